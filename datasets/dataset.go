@@ -1,0 +1,117 @@
+// Package datasets holds the data federated learning is studied on: readers for the official files of the usual data
+// sets, one data set embedded in the package so that everything works without a network, and (in its subpackage
+// partition) the rules that deal a data set out to clients.
+package datasets
+
+import "fmt"
+
+// Dataset is a labelled data set: n training and n′ test examples of one shape. Train and test rows are the official
+// ones and are never mixed.
+type Dataset struct {
+	Name    string // for plots, tables and histories
+	Shape   []int  // of one example, channels last: [28 28 1] for an MNIST picture, [13] for a table row
+	Classes int    // number of labels, 0 for a regression
+	Train   Split
+	Test    Split
+}
+
+// Split is one part of a data set: n examples, row after row. Exactly one of Bytes and Floats holds the features
+// ([n, f] with f the product of the data set's Shape), and exactly one of Labels and Targets what is to be learned.
+//
+// Pictures stay the bytes they are on disk; the value a model sees is Scale·byte + Shift, computed on the device.
+type Split struct {
+	Bytes        []uint8
+	Scale, Shift float32
+	Floats       []float32
+	Labels       []int32   // [n], 0 ≤ label < Classes
+	Targets      []float32 // [n], for a regression
+}
+
+// Len returns n, the number of examples.
+func (s *Split) Len() int { return max(len(s.Labels), len(s.Targets)) }
+
+// Features returns f, the number of values in one example.
+func (d *Dataset) Features() int {
+	f := 1
+	for _, n := range d.Shape {
+		f *= n
+	}
+	return f
+}
+
+// Row writes example i, as a model sees it, into dst ([f]) and returns it; a nil dst is allocated.
+func (s *Split) Row(i int, dst []float32) []float32 {
+	f := max(len(s.Bytes), len(s.Floats)) / s.Len()
+	if dst == nil {
+		dst = make([]float32, f)
+	}
+	if s.Floats != nil {
+		copy(dst, s.Floats[i*f:(i+1)*f])
+		return dst
+	}
+	for j, b := range s.Bytes[i*f : (i+1)*f] {
+		dst[j] = s.Scale*float32(b) + s.Shift
+	}
+	return dst
+}
+
+// Check reports the first thing that is wrong with the data set: a size that does not fit the shape, a label outside
+// [0, Classes), a value that is not finite.
+func (d *Dataset) Check() error {
+	if d == nil {
+		return fmt.Errorf("datasets: the data set is nil")
+	}
+	for _, n := range d.Shape {
+		if n < 1 {
+			return fmt.Errorf("datasets: %s: Shape = %v: every dimension must be at least 1", d.Name, d.Shape)
+		}
+	}
+	if d.Classes < 0 || d.Classes == 1 {
+		return fmt.Errorf("datasets: %s: Classes = %d: must be at least 2, or 0 for a regression", d.Name, d.Classes)
+	}
+	if err := d.Train.check(d, "Train"); err != nil {
+		return err
+	}
+	return d.Test.check(d, "Test")
+}
+
+func (s *Split) check(d *Dataset, part string) error {
+	wrong := func(format string, a ...any) error {
+		return fmt.Errorf("datasets: %s: %s: %s", d.Name, part, fmt.Sprintf(format, a...))
+	}
+	n, f := s.Len(), d.Features()
+	switch {
+	case n == 0:
+		return wrong("no examples")
+	case (s.Labels == nil) == (s.Targets == nil):
+		return wrong("exactly one of Labels and Targets must be set")
+	case (s.Bytes == nil) == (s.Floats == nil):
+		return wrong("exactly one of Bytes and Floats must be set")
+	case s.Bytes != nil && len(s.Bytes) != n*f:
+		return wrong("Bytes has %d values: %d examples of shape %v need %d", len(s.Bytes), n, d.Shape, n*f)
+	case s.Floats != nil && len(s.Floats) != n*f:
+		return wrong("Floats has %d values: %d examples of shape %v need %d", len(s.Floats), n, d.Shape, n*f)
+	case s.Bytes != nil && s.Scale == 0:
+		return wrong("Scale = 0: every picture would be the same; use 1.0/255 for values in [0, 1]")
+	case s.Labels != nil && d.Classes == 0:
+		return wrong("Labels need Classes ≥ 2")
+	case s.Targets != nil && d.Classes != 0:
+		return wrong("Targets need Classes = 0, not %d", d.Classes)
+	}
+	for i, v := range s.Floats {
+		if v-v != 0 {
+			return wrong("Floats: example %d holds %v: values must be finite", i/f, v)
+		}
+	}
+	for i, v := range s.Targets {
+		if v-v != 0 {
+			return wrong("Targets: example %d is %v: values must be finite", i, v)
+		}
+	}
+	for i, l := range s.Labels {
+		if l < 0 || int(l) >= d.Classes {
+			return wrong("Labels: example %d is %d: must be in [0, %d)", i, l, d.Classes)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+// Package model has ready models for fedkit.New, the layers they are made of, and the way to use any GoMLX model
+// function. All layers carry the client axis: one program trains many clients side by side.
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"fedkit.example/fedkit"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Dense is x·w + b for every client: x [C, B, in], w [C, in, out], b [C, out]; result [C, B, out]. Where all clients see
+// the same examples, x is [1, B, in], and one product serves all of them.
+func Dense(x, w, b *Node) *Node {
+	var y *Node
+	if x.Shape().Dimensions[0] == 1 && w.Shape().Dimensions[0] > 1 {
+		y = DotGeneral(w, []int{1}, nil, Squeeze(x, 0), []int{1}, nil) // [C, out, B]
+		y = Transpose(y, 1, 2)
+	} else {
+		y = DotGeneral(x, []int{2}, []int{0}, w, []int{1}, []int{0})
+	}
+	return Add(y, InsertAxes(b, 1))
+}
+
+// ReLU is max(x, 0).
+func ReLU(x *Node) *Node { return Max(x, ScalarZero(x.Graph(), x.DType())) }
+
+// Flatten turns [C, B, …] into [C, B, features].
+func Flatten(x *Node) *Node {
+	d := x.Shape().Dimensions
+	return Reshape(x, d[0], d[1], -1)
+}
+
+// He draws weights from a normal distribution with variance 2/fanIn (arXiv 1502.01852), as fits ReLU.
+func He(fanIn int) func(*rand.Rand, []float32) {
+	s := math.Sqrt(2 / float64(fanIn))
+	return func(rng *rand.Rand, w []float32) {
+		for i := range w {
+			w[i] = float32(s * rng.NormFloat64())
+		}
+	}
+}
+
+// denseParams are the two parameters of a dense layer; weights start as He draws them, biases at 0.
+func denseParams(name string, in, out int) []fedkit.Param {
+	return []fedkit.Param{
+		{Name: name + "/weights", Shape: []int{in, out}, Init: He(in)},
+		{Name: name + "/biases", Shape: []int{out}},
+	}
+}
+
+// denseLayers chains dense layers, whose parameters p holds in pairs, with ReLU between them.
+func denseLayers(p []*Node, x *Node) *Node {
+	for l := 0; l < len(p); l += 2 {
+		if l > 0 {
+			x = ReLU(x)
+		}
+		x = Dense(x, p[l], p[l+1])
+	}
+	return x
+}
+
+// leNet is the forward pass of LeNet.
+func leNet(p []*Node, x *Node) *Node {
+	x = TransposeAllDims(x, 0, 4, 2, 3, 1) // [C, B, h, w, ch] → [C, ch, h, w, B]
+	x = ConvPool(x, p[0], p[1], 2)
+	x = ConvPool(x, p[2], p[3], 2)
+	d := x.Shape().Dimensions
+	x = Transpose(Reshape(x, d[0], d[1]*d[2]*d[3], d[4]), 1, 2) // [C, B, 16·h·w]
+	return denseLayers(p[4:], x)
+}

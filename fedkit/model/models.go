@@ -1,0 +1,85 @@
+package model
+
+import (
+	"fmt"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// LinearRegression is linear regression, x·w + b with half the squared error. It starts at zero.
+func LinearRegression() fedkit.Model {
+	return func(d *datasets.Dataset) (*fedkit.Task, error) {
+		if d.Classes != 0 {
+			return nil, fedkit.Invalid("model.LinearRegression: Classes", d.Classes, "0, a regression; model.LogisticRegression is for labels")
+		}
+		t := dense("linear", d.Features(), []int{1})
+		t.Params[0].Init = nil
+		return t, nil
+	}
+}
+
+// LogisticRegression is multinomial logistic regression: x·w + b with the cross entropy of its softmax. It starts at zero.
+func LogisticRegression() fedkit.Model {
+	return func(d *datasets.Dataset) (*fedkit.Task, error) {
+		if d.Classes == 0 {
+			return nil, fedkit.Invalid("model.LogisticRegression: Classes", 0, "at least 2; model.LinearRegression is for regressions")
+		}
+		t := dense("logistic", d.Features(), []int{d.Classes})
+		t.Params[0].Init = nil
+		return t, nil
+	}
+}
+
+// MLP is a multilayer perceptron: dense layers with ReLU between them, hidden ones of the given sizes and a last one with
+// an output a class (one for a regression). MLP(200, 200) on MNIST is the 2NN of arXiv 1602.05629.
+func MLP(hidden ...int) fedkit.Model {
+	return func(d *datasets.Dataset) (*fedkit.Task, error) {
+		name := "MLP"
+		for _, h := range hidden {
+			if h < 1 {
+				return nil, fedkit.Invalid("model.MLP: hidden", h, "at least 1")
+			}
+			name += fmt.Sprintf("-%d", h)
+		}
+		return dense(name, d.Features(), append(append([]int{}, hidden...), max(1, d.Classes))), nil
+	}
+}
+
+// dense chains dense layers of the given sizes with ReLU between them.
+func dense(name string, in int, sizes []int) *fedkit.Task {
+	t := &fedkit.Task{Name: name}
+	for l, out := range sizes {
+		t.Params = append(t.Params, denseParams(fmt.Sprintf("dense%d", l+1), in, out)...)
+		in = out
+	}
+	t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node { return denseLayers(p, Flatten(x)) }
+	return t
+}
+
+// LeNet is the network the selection study trains on CIFAR-10 (seed 004 §7): 5×5 convolutions to 6 and 16 channels,
+// each with ReLU and 2×2 maximum pooling, then dense layers of 120, 84 and an output a class. Pictures must be square,
+// with a side of 4n ≥ 16 pixels (28 and 32 are).
+func LeNet() fedkit.Model {
+	return func(d *datasets.Dataset) (*fedkit.Task, error) {
+		if len(d.Shape) != 3 || d.Shape[0] != d.Shape[1] || d.Shape[0] < 16 || d.Shape[0]%4 != 0 || d.Classes == 0 {
+			return nil, fedkit.Invalid("model.LeNet: data shape", d.Shape, "labelled square pictures [s s channels] with s ≥ 16 divisible by 4")
+		}
+		side, ch := d.Shape[0], d.Shape[2]
+		flat := 16 * ((side-4)/2 - 4) / 2 * ((side-4)/2 - 4) / 2
+		t := &fedkit.Task{Name: "LeNet", Params: []fedkit.Param{
+			{Name: "conv1/weights", Shape: []int{6, ch, 5, 5}, Init: He(25 * ch)},
+			{Name: "conv1/biases", Shape: []int{6}},
+			{Name: "conv2/weights", Shape: []int{16, 6, 5, 5}, Init: He(25 * 6)},
+			{Name: "conv2/biases", Shape: []int{16}},
+		}}
+		in := flat
+		for l, out := range []int{120, 84, d.Classes} {
+			t.Params = append(t.Params, denseParams(fmt.Sprintf("dense%d", l+1), in, out)...)
+			in = out
+		}
+		t.Forward = leNet
+		return t, nil
+	}
+}

@@ -1,0 +1,205 @@
+package fedkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Round is what a strategy works with during one round. Its methods remember the first error: a strategy may write its
+// steps down one after the other and return r.Err() at the end. After an error they do nothing.
+type Round struct {
+	T   int // the round's number, from 1; 0 in Start
+	Fed *Federation
+
+	ctx    context.Context
+	engine Engine
+	opts   Options
+	record *Record
+	stage  string
+	quiet  bool // an evaluation: nothing that travels counts
+	err    error
+}
+
+// Err returns the first error of the round.
+func (r *Round) Err() error { return r.err }
+
+// Fail makes err the round's error, unless it has one or err is nil.
+func (r *Round) Fail(err error) {
+	if r.err == nil && err != nil {
+		r.err = err
+		if r.stage != "" {
+			r.err = fmt.Errorf("%s: %w", r.stage, err)
+		}
+	}
+}
+
+func (r *Round) in(stage string) bool {
+	r.stage = stage
+	return r.err == nil
+}
+
+// Clients returns M, the number of clients in the federation.
+func (r *Round) Clients() int { return r.Fed.Size() }
+
+// Rand returns the generator for a purpose in this round.
+func (r *Round) Rand(purpose string) *rand.Rand { return Random(r.opts.Seed, purpose, r.T) }
+
+// Note keeps a figure of the strategy's own in the round's record.
+func (r *Round) Note(name string, value float64) {
+	if r.record.Notes == nil {
+		r.record.Notes = map[string]Float{}
+	}
+	r.record.Notes[name] = Float(value)
+}
+
+// Models returns k freshly drawn models, [k, d], the same for the same seed: the first is the one every strategy with
+// one model starts from.
+func (r *Round) Models(k int) *Matrix {
+	if !r.in("start") {
+		return &Matrix{err: r.err}
+	}
+	d := r.Fed.Task.Dim()
+	w := make([]float32, 0, k*d)
+	for j := range k {
+		one, err := r.Fed.Task.start(Random(r.opts.Seed, "model", j))
+		if err != nil {
+			r.Fail(err)
+			return &Matrix{err: r.err}
+		}
+		w = append(w, one...)
+	}
+	m := NewMatrix(w, k, d)
+	r.Fail(m.Err())
+	return m
+}
+
+// Select returns the clients of the round in ascending order: a fraction of all (0 stands for all), chosen by the
+// selector (nil: uniformly at random without replacement).
+func (r *Round) Select(s Selector, fraction float64) []int {
+	if !r.in("select") {
+		return nil
+	}
+	m := r.Clients()
+	n := cohort(fraction, m)
+	var chosen []int
+	switch {
+	case s != nil:
+		chosen = slices.Clone(s.Select(r, n))
+	case n == m:
+		chosen = sequence(m)
+	default:
+		chosen = r.Rand("select").Perm(m)[:n]
+	}
+	slices.Sort(chosen)
+	if len(chosen) == 0 {
+		r.Fail(errors.New("the selector chose no client"))
+	}
+	for i, c := range chosen {
+		if c < 0 || c >= m || (i > 0 && c == chosen[i-1]) {
+			r.Fail(Invalid("Selector", chosen, fmt.Sprintf("different clients in [0, %d)", m)))
+			return nil
+		}
+	}
+	return chosen
+}
+
+// Train lets the clients of the job solve their local problems. A client whose update holds NaN or Inf is an error that
+// names it, or is left out of the result, as Options.NotFinite says.
+func (r *Round) Train(job Job) *Updates {
+	if !r.in("train") {
+		return r.noUpdates(job)
+	}
+	u, err := r.engine.Train(r.ctx, job, r.opts.Seed, r.T)
+	if err != nil {
+		r.Fail(err)
+		return r.noUpdates(job)
+	}
+	drop := map[int]bool{}
+	for i, c := range u.Clients {
+		if math.IsNaN(u.Drift[i]) || math.IsInf(u.Drift[i], 0) {
+			drop[i] = true
+			r.record.Skipped = append(r.record.Skipped, c)
+		}
+	}
+	r.account(job, u)
+	if len(drop) == 0 {
+		return u
+	}
+	if r.opts.NotFinite != Skip || len(drop) == len(u.Clients) {
+		r.Fail(fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", r.record.Skipped[0], ErrNotFinite))
+		return r.noUpdates(job)
+	}
+	return u.without(drop)
+}
+
+func (r *Round) noUpdates(job Job) *Updates {
+	n := len(job.Clients)
+	bad := &Matrix{err: r.err}
+	return &Updates{Clients: job.Clients, At: sequence(n), Models: bad, Start: bad, Examples: make([]float64, n), Steps: make([]int, n),
+		Loss: make([]float64, n), Drift: make([]float64, n)}
+}
+
+// account writes what the clients did into the record. Every matrix that differs from client to client, or that the
+// client did not have yet, is one model's worth of bytes down; what comes back is one up.
+func (r *Round) account(job Job, u *Updates) {
+	rec := r.record
+	rec.Selected = append(rec.Selected, u.Clients...)
+	rec.Steps = append(rec.Steps, u.Steps...)
+	for i := range u.Clients {
+		rec.TrainLoss = append(rec.TrainLoss, Float(u.Loss[i]))
+		rec.Divergence = append(rec.Divergence, Float(u.Drift[i]))
+	}
+	down := 1
+	for _, m := range []*Matrix{job.Anchor, job.Shift, job.ProxWeights} {
+		if m != nil && m != job.Start {
+			down++
+		}
+	}
+	r.Traffic(len(u.Clients)*down, len(u.Clients))
+}
+
+// Traffic adds to the round's bytes: so many models sent to clients, and so many sent back. Train and Losses do it by
+// themselves; a strategy that sends more adds it.
+func (r *Round) Traffic(down, up int) {
+	if r.quiet {
+		return
+	}
+	model := int64(4 * r.Fed.Task.Dim())
+	r.record.BytesDown += int64(down) * model
+	r.record.BytesUp += int64(up) * model
+}
+
+// Losses returns the mean training loss of every model on every client's training examples, [k][n]: how a client finds
+// the model that suits it. All k models travel to each of the clients.
+func (r *Round) Losses(models *Matrix, clients []int) [][]float64 {
+	loss := make([][]float64, max(1, models.Rows()))
+	for j := range loss {
+		loss[j] = make([]float64, len(clients))
+	}
+	if !r.in("losses") {
+		return loss
+	}
+	var rows []int
+	for _, c := range clients {
+		rows = append(rows, r.Fed.rows(TrainPart, c)...)
+	}
+	marks, err := r.engine.Mark(r.ctx, Exam{Models: models, Part: TrainPart, Rows: rows})
+	if err != nil {
+		r.Fail(err)
+		return loss
+	}
+	from := 0
+	for i, c := range clients {
+		n := len(r.Fed.rows(TrainPart, c))
+		for j := range loss {
+			loss[j][i] = float64(marks.score(j, from, n).Loss)
+		}
+		from += n
+	}
+	r.Traffic(len(clients)*models.Rows(), 0)
+	return loss
+}

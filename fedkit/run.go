@@ -1,0 +1,199 @@
+package fedkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"runtime"
+	"time"
+
+	"fedkit.example/fedkit/internal/xla"
+)
+
+// Options say how long and how a strategy runs. The zero value, but for Rounds, is a usual run.
+type Options struct {
+	Rounds    int       // how many; required
+	Seed      uint64    // for everything that is random: start, selection, batches
+	Name      string    // the history's label; default: the strategy's name
+	EvalEvery int       // evaluate after every so many rounds, and after the last; default 1
+	Workers   int       // programs in flight at once; default: half the processors, at least one. Results do not depend on it
+	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
+	Watch     Watcher   // told of the progress: plot.Live(); default none
+}
+
+// NotFinite is what happens when a client's update holds NaN or Inf.
+type NotFinite int
+
+// Stop ends the run with an error that names round and client; Skip leaves the client out of the round, and its number
+// in the record.
+const (
+	Stop NotFinite = iota
+	Skip
+)
+
+// Check reports the first option that is not allowed.
+func (o Options) Check() error {
+	switch {
+	case o.Rounds < 1:
+		return Invalid("Options.Rounds", o.Rounds, "at least 1")
+	case o.EvalEvery < 0:
+		return Invalid("Options.EvalEvery", o.EvalEvery, "at least 1, or 0 for every round")
+	case o.Workers < 0:
+		return Invalid("Options.Workers", o.Workers, "at least 1, or 0 for the default")
+	case o.NotFinite != Stop && o.NotFinite != Skip:
+		return Invalid("Options.NotFinite", o.NotFinite, "fedkit.Stop or fedkit.Skip")
+	}
+	return nil
+}
+
+// Run runs the strategy and returns what happened. Cancelling ctx stops it between two rounds: the history so far comes
+// back together with the context's error. So does any other error, with the round in which it happened.
+func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History, error) {
+	var last *History
+	for h, err := range Rounds(ctx, fed, s, o) {
+		last = h
+		if err != nil {
+			return last, err
+		}
+	}
+	return last, nil
+}
+
+// Rounds runs the strategy for a loop of one's own: after each round it yields the history so far, whose last record is
+// that round's. An error comes once, at the end, with the history so far (nil if nothing could start).
+//
+//	for h, err := range fedkit.Rounds(ctx, fed, s, fedkit.Options{Rounds: 100}) {
+//		if err != nil { … }
+//		if h.Accuracy() > 0.97 { break }
+//	}
+func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Seq2[*History, error] {
+	return func(yield func(*History, error) bool) {
+		h, engine, err := begin(fed, s, &o)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		r := &Round{Fed: fed, ctx: ctx, engine: engine, opts: o, record: &Record{}}
+		guard(r, s.Start)
+		err = r.err
+		for t := 1; t <= o.Rounds && err == nil; t++ {
+			if err = ctx.Err(); err != nil {
+				err = fmt.Errorf("stopped after round %d of %d: %w", t-1, o.Rounds, err)
+				break
+			}
+			var rec *Record
+			if rec, err = play(&Round{T: t, Fed: fed, ctx: ctx, engine: engine, opts: o}, s); err != nil {
+				break
+			}
+			h.Rounds = append(h.Rounds, *rec)
+			if o.Watch != nil {
+				o.Watch.Round(h, o.Rounds)
+			}
+			if !yield(h, nil) {
+				break
+			}
+		}
+		if err != nil {
+			err = fmt.Errorf("fedkit: %s: %w", h.Name, err)
+		}
+		if o.Watch != nil {
+			o.Watch.Done(h, err)
+		}
+		if err != nil {
+			yield(h, err)
+		}
+	}
+}
+
+// begin checks everything that can be checked before anything runs.
+func begin(fed *Federation, s Strategy, o *Options) (*History, Engine, error) {
+	if fed == nil {
+		return nil, nil, fmt.Errorf("fedkit: %w", Invalid("federation", "nil", "made by fedkit.New"))
+	}
+	if s == nil || (reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil()) {
+		return nil, nil, fmt.Errorf("fedkit: %w", Invalid("strategy", "nil", "a strategy, such as &strategy.FedAvg{}"))
+	}
+	name := nameOf(s)
+	if err := o.Check(); err != nil {
+		return nil, nil, fmt.Errorf("fedkit: %s: %w", name, err)
+	}
+	if c, ok := s.(Checker); ok {
+		if err := c.Check(); err != nil {
+			return nil, nil, fmt.Errorf("fedkit: %s: %w", name, err)
+		}
+	}
+	if o.EvalEvery == 0 {
+		o.EvalEvery = 1
+	}
+	if o.Workers == 0 {
+		o.Workers = max(1, runtime.NumCPU()/2)
+	}
+	b, err := xla.Backend()
+	if err != nil {
+		return nil, nil, fmt.Errorf("fedkit: %w", err)
+	}
+	engine, err := fed.local(o.Workers)
+	if err != nil {
+		return nil, nil, fmt.Errorf("fedkit: %w", err)
+	}
+	h := &History{Name: o.Name, Strategy: name, Options: describe(s), Data: fed.Data.Name, Partition: fed.Rule,
+		Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed, Device: b.Name()}
+	if h.Name == "" {
+		h.Name = name
+	}
+	return h, engine, nil
+}
+
+// play runs one round and, where it is due, its evaluation.
+func play(r *Round, s Strategy) (*Record, error) {
+	r.record = &Record{Round: r.T}
+	begin := time.Now()
+	guard(r, s.Round)
+	r.record.Seconds = time.Since(begin).Seconds()
+	if r.err == nil && (r.T%r.opts.EvalEvery == 0 || r.T == r.opts.Rounds) {
+		begin = time.Now()
+		guard(r, func(r *Round) error { r.evaluate(s); return r.err })
+		r.record.EvalTime = time.Since(begin).Seconds()
+	}
+	if r.err != nil {
+		if errors.Is(r.err, context.Canceled) || errors.Is(r.err, context.DeadlineExceeded) {
+			return nil, fmt.Errorf("stopped in round %d of %d: %w", r.T, r.opts.Rounds, r.err)
+		}
+		return nil, fmt.Errorf("round %d: %w", r.T, r.err)
+	}
+	return r.record, nil
+}
+
+// guard runs a step of a strategy, and turns a panic in it into the round's error.
+func guard(r *Round, step func(*Round) error) {
+	defer func() {
+		if p := recover(); p != nil && r.err == nil {
+			r.err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	if err := step(r); r.err == nil {
+		r.err = err
+	}
+}
+
+// describe writes a strategy's options down: its exported fields that differ from zero, State apart.
+func describe(s Strategy) string {
+	v := reflect.Indirect(reflect.ValueOf(s))
+	if v.Kind() != reflect.Struct {
+		return ""
+	}
+	text := ""
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if !f.IsExported() || f.Name == "State" || v.Field(i).IsZero() || f.Type.Kind() == reflect.Func {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s: %+v", f.Name, v.Field(i).Interface())
+	}
+	return text
+}

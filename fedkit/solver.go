@@ -1,0 +1,443 @@
+package fedkit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// local is the engine in this process: programs compiled by XLA, data held once on the device.
+type local struct {
+	fed     *Federation
+	workers int                   // programs in flight at once
+	data    [2][2]*tensors.Tensor // by part: features [N, f], labels or targets [N]
+
+	mu       *sync.Mutex // guards programs
+	programs map[any]*Program
+}
+
+// withWorkers returns the same engine, with the same programs, for another number of workers.
+func (e *local) withWorkers(n int) *local {
+	f := *e
+	f.workers = n
+	return &f
+}
+
+func newLocal(f *Federation) (*local, error) {
+	e := &local{fed: f, workers: 1, mu: new(sync.Mutex), programs: map[any]*Program{}}
+	for part, s := range []*datasets.Split{&f.Data.Train, &f.Data.Test} {
+		var err error
+		if s.Bytes != nil {
+			e.data[part][0], err = xla.Upload(s.Bytes, s.Len(), f.Data.Features())
+		} else {
+			e.data[part][0], err = xla.Upload(s.Floats, s.Len(), f.Data.Features())
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s.Labels != nil {
+			e.data[part][1], err = xla.Upload(s.Labels, s.Len())
+		} else {
+			e.data[part][1], err = xla.Upload(s.Targets, s.Len())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// program returns the program for a key, building its description at first use.
+func (e *local) program(key any, make func() *Program) *Program {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.programs[key]
+	if p == nil {
+		p = make()
+		e.programs[key] = p
+	}
+	return p
+}
+
+// solver is what a compiled local solver depends on; everything else is an argument.
+type solver struct {
+	lanes, steps, batch                         int // C clients at once, room for steps, B
+	opt                                         Optimizer
+	prox, proxWeights, anchor, shift, mask      bool
+	startRows, anchorRows, shiftRows, otherRows int // rows of the matrices: they are part of the shape
+}
+
+// lanesAtMost is how many clients one program trains side by side. More lanes make longer matrix products; fewer waste
+// less where clients differ in size, and take less memory.
+const (
+	lanesAtMost  = 16
+	lanesUneven  = 4
+	unevenFactor = 1.5 // largest client / mean client from which lanesUneven is used
+	laneMemory   = 512 << 20
+)
+
+// Train implements Engine.
+func (e *local) Train(ctx context.Context, job Job, seed uint64, round int) (*Updates, error) {
+	if err := job.check(e.fed); err != nil {
+		return nil, err
+	}
+	job.Local = job.Local.withDefaults()
+	plan := e.plan(&job)
+	u := &Updates{Clients: job.Clients, At: sequence(len(job.Clients)), Start: job.Start, Steps: plan.steps, Examples: make([]float64, len(job.Clients))}
+	for i, c := range job.Clients {
+		u.Examples[i] = float64(len(e.fed.Clients[c].Train))
+	}
+	prog := e.program(plan.key, func() *Program { return e.compile(plan.key) })
+
+	groups := len(plan.order) / plan.key.lanes
+	rows, losses := make([]*tensors.Tensor, groups), make([]*tensors.Tensor, groups)
+	err := parallel(ctx, e.workers, groups, func(g int) error {
+		out, err := prog.Call(e.arguments(&job, plan, g, seed, round)...)
+		if err == nil {
+			rows[g], losses[g] = out[0], out[1]
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	loss := make([]float64, len(plan.order))
+	for g, t := range losses {
+		l, err := xla.Host(t)
+		if err != nil {
+			return nil, err
+		}
+		xla.Free(t)
+		for j, v := range l {
+			loss[g*plan.key.lanes+j] = float64(v)
+		}
+	}
+	u.Loss = make([]float64, len(job.Clients))
+	place := make([]int, len(job.Clients)) // where client i of the job stands among the lanes
+	for j, i := range plan.order {
+		if i >= 0 {
+			place[i], u.Loss[i] = j, loss[j]/float64(plan.steps[i])
+		}
+	}
+	u.Models = gatherRows(rows, place)
+	if err := u.Models.Err(); err != nil {
+		return nil, err
+	}
+	drift, err := run(drifts, []any{u.Models, job.Start})
+	if err != nil {
+		return nil, err
+	}
+	v, err := xla.Host(drift[0])
+	u.Drift = float64s(v)
+	return u, err
+}
+
+var (
+	drifts = NewProgram("drift", func(a []*graph.Node) *graph.Node {
+		return graph.Sqrt(graph.ReduceSum(graph.Square(graph.Sub(a[0], a[1])), 1))
+	})
+	// collect puts the lanes of all groups back into the order of the clients.
+	collect = NewProgram("collect", func(a []*graph.Node) *graph.Node {
+		last := len(a) - 1
+		return graph.Gather(graph.Concatenate(a[:last], 0), graph.InsertAxes(a[last], -1))
+	})
+)
+
+func gatherRows(groups []*tensors.Tensor, place []int) *Matrix {
+	inOrder := len(groups) == 1 && len(place) == groups[0].Shape().Dimensions[0]
+	for i, p := range place {
+		inOrder = inOrder && i == p
+	}
+	if inOrder {
+		return fromTensor(groups[0])
+	}
+	args := make([]any, 0, len(groups)+1)
+	for _, g := range groups {
+		args = append(args, g)
+	}
+	out, err := run(collect, append(args, place))
+	if err != nil {
+		return &Matrix{err: err}
+	}
+	m := fromTensor(out[0])
+	xla.Free(groups...)
+	return m
+}
+
+// plan is how a job is laid out: which client of the job is in which lane (−1: the lane idles).
+type plan struct {
+	key   solver
+	steps []int // by client of the job
+	order []int // by lane, group after group
+}
+
+func (e *local) plan(job *Job) plan {
+	l, task := job.Local, e.fed.Task
+	most, total := 0, 0
+	for _, c := range e.fed.Clients {
+		most, total = max(most, len(c.Train)), total+len(c.Train)
+	}
+	k := solver{batch: min(l.Batch, most), opt: l.Optimizer, startRows: job.Start.Rows()}
+	if l.Batch == FullBatch {
+		k.batch = most
+	}
+	k.steps = l.steps(most, k.batch, l.Epochs)
+
+	p := plan{steps: make([]int, len(job.Clients))}
+	longest := 0
+	for i, c := range job.Clients {
+		epochs := l.Epochs
+		if job.Epochs != nil {
+			epochs = job.Epochs[i]
+		}
+		p.steps[i] = l.steps(len(e.fed.Clients[c].Train), k.batch, epochs)
+		longest = max(longest, p.steps[i])
+	}
+	for k.steps < longest { // more epochs than usual: room in powers of two, so that few programs serve all
+		k.steps *= 2
+	}
+
+	k.prox = l.Prox > 0 || job.Prox != nil
+	k.proxWeights = k.prox && job.ProxWeights != nil
+	k.anchor = k.prox && job.Anchor != nil
+	k.shift, k.mask = job.Shift != nil, job.Mask != nil
+	if k.anchor {
+		k.anchorRows = job.Anchor.Rows()
+	}
+	if k.shift {
+		k.shiftRows = job.Shift.Rows()
+	}
+	if k.proxWeights {
+		k.otherRows = job.ProxWeights.Rows()
+	}
+	if k.mask {
+		k.otherRows = 10*k.otherRows + job.Mask.Rows()
+	}
+
+	lanes := lanesAtMost
+	if l.Steps == 0 && float64(most)*float64(len(e.fed.Clients)) > unevenFactor*float64(total) {
+		lanes = lanesUneven
+	}
+	perLane := 4 * (6*task.Dim() + 4*k.batch*e.fed.Data.Features())
+	lanes = max(1, min(lanes, laneMemory/perLane))
+	if task.Store != nil {
+		lanes = 1
+	}
+	n := len(job.Clients)
+	groups := (n + lanes - 1) / lanes
+	k.lanes = (n + groups - 1) / groups
+	p.key = k
+
+	// Clients with about the same number of steps share a program, the longest first.
+	p.order = make([]int, n, groups*k.lanes)
+	for i := range p.order {
+		p.order[i] = i
+	}
+	slices.SortStableFunc(p.order, func(a, b int) int { return p.steps[b] - p.steps[a] })
+	for len(p.order) < groups*k.lanes {
+		p.order = append(p.order, -1)
+	}
+	return p
+}
+
+// arguments are what group g of a plan is called with, in the order in which compile declares them.
+func (e *local) arguments(job *Job, p plan, g int, seed uint64, round int) []any {
+	k := p.key
+	lanes := p.order[g*k.lanes : (g+1)*k.lanes]
+	batches := make([]int32, k.steps*k.lanes*k.batch)
+	for i := range batches {
+		batches[i] = -1
+	}
+	steps, last := make([]int32, k.lanes), int32(0)
+	rate, prox, rows := make([]float32, k.lanes), make([]float32, k.lanes), make([]int32, k.lanes)
+	for lane, i := range lanes {
+		if i < 0 {
+			continue
+		}
+		c := job.Clients[i]
+		steps[lane] = int32(p.steps[i])
+		last = max(last, steps[lane])
+		rows[lane] = int32(i)
+		rate[lane] = float32(job.Local.LR)
+		prox[lane] = float32(job.Local.Prox)
+		if job.Prox != nil {
+			prox[lane] = float32(job.Prox[i])
+		}
+		draw := &sampler{rows: e.fed.Clients[c].Train, full: job.Local.Batch == FullBatch, seed: seed, round: round, client: c}
+		for s := range p.steps[i] {
+			at := (s*k.lanes + lane) * k.batch
+			draw.batch(batches[at : at+k.batch])
+		}
+	}
+	args := []any{e.data[TrainPart][0], e.data[TrainPart][1],
+		tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch), int32(0), last, steps, rate, rows, job.Start.t}
+	if k.prox {
+		args = append(args, prox)
+	}
+	for _, m := range []struct {
+		used bool
+		*Matrix
+	}{{k.proxWeights, job.ProxWeights}, {k.anchor, job.Anchor}, {k.shift, job.Shift}, {k.mask, job.Mask}} {
+		if m.used {
+			args = append(args, m.t)
+		}
+	}
+	return args
+}
+
+// sampler deals a client's examples out in batches: every epoch in a new order, the last batch as large as what is left.
+type sampler struct {
+	rows          []int
+	full          bool // one batch holds all: no order to draw
+	seed          uint64
+	round, client int
+
+	order []int32
+	next  int
+	epoch int
+}
+
+func (s *sampler) batch(dst []int32) {
+	if s.next == len(s.order) {
+		if s.order == nil {
+			s.order = make([]int32, len(s.rows))
+			for i, r := range s.rows {
+				s.order[i] = int32(r)
+			}
+		}
+		if !s.full {
+			rng := Random(s.seed, "batches", s.round, s.client, s.epoch)
+			rng.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+		}
+		s.next = 0
+		s.epoch++
+	}
+	s.next += copy(dst, s.order[s.next:])
+}
+
+// compile describes the local solver: one loop over the steps, in which all lanes take theirs side by side. The layers
+// are separate loop variables (a flat [d] would cost slices and padded gradients in every step), joined at the end.
+func (e *local) compile(k solver) *Program {
+	task, data := e.fed.Task, e.fed.Data
+	p := xla.NewProgram(fmt.Sprintf("solve %s, %d clients, batch %d", task.Name, k.lanes, k.batch), func(in []*graph.Node) []*graph.Node {
+		g := in[0].Graph()
+		touchVariables(task, g)
+		next := func() *graph.Node { n := in[0]; in = in[1:]; return n }
+		x, y, batches, first, last, steps, rate, rows, start := next(), next(), next(), next(), next(), next(), next(), next(), next()
+		perClient := func(m *graph.Node) []*graph.Node { // [1 or n, d] → the layers of this program's lanes
+			if m.Shape().Dimensions[0] == 1 {
+				m = graph.BroadcastToDims(m, k.lanes, task.Dim())
+			} else {
+				m = graph.Gather(m, graph.InsertAxes(rows, -1))
+			}
+			return task.split(m)
+		}
+		// The loop's state: a part changes from step to step, the rest is carried along, since a loop body can reach
+		// outer nodes only through Gather and DynamicSlice. GoMLX keeps scalar constants and would hand one made out
+		// here to the body, which cannot use it: so there are none, and zeros are differences.
+		zeros := func(v *graph.Node) *graph.Node { return graph.Sub(v, v) }
+		state := stateOf(g)
+		state.add("step", first)
+		state.add("last", last)
+		state.add("loss", zeros(rate))
+		w := perClient(start)
+		state.add("w", w...)
+		for s := range k.opt.slots() {
+			for _, v := range w {
+				state.add(fmt.Sprint("slot", s), zeros(v))
+			}
+		}
+		state.add("steps", steps)
+		state.add("rate", rate)
+		if k.prox {
+			state.add("prox", next())
+			if k.proxWeights {
+				state.add("proxWeights", perClient(next())...)
+			}
+			if k.anchor {
+				state.add("anchor", perClient(next())...)
+			} else {
+				state.add("anchor", w...)
+			}
+		}
+		if k.shift {
+			state.add("shift", perClient(next())...)
+		}
+		if k.mask {
+			state.add("mask", perClient(next())...)
+		}
+		state.loop(
+			func(s *loopState) *graph.Node { return graph.LessThan(s.one("step"), s.one("last")) },
+			func(s *loopState) { e.step(k, s, task, data, x, y, batches) })
+		return []*graph.Node{task.join(state.all("w")), state.one("loss")}
+	})
+	return withVariables(p, task)
+}
+
+// step is the body of the loop: one step of every lane.
+func (e *local) step(k solver, s *loopState, task *Task, data *datasets.Dataset, x, y, batches *graph.Node) {
+	i, w := s.one("step"), s.all("w")
+	g := i.Graph()
+	zero := graph.Const(g, int32(0))
+	rows := graph.Reshape(graph.DynamicSlice(batches, []*graph.Node{i, zero, zero}, []int{1, k.lanes, k.batch}), k.lanes, k.batch)
+	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 where the batch is not full
+	in, labels := examples(data, x, y, graph.Max(rows, zero))
+
+	loss := task.Loss(task.Forward(w, in), labels)
+	loss = graph.Div(graph.ReduceSum(graph.Mul(loss, used), 1), graph.MaxScalar(graph.ReduceSum(used, 1), 1)) // [C]
+	grad := graph.Gradient(graph.ReduceAllSum(loss), w...)
+
+	active := graph.ConvertDType(graph.LessThan(i, s.one("steps")), dtypes.Float32) // [C], 0 once a client has done its steps
+	s.set("loss", graph.Add(s.one("loss"), graph.Mul(loss, active)))
+	each := func(v *graph.Node, like *graph.Node) *graph.Node { // [C] → [C, 1, …]
+		dims := make([]int, like.Rank())
+		for a := range dims {
+			dims[a] = 1
+		}
+		dims[0] = k.lanes
+		return graph.Reshape(v, dims...)
+	}
+	rate := graph.Mul(s.one("rate"), active)
+	t := graph.AddScalar(graph.ConvertDType(i, dtypes.Float32), 1)
+	slots := make([][]*graph.Node, k.opt.slots())
+	for j := range slots {
+		slots[j] = s.all(fmt.Sprint("slot", j))
+	}
+	for l := range w {
+		d := grad[l]
+		if k.prox {
+			pull := graph.Mul(each(s.one("prox"), d), graph.Sub(w[l], s.all("anchor")[l]))
+			if k.proxWeights {
+				pull = graph.Mul(pull, s.all("proxWeights")[l])
+			}
+			d = graph.Add(d, pull)
+		}
+		if k.shift {
+			d = graph.Add(d, s.all("shift")[l])
+		}
+		if k.mask {
+			d = graph.Mul(d, s.all("mask")[l])
+		}
+		own := make([]*graph.Node, len(slots))
+		for j := range slots {
+			own[j] = slots[j][l]
+		}
+		d, own = k.opt.direction(d, own, t)
+		for j := range slots {
+			slots[j][l] = own[j]
+		}
+		w[l] = graph.Sub(w[l], graph.Mul(d, each(rate, d)))
+	}
+	s.set("w", w...)
+	for j := range slots {
+		s.set(fmt.Sprint("slot", j), slots[j]...)
+	}
+	s.set("step", graph.AddScalar(i, 1))
+}

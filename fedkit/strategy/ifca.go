@@ -1,0 +1,88 @@
+package strategy
+
+import "fedkit.example/fedkit"
+
+// IFCA is the iterative federated clustering algorithm (Ghosh et al., arXiv 2006.04088, Algorithm 1; seed 002, Algorithm
+// 2): k models θ [k, d]; in each round a client finds the one with the lowest loss on its own examples,
+//
+//	ĵ_i = argmin_j F_i(θ_j),
+//
+// trains it, and model averaging (option II, the default) or gradient averaging (option I) updates it,
+//
+//	option I:  θ_j ← θ_j − (γ/m) Σ_i s_ij ∇F_i(θ_j),   m = |S|
+//	option II: θ_j ← Σ_i s_ij w_i / Σ_i s_ij,          s_ij = 1 if j = ĵ_i, else 0
+//
+// A model no client chose stays as it is. Identities with k = 1: option II with clients of equal size is FedAvg, option I
+// is FedSGD with η = γ.
+type IFCA struct {
+	K         int             // k, number of models; default 2
+	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
+	Selector  fedkit.Selector // who; default uniformly at random
+	Local     fedkit.Local    // local training of option II
+	Gradients bool            // option I
+	Gamma     float64         // γ of option I; default 0.1
+	State     struct{ Theta *fedkit.Matrix }
+}
+
+// Check implements fedkit.Checker.
+func (s *IFCA) Check() error {
+	if s.K < 0 {
+		return fedkit.Invalid("K", s.K, "at least 1, or 0 for the default of 2")
+	}
+	if !(s.Gamma >= 0) {
+		return fedkit.Invalid("Gamma", s.Gamma, "> 0, or 0 for the default of 0.1")
+	}
+	if err := fedkit.CheckFraction(s.Fraction); err != nil {
+		return err
+	}
+	return s.Local.Check()
+}
+
+// Start draws k different models.
+func (s *IFCA) Start(r *fedkit.Round) error {
+	k := s.K
+	if k == 0 {
+		k = 2
+	}
+	s.State.Theta = r.Models(k)
+	return r.Err()
+}
+
+// Round implements fedkit.Strategy.
+func (s *IFCA) Round(r *fedkit.Round) error {
+	S := r.Select(s.Selector, s.Fraction)
+	theta, k := s.State.Theta, s.State.Theta.Rows()
+	choice := argmin(r.Losses(theta, S))
+	local := s.Local
+	if s.Gradients {
+		local = fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
+	}
+	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local})
+	choice = take(choice, u.At)
+	if s.Gradients {
+		gamma := s.Gamma
+		if gamma == 0 {
+			gamma = 0.1
+		}
+		step := make([][]float64, k)
+		for j := range step {
+			step[j] = make([]float64, len(choice))
+		}
+		for i, j := range choice {
+			step[j][i] = gamma / float64(len(choice))
+		}
+		s.State.Theta = theta.Add(u.Delta().Mix(step))
+		return r.Err()
+	}
+	s.State.Theta = meanByCluster(theta, u.Models, choice, nil)
+	return r.Err()
+}
+
+// Serve gives every client the model with the lowest loss on its training examples.
+func (s *IFCA) Serve(r *fedkit.Round) fedkit.Serving {
+	everyone := make([]int, r.Clients())
+	for i := range everyone {
+		everyone[i] = i
+	}
+	return fedkit.Serving{Models: s.State.Theta, Assign: argmin(r.Losses(s.State.Theta, everyone))}
+}

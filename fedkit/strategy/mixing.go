@@ -1,0 +1,54 @@
+package strategy
+
+import "fedkit.example/fedkit"
+
+// argmin returns, for every column of loss [k][n], the row that holds its smallest value (the first of equals).
+func argmin(loss [][]float64) []int {
+	best := make([]int, len(loss[0]))
+	for j := range loss {
+		for i := range best {
+			if loss[j][i] < loss[best[i]][i] {
+				best[i] = j
+			}
+		}
+	}
+	return best
+}
+
+// take returns the values at the given positions.
+func take[T any](values []T, at []int) []T {
+	out := make([]T, len(at))
+	for i, j := range at {
+		out[i] = values[j]
+	}
+	return out
+}
+
+// meanByCluster returns the models [k, d] after the clients' rows u [n, d] were averaged inside their clusters, with the
+// given weights (nil: equal ones). A cluster without a client keeps its model.
+func meanByCluster(models, u *fedkit.Matrix, cluster []int, weights []float64) *fedkit.Matrix {
+	k, n := models.Rows(), len(cluster)
+	sum := make([]float64, k)
+	mix := make([][]float64, k) // [k, n+k]: of the updates, and of the models that stay
+	for j := range mix {
+		mix[j] = make([]float64, n+k)
+	}
+	for i, j := range cluster {
+		w := 1.0
+		if weights != nil {
+			w = weights[i]
+		}
+		mix[j][i] = w
+		sum[j] += w
+	}
+	for j := range mix {
+		if sum[j] == 0 {
+			mix[j][n+j] = 1
+			continue
+		}
+		for i := range n {
+			mix[j][i] /= sum[j]
+		}
+	}
+	return fedkit.StackRows(u, models).Mix(mix)
+}

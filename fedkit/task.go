@@ -1,0 +1,164 @@
+package fedkit
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"fedkit.example/datasets"
+	"github.com/gomlx/gomlx/core/graph"
+	mlmodel "github.com/gomlx/gomlx/ml/model"
+)
+
+// Model makes the task for a data set: it is what fedkit.New takes, because a model's first and last layer depend on
+// the data. Package model has ready ones.
+type Model func(d *datasets.Dataset) (*Task, error)
+
+// Task is what every client learns: a model, its loss and its score, as GoMLX graph functions.
+//
+// All functions work on several clients at once: parameters, inputs and labels carry a leading client axis C, and
+// nothing may mix values of different clients. A dense layer is a batched matrix product,
+// Einsum("cbi,cio->cbo", x, w).
+type Task struct {
+	Name   string
+	Params []Param // in the order in which they make up a row [d] of a Matrix
+
+	// Init draws the initial parameters of a whole model, w [d]. Default: the Init of every parameter.
+	Init func(rng *rand.Rand, w []float32) error
+
+	// Forward maps parameters p (p[l] is [C, Params[l].Shape…]) and inputs x ([C, B, data shape…]) to outputs
+	// ([C, B, classes], or [C, B] for a regression). Where the inputs are the same for all clients, x has C = 1.
+	Forward func(p []*graph.Node, x *graph.Node) *graph.Node
+	// Loss is the loss of every example, [C, B], from outputs and labels y [C, B] (y may have C = 1 too). Default:
+	// cross entropy of the softmax for labels, half the squared error for targets.
+	Loss func(out, y *graph.Node) *graph.Node
+	// Score is 1 for every example that is right and 0 for the others, [C, B]. Default: the largest output is the
+	// label; for a regression, 1 − squared error.
+	Score func(out, y *graph.Node) *graph.Node
+
+	// Store is set for a GoMLX model function, and nil otherwise: its variables are the parameters. Such a task has no
+	// client axis of its own; clients are trained one a program.
+	Store *mlmodel.Store
+}
+
+// Param is one tensor of a model: a layer's weights or biases.
+type Param struct {
+	Name  string                            // "dense1/weights"; options such as a head's layers refer to it
+	Shape []int                             // [in, out], [out], …
+	Init  func(rng *rand.Rand, w []float32) // fills w; nil leaves zeros
+}
+
+// Size returns the number of values in the parameter.
+func (p Param) Size() int {
+	n := 1
+	for _, d := range p.Shape {
+		n *= d
+	}
+	return n
+}
+
+// Dim returns d, the number of parameters of the model.
+func (t *Task) Dim() int {
+	d := 0
+	for _, p := range t.Params {
+		d += p.Size()
+	}
+	return d
+}
+
+func (t *Task) check() error {
+	if t == nil || t.Forward == nil {
+		return Invalid("Task.Forward", "nil", "a graph function")
+	}
+	if len(t.Params) == 0 {
+		return Invalid("Task.Params", "[]", "at least one parameter")
+	}
+	for _, p := range t.Params {
+		if p.Size() < 1 {
+			return Invalid("Task.Params["+p.Name+"].Shape", p.Shape, "positive")
+		}
+	}
+	return nil
+}
+
+// complete sets the defaults that depend on the data.
+func (t *Task) complete(d *datasets.Dataset) {
+	if t.Loss == nil {
+		t.Loss = CrossEntropy
+		if d.Classes == 0 {
+			t.Loss = SquaredError
+		}
+	}
+	if t.Score == nil {
+		t.Score = Right
+		if d.Classes == 0 {
+			t.Score = func(out, y *graph.Node) *graph.Node { return graph.OneMinus(graph.MulScalar(SquaredError(out, y), 2)) }
+		}
+	}
+}
+
+// CrossEntropy is −log softmax(out)[y] for every example: out [C, B, classes], y [C, B] labels; result [C, B].
+func CrossEntropy(out, y *graph.Node) *graph.Node {
+	dims := out.Shape().Dimensions
+	label := graph.OneHot(y, dims[2], out.DType())
+	if y.Shape().Dimensions[0] != dims[0] { // the same examples for all models
+		label = graph.BroadcastToDims(label, dims...)
+	}
+	return graph.Neg(graph.ReduceSum(graph.Mul(label, graph.LogSoftmax(out, -1)), -1))
+}
+
+// SquaredError is ½(out − y)² for every example: out [C, B] (or [C, B, 1]), y [C, B] targets; result [C, B].
+func SquaredError(out, y *graph.Node) *graph.Node {
+	if out.Rank() == 3 {
+		out = graph.Squeeze(out, -1)
+	}
+	return graph.MulScalar(graph.Square(graph.Sub(out, y)), 0.5)
+}
+
+// Right is 1 where the largest output is the label, 0 elsewhere: out [C, B, classes], y [C, B]; result [C, B].
+func Right(out, y *graph.Node) *graph.Node {
+	best := graph.ArgMax(out, -1, y.DType())
+	if best.Shape().Dimensions[0] != y.Shape().Dimensions[0] {
+		y = graph.BroadcastToDims(y, best.Shape().Dimensions...)
+	}
+	return graph.ConvertDType(graph.Equal(best, y), out.DType())
+}
+
+// start draws a model's initial parameters.
+func (t *Task) start(rng *rand.Rand) ([]float32, error) {
+	w := make([]float32, t.Dim())
+	if t.Init != nil {
+		return w, t.Init(rng, w)
+	}
+	rest := w
+	for _, p := range t.Params {
+		n := p.Size()
+		if p.Init != nil {
+			p.Init(rng, rest[:n])
+		}
+		rest = rest[n:]
+	}
+	return w, nil
+}
+
+// split cuts rows [C, d] into the parameters they hold, [C, shape…] each.
+func (t *Task) split(rows *graph.Node) []*graph.Node {
+	c, from := rows.Shape().Dimensions[0], 0
+	p := make([]*graph.Node, len(t.Params))
+	for l, param := range t.Params {
+		p[l] = graph.Slice(rows, graph.AxisRange(), graph.AxisRange(from, from+param.Size()))
+		p[l] = graph.Reshape(p[l], append([]int{c}, param.Shape...)...)
+		from += param.Size()
+	}
+	return p
+}
+
+// join is the inverse of split.
+func (t *Task) join(p []*graph.Node) *graph.Node {
+	flat := make([]*graph.Node, len(p))
+	for l, v := range p {
+		flat[l] = graph.Reshape(v, v.Shape().Dimensions[0], -1)
+	}
+	return graph.Concatenate(flat, 1)
+}
+
+func (t *Task) String() string { return fmt.Sprintf("%s, %d parameters", t.Name, t.Dim()) }
