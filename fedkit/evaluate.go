@@ -17,6 +17,7 @@ func (r *Round) evaluate(s Strategy) {
 		r.Fail(err)
 		return
 	}
+	r.record.Assign = slices.Clone(sv.Clusters)
 	all := sequence(r.Fed.Data.Test.Len())
 	var global *Marks
 	if sv.Global != nil {
@@ -40,7 +41,6 @@ func (r *Round) evaluate(s Strategy) {
 		}
 		return
 	}
-	r.record.Assign = slices.Clone(sv.Assign)
 	if sv.Assign != nil {
 		r.record.Local = r.marksOf(sequence(r.Clients()), sv.Models, sv.Assign)
 		return
@@ -96,6 +96,9 @@ func (s *Serving) check(m int) error {
 	}
 	if s.Mix != nil && len(s.Mix) != m {
 		return Invalid("len(Serving.Mix)", len(s.Mix), fmt.Sprintf("%d, one a client", m))
+	}
+	if s.Clusters != nil && len(s.Clusters) != m {
+		return Invalid("len(Serving.Clusters)", len(s.Clusters), fmt.Sprintf("%d, one a client", m))
 	}
 	for c, a := range s.Assign {
 		if a < 0 || a >= k {

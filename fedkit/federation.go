@@ -41,10 +41,8 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 			return nil, err
 		}
 	}
-	if c, ok := any(deal).(interface{ Check() error }); ok {
-		if err := c.Check(); err != nil {
-			return nil, err
-		}
+	if err := deal.Check(); err != nil {
+		return nil, err
 	}
 	task, err := model(deal.Data)
 	if err != nil {

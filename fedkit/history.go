@@ -48,7 +48,7 @@ type Record struct {
 	Global *Score `json:"global,omitempty"`
 	// Local, by client, is every client's own test rows under the model that client would use; nil if not evaluated.
 	Local []Score `json:"local,omitempty"`
-	// Assign, by client, is the cluster (row of the served models) each client belongs to; nil if nothing is clustered.
+	// Assign, by client, is the cluster each client is in; nil if nothing is clustered.
 	Assign []int `json:"assign,omitempty"`
 	// Notes are the strategy's own figures for the round.
 	Notes map[string]Float `json:"notes,omitempty"`

@@ -1,10 +1,14 @@
 package fedkit
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/gomlx/gomlx/core/graph"
 )
+
+// Zero is for options whose zero value stands for a default: it means 0 itself.
+const Zero = math.SmallestNonzeroFloat64
 
 // FullBatch as Local.Batch takes all of a client's examples in every step.
 const FullBatch = -1
@@ -84,7 +88,7 @@ func (SGD) direction(g *graph.Node, _ []*graph.Node, _ *graph.Node) (*graph.Node
 
 // Momentum is heavy-ball SGD: v ← βv + g, w ← w − ηv.
 type Momentum struct {
-	Beta float64 // β in [0, 1); default 0.9
+	Beta float64 // β in [0, 1); 0 stands for the default of 0.9
 }
 
 func (Momentum) slots() int { return 1 }
@@ -97,7 +101,7 @@ func (m Momentum) check() error {
 }
 
 func (m Momentum) direction(g *graph.Node, v []*graph.Node, _ *graph.Node) (*graph.Node, []*graph.Node) {
-	d := graph.Add(graph.MulScalar(v[0], orDefault(m.Beta, 0.9)), g)
+	d := graph.Add(graph.MulScalar(v[0], cmp.Or(m.Beta, 0.9)), g)
 	return d, []*graph.Node{d}
 }
 
@@ -123,18 +127,11 @@ func (a Adam) check() error {
 }
 
 func (a Adam) direction(g *graph.Node, mv []*graph.Node, t *graph.Node) (*graph.Node, []*graph.Node) {
-	b1, b2 := orDefault(a.Beta1, 0.9), orDefault(a.Beta2, 0.999)
+	b1, b2 := cmp.Or(a.Beta1, 0.9), cmp.Or(a.Beta2, 0.999)
 	m := graph.Add(graph.MulScalar(mv[0], b1), graph.MulScalar(g, 1-b1))
 	v := graph.Add(graph.MulScalar(mv[1], b2), graph.MulScalar(graph.Square(g), 1-b2))
 	corrected := func(x *graph.Node, b float64) *graph.Node {
 		return graph.Div(x, graph.OneMinus(graph.Pow(graph.Scalar(t.Graph(), t.DType(), b), t)))
 	}
-	return graph.Div(corrected(m, b1), graph.AddScalar(graph.Sqrt(corrected(v, b2)), orDefault(a.Epsilon, 1e-8))), []*graph.Node{m, v}
-}
-
-func orDefault(v, def float64) float64 {
-	if v == 0 {
-		return def
-	}
-	return v
+	return graph.Div(corrected(m, b1), graph.AddScalar(graph.Sqrt(corrected(v, b2)), cmp.Or(a.Epsilon, 1e-8))), []*graph.Node{m, v}
 }

@@ -110,9 +110,7 @@ var (
 		return graph.Gather(a[0], graph.InsertAxes(a[1], -1))
 	})
 	putRows = NewProgram("put", func(a []*graph.Node) *graph.Node {
-		// A one-hot product would read every row; the scatter touches only those that change.
-		at := graph.InsertAxes(a[1], -1)
-		return graph.ScatterSum(a[0], at, graph.Sub(a[2], graph.Gather(a[0], at)), false, true)
+		return graph.ScatterUpdate(a[0], graph.InsertAxes(a[1], -1), a[2], false, true)
 	})
 	mix = NewProgram("mix", func(a []*graph.Node) *graph.Node {
 		k := a[1].Shape().Dimensions[0] / a[0].Shape().Dimensions[0]

@@ -45,6 +45,9 @@ func (r *Round) in(stage string) bool {
 // Clients returns M, the number of clients in the federation.
 func (r *Round) Clients() int { return r.Fed.Size() }
 
+// Everyone returns all clients, 0, 1, …, M−1.
+func (r *Round) Everyone() []int { return sequence(r.Clients()) }
+
 // Rand returns the generator for a purpose in this round.
 func (r *Round) Rand(purpose string) *rand.Rand { return Random(r.opts.Seed, purpose, r.T) }
 
@@ -90,7 +93,7 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 	case s != nil:
 		chosen = slices.Clone(s.Select(r, n))
 	case n == m:
-		chosen = sequence(m)
+		chosen = r.Everyone()
 	default:
 		chosen = r.Rand("select").Perm(m)[:n]
 	}

@@ -3,6 +3,8 @@
 package strategy
 
 import (
+	"cmp"
+
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
 )
@@ -38,10 +40,7 @@ func (s *FedAvg) Start(r *fedkit.Round) error {
 
 // Round implements fedkit.Strategy.
 func (s *FedAvg) Round(r *fedkit.Round) error {
-	aggregator := s.Aggregator
-	if aggregator == nil {
-		aggregator = aggregate.Mean{}
-	}
+	aggregator := cmp.Or[fedkit.Aggregator](s.Aggregator, aggregate.Mean{})
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local})
 	s.State.X = aggregator.Aggregate(u.Models, u.Examples)

@@ -1,6 +1,10 @@
 package strategy
 
-import "fedkit.example/fedkit"
+import (
+	"cmp"
+
+	"fedkit.example/fedkit"
+)
 
 // FedSGD is distributed gradient descent (McMahan et al., arXiv 1602.05629; seed 001 §2): the clients of a round return
 // gradients at the global model x, and the server takes one step along their mean,
@@ -46,11 +50,7 @@ func (s *FedSGD) Round(r *fedkit.Round) error {
 	}
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: gradient})
-	eta := s.LR
-	if eta == 0 {
-		eta = 0.1
-	}
-	s.State.X = s.State.X.Add(u.Delta().Mean(u.Examples).Scale(eta))
+	s.State.X = s.State.X.Add(u.Delta().Mean(u.Examples).Scale(cmp.Or(s.LR, 0.1)))
 	return r.Err()
 }
 

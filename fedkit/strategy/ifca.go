@@ -1,6 +1,10 @@
 package strategy
 
-import "fedkit.example/fedkit"
+import (
+	"cmp"
+
+	"fedkit.example/fedkit"
+)
 
 // IFCA is the iterative federated clustering algorithm (Ghosh et al., arXiv 2006.04088, Algorithm 1; seed 002, Algorithm
 // 2): k models θ [k, d]; in each round a client finds the one with the lowest loss on its own examples,
@@ -40,11 +44,7 @@ func (s *IFCA) Check() error {
 
 // Start draws k different models.
 func (s *IFCA) Start(r *fedkit.Round) error {
-	k := s.K
-	if k == 0 {
-		k = 2
-	}
-	s.State.Theta = r.Models(k)
+	s.State.Theta = r.Models(cmp.Or(s.K, 2))
 	return r.Err()
 }
 
@@ -60,10 +60,7 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local})
 	choice = take(choice, u.At)
 	if s.Gradients {
-		gamma := s.Gamma
-		if gamma == 0 {
-			gamma = 0.1
-		}
+		gamma := cmp.Or(s.Gamma, 0.1)
 		step := make([][]float64, k)
 		for j := range step {
 			step[j] = make([]float64, len(choice))
@@ -80,9 +77,6 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 
 // Serve gives every client the model with the lowest loss on its training examples.
 func (s *IFCA) Serve(r *fedkit.Round) fedkit.Serving {
-	everyone := make([]int, r.Clients())
-	for i := range everyone {
-		everyone[i] = i
-	}
-	return fedkit.Serving{Models: s.State.Theta, Assign: argmin(r.Losses(s.State.Theta, everyone))}
+	choice := argmin(r.Losses(s.State.Theta, r.Everyone()))
+	return fedkit.Serving{Models: s.State.Theta, Assign: choice, Clusters: choice}
 }

@@ -39,9 +39,5 @@ func (s *Local) Round(r *fedkit.Round) error {
 
 // Serve gives every client its own model.
 func (s *Local) Serve(r *fedkit.Round) fedkit.Serving {
-	own := make([]int, r.Clients())
-	for i := range own {
-		own[i] = i
-	}
-	return fedkit.Serving{Models: s.State.W, Assign: own}
+	return fedkit.Serving{Models: s.State.W, Assign: r.Everyone()}
 }

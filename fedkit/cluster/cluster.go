@@ -1,0 +1,45 @@
+// Package cluster groups clients. Only inner products of what they sent come to the host: every method here works on
+// the Gram matrix G [n, n], G_ij = ⟨x_i, x_j⟩, of the clients' features x_i, whatever their length.
+package cluster
+
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Clusterer divides n points, given by their Gram matrix, into at most k groups: the result holds each point's group,
+// 0 ≤ group < k. All randomness comes from rng.
+type Clusterer interface {
+	Cluster(gram *mat.SymDense, k int, rng *rand.Rand) []int
+}
+
+// Func lets a function be a Clusterer.
+type Func func(gram *mat.SymDense, k int, rng *rand.Rand) []int
+
+// Cluster calls f.
+func (f Func) Cluster(gram *mat.SymDense, k int, rng *rand.Rand) []int { return f(gram, k, rng) }
+
+// Members returns the members of each of k groups, in ascending order.
+func Members(labels []int, k int) [][]int {
+	m := make([][]int, k)
+	for i, c := range labels {
+		m[c] = append(m[c], i)
+	}
+	return m
+}
+
+// ToCentroids returns the squared distance of every point to the mean of every group, [n][k]:
+//
+//	‖x_i − c‖² = G_ii − 2 mean_j G_ij + mean_jl G_jl,  j, l over the group.
+//
+// An empty group is infinitely far away.
+func ToCentroids(gram *mat.SymDense, labels []int, k int) [][]float64 {
+	inner, norm := Centroids(gram, labels, k)
+	for i := range inner {
+		for c := range inner[i] {
+			inner[i][c] = max(0, gram.At(i, i)-2*inner[i][c]+norm[c])
+		}
+	}
+	return inner
+}

@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// KMeans divides points so that the sum of squared distances to their groups' means is small (Lloyd's iterations from
+// k-means++ starts, Arthur and Vassilvitskii 2007; the best of several starts is kept).
+type KMeans struct {
+	Starts     int // default 10
+	Iterations int // at most, a start; default 300
+}
+
+// Cluster implements Clusterer.
+func (m KMeans) Cluster(gram *mat.SymDense, k int, rng *rand.Rand) []int {
+	k = min(k, gram.SymmetricDim())
+	var best []int
+	least := math.Inf(1)
+	for range cmp.Or(m.Starts, 10) {
+		labels := plusPlus(gram, k, rng)
+		var inertia float64
+		for range cmp.Or(m.Iterations, 300) {
+			var moved bool
+			if inertia, moved = lloyd(gram, k, labels); !moved {
+				break
+			}
+		}
+		if inertia < least {
+			best, least = labels, inertia
+		}
+	}
+	return best
+}
+
+// lloyd moves every point to the nearest mean, in place, and returns the sum of squared distances before the move. A
+// group that has lost all its points is given the point farthest from its mean.
+func lloyd(gram *mat.SymDense, k int, labels []int) (inertia float64, moved bool) {
+	d := ToCentroids(gram, labels, k)
+	size := make([]int, k)
+	old := make([]int, len(labels))
+	for i := range labels {
+		old[i] = labels[i]
+		for c := range k {
+			if d[i][c] < d[i][labels[i]] {
+				labels[i] = c
+			}
+		}
+		inertia += d[i][old[i]]
+		size[labels[i]]++
+	}
+	for c := range k {
+		if size[c] > 0 {
+			continue
+		}
+		far := -1
+		for i := range labels {
+			if size[labels[i]] > 1 && (far < 0 || d[i][labels[i]] > d[far][labels[far]]) {
+				far = i
+			}
+		}
+		size[labels[far]]--
+		labels[far] = c
+		size[c]++
+	}
+	for i := range labels {
+		moved = moved || labels[i] != old[i]
+	}
+	return inertia, moved
+}
+
+// plusPlus chooses k points, each with a probability proportional to its squared distance from those chosen before, and
+// sends every point to the nearest of them.
+func plusPlus(gram *mat.SymDense, k int, rng *rand.Rand) []int {
+	n := gram.SymmetricDim()
+	labels, nearest := make([]int, n), make([]float64, n)
+	for i := range nearest {
+		nearest[i] = math.Inf(1)
+	}
+	next := rng.IntN(n)
+	for c := range k {
+		total := 0.0
+		for i := range n {
+			if d := max(0, gram.At(i, i)-2*gram.At(i, next)+gram.At(next, next)); d < nearest[i] {
+				labels[i], nearest[i] = c, d
+			}
+			total += nearest[i]
+		}
+		left := rng.Float64() * total
+		for next = 0; next < n-1 && left >= nearest[next]; next++ {
+			left -= nearest[next]
+		}
+	}
+	return labels
+}
+
+// Centroids returns the inner product of every point with the mean of every group, [n][k], and the squared length of
+// every mean, [k]; for an empty group, 0 and +Inf.
+func Centroids(gram *mat.SymDense, labels []int, k int) (inner [][]float64, norm []float64) {
+	groups := Members(labels, k)
+	norm = make([]float64, k)
+	inner = make([][]float64, len(labels))
+	for i := range inner {
+		inner[i] = make([]float64, k)
+		for c, g := range groups {
+			for _, j := range g {
+				inner[i][c] += gram.At(i, j) / float64(len(g))
+			}
+		}
+	}
+	for c, g := range groups {
+		if len(g) == 0 {
+			norm[c] = math.Inf(1)
+		}
+		for _, j := range g {
+			norm[c] += inner[j][c] / float64(len(g))
+		}
+	}
+	return inner, norm
+}

@@ -1,0 +1,122 @@
+package fedkit
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func sample() *History {
+	return &History{Name: "FedAvg", Strategy: "FedAvg", Data: "digits", Partition: "2 clients", Model: "MLP", Clients: 2, Params: 10, Device: "xla",
+		Rounds: []Record{
+			{Round: 1, Seconds: 0.5, Selected: []int{1}, Steps: []int{3}, TrainLoss: []Float{Float(math.NaN())}, BytesUp: 40, BytesDown: 4000,
+				Skipped: []int{1}, Notes: map[string]Float{"mu": Float(math.Inf(1))}},
+			{Round: 2, Seconds: 0.25, Selected: []int{0, 1}, Steps: []int{3, 5}, TrainLoss: []Float{1, 2}, Divergence: []Float{0.1, 0.2}, BytesUp: 80, BytesDown: 5e9,
+				Global: &Score{0.5, 0.9, 10}, Local: []Score{{0.4, 1, 3}, {0.6, 0.5, 1}}, Assign: []int{0, 1}},
+		}}
+}
+
+func TestHistorySaveLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "h.json")
+	h := sample()
+	if err := h.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !math.IsNaN(float64(back.Rounds[0].TrainLoss[0])) {
+		t.Errorf("NaN came back as %v", back.Rounds[0].TrainLoss[0])
+	}
+	h.Rounds[0].TrainLoss[0], back.Rounds[0].TrainLoss[0] = 0, 0
+	if !reflect.DeepEqual(h, back) {
+		t.Errorf("%+v\nwant %+v", back, h)
+	}
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%d files beside the history, %v", len(left)-1, err)
+	}
+}
+
+func TestHistoryFigures(t *testing.T) {
+	h := sample()
+	if a := h.Accuracy(); a != 0.9 {
+		t.Errorf("Accuracy %v, want 0.9", a)
+	}
+	if m := h.Last().Mean(); math.Abs(float64(m.Accuracy)-3.5/4) > 1e-12 || m.Examples != 4 {
+		t.Errorf("Mean %+v, want accuracy 0.875 on 4 examples", m)
+	}
+	if r := h.RoundsTo(0.9); r != 2 {
+		t.Errorf("RoundsTo(0.9) = %d, want 2", r)
+	}
+	if r := h.RoundsTo(0.91); r != 0 {
+		t.Errorf("RoundsTo(0.91) = %d, want 0", r)
+	}
+	if s := h.Seconds(); s != 0.75 {
+		t.Errorf("Seconds %v, want 0.75", s)
+	}
+	if a := (&History{}).Accuracy(); !math.IsNaN(a) {
+		t.Errorf("Accuracy of nothing: %v", a)
+	}
+}
+
+func TestHistoryTable(t *testing.T) {
+	want := `FedAvg on digits: 2 clients; MLP, 10 parameters; seed 0, xla
+  round  clients  steps  train loss  test loss  accuracy  own accuracy    up     down    time
+      1        1      3         NaN                                     40 B     4 kB  500 ms
+      2        2      8      1.5000     0.5000   90.00 %       87.50 %  80 B     5 GB  250 ms
+`
+	got := sample().String()
+	if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"empty":    "",
+		"cut":      `{"name": "x", "rounds": [{"round": 1`,
+		"unknown":  `{"name": "x", "colour": 1}`,
+		"lengths":  `{"clients": 2, "rounds": [{"round": 1, "selected": [1], "steps": [], "train_loss": []}]}`,
+		"clients":  `{"clients": 2, "rounds": [{"round": 1, "selected": [], "steps": [], "train_loss": [], "local": [{"loss": 1, "accuracy": 1, "examples": 1}]}]}`,
+		"a number": `{"rounds": [{"round": 1, "selected": [1], "steps": [1], "train_loss": ["much"]}]}`,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if h, err := Load(path); err == nil {
+			t.Errorf("%s was accepted: %+v", name, h)
+		}
+	}
+	if _, err := Load(filepath.Join(dir, "missing")); err == nil {
+		t.Error("a missing file was accepted")
+	}
+}
+
+func FuzzHistory(f *testing.F) {
+	b, err := json.Marshal(sample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "h")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h, err := Load(path)
+		if err != nil {
+			return
+		}
+		_ = h.String() + h.Strategy // what was accepted can be printed
+		h.Accuracy()
+		h.RoundsTo(0.5)
+	})
+}

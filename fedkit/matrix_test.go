@@ -1,0 +1,123 @@
+package fedkit
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/floats/scalar"
+)
+
+func TestMatrix(t *testing.T) {
+	m := NewMatrix([]float32{1, 2, 3, 4, 5, 6}, 3, 2)
+	row := NewMatrix([]float32{10, 20}, 1, 2)
+	for _, c := range []struct {
+		name string
+		got  *Matrix
+		want [][]float64
+	}{
+		{"Add", m.Add(m), [][]float64{{2, 4}, {6, 8}, {10, 12}}},
+		{"Add row", m.Add(row), [][]float64{{11, 22}, {13, 24}, {15, 26}}},
+		{"Sub from row", row.Sub(m), [][]float64{{9, 18}, {7, 16}, {5, 14}}},
+		{"Scale", m.Scale(-0.5), [][]float64{{-0.5, -1}, {-1.5, -2}, {-2.5, -3}}},
+		{"Take", m.Take(2, 0, 2), [][]float64{{5, 6}, {1, 2}, {5, 6}}},
+		{"Put", m.Put([]int{2, 0}, m.Take(0, 1)), [][]float64{{3, 4}, {3, 4}, {1, 2}}},
+		{"Mix", m.Mix([][]float64{{1, 0, 1}, {0, 2, 0}}), [][]float64{{6, 8}, {6, 8}}},
+		{"Mean", m.Mean(nil), [][]float64{{3, 4}}},
+		{"weighted Mean", m.Mean([]float64{1, 0, 3}), [][]float64{{4, 5}}},
+		{"Center", m.Center(), [][]float64{{-2, -2}, {0, 0}, {2, 2}}},
+		{"StackRows", StackRows(row, m), [][]float64{{10, 20}, {1, 2}, {3, 4}, {5, 6}}},
+	} {
+		if err := c.got.Err(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		got := rowsOf(t, c.got)
+		for i := range c.want {
+			for j := range c.want[i] {
+				if len(got) != len(c.want) || !scalar.EqualWithinRel(got[i][j], c.want[i][j], 1e-6) {
+					t.Fatalf("%s: %v, want %v", c.name, got, c.want)
+				}
+			}
+		}
+	}
+	norms, err := m.Norms()
+	if err != nil || math.Abs(norms[2]-math.Sqrt(61)) > 1e-6 {
+		t.Errorf("Norms: %v, %v", norms, err)
+	}
+	gram, err := m.Gram()
+	if err != nil || gram.At(0, 2) != 17 || gram.At(1, 1) != 25 {
+		t.Errorf("Gram: %v, %v", gram, err)
+	}
+}
+
+func TestPutIsExact(t *testing.T) {
+	// A row is replaced, not corrected: large old values must leave nothing behind.
+	m := NewMatrix([]float32{1e30, -1e30, 3, 4}, 2, 2).Put([]int{0}, NewMatrix([]float32{1, 2}, 1, 2))
+	if got := rowsOf(t, m); got[0][0] != 1 || got[0][1] != 2 || got[1][0] != 3 {
+		t.Errorf("%v, want [[1 2] [3 4]]", got)
+	}
+}
+
+func TestMatrixErrorsStay(t *testing.T) {
+	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
+	var none *Matrix
+	for name, got := range map[string]*Matrix{
+		"values":       NewMatrix([]float32{1, 2, 3}, 2, 2),
+		"shapes":       m.Add(NewMatrix([]float32{1, 2, 3}, 1, 3)),
+		"rows":         m.Take(2),
+		"no rows":      m.Take(),
+		"put":          m.Put([]int{0}, m),
+		"put twice":    m.Put([]int{0, 0}, m),
+		"weights":      m.Mean([]float64{1}),
+		"zero weights": m.Mean([]float64{0, 0}),
+		"NaN weights":  m.Mean([]float64{math.NaN(), 1}),
+		"mix":          m.Mix([][]float64{{1}}),
+		"nil":          m.Add(none),
+		"later":        m.Take(7).Add(m).Scale(2).Take(0).Mean(nil).Center(),
+		"stack":        StackRows(m, m.Take(9)),
+	} {
+		if err := got.Err(); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: error %v, want %v", name, err, ErrInvalid)
+		}
+		if _, err := got.Gram(); err == nil {
+			t.Errorf("%s: Gram of a failed matrix gives no error", name)
+		}
+	}
+}
+
+func TestMatrixBinary(t *testing.T) {
+	m := randomMatrix(1, 3, 5)
+	b, err := m.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Matrix
+	if err := back.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	want, got := rowsOf(t, m), rowsOf(t, &back)
+	for i := range want {
+		for j := range want[i] {
+			if got[i][j] != want[i][j] {
+				t.Fatalf("%v, want %v", got, want)
+			}
+		}
+	}
+}
+
+func FuzzMatrixUnmarshal(f *testing.F) {
+	b, err := randomMatrix(1, 2, 2).MarshalBinary()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add(b[:10])
+	f.Add(append([]byte{255, 255, 255, 255, 255, 255, 255, 255}, b[8:]...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var m Matrix
+		if m.UnmarshalBinary(b) == nil && m.Rows()*m.Cols()*4+16 != len(b) {
+			t.Errorf("%d bytes were accepted as [%d, %d]", len(b), m.Rows(), m.Cols())
+		}
+	})
+}

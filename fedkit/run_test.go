@@ -1,0 +1,231 @@
+package fedkit
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+// mean is federated averaging in a few lines, with a hook.
+type mean struct {
+	Local  Local
+	Before func(r *Round, job *Job)
+	State  struct{ X *Matrix }
+}
+
+func (s *mean) Start(r *Round) error {
+	s.State.X = r.Models(1)
+	return r.Err()
+}
+
+func (s *mean) Round(r *Round) error {
+	job := Job{Clients: r.Select(nil, 0), Start: s.State.X, Local: s.Local}
+	if s.Before != nil {
+		s.Before(r, &job)
+	}
+	u := r.Train(job)
+	s.State.X = u.Models.Mean(u.Examples)
+	return r.Err()
+}
+
+func (s *mean) Serve(*Round) Serving { return Serving{Global: s.State.X} }
+
+func TestRunRecords(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	w := &watch{}
+	s := &mean{Local: Local{Batch: 4, LR: 0.1, Epochs: 2}}
+	h, err := Run(context.Background(), fed, s, Options{Rounds: 5, EvalEvery: 2, Seed: 3, Watch: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Name != "mean" || h.Data != "toy" || h.Clients != 3 || h.Params != fed.Task.Dim() || h.Seed != 3 {
+		t.Errorf("header %+v", h)
+	}
+	if h.Options != "Local: {Epochs:2 Steps:0 Batch:4 LR:0.1 Optimizer:<nil> Prox:0}" {
+		t.Errorf("options %q", h.Options)
+	}
+	if len(h.Rounds) != 5 || w.rounds != 5 || w.done != 1 {
+		t.Fatalf("%d records, %d times watched, %d times done; want 5, 5, 1", len(h.Rounds), w.rounds, w.done)
+	}
+	for i, r := range h.Rounds {
+		evaluated := (i+1)%2 == 0 || i == 4
+		if r.Round != i+1 || len(r.Selected) != 3 || r.Steps[1] != 6 || (r.Global != nil) != evaluated || (r.Local != nil) != evaluated {
+			t.Errorf("record %d: %+v", i, r)
+		}
+		if want := int64(3 * 4 * fed.Task.Dim()); r.BytesDown != want || r.BytesUp != want {
+			t.Errorf("record %d: %d bytes down, %d up, want %d", i, r.BytesDown, r.BytesUp, want)
+		}
+	}
+	last := h.Last()
+	if n := last.Local[0].Examples; n != 1 {
+		t.Errorf("client 0 was marked on %d examples, want 1", n)
+	}
+	// The clients' test rows make up the whole test part here, so both figures must agree.
+	if math.Abs(float64(last.Mean().Loss-last.Global.Loss)) > 1e-6 {
+		t.Errorf("mean client loss %v, global loss %v", last.Mean().Loss, last.Global.Loss)
+	}
+}
+
+type watch struct {
+	rounds, done int
+	err          error
+}
+
+func (w *watch) Round(h *History, _ int)    { w.rounds = len(h.Rounds) }
+func (w *watch) Done(_ *History, err error) { w.done++; w.err = err }
+
+func TestCancelKeepsWhatHappened(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &mean{Local: Local{Batch: 4, LR: 0.1}, Before: func(r *Round, _ *Job) {
+		if r.T == 3 {
+			cancel()
+		}
+	}}
+	w := &watch{}
+	h, err := Run(ctx, fed, s, Options{Rounds: 10, Watch: w})
+	if !errors.Is(err, context.Canceled) || !errors.Is(w.err, context.Canceled) {
+		t.Errorf("error %v, watcher's %v, want %v", err, w.err, context.Canceled)
+	}
+	if h == nil || len(h.Rounds) != 2 {
+		t.Errorf("history %v, want 2 rounds", h)
+	}
+}
+
+func TestBreakOutOfRounds(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	w := &watch{}
+	n := 0
+	for h, err := range Rounds(context.Background(), fed, &mean{}, Options{Rounds: 10, Watch: w}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n = len(h.Rounds); n == 3 {
+			break
+		}
+	}
+	if n != 3 || w.done != 1 {
+		t.Errorf("%d rounds, %d times done, want 3 and 1", n, w.done)
+	}
+}
+
+// poison makes client 1's update infinite in round 2.
+func poison(r *Round, job *Job) {
+	if r.T != 2 {
+		return
+	}
+	v := make([]float32, len(job.Clients)*r.Fed.Task.Dim())
+	v[r.Fed.Task.Dim()] = float32(math.Inf(1))
+	job.Shift = NewMatrix(v, len(job.Clients), r.Fed.Task.Dim())
+}
+
+func TestNotFinite(t *testing.T) {
+	fed, _ := toy(t, 4, 4, 4)
+	s := &mean{Local: Local{Batch: 4, LR: 0.1}, Before: poison}
+	h, err := Run(context.Background(), fed, s, Options{Rounds: 5})
+	if !errors.Is(err, ErrNotFinite) || !strings.Contains(err.Error(), "round 2") || !strings.Contains(err.Error(), "client 1 ") {
+		t.Errorf("error %v, want one that names round 2 and client 1", err)
+	}
+	if len(h.Rounds) != 1 {
+		t.Errorf("%d rounds are kept, want 1", len(h.Rounds))
+	}
+	h, err = Run(context.Background(), fed, s, Options{Rounds: 3, NotFinite: Skip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := h.Rounds[1]; len(r.Skipped) != 1 || r.Skipped[0] != 1 || len(r.Selected) != 3 {
+		t.Errorf("record %+v, want client 1 skipped", r)
+	}
+	if math.IsNaN(float64(h.Last().Global.Loss)) {
+		t.Error("the skipped client reached the model")
+	}
+	all := &mean{Local: Local{Batch: 4, LR: 1e38, Steps: 9}}
+	if _, err = Run(context.Background(), fed, all, Options{Rounds: 3, NotFinite: Skip}); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("error %v where every client diverged, want %v", err, ErrNotFinite)
+	}
+}
+
+type broken struct {
+	mean
+	how string
+}
+
+func (s *broken) Round(r *Round) error {
+	switch s.how {
+	case "panic":
+		var none []int
+		_ = none[r.T]
+	case "error":
+		return errors.New("no such luck")
+	case "shape":
+		s.State.X = s.State.X.Add(NewMatrix([]float32{1}, 1, 1))
+	case "selector":
+		r.Select(SelectorFunc(func(*Round, int) []int { return []int{0, 0} }), 0.5)
+		return r.Err()
+	}
+	return nil
+}
+
+func TestStrategyMistakes(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	for how, want := range map[string]string{
+		"panic":    "fedkit: broken: round 1: panic: runtime error: index out of range [1] with length 0",
+		"error":    "fedkit: broken: round 1: no such luck",
+		"shape":    "fedkit: broken: round 1: evaluate: invalid: Matrix.Add: [1, 39] and [1, 1] do not fit",
+		"selector": "fedkit: broken: round 1: select: invalid: Selector = [0 0]: must be different clients in [0, 2)",
+	} {
+		_, err := Run(context.Background(), fed, &broken{how: how}, Options{Rounds: 2})
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: error %v\nwant %s", how, err, want)
+		}
+	}
+}
+
+func TestRunsThatCannotStart(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	for _, c := range []struct {
+		fed  *Federation
+		s    Strategy
+		o    Options
+		want string
+	}{
+		{nil, &mean{}, Options{Rounds: 1}, "fedkit: invalid: federation = nil: must be made by fedkit.New"},
+		{fed, nil, Options{Rounds: 1}, "fedkit: invalid: strategy = nil: must be a strategy, such as &strategy.FedAvg{}"},
+		{fed, (*mean)(nil), Options{Rounds: 1}, "fedkit: invalid: strategy = nil: must be a strategy, such as &strategy.FedAvg{}"},
+		{fed, &mean{}, Options{}, "fedkit: mean: invalid: Options.Rounds = 0: must be at least 1"},
+		{fed, &mean{}, Options{Rounds: 1, Workers: -1}, "fedkit: mean: invalid: Options.Workers = -1: must be at least 1, or 0 for the default"},
+		{fed, &mean{}, Options{Rounds: 1, EvalEvery: -1}, "fedkit: mean: invalid: Options.EvalEvery = -1: must be at least 1, or 0 for every round"},
+		{fed, &mean{}, Options{Rounds: 1, NotFinite: 7}, "fedkit: mean: invalid: Options.NotFinite = 7: must be fedkit.Stop or fedkit.Skip"},
+	} {
+		h, err := Run(context.Background(), c.fed, c.s, c.o)
+		if h != nil || err == nil || err.Error() != c.want {
+			t.Errorf("%v, error %v\nwant %s", h, err, c.want)
+		}
+	}
+}
+
+func TestLocalCheck(t *testing.T) {
+	for want, l := range map[string]Local{
+		"Local.Epochs":      {Batch: 1, LR: 1, Epochs: -1},
+		"Local.Steps":       {Batch: 1, LR: 1, Steps: -1},
+		"Local.Batch":       {LR: 1},
+		"Local.LR":          {Batch: 1},
+		"Local.Prox":        {Batch: 1, LR: 1, Prox: -1},
+		"Momentum.Beta = 1": {Batch: 1, LR: 1, Optimizer: Momentum{Beta: 1}},
+		"Adam.Beta1":        {Batch: 1, LR: 1, Optimizer: Adam{Beta1: -1}},
+		"Adam.Beta2":        {Batch: 1, LR: 1, Optimizer: Adam{Beta2: 2}},
+		"Adam.Epsilon":      {Batch: 1, LR: 1, Optimizer: Adam{Epsilon: -1}},
+		"Local.LR = NaN":    {Batch: 1, LR: math.NaN()},
+		"Local.LR = +Inf":   {Batch: 1, LR: math.Inf(1)},
+		"use one of them":   {Batch: 1, LR: 1, Steps: 1, Epochs: 1},
+	} {
+		if err := l.Check(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want %s", l, err, want)
+		}
+	}
+	if err := (Local{}).Check(); err != nil {
+		t.Errorf("the zero value: %v", err)
+	}
+}

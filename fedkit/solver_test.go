@@ -1,0 +1,388 @@
+package fedkit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/internal/oracle"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// toy is a small classification federation with clients of the given sizes, its model an MLP written out by hand, and
+// the oracle for the same model.
+func toy(t testing.TB, sizes ...int) (*Federation, oracle.MLP) {
+	t.Helper()
+	const features, classes, hidden = 5, 3, 4
+	rng := rand.New(rand.NewPCG(1, 2))
+	d := &datasets.Dataset{Name: "toy", Shape: []int{features}, Classes: classes}
+	var clients []partition.Client
+	for _, n := range sizes {
+		c := partition.Client{Test: []int{d.Test.Len()}}
+		for range n {
+			c.Train = append(c.Train, d.Train.Len())
+			addExample(&d.Train, rng, features, classes)
+		}
+		addExample(&d.Test, rng, features, classes)
+		clients = append(clients, c)
+	}
+	o := oracle.MLP{Sizes: []int{features, hidden, classes}}
+	fed, err := New(d, partition.Given(clients), func(*datasets.Dataset) (*Task, error) {
+		normal := func(rng *rand.Rand, w []float32) {
+			for i := range w {
+				w[i] = float32(rng.NormFloat64() / 2)
+			}
+		}
+		return &Task{Name: "toy", Params: []Param{
+			{Name: "w1", Shape: []int{features, hidden}, Init: normal}, {Name: "b1", Shape: []int{hidden}, Init: normal},
+			{Name: "w2", Shape: []int{hidden, classes}, Init: normal}, {Name: "b2", Shape: []int{classes}, Init: normal},
+		}, Forward: func(p []*graph.Node, x *graph.Node) *graph.Node {
+			layer := func(x, w, b *graph.Node) *graph.Node {
+				if c := w.Shape().Dimensions[0]; x.Shape().Dimensions[0] != c {
+					x = graph.BroadcastToDims(x, c, x.Shape().Dimensions[1], x.Shape().Dimensions[2])
+				}
+				return graph.Add(graph.Einsum("cbi,cio->cbo", x, w), graph.InsertAxes(b, 1))
+			}
+			return layer(graph.MaxScalar(layer(x, p[0], p[1]), 0), p[2], p[3])
+		}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed, o
+}
+
+func addExample(s *datasets.Split, rng *rand.Rand, features, classes int) {
+	for range features {
+		s.Floats = append(s.Floats, float32(rng.NormFloat64()))
+	}
+	s.Labels = append(s.Labels, int32(rng.IntN(classes)))
+}
+
+func engineOf(t testing.TB, fed *Federation, workers int) *local {
+	t.Helper()
+	e, err := fed.local(workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func randomMatrix(seed uint64, n, d int) *Matrix {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	v := make([]float32, n*d)
+	for i := range v {
+		v[i] = float32(rng.NormFloat64() / 2)
+	}
+	return NewMatrix(v, n, d)
+}
+
+func rowsOf(t testing.TB, m *Matrix) [][]float64 {
+	t.Helper()
+	v, err := m.Host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([][]float64, m.Rows())
+	for i := range rows {
+		rows[i] = float64s(v[i*m.Cols() : (i+1)*m.Cols()])
+	}
+	return rows
+}
+
+// reference solves one client's local problem in float64, step by step as Local's comment has it.
+func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round int, at func(m *Matrix, def float64) []float64) (w []float64, loss float64, steps int) {
+	l := job.Local.withDefaults()
+	rows := fed.Clients[job.Clients[i]].Train
+	most := 0
+	for _, c := range fed.Clients {
+		most = max(most, len(c.Train))
+	}
+	batch := min(l.Batch, most)
+	if l.Batch == FullBatch {
+		batch = most
+	}
+	epochs, mu := l.Epochs, l.Prox
+	if job.Epochs != nil {
+		epochs = job.Epochs[i]
+	}
+	if job.Prox != nil {
+		mu = job.Prox[i]
+	}
+	steps = l.Steps
+	if steps == 0 {
+		steps = epochs * ((len(rows) + batch - 1) / batch)
+	}
+	start := at(job.Start, 0)
+	anchor, shift, mask, weights := at(job.Anchor, math.NaN()), at(job.Shift, 0), at(job.Mask, 1), at(job.ProxWeights, 1)
+	if job.Anchor == nil {
+		anchor = start
+	}
+	w = append([]float64(nil), start...)
+	m, v := make([]float64, len(w)), make([]float64, len(w))
+	draw := &sampler{rows: rows, full: l.Batch == FullBatch, seed: seed, round: round, client: job.Clients[i]}
+	for s := range steps {
+		picked := make([]int32, batch)
+		for j := range picked {
+			picked[j] = -1
+		}
+		draw.batch(picked)
+		var x [][]float64
+		var y []float64
+		for _, r := range picked {
+			if r >= 0 {
+				x = append(x, float64s(fed.Data.Train.Row(int(r), nil)))
+				y = append(y, float64(fed.Data.Train.Labels[r]))
+			}
+		}
+		f, g := o.Gradient(w, x, y)
+		loss += f / float64(steps)
+		for j := range w {
+			d := mask[j] * (g[j] + mu*weights[j]*(w[j]-anchor[j]) + shift[j])
+			switch opt := l.Optimizer.(type) {
+			case Momentum:
+				m[j] = opt.Beta*m[j] + d
+				d = m[j]
+			case Adam:
+				m[j] = 0.9*m[j] + 0.1*d
+				v[j] = 0.999*v[j] + 0.001*d*d
+				t := float64(s + 1)
+				d = m[j] / (1 - math.Pow(0.9, t)) / (math.Sqrt(v[j]/(1-math.Pow(0.999, t))) + 1e-8)
+			}
+			w[j] -= l.LR * d
+		}
+	}
+	return w, loss, steps
+}
+
+func TestSolverAgainstFloat64(t *testing.T) {
+	even, odd := []int{8, 8, 8, 8}, []int{3, 17, 8, 1, 12, 5}
+	d := 5*4 + 4 + 4*3 + 3
+	for _, c := range []struct {
+		name  string
+		sizes []int
+		job   Job
+	}{
+		{"one step of everything", even, Job{Local: Local{Batch: FullBatch, LR: 0.2}}},
+		{"epochs, last batch partial", odd, Job{Local: Local{Epochs: 3, Batch: 5, LR: 0.1}}},
+		{"steps across epochs", odd, Job{Local: Local{Steps: 11, Batch: 4, LR: 0.1}}},
+		{"batch larger than any client", odd, Job{Local: Local{Epochs: 2, Batch: 100, LR: 0.1}}},
+		{"momentum", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, Optimizer: Momentum{Beta: 0.8}}}},
+		{"Adam", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.01, Optimizer: Adam{}}}},
+		{"proximal", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, Prox: 0.7}}},
+		{"proximal by client, to an anchor, by parameter", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1},
+			Prox: []float64{0, 0.1, 0.2, 0.3, 0.4, 5}, Anchor: randomMatrix(7, 1, d), ProxWeights: randomMatrix(8, 6, d)}},
+		{"shift by client", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Shift: randomMatrix(9, 6, d)}},
+		{"mask", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Mask: ones(d, d/2)}},
+		{"epochs by client", odd, Job{Local: Local{Batch: 4, LR: 0.1}, Epochs: []int{1, 2, 3, 4, 5, 6}}},
+		{"all at once", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.05, Optimizer: Momentum{Beta: 0.5}, Prox: 0.3},
+			Anchor: randomMatrix(3, 6, d), Shift: randomMatrix(4, 1, d), Mask: ones(d, 20)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fed, o := toy(t, c.sizes...)
+			for _, rows := range []int{1, len(c.sizes)} {
+				job := c.job
+				job.Clients = sequence(len(c.sizes))
+				job.Start = randomMatrix(5, rows, o.Dim())
+				u, err := engineOf(t, fed, 2).Train(context.Background(), job, 42, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := rowsOf(t, u.Models)
+				for i := range job.Clients {
+					at := func(m *Matrix, def float64) []float64 {
+						if m == nil {
+							v := make([]float64, o.Dim())
+							for j := range v {
+								v[j] = def
+							}
+							return v
+						}
+						return rowsOf(t, m)[min(i, m.Rows()-1)]
+					}
+					want, loss, steps := reference(fed, o, job, i, 42, 3, at)
+					if u.Steps[i] != steps {
+						t.Errorf("client %d: %d steps, want %d", i, u.Steps[i], steps)
+					}
+					if math.Abs(u.Loss[i]-loss) > 1e-5*(1+loss) {
+						t.Errorf("client %d: loss %v, want %v", i, u.Loss[i], loss)
+					}
+					drift := 0.0
+					for j := range want {
+						if math.Abs(got[i][j]-want[j]) > 2e-5*(1+math.Abs(want[j])) {
+							t.Fatalf("client %d, parameter %d: %v, want %v", i, j, got[i][j], want[j])
+						}
+						diff := want[j] - at(job.Start, 0)[j]
+						drift += diff * diff
+					}
+					if math.Abs(u.Drift[i]-math.Sqrt(drift)) > 1e-4*(1+math.Sqrt(drift)) {
+						t.Errorf("client %d: drift %v, want %v", i, u.Drift[i], math.Sqrt(drift))
+					}
+				}
+			}
+		})
+	}
+}
+
+// ones is a mask whose first n of d parameters are trained.
+func ones(d, n int) *Matrix {
+	v := make([]float32, d)
+	for i := range n {
+		v[i] = 1
+	}
+	return NewMatrix(v, 1, d)
+}
+
+// More clients than lanes, of very different sizes: every one ends where it would end alone.
+func TestClientsSideBySideAsOneByOne(t *testing.T) {
+	var sizes []int
+	for i := range 37 {
+		sizes = append(sizes, 1+(i*i)%23)
+	}
+	fed, o := toy(t, sizes...)
+	e := engineOf(t, fed, 2)
+	start := randomMatrix(5, 1, o.Dim())
+	job := Job{Clients: sequence(len(sizes)), Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Start: start}
+	all, err := e.Train(context.Background(), job, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := rowsOf(t, all.Models)
+	for c := range sizes {
+		job.Clients = []int{c}
+		one, err := e.Train(context.Background(), job, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, w := range rowsOf(t, one.Models)[0] {
+			if math.Abs(w-got[c][j]) > 1e-5*(1+math.Abs(w)) {
+				t.Fatalf("client %d (%d examples), parameter %d: %v side by side, %v alone", c, sizes[c], j, got[c][j], w)
+			}
+		}
+	}
+}
+
+func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
+	var sizes []int
+	for i := range 41 {
+		sizes = append(sizes, 1+(i*7)%29)
+	}
+	var first []float32
+	for _, workers := range []int{1, 2, 4, 1} {
+		fed, o := toy(t, sizes...)
+		e := engineOf(t, fed, workers)
+		w := randomMatrix(5, 1, o.Dim())
+		for round := range 5 {
+			u, err := e.Train(context.Background(), Job{Clients: sequence(len(sizes)), Local: Local{Batch: 4, LR: 0.1}, Start: w}, 9, round)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w = u.Models.Mean(u.Examples)
+		}
+		v, err := w.Host()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = v
+		}
+		for i := range v {
+			if math.Float32bits(v[i]) != math.Float32bits(first[i]) {
+				t.Fatalf("%d workers: parameter %d is %v, with one worker %v", workers, i, v[i], first[i])
+			}
+		}
+	}
+}
+
+func TestUnequalClientsDoNotRecompile(t *testing.T) {
+	fed, o := toy(t, 3, 17, 8, 1, 12, 5, 9, 2)
+	e := engineOf(t, fed, 1)
+	job := Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Start: randomMatrix(5, 1, o.Dim())}
+	job.Clients = []int{0, 1, 2}
+	if _, err := e.Train(context.Background(), job, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	before := xla.Compilations()
+	for round, clients := range [][]int{{3, 4, 5}, {7, 1, 0}, {6, 3, 7}} {
+		job.Clients = clients
+		job.Local.LR /= 2
+		if _, err := e.Train(context.Background(), job, uint64(round), round); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := xla.Compilations() - before; n != 0 {
+		t.Errorf("%d programs were compiled after the first round, want 0", n)
+	}
+}
+
+func TestMarks(t *testing.T) {
+	fed, o := toy(t, 40, 3, 17, 8, 300, 1400)
+	models := randomMatrix(3, 4, o.Dim())
+	w := rowsOf(t, models)
+	rng := rand.New(rand.NewPCG(3, 3))
+	n := fed.Data.Train.Len()
+	exam := Exam{Models: models, Part: TrainPart, Rows: rng.Perm(n)}
+	which := make([]int, n)
+	for i := range which {
+		which[i] = rng.IntN(4)
+	}
+	check := func(name string, got *Marks, rows []int, model func(row, at int) int) {
+		t.Helper()
+		for r := range got.Loss {
+			for at, row := range rows {
+				x := [][]float64{float64s(fed.Data.Train.Row(row, nil))}
+				want, _ := o.Gradient(w[model(r, at)], x, []float64{float64(fed.Data.Train.Labels[row])})
+				if math.Abs(float64(got.Loss[r][at])-want) > 1e-5*(1+want) {
+					t.Fatalf("%s: model %d, example %d: loss %v, want %v", name, r, at, got.Loss[r][at], want)
+				}
+				if right := got.Score[r][at] == 1; right && want > math.Log(3) || !right && want < math.Log(2) {
+					t.Fatalf("%s: model %d, example %d: score %v at loss %v", name, r, at, got.Score[r][at], want)
+				}
+			}
+		}
+	}
+	mark := func(e Exam) *Marks {
+		t.Helper()
+		m, err := engineOf(t, fed, 2).Mark(context.Background(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	check("every model", mark(exam), exam.Rows, func(r, _ int) int { return r })
+	exam.Which = which
+	check("long blocks", mark(exam), exam.Rows, func(_, at int) int { return which[at] })
+	exam.Rows, exam.Which = exam.Rows[:70], which[:70]
+	check("short blocks", mark(exam), exam.Rows, func(_, at int) int { return which[at] })
+}
+
+func TestJobsThatCannotRun(t *testing.T) {
+	fed, o := toy(t, 4, 4)
+	start := randomMatrix(1, 1, o.Dim())
+	ok := Local{Batch: 2, LR: 0.1}
+	for _, c := range []struct {
+		job  Job
+		want string
+	}{
+		{Job{Local: ok, Start: start}, "invalid: Job.Clients = []: must be at least one client"},
+		{Job{Clients: []int{2}, Local: ok, Start: start}, "invalid: Job.Clients = 2: must be in [0, 2)"},
+		{Job{Clients: []int{0}, Local: ok}, "Job.Start: invalid: the matrix is nil"},
+		{Job{Clients: []int{0}, Local: ok, Start: randomMatrix(1, 1, 3)}, fmt.Sprintf("invalid: Job.Start = [1, 3]: must be [1, %d] or [1, %d]", o.Dim(), o.Dim())},
+		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Shift: randomMatrix(1, 3, o.Dim())}, fmt.Sprintf("invalid: Job.Shift = [3, %d]: must be [1, %d] or [2, %d]", o.Dim(), o.Dim(), o.Dim())},
+		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Epochs: []int{1}}, "invalid: len(Job.Epochs) = 1: must be 2, one a client"},
+		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Epochs: []int{1, 0}}, "invalid: Job.Epochs = 0: must be at least 1 (client 1)"},
+		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Prox: []float64{1, -1}}, "invalid: Job.Prox = -1: must be ≥ 0 (client 1)"},
+		{Job{Clients: []int{0}, Local: Local{LR: 0.1}, Start: start}, "invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch"},
+		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: -0.1}, Start: start}, "invalid: Local.LR = -0.1: must be a number > 0"},
+	} {
+		_, err := engineOf(t, fed, 1).Train(context.Background(), c.job, 0, 1)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("error %v\nwant  %s", err, c.want)
+		}
+	}
+}

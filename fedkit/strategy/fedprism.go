@@ -1,0 +1,178 @@
+package strategy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/cluster"
+)
+
+// FedPRISM keeps a global model w_g, K cluster models w_c and soft weights W [M, K], and gives every client a mixture of
+// them (seed 000 §1–4):
+//
+//	w_i ← α w_g + (1−α) Σ_c W_ic w_c            is sent to client i of S, which returns Δ_i
+//	w_g ← w_g + (1/|S|) Σ_i Δ_i
+//	w_c ← w_c + Σ_i W_ic Δ_i / Σ_i W_ic          (a cluster nobody in S belongs to keeps its model)
+//
+// Every C rounds the clients of the round are clustered by their models, and W_i becomes the softmax of the cosine
+// similarities to the m nearest centroids. W starts uniform; a client that was absent keeps its weights; new clusters
+// are matched to the old ones by greatest overlap. Cosines in weight space are nearly 1 for all: Center and Temperature
+// spread them. Identity: K = 1 with any α is FedAvg with equal weights.
+type FedPRISM struct {
+	K           int               // clusters; default 3
+	M           int               // m, clusters a client is assigned to; default K
+	Every       int               // C, rounds between two clusterings; default 5
+	Alpha       float64           // α in [0, 1], weight of the global model; default 0.5 (fedkit.Zero for 0)
+	Clusterer   cluster.Clusterer // default cluster.KMeans
+	Center      bool              // take the mean model off before cosines are computed
+	Temperature float64           // of the softmax; default 1
+	Fraction    float64           // share of the clients in a round, in (0, 1]; default all
+	Selector    fedkit.Selector   // who; default uniformly at random
+	Local       fedkit.Local
+	State       struct {
+		Models *fedkit.Matrix // w_g and w_1 … w_K, [1+K, d]
+		W      [][]float64    // [M, K]
+	}
+}
+
+// Check implements fedkit.Checker.
+func (s *FedPRISM) Check() error {
+	k := cmp.Or(s.K, 3)
+	switch {
+	case s.K < 0:
+		return fedkit.Invalid("K", s.K, "at least 1, or 0 for the default of 3")
+	case s.M < 0 || s.M > k:
+		return fedkit.Invalid("M", s.M, "in [1, K], or 0 for K")
+	case s.Every < 0:
+		return fedkit.Invalid("Every", s.Every, "at least 1, or 0 for the default of 5")
+	case !(s.Alpha >= 0 && s.Alpha <= 1):
+		return fedkit.Invalid("Alpha", s.Alpha, "in (0, 1], 0 for the default of 0.5, or fedkit.Zero")
+	case !(s.Temperature >= 0):
+		return fedkit.Invalid("Temperature", s.Temperature, "> 0, or 0 for the default of 1")
+	}
+	if err := fedkit.CheckFraction(s.Fraction); err != nil {
+		return err
+	}
+	return s.Local.Check()
+}
+
+// Start draws one model for all, and uniform weights.
+func (s *FedPRISM) Start(r *fedkit.Round) error {
+	k := cmp.Or(s.K, 3)
+	s.State.Models = r.Models(1).Take(make([]int, 1+k)...)
+	s.State.W = make([][]float64, r.Clients())
+	for i := range s.State.W {
+		s.State.W[i] = slices.Repeat([]float64{1 / float64(k)}, k)
+	}
+	return r.Err()
+}
+
+// ensemble returns the weights [n, 1+K] of the models in each client's mixture.
+func (s *FedPRISM) ensemble(clients []int) [][]float64 {
+	alpha := cmp.Or(s.Alpha, 0.5)
+	mix := make([][]float64, len(clients))
+	for i, c := range clients {
+		mix[i] = append(mix[i], alpha)
+		for _, w := range s.State.W[c] {
+			mix[i] = append(mix[i], (1-alpha)*w)
+		}
+	}
+	return mix
+}
+
+// Round implements fedkit.Strategy.
+func (s *FedPRISM) Round(r *fedkit.Round) error {
+	S := r.Select(s.Selector, s.Fraction)
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.Models.Mix(s.ensemble(S)), Local: s.Local})
+	mix := make([][]float64, s.State.Models.Rows())
+	for c := range mix {
+		sum := 0.0
+		for _, i := range u.Clients {
+			w := 1.0
+			if c > 0 {
+				w = s.State.W[i][c-1]
+			}
+			mix[c] = append(mix[c], w)
+			sum += w
+		}
+		for j := range mix[c] {
+			if sum > 0 {
+				mix[c][j] /= sum
+			}
+		}
+	}
+	s.State.Models = s.State.Models.Add(u.Delta().Mix(mix))
+	if r.T%cmp.Or(s.Every, 5) == 0 {
+		s.updateClusters(r, u)
+	}
+	return r.Err()
+}
+
+// updateClusters is Algorithm 2 of the seed.
+func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
+	k := len(s.State.W[0])
+	centered := u.Models.Center()
+	gram, err := centered.Gram() // distances do not change, and float32 keeps more of them
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	labels := cmp.Or[cluster.Clusterer](s.Clusterer, cluster.KMeans{}).Cluster(gram, k, r.Rand("cluster"))
+	overlap := make([][]float64, k)
+	for c := range overlap {
+		overlap[c] = make([]float64, k)
+		for j, i := range u.Clients {
+			overlap[c][labels[j]] += s.State.W[i][c]
+		}
+	}
+	name := cluster.Match(overlap)
+	if !s.Center {
+		if gram, err = u.Models.Gram(); err != nil {
+			r.Fail(err)
+			return
+		}
+	}
+	inner, norm := cluster.Centroids(gram, labels, k)
+	for j, i := range u.Clients {
+		similarity := make([]float64, k)
+		for c := range k {
+			if lengths := math.Sqrt(gram.At(j, j) * norm[c]); lengths > 0 { // a zero vector resembles nothing
+				similarity[name[c]] = inner[j][c] / lengths
+			}
+		}
+		s.State.W[i] = softmaxTop(similarity, cmp.Or(s.M, k), cmp.Or(s.Temperature, 1))
+	}
+}
+
+// softmaxTop is the softmax over the m largest values, 0 for the others.
+func softmaxTop(v []float64, m int, temperature float64) []float64 {
+	order := make([]int, len(v))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(v[b], v[a]) })
+	w, sum := make([]float64, len(v)), 0.0
+	for _, c := range order[:m] {
+		w[c] = math.Exp((v[c] - v[order[0]]) / temperature)
+		sum += w[c]
+	}
+	for c := range w {
+		w[c] /= sum
+	}
+	return w
+}
+
+// Serve gives every client its mixture.
+func (s *FedPRISM) Serve(r *fedkit.Round) fedkit.Serving {
+	clusters := make([]int, r.Clients())
+	for i, w := range s.State.W {
+		for c := range w {
+			if w[c] > w[clusters[i]] {
+				clusters[i] = c
+			}
+		}
+	}
+	return fedkit.Serving{Global: s.State.Models.Take(0), Models: s.State.Models, Mix: s.ensemble(r.Everyone()), Clusters: clusters}
+}
