@@ -91,8 +91,10 @@ func (s *Split) check(d *Dataset, part string) error {
 		return wrong("Bytes has %d values: %d examples of shape %v need %d", len(s.Bytes), n, d.Shape, n*f)
 	case s.Floats != nil && len(s.Floats) != n*f:
 		return wrong("Floats has %d values: %d examples of shape %v need %d", len(s.Floats), n, d.Shape, n*f)
-	case s.Bytes != nil && s.Scale == 0:
-		return wrong("Scale = 0: every picture would be the same; use 1.0/255 for values in [0, 1]")
+	case s.Bytes != nil && (s.Scale == 0 || s.Scale-s.Scale != 0):
+		return wrong("Scale = %v: must be a finite number other than 0; use 1.0/255 for values in [0, 1]", s.Scale)
+	case s.Shift-s.Shift != 0:
+		return wrong("Shift = %v: must be finite", s.Shift)
 	case s.Labels != nil && d.Classes == 0:
 		return wrong("Labels need Classes ≥ 2")
 	case s.Targets != nil && d.Classes != 0:

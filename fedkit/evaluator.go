@@ -13,7 +13,8 @@ import (
 // evaluator is what a compiled evaluation depends on: blocks of examples side by side, and examples in a block. If
 // shared, all blocks are the same examples under different models.
 type evaluator struct {
-	part, blocks, examples int
+	part             Part
+	blocks, examples int
 	shared                 bool
 	models                 int
 }
@@ -67,7 +68,7 @@ type block struct {
 }
 
 func (e *local) mark(ctx context.Context, exam Exam, groups []group, size int) (*Marks, error) {
-	key := evaluator{part: int(exam.Part), examples: size, blocks: 1, models: exam.Models.Rows()}
+	key := evaluator{part: exam.Part, examples: size, blocks: 1, models: exam.Models.Rows()}
 	if e.fed.Task.Store == nil {
 		if key.shared = exam.Which == nil && len(groups[0].models) > 1; key.shared {
 			key.blocks = len(groups[0].models)
@@ -152,7 +153,7 @@ func (e *local) compileMarks(k evaluator) *Program {
 		touchVariables(task, in[0].Graph())
 		x, y, rows, which, models := in[0], in[1], in[2], in[3], in[4]
 		p := task.split(graph.Gather(models, graph.InsertAxes(which, -1)))
-		inputs, labels := examples(data, x, y, rows)
+		inputs, labels := examples(data, k.part, x, y, rows)
 		out := task.Forward(p, inputs)
 		return []*graph.Node{task.Loss(out, labels), task.Score(out, labels)}
 	})

@@ -11,17 +11,19 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// examples fetches rows [C, B] of the data: inputs [C, B, shape…] as float32, and labels or targets [C, B].
-func examples(d *datasets.Dataset, x, y, rows *graph.Node) (in, labels *graph.Node) {
+// examples fetches rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets [C, B].
+func examples(d *datasets.Dataset, part Part, x, y, rows *graph.Node) (in, labels *graph.Node) {
 	at := graph.InsertAxes(rows, -1)
 	in, labels = graph.Gather(x, at), graph.Gather(y, at)
 	if in.DType() != dtypes.Float32 { // pictures are kept as bytes
 		in = graph.ConvertDType(in, dtypes.Float32)
-		if d.Train.Scale != 1 {
-			in = graph.MulScalar(in, float64(d.Train.Scale))
+		split := &d.Train
+		if part == TestPart {
+			split = &d.Test
 		}
-		if d.Train.Shift != 0 {
-			in = graph.AddScalar(in, float64(d.Train.Shift))
+		in = graph.MulScalar(in, float64(split.Scale))
+		if split.Shift != 0 {
+			in = graph.AddScalar(in, float64(split.Shift))
 		}
 	}
 	return graph.Reshape(in, append(append([]int{}, rows.Shape().Dimensions...), d.Shape...)...), labels

@@ -21,6 +21,10 @@ type Options struct {
 	Workers   int       // programs in flight at once; default: half the processors, at least one. Results do not depend on it
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
 	Watch     Watcher   // told of the progress: plot.Live(); default none
+
+	// Checkpoint is a file that is written after every evaluated round. If it is there already, the run goes on from
+	// it, and ends with the same bytes as a run that was never interrupted. Default: none.
+	Checkpoint string
 }
 
 // NotFinite is what happens when a client's update holds NaN or Inf.
@@ -78,7 +82,13 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 		r := &Round{Fed: fed, ctx: ctx, engine: engine, opts: o, record: &Record{}}
 		guard(r, s.Start)
 		err = r.err
-		for t := 1; t <= o.Rounds && err == nil; t++ {
+		if err == nil && o.Checkpoint != "" {
+			var past *History
+			if past, err = loadCheckpoint(o.Checkpoint, h, s); past != nil {
+				h = past
+			}
+		}
+		for t := len(h.Rounds) + 1; t <= o.Rounds && err == nil; t++ {
 			if err = ctx.Err(); err != nil {
 				err = fmt.Errorf("stopped after round %d of %d: %w", t-1, o.Rounds, err)
 				break
@@ -88,6 +98,12 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 				break
 			}
 			h.Rounds = append(h.Rounds, *rec)
+			if o.Checkpoint != "" && rec.Local != nil {
+				if err = saveCheckpoint(o.Checkpoint, h, s); err != nil {
+					err = fmt.Errorf("checkpoint: %w", err)
+					break
+				}
+			}
 			if o.Watch != nil {
 				o.Watch.Round(h, o.Rounds)
 			}

@@ -388,7 +388,7 @@ func (e *local) step(k solver, s *loopState, task *Task, data *datasets.Dataset,
 	zero := graph.Const(g, int32(0))
 	rows := graph.Reshape(graph.DynamicSlice(batches, []*graph.Node{i, zero, zero}, []int{1, k.lanes, k.batch}), k.lanes, k.batch)
 	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 where the batch is not full
-	in, labels := examples(data, x, y, graph.Max(rows, zero))
+	in, labels := examples(data, TrainPart, x, y, graph.Max(rows, zero))
 
 	loss := task.Loss(task.Forward(w, in), labels)
 	loss = graph.Div(graph.ReduceSum(graph.Mul(loss, used), 1), graph.MaxScalar(graph.ReduceSum(used, 1), 1)) // [C]

@@ -1,0 +1,104 @@
+package datasets
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestDigitsFile(t *testing.T) {
+	sum := sha256.Sum256(digitsFile)
+	if got := hex.EncodeToString(sum[:]); got != digitsSHA256 {
+		t.Errorf("digits.csv.gz has SHA-256 %s, want %s", got, digitsSHA256)
+	}
+	_, labels, err := parseDigits(digitsFile)
+	if err != nil || len(labels) != digitsRows {
+		t.Errorf("%d rows, error %v; want %d", len(labels), err, digitsRows)
+	}
+}
+
+// The sums are those of Python, reading the same file: sum(sum(row[:-1])) over all rows is 561718, as is
+// sklearn.datasets.load_digits().data.sum().
+func TestDigits(t *testing.T) {
+	d := Digits()
+	if err := d.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if d.Train.Len() != 1438 || d.Test.Len() != 359 {
+		t.Errorf("%d train and %d test rows, want 1438 and 359", d.Train.Len(), d.Test.Len())
+	}
+	sum := func(values []uint8) (s int) {
+		for _, v := range values {
+			if v > digitsWhite {
+				t.Fatalf("a value is %d: must be at most %d", v, digitsWhite)
+			}
+			s += int(v)
+		}
+		return s
+	}
+	if test, all := sum(d.Test.Bytes), sum(d.Train.Bytes)+sum(d.Test.Bytes); test != 113088 || all != 561718 {
+		t.Errorf("values sum to %d, in the test part %d; want 561718 and 113088", all, test)
+	}
+	first := []uint8{0, 0, 5, 13, 9, 1, 0, 0} // the top of the file's first row, a zero
+	if !bytes.Equal(d.Train.Bytes[:8], first) || d.Train.Labels[0] != 0 {
+		t.Errorf("begins with %v, label %d", d.Train.Bytes[:8], d.Train.Labels[0])
+	}
+	if got, want := d.Train.Row(0, nil)[3], float32(13)/16; got != want {
+		t.Errorf("a model sees %v, want %v", got, want)
+	}
+}
+
+func TestDigitsSplitHoldsAFifthOfEachDigit(t *testing.T) {
+	d := Digits()
+	var train, test [10]int
+	for _, l := range d.Train.Labels {
+		train[l]++
+	}
+	for _, l := range d.Test.Labels {
+		test[l]++
+	}
+	for l := range test {
+		if n := train[l] + test[l]; test[l] < n/5 || test[l] > n/5+1 {
+			t.Errorf("%d of %d pictures of a %d are for testing", test[l], n, l)
+		}
+	}
+}
+
+func TestDigitsAreTheCallersOwn(t *testing.T) {
+	d, want := Digits(), Digits()
+	for _, s := range []*Split{&d.Train, &d.Test} {
+		clear(s.Bytes)
+		clear(s.Labels)
+	}
+	d.Shape[0] = 0
+	if got := Digits(); !reflect.DeepEqual(got, want) {
+		t.Error("what one caller writes another reads")
+	}
+}
+
+func TestParseDigitsRefusesWhatIsNotDigits(t *testing.T) {
+	zip := func(s string) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		z.Write([]byte(s))
+		z.Close()
+		return b.Bytes()
+	}
+	row := strings.Repeat("1,", 64)
+	for name, file := range map[string][]byte{
+		"not gzip":      []byte("1,2,3"),
+		"cut short":     digitsFile[:len(digitsFile)/2],
+		"few fields":    zip("1,2,3\n"),
+		"not a number":  zip(row + "x\n"),
+		"above a byte":  zip(row + "256\n"),
+		"below nothing": zip(row + "-1\n"),
+	} {
+		if _, _, err := parseDigits(file); err == nil || !strings.HasPrefix(err.Error(), "datasets: digits: ") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Loader finds the files of a data set. They are looked for, gzipped or not, in the data set's folder ("mnist") under
+// Cache and then under Data, and downloaded into Cache where neither has them. Whatever a file's origin, its content
+// is compared with the published checksum, and a file that differs is an error. The zero Loader is ready to use, and
+// one Loader may be used by several goroutines where its Progress may.
+type Loader struct {
+	Cache    string    // downloads are kept here; default $FEDKIT_CACHE, else "fedkit" in os.UserCacheDir
+	Data     string    // files one has already; default $FEDKIT_DATA, else none
+	Offline  bool      // never download
+	Progress io.Writer // told about downloads, a line at a time; default os.Stderr, io.Discard for silence
+}
+
+// pictures is a data set of labelled pictures published as four idx files.
+type pictures struct {
+	name    string // of the data set and its folder
+	shape   []int
+	classes int
+	mirrors []string // addresses of folders, tried in order
+
+	trainImages, trainLabels, testImages, testLabels idxFile
+}
+
+func (p *pictures) files() []*idxFile {
+	return []*idxFile{&p.trainImages, &p.trainLabels, &p.testImages, &p.testLabels}
+}
+
+// load returns the data set. The four files are read at the same time.
+func (l *Loader) load(ctx context.Context, p *pictures) (*Dataset, error) {
+	var (
+		files  = p.files()
+		values = make([][]uint8, len(files))
+		errs   = make([]error, len(files))
+		paths  = make([]string, len(files))
+	)
+	for i, f := range files {
+		var err error
+		if paths[i], err = l.locate(ctx, p, f); err != nil {
+			return nil, fmt.Errorf("datasets: %s: %w", p.name, err)
+		}
+	}
+	var wait sync.WaitGroup
+	for i, f := range files {
+		wait.Go(func() { values[i], errs[i] = f.read(paths[i]) })
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("datasets: %s: %w; replace or delete the file", p.name, err)
+	}
+	return &Dataset{
+		Name:    p.name,
+		Shape:   p.shape,
+		Classes: p.classes,
+		Train:   Split{Bytes: values[0], Scale: 1.0 / 255, Labels: asInt32(values[1])},
+		Test:    Split{Bytes: values[2], Scale: 1.0 / 255, Labels: asInt32(values[3])},
+	}, nil
+}
+
+// locate returns the path of a file, after downloading it if need be.
+func (l *Loader) locate(ctx context.Context, p *pictures, f *idxFile) (string, error) {
+	var tried []error // every place, and why the file did not come from there
+	try := func(place string, err error) { tried = append(tried, fmt.Errorf("\t%s: %w", place, err)) }
+
+	cache, noCache := l.cache()
+	if noCache != nil {
+		try("cache", noCache)
+	} else {
+		cache = filepath.Join(cache, p.name)
+		if path := f.find(cache); path != "" {
+			return path, nil
+		}
+		try(cache, errNoFile)
+	}
+	if data := l.data(); data == "" {
+		try("FEDKIT_DATA", errors.New("not set"))
+	} else {
+		data = filepath.Join(data, p.name)
+		if path := f.find(data); path != "" {
+			return path, nil
+		}
+		try(data, errNoFile)
+	}
+	switch {
+	case l.Offline:
+		try("download", errors.New("not allowed (Offline)"))
+	case noCache == nil:
+		for _, mirror := range p.mirrors {
+			url := mirror + f.name + ".gz"
+			path, err := l.download(ctx, url, cache, f)
+			if err == nil {
+				return path, nil
+			}
+			try(url, err)
+		}
+	}
+	return "", fmt.Errorf("no %s (nor .gz):\n%w\nput the files into one of these folders, or set FEDKIT_DATA to a folder with them in its subfolder %s",
+		f.name, errors.Join(tried...), p.name)
+}
+
+var errNoFile = errors.New("not there")
+
+func (l *Loader) cache() (string, error) {
+	if l.Cache != "" {
+		return l.Cache, nil
+	}
+	if dir := os.Getenv("FEDKIT_CACHE"); dir != "" {
+		return dir, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("%w: set FEDKIT_CACHE", err)
+	}
+	return filepath.Join(dir, "fedkit"), nil
+}
+
+func (l *Loader) data() string {
+	if l.Data != "" {
+		return l.Data
+	}
+	return os.Getenv("FEDKIT_DATA")
+}
+
+func (l *Loader) progress() io.Writer {
+	if l.Progress != nil {
+		return l.Progress
+	}
+	return os.Stderr
+}
+
+func asInt32(labels []uint8) []int32 {
+	wide := make([]int32, len(labels))
+	for i, l := range labels {
+		wide[i] = int32(l)
+	}
+	return wide
+}

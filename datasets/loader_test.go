@@ -1,0 +1,181 @@
+package datasets
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func zipped(content []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write(content)
+	z.Close()
+	return b.Bytes()
+}
+
+// tiny is a published data set of three training and two test pictures of 2×2, and the contents of its files by name.
+func tiny(mirrors ...string) (*pictures, map[string][]byte) {
+	contents := map[string][]byte{}
+	file := func(name string, dims []int, values ...byte) idxFile {
+		contents[name] = idx(dims, values...)
+		sum := sha256.Sum256(contents[name])
+		return idxFile{name: name, dims: dims, sha256: hex.EncodeToString(sum[:])}
+	}
+	return &pictures{
+		name: "tiny", shape: []int{2, 2, 1}, classes: 3, mirrors: mirrors,
+		trainImages: file("train-images", []int{3, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
+		trainLabels: file("train-labels", []int{3}, 0, 1, 2),
+		testImages:  file("test-images", []int{2, 2, 2}, 51, 102, 153, 204, 255, 0, 0, 0),
+		testLabels:  file("test-labels", []int{2}, 2, 1),
+	}, contents
+}
+
+// put writes files into a new folder's subfolder "tiny" and returns the folder.
+func put(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "tiny"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, "tiny", name), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// checkTiny fails unless d is the tiny data set.
+func checkTiny(t *testing.T, d *Dataset, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if d.Name != "tiny" || d.Train.Len() != 3 || d.Test.Len() != 2 || d.Train.Bytes[11] != 12 || d.Test.Labels[0] != 2 {
+		t.Errorf("wrong data: %+v", d)
+	}
+	if x := d.Test.Row(1, nil)[0]; x != 1 {
+		t.Errorf("a model sees %v for white, want 1", x)
+	}
+}
+
+func TestLoadFromFolders(t *testing.T) {
+	p, plain := tiny()
+	gz := map[string][]byte{}
+	for name, content := range plain {
+		gz[name+".gz"] = zipped(content)
+	}
+	mixed := map[string][]byte{"train-images.gz": plain["train-images"]} // unpacked, still called .gz
+	rest := map[string][]byte{}
+	for name, content := range gz {
+		if name != "train-images.gz" {
+			rest[name] = content
+		}
+	}
+	none := t.TempDir()
+	for name, l := range map[string]*Loader{
+		"cache, gzipped":         {Cache: put(t, gz)},
+		"cache, plain":           {Cache: put(t, plain)},
+		"data, gzipped":          {Cache: none, Data: put(t, gz)},
+		"data, plain":            {Cache: none, Data: put(t, plain)},
+		"some here, some there":  {Cache: put(t, mixed), Data: put(t, rest)},
+		"cache goes before data": {Cache: put(t, gz), Data: put(t, map[string][]byte{"train-images": {1}})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l.Offline = true
+			d, err := l.load(context.Background(), p)
+			checkTiny(t, d, err)
+		})
+	}
+	t.Run("environment", func(t *testing.T) {
+		t.Setenv("FEDKIT_CACHE", none)
+		t.Setenv("FEDKIT_DATA", put(t, gz))
+		d, err := new(Loader).load(context.Background(), p)
+		checkTiny(t, d, err)
+		t.Setenv("FEDKIT_CACHE", put(t, plain))
+		t.Setenv("FEDKIT_DATA", "")
+		d, err = new(Loader).load(context.Background(), p)
+		checkTiny(t, d, err)
+	})
+}
+
+func TestLoadRefusesDamagedFiles(t *testing.T) {
+	p, plain := tiny()
+	labels := plain["test-labels"]
+	altered := bytes.Clone(labels)
+	altered[8] = 0
+	badSum := zipped(labels)
+	badSum[len(badSum)-8] ^= 1
+	bomb := zipped(append(bytes.Clone(labels), make([]byte, 1<<24)...))
+	for name, test := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"empty":                 {nil, "ends after 0 of 10 bytes"},
+		"truncated":             {labels[:9], "ends after 9 of 10 bytes"},
+		"truncated gzip":        {zipped(labels)[:20], "unexpected EOF"},
+		"altered":               {altered, "has content with SHA-256"},
+		"altered, gzipped":      {zipped(altered), "has content with SHA-256"},
+		"gzip checksum":         {badSum, "gzip: invalid checksum"},
+		"gzip header only":      {[]byte{0x1f, 0x8b, 1}, "is not a gzip file"},
+		"gzip bomb":             {bomb, "goes on after its 10 bytes"},
+		"another of the files":  {plain["train-labels"], "has dimensions [3]: must be [2]"},
+		"not what it should be": {[]byte("<!DOCTYPE html>"), "is not an idx file: begins with 3c 21"},
+	} {
+		files := map[string][]byte{}
+		for name, content := range plain {
+			files[name] = content
+		}
+		delete(files, "test-labels")
+		files["test-labels.gz"] = test.file
+		_, err := (&Loader{Cache: put(t, files), Offline: true}).load(context.Background(), p)
+		if err == nil || !strings.Contains(err.Error(), test.want) ||
+			!strings.HasPrefix(err.Error(), "datasets: tiny: ") || !strings.Contains(err.Error(), "test-labels.gz ") {
+			t.Errorf("%s: error %v, want %q and the file's name", name, err, test.want)
+		}
+	}
+}
+
+func TestNothingFoundSaysWhatWasTried(t *testing.T) {
+	p, _ := tiny("http://127.0.0.1:1/") // nothing listens there
+	cache, data := t.TempDir(), t.TempDir()
+	_, err := (&Loader{Cache: cache, Data: data, Progress: io.Discard}).load(context.Background(), p)
+	for _, want := range []string{"datasets: tiny: no train-images", filepath.Join(cache, "tiny"), filepath.Join(data, "tiny"),
+		"http://127.0.0.1:1/train-images.gz: ", "set FEDKIT_DATA"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+
+	t.Setenv("FEDKIT_DATA", "")
+	_, err = (&Loader{Cache: cache, Offline: true}).load(context.Background(), p)
+	for _, want := range []string{"FEDKIT_DATA: not set", "download: not allowed (Offline)"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+}
+
+// Without a home folder there is no cache, but files one has are still found.
+func TestNoCacheFolder(t *testing.T) {
+	for _, name := range []string{"FEDKIT_CACHE", "XDG_CACHE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(name, "")
+	}
+	p, plain := tiny("http://127.0.0.1:1/")
+	d, err := (&Loader{Data: put(t, plain)}).load(context.Background(), p)
+	checkTiny(t, d, err)
+	if _, err := (&Loader{Data: t.TempDir()}).load(context.Background(), p); err == nil || !strings.Contains(err.Error(), "set FEDKIT_CACHE") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,34 @@
+package datasets
+
+import (
+	"fmt"
+	"io"
+)
+
+// meter writes a line when a download starts and one at every quarter. Lines, not a moving bar: they look the same in
+// a terminal, a notebook and a log.
+type meter struct {
+	w           io.Writer
+	name        string
+	done, total int64 // bytes; a total below 1 is not known
+	quarters    int64 // reported so far
+}
+
+func (m *meter) start(url string) {
+	if m.total < 1 {
+		fmt.Fprintf(m.w, "downloading %s\n", url)
+		return
+	}
+	fmt.Fprintf(m.w, "downloading %s (%.1f MB)\n", url, float64(m.total)/1e6)
+}
+
+func (m *meter) add(n int) {
+	m.done += int64(n)
+	if m.total < 1 {
+		return
+	}
+	if q := 4 * m.done / m.total; q > m.quarters {
+		m.quarters = q
+		fmt.Fprintf(m.w, "  %s: %d %%\n", m.name, 25*q)
+	}
+}

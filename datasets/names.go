@@ -1,0 +1,35 @@
+package datasets
+
+import (
+	"fmt"
+	"strings"
+)
+
+// byName lists the data sets that need no more than a name, in the order Names gives.
+var byName = []struct {
+	name string
+	load func() (*Dataset, error)
+}{
+	{"digits", func() (*Dataset, error) { return Digits(), nil }},
+	{"mnist", MNIST},
+}
+
+// Names returns the names ByName knows.
+func Names() []string {
+	names := make([]string, len(byName))
+	for i, d := range byName {
+		names[i] = d.name
+	}
+	return names
+}
+
+// ByName returns the data set of that name, for programs that take it as a flag: "digits" is Digits, "mnist" is
+// MNIST. Upper and lower case are the same. An unknown name is an error that lists the known ones.
+func ByName(name string) (*Dataset, error) {
+	for _, d := range byName {
+		if strings.EqualFold(name, d.name) {
+			return d.load()
+		}
+	}
+	return nil, fmt.Errorf("datasets: no data set is named %q: must be one of %s", name, strings.Join(Names(), ", "))
+}

@@ -1,0 +1,136 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"fedkit.example/datasets"
+)
+
+// Dirichlet gives clients unequal labels and unequal sizes. For every class c it draws the clients' shares
+//
+//	p_c ~ Dir(α·1)    [M]
+//
+// and cuts the class's training rows and its test rows, each shuffled, by these same shares, so that a client is
+// tested on the labels it trains on. Every row is dealt. E p_ci = 1/M and Var p_ci = (1/M)(1 − 1/M)/(αM + 1): a small
+// α gives each class to a few clients, a large one gives everybody the same.
+//
+// A client short of MinTrain or MinTest is topped up, one row at a time, from the client that then holds most rows of
+// the wanted label and can spare one; nothing is drawn again. The wanted label is the one most missing from the
+// client's own mix, which is its drawn shares n_c·p_ci for training rows and, for test rows, the training labels it
+// ends up with; only where nobody can spare any of those is it another. So a topped-up client keeps its label mix, but
+// the sizes of the smallest are MinTrain rather than Dirichlet's, and large holders give up a little. MinTrain = 1
+// changes least. Where αM is small, or rows per client are few, many are topped up and MinTrain is the usual size.
+//
+// Source: T.-M. H. Hsu, H. Qi, M. Brown, Measuring the Effects of Non-Identical Data Distribution for Federated Visual
+// Classification, 2019 (arXiv 1909.06335), who draw each client's labels from Dir(α·p), at equal sizes; drawing per
+// class, with unequal sizes, is M. Yurochkin et al., Bayesian Nonparametric Federated Learning of Neural Networks,
+// 2019 (arXiv 1905.12022).
+type Dirichlet struct {
+	Clients  int     // M; 1 to the number of rows, of training and of test rows
+	Alpha    float64 // α > 0, finite; 0.1 is very unequal, 1 unequal, 100 close to IID
+	MinTrain int     // training rows every client gets; default 10, but half an equal share (and at least 1) where that is less
+	MinTest  int     // test rows every client gets; default 1
+	Seed     uint64  // another seed, other shares and another shuffle
+}
+
+// Deal returns M clients, each with its rows in ascending order. It fails where a field is out of range, where the
+// rows do not suffice for the minimum, and where the data set has no labels or does not pass its Check.
+func (r Dirichlet) Deal(d *datasets.Dataset) (*Deal, error) {
+	r, err := r.checked(d)
+	if err != nil {
+		return nil, err
+	}
+	train := newHand(d.Train.Labels, d.Classes, r.Clients, stream(r.Seed, "train"))
+	test := newHand(d.Test.Labels, d.Classes, r.Clients, stream(r.Seed, "test"))
+
+	src := stream(r.Seed, "shares")
+	drawn := make([][]float64, d.Classes) // log n_c p_ci, [C, M]
+	for c := range d.Classes {
+		logp := logShares(r.Clients, r.Alpha, src)
+		p := make([]float64, len(logp))
+		for i, lp := range logp {
+			p[i] = math.Exp(lp)
+		}
+		n := len(train.undealt[c])
+		train.deal(c, p)
+		test.deal(c, p)
+		floats.AddConst(math.Log(float64(n)), logp)
+		drawn[c] = logp
+	}
+	train.topUp(r.MinTrain, func(c, i int) float64 { return drawn[c][i] })
+	test.topUp(r.MinTest, func(c, i int) float64 { return math.Log(float64(len(train.held[c][i]))) })
+
+	clients := make([]Client, r.Clients)
+	for i := range clients {
+		clients[i] = Client{Train: train.rows(i), Test: test.rows(i)}
+	}
+	return &Deal{Data: d, Clients: clients}, nil
+}
+
+// String returns "20 clients, Dirichlet α = 0.5", and the seed where it is not 0.
+func (r Dirichlet) String() string {
+	return fmt.Sprintf("%s, Dirichlet α = %v%s", count(r.Clients), r.Alpha, seeded(r.Seed))
+}
+
+// checked returns the rule with its defaults filled in, or what is wrong with it.
+func (r Dirichlet) checked(d *datasets.Dataset) (Dirichlet, error) {
+	if err := checkClients("Dirichlet", r.Clients, d); err != nil {
+		return r, err
+	}
+	switch {
+	case !(r.Alpha > 0):
+		return r, fmt.Errorf("partition.Dirichlet: Alpha = %v: must be > 0", r.Alpha)
+	case math.IsInf(r.Alpha, 1):
+		return r, errors.New("partition.Dirichlet: Alpha = +Inf: must be finite; IID is the limit")
+	case d.Classes == 0:
+		return r, fmt.Errorf("partition.Dirichlet: %s has no labels: use IID for a regression", d.Name)
+	}
+	if r.MinTrain == 0 {
+		r.MinTrain = max(1, min(10, d.Train.Len()/(2*r.Clients)))
+	}
+	if r.MinTest == 0 {
+		r.MinTest = 1
+	}
+	if err := r.checkMin("MinTrain", r.MinTrain, "train", d.Train.Len()); err != nil {
+		return r, err
+	}
+	return r, r.checkMin("MinTest", r.MinTest, "test", d.Test.Len())
+}
+
+func (r Dirichlet) checkMin(field string, least int, part string, n int) error {
+	if least < 0 {
+		return fmt.Errorf("partition.Dirichlet: %s = %d: must be at least 1, or 0 for the default", field, least)
+	}
+	if most := n / r.Clients; least > most {
+		return fmt.Errorf("partition.Dirichlet: %s = %d: must be at most %d, for %s share %d %s rows",
+			field, least, most, count(r.Clients), n, part)
+	}
+	return nil
+}
+
+// logShares draws p ~ Dir(α·1) and returns log p, [m].
+//
+// Gamma variables of shape α, divided by their sum, are such a p, and G(α) = G(α+1)·U^(1/α) in distribution. In logs
+// nothing underflows however small α is: the largest log U is subtracted first, so one client's log p is always finite.
+func logShares(m int, alpha float64, src rand.Source) []float64 {
+	gamma := distuv.Gamma{Alpha: alpha + 1, Beta: 1, Src: src}
+	rng := rand.New(src)
+	logp, logu := make([]float64, m), make([]float64, m)
+	for i := range m {
+		logp[i] = math.Log(gamma.Rand())
+		logu[i] = -rng.ExpFloat64()
+	}
+	largest := slices.Max(logu)
+	for i := range m {
+		logp[i] += (logu[i] - largest) / alpha
+	}
+	floats.AddConst(-floats.LogSumExp(logp), logp)
+	return logp
+}

@@ -1,0 +1,365 @@
+package partition
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedkit.example/datasets"
+)
+
+// labelled returns a data set of one feature with random labels.
+func labelled(train, test, classes int, seed uint64) *datasets.Dataset {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	part := func(n int) datasets.Split {
+		s := datasets.Split{Bytes: make([]uint8, n), Scale: 1, Labels: make([]int32, n)}
+		for i := range s.Labels {
+			s.Labels[i] = rng.Int32N(int32(classes))
+		}
+		return s
+	}
+	return &datasets.Dataset{Name: "made", Shape: []int{1}, Classes: classes, Train: part(train), Test: part(test)}
+}
+
+// regression returns a data set without labels.
+func regression(n int) *datasets.Dataset {
+	part := datasets.Split{Floats: make([]float32, n), Targets: make([]float32, n)}
+	return &datasets.Dataset{Name: "line", Shape: []int{1}, Train: part, Test: part}
+}
+
+// checkWhole fails unless the deal passes Check and deals out every row, ascending.
+func checkWhole(t *testing.T, deal *Deal) {
+	t.Helper()
+	if err := deal.Check(); err != nil {
+		t.Fatal(err)
+	}
+	train, test := 0, 0
+	for i, c := range deal.Clients {
+		train, test = train+len(c.Train), test+len(c.Test)
+		if !slices.IsSorted(c.Train) || !slices.IsSorted(c.Test) {
+			t.Fatalf("client %d: rows are not in ascending order", i)
+		}
+	}
+	if train != deal.Data.Train.Len() || test != deal.Data.Test.Len() {
+		t.Fatalf("dealt %d train and %d test rows of %d and %d", train, test, deal.Data.Train.Len(), deal.Data.Test.Len())
+	}
+}
+
+func TestDealsAreWholeAndRepeatable(t *testing.T) {
+	d := labelled(1000, 250, 7, 1)
+	rules := map[string]func(seed uint64) Rule{
+		"IID":             func(s uint64) Rule { return IID{Clients: 13, Seed: s} },
+		"Dirichlet 0.01":  func(s uint64) Rule { return Dirichlet{Clients: 30, Alpha: 0.01, Seed: s} },
+		"Dirichlet 0.5":   func(s uint64) Rule { return Dirichlet{Clients: 30, Alpha: 0.5, MinTrain: 5, MinTest: 3, Seed: s} },
+		"Dirichlet 100":   func(s uint64) Rule { return Dirichlet{Clients: 30, Alpha: 100, Seed: s} },
+		"one row a piece": func(s uint64) Rule { return Dirichlet{Clients: 250, Alpha: 0.1, MinTrain: 4, Seed: s} },
+	}
+	for name, rule := range rules {
+		t.Run(name, func(t *testing.T) {
+			var before *Deal
+			for seed := range uint64(50) {
+				deal, err := rule(seed).Deal(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkWhole(t, deal)
+				if r, ok := rule(seed).(Dirichlet); ok {
+					for i, c := range deal.Clients {
+						if len(c.Train) < max(r.MinTrain, 1) || len(c.Test) < max(r.MinTest, 1) {
+							t.Fatalf("seed %d: client %d has %d train and %d test rows", seed, i, len(c.Train), len(c.Test))
+						}
+					}
+				}
+				again, _ := rule(seed).Deal(d)
+				if !reflect.DeepEqual(deal, again) {
+					t.Fatalf("seed %d gives two different deals", seed)
+				}
+				if before != nil && reflect.DeepEqual(deal.Clients, before.Clients) {
+					t.Fatalf("seeds %d and %d give the same deal", seed-1, seed)
+				}
+				before = deal
+			}
+		})
+	}
+}
+
+// A deal belongs to its seed for good: results on disk name rule and seed only. The numbers are this program's own.
+func TestDealsStayTheSame(t *testing.T) {
+	d := labelled(12, 4, 3, 1)
+	for _, test := range []struct {
+		rule Rule
+		want []Client
+	}{
+		{IID{Clients: 2, Seed: 1}, []Client{
+			{Train: []int{2, 3, 5, 9, 10, 11}, Test: []int{1, 3}},
+			{Train: []int{0, 1, 4, 6, 7, 8}, Test: []int{0, 2}},
+		}},
+		{Dirichlet{Clients: 2, Alpha: 0.5, Seed: 1}, []Client{
+			{Train: []int{0, 2, 3, 4, 6, 11}, Test: []int{3}},
+			{Train: []int{1, 5, 7, 8, 9, 10}, Test: []int{0, 1, 2}},
+		}},
+	} {
+		deal, err := test.rule.Deal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(deal.Clients, test.want) {
+			t.Errorf("%s: %#v, want %#v", test.rule, deal.Clients, test.want)
+		}
+	}
+}
+
+func TestSizesDifferByOneAtMost(t *testing.T) {
+	deal, err := IID{Clients: 7}.Deal(labelled(100, 20, 3, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, deal)
+	if n := Sizes(deal.Clients); slices.Max(n)-slices.Min(n) > 1 {
+		t.Errorf("sizes %v", n)
+	}
+}
+
+// A client's number of rows of a class is hypergeometric. With 20·10 counts, all within 4.9 standard deviations is what
+// a right deal gives with probability above 1 − 200·10⁻⁶ (normal approximation).
+func TestIIDLabelShares(t *testing.T) {
+	const M, C, N = 20, 10, 20000
+	d := labelled(N, M, C, 2)
+	deal, err := IID{Clients: M, Seed: 3}.Deal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var class [C]float64
+	for _, l := range d.Train.Labels {
+		class[l]++
+	}
+	for i, counts := range Labels(d, deal.Clients) {
+		n := float64(len(deal.Clients[i].Train))
+		for c, k := range counts {
+			share := class[c] / N
+			sd := math.Sqrt(n * share * (1 - share) * (N - n) / (N - 1))
+			if z := (float64(k) - n*share) / sd; math.Abs(z) > 4.9 {
+				t.Errorf("client %d has %d rows of class %d: z = %.1f", i, k, c, z)
+			}
+		}
+	}
+}
+
+// Training and test rows of a class are cut by the same shares, so without a top-up they differ by rounding only.
+func TestTrainAndTestHaveTheSameShares(t *testing.T) {
+	d := labelled(5000, 5000, 4, 4)
+	d.Test = d.Train
+	deal, err := Dirichlet{Clients: 5, Alpha: 1, MinTrain: 1, MinTest: 1, Seed: 5}.Deal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	swapped := make([]Client, len(deal.Clients))
+	for i, c := range deal.Clients {
+		swapped[i] = Client{Train: c.Test, Test: c.Train}
+	}
+	if train, test := Labels(d, deal.Clients), Labels(d, swapped); !reflect.DeepEqual(train, test) {
+		t.Errorf("train %v, test %v", train, test)
+	}
+	if reflect.DeepEqual(deal.Clients[0].Train, deal.Clients[0].Test) {
+		t.Error("training and test rows are shuffled alike")
+	}
+}
+
+// Topped-up clients keep to their own labels: at this α a client has one or two of the 50 classes, and with rows to
+// spare in every class none is given a label outside its training labels for testing.
+func TestTopUpKeepsLabels(t *testing.T) {
+	d := labelled(20000, 20000, 50, 6)
+	deal, err := Dirichlet{Clients: 40, Alpha: 0.02, MinTrain: 30, MinTest: 30, Seed: 7}.Deal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, deal)
+	counts := Labels(d, deal.Clients)
+	topped := 0
+	for i, c := range deal.Clients {
+		if len(c.Test) == 30 {
+			topped++
+		}
+		for _, row := range c.Test {
+			if l := d.Test.Labels[row]; counts[i][l] == 0 && len(c.Test) == 30 {
+				t.Errorf("client %d is tested on class %d, which it does not train on", i, l)
+			}
+		}
+	}
+	if topped == 0 {
+		t.Error("no client was topped up: the test shows nothing")
+	}
+}
+
+func TestTinyAlphaGivesEachClassToOneClient(t *testing.T) {
+	for _, alpha := range []float64{1e-3, 1e-12, 5e-324} {
+		src := stream(8, "test")
+		for range 200 {
+			p := logShares(10, alpha, src)
+			if top := slices.Max(p); !(top > -1) || top > 1e-12 {
+				t.Fatalf("α = %v: the largest log p is %v of %v", alpha, top, p)
+			}
+		}
+	}
+}
+
+func TestManyClientsAreFast(t *testing.T) {
+	d := labelled(60000, 10000, 10, 9)
+	start := time.Now()
+	deal, err := Dirichlet{Clients: 10000, Alpha: 0.1}.Deal(d)
+	took := time.Since(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, deal)
+	t.Logf("10,000 clients in %v", took)
+	if took > 10*time.Second { // 0.1 s on an idle core; the bound only catches a search that went quadratic
+		t.Errorf("10,000 clients took %v", took)
+	}
+}
+
+func BenchmarkDirichlet10000Clients(b *testing.B) {
+	d := labelled(60000, 10000, 10, 9)
+	for b.Loop() {
+		if _, err := (Dirichlet{Clients: 10000, Alpha: 0.1}).Deal(d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestRuleErrors(t *testing.T) {
+	d := labelled(100, 20, 3, 1)
+	wrong := labelled(100, 20, 3, 1)
+	wrong.Test.Labels[7] = 3
+	for _, test := range []struct {
+		rule Rule
+		data *datasets.Dataset
+		want string
+	}{
+		{IID{}, d, "partition.IID: Clients = 0: must be at least 1"},
+		{IID{Clients: -3}, d, "partition.IID: Clients = -3: must be at least 1"},
+		{IID{Clients: 21}, d, "partition.IID: Clients = 21: must be at most 20, the number of test rows of made"},
+		{IID{Clients: 2}, nil, "partition.IID: datasets: the data set is nil"},
+		{Dirichlet{Alpha: 1}, d, "partition.Dirichlet: Clients = 0: must be at least 1"},
+		{Dirichlet{Clients: 101, Alpha: 1}, d, "partition.Dirichlet: Clients = 101: must be at most 100, the number of train rows of made"},
+		{Dirichlet{Clients: math.MaxInt, Alpha: 1}, d, "must be at most 100"},
+		{Dirichlet{Clients: 2}, d, "partition.Dirichlet: Alpha = 0: must be > 0"},
+		{Dirichlet{Clients: 2, Alpha: -1}, d, "partition.Dirichlet: Alpha = -1: must be > 0"},
+		{Dirichlet{Clients: 2, Alpha: math.NaN()}, d, "partition.Dirichlet: Alpha = NaN: must be > 0"},
+		{Dirichlet{Clients: 2, Alpha: math.Inf(1)}, d, "partition.Dirichlet: Alpha = +Inf: must be finite"},
+		{Dirichlet{Clients: 2, Alpha: 1, MinTrain: -1}, d, "partition.Dirichlet: MinTrain = -1: must be at least 1, or 0 for the default"},
+		{Dirichlet{Clients: 2, Alpha: 1, MinTest: -1}, d, "partition.Dirichlet: MinTest = -1: must be at least 1, or 0 for the default"},
+		{Dirichlet{Clients: 3, Alpha: 1, MinTrain: 34}, d, "partition.Dirichlet: MinTrain = 34: must be at most 33, for 3 clients share 100 train rows"},
+		{Dirichlet{Clients: 20, Alpha: 1, MinTest: math.MaxInt}, d, "must be at most 1, for 20 clients share 20 test rows"},
+		{Dirichlet{Clients: 2, Alpha: 1}, regression(10), "partition.Dirichlet: line has no labels: use IID for a regression"},
+		{Dirichlet{Clients: 2, Alpha: 1}, wrong, "partition.Dirichlet: datasets: made: Test: Labels: example 7 is 3: must be in [0, 3)"},
+		{Given{}, d, "partition: the deal has no clients: must be at least 1"},
+		{Given{{Train: []int{1}, Test: []int{1}}, {Train: []int{2}}}, d, "partition: client 1 has no test row: must have at least 1"},
+	} {
+		deal, err := test.rule.Deal(test.data)
+		if err == nil || deal != nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%#v: error %v, want %q", test.rule, err, test.want)
+		}
+	}
+}
+
+func TestRegressionsAreDealtByIID(t *testing.T) {
+	deal, err := IID{Clients: 3}.Deal(regression(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, deal)
+	if got := Labels(deal.Data, deal.Clients); len(got) != 3 || len(got[0]) != 0 {
+		t.Errorf("labels of a regression: %v", got)
+	}
+}
+
+func TestStrings(t *testing.T) {
+	for want, rule := range map[string]Rule{
+		"20 clients, IID":                           IID{Clients: 20},
+		"1 client, IID, seed 4":                     IID{Clients: 1, Seed: 4},
+		"20 clients, Dirichlet α = 0.5":             Dirichlet{Clients: 20, Alpha: 0.5},
+		"100 clients, Dirichlet α = 0.03, seed 123": Dirichlet{Clients: 100, Alpha: 0.03, Seed: 123},
+		"2 clients, given":                          make(Given, 2),
+	} {
+		if got := rule.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	d := labelled(10, 5, 2, 1)
+	fine := Client{Train: []int{9, 0}, Test: []int{4}}
+	for _, test := range []struct {
+		deal *Deal
+		want string
+	}{
+		{nil, "partition: the deal is nil"},
+		{&Deal{}, "partition: datasets: the data set is nil"},
+		{&Deal{Data: d}, "partition: the deal has no clients: must be at least 1"},
+		{&Deal{d, []Client{fine, {Test: []int{1}}}}, "partition: client 1 has no train row: must have at least 1"},
+		{&Deal{d, []Client{fine, {Train: []int{1}}}}, "partition: client 1 has no test row: must have at least 1"},
+		{&Deal{d, []Client{fine, {Train: []int{10}}}}, "partition: client 1: train row 10: must be in [0, 10)"},
+		{&Deal{d, []Client{{Train: []int{1}, Test: []int{-1}}}}, "partition: client 0: test row -1: must be in [0, 5)"},
+		{&Deal{d, []Client{{Train: []int{3, 3}}}}, "partition: client 0 holds train row 3 twice"},
+		{&Deal{d, []Client{fine, {Train: []int{1, 9}}}}, "partition: train row 9 is held by clients 0 and 1"},
+		{&Deal{d, []Client{fine, {Train: []int{1}, Test: []int{4}}}}, "partition: test row 4 is held by clients 0 and 1"},
+	} {
+		if err := test.deal.Check(); err == nil || err.Error() != test.want {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+	if err := (&Deal{d, []Client{fine}}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGivenIsCopied(t *testing.T) {
+	rule := Given{{Train: []int{2, 1}, Test: []int{0}, Group: 3}}
+	deal, err := rule.Deal(labelled(5, 5, 2, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(deal.Clients, []Client(rule)) {
+		t.Errorf("%v, want %v", deal.Clients, rule)
+	}
+	deal.Clients[0].Train[0] = 4
+	if rule[0].Train[0] != 2 {
+		t.Error("the deal shares its rows with the rule")
+	}
+}
+
+func TestLabels(t *testing.T) {
+	d := labelled(4, 1, 3, 1)
+	d.Train.Labels = []int32{2, 0, 2, 1}
+	got := Labels(d, []Client{{Train: []int{0, 2, 3}}, {Train: []int{1, 4, -1}}})
+	if want := [][]int{{0, 1, 2}, {1, 0, 0}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func FuzzDirichlet(f *testing.F) {
+	f.Add(100, 20, 3, 5, 0.5, uint64(1))
+	f.Add(10, 10, 2, 10, 1e-300, uint64(2))
+	f.Add(300, 7, 12, 7, 1e300, uint64(3))
+	f.Add(50, 50, 2, 1, 5e-324, uint64(4))
+	f.Add(1, 1, 2, 1, math.MaxFloat64, uint64(5))
+	f.Add(0, 3, 0, -1, -1.0, uint64(6))
+	f.Fuzz(func(t *testing.T, train, test, classes, clients int, alpha float64, seed uint64) {
+		// The data set is kept small; the rule's own fields are anything at all.
+		train, test, classes = int(uint(train)%400), int(uint(test)%400), 2+int(uint(classes)%20)
+		deal, err := Dirichlet{Clients: clients, Alpha: alpha, Seed: seed}.Deal(labelled(train, test, classes, seed))
+		possible := clients >= 1 && clients <= min(train, test) && alpha > 0 && !math.IsInf(alpha, 1)
+		if (err == nil) != possible {
+			t.Fatalf("error %v", err)
+		}
+		if err == nil {
+			checkWhole(t, deal)
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package cluster_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"fedkit.example/fedkit/cluster"
+	"gonum.org/v1/gonum/mat"
+)
+
+// points are 60 points in three dimensions; gram is their Gram matrix.
+func points() *mat.SymDense {
+	x := mat.NewDense(60, 3, nil)
+	for i := range 60 {
+		f, g := float64(i), float64(i%3)
+		x.SetRow(i, []float64{math.Sin(f*1.7)*3 + g*5, math.Cos(f*2.3)*2 - g*4, math.Sin(f * 0.9)})
+	}
+	var g mat.SymDense
+	g.SymOuterK(1, x)
+	return &g
+}
+
+// scikit-learn 1.9.1: KMeans(k, n_init=50, random_state=0).fit(P) with
+// P = np.stack([np.sin(i*1.7)*3+(i%3)*5, np.cos(i*2.3)*2-(i%3)*4, np.sin(i*.9)], 1), i = np.arange(60).
+func TestKMeansAgainstScikitLearn(t *testing.T) {
+	gram := points()
+	for _, c := range []struct {
+		k       int
+		inertia float64
+		sizes   []int
+	}{
+		{2, 675.7826083278422, []int{28, 32}},
+		{3, 394.07577493064946, []int{17, 21, 22}},
+		{5, 233.01106248966818, []int{5, 12, 13, 14, 16}},
+	} {
+		labels := cluster.KMeans{Starts: 50}.Cluster(gram, c.k, rand.New(rand.NewPCG(1, 1)))
+		d := cluster.ToCentroids(gram, labels, c.k)
+		inertia, sizes := 0.0, make([]int, c.k)
+		for i, l := range labels {
+			inertia += d[i][l]
+			sizes[l]++
+		}
+		slices.Sort(sizes)
+		if math.Abs(inertia-c.inertia) > 1e-9*c.inertia || !slices.Equal(sizes, c.sizes) {
+			t.Errorf("k = %d: inertia %v, sizes %v; want %v, %v", c.k, inertia, sizes, c.inertia, c.sizes)
+		}
+	}
+}
+
+func TestKMeansAtTheEdges(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	if got := (cluster.KMeans{}).Cluster(mat.NewSymDense(4, make([]float64, 16)), 2, rng); len(got) != 4 {
+		t.Errorf("four equal points: %v", got)
+	}
+	if got := (cluster.KMeans{}).Cluster(points(), 1, rng); slices.Max(got) != 0 {
+		t.Errorf("one group: %v", got)
+	}
+	got := (cluster.KMeans{}).Cluster(mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}), 5, rng)
+	slices.Sort(got)
+	if !slices.Equal(got, []int{0, 1, 2}) {
+		t.Errorf("more groups than points: %v", got)
+	}
+}
+
+// SciPy 1.17.1: linear_sum_assignment(C, maximize=True) with C = np.round(np.sin(np.arange(49)*1.3).reshape(7,7)*10, 3)
+// gives rows 0…6 the columns 1 4 6 0 2 5 3.
+func TestMatchAgainstSciPy(t *testing.T) {
+	c := make([][]float64, 7)
+	for i := range 49 {
+		c[i/7] = append(c[i/7], math.Round(math.Sin(float64(i)*1.3)*1e4)/1e3)
+	}
+	want := []int{3, 0, 4, 6, 1, 5, 2}
+	if got := cluster.Match(c); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestMatchKeepsNames(t *testing.T) {
+	for range 20 {
+		n := 1 + rand.IntN(6)
+		perm := rand.Perm(n)
+		overlap := make([][]float64, n)
+		for i := range overlap {
+			overlap[i] = make([]float64, n)
+			overlap[i][perm[i]] = 1 + rand.Float64()
+		}
+		for j, old := range cluster.Match(overlap) {
+			if perm[old] != j {
+				t.Fatalf("permutation %v was not undone", perm)
+			}
+		}
+	}
+}
