@@ -15,8 +15,8 @@ import (
 type evaluator struct {
 	part             Part
 	blocks, examples int
-	shared                 bool
-	models                 int
+	shared           bool
+	models           int
 }
 
 const (

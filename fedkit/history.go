@@ -227,6 +227,24 @@ func Load(path string) (*History, error) {
 	return h, nil
 }
 
+// LoadAll reads the histories that a pattern names (as in path.Match), in the order of their file names.
+func LoadAll(pattern string) ([]*History, error) {
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("fedkit: load %s: %w", pattern, err)
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("fedkit: load %s: no such file", pattern)
+	}
+	hs := make([]*History, len(paths))
+	for i, p := range paths {
+		if hs[i], err = Load(p); err != nil {
+			return nil, err
+		}
+	}
+	return hs, nil
+}
+
 // check refuses a history whose lists do not fit together, so that plots and tables can rely on them.
 func (h *History) check() error {
 	for i, r := range h.Rounds {

@@ -37,6 +37,12 @@ func TestHistorySaveLoad(t *testing.T) {
 	if !reflect.DeepEqual(h, back) {
 		t.Errorf("%+v\nwant %+v", back, h)
 	}
+	if all, err := LoadAll(filepath.Join(filepath.Dir(path), "*.json")); err != nil || len(all) != 1 {
+		t.Errorf("LoadAll: %d histories, %v", len(all), err)
+	}
+	if _, err := LoadAll(filepath.Join(filepath.Dir(path), "*.none")); err == nil {
+		t.Error("LoadAll of nothing gives no error")
+	}
 	left, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(left) != 1 {
 		t.Errorf("%d files beside the history, %v", len(left)-1, err)

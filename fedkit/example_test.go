@@ -1,0 +1,75 @@
+package fedkit_test
+
+import (
+	"context"
+	"fmt"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"github.com/janpfeifer/must"
+)
+
+// Federated averaging on handwritten digits, dealt out unevenly to 20 clients.
+func Example() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5, Seed: 1}, model.MLP(64)))
+	avg := &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}}
+	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 30}))
+	fmt.Printf("%s, %d clients, more than 95 %% accurate: %v\n", h.Name, h.Clients, h.Accuracy() > 0.95)
+	// Output: FedAvg, 20 clients, more than 95 % accurate: true
+}
+
+// A loop of one's own: stop as soon as the model is good enough.
+func ExampleRounds() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.LogisticRegression()))
+	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}
+	var last *fedkit.History
+	for h, err := range fedkit.Rounds(context.Background(), fed, avg, fedkit.Options{Rounds: 100}) {
+		must.M(err)
+		if last = h; h.Accuracy() > 0.9 {
+			break
+		}
+	}
+	fmt.Println("enough after fewer than 20 rounds:", len(last.Rounds) < 20)
+	// Output: enough after fewer than 20 rounds: true
+}
+
+// half is FedAvg that goes half of the way: an algorithm of one's own is three short methods.
+type half struct {
+	Local fedkit.Local
+	State struct{ X *fedkit.Matrix }
+}
+
+func (s *half) Start(r *fedkit.Round) error {
+	s.State.X = r.Models(1)
+	return r.Err()
+}
+
+func (s *half) Round(r *fedkit.Round) error {
+	u := r.Train(fedkit.Job{Clients: r.Select(nil, 0.5), Start: s.State.X, Local: s.Local})
+	s.State.X = s.State.X.Add(u.Delta().Mean(u.Examples).Scale(0.5))
+	return r.Err()
+}
+
+func (s *half) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
+
+func ExampleStrategy() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.MLP(32)))
+	h := must.M1(fedkit.Run(context.Background(), fed, &half{Local: fedkit.Local{Batch: 16, LR: 0.2}}, fedkit.Options{Rounds: 40}))
+	fmt.Println(h.Name, "learns:", h.Accuracy() > 0.9)
+	// Output: half learns: true
+}
+
+// A part, such as an aggregator, can be a function.
+func ExampleAggregatorFunc() {
+	plain := fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix {
+		return u.Mean(nil) // every client counts the same
+	})
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 10, Alpha: 1}, model.MLP(32)))
+	avg := &strategy.FedAvg{Aggregator: plain, Local: fedkit.Local{Batch: 16, LR: 0.2}}
+	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 20}))
+	fmt.Println("learns:", h.Accuracy() > 0.9)
+	// Output: learns: true
+}
