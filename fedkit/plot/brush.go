@@ -1,0 +1,142 @@
+package plot
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// brush draws one figure inside an area of the canvas.
+type brush struct {
+	draw.Canvas
+	*panel
+	area vg.Rectangle
+}
+
+func (b brush) draw(s *sheet) {
+	b.axes()
+	for _, t := range b.Targets {
+		b.StrokeLine2(pen(faint, 1, targetDash), b.area.Min.X, b.at(b.x.lo, t).Y, b.area.Max.X, b.at(b.x.lo, t).Y)
+	}
+	for _, t := range b.series { // bands lie under all lines
+		if t.Mark == Line && len(t.cols) == 4 {
+			b.band(t, s.style(t.Name).color)
+		}
+	}
+	for _, t := range b.series {
+		st := *s.style(t.Name)
+		st.color = faded(st.color, t.Opacity)
+		switch t.Mark {
+		case Line:
+			b.line(t, st)
+		case Dots:
+			b.dots(t, st.color)
+		case Cells:
+			b.cells(t, st.color)
+		}
+	}
+}
+
+// at returns the place of a point.
+func (b brush) at(x, y float64) vg.Point {
+	size := b.area.Size()
+	return vg.Point{
+		X: b.area.Min.X + vg.Length(b.x.norm(x))*size.X,
+		Y: b.area.Min.Y + vg.Length(b.y.norm(y))*size.Y,
+	}
+}
+
+// axes draws the grid, the ticks' labels and the titles.
+func (b brush) axes() {
+	lo, hi := b.area.Min, b.area.Max
+	label := tickText
+	label.XAlign = draw.XCenter
+	for _, t := range b.x.ticks {
+		x := b.at(t, b.y.lo).X
+		if b.x.Names == nil {
+			b.StrokeLine2(pen(grid, 1, nil), x, lo.Y, x, hi.Y)
+		}
+		b.FillText(label, vg.Point{X: x, Y: lo.Y - 17}, b.x.label(t))
+	}
+	label.XAlign = draw.XRight
+	for _, t := range b.y.ticks {
+		y := b.at(b.x.lo, t).Y
+		if b.y.Names == nil {
+			b.StrokeLine2(pen(grid, 1, nil), lo.X, y, hi.X, y)
+		}
+		b.FillText(label, vg.Point{X: lo.X - 6, Y: y - 4}, b.y.label(t))
+	}
+	b.StrokeLine2(pen(frame, 1, nil), lo.X, lo.Y, hi.X, lo.Y)
+	b.StrokeLine2(pen(frame, 1, nil), lo.X, lo.Y, lo.X, hi.Y)
+
+	title := axisText
+	title.XAlign = draw.XCenter
+	b.FillText(title, vg.Point{X: (lo.X + hi.X) / 2, Y: lo.Y - 38}, b.x.Title)
+	title.Rotation = math.Pi / 2
+	b.FillText(title, vg.Point{X: lo.X - b.margins().left + 10, Y: (lo.Y + hi.Y) / 2}, b.y.Title)
+}
+
+func (b brush) band(t series, c color.NRGBA) {
+	var outline []vg.Point
+	for i, x := range t.X {
+		outline = append(outline, b.at(x, t.Hi[i]))
+	}
+	for i := len(t.X) - 1; i >= 0; i-- {
+		outline = append(outline, b.at(t.X[i], t.Lo[i]))
+	}
+	b.FillPolygon(faded(c, bandOpacity), outline)
+}
+
+func (b brush) line(t series, st style) {
+	points := make([]vg.Point, len(t.X))
+	for i := range points {
+		points[i] = b.at(t.X[i], t.Y[i])
+	}
+	b.StrokeLines(pen(st.color, lineWidth, st.dash), points)
+	if len(points) <= fewPoints {
+		for _, p := range points {
+			fillDisc(b.Canvas, st.color, p, dotSide/2)
+		}
+	}
+}
+
+func (b brush) dots(t series, c color.NRGBA) {
+	most, side := b.bubbles()
+	for i := range t.X {
+		radius := dotSide / 2
+		if t.Size != nil {
+			radius = side / 2 * math.Sqrt(t.Size[i]/most)
+		}
+		fillDisc(b.Canvas, c, b.at(t.X[i], t.Y[i]), vg.Length(radius))
+	}
+}
+
+func (b brush) cells(t series, c color.NRGBA) {
+	for i := range t.X {
+		fillRect(b.Canvas, c, vg.Rectangle{Min: b.at(t.X[i], t.Y[i]), Max: b.at(t.X2[i], t.Y2[i])})
+	}
+}
+
+func pen(c color.Color, width vg.Length, dash []float64) draw.LineStyle {
+	s := draw.LineStyle{Color: c, Width: width}
+	for _, d := range dash {
+		s.Dashes = append(s.Dashes, vg.Length(d))
+	}
+	return s
+}
+
+func fillDisc(c draw.Canvas, col color.Color, at vg.Point, radius vg.Length) {
+	var p vg.Path
+	p.Move(vg.Point{X: at.X + radius, Y: at.Y})
+	p.Arc(at, radius, 0, 2*math.Pi)
+	p.Close()
+	c.SetColor(col)
+	c.Fill(p)
+}
+
+func fillRect(c draw.Canvas, col color.Color, r vg.Rectangle) {
+	c.SetColor(col)
+	c.Fill(r.Path())
+}

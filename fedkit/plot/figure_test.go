@@ -1,0 +1,298 @@
+package plot
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+)
+
+// figures is one of each kind.
+func figures(t *testing.T) map[string]*Figure {
+	t.Helper()
+	all := map[string]*Figure{}
+	add := func(name string, f *Figure, err error) {
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		all[name] = f
+	}
+	a, b := history("FedAvg", 0.2, 0.4, 0.6), history("FedAvg", 0.4, nan, 0.8)
+	f, err := AccuracyFigure(a, b, history("FedProx", 0.3, 0.5, 0.9))
+	add("accuracy", f, err)
+	f, err = LossFigure(a)
+	add("loss", f, err)
+	f, err = ClientAccuracyFigure(local(history("A", 0.5), 0, []float64{0.1, 0.5, 0.9, nan}, []int{5, 5, 5, 5}),
+		local(history("B", 0.5), 0, []float64{1, 1}, []int{5, 0}))
+	add("clients", f, err)
+	f, err = LabelsFigure(federation(6, 4, 2, 0.5))
+	add("labels", f, err)
+	f, err = ClustersFigure(synthetic("IFCA", 1, 8, 4, 6, 0.9))
+	add("clusters", f, err)
+	add("log", &Figure{
+		Title: "Distance to the optimum", X: Axis{Title: "time (s)"}, Y: Axis{Title: "f − f*", Log: true},
+		Targets: []float64{1e-3, -1}, Series: []Series{{Name: "a", X: []float64{0, 1, 2, 3}, Y: []float64{1, 0.1, 0, 1e-6}}},
+	}, nil)
+	return all
+}
+
+func TestSpecifications(t *testing.T) {
+	for name, f := range figures(t) {
+		t.Run(name, func(t *testing.T) {
+			checkSpec(t, f.VegaLite())
+			golden(t, name, f)
+		})
+	}
+}
+
+func TestPictures(t *testing.T) {
+	for name, f := range figures(t) {
+		t.Run(name, func(t *testing.T) {
+			file, err := f.PNG()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(file) > 45_000 {
+				t.Errorf("%d bytes", len(file))
+			}
+			img, err := png.Decode(bytes.NewReader(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Row{f}.prepare()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, h := s.size()
+			size := img.Bounds().Size()
+			if r := float64(size.X) / w; r != 2 && r != 1.5 && r != 1 || math.Abs(float64(size.Y)/h-r) > 0.01 {
+				t.Errorf("%v for %g × %g", size, w, h)
+			}
+			for _, l := range s.order {
+				opacity := s.panels[0].series[0].Opacity
+				if name == "clients" {
+					opacity = 1 // of the median
+				}
+				if c := mix(color.NRGBA{255, 255, 255, 255}, l.color, opacity); !has(img, c) {
+					t.Errorf("nothing is drawn in the colour of %q, %v", l.name, c)
+				}
+			}
+			again, err := f.PNG()
+			if err != nil || !bytes.Equal(file, again) {
+				t.Error("the second picture differs")
+			}
+		})
+	}
+}
+
+// has says whether a colour, or one very near to it, is in the picture more than a few times.
+func has(img image.Image, want color.NRGBA) bool {
+	n := 0
+	b := img.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			r, g, bl, _ := img.At(x, y).RGBA()
+			d := math.Abs(float64(r>>8)-float64(want.R)) + math.Abs(float64(g>>8)-float64(want.G)) + math.Abs(float64(bl>>8)-float64(want.B))
+			if d < 12 {
+				n++
+			}
+		}
+	}
+	return n > 20
+}
+
+func TestEmptyFigures(t *testing.T) {
+	for name, f := range map[string]*Figure{
+		"zero":     {},
+		"nan":      {Series: []Series{{X: []float64{nan, 1}, Y: []float64{1, math.Inf(1)}}}},
+		"no y":     {Series: []Series{{X: []float64{1, 2}}}},
+		"negative": {Y: Axis{Log: true}, Series: []Series{{X: []float64{1}, Y: []float64{-1}}}},
+		"mark":     {Series: []Series{{Mark: 9, X: []float64{1}, Y: []float64{1}}}},
+	} {
+		if err := f.Show(); err == nil || !strings.Contains(err.Error(), "finite") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if f.VegaLite() != nil {
+			t.Errorf("%s: a specification of nothing", name)
+		}
+	}
+	if err := (Row{}).Show(); err == nil {
+		t.Error("an empty row")
+	}
+	if err := (Row{nil}).Show(); err == nil {
+		t.Error("a nil figure")
+	}
+}
+
+func TestThinning(t *testing.T) {
+	f := &Figure{Title: "many"}
+	for range 12 {
+		s := Series{Name: strings.Repeat("x", len(f.Series)+1)}
+		for i := range 5000 {
+			s.X, s.Y = append(s.X, float64(i)), append(s.Y, math.Sqrt(float64(i)))
+		}
+		f.Series = append(f.Series, s)
+	}
+	checkSpec(t, f.VegaLite())
+	s, err := Row{f}.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := s.panels[0].series[3].X
+	if len(x) < 50 || x[0] != 0 || x[len(x)-1] != 4999 {
+		t.Errorf("%d points from %g to %g", len(x), x[0], x[len(x)-1])
+	}
+}
+
+func TestFilesOutsideNotebook(t *testing.T) {
+	Dir = filepath.Join(t.TempDir(), "new", "folder")
+	defer func() { Dir = "" }()
+	printed := capture(t, func() {
+		if err := Accuracy(history("FedAvg", 0.1, 0.2)); err != nil {
+			t.Fatal(err)
+		}
+		if err := Accuracy(history("FedAvg", 0.1, 0.2)); err != nil { // overwrites
+			t.Fatal(err)
+		}
+	})
+	path := filepath.Join(Dir, "accuracy.png")
+	if want := "wrote " + path + "\n"; printed != want+want {
+		t.Errorf("printed %q", printed)
+	}
+	files, err := os.ReadDir(Dir)
+	if err != nil || len(files) != 1 || files[0].Name() != "accuracy.png" {
+		t.Errorf("%v, %v: want accuracy.png alone", files, err)
+	}
+	f, _ := AccuracyFigure(history("FedAvg", 0.1))
+	if err := f.Save(filepath.Join(Dir, "a.gif")); err == nil || !strings.Contains(err.Error(), ".gif") {
+		t.Error("gif:", err)
+	}
+	if err := f.Save(filepath.Join(path, "b.png")); err == nil {
+		t.Error("a folder that is a file")
+	}
+	if err := f.Save(filepath.Join(Dir, "a.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+// capture returns what f prints.
+func capture(t *testing.T, f func()) string {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stdout
+	os.Stdout = w
+	done := make(chan string)
+	go func() { b, _ := io.ReadAll(r); done <- string(b) }()
+	func() {
+		defer func() { os.Stdout = old; w.Close() }()
+		f()
+	}()
+	return <-done
+}
+
+func TestFileNames(t *testing.T) {
+	for _, c := range [][2]string{{"Time to accuracy", "time-to-accuracy"}, {"../../etc/x", "etc-x"}, {"", "figure"}, {"α = 0.3", "α-0.3"}} {
+		if got := (&Figure{Title: c[0]}).fileName(); got != c[1] {
+			t.Errorf("%q: %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		axis   Axis
+		values []float64
+		want   string
+	}{
+		{Axis{Percent: true}, []float64{0.12, 0.93}, "0% 20% 40% 60% 80% 100%"},
+		{Axis{Percent: true}, []float64{0.931, 0.938}, "93.0% 93.2% 93.4% 93.6% 93.8%"},
+		{Axis{Percent: true}, []float64{1, 1}, "98.0% 98.5% 99.0% 99.5% 100.0%"},
+		{Axis{Whole: true}, []float64{1, 60}, "10 20 30 40 50 60"},
+		{Axis{Whole: true}, []float64{3, 3}, "3"},
+		{Axis{Whole: true}, []float64{100001, 100004}, "100001 100002 100003 100004"},
+		{Axis{}, []float64{1e-200, 2e-200}, "1e-200 1.2e-200 1.4e-200 1.6e-200 1.8e-200 2e-200"},
+		{Axis{}, []float64{0, 2.3e7}, "0 5e6 1e7 1.5e7 2e7 2.5e7"},
+		{Axis{}, []float64{-0.02, 0.03}, "-0.02 -0.01 0.00 0.01 0.02 0.03"},
+		{Axis{Log: true}, []float64{0.03, 4}, "0.02 0.05 0.1 0.2 0.5 1 2 5"},
+		{Axis{Log: true}, []float64{1e-7, 10}, "1e-7 1e-5 0.001 0.1 10"},
+		{Axis{Log: true}, []float64{1, 1}, "1 2"},
+		{Axis{Names: []string{"a", "b"}}, nil, "a b"},
+	} {
+		s := newScale(c.axis)
+		s.cover(c.values, 0)
+		s.finish(6, 6)
+		var labels []string
+		for _, v := range s.ticks {
+			labels = append(labels, s.label(v))
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("%+v of %v: %s, want %s", c.axis, c.values, got, c.want)
+		}
+		for _, v := range c.values {
+			if n := s.norm(v); !(n >= -1e-9 && n <= 1+1e-9) {
+				t.Errorf("%v lies at %g", v, n)
+			}
+		}
+	}
+}
+
+func FuzzFigure(f *testing.F) {
+	f.Add(1.0, 2.0, 3.0, 4.0, uint8(0), false, false)
+	f.Add(math.NaN(), math.Inf(1), -1e308, 1e308, uint8(1), true, false)
+	f.Add(0.0, 0.0, 5e-324, 1e-300, uint8(2), true, true)
+	f.Add(1e15, 1e15+1, -1e15, 3e299, uint8(0), false, true)
+	f.Fuzz(func(t *testing.T, a, b, c, d float64, mark uint8, log, whole bool) {
+		fig := &Figure{
+			X: Axis{Whole: whole, Title: "x"}, Y: Axis{Log: log, Title: "y"}, Targets: []float64{d},
+			Series: []Series{
+				{Name: "1", Mark: Mark(mark % 4), X: []float64{a, b}, Y: []float64{c, d}, X2: []float64{b, b}, Y2: []float64{d, d}, Size: []float64{d, a}},
+				{Name: "2", X: []float64{a, b}, Y: []float64{d, c}, Lo: []float64{a, b}, Hi: []float64{b, c}},
+			},
+		}
+		spec := fig.VegaLite()
+		if spec == nil {
+			return
+		}
+		checkSpec(t, spec)
+		if _, err := fig.PNG(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func FuzzHistory(f *testing.F) {
+	f.Add(0.5, 0.1, 3, 1)
+	f.Add(math.NaN(), math.Inf(-1), 0, -1)
+	f.Fuzz(func(t *testing.T, a, l float64, n, k int) {
+		s := fedkit.Score{Accuracy: fedkit.Float(a), Loss: fedkit.Float(l), Examples: n}
+		h := &fedkit.History{Name: "<b>", Rounds: []fedkit.Record{
+			{Round: n, Global: &s, Local: []fedkit.Score{s, {}}, Assign: []int{k, k % 3}}, {Round: k, Local: []fedkit.Score{s}},
+		}}
+		for _, make := range []func(...*fedkit.History) (*Figure, error){
+			AccuracyFigure, LossFigure, ClientAccuracyFigure,
+			func(h ...*fedkit.History) (*Figure, error) { return ClustersFigure(h[0]) },
+		} {
+			if f, err := make(h, h); err == nil {
+				if spec := f.VegaLite(); spec != nil {
+					checkSpec(t, spec)
+				}
+			} else if strings.Contains(err.Error(), "could not be drawn") {
+				t.Error(err)
+			}
+		}
+		if tab, err := newTable([]*fedkit.History{h, h}); err == nil && strings.Contains(tab.html(), "<b>") {
+			t.Error("a name is not escaped")
+		}
+	})
+}

@@ -1,0 +1,203 @@
+package plot
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+)
+
+func near(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) < 1e-12 })
+}
+
+// Mean and band by hand: at round 1, 0.2 and 0.4 have the mean 0.3 and the sample standard deviation √0.02 = 0.1·√2;
+// round 2 is missing in the second run; at round 3, 0.6 and 0.8 have the mean 0.7 and the same deviation.
+func TestBandOverSeeds(t *testing.T) {
+	f, err := AccuracyFigure(history("FedAvg", 0.2, 0.4, 0.6), history("FedAvg", 0.4, nan, 0.8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Series) != 1 {
+		t.Fatalf("%d series", len(f.Series))
+	}
+	s, d := f.Series[0], 0.1*math.Sqrt2
+	if !near(s.X, []float64{1, 3}) || !near(s.Y, []float64{0.3, 0.7}) ||
+		!near(s.Lo, []float64{0.3 - d, 0.7 - d}) || !near(s.Hi, []float64{0.3 + d, 0.7 + d}) {
+		t.Errorf("%+v", s)
+	}
+	if !strings.Contains(f.Note, "mean of 2 runs") || !strings.Contains(f.Note, "standard deviation") {
+		t.Errorf("note %q", f.Note)
+	}
+}
+
+// Without a global model in every history, the clients' own count, weighted by examples: (1·0.2 + 3·0.6)/4 = 0.5.
+func TestMeanOverClients(t *testing.T) {
+	a := local(history("A", 0.9), 0, []float64{0.2, 0.6, nan}, []int{1, 3, 0})
+	b := local(history("B", nan, nan), 1, []float64{0.25}, []int{7})
+	f, err := AccuracyFigure(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !near(f.Series[0].Y, []float64{0.5}) || !near(f.Series[1].X, []float64{2}) || !near(f.Series[1].Y, []float64{0.25}) {
+		t.Errorf("%+v", f.Series)
+	}
+	if !strings.Contains(f.Y.Title, "clients") {
+		t.Errorf("axis %q", f.Y.Title)
+	}
+	if f, _ := AccuracyFigure(a); !strings.Contains(f.Y.Title, "global") || !near(f.Series[0].Y, []float64{0.9}) {
+		t.Errorf("alone: %q, %v", f.Y.Title, f.Series[0].Y)
+	}
+}
+
+func TestLossAxis(t *testing.T) {
+	h := history("x", 0, 0, 0)
+	for i, l := range []float64{1e4, 1, 0.5} {
+		h.Rounds[i].Global.Loss = fedkit.Float(l)
+	}
+	if f, err := LossFigure(h); err != nil || !f.Y.Log {
+		t.Errorf("%+v, %v: losses over 4 powers of ten need a logarithmic axis", f, err)
+	}
+	if f, err := LossFigure(history("x", 0.1, 0.5)); err != nil || f.Y.Log {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+func TestBox(t *testing.T) {
+	f, err := ClientAccuracyFigure(local(history("A", 0.5), 0, []float64{0.4, 0.2, 0.1, 0.3, 0.5}, []int{1, 1, 1, 1, 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, dots, bar := f.Series[0], f.Series[1], f.Series[2]
+	if !near(box.X, []float64{0.2}) || !near(box.X2, []float64{0.4}) || !near([]float64{(bar.X[0] + bar.X2[0]) / 2}, []float64{0.3}) {
+		t.Errorf("box %v–%v, median %v–%v", box.X, box.X2, bar.X, bar.X2)
+	}
+	if !near(dots.X, []float64{0.1, 0.2, 0.3, 0.4, 0.5}) || !slices.Equal(dots.Tip, []string{"2", "1", "3", "0", "4"}) {
+		t.Errorf("dots %v %v", dots.X, dots.Tip)
+	}
+}
+
+func TestLabelCounts(t *testing.T) {
+	fed := &fedkit.Federation{
+		Data:    &datasets.Dataset{Name: "toy", Classes: 3, Train: datasets.Split{Labels: []int32{0, 2, 2, 1, 2}}},
+		Clients: []partition.Client{{Train: []int{0, 1, 2}}, {Train: []int{3}}, {}},
+	}
+	f, err := LabelsFigure(fed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := f.Series[0]
+	if len(f.Series) != 1 || !near(s.X, []float64{0, 0, 1}) || !near(s.Y, []float64{0, 2, 1}) || !near(s.Size, []float64{1, 2, 1}) {
+		t.Errorf("%+v", f.Series)
+	}
+	if f, err := LabelsFigure(federation(130, 4, 1, 0.5)); err != nil || !strings.Contains(f.Note, "first 100 of 130") {
+		t.Error(f, err)
+	}
+}
+
+func TestStays(t *testing.T) {
+	h := &fedkit.History{Rounds: []fedkit.Record{
+		{Round: 1}, {Round: 2, Assign: []int{0, 1}}, {Round: 3}, {Round: 4, Assign: []int{0, 0}}, {Round: 5, Assign: []int{-1, 0}},
+	}}
+	rounds, err := assigned(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []stay{{0, 0, 2, 5}, {1, 1, 2, 4}, {1, 0, 4, 6}}
+	if got := stays(rounds); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	// Clients that change every round: only some of the rounds are drawn.
+	h = &fedkit.History{}
+	for i := range 300 {
+		a := make([]int, 60)
+		for c := range a {
+			a[c] = (i + c) % 3
+		}
+		h.Rounds = append(h.Rounds, fedkit.Record{Round: i + 1, Assign: a})
+	}
+	f, err := ClustersFigure(h)
+	if err != nil || !strings.Contains(f.Note, "of the 300 rounds") {
+		t.Fatal(f, err)
+	}
+	checkSpec(t, f.VegaLite())
+}
+
+func TestTable(t *testing.T) {
+	a := local(history("<FedAvg>", 0.2, 0.8, 0.6), 2, []float64{0.1, 0.2, 0.9}, []int{1, 1, 2})
+	tab, err := newTable([]*fedkit.History{a, history("B", 0.5), history("B", 0.7)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"", "runs", "rounds", "accuracy", "best", "clients", "worst 10 %", "loss", "down", "up", "time"},
+		{"<FedAvg>", "1", "3", "60.0 %", "80.0 %", "40.0 %", "10.0 %", "0.400", "6 kB", "3 kB", "1.50 s"},
+		{"B", "2", "1", "60.0 ± 14.1 %", "60.0 ± 14.1 %", "–", "–", "0.400 ± 0.141", "2 kB", "1 kB", "0.50 s"},
+	}
+	for i := range want {
+		if !slices.Equal(tab.lines[i], want[i]) {
+			t.Errorf("line %d:\n%q, want\n%q", i, tab.lines[i], want[i])
+		}
+	}
+	if s := tab.html(); strings.Contains(s, "<FedAvg>") || !strings.Contains(s, "&lt;FedAvg&gt;") {
+		t.Error("names are not escaped")
+	}
+	out := capture(t, func() {
+		if err := Table(a); err != nil {
+			t.Error(err)
+		}
+	})
+	if lines := strings.Split(out, "\n"); len(lines) != 4 || !strings.Contains(lines[2], "global model") {
+		t.Errorf("printed:\n%s", out)
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 1234567: "1.23 MB", 9.9996e8: "1.00 GB", 2e13: "20 TB", 4e15: "4000 TB"} {
+		if got := byteCount(v); got != want {
+			t.Errorf("%g bytes: %q, want %q", v, got, want)
+		}
+	}
+	for v, want := range map[float64]string{0.25: "0.25 s", 12.34: "12.3 s", 99.96: "1 min 40 s", 3599.6: "1 h 00 min", 7500: "2 h 05 min"} {
+		if got := duration(v); got != want {
+			t.Errorf("%g s: %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	one := history("one", 0.5)
+	blank := &fedkit.History{Name: "blank", Rounds: make([]fedkit.Record, 3)}
+	onlyLocal := local(history("L", nan), 0, []float64{0.5}, []int{1})
+	for name, c := range map[string]struct {
+		err  error
+		says string
+	}{
+		"accuracy of nothing":    {Accuracy(), "no history given"},
+		"accuracy of nil":        {Accuracy(one, nil), "history 2 is nil"},
+		"accuracy not evaluated": {Accuracy(blank), `"blank" has no evaluated round among its 3`},
+		"accuracy mixed":         {Accuracy(one, onlyLocal), "cannot be compared"},
+		"accuracy diverged":      {Accuracy(history("x", math.Inf(1))), "no round with a finite accuracy"},
+		"seeds without overlap":  {Loss(history("x", 0.1), history("x", nan, 0.1)), "in all of its runs (2)"},
+		"loss of nothing":        {Loss(), "no history given"},
+		"clients of nothing":     {ClientAccuracy(), "no history given"},
+		"clients not evaluated":  {ClientAccuracy(one), "clients were evaluated"},
+		"labels of nil":          {Labels(nil), "federation is nil"},
+		"labels without data":    {Labels(&fedkit.Federation{}), "no Data"},
+		"labels without clients": {Labels(&fedkit.Federation{Data: &datasets.Dataset{}}), "no Clients"},
+		"labels of a regression": {Labels(&fedkit.Federation{Data: &datasets.Dataset{Name: "r"}, Clients: make([]partition.Client, 1)}), "regression"},
+		"labels out of range": {Labels(&fedkit.Federation{Data: &datasets.Dataset{Classes: 2, Train: datasets.Split{Labels: []int32{1}}},
+			Clients: []partition.Client{{Train: []int{1}}}}), "training row 1"},
+		"clusters of nil":  {Clusters(nil), "nil"},
+		"clusters of none": {Clusters(one), "no assignment"},
+		"table of nothing": {Table(), "no history given"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.says) || !strings.HasPrefix(c.err.Error(), "plot: ") {
+			t.Errorf("%s: %v, want … %s", name, c.err, c.says)
+		}
+	}
+}

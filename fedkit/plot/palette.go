@@ -1,0 +1,58 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+)
+
+// base is the palette of M. Okabe and K. Ito, "Color Universal Design" (2008), which people with any of the common kinds
+// of colour blindness can tell apart; its yellow is too pale for a line on white and gives way to a grey.
+var base = []color.NRGBA{
+	{0x00, 0x72, 0xb2, 0xff}, // blue
+	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
+	{0x00, 0x9e, 0x73, 0xff}, // green
+	{0xcc, 0x79, 0xa7, 0xff}, // purple
+	{0xe6, 0x9f, 0x00, 0xff}, // orange
+	{0x56, 0xb4, 0xe9, 0xff}, // sky
+	{0x7f, 0x7f, 0x7f, 0xff}, // grey
+	{0x22, 0x22, 0x22, 0xff}, // black
+}
+
+var (
+	ink   = color.NRGBA{0x33, 0x33, 0x33, 0xff} // text
+	faint = color.NRGBA{0x75, 0x75, 0x75, 0xff} // notes and target lines
+	frame = color.NRGBA{0xb0, 0xb0, 0xb0, 0xff} // axes
+	grid  = color.NRGBA{0xea, 0xea, 0xea, 0xff}
+)
+
+// style is how a series looks.
+type style struct {
+	name  string
+	color color.NRGBA
+	dash  []float64 // in CSS pixels; nil for a solid line
+}
+
+// styleOf returns the i-th style: the palette, then lighter, then darker shades of it, each time with other dashes.
+func styleOf(name string, i int) style {
+	c := base[i%len(base)]
+	switch i / len(base) % 3 {
+	case 1:
+		return style{name, mix(c, color.NRGBA{0xff, 0xff, 0xff, 0xff}, 0.45), []float64{6, 3}}
+	case 2:
+		return style{name, mix(c, color.NRGBA{0, 0, 0, 0xff}, 0.4), []float64{2, 2}}
+	}
+	return style{name, c, nil}
+}
+
+// mix returns (1−t)·a + t·b.
+func mix(a, b color.NRGBA, t float64) color.NRGBA {
+	m := func(x, y uint8) uint8 { return uint8((1-t)*float64(x) + t*float64(y) + 0.5) }
+	return color.NRGBA{m(a.R, b.R), m(a.G, b.G), m(a.B, b.B), 0xff}
+}
+
+func faded(c color.NRGBA, opacity float64) color.NRGBA {
+	c.A = uint8(255*opacity + 0.5)
+	return c
+}
+
+func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }

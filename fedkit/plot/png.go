@@ -1,0 +1,198 @@
+package plot
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+
+	"golang.org/x/image/font"
+	gonumfont "gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+)
+
+// The picture is drawn with gonum's canvas alone: its plots leave no room for a legend, and bring four more file
+// formats into every program. One unit of the canvas is one CSS pixel.
+
+const (
+	pngBytes = 16_000
+	edge     = 14 // white space around everything
+	gap      = 36 // between figures of a row
+	lineStep = 18 // from one line of the legend to the next
+)
+
+var fonts = text.Plain{Fonts: gonumfont.NewCache(liberation.Collection())}
+
+func write(size float64, c color.Color, bold bool) text.Style {
+	f := gonumfont.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size)}
+	if bold {
+		f.Weight = font.WeightBold
+	}
+	return text.Style{Color: c, Font: f, Handler: fonts}
+}
+
+// Text styles, as in the Vega-Lite picture.
+var (
+	titleText = write(14, ink, true)
+	noteText  = write(11, faint, false)
+	axisText  = write(12, ink, false)
+	tickText  = write(11, ink, false)
+)
+
+// margins is the room a figure needs around the area inside its axes.
+type margins struct{ left, right, top, bottom vg.Length }
+
+func (p *panel) margins() margins {
+	m := margins{left: 8, right: 12, top: 10, bottom: 22}
+	for _, t := range p.y.ticks {
+		m.left = max(m.left, 8+tickText.Width(p.y.label(t)))
+	}
+	if last := len(p.x.ticks) - 1; last >= 0 {
+		m.right = max(m.right, tickText.Width(p.x.label(p.x.ticks[last]))/2+2)
+	}
+	if p.Y.Title != "" {
+		m.left += 22
+	}
+	if p.X.Title != "" {
+		m.bottom += 20
+	}
+	return m
+}
+
+// head is the height of the title and its note: the same for all figures of a row.
+func (s *sheet) head() (h vg.Length) {
+	for _, p := range s.panels {
+		switch {
+		case p.Title != "" && p.Note != "":
+			h = max(h, 40)
+		case p.Title != "":
+			h = max(h, 22)
+		}
+	}
+	return h
+}
+
+// legendHeight is the height of the legend, which stands over a single figure, and under a row of several.
+func (s *sheet) legendHeight() vg.Length {
+	if len(s.legend) == 0 {
+		return 0
+	}
+	c := s.columns()
+	return vg.Length((len(s.legend)+c-1)/c*lineStep) + 4
+}
+
+// width is what the figure takes with its margins and its title.
+func (p *panel) width() vg.Length {
+	m := p.margins()
+	return m.left + max(vg.Length(p.Width)+m.right, titleText.Width(p.Title), noteText.Width(p.Note))
+}
+
+// size returns the picture's size in CSS pixels. They are even, so that every sharpness gives whole numbers.
+func (s *sheet) size() (width, height float64) {
+	w, h := vg.Length(2*edge+gap*(len(s.panels)-1)), vg.Length(0)
+	for _, p := range s.panels {
+		m := p.margins()
+		w += p.width()
+		h = max(h, m.top+vg.Length(p.Height)+m.bottom)
+	}
+	h += 2*edge + s.head() + s.legendHeight()
+	return 2 * math.Ceil(float64(w)/2), 2 * math.Ceil(float64(h)/2)
+}
+
+// png draws the picture, as sharply as pngBytes allow.
+func (s *sheet) png() (file []byte, err error) {
+	for _, try := range []struct {
+		sharpness float64 // picture elements for one unit of the canvas
+		shades    int
+	}{{2, 96}, {1.5, 48}, {1, 32}, {1, 16}} {
+		img := s.paint(int(72 * try.sharpness))
+		var b bytes.Buffer
+		if err := png.Encode(&b, palettize(img, s.colors(), try.shades)); err != nil {
+			return nil, err
+		}
+		if file = b.Bytes(); len(file) <= pngBytes {
+			break
+		}
+	}
+	return file, nil
+}
+
+// colors lists the figures' own colours.
+func (s *sheet) colors() []color.NRGBA {
+	c := []color.NRGBA{ink, faint, frame, grid}
+	for _, l := range s.order {
+		c = append(c, l.color)
+	}
+	return c
+}
+
+func (s *sheet) paint(dpi int) *image.RGBA {
+	w, h := s.size()
+	img := vgimg.NewWith(vgimg.UseWH(vg.Length(w), vg.Length(h)), vgimg.UseDPI(dpi))
+	c := draw.New(img)
+	x, top := vg.Length(edge), vg.Length(h)-edge
+	for i, p := range s.panels {
+		m := p.margins()
+		y := top
+		if p.Title != "" {
+			c.FillText(titleText, vg.Point{X: x + m.left, Y: y - 13}, p.Title)
+			c.FillText(noteText, vg.Point{X: x + m.left, Y: y - 30}, p.Note)
+		}
+		y -= s.head()
+		if len(s.panels) == 1 {
+			s.drawLegend(c, x+m.left, y)
+			y -= s.legendHeight()
+		} else if i == 0 {
+			s.drawLegend(c, x+m.left, edge+s.legendHeight()-4)
+		}
+		area := vg.Rectangle{
+			Min: vg.Point{X: x + m.left, Y: y - m.top - vg.Length(p.Height)},
+			Max: vg.Point{X: x + m.left + vg.Length(p.Width), Y: y - m.top},
+		}
+		brush{c, p, area}.draw(s)
+		x += p.width() + gap
+	}
+	return img.Image().(*image.RGBA)
+}
+
+func (s *sheet) drawLegend(c draw.Canvas, x, top vg.Length) {
+	columns := s.columns()
+	widths := make([]vg.Length, columns)
+	for i, l := range s.legend {
+		widths[i%columns] = max(widths[i%columns], tickText.Width(l.name)+44)
+	}
+	left := x
+	for i, l := range s.legend {
+		if i%columns == 0 {
+			left = x
+		}
+		y := top - 9 - vg.Length(i/columns*lineStep)
+		switch s.mark(l.name) {
+		case Line:
+			c.StrokeLine2(pen(l.color, 2.5, l.dash), left, y, left+18, y)
+		case Cells:
+			fillRect(c, l.color, vg.Rectangle{Min: vg.Point{X: left + 4, Y: y - 5}, Max: vg.Point{X: left + 14, Y: y + 5}})
+		default:
+			fillDisc(c, l.color, vg.Point{X: left + 9, Y: y}, 5)
+		}
+		c.FillText(tickText, vg.Point{X: left + 24, Y: y - 4}, l.name)
+		left += widths[i%columns]
+	}
+}
+
+// mark is what the legend shows a name with: the mark of its first series.
+func (s *sheet) mark(name string) Mark {
+	for _, p := range s.panels {
+		for _, t := range p.series {
+			if t.Name == name {
+				return t.Mark
+			}
+		}
+	}
+	return Line
+}

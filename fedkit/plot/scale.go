@@ -1,0 +1,170 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// scale maps the values of an axis to [0, 1] and knows its ticks.
+type scale struct {
+	Axis
+	lo, hi float64
+	ticks  []float64
+	format string // of the ticks, for Vega-Lite
+	digits int    // decimals of the ticks; -1 where they are written in another way, and format does not say how
+}
+
+func newScale(a Axis) scale { return scale{Axis: a, lo: math.Inf(1), hi: math.Inf(-1)} }
+
+// cover widens the range to hold the values, with room around each if these are positions.
+func (s *scale) cover(values []float64, room float64) {
+	if !s.Whole && s.Names == nil {
+		room = 0
+	}
+	for _, v := range values {
+		s.lo, s.hi = min(s.lo, v-room), max(s.hi, v+room)
+	}
+}
+
+// finish chooses about n ticks, or whole of them if the axis is one of whole numbers, and rounds the range up to them
+// where that is natural.
+func (s *scale) finish(n, whole int) {
+	n, whole = max(2, n), max(2, whole)
+	switch {
+	case s.Names != nil:
+		s.lo, s.hi = -0.5, float64(len(s.Names))-0.5
+		step := max(1, (len(s.Names)+24)/25)
+		for i := 0; i < len(s.Names); i += step {
+			s.ticks = append(s.ticks, float64(i))
+		}
+	case s.Log:
+		s.finishLog(n)
+	case s.Whole:
+		if s.hi-s.lo < 1e-9 {
+			s.lo, s.hi = s.lo-0.5, s.hi+0.5
+		}
+		step := max(1, niceStep((s.hi-s.lo)/float64(whole)))
+		s.ticks = multiples(step, math.Ceil(s.lo/step), math.Floor(s.hi/step))
+		s.format = "d"
+	default:
+		s.finishLinear(n)
+	}
+}
+
+func (s *scale) finishLinear(n int) {
+	if most := max(math.Abs(s.lo), math.Abs(s.hi)); s.hi-s.lo <= max(2e-4*most, 1e-300) { // as good as one value, see round5
+		room := max(0.02*most, 1e-6)
+		if s.Percent {
+			room = 0.02
+		}
+		shares := s.Percent && s.lo >= 0 && s.hi <= 1
+		s.lo, s.hi = s.lo-room, s.hi+room
+		if shares {
+			s.lo, s.hi = max(s.lo, 0), min(s.hi, 1)
+		}
+	}
+	step := niceStep((s.hi - s.lo) / float64(n))
+	lo, hi := math.Floor(s.lo/step+1e-9), math.Ceil(s.hi/step-1e-9)
+	if s.Percent && s.lo >= -step && s.hi <= 1+step { // shares never need a tick beyond 0 % or 100 %
+		lo, hi = max(lo, 0), min(hi, math.Round(1/step))
+	}
+	s.ticks = multiples(step, lo, hi)
+	s.lo, s.hi = s.ticks[0], s.ticks[len(s.ticks)-1]
+	if s.Percent {
+		step *= 100
+	}
+	s.digits = max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	switch {
+	case s.Percent:
+		s.format = fmt.Sprintf(".%d%%", s.digits)
+	case max(math.Abs(s.lo), math.Abs(s.hi)) >= 1e6 || s.digits > 5:
+		s.digits = -1
+	default:
+		s.format = fmt.Sprintf(".%df", s.digits)
+	}
+}
+
+func (s *scale) finishLog(n int) {
+	s.digits = -1
+	lo, hi := math.Floor(math.Log10(s.lo)+1e-9), math.Ceil(math.Log10(s.hi)-1e-9)
+	if lo == hi {
+		lo, hi = lo-1, hi+1
+	}
+	mantissas := []float64{1}
+	if s.hi <= 300*s.lo {
+		mantissas = []float64{1, 2, 5}
+	}
+	every := math.Ceil((hi - lo) / float64(n))
+	for e := lo; e <= hi; e += every {
+		for _, m := range mantissas {
+			if v := power(m, int(e)); e < hi || m == 1 {
+				s.ticks = append(s.ticks, v)
+			}
+		}
+	}
+	// The range is cut down to the ticks around the data.
+	for len(s.ticks) > 2 && s.ticks[1] <= s.lo {
+		s.ticks = s.ticks[1:]
+	}
+	for k := len(s.ticks) - 1; k > 1 && s.ticks[k-1] >= s.hi; k-- {
+		s.ticks = s.ticks[:k]
+	}
+	s.lo, s.hi = min(s.lo, s.ticks[0]), max(s.hi, s.ticks[len(s.ticks)-1])
+}
+
+// norm returns where a value lies: 0 at the low end, 1 at the high one.
+func (s *scale) norm(v float64) float64 {
+	if s.Log {
+		return math.Log(v/s.lo) / math.Log(s.hi/s.lo)
+	}
+	return (v - s.lo) / (s.hi - s.lo)
+}
+
+// label writes a tick.
+func (s *scale) label(v float64) string {
+	switch {
+	case s.Names != nil:
+		return s.Names[int(v)]
+	case s.Percent:
+		return strconv.FormatFloat(100*v, 'f', s.digits, 64) + "%"
+	case s.digits < 0:
+		return scientific(v)
+	}
+	return strconv.FormatFloat(v, 'f', s.digits, 64)
+}
+
+// niceStep returns the smallest of …, 0.5, 1, 2, 5, 10, … that is not below v.
+func niceStep(v float64) float64 {
+	e := int(math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if s := power(m, e); s >= v*(1-1e-9) {
+			return s
+		}
+	}
+	return power(1, e+1)
+}
+
+// multiples returns lo·step, (lo+1)·step, …, hi·step without the noise of repeated sums.
+func multiples(step, lo, hi float64) []float64 {
+	var t []float64
+	for k := lo; k <= hi; k++ {
+		t = append(t, round(k*step, 12))
+	}
+	return t
+}
+
+// power returns m·10^e as the literal would be read.
+func power(m float64, e int) float64 {
+	v, _ := strconv.ParseFloat(fmt.Sprintf("%ge%d", m, e), 64)
+	return v
+}
+
+// scientific writes 0.02 and 500 as they are, and 2e-7 where that would be long.
+func scientific(v float64) string {
+	if a := math.Abs(v); a == 0 || a >= 1e-3 && a < 1e5 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strings.NewReplacer("e-0", "e-", "e+0", "e", "e+", "e").Replace(strconv.FormatFloat(v, 'e', -1, 64))
+}

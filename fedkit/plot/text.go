@@ -1,0 +1,47 @@
+package plot
+
+import (
+	"fmt"
+	"strings"
+)
+
+// text says in a line or two what the sheet shows, for places that show nothing else.
+func (s *sheet) text() string {
+	var lines []string
+	for _, p := range s.panels {
+		parts := []string{}
+		for _, t := range p.series {
+			if n := len(t.X) - 1; t.Mark == Line && p.X.Names == nil && p.Y.Names == nil {
+				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s at %s %s",
+					t.Name, p.y.value(t.Y[n]), p.X.Title, p.x.value(t.X[n]))))
+			}
+			if len(parts) == 12 {
+				parts = append(parts, "…")
+				break
+			}
+		}
+		lines = append(lines, strings.TrimSuffix(p.heading()+": "+strings.Join(parts, "; "), ": "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (p *panel) heading() string {
+	if p.Title != "" {
+		return p.Title
+	}
+	return p.Y.Title + " against " + p.X.Title
+}
+
+// value writes a value of the axis.
+func (s *scale) value(v float64) string {
+	switch {
+	case s.Percent:
+		return percent(v)
+	case s.Whole:
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.4g", v)
+}
+
+// percent writes a share: "93.1 %".
+func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
