@@ -296,3 +296,12 @@ func FuzzHistory(f *testing.F) {
 		}
 	})
 }
+
+func TestNoNegativeZeroOnAnAxis(t *testing.T) {
+	s := newScale(Axis{Whole: true})
+	s.cover([]float64{0, 9}, 0.7)
+	s.finish(5, 10)
+	if got := s.label(s.ticks[0]); got != "0" {
+		t.Errorf("the first tick reads %q, want 0", got)
+	}
+}

@@ -150,7 +150,7 @@ func niceStep(v float64) float64 {
 func multiples(step, lo, hi float64) []float64 {
 	var t []float64
 	for k := lo; k <= hi; k++ {
-		t = append(t, round(k*step, 12))
+		t = append(t, round(k*step, 12)+0) // -0 becomes 0
 	}
 	return t
 }
