@@ -41,7 +41,7 @@ func saveCheckpoint(path string, h *History, s Strategy) error {
 	if state := stateField(s); state != nil {
 		var b bytes.Buffer
 		if err := gob.NewEncoder(&b).Encode(state); err != nil {
-			return fmt.Errorf("State: %w", err)
+			return fmt.Errorf("the strategy's State: %w", err)
 		}
 		c.State = b.Bytes()
 	}
@@ -88,7 +88,7 @@ func loadCheckpoint(path string, h *History, s Strategy) (past *History, err err
 	}
 	if state := stateField(s); state != nil {
 		if err := gob.NewDecoder(bytes.NewReader(c.State)).Decode(state); err != nil {
-			return nil, fmt.Errorf("State: %w", err)
+			return nil, fmt.Errorf("the strategy's State: %w", err)
 		}
 	}
 	return past, nil

@@ -142,7 +142,7 @@ func (j *Job) check(f *Federation) error {
 			continue
 		}
 		if err := m.Err(); err != nil {
-			return fmt.Errorf("Job.%s: %w", m.name, err)
+			return fmt.Errorf("job: %s: %w", m.name, err)
 		}
 		if m.Cols() != d || (m.Rows() != 1 && m.Rows() != n) {
 			return Invalid("Job."+m.name, fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[1, %d] or [%d, %d]", d, n, d))

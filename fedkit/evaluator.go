@@ -162,7 +162,7 @@ func (e *local) compileMarks(k evaluator) *Program {
 
 func (x *Exam) check(f *Federation) error {
 	if err := x.Models.Err(); err != nil {
-		return fmt.Errorf("Exam.Models: %w", err)
+		return fmt.Errorf("exam: Models: %w", err)
 	}
 	if d := f.Task.Dim(); x.Models.Cols() != d {
 		return Invalid("Exam.Models", fmt.Sprintf("[%d, %d]", x.Models.Rows(), x.Models.Cols()), fmt.Sprintf("[k, %d]", d))

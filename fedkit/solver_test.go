@@ -371,7 +371,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 	}{
 		{Job{Local: ok, Start: start}, "invalid: Job.Clients = []: must be at least one client"},
 		{Job{Clients: []int{2}, Local: ok, Start: start}, "invalid: Job.Clients = 2: must be in [0, 2)"},
-		{Job{Clients: []int{0}, Local: ok}, "Job.Start: invalid: the matrix is nil"},
+		{Job{Clients: []int{0}, Local: ok}, "job: Start: invalid: the matrix is nil"},
 		{Job{Clients: []int{0}, Local: ok, Start: randomMatrix(1, 1, 3)}, fmt.Sprintf("invalid: Job.Start = [1, 3]: must be [1, %d] or [1, %d]", o.Dim(), o.Dim())},
 		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Shift: randomMatrix(1, 3, o.Dim())}, fmt.Sprintf("invalid: Job.Shift = [3, %d]: must be [1, %d] or [2, %d]", o.Dim(), o.Dim(), o.Dim())},
 		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Epochs: []int{1}}, "invalid: len(Job.Epochs) = 1: must be 2, one a client"},

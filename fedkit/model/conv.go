@@ -41,7 +41,7 @@ func phases(x *Node, p int) *Node {
 	}
 	d := x.Shape().Dimensions
 	x = Reshape(x, d[0], d[1], d[2]/p, p, d[3]/p, p, d[4])
-	return Reshape(TransposeAllDims(x, 0, 1, 3, 5, 2, 4, 6), d[0], d[1]*p*p, d[2]/p, d[3]/p, d[4])
+	return Reshape(TransposeAllAxes(x, 0, 1, 3, 5, 2, 4, 6), d[0], d[1]*p*p, d[2]/p, d[3]/p, d[4])
 }
 
 // patches lists what every u × u window sees: [C, f, h, w, B] → [C, u·u·f, oh·ow·B].
@@ -73,5 +73,5 @@ func blockWeights(w *Node, p, u int) *Node {
 	}
 	w = DotGeneral(Reshape(w, c, o*ch, k*k), []int{2}, nil, Const(w.Graph(), spread), []int{0}, nil)
 	w = Reshape(w, c, o, ch, p*p, u, p, u, p)
-	return Reshape(TransposeAllDims(w, 0, 3, 1, 4, 6, 2, 5, 7), c, p*p*o, u*u*ch*p*p)
+	return Reshape(TransposeAllAxes(w, 0, 3, 1, 4, 6, 2, 5, 7), c, p*p*o, u*u*ch*p*p)
 }

@@ -63,7 +63,7 @@ func denseLayers(p []*Node, x *Node) *Node {
 
 // leNet is the forward pass of LeNet.
 func leNet(p []*Node, x *Node) *Node {
-	x = TransposeAllDims(x, 0, 4, 2, 3, 1) // [C, B, h, w, ch] → [C, ch, h, w, B]
+	x = TransposeAllAxes(x, 0, 4, 2, 3, 1) // [C, B, h, w, ch] → [C, ch, h, w, B]
 	x = ConvPool(x, p[0], p[1], 2)
 	x = ConvPool(x, p[2], p[3], 2)
 	d := x.Shape().Dimensions

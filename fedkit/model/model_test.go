@@ -83,11 +83,11 @@ func TestConvPoolAgainstNative(t *testing.T) {
 				one := func(n *graph.Node) *graph.Node {
 					return graph.Squeeze(graph.Slice(n, graph.AxisRange(i, i+1)), 0)
 				}
-				in := graph.TransposeAllDims(one(x), 3, 1, 2, 0)                                       // [B, h, w, ch]
-				y := graph.Convolve(in, graph.TransposeAllDims(one(w), 2, 3, 1, 0)).NoPadding().Done() // [B, h', w', o]
+				in := graph.TransposeAllAxes(one(x), 3, 1, 2, 0)                                       // [B, h, w, ch]
+				y := graph.Convolve(in, graph.TransposeAllAxes(one(w), 2, 3, 1, 0)).NoPadding().Done() // [B, h', w', o]
 				y = graph.Add(y, graph.Reshape(one(b), 1, 1, 1, -1))
 				y = graph.MaxScalar(graph.MaxPool(y).Window(c.pool).NoPadding().Done(), 0)
-				all = append(all, graph.InsertAxes(graph.TransposeAllDims(y, 3, 1, 2, 0), 0))
+				all = append(all, graph.InsertAxes(graph.TransposeAllAxes(y, 3, 1, 2, 0), 0))
 			}
 			return finish(a[0], graph.Concatenate(all, 0))
 		})

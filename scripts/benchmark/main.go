@@ -1,0 +1,71 @@
+// The benchmark program: one task, so many rounds of FedAvg, one line of JSON. See scripts/bench.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"time"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"github.com/janpfeifer/must"
+)
+
+func main() {
+	begin := time.Now()
+	profile := flag.String("cpuprofile", "", "write a profile of the host's work to this file")
+	workers := flag.Int("workers", 0, "programs in flight at once")
+	rounds := flag.Int("rounds", 21, "rounds")
+	flag.Parse()
+
+	var fed *fedkit.Federation
+	var avg *strategy.FedAvg
+	switch task := flag.Arg(0); task {
+	case "mnist-mlp": // 100 clients × 600, 10 a round, 18 full batches of 32
+		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
+		avg = &strategy.FedAvg{Fraction: 0.1, Local: fedkit.Local{Steps: 18, Batch: 32, LR: 0.1}}
+	default:
+		fmt.Fprintf(os.Stderr, "no task %q\n", task)
+		os.Exit(2)
+	}
+	if *profile != "" {
+		must.M(pprof.StartCPUProfile(must.M1(os.Create(*profile))))
+		defer pprof.StopCPUProfile()
+	}
+	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: *rounds, EvalEvery: *rounds, Workers: *workers}))
+	var ms []float64
+	for _, r := range h.Rounds[1:] {
+		ms = append(ms, 1000*r.Seconds)
+	}
+	slices.Sort(ms)
+	must.M(json.NewEncoder(os.Stdout).Encode(map[string]any{
+		"peer": "fedkit", "task": flag.Arg(0), "rounds": *rounds, "ms_per_round": ms[len(ms)/2],
+		"first_round_s": h.Rounds[0].Seconds, "total_s": time.Since(begin).Seconds(),
+		"test_accuracy": h.Accuracy(), "peak_rss_mb": peak(),
+	}))
+}
+
+// peak returns the most memory this process has held, in MB.
+func peak() (mb int) {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if v, ok := strings.CutPrefix(s.Text(), "VmHWM:"); ok {
+			_, _ = fmt.Sscan(v, &mb)
+		}
+	}
+	return mb / 1024
+}

