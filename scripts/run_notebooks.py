@@ -73,7 +73,7 @@ def flaws(nb, size, foreign):
 
 
 def machine_paths(*more):
-    """Paths that must not be in an output; HOME counts with the slash only, since "/root" alone may be a word."""
+    """Paths that must not be in an output; HOME counts with the slash only: without it, it may be a word."""
     home = os.environ.get("HOME", "").rstrip("/")
     return [str(ROOT), *([home + "/"] if home else []), *map(str, more)]
 
