@@ -17,6 +17,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
@@ -29,6 +30,10 @@ func main() {
 	rounds := flag.Int("rounds", 21, "rounds")
 	flag.Parse()
 
+	if flag.Arg(0) == "server" {
+		server()
+		return
+	}
 	var fed *fedkit.Federation
 	var avg *strategy.FedAvg
 	switch task := flag.Arg(0); task {
@@ -57,6 +62,37 @@ func main() {
 		"first_round_s": h.Rounds[0].Seconds, "total_s": time.Since(begin).Seconds(),
 		"test_accuracy": h.Accuracy(), "peak_rss_mb": peak(),
 	}))
+}
+
+// server times what the server does with the clients' rows U [100, 1,000,000].
+func server() {
+	const n, d = 100, 1_000_000
+	rng := fedkit.Random(0, "server")
+	values, weights := make([]float32, n*d), make([]float64, n)
+	for i := range values {
+		values[i] = float32(rng.NormFloat64())
+	}
+	for i := range weights {
+		weights[i] = rng.Float64()
+	}
+	u := fedkit.NewMatrix(values, n, d)
+	result := map[string]any{"peer": "fedkit", "task": "server"}
+	for name, f := range map[string]func() error{
+		"mean":   func() error { _, err := aggregate.Mean{}.Aggregate(u, weights).Norms(); return err },
+		"median": func() error { _, err := aggregate.Median{}.Aggregate(u, nil).Norms(); return err },
+		"gram":   func() error { _, err := u.Gram(); return err },
+	} {
+		must.M(f()) // compiles
+		var ms []float64
+		for range 5 {
+			begin := time.Now()
+			must.M(f())
+			ms = append(ms, float64(time.Since(begin).Microseconds())/1000)
+		}
+		slices.Sort(ms)
+		result[name+"_ms"] = ms[2]
+	}
+	must.M(json.NewEncoder(os.Stdout).Encode(result))
 }
 
 // peak returns the most memory this process has held, in MB.
