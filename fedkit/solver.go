@@ -3,6 +3,7 @@ package fedkit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"fedkit.example/datasets"
@@ -139,12 +140,9 @@ var (
 	})
 )
 
+// gatherRows returns the rows of the groups' lanes, in the order of the clients.
 func gatherRows(groups []*tensors.Tensor, place []int) *Matrix {
-	inOrder := len(groups) == 1 && len(place) == groups[0].Shape().Dimensions[0]
-	for i, p := range place {
-		inOrder = inOrder && i == p
-	}
-	if inOrder {
+	if len(groups) == 1 && slices.IsSorted(place) && len(place) == groups[0].Shape().Dimensions[0] {
 		return fromTensor(groups[0])
 	}
 	args := make([]any, 0, len(groups)+1)
@@ -155,9 +153,8 @@ func gatherRows(groups []*tensors.Tensor, place []int) *Matrix {
 	if err != nil {
 		return &Matrix{err: err}
 	}
-	m := fromTensor(out[0])
 	xla.Free(groups...)
-	return m
+	return fromTensor(out[0])
 }
 
 // compile describes the local solver: one loop over the steps, in which all lanes take theirs side by side. The layers
@@ -194,6 +191,7 @@ func (e *local) compile(k solver) *Program {
 		}
 		state.add("steps", steps)
 		state.add("rate", rate)
+		state.add("rate now", rate) // 0 once a client has done its steps
 		if k.prox {
 			state.add("prox", next())
 			if k.proxWeights {
@@ -242,7 +240,7 @@ func (e *local) step(k solver, s *loopState, task *Task, data *datasets.Dataset,
 		dims[0] = k.lanes
 		return graph.Reshape(v, dims...)
 	}
-	rate := graph.Mul(s.one("rate"), active)
+	rate := s.one("rate now")
 	t := graph.AddScalar(graph.ConvertDType(i, dtypes.Float32), 1)
 	slots := make([][]*graph.Node, k.opt.slots())
 	for j := range slots {
@@ -277,5 +275,8 @@ func (e *local) step(k solver, s *loopState, task *Task, data *datasets.Dataset,
 	for j := range slots {
 		s.set(fmt.Sprint("slot", j), slots[j]...)
 	}
-	s.set("step", graph.AddScalar(i, 1))
+	i = graph.AddScalar(i, 1)
+	s.set("step", i)
+	// Found one step ahead, so that the update of every parameter reads it instead of working it out again.
+	s.set("rate now", graph.Mul(s.one("rate"), graph.ConvertDType(graph.LessThan(i, s.one("steps")), dtypes.Float32)))
 }

@@ -1,6 +1,8 @@
 package aggregate_test
 
 import (
+	"math"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -27,6 +29,35 @@ func TestAggregators(t *testing.T) {
 		got, err := c.got.Host()
 		if err != nil || got[0] != c.want[0] || got[1] != c.want[1] {
 			t.Errorf("%s: %v, %v; want %v", c.name, got, err, c.want)
+		}
+	}
+}
+
+// Blocks of columns, padding of the network and even counts, against a sort on the host.
+func TestMedianAgainstSort(t *testing.T) {
+	for _, c := range []struct{ n, d int }{{1, 7}, {2, 3}, {3, 5}, {4, 100}, {7, 1000}, {16, 33000}, {100, 9001}, {33, 20000}} {
+		rng := fedkit.Random(7, "median", c.n, c.d)
+		v := make([]float32, c.n*c.d)
+		for i := range v {
+			v[i] = float32(rng.NormFloat64())
+			if rng.IntN(4) == 0 {
+				v[i] = float32(rng.IntN(3)) // equal values
+			}
+		}
+		got, err := aggregate.Median{}.Aggregate(fedkit.NewMatrix(v, c.n, c.d), nil).Host()
+		if err != nil {
+			t.Fatal(err)
+		}
+		column := make([]float64, c.n)
+		for j := range c.d {
+			for i := range column {
+				column[i] = float64(v[i*c.d+j])
+			}
+			slices.Sort(column)
+			want := (column[(c.n-1)/2] + column[c.n/2]) / 2
+			if math.Abs(float64(got[j])-want) > 1e-6*(1+math.Abs(want)) {
+				t.Fatalf("[%d, %d]: column %d has median %v, want %v", c.n, c.d, j, got[j], want)
+			}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,8 @@ import (
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/janpfeifer/must"
 )
 
@@ -30,8 +33,13 @@ func main() {
 	rounds := flag.Int("rounds", 21, "rounds")
 	flag.Parse()
 
-	if flag.Arg(0) == "server" {
+	switch flag.Arg(0) {
+	case "server":
 		server()
+		return
+	case "evaluate":
+		fed := must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
+		must.M1(fedkit.Run(context.Background(), fed, evaluate{}, fedkit.Options{Rounds: 1, Workers: *workers}))
 		return
 	}
 	var fed *fedkit.Federation
@@ -40,6 +48,13 @@ func main() {
 	case "mnist-mlp": // 100 clients × 600, 10 a round, 18 full batches of 32
 		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
 		avg = &strategy.FedAvg{Fraction: 0.1, Local: fedkit.Local{Steps: 18, Batch: 32, LR: 0.1}}
+	case "cohort-10", "cohort-100", "cohort-1000": // of 1000 clients × 60, 3 batches of 20
+		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 1000}, model.MLP(128, 64)))
+		n := must.M1(strconv.Atoi(strings.TrimPrefix(task, "cohort-")))
+		avg = &strategy.FedAvg{Fraction: float64(n) / 1000, Local: fedkit.Local{Batch: 20, LR: 0.1}}
+	case "population": // 10,000 clients × 6
+		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 10000}, model.MLP(128, 64)))
+		avg = &strategy.FedAvg{Fraction: 0.001, Local: fedkit.Local{Batch: 6, LR: 0.1}}
 	case "cifar-lenet": // 1000 clients × 50, 50 a round, 5 batches of 10
 		fed = must.M1(fedkit.New(must.M1(cifar10()), partition.IID{Clients: 1000}, model.LeNet()))
 		avg = &strategy.FedAvg{Fraction: 0.05, Local: fedkit.Local{Batch: 10, LR: 0.1}}
@@ -47,6 +62,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "no task %q\n", task)
 		os.Exit(2)
 	}
+	ready := time.Since(begin)
 	if *profile != "" {
 		must.M(pprof.StartCPUProfile(must.M1(os.Create(*profile))))
 		defer pprof.StopCPUProfile()
@@ -60,7 +76,7 @@ func main() {
 	must.M(json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"peer": "fedkit", "task": flag.Arg(0), "rounds": *rounds, "ms_per_round": ms[len(ms)/2],
 		"first_round_s": h.Rounds[0].Seconds, "total_s": time.Since(begin).Seconds(),
-		"test_accuracy": h.Accuracy(), "peak_rss_mb": peak(),
+		"set_up_s": ready.Seconds(), "test_accuracy": h.Accuracy(), "peak_rss_mb": peak(),
 	}))
 }
 
@@ -78,8 +94,8 @@ func server() {
 	u := fedkit.NewMatrix(values, n, d)
 	result := map[string]any{"peer": "fedkit", "task": "server"}
 	for name, f := range map[string]func() error{
-		"mean":   func() error { _, err := aggregate.Mean{}.Aggregate(u, weights).Norms(); return err },
-		"median": func() error { _, err := aggregate.Median{}.Aggregate(u, nil).Norms(); return err },
+		"mean":   func() error { _, err := aggregate.Mean{}.Aggregate(u, weights).Host(); return err },
+		"median": func() error { _, err := aggregate.Median{}.Aggregate(u, nil).Host(); return err },
 		"gram":   func() error { _, err := u.Gram(); return err },
 	} {
 		must.M(f()) // compiles
@@ -94,6 +110,49 @@ func server() {
 	}
 	must.M(json.NewEncoder(os.Stdout).Encode(result))
 }
+
+// evaluate times IFCA's step, 4 models on every client's training examples, and the matrix products it consists of.
+type evaluate struct{}
+
+func (evaluate) Start(*fedkit.Round) error { return nil }
+
+func (evaluate) Round(r *fedkit.Round) error {
+	models := r.Models(4)
+	x := fedkit.NewMatrix(make([]float32, 10_000*784), 10_000, 784)
+	result := map[string]any{"peer": "fedkit", "task": "evaluate"}
+	for name, f := range map[string]func(){
+		"evaluate": func() { r.Losses(models, r.Everyone()) },
+		"products": func() {
+			for range 6 {
+				must.M1(x.Apply(products).Host())
+			}
+		},
+	} {
+		f() // compiles
+		var ms []float64
+		for range 5 {
+			begin := time.Now()
+			f()
+			ms = append(ms, float64(time.Since(begin).Microseconds())/1000)
+		}
+		slices.Sort(ms)
+		result[name+"_ms"] = ms[2]
+	}
+	must.M(json.NewEncoder(os.Stdout).Encode(result))
+	return r.Err()
+}
+
+func (evaluate) Serve(r *fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: r.Models(1)} }
+
+// products are the matrix products of 4 models 784-128-64-10 on x [n, 784], and nothing else.
+var products = fedkit.NewProgram("products", func(a []*graph.Node) *graph.Node {
+	g := a[0].Graph()
+	h := graph.Dot(a[0], graph.Ones(g, shapes.Make(a[0].DType(), 784, 4*128))).MatMul()
+	h = graph.Reshape(h, -1, 4, 128)
+	h = graph.Einsum("bci,cio->cbo", h, graph.Ones(g, shapes.Make(h.DType(), 4, 128, 64)))
+	h = graph.Einsum("cbi,cio->cbo", h, graph.Ones(g, shapes.Make(h.DType(), 4, 64, 10)))
+	return graph.Reshape(graph.ReduceAllSum(h), 1, 1)
+})
 
 // peak returns the most memory this process has held, in MB.
 func peak() (mb int) {

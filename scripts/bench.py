@@ -1,0 +1,111 @@
+"""Runs fedkit and its peers on the same task, one after the other and over again; prints a line of JSON for each run, and
+a table of medians with the ratios of fedkit to each peer. Used by ./scripts/bench."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PEERS = ROOT / "scripts" / "peers"
+
+
+def peer(env, script, *more, rounds=None):
+    python = VENV / env / "bin" / "python"
+    return lambda task, n: [str(python), str(PEERS / script), task, str(min(n, rounds or n)), *more]
+
+
+def fedkit(task, n):
+    return [str(VENV / "bin" / "benchmark"), "-rounds", str(n), task]
+
+
+SYSTEMS = {
+    "mnist-mlp": {
+        "fedkit": fedkit,
+        "jax-vmap": peer("bench", "jax_vmap.py"),
+        "fedjax": peer("fedjax", "fedjax_avg.py"),
+        "torch-loop": peer("bench", "torch_loop.py"),
+        "pfl-research": peer("bench", "pfl_avg.py"),
+        "flower-sim": peer("bench", "flower_sim.py", rounds=6),
+    },
+    "cifar-lenet": {
+        "fedkit": fedkit,
+        "jax-step": peer("bench", "jax_vmap.py", "step"),
+        "jax-vmap": peer("bench", "jax_vmap.py", rounds=4),
+        "torch-loop": peer("bench", "torch_loop.py"),
+    },
+}
+
+
+def run(name, command, env):
+    """One process; its last line of JSON, or None with the reason on stderr."""
+    if not Path(command[0]).exists():
+        print(f"{name}: not installed; ./scripts/bench setup installs the peers", file=sys.stderr)
+        return None
+    done = subprocess.run(command, env=env, cwd=PEERS, capture_output=True, text=True)
+    lines = [s for s in done.stdout.splitlines() if s.startswith("{")]
+    if done.returncode or not lines:
+        said = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()
+        print(f"{name}: failed: {said[-1]}", file=sys.stderr)
+        return None
+    result = json.loads(lines[-1])
+    result["peer"] = name
+    print(json.dumps(result), flush=True)
+    return result
+
+
+def table(task, results):
+    ours = results["fedkit"]
+    median = lambda rs, key: statistics.median(r[key] for r in rs)
+    print(f"\n{task}\n{'':14}{'ms a round':>12}{'fedkit is':>12}{'first round':>13}{'process':>10}{'memory':>10}{'accuracy':>10}")
+    for name, rs in results.items():
+        if not rs:
+            continue
+        # The ratio is taken run by run, since the machine's speed drifts.
+        ratio = statistics.median(a["ms_per_round"] / b["ms_per_round"] for a, b in zip(ours, rs)) if ours else float("nan")
+        print(
+            f"{name:14}{median(rs, 'ms_per_round'):>12.1f}{'' if name == 'fedkit' else f'{ratio:.2f} ×':>12}"
+            f"{median(rs, 'first_round_s'):>11.2f} s{median(rs, 'total_s'):>8.1f} s{median(rs, 'peak_rss_mb'):>7.0f} MB"
+            f"{100 * median(rs, 'test_accuracy'):>8.1f} %"
+        )
+    print("fedkit is: time a round, fedkit / peer, median over the runs", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./scripts/bench", description=__doc__.splitlines()[0])
+    parser.add_argument("task", nargs="*", help="mnist-mlp, cifar-lenet (default: both), or gpu")
+    parser.add_argument("--rounds", type=int, default=21, help="rounds a run; the first is left out of the median (21)")
+    parser.add_argument("--runs", type=int, default=3, help="processes of each system, in turn (3)")
+    parser.add_argument("--only", metavar="NAME,…", help="only these systems beside fedkit")
+    args = parser.parse_args()
+    if not os.environ.get("FEDKIT_DATA"):
+        sys.exit("set FEDKIT_DATA to the folder that holds mnist/ and cifar-10-batches-bin/")
+    env = {**os.environ, "GOMLX_NO_AUTO_INSTALL": "1"}
+    tasks, gpu = [t for t in args.task if t != "gpu"], "gpu" in args.task
+    if gpu:
+        env["GOMLX_BACKEND"] = "xla:cuda"
+    for task in tasks or SYSTEMS:
+        if task not in SYSTEMS:
+            sys.exit(f"no task {task!r}; there are: {', '.join(SYSTEMS)}")
+        systems = {n: c for n, c in SYSTEMS[task].items() if n == "fedkit" or not args.only or n in args.only.split(",")}
+        if gpu:
+            systems = {n: c for n, c in systems.items() if n in ("fedkit", "jax-vmap")}
+        results = {name: [] for name in systems}
+        for _ in range(args.runs):
+            for name, command in list(systems.items()):
+                result = run(name, command(task, args.rounds), env)
+                if result is None:
+                    del systems[name]
+                else:
+                    results[name].append(result)
+        table(task, results)
+        if gpu:
+            print("(JAX uses the GPU only if its CUDA wheels are installed: .venv/bench/bin/pip install 'jax[cuda12]')")
+
+
+if __name__ == "__main__":
+    main()
