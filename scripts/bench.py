@@ -7,6 +7,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,12 +41,23 @@ SYSTEMS = {
     },
 }
 
+# What is measured without a round: each is a line of JSON, its figures in milliseconds.
+PARTS = {
+    "server": {"fedkit": fedkit, "numpy": peer("bench", "numpy_server.py")},
+    "evaluate": {"fedkit": fedkit},
+    "cohort-10": {"fedkit": fedkit},
+    "cohort-100": {"fedkit": fedkit},
+    "cohort-1000": {"fedkit": fedkit},
+    "population": {"fedkit": fedkit},
+}
+
 
 def run(name, command, env):
     """One process; its last line of JSON, or None with the reason on stderr."""
     if not Path(command[0]).exists():
         print(f"{name}: not installed; ./scripts/bench setup installs the peers", file=sys.stderr)
         return None
+    time.sleep(3)  # what the run before has left behind ends meanwhile
     done = subprocess.run(command, env=env, cwd=PEERS, capture_output=True, text=True)
     lines = [s for s in done.stdout.splitlines() if s.startswith("{")]
     if done.returncode or not lines:
@@ -77,7 +89,7 @@ def table(task, results):
 
 def main():
     parser = argparse.ArgumentParser(prog="./scripts/bench", description=__doc__.splitlines()[0])
-    parser.add_argument("task", nargs="*", help="mnist-mlp, cifar-lenet (default: both), or gpu")
+    parser.add_argument("task", nargs="*", help="mnist-mlp, cifar-lenet (default: both), parts, or gpu")
     parser.add_argument("--rounds", type=int, default=21, help="rounds a run; the first is left out of the median (21)")
     parser.add_argument("--runs", type=int, default=3, help="processes of each system, in turn (3)")
     parser.add_argument("--only", metavar="NAME,…", help="only these systems beside fedkit")
@@ -89,8 +101,13 @@ def main():
     if gpu:
         env["GOMLX_BACKEND"] = "xla:cuda"
     for task in tasks or SYSTEMS:
+        if task == "parts":
+            for part, systems in PARTS.items():
+                for name, command in systems.items():
+                    run(name, command(part, args.rounds), env)
+            continue
         if task not in SYSTEMS:
-            sys.exit(f"no task {task!r}; there are: {', '.join(SYSTEMS)}")
+            sys.exit(f"no task {task!r}; there are: {', '.join(SYSTEMS)}, parts")
         systems = {n: c for n, c in SYSTEMS[task].items() if n == "fedkit" or not args.only or n in args.only.split(",")}
         if gpu:
             systems = {n: c for n, c in systems.items() if n in ("fedkit", "jax-vmap")}
