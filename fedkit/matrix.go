@@ -51,11 +51,21 @@ func fromTensor(t *tensors.Tensor) *Matrix {
 	return &Matrix{rows: dims[0], cols: dims[1], t: t}
 }
 
-// Rows returns n.
-func (m *Matrix) Rows() int { return m.rows }
+// Rows returns n, 0 for a matrix that failed.
+func (m *Matrix) Rows() int {
+	if m == nil {
+		return 0
+	}
+	return m.rows
+}
 
-// Cols returns d.
-func (m *Matrix) Cols() int { return m.cols }
+// Cols returns d, 0 for a matrix that failed.
+func (m *Matrix) Cols() int {
+	if m == nil {
+		return 0
+	}
+	return m.cols
+}
 
 // Err returns what went wrong in the operations that led to m, or nil.
 func (m *Matrix) Err() error {

@@ -62,6 +62,9 @@ func TestPutIsExact(t *testing.T) {
 func TestMatrixErrorsStay(t *testing.T) {
 	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
 	var none *Matrix
+	if none.Rows() != 0 || none.Cols() != 0 {
+		t.Error("a nil matrix has rows or columns")
+	}
 	for name, got := range map[string]*Matrix{
 		"values":       NewMatrix([]float32{1, 2, 3}, 2, 2),
 		"shapes":       m.Add(NewMatrix([]float32{1, 2, 3}, 1, 3)),

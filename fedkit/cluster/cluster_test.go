@@ -93,3 +93,25 @@ func TestMatchKeepsNames(t *testing.T) {
 		}
 	}
 }
+
+func TestSoftTop(t *testing.T) {
+	got := cluster.SoftTop([]float64{0.1, 0.9, 0.4, 0.9}, 3, 0.5)
+	sum := 2 + math.Exp(-1) // e^0 + e^0 + e^((0.4−0.9)/0.5)
+	for c, want := range []float64{0, 1 / sum, math.Exp(-1) / sum, 1 / sum} {
+		if math.Abs(got[c]-want) > 1e-12 {
+			t.Errorf("weight %d is %v, want %v", c, got[c], want)
+		}
+	}
+}
+
+func TestCosines(t *testing.T) {
+	// The points (1, 0), (1, 1), (0, 0) in groups {0, 1}, {2} and an empty one.
+	gram := mat.NewSymDense(3, []float64{1, 1, 0, 1, 2, 0, 0, 0, 0})
+	got := cluster.Cosines(gram, []int{0, 0, 1}, 3)
+	to := []float64{1 / math.Sqrt(1.25), 1.5 / math.Sqrt(2*1.25), 0} // the mean is (1, 0.5)
+	for i, want := range to {
+		if math.Abs(got[i][0]-want) > 1e-12 || got[i][1] != 0 || got[i][2] != 0 {
+			t.Errorf("point %d: %v, want %v, 0, 0", i, got[i], want)
+		}
+	}
+}

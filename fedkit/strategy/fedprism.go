@@ -2,7 +2,6 @@ package strategy
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"fedkit.example/fedkit"
@@ -86,24 +85,14 @@ func (s *FedPRISM) ensemble(clients []int) [][]float64 {
 func (s *FedPRISM) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.Models.Mix(s.ensemble(S)), Local: s.Local})
-	mix := make([][]float64, s.State.Models.Rows())
-	for c := range mix {
-		sum := 0.0
-		for _, i := range u.Clients {
-			w := 1.0
-			if c > 0 {
-				w = s.State.W[i][c-1]
-			}
-			mix[c] = append(mix[c], w)
-			sum += w
-		}
-		for j := range mix[c] {
-			if sum > 0 {
-				mix[c][j] /= sum
-			}
+	mix := make([][]float64, s.State.Models.Rows()) // [1+K, n]
+	for _, i := range u.Clients {
+		mix[0] = append(mix[0], 1)
+		for c, w := range s.State.W[i] {
+			mix[1+c] = append(mix[1+c], w)
 		}
 	}
-	s.State.Models = s.State.Models.Add(u.Delta().Mix(mix))
+	s.State.Models = s.State.Models.Add(u.Delta().Mix(toMeans(mix)))
 	if r.T%cmp.Or(s.Every, 5) == 0 {
 		s.updateClusters(r, u)
 	}
@@ -134,45 +123,20 @@ func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 			return
 		}
 	}
-	inner, norm := cluster.Centroids(gram, labels, k)
-	for j, i := range u.Clients {
+	for j, cosines := range cluster.Cosines(gram, labels, k) {
 		similarity := make([]float64, k)
 		for c := range k {
-			if lengths := math.Sqrt(gram.At(j, j) * norm[c]); lengths > 0 { // a zero vector resembles nothing
-				similarity[name[c]] = inner[j][c] / lengths
-			}
+			similarity[name[c]] = cosines[c]
 		}
-		s.State.W[i] = softmaxTop(similarity, cmp.Or(s.M, k), cmp.Or(s.Temperature, 1))
+		s.State.W[u.Clients[j]] = cluster.SoftTop(similarity, cmp.Or(s.M, k), cmp.Or(s.Temperature, 1))
 	}
-}
-
-// softmaxTop is the softmax over the m largest values, 0 for the others.
-func softmaxTop(v []float64, m int, temperature float64) []float64 {
-	order := make([]int, len(v))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(v[b], v[a]) })
-	w, sum := make([]float64, len(v)), 0.0
-	for _, c := range order[:m] {
-		w[c] = math.Exp((v[c] - v[order[0]]) / temperature)
-		sum += w[c]
-	}
-	for c := range w {
-		w[c] /= sum
-	}
-	return w
 }
 
 // Serve gives every client its mixture.
 func (s *FedPRISM) Serve(r *fedkit.Round) fedkit.Serving {
 	clusters := make([]int, r.Clients())
 	for i, w := range s.State.W {
-		for c := range w {
-			if w[c] > w[clusters[i]] {
-				clusters[i] = c
-			}
-		}
+		clusters[i] = slices.Index(w, slices.Max(w))
 	}
 	return fedkit.Serving{Global: s.State.Models.Take(0), Models: s.State.Models, Mix: s.ensemble(r.Everyone()), Clusters: clusters}
 }

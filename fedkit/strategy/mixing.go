@@ -1,6 +1,9 @@
 package strategy
 
-import "fedkit.example/fedkit"
+import (
+	"fedkit.example/fedkit"
+	"gonum.org/v1/gonum/floats"
+)
 
 // argmin returns, for every column of loss [k][n], the row that holds its smallest value (the first of equals).
 func argmin(loss [][]float64) []int {
@@ -24,31 +27,34 @@ func take[T any](values []T, at []int) []T {
 	return out
 }
 
+// toMeans divides every row of weights by its sum; a row of zeros stays.
+func toMeans(mix [][]float64) [][]float64 {
+	for _, row := range mix {
+		if sum := floats.Sum(row); sum > 0 {
+			floats.Scale(1/sum, row)
+		}
+	}
+	return mix
+}
+
 // meanByCluster returns the models [k, d] after the clients' rows u [n, d] were averaged inside their clusters, with the
 // given weights (nil: equal ones). A cluster without a client keeps its model.
 func meanByCluster(models, u *fedkit.Matrix, cluster []int, weights []float64) *fedkit.Matrix {
 	k, n := models.Rows(), len(cluster)
-	sum := make([]float64, k)
 	mix := make([][]float64, k) // [k, n+k]: of the updates, and of the models that stay
 	for j := range mix {
 		mix[j] = make([]float64, n+k)
 	}
 	for i, j := range cluster {
-		w := 1.0
+		mix[j][i] = 1
 		if weights != nil {
-			w = weights[i]
+			mix[j][i] = weights[i]
 		}
-		mix[j][i] = w
-		sum[j] += w
 	}
 	for j := range mix {
-		if sum[j] == 0 {
+		if floats.Sum(mix[j]) == 0 {
 			mix[j][n+j] = 1
-			continue
-		}
-		for i := range n {
-			mix[j][i] /= sum[j]
 		}
 	}
-	return fedkit.StackRows(u, models).Mix(mix)
+	return fedkit.StackRows(u, models).Mix(toMeans(mix))
 }
