@@ -31,6 +31,7 @@ func main() {
 	profile := flag.String("cpuprofile", "", "write a profile of the host's work to this file")
 	workers := flag.Int("workers", 0, "programs in flight at once")
 	rounds := flag.Int("rounds", 21, "rounds")
+	seed := flag.Uint64("seed", 0, "for everything that is random")
 	flag.Parse()
 
 	switch flag.Arg(0) {
@@ -67,7 +68,7 @@ func main() {
 		must.M(pprof.StartCPUProfile(must.M1(os.Create(*profile))))
 		defer pprof.StopCPUProfile()
 	}
-	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: *rounds, EvalEvery: *rounds, Workers: *workers}))
+	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: *rounds, EvalEvery: *rounds, Workers: *workers, Seed: *seed}))
 	var ms []float64
 	for _, r := range h.Rounds[1:] {
 		ms = append(ms, 1000*r.Seconds)
