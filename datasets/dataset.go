@@ -13,6 +13,7 @@ type Dataset struct {
 	Classes int    // number of labels, 0 for a regression
 	Train   Split
 	Test    Split
+	Groups  []int // by owner, the true group, where the data are made so that there is one; nil otherwise
 }
 
 // Split is one part of a data set: n examples, row after row. Exactly one of Bytes and Floats holds the features
@@ -25,6 +26,7 @@ type Split struct {
 	Floats       []float32
 	Labels       []int32   // [n], 0 ≤ label < Classes
 	Targets      []float32 // [n], for a regression
+	Owner        []int32   // [n], who each example comes from (its writer, its client), counted from 0; nil where that is not known
 }
 
 // Len returns n, the number of examples.
@@ -72,7 +74,13 @@ func (d *Dataset) Check() error {
 	if err := d.Train.check(d, "Train"); err != nil {
 		return err
 	}
-	return d.Test.check(d, "Test")
+	if err := d.Test.check(d, "Test"); err != nil {
+		return err
+	}
+	if (d.Train.Owner == nil) != (d.Test.Owner == nil) {
+		return fmt.Errorf("datasets: %s: Owner: must be known for both parts or for none", d.Name)
+	}
+	return nil
 }
 
 func (s *Split) check(d *Dataset, part string) error {
@@ -97,6 +105,8 @@ func (s *Split) check(d *Dataset, part string) error {
 		return wrong("Shift = %v: must be finite", s.Shift)
 	case s.Labels != nil && d.Classes == 0:
 		return wrong("Labels need Classes ≥ 2")
+	case s.Owner != nil && len(s.Owner) != n:
+		return wrong("Owner has %d entries: must have %d, one an example", len(s.Owner), n)
 	case s.Targets != nil && d.Classes != 0:
 		return wrong("Targets need Classes = 0, not %d", d.Classes)
 	}
@@ -113,6 +123,14 @@ func (s *Split) check(d *Dataset, part string) error {
 	for i, l := range s.Labels {
 		if l < 0 || int(l) >= d.Classes {
 			return wrong("Labels: example %d is %d: must be in [0, %d)", i, l, d.Classes)
+		}
+	}
+	for i, o := range s.Owner {
+		if o < 0 {
+			return wrong("Owner: example %d is %d: must be at least 0", i, o)
+		}
+		if d.Groups != nil && int(o) >= len(d.Groups) {
+			return wrong("Owner: example %d is %d: must be in [0, %d), for there are %d Groups", i, o, len(d.Groups), len(d.Groups))
 		}
 	}
 	return nil
