@@ -33,6 +33,14 @@ type Job struct {
 	Mask        *Matrix   // m; nil: 1 for every parameter
 }
 
+// mu returns μ_i of the i-th client of the job.
+func (j *Job) mu(i int) float64 {
+	if j.Prox != nil {
+		return j.Prox[i]
+	}
+	return j.Local.Prox
+}
+
 // Updates is what came back, a row and an entry for each client in Clients (which are those of the job, without any that
 // were skipped).
 type Updates struct {

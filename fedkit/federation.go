@@ -16,8 +16,14 @@ type Federation struct {
 	Clients []partition.Client // [M]
 	Task    *Task
 
-	mu     sync.Mutex
-	engine *local
+	interceptors []Interceptor
+	engine       *lazyEngine
+}
+
+// lazyEngine is the engine of this process, made once: the programs it compiled serve every run on the federation.
+type lazyEngine struct {
+	mu sync.Mutex
+	*local
 }
 
 // New deals the data out by the rule and makes the model's task for it. It fails before anything runs if the rule cannot
@@ -52,7 +58,7 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err := task.check(); err != nil {
 		return nil, err
 	}
-	return &Federation{Data: deal.Data, Rule: rule.String(), Clients: deal.Clients, Task: task}, nil
+	return &Federation{Data: deal.Data, Rule: rule.String(), Clients: deal.Clients, Task: task, engine: new(lazyEngine)}, nil
 }
 
 // Size returns M, the number of clients.
@@ -72,20 +78,23 @@ func (f *Federation) rows(p Part, client int) []int {
 	return f.Clients[client].Train
 }
 
-// local returns the engine of this process, made once: the programs it compiled serve every run on this federation.
+// local returns the engine, making it at first use.
 func (f *Federation) local(workers int) (*local, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.engine == nil {
+	f.engine.mu.Lock()
+	defer f.engine.mu.Unlock()
+	if f.engine.local == nil {
 		e, err := newLocal(f)
 		if err != nil {
 			return nil, err
 		}
-		f.engine = e
+		f.engine.local = e
 	}
 	return f.engine.withWorkers(workers), nil
 }
 
 func (f *Federation) String() string {
+	if f == nil || f.Data == nil {
+		return "nil"
+	}
 	return fmt.Sprintf("%s: %s; %s", f.Data.Name, f.Rule, f.Task)
 }

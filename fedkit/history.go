@@ -39,6 +39,8 @@ type Record struct {
 	Steps      []int   `json:"steps"`                // local steps each ran
 	TrainLoss  []Float `json:"train_loss"`           // mean over its local steps
 	Divergence []Float `json:"divergence,omitempty"` // ‖w_i − start‖₂
+	Mu         []Float `json:"mu,omitempty"`         // effective μ_i; nil where no objective had a proximal term
+	Similarity []Float `json:"similarity,omitempty"` // cosine of Δ_i and the round's mean Δ; nil unless a selector uses it
 	Skipped    []int   `json:"skipped,omitempty"`    // clients left out because their update was not finite
 	BytesDown  int64   `json:"bytes_down"`           // server → clients, all together
 	BytesUp    int64   `json:"bytes_up"`             // clients → server
@@ -250,8 +252,9 @@ func (h *History) check() error {
 	for i, r := range h.Rounds {
 		n := len(r.Selected)
 		switch {
-		case len(r.Steps) != n || len(r.TrainLoss) != n || (r.Divergence != nil && len(r.Divergence) != n):
-			return fmt.Errorf("record %d: %d clients but %d steps, %d losses, %d divergences", i, n, len(r.Steps), len(r.TrainLoss), len(r.Divergence))
+		case len(r.Steps) != n || len(r.TrainLoss) != n || !fits(r.Divergence, n) || !fits(r.Mu, n) || !fits(r.Similarity, n):
+			return fmt.Errorf("record %d: %d clients but %d steps, %d losses, %d divergences, %d μ, %d similarities",
+				i, n, len(r.Steps), len(r.TrainLoss), len(r.Divergence), len(r.Mu), len(r.Similarity))
 		case r.Local != nil && len(r.Local) != h.Clients:
 			return fmt.Errorf("record %d: %d client scores for %d clients", i, len(r.Local), h.Clients)
 		case r.Assign != nil && len(r.Assign) != h.Clients:
@@ -260,6 +263,9 @@ func (h *History) check() error {
 	}
 	return nil
 }
+
+// fits says whether an optional list has an entry for each of n clients, or is absent.
+func fits(v []Float, n int) bool { return v == nil || len(v) == n }
 
 // writeFile writes to a temporary name in the same folder and renames, so that no half file is ever seen.
 func writeFile(path string, b []byte) (err error) {

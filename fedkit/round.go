@@ -20,6 +20,9 @@ type Round struct {
 	opts   Options
 	record *Record
 	stage  string
+	past   *past
+	calls  int  // of Train so far
+	alike  bool // the selector uses ClientHistory.Similarity
 	quiet  bool // an evaluation: nothing that travels counts
 	err    error
 }
@@ -87,10 +90,13 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 		return nil
 	}
 	m := r.Clients()
-	n := cohort(fraction, m)
+	n := Cohort(fraction, m)
 	var chosen []int
 	switch {
 	case s != nil:
+		if u, ok := s.(SimilarityUser); ok {
+			r.alike = r.alike || u.UsesSimilarity()
+		}
 		chosen = slices.Clone(s.Select(r, n))
 	case n == m:
 		chosen = r.Everyone()
@@ -117,6 +123,9 @@ func (r *Round) Train(job Job) *Updates {
 		return r.noUpdates(job)
 	}
 	u, err := r.engine.Train(r.ctx, job, r.opts.Seed, r.T)
+	if err == nil {
+		err = r.intercept(u)
+	}
 	if err != nil {
 		r.Fail(err)
 		return r.noUpdates(job)
@@ -146,15 +155,65 @@ func (r *Round) noUpdates(job Job) *Updates {
 		Loss: make([]float64, n), Drift: make([]float64, n)}
 }
 
-// account writes what the clients did into the record. Every matrix that differs from client to client, or that the
-// client did not have yet, is one model's worth of bytes down; what comes back is one up.
+// intercept lets whoever stands between clients and server change what arrives.
+func (r *Round) intercept(u *Updates) error {
+	r.calls++
+	for i, by := range r.Fed.interceptors {
+		u.Models = by.Intercept(u, Random(r.opts.Seed, "intercept", r.T, r.calls, i))
+	}
+	if len(r.Fed.interceptors) == 0 {
+		return nil
+	}
+	var err error
+	u.Drift, err = u.drift()
+	return err
+}
+
+// account writes what the clients did into the record; of a client that trains again in the same round the steps add up,
+// the loss is the mean over all of them, and the rest is the last one's. Every matrix that differs from client to client,
+// or that the client did not have yet, is one model's worth of bytes down; what comes back is one up.
 func (r *Round) account(job Job, u *Updates) {
 	rec := r.record
-	rec.Selected = append(rec.Selected, u.Clients...)
-	rec.Steps = append(rec.Steps, u.Steps...)
-	for i := range u.Clients {
-		rec.TrainLoss = append(rec.TrainLoss, Float(u.Loss[i]))
-		rec.Divergence = append(rec.Divergence, Float(u.Drift[i]))
+	prox := job.Prox != nil || job.Local.Prox > 0
+	if prox && rec.Mu == nil {
+		rec.Mu = make([]Float, len(rec.Selected))
+	}
+	var cosines []float64
+	if r.alike {
+		var err error
+		if cosines, err = u.Delta().host(likeMean); err != nil {
+			r.Fail(err)
+			return
+		}
+		if rec.Similarity == nil {
+			rec.Similarity = make([]Float, len(rec.Selected))
+		}
+	}
+	for i, c := range u.Clients {
+		at := slices.Index(rec.Selected, c)
+		if at < 0 {
+			at = len(rec.Selected)
+			rec.Selected = append(rec.Selected, c)
+			rec.Steps = append(rec.Steps, 0)
+			rec.TrainLoss = append(rec.TrainLoss, 0)
+			rec.Divergence = append(rec.Divergence, 0)
+			if rec.Mu != nil {
+				rec.Mu = append(rec.Mu, 0)
+			}
+			if rec.Similarity != nil {
+				rec.Similarity = append(rec.Similarity, 0)
+			}
+		}
+		before, steps := float64(rec.Steps[at]), float64(u.Steps[i])
+		rec.TrainLoss[at] = Float((float64(rec.TrainLoss[at])*before + u.Loss[i]*steps) / (before + steps))
+		rec.Steps[at] += u.Steps[i]
+		rec.Divergence[at] = Float(u.Drift[i])
+		if prox {
+			rec.Mu[at] = Float(job.mu(u.At[i]))
+		}
+		if cosines != nil {
+			rec.Similarity[at] = Float(cosines[i])
+		}
 	}
 	down := 1
 	for _, m := range []*Matrix{job.Anchor, job.Shift, job.ProxWeights} {
@@ -162,18 +221,18 @@ func (r *Round) account(job Job, u *Updates) {
 			down++
 		}
 	}
-	r.Traffic(len(u.Clients)*down, len(u.Clients))
+	r.Traffic(float64(len(u.Clients)*down), float64(len(u.Clients)))
 }
 
-// Traffic adds to the round's bytes: so many models sent to clients, and so many sent back. Train and Losses do it by
-// themselves; a strategy that sends more adds it.
-func (r *Round) Traffic(down, up int) {
+// Traffic adds to the round's bytes: so many models sent to clients, and so many sent back; a part of a model is a
+// fraction. Train and Losses do it by themselves; a strategy that sends more, or less, adds the difference.
+func (r *Round) Traffic(down, up float64) {
 	if r.quiet {
 		return
 	}
-	model := int64(4 * r.Fed.Task.Dim())
-	r.record.BytesDown += int64(down) * model
-	r.record.BytesUp += int64(up) * model
+	model := float64(4 * r.Fed.Task.Dim())
+	r.record.BytesDown += int64(math.Round(down * model))
+	r.record.BytesUp += int64(math.Round(up * model))
 }
 
 // Losses returns the mean training loss of every model on every client's training examples, [k][n]: how a client finds
@@ -203,6 +262,6 @@ func (r *Round) Losses(models *Matrix, clients []int) [][]float64 {
 		}
 		from += n
 	}
-	r.Traffic(len(clients)*models.Rows(), 0)
+	r.Traffic(float64(len(clients)*models.Rows()), 0)
 	return loss
 }

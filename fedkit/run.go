@@ -79,13 +79,17 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			yield(nil, err)
 			return
 		}
-		r := &Round{Fed: fed, ctx: ctx, engine: engine, opts: o, record: &Record{}}
+		past := newPast(fed)
+		r := &Round{Fed: fed, ctx: ctx, engine: engine, opts: o, record: &Record{}, past: past}
 		guard(r, s.Start)
 		err = r.err
 		if err == nil && o.Checkpoint != "" {
-			var past *History
-			if past, err = loadCheckpoint(o.Checkpoint, h, s); past != nil {
-				h = past
+			var before *History
+			if before, err = loadCheckpoint(o.Checkpoint, h, s); before != nil {
+				h = before
+				for i := range h.Rounds {
+					past.add(&h.Rounds[i])
+				}
 			}
 		}
 		for t := len(h.Rounds) + 1; t <= o.Rounds && err == nil; t++ {
@@ -94,10 +98,11 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 				break
 			}
 			var rec *Record
-			if rec, err = play(&Round{T: t, Fed: fed, ctx: ctx, engine: engine, opts: o}, s); err != nil {
+			if rec, err = play(&Round{T: t, Fed: fed, ctx: ctx, engine: engine, opts: o, past: past}, s); err != nil {
 				break
 			}
 			h.Rounds = append(h.Rounds, *rec)
+			past.add(rec)
 			if o.Checkpoint != "" && rec.Local != nil {
 				if err = saveCheckpoint(o.Checkpoint, h, s); err != nil {
 					err = fmt.Errorf("checkpoint: %w", err)
@@ -125,8 +130,8 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 
 // begin checks everything that can be checked before anything runs.
 func begin(fed *Federation, s Strategy, o *Options) (*History, Engine, error) {
-	if fed == nil {
-		return nil, nil, fmt.Errorf("fedkit: %w", Invalid("federation", "nil", "made by fedkit.New"))
+	if fed == nil || fed.engine == nil {
+		return nil, nil, fmt.Errorf("fedkit: %w", Invalid("federation", fed, "made by fedkit.New"))
 	}
 	if s == nil || (reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil()) {
 		return nil, nil, fmt.Errorf("fedkit: %w", Invalid("strategy", "nil", "a strategy, such as &strategy.FedAvg{}"))
@@ -137,6 +142,11 @@ func begin(fed *Federation, s Strategy, o *Options) (*History, Engine, error) {
 	}
 	if c, ok := s.(Checker); ok {
 		if err := c.Check(); err != nil {
+			return nil, nil, fmt.Errorf("fedkit: %s: %w", name, err)
+		}
+	}
+	if c, ok := s.(FederationChecker); ok {
+		if err := c.CheckFor(fed); err != nil {
 			return nil, nil, fmt.Errorf("fedkit: %s: %w", name, err)
 		}
 	}

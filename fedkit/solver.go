@@ -120,13 +120,18 @@ func (e *local) Train(ctx context.Context, job Job, seed uint64, round int) (*Up
 	if err := u.Models.Err(); err != nil {
 		return nil, err
 	}
-	drift, err := run(drifts, []any{u.Models, job.Start})
+	u.Drift, err = u.drift()
+	return u, err
+}
+
+// drift returns ‖w_i − start‖₂.
+func (u *Updates) drift() ([]float64, error) {
+	out, err := run(drifts, []any{u.Models, u.Start})
 	if err != nil {
 		return nil, err
 	}
-	v, err := xla.Host(drift[0])
-	u.Drift = float64s(v)
-	return u, err
+	v, err := xla.Host(out[0])
+	return float64s(v), err
 }
 
 var (

@@ -24,6 +24,17 @@ type Checker interface {
 	Check() error
 }
 
+// FederationChecker is a strategy whose options can be wrong for a federation: a head that names no layer of its model, more
+// attackers than its cohort allows. CheckFor is called after Check, before anything runs.
+type FederationChecker interface {
+	CheckFor(fed *Federation) error
+}
+
+// CohortChecker is an aggregator that needs a certain number of clients in a round.
+type CohortChecker interface {
+	CheckCohort(n int) error
+}
+
 // Serving is which model each client uses: the rows of Models, by Assign or by Mix. If Models is nil, all use Global.
 type Serving struct {
 	Global   *Matrix     // the one global model [1, d], where the strategy has one
@@ -57,6 +68,14 @@ type AggregatorFunc func(u *Matrix, weights []float64) *Matrix
 // Aggregate calls f.
 func (f AggregatorFunc) Aggregate(u *Matrix, weights []float64) *Matrix { return f(u, weights) }
 
+// ServerOptimizer treats the averaged update Δ as a negative gradient and turns it into a step of the global model,
+// x ← x + step: plain, with momentum, or adaptive.
+type ServerOptimizer interface {
+	// Step returns the step [1, d] of round t (from 1) for Δ [1, d], and what the optimiser remembers after it; memory is
+	// what it remembered before, nil in the first round.
+	Step(delta *Matrix, memory []*Matrix, t int) (step *Matrix, after []*Matrix)
+}
+
 // CheckFraction is the check of the usual Fraction option, the share of clients in a round: in [0, 1], where 0 stands
 // for all of them.
 func CheckFraction(fraction float64) error {
@@ -66,8 +85,8 @@ func CheckFraction(fraction float64) error {
 	return nil
 }
 
-// cohort is how many of m clients a fraction stands for: the nearest number, at least one.
-func cohort(fraction float64, m int) int {
+// Cohort returns how many of m clients a fraction stands for: the nearest number, at least one; 0 stands for all.
+func Cohort(fraction float64, m int) int {
 	if fraction == 0 {
 		return m
 	}

@@ -3,6 +3,7 @@ package fedkit
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"fedkit.example/datasets"
 	"github.com/gomlx/gomlx/core/graph"
@@ -63,6 +64,32 @@ func (t *Task) Dim() int {
 		d += p.Size()
 	}
 	return d
+}
+
+// Mask returns 1 for every parameter of the named layers and 0 for the others, [d]. A name stands for the parameter of that
+// name and for all below it: "dense2" for "dense2/weights" and "dense2/biases". A name that nothing answers to is an error.
+func (t *Task) Mask(layers ...string) ([]float32, error) {
+	mask := make([]float32, t.Dim())
+	for _, layer := range layers {
+		from, found := 0, false
+		for _, p := range t.Params {
+			if p.Name == layer || strings.HasPrefix(p.Name, layer+"/") {
+				found = true
+				for i := range p.Size() {
+					mask[from+i] = 1
+				}
+			}
+			from += p.Size()
+		}
+		if !found {
+			names := make([]string, len(t.Params))
+			for l, p := range t.Params {
+				names[l] = p.Name
+			}
+			return nil, Invalid("layer", fmt.Sprintf("%q", layer), "one of "+strings.Join(names, ", ")+", or what stands before a slash in it")
+		}
+	}
+	return mask, nil
 }
 
 func (t *Task) check() error {

@@ -25,11 +25,11 @@ type FedAvg struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *FedAvg) Check() error {
-	if err := fedkit.CheckFraction(s.Fraction); err != nil {
-		return err
-	}
-	return s.Local.Check()
+func (s *FedAvg) Check() error { return checkParts(s.Fraction, s.Local, s.Selector, s.Aggregator) }
+
+// CheckFor implements fedkit.FederationChecker.
+func (s *FedAvg) CheckFor(fed *fedkit.Federation) error {
+	return checkCohort(fed, s.Fraction, s.Aggregator)
 }
 
 // Start draws x.

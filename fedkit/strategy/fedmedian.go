@@ -24,6 +24,9 @@ func (s *FedMedian) fedavg() *FedAvg {
 // Check implements fedkit.Checker.
 func (s *FedMedian) Check() error { return s.fedavg().Check() }
 
+// CheckFor implements fedkit.FederationChecker.
+func (s *FedMedian) CheckFor(fed *fedkit.Federation) error { return s.fedavg().CheckFor(fed) }
+
 // Start draws x.
 func (s *FedMedian) Start(r *fedkit.Round) error { return s.fedavg().Start(r) }
 

@@ -51,10 +51,7 @@ func (s *FedPRISM) Check() error {
 	case !(s.Temperature >= 0):
 		return fedkit.Invalid("Temperature", s.Temperature, "> 0, or 0 for the default of 1")
 	}
-	if err := fedkit.CheckFraction(s.Fraction); err != nil {
-		return err
-	}
-	return s.Local.Check()
+	return checkParts(s.Fraction, s.Local, s.Selector)
 }
 
 // Start draws one model for all, and uniform weights.

@@ -23,16 +23,13 @@ type FedSGD struct {
 
 // Check implements fedkit.Checker.
 func (s *FedSGD) Check() error {
-	if err := fedkit.CheckFraction(s.Fraction); err != nil {
-		return err
-	}
 	if s.Batch < 0 {
 		return fedkit.Invalid("Batch", s.Batch, "at least 1, or 0 for all of a client's examples")
 	}
 	if !(s.LR >= 0) {
 		return fedkit.Invalid("LR", s.LR, "> 0, or 0 for the default of 0.1")
 	}
-	return nil
+	return checkParts(s.Fraction, fedkit.Local{}, s.Selector)
 }
 
 // Start draws x.

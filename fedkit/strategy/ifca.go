@@ -36,10 +36,7 @@ func (s *IFCA) Check() error {
 	if !(s.Gamma >= 0) {
 		return fedkit.Invalid("Gamma", s.Gamma, "> 0, or 0 for the default of 0.1")
 	}
-	if err := fedkit.CheckFraction(s.Fraction); err != nil {
-		return err
-	}
-	return s.Local.Check()
+	return checkParts(s.Fraction, s.Local, s.Selector)
 }
 
 // Start draws k different models.

@@ -16,10 +16,7 @@ type Local struct {
 
 // Check implements fedkit.Checker.
 func (s *Local) Check() error {
-	if err := fedkit.CheckFraction(s.Fraction); err != nil {
-		return err
-	}
-	return s.Local.Check()
+	return checkParts(s.Fraction, s.Local, s.Selector)
 }
 
 // Start draws one model and gives it to every client.
@@ -33,7 +30,7 @@ func (s *Local) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Local: s.Local})
 	s.State.W = s.State.W.Put(u.Clients, u.Models)
-	r.Traffic(-len(S), -len(S)) // nothing travels
+	r.Traffic(-float64(len(S)), -float64(len(S))) // nothing travels
 	return r.Err()
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -24,10 +25,16 @@ import (
 // The plugin's destructors abort under the race detector when the process ends in the usual way.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
+// standard is the local training of the table.
+var standard = fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
+
+// more has the strategies that other test files add to the table, in their init functions.
+var more = map[string]func() fedkit.Strategy{}
+
 // all has every strategy, with options fit for the quadratic problem below.
 func all() map[string]fedkit.Strategy {
-	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
-	return map[string]fedkit.Strategy{
+	l := standard
+	table := map[string]fedkit.Strategy{
 		"FedAvg":           &strategy.FedAvg{Fraction: 0.5, Local: l},
 		"FedAvg, proximal": &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Prox: 0.1}},
 		"FedMedian":        &strategy.FedMedian{Fraction: 0.5, Local: l},
@@ -39,6 +46,10 @@ func all() map[string]fedkit.Strategy {
 		"IFCA, gradients":  &strategy.IFCA{K: 2, Gradients: true, Gamma: 0.5},
 		"FedPRISM":         &strategy.FedPRISM{K: 2, Every: 2, Fraction: 0.5, Local: l, Center: true, Temperature: 0.2},
 	}
+	for name, make := range more {
+		table[name] = make()
+	}
+	return table
 }
 
 // quadratic is least squares with a known optimum that all clients share: y = ⟨x, w*⟩ + b* exactly, clients of the given
@@ -160,16 +171,23 @@ func TestNothingRecompilesAfterTheFirstRound(t *testing.T) {
 	}
 }
 
+var even = []int{16, 16, 16, 16, 16, 16}
+
+// identity is two algorithms that must be the same on clients of the given sizes.
+type identity struct {
+	name  string
+	sizes []int
+	a, b  fedkit.Strategy
+}
+
+// moreIdentities has those that other test files add.
+var moreIdentities []identity
+
 // Algorithms that must be the same, up to the rounding of float32.
 func TestIdentities(t *testing.T) {
-	even := []int{16, 16, 16, 16, 16, 16}
-	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
+	l := standard
 	full := fedkit.Local{Batch: fedkit.FullBatch, LR: 0.2}
-	for _, c := range []struct {
-		name  string
-		sizes []int
-		a, b  fedkit.Strategy
-	}{
+	for _, c := range append([]identity{
 		{"FedSGD = FedAvg with one epoch of one full batch", uneven, &strategy.FedSGD{LR: 0.2}, &strategy.FedAvg{Local: full}},
 		{"FedMedian with one client = FedAvg", []int{30}, &strategy.FedMedian{Local: l}, &strategy.FedAvg{Local: l}},
 		{"FedAvg with one client = Local", []int{30}, &strategy.FedAvg{Local: l}, &strategy.Local{Local: l}},
@@ -178,7 +196,7 @@ func TestIdentities(t *testing.T) {
 		{"IFCA by gradients with k = 1 = FedSGD", even, &strategy.IFCA{K: 1, Gradients: true, Gamma: 0.2}, &strategy.FedSGD{LR: 0.2}},
 		{"Fed-PRISM with K = 1 = FedAvg with equal weights", even, &strategy.FedPRISM{K: 1, Every: 2, Alpha: 0.3, Local: l}, &strategy.FedAvg{Local: l}},
 		{"Fed-PRISM with K = 1 and centring", even, &strategy.FedPRISM{K: 1, Every: 1, Alpha: fedkit.Zero, Center: true, Local: l}, &strategy.FedAvg{Local: l}},
-	} {
+	}, moreIdentities...) {
 		for seed := range uint64(3) {
 			fed := quadratic(t, c.sizes...)
 			o := fedkit.Options{Rounds: 6, Seed: seed}
@@ -242,10 +260,13 @@ func TestGroupsAreFound(t *testing.T) {
 	}
 }
 
+// moreRefused has the strategies with options that are not allowed that other test files add, by the error.
+var moreRefused = map[string]fedkit.Strategy{}
+
 func TestOptionsThatAreRefused(t *testing.T) {
 	fed := quadratic(t, 4, 4)
 	bad := fedkit.Local{LR: 0.1}
-	for want, s := range map[string]fedkit.Strategy{
+	refused := map[string]fedkit.Strategy{
 		"FedAvg: invalid: Fraction = 1.5: must be in (0, 1], or 0 for every client":                 &strategy.FedAvg{Fraction: 1.5},
 		"FedAvg: invalid: Fraction = NaN: must be in (0, 1], or 0 for every client":                 &strategy.FedAvg{Fraction: math.NaN()},
 		"FedAvg: invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch":                 &strategy.FedAvg{Local: bad},
@@ -259,7 +280,9 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"FedPRISM: invalid: Alpha = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": &strategy.FedPRISM{Alpha: 2},
 		"FedPRISM: invalid: Every = -1: must be at least 1, or 0 for the default of 5":              &strategy.FedPRISM{Every: -1},
 		"FedPRISM: invalid: Temperature = -1: must be > 0, or 0 for the default of 1":               &strategy.FedPRISM{Temperature: -1},
-	} {
+	}
+	maps.Copy(refused, moreRefused)
+	for want, s := range refused {
 		_, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1})
 		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: "+want {
 			t.Errorf("error %v\nwant fedkit: %s", err, want)

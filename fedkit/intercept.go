@@ -1,0 +1,39 @@
+package fedkit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"fedkit.example/datasets"
+)
+
+// Interceptor stands between the clients and the server: it sees what the clients return, and says what arrives. Attacks
+// are made of it, and so is noise.
+type Interceptor interface {
+	// Intercept returns what arrives instead of u.Models, [n, d]; all randomness comes from rng.
+	Intercept(u *Updates, rng *rand.Rand) *Matrix
+	// String describes it in a few words, for histories.
+	String() string
+}
+
+// Intercept returns the same federation with an interceptor behind those it has. The two share the data on the device and
+// the programs compiled for it.
+func (f *Federation) Intercept(by Interceptor) *Federation {
+	return &Federation{Data: f.Data, Rule: f.Rule + "; " + by.String(), Clients: f.Clients, Task: f.Task,
+		interceptors: append(slices.Clone(f.interceptors), by), engine: f.engine}
+}
+
+// WithData returns the same federation on other data of the same shape, such as a copy with labels changed; note says
+// what is other, for histories.
+func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(d.Shape, f.Data.Shape) || d.Classes != f.Data.Classes || d.Train.Len() != f.Data.Train.Len() || d.Test.Len() != f.Data.Test.Len() {
+		return nil, Invalid("data", fmt.Sprintf("%v, %d classes, %d and %d examples", d.Shape, d.Classes, d.Train.Len(), d.Test.Len()),
+			fmt.Sprintf("like the federation's: %v, %d classes, %d and %d examples", f.Data.Shape, f.Data.Classes, f.Data.Train.Len(), f.Data.Test.Len()))
+	}
+	return &Federation{Data: d, Rule: f.Rule + "; " + note, Clients: f.Clients, Task: f.Task,
+		interceptors: slices.Clone(f.interceptors), engine: new(lazyEngine)}, nil
+}

@@ -1,0 +1,177 @@
+package fedkit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// peek is a selector that keeps what it is told of the clients before it chooses all of them.
+type peek struct{ seen *[]ClientHistory }
+
+func (peek) UsesSimilarity() bool { return true }
+
+func (p peek) Select(r *Round, _ int) []int {
+	*p.seen = nil
+	for _, c := range r.Everyone() {
+		*p.seen = append(*p.seen, *r.Past(c))
+	}
+	return r.Everyone()
+}
+
+// picky is mean with that selector, two jobs a round and μ by client.
+type picky struct {
+	seen  *[]ClientHistory
+	State struct{ X *Matrix }
+}
+
+func (s *picky) Start(r *Round) error { s.State.X = r.Models(1); return r.Err() }
+
+func (s *picky) Round(r *Round) error {
+	S := r.Select(peek{s.seen}, 0)
+	l := Local{Batch: 4, LR: 0.1}
+	r.Train(Job{Clients: S, Start: s.State.X, Local: l})
+	u := r.Train(Job{Clients: S, Start: s.State.X, Local: l, Prox: []float64{0.5, 0.25, 1}})
+	s.State.X = u.Models.Mean(nil)
+	return r.Err()
+}
+
+func (s *picky) Serve(*Round) Serving { return Serving{Global: s.State.X, Clusters: nil} }
+
+func TestPastIsWhatTheRecordsSay(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	var whole, resumed []ClientHistory
+	h, err := Run(context.Background(), fed, &picky{seen: &whole}, Options{Rounds: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c, past := range whole {
+		if past.Examples != []int{4, 9, 2}[c] || past.Times() != 3 || !slices.Equal(past.Rounds, []int{1, 2, 3}) {
+			t.Errorf("client %d: %+v", c, past)
+		}
+		for i, r := range h.Rounds[:3] {
+			if len(r.Selected) != 3 || r.Steps[c] != []int{2, 6, 2}[c] {
+				t.Fatalf("two jobs in a round: selected %v, steps %v", r.Selected, r.Steps)
+			}
+			if past.Divergence[i] != float64(r.Divergence[c]) || past.Loss[i] != float64(r.TrainLoss[c]) || past.Mu[i] != []float64{0.5, 0.25, 1}[c] {
+				t.Errorf("client %d, round %d: %+v; the record says %+v", c, i+1, past, r)
+			}
+			if s := past.Similarity[i]; s != float64(r.Similarity[c]) || !(s > 0 && s <= 1+1e-6) {
+				t.Errorf("client %d, round %d: similarity %v", c, i+1, s)
+			}
+		}
+	}
+
+	file := filepath.Join(t.TempDir(), "checkpoint")
+	for _, rounds := range []int{2, 4} {
+		if rounds == 2 { // interrupted: the options must be the same, so the loop is left
+			for h, err := range Rounds(context.Background(), fed, &picky{seen: &resumed}, Options{Rounds: 4, Checkpoint: file}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(h.Rounds) == rounds {
+					break
+				}
+			}
+			continue
+		}
+		if _, err := Run(context.Background(), fed, &picky{seen: &resumed}, Options{Rounds: 4, Checkpoint: file}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !reflect.DeepEqual(whole, resumed) {
+		t.Errorf("after a resume the past is %+v, want %+v", resumed, whole)
+	}
+}
+
+// nudge moves what the last client sends by a number.
+type nudge float64
+
+func (n nudge) Intercept(u *Updates, rng *rand.Rand) *Matrix {
+	last := len(u.Clients) - 1
+	shift := slices.Repeat([]float32{float32(n)}, u.Models.Cols())
+	shift[0] += float32(rng.Float64())
+	return u.Models.Put([]int{last}, u.Models.Take(last).Add(NewMatrix(shift, 1, len(shift))))
+}
+
+func (nudge) String() string { return "nudged" }
+
+func TestIntercept(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	bad := fed.Intercept(nudge(2)).Intercept(nudge(3))
+	if !strings.HasSuffix(bad.Rule, "; nudged; nudged") {
+		t.Errorf("rule %q", bad.Rule)
+	}
+	l := Local{Batch: 4, LR: 0.1}
+	var states [3][]float32
+	var records [3]Record
+	for i, f := range []*Federation{fed, bad, bad} {
+		s := &mean{Local: l}
+		h, err := Run(context.Background(), f, s, Options{Rounds: 1, Seed: 3, Workers: 1 + i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if states[i], err = s.State.X.Host(); err != nil {
+			t.Fatal(err)
+		}
+		records[i] = h.Rounds[0]
+	}
+	if !slices.Equal(states[1], states[2]) {
+		t.Error("the same seed gives other bytes")
+	}
+	d := len(states[0])
+	for j := 1; j < d; j++ { // the last client has 2 of 15 examples
+		if got, want := float64(states[1][j]-states[0][j]), 5*2.0/15; math.Abs(got-want) > 1e-5 {
+			t.Errorf("parameter %d moved by %v, want %v", j, got, want)
+		}
+	}
+	if records[1].Divergence[1] != records[0].Divergence[1] || !(records[1].Divergence[2] > 5) {
+		t.Errorf("divergence %v, without interceptors %v", records[1].Divergence, records[0].Divergence)
+	}
+
+	// NaN that arrives is found, whoever made it.
+	_, err := Run(context.Background(), fed.Intercept(nudge(math.NaN())), &mean{Local: l}, Options{Rounds: 1})
+	if err == nil || !strings.Contains(err.Error(), "round 1: train: client 2 returned an update that is not finite") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWithData(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	d := *fed.Data
+	d.Train.Targets = slices.Clone(d.Train.Targets)
+	for i := range d.Train.Targets {
+		d.Train.Targets[i]++
+	}
+	other, err := fed.Intercept(nudge(1)).WithData(&d, "raised")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(other.Rule, "; nudged; raised") || len(other.interceptors) != 1 {
+		t.Errorf("rule %q, %d interceptors", other.Rule, len(other.interceptors))
+	}
+	d.Shape = append([]int{1}, d.Shape...)
+	if _, err := fed.WithData(&d, "x"); err == nil || !strings.Contains(err.Error(), "data = ") {
+		t.Errorf("error %v for another shape", err)
+	}
+}
+
+func TestMask(t *testing.T) {
+	fed, _ := toy(t, 4)
+	task := *fed.Task
+	task.Params = []Param{{Name: "a/weights", Shape: []int{2, 1}}, {Name: "a/biases", Shape: []int{1}}, {Name: "ab/weights", Shape: []int{2}}}
+	for want, layers := range map[string][]string{"[1 1 1 0 0]": {"a"}, "[0 0 1 0 0]": {"a/biases"}, "[1 1 1 1 1]": {"a", "ab"}, "[0 0 0 0 0]": nil} {
+		if got, err := task.Mask(layers...); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%v: %v, %v; want %s", layers, got, err, want)
+		}
+	}
+	if _, err := task.Mask("b"); err == nil || !strings.Contains(err.Error(), `layer = "b": must be one of a/weights, a/biases, ab/weights, or what stands before a slash in it`) {
+		t.Errorf("error %v", err)
+	}
+}
