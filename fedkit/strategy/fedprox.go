@@ -71,7 +71,7 @@ func (s *FedProx) Round(r *fedkit.Round) error {
 		mu[i] = cmp.Or(s.Mu, 0.1)
 		if s.Adaptive {
 			low, high := s.bounds()
-			mu[i] = AdaptiveMu(mu[i], low, high, s.Local.Epochs, r.Past(c).Divergence)
+			mu[i] = AdaptiveMu(mu[i], low, high, s.Local.WithDefaults().Epochs, r.Past(c).Divergence)
 		}
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Prox: mu})
