@@ -37,6 +37,9 @@ func figures(t *testing.T) map[string]*Figure {
 	add("labels", f, err)
 	f, err = ClustersFigure(synthetic("IFCA", 1, 8, 4, 6, 0.9))
 	add("clusters", f, err)
+	f, err = HistogramFigure("Who gains", "gain in accuracy", Series{Name: "FedRep", X: []float64{-0.05, 0.1, 0.12, 0.3, nan}},
+		Series{Name: "Local", X: []float64{0.2, 0.3, 0}})
+	add("histogram", f, err)
 	add("log", &Figure{
 		Title: "Distance to the optimum", X: Axis{Title: "time (s)"}, Y: Axis{Title: "f − f*", Log: true},
 		Targets: []float64{1e-3, -1}, Series: []Series{{Name: "a", X: []float64{0, 1, 2, 3}, Y: []float64{1, 0.1, 0, 1e-6}}},

@@ -192,9 +192,11 @@ func TestRefusals(t *testing.T) {
 		"labels of a regression": {Labels(&fedkit.Federation{Data: &datasets.Dataset{Name: "r"}, Clients: make([]partition.Client, 1)}), "regression"},
 		"labels out of range": {Labels(&fedkit.Federation{Data: &datasets.Dataset{Classes: 2, Train: datasets.Split{Labels: []int32{1}}},
 			Clients: []partition.Client{{Train: []int{1}}}}), "training row 1"},
-		"clusters of nil":  {Clusters(nil), "nil"},
-		"clusters of none": {Clusters(one), "no assignment"},
-		"table of nothing": {Table(), "no history given"},
+		"histogram of nothing": {Histogram("t", "x"), "no group given"},
+		"histogram of NaN":     {Histogram("t", "x", Series{Name: "a", X: []float64{1}}, Series{Name: "b", X: []float64{nan}}), `"b" has no finite value among its 1`},
+		"clusters of nil":      {Clusters(nil), "nil"},
+		"clusters of none":     {Clusters(one), "no assignment"},
+		"table of nothing":     {Table(), "no history given"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.says) || !strings.HasPrefix(c.err.Error(), "plot: ") {
 			t.Errorf("%s: %v, want … %s", name, c.err, c.says)
