@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/server"
 )
 
 // FedProx is federated averaging whose clients are held near the global model (Li et al., arXiv 1812.06127, Algorithm 2;
@@ -13,8 +14,8 @@ import (
 //
 //	w_i ≈ argmin_w f_i(w) + (μ_i/2) ‖w − x‖²,  x ← Σ_{i∈S} (n_i/N) w_i,
 //
-// by the solver and for the epochs of Local. All μ_i are Mu, unless Adaptive: see AdaptiveMu. With a Server optimiser,
-// x ← x + its step along Δ, the aggregate of the w_i − x.
+// by the solver and for the epochs of Local. All μ_i are Mu, unless Adaptive: see AdaptiveMu. As in FedOpt, the Server may
+// go another step than the whole way from x to what was aggregated.
 //
 // x is [1, d]. Identities: μ = 0 is FedAvg, and a fixed μ is FedAvg with Local.Prox.
 type FedProx struct {
@@ -26,7 +27,7 @@ type FedProx struct {
 	MuMin      float64                // least adaptive μ_i; default 0.001 (fedkit.Zero for 0)
 	MuMax      float64                // greatest adaptive μ_i; default 1
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
-	Server     fedkit.ServerOptimizer // default: the whole Δ is the step
+	Server     fedkit.ServerOptimizer // default server.SGD: the whole way
 	State      struct {
 		X      *fedkit.Matrix
 		Memory []*fedkit.Matrix // of the server optimiser
@@ -65,6 +66,7 @@ func (s *FedProx) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *FedProx) Round(r *fedkit.Round) error {
 	aggregator := cmp.Or[fedkit.Aggregator](s.Aggregator, aggregate.Mean{})
+	optimizer := cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{})
 	S := r.Select(s.Selector, s.Fraction)
 	mu := make([]float64, len(S))
 	for i, c := range S {
@@ -75,7 +77,8 @@ func (s *FedProx) Round(r *fedkit.Round) error {
 		}
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Prox: mu})
-	s.State.X, s.State.Memory = advance(s.State.X, aggregator.Aggregate(u.Delta(), u.Examples), s.Server, s.State.Memory, r.T)
+	step, memory := optimizer.Step(aggregator.Aggregate(u.Models, u.Examples).Sub(s.State.X), s.State.Memory, r.T)
+	s.State.X, s.State.Memory = s.State.X.Add(step), memory
 	return r.Err()
 }
 

@@ -8,35 +8,15 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
 )
-
-// half is a server optimiser that takes half of Δ, and remembers it.
-type half struct{}
-
-func (half) Step(delta *fedkit.Matrix, _ []*fedkit.Matrix, _ int) (*fedkit.Matrix, []*fedkit.Matrix) {
-	return delta.Scale(0.5), []*fedkit.Matrix{delta}
-}
-
-// halving is FedAvg with that optimiser, by hand.
-type halving struct {
-	Local fedkit.Local
-	State struct{ X *fedkit.Matrix }
-}
-
-func (s *halving) Start(r *fedkit.Round) error { s.State.X = r.Models(1); return r.Err() }
-func (s *halving) Round(r *fedkit.Round) error {
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.X, Local: s.Local})
-	s.State.X = s.State.X.Add(u.Delta().Mean(u.Examples).Scale(0.5))
-	return r.Err()
-}
-func (s *halving) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
 
 func init() {
 	l := standard
 	more["FedProx"] = func() fedkit.Strategy { return &strategy.FedProx{Fraction: 0.5, Local: l} }
 	more["FedProx, adaptive"] = func() fedkit.Strategy {
-		return &strategy.FedProx{Fraction: 0.5, Local: l, Adaptive: true, Aggregator: aggregate.Median{}, Server: half{}}
+		return &strategy.FedProx{Fraction: 0.5, Local: l, Adaptive: true, Aggregator: aggregate.Median{}, Server: server.Momentum{}}
 	}
 	proximal := l
 	proximal.Prox = 0.3
@@ -44,7 +24,7 @@ func init() {
 		identity{"FedProx = FedAvg with Local.Prox", uneven, &strategy.FedProx{Mu: 0.3, Local: l}, &strategy.FedAvg{Local: proximal}},
 		identity{"FedProx with Mu = 0 = FedAvg", uneven, &strategy.FedProx{Mu: fedkit.Zero, Local: l}, &strategy.FedAvg{Local: l}},
 		identity{"FedProx with μ_i held to 0.3", uneven, &strategy.FedProx{Adaptive: true, MuMin: 0.3, MuMax: 0.3, Local: l}, &strategy.FedAvg{Local: proximal}},
-		identity{"FedProx with half steps", uneven, &strategy.FedProx{Mu: fedkit.Zero, Local: l, Server: half{}}, &halving{Local: l}},
+		identity{"FedProx with half steps = FedMiddleAvg", uneven, &strategy.FedProx{Mu: fedkit.Zero, Local: l, Server: server.SGD{LR: 0.5}}, &strategy.FedMiddleAvg{Local: l}},
 	)
 	moreRefused["FedProx: invalid: Mu = -0.1: must be > 0, 0 for the default of 0.1, or fedkit.Zero"] = &strategy.FedProx{Mu: -0.1}
 	moreRefused["FedProx: invalid: Mu = +Inf: must be > 0, 0 for the default of 0.1, or fedkit.Zero"] = &strategy.FedProx{Mu: math.Inf(1)}

@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/server"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -20,9 +21,9 @@ import (
 //	c ← c + (1/M) Σ_{i∈S} (c_i⁺ − c_i)
 //
 // As in the paper, clients count equally, whatever their n_i: what is minimised is the mean of the M local losses. K_i are
-// the steps the client took. Option II reads mean gradients off plain steps, so it needs SGD clients; with Local.Prox
-// the gradients are those of the proximal objective. An Aggregator takes the place of both means over S; a Server
-// optimiser that of η_g, which is 1 without. Twice as much as in FedAvg travels each way.
+// the steps the client took. Option II reads mean gradients off plain steps, so it needs SGD clients; with Local.Prox the
+// gradients are those of the proximal objective. An Aggregator takes the place of both means over S. Twice as much as in
+// FedAvg travels each way.
 //
 // x and c are [1, d] and c_i [M, d], on the device: M models' worth of memory. Identity: as c = c_i = 0 at first, the
 // first round is FedAvg's where all n_i are equal and η_g = 1.
@@ -32,7 +33,7 @@ type SCAFFOLD struct {
 	Local      fedkit.Local           // K or E, B, η
 	Gradients  bool                   // option I
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
-	Server     fedkit.ServerOptimizer // default: the whole mean is the step, η_g = 1
+	Server     fedkit.ServerOptimizer // its η is η_g; default server.SGD with η_g = 1
 	State      struct {
 		X, C, Ci *fedkit.Matrix
 		Memory   []*fedkit.Matrix // of the server optimiser
@@ -63,6 +64,7 @@ func (s *SCAFFOLD) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	aggregator := cmp.Or[fedkit.Aggregator](s.Aggregator, aggregate.Mean{})
+	optimizer := cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{})
 	S := r.Select(s.Selector, s.Fraction)
 	x, c := s.State.X, s.State.C
 	var gradient *fedkit.Matrix // option I: −∇f_i(x), which one step of rate 1 moves
@@ -86,7 +88,8 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	r.Traffic(0, float64(len(u.Clients))) // c_i⁺ − c_i
 
 	equal := slices.Repeat([]float64{1}, len(u.Clients))
-	s.State.X, s.State.Memory = advance(x, aggregator.Aggregate(u.Delta(), equal), s.Server, s.State.Memory, r.T)
+	step, memory := optimizer.Step(aggregator.Aggregate(u.Models, equal).Sub(x), s.State.Memory, r.T)
+	s.State.X, s.State.Memory = x.Add(step), memory
 	share := float64(len(u.Clients)) / float64(r.Clients())
 	s.State.C = c.Add(aggregator.Aggregate(next.Sub(ci), equal).Scale(share))
 	s.State.Ci = s.State.Ci.Put(u.Clients, next)

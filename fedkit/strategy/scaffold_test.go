@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/internal/oracle"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -22,7 +23,7 @@ func init() {
 	more["SCAFFOLD"] = func() fedkit.Strategy { return &strategy.SCAFFOLD{Fraction: 0.5, Local: l} }
 	more["SCAFFOLD, gradients"] = func() fedkit.Strategy {
 		return &strategy.SCAFFOLD{Fraction: 0.5, Gradients: true, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Optimizer: fedkit.Momentum{Beta: 0.5}},
-			Server: half{}}
+			Server: server.SGD{LR: 0.5}}
 	}
 	moreIdentities = append(moreIdentities,
 		identity{"SCAFFOLD with one client = FedAvg", []int{30}, &strategy.SCAFFOLD{Local: l}, &strategy.FedAvg{Local: l}})
