@@ -53,4 +53,3 @@ var byRank = fedkit.NewProgram("weights by rank", func(a []*Node) *Node {
 		return ReduceAndKeep(u, ReduceSum, 0)
 	})
 })
-
