@@ -39,6 +39,9 @@ func NewMatrix(values []float32, n, d int) *Matrix {
 	return &Matrix{rows: n, cols: d, t: t, err: err}
 }
 
+// Failed returns a matrix whose Err is err: what a part returns that cannot do its work.
+func Failed(err error) *Matrix { return &Matrix{err: err} }
+
 func failed(format string, a ...any) *Matrix {
 	return &Matrix{err: fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...)}
 }

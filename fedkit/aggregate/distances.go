@@ -1,0 +1,37 @@
+package aggregate
+
+import (
+	"fedkit.example/fedkit"
+	. "github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/mat"
+)
+
+// centred returns the inner products of the rows of u [n, d] seen from their coordinate-wise median, [n, n]: all that
+// distances between the rows, and from them to a mixture of them, depend on. Only these n² numbers reach the host.
+//
+// In float32 the small differences of the rows would drown in what they have in common; taken from their mean they would
+// drown as soon as one client sends a huge row. Rows are scaled to a largest value of 1 before they are multiplied, and
+// back in float64, so that no product overflows.
+func centred(u *fedkit.Matrix) (*mat.SymDense, error) {
+	n := u.Rows()
+	v, err := u.Apply(products, Median{}.Aggregate(u, nil)).Host()
+	if err != nil {
+		return nil, err
+	}
+	g := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			g.SetSym(i, j, float64(v[i*(n+1)+j])*float64(v[i*(n+1)+n])*float64(v[j*(n+1)+n]))
+		}
+	}
+	return g, nil
+}
+
+// products is [n, n+1]: the inner products of the scaled rows of u [n, d] less centre [1, d], and the scales.
+var products = fedkit.NewProgram("centred products", func(a []*Node) *Node {
+	u := Sub(a[0], a[1])
+	scale := ReduceAndKeep(Abs(u), ReduceMax, 1)
+	scale = Where(Equal(scale, ZerosLike(scale)), OnesLike(scale), scale) // a row at the centre
+	u = Div(u, scale)
+	return Concatenate([]*Node{DotGeneral(u, []int{1}, nil, u, []int{1}, nil), scale}, 1)
+})

@@ -1,0 +1,70 @@
+package aggregate
+
+import (
+	"cmp"
+	"math"
+
+	"fedkit.example/fedkit"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// GeometricMedian is the point with the smallest weighted sum of distances to the rows, [1, d],
+//
+//	x = argmin_z Σ α_i ‖z − u_i‖₂,  α_i = p_i/Σp,
+//
+// which clients with less than half of the weight cannot move at will (RFA; Pillutla et al., arXiv 1912.13445). It is
+// found by the smoothed Weiszfeld iteration of its Algorithm 2, β_i = α_i/max(ν, ‖z − u_i‖), z ← Σ β_i u_i/Σβ, from the
+// coordinate-wise median. z is always a mixture of the rows, so the iteration needs their inner products only.
+// The weights are used: a client that claims many examples weighs much. Identity: with one client, its row.
+type GeometricMedian struct {
+	Smooth     float64 // ν > 0, distances below it count as ν; default 1e-6
+	Iterations int     // at most so many, at least 1; default 500. It ends earlier where no weight moves by more than 1e-9
+}
+
+// Check implements fedkit.Checker.
+func (a GeometricMedian) Check() error {
+	if !(a.Smooth >= 0) || math.IsInf(a.Smooth, 0) {
+		return fedkit.Invalid("GeometricMedian.Smooth", a.Smooth, "> 0, or 0 for the default of 1e-6")
+	}
+	if a.Iterations < 0 {
+		return fedkit.Invalid("GeometricMedian.Iterations", a.Iterations, "at least 1, or 0 for the default of 500")
+	}
+	return nil
+}
+
+// Aggregate implements fedkit.Aggregator.
+func (a GeometricMedian) Aggregate(u *fedkit.Matrix, weights []float64) *fedkit.Matrix {
+	if err := a.Check(); err != nil {
+		return fedkit.Failed(err)
+	}
+	g, err := centred(u)
+	if err != nil {
+		return fedkit.Failed(err)
+	}
+	n := u.Rows()
+	if weights != nil && len(weights) != n {
+		return u.Mean(weights) // its error
+	}
+	z := mat.NewVecDense(n, nil) // of the centre, then of Σ z_i u_i
+	for range cmp.Or(a.Iterations, 500) {
+		var gz mat.VecDense
+		gz.MulVec(g, z)
+		zz := mat.Dot(z, &gz)
+		next := make([]float64, n)
+		for i := range next {
+			far := math.Sqrt(max(0, g.At(i, i)-2*gz.AtVec(i)+zz))
+			next[i] = 1 / max(far, cmp.Or(a.Smooth, 1e-6))
+			if weights != nil {
+				next[i] *= weights[i]
+			}
+		}
+		floats.Scale(1/floats.Sum(next), next)
+		moved := floats.Distance(next, z.RawVector().Data, math.Inf(1))
+		z = mat.NewVecDense(n, next)
+		if moved <= 1e-9 {
+			break
+		}
+	}
+	return u.Mean(z.RawVector().Data)
+}

@@ -1,0 +1,302 @@
+package attack_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/attack"
+	"fedkit.example/fedkit/internal/xla"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+)
+
+// The plugin's destructors abort under the race detector when the process ends in the usual way.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
+
+var local = fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}
+
+func digits(t testing.TB) *fedkit.Federation {
+	t.Helper()
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+func on(t testing.TB, fed *fedkit.Federation, share float64, a attack.Attack, seed uint64) *fedkit.Federation {
+	t.Helper()
+	fed, err := attack.On(fed, share, a, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+// arrivals runs rounds of FedAvg and returns what arrived in the last of them.
+func arrivals(t testing.TB, fed *fedkit.Federation, rounds, workers int, seed uint64) (sent [][]float32) {
+	t.Helper()
+	eye := fedkit.AggregatorFunc(func(m *fedkit.Matrix, w []float64) *fedkit.Matrix {
+		v, err := m.Host()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent = slices.Collect(slices.Chunk(v, m.Cols()))
+		return m.Mean(w)
+	})
+	s := &strategy.FedAvg{Local: local, Aggregator: eye}
+	if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: rounds, EvalEvery: rounds, Workers: workers, Seed: seed}); err != nil {
+		t.Fatal(err)
+	}
+	return sent
+}
+
+// start is what clients start from in the first round.
+func start(t testing.TB, fed *fedkit.Federation, seed uint64) []float32 {
+	t.Helper()
+	var x []float32
+	s := &strategy.FedAvg{Local: local, Selector: fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int {
+		var err error
+		if x, err = r.Models(1).Host(); err != nil {
+			t.Fatal(err)
+		}
+		return r.Everyone()
+	})}
+	if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1, Seed: seed}); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func TestWhatArrives(t *testing.T) {
+	fed := digits(t)
+	x := start(t, fed, 4)
+	honest := arrivals(t, fed, 1, 1, 4)
+	attackers, err := attack.Attackers(10, 0.3, 7)
+	if err != nil || len(attackers) != 3 {
+		t.Fatalf("attackers %v, %v", attackers, err)
+	}
+	for _, c := range []struct {
+		a      attack.Attack
+		factor float64
+	}{{attack.SignFlip{}, -1}, {attack.SignFlip{Scale: 2.5}, -2.5}, {attack.Scaled{}, 10}, {attack.Scaled{By: 0.5}, 0.5}} {
+		sent := arrivals(t, on(t, fed, 0.3, c.a, 7), 1, 1, 4)
+		for i := range sent {
+			if !slices.Contains(attackers, i) {
+				if !slices.Equal(sent[i], honest[i]) {
+					t.Errorf("%v: what client %d sent did not arrive as it was", c.a, i)
+				}
+				continue
+			}
+			for j := range sent[i] {
+				want := float64(x[j]) + c.factor*float64(honest[i][j]-x[j])
+				if math.Abs(float64(sent[i][j])-want) > 1e-6*(1+math.Abs(want)) {
+					t.Fatalf("%v: parameter %d of client %d is %v, want %v", c.a, j, i, sent[i][j], want)
+				}
+			}
+		}
+	}
+
+	// Noise has mean 0 and the standard deviation asked for, and is another for every client and round.
+	sent := arrivals(t, on(t, fed, 0.3, attack.Gaussian{Sigma: 0.2}, 7), 1, 1, 4)
+	var first []float64
+	for _, i := range attackers {
+		sum, squares := 0.0, 0.0
+		noise := make([]float64, len(x))
+		for j := range x {
+			noise[j] = float64(sent[i][j] - honest[i][j])
+			sum, squares = sum+noise[j], squares+noise[j]*noise[j]
+		}
+		d := float64(len(x))
+		if math.Abs(sum/d) > 4*0.2/math.Sqrt(d) || math.Abs(math.Sqrt(squares/d)-0.2) > 4*0.2/math.Sqrt(2*d) {
+			t.Errorf("client %d: noise of mean %v and standard deviation %v, want 0 and 0.2", i, sum/d, math.Sqrt(squares/d))
+		}
+		if slices.Equal(noise, first) {
+			t.Error("two clients have the same noise")
+		}
+		first = noise
+	}
+}
+
+// The same seed, the same bytes, whatever the number of workers; another seed, other noise.
+func TestAttacksAreDeterministic(t *testing.T) {
+	fed := on(t, on(t, digits(t), 0.4, attack.Gaussian{}, 1), 0.2, attack.SignFlip{}, 2)
+	a := arrivals(t, fed, 2, 1, 4)
+	b := arrivals(t, fed, 2, 4, 4)
+	c := arrivals(t, fed, 2, 1, 5)
+	for i := range a {
+		if !slices.Equal(a[i], b[i]) {
+			t.Errorf("client %d: 4 workers give other bytes", i)
+		}
+		if slices.Equal(a[i], c[i]) {
+			t.Errorf("client %d: another seed gives the same bytes", i)
+		}
+	}
+}
+
+func TestAttackers(t *testing.T) {
+	small, _ := attack.Attackers(100, 0.1, 3)
+	large, _ := attack.Attackers(100, 0.29, 3)
+	other, _ := attack.Attackers(100, 0.29, 4)
+	if len(small) != 10 || len(large) != 29 || !slices.IsSorted(large) || slices.Equal(large, other) {
+		t.Errorf("attackers %v, %v, %v", small, large, other)
+	}
+	for _, c := range small {
+		if !slices.Contains(large, c) {
+			t.Errorf("%d is an attacker among 10, but not among 29", c)
+		}
+	}
+	for share, n := range map[float64]int{0: 0, 0.19: 1, 0.3: 3, 1: 10} {
+		if got, err := attack.Attackers(10, share, 1); err != nil || len(got) != n {
+			t.Errorf("share %v of 10: %v, %v; want %d", share, got, err, n)
+		}
+	}
+}
+
+func TestLabels(t *testing.T) {
+	fed := digits(t)
+	before := slices.Clone(fed.Data.Train.Labels)
+	attackers, _ := attack.Attackers(10, 0.2, 5)
+	for _, c := range []struct {
+		a    attack.Attack
+		want func(int32) int32
+	}{
+		{attack.LabelFlip{}, func(y int32) int32 { return 9 - y }},
+		{attack.OneLabel{Label: 3}, func(int32) int32 { return 3 }},
+	} {
+		bad := on(t, fed, 0.2, c.a, 5)
+		for i, client := range bad.Clients {
+			for _, row := range client.Train {
+				want := before[row]
+				if slices.Contains(attackers, i) {
+					want = c.want(want)
+				}
+				if got := bad.Data.Train.Labels[row]; got != want {
+					t.Fatalf("%v: client %d: label %d became %d, want %d", c.a, i, before[row], got, want)
+				}
+			}
+		}
+		if !slices.Equal(bad.Data.Test.Labels, fed.Data.Test.Labels) || !slices.Equal(fed.Data.Train.Labels, before) {
+			t.Errorf("%v changed test labels, or the federation it was given", c.a)
+		}
+		if want := fmt.Sprintf("; %v by clients %v of 10", c.a, attackers); !strings.HasSuffix(bad.Rule, want) {
+			t.Errorf("rule %q does not end in %q", bad.Rule, want)
+		}
+	}
+	twice := on(t, on(t, fed, 0.2, attack.LabelFlip{}, 5), 0.2, attack.LabelFlip{}, 5)
+	if !slices.Equal(twice.Data.Train.Labels, before) {
+		t.Error("labels flipped twice are not the old ones")
+	}
+}
+
+// With three of ten against it the mean fails, and the robust rules do not; nothing compiles after the first round,
+// though the attackers among the clients of a round change from round to round.
+func TestRobustRulesWithstand(t *testing.T) {
+	clean := digits(t)
+	accuracy := func(fed *fedkit.Federation, by fedkit.Aggregator) float64 {
+		first, last := int64(0), (*fedkit.History)(nil)
+		s := &strategy.FedAvg{Fraction: 0.9, Local: local, Aggregator: by}
+		for h, err := range fedkit.Rounds(context.Background(), fed, s, fedkit.Options{Rounds: 15, Seed: 1}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last = h; len(h.Rounds) == 1 {
+				first = xla.Compilations()
+			}
+		}
+		if n := xla.Compilations() - first; n != 0 {
+			t.Errorf("%s: %d programs were compiled after the first round, want 0", fed.Rule, n)
+		}
+		return last.Accuracy()
+	}
+	want := accuracy(clean, aggregate.Mean{})
+	for _, a := range []attack.Attack{attack.SignFlip{Scale: 5}, attack.Scaled{By: 100}, attack.Gaussian{Sigma: 5}} {
+		bad := on(t, clean, 0.3, a, 2)
+		if got := accuracy(bad, aggregate.Mean{}); got > want-0.2 {
+			t.Errorf("%v: the mean has accuracy %v, without attackers %v", a, got, want)
+		}
+		for _, by := range []fedkit.Aggregator{aggregate.Median{}, aggregate.TrimmedMean{Share: 0.34}, aggregate.MultiKrum{}, aggregate.GeometricMedian{}} {
+			if got := accuracy(bad, by); got < want-0.1 {
+				t.Errorf("%v: %T has accuracy %v, the mean without attackers %v", a, by, got, want)
+			}
+		}
+	}
+}
+
+// What an attack makes of the updates is checked like any update.
+func TestForgeNaN(t *testing.T) {
+	nan := attack.Forge{Name: "NaN", Send: func(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix { return u.Models.Scale(math.NaN()) }}
+	fed := on(t, digits(t), 0.1, nan, 0)
+	who, _ := attack.Attackers(10, 0.1, 0)
+	_, err := fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: local}, fedkit.Options{Rounds: 1})
+	if want := fmt.Sprintf("client %d returned an update that is not finite", who[0]); !errors.Is(err, fedkit.ErrNotFinite) || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	fed := digits(t)
+	for want, do := range map[string]func() (*fedkit.Federation, error){
+		"federation = nil":               func() (*fedkit.Federation, error) { return attack.On(nil, 0.1, attack.SignFlip{}, 0) },
+		"attack = nil":                   func() (*fedkit.Federation, error) { return attack.On(fed, 0.1, nil, 0) },
+		"share = 1.1: must be in [0, 1]": func() (*fedkit.Federation, error) { return attack.On(fed, 1.1, attack.SignFlip{}, 0) },
+		"share = NaN":                    func() (*fedkit.Federation, error) { return attack.On(fed, math.NaN(), attack.SignFlip{}, 0) },
+		"SignFlip.Scale = -1: must be a number > 0, or 0 for the default of 1": func() (*fedkit.Federation, error) { return attack.On(fed, 0.1, attack.SignFlip{Scale: -1}, 0) },
+		"Scaled.By = +Inf: must be a number > 0, or 0 for the default of 10":   func() (*fedkit.Federation, error) { return attack.On(fed, 0.1, attack.Scaled{By: math.Inf(1)}, 0) },
+		"Gaussian.Sigma = NaN":                                    func() (*fedkit.Federation, error) { return attack.Gaussian{Sigma: math.NaN()}.On(fed, nil) },
+		"OneLabel.Label = 10: must be in [0, 10)":                 func() (*fedkit.Federation, error) { return attack.On(fed, 0.1, attack.OneLabel{Label: 10}, 0) },
+		"Forge.Send = nil":                                        func() (*fedkit.Federation, error) { return attack.Forge{}.On(fed, nil) },
+		"attackers = [3 3]: must be different clients in [0, 10)": func() (*fedkit.Federation, error) { return attack.SignFlip{}.On(fed, []int{3, 3}) },
+		"attackers = [10]":                                        func() (*fedkit.Federation, error) { return attack.LabelFlip{}.On(fed, []int{10}) },
+	} {
+		if got, err := do(); got != nil || !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
+	}
+	if _, err := attack.Attackers(0, 0.1, 0); !errors.Is(err, fedkit.ErrInvalid) {
+		t.Errorf("error %v for no clients", err)
+	}
+	targets := &datasets.Dataset{Name: "a line", Shape: []int{1}, Train: datasets.Split{Floats: []float32{1, 2}, Targets: []float32{1, 2}}, Test: datasets.Split{Floats: []float32{1, 2}, Targets: []float32{1, 2}}}
+	line, err := fedkit.New(targets, partition.IID{Clients: 2}, model.MLP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := attack.On(line, 0.5, attack.LabelFlip{}, 0); err == nil || !strings.Contains(err.Error(), "data = a line: must be labelled") {
+		t.Errorf("error %v for labels of a regression", err)
+	}
+}
+
+// Three of ten clients send their updates backwards and five times too large.
+func ExampleOn() {
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16))
+	if err != nil {
+		panic(err)
+	}
+	bad, err := attack.On(fed, 0.3, attack.SignFlip{Scale: 5}, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(bad.Rule)
+	for _, by := range []fedkit.Aggregator{aggregate.Mean{}, aggregate.GeometricMedian{}} {
+		h, err := fedkit.Run(context.Background(), bad, &strategy.FedAvg{Local: local, Aggregator: by}, fedkit.Options{Rounds: 20})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%T, more than 85 %% accurate: %v\n", by, h.Accuracy() > 0.85)
+	}
+	// Output:
+	// 10 clients, IID, seed 1; sign flip × 5 by clients [2 7 8] of 10
+	// aggregate.Mean, more than 85 % accurate: false
+	// aggregate.GeometricMedian, more than 85 % accurate: true
+}

@@ -1,0 +1,52 @@
+package attack
+
+import (
+	"fmt"
+	"slices"
+
+	"fedkit.example/fedkit"
+)
+
+// LabelFlip lets attackers learn from wrong labels, y ← C − 1 − y with C classes, and send what they learned.
+type LabelFlip struct{}
+
+func (LabelFlip) String() string { return "label flip" }
+
+// On implements Attack.
+func (a LabelFlip) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
+	return relabel(a, fed, attackers, func(y int32) int32 { return int32(fed.Data.Classes) - 1 - y })
+}
+
+// OneLabel lets attackers learn that everything is of one class, y ← Label.
+type OneLabel struct {
+	Label int // in [0, C)
+}
+
+func (a OneLabel) String() string { return fmt.Sprintf("all labels %d", a.Label) }
+
+// On implements Attack.
+func (a OneLabel) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
+	if fed.Data.Classes > 0 && (a.Label < 0 || a.Label >= fed.Data.Classes) {
+		return nil, fedkit.Invalid("OneLabel.Label", a.Label, fmt.Sprintf("in [0, %d)", fed.Data.Classes))
+	}
+	return relabel(a, fed, attackers, func(int32) int32 { return int32(a.Label) })
+}
+
+// relabel changes the attackers' training labels.
+func relabel(a Attack, fed *fedkit.Federation, attackers []int, to func(int32) int32) (*fedkit.Federation, error) {
+	bad, err := marked(fed, attackers)
+	if err != nil {
+		return nil, err
+	}
+	if fed.Data.Classes == 0 {
+		return nil, fedkit.Invalid("data", fed.Data.Name, "labelled: "+a.String()+" has no meaning for a regression")
+	}
+	d := *fed.Data
+	d.Train.Labels = slices.Clone(d.Train.Labels)
+	for _, c := range attackers {
+		for _, row := range fed.Clients[c].Train {
+			d.Train.Labels[row] = to(d.Train.Labels[row])
+		}
+	}
+	return fed.WithData(&d, by(a, bad))
+}
