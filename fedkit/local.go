@@ -28,7 +28,8 @@ type Local struct {
 	Prox      float64   // μ of FedProx, (μ/2)‖w − a‖²; default 0
 }
 
-func (l Local) withDefaults() Local {
+// WithDefaults returns l with what its zero fields stand for; of Epochs and Steps one stays 0.
+func (l Local) WithDefaults() Local {
 	if l == (Local{}) {
 		l = Local{Batch: 32, LR: 0.1}
 	}
@@ -43,7 +44,7 @@ func (l Local) withDefaults() Local {
 
 // Check reports the first option that is not allowed.
 func (l Local) Check() error {
-	l = l.withDefaults()
+	l = l.WithDefaults()
 	switch {
 	case l.Epochs < 0:
 		return Invalid("Local.Epochs", l.Epochs, "at least 1, or 0 for the default of 1")

@@ -78,7 +78,7 @@ func (e *local) Train(ctx context.Context, job Job, seed uint64, round int) (*Up
 	if err := job.check(e.fed); err != nil {
 		return nil, err
 	}
-	job.Local = job.Local.withDefaults()
+	job.Local = job.Local.WithDefaults()
 	plan := e.plan(&job)
 	u := &Updates{Clients: job.Clients, At: sequence(len(job.Clients)), Start: job.Start, Steps: plan.steps, Examples: make([]float64, len(job.Clients))}
 	for i, c := range job.Clients {

@@ -97,7 +97,7 @@ func rowsOf(t testing.TB, m *Matrix) [][]float64 {
 
 // reference solves one client's local problem in float64, step by step as Local's comment has it.
 func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round int, at func(m *Matrix, def float64) []float64) (w []float64, loss float64, steps int) {
-	l := job.Local.withDefaults()
+	l := job.Local.WithDefaults()
 	rows := fed.Clients[job.Clients[i]].Train
 	most := 0
 	for _, c := range fed.Clients {

@@ -1,0 +1,23 @@
+package strategy
+
+// AdaptiveMu is the proximal weight of a client that has drifted by div in the rounds it took part in, oldest first (seed
+// 004 §3): more than the base μ after it drifted farther than it used to, and with every further local epoch E,
+//
+//	μ_i  = clamp( μ · div_i/(hist_i + ε) · (1 + 0.1 (E − 1)), low, high ),  ε = 1e-8
+//	hist_i ← 0.3 div_i + 0.7 hist_i                                         after μ_i was found
+//
+// where div_i = ‖w_i − x‖₂ of its last round. hist_i starts at the first drift, and before that μ_i is
+// clamp(μ (1 + 0.1 (E − 1)), low, high). Drifts are in the history of every run (Round.Past), so nothing of this is
+// state. Where steps are counted instead of epochs, E is 0 and taken for 1.
+func AdaptiveMu(mu, low, high float64, epochs int, drift []float64) float64 {
+	const smoothing, perEpoch, epsilon = 0.3, 0.1, 1e-8
+	if last := len(drift) - 1; last >= 0 {
+		history := drift[0]
+		for _, div := range drift[1:max(1, last)] {
+			history = smoothing*div + (1-smoothing)*history
+		}
+		mu *= drift[last] / (history + epsilon)
+	}
+	mu *= 1 + perEpoch*float64(max(1, epochs)-1)
+	return max(low, min(high, mu))
+}

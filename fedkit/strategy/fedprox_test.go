@@ -1,0 +1,114 @@
+package strategy_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/strategy"
+)
+
+// half is a server optimiser that takes half of Δ, and remembers it.
+type half struct{}
+
+func (half) Step(delta *fedkit.Matrix, _ []*fedkit.Matrix, _ int) (*fedkit.Matrix, []*fedkit.Matrix) {
+	return delta.Scale(0.5), []*fedkit.Matrix{delta}
+}
+
+// halving is FedAvg with that optimiser, by hand.
+type halving struct {
+	Local fedkit.Local
+	State struct{ X *fedkit.Matrix }
+}
+
+func (s *halving) Start(r *fedkit.Round) error { s.State.X = r.Models(1); return r.Err() }
+func (s *halving) Round(r *fedkit.Round) error {
+	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.X, Local: s.Local})
+	s.State.X = s.State.X.Add(u.Delta().Mean(u.Examples).Scale(0.5))
+	return r.Err()
+}
+func (s *halving) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
+
+func init() {
+	l := standard
+	more["FedProx"] = func() fedkit.Strategy { return &strategy.FedProx{Fraction: 0.5, Local: l} }
+	more["FedProx, adaptive"] = func() fedkit.Strategy {
+		return &strategy.FedProx{Fraction: 0.5, Local: l, Adaptive: true, Aggregator: aggregate.Median{}, Server: half{}}
+	}
+	proximal := l
+	proximal.Prox = 0.3
+	moreIdentities = append(moreIdentities,
+		identity{"FedProx = FedAvg with Local.Prox", uneven, &strategy.FedProx{Mu: 0.3, Local: l}, &strategy.FedAvg{Local: proximal}},
+		identity{"FedProx with Mu = 0 = FedAvg", uneven, &strategy.FedProx{Mu: fedkit.Zero, Local: l}, &strategy.FedAvg{Local: l}},
+		identity{"FedProx with μ_i held to 0.3", uneven, &strategy.FedProx{Adaptive: true, MuMin: 0.3, MuMax: 0.3, Local: l}, &strategy.FedAvg{Local: proximal}},
+		identity{"FedProx with half steps", uneven, &strategy.FedProx{Mu: fedkit.Zero, Local: l, Server: half{}}, &halving{Local: l}},
+	)
+	moreRefused["FedProx: invalid: Mu = -0.1: must be > 0, 0 for the default of 0.1, or fedkit.Zero"] = &strategy.FedProx{Mu: -0.1}
+	moreRefused["FedProx: invalid: Mu = +Inf: must be > 0, 0 for the default of 0.1, or fedkit.Zero"] = &strategy.FedProx{Mu: math.Inf(1)}
+	moreRefused["FedProx: invalid: Local.Prox = 0.3: must be 0: μ of FedProx is Mu"] = &strategy.FedProx{Local: proximal}
+	moreRefused["FedProx: invalid: MuMax = NaN: must be > 0, or 0 for the default of 1"] = &strategy.FedProx{MuMax: math.NaN()}
+	moreRefused["FedProx: invalid: MuMin = 0.2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)"] = &strategy.FedProx{MuMin: 0.2, MuMax: 0.1}
+	moreRefused["FedProx: invalid: MuMin = 2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)"] = &strategy.FedProx{MuMin: 2}
+	moreRefused["FedProx: invalid: Fraction = 2: must be in (0, 1], or 0 for every client"] = &strategy.FedProx{Fraction: 2}
+}
+
+// By hand: hist is 4, then 0.3·2 + 0.7·4 = 3.4 once the drift of 2 was used.
+func TestAdaptiveMu(t *testing.T) {
+	for _, c := range []struct {
+		mu, low, high float64
+		epochs        int
+		drift         []float64
+		want          float64
+	}{
+		{0.1, 0.001, 1, 1, nil, 0.1},
+		{0.1, 0.001, 1, 0, nil, 0.1},
+		{0.1, 0.001, 1, 6, nil, 0.15},
+		{0.1, 0.001, 1, 1, []float64{4}, 0.1},
+		{0.1, 0.001, 1, 1, []float64{4, 2}, 0.05},
+		{0.1, 0.001, 1, 11, []float64{4, 2}, 0.1},
+		{0.1, 0.001, 1, 1, []float64{4, 2, 5}, 0.1 * 5 / 3.4},
+		{0.1, 0.001, 1, 1, []float64{4, 100}, 1},
+		{0.1, 0.001, 1, 1, []float64{4, 0}, 0.001},
+		{0.1, 0.001, 1, 1, []float64{0, 0}, 0.001},
+		{3, 0.001, 1, 1, nil, 1},
+	} {
+		if got := strategy.AdaptiveMu(c.mu, c.low, c.high, c.epochs, c.drift); math.Abs(got-c.want) > 1e-8 {
+			t.Errorf("μ after drifts %v with E = %d: %v, want %v", c.drift, c.epochs, got, c.want)
+		}
+	}
+}
+
+// What the rounds record as μ_i is what the formula gives for the drifts recorded before; also across a resume.
+func TestFedProxAdaptsToTheRecord(t *testing.T) {
+	fed := quadratic(t, uneven...)
+	o := fedkit.Options{Rounds: 9, Seed: 4, EvalEvery: 3, Checkpoint: t.TempDir() + "/checkpoint"}
+	s := func() *strategy.FedProx {
+		return &strategy.FedProx{Fraction: 0.5, Local: standard, Adaptive: true, Mu: 0.05}
+	}
+	for h, err := range fedkit.Rounds(context.Background(), fed, s(), o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(h.Rounds) == 5 { // the checkpoint is that of round 3
+			break
+		}
+	}
+	h := run(t, fed, s(), o)
+	drift, values := make([][]float64, fed.Size()), []float64{}
+	for _, r := range h.Rounds {
+		for i, c := range r.Selected {
+			want := strategy.AdaptiveMu(0.05, 0.001, 1, 2, drift[c])
+			if float64(r.Mu[i]) != want {
+				t.Errorf("round %d, client %d: μ = %v, want %v", r.Round, c, r.Mu[i], want)
+			}
+			drift[c] = append(drift[c], float64(r.Divergence[i]))
+			values = append(values, want)
+		}
+	}
+	if slices.Min(values) >= 0.05 || slices.Max(values) < 0.055 {
+		t.Errorf("μ never moved: %v", values)
+	}
+}

@@ -1,0 +1,102 @@
+package strategy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/aggregate"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// SCAFFOLD corrects the drift of clients with control variates (Karimireddy et al., arXiv 1910.06378, Algorithm 1): c_i
+// estimates the gradient of client i, c that of all, and local steps follow the difference too,
+//
+//	w_i ← w_i − η (∇f_i(w_i; batch) + c − c_i)          K_i steps from x
+//	c_i⁺ = c_i − c + (x − w_i)/(K_i η)                  option II, the default
+//	c_i⁺ = ∇f_i(x)                                      option I: one more pass over the client's examples
+//	x ← x + η_g (1/|S|) Σ_{i∈S} (w_i − x)
+//	c ← c + (1/M) Σ_{i∈S} (c_i⁺ − c_i)
+//
+// As in the paper, clients count equally, whatever their n_i: what is minimised is the mean of the M local losses. K_i are
+// the steps the client took. Option II reads mean gradients off plain steps, so it needs SGD clients; with Local.Prox
+// the gradients are those of the proximal objective. An Aggregator takes the place of both means over S; a Server
+// optimiser that of η_g, which is 1 without. Twice as much as in FedAvg travels each way.
+//
+// x and c are [1, d] and c_i [M, d], on the device: M models' worth of memory. Identity: as c = c_i = 0 at first, the
+// first round is FedAvg's where all n_i are equal and η_g = 1.
+type SCAFFOLD struct {
+	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
+	Selector   fedkit.Selector        // who; default uniformly at random
+	Local      fedkit.Local           // K or E, B, η
+	Gradients  bool                   // option I
+	Aggregator fedkit.Aggregator      // default aggregate.Mean
+	Server     fedkit.ServerOptimizer // default: the whole mean is the step, η_g = 1
+	State      struct {
+		X, C, Ci *fedkit.Matrix
+		Memory   []*fedkit.Matrix // of the server optimiser
+	}
+}
+
+// Check implements fedkit.Checker.
+func (s *SCAFFOLD) Check() error {
+	if o := s.Local.Optimizer; !s.Gradients && o != nil && o != (fedkit.SGD{}) {
+		return fedkit.Invalid("Local.Optimizer", fmt.Sprintf("%T", o), "fedkit.SGD, or Gradients set for option I")
+	}
+	return checkParts(s.Fraction, s.Local, s.Selector, s.Aggregator, s.Server)
+}
+
+// CheckFor implements fedkit.FederationChecker.
+func (s *SCAFFOLD) CheckFor(fed *fedkit.Federation) error {
+	return checkCohort(fed, s.Fraction, s.Aggregator)
+}
+
+// Start draws x; the control variates are 0.
+func (s *SCAFFOLD) Start(r *fedkit.Round) error {
+	s.State.X, s.State.Memory = r.Models(1), nil
+	s.State.C = s.State.X.Sub(s.State.X)
+	s.State.Ci = s.State.C.Take(make([]int, r.Clients())...)
+	return r.Err()
+}
+
+// Round implements fedkit.Strategy.
+func (s *SCAFFOLD) Round(r *fedkit.Round) error {
+	aggregator := cmp.Or[fedkit.Aggregator](s.Aggregator, aggregate.Mean{})
+	S := r.Select(s.Selector, s.Fraction)
+	x, c := s.State.X, s.State.C
+	var gradient *fedkit.Matrix // option I: −∇f_i(x), which one step of rate 1 moves
+	if s.Gradients {
+		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}})
+		S, gradient = g.Clients, g.Delta()
+		r.Traffic(-float64(len(S)), -float64(len(S))) // of the same x, and what is counted below
+	}
+	u := r.Train(fedkit.Job{Clients: S, Start: x, Local: s.Local, Shift: c.Sub(s.State.Ci.Take(S...))})
+	ci := s.State.Ci.Take(u.Clients...)
+	var next *fedkit.Matrix // c_i⁺
+	if s.Gradients {
+		next = gradient.Take(u.At...).Scale(-1)
+	} else {
+		rate := make([]float64, len(u.Steps)) // K_i η
+		for i, k := range u.Steps {
+			rate[i] = float64(k) * s.Local.WithDefaults().LR
+		}
+		next = ci.Sub(c).Sub(u.Delta().Apply(perRow, rate))
+	}
+	r.Traffic(0, float64(len(u.Clients))) // c_i⁺ − c_i
+
+	equal := slices.Repeat([]float64{1}, len(u.Clients))
+	s.State.X, s.State.Memory = advance(x, aggregator.Aggregate(u.Delta(), equal), s.Server, s.State.Memory, r.T)
+	share := float64(len(u.Clients)) / float64(r.Clients())
+	s.State.C = c.Add(aggregator.Aggregate(next.Sub(ci), equal).Scale(share))
+	s.State.Ci = s.State.Ci.Put(u.Clients, next)
+	return r.Err()
+}
+
+// perRow divides every row of a matrix [n, d] by its own number, [n].
+var perRow = fedkit.NewProgram("per row", func(a []*graph.Node) *graph.Node {
+	return graph.Div(a[0], graph.InsertAxes(a[1], -1))
+})
+
+// Serve gives every client x.
+func (s *SCAFFOLD) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }

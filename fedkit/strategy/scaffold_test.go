@@ -1,0 +1,286 @@
+package strategy_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/internal/oracle"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+func init() {
+	l := standard
+	more["SCAFFOLD"] = func() fedkit.Strategy { return &strategy.SCAFFOLD{Fraction: 0.5, Local: l} }
+	more["SCAFFOLD, gradients"] = func() fedkit.Strategy {
+		return &strategy.SCAFFOLD{Fraction: 0.5, Gradients: true, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Optimizer: fedkit.Momentum{Beta: 0.5}},
+			Server: half{}}
+	}
+	moreIdentities = append(moreIdentities,
+		identity{"SCAFFOLD with one client = FedAvg", []int{30}, &strategy.SCAFFOLD{Local: l}, &strategy.FedAvg{Local: l}})
+	moreRefused["SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, or Gradients set for option I"] =
+		&strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}}
+	moreRefused["SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client"] = &strategy.SCAFFOLD{Fraction: -1}
+	moreRefused["SCAFFOLD: invalid: Local.LR = 0: must be a number > 0"] = &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}}
+}
+
+// rivals is least squares on which clients of the given sizes disagree: each has a solution and inputs of its own.
+func rivals(t testing.TB, m fedkit.Model, sizes ...int) *fedkit.Federation {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(8, 21))
+	d := &datasets.Dataset{Name: "rivals", Shape: []int{3}}
+	var clients partition.Given
+	for i, n := range sizes {
+		own := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+		var c partition.Client
+		for j := range n + 4 {
+			part, rows := &d.Train, &c.Train
+			if j >= n {
+				part, rows = &d.Test, &c.Test
+			}
+			*rows = append(*rows, part.Len())
+			y := 0.2 * float64(i)
+			for k, w := range own {
+				x := rng.NormFloat64() * (0.5 + 0.5*float64((i+k)%3))
+				part.Floats = append(part.Floats, float32(x))
+				y += x * w
+			}
+			part.Targets = append(part.Targets, float32(y))
+		}
+		clients = append(clients, c)
+	}
+	fed, err := fedkit.New(d, clients, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+// solver is local SGD in float64, w ← w − η m ⊙ (∇f + s), on the batches that fedkit draws.
+type solver struct {
+	fed  *fedkit.Federation
+	net  oracle.MLP
+	l    fedkit.Local
+	seed uint64
+}
+
+// rowsOf returns the inputs and targets of some rows.
+func rowsOf(part *datasets.Split, rows []int) (x [][]float64, y []float64) {
+	for _, r := range rows {
+		var in []float64
+		for _, v := range part.Row(r, nil) {
+			in = append(in, float64(v))
+		}
+		x, y = append(x, in), append(y, float64(part.Targets[r]))
+	}
+	return x, y
+}
+
+func (s solver) train(round, client, epochs int, start, mask, shift []float64) (w []float64, steps int) {
+	w = append(w, start...)
+	order := append([]int(nil), s.fed.Clients[client].Train...)
+	for e := range epochs {
+		rng := fedkit.Random(s.seed, "batches", round, client, e)
+		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for from := 0; from < len(order); from += s.l.Batch {
+			x, y := rowsOf(&s.fed.Data.Train, order[from:min(from+s.l.Batch, len(order))])
+			_, g := s.net.Gradient(w, x, y)
+			for j := range w {
+				w[j] -= s.l.LR * mask[j] * (g[j] + shift[j])
+			}
+			steps++
+		}
+	}
+	return w, steps
+}
+
+// host returns the rows of a matrix.
+func host(t testing.TB, m *fedkit.Matrix) [][]float64 {
+	t.Helper()
+	v, err := m.Host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([][]float64, m.Rows())
+	for i := range rows {
+		for _, x := range v[i*m.Cols() : (i+1)*m.Cols()] {
+			rows[i] = append(rows[i], float64(x))
+		}
+	}
+	return rows
+}
+
+// agree says whether two vectors are the same to 1e-5 of the larger one's length.
+func agree(got, want []float64) bool {
+	return floats.Distance(got, want, 2) <= 1e-5*math.Max(1e-2, floats.Norm(want, 2))
+}
+
+// Algorithm 1 of the paper in plain Go, both options, with unequal clients half of which take part.
+func TestScaffoldAgainstFloat64(t *testing.T) {
+	const rounds, seed = 8, 3
+	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
+	for _, gradients := range []bool{false, true} {
+		fed := rivals(t, model.MLP(), uneven...)
+		o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
+		d, M := 4, float64(fed.Size())
+		s := &strategy.SCAFFOLD{Fraction: 0.5, Local: l, Gradients: gradients}
+		x, c, ones := startOf(t, fed, seed), make([]float64, d), []float64{1, 1, 1, 1}
+		ci := make([][]float64, fed.Size())
+		for i := range ci {
+			ci[i] = make([]float64, d)
+		}
+		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := h.Last()
+			dx, dc := make([]float64, d), make([]float64, d)
+			for at, i := range r.Selected {
+				shift := floats.SubTo(make([]float64, d), c, ci[i])
+				w, steps := o.train(r.Round, i, l.Epochs, x, ones, shift)
+				next := make([]float64, d)
+				in, y := rowsOf(&fed.Data.Train, fed.Clients[i].Train)
+				_, gradient := o.net.Gradient(x, in, y)
+				for j := range d {
+					next[j] = ci[i][j] - c[j] + (x[j]-w[j])/(float64(steps)*l.LR)
+					if gradients {
+						next[j] = gradient[j]
+					}
+					dx[j] += (w[j] - x[j]) / float64(len(r.Selected))
+					dc[j] += (next[j] - ci[i][j]) / M
+				}
+				if gradients {
+					steps++ // the pass over all examples
+				}
+				if r.Steps[at] != steps {
+					t.Errorf("round %d, client %d: %d steps, want %d", r.Round, i, r.Steps[at], steps)
+				}
+				ci[i] = next
+			}
+			floats.Add(x, dx)
+			floats.Add(c, dc)
+			if got := host(t, s.State.X)[0]; !agree(got, x) {
+				t.Fatalf("gradients %v, round %d: x = %v, want %v", gradients, r.Round, got, x)
+			}
+			if got := host(t, s.State.C)[0]; !agree(got, c) {
+				t.Fatalf("gradients %v, round %d: c = %v, want %v", gradients, r.Round, got, c)
+			}
+			for i, got := range host(t, s.State.Ci) {
+				if !agree(got, ci[i]) {
+					t.Fatalf("gradients %v, round %d: c_%d = %v, want %v", gradients, r.Round, i, got, ci[i])
+				}
+			}
+			// x and c down, Δ_i and c_i⁺ − c_i up.
+			if want := int64(2 * 4 * d * len(r.Selected)); r.BytesDown != want || r.BytesUp != want {
+				t.Errorf("gradients %v: %d bytes down and %d up, want %d", gradients, r.BytesDown, r.BytesUp, want)
+			}
+		}
+	}
+}
+
+// Where clients disagree and take many local steps, FedAvg ends beside the minimum of the mean of their losses, which
+// the normal equations give; SCAFFOLD ends in it, with all clients or half of them in a round (arXiv 1910.06378, §5).
+func TestScaffoldReachesTheOptimum(t *testing.T) {
+	fed := rivals(t, model.MLP(), 20, 20, 20, 20, 20, 20)
+	a, b := mat.NewSymDense(4, nil), mat.NewVecDense(4, nil)
+	for _, c := range fed.Clients {
+		x, y := rowsOf(&fed.Data.Train, c.Train)
+		for i := range x {
+			v := mat.NewVecDense(4, append(x[i], 1))
+			a.SymRankOne(a, 1, v)
+			b.AddScaledVec(b, y[i], v)
+		}
+	}
+	var best mat.VecDense
+	if err := best.SolveVec(a, b); err != nil {
+		t.Fatal(err)
+	}
+	l := fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.1}
+	gap := func(s fedkit.Strategy, x func() *fedkit.Matrix) float64 {
+		run(t, fed, s, fedkit.Options{Rounds: 300, EvalEvery: 300})
+		return floats.Distance(host(t, x())[0], best.RawVector().Data, 2)
+	}
+	avg := &strategy.FedAvg{Local: l}
+	if d := gap(avg, func() *fedkit.Matrix { return avg.State.X }); d < 0.05 {
+		t.Errorf("FedAvg ends %v from the optimum: the problem is too easy", d)
+	}
+	for _, s := range []*strategy.SCAFFOLD{{Local: l}, {Local: l, Gradients: true}, {Local: l, Fraction: 0.5}, {Local: l, Fraction: 0.5, Gradients: true}} {
+		if d := gap(s, func() *fedkit.Matrix { return s.State.X }); !(d < 1e-5) {
+			t.Errorf("SCAFFOLD, fraction %v, gradients %v: ends %v from the optimum", s.Fraction, s.Gradients, d)
+		}
+	}
+}
+
+// The first round, in which nothing is known yet, is FedAvg's.
+func TestScaffoldStartsAsFedAvg(t *testing.T) {
+	fed := rivals(t, model.MLP(), even...)
+	for seed := range uint64(3) {
+		o := fedkit.Options{Rounds: 1, Seed: seed}
+		avg := &strategy.FedAvg{Fraction: 0.5, Local: standard}
+		run(t, fed, avg, o)
+		for _, s := range []*strategy.SCAFFOLD{
+			{Fraction: 0.5, Local: standard}, {Fraction: 0.5, Local: standard, Gradients: true}, {Fraction: 0.5, Local: standard, Aggregator: aggregate.Mean{}},
+		} {
+			run(t, fed, s, o)
+			if got, want := host(t, s.State.X)[0], host(t, avg.State.X)[0]; !agree(got, want) {
+				t.Errorf("seed %d: %v, want %v", seed, got, want)
+			}
+		}
+	}
+}
+
+// A client that returns NaN is left out of every sum, with its control variate as it was.
+func TestScaffoldSkips(t *testing.T) {
+	fed := rivals(t, model.MLP(), even...)
+	for _, gradients := range []bool{false, true} {
+		s := &strategy.SCAFFOLD{Local: standard, Gradients: gradients}
+		h := run(t, fed.Intercept(poison(2)), s, fedkit.Options{Rounds: 3, NotFinite: fedkit.Skip})
+		if fmt.Sprint(h.Last().Skipped) != "[2]" {
+			t.Errorf("gradients %v: skipped %v, want client 2", gradients, h.Last().Skipped)
+		}
+		for i, c := range host(t, s.State.Ci) {
+			if (floats.Norm(c, 2) == 0) != (i == 2) {
+				t.Errorf("gradients %v: c_%d = %v", gradients, i, c)
+			}
+		}
+	}
+}
+
+// poison is the interceptor by which a client returns NaN.
+type poison int
+
+func (poison) String() string { return "poison" }
+
+func (p poison) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
+	for i, c := range u.Clients {
+		if c == int(p) {
+			v := make([]float32, u.Models.Cols())
+			v[0] = float32(math.NaN())
+			return u.Models.Put([]int{i}, fedkit.NewMatrix(v, 1, len(v)))
+		}
+	}
+	return u.Models
+}
+
+// startOf returns the model that strategies with one model start from.
+func startOf(t testing.TB, fed *fedkit.Federation, seed uint64) []float64 {
+	t.Helper()
+	s := &freeze{}
+	run(t, fed, s, fedkit.Options{Rounds: 1, Seed: seed})
+	return host(t, s.State.X)[0]
+}
+
+// freeze keeps the model it draws.
+type freeze struct{ State struct{ X *fedkit.Matrix } }
+
+func (s *freeze) Start(r *fedkit.Round) error        { s.State.X = r.Models(1); return r.Err() }
+func (s *freeze) Round(*fedkit.Round) error          { return nil }
+func (s *freeze) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
