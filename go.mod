@@ -3,11 +3,13 @@ module fedkit.example
 go 1.26.5
 
 require (
+	github.com/gofrs/flock v0.13.0
 	github.com/gomlx/compute v0.1.0
 	github.com/gomlx/go-xla v0.4.0
 	github.com/gomlx/gomlx v0.28.1
 	github.com/janpfeifer/gonb v0.11.4
 	github.com/janpfeifer/must v0.2.0
+	github.com/klauspost/compress v1.20.3
 	golang.org/x/image v0.26.0
 	gonum.org/v1/gonum v0.16.0
 	gonum.org/v1/plot v0.16.0
@@ -24,7 +26,6 @@ require (
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-zeromq/goczmq/v4 v4.2.2 // indirect
 	github.com/go-zeromq/zmq4 v0.17.0 // indirect
-	github.com/gofrs/flock v0.13.0 // indirect
 	github.com/gofrs/uuid v4.4.0+incompatible // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/google/uuid v1.6.0 // indirect

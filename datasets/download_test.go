@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -28,6 +33,11 @@ func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, fil
 }
 
 func honest(w http.ResponseWriter, _ *http.Request, file []byte) { w.Write(file) }
+
+// resumable answers as file servers do, with the part that is asked for.
+func resumable(w http.ResponseWriter, r *http.Request, file []byte) {
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file))
+}
 
 // checkCache fails unless the cache holds just these files of the tiny data set.
 func checkCache(t *testing.T, cache string, want ...string) {
@@ -69,27 +79,37 @@ func TestDownloadFailures(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer func(w http.ResponseWriter, r *http.Request, file []byte)
 		want   string
+		left   []string
 	}{
 		"404": {func(w http.ResponseWriter, r *http.Request, _ []byte) { http.NotFound(w, r) },
-			"the server answered 404 Not Found"},
+			"the server answered 404 Not Found", nil},
 		"wrong content": {func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 			w.Write(zipped(idx([]int{3, 2, 2}, make([]byte, 12)...)))
-		}, "what came has content with SHA-256"},
+		}, "what came has content with SHA-256", nil},
 		"a page instead": {func(w http.ResponseWriter, _ *http.Request, _ []byte) { io.WriteString(w, "<html>log in</html>") },
-			"what came is not an idx file"},
+			"what came is not an idx file", nil},
 		"body breaks off": {func(w http.ResponseWriter, _ *http.Request, file []byte) {
 			w.Header().Set("Content-Length", "100000")
 			w.Write(file)
-		}, "broke off after "},
+		}, "broke off after ", []string{"train-images.gz.part"}},
 		"body is short": {func(w http.ResponseWriter, _ *http.Request, file []byte) { w.Write(file[:len(file)-9]) },
-			"unexpected EOF"},
+			"unexpected EOF", nil},
 		"body never ends": {func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 			for block := make([]byte, 1<<16); ; {
 				if _, err := w.Write(block); err != nil {
 					return
 				}
 			}
-		}, "sends more than 1048604 bytes"},
+		}, "sends more than 1048604 bytes", nil},
+		"another range": {func(w http.ResponseWriter, r *http.Request, file []byte) {
+			if r.Header.Get("Range") == "" {
+				w.Header().Set("Content-Length", "100000")
+				w.Write(file[:9])
+				return
+			}
+			w.Header().Set("Content-Range", "bytes 2-99999/100000")
+			w.WriteHeader(http.StatusPartialContent)
+		}, "broke off after 9 bytes", []string{"train-images.gz.part"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cache := t.TempDir()
@@ -99,7 +119,7 @@ func TestDownloadFailures(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), bad+"train-images.gz: ") || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want the address and %q", err, test.want)
 			}
-			checkCache(t, cache)
+			checkCache(t, cache, test.left...)
 
 			p.mirrors = []string{bad, good}
 			d, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
@@ -128,7 +148,11 @@ func TestDownloadStalls(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "no data for 50ms") {
 				t.Errorf("error %v", err)
 			}
-			checkCache(t, cache)
+			if first > 0 {
+				checkCache(t, cache, "train-images.gz.part")
+			} else {
+				checkCache(t, cache)
+			}
 		})
 	}
 }
@@ -136,24 +160,176 @@ func TestDownloadStalls(t *testing.T) {
 func TestDownloadEndsWithItsContext(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
 	ctx, cancel := context.WithCancel(context.Background())
+	cache := t.TempDir()
 	p, _ := tiny(serve(t, func(w http.ResponseWriter, r *http.Request, file []byte) {
 		w.Write(file[:10])
 		w.(http.Flusher).Flush()
+		awaitPart(t, cache, 10)
 		cancel()
 		<-r.Context().Done()
 	}))
 	p.mirrors = append(p.mirrors, serve(t, func(http.ResponseWriter, *http.Request, []byte) {
 		t.Error("the next mirror was asked after the context had ended")
 	}))
-	cache := t.TempDir()
 	l := &Loader{Cache: cache, Progress: io.Discard}
 	for range 2 { // cancelled on the way, and before
 		if _, err := l.load(ctx, p); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
-		checkCache(t, cache)
+		checkCache(t, cache, "train-images.gz.part")
 	}
 }
+
+// awaitPart waits until so much of the first file of the tiny data set has been written.
+func awaitPart(t *testing.T, cache string, size int64) {
+	for range 1000 {
+		if info, err := os.Stat(filepath.Join(cache, "tiny", "train-images.gz.part")); err == nil && info.Size() >= size {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the part does not grow")
+}
+
+// A download goes on from what is there, and begins anew where that was not the beginning of the file.
+func TestDownloadResumes(t *testing.T) {
+	t.Setenv("FEDKIT_DATA", "")
+	_, contents := tiny()
+	whole := zipped(contents["train-images"])
+	for name, test := range map[string]struct {
+		part   []byte
+		ranges []string // what is asked for
+	}{
+		"the beginning":  {whole[:10], []string{"bytes=10-"}},
+		"all of it":      {whole, []string{fmt.Sprintf("bytes=%d-", len(whole))}},
+		"something else": {[]byte("something"), []string{"bytes=9-", ""}},
+		"more than there is": {append(bytes.Clone(whole), make([]byte, 2<<20)...),
+			[]string{fmt.Sprintf("bytes=%d-", len(whole)+2<<20), ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ranges []string
+			p, _ := tiny(serve(t, func(w http.ResponseWriter, r *http.Request, file []byte) {
+				if strings.Contains(r.URL.Path, "train-images") {
+					ranges = append(ranges, r.Header.Get("Range"))
+				}
+				resumable(w, r, file)
+			}))
+			cache := put(t, map[string][]byte{"train-images.gz.part": test.part})
+			d, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
+			checkTiny(t, d, err)
+			checkCache(t, cache, allFour...)
+			if !slices.Equal(ranges, test.ranges) {
+				t.Errorf("asked for %q, want %q", ranges, test.ranges)
+			}
+		})
+	}
+}
+
+// The part stands for a full disk: writing to it fails as it does there.
+func TestDownloadToAFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	t.Setenv("FEDKIT_DATA", "")
+	p, _ := tiny(serve(t, honest))
+	cache := put(t, nil)
+	if err := os.Symlink("/dev/full", filepath.Join(cache, "tiny", "train-images.gz.part")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error %v, want %v", err, syscall.ENOSPC)
+	}
+	checkCache(t, cache)
+}
+
+// TestDownloadInAnotherProcess is the other process of the test after it.
+func TestDownloadInAnotherProcess(t *testing.T) {
+	mirror := os.Getenv("FEDKIT_TEST_MIRROR")
+	if mirror == "" {
+		t.Skip("run by TestProcessesShareACache")
+	}
+	p, _ := tiny(mirror)
+	d, err := (&Loader{Progress: io.Discard}).load(context.Background(), p)
+	checkTiny(t, d, err)
+}
+
+// A process waits for one that is downloading the same file; when that one is killed, it goes on from what came.
+func TestProcessesShareACache(t *testing.T) {
+	t.Setenv("FEDKIT_DATA", "")
+	for name, kill := range map[string]bool{"the first succeeds": false, "the first is killed": true} {
+		t.Run(name, func(t *testing.T) {
+			var (
+				mu       sync.Mutex
+				ranges   []string
+				asked    = make(chan bool)
+				goOn     = make(chan bool)
+				cache    = t.TempDir()
+				waiting  = make(chan bool)
+				progress = watchedWriter(func(p []byte) {
+					if bytes.Contains(p, []byte("waiting for train-images.gz")) {
+						close(waiting)
+					}
+				})
+			)
+			mirror := serve(t, func(w http.ResponseWriter, r *http.Request, file []byte) {
+				if !strings.Contains(r.URL.Path, "train-images") {
+					resumable(w, r, file)
+					return
+				}
+				mu.Lock()
+				ranges = append(ranges, r.Header.Get("Range"))
+				first := len(ranges) == 1
+				mu.Unlock()
+				if !first {
+					resumable(w, r, file)
+					return
+				}
+				w.Header().Set("Content-Length", strconv.Itoa(len(file)))
+				w.Write(file[:10])
+				w.(http.Flusher).Flush()
+				close(asked)
+				<-goOn
+				w.Write(file[10:])
+			})
+			child := exec.Command(os.Args[0], "-test.run=^TestDownloadInAnotherProcess$")
+			child.Env = append(os.Environ(), "FEDKIT_CACHE="+cache, "FEDKIT_TEST_MIRROR="+mirror)
+			if err := child.Start(); err != nil {
+				t.Fatal(err)
+			}
+			<-asked
+			awaitPart(t, cache, 10)
+
+			var wait sync.WaitGroup
+			wait.Go(func() {
+				p, _ := tiny(mirror)
+				d, err := (&Loader{Cache: cache, Progress: progress}).load(context.Background(), p)
+				checkTiny(t, d, err)
+			})
+			<-waiting
+			want := []string{""}
+			if kill {
+				child.Process.Kill()
+				want = append(want, "bytes=10-")
+			}
+			close(goOn)
+			if err := child.Wait(); (err != nil) != kill {
+				t.Errorf("the other process: %v", err)
+			}
+			wait.Wait()
+			checkCache(t, cache, allFour...)
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(ranges, want) {
+				t.Errorf("asked for %q, want %q", ranges, want)
+			}
+		})
+	}
+}
+
+type watchedWriter func(p []byte)
+
+func (w watchedWriter) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
 func TestCacheCannotBeWritten(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")

@@ -2,27 +2,46 @@ package datasets
 
 import (
 	"bufio"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/klauspost/compress/gzip"
 )
 
-// idxFile is one published file: its name without .gz, what it holds, and the SHA-256 of its uncompressed content,
-// which stays the same however the file was compressed.
+// idxFile is one published file: its name without .gz, what it holds, and a published SHA-256. That of the uncompressed
+// content stays the same however the file was compressed; where only the one of the .gz is published, only the very
+// .gz will do.
 type idxFile struct {
 	name   string
 	dims   []int
-	sha256 string
+	sha256 string // of the uncompressed content
+	gz     string // of the .gz; used where sha256 is ""
 }
 
-// find returns the path of the file in a folder, gzipped or not, or "".
-func (f *idxFile) find(folder string) string {
-	for _, name := range []string{f.name + ".gz", f.name} {
-		path := filepath.Join(folder, name)
+// in returns where the file is looked for and downloaded from, for a data set with this folder and these mirrors.
+func (f *idxFile) in(folder string, mirrors []string) *source {
+	s := &source{
+		what: f.name + " (nor .gz)", folder: folder, name: f.name + ".gz",
+		find: func(root string) string {
+			return firstFile(filepath.Join(root, folder, f.name+".gz"), filepath.Join(root, folder, f.name))
+		},
+		// No compressed file is much longer than its content.
+		limit: int64(idxSize(f.dims)) + 1<<20,
+		check: func(r io.Reader) error { _, err := f.decode(r); return err },
+	}
+	for _, mirror := range mirrors {
+		s.urls = append(s.urls, mirror+f.name+".gz")
+	}
+	return s
+}
+
+// firstFile returns the first of the paths that is a regular file, or "".
+func firstFile(paths ...string) string {
+	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path
 		}
@@ -45,6 +64,10 @@ func (f *idxFile) read(path string) ([]uint8, error) {
 }
 
 func (f *idxFile) decode(r io.Reader) ([]uint8, error) {
+	packed := sha256.New()
+	if f.sha256 == "" {
+		r = io.TeeReader(r, packed)
+	}
 	r, err := gunzip(r)
 	if err != nil {
 		return nil, err
@@ -52,6 +75,12 @@ func (f *idxFile) decode(r io.Reader) ([]uint8, error) {
 	content, err := readIDX(r, f.dims)
 	if err != nil {
 		return nil, err
+	}
+	if f.sha256 == "" {
+		if found := hex.EncodeToString(packed.Sum(nil)); found != f.gz {
+			return nil, fmt.Errorf("has SHA-256 %s: the published %s.gz has %s", found, f.name, f.gz)
+		}
+		return content[idxHeaderSize(f.dims):], nil
 	}
 	sum := sha256.Sum256(content)
 	if found := hex.EncodeToString(sum[:]); found != f.sha256 {

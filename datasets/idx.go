@@ -38,13 +38,21 @@ func readIDX(r io.Reader, dims []int) ([]byte, error) {
 	if n, err := io.ReadFull(r, values); err != nil {
 		return nil, short(err, len(header)+n, size)
 	}
-	switch n, err := io.ReadFull(r, make([]byte, 1)); {
-	case n > 0:
-		return nil, fmt.Errorf("goes on after its %d bytes: nothing may follow", size)
-	case err != io.EOF: // a bad gzip checksum is noticed here
+	if err := ended(r, size); err != nil {
 		return nil, err
 	}
 	return content, nil
+}
+
+// ended checks that nothing follows after size bytes.
+func ended(r io.Reader, size int) error {
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return fmt.Errorf("goes on after its %d bytes: nothing may follow", size)
+	case err != io.EOF: // a bad gzip checksum is noticed here
+		return err
+	}
+	return nil
 }
 
 // checkIDXHeader says what is wrong with a header of the right length.

@@ -12,8 +12,12 @@ import (
 
 // Loader finds the files of a data set. They are looked for, gzipped or not, in the data set's folder ("mnist") under
 // Cache and then under Data, and downloaded into Cache where neither has them. Whatever a file's origin, its content
-// is compared with the published checksum, and a file that differs is an error. The zero Loader is ready to use, and
-// one Loader may be used by several goroutines where its Progress may.
+// is compared with the published checksum, and a file that differs is an error (CIFAR10 and FEMNIST say where they
+// can check no more than the structure). The zero Loader is ready to use, and one Loader may be used by several
+// goroutines where its Progress may.
+//
+// A download that breaks off leaves what it got beside the place of the file, under the name with .part, and the next
+// one goes on from there. Processes that want the same file at the same time wait for the one that began.
 type Loader struct {
 	Cache    string    // downloads are kept here; default $FEDKIT_CACHE, else "fedkit" in os.UserCacheDir
 	Data     string    // files one has already; default $FEDKIT_DATA, else none
@@ -45,7 +49,7 @@ func (l *Loader) load(ctx context.Context, p *pictures) (*Dataset, error) {
 	)
 	for i, f := range files {
 		var err error
-		if paths[i], err = l.locate(ctx, p, f); err != nil {
+		if paths[i], err = l.locate(ctx, f.in(p.name, p.mirrors)); err != nil {
 			return nil, fmt.Errorf("datasets: %s: %w", p.name, err)
 		}
 	}
@@ -66,8 +70,21 @@ func (l *Loader) load(ctx context.Context, p *pictures) (*Dataset, error) {
 	}, nil
 }
 
-// locate returns the path of a file, after downloading it if need be.
-func (l *Loader) locate(ctx context.Context, p *pictures, f *idxFile) (string, error) {
+// source is one file (or folder) of a data set: where it may lie, and where it can be had.
+type source struct {
+	what   string                   // as errors call it
+	folder string                   // where errors say it belongs, and where in the cache it is downloaded to
+	find   func(root string) string // its path under Cache or Data, or ""
+
+	name  string                  // of the file that is downloaded
+	urls  []string                // of that file, tried in order
+	limit int64                   // bytes it can have at most
+	check func(r io.Reader) error // says what is wrong with it
+	hint  string                  // how to come by it where it cannot be downloaded
+}
+
+// locate returns the path of a source, after downloading it if need be.
+func (l *Loader) locate(ctx context.Context, s *source) (string, error) {
 	var tried []error // every place, and why the file did not come from there
 	try := func(place string, err error) { tried = append(tried, fmt.Errorf("\t%s: %w", place, err)) }
 
@@ -75,36 +92,36 @@ func (l *Loader) locate(ctx context.Context, p *pictures, f *idxFile) (string, e
 	if noCache != nil {
 		try("cache", noCache)
 	} else {
-		cache = filepath.Join(cache, p.name)
-		if path := f.find(cache); path != "" {
+		if path := s.find(cache); path != "" {
 			return path, nil
 		}
+		cache = filepath.Join(cache, s.folder)
 		try(cache, errNoFile)
 	}
 	if data := l.data(); data == "" {
 		try("FEDKIT_DATA", errors.New("not set"))
 	} else {
-		data = filepath.Join(data, p.name)
-		if path := f.find(data); path != "" {
+		if path := s.find(data); path != "" {
 			return path, nil
 		}
-		try(data, errNoFile)
+		try(filepath.Join(data, s.folder), errNoFile)
 	}
 	switch {
+	case s.hint != "":
+		try("download", errors.New(s.hint))
 	case l.Offline:
 		try("download", errors.New("not allowed (Offline)"))
 	case noCache == nil:
-		for _, mirror := range p.mirrors {
-			url := mirror + f.name + ".gz"
-			path, err := l.download(ctx, url, cache, f)
+		for _, url := range s.urls {
+			path, err := l.download(ctx, url, cache, s)
 			if err == nil {
 				return path, nil
 			}
 			try(url, err)
 		}
 	}
-	return "", fmt.Errorf("no %s (nor .gz):\n%w\nput the files into one of these folders, or set FEDKIT_DATA to a folder with them in its subfolder %s",
-		f.name, errors.Join(tried...), p.name)
+	return "", fmt.Errorf("no %s:\n%w\nput the files into one of these folders, or set FEDKIT_DATA to a folder with them in its subfolder %s",
+		s.what, errors.Join(tried...), s.folder)
 }
 
 var errNoFile = errors.New("not there")

@@ -14,12 +14,19 @@ type meter struct {
 	quarters    int64 // reported so far
 }
 
-func (m *meter) start(url string) {
-	if m.total < 1 {
+// start announces a download of rest bytes (below 1: not known) after the have ones that are there.
+func (m *meter) start(url string, have, rest int64) {
+	switch m.done = have; {
+	case rest < 1:
 		fmt.Fprintf(m.w, "downloading %s\n", url)
 		return
+	case have > 0:
+		fmt.Fprintf(m.w, "downloading %s (the last %.1f of %.1f MB)\n", url, float64(rest)/1e6, float64(have+rest)/1e6)
+	default:
+		fmt.Fprintf(m.w, "downloading %s (%.1f MB)\n", url, float64(rest)/1e6)
 	}
-	fmt.Fprintf(m.w, "downloading %s (%.1f MB)\n", url, float64(m.total)/1e6)
+	m.total = have + rest
+	m.quarters = 4 * have / m.total
 }
 
 func (m *meter) add(n int) {

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// realData skips the test where the published files are not at hand; it never lets it use the network.
-func realData(t testing.TB) *Loader {
+// realData skips the test where FEDKIT_DATA has no such folder of published files; it never lets it use the network.
+func realData(t testing.TB, folder string) *Loader {
 	data := os.Getenv("FEDKIT_DATA")
 	if data == "" {
-		t.Skip("FEDKIT_DATA is not set: it names a folder with the published files, those of MNIST in mnist")
+		t.Skipf("FEDKIT_DATA is not set: it names a folder with the published files, here those of %s", folder)
 	}
-	if _, err := os.Stat(filepath.Join(data, "mnist")); err != nil {
-		t.Skipf("FEDKIT_DATA has no MNIST: %v", err)
+	if _, err := os.Stat(filepath.Join(data, folder)); err != nil {
+		t.Skipf("FEDKIT_DATA has no %s: %v", folder, err)
 	}
 	return &Loader{Cache: t.TempDir(), Data: data, Offline: true}
 }
@@ -23,7 +23,7 @@ func realData(t testing.TB) *Loader {
 // Mean and standard deviation of the training pixels are 0.1307 and 0.3081, the numbers PyTorch's MNIST example
 // normalises with; the label counts are those of the official files.
 func TestMNIST(t *testing.T) {
-	d, err := realData(t).MNIST(context.Background())
+	d, err := realData(t, "mnist").MNIST(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestMNIST(t *testing.T) {
 }
 
 func TestMNISTByName(t *testing.T) {
-	l := realData(t)
+	l := realData(t, "mnist")
 	t.Setenv("FEDKIT_CACHE", l.Cache)
 	d, err := ByName("MNIST")
 	if err != nil || d.Name != "mnist" {
@@ -60,7 +60,7 @@ func TestMNISTByName(t *testing.T) {
 }
 
 func BenchmarkMNIST(b *testing.B) {
-	l := realData(b)
+	l := realData(b, "mnist")
 	b.SetBytes(60000*785 + 10000*785)
 	for b.Loop() {
 		if _, err := l.MNIST(context.Background()); err != nil {

@@ -12,6 +12,9 @@ var byName = []struct {
 }{
 	{"digits", func() (*Dataset, error) { return Digits(), nil }},
 	{"mnist", MNIST},
+	{"fashion-mnist", FashionMNIST},
+	{"cifar-10", CIFAR10},
+	{"femnist", FEMNIST},
 }
 
 // Names returns the names ByName knows.
@@ -24,7 +27,8 @@ func Names() []string {
 }
 
 // ByName returns the data set of that name, for programs that take it as a flag: "digits" is Digits, "mnist" is
-// MNIST. Upper and lower case are the same. An unknown name is an error that lists the known ones.
+// MNIST, "fashion-mnist" FashionMNIST, "cifar-10" CIFAR10, "femnist" FEMNIST. Upper and lower case are the same. An
+// unknown name is an error that lists the known ones.
 func ByName(name string) (*Dataset, error) {
 	for _, d := range byName {
 		if strings.EqualFold(name, d.name) {

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime/pprof"
 	"slices"
 	"strconv"
@@ -57,7 +56,7 @@ func main() {
 		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 10000}, model.MLP(128, 64)))
 		avg = &strategy.FedAvg{Fraction: 0.001, Local: fedkit.Local{Batch: 6, LR: 0.1}}
 	case "cifar-lenet": // 1000 clients × 50, 50 a round, 5 batches of 10
-		fed = must.M1(fedkit.New(must.M1(cifar10()), partition.IID{Clients: 1000}, model.LeNet()))
+		fed = must.M1(fedkit.New(must.M1(datasets.CIFAR10()), partition.IID{Clients: 1000}, model.LeNet()))
 		avg = &strategy.FedAvg{Fraction: 0.05, Local: fedkit.Local{Batch: 10, LR: 0.1}}
 	default:
 		fmt.Fprintf(os.Stderr, "no task %q\n", task)
@@ -168,31 +167,4 @@ func peak() (mb int) {
 		}
 	}
 	return mb / 1024
-}
-
-// cifar10 reads the official binary files: a label and 32 × 32 × 3 bytes a row, plane after plane. Models see [−1, 1].
-func cifar10() (*datasets.Dataset, error) {
-	d := &datasets.Dataset{Name: "cifar-10", Shape: []int{32, 32, 3}, Classes: 10}
-	for _, part := range []struct {
-		to    *datasets.Split
-		files []string
-	}{
-		{&d.Train, []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}},
-		{&d.Test, []string{"test_batch.bin"}},
-	} {
-		*part.to = datasets.Split{Scale: 1 / 127.5, Shift: -1}
-		for _, name := range part.files {
-			b, err := os.ReadFile(filepath.Join(os.Getenv("FEDKIT_DATA"), "cifar-10-batches-bin", name))
-			if err != nil {
-				return nil, err
-			}
-			for ; len(b) >= 3073; b = b[3073:] {
-				part.to.Labels = append(part.to.Labels, int32(b[0]))
-				for pixel := range 1024 {
-					part.to.Bytes = append(part.to.Bytes, b[1+pixel], b[1025+pixel], b[2049+pixel])
-				}
-			}
-		}
-	}
-	return d, d.Check()
 }

@@ -1,0 +1,127 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// FEMNIST returns the handwritten digits and letters of LEAF, by writer: pictures of 62 classes (0–9, A–Z, a–z), Shape
+// [28 28 1], Bytes with Scale 1/255, so that a model sees [0, 1], dark strokes (0) on white (1). Owner says who wrote
+// each picture; the partition rule Natural makes every writer a client.
+//
+// The pictures come from NIST's Special Database 19, which LEAF's program (github.com/TalwalkarLab/leaf) fetches, sorts
+// by writer, samples and splits, each step to one's choice; so there is no file to download and no checksum to compare.
+// In its folder data/femnist run
+//
+//	./preprocess.sh -s niid --sf 0.05 -k 0 -t sample
+//
+// for 5 % of the pictures (1.0 for all), with the pictures of every writer in both parts, and put what it leaves in
+// data/train and data/test into the folders femnist/train and femnist/test of FEDKIT_DATA. Every file named *.json
+// there is read, in the order of their names; writers are numbered as they come.
+//
+// Source: S. Caldas et al., LEAF: a benchmark for federated settings, arXiv 1812.01097, section 3; G. Cohen, S. Afshar,
+// J. Tapson, A. van Schaik, EMNIST: an extension of MNIST to handwritten letters, arXiv 1702.05373.
+func FEMNIST() (*Dataset, error) {
+	return new(Loader).FEMNIST(context.Background())
+}
+
+// FEMNIST is the function FEMNIST with the loader's settings; reading ends with ctx, between two files.
+func (l *Loader) FEMNIST(ctx context.Context) (*Dataset, error) {
+	folder, err := l.locate(ctx, &source{
+		what: "train/*.json and test/*.json", folder: "femnist",
+		find: func(root string) string {
+			root = filepath.Join(root, "femnist")
+			if jsonFiles(root, "train") == nil || jsonFiles(root, "test") == nil {
+				return ""
+			}
+			return root
+		},
+		hint: "LEAF's program makes these files: see the documentation of FEMNIST",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("datasets: femnist: %w", err)
+	}
+	d := &Dataset{Name: "femnist", Shape: []int{28, 28, 1}, Classes: 62}
+	numbers := map[string]int32{} // of the writers
+	if d.Train, err = readWriters(ctx, jsonFiles(folder, "train"), d, numbers); err == nil {
+		d.Test, err = readWriters(ctx, jsonFiles(folder, "test"), d, numbers)
+	}
+	if err == nil {
+		err = d.Check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("datasets: femnist: %w", err)
+	}
+	return d, nil
+}
+
+// jsonFiles returns the files of a part in the order of their names, nil where there are none.
+func jsonFiles(root, part string) (files []string) {
+	entries, err := os.ReadDir(filepath.Join(root, part))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".json" {
+			files = append(files, filepath.Join(root, part, e.Name()))
+		}
+	}
+	return files
+}
+
+// readWriters reads the files of one part, several at the same time, and numbers the writers that have no number yet.
+func readWriters(ctx context.Context, files []string, d *Dataset, numbers map[string]int32) (Split, error) {
+	writers := make([][]writer, len(files))
+	errs := make([]error, len(files))
+	slots := make(chan bool, runtime.GOMAXPROCS(0))
+	var wait sync.WaitGroup
+	for i, name := range files {
+		wait.Go(func() {
+			slots <- true
+			defer func() { <-slots }()
+			if errs[i] = ctx.Err(); errs[i] != nil {
+				return
+			}
+			file, err := os.Open(name)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			defer file.Close()
+			if writers[i], err = readLEAF(file, d.Features(), d.Classes); err != nil {
+				errs[i] = fmt.Errorf("%s %w", name, err)
+			}
+		})
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return Split{}, err
+	}
+	n := 0
+	for _, file := range writers {
+		for _, w := range file {
+			n += len(w.labels)
+		}
+	}
+	s := Split{Bytes: make([]uint8, 0, n*d.Features()), Scale: 1.0 / 255, Labels: make([]int32, 0, n), Owner: make([]int32, 0, n)}
+	for i := range writers {
+		for _, w := range writers[i] {
+			number, known := numbers[w.name]
+			if !known {
+				number = int32(len(numbers))
+				numbers[w.name] = number
+			}
+			s.Bytes = append(s.Bytes, w.pixels...)
+			s.Labels = append(s.Labels, w.labels...)
+			s.Owner = append(s.Owner, slices.Repeat([]int32{number}, len(w.labels))...)
+		}
+		writers[i] = nil // what has been taken over need not be held twice
+	}
+	return s, nil
+}

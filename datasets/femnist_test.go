@@ -1,0 +1,218 @@
+package datasets
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// leafJSON is a LEAF file of these writers, numbers written as LEAF's program writes them: byte/255, and 1.0 for white.
+func leafJSON(writers ...writer) []byte {
+	var users, samples, data []string
+	for _, w := range writers {
+		var x []string
+		for row := range slices.Chunk(w.pixels, len(w.pixels)/len(w.labels)) {
+			numbers := make([]string, len(row))
+			for i, b := range row {
+				numbers[i] = strconv.FormatFloat(float64(b)/255, 'f', -1, 64)
+				if b == 0 || b == 255 {
+					numbers[i] += ".0"
+				}
+			}
+			x = append(x, "["+strings.Join(numbers, ", ")+"]")
+		}
+		y := strings.ReplaceAll(fmt.Sprint(w.labels), " ", ", ")
+		users = append(users, fmt.Sprintf("%q", w.name))
+		samples = append(samples, strconv.Itoa(len(w.labels)))
+		data = append(data, fmt.Sprintf(`%q: {"x": [%s], "y": %s}`, w.name, strings.Join(x, ", "), y))
+	}
+	return fmt.Appendf(nil, `{"users": [%s], "num_samples": [%s], "user_data": {%s}}`,
+		strings.Join(users, ", "), strings.Join(samples, ", "), strings.Join(data, ", "))
+}
+
+// written is a writer's n pictures of f pixels.
+func written(name string, n, f int) writer {
+	w := writer{name: name}
+	for i := range n {
+		for j := range f {
+			w.pixels = append(w.pixels, uint8(31*i+j+len(name)))
+		}
+		w.labels = append(w.labels, int32((i+61)%62))
+	}
+	return w
+}
+
+func putFEMNIST(t *testing.T, train, test map[string][]byte) (root string) {
+	root = t.TempDir()
+	for part, files := range map[string]map[string][]byte{"train": train, "test": test} {
+		dir := filepath.Join(root, "femnist", part)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, content := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return root
+}
+
+func TestFEMNIST(t *testing.T) {
+	a, b, c := written("f1_a", 3, 784), written("f22_b", 2, 784), written("c", 1, 784)
+	root := putFEMNIST(t,
+		map[string][]byte{"all_data_0.json": leafJSON(b), "all_data_1.json": leafJSON(a, c), "readme.txt": nil},
+		map[string][]byte{"all_data_0.json": leafJSON(c, a), "all_data_1.json": leafJSON(b)})
+	t.Setenv("FEDKIT_CACHE", t.TempDir())
+	t.Setenv("FEDKIT_DATA", root)
+	for range 2 { // the same every time
+		d, err := FEMNIST()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int32{0, 0, 1, 1, 1, 2}; !slices.Equal(d.Train.Owner, want) {
+			t.Errorf("owners %v, want %v", d.Train.Owner, want)
+		}
+		if want := []int32{2, 1, 1, 1, 0, 0}; !slices.Equal(d.Test.Owner, want) {
+			t.Errorf("owners of the test part %v, want %v", d.Test.Owner, want)
+		}
+		if want := slices.Concat(b.pixels, a.pixels, c.pixels); !bytes.Equal(d.Train.Bytes, want) {
+			t.Error("pixels differ")
+		}
+		if want := slices.Concat(c.labels, a.labels, b.labels); !slices.Equal(d.Test.Labels, want) {
+			t.Errorf("labels %v, want %v", d.Test.Labels, want)
+		}
+	}
+}
+
+func TestFEMNISTIsNotThere(t *testing.T) {
+	root := putFEMNIST(t, map[string][]byte{"a.json": leafJSON(written("a", 1, 784))}, nil)
+	_, err := (&Loader{Cache: t.TempDir(), Data: root}).FEMNIST(context.Background())
+	for _, want := range []string{"datasets: femnist: no train/*.json", filepath.Join(root, "femnist"), "LEAF's program"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	root = putFEMNIST(t, map[string][]byte{"a.json": leafJSON(written("a", 1, 783))}, map[string][]byte{"a.json": nil})
+	_, err = (&Loader{Cache: t.TempDir(), Data: root}).FEMNIST(context.Background())
+	if want := filepath.Join("train", "a.json") + " is damaged at byte "; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+// Every byte comes back; the second file has what else JSON allows.
+func TestLEAFNumbers(t *testing.T) {
+	var w writer
+	for i := range 256 {
+		w.pixels = append(w.pixels, uint8(i))
+	}
+	w.name, w.labels = "all", []int32{7}
+	got, err := readLEAF(bytes.NewReader(leafJSON(w)), 256, 62)
+	if err != nil || len(got) != 1 || !bytes.Equal(got[0].pixels, w.pixels) {
+		t.Errorf("%v, error %v", got, err)
+	}
+	python := `{"users": ["a \"b\" \u00e4"], "num_samples": [2], "more": {"x": [true, false, null, -1.5E+3, "]"]},` +
+		` "user_data": {"a \"b\" \u00e4": {"y": [0, 61], "x": [[1.0, 0.00392156862745098], [39.215686274509803e-3, 0.0]]}}}` + "\n"
+	got, err = readLEAF(strings.NewReader(python), 2, 62)
+	if err != nil || got[0].name != `a "b" ä` || !bytes.Equal(got[0].pixels, []byte{255, 1, 10, 0}) || !slices.Equal(got[0].labels, []int32{0, 61}) {
+		t.Errorf("%v, error %v", got, err)
+	}
+}
+
+func TestReadLEAFRefuses(t *testing.T) {
+	user := func(x, y string) string { return fmt.Sprintf(`{"user_data": {"a": {"x": %s, "y": %s}}}`, x, y) }
+	good := user("[[0, 1]]", "[1]")
+	for file, want := range map[string]string{
+		"":                                 "ends after 0 bytes",
+		"<html>":                           `is damaged at byte 0: '<': must be '{'`,
+		"{}":                               `has no "user_data"`,
+		good[:len(good)-1]:                 "ends after 46 bytes",
+		good[:20]:                          "ends after 20 bytes",
+		good + "{":                         "'{' after the end",
+		good + "\x00":                      `'\x00' after the end`,
+		user("[[0, 1]]", "[62]"):           "label 62: must be a whole number in [0, 62)",
+		user("[[0, 1]]", "[-1]"):           "label -1",
+		user("[[0, 1]]", "[1.5]"):          "label 1.5",
+		user("[[0, 1]]", "[1, 2]"):         `1 pictures and 2 labels of "a": must be as many`,
+		user("[[0, 1, 0]]", "[1]"):         "a picture of more than 2 pixels",
+		user("[[0]]", "[1]"):               "a picture of 1 pixels: must be 2",
+		user("[[0, 1.01]]", "[1]"):         "pixel 1.01",
+		user("[[0, 0.5]]", "[1]"):          "pixel 0.5",
+		user("[[0, 255]]", "[1]"):          "pixel 255",
+		user("[[0, 1e999]]", "[1]"):        `"1e999": must be a number`,
+		user("[[0, NaN]]", "[1]"):          "'N': must be a number",
+		user("[[0 1]]", "[1]"):             "'1': must be ','",
+		user("[[0, 1],]", "[1]"):           "']': must be '['",
+		user(`["a"]`, "[1]"):               `'"': must be '['`,
+		`{"` + strings.Repeat("a", 300):    "a name of more than 256 bytes",
+		`{"a": ` + strings.Repeat("[", 99): "brackets more than 32 deep",
+		`{"a": "b`:                         "where the end of a string must be",
+		`{"a": truth}`:                     "must be true",
+		"{\"a\nb\": 1}":                    "a name: ",
+	} {
+		_, err := readLEAF(strings.NewReader(file), 2, 62)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", file, err, want)
+		}
+	}
+}
+
+func FuzzLEAF(f *testing.F) {
+	good := leafJSON(written("a", 2, 3), written("b", 1, 3))
+	f.Add(good)
+	f.Add(good[:len(good)-2])
+	f.Add([]byte(`{"user_data": {"\u0061": {"x": [[1.0, 0.0, 1]], "y": [61]}}, "hierarchies": [[null, true, false, "\""]]}`))
+	f.Add([]byte(`{"user_data": {"a": {"x": [[1e400, -0, 1]], "y": [61]}}}`))
+	f.Add([]byte(`{"a": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[`))
+	f.Add([]byte(`{"a": "` + "\\"))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, file []byte) {
+		writers, err := readLEAF(bytes.NewReader(file), 3, 62)
+		if err != nil {
+			if writers != nil {
+				t.Fatal("writers and an error")
+			}
+			return
+		}
+		n := 0
+		for _, w := range writers {
+			n += len(w.pixels) + len(w.labels)
+			if len(w.pixels) != 3*len(w.labels) {
+				t.Fatalf("%d pixels, %d labels", len(w.pixels), len(w.labels))
+			}
+		}
+		if n > len(file) {
+			t.Fatalf("%d values from %d bytes", n, len(file))
+		}
+	})
+}
+
+func BenchmarkLEAF(b *testing.B) {
+	var writers []writer
+	for i := range 20 {
+		w := written(fmt.Sprintf("f%d", i), 200, 784)
+		for j := range w.pixels { // mostly paper, as handwriting is
+			if j%7 != 0 {
+				w.pixels[j] = 255
+			}
+		}
+		writers = append(writers, w)
+	}
+	file := leafJSON(writers...)
+	b.SetBytes(int64(len(file)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := readLEAF(bytes.NewReader(file), 784, 62); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
