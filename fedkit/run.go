@@ -150,6 +150,9 @@ func begin(fed *Federation, s Strategy, o *Options) (*History, Engine, error) {
 			return nil, nil, fmt.Errorf("fedkit: %s: %w", name, err)
 		}
 	}
+	if err := checkParts(s, fed); err != nil {
+		return nil, nil, fmt.Errorf("fedkit: %s: %w", name, err)
+	}
 	if o.EvalEvery == 0 {
 		o.EvalEvery = 1
 	}
@@ -170,6 +173,24 @@ func begin(fed *Federation, s Strategy, o *Options) (*History, Engine, error) {
 		h.Name = name
 	}
 	return h, engine, nil
+}
+
+// checkParts lets the parts that are a strategy's fields, such as its Selector, be checked for the federation too.
+func checkParts(s Strategy, fed *Federation) error {
+	v := reflect.Indirect(reflect.ValueOf(s))
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Interface && f.CanInterface() {
+			if c, ok := f.Interface().(FederationChecker); ok {
+				if err := c.CheckFor(fed); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // play runs one round and, where it is due, its evaluation.

@@ -24,8 +24,8 @@ type Checker interface {
 	Check() error
 }
 
-// FederationChecker is a strategy whose options can be wrong for a federation: a head that names no layer of its model, more
-// attackers than its cohort allows. CheckFor is called after Check, before anything runs.
+// FederationChecker is a strategy, or a part in one of its fields, whose options can be wrong for a federation: a head that
+// names no layer of its model, more attackers than its cohort allows. CheckFor is called after Check, before anything runs.
 type FederationChecker interface {
 	CheckFor(fed *Federation) error
 }

@@ -5,7 +5,7 @@
 // JupyterLab: tooltips, and a click in the legend picks out a series), PNG (wherever notebooks are only shown) and a
 // line of text. Outside a notebook the same call writes a PNG file and says where; see Dir.
 //
-// Accuracy, Loss, ClientAccuracy, Labels, Clusters and Table are what most cells need. Anything else is a Figure.
+// Accuracy, Loss, ClientAccuracy, Labels, Clusters, Heat, Participants and Table are what most cells need. Anything else is a Figure.
 package plot
 
 // Figure is a picture with two axes and any number of series. Its zero value is an empty figure, which is not shown but
@@ -63,6 +63,7 @@ type Series struct {
 	X2, Y2  []float64 // Cells: the other corner
 	Tip     []string  // which one each point is, for its tooltip: the 7 of client 7
 	Opacity float64   // default 1 for lines and cells, 0.75 for dots
+	Shade   float64   // in (0, 1]: a place on the scale from light to dark, instead of a colour of its own
 }
 
 // Show draws the figure as one output of the notebook cell; outside a notebook it writes the file Name + ".png" into

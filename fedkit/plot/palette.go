@@ -44,6 +44,28 @@ func styleOf(name string, i int) style {
 	return style{name, c, nil}
 }
 
+// shade runs from light to dark: the sequential palette YlGnBu of C. Brewer's ColorBrewer, without its two palest colours,
+// which are too near to white.
+var shade = []color.NRGBA{
+	{0xc7, 0xe9, 0xb4, 0xff},
+	{0x7f, 0xcd, 0xbb, 0xff},
+	{0x41, 0xb6, 0xc4, 0xff},
+	{0x1d, 0x91, 0xc0, 0xff},
+	{0x22, 0x5e, 0xa8, 0xff},
+	{0x25, 0x34, 0x94, 0xff},
+	{0x08, 0x1d, 0x58, 0xff},
+}
+
+// style is the style of the i-th name of a sheet.
+func (s *Series) style(i int) style {
+	if !(s.Shade > 0) {
+		return styleOf(s.Name, i)
+	}
+	at := min(s.Shade, 1) * float64(len(shade)-1)
+	low := min(int(at), len(shade)-2)
+	return style{name: s.Name, color: mix(shade[low], shade[low+1], at-float64(low))}
+}
+
 // mix returns (1−t)·a + t·b.
 func mix(a, b color.NRGBA, t float64) color.NRGBA {
 	m := func(x, y uint8) uint8 { return uint8((1-t)*float64(x) + t*float64(y) + 0.5) }

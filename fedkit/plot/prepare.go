@@ -64,7 +64,7 @@ func (r Row) prepare() (*sheet, error) {
 		named = named || f.X.Names != nil || f.Y.Names != nil
 		for _, t := range f.Series {
 			if s.style(t.Name) == nil {
-				s.order = append(s.order, styleOf(t.Name, len(s.order)))
+				s.order = append(s.order, t.style(len(s.order)))
 			}
 		}
 	}

@@ -1,0 +1,236 @@
+package plot
+
+import (
+	"bytes"
+	"fmt"
+	"image/png"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+)
+
+// attended returns a run in which these clients took part, with figures that follow from client and round.
+func attended(name string, clients int, selected ...[]int) *fedkit.History {
+	h := &fedkit.History{Name: name, Clients: clients}
+	for i, s := range selected {
+		r := fedkit.Record{Round: i + 1, Selected: s}
+		for _, c := range s {
+			r.Steps = append(r.Steps, 5+c)
+			r.TrainLoss = append(r.TrainLoss, fedkit.Float(2/float64(i+1)))
+			r.Divergence = append(r.Divergence, fedkit.Float(0.1+0.15*float64(c)+0.01*float64(i)))
+			r.Mu = append(r.Mu, fedkit.Float([]float64{0.001, 0.1, 1}[(c+i)%3]))
+		}
+		h.Rounds = append(h.Rounds, r)
+	}
+	return h
+}
+
+func sample() *fedkit.History {
+	return attended("SmartFedProx", 6, []int{0, 2}, []int{1, 2, 4}, []int{0, 5}, []int{2})
+}
+
+func TestHeat(t *testing.T) {
+	h := sample()
+	for of, want := range map[Of]int{Participation: 1, Divergence: 6, Mu: 3, TrainLoss: 4, Steps: 4} {
+		f, err := HeatFigure(h, of)
+		if err != nil {
+			t.Fatal(of, err)
+		}
+		if len(f.Series) != want {
+			t.Errorf("%v: %d steps, want %d", of, len(f.Series), want)
+		}
+		cells := map[string]bool{}
+		for _, s := range f.Series {
+			for i := range s.X {
+				if s.X2[i]-s.X[i] != 1 {
+					t.Errorf("%v: a cell from %v to %v", of, s.X[i], s.X2[i])
+				}
+				cells[fmt.Sprintf("%.0f %.0f", s.X[i]+0.5, s.Y[i]+0.46)] = true
+			}
+		}
+		if len(cells) != 8 || !cells["1 0"] || !cells["2 4"] || !cells["4 2"] {
+			t.Errorf("%v: the cells (round, client) are %v", of, cells)
+		}
+		checkSpec(t, f.VegaLite())
+		golden(t, "heat-"+map[Of]string{Participation: "participation", Divergence: "divergence", Mu: "mu", TrainLoss: "loss", Steps: "steps"}[of], f)
+	}
+}
+
+// A value lies in the step whose name says so, and darker means larger.
+func TestShades(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, log := range []bool{false, true} {
+		var cells []cell
+		for i := range 60 {
+			v := rng.Float64()
+			if log {
+				v = 0.001 + v*v*v
+			}
+			cells = append(cells, cell{i, 1, 1, v, 1})
+		}
+		seen, before := 0, 0.0
+		for _, s := range shades(cells, Divergence) {
+			var lo, hi float64
+			if _, err := fmt.Sscanf(s.Name, "%g to %g", &lo, &hi); err != nil {
+				t.Fatal(s.Name, err)
+			}
+			if s.Shade <= before {
+				t.Errorf("%q is not darker than the step before", s.Name)
+			}
+			before = s.Shade
+			for i := range s.X {
+				if v := cells[int(s.Y[i]+0.5)].value; v < lo || v > hi {
+					t.Errorf("%v is in %q", v, s.Name)
+				}
+				seen++
+			}
+		}
+		if seen != 60 {
+			t.Errorf("%d of 60 cells are drawn", seen)
+		}
+	}
+	dark := func(s float64) int {
+		c := (&Series{Shade: s}).style(0).color
+		return int(c.R) + int(c.G) + int(c.B)
+	}
+	for s := 0.1; s < 0.95; s += 0.1 {
+		if dark(s) <= dark(s+0.1) {
+			t.Errorf("shade %.1f is not lighter than %.1f", s, s+0.1)
+		}
+	}
+}
+
+// Long runs are drawn in blocks of rounds, by hand: client 0 takes part in rounds 1 and 2 with figures 1 and 3, client 1
+// in round 3 with 5.
+func TestBlocks(t *testing.T) {
+	got := blocks([]cell{{0, 1, 1, 1, 1}, {0, 2, 2, 3, 1}, {1, 3, 3, 5, 1}}, 2)
+	if want := []cell{{0, 1, 2, 2, 2}, {1, 3, 4, 5, 1}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	var selected [][]int
+	for range 300 {
+		selected = append(selected, rng.Perm(120)[:30])
+	}
+	f, err := HeatFigure(attended("long", 120, selected...), Divergence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(f.Note, "mean over") || !strings.Contains(f.Note, "the first 100 of 120 clients") {
+		t.Errorf("note %q", f.Note)
+	}
+	checkSpec(t, f.VegaLite())
+	drawn, given := 0, 0
+	s, err := Row{f}.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range s.panels[0].series {
+		drawn += len(p.X)
+	}
+	for _, p := range f.Series {
+		given += len(p.X)
+	}
+	if drawn != given || given > maxCells || given < 500 {
+		t.Errorf("%d of %d cells are drawn", drawn, given)
+	}
+}
+
+func TestParticipants(t *testing.T) {
+	f, err := ParticipantsFigure(sample(), attended("random", 4, []int{0, 1}, []int{1, 2}), attended("random", 4, []int{1, 3}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := f.Series[0], f.Series[1]
+	if len(f.Series) != 2 || !slices.Equal(f.Y.Names, []string{"random", "SmartFedProx"}) {
+		t.Fatalf("%d series, rows %q", len(f.Series), f.Y.Names)
+	}
+	if want := []string{"2 of 4 rounds", "1 of 4 rounds", "3 of 4 rounds", "0 of 4 rounds", "1 of 4 rounds", "1 of 4 rounds"}; !slices.Equal(a.Tip, want) {
+		t.Errorf("%q, want %q", a.Tip, want)
+	}
+	if want := []string{"0.5 of 1.5 rounds", "1.5 of 1.5 rounds", "0.5 of 1.5 rounds", "0.5 of 1.5 rounds"}; !slices.Equal(b.Tip, want) {
+		t.Errorf("the mean of two runs: %q, want %q", b.Tip, want)
+	}
+	height := func(s Series, c int) float64 { return s.Y2[c] - s.Y[c] - 0.012 }
+	if !near([]float64{height(a, 2), height(a, 0), height(a, 3), height(b, 1)}, []float64{0.88, 0.88 * 2 / 3, 0, 0.44}) {
+		t.Errorf("bars of %v and %v", a.Y2, b.Y2)
+	}
+	checkSpec(t, f.VegaLite())
+	golden(t, "participants", f)
+	if f, err := ParticipantsFigure(attended("many", 130, []int{0, 129})); err != nil || !strings.Contains(f.Note, "the first 100 of 130 clients") {
+		t.Error(f, err)
+	}
+}
+
+func TestHeatPictures(t *testing.T) {
+	heat, err := HeatFigure(sample(), Divergence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bars, err := ParticipantsFigure(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*Figure{heat, bars} {
+		file, err := f.PNG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range f.Series {
+			if c := s.style(i).color; !has(img, c) {
+				t.Errorf("%s: nothing is drawn in the colour of %q, %v", f.Name, s.Name, c)
+			}
+		}
+	}
+}
+
+func TestHeatRefusals(t *testing.T) {
+	one := sample()
+	one.Rounds[0].Similarity = nil
+	for says, err := range map[string]error{
+		"7 is not a figure":                           Heat(one, 7),
+		"the history is nil":                          Heat(nil, Divergence),
+		`no similarity (Record.Similarity)`:           Heat(one, Similarity),
+		`"blank" has no participation`:                Heat(&fedkit.History{Name: "blank"}, Participation),
+		"no history given":                            Participants(),
+		"history 2 is nil":                            Participants(one, nil),
+		`"blank" has no client that took part in any`: Participants(one, &fedkit.History{Name: "blank"}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "plot: ") {
+			t.Errorf("%v, want … %s", err, says)
+		}
+	}
+}
+
+func FuzzHeat(f *testing.F) {
+	f.Add(3, 2, 1, 0.5, uint8(1))
+	f.Add(-1, 1<<40, 1<<40, 1e308, uint8(2))
+	f.Fuzz(func(t *testing.T, client, round, clients int, v float64, of uint8) {
+		x := fedkit.Float(v)
+		h := &fedkit.History{Clients: min(clients, 1000), Rounds: []fedkit.Record{
+			{Round: round, Selected: []int{client, 1}, Divergence: []fedkit.Float{x}, Mu: []fedkit.Float{x, 1}, TrainLoss: []fedkit.Float{1, x}},
+			{Round: round + 1, Selected: []int{1}, Steps: []int{client}},
+		}}
+		heat, err := HeatFigure(h, Of(of%8))
+		bars, fail := ParticipantsFigure(h, h)
+		for _, err := range []error{err, fail} {
+			if err != nil && strings.Contains(err.Error(), "could not be drawn") {
+				t.Error(err)
+			}
+		}
+		for _, f := range []*Figure{heat, bars} {
+			if f != nil {
+				if spec := f.VegaLite(); spec != nil {
+					checkSpec(t, spec)
+				}
+			}
+		}
+	})
+}

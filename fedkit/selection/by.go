@@ -1,0 +1,67 @@
+package selection
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"fedkit.example/fedkit"
+)
+
+// By is the figure of a client's last round by which Diversity and Hybrid rank clients, largest first.
+type By int
+
+const (
+	Divergence    By = iota // ‖w_i − x‖₂, how far it moved (seed 004 §1.4)
+	Dissimilarity           // 1 − cos(Δ_i, mean Δ), in [0, 2]: how far its direction is from the others' (seed 004 §10)
+	Loss                    // its mean training loss
+)
+
+var names = []string{"divergence", "dissimilarity", "loss"}
+
+func (by By) String() string {
+	if by.Check() != nil {
+		return fmt.Sprintf("By(%d)", int(by))
+	}
+	return names[by]
+}
+
+// Check implements fedkit.Checker.
+func (by By) Check() error {
+	if by < 0 || int(by) >= len(names) {
+		return fedkit.Invalid("By", int(by), "selection.Divergence, selection.Dissimilarity or selection.Loss")
+	}
+	return nil
+}
+
+// of is the figure of a client that has taken part.
+func (by By) of(h *fedkit.ClientHistory) float64 {
+	last := h.Times() - 1
+	switch by {
+	case Dissimilarity:
+		return 1 - h.Similarity[last]
+	case Loss:
+		return h.Loss[last]
+	}
+	return h.Divergence[last]
+}
+
+// rank returns the clients, those with the largest figure first. Those that never took part stand before all others, in
+// random order: what nobody has heard of may differ most, and would never be heard of otherwise. Where fewer than n have
+// taken part, it is only these.
+func (by By) rank(r *fedkit.Round, n int) []int {
+	figure := func(c int) float64 {
+		if h := r.Past(c); h.Times() > 0 {
+			return by.of(h)
+		}
+		return math.Inf(1)
+	}
+	order := r.Rand("rank").Perm(r.Clients())
+	unknown := func(c int) bool { return r.Past(c).Times() == 0 }
+	if known := slices.DeleteFunc(slices.Clone(order), unknown); len(known) < n {
+		order = known
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(figure(b), figure(a)) })
+	return order
+}

@@ -1,0 +1,98 @@
+package selection
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"fedkit.example/fedkit"
+)
+
+// Fair bounds how seldom and how often a client takes part under another rule (seed 004 §10).
+//
+// Wait: nobody is left out of more than T rounds in a row. That can be kept where M ≤ n (T + 1), and always is; else the
+// run is refused. Those that have waited longest take places of the rule's choice as soon as the n places of each of
+// the coming rounds would not suffice for all whose wait ends by then.
+//
+// Quota: by round t nobody has taken part in more than ⌈q·t⌉ rounds. Places that this makes free are given to random
+// clients below it and, should there be none, to those that took part least; a client whose wait is over comes first.
+type Fair struct {
+	Wait  int             // T, most rounds in a row without a client, at least 1; default no bound
+	Quota float64         // q, largest share of the rounds for a client, in [n/M, 1]; default no bound
+	Then  fedkit.Selector // the rule; default Random{}
+}
+
+func (s Fair) then() fedkit.Selector { return cmp.Or[fedkit.Selector](s.Then, Random{}) }
+
+// Check implements fedkit.Checker.
+func (s Fair) Check() error {
+	switch {
+	case s.Wait < 0:
+		return fedkit.Invalid("Fair.Wait", s.Wait, "at least 1, or 0 for no bound")
+	case !(s.Quota >= 0 && s.Quota <= 1):
+		return fedkit.Invalid("Fair.Quota", s.Quota, "in (0, 1], or 0 for no bound")
+	}
+	return check(s.Then)
+}
+
+// CheckFor implements fedkit.FederationChecker.
+func (s Fair) CheckFor(fed *fedkit.Federation) error { return checkFor(s.Then, fed) }
+
+// UsesSimilarity implements fedkit.SimilarityUser.
+func (s Fair) UsesSimilarity() bool { return usesSimilarity(s.then()) }
+
+// Select implements fedkit.Selector.
+func (s Fair) Select(r *fedkit.Round, n int) []int {
+	m := r.Clients()
+	if s.Wait > 0 && m > n*(s.Wait+1) {
+		r.Fail(fedkit.Invalid("Fair.Wait", s.Wait, fmt.Sprintf("at least %d where %d of %d clients take part in a round", (m-1)/n, n, m)))
+		return nil
+	}
+	if s.Quota > 0 && s.Quota*float64(m) < float64(n)-1e-9 {
+		r.Fail(fedkit.Invalid("Fair.Quota", s.Quota, fmt.Sprintf("at least %d/%d where so many clients take part in a round", n, m)))
+		return nil
+	}
+	rng := r.Rand("fair")
+	due, picks := s.due(r, n, rng), s.then().Select(r, n)
+	quota := math.Inf(1)
+	if s.Quota > 0 {
+		quota = math.Ceil(s.Quota*float64(r.T) - 1e-9)
+	}
+	place := func(c int) int {
+		times := r.Past(c).Times()
+		switch {
+		case slices.Contains(due, c):
+			return -2
+		case float64(times) >= quota:
+			return times
+		case slices.Contains(picks, c):
+			return -1
+		}
+		return 0
+	}
+	order := rng.Perm(m)
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(place(a), place(b)) })
+	return order[:max(len(due), len(picks))]
+}
+
+// due returns the clients that must take part now, so that with n clients a round nobody ever waits longer than T.
+func (s Fair) due(r *fedkit.Round, n int, rng *rand.Rand) []int {
+	if s.Wait == 0 {
+		return nil
+	}
+	left := func(c int) int { // rounds it may still be left out
+		last := 0
+		if h := r.Past(c); h.Times() > 0 {
+			last = h.Rounds[h.Times()-1]
+		}
+		return max(0, s.Wait-(r.T-1-last))
+	}
+	order, must := rng.Perm(r.Clients()), 0
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(left(a), left(b)) })
+	for i, c := range order { // i+1 clients need places in this and the next left(c) rounds
+		must = max(must, i+1-n*left(c))
+	}
+	return order[:min(must, n)]
+}

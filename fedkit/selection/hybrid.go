@@ -1,0 +1,55 @@
+package selection
+
+import (
+	"cmp"
+	"slices"
+
+	"fedkit.example/fedkit"
+)
+
+// Hybrid mixes clients that differ much from the global model with clients that differ little (seed 004 §1.5): ranked as
+// in Diversity, they are split at the median, ⌊ρ·n⌋ of the round's n clients come from the high half and the rest from
+// the low half; gaps are filled at random. Where fewer than n clients have taken part so far, all of these are chosen,
+// and random others.
+//
+// The seed does not say how a half is drawn from; here it is as in Diversity, the high half's highest and the low
+// half's lowest ranks being the likeliest. Temperature = +Inf draws uniformly.
+type Hybrid struct {
+	HighRatio   float64 // ρ in [0, 1], share from the high half; default 0.5 (fedkit.Zero for 0)
+	Temperature float64 // T > 0; default 1 (fedkit.Zero for the outermost ranks, +Inf for uniform)
+	By          By      // what ranks; default Divergence
+}
+
+// Check implements fedkit.Checker.
+func (s Hybrid) Check() error {
+	if !(s.HighRatio >= 0 && s.HighRatio <= 1) {
+		return fedkit.Invalid("Hybrid.HighRatio", s.HighRatio, "in (0, 1], 0 for the default of 0.5, or fedkit.Zero")
+	}
+	if err := checkTemperature("Hybrid.Temperature", s.Temperature); err != nil {
+		return err
+	}
+	return s.By.Check()
+}
+
+// UsesSimilarity implements fedkit.SimilarityUser.
+func (s Hybrid) UsesSimilarity() bool { return s.By == Dissimilarity }
+
+// At implements Tempered.
+func (s Hybrid) At(temperature float64) fedkit.Selector {
+	s.Temperature = temperature
+	return s
+}
+
+// Select implements fedkit.Selector.
+func (s Hybrid) Select(r *fedkit.Round, n int) []int {
+	ranked := s.By.rank(r, n)
+	if len(ranked) <= n {
+		return fill(r, ranked, n)
+	}
+	half := len(ranked) / 2
+	high, low := ranked[:half], ranked[half:]
+	slices.Reverse(low)
+	k := int(cmp.Or(s.HighRatio, 0.5)*float64(n) + 1e-9) // 0.29 of 100 is 29
+	rng, temperature := r.Rand("hybrid"), cmp.Or(s.Temperature, 1)
+	return fill(r, append(softmax(high, k, temperature, rng), softmax(low, n-k, temperature, rng)...), n)
+}

@@ -1,0 +1,569 @@
+package selection_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/selection"
+	"fedkit.example/fedkit/strategy"
+)
+
+// federation has m clients with the same least-squares problem, but for the last one, whose targets have the other sign.
+func federation(t testing.TB, m int) *fedkit.Federation {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(m), 7))
+	d := &datasets.Dataset{Name: "least squares", Shape: []int{2}}
+	clients := make(partition.Given, m)
+	for i := range clients {
+		for j := range 9 {
+			part, rows := &d.Train, &clients[i].Train
+			if j == 8 {
+				part, rows = &d.Test, &clients[i].Test
+			}
+			*rows = append(*rows, part.Len())
+			x, y := float32(rng.NormFloat64()), float32(rng.NormFloat64())
+			target := 2*x - y + 0.1*float32(rng.NormFloat64())
+			if i == m-1 {
+				target = -target
+			}
+			part.Floats, part.Targets = append(part.Floats, x, y), append(part.Targets, target)
+		}
+	}
+	fed, err := fedkit.New(d, clients, model.MLP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+// run lets FedAvg run on n of the clients a round.
+func run(t testing.TB, fed *fedkit.Federation, s fedkit.Selector, n int, o fedkit.Options) *fedkit.History {
+	t.Helper()
+	o.EvalEvery = max(o.EvalEvery, o.Rounds)
+	h, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, n), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func fedavg(fed *fedkit.Federation, s fedkit.Selector, n int) *strategy.FedAvg {
+	return &strategy.FedAvg{Selector: s, Fraction: float64(n) / float64(fed.Size()), Local: fedkit.Local{Batch: 4, LR: 0.05}}
+}
+
+// watched shows every choice of a rule, in the rule's order.
+type watched struct {
+	fedkit.Selector
+	look func(r *fedkit.Round, n int, chosen []int)
+}
+
+func (w watched) Select(r *fedkit.Round, n int) []int {
+	chosen := w.Selector.Select(r, n)
+	w.look(r, n, chosen)
+	return chosen
+}
+
+func (w watched) UsesSimilarity() bool {
+	u, ok := w.Selector.(fedkit.SimilarityUser)
+	return ok && u.UsesSimilarity()
+}
+
+// greedy always chooses the first clients.
+var greedy = fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.Everyone()[:n] })
+
+func selected(h *fedkit.History) (all [][]int) {
+	for _, r := range h.Rounds {
+		all = append(all, r.Selected)
+	}
+	return all
+}
+
+var labels = []int{0, 1, 1, -1, 2, 0, 0, 1, 0}
+
+// rules has one of each kind, for 9 clients.
+var rules = map[string]fedkit.Selector{
+	"random":        selection.Random{},
+	"diversity":     selection.Diversity{},
+	"loss":          selection.Diversity{By: selection.Loss, Temperature: 3},
+	"hybrid":        selection.Hybrid{},
+	"explore":       selection.Explore{},
+	"dissimilarity": selection.Explore{Rate: 0.3, Then: selection.Hybrid{By: selection.Dissimilarity}},
+	"annealed":      selection.Explore{Then: selection.Annealed{Rounds: 10, Then: selection.Hybrid{HighRatio: 0.7}}},
+	"by cluster":    selection.ByCluster{Labels: labels},
+	"bandwidth":     selection.Fair{Wait: 4, Then: selection.Bandwidth{Seconds: []float64{3, 1, 4, 1, 5, 9, 2, 6, 5}}},
+	"fair":          selection.Fair{Wait: 3, Quota: 0.5, Then: selection.Explore{Then: selection.Diversity{}}},
+}
+
+// Of every rule: as many clients as asked for, all different, the same for any number of workers and after a resume, and
+// not the same in every round.
+func TestEveryRule(t *testing.T) {
+	fed := federation(t, 9)
+	for name, rule := range rules {
+		for n := 1; n <= 9; n += 2 {
+			if f, ok := rule.(selection.Fair); ok && (9 > n*(f.Wait+1) || f.Quota > 0 && 9*f.Quota < float64(n)) {
+				continue
+			}
+			o := fedkit.Options{Rounds: 12, EvalEvery: 3, Seed: uint64(n)}
+			sized := watched{rule, func(r *fedkit.Round, n int, chosen []int) {
+				sorted := slices.Clone(chosen)
+				slices.Sort(sorted)
+				if len(chosen) != n || len(slices.Compact(sorted)) != n {
+					t.Errorf("%s, round %d: chose %v where %d different clients are wanted", name, r.T, chosen, n)
+				}
+			}}
+			want := selected(run(t, fed, sized, n, o))
+			o.Workers = 3
+			if got := selected(run(t, fed, rule, n, o)); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: 3 workers choose %v, the default number %v", name, got, want)
+			}
+			if n == 9 {
+				continue
+			}
+			same := !slices.ContainsFunc(want, func(s []int) bool { return !slices.Equal(s, want[0]) })
+			if same {
+				t.Errorf("%s: the same %d clients in every round", name, n)
+			}
+			o.Seed++
+			if got := selected(run(t, fed, rule, n, o)); name != "bandwidth" && reflect.DeepEqual(got, want) {
+				t.Errorf("%s: another seed chooses the same clients", name)
+			}
+
+			o = fedkit.Options{Rounds: 12, EvalEvery: 3, Seed: uint64(n), Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+			for h, err := range fedkit.Rounds(context.Background(), fed, fedavg(fed, rule, n), o) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(h.Rounds) == 7 { // the checkpoint is of round 6
+					break
+				}
+			}
+			h, err := fedkit.Run(context.Background(), fed, fedavg(fed, rule, n), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := selected(h); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: resumed, it chooses %v, want %v", name, got, want)
+			}
+		}
+	}
+}
+
+func TestRandomIsTheDefault(t *testing.T) {
+	fed := federation(t, 9)
+	o := fedkit.Options{Rounds: 10, Seed: 3}
+	if a, b := selected(run(t, fed, selection.Random{}, 4, o)), selected(run(t, fed, nil, 4, o)); !reflect.DeepEqual(a, b) {
+		t.Errorf("%v, without a Selector %v", a, b)
+	}
+}
+
+// ranked returns the clients that have taken part, by a figure of their last round, the largest first, after those that
+// have not.
+func ranked(r *fedkit.Round, figure func(*fedkit.ClientHistory) []float64) (order []int, unknown int) {
+	last := func(c int) float64 {
+		if f := figure(r.Past(c)); len(f) > 0 {
+			return f[len(f)-1]
+		}
+		unknown++
+		return math.Inf(1)
+	}
+	figures := make([]float64, r.Clients())
+	for c := range figures {
+		figures[c] = last(c)
+	}
+	order = r.Everyone()
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(figures[b], figures[a]) })
+	return order, unknown
+}
+
+// Without noise, diversity chooses the clients with the largest figure, after those that never took part.
+func TestDiversityTakesTheTop(t *testing.T) {
+	fed := federation(t, 9)
+	for by, figure := range map[selection.By]func(*fedkit.ClientHistory) []float64{
+		selection.Divergence:    func(h *fedkit.ClientHistory) []float64 { return h.Divergence },
+		selection.Loss:          func(h *fedkit.ClientHistory) []float64 { return h.Loss },
+		selection.Dissimilarity: func(h *fedkit.ClientHistory) []float64 { return negative(h.Similarity) },
+	} {
+		ranks := 0
+		rule := watched{selection.Diversity{Temperature: fedkit.Zero, By: by}, func(r *fedkit.Round, n int, chosen []int) {
+			want, unknown := ranked(r, figure)
+			if unknown < n {
+				ranks++
+			}
+			for i, c := range chosen {
+				if i < unknown && r.T > 1 && r.Past(c).Times() > 0 || i >= unknown && c != want[i] {
+					t.Errorf("%v, round %d: chose %v, the order is %v, %d of them unknown", by, r.T, chosen, want, unknown)
+				}
+			}
+		}}
+		run(t, fed, rule, 4, fedkit.Options{Rounds: 20})
+		if ranks != 18 {
+			t.Errorf("%v: %d rounds went by rank, want all but two", by, ranks)
+		}
+	}
+}
+
+func negative(v []float64) []float64 {
+	w := slices.Clone(v)
+	for i := range w {
+		w[i] = -w[i]
+	}
+	return w
+}
+
+// The client whose data say the opposite has the least similar update, and is what Dissimilarity chooses, through any
+// wrapper.
+func TestDissimilarityFindsTheOutlier(t *testing.T) {
+	fed := federation(t, 9)
+	diversity := selection.Diversity{Temperature: fedkit.Zero, By: selection.Dissimilarity}
+	for name, rule := range map[string]fedkit.Selector{
+		"diversity": diversity,
+		"hybrid":    selection.Hybrid{HighRatio: 1, Temperature: fedkit.Zero, By: selection.Dissimilarity},
+		"wrapped":   selection.Fair{Then: selection.Explore{Rate: fedkit.Zero, Then: diversity}},
+		"annealed":  selection.Annealed{From: 1e-9, To: 1e-9, Then: diversity},
+	} {
+		for seed := range uint64(3) {
+			h := run(t, fed, after{rule}, 2, fedkit.Options{Rounds: 3, Seed: seed})
+			if last := h.Last(); !slices.Contains(last.Selected, 8) || last.Similarity == nil {
+				t.Errorf("%s: %v does not hold the outlier, 8; similarity %v", name, last.Selected, last.Similarity)
+			}
+		}
+	}
+	if h := run(t, fed, selection.Explore{}, 2, fedkit.Options{Rounds: 3}); h.Rounds[2].Similarity != nil {
+		t.Error("similarity is worked out for a rule that does not use it")
+	}
+}
+
+// after is a rule after two rounds of everyone.
+type after struct{ then fedkit.Selector }
+
+func (w after) UsesSimilarity() bool {
+	return w.then.(fedkit.SimilarityUser).UsesSimilarity()
+}
+
+func (w after) Select(r *fedkit.Round, n int) []int {
+	if r.T <= 2 {
+		return r.Everyone()
+	}
+	return w.then.Select(r, n)
+}
+
+// ⌊ρ·n⌋ of the clients are of the high half and the rest of the low half.
+func TestHybridHalves(t *testing.T) {
+	fed := federation(t, 20)
+	for _, c := range []struct {
+		n         int
+		ratio     float64
+		high, low int
+	}{{6, 0, 3, 3}, {5, 0.5, 2, 3}, {7, 0.29, 2, 5}, {8, 1, 8, 0}, {8, 0.1, 0, 8}, {10, 0.7, 7, 3}} {
+		full := 0
+		rule := watched{selection.Hybrid{HighRatio: c.ratio, Temperature: 5}, func(r *fedkit.Round, n int, chosen []int) {
+			order, unknown := ranked(r, func(h *fedkit.ClientHistory) []float64 { return h.Divergence })
+			if unknown > 10 {
+				return // who of them is in the high half is drawn
+			}
+			full++
+			high := 0
+			for _, i := range chosen {
+				if slices.Contains(order[:10], i) {
+					high++
+				}
+			}
+			if high != c.high {
+				t.Errorf("ρ = %v, n = %d: %d of the high half, want %d", c.ratio, n, high, c.high)
+			}
+		}}
+		run(t, fed, rule, c.n, fedkit.Options{Rounds: 20, Seed: 1})
+		if full < 12 {
+			t.Errorf("n = %d: only %d rounds with a median that is known", c.n, full)
+		}
+	}
+}
+
+// Known clients fewer than wanted: all of them, and others at random.
+func TestTooLittleHistory(t *testing.T) {
+	fed := federation(t, 20)
+	for _, rule := range []fedkit.Selector{selection.Diversity{}, selection.Hybrid{}} {
+		h := run(t, fed, growing{rule}, 5, fedkit.Options{Rounds: 3})
+		for i, r := range h.Rounds[1:] {
+			for _, c := range h.Rounds[i].Selected {
+				if !slices.Contains(r.Selected, c) {
+					t.Errorf("%T, round %d: %v leaves out %d, one of the few with a history", rule, r.Round, r.Selected, c)
+				}
+			}
+		}
+	}
+}
+
+// growing asks for five more clients in each round.
+type growing struct{ then fedkit.Selector }
+
+func (g growing) Select(r *fedkit.Round, n int) []int { return g.then.Select(r, n*r.T) }
+
+// The first rounds and a share ε of the later ones are as without a Selector.
+func TestExplore(t *testing.T) {
+	fed := federation(t, 9)
+	o := fedkit.Options{Rounds: 600, Seed: 4}
+	plain := run(t, fed, nil, 3, o)
+	for _, c := range []struct {
+		rule selection.Explore
+		cold int
+		rate float64
+	}{
+		{selection.Explore{}, 2, 0.1},
+		{selection.Explore{ColdStart: 20, Rate: 0.4}, 20, 0.4},
+		{selection.Explore{ColdStart: 1, Rate: fedkit.Zero}, 1, 0},
+		{selection.Explore{Rate: 1}, 2, 1},
+	} {
+		asked := map[int]bool{}
+		c.rule.Then = watched{greedy, func(r *fedkit.Round, n int, chosen []int) { asked[r.T] = true }}
+		h := run(t, fed, c.rule, 3, o)
+		for i, r := range h.Rounds {
+			if asked[r.Round] && (r.Round <= c.cold || !slices.Equal(r.Selected, []int{0, 1, 2})) {
+				t.Errorf("round %d: %v", r.Round, r.Selected)
+			}
+			if !asked[r.Round] && !slices.Equal(r.Selected, plain.Rounds[i].Selected) {
+				t.Errorf("round %d: %v, a random round is %v", r.Round, r.Selected, plain.Rounds[i].Selected)
+			}
+		}
+		later := float64(o.Rounds - c.cold)
+		explored, spread := later-float64(len(asked)), 3.3*math.Sqrt(later*c.rate*(1-c.rate)) // 99.9 %
+		if math.Abs(explored-c.rate*later) > spread {
+			t.Errorf("%+v: %v of %v later rounds are random", c.rule, explored, later)
+		}
+	}
+}
+
+// Nobody waits longer than T, whatever the rule prefers and even where the bound is as tight as can be.
+func TestFairWait(t *testing.T) {
+	for _, c := range []struct{ m, n, wait int }{{13, 2, 6}, {12, 3, 3}, {12, 3, 8}, {10, 4, 2}, {7, 1, 6}, {5, 5, 1}} {
+		fed := federation(t, c.m)
+		for name, then := range map[string]fedkit.Selector{"greedy": greedy, "random": nil, "diversity": selection.Diversity{}} {
+			h := run(t, fed, selection.Fair{Wait: c.wait, Then: then}, c.n, fedkit.Options{Rounds: 60, Seed: 2})
+			last, theirs := make([]int, c.m), 0
+			for _, r := range h.Rounds {
+				if len(r.Selected) != c.n {
+					t.Fatalf("%+v: %d clients in round %d", c, len(r.Selected), r.Round)
+				}
+				for _, i := range r.Selected {
+					last[i] = r.Round
+					if i < c.n {
+						theirs++
+					}
+				}
+				for i, at := range last {
+					if r.Round-at > c.wait {
+						t.Fatalf("%+v, %s: client %d waits since round %d in round %d", c, name, i, at, r.Round)
+					}
+				}
+			}
+			// The rule keeps every place that the bound does not need: here M − n clients are not the rule's own, each
+			// in one round of T + 1.
+			if own := 60*c.n - (c.m-c.n)*(60/(c.wait+1)+1); name == "greedy" && theirs < own {
+				t.Errorf("%+v: %d places for the rule's own clients, want %d at least", c, theirs, own)
+			}
+		}
+	}
+}
+
+// By round t nobody has taken part more than ⌈q·t⌉ times, and the rule's clients do so as often as they may.
+func TestFairQuota(t *testing.T) {
+	fed := federation(t, 10)
+	for _, q := range []float64{0.3, 0.5, 1} {
+		h := run(t, fed, selection.Fair{Quota: q, Then: greedy}, 2, fedkit.Options{Rounds: 50})
+		times := make([]float64, 10)
+		for _, r := range h.Rounds {
+			for _, i := range r.Selected {
+				times[i]++
+			}
+			if most := math.Ceil(q * float64(r.Round)); len(r.Selected) != 2 || slices.Max(times) > most {
+				t.Fatalf("q = %v, round %d: %d clients, took part %v times, want at most %v", q, r.Round, len(r.Selected), times, most)
+			}
+		}
+		if times[0] != math.Ceil(q*50) {
+			t.Errorf("q = %v: the rule's first client took part %v times of %v", q, times[0], math.Ceil(q*50))
+		}
+	}
+	// With q = n/M everybody takes part equally often, though the rule wants the same two each time.
+	h := run(t, fed, selection.Fair{Quota: 0.2, Then: greedy}, 2, fedkit.Options{Rounds: 50})
+	times := make([]int, 10)
+	for _, r := range h.Rounds {
+		for _, i := range r.Selected {
+			times[i]++
+		}
+	}
+	if slices.Min(times) != 10 || slices.Max(times) != 10 {
+		t.Errorf("took part %v times, want 10 each", times)
+	}
+}
+
+func TestAnnealed(t *testing.T) {
+	s := selection.Annealed{From: 8, To: 0.5, Rounds: 5}
+	for i, want := range []float64{8, 4, 2, 1, 0.5, 0.5} {
+		if got := s.Temperature(i + 1); math.Abs(got-want) > 1e-12 {
+			t.Errorf("round %d: T = %v, want %v", i+1, got, want)
+		}
+	}
+	zero := selection.Annealed{}
+	if zero.Temperature(1) != 10 || zero.Temperature(50) != 1 {
+		t.Errorf("the default runs from %v to %v", zero.Temperature(1), zero.Temperature(50))
+	}
+	if got := (selection.Annealed{From: 8, Rounds: 1}).Temperature(1); got != 1 {
+		t.Errorf("T = %v where there is one round", got)
+	}
+	// As good as constant, it is the rule.
+	fed := federation(t, 9)
+	o := fedkit.Options{Rounds: 10}
+	a := run(t, fed, selection.Annealed{From: 2, To: 2, Then: selection.Hybrid{}}, 3, o)
+	b := run(t, fed, selection.Hybrid{Temperature: 2}, 3, o)
+	if !reflect.DeepEqual(selected(a), selected(b)) {
+		t.Errorf("%v, want %v", selected(a), selected(b))
+	}
+}
+
+func TestPerCluster(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	first, times := map[int]int{}, make([]int, len(labels))
+	for range 4000 {
+		got := selection.PerCluster(labels, 3, rng)
+		if labels[got[0]]+labels[got[1]]+labels[got[2]] != 3 || slices.Contains(got, 3) {
+			t.Fatalf("%v is not one of each cluster of %v", got, labels)
+		}
+		first[labels[got[0]]]++
+		for _, i := range got {
+			times[i]++
+		}
+	}
+	for c, n := range first { // large clusters do not come first
+		if math.Abs(float64(n)-4000/3.) > 100 { // 3.3 σ
+			t.Errorf("cluster %d comes first in %d of 4000 choices", c, n)
+		}
+	}
+	for i, n := range times { // at random within a cluster
+		if size := map[int]float64{0: 4, 1: 3, 2: 1}[labels[i]]; size > 1 && math.Abs(float64(n)-4000/size) > 110 {
+			t.Errorf("client %d is chosen %d times of 4000, one of %v", i, n, size)
+		}
+	}
+	for n, want := range map[int][]int{2: {0, 1}, 3: {0, 1, 4}, 5: {0, 1, 4, 2, 5}, 20: {0, 1, 4, 2, 5, 6, 7, 8}, 0: nil} {
+		if got := selection.PerCluster(labels, n, nil); !slices.Equal(got, want) {
+			t.Errorf("the first %d: %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestOnePerCluster(t *testing.T) {
+	fed := federation(t, 9)
+	o := fedkit.Options{Rounds: 30}
+	seen := map[int]bool{}
+	for _, s := range selected(run(t, fed, selection.OnePerCluster{Labels: labels}, 5, o)) {
+		if len(s) != 3 || labels[s[0]]+labels[s[1]]+labels[s[2]] != 3 {
+			t.Fatalf("%v is not one of each cluster", s)
+		}
+		for _, i := range s {
+			seen[i] = true
+		}
+	}
+	if len(seen) != 8 {
+		t.Errorf("%d of 8 clients in a cluster were ever chosen", len(seen))
+	}
+	for _, s := range selected(run(t, fed, selection.OnePerCluster{Labels: labels, First: true}, 5, o)) {
+		if !slices.Equal(s, []int{0, 1, 4}) {
+			t.Fatalf("%v are not the first of each cluster", s)
+		}
+	}
+	// The clusters that a strategy serves: random before the first evaluation, one each after it.
+	ifca := &strategy.IFCA{K: 2, Fraction: 0.7, Selector: selection.OnePerCluster{}, Local: fedkit.Local{Batch: 4, LR: 0.05}}
+	h, err := fedkit.Run(context.Background(), fed, ifca, fedkit.Options{Rounds: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range h.Rounds {
+		if i == 0 && len(r.Selected) != 6 {
+			t.Errorf("%d clients in the first round, want 6", len(r.Selected))
+		}
+		if i > 0 {
+			clusters := map[int]bool{}
+			for _, c := range h.Rounds[i-1].Assign {
+				clusters[c] = true
+			}
+			for _, c := range r.Selected {
+				delete(clusters, h.Rounds[i-1].Assign[c])
+			}
+			if len(clusters) != 0 {
+				t.Errorf("round %d: %v leaves out a cluster of %v", r.Round, r.Selected, h.Rounds[i-1].Assign)
+			}
+		}
+	}
+}
+
+func TestBandwidth(t *testing.T) {
+	fed := federation(t, 5)
+	seconds := []float64{4, 1, math.Inf(1), 2, 8}
+	for _, c := range []struct {
+		deadline float64
+		want     []int
+	}{{0, []int{0, 1, 3}}, {3, []int{1, 3}}, {100, []int{0, 1, 3}}, {0.5, []int{1}}} {
+		h := run(t, fed, selection.Bandwidth{Seconds: seconds, Deadline: c.deadline}, 3, fedkit.Options{Rounds: 2})
+		if got := h.Rounds[1].Selected; !slices.Equal(got, c.want) {
+			t.Errorf("deadline %v: %v, want %v", c.deadline, got, c.want)
+		}
+	}
+	h := run(t, fed, selection.Bandwidth{Seconds: seconds}, 5, fedkit.Options{Rounds: 1})
+	if got := h.Rounds[0].Selected; !slices.Equal(got, []int{0, 1, 3, 4}) {
+		t.Errorf("%v: a client that is never available was chosen", got)
+	}
+}
+
+func TestOptionsThatAreRefused(t *testing.T) {
+	fed := federation(t, 9)
+	temperature := ": must be > 0 (fedkit.Zero: the top ranks alone; +Inf: uniform), or 0 for the default of 1"
+	for want, s := range map[string]fedkit.Selector{
+		"Diversity.Temperature = -1" + temperature:                                            selection.Diversity{Temperature: -1},
+		"Hybrid.Temperature = NaN" + temperature:                                              selection.Hybrid{Temperature: math.NaN()},
+		"Hybrid.HighRatio = 1.5: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": selection.Hybrid{HighRatio: 1.5},
+		"By = 3: must be selection.Divergence, selection.Dissimilarity or selection.Loss":     selection.Explore{Then: selection.Diversity{By: 3}},
+		"Explore.ColdStart = -2: must be at least 1, or 0 for the default of 2":               selection.Explore{ColdStart: -2},
+		"Explore.Rate = 2: must be in (0, 1], 0 for the default of 0.1, or fedkit.Zero":       selection.Explore{Rate: 2},
+		"Annealed.From = +Inf: must be a number > 0, or 0 for the default of 10":              selection.Annealed{From: math.Inf(1)},
+		"Annealed.To = -1: must be a number > 0, or 0 for the default of 1":                   selection.Fair{Then: selection.Annealed{To: -1}},
+		"Annealed.Rounds = -1: must be at least 1, or 0 for the default of 50":                selection.Annealed{Rounds: -1},
+		"OnePerCluster.Labels = 2 labels: must be 9, one a client, or nil":                    selection.OnePerCluster{Labels: []int{0, 1}},
+		"ByCluster.Labels = 1 labels: must be 9, one a client, or nil":                        selection.Explore{Then: selection.ByCluster{Labels: []int{0}}},
+		"Fair.Wait = -1: must be at least 1, or 0 for no bound":                               selection.Fair{Wait: -1},
+		"Fair.Quota = 1.1: must be in (0, 1], or 0 for no bound":                              selection.Fair{Quota: 1.1},
+		"Bandwidth.Seconds[1] = NaN: must be a time ≥ 0":                                      selection.Bandwidth{Seconds: []float64{1, math.NaN()}},
+		"Bandwidth.Seconds = +Inf for every client: must be a number for at least one":        selection.Bandwidth{Seconds: []float64{math.Inf(1)}},
+		"Bandwidth.Seconds = 0 times: must be 9, one a client":                                selection.Fair{Then: selection.Bandwidth{}},
+		"Bandwidth.Deadline = -1: must be a number > 0, or 0 for none":                        selection.Bandwidth{Deadline: -1},
+	} {
+		_, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, 3), fedkit.Options{Rounds: 1})
+		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: FedAvg: invalid: "+want {
+			t.Errorf("error %v\nwant fedkit: FedAvg: invalid: %s", err, want)
+		}
+	}
+	// What depends on the size of a round is found as soon as that is known: before any client trains.
+	for want, s := range map[string]fedkit.Selector{
+		"Fair.Wait = 1: must be at least 2 where 3 of 9 clients take part in a round":       selection.Fair{Wait: 1},
+		"Fair.Quota = 0.3: must be at least 3/9 where so many clients take part in a round": selection.Fair{Quota: 0.3},
+	} {
+		h, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, 3), fedkit.Options{Rounds: 1})
+		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: FedAvg: round 1: select: invalid: "+want || len(h.Rounds) > 0 {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
+	}
+	run(t, fed, selection.Fair{Wait: 2, Quota: 1. / 3}, 3, fedkit.Options{Rounds: 1})
+	if s := fmt.Sprint(selection.Dissimilarity, selection.By(7)); s != "dissimilarity By(7)" {
+		t.Error(s)
+	}
+}

@@ -1,0 +1,49 @@
+package selection
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"fedkit.example/fedkit"
+)
+
+// softmax draws n of the ranked clients (all of them, if they are fewer) one after the other without replacement, each
+// time with probabilities in proportion to e^{score/T} for the scores n, n−1, … of the ranks (seed 004 §1.6). That is
+// the same as taking the n largest score + T·Gumbel noise (W. Kool et al., arXiv 1903.06059, §3), which no T over- or
+// underflows. T = +Inf is uniform.
+func softmax(ranked []int, n int, temperature float64, rng *rand.Rand) []int {
+	key := make(map[int]float64, len(ranked))
+	for i, c := range ranked {
+		gumbel := -math.Log(rng.ExpFloat64())
+		key[c] = gumbel
+		if !math.IsInf(temperature, 1) {
+			key[c] = temperature*gumbel - float64(i)
+		}
+	}
+	drawn := slices.Clone(ranked)
+	slices.SortStableFunc(drawn, func(a, b int) int { return cmp.Compare(key[b], key[a]) })
+	return drawn[:min(n, len(drawn))]
+}
+
+// checkTemperature is the check of the option T, where 0 stands for 1.
+func checkTemperature(field string, t float64) error {
+	if !(t >= 0) {
+		return fedkit.Invalid(field, t, "> 0 (fedkit.Zero: the top ranks alone; +Inf: uniform), or 0 for the default of 1")
+	}
+	return nil
+}
+
+// fill adds clients at random until n are chosen.
+func fill(r *fedkit.Round, chosen []int, n int) []int {
+	for _, c := range r.Rand("fill").Perm(r.Clients()) {
+		if len(chosen) >= n {
+			break
+		}
+		if !slices.Contains(chosen, c) {
+			chosen = append(chosen, c)
+		}
+	}
+	return chosen
+}
