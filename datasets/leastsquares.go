@@ -37,6 +37,10 @@ func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 		option{"Heterogeneity", l.Heterogeneity, 0}); err != nil {
 		return nil, nil, err
 	}
+	if err := cmp.Or(checkSize("LeastSquares", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
+		checkSize("LeastSquares", "Features", maxParameters-1, l.Features)); err != nil {
+		return nil, nil, err
+	}
 	if n, d := l.Clients*l.Rows, l.Features+1; n < d {
 		return nil, nil, fmt.Errorf("datasets: LeastSquares: Clients × Rows = %d: must be at least Features + 1 = %d", n, d)
 	}

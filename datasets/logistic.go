@@ -41,6 +41,10 @@ func (l Logistic) Make() (*Dataset, *Optimum, error) {
 		option{"Heterogeneity", l.Heterogeneity, 0}, option{"L2", l.L2, 0}); err != nil {
 		return nil, nil, err
 	}
+	if err := cmp.Or(checkSize("Logistic", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
+		checkSize("Logistic", "(Features + 1) × Classes", maxParameters, l.Features+1, l.Classes)); err != nil {
+		return nil, nil, err
+	}
 	d := &Dataset{Name: "logistic", Shape: []int{l.Features}, Classes: l.Classes}
 	size := l.Classes * (l.Features + 1) // [f + 1, classes], biases last
 	truth := normals(random(l.Seed, "logistic truth", 0), size, 0, 1/math.Sqrt(float64(l.Features+1)))

@@ -44,3 +44,21 @@ func checkOptions(what string, options ...option) error {
 	}
 	return nil
 }
+
+// A data set that is made has at most so many values, and an optimum at most so many parameters, whose square is held.
+const (
+	maxValues     = 1 << 31
+	maxParameters = 10_000
+)
+
+// checkSize reports a product of options that is too large; name writes it out.
+func checkSize(what, name string, most float64, factors ...int) error {
+	product := 1.0
+	for _, f := range factors {
+		product *= float64(f)
+	}
+	if product > most {
+		return fmt.Errorf("datasets: %s: %s = %v: must be at most %v", what, name, product, most)
+	}
+	return nil
+}

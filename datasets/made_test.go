@@ -244,6 +244,12 @@ func TestMadeDataRefuseBadOptions(t *testing.T) {
 		"LeastSquares: Noise = -1: must be at least 0":                  func() (*Dataset, error) { return second(LeastSquares{Noise: -1}.Make()) },
 		"LeastSquares: Clients × Rows = 9: must be at least Features +": func() (*Dataset, error) { return second(LeastSquares{Clients: 3, Rows: 3}.Make()) },
 		"Logistic: Rows = -1: must be at least 1":                       func() (*Dataset, error) { return second(Logistic{Rows: -1}.Make()) },
+		"Synthetic: 450 × Clients × Features = 2.7e+10: must be at mos": Synthetic{Clients: 1e6}.Make,
+		"GaussianMixture: Clients × (Rows + TestRows) × Features = 2.0": GaussianMixture{Rows: 1e8}.Make,
+		"LeastSquares: Features = 10000: must be at most 9999": func() (*Dataset, error) {
+			return second(LeastSquares{Features: 10_000, Rows: 1000}.Make())
+		},
+		"Logistic: (Features + 1) × Classes = 11000: must be at most 1": func() (*Dataset, error) { return second(Logistic{Classes: 1000}.Make()) },
 		"Logistic: there is no optimum, the classes can be separated":   func() (*Dataset, error) { return second(Logistic{Clients: 2, Rows: 5}.Make()) },
 	} {
 		d, err := made()

@@ -37,6 +37,10 @@ func (m GaussianMixture) Make() (*Dataset, error) {
 	if m.Permute && m.Classes < m.Groups {
 		return nil, fmt.Errorf("datasets: GaussianMixture: Classes = %d: must be at least Groups = %d with Permute", m.Classes, m.Groups)
 	}
+	if err := cmp.Or(checkSize("GaussianMixture", "Clients × (Rows + TestRows) × Features", maxValues, m.Clients, m.Rows+m.TestRows, m.Features),
+		checkSize("GaussianMixture", "Groups × Classes × Features", maxValues, m.Groups, m.Classes, m.Features)); err != nil {
+		return nil, err
+	}
 	centres := make([][][]float64, m.Groups) // [K, classes, f]
 	for g := range centres {
 		rng := random(m.Seed, "mixture centres", g)

@@ -41,6 +41,11 @@ func (s Synthetic) Make() (*Dataset, error) {
 	if s.IID && (s.Alpha != 0 || s.Beta != 0) {
 		return nil, fmt.Errorf("datasets: Synthetic: Alpha = %v, Beta = %v: must be 0 where IID is set", s.Alpha, s.Beta)
 	}
+	// A client has e⁶ + 50 ≈ 450 examples on average.
+	if err := cmp.Or(checkSize("Synthetic", "450 × Clients × Features", maxValues, 450, s.Clients, s.Features),
+		checkSize("Synthetic", "Features × Classes", maxValues, s.Features, s.Classes)); err != nil {
+		return nil, err
+	}
 	d := &Dataset{Name: fmt.Sprintf("synthetic(%v, %v)", s.Alpha, s.Beta), Shape: []int{s.Features}, Classes: s.Classes}
 	if s.IID {
 		d.Name = "synthetic IID"
