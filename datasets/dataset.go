@@ -1,6 +1,7 @@
 // Package datasets holds the data federated learning is studied on: readers for the official files of the usual data
-// sets, one data set embedded in the package so that everything works without a network, and (in its subpackage
-// partition) the rules that deal a data set out to clients.
+// sets, one data set embedded in the package so that everything works without a network, data that are made so that
+// their groups or their optimum are known, and (in its subpackage partition) the rules that deal a data set out to
+// clients.
 package datasets
 
 import "fmt"

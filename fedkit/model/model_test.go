@@ -323,3 +323,53 @@ func TestModelsThatDoNotFit(t *testing.T) {
 		t.Errorf("error %v from a model function that panics", err)
 	}
 }
+
+// Gradient descent of all clients on the data made with a known optimum ends at it: the objective is the one that is
+// trained, the parameters are in the same order.
+func TestRegressionsReachTheKnownOptimum(t *testing.T) {
+	squares, squaresOptimum, err := datasets.LeastSquares{Clients: 5, Rows: 40, Features: 4, Heterogeneity: 1}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, labelsOptimum, err := datasets.Logistic{Clients: 5, Rows: 40, Features: 4, Classes: 3, Heterogeneity: 0.5}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		data    *datasets.Dataset
+		model   fedkit.Model
+		optimum *datasets.Optimum
+		lr      float64
+	}{
+		{squares, model.LinearRegression(), squaresOptimum, 0.5},
+		{labels, model.LogisticRegression(), labelsOptimum, 2},
+	} {
+		clients := make(partition.Given, 5) // made unequal
+		for row, owner := range c.data.Train.Owner {
+			clients[owner].Train = append(clients[owner].Train, row)
+		}
+		for row, owner := range c.data.Test.Owner {
+			clients[owner].Test = append(clients[owner].Test, row)
+		}
+		clients[4].Train = append(clients[4].Train, clients[0].Train[10:]...)
+		clients[0].Train = clients[0].Train[:10]
+		fed, err := fedkit.New(c.data, clients, c.model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &strategy.FedSGD{LR: c.lr}
+		if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 300, EvalEvery: 300}); err != nil {
+			t.Fatal(err)
+		}
+		w := host(t, s.State.X)
+		gap, err := c.optimum.Gap(w)
+		if err != nil || gap > 1e-9 {
+			t.Errorf("%s: the gap is %v after 300 rounds, error %v", fed, gap, err)
+		}
+		for i := range w {
+			if math.Abs(float64(w[i])-c.optimum.W[i]) > 1e-4 {
+				t.Errorf("%s: parameter %d is %v, want %v", fed, i, w[i], c.optimum.W[i])
+			}
+		}
+	}
+}

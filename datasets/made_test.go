@@ -1,0 +1,260 @@
+package datasets
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// byOwner returns the row numbers of each owner.
+func byOwner(s *Split) (rows [][]int) {
+	for i, o := range s.Owner {
+		for int(o) >= len(rows) {
+			rows = append(rows, nil)
+		}
+		rows[o] = append(rows[o], i)
+	}
+	return rows
+}
+
+// topShare returns the mean over the owners of the share of their most common label.
+func topShare(d *Dataset) float64 {
+	var shares []float64
+	for _, rows := range byOwner(&d.Train) {
+		counts := make([]float64, d.Classes)
+		for _, i := range rows {
+			counts[d.Train.Labels[i]]++
+		}
+		shares = append(shares, slices.Max(counts)/float64(len(rows)))
+	}
+	return stat.Mean(shares, nil)
+}
+
+// The shares of the most common label, and the standard deviation of the mean of v, come from NumPy 2.4.6 running the
+// formulas of the paper for 10,000 clients of 400 examples: 0.8125, 0.8303, 0.8496 (standard error 0.002) and 0.129,
+// 0.516, 1.006. Here are 300 clients, some with fewer examples.
+func TestSynthetic(t *testing.T) {
+	for _, want := range []struct {
+		s         Synthetic
+		name      string
+		share, sd float64
+	}{
+		{Synthetic{}, "synthetic(0, 0)", 0.8125, 0.129},
+		{Synthetic{Alpha: 0.5, Beta: 0.5}, "synthetic(0.5, 0.5)", 0.8303, 0.516},
+		{Synthetic{Alpha: 1, Beta: 1}, "synthetic(1, 1)", 0.8496, 1.006},
+	} {
+		want.s.Clients, want.s.Seed = 300, 3
+		d, err := want.s.Make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if d.Name != want.name || d.Features() != 60 || d.Classes != 10 {
+			t.Errorf("%q with %d features and %d classes, want %q", d.Name, d.Features(), d.Classes, want.name)
+		}
+		if share := topShare(d); math.Abs(share-want.share) > 0.03 {
+			t.Errorf("%s: the most common label has a share of %.3f, want %.3f", want.name, share, want.share)
+		}
+		rows, test := byOwner(&d.Train), byOwner(&d.Test)
+		if len(rows) != 300 || len(test) != 300 {
+			t.Fatalf("%d and %d owners", len(rows), len(test))
+		}
+		var means, logs []float64
+		variances := make([]float64, 60)
+		for k := range rows {
+			n := len(rows[k]) + len(test[k])
+			if n < 50 || len(rows[k]) != n*4/5 {
+				t.Errorf("client %d has %d and %d examples", k, len(rows[k]), len(test[k]))
+			}
+			logs = append(logs, math.Log(float64(n-50)+0.5))
+			mean := 0.0
+			for j := range 60 {
+				var x []float64
+				for _, i := range rows[k] {
+					x = append(x, float64(d.Train.Floats[i*60+j]))
+				}
+				m, v := stat.MeanVariance(x, nil)
+				mean += m / 60
+				variances[j] += v / 300
+			}
+			means = append(means, mean)
+		}
+		if sd := stat.StdDev(means, nil); math.Abs(sd/want.sd-1) > 0.1 {
+			t.Errorf("%s: the means of v have the standard deviation %.3f, want %.3f", want.name, sd, want.sd)
+		}
+		for j, v := range variances {
+			if want := math.Pow(float64(j+1), -1.2); math.Abs(v/want-1) > 0.05 {
+				t.Errorf("feature %d has variance %.4f, want %.4f", j, v, want)
+			}
+		}
+		// The median of the sizes is e⁴ + 50, half of the logarithms lie within 0.674 of two standard deviations.
+		slices.Sort(logs)
+		if m, iqr := logs[150], logs[225]-logs[75]; math.Abs(m-4) > 0.3 || math.Abs(iqr-2*0.674*2) > 0.4 {
+			t.Errorf("logarithms of the sizes: median %.2f, quartiles %.2f apart", m, iqr)
+		}
+	}
+}
+
+// Without heterogeneity every client has the same few common labels, and features around 0.
+func TestSyntheticIID(t *testing.T) {
+	d, err := Synthetic{IID: true, Clients: 100}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([]float64, 10)
+	for _, l := range d.Train.Labels {
+		all[l] += 1 / float64(d.Train.Len())
+	}
+	for k, rows := range byOwner(&d.Train) {
+		for c := range all {
+			n := 0.0
+			for _, i := range rows {
+				if int(d.Train.Labels[i]) == c {
+					n++
+				}
+			}
+			if sd := math.Sqrt(all[c] * (1 - all[c]) / float64(len(rows))); math.Abs(n/float64(len(rows))-all[c]) > 5*sd+0.01 {
+				t.Errorf("client %d has %.0f of %d labels %d, all have %.3f", k, n, len(rows), c, all[c])
+			}
+		}
+	}
+	var sum float64
+	for _, x := range d.Train.Floats {
+		sum += float64(x)
+	}
+	if mean := sum / float64(len(d.Train.Floats)); math.Abs(mean) > 0.01 || d.Name != "synthetic IID" {
+		t.Errorf("%s has features with the mean %v", d.Name, mean)
+	}
+}
+
+// The same seed gives the same data, another seed others, and one client's data do not depend on how many there are.
+func TestMadeDataFollowTheSeed(t *testing.T) {
+	for name, make := range map[string]func(seed uint64, clients int) (*Dataset, error){
+		"Synthetic":       func(s uint64, m int) (*Dataset, error) { return Synthetic{Alpha: 1, Clients: m, Seed: s}.Make() },
+		"GaussianMixture": func(s uint64, m int) (*Dataset, error) { return GaussianMixture{Clients: m, Seed: s}.Make() },
+		"LeastSquares": func(s uint64, m int) (*Dataset, error) {
+			d, _, err := LeastSquares{Clients: m, Seed: s}.Make()
+			return d, err
+		},
+		"Logistic": func(s uint64, m int) (*Dataset, error) {
+			d, _, err := Logistic{Clients: m, Seed: s}.Make()
+			return d, err
+		},
+	} {
+		made := func(seed uint64, clients int) *Dataset {
+			d, err := make(seed, clients)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Check(); err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		a := made(7, 8)
+		if !reflect.DeepEqual(a, made(7, 8)) {
+			t.Errorf("%s: the same seed gives other data", name)
+		}
+		if slices.Equal(a.Train.Floats[:20], made(8, 8).Train.Floats[:20]) {
+			t.Errorf("%s: another seed gives the same data", name)
+		}
+		if more := made(7, 9); !slices.Equal(a.Train.Floats, more.Train.Floats[:len(a.Train.Floats)]) {
+			t.Errorf("%s: a ninth client changes the first eight", name)
+		}
+	}
+}
+
+func TestGaussianMixture(t *testing.T) {
+	for _, m := range []GaussianMixture{
+		{Groups: 3, Clients: 7, Rows: 400, Separation: 6},
+		{Groups: 3, Clients: 7, Rows: 400, Separation: 6, Permute: true},
+	} {
+		d, err := m.Make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{0, 1, 2, 0, 1, 2, 0}; !slices.Equal(d.Groups, want) || d.Train.Len() != 2800 || d.Test.Len() != 175 {
+			t.Errorf("groups %v, %d and %d rows", d.Groups, d.Train.Len(), d.Test.Len())
+		}
+		centres := func(owner int) (c [4][]float64) {
+			var n [4]float64
+			for _, i := range byOwner(&d.Train)[owner] {
+				l := d.Train.Labels[i]
+				if c[l] == nil {
+					c[l] = make([]float64, 10)
+				}
+				n[l]++
+				for j, x := range d.Train.Row(i, nil) {
+					c[l][j] += float64(x)
+				}
+			}
+			for l := range c {
+				radius := 0.0
+				for j := range c[l] {
+					c[l][j] /= n[l]
+					radius += c[l][j] * c[l][j]
+				}
+				if r := math.Sqrt(radius); math.Abs(r-6) > 0.8 || math.Abs(n[l]-100) > 40 {
+					t.Errorf("owner %d: class %d has %.0f rows around a point at %.2f", owner, l, n[l], r)
+				}
+			}
+			return c
+		}
+		apart := func(a, b []float64) (sum float64) {
+			for j := range a {
+				sum += (a[j] - b[j]) * (a[j] - b[j])
+			}
+			return math.Sqrt(sum)
+		}
+		first, second, fourth := centres(0), centres(1), centres(3)
+		for l := range first {
+			if a := apart(first[l], fourth[l]); a > 1.5 {
+				t.Errorf("class %d of clients of one group lies %.2f apart", l, a)
+			}
+			if a := apart(first[l], second[l]); a < 3 {
+				t.Errorf("class %d of clients of two groups lies only %.2f apart", l, a)
+			}
+			if a := apart(first[l], second[(l+1)%4]); m.Permute && a > 1.5 {
+				t.Errorf("cloud %d of two groups lies %.2f apart", l, a)
+			}
+		}
+	}
+}
+
+func TestMadeDataRefuseBadOptions(t *testing.T) {
+	second := func(_ *Dataset, o *Optimum, err error) (*Dataset, error) { return nil, err }
+	for want, made := range map[string]func() (*Dataset, error){
+		"Synthetic: Alpha = -1: must be at least 0":                     Synthetic{Alpha: -1}.Make,
+		"Synthetic: Beta = NaN: must be at least 0":                     Synthetic{Beta: math.NaN()}.Make,
+		"Synthetic: Classes = 1: must be at least 2":                    Synthetic{Classes: 1}.Make,
+		"Synthetic: Clients = -3: must be at least 1":                   Synthetic{Clients: -3}.Make,
+		"Synthetic: Alpha = 1, Beta = 0: must be 0 where IID is set":    Synthetic{Alpha: 1, IID: true}.Make,
+		"GaussianMixture: Clients = 2: must be at least 4":              GaussianMixture{Clients: 2}.Make,
+		"GaussianMixture: Separation = +Inf: must be finite":            GaussianMixture{Separation: math.Inf(1)}.Make,
+		"GaussianMixture: Classes = 3: must be at least Groups = 4":     GaussianMixture{Classes: 3, Permute: true}.Make,
+		"LeastSquares: Noise = -1: must be at least 0":                  func() (*Dataset, error) { return second(LeastSquares{Noise: -1}.Make()) },
+		"LeastSquares: Clients × Rows = 9: must be at least Features +": func() (*Dataset, error) { return second(LeastSquares{Clients: 3, Rows: 3}.Make()) },
+		"Logistic: Rows = -1: must be at least 1":                       func() (*Dataset, error) { return second(Logistic{Rows: -1}.Make()) },
+		"Synthetic: 450 × Clients × Features = 2.7e+10: must be at mos": Synthetic{Clients: 1e6}.Make,
+		"GaussianMixture: Clients × (Rows + TestRows) × Features = 2.0": GaussianMixture{Rows: 1e8}.Make,
+		"LeastSquares: Features = 10000: must be at most 9999": func() (*Dataset, error) {
+			return second(LeastSquares{Features: 10_000, Rows: 1000}.Make())
+		},
+		"Logistic: (Features + 1) × Classes = 11000: must be at most 1": func() (*Dataset, error) { return second(Logistic{Classes: 1000}.Make()) },
+		"Logistic: there is no optimum, the classes can be separated":   func() (*Dataset, error) { return second(Logistic{Clients: 2, Rows: 5}.Make()) },
+	} {
+		d, err := made()
+		if err == nil || d != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

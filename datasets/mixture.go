@@ -1,0 +1,74 @@
+package datasets
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// GaussianMixture makes data with true groups of clients, for studies of clustered methods: every class of every group is
+// a round Gaussian cloud,
+//
+//	x ~ N(m_gc, I),  m_gc uniform on the sphere of radius Separation,
+//
+// with classes equally likely. Client i is of group i mod K; Owner is the client and Groups the truth. By default each
+// group has clouds of its own, so that features differ by group. With Permute the clouds are the same for all groups and
+// only the labels differ: what group 0 calls c, group g calls (c + g) mod Classes, so that no model serves two groups.
+type GaussianMixture struct {
+	Groups     int     // K; default 4
+	Clients    int     // M ≥ K; default 20
+	Rows       int     // training examples of a client; default 100
+	TestRows   int     // test examples of a client; default 25
+	Features   int     // f; default 10
+	Classes    int     // default 4; with Permute at least K
+	Separation float64 // distance of a cloud's centre from the origin, in its standard deviations; default 3
+	Permute    bool    // groups differ in labels rather than in features
+	Seed       uint64
+}
+
+// Make returns the data set: Shape [f], Floats.
+func (m GaussianMixture) Make() (*Dataset, error) {
+	m.Groups, m.Clients, m.Separation = cmp.Or(m.Groups, 4), cmp.Or(m.Clients, 20), cmp.Or(m.Separation, 3)
+	m.Rows, m.TestRows, m.Features, m.Classes = cmp.Or(m.Rows, 100), cmp.Or(m.TestRows, 25), cmp.Or(m.Features, 10), cmp.Or(m.Classes, 4)
+	if err := checkOptions("GaussianMixture", option{"Groups", float64(m.Groups), 1}, option{"Clients", float64(m.Clients), float64(m.Groups)},
+		option{"Rows", float64(m.Rows), 1}, option{"TestRows", float64(m.TestRows), 1}, option{"Features", float64(m.Features), 1},
+		option{"Classes", float64(m.Classes), 2}, option{"Separation", m.Separation, 0}); err != nil {
+		return nil, err
+	}
+	if m.Permute && m.Classes < m.Groups {
+		return nil, fmt.Errorf("datasets: GaussianMixture: Classes = %d: must be at least Groups = %d with Permute", m.Classes, m.Groups)
+	}
+	if err := cmp.Or(checkSize("GaussianMixture", "Clients × (Rows + TestRows) × Features", maxValues, m.Clients, m.Rows+m.TestRows, m.Features),
+		checkSize("GaussianMixture", "Groups × Classes × Features", maxValues, m.Groups, m.Classes, m.Features)); err != nil {
+		return nil, err
+	}
+	centres := make([][][]float64, m.Groups) // [K, classes, f]
+	for g := range centres {
+		rng := random(m.Seed, "mixture centres", g)
+		for range m.Classes {
+			centres[g] = append(centres[g], onSphere(rng, m.Features, m.Separation))
+		}
+	}
+	d := &Dataset{Name: fmt.Sprintf("mixture of %d groups", m.Groups), Shape: []int{m.Features}, Classes: m.Classes}
+	for i := range m.Clients {
+		g := i % m.Groups
+		d.Groups = append(d.Groups, g)
+		rng := random(m.Seed, "mixture client", i)
+		for row := range m.Rows + m.TestRows {
+			part := &d.Train
+			if row >= m.Rows {
+				part = &d.Test
+			}
+			cloud := rng.IntN(m.Classes)
+			centre, label := centres[g][cloud], cloud
+			if m.Permute {
+				centre, label = centres[0][cloud], (cloud+g)%m.Classes
+			}
+			x := normals(rng, m.Features, 0, 1)
+			for j := range x {
+				x[j] += centre[j]
+			}
+			part.addLabelled(x, label, i)
+		}
+	}
+	return d, nil
+}
