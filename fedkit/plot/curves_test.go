@@ -1,0 +1,73 @@
+package plot
+
+import (
+	"bytes"
+	"image/png"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCurves(t *testing.T) {
+	f, err := CurvesFigure("Sensitivity to the server's step size", "η", "test accuracy",
+		Series{Name: "FedAvgM", X: []float64{1, 0.1, 0.3}, Y: []float64{0.9, 0.5, 0.8}, Tip: []string{"last", "first", "middle"}},
+		Series{Name: "FedAdam", X: []float64{0.001, 0.01, 0.1, 1}, Y: []float64{0.6, 0.93, 0.95, nan},
+			Lo: []float64{0.5, 0.92, 0.94, nan}, Hi: []float64{0.7, 0.94, 0.96, nan}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Series[0]; !slices.Equal(s.X, []float64{0.1, 0.3, 1}) || !slices.Equal(s.Y, []float64{0.5, 0.8, 0.9}) || s.Tip[2] != "last" {
+		t.Errorf("the points are %v, %v, %v: want them in the order of X", s.X, s.Y, s.Tip)
+	}
+	checkSpec(t, f.VegaLite())
+	golden(t, "curves", f)
+	file, err := f.PNG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range f.Series {
+		if c := styleOf(s.Name, i).color; !has(img, c) {
+			t.Errorf("nothing is drawn in the colour of %q", s.Name)
+		}
+	}
+}
+
+func TestAxesOfCurves(t *testing.T) {
+	for _, c := range []struct {
+		label             string
+		x, y              []float64
+		log, percent, lgY bool
+	}{
+		{"η", []float64{0.01, 0.1, 1}, []float64{1, 2, 3}, true, false, false},
+		{"local epochs", []float64{1, 2, 5, 10, 20}, []float64{1, 2, 3, 1e4, 5}, true, false, true},
+		{"round", []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, make([]float64, 12), false, false, false},
+		{"share of attackers", []float64{0, 0.1, 0.2, 0.3}, []float64{1, 2, -3, 4}, false, true, false},
+		{"share of attackers", []float64{0, 10, 20}, []float64{1, 1, 1}, false, false, false},
+		{"one value", []float64{0.5}, []float64{1}, false, false, false},
+	} {
+		f, err := CurvesFigure("t", c.label, c.label, Series{X: c.x, Y: c.y})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.X.Log != c.log || f.X.Percent != c.percent || f.Y.Log != c.lgY {
+			t.Errorf("%s %v against %v: axes %+v and %+v", c.label, c.y, c.x, f.X, f.Y)
+		}
+	}
+}
+
+func TestCurvesThatCannotBeDrawn(t *testing.T) {
+	for want, series := range map[string][]Series{
+		"finite":    nil,
+		"do not go": {{Name: "a", X: []float64{1, 2}, Y: []float64{1}}},
+		"1 Lo":      {{X: []float64{1, 2}, Y: []float64{1, 2}, Lo: []float64{1}}},
+		"no series": {{X: []float64{nan}, Y: []float64{1}}},
+	} {
+		if err := Curves("t", "x", "y", series...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"syscall"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/oracle"
+	"fedkit.example/fedkit/internal/xla"
+	"fedkit.example/fedkit/server"
+)
+
+// The plugin's destructors abort under the race detector when the process ends in the usual way.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
+
+// models returns x_1, …, x_T: what the optimiser makes of the updates. It fails the test if a program is compiled after
+// the first step.
+func models(t *testing.T, rule func(t int) fedkit.ServerOptimizer, x []float32, deltas [][]float32) (all [][]float32) {
+	t.Helper()
+	at := fedkit.NewMatrix(x, 1, len(x))
+	var step *fedkit.Matrix
+	var memory []*fedkit.Matrix
+	var first int64
+	for i, d := range deltas {
+		step, memory = rule(i+1).Step(fedkit.NewMatrix(d, 1, len(d)), memory, i+1)
+		at = at.Add(step)
+		now, err := at.Host()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, now)
+		if i == 0 {
+			first = xla.Compilations()
+		}
+	}
+	if n := xla.Compilations() - first; n != 0 {
+		t.Errorf("%d programs were compiled after the first step, want 0", n)
+	}
+	return all
+}
+
+func always(o fedkit.ServerOptimizer) func(int) fedkit.ServerOptimizer {
+	return func(int) fedkit.ServerOptimizer { return o }
+}
+
+// distance is the relative one, ‖a − b‖/‖b‖, of how far two models have moved from where they started.
+func distance(a []float32, b, start []float64) float64 {
+	apart, moved := 0.0, 0.0
+	for j := range a {
+		apart += (float64(a[j]) - b[j]) * (float64(a[j]) - b[j])
+		moved += (b[j] - start[j]) * (b[j] - start[j])
+	}
+	return math.Sqrt(apart / moved)
+}
+
+func float64s(v []float32) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = float64(x)
+	}
+	return out
+}
+
+// Every rule in both forms, against plain float64 Go: 20 steps, 1e-5 relative. Updates span seven powers of ten, some of
+// them far below ε and τ, one parameter is never updated. The start is zero, so that nothing is lost to its digits.
+func TestAgainstFloat64(t *testing.T) {
+	const d, rounds = 300, 20
+	rng := fedkit.Random(3, "updates")
+	deltas, exact := make([][]float32, rounds), make([][]float64, rounds)
+	for i := range deltas {
+		deltas[i] = make([]float32, d)
+		for j := range d - 1 {
+			deltas[i][j] = float32((0.3 + rng.NormFloat64()) * math.Pow(10, -6+7*float64(j)/d))
+		}
+		exact[i] = float64s(deltas[i])
+	}
+	start := make([]float64, d)
+	for _, c := range []struct {
+		rule fedkit.ServerOptimizer
+		want oracle.Server
+	}{
+		{server.SGD{}, oracle.Server{Rule: "SGD", LR: 1}},
+		{server.SGD{LR: 0.5}, oracle.Server{Rule: "SGD", LR: 0.5}},
+		{server.Momentum{}, oracle.Server{Rule: "Momentum", LR: 1, Beta1: 0.9}},
+		{server.Momentum{LR: 2, Beta: 0.9999}, oracle.Server{Rule: "Momentum", LR: 2, Beta1: 0.9999}},
+		{server.Momentum{Beta: fedkit.Zero}, oracle.Server{Rule: "SGD", LR: 1}},
+		{server.Adagrad{}, oracle.Server{Rule: "Adagrad", LR: 0.1, Beta1: 0.9, Epsilon: 1e-6}},
+		{server.Adagrad{LR: 0.3, Beta1: fedkit.Zero, Epsilon: 1e-4}, oracle.Server{Rule: "Adagrad", LR: 0.3, Epsilon: 1e-4}},
+		{server.Adam{}, oracle.Server{Rule: "Adam", LR: 0.01, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-6}},
+		{server.Adam{LR: 0.1, Beta1: 0.5, Beta2: 0.9999, Epsilon: 1e-8}, oracle.Server{Rule: "Adam", LR: 0.1, Beta1: 0.5, Beta2: 0.9999, Epsilon: 1e-8}},
+		{server.Adam{Beta1: fedkit.Zero, Beta2: fedkit.Zero}, oracle.Server{Rule: "Adam", LR: 0.01, Epsilon: 1e-6}},
+		{server.Yogi{}, oracle.Server{Rule: "Yogi", LR: 0.01, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-6}},
+		{server.Yogi{LR: 0.1, Beta1: 0.5, Beta2: 0.9999, Epsilon: 1e-8}, oracle.Server{Rule: "Yogi", LR: 0.1, Beta1: 0.5, Beta2: 0.9999, Epsilon: 1e-8}},
+		{server.Adagrad{Form: server.Reddi}, oracle.Server{Rule: "Adagrad", LR: 0.1, Beta1: 0.9, Epsilon: 1e-3, Paper: true}},
+		{server.Adam{Form: server.Reddi}, oracle.Server{Rule: "Adam", LR: 0.01, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-3, Paper: true}},
+		{server.Adam{LR: 1, Beta1: 0.8, Beta2: 0.999, Epsilon: 0.1, Form: server.Reddi},
+			oracle.Server{Rule: "Adam", LR: 1, Beta1: 0.8, Beta2: 0.999, Epsilon: 0.1, Paper: true}},
+		{server.Yogi{Form: server.Reddi}, oracle.Server{Rule: "Yogi", LR: 0.01, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-3, Paper: true}},
+		{server.Yogi{LR: 1, Beta1: 0.8, Beta2: 0.999, Epsilon: 0.1, Form: server.Reddi},
+			oracle.Server{Rule: "Yogi", LR: 1, Beta1: 0.8, Beta2: 0.999, Epsilon: 0.1, Paper: true}},
+	} {
+		got, want := models(t, always(c.rule), make([]float32, d), deltas), c.want.Run(start, exact)
+		for i := range want {
+			if far := distance(got[i], want[i], start); !(far <= 1e-5) {
+				t.Errorf("%T%+v: step %d is %.2g away", c.rule, c.rule, i+1, far)
+				break
+			}
+			if got[i][d-1] != 0 {
+				t.Fatalf("%T%+v: a parameter without updates moved to %v", c.rule, c.rule, got[i][d-1])
+			}
+		}
+	}
+}
+
+// Bias correction makes the first step of Adam and Yogi η Δ/√(Δ²+ε), whatever β1 and β2 are.
+func TestFirstStep(t *testing.T) {
+	delta := []float32{-2, -0.01, 0.5, 3}
+	for _, o := range []fedkit.ServerOptimizer{server.Adam{LR: 0.1, Beta1: 0.7}, server.Adam{LR: 0.1, Beta2: 0.5}, server.Yogi{LR: 0.1, Beta1: 0.3}} {
+		for j, got := range models(t, always(o), make([]float32, 4), [][]float32{delta})[0] {
+			d := float64(delta[j])
+			if want := 0.1 * d / math.Sqrt(d*d+1e-6); math.Abs(float64(got)-want) > 1e-6 {
+				t.Errorf("%T%+v: the first step for Δ = %v is %v, want %v", o, o, d, got, want)
+			}
+		}
+	}
+}
+
+// Several models at once are treated one by one.
+func TestRowsAreIndependent(t *testing.T) {
+	for _, o := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{Form: server.Reddi}} {
+		_, memory := o.Step(fedkit.NewMatrix([]float32{1, -2, 3, 0.1, 0.2, -0.3}, 2, 3), nil, 1)
+		both, _ := o.Step(fedkit.NewMatrix([]float32{1, 1, 1, -1, 0, 1}, 2, 3), memory, 2)
+		_, memory = o.Step(fedkit.NewMatrix([]float32{0.1, 0.2, -0.3}, 1, 3), nil, 1)
+		one, _ := o.Step(fedkit.NewMatrix([]float32{-1, 0, 1}, 1, 3), memory, 2)
+		a, err := both.Host()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := one.Host()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(a[3:]) != fmt.Sprint(b) {
+			t.Errorf("%T: the second of two models steps by %v, alone by %v", o, a[3:], b)
+		}
+	}
+}
+
+// An error reaches the step, and nothing panics: a Δ that failed, a nil one, a memory that does not fit.
+func TestErrorsPassThrough(t *testing.T) {
+	good := fedkit.NewMatrix([]float32{1, 2}, 1, 2)
+	for _, o := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{}} {
+		for _, delta := range []*fedkit.Matrix{nil, fedkit.NewMatrix(nil, 1, 2)} {
+			if step, _ := o.Step(delta, nil, 1); !errors.Is(step.Err(), fedkit.ErrInvalid) {
+				t.Errorf("%T: error %v for a Δ that failed", o, step.Err())
+			}
+		}
+		if _, memory := o.Step(good, nil, 1); len(memory) > 0 {
+			if step, _ := o.Step(fedkit.NewMatrix(make([]float32, 3), 1, 3), memory, 2); step.Err() == nil {
+				t.Errorf("%T: a memory of 2 parameters serves a Δ of 3", o)
+			}
+		}
+		a, _ := o.Step(good, []*fedkit.Matrix{nil, nil, nil}, 1)
+		if a.Err() != nil {
+			t.Errorf("%T: another optimiser's memory is %v, want none", o, a.Err())
+		}
+	}
+}
+
+func TestOptionsThatAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		o    fedkit.Checker
+		want string
+	}{
+		{server.SGD{LR: -1}, "SGD.LR = -1: must be a number > 0, or 0 for the default of 1"},
+		{server.SGD{LR: math.NaN()}, "SGD.LR = NaN: must be a number > 0, or 0 for the default of 1"},
+		{server.Momentum{LR: math.Inf(1)}, "Momentum.LR = +Inf: must be a number > 0, or 0 for the default of 1"},
+		{server.Momentum{Beta: 1}, "Momentum.Beta = 1: must be in (0, 1), 0 for the default of 0.9, or fedkit.Zero"},
+		{server.Adagrad{LR: -0.1}, "Adagrad.LR = -0.1: must be a number > 0, or 0 for the default of 0.1"},
+		{server.Adagrad{Beta1: -0.1}, "Adagrad.Beta1 = -0.1: must be in (0, 1), 0 for the default of 0.9, or fedkit.Zero"},
+		{server.Adam{Beta1: 1}, "Adam.Beta1 = 1: must be in (0, 1), 0 for the default of 0.9, or fedkit.Zero"},
+		{server.Adam{Beta2: 1.5}, "Adam.Beta2 = 1.5: must be in (0, 1), 0 for the default of 0.99, or fedkit.Zero"},
+		{server.Adam{Epsilon: -1e-8}, "Adam.Epsilon = -1e-08: must be a number > 0, or 0 for the default of 1e-6 (1e-3 in Reddi's form)"},
+		{server.Yogi{LR: -1}, "Yogi.LR = -1: must be a number > 0, or 0 for the default of 0.01"},
+		{server.Yogi{Epsilon: math.NaN()}, "Yogi.Epsilon = NaN: must be a number > 0, or 0 for the default of 1e-6 (1e-3 in Reddi's form)"},
+		{server.Yogi{Form: 2}, "Yogi.Form = Form(2): must be server.Corrected or server.Reddi"},
+	} {
+		if err := c.o.Check(); !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "invalid: "+c.want {
+			t.Errorf("error %v\nwant invalid: %s", err, c.want)
+		}
+	}
+	for _, good := range []fedkit.Checker{server.SGD{}, server.Momentum{Beta: fedkit.Zero}, server.Adagrad{}, server.Adam{Form: server.Reddi}, server.Yogi{}} {
+		if err := good.Check(); err != nil {
+			t.Errorf("%T%+v: %v", good, good, err)
+		}
+	}
+}
