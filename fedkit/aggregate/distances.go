@@ -27,6 +27,24 @@ func centred(u *fedkit.Matrix) (*mat.SymDense, error) {
 	return g, nil
 }
 
+// distances returns the squared distances between the rows of u, [n][n].
+func distances(u *fedkit.Matrix) ([][]float64, error) {
+	g, err := centred(u)
+	if err != nil {
+		return nil, err
+	}
+	far := make([][]float64, u.Rows())
+	for i := range far {
+		far[i] = make([]float64, len(far))
+		for j := range far {
+			if j != i {
+				far[i][j] = max(0, g.At(i, i)+g.At(j, j)-2*g.At(i, j))
+			}
+		}
+	}
+	return far, nil
+}
+
 // products is [n, n+1]: the inner products of the scaled rows of u [n, d] less centre [1, d], and the scales.
 var products = fedkit.NewProgram("centred products", func(a []*Node) *Node {
 	u := Sub(a[0], a[1])

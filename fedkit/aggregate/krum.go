@@ -92,19 +92,14 @@ func (a MultiKrum) aggregate(name string, u *fedkit.Matrix) *fedkit.Matrix {
 
 // krumScores returns s(i) for every row of u.
 func krumScores(u *fedkit.Matrix, f int) ([]float64, error) {
-	g, err := centred(u)
+	far, err := distances(u)
 	if err != nil {
 		return nil, err
 	}
 	n := u.Rows()
 	scores := make([]float64, n)
-	for i := range scores {
-		var d []float64
-		for j := range n {
-			if j != i {
-				d = append(d, max(0, g.At(i, i)+g.At(j, j)-2*g.At(i, j)))
-			}
-		}
+	for i, d := range far {
+		d = slices.Delete(d, i, i+1)
 		slices.Sort(d)
 		scores[i] = floats.Sum(d[:n-f-2])
 	}

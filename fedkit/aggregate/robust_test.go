@@ -98,6 +98,10 @@ func TestRobustAgainstOracle(t *testing.T) {
 		is(t, "trimmed mean", aggregate.TrimmedMean{Share: 0.3}.Aggregate(u, nil), oracle.TrimmedMean(rows, int(0.3*float64(c.n)+1e-9)), 1e-6)
 		is(t, "Krum", aggregate.Krum{}.Aggregate(u, nil), keep[0], 0)
 		is(t, "Multi-Krum", aggregate.MultiKrum{}.Aggregate(u, nil), oracle.TrimmedMean(keep, 0), 1e-6)
+		some := max(1, f)
+		mixed := oracle.NearestMix(rows, some)
+		is(t, "nearest mix, trimmed", aggregate.NearestMix{F: some, By: aggregate.TrimmedMean{Share: fedkit.Zero}}.Aggregate(u, weights), oracle.TrimmedMean(mixed, 0), 2e-6)
+		is(t, "nearest mix, median", aggregate.NearestMix{F: some}.Aggregate(u, weights), oracle.TrimmedMean(mixed, (c.n-1)/2), 2e-6)
 		is(t, "geometric median", aggregate.GeometricMedian{}.Aggregate(u, weights), oracle.GeometricMedian(rows, weights), 1e-5)
 	}
 }
@@ -109,6 +113,8 @@ var robust = map[string]fedkit.Aggregator{
 	"Krum":             aggregate.Krum{},
 	"Multi-Krum":       aggregate.MultiKrum{},
 	"geometric median": aggregate.GeometricMedian{},
+	"nearest mix":      aggregate.NearestMix{},
+	"nearest mix, by":  aggregate.NearestMix{F: 3, By: aggregate.GeometricMedian{}},
 }
 
 // Three rows of ten, however far away, leave the result among the others; the mean goes with them.
@@ -156,7 +162,7 @@ func TestOrderOfClientsDoesNotMatter(t *testing.T) {
 
 func TestEdges(t *testing.T) {
 	one, weights := matrix(nine[:1]), []float64{7}
-	for _, by := range []fedkit.Aggregator{aggregate.Median{}, aggregate.TrimmedMean{Share: 0.49}, aggregate.GeometricMedian{}} {
+	for _, by := range []fedkit.Aggregator{aggregate.Median{}, aggregate.TrimmedMean{Share: 0.49}, aggregate.GeometricMedian{}, aggregate.NearestMix{}} {
 		is(t, "one client", by.Aggregate(one, weights), nine[0], 0)
 	}
 	is(t, "equal rows", aggregate.GeometricMedian{}.Aggregate(matrix([][]float64{nine[1], nine[1], nine[1]}), nil), nine[1], 1e-6)
@@ -178,13 +184,17 @@ func TestRobustRefuses(t *testing.T) {
 	for want, by := range map[string]fedkit.Aggregator{
 		"TrimmedMean.Share = 0.5: must be in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero": aggregate.TrimmedMean{Share: 0.5},
 		"TrimmedMean.Share = NaN": aggregate.TrimmedMean{Share: math.NaN()},
-		"Krum.F = -1: must be at least 1, or 0 for as many as the clients of a round allow": aggregate.Krum{F: -1},
-		"Krum.F = 4: must be such that n ≥ 2f+3, and a round has n = 9 clients":             aggregate.Krum{F: 4},
-		"MultiKrum.F = 4: must be such that n ≥ 2f+3, and a round has n = 9 clients":        aggregate.MultiKrum{F: 4},
-		"MultiKrum.M = 10: must be at most n = 9, the clients of a round":                   aggregate.MultiKrum{M: 10},
-		"MultiKrum.M = -1: must be at least 1, or 0 for the default of n−f":                 aggregate.MultiKrum{M: -1},
-		"GeometricMedian.Smooth = -1: must be > 0, or 0 for the default of 1e-6":            aggregate.GeometricMedian{Smooth: -1},
-		"GeometricMedian.Iterations = -1: must be at least 1, or 0 for the default of 500":  aggregate.GeometricMedian{Iterations: -1},
+		"Krum.F = -1: must be at least 1, or 0 for as many as the clients of a round allow":       aggregate.Krum{F: -1},
+		"Krum.F = 4: must be such that n ≥ 2f+3, and a round has n = 9 clients":                   aggregate.Krum{F: 4},
+		"MultiKrum.F = 4: must be such that n ≥ 2f+3, and a round has n = 9 clients":              aggregate.MultiKrum{F: 4},
+		"MultiKrum.M = 10: must be at most n = 9, the clients of a round":                         aggregate.MultiKrum{M: 10},
+		"MultiKrum.M = -1: must be at least 1, or 0 for the default of n−f":                       aggregate.MultiKrum{M: -1},
+		"NearestMix.F = -1: must be at least 1, or 0 for as many as the clients of a round allow": aggregate.NearestMix{F: -1},
+		"NearestMix.F = 5: must be such that n ≥ 2f+1, and a round has n = 9 clients":             aggregate.NearestMix{F: 5},
+		"Krum.F = 8: must be such that":                                                           aggregate.NearestMix{By: aggregate.Krum{F: 8}},
+		"TrimmedMean.Share = 0.6":                                                                 aggregate.NearestMix{By: aggregate.TrimmedMean{Share: 0.6}},
+		"GeometricMedian.Smooth = -1: must be > 0, or 0 for the default of 1e-6":                  aggregate.GeometricMedian{Smooth: -1},
+		"GeometricMedian.Iterations = -1: must be at least 1, or 0 for the default of 500":        aggregate.GeometricMedian{Iterations: -1},
 	} {
 		if err := by.Aggregate(u, nil).Err(); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\nwant %s", err, want)
@@ -205,7 +215,7 @@ func TestOptionsDoNotRecompile(t *testing.T) {
 	u := matrix(random(11, 7, 0))
 	var before int64
 	for i, share := range []float64{0.1, 0.2, 0.4} {
-		for _, by := range []fedkit.Aggregator{aggregate.TrimmedMean{Share: share}, aggregate.MultiKrum{F: 1 + i}, aggregate.GeometricMedian{Iterations: 3 + i}} {
+		for _, by := range []fedkit.Aggregator{aggregate.TrimmedMean{Share: share}, aggregate.MultiKrum{F: 1 + i}, aggregate.GeometricMedian{Iterations: 3 + i}, aggregate.NearestMix{F: 1 + i}} {
 			if err := by.Aggregate(u, nil).Err(); err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -39,12 +40,7 @@ func Krum(u [][]float64, f, m int) []int {
 			score[i] += v
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		if score[a] < score[b] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[a], score[b]) })
 	return order[:m]
 }
 
@@ -100,4 +96,15 @@ func square(a, b []float64) (s float64) {
 		s += (a[j] - b[j]) * (a[j] - b[j])
 	}
 	return s
+}
+
+// NearestMix returns, for every row of u [n][d], the mean of the n−f rows nearest to it, itself among them.
+func NearestMix(u [][]float64, f int) [][]float64 {
+	y := make([][]float64, len(u))
+	for i := range u {
+		near := slices.Clone(u)
+		slices.SortStableFunc(near, func(a, b []float64) int { return cmp.Compare(square(a, u[i]), square(b, u[i])) })
+		y[i] = TrimmedMean(near[:len(u)-f], 0)
+	}
+	return y
 }

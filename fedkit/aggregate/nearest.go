@@ -1,0 +1,67 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+
+	"fedkit.example/fedkit"
+	"gonum.org/v1/gonum/floats"
+)
+
+// NearestMix replaces every row by the mean of the n−f rows nearest to it, itself among them, and hands these to
+// another aggregator, without weights (nearest-neighbour mixing; Allouah et al., Fixing by Mixing, arXiv 2302.01772,
+// Algorithm 2),
+//
+//	y_i = 1/(n−f) Σ_{j near i} u_j,  x = By(y_1, …, y_n).
+//
+// Robust rules take honest clients for odd ones where their data differ much; after the mixing honest rows are alike,
+// and an attacker's is made of honest ones for the most part. Identity: with one client, By alone.
+type NearestMix struct {
+	F  int               // f, attackers among the clients of a round, at least 1, n ≥ 2f+1; default ⌊(n−1)/2⌋
+	By fedkit.Aggregator // default Median
+}
+
+// Check implements fedkit.Checker.
+func (a NearestMix) Check() error {
+	if a.F < 0 {
+		return fedkit.Invalid("NearestMix.F", a.F, "at least 1, or 0 for as many as the clients of a round allow")
+	}
+	if c, ok := a.By.(fedkit.Checker); ok {
+		return c.Check()
+	}
+	return nil
+}
+
+// CheckCohort implements fedkit.CohortChecker.
+func (a NearestMix) CheckCohort(n int) error {
+	if n < 2*a.F+1 {
+		return fedkit.Invalid("NearestMix.F", a.F, fmt.Sprintf("such that n ≥ 2f+1, and a round has n = %d clients", n))
+	}
+	if c, ok := a.By.(fedkit.CohortChecker); ok {
+		return c.CheckCohort(n)
+	}
+	return nil
+}
+
+// Aggregate implements fedkit.Aggregator.
+func (a NearestMix) Aggregate(u *fedkit.Matrix, _ []float64) *fedkit.Matrix {
+	n := u.Rows()
+	if err := cmp.Or(u.Err(), a.Check(), a.CheckCohort(n)); err != nil {
+		return fedkit.Failed(err)
+	}
+	far, err := distances(u)
+	if err != nil {
+		return fedkit.Failed(err)
+	}
+	near := n - cmp.Or(a.F, (n-1)/2)
+	mix := make([][]float64, n)
+	for i := range mix {
+		order := make([]int, n)
+		floats.ArgsortStable(far[i], order)
+		mix[i] = make([]float64, n)
+		for _, j := range order[:near] {
+			mix[i][j] = 1 / float64(near)
+		}
+	}
+	return cmp.Or[fedkit.Aggregator](a.By, Median{}).Aggregate(u.Mix(mix), nil)
+}
