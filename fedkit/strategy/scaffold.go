@@ -22,8 +22,8 @@ import (
 //
 // As in the paper, clients count equally, whatever their n_i: what is minimised is the mean of the M local losses. K_i are
 // the steps the client took. Option II reads mean gradients off plain steps, so it needs SGD clients; with Local.Prox the
-// gradients are those of the proximal objective. An Aggregator takes the place of both means over S. Twice as much as in
-// FedAvg travels each way.
+// gradients are those of the proximal objective. Option I is for few local steps: with many, networks did not train
+// (notebook 05). An Aggregator takes the place of both means over S. Twice as much as in FedAvg travels each way.
 //
 // x and c are [1, d] and c_i [M, d], on the device: M models' worth of memory. Identity: as c = c_i = 0 at first, the
 // first round is FedAvg's where all n_i are equal and η_g = 1.
