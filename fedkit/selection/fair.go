@@ -12,12 +12,12 @@ import (
 
 // Fair bounds how seldom and how often a client takes part under another rule (seed 004 §10).
 //
-// Wait: nobody is left out of more than T rounds in a row. That can be kept where M ≤ n (T + 1), and always is; else the
-// run is refused. Those that have waited longest take places of the rule's choice as soon as the n places of each of
-// the coming rounds would not suffice for all whose wait ends by then.
+// Wait: nobody is left out of more than T rounds in a row. That can be kept where M ≤ n (T + 1), and then is; elsewhere the
+// run is refused. Those that have waited longest get places before the rule's own choice, as few and as late as the n
+// places of each coming round allow.
 //
-// Quota: by round t nobody has taken part in more than ⌈q·t⌉ rounds. Places that this makes free are given to random
-// clients below it and, should there be none, to those that took part least; a client whose wait is over comes first.
+// Quota: by round t nobody has taken part in more than ⌈q·t⌉ rounds. Where the rule wants somebody who has, a random
+// client below the quota takes the place or, if there is none, the one that took part least. Wait comes before Quota.
 type Fair struct {
 	Wait  int             // T, most rounds in a row without a client, at least 1; default no bound
 	Quota float64         // q, largest share of the rounds for a client, in [n/M, 1]; default no bound
@@ -77,7 +77,8 @@ func (s Fair) Select(r *fedkit.Round, n int) []int {
 	return order[:max(len(due), len(picks))]
 }
 
-// due returns the clients that must take part now, so that with n clients a round nobody ever waits longer than T.
+// due returns the clients that must take part now, so that with n clients a round nobody ever waits longer than T: the
+// fewest for which, whatever h, no more than n·h of the others have to take part in the next h rounds.
 func (s Fair) due(r *fedkit.Round, n int, rng *rand.Rand) []int {
 	if s.Wait == 0 {
 		return nil
