@@ -29,3 +29,12 @@ func Sizes(clients []Client) []int {
 	}
 	return n
 }
+
+// Groups returns the true group of each client, [M], for comparison with the clusters an algorithm finds.
+func Groups(clients []Client) []int {
+	g := make([]int, len(clients))
+	for i, c := range clients {
+		g[i] = c.Group
+	}
+	return g
+}

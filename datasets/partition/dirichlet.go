@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -67,11 +68,7 @@ func (r Dirichlet) Deal(d *datasets.Dataset) (*Deal, error) {
 	train.topUp(r.MinTrain, func(c, i int) float64 { return drawn[c][i] })
 	test.topUp(r.MinTest, func(c, i int) float64 { return math.Log(float64(len(train.held[c][i]))) })
 
-	clients := make([]Client, r.Clients)
-	for i := range clients {
-		clients[i] = Client{Train: train.rows(i), Test: test.rows(i)}
-	}
-	return &Deal{Data: d, Clients: clients}, nil
+	return dealt(d, train.all(), test.all()), nil
 }
 
 // String returns "20 clients, Dirichlet α = 0.5", and the seed where it is not 0.
@@ -81,7 +78,7 @@ func (r Dirichlet) String() string {
 
 // checked returns the rule with its defaults filled in, or what is wrong with it.
 func (r Dirichlet) checked(d *datasets.Dataset) (Dirichlet, error) {
-	if err := checkClients("Dirichlet", r.Clients, d); err != nil {
+	if err := checkLabelled("Dirichlet", r.Clients, d); err != nil {
 		return r, err
 	}
 	switch {
@@ -89,30 +86,13 @@ func (r Dirichlet) checked(d *datasets.Dataset) (Dirichlet, error) {
 		return r, fmt.Errorf("partition.Dirichlet: Alpha = %v: must be > 0", r.Alpha)
 	case math.IsInf(r.Alpha, 1):
 		return r, errors.New("partition.Dirichlet: Alpha = +Inf: must be finite; IID is the limit")
-	case d.Classes == 0:
-		return r, fmt.Errorf("partition.Dirichlet: %s has no labels: use IID for a regression", d.Name)
 	}
-	if r.MinTrain == 0 {
-		r.MinTrain = max(1, min(10, d.Train.Len()/(2*r.Clients)))
-	}
-	if r.MinTest == 0 {
-		r.MinTest = 1
-	}
-	if err := r.checkMin("MinTrain", r.MinTrain, "train", d.Train.Len()); err != nil {
+	r.MinTrain = cmp.Or(r.MinTrain, defaultMin(d.Train.Len(), r.Clients))
+	r.MinTest = cmp.Or(r.MinTest, 1)
+	if err := checkMin("Dirichlet", "MinTrain", r.MinTrain, r.Clients, "train", d.Train.Len()); err != nil {
 		return r, err
 	}
-	return r, r.checkMin("MinTest", r.MinTest, "test", d.Test.Len())
-}
-
-func (r Dirichlet) checkMin(field string, least int, part string, n int) error {
-	if least < 0 {
-		return fmt.Errorf("partition.Dirichlet: %s = %d: must be at least 1, or 0 for the default", field, least)
-	}
-	if most := n / r.Clients; least > most {
-		return fmt.Errorf("partition.Dirichlet: %s = %d: must be at most %d, for %s share %d %s rows",
-			field, least, most, count(r.Clients), n, part)
-	}
-	return nil
+	return r, checkMin("Dirichlet", "MinTest", r.MinTest, r.Clients, "test", d.Test.Len())
 }
 
 // logShares draws p ~ Dir(α·1) and returns log p, [m].

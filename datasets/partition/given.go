@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"fmt"
 	"slices"
 
 	"fedkit.example/datasets"
@@ -31,9 +30,4 @@ func (r Given) Deal(d *datasets.Dataset) (*Deal, error) {
 func (r Given) String() string { return count(len(r)) + ", given" }
 
 // count returns "1 client" or "20 clients".
-func count(clients int) string {
-	if clients == 1 {
-		return "1 client"
-	}
-	return fmt.Sprintf("%d clients", clients)
-}
+func count(clients int) string { return several(clients, "client") }

@@ -3,7 +3,6 @@ package partition
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 )
 
 // hand is one part of a data set while it is dealt out, class by class.
@@ -45,12 +44,14 @@ func (h *hand) deal(c int, p []float64) {
 	}
 }
 
-// rows returns all rows of client i in ascending order.
-func (h *hand) rows(i int) []int {
-	rows := make([]int, 0, h.size[i])
-	for _, held := range h.held {
-		rows = append(rows, held[i]...)
+// all returns the rows of every client, class after class, [M].
+func (h *hand) all() [][]int {
+	all := make([][]int, len(h.size))
+	for i, n := range h.size {
+		all[i] = make([]int, 0, n)
+		for _, held := range h.held {
+			all[i] = append(all[i], held[i]...)
+		}
 	}
-	slices.Sort(rows)
-	return rows
+	return all
 }

@@ -3,7 +3,6 @@ package partition
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"fedkit.example/datasets"
 )
@@ -26,11 +25,7 @@ func (r IID) Deal(d *datasets.Dataset) (*Deal, error) {
 	}
 	train := cutEven(shuffled(d.Train.Len(), stream(r.Seed, "train")), r.Clients)
 	test := cutEven(shuffled(d.Test.Len(), stream(r.Seed, "test")), r.Clients)
-	clients := make([]Client, r.Clients)
-	for i := range clients {
-		clients[i] = Client{Train: train[i], Test: test[i]}
-	}
-	return &Deal{Data: d, Clients: clients}, nil
+	return dealt(d, train, test), nil
 }
 
 // String returns "20 clients, IID", and the seed where it is not 0.
@@ -39,13 +34,12 @@ func (r IID) String() string { return count(r.Clients) + ", IID" + seeded(r.Seed
 // shuffled returns 0..n−1 in random order.
 func shuffled(n int, src rand.Source) []int { return rand.New(src).Perm(n) }
 
-// cutEven cuts rows into m sorted parts whose lengths differ by one at most.
+// cutEven cuts rows into m parts whose lengths differ by one at most.
 func cutEven(rows []int, m int) [][]int {
 	parts := make([][]int, m)
 	for i := range parts {
 		from, to := i*len(rows)/m, (i+1)*len(rows)/m
 		parts[i] = rows[from:to:to]
-		slices.Sort(parts[i])
 	}
 	return parts
 }

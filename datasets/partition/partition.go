@@ -1,5 +1,16 @@
 // Package partition deals a data set out to clients. Heterogeneity is the subject of federated learning, so a rule
 // says in one literal which kind is meant, and gives the same clients to everyone who uses the same seed.
+//
+//	labels     Dirichlet, Shards, Classes
+//	sizes      Quantity; Dirichlet too
+//	features   Rotations, Noise, Intensity
+//	concept    Relabel: the same picture, another label
+//	as found   Natural; Given, by hand; IID has none
+//
+// Rules compose: Quantity, Rotations, Noise, Intensity and Relabel change what the rule in their field Of deals out,
+// in any order.
+//
+//	partition.Rotations{Of: partition.Quantity{Of: partition.Dirichlet{Clients: 40, Alpha: 0.5}, Power: 1}}
 package partition
 
 import "fedkit.example/datasets"
@@ -21,7 +32,8 @@ type Deal struct {
 }
 
 // Client lists what one client holds: row indices into the training and into the test part, each row held once by one
-// client. Group is the true group where the rule knows one (the rotation, say), 0 otherwise.
+// client. Group is the true group where the rule knows one (the rotation, say), 0 otherwise; where rules inside one
+// another each make groups, it is the product of them.
 type Client struct {
 	Train, Test []int
 	Group       int

@@ -1,0 +1,86 @@
+package partition
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fedkit.example/datasets"
+)
+
+// Classes gives every client the same number k of classes. Client after client takes the k classes that fewest hold so
+// far (ties at random), so each class is held by Mk/C clients, or one less or more; its training rows and its test rows,
+// shuffled, are cut into equal parts for them. Where Mk < C, classes that nobody takes are left over; else every row is
+// dealt.
+//
+// Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079), the
+// "#C = k" of section 4, whose classes are drawn without the balance: there some may have many holders, or none.
+type Classes struct {
+	Clients int    // M; 1 to the number of rows, of training and of test rows
+	Each    int    // k, classes a client gets; default 2, or the data set's number where that is less
+	Seed    uint64 // another seed, other classes for everybody
+}
+
+// Deal returns M clients, each with its rows in ascending order and at least one training and one test row of each of
+// its classes. It fails where a class has too few rows for that, where a field is out of range, and where the data set
+// has no labels or does not pass its Check.
+func (r Classes) Deal(d *datasets.Dataset) (*Deal, error) {
+	if err := checkLabelled("Classes", r.Clients, d); err != nil {
+		return nil, err
+	}
+	if r.Each == 0 {
+		r.Each = min(2, d.Classes)
+	}
+	if r.Each < 1 || r.Each > d.Classes {
+		return nil, fmt.Errorf("partition.Classes: Each = %d: must be in [1, %d], the number of classes of %s",
+			r.Each, d.Classes, d.Name)
+	}
+	holders := r.holders(d.Classes)
+	train, err := r.deal("train", d.Train.Labels, holders)
+	if err != nil {
+		return nil, err
+	}
+	test, err := r.deal("test", d.Test.Labels, holders)
+	if err != nil {
+		return nil, err
+	}
+	return dealt(d, train, test), nil
+}
+
+// String returns "20 clients, 2 classes each", and the seed where it is not 0.
+func (r Classes) String() string {
+	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(cmp.Or(r.Each, 2), "class"), seeded(r.Seed))
+}
+
+// holders returns the clients of each class, [C].
+func (r Classes) holders(classes int) [][]int {
+	holders := make([][]int, classes)
+	src := stream(r.Seed, "classes")
+	for i := range r.Clients {
+		order := shuffled(classes, src)
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(holders[a]), len(holders[b])) })
+		for _, c := range order[:r.Each] {
+			holders[c] = append(holders[c], i)
+		}
+	}
+	return holders
+}
+
+// deal cuts the rows of each class among its holders.
+func (r Classes) deal(part string, labels []int32, holders [][]int) ([][]int, error) {
+	h := newHand(labels, len(holders), 0, stream(r.Seed, part))
+	rows := make([][]int, r.Clients)
+	for c, clients := range holders {
+		if n := len(h.undealt[c]); n < len(clients) {
+			return nil, fmt.Errorf("partition.Classes: class %d has %s, and %d of %s hold it: must be at least one for each",
+				c, several(n, part+" row"), len(clients), count(r.Clients))
+		}
+		if len(clients) == 0 {
+			continue
+		}
+		for k, part := range cutEven(h.undealt[c], len(clients)) {
+			rows[clients[k]] = append(rows[clients[k]], part...)
+		}
+	}
+	return rows, nil
+}

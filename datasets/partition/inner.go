@@ -1,0 +1,109 @@
+package partition
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fedkit.example/datasets"
+)
+
+// inner deals by a rule that is part of another. The list of clients is the caller's to change, their rows are not.
+func inner(rule string, of Rule, d *datasets.Dataset) (*Deal, error) {
+	if of == nil {
+		return nil, fmt.Errorf("partition.%s: Of = nil: must be the rule that deals the rows out, such as partition.IID{Clients: 20}", rule)
+	}
+	deal, err := of.Deal(d)
+	if err != nil {
+		return nil, fmt.Errorf("partition.%s: %w", rule, err)
+	}
+	if err := deal.Check(); err != nil {
+		return nil, fmt.Errorf("partition.%s: Of: %w", rule, err)
+	}
+	return &Deal{Data: deal.Data, Clients: slices.Clone(deal.Clients)}, nil
+}
+
+// regroup splits the clients of each group, in their order, into k parts of equal size (to a client), and returns the
+// part of each client, [M]. The new group of a client in part j of group g is g·k + j: the product of both.
+func (d *Deal) regroup(rule, field string, k int) ([]int, error) {
+	size := map[int]int{}
+	for _, c := range d.Clients {
+		size[c.Group]++
+	}
+	seen := map[int]int{}
+	parts := make([]int, len(d.Clients))
+	for i := range d.Clients {
+		g := d.Clients[i].Group
+		if size[g] < k {
+			return nil, fmt.Errorf("partition.%s: %s has %d entries: must be at most %d, the number of clients in group %d",
+				rule, field, k, size[g], g)
+		}
+		parts[i] = seen[g] * k / size[g]
+		seen[g]++
+		d.Clients[i].Group = g*k + parts[i]
+	}
+	return parts, nil
+}
+
+// each calls change for every row that a client holds, with the part of the data set the row is in.
+func (d *Deal) each(change func(s *datasets.Split, part string, row, client int)) {
+	for i, c := range d.Clients {
+		for _, row := range c.Train {
+			change(&d.Data.Train, "train", row, i)
+		}
+		for _, row := range c.Test {
+			change(&d.Data.Test, "test", row, i)
+		}
+	}
+}
+
+// ownFeatures gives the deal a data set of its own, whose features may be changed.
+func (d *Deal) ownFeatures() {
+	data := *d.Data
+	for _, s := range []*datasets.Split{&data.Train, &data.Test} {
+		s.Bytes, s.Floats = slices.Clone(s.Bytes), slices.Clone(s.Floats)
+	}
+	d.Data = &data
+}
+
+// ownLabels gives the deal a data set of its own, whose labels may be changed.
+func (d *Deal) ownLabels() {
+	data := *d.Data
+	data.Train.Labels, data.Test.Labels = slices.Clone(data.Train.Labels), slices.Clone(data.Test.Labels)
+	d.Data = &data
+}
+
+// edit changes the values of a row, as a model sees them. Bytes stay bytes: the nearest in [0, 255].
+func edit(s *datasets.Split, row int, change func(float64) float64) {
+	if s.Floats != nil {
+		f := len(s.Floats) / s.Len()
+		for i, v := range s.Floats[row*f : (row+1)*f] {
+			s.Floats[row*f+i] = float32(change(float64(v)))
+		}
+		return
+	}
+	f := len(s.Bytes) / s.Len()
+	scale, shift := float64(s.Scale), float64(s.Shift)
+	for i, b := range s.Bytes[row*f : (row+1)*f] {
+		v := (change(scale*float64(b)+shift) - shift) / scale
+		s.Bytes[row*f+i] = uint8(math.Round(min(max(v, 0), 255)))
+	}
+}
+
+// checked returns the deal, or what is wrong with its data set after a change.
+func (d *Deal) checked(rule string) (*Deal, error) {
+	if err := d.Data.Check(); err != nil {
+		return nil, fmt.Errorf("partition.%s: %w", rule, err)
+	}
+	return d, nil
+}
+
+// listed writes "0, 0.5".
+func listed[T any](values []T) string {
+	text := make([]string, len(values))
+	for i, v := range values {
+		text[i] = fmt.Sprint(v)
+	}
+	return strings.Join(text, ", ")
+}

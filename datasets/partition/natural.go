@@ -1,0 +1,123 @@
+package partition
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fedkit.example/datasets"
+)
+
+// Natural makes a client of everyone the data come from: the writer, the speaker, the client of a synthetic data set,
+// as Split.Owner says. Clients are in the order of their owners, and Group is the owner's entry in Dataset.Groups where
+// there is one. Every row is dealt, but for those of owners left out.
+//
+// Source: S. Caldas et al., LEAF: A Benchmark for Federated Settings, 2018 (arXiv 1812.01097), which leaves users with
+// few examples out in the same way.
+type Natural struct {
+	Clients  int    // a random choice of so many owners; default: all of them
+	MinTrain int    // training rows an owner needs; default 1
+	MinTest  int    // test rows an owner needs; default 1
+	Drop     bool   // leave owners out that have fewer; default: the first of them is an error
+	Seed     uint64 // another seed, another choice where Clients is set
+}
+
+// Deal returns one client an owner, each with its rows in ascending order. It fails where an owner has too few rows and
+// Drop is not set, where a field is out of range, and where the data set does not know its owners or does not pass its
+// Check.
+func (r Natural) Deal(d *datasets.Dataset) (*Deal, error) {
+	r.MinTrain, r.MinTest = cmp.Or(r.MinTrain, 1), cmp.Or(r.MinTest, 1)
+	if err := r.check(d); err != nil {
+		return nil, err
+	}
+	clients := map[int32]*Client{}
+	collect(clients, d.Train.Owner, func(c *Client) *[]int { return &c.Train })
+	collect(clients, d.Test.Owner, func(c *Client) *[]int { return &c.Test })
+	deal := &Deal{Data: d}
+	for _, owner := range slices.Sorted(maps.Keys(clients)) {
+		c := clients[owner]
+		if short := r.short(c); short != "" {
+			if r.Drop {
+				continue
+			}
+			return nil, fmt.Errorf("partition.Natural: owner %d of %s has %s; Drop leaves such owners out", owner, d.Name, short)
+		}
+		if d.Groups != nil {
+			c.Group = d.Groups[owner]
+		}
+		deal.Clients = append(deal.Clients, *c)
+	}
+	switch n := len(deal.Clients); {
+	case n == 0:
+		return nil, fmt.Errorf("partition.Natural: no owner of %s has %d train and %d test rows", d.Name, r.MinTrain, r.MinTest)
+	case r.Clients > n:
+		return nil, fmt.Errorf("partition.Natural: Clients = %d: must be at most %d, the number of owners of %s with %d train and %d test rows",
+			r.Clients, n, d.Name, r.MinTrain, r.MinTest)
+	}
+	if r.Clients > 0 {
+		chosen := shuffled(len(deal.Clients), stream(r.Seed, "owners"))[:r.Clients]
+		slices.Sort(chosen)
+		for k, i := range chosen {
+			deal.Clients[k] = deal.Clients[i]
+		}
+		deal.Clients = deal.Clients[:r.Clients]
+	}
+	return deal, nil
+}
+
+// String returns "one client an owner", or "20 clients, by owner", with the minimum and the seed where they are set.
+func (r Natural) String() string {
+	text := "one client an owner"
+	if r.Clients > 0 {
+		text = count(r.Clients) + ", by owner"
+	}
+	if r.MinTrain > 1 {
+		text += fmt.Sprintf(", ≥ %d train rows", r.MinTrain)
+	}
+	if r.MinTest > 1 {
+		text += fmt.Sprintf(", ≥ %d test rows", r.MinTest)
+	}
+	return text + seeded(r.Seed)
+}
+
+func (r Natural) check(d *datasets.Dataset) error {
+	if err := d.Check(); err != nil {
+		return fmt.Errorf("partition.Natural: %w", err)
+	}
+	if d.Train.Owner == nil {
+		return fmt.Errorf("partition.Natural: %s does not say who its examples come from (Split.Owner)", d.Name)
+	}
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"Clients", r.Clients}, {"MinTrain", r.MinTrain}, {"MinTest", r.MinTest}} {
+		if f.value < 0 {
+			return fmt.Errorf("partition.Natural: %s = %d: must be at least 1, or 0 for the default", f.name, f.value)
+		}
+	}
+	return nil
+}
+
+// short says what a client lacks, "" where it has enough.
+func (r Natural) short(c *Client) string {
+	switch {
+	case len(c.Train) < r.MinTrain:
+		return fmt.Sprintf("%s: must have at least %d", several(len(c.Train), "train row"), r.MinTrain)
+	case len(c.Test) < r.MinTest:
+		return fmt.Sprintf("%s: must have at least %d", several(len(c.Test), "test row"), r.MinTest)
+	}
+	return ""
+}
+
+// collect adds each row of a part to its owner's client.
+func collect(clients map[int32]*Client, owner []int32, rows func(*Client) *[]int) {
+	for row, o := range owner {
+		c := clients[o]
+		if c == nil {
+			c = &Client{}
+			clients[o] = c
+		}
+		*rows(c) = append(*rows(c), row)
+	}
+}

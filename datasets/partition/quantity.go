@@ -1,0 +1,167 @@
+package partition
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"fedkit.example/datasets"
+)
+
+// Quantity gives clients unequal amounts of data. Their shares q, [M], are drawn from a Dirichlet distribution or
+// follow a power law:
+//
+//	q ~ Dir(α·1)            where Alpha is set
+//	q_i = r_i^−a / Σ r^−a   where Power is set, with the ranks r = 1..M dealt to the clients at random
+//
+// On its own, with Clients set, it deals all rows out at random in these shares, so that clients differ in size alone.
+// A client short of MinTrain or MinTest is topped up from the largest.
+//
+// With Of set it makes the clients of another rule unequal: client i keeps q_i / max q of the rows that Of deals it, a
+// random choice, and the others are left over, so that labels stay as skewed as Of made them and sizes are multiplied.
+// Training and test rows are kept in the same share. A client keeps at least MinTrain and MinTest, or all it has where
+// that is less and the minimum is the default.
+//
+// Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079),
+// section 4, for the Dirichlet sizes; T. Li et al., Federated Optimization in Heterogeneous Networks, 2020 (arXiv
+// 1812.06127), section 5.1, for sizes by a power law.
+type Quantity struct {
+	Of       Rule    // whose clients are made unequal; default: Clients of equal label mix
+	Clients  int     // M; 1 to the number of rows, of training and of test rows; as Of says where that is set
+	Alpha    float64 // α > 0: sizes by a Dirichlet distribution; a small α gives nearly all to a few
+	Power    float64 // a > 0: sizes by a power law; 1 is Zipf's law. Exactly one of Alpha and Power is set
+	MinTrain int     // training rows every client gets; default 10, but half an equal share (and at least 1) where that is less
+	MinTest  int     // test rows every client gets; default 1
+	Seed     uint64  // another seed, other sizes
+}
+
+// Deal returns the clients, each with its rows in ascending order. It fails where a field is out of range, where the
+// rows do not suffice for the minimum, where Of fails, and where the data set does not pass its Check.
+func (r Quantity) Deal(d *datasets.Dataset) (*Deal, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if r.Of != nil {
+		return r.thin(d)
+	}
+	if err := checkClients("Quantity", r.Clients, d); err != nil {
+		return nil, err
+	}
+	q := r.shares(r.Clients)
+	train, err := r.cut("MinTrain", cmp.Or(r.MinTrain, defaultMin(d.Train.Len(), r.Clients)), "train", d.Train.Len(), q)
+	if err != nil {
+		return nil, err
+	}
+	test, err := r.cut("MinTest", cmp.Or(r.MinTest, 1), "test", d.Test.Len(), q)
+	if err != nil {
+		return nil, err
+	}
+	return dealt(d, train, test), nil
+}
+
+// String returns "20 clients, sizes by Dirichlet α = 0.5", and the seed where it is not 0.
+func (r Quantity) String() string {
+	of := count(r.Clients)
+	if r.Of != nil {
+		of = fmt.Sprint(r.Of)
+	}
+	if r.Power != 0 {
+		return fmt.Sprintf("%s, sizes by power law a = %v%s", of, r.Power, seeded(r.Seed))
+	}
+	return fmt.Sprintf("%s, sizes by Dirichlet α = %v%s", of, r.Alpha, seeded(r.Seed))
+}
+
+// shares returns q, [m].
+func (r Quantity) shares(m int) []float64 {
+	src := stream(r.Seed, "sizes")
+	var q []float64
+	if r.Alpha != 0 {
+		q = logShares(m, r.Alpha, src)
+	} else {
+		for _, rank := range shuffled(m, src) {
+			q = append(q, -r.Power*math.Log(float64(rank+1)))
+		}
+		floats.AddConst(-floats.LogSumExp(q), q)
+	}
+	for i, v := range q {
+		q[i] = math.Exp(v)
+	}
+	return q
+}
+
+// cut deals n rows out in the shares q: as those of a single class.
+func (r Quantity) cut(field string, least int, part string, n int, q []float64) ([][]int, error) {
+	if err := checkMin("Quantity", field, least, len(q), part, n); err != nil {
+		return nil, err
+	}
+	h := newHand(make([]int32, n), 1, len(q), stream(r.Seed, part))
+	h.deal(0, q)
+	h.topUp(least, func(int, int) float64 { return 0 })
+	return h.all(), nil
+}
+
+// thin takes rows away from the clients of Of.
+func (r Quantity) thin(d *datasets.Dataset) (*Deal, error) {
+	deal, err := inner("Quantity", r.Of, d)
+	if err != nil {
+		return nil, err
+	}
+	q := r.shares(len(deal.Clients))
+	most := slices.Max(q)
+	for i := range deal.Clients {
+		c := &deal.Clients[i]
+		if c.Train, err = r.keep("MinTrain", r.MinTrain, "train", i, c.Train, q[i]/most); err != nil {
+			return nil, err
+		}
+		if c.Test, err = r.keep("MinTest", r.MinTest, "test", i, c.Test, q[i]/most); err != nil {
+			return nil, err
+		}
+	}
+	return deal, nil
+}
+
+// keep returns a random share of a client's rows.
+func (r Quantity) keep(field string, least int, part string, client int, rows []int, share float64) ([]int, error) {
+	if least > len(rows) {
+		return nil, fmt.Errorf("partition.Quantity: %s = %d: client %d has %s of %s: must be at most that",
+			field, least, client, several(len(rows), part+" row"), r.Of)
+	}
+	if least == 0 {
+		least = 1
+		if part == "train" {
+			least = min(10, len(rows))
+		}
+	}
+	n := max(least, int(math.Round(share*float64(len(rows)))))
+	kept := make([]int, n)
+	for k, at := range shuffled(len(rows), stream(r.Seed, fmt.Sprint(part, client)))[:n] {
+		kept[k] = rows[at]
+	}
+	slices.Sort(kept)
+	return kept, nil
+}
+
+func (r Quantity) check() error {
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"Alpha", r.Alpha}, {"Power", r.Power}} {
+		if f.value != 0 && !(f.value > 0 && f.value <= math.MaxFloat64) {
+			return fmt.Errorf("partition.Quantity: %s = %v: must be > 0 and finite", f.name, f.value)
+		}
+	}
+	switch {
+	case (r.Alpha == 0) == (r.Power == 0):
+		return fmt.Errorf("partition.Quantity: Alpha = %v, Power = %v: exactly one must be set", r.Alpha, r.Power)
+	case r.Of != nil && r.Clients != 0:
+		return fmt.Errorf("partition.Quantity: Clients = %d: must be 0 where Of is set, which says how many", r.Clients)
+	case r.MinTrain < 0:
+		return fmt.Errorf("partition.Quantity: MinTrain = %d: must be at least 1, or 0 for the default", r.MinTrain)
+	case r.MinTest < 0:
+		return fmt.Errorf("partition.Quantity: MinTest = %d: must be at least 1, or 0 for the default", r.MinTest)
+	}
+	return nil
+}

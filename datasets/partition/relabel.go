@@ -1,0 +1,106 @@
+package partition
+
+import (
+	"fmt"
+	"slices"
+
+	"fedkit.example/datasets"
+)
+
+// Relabel makes groups of clients that disagree about labels: in group j every label c, of training and of test rows,
+// becomes π_j(c). Pictures stay the same, so no single model can serve all groups. The clients that Of makes are split
+// evenly over the k groups in their order, and j is the client's true group; where Of has groups already, Group is the
+// product, as for Rotations.
+//
+// Source: F. Sattler, K.-R. Müller, W. Samek, Clustered Federated Learning: Model-Agnostic Distributed Multitask
+// Optimization under Privacy Constraints, 2021 (arXiv 1910.01991), whose clients differ by permuted labels.
+type Relabel struct {
+	Of     Rule
+	Groups int     // k; default 2, or the number of Maps. The first keeps its labels, the others draw different permutations
+	Maps   [][]int // [k, C], π_j(c), where the permutations are to be given; default: drawn
+	Seed   uint64  // another seed, other permutations
+}
+
+// Deal returns the clients of Of, in a data set with other labels. It fails where a field is out of range, a map is no
+// permutation of the classes, there are not so many different permutations, a group has fewer clients than there are
+// maps, Of fails, or the data set has no labels.
+func (r Relabel) Deal(d *datasets.Dataset) (*Deal, error) {
+	deal, err := inner("Relabel", r.Of, d)
+	if err != nil {
+		return nil, err
+	}
+	maps, err := r.maps(deal)
+	if err != nil {
+		return nil, err
+	}
+	group, err := deal.regroup("Relabel", "Maps", len(maps))
+	if err != nil {
+		return nil, err
+	}
+	deal.ownLabels()
+	deal.each(func(s *datasets.Split, _ string, row, client int) {
+		s.Labels[row] = int32(maps[group[client]][s.Labels[row]])
+	})
+	return deal, nil
+}
+
+// String returns "20 clients, IID, labels permuted in 2 groups", and the seed where it is not 0.
+func (r Relabel) String() string {
+	if r.Maps != nil {
+		return fmt.Sprintf("%v, labels mapped by %v", r.Of, r.Maps)
+	}
+	return fmt.Sprintf("%v, labels permuted in %s%s", r.Of, several(max(r.Groups, 2), "group"), seeded(r.Seed))
+}
+
+// maps returns the permutations, [k, C].
+func (r Relabel) maps(d *Deal) ([][]int, error) {
+	classes := d.Data.Classes
+	switch {
+	case classes == 0:
+		return nil, fmt.Errorf("partition.Relabel: %s has no labels", d.Data.Name)
+	case r.Maps != nil:
+		return r.Maps, r.checkMaps(classes)
+	case r.Groups == 0:
+		r.Groups = 2
+	}
+	if most := min(len(d.Clients), factorial(classes)); r.Groups < 1 || r.Groups > most {
+		return nil, fmt.Errorf("partition.Relabel: Groups = %d: must be in [1, %d], for there are %s and %d classes",
+			r.Groups, most, count(len(d.Clients)), classes)
+	}
+	same := make([]int, classes)
+	for c := range same {
+		same[c] = c
+	}
+	maps, seen := [][]int{same}, map[string]bool{fmt.Sprint(same): true}
+	for src := stream(r.Seed, "labels"); len(maps) < r.Groups; {
+		if p := shuffled(classes, src); !seen[fmt.Sprint(p)] {
+			maps, seen[fmt.Sprint(p)] = append(maps, p), true
+		}
+	}
+	return maps, nil
+}
+
+func (r Relabel) checkMaps(classes int) error {
+	if r.Groups != 0 && r.Groups != len(r.Maps) {
+		return fmt.Errorf("partition.Relabel: Groups = %d: must be 0 or %d, the number of Maps", r.Groups, len(r.Maps))
+	}
+	if len(r.Maps) == 0 {
+		return fmt.Errorf("partition.Relabel: Maps is empty: must be nil or hold a map for each group")
+	}
+	for j, m := range r.Maps {
+		sorted := slices.Sorted(slices.Values(m))
+		if len(m) != classes || sorted[0] != 0 || sorted[classes-1] != classes-1 || len(slices.Compact(sorted)) != classes {
+			return fmt.Errorf("partition.Relabel: Maps[%d] = %v: must be a permutation of 0..%d", j, m, classes-1)
+		}
+	}
+	return nil
+}
+
+// factorial returns n!, or a million where that is more.
+func factorial(n int) int {
+	f := 1
+	for k := 2; k <= n && f < 1e6; k++ {
+		f *= k
+	}
+	return min(f, 1e6)
+}

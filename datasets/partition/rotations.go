@@ -1,0 +1,179 @@
+package partition
+
+import (
+	"fmt"
+	"slices"
+
+	"fedkit.example/datasets"
+)
+
+// Rotations turns the pictures of each client, training and test, by one of k angles, counter-clockwise. The clients
+// that Of makes are split evenly over the angles in their order, and the angle's position in Degrees is the client's
+// true group. Where Of has groups already, the clients of each are split, and Group is the product: the inner group
+// times k plus the position, so that every pair of the two is a group of its own.
+//
+// With Every set, each angle has all clients of Of instead, and so the whole data set: the new data set has k times the
+// rows, k copies one after the other, and there are k times the clients, all those of the first angle first. Clients of
+// the same place in different groups hold the same pictures, turned differently. This is the Rotated MNIST of IFCA:
+//
+//	partition.Rotations{Of: partition.IID{Clients: 300}, Every: true} // m = 1200 clients of n = 200 pictures
+//
+// Source: A. Ghosh et al., An Efficient Framework for Clustered Federated Learning, 2020 (arXiv 2006.04088), section 6.
+type Rotations struct {
+	Of      Rule
+	Degrees []int // k different multiples of 90; default 0, 90, 180, 270
+	Every   bool  // each angle has the whole data set; default: a share of the clients
+}
+
+// Deal returns the clients of Of with pictures turned, in a new data set; bytes stay bytes. It fails where Degrees is
+// not allowed, a group has fewer clients than there are angles, Of fails, or the examples are not pictures (Shape
+// [h w] or [h w channels]; square ones but for 180 degrees).
+func (r Rotations) Deal(d *datasets.Dataset) (*Deal, error) {
+	degrees, err := r.degrees()
+	if err != nil {
+		return nil, err
+	}
+	deal, err := inner("Rotations", r.Of, d)
+	if err != nil {
+		return nil, err
+	}
+	turns := make([][]int, len(degrees))
+	for j, a := range degrees {
+		if turns[j], err = turn(deal.Data, a); err != nil {
+			return nil, err
+		}
+	}
+	var angle []int
+	if r.Every {
+		angle = deal.repeat(len(degrees))
+	} else if angle, err = deal.regroup("Rotations", "Degrees", len(degrees)); err != nil {
+		return nil, err
+	}
+	deal.ownFeatures()
+	f := deal.Data.Features()
+	deal.each(func(s *datasets.Split, _ string, row, client int) {
+		if s.Bytes != nil {
+			gather(s.Bytes[row*f:(row+1)*f], turns[angle[client]])
+		} else {
+			gather(s.Floats[row*f:(row+1)*f], turns[angle[client]])
+		}
+	})
+	return deal, nil
+}
+
+// String returns "20 clients, IID, rotated by 0, 90, 180, 270°".
+func (r Rotations) String() string {
+	degrees, err := r.degrees()
+	if err != nil {
+		degrees = r.Degrees
+	}
+	text := ", rotated by "
+	if r.Every {
+		text = ", all of it rotated by "
+	}
+	return fmt.Sprint(r.Of) + text + listed(degrees) + "°"
+}
+
+// degrees returns the angles in [0, 360).
+func (r Rotations) degrees() ([]int, error) {
+	if len(r.Degrees) == 0 {
+		return []int{0, 90, 180, 270}, nil
+	}
+	seen := map[int]bool{}
+	var all []int
+	for _, a := range r.Degrees {
+		a = (a%360 + 360) % 360
+		switch {
+		case a%90 != 0:
+			return nil, fmt.Errorf("partition.Rotations: Degrees = %v: every angle must be a multiple of 90", r.Degrees)
+		case seen[a]:
+			return nil, fmt.Errorf("partition.Rotations: Degrees = %v: every angle must be there once, %d is there twice", r.Degrees, a)
+		}
+		seen[a] = true
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// turn returns, for each value of a turned picture, where it was before; nil where nothing turns.
+func turn(d *datasets.Dataset, degrees int) ([]int, error) {
+	if len(d.Shape) != 2 && len(d.Shape) != 3 {
+		return nil, fmt.Errorf("partition.Rotations: %s has examples of shape %v: must be pictures, [h w] or [h w channels]", d.Name, d.Shape)
+	}
+	if degrees == 0 {
+		return nil, nil
+	}
+	h, w := d.Shape[0], d.Shape[1]
+	if h != w && degrees != 180 {
+		return nil, fmt.Errorf("partition.Rotations: %s has pictures of shape %v: must be square to turn them by %d degrees", d.Name, d.Shape, degrees)
+	}
+	channels := d.Features() / (h * w)
+	from := make([]int, 0, d.Features())
+	for y := range h {
+		for x := range w {
+			u, v := x, y // where (x, y) was
+			switch degrees {
+			case 90:
+				u, v = w-1-y, x
+			case 180:
+				u, v = w-1-x, h-1-y
+			case 270:
+				u, v = y, h-1-x
+			}
+			for c := range channels {
+				from = append(from, (v*w+u)*channels+c)
+			}
+		}
+	}
+	return from, nil
+}
+
+// gather puts the value from[i] at place i; a nil from leaves all in place.
+func gather[T any](row []T, from []int) {
+	if from == nil {
+		return
+	}
+	was := append([]T(nil), row...)
+	for i, k := range from {
+		row[i] = was[k]
+	}
+}
+
+// repeat gives the deal k copies of its data set and of its clients, and returns the copy of each client.
+func (d *Deal) repeat(k int) []int {
+	data := *d.Data
+	for _, s := range []*datasets.Split{&data.Train, &data.Test} {
+		s.Bytes, s.Floats = times(s.Bytes, k), times(s.Floats, k)
+		s.Labels, s.Targets, s.Owner = times(s.Labels, k), times(s.Targets, k), times(s.Owner, k)
+	}
+	var clients []Client
+	var part []int
+	for j := range k {
+		for _, c := range d.Clients {
+			clients = append(clients, Client{
+				Train: shifted(c.Train, j*d.Data.Train.Len()),
+				Test:  shifted(c.Test, j*d.Data.Test.Len()),
+				Group: c.Group*k + j,
+			})
+			part = append(part, j)
+		}
+	}
+	d.Data, d.Clients = &data, clients
+	return part
+}
+
+func shifted(rows []int, by int) []int {
+	out := make([]int, len(rows))
+	for i, row := range rows {
+		out[i] = row + by
+	}
+	return out
+}
+
+// times is slices.Repeat that leaves nil nil.
+func times[T any](values []T, k int) []T {
+	if values == nil {
+		return nil
+	}
+	return slices.Repeat(values, k)
+}

@@ -1,0 +1,636 @@
+package partition
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"fedkit.example/datasets"
+)
+
+// grey returns a data set of random square pictures, its labels in turn, written by so many owners in two groups.
+func grey(train, test, side, classes, owners int) *datasets.Dataset {
+	rng := rand.New(rand.NewPCG(uint64(side), 2))
+	part := func(n int) datasets.Split {
+		s := datasets.Split{Bytes: make([]uint8, n*side*side), Scale: 1.0 / 255}
+		for i := range s.Bytes {
+			s.Bytes[i] = uint8(rng.IntN(256))
+		}
+		for i := range n {
+			s.Labels = append(s.Labels, int32(i%classes))
+			s.Owner = append(s.Owner, int32(i%owners))
+		}
+		return s
+	}
+	d := &datasets.Dataset{Name: "grey", Shape: []int{side, side, 1}, Classes: classes, Train: part(train), Test: part(test)}
+	for o := range owners {
+		d.Groups = append(d.Groups, o%2)
+	}
+	return d
+}
+
+// rules is one of each kind, and compositions.
+func rules(seed uint64) []Rule {
+	dirichlet := Dirichlet{Clients: 24, Alpha: 0.5, Seed: seed}
+	return []Rule{
+		IID{Clients: 24, Seed: seed},
+		dirichlet,
+		Shards{Clients: 24, Seed: seed},
+		Classes{Clients: 24, Seed: seed},
+		Quantity{Clients: 24, Alpha: 0.5, Seed: seed},
+		Quantity{Clients: 24, Power: 1.2, Seed: seed},
+		Natural{Clients: 9, Seed: seed},
+		Quantity{Of: dirichlet, Alpha: 1, Seed: seed},
+		Rotations{Of: Quantity{Of: dirichlet, Power: 1, Seed: seed}},
+		Quantity{Of: Rotations{Of: dirichlet}, Power: 1, Seed: seed},
+		Rotations{Of: Shards{Clients: 6, Seed: seed}, Every: true},
+		Relabel{Of: Rotations{Of: dirichlet, Degrees: []int{0, 180}}, Groups: 3, Seed: seed},
+		Rotations{Of: Relabel{Of: dirichlet, Groups: 3, Seed: seed}, Degrees: []int{0, 180}},
+		Noise{Of: Intensity{Of: Natural{}, Gain: []float64{1, 0.5, 2}}, Max: 0.3, Seed: seed},
+		Noise{Of: dirichlet, Std: []float64{0, 0.5}, Seed: seed},
+	}
+}
+
+func TestEveryRule(t *testing.T) {
+	d := grey(960, 240, 4, 6, 12)
+	before := (&Deal{Data: d}).Manifest(IID{}).Data
+	for k, rule := range rules(1) {
+		t.Run(rule.String(), func(t *testing.T) {
+			deal, err := rule.Deal(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := deal.Check(); err != nil {
+				t.Fatal(err)
+			}
+			for i, c := range deal.Clients {
+				if !slices.IsSorted(c.Train) || !slices.IsSorted(c.Test) {
+					t.Fatalf("client %d: rows are not in ascending order", i)
+				}
+			}
+			again, err := rule.Deal(d)
+			if err != nil || !reflect.DeepEqual(deal, again) {
+				t.Errorf("the second deal differs, or %v", err)
+			}
+			other, err := rules(2)[k].Deal(d)
+			if err != nil || reflect.DeepEqual(deal, other) {
+				t.Errorf("another seed gives the same deal, or %v", err)
+			}
+		})
+	}
+	if after := (&Deal{Data: d}).Manifest(IID{}).Data; after != before {
+		t.Error("a rule has changed the data set it was given")
+	}
+}
+
+// Clients and groups of the compositions: the product of the groups, every one of them there, in equal numbers.
+func TestGroups(t *testing.T) {
+	d := grey(960, 240, 4, 6, 12)
+	for _, test := range []struct {
+		rule    Rule
+		clients int
+		groups  int
+	}{
+		{Shards{Clients: 24}, 24, 1},
+		{Rotations{Of: IID{Clients: 24}}, 24, 4},
+		{Rotations{Of: IID{Clients: 6}, Every: true}, 24, 4},
+		{Relabel{Of: IID{Clients: 24}}, 24, 2},
+		{Relabel{Of: Rotations{Of: IID{Clients: 24}}, Groups: 3}, 24, 12},
+		{Rotations{Of: Relabel{Of: IID{Clients: 24}, Groups: 3}}, 24, 12},
+		{Natural{}, 12, 2},
+		{Rotations{Of: Natural{}, Degrees: []int{0, 90, 180}}, 12, 6},
+		{Intensity{Of: Noise{Of: IID{Clients: 24}, Std: []float64{0, 1}}, Gain: []float64{1, 2}}, 24, 4},
+		{Quantity{Of: Rotations{Of: IID{Clients: 24}}, Power: 1}, 24, 4},
+	} {
+		deal, err := test.rule.Deal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := map[int]int{}
+		for _, g := range Groups(deal.Clients) {
+			size[g]++
+		}
+		if len(deal.Clients) != test.clients || len(size) != test.groups {
+			t.Errorf("%s: %d clients in groups %v, want %d in %d", test.rule, len(deal.Clients), size, test.clients, test.groups)
+		}
+		for g, n := range size {
+			if g < 0 || g >= test.groups || n != test.clients/test.groups {
+				t.Errorf("%s: group %d has %d clients", test.rule, g, n)
+			}
+		}
+	}
+}
+
+// McMahan's own: 100 clients, 200 shards. The label borders lie inside at most C−1 shards, so at most that many shards
+// have two labels.
+func TestShards(t *testing.T) {
+	d := labelled(6000, 1000, 10, 3)
+	deal, err := Shards{Clients: 100, Seed: 4}.Deal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, deal)
+	more := 0
+	for i, counts := range Labels(d, deal.Clients) {
+		kinds := 0
+		for _, n := range counts {
+			if n > 0 {
+				kinds++
+			}
+		}
+		if kinds > 2 {
+			more++
+		}
+		if kinds < 1 || kinds > 4 || len(deal.Clients[i].Train) != 60 {
+			t.Errorf("client %d has %d rows of %d classes", i, len(deal.Clients[i].Train), kinds)
+		}
+		for _, row := range deal.Clients[i].Test {
+			if counts[d.Test.Labels[row]] == 0 {
+				t.Errorf("client %d is tested on class %d, which it does not train on", i, d.Test.Labels[row])
+			}
+		}
+	}
+	if more > 9 {
+		t.Errorf("%d clients know more than 2 classes", more)
+	}
+}
+
+func TestClasses(t *testing.T) {
+	d := labelled(6000, 1000, 10, 5)
+	for _, each := range []int{1, 2, 3, 10} {
+		deal, err := Classes{Clients: 25, Each: each, Seed: 6}.Deal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkWhole(t, deal)
+		holders := make([]int, 10)
+		for i, counts := range Labels(d, deal.Clients) {
+			kinds := 0
+			for c, n := range counts {
+				if n > 0 {
+					kinds++
+					holders[c]++
+				}
+			}
+			if kinds != each {
+				t.Errorf("client %d has %d classes, want %d", i, kinds, each)
+			}
+			tested := map[int32]bool{}
+			for _, row := range deal.Clients[i].Test {
+				tested[d.Test.Labels[row]] = true
+			}
+			if len(tested) != each {
+				t.Errorf("client %d is tested on %d classes, want %d", i, len(tested), each)
+			}
+		}
+		if slices.Max(holders)-slices.Min(holders) > 1 {
+			t.Errorf("classes have %v holders", holders)
+		}
+	}
+	// Classes that nobody takes are left over.
+	deal, err := Classes{Clients: 2, Each: 3}.Deal(d)
+	if err != nil || deal.Check() != nil {
+		t.Fatal(err)
+	}
+	if n := Sizes(deal.Clients); n[0]+n[1] > 4500 {
+		t.Errorf("sizes %v of 6 classes out of 10", n)
+	}
+}
+
+func TestPowerLaw(t *testing.T) {
+	const M, N = 20, 10000
+	deal, err := Quantity{Clients: M, Power: 1.5, MinTrain: 1, Seed: 1}.Deal(labelled(N, 2000, 3, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, deal)
+	n, sum := Sizes(deal.Clients), 0.0
+	if slices.IsSortedFunc(n, func(a, b int) int { return b - a }) {
+		t.Error("the ranks are not shuffled")
+	}
+	for r := range M {
+		sum += math.Pow(float64(r+1), -1.5)
+	}
+	slices.Sort(n)
+	slices.Reverse(n)
+	for r, n := range n {
+		if want := N * math.Pow(float64(r+1), -1.5) / sum; math.Abs(float64(n)-want) > 1 {
+			t.Errorf("rank %d has %d rows, want %.1f", r+1, n, want)
+		}
+	}
+}
+
+// The sizes' shares are those of Dir(α·1), Var q = (1/M)(1 − 1/M)/(αM + 1). The statistic is Σ_i (q_i − 1/M)² = M·Var q
+// in expectation, over 400 seeds; 4 standard errors, taken from the sample, fail by chance in 0.006 % of the cases.
+func TestDirichletSizes(t *testing.T) {
+	const M, N, alpha = 10, 5000, 0.7
+	d := labelled(N, 100, 2, 8)
+	var v []float64
+	for seed := range uint64(400) {
+		deal, err := Quantity{Clients: M, Alpha: alpha, MinTrain: 1, Seed: seed}.Deal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for _, n := range Sizes(deal.Clients) {
+			q := float64(n)/N - 1.0/M
+			sum += q * q
+		}
+		v = append(v, sum)
+	}
+	mean, sd := stat.MeanStdDev(v, nil)
+	if want := (1 - 1.0/M) / (alpha*M + 1); math.Abs(mean-want) > 4*sd/20 {
+		t.Errorf("mean %v, want %v ± %v", mean, want, 4*sd/20)
+	}
+}
+
+// Over another rule, sizes are multiplied: client i keeps q_i / max q of its rows.
+func TestQuantityOf(t *testing.T) {
+	d := labelled(4000, 800, 5, 9)
+	of := Dirichlet{Clients: 8, Alpha: 1, MinTrain: 100, Seed: 2}
+	was, err := of.Deal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := Quantity{Of: of, Power: 1, MinTrain: 1, Seed: 3}
+	deal, err := rule.Deal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := rule.shares(8)
+	whole := 0
+	for i, c := range deal.Clients {
+		share := q[i] / slices.Max(q)
+		if want := share * float64(len(was.Clients[i].Train)); math.Abs(float64(len(c.Train))-want) > 0.5 {
+			t.Errorf("client %d keeps %d train rows, want %.1f", i, len(c.Train), want)
+		}
+		if want := max(1, share*float64(len(was.Clients[i].Test))); math.Abs(float64(len(c.Test))-want) > 0.5 {
+			t.Errorf("client %d keeps %d test rows, want %.1f", i, len(c.Test), want)
+		}
+		for _, row := range c.Train {
+			if _, held := slices.BinarySearch(was.Clients[i].Train, row); !held {
+				t.Errorf("client %d has row %d, which was not its own", i, row)
+			}
+		}
+		if share == 1 {
+			whole++
+		}
+	}
+	if whole != 1 {
+		t.Errorf("%d clients keep everything, want 1", whole)
+	}
+}
+
+func TestNatural(t *testing.T) {
+	d := labelled(8, 5, 2, 10)
+	d.Train.Owner = []int32{5, 2, 5, 2, 9, 5, 9, 7}
+	d.Test.Owner = []int32{9, 2, 5, 2, 9}
+	if _, err := (Natural{}).Deal(d); err == nil || !strings.Contains(err.Error(), "owner 7 of made has 0 test rows: must have at least 1; Drop") {
+		t.Error(err)
+	}
+	deal, err := Natural{Drop: true}.Deal(d)
+	want := []Client{{Train: []int{1, 3}, Test: []int{1, 3}}, {Train: []int{0, 2, 5}, Test: []int{2}}, {Train: []int{4, 6}, Test: []int{0, 4}}}
+	if err != nil || !reflect.DeepEqual(deal.Clients, want) {
+		t.Errorf("%v, %v", deal, err)
+	}
+	if deal, err = (Natural{Drop: true, MinTrain: 3}).Deal(d); err != nil || !reflect.DeepEqual(deal.Clients, want[1:2]) {
+		t.Errorf("%v, %v", deal, err)
+	}
+	seen := map[int]bool{}
+	for seed := range uint64(30) {
+		if deal, err = (Natural{Drop: true, Clients: 1, Seed: seed}).Deal(d); err != nil || len(deal.Clients) != 1 {
+			t.Fatal(deal, err)
+		}
+		seen[deal.Clients[0].Train[0]] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("of three owners, 30 seeds choose %d", len(seen))
+	}
+}
+
+// numpy.rot90(a, k) of NumPy 2.4.6.
+func TestTurn(t *testing.T) {
+	for _, test := range []struct {
+		shape   []int
+		degrees int
+		want    []int
+	}{
+		{[]int{3, 3}, 90, []int{2, 5, 8, 1, 4, 7, 0, 3, 6}},
+		{[]int{3, 3, 1}, 180, []int{8, 7, 6, 5, 4, 3, 2, 1, 0}},
+		{[]int{3, 3}, 270, []int{6, 3, 0, 7, 4, 1, 8, 5, 2}},
+		{[]int{2, 3, 2}, 180, []int{10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1}},
+		{[]int{2, 2, 2}, 90, []int{2, 3, 6, 7, 0, 1, 4, 5}},
+		{[]int{3, 3}, 0, nil},
+	} {
+		got, err := turn(&datasets.Dataset{Shape: test.shape}, test.degrees)
+		if err != nil || !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%v by %d: %v, %v, want %v", test.shape, test.degrees, got, err, test.want)
+		}
+	}
+}
+
+// Turned once more, and then twice, every picture is back where it was.
+func TestRotationsUndo(t *testing.T) {
+	d := grey(40, 20, 5, 2, 2)
+	quarter := func(of Rule, degrees int) Rule { return Rotations{Of: of, Degrees: []int{degrees}} }
+	deal, err := quarter(quarter(quarter(IID{Clients: 2}, 90), 450), -180).Deal(d)
+	if err != nil || !reflect.DeepEqual(deal.Data, d) {
+		t.Errorf("not the same: %v", err)
+	}
+	if deal, err = quarter(IID{Clients: 2}, 90).Deal(d); err != nil || reflect.DeepEqual(deal.Data, d) {
+		t.Errorf("nothing was turned: %v", err)
+	}
+	floats := &datasets.Dataset{Name: "f", Shape: []int{1, 2},
+		Train: datasets.Split{Floats: []float32{1, 2, 3, 4}, Targets: []float32{0, 1}}, Test: datasets.Split{Floats: []float32{5, 6, 7, 8}, Targets: []float32{0, 1}}}
+	if deal, err = (Rotations{Of: Given{{Train: []int{1}, Test: []int{0}}}, Degrees: []int{180}}).Deal(floats); err != nil ||
+		!slices.Equal(deal.Data.Train.Floats, []float32{1, 2, 4, 3}) || !slices.Equal(deal.Data.Test.Floats, []float32{6, 5, 7, 8}) {
+		t.Errorf("%v, %v", deal, err)
+	}
+}
+
+// With Every, each angle has all rows, and the same clients.
+func TestEveryRotation(t *testing.T) {
+	d := grey(40, 20, 5, 2, 2)
+	of := IID{Clients: 4, Seed: 1}
+	was, _ := of.Deal(d)
+	deal, err := Rotations{Of: of, Degrees: []int{0, 90, 180}, Every: true}.Deal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, deal)
+	if n := deal.Data.Train.Len(); n != 120 || len(deal.Clients) != 12 {
+		t.Fatalf("%d rows, %d clients", n, len(deal.Clients))
+	}
+	for j, degrees := range []int{0, 90, 180} {
+		from, _ := turn(d, degrees)
+		for row := range 40 {
+			want := slices.Clone(d.Train.Bytes[25*row : 25*row+25])
+			gather(want, from)
+			if at := 25 * (40*j + row); !slices.Equal(deal.Data.Train.Bytes[at:at+25], want) {
+				t.Fatalf("row %d by %d degrees is not what it should be", row, degrees)
+			}
+		}
+		for i, c := range was.Clients {
+			if got := deal.Clients[4*j+i]; got.Group != j || got.Train[0] != c.Train[0]+40*j || got.Test[0] != c.Test[0]+20*j {
+				t.Errorf("client %d is %v", 4*j+i, got)
+			}
+		}
+	}
+}
+
+func TestRelabel(t *testing.T) {
+	d := grey(60, 30, 2, 3, 2)
+	maps := [][]int{{0, 1, 2}, {2, 0, 1}}
+	deal, err := Relabel{Of: IID{Clients: 4}, Maps: maps}.Deal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range deal.Clients {
+		for _, row := range c.Train {
+			if got, want := int(deal.Data.Train.Labels[row]), maps[c.Group][d.Train.Labels[row]]; got != want {
+				t.Errorf("group %d, row %d: label %d, want %d", c.Group, row, got, want)
+			}
+		}
+		for _, row := range c.Test {
+			if got, want := int(deal.Data.Test.Labels[row]), maps[c.Group][d.Test.Labels[row]]; got != want {
+				t.Errorf("group %d, test row %d: label %d, want %d", c.Group, row, got, want)
+			}
+		}
+	}
+	// All 3! permutations, the first of them the identity, and none twice.
+	deal, _ = IID{Clients: 6}.Deal(d)
+	drawn, err := Relabel{Groups: 6}.maps(deal)
+	if err != nil || len(drawn) != 6 || !slices.Equal(drawn[0], []int{0, 1, 2}) {
+		t.Fatal(drawn, err)
+	}
+	slices.SortFunc(drawn, slices.Compare)
+	if len(slices.CompactFunc(drawn, slices.Equal)) != 6 {
+		t.Error("a permutation is there twice")
+	}
+}
+
+// Noise of 200,000 values: mean 0 within 4 standard errors σ/√n, standard deviation σ within 4·σ/√(2n).
+func TestNoise(t *testing.T) {
+	const n, sigma = 100000, 0.25
+	d := &datasets.Dataset{Name: "zeros", Shape: []int{n}, Train: datasets.Split{Floats: make([]float32, 4*n), Targets: make([]float32, 4)},
+		Test: datasets.Split{Floats: make([]float32, 4*n), Targets: make([]float32, 4)}}
+	deal, err := Noise{Of: IID{Clients: 4}, Std: []float64{0, sigma}, Seed: 1}.Deal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var noise []float64
+	for _, c := range deal.Clients {
+		for _, v := range deal.Data.Train.Row(c.Train[0], nil) {
+			if c.Group == 1 {
+				noise = append(noise, float64(v))
+			} else if v != 0 {
+				t.Fatal("noise where none was asked for")
+			}
+		}
+	}
+	mean, sd := stat.MeanStdDev(noise, nil)
+	if math.Abs(mean) > 4*sigma/math.Sqrt(2*n) || math.Abs(sd-sigma) > 4*sigma/math.Sqrt(4*n) {
+		t.Errorf("mean %v, standard deviation %v", mean, sd)
+	}
+	if deal, err = (Noise{Of: IID{Clients: 4}, Max: 2}).Deal(d); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range deal.Clients {
+		row := deal.Data.Test.Row(c.Test[0], nil)
+		sum := 0.0
+		for _, v := range row {
+			sum += float64(v) * float64(v)
+		}
+		if got, want := math.Sqrt(sum/n), 0.5*float64(i+1); math.Abs(got-want) > 4*want/math.Sqrt(2*n) {
+			t.Errorf("client %d has noise of σ = %v, want %v", i, got, want)
+		}
+	}
+}
+
+// Bytes are rounded and cut off; black stays black under a gain whatever the split's Shift.
+func TestEditBytes(t *testing.T) {
+	s := &datasets.Split{Bytes: []uint8{0, 10, 100, 200}, Scale: 0.5, Shift: -1, Labels: []int32{0}}
+	edit(s, 0, func(v float64) float64 { return v + 0.8 })
+	if want := []uint8{2, 12, 102, 202}; !slices.Equal(s.Bytes, want) {
+		t.Errorf("%v, want %v", s.Bytes, want)
+	}
+	d := &datasets.Dataset{Name: "bytes", Shape: []int{4}, Classes: 2, Train: *s, Test: *s}
+	deal, err := Intensity{Of: Given{{Train: []int{0}, Test: []int{0}}}, Gain: []float64{1.5}}.Deal(d)
+	if want := []uint8{3, 18, 153, 255}; err != nil || !slices.Equal(deal.Data.Test.Bytes, want) || s.Bytes[3] != 202 {
+		t.Errorf("%v, %v, want %v", deal, err, want)
+	}
+}
+
+func TestErrorsOfRules(t *testing.T) {
+	d := labelled(100, 20, 3, 1)
+	few := labelled(100, 20, 3, 1)
+	for i := range few.Test.Labels {
+		few.Test.Labels[i] = min(few.Test.Labels[i], 1)
+	}
+	owned := grey(100, 20, 2, 3, 4)
+	iid := IID{Clients: 4}
+	for _, test := range []struct {
+		rule Rule
+		data *datasets.Dataset
+		want string
+	}{
+		{Shards{Clients: 20, Each: 6}, d, "partition.Shards: Each = 6: must be in [1, 5], for 20 clients share 100 train rows"},
+		{Shards{Clients: 20, Each: -1}, d, "partition.Shards: Each = -1: must be in [1, 5]"},
+		{Shards{Clients: 21}, d, "partition.Shards: Clients = 21: must be at most 20, the number of test rows of made"},
+		{Shards{Clients: 2}, regression(10), "partition.Shards: line has no labels: use IID for a regression"},
+		{Classes{Clients: 2, Each: 4}, d, "partition.Classes: Each = 4: must be in [1, 3], the number of classes of made"},
+		{Classes{Clients: 6, Each: 2}, few, "partition.Classes: class 2 has 0 test rows, and 4 of 6 clients hold it: must be at least one for each"},
+		{Quantity{Clients: 2}, d, "partition.Quantity: Alpha = 0, Power = 0: exactly one must be set"},
+		{Quantity{Clients: 2, Alpha: 1, Power: 1}, d, "exactly one must be set"},
+		{Quantity{Clients: 2, Alpha: math.NaN()}, d, "partition.Quantity: Alpha = NaN: must be > 0 and finite"},
+		{Quantity{Clients: 2, Power: math.Inf(1)}, d, "partition.Quantity: Power = +Inf: must be > 0 and finite"},
+		{Quantity{Clients: 3, Power: 1, MinTrain: 34}, d, "partition.Quantity: MinTrain = 34: must be at most 33, for 3 clients share 100 train rows"},
+		{Quantity{Clients: 3, Power: 1, MinTest: -1}, d, "partition.Quantity: MinTest = -1: must be at least 1, or 0"},
+		{Quantity{Of: iid, Clients: 4, Power: 1}, d, "partition.Quantity: Clients = 4: must be 0 where Of is set"},
+		{Quantity{Of: iid, Power: 1, MinTest: 6}, d, "partition.Quantity: MinTest = 6: client 0 has 5 test rows of 4 clients, IID: must be at most that"},
+		{Quantity{Of: IID{}, Power: 1}, d, "partition.Quantity: partition.IID: Clients = 0"},
+		{Natural{}, d, "partition.Natural: made does not say who its examples come from"},
+		{Natural{Clients: 5}, owned, "partition.Natural: Clients = 5: must be at most 4, the number of owners of grey with 1 train and 1 test rows"},
+		{Natural{MinTrain: 26}, owned, "partition.Natural: owner 0 of grey has 25 train rows: must have at least 26"},
+		{Natural{MinTrain: 26, Drop: true}, owned, "partition.Natural: no owner of grey has 26 train and 1 test rows"},
+		{Natural{MinTest: -1}, owned, "partition.Natural: MinTest = -1"},
+		{Rotations{}, owned, "partition.Rotations: Of = nil: must be the rule that deals the rows out"},
+		{Rotations{Of: iid}, d, "partition.Rotations: made has examples of shape [1]: must be pictures"},
+		{Rotations{Of: iid, Degrees: []int{0, 45}}, owned, "partition.Rotations: Degrees = [0 45]: every angle must be a multiple of 90"},
+		{Rotations{Of: iid, Degrees: []int{0, 360}}, owned, "every angle must be there once, 0 is there twice"},
+		{Rotations{Of: IID{Clients: 3}}, owned, "partition.Rotations: Degrees has 4 entries: must be at most 3, the number of clients in group 0"},
+		{Rotations{Of: iid}, &datasets.Dataset{Name: "wide", Shape: []int{1, 2}, Train: datasets.Split{Floats: make([]float32, 8), Targets: make([]float32, 4)},
+			Test: datasets.Split{Floats: make([]float32, 8), Targets: make([]float32, 4)}}, "wide has pictures of shape [1 2]: must be square to turn them by 90 degrees"},
+		{Relabel{Of: iid, Groups: 5}, d, "partition.Relabel: Groups = 5: must be in [1, 4], for there are 4 clients and 3 classes"},
+		{Relabel{Of: IID{Clients: 10}, Groups: 7}, d, "partition.Relabel: Groups = 7: must be in [1, 6]"},
+		{Relabel{Of: iid, Maps: [][]int{{0, 1, 1}}}, d, "partition.Relabel: Maps[0] = [0 1 1]: must be a permutation of 0..2"},
+		{Relabel{Of: iid, Maps: [][]int{{0, 1, 2}, {}}}, d, "partition.Relabel: Maps[1] = []: must be a permutation of 0..2"},
+		{Relabel{Of: iid, Maps: [][]int{}}, d, "partition.Relabel: Maps is empty"},
+		{Relabel{Of: iid, Groups: 3, Maps: [][]int{{0, 1, 2}}}, d, "partition.Relabel: Groups = 3: must be 0 or 1, the number of Maps"},
+		{Relabel{Of: IID{Clients: 2}}, regression(10), "partition.Relabel: line has no labels"},
+		{Noise{Of: iid}, d, "partition.Noise: Std = [], Max = 0: exactly one must be set"},
+		{Noise{Of: iid, Std: []float64{0, -1}}, d, "partition.Noise: Std = [0 -1], Max = 0: must be in [0, 1e6]"},
+		{Noise{Of: iid, Max: math.NaN()}, d, "must be in [0, 1e6]"},
+		{Intensity{Of: iid}, d, "partition.Intensity: Gain is empty"},
+		{Intensity{Of: iid, Gain: []float64{0}}, d, "partition.Intensity: Gain = [0]: must be in (0, 1e6]"},
+		{Intensity{Of: wrongRule{}, Gain: []float64{1}}, d, "partition.Intensity: Of: partition: the deal is nil"},
+	} {
+		deal, err := test.rule.Deal(test.data)
+		if err == nil || deal != nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%#v: error %v, want %q", test.rule, err, test.want)
+		}
+	}
+}
+
+// wrongRule deals nothing out, without an error.
+type wrongRule struct{}
+
+func (wrongRule) Deal(*datasets.Dataset) (*Deal, error) { return nil, nil }
+func (wrongRule) String() string                        { return "wrong" }
+
+func TestWords(t *testing.T) {
+	iid := IID{Clients: 8, Seed: 3}
+	for want, rule := range map[string]Rule{
+		"100 clients, 2 shards each":                          Shards{Clients: 100},
+		"5 clients, 1 class each, seed 2":                     Classes{Clients: 5, Each: 1, Seed: 2},
+		"20 clients, sizes by Dirichlet α = 0.5":              Quantity{Clients: 20, Alpha: 0.5},
+		"8 clients, IID, seed 3, sizes by power law a = 1":    Quantity{Of: iid, Power: 1},
+		"20 clients, by owner, ≥ 10 train rows, seed 1":       Natural{Clients: 20, MinTrain: 10, Seed: 1},
+		"one client an owner, ≥ 2 test rows":                  Natural{MinTest: 2},
+		"8 clients, IID, seed 3, rotated by 0, 90, 180, 270°": Rotations{Of: iid},
+		"8 clients, IID, seed 3, all of it rotated by 0, 90°": Rotations{Of: iid, Degrees: []int{0, 90}, Every: true},
+		"8 clients, IID, seed 3, labels permuted in 2 groups": Relabel{Of: iid},
+		"8 clients, IID, seed 3, labels mapped by [[1 0]]":    Relabel{Of: iid, Maps: [][]int{{1, 0}}},
+		"8 clients, IID, seed 3, noise σ = 0, 0.5, seed 4":    Noise{Of: iid, Std: []float64{0, 0.5}, Seed: 4},
+		"8 clients, IID, seed 3, noise up to σ = 0.5":         Noise{Of: iid, Max: 0.5},
+		"8 clients, IID, seed 3, intensity × 1, 0.5":          Intensity{Of: iid, Gain: []float64{1, 0.5}},
+		"<nil>, intensity × 1":                                Intensity{Gain: []float64{1}},
+	} {
+		if got := rule.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Any rule with any options, alone or inside any other, deals out or refuses, and never panics.
+func FuzzRules(f *testing.F) {
+	for k := range uint8(14) {
+		f.Add(60, 30, k, k*3, 5, 2, 0.5, uint64(k), true)
+		f.Add(9, 9, k, k, -1, 0, math.NaN(), uint64(k), false)
+	}
+	f.Fuzz(func(t *testing.T, train, test int, kind, of uint8, n, m int, x float64, seed uint64, flag bool) {
+		d := grey(1+int(uint(train)%80), 1+int(uint(test)%40), 2, 3, 4)
+		rule := anyRule(kind, anyRule(of, nil, m, n, x, seed, !flag), n, m, x, seed, flag)
+		deal, err := rule.Deal(d)
+		if (deal == nil) == (err == nil) {
+			t.Fatalf("%v: deal %v, error %v", rule, deal, err)
+		}
+		if err == nil {
+			if err := deal.Check(); err != nil {
+				t.Fatalf("%v: %v", rule, err)
+			}
+			deal.Manifest(rule)
+		}
+	})
+}
+
+func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) Rule {
+	n, m = n%100, m%100 // the number of groups is what memory goes by
+	list := make([]float64, max(0, min(n, 9)))
+	for i := range list {
+		list[i] = x * float64(i)
+	}
+	switch kind % 14 {
+	case 0:
+		return IID{Clients: n, Seed: seed}
+	case 1:
+		return Dirichlet{Clients: n, Alpha: x, MinTrain: m, Seed: seed}
+	case 2:
+		return Shards{Clients: n, Each: m, Seed: seed}
+	case 3:
+		return Classes{Clients: n, Each: m, Seed: seed}
+	case 4:
+		return Quantity{Clients: n, Alpha: x, MinTest: m, Seed: seed}
+	case 5:
+		return Quantity{Clients: n, Power: x, MinTrain: m, Seed: seed}
+	case 6:
+		return Natural{Clients: n, MinTrain: m, MinTest: m, Drop: flag, Seed: seed}
+	case 7:
+		return Quantity{Of: of, Power: x, MinTrain: m, Seed: seed}
+	case 8:
+		return Rotations{Of: of, Every: flag}
+	case 9:
+		return Rotations{Of: of, Degrees: []int{90 * n, 90 * m}, Every: flag}
+	case 10:
+		return Relabel{Of: of, Groups: n, Seed: seed}
+	case 11:
+		return Relabel{Of: of, Maps: [][]int{{n % 3, m % 3, 2}, {0, 1, 2}}}
+	case 12:
+		if flag {
+			return Noise{Of: of, Max: x, Seed: seed}
+		}
+		return Noise{Of: of, Std: list, Seed: seed}
+	default:
+		return Intensity{Of: of, Gain: list}
+	}
+}
+
+func ExampleRotations() {
+	rule := Rotations{Of: Dirichlet{Clients: 8, Alpha: 0.5, Seed: 1}, Degrees: []int{0, 180}}
+	deal, err := rule.Deal(datasets.Digits())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(rule)
+	fmt.Println("true groups:", Groups(deal.Clients))
+	// Output:
+	// 8 clients, Dirichlet α = 0.5, seed 1, rotated by 0, 180°
+	// true groups: [0 0 0 0 1 1 1 1]
+}

@@ -1,0 +1,60 @@
+package partition
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fedkit.example/datasets"
+)
+
+// Shards is the pathological partition: the training rows are sorted by label and cut into Clients·Each shards of
+// equal size (to a row), and every client gets Each of them at random. With two shards most clients know two classes
+// and none more than four (a shard may lie across the border of two classes), and all are of one size.
+//
+// Of the test rows of class c client i gets the share n_ic/n_c that it holds of its training rows, so that it is tested
+// on the labels it trains on; a client that would get none gets one, of its own labels where somebody can spare one.
+// Every row is dealt.
+//
+// Source: B. McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, 2017 (arXiv
+// 1602.05629), section 3: 200 shards of 300 MNIST pictures, 100 clients. The paper leaves the test rows whole.
+type Shards struct {
+	Clients int    // M; 1 to the number of rows, of training and of test rows
+	Each    int    // shards a client gets; default 2
+	Seed    uint64 // another seed, other shards for everybody
+}
+
+// Deal returns M clients, each with its rows in ascending order. It fails where a field is out of range, and where the
+// data set has no labels or does not pass its Check.
+func (r Shards) Deal(d *datasets.Dataset) (*Deal, error) {
+	if r.Each == 0 {
+		r.Each = 2
+	}
+	if err := r.check(d); err != nil {
+		return nil, err
+	}
+	rows := shuffled(d.Train.Len(), stream(r.Seed, "train"))
+	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(d.Train.Labels[a], d.Train.Labels[b]) })
+	shards := cutEven(rows, r.Clients*r.Each)
+	train := make([][]int, r.Clients)
+	for k, s := range shuffled(len(shards), stream(r.Seed, "shards")) {
+		train[k/r.Each] = append(train[k/r.Each], shards[s]...)
+	}
+	return dealt(d, train, follow(d, train, 1, stream(r.Seed, "test"))), nil
+}
+
+// String returns "100 clients, 2 shards each", and the seed where it is not 0.
+func (r Shards) String() string {
+	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(cmp.Or(r.Each, 2), "shard"), seeded(r.Seed))
+}
+
+func (r Shards) check(d *datasets.Dataset) error {
+	if err := checkLabelled("Shards", r.Clients, d); err != nil {
+		return err
+	}
+	if most := d.Train.Len() / r.Clients; r.Each < 1 || r.Each > most {
+		return fmt.Errorf("partition.Shards: Each = %d: must be in [1, %d], for %s share %d train rows",
+			r.Each, most, count(r.Clients), d.Train.Len())
+	}
+	return nil
+}
