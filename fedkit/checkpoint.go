@@ -84,7 +84,7 @@ func loadCheckpoint(path string, h *History, s Strategy) (past *History, err err
 	was, is := *past, *h
 	was.Rounds, is.Rounds = nil, nil
 	if !reflect.DeepEqual(was, is) {
-		return nil, fmt.Errorf("%w: it belongs to another run: %+v, not %+v", ErrInvalid, was, is)
+		return nil, fmt.Errorf("%w: it belongs to another run: %+v with %v, not %+v with %v", ErrInvalid, was, was.Manifest, is, is.Manifest)
 	}
 	if state := stateField(s); state != nil {
 		if err := gob.NewDecoder(bytes.NewReader(c.State)).Decode(state); err != nil {

@@ -16,6 +16,8 @@ type Federation struct {
 	Clients []partition.Client // [M]
 	Task    *Task
 
+	rule         partition.Rule
+	manifest     func() partition.Manifest
 	interceptors []Interceptor
 	engine       *lazyEngine
 }
@@ -58,8 +60,17 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err := task.check(); err != nil {
 		return nil, err
 	}
-	return &Federation{Data: deal.Data, Rule: rule.String(), Clients: deal.Clients, Task: task, engine: new(lazyEngine)}, nil
+	return &Federation{Data: deal.Data, Rule: rule.String(), Clients: deal.Clients, Task: task, rule: rule,
+		manifest: manifest(deal, rule), engine: new(lazyEngine)}, nil
 }
+
+// manifest is the deal's, worked out when it is first asked for.
+func manifest(deal *partition.Deal, rule partition.Rule) func() partition.Manifest {
+	return sync.OnceValue(func() partition.Manifest { return deal.Manifest(rule) })
+}
+
+// Manifest says exactly what data the clients have, by hashes; histories keep it.
+func (f *Federation) Manifest() partition.Manifest { return f.manifest() }
 
 // Size returns M, the number of clients.
 func (f *Federation) Size() int { return len(f.Clients) }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"fedkit.example/datasets/partition"
 )
 
 // History is what happened in a run: one Record a round, and what is needed to tell runs apart. It is saved and loaded
@@ -26,6 +28,9 @@ type History struct {
 	Seed      uint64   `json:"seed"`
 	Device    string   `json:"device"`
 	Rounds    []Record `json:"rounds"`
+
+	// Manifest says by hashes what data the clients had; nil in histories from before it was kept.
+	Manifest *partition.Manifest `json:"manifest,omitempty"`
 }
 
 // Record is one round. Slices that go with Selected have one entry a selected client, in the same order; slices "by

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 )
 
 // Interceptor stands between the clients and the server: it sees what the clients return, and says what arrives. Attacks
@@ -21,7 +22,7 @@ type Interceptor interface {
 // the programs compiled for it.
 func (f *Federation) Intercept(by Interceptor) *Federation {
 	return &Federation{Data: f.Data, Rule: f.Rule + "; " + by.String(), Clients: f.Clients, Task: f.Task,
-		interceptors: append(slices.Clone(f.interceptors), by), engine: f.engine}
+		rule: f.rule, manifest: f.manifest, interceptors: append(slices.Clone(f.interceptors), by), engine: f.engine}
 }
 
 // WithData returns the same federation on other data of the same shape, such as a copy with labels changed; note says
@@ -34,6 +35,7 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 		return nil, Invalid("data", fmt.Sprintf("%v, %d classes, %d and %d examples", d.Shape, d.Classes, d.Train.Len(), d.Test.Len()),
 			fmt.Sprintf("like the federation's: %v, %d classes, %d and %d examples", f.Data.Shape, f.Data.Classes, f.Data.Train.Len(), f.Data.Test.Len()))
 	}
-	return &Federation{Data: d, Rule: f.Rule + "; " + note, Clients: f.Clients, Task: f.Task,
-		interceptors: slices.Clone(f.interceptors), engine: new(lazyEngine)}, nil
+	deal := &partition.Deal{Data: d, Clients: f.Clients}
+	return &Federation{Data: d, Rule: f.Rule + "; " + note, Clients: f.Clients, Task: f.Task, rule: f.rule,
+		manifest: manifest(deal, f.rule), interceptors: slices.Clone(f.interceptors), engine: new(lazyEngine)}, nil
 }

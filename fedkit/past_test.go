@@ -145,10 +145,8 @@ func TestIntercept(t *testing.T) {
 func TestWithData(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
 	d := *fed.Data
-	d.Train.Targets = slices.Clone(d.Train.Targets)
-	for i := range d.Train.Targets {
-		d.Train.Targets[i]++
-	}
+	d.Train.Labels = slices.Clone(d.Train.Labels)
+	slices.Reverse(d.Train.Labels)
 	other, err := fed.Intercept(nudge(1)).WithData(&d, "raised")
 	if err != nil {
 		t.Fatal(err)

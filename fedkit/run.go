@@ -167,7 +167,8 @@ func begin(fed *Federation, s Strategy, o *Options) (*History, Engine, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("fedkit: %w", err)
 	}
-	h := &History{Name: o.Name, Strategy: name, Options: describe(s), Data: fed.Data.Name, Partition: fed.Rule,
+	m := fed.Manifest()
+	h := &History{Manifest: &m, Name: o.Name, Strategy: name, Options: describe(s), Data: fed.Data.Name, Partition: fed.Rule,
 		Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed, Device: b.Name()}
 	if h.Name == "" {
 		h.Name = name
