@@ -83,6 +83,9 @@ func loadCheckpoint(path string, h *History, s Strategy) (past *History, err err
 	}
 	was, is := *past, *h
 	was.Rounds, is.Rounds = nil, nil
+	if was.Manifest == nil { // of the time before it was kept
+		is.Manifest = nil
+	}
 	if !reflect.DeepEqual(was, is) {
 		return nil, fmt.Errorf("%w: it belongs to another run: %+v with %v, not %+v with %v", ErrInvalid, was, was.Manifest, is, is.Manifest)
 	}

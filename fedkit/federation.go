@@ -69,8 +69,14 @@ func manifest(deal *partition.Deal, rule partition.Rule) func() partition.Manife
 	return sync.OnceValue(func() partition.Manifest { return deal.Manifest(rule) })
 }
 
-// Manifest says exactly what data the clients have, by hashes; histories keep it.
-func (f *Federation) Manifest() partition.Manifest { return f.manifest() }
+// Manifest says exactly what data the clients have, by hashes; histories keep it. It is empty for a federation that was
+// not made by New.
+func (f *Federation) Manifest() partition.Manifest {
+	if f.manifest == nil {
+		return partition.Manifest{}
+	}
+	return f.manifest()
+}
 
 // Size returns M, the number of clients.
 func (f *Federation) Size() int { return len(f.Clients) }

@@ -11,7 +11,7 @@ import (
 	"fedkit.example/datasets"
 )
 
-// SciPy 1.17.1, with p the rows' shares: pdist(p, "cityblock").mean()/2, exp(entropy(p, axis=1)), exp(entropy(sizes)).
+// SciPy 1.17.0, with p the rows' shares: pdist(p, "cityblock").mean()/2, exp(entropy(p, axis=1)), exp(entropy(sizes)).
 func TestHeterogeneity(t *testing.T) {
 	counts := [][]int{{5, 0, 3, 2}, {1, 1, 1, 1}, {0, 7, 0, 0}, {2, 9, 4, 1}}
 	if got, want := LabelDistance(counts), 0.560416666666667; math.Abs(got-want) > 1e-14 {

@@ -288,7 +288,7 @@ func (s *sheet) tooltip(p *panel, t series) []any {
 	}{{&p.x, "x"}, {&p.y, "y"}} {
 		switch {
 		case a.Names != nil: // the place is the series' name, or only there to keep dots apart
-		case t.Mark == Cells && t.Tip != nil: // the tip says it all
+		case t.Mark == Cells && t.Tip != nil && !p.x.Whole: // a range of values, which the tip has
 		case t.Mark == Cells:
 			add(a.field+"s", a.Title)
 		default:
