@@ -35,6 +35,8 @@ func (b brush) draw(s *sheet) {
 			b.dots(t, st.color)
 		case Cells:
 			b.cells(t, st.color)
+		case Images:
+			b.images(t)
 		}
 	}
 }
@@ -116,6 +118,17 @@ func (b brush) dots(t series, c color.NRGBA) {
 func (b brush) cells(t series, c color.NRGBA) {
 	for i := range t.X {
 		fillRect(b.Canvas, c, vg.Rectangle{Min: b.at(t.X[i], t.Y[i]), Max: b.at(t.X2[i], t.Y2[i])})
+	}
+}
+
+func (b brush) images(t series) {
+	width, height := b.frame()
+	for i, img := range t.Images {
+		w, h := float64(img.Bounds().Dx()), float64(img.Bounds().Dy())
+		zoom := min(width/w, height/h)
+		half := vg.Point{X: vg.Length(zoom * w / 2), Y: vg.Length(zoom * h / 2)}
+		at := b.at(t.X[i], t.Y[i])
+		b.DrawImage(vg.Rectangle{Min: at.Sub(half), Max: at.Add(half)}, enlarged(img))
 	}
 }
 

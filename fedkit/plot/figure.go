@@ -1,12 +1,19 @@
-// Package plot draws what happened in federated runs: curves over rounds, distributions over clients, label skew and
-// clusters, a table that compares runs, and a watcher that draws while a run goes on.
+// Package plot draws what the clients of a federation hold and what happened in federated runs: labels, sizes and pictures
+// by client, curves over rounds, distributions over clients, clusters, a table that compares runs, and a watcher that
+// draws while a run goes on.
 //
 // In a notebook every figure is one output with three forms of the same picture: Vega-Lite 5 (interactive in
 // JupyterLab: tooltips, and a click in the legend picks out a series), PNG (wherever notebooks are only shown) and a
 // line of text. Outside a notebook the same call writes a PNG file and says where; see Dir.
 //
-// Accuracy, Loss, ClientAccuracy, Labels, Clusters, Heat, Participants and Table are what most cells need. Anything else is a Figure.
+//	data   Labels, Sizes, Samples
+//	runs   Accuracy, Loss, ClientAccuracy, Clusters, Heat, Participants, Table
+//	any    Curves, Histogram
+//
+// are what most cells need. Anything else is a Figure.
 package plot
+
+import "image"
 
 // Figure is a picture with two axes and any number of series. Its zero value is an empty figure, which is not shown but
 // reported as an error.
@@ -46,9 +53,10 @@ type Axis struct {
 type Mark int
 
 const (
-	Line  Mark = iota // a line through (X, Y), with a band from Lo to Hi where these are set
-	Dots              // a dot at each (X, Y), its area in proportion to Size where that is set
-	Cells             // a filled rectangle with the corners (X, Y) and (X2, Y2)
+	Line   Mark = iota // a line through (X, Y), with a band from Lo to Hi where these are set
+	Dots               // a dot at each (X, Y), its area in proportion to Size where that is set
+	Cells              // a filled rectangle with the corners (X, Y) and (X2, Y2)
+	Images             // a picture centred on each (X, Y), as large as nine tenths of a unit of both axes allow
 )
 
 // Series is one set of points. Series with the same Name share a colour and a line in the legend. All slices that are
@@ -58,12 +66,13 @@ type Series struct {
 	Name    string
 	Mark    Mark // default Line
 	X, Y    []float64
-	Lo, Hi  []float64 // Line: the band around Y
-	Size    []float64 // Dots: the area; values that are not positive are left out
-	X2, Y2  []float64 // Cells: the other corner
-	Tip     []string  // which one each point is, for its tooltip: the 7 of client 7
-	Opacity float64   // default 1 for lines and cells, 0.75 for dots
-	Shade   float64   // in (0, 1]: a place on the scale from light to dark, instead of a colour of its own
+	Lo, Hi  []float64     // Line: the band around Y
+	Size    []float64     // Dots: the area; values that are not positive are left out
+	X2, Y2  []float64     // Cells: the other corner
+	Images  []image.Image // Images: the pictures
+	Tip     []string      // which one each point is, for its tooltip: the 7 of client 7
+	Opacity float64       // default 1 for lines and cells, 0.75 for dots
+	Shade   float64       // in (0, 1]: a place on the scale from light to dark, instead of a colour of its own
 }
 
 // Show draws the figure as one output of the notebook cell; outside a notebook it writes the file Name + ".png" into

@@ -35,6 +35,12 @@ func figures(t *testing.T) map[string]*Figure {
 	add("clients", f, err)
 	f, err = LabelsFigure(federation(6, 4, 2, 0.5))
 	add("labels", f, err)
+	f, err = SizesFigure(federation(6, 4, 2, 0.5))
+	add("sizes", f, err)
+	f, err = SizesFigure(federation(130, 4, 2, 0.5))
+	add("sizes-many", f, err)
+	f, err = SamplesFigure(pixels(), 4)
+	add("samples", f, err)
 	f, err = ClustersFigure(synthetic("IFCA", 1, 8, 4, 6, 0.9))
 	add("clusters", f, err)
 	f, err = HistogramFigure("Who gains", "gain in accuracy", Series{Name: "FedRep", X: []float64{-0.05, 0.1, 0.12, 0.3, nan}},
@@ -80,6 +86,9 @@ func TestPictures(t *testing.T) {
 				t.Errorf("%v for %g × %g", size, w, h)
 			}
 			for _, l := range s.order {
+				if s.mark(l.name) == Images { // have colours of their own
+					continue
+				}
 				opacity := s.panels[0].series[0].Opacity
 				if name == "clients" {
 					opacity = 1 // of the median
@@ -259,7 +268,7 @@ func FuzzFigure(f *testing.F) {
 		fig := &Figure{
 			X: Axis{Whole: whole, Title: "x"}, Y: Axis{Log: log, Title: "y"}, Targets: []float64{d},
 			Series: []Series{
-				{Name: "1", Mark: Mark(mark % 4), X: []float64{a, b}, Y: []float64{c, d}, X2: []float64{b, b}, Y2: []float64{d, d}, Size: []float64{d, a}},
+				{Name: "1", Mark: Mark(mark % 5), Images: []image.Image{image.White, nil}, X: []float64{a, b}, Y: []float64{c, d}, X2: []float64{b, b}, Y2: []float64{d, d}, Size: []float64{d, a}},
 				{Name: "2", X: []float64{a, b}, Y: []float64{d, c}, Lo: []float64{a, b}, Hi: []float64{b, c}},
 			},
 		}

@@ -3,6 +3,7 @@ package plot
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"fedkit.example/fedkit"
 )
@@ -33,16 +34,8 @@ func LabelsFigure(fed *fedkit.Federation) (f *Figure, err error) {
 		Area:  "training rows",
 	}
 	most := 0
-	groups := map[int]int{} // to series
 	for i := range shown {
-		g := fed.Clients[i].Group
-		k, ok := groups[g]
-		if !ok {
-			k = len(f.Series)
-			groups[g] = k
-			f.Series = append(f.Series, Series{Name: fmt.Sprintf("group %d", g), Mark: Dots})
-		}
-		s := &f.Series[k]
+		s := f.group(fed.Clients[i].Group, Dots)
 		for label, n := range counts[i] {
 			if n > 0 {
 				s.X, s.Y, s.Size = append(s.X, float64(i)), append(s.Y, float64(label)), append(s.Size, float64(n))
@@ -52,29 +45,54 @@ func LabelsFigure(fed *fedkit.Federation) (f *Figure, err error) {
 	}
 	f.Width = min(900, max(360, 40*shown))
 	f.Height = min(620, max(200, max(18, min(28, f.Width/shown))*fed.Data.Classes))
-	f.Note = fmt.Sprintf("area: number of rows, the largest is %d", most)
-	if fed.Rule != "" {
-		f.Note = fed.Rule + "; " + f.Note
-	}
-	if fed.Data.Name != "" {
-		f.Note = fed.Data.Name + ": " + f.Note
-	}
+	f.Note = dealt(fed, fmt.Sprintf("area: number of rows, the largest is %d", most))
 	if shown < len(fed.Clients) {
 		f.Note += fmt.Sprintf("; the first %d of %d clients", shown, len(fed.Clients))
 	}
 	return f, nil
 }
 
-// labelCounts returns [client][label] the number of training rows.
-func labelCounts(fed *fedkit.Federation) ([][]int, error) {
+// group returns the figure's series of a true group of clients, a new one where there is none yet.
+func (f *Figure) group(g int, m Mark) *Series {
+	name := fmt.Sprintf("group %d", g)
+	k := slices.IndexFunc(f.Series, func(s Series) bool { return s.Name == name })
+	if k < 0 {
+		k = len(f.Series)
+		f.Series = append(f.Series, Series{Name: name, Mark: m})
+	}
+	return &f.Series[k]
+}
+
+// dealt puts before a note what was dealt out, and how.
+func dealt(fed *fedkit.Federation, note string) string {
+	if fed.Rule != "" {
+		note = fed.Rule + "; " + note
+	}
+	if fed.Data.Name != "" {
+		note = fed.Data.Name + ": " + note
+	}
+	return note
+}
+
+// holds reports a federation in which there is nothing to draw.
+func holds(fed *fedkit.Federation) error {
 	switch {
 	case fed == nil:
-		return nil, errors.New("the federation is nil")
+		return errors.New("the federation is nil")
 	case fed.Data == nil:
-		return nil, errors.New("the federation has no Data")
+		return errors.New("the federation has no Data")
 	case len(fed.Clients) == 0:
-		return nil, errors.New("the federation has no Clients")
-	case fed.Data.Classes < 1 || len(fed.Data.Train.Labels) == 0:
+		return errors.New("the federation has no Clients")
+	}
+	return nil
+}
+
+// labelCounts returns [client][label] the number of training rows.
+func labelCounts(fed *fedkit.Federation) ([][]int, error) {
+	if err := holds(fed); err != nil {
+		return nil, err
+	}
+	if fed.Data.Classes < 1 || len(fed.Data.Train.Labels) == 0 {
 		return nil, fmt.Errorf("data set %q has no labels: it is a regression", fed.Data.Name)
 	}
 	labels := fed.Data.Train.Labels

@@ -139,6 +139,9 @@ func (s *Series) width() int {
 		if i < len(s.Tip) {
 			bytes += len(s.Tip[i]) + 3
 		}
+		if s.Mark == Images && i < len(s.Images) {
+			bytes += len(dataURL(s.Images[i])) + 3
+		}
 	}
 	return bytes/max(1, points) + 1
 }
@@ -198,15 +201,18 @@ func (s *Series) columns() []column {
 
 // margin is the room that whole-numbered positions need on either side.
 func (s *Series) margin() float64 {
-	if s.Mark == Dots && s.Size != nil {
+	switch {
+	case s.Mark == Dots && s.Size != nil:
 		return 0.7
+	case s.Mark == Images:
+		return 0.5
 	}
 	return 0
 }
 
 // clean returns a copy that holds at most so many points, all of which can be drawn.
 func (s Series) clean(x, y Axis, points int) series {
-	if s.Mark < Line || s.Mark > Cells {
+	if s.Mark < Line || s.Mark > Images {
 		return series{}
 	}
 	if !(s.Opacity > 0 && s.Opacity <= 1) {
@@ -220,9 +226,12 @@ func (s Series) clean(x, y Axis, points int) series {
 	for _, c := range from {
 		n = min(n, len(*c.data))
 	}
+	if s.Mark == Images {
+		n = min(n, len(s.Images))
+	}
 	var keep []int
 	for i := range n {
-		good := x.holds(s.X[i]) && y.holds(s.Y[i])
+		good := x.holds(s.X[i]) && y.holds(s.Y[i]) && (s.Mark != Images || s.Images[i] != nil && !s.Images[i].Bounds().Empty())
 		for _, c := range from {
 			v := (*c.data)[i]
 			switch c.name {
@@ -242,8 +251,8 @@ func (s Series) clean(x, y Axis, points int) series {
 	keep = thin(keep, points)
 
 	c := series{Series: s}
-	tips := c.Tip
-	c.Tip = nil
+	tips, images := c.Tip, c.Images
+	c.Tip, c.Images = nil, nil
 	c.cols = c.columns()
 	for k, col := range c.cols {
 		src, dst := *from[k].data, make([]float64, len(keep))
@@ -259,6 +268,11 @@ func (s Series) clean(x, y Axis, points int) series {
 	if len(tips) >= n && n > 0 {
 		for _, i := range keep {
 			c.Tip = append(c.Tip, tips[i])
+		}
+	}
+	if s.Mark == Images {
+		for _, i := range keep {
+			c.Images = append(c.Images, images[i])
 		}
 	}
 	return c

@@ -112,6 +112,13 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 		layer["layer"] = s.lines(p, all, params, opacity, "hover"+id)
 		return layer
 	}
+	if first.Mark == Images {
+		width, height := p.frame()
+		layer["mark"] = object{"type": "image", "width": round5(width), "height": round5(height), "smooth": false}
+		encoding["url"] = object{"field": "u", "type": "nominal"}
+		delete(encoding, "color")
+		return layer
+	}
 	encoding["opacity"] = opacity(first.Opacity)
 	if params != nil {
 		layer["params"] = params
@@ -142,6 +149,13 @@ func rows(all []series) []any {
 		if t.Tip != nil {
 			row["t"] = list(t.Tip)
 		}
+		if t.Images != nil {
+			urls := make([]any, len(t.Images))
+			for j, img := range t.Images {
+				urls[j] = dataURL(img)
+			}
+			row["u"] = urls
+		}
 		rows[i] = row
 	}
 	return rows
@@ -155,6 +169,9 @@ func (s *sheet) transforms(p *panel, t series) []any {
 	}
 	if t.Tip != nil {
 		fields = append(fields, "t")
+	}
+	if t.Images != nil {
+		fields = append(fields, "u")
 	}
 	steps := []any{object{"flatten": fields}}
 	if t.Mark == Cells {

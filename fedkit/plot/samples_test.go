@@ -1,0 +1,150 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image/color"
+	"image/png"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+)
+
+// pixels is a federation of two groups, with pictures of 2 × 3 of three labels: groups 0 = {0, 1} and 5 = {2}.
+func pixels() *fedkit.Federation {
+	part := datasets.Split{Scale: 1. / 16, Labels: []int32{0, 1, 2, 0, 1, 0}}
+	for i := range 6 * len(part.Labels) {
+		part.Bytes = append(part.Bytes, uint8(i%17))
+	}
+	return &fedkit.Federation{
+		Data: &datasets.Dataset{Name: "pixels", Shape: []int{2, 3, 1}, Classes: 3, Train: part, Test: part},
+		Rule: "by hand",
+		Clients: []partition.Client{
+			{Train: []int{0, 1}, Test: []int{0}}, {Train: []int{3, 4}, Test: []int{1}}, {Group: 5, Train: []int{2, 5}, Test: []int{2}},
+		},
+	}
+}
+
+func TestSamples(t *testing.T) {
+	f, err := SamplesFigure(pixels(), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := f.Series[0]
+	// Columns are the labels 0, 1, 2, 0. Column 1 of group 0 begins its search at client 0, column 3 at client 1; nobody
+	// of group 0 holds a 2, nor does group 5 hold a 1 or a second 0.
+	want := []string{"row 0, client 0, label 0", "row 1, client 0, label 1", "row 3, client 1, label 0", "row 5, client 2, label 0", "row 2, client 2, label 2"}
+	if !slices.Equal(s.Tip, want) || !near(s.X, []float64{0, 1, 3, 0, 2}) || !near(s.Y, []float64{1, 1, 1, 0, 0}) {
+		t.Errorf("%q at %v, %v", s.Tip, s.X, s.Y)
+	}
+	if !slices.Equal(f.X.Names, []string{"0", "1", "2", "0"}) || !slices.Equal(f.Y.Names, []string{"group 5", "group 0"}) {
+		t.Errorf("axes %q, %q", f.X.Names, f.Y.Names)
+	}
+	if !strings.HasPrefix(f.Note, "pixels: by hand; ") {
+		t.Errorf("note %q", f.Note)
+	}
+
+	// The picture that the notebook gets is the row's: 6 … 11 sixteenths of white.
+	file, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(dataURL(s.Images[1]), "data:image/png;base64,"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(file))
+	if err != nil || img.Bounds().Dx() != 3 || img.Bounds().Dy() != 2 {
+		t.Fatal(img, err)
+	}
+	for i, v := range []uint8{96, 112, 128, 143, 159, 175} { // round(255·v/16)
+		if got := color.GrayModel.Convert(img.At(i%3, i/3)).(color.Gray).Y; got != v {
+			t.Errorf("element %d is %d, want %d", i, got, v)
+		}
+	}
+}
+
+// Colours keep their places, and black is −1 where that is what a model sees.
+func TestSamplesInColour(t *testing.T) {
+	part := datasets.Split{Scale: 1 / 127.5, Shift: -1, Labels: []int32{1}, Bytes: []uint8{255, 0, 0, 0, 51, 255}}
+	fed := &fedkit.Federation{
+		Data:    &datasets.Dataset{Name: "rgb", Shape: []int{1, 2, 3}, Classes: 2, Train: part, Test: part},
+		Clients: []partition.Client{{Train: []int{0}, Test: []int{0}}},
+	}
+	f, err := SamplesFigure(fed, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x, want := range []color.RGBA{{255, 0, 0, 255}, {0, 51, 255, 255}} {
+		if got := f.Series[0].Images[0].At(x, 0); got != want {
+			t.Errorf("element %d is %v, want %v", x, got, want)
+		}
+	}
+	// Pictures that are not bytes go from their least value to their greatest; one of a single value is black.
+	fed.Data.Train = datasets.Split{Floats: []float32{-3, -1, 1, 5, 1, 1}, Labels: []int32{1}}
+	if f, err = SamplesFigure(fed, 2); err != nil || f.Series[0].Images[0].At(0, 0) != (color.RGBA{0, 64, 128, 255}) {
+		t.Error(f, err)
+	}
+	fed.Data.Train.Floats = []float32{7, 7, 7, 7, 7, 7}
+	if f, err = SamplesFigure(fed, 2); err != nil || f.Series[0].Images[0].At(0, 0) != (color.RGBA{0, 0, 0, 255}) {
+		t.Error(f, err)
+	}
+}
+
+// Many pictures of much detail become fewer and coarser until the output is light, and the note says so.
+func TestSamplesStayLight(t *testing.T) {
+	const clients, each = 12, 30
+	r := rand.New(rand.NewPCG(1, 2))
+	part := datasets.Split{Scale: 1. / 255}
+	fed := &fedkit.Federation{Data: &datasets.Dataset{Name: "noise", Shape: []int{32, 32, 3}, Classes: 2}}
+	for c := range clients {
+		cl := partition.Client{Group: c}
+		for range each {
+			cl.Train = append(cl.Train, len(part.Labels))
+			part.Labels = append(part.Labels, int32(len(part.Labels)%2))
+			for range 32 * 32 * 3 {
+				part.Bytes = append(part.Bytes, uint8(r.Uint32()))
+			}
+		}
+		fed.Clients = append(fed.Clients, cl)
+	}
+	fed.Data.Train, fed.Data.Test = part, part
+	f, err := SamplesFigure(fed, each)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSpec(t, f.VegaLite())
+	file, err := f.PNG()
+	if err != nil || len(file) > 45_000 {
+		t.Errorf("%d bytes, %v", len(file), err)
+	}
+	shown := len(f.X.Names)
+	if want := fmt.Sprintf("the first %d of 30; the first 10 of 12 groups", shown); shown >= 30 || !strings.HasSuffix(f.Note, want) {
+		t.Errorf("%d in a row: %q", shown, f.Note)
+	}
+}
+
+func TestSamplesThatCannotBeDrawn(t *testing.T) {
+	for want, change := range map[string]func(*fedkit.Federation) (*fedkit.Federation, int){
+		"the federation is nil":         func(*fedkit.Federation) (*fedkit.Federation, int) { return nil, 4 },
+		"the federation has no Clients": func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Clients = nil; return f, 4 },
+		"n = 0: must be in [1, 30]":     func(f *fedkit.Federation) (*fedkit.Federation, int) { return f, 0 },
+		"n = 31: must be in [1, 30]":    func(f *fedkit.Federation) (*fedkit.Federation, int) { return f, 31 },
+		"shape [6]: pictures are":       func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Data.Shape = []int{6}; return f, 4 },
+		"shape [3 1 2]: pictures are":   func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Data.Shape = []int{3, 1, 2}; return f, 4 },
+		"Bytes has 35 values": func(f *fedkit.Federation) (*fedkit.Federation, int) {
+			s := &f.Data.Train
+			s.Bytes = s.Bytes[:35]
+			return f, 4
+		},
+		"client 2 holds training row 6":  func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Clients[2].Train[0] = 6; return f, 4 },
+		"client 0 holds training row -1": func(f *fedkit.Federation) (*fedkit.Federation, int) { f.Clients[0].Train[1] = -1; return f, 4 },
+	} {
+		fed, n := change(pixels())
+		if _, err := SamplesFigure(fed, n); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "plot: samples: ") {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
