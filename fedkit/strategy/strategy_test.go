@@ -197,8 +197,8 @@ func TestIdentities(t *testing.T) {
 		{"Fed-PRISM with K = 1 = FedAvg with equal weights", even, &strategy.FedPRISM{K: 1, Every: 2, Alpha: 0.3, Local: l}, &strategy.FedAvg{Local: l}},
 		{"Fed-PRISM with K = 1 and centring", even, &strategy.FedPRISM{K: 1, Every: 1, Alpha: fedkit.Zero, Center: true, Local: l}, &strategy.FedAvg{Local: l}},
 	}, moreIdentities...) {
+		fed := quadratic(t, c.sizes...)
 		for seed := range uint64(3) {
-			fed := quadratic(t, c.sizes...)
 			o := fedkit.Options{Rounds: 6, Seed: seed}
 			a, b := run(t, fed, c.a, o), run(t, fed, c.b, o)
 			for i := range a.Rounds {
