@@ -10,6 +10,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
@@ -27,6 +28,10 @@ func init() {
 	}
 	more["FedYogi"] = func() fedkit.Strategy {
 		return &strategy.FedYogi{Fraction: 0.5, Local: l, Server: server.Yogi{LR: 0.05, Epsilon: 1e-3}}
+	}
+	more["FedYogi, trimmed, hybrid"] = func() fedkit.Strategy {
+		return &strategy.FedYogi{Aggregator: aggregate.TrimmedMean{Share: 0.2}, Selector: selection.Explore{Then: selection.Hybrid{}},
+			Fraction: 0.85, Local: l, Server: server.Yogi{LR: 0.05, Epsilon: 1e-3}}
 	}
 	more["FedYogi, Reddi"] = func() fedkit.Strategy {
 		return &strategy.FedYogi{Fraction: 0.5, Local: l, Server: server.Yogi{LR: 0.05, Epsilon: 0.03, Form: server.Reddi}}
