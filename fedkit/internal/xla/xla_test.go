@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/internal/xla"
+	gxla "github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -43,6 +44,17 @@ func TestMissingPlugin(t *testing.T) {
 		if n := strings.Count(string(out), "\n"); n > 3 {
 			t.Errorf("%s: the error has %d lines: %s", name, n, out)
 		}
+	}
+}
+
+// The CPU plugin's threads are as many as its devices at least, so more devices than one would oversubscribe a small machine.
+func TestCPUIsOneDevice(t *testing.T) {
+	b, err := xla.Backend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, ok := b.(*gxla.Backend); ok && x.IsCPU() && b.NumDevices() != 1 {
+		t.Errorf("the CPU shows %d devices, want 1", b.NumDevices())
 	}
 }
 
