@@ -87,6 +87,29 @@ def table(task, results):
     print("fedkit is: time a round, fedkit / peer, median over the runs", flush=True)
 
 
+def parts_table(part, results):
+    ours = results.pop("fedkit")
+    for name, rs in results.items():
+        print(f"\n{part}\n{'':14}{'fedkit':>12}{name:>12}{'fedkit is':>12}")
+        for key in [k for k in ours[0] if k.endswith("_ms")] if ours and rs else ():
+            mine, theirs = ([r[key] for r in which] for which in (ours, rs))
+            ratio = statistics.median(a / b for a, b in zip(mine, theirs))
+            print(f"{key[:-3]:14}{statistics.median(mine):>9.1f} ms{statistics.median(theirs):>9.1f} ms{ratio:>10.2f} ×")
+
+
+def alternate(task, systems, args, env, show):
+    """All systems in turn, --runs times; a system that fails once is left out."""
+    systems, results = dict(systems), {name: [] for name in systems}
+    for _ in range(args.runs):
+        for name, command in list(systems.items()):
+            result = run(name, command(task, args.rounds), env)
+            if result is None:
+                del systems[name]
+            else:
+                results[name].append(result)
+    show(task, results)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./scripts/bench", description=__doc__.splitlines()[0])
     parser.add_argument("task", nargs="*", help="mnist-mlp, cifar-lenet (default: both), parts, or gpu")
@@ -103,23 +126,14 @@ def main():
     for task in tasks or SYSTEMS:
         if task == "parts":
             for part, systems in PARTS.items():
-                for name, command in systems.items():
-                    run(name, command(part, args.rounds), env)
+                alternate(part, systems, args, env, parts_table)
             continue
         if task not in SYSTEMS:
             sys.exit(f"no task {task!r}; there are: {', '.join(SYSTEMS)}, parts")
         systems = {n: c for n, c in SYSTEMS[task].items() if n == "fedkit" or not args.only or n in args.only.split(",")}
         if gpu:
             systems = {n: c for n, c in systems.items() if n in ("fedkit", "jax-vmap")}
-        results = {name: [] for name in systems}
-        for _ in range(args.runs):
-            for name, command in list(systems.items()):
-                result = run(name, command(task, args.rounds), env)
-                if result is None:
-                    del systems[name]
-                else:
-                    results[name].append(result)
-        table(task, results)
+        alternate(task, systems, args, env, table)
         if gpu:
             print("(JAX uses the GPU only if its CUDA wheels are installed: .venv/bench/bin/pip install 'jax[cuda12]')")
 

@@ -94,8 +94,8 @@ func server() {
 	u := fedkit.NewMatrix(values, n, d)
 	result := map[string]any{"peer": "fedkit", "task": "server"}
 	for name, f := range map[string]func() error{
-		"mean":   func() error { _, err := aggregate.Mean{}.Aggregate(u, weights).Host(); return err },
-		"median": func() error { _, err := aggregate.Median{}.Aggregate(u, nil).Host(); return err },
+		"mean":   func() error { return there(aggregate.Mean{}.Aggregate(u, weights)) },
+		"median": func() error { return there(aggregate.Median{}.Aggregate(u, nil)) },
 		"gram":   func() error { _, err := u.Gram(); return err },
 	} {
 		must.M(f()) // compiles
@@ -110,6 +110,16 @@ func server() {
 	}
 	must.M(json.NewEncoder(os.Stdout).Encode(result))
 }
+
+// there waits for a result that stays on the device, as it does in a round, by reading its first value.
+func there(m *fedkit.Matrix) error {
+	_, err := m.Apply(first).Host()
+	return err
+}
+
+var first = fedkit.NewProgram("first", func(a []*graph.Node) *graph.Node {
+	return graph.Slice(a[0], graph.AxisElem(0), graph.AxisElem(0))
+})
 
 // evaluate times IFCA's step, 4 models on every client's training examples, and the matrix products it consists of.
 type evaluate struct{}
