@@ -112,8 +112,8 @@ func (e *local) mark(ctx context.Context, exam Exam, groups []group, size int) (
 		for b, blk := range calls[c] {
 			which[b] = blk.model
 		}
-		res, err := prog.Call(e.data[exam.Part][0], e.data[exam.Part][1],
-			tensors.FromFlatDataAndDimensions(rows, key.rowLists(), size), which, exam.Models.t)
+		res, err := run(prog, []any{e.data[exam.Part][0], e.data[exam.Part][1],
+			tensors.FromFlatDataAndDimensions(rows, key.rowLists(), size), which, exam.Models})
 		if err != nil {
 			return err
 		}

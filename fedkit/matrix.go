@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
@@ -18,7 +20,56 @@ import (
 type Matrix struct {
 	rows, cols int
 	t          *tensors.Tensor
+	pieces     *pieces // instead of t
 	err        error
+}
+
+// pieces are rows as they came out of the programs that trained them: row i of the matrix is row place[i] of the pieces
+// on top of each other. A mean takes them as they are, which spares a cohort of thousands a copy of all its models; for
+// everything else they are put together, once.
+type pieces struct {
+	place []int
+
+	mu      sync.Mutex
+	tensors []*tensors.Tensor // [lanes, d] each; nil once they are together
+	whole   *tensors.Tensor
+	err     error
+}
+
+func fromPieces(ts []*tensors.Tensor, place []int) *Matrix {
+	if len(ts) == 1 && slices.IsSorted(place) && len(place) == ts[0].Shape().Dimensions[0] {
+		return fromTensor(ts[0])
+	}
+	return &Matrix{rows: len(place), cols: ts[0].Shape().Dimensions[1], pieces: &pieces{place: place, tensors: ts}}
+}
+
+func (p *pieces) together() (*tensors.Tensor, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tensors != nil {
+		args := make([]any, 0, len(p.tensors)+1)
+		for _, t := range p.tensors {
+			args = append(args, t)
+		}
+		out, err := run(collect, append(args, p.place))
+		if err == nil {
+			p.whole = out[0]
+		}
+		xla.Free(p.tensors...)
+		p.tensors, p.err = nil, err
+	}
+	return p.whole, p.err
+}
+
+// tensor returns the rows in one piece.
+func (m *Matrix) tensor() (*tensors.Tensor, error) {
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	if m.pieces != nil {
+		return m.pieces.together()
+	}
+	return m.t, nil
 }
 
 // Program is a GoMLX graph function, compiled once for each combination of argument shapes and kept: the way to write
@@ -92,10 +143,11 @@ func run(p *Program, args []any) ([]*tensors.Tensor, error) {
 	for i, a := range args {
 		switch a := a.(type) {
 		case *Matrix:
-			if err := a.Err(); err != nil {
+			t, err := a.tensor()
+			if err != nil {
 				return nil, err
 			}
-			args[i] = a.t
+			args[i] = t
 		case float64:
 			args[i] = float32(a)
 		case []float64:
@@ -125,9 +177,12 @@ var (
 	putRows = NewProgram("put", func(a []*graph.Node) *graph.Node {
 		return graph.ScatterUpdate(a[0], graph.InsertAxes(a[1], -1), a[2], false, true)
 	})
-	mix = NewProgram("mix", func(a []*graph.Node) *graph.Node {
-		k := a[1].Shape().Dimensions[0] / a[0].Shape().Dimensions[0]
-		return graph.Dot(graph.Reshape(a[1], k, -1), a[0]).MatMul()
+	mix     = NewProgram("mix", mixed)
+	mixOnto = NewProgram("mix onto", func(a []*graph.Node) *graph.Node { return graph.Add(a[2], mixed(a)) })
+	// collect puts pieces together, and their rows in order.
+	collect = NewProgram("collect", func(a []*graph.Node) *graph.Node {
+		last := len(a) - 1
+		return graph.Gather(graph.Concatenate(a[:last], 0), graph.InsertAxes(a[last], -1))
 	})
 	norms = NewProgram("norms", func(a []*graph.Node) *graph.Node {
 		return graph.Sqrt(graph.ReduceSum(graph.Square(a[0]), 1))
@@ -140,6 +195,11 @@ var (
 	})
 	stack = NewProgram("stack", func(a []*graph.Node) *graph.Node { return graph.Concatenate(a, 0) })
 )
+
+func mixed(a []*graph.Node) *graph.Node { // [n, d] and k·n weights → [k, d]
+	k := a[1].Shape().Dimensions[0] / a[0].Shape().Dimensions[0]
+	return graph.Dot(graph.Reshape(a[1], k, -1), a[0]).MatMul()
+}
 
 // fits says whether b can be added to m: the same shape, or one row.
 func (m *Matrix) fits(op string, b *Matrix) *Matrix {
@@ -227,14 +287,44 @@ func (m *Matrix) Mix(r [][]float64) *Matrix {
 	if len(r) == 0 {
 		return failed("Matrix.Mix: no weights")
 	}
-	flat := make([]float64, 0, len(r)*m.rows)
 	for i, row := range r {
 		if len(row) != m.rows {
 			return failed("Matrix.Mix: row %d has %d weights for a matrix [%d, %d]", i, len(row), m.rows, m.cols)
 		}
-		flat = append(flat, row...)
 	}
-	return m.Apply(mix, flat)
+	if m.pieces != nil {
+		if sum := m.pieces.mix(r); sum != nil {
+			return sum
+		}
+	}
+	return m.Apply(mix, slices.Concat(r...))
+}
+
+// mix adds up what each piece gives; nil once they are together.
+func (p *pieces) mix(r [][]float64) (sum *Matrix) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tensors == nil {
+		return nil
+	}
+	lanes := p.tensors[0].Shape().Dimensions[0]
+	weights := make([][]float64, len(p.tensors)) // of each piece, [k, lanes]
+	for g := range weights {
+		weights[g] = make([]float64, len(r)*lanes)
+	}
+	for i, at := range p.place {
+		for j := range r {
+			weights[at/lanes][j*lanes+at%lanes] = r[j][i]
+		}
+	}
+	for g, t := range p.tensors {
+		if piece := fromTensor(t); g == 0 {
+			sum = piece.Apply(mix, weights[g])
+		} else {
+			sum = piece.Apply(mixOnto, weights[g], sum)
+		}
+	}
+	return sum
 }
 
 // Mean returns the weighted mean of the rows, [1, d]: Σ weights_i m_i / Σ weights_i. Nil weights are equal ones.
@@ -307,10 +397,11 @@ func (m *Matrix) host(p *Program) ([]float64, error) {
 
 // Host copies the values to the host, row after row.
 func (m *Matrix) Host() ([]float32, error) {
-	if err := m.Err(); err != nil {
+	t, err := m.tensor()
+	if err != nil {
 		return nil, err
 	}
-	return xla.Host(m.t)
+	return xla.Host(t)
 }
 
 func float64s(v []float32) []float64 {

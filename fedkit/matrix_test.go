@@ -5,11 +5,30 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/floats/scalar"
 )
 
 func TestMatrix(t *testing.T) {
-	m := NewMatrix([]float32{1, 2, 3, 4, 5, 6}, 3, 2)
+	testMatrix(t, func() *Matrix { return NewMatrix([]float32{1, 2, 3, 4, 5, 6}, 3, 2) })
+}
+
+// Rows that two programs trained, in another order and with an idle lane, are as good as any.
+func TestMatrixInPieces(t *testing.T) {
+	testMatrix(t, func() *Matrix {
+		ts := []*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t}
+		return fromPieces(ts, []int{2, 0, 1})
+	})
+}
+
+func testMatrix(t *testing.T, fresh func() *Matrix) {
+	if got := rowsOf(t, fresh().Mix([][]float64{{1, 0, 1}, {0, 2, 0}})); got[0][0] != 6 || got[0][1] != 8 || got[1][0] != 6 || got[1][1] != 8 {
+		t.Errorf("Mix: %v, want [[6 8] [6 8]]", got)
+	}
+	if got := rowsOf(t, fresh().Mean([]float64{1, 0, 3})); got[0][0] != 4 || got[0][1] != 5 {
+		t.Errorf("Mean: %v, want [[4 5]]", got)
+	}
+	m := fresh()
 	row := NewMatrix([]float32{10, 20}, 1, 2)
 	for _, c := range []struct {
 		name string

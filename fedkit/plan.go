@@ -109,7 +109,7 @@ func (e *local) arguments(job *Job, p plan, g int, seed uint64, round int) []any
 		}
 	}
 	args := []any{e.data[TrainPart][0], e.data[TrainPart][1],
-		tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch), int32(0), last, steps, rate, rows, job.Start.t}
+		tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch), int32(0), last, steps, rate, rows, job.Start}
 	if k.prox {
 		args = append(args, prox)
 	}
@@ -118,7 +118,7 @@ func (e *local) arguments(job *Job, p plan, g int, seed uint64, round int) []any
 		*Matrix
 	}{{k.proxWeights, job.ProxWeights}, {k.anchor, job.Anchor}, {k.shift, job.Shift}, {k.mask, job.Mask}} {
 		if m.used {
-			args = append(args, m.t)
+			args = append(args, m.Matrix)
 		}
 	}
 	return args

@@ -3,7 +3,6 @@ package fedkit
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"fedkit.example/datasets"
@@ -87,41 +86,38 @@ func (e *local) Train(ctx context.Context, job Job, seed uint64, round int) (*Up
 	prog := e.program(plan.key, func() *Program { return e.compile(plan.key) })
 
 	groups := len(plan.order) / plan.key.lanes
-	rows, losses := make([]*tensors.Tensor, groups), make([]*tensors.Tensor, groups)
+	models, figures := make([]*tensors.Tensor, groups), make([][]*tensors.Tensor, groups)
 	err := parallel(ctx, e.workers, groups, func(g int) error {
-		out, err := prog.Call(e.arguments(&job, plan, g, seed, round)...)
+		out, err := run(prog, e.arguments(&job, plan, g, seed, round))
 		if err == nil {
-			rows[g], losses[g] = out[0], out[1]
+			models[g], figures[g] = out[0], out[1:]
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	loss := make([]float64, len(plan.order))
-	for g, t := range losses {
-		l, err := xla.Host(t)
+	u.Loss, u.Drift = make([]float64, len(job.Clients)), make([]float64, len(job.Clients))
+	place := make([]int, len(job.Clients)) // where client i of the job stands among the lanes
+	for g := range groups {
+		loss, err := xla.Host(figures[g][0])
 		if err != nil {
 			return nil, err
 		}
-		xla.Free(t)
-		for j, v := range l {
-			loss[g*plan.key.lanes+j] = float64(v)
+		drift, err := xla.Host(figures[g][1])
+		if err != nil {
+			return nil, err
+		}
+		xla.Free(figures[g]...)
+		for lane, i := range plan.order[g*plan.key.lanes:][:plan.key.lanes] {
+			if i >= 0 {
+				place[i] = g*plan.key.lanes + lane
+				u.Loss[i], u.Drift[i] = float64(loss[lane])/float64(plan.steps[i]), float64(drift[lane])
+			}
 		}
 	}
-	u.Loss = make([]float64, len(job.Clients))
-	place := make([]int, len(job.Clients)) // where client i of the job stands among the lanes
-	for j, i := range plan.order {
-		if i >= 0 {
-			place[i], u.Loss[i] = j, loss[j]/float64(plan.steps[i])
-		}
-	}
-	u.Models = gatherRows(rows, place)
-	if err := u.Models.Err(); err != nil {
-		return nil, err
-	}
-	u.Drift, err = u.drift()
-	return u, err
+	u.Models = fromPieces(models, place)
+	return u, nil
 }
 
 // drift returns ‖w_i − start‖₂.
@@ -134,32 +130,13 @@ func (u *Updates) drift() ([]float64, error) {
 	return float64s(v), err
 }
 
-var (
-	drifts = NewProgram("drift", func(a []*graph.Node) *graph.Node {
-		return graph.Sqrt(graph.ReduceSum(graph.Square(graph.Sub(a[0], a[1])), 1))
-	})
-	// collect puts the lanes of all groups back into the order of the clients.
-	collect = NewProgram("collect", func(a []*graph.Node) *graph.Node {
-		last := len(a) - 1
-		return graph.Gather(graph.Concatenate(a[:last], 0), graph.InsertAxes(a[last], -1))
-	})
-)
+var drifts = NewProgram("drift", func(a []*graph.Node) *graph.Node { return distance(a[0], a[1]) })
 
-// gatherRows returns the rows of the groups' lanes, in the order of the clients.
-func gatherRows(groups []*tensors.Tensor, place []int) *Matrix {
-	if len(groups) == 1 && slices.IsSorted(place) && len(place) == groups[0].Shape().Dimensions[0] {
-		return fromTensor(groups[0])
-	}
-	args := make([]any, 0, len(groups)+1)
-	for _, g := range groups {
-		args = append(args, g)
-	}
-	out, err := run(collect, append(args, place))
-	if err != nil {
-		return &Matrix{err: err}
-	}
-	xla.Free(groups...)
-	return fromTensor(out[0])
+// distance is ‖a_i − b_i‖₂ by row. The sum is written as a product: XLA adds up long rows one number after the other, and
+// go-xla keeps one function for adding in a graph, which belongs to the loop of the solver, as GoMLX keeps scalars.
+func distance(a, b *graph.Node) *graph.Node {
+	ones := graph.BroadcastToDims(graph.Const(a.Graph(), []float32{1}), a.Shape().Dimensions[1])
+	return graph.Sqrt(graph.Dot(graph.Square(graph.Sub(a, b)), ones).MatMul())
 }
 
 // compile describes the local solver: one loop over the steps, in which all lanes take theirs side by side. The layers
@@ -171,14 +148,13 @@ func (e *local) compile(k solver) *Program {
 		touchVariables(task, g)
 		next := func() *graph.Node { n := in[0]; in = in[1:]; return n }
 		x, y, batches, first, last, steps, rate, rows, start := next(), next(), next(), next(), next(), next(), next(), next(), next()
-		perClient := func(m *graph.Node) []*graph.Node { // [1 or n, d] → the layers of this program's lanes
+		own := func(m *graph.Node) *graph.Node { // [1 or n, d] → [C, d], for the clients in the lanes
 			if m.Shape().Dimensions[0] == 1 {
-				m = graph.BroadcastToDims(m, k.lanes, task.Dim())
-			} else {
-				m = graph.Gather(m, graph.InsertAxes(rows, -1))
+				return graph.BroadcastToDims(m, k.lanes, task.Dim())
 			}
-			return task.split(m)
+			return graph.Gather(m, graph.InsertAxes(rows, -1))
 		}
+		perClient := func(m *graph.Node) []*graph.Node { return task.split(own(m)) }
 		// The loop's state: a part changes from step to step, the rest is carried along, since a loop body can reach
 		// outer nodes only through Gather and DynamicSlice. GoMLX keeps scalar constants and would hand one made out
 		// here to the body, which cannot use it: so there are none, and zeros are differences.
@@ -217,7 +193,8 @@ func (e *local) compile(k solver) *Program {
 		state.loop(
 			func(s *loopState) *graph.Node { return graph.LessThan(s.one("step"), s.one("last")) },
 			func(s *loopState) { e.step(k, s, task, data, x, y, batches) })
-		return []*graph.Node{task.join(state.all("w")), state.one("loss")}
+		models := task.join(state.all("w"))
+		return []*graph.Node{models, state.one("loss"), distance(models, own(start))}
 	})
 	return withVariables(p, task)
 }

@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit/internal/oracle"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
 )
 
 // toy is a small classification federation with clients of the given sizes, its model an MLP written out by hand, and
@@ -250,8 +251,11 @@ func TestClientsSideBySideAsOneByOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := rowsOf(t, all.Models)
+	got, from := rowsOf(t, all.Models), rowsOf(t, start)[0]
 	for c := range sizes {
+		if moved := floats.Distance(got[c], from, 2); math.Abs(all.Drift[c]-moved) > 1e-5*moved {
+			t.Errorf("client %d moved by %v, Drift is %v", c, moved, all.Drift[c])
+		}
 		job.Clients = []int{c}
 		one, err := e.Train(context.Background(), job, 1, 1)
 		if err != nil {
