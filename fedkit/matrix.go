@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
@@ -22,43 +21,6 @@ type Matrix struct {
 	t          *tensors.Tensor
 	pieces     *pieces // instead of t
 	err        error
-}
-
-// pieces are rows as they came out of the programs that trained them: row i of the matrix is row place[i] of the pieces
-// on top of each other. A mean takes them as they are, which spares a cohort of thousands a copy of all its models; for
-// everything else they are put together, once.
-type pieces struct {
-	place []int
-
-	mu      sync.Mutex
-	tensors []*tensors.Tensor // [lanes, d] each; nil once they are together
-	whole   *tensors.Tensor
-	err     error
-}
-
-func fromPieces(ts []*tensors.Tensor, place []int) *Matrix {
-	if len(ts) == 1 && slices.IsSorted(place) && len(place) == ts[0].Shape().Dimensions[0] {
-		return fromTensor(ts[0])
-	}
-	return &Matrix{rows: len(place), cols: ts[0].Shape().Dimensions[1], pieces: &pieces{place: place, tensors: ts}}
-}
-
-func (p *pieces) together() (*tensors.Tensor, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.tensors != nil {
-		args := make([]any, 0, len(p.tensors)+1)
-		for _, t := range p.tensors {
-			args = append(args, t)
-		}
-		out, err := run(collect, append(args, p.place))
-		if err == nil {
-			p.whole = out[0]
-		}
-		xla.Free(p.tensors...)
-		p.tensors, p.err = nil, err
-	}
-	return p.whole, p.err
 }
 
 // tensor returns the rows in one piece.
@@ -177,13 +139,7 @@ var (
 	putRows = NewProgram("put", func(a []*graph.Node) *graph.Node {
 		return graph.ScatterUpdate(a[0], graph.InsertAxes(a[1], -1), a[2], false, true)
 	})
-	mix     = NewProgram("mix", mixed)
-	mixOnto = NewProgram("mix onto", func(a []*graph.Node) *graph.Node { return graph.Add(a[2], mixed(a)) })
-	// collect puts pieces together, and their rows in order.
-	collect = NewProgram("collect", func(a []*graph.Node) *graph.Node {
-		last := len(a) - 1
-		return graph.Gather(graph.Concatenate(a[:last], 0), graph.InsertAxes(a[last], -1))
-	})
+	mix   = NewProgram("mix", mixed)
 	norms = NewProgram("norms", func(a []*graph.Node) *graph.Node {
 		return graph.Sqrt(graph.ReduceSum(graph.Square(a[0]), 1))
 	})
@@ -196,7 +152,8 @@ var (
 	stack = NewProgram("stack", func(a []*graph.Node) *graph.Node { return graph.Concatenate(a, 0) })
 )
 
-func mixed(a []*graph.Node) *graph.Node { // [n, d] and k·n weights → [k, d]
+// mixed is R·m for m [n, d] and the k·n weights of R.
+func mixed(a []*graph.Node) *graph.Node {
 	k := a[1].Shape().Dimensions[0] / a[0].Shape().Dimensions[0]
 	return graph.Dot(graph.Reshape(a[1], k, -1), a[0]).MatMul()
 }
@@ -298,33 +255,6 @@ func (m *Matrix) Mix(r [][]float64) *Matrix {
 		}
 	}
 	return m.Apply(mix, slices.Concat(r...))
-}
-
-// mix adds up what each piece gives; nil once they are together.
-func (p *pieces) mix(r [][]float64) (sum *Matrix) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.tensors == nil {
-		return nil
-	}
-	lanes := p.tensors[0].Shape().Dimensions[0]
-	weights := make([][]float64, len(p.tensors)) // of each piece, [k, lanes]
-	for g := range weights {
-		weights[g] = make([]float64, len(r)*lanes)
-	}
-	for i, at := range p.place {
-		for j := range r {
-			weights[at/lanes][j*lanes+at%lanes] = r[j][i]
-		}
-	}
-	for g, t := range p.tensors {
-		if piece := fromTensor(t); g == 0 {
-			sum = piece.Apply(mix, weights[g])
-		} else {
-			sum = piece.Apply(mixOnto, weights[g], sum)
-		}
-	}
-	return sum
 }
 
 // Mean returns the weighted mean of the rows, [1, d]: Σ weights_i m_i / Σ weights_i. Nil weights are equal ones.

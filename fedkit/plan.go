@@ -6,13 +6,19 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// lanesAtMost is how many clients one program trains side by side. More lanes make longer matrix products; fewer waste
-// less where clients differ in size, and take less memory.
-const (
-	lanesAtMost  = 16
-	lanesUneven  = 4
-	unevenFactor = 1.5 // largest client / mean client from which lanesUneven is used
-	laneMemory   = 512 << 20
+// width is how many clients one program trains side by side. More lanes make longer matrix products, without which a GPU
+// has nothing to do; fewer waste less where clients differ in size, and take less memory.
+type width struct {
+	even   int // at most
+	uneven int // at most, where the largest client has unevenFactor times the examples of the mean one
+	memory int // bytes, for all lanes together
+}
+
+const unevenFactor = 1.5
+
+var (
+	cpuWidth = width{even: 16, uneven: 4, memory: 512 << 20}
+	gpuWidth = width{even: 256, uneven: 64, memory: 4 << 30} // go-xla cannot say what a device has: half of a small card
 )
 
 // plan is how a job is laid out: which client of the job is in which lane (−1: the lane idles).
@@ -53,12 +59,12 @@ func (e *local) plan(job *Job) plan {
 	k.anchor = k.prox && job.Anchor != nil
 	k.shift, k.mask = job.Shift != nil, job.Mask != nil
 
-	lanes := lanesAtMost
+	lanes := e.width.even
 	if l.Steps == 0 && float64(most)*float64(len(e.fed.Clients)) > unevenFactor*float64(total) {
-		lanes = lanesUneven
+		lanes = e.width.uneven
 	}
 	perLane := 4 * (6*task.Dim() + 4*k.batch*e.fed.Data.Features())
-	lanes = max(1, min(lanes, laneMemory/perLane))
+	lanes = max(1, min(lanes, e.width.memory/perLane))
 	if task.Store != nil {
 		lanes = 1
 	}
@@ -91,7 +97,7 @@ func (e *local) arguments(job *Job, p plan, g int, seed uint64, round int) []any
 	rate, prox, rows := make([]float32, k.lanes), make([]float32, k.lanes), make([]int32, k.lanes)
 	for lane, i := range lanes {
 		if i < 0 {
-			continue
+			i = lanes[0] // what comes of it is not used, but counts with weight 0, and must be a number
 		}
 		c := job.Clients[i]
 		steps[lane] = int32(p.steps[i])

@@ -165,7 +165,7 @@ func (r *Round) intercept(u *Updates) error {
 		return nil
 	}
 	var err error
-	u.Drift, err = u.drift()
+	u.Drift, err = u.Delta().Norms()
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 type local struct {
 	fed     *Federation
 	workers int                   // programs in flight at once
+	width   width                 // of a program
 	data    [2][2]*tensors.Tensor // by part: features [N, f], labels or targets [N]
 
 	mu       *sync.Mutex // guards programs
@@ -30,7 +31,10 @@ func (e *local) withWorkers(n int) *local {
 }
 
 func newLocal(f *Federation) (*local, error) {
-	e := &local{fed: f, workers: 1, mu: new(sync.Mutex), programs: map[any]*Program{}}
+	e := &local{fed: f, workers: 1, width: cpuWidth, mu: new(sync.Mutex), programs: map[any]*Program{}}
+	if !xla.OnCPU() {
+		e.width = gpuWidth
+	}
 	for part, s := range []*datasets.Split{&f.Data.Train, &f.Data.Test} {
 		var err error
 		if s.Bytes != nil {
@@ -120,20 +124,8 @@ func (e *local) Train(ctx context.Context, job Job, seed uint64, round int) (*Up
 	return u, nil
 }
 
-// drift returns ‖w_i − start‖₂.
-func (u *Updates) drift() ([]float64, error) {
-	out, err := run(drifts, []any{u.Models, u.Start})
-	if err != nil {
-		return nil, err
-	}
-	v, err := xla.Host(out[0])
-	return float64s(v), err
-}
-
-var drifts = NewProgram("drift", func(a []*graph.Node) *graph.Node { return distance(a[0], a[1]) })
-
-// distance is ‖a_i − b_i‖₂ by row. The sum is written as a product: XLA adds up long rows one number after the other, and
-// go-xla keeps one function for adding in a graph, which belongs to the loop of the solver, as GoMLX keeps scalars.
+// distance is ‖a_i − b_i‖₂ by row, for use after a loop. The sum is written as a product with ones that are no scalar: the
+// loop has go-xla's one function for sums in this graph, and the scalars that GoMLX keeps.
 func distance(a, b *graph.Node) *graph.Node {
 	ones := graph.BroadcastToDims(graph.Const(a.Graph(), []float32{1}), a.Shape().Dimensions[1])
 	return graph.Sqrt(graph.Dot(graph.Square(graph.Sub(a, b)), ones).MatMul())

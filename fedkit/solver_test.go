@@ -237,14 +237,21 @@ func ones(d, n int) *Matrix {
 	return NewMatrix(v, 1, d)
 }
 
-// More clients than lanes, of very different sizes: every one ends where it would end alone.
+// Clients of very different sizes, on a CPU more than lanes, on a GPU in one program: every one ends where it would end alone.
 func TestClientsSideBySideAsOneByOne(t *testing.T) {
+	for name, w := range map[string]width{"CPU": cpuWidth, "GPU": gpuWidth} {
+		t.Run(name, func(t *testing.T) { testSideBySide(t, w) })
+	}
+}
+
+func testSideBySide(t *testing.T, w width) {
 	var sizes []int
 	for i := range 37 {
 		sizes = append(sizes, 1+(i*i)%23)
 	}
 	fed, o := toy(t, sizes...)
 	e := engineOf(t, fed, 2)
+	e.width = w
 	start := randomMatrix(5, 1, o.Dim())
 	job := Job{Clients: sequence(len(sizes)), Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Start: start}
 	all, err := e.Train(context.Background(), job, 1, 1)

@@ -88,13 +88,15 @@ def table(task, results):
 
 
 def parts_table(part, results):
-    ours = results.pop("fedkit")
+    ours = results["fedkit"]
     for name, rs in results.items():
-        print(f"\n{part}\n{'':14}{'fedkit':>12}{name:>12}{'fedkit is':>12}")
-        for key in [k for k in ours[0] if k.endswith("_ms")] if ours and rs else ():
+        if name == "fedkit" or not ours or not rs:
+            continue
+        print(f"\n{part:14}{'fedkit':>12}{name:>12}{'fedkit is':>12}")
+        for key in (k for k in ours[0] if k.endswith("_ms")):
             mine, theirs = ([r[key] for r in which] for which in (ours, rs))
             ratio = statistics.median(a / b for a, b in zip(mine, theirs))
-            print(f"{key[:-3]:14}{statistics.median(mine):>9.1f} ms{statistics.median(theirs):>9.1f} ms{ratio:>10.2f} ×")
+            print(f"{key[:-3]:14}{statistics.median(mine):>9.1f} ms{statistics.median(theirs):>9.1f} ms{ratio:>10.2f} ×", flush=True)
 
 
 def alternate(task, systems, args, env, show):

@@ -54,6 +54,13 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 // processors: a round of the benchmark's MLP takes a third longer on two.
 const oneDevice = "cpu_device_count"
 
+// OnCPU says whether programs run on the CPU, and not on a GPU or the like.
+func OnCPU() bool {
+	b, err := Backend()
+	x, ok := b.(*gxla.Backend)
+	return err != nil || !ok || x.IsCPU()
+}
+
 var compilations atomic.Int64
 
 // Compilations counts the programs compiled by this process so far.

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/internal/xla"
-	gxla "github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -53,7 +52,7 @@ func TestCPUIsOneDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x, ok := b.(*gxla.Backend); ok && x.IsCPU() && b.NumDevices() != 1 {
+	if xla.OnCPU() && b.NumDevices() != 1 {
 		t.Errorf("the CPU shows %d devices, want 1", b.NumDevices())
 	}
 }
