@@ -77,10 +77,11 @@ def table(task, results):
     for name, rs in results.items():
         if not rs:
             continue
-        # The ratio is taken run by run, since the machine's speed drifts.
-        ratio = statistics.median(a["ms_per_round"] / b["ms_per_round"] for a, b in zip(ours, rs)) if ours else float("nan")
+        ratio = ""
+        if ours and name != "fedkit":  # run by run, since the machine's speed drifts
+            ratio = f"{statistics.median(a['ms_per_round'] / b['ms_per_round'] for a, b in zip(ours, rs)):.2f} ×"
         print(
-            f"{name:14}{median(rs, 'ms_per_round'):>12.1f}{'' if name == 'fedkit' else f'{ratio:.2f} ×':>12}"
+            f"{name:14}{median(rs, 'ms_per_round'):>12.1f}{ratio:>12}"
             f"{median(rs, 'first_round_s'):>11.2f} s{median(rs, 'total_s'):>8.1f} s{median(rs, 'peak_rss_mb'):>7.0f} MB"
             f"{100 * median(rs, 'test_accuracy'):>8.1f} %"
         )
@@ -110,6 +111,8 @@ def alternate(task, systems, args, env, show):
             else:
                 results[name].append(result)
     show(task, results)
+    if not results["fedkit"]:
+        sys.exit(f"{task}: fedkit was not measured")
 
 
 def main():
@@ -118,13 +121,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=21, help="rounds a run; the first is left out of the median (21)")
     parser.add_argument("--runs", type=int, default=3, help="processes of each system, in turn (3)")
     parser.add_argument("--only", metavar="NAME,…", help="only these systems beside fedkit")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     if not os.environ.get("FEDKIT_DATA"):
         sys.exit("set FEDKIT_DATA to the folder that holds mnist/ and cifar-10-batches-bin/")
     env = {**os.environ, "GOMLX_NO_AUTO_INSTALL": "1"}
     tasks, gpu = [t for t in args.task if t != "gpu"], "gpu" in args.task
     if gpu:
-        env["GOMLX_BACKEND"] = "xla:cuda"
+        env |= {"GOMLX_BACKEND": "xla:cuda", "JAX_PLATFORMS": "cuda"}  # either fails where there is no GPU
     for task in tasks or SYSTEMS:
         if task == "parts":
             for part, systems in PARTS.items():
@@ -134,10 +137,9 @@ def main():
             sys.exit(f"no task {task!r}; there are: {', '.join(SYSTEMS)}, parts")
         systems = {n: c for n, c in SYSTEMS[task].items() if n == "fedkit" or not args.only or n in args.only.split(",")}
         if gpu:
+            print("(JAX needs its CUDA wheels for this: .venv/bench/bin/pip install 'jax[cuda12]==0.10.2')")
             systems = {n: c for n, c in systems.items() if n in ("fedkit", "jax-vmap")}
         alternate(task, systems, args, env, table)
-        if gpu:
-            print("(JAX uses the GPU only if its CUDA wheels are installed: .venv/bench/bin/pip install 'jax[cuda12]')")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,11 @@ func main() {
 		must.M(pprof.StartCPUProfile(must.M1(os.Create(*profile))))
 		defer pprof.StopCPUProfile()
 	}
-	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: *rounds, EvalEvery: *rounds, Workers: *workers, Seed: *seed}))
+	h, err := fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: *rounds, EvalEvery: *rounds, Workers: *workers, Seed: *seed})
+	if err != nil { // no such device, say
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	var ms []float64
 	for _, r := range h.Rounds[1:] {
 		ms = append(ms, 1000*r.Seconds)
