@@ -41,45 +41,6 @@ func (j *Job) mu(i int) float64 {
 	return j.Local.Prox
 }
 
-// Updates is what came back, a row and an entry for each client in Clients (which are those of the job, without any that
-// were skipped).
-type Updates struct {
-	Clients  []int
-	At       []int     // where each stands in the job's Clients
-	Models   *Matrix   // w_i, [n, d]
-	Start    *Matrix   // what they started from, [1, d] or [n, d]
-	Examples []float64 // n_i, training examples
-	Steps    []int     // local steps run
-	Loss     []float64 // mean training loss over the local steps
-	Drift    []float64 // ‖w_i − start‖₂
-}
-
-// Delta returns Δ_i = w_i − what client i started from, [n, d].
-func (u *Updates) Delta() *Matrix { return u.Models.Sub(u.Start) }
-
-// without drops client rows; drop is by index into u.Clients.
-func (u *Updates) without(drop map[int]bool) *Updates {
-	v := &Updates{Start: u.Start}
-	var keep []int
-	for i := range u.Clients {
-		if drop[i] {
-			continue
-		}
-		keep = append(keep, i)
-		v.Clients = append(v.Clients, u.Clients[i])
-		v.At = append(v.At, u.At[i])
-		v.Examples = append(v.Examples, u.Examples[i])
-		v.Steps = append(v.Steps, u.Steps[i])
-		v.Loss = append(v.Loss, u.Loss[i])
-		v.Drift = append(v.Drift, u.Drift[i])
-	}
-	v.Models = u.Models.Take(keep...)
-	if u.Start.Rows() > 1 {
-		v.Start = u.Start.Take(keep...)
-	}
-	return v
-}
-
 // Part names the training or the test part of a data set.
 type Part int
 

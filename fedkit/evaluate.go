@@ -17,7 +17,7 @@ func (r *Round) evaluate(s Strategy) {
 		r.Fail(err)
 		return
 	}
-	r.record.Assign = slices.Clone(sv.Clusters)
+	r.record.Clusters = slices.Clone(sv.Clusters)
 	all := sequence(r.Fed.Data.Test.Len())
 	var global *Marks
 	if sv.Global != nil {
@@ -30,26 +30,26 @@ func (r *Round) evaluate(s Strategy) {
 		r.record.Global = &g
 	}
 	if sv.Models == nil { // one model for all: every client's examples are marked already
-		r.record.Local = make([]Score, r.Clients())
-		for c := range r.record.Local {
+		r.record.Scores = make([]Score, r.Clients())
+		for c := range r.record.Scores {
 			mine := &Marks{Loss: [][]float32{nil}, Score: [][]float32{nil}}
 			for _, row := range r.Fed.Clients[c].Test {
 				mine.Loss[0] = append(mine.Loss[0], global.Loss[0][row])
 				mine.Score[0] = append(mine.Score[0], global.Score[0][row])
 			}
-			r.record.Local[c] = mine.score(0, 0, len(mine.Loss[0]))
+			r.record.Scores[c] = mine.score(0, 0, len(mine.Loss[0]))
 		}
 		return
 	}
 	if sv.Assign != nil {
-		r.record.Local = r.marksOf(sequence(r.Clients()), sv.Models, sv.Assign)
+		r.record.Scores = r.marksOf(sequence(r.Clients()), sv.Models, sv.Assign)
 		return
 	}
 	// Personal mixtures, a few hundred megabytes of models at a time.
 	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim()))
 	for clients := range slices.Chunk(sequence(r.Clients()), chunk) {
 		personal := sv.Models.Mix(sv.Mix[clients[0] : clients[0]+len(clients)])
-		r.record.Local = append(r.record.Local, r.marksOf(clients, personal, sequence(len(clients)))...)
+		r.record.Scores = append(r.record.Scores, r.marksOf(clients, personal, sequence(len(clients)))...)
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *half) Start(r *fedkit.Round) error {
 
 func (s *half) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: r.Select(nil, 0.5), Start: s.State.X, Local: s.Local})
-	s.State.X = s.State.X.Add(u.Delta().Mean(u.Examples).Scale(0.5))
+	s.State.X = s.State.X.Add(u.Delta().Mean(u.Examples()).Scale(0.5))
 	return r.Err()
 }
 

@@ -33,32 +33,35 @@ type History struct {
 	Manifest *partition.Manifest `json:"manifest,omitempty"`
 }
 
-// Record is one round. Slices that go with Selected have one entry a selected client, in the same order; slices "by
-// client" have one entry for each of the M clients.
+// Record is one round.
 type Record struct {
 	Round    int     `json:"round"`   // 1, 2, …
 	Seconds  float64 `json:"seconds"` // wall time of the round without the evaluation
 	EvalTime float64 `json:"eval_seconds,omitempty"`
 
-	Selected   []int   `json:"selected"`             // S, the clients that took part
-	Steps      []int   `json:"steps"`                // local steps each ran
-	TrainLoss  []Float `json:"train_loss"`           // mean over its local steps
-	Divergence []Float `json:"divergence,omitempty"` // ‖w_i − start‖₂
-	Mu         []Float `json:"mu,omitempty"`         // effective μ_i; nil where no objective had a proximal term
-	Similarity []Float `json:"similarity,omitempty"` // cosine of Δ_i and the round's mean Δ; nil unless a selector uses it
-	Skipped    []int   `json:"skipped,omitempty"`    // clients left out because their update was not finite
-	BytesDown  int64   `json:"bytes_down"`           // server → clients, all together
-	BytesUp    int64   `json:"bytes_up"`             // clients → server
+	Solves    []Solve `json:"solves"`     // what each client that took part did; one row per client
+	BytesDown int64   `json:"bytes_down"` // server → clients, all together
+	BytesUp   int64   `json:"bytes_up"`   // clients → server
 
-	// Global is the strategy's one global model on the whole test set; nil where there is no such model, or the round
-	// was not evaluated.
+	// Global is the score of the strategy's one global model on the whole test set; nil if there is no such model, or the
+	// round was not evaluated.
 	Global *Score `json:"global,omitempty"`
-	// Local, by client, is every client's own test rows under the model that client would use; nil if not evaluated.
-	Local []Score `json:"local,omitempty"`
-	// Assign, by client, is the cluster each client is in; nil if nothing is clustered.
-	Assign []int `json:"assign,omitempty"`
+	// Scores are those of the M clients, each on its own test examples under the model it would use; nil if the round
+	// was not evaluated.
+	Scores []Score `json:"scores,omitempty"`
+	// Clusters says which cluster each of the M clients is in; nil if nothing is clustered.
+	Clusters []int `json:"clusters,omitempty"`
 	// Notes are the strategy's own figures for the round.
 	Notes map[string]Float `json:"notes,omitempty"`
+}
+
+// Clients returns who took part.
+func (r *Record) Clients() []int {
+	clients := make([]int, len(r.Solves))
+	for i, s := range r.Solves {
+		clients[i] = s.Client
+	}
+	return clients
 }
 
 // Score is a model's loss (mean over examples, natural logarithm) and accuracy (share in [0, 1]) on Examples examples.
@@ -149,11 +152,11 @@ func (r *Record) Score() *Score {
 // Mean returns the mean over all clients' own test examples, each example counted once; nil if the round was not
 // evaluated.
 func (r *Record) Mean() *Score {
-	if len(r.Local) == 0 {
+	if len(r.Scores) == 0 {
 		return nil
 	}
 	var loss, right, n float64
-	for _, s := range r.Local {
+	for _, s := range r.Scores {
 		loss += float64(s.Loss) * float64(s.Examples)
 		right += float64(s.Accuracy) * float64(s.Examples)
 		n += float64(s.Examples)
@@ -173,9 +176,9 @@ func (h *History) String() string {
 			continue
 		}
 		steps, train := 0, 0.0
-		for j, s := range r.Steps {
-			steps += s
-			train += float64(r.TrainLoss[j]) / float64(len(r.Steps))
+		for _, s := range r.Solves {
+			steps += s.Steps
+			train += float64(s.Loss) / float64(len(r.Solves))
 		}
 		score := func(s *Score, loss bool) string {
 			switch {
@@ -186,7 +189,7 @@ func (h *History) String() string {
 			}
 			return fmt.Sprintf("%.2f %%", 100*s.Accuracy)
 		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t%.4f\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t\n", r.Round, len(r.Selected), steps, train,
+		fmt.Fprintf(w, "%d\t%d\t%d\t%.4f\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t\n", r.Round, len(r.Solves), steps, train,
 			score(r.Score(), true), score(r.Global, false), score(r.Mean(), false), bytesText(r.BytesUp), bytesText(r.BytesDown), 1000*r.Seconds)
 	}
 	_ = w.Flush() // into memory
@@ -252,25 +255,18 @@ func LoadAll(pattern string) ([]*History, error) {
 	return hs, nil
 }
 
-// check refuses a history whose lists do not fit together, so that plots and tables can rely on them.
+// check refuses a history whose parts do not fit together, so that plots and tables can rely on them.
 func (h *History) check() error {
 	for i, r := range h.Rounds {
-		n := len(r.Selected)
 		switch {
-		case len(r.Steps) != n || len(r.TrainLoss) != n || !fits(r.Divergence, n) || !fits(r.Mu, n) || !fits(r.Similarity, n):
-			return fmt.Errorf("record %d: %d clients but %d steps, %d losses, %d divergences, %d μ, %d similarities",
-				i, n, len(r.Steps), len(r.TrainLoss), len(r.Divergence), len(r.Mu), len(r.Similarity))
-		case r.Local != nil && len(r.Local) != h.Clients:
-			return fmt.Errorf("record %d: %d client scores for %d clients", i, len(r.Local), h.Clients)
-		case r.Assign != nil && len(r.Assign) != h.Clients:
-			return fmt.Errorf("record %d: %d assignments for %d clients", i, len(r.Assign), h.Clients)
+		case r.Scores != nil && len(r.Scores) != h.Clients:
+			return fmt.Errorf("record %d: %d client scores for %d clients", i, len(r.Scores), h.Clients)
+		case r.Clusters != nil && len(r.Clusters) != h.Clients:
+			return fmt.Errorf("record %d: %d clusters for %d clients", i, len(r.Clusters), h.Clients)
 		}
 	}
 	return nil
 }
-
-// fits says whether an optional list has an entry for each of n clients, or is absent.
-func fits(v []Float, n int) bool { return v == nil || len(v) == n }
 
 // writeFile writes to a temporary name in the same folder and renames, so that no half file is ever seen.
 func writeFile(path string, b []byte) (err error) {

@@ -15,10 +15,10 @@ import (
 func sample() *History {
 	return &History{Name: "FedAvg", Strategy: "FedAvg", Data: "digits", Partition: "2 clients", Model: "MLP", Clients: 2, Params: 10, Device: "xla",
 		Rounds: []Record{
-			{Round: 1, Seconds: 0.5, Selected: []int{1}, Steps: []int{3}, TrainLoss: []Float{Float(math.NaN())}, BytesUp: 40, BytesDown: 4000,
-				Skipped: []int{1}, Notes: map[string]Float{"mu": Float(math.Inf(1))}},
-			{Round: 2, Seconds: 0.25, Selected: []int{0, 1}, Steps: []int{3, 5}, TrainLoss: []Float{1, 2}, Divergence: []Float{0.1, 0.2}, BytesUp: 80, BytesDown: 5e9,
-				Global: &Score{0.5, 0.9, 10}, Local: []Score{{0.4, 1, 3}, {0.6, 0.5, 1}}, Assign: []int{0, 1}},
+			{Round: 1, Seconds: 0.5, Solves: []Solve{{Client: 1, Steps: 3, Loss: Float(math.NaN()), Skipped: true}}, BytesUp: 40, BytesDown: 4000,
+				Notes: map[string]Float{"mu": Float(math.Inf(1))}},
+			{Round: 2, Seconds: 0.25, Solves: []Solve{{Client: 0, Steps: 3, Loss: 1, Drift: 0.1}, {Client: 1, Steps: 5, Loss: 2, Drift: 0.2}}, BytesUp: 80, BytesDown: 5e9,
+				Global: &Score{0.5, 0.9, 10}, Scores: []Score{{0.4, 1, 3}, {0.6, 0.5, 1}}, Clusters: []int{0, 1}},
 		}}
 }
 
@@ -32,10 +32,10 @@ func TestHistorySaveLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !math.IsNaN(float64(back.Rounds[0].TrainLoss[0])) {
-		t.Errorf("NaN came back as %v", back.Rounds[0].TrainLoss[0])
+	if !math.IsNaN(float64(back.Rounds[0].Solves[0].Loss)) {
+		t.Errorf("NaN came back as %v", back.Rounds[0].Solves[0].Loss)
 	}
-	h.Rounds[0].TrainLoss[0], back.Rounds[0].TrainLoss[0] = 0, 0
+	h.Rounds[0].Solves[0].Loss, back.Rounds[0].Solves[0].Loss = 0, 0
 	if !reflect.DeepEqual(h, back) {
 		t.Errorf("%+v\nwant %+v", back, h)
 	}
@@ -93,6 +93,8 @@ func TestLoadRefuses(t *testing.T) {
 		"unknown":  `{"name": "x", "colour": 1}`,
 		"lengths":  `{"clients": 2, "rounds": [{"round": 1, "selected": [1], "steps": [], "train_loss": []}]}`,
 		"clients":  `{"clients": 2, "rounds": [{"round": 1, "selected": [], "steps": [], "train_loss": [], "local": [{"loss": 1, "accuracy": 1, "examples": 1}]}]}`,
+		"scores":   `{"clients": 2, "rounds": [{"round": 1, "solves": [], "scores": [{"loss": 1, "accuracy": 1, "examples": 1}]}]}`,
+		"field":    `{"rounds": [{"round": 1, "solves": [{"client": 1, "mood": 2}]}]}`,
 		"a number": `{"rounds": [{"round": 1, "selected": [1], "steps": [1], "train_loss": ["much"]}]}`,
 	} {
 		path := filepath.Join(dir, name)
@@ -105,6 +107,31 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	if _, err := Load(filepath.Join(dir, "missing")); err == nil {
 		t.Error("a missing file was accepted")
+	}
+}
+
+// Histories from before a client's figures were one row.
+func TestOldHistoriesLoad(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "h.json")
+	old := `{"name": "x", "options": "Fraction: 0.5", "clients": 2, "rounds": [{"round": 7, "selected": [1, 0], "steps": [3, 5],
+		"train_loss": [1, "NaN"], "divergence": [0.1, 0.2], "mu": [0, 0.5], "similarity": [1, -1], "skipped": [0],
+		"local": [{"loss": 1, "accuracy": 0.5, "examples": 4}, {"loss": 2, "accuracy": 1, "examples": 1}], "assign": [1, 0]}]}`
+	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := h.Rounds[0]
+	if want := (Solve{Client: 1, Steps: 3, Loss: 1, Drift: 0.1, Similarity: 1}); r.Solves[0] != want {
+		t.Errorf("%+v, want %+v", r.Solves[0], want)
+	}
+	if s := r.Solves[1]; s.Client != 0 || s.Steps != 5 || !math.IsNaN(float64(s.Loss)) || s.Drift != 0.2 || s.Mu != 0.5 || s.Similarity != -1 || !s.Skipped {
+		t.Errorf("%+v", s)
+	}
+	if len(r.Scores) != 2 || r.Scores[1].Loss != 2 || !slices.Equal(r.Clusters, []int{1, 0}) || h.Strategy != "" {
+		t.Errorf("%+v", r)
 	}
 }
 

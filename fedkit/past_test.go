@@ -13,21 +13,21 @@ import (
 )
 
 // peek is a selector that keeps what it is told of the clients before it chooses all of them.
-type peek struct{ seen *[]ClientHistory }
+type peek struct{ seen *[][]Solve }
 
 func (peek) UsesSimilarity() bool { return true }
 
 func (p peek) Select(r *Round, _ int) []int {
 	*p.seen = nil
 	for _, c := range r.Everyone() {
-		*p.seen = append(*p.seen, *r.Past(c))
+		*p.seen = append(*p.seen, slices.Clone(r.Past(c)))
 	}
 	return r.Everyone()
 }
 
 // picky is mean with that selector, two jobs a round and μ by client.
 type picky struct {
-	seen  *[]ClientHistory
+	seen  *[][]Solve
 	State struct{ X *Matrix }
 }
 
@@ -46,23 +46,23 @@ func (s *picky) Serve(*Round) Serving { return Serving{Global: s.State.X, Cluste
 
 func TestPastIsWhatTheRecordsSay(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
-	var whole, resumed []ClientHistory
+	var whole, resumed [][]Solve
 	h, err := Run(context.Background(), fed, &picky{seen: &whole}, Options{Rounds: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for c, past := range whole {
-		if past.Examples != []int{4, 9, 2}[c] || past.Times() != 3 || !slices.Equal(past.Rounds, []int{1, 2, 3}) {
-			t.Errorf("client %d: %+v", c, past)
+		if len(past) != 3 {
+			t.Fatalf("client %d: %+v, want three rounds", c, past)
 		}
 		for i, r := range h.Rounds[:3] {
-			if len(r.Selected) != 3 || r.Steps[c] != []int{2, 6, 2}[c] {
-				t.Fatalf("two jobs in a round: selected %v, steps %v", r.Selected, r.Steps)
+			if len(r.Solves) != 3 || r.Solves[c].Steps != []int{2, 6, 2}[c] {
+				t.Fatalf("two jobs in a round: %+v", r.Solves)
 			}
-			if past.Divergence[i] != float64(r.Divergence[c]) || past.Loss[i] != float64(r.TrainLoss[c]) || past.Mu[i] != []float64{0.5, 0.25, 1}[c] {
-				t.Errorf("client %d, round %d: %+v; the record says %+v", c, i+1, past, r)
+			if past[i] != r.Solves[c] || past[i].Round != i+1 || past[i].Examples != []int{4, 9, 2}[c] || past[i].Mu != []Float{0.5, 0.25, 1}[c] {
+				t.Errorf("client %d, round %d: %+v; the record says %+v", c, i+1, past[i], r.Solves[c])
 			}
-			if s := past.Similarity[i]; s != float64(r.Similarity[c]) || !(s > 0 && s <= 1+1e-6) {
+			if s := past[i].Similarity; !(s > 0 && s <= 1+1e-6) {
 				t.Errorf("client %d, round %d: similarity %v", c, i+1, s)
 			}
 		}
@@ -94,7 +94,7 @@ func TestPastIsWhatTheRecordsSay(t *testing.T) {
 type nudge float64
 
 func (n nudge) Intercept(u *Updates, rng *rand.Rand) *Matrix {
-	last := len(u.Clients) - 1
+	last := len(u.Solves) - 1
 	shift := slices.Repeat([]float32{float32(n)}, u.Models.Cols())
 	shift[0] += float32(rng.Float64())
 	return u.Models.Put([]int{last}, u.Models.Take(last).Add(NewMatrix(shift, 1, len(shift))))
@@ -131,8 +131,8 @@ func TestIntercept(t *testing.T) {
 			t.Errorf("parameter %d moved by %v, want %v", j, got, want)
 		}
 	}
-	if records[1].Divergence[1] != records[0].Divergence[1] || !(records[1].Divergence[2] > 5) {
-		t.Errorf("divergence %v, without interceptors %v", records[1].Divergence, records[0].Divergence)
+	if records[1].Solves[1].Drift != records[0].Solves[1].Drift || !(records[1].Solves[2].Drift > 5) {
+		t.Errorf("%+v, without interceptors %+v", records[1].Solves, records[0].Solves)
 	}
 
 	// NaN that arrives is found, whoever made it.

@@ -19,6 +19,7 @@ type Round struct {
 	engine Engine
 	opts   Options
 	record *Record
+	rows   map[int]int // by client, its row in the record
 	stage  string
 	past   *past
 	calls  int  // of Train so far
@@ -130,29 +131,22 @@ func (r *Round) Train(job Job) *Updates {
 		r.Fail(err)
 		return r.noUpdates(job)
 	}
-	drop := map[int]bool{}
-	for i, c := range u.Clients {
-		if math.IsNaN(u.Drift[i]) || math.IsInf(u.Drift[i], 0) {
-			drop[i] = true
-			r.record.Skipped = append(r.record.Skipped, c)
-		}
-	}
-	r.account(job, u)
-	if len(drop) == 0 {
-		return u
-	}
-	if r.opts.NotFinite != Skip || len(drop) == len(u.Clients) {
-		r.Fail(fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", r.record.Skipped[0], ErrNotFinite))
+	skipped := r.account(job, u)
+	if skipped > 0 && (r.opts.NotFinite != Skip || skipped == len(u.Solves)) {
+		first := u.Solves[slices.IndexFunc(u.Solves, func(s Solve) bool { return s.Skipped })]
+		r.Fail(fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", first.Client, ErrNotFinite))
 		return r.noUpdates(job)
 	}
-	return u.without(drop)
+	return u.without(skipped)
 }
 
 func (r *Round) noUpdates(job Job) *Updates {
-	n := len(job.Clients)
 	bad := &Matrix{err: r.err}
-	return &Updates{Clients: job.Clients, At: sequence(n), Models: bad, Start: bad, Examples: make([]float64, n), Steps: make([]int, n),
-		Loss: make([]float64, n), Drift: make([]float64, n)}
+	u := &Updates{At: sequence(len(job.Clients)), Models: bad, Start: bad}
+	for _, c := range job.Clients {
+		u.Solves = append(u.Solves, Solve{Round: r.T, Client: c})
+	}
+	return u
 }
 
 // intercept lets whoever stands between clients and server change what arrives.
@@ -164,55 +158,39 @@ func (r *Round) intercept(u *Updates) error {
 	if len(r.Fed.interceptors) == 0 {
 		return nil
 	}
-	var err error
-	u.Drift, err = u.Delta().Norms()
+	drifts, err := u.Delta().Norms()
+	for i := range drifts {
+		u.Solves[i].Drift = Float(drifts[i])
+	}
 	return err
 }
 
-// account writes what the clients did into the record; of a client that trains again in the same round the steps add up,
-// the loss is the mean over all of them, and the rest is the last one's. Every matrix that differs from client to client,
-// or that the client did not have yet, is one model's worth of bytes down; what comes back is one up.
-func (r *Round) account(job Job, u *Updates) {
-	rec := r.record
-	prox := job.Prox != nil || job.Local.Prox > 0
-	if prox && rec.Mu == nil {
-		rec.Mu = make([]Float, len(rec.Selected))
-	}
+// account writes what the clients did into the record, one row per client however often it trains, marks the updates that are not finite, and returns their number.
+// Every matrix that differs from client to client, or that the client did not have yet, is one model's worth of bytes
+// down; what comes back is one up.
+func (r *Round) account(job Job, u *Updates) (skipped int) {
 	var cosines []float64
 	if r.alike {
 		var err error
 		if cosines, err = u.Delta().host(likeMean); err != nil {
 			r.Fail(err)
-			return
-		}
-		if rec.Similarity == nil {
-			rec.Similarity = make([]Float, len(rec.Selected))
+			return 0
 		}
 	}
-	for i, c := range u.Clients {
-		at := slices.Index(rec.Selected, c)
-		if at < 0 {
-			at = len(rec.Selected)
-			rec.Selected = append(rec.Selected, c)
-			rec.Steps = append(rec.Steps, 0)
-			rec.TrainLoss = append(rec.TrainLoss, 0)
-			rec.Divergence = append(rec.Divergence, 0)
-			if rec.Mu != nil {
-				rec.Mu = append(rec.Mu, 0)
-			}
-			if rec.Similarity != nil {
-				rec.Similarity = append(rec.Similarity, 0)
-			}
-		}
-		before, steps := float64(rec.Steps[at]), float64(u.Steps[i])
-		rec.TrainLoss[at] = Float((float64(rec.TrainLoss[at])*before + u.Loss[i]*steps) / (before + steps))
-		rec.Steps[at] += u.Steps[i]
-		rec.Divergence[at] = Float(u.Drift[i])
-		if prox {
-			rec.Mu[at] = Float(job.mu(u.At[i]))
-		}
+	for i := range u.Solves {
+		s := &u.Solves[i]
 		if cosines != nil {
-			rec.Similarity[at] = Float(cosines[i])
+			s.Similarity = Float(cosines[i])
+		}
+		if drift := float64(s.Drift); math.IsNaN(drift) || math.IsInf(drift, 0) {
+			s.Skipped = true
+			skipped++
+		}
+		if row, again := r.rows[s.Client]; again {
+			r.record.Solves[row].add(*s)
+		} else {
+			r.rows[s.Client] = len(r.record.Solves)
+			r.record.Solves = append(r.record.Solves, *s)
 		}
 	}
 	down := 1
@@ -221,7 +199,8 @@ func (r *Round) account(job Job, u *Updates) {
 			down++
 		}
 	}
-	r.Traffic(float64(len(u.Clients)*down), float64(len(u.Clients)))
+	r.Traffic(float64(len(u.Solves)*down), float64(len(u.Solves)))
+	return skipped
 }
 
 // Traffic adds to the round's bytes: so many models sent to clients, and so many sent back; a part of a model is a

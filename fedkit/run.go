@@ -80,7 +80,7 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			return
 		}
 		past := newPast(fed)
-		r := &Round{Fed: fed, ctx: ctx, engine: engine, opts: o, record: &Record{}, past: past}
+		r := &Round{Fed: fed, ctx: ctx, engine: engine, opts: o, record: &Record{}, rows: map[int]int{}, past: past}
 		guard(r, s.Start)
 		err = r.err
 		if err == nil && o.Checkpoint != "" {
@@ -103,7 +103,7 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			}
 			h.Rounds = append(h.Rounds, *rec)
 			past.add(rec)
-			if o.Checkpoint != "" && rec.Local != nil {
+			if o.Checkpoint != "" && rec.Scores != nil {
 				if err = saveCheckpoint(o.Checkpoint, h, s); err != nil {
 					err = fmt.Errorf("checkpoint: %w", err)
 					break
@@ -196,7 +196,7 @@ func checkParts(s Strategy, fed *Federation) error {
 
 // play runs one round and, where it is due, its evaluation.
 func play(r *Round, s Strategy) (*Record, error) {
-	r.record = &Record{Round: r.T}
+	r.record, r.rows = &Record{Round: r.T}, map[int]int{}
 	begin := time.Now()
 	guard(r, s.Round)
 	r.record.Seconds = time.Since(begin).Seconds()

@@ -26,7 +26,7 @@ func (s *mean) Round(r *Round) error {
 		s.Before(r, &job)
 	}
 	u := r.Train(job)
-	s.State.X = u.Models.Mean(u.Examples)
+	s.State.X = u.Models.Mean(u.Examples())
 	return r.Err()
 }
 
@@ -51,7 +51,7 @@ func TestRunRecords(t *testing.T) {
 	}
 	for i, r := range h.Rounds {
 		evaluated := (i+1)%2 == 0 || i == 4
-		if r.Round != i+1 || len(r.Selected) != 3 || r.Steps[1] != 6 || (r.Global != nil) != evaluated || (r.Local != nil) != evaluated {
+		if r.Round != i+1 || len(r.Solves) != 3 || r.Solves[1].Steps != 6 || (r.Global != nil) != evaluated || (r.Scores != nil) != evaluated {
 			t.Errorf("record %d: %+v", i, r)
 		}
 		if want := int64(3 * 4 * fed.Task.Dim()); r.BytesDown != want || r.BytesUp != want {
@@ -59,7 +59,7 @@ func TestRunRecords(t *testing.T) {
 		}
 	}
 	last := h.Last()
-	if n := last.Local[0].Examples; n != 1 {
+	if n := last.Scores[0].Examples; n != 1 {
 		t.Errorf("client 0 was marked on %d examples, want 1", n)
 	}
 	// The clients' test rows make up the whole test part here, so both figures must agree.
@@ -135,7 +135,7 @@ func TestNotFinite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := h.Rounds[1]; len(r.Skipped) != 1 || r.Skipped[0] != 1 || len(r.Selected) != 3 {
+	if r := h.Rounds[1]; len(r.Solves) != 3 || r.Solves[0].Skipped || !r.Solves[1].Skipped || r.Solves[2].Skipped {
 		t.Errorf("record %+v, want client 1 skipped", r)
 	}
 	if math.IsNaN(float64(h.Last().Global.Loss)) {

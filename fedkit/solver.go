@@ -83,9 +83,9 @@ func (e *local) Train(ctx context.Context, job Job, seed uint64, round int) (*Up
 	}
 	job.Local = job.Local.WithDefaults()
 	plan := e.plan(&job)
-	u := &Updates{Clients: job.Clients, At: sequence(len(job.Clients)), Start: job.Start, Steps: plan.steps, Examples: make([]float64, len(job.Clients))}
+	u := &Updates{Solves: make([]Solve, len(job.Clients)), At: sequence(len(job.Clients)), Start: job.Start}
 	for i, c := range job.Clients {
-		u.Examples[i] = float64(len(e.fed.Clients[c].Train))
+		u.Solves[i] = Solve{Round: round, Client: c, Examples: len(e.fed.Clients[c].Train), Steps: plan.steps[i], Mu: Float(job.mu(i))}
 	}
 	prog := e.program(plan.key, func() *Program { return e.compile(plan.key) })
 
@@ -101,7 +101,6 @@ func (e *local) Train(ctx context.Context, job Job, seed uint64, round int) (*Up
 	if err != nil {
 		return nil, err
 	}
-	u.Loss, u.Drift = make([]float64, len(job.Clients)), make([]float64, len(job.Clients))
 	place := make([]int, len(job.Clients)) // where client i of the job stands among the lanes
 	for g := range groups {
 		loss, err := xla.Host(figures[g][0])
@@ -116,7 +115,8 @@ func (e *local) Train(ctx context.Context, job Job, seed uint64, round int) (*Up
 		for lane, i := range plan.order[g*plan.key.lanes:][:plan.key.lanes] {
 			if i >= 0 {
 				place[i] = g*plan.key.lanes + lane
-				u.Loss[i], u.Drift[i] = float64(loss[lane])/float64(plan.steps[i]), float64(drift[lane])
+				u.Solves[i].Loss = Float(float64(loss[lane]) / float64(plan.steps[i]))
+				u.Solves[i].Drift = Float(drift[lane])
 			}
 		}
 	}

@@ -206,11 +206,11 @@ func TestSolverAgainstFloat64(t *testing.T) {
 					return rowsOf(t, m)[min(i, m.Rows()-1)]
 				}
 				want, loss, steps := reference(fed, o, job, i, 42, 3, at)
-				if u.Steps[i] != steps {
-					t.Errorf("client %d: %d steps, want %d", i, u.Steps[i], steps)
+				if u.Solves[i].Steps != steps {
+					t.Errorf("client %d: %d steps, want %d", i, u.Solves[i].Steps, steps)
 				}
-				if math.Abs(u.Loss[i]-loss) > 1e-5*(1+loss) {
-					t.Errorf("client %d: loss %v, want %v", i, u.Loss[i], loss)
+				if math.Abs(float64(u.Solves[i].Loss)-loss) > 1e-5*(1+loss) {
+					t.Errorf("client %d: loss %v, want %v", i, u.Solves[i].Loss, loss)
 				}
 				drift := 0.0
 				for j := range want {
@@ -220,8 +220,8 @@ func TestSolverAgainstFloat64(t *testing.T) {
 					diff := want[j] - at(job.Start, 0)[j]
 					drift += diff * diff
 				}
-				if math.Abs(u.Drift[i]-math.Sqrt(drift)) > 1e-4*(1+math.Sqrt(drift)) {
-					t.Errorf("client %d: drift %v, want %v", i, u.Drift[i], math.Sqrt(drift))
+				if math.Abs(float64(u.Solves[i].Drift)-math.Sqrt(drift)) > 1e-4*(1+math.Sqrt(drift)) {
+					t.Errorf("client %d: drift %v, want %v", i, u.Solves[i].Drift, math.Sqrt(drift))
 				}
 			}
 		})
@@ -260,8 +260,8 @@ func testSideBySide(t *testing.T, w width) {
 	}
 	got, from := rowsOf(t, all.Models), rowsOf(t, start)[0]
 	for c := range sizes {
-		if moved := floats.Distance(got[c], from, 2); math.Abs(all.Drift[c]-moved) > 1e-5*moved {
-			t.Errorf("client %d moved by %v, Drift is %v", c, moved, all.Drift[c])
+		if moved := floats.Distance(got[c], from, 2); math.Abs(float64(all.Solves[c].Drift)-moved) > 1e-5*moved {
+			t.Errorf("client %d moved by %v, Drift is %v", c, moved, all.Solves[c].Drift)
 		}
 		job.Clients = []int{c}
 		one, err := e.Train(context.Background(), job, 1, 1)
@@ -291,7 +291,7 @@ func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w = u.Models.Mean(u.Examples)
+			w = u.Models.Mean(u.Examples())
 		}
 		v, err := w.Host()
 		if err != nil {

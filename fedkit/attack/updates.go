@@ -86,9 +86,9 @@ type forgery struct {
 // Intercept implements fedkit.Interceptor. It does the same whether or not an attacker takes part, so that nothing
 // compiles when the first one does.
 func (f forgery) Intercept(u *fedkit.Updates, rng *rand.Rand) *fedkit.Matrix {
-	bad := make([]float64, len(u.Clients))
-	for i, c := range u.Clients {
-		if f.bad[c] {
+	bad := make([]float64, len(u.Solves))
+	for i, s := range u.Solves {
+		if f.bad[s.Client] {
 			bad[i] = 1
 		}
 	}

@@ -184,7 +184,7 @@ func TestDenseModelsAgainstFloat64(t *testing.T) {
 			}
 		}
 		loss, grad := c.o.Gradient(w[:n], x, y)
-		if got := float64(h.Rounds[0].TrainLoss[0]); math.Abs(got-loss) > 1e-5*(1+loss) {
+		if got := float64(h.Rounds[0].Solves[0].Loss); math.Abs(got-loss) > 1e-5*(1+loss) {
 			t.Errorf("%s: loss %v, want %v", c.name, got, loss)
 		}
 		for j := range grad {
@@ -220,7 +220,7 @@ func TestLeNetLearns(t *testing.T) {
 		t.Errorf("%d parameters", n)
 	}
 	h := run(t, fed, &strategy.FedAvg{Local: fedkit.Local{Epochs: 5, Batch: 20, LR: 0.05}}, fedkit.Options{Rounds: 16, EvalEvery: 16})
-	if first, last := h.Rounds[0].TrainLoss[0], h.Last().TrainLoss[0]; !(last < 0.3*first) {
+	if first, last := h.Rounds[0].Solves[0].Loss, h.Last().Solves[0].Loss; !(last < 0.3*first) {
 		t.Errorf("training loss went from %v to %v on noise that LeNet can learn by heart", first, last)
 	}
 	// Seed 004 §7 has 61,706 + 344 = 62,006 parameters on CIFAR-10.

@@ -103,8 +103,8 @@ func clientGroups(h []*fedkit.History) ([]*clientGroup, error) {
 // lastLocal returns the clients' scores at the last round that has any, and that round.
 func lastLocal(h *fedkit.History) (scores []fedkit.Score, round int) {
 	for _, r := range slices.Backward(h.Rounds) {
-		if _, _, ok := clientMean(r.Local); ok {
-			return r.Local, r.Round
+		if _, _, ok := clientMean(r.Scores); ok {
+			return r.Scores, r.Round
 		}
 	}
 	return nil, 0

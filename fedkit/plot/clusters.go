@@ -54,7 +54,7 @@ func ClustersFigure(h *fedkit.History) (f *Figure, err error) {
 	if len(rounds) < all {
 		f.Note = fmt.Sprintf("%d of the %d rounds with an assignment", len(rounds), all)
 	}
-	if m := len(rounds[0].Assign); clients < m {
+	if m := len(rounds[0].Clusters); clients < m {
 		f.Note = joinNotes(f.Note, fmt.Sprintf("the first %d of %d clients", clients, m))
 	}
 	return f, nil
@@ -74,12 +74,12 @@ func assigned(h *fedkit.History) ([]*fedkit.Record, error) {
 	}
 	var rounds []*fedkit.Record
 	for i := range h.Rounds {
-		if len(h.Rounds[i].Assign) > 0 {
+		if len(h.Rounds[i].Clusters) > 0 {
 			rounds = append(rounds, &h.Rounds[i])
 		}
 	}
 	if rounds == nil {
-		return nil, fmt.Errorf("history %q has no assignment (Record.Assign): %q does not cluster its clients", h.Name, h.Strategy)
+		return nil, fmt.Errorf("history %q has no assignment (Record.Clusters): %q does not cluster its clients", h.Name, h.Strategy)
 	}
 	return rounds, nil
 }
@@ -95,7 +95,7 @@ func stays(rounds []*fedkit.Record) []stay {
 	var all []stay
 	clients := 0
 	for _, r := range rounds {
-		clients = max(clients, len(r.Assign))
+		clients = max(clients, len(r.Clusters))
 	}
 	for c := range min(clients, maxClients) {
 		open := -1 // index of the stay that goes on
@@ -105,13 +105,13 @@ func stays(rounds []*fedkit.Record) []stay {
 				to = rounds[i+1].Round
 			}
 			switch {
-			case c >= len(r.Assign) || r.Assign[c] < 0:
+			case c >= len(r.Clusters) || r.Clusters[c] < 0:
 				open = -1
-			case open >= 0 && all[open].cluster == r.Assign[c]:
+			case open >= 0 && all[open].cluster == r.Clusters[c]:
 				all[open].to = float64(to)
 			default:
 				open = len(all)
-				all = append(all, stay{c, r.Assign[c], float64(r.Round), float64(to)})
+				all = append(all, stay{c, r.Clusters[c], float64(r.Round), float64(to)})
 			}
 		}
 	}

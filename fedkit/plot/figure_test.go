@@ -289,7 +289,7 @@ func FuzzHistory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, l float64, n, k int) {
 		s := fedkit.Score{Accuracy: fedkit.Float(a), Loss: fedkit.Float(l), Examples: n}
 		h := &fedkit.History{Name: "<b>", Rounds: []fedkit.Record{
-			{Round: n, Global: &s, Local: []fedkit.Score{s, {}}, Assign: []int{k, k % 3}}, {Round: k, Local: []fedkit.Score{s}},
+			{Round: n, Global: &s, Scores: []fedkit.Score{s, {}}, Clusters: []int{k, k % 3}}, {Round: k, Scores: []fedkit.Score{s}},
 		}}
 		for _, make := range []func(...*fedkit.History) (*Figure, error){
 			AccuracyFigure, LossFigure, ClientAccuracyFigure,

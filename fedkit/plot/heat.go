@@ -14,29 +14,24 @@ type Of int
 
 const (
 	Participation Of = iota // who took part
-	Divergence              // ‖w_i − start‖₂
+	Drift                   // ‖w_i − start‖₂
 	Mu                      // effective μ_i
 	TrainLoss               // mean over the local steps
 	Similarity              // cosine of Δ_i and the round's mean Δ
 	Steps                   // local steps
 )
 
-// what they are called, and where a record has them; nil: who took part is all there is to say.
+// what they are called, and where a solve has them.
 var recorded = []struct {
 	name, field string
-	list        func(*fedkit.Record) []fedkit.Float
+	of          func(fedkit.Solve) fedkit.Float
 }{
-	{"participation", "Selected", nil},
-	{"divergence", "Divergence", func(r *fedkit.Record) []fedkit.Float { return r.Divergence }},
-	{"μ", "Mu", func(r *fedkit.Record) []fedkit.Float { return r.Mu }},
-	{"training loss", "TrainLoss", func(r *fedkit.Record) []fedkit.Float { return r.TrainLoss }},
-	{"similarity", "Similarity", func(r *fedkit.Record) []fedkit.Float { return r.Similarity }},
-	{"local steps", "Steps", func(r *fedkit.Record) (steps []fedkit.Float) {
-		for _, n := range r.Steps {
-			steps = append(steps, fedkit.Float(n))
-		}
-		return steps
-	}},
+	{"participation", "Client", func(fedkit.Solve) fedkit.Float { return 1 }},
+	{"drift", "Drift", func(s fedkit.Solve) fedkit.Float { return s.Drift }},
+	{"μ", "Mu", func(s fedkit.Solve) fedkit.Float { return s.Mu }},
+	{"training loss", "Loss", func(s fedkit.Solve) fedkit.Float { return s.Loss }},
+	{"similarity", "Similarity", func(s fedkit.Solve) fedkit.Float { return s.Similarity }},
+	{"local steps", "Steps", func(s fedkit.Solve) fedkit.Float { return fedkit.Float(s.Steps) }},
 }
 
 func (of Of) String() string {
@@ -102,25 +97,22 @@ type cell struct {
 func measured(h *fedkit.History, of Of) ([]cell, error) {
 	switch {
 	case of < 0 || int(of) >= len(recorded):
-		return nil, fmt.Errorf("%d is not a figure: must be plot.Participation, plot.Divergence, plot.Mu, plot.TrainLoss, plot.Similarity or plot.Steps", int(of))
+		return nil, fmt.Errorf("%d is not a figure: must be plot.Participation, plot.Drift, plot.Mu, plot.TrainLoss, plot.Similarity or plot.Steps", int(of))
 	case h == nil:
 		return nil, errors.New("the history is nil: did its run fail?")
 	}
 	var cells []cell
 	for i := range h.Rounds {
 		r := &h.Rounds[i]
-		values := make([]fedkit.Float, len(r.Selected))
-		if list := recorded[of].list; list != nil {
-			values = list(r)
-		}
-		for j, c := range r.Selected {
-			if j < len(values) && finite(float64(values[j])) && c >= 0 && c < maxClients && r.Round >= 0 {
-				cells = append(cells, cell{c, r.Round, r.Round, float64(values[j]), 1})
+		for _, s := range r.Solves {
+			v := float64(recorded[of].of(s))
+			if finite(v) && s.Client >= 0 && s.Client < maxClients && r.Round >= 0 {
+				cells = append(cells, cell{s.Client, r.Round, r.Round, v, 1})
 			}
 		}
 	}
-	if cells == nil {
-		return nil, fmt.Errorf("history %q has no %s (Record.%s) of any client", h.Name, of, recorded[of].field)
+	if !slices.ContainsFunc(cells, func(c cell) bool { return c.value != 0 }) {
+		return nil, fmt.Errorf("history %q has no %s (Solve.%s) of any client", h.Name, of, recorded[of].field)
 	}
 	slices.SortStableFunc(cells, func(a, b cell) int { return a.client - b.client })
 	return cells, nil

@@ -16,12 +16,10 @@ import (
 func attended(name string, clients int, selected ...[]int) *fedkit.History {
 	h := &fedkit.History{Name: name, Clients: clients}
 	for i, s := range selected {
-		r := fedkit.Record{Round: i + 1, Selected: s}
+		r := fedkit.Record{Round: i + 1}
 		for _, c := range s {
-			r.Steps = append(r.Steps, 5+c)
-			r.TrainLoss = append(r.TrainLoss, fedkit.Float(2/float64(i+1)))
-			r.Divergence = append(r.Divergence, fedkit.Float(0.1+0.15*float64(c)+0.01*float64(i)))
-			r.Mu = append(r.Mu, fedkit.Float([]float64{0.001, 0.1, 1}[(c+i)%3]))
+			r.Solves = append(r.Solves, fedkit.Solve{Client: c, Steps: 5 + c, Loss: fedkit.Float(2 / float64(i+1)),
+				Drift: fedkit.Float(0.1 + 0.15*float64(c) + 0.01*float64(i)), Mu: fedkit.Float([]float64{0.001, 0.1, 1}[(c+i)%3])})
 		}
 		h.Rounds = append(h.Rounds, r)
 	}
@@ -34,7 +32,7 @@ func sample() *fedkit.History {
 
 func TestHeat(t *testing.T) {
 	h := sample()
-	for of, want := range map[Of]int{Participation: 1, Divergence: 6, Mu: 3, TrainLoss: 4, Steps: 4} {
+	for of, want := range map[Of]int{Participation: 1, Drift: 6, Mu: 3, TrainLoss: 4, Steps: 4} {
 		f, err := HeatFigure(h, of)
 		if err != nil {
 			t.Fatal(of, err)
@@ -55,7 +53,7 @@ func TestHeat(t *testing.T) {
 			t.Errorf("%v: the cells (round, client) are %v", of, cells)
 		}
 		checkSpec(t, f.VegaLite())
-		golden(t, "heat-"+map[Of]string{Participation: "participation", Divergence: "divergence", Mu: "mu", TrainLoss: "loss", Steps: "steps"}[of], f)
+		golden(t, "heat-"+map[Of]string{Participation: "participation", Drift: "drift", Mu: "mu", TrainLoss: "loss", Steps: "steps"}[of], f)
 	}
 }
 
@@ -72,7 +70,7 @@ func TestShades(t *testing.T) {
 			cells = append(cells, cell{i, 1, 1, v, 1})
 		}
 		seen, before := 0, 0.0
-		for _, s := range shades(cells, Divergence) {
+		for _, s := range shades(cells, Drift) {
 			var lo, hi float64
 			if _, err := fmt.Sscanf(s.Name, "%g to %g", &lo, &hi); err != nil {
 				t.Fatal(s.Name, err)
@@ -115,7 +113,7 @@ func TestBlocks(t *testing.T) {
 	for range 300 {
 		selected = append(selected, rng.Perm(120)[:30])
 	}
-	f, err := HeatFigure(attended("long", 120, selected...), Divergence)
+	f, err := HeatFigure(attended("long", 120, selected...), Drift)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +164,7 @@ func TestParticipants(t *testing.T) {
 }
 
 func TestHeatPictures(t *testing.T) {
-	heat, err := HeatFigure(sample(), Divergence)
+	heat, err := HeatFigure(sample(), Drift)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,11 +191,10 @@ func TestHeatPictures(t *testing.T) {
 
 func TestHeatRefusals(t *testing.T) {
 	one := sample()
-	one.Rounds[0].Similarity = nil
 	for says, err := range map[string]error{
 		"7 is not a figure":                           Heat(one, 7),
-		"the history is nil":                          Heat(nil, Divergence),
-		`no similarity (Record.Similarity)`:           Heat(one, Similarity),
+		"the history is nil":                          Heat(nil, Drift),
+		`no similarity (Solve.Similarity)`:           Heat(one, Similarity),
 		`"blank" has no participation`:                Heat(&fedkit.History{Name: "blank"}, Participation),
 		"no history given":                            Participants(),
 		"history 2 is nil":                            Participants(one, nil),
@@ -215,8 +212,8 @@ func FuzzHeat(f *testing.F) {
 	f.Fuzz(func(t *testing.T, client, round, clients int, v float64, of uint8) {
 		x := fedkit.Float(v)
 		h := &fedkit.History{Clients: min(clients, 1000), Rounds: []fedkit.Record{
-			{Round: round, Selected: []int{client, 1}, Divergence: []fedkit.Float{x}, Mu: []fedkit.Float{x, 1}, TrainLoss: []fedkit.Float{1, x}},
-			{Round: round + 1, Selected: []int{1}, Steps: []int{client}},
+			{Round: round, Solves: []fedkit.Solve{{Client: client, Drift: x, Mu: x, Loss: 1}, {Client: 1, Mu: 1, Loss: x}}},
+			{Round: round + 1, Solves: []fedkit.Solve{{Client: 1, Steps: client}}},
 		}}
 		heat, err := HeatFigure(h, Of(of%8))
 		bars, fail := ParticipantsFigure(h, h)

@@ -35,7 +35,7 @@ func synthetic(name string, seed uint64, rounds, every, clients int, top float64
 			rec.Global = &fedkit.Score{Loss: fedkit.Float(-math.Log(max(a, 0.05))), Accuracy: fedkit.Float(a), Examples: 1000}
 			for c := range clients {
 				x := min(1, max(0, a+skill[c]+0.02*r.NormFloat64()))
-				rec.Local = append(rec.Local, fedkit.Score{Loss: fedkit.Float(1 - x), Accuracy: fedkit.Float(x), Examples: 20 + c%7})
+				rec.Scores = append(rec.Scores, fedkit.Score{Loss: fedkit.Float(1 - x), Accuracy: fedkit.Float(x), Examples: 20 + c%7})
 			}
 		}
 		if i >= 3 {
@@ -44,7 +44,7 @@ func synthetic(name string, seed uint64, rounds, every, clients int, top float64
 				if r.Float64() < 0.5*math.Exp(-float64(i)/6) {
 					k = r.IntN(4)
 				}
-				rec.Assign = append(rec.Assign, k)
+				rec.Clusters = append(rec.Clusters, k)
 			}
 		}
 		h.Rounds = append(h.Rounds, rec)
@@ -86,7 +86,7 @@ func history(name string, accuracy ...float64) *fedkit.History {
 // local gives round i (from 0) of h these accuracies of the clients, on these numbers of examples.
 func local(h *fedkit.History, i int, accuracy []float64, examples []int) *fedkit.History {
 	for c, a := range accuracy {
-		h.Rounds[i].Local = append(h.Rounds[i].Local,
+		h.Rounds[i].Scores = append(h.Rounds[i].Scores,
 			fedkit.Score{Accuracy: fedkit.Float(a), Loss: fedkit.Float(1 - a), Examples: examples[c]})
 	}
 	return h

@@ -101,7 +101,7 @@ func TestLabelCounts(t *testing.T) {
 
 func TestStays(t *testing.T) {
 	h := &fedkit.History{Rounds: []fedkit.Record{
-		{Round: 1}, {Round: 2, Assign: []int{0, 1}}, {Round: 3}, {Round: 4, Assign: []int{0, 0}}, {Round: 5, Assign: []int{-1, 0}},
+		{Round: 1}, {Round: 2, Clusters: []int{0, 1}}, {Round: 3}, {Round: 4, Clusters: []int{0, 0}}, {Round: 5, Clusters: []int{-1, 0}},
 	}}
 	rounds, err := assigned(h)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestStays(t *testing.T) {
 		for c := range a {
 			a[c] = (i + c) % 3
 		}
-		h.Rounds = append(h.Rounds, fedkit.Record{Round: i + 1, Assign: a})
+		h.Rounds = append(h.Rounds, fedkit.Record{Round: i + 1, Clusters: a})
 	}
 	f, err := ClustersFigure(h)
 	if err != nil || !strings.Contains(f.Note, "of the 300 rounds") {

@@ -79,7 +79,7 @@ func attendances(h []*fedkit.History) (all []*attendance, err error) {
 		a.times = append(a.times, make([]float64, max(0, h.Clients-len(a.times)))...)
 		took := false
 		for _, r := range h.Rounds {
-			for _, c := range r.Selected {
+			for _, c := range r.Clients() {
 				if c >= 0 && c < len(a.times) {
 					a.times[c]++
 					took = true

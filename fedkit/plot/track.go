@@ -32,7 +32,7 @@ func (t *track) follow(h *fedkit.History) {
 		if g := r.Global; g != nil {
 			t.global = append(t.global, point{r.Round, float64(g.Accuracy), float64(g.Loss)})
 		}
-		if accuracy, loss, ok := clientMean(r.Local); ok {
+		if accuracy, loss, ok := clientMean(r.Scores); ok {
 			t.local = append(t.local, point{r.Round, accuracy, loss})
 		}
 	}

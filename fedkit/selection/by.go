@@ -13,12 +13,12 @@ import (
 type By int
 
 const (
-	Divergence    By = iota // ‖w_i − x‖₂, how far it moved (seed 004 §1.4)
+	Drift         By = iota // ‖w_i − x‖₂, how far it moved
 	Dissimilarity           // 1 − cos(Δ_i, mean Δ), in [0, 2]: how far its direction is from the others' (seed 004 §10)
 	Loss                    // its mean training loss
 )
 
-var names = []string{"divergence", "dissimilarity", "loss"}
+var names = []string{"drift", "dissimilarity", "loss"}
 
 func (by By) String() string {
 	if by.Check() != nil {
@@ -30,21 +30,21 @@ func (by By) String() string {
 // Check implements fedkit.Checker.
 func (by By) Check() error {
 	if by < 0 || int(by) >= len(names) {
-		return fedkit.Invalid("By", int(by), "selection.Divergence, selection.Dissimilarity or selection.Loss")
+		return fedkit.Invalid("By", int(by), "selection.Drift, selection.Dissimilarity or selection.Loss")
 	}
 	return nil
 }
 
 // of is the figure of a client that has taken part.
-func (by By) of(h *fedkit.ClientHistory) float64 {
-	last := h.Times() - 1
+func (by By) of(past []fedkit.Solve) float64 {
+	last := past[len(past)-1]
 	switch by {
 	case Dissimilarity:
-		return 1 - h.Similarity[last]
+		return 1 - float64(last.Similarity)
 	case Loss:
-		return h.Loss[last]
+		return float64(last.Loss)
 	}
-	return h.Divergence[last]
+	return float64(last.Drift)
 }
 
 // rank returns the clients, those with the largest figure first. Those that never took part stand before all others, in
@@ -52,13 +52,13 @@ func (by By) of(h *fedkit.ClientHistory) float64 {
 // taken part, it is only these.
 func (by By) rank(r *fedkit.Round, n int) []int {
 	figure := func(c int) float64 {
-		if h := r.Past(c); h.Times() > 0 {
-			return by.of(h)
+		if past := r.Past(c); len(past) > 0 {
+			return by.of(past)
 		}
 		return math.Inf(1)
 	}
 	order := r.Rand("rank").Perm(r.Clients())
-	unknown := func(c int) bool { return r.Past(c).Times() == 0 }
+	unknown := func(c int) bool { return len(r.Past(c)) == 0 }
 	if known := slices.DeleteFunc(slices.Clone(order), unknown); len(known) < n {
 		order = known
 	}

@@ -16,7 +16,7 @@ import (
 // Otherwise those that never took part rank highest; the seed does not say, and would not hear of them but by Explore.
 type Diversity struct {
 	Temperature float64 // T > 0; default 1 (fedkit.Zero for the n top ranks, +Inf for uniform)
-	By          By      // what ranks; default Divergence
+	By          By      // what ranks; default Drift
 }
 
 // Check implements fedkit.Checker.

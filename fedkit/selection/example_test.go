@@ -25,7 +25,7 @@ func Example() {
 	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 12}))
 	times := map[int]int{}
 	for _, r := range h.Rounds {
-		for _, c := range r.Selected {
+		for _, c := range r.Clients() {
 			times[c]++
 		}
 	}
@@ -33,12 +33,12 @@ func Example() {
 	// Output: 20 of 20 clients took part
 }
 
-// A rule of one's own is a function of what is known of the clients.
+// A custom rule is a function of what is known of the clients.
 func Example_func() {
 	largest := fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int {
 		best := 0
 		for _, c := range r.Everyone() {
-			if r.Past(c).Examples > r.Past(best).Examples {
+			if len(r.Fed.Clients[c].Train) > len(r.Fed.Clients[best].Train) {
 				best = c
 			}
 		}
@@ -46,6 +46,6 @@ func Example_func() {
 	})
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 5, Alpha: 1}, model.LogisticRegression()))
 	h := must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Selector: selection.Explore{Then: largest}}, fedkit.Options{Rounds: 3}))
-	fmt.Println(len(h.Last().Selected), "client in the last round")
+	fmt.Println(len(h.Last().Solves), "client in the last round")
 	// Output: 1 client in the last round
 }

@@ -61,7 +61,7 @@ func (s Fair) Select(r *fedkit.Round, n int) []int {
 		quota = math.Ceil(s.Quota*float64(r.T) - 1e-9)
 	}
 	place := func(c int) int {
-		times := r.Past(c).Times()
+		times := len(r.Past(c))
 		switch {
 		case slices.Contains(due, c):
 			return -2
@@ -85,8 +85,8 @@ func (s Fair) due(r *fedkit.Round, n int, rng *rand.Rand) []int {
 	}
 	left := func(c int) int { // rounds it may still be left out
 		last := 0
-		if h := r.Past(c); h.Times() > 0 {
-			last = h.Rounds[h.Times()-1]
+		if past := r.Past(c); len(past) > 0 {
+			last = past[len(past)-1].Round
 		}
 		return max(0, s.Wait-(r.T-1-last))
 	}

@@ -17,7 +17,7 @@ import (
 type Hybrid struct {
 	HighRatio   float64 // ρ in [0, 1], share from the high half; default 0.5 (fedkit.Zero for 0)
 	Temperature float64 // T > 0; default 1 (fedkit.Zero for the outermost ranks, +Inf for uniform)
-	By          By      // what ranks; default Divergence
+	By          By      // what ranks; default Drift
 }
 
 // Check implements fedkit.Checker.

@@ -85,7 +85,7 @@ var greedy = fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.E
 
 func selected(h *fedkit.History) (all [][]int) {
 	for _, r := range h.Rounds {
-		all = append(all, r.Selected)
+		all = append(all, r.Clients())
 	}
 	return all
 }
@@ -170,10 +170,10 @@ func TestRandomIsTheDefault(t *testing.T) {
 
 // ranked returns the clients that have taken part, by a figure of their last round, the largest first, after those that
 // have not.
-func ranked(r *fedkit.Round, figure func(*fedkit.ClientHistory) []float64) (order []int, unknown int) {
+func ranked(r *fedkit.Round, figure func(fedkit.Solve) fedkit.Float) (order []int, unknown int) {
 	last := func(c int) float64 {
-		if f := figure(r.Past(c)); len(f) > 0 {
-			return f[len(f)-1]
+		if past := r.Past(c); len(past) > 0 {
+			return float64(figure(past[len(past)-1]))
 		}
 		unknown++
 		return math.Inf(1)
@@ -190,10 +190,10 @@ func ranked(r *fedkit.Round, figure func(*fedkit.ClientHistory) []float64) (orde
 // Without noise, diversity chooses the clients with the largest figure, after those that never took part.
 func TestDiversityTakesTheTop(t *testing.T) {
 	fed := federation(t, 9)
-	for by, figure := range map[selection.By]func(*fedkit.ClientHistory) []float64{
-		selection.Divergence:    func(h *fedkit.ClientHistory) []float64 { return h.Divergence },
-		selection.Loss:          func(h *fedkit.ClientHistory) []float64 { return h.Loss },
-		selection.Dissimilarity: func(h *fedkit.ClientHistory) []float64 { return negative(h.Similarity) },
+	for by, figure := range map[selection.By]func(fedkit.Solve) fedkit.Float{
+		selection.Drift:         func(s fedkit.Solve) fedkit.Float { return s.Drift },
+		selection.Loss:          func(s fedkit.Solve) fedkit.Float { return s.Loss },
+		selection.Dissimilarity: func(s fedkit.Solve) fedkit.Float { return -s.Similarity },
 	} {
 		ranks := 0
 		rule := watched{selection.Diversity{Temperature: fedkit.Zero, By: by}, func(r *fedkit.Round, n int, chosen []int) {
@@ -202,7 +202,7 @@ func TestDiversityTakesTheTop(t *testing.T) {
 				ranks++
 			}
 			for i, c := range chosen {
-				if i < unknown && r.T > 1 && r.Past(c).Times() > 0 || i >= unknown && c != want[i] {
+				if i < unknown && r.T > 1 && len(r.Past(c)) > 0 || i >= unknown && c != want[i] {
 					t.Errorf("%v, round %d: chose %v, the order is %v, %d of them unknown", by, r.T, chosen, want, unknown)
 				}
 			}
@@ -212,14 +212,6 @@ func TestDiversityTakesTheTop(t *testing.T) {
 			t.Errorf("%v: %d rounds went by rank, want all but two", by, ranks)
 		}
 	}
-}
-
-func negative(v []float64) []float64 {
-	w := slices.Clone(v)
-	for i := range w {
-		w[i] = -w[i]
-	}
-	return w
 }
 
 // The client whose data say the opposite has the least similar update, and is what Dissimilarity chooses, through any
@@ -235,12 +227,12 @@ func TestDissimilarityFindsTheOutlier(t *testing.T) {
 	} {
 		for seed := range uint64(3) {
 			h := run(t, fed, after{rule}, 2, fedkit.Options{Rounds: 3, Seed: seed})
-			if last := h.Last(); !slices.Contains(last.Selected, 8) || last.Similarity == nil {
-				t.Errorf("%s: %v does not hold the outlier, 8; similarity %v", name, last.Selected, last.Similarity)
+			if last := h.Last(); !slices.Contains(last.Clients(), 8) || last.Solves[0].Similarity == 0 {
+				t.Errorf("%s: %v does not hold the outlier, 8; %+v", name, last.Clients(), last.Solves)
 			}
 		}
 	}
-	if h := run(t, fed, selection.Explore{}, 2, fedkit.Options{Rounds: 3}); h.Rounds[2].Similarity != nil {
+	if h := run(t, fed, selection.Explore{}, 2, fedkit.Options{Rounds: 3}); h.Rounds[2].Solves[0].Similarity != 0 {
 		t.Error("similarity is worked out for a rule that does not use it")
 	}
 }
@@ -269,7 +261,7 @@ func TestHybridHalves(t *testing.T) {
 	}{{6, 0, 3, 3}, {5, 0.5, 2, 3}, {7, 0.29, 2, 5}, {8, 1, 8, 0}, {8, 0.1, 0, 8}, {10, 0.7, 7, 3}} {
 		full := 0
 		rule := watched{selection.Hybrid{HighRatio: c.ratio, Temperature: 5}, func(r *fedkit.Round, n int, chosen []int) {
-			order, unknown := ranked(r, func(h *fedkit.ClientHistory) []float64 { return h.Divergence })
+			order, unknown := ranked(r, func(s fedkit.Solve) fedkit.Float { return s.Drift })
 			if unknown > 10 {
 				return // who of them is in the high half is drawn
 			}
@@ -297,9 +289,9 @@ func TestTooLittleHistory(t *testing.T) {
 	for _, rule := range []fedkit.Selector{selection.Diversity{}, selection.Hybrid{}} {
 		h := run(t, fed, growing{rule}, 5, fedkit.Options{Rounds: 3})
 		for i, r := range h.Rounds[1:] {
-			for _, c := range h.Rounds[i].Selected {
-				if !slices.Contains(r.Selected, c) {
-					t.Errorf("%T, round %d: %v leaves out %d, one of the few with a history", rule, r.Round, r.Selected, c)
+			for _, c := range h.Rounds[i].Clients() {
+				if !slices.Contains(r.Clients(), c) {
+					t.Errorf("%T, round %d: %v leaves out %d, one of the few with a history", rule, r.Round, r.Clients(), c)
 				}
 			}
 		}
@@ -330,11 +322,11 @@ func TestExplore(t *testing.T) {
 		c.rule.Then = watched{greedy, func(r *fedkit.Round, n int, chosen []int) { asked[r.T] = true }}
 		h := run(t, fed, c.rule, 3, o)
 		for i, r := range h.Rounds {
-			if asked[r.Round] && (r.Round <= c.cold || !slices.Equal(r.Selected, []int{0, 1, 2})) {
-				t.Errorf("round %d: %v", r.Round, r.Selected)
+			if asked[r.Round] && (r.Round <= c.cold || !slices.Equal(r.Clients(), []int{0, 1, 2})) {
+				t.Errorf("round %d: %v", r.Round, r.Clients())
 			}
-			if !asked[r.Round] && !slices.Equal(r.Selected, plain.Rounds[i].Selected) {
-				t.Errorf("round %d: %v, a random round is %v", r.Round, r.Selected, plain.Rounds[i].Selected)
+			if !asked[r.Round] && !slices.Equal(r.Clients(), plain.Rounds[i].Clients()) {
+				t.Errorf("round %d: %v, a random round is %v", r.Round, r.Clients(), plain.Rounds[i].Clients())
 			}
 		}
 		later := float64(o.Rounds - c.cold)
@@ -353,10 +345,10 @@ func TestFairWait(t *testing.T) {
 			h := run(t, fed, selection.Fair{Wait: c.wait, Then: then}, c.n, fedkit.Options{Rounds: 60, Seed: 2})
 			last, theirs := make([]int, c.m), 0
 			for _, r := range h.Rounds {
-				if len(r.Selected) != c.n {
-					t.Fatalf("%+v: %d clients in round %d", c, len(r.Selected), r.Round)
+				if len(r.Solves) != c.n {
+					t.Fatalf("%+v: %d clients in round %d", c, len(r.Solves), r.Round)
 				}
-				for _, i := range r.Selected {
+				for _, i := range r.Clients() {
 					last[i] = r.Round
 					if i < c.n {
 						theirs++
@@ -384,11 +376,11 @@ func TestFairQuota(t *testing.T) {
 		h := run(t, fed, selection.Fair{Quota: q, Then: greedy}, 2, fedkit.Options{Rounds: 50})
 		times := make([]float64, 10)
 		for _, r := range h.Rounds {
-			for _, i := range r.Selected {
+			for _, i := range r.Clients() {
 				times[i]++
 			}
-			if most := math.Ceil(q * float64(r.Round)); len(r.Selected) != 2 || slices.Max(times) > most {
-				t.Fatalf("q = %v, round %d: %d clients, took part %v times, want at most %v", q, r.Round, len(r.Selected), times, most)
+			if most := math.Ceil(q * float64(r.Round)); len(r.Solves) != 2 || slices.Max(times) > most {
+				t.Fatalf("q = %v, round %d: %d clients, took part %v times, want at most %v", q, r.Round, len(r.Solves), times, most)
 			}
 		}
 		if times[0] != math.Ceil(q*50) {
@@ -399,7 +391,7 @@ func TestFairQuota(t *testing.T) {
 	h := run(t, fed, selection.Fair{Quota: 0.2, Then: greedy}, 2, fedkit.Options{Rounds: 50})
 	times := make([]int, 10)
 	for _, r := range h.Rounds {
-		for _, i := range r.Selected {
+		for _, i := range r.Clients() {
 			times[i]++
 		}
 	}
@@ -489,19 +481,19 @@ func TestOnePerCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, r := range h.Rounds {
-		if i == 0 && len(r.Selected) != 6 {
-			t.Errorf("%d clients in the first round, want 6", len(r.Selected))
+		if i == 0 && len(r.Solves) != 6 {
+			t.Errorf("%d clients in the first round, want 6", len(r.Solves))
 		}
 		if i > 0 {
 			clusters := map[int]bool{}
-			for _, c := range h.Rounds[i-1].Assign {
+			for _, c := range h.Rounds[i-1].Clusters {
 				clusters[c] = true
 			}
-			for _, c := range r.Selected {
-				delete(clusters, h.Rounds[i-1].Assign[c])
+			for _, c := range r.Clients() {
+				delete(clusters, h.Rounds[i-1].Clusters[c])
 			}
 			if len(clusters) != 0 {
-				t.Errorf("round %d: %v leaves out a cluster of %v", r.Round, r.Selected, h.Rounds[i-1].Assign)
+				t.Errorf("round %d: %v leaves out a cluster of %v", r.Round, r.Clients(), h.Rounds[i-1].Clusters)
 			}
 		}
 	}
@@ -515,12 +507,12 @@ func TestBandwidth(t *testing.T) {
 		want     []int
 	}{{0, []int{0, 1, 3}}, {3, []int{1, 3}}, {100, []int{0, 1, 3}}, {0.5, []int{1}}} {
 		h := run(t, fed, selection.Bandwidth{Seconds: seconds, Deadline: c.deadline}, 3, fedkit.Options{Rounds: 2})
-		if got := h.Rounds[1].Selected; !slices.Equal(got, c.want) {
+		if got := h.Rounds[1].Clients(); !slices.Equal(got, c.want) {
 			t.Errorf("deadline %v: %v, want %v", c.deadline, got, c.want)
 		}
 	}
 	h := run(t, fed, selection.Bandwidth{Seconds: seconds}, 5, fedkit.Options{Rounds: 1})
-	if got := h.Rounds[0].Selected; !slices.Equal(got, []int{0, 1, 3, 4}) {
+	if got := h.Rounds[0].Clients(); !slices.Equal(got, []int{0, 1, 3, 4}) {
 		t.Errorf("%v: a client that is never available was chosen", got)
 	}
 }
@@ -532,7 +524,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"Diversity.Temperature = -1" + temperature:                                            selection.Diversity{Temperature: -1},
 		"Hybrid.Temperature = NaN" + temperature:                                              selection.Hybrid{Temperature: math.NaN()},
 		"Hybrid.HighRatio = 1.5: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": selection.Hybrid{HighRatio: 1.5},
-		"By = 3: must be selection.Divergence, selection.Dissimilarity or selection.Loss":     selection.Explore{Then: selection.Diversity{By: 3}},
+		"By = 3: must be selection.Drift, selection.Dissimilarity or selection.Loss":     selection.Explore{Then: selection.Diversity{By: 3}},
 		"Explore.ColdStart = -2: must be at least 1, or 0 for the default of 2":               selection.Explore{ColdStart: -2},
 		"Explore.Rate = 2: must be in (0, 1], 0 for the default of 0.1, or fedkit.Zero":       selection.Explore{Rate: 2},
 		"Annealed.From = +Inf: must be a number > 0, or 0 for the default of 10":              selection.Annealed{From: math.Inf(1)},

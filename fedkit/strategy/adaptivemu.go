@@ -1,5 +1,7 @@
 package strategy
 
+import "fedkit.example/fedkit"
+
 // AdaptiveMu is the proximal weight of a client that has drifted by div in the rounds it took part in, oldest first (seed
 // 004 §3): more than the base μ after it drifted farther than it used to, and with every further local epoch E,
 //
@@ -20,4 +22,12 @@ func AdaptiveMu(mu, low, high float64, epochs int, drift []float64) float64 {
 	}
 	mu *= 1 + perEpoch*float64(max(1, epochs)-1)
 	return max(low, min(high, mu))
+}
+
+func drifts(past []fedkit.Solve) []float64 {
+	drift := make([]float64, len(past))
+	for i, s := range past {
+		drift[i] = float64(s.Drift)
+	}
+	return drift
 }

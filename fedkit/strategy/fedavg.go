@@ -43,7 +43,7 @@ func (s *FedAvg) Round(r *fedkit.Round) error {
 	aggregator := cmp.Or[fedkit.Aggregator](s.Aggregator, aggregate.Mean{})
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local})
-	s.State.X = aggregator.Aggregate(u.Models, u.Examples)
+	s.State.X = aggregator.Aggregate(u.Models, u.Examples())
 	return r.Err()
 }
 

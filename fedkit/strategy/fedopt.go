@@ -71,7 +71,7 @@ func (s *FedOpt[O]) Round(r *fedkit.Round) error {
 	aggregator := cmp.Or[fedkit.Aggregator](s.Aggregator, aggregate.Mean{})
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local})
-	delta := aggregator.Aggregate(u.Models, u.Examples).Sub(s.State.X)
+	delta := aggregator.Aggregate(u.Models, u.Examples()).Sub(s.State.X)
 	step, memory := s.Server.Step(delta, s.State.Memory, r.T)
 	s.State.X, s.State.Memory = s.State.X.Add(step), memory
 	return r.Err()

@@ -83,7 +83,7 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.Models.Mix(s.ensemble(S)), Local: s.Local})
 	mix := make([][]float64, s.State.Models.Rows()) // [1+K, n]
-	for _, i := range u.Clients {
+	for _, i := range u.Clients() {
 		mix[0] = append(mix[0], 1)
 		for c, w := range s.State.W[i] {
 			mix[1+c] = append(mix[1+c], w)
@@ -109,7 +109,7 @@ func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 	overlap := make([][]float64, k)
 	for c := range overlap {
 		overlap[c] = make([]float64, k)
-		for j, i := range u.Clients {
+		for j, i := range u.Clients() {
 			overlap[c][labels[j]] += s.State.W[i][c]
 		}
 	}
@@ -120,12 +120,13 @@ func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 			return
 		}
 	}
+	clients := u.Clients()
 	for j, cosines := range cluster.Cosines(gram, labels, k) {
 		similarity := make([]float64, k)
 		for c := range k {
 			similarity[name[c]] = cosines[c]
 		}
-		s.State.W[u.Clients[j]] = cluster.SoftTop(similarity, cmp.Or(s.M, k), cmp.Or(s.Temperature, 1))
+		s.State.W[clients[j]] = cluster.SoftTop(similarity, cmp.Or(s.M, k), cmp.Or(s.Temperature, 1))
 	}
 }
 

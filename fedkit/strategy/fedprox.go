@@ -73,11 +73,11 @@ func (s *FedProx) Round(r *fedkit.Round) error {
 		mu[i] = cmp.Or(s.Mu, 0.1)
 		if s.Adaptive {
 			low, high := s.bounds()
-			mu[i] = AdaptiveMu(mu[i], low, high, s.Local.WithDefaults().Epochs, r.Past(c).Divergence)
+			mu[i] = AdaptiveMu(mu[i], low, high, s.Local.WithDefaults().Epochs, drifts(r.Past(c)))
 		}
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Prox: mu})
-	step, memory := optimizer.Step(aggregator.Aggregate(u.Models, u.Examples).Sub(s.State.X), s.State.Memory, r.T)
+	step, memory := optimizer.Step(aggregator.Aggregate(u.Models, u.Examples()).Sub(s.State.X), s.State.Memory, r.T)
 	s.State.X, s.State.Memory = s.State.X.Add(step), memory
 	return r.Err()
 }

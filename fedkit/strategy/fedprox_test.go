@@ -79,12 +79,12 @@ func TestFedProxAdaptsToTheRecord(t *testing.T) {
 	h := run(t, fed, s(), o)
 	drift, values := make([][]float64, fed.Size()), []float64{}
 	for _, r := range h.Rounds {
-		for i, c := range r.Selected {
+		for i, c := range r.Clients() {
 			want := strategy.AdaptiveMu(0.05, 0.001, 1, 2, drift[c])
-			if float64(r.Mu[i]) != want {
-				t.Errorf("round %d, client %d: μ = %v, want %v", r.Round, c, r.Mu[i], want)
+			if float64(r.Solves[i].Mu) != want {
+				t.Errorf("round %d, client %d: μ = %v, want %v", r.Round, c, r.Solves[i].Mu, want)
 			}
-			drift[c] = append(drift[c], float64(r.Divergence[i]))
+			drift[c] = append(drift[c], float64(r.Solves[i].Drift))
 			values = append(values, want)
 		}
 	}

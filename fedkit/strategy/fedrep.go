@@ -91,13 +91,13 @@ func (s *FedRep) Round(r *fedkit.Round) error {
 		}
 		h := r.Train(fedkit.Job{Clients: S, Start: start, Local: local, Mask: head})
 		r.Traffic(-float64(len(S)), -float64(len(S))) // a client's own affair
-		S, start = h.Clients, h.Models
+		S, start = h.Clients(), h.Models
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: start, Local: s.Local, Mask: body})
 	r.Traffic(-share*float64(len(S)), -share*float64(len(S))) // only bodies travel
-	s.State.W = s.State.W.Put(u.Clients, u.Models)
+	s.State.W = s.State.W.Put(u.Clients(), u.Models)
 	// The server sees no heads: under an aggregator that compares clients, all have the same one.
-	s.State.X = aggregator.Aggregate(u.Models.Apply(withHead, s.State.X, head), u.Examples)
+	s.State.X = aggregator.Aggregate(u.Models.Apply(withHead, s.State.X, head), u.Examples())
 	return r.Err()
 }
 

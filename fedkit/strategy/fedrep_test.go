@@ -61,7 +61,7 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 		}
 		r := h.Last()
 		next, n := make([]float64, split), 0.0
-		for at, i := range r.Selected {
+		for at, i := range r.Clients() {
 			w, before := o.train(r.Round, i, 3, append(append([]float64(nil), x[:split]...), heads[i]...), head, zeros)
 			start := w
 			w, steps := o.train(r.Round, i, 1, start, body, zeros)
@@ -69,11 +69,11 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 			size := float64(len(fed.Clients[i].Train))
 			floats.AddScaled(next, size, w[:split])
 			n += size
-			if r.Steps[at] != before+steps {
-				t.Errorf("round %d, client %d: %d steps, want %d", r.Round, i, r.Steps[at], before+steps)
+			if r.Solves[at].Steps != before+steps {
+				t.Errorf("round %d, client %d: %d steps, want %d", r.Round, i, r.Solves[at].Steps, before+steps)
 			}
-			if drift := floats.Distance(w, start, 2); math.Abs(float64(r.Divergence[at])-drift) > 1e-6+1e-5*drift {
-				t.Errorf("round %d, client %d: divergence %v, want that of the body, %v", r.Round, i, r.Divergence[at], drift)
+			if drift := floats.Distance(w, start, 2); math.Abs(float64(r.Solves[at].Drift)-drift) > 1e-6+1e-5*drift {
+				t.Errorf("round %d, client %d: drift %v, want that of the body, %v", r.Round, i, r.Solves[at].Drift, drift)
 			}
 		}
 		floats.Scale(1/n, next)
@@ -86,7 +86,7 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 				t.Fatalf("round %d: head of client %d is %v, want %v", r.Round, i, got[split:], heads[i])
 			}
 		}
-		if want := int64(4 * split * len(r.Selected)); r.BytesDown != want || r.BytesUp != want {
+		if want := int64(4 * split * len(r.Solves)); r.BytesDown != want || r.BytesUp != want {
 			t.Errorf("%d bytes down and %d up, want %d: the body alone", r.BytesDown, r.BytesUp, want)
 		}
 		if r.Global != nil {
@@ -96,7 +96,7 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 		for i, c := range fed.Clients {
 			in, y := rowsOf(&fed.Data.Test, c.Test)
 			loss, _ := o.net.Gradient(append(append([]float64(nil), x[:split]...), heads[i]...), in, y)
-			if got := float64(r.Local[i].Loss); math.Abs(got-loss) > 1e-4*(1e-3+loss) {
+			if got := float64(r.Scores[i].Loss); math.Abs(got-loss) > 1e-4*(1e-3+loss) {
 				t.Errorf("round %d: client %d is served a model of loss %v, want %v", r.Round, i, got, loss)
 			}
 		}

@@ -47,7 +47,7 @@ func (s *FedSGD) Round(r *fedkit.Round) error {
 	}
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: gradient})
-	s.State.X = s.State.X.Add(u.Delta().Mean(u.Examples).Scale(cmp.Or(s.LR, 0.1)))
+	s.State.X = s.State.X.Add(u.Delta().Mean(u.Examples()).Scale(cmp.Or(s.LR, 0.1)))
 	return r.Err()
 }
 

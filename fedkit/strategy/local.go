@@ -29,7 +29,7 @@ func (s *Local) Start(r *fedkit.Round) error {
 func (s *Local) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Local: s.Local})
-	s.State.W = s.State.W.Put(u.Clients, u.Models)
+	s.State.W = s.State.W.Put(u.Clients(), u.Models)
 	r.Traffic(-float64(len(S)), -float64(len(S))) // nothing travels
 	return r.Err()
 }

@@ -70,29 +70,29 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	var gradient *fedkit.Matrix // option I: −∇f_i(x), which one step of rate 1 moves
 	if s.Gradients {
 		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}})
-		S, gradient = g.Clients, g.Delta()
+		S, gradient = g.Clients(), g.Delta()
 		r.Traffic(-float64(len(S)), -float64(len(S))) // of the same x, and what is counted below
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: x, Local: s.Local, Shift: c.Sub(s.State.Ci.Take(S...))})
-	ci := s.State.Ci.Take(u.Clients...)
+	ci := s.State.Ci.Take(u.Clients()...)
 	var next *fedkit.Matrix // c_i⁺
 	if s.Gradients {
 		next = gradient.Take(u.At...).Scale(-1)
 	} else {
-		rate := make([]float64, len(u.Steps)) // K_i η
-		for i, k := range u.Steps {
-			rate[i] = float64(k) * s.Local.WithDefaults().LR
+		rate := make([]float64, len(u.Solves)) // K_i η
+		for i, solve := range u.Solves {
+			rate[i] = float64(solve.Steps) * s.Local.WithDefaults().LR
 		}
 		next = ci.Sub(c).Sub(u.Delta().Apply(perRow, rate))
 	}
-	r.Traffic(0, float64(len(u.Clients))) // c_i⁺ − c_i
+	r.Traffic(0, float64(len(u.Solves))) // c_i⁺ − c_i
 
-	equal := slices.Repeat([]float64{1}, len(u.Clients))
+	equal := slices.Repeat([]float64{1}, len(u.Solves))
 	step, memory := optimizer.Step(aggregator.Aggregate(u.Models, equal).Sub(x), s.State.Memory, r.T)
 	s.State.X, s.State.Memory = x.Add(step), memory
-	share := float64(len(u.Clients)) / float64(r.Clients())
+	share := float64(len(u.Solves)) / float64(r.Clients())
 	s.State.C = c.Add(aggregator.Aggregate(next.Sub(ci), equal).Scale(share))
-	s.State.Ci = s.State.Ci.Put(u.Clients, next)
+	s.State.Ci = s.State.Ci.Put(u.Clients(), next)
 	return r.Err()
 }
 

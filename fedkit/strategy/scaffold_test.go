@@ -1,7 +1,6 @@
 package strategy_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -144,7 +143,7 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 			}
 			r := h.Last()
 			dx, dc := make([]float64, d), make([]float64, d)
-			for at, i := range r.Selected {
+			for at, i := range r.Clients() {
 				shift := floats.SubTo(make([]float64, d), c, ci[i])
 				w, steps := o.train(r.Round, i, l.Epochs, x, ones, shift)
 				next := make([]float64, d)
@@ -155,14 +154,14 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 					if gradients {
 						next[j] = gradient[j]
 					}
-					dx[j] += (w[j] - x[j]) / float64(len(r.Selected))
+					dx[j] += (w[j] - x[j]) / float64(len(r.Solves))
 					dc[j] += (next[j] - ci[i][j]) / M
 				}
 				if gradients {
 					steps++ // the pass over all examples
 				}
-				if r.Steps[at] != steps {
-					t.Errorf("round %d, client %d: %d steps, want %d", r.Round, i, r.Steps[at], steps)
+				if r.Solves[at].Steps != steps {
+					t.Errorf("round %d, client %d: %d steps, want %d", r.Round, i, r.Solves[at].Steps, steps)
 				}
 				ci[i] = next
 			}
@@ -180,7 +179,7 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 				}
 			}
 			// x and c down, Δ_i and c_i⁺ − c_i up.
-			if want := int64(2 * 4 * d * len(r.Selected)); r.BytesDown != want || r.BytesUp != want {
+			if want := int64(2 * 4 * d * len(r.Solves)); r.BytesDown != want || r.BytesUp != want {
 				t.Errorf("gradients %v: %d bytes down and %d up, want %d", gradients, r.BytesDown, r.BytesUp, want)
 			}
 		}
@@ -244,8 +243,8 @@ func TestScaffoldSkips(t *testing.T) {
 	for _, gradients := range []bool{false, true} {
 		s := &strategy.SCAFFOLD{Local: standard, Gradients: gradients}
 		h := run(t, fed.Intercept(poison(2)), s, fedkit.Options{Rounds: 3, NotFinite: fedkit.Skip})
-		if fmt.Sprint(h.Last().Skipped) != "[2]" {
-			t.Errorf("gradients %v: skipped %v, want client 2", gradients, h.Last().Skipped)
+		if s := h.Last().Solves[2]; s.Client != 2 || !s.Skipped {
+			t.Errorf("gradients %v: %+v, want client 2 skipped", gradients, h.Last().Solves)
 		}
 		for i, c := range host(t, s.State.Ci) {
 			if (floats.Norm(c, 2) == 0) != (i == 2) {
@@ -261,7 +260,7 @@ type poison int
 func (poison) String() string { return "poison" }
 
 func (p poison) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
-	for i, c := range u.Clients {
+	for i, c := range u.Clients() {
 		if c == int(p) {
 			v := make([]float32, u.Models.Cols())
 			v[0] = float32(math.NaN())

@@ -38,12 +38,12 @@ func TestSmartFedProxAdaptsMu(t *testing.T) {
 	h := run(t, quadratic(t, uneven...), strategy.SmartFedProx(), fedkit.Options{Rounds: 40, Seed: 3})
 	adapted := 0
 	for _, r := range h.Rounds {
-		if len(r.Selected) != 3 {
-			t.Fatalf("%d of 6 clients in round %d, want 3", len(r.Selected), r.Round)
+		if len(r.Solves) != 3 {
+			t.Fatalf("%d of 6 clients in round %d, want 3", len(r.Solves), r.Round)
 		}
-		for i, c := range r.Selected {
+		for i, c := range r.Clients() {
 			want := strategy.AdaptiveMu(0.1, 0.001, 1, 1, pastDrifts(h, c, r.Round))
-			if got := float64(r.Mu[i]); math.Abs(got-want) > 1e-9 {
+			if got := float64(r.Solves[i].Mu); math.Abs(got-want) > 1e-9 {
 				t.Errorf("round %d, client %d: μ = %v, want %v", r.Round, c, got, want)
 			}
 			if want != 0.1 {
@@ -59,8 +59,8 @@ func TestSmartFedProxAdaptsMu(t *testing.T) {
 // pastDrifts lists how far a client drifted before a round.
 func pastDrifts(h *fedkit.History, client, round int) (drifts []float64) {
 	for _, r := range h.Rounds[:round-1] {
-		if i := slices.Index(r.Selected, client); i >= 0 {
-			drifts = append(drifts, float64(r.Divergence[i]))
+		if i := slices.Index(r.Clients(), client); i >= 0 {
+			drifts = append(drifts, float64(r.Solves[i].Drift))
 		}
 	}
 	return drifts

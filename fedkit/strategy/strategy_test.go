@@ -202,8 +202,8 @@ func TestIdentities(t *testing.T) {
 			o := fedkit.Options{Rounds: 6, Seed: seed}
 			a, b := run(t, fed, c.a, o), run(t, fed, c.b, o)
 			for i := range a.Rounds {
-				for j := range a.Rounds[i].Local {
-					x, y := float64(a.Rounds[i].Local[j].Loss), float64(b.Rounds[i].Local[j].Loss)
+				for j := range a.Rounds[i].Scores {
+					x, y := float64(a.Rounds[i].Scores[j].Loss), float64(b.Rounds[i].Scores[j].Loss)
 					if math.Abs(x-y) > 1e-5*(1e-2+y) {
 						t.Fatalf("%s: seed %d, round %d, client %d: loss %v and %v", c.name, seed, i+1, j, x, y)
 					}
@@ -249,8 +249,8 @@ func TestGroupsAreFound(t *testing.T) {
 	} {
 		last := run(t, fed, s, o).Last()
 		for i, c := range clients {
-			if (last.Assign[i] == last.Assign[0]) != (c.Group == clients[0].Group) {
-				t.Errorf("%s: clusters %v do not tell the groups apart", name, last.Assign)
+			if (last.Clusters[i] == last.Clusters[0]) != (c.Group == clients[0].Group) {
+				t.Errorf("%s: clusters %v do not tell the groups apart", name, last.Clusters)
 				break
 			}
 		}

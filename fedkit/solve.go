@@ -1,0 +1,75 @@
+package fedkit
+
+// Solve is what one client did in one local solve: a row of what Round.Train returns, of the round's Record, and of the
+// client's past. A figure that is to be known per client is a field here, and nowhere else.
+type Solve struct {
+	Round    int   `json:"-"` // in which it took part, from 1
+	Client   int   `json:"client"`
+	Examples int   `json:"examples,omitempty"` // n_i, training examples
+	Steps    int   `json:"steps"`              // local steps
+	Loss     Float `json:"loss"`               // mean training loss over the local steps
+	Drift    Float `json:"drift"`              // ‖w_i − start‖₂
+	Mu       Float `json:"mu,omitempty"`       // effective μ_i; 0 if the objective has no proximal term
+	// Similarity is the cosine of Δ_i and the round's mean Δ; 0 unless a selector uses it.
+	Similarity Float `json:"similarity,omitempty"`
+	Skipped    bool  `json:"skipped,omitempty"` // left out because its update was not finite
+}
+
+// add takes in a further solve of the same client in the same round: the steps add up, the loss is the mean over all of
+// them, and the rest is the last one's.
+func (s *Solve) add(next Solve) {
+	before, steps := float64(s.Steps), float64(next.Steps)
+	next.Loss = Float((float64(s.Loss)*before + float64(next.Loss)*steps) / (before + steps))
+	next.Steps += s.Steps
+	next.Skipped = next.Skipped || s.Skipped
+	*s = next
+}
+
+// Updates is what came back from a job: a row for each of its clients, without any that were skipped.
+type Updates struct {
+	Solves []Solve // [n]
+	At     []int   // where each stands in the job's Clients, [n]
+	Models *Matrix // w_i, [n, d]
+	Start  *Matrix // what they started from, [1, d] or [n, d]
+}
+
+// Delta returns Δ_i = w_i − what client i started from, [n, d].
+func (u *Updates) Delta() *Matrix { return u.Models.Sub(u.Start) }
+
+// Clients returns who sent the rows, [n].
+func (u *Updates) Clients() []int {
+	clients := make([]int, len(u.Solves))
+	for i, s := range u.Solves {
+		clients[i] = s.Client
+	}
+	return clients
+}
+
+// Examples returns n_i, the usual weights of the rows, [n].
+func (u *Updates) Examples() []float64 {
+	n := make([]float64, len(u.Solves))
+	for i, s := range u.Solves {
+		n[i] = float64(s.Examples)
+	}
+	return n
+}
+
+// without returns the updates without those that were skipped.
+func (u *Updates) without(skipped int) *Updates {
+	if skipped == 0 {
+		return u
+	}
+	v := &Updates{Start: u.Start}
+	var keep []int
+	for i, s := range u.Solves {
+		if !s.Skipped {
+			keep = append(keep, i)
+			v.Solves, v.At = append(v.Solves, s), append(v.At, u.At[i])
+		}
+	}
+	v.Models = u.Models.Take(keep...)
+	if u.Start.Rows() > 1 {
+		v.Start = u.Start.Take(keep...)
+	}
+	return v
+}
