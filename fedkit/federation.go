@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/internal/engine"
 )
 
 // Federation is the world a strategy runs in: M clients, each holding rows of one data set, and the task they learn. The
@@ -19,13 +20,30 @@ type Federation struct {
 	rule         partition.Rule
 	manifest     func() partition.Manifest
 	interceptors []Interceptor
-	engine       *lazyEngine
+	compute      *compute
 }
 
-// lazyEngine is the engine of this process, made once: the programs it compiled serve every run on the federation.
-type lazyEngine struct {
+// compute is the engine for a federation's data and task, made at first use: the programs it compiled serve every run.
+type compute struct {
 	mu sync.Mutex
-	*local
+	*engine.Engine
+}
+
+func (c *compute) get(f *Federation) (*engine.Engine, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.Engine != nil {
+		return c.Engine, nil
+	}
+	rows := make([][]int, len(f.Clients))
+	for i := range rows {
+		rows[i] = f.Clients[i].Train
+	}
+	e, err := engine.New(f.Task.forEngine(), f.Data, rows)
+	if err == nil {
+		c.Engine = e
+	}
+	return e, err
 }
 
 // New deals the data out by the rule and makes the model's task for it. It fails before anything runs if the rule cannot
@@ -61,10 +79,10 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 		return nil, err
 	}
 	return &Federation{Data: deal.Data, Rule: rule.String(), Clients: deal.Clients, Task: task, rule: rule,
-		manifest: manifest(deal, rule), engine: new(lazyEngine)}, nil
+		manifest: manifest(deal, rule), compute: new(compute)}, nil
 }
 
-// manifest is the deal's, worked out when it is first asked for.
+// manifest is the deal's, computed when it is first asked for.
 func manifest(deal *partition.Deal, rule partition.Rule) func() partition.Manifest {
 	return sync.OnceValue(func() partition.Manifest { return deal.Manifest(rule) })
 }
@@ -80,34 +98,6 @@ func (f *Federation) Manifest() partition.Manifest {
 
 // Size returns M, the number of clients.
 func (f *Federation) Size() int { return len(f.Clients) }
-
-func (f *Federation) part(p Part) *datasets.Split {
-	if p == TestPart {
-		return &f.Data.Test
-	}
-	return &f.Data.Train
-}
-
-func (f *Federation) rows(p Part, client int) []int {
-	if p == TestPart {
-		return f.Clients[client].Test
-	}
-	return f.Clients[client].Train
-}
-
-// local returns the engine, making it at first use.
-func (f *Federation) local(workers int) (*local, error) {
-	f.engine.mu.Lock()
-	defer f.engine.mu.Unlock()
-	if f.engine.local == nil {
-		e, err := newLocal(f)
-		if err != nil {
-			return nil, err
-		}
-		f.engine.local = e
-	}
-	return f.engine.withWorkers(workers), nil
-}
 
 func (f *Federation) String() string {
 	if f == nil || f.Data == nil {

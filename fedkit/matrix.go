@@ -220,6 +220,17 @@ func (m *Matrix) Put(rows []int, u *Matrix) *Matrix {
 	return m.Apply(putRows, rows, u)
 }
 
+// checkCols refuses models that do not have d parameters each.
+func (m *Matrix) checkCols(what string, d int) error {
+	if err := m.Err(); err != nil {
+		return err
+	}
+	if m.cols != d {
+		return Invalid(what, fmt.Sprintf("[%d, %d]", m.rows, m.cols), fmt.Sprintf("[k, %d]", d))
+	}
+	return nil
+}
+
 func (m *Matrix) checkRows(op string, rows []int) *Matrix {
 	if err := m.Err(); err != nil {
 		return &Matrix{err: err}

@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"fedkit.example/fedkit/internal/engine"
 )
 
 // Round is what a strategy works with during one round. Its methods remember the first error: a strategy may write its
@@ -16,7 +18,6 @@ type Round struct {
 	Fed *Federation
 
 	ctx    context.Context
-	engine Engine
 	opts   Options
 	record *Record
 	rows   map[int]int // by client, its row in the record
@@ -51,6 +52,15 @@ func (r *Round) Clients() int { return r.Fed.Size() }
 
 // Everyone returns all clients, 0, 1, …, M−1.
 func (r *Round) Everyone() []int { return sequence(r.Clients()) }
+
+// sequence returns 0, 1, …, n−1.
+func sequence(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = i
+	}
+	return s
+}
 
 // Rand returns the generator for a purpose in this round.
 func (r *Round) Rand(purpose string) *rand.Rand { return Random(r.opts.Seed, purpose, r.T) }
@@ -123,7 +133,7 @@ func (r *Round) Train(job Job) *Updates {
 	if !r.in("train") {
 		return r.noUpdates(job)
 	}
-	u, err := r.engine.Train(r.ctx, job, r.opts.Seed, r.T)
+	u, err := job.solve(r.ctx, r.Fed, r.opts.Seed, r.T, r.opts.Workers)
 	if err == nil {
 		err = r.intercept(u)
 	}
@@ -224,20 +234,27 @@ func (r *Round) Losses(models *Matrix, clients []int) [][]float64 {
 	if !r.in("losses") {
 		return loss
 	}
+	if err := models.checkCols("models", r.Fed.Task.Dim()); err != nil {
+		r.Fail(err)
+		return loss
+	}
 	var rows []int
 	for _, c := range clients {
-		rows = append(rows, r.Fed.rows(TrainPart, c)...)
+		if c < 0 || c >= r.Clients() {
+			r.Fail(Invalid("clients", c, fmt.Sprintf("in [0, %d)", r.Clients())))
+			return loss
+		}
+		rows = append(rows, r.Fed.Clients[c].Train...)
 	}
-	marks, err := r.engine.Mark(r.ctx, Exam{Models: models, Part: TrainPart, Rows: rows})
-	if err != nil {
-		r.Fail(err)
+	scores := r.scores(models, engine.TrainPart, rows, nil)
+	if scores == nil {
 		return loss
 	}
 	from := 0
 	for i, c := range clients {
-		n := len(r.Fed.rows(TrainPart, c))
+		n := len(r.Fed.Clients[c].Train)
 		for j := range loss {
-			loss[j][i] = float64(marks.score(j, from, n).Loss)
+			loss[j][i], _ = scores.Mean(j, from, n)
 		}
 		from += n
 	}

@@ -74,13 +74,13 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 //	}
 func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Seq2[*History, error] {
 	return func(yield func(*History, error) bool) {
-		h, engine, err := begin(fed, s, &o)
+		h, err := begin(fed, s, &o)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		past := newPast(fed)
-		r := &Round{Fed: fed, ctx: ctx, engine: engine, opts: o, record: &Record{}, rows: map[int]int{}, past: past}
+		r := &Round{Fed: fed, ctx: ctx, opts: o, record: &Record{}, rows: map[int]int{}, past: past}
 		guard(r, s.Start)
 		err = r.err
 		if err == nil && o.Checkpoint != "" {
@@ -98,7 +98,7 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 				break
 			}
 			var rec *Record
-			if rec, err = play(&Round{T: t, Fed: fed, ctx: ctx, engine: engine, opts: o, past: past}, s); err != nil {
+			if rec, err = play(&Round{T: t, Fed: fed, ctx: ctx, opts: o, past: past}, s); err != nil {
 				break
 			}
 			h.Rounds = append(h.Rounds, *rec)
@@ -129,29 +129,29 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 }
 
 // begin checks everything that can be checked before anything runs.
-func begin(fed *Federation, s Strategy, o *Options) (*History, Engine, error) {
-	if fed == nil || fed.engine == nil {
-		return nil, nil, fmt.Errorf("fedkit: %w", Invalid("federation", fed, "made by fedkit.New"))
+func begin(fed *Federation, s Strategy, o *Options) (*History, error) {
+	if fed == nil || fed.compute == nil {
+		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", fed, "made by fedkit.New"))
 	}
 	if s == nil || (reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil()) {
-		return nil, nil, fmt.Errorf("fedkit: %w", Invalid("strategy", "nil", "a strategy, such as &strategy.FedAvg{}"))
+		return nil, fmt.Errorf("fedkit: %w", Invalid("strategy", "nil", "a strategy, such as &strategy.FedAvg{}"))
 	}
 	name := nameOf(s)
 	if err := o.Check(); err != nil {
-		return nil, nil, fmt.Errorf("fedkit: %s: %w", name, err)
+		return nil, fmt.Errorf("fedkit: %s: %w", name, err)
 	}
 	if c, ok := s.(Checker); ok {
 		if err := c.Check(); err != nil {
-			return nil, nil, fmt.Errorf("fedkit: %s: %w", name, err)
+			return nil, fmt.Errorf("fedkit: %s: %w", name, err)
 		}
 	}
 	if c, ok := s.(FederationChecker); ok {
 		if err := c.CheckFor(fed); err != nil {
-			return nil, nil, fmt.Errorf("fedkit: %s: %w", name, err)
+			return nil, fmt.Errorf("fedkit: %s: %w", name, err)
 		}
 	}
 	if err := checkParts(s, fed); err != nil {
-		return nil, nil, fmt.Errorf("fedkit: %s: %w", name, err)
+		return nil, fmt.Errorf("fedkit: %s: %w", name, err)
 	}
 	if o.EvalEvery == 0 {
 		o.EvalEvery = 1
@@ -161,11 +161,10 @@ func begin(fed *Federation, s Strategy, o *Options) (*History, Engine, error) {
 	}
 	b, err := xla.Backend()
 	if err != nil {
-		return nil, nil, fmt.Errorf("fedkit: %w", err)
+		return nil, fmt.Errorf("fedkit: %w", err)
 	}
-	engine, err := fed.local(o.Workers)
-	if err != nil {
-		return nil, nil, fmt.Errorf("fedkit: %w", err)
+	if _, err := fed.compute.get(fed); err != nil {
+		return nil, fmt.Errorf("fedkit: %w", err)
 	}
 	m := fed.Manifest()
 	h := &History{Manifest: &m, Name: o.Name, Strategy: name, Options: describe(s), Data: fed.Data.Name, Partition: fed.Rule,
@@ -173,7 +172,7 @@ func begin(fed *Federation, s Strategy, o *Options) (*History, Engine, error) {
 	if h.Name == "" {
 		h.Name = name
 	}
-	return h, engine, nil
+	return h, nil
 }
 
 // checkParts lets the parts that are a strategy's fields, such as its Selector, be checked for the federation too.

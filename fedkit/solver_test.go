@@ -9,6 +9,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/oracle"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
@@ -65,13 +66,14 @@ func addExample(s *datasets.Split, rng *rand.Rand, features, classes int) {
 	s.Labels = append(s.Labels, int32(rng.IntN(classes)))
 }
 
-func engineOf(t testing.TB, fed *Federation, workers int) *local {
+// solve solves a job as Round.Train does.
+func solve(t testing.TB, fed *Federation, workers int, job Job, seed uint64, round int) *Updates {
 	t.Helper()
-	e, err := fed.local(workers)
+	u, err := job.solve(context.Background(), fed, seed, round, workers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e
+	return u
 }
 
 func randomMatrix(seed uint64, n, d int) *Matrix {
@@ -126,13 +128,15 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 	}
 	w = append([]float64(nil), start...)
 	m, v := make([]float64, len(w)), make([]float64, len(w))
-	draw := &sampler{rows: rows, full: l.Batch == FullBatch, seed: seed, round: round, client: job.Clients[i]}
+	draw := &engine.Batches{Rows: rows, Full: l.Batch == FullBatch, Order: func(epoch int) *rand.Rand {
+		return Random(seed, "batches", round, job.Clients[i], epoch)
+	}}
 	for s := range steps {
 		picked := make([]int32, batch)
 		for j := range picked {
 			picked[j] = -1
 		}
-		draw.batch(picked)
+		draw.Next(picked)
 		var x [][]float64
 		var y []float64
 		for _, r := range picked {
@@ -189,10 +193,7 @@ func TestSolverAgainstFloat64(t *testing.T) {
 			job := c.job
 			job.Clients = sequence(len(c.sizes))
 			job.Start = randomMatrix(5, []int{1, len(c.sizes)}[nth%2], o.Dim()) // one for all, or one a client
-			u, err := engineOf(t, fed, 2).Train(context.Background(), job, 42, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := solve(t, fed, 2, job, 42, 3)
 			got := rowsOf(t, u.Models)
 			for i := range job.Clients {
 				at := func(m *Matrix, def float64) []float64 {
@@ -239,35 +240,32 @@ func ones(d, n int) *Matrix {
 
 // Clients of very different sizes, on a CPU more than lanes, on a GPU in one program: every one ends where it would end alone.
 func TestClientsSideBySideAsOneByOne(t *testing.T) {
-	for name, w := range map[string]width{"CPU": cpuWidth, "GPU": gpuWidth} {
+	for name, w := range map[string]engine.Width{"CPU": engine.CPU, "GPU": engine.GPU} {
 		t.Run(name, func(t *testing.T) { testSideBySide(t, w) })
 	}
 }
 
-func testSideBySide(t *testing.T, w width) {
+func testSideBySide(t *testing.T, w engine.Width) {
 	var sizes []int
 	for i := range 37 {
 		sizes = append(sizes, 1+(i*i)%23)
 	}
 	fed, o := toy(t, sizes...)
-	e := engineOf(t, fed, 2)
-	e.width = w
-	start := randomMatrix(5, 1, o.Dim())
-	job := Job{Clients: sequence(len(sizes)), Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Start: start}
-	all, err := e.Train(context.Background(), job, 1, 1)
+	e, err := fed.compute.get(fed)
 	if err != nil {
 		t.Fatal(err)
 	}
+	fed.compute.Engine = e.WithWidth(w)
+	start := randomMatrix(5, 1, o.Dim())
+	job := Job{Clients: sequence(len(sizes)), Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Start: start}
+	all := solve(t, fed, 2, job, 1, 1)
 	got, from := rowsOf(t, all.Models), rowsOf(t, start)[0]
 	for c := range sizes {
 		if moved := floats.Distance(got[c], from, 2); math.Abs(float64(all.Solves[c].Drift)-moved) > 1e-5*moved {
 			t.Errorf("client %d moved by %v, Drift is %v", c, moved, all.Solves[c].Drift)
 		}
 		job.Clients = []int{c}
-		one, err := e.Train(context.Background(), job, 1, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := solve(t, fed, 2, job, 1, 1)
 		for j, w := range rowsOf(t, one.Models)[0] {
 			if math.Abs(w-got[c][j]) > 1e-5*(1+math.Abs(w)) {
 				t.Fatalf("client %d (%d examples), parameter %d: %v side by side, %v alone", c, sizes[c], j, got[c][j], w)
@@ -284,13 +282,9 @@ func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
 	var first []float32
 	for _, workers := range []int{1, 2, 4, 1} {
 		fed, o := toy(t, sizes...)
-		e := engineOf(t, fed, workers)
 		w := randomMatrix(5, 1, o.Dim())
 		for round := range 5 {
-			u, err := e.Train(context.Background(), Job{Clients: sequence(len(sizes)), Local: Local{Batch: 4, LR: 0.1}, Start: w}, 9, round)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := solve(t, fed, workers, Job{Clients: sequence(len(sizes)), Local: Local{Batch: 4, LR: 0.1}, Start: w}, 9, round)
 			w = u.Models.Mean(u.Examples())
 		}
 		v, err := w.Host()
@@ -310,37 +304,36 @@ func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
 
 func TestUnequalClientsDoNotRecompile(t *testing.T) {
 	fed, o := toy(t, 3, 17, 8, 1, 12, 5, 9, 2)
-	e := engineOf(t, fed, 1)
 	job := Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Start: randomMatrix(5, 1, o.Dim())}
 	job.Clients = []int{0, 1, 2}
-	if _, err := e.Train(context.Background(), job, 1, 1); err != nil {
-		t.Fatal(err)
-	}
+	solve(t, fed, 1, job, 1, 1)
 	before := xla.Compilations()
 	for round, clients := range [][]int{{3, 4, 5}, {7, 1, 0}, {6, 3, 7}} {
 		job.Clients = clients
 		job.Local.LR /= 2
-		if _, err := e.Train(context.Background(), job, uint64(round), round); err != nil {
-			t.Fatal(err)
-		}
+		solve(t, fed, 1, job, uint64(round), round)
 	}
 	if n := xla.Compilations() - before; n != 0 {
 		t.Errorf("%d programs were compiled after the first round, want 0", n)
 	}
 }
 
-func TestMarks(t *testing.T) {
+func TestEvaluation(t *testing.T) {
 	fed, o := toy(t, 40, 3, 17, 8, 300, 1400)
 	models := randomMatrix(3, 4, o.Dim())
 	w := rowsOf(t, models)
 	rng := rand.New(rand.NewPCG(3, 3))
 	n := fed.Data.Train.Len()
-	exam := Exam{Models: models, Part: TrainPart, Rows: rng.Perm(n)}
+	tensor, err := models.tensor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := engine.Evaluation{Models: tensor, Part: engine.TrainPart, Rows: rng.Perm(n)}
 	which := make([]int, n)
 	for i := range which {
 		which[i] = rng.IntN(4)
 	}
-	check := func(name string, got *Marks, rows []int, model func(row, at int) int) {
+	check := func(name string, got *engine.Scores, rows []int, model func(row, at int) int) {
 		t.Helper()
 		for r := range got.Loss {
 			for at, row := range rows {
@@ -349,25 +342,29 @@ func TestMarks(t *testing.T) {
 				if math.Abs(float64(got.Loss[r][at])-want) > 1e-5*(1+want) {
 					t.Fatalf("%s: model %d, example %d: loss %v, want %v", name, r, at, got.Loss[r][at], want)
 				}
-				if right := got.Score[r][at] == 1; right && want > math.Log(3) || !right && want < math.Log(2) {
-					t.Fatalf("%s: model %d, example %d: score %v at loss %v", name, r, at, got.Score[r][at], want)
+				if right := got.Accuracy[r][at] == 1; right && want > math.Log(3) || !right && want < math.Log(2) {
+					t.Fatalf("%s: model %d, example %d: score %v at loss %v", name, r, at, got.Accuracy[r][at], want)
 				}
 			}
 		}
 	}
-	mark := func(e Exam) *Marks {
+	scores := func(q engine.Evaluation) *engine.Scores {
 		t.Helper()
-		m, err := engineOf(t, fed, 2).Mark(context.Background(), e)
+		e, err := fed.compute.get(fed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m
+		s, err := e.Evaluate(context.Background(), &q, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
-	check("every model", mark(exam), exam.Rows, func(r, _ int) int { return r })
-	exam.Which = which
-	check("long blocks", mark(exam), exam.Rows, func(_, at int) int { return which[at] })
-	exam.Rows, exam.Which = exam.Rows[:70], which[:70]
-	check("short blocks", mark(exam), exam.Rows, func(_, at int) int { return which[at] })
+	check("every model", scores(question), question.Rows, func(r, _ int) int { return r })
+	question.Which = which
+	check("long blocks", scores(question), question.Rows, func(_, at int) int { return which[at] })
+	question.Rows, question.Which = question.Rows[:70], which[:70]
+	check("short blocks", scores(question), question.Rows, func(_, at int) int { return which[at] })
 }
 
 func TestJobsThatCannotRun(t *testing.T) {
@@ -383,13 +380,13 @@ func TestJobsThatCannotRun(t *testing.T) {
 		{Job{Clients: []int{0}, Local: ok}, "job: Start: invalid: the matrix is nil"},
 		{Job{Clients: []int{0}, Local: ok, Start: randomMatrix(1, 1, 3)}, fmt.Sprintf("invalid: Job.Start = [1, 3]: must be [1, %d] or [1, %d]", o.Dim(), o.Dim())},
 		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Shift: randomMatrix(1, 3, o.Dim())}, fmt.Sprintf("invalid: Job.Shift = [3, %d]: must be [1, %d] or [2, %d]", o.Dim(), o.Dim(), o.Dim())},
-		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Epochs: []int{1}}, "invalid: len(Job.Epochs) = 1: must be 2, one a client"},
+		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Epochs: []int{1}}, "invalid: len(Job.Epochs) = 1: must be 2, one per client"},
 		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Epochs: []int{1, 0}}, "invalid: Job.Epochs = 0: must be at least 1 (client 1)"},
 		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Prox: []float64{1, -1}}, "invalid: Job.Prox = -1: must be ≥ 0 (client 1)"},
 		{Job{Clients: []int{0}, Local: Local{LR: 0.1}, Start: start}, "invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch"},
 		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: -0.1}, Start: start}, "invalid: Local.LR = -0.1: must be a number > 0"},
 	} {
-		_, err := engineOf(t, fed, 1).Train(context.Background(), c.job, 0, 1)
+		_, err := c.job.solve(context.Background(), fed, 0, 1, 1)
 		if err == nil || err.Error() != c.want {
 			t.Errorf("error %v\nwant  %s", err, c.want)
 		}

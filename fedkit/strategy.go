@@ -35,15 +35,6 @@ type CohortChecker interface {
 	CheckCohort(n int) error
 }
 
-// Serving is which model each client uses: the rows of Models, by Assign or by Mix. If Models is nil, all use Global.
-type Serving struct {
-	Global   *Matrix     // the one global model [1, d], where the strategy has one
-	Models   *Matrix     // [k, d]
-	Assign   []int       // by client, the row it uses
-	Mix      [][]float64 // by client, the weight of every row, [M, k]; instead of Assign
-	Clusters []int       // by client, the cluster it is in, for the record
-}
-
 // Selector chooses the clients of a round.
 type Selector interface {
 	// Select returns n different clients.

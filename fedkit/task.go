@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/engine"
 	"github.com/gomlx/gomlx/core/graph"
 	mlmodel "github.com/gomlx/gomlx/ml/model"
 )
@@ -14,7 +15,7 @@ import (
 // the data. Package model has ready ones.
 type Model func(d *datasets.Dataset) (*Task, error)
 
-// Task is what every client learns: a model, its loss and its score, as GoMLX graph functions.
+// Task is what every client learns: a model, its loss and its accuracy, as GoMLX graph functions.
 //
 // All functions work on several clients at once: parameters, inputs and labels carry a leading client axis C, and
 // nothing may mix values of different clients. A dense layer is a batched matrix product,
@@ -32,12 +33,12 @@ type Task struct {
 	// Loss is the loss of every example, [C, B], from outputs and labels y [C, B] (y may have C = 1 too). Default:
 	// cross entropy of the softmax for labels, half the squared error for targets.
 	Loss func(out, y *graph.Node) *graph.Node
-	// Score is 1 for every example that is right and 0 for the others, [C, B]. Default: the largest output is the
+	// Accuracy is 1 for every example that is right and 0 for the others, [C, B]. Default: the largest output is the
 	// label; for a regression, 1 − squared error.
-	Score func(out, y *graph.Node) *graph.Node
+	Accuracy func(out, y *graph.Node) *graph.Node
 
 	// Store is set for a GoMLX model function, and nil otherwise: its variables are the parameters. Such a task has no
-	// client axis of its own; clients are trained one a program.
+	// client axis of its own; clients are trained one per program.
 	Store *mlmodel.Store
 }
 
@@ -115,10 +116,10 @@ func (t *Task) complete(d *datasets.Dataset) {
 			t.Loss = SquaredError
 		}
 	}
-	if t.Score == nil {
-		t.Score = Right
+	if t.Accuracy == nil {
+		t.Accuracy = Right
 		if d.Classes == 0 {
-			t.Score = func(out, y *graph.Node) *graph.Node { return graph.OneMinus(graph.MulScalar(SquaredError(out, y), 2)) }
+			t.Accuracy = func(out, y *graph.Node) *graph.Node { return graph.OneMinus(graph.MulScalar(SquaredError(out, y), 2)) }
 		}
 	}
 }
@@ -167,25 +168,16 @@ func (t *Task) start(rng *rand.Rand) ([]float32, error) {
 	return w, nil
 }
 
-// split cuts rows [C, d] into the parameters they hold, [C, shape…] each.
-func (t *Task) split(rows *graph.Node) []*graph.Node {
-	c, from := rows.Shape().Dimensions[0], 0
-	p := make([]*graph.Node, len(t.Params))
-	for l, param := range t.Params {
-		p[l] = graph.Slice(rows, graph.AxisRange(), graph.AxisRange(from, from+param.Size()))
-		p[l] = graph.Reshape(p[l], append([]int{c}, param.Shape...)...)
-		from += param.Size()
+// forEngine is the task as the engine knows it.
+func (t *Task) forEngine() engine.Task {
+	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy}
+	for _, p := range t.Params {
+		e.Shapes = append(e.Shapes, p.Shape)
+		if t.Store != nil {
+			e.Variables = append(e.Variables, t.Store.GetVariable(p.Name))
+		}
 	}
-	return p
-}
-
-// join is the inverse of split.
-func (t *Task) join(p []*graph.Node) *graph.Node {
-	flat := make([]*graph.Node, len(p))
-	for l, v := range p {
-		flat[l] = graph.Reshape(v, v.Shape().Dimensions[0], -1)
-	}
-	return graph.Concatenate(flat, 1)
+	return e
 }
 
 func (t *Task) String() string { return fmt.Sprintf("%s, %d parameters", t.Name, t.Dim()) }

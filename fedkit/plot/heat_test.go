@@ -194,7 +194,7 @@ func TestHeatRefusals(t *testing.T) {
 	for says, err := range map[string]error{
 		"7 is not a figure":                           Heat(one, 7),
 		"the history is nil":                          Heat(nil, Drift),
-		`no similarity (Solve.Similarity)`:           Heat(one, Similarity),
+		`no similarity (Solve.Similarity)`:            Heat(one, Similarity),
 		`"blank" has no participation`:                Heat(&fedkit.History{Name: "blank"}, Participation),
 		"no history given":                            Participants(),
 		"history 2 is nil":                            Participants(one, nil),

@@ -524,7 +524,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"Diversity.Temperature = -1" + temperature:                                            selection.Diversity{Temperature: -1},
 		"Hybrid.Temperature = NaN" + temperature:                                              selection.Hybrid{Temperature: math.NaN()},
 		"Hybrid.HighRatio = 1.5: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": selection.Hybrid{HighRatio: 1.5},
-		"By = 3: must be selection.Drift, selection.Dissimilarity or selection.Loss":     selection.Explore{Then: selection.Diversity{By: 3}},
+		"By = 3: must be selection.Drift, selection.Dissimilarity or selection.Loss":          selection.Explore{Then: selection.Diversity{By: 3}},
 		"Explore.ColdStart = -2: must be at least 1, or 0 for the default of 2":               selection.Explore{ColdStart: -2},
 		"Explore.Rate = 2: must be in (0, 1], 0 for the default of 0.1, or fedkit.Zero":       selection.Explore{Rate: 2},
 		"Annealed.From = +Inf: must be a number > 0, or 0 for the default of 10":              selection.Annealed{From: math.Inf(1)},

@@ -70,7 +70,7 @@ func Compilations() int64 { return compilations.Load() }
 type Program struct {
 	name  string
 	build func(args []*graph.Node) []*graph.Node
-	side  func(g *graph.Graph) []*tensors.Tensor
+	side  func() []*tensors.Tensor
 
 	once sync.Once
 	exec *graph.Exec
@@ -83,7 +83,7 @@ func NewProgram(name string, build func(args []*graph.Node) []*graph.Node) *Prog
 }
 
 // WithSide declares values for the parameters that build itself adds to the graph, in the order it adds them.
-func (p *Program) WithSide(side func(g *graph.Graph) []*tensors.Tensor) *Program {
+func (p *Program) WithSide(side func() []*tensors.Tensor) *Program {
 	p.side = side
 	return p
 }
@@ -124,8 +124,8 @@ func (p *Program) prepare() {
 	}
 	p.exec.WithName(p.name).SetMaxCache(-1)
 	if p.side != nil {
-		p.exec.SetSideParamsHook(func(g *graph.Graph, inputs []compute.Buffer, _ []bool) error {
-			values := p.side(g)
+		p.exec.SetSideParamsHook(func(_ *graph.Graph, inputs []compute.Buffer, _ []bool) error {
+			values := p.side()
 			for i, t := range values {
 				buf, err := t.Buffer(b, 0)
 				if err != nil {

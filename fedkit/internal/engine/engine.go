@@ -1,0 +1,102 @@
+// Package engine solves the local problems of clients and evaluates models. It plans which clients share a program,
+// compiles the programs, and runs them on a device. It knows tensors, the rows of a data set and graph functions; it does
+// not know rounds, strategies or histories.
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/tensors"
+	"golang.org/x/sync/errgroup"
+)
+
+// Part names the training or the test part of a data set.
+type Part int
+
+// The parts of a data set.
+const (
+	TrainPart Part = iota
+	TestPart
+)
+
+// Engine holds a data set on a device, and the programs compiled for it.
+type Engine struct {
+	task   Task
+	data   *datasets.Dataset
+	rows   [][]int // by client, its training rows
+	device Device
+	width  Width
+	held   [2]held // by part
+
+	mu       sync.Mutex // guards programs
+	programs map[design]*xla.Program
+}
+
+// held is a part of the data set on the device.
+type held struct {
+	features *tensors.Tensor // [N, f]
+	labels   *tensors.Tensor // or targets, [N]
+}
+
+// New returns the engine for clients that hold these training rows of the data.
+func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
+	e := &Engine{task: task, data: data, rows: rows, device: process{}, width: CPU, programs: map[design]*xla.Program{}}
+	if !xla.OnCPU() {
+		e.width = GPU
+	}
+	for part, s := range []*datasets.Split{&data.Train, &data.Test} {
+		var err error
+		if e.held[part], err = hold(s, data.Features()); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func hold(s *datasets.Split, features int) (h held, err error) {
+	if s.Bytes != nil {
+		h.features, err = xla.Upload(s.Bytes, s.Len(), features)
+	} else {
+		h.features, err = xla.Upload(s.Floats, s.Len(), features)
+	}
+	if err != nil {
+		return h, err
+	}
+	if s.Labels != nil {
+		h.labels, err = xla.Upload(s.Labels, s.Len())
+	} else {
+		h.labels, err = xla.Upload(s.Targets, s.Len())
+	}
+	return h, err
+}
+
+// WithWidth returns an engine like e, but for the width of its programs.
+func (e *Engine) WithWidth(w Width) *Engine {
+	return &Engine{task: e.task, data: e.data, rows: e.rows, device: e.device, width: w, held: e.held, programs: map[design]*xla.Program{}}
+}
+
+// parallel runs work(0), …, work(n−1), at most workers at once, and returns the first error by index.
+func parallel(ctx context.Context, workers, n int, work func(i int) error) error {
+	errs := make([]error, n)
+	var group errgroup.Group
+	group.SetLimit(max(1, workers))
+	for i := range n {
+		if errs[i] = ctx.Err(); errs[i] != nil {
+			break
+		}
+		group.Go(func() error {
+			errs[i] = work(i)
+			return nil
+		})
+	}
+	_ = group.Wait() // the first error by time; the first by index does not depend on the workers
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"math/rand/v2"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// FullBatch as Job.Batch takes all of a client's examples in every step.
+const FullBatch = -1
+
+// Job is what clients are asked to do: start somewhere, and solve
+//
+//	w ← w − η · m ⊙ ( ∇f_i(w; batch) + μ_i p ⊙ (w − a) + s )
+//
+// Tensors have one row for everyone, [1, d], or one for each client of the job, [n, d]; a term whose tensor is nil costs
+// nothing.
+type Job struct {
+	Clients   []int
+	Batch     int     // examples per step, or FullBatch
+	Epochs    int     // passes over the client's examples
+	EpochsOf  []int   // by client of the job, instead of Epochs
+	Steps     int     // if it is not 0, steps instead of epochs
+	Rate      float64 // η
+	Optimizer Optimizer
+	Prox      []float64 // μ_i by client of the job; nil: no such term
+
+	Start                            *tensors.Tensor
+	ProxWeights, Anchor, Shift, Mask *tensors.Tensor // p, a, s, m; an Anchor of nil is Start
+
+	// Order returns the generator of the order in which a client sees its examples in an epoch.
+	Order func(client, epoch int) *rand.Rand
+}
+
+// Optimizer turns a gradient into a step.
+type Optimizer interface {
+	Slots() int
+	Direction(g *graph.Node, slots []*graph.Node, t *graph.Node) (*graph.Node, []*graph.Node)
+}
+
+// terms are the parts of the objective that a job uses.
+type terms struct{ prox, proxWeights, anchor, shift, mask bool }
+
+func (j *Job) terms() terms {
+	prox := j.Prox != nil
+	return terms{prox, prox && j.ProxWeights != nil, prox && j.Anchor != nil, j.Shift != nil, j.Mask != nil}
+}
+
+// stepsOf returns how many steps a client with n examples takes.
+func (j *Job) stepsOf(n, batch, epochs int) int {
+	if j.Steps > 0 {
+		return j.Steps
+	}
+	return epochs * ((n + batch - 1) / batch)
+}
+
+// Batches deals a client's examples out in batches: every epoch in a new order, the last batch as large as what is left.
+type Batches struct {
+	Rows  []int
+	Full  bool // one batch holds all: there is no order to draw
+	Order func(epoch int) *rand.Rand
+
+	order []int32
+	next  int
+	epoch int
+}
+
+// Next fills dst with the next batch; places beyond its end stay as they are.
+func (b *Batches) Next(dst []int32) {
+	if b.next == len(b.order) {
+		if b.order == nil {
+			b.order = make([]int32, len(b.Rows))
+			for i, r := range b.Rows {
+				b.order[i] = int32(r)
+			}
+		}
+		if !b.Full {
+			b.Order(b.epoch).Shuffle(len(b.order), func(i, j int) { b.order[i], b.order[j] = b.order[j], b.order[i] })
+		}
+		b.next = 0
+		b.epoch++
+	}
+	b.next += copy(dst, b.order[b.next:])
+}

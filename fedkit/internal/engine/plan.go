@@ -1,0 +1,92 @@
+package engine
+
+import "slices"
+
+// Width is how many clients one program trains side by side. More lanes make longer matrix products, without which a GPU
+// has nothing to do; fewer waste less if clients differ in size, and take less memory.
+type Width struct {
+	Even   int // at most
+	Uneven int // at most, if the largest client has unevenFactor times the examples of the mean one
+	Memory int // bytes, for all lanes together
+}
+
+const unevenFactor = 1.5
+
+// The widths for each kind of device.
+var (
+	CPU = Width{Even: 16, Uneven: 4, Memory: 512 << 20}
+	GPU = Width{Even: 256, Uneven: 64, Memory: 4 << 30} // go-xla cannot say what a device has: half of a small card
+)
+
+// plan is how a job is laid out: which client of the job is in which lane (−1: the lane idles).
+type plan struct {
+	design solver
+	steps  []int // by client of the job
+	order  []int // by lane, group after group
+}
+
+// groups returns how many calls of the program the plan takes.
+func (p *plan) groups() int { return len(p.order) / p.design.lanes }
+
+// lanes returns the clients of group g, by lane.
+func (p *plan) lanes(g int) []int { return p.order[g*p.design.lanes : (g+1)*p.design.lanes] }
+
+func (e *Engine) plan(job *Job) plan {
+	most, total := 0, 0
+	for _, rows := range e.rows {
+		most, total = max(most, len(rows)), total+len(rows)
+	}
+	k := solver{batch: min(job.Batch, most), optimizer: job.Optimizer, terms: job.terms()}
+	if job.Batch == FullBatch {
+		k.batch = most
+	}
+	k.steps = job.stepsOf(most, k.batch, job.Epochs)
+
+	p := plan{steps: make([]int, len(job.Clients))}
+	longest := 0
+	for i, c := range job.Clients {
+		epochs := job.Epochs
+		if job.EpochsOf != nil {
+			epochs = job.EpochsOf[i]
+		}
+		p.steps[i] = job.stepsOf(len(e.rows[c]), k.batch, epochs)
+		longest = max(longest, p.steps[i])
+	}
+	for k.steps < longest { // more epochs than usual: room in powers of two, so that few programs serve all
+		k.steps *= 2
+	}
+	uneven := job.Steps == 0 && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)
+	n := len(job.Clients)
+	lanes := e.lanes(k.batch, uneven)
+	groups := (n + lanes - 1) / lanes
+	k.lanes = (n + groups - 1) / groups
+	p.design = k
+	p.order = byLength(p.steps, groups*k.lanes)
+	return p
+}
+
+// lanes returns how many clients one program can train side by side.
+func (e *Engine) lanes(batch int, uneven bool) int {
+	if e.task.Variables != nil {
+		return 1
+	}
+	lanes := e.width.Even
+	if uneven {
+		lanes = e.width.Uneven
+	}
+	perLane := 4 * (6*e.task.Dim() + 4*batch*e.data.Features())
+	return max(1, min(lanes, e.width.Memory/perLane))
+}
+
+// byLength lays clients out in lanes: those with about the same number of steps share a program, the longest first.
+func byLength(steps []int, lanes int) []int {
+	order := make([]int, len(steps), lanes)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return steps[b] - steps[a] })
+	for len(order) < lanes {
+		order = append(order, -1)
+	}
+	return order
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"fmt"
+
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// Device runs a program on arguments and returns what comes out. This is the seam between what is computed and where:
+// planning, randomness and mixing stay on this side of it, and a machine elsewhere is another Device.
+type Device interface {
+	Run(p *xla.Program, arguments []any) ([]*tensors.Tensor, error)
+}
+
+// process is the device of this process.
+type process struct{}
+
+func (process) Run(p *xla.Program, arguments []any) ([]*tensors.Tensor, error) {
+	return p.Call(arguments...)
+}
+
+// design is all that a compiled program depends on. Equal designs share a program.
+type design interface {
+	name(task *Task) string
+	// inputs is the one table of what the program is called with. Both the declaration of the program and its calls go
+	// by these names.
+	inputs() []string
+	build(e *Engine, in nodes) []*graph.Node
+}
+
+// nodes are the inputs of a program by name, and values what it is called with.
+type (
+	nodes  map[string]*graph.Node
+	values map[string]any
+)
+
+// run calls the program of a design, which is compiled at the first call.
+func (e *Engine) run(d design, v values) ([]*tensors.Tensor, error) {
+	names := d.inputs()
+	arguments := make([]any, len(names))
+	for i, name := range names {
+		value, given := v[name]
+		if !given {
+			return nil, fmt.Errorf("program %q: input %q is missing", d.name(&e.task), name)
+		}
+		arguments[i] = value
+	}
+	return e.device.Run(e.program(d), arguments)
+}
+
+// program returns the program of a design, described at first use.
+func (e *Engine) program(d design) *xla.Program {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.programs[d]
+	if p == nil {
+		p = xla.NewProgram(d.name(&e.task), func(arguments []*graph.Node) []*graph.Node {
+			touchVariables(&e.task, arguments[0].Graph())
+			in := nodes{}
+			for i, name := range d.inputs() {
+				in[name] = arguments[i]
+			}
+			return d.build(e, in)
+		})
+		e.programs[d] = withVariables(p, &e.task)
+	}
+	return p
+}
+
+// has says whether a program has an input.
+func (in nodes) has(name string) bool { return in[name] != nil }

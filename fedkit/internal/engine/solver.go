@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// Solved is what came out of a job.
+type Solved struct {
+	Models []*tensors.Tensor // as the programs left them, [lanes, d] each
+	Place  []int             // by client of the job, its row in Models on top of each other
+	Steps  []int             // by client of the job, and so are
+	Loss   []float64         // the mean training loss over the steps
+	Drift  []float64         // ‖w_i − start‖₂
+}
+
+// Solve solves the local problem of every client of the job, in at most so many programs at once as there are workers.
+// The result does not depend on their number.
+func (e *Engine) Solve(ctx context.Context, job *Job, workers int) (*Solved, error) {
+	p := e.plan(job)
+	n, groups := len(job.Clients), p.groups()
+	out := &Solved{Models: make([]*tensors.Tensor, groups), Place: make([]int, n), Steps: p.steps, Loss: make([]float64, n), Drift: make([]float64, n)}
+	lists := make([][]*tensors.Tensor, groups) // of losses and drifts; read once all programs are under way
+	err := parallel(ctx, workers, groups, func(g int) error {
+		results, err := e.run(p.design, e.values(job, &p, g))
+		if err == nil {
+			out.Models[g], lists[g] = results[0], results[1:]
+		}
+		return err
+	})
+	for g := 0; g < groups && err == nil; g++ {
+		var loss, drift []float32
+		if loss, drift, err = figures(lists[g]); err != nil {
+			break
+		}
+		for lane, i := range p.lanes(g) {
+			if i >= 0 {
+				out.Place[i] = g*p.design.lanes + lane
+				out.Loss[i], out.Drift[i] = float64(loss[lane])/float64(p.steps[i]), float64(drift[lane])
+			}
+		}
+	}
+	return out, err
+}
+
+// figures takes the two lists of figures that programs return beside models to the host.
+func figures(ts []*tensors.Tensor) (a, b []float32, err error) {
+	defer xla.Free(ts...)
+	if a, err = xla.Host(ts[0]); err != nil {
+		return nil, nil, err
+	}
+	b, err = xla.Host(ts[1])
+	return a, b, err
+}
+
+// values are what group g of a plan is called with.
+func (e *Engine) values(job *Job, p *plan, g int) values {
+	k := p.design
+	batches := make([]int32, k.steps*k.lanes*k.batch)
+	for i := range batches {
+		batches[i] = -1
+	}
+	steps, last := make([]int32, k.lanes), int32(0)
+	rate, prox, rows := make([]float32, k.lanes), make([]float32, k.lanes), make([]int32, k.lanes)
+	for lane, i := range p.lanes(g) {
+		if i < 0 {
+			i = p.lanes(g)[0] // what comes of it is not used, but counts with weight 0, and must be a number
+		}
+		c := job.Clients[i]
+		steps[lane] = int32(p.steps[i])
+		last = max(last, steps[lane])
+		rows[lane] = int32(i)
+		rate[lane] = float32(job.Rate)
+		if job.Prox != nil {
+			prox[lane] = float32(job.Prox[i])
+		}
+		draw := &Batches{Rows: e.rows[c], Full: job.Batch == FullBatch, Order: func(epoch int) *rand.Rand { return job.Order(c, epoch) }}
+		for s := range p.steps[i] {
+			at := (s*k.lanes + lane) * k.batch
+			draw.Next(batches[at : at+k.batch])
+		}
+	}
+	train := e.held[TrainPart]
+	return values{
+		"features": train.features, "labels": train.labels,
+		"batches": tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch),
+		"first":   int32(0), "last": last, "steps": steps, "rate": rate, "rows": rows,
+		"start": job.Start, "prox": prox, "prox weights": job.ProxWeights, "anchor": job.Anchor, "shift": job.Shift, "mask": job.Mask,
+	}
+}
+
+// solver is the design of a local solver; everything else is an input.
+type solver struct {
+	lanes, steps, batch int // C clients at once, room for steps, B
+	optimizer           Optimizer
+	terms               terms
+}
+
+func (k solver) name(task *Task) string {
+	return fmt.Sprintf("solve %s, %d clients, batch %d", task.Name, k.lanes, k.batch)
+}
+
+func (k solver) inputs() []string {
+	names := []string{"features", "labels", "batches", "first", "last", "steps", "rate", "rows", "start"}
+	for _, term := range []struct {
+		name string
+		used bool
+	}{{"prox", k.terms.prox}, {"prox weights", k.terms.proxWeights}, {"anchor", k.terms.anchor}, {"shift", k.terms.shift}, {"mask", k.terms.mask}} {
+		if term.used {
+			names = append(names, term.name)
+		}
+	}
+	return names
+}
+
+// distance is ‖a_i − b_i‖₂ by row, for use after a loop. The sum is written as a product with ones that are no scalar: the
+// loop has go-xla's one function for sums in this graph, and the scalars that GoMLX keeps.
+func distance(a, b *graph.Node) *graph.Node {
+	ones := graph.BroadcastToDims(graph.Const(a.Graph(), []float32{1}), a.Shape().Dimensions[1])
+	return graph.Sqrt(graph.Dot(graph.Square(graph.Sub(a, b)), ones).MatMul())
+}
+
+// build describes the local solver: one loop over the steps, in which all lanes take theirs side by side. The layers are
+// separate loop variables (a flat [d] would cost slices and padded gradients in every step), joined at the end.
+func (k solver) build(e *Engine, in nodes) []*graph.Node {
+	task := &e.task
+	own := func(m *graph.Node) *graph.Node { // [1 or n, d] → [C, d], for the clients in the lanes
+		if m.Shape().Dimensions[0] == 1 {
+			return graph.BroadcastToDims(m, k.lanes, task.Dim())
+		}
+		return graph.Gather(m, graph.InsertAxes(in["rows"], -1))
+	}
+	perClient := func(name string) []*graph.Node { return task.split(own(in[name])) }
+	// The loop's state: a part changes from step to step, the rest is carried along, since a loop body can reach
+	// outer nodes only through Gather and DynamicSlice. GoMLX keeps scalar constants and would hand one made out
+	// here to the body, which cannot use it: so there are none, and zeros are differences.
+	zeros := func(v *graph.Node) *graph.Node { return graph.Sub(v, v) }
+	state := stateOf(in["start"].Graph())
+	state.add("step", in["first"])
+	state.add("last", in["last"])
+	state.add("loss", zeros(in["rate"]))
+	w := perClient("start")
+	state.add("w", w...)
+	for s := range k.optimizer.Slots() {
+		for _, v := range w {
+			state.add(fmt.Sprint("slot", s), zeros(v))
+		}
+	}
+	state.add("steps", in["steps"])
+	state.add("rate", in["rate"])
+	state.add("rate now", in["rate"]) // 0 once a client has done its steps
+	if in.has("prox") {
+		state.add("prox", in["prox"])
+	}
+	for _, term := range []string{"prox weights", "anchor", "shift", "mask"} {
+		switch {
+		case in.has(term):
+			state.add(term, perClient(term)...)
+		case term == "anchor" && in.has("prox"):
+			state.add(term, w...)
+		}
+	}
+	state.loop(
+		func(s *loopState) *graph.Node { return graph.LessThan(s.one("step"), s.one("last")) },
+		func(s *loopState) { k.step(e, s, in) })
+	models := task.join(state.all("w"))
+	return []*graph.Node{models, state.one("loss"), distance(models, own(in["start"]))}
+}
+
+// step is the body of the loop: one step of every lane.
+func (k solver) step(e *Engine, s *loopState, in nodes) {
+	i, w := s.one("step"), s.all("w")
+	zero := graph.Const(i.Graph(), int32(0))
+	rows := graph.Reshape(graph.DynamicSlice(in["batches"], []*graph.Node{i, zero, zero}, []int{1, k.lanes, k.batch}), k.lanes, k.batch)
+	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 where the batch is not full
+	x, labels := examples(e.data, TrainPart, in, graph.Max(rows, zero))
+
+	loss := e.task.Loss(e.task.Forward(w, x), labels)
+	loss = graph.Div(graph.ReduceSum(graph.Mul(loss, used), 1), graph.MaxScalar(graph.ReduceSum(used, 1), 1)) // [C]
+	gradient := graph.Gradient(graph.ReduceAllSum(loss), w...)
+
+	active := graph.ConvertDType(graph.LessThan(i, s.one("steps")), dtypes.Float32) // [C], 0 once a client has done its steps
+	s.set("loss", graph.Add(s.one("loss"), graph.Mul(loss, active)))
+	k.update(s, in, gradient)
+	i = graph.AddScalar(i, 1)
+	s.set("step", i)
+	// Found one step ahead, so that the update of every parameter reads it instead of computing it again.
+	s.set("rate now", graph.Mul(s.one("rate"), graph.ConvertDType(graph.LessThan(i, s.one("steps")), dtypes.Float32)))
+}
+
+// update takes the parameters a step along the optimizer's direction.
+func (k solver) update(s *loopState, in nodes, gradient []*graph.Node) {
+	rate, w := s.one("rate now"), s.all("w")
+	t := graph.AddScalar(graph.ConvertDType(s.one("step"), dtypes.Float32), 1)
+	slots := make([][]*graph.Node, k.optimizer.Slots())
+	for j := range slots {
+		slots[j] = s.all(fmt.Sprint("slot", j))
+	}
+	for l := range w {
+		own := make([]*graph.Node, len(slots))
+		for j := range slots {
+			own[j] = slots[j][l]
+		}
+		d, own := k.optimizer.Direction(descent(s, in, gradient[l], l), own, t)
+		for j := range slots {
+			slots[j][l] = own[j]
+		}
+		w[l] = graph.Sub(w[l], graph.Mul(d, along(rate, d)))
+	}
+	s.set("w", w...)
+	for j := range slots {
+		s.set(fmt.Sprint("slot", j), slots[j]...)
+	}
+}
+
+// descent is m ⊙ (∇f + μ p ⊙ (w − a) + s) for the parameter l.
+func descent(s *loopState, in nodes, d *graph.Node, l int) *graph.Node {
+	if in.has("prox") {
+		pull := graph.Mul(along(s.one("prox"), d), graph.Sub(s.all("w")[l], s.all("anchor")[l]))
+		if in.has("prox weights") {
+			pull = graph.Mul(pull, s.all("prox weights")[l])
+		}
+		d = graph.Add(d, pull)
+	}
+	if in.has("shift") {
+		d = graph.Add(d, s.all("shift")[l])
+	}
+	if in.has("mask") {
+		d = graph.Mul(d, s.all("mask")[l])
+	}
+	return d
+}
+
+// along reshapes a number for each lane, [C], to go with a parameter: [C, 1, …].
+func along(v, like *graph.Node) *graph.Node {
+	dims := make([]int, like.Rank())
+	for a := range dims {
+		dims[a] = 1
+	}
+	dims[0] = v.Shape().Dimensions[0]
+	return graph.Reshape(v, dims...)
+}

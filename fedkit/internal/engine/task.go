@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"sync"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	mlmodel "github.com/gomlx/gomlx/ml/model"
+)
+
+// Task is what every client learns. All functions work on several clients at once: parameters, inputs and labels carry a
+// leading client axis C.
+type Task struct {
+	Name     string
+	Shapes   [][]int                                          // of the parameters, in the order in which they make up a row [d]
+	Forward  func(p []*graph.Node, x *graph.Node) *graph.Node // p[l] [C, Shapes[l]…], x [C or 1, B, …] → outputs [C, B, …]
+	Loss     func(out, y *graph.Node) *graph.Node             // [C, B]
+	Accuracy func(out, y *graph.Node) *graph.Node             // [C, B]
+
+	// Variables are the parameters of a GoMLX model function, nil for any other task. Such a task has no client axis:
+	// its clients are trained one per program.
+	Variables []*mlmodel.Variable
+}
+
+// Dim returns d.
+func (t *Task) Dim() (d int) {
+	for _, shape := range t.Shapes {
+		d += size(shape)
+	}
+	return d
+}
+
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// split cuts rows [C, d] into the parameters they hold, [C, shape…] each.
+func (t *Task) split(rows *graph.Node) []*graph.Node {
+	c, from := rows.Shape().Dimensions[0], 0
+	p := make([]*graph.Node, len(t.Shapes))
+	for l, shape := range t.Shapes {
+		p[l] = graph.Slice(rows, graph.AxisRange(), graph.AxisRange(from, from+size(shape)))
+		p[l] = graph.Reshape(p[l], append([]int{c}, shape...)...)
+		from += size(shape)
+	}
+	return p
+}
+
+// join is the inverse of split.
+func (t *Task) join(p []*graph.Node) *graph.Node {
+	flat := make([]*graph.Node, len(p))
+	for l, v := range p {
+		flat[l] = graph.Reshape(v, v.Shape().Dimensions[0], -1)
+	}
+	return graph.Concatenate(flat, 1)
+}
+
+// examples fetches rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets [C, B].
+func examples(d *datasets.Dataset, part Part, in nodes, rows *graph.Node) (x, labels *graph.Node) {
+	at := graph.InsertAxes(rows, -1)
+	x, labels = graph.Gather(in["features"], at), graph.Gather(in["labels"], at)
+	if x.DType() != dtypes.Float32 { // images are kept as bytes
+		x = graph.ConvertDType(x, dtypes.Float32)
+		split := &d.Train
+		if part == TestPart {
+			split = &d.Test
+		}
+		x = graph.MulScalar(x, float64(split.Scale))
+		if split.Shift != 0 {
+			x = graph.AddScalar(x, float64(split.Shift))
+		}
+	}
+	return graph.Reshape(x, append(append([]int{}, rows.Shape().Dimensions...), d.Shape...)...), labels
+}
+
+// touchVariables makes the variables of a GoMLX model function known to the graph before any closure is built: a
+// variable first met inside a loop body would become a parameter of the body.
+func touchVariables(t *Task, g *graph.Graph) {
+	for _, v := range t.Variables {
+		v.NodeValue(g)
+	}
+}
+
+// withVariables feeds the parameters that touchVariables adds. Their values are never read: the rows of models take their
+// place.
+func withVariables(p *xla.Program, t *Task) *xla.Program {
+	if t.Variables == nil {
+		return p
+	}
+	return p.WithSide(sync.OnceValue(func() (values []*tensors.Tensor) {
+		for _, v := range t.Variables {
+			values = append(values, tensors.FromShape(v.Shape()))
+		}
+		return values
+	}))
+}

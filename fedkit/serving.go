@@ -1,0 +1,143 @@
+package fedkit
+
+import (
+	"fmt"
+	"slices"
+
+	"fedkit.example/fedkit/internal/engine"
+)
+
+// Serving is which model each client uses: the rows of Models, by Assign or by Mix. If Models is nil, all use Global.
+type Serving struct {
+	Global   *Matrix     // the one global model [1, d], where the strategy has one
+	Models   *Matrix     // [k, d]
+	Assign   []int       // by client, the row it uses
+	Mix      [][]float64 // by client, the weight of every row, [M, k]; instead of Assign
+	Clusters []int       // by client, the cluster it is in, for the record
+}
+
+// evaluate scores what the strategy serves now: the global model on the whole test part, and every client's own test
+// examples under the model that client would use.
+func (r *Round) evaluate(s Strategy) {
+	r.quiet = true
+	sv := s.Serve(r)
+	if !r.in("evaluate") {
+		return
+	}
+	if err := sv.check(r.Clients(), r.Fed.Task.Dim()); err != nil {
+		r.Fail(err)
+		return
+	}
+	r.record.Clusters = slices.Clone(sv.Clusters)
+	all := sequence(r.Fed.Data.Test.Len())
+	var global *engine.Scores
+	if sv.Global != nil {
+		if global = r.scores(sv.Global, engine.TestPart, all, nil); global == nil {
+			return
+		}
+		score := meanScore(global, 0, 0, len(all))
+		r.record.Global = &score
+	}
+	switch {
+	case sv.Models == nil: // one model for all: every client's examples are scored already
+		r.record.Scores = make([]Score, r.Clients())
+		for c := range r.record.Scores {
+			own := &engine.Scores{Loss: make([][]float32, 1), Accuracy: make([][]float32, 1)}
+			for _, row := range r.Fed.Clients[c].Test {
+				own.Loss[0] = append(own.Loss[0], global.Loss[0][row])
+				own.Accuracy[0] = append(own.Accuracy[0], global.Accuracy[0][row])
+			}
+			r.record.Scores[c] = meanScore(own, 0, 0, len(own.Loss[0]))
+		}
+	case sv.Assign != nil:
+		r.record.Scores = r.scoresOf(r.Everyone(), sv.Models, sv.Assign)
+	default: // personal mixtures, a few hundred megabytes of models at a time
+		chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim()))
+		for clients := range slices.Chunk(r.Everyone(), chunk) {
+			personal := sv.Models.Mix(sv.Mix[clients[0] : clients[0]+len(clients)])
+			r.record.Scores = append(r.record.Scores, r.scoresOf(clients, personal, sequence(len(clients)))...)
+		}
+	}
+}
+
+// scoresOf returns each client's score on its own test examples under the model assigned to it.
+func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
+	var rows, which []int
+	for i, c := range clients {
+		for _, row := range r.Fed.Clients[c].Test {
+			rows, which = append(rows, row), append(which, assign[i])
+		}
+	}
+	all := r.scores(models, engine.TestPart, rows, which)
+	if all == nil {
+		return nil
+	}
+	scores, from := make([]Score, len(clients)), 0
+	for i, c := range clients {
+		n := len(r.Fed.Clients[c].Test)
+		scores[i] = meanScore(all, 0, from, n)
+		from += n
+	}
+	return scores
+}
+
+// scores evaluates models on examples: all on each, or on each the one that which names. After an error it is nil.
+func (r *Round) scores(models *Matrix, part engine.Part, rows, which []int) *engine.Scores {
+	e, err := r.Fed.compute.get(r.Fed)
+	if err != nil {
+		r.Fail(err)
+		return nil
+	}
+	t, err := models.tensor()
+	if err != nil {
+		r.Fail(err)
+		return nil
+	}
+	scores, err := e.Evaluate(r.ctx, &engine.Evaluation{Models: t, Part: part, Rows: rows, Which: which}, r.opts.Workers)
+	if err != nil {
+		r.Fail(err)
+		return nil
+	}
+	return scores
+}
+
+// meanScore is a model's score over the examples from, from+1, …, from+n−1.
+func meanScore(s *engine.Scores, model, from, n int) Score {
+	loss, accuracy := s.Mean(model, from, n)
+	return Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: n}
+}
+
+func (s *Serving) check(m, d int) error {
+	if s.Global == nil && s.Models == nil {
+		return Invalid("Serving", "empty", "a global model or models")
+	}
+	for _, models := range []*Matrix{s.Global, s.Models} {
+		if models == nil {
+			continue
+		}
+		if err := models.checkCols("Serving", d); err != nil {
+			return err
+		}
+	}
+	if s.Models == nil {
+		return nil
+	}
+	if (s.Assign == nil) == (s.Mix == nil) {
+		return Invalid("Serving", "Assign and Mix", "given one of them")
+	}
+	for _, list := range []struct {
+		name string
+		n    int
+		set  bool
+	}{{"Assign", len(s.Assign), s.Assign != nil}, {"Mix", len(s.Mix), s.Mix != nil}, {"Clusters", len(s.Clusters), s.Clusters != nil}} {
+		if list.set && list.n != m {
+			return Invalid("len(Serving."+list.name+")", list.n, fmt.Sprintf("%d, one per client", m))
+		}
+	}
+	for c, a := range s.Assign {
+		if k := s.Models.Rows(); a < 0 || a >= k {
+			return Invalid("Serving.Assign", a, fmt.Sprintf("in [0, %d) (client %d)", k, c))
+		}
+	}
+	return nil
+}
