@@ -56,102 +56,64 @@ func Of(v any) *Config {
 }
 
 func of(v reflect.Value, above trail) any {
-	in, above, ok := above.follow(v)
-	if !ok {
-		return object{{"unnamed", "too deep"}}
-	}
-	form := body(in, above)
-	t := heldType(v)
-	if t == nil {
-		return form
-	}
-	typed := object{{"type", short(t.String())}}
-	if o, ok := form.(object); ok {
-		return append(typed, o...)
-	}
-	return append(typed, field{"value", form})
-}
-
-// heldType is the type of what an interface holds; nil if there is no interface, or nothing in it.
-func heldType(v reflect.Value) reflect.Type {
-	for v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	if v.Kind() != reflect.Interface || v.IsNil() {
-		return nil
-	}
-	for (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) && !v.IsNil() {
-		v = v.Elem()
-	}
-	t := v.Type()
-	for t.Kind() == reflect.Pointer { // nil
-		t = t.Elem()
-	}
-	return t
-}
-
-// body is the configuration of a value whose type is known: nil for nil.
-func body(v reflect.Value, above trail) any {
 	if !v.IsValid() {
 		return nil
 	}
-	if isText(v.Type()) {
+	above, ok := above.enter(v)
+	if !ok {
+		return object{{"unnamed", "too deep"}}
+	}
+	switch k := v.Kind(); {
+	case k == reflect.Interface && !v.IsNil():
+		return typed(v.Elem().Type(), of(v.Elem(), above))
+	case k == reflect.Interface, k == reflect.Pointer:
+		return of(v.Elem(), above)
+	case (k == reflect.Slice || k == reflect.Map || k == reflect.Func) && v.IsNil():
+		return nil
+	case isText(v.Type()):
 		return marshaled(v)
-	}
-	switch v.Kind() {
-	case reflect.Slice, reflect.Map, reflect.Func:
-		if v.IsNil() {
-			return nil
-		}
-	}
-	switch v.Kind() {
-	case reflect.Bool:
-		return v.Bool()
-	case reflect.String:
-		return valid(v.String())
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return json.Number(strconv.FormatInt(v.Int(), 10))
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return json.Number(strconv.FormatUint(v.Uint(), 10))
-	case reflect.Float32, reflect.Float64:
-		s := strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits())
-		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
-			return s
-		}
-		return json.Number(s)
-	case reflect.Complex64, reflect.Complex128:
-		return strconv.FormatComplex(v.Complex(), 'g', -1, v.Type().Bits())
-	case reflect.Struct, reflect.Map:
-		return entries(v, above)
-	case reflect.Slice, reflect.Array:
+	case k == reflect.Struct, k == reflect.Map:
+		return fields(v, above)
+	case k == reflect.Slice, k == reflect.Array:
 		return list(v, above)
-	case reflect.Func:
+	case k == reflect.Func:
 		return function(v)
 	}
-	return nil
+	return basic(v)
 }
 
-// entries is the configuration of a struct or a map. Of a struct, it has what differs from zero.
-func entries(v reflect.Value, above trail) any {
+// typed adds the type of what an interface holds to its configuration.
+func typed(t reflect.Type, form any) any {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	o, isObject := form.(object)
+	switch {
+	case !isObject:
+		o = object{{"value", form}}
+	case len(o) > 0 && o[0].name == "type": // of an interface in an interface
+		return o
+	}
+	return append(object{{"type", short(t.String())}}, o...)
+}
+
+// fields is the configuration of a struct or a map. Of a struct, it has what differs from zero.
+func fields(v reflect.Value, above trail) any {
 	all := object{}
-	for _, p := range fields(v) {
-		if v.Kind() == reflect.Struct && p.value.IsZero() {
+	for _, p := range parts(v) {
+		c, k := of(p.value, above), p.value.Kind()
+		o, isObject := c.(object)
+		empty := k == reflect.Struct && isObject && len(o) == 0 // but for its State, say
+		if v.Kind() == reflect.Struct && (p.value.IsZero() || empty || k == reflect.Chan || k == reflect.UnsafePointer) {
 			continue
 		}
-		c := of(p.value, above)
-		if o, ok := c.(object); ok && len(o) == 0 && v.Kind() == reflect.Struct && p.value.Kind() == reflect.Struct {
-			continue // nothing but its State, say, differs from zero
-		}
-		if k := p.value.Kind(); k != reflect.Chan && k != reflect.UnsafePointer {
-			all = append(all, field{p.name, c})
-		}
+		all = append(all, field{p.name, c})
 	}
 	return all
 }
 
-const longest = 64
-
 func list(v reflect.Value, above trail) any {
+	const longest = 64
 	all := make([]any, v.Len())
 	for i := range all {
 		all[i] = of(v.Index(i), above)
@@ -163,15 +125,27 @@ func list(v reflect.Value, above trail) any {
 	return all
 }
 
-// unnamed matches the functions that share their name with others: closures, method values, and instances of generic ones.
-var unnamed = regexp.MustCompile(`\.func\d|-fm$|-range\d|\[|^reflect\.`)
-
-func function(v reflect.Value) any {
-	name := runtime.FuncForPC(v.Pointer()).Name()
-	if unnamed.MatchString(name) {
-		return object{{"unnamed", "func"}}
+// basic is the configuration of a bool, a string or a number: nil for a channel.
+func basic(v reflect.Value) any {
+	switch {
+	case v.Kind() == reflect.Bool:
+		return v.Bool()
+	case v.Kind() == reflect.String:
+		return valid(v.String())
+	case v.CanInt():
+		return json.Number(strconv.FormatInt(v.Int(), 10))
+	case v.CanUint():
+		return json.Number(strconv.FormatUint(v.Uint(), 10))
+	case v.CanComplex():
+		return strconv.FormatComplex(v.Complex(), 'g', -1, v.Type().Bits())
+	case !v.CanFloat():
+		return nil
 	}
-	return object{{"func", short(name)}}
+	s := strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits())
+	if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
+		return s
+	}
+	return json.Number(s)
 }
 
 // marshaled is the text of a type that has a MarshalText method.
@@ -183,6 +157,16 @@ func marshaled(v reflect.Value) any {
 		return object{{"unnamed", err.Error()}}
 	}
 	return valid(string(text))
+}
+
+var unnamed = regexp.MustCompile(`\.func\d|-fm$|-range\d|\[|^reflect\.`)
+
+func function(v reflect.Value) any {
+	name := runtime.FuncForPC(v.Pointer()).Name()
+	if unnamed.MatchString(name) {
+		return object{{"unnamed", "func"}}
+	}
+	return object{{"func", short(name)}}
 }
 
 // key is the name of a map's entry: the key as text. One that could be taken for a key of the JSON form is quoted.
@@ -229,7 +213,7 @@ func find(path string, v any, name string, yield func(string, *Config) bool) boo
 	switch v := v.(type) {
 	case []any:
 		for i, e := range v {
-			if !find(path+"["+strconv.Itoa(i)+"]", e, name, yield) {
+			if !find(path+element(i), e, name, yield) {
 				return false
 			}
 		}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 )
@@ -38,13 +37,14 @@ func diff(lines []string, path string, was, is any) []string {
 }
 
 func line(path string, was, is any) string {
-	switch path {
-	case "":
-		return text(is) + ", was " + text(was)
-	case "type":
-		return "type: " + bare(is) + ", was " + bare(was)
+	write := text
+	if path == "type" {
+		write = bare
 	}
-	return path + ": " + text(is) + ", was " + text(was)
+	if path != "" {
+		path += ": "
+	}
+	return path + write(is) + ", was " + write(was)
 }
 
 // fieldsOf returns what can be compared field by field: a struct, a map, or a list as fields [0], [1], …; else nil.
@@ -60,7 +60,7 @@ func fieldsOf(v any) object {
 	case []any:
 		o := object{}
 		for i, e := range v {
-			o = append(o, field{fmt.Sprintf("[%d]", i), e})
+			o = append(o, field{element(i), e})
 		}
 		return o
 	}

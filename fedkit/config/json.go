@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,59 +40,62 @@ func appendJSON(b []byte, v any) []byte {
 // UnmarshalJSON reads a configuration. A string, as old files have it, is kept as it is. Anything nested more than 1000
 // deep is refused, and so is an object that has a key twice.
 func (c *Config) UnmarshalJSON(b []byte) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	v, err := read(d, 0)
-	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
+	r := &reader{Decoder: json.NewDecoder(bytes.NewReader(b))}
+	r.UseNumber()
+	v := r.value(0)
+	if _, err := r.Token(); r.err == nil && err != io.EOF {
+		r.err = errors.New("more than one JSON value")
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("configuration: more than one JSON value")
+	if r.err != nil {
+		return fmt.Errorf("configuration: %w", r.err)
 	}
 	c.value = v
 	return nil
 }
 
-func read(d *json.Decoder, depth int) (any, error) {
-	t, err := d.Token()
-	if err != nil || depth > 10*deepest {
-		return nil, cmp.Or(err, errors.New("nested too deep"))
-	}
-	switch t {
-	case json.Delim('['):
-		list := []any{}
-		for d.More() {
-			v, err := read(d, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
-		}
-		_, err = d.Token()
-		return list, err
-	case json.Delim('{'):
-		return readObject(d, depth)
-	}
-	return t, nil
+// reader keeps the first error.
+type reader struct {
+	*json.Decoder
+	err error
 }
 
-func readObject(d *json.Decoder, depth int) (any, error) {
-	o, seen := object{}, map[any]bool{}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
+func (r *reader) value(depth int) any {
+	switch t := r.token(); t {
+	case json.Delim('['):
+		list := []any{}
+		for r.more(depth) {
+			list = append(list, r.value(depth+1))
 		}
-		if seen[name] {
-			return nil, fmt.Errorf("two keys %q", name)
+		r.token()
+		return list
+	case json.Delim('{'):
+		o, seen := object{}, map[string]bool{}
+		for r.more(depth) {
+			name, _ := r.token().(string)
+			if seen[name] && r.err == nil {
+				r.err = fmt.Errorf("two keys %q", name)
+			}
+			seen[name] = true
+			o = append(o, field{name, r.value(depth + 1)})
 		}
-		seen[name] = true
-		v, err := read(d, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		o = append(o, field{name.(string), v})
+		r.token()
+		return o
+	default:
+		return t
 	}
-	_, err := d.Token()
-	return o, err
+}
+
+func (r *reader) token() json.Token {
+	t, err := r.Token()
+	if r.err == nil {
+		r.err = err
+	}
+	return t
+}
+
+func (r *reader) more(depth int) bool {
+	if depth == 10*deepest && r.err == nil {
+		r.err = errors.New("nested too deep")
+	}
+	return r.err == nil && r.More()
 }

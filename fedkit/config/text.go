@@ -54,7 +54,7 @@ func (o object) text() string {
 		kind, o = bare(o[0].value), o[1:]
 	}
 	if len(o) == 0 || !special[o[0].name] {
-		return kind + "{" + o.fields() + "}"
+		return kind + "{" + o.list() + "}"
 	}
 	s := bare(o[0].value)
 	switch {
@@ -69,7 +69,7 @@ func (o object) text() string {
 	return kind + "(" + s + ")"
 }
 
-func (o object) fields() string {
+func (o object) list() string {
 	all := make([]string, len(o))
 	for i, f := range o {
 		name := f.name

@@ -3,9 +3,9 @@ package config
 import (
 	"cmp"
 	"encoding"
-	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,14 +24,21 @@ func Walk(v any, visit func(path string, part any) error) error {
 }
 
 func walk(path string, v reflect.Value, above trail, visit func(string, any) error) error {
-	in, above, ok := above.follow(v)
-	if !ok || !in.IsValid() || plain(in.Type()) {
+	held, ok := v, true
+	for ok && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
+		above, ok = above.enter(v)
+		v = v.Elem()
+	}
+	if !ok || !v.IsValid() || plain(v.Type()) {
 		return nil
 	}
-	if err := visit(path, v.Interface()); err != nil {
+	if err := visit(path, held.Interface()); err != nil {
 		return err
 	}
-	for _, p := range parts(in) {
+	if above, ok = above.enter(v); !ok {
+		return nil
+	}
+	for _, p := range parts(v) {
 		if err := walk(join(path, p.name), p.value, above, visit); err != nil {
 			return err
 		}
@@ -39,35 +46,28 @@ func walk(path string, v reflect.Value, above trail, visit func(string, any) err
 	return nil
 }
 
-// parts returns what a value holds one level below it, with the names that paths have for it.
-func parts(v reflect.Value) (all []part) {
-	switch {
-	case isText(v.Type()):
-	case v.Kind() == reflect.Struct, v.Kind() == reflect.Map:
-		return fields(v)
-	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array:
-		for i := 0; i < v.Len() && !plain(v.Type().Elem()); i++ {
-			all = append(all, part{fmt.Sprintf("[%d]", i), v.Index(i)})
-		}
-	}
-	return all
-}
-
-// part is a field of a struct, an entry of a map, or an element.
+// part is an exported field, an entry of a map, or an element, with its name in paths.
 type part struct {
 	name  string
 	value reflect.Value
 }
 
-// fields returns the exported fields of a struct, or the entries of a map.
-func fields(v reflect.Value) (all []part) {
-	if v.Kind() == reflect.Struct {
+// parts returns what a value holds one level below it.
+func parts(v reflect.Value) (all []part) {
+	switch k := v.Kind(); {
+	case isText(v.Type()):
+	case k == reflect.Struct:
 		return promoted(v, v.Type(), nil, "")
+	case k == reflect.Slice, k == reflect.Array:
+		for i := range v.Len() {
+			all = append(all, part{element(i), v.Index(i)})
+		}
+	case k == reflect.Map:
+		for k, e := range v.Seq2() {
+			all = append(all, part{key(k), e})
+		}
+		slices.SortFunc(all, func(a, b part) int { return cmp.Compare(a.name, b.name) })
 	}
-	for k, e := range v.Seq2() {
-		all = append(all, part{key(k), e})
-	}
-	slices.SortFunc(all, func(a, b part) int { return cmp.Compare(a.name, b.name) })
 	return all
 }
 
@@ -97,7 +97,7 @@ func promoted(v reflect.Value, outer reflect.Type, index []int, prefix string) (
 	return all
 }
 
-// trail is what was followed to reach a part: pointers, slices and maps with their address, and interfaces.
+// trail is what was entered to reach a part. Pointers, slices and maps have an address, interfaces have none.
 type trail []spot
 
 type spot struct {
@@ -107,27 +107,18 @@ type spot struct {
 
 const deepest = 100
 
-// follow returns what pointers and interfaces lead to, the zero Value for nil. It is not ok if they lead back to what is
-// on the trail, or too deep.
-func (t trail) follow(v reflect.Value) (reflect.Value, trail, bool) {
-	for v.IsValid() {
-		s := spot{held: v.Type()}
-		switch k := v.Kind(); {
-		case k == reflect.Pointer, (k == reflect.Slice || k == reflect.Map) && v.Len() > 0:
-			s.address = v.Pointer()
-		case k != reflect.Interface:
-			return v, t, true
-		}
-		if len(t) == deepest || s.address != 0 && slices.Contains(t, s) {
-			return reflect.Value{}, t, false
-		}
-		t = append(slices.Clip(t), s)
-		if v.Kind() == reflect.Slice || v.Kind() == reflect.Map {
-			break
-		}
-		v = v.Elem()
+// enter adds v to the trail. It is not ok if v is there already, or if the trail is too long.
+func (t trail) enter(v reflect.Value) (trail, bool) {
+	s := spot{held: v.Type()}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		s.address = v.Pointer()
+	case reflect.Interface:
+	default:
+		return t, true
 	}
-	return v, t, true
+	known := s.address != 0 && slices.Contains(t, s)
+	return append(slices.Clip(t), s), !known && len(t) < deepest
 }
 
 // plain says whether a type has nothing to visit: int, string and the like, channels.
@@ -147,6 +138,8 @@ var textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 func isText(t reflect.Type) bool {
 	return t.Implements(textMarshaler) || reflect.PointerTo(t).Implements(textMarshaler)
 }
+
+func element(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 func join(path, name string) string {
 	if path == "" || strings.HasPrefix(name, "[") {
