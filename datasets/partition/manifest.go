@@ -10,15 +10,19 @@ import (
 	"reflect"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
 )
 
-// Manifest says exactly what data a run saw: two runs with the same manifest had the same examples at the same clients.
+// Manifest says exactly what data a run saw: two runs with equal hashes had the same examples at the same clients.
 // It is saved with every history.
 type Manifest struct {
-	Rule    string   `json:"rule"`            // the rule in words
-	Seeds   []uint64 `json:"seeds,omitempty"` // the rule's Seed, then that of its Of, and so on, where there is one
-	Data    string   `json:"data"`            // SHA-256 of the data set's content, in hexadecimal
-	Clients string   `json:"clients"`         // SHA-256 of who holds which rows, in hexadecimal
+	Rule    string         `json:"rule"`             // in words
+	Config  *config.Config `json:"config,omitempty"` // of the rule, with every option and seed; nil in old files
+	Data    string         `json:"data"`             // SHA-256 of the data set's content, in hexadecimal
+	Clients string         `json:"clients"`          // SHA-256 of who holds which rows, in hexadecimal
+
+	// Seeds is what old files have in place of Config: the rule's Seed, then that of its Of, and so on.
+	Seeds []uint64 `json:"seeds,omitempty"`
 }
 
 // Manifest returns the manifest of a deal that the rule made. Its hashes are taken over little-endian numbers:
@@ -27,33 +31,21 @@ type Manifest struct {
 //	         Owner; Groups
 //	Clients  of each client: Group, Train, Test
 //
-// in this order, each slice after its length, an int as int64, else in the field's own type. Names are no part of it.
-// MNIST takes some tens of milliseconds.
+// in this order. Each slice follows its length; an int is written as int64, anything else in the field's own type. Names
+// are not hashed. MNIST takes some tens of milliseconds.
 func (d *Deal) Manifest(rule Rule) Manifest {
-	return Manifest{Rule: rule.String(), Seeds: seeds(rule), Data: hashData(d.Data), Clients: hashClients(d.Clients)}
+	return Manifest{Rule: rule.String(), Config: config.Of(rule), Data: hashData(d.Data), Clients: hashClients(d.Clients)}
 }
 
-// String returns the rule, its seeds and the first digits of both hashes.
+// Equal says whether two manifests agree. Config counts if both have one.
+func (m Manifest) Equal(other Manifest) bool {
+	return m.Rule == other.Rule && m.Data == other.Data && m.Clients == other.Clients &&
+		(m.Config == nil || other.Config == nil || reflect.DeepEqual(m.Config, other.Config))
+}
+
+// String returns the rule and the first digits of both hashes.
 func (m Manifest) String() string {
-	return fmt.Sprintf("%s; seeds %v; data %.12s, clients %.12s", m.Rule, m.Seeds, m.Data, m.Clients)
-}
-
-// seeds collects the Seed fields of a rule and of the rules inside it.
-func seeds(r Rule) (all []uint64) {
-	for r != nil {
-		v := reflect.Indirect(reflect.ValueOf(r))
-		if v.Kind() != reflect.Struct {
-			break
-		}
-		if s := v.FieldByName("Seed"); s.IsValid() && s.CanUint() {
-			all = append(all, s.Uint())
-		}
-		r = nil
-		if of := v.FieldByName("Of"); of.IsValid() && of.CanInterface() {
-			r, _ = of.Interface().(Rule)
-		}
-	}
-	return all
+	return fmt.Sprintf("%s; data %.12s, clients %.12s", m.Rule, m.Data, m.Clients)
 }
 
 func hashData(d *datasets.Dataset) string {
@@ -99,7 +91,7 @@ func integers(h hash.Hash, values ...int) {
 	h.Write(b)
 }
 
-// words writes values of 32 bits, some at a time.
+// words writes 32-bit values in blocks.
 func words[T any](h hash.Hash, values []T, bits func(T) uint32) {
 	b := make([]byte, 0, 1<<16)
 	for _, v := range values {

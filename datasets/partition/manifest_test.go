@@ -1,10 +1,14 @@
 package partition
 
 import (
+	"encoding/json"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
 )
 
 func owned() *datasets.Dataset {
@@ -21,18 +25,19 @@ func TestManifest(t *testing.T) {
 	got := (&Deal{Data: owned(), Clients: rule}).Manifest(rule)
 	want := Manifest{
 		Rule:    "2 clients, given",
+		Config:  config.Of(rule),
 		Data:    "017a3ade97d67066ae172e7f79bb850bbf2cdbaa0a870c28804a02553638c4a9",
 		Clients: "1f979de5e43f15cdba922e56ee7b0a3d93bb4e5bad4ce3cf89199eb888bcb80f",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if s := got.String(); s != "2 clients, given; seeds []; data 017a3ade97d6, clients 1f979de5e43f" {
+	if s := got.String(); s != "2 clients, given; data 017a3ade97d6, clients 1f979de5e43f" {
 		t.Error(s)
 	}
 }
 
-// Whatever is changed, the hash is another.
+// Any change gives another hash.
 func TestManifestSeesEverything(t *testing.T) {
 	seen := map[string]int{hashData(owned()): -1}
 	for i, change := range []func(d *datasets.Dataset){
@@ -58,14 +63,59 @@ func TestManifestSeesEverything(t *testing.T) {
 	}
 }
 
-func TestSeeds(t *testing.T) {
-	rule := Noise{Of: Rotations{Of: &Quantity{Of: Dirichlet{Seed: 3}, Seed: 2}}, Seed: 1}
-	if got, want := seeds(rule), []uint64{1, 2, 3}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
+// A manifest comes back from JSON as it was: with every seed, and with nothing of a long list but its hash.
+func TestManifestKeepsTheRule(t *testing.T) {
+	given := make(Given, 1000)
+	for i := range given {
+		given[i] = Client{Train: []int{i}, Test: []int{i}}
 	}
-	for _, rule := range []Rule{nil, Given{}, Quantity{Of: nil}, wrongRule{}, (*IID)(nil)} {
-		if got := seeds(rule); len(got) > 1 {
-			t.Errorf("%T: %v", rule, got)
+	for _, c := range []struct {
+		rule  Rule
+		seeds string
+	}{
+		{Noise{Of: Rotations{Of: &Quantity{Of: Dirichlet{Seed: 3}, Seed: 2}}, Seed: 1<<64 - 1}, "Of.Of.Of.Seed 3, Of.Of.Seed 2, Seed 18446744073709551615"},
+		{given, ""},
+	} {
+		m := (&Deal{Data: owned()}).Manifest(c.rule)
+		b, err := json.Marshal(m)
+		if err != nil || len(b) > 1000 {
+			t.Errorf("%d bytes, %v", len(b), err)
+		}
+		var back Manifest
+		if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(back, m) || !back.Equal(m) {
+			t.Errorf("%s came back as %+v, %v", b, back, err)
+		}
+		var seeds []string
+		for path, seed := range back.Config.Find("Seed") {
+			seeds = append(seeds, path+" "+seed.String())
+		}
+		if got := strings.Join(seeds, ", "); got != c.seeds {
+			t.Errorf("seeds %s, want %s", got, c.seeds)
+		}
+	}
+}
+
+// Files from before Config was kept have Seeds. They are read, compared and written as they are.
+func TestOldManifests(t *testing.T) {
+	rule := IID{Clients: 1, Seed: 7}
+	m := (&Deal{Data: owned()}).Manifest(rule)
+	file := fmt.Sprintf(`{"rule":%q,"data":%q,"clients":%q,"seeds":[7]}`, m.Rule, m.Data, m.Clients)
+	var old Manifest
+	if err := json.Unmarshal([]byte(file), &old); err != nil || !old.Equal(m) || !m.Equal(old) {
+		t.Errorf("%+v, %v", old, err)
+	}
+	if b, err := json.Marshal(old); err != nil || string(b) != file {
+		t.Errorf("%s, %v; want %s", b, err, file)
+	}
+	for _, change := range []func(m *Manifest){
+		func(m *Manifest) { m.Rule = "another" },
+		func(m *Manifest) { m.Data = "another" },
+		func(m *Manifest) { m.Clients = "another" },
+		func(m *Manifest) { m.Config = config.Of(IID{Clients: 1, Seed: 8}) },
+	} {
+		other := m
+		if change(&other); m.Equal(other) {
+			t.Errorf("%+v equals %+v", m, other)
 		}
 	}
 }

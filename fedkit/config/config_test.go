@@ -1,0 +1,385 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedkit.example/fedkit/config"
+)
+
+// A small world like that of strategies.
+type (
+	FedAvg struct {
+		Fraction   float64
+		Selector   Selector
+		Local      Local
+		Aggregator Aggregator
+		State      struct{ X []float64 }
+	}
+	Local struct {
+		Epochs, Batch int
+		LR            float64
+		Optimizer     any
+	}
+	Selector     interface{ Select() }
+	SelectorFunc func()
+	Explore      struct{ Then Selector }
+	By           int
+	Softmax      struct {
+		By   By
+		Seed uint64
+	}
+	Aggregator    interface{ Aggregate() }
+	Mean          struct{}
+	Median        struct{}
+	Krum          struct{ F int }
+	Adam          struct{ Beta float32 }
+	FedOpt[O any] struct {
+		Server O
+		Seed   uint64
+	}
+	FedMedian struct {
+		FedAvg
+		Fraction float64
+	}
+	pointed struct {
+		*FedAvg
+		Seed uint64
+	}
+	anything struct {
+		A, B    any
+		P       *int
+		List    []int
+		Array   [2]Krum
+		Map     map[string]any
+		Numbers map[int]string
+		Text    string
+		Flag    bool
+		Big     *big.Int
+		Bytes   []byte
+		Small   float32
+		Complex complex128
+		F       func()
+		C       chan int
+		Time    time.Time
+		Wait    time.Duration
+		hidden  int
+	}
+	chain  struct{ Next *chain }
+	looped struct {
+		Of  any
+		All []any
+	}
+)
+
+func (SelectorFunc) Select() {}
+func (Explore) Select()      {}
+func (Softmax) Select()      {}
+func (Mean) Aggregate()      {}
+func (Median) Aggregate()    {}
+func (*Krum) Aggregate()     {}
+func (By) String() string    { return "by something" }
+
+func named()             {}
+func generic[T any]()    {}
+func (Mean) method()     {}
+func closure() func()    { return func() {} }
+func pointer(v int) *int { return &v }
+
+var cases = []struct {
+	value      any
+	text, json string
+}{
+	{FedAvg{}, `config_test.FedAvg{}`, `{"type":"config_test.FedAvg"}`},
+	{&FedAvg{Fraction: 0.5, Local: Local{Batch: 16, LR: 0.1}, Aggregator: Median{}, State: struct{ X []float64 }{[]float64{1}}},
+		`config_test.FedAvg{Fraction: 0.5, Local: {Batch: 16, LR: 0.1}, Aggregator: config_test.Median{}}`,
+		`{"type":"config_test.FedAvg","Fraction":0.5,"Local":{"Batch":16,"LR":0.1},"Aggregator":{"type":"config_test.Median"}}`},
+	{&FedAvg{Aggregator: Mean{}}, `config_test.FedAvg{Aggregator: config_test.Mean{}}`, `{"type":"config_test.FedAvg","Aggregator":{"type":"config_test.Mean"}}`},
+	{&FedAvg{Aggregator: &Krum{2}}, `config_test.FedAvg{Aggregator: config_test.Krum{F: 2}}`, `{"type":"config_test.FedAvg","Aggregator":{"type":"config_test.Krum","F":2}}`},
+	{&FedAvg{Aggregator: (*Krum)(nil)}, `config_test.FedAvg{Aggregator: config_test.Krum(nil)}`, `{"type":"config_test.FedAvg","Aggregator":{"type":"config_test.Krum","value":null}}`},
+	{FedAvg{Selector: Explore{&Softmax{By: 2, Seed: math.MaxUint64}}},
+		`config_test.FedAvg{Selector: config_test.Explore{Then: config_test.Softmax{By: 2, Seed: 18446744073709551615}}}`,
+		`{"type":"config_test.FedAvg","Selector":{"type":"config_test.Explore","Then":{"type":"config_test.Softmax","By":2,"Seed":18446744073709551615}}}`},
+	{FedAvg{Selector: SelectorFunc(named)}, `config_test.FedAvg{Selector: config_test.SelectorFunc(config_test.named)}`,
+		`{"type":"config_test.FedAvg","Selector":{"type":"config_test.SelectorFunc","func":"config_test.named"}}`},
+	{FedAvg{Selector: SelectorFunc(closure())}, `config_test.FedAvg{Selector: config_test.SelectorFunc(func)}`,
+		`{"type":"config_test.FedAvg","Selector":{"type":"config_test.SelectorFunc","unnamed":"func"}}`},
+	{FedOpt[Adam]{Server: Adam{0.1}}, `config_test.FedOpt[config_test.Adam]{Server: {Beta: 0.1}}`, `{"type":"config_test.FedOpt[config_test.Adam]","Server":{"Beta":0.1}}`},
+	{FedOpt[any]{Server: Adam{}}, `config_test.FedOpt[interface {}]{Server: config_test.Adam{}}`, `{"type":"config_test.FedOpt[interface {}]","Server":{"type":"config_test.Adam"}}`},
+	{FedMedian{FedAvg{Fraction: 0.5, Local: Local{LR: 1}}, 0.25}, `config_test.FedMedian{FedAvg.Fraction: 0.5, Local: {LR: 1}, Fraction: 0.25}`,
+		`{"type":"config_test.FedMedian","FedAvg.Fraction":0.5,"Local":{"LR":1},"Fraction":0.25}`},
+	{pointed{&FedAvg{Fraction: 1}, 2}, `config_test.pointed{Fraction: 1, Seed: 2}`, `{"type":"config_test.pointed","Fraction":1,"Seed":2}`},
+	{pointed{}, `config_test.pointed{}`, `{"type":"config_test.pointed"}`},
+
+	// Values of every kind, alone and in an interface.
+	{anything{hidden: 1, C: make(chan int)}, `config_test.anything{}`, `{"type":"config_test.anything"}`},
+	{anything{A: math.SmallestNonzeroFloat64, B: math.NaN()}, `config_test.anything{A: float64(5e-324), B: float64(NaN)}`,
+		`{"type":"config_test.anything","A":{"type":"float64","value":5e-324},"B":{"type":"float64","value":"NaN"}}`},
+	{anything{A: "NaN", B: math.Inf(-1)}, `config_test.anything{A: string(NaN), B: float64(-Inf)}`,
+		`{"type":"config_test.anything","A":{"type":"string","value":"NaN"},"B":{"type":"float64","value":"-Inf"}}`},
+	{anything{A: int8(-1), B: By(3)}, `config_test.anything{A: int8(-1), B: config_test.By(3)}`,
+		`{"type":"config_test.anything","A":{"type":"int8","value":-1},"B":{"type":"config_test.By","value":3}}`},
+	{anything{P: pointer(0)}, `config_test.anything{P: 0}`, `{"type":"config_test.anything","P":0}`},
+	{anything{List: []int{}, Array: [2]Krum{{}, {1}}}, `config_test.anything{List: [], Array: [{}, {F: 1}]}`, `{"type":"config_test.anything","List":[],"Array":[{},{"F":1}]}`},
+	{anything{List: []int{0, 1}, Flag: true, Text: "a \"b\""}, `config_test.anything{List: [0, 1], Text: "a \"b\"", Flag: true}`,
+		`{"type":"config_test.anything","List":[0,1],"Text":"a \"b\"","Flag":true}`},
+	{anything{Map: map[string]any{"type": 1, "a b": nil, "B": []string{"x"}}}, `config_test.anything{Map: {"type": int(1), B: []string(["x"]), "a b": nil}}`,
+		`{"type":"config_test.anything","Map":{"\"type\"":{"type":"int","value":1},"B":{"type":"[]string","value":["x"]},"a b":null}}`},
+	{anything{Numbers: map[int]string{2: "two", 1: ""}}, `config_test.anything{Numbers: {1: "", 2: "two"}}`, `{"type":"config_test.anything","Numbers":{"1":"","2":"two"}}`},
+	{anything{Big: big.NewInt(7)}, `config_test.anything{Big: "7"}`, `{"type":"config_test.anything","Big":"7"}`},
+	{anything{A: time.Unix(0, 0).UTC()}, `config_test.anything{A: time.Time("1970-01-01T00:00:00Z")}`, `{"type":"config_test.anything","A":{"type":"time.Time","value":"1970-01-01T00:00:00Z"}}`},
+	{anything{Time: time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)}, `config_test.anything{Time: Time.MarshalText: year outside of range [0,9999]}`,
+		`{"type":"config_test.anything","Time":{"unnamed":"Time.MarshalText: year outside of range [0,9999]"}}`},
+	{anything{Small: 0.1, Complex: 1i, Wait: time.Second}, `config_test.anything{Small: 0.1, Complex: "(0+1i)", Wait: 1000000000}`,
+		`{"type":"config_test.anything","Small":0.1,"Complex":"(0+1i)","Wait":1000000000}`},
+	{anything{Text: "\xff"}, `config_test.anything{Text: "\"\\xff\""}`, `{"type":"config_test.anything","Text":"\"\\xff\""}`},
+	{anything{F: named}, `config_test.anything{F: config_test.named}`, `{"type":"config_test.anything","F":{"func":"config_test.named"}}`},
+	{anything{F: Mean{}.method}, `config_test.anything{F: func}`, `{"type":"config_test.anything","F":{"unnamed":"func"}}`},
+	// SHA-256 of 65 zeros as JSON: hashlib.sha256(json.dumps([0]*65, separators=(",", ":")).encode()) in Python 3.11.
+	{anything{Bytes: make([]byte, 65)}, `config_test.anything{Bytes: 65 elements, SHA-256 f2ef942aca6d}`,
+		`{"type":"config_test.anything","Bytes":{"len":65,"sha256":"f2ef942aca6da4ba356b241f7d9141f38f03ac9602cff523a9062245da9a3d17"}}`},
+
+	// Roots of other types.
+	{By(0), `config_test.By(0)`, `{"type":"config_test.By","value":0}`},
+	{[]Krum{{1}}, `[]config_test.Krum([{F: 1}])`, `{"type":"[]config_test.Krum","value":[{"F":1}]}`},
+	{SelectorFunc(named), `config_test.SelectorFunc(config_test.named)`, `{"type":"config_test.SelectorFunc","func":"config_test.named"}`},
+	{new(any), `interface {}(nil)`, `{"type":"interface {}","value":null}`},
+}
+
+// Every value has the text and the JSON that are expected, and comes back from JSON as it was.
+func TestForms(t *testing.T) {
+	for _, c := range cases {
+		is := config.Of(c.value)
+		b, err := json.Marshal(is)
+		if err != nil || string(b) != c.json || is.String() != c.text {
+			t.Errorf("%s, %s, %v; want\n%s, %s", is, b, err, c.text, c.json)
+		}
+		var back config.Config
+		if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(&back, is) || back.String() != is.String() {
+			t.Errorf("%s came back as %s, %v", is, &back, err)
+		}
+		if d := config.Diff(&back, is); d != nil {
+			t.Errorf("%s differs from itself: %q", is, d)
+		}
+	}
+}
+
+// Different values have different configurations; a literal that is written again, or pointed to, has the same.
+func TestConfigurationsAreCanonical(t *testing.T) {
+	seen := map[string]int{}
+	for i, c := range cases {
+		b, _ := json.Marshal(config.Of(c.value))
+		if j, dup := seen[string(b)]; dup {
+			t.Errorf("cases %d and %d are both %s", i, j, b)
+		}
+		seen[string(b)] = i
+	}
+	build := func() any {
+		return &FedAvg{Selector: &Explore{SelectorFunc(named)}, Local: Local{LR: 0.1, Optimizer: map[string]int{"a": 1, "b": 2, "c": 3}}}
+	}
+	value := *build().(*FedAvg)
+	value.Selector = Explore{SelectorFunc(named)}
+	was, _ := json.Marshal(config.Of(build()))
+	for _, v := range []any{build(), value, new(any(&value))} {
+		if is, _ := json.Marshal(config.Of(v)); string(is) != string(was) {
+			t.Errorf("%s, want %s", is, was)
+		}
+	}
+	for _, pair := range [][2]any{
+		{0.1, math.Nextafter(0.1, 1)}, {float32(0.1), math.Nextafter32(0.1, 1)}, {0.0, math.Copysign(0, -1)},
+		{uint64(1<<63 + 1), uint64(1 << 63)}, {1, 1.0}, {[]string{"a, b"}, []string{"a", "b"}}, {[]int{}, []int(nil)},
+		{slices.Repeat([]int{1}, 65), slices.Repeat([]int{1}, 66)}, {slices.Repeat([]int{1}, 65), append(slices.Repeat([]int{1}, 64), 2)},
+		{map[string]string{"len": "1"}, map[string]int{"len": 1}},
+	} {
+		if a, b := config.Of(pair[0]), config.Of(pair[1]); reflect.DeepEqual(a, b) || config.Diff(a, b) == nil {
+			t.Errorf("%v and %v are both %s", pair[0], pair[1], a)
+		}
+	}
+}
+
+func TestWhatCannotBeWrittenIsListed(t *testing.T) {
+	loop := &looped{}
+	loop.Of, loop.All = loop, []any{1, named, closure()}
+	long := &looped{All: make([]any, 100)}
+	long.All[70] = closure()
+	list := []any{nil}
+	list[0] = list
+	m := map[string]any{}
+	m["m"] = m
+	for _, c := range []struct {
+		value any
+		want  []string
+	}{
+		{nil, nil},
+		{FedAvg{Selector: Explore{SelectorFunc(named)}}, nil},
+		{FedAvg{Selector: Explore{SelectorFunc(closure())}}, []string{"Selector.Then"}},
+		{[]func(){named, generic[int], Mean{}.method, nil, closure()}, []string{"[1]", "[2]", "[4]"}},
+		{loop, []string{"Of", "All[2]"}},
+		{long, []string{"All[70]"}},
+		{list, []string{"[0]"}},
+		{m, []string{"m"}},
+		{closure(), []string{""}},
+	} {
+		if got := config.Of(c.value).Unnamed(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", config.Of(c.value), got, c.want)
+		}
+	}
+}
+
+// Nesting without end is cut off, in Go values and in files.
+func TestDeepNesting(t *testing.T) {
+	deep := &chain{}
+	for range 1000000 {
+		deep = &chain{deep}
+	}
+	is := config.Of(deep)
+	if n := len(is.Unnamed()); n != 1 {
+		t.Errorf("%d parts are too deep, want 1", n)
+	}
+	b, err := json.Marshal(is)
+	if err != nil || len(b) > 10000 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if err := json.Unmarshal(b, new(config.Config)); err != nil {
+		t.Error(err)
+	}
+	visits := 0
+	if err := config.Walk(deep, func(string, any) error { visits++; return nil }); err != nil || visits != 100 {
+		t.Errorf("%d visits, %v", visits, err)
+	}
+	if err := new(config.Config).UnmarshalJSON([]byte(strings.Repeat("[", 1e6))); err == nil || !strings.Contains(err.Error(), "too deep") {
+		t.Error(err)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	var opaque config.Config
+	if err := json.Unmarshal([]byte(`"Fraction: 0.5, Local: {Epochs:1}"`), &opaque); err != nil || opaque.String() != "Fraction: 0.5, Local: {Epochs:1}" {
+		t.Errorf("%q, %v", opaque.String(), err)
+	}
+	for _, c := range []struct {
+		was, is any
+		want    []string
+	}{
+		{nil, nil, nil},
+		{FedAvg{}, &FedAvg{}, nil},
+		{nil, FedAvg{}, []string{"config_test.FedAvg{}, was not set"}},
+		{Mean{}, nil, []string{"not set, was config_test.Mean{}"}},
+		{Mean{}, Median{}, []string{"type: config_test.Median, was config_test.Mean"}},
+		{By(1), By(2), []string{"config_test.By(2), was config_test.By(1)"}},
+		{FedAvg{Local: Local{LR: 0.1}}, FedAvg{Local: Local{LR: 0.03}, Aggregator: Median{}},
+			[]string{"Local.LR: 0.03, was 0.1", "Aggregator: config_test.Median{}, was not set"}},
+		{FedAvg{Fraction: 0.5, Aggregator: &Krum{1}}, FedOpt[int]{Server: 1, Seed: 2},
+			[]string{"type: config_test.FedOpt[int], was config_test.FedAvg", "Fraction: not set, was 0.5", "Aggregator: not set, was config_test.Krum{F: 1}",
+				"Server: 1, was not set", "Seed: 2, was not set"}},
+		{FedAvg{Aggregator: &Krum{1}}, FedAvg{Aggregator: &Krum{2}}, []string{"Aggregator.F: 2, was 1"}},
+		{FedAvg{Aggregator: &Krum{1}}, FedAvg{Aggregator: Mean{}}, []string{"Aggregator: config_test.Mean{}, was config_test.Krum{F: 1}"}},
+		{FedAvg{Fraction: 1, Local: Local{LR: 1}}, FedAvg{Selector: Softmax{}, Aggregator: Mean{}},
+			[]string{"Fraction: not set, was 1", "Local: not set, was {LR: 1}", "Selector: config_test.Softmax{}, was not set", "Aggregator: config_test.Mean{}, was not set"}},
+		{anything{List: []int{1, 2}}, anything{List: []int{1, 3, 4}}, []string{"List[1]: 3, was 2", "List[2]: 4, was not set"}},
+		{anything{F: named}, anything{F: closure()}, []string{"F: func, was config_test.named"}},
+		{anything{Map: map[string]any{"a": 1}}, anything{Map: map[string]any{"a": 1, "b": 2}}, []string{"Map.b: int(2), was not set"}},
+	} {
+		if got := config.Diff(config.Of(c.was), config.Of(c.is)); !slices.Equal(got, c.want) {
+			t.Errorf("from %s to %s:\n%q, want\n%q", config.Of(c.was), config.Of(c.is), got, c.want)
+		}
+	}
+	if got := config.Diff(&opaque, config.Of(Mean{})); !slices.Equal(got, []string{`config_test.Mean{}, was "Fraction: 0.5, Local: {Epochs:1}"`}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestFind(t *testing.T) {
+	v := FedOpt[any]{Server: []any{Softmax{Seed: 1}, FedMedian{FedAvg: FedAvg{Selector: Softmax{Seed: 2}}}}, Seed: math.MaxUint64}
+	var got []string
+	for path, seed := range config.Of(v).Find("Seed") {
+		got = append(got, fmt.Sprint(path, " ", seed))
+	}
+	if want := []string{"Server[0].Seed 1", "Server[1].Selector.Seed 2", "Seed 18446744073709551615"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for range config.Of(v).Find("Seed") {
+		break
+	}
+}
+
+func TestWalk(t *testing.T) {
+	krum, loop := &Krum{}, &looped{}
+	loop.Of, loop.All = loop, []any{loop, krum, krum, 3, By(1), nil, (*Krum)(nil)}
+	for _, c := range []struct {
+		value any
+		want  string
+	}{
+		{nil, ""},
+		{3, ""},
+		{(*FedAvg)(nil), ""},
+		{FedAvg{}, " FedAvg; Local Local"},
+		{&FedAvg{Aggregator: krum, Selector: &Explore{Softmax{}}}, " *FedAvg; Selector *Explore; Selector.Then Softmax; Selector.Then.By By; Local Local; Aggregator *Krum"},
+		{FedMedian{FedAvg{Aggregator: Mean{}}, 1}, " FedMedian; Local Local; Aggregator Mean"},
+		{pointed{FedAvg: &FedAvg{}}, " pointed; Local Local"},
+		{[]Selector{Softmax{}, nil, SelectorFunc(named)}, " []Selector; [0] Softmax; [0].By By; [2] SelectorFunc"},
+		{map[string]any{"b": Mean{}, "a": krum, "": Median{}}, " map[string]interface {};  Median; a *Krum; b Mean"},
+		{loop, " *looped; All []interface {}; All[1] *Krum; All[2] *Krum; All[4] By"},
+		{[]any{time.Now(), big.NewInt(1), []int{1}, func() {}}, " []interface {}; [0] Time; [1] *Int; [2] []int; [3] func()"},
+	} {
+		var got []string
+		err := config.Walk(c.value, func(path string, part any) error {
+			got = append(got, path+" "+strings.NewReplacer("config_test.", "", "time.", "", "big.", "").Replace(fmt.Sprintf("%T", part)))
+			return nil
+		})
+		if s := strings.Join(got, "; "); s != c.want || err != nil {
+			t.Errorf("%T: %s, %v; want %s", c.value, s, err, c.want)
+		}
+	}
+	stop, n := errors.New("stop"), 0
+	err := config.Walk(&FedAvg{Selector: Softmax{}}, func(path string, _ any) error {
+		if n++; path == "Selector" {
+			return stop
+		}
+		return nil
+	})
+	if err != stop || n != 2 {
+		t.Errorf("%v after %d visits", err, n)
+	}
+}
+
+// Whatever a file holds, reading it does not panic, and what is read is written as the same again.
+func FuzzConfig(f *testing.F) {
+	for _, c := range cases {
+		b, err := json.Marshal(config.Of(c.value))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(b))
+	}
+	for _, s := range []string{`"text"`, `null`, `[1,`, `{"type":{"type":[]}}`, `{"len":1}`, `{"func":{}}`, `{"a":1,"a":2}`, `1e999`, `{} {}`, `{"value":[{"unnamed":1}]}`} {
+		f.Add(s)
+	}
+	base := config.Of(cases[1].value)
+	f.Fuzz(func(t *testing.T, s string) {
+		var c, again config.Config
+		if c.UnmarshalJSON([]byte(s)) != nil {
+			return
+		}
+		b, err := json.Marshal(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.UnmarshalJSON(b); err != nil || !reflect.DeepEqual(c, again) || c.String() != again.String() {
+			t.Errorf("%s came back as %s, %v", &c, &again, err)
+		}
+		if (config.Diff(base, &c) == nil) != reflect.DeepEqual(base, &c) {
+			t.Errorf("%s differs from %s by %q", &c, base, config.Diff(base, &c))
+		}
+		c.Unnamed()
+		config.Diff(&c, base)
+	})
+}
