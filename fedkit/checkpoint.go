@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"reflect"
+	"strings"
+
+	"fedkit.example/fedkit/config"
 )
 
 // checkpoint is what a run needs to go on: what happened, and the strategy's State. Randomness needs nothing, since it
@@ -18,17 +20,12 @@ type checkpoint struct {
 	State   []byte // gob
 }
 
-// stateField returns the address of a strategy's State field, nil if it has none.
-func stateField(s Strategy) any {
-	v := reflect.Indirect(reflect.ValueOf(s))
-	if v.Kind() != reflect.Struct {
-		return nil
+// stateOf returns the address of a strategy's State, nil if it has none.
+func stateOf(s Strategy) any {
+	if f, _ := config.Field(s, "State"); f.IsValid() && f.CanAddr() {
+		return f.Addr().Interface()
 	}
-	f := v.FieldByName("State")
-	if !f.IsValid() || !f.CanAddr() || !f.CanInterface() {
-		return nil
-	}
-	return f.Addr().Interface()
+	return nil
 }
 
 // saveCheckpoint writes a run's checkpoint; the file appears whole or not at all.
@@ -38,7 +35,7 @@ func saveCheckpoint(path string, h *History, s Strategy) error {
 	if c.History, err = json.Marshal(h); err != nil {
 		return err
 	}
-	if state := stateField(s); state != nil {
+	if state := stateOf(s); state != nil {
 		var b bytes.Buffer
 		if err := gob.NewEncoder(&b).Encode(state); err != nil {
 			return fmt.Errorf("the strategy's State: %w", err)
@@ -81,18 +78,32 @@ func loadCheckpoint(path string, h *History, s Strategy) (past *History, err err
 	if err := past.check(); err != nil {
 		return nil, err
 	}
-	was, is := *past, *h
-	was.Rounds, is.Rounds = nil, nil
-	if was.Manifest == nil { // of the time before it was kept
-		is.Manifest = nil
+	if differ := past.differs(h); differ != nil {
+		return nil, fmt.Errorf("%w: it belongs to another run: %s", ErrInvalid, strings.Join(differ, "; "))
 	}
-	if !reflect.DeepEqual(was, is) {
-		return nil, fmt.Errorf("%w: it belongs to another run: %+v with %v, not %+v with %v", ErrInvalid, was, was.Manifest, is, is.Manifest)
-	}
-	if state := stateField(s); state != nil {
+	if state := stateOf(s); state != nil {
 		if err := gob.NewDecoder(bytes.NewReader(c.State)).Decode(state); err != nil {
 			return nil, fmt.Errorf("the strategy's State: %w", err)
 		}
 	}
 	return past, nil
+}
+
+// differs says in what h is another run than past, field by field.
+func (past *History) differs(h *History) (fields []string) {
+	for _, f := range []struct {
+		name    string
+		was, is any
+	}{
+		{"Name", past.Name, h.Name}, {"Data", past.Data, h.Data}, {"Partition", past.Partition, h.Partition}, {"Model", past.Model, h.Model},
+		{"Clients", past.Clients, h.Clients}, {"Params", past.Params, h.Params}, {"Seed", past.Seed, h.Seed}, {"Device", past.Device, h.Device},
+	} {
+		if f.was != f.is {
+			fields = append(fields, fmt.Sprintf("%s: %v, was %v", f.name, f.is, f.was))
+		}
+	}
+	if past.Manifest != nil && !past.Manifest.Equal(*h.Manifest) {
+		fields = append(fields, fmt.Sprintf("Manifest: %v, was %v", h.Manifest, past.Manifest))
+	}
+	return append(fields, config.Diff(past.Config, h.Config)...)
 }

@@ -19,5 +19,27 @@ var (
 // Invalid is the error for a bad option: it names the field, the value it has and what is allowed. Strategies and parts
 // return it from their Check method.
 func Invalid(field string, value any, allowed string) error {
-	return fmt.Errorf("%w: %s = %v: must be %s", ErrInvalid, field, value, allowed)
+	return &invalid{field, fmt.Sprint(value), allowed}
+}
+
+type invalid struct{ field, value, allowed string }
+
+func (e *invalid) Error() string {
+	return fmt.Sprintf("%v: %s = %s: must be %s", ErrInvalid, e.field, e.value, e.allowed)
+}
+
+func (e *invalid) Unwrap() error { return ErrInvalid }
+
+// within puts the path of a part before the field that an error names.
+func within(path string, err error) error {
+	e, ok := err.(*invalid)
+	switch {
+	case err == nil || path == "":
+		return err
+	case !ok:
+		return fmt.Errorf("%s: %w", path, err)
+	case e.field == "": // the part is the option
+		return &invalid{path, e.value, e.allowed}
+	}
+	return &invalid{path + "." + e.field, e.value, e.allowed}
 }

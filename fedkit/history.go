@@ -12,22 +12,23 @@ import (
 	"text/tabwriter"
 
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/config"
 )
 
 // History is what happened in a run: one Record a round, and what is needed to tell runs apart. It is saved and loaded
 // as JSON, printed as a table, compared and plotted.
 type History struct {
-	Name      string   `json:"name"`      // label in plots and tables; the strategy's name unless set
-	Strategy  string   `json:"strategy"`  // type name: "FedAvg"
-	Options   string   `json:"options"`   // the strategy's exported fields, for telling runs apart
-	Data      string   `json:"data"`      // data set
-	Partition string   `json:"partition"` // rule in words
-	Model     string   `json:"model"`
-	Clients   int      `json:"clients"` // M
-	Params    int      `json:"params"`  // d
-	Seed      uint64   `json:"seed"`
-	Device    string   `json:"device"`
-	Rounds    []Record `json:"rounds"`
+	Name      string         `json:"name"`      // label in plots and tables; the strategy's name unless set
+	Strategy  string         `json:"strategy"`  // type name: "FedAvg"
+	Config    *config.Config `json:"options"`   // the strategy with all its options and parts; only text in old files
+	Data      string         `json:"data"`      // data set
+	Partition string         `json:"partition"` // rule in words
+	Model     string         `json:"model"`
+	Clients   int            `json:"clients"` // M
+	Params    int            `json:"params"`  // d
+	Seed      uint64         `json:"seed"`
+	Device    string         `json:"device"`
+	Rounds    []Record       `json:"rounds"`
 
 	// Manifest says by hashes what data the clients had; nil in histories from before it was kept.
 	Manifest *partition.Manifest `json:"manifest,omitempty"`

@@ -85,7 +85,7 @@ func (j *Job) check(f *Federation) error {
 			return Invalid("Job.Clients", c, fmt.Sprintf("in [0, %d)", len(f.Clients)))
 		}
 	}
-	if err := j.Local.Check(); err != nil {
+	if err := check("Local", j.Local, f, n); err != nil {
 		return err
 	}
 	if j.Epochs != nil && len(j.Epochs) != n {

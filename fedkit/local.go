@@ -41,25 +41,22 @@ func (l Local) WithDefaults() Local {
 	return l
 }
 
-// Check reports the first option that is not allowed.
-func (l Local) Check() error {
+// Check implements Checker.
+func (l Local) Check(*Federation, int) error {
 	l = l.WithDefaults()
 	switch {
 	case l.Epochs < 0:
-		return Invalid("Local.Epochs", l.Epochs, "at least 1, or 0 for the default of 1")
+		return Invalid("Epochs", l.Epochs, "at least 1, or 0 for the default of 1")
 	case l.Steps < 0:
-		return Invalid("Local.Steps", l.Steps, "at least 1, or 0 to count epochs")
+		return Invalid("Steps", l.Steps, "at least 1, or 0 to count epochs")
 	case l.Steps > 0 && l.Epochs > 0:
-		return Invalid("Local.Steps", l.Steps, "0 where Epochs is set: use one of them")
+		return Invalid("Steps", l.Steps, "0 where Epochs is set: use one of them")
 	case l.Batch < 1 && l.Batch != FullBatch:
-		return Invalid("Local.Batch", l.Batch, "at least 1, or fedkit.FullBatch")
+		return Invalid("Batch", l.Batch, "at least 1, or fedkit.FullBatch")
 	case !(l.LR > 0) || math.IsInf(l.LR, 0):
-		return Invalid("Local.LR", l.LR, "a number > 0")
+		return Invalid("LR", l.LR, "a number > 0")
 	case !(l.Prox >= 0) || math.IsInf(l.Prox, 0):
-		return Invalid("Local.Prox", l.Prox, "a number ≥ 0")
-	}
-	if c, ok := l.Optimizer.(Checker); ok {
-		return c.Check()
+		return Invalid("Prox", l.Prox, "a number ≥ 0")
 	}
 	return nil
 }

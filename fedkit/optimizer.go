@@ -25,17 +25,10 @@ func (SGD) Direction(g *graph.Node, _ []*graph.Node, _ *graph.Node) (*graph.Node
 
 // Momentum is heavy-ball SGD: v ← βv + g, w ← w − ηv.
 type Momentum struct {
-	Beta float64 // β in [0, 1); 0 stands for the default of 0.9
+	Beta float64 `range:"[0,1)" default:"0.9"` // β
 }
 
 func (Momentum) Slots() int { return 1 }
-
-func (m Momentum) Check() error {
-	if !(m.Beta >= 0 && m.Beta < 1) {
-		return Invalid("Momentum.Beta", m.Beta, "in [0, 1)")
-	}
-	return nil
-}
 
 func (m Momentum) Direction(g *graph.Node, v []*graph.Node, _ *graph.Node) (*graph.Node, []*graph.Node) {
 	d := graph.Add(graph.MulScalar(v[0], cmp.Or(m.Beta, 0.9)), g)
@@ -44,24 +37,12 @@ func (m Momentum) Direction(g *graph.Node, v []*graph.Node, _ *graph.Node) (*gra
 
 // Adam is the bias-corrected adaptive step of arXiv 1412.6980: w ← w − η m̂/(√v̂ + ε).
 type Adam struct {
-	Beta1   float64 // β1 in [0, 1); default 0.9
-	Beta2   float64 // β2 in [0, 1); default 0.999
-	Epsilon float64 // ε > 0; default 1e-8
+	Beta1   float64 `range:"[0,1)" default:"0.9"`    // β1
+	Beta2   float64 `range:"[0,1)" default:"0.999"`  // β2
+	Epsilon float64 `range:"(0,inf)" default:"1e-8"` // ε
 }
 
 func (Adam) Slots() int { return 2 }
-
-func (a Adam) Check() error {
-	switch {
-	case !(a.Beta1 >= 0 && a.Beta1 < 1):
-		return Invalid("Adam.Beta1", a.Beta1, "in [0, 1)")
-	case !(a.Beta2 >= 0 && a.Beta2 < 1):
-		return Invalid("Adam.Beta2", a.Beta2, "in [0, 1)")
-	case !(a.Epsilon >= 0):
-		return Invalid("Adam.Epsilon", a.Epsilon, "> 0")
-	}
-	return nil
-}
 
 func (a Adam) Direction(g *graph.Node, mv []*graph.Node, t *graph.Node) (*graph.Node, []*graph.Node) {
 	b1, b2 := cmp.Or(a.Beta1, 0.9), cmp.Or(a.Beta2, 0.999)

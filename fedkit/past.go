@@ -1,10 +1,8 @@
 package fedkit
 
-import (
-	"github.com/gomlx/gomlx/core/graph"
-)
+import "github.com/gomlx/gomlx/core/graph"
 
-// SimilarityUser is a selector that may use Solve.Similarity, which is worked out only where it is used.
+// SimilarityUser is a selector, or a part of one, that may use Solve.Similarity, which is computed only if it is used.
 type SimilarityUser interface {
 	UsesSimilarity() bool
 }

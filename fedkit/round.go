@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
 )
 
@@ -24,7 +25,7 @@ type Round struct {
 	stage  string
 	past   *past
 	calls  int  // of Train so far
-	alike  bool // the selector uses ClientHistory.Similarity
+	alike  bool // the selector uses Solve.Similarity
 	quiet  bool // an evaluation: nothing that travels counts
 	err    error
 }
@@ -105,9 +106,12 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 	var chosen []int
 	switch {
 	case s != nil:
-		if u, ok := s.(SimilarityUser); ok {
-			r.alike = r.alike || u.UsesSimilarity()
-		}
+		_ = config.Walk(s, func(_ string, part any) error {
+			if u, ok := part.(SimilarityUser); ok {
+				r.alike = r.alike || u.UsesSimilarity()
+			}
+			return nil
+		})
 		chosen = slices.Clone(s.Select(r, n))
 	case n == m:
 		chosen = r.Everyone()

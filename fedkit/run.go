@@ -1,6 +1,7 @@
 package fedkit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,16 +10,17 @@ import (
 	"runtime"
 	"time"
 
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/xla"
 )
 
 // Options say how long and how a strategy runs. The zero value, but for Rounds, is a usual run.
 type Options struct {
-	Rounds    int       // how many; required
+	Rounds    int       `range:"[1,inf)"` // how many; required
 	Seed      uint64    // for everything that is random: start, selection, batches
 	Name      string    // the history's label; default: the strategy's name
-	EvalEvery int       // evaluate after every so many rounds, and after the last; default 1
-	Workers   int       // programs in flight at once; default: half the processors, at least one. Results do not depend on it
+	EvalEvery int       `range:"[1,inf)" default:"every round"` // rounds from one evaluation to the next; the last round is always evaluated
+	Workers   int       `range:"[1,inf)" default:"the default"` // programs in flight at once; default: half the processors, at least one. Results do not depend on it
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
 	Watch     Watcher   // told of the progress: plot.Live(); default none
 
@@ -37,17 +39,10 @@ const (
 	Skip
 )
 
-// Check reports the first option that is not allowed.
-func (o Options) Check() error {
-	switch {
-	case o.Rounds < 1:
-		return Invalid("Options.Rounds", o.Rounds, "at least 1")
-	case o.EvalEvery < 0:
-		return Invalid("Options.EvalEvery", o.EvalEvery, "at least 1, or 0 for every round")
-	case o.Workers < 0:
-		return Invalid("Options.Workers", o.Workers, "at least 1, or 0 for the default")
-	case o.NotFinite != Stop && o.NotFinite != Skip:
-		return Invalid("Options.NotFinite", o.NotFinite, "fedkit.Stop or fedkit.Skip")
+// Check implements Checker.
+func (n NotFinite) Check(*Federation, int) error {
+	if n != Stop && n != Skip {
+		return Invalid("", int(n), "fedkit.Stop or fedkit.Skip")
 	}
 	return nil
 }
@@ -136,22 +131,11 @@ func begin(fed *Federation, s Strategy, o *Options) (*History, error) {
 	if s == nil || (reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil()) {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("strategy", "nil", "a strategy, such as &strategy.FedAvg{}"))
 	}
-	name := nameOf(s)
-	if err := o.Check(); err != nil {
-		return nil, fmt.Errorf("fedkit: %s: %w", name, err)
-	}
-	if c, ok := s.(Checker); ok {
-		if err := c.Check(); err != nil {
-			return nil, fmt.Errorf("fedkit: %s: %w", name, err)
-		}
-	}
-	if c, ok := s.(FederationChecker); ok {
-		if err := c.CheckFor(fed); err != nil {
-			return nil, fmt.Errorf("fedkit: %s: %w", name, err)
-		}
-	}
-	if err := checkParts(s, fed); err != nil {
-		return nil, fmt.Errorf("fedkit: %s: %w", name, err)
+	h := &History{Config: config.Of(s), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
+	h.Strategy = h.Config.Name()
+	h.Name = cmp.Or(o.Name, h.Strategy)
+	if err := checkRun(fed, s, o, h.Config); err != nil {
+		return nil, fmt.Errorf("fedkit: %s: %w", h.Strategy, err)
 	}
 	if o.EvalEvery == 0 {
 		o.EvalEvery = 1
@@ -167,28 +151,26 @@ func begin(fed *Federation, s Strategy, o *Options) (*History, error) {
 		return nil, fmt.Errorf("fedkit: %w", err)
 	}
 	m := fed.Manifest()
-	h := &History{Manifest: &m, Name: o.Name, Strategy: name, Options: describe(s), Data: fed.Data.Name, Partition: fed.Rule,
-		Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed, Device: b.Name()}
-	if h.Name == "" {
-		h.Name = name
-	}
+	h.Manifest, h.Device = &m, b.Name()
 	return h, nil
 }
 
-// checkParts lets the parts that are a strategy's fields, such as its Selector, be checked for the federation too.
-func checkParts(s Strategy, fed *Federation) error {
-	v := reflect.Indirect(reflect.ValueOf(s))
-	if v.Kind() != reflect.Struct {
-		return nil
+// checkRun checks the options of a run and those of its strategy.
+func checkRun(fed *Federation, s Strategy, o *Options, c *config.Config) error {
+	watched := *o
+	watched.Watch = nil // no option of the run
+	if err := check("Options", watched, fed, 0); err != nil {
+		return err
 	}
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.Interface && f.CanInterface() {
-			if c, ok := f.Interface().(FederationChecker); ok {
-				if err := c.CheckFor(fed); err != nil {
-					return err
-				}
-			}
-		}
+	n, err := cohort(s, fed.Size())
+	if err != nil {
+		return err
+	}
+	if err := check("", s, fed, n); err != nil {
+		return err
+	}
+	if unnamed := c.Unnamed(); o.Checkpoint != "" && len(unnamed) > 0 {
+		return Invalid(unnamed[0], "a function without a name", "one that is declared with func at the top level, since Options.Checkpoint keeps the configuration")
 	}
 	return nil
 }
@@ -223,24 +205,4 @@ func guard(r *Round, step func(*Round) error) {
 	if err := step(r); r.err == nil {
 		r.err = err
 	}
-}
-
-// describe writes a strategy's options down: its exported fields that differ from zero, State apart.
-func describe(s Strategy) string {
-	v := reflect.Indirect(reflect.ValueOf(s))
-	if v.Kind() != reflect.Struct {
-		return ""
-	}
-	text := ""
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if !f.IsExported() || f.Name == "State" || v.Field(i).IsZero() || f.Type.Kind() == reflect.Func {
-			continue
-		}
-		if text != "" {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s: %+v", f.Name, v.Field(i).Interface())
-	}
-	return text
 }

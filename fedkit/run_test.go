@@ -43,8 +43,8 @@ func TestRunRecords(t *testing.T) {
 	if h.Name != "mean" || h.Data != "toy" || h.Clients != 3 || h.Params != fed.Task.Dim() || h.Seed != 3 {
 		t.Errorf("header %+v", h)
 	}
-	if h.Options != "Local: {Epochs:2 Steps:0 Batch:4 LR:0.1 Optimizer:<nil> Prox:0}" {
-		t.Errorf("options %q", h.Options)
+	if h.Config.String() != "fedkit.mean{Local: {Epochs: 2, Batch: 4, LR: 0.1}}" {
+		t.Errorf("configuration %q", h.Config)
 	}
 	if len(h.Rounds) != 5 || w.rounds != 5 || w.done != 1 {
 		t.Fatalf("%d records, %d times watched, %d times done; want 5, 5, 1", len(h.Rounds), w.rounds, w.done)
@@ -208,24 +208,24 @@ func TestRunsThatCannotStart(t *testing.T) {
 
 func TestLocalCheck(t *testing.T) {
 	for want, l := range map[string]Local{
-		"Local.Epochs":      {Batch: 1, LR: 1, Epochs: -1},
-		"Local.Steps":       {Batch: 1, LR: 1, Steps: -1},
-		"Local.Batch":       {LR: 1},
-		"Local.LR":          {Batch: 1},
-		"Local.Prox":        {Batch: 1, LR: 1, Prox: -1},
-		"Momentum.Beta = 1": {Batch: 1, LR: 1, Optimizer: Momentum{Beta: 1}},
-		"Adam.Beta1":        {Batch: 1, LR: 1, Optimizer: Adam{Beta1: -1}},
-		"Adam.Beta2":        {Batch: 1, LR: 1, Optimizer: Adam{Beta2: 2}},
-		"Adam.Epsilon":      {Batch: 1, LR: 1, Optimizer: Adam{Epsilon: -1}},
-		"Local.LR = NaN":    {Batch: 1, LR: math.NaN()},
-		"Local.LR = +Inf":   {Batch: 1, LR: math.Inf(1)},
-		"use one of them":   {Batch: 1, LR: 1, Steps: 1, Epochs: 1},
+		"Local.Epochs":             {Batch: 1, LR: 1, Epochs: -1},
+		"Local.Steps":              {Batch: 1, LR: 1, Steps: -1},
+		"Local.Batch":              {LR: 1},
+		"Local.LR":                 {Batch: 1},
+		"Local.Prox":               {Batch: 1, LR: 1, Prox: -1},
+		"Local.Optimizer.Beta = 1": {Batch: 1, LR: 1, Optimizer: Momentum{Beta: 1}},
+		"Local.Optimizer.Beta1":    {Batch: 1, LR: 1, Optimizer: Adam{Beta1: -1}},
+		"Local.Optimizer.Beta2":    {Batch: 1, LR: 1, Optimizer: Adam{Beta2: 2}},
+		"Local.Optimizer.Epsilon":  {Batch: 1, LR: 1, Optimizer: Adam{Epsilon: -1}},
+		"Local.LR = NaN":           {Batch: 1, LR: math.NaN()},
+		"Local.LR = +Inf":          {Batch: 1, LR: math.Inf(1)},
+		"use one of them":          {Batch: 1, LR: 1, Steps: 1, Epochs: 1},
 	} {
-		if err := l.Check(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+		if err := check("Local", l, nil, 0); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %s", l, err, want)
 		}
 	}
-	if err := (Local{}).Check(); err != nil {
+	if err := check("Local", Local{}, nil, 0); err != nil {
 		t.Errorf("the zero value: %v", err)
 	}
 }

@@ -18,24 +18,13 @@ import (
 // coordinate-wise median. z is always a mixture of the rows, so the iteration needs their inner products only.
 // The weights are used: a client that claims many examples weighs much. Identity: with one client, its row.
 type GeometricMedian struct {
-	Smooth     float64 // ν > 0, distances below it count as ν; default 1e-6
-	Iterations int     // at most so many, at least 1; default 500. It ends earlier where no weight moves by more than 1e-9
-}
-
-// Check implements fedkit.Checker.
-func (a GeometricMedian) Check() error {
-	if !(a.Smooth >= 0) || math.IsInf(a.Smooth, 0) {
-		return fedkit.Invalid("GeometricMedian.Smooth", a.Smooth, "> 0, or 0 for the default of 1e-6")
-	}
-	if a.Iterations < 0 {
-		return fedkit.Invalid("GeometricMedian.Iterations", a.Iterations, "at least 1, or 0 for the default of 500")
-	}
-	return nil
+	Smooth     float64 `range:"(0,inf)" default:"1e-6"` // ν, distances below it count as ν
+	Iterations int     `range:"[1,inf)" default:"500"`  // at most; fewer if no weight moves by more than 1e-9
 }
 
 // Aggregate implements fedkit.Aggregator.
 func (a GeometricMedian) Aggregate(u *fedkit.Matrix, weights []float64) *fedkit.Matrix {
-	if err := a.Check(); err != nil {
+	if err := fedkit.Check(a, nil, u.Rows()); err != nil {
 		return fedkit.Failed(err)
 	}
 	g, err := centred(u)

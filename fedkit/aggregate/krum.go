@@ -18,61 +18,44 @@ import (
 // of equal scores the first. It needs n ≥ 2f+3 clients in the round. The weights are not used. Since x is one client's
 // model, it serves clients whose data are alike; otherwise see MultiKrum.
 type Krum struct {
-	F int // f, attackers among the clients of a round, at least 1; default as many as they allow, ⌊(n−3)/2⌋
+	F int `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, attackers among them; default ⌊(n−3)/2⌋
 }
-
-// Check implements fedkit.Checker.
-func (a Krum) Check() error { return MultiKrum{F: a.F, M: 1}.check("Krum") }
-
-// CheckCohort implements fedkit.CohortChecker.
-func (a Krum) CheckCohort(n int) error { return MultiKrum{F: a.F, M: 1}.checkCohort("Krum", n) }
 
 // Aggregate implements fedkit.Aggregator.
 func (a Krum) Aggregate(u *fedkit.Matrix, _ []float64) *fedkit.Matrix {
-	return MultiKrum{F: a.F, M: 1}.aggregate("Krum", u)
+	if err := cmp.Or(u.Err(), fedkit.Check(a, nil, u.Rows())); err != nil {
+		return fedkit.Failed(err)
+	}
+	return MultiKrum{F: a.F, M: 1}.Aggregate(u, nil)
+}
+
+// Check implements fedkit.Checker.
+func (a Krum) Check(fed *fedkit.Federation, n int) error {
+	return MultiKrum{F: a.F, M: 1}.Check(fed, n)
 }
 
 // MultiKrum is the mean, with equal weights, of the m rows with the smallest Krum scores, [1, d] (as Krum, §5).
 // Identities: m = 1 is Krum, m = n the mean.
 type MultiKrum struct {
-	F int // f, as in Krum
-	M int // m, rows that are kept, in [1, n]; default n−f
+	F int `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, as in Krum
+	M int `range:"[1,inf)" default:"the default of n−f"`                      // m, rows that are kept, in [1, n]
 }
 
 // Check implements fedkit.Checker.
-func (a MultiKrum) Check() error { return a.check("MultiKrum") }
-
-func (a MultiKrum) check(name string) error {
-	if a.F < 0 {
-		return fedkit.Invalid(name+".F", a.F, "at least 1, or 0 for as many as the clients of a round allow")
-	}
-	if a.M < 0 {
-		return fedkit.Invalid(name+".M", a.M, "at least 1, or 0 for the default of n−f")
-	}
-	return nil
-}
-
-// CheckCohort implements fedkit.CohortChecker.
-func (a MultiKrum) CheckCohort(n int) error { return a.checkCohort("MultiKrum", n) }
-
-func (a MultiKrum) checkCohort(name string, n int) error {
+func (a MultiKrum) Check(_ *fedkit.Federation, n int) error {
 	if n < 2*a.F+3 {
-		return fedkit.Invalid(name+".F", a.F, fmt.Sprintf("such that n ≥ 2f+3, and a round has n = %d clients", n))
+		return fedkit.Invalid("F", a.F, fmt.Sprintf("such that n ≥ 2f+3, and a round has n = %d clients", n))
 	}
 	if a.M > n {
-		return fedkit.Invalid(name+".M", a.M, fmt.Sprintf("at most n = %d, the clients of a round", n))
+		return fedkit.Invalid("M", a.M, fmt.Sprintf("at most n = %d, the clients of a round", n))
 	}
 	return nil
 }
 
 // Aggregate implements fedkit.Aggregator.
 func (a MultiKrum) Aggregate(u *fedkit.Matrix, _ []float64) *fedkit.Matrix {
-	return a.aggregate("MultiKrum", u)
-}
-
-func (a MultiKrum) aggregate(name string, u *fedkit.Matrix) *fedkit.Matrix {
 	n := u.Rows()
-	if err := cmp.Or(u.Err(), a.check(name), a.checkCohort(name, n)); err != nil {
+	if err := cmp.Or(u.Err(), fedkit.Check(a, nil, n)); err != nil {
 		return fedkit.Failed(err)
 	}
 	f := cmp.Or(a.F, (n-3)/2)

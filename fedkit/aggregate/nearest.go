@@ -17,28 +17,14 @@ import (
 // Robust rules take honest clients for odd ones where their data differ much; after the mixing honest rows are alike,
 // and an attacker's is made of honest ones for the most part. Identity: with one client, By alone.
 type NearestMix struct {
-	F  int               // f, attackers among the clients of a round, at least 1, n ≥ 2f+1; default ⌊(n−1)/2⌋
+	F  int               `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, attackers among them, n ≥ 2f+1; default ⌊(n−1)/2⌋
 	By fedkit.Aggregator // default Median
 }
 
 // Check implements fedkit.Checker.
-func (a NearestMix) Check() error {
-	if a.F < 0 {
-		return fedkit.Invalid("NearestMix.F", a.F, "at least 1, or 0 for as many as the clients of a round allow")
-	}
-	if c, ok := a.By.(fedkit.Checker); ok {
-		return c.Check()
-	}
-	return nil
-}
-
-// CheckCohort implements fedkit.CohortChecker.
-func (a NearestMix) CheckCohort(n int) error {
+func (a NearestMix) Check(_ *fedkit.Federation, n int) error {
 	if n < 2*a.F+1 {
-		return fedkit.Invalid("NearestMix.F", a.F, fmt.Sprintf("such that n ≥ 2f+1, and a round has n = %d clients", n))
-	}
-	if c, ok := a.By.(fedkit.CohortChecker); ok {
-		return c.CheckCohort(n)
+		return fedkit.Invalid("F", a.F, fmt.Sprintf("such that n ≥ 2f+1, and a round has n = %d clients", n))
 	}
 	return nil
 }
@@ -46,7 +32,7 @@ func (a NearestMix) CheckCohort(n int) error {
 // Aggregate implements fedkit.Aggregator.
 func (a NearestMix) Aggregate(u *fedkit.Matrix, _ []float64) *fedkit.Matrix {
 	n := u.Rows()
-	if err := cmp.Or(u.Err(), a.Check(), a.CheckCohort(n)); err != nil {
+	if err := cmp.Or(u.Err(), fedkit.Check(a, nil, n)); err != nil {
 		return fedkit.Failed(err)
 	}
 	far, err := distances(u)

@@ -191,9 +191,9 @@ func TestRobustRefuses(t *testing.T) {
 		"MultiKrum.M = -1: must be at least 1, or 0 for the default of n−f":                       aggregate.MultiKrum{M: -1},
 		"NearestMix.F = -1: must be at least 1, or 0 for as many as the clients of a round allow": aggregate.NearestMix{F: -1},
 		"NearestMix.F = 5: must be such that n ≥ 2f+1, and a round has n = 9 clients":             aggregate.NearestMix{F: 5},
-		"Krum.F = 8: must be such that":                                                           aggregate.NearestMix{By: aggregate.Krum{F: 8}},
-		"TrimmedMean.Share = 0.6":                                                                 aggregate.NearestMix{By: aggregate.TrimmedMean{Share: 0.6}},
-		"GeometricMedian.Smooth = -1: must be > 0, or 0 for the default of 1e-6":                  aggregate.GeometricMedian{Smooth: -1},
+		"NearestMix.By.F = 8: must be such that":                                                  aggregate.NearestMix{By: aggregate.Krum{F: 8}},
+		"NearestMix.By.Share = 0.6":                                                               aggregate.NearestMix{By: aggregate.TrimmedMean{Share: 0.6}},
+		"GeometricMedian.Smooth = -1: must be a number > 0, or 0 for the default of 1e-6":         aggregate.GeometricMedian{Smooth: -1},
 		"GeometricMedian.Iterations = -1: must be at least 1, or 0 for the default of 500":        aggregate.GeometricMedian{Iterations: -1},
 	} {
 		if err := by.Aggregate(u, nil).Err(); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {

@@ -15,20 +15,12 @@ import (
 // so that k clients cannot move it at will. The weights are not used (Yin et al., arXiv 1803.01498, Definition 2).
 // Identity: β = 0 is the mean with equal weights.
 type TrimmedMean struct {
-	Share float64 // β, dropped at either end, in [0, 0.5); default 0.2, fedkit.Zero drops none
-}
-
-// Check implements fedkit.Checker.
-func (a TrimmedMean) Check() error {
-	if !(a.Share >= 0 && a.Share < 0.5) {
-		return fedkit.Invalid("TrimmedMean.Share", a.Share, "in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero")
-	}
-	return nil
+	Share float64 `range:"[0,0.5)" default:"0.2"` // β, dropped at either end; fedkit.Zero drops none
 }
 
 // Aggregate implements fedkit.Aggregator.
 func (a TrimmedMean) Aggregate(u *fedkit.Matrix, _ []float64) *fedkit.Matrix {
-	if err := a.Check(); err != nil {
+	if err := fedkit.Check(a, nil, u.Rows()); err != nil {
 		return fedkit.Failed(err)
 	}
 	n := u.Rows()

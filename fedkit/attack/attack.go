@@ -11,7 +11,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Attack is what attackers do: SignFlip, Scaled, Gaussian, LabelFlip, OneLabel, or a Forge of one's own.
+// Attack is what attackers do: SignFlip, Scaled, Gaussian, LabelFlip, OneLabel, or your own Forge.
 type Attack interface {
 	// On returns the federation in which the given clients attack and the others do as before.
 	On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error)
@@ -36,10 +36,8 @@ func On(fed *fedkit.Federation, share float64, a Attack, seed uint64) (*fedkit.F
 	if err != nil {
 		return nil, err
 	}
-	if c, ok := a.(fedkit.Checker); ok {
-		if err := c.Check(); err != nil {
-			return nil, err
-		}
+	if err := fedkit.Check(a, fed, 0); err != nil {
+		return nil, err
 	}
 	return a.On(fed, attackers)
 }
@@ -71,18 +69,10 @@ type Forge struct {
 // String returns Name.
 func (f Forge) String() string { return f.Name }
 
-// Check implements fedkit.Checker.
-func (f Forge) Check() error {
-	if f.Send == nil {
-		return fedkit.Invalid("Forge.Send", "nil", "a function")
-	}
-	return nil
-}
-
 // On implements Attack.
 func (f Forge) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
-	if err := f.Check(); err != nil {
-		return nil, err
+	if f.Send == nil {
+		return nil, fedkit.Invalid("Forge.Send", "nil", "a function")
 	}
 	bad, err := marked(fed, attackers)
 	if err != nil {

@@ -3,7 +3,6 @@ package attack
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"fedkit.example/fedkit"
@@ -12,37 +11,31 @@ import (
 
 // SignFlip sends the update backwards, start − aΔ in place of start + Δ.
 type SignFlip struct {
-	Scale float64 // a > 0; default 1
+	Scale float64 `range:"(0,inf)" default:"1"` // a
 }
-
-// Check implements fedkit.Checker.
-func (s SignFlip) Check() error { return positive("SignFlip.Scale", s.Scale, 1) }
 
 func (s SignFlip) String() string { return fmt.Sprintf("sign flip × %v", cmp.Or(s.Scale, 1)) }
 
 // On implements Attack.
 func (s SignFlip) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
-	return times(s, s.Check(), -cmp.Or(s.Scale, 1), fed, attackers)
+	return times(s, -cmp.Or(s.Scale, 1), fed, attackers)
 }
 
 // Scaled sends too much, start + bΔ in place of start + Δ: how one client outweighs the others (model replacement;
 // Bagdasaryan et al., arXiv 1807.00459, §3.2).
 type Scaled struct {
-	By float64 // b > 0; default 10
+	By float64 `range:"(0,inf)" default:"10"` // b
 }
-
-// Check implements fedkit.Checker.
-func (s Scaled) Check() error { return positive("Scaled.By", s.By, 10) }
 
 func (s Scaled) String() string { return fmt.Sprintf("update × %v", cmp.Or(s.By, 10)) }
 
 // On implements Attack.
 func (s Scaled) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
-	return times(s, s.Check(), cmp.Or(s.By, 10), fed, attackers)
+	return times(s, cmp.Or(s.By, 10), fed, attackers)
 }
 
-func times(a Attack, err error, factor float64, fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
-	if err != nil {
+func times(a Attack, factor float64, fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
+	if err := fedkit.Check(a, fed, 0); err != nil {
 		return nil, err
 	}
 	return Forge{a.String(), func(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
@@ -52,17 +45,14 @@ func times(a Attack, err error, factor float64, fed *fedkit.Federation, attacker
 
 // Gaussian adds noise to what the client learned, w + σ N(0, I), drawn anew in every round.
 type Gaussian struct {
-	Sigma float64 // σ > 0, in units of the parameters; default 1
+	Sigma float64 `range:"(0,inf)" default:"1"` // σ, in units of the parameters
 }
-
-// Check implements fedkit.Checker.
-func (g Gaussian) Check() error { return positive("Gaussian.Sigma", g.Sigma, 1) }
 
 func (g Gaussian) String() string { return fmt.Sprintf("noise σ = %v", cmp.Or(g.Sigma, 1)) }
 
 // On implements Attack.
 func (g Gaussian) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
-	if err := g.Check(); err != nil {
+	if err := fedkit.Check(g, fed, 0); err != nil {
 		return nil, err
 	}
 	return Forge{g.String(), func(u *fedkit.Updates, rng *rand.Rand) *fedkit.Matrix {
@@ -102,10 +92,3 @@ var choose = fedkit.NewProgram("choose rows", func(a []*Node) *Node {
 	u, forged, bad := a[0], a[1], InsertAxes(a[2], -1)
 	return Where(BroadcastToDims(GreaterThan(bad, ZerosLike(bad)), u.Shape().Dimensions...), forged, u)
 })
-
-func positive(field string, v, standard float64) error {
-	if !(v >= 0) || math.IsInf(v, 0) {
-		return fedkit.Invalid(field, v, fmt.Sprintf("a number > 0, or 0 for the default of %v", standard))
-	}
-	return nil
-}

@@ -21,6 +21,7 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -190,6 +191,34 @@ var folders = regexp.MustCompile(`[^\[\]{}*, ]+/`)
 
 // short leaves the folders of packages out of a name: "server.Adam" for "example.com/server.Adam".
 func short(name string) string { return folders.ReplaceAllString(name, "") }
+
+// Name returns the name of the value's type, without its package and type arguments: "FedAvg".
+func (c *Config) Name() string {
+	if c == nil {
+		return ""
+	}
+	o, _ := c.value.(object)
+	kind, _, _ := strings.Cut(bare(o.get("type")), "[")
+	return kind[strings.LastIndex(kind, ".")+1:]
+}
+
+// Field returns the exported field of a struct, or of the struct v points to; it may be one of an embedded struct. It is
+// not valid if there is none. Its tag comes with it.
+func Field(v any, name string) (field reflect.Value, tag reflect.StructTag) {
+	s := reflect.Indirect(reflect.ValueOf(v))
+	if s.Kind() != reflect.Struct {
+		return field, tag
+	}
+	f, ok := s.Type().FieldByName(name)
+	if !ok || !f.IsExported() {
+		return field, tag
+	}
+	found, err := s.FieldByIndexErr(f.Index)
+	if err != nil || !found.CanInterface() { // in an embedded nil pointer, or an embedded type without a name
+		return field, tag
+	}
+	return found, f.Tag
+}
 
 // Unnamed returns the paths of what cannot be written down, so that the configuration does not say all: functions without
 // a name, such as closures, and what leads back to itself.

@@ -38,6 +38,9 @@ func walk(path string, v reflect.Value, above trail, visit func(string, any) err
 	if above, ok = above.enter(v); !ok {
 		return nil
 	}
+	if k := v.Kind(); (k == reflect.Slice || k == reflect.Array) && plain(v.Type().Elem()) {
+		return nil // a data set, perhaps
+	}
 	for _, p := range parts(v) {
 		if err := walk(join(path, p.name), p.value, above, visit); err != nil {
 			return err

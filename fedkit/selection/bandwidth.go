@@ -9,34 +9,26 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Bandwidth chooses the n fastest of the clients whose round fits a deadline (seed 004 §10; after FedCS, T. Nishio and
+// Bandwidth chooses the n fastest of the clients whose round fits a deadline (after FedCS, T. Nishio and
 // R. Yonetani, arXiv 1804.08333). Where fewer fit, the round is as small as that, for the deadline is what counts; where
 // none does, it is the one fastest client. It always chooses the same clients: Explore and Fair let others in.
 type Bandwidth struct {
 	Seconds  []float64 // by client, time for download, training and upload, ≥ 0; +Inf: never available
-	Deadline float64   // s, a number > 0; default none
+	Deadline float64   `range:"(0,inf)" default:"none"` // s
 }
 
 // Check implements fedkit.Checker.
-func (s Bandwidth) Check() error {
+func (s Bandwidth) Check(fed *fedkit.Federation, _ int) error {
 	for c, t := range s.Seconds {
 		if !(t >= 0) {
-			return fedkit.Invalid(fmt.Sprintf("Bandwidth.Seconds[%d]", c), t, "a time ≥ 0")
+			return fedkit.Invalid(fmt.Sprintf("Seconds[%d]", c), t, "a time ≥ 0")
 		}
 	}
 	if len(s.Seconds) > 0 && math.IsInf(slices.Min(s.Seconds), 1) {
-		return fedkit.Invalid("Bandwidth.Seconds", "+Inf for every client", "a number for at least one")
+		return fedkit.Invalid("Seconds", "+Inf for every client", "a number for at least one")
 	}
-	if !(s.Deadline >= 0) || math.IsInf(s.Deadline, 0) {
-		return fedkit.Invalid("Bandwidth.Deadline", s.Deadline, "a number > 0, or 0 for none")
-	}
-	return nil
-}
-
-// CheckFor implements fedkit.FederationChecker.
-func (s Bandwidth) CheckFor(fed *fedkit.Federation) error {
 	if len(s.Seconds) != fed.Size() {
-		return fedkit.Invalid("Bandwidth.Seconds", fmt.Sprintf("%d times", len(s.Seconds)), fmt.Sprintf("%d, one a client", fed.Size()))
+		return fedkit.Invalid("Seconds", fmt.Sprintf("%d times", len(s.Seconds)), fmt.Sprintf("%d, one per client", fed.Size()))
 	}
 	return nil
 }

@@ -14,26 +14,32 @@ type By int
 
 const (
 	Drift         By = iota // ‖w_i − x‖₂, how far it moved
-	Dissimilarity           // 1 − cos(Δ_i, mean Δ), in [0, 2]: how far its direction is from the others' (seed 004 §10)
+	Dissimilarity           // 1 − cos(Δ_i, mean Δ), in [0, 2]: how far its direction is from the others'
 	Loss                    // its mean training loss
 )
 
 var names = []string{"drift", "dissimilarity", "loss"}
 
 func (by By) String() string {
-	if by.Check() != nil {
+	if by.Check(nil, 0) != nil {
 		return fmt.Sprintf("By(%d)", int(by))
 	}
 	return names[by]
 }
 
+// MarshalText writes the figure by its name into configurations.
+func (by By) MarshalText() ([]byte, error) { return []byte(by.String()), nil }
+
 // Check implements fedkit.Checker.
-func (by By) Check() error {
+func (by By) Check(*fedkit.Federation, int) error {
 	if by < 0 || int(by) >= len(names) {
-		return fedkit.Invalid("By", int(by), "selection.Drift, selection.Dissimilarity or selection.Loss")
+		return fedkit.Invalid("", int(by), "selection.Drift, selection.Dissimilarity or selection.Loss")
 	}
 	return nil
 }
+
+// UsesSimilarity implements fedkit.SimilarityUser.
+func (by By) UsesSimilarity() bool { return by == Dissimilarity }
 
 // of is the figure of a client that has taken part.
 func (by By) of(past []fedkit.Solve) float64 {

@@ -9,17 +9,15 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// OnePerCluster chooses one client of each cluster, at random (seed 003, step 4), however many clients the strategy asks
+// OnePerCluster chooses one client of each cluster, at random, however many clients the strategy asks
 // for. As long as no clusters are known, as many as asked for are chosen at random.
 type OnePerCluster struct {
-	First  bool  // the first of each cluster instead, as in the seed's code
+	First  bool  // the first of each cluster instead
 	Labels []int // by client, its cluster; negative: none. Default: those the strategy last served (Round.Clusters)
 }
 
-// CheckFor implements fedkit.FederationChecker.
-func (s OnePerCluster) CheckFor(fed *fedkit.Federation) error {
-	return checkLabels("OnePerCluster.Labels", s.Labels, fed)
-}
+// Check implements fedkit.Checker.
+func (s OnePerCluster) Check(fed *fedkit.Federation, _ int) error { return checkLabels(s.Labels, fed) }
 
 // Select implements fedkit.Selector.
 func (s OnePerCluster) Select(r *fedkit.Round, n int) []int {
@@ -39,17 +37,15 @@ func (s OnePerCluster) Select(r *fedkit.Round, n int) []int {
 	return PerCluster(labels, len(different), r.Rand("clusters"))
 }
 
-// ByCluster spreads the round over the clusters as evenly as can be (seed 004 §10): one client of every cluster, then a
+// ByCluster spreads the round over the clusters as evenly as can be: one client of every cluster, then a
 // second of every cluster, … until there are n, at random within the clusters. Clients without a cluster come last. As
 // long as no clusters are known, all are chosen at random.
 type ByCluster struct {
 	Labels []int // by client, its cluster; negative: none. Default: those the strategy last served (Round.Clusters)
 }
 
-// CheckFor implements fedkit.FederationChecker.
-func (s ByCluster) CheckFor(fed *fedkit.Federation) error {
-	return checkLabels("ByCluster.Labels", s.Labels, fed)
-}
+// Check implements fedkit.Checker.
+func (s ByCluster) Check(fed *fedkit.Federation, _ int) error { return checkLabels(s.Labels, fed) }
 
 // Select implements fedkit.Selector.
 func (s ByCluster) Select(r *fedkit.Round, n int) []int {
@@ -89,9 +85,9 @@ func known(labels []int, r *fedkit.Round) []int {
 	return labels
 }
 
-func checkLabels(field string, labels []int, fed *fedkit.Federation) error {
+func checkLabels(labels []int, fed *fedkit.Federation) error {
 	if labels != nil && len(labels) != fed.Size() {
-		return fedkit.Invalid(field, fmt.Sprintf("%d labels", len(labels)), fmt.Sprintf("%d, one a client, or nil", fed.Size()))
+		return fedkit.Invalid("Labels", fmt.Sprintf("%d labels", len(labels)), fmt.Sprintf("%d, one per client, or nil", fed.Size()))
 	}
 	return nil
 }

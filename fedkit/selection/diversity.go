@@ -15,20 +15,9 @@ import (
 // is close to uniform. Where fewer than n clients have taken part so far, all of these are chosen, and random others.
 // Otherwise those that never took part rank highest; the seed does not say, and would not hear of them but by Explore.
 type Diversity struct {
-	Temperature float64 // T > 0; default 1 (fedkit.Zero for the n top ranks, +Inf for uniform)
+	Temperature float64 `range:"(0,inf]" default:"1"` // T; fedkit.Zero for the n top ranks, +Inf for uniform
 	By          By      // what ranks; default Drift
 }
-
-// Check implements fedkit.Checker.
-func (s Diversity) Check() error {
-	if err := checkTemperature("Diversity.Temperature", s.Temperature); err != nil {
-		return err
-	}
-	return s.By.Check()
-}
-
-// UsesSimilarity implements fedkit.SimilarityUser.
-func (s Diversity) UsesSimilarity() bool { return s.By == Dissimilarity }
 
 // At implements Tempered.
 func (s Diversity) At(temperature float64) fedkit.Selector {

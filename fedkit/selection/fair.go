@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Fair bounds how seldom and how often a client takes part under another rule (seed 004 §10).
+// Fair bounds how seldom and how often a client takes part under another rule.
 //
 // Wait: nobody is left out of more than T rounds in a row. That can be kept where M ≤ n (T + 1), and then is; elsewhere the
 // run is refused. Those that have waited longest get places before the rule's own choice, as few and as late as the n
@@ -19,43 +19,32 @@ import (
 // Quota: by round t nobody has taken part in more than ⌈q·t⌉ rounds. Where the rule wants somebody who has, a random
 // client below the quota takes the place or, if there is none, the one that took part least. Wait comes before Quota.
 type Fair struct {
-	Wait  int             // T, most rounds in a row without a client, at least 1; default no bound
-	Quota float64         // q, largest share of the rounds for a client, in [n/M, 1]; default no bound
+	Wait  int             `range:"[1,inf)" default:"no bound"` // T, most rounds in a row without a client
+	Quota float64         `range:"(0,1]" default:"no bound"`   // q, largest share of the rounds for a client, at least n/M
 	Then  fedkit.Selector // the rule; default Random{}
 }
 
-func (s Fair) then() fedkit.Selector { return cmp.Or[fedkit.Selector](s.Then, Random{}) }
-
 // Check implements fedkit.Checker.
-func (s Fair) Check() error {
-	switch {
-	case s.Wait < 0:
-		return fedkit.Invalid("Fair.Wait", s.Wait, "at least 1, or 0 for no bound")
-	case !(s.Quota >= 0 && s.Quota <= 1):
-		return fedkit.Invalid("Fair.Quota", s.Quota, "in (0, 1], or 0 for no bound")
+func (s Fair) Check(fed *fedkit.Federation, n int) error {
+	m := fed.Size()
+	if s.Wait > 0 && m > n*(s.Wait+1) {
+		return fedkit.Invalid("Wait", s.Wait, fmt.Sprintf("at least %d where %d of %d clients take part in a round", (m-1)/n, n, m))
 	}
-	return check(s.Then)
+	if s.Quota > 0 && s.Quota*float64(m) < float64(n)-1e-9 {
+		return fedkit.Invalid("Quota", s.Quota, fmt.Sprintf("at least %d/%d where so many clients take part in a round", n, m))
+	}
+	return nil
 }
-
-// CheckFor implements fedkit.FederationChecker.
-func (s Fair) CheckFor(fed *fedkit.Federation) error { return checkFor(s.Then, fed) }
-
-// UsesSimilarity implements fedkit.SimilarityUser.
-func (s Fair) UsesSimilarity() bool { return usesSimilarity(s.then()) }
 
 // Select implements fedkit.Selector.
 func (s Fair) Select(r *fedkit.Round, n int) []int {
 	m := r.Clients()
-	if s.Wait > 0 && m > n*(s.Wait+1) {
-		r.Fail(fedkit.Invalid("Fair.Wait", s.Wait, fmt.Sprintf("at least %d where %d of %d clients take part in a round", (m-1)/n, n, m)))
-		return nil
-	}
-	if s.Quota > 0 && s.Quota*float64(m) < float64(n)-1e-9 {
-		r.Fail(fedkit.Invalid("Fair.Quota", s.Quota, fmt.Sprintf("at least %d/%d where so many clients take part in a round", n, m)))
+	if err := fedkit.Check(s, r.Fed, n); err != nil { // the strategy may ask for another number than its Fraction says
+		r.Fail(err)
 		return nil
 	}
 	rng := r.Rand("fair")
-	due, picks := s.due(r, n, rng), s.then().Select(r, n)
+	due, picks := s.due(r, n, rng), cmp.Or[fedkit.Selector](s.Then, Random{}).Select(r, n)
 	quota := math.Inf(1)
 	if s.Quota > 0 {
 		quota = math.Ceil(s.Quota*float64(r.T) - 1e-9)

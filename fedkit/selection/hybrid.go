@@ -15,24 +15,10 @@ import (
 // The seed does not say how a half is drawn from; here it is as in Diversity, the high half's highest and the low
 // half's lowest ranks being the likeliest. Temperature = +Inf draws uniformly.
 type Hybrid struct {
-	HighRatio   float64 // ρ in [0, 1], share from the high half; default 0.5 (fedkit.Zero for 0)
-	Temperature float64 // T > 0; default 1 (fedkit.Zero for the outermost ranks, +Inf for uniform)
+	HighRatio   float64 `range:"[0,1]" default:"0.5"` // ρ, share from the high half
+	Temperature float64 `range:"(0,inf]" default:"1"` // T; fedkit.Zero for the outermost ranks, +Inf for uniform
 	By          By      // what ranks; default Drift
 }
-
-// Check implements fedkit.Checker.
-func (s Hybrid) Check() error {
-	if !(s.HighRatio >= 0 && s.HighRatio <= 1) {
-		return fedkit.Invalid("Hybrid.HighRatio", s.HighRatio, "in (0, 1], 0 for the default of 0.5, or fedkit.Zero")
-	}
-	if err := checkTemperature("Hybrid.Temperature", s.Temperature); err != nil {
-		return err
-	}
-	return s.By.Check()
-}
-
-// UsesSimilarity implements fedkit.SimilarityUser.
-func (s Hybrid) UsesSimilarity() bool { return s.By == Dissimilarity }
 
 // At implements Tempered.
 func (s Hybrid) At(temperature float64) fedkit.Selector {

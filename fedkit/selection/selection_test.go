@@ -75,11 +75,6 @@ func (w watched) Select(r *fedkit.Round, n int) []int {
 	return chosen
 }
 
-func (w watched) UsesSimilarity() bool {
-	u, ok := w.Selector.(fedkit.SimilarityUser)
-	return ok && u.UsesSimilarity()
-}
-
 // greedy always chooses the first clients.
 var greedy = fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.Everyone()[:n] })
 
@@ -233,22 +228,18 @@ func TestDissimilarityFindsTheOutlier(t *testing.T) {
 		}
 	}
 	if h := run(t, fed, selection.Explore{}, 2, fedkit.Options{Rounds: 3}); h.Rounds[2].Solves[0].Similarity != 0 {
-		t.Error("similarity is worked out for a rule that does not use it")
+		t.Error("similarity is computed for a rule that does not use it")
 	}
 }
 
 // after is a rule after two rounds of everyone.
-type after struct{ then fedkit.Selector }
-
-func (w after) UsesSimilarity() bool {
-	return w.then.(fedkit.SimilarityUser).UsesSimilarity()
-}
+type after struct{ Then fedkit.Selector }
 
 func (w after) Select(r *fedkit.Round, n int) []int {
 	if r.T <= 2 {
 		return r.Everyone()
 	}
-	return w.then.Select(r, n)
+	return w.Then.Select(r, n)
 }
 
 // ⌊ρ·n⌋ of the clients are of the high half and the rest of the low half.
@@ -519,38 +510,38 @@ func TestBandwidth(t *testing.T) {
 
 func TestOptionsThatAreRefused(t *testing.T) {
 	fed := federation(t, 9)
-	temperature := ": must be > 0 (fedkit.Zero: the top ranks alone; +Inf: uniform), or 0 for the default of 1"
+	temperature := ": must be a number > 0 or +Inf, or 0 for the default of 1"
 	for want, s := range map[string]fedkit.Selector{
-		"Diversity.Temperature = -1" + temperature:                                            selection.Diversity{Temperature: -1},
-		"Hybrid.Temperature = NaN" + temperature:                                              selection.Hybrid{Temperature: math.NaN()},
-		"Hybrid.HighRatio = 1.5: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": selection.Hybrid{HighRatio: 1.5},
-		"By = 3: must be selection.Drift, selection.Dissimilarity or selection.Loss":          selection.Explore{Then: selection.Diversity{By: 3}},
-		"Explore.ColdStart = -2: must be at least 1, or 0 for the default of 2":               selection.Explore{ColdStart: -2},
-		"Explore.Rate = 2: must be in (0, 1], 0 for the default of 0.1, or fedkit.Zero":       selection.Explore{Rate: 2},
-		"Annealed.From = +Inf: must be a number > 0, or 0 for the default of 10":              selection.Annealed{From: math.Inf(1)},
-		"Annealed.To = -1: must be a number > 0, or 0 for the default of 1":                   selection.Fair{Then: selection.Annealed{To: -1}},
-		"Annealed.Rounds = -1: must be at least 1, or 0 for the default of 50":                selection.Annealed{Rounds: -1},
-		"OnePerCluster.Labels = 2 labels: must be 9, one a client, or nil":                    selection.OnePerCluster{Labels: []int{0, 1}},
-		"ByCluster.Labels = 1 labels: must be 9, one a client, or nil":                        selection.Explore{Then: selection.ByCluster{Labels: []int{0}}},
-		"Fair.Wait = -1: must be at least 1, or 0 for no bound":                               selection.Fair{Wait: -1},
-		"Fair.Quota = 1.1: must be in (0, 1], or 0 for no bound":                              selection.Fair{Quota: 1.1},
-		"Bandwidth.Seconds[1] = NaN: must be a time ≥ 0":                                      selection.Bandwidth{Seconds: []float64{1, math.NaN()}},
-		"Bandwidth.Seconds = +Inf for every client: must be a number for at least one":        selection.Bandwidth{Seconds: []float64{math.Inf(1)}},
-		"Bandwidth.Seconds = 0 times: must be 9, one a client":                                selection.Fair{Then: selection.Bandwidth{}},
-		"Bandwidth.Deadline = -1: must be a number > 0, or 0 for none":                        selection.Bandwidth{Deadline: -1},
+		"Selector.Temperature = -1" + temperature:                                                  selection.Diversity{Temperature: -1},
+		"Selector.Temperature = NaN" + temperature:                                                 selection.Hybrid{Temperature: math.NaN()},
+		"Selector.HighRatio = 1.5: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero":    selection.Hybrid{HighRatio: 1.5},
+		"Selector.Then.By = 3: must be selection.Drift, selection.Dissimilarity or selection.Loss": selection.Explore{Then: selection.Diversity{By: 3}},
+		"Selector.ColdStart = -2: must be at least 1, or 0 for the default of 2":                   selection.Explore{ColdStart: -2},
+		"Selector.Rate = 2: must be in (0, 1], 0 for the default of 0.1, or fedkit.Zero":           selection.Explore{Rate: 2},
+		"Selector.From = +Inf: must be a number > 0, or 0 for the default of 10":                   selection.Annealed{From: math.Inf(1)},
+		"Selector.Then.To = -1: must be a number > 0, or 0 for the default of 1":                   selection.Fair{Then: selection.Annealed{To: -1}},
+		"Selector.Rounds = -1: must be at least 1, or 0 for the default of 50":                     selection.Annealed{Rounds: -1},
+		"Selector.Labels = 2 labels: must be 9, one per client, or nil":                            selection.OnePerCluster{Labels: []int{0, 1}},
+		"Selector.Then.Labels = 1 labels: must be 9, one per client, or nil":                       selection.Explore{Then: selection.ByCluster{Labels: []int{0}}},
+		"Selector.Wait = -1: must be at least 1, or 0 for no bound":                                selection.Fair{Wait: -1},
+		"Selector.Quota = 1.1: must be in (0, 1], or 0 for no bound":                               selection.Fair{Quota: 1.1},
+		"Selector.Seconds[1] = NaN: must be a time ≥ 0":                                            selection.Bandwidth{Seconds: []float64{1, math.NaN()}},
+		"Selector.Seconds = +Inf for every client: must be a number for at least one":              selection.Bandwidth{Seconds: []float64{math.Inf(1)}},
+		"Selector.Then.Seconds = 0 times: must be 9, one per client":                               selection.Fair{Then: selection.Bandwidth{}},
+		"Selector.Deadline = -1: must be a number > 0, or 0 for none":                              selection.Bandwidth{Deadline: -1},
 	} {
 		_, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, 3), fedkit.Options{Rounds: 1})
 		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: FedAvg: invalid: "+want {
 			t.Errorf("error %v\nwant fedkit: FedAvg: invalid: %s", err, want)
 		}
 	}
-	// What depends on the size of a round is found as soon as that is known: before any client trains.
+	// What depends on the size of a round too.
 	for want, s := range map[string]fedkit.Selector{
-		"Fair.Wait = 1: must be at least 2 where 3 of 9 clients take part in a round":       selection.Fair{Wait: 1},
-		"Fair.Quota = 0.3: must be at least 3/9 where so many clients take part in a round": selection.Fair{Quota: 0.3},
+		"Selector.Wait = 1: must be at least 2 where 3 of 9 clients take part in a round":       selection.Fair{Wait: 1},
+		"Selector.Quota = 0.3: must be at least 3/9 where so many clients take part in a round": selection.Fair{Quota: 0.3},
 	} {
 		h, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, 3), fedkit.Options{Rounds: 1})
-		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: FedAvg: round 1: select: invalid: "+want || len(h.Rounds) > 0 {
+		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: FedAvg: invalid: "+want || h != nil {
 			t.Errorf("error %v\nwant %s", err, want)
 		}
 	}

@@ -27,14 +27,6 @@ func softmax(ranked []int, n int, temperature float64, rng *rand.Rand) []int {
 	return drawn[:min(n, len(drawn))]
 }
 
-// checkTemperature is the check of the option T, where 0 stands for 1.
-func checkTemperature(field string, t float64) error {
-	if !(t >= 0) {
-		return fedkit.Invalid(field, t, "> 0 (fedkit.Zero: the top ranks alone; +Inf: uniform), or 0 for the default of 1")
-	}
-	return nil
-}
-
 // fill adds clients at random until n are chosen.
 func fill(r *fedkit.Round, chosen []int, n int) []int {
 	for _, c := range r.Rand("fill").Perm(r.Clients()) {

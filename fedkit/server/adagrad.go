@@ -7,28 +7,25 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Adagrad divides by the root of all squares so far (seed 001 §5; arXiv 2003.00295, Algorithm 2, FedAdagrad),
+// Adagrad divides by the root of all squares so far (arXiv 2003.00295, Algorithm 2, FedAdagrad),
 //
 //	m ← β1 m + (1−β1)Δ,  v ← v + Δ²,  v̂ = v,
 //
 // with the step of its Form. The paper's experiments take no momentum: Beta1: fedkit.Zero.
 type Adagrad struct {
-	LR      float64 // η > 0, server learning rate; default 0.1
-	Beta1   float64 // β1 in [0, 1); default 0.9, fedkit.Zero for 0
-	Epsilon float64 // ε > 0; default 1e-6; in Reddi's form τ, default 1e-3
+	LR      float64 `range:"(0,inf)" default:"0.1"`                         // η, server learning rate
+	Beta1   float64 `range:"[0,1)" default:"0.9"`                           // β1
+	Epsilon float64 `range:"(0,inf)" default:"1e-6 (1e-3 in Reddi's form)"` // ε; in Reddi's form τ
 	Form    Form    // default Corrected
 }
 
-func (o Adagrad) shared() adaptive {
-	return adaptive{LR: cmp.Or(o.LR, 0.1), Beta1: o.Beta1, Epsilon: o.Epsilon, Form: o.Form}
-}
-
-// Check implements fedkit.Checker.
-func (o Adagrad) Check() error { return o.shared().check("Adagrad", 0.1) }
-
 // Step implements fedkit.ServerOptimizer. It remembers m and v.
 func (o Adagrad) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, t int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
-	return o.shared().step(delta, memory, t, adagrad)
+	beta1 := cmp.Or(o.Beta1, 0.9)
+	m, v := o.Form.memory(memory, delta, o.Epsilon)
+	m = average(m, delta, beta1) // m ← β1 m + (1−β1)Δ
+	v = v.Apply(adagrad, delta)  // v ← v + Δ²
+	return o.Form.step(m, v, cmp.Or(o.LR, 0.1), beta1, 0, o.Epsilon, t), []*fedkit.Matrix{m, v}
 }
 
 var adagrad = fedkit.NewProgram("adagrad", func(a []*Node) *Node {

@@ -9,11 +9,11 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Form is which of two ways to write adaptive optimisers down is meant.
+// Form is which of two ways to write adaptive optimizers down is meant.
 type Form int
 
 const (
-	// Corrected is seed 001's, and Adam's own (arXiv 1412.6980) but for the place of ε: m̂ = m/(1−β1^t) and
+	// Corrected is Adam's own (arXiv 1412.6980) but for the place of ε: m̂ = m/(1−β1^t) and
 	// v̂ = v/(1−β2^t) make up for a memory that starts at zero, and ε stands inside the root,
 	//
 	//	step = η m̂/√(v̂ + ε),  m_0 = v_0 = 0.
@@ -35,39 +35,36 @@ func (f Form) String() string {
 	return fmt.Sprintf("Form(%d)", int(f))
 }
 
-// adaptive is what Adagrad, Adam and Yogi share: all but the second moment.
-type adaptive struct {
-	LR, Beta1, Beta2, Epsilon float64
-	Form                      Form
-}
+// MarshalText writes the form by its name into configurations.
+func (f Form) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-func (o adaptive) check(of string, rate float64) error {
-	err := cmp.Or(checkRate(of, o.LR, rate), checkDecay(of+".Beta1", o.Beta1, 0.9), checkDecay(of+".Beta2", o.Beta2, 0.99))
-	switch {
-	case err != nil:
-		return err
-	case !(o.Epsilon >= 0) || math.IsInf(o.Epsilon, 0):
-		return fedkit.Invalid(of+".Epsilon", o.Epsilon, "a number > 0, or 0 for the default of 1e-6 (1e-3 in Reddi's form)")
-	case o.Form != Corrected && o.Form != Reddi:
-		return fedkit.Invalid(of+".Form", o.Form, "server.Corrected or server.Reddi")
+// Check implements fedkit.Checker.
+func (f Form) Check(*fedkit.Federation, int) error {
+	if f != Corrected && f != Reddi {
+		return fedkit.Invalid("", f, "server.Corrected or server.Reddi")
 	}
 	return nil
 }
 
-// step remembers m and v; second is the new v for (v, Δ, β2, 1−β2). An o.Beta2 of 0 is none: v̂ = v.
-func (o adaptive) step(delta *fedkit.Matrix, memory []*fedkit.Matrix, t int, second *fedkit.Program) (*fedkit.Matrix, []*fedkit.Matrix) {
-	beta1 := cmp.Or(o.Beta1, 0.9)
+// memory returns m and v as they were after the step before or, before the first one, m_0 and v_0.
+func (f Form) memory(memory []*fedkit.Matrix, delta *fedkit.Matrix, epsilon float64) (m, v *fedkit.Matrix) {
+	if len(memory) == 2 {
+		return memory[0], memory[1]
+	}
+	tau := 0.0
+	if f == Reddi {
+		tau = cmp.Or(epsilon, 1e-3)
+	}
+	return constant(delta, 0), constant(delta, tau*tau)
+}
+
+// step returns the step of η along m and v in round t. If β2 is 0, v is no running mean, and v̂ = v.
+func (f Form) step(m, v *fedkit.Matrix, lr, beta1, beta2, epsilon float64, t int) *fedkit.Matrix {
+	if f == Reddi {
+		return m.Apply(divide, v, lr, 1.0, 0.0, cmp.Or(epsilon, 1e-3))
+	}
 	unbias := func(beta float64) float64 { return 1 / (1 - math.Pow(beta, float64(t))) }
-	rate, correct, inside, outside := o.LR*unbias(beta1), unbias(o.Beta2), cmp.Or(o.Epsilon, 1e-6), 0.0
-	if o.Form == Reddi {
-		rate, correct, inside, outside = o.LR, 1, 0, cmp.Or(o.Epsilon, 1e-3)
-	}
-	if len(memory) != 2 {
-		memory = []*fedkit.Matrix{constant(delta, 0), constant(delta, outside*outside)}
-	}
-	m := average(memory[0], delta, beta1)
-	v := memory[1].Apply(second, delta, o.Beta2, 1-o.Beta2)
-	return m.Apply(divide, v, rate, correct, inside, outside), []*fedkit.Matrix{m, v}
+	return m.Apply(divide, v, lr*unbias(beta1), unbias(beta2), cmp.Or(epsilon, 1e-6), 0.0)
 }
 
 // average returns βm + (1−β)Δ. The weight 1−β is an argument of its own: float32 would lose digits of it.

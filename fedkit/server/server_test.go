@@ -16,7 +16,7 @@ import (
 // The plugin's destructors abort under the race detector when the process ends in the usual way.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
-// models returns x_1, …, x_T: what the optimiser makes of the updates. It fails the test if a program is compiled after
+// models returns x_1, …, x_T: what the optimizer makes of the updates. It fails the test if a program is compiled after
 // the first step.
 func models(t *testing.T, rule func(t int) fedkit.ServerOptimizer, x []float32, deltas [][]float32) (all [][]float32) {
 	t.Helper()
@@ -165,14 +165,14 @@ func TestErrorsPassThrough(t *testing.T) {
 		}
 		a, _ := o.Step(good, []*fedkit.Matrix{nil, nil, nil}, 1)
 		if a.Err() != nil {
-			t.Errorf("%T: another optimiser's memory is %v, want none", o, a.Err())
+			t.Errorf("%T: another optimizer's memory is %v, want none", o, a.Err())
 		}
 	}
 }
 
 func TestOptionsThatAreRefused(t *testing.T) {
 	for _, c := range []struct {
-		o    fedkit.Checker
+		o    fedkit.ServerOptimizer
 		want string
 	}{
 		{server.SGD{LR: -1}, "SGD.LR = -1: must be a number > 0, or 0 for the default of 1"},
@@ -188,12 +188,12 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		{server.Yogi{Epsilon: math.NaN()}, "Yogi.Epsilon = NaN: must be a number > 0, or 0 for the default of 1e-6 (1e-3 in Reddi's form)"},
 		{server.Yogi{Form: 2}, "Yogi.Form = Form(2): must be server.Corrected or server.Reddi"},
 	} {
-		if err := c.o.Check(); !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "invalid: "+c.want {
+		if err := fedkit.Check(c.o, nil, 0); !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "invalid: "+c.want {
 			t.Errorf("error %v\nwant invalid: %s", err, c.want)
 		}
 	}
-	for _, good := range []fedkit.Checker{server.SGD{}, server.Momentum{Beta: fedkit.Zero}, server.Adagrad{}, server.Adam{Form: server.Reddi}, server.Yogi{}} {
-		if err := good.Check(); err != nil {
+	for _, good := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{Beta: fedkit.Zero}, server.Adagrad{}, server.Adam{Form: server.Reddi}, server.Yogi{}} {
+		if err := fedkit.Check(good, nil, 0); err != nil {
 			t.Errorf("%T%+v: %v", good, good, err)
 		}
 	}

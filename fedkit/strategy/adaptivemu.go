@@ -2,8 +2,8 @@ package strategy
 
 import "fedkit.example/fedkit"
 
-// AdaptiveMu is the proximal weight of a client that has drifted by div in the rounds it took part in, oldest first (seed
-// 004 §3): more than the base μ after it drifted farther than it used to, and with every further local epoch E,
+// AdaptiveMu is the proximal weight of a client that has drifted by div in the rounds it took part in, oldest first:
+// more than the base μ after it drifted farther than it used to, and with every further local epoch E,
 //
 //	μ_i  = clamp( μ · div_i/(hist_i + ε) · (1 + 0.1 (E − 1)), low, high ),  ε = 1e-8
 //	hist_i ← 0.3 div_i + 0.7 hist_i                                         after μ_i was found

@@ -1,10 +1,27 @@
 package strategy
 
-import "fedkit.example/fedkit/server"
+import (
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/server"
+)
 
-// FedAvgM is FedAvg with momentum on the server (Hsu et al., arXiv 1909.06335; seed 001 §4; seed 002, CC-FL, Algorithm 1),
+// FedAvgM is FedAvg with momentum on the server (Hsu et al., arXiv 1909.06335),
 //
 //	Δ = x_avg − x,  m ← βm + (1−β)Δ,  x ← x + ηm,  x_avg = Σ_{i∈S} (n_i/N) w_i,
 //
 // with the defaults η = 1, β = 0.9. Identity: with β = 0 (fedkit.Zero) and η = 1 it is FedAvg.
-type FedAvgM = FedOpt[server.Momentum]
+type FedAvgM struct {
+	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
+	Selector   fedkit.Selector   // who; default uniformly at random
+	Local      fedkit.Local      // E, B, η of the clients
+	Aggregator fedkit.Aggregator // default aggregate.Mean
+	Server     server.Momentum   // η and the decay rates of the server
+	State
+}
+
+// Round implements fedkit.Strategy.
+func (s *FedAvgM) Round(r *fedkit.Round) error {
+	S := r.Select(s.Selector, s.Fraction)
+	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local})
+	return s.step(r, s.Server, combine(s.Aggregator, u))
+}

@@ -9,7 +9,7 @@ import (
 )
 
 // FedPRISM keeps a global model w_g, K cluster models w_c and soft weights W [M, K], and gives every client a mixture of
-// them (seed 000 §1–4):
+// them:
 //
 //	w_i ← α w_g + (1−α) Σ_c W_ic w_c            is sent to client i of S, which returns Δ_i
 //	w_g ← w_g + (1/|S|) Σ_i Δ_i
@@ -20,13 +20,13 @@ import (
 // are matched to the old ones by greatest overlap. Cosines in weight space are nearly 1 for all: Center and Temperature
 // spread them. Identity: K = 1 with any α is FedAvg with equal weights.
 type FedPRISM struct {
-	K           int               // clusters; default 3
+	K           int               `range:"[1,inf)" default:"3"` // clusters
 	M           int               // m, clusters a client is assigned to; default K
-	Every       int               // C, rounds between two clusterings; default 5
-	Alpha       float64           // α in [0, 1], weight of the global model; default 0.5 (fedkit.Zero for 0)
+	Every       int               `range:"[1,inf)" default:"5"` // C, rounds between two clusterings
+	Alpha       float64           `range:"[0,1]" default:"0.5"` // α, weight of the global model
 	Clusterer   cluster.Clusterer // default cluster.KMeans
 	Center      bool              // take the mean model off before cosines are computed
-	Temperature float64           // of the softmax; default 1
+	Temperature float64           `range:"(0,inf)" default:"1"` // of the softmax
 	Fraction    float64           // share of the clients in a round, in (0, 1]; default all
 	Selector    fedkit.Selector   // who; default uniformly at random
 	Local       fedkit.Local
@@ -37,21 +37,11 @@ type FedPRISM struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *FedPRISM) Check() error {
-	k := cmp.Or(s.K, 3)
-	switch {
-	case s.K < 0:
-		return fedkit.Invalid("K", s.K, "at least 1, or 0 for the default of 3")
-	case s.M < 0 || s.M > k:
+func (s *FedPRISM) Check(*fedkit.Federation, int) error {
+	if s.M < 0 || s.M > cmp.Or(s.K, 3) {
 		return fedkit.Invalid("M", s.M, "in [1, K], or 0 for K")
-	case s.Every < 0:
-		return fedkit.Invalid("Every", s.Every, "at least 1, or 0 for the default of 5")
-	case !(s.Alpha >= 0 && s.Alpha <= 1):
-		return fedkit.Invalid("Alpha", s.Alpha, "in (0, 1], 0 for the default of 0.5, or fedkit.Zero")
-	case !(s.Temperature >= 0):
-		return fedkit.Invalid("Temperature", s.Temperature, "> 0, or 0 for the default of 1")
 	}
-	return checkParts(s.Fraction, s.Local, s.Selector)
+	return nil
 }
 
 // Start draws one model for all, and uniform weights.
@@ -96,7 +86,7 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// updateClusters is Algorithm 2 of the seed.
+// updateClusters clusters the clients of the round anew and sets their weights.
 func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 	k := len(s.State.W[0])
 	centered := u.Models.Center()

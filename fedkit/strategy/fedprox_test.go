@@ -7,33 +7,8 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/aggregate"
-	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
 )
-
-func init() {
-	l := standard
-	more["FedProx"] = func() fedkit.Strategy { return &strategy.FedProx{Fraction: 0.5, Local: l} }
-	more["FedProx, adaptive"] = func() fedkit.Strategy {
-		return &strategy.FedProx{Fraction: 0.5, Local: l, Adaptive: true, Aggregator: aggregate.Median{}, Server: server.Momentum{}}
-	}
-	proximal := l
-	proximal.Prox = 0.3
-	moreIdentities = append(moreIdentities,
-		identity{"FedProx = FedAvg with Local.Prox", uneven, &strategy.FedProx{Mu: 0.3, Local: l}, &strategy.FedAvg{Local: proximal}},
-		identity{"FedProx with Mu = 0 = FedAvg", uneven, &strategy.FedProx{Mu: fedkit.Zero, Local: l}, &strategy.FedAvg{Local: l}},
-		identity{"FedProx with μ_i held to 0.3", uneven, &strategy.FedProx{Adaptive: true, MuMin: 0.3, MuMax: 0.3, Local: l}, &strategy.FedAvg{Local: proximal}},
-		identity{"FedProx with half steps = FedMiddleAvg", uneven, &strategy.FedProx{Mu: fedkit.Zero, Local: l, Server: server.SGD{LR: 0.5}}, &strategy.FedMiddleAvg{Local: l}},
-	)
-	moreRefused["FedProx: invalid: Mu = -0.1: must be > 0, 0 for the default of 0.1, or fedkit.Zero"] = &strategy.FedProx{Mu: -0.1}
-	moreRefused["FedProx: invalid: Mu = +Inf: must be > 0, 0 for the default of 0.1, or fedkit.Zero"] = &strategy.FedProx{Mu: math.Inf(1)}
-	moreRefused["FedProx: invalid: Local.Prox = 0.3: must be 0: μ of FedProx is Mu"] = &strategy.FedProx{Local: proximal}
-	moreRefused["FedProx: invalid: MuMax = NaN: must be > 0, or 0 for the default of 1"] = &strategy.FedProx{MuMax: math.NaN()}
-	moreRefused["FedProx: invalid: MuMin = 0.2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)"] = &strategy.FedProx{MuMin: 0.2, MuMax: 0.1}
-	moreRefused["FedProx: invalid: MuMin = 2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)"] = &strategy.FedProx{MuMin: 2}
-	moreRefused["FedProx: invalid: Fraction = 2: must be in (0, 1], or 0 for every client"] = &strategy.FedProx{Fraction: 2}
-}
 
 // By hand: hist is 4, then 0.3·2 + 0.7·4 = 3.4 once the drift of 2 was used.
 func TestAdaptiveMu(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// FedRep is federated representation learning (Collins et al., arXiv 2102.07078, Algorithm 1; seed 001 §9): the clients
+// FedRep is federated representation learning (Collins et al., arXiv 2102.07078, Algorithm 1): the clients
 // share a body φ, and each has a head h_i of its own. A client of S first trains its head on the body it is sent, then
 // the body under that head, and returns the body alone,
 //
@@ -23,7 +23,7 @@ import (
 // the whole model, as in a model of one layer by default, nothing is shared, which is Local.
 type FedRep struct {
 	Head       []string          // its layers, as in Task.Mask; default that of the last parameter; []string{} for none
-	HeadEpochs int               // of the head in a round; default as Local says
+	HeadEpochs int               `range:"[1,inf)" default:"those of Local"` // of the head in a round
 	Local      fedkit.Local      // B, η, and E of the body
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
 	Selector   fedkit.Selector   // who; default uniformly at random
@@ -32,19 +32,11 @@ type FedRep struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *FedRep) Check() error {
-	if s.HeadEpochs < 0 {
-		return fedkit.Invalid("HeadEpochs", s.HeadEpochs, "at least 1, or 0 for those of Local")
-	}
-	return checkParts(s.Fraction, s.Local, s.Selector, s.Aggregator)
-}
-
-// CheckFor implements fedkit.FederationChecker.
-func (s *FedRep) CheckFor(fed *fedkit.Federation) error {
+func (s *FedRep) Check(fed *fedkit.Federation, _ int) error {
 	if _, err := s.mask(fed.Task); err != nil {
 		return fmt.Errorf("option Head: %w", err)
 	}
-	return checkCohort(fed, s.Fraction, s.Aggregator)
+	return nil
 }
 
 // mask returns 1 for the parameters of the head and 0 for those of the body, [d].

@@ -17,23 +17,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-func init() {
-	l := standard
-	bias := []string{"dense1/biases"}
-	more["FedRep"] = func() fedkit.Strategy { return &strategy.FedRep{Head: bias, HeadEpochs: 3, Fraction: 0.5, Local: l} }
-	more["FedRep, no head"] = func() fedkit.Strategy { return &strategy.FedRep{Head: []string{}, Fraction: 0.5, Local: l} }
-	moreIdentities = append(moreIdentities,
-		identity{"FedRep with an empty head = FedAvg", uneven, &strategy.FedRep{Head: []string{}, Local: l}, &strategy.FedAvg{Local: l}},
-		identity{"FedRep with an empty head, some clients", uneven, &strategy.FedRep{Head: []string{}, HeadEpochs: 5, Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
-		identity{"FedRep whose head is the whole model = Local", uneven, &strategy.FedRep{Local: l}, &strategy.Local{Local: l}},
-		identity{"FedRep, a head of all layers", uneven, &strategy.FedRep{Head: []string{"dense1"}, HeadEpochs: 2, Local: l}, &strategy.Local{Local: l}},
-	)
-	moreRefused[`FedRep: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or what stands before a slash in it`] =
-		&strategy.FedRep{Head: []string{"dense1", "dense7"}}
-	moreRefused["FedRep: invalid: HeadEpochs = -1: must be at least 1, or 0 for those of Local"] = &strategy.FedRep{HeadEpochs: -1}
-	moreRefused["FedRep: invalid: Fraction = 7: must be in (0, 1], or 0 for every client"] = &strategy.FedRep{Fraction: 7}
-}
-
 // FedRep in plain Go, with unequal clients half of which take part.
 func TestFedRepAgainstFloat64(t *testing.T) {
 	const rounds, seed = 8, 5
@@ -154,7 +137,7 @@ func TestFedRepSharesTheBody(t *testing.T) {
 	loss := func(s fedkit.Strategy) float64 {
 		return float64(run(t, fed, s, fedkit.Options{Rounds: 300, EvalEvery: 300}).Last().Mean().Loss)
 	}
-	rep, alone, avg := loss(&strategy.FedRep{HeadEpochs: 5, Local: l}), loss(&strategy.Local{Local: l}), loss(&strategy.FedAvg{Local: l})
+	rep, alone, avg := loss(&strategy.FedRep{HeadEpochs: 5, Local: l}), loss(&strategy.LocalOnly{Local: l}), loss(&strategy.FedAvg{Local: l})
 	if rep > 0.02*alone || rep > 0.02*avg {
 		t.Errorf("FedRep has a loss of %v on what the clients did not see, Local %v, FedAvg %v", rep, alone, avg)
 	}

@@ -1,11 +1,28 @@
 package strategy
 
-import "fedkit.example/fedkit/server"
+import (
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/server"
+)
 
-// FedYogi is FedAvg with Yogi on the server (Reddi et al., arXiv 2003.00295, Algorithm 2; seed 001 §7),
+// FedYogi is FedAvg with Yogi on the server (Reddi et al., arXiv 2003.00295, Algorithm 2),
 //
 //	Δ = x_avg − x,  m ← β1 m + (1−β1)Δ,  v ← v − (1−β2) sign(v−Δ²)Δ²,
 //	x ← x + η m̂/√(v̂ + ε),  m̂ = m/(1−β1^t),  v̂ = v/(1−β2^t),  x_avg = Σ_{i∈S} (n_i/N) w_i,
 //
 // or, with Server.Form = server.Reddi, x ← x + η m/(√v + τ) from v_0 = τ².
-type FedYogi = FedOpt[server.Yogi]
+type FedYogi struct {
+	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
+	Selector   fedkit.Selector   // who; default uniformly at random
+	Local      fedkit.Local      // E, B, η of the clients
+	Aggregator fedkit.Aggregator // default aggregate.Mean
+	Server     server.Yogi       // η and the decay rates of the server
+	State
+}
+
+// Round implements fedkit.Strategy.
+func (s *FedYogi) Round(r *fedkit.Round) error {
+	S := r.Select(s.Selector, s.Fraction)
+	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local})
+	return s.step(r, s.Server, combine(s.Aggregator, u))
+}

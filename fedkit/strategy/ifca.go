@@ -6,8 +6,8 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// IFCA is the iterative federated clustering algorithm (Ghosh et al., arXiv 2006.04088, Algorithm 1; seed 002, Algorithm
-// 2): k models θ [k, d]; in each round a client finds the one with the lowest loss on its own examples,
+// IFCA is the iterative federated clustering algorithm (Ghosh et al., arXiv 2006.04088, Algorithm 1):
+// k models θ [k, d]; in each round a client finds the one with the lowest loss on its own examples,
 //
 //	ĵ_i = argmin_j F_i(θ_j),
 //
@@ -19,24 +19,13 @@ import (
 // A model no client chose stays as it is. Identities with k = 1: option II with clients of equal size is FedAvg, option I
 // is FedSGD with η = γ.
 type IFCA struct {
-	K         int             // k, number of models; default 2
+	K         int             `range:"[1,inf)" default:"2"` // k, number of models
 	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector // who; default uniformly at random
 	Local     fedkit.Local    // local training of option II
 	Gradients bool            // option I
-	Gamma     float64         // γ of option I; default 0.1
+	Gamma     float64         `range:"(0,inf)" default:"0.1"` // γ of option I
 	State     struct{ Theta *fedkit.Matrix }
-}
-
-// Check implements fedkit.Checker.
-func (s *IFCA) Check() error {
-	if s.K < 0 {
-		return fedkit.Invalid("K", s.K, "at least 1, or 0 for the default of 2")
-	}
-	if !(s.Gamma >= 0) {
-		return fedkit.Invalid("Gamma", s.Gamma, "> 0, or 0 for the default of 0.1")
-	}
-	return checkParts(s.Fraction, s.Local, s.Selector)
 }
 
 // Start draws k different models.

@@ -36,21 +36,16 @@ type SCAFFOLD struct {
 	Server     fedkit.ServerOptimizer // its η is η_g; default server.SGD with η_g = 1
 	State      struct {
 		X, C, Ci *fedkit.Matrix
-		Memory   []*fedkit.Matrix // of the server optimiser
+		Memory   []*fedkit.Matrix // of the server optimizer
 	}
 }
 
 // Check implements fedkit.Checker.
-func (s *SCAFFOLD) Check() error {
+func (s *SCAFFOLD) Check(*fedkit.Federation, int) error {
 	if o := s.Local.Optimizer; !s.Gradients && o != nil && o != (fedkit.SGD{}) {
 		return fedkit.Invalid("Local.Optimizer", fmt.Sprintf("%T", o), "fedkit.SGD, or Gradients set for option I")
 	}
-	return checkParts(s.Fraction, s.Local, s.Selector, s.Aggregator, s.Server)
-}
-
-// CheckFor implements fedkit.FederationChecker.
-func (s *SCAFFOLD) CheckFor(fed *fedkit.Federation) error {
-	return checkCohort(fed, s.Fraction, s.Aggregator)
+	return nil
 }
 
 // Start draws x; the control variates are 0.

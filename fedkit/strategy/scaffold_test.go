@@ -11,26 +11,10 @@ import (
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/internal/oracle"
 	"fedkit.example/fedkit/model"
-	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
-
-func init() {
-	l := standard
-	more["SCAFFOLD"] = func() fedkit.Strategy { return &strategy.SCAFFOLD{Fraction: 0.5, Local: l} }
-	more["SCAFFOLD, gradients"] = func() fedkit.Strategy {
-		return &strategy.SCAFFOLD{Fraction: 0.5, Gradients: true, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Optimizer: fedkit.Momentum{Beta: 0.5}},
-			Server: server.SGD{LR: 0.5}}
-	}
-	moreIdentities = append(moreIdentities,
-		identity{"SCAFFOLD with one client = FedAvg", []int{30}, &strategy.SCAFFOLD{Local: l}, &strategy.FedAvg{Local: l}})
-	moreRefused["SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, or Gradients set for option I"] =
-		&strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}}
-	moreRefused["SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client"] = &strategy.SCAFFOLD{Fraction: -1}
-	moreRefused["SCAFFOLD: invalid: Local.LR = 0: must be a number > 0"] = &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}}
-}
 
 // rivals is least squares on which clients of the given sizes disagree: each has a solution and inputs of its own.
 func rivals(t testing.TB, m fedkit.Model, sizes ...int) *fedkit.Federation {

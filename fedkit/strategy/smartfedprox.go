@@ -1,22 +1,37 @@
 package strategy
 
 import (
+	"cmp"
+
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/selection"
 )
 
-// SmartFedProx returns FedProx with adaptive μ whose clients are half those that drifted most and half those that drifted
-// least, with the defaults of seed 004 (§1.2, §5.1): half of the clients a round, E = 1, B = 32, η = 0.1, μ = 0.1 kept in
-// [0.001, 1], ρ = 0.5, T = 1, two random rounds at the start and one in ten later. All of them are fields of what it
-// returns; the seed's other choices are Selector: nil (random) and selection.Explore{Then: selection.Diversity{}}.
-func SmartFedProx() *FedProx {
-	return &FedProx{
-		Fraction: 0.5,
-		Selector: selection.Explore{ColdStart: 2, Rate: 0.1, Then: selection.Hybrid{HighRatio: 0.5, Temperature: 1}},
-		Local:    fedkit.Local{Epochs: 1, Batch: 32, LR: 0.1},
-		Mu:       0.1,
-		Adaptive: true,
-		MuMin:    0.001,
-		MuMax:    1,
-	}
+// SmartFedProx is FedProx with adaptive μ whose clients are half those that drifted most and half those that drifted
+// least when they last took part. Rounds are random at the start, and one in ten later: see selection.Explore. The other
+// selections it is compared with are selection.Random{} and selection.Explore{Then: selection.Diversity{}}.
+type SmartFedProx struct {
+	Fraction float64         `range:"(0,1]" default:"0.5"` // C, share of the clients in a round
+	Selector fedkit.Selector // who; default selection.Explore{Then: selection.Hybrid{}}
+	Local    fedkit.Local    // E, B, η; default 1, 32, 0.1
+	Mu       float64         `range:"[0,inf)" default:"0.1"`   // base μ, see AdaptiveMu
+	MuMin    float64         `range:"[0,inf)" default:"0.001"` // least μ_i
+	MuMax    float64         `range:"(0,inf)" default:"1"`     // greatest μ_i
+	State
+}
+
+func (s *SmartFedProx) fedProx() *FedProx {
+	return &FedProx{Fraction: cmp.Or(s.Fraction, 0.5), Selector: cmp.Or[fedkit.Selector](s.Selector, selection.Explore{}), Local: s.Local,
+		Mu: s.Mu, Adaptive: true, MuMin: s.MuMin, MuMax: s.MuMax, State: s.State}
+}
+
+// Check implements fedkit.Checker.
+func (s *SmartFedProx) Check(fed *fedkit.Federation, n int) error { return s.fedProx().Check(fed, n) }
+
+// Round implements fedkit.Strategy.
+func (s *SmartFedProx) Round(r *fedkit.Round) error {
+	prox := s.fedProx()
+	err := prox.Round(r)
+	s.State = prox.State
+	return err
 }

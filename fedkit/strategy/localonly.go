@@ -2,31 +2,25 @@ package strategy
 
 import "fedkit.example/fedkit"
 
-// Local is no federation at all: every client trains its own model w_i on its own examples, and nothing is shared (seed
-// 000, fourth part). What it reaches is what a client has without the others; for a fair comparison give it as many local
+// LocalOnly is no federation at all: every client trains its own model w_i on its own examples, and nothing is shared. What it reaches is what a client has without the others; for a fair comparison give it as many local
 // epochs in all as the federated runs have.
 //
 // The models are W [M, d], all starting from the same one.
-type Local struct {
+type LocalOnly struct {
 	Fraction float64         // C, share of the clients that train in a round, in (0, 1]; default all
 	Selector fedkit.Selector // who; default uniformly at random
 	Local    fedkit.Local    // E, B, η
 	State    struct{ W *fedkit.Matrix }
 }
 
-// Check implements fedkit.Checker.
-func (s *Local) Check() error {
-	return checkParts(s.Fraction, s.Local, s.Selector)
-}
-
 // Start draws one model and gives it to every client.
-func (s *Local) Start(r *fedkit.Round) error {
+func (s *LocalOnly) Start(r *fedkit.Round) error {
 	s.State.W = r.Models(1).Take(make([]int, r.Clients())...)
 	return r.Err()
 }
 
 // Round implements fedkit.Strategy.
-func (s *Local) Round(r *fedkit.Round) error {
+func (s *LocalOnly) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Local: s.Local})
 	s.State.W = s.State.W.Put(u.Clients(), u.Models)
@@ -35,6 +29,6 @@ func (s *Local) Round(r *fedkit.Round) error {
 }
 
 // Serve gives every client its own model.
-func (s *Local) Serve(r *fedkit.Round) fedkit.Serving {
+func (s *LocalOnly) Serve(r *fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Models: s.State.W, Assign: r.Everyone()}
 }

@@ -1,0 +1,134 @@
+package fedkit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"fedkit.example/fedkit/config"
+)
+
+// Checker is a strategy, or a part of one at any depth, whose options can be wrong. Check is called once, before anything
+// runs, with the federation and n, the number of clients per round. The error names the field as the part knows it;
+// whoever walks over the strategy puts the part's path before it: "Aggregator.F".
+//
+// What a number may be is better said at the field, by tags that are checked in the same walk:
+//
+//	Beta float64 `range:"[0,1)" default:"0.9"` // β
+//
+// A range is an interval with open or closed ends. A field with a default may also be 0, which stands for it.
+type Checker interface {
+	Check(fed *Federation, n int) error
+}
+
+// Check checks a part on its own, for use outside a strategy: its options, and whether it suits n clients. The error
+// names the part by its type: "Krum.F".
+func Check(part any, fed *Federation, n int) error {
+	return check(config.Of(part).Name(), part, fed, n)
+}
+
+// check checks v and all of its parts; path is where v itself stands.
+func check(path string, v any, fed *Federation, n int) error {
+	return config.Walk(v, func(at string, part any) error {
+		if path != "" && at != "" {
+			at = "." + at
+		}
+		at = path + at
+		if err := checkRanges(reflect.Indirect(reflect.ValueOf(part))); err != nil {
+			return within(at, err)
+		}
+		if c, ok := part.(Checker); ok {
+			return within(at, c.Check(fed, n))
+		}
+		return nil
+	})
+}
+
+// checkRanges reports the first field that is not in the range of its tag.
+func checkRanges(v reflect.Value) error {
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if r, tagged := f.Tag.Lookup("range"); tagged {
+			usual, optional := f.Tag.Lookup("default")
+			if x, n := v.Field(i), number(v.Field(i)); !(optional && n == 0) && !holds(r, n) {
+				return Invalid(f.Name, x.Interface(), allowed(r, usual, x.CanInt()))
+			}
+		}
+	}
+	return nil
+}
+
+func number(v reflect.Value) float64 {
+	if v.CanInt() {
+		return float64(v.Int())
+	}
+	return v.Float()
+}
+
+// interval returns the ends of a range "[lo,hi)". A tag is written by programmers, and tested with the type that has it.
+func interval(r string) (lo, hi float64) {
+	a, b, _ := strings.Cut(r[1:len(r)-1], ",")
+	lo, _ = strconv.ParseFloat(a, 64)
+	hi, _ = strconv.ParseFloat(b, 64)
+	return lo, hi
+}
+
+func holds(r string, v float64) bool {
+	lo, hi := interval(r)
+	return (v > lo || v == lo && r[0] == '[') && (v < hi || v == hi && r[len(r)-1] == ']')
+}
+
+// allowed words a range: "in (0, 1), 0 for the default of 0.9, or fedkit.Zero".
+func allowed(r, usual string, whole bool) string {
+	lo, hi := interval(r)
+	zero := r[0] == '[' && lo == 0 && usual != "" // which then has to be written in another way
+	text := ""
+	switch {
+	case whole:
+		text = fmt.Sprintf("at least %g", lo)
+	case !math.IsInf(hi, 1):
+		text = "in " + strings.Replace(r, ",", ", ", 1)
+		if zero {
+			text = "in (" + strings.Replace(r[1:], ",", ", ", 1)
+		}
+	case r[0] == '[' && !zero:
+		text = fmt.Sprintf("a number ≥ %g", lo)
+	default:
+		text = fmt.Sprintf("a number > %g", lo)
+	}
+	if math.IsInf(hi, 1) && r[len(r)-1] == ']' {
+		text += " or +Inf"
+	}
+	if usual == "" {
+		return text
+	}
+	if _, err := strconv.ParseFloat(strings.Fields(usual)[0], 64); err == nil {
+		usual = "the default of " + usual
+	}
+	if zero {
+		return text + ", 0 for " + usual + ", or fedkit.Zero"
+	}
+	return text + ", or 0 for " + usual
+}
+
+// cohort returns how many clients a strategy has in a round: the share in its field Fraction, all if it has none.
+func cohort(s Strategy, m int) (int, error) {
+	f, tag := config.Field(s, "Fraction")
+	if !f.IsValid() || f.Kind() != reflect.Float64 {
+		return m, nil
+	}
+	share := f.Float()
+	if !(share >= 0 && share <= 1) {
+		return 0, Invalid("Fraction", share, allowed("(0,1]", cmp.Or(tag.Get("default"), "every client"), false))
+	}
+	if usual, err := strconv.ParseFloat(tag.Get("default"), 64); err == nil && share == 0 {
+		share = usual
+	}
+	return Cohort(share, m), nil
+}

@@ -1,0 +1,222 @@
+// Package fedtest tests strategies: yours are held to what fedkit's own are, with one call.
+//
+//	func TestHalfWay(t *testing.T) {
+//		if err := fedtest.TestStrategy(&HalfWay{Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}); err != nil {
+//			t.Error(err)
+//		}
+//	}
+//
+// Nothing here needs package testing, so the same call works in a notebook cell.
+package fedtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/xla"
+)
+
+// Suite is the conformance test of a strategy. The zero value suits most.
+type Suite struct {
+	Loss float64 // test loss that 400 rounds on Quadratic must reach; default 1e-3. Negative: whatever it is
+	Warm int     // rounds after which every program of the strategy has run once; default 1
+}
+
+// TestStrategy tests a strategy, a pointer to a struct whose options suit Quadratic, as Suite{}.Test does.
+func TestStrategy(s fedkit.Strategy) error { return Suite{}.Test(s) }
+
+// Test runs copies of the strategy on Quadratic, whose six clients have between 8 and 40 examples, and returns all that
+// does not hold:
+//
+//   - it learns: the clients share an optimum, and the loss comes near 0;
+//   - the same seed gives the same bytes, for any number of workers;
+//   - a run that was interrupted and resumed ends with the same bytes;
+//   - after the first round nothing is compiled;
+//   - options outside the range of their tag are refused before anything runs, by name;
+//   - an option of 0 is what the default of its tag says.
+func (c Suite) Test(s fedkit.Strategy) error {
+	v := reflect.ValueOf(s)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("fedtest: %T: %w", s, fedkit.Invalid("strategy", fmt.Sprintf("%T", s), "a pointer to a struct"))
+	}
+	var failed []error
+	for _, test := range []struct {
+		name string
+		run  func(fedkit.Strategy) error
+	}{
+		{"learns", c.learns}, {"workers", workers}, {"resume", resumes}, {"compilations", c.compiles}, {"ranges", ranges}, {"defaults", defaults},
+	} {
+		if err := test.run(s); err != nil {
+			failed = append(failed, fmt.Errorf("fedtest: %T: %s: %w", s, test.name, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (c Suite) learns(s fedkit.Strategy) error {
+	most := c.Loss
+	if most == 0 {
+		most = 1e-3
+	}
+	fed, err := shared()
+	if err != nil {
+		return err
+	}
+	h, err := fedkit.Run(context.Background(), fed, fresh(s), fedkit.Options{Rounds: 400, EvalEvery: 400, Seed: 5})
+	if err != nil {
+		return err
+	}
+	if loss := float64(h.Last().Score().Loss); most > 0 && !(loss < most) {
+		return fmt.Errorf("the loss is %v after %d rounds, want < %v", loss, len(h.Rounds), most)
+	}
+	return nil
+}
+
+// eight is a run of eight rounds.
+func eight(fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) ([]byte, error) {
+	o.Rounds, o.EvalEvery, o.Seed = 8, 2, 6
+	h, err := fedkit.Run(context.Background(), fed, s, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(h.Rounds) != 8 {
+		return nil, fmt.Errorf("%d rounds in the history, want 8", len(h.Rounds))
+	}
+	return outcome(s, h)
+}
+
+// outcome is a strategy's State and the last scores, byte for byte.
+func outcome(s fedkit.Strategy, h *fedkit.History) ([]byte, error) {
+	var b bytes.Buffer
+	e := gob.NewEncoder(&b)
+	if state, _ := config.Field(s, "State"); state.IsValid() {
+		if err := e.EncodeValue(state); err != nil {
+			return nil, fmt.Errorf("the State: %w", err)
+		}
+	}
+	err := e.Encode(h.Last().Scores)
+	return b.Bytes(), err
+}
+
+func workers(s fedkit.Strategy) error {
+	fed, err := shared()
+	if err != nil {
+		return err
+	}
+	want, err := eight(fed, fresh(s), fedkit.Options{})
+	if err != nil {
+		return err
+	}
+	for _, n := range []int{1, 4} {
+		before := xla.Compilations()
+		got, err := eight(fed, fresh(s), fedkit.Options{Workers: n})
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(want, got) {
+			return fmt.Errorf("%d workers end with other bytes than the default number", n)
+		}
+		if n := xla.Compilations() - before; n != 0 {
+			return fmt.Errorf("%d programs were compiled in another run, want 0", n)
+		}
+	}
+	return nil
+}
+
+func resumes(s fedkit.Strategy) error {
+	fed, err := shared()
+	if err != nil {
+		return err
+	}
+	want, err := eight(fed, fresh(s), fedkit.Options{})
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "fedtest")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	o := fedkit.Options{Rounds: 8, EvalEvery: 2, Seed: 6, Checkpoint: filepath.Join(dir, "checkpoint")}
+	for h, err := range fedkit.Rounds(context.Background(), fed, fresh(s), o) {
+		if err != nil {
+			return err
+		}
+		if len(h.Rounds) == 5 { // the checkpoint is that of round 4
+			break
+		}
+	}
+	got, err := eight(fed, fresh(s), o)
+	if err == nil && !bytes.Equal(want, got) {
+		err = errors.New("a resumed run ends with other bytes")
+	}
+	return err
+}
+
+func (c Suite) compiles(s fedkit.Strategy) error {
+	fed, err := Quadratic() // with nothing compiled yet
+	if err != nil {
+		return err
+	}
+	warm, first := max(1, c.Warm), int64(0)
+	for h, err := range fedkit.Rounds(context.Background(), fed, fresh(s), fedkit.Options{Rounds: warm + 5, Seed: 9}) {
+		if err != nil {
+			return err
+		}
+		if len(h.Rounds) == warm {
+			first = xla.Compilations()
+		}
+	}
+	if n := xla.Compilations() - first; n != 0 {
+		return fmt.Errorf("%d programs were compiled after round %d, want 0", n, warm)
+	}
+	return nil
+}
+
+// Identical runs both strategies on Quadratic with clients of the given sizes, for six rounds with three seeds, and
+// returns an error if a client's test loss differs by more than the rounding of float32.
+func Identical(a, b fedkit.Strategy, sizes ...int) error {
+	fed, err := shared(sizes...)
+	if err != nil {
+		return err
+	}
+	for seed := range uint64(3) {
+		o := fedkit.Options{Rounds: 6, Seed: seed}
+		x, err := fedkit.Run(context.Background(), fed, fresh(a), o)
+		if err != nil {
+			return err
+		}
+		y, err := fedkit.Run(context.Background(), fed, fresh(b), o)
+		if err != nil {
+			return err
+		}
+		for i := range x.Rounds {
+			for c, s := range x.Rounds[i].Scores {
+				p, q := float64(s.Loss), float64(y.Rounds[i].Scores[c].Loss)
+				if !(math.Abs(p-q) <= 1e-5*(1e-2+q)) {
+					return fmt.Errorf("fedtest: seed %d, round %d, client %d: loss %v and %v", seed, i+1, c, p, q)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fresh returns a copy of a strategy that has not run yet.
+func fresh(s fedkit.Strategy) fedkit.Strategy {
+	v := reflect.New(reflect.TypeOf(s).Elem())
+	v.Elem().Set(reflect.ValueOf(s).Elem())
+	if state, _ := config.Field(v.Interface(), "State"); state.IsValid() && state.CanSet() {
+		state.SetZero()
+	}
+	return v.Interface().(fedkit.Strategy)
+}

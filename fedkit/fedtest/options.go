@@ -1,0 +1,109 @@
+package fedtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"fedkit.example/fedkit"
+)
+
+// option is a field with a range, at any depth of structs.
+type option struct {
+	path          string
+	index         []int
+	limits, usual string
+}
+
+func optionsOf(t reflect.Type) (all []option) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Name == "State" || !f.IsExported() {
+			continue
+		}
+		if limits, tagged := f.Tag.Lookup("range"); tagged {
+			all = append(all, option{f.Name, f.Index, limits, f.Tag.Get("default")})
+		}
+		if f.Type.Kind() == reflect.Struct {
+			for _, inner := range optionsOf(f.Type) {
+				inner.path, inner.index = f.Name+"."+inner.path, append([]int{i}, inner.index...)
+				all = append(all, inner)
+			}
+		}
+	}
+	return all
+}
+
+// with returns a fresh copy of the strategy with another value of the option.
+func (o option) with(s fedkit.Strategy, value float64) fedkit.Strategy {
+	s = fresh(s)
+	f := reflect.ValueOf(s).Elem().FieldByIndex(o.index)
+	if f.CanInt() {
+		f.SetInt(int64(value))
+	} else {
+		f.SetFloat(value)
+	}
+	return s
+}
+
+// ranges tries a value below each range, and NaN.
+func ranges(s fedkit.Strategy) error {
+	fed, err := shared()
+	if err != nil {
+		return err
+	}
+	t := reflect.TypeOf(s).Elem()
+	options := optionsOf(t)
+	if f, ok := t.FieldByName("Fraction"); ok && f.Type.Kind() == reflect.Float64 {
+		options = append(options, option{path: "Fraction", index: f.Index})
+	}
+	for _, o := range options {
+		bad := []float64{-1}
+		if t.FieldByIndex(o.index).Type.Kind() == reflect.Float64 {
+			bad = append(bad, math.NaN())
+		}
+		for _, v := range bad {
+			h, err := fedkit.Run(context.Background(), fed, o.with(s, v), fedkit.Options{Rounds: 1})
+			if h != nil || !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), o.path+" = ") {
+				return fmt.Errorf("%s = %v: error %v, want one that names it, before anything runs", o.path, v, err)
+			}
+		}
+	}
+	return nil
+}
+
+// defaults runs the strategy with each option at 0 and at the default of its tag.
+func defaults(s fedkit.Strategy) error {
+	fed, err := shared()
+	if err != nil {
+		return err
+	}
+	for _, o := range optionsOf(reflect.TypeOf(s).Elem()) {
+		usual, err := strconv.ParseFloat(o.usual, 64)
+		if err != nil {
+			continue // in words
+		}
+		var first []byte
+		for _, v := range []float64{0, usual} {
+			s := o.with(s, v)
+			h, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 3, EvalEvery: 3, Seed: 1})
+			if err != nil {
+				return fmt.Errorf("%s = %v: %w", o.path, v, err)
+			}
+			b, err := outcome(s, h)
+			if err != nil {
+				return err
+			}
+			if first != nil && !bytes.Equal(first, b) {
+				return fmt.Errorf("%s: 0 is not the default of %s", o.path, o.usual)
+			}
+			first = b
+		}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package fedtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+)
+
+// Quadratic returns least squares with an optimum that all clients share: y = ⟨x, w*⟩ + b* exactly, for clients with
+// training sets of the given sizes, whose inputs differ in spread, and two test examples each. Without sizes there are
+// six clients with 20, 31, 8, 24, 17 and 40 examples. The model has d = 5 parameters, "dense1/weights" and
+// "dense1/biases".
+func Quadratic(sizes ...int) (*fedkit.Federation, error) {
+	if len(sizes) == 0 {
+		sizes = []int{20, 31, 8, 24, 17, 40}
+	}
+	rng := rand.New(rand.NewPCG(11, 7))
+	d := &datasets.Dataset{Name: "least squares", Shape: []int{4}}
+	best := []float32{1, -2, 0.5, 3}
+	var clients partition.Given
+	for i, n := range sizes {
+		var c partition.Client
+		for j := range n + 2 {
+			part, rows := &d.Train, &c.Train
+			if j >= n {
+				part, rows = &d.Test, &c.Test
+			}
+			*rows = append(*rows, part.Len())
+			y := float32(0.25)
+			for _, w := range best {
+				x := float32(rng.NormFloat64() * (0.7 + 0.1*float64(i)))
+				part.Floats = append(part.Floats, x)
+				y += w * x
+			}
+			part.Targets = append(part.Targets, y)
+		}
+		clients = append(clients, c)
+	}
+	return fedkit.New(d, clients, model.MLP())
+}
+
+var (
+	kept  = map[string]*fedkit.Federation{}
+	guard sync.Mutex
+)
+
+// shared returns the same Quadratic every time, with the programs that were compiled for it before.
+func shared(sizes ...int) (*fedkit.Federation, error) {
+	guard.Lock()
+	defer guard.Unlock()
+	key := fmt.Sprint(sizes)
+	if kept[key] != nil {
+		return kept[key], nil
+	}
+	fed, err := Quadratic(sizes...)
+	if err == nil {
+		kept[key] = fed
+	}
+	return fed, err
+}

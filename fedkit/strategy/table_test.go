@@ -1,0 +1,207 @@
+package strategy_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/selection"
+	"fedkit.example/fedkit/server"
+	"fedkit.example/fedkit/strategy"
+)
+
+// Local training of the tables.
+var (
+	standard = fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
+	proximal = fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Prox: 0.3}
+)
+
+// all has every strategy, with options fit for fedtest.Quadratic.
+func all() map[string]fedkit.Strategy {
+	l := standard
+	return map[string]fedkit.Strategy{
+		"FedAvg":                   &strategy.FedAvg{Fraction: 0.5, Local: l},
+		"FedAvg, proximal":         &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Prox: 0.1}},
+		"FedAvg, trimmed mean":     &strategy.FedAvg{Aggregator: aggregate.TrimmedMean{Share: 0.34}, Local: l},
+		"FedAvg, Krum":             &strategy.FedAvg{Aggregator: aggregate.Krum{}, Local: l},
+		"FedAvg, Multi-Krum":       &strategy.FedAvg{Aggregator: aggregate.MultiKrum{F: 1}, Local: l},
+		"FedAvg, geometric median": &strategy.FedAvg{Aggregator: aggregate.GeometricMedian{}, Local: l},
+		"FedAvg, nearest mix":      &strategy.FedAvg{Aggregator: aggregate.NearestMix{F: 1}, Local: l},
+		"FedMedian":                &strategy.FedMedian{Fraction: 0.5, Local: l},
+		"FedMedian, clients chosen": &strategy.FedMedian{Fraction: 0.5, Local: l, Selector: selection.Fair{Wait: 3, Quota: 0.8,
+			Then: selection.Explore{Then: selection.Annealed{Rounds: 4, Then: selection.Diversity{By: selection.Dissimilarity}}}}},
+		"FedMiddleAvg": &strategy.FedMiddleAvg{Fraction: 0.5, Local: l},
+		"FedAvgM":      &strategy.FedAvgM{Fraction: 0.5, Local: l},
+		"FedAdagrad":   &strategy.FedAdagrad{Fraction: 0.5, Local: l, Server: server.Adagrad{LR: 0.5}},
+		"FedAdam":      &strategy.FedAdam{Fraction: 0.5, Local: l, Server: server.Adam{LR: 0.05, Epsilon: 1e-3}},
+		"FedYogi":      &strategy.FedYogi{Fraction: 0.5, Local: l, Server: server.Yogi{LR: 0.05, Epsilon: 1e-3}},
+		"FedYogi, trimmed, hybrid": &strategy.FedYogi{Aggregator: aggregate.TrimmedMean{Share: 0.2}, Selector: selection.Explore{Then: selection.Hybrid{}},
+			Fraction: 0.85, Local: l, Server: server.Yogi{LR: 0.05, Epsilon: 1e-3}},
+		"FedYogi, Reddi": &strategy.FedYogi{Fraction: 0.5, Local: l, Server: server.Yogi{LR: 0.05, Epsilon: 0.03, Form: server.Reddi}},
+		"FedOpt": &strategy.FedOpt{Fraction: 0.5, Aggregator: aggregate.Median{}, Selector: fedkit.SelectorFunc(sorted), Local: l,
+			Server: server.Momentum{Beta: 0.5}},
+		"FedProx": &strategy.FedProx{Fraction: 0.5, Local: l},
+		"FedProx, adaptive": &strategy.FedProx{Fraction: 0.5, Local: l, Adaptive: true, Aggregator: aggregate.Median{},
+			Server: server.Momentum{}},
+		"SmartFedProx": &strategy.SmartFedProx{},
+		"SCAFFOLD":     &strategy.SCAFFOLD{Fraction: 0.5, Local: l},
+		"SCAFFOLD, gradients": &strategy.SCAFFOLD{Fraction: 0.5, Gradients: true, Server: server.SGD{LR: 0.5},
+			Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Optimizer: fedkit.Momentum{Beta: 0.5}}},
+		"FedRep":          &strategy.FedRep{Head: []string{"dense1/biases"}, HeadEpochs: 3, Fraction: 0.5, Local: l},
+		"FedRep, no head": &strategy.FedRep{Head: []string{}, Fraction: 0.5, Local: l},
+		"FedSGD":          &strategy.FedSGD{Fraction: 0.5, LR: 0.3},
+		"FedSGD, batches": &strategy.FedSGD{LR: 0.1, Batch: 8},
+		"LocalOnly":       &strategy.LocalOnly{Local: l},
+		"LocalOnly, some": &strategy.LocalOnly{Fraction: 0.5, Local: l},
+		"IFCA":            &strategy.IFCA{K: 2, Fraction: 0.5, Local: l},
+		"IFCA, gradients": &strategy.IFCA{K: 2, Gradients: true, Gamma: 0.5},
+		"FedPRISM":        &strategy.FedPRISM{K: 2, Every: 2, Fraction: 0.5, Local: l, Center: true, Temperature: 0.2},
+	}
+}
+
+// sorted selects the first n clients.
+func sorted(r *fedkit.Round, n int) []int { return r.Everyone()[:n] }
+
+func TestEveryStrategy(t *testing.T) {
+	for name, s := range all() {
+		t.Run(name, func(t *testing.T) {
+			suite := fedtest.Suite{}
+			if p, ok := s.(*strategy.FedPRISM); ok {
+				suite.Warm = p.Every // the first clustering
+			}
+			if err := suite.Test(s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Algorithms that must be the same, up to the rounding of float32.
+func TestIdentities(t *testing.T) {
+	l := standard
+	one := []int{30}
+	full := fedkit.Local{Batch: fedkit.FullBatch, LR: 0.2}
+	with := func(by fedkit.Aggregator) *strategy.FedAvg { return &strategy.FedAvg{Aggregator: by, Local: l} }
+	mean := &strategy.FedAvg{Local: l}
+	for _, c := range []struct {
+		name  string
+		sizes []int
+		a, b  fedkit.Strategy
+	}{
+		{"FedSGD = FedAvg with one epoch of one full batch", uneven, &strategy.FedSGD{LR: 0.2}, &strategy.FedAvg{Local: full}},
+		{"FedMedian with one client = FedAvg", one, &strategy.FedMedian{Local: l}, mean},
+		{"FedAvg with one client = LocalOnly", one, mean, &strategy.LocalOnly{Local: l}},
+		{"FedAvg with Local.Prox and μ = 0 = FedAvg", uneven, &strategy.FedAvg{Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Prox: fedkit.Zero}}, mean},
+
+		{"the trimmed mean that trims none = FedAvg", even, with(aggregate.TrimmedMean{Share: fedkit.Zero}), mean},
+		{"the trimmed mean that trims most = FedMedian", uneven, with(aggregate.TrimmedMean{Share: 0.49}), &strategy.FedMedian{Local: l}},
+		{"Multi-Krum that keeps all = FedAvg", even, with(aggregate.MultiKrum{M: 6}), mean},
+		{"Multi-Krum that keeps one = Krum", uneven, with(aggregate.MultiKrum{F: 1, M: 1}), with(aggregate.Krum{F: 1})},
+		{"the trimmed mean of one client = FedAvg", one, with(aggregate.TrimmedMean{}), mean},
+		{"the nearest mix of one client = FedAvg", one, with(aggregate.NearestMix{}), mean},
+		{"the geometric median of one client = FedAvg", one, with(aggregate.GeometricMedian{}), mean},
+
+		{"FedAvgM with β = 0, η = 1 = FedAvg", uneven, &strategy.FedAvgM{Local: l, Server: server.Momentum{Beta: fedkit.Zero}}, mean},
+		{"FedMiddleAvg = FedAvg with server rate 1/2", uneven, &strategy.FedMiddleAvg{Local: l}, &strategy.FedOpt{Local: l, Server: server.SGD{LR: 0.5}}},
+		{"FedOpt with SGD and η = 1 = FedAvg", uneven, &strategy.FedOpt{Fraction: 0.5, Local: l, Server: server.SGD{}}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
+		{"FedOpt with SGD, η = 1 and a median = FedMedian", uneven,
+			&strategy.FedOpt{Local: l, Aggregator: aggregate.Median{}, Server: server.SGD{}}, &strategy.FedMedian{Local: l}},
+		{"FedAvgM with β = 0 and one full batch = FedSGD", uneven,
+			&strategy.FedAvgM{Local: full, Server: server.Momentum{Beta: fedkit.Zero}}, &strategy.FedSGD{LR: 0.2}},
+		{"FedOpt with Adagrad = FedAdagrad", uneven, &strategy.FedOpt{Local: l, Server: server.Adagrad{}}, &strategy.FedAdagrad{Local: l}},
+		{"FedOpt with Adam = FedAdam", uneven, &strategy.FedOpt{Local: l, Server: server.Adam{}}, &strategy.FedAdam{Local: l}},
+		{"FedOpt with Yogi = FedYogi", uneven, &strategy.FedOpt{Local: l, Server: server.Yogi{}}, &strategy.FedYogi{Local: l}},
+
+		{"FedProx = FedAvg with Local.Prox", uneven, &strategy.FedProx{Mu: 0.3, Local: l}, &strategy.FedAvg{Local: proximal}},
+		{"FedProx with Mu = 0 = FedAvg", uneven, &strategy.FedProx{Mu: fedkit.Zero, Local: l}, mean},
+		{"FedProx with μ_i held to 0.3", uneven, &strategy.FedProx{Adaptive: true, MuMin: 0.3, MuMax: 0.3, Local: l}, &strategy.FedAvg{Local: proximal}},
+		{"FedProx with half steps = FedMiddleAvg", uneven,
+			&strategy.FedProx{Mu: fedkit.Zero, Local: l, Server: server.SGD{LR: 0.5}}, &strategy.FedMiddleAvg{Local: l}},
+		{"SmartFedProx during its cold start = FedProx with random clients", uneven,
+			&strategy.SmartFedProx{Selector: selection.Explore{ColdStart: 6}}, &strategy.FedProx{Fraction: 0.5, Adaptive: true}},
+		{"SmartFedProx without what is smart = FedAvg", uneven,
+			&strategy.SmartFedProx{Selector: selection.Random{}, MuMin: fedkit.Zero, MuMax: fedkit.Zero}, &strategy.FedAvg{Fraction: 0.5, Aggregator: aggregate.Mean{}}},
+		{"SCAFFOLD with one client = FedAvg", one, &strategy.SCAFFOLD{Local: l}, mean},
+
+		{"FedRep with an empty head = FedAvg", uneven, &strategy.FedRep{Head: []string{}, Local: l}, mean},
+		{"FedRep with an empty head, some clients", uneven,
+			&strategy.FedRep{Head: []string{}, HeadEpochs: 5, Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
+		{"FedRep whose head is the whole model = LocalOnly", uneven, &strategy.FedRep{Local: l}, &strategy.LocalOnly{Local: l}},
+		{"FedRep, a head of all layers", uneven, &strategy.FedRep{Head: []string{"dense1"}, HeadEpochs: 2, Local: l}, &strategy.LocalOnly{Local: l}},
+
+		{"IFCA with k = 1 = FedAvg", even, &strategy.IFCA{K: 1, Local: l}, mean},
+		{"IFCA by gradients with k = 1 = FedSGD", even, &strategy.IFCA{K: 1, Gradients: true, Gamma: 0.2}, &strategy.FedSGD{LR: 0.2}},
+		{"Fed-PRISM with K = 1 = FedAvg with equal weights", even, &strategy.FedPRISM{K: 1, Every: 2, Alpha: 0.3, Local: l}, mean},
+		{"Fed-PRISM with K = 1 and centering", even, &strategy.FedPRISM{K: 1, Every: 1, Alpha: fedkit.Zero, Center: true, Local: l}, mean},
+	} {
+		if err := fedtest.Identical(c.a, c.b, c.sizes...); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestOptionsThatAreRefused(t *testing.T) {
+	fed := quadratic(t, 4, 4)
+	with := func(by fedkit.Aggregator) *strategy.FedAvg { return &strategy.FedAvg{Aggregator: by, Local: standard} }
+	for want, s := range map[string]fedkit.Strategy{
+		"FedAvg: invalid: Fraction = 1.5: must be in (0, 1], or 0 for every client":                                        &strategy.FedAvg{Fraction: 1.5},
+		"FedAvg: invalid: Fraction = NaN: must be in (0, 1], or 0 for every client":                                        &strategy.FedAvg{Fraction: math.NaN()},
+		"FedAvg: invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch":                                        &strategy.FedAvg{Local: fedkit.Local{LR: 0.1}},
+		"FedAvg: invalid: Local.Optimizer.Beta = 1: must be in (0, 1), 0 for the default of 0.9, or fedkit.Zero":           &strategy.FedAvg{Local: fedkit.Local{Batch: 1, LR: 1, Optimizer: fedkit.Momentum{Beta: 1}}},
+		"FedAvg: invalid: Aggregator.Share = 0.5: must be in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero":           with(aggregate.TrimmedMean{Share: 0.5}),
+		"FedAvg: invalid: Aggregator.F = 0: must be such that n ≥ 2f+3, and a round has n = 2 clients":                     with(aggregate.Krum{}),
+		"FedAvg: invalid: Aggregator.F = 5: must be such that n ≥ 2f+3, and a round has n = 2 clients":                     with(aggregate.MultiKrum{F: 5}),
+		"FedAvg: invalid: Aggregator.F = -1: must be at least 1, or 0 for as many as the clients of a round allow":         with(aggregate.Krum{F: -1}),
+		"FedAvg: invalid: Aggregator.F = 1: must be such that n ≥ 2f+1, and a round has n = 2 clients":                     with(aggregate.NearestMix{F: 1}),
+		"FedAvg: invalid: Aggregator.By.Share = -1: must be in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero":         with(aggregate.NearestMix{By: aggregate.TrimmedMean{Share: -1}}),
+		"FedAvg: invalid: Aggregator.Smooth = -1: must be a number > 0, or 0 for the default of 1e-6":                      with(aggregate.GeometricMedian{Smooth: -1}),
+		"FedAvg: invalid: Selector.Seconds = 3 times: must be 2, one per client":                                           &strategy.FedAvg{Selector: selection.Bandwidth{Seconds: make([]float64, 3)}},
+		"FedMedian: invalid: Fraction = -1: must be in (0, 1], or 0 for every client":                                      &strategy.FedMedian{Fraction: -1},
+		"FedSGD: invalid: Batch = -1: must be at least 1, or 0 for all of a client's examples":                             &strategy.FedSGD{Batch: -1},
+		"FedSGD: invalid: LR = -0.1: must be a number > 0, or 0 for the default of 0.1":                                    &strategy.FedSGD{LR: -0.1},
+		"LocalOnly: invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch":                                     &strategy.LocalOnly{Local: fedkit.Local{LR: 0.1}},
+		"IFCA: invalid: K = -1: must be at least 1, or 0 for the default of 2":                                             &strategy.IFCA{K: -1},
+		"IFCA: invalid: Gamma = -1: must be a number > 0, or 0 for the default of 0.1":                                     &strategy.IFCA{Gamma: -1},
+		"FedPRISM: invalid: K = -1: must be at least 1, or 0 for the default of 3":                                         &strategy.FedPRISM{K: -1},
+		"FedPRISM: invalid: M = 4: must be in [1, K], or 0 for K":                                                          &strategy.FedPRISM{M: 4},
+		"FedPRISM: invalid: Alpha = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero":                        &strategy.FedPRISM{Alpha: 2},
+		"FedPRISM: invalid: Every = -1: must be at least 1, or 0 for the default of 5":                                     &strategy.FedPRISM{Every: -1},
+		"FedPRISM: invalid: Temperature = -1: must be a number > 0, or 0 for the default of 1":                             &strategy.FedPRISM{Temperature: -1},
+		"FedAvgM: invalid: Server.Beta = 1: must be in (0, 1), 0 for the default of 0.9, or fedkit.Zero":                   &strategy.FedAvgM{Server: server.Momentum{Beta: 1}},
+		"FedAdagrad: invalid: Server.LR = -1: must be a number > 0, or 0 for the default of 0.1":                           &strategy.FedAdagrad{Server: server.Adagrad{LR: -1}},
+		"FedAdam: invalid: Server.Beta2 = -0.5: must be in (0, 1), 0 for the default of 0.99, or fedkit.Zero":              &strategy.FedAdam{Server: server.Adam{Beta2: -0.5}},
+		"FedYogi: invalid: Server.Epsilon = -1: must be a number > 0, or 0 for the default of 1e-6 (1e-3 in Reddi's form)": &strategy.FedYogi{Server: server.Yogi{Epsilon: -1}},
+		"FedYogi: invalid: Server.Form = Form(7): must be server.Corrected or server.Reddi":                                &strategy.FedYogi{Server: server.Yogi{Form: 7}},
+		"FedYogi: invalid: Fraction = 2: must be in (0, 1], or 0 for every client":                                         &strategy.FedYogi{Fraction: 2},
+		"FedMiddleAvg: invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch":                                  &strategy.FedMiddleAvg{Local: fedkit.Local{LR: 0.1}},
+		"FedOpt: invalid: Server = nil: must be a server optimizer, such as server.Adam{}":                                 &strategy.FedOpt{},
+		"FedProx: invalid: Mu = -0.1: must be a number > 0, 0 for the default of 0.1, or fedkit.Zero":                      &strategy.FedProx{Mu: -0.1},
+		"FedProx: invalid: Mu = +Inf: must be a number > 0, 0 for the default of 0.1, or fedkit.Zero":                      &strategy.FedProx{Mu: math.Inf(1)},
+		"FedProx: invalid: Local.Prox = 0.3: must be 0: μ of FedProx is Mu":                                                &strategy.FedProx{Local: proximal},
+		"FedProx: invalid: MuMax = NaN: must be a number > 0, or 0 for the default of 1":                                   &strategy.FedProx{MuMax: math.NaN()},
+		"FedProx: invalid: MuMin = 0.2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)":                     &strategy.FedProx{MuMin: 0.2, MuMax: 0.1},
+		"FedProx: invalid: MuMin = 2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)":                       &strategy.FedProx{MuMin: 2},
+		"FedProx: invalid: Fraction = 2: must be in (0, 1], or 0 for every client":                                         &strategy.FedProx{Fraction: 2},
+		"SmartFedProx: invalid: Fraction = 2: must be in (0, 1], or 0 for the default of 0.5":                              &strategy.SmartFedProx{Fraction: 2},
+		"SmartFedProx: invalid: MuMin = 2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)":                  &strategy.SmartFedProx{MuMin: 2},
+		"SmartFedProx: invalid: Selector.Then.HighRatio = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": &strategy.SmartFedProx{
+			Selector: selection.Explore{Then: selection.Hybrid{HighRatio: 2}}},
+		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, or Gradients set for option I": &strategy.SCAFFOLD{
+			Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}},
+		"SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client": &strategy.SCAFFOLD{Fraction: -1},
+		"SCAFFOLD: invalid: Local.LR = 0: must be a number > 0":                      &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}},
+		`FedRep: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or what stands before a slash in it`: &strategy.FedRep{
+			Head: []string{"dense1", "dense7"}},
+		"FedRep: invalid: HeadEpochs = -1: must be at least 1, or 0 for those of Local": &strategy.FedRep{HeadEpochs: -1},
+		"FedRep: invalid: Fraction = 7: must be in (0, 1], or 0 for every client":       &strategy.FedRep{Fraction: 7},
+	} {
+		_, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1})
+		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: "+want {
+			t.Errorf("error %v\nwant fedkit: %s", err, want)
+		}
+	}
+}
