@@ -6,13 +6,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -142,25 +140,19 @@ func (c *cifar) rowsOf(d *Dataset, file int) (pixels []uint8, labels []int32) {
 
 // readFolder reads the six files at the same time.
 func (c *cifar) readFolder(folder string, d *Dataset) error {
-	errs := make([]error, len(cifarFiles))
-	var wait sync.WaitGroup
-	for i, name := range cifarFiles {
-		wait.Go(func() {
-			name := filepath.Join(folder, name)
-			file, err := os.Open(name)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			defer file.Close()
-			pixels, labels := c.rowsOf(d, i)
-			if err := readCIFAR(file, pixels, labels); err != nil {
-				errs[i] = fmt.Errorf("%s %w", name, err)
-			}
-		})
-	}
-	wait.Wait()
-	return errors.Join(errs...)
+	return parallel(len(cifarFiles), func(i int) error {
+		name := filepath.Join(folder, cifarFiles[i])
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		pixels, labels := c.rowsOf(d, i)
+		if err := readCIFAR(file, pixels, labels); err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+		return nil
+	})
 }
 
 // readArchive reads the files out of the archive, which it checks first: what is unpacked is known to be the official.

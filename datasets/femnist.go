@@ -2,13 +2,10 @@ package datasets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"sync"
 )
 
 // FEMNIST returns the handwritten digits and letters of LEAF, by writer: pictures of 62 classes (0–9, A–Z, a–z), Shape
@@ -75,32 +72,15 @@ func jsonFiles(root, part string) (files []string) {
 	return files
 }
 
-// readWriters reads the files of one part, several at the same time, and numbers the writers that have no number yet.
+// readWriters reads the files of one part, several at a time, and numbers the writers that have no number yet.
 func readWriters(ctx context.Context, files []string, d *Dataset, numbers map[string]int32) (Split, error) {
 	writers := make([][]writer, len(files))
-	errs := make([]error, len(files))
-	slots := make(chan bool, runtime.GOMAXPROCS(0))
-	var wait sync.WaitGroup
-	for i, name := range files {
-		wait.Go(func() {
-			slots <- true
-			defer func() { <-slots }()
-			if errs[i] = ctx.Err(); errs[i] != nil {
-				return
-			}
-			file, err := os.Open(name)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			defer file.Close()
-			if writers[i], err = readLEAF(file, d.Features(), d.Classes); err != nil {
-				errs[i] = fmt.Errorf("%s %w", name, err)
-			}
-		})
-	}
-	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := parallel(len(files), func(i int) (err error) {
+		if err = ctx.Err(); err == nil {
+			writers[i], err = readWriterFile(files[i], d)
+		}
+		return err
+	}); err != nil {
 		return Split{}, err
 	}
 	n := 0
@@ -121,7 +101,20 @@ func readWriters(ctx context.Context, files []string, d *Dataset, numbers map[st
 			s.Labels = append(s.Labels, w.labels...)
 			s.Owner = append(s.Owner, slices.Repeat([]int32{number}, len(w.labels))...)
 		}
-		writers[i] = nil // what has been taken over need not be held twice
+		writers[i] = nil // free what has been copied
 	}
 	return s, nil
+}
+
+func readWriterFile(name string, d *Dataset) ([]writer, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	writers, err := readLEAF(file, d.Features(), d.Classes)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
+	return writers, nil
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 )
 
 // Loader finds the files of a data set. They are looked for, gzipped or not, in the data set's folder ("mnist") under
@@ -41,24 +40,18 @@ func (p *pictures) files() []*idxFile {
 
 // load returns the data set. The four files are read at the same time.
 func (l *Loader) load(ctx context.Context, p *pictures) (*Dataset, error) {
-	var (
-		files  = p.files()
-		values = make([][]uint8, len(files))
-		errs   = make([]error, len(files))
-		paths  = make([]string, len(files))
-	)
+	files := p.files()
+	paths, values := make([]string, len(files)), make([][]uint8, len(files))
 	for i, f := range files {
 		var err error
 		if paths[i], err = l.locate(ctx, f.in(p.name, p.mirrors)); err != nil {
 			return nil, fmt.Errorf("datasets: %s: %w", p.name, err)
 		}
 	}
-	var wait sync.WaitGroup
-	for i, f := range files {
-		wait.Go(func() { values[i], errs[i] = f.read(paths[i]) })
-	}
-	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := parallel(len(files), func(i int) (err error) {
+		values[i], err = files[i].read(paths[i])
+		return err
+	}); err != nil {
 		return nil, fmt.Errorf("datasets: %s: %w; replace or delete the file", p.name, err)
 	}
 	return &Dataset{

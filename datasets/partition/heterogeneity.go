@@ -3,6 +3,8 @@ package partition
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // LabelShares returns each client's label shares p_i, [M, C], of the counts that Labels gives: p_ic = n_ic / Σ_c n_ic.
@@ -70,22 +72,12 @@ func EffectiveClasses(counts [][]int) []float64 {
 // holds nearly everything.
 func EffectiveClients(sizes []int) float64 { return effectiveNumber(sizes) }
 
-// effectiveNumber returns exp(H) of the counts' shares, 0 where all counts are 0.
+// effectiveNumber returns exp(H) of the counts' shares, 0 if all counts are 0.
 func effectiveNumber(counts []int) float64 {
-	n, entropy := 0.0, 0.0
-	for _, k := range counts {
-		n += float64(k)
-	}
-	for _, k := range counts {
-		if k > 0 {
-			p := float64(k) / n
-			entropy -= p * math.Log(p)
-		}
-	}
-	if n == 0 {
+	if empty(counts) {
 		return 0
 	}
-	return math.Exp(entropy)
+	return math.Exp(stat.Entropy(LabelShares([][]int{counts})[0]))
 }
 
 func empty(counts []int) bool { return !slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) }
