@@ -12,22 +12,22 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// Logistic makes a classification of which the optimum of logistic regression is known. Client i's rows are
+// Logistic makes a classification task for which the optimum of logistic regression is known. Client i's rows are
 //
 //	x ~ N(0, I),  P(y = c) = softmax(W_i x + b_i)_c,  (W_i, b_i) ~ N((W, b), h² I),  (W, b) ~ N(0, 1/(f+1)),
 //
-// W [classes, f]: labels are drawn, so that no classes can be separated and the optimum is finite. Owner is the client.
-// The objective is that of the model LogisticRegression, the cross entropy, plus (λ/2)‖w‖² where L2 is set: train that
-// with Local.Prox = λ and a Job.Anchor of zeros. Without it, one vector can be added to the weights of all classes and
-// nothing changes; the optimum given is the one whose weights sum to 0 over the classes, which gradient steps from
-// zero, where that model starts, never leave.
+// W [classes, f]. Labels are drawn, so that the classes cannot be separated and the optimum is finite. Owner is the
+// client. The objective is that of the model LogisticRegression, the cross entropy, plus (λ/2)‖w‖² if L2 is set: train
+// that with Local.Prox = λ and a Job.Anchor of zeros. Without it, adding one vector to the weights of all classes changes
+// nothing. The optimum returned is the one whose weights sum to 0 over the classes. That model starts at zero, and
+// gradient steps keep the sum at 0.
 //
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
-// 2005.05238, its experiment on logistic regression; bias, more than two classes and h are ours.
+// 2005.05238, experiment on logistic regression; the bias, more than two classes and h are additions.
 type Logistic struct {
 	Clients       int     // M; default 20
-	Rows          int     // training examples of a client; default 50
-	TestRows      int     // test examples of a client; default 10
+	Rows          int     // training examples per client; default 50
+	TestRows      int     // test examples per client; default 10
 	Features      int     // f; default 10
 	Classes       int     // default 2
 	Heterogeneity float64 // h ≥ 0
@@ -35,8 +35,8 @@ type Logistic struct {
 	Seed          uint64
 }
 
-// Make returns the data set (Shape [f], Floats) and its optimum, d = (f + 1)·classes. It fails if there is none, which
-// few rows and no L2 can bring about: a class without an example, or classes that can be separated.
+// Make returns the data set (Shape [f], Floats) and its optimum, d = (f + 1)·classes. It fails if there is none.
+// That can happen with few rows and no L2: a class has no examples, or the classes can be separated.
 func (l Logistic) Make() (*Dataset, *Optimum, error) {
 	l.Clients, l.Rows, l.TestRows = cmp.Or(l.Clients, 20), cmp.Or(l.Rows, 50), cmp.Or(l.TestRows, 10)
 	l.Features, l.Classes = cmp.Or(l.Features, 10), cmp.Or(l.Classes, 2)
@@ -57,10 +57,7 @@ func (l Logistic) Make() (*Dataset, *Optimum, error) {
 		rng := random(l.Seed, "logistic client", i)
 		own := normals(rng, size, 0, l.Heterogeneity)
 		for row := range l.Rows + l.TestRows {
-			part := &d.Train
-			if row >= l.Rows {
-				part = &d.Test
-			}
+			part := d.part(row < l.Rows)
 			x := normals(rng, l.Features, 0, 1)
 			for c := range scores {
 				scores[c] = truth[l.Features*l.Classes+c] + own[l.Features*l.Classes+c]
@@ -73,7 +70,7 @@ func (l Logistic) Make() (*Dataset, *Optimum, error) {
 			for u -= scores[0]; u >= 0 && label < l.Classes-1; u -= scores[label] {
 				label++
 			}
-			part.addLabelled(x, label, i)
+			part.addLabeled(x, label, i)
 		}
 	}
 	optimum, err := solveLogistic(&d.Train, l.Features, l.Classes, l.L2)
@@ -107,7 +104,7 @@ func solveLogistic(s *Split, f, classes int, l2 float64) (*Optimum, error) {
 	w := result.X
 	loss, ok := o.polish(w) // even if the line search failed, for it does at round-off
 	if !ok {
-		return nil, errors.New("datasets: Logistic: there is no optimum, the classes can be separated: take more Rows, or set L2")
+		return nil, errors.New("datasets: Logistic: there is no optimum because the classes can be separated: use more Rows, or set L2")
 	}
 	return &Optimum{W: w, Loss: loss, gap: func(at []float64) float64 { return o.loss(at) - loss }}, nil
 }
