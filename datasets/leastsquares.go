@@ -32,12 +32,10 @@ type LeastSquares struct {
 func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 	l.Clients, l.Rows, l.TestRows = cmp.Or(l.Clients, 20), cmp.Or(l.Rows, 50), cmp.Or(l.TestRows, 10)
 	l.Features, l.Noise = cmp.Or(l.Features, 10), cmp.Or(l.Noise, 0.5)
-	if err := checkOptions("LeastSquares", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
+	if err := cmp.Or(checkOptions("LeastSquares", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
 		option{"TestRows", float64(l.TestRows), 1}, option{"Features", float64(l.Features), 1}, option{"Noise", l.Noise, 0},
-		option{"Heterogeneity", l.Heterogeneity, 0}); err != nil {
-		return nil, nil, err
-	}
-	if err := cmp.Or(checkSize("LeastSquares", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
+		option{"Heterogeneity", l.Heterogeneity, 0}),
+		checkSize("LeastSquares", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
 		checkSize("LeastSquares", "Features", maxParameters-1, l.Features)); err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,7 @@ func (l *Loader) locate(ctx context.Context, s *source) (string, error) {
 		cache = filepath.Join(cache, s.folder)
 		try(cache, errNoFile)
 	}
-	if data := l.data(); data == "" {
+	if data := cmp.Or(l.Data, os.Getenv("FEDKIT_DATA")); data == "" {
 		try("FEDKIT_DATA", errors.New("not set"))
 	} else {
 		if path := s.find(data); path != "" {
@@ -120,10 +121,7 @@ func (l *Loader) locate(ctx context.Context, s *source) (string, error) {
 var errNoFile = errors.New("not found")
 
 func (l *Loader) cache() (string, error) {
-	if l.Cache != "" {
-		return l.Cache, nil
-	}
-	if dir := os.Getenv("FEDKIT_CACHE"); dir != "" {
+	if dir := cmp.Or(l.Cache, os.Getenv("FEDKIT_CACHE")); dir != "" {
 		return dir, nil
 	}
 	dir, err := os.UserCacheDir()
@@ -131,13 +129,6 @@ func (l *Loader) cache() (string, error) {
 		return "", fmt.Errorf("%w: set FEDKIT_CACHE", err)
 	}
 	return filepath.Join(dir, "fedkit"), nil
-}
-
-func (l *Loader) data() string {
-	if l.Data != "" {
-		return l.Data
-	}
-	return os.Getenv("FEDKIT_DATA")
 }
 
 func (l *Loader) progress() io.Writer {

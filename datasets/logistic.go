@@ -40,12 +40,10 @@ type Logistic struct {
 func (l Logistic) Make() (*Dataset, *Optimum, error) {
 	l.Clients, l.Rows, l.TestRows = cmp.Or(l.Clients, 20), cmp.Or(l.Rows, 50), cmp.Or(l.TestRows, 10)
 	l.Features, l.Classes = cmp.Or(l.Features, 10), cmp.Or(l.Classes, 2)
-	if err := checkOptions("Logistic", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
+	if err := cmp.Or(checkOptions("Logistic", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
 		option{"TestRows", float64(l.TestRows), 1}, option{"Features", float64(l.Features), 1}, option{"Classes", float64(l.Classes), 2},
-		option{"Heterogeneity", l.Heterogeneity, 0}, option{"L2", l.L2, 0}); err != nil {
-		return nil, nil, err
-	}
-	if err := cmp.Or(checkSize("Logistic", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
+		option{"Heterogeneity", l.Heterogeneity, 0}, option{"L2", l.L2, 0}),
+		checkSize("Logistic", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
 		checkSize("Logistic", "(Features + 1) × Classes", maxParameters, l.Features+1, l.Classes)); err != nil {
 		return nil, nil, err
 	}

@@ -31,17 +31,15 @@ type GaussianMixture struct {
 func (m GaussianMixture) Make() (*Dataset, error) {
 	m.Groups, m.Clients, m.Separation = cmp.Or(m.Groups, 4), cmp.Or(m.Clients, 20), cmp.Or(m.Separation, 3)
 	m.Rows, m.TestRows, m.Features, m.Classes = cmp.Or(m.Rows, 100), cmp.Or(m.TestRows, 25), cmp.Or(m.Features, 10), cmp.Or(m.Classes, 4)
-	if err := checkOptions("GaussianMixture", option{"Groups", float64(m.Groups), 1}, option{"Clients", float64(m.Clients), float64(m.Groups)},
+	if err := cmp.Or(checkOptions("GaussianMixture", option{"Groups", float64(m.Groups), 1}, option{"Clients", float64(m.Clients), float64(m.Groups)},
 		option{"Rows", float64(m.Rows), 1}, option{"TestRows", float64(m.TestRows), 1}, option{"Features", float64(m.Features), 1},
-		option{"Classes", float64(m.Classes), 2}, option{"Separation", m.Separation, 0}); err != nil {
+		option{"Classes", float64(m.Classes), 2}, option{"Separation", m.Separation, 0}),
+		checkSize("GaussianMixture", "Clients × (Rows + TestRows) × Features", maxValues, m.Clients, m.Rows+m.TestRows, m.Features),
+		checkSize("GaussianMixture", "Groups × Classes × Features", maxValues, m.Groups, m.Classes, m.Features)); err != nil {
 		return nil, err
 	}
 	if m.Permute && m.Classes < m.Groups {
 		return nil, fmt.Errorf("datasets: GaussianMixture: Classes = %d: must be at least Groups = %d with Permute", m.Classes, m.Groups)
-	}
-	if err := cmp.Or(checkSize("GaussianMixture", "Clients × (Rows + TestRows) × Features", maxValues, m.Clients, m.Rows+m.TestRows, m.Features),
-		checkSize("GaussianMixture", "Groups × Classes × Features", maxValues, m.Groups, m.Classes, m.Features)); err != nil {
-		return nil, err
 	}
 	centers := make([][][]float64, m.Groups) // [K, classes, f]
 	for g := range centers {

@@ -33,17 +33,15 @@ type Synthetic struct {
 // Make returns the data set: Shape [f], Floats.
 func (s Synthetic) Make() (*Dataset, error) {
 	s.Clients, s.Features, s.Classes = cmp.Or(s.Clients, 30), cmp.Or(s.Features, 60), cmp.Or(s.Classes, 10)
-	if err := checkOptions("Synthetic", option{"Alpha", s.Alpha, 0}, option{"Beta", s.Beta, 0}, option{"Clients", float64(s.Clients), 1},
-		option{"Features", float64(s.Features), 1}, option{"Classes", float64(s.Classes), 2}); err != nil {
+	// A client has e⁶ + 50 ≈ 450 examples on average.
+	if err := cmp.Or(checkOptions("Synthetic", option{"Alpha", s.Alpha, 0}, option{"Beta", s.Beta, 0}, option{"Clients", float64(s.Clients), 1},
+		option{"Features", float64(s.Features), 1}, option{"Classes", float64(s.Classes), 2}),
+		checkSize("Synthetic", "450 × Clients × Features", maxValues, 450, s.Clients, s.Features),
+		checkSize("Synthetic", "Features × Classes", maxValues, s.Features, s.Classes)); err != nil {
 		return nil, err
 	}
 	if s.IID && (s.Alpha != 0 || s.Beta != 0) {
 		return nil, fmt.Errorf("datasets: Synthetic: Alpha = %v, Beta = %v: must be 0 if IID is set", s.Alpha, s.Beta)
-	}
-	// A client has e⁶ + 50 ≈ 450 examples on average.
-	if err := cmp.Or(checkSize("Synthetic", "450 × Clients × Features", maxValues, 450, s.Clients, s.Features),
-		checkSize("Synthetic", "Features × Classes", maxValues, s.Features, s.Classes)); err != nil {
-		return nil, err
 	}
 	d := &Dataset{Name: fmt.Sprintf("synthetic(%v, %v)", s.Alpha, s.Beta), Shape: []int{s.Features}, Classes: s.Classes}
 	if s.IID {
