@@ -6,34 +6,32 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
 )
 
-// CIFAR10 returns CIFAR-10: 50,000 training and 10,000 test pictures of 10 classes (airplane, automobile, bird, cat,
+// CIFAR10 returns CIFAR-10: 50,000 training and 10,000 test images of 10 classes (airplane, automobile, bird, cat,
 // deer, dog, frog, horse, ship, truck), Shape [32 32 3], Bytes with Scale 1/127.5 and Shift −1, so that a model sees
-// [−1, 1]. The rows are the official ones in the official order; of each picture the three colours of a pixel lie side
-// by side, where the files have plane after plane.
+// [−1, 1]. The rows are the official ones in the official order. The three colors of a pixel are next to each other; the
+// files have one color plane after another.
 //
-// It reads the official archive cifar-10-binary.tar.gz, or the six files it unpacks to in their folder
-// cifar-10-batches-bin; either may lie directly under Loader's Cache or Data, or there in the folder cifar-10. Where
-// there is neither, the archive is downloaded, 170 MB once. The archive must be the official one, byte for byte. For
-// the six files no checksum is published: they must have the official sizes and numbers of pictures of each class, and
-// the data set's Name is then "cifar-10 (unverified)", for the pictures may be re-encoded ones.
+// It reads the official archive cifar-10-binary.tar.gz, or its six files in the folder cifar-10-batches-bin. Either may be
+// directly under Loader's Cache or Data, or in the folder cifar-10 there. If neither exists, the archive is downloaded
+// once, 170 MB. The archive must be the official one, byte for byte. No checksums are published for the six files: they
+// must have the official sizes and the official number of images of each class. The data set's Name is then "cifar-10
+// (unverified)", because the images may have been encoded again.
 //
 // Source: A. Krizhevsky, Learning multiple layers of features from tiny images, 2009, chapter 3.
 func CIFAR10() (*Dataset, error) {
 	return new(Loader).CIFAR10(context.Background())
 }
 
-// CIFAR10 is the function CIFAR10 with the loader's settings; a download ends with ctx.
+// CIFAR10 is the function CIFAR10 with the loader's settings; ctx can stop a download.
 func (l *Loader) CIFAR10(ctx context.Context) (*Dataset, error) {
 	return l.loadCIFAR(ctx, cifar10())
 }
@@ -59,7 +57,7 @@ type cifar struct {
 	urls   []string
 }
 
-// The archive's size and SHA-256 are those TensorFlow Datasets lists (url_checksums/cifar10.txt); the authors' page gives
+// The archive's size and SHA-256 are those that TensorFlow Datasets lists (url_checksums/cifar10.txt); the authors' page gives
 // its MD5, c32a1d4ab5d03f1284b67883e8d87530.
 func cifar10() *cifar {
 	return &cifar{
@@ -118,7 +116,7 @@ func (l *Loader) loadCIFAR(ctx context.Context, c *cifar) (*Dataset, error) {
 	return d, nil
 }
 
-// empty returns the data set with room for all pictures.
+// empty returns the data set with room for all images.
 func (c *cifar) empty() *Dataset {
 	split := func(files int) Split {
 		n := files * c.rows
@@ -130,7 +128,7 @@ func (c *cifar) empty() *Dataset {
 	}
 }
 
-// rowsOf returns where the pictures of a file go.
+// rowsOf returns where the images of a file go.
 func (c *cifar) rowsOf(d *Dataset, file int) (pixels []uint8, labels []int32) {
 	s := &d.Train
 	if file == len(cifarFiles)-1 {
@@ -142,28 +140,22 @@ func (c *cifar) rowsOf(d *Dataset, file int) (pixels []uint8, labels []int32) {
 
 // readFolder reads the six files at the same time.
 func (c *cifar) readFolder(folder string, d *Dataset) error {
-	errs := make([]error, len(cifarFiles))
-	var wait sync.WaitGroup
-	for i, name := range cifarFiles {
-		wait.Go(func() {
-			name := filepath.Join(folder, name)
-			file, err := os.Open(name)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			defer file.Close()
-			pixels, labels := c.rowsOf(d, i)
-			if err := readCIFAR(file, pixels, labels); err != nil {
-				errs[i] = fmt.Errorf("%s %w", name, err)
-			}
-		})
-	}
-	wait.Wait()
-	return errors.Join(errs...)
+	return parallel(len(cifarFiles), func(i int) error {
+		name := filepath.Join(folder, cifarFiles[i])
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		pixels, labels := c.rowsOf(d, i)
+		if err := readCIFAR(file, pixels, labels); err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+		return nil
+	})
 }
 
-// readArchive reads the files out of the archive, which it checks first: what is unpacked is known to be the official.
+// readArchive reads the files from the archive. It checks the archive first, so that only the official one is unpacked.
 func (c *cifar) readArchive(name string, d *Dataset) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -206,7 +198,7 @@ func (c *cifar) readArchive(name string, d *Dataset) error {
 	return nil
 }
 
-// readCIFAR reads len(labels) rows, [3, 32, 32] each, and writes their pixels as [32, 32, 3]. Every byte must be there
+// readCIFAR reads len(labels) rows, [3, 32, 32] each, and writes their pixels as [32, 32, 3]. No byte may be missing,
 // and none may follow.
 func readCIFAR(r io.Reader, pixels []uint8, labels []int32) error {
 	b := bufio.NewReaderSize(r, 1<<18)
@@ -217,7 +209,7 @@ func readCIFAR(r io.Reader, pixels []uint8, labels []int32) error {
 			return short(err, i*cifarRow+n, size)
 		}
 		if row[0] >= cifarClasses {
-			return fmt.Errorf("has label %d at picture %d: must be below %d", row[0], i, cifarClasses)
+			return fmt.Errorf("has label %d at image %d: must be below %d", row[0], i, cifarClasses)
 		}
 		labels[i] = int32(row[0])
 		red, green, blue := row[1:1+cifarPixels], row[1+cifarPixels:1+2*cifarPixels], row[1+2*cifarPixels:]
@@ -230,7 +222,7 @@ func readCIFAR(r io.Reader, pixels []uint8, labels []int32) error {
 	return ended(b, size)
 }
 
-// balanced checks that each class has the same number of pictures, as it has officially.
+// balanced checks that all classes have the same number of images, as in the official files.
 func (c *cifar) balanced(d *Dataset) error {
 	for part, s := range []*Split{&d.Train, &d.Test} {
 		var counts [cifarClasses]int
@@ -239,7 +231,7 @@ func (c *cifar) balanced(d *Dataset) error {
 		}
 		for class, n := range counts {
 			if want := s.Len() / cifarClasses; n != want {
-				return fmt.Errorf("there are %d %s pictures of class %d: must be %d", n, []string{"training", "test"}[part], class, want)
+				return fmt.Errorf("there are %d %s images of class %d: must be %d", n, []string{"training", "test"}[part], class, want)
 			}
 		}
 	}

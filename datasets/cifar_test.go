@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// tinyCIFAR has ten pictures a file, one of each class; byte j of picture i in file f is a mix of the three.
+// tinyCIFAR has ten images per file, one of each class; byte j of image i in file f is a mix of the three.
 func tinyCIFAR(urls ...string) (c *cifar, files map[string][]byte, archive []byte) {
 	files = map[string][]byte{}
 	for f, name := range cifarFiles {
@@ -47,7 +47,7 @@ func tinyCIFAR(urls ...string) (c *cifar, files map[string][]byte, archive []byt
 	return &cifar{rows: 10, sha256: hex.EncodeToString(sum[:]), size: int64(len(archive)), urls: urls}, files, archive
 }
 
-// putCIFAR writes files into the folder, which it returns, under a new root.
+// putCIFAR writes files into the folder under a new root, and returns the root.
 func putCIFAR(t *testing.T, folder string, files map[string][]byte) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -74,7 +74,7 @@ func checkTinyCIFAR(t *testing.T, d *Dataset, err error, name string) {
 	if d.Name != name || d.Train.Len() != 50 || d.Test.Len() != 10 {
 		t.Errorf("%q with %d and %d rows", d.Name, d.Train.Len(), d.Test.Len())
 	}
-	// Picture 3 of the second file, row 5, column 6, colour 2, and the same of the test file.
+	// Image 3 of the second file, row 5, column 6, color 2, and the same byte of the test file.
 	in, out := 3*cifarRow+1+2*cifarPixels+5*32+6, (5*32+6)*3+2
 	if got, want := d.Train.Bytes[13*3*cifarPixels+out], files["data_batch_2.bin"][in]; got != want {
 		t.Errorf("a training byte is %d, want %d", got, want)
@@ -123,9 +123,9 @@ func TestCIFARRefusesDamagedFiles(t *testing.T) {
 	}{
 		"empty":       {nil, "data_batch_3.bin ends after 0 of 30730 bytes"},
 		"truncated":   {good[:len(good)-1], "data_batch_3.bin ends after 30729 of 30730 bytes"},
-		"too long":    {append(bytes.Clone(good), 1), "data_batch_3.bin goes on after its 30730 bytes"},
-		"no label":    {altered(cifarRow, 10), "data_batch_3.bin has label 10 at picture 1: must be below 10"},
-		"other label": {altered(0, 8), "there are 6 training pictures of class 8: must be 5"},
+		"too long":    {append(bytes.Clone(good), 1), "data_batch_3.bin continues after its 30730 bytes"},
+		"no label":    {altered(cifarRow, 10), "data_batch_3.bin has label 10 at image 1: must be below 10"},
+		"other label": {altered(0, 8), "there are 6 training images of class 8: must be 5"},
 	} {
 		changed := map[string][]byte{}
 		for name, content := range files {
@@ -164,7 +164,7 @@ func TestCIFARDownload(t *testing.T) {
 	cache := t.TempDir()
 	l := &Loader{Cache: cache, Progress: io.Discard}
 	answer = bad
-	if _, err := l.loadCIFAR(context.Background(), c); err == nil || !strings.Contains(err.Error(), "what came has SHA-256") {
+	if _, err := l.loadCIFAR(context.Background(), c); err == nil || !strings.Contains(err.Error(), "the download has SHA-256") {
 		t.Errorf("error %v", err)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(cache, "cifar-10")); len(entries) != 0 {
@@ -179,7 +179,7 @@ func TestCIFARDownload(t *testing.T) {
 }
 
 // Channel means and standard deviations over the official training pixels are 0.4914 0.4822 0.4465 and 0.2470 0.2435
-// 0.2616, the numbers commonly normalised with; re-encoding shifts them by less than 0.002.
+// 0.2616, the numbers commonly used to normalize; encoding again shifts them by less than 0.002.
 func TestCIFAR10(t *testing.T) {
 	l := realData(t, cifarFolder)
 	d, err := l.CIFAR10(context.Background())

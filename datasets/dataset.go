@@ -1,33 +1,32 @@
-// Package datasets holds the data federated learning is studied on: readers for the official files of the usual data
-// sets, one data set embedded in the package so that everything works without a network, data that are made so that
-// their groups or their optimum are known, and (in its subpackage partition) the rules that deal a data set out to
-// clients.
+// Package datasets holds the data on which federated learning is studied: readers for the official files of the usual
+// data sets, one embedded data set so that everything works without a network, and synthetic data whose groups or whose
+// optimum are known. Its subpackage partition has the rules that deal a data set out to clients.
 package datasets
 
 import "fmt"
 
-// Dataset is a labelled data set: n training and n′ test examples of one shape. Train and test rows are the official
+// Dataset is a labeled data set: n training and n′ test examples of one shape. Training and test rows are the official
 // ones and are never mixed.
 type Dataset struct {
 	Name    string // for plots, tables and histories
-	Shape   []int  // of one example, channels last: [28 28 1] for an MNIST picture, [13] for a table row
+	Shape   []int  // of one example, channels last: [28 28 1] for an MNIST image, [13] for a table row
 	Classes int    // number of labels, 0 for a regression
 	Train   Split
 	Test    Split
-	Groups  []int // by owner, the true group, where the data are made so that there is one; nil otherwise
+	Groups  []int // by owner, the true group; nil if there is none
 }
 
 // Split is one part of a data set: n examples, row after row. Exactly one of Bytes and Floats holds the features
-// ([n, f] with f the product of the data set's Shape), and exactly one of Labels and Targets what is to be learned.
+// ([n, f] with f the product of the data set's Shape), and exactly one of Labels and Targets holds what is to be learned.
 //
-// Pictures stay the bytes they are on disk; the value a model sees is Scale·byte + Shift, computed on the device.
+// Images stay the bytes they are on disk. The value that a model sees is Scale·byte + Shift, computed on the device.
 type Split struct {
 	Bytes        []uint8
 	Scale, Shift float32
 	Floats       []float32
 	Labels       []int32   // [n], 0 ≤ label < Classes
 	Targets      []float32 // [n], for a regression
-	Owner        []int32   // [n], who each example comes from (its writer, its client), counted from 0; nil where that is not known
+	Owner        []int32   // [n], whose each example is (its writer, its client), from 0; nil if unknown
 }
 
 // Len returns n, the number of examples.
@@ -107,7 +106,7 @@ func (s *Split) check(d *Dataset, part string) error {
 	case s.Labels != nil && d.Classes == 0:
 		return wrong("Labels need Classes ≥ 2")
 	case s.Owner != nil && len(s.Owner) != n:
-		return wrong("Owner has %d entries: must have %d, one an example", len(s.Owner), n)
+		return wrong("Owner has %d entries: must have %d, one per example", len(s.Owner), n)
 	case s.Targets != nil && d.Classes != 0:
 		return wrong("Targets need Classes = 0, not %d", d.Classes)
 	}
@@ -131,7 +130,7 @@ func (s *Split) check(d *Dataset, part string) error {
 			return wrong("Owner: example %d is %d: must be at least 0", i, o)
 		}
 		if d.Groups != nil && int(o) >= len(d.Groups) {
-			return wrong("Owner: example %d is %d: must be in [0, %d), for there are %d Groups", i, o, len(d.Groups), len(d.Groups))
+			return wrong("Owner: example %d is %d: must be in [0, %d), since there are %d Groups", i, o, len(d.Groups), len(d.Groups))
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// digitsFile is the file scikit-learn ships: 1,797 lines of 64 values and a label.
+// digitsFile is the file that scikit-learn ships: 1,797 lines of 64 values and a label.
 //
 //go:embed digits.csv.gz
 var digitsFile []byte
@@ -25,17 +25,17 @@ const (
 	digitsWhite    = 16 // the greatest value: a 4×4 block with every pixel set
 )
 
-// Digits returns the handwritten digits that are embedded in the package: 1,797 grey pictures of 10 classes, Shape
+// Digits returns the handwritten digits that are embedded in the package: 1,797 gray images of 10 classes, Shape
 // [8 8 1], values 0..16 as Bytes with Scale 1/16, so that a model sees [0, 1]. It needs no network and no file, and
-// every call returns a copy of its own.
+// every call returns a new copy.
 //
-// There is no official split. Here 359 rows are for testing and 1,438 for training: with the rows counted digit by
-// digit (all zeros in file order, then all ones, …) every fifth is a test row. Counting straight down the file would
-// not do, for its labels run in cycles of ten and the test part would get 52 threes but 21 ones. Rows keep the order
-// of the file. The same people wrote training and test rows, so accuracy is that on known handwriting.
+// There is no official split. Here 359 rows are for testing and 1,438 for training: counting the rows digit by digit
+// (all zeros in file order, then all ones, …), every fifth is a test row. Every fifth line of the file would not do,
+// because its labels run in cycles of ten: the test part would have 52 threes but 21 ones. Rows keep the order of the
+// file. The same people wrote training and test rows, so accuracy is measured on known handwriting.
 //
 // Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository, 1998,
-// doi 10.24432/C50P49, licence CC BY 4.0; the part its authors used for testing, in the form scikit-learn ships.
+// doi 10.24432/C50P49, license CC BY 4.0; the part that its authors used for testing, in the form that scikit-learn ships.
 func Digits() *Dataset {
 	d := *digits()
 	d.Shape = slices.Clone(d.Shape)
@@ -48,7 +48,7 @@ func Digits() *Dataset {
 var digits = sync.OnceValue(func() *Dataset {
 	pixels, labels, err := parseDigits(digitsFile)
 	if err != nil {
-		panic(err) // the embedded file is wrong: TestDigitsFile fails before this is ever shipped
+		panic(err) // the embedded file is wrong, and TestDigitsFile fails
 	}
 	d := &Dataset{Name: "digits", Shape: []int{8, 8, 1}, Classes: 10}
 	test := everyFifth(labels)
@@ -92,7 +92,7 @@ func parseDigits(file []byte) (pixels []uint8, labels []int32, err error) {
 	return pixels, labels, nil
 }
 
-// everyFifth marks every fifth row, the rows counted label by label.
+// everyFifth marks every fifth row, counting label by label.
 func everyFifth(labels []int32) []bool {
 	rows := make([]int, len(labels))
 	for i := range rows {

@@ -21,7 +21,7 @@ func TestDigitsFile(t *testing.T) {
 	}
 }
 
-// The sums are those of Python, reading the same file: sum(sum(row[:-1])) over all rows is 561718, as is
+// The sums are Python's for the same file: sum(sum(row[:-1])) over all rows is 561718, as is
 // sklearn.datasets.load_digits().data.sum().
 func TestDigits(t *testing.T) {
 	d := Digits()
@@ -63,7 +63,7 @@ func TestDigitsSplitHoldsAFifthOfEachDigit(t *testing.T) {
 	}
 	for l := range test {
 		if n := train[l] + test[l]; test[l] < n/5 || test[l] > n/5+1 {
-			t.Errorf("%d of %d pictures of a %d are for testing", test[l], n, l)
+			t.Errorf("%d of %d images of a %d are for testing", test[l], n, l)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// stalled is how long a server may send nothing before the download is given up.
+// stalled is how long a server may send nothing before the download gives up.
 var stalled = 30 * time.Second // a variable for the tests
 
 var client = &http.Client{Transport: &http.Transport{
@@ -27,9 +27,9 @@ var client = &http.Client{Transport: &http.Transport{
 	ForceAttemptHTTP2:   true,
 }}
 
-// download fetches a file into a folder and returns its path. The file appears there complete and checked or not at
-// all: it grows under its name with .part, is checked, and is renamed. A part that a broken connection or a killed
-// process left is gone on from.
+// download fetches a file into a folder and returns its path. The file appears there complete and checked, or not at
+// all: it is written under its name with .part, checked, and renamed. A .part that a broken connection or a killed process
+// left is resumed. (That is why this is not left to renameio, which starts every write from an empty file.)
 func (l *Loader) download(ctx context.Context, address, folder string, s *source) (path string, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
@@ -41,7 +41,7 @@ func (l *Loader) download(ctx context.Context, address, folder string, s *source
 	}
 	defer unlock()
 	defer func() {
-		// What is worth nothing has been cut to nothing.
+		// A part that cannot be resumed has been emptied.
 		if info, statErr := part.Stat(); err != nil && (statErr != nil || info.Size() == 0) {
 			os.Remove(part.Name())
 		}
@@ -52,7 +52,7 @@ func (l *Loader) download(ctx context.Context, address, folder string, s *source
 	if err != nil {
 		return "", err
 	}
-	if err = verify(part, s); err != nil && resumed { // the beginning may have been another file's
+	if err = verify(part, s); err != nil && resumed { // the first bytes may have come from another file
 		if _, err = l.get(ctx, address, part, s); err == nil {
 			err = verify(part, s)
 		}
@@ -66,8 +66,8 @@ func (l *Loader) download(ctx context.Context, address, folder string, s *source
 	return path, os.Rename(part.Name(), path)
 }
 
-// lockPart opens path.part for this process alone, waiting for others that have it. It returns nil where one of them
-// has completed the file in the meantime.
+// lockPart opens path.part for this process alone, and waits for others that have it. It returns nil if one of them has
+// completed the file in the meantime.
 func (l *Loader) lockPart(ctx context.Context, path string) (part *os.File, unlock func(), err error) {
 	name := path + ".part"
 	for waited := false; ctx.Err() == nil; waited = true {
@@ -86,7 +86,7 @@ func (l *Loader) lockPart(ctx context.Context, path string) (part *os.File, unlo
 		_, missing := os.Stat(path)
 		part, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err == nil && sameFile(lock, part) {
-			if missing == nil { // the part is one that the lock's opening has made
+			if missing == nil { // opening the lock has created this part
 				part.Close()
 				os.Remove(name)
 				lock.Close()
@@ -94,7 +94,7 @@ func (l *Loader) lockPart(ctx context.Context, path string) (part *os.File, unlo
 			}
 			return part, func() { lock.Close() }, nil
 		}
-		// What is locked has been renamed or removed by the process that had it before.
+		// The process that had the lock before has renamed or removed the file.
 		if err == nil {
 			part.Close()
 		}
@@ -115,72 +115,54 @@ func sameFile(lock *flock.Flock, f *os.File) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// verify checks what has been downloaded, and empties it where it is wrong.
+// verify checks what has been downloaded, and empties it if it is wrong.
 func verify(part *os.File, s *source) error {
 	_, err := part.Seek(0, io.SeekStart)
 	if err == nil {
 		err = s.check(part)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("what came %w", err), part.Truncate(0))
+		return errors.Join(fmt.Errorf("the download %w", err), part.Truncate(0))
 	}
 	return nil
 }
 
-// get appends to the part what the address has beyond it, or writes it anew where the server gives only the whole. It
-// reports whether it went on from what was there. After a failure the part holds what can be gone on from.
+// get downloads the rest of the part, or all of it if the server cannot resume. It reports whether it resumed. After a
+// failure the part holds what a later attempt can resume.
 func (l *Loader) get(ctx context.Context, address string, part *os.File, s *source) (resumed bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := time.AfterFunc(stalled, func() { cancel(fmt.Errorf("no data for %v", stalled)) })
 	defer watch.Stop()
 
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return false, err
-	}
-	request.Header.Set("Accept-Encoding", "gzip") // asked for by name, a .gz is left as it is
 	have, err := part.Seek(0, io.SeekEnd)
 	if err != nil {
 		return false, err
 	}
-	if have > 0 {
-		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
-	}
-	response, err := client.Do(request)
+	response, err := ask(ctx, address, have)
 	if err != nil {
-		return false, because(ctx, err)
+		return false, err
 	}
 	defer response.Body.Close()
 	switch {
-	case response.StatusCode == http.StatusOK:
-		if have > 0 {
-			if err := part.Truncate(0); err != nil {
-				return false, err
-			}
-			have, err = part.Seek(0, io.SeekStart)
-			if err != nil {
-				return false, err
-			}
+	case response.StatusCode == http.StatusOK && have > 0: // the whole file
+		_, err := part.Seek(0, io.SeekStart)
+		if err := errors.Join(err, part.Truncate(0)); err != nil {
+			return false, err
 		}
-	case have > 0 && response.StatusCode == http.StatusRequestedRangeNotSatisfiable:
+		have = 0
+	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable:
 		return true, nil // there is no more
-	case have > 0 && response.StatusCode == http.StatusPartialContent:
-		if from := response.Header.Get("Content-Range"); !strings.HasPrefix(from, fmt.Sprintf("bytes %d-", have)) {
-			return false, fmt.Errorf("the server sent the range %q: asked for was the rest from byte %d", from, have)
-		}
-	default:
-		return false, fmt.Errorf("the server answered %s", response.Status)
 	}
 	meter := &meter{w: l.progress(), name: strings.TrimSuffix(s.name, ".gz")}
 	meter.start(address, have, response.ContentLength)
 	body := &watched{r: response.Body, seen: func(n int) { watch.Reset(stalled); meter.add(n) }}
 
-	n, err := io.Copy(part, io.LimitReader(body, s.limit-have+1)) // a server that never stops is cut off
+	n, err := io.Copy(part, io.LimitReader(body, s.limit-have+1)) // for a server that never stops
 	var disk *fs.PathError
 	switch {
 	case errors.As(err, &disk):
-		return false, errors.Join(err, part.Truncate(0)) // a full disk is not to stay full
+		return false, errors.Join(err, part.Truncate(0)) // free a full disk
 	case err != nil:
 		return false, fmt.Errorf("broke off after %d bytes: %w", have+n, because(ctx, err))
 	case have+n > s.limit:
@@ -189,7 +171,34 @@ func (l *Loader) get(ctx context.Context, address string, part *os.File, s *sour
 	return have > 0, nil
 }
 
-// because returns why a request failed: what ended its context, or the error without the address, which callers name.
+// ask requests the file from byte have on. The answer is that part, the whole file, or, if have > 0, that there is no more.
+func ask(ctx context.Context, address string, have int64) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept-Encoding", "gzip") // set by hand, so that the transport leaves a .gz as it is
+	if have > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, because(ctx, err)
+	}
+	switch status, from := response.StatusCode, response.Header.Get("Content-Range"); {
+	case status == http.StatusOK, have > 0 && status == http.StatusRequestedRangeNotSatisfiable,
+		have > 0 && status == http.StatusPartialContent && strings.HasPrefix(from, fmt.Sprintf("bytes %d-", have)):
+		return response, nil
+	case have > 0 && status == http.StatusPartialContent:
+		err = fmt.Errorf("the server sent the range %q, not the rest from byte %d", from, have)
+	default:
+		err = fmt.Errorf("the server answered %s", response.Status)
+	}
+	response.Body.Close()
+	return nil, err
+}
+
+// because returns why a request failed: what ended its context, or the error without the address, which callers add.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -200,7 +209,7 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// watched tells how many bytes each read brought.
+// watched reports how many bytes each read returned.
 type watched struct {
 	r    io.Reader
 	seen func(n int)

@@ -34,7 +34,7 @@ func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, fil
 
 func honest(w http.ResponseWriter, _ *http.Request, file []byte) { w.Write(file) }
 
-// resumable answers as file servers do, with the part that is asked for.
+// resumable answers as file servers do, with the range that is asked for.
 func resumable(w http.ResponseWriter, r *http.Request, file []byte) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file))
 }
@@ -85,9 +85,9 @@ func TestDownloadFailures(t *testing.T) {
 			"the server answered 404 Not Found", nil},
 		"wrong content": {func(w http.ResponseWriter, _ *http.Request, _ []byte) {
 			w.Write(zipped(idx([]int{3, 2, 2}, make([]byte, 12)...)))
-		}, "what came has content with SHA-256", nil},
+		}, "the download has content with SHA-256", nil},
 		"a page instead": {func(w http.ResponseWriter, _ *http.Request, _ []byte) { io.WriteString(w, "<html>log in</html>") },
-			"what came is not an idx file", nil},
+			"the download is not an idx file", nil},
 		"body breaks off": {func(w http.ResponseWriter, _ *http.Request, file []byte) {
 			w.Header().Set("Content-Length", "100000")
 			w.Write(file)
@@ -129,7 +129,7 @@ func TestDownloadFailures(t *testing.T) {
 	}
 }
 
-// A server that says nothing more is given up, before its answer and in the midst of it.
+// The download gives up on a server that falls silent, before its answer and in the middle of it.
 func TestDownloadStalls(t *testing.T) {
 	defer func(d time.Duration) { stalled = d }(stalled)
 	stalled = 50 * time.Millisecond
@@ -173,7 +173,7 @@ func TestDownloadEndsWithItsContext(t *testing.T) {
 		t.Error("the next mirror was asked after the context had ended")
 	}))
 	l := &Loader{Cache: cache, Progress: io.Discard}
-	for range 2 { // cancelled on the way, and before
+	for range 2 { // canceled on the way, and before
 		if _, err := l.load(ctx, p); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
@@ -181,7 +181,7 @@ func TestDownloadEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// awaitPart waits until so much of the first file of the tiny data set has been written.
+// awaitPart waits until this much of the first file of the tiny data set has been written.
 func awaitPart(t *testing.T, cache string, size int64) {
 	for range 1000 {
 		if info, err := os.Stat(filepath.Join(cache, "tiny", "train-images.gz.part")); err == nil && info.Size() >= size {
@@ -192,7 +192,7 @@ func awaitPart(t *testing.T, cache string, size int64) {
 	t.Error("the part does not grow")
 }
 
-// A download goes on from what is there, and begins anew where that was not the beginning of the file.
+// A download resumes, or starts again if what is there is not the beginning of the file.
 func TestDownloadResumes(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
 	_, contents := tiny()
@@ -226,7 +226,7 @@ func TestDownloadResumes(t *testing.T) {
 	}
 }
 
-// The part stands for a full disk: writing to it fails as it does there.
+// The part stands for a full disk: writing to it fails in the same way.
 func TestDownloadToAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full")
@@ -244,7 +244,7 @@ func TestDownloadToAFullDisk(t *testing.T) {
 	checkCache(t, cache)
 }
 
-// TestDownloadInAnotherProcess is the other process of the test after it.
+// TestDownloadInAnotherProcess is the other process of TestProcessesShareACache.
 func TestDownloadInAnotherProcess(t *testing.T) {
 	mirror := os.Getenv("FEDKIT_TEST_MIRROR")
 	if mirror == "" {
@@ -255,7 +255,7 @@ func TestDownloadInAnotherProcess(t *testing.T) {
 	checkTiny(t, d, err)
 }
 
-// A process waits for one that is downloading the same file; when that one is killed, it goes on from what came.
+// A process waits for another that is downloading the same file. If that one is killed, it resumes the download.
 func TestProcessesShareACache(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
 	for name, kill := range map[string]bool{"the first succeeds": false, "the first is killed": true} {

@@ -13,10 +13,10 @@ func ExampleDigits() {
 	fmt.Println(d.Train.Len(), "rows to train on,", d.Test.Len(), "to test")
 
 	fmt.Println("a", d.Train.Labels[0])
-	picture := d.Train.Row(0, nil)
+	image := d.Train.Row(0, nil)
 	for y := range 8 {
 		for x := range 8 {
-			fmt.Print([]string{".", "+", "#"}[int(2*picture[8*y+x])])
+			fmt.Print([]string{".", "+", "#"}[int(2*image[8*y+x])])
 		}
 		fmt.Println()
 	}
@@ -59,7 +59,7 @@ func ExampleGaussianMixture() {
 	// client 3 is of group 1
 }
 
-// What is left to gain at the start, where all weights are 0.
+// What is left to gain at the start, when all weights are 0.
 func ExampleLeastSquares() {
 	d, optimum, err := datasets.LeastSquares{Features: 3, Heterogeneity: 0.5}.Make()
 	if err != nil {
@@ -86,8 +86,8 @@ func ExampleLoader() {
 	fmt.Println(err)
 	// Output:
 	// datasets: cifar-10: no cifar-10-binary.tar.gz (nor cifar-10-batches-bin):
-	// 	/nowhere/cifar-10: not there
-	// 	/nowhere/cifar-10: not there
+	// 	/nowhere/cifar-10: not found
+	// 	/nowhere/cifar-10: not found
 	// 	download: not allowed (Offline)
 	// put the files into one of these folders, or set FEDKIT_DATA to a folder with them in its subfolder cifar-10
 }

@@ -2,29 +2,28 @@ package datasets
 
 import "context"
 
-// FashionMNIST returns Fashion-MNIST: 60,000 training and 10,000 test pictures of 10 kinds of clothes (T-shirt, trouser,
+// FashionMNIST returns Fashion-MNIST: 60,000 training and 10,000 test images of 10 kinds of clothes (T-shirt, trouser,
 // pullover, dress, coat, sandal, shirt, sneaker, bag, ankle boot), Shape [28 28 1], Bytes with Scale 1/255, so that a
 // model sees [0, 1]. The rows are the official ones in the official order.
 //
-// The four official files have the names of MNIST's and are found as Loader describes, in the folder fashion-mnist; a
-// download takes 31 MB. What is published are checksums of the .gz files, so it is these that are needed, as published:
-// anything else is an error.
+// The four official files have the same names as MNIST's and are found as Loader describes, in the folder fashion-mnist.
+// A download takes 31 MB. Checksums are published for the .gz files only, so the files must be exactly those.
 //
 // Source: H. Xiao, K. Rasul, R. Vollgraf, Fashion-MNIST: a novel image dataset for benchmarking machine learning
-// algorithms, arXiv 1708.07747, 2017; MIT licence.
+// algorithms, arXiv 1708.07747, 2017; MIT license.
 func FashionMNIST() (*Dataset, error) {
 	return new(Loader).FashionMNIST(context.Background())
 }
 
-// FashionMNIST is the function FashionMNIST with the loader's settings; a download ends with ctx.
+// FashionMNIST is the function FashionMNIST with the loader's settings; ctx can stop a download.
 func (l *Loader) FashionMNIST(ctx context.Context) (*Dataset, error) {
 	return l.load(ctx, fashionMNIST())
 }
 
-// The SHA-256 are those TensorFlow Datasets lists (url_checksums/fashion_mnist.txt); they belong to the files whose MD5
-// the authors and torchvision list (8d4fb7e6c68d591d4c3dfef9ec88bf0d for the training pictures).
-func fashionMNIST() *pictures {
-	return &pictures{
+// The SHA-256 are those that TensorFlow Datasets lists (url_checksums/fashion_mnist.txt); they belong to the files whose MD5
+// the authors and torchvision list (8d4fb7e6c68d591d4c3dfef9ec88bf0d for the training images).
+func fashionMNIST() *images {
+	return &images{
 		name:    "fashion-mnist",
 		shape:   []int{28, 28, 1},
 		classes: 10,

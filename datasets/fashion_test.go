@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Where only the checksums of the .gz files are published, only those files are taken: not the same content unpacked
-// or packed in another way.
+// If checksums are published for the .gz files only, only those files are accepted: not the same content unpacked, or
+// compressed in another way.
 func TestPublishedGzipOnly(t *testing.T) {
 	p, plain := tiny()
 	gz := map[string][]byte{}
@@ -52,7 +52,7 @@ func TestFashionMNIST(t *testing.T) {
 	}
 	for label, n := range counts {
 		if n != 6000 {
-			t.Errorf("%d training pictures of class %d, want 6000", n, label)
+			t.Errorf("%d training images of class %d, want 6000", n, label)
 		}
 	}
 }

@@ -2,28 +2,25 @@ package datasets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"sync"
 )
 
-// FEMNIST returns the handwritten digits and letters of LEAF, by writer: pictures of 62 classes (0–9, A–Z, a–z), Shape
+// FEMNIST returns the handwritten digits and letters of LEAF, by writer: images of 62 classes (0–9, A–Z, a–z), Shape
 // [28 28 1], Bytes with Scale 1/255, so that a model sees [0, 1], dark strokes (0) on white (1). Owner says who wrote
-// each picture; the partition rule Natural makes every writer a client.
+// each image; the partition rule Natural makes every writer a client.
 //
-// The pictures come from NIST's Special Database 19, which LEAF's program (github.com/TalwalkarLab/leaf) fetches, sorts
-// by writer, samples and splits, each step to one's choice; so there is no file to download and no checksum to compare.
-// In its folder data/femnist run
+// The images come from NIST's Special Database 19. LEAF's program (github.com/TalwalkarLab/leaf) fetches them, sorts them
+// by writer, samples and splits them, with options for each step. So there is no file to download and no checksum to
+// compare. In its folder data/femnist run
 //
 //	./preprocess.sh -s niid --sf 0.05 -k 0 -t sample
 //
-// for 5 % of the pictures (1.0 for all), with the pictures of every writer in both parts, and put what it leaves in
-// data/train and data/test into the folders femnist/train and femnist/test of FEDKIT_DATA. Every file named *.json
-// there is read, in the order of their names; writers are numbered as they come.
+// for 5 % of the images (1.0 for all), with every writer in both parts. Then copy the contents of data/train and
+// data/test to the folders femnist/train and femnist/test of FEDKIT_DATA. Every file there named *.json is read, in the
+// order of the names. Writers are numbered in the order in which they appear.
 //
 // Source: S. Caldas et al., LEAF: a benchmark for federated settings, arXiv 1812.01097, section 3; G. Cohen, S. Afshar,
 // J. Tapson, A. van Schaik, EMNIST: an extension of MNIST to handwritten letters, arXiv 1702.05373.
@@ -31,7 +28,7 @@ func FEMNIST() (*Dataset, error) {
 	return new(Loader).FEMNIST(context.Background())
 }
 
-// FEMNIST is the function FEMNIST with the loader's settings; reading ends with ctx, between two files.
+// FEMNIST is the function FEMNIST with the loader's settings; ctx can stop the reading between two files.
 func (l *Loader) FEMNIST(ctx context.Context) (*Dataset, error) {
 	folder, err := l.locate(ctx, &source{
 		what: "train/*.json and test/*.json", folder: "femnist",
@@ -61,7 +58,7 @@ func (l *Loader) FEMNIST(ctx context.Context) (*Dataset, error) {
 	return d, nil
 }
 
-// jsonFiles returns the files of a part in the order of their names, nil where there are none.
+// jsonFiles returns the files of a part in the order of their names, nil if there are none.
 func jsonFiles(root, part string) (files []string) {
 	entries, err := os.ReadDir(filepath.Join(root, part))
 	if err != nil {
@@ -75,32 +72,15 @@ func jsonFiles(root, part string) (files []string) {
 	return files
 }
 
-// readWriters reads the files of one part, several at the same time, and numbers the writers that have no number yet.
+// readWriters reads the files of one part, several at a time, and numbers the writers that have no number yet.
 func readWriters(ctx context.Context, files []string, d *Dataset, numbers map[string]int32) (Split, error) {
 	writers := make([][]writer, len(files))
-	errs := make([]error, len(files))
-	slots := make(chan bool, runtime.GOMAXPROCS(0))
-	var wait sync.WaitGroup
-	for i, name := range files {
-		wait.Go(func() {
-			slots <- true
-			defer func() { <-slots }()
-			if errs[i] = ctx.Err(); errs[i] != nil {
-				return
-			}
-			file, err := os.Open(name)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			defer file.Close()
-			if writers[i], err = readLEAF(file, d.Features(), d.Classes); err != nil {
-				errs[i] = fmt.Errorf("%s %w", name, err)
-			}
-		})
-	}
-	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := parallel(len(files), func(i int) (err error) {
+		if err = ctx.Err(); err == nil {
+			writers[i], err = readWriterFile(files[i], d)
+		}
+		return err
+	}); err != nil {
 		return Split{}, err
 	}
 	n := 0
@@ -121,7 +101,20 @@ func readWriters(ctx context.Context, files []string, d *Dataset, numbers map[st
 			s.Labels = append(s.Labels, w.labels...)
 			s.Owner = append(s.Owner, slices.Repeat([]int32{number}, len(w.labels))...)
 		}
-		writers[i] = nil // what has been taken over need not be held twice
+		writers[i] = nil // free what has been copied
 	}
 	return s, nil
+}
+
+func readWriterFile(name string, d *Dataset) ([]writer, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	writers, err := readLEAF(file, d.Features(), d.Classes)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
+	return writers, nil
 }

@@ -36,7 +36,7 @@ func leafJSON(writers ...writer) []byte {
 		strings.Join(users, ", "), strings.Join(samples, ", "), strings.Join(data, ", "))
 }
 
-// written is a writer's n pictures of f pixels.
+// written is a writer's n images of f pixels.
 func written(name string, n, f int) writer {
 	w := writer{name: name}
 	for i := range n {
@@ -109,7 +109,7 @@ func TestFEMNISTIsNotThere(t *testing.T) {
 	}
 }
 
-// Every byte comes back; the second file has what else JSON allows.
+// Every byte comes back. The second file has what else JSON allows.
 func TestLEAFNumbers(t *testing.T) {
 	var w writer
 	for i := range 256 {
@@ -142,9 +142,9 @@ func TestReadLEAFRefuses(t *testing.T) {
 		user("[[0, 1]]", "[62]"):           "label 62: must be a whole number in [0, 62)",
 		user("[[0, 1]]", "[-1]"):           "label -1",
 		user("[[0, 1]]", "[1.5]"):          "label 1.5",
-		user("[[0, 1]]", "[1, 2]"):         `1 pictures and 2 labels of "a": must be as many`,
-		user("[[0, 1, 0]]", "[1]"):         "a picture of more than 2 pixels",
-		user("[[0]]", "[1]"):               "a picture of 1 pixels: must be 2",
+		user("[[0, 1]]", "[1, 2]"):         `1 images but 2 labels of "a": must be equal`,
+		user("[[0, 1, 0]]", "[1]"):         "an image of more than 2 pixels",
+		user("[[0]]", "[1]"):               "an image of 1 pixels: must be 2",
 		user("[[0, 1.01]]", "[1]"):         "pixel 1.01",
 		user("[[0, 0.5]]", "[1]"):          "pixel 0.5",
 		user("[[0, 255]]", "[1]"):          "pixel 255",
@@ -154,7 +154,7 @@ func TestReadLEAFRefuses(t *testing.T) {
 		user("[[0, 1],]", "[1]"):           "']': must be '['",
 		user(`["a"]`, "[1]"):               `'"': must be '['`,
 		`{"` + strings.Repeat("a", 300):    "a name of more than 256 bytes",
-		`{"a": ` + strings.Repeat("[", 99): "brackets more than 32 deep",
+		`{"a": ` + strings.Repeat("[", 99): "nested more than 32 deep",
 		`{"a": "b`:                         "where the end of a string must be",
 		`{"a": truth}`:                     "must be true",
 		"{\"a\nb\": 1}":                    "a name: ",

@@ -12,24 +12,24 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// idxFile is one published file: its name without .gz, what it holds, and a published SHA-256. That of the uncompressed
-// content stays the same however the file was compressed; where only the one of the .gz is published, only the very
-// .gz will do.
+// idxFile is one published file: its name without .gz, what it holds, and a published SHA-256. The SHA-256 of the
+// uncompressed content does not depend on how the file was compressed. If only that of the .gz is published, only that
+// very .gz will do.
 type idxFile struct {
 	name   string
 	dims   []int
 	sha256 string // of the uncompressed content
-	gz     string // of the .gz; used where sha256 is ""
+	gz     string // of the .gz; used if sha256 is ""
 }
 
-// in returns where the file is looked for and downloaded from, for a data set with this folder and these mirrors.
+// in returns where to look for the file and where to download it, for a data set with this folder and these mirrors.
 func (f *idxFile) in(folder string, mirrors []string) *source {
 	s := &source{
 		what: f.name + " (nor .gz)", folder: folder, name: f.name + ".gz",
 		find: func(root string) string {
 			return firstFile(filepath.Join(root, folder, f.name+".gz"), filepath.Join(root, folder, f.name))
 		},
-		// No compressed file is much longer than its content.
+		// A compressed file is never much longer than its content.
 		limit: int64(idxSize(f.dims)) + 1<<20,
 		check: func(r io.Reader) error { _, err := f.decode(r); return err },
 	}
@@ -49,7 +49,7 @@ func firstFile(paths ...string) string {
 	return ""
 }
 
-// read returns the values of the file at path. It fails where the content is not, byte for byte, the published one.
+// read returns the values of the file at path. It fails unless the content is the published one, byte for byte.
 func (f *idxFile) read(path string) ([]uint8, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -89,12 +89,12 @@ func (f *idxFile) decode(r io.Reader) ([]uint8, error) {
 	return content[idxHeaderSize(f.dims):], nil
 }
 
-// gunzip decompresses what is gzipped and passes on what is not. An idx file begins with 00 00, a gzip one with 1f 8b.
+// gunzip decompresses r if it is gzipped. An idx file begins with 00 00, a gzip file with 1f 8b.
 func gunzip(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	magic, err := b.Peek(2)
 	if err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
-		return b, nil // a read error comes again at the first read
+		return b, nil // a read error returns at the next read
 	}
 	z, err := gzip.NewReader(b)
 	if err != nil {

@@ -23,8 +23,8 @@ func idxSize(dims []int) int {
 }
 
 // readIDX reads an idx file that must hold unsigned bytes of exactly these dimensions, and returns its whole content,
-// header included. Every byte must be there and none may follow; what is allocated depends on dims alone, never on
-// what the file says of itself.
+// header included. No byte may be missing, and none may follow. What is allocated depends on dims alone, never on the
+// file.
 func readIDX(r io.Reader, dims []int) ([]byte, error) {
 	size := idxSize(dims)
 	content := make([]byte, size)
@@ -42,17 +42,6 @@ func readIDX(r io.Reader, dims []int) ([]byte, error) {
 		return nil, err
 	}
 	return content, nil
-}
-
-// ended checks that nothing follows after size bytes.
-func ended(r io.Reader, size int) error {
-	switch n, err := io.ReadFull(r, make([]byte, 1)); {
-	case n > 0:
-		return fmt.Errorf("goes on after its %d bytes: nothing may follow", size)
-	case err != io.EOF: // a bad gzip checksum is noticed here
-		return err
-	}
-	return nil
 }
 
 // checkIDXHeader says what is wrong with a header of the right length.
@@ -75,12 +64,4 @@ func checkIDXHeader(h []byte, dims []int) error {
 		return fmt.Errorf("has dimensions %v: must be %v", found, dims)
 	}
 	return nil
-}
-
-// short describes a read that stopped after n of size bytes.
-func short(err error, n, size int) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("ends after %d of %d bytes: %w", n, size, io.ErrUnexpectedEOF)
-	}
-	return fmt.Errorf("unreadable after %d of %d bytes: %w", n, size, err)
 }

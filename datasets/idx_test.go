@@ -37,7 +37,7 @@ func TestReadIDX(t *testing.T) {
 		{good[:7], "ends after 7 of 18 bytes"},
 		{good[:12], "ends after 12 of 18 bytes"},
 		{good[:17], "ends after 17 of 18 bytes"},
-		{append(bytes.Clone(good), 0), "goes on after its 18 bytes: nothing may follow"},
+		{append(bytes.Clone(good), 0), "continues after its 18 bytes: nothing may follow"},
 		{altered(1, 9), "is not an idx file: begins with 00 09, not 00 00"},
 		{altered(2, 0x0d), "holds values of type 0x0d: must be 0x08 (unsigned bytes)"},
 		{altered(3, 3), "has 3 dimensions: must have 2"},

@@ -15,12 +15,12 @@ type writer struct {
 	labels []int32 // [n]
 }
 
-// readLEAF reads a file of pictures in LEAF's layout,
+// readLEAF reads a file of images in LEAF's layout,
 //
 //	{"users": […], "num_samples": […], "user_data": {"f3795_00": {"x": [[f numbers], …], "y": [label, …]}, …}}
 //
-// of which all but user_data is passed over. Numbers in x are bytes divided by 255. It reads the file as a stream: what
-// it holds is never more than a fixed multiple of what it has read.
+// and skips everything but user_data. Numbers in x are bytes divided by 255. It reads the file as a stream: memory is at
+// most a fixed multiple of what it has read.
 func readLEAF(r io.Reader, features, classes int) ([]writer, error) {
 	s := &jsonStream{r: r, buffer: make([]byte, 1<<16)}
 	var writers []writer
@@ -36,7 +36,7 @@ func readLEAF(r io.Reader, features, classes int) ([]writer, error) {
 			s.object(func(key string) {
 				switch key {
 				case "x":
-					s.array(func() { w.pixels = s.picture(w.pixels, features) })
+					s.array(func() { w.pixels = s.image(w.pixels, features) })
 				case "y":
 					s.array(func() { w.labels = append(w.labels, s.label(classes)) })
 				default:
@@ -44,7 +44,7 @@ func readLEAF(r io.Reader, features, classes int) ([]writer, error) {
 				}
 			})
 			if n := len(w.pixels) / features; s.err == nil && n != len(w.labels) {
-				s.fail("%d pictures and %d labels of %q: must be as many", n, len(w.labels), user)
+				s.fail("%d images but %d labels of %q: must be equal", n, len(w.labels), user)
 			}
 			writers = append(writers, w)
 		})
@@ -61,8 +61,8 @@ func readLEAF(r io.Reader, features, classes int) ([]writer, error) {
 	return writers, nil
 }
 
-// picture appends one picture of so many pixels.
-func (s *jsonStream) picture(to []uint8, features int) []uint8 {
+// image appends one image of this many pixels.
+func (s *jsonStream) image(to []uint8, features int) []uint8 {
 	from := len(to)
 	s.array(func() {
 		x := 255 * s.number()
@@ -71,13 +71,13 @@ func (s *jsonStream) picture(to []uint8, features int) []uint8 {
 		case !(b >= 0 && b <= 255 && math.Abs(x-b) < 1e-6):
 			s.fail("pixel %v: must be one of 0, 1/255, …, 1", x/255)
 		case len(to)-from == features:
-			s.fail("a picture of more than %d pixels", features)
+			s.fail("an image of more than %d pixels", features)
 		case s.err == nil:
 			to = append(to, uint8(b))
 		}
 	})
 	if n := len(to) - from; s.err == nil && n != features {
-		s.fail("a picture of %d pixels: must be %d", n, features)
+		s.fail("an image of %d pixels: must be %d", n, features)
 	}
 	return to
 }
@@ -91,8 +91,8 @@ func (s *jsonStream) label(classes int) int32 {
 	return int32(y)
 }
 
-// jsonStream reads JSON value by value, without holding more of it than a buffer. The first thing that is wrong stays
-// in err and ends all loops. The standard library's decoder allocates a token for every number.
+// jsonStream reads JSON value by value and holds no more of it than a buffer. The first error stays in err and ends all
+// loops. (The standard library's decoder allocates a token for every number.)
 type jsonStream struct {
 	r      io.Reader
 	buffer []byte
@@ -102,7 +102,7 @@ type jsonStream struct {
 }
 
 const (
-	jsonDepth = 32  // of what is passed over
+	jsonDepth = 32  // of what is skipped
 	jsonName  = 256 // bytes of a name
 )
 
@@ -141,7 +141,7 @@ func (s *jsonStream) fill() {
 	}
 }
 
-// next returns the next byte that is not white space without taking it.
+// next returns the next byte that is not white space, without taking it.
 func (s *jsonStream) next() byte {
 	for {
 		switch c := s.peek(); c {
@@ -153,7 +153,7 @@ func (s *jsonStream) next() byte {
 	}
 }
 
-// take takes the byte c, and fails where another comes.
+// take takes the byte c, and fails if the next byte is another.
 func (s *jsonStream) take(c byte) {
 	if found := s.next(); found != c || s.err != nil {
 		s.unexpected("%q", c)
@@ -162,7 +162,7 @@ func (s *jsonStream) take(c byte) {
 	s.at++
 }
 
-// unexpected fails because something else than what is wanted comes, or nothing.
+// unexpected fails because the next byte is not what is wanted, or there is none.
 func (s *jsonStream) unexpected(want string, a ...any) {
 	want = fmt.Sprintf(want, a...)
 	if s.err == io.EOF {
@@ -193,7 +193,7 @@ func (s *jsonStream) list(open, end byte, item func()) {
 
 func (s *jsonStream) array(item func()) { s.list('[', ']', item) }
 
-// object calls value with every key, to read the value that follows.
+// object calls value for every key, to read the value that follows.
 func (s *jsonStream) object(value func(key string)) {
 	s.list('{', '}', func() {
 		key := s.name()
@@ -220,7 +220,7 @@ func (s *jsonStream) name() (name string) {
 	return name
 }
 
-// text reads a string and gives every byte between the quotes as it is.
+// text reads a string and calls each for every byte between the quotes.
 func (s *jsonStream) text(each func(c byte)) {
 	s.take('"')
 	for s.err == nil {
@@ -244,7 +244,7 @@ func (s *jsonStream) text(each func(c byte)) {
 	}
 }
 
-// number reads a number. It is exact to some 15 digits, ample for bytes and labels.
+// number reads a number. It is exact to about 15 digits, which is ample for bytes and labels.
 func (s *jsonStream) number() float64 {
 	if s.next(); s.n-s.at >= 32 {
 		if x, n := plain(s.buffer[s.at:s.n]); n > 0 {
@@ -271,8 +271,8 @@ func (s *jsonStream) number() float64 {
 	return x
 }
 
-// plain reads a number of at most 19 digits with neither sign nor exponent at the beginning of b, nearly all there are.
-// It returns how long it is, 0 where there is no such number.
+// plain reads a number at the beginning of b, of at most 19 digits without sign or exponent. Nearly all numbers are like
+// that. It returns the number's length, 0 if there is no such number.
 func plain(b []byte) (x float64, n int) {
 	var mantissa uint64
 	point := -1
@@ -305,10 +305,10 @@ var tens = func() (p [23]float64) {
 	return p
 }()
 
-// skip passes over a value.
+// skip skips a value.
 func (s *jsonStream) skip(depth int) {
 	if depth == jsonDepth {
-		s.fail("brackets more than %d deep", jsonDepth)
+		s.fail("nested more than %d deep", jsonDepth)
 		return
 	}
 	switch c := s.next(); {

@@ -8,19 +8,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LeastSquares makes a linear regression of which the optimum is known. Client i's rows are
+// LeastSquares makes a linear regression task whose optimum is known. Client i's rows are
 //
 //	x ~ N(0, I),  y = x·w_i + b_i + σε,  ε ~ N(0, 1),  (w_i, b_i) ~ N((w, b), h² I),  (w, b) ~ N(0, I),
 //
-// w [f]. The clients' own optima differ where h > 0, and a little by chance where h = 0. Owner is the client. The
-// objective is that of the model LinearRegression, half the squared error.
+// w [f]. The clients' own optima differ if h > 0, and a little, by chance, if h = 0. Owner is the client. The objective is
+// that of the model LinearRegression, half the squared error.
 //
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
-// 2005.05238, its experiment on least squares; the bias and h are ours.
+// 2005.05238, experiment on least squares; the bias and h are additions.
 type LeastSquares struct {
 	Clients       int     // M; default 20
-	Rows          int     // training examples of a client; default 50
-	TestRows      int     // test examples of a client; default 10
+	Rows          int     // training examples per client; default 50
+	TestRows      int     // test examples per client; default 10
 	Features      int     // f; default 10
 	Noise         float64 // σ ≥ 0; default 0.5, the paper's; fedkit.Zero for none
 	Heterogeneity float64 // h ≥ 0
@@ -32,12 +32,10 @@ type LeastSquares struct {
 func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 	l.Clients, l.Rows, l.TestRows = cmp.Or(l.Clients, 20), cmp.Or(l.Rows, 50), cmp.Or(l.TestRows, 10)
 	l.Features, l.Noise = cmp.Or(l.Features, 10), cmp.Or(l.Noise, 0.5)
-	if err := checkOptions("LeastSquares", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
+	if err := cmp.Or(checkOptions("LeastSquares", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
 		option{"TestRows", float64(l.TestRows), 1}, option{"Features", float64(l.Features), 1}, option{"Noise", l.Noise, 0},
-		option{"Heterogeneity", l.Heterogeneity, 0}); err != nil {
-		return nil, nil, err
-	}
-	if err := cmp.Or(checkSize("LeastSquares", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
+		option{"Heterogeneity", l.Heterogeneity, 0}),
+		checkSize("LeastSquares", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
 		checkSize("LeastSquares", "Features", maxParameters-1, l.Features)); err != nil {
 		return nil, nil, err
 	}
@@ -50,10 +48,7 @@ func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 		rng := random(l.Seed, "least squares client", i)
 		own := normals(rng, l.Features+1, 0, l.Heterogeneity)
 		for row := range l.Rows + l.TestRows {
-			part := &d.Train
-			if row >= l.Rows {
-				part = &d.Test
-			}
+			part := d.part(row < l.Rows)
 			y := truth[l.Features] + own[l.Features] + l.Noise*rng.NormFloat64()
 			for j := range l.Features {
 				x := rng.NormFloat64()
@@ -71,8 +66,8 @@ func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 	return d, optimum, nil
 }
 
-// solveLeastSquares solves the normal equations H w = Xᵀy/N, H = XᵀX/N [d, d], X [N, d] being the rows with a 1 for the
-// bias behind each.
+// solveLeastSquares solves the normal equations H w = Xᵀy/N with H = XᵀX/N [d, d]. X [N, d] has the rows, each followed by
+// a 1 for the bias.
 func solveLeastSquares(s *Split, f int) (*Optimum, error) {
 	x, n := withOnes(s, f), float64(s.Len())
 	y := mat.NewVecDense(s.Len(), nil)
@@ -86,10 +81,10 @@ func solveLeastSquares(s *Split, f int) (*Optimum, error) {
 	g.ScaleVec(1/n, &g)
 	var chol mat.Cholesky
 	if !chol.Factorize(&h) {
-		return nil, errors.New("datasets: LeastSquares: the rows do not determine the optimum: take more of them")
+		return nil, errors.New("datasets: LeastSquares: the rows do not determine the optimum: use more of them")
 	}
 	if err := chol.SolveVecTo(&w, &g); err != nil {
-		return nil, fmt.Errorf("datasets: LeastSquares: the rows hardly determine the optimum: take more of them: %w", err)
+		return nil, fmt.Errorf("datasets: LeastSquares: the rows barely determine the optimum: use more of them: %w", err)
 	}
 	var r mat.VecDense
 	r.MulVec(x, &w)
@@ -103,17 +98,4 @@ func solveLeastSquares(s *Split, f int) (*Optimum, error) {
 			return mat.Inner(&e, &h, &e) / 2
 		},
 	}, nil
-}
-
-// withOnes returns the rows in float64 with a 1 behind each, [n, f+1].
-func withOnes(s *Split, f int) *mat.Dense {
-	x := mat.NewDense(s.Len(), f+1, nil)
-	for i := range s.Len() {
-		row := x.RawRowView(i)
-		for j, v := range s.Floats[i*f : (i+1)*f] {
-			row[j] = float64(v)
-		}
-		row[f] = 1
-	}
-	return x
 }

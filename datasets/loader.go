@@ -1,32 +1,32 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 )
 
-// Loader finds the files of a data set. They are looked for, gzipped or not, in the data set's folder ("mnist") under
-// Cache and then under Data, and downloaded into Cache where neither has them. Whatever a file's origin, its content
-// is compared with the published checksum, and a file that differs is an error (CIFAR10 and FEMNIST say where they
-// can check no more than the structure). The zero Loader is ready to use, and one Loader may be used by several
-// goroutines where its Progress may.
+// Loader finds the files of a data set. It looks for them, gzipped or not, in the data set's folder ("mnist") under
+// Cache and then under Data. If neither has them, it downloads them into Cache. Wherever a file comes from, its content
+// is compared with the published checksum, and a file that differs is an error. (CIFAR10 and FEMNIST say when they can
+// check only the structure.) The zero Loader is ready to use. Several goroutines may share a Loader if they may share
+// its Progress.
 //
-// A download that breaks off leaves what it got beside the place of the file, under the name with .part, and the next
-// one goes on from there. Processes that want the same file at the same time wait for the one that began.
+// Interrupted downloads resume: what has arrived is kept next to the file's place, under its name with .part. Processes
+// that want the same file at the same time wait for the first of them.
 type Loader struct {
 	Cache    string    // downloads are kept here; default $FEDKIT_CACHE, else "fedkit" in os.UserCacheDir
-	Data     string    // files one has already; default $FEDKIT_DATA, else none
+	Data     string    // files you already have; default $FEDKIT_DATA, else none
 	Offline  bool      // never download
-	Progress io.Writer // told about downloads, a line at a time; default os.Stderr, io.Discard for silence
+	Progress io.Writer // told about downloads, line by line; default os.Stderr, io.Discard for silence
 }
 
-// pictures is a data set of labelled pictures published as four idx files.
-type pictures struct {
+// images is a data set of labeled images published as four idx files.
+type images struct {
 	name    string // of the data set and its folder
 	shape   []int
 	classes int
@@ -35,30 +35,24 @@ type pictures struct {
 	trainImages, trainLabels, testImages, testLabels idxFile
 }
 
-func (p *pictures) files() []*idxFile {
+func (p *images) files() []*idxFile {
 	return []*idxFile{&p.trainImages, &p.trainLabels, &p.testImages, &p.testLabels}
 }
 
 // load returns the data set. The four files are read at the same time.
-func (l *Loader) load(ctx context.Context, p *pictures) (*Dataset, error) {
-	var (
-		files  = p.files()
-		values = make([][]uint8, len(files))
-		errs   = make([]error, len(files))
-		paths  = make([]string, len(files))
-	)
+func (l *Loader) load(ctx context.Context, p *images) (*Dataset, error) {
+	files := p.files()
+	paths, values := make([]string, len(files)), make([][]uint8, len(files))
 	for i, f := range files {
 		var err error
 		if paths[i], err = l.locate(ctx, f.in(p.name, p.mirrors)); err != nil {
 			return nil, fmt.Errorf("datasets: %s: %w", p.name, err)
 		}
 	}
-	var wait sync.WaitGroup
-	for i, f := range files {
-		wait.Go(func() { values[i], errs[i] = f.read(paths[i]) })
-	}
-	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := parallel(len(files), func(i int) (err error) {
+		values[i], err = files[i].read(paths[i])
+		return err
+	}); err != nil {
 		return nil, fmt.Errorf("datasets: %s: %w; replace or delete the file", p.name, err)
 	}
 	return &Dataset{
@@ -70,17 +64,17 @@ func (l *Loader) load(ctx context.Context, p *pictures) (*Dataset, error) {
 	}, nil
 }
 
-// source is one file (or folder) of a data set: where it may lie, and where it can be had.
+// source is one file (or folder) of a data set: where it may be, and where to get it.
 type source struct {
-	what   string                   // as errors call it
-	folder string                   // where errors say it belongs, and where in the cache it is downloaded to
+	what   string                   // its name in errors
+	folder string                   // where it belongs, and where in the cache it is downloaded to
 	find   func(root string) string // its path under Cache or Data, or ""
 
-	name  string                  // of the file that is downloaded
+	name  string                  // of the file to download
 	urls  []string                // of that file, tried in order
-	limit int64                   // bytes it can have at most
+	limit int64                   // its size is at most this, in bytes
 	check func(r io.Reader) error // says what is wrong with it
-	hint  string                  // how to come by it where it cannot be downloaded
+	hint  string                  // how to get it if it cannot be downloaded
 }
 
 // locate returns the path of a source, after downloading it if need be.
@@ -98,7 +92,7 @@ func (l *Loader) locate(ctx context.Context, s *source) (string, error) {
 		cache = filepath.Join(cache, s.folder)
 		try(cache, errNoFile)
 	}
-	if data := l.data(); data == "" {
+	if data := cmp.Or(l.Data, os.Getenv("FEDKIT_DATA")); data == "" {
 		try("FEDKIT_DATA", errors.New("not set"))
 	} else {
 		if path := s.find(data); path != "" {
@@ -124,13 +118,10 @@ func (l *Loader) locate(ctx context.Context, s *source) (string, error) {
 		s.what, errors.Join(tried...), s.folder)
 }
 
-var errNoFile = errors.New("not there")
+var errNoFile = errors.New("not found")
 
 func (l *Loader) cache() (string, error) {
-	if l.Cache != "" {
-		return l.Cache, nil
-	}
-	if dir := os.Getenv("FEDKIT_CACHE"); dir != "" {
+	if dir := cmp.Or(l.Cache, os.Getenv("FEDKIT_CACHE")); dir != "" {
 		return dir, nil
 	}
 	dir, err := os.UserCacheDir()
@@ -138,13 +129,6 @@ func (l *Loader) cache() (string, error) {
 		return "", fmt.Errorf("%w: set FEDKIT_CACHE", err)
 	}
 	return filepath.Join(dir, "fedkit"), nil
-}
-
-func (l *Loader) data() string {
-	if l.Data != "" {
-		return l.Data
-	}
-	return os.Getenv("FEDKIT_DATA")
 }
 
 func (l *Loader) progress() io.Writer {

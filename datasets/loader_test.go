@@ -21,15 +21,15 @@ func zipped(content []byte) []byte {
 	return b.Bytes()
 }
 
-// tiny is a published data set of three training and two test pictures of 2×2, and the contents of its files by name.
-func tiny(mirrors ...string) (*pictures, map[string][]byte) {
+// tiny is a published data set of three training and two test images of 2×2, and the contents of its files by name.
+func tiny(mirrors ...string) (*images, map[string][]byte) {
 	contents := map[string][]byte{}
 	file := func(name string, dims []int, values ...byte) idxFile {
 		contents[name] = idx(dims, values...)
 		sum := sha256.Sum256(contents[name])
 		return idxFile{name: name, dims: dims, sha256: hex.EncodeToString(sum[:])}
 	}
-	return &pictures{
+	return &images{
 		name: "tiny", shape: []int{2, 2, 1}, classes: 3, mirrors: mirrors,
 		trainImages: file("train-images", []int{3, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
 		trainLabels: file("train-labels", []int{3}, 0, 1, 2),
@@ -129,7 +129,7 @@ func TestLoadRefusesDamagedFiles(t *testing.T) {
 		"altered, gzipped":      {zipped(altered), "has content with SHA-256"},
 		"gzip checksum":         {badSum, "gzip: invalid checksum"},
 		"gzip header only":      {[]byte{0x1f, 0x8b, 1}, "is not a gzip file"},
-		"gzip bomb":             {bomb, "goes on after its 10 bytes"},
+		"gzip bomb":             {bomb, "continues after its 10 bytes"},
 		"another of the files":  {plain["train-labels"], "has dimensions [3]: must be [2]"},
 		"not what it should be": {[]byte("<!DOCTYPE html>"), "is not an idx file: begins with 3c 21"},
 	} {
@@ -167,7 +167,7 @@ func TestNothingFoundSaysWhatWasTried(t *testing.T) {
 	}
 }
 
-// Without a home folder there is no cache, but files one has are still found.
+// Without a home folder there is no cache, but your own files are still found.
 func TestNoCacheFolder(t *testing.T) {
 	for _, name := range []string{"FEDKIT_CACHE", "XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(name, "")

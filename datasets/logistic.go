@@ -3,27 +3,31 @@ package datasets
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
 )
 
-// Logistic makes a classification of which the optimum of logistic regression is known. Client i's rows are
+// Logistic makes a classification task for which the optimum of logistic regression is known. Client i's rows are
 //
 //	x ~ N(0, I),  P(y = c) = softmax(W_i x + b_i)_c,  (W_i, b_i) ~ N((W, b), h² I),  (W, b) ~ N(0, 1/(f+1)),
 //
-// W [classes, f]: labels are drawn, so that no classes can be separated and the optimum is finite. Owner is the client.
-// The objective is that of the model LogisticRegression, the cross entropy, plus (λ/2)‖w‖² where L2 is set: train that
-// with Local.Prox = λ and a Job.Anchor of zeros. Without it, one vector can be added to the weights of all classes and
-// nothing changes; the optimum given is the one whose weights sum to 0 over the classes, which gradient steps from
-// zero, where that model starts, never leave.
+// W [classes, f]. Labels are drawn, so that the classes cannot be separated and the optimum is finite. Owner is the
+// client. The objective is that of the model LogisticRegression, the cross entropy, plus (λ/2)‖w‖² if L2 is set: train
+// that with Local.Prox = λ and a Job.Anchor of zeros. Without it, adding one vector to the weights of all classes changes
+// nothing. The optimum returned is the one whose weights sum to 0 over the classes. That model starts at zero, and
+// gradient steps keep the sum at 0.
 //
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
-// 2005.05238, its experiment on logistic regression; bias, more than two classes and h are ours.
+// 2005.05238, experiment on logistic regression; the bias, more than two classes and h are additions.
 type Logistic struct {
 	Clients       int     // M; default 20
-	Rows          int     // training examples of a client; default 50
-	TestRows      int     // test examples of a client; default 10
+	Rows          int     // training examples per client; default 50
+	TestRows      int     // test examples per client; default 10
 	Features      int     // f; default 10
 	Classes       int     // default 2
 	Heterogeneity float64 // h ≥ 0
@@ -31,17 +35,15 @@ type Logistic struct {
 	Seed          uint64
 }
 
-// Make returns the data set (Shape [f], Floats) and its optimum, d = (f + 1)·classes. It fails if there is none, which
-// few rows and no L2 can bring about: a class without an example, or classes that can be separated.
+// Make returns the data set (Shape [f], Floats) and its optimum, d = (f + 1)·classes. It fails if there is none.
+// That can happen with few rows and no L2: a class has no examples, or the classes can be separated.
 func (l Logistic) Make() (*Dataset, *Optimum, error) {
 	l.Clients, l.Rows, l.TestRows = cmp.Or(l.Clients, 20), cmp.Or(l.Rows, 50), cmp.Or(l.TestRows, 10)
 	l.Features, l.Classes = cmp.Or(l.Features, 10), cmp.Or(l.Classes, 2)
-	if err := checkOptions("Logistic", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
+	if err := cmp.Or(checkOptions("Logistic", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
 		option{"TestRows", float64(l.TestRows), 1}, option{"Features", float64(l.Features), 1}, option{"Classes", float64(l.Classes), 2},
-		option{"Heterogeneity", l.Heterogeneity, 0}, option{"L2", l.L2, 0}); err != nil {
-		return nil, nil, err
-	}
-	if err := cmp.Or(checkSize("Logistic", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
+		option{"Heterogeneity", l.Heterogeneity, 0}, option{"L2", l.L2, 0}),
+		checkSize("Logistic", "Clients × (Rows + TestRows) × Features", maxValues, l.Clients, l.Rows+l.TestRows, l.Features),
 		checkSize("Logistic", "(Features + 1) × Classes", maxParameters, l.Features+1, l.Classes)); err != nil {
 		return nil, nil, err
 	}
@@ -53,10 +55,7 @@ func (l Logistic) Make() (*Dataset, *Optimum, error) {
 		rng := random(l.Seed, "logistic client", i)
 		own := normals(rng, size, 0, l.Heterogeneity)
 		for row := range l.Rows + l.TestRows {
-			part := &d.Train
-			if row >= l.Rows {
-				part = &d.Test
-			}
+			part := d.part(row < l.Rows)
 			x := normals(rng, l.Features, 0, 1)
 			for c := range scores {
 				scores[c] = truth[l.Features*l.Classes+c] + own[l.Features*l.Classes+c]
@@ -69,7 +68,7 @@ func (l Logistic) Make() (*Dataset, *Optimum, error) {
 			for u -= scores[0]; u >= 0 && label < l.Classes-1; u -= scores[label] {
 				label++
 			}
-			part.addLabelled(x, label, i)
+			part.addLabeled(x, label, i)
 		}
 	}
 	optimum, err := solveLogistic(&d.Train, l.Features, l.Classes, l.L2)
@@ -81,10 +80,7 @@ func (l Logistic) Make() (*Dataset, *Optimum, error) {
 
 // softmax replaces scores by their softmax and returns log Σ exp(scores).
 func softmax(scores []float64) (logSum float64) {
-	top, sum := math.Inf(-1), 0.0
-	for _, s := range scores {
-		top = max(top, s)
-	}
+	top, sum := slices.Max(scores), 0.0
 	for c, s := range scores {
 		scores[c] = math.Exp(s - top)
 		sum += scores[c]
@@ -95,38 +91,21 @@ func softmax(scores []float64) (logSum float64) {
 	return top + math.Log(sum)
 }
 
-// solveLogistic minimises the cross entropy by Newton's method with step halving, until the gradient's norm is below
-// 1e-10 and the steps have become small: where the classes can be separated the gradient vanishes too, far away.
+// solveLogistic minimizes the cross entropy by Newton's method.
 func solveLogistic(s *Split, f, classes int, l2 float64) (*Optimum, error) {
 	o := &logistic{x: withOnes(s, f), y: s.Labels, classes: classes, l2: l2}
-	w := mat.NewVecDense((f+1)*classes, nil)
-	loss := o.loss(w.RawVector().Data)
-	for range 100 {
-		g, h := o.derivatives(w.RawVector().Data)
-		var chol mat.Cholesky
-		var step mat.VecDense
-		if !chol.Factorize(h) || chol.SolveVecTo(&step, g) != nil {
-			return nil, errNoOptimum
-		}
-		if mat.Norm(g, 2) < 1e-10 && mat.Norm(&step, 2) < 1e-6*(1+mat.Norm(w, 2)) {
-			return &Optimum{W: w.RawVector().Data, Loss: loss, gap: func(at []float64) float64 { return o.loss(at) - loss }}, nil
-		}
-		rate, next := 1.0, new(mat.VecDense)
-		for {
-			next.AddScaledVec(w, -rate, &step)
-			if to := o.loss(next.RawVector().Data); to <= loss+1e-13 { // round-off
-				w, loss = next, to
-				break
-			}
-			if rate /= 2; rate < 1e-6 {
-				return nil, errNoOptimum
-			}
-		}
+	result, err := optimize.Minimize(optimize.Problem{Func: o.loss, Grad: o.gradient, Hess: o.hessian}, make([]float64, (f+1)*classes),
+		&optimize.Settings{GradientThreshold: 1e-10, MajorIterations: 100, Converger: optimize.NeverTerminate{}}, &optimize.Newton{Linesearcher: &optimize.Backtracking{}})
+	if result == nil {
+		return nil, fmt.Errorf("datasets: Logistic: %w", err)
 	}
-	return nil, errNoOptimum
+	w := result.X
+	loss, ok := o.polish(w) // even if the line search failed, for it does at round-off
+	if !ok {
+		return nil, errors.New("datasets: Logistic: there is no optimum because the classes can be separated: use more Rows, or set L2")
+	}
+	return &Optimum{W: w, Loss: loss, gap: func(at []float64) float64 { return o.loss(at) - loss }}, nil
 }
-
-var errNoOptimum = errors.New("datasets: Logistic: there is no optimum, the classes can be separated: take more Rows, or set L2")
 
 // logistic is the objective of multinomial logistic regression: x [n, f+1] with ones last, labels y [n], parameters
 // w [f+1, classes].
@@ -137,71 +116,83 @@ type logistic struct {
 	l2      float64
 }
 
-func (o *logistic) probabilities(w []float64, i int, p []float64) (logSum, own float64) {
-	clear(p)
-	for j, v := range o.x.RawRowView(i) {
-		for c := range p {
-			p[c] += v * w[j*o.classes+c]
+// polish takes two more Newton steps from w. It is not ok if they do not end at an optimum: if the classes can be
+// separated, the gradient vanishes too, but far away, and steps stay long.
+func (o *logistic) polish(w []float64) (loss float64, ok bool) {
+	g, h := make([]float64, len(w)), mat.NewSymDense(len(w), nil)
+	var step mat.VecDense
+	for range 2 {
+		o.gradient(g, w)
+		o.hessian(h, w)
+		var chol mat.Cholesky
+		if !chol.Factorize(h) || chol.SolveVecTo(&step, mat.NewVecDense(len(w), g)) != nil {
+			return 0, false
 		}
+		floats.Sub(w, step.RawVector().Data)
 	}
-	own = p[o.y[i]]
-	return softmax(p), own
+	o.gradient(g, w)
+	return o.loss(w), floats.Norm(g, 2) < 1e-10 && mat.Norm(&step, 2) < 1e-6*(1+floats.Norm(w, 2))
+}
+
+// probabilities returns those of all classes, [n, classes], and the mean cross entropy.
+func (o *logistic) probabilities(w []float64) (p *mat.Dense, loss float64) {
+	p = new(mat.Dense)
+	p.Mul(o.x, mat.NewDense(len(w)/o.classes, o.classes, w))
+	for i, y := range o.y {
+		row := p.RawRowView(i)
+		own := row[y]
+		loss += softmax(row) - own
+	}
+	return p, loss / float64(len(o.y))
 }
 
 func (o *logistic) loss(w []float64) float64 {
-	p, sum := make([]float64, o.classes), 0.0
-	for i := range o.y {
-		logSum, own := o.probabilities(w, i, p)
-		sum += logSum - own
-	}
-	norm := 0.0
-	for _, v := range w {
-		norm += v * v
-	}
-	return sum/float64(len(o.y)) + o.l2/2*norm
+	_, loss := o.probabilities(w)
+	return loss + o.l2/2*floats.Dot(w, w)
 }
 
-// derivatives returns the gradient [d] and the Hessian [d, d]. Without L2 the Hessian is zero along the directions that
-// shift all classes alike; there it is given the curvature 1, which moves no step, for the gradient is zero there too.
-func (o *logistic) derivatives(w []float64) (*mat.VecDense, *mat.SymDense) {
-	k, d := o.classes, len(w)
-	n := float64(len(o.y))
-	g, h := mat.NewVecDense(d, nil), mat.NewSymDense(d, nil)
-	p := make([]float64, k)
-	for i := range o.y {
-		o.probabilities(w, i, p)
-		x := o.x.RawRowView(i)
-		for j, v := range x {
-			for c := range p {
-				e := p[c]
-				if int(o.y[i]) == c {
-					e--
-				}
-				g.SetVec(j*k+c, g.AtVec(j*k+c)+v*e/n)
-				for j2 := j; j2 < len(x); j2++ {
-					first := 0
-					if j2 == j {
-						first = c
-					}
-					for c2 := first; c2 < k; c2++ {
-						curvature := -p[c] * p[c2]
-						if c == c2 {
-							curvature += p[c]
-						}
-						h.SetSym(j*k+c, j2*k+c2, h.At(j*k+c, j2*k+c2)+v*x[j2]*curvature/n)
-					}
+func (o *logistic) gradient(g, w []float64) {
+	p, _ := o.probabilities(w)
+	for i, y := range o.y {
+		p.Set(i, int(y), p.At(i, int(y))-1)
+	}
+	to := mat.NewDense(len(w)/o.classes, o.classes, g)
+	to.Mul(o.x.T(), p)
+	to.Scale(1/float64(len(o.y)), to)
+	floats.AddScaled(g, o.l2, w)
+}
+
+// hessian writes [d, d], for each pair of classes the block Xᵀ diag(p_a (δ_ab − p_b)) X / n. Without L2 it is zero along
+// the directions that shift all classes alike. There it gets the curvature 1, which moves no step, for the gradient is
+// zero there too.
+func (o *logistic) hessian(h *mat.SymDense, w []float64) {
+	p, _ := o.probabilities(w)
+	k, n := o.classes, float64(len(o.y))
+	var weighted, block mat.Dense
+	for a := range k {
+		for b := range k {
+			weighted.Apply(func(i, _ int, x float64) float64 { return x * p.At(i, a) * (delta(a, b) - p.At(i, b)) / n }, o.x)
+			block.Mul(o.x.T(), &weighted)
+			for j := range len(w) / k {
+				for l := range len(w) / k {
+					h.SetSym(j*k+a, l*k+b, block.At(j, l)+delta(j, l)*o.ridge(a, b))
 				}
 			}
 		}
 	}
-	for a := range d {
-		g.SetVec(a, g.AtVec(a)+o.l2*w[a])
-		h.SetSym(a, a, h.At(a, a)+o.l2)
-		if o.l2 == 0 {
-			for b := a; b < a/k*k+k; b++ {
-				h.SetSym(a, b, h.At(a, b)+1/float64(k))
-			}
-		}
+}
+
+func (o *logistic) ridge(a, b int) float64 {
+	if o.l2 == 0 {
+		return 1 / float64(o.classes)
 	}
-	return g, h
+	return o.l2 * delta(a, b)
+}
+
+// delta is Kronecker's.
+func delta(a, b int) float64 {
+	if a == b {
+		return 1
+	}
+	return 0
 }

@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 )
 
-// random returns the generator for one purpose ("synthetic client") and client of a data set that is made: what one
-// client draws does not depend on the others.
+// random returns the generator for one purpose ("synthetic client") and client of a synthetic data set: what one client
+// draws does not depend on the others.
 func random(seed uint64, purpose string, client int) *rand.Rand {
 	b := binary.LittleEndian.AppendUint64(nil, seed)
 	b = binary.LittleEndian.AppendUint64(b, uint64(client))
@@ -25,14 +25,14 @@ func normals(rng *rand.Rand, n int, mean, sd float64) []float64 {
 	return x
 }
 
-// option is one option of a data set that is made, in the form errors show it.
+// option is one option of a synthetic data set, as errors show it.
 type option struct {
 	name  string
 	value float64
-	least float64 // allowed
+	least float64 // that is allowed
 }
 
-// checkOptions reports the first option of what that is not a finite number, or too small.
+// checkOptions reports the first option that is not finite or too small.
 func checkOptions(what string, options ...option) error {
 	for _, o := range options {
 		if math.IsInf(o.value, 1) {
@@ -45,13 +45,13 @@ func checkOptions(what string, options ...option) error {
 	return nil
 }
 
-// A data set that is made has at most so many values, and an optimum at most so many parameters, whose square is held.
+// Limits: the values of a synthetic data set, and the parameters of an optimum, whose square is kept in memory.
 const (
 	maxValues     = 1 << 31
 	maxParameters = 10_000
 )
 
-// checkSize reports a product of options that is too large; name writes it out.
+// checkSize reports a product of options that is too large; name is the product in words.
 func checkSize(what, name string, most float64, factors ...int) error {
 	product := 1.0
 	for _, f := range factors {
@@ -61,4 +61,21 @@ func checkSize(what, name string, most float64, factors ...int) error {
 		return fmt.Errorf("datasets: %s: %s = %v: must be at most %v", what, name, product, most)
 	}
 	return nil
+}
+
+// part returns the training or the test part.
+func (d *Dataset) part(train bool) *Split {
+	if train {
+		return &d.Train
+	}
+	return &d.Test
+}
+
+// addLabeled appends one example of an owner.
+func (s *Split) addLabeled(x []float64, label, owner int) {
+	for _, v := range x {
+		s.Floats = append(s.Floats, float32(v))
+	}
+	s.Labels = append(s.Labels, int32(label))
+	s.Owner = append(s.Owner, int32(owner))
 }

@@ -36,7 +36,7 @@ func topShare(d *Dataset) float64 {
 
 // The shares of the most common label, and the standard deviation of the mean of v, come from NumPy 2.4.6 running the
 // formulas of the paper for 10,000 clients of 400 examples: 0.8125, 0.8303, 0.8496 (standard error 0.002) and 0.129,
-// 0.516, 1.006. Here are 300 clients, some with fewer examples.
+// 0.516, 1.006. Here there are 300 clients, some with fewer examples.
 func TestSynthetic(t *testing.T) {
 	for _, want := range []struct {
 		s         Synthetic
@@ -133,7 +133,7 @@ func TestSyntheticIID(t *testing.T) {
 	}
 }
 
-// The same seed gives the same data, another seed others, and one client's data do not depend on how many there are.
+// The same seed gives the same data, another seed other data, and a client's data do not depend on how many clients there are.
 func TestMadeDataFollowTheSeed(t *testing.T) {
 	for name, make := range map[string]func(seed uint64, clients int) (*Dataset, error){
 		"Synthetic":       func(s uint64, m int) (*Dataset, error) { return Synthetic{Alpha: 1, Clients: m, Seed: s}.Make() },
@@ -237,7 +237,7 @@ func TestMadeDataRefuseBadOptions(t *testing.T) {
 		"Synthetic: Beta = NaN: must be at least 0":                     Synthetic{Beta: math.NaN()}.Make,
 		"Synthetic: Classes = 1: must be at least 2":                    Synthetic{Classes: 1}.Make,
 		"Synthetic: Clients = -3: must be at least 1":                   Synthetic{Clients: -3}.Make,
-		"Synthetic: Alpha = 1, Beta = 0: must be 0 where IID is set":    Synthetic{Alpha: 1, IID: true}.Make,
+		"Synthetic: Alpha = 1, Beta = 0: must be 0 if IID is set":       Synthetic{Alpha: 1, IID: true}.Make,
 		"GaussianMixture: Clients = 2: must be at least 4":              GaussianMixture{Clients: 2}.Make,
 		"GaussianMixture: Separation = +Inf: must be finite":            GaussianMixture{Separation: math.Inf(1)}.Make,
 		"GaussianMixture: Classes = 3: must be at least Groups = 4":     GaussianMixture{Classes: 3, Permute: true}.Make,
@@ -250,7 +250,7 @@ func TestMadeDataRefuseBadOptions(t *testing.T) {
 			return second(LeastSquares{Features: 10_000, Rows: 1000}.Make())
 		},
 		"Logistic: (Features + 1) × Classes = 11000: must be at most 1": func() (*Dataset, error) { return second(Logistic{Classes: 1000}.Make()) },
-		"Logistic: there is no optimum, the classes can be separated":   func() (*Dataset, error) { return second(Logistic{Clients: 2, Rows: 5}.Make()) },
+		"Logistic: there is no optimum because the classes can be ":     func() (*Dataset, error) { return second(Logistic{Clients: 2, Rows: 5}.Make()) },
 	} {
 		d, err := made()
 		if err == nil || d != nil || !strings.Contains(err.Error(), want) {

@@ -5,16 +5,16 @@ import (
 	"io"
 )
 
-// meter writes a line when a download starts and one at every quarter. Lines, not a moving bar: they look the same in
-// a terminal, a notebook and a log.
+// meter writes a line when a download starts and one per quarter. Unlike a moving bar, lines look the same in a
+// terminal, a notebook and a log.
 type meter struct {
 	w           io.Writer
 	name        string
-	done, total int64 // bytes; a total below 1 is not known
+	done, total int64 // bytes; a total below 1 is unknown
 	quarters    int64 // reported so far
 }
 
-// start announces a download of rest bytes (below 1: not known) after the have ones that are there.
+// start announces a download of rest bytes (below 1: unknown) after the first have bytes, which are there.
 func (m *meter) start(url string, have, rest int64) {
 	switch m.done = have; {
 	case rest < 1:

@@ -3,25 +3,27 @@ package datasets
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"math/rand/v2"
 )
 
-// GaussianMixture makes data with true groups of clients, for studies of clustered methods: every class of every group is
-// a round Gaussian cloud,
+// GaussianMixture makes data with true groups of clients, for the study of clustered methods. Every class of every group
+// is a round Gaussian cloud,
 //
 //	x ~ N(m_gc, I),  m_gc uniform on the sphere of radius Separation,
 //
-// with classes equally likely. Client i is of group i mod K; Owner is the client and Groups the truth. By default each
-// group has clouds of its own, so that features differ by group. With Permute the clouds are the same for all groups and
-// only the labels differ: what group 0 calls c, group g calls (c + g) mod Classes, so that no model serves two groups.
+// and all classes are equally likely. Client i is in group i mod K; Owner is the client and Groups the truth. By default
+// each group has its own clouds, so that features differ by group. With Permute all groups have the same clouds and only
+// the labels differ: what group 0 calls c, group g calls (c + g) mod Classes, so that no model fits two groups.
 type GaussianMixture struct {
 	Groups     int     // K; default 4
 	Clients    int     // M ≥ K; default 20
-	Rows       int     // training examples of a client; default 100
-	TestRows   int     // test examples of a client; default 25
+	Rows       int     // training examples per client; default 100
+	TestRows   int     // test examples per client; default 25
 	Features   int     // f; default 10
 	Classes    int     // default 4; with Permute at least K
-	Separation float64 // distance of a cloud's centre from the origin, in its standard deviations; default 3
-	Permute    bool    // groups differ in labels rather than in features
+	Separation float64 // distance of a cloud's center from the origin, in standard deviations; default 3
+	Permute    bool    // groups differ in labels, not in features
 	Seed       uint64
 }
 
@@ -29,23 +31,21 @@ type GaussianMixture struct {
 func (m GaussianMixture) Make() (*Dataset, error) {
 	m.Groups, m.Clients, m.Separation = cmp.Or(m.Groups, 4), cmp.Or(m.Clients, 20), cmp.Or(m.Separation, 3)
 	m.Rows, m.TestRows, m.Features, m.Classes = cmp.Or(m.Rows, 100), cmp.Or(m.TestRows, 25), cmp.Or(m.Features, 10), cmp.Or(m.Classes, 4)
-	if err := checkOptions("GaussianMixture", option{"Groups", float64(m.Groups), 1}, option{"Clients", float64(m.Clients), float64(m.Groups)},
+	if err := cmp.Or(checkOptions("GaussianMixture", option{"Groups", float64(m.Groups), 1}, option{"Clients", float64(m.Clients), float64(m.Groups)},
 		option{"Rows", float64(m.Rows), 1}, option{"TestRows", float64(m.TestRows), 1}, option{"Features", float64(m.Features), 1},
-		option{"Classes", float64(m.Classes), 2}, option{"Separation", m.Separation, 0}); err != nil {
+		option{"Classes", float64(m.Classes), 2}, option{"Separation", m.Separation, 0}),
+		checkSize("GaussianMixture", "Clients × (Rows + TestRows) × Features", maxValues, m.Clients, m.Rows+m.TestRows, m.Features),
+		checkSize("GaussianMixture", "Groups × Classes × Features", maxValues, m.Groups, m.Classes, m.Features)); err != nil {
 		return nil, err
 	}
 	if m.Permute && m.Classes < m.Groups {
 		return nil, fmt.Errorf("datasets: GaussianMixture: Classes = %d: must be at least Groups = %d with Permute", m.Classes, m.Groups)
 	}
-	if err := cmp.Or(checkSize("GaussianMixture", "Clients × (Rows + TestRows) × Features", maxValues, m.Clients, m.Rows+m.TestRows, m.Features),
-		checkSize("GaussianMixture", "Groups × Classes × Features", maxValues, m.Groups, m.Classes, m.Features)); err != nil {
-		return nil, err
-	}
-	centres := make([][][]float64, m.Groups) // [K, classes, f]
-	for g := range centres {
-		rng := random(m.Seed, "mixture centres", g)
+	centers := make([][][]float64, m.Groups) // [K, classes, f]
+	for g := range centers {
+		rng := random(m.Seed, "mixture centres", g) // the name belongs to the seed, its spelling too
 		for range m.Classes {
-			centres[g] = append(centres[g], onSphere(rng, m.Features, m.Separation))
+			centers[g] = append(centers[g], onSphere(rng, m.Features, m.Separation))
 		}
 	}
 	d := &Dataset{Name: fmt.Sprintf("mixture of %d groups", m.Groups), Shape: []int{m.Features}, Classes: m.Classes}
@@ -54,21 +54,31 @@ func (m GaussianMixture) Make() (*Dataset, error) {
 		d.Groups = append(d.Groups, g)
 		rng := random(m.Seed, "mixture client", i)
 		for row := range m.Rows + m.TestRows {
-			part := &d.Train
-			if row >= m.Rows {
-				part = &d.Test
-			}
+			part := d.part(row < m.Rows)
 			cloud := rng.IntN(m.Classes)
-			centre, label := centres[g][cloud], cloud
+			center, label := centers[g][cloud], cloud
 			if m.Permute {
-				centre, label = centres[0][cloud], (cloud+g)%m.Classes
+				center, label = centers[0][cloud], (cloud+g)%m.Classes
 			}
 			x := normals(rng, m.Features, 0, 1)
 			for j := range x {
-				x[j] += centre[j]
+				x[j] += center[j]
 			}
-			part.addLabelled(x, label, i)
+			part.addLabeled(x, label, i)
 		}
 	}
 	return d, nil
+}
+
+// onSphere returns a point [f] at this distance from the origin, in a random direction.
+func onSphere(rng *rand.Rand, f int, radius float64) []float64 {
+	x := normals(rng, f, 0, 1)
+	norm := 0.0
+	for _, v := range x {
+		norm += v * v
+	}
+	for j := range x {
+		x[j] *= radius / math.Sqrt(norm)
+	}
+	return x
 }

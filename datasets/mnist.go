@@ -2,13 +2,13 @@ package datasets
 
 import "context"
 
-// MNIST returns the MNIST handwritten digits: 60,000 training and 10,000 test pictures of 10 classes, Shape
+// MNIST returns the MNIST handwritten digits: 60,000 training and 10,000 test images of 10 classes, Shape
 // [28 28 1], Bytes with Scale 1/255, so that a model sees [0, 1]. The rows are the official ones in the official order.
 //
 // The four official files (train-images-idx3-ubyte and so on, gzipped or not) are found as Loader describes: in
-// $FEDKIT_CACHE/mnist, in $FEDKIT_DATA/mnist, or on a mirror, 11 MB once. Where none has them the error lists what was
-// tried; it is an error, too, when a file is not byte for byte the official one. Every call reads the files anew, and
-// what it returns is the caller's own.
+// $FEDKIT_CACHE/mnist, in $FEDKIT_DATA/mnist, or on a mirror, 11 MB once. If none has them, the error lists what was
+// tried. A file that is not the official one, byte for byte, is an error too. Every call reads the files again, and the
+// caller may change what it returns.
 //
 // Source: Y. LeCun, C. Cortes, C. J. C. Burges, The MNIST database of handwritten digits; Y. LeCun, L. Bottou,
 // Y. Bengio, P. Haffner, Gradient-based learning applied to document recognition, Proceedings of the IEEE 86(11), 1998.
@@ -16,13 +16,13 @@ func MNIST() (*Dataset, error) {
 	return new(Loader).MNIST(context.Background())
 }
 
-// MNIST is the function MNIST with the loader's settings; a download ends with ctx.
+// MNIST is the function MNIST with the loader's settings; ctx can stop a download.
 func (l *Loader) MNIST(ctx context.Context) (*Dataset, error) {
 	return l.load(ctx, mnist())
 }
 
-func mnist() *pictures {
-	return &pictures{
+func mnist() *images {
+	return &images{
 		name:    "mnist",
 		shape:   []int{28, 28, 1},
 		classes: 10,

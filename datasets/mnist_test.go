@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// realData skips the test where FEDKIT_DATA has no such folder of published files; it never lets it use the network.
+// realData skips the test if FEDKIT_DATA has no such folder of published files. The loader never uses the network.
 func realData(t testing.TB, folder string) *Loader {
 	data := os.Getenv("FEDKIT_DATA")
 	if data == "" {
@@ -20,8 +20,8 @@ func realData(t testing.TB, folder string) *Loader {
 	return &Loader{Cache: t.TempDir(), Data: data, Offline: true}
 }
 
-// Mean and standard deviation of the training pixels are 0.1307 and 0.3081, the numbers PyTorch's MNIST example
-// normalises with; the label counts are those of the official files.
+// Mean and standard deviation of the training pixels are 0.1307 and 0.3081, the numbers with which PyTorch's MNIST
+// example normalizes. The label counts are those of the official files.
 func TestMNIST(t *testing.T) {
 	d, err := realData(t, "mnist").MNIST(context.Background())
 	if err != nil {

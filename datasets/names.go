@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// byName lists the data sets that need no more than a name, in the order Names gives.
+// byName lists the data sets that need only a name, in the order of Names.
 var byName = []struct {
 	name string
 	load func() (*Dataset, error)
@@ -17,7 +17,7 @@ var byName = []struct {
 	{"femnist", FEMNIST},
 }
 
-// Names returns the names ByName knows.
+// Names returns the names that ByName knows.
 func Names() []string {
 	names := make([]string, len(byName))
 	for i, d := range byName {
@@ -26,9 +26,9 @@ func Names() []string {
 	return names
 }
 
-// ByName returns the data set of that name, for programs that take it as a flag: "digits" is Digits, "mnist" is
-// MNIST, "fashion-mnist" FashionMNIST, "cifar-10" CIFAR10, "femnist" FEMNIST. Upper and lower case are the same. An
-// unknown name is an error that lists the known ones.
+// ByName returns the data set of that name, for programs that take it as a flag: "digits" is Digits, "mnist" is MNIST,
+// "fashion-mnist" FashionMNIST, "cifar-10" CIFAR10, "femnist" FEMNIST. Case does not matter. The error for an unknown
+// name lists the known ones.
 func ByName(name string) (*Dataset, error) {
 	for _, d := range byName {
 		if strings.EqualFold(name, d.name) {

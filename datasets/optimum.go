@@ -3,14 +3,16 @@ package datasets
 import (
 	"errors"
 	"fmt"
+
+	"gonum.org/v1/gonum/mat"
 )
 
-// Optimum is where the objective of a data set that was made for it is least,
+// Optimum is the minimum of the objective of a synthetic data set,
 //
 //	F(w) = Σ_i (n_i/N) f_i(w) = the mean loss of all N training examples (+ (λ/2)‖w‖²),
 //
-// f_i being the mean loss of client i's n_i examples: what federated averaging over all clients should minimise. It is
-// worked out in float64 from the very float32 values of the data set.
+// where f_i is the mean loss of client i's n_i examples: what federated averaging over all clients should minimize. It is
+// computed in float64 from the float32 values of the data set.
 type Optimum struct {
 	W    []float64 // [d], in the order of the model's parameters: weights [f] or [f, classes], then the bias or biases
 	Loss float64   // F(W)
@@ -18,8 +20,8 @@ type Optimum struct {
 	gap func(w []float64) float64
 }
 
-// Gap returns F(w) − F(W) ≥ 0 for the parameters w [d] of a model, in float64: what is left to gain, far beyond the
-// digits a loss in float32 has.
+// Gap returns F(w) − F(W) ≥ 0 for the parameters w [d] of a model: what is left to gain. It is computed in float64, with
+// far more digits than a float32 loss has.
 func (o *Optimum) Gap(w []float32) (float64, error) {
 	if o == nil || o.gap == nil {
 		return 0, errors.New("datasets: Optimum.Gap: the optimum is not one that Make returned")
@@ -32,4 +34,17 @@ func (o *Optimum) Gap(w []float32) (float64, error) {
 		wide[i] = float64(v)
 	}
 	return max(0, o.gap(wide)), nil
+}
+
+// withOnes returns the rows in float64, each followed by a 1, [n, f+1].
+func withOnes(s *Split, f int) *mat.Dense {
+	x := mat.NewDense(s.Len(), f+1, nil)
+	for i := range s.Len() {
+		row := x.RawRowView(i)
+		for j, v := range s.Floats[i*f : (i+1)*f] {
+			row[j] = float64(v)
+		}
+		row[f] = 1
+	}
+	return x
 }

@@ -48,7 +48,7 @@ func TestOptimum(t *testing.T) {
 		0.26967055006, 0.116725260835, 0.0494956077177, -0.166220868553}, 1.0326872238170541, at, 0.16603293025500454)
 }
 
-// At the optimum nothing is to be gained; anywhere else something is. Clients' optima differ with h.
+// At the optimum there is nothing to gain, anywhere else there is. Clients' optima differ with h.
 func TestOptimumOfMadeData(t *testing.T) {
 	for name, made := range map[string]func(h float64) (*Dataset, *Optimum, error){
 		"least squares": func(h float64) (*Dataset, *Optimum, error) { return LeastSquares{Heterogeneity: h, Seed: 2}.Make() },
@@ -117,6 +117,6 @@ func TestGapRefuses(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := (&Optimum{}).Gap(nil); err == nil {
-		t.Error("an optimum of nobody's making has a gap")
+		t.Error("an optimum that Make did not return has a gap")
 	}
 }

@@ -4,23 +4,22 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
 )
 
-// Synthetic is synthetic(α, β) of the FedProx paper: classified tables in which each client k has a model and a
-// distribution of features of its own,
+// Synthetic is synthetic(α, β) of the FedProx paper: classification tables in which each client k has its own model and
+// its own distribution of features,
 //
 //	W_k, b_k ~ N(u_k, 1)  with u_k ~ N(0, α²)    α: how much the local models differ
 //	x ~ N(v_k, Σ), v_k ~ N(B_k, 1), B_k ~ N(0, β²), Σ diagonal, Σ_jj = j^−1.2    β: how much the local data differ
 //	y = argmax softmax(W_k x + b_k)
 //
 // (u_k and B_k are numbers, W_k [classes, f], b_k [classes], v_k [f]). Client k has 50 + ⌊e^z⌋ examples, z ~ N(4, 2²), of
-// which 80 % are for training. The zero value is synthetic(0, 0). Owner is the client; the partition rule Natural makes
-// each a client.
+// which 80 % are for training. The zero value is synthetic(0, 0). Owner is the client; deal the data with the partition
+// rule Natural.
 //
 // Source: T. Li, A. K. Sahu, M. Zaheer, M. Sanjabi, A. Talwalkar, V. Smith, Federated optimization in heterogeneous
 // networks, arXiv 1812.06127, section 5.1 and appendix C.1. The paper writes N(0, α); here α and β are the standard
-// deviations, as in the authors' program, and the split is the paper's, where the program takes 90 %.
+// deviations, as in the authors' program. The split is the paper's; the program's is 90 %.
 type Synthetic struct {
 	Alpha    float64 // α ≥ 0
 	Beta     float64 // β ≥ 0
@@ -34,17 +33,15 @@ type Synthetic struct {
 // Make returns the data set: Shape [f], Floats.
 func (s Synthetic) Make() (*Dataset, error) {
 	s.Clients, s.Features, s.Classes = cmp.Or(s.Clients, 30), cmp.Or(s.Features, 60), cmp.Or(s.Classes, 10)
-	if err := checkOptions("Synthetic", option{"Alpha", s.Alpha, 0}, option{"Beta", s.Beta, 0}, option{"Clients", float64(s.Clients), 1},
-		option{"Features", float64(s.Features), 1}, option{"Classes", float64(s.Classes), 2}); err != nil {
+	// A client has e⁶ + 50 ≈ 450 examples on average.
+	if err := cmp.Or(checkOptions("Synthetic", option{"Alpha", s.Alpha, 0}, option{"Beta", s.Beta, 0}, option{"Clients", float64(s.Clients), 1},
+		option{"Features", float64(s.Features), 1}, option{"Classes", float64(s.Classes), 2}),
+		checkSize("Synthetic", "450 × Clients × Features", maxValues, 450, s.Clients, s.Features),
+		checkSize("Synthetic", "Features × Classes", maxValues, s.Features, s.Classes)); err != nil {
 		return nil, err
 	}
 	if s.IID && (s.Alpha != 0 || s.Beta != 0) {
-		return nil, fmt.Errorf("datasets: Synthetic: Alpha = %v, Beta = %v: must be 0 where IID is set", s.Alpha, s.Beta)
-	}
-	// A client has e⁶ + 50 ≈ 450 examples on average.
-	if err := cmp.Or(checkSize("Synthetic", "450 × Clients × Features", maxValues, 450, s.Clients, s.Features),
-		checkSize("Synthetic", "Features × Classes", maxValues, s.Features, s.Classes)); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("datasets: Synthetic: Alpha = %v, Beta = %v: must be 0 if IID is set", s.Alpha, s.Beta)
 	}
 	d := &Dataset{Name: fmt.Sprintf("synthetic(%v, %v)", s.Alpha, s.Beta), Shape: []int{s.Features}, Classes: s.Classes}
 	if s.IID {
@@ -62,15 +59,12 @@ func (s Synthetic) Make() (*Dataset, error) {
 			v = normals(rng, s.Features, b, 1)
 		}
 		for i := range n {
-			part := &d.Train
-			if i >= n*4/5 {
-				part = &d.Test
-			}
+			part := d.part(i < n*4/5)
 			x := make([]float64, s.Features)
 			for j := range x {
 				x[j] = float64(float32(v[j] + math.Pow(float64(j+1), -0.6)*rng.NormFloat64()))
 			}
-			part.addLabelled(x, model.argmax(x), k)
+			part.addLabeled(x, model.argmax(x), k)
 		}
 	}
 	return d, nil
@@ -91,26 +85,4 @@ func (m linear) argmax(x []float64) (best int) {
 		}
 	}
 	return best
-}
-
-// addLabelled appends one example of an owner.
-func (s *Split) addLabelled(x []float64, label, owner int) {
-	for _, v := range x {
-		s.Floats = append(s.Floats, float32(v))
-	}
-	s.Labels = append(s.Labels, int32(label))
-	s.Owner = append(s.Owner, int32(owner))
-}
-
-// onSphere returns a point [f] at this distance from the origin, in a random direction.
-func onSphere(rng *rand.Rand, f int, radius float64) []float64 {
-	x := normals(rng, f, 0, 1)
-	norm := 0.0
-	for _, v := range x {
-		norm += v * v
-	}
-	for j := range x {
-		x[j] *= radius / math.Sqrt(norm)
-	}
-	return x
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // Check reports the first thing that is wrong with the deal: a data set that does not pass its own Check, no clients,
-// a row out of range or held twice, or a client without a training or without a test row. Not every row needs to be
-// held. The rules of this package give deals that pass; Check is for rules of one's own.
+// a row out of range or held twice, or a client without a training row or without a test row. Not every row needs to be
+// held. The rules of this package make deals that pass; Check is for custom rules.
 func (d *Deal) Check() error {
 	if d == nil {
 		return errors.New("partition: the deal is nil")

@@ -8,24 +8,24 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Classes gives every client the same number k of classes. Client after client takes the k classes that fewest hold so
-// far (ties at random), so each class is held by Mk/C clients, or one less or more; its training rows and its test rows,
-// shuffled, are cut into equal parts for them. Where Mk < C, classes that nobody takes are left over; else every row is
-// dealt.
+// Classes gives every client the same number k of classes. One after another, the clients take the k classes that the
+// fewest hold so far (ties at random). So each class has Mk/C holders, plus or minus one. Its training rows and its test
+// rows are shuffled and cut into equal parts for them. If Mk < C, classes that nobody takes are left over; otherwise
+// every row is dealt.
 //
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079), the
-// "#C = k" of section 4, whose classes are drawn without the balance: there some may have many holders, or none.
+// "#C = k" of section 4. There classes are drawn without this balance, so that some may have many holders, or none.
 type Classes struct {
 	Clients int    // M; 1 to the number of rows, of training and of test rows
-	Each    int    // k, classes a client gets; default 2, or the data set's number where that is less
-	Seed    uint64 // another seed, other classes for everybody
+	Each    int    // k, classes per client; default 2, or the number in the data set if that is less
+	Seed    uint64 // chooses classes and rows
 }
 
 // Deal returns M clients, each with its rows in ascending order and at least one training and one test row of each of
-// its classes. It fails where a class has too few rows for that, where a field is out of range, and where the data set
-// has no labels or does not pass its Check.
+// its classes. It fails if a class has too few rows for that, a field is out of range, or the data set has no labels or
+// does not pass its Check.
 func (r Classes) Deal(d *datasets.Dataset) (*Deal, error) {
-	if err := checkLabelled("Classes", r.Clients, d); err != nil {
+	if err := checkLabeled("Classes", r.Clients, d); err != nil {
 		return nil, err
 	}
 	if r.Each == 0 {
@@ -47,7 +47,7 @@ func (r Classes) Deal(d *datasets.Dataset) (*Deal, error) {
 	return dealt(d, train, test), nil
 }
 
-// String returns "20 clients, 2 classes each", and the seed where it is not 0.
+// String returns "20 clients, 2 classes each", and the seed unless it is 0.
 func (r Classes) String() string {
 	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(cmp.Or(r.Each, 2), "class"), seeded(r.Seed))
 }
@@ -72,7 +72,7 @@ func (r Classes) deal(part string, labels []int32, holders [][]int) ([][]int, er
 	rows := make([][]int, r.Clients)
 	for c, clients := range holders {
 		if n := len(h.undealt[c]); n < len(clients) {
-			return nil, fmt.Errorf("partition.Classes: class %d has %s, and %d of %s hold it: must be at least one for each",
+			return nil, fmt.Errorf("partition.Classes: class %d has %s, and %d of %s hold it: must be at least one each",
 				c, several(n, part+" row"), len(clients), count(r.Clients))
 		}
 		if len(clients) == 0 {

@@ -2,9 +2,8 @@ package partition
 
 import "fedkit.example/datasets"
 
-// Labels counts the training labels of each client, for plots and tables: [M, C], entry (i, c) being the number of
-// client i's training rows of class c. Rows that are out of range, which Check reports, are left out; for a
-// regression C is 0.
+// Labels counts the training labels of each client, for plots and tables: [M, C], where entry (i, c) is the number of
+// client i's training rows of class c. Rows out of range, which Check reports, are left out. For a regression C is 0.
 func Labels(d *datasets.Dataset, clients []Client) [][]int {
 	counts := make([][]int, len(clients))
 	for i, c := range clients {

@@ -20,29 +20,29 @@ import (
 //
 // and cuts the class's training rows and its test rows, each shuffled, by these same shares, so that a client is
 // tested on the labels it trains on. Every row is dealt. E p_ci = 1/M and Var p_ci = (1/M)(1 − 1/M)/(αM + 1): a small
-// α gives each class to a few clients, a large one gives everybody the same.
+// α gives each class to a few clients, a large one gives all clients the same.
 //
-// A client short of MinTrain or MinTest is topped up, one row at a time, from the client that then holds most rows of
-// the wanted label and can spare one; nothing is drawn again. The wanted label is the one most missing from the
-// client's own mix, which is its drawn shares n_c·p_ci for training rows and, for test rows, the training labels it
-// ends up with; only where nobody can spare any of those is it another. So a topped-up client keeps its label mix, but
-// the sizes of the smallest are MinTrain rather than Dirichlet's, and large holders give up a little. MinTrain = 1
-// changes least. Where αM is small, or rows per client are few, many are topped up and MinTrain is the usual size.
+// A client short of MinTrain or MinTest is topped up, one row at a time, from the client that holds the most rows of the
+// wanted label and can spare one. Nothing is drawn again. The wanted label is the one most missing from the client's own
+// mix: its drawn shares n_c·p_ci for training rows and, for test rows, the training labels it ends up with. Only if
+// nobody can spare any of those is it another. So a topped-up client keeps its label mix, but the smallest clients have
+// MinTrain rows instead of Dirichlet's number, and large holders give up a little. MinTrain = 1 changes least. If αM is
+// small, or there are few rows per client, many clients are topped up and MinTrain is the usual size.
 //
 // Source: T.-M. H. Hsu, H. Qi, M. Brown, Measuring the Effects of Non-Identical Data Distribution for Federated Visual
-// Classification, 2019 (arXiv 1909.06335), who draw each client's labels from Dir(α·p), at equal sizes; drawing per
-// class, with unequal sizes, is M. Yurochkin et al., Bayesian Nonparametric Federated Learning of Neural Networks,
+// Classification, 2019 (arXiv 1909.06335), who draw each client's labels from Dir(α·p), at equal sizes. Drawing per
+// class, with unequal sizes, is from M. Yurochkin et al., Bayesian Nonparametric Federated Learning of Neural Networks,
 // 2019 (arXiv 1905.12022).
 type Dirichlet struct {
 	Clients  int     // M; 1 to the number of rows, of training and of test rows
 	Alpha    float64 // α > 0, finite; 0.1 is very unequal, 1 unequal, 100 close to IID
-	MinTrain int     // training rows every client gets; default 10, but half an equal share (and at least 1) where that is less
-	MinTest  int     // test rows every client gets; default 1
-	Seed     uint64  // another seed, other shares and another shuffle
+	MinTrain int     // least training rows per client; default 10, or half an equal share (but at least 1) if that is less
+	MinTest  int     // least test rows per client; default 1
+	Seed     uint64  // chooses shares and rows
 }
 
-// Deal returns M clients, each with its rows in ascending order. It fails where a field is out of range, where the
-// rows do not suffice for the minimum, and where the data set has no labels or does not pass its Check.
+// Deal returns M clients, each with its rows in ascending order. It fails if a field is out of range, there are
+// too few rows for the minimum, or the data set has no labels or does not pass its Check.
 func (r Dirichlet) Deal(d *datasets.Dataset) (*Deal, error) {
 	r, err := r.checked(d)
 	if err != nil {
@@ -71,14 +71,14 @@ func (r Dirichlet) Deal(d *datasets.Dataset) (*Deal, error) {
 	return dealt(d, train.all(), test.all()), nil
 }
 
-// String returns "20 clients, Dirichlet α = 0.5", and the seed where it is not 0.
+// String returns "20 clients, Dirichlet α = 0.5", and the seed unless it is 0.
 func (r Dirichlet) String() string {
 	return fmt.Sprintf("%s, Dirichlet α = %v%s", count(r.Clients), r.Alpha, seeded(r.Seed))
 }
 
 // checked returns the rule with its defaults filled in, or what is wrong with it.
 func (r Dirichlet) checked(d *datasets.Dataset) (Dirichlet, error) {
-	if err := checkLabelled("Dirichlet", r.Clients, d); err != nil {
+	if err := checkLabeled("Dirichlet", r.Clients, d); err != nil {
 		return r, err
 	}
 	switch {
@@ -98,7 +98,7 @@ func (r Dirichlet) checked(d *datasets.Dataset) (Dirichlet, error) {
 // logShares draws p ~ Dir(α·1) and returns log p, [m].
 //
 // Gamma variables of shape α, divided by their sum, are such a p, and G(α) = G(α+1)·U^(1/α) in distribution. In logs
-// nothing underflows however small α is: the largest log U is subtracted first, so one client's log p is always finite.
+// nothing underflows, however small α is: the largest log U is subtracted first, so that one client's log p is finite.
 func logShares(m int, alpha float64, src rand.Source) []float64 {
 	gamma := distuv.Gamma{Alpha: alpha + 1, Beta: 1, Src: src}
 	rng := rand.New(src)

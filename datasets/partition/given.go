@@ -6,7 +6,7 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Given is a deal written down by hand, client by client; rows may be left over.
+// Given is a deal written by hand, client by client. Rows may be left over.
 //
 //	partition.Given{
 //		{Train: []int{0, 1, 2}, Test: []int{0}},
@@ -14,7 +14,7 @@ import (
 //	}
 type Given []Client
 
-// Deal returns a copy of the clients. What Check finds wrong with them is its error.
+// Deal returns a copy of the clients, or the error of Check.
 func (r Given) Deal(d *datasets.Dataset) (*Deal, error) {
 	deal := &Deal{Data: d, Clients: slices.Clone(r)}
 	if err := deal.Check(); err != nil {
@@ -28,6 +28,3 @@ func (r Given) Deal(d *datasets.Dataset) (*Deal, error) {
 
 // String returns "3 clients, given".
 func (r Given) String() string { return count(len(r)) + ", given" }
-
-// count returns "1 client" or "20 clients".
-func count(clients int) string { return several(clients, "client") }

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// hand is one part of a data set while it is dealt out, class by class.
+// hand is one part of a data set while it is dealt, class by class.
 type hand struct {
 	undealt [][]int   // rows of each class, shuffled; [C]
 	held    [][][]int // rows of class c that client i holds: held[c][i]; [C, M]
@@ -26,8 +26,8 @@ func newHand(labels []int32, classes, clients int, src rand.Source) *hand {
 	return h
 }
 
-// deal cuts the rows of class c by the shares p, [M]: client i gets those from Σ_{j<i} p_j to Σ_{j≤i} p_j of the
-// class, rounded to whole rows.
+// deal cuts the rows of class c by the shares p, [M]: client i gets those from Σ_{j<i} p_j to Σ_{j≤i} p_j, rounded to
+// whole rows.
 func (h *hand) deal(c int, p []float64) {
 	rows := h.undealt[c]
 	h.undealt[c] = nil

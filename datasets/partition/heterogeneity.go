@@ -3,10 +3,12 @@ package partition
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
-// LabelShares returns each client's label shares p_i, [M, C], of the counts that Labels gives: p_ic = n_ic / Σ_c n_ic.
-// A client without labels has NaN for each.
+// LabelShares returns each client's label shares p_i, [M, C], from the counts of Labels: p_ic = n_ic / Σ_c n_ic. A client
+// without labels has NaN for each.
 func LabelShares(counts [][]int) [][]float64 {
 	shares := make([][]float64, len(counts))
 	for i, n := range counts {
@@ -27,9 +29,9 @@ func LabelShares(counts [][]int) [][]float64 {
 //
 //	2/(M(M−1)) Σ_{i<j} ½ Σ_c |p_ic − p_jc|
 //
-// which is 0 where all have the same mix and 1 where no two share a class. Counts [M, C] are those that Labels gives;
-// clients without labels are left out, and with fewer than two clients the distance is 0. It takes time in proportion
-// to C·M log M, not to the number of pairs.
+// which is 0 if all have the same mix and 1 if no two share a class. Counts [M, C] are those of Labels. Clients without
+// labels are left out; with fewer than two clients the distance is 0. The time is proportional to C·M log M, not to the
+// number of pairs.
 func LabelDistance(counts [][]int) float64 {
 	shares := LabelShares(slices.DeleteFunc(slices.Clone(counts), empty))
 	m := len(shares)
@@ -41,7 +43,7 @@ func LabelDistance(counts [][]int) float64 {
 		for i, p := range shares {
 			column[i] = p[c]
 		}
-		// Of m sorted values the k-th from 0 is added in k pairs and taken away in m−1−k.
+		// Of m sorted values, the k-th from 0 is added in k pairs and subtracted in m−1−k.
 		slices.Sort(column)
 		for k, p := range column {
 			sum += p * float64(2*k-(m-1))
@@ -50,13 +52,13 @@ func LabelDistance(counts [][]int) float64 {
 	return sum / (float64(m) * float64(m-1))
 }
 
-// EffectiveClasses returns how many classes each client has in effect, [M]: the number of equally frequent classes that
+// EffectiveClasses returns each client's effective number of classes, [M]: the number of equally frequent classes that
 // would have the entropy of its label shares,
 //
 //	exp(−Σ_c p_ic ln p_ic)
 //
 // which is 1 for a client of one class and C for one of an equal mix; 0 for a client without labels. Counts [M, C] are
-// those that Labels gives.
+// those of Labels.
 func EffectiveClasses(counts [][]int) []float64 {
 	effective := make([]float64, len(counts))
 	for i, n := range counts {
@@ -65,27 +67,17 @@ func EffectiveClasses(counts [][]int) []float64 {
 	return effective
 }
 
-// EffectiveClients returns how many clients there are in effect, given their sizes n_i, [M]: the number of clients of
-// one size that would have the entropy of the shares n_i / Σ n. It is M where all are of one size, and near 1 where one
-// holds nearly everything.
+// EffectiveClients returns the effective number of clients, given their sizes n_i, [M]: the number of clients of equal
+// size that would have the entropy of the shares n_i / Σ n. It is M if all have the same size, and near 1 if one holds
+// nearly everything.
 func EffectiveClients(sizes []int) float64 { return effectiveNumber(sizes) }
 
-// effectiveNumber returns exp(H) of the counts' shares, 0 where all counts are 0.
+// effectiveNumber returns exp(H) of the counts' shares, 0 if all counts are 0.
 func effectiveNumber(counts []int) float64 {
-	n, entropy := 0.0, 0.0
-	for _, k := range counts {
-		n += float64(k)
-	}
-	for _, k := range counts {
-		if k > 0 {
-			p := float64(k) / n
-			entropy -= p * math.Log(p)
-		}
-	}
-	if n == 0 {
+	if empty(counts) {
 		return 0
 	}
-	return math.Exp(entropy)
+	return math.Exp(stat.Entropy(LabelShares([][]int{counts})[0]))
 }
 
 func empty(counts []int) bool { return !slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) }

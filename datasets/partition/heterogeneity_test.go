@@ -52,9 +52,9 @@ func TestHeterogeneityAtTheEnds(t *testing.T) {
 	}
 }
 
-// The distance is the mean over all pairs, whatever the order it is summed in.
+// The distance is the mean over all pairs, summed directly.
 func TestLabelDistanceIsOverPairs(t *testing.T) {
-	d := labelled(3000, 100, 7, 1)
+	d := labeled(3000, 100, 7, 1)
 	deal, err := Dirichlet{Clients: 31, Alpha: 0.4}.Deal(d)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestLabelDistanceIsOverPairs(t *testing.T) {
 
 // Flower Datasets 0.6.1, DirichletPartitioner, by testdata/flower.py: mean and standard error over 100 seeds of the mean
 // label distance, the mean of the effective classes and the effective clients. Ours over 100 seeds must agree within 4
-// standard errors of the difference: 9 figures, so a right program fails once in 1,800 choices of seeds.
+// standard errors of the difference: 9 figures, so a correct program fails once in 1,800 choices of seeds.
 func TestDirichletAgreesWithFlower(t *testing.T) {
 	const clients, seeds = 20, 100
 	d := &datasets.Dataset{Name: "flat", Shape: []int{1}, Classes: 10}

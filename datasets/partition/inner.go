@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"fedkit.example/datasets"
 )
 
-// inner deals by a rule that is part of another. The list of clients is the caller's to change, their rows are not.
+// inner deals by a rule that is part of another. The caller may change the list of clients, but not their rows.
 func inner(rule string, of Rule, d *datasets.Dataset) (*Deal, error) {
 	if of == nil {
-		return nil, fmt.Errorf("partition.%s: Of = nil: must be the rule that deals the rows out, such as partition.IID{Clients: 20}", rule)
+		return nil, fmt.Errorf("partition.%s: Of = nil: must be a rule that deals the rows out, such as partition.IID{Clients: 20}", rule)
 	}
 	deal, err := of.Deal(d)
 	if err != nil {
@@ -24,8 +23,8 @@ func inner(rule string, of Rule, d *datasets.Dataset) (*Deal, error) {
 	return &Deal{Data: deal.Data, Clients: slices.Clone(deal.Clients)}, nil
 }
 
-// regroup splits the clients of each group, in their order, into k parts of equal size (to a client), and returns the
-// part of each client, [M]. The new group of a client in part j of group g is g·k + j: the product of both.
+// regroup splits the clients of each group, in their order, into k parts of equal size (plus or minus one), and returns
+// the part of each client, [M]. The new group of a client in part j of group g is g·k + j: the product of both.
 func (d *Deal) regroup(rule, field string, k int) ([]int, error) {
 	size := map[int]int{}
 	for _, c := range d.Clients {
@@ -58,7 +57,7 @@ func (d *Deal) each(change func(s *datasets.Split, part string, row, client int)
 	}
 }
 
-// ownFeatures gives the deal a data set of its own, whose features may be changed.
+// ownFeatures copies the data set, so that its features may be changed.
 func (d *Deal) ownFeatures() {
 	data := *d.Data
 	for _, s := range []*datasets.Split{&data.Train, &data.Test} {
@@ -67,14 +66,14 @@ func (d *Deal) ownFeatures() {
 	d.Data = &data
 }
 
-// ownLabels gives the deal a data set of its own, whose labels may be changed.
+// ownLabels copies the data set, so that its labels may be changed.
 func (d *Deal) ownLabels() {
 	data := *d.Data
 	data.Train.Labels, data.Test.Labels = slices.Clone(data.Train.Labels), slices.Clone(data.Test.Labels)
 	d.Data = &data
 }
 
-// edit changes the values of a row, as a model sees them. Bytes stay bytes: the nearest in [0, 255].
+// edit changes the values of a row, as a model sees them. Bytes stay bytes: the nearest values in [0, 255].
 func edit(s *datasets.Split, row int, change func(float64) float64) {
 	if s.Floats != nil {
 		f := len(s.Floats) / s.Len()
@@ -97,13 +96,4 @@ func (d *Deal) checked(rule string) (*Deal, error) {
 		return nil, fmt.Errorf("partition.%s: %w", rule, err)
 	}
 	return d, nil
-}
-
-// listed writes "0, 0.5".
-func listed[T any](values []T) string {
-	text := make([]string, len(values))
-	for i, v := range values {
-		text[i] = fmt.Sprint(v)
-	}
-	return strings.Join(text, ", ")
 }

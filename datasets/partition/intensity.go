@@ -6,19 +6,18 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Intensity shifts the features of clients by brightness: every value of a client's training and test rows is
-// multiplied by its gain, as by cameras or scanners of different make. The clients that Of makes are split evenly over
-// the k entries of Gain in their order, and the position is the client's true group; where Of has groups already, Group
-// is the product, as for Rotations.
+// Intensity shifts the features of clients by brightness: every value of a client's training and test rows is multiplied
+// by its gain, as if cameras or scanners differed. The clients of Of are split evenly, in order, over the k entries of
+// Gain, and the position is the client's true group. If Of has groups already, Group is the product, as for Rotations.
 //
-// Values held as bytes stay bytes: the byte is multiplied, rounded and cut off at 255, so that black stays black
-// whatever the split's Shift.
+// Bytes stay bytes: the byte is multiplied, rounded and limited to 255, so that black stays black whatever the split's
+// Shift.
 type Intensity struct {
 	Of   Rule
 	Gain []float64 // of each group, in (0, 10⁶]; 1 changes nothing
 }
 
-// Deal returns the clients of Of in a new data set. It fails where Gain is empty or out of range, a group has fewer
+// Deal returns the clients of Of in a new data set. It fails if Gain is empty or out of range, a group has fewer
 // clients than Gain has entries, or Of fails.
 func (r Intensity) Deal(d *datasets.Dataset) (*Deal, error) {
 	if len(r.Gain) == 0 {

@@ -9,23 +9,22 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Natural makes a client of everyone the data come from: the writer, the speaker, the client of a synthetic data set,
-// as Split.Owner says. Clients are in the order of their owners, and Group is the owner's entry in Dataset.Groups where
-// there is one. Every row is dealt, but for those of owners left out.
+// Natural makes one client per owner of the data, as Split.Owner says: the writer, the speaker, the client of a synthetic
+// data set. Clients are in the order of their owners, and Group is the owner's entry in Dataset.Groups, if there is one.
+// Every row is dealt, except those of owners left out.
 //
-// Source: S. Caldas et al., LEAF: A Benchmark for Federated Settings, 2018 (arXiv 1812.01097), which leaves users with
-// few examples out in the same way.
+// Source: S. Caldas et al., LEAF: A Benchmark for Federated Settings, 2018 (arXiv 1812.01097), which also leaves out users
+// with few examples.
 type Natural struct {
-	Clients  int    // a random choice of so many owners; default: all of them
+	Clients  int    // choose this many owners at random; default: all of them
 	MinTrain int    // training rows an owner needs; default 1
 	MinTest  int    // test rows an owner needs; default 1
-	Drop     bool   // leave owners out that have fewer; default: the first of them is an error
-	Seed     uint64 // another seed, another choice where Clients is set
+	Drop     bool   // leave out owners that have fewer; default: the first of them is an error
+	Seed     uint64 // of the choice
 }
 
-// Deal returns one client an owner, each with its rows in ascending order. It fails where an owner has too few rows and
-// Drop is not set, where a field is out of range, and where the data set does not know its owners or does not pass its
-// Check.
+// Deal returns one client per owner, each with its rows in ascending order. It fails if an owner has too few rows and Drop
+// is not set, a field is out of range, or the data set does not know its owners or does not pass its Check.
 func (r Natural) Deal(d *datasets.Dataset) (*Deal, error) {
 	r.MinTrain, r.MinTest = cmp.Or(r.MinTrain, 1), cmp.Or(r.MinTest, 1)
 	if err := r.check(d); err != nil {
@@ -66,9 +65,9 @@ func (r Natural) Deal(d *datasets.Dataset) (*Deal, error) {
 	return deal, nil
 }
 
-// String returns "one client an owner", or "20 clients, by owner", with the minimum and the seed where they are set.
+// String returns "one client per owner", or "20 clients, by owner", with the minimum and the seed if they are set.
 func (r Natural) String() string {
-	text := "one client an owner"
+	text := "one client per owner"
 	if r.Clients > 0 {
 		text = count(r.Clients) + ", by owner"
 	}
@@ -86,7 +85,7 @@ func (r Natural) check(d *datasets.Dataset) error {
 		return fmt.Errorf("partition.Natural: %w", err)
 	}
 	if d.Train.Owner == nil {
-		return fmt.Errorf("partition.Natural: %s does not say who its examples come from (Split.Owner)", d.Name)
+		return fmt.Errorf("partition.Natural: %s does not say whose its examples are (Split.Owner)", d.Name)
 	}
 	for _, f := range []struct {
 		name  string
@@ -99,7 +98,7 @@ func (r Natural) check(d *datasets.Dataset) error {
 	return nil
 }
 
-// short says what a client lacks, "" where it has enough.
+// short says what a client lacks, "" if it has enough.
 func (r Natural) short(c *Client) string {
 	switch {
 	case len(c.Train) < r.MinTrain:

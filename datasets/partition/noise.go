@@ -7,28 +7,28 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Noise shifts the features of clients by different amounts of noise: to every value, as a model sees it, of client i's
-// training and test rows it adds a draw of
+// Noise shifts the features of clients by different amounts of noise: it adds to every value, as a model sees it, of
+// client i's training and test rows a draw from
 //
 //	N(0, σ_i²)
 //
-// With Std set the clients that Of makes are split evenly over its k entries in their order, and the position is the
-// client's true group (where Of has groups already, the product, as for Rotations). With Max set noise grows from
-// client to client, σ_i = Max·(i+1)/M, and groups stay as they are.
+// If Std is set, the clients of Of are split evenly, in order, over its k entries, and the position is the client's true
+// group (the product, as for Rotations, if Of has groups already). If Max is set, noise grows from client to client,
+// σ_i = Max·(i+1)/M, and groups stay as they are.
 //
-// Values held as bytes stay bytes: noise is rounded to whole steps of Scale and cut off at 0 and 255. A row's noise
-// depends on Seed, part, row and σ alone.
+// Bytes stay bytes: noise is rounded to whole steps of Scale, and values are limited to [0, 255]. A row's noise depends
+// only on Seed, part, row and σ.
 //
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079),
-// section 4, whose noise level rises by i/M; here the level is the standard deviation.
+// section 4, where the noise level grows with i/M; here the level is the standard deviation.
 type Noise struct {
 	Of   Rule
-	Std  []float64 // σ of each group, in the units a model sees (pictures: 1 is white); in [0, 10⁶]
+	Std  []float64 // σ of each group, in the units a model sees (images: 1 is white); in [0, 10⁶]
 	Max  float64   // σ of the last client, in (0, 10⁶]. Exactly one of Std and Max is set
-	Seed uint64    // another seed, other noise
+	Seed uint64    // of the noise
 }
 
-// Deal returns the clients of Of in a new, noisy data set. It fails where a field is out of range, a group has fewer
+// Deal returns the clients of Of in a new, noisy data set. It fails if a field is out of range, a group has fewer
 // clients than Std has entries, or Of fails.
 func (r Noise) Deal(d *datasets.Dataset) (*Deal, error) {
 	if (len(r.Std) == 0) == (r.Max == 0) {
@@ -68,7 +68,7 @@ func (r Noise) Deal(d *datasets.Dataset) (*Deal, error) {
 	return deal.checked("Noise")
 }
 
-// String returns "20 clients, IID, noise σ = 0, 0.5", or "…, noise up to σ = 0.5", and the seed where it is not 0.
+// String returns "20 clients, IID, noise σ = 0, 0.5", or "…, noise up to σ = 0.5", and the seed unless it is 0.
 func (r Noise) String() string {
 	if r.Max != 0 {
 		return fmt.Sprintf("%v, noise up to σ = %v%s", r.Of, r.Max, seeded(r.Seed))

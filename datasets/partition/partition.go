@@ -1,19 +1,23 @@
-// Package partition deals a data set out to clients. Heterogeneity is the subject of federated learning, so a rule
-// says in one literal which kind is meant, and gives the same clients to everyone who uses the same seed.
+// Package partition deals a data set out to clients. Heterogeneity is the subject of federated learning, so each kind is
+// one rule, written as a literal. The same rule and seed give everyone the same clients.
 //
 //	labels     Dirichlet, Shards, Classes
 //	sizes      Quantity; Dirichlet too
 //	features   Rotations, Noise, Intensity
-//	concept    Relabel: the same picture, another label
+//	concept    Relabel: the same image, another label
 //	as found   Natural; Given, by hand; IID has none
 //
-// Rules compose: Quantity, Rotations, Noise, Intensity and Relabel change what the rule in their field Of deals out,
-// in any order.
+// Rules compose: Quantity, Rotations, Noise, Intensity and Relabel change what the rule in their field Of deals, in any
+// order.
 //
 //	partition.Rotations{Of: partition.Quantity{Of: partition.Dirichlet{Clients: 40, Alpha: 0.5}, Power: 1}}
 package partition
 
-import "fedkit.example/datasets"
+import (
+	"slices"
+
+	"fedkit.example/datasets"
+)
 
 // A Rule deals a data set out to clients. Official training and test rows are never mixed: a client's test rows come
 // from the test part, by the same rule as its training rows.
@@ -24,17 +28,38 @@ type Rule interface {
 	String() string
 }
 
-// Deal is what a rule hands out: the data set whose rows are meant (most rules return the one they were given; one
-// that rotates pictures returns a new one), and who holds which rows.
+// Deal is what a rule returns: who holds which rows of which data set. Most rules return the data set they were given; one
+// that rotates images returns a new one.
 type Deal struct {
 	Data    *datasets.Dataset
 	Clients []Client
 }
 
-// Client lists what one client holds: row indices into the training and into the test part, each row held once by one
-// client. Group is the true group where the rule knows one (the rotation, say), 0 otherwise; where rules inside one
-// another each make groups, it is the product of them.
+// Client lists what one client holds: indices of rows of the training and of the test part. At most one client holds a
+// row. Group is the true group if the rule knows one (the rotation, say), otherwise 0. If nested rules each make groups,
+// it is the product of them.
 type Client struct {
 	Train, Test []int
 	Group       int
+}
+
+// dealt returns the deal in which client i holds train[i] and test[i], which it sorts.
+func dealt(d *datasets.Dataset, train, test [][]int) *Deal {
+	clients := make([]Client, len(train))
+	for i := range clients {
+		slices.Sort(train[i])
+		slices.Sort(test[i])
+		clients[i] = Client{Train: train[i], Test: test[i]}
+	}
+	return &Deal{Data: d, Clients: clients}
+}
+
+// cutEven cuts rows into m parts whose lengths differ by at most one.
+func cutEven(rows []int, m int) [][]int {
+	parts := make([][]int, m)
+	for i := range parts {
+		from, to := i*len(rows)/m, (i+1)*len(rows)/m
+		parts[i] = rows[from:to:to]
+	}
+	return parts
 }

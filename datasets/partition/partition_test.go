@@ -12,8 +12,8 @@ import (
 	"fedkit.example/datasets"
 )
 
-// labelled returns a data set of one feature with random labels.
-func labelled(train, test, classes int, seed uint64) *datasets.Dataset {
+// labeled returns a data set of one feature with random labels.
+func labeled(train, test, classes int, seed uint64) *datasets.Dataset {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	part := func(n int) datasets.Split {
 		s := datasets.Split{Bytes: make([]uint8, n), Scale: 1, Labels: make([]int32, n)}
@@ -50,7 +50,7 @@ func checkWhole(t *testing.T, deal *Deal) {
 }
 
 func TestDealsAreWholeAndRepeatable(t *testing.T) {
-	d := labelled(1000, 250, 7, 1)
+	d := labeled(1000, 250, 7, 1)
 	rules := map[string]func(seed uint64) Rule{
 		"IID":             func(s uint64) Rule { return IID{Clients: 13, Seed: s} },
 		"Dirichlet 0.01":  func(s uint64) Rule { return Dirichlet{Clients: 30, Alpha: 0.01, Seed: s} },
@@ -87,9 +87,9 @@ func TestDealsAreWholeAndRepeatable(t *testing.T) {
 	}
 }
 
-// A deal belongs to its seed for good: results on disk name rule and seed only. The numbers are this program's own.
+// The deal of a seed never changes, because results on disk name only rule and seed. The numbers are this program's.
 func TestDealsStayTheSame(t *testing.T) {
-	d := labelled(12, 4, 3, 1)
+	d := labeled(12, 4, 3, 1)
 	for _, test := range []struct {
 		rule Rule
 		want []Client
@@ -114,7 +114,7 @@ func TestDealsStayTheSame(t *testing.T) {
 }
 
 func TestSizesDifferByOneAtMost(t *testing.T) {
-	deal, err := IID{Clients: 7}.Deal(labelled(100, 20, 3, 1))
+	deal, err := IID{Clients: 7}.Deal(labeled(100, 20, 3, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,10 +125,10 @@ func TestSizesDifferByOneAtMost(t *testing.T) {
 }
 
 // A client's number of rows of a class is hypergeometric. With 20·10 counts, all within 4.9 standard deviations is what
-// a right deal gives with probability above 1 − 200·10⁻⁶ (normal approximation).
+// a correct deal gives with probability above 1 − 200·10⁻⁶ (normal approximation).
 func TestIIDLabelShares(t *testing.T) {
 	const M, C, N = 20, 10, 20000
-	d := labelled(N, M, C, 2)
+	d := labeled(N, M, C, 2)
 	deal, err := IID{Clients: M, Seed: 3}.Deal(d)
 	if err != nil {
 		t.Fatal(err)
@@ -149,9 +149,9 @@ func TestIIDLabelShares(t *testing.T) {
 	}
 }
 
-// Training and test rows of a class are cut by the same shares, so without a top-up they differ by rounding only.
+// Training and test rows of a class are cut by the same shares, so without a top-up they differ only by rounding.
 func TestTrainAndTestHaveTheSameShares(t *testing.T) {
-	d := labelled(5000, 5000, 4, 4)
+	d := labeled(5000, 5000, 4, 4)
 	d.Test = d.Train
 	deal, err := Dirichlet{Clients: 5, Alpha: 1, MinTrain: 1, MinTest: 1, Seed: 5}.Deal(d)
 	if err != nil {
@@ -169,10 +169,10 @@ func TestTrainAndTestHaveTheSameShares(t *testing.T) {
 	}
 }
 
-// Topped-up clients keep to their own labels: at this α a client has one or two of the 50 classes, and with rows to
-// spare in every class none is given a label outside its training labels for testing.
+// Topped-up clients keep to their own labels: at this α a client has one or two of the 50 classes. There are rows
+// to spare in every class, so no client is tested on a label outside its training labels.
 func TestTopUpKeepsLabels(t *testing.T) {
-	d := labelled(20000, 20000, 50, 6)
+	d := labeled(20000, 20000, 50, 6)
 	deal, err := Dirichlet{Clients: 40, Alpha: 0.02, MinTrain: 30, MinTest: 30, Seed: 7}.Deal(d)
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestTinyAlphaGivesEachClassToOneClient(t *testing.T) {
 }
 
 func TestManyClientsAreFast(t *testing.T) {
-	d := labelled(60000, 10000, 10, 9)
+	d := labeled(60000, 10000, 10, 9)
 	start := time.Now()
 	deal, err := Dirichlet{Clients: 10000, Alpha: 0.1}.Deal(d)
 	took := time.Since(start)
@@ -223,7 +223,7 @@ func TestManyClientsAreFast(t *testing.T) {
 }
 
 func BenchmarkDirichlet10000Clients(b *testing.B) {
-	d := labelled(60000, 10000, 10, 9)
+	d := labeled(60000, 10000, 10, 9)
 	for b.Loop() {
 		if _, err := (Dirichlet{Clients: 10000, Alpha: 0.1}).Deal(d); err != nil {
 			b.Fatal(err)
@@ -232,8 +232,8 @@ func BenchmarkDirichlet10000Clients(b *testing.B) {
 }
 
 func TestRuleErrors(t *testing.T) {
-	d := labelled(100, 20, 3, 1)
-	wrong := labelled(100, 20, 3, 1)
+	d := labeled(100, 20, 3, 1)
+	wrong := labeled(100, 20, 3, 1)
 	wrong.Test.Labels[7] = 3
 	for _, test := range []struct {
 		rule Rule
@@ -253,8 +253,8 @@ func TestRuleErrors(t *testing.T) {
 		{Dirichlet{Clients: 2, Alpha: math.Inf(1)}, d, "partition.Dirichlet: Alpha = +Inf: must be finite"},
 		{Dirichlet{Clients: 2, Alpha: 1, MinTrain: -1}, d, "partition.Dirichlet: MinTrain = -1: must be at least 1, or 0 for the default"},
 		{Dirichlet{Clients: 2, Alpha: 1, MinTest: -1}, d, "partition.Dirichlet: MinTest = -1: must be at least 1, or 0 for the default"},
-		{Dirichlet{Clients: 3, Alpha: 1, MinTrain: 34}, d, "partition.Dirichlet: MinTrain = 34: must be at most 33, for 3 clients share 100 train rows"},
-		{Dirichlet{Clients: 20, Alpha: 1, MinTest: math.MaxInt}, d, "must be at most 1, for 20 clients share 20 test rows"},
+		{Dirichlet{Clients: 3, Alpha: 1, MinTrain: 34}, d, "partition.Dirichlet: MinTrain = 34: must be at most 33, since 3 clients share 100 train rows"},
+		{Dirichlet{Clients: 20, Alpha: 1, MinTest: math.MaxInt}, d, "must be at most 1, since 20 clients share 20 test rows"},
 		{Dirichlet{Clients: 2, Alpha: 1}, regression(10), "partition.Dirichlet: line has no labels: use IID for a regression"},
 		{Dirichlet{Clients: 2, Alpha: 1}, wrong, "partition.Dirichlet: datasets: made: Test: Labels: example 7 is 3: must be in [0, 3)"},
 		{Given{}, d, "partition: the deal has no clients: must be at least 1"},
@@ -293,7 +293,7 @@ func TestStrings(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	d := labelled(10, 5, 2, 1)
+	d := labeled(10, 5, 2, 1)
 	fine := Client{Train: []int{9, 0}, Test: []int{4}}
 	for _, test := range []struct {
 		deal *Deal
@@ -321,7 +321,7 @@ func TestCheck(t *testing.T) {
 
 func TestGivenIsCopied(t *testing.T) {
 	rule := Given{{Train: []int{2, 1}, Test: []int{0}, Group: 3}}
-	deal, err := rule.Deal(labelled(5, 5, 2, 1))
+	deal, err := rule.Deal(labeled(5, 5, 2, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestGivenIsCopied(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
-	d := labelled(4, 1, 3, 1)
+	d := labeled(4, 1, 3, 1)
 	d.Train.Labels = []int32{2, 0, 2, 1}
 	got := Labels(d, []Client{{Train: []int{0, 2, 3}}, {Train: []int{1, 4, -1}}})
 	if want := [][]int{{0, 1, 2}, {1, 0, 0}}; !reflect.DeepEqual(got, want) {
@@ -351,9 +351,9 @@ func FuzzDirichlet(f *testing.F) {
 	f.Add(1, 1, 2, 1, math.MaxFloat64, uint64(5))
 	f.Add(0, 3, 0, -1, -1.0, uint64(6))
 	f.Fuzz(func(t *testing.T, train, test, classes, clients int, alpha float64, seed uint64) {
-		// The data set is kept small; the rule's own fields are anything at all.
+		// The data set is small; the rule's fields are arbitrary.
 		train, test, classes = int(uint(train)%400), int(uint(test)%400), 2+int(uint(classes)%20)
-		deal, err := Dirichlet{Clients: clients, Alpha: alpha, Seed: seed}.Deal(labelled(train, test, classes, seed))
+		deal, err := Dirichlet{Clients: clients, Alpha: alpha, Seed: seed}.Deal(labeled(train, test, classes, seed))
 		possible := clients >= 1 && clients <= min(train, test) && alpha > 0 && !math.IsInf(alpha, 1)
 		if (err == nil) != possible {
 			t.Fatalf("error %v", err)

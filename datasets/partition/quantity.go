@@ -14,32 +14,32 @@ import (
 // Quantity gives clients unequal amounts of data. Their shares q, [M], are drawn from a Dirichlet distribution or
 // follow a power law:
 //
-//	q ~ Dir(α·1)            where Alpha is set
-//	q_i = r_i^−a / Σ r^−a   where Power is set, with the ranks r = 1..M dealt to the clients at random
+//	q ~ Dir(α·1)            if Alpha is set
+//	q_i = r_i^−a / Σ r^−a   if Power is set, with the ranks r = 1..M dealt to the clients at random
 //
-// On its own, with Clients set, it deals all rows out at random in these shares, so that clients differ in size alone.
-// A client short of MinTrain or MinTest is topped up from the largest.
+// If Clients is set, it deals all rows out at random in these shares, so that clients differ only in size. A client short
+// of MinTrain or MinTest is topped up from the largest.
 //
-// With Of set it makes the clients of another rule unequal: client i keeps q_i / max q of the rows that Of deals it, a
-// random choice, and the others are left over, so that labels stay as skewed as Of made them and sizes are multiplied.
-// Training and test rows are kept in the same share. A client keeps at least MinTrain and MinTest, or all it has where
-// that is less and the minimum is the default.
+// If Of is set, it makes the clients of another rule unequal: client i keeps a random share q_i / max q of the rows that
+// Of deals it, and the others are left over. So labels stay as skewed as Of made them, and sizes are multiplied. The
+// share of training and test rows is the same. A client keeps at least MinTrain and MinTest rows, or, if the minimum is
+// the default, all it has if that is less.
 //
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079),
 // section 4, for the Dirichlet sizes; T. Li et al., Federated Optimization in Heterogeneous Networks, 2020 (arXiv
 // 1812.06127), section 5.1, for sizes by a power law.
 type Quantity struct {
 	Of       Rule    // whose clients are made unequal; default: Clients of equal label mix
-	Clients  int     // M; 1 to the number of rows, of training and of test rows; as Of says where that is set
+	Clients  int     // M; 1 to the number of rows, of training and of test rows; 0 if Of is set
 	Alpha    float64 // α > 0: sizes by a Dirichlet distribution; a small α gives nearly all to a few
 	Power    float64 // a > 0: sizes by a power law; 1 is Zipf's law. Exactly one of Alpha and Power is set
-	MinTrain int     // training rows every client gets; default 10, but half an equal share (and at least 1) where that is less
-	MinTest  int     // test rows every client gets; default 1
-	Seed     uint64  // another seed, other sizes
+	MinTrain int     // least training rows per client; default 10, or half an equal share (but at least 1) if that is less
+	MinTest  int     // least test rows per client; default 1
+	Seed     uint64  // chooses sizes and rows
 }
 
-// Deal returns the clients, each with its rows in ascending order. It fails where a field is out of range, where the
-// rows do not suffice for the minimum, where Of fails, and where the data set does not pass its Check.
+// Deal returns the clients, each with its rows in ascending order. It fails if a field is out of range, there are
+// too few rows for the minimum, Of fails, or the data set does not pass its Check.
 func (r Quantity) Deal(d *datasets.Dataset) (*Deal, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (r Quantity) Deal(d *datasets.Dataset) (*Deal, error) {
 	return dealt(d, train, test), nil
 }
 
-// String returns "20 clients, sizes by Dirichlet α = 0.5", and the seed where it is not 0.
+// String returns "20 clients, sizes by Dirichlet α = 0.5", and the seed unless it is 0.
 func (r Quantity) String() string {
 	of := count(r.Clients)
 	if r.Of != nil {
@@ -92,7 +92,7 @@ func (r Quantity) shares(m int) []float64 {
 	return q
 }
 
-// cut deals n rows out in the shares q: as those of a single class.
+// cut deals n rows out in the shares q, as if all were of one class.
 func (r Quantity) cut(field string, least int, part string, n int, q []float64) ([][]int, error) {
 	if err := checkMin("Quantity", field, least, len(q), part, n); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (r Quantity) check() error {
 	case (r.Alpha == 0) == (r.Power == 0):
 		return fmt.Errorf("partition.Quantity: Alpha = %v, Power = %v: exactly one must be set", r.Alpha, r.Power)
 	case r.Of != nil && r.Clients != 0:
-		return fmt.Errorf("partition.Quantity: Clients = %d: must be 0 where Of is set, which says how many", r.Clients)
+		return fmt.Errorf("partition.Quantity: Clients = %d: must be 0 if Of is set: Of says how many", r.Clients)
 	case r.MinTrain < 0:
 		return fmt.Errorf("partition.Quantity: MinTrain = %d: must be at least 1, or 0 for the default", r.MinTrain)
 	case r.MinTest < 0:

@@ -2,12 +2,11 @@ package partition
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 )
 
-// stream returns the random numbers for one purpose ("train", "shares", at most 24 bytes), so that a change in how
-// many are drawn for one does not shift those of another.
+// stream returns the random numbers for one purpose ("train", "shares", at most 24 bytes), so that drawing more for one
+// does not shift those of another.
 func stream(seed uint64, purpose string) rand.Source {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
@@ -15,10 +14,5 @@ func stream(seed uint64, purpose string) rand.Source {
 	return rand.NewChaCha8(key)
 }
 
-// seeded returns ", seed 7", or nothing for seed 0.
-func seeded(seed uint64) string {
-	if seed == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", seed %d", seed)
-}
+// shuffled returns 0..n−1 in random order.
+func shuffled(n int, src rand.Source) []int { return rand.New(src).Perm(n) }

@@ -8,22 +8,22 @@ import (
 )
 
 // Relabel makes groups of clients that disagree about labels: in group j every label c, of training and of test rows,
-// becomes π_j(c). Pictures stay the same, so no single model can serve all groups. The clients that Of makes are split
-// evenly over the k groups in their order, and j is the client's true group; where Of has groups already, Group is the
-// product, as for Rotations.
+// becomes π_j(c). Images stay the same, so no single model can fit all groups. The clients of Of are split evenly, in
+// order, over the k groups, and j is the client's true group. If Of has groups already, Group is the product, as for
+// Rotations.
 //
 // Source: F. Sattler, K.-R. Müller, W. Samek, Clustered Federated Learning: Model-Agnostic Distributed Multitask
 // Optimization under Privacy Constraints, 2021 (arXiv 1910.01991), whose clients differ by permuted labels.
 type Relabel struct {
 	Of     Rule
 	Groups int     // k; default 2, or the number of Maps. The first keeps its labels, the others draw different permutations
-	Maps   [][]int // [k, C], π_j(c), where the permutations are to be given; default: drawn
-	Seed   uint64  // another seed, other permutations
+	Maps   [][]int // [k, C], π_j(c), to choose the permutations; default: drawn
+	Seed   uint64  // of the permutations
 }
 
-// Deal returns the clients of Of, in a data set with other labels. It fails where a field is out of range, a map is no
-// permutation of the classes, there are not so many different permutations, a group has fewer clients than there are
-// maps, Of fails, or the data set has no labels.
+// Deal returns the clients of Of, in a data set with other labels. It fails if a field is out of range, a map is not a
+// permutation of the classes, there are fewer different permutations than groups, a group has fewer clients than there
+// are maps, Of fails, or the data set has no labels.
 func (r Relabel) Deal(d *datasets.Dataset) (*Deal, error) {
 	deal, err := inner("Relabel", r.Of, d)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r Relabel) Deal(d *datasets.Dataset) (*Deal, error) {
 	return deal, nil
 }
 
-// String returns "20 clients, IID, labels permuted in 2 groups", and the seed where it is not 0.
+// String returns "20 clients, IID, labels permuted in 2 groups", and the seed unless it is 0.
 func (r Relabel) String() string {
 	if r.Maps != nil {
 		return fmt.Sprintf("%v, labels mapped by %v", r.Of, r.Maps)
@@ -64,7 +64,7 @@ func (r Relabel) maps(d *Deal) ([][]int, error) {
 		r.Groups = 2
 	}
 	if most := min(len(d.Clients), factorial(classes)); r.Groups < 1 || r.Groups > most {
-		return nil, fmt.Errorf("partition.Relabel: Groups = %d: must be in [1, %d], for there are %s and %d classes",
+		return nil, fmt.Errorf("partition.Relabel: Groups = %d: must be in [1, %d], since there are %s and %d classes",
 			r.Groups, most, count(len(d.Clients)), classes)
 	}
 	same := make([]int, classes)
@@ -85,7 +85,7 @@ func (r Relabel) checkMaps(classes int) error {
 		return fmt.Errorf("partition.Relabel: Groups = %d: must be 0 or %d, the number of Maps", r.Groups, len(r.Maps))
 	}
 	if len(r.Maps) == 0 {
-		return fmt.Errorf("partition.Relabel: Maps is empty: must be nil or hold a map for each group")
+		return fmt.Errorf("partition.Relabel: Maps is empty: must be nil or have one map per group")
 	}
 	for j, m := range r.Maps {
 		sorted := slices.Sorted(slices.Values(m))
@@ -96,7 +96,7 @@ func (r Relabel) checkMaps(classes int) error {
 	return nil
 }
 
-// factorial returns n!, or a million where that is more.
+// factorial returns n!, at most a million.
 func factorial(n int) int {
 	f := 1
 	for k := 2; k <= n && f < 1e6; k++ {

@@ -7,16 +7,16 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Rotations turns the pictures of each client, training and test, by one of k angles, counter-clockwise. The clients
-// that Of makes are split evenly over the angles in their order, and the angle's position in Degrees is the client's
-// true group. Where Of has groups already, the clients of each are split, and Group is the product: the inner group
-// times k plus the position, so that every pair of the two is a group of its own.
+// Rotations turns the images of each client, training and test, by one of k angles, counterclockwise. The clients of Of
+// are split evenly, in order, over the angles, and the angle's position in Degrees is the client's true group. If Of has
+// groups already, the clients of each are split, and Group is the product: the inner group times k plus the position, so
+// that every pair of the two is a separate group.
 //
-// With Every set, each angle has all clients of Of instead, and so the whole data set: the new data set has k times the
-// rows, k copies one after the other, and there are k times the clients, all those of the first angle first. Clients of
-// the same place in different groups hold the same pictures, turned differently. This is the Rotated MNIST of IFCA:
+// With Every, each angle has all clients of Of instead, and so the whole data set. The new data set has k times the rows,
+// one copy after another, and k times the clients, those of the first angle first. Clients at the same place in different
+// groups hold the same images, turned differently. This is the Rotated MNIST of IFCA:
 //
-//	partition.Rotations{Of: partition.IID{Clients: 300}, Every: true} // m = 1200 clients of n = 200 pictures
+//	partition.Rotations{Of: partition.IID{Clients: 300}, Every: true} // m = 1200 clients of n = 200 images
 //
 // Source: A. Ghosh et al., An Efficient Framework for Clustered Federated Learning, 2020 (arXiv 2006.04088), section 6.
 type Rotations struct {
@@ -25,9 +25,9 @@ type Rotations struct {
 	Every   bool  // each angle has the whole data set; default: a share of the clients
 }
 
-// Deal returns the clients of Of with pictures turned, in a new data set; bytes stay bytes. It fails where Degrees is
-// not allowed, a group has fewer clients than there are angles, Of fails, or the examples are not pictures (Shape
-// [h w] or [h w channels]; square ones but for 180 degrees).
+// Deal returns the clients of Of with turned images, in a new data set; bytes stay bytes. It fails if Degrees is not
+// allowed, a group has fewer clients than there are angles, Of fails, or the examples are not images (Shape [h w] or
+// [h w channels], square except for 180 degrees).
 func (r Rotations) Deal(d *datasets.Dataset) (*Deal, error) {
 	degrees, err := r.degrees()
 	if err != nil {
@@ -87,7 +87,7 @@ func (r Rotations) degrees() ([]int, error) {
 		case a%90 != 0:
 			return nil, fmt.Errorf("partition.Rotations: Degrees = %v: every angle must be a multiple of 90", r.Degrees)
 		case seen[a]:
-			return nil, fmt.Errorf("partition.Rotations: Degrees = %v: every angle must be there once, %d is there twice", r.Degrees, a)
+			return nil, fmt.Errorf("partition.Rotations: Degrees = %v: must have every angle once, %d appears twice", r.Degrees, a)
 		}
 		seen[a] = true
 		all = append(all, a)
@@ -95,17 +95,17 @@ func (r Rotations) degrees() ([]int, error) {
 	return all, nil
 }
 
-// turn returns, for each value of a turned picture, where it was before; nil where nothing turns.
+// turn returns, for each value of a turned image, where it was before; nil if nothing turns.
 func turn(d *datasets.Dataset, degrees int) ([]int, error) {
 	if len(d.Shape) != 2 && len(d.Shape) != 3 {
-		return nil, fmt.Errorf("partition.Rotations: %s has examples of shape %v: must be pictures, [h w] or [h w channels]", d.Name, d.Shape)
+		return nil, fmt.Errorf("partition.Rotations: %s has examples of shape %v: must be images, [h w] or [h w channels]", d.Name, d.Shape)
 	}
 	if degrees == 0 {
 		return nil, nil
 	}
 	h, w := d.Shape[0], d.Shape[1]
 	if h != w && degrees != 180 {
-		return nil, fmt.Errorf("partition.Rotations: %s has pictures of shape %v: must be square to turn them by %d degrees", d.Name, d.Shape, degrees)
+		return nil, fmt.Errorf("partition.Rotations: %s has images of shape %v: must be square to turn them by %d degrees", d.Name, d.Shape, degrees)
 	}
 	channels := d.Features() / (h * w)
 	from := make([]int, 0, d.Features())
@@ -170,7 +170,7 @@ func shifted(rows []int, by int) []int {
 	return out
 }
 
-// times is slices.Repeat that leaves nil nil.
+// times is slices.Repeat, but keeps nil.
 func times[T any](values []T, k int) []T {
 	if values == nil {
 		return nil

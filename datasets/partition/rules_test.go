@@ -14,8 +14,8 @@ import (
 	"fedkit.example/datasets"
 )
 
-// grey returns a data set of random square pictures, its labels in turn, written by so many owners in two groups.
-func grey(train, test, side, classes, owners int) *datasets.Dataset {
+// gray returns a data set of random square images, its labels in turn, written by this many owners in two groups.
+func gray(train, test, side, classes, owners int) *datasets.Dataset {
 	rng := rand.New(rand.NewPCG(uint64(side), 2))
 	part := func(n int) datasets.Split {
 		s := datasets.Split{Bytes: make([]uint8, n*side*side), Scale: 1.0 / 255}
@@ -28,14 +28,14 @@ func grey(train, test, side, classes, owners int) *datasets.Dataset {
 		}
 		return s
 	}
-	d := &datasets.Dataset{Name: "grey", Shape: []int{side, side, 1}, Classes: classes, Train: part(train), Test: part(test)}
+	d := &datasets.Dataset{Name: "gray", Shape: []int{side, side, 1}, Classes: classes, Train: part(train), Test: part(test)}
 	for o := range owners {
 		d.Groups = append(d.Groups, o%2)
 	}
 	return d
 }
 
-// rules is one of each kind, and compositions.
+// rules has one of each kind, and compositions.
 func rules(seed uint64) []Rule {
 	dirichlet := Dirichlet{Clients: 24, Alpha: 0.5, Seed: seed}
 	return []Rule{
@@ -58,7 +58,7 @@ func rules(seed uint64) []Rule {
 }
 
 func TestEveryRule(t *testing.T) {
-	d := grey(960, 240, 4, 6, 12)
+	d := gray(960, 240, 4, 6, 12)
 	before := (&Deal{Data: d}).Manifest(IID{}).Data
 	for k, rule := range rules(1) {
 		t.Run(rule.String(), func(t *testing.T) {
@@ -89,9 +89,9 @@ func TestEveryRule(t *testing.T) {
 	}
 }
 
-// Clients and groups of the compositions: the product of the groups, every one of them there, in equal numbers.
+// Clients and groups of the compositions: every pair of groups is there, with equal numbers of clients.
 func TestGroups(t *testing.T) {
-	d := grey(960, 240, 4, 6, 12)
+	d := gray(960, 240, 4, 6, 12)
 	for _, test := range []struct {
 		rule    Rule
 		clients int
@@ -127,10 +127,10 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// McMahan's own: 100 clients, 200 shards. The label borders lie inside at most C−1 shards, so at most that many shards
+// McMahan's partition: 100 clients, 200 shards. The label borders lie inside at most C−1 shards, so at most that many shards
 // have two labels.
 func TestShards(t *testing.T) {
-	d := labelled(6000, 1000, 10, 3)
+	d := labeled(6000, 1000, 10, 3)
 	deal, err := Shards{Clients: 100, Seed: 4}.Deal(d)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestShards(t *testing.T) {
 }
 
 func TestClasses(t *testing.T) {
-	d := labelled(6000, 1000, 10, 5)
+	d := labeled(6000, 1000, 10, 5)
 	for _, each := range []int{1, 2, 3, 10} {
 		deal, err := Classes{Clients: 25, Each: each, Seed: 6}.Deal(d)
 		if err != nil {
@@ -205,7 +205,7 @@ func TestClasses(t *testing.T) {
 
 func TestPowerLaw(t *testing.T) {
 	const M, N = 20, 10000
-	deal, err := Quantity{Clients: M, Power: 1.5, MinTrain: 1, Seed: 1}.Deal(labelled(N, 2000, 3, 7))
+	deal, err := Quantity{Clients: M, Power: 1.5, MinTrain: 1, Seed: 1}.Deal(labeled(N, 2000, 3, 7))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestPowerLaw(t *testing.T) {
 // in expectation, over 400 seeds; 4 standard errors, taken from the sample, fail by chance in 0.006 % of the cases.
 func TestDirichletSizes(t *testing.T) {
 	const M, N, alpha = 10, 5000, 0.7
-	d := labelled(N, 100, 2, 8)
+	d := labeled(N, 100, 2, 8)
 	var v []float64
 	for seed := range uint64(400) {
 		deal, err := Quantity{Clients: M, Alpha: alpha, MinTrain: 1, Seed: seed}.Deal(d)
@@ -252,7 +252,7 @@ func TestDirichletSizes(t *testing.T) {
 
 // Over another rule, sizes are multiplied: client i keeps q_i / max q of its rows.
 func TestQuantityOf(t *testing.T) {
-	d := labelled(4000, 800, 5, 9)
+	d := labeled(4000, 800, 5, 9)
 	of := Dirichlet{Clients: 8, Alpha: 1, MinTrain: 100, Seed: 2}
 	was, err := of.Deal(d)
 	if err != nil {
@@ -288,7 +288,7 @@ func TestQuantityOf(t *testing.T) {
 }
 
 func TestNatural(t *testing.T) {
-	d := labelled(8, 5, 2, 10)
+	d := labeled(8, 5, 2, 10)
 	d.Train.Owner = []int32{5, 2, 5, 2, 9, 5, 9, 7}
 	d.Test.Owner = []int32{9, 2, 5, 2, 9}
 	if _, err := (Natural{}).Deal(d); err == nil || !strings.Contains(err.Error(), "owner 7 of made has 0 test rows: must have at least 1; Drop") {
@@ -335,9 +335,9 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// Turned once more, and then twice, every picture is back where it was.
+// Turned once more, and then twice, every image is back where it was.
 func TestRotationsUndo(t *testing.T) {
-	d := grey(40, 20, 5, 2, 2)
+	d := gray(40, 20, 5, 2, 2)
 	quarter := func(of Rule, degrees int) Rule { return Rotations{Of: of, Degrees: []int{degrees}} }
 	deal, err := quarter(quarter(quarter(IID{Clients: 2}, 90), 450), -180).Deal(d)
 	if err != nil || !reflect.DeepEqual(deal.Data, d) {
@@ -356,7 +356,7 @@ func TestRotationsUndo(t *testing.T) {
 
 // With Every, each angle has all rows, and the same clients.
 func TestEveryRotation(t *testing.T) {
-	d := grey(40, 20, 5, 2, 2)
+	d := gray(40, 20, 5, 2, 2)
 	of := IID{Clients: 4, Seed: 1}
 	was, _ := of.Deal(d)
 	deal, err := Rotations{Of: of, Degrees: []int{0, 90, 180}, Every: true}.Deal(d)
@@ -385,7 +385,7 @@ func TestEveryRotation(t *testing.T) {
 }
 
 func TestRelabel(t *testing.T) {
-	d := grey(60, 30, 2, 3, 2)
+	d := gray(60, 30, 2, 3, 2)
 	maps := [][]int{{0, 1, 2}, {2, 0, 1}}
 	deal, err := Relabel{Of: IID{Clients: 4}, Maps: maps}.Deal(d)
 	if err != nil {
@@ -453,7 +453,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// Bytes are rounded and cut off; black stays black under a gain whatever the split's Shift.
+// Bytes are rounded and limited to [0, 255]. Black stays black under a gain, whatever the split's Shift.
 func TestEditBytes(t *testing.T) {
 	s := &datasets.Split{Bytes: []uint8{0, 10, 100, 200}, Scale: 0.5, Shift: -1, Labels: []int32{0}}
 	edit(s, 0, func(v float64) float64 { return v + 0.8 })
@@ -468,46 +468,46 @@ func TestEditBytes(t *testing.T) {
 }
 
 func TestErrorsOfRules(t *testing.T) {
-	d := labelled(100, 20, 3, 1)
-	few := labelled(100, 20, 3, 1)
+	d := labeled(100, 20, 3, 1)
+	few := labeled(100, 20, 3, 1)
 	for i := range few.Test.Labels {
 		few.Test.Labels[i] = min(few.Test.Labels[i], 1)
 	}
-	owned := grey(100, 20, 2, 3, 4)
+	owned := gray(100, 20, 2, 3, 4)
 	iid := IID{Clients: 4}
 	for _, test := range []struct {
 		rule Rule
 		data *datasets.Dataset
 		want string
 	}{
-		{Shards{Clients: 20, Each: 6}, d, "partition.Shards: Each = 6: must be in [1, 5], for 20 clients share 100 train rows"},
+		{Shards{Clients: 20, Each: 6}, d, "partition.Shards: Each = 6: must be in [1, 5], since 20 clients share 100 train rows"},
 		{Shards{Clients: 20, Each: -1}, d, "partition.Shards: Each = -1: must be in [1, 5]"},
 		{Shards{Clients: 21}, d, "partition.Shards: Clients = 21: must be at most 20, the number of test rows of made"},
 		{Shards{Clients: 2}, regression(10), "partition.Shards: line has no labels: use IID for a regression"},
 		{Classes{Clients: 2, Each: 4}, d, "partition.Classes: Each = 4: must be in [1, 3], the number of classes of made"},
-		{Classes{Clients: 6, Each: 2}, few, "partition.Classes: class 2 has 0 test rows, and 4 of 6 clients hold it: must be at least one for each"},
+		{Classes{Clients: 6, Each: 2}, few, "partition.Classes: class 2 has 0 test rows, and 4 of 6 clients hold it: must be at least one each"},
 		{Quantity{Clients: 2}, d, "partition.Quantity: Alpha = 0, Power = 0: exactly one must be set"},
 		{Quantity{Clients: 2, Alpha: 1, Power: 1}, d, "exactly one must be set"},
 		{Quantity{Clients: 2, Alpha: math.NaN()}, d, "partition.Quantity: Alpha = NaN: must be > 0 and finite"},
 		{Quantity{Clients: 2, Power: math.Inf(1)}, d, "partition.Quantity: Power = +Inf: must be > 0 and finite"},
-		{Quantity{Clients: 3, Power: 1, MinTrain: 34}, d, "partition.Quantity: MinTrain = 34: must be at most 33, for 3 clients share 100 train rows"},
+		{Quantity{Clients: 3, Power: 1, MinTrain: 34}, d, "partition.Quantity: MinTrain = 34: must be at most 33, since 3 clients share 100 train rows"},
 		{Quantity{Clients: 3, Power: 1, MinTest: -1}, d, "partition.Quantity: MinTest = -1: must be at least 1, or 0"},
-		{Quantity{Of: iid, Clients: 4, Power: 1}, d, "partition.Quantity: Clients = 4: must be 0 where Of is set"},
+		{Quantity{Of: iid, Clients: 4, Power: 1}, d, "partition.Quantity: Clients = 4: must be 0 if Of is set"},
 		{Quantity{Of: iid, Power: 1, MinTest: 6}, d, "partition.Quantity: MinTest = 6: client 0 has 5 test rows of 4 clients, IID: must be at most that"},
 		{Quantity{Of: IID{}, Power: 1}, d, "partition.Quantity: partition.IID: Clients = 0"},
-		{Natural{}, d, "partition.Natural: made does not say who its examples come from"},
-		{Natural{Clients: 5}, owned, "partition.Natural: Clients = 5: must be at most 4, the number of owners of grey with 1 train and 1 test rows"},
-		{Natural{MinTrain: 26}, owned, "partition.Natural: owner 0 of grey has 25 train rows: must have at least 26"},
-		{Natural{MinTrain: 26, Drop: true}, owned, "partition.Natural: no owner of grey has 26 train and 1 test rows"},
+		{Natural{}, d, "partition.Natural: made does not say whose its examples are"},
+		{Natural{Clients: 5}, owned, "partition.Natural: Clients = 5: must be at most 4, the number of owners of gray with 1 train and 1 test rows"},
+		{Natural{MinTrain: 26}, owned, "partition.Natural: owner 0 of gray has 25 train rows: must have at least 26"},
+		{Natural{MinTrain: 26, Drop: true}, owned, "partition.Natural: no owner of gray has 26 train and 1 test rows"},
 		{Natural{MinTest: -1}, owned, "partition.Natural: MinTest = -1"},
-		{Rotations{}, owned, "partition.Rotations: Of = nil: must be the rule that deals the rows out"},
-		{Rotations{Of: iid}, d, "partition.Rotations: made has examples of shape [1]: must be pictures"},
+		{Rotations{}, owned, "partition.Rotations: Of = nil: must be a rule that deals the rows out"},
+		{Rotations{Of: iid}, d, "partition.Rotations: made has examples of shape [1]: must be images"},
 		{Rotations{Of: iid, Degrees: []int{0, 45}}, owned, "partition.Rotations: Degrees = [0 45]: every angle must be a multiple of 90"},
-		{Rotations{Of: iid, Degrees: []int{0, 360}}, owned, "every angle must be there once, 0 is there twice"},
+		{Rotations{Of: iid, Degrees: []int{0, 360}}, owned, "must have every angle once, 0 appears twice"},
 		{Rotations{Of: IID{Clients: 3}}, owned, "partition.Rotations: Degrees has 4 entries: must be at most 3, the number of clients in group 0"},
 		{Rotations{Of: iid}, &datasets.Dataset{Name: "wide", Shape: []int{1, 2}, Train: datasets.Split{Floats: make([]float32, 8), Targets: make([]float32, 4)},
-			Test: datasets.Split{Floats: make([]float32, 8), Targets: make([]float32, 4)}}, "wide has pictures of shape [1 2]: must be square to turn them by 90 degrees"},
-		{Relabel{Of: iid, Groups: 5}, d, "partition.Relabel: Groups = 5: must be in [1, 4], for there are 4 clients and 3 classes"},
+			Test: datasets.Split{Floats: make([]float32, 8), Targets: make([]float32, 4)}}, "wide has images of shape [1 2]: must be square to turn them by 90 degrees"},
+		{Relabel{Of: iid, Groups: 5}, d, "partition.Relabel: Groups = 5: must be in [1, 4], since there are 4 clients and 3 classes"},
 		{Relabel{Of: IID{Clients: 10}, Groups: 7}, d, "partition.Relabel: Groups = 7: must be in [1, 6]"},
 		{Relabel{Of: iid, Maps: [][]int{{0, 1, 1}}}, d, "partition.Relabel: Maps[0] = [0 1 1]: must be a permutation of 0..2"},
 		{Relabel{Of: iid, Maps: [][]int{{0, 1, 2}, {}}}, d, "partition.Relabel: Maps[1] = []: must be a permutation of 0..2"},
@@ -542,7 +542,7 @@ func TestWords(t *testing.T) {
 		"20 clients, sizes by Dirichlet α = 0.5":              Quantity{Clients: 20, Alpha: 0.5},
 		"8 clients, IID, seed 3, sizes by power law a = 1":    Quantity{Of: iid, Power: 1},
 		"20 clients, by owner, ≥ 10 train rows, seed 1":       Natural{Clients: 20, MinTrain: 10, Seed: 1},
-		"one client an owner, ≥ 2 test rows":                  Natural{MinTest: 2},
+		"one client per owner, ≥ 2 test rows":                 Natural{MinTest: 2},
 		"8 clients, IID, seed 3, rotated by 0, 90, 180, 270°": Rotations{Of: iid},
 		"8 clients, IID, seed 3, all of it rotated by 0, 90°": Rotations{Of: iid, Degrees: []int{0, 90}, Every: true},
 		"8 clients, IID, seed 3, labels permuted in 2 groups": Relabel{Of: iid},
@@ -558,14 +558,14 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Any rule with any options, alone or inside any other, deals out or refuses, and never panics.
+// Any rule with any options, alone or inside any other, deals or refuses, and never panics.
 func FuzzRules(f *testing.F) {
 	for k := range uint8(14) {
 		f.Add(60, 30, k, k*3, 5, 2, 0.5, uint64(k), true)
 		f.Add(9, 9, k, k, -1, 0, math.NaN(), uint64(k), false)
 	}
 	f.Fuzz(func(t *testing.T, train, test int, kind, of uint8, n, m int, x float64, seed uint64, flag bool) {
-		d := grey(1+int(uint(train)%80), 1+int(uint(test)%40), 2, 3, 4)
+		d := gray(1+int(uint(train)%80), 1+int(uint(test)%40), 2, 3, 4)
 		rule := anyRule(kind, anyRule(of, nil, m, n, x, seed, !flag), n, m, x, seed, flag)
 		deal, err := rule.Deal(d)
 		if (deal == nil) == (err == nil) {
@@ -581,7 +581,7 @@ func FuzzRules(f *testing.F) {
 }
 
 func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) Rule {
-	n, m = n%100, m%100 // the number of groups is what memory goes by
+	n, m = n%100, m%100 // memory grows with the number of groups
 	list := make([]float64, max(0, min(n, 9)))
 	for i := range list {
 		list[i] = x * float64(i)

@@ -8,23 +8,23 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Shards is the pathological partition: the training rows are sorted by label and cut into Clients·Each shards of
-// equal size (to a row), and every client gets Each of them at random. With two shards most clients know two classes
-// and none more than four (a shard may lie across the border of two classes), and all are of one size.
+// Shards is the pathological partition: the training rows are sorted by label and cut into Clients·Each shards of equal
+// size (plus or minus one row), and every client gets Each of them at random. With two shards per client, most clients
+// know two classes and none more than four (a shard may contain the border of two classes), and all have the same size.
 //
-// Of the test rows of class c client i gets the share n_ic/n_c that it holds of its training rows, so that it is tested
-// on the labels it trains on; a client that would get none gets one, of its own labels where somebody can spare one.
-// Every row is dealt.
+// Of the test rows of class c, client i gets the same share n_ic/n_c as of the training rows, so that it is tested on the
+// labels it trains on. A client that would get none gets one, of its own labels if somebody can spare one. Every row is
+// dealt.
 //
 // Source: B. McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, 2017 (arXiv
-// 1602.05629), section 3: 200 shards of 300 MNIST pictures, 100 clients. The paper leaves the test rows whole.
+// 1602.05629), section 3: 200 shards of 300 MNIST images, 100 clients. The paper does not split the test rows.
 type Shards struct {
 	Clients int    // M; 1 to the number of rows, of training and of test rows
-	Each    int    // shards a client gets; default 2
-	Seed    uint64 // another seed, other shards for everybody
+	Each    int    // shards per client; default 2
+	Seed    uint64 // chooses shards and rows
 }
 
-// Deal returns M clients, each with its rows in ascending order. It fails where a field is out of range, and where the
+// Deal returns M clients, each with its rows in ascending order. It fails if a field is out of range, or the
 // data set has no labels or does not pass its Check.
 func (r Shards) Deal(d *datasets.Dataset) (*Deal, error) {
 	if r.Each == 0 {
@@ -43,17 +43,17 @@ func (r Shards) Deal(d *datasets.Dataset) (*Deal, error) {
 	return dealt(d, train, follow(d, train, 1, stream(r.Seed, "test"))), nil
 }
 
-// String returns "100 clients, 2 shards each", and the seed where it is not 0.
+// String returns "100 clients, 2 shards each", and the seed unless it is 0.
 func (r Shards) String() string {
 	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(cmp.Or(r.Each, 2), "shard"), seeded(r.Seed))
 }
 
 func (r Shards) check(d *datasets.Dataset) error {
-	if err := checkLabelled("Shards", r.Clients, d); err != nil {
+	if err := checkLabeled("Shards", r.Clients, d); err != nil {
 		return err
 	}
 	if most := d.Train.Len() / r.Clients; r.Each < 1 || r.Each > most {
-		return fmt.Errorf("partition.Shards: Each = %d: must be in [1, %d], for %s share %d train rows",
+		return fmt.Errorf("partition.Shards: Each = %d: must be in [1, %d], since %s share %d train rows",
 			r.Each, most, count(r.Clients), d.Train.Len())
 	}
 	return nil

@@ -62,10 +62,10 @@ func kurtosis(d distuv.Beta) float64 {
 	return 6 * ((a-b)*(a-b)*(a+b+1) - a*b*(a+b+2)) / (a * b * (a + b + 2) * (a + b + 3))
 }
 
-// With rows enough, what a client holds of a class is its share of it, to a row.
+// With enough rows, a client holds its share of each class, plus or minus one row.
 func TestDealtRowsFollowTheShares(t *testing.T) {
 	const M, C = 6, 3
-	d := labelled(30000, 600, C, 12)
+	d := labeled(30000, 600, C, 12)
 	deal, err := Dirichlet{Clients: M, Alpha: 2, MinTrain: 1, Seed: 13}.Deal(d)
 	if err != nil {
 		t.Fatal(err)

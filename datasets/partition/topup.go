@@ -2,10 +2,10 @@ package partition
 
 import "math"
 
-// topUp moves rows until every client holds at least least of them, which the number of rows must allow. A client's
+// topUp moves rows until every client holds at least the given number, for which there must be enough rows. A client's
 // own label mix is given by logw(c, i), the logarithm of its weight for class c. Its next row is of the class with the
-// highest w_c/(held_c + ½) that somebody can spare (Webster's method of giving out seats, which keeps held closest to
-// proportional to w), and comes from the client that holds most of that class.
+// highest w_c/(held_c + ½) that somebody can spare: Webster's method of apportioning seats, which keeps held closest to
+// proportional to w. The row comes from the client that holds the most of that class.
 func (h *hand) topUp(least int, logw func(c, i int) float64) {
 	from := make([]donors, len(h.held)) // [C]
 	for c := range from {
@@ -26,7 +26,7 @@ func (h *hand) topUp(least int, logw func(c, i int) float64) {
 				}
 			}
 			if best < 0 {
-				return // too few rows for everybody; the rule's check has excluded it
+				return // too few rows, which the rule's check has excluded
 			}
 			h.move(best, from[best].take(), i)
 		}
@@ -43,9 +43,9 @@ func (h *hand) move(c, from, to int) {
 	h.size[to]++
 }
 
-// donors orders the clients by how many rows of one class they hold: donors[k] lists those with k. A client that
-// cannot spare a row never can again, for nobody is topped up beyond the minimum, so it is dropped when it is met;
-// all steps together take time in proportion to clients and rows moved.
+// donors orders the clients by how many rows of one class they hold: donors[k] lists those with k. A client that cannot
+// spare a row never can again, since nobody is topped up beyond the minimum. So it is dropped when it is met, and all
+// steps together take time proportional to clients and rows moved.
 type donors [][]int
 
 func newDonors(held [][]int) donors {
@@ -60,7 +60,7 @@ func newDonors(held [][]int) donors {
 	return d
 }
 
-// most returns how many rows of the class the next donor holds, 0 where nobody can spare one.
+// most returns how many rows of the class the next donor holds, 0 if nobody can spare one.
 func (d *donors) most(canSpare func(i int) bool) int {
 	for k := len(*d) - 1; k > 0; k = len(*d) - 1 {
 		clients := (*d)[k]
@@ -76,7 +76,7 @@ func (d *donors) most(canSpare func(i int) bool) int {
 	return 0
 }
 
-// take returns the donor that most found, counted with one row less from now on.
+// take returns the donor that most found, and counts it with one row less from now on.
 func (d *donors) take() int {
 	k := len(*d) - 1
 	clients := (*d)[k]

@@ -1,13 +1,13 @@
 // Package config writes down what a Go value is made of, such as a strategy with its options and parts: its type, and the
 // exported fields that differ from zero. Equal values have equal configurations, and equal bytes as JSON.
 //
-// A configuration is a tree of JSON values. A struct or map is an object with one key per field, after "type" if it is
-// the root or stands in an interface:
+// A configuration is a tree of JSON values. A struct or map is an object with one key per field. If it is the root or is
+// held in an interface, "type" comes first:
 //
 //	{"type": "strategy.FedAvg", "Fraction": 0.5, "Local": {"Batch": 16, "LR": 0.1}, "Aggregator": {"type": "aggregate.Median"}}
 //
-// Other keys in lower case say what is no object in Go: "value" is a number, string, bool or list that needs a type, "func"
-// the name of a function, "unnamed" stands for what cannot be written, and "len" and "sha256" for a long list.
+// Other keys in lower case stand for what is not a struct or map: "value" is a number, string, bool or list after its type,
+// "func" the name of a function, "unnamed" something that cannot be written, and "len" and "sha256" describe a long list.
 package config
 
 import (
@@ -38,13 +38,13 @@ type field struct {
 	value any
 }
 
-// special are the keys that are no fields.
+// special are the keys that are not fields.
 var special = map[string]bool{"type": true, "value": true, "func": true, "unnamed": true, "len": true, "sha256": true}
 
 // Of returns the configuration of a value, or of what it points to; nil for nil. It has
 //
-//   - the exported fields of structs, as Walk has them, but those that are zero or have no field that differs from zero;
-//   - numbers as they are, but NaN, ±Inf and complex numbers as strings;
+//   - the exported fields of structs, as Walk has them, except those that are zero;
+//   - numbers, of which NaN, ±Inf and complex ones are strings;
 //   - the text of types with a MarshalText method;
 //   - the names of functions, "main.train". A closure or a method value has none (see Unnamed);
 //   - the entries of maps, sorted by key;
@@ -170,7 +170,7 @@ func function(v reflect.Value) any {
 	return object{{"func", short(name)}}
 }
 
-// key is the name of a map's entry: the key as text. One that could be taken for a key of the JSON form is quoted.
+// key is the name of a map's entry: the key as text, in quotes if it could be mistaken for a special key.
 func key(k reflect.Value) string {
 	name := (&Config{of(k, nil)}).String()
 	if special[name] {
@@ -179,7 +179,7 @@ func key(k reflect.Value) string {
 	return name
 }
 
-// valid quotes a string that JSON has no form for.
+// valid quotes a string that JSON cannot hold.
 func valid(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -198,6 +198,9 @@ func (c *Config) Name() string {
 		return ""
 	}
 	o, _ := c.value.(object)
+	if o.index("type") < 0 {
+		return ""
+	}
 	kind, _, _ := strings.Cut(bare(o.get("type")), "[")
 	return kind[strings.LastIndex(kind, ".")+1:]
 }
@@ -220,8 +223,8 @@ func Field(v any, name string) (field reflect.Value, tag reflect.StructTag) {
 	return found, f.Tag
 }
 
-// Unnamed returns the paths of what cannot be written down, so that the configuration does not say all: functions without
-// a name, such as closures, and what leads back to itself.
+// Unnamed returns the paths of what cannot be written down, so that the configuration is incomplete: functions without a
+// name, such as closures, and what is nested in itself or too deep.
 func (c *Config) Unnamed() (paths []string) {
 	for path := range c.Find("unnamed") {
 		paths = append(paths, path)
