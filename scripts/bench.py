@@ -1,5 +1,8 @@
-"""Runs fedkit and its peers on the same task, in turn and several times. Prints a line of JSON for each run, and a table of
-medians with fedkit's time as a multiple of each peer's. Used by ./scripts/bench."""
+"""Runs fedkit and its peers on the same task, in turn and several times.
+
+Prints a line of JSON for each run, and a table of medians with fedkit's time as a multiple of each peer's. Used by
+./scripts/bench.
+"""
 
 import argparse
 import json
