@@ -1,5 +1,8 @@
-"""Runs fedkit and its peers on the same task, one after the other and over again; prints a line of JSON for each run, and
-a table of medians with the ratios of fedkit to each peer. Used by ./scripts/bench."""
+"""Runs fedkit and its peers on the same task, in turn and several times.
+
+Prints a line of JSON for each run, and a table of medians with fedkit's time as a multiple of each peer's. Used by
+./scripts/bench.
+"""
 
 import argparse
 import json
@@ -41,7 +44,7 @@ SYSTEMS = {
     },
 }
 
-# What is measured without a round: each is a line of JSON, its figures in milliseconds.
+# What is measured besides rounds: each is a line of JSON with times in milliseconds.
 PARTS = {
     "server": {"fedkit": fedkit, "numpy": peer("bench", "numpy_server.py")},
     "evaluate": {"fedkit": fedkit},
@@ -53,11 +56,11 @@ PARTS = {
 
 
 def run(name, command, env):
-    """One process; its last line of JSON, or None with the reason on stderr."""
+    """Runs one process. Returns its last line of JSON, or None with the reason on stderr."""
     if not Path(command[0]).exists():
         print(f"{name}: not installed; ./scripts/bench setup installs the peers", file=sys.stderr)
         return None
-    time.sleep(3)  # what the run before has left behind ends meanwhile
+    time.sleep(3)  # lets whatever the previous run left behind end
     done = subprocess.run(command, env=env, cwd=PEERS, capture_output=True, text=True)
     lines = [s for s in done.stdout.splitlines() if s.startswith("{")]
     if done.returncode or not lines:
@@ -73,7 +76,7 @@ def run(name, command, env):
 def table(task, results):
     ours = results["fedkit"]
     median = lambda rs, key: statistics.median(r[key] for r in rs)
-    print(f"\n{task}\n{'':14}{'ms a round':>12}{'fedkit is':>12}{'first round':>13}{'process':>10}{'memory':>10}{'accuracy':>10}")
+    print(f"\n{task}\n{'':14}{'ms per round':>14}{'fedkit takes':>14}{'first round':>13}{'process':>10}{'memory':>10}{'accuracy':>10}")
     for name, rs in results.items():
         if not rs:
             continue
@@ -81,11 +84,11 @@ def table(task, results):
         if ours and name != "fedkit":  # run by run, since the machine's speed drifts
             ratio = f"{statistics.median(a['ms_per_round'] / b['ms_per_round'] for a, b in zip(ours, rs)):.2f} ×"
         print(
-            f"{name:14}{median(rs, 'ms_per_round'):>12.1f}{ratio:>12}"
+            f"{name:14}{median(rs, 'ms_per_round'):>14.1f}{ratio:>14}"
             f"{median(rs, 'first_round_s'):>11.2f} s{median(rs, 'total_s'):>8.1f} s{median(rs, 'peak_rss_mb'):>7.0f} MB"
             f"{100 * median(rs, 'test_accuracy'):>8.1f} %"
         )
-    print("fedkit is: time a round, fedkit / peer, median over the runs", flush=True)
+    print("fedkit takes: fedkit's time per round / the peer's, median over the runs", flush=True)
 
 
 def parts_table(part, results):
@@ -93,15 +96,15 @@ def parts_table(part, results):
     for name, rs in results.items():
         if name == "fedkit" or not ours or not rs:
             continue
-        print(f"\n{part:14}{'fedkit':>12}{name:>12}{'fedkit is':>12}")
+        print(f"\n{part:14}{'fedkit':>12}{name:>12}{'fedkit takes':>14}")
         for key in (k for k in ours[0] if k.endswith("_ms")):
             mine, theirs = ([r[key] for r in which] for which in (ours, rs))
             ratio = statistics.median(a / b for a, b in zip(mine, theirs))
-            print(f"{key[:-3]:14}{statistics.median(mine):>9.1f} ms{statistics.median(theirs):>9.1f} ms{ratio:>10.2f} ×", flush=True)
+            print(f"{key[:-3]:14}{statistics.median(mine):>9.1f} ms{statistics.median(theirs):>9.1f} ms{ratio:>12.2f} ×", flush=True)
 
 
 def alternate(task, systems, args, env, show):
-    """All systems in turn, --runs times; a system that fails once is left out."""
+    """Runs all systems in turn, --runs times. A system that fails once is left out."""
     systems, results = dict(systems), {name: [] for name in systems}
     for _ in range(args.runs):
         for name, command in list(systems.items()):
@@ -118,16 +121,16 @@ def alternate(task, systems, args, env, show):
 def main():
     parser = argparse.ArgumentParser(prog="./scripts/bench", description=__doc__.splitlines()[0])
     parser.add_argument("task", nargs="*", help="mnist-mlp, cifar-lenet (default: both), parts, or gpu")
-    parser.add_argument("--rounds", type=int, default=21, help="rounds a run; the first is left out of the median (21)")
-    parser.add_argument("--runs", type=int, default=3, help="processes of each system, in turn (3)")
-    parser.add_argument("--only", metavar="NAME,…", help="only these systems beside fedkit")
+    parser.add_argument("--rounds", type=int, default=21, help="rounds per run; the first is left out of the median (21)")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each system, in turn (3)")
+    parser.add_argument("--only", metavar="NAME,…", help="only these systems besides fedkit")
     args = parser.parse_intermixed_args()
     if not os.environ.get("FEDKIT_DATA"):
         sys.exit("set FEDKIT_DATA to the folder that holds mnist/ and cifar-10-batches-bin/")
     env = {**os.environ, "GOMLX_NO_AUTO_INSTALL": "1"}
     tasks, gpu = [t for t in args.task if t != "gpu"], "gpu" in args.task
     if gpu:
-        env |= {"GOMLX_BACKEND": "xla:cuda", "JAX_PLATFORMS": "cuda"}  # either fails where there is no GPU
+        env |= {"GOMLX_BACKEND": "xla:cuda", "JAX_PLATFORMS": "cuda"}  # either one fails if there is no GPU
     for task in tasks or SYSTEMS:
         if task == "parts":
             for part, systems in PARTS.items():

@@ -1,7 +1,7 @@
-"""Opens a notebook in JupyterLab in a real, headless Chromium, runs all its cells, and looks whether the figures are drawn.
+"""Opens a notebook in JupyterLab in a real, headless Chromium, runs all its cells, and checks that the figures are drawn.
 
-It works on a copy in .venv/browser, where the screenshot is left too. Chromium is driven over its own debugging protocol,
-with the web-socket client that JupyterLab brings along: no driver program has to match the browser's version.
+It works on a copy in .venv/browser, and leaves a screenshot there. Chromium is driven over its own debugging protocol, with
+the WebSocket client that comes with JupyterLab, so no driver program has to match the browser's version.
 """
 
 import base64
@@ -51,7 +51,7 @@ def chromium():
 
 @contextlib.contextmanager
 def process(args, log, **more):
-    """A program that is gone, children included, at the end of the block."""
+    """Runs a program, and stops it with its children at the end of the block."""
     with open(log, "wb") as out:
         p = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, **more)
     try:
@@ -90,19 +90,19 @@ class Page:
         return result["result"].get("value")
 
 
-# What is asked of JupyterLab; `panel` is the notebook that is open.
+# What the check asks of JupyterLab; `panel` is the open notebook.
 HELPERS = """
 globalThis.FIGURES = '.jp-OutputArea canvas, .jp-OutputArea svg.marks'
 globalThis.fedkit = {
   get panel() { return [...(globalThis.jupyterapp?.shell?.widgets('main') ?? [])].find(w => w.sessionContext && w.content?.notebookConfig) },
   ready() {
     const p = this.panel, k = p?.sessionContext?.session?.kernel
-    // Its status stays 'unknown' until the first cell: GoNB announces none at its start.
+    // Its status stays 'unknown' until the first cell, since GoNB announces none at the start.
     return p?.context?.isReady && p.sessionContext.isReady && k?.connectionStatus === 'connected' && k.name
   },
   run() {
     const p = this.panel
-    // Cells that are out of sight are otherwise not drawn.
+    // Otherwise cells out of sight are not drawn.
     p.content.notebookConfig = { ...p.content.notebookConfig, windowingMode: 'none' }
     jupyterapp.shell.activateById(p.id)
     jupyterapp.commands.execute('notebook:run-all-cells')
@@ -115,7 +115,7 @@ globalThis.fedkit = {
     const idle = this.panel.sessionContext.session.kernel.status === 'idle'
     return { cells: cells.length, done: cells.filter(c => c.model.executionCount).length, errors, idle }
   },
-  // For each Vega figure: how many of its canvas's pixels differ from the first one, or how many marks its SVG has.
+  // For each Vega figure: how many pixels of its canvas differ from the first one, or how many marks its SVG has.
   figures() {
     const vega = o => Object.keys(o.data ?? {}).some(m => m.startsWith('application/vnd.vega'))
     return this.cells().flatMap(cell => {
@@ -136,7 +136,7 @@ globalThis.fedkit = {
 
 
 def prepare(name):
-    """A copy of the notebooks' folder, in which the one to open has no outputs: what is seen is of this run."""
+    """Copies the notebooks' folder, and clears the notebook to open: all outputs then come from this run."""
     shutil.rmtree(PLACE, ignore_errors=True)
     shutil.copytree(ROOT / "notebooks", PLACE / "notebooks", ignore=shutil.ignore_patterns(".*", "runs"))
     path = PLACE / "notebooks" / name
@@ -164,7 +164,7 @@ def drawn(page):
 
 
 def check(name, page, base, token):
-    page.call("Emulation.setFocusEmulationEnabled", enabled=True)  # a headless page has no focus, and Lab then no current notebook
+    page.call("Emulation.setFocusEmulationEnabled", enabled=True)  # a headless page has no focus, and without it Lab has no current notebook
     page.call("Page.navigate", url=f"{base}/lab/tree/{name}?token={token}")
     kernel = until(START_S, "the notebook and its kernel", lambda: page.js(HELPERS) and page.js("fedkit.ready()"))
     if kernel != "fedkit":

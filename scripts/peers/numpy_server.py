@@ -1,4 +1,4 @@
-"""What a server does with the clients' rows U [100, 1,000,000], in NumPy: the weighted mean, the median, the Gram matrix."""
+"""The server's work on the clients' rows U [100, 1,000,000], in NumPy: the weighted mean, the median, the Gram matrix."""
 import json, time
 import numpy as np
 

@@ -1,5 +1,5 @@
-// Command pjrt runs go-xla's own installer of XLA plugins (the CPU's, and CUDA's where a GPU is seen), which waits for ever
-// and panics where there is no network, with limits on how long a server may take to answer.
+// Command pjrt runs go-xla's own installer of XLA plugins: the CPU's, and CUDA's if there is a GPU. By itself the installer
+// waits forever or panics without a network, so here servers have a limited time to answer.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 			os.Exit(1)
 		}
 	}()
-	// No cache: downloads of hundreds of megabytes are not left in the user's folders.
+	// Without the cache, no downloads of hundreds of megabytes are left in the user's folders.
 	if err := installer.AutoInstall("", false, installer.Normal); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

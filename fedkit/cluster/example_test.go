@@ -1,0 +1,75 @@
+package cluster_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"fedkit.example/fedkit/cluster"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Six clients whose updates point in two directions. Clustering sees only the Gram matrix of the updates; in a strategy
+// it comes from Matrix.Gram.
+func Example() {
+	updates := mat.NewDense(6, 2, []float64{
+		3, 0.1,
+		2.9, 0,
+		0, 3.1,
+		3.1, -0.1,
+		0.1, 3,
+		-0.1, 2.9,
+	})
+	var gram mat.SymDense
+	gram.SymOuterK(1, updates)
+
+	labels := cluster.KMeans{}.Cluster(&gram, 2, rand.New(rand.NewPCG(1, 1)))
+	for _, group := range cluster.Members(labels, 2) {
+		fmt.Println(group)
+	}
+	// Unordered output:
+	// [0 1 3]
+	// [2 4 5]
+}
+
+// Clustering again may number the same groups differently. Match gives each group the name of the old one with which it
+// shares most clients.
+func ExampleMatch() {
+	before := []int{0, 0, 0, 1, 1, 2}
+	after := []int{2, 2, 0, 0, 0, 1}
+	overlap := make([][]float64, 3)
+	for i := range overlap {
+		overlap[i] = make([]float64, 3)
+	}
+	for client := range before {
+		overlap[before[client]][after[client]]++
+	}
+	name := cluster.Match(overlap)
+	for i, c := range after {
+		after[i] = name[c]
+	}
+	fmt.Println(after)
+	// Output: [0 0 1 1 1 2]
+}
+
+// Soft clustering: a client mixes the two models it resembles most and ignores the others.
+func ExampleSoftTop() {
+	similarity := []float64{0.9, -0.2, 0.9, 0.1}
+	fmt.Printf("%.2f\n", cluster.SoftTop(similarity, 2, 0.5))
+	// Output: [0.50 0.00 0.50 0.00]
+}
+
+// Any function can cluster: here by the sign of the inner product with client 0.
+func ExampleFunc() {
+	half := cluster.Func(func(gram *mat.SymDense, k int, _ *rand.Rand) []int {
+		labels := make([]int, gram.SymmetricDim())
+		for i := range labels {
+			if gram.At(0, i) < 0 {
+				labels[i] = k - 1
+			}
+		}
+		return labels
+	})
+	gram := mat.NewSymDense(3, []float64{1, -1, 2, -1, 1, -2, 2, -2, 4})
+	fmt.Println(half.Cluster(gram, 2, nil))
+	// Output: [0 1 0]
+}
