@@ -13,6 +13,7 @@ import (
 
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
+	"github.com/google/renameio/v2"
 )
 
 // History is what happened in a run: one Record a round, and what is needed to tell runs apart. It is saved and loaded
@@ -269,29 +270,10 @@ func (h *History) check() error {
 	return nil
 }
 
-// writeFile writes to a temporary name in the same folder and renames, so that no half file is ever seen.
-func writeFile(path string, b []byte) (err error) {
-	if err = os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+// writeFile writes a file that appears whole or not at all; folders are made as needed.
+func writeFile(path string, b []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(b); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return renameio.WriteFile(path, b, 0o644, renameio.WithTempDir(filepath.Dir(path)))
 }
