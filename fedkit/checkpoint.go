@@ -13,7 +13,7 @@ import (
 	"fedkit.example/fedkit/config"
 )
 
-// checkpoint is what a run needs to go on: what happened, and the strategy's State. Randomness needs nothing, since it
+// checkpoint is what a run needs to continue: what happened, and the strategy's State. Randomness needs nothing, since it
 // depends on seed, round and client alone.
 type checkpoint struct {
 	History []byte // JSON

@@ -4,16 +4,16 @@
 // The one idea: a federated round is local solves, then mixing. Choose clients; give each a start and a local objective;
 // solve; mix the rows that come back into new models. Models are rows of a Matrix [k, d] that lives on the device, and so
 // is what the clients send, U [n, d]. Federated averaging is one row of weights times U; clustered algorithms multiply U
-// by a matrix with a row a cluster; personal models are a mixture of models for every client.
+// by a matrix with one row per cluster. Personal models are mixtures of models, one per client.
 //
 //	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5}, model.MLP(64))
 //	h, err := fedkit.Run(ctx, fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 30})
 //	fmt.Println(h)
 //
 // A Federation is data, a partition.Rule that deals it out, and a Model. A Strategy is an algorithm; package strategy
-// has one a file. Run plays its rounds and returns a History; Rounds does the same for a loop of one's own. An algorithm
+// has one per file. Run plays its rounds and returns a History; Rounds does the same for a loop of your own. An algorithm
 // is written against Round: Select, Train, Losses, and the operations of Matrix.
 //
-// Local training is compiled by XLA, once for a strategy: all steps of many clients are one execution. The same seed gives
+// Local training is compiled by XLA, once per strategy: all steps of many clients are one execution. The same seed gives
 // the same bytes, for any number of workers, and after a resume too.
 package fedkit

@@ -36,7 +36,7 @@ func ExampleRounds() {
 	// Output: enough after fewer than 20 rounds: true
 }
 
-// half is FedAvg that goes half of the way: an algorithm of one's own is three short methods.
+// half is FedAvg that goes half of the way: a custom algorithm is three short methods.
 type half struct {
 	Local fedkit.Local
 	State struct{ X *fedkit.Matrix }

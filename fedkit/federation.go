@@ -82,7 +82,7 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 		manifest: manifest(deal, rule), compute: new(compute)}, nil
 }
 
-// manifest is the deal's, computed when it is first asked for.
+// manifest is the deal's, computed at first use.
 func manifest(deal *partition.Deal, rule partition.Rule) func() partition.Manifest {
 	return sync.OnceValue(func() partition.Manifest { return deal.Manifest(rule) })
 }

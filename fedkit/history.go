@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -16,7 +15,7 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// History is what happened in a run: one Record a round, and what is needed to tell runs apart. It is saved and loaded
+// History is what happened in a run: one Record per round, and what is needed to tell runs apart. It is saved and loaded
 // as JSON, printed as a table, compared and plotted.
 type History struct {
 	Name      string         `json:"name"`      // label in plots and tables; the strategy's name unless set
@@ -35,76 +34,6 @@ type History struct {
 	Manifest *partition.Manifest `json:"manifest,omitempty"`
 }
 
-// Record is one round.
-type Record struct {
-	Round    int     `json:"round"`   // 1, 2, …
-	Seconds  float64 `json:"seconds"` // wall time of the round without the evaluation
-	EvalTime float64 `json:"eval_seconds,omitempty"`
-
-	Solves    []Solve `json:"solves"`     // what each client that took part did; one row per client
-	BytesDown int64   `json:"bytes_down"` // server → clients, all together
-	BytesUp   int64   `json:"bytes_up"`   // clients → server
-
-	// Global is the score of the strategy's one global model on the whole test set; nil if there is no such model, or the
-	// round was not evaluated.
-	Global *Score `json:"global,omitempty"`
-	// Scores are those of the M clients, each on its own test examples under the model it would use; nil if the round
-	// was not evaluated.
-	Scores []Score `json:"scores,omitempty"`
-	// Clusters says which cluster each of the M clients is in; nil if nothing is clustered.
-	Clusters []int `json:"clusters,omitempty"`
-	// Notes are the strategy's own figures for the round.
-	Notes map[string]Float `json:"notes,omitempty"`
-}
-
-// Clients returns who took part.
-func (r *Record) Clients() []int {
-	clients := make([]int, len(r.Solves))
-	for i, s := range r.Solves {
-		clients[i] = s.Client
-	}
-	return clients
-}
-
-// Score is a model's loss (mean over examples, natural logarithm) and accuracy (share in [0, 1]) on Examples examples.
-type Score struct {
-	Loss     Float `json:"loss"`
-	Accuracy Float `json:"accuracy"`
-	Examples int   `json:"examples"`
-}
-
-// Float is a float64 whose JSON form keeps values that are not finite: "NaN", "+Inf", "-Inf".
-type Float float64
-
-// MarshalJSON writes numbers as numbers, and what JSON has no number for as a string.
-func (f Float) MarshalJSON() ([]byte, error) {
-	v := float64(f)
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return json.Marshal(strconv.FormatFloat(v, 'g', -1, 64))
-	}
-	return json.Marshal(v)
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (f *Float) UnmarshalJSON(b []byte) error {
-	var v float64
-	err := json.Unmarshal(b, &v)
-	if err != nil {
-		var s string
-		if json.Unmarshal(b, &s) != nil {
-			return err
-		}
-		switch s {
-		case "NaN", "+Inf", "-Inf":
-			v, _ = strconv.ParseFloat(s, 64)
-		default:
-			return fmt.Errorf("%q is not a number", s)
-		}
-	}
-	*f = Float(v)
-	return nil
-}
-
 // Last returns the last record, nil before the first round.
 func (h *History) Last() *Record {
 	if len(h.Rounds) == 0 {
@@ -113,7 +42,7 @@ func (h *History) Last() *Record {
 	return &h.Rounds[len(h.Rounds)-1]
 }
 
-// Accuracy returns the accuracy of the last evaluated round: the global model's on the whole test set or, where there is
+// Accuracy returns the accuracy of the last evaluated round: the global model's on the whole test set or, if there is
 // no global model, the mean over the clients' own test examples. NaN if no round was evaluated.
 func (h *History) Accuracy() float64 {
 	for i := len(h.Rounds) - 1; i >= 0; i-- {
@@ -143,30 +72,7 @@ func (h *History) Seconds() float64 {
 	return t
 }
 
-// Score returns Global or, where there is no global model, Mean; nil if the round was not evaluated.
-func (r *Record) Score() *Score {
-	if r.Global != nil {
-		return r.Global
-	}
-	return r.Mean()
-}
-
-// Mean returns the mean over all clients' own test examples, each example counted once; nil if the round was not
-// evaluated.
-func (r *Record) Mean() *Score {
-	if len(r.Scores) == 0 {
-		return nil
-	}
-	var loss, right, n float64
-	for _, s := range r.Scores {
-		loss += float64(s.Loss) * float64(s.Examples)
-		right += float64(s.Accuracy) * float64(s.Examples)
-		n += float64(s.Examples)
-	}
-	return &Score{Loss: Float(loss / n), Accuracy: Float(right / n), Examples: int(n)}
-}
-
-// String prints the history as a table, a line a round; long histories are thinned out.
+// String prints the history as a table with one line per round; long histories are thinned out.
 func (h *History) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s: %s; %s, %d parameters; seed %d, %s\n", h.Name, h.Data, h.Partition, h.Model, h.Params, h.Seed, h.Device)
@@ -260,6 +166,11 @@ func LoadAll(pattern string) ([]*History, error) {
 // check refuses a history whose parts do not fit together, so that plots and tables can rely on them.
 func (h *History) check() error {
 	for i, r := range h.Rounds {
+		for _, s := range r.Solves {
+			if s.Client < 0 || s.Client >= h.Clients {
+				return fmt.Errorf("record %d: client %d of %d", i, s.Client, h.Clients)
+			}
+		}
 		switch {
 		case r.Scores != nil && len(r.Scores) != h.Clients:
 			return fmt.Errorf("record %d: %d client scores for %d clients", i, len(r.Scores), h.Clients)

@@ -94,6 +94,8 @@ func TestLoadRefuses(t *testing.T) {
 		"lengths":  `{"clients": 2, "rounds": [{"round": 1, "selected": [1], "steps": [], "train_loss": []}]}`,
 		"clients":  `{"clients": 2, "rounds": [{"round": 1, "selected": [], "steps": [], "train_loss": [], "local": [{"loss": 1, "accuracy": 1, "examples": 1}]}]}`,
 		"scores":   `{"clients": 2, "rounds": [{"round": 1, "solves": [], "scores": [{"loss": 1, "accuracy": 1, "examples": 1}]}]}`,
+		"client":   `{"clients": 2, "rounds": [{"round": 1, "solves": [{"client": 2, "steps": 1, "loss": 1, "drift": 1}]}]}`,
+		"negative": `{"clients": 2, "rounds": [{"round": 1, "solves": [{"client": -1, "steps": 1, "loss": 1, "drift": 1}]}]}`,
 		"field":    `{"rounds": [{"round": 1, "solves": [{"client": 1, "mood": 2}]}]}`,
 		"a number": `{"rounds": [{"round": 1, "selected": [1], "steps": [1], "train_loss": ["much"]}]}`,
 	} {

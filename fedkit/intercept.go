@@ -18,7 +18,7 @@ type Interceptor interface {
 	String() string
 }
 
-// Intercept returns the same federation with an interceptor behind those it has. The two share the data on the device and
+// Intercept returns the same federation with one more interceptor, after those it has. The two share the data on the device and
 // the programs compiled for it.
 func (f *Federation) Intercept(by Interceptor) *Federation {
 	return &Federation{Data: f.Data, Rule: f.Rule + "; " + by.String(), Clients: f.Clients, Task: f.Task,
@@ -26,7 +26,7 @@ func (f *Federation) Intercept(by Interceptor) *Federation {
 }
 
 // WithData returns the same federation on other data of the same shape, such as a copy with labels changed; note says
-// what is other, for histories.
+// what differs, for histories.
 func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, error) {
 	if err := d.Check(); err != nil {
 		return nil, err

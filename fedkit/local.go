@@ -6,7 +6,7 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 )
 
-// Zero is for options whose zero value stands for a default: it means 0 itself.
+// Zero is for options whose zero value stands for a default: it stands for 0 itself.
 const Zero = math.SmallestNonzeroFloat64
 
 // FullBatch as Local.Batch takes all of a client's examples in every step.
@@ -21,7 +21,7 @@ const FullBatch = engine.FullBatch
 type Local struct {
 	Epochs    int       // E, passes over the client's examples; default 1
 	Steps     int       // τ, steps instead of epochs; 0: use Epochs
-	Batch     int       // B, examples a step, or FullBatch; the last batch of an epoch may be smaller and is weighted rightly
+	Batch     int       // B, examples per step, or FullBatch; the last batch of an epoch may be smaller, and is weighted accordingly
 	LR        float64   // η, learning rate
 	Optimizer Optimizer // default SGD{}
 	Prox      float64   // μ of FedProx, (μ/2)‖w − a‖²; default 0
@@ -50,7 +50,7 @@ func (l Local) Check(*Federation, int) error {
 	case l.Steps < 0:
 		return Invalid("Steps", l.Steps, "at least 1, or 0 to count epochs")
 	case l.Steps > 0 && l.Epochs > 0:
-		return Invalid("Steps", l.Steps, "0 where Epochs is set: use one of them")
+		return Invalid("Steps", l.Steps, "0 if Epochs is set: use one of them")
 	case l.Batch < 1 && l.Batch != FullBatch:
 		return Invalid("Batch", l.Batch, "at least 1, or fedkit.FullBatch")
 	case !(l.LR > 0) || math.IsInf(l.LR, 0):

@@ -14,8 +14,8 @@ import (
 
 // Matrix is a float32 matrix [n, d] that lives on the device: each row is a model, an update, a control variate. It
 // never changes; operations give new ones. An operation that fails gives a Matrix whose Err is set, as do all
-// operations on it, so that a formula can be written down in one line and checked once; Round reports such an error by
-// itself when it is handed one.
+// operations on it, so that a formula can be written in one line and checked once. Round reports the error of a matrix it is
+// given.
 type Matrix struct {
 	rows, cols int
 	t          *tensors.Tensor
@@ -52,7 +52,7 @@ func NewMatrix(values []float32, n, d int) *Matrix {
 	return &Matrix{rows: n, cols: d, t: t, err: err}
 }
 
-// Failed returns a matrix whose Err is err: what a part returns that cannot do its work.
+// Failed returns a matrix whose Err is err: what a part returns if it cannot do its work.
 func Failed(err error) *Matrix { return &Matrix{err: err} }
 
 func failed(format string, a ...any) *Matrix {
@@ -294,10 +294,10 @@ func (m *Matrix) Mean(weights []float64) *Matrix {
 	return m.Mix([][]float64{r})
 }
 
-// Center returns m with the mean of its rows taken off every row.
+// Center returns m with the mean of its rows subtracted from every row.
 func (m *Matrix) Center() *Matrix { return m.Apply(center) }
 
-// StackRows puts matrices with the same d on top of each other.
+// StackRows stacks matrices that have the same d.
 func StackRows(ms ...*Matrix) *Matrix {
 	if len(ms) == 0 {
 		return failed("StackRows: nothing to stack")

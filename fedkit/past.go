@@ -33,10 +33,10 @@ func (p *past) add(r *Record) {
 func (r *Round) Past(client int) []Solve { return r.past.solves[client] }
 
 // Clusters returns the cluster of each client, [M], as the strategy last served them (Serving.Clusters at the last
-// evaluation); nil where it does not cluster or was not evaluated yet. It must not be changed.
+// evaluation); nil if it does not cluster or was not evaluated yet. It must not be changed.
 func (r *Round) Clusters() []int { return r.past.clusters }
 
-// likeMean is the cosine of every row and the mean of the rows; 0 for a row or a mean of zeros.
+// likeMean is the cosine of every row and the mean of the rows; 0 if either is zero.
 var likeMean = NewProgram("like mean", func(a []*graph.Node) *graph.Node {
 	mean := graph.ReduceAndKeep(a[0], graph.ReduceMean, 0)
 	inner := graph.ReduceSum(graph.Mul(a[0], mean), 1)

@@ -169,7 +169,7 @@ func TestMask(t *testing.T) {
 			t.Errorf("%v: %v, %v; want %s", layers, got, err, want)
 		}
 	}
-	if _, err := task.Mask("b"); err == nil || !strings.Contains(err.Error(), `layer = "b": must be one of a/weights, a/biases, ab/weights, or what stands before a slash in it`) {
+	if _, err := task.Mask("b"); err == nil || !strings.Contains(err.Error(), `layer = "b": must be one of a/weights, a/biases, ab/weights, or the part of one before a slash`) {
 		t.Errorf("error %v", err)
 	}
 }

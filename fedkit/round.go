@@ -66,7 +66,7 @@ func sequence(n int) []int {
 // Rand returns the generator for a purpose in this round.
 func (r *Round) Rand(purpose string) *rand.Rand { return Random(r.opts.Seed, purpose, r.T) }
 
-// Note keeps a figure of the strategy's own in the round's record.
+// Note keeps one of the strategy's own figures in the round's record.
 func (r *Round) Note(name string, value float64) {
 	if r.record.Notes == nil {
 		r.record.Notes = map[string]Float{}
@@ -217,8 +217,8 @@ func (r *Round) account(job Job, u *Updates) (skipped int) {
 	return skipped
 }
 
-// Traffic adds to the round's bytes: so many models sent to clients, and so many sent back; a part of a model is a
-// fraction. Train and Losses do it by themselves; a strategy that sends more, or less, adds the difference.
+// Traffic adds to the round's bytes: models sent to clients, and models sent back; a part of a model is a fraction.
+// Train and Losses count what they send. A strategy that sends more, or less, adds the difference.
 func (r *Round) Traffic(down, up float64) {
 	if r.quiet {
 		return

@@ -24,7 +24,7 @@ type Options struct {
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
 	Watch     Watcher   // told of the progress: plot.Live(); default none
 
-	// Checkpoint is a file that is written after every evaluated round. If it is there already, the run goes on from
+	// Checkpoint is a file that is written after every evaluated round. If it is there already, the run continues from
 	// it, and ends with the same bytes as a run that was never interrupted. Default: none.
 	Checkpoint string
 }
@@ -60,7 +60,7 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 	return last, nil
 }
 
-// Rounds runs the strategy for a loop of one's own: after each round it yields the history so far, whose last record is
+// Rounds runs the strategy for a loop of your own: after each round it yields the history so far, whose last record is
 // that round's. An error comes once, at the end, with the history so far (nil if nothing could start).
 //
 //	for h, err := range fedkit.Rounds(ctx, fed, s, fedkit.Options{Rounds: 100}) {
@@ -175,7 +175,7 @@ func checkRun(fed *Federation, s Strategy, o *Options, c *config.Config) error {
 	return nil
 }
 
-// play runs one round and, where it is due, its evaluation.
+// play runs one round and, if it is due, its evaluation.
 func play(r *Round, s Strategy) (*Record, error) {
 	r.record, r.rows = &Record{Round: r.T}, map[int]int{}
 	begin := time.Now()

@@ -9,7 +9,7 @@ import (
 
 // Serving is which model each client uses: the rows of Models, by Assign or by Mix. If Models is nil, all use Global.
 type Serving struct {
-	Global   *Matrix     // the one global model [1, d], where the strategy has one
+	Global   *Matrix     // the one global model [1, d], if the strategy has one
 	Models   *Matrix     // [k, d]
 	Assign   []int       // by client, the row it uses
 	Mix      [][]float64 // by client, the weight of every row, [M, k]; instead of Assign

@@ -192,7 +192,7 @@ func TestSolverAgainstFloat64(t *testing.T) {
 			fed, o := toy(t, c.sizes...)
 			job := c.job
 			job.Clients = sequence(len(c.sizes))
-			job.Start = randomMatrix(5, []int{1, len(c.sizes)}[nth%2], o.Dim()) // one for all, or one a client
+			job.Start = randomMatrix(5, []int{1, len(c.sizes)}[nth%2], o.Dim()) // one for all, or one per client
 			u := solve(t, fed, 2, job, 42, 3)
 			got := rowsOf(t, u.Models)
 			for i := range job.Clients {

@@ -28,7 +28,7 @@ type Task struct {
 	Init func(rng *rand.Rand, w []float32) error
 
 	// Forward maps parameters p (p[l] is [C, Params[l].Shape…]) and inputs x ([C, B, data shape…]) to outputs
-	// ([C, B, classes], or [C, B] for a regression). Where the inputs are the same for all clients, x has C = 1.
+	// ([C, B, classes], or [C, B] for a regression). If the inputs are the same for all clients, x has C = 1.
 	Forward func(p []*graph.Node, x *graph.Node) *graph.Node
 	// Loss is the loss of every example, [C, B], from outputs and labels y [C, B] (y may have C = 1 too). Default:
 	// cross entropy of the softmax for labels, half the squared error for targets.
@@ -68,7 +68,7 @@ func (t *Task) Dim() int {
 }
 
 // Mask returns 1 for every parameter of the named layers and 0 for the others, [d]. A name stands for the parameter of that
-// name and for all below it: "dense2" for "dense2/weights" and "dense2/biases". A name that nothing answers to is an error.
+// name and for all below it: "dense2" for "dense2/weights" and "dense2/biases". A name that matches nothing is an error.
 func (t *Task) Mask(layers ...string) ([]float32, error) {
 	mask := make([]float32, t.Dim())
 	for _, layer := range layers {
@@ -87,7 +87,7 @@ func (t *Task) Mask(layers ...string) ([]float32, error) {
 			for l, p := range t.Params {
 				names[l] = p.Name
 			}
-			return nil, Invalid("layer", fmt.Sprintf("%q", layer), "one of "+strings.Join(names, ", ")+", or what stands before a slash in it")
+			return nil, Invalid("layer", fmt.Sprintf("%q", layer), "one of "+strings.Join(names, ", ")+", or the part of one before a slash")
 		}
 	}
 	return mask, nil
@@ -142,7 +142,7 @@ func SquaredError(out, y *graph.Node) *graph.Node {
 	return graph.MulScalar(graph.Square(graph.Sub(out, y)), 0.5)
 }
 
-// Right is 1 where the largest output is the label, 0 elsewhere: out [C, B, classes], y [C, B]; result [C, B].
+// Right is 1 if the largest output is the label, else 0: out [C, B, classes], y [C, B]; result [C, B].
 func Right(out, y *graph.Node) *graph.Node {
 	best := graph.ArgMax(out, -1, y.DType())
 	if best.Shape().Dimensions[0] != y.Shape().Dimensions[0] {

@@ -194,7 +194,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 			Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}},
 		"SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client": &strategy.SCAFFOLD{Fraction: -1},
 		"SCAFFOLD: invalid: Local.LR = 0: must be a number > 0":                      &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}},
-		`FedRep: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or what stands before a slash in it`: &strategy.FedRep{
+		`FedRep: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedRep{
 			Head: []string{"dense1", "dense7"}},
 		"FedRep: invalid: HeadEpochs = -1: must be at least 1, or 0 for those of Local": &strategy.FedRep{HeadEpochs: -1},
 		"FedRep: invalid: Fraction = 7: must be in (0, 1], or 0 for every client":       &strategy.FedRep{Fraction: 7},
