@@ -8,44 +8,37 @@ import (
 	"sort"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
 )
 
-// ClientAccuracy draws how accuracy is spread over clients: for each history, the accuracy of every client on its own
-// test rows, under the model it would use, at the last round where clients were evaluated. A dot is a client; the box
-// holds the middle half of them and the bar is the median. Histories of the same Name are pooled. Clients without test
-// rows are left out.
+// ClientAccuracy returns the figure of how accuracy is spread over clients; Show draws it. It has, for each history, the
+// accuracy of every client on its own test rows, under the model it would use, at the last round in which clients were
+// evaluated. A dot is a client; the box holds the middle half of them and the bar is the median. Histories of the same
+// Name are pooled. Clients without test rows are left out.
 //
 // Errors: no history, a nil one, one in which clients were never evaluated.
-func ClientAccuracy(h ...*fedkit.History) error { return show(ClientAccuracyFigure(h...)) }
-
-// ClientAccuracyFigure returns the figure that ClientAccuracy shows.
-func ClientAccuracyFigure(h ...*fedkit.History) (f *Figure, err error) {
-	defer guard(&err)
-	groups, err := clientGroups(h)
-	if err != nil {
-		return nil, fmt.Errorf("plot: client accuracy: %w", err)
-	}
-	f = &Figure{
-		Name:   "client-accuracy",
-		Title:  "Accuracy of each client",
-		Note:   "dot: a client on its own test rows; box: middle half; bar: median",
-		X:      Axis{Title: "test accuracy of the client", Percent: true},
-		Point:  "client",
-		Height: 50 + 64*len(groups),
-	}
-	lo, hi := 1.0, 0.0
-	for _, g := range groups {
-		for _, c := range g.clients {
-			lo, hi = min(lo, c.accuracy), max(hi, c.accuracy)
+func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
+	return chart.Make("plot: client accuracy", func(f *chart.Figure) error {
+		pools, err := pools(h)
+		if err != nil {
+			return err
 		}
-	}
-	for i, g := range groups {
-		row := float64(len(groups) - 1 - i) // the first on top
-		f.Y.Names = append([]string{g.name}, f.Y.Names...)
-		slices.SortStableFunc(g.clients, func(a, b client) int { return cmp.Compare(a.accuracy, b.accuracy) })
-		f.Series = append(f.Series, g.box(row), g.strip(row), g.median(row, max(0.0005, 0.006*(hi-lo))))
-	}
-	return f, nil
+		f.Name, f.Title = "client-accuracy", "Accuracy of each client"
+		f.Note = "dot: a client on its own test rows; box: middle half; bar: median"
+		f.X, f.Point = chart.Axis{Title: "test accuracy of the client", Percent: true}, "client"
+		f.Height = 50 + 64*len(pools)
+		lo, hi := 1.0, 0.0
+		for _, p := range pools {
+			lo, hi = min(lo, p.clients[0].accuracy), max(hi, p.clients[len(p.clients)-1].accuracy)
+		}
+		half := max(0.0005, 0.006*(hi-lo)) / 2 // of the width of a median
+		for i, p := range pools {
+			row, m := float64(len(pools)-1-i), p.quantile(0.5) // the first on top
+			f.Y.Names = append([]string{p.name}, f.Y.Names...)
+			f.Series = append(f.Series, p.bar(row, p.quantile(0.25), p.quantile(0.75), 0.18), p.strip(row), p.bar(row, m-half, m+half, 1))
+		}
+		return nil
+	})
 }
 
 type client struct {
@@ -53,68 +46,49 @@ type client struct {
 	accuracy float64
 }
 
-// clientGroup is the clients of all histories of one name.
-type clientGroup struct {
+// pool is the clients of all histories of one name, by accuracy.
+type pool struct {
 	name    string
-	clients []client // by accuracy, once sorted
+	clients []client
 }
 
-func clientGroups(h []*fedkit.History) ([]*clientGroup, error) {
-	all, err := tracks(h)
+func pools(h []*fedkit.History) ([]*pool, error) {
+	all, err := evaluated(h)
 	if err != nil {
 		return nil, err
 	}
-	runs := map[string]int{}
-	for _, t := range all {
-		runs[t.name]++
-	}
-	seen := map[string]int{}
-	var groups []*clientGroup
-	for i, h := range h {
-		name := all[i].name
-		scores, _ := lastLocal(h)
-		if scores == nil {
-			return nil, fmt.Errorf("history %q has no round in which clients were evaluated", name)
-		}
-		g := slices.IndexFunc(groups, func(g *clientGroup) bool { return g.name == name })
-		if g < 0 {
-			g = len(groups)
-			groups = append(groups, &clientGroup{name: name})
-		}
-		seen[name]++
-		for c, s := range scores {
-			if a := float64(s.Accuracy); s.Examples > 0 && finite(a) {
-				id := fmt.Sprint(c)
-				if runs[name] > 1 {
-					id = fmt.Sprintf("%d, run %d", c, seen[name])
+	var pools []*pool
+	for _, g := range groups(all) {
+		p := &pool{name: g.name}
+		for run, t := range g.runs {
+			scores := lastScores(t.history)
+			if scores == nil {
+				return nil, fmt.Errorf("history %q has no round in which clients were evaluated", g.name)
+			}
+			for c, s := range scores {
+				if a := float64(s.Accuracy); s.Examples > 0 && finite(a) {
+					id := fmt.Sprint(c)
+					if len(g.runs) > 1 {
+						id = fmt.Sprintf("%d, run %d", c, run+1)
+					}
+					p.clients = append(p.clients, client{id, a})
 				}
-				groups[g].clients = append(groups[g].clients, client{id, a})
 			}
 		}
-	}
-	for _, g := range groups {
-		if len(g.clients) == 0 {
+		if len(p.clients) == 0 {
 			return nil, fmt.Errorf("history %q has no client with a finite accuracy in its last evaluated round", g.name)
 		}
+		slices.SortStableFunc(p.clients, func(a, b client) int { return cmp.Compare(a.accuracy, b.accuracy) })
+		pools = append(pools, p)
 	}
-	return groups, nil
-}
-
-// lastLocal returns the clients' scores at the last round that has any, and that round.
-func lastLocal(h *fedkit.History) (scores []fedkit.Score, round int) {
-	for _, r := range slices.Backward(h.Rounds) {
-		if _, _, ok := clientMean(r.Scores); ok {
-			return r.Scores, r.Round
-		}
-	}
-	return nil, 0
+	return pools, nil
 }
 
 // strip lays the clients out as dots that do not hide each other: the more clients have nearly the same accuracy, the
 // farther their dots spread.
-func (g *clientGroup) strip(row float64) Series {
-	kept := thin(g.clients, 400)
-	s := Series{Name: g.name, Mark: Dots, Opacity: 0.55}
+func (p *pool) strip(row float64) chart.Series {
+	kept := chart.Thin(p.clients, 400)
+	s := chart.Series{Name: p.name, Mark: chart.Dots, Opacity: 0.55}
 	for i, c := range kept {
 		s.X = append(s.X, c.accuracy)
 		s.Y = append(s.Y, row+0.34*crowd(kept, i)*(2*halves(i+1)-1))
@@ -123,8 +97,8 @@ func (g *clientGroup) strip(row float64) Series {
 	return s
 }
 
-// crowd returns how close client i has neighbours: 0 for none, 1 where at least a fifth of all clients, and 10, are
-// within two percentage points.
+// crowd returns how close client i has neighbors: 0 for none, 1 if at least a fifth of all clients, and 10, are within
+// two percentage points.
 func crowd(c []client, i int) float64 {
 	near := func(a float64) int { return sort.Search(len(c), func(k int) bool { return c[k].accuracy >= a }) }
 	n := near(c[i].accuracy+0.02) - near(c[i].accuracy-0.02) - 1
@@ -139,22 +113,16 @@ func halves(i int) (v float64) {
 	return v
 }
 
-// quantile interpolates between the two nearest of the sorted clients (R's type 7).
-func (g *clientGroup) quantile(q float64) float64 {
-	at := q * float64(len(g.clients)-1)
+// quantile interpolates between the two nearest clients: R's type 7, which gonum's stat.Quantile does not have.
+func (p *pool) quantile(q float64) float64 {
+	at := q * float64(len(p.clients)-1)
 	i := int(at)
-	j := min(i+1, len(g.clients)-1)
-	return g.clients[i].accuracy + (at-math.Floor(at))*(g.clients[j].accuracy-g.clients[i].accuracy)
+	j := min(i+1, len(p.clients)-1)
+	return p.clients[i].accuracy + (at-math.Floor(at))*(p.clients[j].accuracy-p.clients[i].accuracy)
 }
 
-func (g *clientGroup) box(row float64) Series {
-	return Series{Name: g.name, Mark: Cells, Opacity: 0.18,
-		X: []float64{g.quantile(0.25)}, X2: []float64{g.quantile(0.75)},
-		Y: []float64{row - 0.38}, Y2: []float64{row + 0.38}}
-}
-
-func (g *clientGroup) median(row, width float64) Series {
-	m := g.quantile(0.5)
-	return Series{Name: g.name, Mark: Cells, X: []float64{m - width/2}, X2: []float64{m + width/2},
-		Y: []float64{row - 0.38}, Y2: []float64{row + 0.38}}
+func (p *pool) bar(row, from, to, opacity float64) chart.Series {
+	s := chart.Series{Name: p.name, Mark: chart.Cells, Opacity: opacity}
+	s.Cell(from, to, row-0.38, row+0.38)
+	return s
 }

@@ -1,76 +1,53 @@
 package plot
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
 )
 
-// Clusters draws which cluster every client belonged to, round by round. Rounds in which nothing was clustered are
-// skipped: the last assignment before them is drawn on. At most the first 100 clients are drawn, and where
-// assignments change so often that the figure would be heavy, only some of the rounds; the note says so.
+// maxStays is how many cells of a figure of clusters fit into a notebook.
+const maxStays = 1200
+
+// Clusters returns the figure of which cluster every client belonged to, round by round; Show draws it. Rounds in which
+// nothing was clustered are skipped: the last assignment before them is drawn on. At most the first 100 clients are
+// drawn. If assignments change so often that the figure would be heavy, only some of the rounds are; the note says so.
 //
 // Errors: a nil history, one without an assignment.
-func Clusters(h *fedkit.History) error { return show(ClustersFigure(h)) }
-
-// ClustersFigure returns the figure that Clusters shows.
-func ClustersFigure(h *fedkit.History) (f *Figure, err error) {
-	defer guard(&err)
-	rounds, err := assigned(h)
-	if err != nil {
-		return nil, fmt.Errorf("plot: clusters: %w", err)
-	}
-	all := len(rounds)
-	spans := stays(rounds)
-	for len(spans) > 1200 && len(rounds) > 2 {
-		rounds = thin(rounds, max(2, len(rounds)*1200/len(spans)))
-		spans = stays(rounds)
-	}
-	f = &Figure{
-		Name:  "clusters",
-		Title: "Cluster of each client: " + h.Name,
-		X:     Axis{Title: "round", Whole: true},
-		Y:     Axis{Title: "client", Whole: true},
-	}
-	clients, clusters := 0, 0
-	for _, s := range spans {
-		clients, clusters = max(clients, s.client+1), max(clusters, s.cluster+1)
-	}
-	index := make(map[int]int)
-	for k := range clusters {
-		if slices.ContainsFunc(spans, func(s stay) bool { return s.cluster == k }) {
-			index[k] = len(f.Series)
-			f.Series = append(f.Series, Series{Name: fmt.Sprintf("cluster %d", k), Mark: Cells})
+func Clusters(h *fedkit.History) *chart.Figure {
+	return chart.Make("plot: clusters", func(f *chart.Figure) error {
+		rounds, err := assigned(h)
+		if err != nil {
+			return err
 		}
-	}
-	for _, s := range spans {
-		t := &f.Series[index[s.cluster]]
-		t.X, t.X2 = append(t.X, s.from-0.5), append(t.X2, s.to-0.5)
-		t.Y, t.Y2 = append(t.Y, float64(s.client)-0.46), append(t.Y2, float64(s.client)+0.46)
-	}
-	f.Height = min(640, max(200, 14*clients))
-	if len(rounds) < all {
-		f.Note = fmt.Sprintf("%d of the %d rounds with an assignment", len(rounds), all)
-	}
-	if m := len(rounds[0].Clusters); clients < m {
-		f.Note = joinNotes(f.Note, fmt.Sprintf("the first %d of %d clients", clients, m))
-	}
-	return f, nil
-}
-
-func joinNotes(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
+		all := len(rounds)
+		spans := stays(rounds)
+		for len(spans) > maxStays && len(rounds) > 2 {
+			rounds = chart.Thin(rounds, max(2, len(rounds)*maxStays/len(spans)))
+			spans = stays(rounds)
+		}
+		clients := 0
+		for _, s := range spans {
+			clients = max(clients, s.client+1)
+		}
+		f.Name, f.Title = "clusters", "Cluster of each client: "+h.Name
+		f.X, f.Y = chart.Axis{Title: "round", Whole: true}, chart.Axis{Title: "client", Whole: true}
+		f.Series = clusterSeries(spans)
+		f.Height = min(640, max(200, 14*clients))
+		if len(rounds) < all {
+			note(f, "%d of the %d rounds with an assignment", len(rounds), all)
+		}
+		noteFirst(f, clients, len(rounds[0].Clusters), " clients")
+		return nil
+	})
 }
 
 // assigned returns the rounds that have an assignment.
 func assigned(h *fedkit.History) ([]*fedkit.Record, error) {
 	if h == nil {
-		return nil, errors.New("the history is nil: did its run fail?")
+		return nil, errNilHistory
 	}
 	var rounds []*fedkit.Record
 	for i := range h.Rounds {
@@ -114,6 +91,19 @@ func stays(rounds []*fedkit.Record) []stay {
 				all = append(all, stay{c, r.Clusters[c], float64(r.Round), float64(to)})
 			}
 		}
+	}
+	return all
+}
+
+// clusterSeries makes one series per cluster, in their order.
+func clusterSeries(spans []stay) (all []chart.Series) {
+	spans = slices.Clone(spans)
+	slices.SortStableFunc(spans, func(a, b stay) int { return a.cluster - b.cluster })
+	for i, s := range spans {
+		if i == 0 || s.cluster != spans[i-1].cluster {
+			all = append(all, chart.Series{Name: fmt.Sprintf("cluster %d", s.cluster), Mark: chart.Cells})
+		}
+		all[len(all)-1].Cell(s.from-0.5, s.to-0.5, float64(s.client)-0.46, float64(s.client)+0.46)
 	}
 	return all
 }

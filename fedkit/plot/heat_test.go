@@ -1,18 +1,18 @@
 package plot
 
 import (
-	"bytes"
 	"fmt"
-	"image/png"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/chart/charttest"
 )
 
-// attended returns a run in which these clients took part, with figures that follow from client and round.
+// attended returns a run in which these clients took part, with values that follow from client and round.
 func attended(name string, clients int, selected ...[]int) *fedkit.History {
 	h := &fedkit.History{Name: name, Clients: clients}
 	for i, s := range selected {
@@ -33,9 +33,9 @@ func sample() *fedkit.History {
 func TestHeat(t *testing.T) {
 	h := sample()
 	for of, want := range map[Of]int{Participation: 1, Drift: 6, Mu: 3, TrainLoss: 4, Steps: 4} {
-		f, err := HeatFigure(h, of)
-		if err != nil {
-			t.Fatal(of, err)
+		f := Heat(h, of)
+		if err := f.Err(); err != nil {
+			t.Fatal(err)
 		}
 		if len(f.Series) != want {
 			t.Errorf("%v: %d steps, want %d", of, len(f.Series), want)
@@ -52,52 +52,7 @@ func TestHeat(t *testing.T) {
 		if len(cells) != 8 || !cells["1 0"] || !cells["2 4"] || !cells["4 2"] {
 			t.Errorf("%v: the cells (round, client) are %v", of, cells)
 		}
-		checkSpec(t, f.VegaLite())
-		golden(t, "heat-"+map[Of]string{Participation: "participation", Drift: "drift", Mu: "mu", TrainLoss: "loss", Steps: "steps"}[of], f)
-	}
-}
-
-// A value lies in the step whose name says so, and darker means larger.
-func TestShades(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for _, log := range []bool{false, true} {
-		var cells []cell
-		for i := range 60 {
-			v := rng.Float64()
-			if log {
-				v = 0.001 + v*v*v
-			}
-			cells = append(cells, cell{i, 1, 1, v, 1})
-		}
-		seen, before := 0, 0.0
-		for _, s := range shades(cells, Drift) {
-			var lo, hi float64
-			if _, err := fmt.Sscanf(s.Name, "%g to %g", &lo, &hi); err != nil {
-				t.Fatal(s.Name, err)
-			}
-			if s.Shade <= before {
-				t.Errorf("%q is not darker than the step before", s.Name)
-			}
-			before = s.Shade
-			for i := range s.X {
-				if v := cells[int(s.Y[i]+0.5)].value; v < lo || v > hi {
-					t.Errorf("%v is in %q", v, s.Name)
-				}
-				seen++
-			}
-		}
-		if seen != 60 {
-			t.Errorf("%d of 60 cells are drawn", seen)
-		}
-	}
-	dark := func(s float64) int {
-		c := (&Series{Shade: s}).style(0).color
-		return int(c.R) + int(c.G) + int(c.B)
-	}
-	for s := 0.1; s < 0.95; s += 0.1 {
-		if dark(s) <= dark(s+0.1) {
-			t.Errorf("shade %.1f is not lighter than %.1f", s, s+0.1)
-		}
+		charttest.Golden(t, "heat-"+map[Of]string{Participation: "participation", Drift: "drift", Mu: "mu", TrainLoss: "loss", Steps: "steps"}[of], f)
 	}
 }
 
@@ -113,33 +68,26 @@ func TestBlocks(t *testing.T) {
 	for range 300 {
 		selected = append(selected, rng.Perm(120)[:30])
 	}
-	f, err := HeatFigure(attended("long", 120, selected...), Drift)
-	if err != nil {
+	f := Heat(attended("long", 120, selected...), Drift)
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(f.Note, "mean over") || !strings.Contains(f.Note, "the first 100 of 120 clients") {
 		t.Errorf("note %q", f.Note)
 	}
-	checkSpec(t, f.VegaLite())
-	drawn, given := 0, 0
-	s, err := Row{f}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range s.panels[0].series {
-		drawn += len(p.X)
-	}
+	charttest.Spec(t, f)
+	given := 0
 	for _, p := range f.Series {
 		given += len(p.X)
 	}
-	if drawn != given || given > maxCells || given < 500 {
-		t.Errorf("%d of %d cells are drawn", drawn, given)
+	if !f.Fits() || given > maxCells || given < 500 {
+		t.Errorf("%d cells; are all drawn: %v", given, f.Fits())
 	}
 }
 
 func TestParticipants(t *testing.T) {
-	f, err := ParticipantsFigure(sample(), attended("random", 4, []int{0, 1}, []int{1, 2}), attended("random", 4, []int{1, 3}))
-	if err != nil {
+	f := Participants(sample(), attended("random", 4, []int{0, 1}, []int{1, 2}), attended("random", 4, []int{1, 3}))
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	a, b := f.Series[0], f.Series[1]
@@ -152,47 +100,25 @@ func TestParticipants(t *testing.T) {
 	if want := []string{"0.5 of 1.5 rounds", "1.5 of 1.5 rounds", "0.5 of 1.5 rounds", "0.5 of 1.5 rounds"}; !slices.Equal(b.Tip, want) {
 		t.Errorf("the mean of two runs: %q, want %q", b.Tip, want)
 	}
-	height := func(s Series, c int) float64 { return s.Y2[c] - s.Y[c] - 0.012 }
+	height := func(s chart.Series, c int) float64 { return s.Y2[c] - s.Y[c] - 0.012 }
 	if !near([]float64{height(a, 2), height(a, 0), height(a, 3), height(b, 1)}, []float64{0.88, 0.88 * 2 / 3, 0, 0.44}) {
 		t.Errorf("bars of %v and %v", a.Y2, b.Y2)
 	}
-	checkSpec(t, f.VegaLite())
-	golden(t, "participants", f)
-	if f, err := ParticipantsFigure(attended("many", 130, []int{0, 129})); err != nil || !strings.Contains(f.Note, "the first 100 of 130 clients") {
-		t.Error(f, err)
+	charttest.Golden(t, "participants", f)
+	if f := Participants(attended("many", 130, []int{0, 129})); f.Err() != nil || !strings.Contains(f.Note, "the first 100 of 130 clients") {
+		t.Error(f, f.Err())
 	}
 }
 
-func TestHeatPictures(t *testing.T) {
-	heat, err := HeatFigure(sample(), Drift)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bars, err := ParticipantsFigure(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range []*Figure{heat, bars} {
-		file, err := f.PNG()
-		if err != nil {
-			t.Fatal(err)
-		}
-		img, err := png.Decode(bytes.NewReader(file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, s := range f.Series {
-			if c := s.style(i).color; !has(img, c) {
-				t.Errorf("%s: nothing is drawn in the colour of %q, %v", f.Name, s.Name, c)
-			}
-		}
-	}
+func TestHeatImages(t *testing.T) {
+	charttest.Drawn(t, Heat(sample(), Drift))
+	charttest.Drawn(t, Participants(sample()))
 }
 
 func TestHeatRefusals(t *testing.T) {
 	one := sample()
-	for says, err := range map[string]error{
-		"7 is not a figure":                           Heat(one, 7),
+	for says, f := range map[string]*chart.Figure{
+		"of = 7: must be plot.Participation, ":        Heat(one, 7),
 		"the history is nil":                          Heat(nil, Drift),
 		`no similarity (Solve.Similarity)`:            Heat(one, Similarity),
 		`"blank" has no participation`:                Heat(&fedkit.History{Name: "blank"}, Participation),
@@ -200,7 +126,7 @@ func TestHeatRefusals(t *testing.T) {
 		"history 2 is nil":                            Participants(one, nil),
 		`"blank" has no client that took part in any`: Participants(one, &fedkit.History{Name: "blank"}),
 	} {
-		if err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "plot: ") {
+		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "plot: ") {
 			t.Errorf("%v, want … %s", err, says)
 		}
 	}
@@ -215,19 +141,8 @@ func FuzzHeat(f *testing.F) {
 			{Round: round, Solves: []fedkit.Solve{{Client: client, Drift: x, Mu: x, Loss: 1}, {Client: 1, Mu: 1, Loss: x}}},
 			{Round: round + 1, Solves: []fedkit.Solve{{Client: 1, Steps: client}}},
 		}}
-		heat, err := HeatFigure(h, Of(of%8))
-		bars, fail := ParticipantsFigure(h, h)
-		for _, err := range []error{err, fail} {
-			if err != nil && strings.Contains(err.Error(), "could not be drawn") {
-				t.Error(err)
-			}
-		}
-		for _, f := range []*Figure{heat, bars} {
-			if f != nil {
-				if spec := f.VegaLite(); spec != nil {
-					checkSpec(t, spec)
-				}
-			}
+		for _, f := range []*chart.Figure{Heat(h, Of(of%8)), Participants(h, h)} {
+			fuzzed(t, f)
 		}
 	})
 }

@@ -1,26 +1,18 @@
 package plot
 
 import (
-	"bytes"
-	"encoding/gob"
-	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 )
 
-var update = flag.Bool("update", false, "write the golden specifications anew")
-
-// synthetic returns a run of the given number of rounds whose accuracy rises towards top; every evaluates each so many
-// rounds.
+// synthetic returns a run of this many rounds whose accuracy rises toward top, and is evaluated once every few of them.
 func synthetic(name string, seed uint64, rounds, every, clients int, top float64) *fedkit.History {
 	r := rand.New(rand.NewPCG(seed, 7))
 	h := &fedkit.History{Name: name, Strategy: "FedAvg", Clients: clients, Seed: seed}
@@ -83,8 +75,8 @@ func history(name string, accuracy ...float64) *fedkit.History {
 	return h
 }
 
-// local gives round i (from 0) of h these accuracies of the clients, on these numbers of examples.
-func local(h *fedkit.History, i int, accuracy []float64, examples []int) *fedkit.History {
+// scored gives round i (from 0) of h these accuracies of the clients, on these numbers of examples.
+func scored(h *fedkit.History, i int, accuracy []float64, examples []int) *fedkit.History {
 	for c, a := range accuracy {
 		h.Rounds[i].Scores = append(h.Rounds[i].Scores,
 			fedkit.Score{Accuracy: fedkit.Float(a), Loss: fedkit.Float(1 - a), Examples: examples[c]})
@@ -94,79 +86,4 @@ func local(h *fedkit.History, i int, accuracy []float64, examples []int) *fedkit
 
 var nan = math.NaN()
 
-// checkSpec fails the test unless the specification has the right schema, holds only what gob and JSON can carry, and
-// every column of a data row is of the same length.
-func checkSpec(t *testing.T, spec map[string]any) {
-	t.Helper()
-	if spec["$schema"] != "https://vega.github.io/schema/vega-lite/v5.json" {
-		t.Fatalf("schema %v", spec["$schema"])
-	}
-	var walk func(path string, v any)
-	walk = func(path string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for k, w := range v {
-				walk(path+"."+k, w)
-			}
-			if steps, ok := v["transform"].([]any); ok {
-				for _, row := range v["data"].(map[string]any)["values"].([]any) {
-					n := -1
-					for _, field := range steps[0].(map[string]any)["flatten"].([]any) {
-						col := row.(map[string]any)[field.(string)].([]any)
-						if n >= 0 && len(col) != n {
-							t.Errorf("%s: column %s has %d values, others %d", path, field, len(col), n)
-						}
-						n = len(col)
-					}
-					if n < 1 {
-						t.Errorf("%s: an empty row", path)
-					}
-				}
-			}
-		case []any:
-			for i, w := range v {
-				walk(fmt.Sprintf("%s[%d]", path, i), w)
-			}
-		case float64:
-			if !finite(v) {
-				t.Errorf("%s = %v", path, v)
-			}
-		case string, bool:
-		default:
-			t.Errorf("%s is a %T", path, v)
-		}
-	}
-	walk("spec", spec)
-	if err := gob.NewEncoder(new(bytes.Buffer)).Encode(spec); err != nil {
-		t.Error("gob:", err)
-	}
-	if b, err := json.Marshal(spec); err != nil || len(b) > 40_000 {
-		t.Errorf("JSON: %d bytes, error %v", len(b), err)
-	}
-}
-
-// golden compares a specification with testdata/name.json.
-func golden(t *testing.T, name string, f *Figure) {
-	t.Helper()
-	got, err := json.MarshalIndent(f.VegaLite(), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got = append(got, '\n')
-	path := filepath.Join("testdata", name+".json")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the specification is not that of %s; look at it and run the test with -update if it is right:\n%s", path, got)
-	}
-}
+func near(a, b []float64) bool { return floats.EqualApprox(a, b, 1e-12) }

@@ -9,17 +9,14 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart/charttest"
 )
-
-func near(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) < 1e-12 })
-}
 
 // Mean and band by hand: at round 1, 0.2 and 0.4 have the mean 0.3 and the sample standard deviation √0.02 = 0.1·√2;
 // round 2 is missing in the second run; at round 3, 0.6 and 0.8 have the mean 0.7 and the same deviation.
 func TestBandOverSeeds(t *testing.T) {
-	f, err := AccuracyFigure(history("FedAvg", 0.2, 0.4, 0.6), history("FedAvg", 0.4, nan, 0.8))
-	if err != nil {
+	f := Accuracy(history("FedAvg", 0.2, 0.4, 0.6), history("FedAvg", 0.4, nan, 0.8))
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if len(f.Series) != 1 {
@@ -37,10 +34,10 @@ func TestBandOverSeeds(t *testing.T) {
 
 // Without a global model in every history, the clients' own count, weighted by examples: (1·0.2 + 3·0.6)/4 = 0.5.
 func TestMeanOverClients(t *testing.T) {
-	a := local(history("A", 0.9), 0, []float64{0.2, 0.6, nan}, []int{1, 3, 0})
-	b := local(history("B", nan, nan), 1, []float64{0.25}, []int{7})
-	f, err := AccuracyFigure(a, b)
-	if err != nil {
+	a := scored(history("A", 0.9), 0, []float64{0.2, 0.6, nan}, []int{1, 3, 0})
+	b := scored(history("B", nan, nan), 1, []float64{0.25}, []int{7})
+	f := Accuracy(a, b)
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if !near(f.Series[0].Y, []float64{0.5}) || !near(f.Series[1].X, []float64{2}) || !near(f.Series[1].Y, []float64{0.25}) {
@@ -49,7 +46,7 @@ func TestMeanOverClients(t *testing.T) {
 	if !strings.Contains(f.Y.Title, "clients") {
 		t.Errorf("axis %q", f.Y.Title)
 	}
-	if f, _ := AccuracyFigure(a); !strings.Contains(f.Y.Title, "global") || !near(f.Series[0].Y, []float64{0.9}) {
+	if f := Accuracy(a); !strings.Contains(f.Y.Title, "global") || !near(f.Series[0].Y, []float64{0.9}) {
 		t.Errorf("alone: %q, %v", f.Y.Title, f.Series[0].Y)
 	}
 }
@@ -59,17 +56,17 @@ func TestLossAxis(t *testing.T) {
 	for i, l := range []float64{1e4, 1, 0.5} {
 		h.Rounds[i].Global.Loss = fedkit.Float(l)
 	}
-	if f, err := LossFigure(h); err != nil || !f.Y.Log {
-		t.Errorf("%+v, %v: losses over 4 powers of ten need a logarithmic axis", f, err)
+	if f := Loss(h); f.Err() != nil || !f.Y.Log {
+		t.Errorf("%+v, %v: losses over 4 powers of ten need a logarithmic axis", f, f.Err())
 	}
-	if f, err := LossFigure(history("x", 0.1, 0.5)); err != nil || f.Y.Log {
-		t.Errorf("%+v, %v", f, err)
+	if f := Loss(history("x", 0.1, 0.5)); f.Err() != nil || f.Y.Log {
+		t.Errorf("%+v, %v", f, f.Err())
 	}
 }
 
 func TestBox(t *testing.T) {
-	f, err := ClientAccuracyFigure(local(history("A", 0.5), 0, []float64{0.4, 0.2, 0.1, 0.3, 0.5}, []int{1, 1, 1, 1, 1}))
-	if err != nil {
+	f := ClientAccuracy(scored(history("A", 0.5), 0, []float64{0.4, 0.2, 0.1, 0.3, 0.5}, []int{1, 1, 1, 1, 1}))
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	box, dots, bar := f.Series[0], f.Series[1], f.Series[2]
@@ -86,16 +83,16 @@ func TestLabelCounts(t *testing.T) {
 		Data:    &datasets.Dataset{Name: "toy", Classes: 3, Train: datasets.Split{Labels: []int32{0, 2, 2, 1, 2}}},
 		Clients: []partition.Client{{Train: []int{0, 1, 2}}, {Train: []int{3}}, {}},
 	}
-	f, err := LabelsFigure(fed)
-	if err != nil {
+	f := Labels(fed)
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	s := f.Series[0]
 	if len(f.Series) != 1 || !near(s.X, []float64{0, 0, 1}) || !near(s.Y, []float64{0, 2, 1}) || !near(s.Size, []float64{1, 2, 1}) {
 		t.Errorf("%+v", f.Series)
 	}
-	if f, err := LabelsFigure(federation(130, 4, 1, 0.5)); err != nil || !strings.Contains(f.Note, "first 100 of 130") {
-		t.Error(f, err)
+	if f := Labels(federation(130, 4, 1, 0.5)); f.Err() != nil || !strings.Contains(f.Note, "first 100 of 130") {
+		t.Error(f, f.Err())
 	}
 }
 
@@ -120,17 +117,17 @@ func TestStays(t *testing.T) {
 		}
 		h.Rounds = append(h.Rounds, fedkit.Record{Round: i + 1, Clusters: a})
 	}
-	f, err := ClustersFigure(h)
-	if err != nil || !strings.Contains(f.Note, "of the 300 rounds") {
-		t.Fatal(f, err)
+	f := Clusters(h)
+	if f.Err() != nil || !strings.Contains(f.Note, "of the 300 rounds") {
+		t.Fatal(f, f.Err())
 	}
-	checkSpec(t, f.VegaLite())
+	charttest.Spec(t, f)
 }
 
 func TestTable(t *testing.T) {
-	a := local(history("<FedAvg>", 0.2, 0.8, 0.6), 2, []float64{0.1, 0.2, 0.9}, []int{1, 1, 2})
-	tab, err := newTable([]*fedkit.History{a, history("B", 0.5), history("B", 0.7)})
-	if err != nil {
+	a := scored(history("<FedAvg>", 0.2, 0.8, 0.6), 2, []float64{0.1, 0.2, 0.9}, []int{1, 1, 2})
+	tab := Table(a, history("B", 0.5), history("B", 0.7))
+	if err := tab.Err(); err != nil {
 		t.Fatal(err)
 	}
 	want := [][]string{
@@ -139,20 +136,12 @@ func TestTable(t *testing.T) {
 		{"B", "2", "1", "60.0 ± 14.1 %", "60.0 ± 14.1 %", "–", "–", "0.400 ± 0.141", "2 kB", "1 kB", "0.50 s"},
 	}
 	for i := range want {
-		if !slices.Equal(tab.lines[i], want[i]) {
-			t.Errorf("line %d:\n%q, want\n%q", i, tab.lines[i], want[i])
+		if !slices.Equal(tab.Lines[i], want[i]) {
+			t.Errorf("line %d:\n%q, want\n%q", i, tab.Lines[i], want[i])
 		}
 	}
-	if s := tab.html(); strings.Contains(s, "<FedAvg>") || !strings.Contains(s, "&lt;FedAvg&gt;") {
-		t.Error("names are not escaped")
-	}
-	out := capture(t, func() {
-		if err := Table(a); err != nil {
-			t.Error(err)
-		}
-	})
-	if lines := strings.Split(out, "\n"); len(lines) != 4 || !strings.Contains(lines[2], "global model") {
-		t.Errorf("printed:\n%s", out)
+	if lines := strings.Split(Table(a).String(), "\n"); len(lines) != 4 || !strings.Contains(lines[2], "global model") {
+		t.Errorf("one run:\n%s", Table(a))
 	}
 }
 
@@ -172,15 +161,15 @@ func TestUnits(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	one := history("one", 0.5)
 	blank := &fedkit.History{Name: "blank", Rounds: make([]fedkit.Record, 3)}
-	onlyLocal := local(history("L", nan), 0, []float64{0.5}, []int{1})
+	onlyOwn := scored(history("L", nan), 0, []float64{0.5}, []int{1})
 	for name, c := range map[string]struct {
-		err  error
-		says string
+		chart interface{ Err() error }
+		says  string
 	}{
 		"accuracy of nothing":    {Accuracy(), "no history given"},
 		"accuracy of nil":        {Accuracy(one, nil), "history 2 is nil"},
 		"accuracy not evaluated": {Accuracy(blank), `"blank" has no evaluated round among its 3`},
-		"accuracy mixed":         {Accuracy(one, onlyLocal), "cannot be compared"},
+		"accuracy mixed":         {Accuracy(one, onlyOwn), "cannot be compared"},
 		"accuracy diverged":      {Accuracy(history("x", math.Inf(1))), "no round with a finite accuracy"},
 		"seeds without overlap":  {Loss(history("x", 0.1), history("x", nan, 0.1)), "in all of its runs (2)"},
 		"loss of nothing":        {Loss(), "no history given"},
@@ -192,14 +181,13 @@ func TestRefusals(t *testing.T) {
 		"labels of a regression": {Labels(&fedkit.Federation{Data: &datasets.Dataset{Name: "r"}, Clients: make([]partition.Client, 1)}), "regression"},
 		"labels out of range": {Labels(&fedkit.Federation{Data: &datasets.Dataset{Classes: 2, Train: datasets.Split{Labels: []int32{1}}},
 			Clients: []partition.Client{{Train: []int{1}}}}), "training row 1"},
-		"histogram of nothing": {Histogram("t", "x"), "no group given"},
-		"histogram of NaN":     {Histogram("t", "x", Series{Name: "a", X: []float64{1}}, Series{Name: "b", X: []float64{nan}}), `"b" has no finite value among its 1`},
-		"clusters of nil":      {Clusters(nil), "nil"},
-		"clusters of none":     {Clusters(one), "no assignment"},
-		"table of nothing":     {Table(), "no history given"},
+		"clusters of nil":  {Clusters(nil), "nil"},
+		"clusters of none": {Clusters(one), "no assignment"},
+		"table of nothing": {Table(), "no history given"},
 	} {
-		if c.err == nil || !strings.Contains(c.err.Error(), c.says) || !strings.HasPrefix(c.err.Error(), "plot: ") {
-			t.Errorf("%s: %v, want … %s", name, c.err, c.says)
+		err := c.chart.Err()
+		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), "plot: ") {
+			t.Errorf("%s: %v, want … %s", name, err, c.says)
 		}
 	}
 }

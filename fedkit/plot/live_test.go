@@ -12,30 +12,33 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/chart/charttest"
 )
 
-// message is what a fake notebook has been sent.
+// message is what a display has been sent.
 type message struct {
 	id    string
-	forms map[string]any
+	text  string
+	row   chart.Row
+	final bool
 	at    time.Time
 }
 
+// fake is the notebook with both displays.
 type fake struct {
 	clock    *time.Time
 	messages []message
-	syncs    int
 	err      error
 	slow     time.Duration // the clock moves on by this much with every message
 }
 
-func (f *fake) send(id string, forms, metadata map[string]any) error {
-	f.messages = append(f.messages, message{id, forms, *f.clock})
+func (f *fake) send(m message) error {
+	m.at = *f.clock
+	f.messages = append(f.messages, m)
 	*f.clock = f.clock.Add(f.slow)
 	return f.err
 }
-
-func (f *fake) sync() { f.syncs++ }
 
 func (f *fake) of(id string) (m []message) {
 	for _, x := range f.messages {
@@ -46,11 +49,25 @@ func (f *fake) of(id string) (m []message) {
 	return m
 }
 
+type fakeDisplay struct {
+	*fake
+	id string
+}
+
+func (d fakeDisplay) Text(s string, final bool) error {
+	return d.send(message{id: d.id, text: s, final: final})
+}
+
+func (d fakeDisplay) Show(r chart.Row, final bool) error {
+	return d.send(message{id: d.id, row: r, final: final})
+}
+
 func fakeLive() (*live, *fake, *bytes.Buffer) {
 	clock := time.Unix(1e9, 0)
 	out := &fake{clock: &clock}
 	log := &bytes.Buffer{}
-	return &live{name: "live", now: func() time.Time { return clock }, out: out, log: log, lineID: "line", figureID: "figure"}, out, log
+	return &live{name: "live", now: func() time.Time { return clock }, notebook: true, pause: linePause, log: log,
+		line: fakeDisplay{out, "line"}, figure: fakeDisplay{out, "figure"}}, out, log
 }
 
 // play tells the watcher of a whole run, each round taking some time.
@@ -93,23 +110,20 @@ func TestLiveInNotebook(t *testing.T) {
 	}
 	figures := out.of("figure")
 	for i, m := range figures {
-		checkSpec(t, m.forms[mimeVegaLite].(map[string]any))
-		if _, ok := m.forms["image/png"]; ok != (i == len(figures)-1) {
-			t.Errorf("figure %d of %d: PNG %v", i, len(figures), ok)
-		}
-		if _, ok := m.forms["text/html"]; ok {
-			t.Error("HTML beside the figure")
+		charttest.Spec(t, m.row)
+		if m.final != (i == len(figures)-1) {
+			t.Errorf("figure %d of %d: final %v", i, len(figures), m.final)
 		}
 	}
 	lines := out.of("line")
-	if s := lines[len(lines)/2].forms["text/plain"].(string); !strings.Contains(s, "/500") || !strings.Contains(s, "0.01 s/round") || !strings.Contains(s, " left") {
+	if s := lines[len(lines)/2].text; !strings.Contains(s, "/500") || !strings.Contains(s, "0.01 s/round") || !strings.Contains(s, " left") {
 		t.Errorf("half way: %s", s)
 	}
-	if s := lines[len(lines)-1].forms["text/plain"].(string); !strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 5.24 s · accuracy ") {
+	if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 5.24 s · accuracy ") {
 		t.Errorf("at the end: %s", s)
 	}
-	if out.syncs != 1 || log.Len() > 0 {
-		t.Errorf("%d syncs, log %q", out.syncs, log)
+	if !lines[len(lines)-1].final || lines[0].final || log.Len() > 0 {
+		t.Errorf("log %q", log)
 	}
 }
 
@@ -120,10 +134,10 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	}
 	play(l, out.clock, synthetic("FedProx", 9, 20, 1, 5, 0.9), time.Second, context.Canceled)
 	last := l.lines()
-	if n := strings.Count(last, "\n"); n != 3 || !strings.Contains(last, "FedProx  ✗ cancelled after round 20 of 20") {
+	if n := strings.Count(last, "\n"); n != 3 || !strings.Contains(last, "FedProx  ✗ canceled after round 20 of 20") {
 		t.Errorf("lines:\n%s", last)
 	}
-	row := l.figure()
+	row := l.row()
 	if len(row) != 2 || len(row[0].Series) != 2 || len(row[0].Series[0].Lo) != 20 || row[0].Series[1].Lo != nil {
 		t.Fatalf("want a line with a band and one without: %+v", row)
 	}
@@ -131,10 +145,10 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	h := synthetic("FedAvg", 4, 20, 1, 5, 0.9)
 	h.Rounds = h.Rounds[:7]
 	l.Round(h, 20)
-	if s := l.figure()[0].Series; len(s) != 3 || s[2].Name != "FedAvg" || len(s[2].X) != 7 || len(s[0].X) != 20 {
+	if s := l.row()[0].Series; len(s) != 3 || s[2].Name != "FedAvg" || len(s[2].X) != 7 || len(s[0].X) != 20 {
 		t.Errorf("%+v", s)
 	}
-	checkSpec(t, l.figure().VegaLite())
+	charttest.Spec(t, l.row())
 }
 
 func TestLiveFailures(t *testing.T) {
@@ -153,7 +167,7 @@ func TestLiveFailures(t *testing.T) {
 	l, out, log := fakeLive()
 	out.err = errors.New("pipe closed")
 	play(l, out.clock, history("x", 0.1, 0.2, nan, 0.5), time.Second, nil)
-	if n := strings.Count(log.String(), "pipe closed"); n != 1 {
+	if n := strings.Count(log.String(), "pipe closed"); n != 1 || !strings.HasPrefix(log.String(), chart.ErrorPrefix+"plot: live: ") {
 		t.Errorf("said %d times", n)
 	}
 }
@@ -170,20 +184,20 @@ func TestLiveBacksOff(t *testing.T) {
 }
 
 func TestLiveOutsideNotebook(t *testing.T) {
-	Dir = t.TempDir()
-	defer func() { Dir = "" }()
+	chart.Dir = t.TempDir()
+	defer func() { chart.Dir = "" }()
 	l, out, log := fakeLive()
-	l.out = nil
+	l.notebook, l.pause, l.figure = false, logPause, &chart.Display{Log: log}
 	play(l, out.clock, synthetic("FedAvg", 1, 100, 1, 5, 0.9), 500*time.Millisecond, errors.New("out of memory"))
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 7 || !strings.Contains(lines[5], "✗ failed after round 100 of 100: out of memory") || !strings.HasPrefix(lines[6], "wrote ") {
 		t.Errorf("in 50 s:\n%s", log)
 	}
-	if _, err := os.Stat(filepath.Join(Dir, "live.png")); err != nil {
+	if _, err := os.Stat(filepath.Join(chart.Dir, "live.png")); err != nil {
 		t.Error(err)
 	}
 	log.Reset()
-	l.terminal = true
+	l.terminal, l.pause = true, linePause
 	play(l, out.clock, history("B", 0.1, 0.2), time.Second, nil)
 	if s := log.String(); strings.Count(s, "\r") != 3 || strings.Count(s, "\n") != 2 {
 		t.Errorf("%q", s)
@@ -191,7 +205,7 @@ func TestLiveOutsideNotebook(t *testing.T) {
 }
 
 func TestLiveIsNamed(t *testing.T) {
-	if l := Live("sweep").(*live); l.name != "sweep" || l.now == nil || l.lineID == l.figureID {
+	if l := Live("sweep").(*live); l.name != "sweep" || l.now == nil || l.line == l.figure {
 		t.Errorf("%+v", l)
 	}
 	if l := Live().(*live); l.name != "live" {

@@ -1,43 +1,55 @@
 package plot
 
 import (
+	"fmt"
 	"math"
-	"strconv"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 func finite(v float64) bool { return v-v == 0 }
 
-// round5 keeps five significant digits, and whole numbers as they are.
-func round5(v float64) float64 {
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return v + 0 // -0 becomes 0
+// meanStd returns the mean and the sample standard deviation (divisor n−1; 0 for one value, for which stat has NaN).
+func meanStd(v []float64) (mean, std float64) {
+	if len(v) == 1 {
+		return v[0], 0
 	}
-	return round(v, 5)
+	return stat.MeanStdDev(v, nil)
 }
 
-// round keeps so many significant digits.
-func round(v float64, digits int) float64 {
-	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	return r
+// percent writes a share: "93.1 %".
+func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
+// byteCount writes a number of bytes: "1.2 MB".
+func byteCount(v float64) string {
+	for _, unit := range []string{"B", "kB", "MB", "GB"} {
+		if v < 999.5 {
+			return threeDigits(v) + " " + unit
+		}
+		v /= 1000
+	}
+	return threeDigits(v) + " TB"
 }
 
-// thin keeps at most n of the elements, evenly spread, the first and the last included.
-func thin[T any](a []T, n int) []T {
-	if len(a) <= n || n < 2 {
-		return a
+// duration writes seconds: "1.2 s", "3 min 20 s", "2 h 05 min".
+func duration(s float64) string {
+	switch n := int(s + 0.5); {
+	case s < 99.95:
+		return threeDigits(s) + " s"
+	case n < 3600:
+		return fmt.Sprintf("%d min %02d s", n/60, n%60)
+	default:
+		return fmt.Sprintf("%d h %02d min", n/3600, n%3600/60)
 	}
-	b := make([]T, n)
-	for i := range b {
-		b[i] = a[i*(len(a)-1)/(n-1)]
-	}
-	return b
 }
 
-// indices returns 0, 1, …, n−1.
-func indices(n int) []int {
-	a := make([]int, n)
-	for i := range a {
-		a[i] = i
+// threeDigits writes 1.23, 12.3, 123, but 12 for a whole number.
+func threeDigits(v float64) string {
+	switch {
+	case v == math.Trunc(v) || v >= 99.95:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 9.995:
+		return fmt.Sprintf("%.1f", v)
 	}
-	return a
+	return fmt.Sprintf("%.2f", v)
 }

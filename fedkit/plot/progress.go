@@ -13,7 +13,6 @@ import (
 // progress is how far one run has come.
 type progress struct {
 	track
-	history *fedkit.History
 	of      int // rounds it is meant to reach
 	round   int // that it has reached
 	watched int // rounds seen while it ran
@@ -57,13 +56,17 @@ func (p *progress) line() string {
 	case p.over && p.err == nil:
 		parts = append(parts, fmt.Sprintf("✓ %d rounds in %s", p.round, duration(elapsed)))
 	case p.over && errors.Is(p.err, context.Canceled):
-		parts = append(parts, fmt.Sprintf("✗ cancelled after round %d of %d", p.round, p.of))
+		parts = append(parts, fmt.Sprintf("✗ canceled after round %d of %d", p.round, p.of))
 	case p.over:
 		parts = append(parts, fmt.Sprintf("✗ failed after round %d of %d: %s", p.round, p.of, firstLine(p.err)))
 	default:
 		parts = append(parts, fmt.Sprintf("%s round %d/%d", bar(p.round, p.of), p.round, p.of))
 	}
-	if q, ok := p.latest(); ok {
+	points := p.global
+	if points == nil {
+		points = p.own
+	}
+	if q := last(points); points != nil {
 		if finite(q.accuracy) {
 			parts = append(parts, "accuracy "+percent(q.accuracy))
 		}
@@ -78,21 +81,10 @@ func (p *progress) line() string {
 	return p.name + "  " + strings.Join(parts, " · ")
 }
 
-// latest returns the last evaluated round, the global model's if there is one.
-func (p *progress) latest() (point, bool) {
-	if len(p.global) > 0 {
-		return last(p.global), true
-	}
-	return last(p.local), len(p.local) > 0
-}
-
 // bar draws i of n.
 func bar(i, n int) string {
 	const width = 20
-	full := 0
-	if n > 0 {
-		full = min(width, max(0, width*i/n))
-	}
+	full := min(width, max(0, width*i/max(1, n)))
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 

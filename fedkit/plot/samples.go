@@ -10,58 +10,59 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
 )
 
 // What Samples shows at most.
 const (
-	maxSamples = 30 // pictures in a row
+	maxSamples = 30 // images in a row
 	maxGroups  = 10 // rows
 )
 
-// Samples draws training pictures as the clients have them: a row for each true group of clients, n pictures in it, 1 to
-// 30. A column is a label, 0 first, and again from 0 where n is larger than the number of labels, so that what differs
-// from row to row is how the groups see it; a place stays empty where a group has no (other) picture of that label. From
-// left to right the pictures come from the group's first client to its last, as far as these hold the label.
+// Samples returns the figure of training images as the clients have them; Show draws it. It has a row for each true
+// group of clients, n images in it, 1 to 30. A column is a label, 0 first, and again from 0 if n is larger than the
+// number of labels, so that what differs from row to row is how the groups see it. A place stays empty if a group has no
+// (other) image of that label. From left to right the images come from the group's first client to its last, as far as
+// these hold the label.
 //
-// Black is 0, or the split's Shift where that is negative, and white is 1; where Scale is 1 or more they are the bytes 0
-// and 255, and for pictures that are not bytes the least and the greatest value shown. At most the first 10 groups are drawn, and fewer
-// pictures, in fewer shades, where more would make a notebook heavy; the note says so.
+// Black is 0, or the split's Shift if that is negative, and white is 1; if Scale is 1 or more they are the bytes 0 and
+// 255, and for images that are not bytes the least and the greatest value shown. At most the first 10 groups are drawn,
+// and fewer images, in fewer shades, if more would make a notebook heavy; the note says so.
 //
-// Errors: no federation, no data, no clients, data that are not pictures (Shape [h w], [h w 1] or [h w 3]), n out of
-// range, a row that the data set does not have.
-func Samples(fed *fedkit.Federation, n int) error { return show(SamplesFigure(fed, n)) }
+// Errors: no federation, no data, no clients, data that are not images (Shape [h w], [h w 1] or [h w 3]), n out of range,
+// a row that the data set does not have.
+func Samples(fed *fedkit.Federation, n int) *chart.Figure {
+	return chart.Make("plot: samples", func(f *chart.Figure) error {
+		if err := images(fed, n); err != nil {
+			return err
+		}
+		groups := slices.Compact(slices.Sorted(slices.Values(partition.Groups(fed.Clients))))
+		rows := groups[:min(len(groups), maxGroups)]
+		shown := album(f, fed, rows, n)
+		noteFirst(f, shown, n, "")
+		noteFirst(f, len(rows), len(groups), " groups")
+		return nil
+	})
+}
 
-// SamplesFigure returns the figure that Samples shows.
-func SamplesFigure(fed *fedkit.Federation, n int) (f *Figure, err error) {
-	defer guard(&err)
-	if err := pictures(fed, n); err != nil {
-		return nil, fmt.Errorf("plot: samples: %w", err)
-	}
-	groups := slices.Compact(slices.Sorted(slices.Values(partition.Groups(fed.Clients))))
-	rows := groups[:min(len(groups), maxGroups)]
-	for shown := n; ; shown = (shown + 1) / 2 {
+// album makes f the figure of the samples, with as many images and shades as fit into a notebook, and returns how many
+// images are in a row.
+func album(f *chart.Figure, fed *fedkit.Federation, groups []int, n int) (shown int) {
+	for shown = n; ; shown = (shown + 1) / 2 {
 		var all []example
-		for place, g := range rows {
-			all = append(all, samplesOf(fed, g, shown, len(rows)-1-place)...) // the first row on top
+		for place, g := range groups {
+			all = append(all, samplesOf(fed, g, shown, len(groups)-1-place)...) // the first row on top
 		}
 		for _, levels := range []int{256, 16, 8, 4} {
-			f = album(fed, all, rows, shown, levels)
-			if s := &f.Series[0]; shown > 1 && s.width()*len(s.X) > jsonBytes {
-				continue
+			if *f = page(fed, all, groups, shown, levels); f.Fits() || shown == 1 {
+				return shown
 			}
-			if shown < n {
-				f.Note += fmt.Sprintf("; the first %d of %d", shown, n)
-			}
-			if len(rows) < len(groups) {
-				f.Note += fmt.Sprintf("; the first %d of %d groups", len(rows), len(groups))
-			}
-			return f, nil
 		}
 	}
 }
 
-// pictures reports why no pictures of the federation can be drawn.
-func pictures(fed *fedkit.Federation, n int) error {
+// images reports why no images of the federation can be drawn.
+func images(fed *fedkit.Federation, n int) error {
 	if err := holds(fed); err != nil {
 		return err
 	}
@@ -69,25 +70,15 @@ func pictures(fed *fedkit.Federation, n int) error {
 		return fmt.Errorf("n = %d: must be in [1, %d]", n, maxSamples)
 	}
 	if s := fed.Data.Shape; len(s) < 2 || len(s) > 3 || len(s) == 3 && s[2] != 1 && s[2] != 3 {
-		return fmt.Errorf("data set %q has examples of shape %v: pictures are [h w], [h w 1] or [h w 3]", fed.Data.Name, s)
+		return fmt.Errorf("data set %q has examples of shape %v: images are [h w], [h w 1] or [h w 3]", fed.Data.Name, s)
 	}
-	if err := fed.Data.Check(); err != nil {
-		return err
-	}
-	for i, c := range fed.Clients {
-		for _, row := range c.Train {
-			if row < 0 || row >= fed.Data.Train.Len() {
-				return fmt.Errorf("client %d holds training row %d: the data set has %d", i, row, fed.Data.Train.Len())
-			}
-		}
-	}
-	return nil
+	return fed.Data.Check()
 }
 
 // example is a training row and its place in the figure.
 type example struct{ client, row, x, y int }
 
-// samplesOf chooses up to n pictures of a group's clients: the labels in turn, from the first client to the last.
+// samplesOf chooses up to n images of a group's clients: the labels in turn, from the first client to the last.
 func samplesOf(fed *fedkit.Federation, group, n, y int) (chosen []example) {
 	var members []int
 	for i, c := range fed.Clients {
@@ -116,15 +107,13 @@ func samplesOf(fed *fedkit.Federation, group, n, y int) (chosen []example) {
 	return chosen
 }
 
-// album is the figure of the samples, in so many shades of each colour.
-func album(fed *fedkit.Federation, all []example, groups []int, n, levels int) *Figure {
+// page is the figure of the samples, in this many shades of each color.
+func page(fed *fedkit.Federation, all []example, groups []int, n, levels int) (f chart.Figure) {
 	side := max(24, min(48, 900/n))
-	f := &Figure{
-		Name: "samples", Title: "Samples of the clients' training pictures", Point: "picture",
-		Note:  dealt(fed, "a row is a group"),
-		X:     Axis{Names: make([]string, n)},
-		Width: side * n, Height: side * len(groups),
-	}
+	f.Name, f.Title, f.Point = "samples", "Samples of the clients' training images", "image"
+	f.Note = dealt(fed, "a row is a group")
+	f.X.Names = make([]string, n)
+	f.Width, f.Height = side*n, side*len(groups)
 	if fed.Data.Classes > 0 {
 		f.X.Title = "label"
 		for x := range n {
@@ -134,18 +123,18 @@ func album(fed *fedkit.Federation, all []example, groups []int, n, levels int) *
 	for _, g := range slices.Backward(groups) {
 		f.Y.Names = append(f.Y.Names, fmt.Sprintf("group %d", g))
 	}
-	s := Series{Name: "samples", Mark: Images}
+	s := chart.Series{Name: "samples", Mark: chart.Images}
 	lo, hi := brightness(&fed.Data.Train, all)
 	for _, p := range all {
 		s.X, s.Y = append(s.X, float64(p.x)), append(s.Y, float64(p.y))
-		s.Images = append(s.Images, picture(fed.Data, p.row, lo, hi, levels))
+		s.Images = append(s.Images, pixels(fed.Data, p.row, lo, hi, levels))
 		tip := fmt.Sprintf("row %d, client %d", p.row, p.client)
 		if fed.Data.Classes > 0 {
 			tip += fmt.Sprintf(", label %d", fed.Data.Train.Labels[p.row])
 		}
 		s.Tip = append(s.Tip, tip)
 	}
-	f.Series = []Series{s}
+	f.Series = []chart.Series{s}
 	return f
 }
 
@@ -165,8 +154,8 @@ func brightness(s *datasets.Split, shown []example) (lo, hi float32) {
 	return lo, hi
 }
 
-// picture returns a training row as a picture with so many shades of each colour.
-func picture(d *datasets.Dataset, row int, lo, hi float32, levels int) image.Image {
+// pixels returns a training row as an image with this many shades of each color.
+func pixels(d *datasets.Dataset, row int, lo, hi float32, levels int) image.Image {
 	h, w, channels := d.Shape[0], d.Shape[1], d.Features()/(d.Shape[0]*d.Shape[1])
 	values := d.Train.Row(row, nil)
 	shade := func(i int) uint8 {

@@ -12,8 +12,8 @@ func TestSizes(t *testing.T) {
 	for i, n := range []int{2, 7, 2} {
 		fed.Clients[i] = partition.Client{Group: i % 2, Train: make([]int, n)}
 	}
-	f, err := SizesFigure(fed)
-	if err != nil {
+	f := Sizes(fed)
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	// The largest is client 1, of group 1; the others follow in their order.
@@ -30,7 +30,7 @@ func TestSizes(t *testing.T) {
 	}
 	if fed := federation(3, 2, 1, 1); fed != nil {
 		fed.Data = nil
-		if _, err := SizesFigure(fed); err == nil || !strings.Contains(err.Error(), "plot: sizes: the federation has no Data") {
+		if err := Sizes(fed).Err(); err == nil || !strings.Contains(err.Error(), "plot: sizes: the federation has no Data") {
 			t.Error("no data:", err)
 		}
 	}
@@ -38,8 +38,8 @@ func TestSizes(t *testing.T) {
 
 // Beyond 100 clients every one is in a bar of the histogram.
 func TestSizesOfManyClients(t *testing.T) {
-	f, err := SizesFigure(federation(130, 3, 2, 0.5))
-	if err != nil {
+	f := Sizes(federation(130, 3, 2, 0.5))
+	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range f.Series {

@@ -1,9 +1,11 @@
-package plot
+package chart
 
 import (
 	"math"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 func TestBins(t *testing.T) {
@@ -18,7 +20,7 @@ func TestBins(t *testing.T) {
 		{3, 3, 10, []float64{3, 3.1}},
 		{0, 0, 1, []float64{0, 1e-6}},
 	} {
-		if got := bins(c.lo, c.hi, c.n); !near(got, c.want) {
+		if got := bins(c.lo, c.hi, c.n); !floats.EqualApprox(got, c.want, 1e-12) {
 			t.Errorf("[%v, %v]: %v, want %v", c.lo, c.hi, got, c.want)
 		}
 	}
@@ -30,9 +32,9 @@ func TestEveryValueIsCounted(t *testing.T) {
 		{0, 0.2, 0.4, 0.6, 0.8, 1}, {-3, 1e9}, {1e-12, 2e-12, 5e-12}, {0.3}, {-0.1, -0.1}, {1e17, 1e17 + 64}, {math.Pi, nan, 1, 1, 1, 7},
 		{-1e300, 1e300}, {0.1, 0.2, 0.30000000000000004}, {1, 1 + 1e-15},
 	} {
-		f, err := HistogramFigure("t", "x", Series{Name: "a", X: v}, Series{Name: "b", X: v[:1]})
-		if err != nil {
-			t.Fatal(v, err)
+		f := Histogram("t", "x", "values", Series{Name: "a", X: v}, Series{Name: "b", X: v[:1]})
+		if f.err != nil {
+			t.Fatal(v, f.err)
 		}
 		finite := len(v) - len(slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return x != x }))
 		for i, want := range []int{len(v) - finite, 1} {
@@ -46,6 +48,17 @@ func TestEveryValueIsCounted(t *testing.T) {
 			if int(n) != want {
 				t.Errorf("%v: %v values in the bars of %q, want %d", v, n, s.Name, want)
 			}
+		}
+	}
+}
+
+func TestHistogramsThatCannotBeDrawn(t *testing.T) {
+	for want, groups := range map[string][]Series{
+		"chart: histogram: no group given":                      nil,
+		`chart: histogram: "b" has no finite value among its 1`: {{Name: "a", X: []float64{1}}, {Name: "b", X: []float64{nan}}},
+	} {
+		if err := Histogram("t", "x", "values", groups...).Err(); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

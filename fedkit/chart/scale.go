@@ -1,4 +1,4 @@
-package plot
+package chart
 
 import (
 	"fmt"
@@ -13,7 +13,18 @@ type scale struct {
 	lo, hi float64
 	ticks  []float64
 	format string // of the ticks, for Vega-Lite
-	digits int    // decimals of the ticks; -1 where they are written in another way, and format does not say how
+	digits int    // decimals of the ticks; -1 if they are written in another way, and format does not say how
+}
+
+// holds says whether a value can be drawn on the axis. Beyond some bounds, ticks would no longer be numbers.
+func (a Axis) holds(v float64) bool {
+	switch most := math.Abs(v); {
+	case !finite(v) || most > 1e300 || a.Whole && most > 1e9:
+		return false
+	case a.Log:
+		return v > 1e-300
+	}
+	return true
 }
 
 func newScale(a Axis) scale { return scale{Axis: a, lo: math.Inf(1), hi: math.Inf(-1)} }
@@ -29,14 +40,13 @@ func (s *scale) cover(values []float64, room float64) {
 }
 
 // finish chooses about n ticks, or whole of them if the axis is one of whole numbers, and rounds the range up to them
-// where that is natural.
+// if that is natural.
 func (s *scale) finish(n, whole int) {
 	n, whole = max(2, n), max(2, whole)
 	switch {
 	case s.Names != nil:
 		s.lo, s.hi = -0.5, float64(len(s.Names))-0.5
-		step := max(1, (len(s.Names)+24)/25)
-		for i := 0; i < len(s.Names); i += step {
+		for i := 0; i < len(s.Names); i += (len(s.Names) + 24) / 25 {
 			s.ticks = append(s.ticks, float64(i))
 		}
 	case s.Log:
@@ -161,7 +171,7 @@ func power(m float64, e int) float64 {
 	return v
 }
 
-// scientific writes 0.02 and 500 as they are, and 2e-7 where that would be long.
+// scientific writes 0.02 and 500 as they are, and 2e-7 if that would be long.
 func scientific(v float64) string {
 	if a := math.Abs(v); a == 0 || a >= 1e-3 && a < 1e5 {
 		return strconv.FormatFloat(v, 'f', -1, 64)

@@ -1,8 +1,9 @@
-package plot
+package chart
 
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -46,7 +47,7 @@ func (s *sheet) config() object {
 	}
 }
 
-// view returns one figure: its target lines, then its series, neighbours of one kind in one layer.
+// view returns one figure: its target lines, then its series, neighbors of one kind in one layer.
 func (s *sheet) view(i int) object {
 	p := s.panels[i]
 	var layers []any
@@ -86,7 +87,7 @@ func (s *series) alike(t series) bool {
 }
 
 // layer draws series of one kind. Their points are written column by column and spread out by a flatten transform,
-// which makes them a quarter as long as one JSON object a point.
+// which makes them a quarter as long as one JSON object per point.
 func (s *sheet) layer(p *panel, all []series, id string) object {
 	first := all[0]
 	encoding := object{
@@ -95,7 +96,9 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 		"color":   s.color(first.Mark),
 		"tooltip": s.tooltip(p, first),
 	}
-	layer := object{"data": object{"values": rows(all)}, "transform": s.transforms(p, first), "encoding": encoding}
+	rows, columns := rows(all)
+	steps := []any{object{"flatten": columns}}
+	layer := object{"data": object{"values": rows}, "encoding": encoding}
 
 	// A click in the legend picks a series out; before that, all of them are.
 	var params []any
@@ -107,81 +110,67 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 			return object{"condition": object{"param": pick, "value": picked}, "value": picked * otherwise}
 		}
 	}
-	if first.Mark == Line {
+	switch first.Mark {
+	case Line:
 		encoding["detail"] = object{"field": "k", "type": "nominal"}
 		layer["layer"] = s.lines(p, all, params, opacity, "hover"+id)
-		return layer
-	}
-	if first.Mark == Images {
+	case Dots:
+		mark := object{"type": "circle"}
+		if first.Size == nil {
+			mark["size"] = dotSide * dotSide
+		} else {
+			most, side := p.bubbles()
+			encoding["size"] = object{"field": "n", "type": "quantitative",
+				"scale": object{"domain": []any{0.0, most}, "range": []any{0.0, round5(side * side)}}}
+		}
+		layer["mark"] = mark
+	case Cells:
+		layer["mark"] = object{"type": "rect"}
+		encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
+		steps = append(steps,
+			object{"calculate": p.x.extent("x", "x2"), "as": "xs"}, object{"calculate": p.y.extent("y", "y2"), "as": "ys"})
+	case Images:
 		width, height := p.frame()
 		layer["mark"] = object{"type": "image", "width": round5(width), "height": round5(height), "smooth": false}
 		encoding["url"] = object{"field": "u", "type": "nominal"}
 		delete(encoding, "color")
-		return layer
 	}
-	encoding["opacity"] = opacity(first.Opacity)
-	if params != nil {
-		layer["params"] = params
+	if first.Mark == Dots || first.Mark == Cells {
+		encoding["opacity"] = opacity(first.Opacity)
+		if params != nil {
+			layer["params"] = params
+		}
 	}
-	switch {
-	case first.Mark == Cells:
-		layer["mark"] = object{"type": "rect"}
-		encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
-	case first.Size != nil:
-		most, side := p.bubbles()
-		layer["mark"] = object{"type": "circle"}
-		encoding["size"] = object{"field": "n", "type": "quantitative",
-			"scale": object{"domain": []any{0.0, most}, "range": []any{0.0, round5(side * side)}}}
-	default:
-		layer["mark"] = object{"type": "circle", "size": dotSide * dotSide}
-	}
+	layer["transform"] = steps
 	return layer
 }
 
-// rows returns the data of series of one kind, one row each: "s" is the name, "k" tells lines of one name apart.
-func rows(all []series) []any {
-	rows := make([]any, len(all))
+// rows returns the data of series of one kind, one row each, and the names of the columns in it: "s" is the name, "k"
+// tells lines of one name apart, "t" are the tips and "u" the images.
+func rows(all []series) (rows, columns []any) {
 	for i, t := range all {
 		row := object{"s": t.Name, "k": float64(i)}
-		for _, c := range t.cols {
-			row[c.name] = list(*c.data)
-		}
-		if t.Tip != nil {
-			row["t"] = list(t.Tip)
-		}
-		if t.Images != nil {
-			urls := make([]any, len(t.Images))
-			for j, img := range t.Images {
-				urls[j] = dataURL(img)
+		columns = nil
+		add := func(column string, data []any) {
+			if len(data) > 0 {
+				row[column], columns = data, append(columns, column)
 			}
-			row["u"] = urls
 		}
-		rows[i] = row
+		for _, c := range t.cols {
+			add(c.name, list(*c.data))
+		}
+		add("t", list(t.Tip))
+		urls := list(t.Images)
+		for j, img := range t.Images {
+			urls[j] = dataURL(img)
+		}
+		add("u", urls)
+		rows = append(rows, row)
 	}
-	return rows
+	return rows, columns
 }
 
-// transforms spreads the columns out to points, and words what cells extend over.
-func (s *sheet) transforms(p *panel, t series) []any {
-	var fields []any
-	for _, c := range t.cols {
-		fields = append(fields, c.name)
-	}
-	if t.Tip != nil {
-		fields = append(fields, "t")
-	}
-	if t.Images != nil {
-		fields = append(fields, "u")
-	}
-	steps := []any{object{"flatten": fields}}
-	if t.Mark == Cells {
-		steps = append(steps,
-			object{"calculate": p.x.extent("x", "x2"), "as": "xs"}, object{"calculate": p.y.extent("y", "y2"), "as": "ys"})
-	}
-	return steps
-}
-
-// lines draws bands, lines on them, and a dot on each point: on all of them where they are few, else on the one
+// lines draws bands, lines on them, and a dot on each point: on all of them if they are few, else on the one
 // nearest to the pointer.
 func (s *sheet) lines(p *panel, all []series, params []any, opacity func(float64) object, hover string) []any {
 	var layers []any
@@ -200,7 +189,7 @@ func (s *sheet) lines(p *panel, all []series, params []any, opacity func(float64
 		line["params"] = params
 	}
 	rest := opacity(0)
-	if few(all) {
+	if !slices.ContainsFunc(all, func(t series) bool { return len(t.X) > fewPoints }) {
 		rest = opacity(all[0].Opacity)
 	}
 	under := object{"param": hover, "empty": false, "value": 1.0}
@@ -242,13 +231,9 @@ func (s *scale) channel(field string) object {
 	return object{"field": field, "type": "quantitative", "title": s.Title, "axis": axis, "scale": to}
 }
 
-// color gives each name its colour, and the legend to the sheets that have one.
+// color gives each name its color, and the legend to the sheets that have one.
 func (s *sheet) color(mark Mark) object {
-	names, colors := []any{}, []any{}
-	for _, t := range s.order {
-		names, colors = append(names, t.name), append(colors, hex(t.color))
-	}
-	color := object{"field": "s", "type": "nominal", "title": "", "scale": object{"domain": names, "range": colors}}
+	color := object{"field": "s", "type": "nominal", "title": "", "scale": s.byName(func(t style) any { return hex(t.color) })}
 	if len(s.legend) > 0 {
 		orient := "top"
 		if len(s.panels) > 1 { // over one of them it would push its title out of line
@@ -257,32 +242,30 @@ func (s *sheet) color(mark Mark) object {
 		color["legend"] = object{
 			"orient": orient, "direction": "horizontal", "columns": float64(s.columns()), "columnPadding": 16.0,
 			"labelColor": hex(ink), "labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0,
-			"symbolStrokeWidth": 2.5, "offset": 10.0, "symbolType": symbol(mark),
+			"symbolStrokeWidth": 2.5, "offset": 10.0, "symbolType": symbols[mark],
 		}
 	}
 	return color
 }
 
-func symbol(m Mark) string {
-	switch m {
-	case Line:
-		return "stroke"
-	case Cells:
-		return "square"
-	}
-	return "circle"
-}
+var symbols = [...]string{Line: "stroke", Dots: "circle", Cells: "square", Images: "circle"}
 
 func (s *sheet) dashes() object {
-	names, dashes := []any{}, []any{}
-	for _, t := range s.order {
-		dash := t.dash
-		if dash == nil {
-			dash = []float64{1, 0}
+	return s.byName(func(t style) any {
+		if t.dash == nil {
+			return []any{1.0, 0.0}
 		}
-		names, dashes = append(names, t.name), append(dashes, list(dash))
+		return list(t.dash)
+	})
+}
+
+// byName is a scale that gives each name a value.
+func (s *sheet) byName(value func(style) any) object {
+	names, values := make([]any, len(s.order)), make([]any, len(s.order))
+	for i, t := range s.order {
+		names[i], values[i] = t.name, value(t)
 	}
-	return object{"domain": names, "range": dashes}
+	return object{"domain": names, "range": values}
 }
 
 // tooltip lists what the pointer shows at a point of the series.

@@ -1,4 +1,4 @@
-package plot
+package chart
 
 import (
 	"bytes"
@@ -16,33 +16,29 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// The picture is drawn with gonum's canvas alone: its plots leave no room for a legend, and bring four more file
+// The PNG is drawn with gonum's canvas alone: its plots leave no room for a legend, and bring four more file
 // formats into every program. One unit of the canvas is one CSS pixel.
 
 const (
-	pngBytes = 16_000
-	edge     = 14 // white space around everything
-	gap      = 36 // between figures of a row
-	lineStep = 18 // from one line of the legend to the next
+	pngBytes = 16_000 // a larger file is drawn again, less sharply
+	edge     = 14     // white space around everything
+	gap      = 36     // between figures of a row
+	lineStep = 18     // from one line of the legend to the next
 )
 
 var fonts = text.Plain{Fonts: gonumfont.NewCache(liberation.Collection())}
 
-func write(size float64, c color.Color, bold bool) text.Style {
-	f := gonumfont.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size)}
-	if bold {
-		f.Weight = font.WeightBold
-	}
-	return text.Style{Color: c, Font: f, Handler: fonts}
-}
-
-// Text styles, as in the Vega-Lite picture.
+// Text styles, as in the Vega-Lite form.
 var (
-	titleText = write(14, ink, true)
-	noteText  = write(11, faint, false)
-	axisText  = write(12, ink, false)
-	tickText  = write(11, ink, false)
+	titleText = write(14, ink, font.WeightBold)
+	noteText  = write(11, faint, font.WeightNormal)
+	axisText  = write(12, ink, font.WeightNormal)
+	tickText  = write(11, ink, font.WeightNormal)
 )
+
+func write(size vg.Length, c color.Color, w font.Weight) text.Style {
+	return text.Style{Color: c, Handler: fonts, Font: gonumfont.Font{Typeface: "Liberation", Variant: "Sans", Weight: w, Size: size}}
+}
 
 // margins is the room a figure needs around the area inside its axes.
 type margins struct{ left, right, top, bottom vg.Length }
@@ -92,7 +88,7 @@ func (p *panel) width() vg.Length {
 	return m.left + max(vg.Length(p.Width)+m.right, titleText.Width(p.Title), noteText.Width(p.Note))
 }
 
-// size returns the picture's size in CSS pixels. They are even, so that every sharpness gives whole numbers.
+// size returns the image's width and height in CSS pixels. They are even, so that every sharpness gives whole numbers.
 func (s *sheet) size() (width, height float64) {
 	w, h := vg.Length(2*edge+gap*(len(s.panels)-1)), vg.Length(0)
 	for _, p := range s.panels {
@@ -104,15 +100,19 @@ func (s *sheet) size() (width, height float64) {
 	return 2 * math.Ceil(float64(w)/2), 2 * math.Ceil(float64(h)/2)
 }
 
-// png draws the picture, as sharply as pngBytes allow.
+// png draws the image, as sharply as pngBytes allow.
 func (s *sheet) png() (file []byte, err error) {
-	for _, try := range []struct {
-		sharpness float64 // picture elements for one unit of the canvas
+	own := []color.NRGBA{ink, faint, frame, grid} // the figures' own colors
+	for _, l := range s.order {
+		own = append(own, l.color)
+	}
+	for _, form := range []struct {
+		sharpness float64 // pixels for each unit of the canvas
 		shades    int
 	}{{2, 96}, {1.5, 48}, {1, 32}, {1, 16}} {
-		img := s.paint(int(72 * try.sharpness))
+		img := s.paint(int(72 * form.sharpness))
 		var b bytes.Buffer
-		if err := png.Encode(&b, palettize(img, s.colors(), try.shades)); err != nil {
+		if err := png.Encode(&b, palettize(img, own, form.shades)); err != nil {
 			return nil, err
 		}
 		if file = b.Bytes(); len(file) <= pngBytes {
@@ -120,15 +120,6 @@ func (s *sheet) png() (file []byte, err error) {
 		}
 	}
 	return file, nil
-}
-
-// colors lists the figures' own colours.
-func (s *sheet) colors() []color.NRGBA {
-	c := []color.NRGBA{ink, faint, frame, grid}
-	for _, l := range s.order {
-		c = append(c, l.color)
-	}
-	return c
 }
 
 func (s *sheet) paint(dpi int) *image.RGBA {
@@ -172,7 +163,7 @@ func (s *sheet) drawLegend(c draw.Canvas, x, top vg.Length) {
 			left = x
 		}
 		y := top - 9 - vg.Length(i/columns*lineStep)
-		switch s.mark(l.name) {
+		switch l.mark {
 		case Line:
 			c.StrokeLine2(pen(l.color, 2.5, l.dash), left, y, left+18, y)
 		case Cells:
@@ -183,16 +174,4 @@ func (s *sheet) drawLegend(c draw.Canvas, x, top vg.Length) {
 		c.FillText(tickText, vg.Point{X: left + 24, Y: y - 4}, l.name)
 		left += widths[i%columns]
 	}
-}
-
-// mark is what the legend shows a name with: the mark of its first series.
-func (s *sheet) mark(name string) Mark {
-	for _, p := range s.panels {
-		for _, t := range p.series {
-			if t.Name == name {
-				return t.Mark
-			}
-		}
-	}
-	return Line
 }

@@ -1,39 +1,26 @@
-package plot
+package chart
 
 import (
-	"bytes"
-	"image/png"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/chart/charttest"
 )
 
+var nan = math.NaN()
+
 func TestCurves(t *testing.T) {
-	f, err := CurvesFigure("Sensitivity to the server's step size", "η", "test accuracy",
+	f := Curves("Sensitivity to the server's step size", "η", "test accuracy",
 		Series{Name: "FedAvgM", X: []float64{1, 0.1, 0.3}, Y: []float64{0.9, 0.5, 0.8}, Tip: []string{"last", "first", "middle"}},
 		Series{Name: "FedAdam", X: []float64{0.001, 0.01, 0.1, 1}, Y: []float64{0.6, 0.93, 0.95, nan},
 			Lo: []float64{0.5, 0.92, 0.94, nan}, Hi: []float64{0.7, 0.94, 0.96, nan}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if s := f.Series[0]; !slices.Equal(s.X, []float64{0.1, 0.3, 1}) || !slices.Equal(s.Y, []float64{0.5, 0.8, 0.9}) || s.Tip[2] != "last" {
 		t.Errorf("the points are %v, %v, %v: want them in the order of X", s.X, s.Y, s.Tip)
 	}
-	checkSpec(t, f.VegaLite())
-	golden(t, "curves", f)
-	file, err := f.PNG()
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := png.Decode(bytes.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, s := range f.Series {
-		if c := styleOf(s.Name, i).color; !has(img, c) {
-			t.Errorf("nothing is drawn in the colour of %q", s.Name)
-		}
-	}
+	charttest.Golden(t, "curves", f)
+	charttest.Drawn(t, f)
 }
 
 func TestAxesOfCurves(t *testing.T) {
@@ -49,8 +36,8 @@ func TestAxesOfCurves(t *testing.T) {
 		{"share of attackers", []float64{0, 10, 20}, []float64{1, 1, 1}, false, false, false},
 		{"one value", []float64{0.5}, []float64{1}, false, false, false},
 	} {
-		f, err := CurvesFigure("t", c.label, c.label, Series{X: c.x, Y: c.y})
-		if err != nil {
+		f := Curves("t", c.label, c.label, Series{X: c.x, Y: c.y})
+		if err := f.Err(); err != nil {
 			t.Fatal(err)
 		}
 		if f.X.Log != c.log || f.X.Percent != c.percent || f.Y.Log != c.lgY {
@@ -66,7 +53,7 @@ func TestCurvesThatCannotBeDrawn(t *testing.T) {
 		"1 Lo":      {{X: []float64{1, 2}, Y: []float64{1, 2}, Lo: []float64{1}}},
 		"no series": {{X: []float64{nan}, Y: []float64{1}}},
 	} {
-		if err := Curves("t", "x", "y", series...); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Curves("t", "x", "y", series...).Err(); err == nil || !strings.HasPrefix(err.Error(), "chart: curves: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}

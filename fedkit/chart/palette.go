@@ -1,4 +1,4 @@
-package plot
+package chart
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 )
 
 // base is the palette of M. Okabe and K. Ito, "Color Universal Design" (2008), which people with any of the common kinds
-// of colour blindness can tell apart; its yellow is too pale for a line on white and gives way to a grey.
+// of color blindness can tell apart; its yellow is too pale for a line on white and gives way to a gray.
 var base = []color.NRGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -14,7 +14,7 @@ var base = []color.NRGBA{
 	{0xcc, 0x79, 0xa7, 0xff}, // purple
 	{0xe6, 0x9f, 0x00, 0xff}, // orange
 	{0x56, 0xb4, 0xe9, 0xff}, // sky
-	{0x7f, 0x7f, 0x7f, 0xff}, // grey
+	{0x7f, 0x7f, 0x7f, 0xff}, // gray
 	{0x22, 0x22, 0x22, 0xff}, // black
 }
 
@@ -23,6 +23,8 @@ var (
 	faint = color.NRGBA{0x75, 0x75, 0x75, 0xff} // notes and target lines
 	frame = color.NRGBA{0xb0, 0xb0, 0xb0, 0xff} // axes
 	grid  = color.NRGBA{0xea, 0xea, 0xea, 0xff}
+	white = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+	black = color.NRGBA{0x00, 0x00, 0x00, 0xff}
 )
 
 // style is how a series looks.
@@ -30,21 +32,10 @@ type style struct {
 	name  string
 	color color.NRGBA
 	dash  []float64 // in CSS pixels; nil for a solid line
+	mark  Mark      // in the legend
 }
 
-// styleOf returns the i-th style: the palette, then lighter, then darker shades of it, each time with other dashes.
-func styleOf(name string, i int) style {
-	c := base[i%len(base)]
-	switch i / len(base) % 3 {
-	case 1:
-		return style{name, mix(c, color.NRGBA{0xff, 0xff, 0xff, 0xff}, 0.45), []float64{6, 3}}
-	case 2:
-		return style{name, mix(c, color.NRGBA{0, 0, 0, 0xff}, 0.4), []float64{2, 2}}
-	}
-	return style{name, c, nil}
-}
-
-// shade runs from light to dark: the sequential palette YlGnBu of C. Brewer's ColorBrewer, without its two palest colours,
+// shade runs from light to dark: the sequential palette YlGnBu of C. Brewer's ColorBrewer, without its two palest colors,
 // which are too near to white.
 var shade = []color.NRGBA{
 	{0xc7, 0xe9, 0xb4, 0xff},
@@ -56,14 +47,21 @@ var shade = []color.NRGBA{
 	{0x08, 0x1d, 0x58, 0xff},
 }
 
-// style is the style of the i-th name of a sheet.
+// style is the style of the i-th name of a sheet: a shade, or the palette, then lighter, then darker colors of it, each
+// time with other dashes.
 func (s *Series) style(i int) style {
-	if !(s.Shade > 0) {
-		return styleOf(s.Name, i)
+	st := style{name: s.Name, mark: s.Mark, color: base[i%len(base)]}
+	switch again := i / len(base) % 3; {
+	case s.Shade > 0:
+		at := min(s.Shade, 1) * float64(len(shade)-1)
+		low := min(int(at), len(shade)-2)
+		st.color = mix(shade[low], shade[low+1], at-float64(low))
+	case again == 1:
+		st.color, st.dash = mix(st.color, white, 0.45), []float64{6, 3}
+	case again == 2:
+		st.color, st.dash = mix(st.color, black, 0.4), []float64{2, 2}
 	}
-	at := min(s.Shade, 1) * float64(len(shade)-1)
-	low := min(int(at), len(shade)-2)
-	return style{name: s.Name, color: mix(shade[low], shade[low+1], at-float64(low))}
+	return st
 }
 
 // mix returns (1−t)·a + t·b.

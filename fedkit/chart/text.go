@@ -1,6 +1,7 @@
-package plot
+package chart
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -9,27 +10,19 @@ import (
 func (s *sheet) text() string {
 	var lines []string
 	for _, p := range s.panels {
-		parts := []string{}
+		var parts []string
 		for _, t := range p.series {
 			if n := len(t.X) - 1; t.Mark == Line && p.X.Names == nil && p.Y.Names == nil {
 				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s at %s %s",
 					t.Name, p.y.value(t.Y[n]), p.X.Title, p.x.value(t.X[n]))))
 			}
-			if len(parts) == 12 {
-				parts = append(parts, "…")
-				break
-			}
 		}
-		lines = append(lines, strings.TrimSuffix(p.heading()+": "+strings.Join(parts, "; "), ": "))
+		if len(parts) > 12 {
+			parts = append(parts[:12], "…")
+		}
+		lines = append(lines, strings.TrimSuffix(cmp.Or(p.Title, p.Y.Title+" against "+p.X.Title)+": "+strings.Join(parts, "; "), ": "))
 	}
 	return strings.Join(lines, "\n")
-}
-
-func (p *panel) heading() string {
-	if p.Title != "" {
-		return p.Title
-	}
-	return p.Y.Title + " against " + p.X.Title
 }
 
 // value writes a value of the axis.

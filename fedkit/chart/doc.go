@@ -1,0 +1,18 @@
+// Package chart draws figures and tables in notebooks and files. It knows nothing of what it draws.
+//
+// A chart is a value: a Figure, several of them side by side in a Row, or a Table. Show draws it. Nothing is drawn
+// before that, so a chart may be changed first:
+//
+//	f := chart.Curves("Step sizes", "η", "test accuracy", series...)
+//	f.Note = "mean of three seeds"
+//	f.Show()
+//
+//	chart.Row{f, g}.Show() // side by side, with one legend
+//
+// In a notebook every figure is one output with three forms: Vega-Lite 5 (interactive in
+// JupyterLab: tooltips, and a click in the legend picks out a series), PNG (wherever notebooks are only shown) and a
+// line of text. Outside a notebook the same call writes a PNG file and says where; see Dir.
+//
+// A chart that cannot be drawn carries the error. Show displays it in the chart's place and on standard error, in a
+// line that begins with ErrorPrefix. A program that acts on errors asks Err, or calls PNG or Save, which return them.
+package chart

@@ -1,0 +1,137 @@
+package chart_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"fedkit.example/fedkit/chart"
+)
+
+// A figure is a value: it is customized, then shown.
+func ExampleCurves() {
+	f := chart.Curves("Step sizes", "η", "test accuracy",
+		chart.Series{Name: "FedAvg", X: []float64{1, 0.01, 0.1}, Y: []float64{0.62, 0.71, 0.93}})
+	f.Note = "mean of three seeds"
+
+	fmt.Println("points in the order of η:", f.Series[0].X, f.Series[0].Y)
+	fmt.Println("logarithmic:", f.X.Log, f.Y.Log)
+	fmt.Println("percentages:", f.X.Percent, f.Y.Percent)
+	fmt.Println("error:", f.Err())
+	// Output:
+	// points in the order of η: [0.01 0.1 1] [0.71 0.93 0.62]
+	// logarithmic: true false
+	// percentages: false true
+	// error: <nil>
+}
+
+func ExampleHistogram() {
+	f := chart.Histogram("Who gains", "gain in accuracy", "clients",
+		chart.Series{Name: "FedRep", X: []float64{-0.05, 0.05, 0.15, 0.25, 0.28}})
+	for _, bar := range f.Series[0].Tip {
+		fmt.Println(bar)
+	}
+	// Output:
+	// -5.0 % to 0.0 %: 1
+	// 5.0 % to 10.0 %: 1
+	// 15.0 % to 20.0 %: 1
+	// 25.0 % to 30.0 %: 2
+}
+
+// Outside a notebook Show writes a PNG file and says where.
+func ExampleFigure_Show() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	chart.Dir = dir
+	defer func() { chart.Dir = "" }()
+
+	f := &chart.Figure{Title: "Time to accuracy",
+		Series: []chart.Series{{Name: "FedAvg", X: []float64{0, 60, 120}, Y: []float64{0.1, 0.8, 0.9}}}}
+	d := chart.Display{Log: relative{dir}} // as Show does, but without the folder's name, which is never the same
+	if err := d.Show(chart.Row{f}, true); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// wrote time-to-accuracy.png
+}
+
+type relative struct{ dir string }
+
+func (r relative) Write(b []byte) (int, error) {
+	return fmt.Print(strings.ReplaceAll(string(b), r.dir+"/", ""))
+}
+
+// A row cannot be drawn if one of its figures cannot. Show would say so in the row's place.
+func ExampleRow_Err() {
+	good := chart.Curves("loss", "round", "loss", chart.Series{X: []float64{1, 2}, Y: []float64{3, 2}})
+	bad := chart.Failed(errors.New("no run has ended yet"))
+	fmt.Println(chart.Row{good}.Err())
+	fmt.Println(chart.Row{good, bad}.Err())
+	// Output:
+	// <nil>
+	// no run has ended yet
+}
+
+// The Vega-Lite form goes to whatever reads it.
+func ExampleFigure_VegaLite() {
+	spec := chart.Curves("Loss", "round", "loss", chart.Series{Name: "FedAvg", X: []float64{1, 2}, Y: []float64{3, 2}}).VegaLite()
+	fmt.Println(spec["$schema"])
+	fmt.Println(spec["title"].(map[string]any)["text"], spec["width"], spec["height"])
+	// Output:
+	// https://vega.github.io/schema/vega-lite/v5.json
+	// Loss 560 320
+}
+
+func ExampleTable() {
+	t := chart.Table{
+		Lines: [][]string{{"rule", "rounds", "accuracy"}, {"FedAvg", "100", "91.2 %"}, {"FedProx", "80", "92.0 %"}},
+		Note:  "on test rows",
+	}
+	t.Show()
+	// Output:
+	// rule     rounds  accuracy
+	// FedAvg      100    91.2 %
+	// FedProx      80    92.0 %
+	// on test rows
+}
+
+// Make is for functions that return charts of their own kind.
+func ExampleMake() {
+	squares := func(n int) *chart.Figure {
+		return chart.Make("squares", func(f *chart.Figure) error {
+			if n < 1 {
+				return fmt.Errorf("n = %d: must be at least 1", n)
+			}
+			s := chart.Series{Name: "x²"}
+			for x := range n {
+				s.X, s.Y = append(s.X, float64(x)), append(s.Y, float64(x*x))
+			}
+			f.Title, f.Series = "Squares", []chart.Series{s}
+			return nil
+		})
+	}
+	fmt.Println(squares(3).Err())
+	fmt.Println(squares(0).Err())
+	// Output:
+	// <nil>
+	// squares: n = 0: must be at least 1
+}
+
+func ExampleShades() {
+	cells := chart.Series{Mark: chart.Cells}
+	for client := range 4 {
+		cells.Cell(0, 1, float64(client), float64(client)+1)
+	}
+	for _, step := range chart.Shades(cells, []float64{1, 2, 2, 4}) {
+		fmt.Printf("%s: clients %v, shade %.2f\n", step.Name, step.Y, step.Shade)
+	}
+	// Output:
+	// 1.0 to 1.5: clients [0], shade 0.17
+	// 1.5 to 2.0: clients [1 2], shade 0.33
+	// 3.5 to 4.0: clients [3], shade 1.00
+}

@@ -1,0 +1,81 @@
+package chart
+
+import "image"
+
+// Figure is a chart with two axes and any number of series. Its zero value is an empty figure, which cannot be drawn.
+type Figure struct {
+	Name  string // of the PNG file, without ".png"; made from Title unless set
+	Title string
+	Note  string // small print under the title: how to read the figure
+
+	X, Y    Axis
+	Point   string    // what a point is, in its tooltip, beside Series.Tip: "client"
+	Area    string    // what Series.Size counts, in the tooltip: "training rows"
+	Targets []float64 // dashed lines across the figure at these values of Y
+	Series  []Series  // drawn in this order, later ones on top
+
+	Width, Height int // of the area inside the axes, in CSS pixels; default 560 × 320
+
+	err error // why it cannot be drawn
+}
+
+// Axis is one of a figure's two axes. The range follows from the data.
+type Axis struct {
+	Title   string
+	Log     bool     // logarithmic; values that are not positive are left out
+	Percent bool     // values are shares in [0, 1] and written as percentages
+	Whole   bool     // ticks at whole numbers only: rounds, clients, labels
+	Names   []string // of the positions 0, 1, 2, …; nil for an axis of numbers
+}
+
+// Mark is what a series is drawn with.
+type Mark int
+
+const (
+	Line   Mark = iota // a line through (X, Y), with a band from Lo to Hi if these are set
+	Dots               // a dot at each (X, Y), its area in proportion to Size if that is set
+	Cells              // a filled rectangle with the corners (X, Y) and (X2, Y2)
+	Images             // an image centered on each (X, Y), as large as nine tenths of a unit of both axes allow
+)
+
+// Series is one set of points. Series with the same Name share a color and a line in the legend. All slices that are
+// set go with X, element by element. A point with a value that is not finite is left out. So are points beyond what
+// keeps a notebook light: about 32 kB of JSON for a row of figures. Those kept are evenly spread, first and last
+// included.
+type Series struct {
+	Name    string
+	Mark    Mark // default Line
+	X, Y    []float64
+	Lo, Hi  []float64     // Line: the band around Y
+	Size    []float64     // Dots: the area; values that are not positive are left out
+	X2, Y2  []float64     // Cells: the other corner
+	Images  []image.Image // Images: one for each point
+	Tip     []string      // which one each point is, for its tooltip: the 7 of client 7
+	Opacity float64       // default 1 for lines and cells, 0.75 for dots
+	Shade   float64       // in (0, 1]: a place on the scale from light to dark, instead of a color of its own
+}
+
+// Cell adds a rectangle to a series of Cells.
+func (s *Series) Cell(x, x2, y, y2 float64, tip ...string) {
+	s.X, s.X2 = append(s.X, x), append(s.X2, x2)
+	s.Y, s.Y2 = append(s.Y, y), append(s.Y2, y2)
+	s.Tip = append(s.Tip, tip...)
+}
+
+// Show draws the figure; see Row.Show.
+func (f *Figure) Show() { Row{f}.Show() }
+
+// Err returns why the figure cannot be drawn, nil if it can.
+func (f *Figure) Err() error { return Row{f}.Err() }
+
+// PNG returns the figure as a PNG image; see Row.PNG.
+func (f *Figure) PNG() ([]byte, error) { return Row{f}.PNG() }
+
+// VegaLite returns the figure as a Vega-Lite 5 specification; see Row.VegaLite.
+func (f *Figure) VegaLite() map[string]any { return Row{f}.VegaLite() }
+
+// Save writes the figure to a file; see Row.Save.
+func (f *Figure) Save(path string) error { return Row{f}.Save(path) }
+
+// Fits reports whether all points of the figure are drawn, because its data are light enough for a notebook.
+func (f *Figure) Fits() bool { return Row{f}.bytes(everyPoint) <= jsonBytes }

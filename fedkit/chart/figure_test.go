@@ -1,0 +1,176 @@
+package chart
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"math"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit/chart/charttest"
+)
+
+// figures is one of each kind.
+func figures() map[string]*Figure {
+	return map[string]*Figure{
+		"histogram": Histogram("Who gains", "gain in accuracy", "clients",
+			Series{Name: "FedRep", X: []float64{-0.05, 0.1, 0.12, 0.3, nan}}, Series{Name: "Local", X: []float64{0.2, 0.3, 0}}),
+		"log": {
+			Title: "Distance to the optimum", X: Axis{Title: "time (s)"}, Y: Axis{Title: "f − f*", Log: true},
+			Targets: []float64{1e-3, -1}, Series: []Series{{Name: "a", X: []float64{0, 1, 2, 3}, Y: []float64{1, 0.1, 0, 1e-6}}},
+		},
+	}
+}
+
+func TestSpecifications(t *testing.T) {
+	for name, f := range figures() {
+		t.Run(name, func(t *testing.T) { charttest.Golden(t, name, f) })
+	}
+}
+
+func TestImages(t *testing.T) {
+	for name, f := range figures() {
+		t.Run(name, func(t *testing.T) {
+			charttest.Drawn(t, f)
+			file, err := f.PNG()
+			if err != nil {
+				t.Fatal(err)
+			}
+			img, err := png.Decode(bytes.NewReader(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Row{f}.prepare()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, h := s.size()
+			size := img.Bounds().Size()
+			if r := float64(size.X) / w; r != 2 && r != 1.5 && r != 1 || math.Abs(float64(size.Y)/h-r) > 0.01 {
+				t.Errorf("%v for %g × %g", size, w, h)
+			}
+		})
+	}
+}
+
+func TestEmptyFigures(t *testing.T) {
+	for name, f := range map[string]*Figure{
+		"zero":     {},
+		"nan":      {Series: []Series{{X: []float64{nan, 1}, Y: []float64{1, math.Inf(1)}}}},
+		"no y":     {Series: []Series{{X: []float64{1, 2}}}},
+		"negative": {Y: Axis{Log: true}, Series: []Series{{X: []float64{1}, Y: []float64{-1}}}},
+		"mark":     {Series: []Series{{Mark: 9, X: []float64{1}, Y: []float64{1}}}},
+	} {
+		if err := f.Err(); err == nil || !strings.Contains(err.Error(), "finite") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if f.VegaLite() != nil {
+			t.Errorf("%s: a specification of nothing", name)
+		}
+	}
+	if (Row{}).Err() == nil {
+		t.Error("an empty row")
+	}
+	if (Row{nil}).Err() == nil || (*Figure)(nil).Err() == nil {
+		t.Error("a nil figure")
+	}
+}
+
+func TestThinning(t *testing.T) {
+	f := &Figure{Title: "many"}
+	for range 12 {
+		s := Series{Name: strings.Repeat("x", len(f.Series)+1)}
+		for i := range 5000 {
+			s.X, s.Y = append(s.X, float64(i)), append(s.Y, math.Sqrt(float64(i)))
+		}
+		f.Series = append(f.Series, s)
+	}
+	charttest.Spec(t, f)
+	s, err := Row{f}.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := s.panels[0].series[3].X
+	if len(x) < 50 || x[0] != 0 || x[len(x)-1] != 4999 {
+		t.Errorf("%d points from %g to %g", len(x), x[0], x[len(x)-1])
+	}
+}
+
+func TestFileNames(t *testing.T) {
+	for _, c := range [][2]string{{"Time to accuracy", "time-to-accuracy"}, {"../../etc/x", "etc-x"}, {"", "figure"}, {"α = 0.3", "α-0.3"}} {
+		if got := (&Figure{Title: c[0]}).fileName(); got != c[1] {
+			t.Errorf("%q: %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		axis   Axis
+		values []float64
+		want   string
+	}{
+		{Axis{Percent: true}, []float64{0.12, 0.93}, "0% 20% 40% 60% 80% 100%"},
+		{Axis{Percent: true}, []float64{0.931, 0.938}, "93.0% 93.2% 93.4% 93.6% 93.8%"},
+		{Axis{Percent: true}, []float64{1, 1}, "98.0% 98.5% 99.0% 99.5% 100.0%"},
+		{Axis{Whole: true}, []float64{1, 60}, "10 20 30 40 50 60"},
+		{Axis{Whole: true}, []float64{3, 3}, "3"},
+		{Axis{Whole: true}, []float64{100001, 100004}, "100001 100002 100003 100004"},
+		{Axis{}, []float64{1e-200, 2e-200}, "1e-200 1.2e-200 1.4e-200 1.6e-200 1.8e-200 2e-200"},
+		{Axis{}, []float64{0, 2.3e7}, "0 5e6 1e7 1.5e7 2e7 2.5e7"},
+		{Axis{}, []float64{-0.02, 0.03}, "-0.02 -0.01 0.00 0.01 0.02 0.03"},
+		{Axis{Log: true}, []float64{0.03, 4}, "0.02 0.05 0.1 0.2 0.5 1 2 5"},
+		{Axis{Log: true}, []float64{1e-7, 10}, "1e-7 1e-5 0.001 0.1 10"},
+		{Axis{Log: true}, []float64{1, 1}, "1 2"},
+		{Axis{Names: []string{"a", "b"}}, nil, "a b"},
+	} {
+		s := newScale(c.axis)
+		s.cover(c.values, 0)
+		s.finish(6, 6)
+		var labels []string
+		for _, v := range s.ticks {
+			labels = append(labels, s.label(v))
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("%+v of %v: %s, want %s", c.axis, c.values, got, c.want)
+		}
+		for _, v := range c.values {
+			if n := s.norm(v); !(n >= -1e-9 && n <= 1+1e-9) {
+				t.Errorf("%v lies at %g", v, n)
+			}
+		}
+	}
+}
+
+func FuzzFigure(f *testing.F) {
+	f.Add(1.0, 2.0, 3.0, 4.0, uint8(0), false, false)
+	f.Add(math.NaN(), math.Inf(1), -1e308, 1e308, uint8(1), true, false)
+	f.Add(0.0, 0.0, 5e-324, 1e-300, uint8(2), true, true)
+	f.Add(1e15, 1e15+1, -1e15, 3e299, uint8(0), false, true)
+	f.Fuzz(func(t *testing.T, a, b, c, d float64, mark uint8, log, whole bool) {
+		fig := &Figure{
+			X: Axis{Whole: whole, Title: "x"}, Y: Axis{Log: log, Title: "y"}, Targets: []float64{d},
+			Series: []Series{
+				{Name: "1", Mark: Mark(mark % 5), Images: []image.Image{image.White, nil}, X: []float64{a, b}, Y: []float64{c, d}, X2: []float64{b, b}, Y2: []float64{d, d}, Size: []float64{d, a}},
+				{Name: "2", X: []float64{a, b}, Y: []float64{d, c}, Lo: []float64{a, b}, Hi: []float64{b, c}},
+			},
+		}
+		if fig.VegaLite() == nil {
+			return
+		}
+		charttest.Spec(t, fig)
+		if _, err := fig.PNG(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNoNegativeZeroOnAnAxis(t *testing.T) {
+	s := newScale(Axis{Whole: true})
+	s.cover([]float64{0, 9}, 0.7)
+	s.finish(5, 10)
+	if got := s.label(s.ticks[0]); got != "0" {
+		t.Errorf("the first tick reads %q, want 0", got)
+	}
+}

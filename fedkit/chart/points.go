@@ -1,0 +1,161 @@
+package chart
+
+import (
+	"math"
+	"sort"
+	"strconv"
+)
+
+// series is a Series whose columns all have the same length and hold finite, rounded numbers.
+type series struct {
+	Series
+	cols []column
+}
+
+// column is a named slice of numbers: "x", "y", "lo", …
+type column struct {
+	name string
+	data *[]float64
+}
+
+// columns lists the numbers the series has to have, and those that it has beyond them.
+func (s *Series) columns() []column {
+	c := []column{{"x", &s.X}, {"y", &s.Y}}
+	switch {
+	case s.Mark == Line && s.Lo != nil && s.Hi != nil:
+		c = append(c, column{"lo", &s.Lo}, column{"hi", &s.Hi})
+	case s.Mark == Dots && s.Size != nil:
+		c = append(c, column{"n", &s.Size})
+	case s.Mark == Cells:
+		c = append(c, column{"x2", &s.X2}, column{"y2", &s.Y2})
+	}
+	return c
+}
+
+// clean returns a copy that holds at most this many points, all of which can be drawn.
+func (s Series) clean(x, y Axis, points int) series {
+	if s.Mark < Line || s.Mark > Images {
+		return series{}
+	}
+	var keep []int
+	cols := s.columns()
+	for i := range s.complete() {
+		if s.drawable(cols, i, x, y) {
+			keep = append(keep, i)
+		}
+	}
+	c := series{Series: s.at(Thin(keep, points))}
+	if !(s.Opacity > 0 && s.Opacity <= 1) {
+		c.Opacity = 1
+		if s.Mark == Dots {
+			c.Opacity = 0.75
+		}
+	}
+	if s.Mark != Images {
+		c.Images = nil
+	}
+	c.cols = c.columns()
+	for _, col := range c.cols {
+		for j, v := range *col.data {
+			if (col.name == "lo" || col.name == "hi") && !y.holds(v) {
+				v = c.Y[j]
+			}
+			(*col.data)[j] = round5(v)
+		}
+	}
+	return c
+}
+
+// at returns the series with these points alone, in this order. Slices that are too short for them are left out.
+func (s Series) at(points []int) Series {
+	for _, v := range []*[]float64{&s.X, &s.Y, &s.Lo, &s.Hi, &s.Size, &s.X2, &s.Y2} {
+		*v = pick(*v, points)
+	}
+	s.Tip, s.Images = pick(s.Tip, points), pick(s.Images, points)
+	return s
+}
+
+// complete returns how many points have all that their mark needs.
+func (s *Series) complete() int {
+	n := len(s.X)
+	for _, c := range s.columns() {
+		n = min(n, len(*c.data))
+	}
+	if s.Mark == Images {
+		n = min(n, len(s.Images))
+	}
+	return n
+}
+
+// drawable says whether point i can be drawn. It may lack its band, which is then as narrow as the line.
+func (s *Series) drawable(cols []column, i int, x, y Axis) bool {
+	good := s.Mark != Images || s.Images[i] != nil && !s.Images[i].Bounds().Empty()
+	for _, c := range cols {
+		switch v := (*c.data)[i]; c.name {
+		case "x", "x2":
+			good = good && x.holds(v)
+		case "y", "y2":
+			good = good && y.holds(v)
+		case "n":
+			good = good && finite(v) && v > 0
+		}
+	}
+	return good
+}
+
+// margin is the room that whole-numbered positions need on either side.
+func (s *Series) margin() float64 {
+	switch {
+	case s.Mark == Dots && s.Size != nil:
+		return 0.7
+	case s.Mark == Images:
+		return 0.5
+	}
+	return 0
+}
+
+// jsonBytes is how many bytes the data of a row of figures take at most in its Vega-Lite specification.
+const jsonBytes = 32_000
+
+const everyPoint = math.MaxInt32
+
+// budget returns how many points a series of the row may keep, so that all together fit into jsonBytes.
+func (r Row) budget() int {
+	if r.bytes(everyPoint) <= jsonBytes {
+		return everyPoint
+	}
+	// The smallest number of points that is too many, less one; a point takes a byte at least.
+	return max(2, sort.Search(jsonBytes, func(points int) bool { return r.bytes(points) > jsonBytes })-1)
+}
+
+// bytes estimates how many bytes of JSON the row takes if each series keeps this many points at most.
+func (r Row) bytes(points int) (n int) {
+	for _, f := range r {
+		if f == nil {
+			continue
+		}
+		for _, s := range f.Series {
+			n += min(points, len(s.X)) * s.width()
+		}
+	}
+	return n
+}
+
+// width estimates how many bytes of JSON a point takes, from the first, the last and a few points in between.
+func (s *Series) width() (bytes int) {
+	points := Thin(indices(len(s.X)), 20)
+	for _, i := range points {
+		for _, c := range s.columns() {
+			if i < len(*c.data) {
+				bytes += len(strconv.FormatFloat(round5((*c.data)[i]), 'g', -1, 64)) + 1
+			}
+		}
+		if i < len(s.Tip) {
+			bytes += len(s.Tip[i]) + 3
+		}
+		if s.Mark == Images && i < len(s.Images) {
+			bytes += len(dataURL(s.Images[i])) + 3
+		}
+	}
+	return bytes/max(1, len(points)) + 1
+}

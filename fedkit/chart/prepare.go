@@ -1,0 +1,137 @@
+package chart
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// Sizes in CSS pixels, and opacities, that both forms share.
+const (
+	lineWidth   = 2.0
+	bandOpacity = 0.18
+	otherwise   = 0.1 // opacity of what the legend has not picked out
+	dotSide     = 6.0 // diameter of a dot without a size
+	fewPoints   = 30  // lines with no more points than this show them
+)
+
+var targetDash = []float64{4, 4}
+
+// sheet is a row made ready for drawing: finite and thinned-out points, ranges, ticks and colors chosen. Both forms,
+// Vega-Lite and PNG, are drawn from it and so show the same.
+type sheet struct {
+	name   string
+	panels []*panel
+	order  []style // of the series' names, in order of appearance
+	legend []style // the same, or empty if a legend would say nothing
+}
+
+// panel is one figure of a sheet.
+type panel struct {
+	*Figure
+	x, y   scale
+	series []series
+}
+
+// prepare makes the row ready for drawing, or says what is missing.
+func (r Row) prepare() (*sheet, error) {
+	if len(r) == 0 {
+		return nil, errors.New("chart: no figure given")
+	}
+	s := &sheet{}
+	named := false
+	for _, f := range r {
+		switch {
+		case f == nil:
+			return nil, errors.New("chart: a figure is nil")
+		case f.err != nil:
+			return nil, f.err
+		}
+		named = named || f.X.Names != nil || f.Y.Names != nil
+		for _, t := range f.Series {
+			if s.style(t.Name) == nil {
+				s.order = append(s.order, t.style(len(s.order)))
+			}
+		}
+	}
+	points := r.budget()
+	for _, f := range r {
+		p, err := f.prepare(points)
+		if err != nil {
+			return nil, fmt.Errorf("chart: %s: %w", f.fileName(), err)
+		}
+		s.panels = append(s.panels, p)
+	}
+	s.name = r[0].fileName()
+	if len(s.order) > 1 && !named {
+		s.legend = s.order
+	}
+	return s, nil
+}
+
+// style returns the style of a name, nil if it has none yet.
+func (s *sheet) style(name string) *style {
+	if i := slices.IndexFunc(s.order, func(t style) bool { return t.name == name }); i >= 0 {
+		return &s.order[i]
+	}
+	return nil
+}
+
+// columns is how many entries the legend has in a line: what fits over the figures.
+func (s *sheet) columns() int {
+	width, longest := 0, 1
+	for _, p := range s.panels {
+		width += p.Width
+	}
+	for _, l := range s.legend {
+		longest = max(longest, utf8.RuneCountInString(l.name))
+	}
+	return min(max(1, width/(6*longest+44)), max(1, len(s.legend)))
+}
+
+func (f *Figure) prepare(points int) (*panel, error) {
+	own := *f
+	p := &panel{Figure: &own}
+	p.Width, p.Height = cmp.Or(max(f.Width, 0), 560), cmp.Or(max(f.Height, 0), 320)
+	p.Targets = slices.DeleteFunc(slices.Clone(f.Targets), func(t float64) bool { return !f.Y.holds(t) })
+	bands := slices.ContainsFunc(f.Series, func(s Series) bool { return s.Mark == Line && len(s.columns()) == 4 })
+	for _, s := range f.Series {
+		if bands && s.Mark == Line && len(s.columns()) == 2 { // all lines alike: one layer, one tooltip
+			s.Lo, s.Hi = s.Y, s.Y
+		}
+		if c := s.clean(f.X, f.Y, points); len(c.X) > 0 {
+			p.series = append(p.series, c)
+		}
+	}
+	if len(p.series) == 0 {
+		return nil, errEmpty
+	}
+	p.x, p.y = newScale(f.X), newScale(f.Y)
+	for _, s := range p.series {
+		for _, c := range s.cols {
+			switch c.name {
+			case "x", "x2":
+				p.x.cover(*c.data, s.margin())
+			case "y", "y2", "lo", "hi":
+				p.y.cover(*c.data, s.margin())
+			}
+		}
+	}
+	p.y.cover(p.Targets, 0)
+	p.x.finish(p.Width/70, p.Width/45)
+	p.y.finish(p.Height/45, p.Height/22)
+	return p, nil
+}
+
+// bubbles returns the largest size in the figure and the diameter of its dot: about what keeps two neighbors apart.
+func (p *panel) bubbles() (most, side float64) {
+	for _, s := range p.series {
+		if s.Mark == Dots && s.Size != nil {
+			most = max(most, slices.Max(s.Size))
+		}
+	}
+	across, up := float64(p.Width)/(p.x.hi-p.x.lo), float64(p.Height)/(p.y.hi-p.y.lo)
+	return most, min(36, 1.25*min(across, up))
+}

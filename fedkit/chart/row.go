@@ -1,0 +1,68 @@
+package chart
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Row is several figures side by side in one output, with one legend: accuracy and loss, say. Its file is named after
+// its first figure. A row cannot be drawn if one of its figures cannot.
+type Row []*Figure
+
+// Show draws the row as one output of the notebook cell. Outside a notebook it writes the PNG file into Dir and prints
+// one line that says where. If the row cannot be drawn, its error is shown instead.
+func (r Row) Show() {
+	var d Display
+	d.report(d.Show(r, true))
+}
+
+// Err returns why the row cannot be drawn, nil if it can: the error that one of its figures carries, or no figure, or
+// one without a single point to draw.
+func (r Row) Err() error { return r.draw(func(*sheet) error { return nil }) }
+
+// PNG returns the row as a PNG image, with two pixels for each CSS pixel. A file larger than 16 kB is drawn again with
+// fewer pixels and colors, but never with less than one pixel for each CSS pixel.
+func (r Row) PNG() (png []byte, err error) {
+	err = r.draw(func(s *sheet) (err error) { png, err = s.png(); return err })
+	return png, err
+}
+
+// VegaLite returns the row as a Vega-Lite 5 specification made of maps, slices, strings, booleans and finite float64
+// only, so that both encoding/json and GoNB's encoding/gob take it; nil if the row cannot be drawn.
+func (r Row) VegaLite() (spec map[string]any) {
+	_ = r.draw(func(s *sheet) error { spec = s.vegaLite(); return nil }) // Err has it
+	return spec
+}
+
+// Save writes the row to a file: ".png" for an image, ".json" for the Vega-Lite specification. The file is complete or
+// not there at all.
+func (r Row) Save(path string) error {
+	return r.draw(func(s *sheet) (err error) {
+		var data []byte
+		switch ext := strings.ToLower(filepath.Ext(path)); ext {
+		case ".png":
+			data, err = s.png()
+		case ".json":
+			data, err = json.MarshalIndent(s.vegaLite(), "", " ")
+		default:
+			err = fmt.Errorf("chart: %s: a figure is saved as .png or .json, not %q", path, ext)
+		}
+		if err != nil {
+			return err
+		}
+		return writeFile(path, data)
+	})
+}
+
+// draw makes the row ready and hands it to paint.
+func (r Row) draw(paint func(*sheet) error) error {
+	return try(func() error {
+		s, err := r.prepare()
+		if err != nil {
+			return err
+		}
+		return paint(s)
+	})
+}

@@ -1,0 +1,37 @@
+package chart
+
+import "sort"
+
+// Shades divides a series by one value for each of its points: into one series for each step of a scale, the larger the
+// values the darker, named for its range. The steps are even, or even in logarithms if the values span more than a
+// factor of 30. Points without a finite value are left out, and so are steps without a point.
+func Shades(s Series, values []float64) (steps []Series) {
+	x := newScale(Axis{})
+	var points []int
+	for i, v := range values[:min(len(values), len(s.X))] {
+		if x.holds(v) {
+			points = append(points, i)
+			x.cover(values[i:i+1], 0)
+		}
+	}
+	if points == nil {
+		return nil
+	}
+	x.Log = x.lo > 0 && x.hi > 30*x.lo
+	x.finish(8, 8)
+	members := make([][]int, len(x.ticks)-1)
+	for _, i := range points {
+		k := sort.SearchFloat64s(x.ticks, values[i]) - 1
+		k = max(0, min(k, len(members)-1))
+		members[k] = append(members[k], i)
+	}
+	for k, at := range members {
+		if at != nil {
+			t := s.at(at)
+			t.Name = x.label(x.ticks[k]) + " to " + x.label(x.ticks[k+1])
+			t.Shade = float64(k+1) / float64(len(members))
+			steps = append(steps, t)
+		}
+	}
+	return steps
+}

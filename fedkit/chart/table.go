@@ -1,0 +1,94 @@
+package chart
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"strings"
+	"unicode/utf8"
+)
+
+// Table is lines of cells: HTML in a notebook, text on standard output elsewhere.
+type Table struct {
+	Lines [][]string // the head first; the first column is set to the left, the others to the right
+	Note  string     // small print under the table
+
+	err error // why it cannot be shown
+}
+
+// Show shows the table, or its error in its place.
+func (t *Table) Show() {
+	var d Display
+	switch err := t.Err(); {
+	case err != nil:
+		d.report(err)
+	case InNotebook():
+		d.report(d.send(object{"text/html": t.HTML(), "text/plain": t.String()}, nil, true))
+	default:
+		fmt.Print(t)
+	}
+}
+
+// Err returns why the table cannot be shown, nil if it can: the error it carries, or that it has no lines.
+func (t *Table) Err() error {
+	switch {
+	case t == nil:
+		return errors.New("chart: the table is nil")
+	case t.err == nil && len(t.Lines) == 0:
+		return errors.New("chart: the table has no lines")
+	}
+	return t.err
+}
+
+// String writes the table for a fixed-width font.
+func (t *Table) String() string {
+	if err := t.Err(); err != nil {
+		return ErrorPrefix + err.Error() + "\n"
+	}
+	var width []int
+	for _, line := range t.Lines {
+		for i, c := range line {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			width[i] = max(width[i], utf8.RuneCountInString(c))
+		}
+	}
+	var b strings.Builder
+	for _, line := range t.Lines {
+		for i, c := range line {
+			if i == 0 {
+				fmt.Fprintf(&b, "%-*s", width[i], c)
+			} else {
+				fmt.Fprintf(&b, "  %*s", width[i], c)
+			}
+		}
+		b.WriteString("\n")
+	}
+	if t.Note != "" {
+		b.WriteString(t.Note + "\n")
+	}
+	return b.String()
+}
+
+// HTML writes the table for a browser.
+func (t *Table) HTML() string {
+	if err := t.Err(); err != nil {
+		return errorBox(err)
+	}
+	var b strings.Builder
+	b.WriteString("<table>\n")
+	cell := "th"
+	for _, line := range t.Lines {
+		align := "left"
+		b.WriteString("<tr>")
+		for _, c := range line {
+			fmt.Fprintf(&b, `<%s style="text-align:%s">%s</%s>`, cell, align, html.EscapeString(c), cell)
+			align = "right"
+		}
+		b.WriteString("</tr>\n")
+		cell = "td"
+	}
+	b.WriteString("</table>\n<small>" + html.EscapeString(t.Note) + "</small>")
+	return b.String()
+}

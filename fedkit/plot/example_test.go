@@ -1,0 +1,101 @@
+package plot_test
+
+import (
+	"fmt"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/plot"
+)
+
+// run is a history as fedkit.Run returns it, with these accuracies of the global model.
+func run(name string, accuracy ...fedkit.Float) *fedkit.History {
+	h := &fedkit.History{Name: name, Clients: 3}
+	for i, a := range accuracy {
+		h.Rounds = append(h.Rounds, fedkit.Record{
+			Round: i + 1, Seconds: 0.5, BytesUp: 1000, BytesDown: 2000,
+			Global: &fedkit.Score{Accuracy: a, Loss: 1 - a, Examples: 100},
+			Solves: []fedkit.Solve{{Client: i % 3, Steps: 10, Loss: 1 - a, Drift: 0.1 * fedkit.Float(i+1)}},
+		})
+	}
+	return h
+}
+
+// A figure is customized before it is shown. Runs of one name are seeds of one experiment: a mean in a band.
+func ExampleAccuracy() {
+	f := plot.Accuracy(run("FedAvg", 0.2, 0.4), run("FedAvg", 0.4, 0.8), run("FedProx", 0.3, 0.7))
+	f.Title, f.Targets = "MNIST, two classes per client", []float64{0.75}
+	for _, s := range f.Series {
+		fmt.Printf("%s: rounds %v, accuracy %.2f, band: %v\n", s.Name, s.X, s.Y, s.Lo != nil)
+	}
+	fmt.Println(f.Y.Title)
+	fmt.Println(f.Note)
+	// f.Show() draws it.
+
+	// Output:
+	// FedAvg: rounds [1 2], accuracy [0.30 0.60], band: true
+	// FedProx: rounds [1 2], accuracy [0.30 0.70], band: false
+	// accuracy of the global model
+	// line: mean of 2 runs; band: ± 1 standard deviation
+}
+
+// A figure that cannot be made carries the error; Show would display it.
+func ExampleAccuracy_error() {
+	var failed *fedkit.History
+	fmt.Println(plot.Accuracy(run("FedAvg", 0.2), failed).Err())
+	fmt.Println(plot.ClientAccuracy(run("FedAvg", 0.2)).Err())
+	// Output:
+	// plot: accuracy: history 2 is nil: did its run fail?
+	// plot: client accuracy: history "FedAvg" has no round in which clients were evaluated
+}
+
+// Figures side by side share one legend.
+func ExampleLoss() {
+	h := run("FedAvg", 0.2, 0.4)
+	row := chart.Row{plot.Accuracy(h), plot.Loss(h)}
+	fmt.Println(len(row.VegaLite()["hconcat"].([]any)), row.Err())
+	// row.Show() draws them.
+
+	// Output:
+	// 2 <nil>
+}
+
+func ExampleTable() {
+	fmt.Println("FedAvg and FedProx")
+	plot.Table(run("FedAvg", 0.2, 0.8, 0.6), run("FedProx", 0.3, 0.7)).Show()
+	// Output:
+	// FedAvg and FedProx
+	//          rounds  accuracy    best  clients  worst 10 %   loss  down    up    time
+	// FedAvg        3    60.0 %  80.0 %        –           –  0.400  6 kB  3 kB  1.50 s
+	// FedProx       2    70.0 %  70.0 %        –           –  0.300  4 kB  2 kB     1 s
+	// accuracy, best and loss on test rows: of the global model
+}
+
+func ExampleHeat() {
+	f := plot.Heat(run("FedAvg", 0.2, 0.8, 0.6), plot.Drift)
+	fmt.Println(f.Title)
+	for _, s := range f.Series {
+		fmt.Println(s.Name, s.Tip)
+	}
+	// Output:
+	// Drift of each client: FedAvg
+	// 0.10 to 0.15 [0.1]
+	// 0.15 to 0.20 [0.2]
+	// 0.25 to 0.30 [0.3]
+}
+
+func ExampleLabels() {
+	fed := &fedkit.Federation{
+		Rule:    "by hand",
+		Data:    &datasets.Dataset{Name: "toy", Classes: 2, Train: datasets.Split{Labels: []int32{0, 1, 1, 0}}},
+		Clients: []partition.Client{{Train: []int{0, 1, 2}}, {Train: []int{3}}},
+	}
+	f := plot.Labels(fed)
+	fmt.Println(f.Note)
+	fmt.Println("clients", f.Series[0].X, "labels", f.Series[0].Y, "rows", f.Series[0].Size)
+	// Output:
+	// toy: by hand; area: number of rows, the largest is 2
+	// clients [0 0 1] labels [0 1 0] rows [1 2 1]
+}

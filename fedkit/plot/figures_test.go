@@ -1,0 +1,63 @@
+package plot
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/chart/charttest"
+)
+
+// figures is one of each kind.
+func figures() map[string]*chart.Figure {
+	a, b := history("FedAvg", 0.2, 0.4, 0.6), history("FedAvg", 0.4, nan, 0.8)
+	return map[string]*chart.Figure{
+		"accuracy": Accuracy(a, b, history("FedProx", 0.3, 0.5, 0.9)),
+		"loss":     Loss(a),
+		"clients": ClientAccuracy(scored(history("A", 0.5), 0, []float64{0.1, 0.5, 0.9, nan}, []int{5, 5, 5, 5}),
+			scored(history("B", 0.5), 0, []float64{1, 1}, []int{5, 0})),
+		"labels":     Labels(federation(6, 4, 2, 0.5)),
+		"sizes":      Sizes(federation(6, 4, 2, 0.5)),
+		"sizes-many": Sizes(federation(130, 4, 2, 0.5)),
+		"samples":    Samples(tiny(), 4),
+		"clusters":   Clusters(synthetic("IFCA", 1, 8, 4, 6, 0.9)),
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for name, f := range figures() {
+		t.Run(name, func(t *testing.T) {
+			charttest.Golden(t, name, f)
+			charttest.Drawn(t, f)
+		})
+	}
+}
+
+func FuzzHistory(f *testing.F) {
+	f.Add(0.5, 0.1, 3, 1)
+	f.Add(nan, math.Inf(-1), 0, -1)
+	f.Fuzz(func(t *testing.T, a, l float64, n, k int) {
+		s := fedkit.Score{Accuracy: fedkit.Float(a), Loss: fedkit.Float(l), Examples: n}
+		h := &fedkit.History{Name: "<b>", Rounds: []fedkit.Record{
+			{Round: n, Global: &s, Scores: []fedkit.Score{s, {}}, Clusters: []int{k, k % 3}}, {Round: k, Scores: []fedkit.Score{s}},
+		}}
+		for _, f := range []*chart.Figure{Accuracy(h, h), Loss(h, h), ClientAccuracy(h, h), Clusters(h)} {
+			fuzzed(t, f)
+		}
+		if tab := Table(h, h); tab.Err() == nil && strings.Contains(tab.HTML(), "<b>") {
+			t.Error("a name is not escaped")
+		}
+	})
+}
+
+// fuzzed fails the test if the figure made a drawing function panic, or has a specification that is not one.
+func fuzzed(t *testing.T, f *chart.Figure) {
+	t.Helper()
+	if err := f.Err(); err == nil {
+		charttest.Spec(t, f)
+	} else if strings.Contains(err.Error(), "could not be drawn") {
+		t.Error(err)
+	}
+}
