@@ -87,23 +87,15 @@ func holds(r string, v float64) bool {
 // allowed words a range: "in (0, 1), 0 for the default of 0.9, or fedkit.Zero".
 func allowed(r, usual string, whole bool) string {
 	lo, hi := interval(r)
-	zero := r[0] == '[' && lo == 0 && usual != "" // which then has to be written in another way
-	text := ""
-	switch {
-	case whole:
-		text = fmt.Sprintf("at least %g", lo)
-	case !math.IsInf(hi, 1):
-		text = "in " + strings.Replace(r, ",", ", ", 1)
-		if zero {
-			text = "in (" + strings.Replace(r[1:], ",", ", ", 1)
-		}
-	case r[0] == '[' && !zero:
-		text = fmt.Sprintf("a number ≥ %g", lo)
-	default:
-		text = fmt.Sprintf("a number > %g", lo)
+	zero := r[0] == '[' && lo == 0 && usual != "" // 0 itself then has to be written in another way
+	if zero {
+		r = "(" + r[1:]
 	}
-	if math.IsInf(hi, 1) && r[len(r)-1] == ']' {
-		text += " or +Inf"
+	text := "in " + strings.Replace(r, ",", ", ", 1)
+	if whole {
+		text = fmt.Sprintf("at least %g", lo)
+	} else if math.IsInf(hi, 1) {
+		text = fmt.Sprintf("a number %s %g", map[byte]string{'(': ">", '[': "≥"}[r[0]], lo) + map[byte]string{']': " or +Inf"}[r[len(r)-1]]
 	}
 	if usual == "" {
 		return text
@@ -130,5 +122,13 @@ func cohort(s Strategy, m int) (int, error) {
 	if usual, err := strconv.ParseFloat(tag.Get("default"), 64); err == nil && share == 0 {
 		share = usual
 	}
-	return Cohort(share, m), nil
+	return sizeOf(share, m), nil
+}
+
+// sizeOf returns how many of m clients a fraction stands for: the nearest number, at least one; 0 stands for all.
+func sizeOf(fraction float64, m int) int {
+	if fraction == 0 {
+		return m
+	}
+	return max(1, int(math.Round(fraction*float64(m))))
 }

@@ -19,12 +19,12 @@ const FullBatch = engine.FullBatch
 // with the mask m, the anchor a and the shift s of the Job; a term that is not used costs nothing.
 // The zero value stands for one epoch of SGD with batches of 32 and η = 0.1; in any other, Batch and LR are required.
 type Local struct {
-	Epochs    int       // E, passes over the client's examples; default 1
-	Steps     int       // τ, steps instead of epochs; 0: use Epochs
+	Epochs    int       `range:"[1,inf)" default:"1"`                       // E, passes over the client's examples
+	Steps     int       `range:"[1,inf)" default:"steps counted by Epochs"` // τ, steps instead of epochs
 	Batch     int       // B, examples per step, or FullBatch; the last batch of an epoch may be smaller, and is weighted accordingly
 	LR        float64   // η, learning rate
 	Optimizer Optimizer // default SGD{}
-	Prox      float64   // μ of FedProx, (μ/2)‖w − a‖²; default 0
+	Prox      float64   `range:"[0,inf)"` // μ of FedProx, (μ/2)‖w − a‖²
 }
 
 // WithDefaults returns l with what its zero fields stand for; of Epochs and Steps one stays 0.
@@ -45,18 +45,12 @@ func (l Local) WithDefaults() Local {
 func (l Local) Check(*Federation, int) error {
 	l = l.WithDefaults()
 	switch {
-	case l.Epochs < 0:
-		return Invalid("Epochs", l.Epochs, "at least 1, or 0 for the default of 1")
-	case l.Steps < 0:
-		return Invalid("Steps", l.Steps, "at least 1, or 0 to count epochs")
 	case l.Steps > 0 && l.Epochs > 0:
 		return Invalid("Steps", l.Steps, "0 if Epochs is set: use one of them")
 	case l.Batch < 1 && l.Batch != FullBatch:
 		return Invalid("Batch", l.Batch, "at least 1, or fedkit.FullBatch")
 	case !(l.LR > 0) || math.IsInf(l.LR, 0):
 		return Invalid("LR", l.LR, "a number > 0")
-	case !(l.Prox >= 0) || math.IsInf(l.Prox, 0):
-		return Invalid("Prox", l.Prox, "a number ≥ 0")
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 		return nil
 	}
 	m := r.Clients()
-	n := Cohort(fraction, m)
+	n := sizeOf(fraction, m)
 	var chosen []int
 	switch {
 	case s != nil:

@@ -1,7 +1,5 @@
 package fedkit
 
-import "math"
-
 // Strategy is a federated algorithm. It owns nothing but the algorithm: the loop over rounds, batches, randomness,
 // evaluation, histories and progress are Run's.
 //
@@ -47,12 +45,4 @@ type ServerOptimizer interface {
 	// Step returns the step [1, d] of round t (from 1) for Δ [1, d], and what the optimizer remembers after it; memory is
 	// what it remembered before, nil in the first round.
 	Step(delta *Matrix, memory []*Matrix, t int) (step *Matrix, after []*Matrix)
-}
-
-// Cohort returns how many of m clients a fraction stands for: the nearest number, at least one; 0 stands for all.
-func Cohort(fraction float64, m int) int {
-	if fraction == 0 {
-		return m
-	}
-	return max(1, int(math.Round(fraction*float64(m))))
 }

@@ -163,7 +163,7 @@ func resumes(s fedkit.Strategy) error {
 }
 
 func (c Suite) compiles(s fedkit.Strategy) error {
-	fed, err := Quadratic() // with nothing compiled yet
+	fed, err := unseen()
 	if err != nil {
 		return err
 	}

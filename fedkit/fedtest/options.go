@@ -85,8 +85,9 @@ func defaults(s fedkit.Strategy) error {
 	}
 	for _, o := range optionsOf(reflect.TypeOf(s).Elem()) {
 		usual, err := strconv.ParseFloat(o.usual, 64)
-		if err != nil {
-			continue // in words
+		holder := reflect.ValueOf(s).Elem().FieldByIndex(o.index[:len(o.index)-1])
+		if err != nil || len(o.index) > 1 && holder.IsZero() {
+			continue // in words, or part of a default as a whole
 		}
 		var first []byte
 		for _, v := range []float64{0, usual} {

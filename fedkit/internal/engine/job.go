@@ -39,12 +39,21 @@ type Optimizer interface {
 	Direction(g *graph.Node, slots []*graph.Node, t *graph.Node) (*graph.Node, []*graph.Node)
 }
 
-// terms are the parts of the objective that a job uses.
-type terms struct{ prox, proxWeights, anchor, shift, mask bool }
-
-func (j *Job) terms() terms {
-	prox := j.Prox != nil
-	return terms{prox, prox && j.ProxWeights != nil, prox && j.Anchor != nil, j.Shift != nil, j.Mask != nil}
+// inputs is the table of what a solver of the job is called with, by name: the terms it does not use are not there.
+func (j *Job) inputs() string {
+	names := "features labels batches first last steps rate rows start"
+	for _, term := range []struct {
+		name string
+		used bool
+	}{
+		{" prox", j.Prox != nil}, {" weights", j.Prox != nil && j.ProxWeights != nil}, {" anchor", j.Prox != nil && j.Anchor != nil},
+		{" shift", j.Shift != nil}, {" mask", j.Mask != nil},
+	} {
+		if term.used {
+			names += term.name
+		}
+	}
+	return names
 }
 
 // stepsOf returns how many steps a client with n examples takes.

@@ -36,7 +36,7 @@ func (e *Engine) plan(job *Job) plan {
 	for _, rows := range e.rows {
 		most, total = max(most, len(rows)), total+len(rows)
 	}
-	k := solver{batch: min(job.Batch, most), optimizer: job.Optimizer, terms: job.terms()}
+	k := solver{batch: min(job.Batch, most), optimizer: job.Optimizer, table: job.inputs()}
 	if job.Batch == FullBatch {
 		k.batch = most
 	}

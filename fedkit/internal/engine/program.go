@@ -68,6 +68,3 @@ func (e *Engine) program(d design) *xla.Program {
 	}
 	return p
 }
-
-// has says whether a program has an input.
-func (in nodes) has(name string) bool { return in[name] != nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
@@ -91,7 +92,7 @@ func (e *Engine) values(job *Job, p *plan, g int) values {
 		"features": train.features, "labels": train.labels,
 		"batches": tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch),
 		"first":   int32(0), "last": last, "steps": steps, "rate": rate, "rows": rows,
-		"start": job.Start, "prox": prox, "prox weights": job.ProxWeights, "anchor": job.Anchor, "shift": job.Shift, "mask": job.Mask,
+		"start": job.Start, "prox": prox, "weights": job.ProxWeights, "anchor": job.Anchor, "shift": job.Shift, "mask": job.Mask,
 	}
 }
 
@@ -99,25 +100,14 @@ func (e *Engine) values(job *Job, p *plan, g int) values {
 type solver struct {
 	lanes, steps, batch int // C clients at once, room for steps, B
 	optimizer           Optimizer
-	terms               terms
+	table               string // of the inputs
 }
 
 func (k solver) name(task *Task) string {
 	return fmt.Sprintf("solve %s, %d clients, batch %d", task.Name, k.lanes, k.batch)
 }
 
-func (k solver) inputs() []string {
-	names := []string{"features", "labels", "batches", "first", "last", "steps", "rate", "rows", "start"}
-	for _, term := range []struct {
-		name string
-		used bool
-	}{{"prox", k.terms.prox}, {"prox weights", k.terms.proxWeights}, {"anchor", k.terms.anchor}, {"shift", k.terms.shift}, {"mask", k.terms.mask}} {
-		if term.used {
-			names = append(names, term.name)
-		}
-	}
-	return names
-}
+func (k solver) inputs() []string { return strings.Fields(k.table) }
 
 // distance is ‖a_i − b_i‖₂ by row, for use after a loop. The sum is written as a product with ones that are no scalar: the
 // loop has go-xla's one function for sums in this graph, and the scalars that GoMLX keeps.
@@ -155,14 +145,14 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 	state.add("steps", in["steps"])
 	state.add("rate", in["rate"])
 	state.add("rate now", in["rate"]) // 0 once a client has done its steps
-	if in.has("prox") {
+	if in["prox"] != nil {
 		state.add("prox", in["prox"])
 	}
-	for _, term := range []string{"prox weights", "anchor", "shift", "mask"} {
+	for _, term := range []string{"weights", "anchor", "shift", "mask"} {
 		switch {
-		case in.has(term):
+		case in[term] != nil:
 			state.add(term, perClient(term)...)
-		case term == "anchor" && in.has("prox"):
+		case term == "anchor" && in["prox"] != nil:
 			state.add(term, w...)
 		}
 	}
@@ -221,17 +211,17 @@ func (k solver) update(s *loopState, in nodes, gradient []*graph.Node) {
 
 // descent is m ⊙ (∇f + μ p ⊙ (w − a) + s) for the parameter l.
 func descent(s *loopState, in nodes, d *graph.Node, l int) *graph.Node {
-	if in.has("prox") {
+	if in["prox"] != nil {
 		pull := graph.Mul(along(s.one("prox"), d), graph.Sub(s.all("w")[l], s.all("anchor")[l]))
-		if in.has("prox weights") {
-			pull = graph.Mul(pull, s.all("prox weights")[l])
+		if in["weights"] != nil {
+			pull = graph.Mul(pull, s.all("weights")[l])
 		}
 		d = graph.Add(d, pull)
 	}
-	if in.has("shift") {
+	if in["shift"] != nil {
 		d = graph.Add(d, s.all("shift")[l])
 	}
-	if in.has("mask") {
+	if in["mask"] != nil {
 		d = graph.Mul(d, s.all("mask")[l])
 	}
 	return d

@@ -1,0 +1,116 @@
+package fedtest_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest"
+)
+
+// The plugin's destructors abort under the race detector when the process ends in the usual way.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
+
+// partway is FedAvg that goes only part of the way; its options and flaws are those of users' strategies.
+type partway struct {
+	Fraction float64
+	Share    float64 `range:"(0,1]" default:"0.5"`
+	Local    fedkit.Local
+	State    struct{ X *fedkit.Matrix }
+
+	flaw   string
+	hidden *fedkit.Matrix
+}
+
+func (s *partway) Start(r *fedkit.Round) error {
+	s.State.X, s.hidden = r.Models(1), nil
+	return r.Err()
+}
+
+func (s *partway) Round(r *fedkit.Round) error {
+	share := cmp.Or(s.Share, 0.5)
+	if s.flaw == "default" {
+		share = cmp.Or(s.Share, 0.4)
+	}
+	u := r.Train(fedkit.Job{Clients: r.Select(nil, s.Fraction), Start: s.State.X, Local: s.Local})
+	step := u.Delta().Mean(u.Examples()).Scale(share)
+	switch s.flaw {
+	case "frozen":
+		return r.Err()
+	case "random":
+		step = step.Scale(1 + 1e-3*rand.Float64())
+	case "forgetful":
+		if s.hidden != nil {
+			step = step.Add(s.hidden.Scale(0.1))
+		}
+		s.hidden = step
+	case "compiles":
+		s.State.X.Take(make([]int, 1+r.T)...)
+	}
+	s.State.X = s.State.X.Add(step)
+	return r.Err()
+}
+
+func (s *partway) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
+
+// unchecked has an option that nothing checks.
+type unchecked struct{ partway }
+
+func (s *unchecked) Round(r *fedkit.Round) error { return s.partway.Round(r) }
+
+// A strategy that is right passes; each flaw is found by the test that is meant for it.
+func TestSuiteFindsFlaws(t *testing.T) {
+	local := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
+	for flaw, want := range map[string]string{
+		"":          "",
+		"frozen":    "learns: the loss is",
+		"random":    "workers: 1 workers end with other bytes",
+		"forgetful": "resume: a resumed run ends with other bytes",
+		"compiles":  "compilations: ",
+		"default":   "defaults: Share: 0 is not the default of 0.5",
+	} {
+		err := fedtest.TestStrategy(&partway{Fraction: 0.5, Local: local, flaw: flaw})
+		switch {
+		case want == "" && err != nil:
+			t.Error(err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: error %v, want %s", flaw, err, want)
+		}
+	}
+	if err := fedtest.TestStrategy(value{}); err == nil || !strings.Contains(err.Error(), "must be a pointer to a struct") {
+		t.Errorf("error %v for a strategy that is no pointer", err)
+	}
+}
+
+type value struct{}
+
+func (value) Start(*fedkit.Round) error              { return nil }
+func (value) Round(*fedkit.Round) error              { return nil }
+func (value) Serve(*fedkit.Round) (s fedkit.Serving) { return s }
+
+// An embedded strategy's options are the outer one's.
+func TestEmbedded(t *testing.T) {
+	s := &unchecked{partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}}
+	if err := fedtest.TestStrategy(s); err != nil {
+		t.Error(err)
+	}
+}
+
+func ExampleTestStrategy() {
+	err := fedtest.TestStrategy(&partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}})
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+func ExampleIdentical() {
+	local := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
+	fmt.Println(fedtest.Identical(&partway{Local: local}, &partway{Local: local, Share: 0.5}))
+	fmt.Println(fedtest.Identical(&partway{Local: local}, &partway{Local: local, Share: 0.6}) == nil)
+	// Output:
+	// <nil>
+	// false
+}
