@@ -1,5 +1,5 @@
-// Package aggregate has the ways to turn the rows that came back from the clients into one: the mean, and robust
-// alternatives that a few bad clients cannot move far.
+// Package aggregate combines the rows that clients return into one: by their mean, or by a robust alternative that a
+// few bad clients cannot move far.
 package aggregate
 
 import "fedkit.example/fedkit"

@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit/aggregate"
 )
 
-// The plugin's destructors abort under the race detector when the process ends in the usual way.
+// Under the race detector the plugin's destructors abort when the process exits normally.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 func TestAggregators(t *testing.T) {
@@ -33,7 +33,7 @@ func TestAggregators(t *testing.T) {
 	}
 }
 
-// Blocks of columns, padding of the network and even counts, against a sort on the host.
+// Column blocks, a padded network and even counts, against a sort on the host.
 func TestMedianAgainstSort(t *testing.T) {
 	for _, c := range []struct{ n, d int }{{1, 7}, {2, 3}, {3, 5}, {4, 100}, {7, 1000}, {16, 33000}, {100, 9001}, {33, 20000}} {
 		rng := fedkit.Random(7, "median", c.n, c.d)
@@ -41,7 +41,7 @@ func TestMedianAgainstSort(t *testing.T) {
 		for i := range v {
 			v[i] = float32(rng.NormFloat64())
 			if rng.IntN(4) == 0 {
-				v[i] = float32(rng.IntN(3)) // equal values
+				v[i] = float32(rng.IntN(3)) // ties
 			}
 		}
 		got, err := aggregate.Median{}.Aggregate(fedkit.NewMatrix(v, c.n, c.d), nil).Host()

@@ -6,13 +6,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// centred returns the inner products of the rows of u [n, d] seen from their coordinate-wise median, [n, n]: all that
-// distances between the rows, and from them to a mixture of them, depend on. Only these n² numbers reach the host.
+// centered returns the inner products of the rows of u [n, d] relative to their coordinate-wise median, [n, n]. They
+// determine all distances between the rows, and from the rows to mixtures of them. Only these n² numbers reach the host.
 //
-// In float32 the small differences of the rows would drown in what they have in common; taken from their mean they would
-// drown as soon as one client sends a huge row. Rows are scaled to a largest value of 1 before they are multiplied, and
+// In float32 small differences between rows would drown in what the rows share. Relative to the mean, they would drown
+// as soon as one client sends a huge row. Rows are scaled to a largest value of 1 before they are multiplied, and scaled
 // back in float64, so that no product overflows.
-func centred(u *fedkit.Matrix) (*mat.SymDense, error) {
+func centered(u *fedkit.Matrix) (*mat.SymDense, error) {
 	n := u.Rows()
 	v, err := u.Apply(products, Median{}.Aggregate(u, nil)).Host()
 	if err != nil {
@@ -29,7 +29,7 @@ func centred(u *fedkit.Matrix) (*mat.SymDense, error) {
 
 // distances returns the squared distances between the rows of u, [n][n].
 func distances(u *fedkit.Matrix) ([][]float64, error) {
-	g, err := centred(u)
+	g, err := centered(u)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +45,11 @@ func distances(u *fedkit.Matrix) ([][]float64, error) {
 	return far, nil
 }
 
-// products is [n, n+1]: the inner products of the scaled rows of u [n, d] less centre [1, d], and the scales.
-var products = fedkit.NewProgram("centred products", func(a []*Node) *Node {
+// products is [n, n+1]: the inner products of the rows of u [n, d] minus center [1, d], scaled, and the scales.
+var products = fedkit.NewProgram("centered products", func(a []*Node) *Node {
 	u := Sub(a[0], a[1])
 	scale := ReduceAndKeep(Abs(u), ReduceMax, 1)
-	scale = Where(Equal(scale, ZerosLike(scale)), OnesLike(scale), scale) // a row at the centre
+	scale = Where(Equal(scale, ZerosLike(scale)), OnesLike(scale), scale) // a row at the center
 	u = Div(u, scale)
 	return Concatenate([]*Node{DotGeneral(u, []int{1}, nil, u, []int{1}, nil), scale}, 1)
 })

@@ -7,7 +7,7 @@ import (
 	"fedkit.example/fedkit/aggregate"
 )
 
-// Four clients roughly agree, the fifth sends a wild row. The mean follows it; the robust rules do not.
+// Four clients roughly agree; the fifth sends a wild row. The mean follows it; the robust rules do not.
 func Example() {
 	u := fedkit.NewMatrix([]float32{
 		1, 2,
@@ -29,7 +29,7 @@ func Example() {
 	// aggregate.MultiKrum [1.5 2.5] <nil>
 }
 
-// Clients usually weigh as much as they have examples. Robust rules that count heads ignore the weights.
+// Clients are usually weighted by their number of examples. Robust rules that count heads ignore the weights.
 func ExampleMean() {
 	u := fedkit.NewMatrix([]float32{0, 1}, 2, 1)
 	examples := []float64{300, 100}
@@ -54,7 +54,7 @@ func ExampleKrum() {
 	// [1] <nil>
 }
 
-// Four honest clients know one parameter each, the fifth attacks. The median drops what only one client knows. After
+// Four honest clients know one parameter each; the fifth attacks. The median drops what only one client knows. After
 // mixing, every honest row holds a share of everything.
 func ExampleNearestMix() {
 	u := fedkit.NewMatrix([]float32{

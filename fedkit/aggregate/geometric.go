@@ -11,15 +11,15 @@ import (
 
 // GeometricMedian is the point with the smallest weighted sum of distances to the rows, [1, d],
 //
-//	x = argmin_z Σ α_i ‖z − u_i‖₂,  α_i = p_i/Σp,
+//	x = argmin_z Σ α_i ‖z − u_i‖₂,  α_i = p_i/Σp.
 //
-// which clients with less than half of the weight cannot move at will (RFA; Pillutla et al., arXiv 1912.13445). It is
-// found by the smoothed Weiszfeld iteration of its Algorithm 2, β_i = α_i/max(ν, ‖z − u_i‖), z ← Σ β_i u_i/Σβ, from the
-// coordinate-wise median. z is always a mixture of the rows, so the iteration needs their inner products only.
-// The weights are used: a client that claims many examples weighs much. Identity: with one client, its row.
+// Clients with less than half of the weight cannot move it at will (RFA; Pillutla et al., arXiv 1912.13445). It is found
+// by the smoothed Weiszfeld iteration (Algorithm 2 there), β_i = α_i/max(ν, ‖z − u_i‖), z ← Σ β_i u_i/Σβ, starting at the
+// coordinate-wise median. z is always a mixture of the rows, so the iteration needs only their inner products.
+// The weights count: a client that claims many examples weighs a lot. Identity: with one client, its row.
 type GeometricMedian struct {
-	Smooth     float64 `range:"(0,inf)" default:"1e-6"` // ν, distances below it count as ν
-	Iterations int     `range:"[1,inf)" default:"500"`  // at most; fewer if no weight moves by more than 1e-9
+	Smooth     float64 `range:"(0,inf)" default:"1e-6"` // ν, the least distance: smaller ones count as ν
+	Iterations int     `range:"[1,inf)" default:"500"`  // at most; stops once no weight moves by more than 1e-9
 }
 
 // Aggregate implements fedkit.Aggregator.
@@ -27,15 +27,15 @@ func (a GeometricMedian) Aggregate(u *fedkit.Matrix, weights []float64) *fedkit.
 	if err := fedkit.Check(a, nil, u.Rows()); err != nil {
 		return fedkit.Failed(err)
 	}
-	g, err := centred(u)
+	g, err := centered(u)
 	if err != nil {
 		return fedkit.Failed(err)
 	}
 	n := u.Rows()
 	if weights != nil && len(weights) != n {
-		return u.Mean(weights) // its error
+		return u.Mean(weights) // reports the wrong length
 	}
-	z := mat.NewVecDense(n, nil) // of the centre, then of Σ z_i u_i
+	z := mat.NewVecDense(n, nil) // coefficients: of the center at first, then of Σ z_i u_i
 	for range cmp.Or(a.Iterations, 500) {
 		var gz mat.VecDense
 		gz.MulVec(g, z)

@@ -9,16 +9,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Krum is the row closest to its neighbours, [1, d] (Blanchard et al., Machine Learning with Adversaries: Byzantine
-// Tolerant Gradient Descent, NeurIPS 2017, §4). With f attackers to withstand, a row's score is the sum of its squared
-// distances to the n−f−2 rows nearest to it,
+// Krum is the row closest to its neighbors, [1, d] (Blanchard et al., Machine Learning with Adversaries: Byzantine
+// Tolerant Gradient Descent, NeurIPS 2017, §4). To withstand f attackers, a row's score is the sum of its squared
+// distances to the n−f−2 nearest rows,
 //
-//	s(i) = Σ_{j→i} ‖u_i − u_j‖²,  x = u_i of the smallest s(i),
+//	s(i) = Σ_{j→i} ‖u_i − u_j‖²,  x = u_i with the smallest s(i).
 //
-// of equal scores the first. It needs n ≥ 2f+3 clients in the round. The weights are not used. Since x is one client's
-// model, it serves clients whose data are alike; otherwise see MultiKrum.
+// Ties go to the first row. A round needs n ≥ 2f+3 clients. The weights are not used. Since x is one client's model,
+// Krum suits clients whose data are alike; otherwise see MultiKrum.
 type Krum struct {
-	F int `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, attackers among them; default ⌊(n−3)/2⌋
+	F int `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, attackers to withstand; default ⌊(n−3)/2⌋
 }
 
 // Aggregate implements fedkit.Aggregator.
@@ -34,20 +34,20 @@ func (a Krum) Check(fed *fedkit.Federation, n int) error {
 	return MultiKrum{F: a.F, M: 1}.Check(fed, n)
 }
 
-// MultiKrum is the mean, with equal weights, of the m rows with the smallest Krum scores, [1, d] (as Krum, §5).
+// MultiKrum is the mean, with equal weights, of the m rows with the smallest Krum scores, [1, d] (same paper, §5).
 // Identities: m = 1 is Krum, m = n the mean.
 type MultiKrum struct {
 	F int `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, as in Krum
-	M int `range:"[1,inf)" default:"the default of n−f"`                      // m, rows that are kept, in [1, n]
+	M int `range:"[1,inf)" default:"the default of n−f"`                      // m, rows to keep, in [1, n]
 }
 
 // Check implements fedkit.Checker.
 func (a MultiKrum) Check(_ *fedkit.Federation, n int) error {
 	if n < 2*a.F+3 {
-		return fedkit.Invalid("F", a.F, fmt.Sprintf("such that n ≥ 2f+3, and a round has n = %d clients", n))
+		return fedkit.Invalid("F", a.F, fmt.Sprintf("such that n ≥ 2f+3; a round has n = %d clients", n))
 	}
 	if a.M > n {
-		return fedkit.Invalid("M", a.M, fmt.Sprintf("at most n = %d, the clients of a round", n))
+		return fedkit.Invalid("M", a.M, fmt.Sprintf("at most n = %d, the number of clients per round", n))
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (a MultiKrum) Aggregate(u *fedkit.Matrix, _ []float64) *fedkit.Matrix {
 	return u.Mean(keep)
 }
 
-// krumScores returns s(i) for every row of u.
+// krumScores returns s(i) for each row of u.
 func krumScores(u *fedkit.Matrix, f int) ([]float64, error) {
 	far, err := distances(u)
 	if err != nil {

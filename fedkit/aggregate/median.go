@@ -7,7 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Median is the median of every coordinate, [1, d]; of an even number of clients, the mean of the middle two. The
+// Median is the coordinate-wise median, [1, d]; for an even number of clients, the mean of the middle two values. The
 // weights are not used (Yin et al., arXiv 1803.01498).
 type Median struct{}
 
@@ -24,11 +24,11 @@ var median = fedkit.NewProgram("median", func(a []*Node) *Node {
 	})
 })
 
-// cached is how many values are worked on at a time, so that they stay in the processor's cache.
+// cached is how many values are processed at a time, so that they stay in the CPU's cache.
 const cached = 1 << 19
 
-// byColumns applies f, which turns [n, w] into [1, w] column by column, to blocks of the columns of u [n, d]; first is
-// the scalar 0 as an argument, since a constant made out here could not be used inside the loop.
+// byColumns applies f, which turns [n, w] into [1, w] column by column, to blocks of the columns of u [n, d]. first is
+// the scalar 0 as an argument, since the loop cannot use a constant created outside it.
 func byColumns(u, first *Node, f func(u *Node) *Node) *Node {
 	n, d := u.Shape().Dimensions[0], u.Shape().Dimensions[1]
 	w := min(d, max(1, cached/powerOfTwo(n)))
@@ -43,7 +43,7 @@ func byColumns(u, first *Node, f func(u *Node) *Node) *Node {
 	next := NewClosure(u.Graph(), func(g *Graph) []*Node {
 		from, out := state(g)
 		zero := Const(g, int32(0))
-		at := []*Node{zero, Min(from, Const(g, int32(d-w)))} // the last block may overlap the one before
+		at := []*Node{zero, Min(from, Const(g, int32(d-w)))} // the last block may overlap the previous one
 		out = DynamicUpdateSlice(out, f(DynamicSlice(u, at, []int{n, w})), at)
 		return []*Node{AddScalar(from, int32(w)), out}
 	})
@@ -51,18 +51,18 @@ func byColumns(u, first *Node, f func(u *Node) *Node) *Node {
 }
 
 // sortRows sorts every column of u [n, w] by a bitonic network (Batcher 1968): log²n steps that compare and exchange
-// whole rows. They vectorise, where a sort that compares single values does not.
+// whole rows. Such steps vectorize; a sort that compares single values does not.
 func sortRows(u *Node) *Node {
 	n, w := u.Shape().Dimensions[0], u.Shape().Dimensions[1]
 	rows := powerOfTwo(n)
 	if rows > n {
 		u = Concatenate([]*Node{u, BroadcastToDims(Infinity(u.Graph(), u.DType(), 1), rows-n, w)}, 0)
 	}
-	for size := 2; size <= rows; size *= 2 { // sorted runs of size/2 rows become runs of size
+	for size := 2; size <= rows; size *= 2 { // merges sorted runs of size/2 rows into runs of size
 		for k := size / 2; k >= 1; k /= 2 {
 			u = Reshape(u, rows/(2*k), 2, k, w)
 			a, b := Slice(u, AxisRange(), AxisElem(0)), Slice(u, AxisRange(), AxisElem(1))
-			if k == size/2 { // the second run backwards makes the two a bitonic one
+			if k == size/2 { // reversing the second run makes the pair bitonic
 				b = Reverse(b, 2)
 			}
 			low, high := Min(a, b), Max(a, b)
@@ -75,7 +75,7 @@ func sortRows(u *Node) *Node {
 	return Reshape(u, rows, w)
 }
 
-// powerOfTwo returns the smallest power of two that is not below n.
+// powerOfTwo returns the smallest power of two that is at least n.
 func powerOfTwo(n int) int {
 	p := 1
 	for p < n {

@@ -8,23 +8,23 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// NearestMix replaces every row by the mean of the n−f rows nearest to it, itself among them, and hands these to
-// another aggregator, without weights (nearest-neighbour mixing; Allouah et al., Fixing by Mixing, arXiv 2302.01772,
-// Algorithm 2),
+// NearestMix replaces every row by the mean of the n−f rows nearest to it, itself included, and passes these
+// means to another aggregator, without weights (nearest-neighbor mixing; Allouah et al., Fixing by Mixing,
+// arXiv 2302.01772, Algorithm 2),
 //
 //	y_i = 1/(n−f) Σ_{j near i} u_j,  x = By(y_1, …, y_n).
 //
-// Robust rules take honest clients for odd ones where their data differ much; after the mixing honest rows are alike,
-// and an attacker's is made of honest ones for the most part. Identity: with one client, By alone.
+// Robust rules mistake honest clients for outliers if their data differ a lot. After mixing, honest rows are alike, and
+// an attacker's row consists mostly of honest ones. Identity: with one client, By alone.
 type NearestMix struct {
-	F  int               `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, attackers among them, n ≥ 2f+1; default ⌊(n−1)/2⌋
+	F  int               `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, attackers to withstand, n ≥ 2f+1; default ⌊(n−1)/2⌋
 	By fedkit.Aggregator // default Median
 }
 
 // Check implements fedkit.Checker.
 func (a NearestMix) Check(_ *fedkit.Federation, n int) error {
 	if n < 2*a.F+1 {
-		return fedkit.Invalid("F", a.F, fmt.Sprintf("such that n ≥ 2f+1, and a round has n = %d clients", n))
+		return fedkit.Invalid("F", a.F, fmt.Sprintf("such that n ≥ 2f+1; a round has n = %d clients", n))
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func matrix(rows [][]float64) *fedkit.Matrix {
 	return fedkit.NewMatrix(v, len(rows), len(rows[0]))
 }
 
-// random rows, normal but for an offset that all share, as float32 holds them.
+// random returns normal rows, plus an offset that all share, rounded to float32.
 func random(n, d int, offset float64) [][]float64 {
 	rng := fedkit.Random(3, "robust", n, d)
 	rows := make([][]float64, n)
@@ -78,7 +78,7 @@ func TestRobustAgainstNumPyAndSciPy(t *testing.T) {
 	}
 }
 
-// Also where all rows share a large offset, whose inner products would swallow their distances.
+// Also if all rows share a large offset, whose inner products would swallow their distances.
 func TestRobustAgainstOracle(t *testing.T) {
 	for _, c := range []struct {
 		n, d   int
@@ -106,7 +106,7 @@ func TestRobustAgainstOracle(t *testing.T) {
 	}
 }
 
-// robust has every rule that few clients must not move at will.
+// robust has every rule that a few clients must not be able to move at will.
 var robust = map[string]fedkit.Aggregator{
 	"median":           aggregate.Median{},
 	"trimmed mean":     aggregate.TrimmedMean{Share: 0.3},
@@ -117,7 +117,7 @@ var robust = map[string]fedkit.Aggregator{
 	"nearest mix, by":  aggregate.NearestMix{F: 3, By: aggregate.GeometricMedian{}},
 }
 
-// Three rows of ten, however far away, leave the result among the others; the mean goes with them.
+// Three rows of ten, however far away, leave the result near the others. The mean follows them.
 func TestBreakdown(t *testing.T) {
 	for _, far := range []float64{1e3, 1e10, 1e18, 1e30, -3e37} {
 		rows := random(10, 50, 0)
@@ -169,7 +169,7 @@ func TestEdges(t *testing.T) {
 	is(t, "most rows equal", aggregate.GeometricMedian{}.Aggregate(matrix([][]float64{nine[1], nine[1], nine[1], nine[2]}), nil), nine[1], 1e-5)
 	is(t, "Multi-Krum with m = n", aggregate.MultiKrum{F: 3, M: 9}.Aggregate(matrix(nine), nil), oracle.TrimmedMean(nine, 0), 1e-6)
 
-	// Corners of a square: all scores are equal, and the first is taken.
+	// Corners of a square: all scores are equal, so the first row wins.
 	square := [][]float64{{1, 1}, {1, -1}, {-1, 1}, {-1, -1}}
 	is(t, "Krum, ties", aggregate.Krum{}.Aggregate(matrix(square), nil), square[0], 0)
 
@@ -185,12 +185,12 @@ func TestRobustRefuses(t *testing.T) {
 		"TrimmedMean.Share = 0.5: must be in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero": aggregate.TrimmedMean{Share: 0.5},
 		"TrimmedMean.Share = NaN": aggregate.TrimmedMean{Share: math.NaN()},
 		"Krum.F = -1: must be at least 1, or 0 for as many as the clients of a round allow":       aggregate.Krum{F: -1},
-		"Krum.F = 4: must be such that n ≥ 2f+3, and a round has n = 9 clients":                   aggregate.Krum{F: 4},
-		"MultiKrum.F = 4: must be such that n ≥ 2f+3, and a round has n = 9 clients":              aggregate.MultiKrum{F: 4},
-		"MultiKrum.M = 10: must be at most n = 9, the clients of a round":                         aggregate.MultiKrum{M: 10},
+		"Krum.F = 4: must be such that n ≥ 2f+3; a round has n = 9 clients":                       aggregate.Krum{F: 4},
+		"MultiKrum.F = 4: must be such that n ≥ 2f+3; a round has n = 9 clients":                  aggregate.MultiKrum{F: 4},
+		"MultiKrum.M = 10: must be at most n = 9, the number of clients per round":                aggregate.MultiKrum{M: 10},
 		"MultiKrum.M = -1: must be at least 1, or 0 for the default of n−f":                       aggregate.MultiKrum{M: -1},
 		"NearestMix.F = -1: must be at least 1, or 0 for as many as the clients of a round allow": aggregate.NearestMix{F: -1},
-		"NearestMix.F = 5: must be such that n ≥ 2f+1, and a round has n = 9 clients":             aggregate.NearestMix{F: 5},
+		"NearestMix.F = 5: must be such that n ≥ 2f+1; a round has n = 9 clients":                 aggregate.NearestMix{F: 5},
 		"NearestMix.By.F = 8: must be such that":                                                  aggregate.NearestMix{By: aggregate.Krum{F: 8}},
 		"NearestMix.By.Share = 0.6":                                                               aggregate.NearestMix{By: aggregate.TrimmedMean{Share: 0.6}},
 		"GeometricMedian.Smooth = -1: must be a number > 0, or 0 for the default of 1e-6":         aggregate.GeometricMedian{Smooth: -1},
@@ -202,7 +202,7 @@ func TestRobustRefuses(t *testing.T) {
 	}
 	for name, by := range robust {
 		if err := by.Aggregate(u.Take(99), nil).Err(); !errors.Is(err, fedkit.ErrInvalid) {
-			t.Errorf("%s: error %v for a matrix that failed", name, err)
+			t.Errorf("%s: error %v for a failed matrix", name, err)
 		}
 	}
 	if err := (aggregate.GeometricMedian{}).Aggregate(u, []float64{1}).Err(); !errors.Is(err, fedkit.ErrInvalid) {
@@ -210,7 +210,7 @@ func TestRobustRefuses(t *testing.T) {
 	}
 }
 
-// The share to trim, f and the weights are no part of a program.
+// The trimmed share, f and the weights are not part of a program.
 func TestOptionsDoNotRecompile(t *testing.T) {
 	u := matrix(random(11, 7, 0))
 	var before int64

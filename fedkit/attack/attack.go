@@ -1,6 +1,6 @@
-// Package attack has clients that do harm, to test what withstands them: a share of a federation's clients sends
-// other updates than it should, or learns from other labels. The result is a federation like any other, so that every
-// strategy can be run on it, and attacks can be added to each other.
+// Package attack makes clients malicious, to test what withstands them: a share of a federation's clients sends forged
+// updates or learns from wrong labels. The result is a federation like any other. Every strategy runs on it, and attacks
+// can be combined.
 package attack
 
 import (
@@ -13,18 +13,17 @@ import (
 
 // Attack is what attackers do: SignFlip, Scaled, Gaussian, LabelFlip, OneLabel, or your own Forge.
 type Attack interface {
-	// On returns the federation in which the given clients attack and the others do as before.
+	// On returns the federation in which the given clients attack and the others behave as before.
 	On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error)
 	// String describes the attack in a few words, for histories.
 	String() string
 }
 
-// On returns the federation in which a share of the clients, chosen by the seed, attacks: those that Attackers
-// returns. To add a second attack, call On again: with the same seed the same clients do both, with another others
-// may.
+// On returns the federation in which a share of the clients attacks: those that Attackers draws with the seed. To add
+// a second attack, call On again. With the same seed the same clients do both; with another seed, others may.
 //
-// Test data are never touched, so that accuracy is what honest clients would see. What reaches the server is checked
-// for NaN and Inf as ever. Errors: a share outside [0, 1], an option of the attack that is not allowed.
+// Test data are never touched, so accuracy is what honest clients would see. As always, what reaches the server is
+// checked for NaN and Inf. Errors: a share outside [0, 1], an invalid option of the attack.
 func On(fed *fedkit.Federation, share float64, a Attack, seed uint64) (*fedkit.Federation, error) {
 	if fed == nil {
 		return nil, fedkit.Invalid("federation", "nil", "made by fedkit.New")
@@ -42,8 +41,8 @@ func On(fed *fedkit.Federation, share float64, a Attack, seed uint64) (*fedkit.F
 	return a.On(fed, attackers)
 }
 
-// Attackers returns which of m clients attack in On, ascending: ⌊share·m⌋ of them, uniformly at random without
-// replacement. With the same seed a larger share holds all attackers of a smaller one.
+// Attackers returns which of m clients attack in On, in ascending order: ⌊share·m⌋ of them, uniformly at random
+// without replacement. With the same seed, a larger share includes all attackers of a smaller one.
 func Attackers(m int, share float64, seed uint64) ([]int, error) {
 	if m < 1 {
 		return nil, fedkit.Invalid("m", m, "at least 1 client")
@@ -57,12 +56,12 @@ func Attackers(m int, share float64, seed uint64) ([]int, error) {
 	return attackers, nil
 }
 
-// Forge is an attack on updates: what the server receives from the attackers is what Send makes of what they should
-// have sent. SignFlip, Scaled and Gaussian are made of it.
+// Forge is an attack on updates: the server receives what Send makes of the attackers' honest updates. SignFlip, Scaled
+// and Gaussian are built on it.
 type Forge struct {
 	Name string // in a few words, for histories
-	// Send returns, for every client in u, what it would send if it were an attacker, [n, d]; u.Models are honest,
-	// and all randomness comes from rng. What it returns for the others is not used.
+	// Send returns what each client in u would send as an attacker, [n, d]. u.Models are honest, and all randomness
+	// comes from rng. Rows of clients that are not attackers are ignored.
 	Send func(u *fedkit.Updates, rng *rand.Rand) *fedkit.Matrix
 }
 
@@ -81,7 +80,7 @@ func (f Forge) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, 
 	return fed.Intercept(forgery{f, bad}), nil
 }
 
-// marked says of every client whether it is an attacker.
+// marked tells for each client whether it is an attacker.
 func marked(fed *fedkit.Federation, attackers []int) ([]bool, error) {
 	bad := make([]bool, fed.Size())
 	for _, c := range attackers {

@@ -21,7 +21,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// The plugin's destructors abort under the race detector when the process ends in the usual way.
+// Under the race detector the plugin's destructors abort when the process exits normally.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 var local = fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}
@@ -44,7 +44,7 @@ func on(t testing.TB, fed *fedkit.Federation, share float64, a attack.Attack, se
 	return fed
 }
 
-// arrivals runs rounds of FedAvg and returns what arrived in the last of them.
+// arrivals runs rounds of FedAvg and returns what arrived in the last one.
 func arrivals(t testing.TB, fed *fedkit.Federation, rounds, workers int, seed uint64) (sent [][]float32) {
 	t.Helper()
 	eye := fedkit.AggregatorFunc(func(m *fedkit.Matrix, w []float64) *fedkit.Matrix {
@@ -95,7 +95,7 @@ func TestWhatArrives(t *testing.T) {
 		for i := range sent {
 			if !slices.Contains(attackers, i) {
 				if !slices.Equal(sent[i], honest[i]) {
-					t.Errorf("%v: what client %d sent did not arrive as it was", c.a, i)
+					t.Errorf("%v: what client %d sent did not arrive unchanged", c.a, i)
 				}
 				continue
 			}
@@ -108,7 +108,7 @@ func TestWhatArrives(t *testing.T) {
 		}
 	}
 
-	// Noise has mean 0 and the standard deviation asked for, and is another for every client and round.
+	// Noise has mean 0 and the requested standard deviation, and differs for every client and round.
 	sent := arrivals(t, on(t, fed, 0.3, attack.Gaussian{Sigma: 0.2}, 7), 1, 1, 4)
 	var first []float64
 	for _, i := range attackers {
@@ -129,7 +129,7 @@ func TestWhatArrives(t *testing.T) {
 	}
 }
 
-// The same seed, the same bytes, whatever the number of workers; another seed, other noise.
+// The same seed gives the same bytes for any number of workers; another seed gives different noise.
 func TestAttacksAreDeterministic(t *testing.T) {
 	fed := on(t, on(t, digits(t), 0.4, attack.Gaussian{}, 1), 0.2, attack.SignFlip{}, 2)
 	a := arrivals(t, fed, 2, 1, 4)
@@ -137,7 +137,7 @@ func TestAttacksAreDeterministic(t *testing.T) {
 	c := arrivals(t, fed, 2, 1, 5)
 	for i := range a {
 		if !slices.Equal(a[i], b[i]) {
-			t.Errorf("client %d: 4 workers give other bytes", i)
+			t.Errorf("client %d: 4 workers give different bytes", i)
 		}
 		if slices.Equal(a[i], c[i]) {
 			t.Errorf("client %d: another seed gives the same bytes", i)
@@ -196,12 +196,12 @@ func TestLabels(t *testing.T) {
 	}
 	twice := on(t, on(t, fed, 0.2, attack.LabelFlip{}, 5), 0.2, attack.LabelFlip{}, 5)
 	if !slices.Equal(twice.Data.Train.Labels, before) {
-		t.Error("labels flipped twice are not the old ones")
+		t.Error("flipping labels twice does not restore them")
 	}
 }
 
-// With three of ten against it the mean fails, and the robust rules do not; nothing compiles after the first round,
-// though the attackers among the clients of a round change from round to round.
+// With three attackers in ten the mean fails, and the robust rules do not. Nothing compiles after the first round,
+// although the attackers who take part change from round to round.
 func TestRobustRulesWithstand(t *testing.T) {
 	clean := digits(t)
 	accuracy := func(fed *fedkit.Federation, by fedkit.Aggregator) float64 {
@@ -234,7 +234,7 @@ func TestRobustRulesWithstand(t *testing.T) {
 	}
 }
 
-// What an attack makes of the updates is checked like any update.
+// Forged updates are checked like any others.
 func TestForgeNaN(t *testing.T) {
 	nan := attack.Forge{Name: "NaN", Send: func(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix { return u.Models.Scale(math.NaN()) }}
 	fed := on(t, digits(t), 0.1, nan, 0)
@@ -272,8 +272,8 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := attack.On(line, 0.5, attack.LabelFlip{}, 0); err == nil || !strings.Contains(err.Error(), "data = a line: must be labelled") {
-		t.Errorf("error %v for labels of a regression", err)
+	if _, err := attack.On(line, 0.5, attack.LabelFlip{}, 0); err == nil || !strings.Contains(err.Error(), "data = a line: must be labeled") {
+		t.Errorf("error %v for a label attack on a regression", err)
 	}
 }
 
@@ -293,10 +293,10 @@ func ExampleOn() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Printf("%T, more than 85 %% accurate: %v\n", by, h.Accuracy() > 0.85)
+		fmt.Printf("%T, more than 85%% accurate: %v\n", by, h.Accuracy() > 0.85)
 	}
 	// Output:
 	// 10 clients, IID, seed 1; sign flip × 5 by clients [2 7 8] of 10
-	// aggregate.Mean, more than 85 % accurate: false
-	// aggregate.GeometricMedian, more than 85 % accurate: true
+	// aggregate.Mean, more than 85% accurate: false
+	// aggregate.GeometricMedian, more than 85% accurate: true
 }

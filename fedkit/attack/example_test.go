@@ -46,7 +46,7 @@ func ExampleOn_twice() {
 	// Output: 10 clients, IID; label flip by clients [7 8] of 10; update × 10 by clients [7 8] of 10
 }
 
-// A custom attack is a function of the honest updates. Here attackers send back what they were sent: they do no work.
+// A custom attack is a function of the honest updates. Here attackers return what they received: they do no work.
 func ExampleForge() {
 	lazy := attack.Forge{Name: "no work", Send: func(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 		return u.Models.Sub(u.Delta())

@@ -7,7 +7,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// LabelFlip lets attackers learn from wrong labels, y ← C − 1 − y with C classes, and send what they learned.
+// LabelFlip makes attackers learn from wrong labels, y ← C − 1 − y with C classes, and send what they learned.
 type LabelFlip struct{}
 
 func (LabelFlip) String() string { return "label flip" }
@@ -17,7 +17,7 @@ func (a LabelFlip) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federati
 	return relabel(a, fed, attackers, func(y int32) int32 { return int32(fed.Data.Classes) - 1 - y })
 }
 
-// OneLabel lets attackers learn that everything is of one class, y ← Label.
+// OneLabel makes attackers learn that everything belongs to one class, y ← Label.
 type OneLabel struct {
 	Label int // in [0, C)
 }
@@ -39,7 +39,7 @@ func relabel(a Attack, fed *fedkit.Federation, attackers []int, to func(int32) i
 		return nil, err
 	}
 	if fed.Data.Classes == 0 {
-		return nil, fedkit.Invalid("data", fed.Data.Name, "labelled: "+a.String()+" has no meaning for a regression")
+		return nil, fedkit.Invalid("data", fed.Data.Name, "labeled: "+a.String()+" makes no sense for a regression")
 	}
 	d := *fed.Data
 	d.Train.Labels = slices.Clone(d.Train.Labels)

@@ -9,7 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// SignFlip sends the update backwards, start − aΔ in place of start + Δ.
+// SignFlip sends the update backwards, start − aΔ instead of start + Δ.
 type SignFlip struct {
 	Scale float64 `range:"(0,inf)" default:"1"` // a
 }
@@ -21,8 +21,8 @@ func (s SignFlip) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federatio
 	return times(s, -cmp.Or(s.Scale, 1), fed, attackers)
 }
 
-// Scaled sends too much, start + bΔ in place of start + Δ: how one client outweighs the others (model replacement;
-// Bagdasaryan et al., arXiv 1807.00459, §3.2).
+// Scaled exaggerates the update, start + bΔ instead of start + Δ, so that one client outweighs the others (model
+// replacement; Bagdasaryan et al., arXiv 1807.00459, §3.2).
 type Scaled struct {
 	By float64 `range:"(0,inf)" default:"10"` // b
 }
@@ -67,14 +67,14 @@ var noisy = fedkit.NewProgram("noise", func(a []*Node) *Node {
 	return Add(u, Mul(sigma, noise))
 })
 
-// forgery is an attack on updates by certain clients.
+// forgery is an attack on updates by the marked clients.
 type forgery struct {
 	Forge
 	bad []bool // by client
 }
 
-// Intercept implements fedkit.Interceptor. It does the same whether or not an attacker takes part, so that nothing
-// compiles when the first one does.
+// Intercept implements fedkit.Interceptor. It runs the same programs whether or not an attacker takes part, so
+// nothing compiles when the first one does.
 func (f forgery) Intercept(u *fedkit.Updates, rng *rand.Rand) *fedkit.Matrix {
 	bad := make([]float64, len(u.Solves))
 	for i, s := range u.Solves {

@@ -1,5 +1,5 @@
-// Package cluster groups clients. Only inner products of what they sent come to the host: every method here works on
-// the Gram matrix G [n, n], G_ij = ⟨x_i, x_j⟩, of the clients' features x_i, whatever their length.
+// Package cluster groups clients. Only inner products of what they sent reach the host: every method here works
+// on the Gram matrix G [n, n], G_ij = ⟨x_i, x_j⟩, of the clients' features x_i, however long these are.
 package cluster
 
 import (
@@ -8,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Clusterer divides n points, given by their Gram matrix, into at most k groups: the result holds each point's group,
+// Clusterer divides n points, given by their Gram matrix, into at most k groups. The result holds each point's group,
 // 0 ≤ group < k. All randomness comes from rng.
 type Clusterer interface {
 	Cluster(gram *mat.SymDense, k int, rng *rand.Rand) []int
 }
 
-// Func lets a function be a Clusterer.
+// Func turns a function into a Clusterer.
 type Func func(gram *mat.SymDense, k int, rng *rand.Rand) []int
 
 // Cluster calls f.

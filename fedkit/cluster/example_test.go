@@ -31,8 +31,8 @@ func Example() {
 	// [2 4 5]
 }
 
-// Clustering again may number the same groups differently. Match gives each group the name of the old one with which it
-// shares most clients.
+// Clustering again may number the same groups differently. Match names each group after the old one with which it shares
+// the most clients.
 func ExampleMatch() {
 	before := []int{0, 0, 0, 1, 1, 2}
 	after := []int{2, 2, 0, 0, 0, 1}

@@ -12,7 +12,7 @@ import (
 // k-means++ starts, Arthur and Vassilvitskii 2007; the best of several starts is kept).
 type KMeans struct {
 	Starts     int // default 10
-	Iterations int // at most, a start; default 300
+	Iterations int // at most, per start; default 300
 }
 
 // Cluster implements Clusterer.
@@ -37,7 +37,7 @@ func (m KMeans) Cluster(gram *mat.SymDense, k int, rng *rand.Rand) []int {
 }
 
 // lloyd moves every point to the nearest mean, in place, and returns the sum of squared distances before the move. A
-// group that has lost all its points is given the point farthest from its mean.
+// group that has lost all its points gets the point farthest from its mean.
 func lloyd(gram *mat.SymDense, k int, labels []int) (inertia float64, moved bool) {
 	d := ToCentroids(gram, labels, k)
 	size := make([]int, k)
@@ -73,7 +73,7 @@ func lloyd(gram *mat.SymDense, k int, labels []int) (inertia float64, moved bool
 }
 
 // plusPlus chooses k points, each with a probability proportional to its squared distance from those chosen before, and
-// sends every point to the nearest of them.
+// assigns every point to the nearest of them.
 func plusPlus(gram *mat.SymDense, k int, rng *rand.Rand) []int {
 	n := gram.SymmetricDim()
 	labels, nearest := make([]int, n), make([]float64, n)

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Cosines returns the cosine of the angle between every point and the mean of every group, [n][k]. A point or a mean
-// that is zero, and an empty group, resemble nothing: 0.
+// Cosines returns the cosine of the angle between every point and the mean of every group, [n][k]. It is 0 for a point
+// or a mean that is zero, and for an empty group.
 func Cosines(gram *mat.SymDense, labels []int, k int) [][]float64 {
 	inner, norm := Centroids(gram, labels, k)
 	for i := range inner {

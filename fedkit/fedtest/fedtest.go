@@ -1,4 +1,4 @@
-// Package fedtest tests strategies: yours are held to what fedkit's own are, with one call.
+// Package fedtest tests strategies: one call holds yours to the same standard as fedkit's own.
 //
 //	func TestHalfWay(t *testing.T) {
 //		if err := fedtest.TestStrategy(&HalfWay{Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}); err != nil {
@@ -25,24 +25,24 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 )
 
-// Suite is the conformance test of a strategy. The zero value suits most.
+// Suite is the conformance test of a strategy. The zero value suits most strategies.
 type Suite struct {
-	Loss float64 // test loss that 400 rounds on Quadratic must reach; default 1e-3. Negative: whatever it is
+	Loss float64 // test loss that 400 rounds on Quadratic must reach; default 1e-3. Negative: no limit
 	Warm int     // rounds after which every program of the strategy has run once; default 1
 }
 
 // TestStrategy tests a strategy, a pointer to a struct whose options suit Quadratic, as Suite{}.Test does.
 func TestStrategy(s fedkit.Strategy) error { return Suite{}.Test(s) }
 
-// Test runs copies of the strategy on Quadratic, whose six clients have between 8 and 40 examples, and returns all that
-// does not hold:
+// Test runs copies of the strategy on Quadratic, whose six clients have between 8 and 40 examples, and returns an
+// error for everything that does not hold:
 //
 //   - it learns: the clients share an optimum, and the loss comes near 0;
 //   - the same seed gives the same bytes, for any number of workers;
 //   - a run that was interrupted and resumed ends with the same bytes;
 //   - after the first round nothing is compiled;
-//   - options outside the range of their tag are refused before anything runs, by name;
-//   - an option of 0 is what the default of its tag says.
+//   - options outside the range in their tag are refused by name, before anything runs;
+//   - an option of 0 means the default in its tag.
 func (c Suite) Test(s fedkit.Strategy) error {
 	v := reflect.ValueOf(s)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -123,7 +123,7 @@ func workers(s fedkit.Strategy) error {
 			return err
 		}
 		if !bytes.Equal(want, got) {
-			return fmt.Errorf("%d workers end with other bytes than the default number", n)
+			return fmt.Errorf("%d workers do not end with the same bytes as the default number", n)
 		}
 		if n := xla.Compilations() - before; n != 0 {
 			return fmt.Errorf("%d programs were compiled in another run, want 0", n)
@@ -151,13 +151,13 @@ func resumes(s fedkit.Strategy) error {
 		if err != nil {
 			return err
 		}
-		if len(h.Rounds) == 5 { // the checkpoint is that of round 4
+		if len(h.Rounds) == 5 { // the checkpoint is of round 4
 			break
 		}
 	}
 	got, err := eight(fed, fresh(s), o)
 	if err == nil && !bytes.Equal(want, got) {
-		err = errors.New("a resumed run ends with other bytes")
+		err = errors.New("a resumed run ends with different bytes")
 	}
 	return err
 }

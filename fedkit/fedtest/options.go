@@ -39,7 +39,7 @@ func optionsOf(t reflect.Type) (all []option) {
 	return all
 }
 
-// with returns a fresh copy of the strategy with another value of the option.
+// with returns a fresh copy of the strategy with another value for the option.
 func (o option) with(s fedkit.Strategy, value float64) fedkit.Strategy {
 	s = fresh(s)
 	f := reflect.ValueOf(s).Elem().FieldByIndex(o.index)
@@ -70,7 +70,7 @@ func ranges(s fedkit.Strategy) error {
 		for _, v := range bad {
 			h, err := fedkit.Run(context.Background(), fed, o.with(s, v), fedkit.Options{Rounds: 1})
 			if h != nil || !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), o.path+" = ") {
-				return fmt.Errorf("%s = %v: error %v, want one that names it, before anything runs", o.path, v, err)
+				return fmt.Errorf("%s = %v: error %v, want one that names the option, before anything runs", o.path, v, err)
 			}
 		}
 	}

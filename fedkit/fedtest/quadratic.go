@@ -13,9 +13,9 @@ import (
 	"fedkit.example/fedkit/model"
 )
 
-// Quadratic returns least squares with an optimum that all clients share: y = ⟨x, w*⟩ + b* exactly, for clients with
-// training sets of the given sizes, whose inputs differ in spread, and two test examples each. Without sizes there are
-// six clients with 20, 31, 8, 24, 17 and 40 examples. The model has d = 5 parameters, "dense1/weights" and
+// Quadratic returns least squares with an optimum that all clients share: y = ⟨x, w*⟩ + b* exactly. The clients have
+// training sets of the given sizes, whose inputs differ in spread, and two test examples each. By default there are six
+// clients with 20, 31, 8, 24, 17 and 40 examples. The model has d = 5 parameters, "dense1/weights" and
 // "dense1/biases".
 func Quadratic(sizes ...int) (*fedkit.Federation, error) { return quadratic(4, sizes) }
 
@@ -59,7 +59,7 @@ var (
 	guard sync.Mutex
 )
 
-// shared returns the same Quadratic every time, with the programs that were compiled for it before.
+// shared returns the same Quadratic every time, with the programs already compiled for it.
 func shared(sizes ...int) (*fedkit.Federation, error) {
 	guard.Lock()
 	defer guard.Unlock()

@@ -4,13 +4,13 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// ConvPool is a convolution of stride 1 without padding, a maximum over pool × pool windows, bias and ReLU, for every
+// ConvPool is a convolution of stride 1 without padding, max pooling over pool × pool windows, bias and ReLU, for each
 // client: x [C, ch, h, w, B] with the batch last, w [C, o, ch, k, k], b [C, o]; result [C, o, (h−k+1)/pool, (w−k+1)/pool, B].
 // Both h and w must be divisible by pool, and so must h−k+1 and w−k+1.
 //
-// XLA's own convolution is slow on CPUs. Here the picture is split into its pool × pool phases, so that every position
-// of a pooling window is a row of one matrix product over u × u windows of phases, u = ⌈(k+pool−1)/pool⌉; the maximum
-// is then taken over pool² groups of rows, and bias and ReLU see only what survives it.
+// XLA's own convolution is slow on CPUs. Here the image is split into its pool × pool phases, so that every position of
+// a pooling window is a row of one matrix product over u × u windows of phases, u = ⌈(k+pool−1)/pool⌉. The maximum is
+// then taken over pool² groups of rows, and bias and ReLU see only what survives it.
 func ConvPool(x, w, b *Node, pool int) *Node {
 	d, k := w.Shape().Dimensions, w.Shape().Dimensions[3]
 	c, o := d[0], d[1]
@@ -57,8 +57,8 @@ func patches(x *Node, u int) *Node {
 	return Reshape(Concatenate(all, 1), d[0], u*u*d[1], oh*ow*d[4])
 }
 
-// blockWeights spreads a kernel over the phases: [C, o, ch, k, k] → [C, p·p·o, u·u·ch·p·p], a row group for each
-// position (di, dj) in the pooling window, where tap (i, j) meets row i+di and column j+dj. The spreading is a product
+// blockWeights spreads a kernel over the phases: [C, o, ch, k, k] → [C, p·p·o, u·u·ch·p·p], one row group per
+// position (di, dj) in the pooling window, where tap (i, j) meets row i+di and column j+dj. Spreading is a product
 // with a constant of zeros and ones, which has a gradient.
 func blockWeights(w *Node, p, u int) *Node {
 	d := w.Shape().Dimensions

@@ -42,7 +42,7 @@ func ExampleGoMLX() {
 	// Output: two layers 2410 parameters, learns: true
 }
 
-// A model that does not suit the data is refused before anything runs.
+// A model that does not fit the data is refused before anything runs.
 func ExampleLeNet() {
 	_, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.LeNet())
 	fmt.Println("8 × 8 pixels are too few:", err != nil)

@@ -17,12 +17,12 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 )
 
-// GoMLX makes a model of a GoMLX model function, with its scopes, variables and layers: it maps inputs x
+// GoMLX turns a GoMLX model function, with its scopes, variables and layers, into a model. The function maps inputs x
 // [B, data shape…] to outputs [B, classes] (or [B] for a regression). Its variables start as their initializers say.
 // Variables that are not trained (running means, random state) cannot be averaged and are refused.
 //
-// Such a function knows nothing of the client axis, so clients are trained one a program: a little slower than the
-// ready models.
+// Such a function knows nothing of the client axis, so clients are trained one per program, a little slower than with
+// the built-in models.
 func GoMLX(name string, fn func(scope *mlmodel.Scope, x *Node) *Node) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		if fn == nil {
@@ -41,7 +41,7 @@ func GoMLX(name string, fn func(scope *mlmodel.Scope, x *Node) *Node) fedkit.Mod
 		}
 		for v := range store.IterVariables() {
 			if !v.Trainable && !strings.HasSuffix(v.Path(), mlmodel.RNGStateVariableName) {
-				return nil, fedkit.Invalid("model.GoMLX: variable "+v.Path(), "not trainable", "trainable: it could not be averaged")
+				return nil, fedkit.Invalid("model.GoMLX: variable "+v.Path(), "not trainable", "trainable: others cannot be averaged")
 			}
 		}
 		t.Init = func(rng *rand.Rand, w []float32) error {
@@ -83,7 +83,7 @@ func trained(s *mlmodel.Store) (vs []*mlmodel.Variable) {
 	return vs
 }
 
-// variables runs the model function once on an empty example, which creates its variables with their first values.
+// variables runs the model function once on an empty example, which creates its variables with their initial values.
 func variables(fn func(*mlmodel.Scope, *Node) *Node, d *datasets.Dataset, seed int64) (s *mlmodel.Store, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,4 +1,4 @@
-// Package model has ready models for fedkit.New, the layers they are made of, and the way to use any GoMLX model
+// Package model has models for fedkit.New, the layers they consist of, and a way to use any GoMLX model
 // function. All layers carry the client axis: one program trains many clients side by side.
 package model
 
@@ -10,7 +10,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Dense is x·w + b for every client: x [C, B, in], w [C, in, out], b [C, out]; result [C, B, out]. Where all clients see
+// Dense is x·w + b for each client: x [C, B, in], w [C, in, out], b [C, out]; result [C, B, out]. If all clients see
 // the same examples, x is [1, B, in], and one product serves all of them.
 func Dense(x, w, b *Node) *Node {
 	var y *Node
@@ -32,7 +32,7 @@ func Flatten(x *Node) *Node {
 	return Reshape(x, d[0], d[1], -1)
 }
 
-// He draws weights from a normal distribution with variance 2/fanIn (arXiv 1502.01852), as fits ReLU.
+// He draws weights from a normal distribution with variance 2/fanIn (arXiv 1502.01852), which suits ReLU.
 func He(fanIn int) func(*rand.Rand, []float32) {
 	s := math.Sqrt(2 / float64(fanIn))
 	return func(rng *rand.Rand, w []float32) {
@@ -50,7 +50,7 @@ func denseParams(name string, in, out int) []fedkit.Param {
 	}
 }
 
-// denseLayers chains dense layers, whose parameters p holds in pairs, with ReLU between them.
+// denseLayers chains dense layers with ReLU between them; p holds their parameters in pairs.
 func denseLayers(p []*Node, x *Node) *Node {
 	for l := 0; l < len(p); l += 2 {
 		if l > 0 {

@@ -5,5 +5,5 @@ import (
 	"testing"
 )
 
-// The plugin's destructors abort under the race detector when the process ends in the usual way.
+// Under the race detector the plugin's destructors abort when the process exits normally.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }

@@ -33,7 +33,7 @@ func LogisticRegression() fedkit.Model {
 }
 
 // MLP is a multilayer perceptron: dense layers with ReLU between them, hidden ones of the given sizes and a last one with
-// an output a class (one for a regression). MLP(200, 200) on MNIST is the 2NN of arXiv 1602.05629.
+// one output per class (one for a regression). MLP(200, 200) on MNIST is the 2NN of arXiv 1602.05629.
 func MLP(hidden ...int) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		name := "MLP"
@@ -58,13 +58,13 @@ func dense(name string, in int, sizes []int) *fedkit.Task {
 	return t
 }
 
-// LeNet is the network the selection study trains on CIFAR-10 (seed 004 §7): 5×5 convolutions to 6 and 16 channels,
-// each with ReLU and 2×2 maximum pooling, then dense layers of 120, 84 and an output a class. Pictures must be square,
-// with a side of 4n ≥ 16 pixels (28 and 32 are).
+// LeNet is a small convolutional network: 5×5 convolutions to 6 and 16 channels, each with ReLU and 2×2 max pooling,
+// then dense layers with 120 and 84 outputs and one output per class. Images must be square, with a side of 4n ≥ 16 pixels
+// (28 and 32 are).
 func LeNet() fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		if len(d.Shape) != 3 || d.Shape[0] != d.Shape[1] || d.Shape[0] < 16 || d.Shape[0]%4 != 0 || d.Classes == 0 {
-			return nil, fedkit.Invalid("model.LeNet: data shape", d.Shape, "labelled square pictures [s s channels] with s ≥ 16 divisible by 4")
+			return nil, fedkit.Invalid("model.LeNet: data shape", d.Shape, "labeled square images [s s channels] with s ≥ 16 divisible by 4")
 		}
 		side, ch := d.Shape[0], d.Shape[2]
 		flat := 16 * ((side-4)/2 - 4) / 2 * ((side-4)/2 - 4) / 2

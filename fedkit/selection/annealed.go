@@ -7,15 +7,15 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Tempered is a rule with a softmax temperature: Diversity, Hybrid.
+// Tempered is a rule with a softmax temperature: Diversity or Hybrid.
 type Tempered interface {
 	fedkit.Selector
 	// At returns the same rule at another temperature.
 	At(temperature float64) fedkit.Selector
 }
 
-// Annealed lets the temperature of a rule run from one value to another: clients are chosen almost at
-// random at first, and ever more by rank. In round t it is
+// Annealed moves the temperature of a rule from one value to another: clients are chosen almost at random at first, then
+// more and more by rank. In round t the temperature is
 //
 //	T_t = T_1 (T_R/T_1)^{(t−1)/(R−1)} for t < R, and T_R from round R on.
 type Annealed struct {
@@ -25,7 +25,7 @@ type Annealed struct {
 	Then   Tempered // the rule; default Diversity{}
 }
 
-// Temperature returns T_t of round t, from 1.
+// Temperature returns T_t for round t = 1, 2, …
 func (s Annealed) Temperature(t int) float64 {
 	from, to, rounds := cmp.Or(s.From, 10), cmp.Or(s.To, 1), cmp.Or(s.Rounds, 50)
 	if t >= rounds {

@@ -10,8 +10,8 @@ import (
 )
 
 // Bandwidth chooses the n fastest of the clients whose round fits a deadline (after FedCS, T. Nishio and
-// R. Yonetani, arXiv 1804.08333). Where fewer fit, the round is as small as that, for the deadline is what counts; where
-// none does, it is the one fastest client. It always chooses the same clients: Explore and Fair let others in.
+// R. Yonetani, arXiv 1804.08333). If fewer fit, the round is smaller, since the deadline comes first. If none fits, the
+// fastest client takes part alone. It always chooses the same clients; Explore and Fair let others in.
 type Bandwidth struct {
 	Seconds  []float64 // by client, time for download, training and upload, ≥ 0; +Inf: never available
 	Deadline float64   `range:"(0,inf)" default:"none"` // s
@@ -25,7 +25,7 @@ func (s Bandwidth) Check(fed *fedkit.Federation, _ int) error {
 		}
 	}
 	if len(s.Seconds) > 0 && math.IsInf(slices.Min(s.Seconds), 1) {
-		return fedkit.Invalid("Seconds", "+Inf for every client", "a number for at least one")
+		return fedkit.Invalid("Seconds", "+Inf for every client", "finite for at least one")
 	}
 	if len(s.Seconds) != fed.Size() {
 		return fedkit.Invalid("Seconds", fmt.Sprintf("%d times", len(s.Seconds)), fmt.Sprintf("%d, one per client", fed.Size()))

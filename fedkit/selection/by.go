@@ -27,7 +27,7 @@ func (by By) String() string {
 	return names[by]
 }
 
-// MarshalText writes the figure by its name into configurations.
+// MarshalText writes the figure's name into configurations.
 func (by By) MarshalText() ([]byte, error) { return []byte(by.String()), nil }
 
 // Check implements fedkit.Checker.
@@ -53,9 +53,9 @@ func (by By) of(past []fedkit.Solve) float64 {
 	return float64(last.Drift)
 }
 
-// rank returns the clients, those with the largest figure first. Those that never took part stand before all others, in
-// random order: what nobody has heard of may differ most, and would never be heard of otherwise. Where fewer than n have
-// taken part, it is only these.
+// rank returns the clients, those with the largest figure first. Those that never took part come before all others, in
+// random order: they may differ most, and would otherwise never be heard from. If fewer than n have taken part, only
+// these are returned.
 func (by By) rank(r *fedkit.Round, n int) []int {
 	figure := func(c int) float64 {
 		if past := r.Past(c); len(past) > 0 {

@@ -9,11 +9,11 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// OnePerCluster chooses one client of each cluster, at random, however many clients the strategy asks
-// for. As long as no clusters are known, as many as asked for are chosen at random.
+// OnePerCluster chooses one random client from each cluster, however many clients the strategy asks for. While no
+// clusters are known, it chooses the requested number at random.
 type OnePerCluster struct {
-	First  bool  // the first of each cluster instead
-	Labels []int // by client, its cluster; negative: none. Default: those the strategy last served (Round.Clusters)
+	First  bool  // the first client of each cluster instead
+	Labels []int // cluster of each client; negative: none. Default: those the strategy last served (Round.Clusters)
 }
 
 // Check implements fedkit.Checker.
@@ -37,11 +37,11 @@ func (s OnePerCluster) Select(r *fedkit.Round, n int) []int {
 	return PerCluster(labels, len(different), r.Rand("clusters"))
 }
 
-// ByCluster spreads the round over the clusters as evenly as can be: one client of every cluster, then a
-// second of every cluster, … until there are n, at random within the clusters. Clients without a cluster come last. As
-// long as no clusters are known, all are chosen at random.
+// ByCluster spreads the round over the clusters as evenly as possible: one random client from each cluster, then a second
+// from each, … until there are n. Clients without a cluster come last. While no clusters are known, all n are chosen at
+// random.
 type ByCluster struct {
-	Labels []int // by client, its cluster; negative: none. Default: those the strategy last served (Round.Clusters)
+	Labels []int // cluster of each client; negative: none. Default: those the strategy last served (Round.Clusters)
 }
 
 // Check implements fedkit.Checker.
@@ -52,9 +52,9 @@ func (s ByCluster) Select(r *fedkit.Round, n int) []int {
 	return fill(r, PerCluster(known(s.Labels, r), n, r.Rand("clusters")), n)
 }
 
-// PerCluster returns n of the indices i with a cluster (labels[i] ≥ 0; all of them, if they are fewer), the clusters as
-// equally represented as can be: one of each cluster, then a second of each, … Who of a cluster, and which clusters where
-// n leaves a remainder, is random; with a nil rng it is the first. A strategy that clusters within a round chooses by it.
+// PerCluster returns n of the indices i with a cluster, labels[i] ≥ 0, or all of them if there are fewer. It takes one of
+// each cluster, then a second of each, … Which ones of a cluster, and which clusters get the remainder of n, is random;
+// with a nil rng the first ones are taken. Strategies that cluster within a round use it to choose clients.
 func PerCluster(labels []int, n int, rng *rand.Rand) []int {
 	var all []int
 	for i, c := range labels {

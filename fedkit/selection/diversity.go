@@ -6,17 +6,17 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Diversity prefers the clients that differed most from the global model when they last took part (seed 004 §1.4, §1.6).
-// The M clients are ranked, and n of them drawn one after the other without replacement, with the probabilities
+// Diversity prefers the clients that differed most from the global model when they last took part. The M
+// clients are ranked, and n of them are drawn one after the other without replacement, with the probabilities
 //
 //	P(rank j) ∝ exp((M − j)/T),  j = 0 … M−1,
 //
-// among those that are left. Ranks, not figures, are compared: T = 1 takes little more than the n top ranks, and T ≥ M
-// is close to uniform. Where fewer than n clients have taken part so far, all of these are chosen, and random others.
-// Otherwise those that never took part rank highest; the seed does not say, and would not hear of them but by Explore.
+// among those that are left. Ranks, not figures, count: T = 1 takes little more than the top n ranks, and T ≥ M is close
+// to uniform. If fewer than n clients have taken part so far, all of these are chosen, plus random others. Otherwise
+// those that never took part rank highest, since only Explore would reach them if they did not.
 type Diversity struct {
-	Temperature float64 `range:"(0,inf]" default:"1"` // T; fedkit.Zero for the n top ranks, +Inf for uniform
-	By          By      // what ranks; default Drift
+	Temperature float64 `range:"(0,inf]" default:"1"` // T; fedkit.Zero for the top n ranks, +Inf for uniform
+	By          By      // what to rank by; default Drift
 }
 
 // At implements Tempered.

@@ -13,8 +13,8 @@ import (
 	"github.com/janpfeifer/must"
 )
 
-// Half of the clients that differ much and half that differ little, after two random rounds, with a random round now and
-// then; and nobody waits longer than 5 rounds.
+// After two random rounds, half of the clients chosen differ a lot from the global model and half differ little. Now and
+// then a round is random, and nobody waits longer than 5 rounds.
 func Example() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.3, Seed: 1}, model.MLP(32)))
 	avg := &strategy.FedAvg{
@@ -33,7 +33,7 @@ func Example() {
 	// Output: 20 of 20 clients took part
 }
 
-// A custom rule is a function of what is known of the clients.
+// A custom rule is a function of what is known about the clients.
 func Example_func() {
 	largest := fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int {
 		best := 0

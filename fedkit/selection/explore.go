@@ -6,9 +6,9 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Explore lets chance in on a rule that goes by the clients' past: the first rounds are random, since
-// nothing is known yet; of the later ones each is random with probability ε, so that clients the rule overlooks are
-// heard of again; all others are the rule's. A random round has the clients that a run without a Selector would have.
+// Explore adds chance to a rule that relies on the clients' past. The first rounds are random, since nothing is known
+// yet. Each later round is random with probability ε, so that clients the rule overlooks are heard from again; otherwise
+// the rule chooses. A random round has the clients that a run without a Selector would have.
 type Explore struct {
 	ColdStart int             `range:"[1,inf)" default:"2"` // random rounds at the start
 	Rate      float64         `range:"[0,1]" default:"0.1"` // ε, probability of a random round

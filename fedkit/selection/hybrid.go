@@ -7,17 +7,16 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Hybrid mixes clients that differ much from the global model with clients that differ little (seed 004 §1.5): ranked as
-// in Diversity, they are split at the median, ⌊ρ·n⌋ of the round's n clients come from the high half and the rest from
-// the low half; gaps are filled at random. Where fewer than n clients have taken part so far, all of these are chosen,
-// and random others.
+// Hybrid mixes clients that differ a lot from the global model with clients that differ little. Ranked as in Diversity,
+// they are split at the median: ⌊ρ·n⌋ of the round's n clients come from the high half and the rest from the low half;
+// gaps are filled at random. If fewer than n clients have taken part so far, all of these are chosen, plus random others.
 //
-// The seed does not say how a half is drawn from; here it is as in Diversity, the high half's highest and the low
-// half's lowest ranks being the likeliest. Temperature = +Inf draws uniformly.
+// Each half is drawn from as in Diversity: the highest ranks of the high half and the lowest of the low half are the
+// likeliest. Temperature = +Inf draws uniformly.
 type Hybrid struct {
 	HighRatio   float64 `range:"[0,1]" default:"0.5"` // ρ, share from the high half
 	Temperature float64 `range:"(0,inf]" default:"1"` // T; fedkit.Zero for the outermost ranks, +Inf for uniform
-	By          By      // what ranks; default Drift
+	By          By      // what to rank by; default Drift
 }
 
 // At implements Tempered.
@@ -35,7 +34,7 @@ func (s Hybrid) Select(r *fedkit.Round, n int) []int {
 	half := len(ranked) / 2
 	high, low := ranked[:half], ranked[half:]
 	slices.Reverse(low)
-	k := int(cmp.Or(s.HighRatio, 0.5)*float64(n) + 1e-9) // 0.29 of 100 is 29
+	k := int(cmp.Or(s.HighRatio, 0.5)*float64(n) + 1e-9) // 0.29 · 100 is a little less than 29
 	rng, temperature := r.Rand("hybrid"), cmp.Or(s.Temperature, 1)
 	return fill(r, append(softmax(high, k, temperature, rng), softmax(low, n-k, temperature, rng)...), n)
 }

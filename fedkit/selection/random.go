@@ -1,13 +1,13 @@
-// Package selection has the rules that choose the clients of a round, one a file. A rule keeps no state: all it goes by is
-// what the Round knows of the clients' past and its generators, so that a resumed run chooses the same clients. Rules
-// that wrap another one (Explore, Fair, Annealed) compose:
+// Package selection has the rules that choose the clients of a round, one per file. A rule keeps no state: it relies only
+// on what the Round knows about the clients' past, and on its generators, so that a resumed run chooses the same clients.
+// Rules that wrap another one (Explore, Fair, Annealed) compose:
 //
 //	selection.Fair{Wait: 10, Then: selection.Explore{Then: selection.Hybrid{By: selection.Loss}}}
 package selection
 
 import "fedkit.example/fedkit"
 
-// Random chooses n clients uniformly without replacement, as a strategy without a Selector does (seeds 000, 001, 004).
+// Random chooses n clients uniformly without replacement, as a strategy without a Selector does.
 type Random struct{}
 
 // Select implements fedkit.Selector.

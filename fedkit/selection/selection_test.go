@@ -20,7 +20,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// federation has m clients with the same least-squares problem, but for the last one, whose targets have the other sign.
+// federation has m clients with the same least-squares problem, but the last one's targets have the opposite sign.
 func federation(t testing.TB, m int) *fedkit.Federation {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(m), 7))
@@ -48,7 +48,7 @@ func federation(t testing.TB, m int) *fedkit.Federation {
 	return fed
 }
 
-// run lets FedAvg run on n of the clients a round.
+// run runs FedAvg with n clients per round.
 func run(t testing.TB, fed *fedkit.Federation, s fedkit.Selector, n int, o fedkit.Options) *fedkit.History {
 	t.Helper()
 	o.EvalEvery = max(o.EvalEvery, o.Rounds)
@@ -101,8 +101,8 @@ var rules = map[string]fedkit.Selector{
 	"fair":          selection.Fair{Wait: 3, Quota: 0.5, Then: selection.Explore{Then: selection.Diversity{}}},
 }
 
-// Of every rule: as many clients as asked for, all different, the same for any number of workers and after a resume, and
-// not the same in every round.
+// Every rule chooses n different clients, the same ones for any number of workers and after a resume, but not the same
+// ones in every round.
 func TestEveryRule(t *testing.T) {
 	fed := federation(t, 9)
 	for name, rule := range rules {
@@ -115,13 +115,13 @@ func TestEveryRule(t *testing.T) {
 				sorted := slices.Clone(chosen)
 				slices.Sort(sorted)
 				if len(chosen) != n || len(slices.Compact(sorted)) != n {
-					t.Errorf("%s, round %d: chose %v where %d different clients are wanted", name, r.T, chosen, n)
+					t.Errorf("%s, round %d: chose %v, want %d different clients", name, r.T, chosen, n)
 				}
 			}}
 			want := selected(run(t, fed, sized, n, o))
 			o.Workers = 3
 			if got := selected(run(t, fed, rule, n, o)); !reflect.DeepEqual(got, want) {
-				t.Errorf("%s: 3 workers choose %v, the default number %v", name, got, want)
+				t.Errorf("%s: 3 workers choose %v, the default number chooses %v", name, got, want)
 			}
 			if n == 9 {
 				continue
@@ -163,8 +163,8 @@ func TestRandomIsTheDefault(t *testing.T) {
 	}
 }
 
-// ranked returns the clients that have taken part, by a figure of their last round, the largest first, after those that
-// have not.
+// ranked returns the clients by a figure of their last round, largest first. Those that never took part come before all
+// others.
 func ranked(r *fedkit.Round, figure func(fedkit.Solve) fedkit.Float) (order []int, unknown int) {
 	last := func(c int) float64 {
 		if past := r.Past(c); len(past) > 0 {
@@ -204,13 +204,12 @@ func TestDiversityTakesTheTop(t *testing.T) {
 		}}
 		run(t, fed, rule, 4, fedkit.Options{Rounds: 20})
 		if ranks != 18 {
-			t.Errorf("%v: %d rounds went by rank, want all but two", by, ranks)
+			t.Errorf("%v: %d rounds were by rank, want all but two", by, ranks)
 		}
 	}
 }
 
-// The client whose data say the opposite has the least similar update, and is what Dissimilarity chooses, through any
-// wrapper.
+// The client with the opposite targets has the least similar update, so Dissimilarity chooses it, through any wrapper.
 func TestDissimilarityFindsTheOutlier(t *testing.T) {
 	fed := federation(t, 9)
 	diversity := selection.Diversity{Temperature: fedkit.Zero, By: selection.Dissimilarity}
@@ -223,7 +222,7 @@ func TestDissimilarityFindsTheOutlier(t *testing.T) {
 		for seed := range uint64(3) {
 			h := run(t, fed, after{rule}, 2, fedkit.Options{Rounds: 3, Seed: seed})
 			if last := h.Last(); !slices.Contains(last.Clients(), 8) || last.Solves[0].Similarity == 0 {
-				t.Errorf("%s: %v does not hold the outlier, 8; %+v", name, last.Clients(), last.Solves)
+				t.Errorf("%s: %v does not include the outlier, 8; %+v", name, last.Clients(), last.Solves)
 			}
 		}
 	}
@@ -232,7 +231,7 @@ func TestDissimilarityFindsTheOutlier(t *testing.T) {
 	}
 }
 
-// after is a rule after two rounds of everyone.
+// after applies a rule after two rounds with everyone.
 type after struct{ Then fedkit.Selector }
 
 func (w after) Select(r *fedkit.Round, n int) []int {
@@ -242,7 +241,7 @@ func (w after) Select(r *fedkit.Round, n int) []int {
 	return w.Then.Select(r, n)
 }
 
-// ⌊ρ·n⌋ of the clients are of the high half and the rest of the low half.
+// ⌊ρ·n⌋ of the clients come from the high half and the rest from the low half.
 func TestHybridHalves(t *testing.T) {
 	fed := federation(t, 20)
 	for _, c := range []struct {
@@ -254,7 +253,7 @@ func TestHybridHalves(t *testing.T) {
 		rule := watched{selection.Hybrid{HighRatio: c.ratio, Temperature: 5}, func(r *fedkit.Round, n int, chosen []int) {
 			order, unknown := ranked(r, func(s fedkit.Solve) fedkit.Float { return s.Drift })
 			if unknown > 10 {
-				return // who of them is in the high half is drawn
+				return // which of them are in the high half is random
 			}
 			full++
 			high := 0
@@ -264,17 +263,17 @@ func TestHybridHalves(t *testing.T) {
 				}
 			}
 			if high != c.high {
-				t.Errorf("ρ = %v, n = %d: %d of the high half, want %d", c.ratio, n, high, c.high)
+				t.Errorf("ρ = %v, n = %d: %d from the high half, want %d", c.ratio, n, high, c.high)
 			}
 		}}
 		run(t, fed, rule, c.n, fedkit.Options{Rounds: 20, Seed: 1})
 		if full < 12 {
-			t.Errorf("n = %d: only %d rounds with a median that is known", c.n, full)
+			t.Errorf("n = %d: only %d rounds with a known median", c.n, full)
 		}
 	}
 }
 
-// Known clients fewer than wanted: all of them, and others at random.
+// If fewer clients are known than wanted, all of them are chosen, and others at random.
 func TestTooLittleHistory(t *testing.T) {
 	fed := federation(t, 20)
 	for _, rule := range []fedkit.Selector{selection.Diversity{}, selection.Hybrid{}} {
@@ -294,7 +293,7 @@ type growing struct{ then fedkit.Selector }
 
 func (g growing) Select(r *fedkit.Round, n int) []int { return g.then.Select(r, n*r.T) }
 
-// The first rounds and a share ε of the later ones are as without a Selector.
+// The first rounds and a share ε of the later ones match a run without a Selector.
 func TestExplore(t *testing.T) {
 	fed := federation(t, 9)
 	o := fedkit.Options{Rounds: 600, Seed: 4}
@@ -317,18 +316,18 @@ func TestExplore(t *testing.T) {
 				t.Errorf("round %d: %v", r.Round, r.Clients())
 			}
 			if !asked[r.Round] && !slices.Equal(r.Clients(), plain.Rounds[i].Clients()) {
-				t.Errorf("round %d: %v, a random round is %v", r.Round, r.Clients(), plain.Rounds[i].Clients())
+				t.Errorf("round %d: %v, a random round has %v", r.Round, r.Clients(), plain.Rounds[i].Clients())
 			}
 		}
 		later := float64(o.Rounds - c.cold)
-		explored, spread := later-float64(len(asked)), 3.3*math.Sqrt(later*c.rate*(1-c.rate)) // 99.9 %
+		explored, spread := later-float64(len(asked)), 3.3*math.Sqrt(later*c.rate*(1-c.rate)) // 99.9%
 		if math.Abs(explored-c.rate*later) > spread {
 			t.Errorf("%+v: %v of %v later rounds are random", c.rule, explored, later)
 		}
 	}
 }
 
-// Nobody waits longer than T, whatever the rule prefers and even where the bound is as tight as can be.
+// Nobody waits longer than T, whatever the rule prefers, even if the bound is as tight as possible.
 func TestFairWait(t *testing.T) {
 	for _, c := range []struct{ m, n, wait int }{{13, 2, 6}, {12, 3, 3}, {12, 3, 8}, {10, 4, 2}, {7, 1, 6}, {5, 5, 1}} {
 		fed := federation(t, c.m)
@@ -347,20 +346,20 @@ func TestFairWait(t *testing.T) {
 				}
 				for i, at := range last {
 					if r.Round-at > c.wait {
-						t.Fatalf("%+v, %s: client %d waits since round %d in round %d", c, name, i, at, r.Round)
+						t.Fatalf("%+v, %s: client %d has waited since round %d, now round %d", c, name, i, at, r.Round)
 					}
 				}
 			}
 			// The rule keeps every place that the bound does not need: here M − n clients are not the rule's own, each
-			// in one round of T + 1.
+			// in one of T + 1 rounds.
 			if own := 60*c.n - (c.m-c.n)*(60/(c.wait+1)+1); name == "greedy" && theirs < own {
-				t.Errorf("%+v: %d places for the rule's own clients, want %d at least", c, theirs, own)
+				t.Errorf("%+v: %d places for the rule's own clients, want at least %d", c, theirs, own)
 			}
 		}
 	}
 }
 
-// By round t nobody has taken part more than ⌈q·t⌉ times, and the rule's clients do so as often as they may.
+// By round t nobody has taken part more than ⌈q·t⌉ times, and the rule's clients take part as often as allowed.
 func TestFairQuota(t *testing.T) {
 	fed := federation(t, 10)
 	for _, q := range []float64{0.3, 0.5, 1} {
@@ -403,9 +402,9 @@ func TestAnnealed(t *testing.T) {
 		t.Errorf("the default runs from %v to %v", zero.Temperature(1), zero.Temperature(50))
 	}
 	if got := (selection.Annealed{From: 8, Rounds: 1}).Temperature(1); got != 1 {
-		t.Errorf("T = %v where there is one round", got)
+		t.Errorf("T = %v for a single round", got)
 	}
-	// As good as constant, it is the rule.
+	// With a practically constant temperature it is the plain rule.
 	fed := federation(t, 9)
 	o := fedkit.Options{Rounds: 10}
 	a := run(t, fed, selection.Annealed{From: 2, To: 2, Then: selection.Hybrid{}}, 3, o)
@@ -421,7 +420,7 @@ func TestPerCluster(t *testing.T) {
 	for range 4000 {
 		got := selection.PerCluster(labels, 3, rng)
 		if labels[got[0]]+labels[got[1]]+labels[got[2]] != 3 || slices.Contains(got, 3) {
-			t.Fatalf("%v is not one of each cluster of %v", got, labels)
+			t.Fatalf("%v does not have one client of each cluster in %v", got, labels)
 		}
 		first[labels[got[0]]]++
 		for _, i := range got {
@@ -451,7 +450,7 @@ func TestOnePerCluster(t *testing.T) {
 	seen := map[int]bool{}
 	for _, s := range selected(run(t, fed, selection.OnePerCluster{Labels: labels}, 5, o)) {
 		if len(s) != 3 || labels[s[0]]+labels[s[1]]+labels[s[2]] != 3 {
-			t.Fatalf("%v is not one of each cluster", s)
+			t.Fatalf("%v does not have one client of each cluster", s)
 		}
 		for _, i := range s {
 			seen[i] = true
@@ -526,7 +525,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"Selector.Wait = -1: must be at least 1, or 0 for no bound":                                selection.Fair{Wait: -1},
 		"Selector.Quota = 1.1: must be in (0, 1], or 0 for no bound":                               selection.Fair{Quota: 1.1},
 		"Selector.Seconds[1] = NaN: must be a time ≥ 0":                                            selection.Bandwidth{Seconds: []float64{1, math.NaN()}},
-		"Selector.Seconds = +Inf for every client: must be a number for at least one":              selection.Bandwidth{Seconds: []float64{math.Inf(1)}},
+		"Selector.Seconds = +Inf for every client: must be finite for at least one":                selection.Bandwidth{Seconds: []float64{math.Inf(1)}},
 		"Selector.Then.Seconds = 0 times: must be 9, one per client":                               selection.Fair{Then: selection.Bandwidth{}},
 		"Selector.Deadline = -1: must be a number > 0, or 0 for none":                              selection.Bandwidth{Deadline: -1},
 	} {
@@ -535,10 +534,10 @@ func TestOptionsThatAreRefused(t *testing.T) {
 			t.Errorf("error %v\nwant fedkit: FedAvg: invalid: %s", err, want)
 		}
 	}
-	// What depends on the size of a round too.
+	// What also depends on the size of a round.
 	for want, s := range map[string]fedkit.Selector{
-		"Selector.Wait = 1: must be at least 2 where 3 of 9 clients take part in a round":       selection.Fair{Wait: 1},
-		"Selector.Quota = 0.3: must be at least 3/9 where so many clients take part in a round": selection.Fair{Quota: 0.3},
+		"Selector.Wait = 1: must be at least 2 if 3 of 9 clients take part per round": selection.Fair{Wait: 1},
+		"Selector.Quota = 0.3: must be at least 3/9, the share of clients per round":  selection.Fair{Quota: 0.3},
 	} {
 		h, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, 3), fedkit.Options{Rounds: 1})
 		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: FedAvg: invalid: "+want || h != nil {

@@ -9,10 +9,10 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// softmax draws n of the ranked clients (all of them, if they are fewer) one after the other without replacement, each
-// time with probabilities in proportion to e^{score/T} for the scores n, n−1, … of the ranks (seed 004 §1.6). That is
-// the same as taking the n largest score + T·Gumbel noise (W. Kool et al., arXiv 1903.06059, §3), which no T over- or
-// underflows. T = +Inf is uniform.
+// softmax draws n of the ranked clients (all of them if there are fewer) one after the other without replacement, each
+// time with probabilities proportional to e^{score/T} for the scores 0, −1, −2, … of the ranks. This is the same as taking
+// the n largest values of score + T·Gumbel noise (W. Kool et al., arXiv 1903.06059, §3), which neither overflows nor
+// underflows for any T. T = +Inf is uniform.
 func softmax(ranked []int, n int, temperature float64, rng *rand.Rand) []int {
 	key := make(map[int]float64, len(ranked))
 	for i, c := range ranked {

@@ -11,11 +11,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The plugin's destructors abort under the race detector when the process ends in the usual way.
+// Under the race detector the plugin's destructors abort when the process exits normally.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
-// exact lists the probability of every ordered draw of n from the ranks 0 … m−1, by the seed's own procedure: softmax
-// over the scores m, m−1, …, draw one, take it out, and again.
+// exact lists the probability of every ordered draw of n from the ranks 0 … m−1 by definition: draw one from
+// the softmax over the scores m, m−1, …, remove it, and repeat.
 func exact(m, n int, temperature float64) map[string]float64 {
 	all := map[string]float64{}
 	var draw func(taken []int, p float64)
@@ -41,7 +41,7 @@ func exact(m, n int, temperature float64) map[string]float64 {
 	return all
 }
 
-// Chi-square tests against the exact probabilities, at 99.9 %.
+// Chi-square tests against the exact probabilities, at 99.9%.
 func TestSoftmaxIsSamplingWithoutReplacement(t *testing.T) {
 	for i, c := range []struct {
 		m, n        int
@@ -77,7 +77,7 @@ func TestExactProbabilitiesAreNumPys(t *testing.T) {
 		"[2 0]": 0.0614, "[2 1]": 0.0228, "[2 3]": 0.0032, "[3 0]": 0.0214, "[3 1]": 0.0078, "[3 2]": 0.0030,
 	} {
 		if math.Abs(p[draw]-share) > 4*math.Sqrt(share/1e6)+5e-5 {
-			t.Errorf("P(%s) = %v, NumPy drew it in %v of the cases", draw, p[draw], share)
+			t.Errorf("P(%s) = %v, NumPy drew it in a share of %v", draw, p[draw], share)
 		}
 	}
 }
@@ -90,9 +90,9 @@ func TestSoftmaxLimits(t *testing.T) {
 		}
 	}
 	if got := softmax(ranked, 9, 1e300, rng); len(got) != 4 {
-		t.Errorf("%d of 4 chosen where 9 are wanted", len(got))
+		t.Errorf("%d of 4 chosen, 9 wanted", len(got))
 	}
 	if got := softmax(nil, 2, 1, rng); len(got) != 0 {
-		t.Errorf("%v chosen of nobody", got)
+		t.Errorf("%v chosen from nobody", got)
 	}
 }

@@ -7,11 +7,11 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Adagrad divides by the root of all squares so far (arXiv 2003.00295, Algorithm 2, FedAdagrad),
+// Adagrad divides by the root of the sum of all squares so far (arXiv 2003.00295, Algorithm 2, FedAdagrad),
 //
 //	m ← β1 m + (1−β1)Δ,  v ← v + Δ²,  v̂ = v,
 //
-// with the step of its Form. The paper's experiments take no momentum: Beta1: fedkit.Zero.
+// with the step given by Form. The paper's experiments use no momentum: Beta1: fedkit.Zero.
 type Adagrad struct {
 	LR      float64 `range:"(0,inf)" default:"0.1"`                         // η, server learning rate
 	Beta1   float64 `range:"[0,1)" default:"0.9"`                           // β1

@@ -11,7 +11,7 @@ import (
 //
 //	m ← β1 m + (1−β1)Δ,  v ← β2 v + (1−β2)Δ²,
 //
-// with the step of its Form.
+// with the step given by Form.
 type Adam struct {
 	LR      float64 `range:"(0,inf)" default:"0.01"`                        // η, server learning rate
 	Beta1   float64 `range:"[0,1)" default:"0.9"`                           // β1

@@ -9,17 +9,17 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Form is which of two ways to write adaptive optimizers down is meant.
+// Form is one of two forms of the adaptive optimizers.
 type Form int
 
 const (
-	// Corrected is Adam's own (arXiv 1412.6980) but for the place of ε: m̂ = m/(1−β1^t) and
-	// v̂ = v/(1−β2^t) make up for a memory that starts at zero, and ε stands inside the root,
+	// Corrected is Adam's original form (arXiv 1412.6980) except for the place of ε: m̂ = m/(1−β1^t) and
+	// v̂ = v/(1−β2^t) make up for a memory that starts at zero, and ε is inside the root,
 	//
 	//	step = η m̂/√(v̂ + ε),  m_0 = v_0 = 0.
 	Corrected Form = iota
 
-	// Reddi is that of arXiv 2003.00295, Algorithm 2: nothing is corrected, and τ, here Epsilon, stands outside the root,
+	// Reddi is that of arXiv 2003.00295, Algorithm 2: nothing is corrected, and τ, here Epsilon, is outside the root,
 	//
 	//	step = η m/(√v + τ),  m_0 = 0,  v_0 = τ².
 	Reddi
@@ -35,7 +35,7 @@ func (f Form) String() string {
 	return fmt.Sprintf("Form(%d)", int(f))
 }
 
-// MarshalText writes the form by its name into configurations.
+// MarshalText writes the form's name into configurations.
 func (f Form) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
 // Check implements fedkit.Checker.
@@ -46,7 +46,7 @@ func (f Form) Check(*fedkit.Federation, int) error {
 	return nil
 }
 
-// memory returns m and v as they were after the step before or, before the first one, m_0 and v_0.
+// memory returns m and v after the previous step or, before the first one, m_0 and v_0.
 func (f Form) memory(memory []*fedkit.Matrix, delta *fedkit.Matrix, epsilon float64) (m, v *fedkit.Matrix) {
 	if len(memory) == 2 {
 		return memory[0], memory[1]
@@ -58,7 +58,7 @@ func (f Form) memory(memory []*fedkit.Matrix, delta *fedkit.Matrix, epsilon floa
 	return constant(delta, 0), constant(delta, tau*tau)
 }
 
-// step returns the step of η along m and v in round t. If β2 is 0, v is no running mean, and v̂ = v.
+// step returns the step of η along m and v in round t. If β2 is 0, v is not a running mean, and v̂ = v.
 func (f Form) step(m, v *fedkit.Matrix, lr, beta1, beta2, epsilon float64, t int) *fedkit.Matrix {
 	if f == Reddi {
 		return m.Apply(divide, v, lr, 1.0, 0.0, cmp.Or(epsilon, 1e-3))
@@ -67,7 +67,7 @@ func (f Form) step(m, v *fedkit.Matrix, lr, beta1, beta2, epsilon float64, t int
 	return m.Apply(divide, v, lr*unbias(beta1), unbias(beta2), cmp.Or(epsilon, 1e-6), 0.0)
 }
 
-// average returns βm + (1−β)Δ. The weight 1−β is an argument of its own: float32 would lose digits of it.
+// average returns βm + (1−β)Δ. The weight 1−β is a separate argument, since float32 would lose some of its digits.
 func average(m, delta *fedkit.Matrix, beta float64) *fedkit.Matrix {
 	return m.Apply(averaged, delta, beta, 1-beta)
 }

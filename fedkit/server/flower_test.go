@@ -11,11 +11,11 @@ import (
 )
 
 // Reddi's form against Flower 1.41.0 (flwr.serverapp.strategy, NumPy 2.4.6, in float64; testdata/flower.py). Flower's
-// rules differ from arXiv 2003.00295 in two places, and its momentum in one from ours; what is compared is what is equal:
+// rules differ from arXiv 2003.00295 in two places, and its momentum from ours in one. Only what is equal is compared:
 //
 //   - It starts v at 0, the paper at τ². Cases with v0 = τ² had Flower's own v_t set before the first round; in the others
-//     τ = 1e-9, and τ² is nothing beside Δ².
-//   - Its FedAdam multiplies η by √(1−β2^{t+1})/(1−β1^{t+1}), which the paper does not: here the round's η is that one.
+//     τ = 1e-9, and τ² is negligible next to Δ².
+//   - Its FedAdam multiplies η by √(1−β2^{t+1})/(1−β1^{t+1}), which the paper does not: here each round's η includes it.
 //   - Its FedAvgM is m ← βm + Δ: ours with η/(1−β). Its FedAdagrad has β1 = 0, as in the paper's experiments.
 func TestAgainstFlower(t *testing.T) {
 	b, err := os.ReadFile("testdata/flower.json")

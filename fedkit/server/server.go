@@ -1,9 +1,9 @@
-// Package server has the server optimisers: they take Δ, what the clients of a round would add to the global model on
-// the whole, for the negative of a gradient, and turn it into a step of the model x ← x + step. Each is a
-// fedkit.ServerOptimizer; strategy.FedOpt is the algorithm around them.
+// Package server has the server optimizers. They treat Δ, the clients' combined update of the global model in a round, as
+// a negative gradient, and turn it into a step of the model x ← x + step. Each is a fedkit.ServerOptimizer;
+// strategy.FedOpt is the algorithm around them.
 //
-// Δ is [1, d], or [k, d] for k models at once: every parameter is treated on its own. A memory of the wrong length, such
-// as another optimiser's, is taken for none.
+// Δ is [1, d], or [k, d] for k models at once: every parameter is treated separately. A memory of the wrong length, such
+// as another optimizer's, counts as none.
 package server
 
 import (
@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// SGD steps along Δ: step = ηΔ. With η = 1 the server simply takes what was aggregated.
+// SGD steps along Δ: step = ηΔ. With η = 1 the server simply adopts the aggregate.
 type SGD struct {
 	LR float64 `range:"(0,inf)" default:"1"` // η, server learning rate
 }

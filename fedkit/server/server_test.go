@@ -13,7 +13,7 @@ import (
 	"fedkit.example/fedkit/server"
 )
 
-// The plugin's destructors abort under the race detector when the process ends in the usual way.
+// Under the race detector the plugin's destructors abort when the process exits normally.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 // models returns x_1, …, x_T: what the optimizer makes of the updates. It fails the test if a program is compiled after
@@ -46,7 +46,7 @@ func always(o fedkit.ServerOptimizer) func(int) fedkit.ServerOptimizer {
 	return func(int) fedkit.ServerOptimizer { return o }
 }
 
-// distance is the relative one, ‖a − b‖/‖b‖, of how far two models have moved from where they started.
+// distance is the relative distance ‖a − b‖/‖b‖ of two models, measured from where they started.
 func distance(a []float32, b, start []float64) float64 {
 	apart, moved := 0.0, 0.0
 	for j := range a {
@@ -65,7 +65,7 @@ func float64s(v []float32) []float64 {
 }
 
 // Every rule in both forms, against plain float64 Go: 20 steps, 1e-5 relative. Updates span seven powers of ten, some of
-// them far below ε and τ, one parameter is never updated. The start is zero, so that nothing is lost to its digits.
+// them far below ε and τ, and one parameter is never updated. The start is zero, so that it costs no digits.
 func TestAgainstFloat64(t *testing.T) {
 	const d, rounds = 300, 20
 	rng := fedkit.Random(3, "updates")
@@ -128,7 +128,7 @@ func TestFirstStep(t *testing.T) {
 	}
 }
 
-// Several models at once are treated one by one.
+// Several models at once are treated separately.
 func TestRowsAreIndependent(t *testing.T) {
 	for _, o := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{Form: server.Reddi}} {
 		_, memory := o.Step(fedkit.NewMatrix([]float32{1, -2, 3, 0.1, 0.2, -0.3}, 2, 3), nil, 1)
@@ -149,18 +149,18 @@ func TestRowsAreIndependent(t *testing.T) {
 	}
 }
 
-// An error reaches the step, and nothing panics: a Δ that failed, a nil one, a memory that does not fit.
+// Errors reach the step, and nothing panics: a failed Δ, a nil one, a memory that does not fit.
 func TestErrorsPassThrough(t *testing.T) {
 	good := fedkit.NewMatrix([]float32{1, 2}, 1, 2)
 	for _, o := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{}} {
 		for _, delta := range []*fedkit.Matrix{nil, fedkit.NewMatrix(nil, 1, 2)} {
 			if step, _ := o.Step(delta, nil, 1); !errors.Is(step.Err(), fedkit.ErrInvalid) {
-				t.Errorf("%T: error %v for a Δ that failed", o, step.Err())
+				t.Errorf("%T: error %v for a failed Δ", o, step.Err())
 			}
 		}
 		if _, memory := o.Step(good, nil, 1); len(memory) > 0 {
 			if step, _ := o.Step(fedkit.NewMatrix(make([]float32, 3), 1, 3), memory, 2); step.Err() == nil {
-				t.Errorf("%T: a memory of 2 parameters serves a Δ of 3", o)
+				t.Errorf("%T: a memory of 2 parameters is accepted for a Δ of 3", o)
 			}
 		}
 		a, _ := o.Step(good, []*fedkit.Matrix{nil, nil, nil}, 1)

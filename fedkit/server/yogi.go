@@ -7,12 +7,12 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Yogi is Adam whose v moves towards Δ² by a step that does not depend on how far away it is, so that it forgets large
+// Yogi is Adam, except that v moves toward Δ² by a step that does not depend on the distance, so that it forgets large
 // updates slowly (arXiv 2003.00295, Algorithm 2, FedYogi),
 //
 //	m ← β1 m + (1−β1)Δ,  v ← v − (1−β2) sign(v−Δ²)Δ²,
 //
-// with the step of its Form.
+// with the step given by Form.
 type Yogi struct {
 	LR      float64 `range:"(0,inf)" default:"0.01"`                        // η, server learning rate
 	Beta1   float64 `range:"[0,1)" default:"0.9"`                           // β1

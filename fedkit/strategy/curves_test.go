@@ -14,10 +14,10 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-var update = flag.Bool("update", false, "write the golden curves anew")
+var update = flag.Bool("update", false, "rewrite the golden curves")
 
-// Accuracy and loss of every strategy on digits, against the curves kept in testdata. The tolerance leaves room for the
-// rounding of another processor.
+// Accuracy and loss of every strategy on digits, against the curves kept in testdata. The tolerance leaves room for
+// rounding on other processors.
 func TestGoldenCurves(t *testing.T) {
 	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 10, Alpha: 0.5, Seed: 3}, model.MLP(32))
 	if err != nil {
@@ -55,7 +55,7 @@ func TestGoldenCurves(t *testing.T) {
 	for name, c := range got {
 		w := want[name]
 		if len(w.Loss) != len(c.Loss) {
-			t.Errorf("%s: %d rounds, the golden curve has %d: run with -update if that is meant", name, len(c.Loss), len(w.Loss))
+			t.Errorf("%s: %d rounds, the golden curve has %d: run with -update if that is intended", name, len(c.Loss), len(w.Loss))
 			continue
 		}
 		for i := range c.Loss {
@@ -66,8 +66,8 @@ func TestGoldenCurves(t *testing.T) {
 	}
 }
 
-// The figures the notebook shows: digits in 30 rounds, and the rounds the 2NN needs on MNIST (arXiv 1602.05629, first
-// table: 87 for C = 0.1, E = 1, B = 10 on IID data, at the rate that was best there).
+// The figures the notebook shows: digits in 30 rounds, and the rounds the 2NN needs on MNIST (arXiv 1602.05629,
+// Table 1: 87 for C = 0.1, E = 1, B = 10 on IID data, at its best rate).
 func TestFedAvgReachesTheFigures(t *testing.T) {
 	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5, Seed: 1}, model.MLP(64))
 	if err != nil {
@@ -95,9 +95,9 @@ func TestFedAvgReachesTheFigures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if h.Accuracy() >= 0.97 {
-			t.Logf("MNIST: 97 %% after %d rounds", len(h.Rounds))
+			t.Logf("MNIST: 97%% after %d rounds", len(h.Rounds))
 			return
 		}
 	}
-	t.Error("MNIST: 97 % were not reached in 60 rounds")
+	t.Error("MNIST: 97% was not reached in 60 rounds")
 }

@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// The clients' drift, held back or taken out; server optimisers go with both.
+// FedProx limits the clients' drift, and SCAFFOLD removes it. Server optimizers work with both.
 func ExampleSCAFFOLD() {
 	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5, Seed: 1}, model.MLP(32))
 	if err != nil {
@@ -34,7 +34,7 @@ func ExampleSCAFFOLD() {
 	// SCAFFOLD true bytes up: 192800
 }
 
-// A head of its own for every client: only the body travels.
+// Every client has its own head: only the body travels.
 func ExampleFedRep() {
 	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.1, Seed: 1}, model.MLP(32))
 	if err != nil {

@@ -5,15 +5,15 @@ import (
 	"fedkit.example/fedkit/aggregate"
 )
 
-// FedMedian is FedAvg with the median of every coordinate in place of the mean (Yin et al., arXiv 1803.01498, Algorithm 1,
-// option I, with local training in place of one gradient),
+// FedMedian is FedAvg with the coordinate-wise median instead of the mean (Yin et al., arXiv 1803.01498, Algorithm 1,
+// option I, with local training instead of one gradient),
 //
 //	x[j] ← median_{i∈S} w_i[j],
 //
 // so that fewer than half of the clients cannot move x at will. x is [1, d]. Identity: with one client it is FedAvg.
 type FedMedian struct {
 	Fraction float64         // C, share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // who; default uniformly at random
+	Selector fedkit.Selector // who takes part; default uniformly at random
 	Local    fedkit.Local    // E, B, η
 	State
 }

@@ -2,14 +2,14 @@ package strategy
 
 import "fedkit.example/fedkit"
 
-// FedMiddleAvg goes half of the way to where FedAvg would go,
+// FedMiddleAvg goes halfway to where FedAvg would go,
 //
 //	x ← (x_avg + x)/2,  x_avg = Σ_{i∈S} (n_i/N) w_i.
 //
 // x is [1, d]. Identity: FedOpt with server.SGD and η = 1/2.
 type FedMiddleAvg struct {
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector   // who; default uniformly at random
+	Selector   fedkit.Selector   // who takes part; default uniformly at random
 	Local      fedkit.Local      // E, B, η
 	Aggregator fedkit.Aggregator // default aggregate.Mean
 	State

@@ -3,19 +3,19 @@ package strategy
 import "fedkit.example/fedkit"
 
 // FedOpt is adaptive federated optimization (Reddi et al., arXiv 2003.00295, Algorithm 1): the clients train as in FedAvg,
-// and the server takes what they moved on the whole for the negative of a gradient, with an optimizer of its own,
+// and the server's optimizer treats their combined update as a negative gradient,
 //
 //	Δ = aggregate{w_i : i∈S} − x,  x ← x + step(Δ).
 //
 // x is [1, d]. FedAvgM, FedAdagrad, FedAdam and FedYogi are FedOpt with one optimizer of package server; every selector,
-// aggregator and local solver goes with each of them.
+// aggregator and local solver works with each of them.
 //
-// An aggregator works on the models w_i, as in FedAvg, so that FedOpt with server.SGD and η = 1 is FedAvg with that same
-// aggregator. For the mean, the median, the trimmed mean, Krum and the geometric median it would be the same to
-// aggregate the updates w_i − x: they move along with a shift of all the rows.
+// An aggregator works on the models w_i, as in FedAvg, so that FedOpt with server.SGD and η = 1 is FedAvg with the same
+// aggregator. For the mean, the median, the trimmed mean, Krum and the geometric median, aggregating the updates w_i − x
+// would be the same: shifting all rows shifts the result.
 type FedOpt struct {
 	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector        // who; default uniformly at random
+	Selector   fedkit.Selector        // who takes part; default uniformly at random
 	Local      fedkit.Local           // E, B, η of the clients
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
 	Server     fedkit.ServerOptimizer // required

@@ -8,27 +8,27 @@ import (
 	"fedkit.example/fedkit/cluster"
 )
 
-// FedPRISM keeps a global model w_g, K cluster models w_c and soft weights W [M, K], and gives every client a mixture of
-// them:
+// FedPRISM keeps a global model w_g, K cluster models w_c and soft weights W [M, K], and gives each client a mixture of
+// the models:
 //
 //	w_i ← α w_g + (1−α) Σ_c W_ic w_c            is sent to client i of S, which returns Δ_i
 //	w_g ← w_g + (1/|S|) Σ_i Δ_i
-//	w_c ← w_c + Σ_i W_ic Δ_i / Σ_i W_ic          (a cluster nobody in S belongs to keeps its model)
+//	w_c ← w_c + Σ_i W_ic Δ_i / Σ_i W_ic          (a cluster without a client in S keeps its model)
 //
 // Every C rounds the clients of the round are clustered by their models, and W_i becomes the softmax of the cosine
-// similarities to the m nearest centroids. W starts uniform; a client that was absent keeps its weights; new clusters
-// are matched to the old ones by greatest overlap. Cosines in weight space are nearly 1 for all: Center and Temperature
+// similarities to the m nearest centroids. W starts uniform, and absent clients keep their weights. New clusters
+// are matched to the old ones by greatest overlap. Cosines in weight space are all nearly 1: Center and Temperature
 // spread them. Identity: K = 1 with any α is FedAvg with equal weights.
 type FedPRISM struct {
 	K           int               `range:"[1,inf)" default:"3"` // clusters
-	M           int               // m, clusters a client is assigned to; default K
+	M           int               // m, clusters per client; default K
 	Every       int               `range:"[1,inf)" default:"5"` // C, rounds between two clusterings
 	Alpha       float64           `range:"[0,1]" default:"0.5"` // α, weight of the global model
 	Clusterer   cluster.Clusterer // default cluster.KMeans
-	Center      bool              // take the mean model off before cosines are computed
+	Center      bool              // subtract the mean model before computing cosines
 	Temperature float64           `range:"(0,inf)" default:"1"` // of the softmax
 	Fraction    float64           // share of the clients in a round, in (0, 1]; default all
-	Selector    fedkit.Selector   // who; default uniformly at random
+	Selector    fedkit.Selector   // who takes part; default uniformly at random
 	Local       fedkit.Local
 	State       struct {
 		Models *fedkit.Matrix // w_g and w_1 … w_K, [1+K, d]
@@ -86,11 +86,11 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// updateClusters clusters the clients of the round anew and sets their weights.
+// updateClusters reclusters the clients of the round and sets their weights.
 func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 	k := len(s.State.W[0])
 	centered := u.Models.Center()
-	gram, err := centered.Gram() // distances do not change, and float32 keeps more of them
+	gram, err := centered.Gram() // distances stay the same, and float32 keeps more of their digits
 	if err != nil {
 		r.Fail(err)
 		return
@@ -120,7 +120,7 @@ func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 	}
 }
 
-// Serve gives every client its mixture.
+// Serve gives each client its mixture.
 func (s *FedPRISM) Serve(r *fedkit.Round) fedkit.Serving {
 	clusters := make([]int, r.Clients())
 	for i, w := range s.State.W {

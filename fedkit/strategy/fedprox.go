@@ -7,32 +7,32 @@ import (
 	"fedkit.example/fedkit/server"
 )
 
-// FedProx is federated averaging whose clients are held near the global model (Li et al., arXiv 1812.06127, Algorithm 2):
+// FedProx is federated averaging whose clients are kept near the global model (Li et al., arXiv 1812.06127, Algorithm 2):
 // client i of S solves
 //
 //	w_i ≈ argmin_w f_i(w) + (μ_i/2) ‖w − x‖²,  x ← Σ_{i∈S} (n_i/N) w_i,
 //
-// by the solver and for the epochs of Local. All μ_i are Mu, unless Adaptive: see AdaptiveMu. As in FedOpt, the Server may
-// go another step than the whole way from x to what was aggregated.
+// with the solver and epochs of Local. All μ_i are Mu, unless Adaptive is set: see AdaptiveMu. As in FedOpt, the
+// Server may take a step other than the whole way from x to the aggregate.
 //
 // x is [1, d]. Identities: μ = 0 is FedAvg, and a fixed μ is FedAvg with Local.Prox.
 type FedProx struct {
 	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector        // who; default uniformly at random
+	Selector   fedkit.Selector        // who takes part; default uniformly at random
 	Local      fedkit.Local           // E, B, η; its Prox must stay 0
 	Mu         float64                `range:"[0,inf)" default:"0.1"` // μ
-	Adaptive   bool                   // μ_i by AdaptiveMu instead
+	Adaptive   bool                   // take μ_i from AdaptiveMu instead
 	MuMin      float64                `range:"[0,inf)" default:"0.001"` // least adaptive μ_i
 	MuMax      float64                `range:"(0,inf)" default:"1"`     // greatest adaptive μ_i
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
-	Server     fedkit.ServerOptimizer // default server.SGD: the whole way
+	Server     fedkit.ServerOptimizer // default server.SGD, which goes the whole way
 	State
 }
 
 // Check implements fedkit.Checker.
 func (s *FedProx) Check(*fedkit.Federation, int) error {
 	if s.Local.Prox != 0 {
-		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: μ of FedProx is Mu")
+		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: FedProx takes its μ from Mu")
 	}
 	if low, high := s.bounds(); low > high {
 		return fedkit.Invalid("MuMin", s.MuMin, "in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)")

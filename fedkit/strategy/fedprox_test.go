@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// By hand: hist is 4, then 0.3·2 + 0.7·4 = 3.4 once the drift of 2 was used.
+// By hand: hist is 4, then 0.3·2 + 0.7·4 = 3.4 after the drift of 2.
 func TestAdaptiveMu(t *testing.T) {
 	for _, c := range []struct {
 		mu, low, high float64
@@ -36,7 +36,7 @@ func TestAdaptiveMu(t *testing.T) {
 	}
 }
 
-// What the rounds record as μ_i is what the formula gives for the drifts recorded before; also across a resume.
+// The recorded μ_i are what the formula gives for the drifts recorded before, also across a resume.
 func TestFedProxAdaptsToTheRecord(t *testing.T) {
 	fed := quadratic(t, uneven...)
 	o := fedkit.Options{Rounds: 9, Seed: 4, EvalEvery: 3, Checkpoint: t.TempDir() + "/checkpoint"}
@@ -47,7 +47,7 @@ func TestFedProxAdaptsToTheRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(h.Rounds) == 5 { // the checkpoint is that of round 3
+		if len(h.Rounds) == 5 { // the checkpoint is of round 3
 			break
 		}
 	}

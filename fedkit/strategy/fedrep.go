@@ -10,23 +10,23 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// FedRep is federated representation learning (Collins et al., arXiv 2102.07078, Algorithm 1): the clients
-// share a body φ, and each has a head h_i of its own. A client of S first trains its head on the body it is sent, then
-// the body under that head, and returns the body alone,
+// FedRep is federated representation learning (Collins et al., arXiv 2102.07078, Algorithm 1): clients share
+// a body φ, and each has its own head h_i. A client of S first trains its head on the body it receives, then the body
+// under that head, and returns only the body,
 //
 //	h_i ← epochs on f_i(φ, h_i),  φ fixed
 //	φ_i ← epochs on f_i(φ, h_i),  h_i fixed
 //	φ   ← Σ_{i∈S} (n_i/N) φ_i.
 //
-// A client that never took part has the head all started with. X is [1, d]; W [M, d] has every client's model after its
-// last round, of which the head is read. Only the body travels. Identities: an empty head is FedAvg; where the head is
-// the whole model, as in a model of one layer by default, nothing is shared, which is Local.
+// A client that never took part has the initial head. X is [1, d]; W [M, d] has every client's model after its last
+// round, of which only the head is used. Only the body travels. Identities: with an empty head it is FedAvg. If the head
+// is the whole model, the default for a model of one layer, nothing is shared, which is LocalOnly.
 type FedRep struct {
-	Head       []string          // its layers, as in Task.Mask; default that of the last parameter; []string{} for none
-	HeadEpochs int               `range:"[1,inf)" default:"those of Local"` // of the head in a round
+	Head       []string          // its layers, as in Task.Mask; default that of the last parameter, []string{} for none
+	HeadEpochs int               `range:"[1,inf)" default:"those of Local"` // of the head per round
 	Local      fedkit.Local      // B, η, and E of the body
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector   // who; default uniformly at random
+	Selector   fedkit.Selector   // who takes part; default uniformly at random
 	Aggregator fedkit.Aggregator // of the bodies; default aggregate.Mean
 	State      struct{ X, W *fedkit.Matrix }
 }
@@ -63,7 +63,7 @@ func (s *FedRep) split(r *fedkit.Round) (head, body *fedkit.Matrix, share float6
 	return fedkit.NewMatrix(h, 1, len(h)), fedkit.NewMatrix(b, 1, len(h)), share
 }
 
-// Start draws one model, and gives its head to every client.
+// Start draws one model and gives its head to every client.
 func (s *FedRep) Start(r *fedkit.Round) error {
 	s.State.X = r.Models(1)
 	s.State.W = s.State.X.Take(make([]int, r.Clients())...)
@@ -82,13 +82,13 @@ func (s *FedRep) Round(r *fedkit.Round) error {
 			local.Epochs, local.Steps = s.HeadEpochs, 0
 		}
 		h := r.Train(fedkit.Job{Clients: S, Start: start, Local: local, Mask: head})
-		r.Traffic(-float64(len(S)), -float64(len(S))) // a client's own affair
+		r.Traffic(-float64(len(S)), -float64(len(S))) // heads stay with the clients
 		S, start = h.Clients(), h.Models
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: start, Local: s.Local, Mask: body})
 	r.Traffic(-share*float64(len(S)), -share*float64(len(S))) // only bodies travel
 	s.State.W = s.State.W.Put(u.Clients(), u.Models)
-	// The server sees no heads: under an aggregator that compares clients, all have the same one.
+	// The server sees no heads: an aggregator that compares clients sees the same one everywhere.
 	s.State.X = aggregator.Aggregate(u.Models.Apply(withHead, s.State.X, head), u.Examples())
 	return r.Err()
 }

@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// FedRep in plain Go, with unequal clients half of which take part.
+// FedRep in plain Go, with unequal clients, half of which take part.
 func TestFedRepAgainstFloat64(t *testing.T) {
 	const rounds, seed = 8, 5
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
@@ -75,7 +75,7 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 		if r.Global != nil {
 			t.Error("there is no global model")
 		}
-		// What is served is the body with each client's own head, seen or not.
+		// Each client is served the body with its own head, whether it has taken part or not.
 		for i, c := range fed.Clients {
 			in, y := rowsOf(&fed.Data.Test, c.Test)
 			loss, _ := o.net.Gradient(append(append([]float64(nil), x[:split]...), heads[i]...), in, y)
@@ -86,9 +86,9 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 	}
 }
 
-// The problem of the paper's theory (§4): the targets of client i are ⟨h_i, B x⟩, with two features B of twelve inputs that
-// all share, and h_i of their own. With eight examples a client cannot find B alone, and one model for all is wrong about
-// h_i; FedRep has both.
+// The problem of the paper's theory (§4): the targets of client i are ⟨h_i, B x⟩, with two features B of twelve inputs
+// that all share, and their own h_i. With eight examples a client cannot find B alone, and one model for all gets h_i
+// wrong. FedRep finds both.
 func TestFedRepSharesTheBody(t *testing.T) {
 	const inputs, each = 12, 8
 	rng := rand.New(rand.NewPCG(5, 2))
@@ -139,7 +139,7 @@ func TestFedRepSharesTheBody(t *testing.T) {
 	}
 	rep, alone, avg := loss(&strategy.FedRep{HeadEpochs: 5, Local: l}), loss(&strategy.LocalOnly{Local: l}), loss(&strategy.FedAvg{Local: l})
 	if rep > 0.02*alone || rep > 0.02*avg {
-		t.Errorf("FedRep has a loss of %v on what the clients did not see, Local %v, FedAvg %v", rep, alone, avg)
+		t.Errorf("FedRep has a loss of %v on unseen examples, LocalOnly %v, FedAvg %v", rep, alone, avg)
 	}
 }
 
@@ -160,6 +160,6 @@ func TestFedRepKnowsTheLayers(t *testing.T) {
 	}
 	_, err := fedkit.Run(context.Background(), fed, &strategy.FedRep{Head: []string{"dense"}}, fedkit.Options{Rounds: 1})
 	if !errors.Is(err, fedkit.ErrInvalid) {
-		t.Errorf("error %v for a head that is only the beginning of a name", err)
+		t.Errorf("error %v for a head that is only a prefix of a name", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // epoch of one full batch.
 type FedSGD struct {
 	Fraction float64         // C, share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // who; default uniformly at random
+	Selector fedkit.Selector // who takes part; default uniformly at random
 	LR       float64         `range:"(0,inf)" default:"0.1"`                        // η
 	Batch    int             `range:"[1,inf)" default:"all of a client's examples"` // in a client's gradient
 	State
@@ -23,7 +23,7 @@ type FedSGD struct {
 
 // Round implements fedkit.Strategy.
 func (s *FedSGD) Round(r *fedkit.Round) error {
-	// One step of rate 1 from x ends at x − ∇f_i(x): what moved is the gradient.
+	// One step of rate 1 from x ends at x − ∇f_i(x): the difference is the gradient.
 	gradient := fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
 	if s.Batch > 0 {
 		gradient.Batch = s.Batch

@@ -16,12 +16,12 @@ import (
 //	option I:  θ_j ← θ_j − (γ/m) Σ_i s_ij ∇F_i(θ_j),   m = |S|
 //	option II: θ_j ← Σ_i s_ij w_i / Σ_i s_ij,          s_ij = 1 if j = ĵ_i, else 0
 //
-// A model no client chose stays as it is. Identities with k = 1: option II with clients of equal size is FedAvg, option I
-// is FedSGD with η = γ.
+// A model that no client chose stays as it is. Identities with k = 1: option II with clients of equal size is FedAvg,
+// option I is FedSGD with η = γ.
 type IFCA struct {
 	K         int             `range:"[1,inf)" default:"2"` // k, number of models
 	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
-	Selector  fedkit.Selector // who; default uniformly at random
+	Selector  fedkit.Selector // who takes part; default uniformly at random
 	Local     fedkit.Local    // local training of option II
 	Gradients bool            // option I
 	Gamma     float64         `range:"(0,inf)" default:"0.1"` // γ of option I

@@ -2,13 +2,12 @@ package strategy
 
 import "fedkit.example/fedkit"
 
-// LocalOnly is no federation at all: every client trains its own model w_i on its own examples, and nothing is shared. What it reaches is what a client has without the others; for a fair comparison give it as many local
-// epochs in all as the federated runs have.
-//
-// The models are W [M, d], all starting from the same one.
+// LocalOnly does not federate: every client trains its own model w_i on its own examples, and nothing is shared. It shows
+// what a client reaches without the others. For a fair comparison, give it the same total of local epochs as the federated
+// runs. The models are W [M, d], all starting from the same one.
 type LocalOnly struct {
 	Fraction float64         // C, share of the clients that train in a round, in (0, 1]; default all
-	Selector fedkit.Selector // who; default uniformly at random
+	Selector fedkit.Selector // who takes part; default uniformly at random
 	Local    fedkit.Local    // E, B, η
 	State    struct{ W *fedkit.Matrix }
 }

@@ -5,7 +5,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// argmin returns, for every column of loss [k][n], the row that holds its smallest value (the first of equals).
+// argmin returns, for every column of loss [k][n], the row that holds its smallest value (the first if several do).
 func argmin(loss [][]float64) []int {
 	best := make([]int, len(loss[0]))
 	for j := range loss {
@@ -27,7 +27,7 @@ func take[T any](values []T, at []int) []T {
 	return out
 }
 
-// toMeans divides every row of weights by its sum; a row of zeros stays.
+// toMeans divides every row of weights by its sum; a row of zeros stays as it is.
 func toMeans(mix [][]float64) [][]float64 {
 	for _, row := range mix {
 		if sum := floats.Sum(row); sum > 0 {
@@ -37,7 +37,7 @@ func toMeans(mix [][]float64) [][]float64 {
 	return mix
 }
 
-// meanByCluster returns the models [k, d] after the clients' rows u [n, d] were averaged inside their clusters, with the
+// meanByCluster returns the models [k, d] after averaging the clients' rows u [n, d] within their clusters, with the
 // given weights (nil: equal ones). A cluster without a client keeps its model.
 func meanByCluster(models, u *fedkit.Matrix, cluster []int, weights []float64) *fedkit.Matrix {
 	k, n := models.Rows(), len(cluster)

@@ -12,7 +12,7 @@ import (
 )
 
 // SCAFFOLD corrects the drift of clients with control variates (Karimireddy et al., arXiv 1910.06378, Algorithm 1): c_i
-// estimates the gradient of client i, c that of all, and local steps follow the difference too,
+// estimates the gradient of client i, c that of all, and local steps also follow the difference,
 //
 //	w_i ← w_i − η (∇f_i(w_i; batch) + c − c_i)          K_i steps from x
 //	c_i⁺ = c_i − c + (x − w_i)/(K_i η)                  option II, the default
@@ -20,16 +20,16 @@ import (
 //	x ← x + η_g (1/|S|) Σ_{i∈S} (w_i − x)
 //	c ← c + (1/M) Σ_{i∈S} (c_i⁺ − c_i)
 //
-// As in the paper, clients count equally, whatever their n_i: what is minimised is the mean of the M local losses. K_i are
-// the steps the client took. Option II reads mean gradients off plain steps, so it needs SGD clients; with Local.Prox the
-// gradients are those of the proximal objective. Option I is for few local steps: with many, networks did not train
-// (notebook 05). An Aggregator takes the place of both means over S. Twice as much as in FedAvg travels each way.
+// As in the paper, clients count equally, whatever their n_i: the mean of the M local losses is minimized. K_i is the
+// number of steps the client took. Option II reads mean gradients off plain steps, so it needs SGD clients; with Local.Prox
+// the gradients are those of the proximal objective. Option I is for few local steps: with many, networks did not train
+// (notebook 05). An Aggregator replaces both means over S. Twice as much travels each way as in FedAvg.
 //
-// x and c are [1, d] and c_i [M, d], on the device: M models' worth of memory. Identity: as c = c_i = 0 at first, the
-// first round is FedAvg's where all n_i are equal and η_g = 1.
+// x and c are [1, d] and c_i [M, d], on the device: M models' worth of memory. Identity: since c = c_i = 0 at first, the
+// first round is FedAvg's if all n_i are equal and η_g = 1.
 type SCAFFOLD struct {
 	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector        // who; default uniformly at random
+	Selector   fedkit.Selector        // who takes part; default uniformly at random
 	Local      fedkit.Local           // K or E, B, η
 	Gradients  bool                   // option I
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
@@ -43,7 +43,7 @@ type SCAFFOLD struct {
 // Check implements fedkit.Checker.
 func (s *SCAFFOLD) Check(*fedkit.Federation, int) error {
 	if o := s.Local.Optimizer; !s.Gradients && o != nil && o != (fedkit.SGD{}) {
-		return fedkit.Invalid("Local.Optimizer", fmt.Sprintf("%T", o), "fedkit.SGD, or Gradients set for option I")
+		return fedkit.Invalid("Local.Optimizer", fmt.Sprintf("%T", o), "fedkit.SGD, unless Gradients is set for option I")
 	}
 	return nil
 }
@@ -62,11 +62,11 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	optimizer := cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{})
 	S := r.Select(s.Selector, s.Fraction)
 	x, c := s.State.X, s.State.C
-	var gradient *fedkit.Matrix // option I: −∇f_i(x), which one step of rate 1 moves
+	var gradient *fedkit.Matrix // option I: −∇f_i(x), the result of one step of rate 1
 	if s.Gradients {
 		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}})
 		S, gradient = g.Clients(), g.Delta()
-		r.Traffic(-float64(len(S)), -float64(len(S))) // of the same x, and what is counted below
+		r.Traffic(-float64(len(S)), -float64(len(S))) // x travels once, and c_i⁺ − c_i is counted below
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: x, Local: s.Local, Shift: c.Sub(s.State.Ci.Take(S...))})
 	ci := s.State.Ci.Take(u.Clients()...)

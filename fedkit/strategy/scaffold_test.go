@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// rivals is least squares on which clients of the given sizes disagree: each has a solution and inputs of its own.
+// rivals is least squares on which clients of the given sizes disagree: each has its own solution and inputs.
 func rivals(t testing.TB, m fedkit.Model, sizes ...int) *fedkit.Federation {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(8, 21))
@@ -102,12 +102,12 @@ func host(t testing.TB, m *fedkit.Matrix) [][]float64 {
 	return rows
 }
 
-// agree says whether two vectors are the same to 1e-5 of the larger one's length.
+// agree reports whether two vectors are equal to within 1e-5 of the larger one's length.
 func agree(got, want []float64) bool {
 	return floats.Distance(got, want, 2) <= 1e-5*math.Max(1e-2, floats.Norm(want, 2))
 }
 
-// Algorithm 1 of the paper in plain Go, both options, with unequal clients half of which take part.
+// Algorithm 1 of the paper in plain Go, both options, with unequal clients, half of which take part.
 func TestScaffoldAgainstFloat64(t *testing.T) {
 	const rounds, seed = 8, 3
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
@@ -170,8 +170,8 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 	}
 }
 
-// Where clients disagree and take many local steps, FedAvg ends beside the minimum of the mean of their losses, which
-// the normal equations give; SCAFFOLD ends in it, with all clients or half of them in a round (arXiv 1910.06378, §5).
+// If clients disagree and take many local steps, FedAvg misses the minimum of their mean loss, which the normal equations
+// give. SCAFFOLD reaches it, with all clients or half of them per round (arXiv 1910.06378, §5).
 func TestScaffoldReachesTheOptimum(t *testing.T) {
 	fed := rivals(t, model.MLP(), 20, 20, 20, 20, 20, 20)
 	a, b := mat.NewSymDense(4, nil), mat.NewVecDense(4, nil)
@@ -238,7 +238,7 @@ func TestScaffoldSkips(t *testing.T) {
 	}
 }
 
-// poison is the interceptor by which a client returns NaN.
+// poison is an interceptor that makes a client return NaN.
 type poison int
 
 func (poison) String() string { return "poison" }

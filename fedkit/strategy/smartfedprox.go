@@ -7,9 +7,9 @@ import (
 	"fedkit.example/fedkit/selection"
 )
 
-// SmartFedProx is FedProx with adaptive μ whose clients are half those that drifted most and half those that drifted
-// least when they last took part. Rounds are random at the start, and one in ten later: see selection.Explore. The other
-// selections it is compared with are selection.Random{} and selection.Explore{Then: selection.Diversity{}}.
+// SmartFedProx is FedProx with adaptive μ. Half of its clients are among those that drifted most when they last took part,
+// half among those that drifted least. The first rounds are random, and one in ten later: see selection.Explore. The
+// selections to compare it with are selection.Random{} and selection.Explore{Then: selection.Diversity{}}.
 type SmartFedProx struct {
 	Fraction float64         `range:"(0,1]" default:"0.5"` // C, share of the clients in a round
 	Selector fedkit.Selector // who; default selection.Explore{Then: selection.Hybrid{}}

@@ -8,7 +8,7 @@ import (
 )
 
 // State is what an algorithm with one global model x keeps between rounds. An algorithm that embeds it starts from a
-// fresh x and serves x to every client; all it has to add is its options and a Round.
+// fresh x and serves x to every client. It only has to add its options and a Round.
 type State struct {
 	X      *fedkit.Matrix   // x, [1, d]
 	Memory []*fedkit.Matrix // of the server optimizer, if there is one
@@ -23,14 +23,14 @@ func (s *State) Start(r *fedkit.Round) error {
 // Serve gives every client x.
 func (s *State) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.X} }
 
-// step moves x as the server optimizer makes of Δ = to − x.
+// step moves x by the server optimizer's step for Δ = to − x.
 func (s *State) step(r *fedkit.Round, optimizer fedkit.ServerOptimizer, to *fedkit.Matrix) error {
 	step, memory := optimizer.Step(to.Sub(s.X), s.Memory, r.T)
 	s.X, s.Memory = s.X.Add(step), memory
 	return r.Err()
 }
 
-// combine makes one model of the clients'; without an aggregator it is their mean, weighted by examples.
+// combine aggregates the clients' models; the default is their mean, weighted by examples.
 func combine(a fedkit.Aggregator, u *fedkit.Updates) *fedkit.Matrix {
 	return cmp.Or[fedkit.Aggregator](a, aggregate.Mean{}).Aggregate(u.Models, u.Examples())
 }

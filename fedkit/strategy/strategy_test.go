@@ -18,7 +18,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// The plugin's destructors abort under the race detector when the process ends in the usual way.
+// Under the race detector the plugin's destructors abort when the process exits normally.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 // quadratic is fedtest's, for clients of the given sizes.
@@ -42,7 +42,7 @@ func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 	return h
 }
 
-// Two groups of clients whose optima differ: IFCA and Fed-PRISM tell them apart, one global model cannot serve both.
+// Two groups of clients whose optima differ: IFCA and Fed-PRISM tell them apart; one global model cannot serve both.
 func TestGroupsAreFound(t *testing.T) {
 	d := &datasets.Dataset{Name: "two groups", Shape: []int{3}}
 	rng := rand.New(rand.NewPCG(3, 1))
@@ -89,7 +89,7 @@ func TestGroupsAreFound(t *testing.T) {
 	}
 }
 
-// A checkpoint knows the whole configuration: every option and part, functions by name.
+// A checkpoint holds the whole configuration: every option and part, functions by name.
 func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 	fed := quadratic(t, 8, 8)
 	file := filepath.Join(t.TempDir(), "checkpoint")
@@ -112,7 +112,7 @@ func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 			t.Errorf("error %v\nwant %s", err, want)
 		}
 	}
-	if h := run(t, fed, first(), fedkit.Options{Rounds: 4, Checkpoint: file}); len(h.Rounds) != 4 { // a rebuilt cell
+	if h := run(t, fed, first(), fedkit.Options{Rounds: 4, Checkpoint: file}); len(h.Rounds) != 4 { // equal, but built anew
 		t.Errorf("%d rounds, want 4", len(h.Rounds))
 	}
 }

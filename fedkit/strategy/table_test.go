@@ -14,13 +14,13 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// Local training of the tables.
+// Local training in the tables.
 var (
 	standard = fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 	proximal = fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Prox: 0.3}
 )
 
-// all has every strategy, with options fit for fedtest.Quadratic.
+// all has every strategy, with options that suit fedtest.Quadratic.
 func all() map[string]fedkit.Strategy {
 	l := standard
 	return map[string]fedkit.Strategy{
@@ -97,7 +97,7 @@ func TestIdentities(t *testing.T) {
 		{"FedAvg with one client = LocalOnly", one, mean, &strategy.LocalOnly{Local: l}},
 		{"FedAvg with Local.Prox and μ = 0 = FedAvg", uneven, &strategy.FedAvg{Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Prox: fedkit.Zero}}, mean},
 
-		{"the trimmed mean that trims none = FedAvg", even, with(aggregate.TrimmedMean{Share: fedkit.Zero}), mean},
+		{"the trimmed mean that trims nothing = FedAvg", even, with(aggregate.TrimmedMean{Share: fedkit.Zero}), mean},
 		{"the trimmed mean that trims most = FedMedian", uneven, with(aggregate.TrimmedMean{Share: 0.49}), &strategy.FedMedian{Local: l}},
 		{"Multi-Krum that keeps all = FedAvg", even, with(aggregate.MultiKrum{M: 6}), mean},
 		{"Multi-Krum that keeps one = Krum", uneven, with(aggregate.MultiKrum{F: 1, M: 1}), with(aggregate.Krum{F: 1})},
@@ -123,7 +123,7 @@ func TestIdentities(t *testing.T) {
 			&strategy.FedProx{Mu: fedkit.Zero, Local: l, Server: server.SGD{LR: 0.5}}, &strategy.FedMiddleAvg{Local: l}},
 		{"SmartFedProx during its cold start = FedProx with random clients", uneven,
 			&strategy.SmartFedProx{Selector: selection.Explore{ColdStart: 6}}, &strategy.FedProx{Fraction: 0.5, Adaptive: true}},
-		{"SmartFedProx without what is smart = FedAvg", uneven,
+		{"SmartFedProx with random clients and μ_i held to 0 = FedAvg", uneven,
 			&strategy.SmartFedProx{Selector: selection.Random{}, MuMin: fedkit.Zero, MuMax: fedkit.Zero}, &strategy.FedAvg{Fraction: 0.5, Aggregator: aggregate.Mean{}}},
 		{"SCAFFOLD with one client = FedAvg", one, &strategy.SCAFFOLD{Local: l}, mean},
 
@@ -153,10 +153,10 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"FedAvg: invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch":                                        &strategy.FedAvg{Local: fedkit.Local{LR: 0.1}},
 		"FedAvg: invalid: Local.Optimizer.Beta = 1: must be in (0, 1), 0 for the default of 0.9, or fedkit.Zero":           &strategy.FedAvg{Local: fedkit.Local{Batch: 1, LR: 1, Optimizer: fedkit.Momentum{Beta: 1}}},
 		"FedAvg: invalid: Aggregator.Share = 0.5: must be in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero":           with(aggregate.TrimmedMean{Share: 0.5}),
-		"FedAvg: invalid: Aggregator.F = 0: must be such that n ≥ 2f+3, and a round has n = 2 clients":                     with(aggregate.Krum{}),
-		"FedAvg: invalid: Aggregator.F = 5: must be such that n ≥ 2f+3, and a round has n = 2 clients":                     with(aggregate.MultiKrum{F: 5}),
+		"FedAvg: invalid: Aggregator.F = 0: must be such that n ≥ 2f+3; a round has n = 2 clients":                         with(aggregate.Krum{}),
+		"FedAvg: invalid: Aggregator.F = 5: must be such that n ≥ 2f+3; a round has n = 2 clients":                         with(aggregate.MultiKrum{F: 5}),
 		"FedAvg: invalid: Aggregator.F = -1: must be at least 1, or 0 for as many as the clients of a round allow":         with(aggregate.Krum{F: -1}),
-		"FedAvg: invalid: Aggregator.F = 1: must be such that n ≥ 2f+1, and a round has n = 2 clients":                     with(aggregate.NearestMix{F: 1}),
+		"FedAvg: invalid: Aggregator.F = 1: must be such that n ≥ 2f+1; a round has n = 2 clients":                         with(aggregate.NearestMix{F: 1}),
 		"FedAvg: invalid: Aggregator.By.Share = -1: must be in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero":         with(aggregate.NearestMix{By: aggregate.TrimmedMean{Share: -1}}),
 		"FedAvg: invalid: Aggregator.Smooth = -1: must be a number > 0, or 0 for the default of 1e-6":                      with(aggregate.GeometricMedian{Smooth: -1}),
 		"FedAvg: invalid: Selector.Seconds = 3 times: must be 2, one per client":                                           &strategy.FedAvg{Selector: selection.Bandwidth{Seconds: make([]float64, 3)}},
@@ -181,7 +181,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"FedOpt: invalid: Server = nil: must be a server optimizer, such as server.Adam{}":                                 &strategy.FedOpt{},
 		"FedProx: invalid: Mu = -0.1: must be a number > 0, 0 for the default of 0.1, or fedkit.Zero":                      &strategy.FedProx{Mu: -0.1},
 		"FedProx: invalid: Mu = +Inf: must be a number > 0, 0 for the default of 0.1, or fedkit.Zero":                      &strategy.FedProx{Mu: math.Inf(1)},
-		"FedProx: invalid: Local.Prox = 0.3: must be 0: μ of FedProx is Mu":                                                &strategy.FedProx{Local: proximal},
+		"FedProx: invalid: Local.Prox = 0.3: must be 0: FedProx takes its μ from Mu":                                       &strategy.FedProx{Local: proximal},
 		"FedProx: invalid: MuMax = NaN: must be a number > 0, or 0 for the default of 1":                                   &strategy.FedProx{MuMax: math.NaN()},
 		"FedProx: invalid: MuMin = 0.2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)":                     &strategy.FedProx{MuMin: 0.2, MuMax: 0.1},
 		"FedProx: invalid: MuMin = 2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)":                       &strategy.FedProx{MuMin: 2},
@@ -190,7 +190,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"SmartFedProx: invalid: MuMin = 2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)":                  &strategy.SmartFedProx{MuMin: 2},
 		"SmartFedProx: invalid: Selector.Then.HighRatio = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": &strategy.SmartFedProx{
 			Selector: selection.Explore{Then: selection.Hybrid{HighRatio: 2}}},
-		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, or Gradients set for option I": &strategy.SCAFFOLD{
+		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, unless Gradients is set for option I": &strategy.SCAFFOLD{
 			Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}},
 		"SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client": &strategy.SCAFFOLD{Fraction: -1},
 		"SCAFFOLD: invalid: Local.LR = 0: must be a number > 0":                      &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}},

@@ -73,7 +73,7 @@ func hold(s *datasets.Split, features int) (h held, err error) {
 	return h, err
 }
 
-// WithWidth returns an engine like e, but for the width of its programs.
+// WithWidth returns an engine like e, except for the width of its programs.
 func (e *Engine) WithWidth(w Width) *Engine {
 	return &Engine{task: e.task, data: e.data, rows: e.rows, device: e.device, width: w, held: e.held, programs: map[design]*xla.Program{}}
 }
@@ -92,7 +92,7 @@ func parallel(ctx context.Context, workers, n int, work func(i int) error) error
 			return nil
 		})
 	}
-	_ = group.Wait() // the first error by time; the first by index does not depend on the workers
+	_ = group.Wait() // always nil: errs keeps the errors by index, so that the first does not depend on the workers
 	for _, err := range errs {
 		if err != nil {
 			return err

@@ -14,13 +14,13 @@ type Evaluation struct {
 	Models *tensors.Tensor // [k, d]
 	Part   Part
 	Rows   []int // examples
-	Which  []int // by example, the model that is asked; nil: every model, every example
+	Which  []int // by example, the model to score; nil: every model on every example
 }
 
 // models returns k.
 func (v *Evaluation) models() int { return v.Models.Shape().Dimensions[0] }
 
-// Scores has an entry for each model asked ([k], or [1] if Evaluation.Which was given) and example.
+// Scores has an entry for each model scored ([k], or [1] if Evaluation.Which is given) and each example.
 type Scores struct {
 	Loss, Accuracy [][]float32
 }
@@ -34,7 +34,7 @@ func (s *Scores) Mean(model, from, n int) (loss, accuracy float64) {
 	return loss / float64(n), accuracy / float64(n)
 }
 
-// evaluator is the design of an evaluation: blocks of examples side by side, and examples in a block. If shared, all
+// evaluator is the design of an evaluation: blocks of examples side by side, and examples per block. If shared, all
 // blocks are the same examples under different models.
 type evaluator struct {
 	part             Part
@@ -43,12 +43,12 @@ type evaluator struct {
 }
 
 const (
-	blockOfMany = 1024 // examples per program, if many go to one model
-	blockOfFew  = 32   // examples per block, if every client has a model of its own
+	blockOfMany = 1024 // examples per program, if each model has many
+	blockOfFew  = 32   // examples per block, if every client has its own model
 	fewBlocks   = 32   // blocks per program, likewise
 )
 
-// Evaluate scores models on examples. However many there are, they go through in blocks of one size: nothing recompiles.
+// Evaluate scores models on examples. They run in blocks of one size, however many there are, so nothing recompiles.
 func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, workers int) (*Scores, error) {
 	groups, size := v.groups()
 	k := evaluator{part: v.Part, examples: size, blocks: 1}
@@ -69,13 +69,13 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, workers int) (*Sco
 	return out, err
 }
 
-// group is examples (by position in Evaluation.Rows) that go to the same models.
+// group is examples (by position in Evaluation.Rows) to score with the same models.
 type group struct {
 	models []int32
 	at     []int
 }
 
-// groups returns the groups, examples of the same model together, and the size of a block that suits them.
+// groups returns the groups, examples of the same model together, and a suitable block size.
 func (v *Evaluation) groups() ([]group, int) {
 	if v.Which == nil {
 		g := group{models: make([]int32, v.models()), at: make([]int, len(v.Rows))}
@@ -104,13 +104,13 @@ func (v *Evaluation) groups() ([]group, int) {
 	return groups, size
 }
 
-// block is what fills one place of a program: at most examples positions and the model that is asked.
+// block fills one slot of a program: positions of examples, at most one block's worth, and the model to score.
 type block struct {
 	model int32
 	at    []int
 }
 
-// calls lays the groups out in blocks, so many to a call. Shared calls repeat the positions for every model.
+// calls lays the groups out in blocks, k.blocks per call. Shared calls repeat the positions for every model.
 func (k evaluator) calls(groups []group) (calls [][]block) {
 	var open []block
 	for _, g := range groups {
@@ -128,7 +128,7 @@ func (k evaluator) calls(groups []group) (calls [][]block) {
 	return calls
 }
 
-// evaluate makes one call and puts what comes back in its places.
+// evaluate makes one call and stores its results in out.
 func (e *Engine) evaluate(k evaluator, v *Evaluation, call []block, out *Scores) error {
 	lists := k.blocks
 	if k.shared {

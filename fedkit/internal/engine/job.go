@@ -21,7 +21,7 @@ type Job struct {
 	Batch     int     // examples per step, or FullBatch
 	Epochs    int     // passes over the client's examples
 	EpochsOf  []int   // by client of the job, instead of Epochs
-	Steps     int     // if it is not 0, steps instead of epochs
+	Steps     int     // if not 0, steps instead of epochs
 	Rate      float64 // η
 	Optimizer Optimizer
 	Prox      []float64 // μ_i by client of the job; nil: no such term
@@ -64,10 +64,10 @@ func (j *Job) stepsOf(n, batch, epochs int) int {
 	return epochs * ((n + batch - 1) / batch)
 }
 
-// Batches deals a client's examples out in batches: every epoch in a new order, the last batch as large as what is left.
+// Batches splits a client's examples into batches, in a new order every epoch. The last batch holds what is left.
 type Batches struct {
 	Rows  []int
-	Full  bool // one batch holds all: there is no order to draw
+	Full  bool // one batch holds all, so there is no order to draw
 	Order func(epoch int) *rand.Rand
 
 	order []int32
@@ -75,7 +75,7 @@ type Batches struct {
 	epoch int
 }
 
-// Next fills dst with the next batch; places beyond its end stay as they are.
+// Next fills dst with the next batch; positions beyond its end stay as they are.
 func (b *Batches) Next(dst []int32) {
 	if b.next == len(b.order) {
 		if b.order == nil {

@@ -35,7 +35,7 @@ func (s *loopState) flat() (nodes []*graph.Node) {
 	return nodes
 }
 
-// inside returns the same state as parameters of the closure that is being built.
+// inside returns the same state as parameters of the closure being built.
 func (s *loopState) inside(g *graph.Graph) *loopState {
 	in := &loopState{g: g, names: s.names, nodes: map[string][]*graph.Node{}}
 	for _, name := range s.names {

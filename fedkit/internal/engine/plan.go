@@ -2,11 +2,11 @@ package engine
 
 import "slices"
 
-// Width is how many clients one program trains side by side. More lanes make longer matrix products, without which a GPU
-// has nothing to do; fewer waste less if clients differ in size, and take less memory.
+// Width is how many clients one program trains side by side. More lanes make longer matrix products, which a GPU
+// needs to be busy. Fewer lanes take less memory, and waste less if clients differ in size.
 type Width struct {
 	Even   int // at most
-	Uneven int // at most, if the largest client has unevenFactor times the examples of the mean one
+	Uneven int // at most, if the largest client has over unevenFactor times the mean number of examples
 	Memory int // bytes, for all lanes together
 }
 
@@ -15,7 +15,7 @@ const unevenFactor = 1.5
 // The widths for each kind of device.
 var (
 	CPU = Width{Even: 16, Uneven: 4, Memory: 512 << 20}
-	GPU = Width{Even: 256, Uneven: 64, Memory: 4 << 30} // go-xla cannot say what a device has: half of a small card
+	GPU = Width{Even: 256, Uneven: 64, Memory: 4 << 30} // go-xla cannot tell what a device has: half of a small card
 )
 
 // plan is how a job is laid out: which client of the job is in which lane (−1: the lane idles).
@@ -52,7 +52,7 @@ func (e *Engine) plan(job *Job) plan {
 		p.steps[i] = job.stepsOf(len(e.rows[c]), k.batch, epochs)
 		longest = max(longest, p.steps[i])
 	}
-	for k.steps < longest { // more epochs than usual: room in powers of two, so that few programs serve all
+	for k.steps < longest { // more epochs than usual: double the room, so that few programs serve all
 		k.steps *= 2
 	}
 	uneven := job.Steps == 0 && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)

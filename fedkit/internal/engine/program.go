@@ -24,8 +24,7 @@ func (process) Run(p *xla.Program, arguments []any) ([]*tensors.Tensor, error) {
 // design is all that a compiled program depends on. Equal designs share a program.
 type design interface {
 	name(task *Task) string
-	// inputs is the one table of what the program is called with. Both the declaration of the program and its calls go
-	// by these names.
+	// inputs is the one table of what the program is called with. Both its declaration and its calls use these names.
 	inputs() []string
 	build(e *Engine, in nodes) []*graph.Node
 }
@@ -50,7 +49,7 @@ func (e *Engine) run(d design, v values) ([]*tensors.Tensor, error) {
 	return e.device.Run(e.program(d), arguments)
 }
 
-// program returns the program of a design, described at first use.
+// program returns the program of a design, created at first use.
 func (e *Engine) program(d design) *xla.Program {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 // Solved is what came out of a job.
 type Solved struct {
 	Models []*tensors.Tensor // as the programs left them, [lanes, d] each
-	Place  []int             // by client of the job, its row in Models on top of each other
-	Steps  []int             // by client of the job, and so are
-	Loss   []float64         // the mean training loss over the steps
+	Place  []int             // by client of the job, its row in the stacked Models
+	Steps  []int             // by client of the job, like Loss and Drift
+	Loss   []float64         // mean training loss over the steps
 	Drift  []float64         // ‖w_i − start‖₂
 }
 
-// Solve solves the local problem of every client of the job, in at most so many programs at once as there are workers.
-// The result does not depend on their number.
+// Solve solves the local problem of every client of the job, running at most workers programs at once.
+// The result does not depend on that number.
 func (e *Engine) Solve(ctx context.Context, job *Job, workers int) (*Solved, error) {
 	p := e.plan(job)
 	n, groups := len(job.Clients), p.groups()
@@ -50,7 +50,7 @@ func (e *Engine) Solve(ctx context.Context, job *Job, workers int) (*Solved, err
 	return out, err
 }
 
-// figures takes the two lists of figures that programs return beside models to the host.
+// figures copies the two lists of figures that a program returns to the host.
 func figures(ts []*tensors.Tensor) (a, b []float32, err error) {
 	defer xla.Free(ts...)
 	if a, err = xla.Host(ts[0]); err != nil {
@@ -71,7 +71,7 @@ func (e *Engine) values(job *Job, p *plan, g int) values {
 	rate, prox, rows := make([]float32, k.lanes), make([]float32, k.lanes), make([]int32, k.lanes)
 	for lane, i := range p.lanes(g) {
 		if i < 0 {
-			i = p.lanes(g)[0] // what comes of it is not used, but counts with weight 0, and must be a number
+			i = p.lanes(g)[0] // the result is not used, but counts with weight 0, so it must be finite
 		}
 		c := job.Clients[i]
 		steps[lane] = int32(p.steps[i])
@@ -109,8 +109,8 @@ func (k solver) name(task *Task) string {
 
 func (k solver) inputs() []string { return strings.Fields(k.table) }
 
-// distance is ‖a_i − b_i‖₂ by row, for use after a loop. The sum is written as a product with ones that are no scalar: the
-// loop has go-xla's one function for sums in this graph, and the scalars that GoMLX keeps.
+// distance is ‖a_i − b_i‖₂ by row, for use after a loop. The sum is a product with a vector of ones, since the loop
+// owns go-xla's only function for sums in this graph, and the scalar constants that GoMLX keeps.
 func distance(a, b *graph.Node) *graph.Node {
 	ones := graph.BroadcastToDims(graph.Const(a.Graph(), []float32{1}), a.Shape().Dimensions[1])
 	return graph.Sqrt(graph.Dot(graph.Square(graph.Sub(a, b)), ones).MatMul())
@@ -127,9 +127,9 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 		return graph.Gather(m, graph.InsertAxes(in["rows"], -1))
 	}
 	perClient := func(name string) []*graph.Node { return task.split(own(in[name])) }
-	// The loop's state: a part changes from step to step, the rest is carried along, since a loop body can reach
-	// outer nodes only through Gather and DynamicSlice. GoMLX keeps scalar constants and would hand one made out
-	// here to the body, which cannot use it: so there are none, and zeros are differences.
+	// The loop's state: part of it changes from step to step, the rest is carried along, since a loop body can reach
+	// outer nodes only through Gather and DynamicSlice. GoMLX keeps scalar constants and would hand one made
+	// here to the body, which cannot use it. So there are none, and zeros are differences.
 	zeros := func(v *graph.Node) *graph.Node { return graph.Sub(v, v) }
 	state := stateOf(in["start"].Graph())
 	state.add("step", in["first"])
@@ -180,11 +180,11 @@ func (k solver) step(e *Engine, s *loopState, in nodes) {
 	k.update(s, in, gradient)
 	i = graph.AddScalar(i, 1)
 	s.set("step", i)
-	// Found one step ahead, so that the update of every parameter reads it instead of computing it again.
+	// Computed one step ahead, so that the update of every parameter reads it instead of recomputing it.
 	s.set("rate now", graph.Mul(s.one("rate"), graph.ConvertDType(graph.LessThan(i, s.one("steps")), dtypes.Float32)))
 }
 
-// update takes the parameters a step along the optimizer's direction.
+// update moves the parameters one step along the optimizer's direction.
 func (k solver) update(s *loopState, in nodes, gradient []*graph.Node) {
 	rate, w := s.one("rate now"), s.all("w")
 	t := graph.AddScalar(graph.ConvertDType(s.one("step"), dtypes.Float32), 1)
@@ -227,7 +227,7 @@ func descent(s *loopState, in nodes, d *graph.Node, l int) *graph.Node {
 	return d
 }
 
-// along reshapes a number for each lane, [C], to go with a parameter: [C, 1, …].
+// along reshapes one number per lane, [C], to fit a parameter: [C, 1, …].
 func along(v, like *graph.Node) *graph.Node {
 	dims := make([]int, like.Rank())
 	for a := range dims {

@@ -27,7 +27,7 @@ func (m MLP) Gradient(w []float64, x [][]float64, y []float64) (loss float64, gr
 	grad = make([]float64, len(w))
 	n := float64(len(x))
 	for e := range x {
-		// Forward: act[l] is what layer l is given.
+		// Forward: act[l] is the output of layer l, act[0] the input.
 		act := [][]float64{x[e]}
 		off := []int{0}
 		for l := 1; l < len(m.Sizes); l++ {

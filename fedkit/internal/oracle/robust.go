@@ -44,7 +44,7 @@ func Krum(u [][]float64, f, m int) []int {
 	return order[:m]
 }
 
-// GeometricMedian minimises Σ p_i ‖z − u_i‖ by gradient descent on z with halved steps, from the mean.
+// GeometricMedian minimizes Σ p_i ‖z − u_i‖ by gradient descent on z with halved steps, from the mean.
 func GeometricMedian(u [][]float64, p []float64) []float64 {
 	d := len(u[0])
 	z := make([]float64, d)
@@ -98,7 +98,7 @@ func square(a, b []float64) (s float64) {
 	return s
 }
 
-// NearestMix returns, for every row of u [n][d], the mean of the n−f rows nearest to it, itself among them.
+// NearestMix returns, for every row of u [n][d], the mean of the n−f rows nearest to it, itself included.
 func NearestMix(u [][]float64, f int) [][]float64 {
 	y := make([][]float64, len(u))
 	for i := range u {

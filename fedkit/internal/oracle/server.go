@@ -2,8 +2,8 @@ package oracle
 
 import "math"
 
-// Server is a server optimiser: "SGD", "Momentum", "Adagrad", "Adam" or "Yogi", the last three as seed 001 writes them or
-// as Algorithm 2 of arXiv 2003.00295 does. Every option is taken as it is.
+// Server is a server optimizer: "SGD", "Momentum", "Adagrad", "Adam" or "Yogi". The last three have corrected averages and
+// ε inside the root, or are those of arXiv 2003.00295, Algorithm 2. No option has a default.
 type Server struct {
 	Rule                      string
 	LR, Beta1, Beta2, Epsilon float64

@@ -1,5 +1,5 @@
-// Package xla is the one place where fedkit meets the compiler: it opens the PJRT plugin once for the process, and
-// compiles graph functions into programs that are counted, so that a test can say that nothing recompiles.
+// Package xla is the one place where fedkit meets the compiler: it opens the PJRT plugin once per process, and
+// compiles graph functions into programs. It counts them, so that a test can check that nothing recompiles.
 package xla
 
 import (
@@ -25,8 +25,8 @@ import (
 // ErrNoPlugin says that no PJRT plugin, the library that compiles and runs programs, could be opened.
 var ErrNoPlugin = errors.New("no XLA device")
 
-// Backend returns the device of this process: the one GOMLX_BACKEND names ("xla:cuda", "xla:/path/to/plugin.so"), the
-// CPU otherwise. It is opened at the first call; nothing is ever downloaded here.
+// Backend returns the device of this process: the one GOMLX_BACKEND names ("xla:cuda", "xla:/path/to/plugin.so"), or
+// the CPU. It is opened at the first call; nothing is ever downloaded here.
 var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	config := os.Getenv(compute.ConfigEnvVar)
 	if config == "" {
@@ -41,7 +41,7 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 				ErrNoPlugin, compute.ConfigEnvVar, config, err, compute.ConfigEnvVar)
 		}
 	}()
-	gxla.EnableAutoInstall(false) // set-up is the scripts' work: a run must not touch the network
+	gxla.EnableAutoInstall(false) // setup is the scripts' job: a run must not touch the network
 	name, plugin, _ := strings.Cut(config, ":")
 	if name == gxla.BackendName && strings.Contains(filepath.Base(plugin), "cpu") {
 		return gxla.NewWithOptions(plugin, pjrt.NamedValuesMap{oneDevice: int64(1)})
@@ -49,12 +49,12 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	return compute.NewWithConfig(config)
 })
 
-// oneDevice is the option of the CPU plugin that says how many devices it shows. It shows four unless told otherwise,
-// and then splits every matrix product among at least four threads, which get in each other's way where there are fewer
-// processors: a round of the benchmark's MLP takes a third longer on two.
+// oneDevice is the option of the CPU plugin that sets how many devices it shows. By default it shows four, and splits
+// every matrix product among at least four threads. They get in each other's way if there are fewer processors: a round
+// of the benchmark's MLP takes a third longer on two.
 const oneDevice = "cpu_device_count"
 
-// OnCPU says whether programs run on the CPU, and not on a GPU or the like.
+// OnCPU reports whether programs run on the CPU, rather than on a GPU or the like.
 func OnCPU() bool {
 	b, err := Backend()
 	x, ok := b.(*gxla.Backend)
@@ -138,7 +138,7 @@ func (p *Program) prepare() {
 	}
 }
 
-// collectAfter is how many bytes of results may pile up on the device before the garbage collector is asked to look.
+// collectAfter is how many bytes of results may pile up on the device before the garbage collector is called.
 // Device memory is freed by finalizers, but the collector sees only the small Go objects that stand for it and would
 // wait far too long.
 const collectAfter = 192 << 20
@@ -176,7 +176,7 @@ func Host(t *tensors.Tensor) (values []float32, err error) {
 	return tensors.CopyFlatData[float32](t)
 }
 
-// Free gives the device memory of temporaries back at once.
+// Free releases the device memory of temporaries at once.
 func Free(ts ...*tensors.Tensor) {
 	for _, t := range ts {
 		if t != nil {

@@ -14,12 +14,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("FEDKIT_TEST_OPEN") != "" { // a process of its own, since a backend is opened once
+	if os.Getenv("FEDKIT_TEST_OPEN") != "" { // a separate process, since a backend is opened only once
 		_, err := xla.Backend()
 		fmt.Println(errors.Is(err, xla.ErrNoPlugin), err)
 		syscall.Exit(0)
 	}
-	// The plugin's destructors abort under the race detector when the process ends in the usual way.
+	// Under the race detector the plugin's destructors abort when the process exits normally.
 	syscall.Exit(m.Run())
 }
 
@@ -46,7 +46,7 @@ func TestMissingPlugin(t *testing.T) {
 	}
 }
 
-// The CPU plugin's threads are as many as its devices at least, so more devices than one would oversubscribe a small machine.
+// The CPU plugin has at least one thread per device, so several devices would oversubscribe a small machine.
 func TestCPUIsOneDevice(t *testing.T) {
 	b, err := xla.Backend()
 	if err != nil {
@@ -75,7 +75,7 @@ func TestProgram(t *testing.T) {
 	bad := xla.NewProgram("bad", func(a []*graph.Node) []*graph.Node { return []*graph.Node{graph.Add(a[0], a[1])} })
 	_, err := bad.Call([]float32{1, 2}, []float32{1, 2, 3})
 	if err == nil || !strings.Contains(err.Error(), `program "bad"`) {
-		t.Errorf("error %v of a program that cannot be built", err)
+		t.Errorf("error %v for a program that cannot be built", err)
 	}
 }
 
