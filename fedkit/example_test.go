@@ -21,7 +21,7 @@ func Example() {
 	// Output: FedAvg, 20 clients, more than 95 % accurate: true
 }
 
-// A loop of one's own: stop as soon as the model is good enough.
+// A loop of your own: stop as soon as the model is good enough.
 func ExampleRounds() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.LogisticRegression()))
 	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}

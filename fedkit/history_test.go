@@ -90,7 +90,7 @@ func TestLoadRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty":    "",
 		"cut":      `{"name": "x", "rounds": [{"round": 1`,
-		"unknown":  `{"name": "x", "colour": 1}`,
+		"unknown":  `{"name": "x", "color": 1}`,
 		"lengths":  `{"clients": 2, "rounds": [{"round": 1, "selected": [1], "steps": [], "train_loss": []}]}`,
 		"clients":  `{"clients": 2, "rounds": [{"round": 1, "selected": [], "steps": [], "train_loss": [], "local": [{"loss": 1, "accuracy": 1, "examples": 1}]}]}`,
 		"scores":   `{"clients": 2, "rounds": [{"round": 1, "solves": [], "scores": [{"loss": 1, "accuracy": 1, "examples": 1}]}]}`,

@@ -9,10 +9,11 @@ import (
 )
 
 // KMeans divides points so that the sum of squared distances to their groups' means is small (Lloyd's iterations from
-// k-means++ starts, Arthur and Vassilvitskii 2007; the best of several starts is kept).
+// k-means++ starts, Arthur and Vassilvitskii 2007; the best of several starts is kept). It is written by hand because only the
+// Gram matrix is at hand, and libraries want the points.
 type KMeans struct {
-	Starts     int // default 10
-	Iterations int // at most, per start; default 300
+	Starts     int `range:"[1,inf)" default:"10"`
+	Iterations int `range:"[1,inf)" default:"300"` // at most, per start
 }
 
 // Cluster implements Clusterer.

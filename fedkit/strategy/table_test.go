@@ -8,6 +8,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
@@ -168,6 +169,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"IFCA: invalid: Gamma = -1: must be a number > 0, or 0 for the default of 0.1":                                     &strategy.IFCA{Gamma: -1},
 		"FedPRISM: invalid: K = -1: must be at least 1, or 0 for the default of 3":                                         &strategy.FedPRISM{K: -1},
 		"FedPRISM: invalid: M = 4: must be in [1, K], or 0 for K":                                                          &strategy.FedPRISM{M: 4},
+		"FedPRISM: invalid: Clusterer.Starts = -1: must be at least 1, or 0 for the default of 10":                         &strategy.FedPRISM{Clusterer: cluster.KMeans{Starts: -1}},
 		"FedPRISM: invalid: Alpha = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero":                        &strategy.FedPRISM{Alpha: 2},
 		"FedPRISM: invalid: Every = -1: must be at least 1, or 0 for the default of 5":                                     &strategy.FedPRISM{Every: -1},
 		"FedPRISM: invalid: Temperature = -1: must be a number > 0, or 0 for the default of 1":                             &strategy.FedPRISM{Temperature: -1},
