@@ -43,7 +43,7 @@ func TestRunRecords(t *testing.T) {
 	if h.Name != "mean" || h.Data != "toy" || h.Clients != 3 || h.Params != fed.Task.Dim() || h.Seed != 3 {
 		t.Errorf("header %+v", h)
 	}
-	if h.Config.String() != "fedkit.mean{Local: {Epochs: 2, Batch: 4, LR: 0.1}}" {
+	if h.Config.String() != "fedkit.mean{Local: {Batch: 4, Epochs: 2, LR: 0.1}}" {
 		t.Errorf("configuration %q", h.Config)
 	}
 	if len(h.Rounds) != 5 || w.rounds != 5 || w.done != 1 {

@@ -17,8 +17,8 @@ func Example() {
 	b, _ := json.Marshal(was)
 	fmt.Printf("%s\n", b)
 	// Output:
-	// config_test.FedAvg{Local: {Batch: 16, LR: 0.03}, Aggregator: config_test.Median{}}
-	// Local.LR: 0.03, was 0.1
+	// config_test.FedAvg{Aggregator: config_test.Median{}, Local: {Batch: 16, LR: 0.03}}
 	// Aggregator: config_test.Median{}, was not set
-	// {"type":"config_test.FedAvg","Local":{"Batch":16,"LR":0.1}}
+	// Local.LR: 0.03, was 0.1
+	// {"Local":{"Batch":16,"LR":0.1},"type":"config_test.FedAvg"}
 }

@@ -1,33 +1,31 @@
 package config
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// String writes the configuration in one line, much like a Go literal:
+// String writes the configuration in one line, much like a Go literal with sorted fields; "" for nil:
 //
-//	strategy.FedAvg{Fraction: 0.5, Local: {Batch: 16, LR: 0.1}, Aggregator: aggregate.Median{}}
-//
-// It is "" for nil.
+//	strategy.FedAvg{Aggregator: aggregate.Median{}, Fraction: 0.5, Local: {Batch: 16, LR: 0.1}}
 func (c *Config) String() string {
 	if c == nil {
 		return ""
 	}
-	return bare(c.value)
-}
-
-// bare is the text of a value, without the quotes of a string.
-func bare(v any) string {
-	if s, ok := v.(string); ok {
+	if s, ok := c.tree.(string); ok {
 		return s
 	}
-	return text(v)
+	return write(c.tree)
 }
 
-func text(v any) string {
-	switch v := v.(type) {
+func write(tree any) string {
+	switch v := tree.(type) {
 	case nil:
 		return "nil"
 	case string:
@@ -36,32 +34,29 @@ func text(v any) string {
 		}
 		return strconv.Quote(v)
 	case []any:
-		all := make([]string, len(v))
-		for i, e := range v {
-			all[i] = text(e)
+		var all []string
+		for _, e := range v {
+			all = append(all, write(e))
 		}
 		return "[" + strings.Join(all, ", ") + "]"
-	case object:
-		return v.text()
+	case map[string]any:
+		return writeObject(v)
 	}
-	return fmt.Sprint(v) // a bool or a number
+	return fmt.Sprint(tree) // a bool or a number
 }
 
-// text writes what an object stands for: a typed value, a function, a long list, or fields.
-func (o object) text() string {
-	kind := ""
-	if len(o) > 0 && o[0].name == "type" {
-		kind, o = bare(o[0].value), o[1:]
-	}
-	if len(o) == 0 || !special[o[0].name] {
-		return kind + "{" + o.list() + "}"
-	}
-	s := bare(o[0].value)
+func writeObject(o map[string]any) string {
+	kind, _ := o["type"].(string)
+	s, name := "", cmp.Or(o["func"], o["unnamed"])
 	switch {
-	case o[0].name == "value":
-		s = text(o[0].value)
-	case o[0].name == "len" && len(o) > 1:
-		s = fmt.Sprintf("%s elements, SHA-256 %.12s", s, bare(o[1].value))
+	case hasFields(o):
+		return kind + "{" + writeFields(o) + "}"
+	case name != nil:
+		s = fmt.Sprint(name)
+	case o["sha256"] != nil:
+		s = fmt.Sprintf("%v elements, SHA-256 %.12v", o["len"], o["sha256"])
+	default:
+		s = write(o["value"])
 	}
 	if kind == "" {
 		return s
@@ -69,14 +64,86 @@ func (o object) text() string {
 	return kind + "(" + s + ")"
 }
 
-func (o object) list() string {
-	all := make([]string, len(o))
-	for i, f := range o {
-		name := f.name
-		if name == "" || strings.ContainsAny(name, " :,{}[]") {
-			name = strconv.Quote(name)
+func writeFields(o map[string]any) string {
+	var all []string
+	for _, name := range names(o, nil) {
+		if name != "type" {
+			all = append(all, name+": "+write(o[name]))
 		}
-		all[i] = name + ": " + text(f.value)
 	}
 	return strings.Join(all, ", ")
+}
+
+// Diff returns one line per field that differs, in order: "Aggregator: aggregate.Median{}, was not set", "Local.LR: 0.03,
+// was 0.1". If the values are of two types, that comes first: "type: strategy.FedProx, was strategy.FedAvg". There are no
+// lines if and only if the configurations are equal. Either may be nil.
+func Diff(was, is *Config) []string {
+	return diff("", cmp.Or[any](was.root(), absent), cmp.Or[any](is.root(), absent))
+}
+
+// absent stands for a field that is not there. No JSON is read as it.
+const absent = json.Number("not set")
+
+func diff(path string, was, is any) (lines []string) {
+	a, b := inside(was), inside(is)
+	alike := reflect.TypeOf(was) == reflect.TypeOf(is) && (path == "" || reflect.DeepEqual(a["type"], b["type"]))
+	switch {
+	case alike && hasFields(a) && hasFields(b):
+		for _, name := range names(a, b) {
+			lines = append(lines, diff(join(path, name), field(a, name), field(b, name))...)
+		}
+	case reflect.DeepEqual(was, is):
+	case path == "type":
+		lines = []string{fmt.Sprintf("type: %v, was %v", is, was)}
+	default:
+		lines = []string{strings.TrimPrefix(path+": ", ": ") + write(is) + ", was " + write(was)}
+	}
+	return lines
+}
+
+func field(o map[string]any, name string) any {
+	if v, ok := o[name]; ok {
+		return v
+	}
+	return absent
+}
+
+// special are the keys that are not fields.
+var special = []string{"type", "value", "func", "unnamed", "len", "sha256"}
+
+// hasFields says whether an object can be read field by field.
+func hasFields(o map[string]any) bool {
+	return o != nil && !slices.ContainsFunc(special[1:], func(name string) bool { _, is := o[name]; return is })
+}
+
+// inside returns an object as it is, and a list as one with the keys [0], [1], …; nil for what has nothing inside.
+func inside(tree any) map[string]any {
+	list, ok := tree.([]any)
+	if !ok {
+		o, _ := tree.(map[string]any)
+		return o
+	}
+	o := map[string]any{}
+	for i, e := range list {
+		o[element(i)] = e
+	}
+	return o
+}
+
+// names returns the keys of two objects: the type first, [2] before [10].
+func names(a, b map[string]any) []string {
+	all := map[string]any{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return slices.SortedFunc(maps.Keys(all), func(x, y string) int { return cmp.Or(rank(x)-rank(y), cmp.Compare(x, y)) })
+}
+
+func rank(name string) int {
+	switch {
+	case name == "type":
+		return -1
+	case strings.HasPrefix(name, "["):
+		return len(name)
+	}
+	return 0
 }

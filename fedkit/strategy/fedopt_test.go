@@ -25,7 +25,7 @@ func TestNamesOfServerStrategies(t *testing.T) {
 		if h.Strategy != want || h.Name != want {
 			t.Errorf("%T is called %q, %q; want %q", s, h.Strategy, h.Name, want)
 		}
-		if want == "FedYogi" && h.Config.String() != "strategy.FedYogi{Server: {LR: 0.02, Form: \"Reddi\"}}" {
+		if want == "FedYogi" && h.Config.String() != "strategy.FedYogi{Server: {Form: \"Reddi\", LR: 0.02}}" {
 			t.Errorf("the configuration of FedYogi reads %q", h.Config)
 		}
 	}

@@ -1,0 +1,149 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Of returns the configuration of a value, or of what it points to; nil for nil. Fields are those that Walk has, except
+// those that are zero. NaN and ±Inf are strings, and so is what has a MarshalText method. Functions have a name, such as
+// "main.train", except closures and method values (see Unnamed). Of a slice or array with more than 64 elements it keeps
+// their number, and the SHA-256 of their JSON.
+func Of(v any) *Config {
+	if v == nil {
+		return nil
+	}
+	return &Config{of(reflect.ValueOf(&v).Elem(), nil)}
+}
+
+func of(v reflect.Value, above trail) any {
+	above, ok := above.enter(v)
+	switch k := v.Kind(); {
+	case !ok:
+		return map[string]any{"unnamed": "too deep"}
+	case v.IsZero() && slices.Contains([]reflect.Kind{reflect.Func, reflect.Interface, reflect.Map, reflect.Pointer, reflect.Slice}, k):
+		return nil
+	case k == reflect.Interface:
+		return typed(v.Elem().Type(), of(v.Elem(), above))
+	case k == reflect.Pointer:
+		return of(v.Elem(), above)
+	case isText(v.Type()):
+		return text(v)
+	case k == reflect.Struct, k == reflect.Map:
+		return object(v, above)
+	case k == reflect.Slice, k == reflect.Array:
+		return list(v, above)
+	case k == reflect.Func:
+		return function(v)
+	}
+	return basic(v)
+}
+
+// typed adds the type of what an interface holds to its configuration.
+func typed(t reflect.Type, tree any) any {
+	o := map[string]any{"type": short(strings.TrimLeft(t.String(), "*"))}
+	if fields, ok := tree.(map[string]any); ok {
+		maps.Copy(o, fields)
+	} else {
+		o["value"] = tree
+	}
+	return o
+}
+
+// object is the configuration of a struct or a map. Of a struct, it has what differs from zero.
+func object(v reflect.Value, above trail) any {
+	o := map[string]any{}
+	for _, p := range parts(v) {
+		tree := of(p.value, above)
+		empty := p.value.Kind() == reflect.Struct && reflect.DeepEqual(tree, map[string]any{}) // but for its State, say
+		if v.Kind() == reflect.Map || !p.value.IsZero() && tree != nil && !empty {
+			o[p.name] = tree
+		}
+	}
+	return o
+}
+
+func list(v reflect.Value, above trail) any {
+	n := v.Len()
+	if n > 64 && plain(v.Type().Elem()) {
+		return digest(n, v.Interface())
+	}
+	all := make([]any, n)
+	for i := range all {
+		all[i] = of(v.Index(i), above)
+	}
+	if n > 64 && unnamed("", all) == nil {
+		return digest(n, all)
+	}
+	return all
+}
+
+// digest sums up a list of n elements.
+func digest(n int, list any) any {
+	b, err := json.Marshal(list)
+	if err != nil { // NaN and ±Inf
+		b = fmt.Append(nil, list)
+	}
+	return map[string]any{"len": json.Number(strconv.Itoa(n)), "sha256": fmt.Sprintf("%x", sha256.Sum256(b))}
+}
+
+// basic is the configuration of a bool, a string or a number; nil for anything else, such as a channel.
+func basic(v reflect.Value) any {
+	switch {
+	case v.Kind() == reflect.Bool:
+		return v.Bool()
+	case v.Kind() == reflect.String:
+		return v.String()
+	case v.CanInt():
+		return json.Number(strconv.FormatInt(v.Int(), 10))
+	case v.CanUint():
+		return json.Number(strconv.FormatUint(v.Uint(), 10))
+	case !v.CanFloat():
+		return nil
+	}
+	s := strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits())
+	if strings.ContainsAny(s, "NI") { // NaN, ±Inf
+		return s
+	}
+	return json.Number(s)
+}
+
+// isText says whether a type, or a pointer to it, has a MarshalText method.
+func isText(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
+func text(v reflect.Value) any {
+	p := reflect.New(v.Type())
+	p.Elem().Set(v)
+	b, err := p.Interface().(encoding.TextMarshaler).MarshalText()
+	if err != nil {
+		return map[string]any{"unnamed": err.Error()}
+	}
+	return string(b)
+}
+
+var (
+	nameless = regexp.MustCompile(`\.func\d|-fm$|-range\d|\[|^reflect\.`)
+	folders  = regexp.MustCompile(`[^\[\]{}*, ]+/`)
+)
+
+func function(v reflect.Value) any {
+	name := runtime.FuncForPC(v.Pointer()).Name()
+	if nameless.MatchString(name) {
+		return map[string]any{"unnamed": "func"}
+	}
+	return map[string]any{"func": short(name)}
+}
+
+// short leaves the folders of packages out of a name: "server.Adam" for "example.com/server.Adam".
+func short(name string) string { return folders.ReplaceAllString(name, "") }
