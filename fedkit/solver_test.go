@@ -9,8 +9,8 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/oracle"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"

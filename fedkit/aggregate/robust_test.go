@@ -8,7 +8,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
-	"fedkit.example/fedkit/internal/oracle"
+	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/internal/xla"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedkit.example/fedkit/chart/charttest"
+	"fedkit.example/fedkit/fedtest/charttest"
 )
 
 var nan = math.NaN()

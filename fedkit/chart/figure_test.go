@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedkit.example/fedkit/chart/charttest"
+	"fedkit.example/fedkit/fedtest/charttest"
 )
 
 // figures is one of each kind.

@@ -7,7 +7,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
-	"fedkit.example/fedkit/chart/charttest"
+	"fedkit.example/fedkit/fedtest/charttest"
 )
 
 // figures is one of each kind.

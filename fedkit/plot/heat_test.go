@@ -9,7 +9,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
-	"fedkit.example/fedkit/chart/charttest"
+	"fedkit.example/fedkit/fedtest/charttest"
 )
 
 // attended returns a run in which these clients took part, with values that follow from client and round.

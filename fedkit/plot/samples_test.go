@@ -14,7 +14,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart/charttest"
+	"fedkit.example/fedkit/fedtest/charttest"
 )
 
 // tiny is a federation of two groups, with images of 2 × 3 of three labels: groups 0 = {0, 1} and 5 = {2}.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/internal/oracle"
+	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/server"
 )

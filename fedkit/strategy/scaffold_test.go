@@ -9,7 +9,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
-	"fedkit.example/fedkit/internal/oracle"
+	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
