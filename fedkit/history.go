@@ -12,7 +12,6 @@ import (
 
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
-	"github.com/google/renameio/v2"
 )
 
 // History is what happened in a run: one Record per round, and what is needed to tell runs apart. It is saved and loaded
@@ -179,12 +178,4 @@ func (h *History) check() error {
 		}
 	}
 	return nil
-}
-
-// writeFile writes a file that appears whole or not at all; folders are made as needed.
-func writeFile(path string, b []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return renameio.WriteFile(path, b, 0o644, renameio.WithTempDir(filepath.Dir(path)))
 }

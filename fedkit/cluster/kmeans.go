@@ -97,28 +97,3 @@ func plusPlus(gram *mat.SymDense, k int, rng *rand.Rand) []int {
 	}
 	return labels
 }
-
-// Centroids returns the inner product of every point with the mean of every group, [n][k], and the squared length of
-// every mean, [k]; for an empty group, 0 and +Inf.
-func Centroids(gram *mat.SymDense, labels []int, k int) (inner [][]float64, norm []float64) {
-	groups := Members(labels, k)
-	norm = make([]float64, k)
-	inner = make([][]float64, len(labels))
-	for i := range inner {
-		inner[i] = make([]float64, k)
-		for c, g := range groups {
-			for _, j := range g {
-				inner[i][c] += gram.At(i, j) / float64(len(g))
-			}
-		}
-	}
-	for c, g := range groups {
-		if len(g) == 0 {
-			norm[c] = math.Inf(1)
-		}
-		for _, j := range g {
-			norm[c] += inner[j][c] / float64(len(g))
-		}
-	}
-	return inner, norm
-}

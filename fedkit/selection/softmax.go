@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"fedkit.example/fedkit"
 )
 
 // softmax draws n of the ranked clients (all of them if there are fewer) one after the other without replacement, each
@@ -25,17 +23,4 @@ func softmax(ranked []int, n int, temperature float64, rng *rand.Rand) []int {
 	drawn := slices.Clone(ranked)
 	slices.SortStableFunc(drawn, func(a, b int) int { return cmp.Compare(key[b], key[a]) })
 	return drawn[:min(n, len(drawn))]
-}
-
-// fill adds clients at random until n are chosen.
-func fill(r *fedkit.Round, chosen []int, n int) []int {
-	for _, c := range r.Rand("fill").Perm(r.Clients()) {
-		if len(chosen) >= n {
-			break
-		}
-		if !slices.Contains(chosen, c) {
-			chosen = append(chosen, c)
-		}
-	}
-	return chosen
 }

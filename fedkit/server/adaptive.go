@@ -67,24 +67,7 @@ func (f Form) step(m, v *fedkit.Matrix, lr, beta1, beta2, epsilon float64, t int
 	return m.Apply(divide, v, lr*unbias(beta1), unbias(beta2), cmp.Or(epsilon, 1e-6), 0.0)
 }
 
-// average returns βm + (1−β)Δ. The weight 1−β is a separate argument, since float32 would lose some of its digits.
-func average(m, delta *fedkit.Matrix, beta float64) *fedkit.Matrix {
-	return m.Apply(averaged, delta, beta, 1-beta)
-}
-
-// constant returns a matrix like m that is c everywhere.
-func constant(m *fedkit.Matrix, c float64) *fedkit.Matrix { return m.Apply(filled, c) }
-
-var (
-	filled = fedkit.NewProgram("fill", func(a []*Node) *Node { return BroadcastToShape(a[1], a[0].Shape()) })
-
-	averaged = fedkit.NewProgram("average", func(a []*Node) *Node {
-		m, delta, beta, rest := a[0], a[1], a[2], a[3]
-		return Add(Mul(beta, m), Mul(rest, delta))
-	})
-
-	divide = fedkit.NewProgram("adaptive step", func(a []*Node) *Node {
-		m, v, rate, correct, inside, outside := a[0], a[1], a[2], a[3], a[4], a[5]
-		return Div(Mul(rate, m), Add(Sqrt(Add(Mul(correct, v), inside)), outside))
-	})
-)
+var divide = fedkit.NewProgram("adaptive step", func(a []*Node) *Node {
+	m, v, rate, correct, inside, outside := a[0], a[1], a[2], a[3], a[4], a[5]
+	return Div(Mul(rate, m), Add(Sqrt(Add(Mul(correct, v), inside)), outside))
+})
