@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -181,16 +182,16 @@ func (c *cifar) readArchive(name string, d *Dataset) error {
 		if err != nil {
 			return fmt.Errorf("%s is not a tar archive: %w", name, err)
 		}
-		for i, file := range cifarFiles {
-			if entry.Name != path.Join(cifarFolder, file) {
-				continue
-			}
-			pixels, labels := c.rowsOf(d, i)
-			if err := readCIFAR(archive, pixels, labels); err != nil {
-				return fmt.Errorf("%s: %s %w", name, file, err)
-			}
-			seen++
+		folder, file := path.Split(entry.Name)
+		i := slices.Index(cifarFiles, file)
+		if folder != cifarFolder+"/" || i < 0 {
+			continue
 		}
+		pixels, labels := c.rowsOf(d, i)
+		if err := readCIFAR(archive, pixels, labels); err != nil {
+			return fmt.Errorf("%s: %s %w", name, file, err)
+		}
+		seen++
 	}
 	if seen != len(cifarFiles) {
 		return fmt.Errorf("%s holds %d of the %d files", name, seen, len(cifarFiles))

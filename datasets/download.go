@@ -156,7 +156,7 @@ func (l *Loader) get(ctx context.Context, address string, part *os.File, s *sour
 	}
 	meter := &meter{w: l.progress(), name: strings.TrimSuffix(s.name, ".gz")}
 	meter.start(address, have, response.ContentLength)
-	body := &watched{r: response.Body, seen: func(n int) { watch.Reset(stalled); meter.add(n) }}
+	body := io.TeeReader(response.Body, onWrite(func(n int) { watch.Reset(stalled); meter.add(n) }))
 
 	n, err := io.Copy(part, io.LimitReader(body, s.limit-have+1)) // for a server that never stops
 	var disk *fs.PathError
@@ -209,16 +209,7 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// watched reports how many bytes each read returned.
-type watched struct {
-	r    io.Reader
-	seen func(n int)
-}
+// onWrite is an io.Writer that is told how much is written, and drops it.
+type onWrite func(n int)
 
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.r.Read(p)
-	if n > 0 {
-		w.seen(n)
-	}
-	return n, err
-}
+func (f onWrite) Write(p []byte) (int, error) { f(len(p)); return len(p), nil }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // idxUint8 is the type byte of an idx file that holds unsigned bytes.
@@ -54,13 +55,9 @@ func checkIDXHeader(h []byte, dims []int) error {
 	case int(h[3]) != len(dims):
 		return fmt.Errorf("has %d dimensions: must have %d", h[3], len(dims))
 	}
-	found := make([]int, len(dims))
-	same := true
-	for i := range dims {
-		found[i] = int(binary.BigEndian.Uint32(h[4+4*i:]))
-		same = same && found[i] == dims[i]
-	}
-	if !same {
+	found := make([]uint32, len(dims))
+	binary.Decode(h[4:], binary.BigEndian, found) // h is long enough
+	if !slices.EqualFunc(found, dims, func(a uint32, b int) bool { return int(a) == b }) {
 		return fmt.Errorf("has dimensions %v: must be %v", found, dims)
 	}
 	return nil

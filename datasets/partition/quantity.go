@@ -158,10 +158,6 @@ func (r Quantity) check() error {
 		return fmt.Errorf("partition.Quantity: Alpha = %v, Power = %v: exactly one must be set", r.Alpha, r.Power)
 	case r.Of != nil && r.Clients != 0:
 		return fmt.Errorf("partition.Quantity: Clients = %d: must be 0 if Of is set: Of says how many", r.Clients)
-	case r.MinTrain < 0:
-		return fmt.Errorf("partition.Quantity: MinTrain = %d: must be at least 1, or 0 for the default", r.MinTrain)
-	case r.MinTest < 0:
-		return fmt.Errorf("partition.Quantity: MinTest = %d: must be at least 1, or 0 for the default", r.MinTest)
 	}
-	return nil
+	return cmp.Or(checkOptional("Quantity", "MinTrain", r.MinTrain), checkOptional("Quantity", "MinTest", r.MinTest))
 }
