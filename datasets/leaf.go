@@ -21,88 +21,72 @@ type writer struct {
 //
 //	{"users": […], "num_samples": […], "user_data": {"f3795_00": {"x": [[f numbers], …], "y": [label, …]}, …}}
 //
-// and skips everything but user_data. Numbers in x are bytes divided by 255. It decodes one image at a time: memory is at
+// and skips everything but user_data. Numbers in x are bytes divided by 255. It decodes one user at a time: memory is at
 // most a fixed multiple of what it has read.
 func readLEAF(r io.Reader, features, classes int) (writers []writer, err error) {
-	l := leafReader{json.NewDecoder(r)}
+	d := json.NewDecoder(r)
 	found := false
-	err = l.object(func(key string) error {
+	err = object(d, func(key string) error {
 		if key != "user_data" || found {
-			return l.skip()
+			return d.Decode(new(json.RawMessage)) // and forget it
 		}
 		found = true
-		return l.object(func(user string) error {
-			w, err := l.writer(user, features, classes)
+		return object(d, func(user string) error {
+			w, err := readWriter(d, features, classes)
+			if err != nil {
+				return fmt.Errorf("user %q: %w", user, err)
+			}
+			w.name = user
 			writers = append(writers, w)
-			return err
+			return nil
 		})
 	})
 	if err == nil {
-		err = l.end()
+		err = ends(d)
 	}
 	switch {
 	case err != nil:
-		return nil, l.explain(err)
+		return nil, damage(d, err)
 	case !found:
 		return nil, errors.New(`has no "user_data": is not a LEAF file`)
 	}
 	return writers, nil
 }
 
-// leafReader reads the values of a LEAF file one after another.
-type leafReader struct{ *json.Decoder }
-
-// writer reads the images and labels of a user.
-func (l leafReader) writer(user string, features, classes int) (writer, error) {
-	w := writer{name: user}
-	var image, labels []number
-	err := l.object(func(key string) (err error) {
-		switch key {
-		case "x":
-			return l.list('[', func() error {
-				if err := l.Decode(&image); err != nil {
-					return err
-				}
-				w.pixels, err = appendImage(w.pixels, image, features)
-				return err
-			})
-		case "y":
-			if err := l.Decode(&labels); err != nil {
-				return err
+// readWriter reads the images and labels of a user.
+func readWriter(d *json.Decoder, features, classes int) (w writer, err error) {
+	var user *struct {
+		X [][]number
+		Y []number
+	}
+	if err := d.Decode(&user); err != nil {
+		return w, err
+	}
+	if user == nil {
+		return w, errors.New("null: must be an object")
+	}
+	for i, image := range user.X {
+		if len(image) != features {
+			return w, fmt.Errorf("image %d has %d pixels: must have %d", i, len(image), features)
+		}
+		for _, x := range image {
+			b := math.Round(255 * float64(x))
+			if !(b >= 0 && b <= 255 && math.Abs(255*float64(x)-b) < 1e-6) {
+				return w, fmt.Errorf("image %d has pixel %v: must be one of 0, 1/255, …, 1", i, x)
 			}
-			w.labels, err = appendLabels(w.labels, labels, classes)
-			return err
+			w.pixels = append(w.pixels, uint8(b))
 		}
-		return l.skip()
-	})
-	if n := len(w.pixels) / features; err == nil && n != len(w.labels) {
-		err = fmt.Errorf("%d images but %d labels of %q: must be equal", n, len(w.labels), user)
 	}
-	return w, err
-}
-
-func appendImage(to []uint8, image []number, features int) ([]uint8, error) {
-	if len(image) != features {
-		return nil, fmt.Errorf("an image of %d pixels: must be %d", len(image), features)
-	}
-	for _, x := range image {
-		b := math.Round(255 * float64(x))
-		if !(b >= 0 && b <= 255 && math.Abs(255*float64(x)-b) < 1e-6) {
-			return nil, fmt.Errorf("pixel %v: must be one of 0, 1/255, …, 1", x)
-		}
-		to = append(to, uint8(b))
-	}
-	return to, nil
-}
-
-func appendLabels(to []int32, labels []number, classes int) ([]int32, error) {
-	for _, y := range labels {
+	for _, y := range user.Y {
 		if !(y >= 0 && y < number(classes) && y == number(int32(y))) {
-			return nil, fmt.Errorf("label %v: must be a whole number in [0, %d)", y, classes)
+			return w, fmt.Errorf("label %v: must be a whole number in [0, %d)", y, classes)
 		}
-		to = append(to, int32(y))
+		w.labels = append(w.labels, int32(y))
 	}
-	return to, nil
+	if len(user.X) != len(user.Y) {
+		return w, fmt.Errorf("%d images but %d labels: must be equal", len(user.X), len(user.Y))
+	}
+	return w, nil
 }
 
 // number is a float64 that is not null in JSON: a float64 would be left as it is.
@@ -118,38 +102,29 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// object calls value for every key, to read the value that follows.
-func (l leafReader) object(value func(key string) error) error {
-	return l.list('{', func() error {
-		key, err := l.Token()
+// object reads an object. It calls value for every key, to read the value that follows.
+func object(d *json.Decoder, value func(key string) error) error {
+	if open, err := d.Token(); err != nil {
+		return err
+	} else if open != json.Delim('{') {
+		return errors.New("a value that does not begin with {")
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err == nil {
+			err = value(key.(string))
+		}
 		if err != nil {
 			return err
 		}
-		return value(key.(string))
-	})
-}
-
-// list calls item for everything between two brackets, to read it.
-func (l leafReader) list(open json.Delim, item func() error) error {
-	if found, err := l.Token(); err != nil {
-		return err
-	} else if found != open {
-		return fmt.Errorf("a value that does not begin with %v", open)
 	}
-	for l.More() {
-		if err := item(); err != nil {
-			return err
-		}
-	}
-	_, err := l.Token() // the other bracket
+	_, err := d.Token() // the closing brace
 	return err
 }
 
-func (l leafReader) skip() error { return l.Decode(new(json.RawMessage)) }
-
-// end checks that nothing follows.
-func (l leafReader) end() error {
-	switch _, err := l.Token(); err {
+// ends checks that nothing follows.
+func ends(d *json.Decoder) error {
+	switch _, err := d.Token(); err {
 	case io.EOF:
 		return nil
 	case nil:
@@ -159,10 +134,10 @@ func (l leafReader) end() error {
 	}
 }
 
-// explain says where the file is wrong: at the beginning or the end of the value that was decoded last.
-func (l leafReader) explain(err error) error {
-	at := l.InputOffset()
-	ahead, _ := io.Copy(io.Discard, l.Buffered())
+// damage says where the file is wrong: at the beginning or the end of the value that was read last.
+func damage(d *json.Decoder, err error) error {
+	at := d.InputOffset()
+	ahead, _ := io.Copy(io.Discard, d.Buffered())
 	var disk *fs.PathError
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
