@@ -73,12 +73,9 @@ func (c *cifar) source() *source {
 	return &source{
 		what: cifarArchive + " (nor " + cifarFolder + ")", folder: "cifar-10", name: cifarArchive,
 		find: func(root string) string {
-			for _, dir := range []string{root, filepath.Join(root, "cifar-10")} {
-				if first := firstFile(filepath.Join(dir, cifarArchive), filepath.Join(dir, cifarFolder, cifarFiles[0])); first != "" {
-					return first
-				}
-			}
-			return ""
+			folder, batch := filepath.Join(root, "cifar-10"), filepath.Join(cifarFolder, cifarFiles[0])
+			return firstFile(filepath.Join(root, cifarArchive), filepath.Join(root, batch),
+				filepath.Join(folder, cifarArchive), filepath.Join(folder, batch))
 		},
 		urls: c.urls, limit: c.size, check: c.check,
 	}

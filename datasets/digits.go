@@ -19,7 +19,6 @@ var digitsFile []byte
 const digitsSHA256 = "09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa22"
 
 const (
-	digitsRows     = 1797
 	digitsFeatures = 8 * 8
 	digitsWhite    = 16 // the greatest value: a 4×4 block with every pixel set
 )

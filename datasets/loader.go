@@ -125,12 +125,7 @@ func (l *Loader) cache() (string, error) {
 	return filepath.Join(dir, "fedkit"), nil
 }
 
-func (l *Loader) progress() io.Writer {
-	if l.Progress != nil {
-		return l.Progress
-	}
-	return os.Stderr
-}
+func (l *Loader) progress() io.Writer { return cmp.Or[io.Writer](l.Progress, os.Stderr) }
 
 func asInt32(labels []uint8) []int32 {
 	wide := make([]int32, len(labels))

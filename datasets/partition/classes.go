@@ -28,9 +28,7 @@ func (r Classes) Deal(d *datasets.Dataset) (*Deal, error) {
 	if err := checkLabeled("Classes", r.Clients, d); err != nil {
 		return nil, err
 	}
-	if r.Each == 0 {
-		r.Each = min(2, d.Classes)
-	}
+	r.Each = cmp.Or(r.Each, min(2, d.Classes))
 	if r.Each < 1 || r.Each > d.Classes {
 		return nil, fmt.Errorf("partition.Classes: Each = %d: must be in [1, %d], the number of classes of %s",
 			r.Each, d.Classes, d.Name)

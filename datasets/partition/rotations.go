@@ -165,9 +165,4 @@ func shifted(rows []int, by int) []int {
 }
 
 // times is slices.Repeat, but keeps nil.
-func times[T any](values []T, k int) []T {
-	if values == nil {
-		return nil
-	}
-	return slices.Repeat(values, k)
-}
+func times[T any](values []T, k int) []T { return slices.Concat(slices.Repeat([][]T{values}, k)...) }
