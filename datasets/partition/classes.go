@@ -73,9 +73,6 @@ func (r Classes) deal(part string, labels []int32, holders [][]int) ([][]int, er
 			return nil, fmt.Errorf("partition.Classes: class %d has %s, and %d of %s hold it: must be at least one each",
 				c, several(n, part+" row"), len(clients), count(r.Clients))
 		}
-		if len(clients) == 0 {
-			continue
-		}
 		for k, part := range cutEven(h.undealt[c], len(clients)) {
 			rows[clients[k]] = append(rows[clients[k]], part...)
 		}
