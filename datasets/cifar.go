@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -72,12 +73,9 @@ func (c *cifar) source() *source {
 	return &source{
 		what: cifarArchive + " (nor " + cifarFolder + ")", folder: "cifar-10", name: cifarArchive,
 		find: func(root string) string {
-			for _, dir := range []string{root, filepath.Join(root, "cifar-10")} {
-				if first := firstFile(filepath.Join(dir, cifarArchive), filepath.Join(dir, cifarFolder, cifarFiles[0])); first != "" {
-					return first
-				}
-			}
-			return ""
+			folder, batch := filepath.Join(root, "cifar-10"), filepath.Join(cifarFolder, cifarFiles[0])
+			return firstFile(filepath.Join(root, cifarArchive), filepath.Join(root, batch),
+				filepath.Join(folder, cifarArchive), filepath.Join(folder, batch))
 		},
 		urls: c.urls, limit: c.size, check: c.check,
 	}
@@ -181,16 +179,16 @@ func (c *cifar) readArchive(name string, d *Dataset) error {
 		if err != nil {
 			return fmt.Errorf("%s is not a tar archive: %w", name, err)
 		}
-		for i, file := range cifarFiles {
-			if entry.Name != path.Join(cifarFolder, file) {
-				continue
-			}
-			pixels, labels := c.rowsOf(d, i)
-			if err := readCIFAR(archive, pixels, labels); err != nil {
-				return fmt.Errorf("%s: %s %w", name, file, err)
-			}
-			seen++
+		folder, file := path.Split(entry.Name)
+		i := slices.Index(cifarFiles, file)
+		if folder != cifarFolder+"/" || i < 0 {
+			continue
 		}
+		pixels, labels := c.rowsOf(d, i)
+		if err := readCIFAR(archive, pixels, labels); err != nil {
+			return fmt.Errorf("%s: %s %w", name, file, err)
+		}
+		seen++
 	}
 	if seen != len(cifarFiles) {
 		return fmt.Errorf("%s holds %d of the %d files", name, seen, len(cifarFiles))

@@ -3,7 +3,10 @@
 // optimum are known. Its subpackage partition has the rules that deal a data set out to clients.
 package datasets
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Dataset is a labeled data set: n training and n′ test examples of one shape. Training and test rows are the official
 // ones and are never mixed.
@@ -99,9 +102,9 @@ func (s *Split) check(d *Dataset, part string) error {
 		return wrong("Bytes has %d values: %d examples of shape %v need %d", len(s.Bytes), n, d.Shape, n*f)
 	case s.Floats != nil && len(s.Floats) != n*f:
 		return wrong("Floats has %d values: %d examples of shape %v need %d", len(s.Floats), n, d.Shape, n*f)
-	case s.Bytes != nil && (s.Scale == 0 || s.Scale-s.Scale != 0):
+	case s.Bytes != nil && (s.Scale == 0 || notFinite(s.Scale)):
 		return wrong("Scale = %v: must be a finite number other than 0; use 1.0/255 for values in [0, 1]", s.Scale)
-	case s.Shift-s.Shift != 0:
+	case notFinite(s.Shift):
 		return wrong("Shift = %v: must be finite", s.Shift)
 	case s.Labels != nil && d.Classes == 0:
 		return wrong("Labels need Classes ≥ 2")
@@ -110,20 +113,14 @@ func (s *Split) check(d *Dataset, part string) error {
 	case s.Targets != nil && d.Classes != 0:
 		return wrong("Targets need Classes = 0, not %d", d.Classes)
 	}
-	for i, v := range s.Floats {
-		if v-v != 0 {
-			return wrong("Floats: example %d holds %v: values must be finite", i/f, v)
-		}
+	if i := slices.IndexFunc(s.Floats, notFinite); i >= 0 {
+		return wrong("Floats: example %d holds %v: values must be finite", i/f, s.Floats[i])
 	}
-	for i, v := range s.Targets {
-		if v-v != 0 {
-			return wrong("Targets: example %d is %v: values must be finite", i, v)
-		}
+	if i := slices.IndexFunc(s.Targets, notFinite); i >= 0 {
+		return wrong("Targets: example %d is %v: values must be finite", i, s.Targets[i])
 	}
-	for i, l := range s.Labels {
-		if l < 0 || int(l) >= d.Classes {
-			return wrong("Labels: example %d is %d: must be in [0, %d)", i, l, d.Classes)
-		}
+	if i := slices.IndexFunc(s.Labels, func(l int32) bool { return l < 0 || int(l) >= d.Classes }); i >= 0 {
+		return wrong("Labels: example %d is %d: must be in [0, %d)", i, s.Labels[i], d.Classes)
 	}
 	for i, o := range s.Owner {
 		if o < 0 {
@@ -135,3 +132,5 @@ func (s *Split) check(d *Dataset, part string) error {
 	}
 	return nil
 }
+
+func notFinite(v float32) bool { return v-v != 0 } // NaN or infinite

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 )
 
 // digitsFile is the file that scikit-learn ships: 1,797 lines of 64 values and a label.
@@ -20,7 +19,6 @@ var digitsFile []byte
 const digitsSHA256 = "09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa22"
 
 const (
-	digitsRows     = 1797
 	digitsFeatures = 8 * 8
 	digitsWhite    = 16 // the greatest value: a 4×4 block with every pixel set
 )
@@ -37,15 +35,6 @@ const (
 // Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository, 1998,
 // doi 10.24432/C50P49, license CC BY 4.0; the part that its authors used for testing, in the form that scikit-learn ships.
 func Digits() *Dataset {
-	d := *digits()
-	d.Shape = slices.Clone(d.Shape)
-	for _, s := range []*Split{&d.Train, &d.Test} {
-		s.Bytes, s.Labels = slices.Clone(s.Bytes), slices.Clone(s.Labels)
-	}
-	return &d
-}
-
-var digits = sync.OnceValue(func() *Dataset {
 	pixels, labels, err := parseDigits(digitsFile)
 	if err != nil {
 		panic(err) // the embedded file is wrong, and TestDigitsFile fails
@@ -62,7 +51,7 @@ var digits = sync.OnceValue(func() *Dataset {
 	}
 	d.Train.Scale, d.Test.Scale = 1.0/digitsWhite, 1.0/digitsWhite
 	return d
-})
+}
 
 // parseDigits returns the pixels [n, 64] and labels [n] of a gzipped file like digits.csv.gz.
 func parseDigits(file []byte) (pixels []uint8, labels []int32, err error) {

@@ -156,7 +156,7 @@ func (l *Loader) get(ctx context.Context, address string, part *os.File, s *sour
 	}
 	meter := &meter{w: l.progress(), name: strings.TrimSuffix(s.name, ".gz")}
 	meter.start(address, have, response.ContentLength)
-	body := &watched{r: response.Body, seen: func(n int) { watch.Reset(stalled); meter.add(n) }}
+	body := io.TeeReader(response.Body, onWrite(func(n int) { watch.Reset(stalled); meter.add(n) }))
 
 	n, err := io.Copy(part, io.LimitReader(body, s.limit-have+1)) // for a server that never stops
 	var disk *fs.PathError
@@ -209,16 +209,42 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// watched reports how many bytes each read returned.
-type watched struct {
-	r    io.Reader
-	seen func(n int)
+// onWrite is an io.Writer that is told how much is written, and drops it.
+type onWrite func(n int)
+
+func (f onWrite) Write(p []byte) (int, error) { f(len(p)); return len(p), nil }
+
+// meter writes a line when a download starts and one per quarter. Unlike a moving bar, lines look the same in a
+// terminal, a notebook and a log.
+type meter struct {
+	w           io.Writer
+	name        string
+	done, total int64 // bytes; a total below 1 is unknown
+	quarters    int64 // reported so far
 }
 
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.r.Read(p)
-	if n > 0 {
-		w.seen(n)
+// start announces a download of rest bytes (below 1: unknown) after the first have bytes, which are there.
+func (m *meter) start(url string, have, rest int64) {
+	switch m.done = have; {
+	case rest < 1:
+		fmt.Fprintf(m.w, "downloading %s\n", url)
+		return
+	case have > 0:
+		fmt.Fprintf(m.w, "downloading %s (the last %.1f of %.1f MB)\n", url, float64(rest)/1e6, float64(have+rest)/1e6)
+	default:
+		fmt.Fprintf(m.w, "downloading %s (%.1f MB)\n", url, float64(rest)/1e6)
 	}
-	return n, err
+	m.total = have + rest
+	m.quarters = 4 * have / m.total
+}
+
+func (m *meter) add(n int) {
+	m.done += int64(n)
+	if m.total < 1 {
+		return
+	}
+	if q := 4 * m.done / m.total; q > m.quarters {
+		m.quarters = q
+		fmt.Fprintf(m.w, "  %s: %d %%\n", m.name, 25*q)
+	}
 }

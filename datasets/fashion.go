@@ -31,25 +31,15 @@ func fashionMNIST() *images {
 			"https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
 			"http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
 		},
-		trainImages: idxFile{
-			name: "train-images-idx3-ubyte",
-			dims: []int{60000, 28, 28},
-			gz:   "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-		},
-		trainLabels: idxFile{
-			name: "train-labels-idx1-ubyte",
-			dims: []int{60000},
-			gz:   "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-		},
-		testImages: idxFile{
-			name: "t10k-images-idx3-ubyte",
-			dims: []int{10000, 28, 28},
-			gz:   "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-		},
-		testLabels: idxFile{
-			name: "t10k-labels-idx1-ubyte",
-			dims: []int{10000},
-			gz:   "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+		files: []idxFile{
+			{name: "train-images-idx3-ubyte", dims: []int{60000, 28, 28},
+				gz: "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"},
+			{name: "train-labels-idx1-ubyte", dims: []int{60000},
+				gz: "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"},
+			{name: "t10k-images-idx3-ubyte", dims: []int{10000, 28, 28},
+				gz: "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"},
+			{name: "t10k-labels-idx1-ubyte", dims: []int{10000},
+				gz: "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"},
 		},
 	}
 }

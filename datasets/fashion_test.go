@@ -13,7 +13,8 @@ import (
 func TestPublishedGzipOnly(t *testing.T) {
 	p, plain := tiny()
 	gz := map[string][]byte{}
-	for _, f := range p.files() {
+	for i := range p.files {
+		f := &p.files[i]
 		gz[f.name+".gz"] = zipped(plain[f.name])
 		sum := sha256.Sum256(gz[f.name+".gz"])
 		f.sha256, f.gz = "", hex.EncodeToString(sum[:])
@@ -26,14 +27,14 @@ func TestPublishedGzipOnly(t *testing.T) {
 	for name, file := range map[string][]byte{"unpacked": plain["test-images"], "packed elsewhere": other} {
 		gz["test-images.gz"] = file
 		_, err := (&Loader{Cache: put(t, gz), Offline: true}).load(context.Background(), p)
-		if want := "the published test-images.gz has " + p.testImages.gz; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "the published test-images.gz has " + p.files[2].gz; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
 }
 
 func TestFashionMNIST(t *testing.T) {
-	for _, f := range fashionMNIST().files() {
+	for _, f := range fashionMNIST().files {
 		if sum, err := hex.DecodeString(f.gz); err != nil || len(sum) != sha256.Size || f.sha256 != "" {
 			t.Errorf("%s: SHA-256 %q of the .gz, %q of the content", f.name, f.gz, f.sha256)
 		}

@@ -3,6 +3,7 @@ package datasets
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,15 +60,10 @@ func (l *Loader) FEMNIST(ctx context.Context) (*Dataset, error) {
 }
 
 // jsonFiles returns the files of a part in the order of their names, nil if there are none.
-func jsonFiles(root, part string) (files []string) {
-	entries, err := os.ReadDir(filepath.Join(root, part))
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		if filepath.Ext(e.Name()) == ".json" {
-			files = append(files, filepath.Join(root, part, e.Name()))
-		}
+func jsonFiles(root, part string) []string {
+	files, _ := fs.Glob(os.DirFS(root), part+"/*.json") // the pattern is right, and other errors are ignored
+	for i, name := range files {
+		files[i] = filepath.Join(root, name)
 	}
 	return files
 }

@@ -30,27 +30,21 @@ type images struct {
 	name    string // of the data set and its folder
 	shape   []int
 	classes int
-	mirrors []string // addresses of folders, tried in order
-
-	trainImages, trainLabels, testImages, testLabels idxFile
-}
-
-func (p *images) files() []*idxFile {
-	return []*idxFile{&p.trainImages, &p.trainLabels, &p.testImages, &p.testLabels}
+	mirrors []string  // addresses of folders, tried in order
+	files   []idxFile // training images, training labels, test images, test labels
 }
 
 // load returns the data set. The four files are read at the same time.
 func (l *Loader) load(ctx context.Context, p *images) (*Dataset, error) {
-	files := p.files()
-	paths, values := make([]string, len(files)), make([][]uint8, len(files))
-	for i, f := range files {
+	paths, values := make([]string, len(p.files)), make([][]uint8, len(p.files))
+	for i, f := range p.files {
 		var err error
 		if paths[i], err = l.locate(ctx, f.in(p.name, p.mirrors)); err != nil {
 			return nil, fmt.Errorf("datasets: %s: %w", p.name, err)
 		}
 	}
-	if err := parallel(len(files), func(i int) (err error) {
-		values[i], err = files[i].read(paths[i])
+	if err := parallel(len(p.files), func(i int) (err error) {
+		values[i], err = p.files[i].read(paths[i])
 		return err
 	}); err != nil {
 		return nil, fmt.Errorf("datasets: %s: %w; replace or delete the file", p.name, err)
@@ -131,12 +125,7 @@ func (l *Loader) cache() (string, error) {
 	return filepath.Join(dir, "fedkit"), nil
 }
 
-func (l *Loader) progress() io.Writer {
-	if l.Progress != nil {
-		return l.Progress
-	}
-	return os.Stderr
-}
+func (l *Loader) progress() io.Writer { return cmp.Or[io.Writer](l.Progress, os.Stderr) }
 
 func asInt32(labels []uint8) []int32 {
 	wide := make([]int32, len(labels))

@@ -31,10 +31,10 @@ func tiny(mirrors ...string) (*images, map[string][]byte) {
 	}
 	return &images{
 		name: "tiny", shape: []int{2, 2, 1}, classes: 3, mirrors: mirrors,
-		trainImages: file("train-images", []int{3, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
-		trainLabels: file("train-labels", []int{3}, 0, 1, 2),
-		testImages:  file("test-images", []int{2, 2, 2}, 51, 102, 153, 204, 255, 0, 0, 0),
-		testLabels:  file("test-labels", []int{2}, 2, 1),
+		files: []idxFile{file("train-images", []int{3, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
+			file("train-labels", []int{3}, 0, 1, 2),
+			file("test-images", []int{2, 2, 2}, 51, 102, 153, 204, 255, 0, 0, 0),
+			file("test-labels", []int{2}, 2, 1)},
 	}, contents
 }
 

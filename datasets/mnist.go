@@ -30,25 +30,15 @@ func mnist() *images {
 			"https://ossci-datasets.s3.amazonaws.com/mnist/",
 			"https://storage.googleapis.com/cvdf-datasets/mnist/",
 		},
-		trainImages: idxFile{
-			name:   "train-images-idx3-ubyte",
-			dims:   []int{60000, 28, 28},
-			sha256: "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-		},
-		trainLabels: idxFile{
-			name:   "train-labels-idx1-ubyte",
-			dims:   []int{60000},
-			sha256: "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-		},
-		testImages: idxFile{
-			name:   "t10k-images-idx3-ubyte",
-			dims:   []int{10000, 28, 28},
-			sha256: "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-		},
-		testLabels: idxFile{
-			name:   "t10k-labels-idx1-ubyte",
-			dims:   []int{10000},
-			sha256: "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+		files: []idxFile{
+			{name: "train-images-idx3-ubyte", dims: []int{60000, 28, 28},
+				sha256: "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
+			{name: "train-labels-idx1-ubyte", dims: []int{60000},
+				sha256: "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
+			{name: "t10k-images-idx3-ubyte", dims: []int{10000, 28, 28},
+				sha256: "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
+			{name: "t10k-labels-idx1-ubyte", dims: []int{10000},
+				sha256: "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"},
 		},
 	}
 }

@@ -28,9 +28,7 @@ func (r Classes) Deal(d *datasets.Dataset) (*Deal, error) {
 	if err := checkLabeled("Classes", r.Clients, d); err != nil {
 		return nil, err
 	}
-	if r.Each == 0 {
-		r.Each = min(2, d.Classes)
-	}
+	r.Each = cmp.Or(r.Each, min(2, d.Classes))
 	if r.Each < 1 || r.Each > d.Classes {
 		return nil, fmt.Errorf("partition.Classes: Each = %d: must be in [1, %d], the number of classes of %s",
 			r.Each, d.Classes, d.Name)
@@ -74,9 +72,6 @@ func (r Classes) deal(part string, labels []int32, holders [][]int) ([][]int, er
 		if n := len(h.undealt[c]); n < len(clients) {
 			return nil, fmt.Errorf("partition.Classes: class %d has %s, and %d of %s hold it: must be at least one each",
 				c, several(n, part+" row"), len(clients), count(r.Clients))
-		}
-		if len(clients) == 0 {
-			continue
 		}
 		for k, part := range cutEven(h.undealt[c], len(clients)) {
 			rows[clients[k]] = append(rows[clients[k]], part...)

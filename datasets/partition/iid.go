@@ -1,8 +1,6 @@
 package partition
 
-import (
-	"fedkit.example/datasets"
-)
+import "fedkit.example/datasets"
 
 // IID deals the rows out at random, so that all clients' data look alike. The training rows are shuffled and cut into
 // Clients parts whose sizes differ by at most one, and so are the test rows. Every row is dealt.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"math"
 	"reflect"
 
 	"fedkit.example/datasets"
@@ -51,55 +50,43 @@ func (m Manifest) String() string {
 
 func hashData(d *datasets.Dataset) string {
 	h := sha256.New()
-	integers(h, len(d.Shape))
-	integers(h, d.Shape...)
-	integers(h, d.Classes)
+	integers(h, d.Shape)
+	write(h, int64(d.Classes))
 	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
-		integers(h, len(s.Bytes))
-		h.Write(s.Bytes)
-		words(h, []float32{s.Scale, s.Shift}, math.Float32bits)
-		for _, values := range [][]float32{s.Floats, s.Targets} {
-			integers(h, len(values))
-			words(h, values, math.Float32bits)
-		}
-		for _, values := range [][]int32{s.Labels, s.Owner} {
-			integers(h, len(values))
-			words(h, values, func(v int32) uint32 { return uint32(v) })
-		}
+		list(h, s.Bytes)
+		write(h, []float32{s.Scale, s.Shift})
+		list(h, s.Floats)
+		list(h, s.Targets)
+		list(h, s.Labels)
+		list(h, s.Owner)
 	}
-	integers(h, len(d.Groups))
-	integers(h, d.Groups...)
+	integers(h, d.Groups)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
 func hashClients(clients []Client) string {
 	h := sha256.New()
 	for _, c := range clients {
-		integers(h, c.Group, len(c.Train))
-		integers(h, c.Train...)
-		integers(h, len(c.Test))
-		integers(h, c.Test...)
+		write(h, int64(c.Group))
+		integers(h, c.Train)
+		integers(h, c.Test)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// integers writes int64 values.
-func integers(h hash.Hash, values ...int) {
-	b := make([]byte, 0, 8*len(values))
-	for _, v := range values {
-		b = binary.LittleEndian.AppendUint64(b, uint64(v))
-	}
-	h.Write(b)
+// write writes a number, or a slice without its length. A hash never fails.
+func write(h hash.Hash, values any) { binary.Write(h, binary.LittleEndian, values) }
+
+// list writes a slice after its length.
+func list[T any](h hash.Hash, values []T) {
+	write(h, int64(len(values)))
+	write(h, values)
 }
 
-// words writes 32-bit values in blocks.
-func words[T any](h hash.Hash, values []T, bits func(T) uint32) {
-	b := make([]byte, 0, 1<<16)
-	for _, v := range values {
-		if b = binary.LittleEndian.AppendUint32(b, bits(v)); len(b) == cap(b) {
-			h.Write(b)
-			b = b[:0]
-		}
+func integers(h hash.Hash, values []int) {
+	wide := make([]int64, len(values))
+	for i, v := range values {
+		wide[i] = int64(v)
 	}
-	h.Write(b)
+	list(h, wide)
 }

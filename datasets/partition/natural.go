@@ -30,12 +30,12 @@ func (r Natural) Deal(d *datasets.Dataset) (*Deal, error) {
 	if err := r.check(d); err != nil {
 		return nil, err
 	}
-	clients := map[int32]*Client{}
-	collect(clients, d.Train.Owner, func(c *Client) *[]int { return &c.Train })
-	collect(clients, d.Test.Owner, func(c *Client) *[]int { return &c.Test })
+	train, test := byOwner(d.Train.Owner), byOwner(d.Test.Owner)
+	owners := slices.Concat(slices.Collect(maps.Keys(train)), slices.Collect(maps.Keys(test)))
+	slices.Sort(owners)
 	deal := &Deal{Data: d}
-	for _, owner := range slices.Sorted(maps.Keys(clients)) {
-		c := clients[owner]
+	for _, owner := range slices.Compact(owners) {
+		c := Client{Train: train[owner], Test: test[owner]}
 		if short := r.short(c); short != "" {
 			if r.Drop {
 				continue
@@ -45,7 +45,7 @@ func (r Natural) Deal(d *datasets.Dataset) (*Deal, error) {
 		if d.Groups != nil {
 			c.Group = d.Groups[owner]
 		}
-		deal.Clients = append(deal.Clients, *c)
+		deal.Clients = append(deal.Clients, c)
 	}
 	switch n := len(deal.Clients); {
 	case n == 0:
@@ -87,19 +87,12 @@ func (r Natural) check(d *datasets.Dataset) error {
 	if d.Train.Owner == nil {
 		return fmt.Errorf("partition.Natural: %s does not say whose its examples are (Split.Owner)", d.Name)
 	}
-	for _, f := range []struct {
-		name  string
-		value int
-	}{{"Clients", r.Clients}, {"MinTrain", r.MinTrain}, {"MinTest", r.MinTest}} {
-		if f.value < 0 {
-			return fmt.Errorf("partition.Natural: %s = %d: must be at least 1, or 0 for the default", f.name, f.value)
-		}
-	}
-	return nil
+	return cmp.Or(checkOptional("Natural", "Clients", r.Clients), checkOptional("Natural", "MinTrain", r.MinTrain),
+		checkOptional("Natural", "MinTest", r.MinTest))
 }
 
 // short says what a client lacks, "" if it has enough.
-func (r Natural) short(c *Client) string {
+func (r Natural) short(c Client) string {
 	switch {
 	case len(c.Train) < r.MinTrain:
 		return fmt.Sprintf("%s: must have at least %d", several(len(c.Train), "train row"), r.MinTrain)
@@ -109,14 +102,11 @@ func (r Natural) short(c *Client) string {
 	return ""
 }
 
-// collect adds each row of a part to its owner's client.
-func collect(clients map[int32]*Client, owner []int32, rows func(*Client) *[]int) {
-	for row, o := range owner {
-		c := clients[o]
-		if c == nil {
-			c = &Client{}
-			clients[o] = c
-		}
-		*rows(c) = append(*rows(c), row)
+// byOwner returns the rows of each owner.
+func byOwner(owners []int32) map[int32][]int {
+	rows := map[int32][]int{}
+	for row, o := range owners {
+		rows[o] = append(rows[o], row)
 	}
+	return rows
 }

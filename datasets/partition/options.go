@@ -37,10 +37,18 @@ func checkLabeled(rule string, clients int, d *datasets.Dataset) error {
 	return nil
 }
 
+// checkOptional reports a negative number of a field with a default.
+func checkOptional(rule, field string, n int) error {
+	if n < 0 {
+		return fmt.Errorf("partition.%s: %s = %d: must be at least 1, or 0 for the default", rule, field, n)
+	}
+	return nil
+}
+
 // checkMin reports what is wrong with the least number of rows, if M clients share n.
 func checkMin(rule, field string, least, clients int, part string, n int) error {
-	if least < 0 {
-		return fmt.Errorf("partition.%s: %s = %d: must be at least 1, or 0 for the default", rule, field, least)
+	if err := checkOptional(rule, field, least); err != nil {
+		return err
 	}
 	if most := n / clients; least > most {
 		return fmt.Errorf("partition.%s: %s = %d: must be at most %d, since %s share %d %s rows",

@@ -145,23 +145,15 @@ func (r Quantity) keep(field string, least int, part string, client int, rows []
 }
 
 func (r Quantity) check() error {
-	for _, f := range []struct {
-		name  string
-		value float64
-	}{{"Alpha", r.Alpha}, {"Power", r.Power}} {
-		if f.value != 0 && !(f.value > 0 && f.value <= math.MaxFloat64) {
-			return fmt.Errorf("partition.Quantity: %s = %v: must be > 0 and finite", f.name, f.value)
-		}
-	}
 	switch {
+	case !(r.Alpha >= 0 && r.Alpha <= math.MaxFloat64):
+		return fmt.Errorf("partition.Quantity: Alpha = %v: must be > 0 and finite", r.Alpha)
+	case !(r.Power >= 0 && r.Power <= math.MaxFloat64):
+		return fmt.Errorf("partition.Quantity: Power = %v: must be > 0 and finite", r.Power)
 	case (r.Alpha == 0) == (r.Power == 0):
 		return fmt.Errorf("partition.Quantity: Alpha = %v, Power = %v: exactly one must be set", r.Alpha, r.Power)
 	case r.Of != nil && r.Clients != 0:
 		return fmt.Errorf("partition.Quantity: Clients = %d: must be 0 if Of is set: Of says how many", r.Clients)
-	case r.MinTrain < 0:
-		return fmt.Errorf("partition.Quantity: MinTrain = %d: must be at least 1, or 0 for the default", r.MinTrain)
-	case r.MinTest < 0:
-		return fmt.Errorf("partition.Quantity: MinTest = %d: must be at least 1, or 0 for the default", r.MinTest)
 	}
-	return nil
+	return cmp.Or(checkOptional("Quantity", "MinTrain", r.MinTrain), checkOptional("Quantity", "MinTest", r.MinTest))
 }

@@ -95,16 +95,13 @@ func (r Rotations) degrees() ([]int, error) {
 	return all, nil
 }
 
-// turn returns, for each value of a turned image, where it was before; nil if nothing turns.
+// turn returns, for each value of a turned image, where it was before.
 func turn(d *datasets.Dataset, degrees int) ([]int, error) {
 	if len(d.Shape) != 2 && len(d.Shape) != 3 {
 		return nil, fmt.Errorf("partition.Rotations: %s has examples of shape %v: must be images, [h w] or [h w channels]", d.Name, d.Shape)
 	}
-	if degrees == 0 {
-		return nil, nil
-	}
 	h, w := d.Shape[0], d.Shape[1]
-	if h != w && degrees != 180 {
+	if h != w && degrees%180 != 0 {
 		return nil, fmt.Errorf("partition.Rotations: %s has images of shape %v: must be square to turn them by %d degrees", d.Name, d.Shape, degrees)
 	}
 	channels := d.Features() / (h * w)
@@ -128,12 +125,9 @@ func turn(d *datasets.Dataset, degrees int) ([]int, error) {
 	return from, nil
 }
 
-// gather puts the value from[i] at place i; a nil from leaves all in place.
+// gather puts the value from[i] at place i.
 func gather[T any](row []T, from []int) {
-	if from == nil {
-		return
-	}
-	was := append([]T(nil), row...)
+	was := slices.Clone(row)
 	for i, k := range from {
 		row[i] = was[k]
 	}
@@ -171,9 +165,4 @@ func shifted(rows []int, by int) []int {
 }
 
 // times is slices.Repeat, but keeps nil.
-func times[T any](values []T, k int) []T {
-	if values == nil {
-		return nil
-	}
-	return slices.Repeat(values, k)
-}
+func times[T any](values []T, k int) []T { return slices.Concat(slices.Repeat([][]T{values}, k)...) }

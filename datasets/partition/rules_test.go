@@ -326,7 +326,7 @@ func TestTurn(t *testing.T) {
 		{[]int{3, 3}, 270, []int{6, 3, 0, 7, 4, 1, 8, 5, 2}},
 		{[]int{2, 3, 2}, 180, []int{10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1}},
 		{[]int{2, 2, 2}, 90, []int{2, 3, 6, 7, 0, 1, 4, 5}},
-		{[]int{3, 3}, 0, nil},
+		{[]int{3, 3}, 0, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}},
 	} {
 		got, err := turn(&datasets.Dataset{Shape: test.shape}, test.degrees)
 		if err != nil || !reflect.DeepEqual(got, test.want) {

@@ -3,7 +3,11 @@ package partition
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"fedkit.example/datasets"
 )
@@ -27,11 +31,13 @@ type Shards struct {
 // Deal returns M clients, each with its rows in ascending order. It fails if a field is out of range, or the
 // data set has no labels or does not pass its Check.
 func (r Shards) Deal(d *datasets.Dataset) (*Deal, error) {
-	if r.Each == 0 {
-		r.Each = 2
-	}
-	if err := r.check(d); err != nil {
+	r.Each = cmp.Or(r.Each, 2)
+	if err := checkLabeled("Shards", r.Clients, d); err != nil {
 		return nil, err
+	}
+	if most := d.Train.Len() / r.Clients; r.Each < 1 || r.Each > most {
+		return nil, fmt.Errorf("partition.Shards: Each = %d: must be in [1, %d], since %s share %d train rows",
+			r.Each, most, count(r.Clients), d.Train.Len())
 	}
 	rows := shuffled(d.Train.Len(), stream(r.Seed, "train"))
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(d.Train.Labels[a], d.Train.Labels[b]) })
@@ -40,7 +46,7 @@ func (r Shards) Deal(d *datasets.Dataset) (*Deal, error) {
 	for k, s := range shuffled(len(shards), stream(r.Seed, "shards")) {
 		train[k/r.Each] = append(train[k/r.Each], shards[s]...)
 	}
-	return dealt(d, train, follow(d, train, 1, stream(r.Seed, "test"))), nil
+	return dealt(d, train, follow(d, train, stream(r.Seed, "test"))), nil
 }
 
 // String returns "100 clients, 2 shards each", and the seed unless it is 0.
@@ -48,13 +54,31 @@ func (r Shards) String() string {
 	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(cmp.Or(r.Each, 2), "shard"), seeded(r.Seed))
 }
 
-func (r Shards) check(d *datasets.Dataset) error {
-	if err := checkLabeled("Shards", r.Clients, d); err != nil {
-		return err
+// follow deals the test rows out to clients that hold these training rows, [M]. Of class c, client i gets the share
+// n_ic/n_c, rounded to whole rows, and at least one row in all; see topUp. A class without training rows is
+// shared equally. All rows are dealt.
+func follow(d *datasets.Dataset, train [][]int, src rand.Source) [][]int {
+	h := newHand(d.Test.Labels, d.Classes, len(train), src)
+	held := make([][]float64, d.Classes) // [C, M]
+	for c := range held {
+		held[c] = make([]float64, len(train))
 	}
-	if most := d.Train.Len() / r.Clients; r.Each < 1 || r.Each > most {
-		return fmt.Errorf("partition.Shards: Each = %d: must be in [1, %d], since %s share %d train rows",
-			r.Each, most, count(r.Clients), d.Train.Len())
+	for i, rows := range train {
+		for _, row := range rows {
+			held[d.Train.Labels[row]][i]++
+		}
 	}
-	return nil
+	p := make([]float64, len(train))
+	for c := range held {
+		n := floats.Sum(held[c])
+		for i := range p {
+			p[i] = 1 / float64(len(p))
+			if n > 0 {
+				p[i] = held[c][i] / n
+			}
+		}
+		h.deal(c, p)
+	}
+	h.topUp(1, func(c, i int) float64 { return math.Log(held[c][i]) })
+	return h.all()
 }

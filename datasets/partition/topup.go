@@ -1,6 +1,10 @@
 package partition
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // topUp moves rows until every client holds at least the given number, for which there must be enough rows. A client's
 // own label mix is given by logw(c, i), the logarithm of its weight for class c. Its next row is of the class with the
@@ -49,11 +53,8 @@ func (h *hand) move(c, from, to int) {
 type donors [][]int
 
 func newDonors(held [][]int) donors {
-	longest := 0
-	for _, rows := range held {
-		longest = max(longest, len(rows))
-	}
-	d := make(donors, longest+1)
+	longest := slices.MaxFunc(held, func(a, b []int) int { return cmp.Compare(len(a), len(b)) })
+	d := make(donors, len(longest)+1)
 	for i, rows := range held {
 		d[len(rows)] = append(d[len(rows)], i)
 	}
