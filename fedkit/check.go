@@ -31,7 +31,12 @@ func Check(part any, fed *Federation, n int) error {
 }
 
 // check checks v and all of its parts; path is where v itself stands.
-func check(path string, v any, fed *Federation, n int) error {
+func check(path string, v any, fed *Federation, n int) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // in the Check of a part
+			err = fmt.Errorf("panic while checking options: %v", p)
+		}
+	}()
 	return config.Walk(v, func(at string, part any) error {
 		if path != "" && at != "" {
 			at = "." + at
@@ -47,26 +52,31 @@ func check(path string, v any, fed *Federation, n int) error {
 	})
 }
 
-// checkRanges reports the first field that is not in the range of its tag.
+// checkRanges reports the first field, embedded ones included, that is not in the range of its tag.
 func checkRanges(v reflect.Value) error {
 	if v.Kind() != reflect.Struct {
 		return nil
 	}
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if r, tagged := f.Tag.Lookup("range"); tagged {
-			usual, optional := f.Tag.Lookup("default")
-			if x, n := v.Field(i), number(v.Field(i)); !(optional && n == 0) && !holds(r, n) {
-				return Invalid(f.Name, x.Interface(), allowed(r, usual, x.CanInt()))
-			}
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		r, tagged := f.Tag.Lookup("range")
+		x, err := v.FieldByIndexErr(f.Index)
+		if !tagged || err != nil { // in an embedded nil pointer
+			continue
+		}
+		usual, optional := f.Tag.Lookup("default")
+		if n := number(x); !(optional && n == 0) && !holds(r, n) {
+			return Invalid(f.Name, x.Interface(), allowed(r, usual, !x.CanFloat()))
 		}
 	}
 	return nil
 }
 
 func number(v reflect.Value) float64 {
-	if v.CanInt() {
+	switch {
+	case v.CanInt():
 		return float64(v.Int())
+	case v.CanUint():
+		return float64(v.Uint())
 	}
 	return v.Float()
 }

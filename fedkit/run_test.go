@@ -206,6 +206,32 @@ func TestRunsThatCannotStart(t *testing.T) {
 	}
 }
 
+// Options of embedded structs are checked too, and a Check that panics is an error.
+func TestChecksOfEveryKind(t *testing.T) {
+	type inner struct {
+		Share float64 `range:"[0,1]" default:"0.5"`
+		Count uint    `range:"[1,inf)"`
+	}
+	type outer struct {
+		inner
+		Parts []any
+	}
+	for want, part := range map[string]any{
+		"outer.Share = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": outer{inner: inner{Share: 2, Count: 1}},
+		"outer.Count = 0: must be at least 1":                                          &outer{},
+		"outer.Parts[1].Beta = 1: must be in (0, 1), 0 for the default of 0.9":         outer{inner{Count: 1}, []any{SGD{}, Momentum{Beta: 1}}},
+		"panic while checking options: no such luck":                                   outer{inner{Count: 1}, []any{unlucky{}}},
+	} {
+		if err := Check(part, nil, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+type unlucky struct{}
+
+func (unlucky) Check(*Federation, int) error { panic("no such luck") }
+
 func TestLocalCheck(t *testing.T) {
 	for want, l := range map[string]Local{
 		"Local.Epochs":             {Batch: 1, LR: 1, Epochs: -1},

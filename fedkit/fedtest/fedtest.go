@@ -123,7 +123,7 @@ func workers(s fedkit.Strategy) error {
 			return err
 		}
 		if !bytes.Equal(want, got) {
-			return fmt.Errorf("%d workers do not end with the same bytes as the default number", n)
+			return fmt.Errorf("the bytes differ with %d workers", n)
 		}
 		if n := xla.Compilations() - before; n != 0 {
 			return fmt.Errorf("%d programs were compiled in another run, want 0", n)

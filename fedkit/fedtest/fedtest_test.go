@@ -57,10 +57,8 @@ func (s *partway) Round(r *fedkit.Round) error {
 
 func (s *partway) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
 
-// unchecked has an option that nothing checks.
-type unchecked struct{ partway }
-
-func (s *unchecked) Round(r *fedkit.Round) error { return s.partway.Round(r) }
+// wrapped has the options of what it embeds.
+type wrapped struct{ partway }
 
 // A strategy that is right passes; each flaw is found by the test that is meant for it.
 func TestSuiteFindsFlaws(t *testing.T) {
@@ -68,8 +66,8 @@ func TestSuiteFindsFlaws(t *testing.T) {
 	for flaw, want := range map[string]string{
 		"":          "",
 		"frozen":    "learns: the loss is",
-		"random":    "workers: 1 workers end with other bytes",
-		"forgetful": "resume: a resumed run ends with other bytes",
+		"random":    "workers: the bytes differ with 1 workers",
+		"forgetful": "resume: a resumed run ends with different bytes",
 		"compiles":  "compilations: ",
 		"default":   "defaults: Share: 0 is not the default of 0.5",
 	} {
@@ -94,9 +92,13 @@ func (value) Serve(*fedkit.Round) (s fedkit.Serving) { return s }
 
 // An embedded strategy's options are the outer one's.
 func TestEmbedded(t *testing.T) {
-	s := &unchecked{partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}}
+	s := &wrapped{partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}}
 	if err := fedtest.TestStrategy(s); err != nil {
 		t.Error(err)
+	}
+	s.flaw = "default"
+	if err := fedtest.TestStrategy(s); err == nil || !strings.Contains(err.Error(), "defaults: Share") {
+		t.Errorf("error %v, want one about Share", err)
 	}
 }
 

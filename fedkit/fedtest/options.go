@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,9 +22,8 @@ type option struct {
 }
 
 func optionsOf(t reflect.Type) (all []option) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Name == "State" || !f.IsExported() {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Name == "State" || f.Anonymous || !f.IsExported() {
 			continue
 		}
 		if limits, tagged := f.Tag.Lookup("range"); tagged {
@@ -31,7 +31,7 @@ func optionsOf(t reflect.Type) (all []option) {
 		}
 		if f.Type.Kind() == reflect.Struct {
 			for _, inner := range optionsOf(f.Type) {
-				inner.path, inner.index = f.Name+"."+inner.path, append([]int{i}, inner.index...)
+				inner.path, inner.index = f.Name+"."+inner.path, append(slices.Clone(f.Index), inner.index...)
 				all = append(all, inner)
 			}
 		}
