@@ -124,14 +124,19 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 }
 
 // begin checks everything that can be checked before anything runs.
-func begin(fed *Federation, s Strategy, o *Options) (*History, error) {
+func begin(fed *Federation, s Strategy, o *Options) (h *History, err error) {
+	defer func() {
+		if p := recover(); p != nil { // in a method of a part
+			h, err = nil, fmt.Errorf("fedkit: panic: %v", p)
+		}
+	}()
 	if fed == nil || fed.compute == nil {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", fed, "made by fedkit.New"))
 	}
 	if s == nil || (reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil()) {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("strategy", "nil", "a strategy, such as &strategy.FedAvg{}"))
 	}
-	h := &History{Config: config.Of(s), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
+	h = &History{Config: config.Of(s), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
 	h.Strategy = h.Config.Name()
 	h.Name = cmp.Or(o.Name, h.Strategy)
 	if err := checkRun(fed, s, o, h.Config); err != nil {

@@ -228,6 +228,24 @@ func TestChecksOfEveryKind(t *testing.T) {
 	}
 }
 
+// A part whose text cannot be written does not end the program.
+func TestConfigurationThatPanics(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	h, err := Run(context.Background(), fed, &odd{Rate: mute(1)}, Options{Rounds: 1})
+	if h != nil || err == nil || err.Error() != "fedkit: panic: not a word" {
+		t.Errorf("%v, error %v", h, err)
+	}
+}
+
+type odd struct {
+	mean
+	Rate mute
+}
+
+type mute int
+
+func (mute) MarshalText() ([]byte, error) { panic("not a word") }
+
 type unlucky struct{}
 
 func (unlucky) Check(*Federation, int) error { panic("no such luck") }
