@@ -8,6 +8,7 @@ import (
 	"iter"
 	"reflect"
 	"runtime"
+	"sync"
 	"time"
 
 	"fedkit.example/fedkit/config"
@@ -61,7 +62,8 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 }
 
 // Rounds runs the strategy for a loop of your own: after each round it yields the history so far, whose last record is
-// that round's. An error comes once, at the end, with the history so far (nil if nothing could start).
+// that round's. An error comes once, at the end, with the history so far (nil if nothing could start). If a checkpoint has
+// all rounds already, its history comes once.
 //
 //	for h, err := range fedkit.Rounds(ctx, fed, s, fedkit.Options{Rounds: 100}) {
 //		if err != nil { … }
@@ -69,19 +71,28 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 //	}
 func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Seq2[*History, error] {
 	return func(yield func(*History, error) bool) {
-		h, err := begin(fed, s, &o)
+		h, err := begin(ctx, fed, s, &o)
 		if err != nil {
 			yield(nil, err)
 			return
+		}
+		if state := stateOf(s); state != nil {
+			if _, busy := running.LoadOrStore(state, true); busy {
+				yield(nil, fmt.Errorf("fedkit: %s: %w", h.Name, Invalid("strategy", "a value that is in another run", "one per run: its State cannot be shared")))
+				return
+			}
+			defer running.Delete(state)
 		}
 		past := newPast(fed)
 		r := &Round{Fed: fed, ctx: ctx, opts: o, record: &Record{}, rows: map[int]int{}, past: past}
 		guard(r, s.Start)
 		err = r.err
+		done := false // before this run
 		if err == nil && o.Checkpoint != "" {
 			var before *History
 			if before, err = loadCheckpoint(o.Checkpoint, h, s); before != nil {
 				h = before
+				done = len(h.Rounds) >= o.Rounds
 				for i := range h.Rounds {
 					past.add(&h.Rounds[i])
 				}
@@ -117,19 +128,25 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 		if o.Watch != nil {
 			o.Watch.Done(h, err)
 		}
-		if err != nil {
+		if err != nil || done {
 			yield(h, err)
 		}
 	}
 }
 
+// running has the States, by address, of the runs that are under way.
+var running sync.Map
+
 // begin checks everything that can be checked before anything runs.
-func begin(fed *Federation, s Strategy, o *Options) (h *History, err error) {
+func begin(ctx context.Context, fed *Federation, s Strategy, o *Options) (h *History, err error) {
 	defer func() {
 		if p := recover(); p != nil { // in a method of a part
 			h, err = nil, fmt.Errorf("fedkit: panic: %v", p)
 		}
 	}()
+	if ctx == nil {
+		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
+	}
 	if fed == nil || fed.compute == nil {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", fed, "made by fedkit.New"))
 	}

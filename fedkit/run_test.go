@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -249,6 +250,40 @@ func (mute) MarshalText() ([]byte, error) { panic("not a word") }
 type unlucky struct{}
 
 func (unlucky) Check(*Federation, int) error { panic("no such luck") }
+
+// Running a finished cell again returns its history.
+func TestFinishedCheckpoint(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	o := Options{Rounds: 3, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	for i := range 2 {
+		h, err := Run(context.Background(), fed, &mean{}, o)
+		if err != nil || h == nil || len(h.Rounds) != 3 {
+			t.Errorf("run %d: %v, %v; want three rounds", i+1, h, err)
+		}
+	}
+}
+
+// One strategy value has one State, which two runs cannot share; once a run is over, another may have it.
+func TestStrategyOfAnotherRun(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	s := &mean{}
+	for _, err := range Rounds(context.Background(), fed, s, Options{Rounds: 2}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "fedkit: mean: invalid: strategy = a value that is in another run: must be one per run: its State cannot be shared"
+		if h, err := Run(context.Background(), fed, s, Options{Rounds: 1}); h != nil || err == nil || err.Error() != want {
+			t.Errorf("%v, error %v\nwant %s", h, err, want)
+		}
+	}
+	if _, err := Run(context.Background(), fed, s, Options{Rounds: 1}); err != nil {
+		t.Error(err)
+	}
+	var none context.Context
+	if h, err := Run(none, fed, s, Options{Rounds: 1}); h != nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "ctx = nil") {
+		t.Errorf("%v, error %v for a nil context", h, err)
+	}
+}
 
 func TestLocalCheck(t *testing.T) {
 	for want, l := range map[string]Local{
