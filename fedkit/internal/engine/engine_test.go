@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// The plugin's destructors abort under the race detector when the process ends in the usual way.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
+
+type sgd struct{}
+
+func (sgd) Slots() int { return 0 }
+func (sgd) Direction(g *graph.Node, _ []*graph.Node, _ *graph.Node) (*graph.Node, []*graph.Node) {
+	return g, nil
+}
+
+// least is least squares y = x w with clients of the given sizes; x is 1 and y is 3 everywhere.
+func least(t *testing.T, sizes ...int) *Engine {
+	t.Helper()
+	d := &datasets.Dataset{Name: "ones", Shape: []int{1}}
+	var rows [][]int
+	for _, n := range sizes {
+		var own []int
+		for range n {
+			own = append(own, d.Train.Len())
+			d.Train.Floats, d.Train.Targets = append(d.Train.Floats, 1), append(d.Train.Targets, 3)
+		}
+		rows = append(rows, own)
+	}
+	d.Test = d.Train
+	residual := func(out, y *graph.Node) *graph.Node { return graph.MulScalar(graph.Square(graph.Sub(out, y)), 0.5) }
+	e, err := New(Task{Name: "line", Shapes: [][]int{{1}}, Loss: residual, Accuracy: residual,
+		Forward: func(p []*graph.Node, x *graph.Node) *graph.Node { return graph.Mul(graph.Squeeze(x, -1), p[0]) }}, d, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (e *Engine) job(t *testing.T, clients ...int) *Job {
+	t.Helper()
+	start, err := xla.Upload([]float32{1}, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Job{Clients: clients, Batch: 2, Epochs: 1, Rate: 0.5, Optimizer: sgd{}, Start: start,
+		Order: func(client, epoch int) *rand.Rand { return rand.New(rand.NewPCG(uint64(client), uint64(epoch))) }}
+}
+
+// elsewhere is a device that counts what it is asked to run.
+type elsewhere struct{ calls atomic.Int64 }
+
+func (d *elsewhere) Run(p *xla.Program, arguments []any) ([]*tensors.Tensor, error) {
+	d.calls.Add(1)
+	return process{}.Run(p, arguments)
+}
+
+// A solve is calls of programs on the device, one per group of the plan; w goes half of the way to 3 in each step.
+func TestSolveOnADevice(t *testing.T) {
+	sizes := []int{2, 4, 6, 2, 2, 8, 40}
+	e, device := least(t, sizes...), &elsewhere{}
+	e.device = device
+	job := e.job(t, 0, 1, 2, 3, 4, 5, 6)
+	out, err := e.Solve(context.Background(), job, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := e.plan(job)
+	if n := device.calls.Load(); n != int64(p.groups()) || n < 2 {
+		t.Errorf("%d calls for %d groups", n, p.groups())
+	}
+	var models []float32
+	for _, m := range out.Models {
+		rows, err := xla.Host(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models = append(models, rows...)
+	}
+	for i, n := range sizes {
+		want := float32(1)
+		for range n / 2 {
+			want += (3 - want) / 2
+		}
+		if got := models[out.Place[i]]; out.Steps[i] != n/2 || got-want > 1e-6 || want-got > 1e-6 {
+			t.Errorf("client %d: %v after %d steps, want %v after %d", i, got, out.Steps[i], want, n/2)
+		}
+	}
+}
+
+// Every client of a job has one lane, those with the most steps come first, and idle lanes are the last.
+func TestPlan(t *testing.T) {
+	e := least(t, 2, 4, 6, 2, 2, 8, 40)
+	p := e.plan(e.job(t, 6, 0, 2, 4, 5))
+	var seen []int
+	for g := range p.groups() {
+		for _, i := range p.lanes(g) {
+			if i >= 0 {
+				seen = append(seen, i)
+			}
+		}
+	}
+	if !slices.Equal(seen, []int{0, 4, 2, 1, 3}) {
+		t.Errorf("clients of the job in the order %v, want 0 4 2 1 3", seen)
+	}
+	if tail := p.order[len(seen):]; slices.ContainsFunc(tail, func(i int) bool { return i != -1 }) {
+		t.Errorf("lanes %v, want idle ones after the clients", p.order)
+	}
+}
+
+// Declaration and call go by one table: what is not given is named, terms that are not used are not in it.
+func TestInputsByName(t *testing.T) {
+	e := least(t, 2, 4)
+	job := e.job(t, 0, 1)
+	p := e.plan(job)
+	v := e.values(job, &p, 0)
+	delete(v, "rate")
+	if _, err := e.run(p.design, v); err == nil || !strings.Contains(err.Error(), `input "rate" is missing`) {
+		t.Errorf("error %v", err)
+	}
+	job.Prox, job.Mask = []float64{1, 1}, job.Start
+	if got := e.plan(job).design.inputs(); !slices.Equal(got[len(got)-2:], []string{"prox", "mask"}) || slices.Contains(got, "anchor") {
+		t.Errorf("inputs %v", got)
+	}
+}
