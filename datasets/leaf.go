@@ -28,7 +28,7 @@ func readLEAF(r io.Reader, features, classes int) (writers []writer, err error) 
 	found := false
 	err = object(d, func(key string) error {
 		if key != "user_data" || found {
-			return d.Decode(new(json.RawMessage)) // and forget it
+			return skip(d)
 		}
 		found = true
 		return object(d, func(user string) error {
@@ -55,17 +55,20 @@ func readLEAF(r io.Reader, features, classes int) (writers []writer, err error) 
 
 // readWriter reads the images and labels of a user.
 func readWriter(d *json.Decoder, features, classes int) (w writer, err error) {
-	var user *struct {
-		X [][]number
-		Y []number
-	}
-	if err := d.Decode(&user); err != nil {
+	var images [][]number
+	var labels []number
+	if err := object(d, func(key string) error {
+		switch key {
+		case "x":
+			return decode(d, &images)
+		case "y":
+			return decode(d, &labels)
+		}
+		return skip(d)
+	}); err != nil {
 		return w, err
 	}
-	if user == nil {
-		return w, errors.New("null: must be an object")
-	}
-	for i, image := range user.X {
+	for i, image := range images {
 		if len(image) != features {
 			return w, fmt.Errorf("image %d has %d pixels: must have %d", i, len(image), features)
 		}
@@ -77,16 +80,31 @@ func readWriter(d *json.Decoder, features, classes int) (w writer, err error) {
 			w.pixels = append(w.pixels, uint8(b))
 		}
 	}
-	for _, y := range user.Y {
+	for _, y := range labels {
 		if !(y >= 0 && y < number(classes) && y == number(int32(y))) {
 			return w, fmt.Errorf("label %v: must be a whole number in [0, %d)", y, classes)
 		}
 		w.labels = append(w.labels, int32(y))
 	}
-	if len(user.X) != len(user.Y) {
-		return w, fmt.Errorf("%d images but %d labels: must be equal", len(user.X), len(user.Y))
+	if len(images) != len(labels) {
+		return w, fmt.Errorf("%d images but %d labels: must be equal", len(images), len(labels))
 	}
 	return w, nil
+}
+
+// decode reads an array and appends it to the list.
+func decode[T any](d *json.Decoder, list *[]T) error {
+	var more []T
+	err := d.Decode(&more)
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		return fmt.Errorf("a %s: must be an array", kind.Value)
+	}
+	if err == nil && more == nil {
+		return errors.New("null: must be an array")
+	}
+	*list = append(*list, more...)
+	return err
 }
 
 // number is a float64 that is not null in JSON: a float64 would be left as it is.
@@ -110,16 +128,47 @@ func object(d *json.Decoder, value func(key string) error) error {
 		return errors.New("a value that does not begin with {")
 	}
 	for d.More() {
-		key, err := d.Token()
-		if err == nil {
-			err = value(key.(string))
-		}
+		token, err := d.Token()
 		if err != nil {
+			return err
+		}
+		key := token.(string)
+		if len(key) > longestName {
+			return fmt.Errorf("a name of more than %d bytes", longestName)
+		}
+		if err := value(key); err != nil {
 			return err
 		}
 	}
 	_, err := d.Token() // the closing brace
 	return err
+}
+
+// What is not needed is bounded too.
+const (
+	longestName = 256 // bytes
+	deepest     = 32  // brackets, of what is skipped
+)
+
+// skip reads a value and forgets it.
+func skip(d *json.Decoder) error {
+	for depth := 0; ; {
+		token, err := d.Token()
+		switch {
+		case err != nil:
+			return err
+		case token == json.Delim('{') || token == json.Delim('['):
+			depth++
+		case token == json.Delim('}') || token == json.Delim(']'):
+			depth--
+		}
+		if depth > deepest {
+			return fmt.Errorf("brackets more than %d deep", deepest)
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
 }
 
 // ends checks that nothing follows.

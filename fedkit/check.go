@@ -27,7 +27,10 @@ type Checker interface {
 // Check checks a part on its own, for use outside a strategy: its options, and whether it suits n clients. The error
 // names the part by its type: "Krum.F".
 func Check(part any, fed *Federation, n int) error {
-	return check(config.Of(part).Name(), part, fed, n)
+	if err := check("", part, fed, n); err != nil {
+		return within(config.Of(part).Name(), err)
+	}
+	return nil
 }
 
 // check checks v and all of its parts; path is where v itself stands.

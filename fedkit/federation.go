@@ -20,20 +20,22 @@ type Federation struct {
 	rule         partition.Rule
 	manifest     func() partition.Manifest
 	interceptors []Interceptor
-	compute      *compute
+	lazy         *lazyEngine
 }
 
-// compute is the engine for a federation's data and task, made at first use: the programs it compiled serve every run.
-type compute struct {
+// lazyEngine is made at first use. The programs it compiled serve every run on the federation, and on those that Intercept
+// makes of it.
+type lazyEngine struct {
 	mu sync.Mutex
 	*engine.Engine
 }
 
-func (c *compute) get(f *Federation) (*engine.Engine, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.Engine != nil {
-		return c.Engine, nil
+// engine returns the engine for the federation's data and task.
+func (f *Federation) engine() (*engine.Engine, error) {
+	f.lazy.mu.Lock()
+	defer f.lazy.mu.Unlock()
+	if f.lazy.Engine != nil {
+		return f.lazy.Engine, nil
 	}
 	rows := make([][]int, len(f.Clients))
 	for i := range rows {
@@ -41,7 +43,7 @@ func (c *compute) get(f *Federation) (*engine.Engine, error) {
 	}
 	e, err := engine.New(f.Task.forEngine(), f.Data, rows)
 	if err == nil {
-		c.Engine = e
+		f.lazy.Engine = e
 	}
 	return e, err
 }
@@ -79,7 +81,7 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 		return nil, err
 	}
 	return &Federation{Data: deal.Data, Rule: rule.String(), Clients: deal.Clients, Task: task, rule: rule,
-		manifest: manifest(deal, rule), compute: new(compute)}, nil
+		manifest: manifest(deal, rule), lazy: new(lazyEngine)}, nil
 }
 
 // manifest is the deal's, computed at first use.

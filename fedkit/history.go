@@ -1,7 +1,6 @@
 package fedkit
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -19,7 +18,7 @@ import (
 type History struct {
 	Name      string         `json:"name"`      // label in plots and tables; the strategy's name unless set
 	Strategy  string         `json:"strategy"`  // type name: "FedAvg"
-	Config    *config.Config `json:"options"`   // the strategy with all its options and parts; only text in old files
+	Config    *config.Config `json:"config"`    // the strategy with all its options and parts; only text in old files
 	Data      string         `json:"data"`      // data set
 	Partition string         `json:"partition"` // rule in words
 	Model     string         `json:"model"`
@@ -133,9 +132,7 @@ func Load(path string) (*History, error) {
 		return nil, fmt.Errorf("fedkit: load history: %w", err)
 	}
 	h := new(History)
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(h); err != nil {
+	if err := json.Unmarshal(b, h); err != nil {
 		return nil, fmt.Errorf("fedkit: load history %s: %w", path, err)
 	}
 	if err := h.check(); err != nil {

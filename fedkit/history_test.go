@@ -132,7 +132,7 @@ func TestOldHistoriesLoad(t *testing.T) {
 	if s := r.Solves[1]; s.Client != 0 || s.Steps != 5 || !math.IsNaN(float64(s.Loss)) || s.Drift != 0.2 || s.Mu != 0.5 || s.Similarity != -1 || !s.Skipped {
 		t.Errorf("%+v", s)
 	}
-	if len(r.Scores) != 2 || r.Scores[1].Loss != 2 || !slices.Equal(r.Clusters, []int{1, 0}) || h.Strategy != "" {
+	if len(r.Scores) != 2 || r.Scores[1].Loss != 2 || !slices.Equal(r.Clusters, []int{1, 0}) || h.Config.String() != "Fraction: 0.5" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -22,7 +22,7 @@ type Interceptor interface {
 // the programs compiled for it.
 func (f *Federation) Intercept(by Interceptor) *Federation {
 	return &Federation{Data: f.Data, Rule: f.Rule + "; " + by.String(), Clients: f.Clients, Task: f.Task,
-		rule: f.rule, manifest: f.manifest, interceptors: append(slices.Clone(f.interceptors), by), compute: f.compute}
+		rule: f.rule, manifest: f.manifest, interceptors: append(slices.Clone(f.interceptors), by), lazy: f.lazy}
 }
 
 // WithData returns the same federation on other data of the same shape, such as a copy with labels changed; note says
@@ -37,5 +37,5 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	}
 	deal := &partition.Deal{Data: d, Clients: f.Clients}
 	return &Federation{Data: d, Rule: f.Rule + "; " + note, Clients: f.Clients, Task: f.Task, rule: f.rule,
-		manifest: manifest(deal, f.rule), interceptors: slices.Clone(f.interceptors), compute: new(compute)}, nil
+		manifest: manifest(deal, f.rule), interceptors: slices.Clone(f.interceptors), lazy: new(lazyEngine)}, nil
 }

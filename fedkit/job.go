@@ -41,7 +41,7 @@ func (j *Job) solve(ctx context.Context, fed *Federation, seed uint64, round, wo
 	if err := j.check(fed); err != nil {
 		return nil, err
 	}
-	e, err := fed.compute.get(fed)
+	e, err := fed.engine()
 	if err != nil {
 		return nil, err
 	}

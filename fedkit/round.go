@@ -242,6 +242,10 @@ func (r *Round) Losses(models *Matrix, clients []int) [][]float64 {
 		r.Fail(err)
 		return loss
 	}
+	if len(clients) == 0 {
+		r.Fail(Invalid("clients", "[]", "at least one client"))
+		return loss
+	}
 	var rows []int
 	for _, c := range clients {
 		if c < 0 || c >= r.Clients() {

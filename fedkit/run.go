@@ -147,7 +147,7 @@ func begin(ctx context.Context, fed *Federation, s Strategy, o *Options) (h *His
 	if ctx == nil {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
 	}
-	if fed == nil || fed.compute == nil {
+	if fed == nil || fed.lazy == nil {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", fed, "made by fedkit.New"))
 	}
 	if s == nil || (reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil()) {
@@ -169,7 +169,7 @@ func begin(ctx context.Context, fed *Federation, s Strategy, o *Options) (h *His
 	if err != nil {
 		return nil, fmt.Errorf("fedkit: %w", err)
 	}
-	if _, err := fed.compute.get(fed); err != nil {
+	if _, err := fed.engine(); err != nil {
 		return nil, fmt.Errorf("fedkit: %w", err)
 	}
 	m := fed.Manifest()

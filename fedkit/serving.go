@@ -83,7 +83,7 @@ func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
 
 // scores evaluates models on examples: all on each, or on each the one that which names. After an error it is nil.
 func (r *Round) scores(models *Matrix, part engine.Part, rows, which []int) *engine.Scores {
-	e, err := r.Fed.compute.get(r.Fed)
+	e, err := r.Fed.engine()
 	if err != nil {
 		r.Fail(err)
 		return nil

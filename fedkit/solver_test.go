@@ -251,11 +251,11 @@ func testSideBySide(t *testing.T, w engine.Width) {
 		sizes = append(sizes, 1+(i*i)%23)
 	}
 	fed, o := toy(t, sizes...)
-	e, err := fed.compute.get(fed)
+	e, err := fed.engine()
 	if err != nil {
 		t.Fatal(err)
 	}
-	fed.compute.Engine = e.WithWidth(w)
+	fed.lazy.Engine = e.WithWidth(w)
 	start := randomMatrix(5, 1, o.Dim())
 	job := Job{Clients: sequence(len(sizes)), Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Start: start}
 	all := solve(t, fed, 2, job, 1, 1)
@@ -350,7 +350,7 @@ func TestEvaluation(t *testing.T) {
 	}
 	scores := func(q engine.Evaluation) *engine.Scores {
 		t.Helper()
-		e, err := fed.compute.get(fed)
+		e, err := fed.engine()
 		if err != nil {
 			t.Fatal(err)
 		}

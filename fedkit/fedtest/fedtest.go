@@ -53,7 +53,7 @@ func (c Suite) Test(s fedkit.Strategy) error {
 		name string
 		run  func(fedkit.Strategy) error
 	}{
-		{"learns", c.learns}, {"workers", workers}, {"resume", resumes}, {"compilations", c.compiles}, {"ranges", ranges}, {"defaults", defaults},
+		{"learns", c.learns}, {"bytes", sameBytes}, {"compilations", c.compiles}, {"ranges", ranges}, {"defaults", defaults},
 	} {
 		if err := test.run(s); err != nil {
 			failed = append(failed, fmt.Errorf("fedtest: %T: %s: %w", s, test.name, err))
@@ -107,7 +107,8 @@ func outcome(s fedkit.Strategy, h *fedkit.History) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func workers(s fedkit.Strategy) error {
+// sameBytes runs the strategy with other numbers of workers, and interrupted and resumed: always with the same outcome.
+func sameBytes(s fedkit.Strategy) error {
 	fed, err := shared()
 	if err != nil {
 		return err
@@ -116,50 +117,43 @@ func workers(s fedkit.Strategy) error {
 	if err != nil {
 		return err
 	}
+	before := xla.Compilations()
 	for _, n := range []int{1, 4} {
-		before := xla.Compilations()
 		got, err := eight(fed, fresh(s), fedkit.Options{Workers: n})
+		if err == nil && !bytes.Equal(want, got) {
+			err = fmt.Errorf("the bytes differ with %d workers", n)
+		}
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(want, got) {
-			return fmt.Errorf("the bytes differ with %d workers", n)
-		}
-		if n := xla.Compilations() - before; n != 0 {
-			return fmt.Errorf("%d programs were compiled in another run, want 0", n)
-		}
 	}
-	return nil
+	if n := xla.Compilations() - before; n != 0 {
+		return fmt.Errorf("%d programs were compiled in another run, want 0", n)
+	}
+	got, err := resumed(fed, s)
+	if err == nil && !bytes.Equal(want, got) {
+		err = errors.New("a resumed run ends with different bytes")
+	}
+	return err
 }
 
-func resumes(s fedkit.Strategy) error {
-	fed, err := shared()
-	if err != nil {
-		return err
-	}
-	want, err := eight(fed, fresh(s), fedkit.Options{})
-	if err != nil {
-		return err
-	}
+// resumed is eight in two parts: the second goes on from the checkpoint of round 4.
+func resumed(fed *fedkit.Federation, s fedkit.Strategy) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "fedtest")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	o := fedkit.Options{Rounds: 8, EvalEvery: 2, Seed: 6, Checkpoint: filepath.Join(dir, "checkpoint")}
 	for h, err := range fedkit.Rounds(context.Background(), fed, fresh(s), o) {
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if len(h.Rounds) == 5 { // the checkpoint is of round 4
+		if len(h.Rounds) == 5 {
 			break
 		}
 	}
-	got, err := eight(fed, fresh(s), o)
-	if err == nil && !bytes.Equal(want, got) {
-		err = errors.New("a resumed run ends with different bytes")
-	}
-	return err
+	return eight(fed, fresh(s), o)
 }
 
 func (c Suite) compiles(s fedkit.Strategy) error {

@@ -66,8 +66,8 @@ func TestSuiteFindsFlaws(t *testing.T) {
 	for flaw, want := range map[string]string{
 		"":          "",
 		"frozen":    "learns: the loss is",
-		"random":    "workers: the bytes differ with 1 workers",
-		"forgetful": "resume: a resumed run ends with different bytes",
+		"random":    "bytes: the bytes differ with 1 workers",
+		"forgetful": "bytes: a resumed run ends with different bytes",
 		"compiles":  "compilations: ",
 		"default":   "defaults: Share: 0 is not the default of 0.5",
 	} {

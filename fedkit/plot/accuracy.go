@@ -35,11 +35,7 @@ var (
 
 func overRounds(m measure, h []*fedkit.History) *chart.Figure {
 	return chart.Make("plot: "+m.name, func(f *chart.Figure) error {
-		all, err := evaluated(h)
-		if err != nil {
-			return err
-		}
-		b, err := commonBasis(all)
+		all, b, err := compared(h)
 		if err != nil {
 			return err
 		}

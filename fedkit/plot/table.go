@@ -28,11 +28,7 @@ import (
 // Errors: no history, a nil one, one without an evaluated round.
 func Table(h ...*fedkit.History) *chart.Table {
 	return chart.Make("plot: table", func(t *chart.Table) error {
-		all, err := evaluated(h)
-		if err != nil {
-			return err
-		}
-		b, err := commonBasis(all)
+		all, b, err := compared(h)
 		if err != nil {
 			return err
 		}

@@ -124,6 +124,16 @@ func commonBasis(all []*track) (basis, error) {
 	return ownModels, nil
 }
 
+// compared is evaluated, with what the histories can be compared by.
+func compared(h []*fedkit.History) ([]*track, basis, error) {
+	all, err := evaluated(h)
+	if err != nil {
+		return nil, basis{}, err
+	}
+	b, err := commonBasis(all)
+	return all, b, err
+}
+
 // group is the runs of one name: one experiment with several seeds.
 type group struct {
 	name string

@@ -14,8 +14,8 @@ import (
 // Each half is drawn from as in Diversity: the highest ranks of the high half and the lowest of the low half are the
 // likeliest. Temperature = +Inf draws uniformly.
 type Hybrid struct {
-	HighRatio   float64 `range:"[0,1]" default:"0.5"` // ρ, share from the high half
-	Temperature float64 `range:"(0,inf]" default:"1"` // T; fedkit.Zero for the outermost ranks, +Inf for uniform
+	HighRatio   float64 `range:"[0,1]" default:"0.5"`                                                   // ρ, share from the high half
+	Temperature float64 `range:"(0,inf]" default:"1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"` // T
 	By          By      // what to rank by; default Drift
 }
 

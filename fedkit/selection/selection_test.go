@@ -509,7 +509,7 @@ func TestBandwidth(t *testing.T) {
 
 func TestOptionsThatAreRefused(t *testing.T) {
 	fed := federation(t, 9)
-	temperature := ": must be a number > 0 or +Inf, or 0 for the default of 1"
+	temperature := ": must be a number > 0 or +Inf, or 0 for the default of 1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"
 	for want, s := range map[string]fedkit.Selector{
 		"Selector.Temperature = -1" + temperature:                                                  selection.Diversity{Temperature: -1},
 		"Selector.Temperature = NaN" + temperature:                                                 selection.Hybrid{Temperature: math.NaN()},

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"fedkit.example/fedkit/config"
 )
 
 // columns is how records were written before what a client did became a row: a list for each figure, in the order of
@@ -21,6 +23,27 @@ type columns struct {
 	Assign     []int   `json:"assign"`
 }
 
+// UnmarshalJSON reads a history, also one whose configuration is called options.
+func (h *History) UnmarshalJSON(b []byte) error {
+	type plain History
+	both := struct {
+		*plain
+		Options *config.Config `json:"options"`
+	}{plain: (*plain)(h)}
+	err := strict(b, &both)
+	if both.Options != nil {
+		h.Config = both.Options
+	}
+	return err
+}
+
+// strict refuses fields that it does not know.
+func strict(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
 // UnmarshalJSON reads a record, also in the old form.
 func (r *Record) UnmarshalJSON(b []byte) error {
 	type plain Record
@@ -28,9 +51,7 @@ func (r *Record) UnmarshalJSON(b []byte) error {
 		*plain
 		columns
 	}{plain: (*plain)(r)}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&both); err != nil {
+	if err := strict(b, &both); err != nil {
 		return err
 	}
 	return r.take(both.columns)
