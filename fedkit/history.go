@@ -28,6 +28,9 @@ type History struct {
 	Device    string         `json:"device"`
 	Rounds    []Record       `json:"rounds"`
 
+	// Stopped says that the run was interrupted (by the stop button of a notebook, say) before its last round.
+	Stopped bool `json:"stopped,omitempty"`
+
 	// Manifest says by hashes what data the clients had; nil in histories from before it was kept.
 	Manifest *partition.Manifest `json:"manifest,omitempty"`
 }

@@ -18,7 +18,7 @@ func sample() *History {
 			{Round: 1, Seconds: 0.5, Solves: []Solve{{Client: 1, Steps: 3, Loss: Float(math.NaN()), Skipped: true}}, BytesUp: 40, BytesDown: 4000,
 				Notes: map[string]Float{"mu": Float(math.Inf(1))}},
 			{Round: 2, Seconds: 0.25, Solves: []Solve{{Client: 0, Steps: 3, Loss: 1, Drift: 0.1}, {Client: 1, Steps: 5, Loss: 2, Drift: 0.2}}, BytesUp: 80, BytesDown: 5e9,
-				Global: &Score{0.5, 0.9, 10}, Scores: []Score{{0.4, 1, 3}, {0.6, 0.5, 1}}, Clusters: []int{0, 1}},
+				Global: &Score{Loss: 0.5, Accuracy: 0.9, Examples: 10}, Scores: []Score{{Loss: 0.4, Accuracy: 1, Examples: 3}, {Loss: 0.6, Accuracy: 0.5, Examples: 1}}, Clusters: []int{0, 1}},
 		}}
 }
 

@@ -43,6 +43,8 @@ type Score struct {
 	Loss     Float `json:"loss"`
 	Accuracy Float `json:"accuracy"`
 	Examples int   `json:"examples"`
+
+	Metrics map[string]Float `json:"metrics,omitempty"` // the run's own metrics by name
 }
 
 // Float is a float64 whose JSON form keeps values that are not finite: "NaN", "+Inf", "-Inf".
