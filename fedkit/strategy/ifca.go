@@ -43,7 +43,7 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 	if s.Gradients {
 		local = fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
 	}
-	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local})
+	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local, Down: fedkit.Zero}) // the models are there already
 	choice = take(choice, u.At)
 	if s.Gradients {
 		gamma := cmp.Or(s.Gamma, 0.1)
