@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -78,5 +79,22 @@ func TestColumnsThatDoNotFit(t *testing.T) {
 	}
 	if _, err := a.Inner(Zeros(1, 4)); err == nil {
 		t.Error("inner products of rows of different lengths")
+	}
+}
+
+// A server program can work layer by layer.
+func TestSplitAndJoin(t *testing.T) {
+	fed, o := toy(t, 3)
+	last := NewProgram("biases of the last layer alone", func(a []*graph.Node) *graph.Node {
+		p := fed.Task.Split(a[0])
+		for l := range p[:len(p)-1] {
+			p[l] = graph.ZerosLike(p[l])
+		}
+		return fed.Task.Join(p)
+	})
+	x := randomMatrix(1, 2, o.Dim())
+	want := x.Mul(ones(o.Dim(), o.Dim()-3).Not())
+	if got := rowsOf(t, x.Apply(last)); !equalRows(got, rowsOf(t, want)) {
+		t.Errorf("%v, want %v", got, rowsOf(t, want))
 	}
 }
