@@ -101,7 +101,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestParticipants(t *testing.T) {
-	f := Participants(sample(), attended("random", 4, []int{0, 1}, []int{1, 2}), attended("random", 4, []int{1, 3}))
+	f := Participants(sample(), attended("random", 4, []int{0, 1}, []int{1, 2}), seeded(1, attended("random", 4, []int{1, 3})))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
