@@ -22,7 +22,8 @@ type Record struct {
 	Global *Score `json:"global,omitempty"`
 	// Scores are those of the M clients, each on its own test examples under the model it would use; nil if the round
 	// was not evaluated.
-	Scores []Score `json:"scores,omitempty"`
+	Scores   []Score `json:"scores,omitempty"`
+	Personal bool    `json:"personal,omitempty"` // the clients' own models are scored in Scores, not the global one
 	// Clusters says which cluster each of the M clients is in; nil if nothing is clustered.
 	Clusters []int `json:"clusters,omitempty"`
 	// Notes are the strategy's own figures for the round.

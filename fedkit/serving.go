@@ -29,6 +29,7 @@ func (r *Round) evaluate(s Strategy) {
 		return
 	}
 	r.record.Clusters = slices.Clone(sv.Clusters)
+	r.record.Personal = sv.Models != nil
 	all := sequence(r.Fed.Data.Test.Len())
 	var global *engine.Scores
 	if sv.Global != nil {
