@@ -39,7 +39,8 @@ func (p *Predictions) Classes() []int32 {
 }
 
 // Predict returns what each of the models [k, d] says about rows of a part of the data, in their order: k Predictions.
-// Nil rows stand for all of them. After a run, models are in the strategy's State:
+// Nil rows stand for all of them. The device works on one block at a time; only the result, k·n·classes numbers, grows with
+// the rows. After a run, models are in the strategy's State:
 //
 //	p, err := fed.Predict(ctx, avg.State.X, fedkit.TestPart, nil)
 func (f *Federation) Predict(ctx context.Context, models *Matrix, part Part, rows []int) ([]Predictions, error) {
