@@ -12,9 +12,10 @@ import (
 //	P(rank j) ∝ exp((M − j)/T),  j = 0 … M−1,
 //
 // among those that are left. Ranks, not figures, count. In one draw the first rank is e^{(M−1)/T} times as likely as the
-// last: hopelessly so at T = 1, where most of the n are among the top n ranks, still almost e times at T = M, and at
-// T = 10 M only 1.1 times. If fewer than n clients have taken part so far, all of these are chosen, plus random others. Otherwise
-// those that never took part rank highest, since only Explore would reach them if they did not.
+// last: nearly e times at T = M, and 1.1 times at T = 10M. T = 1 takes the top n ranks or ranks close to them.
+//
+// If fewer than n clients have taken part so far, all of these are chosen, plus random others. Otherwise those that never
+// took part rank highest, since only Explore would reach them if they did not.
 type Diversity struct {
 	Temperature float64 `range:"(0,inf]" default:"1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"` // T
 	By          By      // what to rank by; default Drift
