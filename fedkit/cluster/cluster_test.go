@@ -57,6 +57,11 @@ func TestKMeansAtTheEdges(t *testing.T) {
 	if got := (cluster.KMeans{}).Cluster(points(), 1, rng); slices.Max(got) != 0 {
 		t.Errorf("one group: %v", got)
 	}
+	for _, x := range []float64{math.Inf(1), math.NaN()} {
+		if got := (cluster.KMeans{}).Cluster(mat.NewSymDense(2, []float64{x, x, x, x}), 2, rng); len(got) != 2 {
+			t.Errorf("a Gram matrix of %v: %v", x, got)
+		}
+	}
 	got := (cluster.KMeans{}).Cluster(mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}), 5, rng)
 	slices.Sort(got)
 	if !slices.Equal(got, []int{0, 1, 2}) {
