@@ -19,9 +19,9 @@ import (
 // Clients that have to take part come first, then those the rule wants, then random ones in place of those it may not
 // have.
 //
-// This supposes that the strategy asks for the same n in every round and trains exactly whom Fair chose. If not, Quota
-// still holds, since rounds become smaller if they must, but Wait may not. A round in which nobody is below the quota is
-// an error.
+// This supposes that the strategy asks for the same n in every round and trains exactly whom Fair chose. If not, Fair
+// still chooses nobody who has reached the quota, and makes a round smaller if it must, but Wait may not hold. A round in
+// which nobody is below the quota is an error.
 type Fair struct {
 	Wait  int             `range:"[1,inf)" default:"no bound"` // T, most rounds in a row that a client sits out
 	Quota float64         `range:"(0,1]" default:"no bound"`   // q, largest share of the rounds for a client, at least n/M
@@ -67,7 +67,8 @@ func (s Fair) Select(r *fedkit.Round, n int) []int {
 	}
 	chosen := s.choose(r.T, n, len(picks), slices.Concat(picks, others), took, waited)
 	if len(chosen) == 0 && len(picks) > 0 {
-		r.Fail(fedkit.Invalid("Fair.Quota", s.Quota, fmt.Sprintf("higher, since nobody may take part in round %d: the strategy trains more clients than it selects", r.T)))
+		r.Fail(fedkit.Invalid("Fair.Quota", s.Quota,
+			fmt.Sprintf("higher, since nobody may take part in round %d: the strategy trains more clients than it selects", r.T)))
 	}
 	return chosen
 }
