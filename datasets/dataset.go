@@ -9,7 +9,7 @@ import (
 )
 
 // Dataset is a labeled data set: n training and n′ test examples of one shape. Training and test rows are the official
-// ones and are never mixed.
+// ones if there are any, and are never mixed.
 type Dataset struct {
 	Name    string // for plots, tables and histories
 	Shape   []int  // of one example, channels last: [28 28 1] for an MNIST image, [13] for a table row

@@ -59,6 +59,9 @@ func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
 			part.Owner = append(part.Owner, int32(i))
 		}
 	}
+	if _, err := d.finite(); err != nil {
+		return nil, nil, err
+	}
 	optimum, err := solveLeastSquares(&d.Train, l.Features)
 	if err != nil {
 		return nil, nil, err

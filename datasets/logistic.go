@@ -16,11 +16,11 @@ import (
 //
 //	x ~ N(0, I),  P(y = c) = softmax(W_i x + b_i)_c,  (W_i, b_i) ~ N((W, b), h² I),  (W, b) ~ N(0, 1/(f+1)),
 //
-// W [classes, f]. Labels are drawn, so that the classes cannot be separated and the optimum is finite. Owner is the
-// client. The objective is that of the model LogisticRegression, the cross entropy, plus (λ/2)‖w‖² if L2 is set: train
-// that with Local.Prox = λ and a Job.Anchor of zeros. Without it, adding one vector to the weights of all classes changes
-// nothing. The optimum returned is the one whose weights sum to 0 over the classes. That model starts at zero, and
-// gradient steps keep the sum at 0.
+// W [classes, f]. Labels are drawn, so that the classes overlap: with enough rows they cannot be separated, and the
+// optimum is finite. Owner is the client. The objective is that of the model LogisticRegression, the cross entropy, plus
+// (λ/2)‖w‖² if L2 is set: train that with Local.Prox = λ and a Job.Anchor of zeros. Without it, adding one vector to the
+// weights of all classes changes nothing. The optimum returned is the one whose weights sum to 0 over the classes. That
+// model starts at zero, and gradient steps keep the sum at 0.
 //
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
 // 2005.05238, experiment on logistic regression; the bias, more than two classes and h are additions.

@@ -55,12 +55,20 @@ const (
 func checkSize(what, name string, most float64, factors ...int) error {
 	product := 1.0
 	for _, f := range factors {
-		product *= float64(f)
+		product *= float64(uint(f)) // of a sum that has overflowed too
 	}
 	if product > most {
 		return fmt.Errorf("datasets: %s: %s = %v: must be at most %v", what, name, product, most)
 	}
 	return nil
+}
+
+// finite returns the data set, or an error if options near the largest number have made values that float32 cannot hold.
+func (d *Dataset) finite() (*Dataset, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // part returns the training or the test part.

@@ -102,6 +102,22 @@ func TestSynthetic(t *testing.T) {
 }
 
 // Without heterogeneity every client has the same few common labels, and features around 0.
+// u_k adds the same to the score of every class, so that α does not change the data.
+func TestSyntheticAlphaChangesNothing(t *testing.T) {
+	var all []*Dataset
+	for _, alpha := range []float64{0, 1, 5} {
+		d, err := Synthetic{Alpha: alpha, Beta: 1, Clients: 10}.Make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Name = ""
+		all = append(all, d)
+	}
+	if !reflect.DeepEqual(all[0], all[1]) || !reflect.DeepEqual(all[0], all[2]) {
+		t.Error("the data depend on α")
+	}
+}
+
 func TestSyntheticIID(t *testing.T) {
 	d, err := Synthetic{IID: true, Clients: 100}.Make()
 	if err != nil {
@@ -250,6 +266,10 @@ func TestMadeDataRefuseBadOptions(t *testing.T) {
 			return second(LeastSquares{Features: 10_000, Rows: 1000}.Make())
 		},
 		"Logistic: (Features + 1) × Classes = 11000: must be at most 1": func() (*Dataset, error) { return second(Logistic{Classes: 1000}.Make()) },
+		"LeastSquares: Clients × (Rows + TestRows) × Features = 1.84":   func() (*Dataset, error) { return second(LeastSquares{Rows: 1 << 62, TestRows: 1 << 62}.Make()) },
+		"least squares: Train: Targets: example 0 is":                   func() (*Dataset, error) { return second(LeastSquares{Noise: 1e300}.Make()) },
+		"synthetic(0, 1e+300): Train: Floats: example 0 holds":          Synthetic{Beta: 1e300}.Make,
+		"mixture of 4 groups: Train: Floats: example 0 holds":           GaussianMixture{Separation: 1e300}.Make,
 		"Logistic: there is no optimum because the classes can be ":     func() (*Dataset, error) { return second(Logistic{Clients: 2, Rows: 5}.Make()) },
 	} {
 		d, err := made()

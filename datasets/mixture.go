@@ -67,7 +67,7 @@ func (m GaussianMixture) Make() (*Dataset, error) {
 			part.addLabeled(x, label, i)
 		}
 	}
-	return d, nil
+	return d.finite()
 }
 
 // onSphere returns a point [f] at this distance from the origin, in a random direction.

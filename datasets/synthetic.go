@@ -9,7 +9,7 @@ import (
 // Synthetic is synthetic(α, β) of the FedProx paper: classification tables in which each client k has its own model and
 // its own distribution of features,
 //
-//	W_k, b_k ~ N(u_k, 1)  with u_k ~ N(0, α²)    α: how much the local models differ
+//	W_k, b_k ~ N(u_k, 1)  with u_k ~ N(0, α²)
 //	x ~ N(v_k, Σ), v_k ~ N(B_k, 1), B_k ~ N(0, β²), Σ diagonal, Σ_jj = j^−1.2    β: how much the local data differ
 //	y = argmax softmax(W_k x + b_k)
 //
@@ -17,11 +17,15 @@ import (
 // which 80 % are for training. The zero value is synthetic(0, 0). Owner is the client; deal the data with the partition
 // rule Natural.
 //
+// The paper has α control how much the local models differ. In its formula, which this follows, α does not change the
+// data: u_k adds u_k (1 + Σ_j x_j) to the score of every class alike, so that the greatest stays the greatest. Local
+// models differ by the N(0, 1) of W_k and b_k, for every α.
+//
 // Source: T. Li, A. K. Sahu, M. Zaheer, M. Sanjabi, A. Talwalkar, V. Smith, Federated optimization in heterogeneous
 // networks, arXiv 1812.06127, section 5.1 and appendix C.1. The paper writes N(0, α); here α and β are the standard
 // deviations, as in the authors' program. The split is the paper's; the program's is 90 %.
 type Synthetic struct {
-	Alpha    float64 // α ≥ 0
+	Alpha    float64 // α ≥ 0; changes the Name alone
 	Beta     float64 // β ≥ 0
 	IID      bool    // one W, b ~ N(0, 1) and v = 0 for all clients, the paper's IID set; Alpha and Beta must be 0
 	Clients  int     // default 30
@@ -67,7 +71,7 @@ func (s Synthetic) Make() (*Dataset, error) {
 			part.addLabeled(x, model.argmax(x), k)
 		}
 	}
-	return d, nil
+	return d.finite()
 }
 
 // linear is a linear classifier: weights [classes, f] and biases [classes].

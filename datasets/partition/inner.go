@@ -3,6 +3,7 @@ package partition
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"fedkit.example/datasets"
@@ -10,8 +11,12 @@ import (
 
 // inner deals by a rule that is part of another. The caller may change the list of clients, but not their rows.
 func inner(rule string, of Rule, d *datasets.Dataset) (*Deal, error) {
-	if of == nil {
-		return nil, fmt.Errorf("partition.%s: Of = nil: must be a rule that deals the rows out, such as partition.IID{Clients: 20}", rule)
+	if v := reflect.ValueOf(of); of == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil() {
+		what := "nil"
+		if of != nil {
+			what = fmt.Sprintf("nil %T", of)
+		}
+		return nil, fmt.Errorf("partition.%s: Of = %s: must be a rule that deals the rows out, such as partition.IID{Clients: 20}", rule, what)
 	}
 	deal, err := of.Deal(d)
 	if err != nil {
@@ -24,7 +29,8 @@ func inner(rule string, of Rule, d *datasets.Dataset) (*Deal, error) {
 }
 
 // regroup splits the clients of each group, in their order, into k parts of equal size (plus or minus one), and returns
-// the part of each client, [M]. The new group of a client in part j of group g is g·k + j: the product of both.
+// the part of each client, [M]. The new group of a client in part j of group g is g·k + j: the product of both. The field is
+// the one that says k.
 func (d *Deal) regroup(rule, field string, k int) ([]int, error) {
 	size := map[int]int{}
 	for _, c := range d.Clients {
@@ -35,7 +41,7 @@ func (d *Deal) regroup(rule, field string, k int) ([]int, error) {
 	for i := range d.Clients {
 		g := d.Clients[i].Group
 		if size[g] < k {
-			return nil, fmt.Errorf("partition.%s: %s has %d entries: must be at most %d, the number of clients in group %d",
+			return nil, fmt.Errorf("partition.%s: %s asks for %d groups: must be at most %d, the number of clients in group %d",
 				rule, field, k, size[g], g)
 		}
 		parts[i] = seen[g] * k / size[g]

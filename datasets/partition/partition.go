@@ -22,7 +22,7 @@ import (
 )
 
 // A Rule deals a data set out to clients. Official training and test rows are never mixed: a client's test rows come
-// from the test part, by the same rule as its training rows.
+// from the test part, and are chosen to match its training rows.
 type Rule interface {
 	// Deal returns the clients. The same rule (with the same Seed) gives the same clients every time.
 	Deal(d *datasets.Dataset) (*Deal, error)

@@ -33,7 +33,7 @@ type Quantity struct {
 	Clients  int     // M; 1 to the number of rows, of training and of test rows; 0 if Of is set
 	Alpha    float64 // α > 0: sizes by a Dirichlet distribution; a small α gives nearly all to a few
 	Power    float64 // a > 0: sizes by a power law; 1 is Zipf's law. Exactly one of Alpha and Power is set
-	MinTrain int     // least training rows per client; default 10, or half an equal share (but at least 1) if that is less
+	MinTrain int     // least training rows per client; default 10, or half an equal share (but at least 1) if that is less; with Of, 10 or all it has
 	MinTest  int     // least test rows per client; default 1
 	Seed     uint64  // chooses sizes and rows
 }

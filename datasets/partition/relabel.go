@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,7 +9,8 @@ import (
 )
 
 // Relabel makes groups of clients that disagree about labels: in group j every label c, of training and of test rows,
-// becomes π_j(c). Images stay the same, so no single model can fit all groups. The clients of Of are split evenly, in
+// becomes π_j(c). Images stay the same, so no single model can fit two groups that have the classes about which they
+// disagree. The clients of Of are split evenly, in
 // order, over the k groups, and j is the client's true group. If Of has groups already, Group is the product, as for
 // Rotations.
 //
@@ -33,7 +35,11 @@ func (r Relabel) Deal(d *datasets.Dataset) (*Deal, error) {
 	if err != nil {
 		return nil, err
 	}
-	group, err := deal.regroup("Relabel", "Maps", len(maps))
+	field := "Groups"
+	if r.Maps != nil {
+		field = "Maps"
+	}
+	group, err := deal.regroup("Relabel", field, len(maps))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +55,7 @@ func (r Relabel) String() string {
 	if r.Maps != nil {
 		return fmt.Sprintf("%v, labels mapped by %v", r.Of, r.Maps)
 	}
-	return fmt.Sprintf("%v, labels permuted in %s%s", r.Of, several(max(r.Groups, 2), "group"), seeded(r.Seed))
+	return fmt.Sprintf("%v, labels permuted in %s%s", r.Of, several(cmp.Or(r.Groups, 2), "group"), seeded(r.Seed))
 }
 
 // maps returns the permutations, [k, C].

@@ -161,6 +161,34 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// What the words of Shards say holds for few clients as for many: at most C − 1 clients know more than Each classes, all
+// together at most M·Each + C − 1, and sizes differ by at most Each.
+func TestShardsOfAnyLength(t *testing.T) {
+	d := datasets.Digits()
+	for _, clients := range []int{2, 3, 5, 10, 50} {
+		for _, each := range []int{1, 2, 3} {
+			for seed := range uint64(5) {
+				deal, err := Shards{Clients: clients, Each: each, Seed: seed}.Deal(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				more, all := 0, 0
+				for _, counts := range Labels(d, deal.Clients) {
+					kinds := len(slices.DeleteFunc(counts, func(n int) bool { return n == 0 }))
+					all += kinds
+					if kinds > each {
+						more++
+					}
+				}
+				sizes := Sizes(deal.Clients)
+				if more > 9 || all > clients*each+9 || slices.Max(sizes)-slices.Min(sizes) > each {
+					t.Errorf("%d clients, %d shards each: %d know more classes, %d in all; sizes %v", clients, each, more, all, sizes)
+				}
+			}
+		}
+	}
+}
+
 func TestClasses(t *testing.T) {
 	d := labeled(6000, 1000, 10, 5)
 	for _, each := range []int{1, 2, 3, 10} {
@@ -504,9 +532,14 @@ func TestErrorsOfRules(t *testing.T) {
 		{Rotations{Of: iid}, d, "partition.Rotations: made has examples of shape [1]: must be images"},
 		{Rotations{Of: iid, Degrees: []int{0, 45}}, owned, "partition.Rotations: Degrees = [0 45]: every angle must be a multiple of 90"},
 		{Rotations{Of: iid, Degrees: []int{0, 360}}, owned, "must have every angle once, 0 appears twice"},
-		{Rotations{Of: IID{Clients: 3}}, owned, "partition.Rotations: Degrees has 4 entries: must be at most 3, the number of clients in group 0"},
+		{Rotations{Of: IID{Clients: 3}}, owned, "partition.Rotations: Degrees asks for 4 groups: must be at most 3, the number of clients in group 0"},
 		{Rotations{Of: iid}, &datasets.Dataset{Name: "wide", Shape: []int{1, 2}, Train: datasets.Split{Floats: make([]float32, 8), Targets: make([]float32, 4)},
 			Test: datasets.Split{Floats: make([]float32, 8), Targets: make([]float32, 4)}}, "wide has images of shape [1 2]: must be square to turn them by 90 degrees"},
+		{Rotations{Of: (*Dirichlet)(nil)}, owned, "partition.Rotations: Of = nil *partition.Dirichlet: must be a rule that deals the rows out"},
+		{Quantity{Of: (*IID)(nil), Power: 1}, d, "partition.Quantity: Of = nil *partition.IID: must be a rule"},
+		{Noise{Of: Intensity{Of: (*Given)(nil), Gain: []float64{1}}, Max: 1}, d, "partition.Noise: partition.Intensity: Of = nil *partition.Given: must be a rule"},
+		{Relabel{Of: (*Relabel)(nil)}, d, "partition.Relabel: Of = nil *partition.Relabel: must be a rule"},
+		{Relabel{Of: Relabel{Of: iid}, Groups: 3}, d, "partition.Relabel: Groups asks for 3 groups: must be at most 2, the number of clients in group 0"},
 		{Relabel{Of: iid, Groups: 5}, d, "partition.Relabel: Groups = 5: must be in [1, 4], since there are 4 clients and 3 classes"},
 		{Relabel{Of: IID{Clients: 10}, Groups: 7}, d, "partition.Relabel: Groups = 7: must be in [1, 6]"},
 		{Relabel{Of: iid, Maps: [][]int{{0, 1, 1}}}, d, "partition.Relabel: Maps[0] = [0 1 1]: must be a permutation of 0..2"},
@@ -546,6 +579,8 @@ func TestWords(t *testing.T) {
 		"8 clients, IID, seed 3, rotated by 0, 90, 180, 270°": Rotations{Of: iid},
 		"8 clients, IID, seed 3, all of it rotated by 0, 90°": Rotations{Of: iid, Degrees: []int{0, 90}, Every: true},
 		"8 clients, IID, seed 3, labels permuted in 2 groups": Relabel{Of: iid},
+		"8 clients, IID, seed 3, labels permuted in 1 group":  Relabel{Of: iid, Groups: 1},
+		"<nil>, noise up to σ = 1":                            Noise{Of: (*Dirichlet)(nil), Max: 1},
 		"8 clients, IID, seed 3, labels mapped by [[1 0]]":    Relabel{Of: iid, Maps: [][]int{{1, 0}}},
 		"8 clients, IID, seed 3, noise σ = 0, 0.5, seed 4":    Noise{Of: iid, Std: []float64{0, 0.5}, Seed: 4},
 		"8 clients, IID, seed 3, noise up to σ = 0.5":         Noise{Of: iid, Max: 0.5},

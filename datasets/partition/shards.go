@@ -13,8 +13,12 @@ import (
 )
 
 // Shards is the pathological partition: the training rows are sorted by label and cut into Clients·Each shards of equal
-// size (plus or minus one row), and every client gets Each of them at random. With two shards per client, most clients
-// know two classes and none more than four (a shard may contain the border of two classes), and all have the same size.
+// size (plus or minus one row), and every client gets Each of them at random. So sizes differ by at most Each rows.
+//
+// A shard may contain the border of two classes. There are C − 1 borders, so that at most C − 1 clients know more than
+// Each classes, and a client knows at most Each + (C − 1)/M of them on average. If no shard is longer than the smallest
+// class, none knows more than 2·Each. With few clients a shard may hold whole classes: two clients of Digits with two
+// shards each know up to seven.
 //
 // Of the test rows of class c, client i gets the same share n_ic/n_c as of the training rows, so that it is tested on the
 // labels it trains on. A client that would get none gets one, of its own labels if somebody can spare one. Every row is

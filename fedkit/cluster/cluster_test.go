@@ -57,6 +57,11 @@ func TestKMeansAtTheEdges(t *testing.T) {
 	if got := (cluster.KMeans{}).Cluster(points(), 1, rng); slices.Max(got) != 0 {
 		t.Errorf("one group: %v", got)
 	}
+	for _, x := range []float64{math.Inf(1), math.NaN()} {
+		if got := (cluster.KMeans{}).Cluster(mat.NewSymDense(2, []float64{x, x, x, x}), 2, rng); len(got) != 2 {
+			t.Errorf("a Gram matrix of %v: %v", x, got)
+		}
+	}
 	got := (cluster.KMeans{}).Cluster(mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}), 5, rng)
 	slices.Sort(got)
 	if !slices.Equal(got, []int{0, 1, 2}) {
@@ -104,14 +109,93 @@ func TestSoftTop(t *testing.T) {
 	}
 }
 
+// A group without a member, whose cosine is NaN, gets no weight, even among the largest.
+func TestSoftTopOfMissingGroups(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		v    []float64
+		m    int
+		want []float64
+	}{
+		{[]float64{nan, -0.5, nan, -0.5}, 4, []float64{0, 0.5, 0, 0.5}},
+		{[]float64{nan, -0.9, 0.1}, 1, []float64{0, 0, 1}},
+		{[]float64{0.3, 0.3}, 5, []float64{0.5, 0.5}},
+		{[]float64{nan, nan}, 2, []float64{0, 0}},
+	} {
+		if got := cluster.SoftTop(c.v, c.m, 1); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.v, got, c.want)
+		}
+	}
+}
+
 func TestCosines(t *testing.T) {
 	// The points (1, 0), (1, 1), (0, 0) in groups {0, 1}, {2} and an empty one.
 	gram := mat.NewSymDense(3, []float64{1, 1, 0, 1, 2, 0, 0, 0, 0})
 	got := cluster.Cosines(gram, []int{0, 0, 1}, 3)
 	to := []float64{1 / math.Sqrt(1.25), 1.5 / math.Sqrt(2*1.25), 0} // the mean is (1, 0.5)
 	for i, want := range to {
-		if math.Abs(got[i][0]-want) > 1e-12 || got[i][1] != 0 || got[i][2] != 0 {
-			t.Errorf("point %d: %v, want %v, 0, 0", i, got[i], want)
+		if math.Abs(got[i][0]-want) > 1e-12 || got[i][1] != 0 || !math.IsNaN(got[i][2]) {
+			t.Errorf("point %d: %v, want %v, 0, NaN", i, got[i], want)
 		}
+	}
+}
+
+// Nine models in three groups that differ by 1e-4 of their length. All inner products are rounded to float32, as they
+// come from the device. The cosines must agree with those of the float64 points.
+func TestCosinesOfSimilarModels(t *testing.T) {
+	const n, d, k = 9, 500, 3
+	rng := rand.New(rand.NewPCG(5, 6))
+	random := func(length float64) []float64 {
+		x := make([]float64, d)
+		for j := range x {
+			x[j] = rng.NormFloat64() * length / math.Sqrt(d)
+		}
+		return x
+	}
+	models, labels := mat.NewDense(n, d, nil), make([]int, n)
+	common, groups := random(1), [k][]float64{random(1e-4), random(1e-4), random(1e-4)}
+	for i := range n {
+		labels[i] = i % k
+		own := random(1e-4)
+		for j := range d {
+			models.Set(i, j, common[j]+groups[labels[i]][j]+own[j])
+		}
+	}
+	around := mat.NewDense(n+1, d, nil) // the models minus their mean, and the mean
+	for j := range d {
+		mean := mat.Sum(models.ColView(j)) / n
+		around.Set(n, j, mean)
+		for i := range n {
+			around.Set(i, j, models.At(i, j)-mean)
+		}
+	}
+	gram := func(x *mat.Dense, round bool) *mat.SymDense {
+		var g mat.SymDense
+		g.SymOuterK(1, x)
+		for i := range g.SymmetricDim() {
+			for j := range i + 1 {
+				if round {
+					g.SetSym(i, j, float64(float32(g.At(i, j))))
+				}
+			}
+		}
+		return &g
+	}
+	want := cluster.Cosines(gram(models, false), labels, k)
+	got := cluster.Cosines(cluster.Uncenter(gram(around, true)), labels, k)
+	naive := cluster.Cosines(gram(models, true), labels, k)
+	wrong := 0
+	for i := range n {
+		for c := range k {
+			if diff := math.Abs(got[i][c] - want[i][c]); diff > 1e-14 { // they differ by 1e-8
+				t.Errorf("model %d, group %d: the cosine is off by %v", i, c, diff)
+			}
+		}
+		if nearest := slices.Index(naive[i], slices.Max(naive[i])); nearest != labels[i] {
+			wrong++
+		}
+	}
+	if wrong == 0 {
+		t.Error("the plain Gram matrix in float32 finds every group: the test shows nothing")
 	}
 }

@@ -30,7 +30,7 @@ func (m KMeans) Cluster(gram *mat.SymDense, k int, rng *rand.Rand) []int {
 				break
 			}
 		}
-		if inertia < least {
+		if best == nil || inertia < least { // all may be infinite or NaN
 			best, least = labels, inertia
 		}
 	}

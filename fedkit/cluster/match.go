@@ -3,9 +3,9 @@ package cluster
 import "math"
 
 // Match names new groups after the old ones they resemble most, so that a group's model keeps serving the same clients.
-// overlap[old][new] says how much two groups have in common. The result, name[new] = old, is the one-to-one naming with
-// the greatest total overlap (linear assignment, by the Hungarian method in O(k³)). It is
-// written by hand because gonum has none.
+// overlap[old][new], [k][k], says how much two groups have in common. The result, name[new] = old, is the one-to-one
+// naming with the greatest total overlap (linear assignment, by the Hungarian method in O(k³)). A new group that is empty
+// gets an old name that no other takes. It is written by hand because gonum has none.
 func Match(overlap [][]float64) (name []int) {
 	k := len(overlap)
 	// Shortest augmenting paths with potentials: row r is matched to column of[r]; index 0 is a dummy.

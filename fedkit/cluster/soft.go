@@ -9,32 +9,60 @@ import (
 )
 
 // Cosines returns the cosine of the angle between every point and the mean of every group, [n][k]. It is 0 for a point
-// or a mean that is zero, and for an empty group.
+// or a mean that is zero, and NaN for an empty group, which has no mean.
+//
+// Models that differ little have cosines close to 1, of which float32 keeps too few digits. Then give Cosines a Gram
+// matrix from Uncenter.
 func Cosines(gram *mat.SymDense, labels []int, k int) [][]float64 {
-	inner, norm := Centroids(gram, labels, k)
-	for i := range inner {
-		for c := range inner[i] {
-			if lengths := math.Sqrt(gram.At(i, i) * norm[c]); lengths > 0 {
-				inner[i][c] /= lengths
+	cosines, norm := Centroids(gram, labels, k)
+	for i := range cosines {
+		for c := range cosines[i] {
+			lengths := math.Sqrt(max(0, gram.At(i, i)) * max(0, norm[c])) // rounding may leave less than 0
+			switch {
+			case math.IsInf(norm[c], 1):
+				cosines[i][c] = math.NaN()
+			case lengths > 0:
+				cosines[i][c] /= lengths
 			}
 		}
 	}
-	return inner
+	return cosines
 }
 
-// SoftTop is the softmax of v/temperature over its m largest values, 0 for the others: soft weights of one point.
+// Uncenter returns the Gram matrix of points x_i + m, in float64. It takes the Gram matrix [n+1, n+1] of x_1, …, x_n and
+// m:
+//
+//	⟨x_i + m, x_j + m⟩ = ⟨x_i, x_j⟩ + ⟨x_i, m⟩ + ⟨x_j, m⟩ + ⟨m, m⟩
+//
+// With models minus their mean as the points and the mean as m, it is the Gram matrix of the models. Rounding the small
+// and the large inner products to float32 then loses nothing that matters: each keeps its own digits.
+func Uncenter(gram *mat.SymDense) *mat.SymDense {
+	m := gram.SymmetricDim() - 1
+	sum := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := i; j < m; j++ {
+			sum.SetSym(i, j, gram.At(i, j)+gram.At(i, m)+gram.At(j, m)+gram.At(m, m))
+		}
+	}
+	return sum
+}
+
+// SoftTop is the softmax of v/temperature over its m largest values, 0 for the others: soft weights of one point. NaN
+// stands for a group that does not exist, and gets 0 too. If v has no number, all weights are 0.
 func SoftTop(v []float64, m int, temperature float64) []float64 {
-	order := make([]int, len(v))
-	for i := range order {
-		order[i] = i
+	var order []int
+	for c := range v {
+		if !math.IsNaN(v[c]) {
+			order = append(order, c)
+		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(v[b], v[a]) })
 	w, sum := make([]float64, len(v)), 0.0
-	for _, c := range order[:m] {
+	for _, c := range order[:min(m, len(order))] {
 		w[c] = math.Exp((v[c] - v[order[0]]) / temperature)
 		sum += w[c]
 	}
-	for c := range w {
+	for _, c := range order {
 		w[c] /= sum
 	}
 	return w

@@ -14,8 +14,9 @@ type Tempered interface {
 	At(temperature float64) fedkit.Selector
 }
 
-// Annealed moves the temperature of a rule from one value to another: clients are chosen almost at random at first, then
-// more and more by rank. In round t the temperature is
+// Annealed moves the temperature of a rule from one value to another. From a high to a low one, clients are chosen more
+// and more by rank. How random the first rounds are depends on M: they are nearly uniform if From is a multiple of M; see
+// Diversity. In round t the temperature is
 //
 //	T_t = T_1 (T_R/T_1)^{(t−1)/(R−1)} for t < R, and T_R from round R on.
 type Annealed struct {

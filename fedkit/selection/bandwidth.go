@@ -11,7 +11,8 @@ import (
 
 // Bandwidth chooses the n fastest of the clients whose round fits a deadline (after FedCS, T. Nishio and
 // R. Yonetani, arXiv 1804.08333). If fewer fit, the round is smaller, since the deadline comes first. If none fits, the
-// fastest client takes part alone. It always chooses the same clients; Explore and Fair let others in.
+// fastest client takes part alone. It always chooses the same clients. Explore and Fair let others in, even those that
+// are never available.
 type Bandwidth struct {
 	Seconds  []float64 // by client, time for download, training and upload, ≥ 0; +Inf: never available
 	Deadline float64   `range:"(0,inf)" default:"none"` // s

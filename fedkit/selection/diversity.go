@@ -11,9 +11,11 @@ import (
 //
 //	P(rank j) ∝ exp((M − j)/T),  j = 0 … M−1,
 //
-// among those that are left. Ranks, not figures, count: T = 1 takes little more than the top n ranks, and T ≥ M is close
-// to uniform. If fewer than n clients have taken part so far, all of these are chosen, plus random others. Otherwise
-// those that never took part rank highest, since only Explore would reach them if they did not.
+// among those that are left. Ranks, not figures, count. In one draw the first rank is e^{(M−1)/T} times as likely as the
+// last: nearly e times at T = M, and 1.1 times at T = 10M. T = 1 takes the top n ranks or ranks close to them.
+//
+// If fewer than n clients have taken part so far, all of these are chosen, plus random others. Otherwise those that never
+// took part rank highest, since only Explore would reach them if they did not.
 type Diversity struct {
 	Temperature float64 `range:"(0,inf]" default:"1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"` // T
 	By          By      // what to rank by; default Drift

@@ -3,8 +3,6 @@ package selection
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 
 	"fedkit.example/fedkit"
@@ -12,12 +10,18 @@ import (
 
 // Fair bounds how rarely and how often a client takes part under another rule.
 //
-// Wait: nobody is left out of more than T rounds in a row. This is possible if M ≤ n (T + 1), and then kept; otherwise the
-// run is refused. Those that have waited longest get places before the rule's own choice, as few and as late as the n
-// places of each coming round allow.
+// Wait: nobody is left out of more than T rounds in a row. This is possible if M ≤ n (T + 1).
 //
-// Quota: by round t nobody has taken part in more than ⌈q·t⌉ rounds. If the rule wants a client that has reached this, a
-// random client below the quota takes its place or, if there is none, the one that took part least. Wait overrides Quota.
+// Quota: by round t nobody has taken part in more than ⌈q·t⌉ rounds. This is possible if q ≥ n/M.
+//
+// A run for which a bound is impossible is refused. Otherwise both hold in every round, each alone and both together,
+// whatever the rule wants. Fair looks ahead: it leaves nothing from which later rounds of n clients would break a bound.
+// Clients that have to take part come first, then those the rule wants, then random ones in place of those it may not
+// have.
+//
+// This supposes that the strategy asks for the same n in every round and trains exactly whom Fair chose. If not, Fair
+// still chooses nobody who has reached the quota, and makes a round smaller if it must, but Wait may not hold. A round in
+// which nobody is below the quota is an error.
 type Fair struct {
 	Wait  int             `range:"[1,inf)" default:"no bound"` // T, most rounds in a row that a client sits out
 	Quota float64         `range:"(0,1]" default:"no bound"`   // q, largest share of the rounds for a client, at least n/M
@@ -27,10 +31,10 @@ type Fair struct {
 // Check implements fedkit.Checker.
 func (s Fair) Check(fed *fedkit.Federation, n int) error {
 	m := fed.Size()
-	if s.Wait > 0 && m > n*(s.Wait+1) {
-		return fedkit.Invalid("Wait", s.Wait, fmt.Sprintf("at least %d if %d of %d clients take part per round", (m-1)/n, n, m))
+	if least := (m - 1) / n; s.Wait > 0 && s.Wait < least {
+		return fedkit.Invalid("Wait", s.Wait, fmt.Sprintf("at least %d if %d of %d clients take part per round", least, n, m))
 	}
-	if s.Quota > 0 && s.Quota*float64(m) < float64(n)-1e-9 {
+	if s.Quota > 0 && s.Quota*float64(m) < float64(n)-tiny {
 		return fedkit.Invalid("Quota", s.Quota, fmt.Sprintf("at least %d/%d, the share of clients per round", n, m))
 	}
 	return nil
@@ -43,46 +47,50 @@ func (s Fair) Select(r *fedkit.Round, n int) []int {
 		r.Fail(err)
 		return nil
 	}
-	rng := r.Rand("fair")
-	due, picks := s.due(r, n, rng), cmp.Or[fedkit.Selector](s.Then, Random{}).Select(r, n)
-	quota := math.Inf(1)
-	if s.Quota > 0 {
-		quota = math.Ceil(s.Quota*float64(r.T) - 1e-9)
-	}
-	place := func(c int) int {
-		times := len(r.Past(c))
-		switch {
-		case slices.Contains(due, c):
-			return -2
-		case float64(times) >= quota:
-			return times
-		case slices.Contains(picks, c):
-			return -1
+	picks := cmp.Or[fedkit.Selector](s.Then, Random{}).Select(r, n)
+	wanted := make([]bool, m)
+	for _, c := range picks {
+		if c < 0 || c >= m || wanted[c] {
+			r.Fail(fedkit.Invalid("Fair.Then", picks, fmt.Sprintf("a choice of different clients in [0, %d)", m)))
+			return nil
 		}
-		return 0
+		wanted[c] = true
 	}
-	order := rng.Perm(m)
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(place(a), place(b)) })
-	return order[:max(len(due), len(picks))]
+	others := slices.DeleteFunc(r.Rand("fair").Perm(m), func(c int) bool { return wanted[c] })
+	took, waited := make([]int, m), make([]int, m)
+	for c := range m {
+		past := r.Past(c)
+		took[c], waited[c] = len(past), r.T-1
+		if len(past) > 0 {
+			waited[c] -= past[len(past)-1].Round
+		}
+	}
+	chosen := s.choose(r.T, n, len(picks), slices.Concat(picks, others), took, waited)
+	if len(chosen) == 0 && len(picks) > 0 {
+		r.Fail(fedkit.Invalid("Fair.Quota", s.Quota,
+			fmt.Sprintf("higher, since nobody may take part in round %d: the strategy trains more clients than it selects", r.T)))
+	}
+	return chosen
 }
 
-// due returns the clients that must take part now, so that with n clients per round nobody ever waits longer than T. They
-// are the fewest such that, for every h, at most n·h of the others must take part in the next h rounds.
-func (s Fair) due(r *fedkit.Round, n int, rng *rand.Rand) []int {
-	if s.Wait == 0 {
-		return nil
+// choose returns the clients of round t. The order is of all clients and begins with those that the rule wants; took and
+// waited say in how many rounds each client took part, and how many in a row it has sat out since.
+//
+// The choices that keep both bounds are those that meet two families of conditions. Wait: at least so many of the clients
+// that have waited w rounds or more, for every w (see due). Quota: at most so many of those that may take part k times or
+// fewer by now, for every k (see quotaRoom). Each family alone is a matroid, so that taking clients in any order while
+// there is room ends with n of them. For both at once, the due clients are taken first, preferably those with much of
+// their quota left. TestFairKeepsBothBounds follows every choice for small M.
+func (s Fair) choose(t, n, wanted int, order, took, waited []int) []int {
+	spare := s.spare(t, took)
+	bySpare := slices.Clone(order)
+	slices.SortStableFunc(bySpare, func(a, b int) int { return cmp.Compare(spare[b], spare[a]) })
+	due := s.due(n, bySpare, waited)
+	size := max(wanted, len(due))
+	bound := s.quotaRoom(t, n, spare)
+	chosen := bound.add(bound.add(nil, due, size), order, size)
+	if s.Quota > 0 && len(chosen) < min(n, size) { // only if the strategy asked for other numbers before
+		chosen = newRoom(spare, []int{0}).add(chosen, order, min(n, size))
 	}
-	left := func(c int) int { // rounds it may still sit out
-		last := 0
-		if past := r.Past(c); len(past) > 0 {
-			last = past[len(past)-1].Round
-		}
-		return max(0, s.Wait-(r.T-1-last))
-	}
-	order, must := rng.Perm(r.Clients()), 0
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(left(a), left(b)) })
-	for i, c := range order { // i+1 clients need places in this and the next left(c) rounds
-		must = max(must, i+1-n*left(c))
-	}
-	return order[:min(must, n)]
+	return chosen
 }

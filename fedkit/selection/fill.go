@@ -1,18 +1,18 @@
 package selection
 
-import (
-	"slices"
-
-	"fedkit.example/fedkit"
-)
+import "fedkit.example/fedkit"
 
 // fill adds clients at random until n are chosen.
 func fill(r *fedkit.Round, chosen []int, n int) []int {
+	in := make([]bool, r.Clients())
+	for _, c := range chosen {
+		in[c] = true
+	}
 	for _, c := range r.Rand("fill").Perm(r.Clients()) {
 		if len(chosen) >= n {
 			break
 		}
-		if !slices.Contains(chosen, c) {
+		if !in[c] {
 			chosen = append(chosen, c)
 		}
 	}

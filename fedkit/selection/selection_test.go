@@ -361,22 +361,25 @@ func TestFairWait(t *testing.T) {
 
 // By round t nobody has taken part more than ⌈q·t⌉ times, and the rule's clients take part as often as allowed.
 func TestFairQuota(t *testing.T) {
-	fed := federation(t, 10)
-	for _, q := range []float64{0.3, 0.5, 1} {
-		h := run(t, fed, selection.Fair{Quota: q, Then: greedy}, 2, fedkit.Options{Rounds: 50})
-		times := make([]float64, 10)
+	for _, c := range []struct {
+		m int
+		q float64
+	}{{10, 0.3}, {10, 0.5}, {10, 1}, {3, 2. / 3}} {
+		h := run(t, federation(t, c.m), selection.Fair{Quota: c.q, Then: greedy}, 2, fedkit.Options{Rounds: 50})
+		times := make([]float64, c.m)
 		for _, r := range h.Rounds {
 			for _, i := range r.Clients() {
 				times[i]++
 			}
-			if most := math.Ceil(q * float64(r.Round)); len(r.Solves) != 2 || slices.Max(times) > most {
-				t.Fatalf("q = %v, round %d: %d clients, took part %v times, want at most %v", q, r.Round, len(r.Solves), times, most)
+			if most := math.Ceil(c.q * float64(r.Round)); len(r.Solves) != 2 || slices.Max(times) > most {
+				t.Fatalf("%+v, round %d: %d clients, took part %v times, want at most %v", c, r.Round, len(r.Solves), times, most)
 			}
 		}
-		if times[0] != math.Ceil(q*50) {
-			t.Errorf("q = %v: the rule's first client took part %v times of %v", q, times[0], math.Ceil(q*50))
+		if times[0] != math.Ceil(c.q*50) {
+			t.Errorf("%+v: the rule's first client took part %v times of %v", c, times[0], math.Ceil(c.q*50))
 		}
 	}
+	fed := federation(t, 10)
 	// With q = n/M everybody takes part equally often, though the rule wants the same two each time.
 	h := run(t, fed, selection.Fair{Quota: 0.2, Then: greedy}, 2, fedkit.Options{Rounds: 50})
 	times := make([]int, 10)
@@ -547,5 +550,21 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	run(t, fed, selection.Fair{Wait: 2, Quota: 1. / 3}, 3, fedkit.Options{Rounds: 1})
 	if s := fmt.Sprint(selection.Dissimilarity, selection.By(7)); s != "dissimilarity By(7)" {
 		t.Error(s)
+	}
+}
+
+// What only a round can show.
+func TestFairRefusesARound(t *testing.T) {
+	fed := federation(t, 9)
+	twice := fedkit.SelectorFunc(func(*fedkit.Round, int) []int { return []int{0, 0} })
+	for want, s := range map[string]fedkit.Selector{
+		"round 1: select: invalid: Fair.Then = [0 0]: must be a choice of different clients in [0, 9)": selection.Fair{Then: twice},
+		"round 3: select: invalid: Fair.Quota = 0.4: must be higher, since nobody may take part in round 3: " +
+			"the strategy trains more clients than it selects": after{selection.Fair{Quota: 0.4}},
+	} {
+		_, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, 3), fedkit.Options{Rounds: 3})
+		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: FedAvg: "+want {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
 	}
 }

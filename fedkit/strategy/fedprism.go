@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"gonum.org/v1/gonum/mat"
 )
 
 // FedPRISM keeps a global model w_g, K cluster models w_c and soft weights W [M, K], and gives each client a mixture of
@@ -16,7 +17,7 @@ import (
 //	w_c ← w_c + Σ_i W_ic Δ_i / Σ_i W_ic          (a cluster without a client in S keeps its model)
 //
 // Every C rounds the clients of the round are clustered by their models, and W_i becomes the softmax of the cosine
-// similarities to the m nearest centroids. W starts uniform, and absent clients keep their weights. New clusters
+// similarities to the m nearest centroids (all of them, if fewer have a client). W starts uniform, and absent clients keep their weights. New clusters
 // are matched to the old ones by greatest overlap. Cosines in weight space are all nearly 1: Center and Temperature
 // spread them. Identity: K = 1 with any α is FedAvg with equal weights.
 type FedPRISM struct {
@@ -86,32 +87,31 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// updateClusters reclusters the clients of the round and sets their weights.
+// updateClusters reclusters the clients of the round and sets their weights. With fewer clients than clusters, some
+// clusters have no client and so no centroid. Nobody in the round gives them weight, and Match leaves them the old names
+// that the others do not take. These keep their models, which serve absent clients that have weight in them.
 func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
-	k := len(s.State.W[0])
-	centered := u.Models.Center()
-	gram, err := centered.Gram() // distances stay the same, and float32 keeps more of their digits
+	k, clients := len(s.State.W[0]), u.Clients()
+	mean := u.Models.Mean(nil)
+	gram, err := fedkit.StackRows(u.Models.Sub(mean), mean).Gram() // float32 keeps the digits of small differences
 	if err != nil {
 		r.Fail(err)
 		return
 	}
-	labels := cmp.Or[cluster.Clusterer](s.Clusterer, cluster.KMeans{}).Cluster(gram, k, r.Rand("cluster"))
+	points := gram.SliceSym(0, len(clients)).(*mat.SymDense)
+	labels := cmp.Or[cluster.Clusterer](s.Clusterer, cluster.KMeans{}).Cluster(points, k, r.Rand("cluster"))
 	overlap := make([][]float64, k)
 	for c := range overlap {
 		overlap[c] = make([]float64, k)
-		for j, i := range u.Clients() {
+		for j, i := range clients {
 			overlap[c][labels[j]] += s.State.W[i][c]
 		}
 	}
 	name := cluster.Match(overlap)
 	if !s.Center {
-		if gram, err = u.Models.Gram(); err != nil {
-			r.Fail(err)
-			return
-		}
+		points = cluster.Uncenter(gram)
 	}
-	clients := u.Clients()
-	for j, cosines := range cluster.Cosines(gram, labels, k) {
+	for j, cosines := range cluster.Cosines(points, labels, k) {
 		similarity := make([]float64, k)
 		for c := range k {
 			similarity[name[c]] = cosines[c]

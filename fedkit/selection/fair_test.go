@@ -1,0 +1,188 @@
+package selection
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+const largest = 6 // clients
+
+// world is what a run of Fair has come to: rounds taken part in and rounds waited, by client.
+type world struct{ took, waited [largest]int }
+
+// after returns the world after a round with the clients of a mask, and whether the bounds hold in it.
+func (w world) after(s Fair, t, m int, mask uint) (world, bool) {
+	for c := range m {
+		w.waited[c]++
+		if mask>>c&1 == 1 {
+			w.took[c]++
+			w.waited[c] = 0
+		}
+		if s.Wait > 0 && w.waited[c] > s.Wait || s.Quota > 0 && w.took[c] > s.most(t) {
+			return w, false
+		}
+	}
+	return w, true
+}
+
+// sorted numbers the clients anew, since those that are alike can change places, and drops what s does not bound.
+func (w world) sorted(s Fair, m int) (v world) {
+	if s.Wait == 0 {
+		w.waited = v.waited
+	}
+	if s.Quota == 0 {
+		w.took = v.took
+	}
+	order := make([]int, m)
+	for c := range order {
+		order[c] = c
+	}
+	slices.SortFunc(order, func(a, b int) int { return (w.took[a]-w.took[b])*1000 + w.waited[a] - w.waited[b] })
+	for k, c := range order {
+		v.took[k], v.waited[k] = w.took[c], w.waited[c]
+	}
+	return v
+}
+
+func permutations(m int) (all [][]int) {
+	if m == 0 {
+		return [][]int{nil}
+	}
+	for _, p := range permutations(m - 1) {
+		for at := range m {
+			all = append(all, slices.Insert(slices.Clone(p), at, m-1))
+		}
+	}
+	return all
+}
+
+func mask(clients []int) (bits uint) {
+	for _, c := range clients {
+		bits |= 1 << c
+	}
+	return bits
+}
+
+// bounds lists rules that Check allows for m clients, n per round: as tight as possible, and looser.
+func bounds(m, n int) (all []Fair) {
+	tight := (m+n-1)/n - 1
+	for _, wait := range []int{0, max(1, tight), tight + 1} {
+		for _, quota := range []float64{0, float64(n) / float64(m), (float64(n)/float64(m) + 1) / 2, 2. / 3, 0.4} {
+			if wait > 0 && quota == 0 || quota > 0 && quota*float64(m) >= float64(n)-tiny {
+				all = append(all, Fair{Wait: wait, Quota: quota})
+			}
+		}
+	}
+	return all
+}
+
+// Every world that can be reached if the rule may want any clients, in any order, n or fewer, in every round: the bounds
+// hold, and the round has at least as many clients as the rule wants.
+func TestFairKeepsBothBounds(t *testing.T) {
+	for m := 1; m <= 4; m++ {
+		orders := permutations(m)
+		for n := 1; n <= m; n++ {
+			for _, s := range bounds(m, n) {
+				worlds := map[world]bool{{}: true}
+				for round := 1; round <= 2*m+2; round++ {
+					next := map[world]bool{}
+					for w := range worlds {
+						for k, order := range orders {
+							wanted := n - k%2 // sometimes fewer
+							chosen := s.choose(round, n, wanted, order, w.took[:m], w.waited[:m])
+							v, ok := w.after(s, round, m, mask(chosen))
+							if !ok || len(chosen) < wanted || len(chosen) > n || bits.OnesCount(mask(chosen)) != len(chosen) {
+								t.Fatalf("M = %d, n = %d, %+v, round %d: %v of %v chosen after %+v", m, n, s, round, chosen, order, w)
+							}
+							next[v.sorted(s, m)] = true
+						}
+					}
+					worlds = next
+				}
+			}
+		}
+	}
+}
+
+// horizon tells by trial whether the bounds can be kept in all rounds from t to a last one.
+type horizon struct {
+	s       Fair
+	m, n, t int
+	known   map[string]bool
+}
+
+func (h *horizon) possible(w world, t int) bool {
+	if t > h.t {
+		return true
+	}
+	key := fmt.Sprint(t, w.sorted(h.s, h.m))
+	if p, ok := h.known[key]; ok {
+		return p
+	}
+	p := false
+	for choice := range uint(1) << h.m {
+		if bits.OnesCount(choice) == h.n && !p {
+			v, ok := w.after(h.s, t, h.m, choice)
+			p = ok && h.possible(v, t+1)
+		}
+	}
+	h.known[key] = p
+	return p
+}
+
+// Under one bound a round has as many of the clients that the rule wants as any choice from which all later rounds are
+// possible.
+func TestFairLeavesTheRuleItsChoice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, c := range []struct {
+		m, n int
+		s    Fair
+	}{{3, 2, Fair{Quota: 2. / 3}}, {4, 3, Fair{Quota: 0.75}}, {5, 2, Fair{Quota: 0.4}}, {5, 3, Fair{Quota: 2. / 3}}, {5, 2, Fair{Wait: 2}}, {5, 2, Fair{Wait: 3}}} {
+		for range 4 {
+			var w world
+			favorites := rng.Perm(c.m)
+			h := &horizon{s: c.s, m: c.m, n: c.n, t: 16, known: map[string]bool{}}
+			for round := 1; round <= 8; round++ {
+				if rng.IntN(3) == 0 {
+					favorites = rng.Perm(c.m)
+				}
+				want := mask(favorites[:c.n])
+				best := 0
+				for choice := range uint(1) << c.m {
+					if v, ok := w.after(c.s, round, c.m, choice); ok && bits.OnesCount(choice) == c.n && h.possible(v, round+1) {
+						best = max(best, bits.OnesCount(choice&want))
+					}
+				}
+				chosen := mask(c.s.choose(round, c.n, c.n, favorites, w.took[:c.m], w.waited[:c.m]))
+				if got := bits.OnesCount(chosen & want); got != best {
+					t.Errorf("%+v, round %d: %d of the wanted %v in %b, %d are possible after %+v", c, round, got, favorites[:c.n], chosen, best, w)
+				}
+				w, _ = w.after(c.s, round, c.m, chosen)
+			}
+		}
+	}
+}
+
+// A large federation: this takes minutes if any step takes time for every pair of clients.
+func TestFairIsFast(t *testing.T) {
+	const m, n = 100_000, 20_000
+	rng := rand.New(rand.NewPCG(1, 2))
+	took, waited := make([]int, m), make([]int, m)
+	s := Fair{Wait: 8, Quota: 0.25}
+	for round := range 3 {
+		order := rng.Perm(m)
+		chosen := s.choose(round+1, n, n, order, took, waited)
+		if len(chosen) != n {
+			t.Fatalf("%d chosen, want %d", len(chosen), n)
+		}
+		for c := range waited {
+			waited[c]++
+		}
+		for _, c := range chosen {
+			took[c], waited[c] = took[c]+1, 0
+		}
+	}
+}
