@@ -2,6 +2,24 @@ package cluster
 
 import "math"
 
+// Align gives new groups the names of the old ones they resemble most: it returns the labels [n] renamed by Match, where
+// two groups have in common what the new one's points had as their weights in the old one. before[i][c] is point i's weight
+// in the old group c, [n][k]: 1 and 0, or soft weights.
+func Align(labels []int, before [][]float64) []int {
+	overlap := make([][]float64, len(before[0]))
+	for c := range overlap {
+		overlap[c] = make([]float64, len(overlap))
+		for i, label := range labels {
+			overlap[c][label] += before[i][c]
+		}
+	}
+	name, aligned := Match(overlap), make([]int, len(labels))
+	for i, label := range labels {
+		aligned[i] = name[label]
+	}
+	return aligned
+}
+
 // Match names new groups after the old ones they resemble most, so that a group's model keeps serving the same clients.
 // overlap[old][new], [k][k], says how much two groups have in common. The result, name[new] = old, is the one-to-one
 // naming with the greatest total overlap (linear assignment, by the Hungarian method in O(k³)). A new group that is empty

@@ -75,9 +75,8 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.Models.Mix(s.ensemble(S)), Local: s.Local})
 	mix := make([][]float64, s.State.Models.Rows()) // [1+K, n]
 	for _, i := range u.Clients() {
-		mix[0] = append(mix[0], 1)
-		for c, w := range s.State.W[i] {
-			mix[1+c] = append(mix[1+c], w)
+		for c, w := range append([]float64{1}, s.State.W[i]...) {
+			mix[c] = append(mix[c], w)
 		}
 	}
 	s.State.Models = s.State.Models.Add(u.Delta().Mix(toMeans(mix)))
@@ -88,11 +87,9 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 }
 
 // updateClusters reclusters the clients of the round and sets their weights. With fewer clients than clusters, some
-// clusters have no client and so no centroid. Nobody in the round gives them weight, and Match leaves them the old names
-// that the others do not take. These keep their models, which serve absent clients that have weight in them.
+// clusters have no client and so no centroid: nobody in the round gives them weight, but they keep their models.
 func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
-	k, clients := len(s.State.W[0]), u.Clients()
-	mean := u.Models.Mean(nil)
+	k, clients, mean := s.State.Models.Rows()-1, u.Clients(), u.Models.Mean(nil)
 	gram, err := fedkit.StackRows(u.Models.Sub(mean), mean).Gram() // float32 keeps the digits of small differences
 	if err != nil {
 		r.Fail(err)
@@ -100,23 +97,12 @@ func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 	}
 	points := gram.SliceSym(0, len(clients)).(*mat.SymDense)
 	labels := cmp.Or[cluster.Clusterer](s.Clusterer, cluster.KMeans{}).Cluster(points, k, r.Rand("cluster"))
-	overlap := make([][]float64, k)
-	for c := range overlap {
-		overlap[c] = make([]float64, k)
-		for j, i := range clients {
-			overlap[c][labels[j]] += s.State.W[i][c]
-		}
-	}
-	name := cluster.Match(overlap)
+	labels = cluster.Align(labels, take(s.State.W, clients))
 	if !s.Center {
 		points = cluster.Uncenter(gram)
 	}
-	for j, cosines := range cluster.Cosines(points, labels, k) {
-		similarity := make([]float64, k)
-		for c := range k {
-			similarity[name[c]] = cosines[c]
-		}
-		s.State.W[clients[j]] = cluster.SoftTop(similarity, cmp.Or(s.M, k), cmp.Or(s.Temperature, 1))
+	for i, cosines := range cluster.Cosines(points, labels, k) {
+		s.State.W[clients[i]] = cluster.SoftTop(cosines, cmp.Or(s.M, k), cmp.Or(s.Temperature, 1))
 	}
 }
 
