@@ -23,8 +23,11 @@ func Dense(x, w, b *Node) *Node {
 	return Add(y, InsertAxes(b, 1))
 }
 
-// ReLU is max(x, 0).
-func ReLU(x *Node) *Node { return Max(x, ScalarZero(x.Graph(), x.DType())) }
+// ReLU is max(x, 0). Its slope at 0 is 0; that of GoMLX's Max, and so of its activation.Relu, is 1. NaN stays NaN.
+func ReLU(x *Node) *Node {
+	zero := ZerosLike(x)
+	return Where(LessOrEqual(x, zero), zero, x)
+}
 
 // Flatten turns [C, B, …] into [C, B, features].
 func Flatten(x *Node) *Node {
@@ -50,23 +53,10 @@ func denseParams(name string, in, out int) []fedkit.Param {
 	}
 }
 
-// denseLayers chains dense layers with ReLU between them; p holds their parameters in pairs.
-func denseLayers(p []*Node, x *Node) *Node {
+// hiddenLayers chains dense layers with ReLU after each; p holds their parameters in pairs.
+func hiddenLayers(p []*Node, x *Node) *Node {
 	for l := 0; l < len(p); l += 2 {
-		if l > 0 {
-			x = ReLU(x)
-		}
-		x = Dense(x, p[l], p[l+1])
+		x = ReLU(Dense(x, p[l], p[l+1]))
 	}
 	return x
-}
-
-// leNet is the forward pass of LeNet.
-func leNet(p []*Node, x *Node) *Node {
-	x = TransposeAllAxes(x, 0, 4, 2, 3, 1) // [C, B, h, w, ch] → [C, ch, h, w, B]
-	x = ConvPool(x, p[0], p[1], 2)
-	x = ConvPool(x, p[2], p[3], 2)
-	d := x.Shape().Dimensions
-	x = Transpose(Reshape(x, d[0], d[1]*d[2]*d[3], d[4]), 1, 2) // [C, B, 16·h·w]
-	return denseLayers(p[4:], x)
 }

@@ -14,6 +14,7 @@ import (
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers"
 	"github.com/gomlx/gomlx/ml/layers/activation"
@@ -94,6 +95,25 @@ func TestConvPoolAgainstNative(t *testing.T) {
 		m := fedkit.NewMatrix(all, 1, len(all))
 		close32(t, "convolution and gradient", host(t, m.Apply(ours)), host(t, m.Apply(native)), 2e-4)
 	}
+}
+
+// The slope of ReLU at 0 is 0, alone and after pooling. A NaN is not hidden.
+func TestReLUIsFlatAtZero(t *testing.T) {
+	nan := float32(math.NaN())
+	slopes := fedkit.NewProgram("ReLU", func(a []*graph.Node) *graph.Node {
+		y := model.ReLU(a[0])
+		return graph.Concatenate([]*graph.Node{y, graph.Gradient(graph.ReduceAllSum(y), a[0])[0]}, 0)
+	})
+	out := host(t, fedkit.NewMatrix([]float32{-1, 0, 2, nan}, 1, 4).Apply(slopes))
+	close32(t, "values and slopes", append(out[:3:3], out[4:7]...), []float32{0, 0, 2, 0, 0, 1}, 0)
+	if out[3] == out[3] {
+		t.Errorf("ReLU(NaN) = %v", out[3])
+	}
+	pooled := fedkit.NewProgram("ConvPool", func(a []*graph.Node) *graph.Node {
+		y := model.ConvPool(graph.Ones(a[0].Graph(), shapes.Make(a[0].DType(), 1, 1, 4, 4, 1)), graph.Reshape(a[0], 1, 1, 1, 3, 3), graph.Zeros(a[0].Graph(), shapes.Make(a[0].DType(), 1, 1)), 2)
+		return graph.Gradient(graph.ReduceAllSum(y), a[0])[0]
+	})
+	close32(t, "slopes after pooling", host(t, fedkit.NewMatrix(make([]float32, 9), 1, 9).Apply(pooled)), make([]float32, 9), 0)
 }
 
 // classes is a small labeled data set.
