@@ -2,8 +2,11 @@ package fedkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
@@ -12,20 +15,117 @@ import (
 
 // Job is what the clients of a round are asked to do: start somewhere, and solve
 //
-//	w ← w − η · m ⊙ ( ∇f_i(w; batch) + μ_i p ⊙ (w − a) + s )
+//	w ← w − η_i · m ⊙ ( ∇f_i(w; batch) + μ_i p ⊙ (w − a) + s )
 //
 // Matrices have one row for everyone, [1, d], or one for each client of the job, [n, d].
+//
+// # What travels
+//
+// A model's worth is 4d bytes. Unless a job says otherwise, each client receives one for Start, and one more for each of Anchor,
+// Shift, ProxWeights and a Mask with rows of its own that it is given; it sends one back. Interceptors, which attacks
+// are, see what is sent. With Shared only a part of every model travels. With Private nothing does. What Extra carries is not
+// counted. Down and Up say what none of this can know, such as a model that the client has already.
 type Job struct {
-	Clients []int // S
+	Clients []int // S, each at most once
 	Local   Local
 	Start   *Matrix // what each client starts from
 
 	Epochs      []int     // E_i by client of the job, instead of Local.Epochs
+	Steps       []int     // τ_i by client of the job, instead of Local.Epochs or Local.Steps
+	LR          []float64 // η_i by client of the job, instead of Local.LR; Local.Schedule still applies
 	Prox        []float64 // μ_i by client of the job, instead of Local.Prox
 	ProxWeights *Matrix   // p; nil: 1 for every parameter
 	Anchor      *Matrix   // a; nil: Start
 	Shift       *Matrix   // s; nil: 0
-	Mask        *Matrix   // m; nil: 1 for every parameter
+	Mask        *Matrix   // m, 1 for a parameter that is trained and 0 for one that stays; nil: all are trained
+
+	Objective Objective          // what is minimized; default: the task's loss
+	Extra     map[string]*Matrix // what the Objective sees by name, [1, g] or [n, g]; nobody trains, averages or sends it
+
+	// BatchesOf draws the batches of an earlier call of Train in this round again, the first being 1. Default 0: every call
+	// draws its own.
+	BatchesOf int
+
+	Private  bool    // the trained models stay with their clients: nothing travels, and nothing is intercepted
+	Shared   *Matrix // 1 for a parameter that travels and 0 for one that stays with its client, [1, d]; nil: all travel
+	Down, Up float64 // models' worth that each client receives and sends; 0 is counted as above, Zero is none
+}
+
+// solve lets the engine solve the job as the call-th of a round.
+func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, call int) (*Updates, error) {
+	if err := j.check(fed, call); err != nil {
+		return nil, err
+	}
+	e, err := fed.engine()
+	if err != nil {
+		return nil, err
+	}
+	l, mu := j.Local.WithDefaults(), j.mu()
+	rates, err := j.rates(round)
+	if err != nil {
+		return nil, err
+	}
+	onDevice := func(m *Matrix) (t *tensors.Tensor) {
+		if m != nil && err == nil {
+			t, err = m.tensor()
+		}
+		return t
+	}
+	extra := map[string]*tensors.Tensor{}
+	for name, m := range j.Extra {
+		extra[name] = onDevice(m)
+	}
+	draw := draws{o.Seed, round, call}
+	if j.BatchesOf > 0 {
+		draw.call = j.BatchesOf
+	}
+	work := &engine.Job{
+		Clients: j.Clients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer, Prox: mu,
+		Start: onDevice(j.Start), ProxWeights: onDevice(j.ProxWeights), Anchor: onDevice(j.Anchor), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask),
+		Extra: extra, Order: draw.order, Key: draw.key,
+	}
+	if j.Objective != nil {
+		work.Objective = objective{j.Objective, fed.Task}
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := e.Solve(ctx, work, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	u := &Updates{Solves: make([]Solve, len(j.Clients)), At: sequence(len(j.Clients)), Start: j.Start, Models: fromPieces(out.Models, out.Place)}
+	for i, c := range j.Clients {
+		u.Solves[i] = Solve{Round: round, Client: c, Examples: len(fed.Clients[c].Train), Steps: out.Steps[i], Loss: Float(out.Loss[i]),
+			Drift: Float(out.Drift[i]), LR: Float(rates[i]), private: j.Private}
+		if mu != nil {
+			u.Solves[i].Mu = Float(mu[i])
+		}
+	}
+	return u, nil
+}
+
+// draws is where the randomness of a call of Train comes from. Each call of a round has its own, from 1.
+type draws struct {
+	seed        uint64
+	round, call int
+}
+
+// order is how a client shuffles its examples in an epoch.
+func (d draws) order(client, epoch int) *rand.Rand {
+	if d.call == 1 {
+		return Random(d.seed, "batches", d.round, client, epoch)
+	}
+	return Random(d.seed, "batches", d.round, client, epoch, d.call)
+}
+
+// key is the random bits of a client, for models that need them.
+func (d draws) key(client int) (key [3]uint64) {
+	rng := Random(d.seed, "model's randomness", d.round, client, d.call)
+	for i := range key {
+		key[i] = rng.Uint64()
+	}
+	return key
 }
 
 // mu returns μ_i of the clients of the job; nil if the objective has no proximal term.
@@ -36,86 +136,159 @@ func (j *Job) mu() []float64 {
 	return j.Prox
 }
 
-// solve lets the engine solve the job in a round.
-func (j *Job) solve(ctx context.Context, fed *Federation, seed uint64, round, workers int) (*Updates, error) {
-	if err := j.check(fed); err != nil {
-		return nil, err
-	}
-	e, err := fed.engine()
-	if err != nil {
-		return nil, err
-	}
-	l, mu := j.Local.WithDefaults(), j.mu()
-	onDevice := func(m *Matrix) (t *tensors.Tensor) {
-		if m != nil && err == nil {
-			t, err = m.tensor()
-		}
-		return t
-	}
-	work := &engine.Job{
-		Clients: j.Clients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, Rate: l.LR, Optimizer: l.Optimizer, Prox: mu,
-		Start: onDevice(j.Start), ProxWeights: onDevice(j.ProxWeights), Anchor: onDevice(j.Anchor), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask),
-		Order: func(client, epoch int) *rand.Rand { return Random(seed, "batches", round, client, epoch) },
-	}
-	if err != nil {
-		return nil, err
-	}
-	out, err := e.Solve(ctx, work, workers)
-	if err != nil {
-		return nil, err
-	}
-	u := &Updates{Solves: make([]Solve, len(j.Clients)), At: sequence(len(j.Clients)), Start: j.Start, Models: fromPieces(out.Models, out.Place)}
-	for i, c := range j.Clients {
-		u.Solves[i] = Solve{Round: round, Client: c, Examples: len(fed.Clients[c].Train), Steps: out.Steps[i], Loss: Float(out.Loss[i]), Drift: Float(out.Drift[i])}
-		if mu != nil {
-			u.Solves[i].Mu = Float(mu[i])
+// rates returns η_i of the clients of the job in a round.
+func (j *Job) rates(round int) ([]float64, error) {
+	factor := 1.0
+	if s := j.Local.Schedule; s != nil {
+		if factor = s.Factor(round); !(factor > 0) || math.IsInf(factor, 0) {
+			return nil, Invalid("Local.Schedule", fmt.Sprintf("a factor of %v in round %d", factor, round), "a number > 0")
 		}
 	}
-	return u, nil
+	rates := slices.Repeat([]float64{j.Local.WithDefaults().LR}, len(j.Clients))
+	if j.LR != nil {
+		rates = slices.Clone(j.LR)
+	}
+	for i := range rates {
+		rates[i] *= factor
+	}
+	return rates, nil
+}
+
+// traffic returns the models' worth that each client receives and sends.
+func (j *Job) traffic(d int) (down, up float64, err error) {
+	if j.Private {
+		return 0, 0, nil
+	}
+	up = 1
+	if j.Shared != nil {
+		values, err := j.Shared.Host()
+		if err != nil {
+			return 0, 0, err
+		}
+		shared := 0
+		for _, v := range values {
+			if v != 0 {
+				shared++
+			}
+		}
+		up = float64(shared) / float64(d)
+	}
+	down = up
+	for _, m := range []*Matrix{j.Anchor, j.Shift, j.ProxWeights, j.Mask} {
+		if m != nil && m != j.Start && (m != j.Mask || m.Rows() > 1) {
+			down += up
+		}
+	}
+	return or(j.Down, down), or(j.Up, up), nil
+}
+
+// or returns v, or usual if v is 0; Zero is 0.
+func or(v, usual float64) float64 {
+	switch v {
+	case 0:
+		return usual
+	case Zero:
+		return 0
+	}
+	return v
 }
 
 // check refuses a job that the engine could not run.
-func (j *Job) check(f *Federation) error {
+func (j *Job) check(f *Federation, call int) error {
+	if err := j.checkClients(f); err != nil {
+		return err
+	}
 	n, d := len(j.Clients), f.Task.Dim()
-	if n == 0 {
-		return Invalid("Job.Clients", "[]", "at least one client")
-	}
-	for _, c := range j.Clients {
-		if c < 0 || c >= len(f.Clients) {
-			return Invalid("Job.Clients", c, fmt.Sprintf("in [0, %d)", len(f.Clients)))
-		}
-	}
 	if err := check("Local", j.Local, f, n); err != nil {
 		return err
 	}
-	if j.Epochs != nil && len(j.Epochs) != n {
-		return Invalid("len(Job.Epochs)", len(j.Epochs), fmt.Sprintf("%d, one per client", n))
+	if err := j.checkLists(); err != nil {
+		return err
 	}
-	for i, e := range j.Epochs {
-		if e < 1 {
-			return Invalid("Job.Epochs", e, fmt.Sprintf("at least 1 (client %d)", j.Clients[i]))
-		}
+	if j.BatchesOf < 0 || j.BatchesOf > call {
+		return Invalid("Job.BatchesOf", j.BatchesOf, fmt.Sprintf("in [0, %d], the calls of Train in this round so far", call))
 	}
-	if j.Prox != nil && len(j.Prox) != n {
-		return Invalid("len(Job.Prox)", len(j.Prox), fmt.Sprintf("%d, one per client", n))
+	if o := j.Objective; o != nil && !reflect.TypeOf(o).Comparable() {
+		return Invalid("Job.Objective", fmt.Sprintf("a %T", o), "of a comparable type, without slices, maps or functions: give those in Job.Extra")
 	}
-	for i, mu := range j.Prox {
-		if !(mu >= 0) {
-			return Invalid("Job.Prox", mu, fmt.Sprintf("≥ 0 (client %d)", j.Clients[i]))
+	for _, v := range []struct {
+		name string
+		v    float64
+	}{{"Down", j.Down}, {"Up", j.Up}} {
+		if !(v.v >= 0) || math.IsInf(v.v, 0) {
+			return Invalid("Job."+v.name, v.v, "a number ≥ 0: 0 for the usual, or fedkit.Zero")
 		}
 	}
 	for _, m := range []struct {
 		field string
 		*Matrix
-	}{{"Start", j.Start}, {"ProxWeights", j.ProxWeights}, {"Anchor", j.Anchor}, {"Shift", j.Shift}, {"Mask", j.Mask}} {
+	}{{"Start", j.Start}, {"ProxWeights", j.ProxWeights}, {"Anchor", j.Anchor}, {"Shift", j.Shift}, {"Mask", j.Mask}, {"Shared", j.Shared}} {
 		if m.Matrix == nil && m.field != "Start" {
 			continue
 		}
 		if err := m.Err(); err != nil {
 			return fmt.Errorf("job: %s: %w", m.field, err)
 		}
+		if m.field == "Shared" && (m.Rows() != 1 || m.Cols() != d) {
+			return Invalid("Job.Shared", fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[1, %d]", d))
+		}
 		if m.Cols() != d || (m.Rows() != 1 && m.Rows() != n) {
 			return Invalid("Job."+m.field, fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[1, %d] or [%d, %d]", d, n, d))
+		}
+	}
+	for name, m := range j.Extra {
+		if err := m.Err(); err != nil {
+			return fmt.Errorf("job: Extra[%q]: %w", name, err)
+		}
+		if m.Rows() != 1 && m.Rows() != n {
+			return Invalid(fmt.Sprintf("Job.Extra[%q]", name), fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[1, g] or [%d, g]", n))
+		}
+	}
+	return nil
+}
+
+// checkClients refuses clients that do not exist, and a client that is named twice: it would draw the same batches again,
+// and what it did would have no row of its own.
+func (j *Job) checkClients(f *Federation) error {
+	if len(j.Clients) == 0 {
+		return Invalid("Job.Clients", "[]", "at least one client")
+	}
+	seen := make([]bool, len(f.Clients))
+	for _, c := range j.Clients {
+		if c < 0 || c >= len(f.Clients) {
+			return Invalid("Job.Clients", c, fmt.Sprintf("in [0, %d)", len(f.Clients)))
+		}
+		if seen[c] {
+			return Invalid("Job.Clients", fmt.Sprintf("%d twice", c), "different clients: call Train once for each model that a client trains")
+		}
+		seen[c] = true
+	}
+	return nil
+}
+
+// checkLists refuses lists by client that do not fit.
+func (j *Job) checkLists() error {
+	switch {
+	case j.Steps != nil && j.Epochs != nil:
+		return Invalid("Job.Steps", j.Steps, "nil if Job.Epochs is set: use one of them")
+	case j.Epochs != nil && j.Local.Steps > 0:
+		return Invalid("Job.Epochs", j.Epochs, "nil if Local.Steps is set: use Job.Steps")
+	}
+	return errors.Join(
+		checkList("Epochs", j.Epochs, j.Clients, "at least 1", func(e int) bool { return e >= 1 }),
+		checkList("Steps", j.Steps, j.Clients, "at least 1", func(s int) bool { return s >= 1 }),
+		checkList("LR", j.LR, j.Clients, "a number > 0", func(lr float64) bool { return lr > 0 && !math.IsInf(lr, 0) }),
+		checkList("Prox", j.Prox, j.Clients, "≥ 0", func(mu float64) bool { return mu >= 0 && !math.IsInf(mu, 0) }))
+}
+
+// checkList refuses a list that has not one value for each client, or a value that is not allowed.
+func checkList[T any](name string, list []T, clients []int, allowed string, ok func(T) bool) error {
+	if list != nil && len(list) != len(clients) {
+		return Invalid("len(Job."+name+")", len(list), fmt.Sprintf("%d, one per client", len(clients)))
+	}
+	for i, v := range list {
+		if !ok(v) {
+			return Invalid("Job."+name, v, fmt.Sprintf("%s (client %d)", allowed, clients[i]))
 		}
 	}
 	return nil

@@ -16,20 +16,22 @@ const FullBatch = engine.FullBatch
 //
 //	w ← w − η · m ⊙ ( ∇f(w; batch) + μ ⊙ (w − a) + s )
 //
-// with the mask m, the anchor a and the shift s of the Job; a term that is not used costs nothing.
+// with the mask m, the anchor a and the shift s of the Job; a term that is not used costs nothing. An Optimizer other than SGD
+// takes another direction than the gradient in the brackets.
 // The zero value stands for one epoch of SGD with batches of 32 and η = 0.1; in any other, Batch and LR are required.
 type Local struct {
 	Epochs    int       `range:"[1,inf)" default:"1"`                       // E, passes over the client's examples
 	Steps     int       `range:"[1,inf)" default:"steps counted by Epochs"` // τ, steps instead of epochs
 	Batch     int       // B, examples per step, or FullBatch; the last batch of an epoch may be smaller, and is weighted accordingly
 	LR        float64   // η, learning rate
+	Schedule  Schedule  // how η changes with the rounds; default: it stays
 	Optimizer Optimizer // default SGD{}
 	Prox      float64   `range:"[0,inf)"` // μ of FedProx, (μ/2)‖w − a‖²
 }
 
 // WithDefaults returns l with what its zero fields stand for; of Epochs and Steps one stays 0.
 func (l Local) WithDefaults() Local {
-	if l == (Local{}) {
+	if l.Schedule == nil && l.Optimizer == nil && l == (Local{}) {
 		l = Local{Batch: 32, LR: 0.1}
 	}
 	if l.Epochs == 0 && l.Steps == 0 {
@@ -39,6 +41,15 @@ func (l Local) WithDefaults() Local {
 		l.Optimizer = SGD{}
 	}
 	return l
+}
+
+// Rate returns η in round t.
+func (l Local) Rate(t int) float64 {
+	l = l.WithDefaults()
+	if l.Schedule == nil {
+		return l.LR
+	}
+	return l.LR * l.Schedule.Factor(t)
 }
 
 // Check implements Checker.

@@ -6,20 +6,22 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Optimizer turns a gradient into a step on a client: SGD, Momentum or Adam. Its memory starts empty in every round.
+// Optimizer turns gradients into a step on a client: SGD, Momentum or Adam, or one of your own. Its memory starts empty in
+// every local solve. Equal values share a compiled program, so its type must be comparable.
 type Optimizer interface {
 	// Slots returns how many values are kept for every parameter.
 	Slots() int
-	// Direction returns what to subtract, times η, from a parameter with gradient g, and its new slots. All have the
-	// parameter's shape with the client axis in front. t is the step's number from 1, a float32 scalar.
-	Direction(g *graph.Node, slots []*graph.Node, t *graph.Node) (*graph.Node, []*graph.Node)
+	// Direction returns what to subtract, times η, from the parameters w with gradients g, and the new slots. w, g and d
+	// have an entry for each of the model's parameters, [C, shape…] with the client axis in front; nothing may mix values
+	// of different clients. slots[j] are the j-th values kept, like w. t is the step's number from 1, a float32 scalar.
+	Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) (d []*graph.Node, after [][]*graph.Node)
 }
 
 // SGD steps along the gradient.
 type SGD struct{}
 
 func (SGD) Slots() int { return 0 }
-func (SGD) Direction(g *graph.Node, _ []*graph.Node, _ *graph.Node) (*graph.Node, []*graph.Node) {
+func (SGD) Direction(_, g []*graph.Node, _ [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
 	return g, nil
 }
 
@@ -30,9 +32,12 @@ type Momentum struct {
 
 func (Momentum) Slots() int { return 1 }
 
-func (m Momentum) Direction(g *graph.Node, v []*graph.Node, _ *graph.Node) (*graph.Node, []*graph.Node) {
-	d := graph.Add(graph.MulScalar(v[0], cmp.Or(m.Beta, 0.9)), g)
-	return d, []*graph.Node{d}
+func (m Momentum) Direction(_, g []*graph.Node, v [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	d := make([]*graph.Node, len(g))
+	for l := range g {
+		d[l] = graph.Add(graph.MulScalar(v[0][l], cmp.Or(m.Beta, 0.9)), g[l])
+	}
+	return d, [][]*graph.Node{d}
 }
 
 // Adam is the bias-corrected adaptive step of arXiv 1412.6980: w ← w − η m̂/(√v̂ + ε).
@@ -44,12 +49,70 @@ type Adam struct {
 
 func (Adam) Slots() int { return 2 }
 
-func (a Adam) Direction(g *graph.Node, mv []*graph.Node, t *graph.Node) (*graph.Node, []*graph.Node) {
+func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
 	b1, b2 := cmp.Or(a.Beta1, 0.9), cmp.Or(a.Beta2, 0.999)
-	m := graph.Add(graph.MulScalar(mv[0], b1), graph.MulScalar(g, 1-b1))
-	v := graph.Add(graph.MulScalar(mv[1], b2), graph.MulScalar(graph.Square(g), 1-b2))
 	corrected := func(x *graph.Node, b float64) *graph.Node {
 		return graph.Div(x, graph.OneMinus(graph.Pow(graph.Scalar(t.Graph(), t.DType(), b), t)))
 	}
-	return graph.Div(corrected(m, b1), graph.AddScalar(graph.Sqrt(corrected(v, b2)), cmp.Or(a.Epsilon, 1e-8))), []*graph.Node{m, v}
+	d, m, v := make([]*graph.Node, len(g)), make([]*graph.Node, len(g)), make([]*graph.Node, len(g))
+	for l := range g {
+		m[l] = graph.Add(graph.MulScalar(mv[0][l], b1), graph.MulScalar(g[l], 1-b1))
+		v[l] = graph.Add(graph.MulScalar(mv[1][l], b2), graph.MulScalar(graph.Square(g[l]), 1-b2))
+		d[l] = graph.Div(corrected(m[l], b1), graph.AddScalar(graph.Sqrt(corrected(v[l], b2)), cmp.Or(a.Epsilon, 1e-8)))
+	}
+	return d, [][]*graph.Node{m, v}
+}
+
+// Clip shortens a client's gradient g, over all of its parameters together, to at most Norm before another optimizer sees
+// it: g ← g · min(1, Norm/‖g‖₂).
+type Clip struct {
+	Norm float64   `range:"(0,inf)"` // longest gradient; required
+	Then Optimizer // default SGD{}
+}
+
+// then returns an optimizer that another is around.
+func then(o Optimizer) Optimizer { return cmp.Or[Optimizer](o, SGD{}) }
+
+func (c Clip) Slots() int { return then(c.Then).Slots() }
+
+func (c Clip) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	var squares *graph.Node // ‖g‖² by client, [C]
+	for _, v := range g {
+		s := graph.ReduceSum(graph.Reshape(graph.Square(v), v.Shape().Dimensions[0], -1), 1)
+		if squares == nil {
+			squares = s
+		} else {
+			squares = graph.Add(squares, s)
+		}
+	}
+	// A gradient of 0 stays 0, and one that is not finite does not become finite.
+	by := graph.MinScalar(graph.Div(graph.Scalar(squares.Graph(), squares.DType(), c.Norm), graph.Sqrt(squares)), 1)
+	clipped := make([]*graph.Node, len(g))
+	for l, v := range g {
+		dims := make([]int, v.Rank()-1)
+		for a := range dims {
+			dims[a] = 1
+		}
+		clipped[l] = graph.Mul(v, graph.Reshape(by, append([]int{v.Shape().Dimensions[0]}, dims...)...))
+	}
+	return then(c.Then).Direction(w, clipped, slots, t)
+}
+
+// WeightDecay pulls the parameters toward 0: d ← d + λw is what is subtracted, times η, where d is another optimizer's
+// direction. Around SGD this is the gradient of (λ/2)‖w‖², around Adam it is AdamW (arXiv 1711.05101). Parameters that a Job's
+// Mask keeps still do not decay.
+type WeightDecay struct {
+	Lambda float64   `range:"[0,inf)"` // λ
+	Then   Optimizer // default SGD{}
+}
+
+func (o WeightDecay) Slots() int { return then(o.Then).Slots() }
+
+func (o WeightDecay) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	d, after := then(o.Then).Direction(w, g, slots, t)
+	decayed := make([]*graph.Node, len(d))
+	for l := range d {
+		decayed[l] = graph.Add(d[l], graph.MulScalar(w[l], o.Lambda))
+	}
+	return decayed, after
 }

@@ -24,7 +24,7 @@ type Round struct {
 	rows   map[int]int // by client, its row in the record
 	stage  string
 	past   *past
-	calls  int  // of Train so far
+	calls  int  // of Train
 	alike  bool // the selector uses Solve.Similarity
 	quiet  bool // an evaluation: nothing that travels counts
 	err    error
@@ -95,6 +95,16 @@ func (r *Round) Models(k int) *Matrix {
 	return m
 }
 
+// Mask returns 1 for the parameters of the named layers and 0 for the others, [1, d]: see Task.Mask.
+func (r *Round) Mask(layers ...string) *Matrix {
+	mask, err := r.Fed.Task.Mask(layers...)
+	if err != nil {
+		r.Fail(err)
+		return &Matrix{err: err}
+	}
+	return NewMatrix(mask, 1, len(mask))
+}
+
 // Select returns the clients of the round in ascending order: a fraction of all (0 stands for all), chosen by the
 // selector (nil: uniformly at random without replacement).
 func (r *Round) Select(s Selector, fraction float64) []int {
@@ -137,9 +147,10 @@ func (r *Round) Train(job Job) *Updates {
 	if !r.in("train") {
 		return r.noUpdates(job)
 	}
-	u, err := job.solve(r.ctx, r.Fed, r.opts.Seed, r.T, r.opts.Workers)
-	if err == nil {
-		err = r.intercept(u)
+	r.calls++
+	u, err := job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls)
+	if err == nil && !job.Private {
+		err = r.intercept(u, job.Shared)
 	}
 	if err != nil {
 		r.Fail(err)
@@ -163,15 +174,22 @@ func (r *Round) noUpdates(job Job) *Updates {
 	return u
 }
 
-// intercept lets whoever stands between clients and server change what arrives.
-func (r *Round) intercept(u *Updates) error {
-	r.calls++
-	for i, by := range r.Fed.interceptors {
-		u.Models = by.Intercept(u, Random(r.opts.Seed, "intercept", r.T, r.calls, i))
-	}
+// intercept lets whoever stands between clients and server change what arrives: of each model, what is shared.
+func (r *Round) intercept(u *Updates, shared *Matrix) error {
 	if len(r.Fed.interceptors) == 0 {
 		return nil
 	}
+	sent := *u
+	if shared != nil { // the rest is not there to be seen
+		sent.Models = u.Models.Blend(u.Start, shared)
+	}
+	for i, by := range r.Fed.interceptors {
+		sent.Models = by.Intercept(&sent, Random(r.opts.Seed, "intercept", r.T, r.calls, i))
+	}
+	if shared != nil {
+		sent.Models = sent.Models.Blend(u.Models, shared)
+	}
+	u.Models = sent.Models
 	drifts, err := u.Delta().Norms()
 	for i := range drifts {
 		u.Solves[i].Drift = Float(drifts[i])
@@ -179,12 +197,11 @@ func (r *Round) intercept(u *Updates) error {
 	return err
 }
 
-// account writes what the clients did into the record, one row per client however often it trains, marks the updates that are not finite, and returns their number.
-// Every matrix that differs from client to client, or that the client did not have yet, is one model's worth of bytes
-// down; what comes back is one up.
+// account writes what the clients did into the record, one row per client however often it trains, marks the updates that
+// are not finite, and returns their number.
 func (r *Round) account(job Job, u *Updates) (skipped int) {
 	var cosines []float64
-	if r.alike {
+	if r.alike && !job.Private {
 		var err error
 		if cosines, err = u.Delta().host(likeMean); err != nil {
 			r.Fail(err)
@@ -207,18 +224,14 @@ func (r *Round) account(job Job, u *Updates) (skipped int) {
 			r.record.Solves = append(r.record.Solves, *s)
 		}
 	}
-	down := 1
-	for _, m := range []*Matrix{job.Anchor, job.Shift, job.ProxWeights} {
-		if m != nil && m != job.Start {
-			down++
-		}
-	}
-	r.Traffic(float64(len(u.Solves)*down), float64(len(u.Solves)))
+	down, up, err := job.traffic(r.Fed.Task.Dim())
+	r.Fail(err)
+	r.Traffic(float64(len(u.Solves))*down, float64(len(u.Solves))*up)
 	return skipped
 }
 
 // Traffic adds to the round's bytes: models sent to clients, and models sent back; a part of a model is a fraction.
-// Train and Losses count what they send. A strategy that sends more, or less, adds the difference.
+// Train and Losses count what they send: see Job for what is counted, and how a job says otherwise.
 func (r *Round) Traffic(down, up float64) {
 	if r.quiet {
 		return

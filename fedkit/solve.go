@@ -8,20 +8,26 @@ type Solve struct {
 	Examples int   `json:"examples,omitempty"` // n_i, training examples
 	Steps    int   `json:"steps"`              // local steps
 	Loss     Float `json:"loss"`               // mean training loss over the local steps
-	Drift    Float `json:"drift"`              // ‖w_i − start‖₂
+	Drift    Float `json:"drift"`              // ‖w_i − start‖₂, of what travels if anything does
+	LR       Float `json:"lr,omitempty"`       // η_i
 	Mu       Float `json:"mu,omitempty"`       // effective μ_i; 0 if the objective has no proximal term
 	// Similarity is the cosine of Δ_i and the round's mean Δ; 0 unless a selector uses it.
 	Similarity Float `json:"similarity,omitempty"`
 	Skipped    bool  `json:"skipped,omitempty"` // left out because its update was not finite
+
+	private bool // its result stayed with the client
 }
 
 // add takes in a further solve of the same client in the same round: the steps add up, the loss is the mean over all of
-// them, and the rest is the last one's.
+// them, and the rest is the last one's; but a private one leaves what is known of one whose result traveled.
 func (s *Solve) add(next Solve) {
 	before, steps := float64(s.Steps), float64(next.Steps)
 	next.Loss = Float((float64(s.Loss)*before + float64(next.Loss)*steps) / (before + steps))
 	next.Steps += s.Steps
 	next.Skipped = next.Skipped || s.Skipped
+	if next.private && !s.private {
+		next.Drift, next.LR, next.Mu, next.Similarity, next.private = s.Drift, s.LR, s.Mu, s.Similarity, false
+	}
 	*s = next
 }
 

@@ -37,6 +37,15 @@ type Task struct {
 	// label; for a regression, 1 − squared error.
 	Accuracy func(out, y *graph.Node) *graph.Node
 
+	// Train is Forward while training, for a model in which they differ: dropout, penalties on the weights. key are random
+	// bits of the client and the local step, [C, 3] uint64, in the form of GoMLX's state of a random generator. penalty [C]
+	// is added to a client's mean loss over the batch; nil: none. A task with Train trains one client per program (C = 1).
+	// Default: Forward.
+	Train func(p []*graph.Node, x, key *graph.Node) (out, penalty *graph.Node)
+	// Features is the representation of inputs before the model's last layer, [C, B, f], for losses and clusterings that
+	// compare it. Default: none.
+	Features func(p []*graph.Node, x *graph.Node) *graph.Node
+
 	// Store is set for a GoMLX model function, and nil otherwise: its variables are the parameters. Such a task has no
 	// client axis of its own; clients are trained one per program.
 	Store *mlmodel.Store
@@ -170,7 +179,7 @@ func (t *Task) start(rng *rand.Rand) ([]float32, error) {
 
 // forEngine is the task as the engine knows it.
 func (t *Task) forEngine() engine.Task {
-	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy}
+	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy, Train: t.Train}
 	for _, p := range t.Params {
 		e.Shapes = append(e.Shapes, p.Shape)
 		if t.Store != nil {
@@ -179,5 +188,14 @@ func (t *Task) forEngine() engine.Task {
 	}
 	return e
 }
+
+// Split cuts rows of models [n, d] into the parameters they hold, [n, shape…] each, in a Program.
+func (t *Task) Split(rows *graph.Node) []*graph.Node {
+	e := t.forEngine()
+	return e.Split(rows)
+}
+
+// Join is the inverse of Split.
+func (t *Task) Join(p []*graph.Node) *graph.Node { return engine.Join(p) }
 
 func (t *Task) String() string { return fmt.Sprintf("%s, %d parameters", t.Name, t.Dim()) }

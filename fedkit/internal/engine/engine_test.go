@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 type sgd struct{}
 
 func (sgd) Slots() int { return 0 }
-func (sgd) Direction(g *graph.Node, _ []*graph.Node, _ *graph.Node) (*graph.Node, []*graph.Node) {
+func (sgd) Direction(_, g []*graph.Node, _ [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
 	return g, nil
 }
 
@@ -54,7 +54,7 @@ func (e *Engine) job(t *testing.T, clients ...int) *Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Job{Clients: clients, Batch: 2, Epochs: 1, Rate: 0.5, Optimizer: sgd{}, Start: start,
+	return &Job{Clients: clients, Batch: 2, Epochs: 1, Rate: slices.Repeat([]float64{0.5}, len(clients)), Optimizer: sgd{}, Start: start,
 		Order: func(client, epoch int) *rand.Rand { return rand.New(rand.NewPCG(uint64(client), uint64(epoch))) }}
 }
 

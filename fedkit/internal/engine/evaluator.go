@@ -174,7 +174,7 @@ func (k evaluator) name(task *Task) string {
 func (evaluator) inputs() []string { return []string{"features", "labels", "rows", "which", "models"} }
 
 func (k evaluator) build(e *Engine, in nodes) []*graph.Node {
-	p := e.task.split(graph.Gather(in["models"], graph.InsertAxes(in["which"], -1)))
+	p := e.task.Split(graph.Gather(in["models"], graph.InsertAxes(in["which"], -1)))
 	x, labels := examples(e.data, k.part, in, in["rows"])
 	out := e.task.Forward(p, x)
 	return []*graph.Node{e.task.Loss(out, labels), e.task.Accuracy(out, labels)}

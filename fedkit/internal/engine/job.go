@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -12,48 +15,74 @@ const FullBatch = -1
 
 // Job is what clients are asked to do: start somewhere, and solve
 //
-//	w ← w − η · m ⊙ ( ∇f_i(w; batch) + μ_i p ⊙ (w − a) + s )
+//	w ← w − η_i · m ⊙ ( ∇f_i(w; batch) + μ_i p ⊙ (w − a) + s )
 //
 // Tensors have one row for everyone, [1, d], or one for each client of the job, [n, d]; a term whose tensor is nil costs
 // nothing.
 type Job struct {
 	Clients   []int
-	Batch     int     // examples per step, or FullBatch
-	Epochs    int     // passes over the client's examples
-	EpochsOf  []int   // by client of the job, instead of Epochs
-	Steps     int     // if not 0, steps instead of epochs
-	Rate      float64 // η
+	Batch     int       // examples per step, or FullBatch
+	Epochs    int       // passes over the client's examples
+	EpochsOf  []int     // by client of the job, instead of Epochs
+	Steps     int       // if not 0, steps instead of epochs
+	StepsOf   []int     // by client of the job, instead of epochs or Steps
+	Rate      []float64 // η_i by client of the job
 	Optimizer Optimizer
 	Prox      []float64 // μ_i by client of the job; nil: no such term
 
 	Start                            *tensors.Tensor
 	ProxWeights, Anchor, Shift, Mask *tensors.Tensor // p, a, s, m; an Anchor of nil is Start
 
+	Objective Objective                  // nil: the task's loss
+	Extra     map[string]*tensors.Tensor // what the objective sees by name, [1, g] or [n, g]
+
 	// Order returns the generator of the order in which a client sees its examples in an epoch.
 	Order func(client, epoch int) *rand.Rand
+	// Key returns the random bits of a client, for a task that needs them.
+	Key func(client int) [3]uint64
 }
 
-// Optimizer turns a gradient into a step.
+// Optimizer turns gradients into a step.
 type Optimizer interface {
 	Slots() int
-	Direction(g *graph.Node, slots []*graph.Node, t *graph.Node) (*graph.Node, []*graph.Node)
+	Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node)
 }
 
-// inputs is the table of what a solver of the job is called with, by name: the terms it does not use are not there.
-func (j *Job) inputs() string {
-	names := "features labels batches first last steps rate rows start"
+// Objective is what is minimized instead of the task's loss.
+type Objective interface {
+	// Losses returns the loss of every example that is minimized and the one that is reported, [C, B] each.
+	Losses(Batch) (trained, reported *graph.Node)
+}
+
+// Batch is what an objective sees in a step. Extra holds one node [C, g], or, for models, one per parameter.
+type Batch struct {
+	Params    []*graph.Node
+	X, Y, Out *graph.Node
+	Extra     map[string][]*graph.Node
+}
+
+// extra is what the names of the inputs in Job.Extra begin with.
+const extra = "extra "
+
+// inputs is the table of what a solver of the job is called with, one name per line: the terms it does not use are not
+// there.
+func (j *Job) inputs(random bool) string {
+	names := []string{"features", "labels", "batches", "first", "last", "steps", "rate", "rows", "start"}
 	for _, term := range []struct {
 		name string
 		used bool
 	}{
-		{" prox", j.Prox != nil}, {" weights", j.Prox != nil && j.ProxWeights != nil}, {" anchor", j.Prox != nil && j.Anchor != nil},
-		{" shift", j.Shift != nil}, {" mask", j.Mask != nil},
+		{"prox", j.Prox != nil}, {"weights", j.Prox != nil && j.ProxWeights != nil}, {"anchor", j.Prox != nil && j.Anchor != nil},
+		{"shift", j.Shift != nil}, {"mask", j.Mask != nil}, {"key", random},
 	} {
 		if term.used {
-			names += term.name
+			names = append(names, term.name)
 		}
 	}
-	return names
+	for _, name := range slices.Sorted(maps.Keys(j.Extra)) {
+		names = append(names, extra+name)
+	}
+	return strings.Join(names, "\n")
 }
 
 // stepsOf returns how many steps a client with n examples takes.

@@ -36,7 +36,7 @@ func (e *Engine) plan(job *Job) plan {
 	for _, rows := range e.rows {
 		most, total = max(most, len(rows)), total+len(rows)
 	}
-	k := solver{batch: min(job.Batch, most), optimizer: job.Optimizer, table: job.inputs()}
+	k := solver{batch: min(job.Batch, most), optimizer: job.Optimizer, objective: job.Objective, table: job.inputs(e.task.Train != nil)}
 	if job.Batch == FullBatch {
 		k.batch = most
 	}
@@ -45,17 +45,20 @@ func (e *Engine) plan(job *Job) plan {
 	p := plan{steps: make([]int, len(job.Clients))}
 	longest := 0
 	for i, c := range job.Clients {
-		epochs := job.Epochs
-		if job.EpochsOf != nil {
-			epochs = job.EpochsOf[i]
+		switch {
+		case job.StepsOf != nil:
+			p.steps[i] = job.StepsOf[i]
+		case job.EpochsOf != nil:
+			p.steps[i] = job.stepsOf(len(e.rows[c]), k.batch, job.EpochsOf[i])
+		default:
+			p.steps[i] = job.stepsOf(len(e.rows[c]), k.batch, job.Epochs)
 		}
-		p.steps[i] = job.stepsOf(len(e.rows[c]), k.batch, epochs)
 		longest = max(longest, p.steps[i])
 	}
-	for k.steps < longest { // more epochs than usual: double the room, so that few programs serve all
+	for k.steps < longest { // more than usual: double the room, so that few programs serve all
 		k.steps *= 2
 	}
-	uneven := job.Steps == 0 && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)
+	uneven := (job.Steps == 0 || job.StepsOf != nil) && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)
 	n := len(job.Clients)
 	lanes := e.lanes(k.batch, uneven)
 	groups := (n + lanes - 1) / lanes
@@ -67,7 +70,7 @@ func (e *Engine) plan(job *Job) plan {
 
 // lanes returns how many clients one program can train side by side.
 func (e *Engine) lanes(batch int, uneven bool) int {
-	if e.task.Variables != nil {
+	if e.task.alone() {
 		return 1
 	}
 	lanes := e.width.Even

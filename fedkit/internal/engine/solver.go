@@ -68,7 +68,7 @@ func (e *Engine) values(job *Job, p *plan, g int) values {
 		batches[i] = -1
 	}
 	steps, last := make([]int32, k.lanes), int32(0)
-	rate, prox, rows := make([]float32, k.lanes), make([]float32, k.lanes), make([]int32, k.lanes)
+	rate, prox, rows, keys := make([]float32, k.lanes), make([]float32, k.lanes), make([]int32, k.lanes), make([]uint64, 3*k.lanes)
 	for lane, i := range p.lanes(g) {
 		if i < 0 {
 			i = p.lanes(g)[0] // the result is not used, but counts with weight 0, so it must be finite
@@ -77,9 +77,13 @@ func (e *Engine) values(job *Job, p *plan, g int) values {
 		steps[lane] = int32(p.steps[i])
 		last = max(last, steps[lane])
 		rows[lane] = int32(i)
-		rate[lane] = float32(job.Rate)
+		rate[lane] = float32(job.Rate[i])
 		if job.Prox != nil {
 			prox[lane] = float32(job.Prox[i])
+		}
+		if e.task.Train != nil {
+			key := job.Key(c)
+			copy(keys[3*lane:], key[:])
 		}
 		draw := &Batches{Rows: e.rows[c], Full: job.Batch == FullBatch, Order: func(epoch int) *rand.Rand { return job.Order(c, epoch) }}
 		for s := range p.steps[i] {
@@ -88,18 +92,24 @@ func (e *Engine) values(job *Job, p *plan, g int) values {
 		}
 	}
 	train := e.held[TrainPart]
-	return values{
+	v := values{
 		"features": train.features, "labels": train.labels,
 		"batches": tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch),
 		"first":   int32(0), "last": last, "steps": steps, "rate": rate, "rows": rows,
 		"start": job.Start, "prox": prox, "weights": job.ProxWeights, "anchor": job.Anchor, "shift": job.Shift, "mask": job.Mask,
+		"key": tensors.FromFlatDataAndDimensions(keys, k.lanes, 3),
 	}
+	for name, t := range job.Extra {
+		v[extra+name] = t
+	}
+	return v
 }
 
 // solver is the design of a local solver; everything else is an input.
 type solver struct {
 	lanes, steps, batch int // C clients at once, room for steps, B
 	optimizer           Optimizer
+	objective           Objective
 	table               string // of the inputs
 }
 
@@ -107,7 +117,7 @@ func (k solver) name(task *Task) string {
 	return fmt.Sprintf("solve %s, %d clients, batch %d", task.Name, k.lanes, k.batch)
 }
 
-func (k solver) inputs() []string { return strings.Fields(k.table) }
+func (k solver) inputs() []string { return strings.Split(k.table, "\n") }
 
 // distance is ‖a_i − b_i‖₂ by row, for use after a loop. The sum is a product with a vector of ones, since the loop
 // owns go-xla's only function for sums in this graph, and the scalar constants that GoMLX keeps.
@@ -122,11 +132,11 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 	task := &e.task
 	own := func(m *graph.Node) *graph.Node { // [1 or n, d] → [C, d], for the clients in the lanes
 		if m.Shape().Dimensions[0] == 1 {
-			return graph.BroadcastToDims(m, k.lanes, task.Dim())
+			return graph.BroadcastToDims(m, k.lanes, m.Shape().Dimensions[1])
 		}
 		return graph.Gather(m, graph.InsertAxes(in["rows"], -1))
 	}
-	perClient := func(name string) []*graph.Node { return task.split(own(in[name])) }
+	perClient := func(name string) []*graph.Node { return task.Split(own(in[name])) }
 	// The loop's state: part of it changes from step to step, the rest is carried along, since a loop body can reach
 	// outer nodes only through Gather and DynamicSlice. GoMLX keeps scalar constants and would hand one made
 	// here to the body, which cannot use it. So there are none, and zeros are differences.
@@ -156,10 +166,22 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 			state.add(term, w...)
 		}
 	}
+	if in["key"] != nil {
+		state.add("key", in["key"])
+	}
+	for _, name := range k.inputs() {
+		switch {
+		case !strings.HasPrefix(name, extra):
+		case in[name].Shape().Dimensions[1] == task.Dim(): // a model
+			state.add(name, perClient(name)...)
+		default:
+			state.add(name, own(in[name]))
+		}
+	}
 	state.loop(
 		func(s *loopState) *graph.Node { return graph.LessThan(s.one("step"), s.one("last")) },
 		func(s *loopState) { k.step(e, s, in) })
-	models := task.join(state.all("w"))
+	models := Join(state.all("w"))
 	return []*graph.Node{models, state.one("loss"), distance(models, own(in["start"]))}
 }
 
@@ -171,9 +193,19 @@ func (k solver) step(e *Engine, s *loopState, in nodes) {
 	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 where the batch is not full
 	x, labels := examples(e.data, TrainPart, in, graph.Max(rows, zero))
 
-	loss := e.task.Loss(e.task.Forward(w, x), labels)
-	loss = graph.Div(graph.ReduceSum(graph.Mul(loss, used), 1), graph.MaxScalar(graph.ReduceSum(used, 1), 1)) // [C]
-	gradient := graph.Gradient(graph.ReduceAllSum(loss), w...)
+	trained, reported, penalty := k.losses(e, s, x, labels)
+	mean := func(loss *graph.Node) *graph.Node { // [C, B] → [C]
+		return graph.Div(graph.ReduceSum(graph.Mul(loss, used), 1), graph.MaxScalar(graph.ReduceSum(used, 1), 1))
+	}
+	loss := mean(trained)
+	objective := loss
+	if penalty != nil {
+		objective = graph.Add(loss, penalty)
+	}
+	gradient := graph.Gradient(graph.ReduceAllSum(objective), w...)
+	if reported != trained {
+		loss = mean(reported)
+	}
 
 	active := graph.ConvertDType(graph.LessThan(i, s.one("steps")), dtypes.Float32) // [C], 0 once a client has done its steps
 	s.set("loss", graph.Add(s.one("loss"), graph.Mul(loss, active)))
@@ -184,22 +216,45 @@ func (k solver) step(e *Engine, s *loopState, in nodes) {
 	s.set("rate now", graph.Mul(s.one("rate"), graph.ConvertDType(graph.LessThan(i, s.one("steps")), dtypes.Float32)))
 }
 
+// losses returns what a step minimizes and what it reports, [C, B] each, and a penalty [C] or nil.
+func (k solver) losses(e *Engine, s *loopState, x, y *graph.Node) (trained, reported, penalty *graph.Node) {
+	b := Batch{Params: s.all("w"), X: x, Y: y, Extra: map[string][]*graph.Node{}}
+	if e.task.Train == nil {
+		b.Out = e.task.Forward(b.Params, x)
+	} else {
+		key := s.one("key") // its first word chooses the stream of random bits: each step has its own
+		step := graph.Reshape(graph.ConvertDType(s.one("step"), dtypes.Uint64), 1, 1)
+		step = graph.Concatenate([]*graph.Node{step, graph.Const(step.Graph(), [][]uint64{{0, 0}})}, 1)
+		b.Out, penalty = e.task.Train(b.Params, x, graph.Add(key, graph.BroadcastToDims(step, k.lanes, 3)))
+	}
+	if k.objective == nil {
+		trained = e.task.Loss(b.Out, y)
+		return trained, trained, penalty
+	}
+	for _, name := range k.inputs() {
+		if is, ok := strings.CutPrefix(name, extra); ok {
+			b.Extra[is] = s.all(name)
+		}
+	}
+	trained, reported = k.objective.Losses(b)
+	return trained, reported, penalty
+}
+
 // update moves the parameters one step along the optimizer's direction.
 func (k solver) update(s *loopState, in nodes, gradient []*graph.Node) {
 	rate, w := s.one("rate now"), s.all("w")
 	t := graph.AddScalar(graph.ConvertDType(s.one("step"), dtypes.Float32), 1)
-	slots := make([][]*graph.Node, k.optimizer.Slots())
+	g, slots := make([]*graph.Node, len(w)), make([][]*graph.Node, k.optimizer.Slots())
+	for l := range w {
+		g[l] = descent(s, in, gradient[l], l)
+	}
 	for j := range slots {
 		slots[j] = s.all(fmt.Sprint("slot", j))
 	}
-	for l := range w {
-		own := make([]*graph.Node, len(slots))
-		for j := range slots {
-			own[j] = slots[j][l]
-		}
-		d, own := k.optimizer.Direction(descent(s, in, gradient[l], l), own, t)
-		for j := range slots {
-			slots[j][l] = own[j]
+	direction, slots := k.optimizer.Direction(w, g, slots, t)
+	for l, d := range direction {
+		if in["mask"] != nil { // whatever the optimizer does, what the mask keeps still does not move
+			d = graph.Where(graph.Equal(s.all("mask")[l], graph.ZerosLike(d)), graph.ZerosLike(d), d)
 		}
 		w[l] = graph.Sub(w[l], graph.Mul(d, along(rate, d)))
 	}

@@ -20,6 +20,10 @@ type Task struct {
 	Loss     func(out, y *graph.Node) *graph.Node             // [C, B]
 	Accuracy func(out, y *graph.Node) *graph.Node             // [C, B]
 
+	// Train is Forward while training, with random bits, [C, 3] uint64, and a penalty [C] that is added to the mean loss; nil
+	// if they do not differ. Such a task trains one client per program.
+	Train func(p []*graph.Node, x, key *graph.Node) (out, penalty *graph.Node)
+
 	// Variables are the parameters of a GoMLX model function, nil for any other task. Such a task has no client axis:
 	// its clients are trained one per program.
 	Variables []*mlmodel.Variable
@@ -41,8 +45,8 @@ func size(shape []int) int {
 	return n
 }
 
-// split cuts rows [C, d] into the parameters they hold, [C, shape…] each.
-func (t *Task) split(rows *graph.Node) []*graph.Node {
+// Split cuts rows [C, d] into the parameters they hold, [C, shape…] each.
+func (t *Task) Split(rows *graph.Node) []*graph.Node {
 	c, from := rows.Shape().Dimensions[0], 0
 	p := make([]*graph.Node, len(t.Shapes))
 	for l, shape := range t.Shapes {
@@ -53,14 +57,17 @@ func (t *Task) split(rows *graph.Node) []*graph.Node {
 	return p
 }
 
-// join is the inverse of split.
-func (t *Task) join(p []*graph.Node) *graph.Node {
+// Join is the inverse of Split.
+func Join(p []*graph.Node) *graph.Node {
 	flat := make([]*graph.Node, len(p))
 	for l, v := range p {
 		flat[l] = graph.Reshape(v, v.Shape().Dimensions[0], -1)
 	}
 	return graph.Concatenate(flat, 1)
 }
+
+// alone says whether clients have to be trained one per program.
+func (t *Task) alone() bool { return t.Variables != nil || t.Train != nil }
 
 // examples fetches rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets [C, B].
 func examples(d *datasets.Dataset, part Part, in nodes, rows *graph.Node) (x, labels *graph.Node) {

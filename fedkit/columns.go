@@ -1,0 +1,153 @@
+package fedkit
+
+import (
+	"fmt"
+	"sync"
+
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Zeros returns a matrix [n, d] of zeros.
+func Zeros(n, d int) *Matrix {
+	if n < 1 || d < 1 {
+		return failed("Zeros: [%d, %d] is no shape of a matrix", n, d)
+	}
+	return NewMatrix(make([]float32, d), 1, d).Repeat(n)
+}
+
+// Repeat returns n times the one row of m, [n, d].
+func (m *Matrix) Repeat(n int) *Matrix {
+	if err := m.Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	if m.rows != 1 || n < 1 {
+		return failed("Matrix.Repeat: a matrix [%d, %d], %d times: want one row, at least once", m.rows, m.cols, n)
+	}
+	return m.Apply(takeRows, make([]int, n))
+}
+
+// Mul returns the product of m and b value by value, with rows as in Add. With a mask it keeps what the mask has as 1 and
+// makes the rest 0.
+func (m *Matrix) Mul(b *Matrix) *Matrix {
+	if bad := m.fits("Mul", b); bad != nil {
+		return bad
+	}
+	return m.Apply(mulRows, b)
+}
+
+// Not returns 1 − m: of a mask, the rest.
+func (m *Matrix) Not() *Matrix { return m.Apply(not) }
+
+// Blend returns the values of m where the mask is not 0, and those of b elsewhere. Each of the three may have a single row,
+// which then stands for all.
+func (m *Matrix) Blend(b, mask *Matrix) *Matrix {
+	for _, other := range []*Matrix{b, mask} {
+		if bad := m.fits("Blend", other); bad != nil {
+			return bad
+		}
+	}
+	if bad := b.fits("Blend", mask); bad != nil {
+		return bad
+	}
+	return m.Apply(blend, b, mask)
+}
+
+// ScaleRows returns m with row i multiplied by by[i].
+func (m *Matrix) ScaleRows(by []float64) *Matrix {
+	if err := m.Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	if len(by) != m.rows {
+		return failed("Matrix.ScaleRows: %d numbers for %d rows", len(by), m.rows)
+	}
+	return m.Apply(scaleRows, by)
+}
+
+// Columns returns the columns from, …, to−1: [n, to−from].
+func (m *Matrix) Columns(from, to int) *Matrix {
+	if err := m.Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	if from < 0 || from >= to || to > m.cols {
+		return failed("Matrix.Columns: %d to %d of a matrix [%d, %d]", from, to, m.rows, m.cols)
+	}
+	p, _ := columnRanges.LoadOrStore([2]int{from, to}, NewProgram(fmt.Sprintf("columns %d to %d", from, to), func(a []*graph.Node) *graph.Node {
+		return graph.Slice(a[0], graph.AxisRange(), graph.AxisRange(from, to))
+	}))
+	return m.Apply(p.(*Program))
+}
+
+// columnRanges has the program for every range that was asked for.
+var columnRanges sync.Map
+
+// JoinColumns puts matrices side by side: [n, Σd]. Those with a single row repeat it.
+func JoinColumns(ms ...*Matrix) *Matrix {
+	if len(ms) == 0 {
+		return failed("JoinColumns: nothing to join")
+	}
+	n := 1
+	for _, m := range ms {
+		if err := m.Err(); err != nil {
+			return &Matrix{err: err}
+		}
+		n = max(n, m.rows)
+	}
+	rest := make([]any, 0, len(ms))
+	for _, m := range ms {
+		if m.rows != 1 && m.rows != n {
+			return failed("JoinColumns: %d rows beside %d", m.rows, n)
+		}
+		rest = append(rest, m)
+	}
+	return ms[0].Apply(join, rest[1:]...)
+}
+
+// Inner returns the inner products of the rows of m and those of b, m·bᵀ [n, k], on the host.
+func (m *Matrix) Inner(b *Matrix) (*mat.Dense, error) {
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	if err := b.checkCols("Matrix.Inner", m.cols); err != nil {
+		return nil, err
+	}
+	out, err := run(inner, []any{m, b})
+	if err != nil {
+		return nil, err
+	}
+	v, err := xla.Host(out[0])
+	xla.Free(out...)
+	if err != nil {
+		return nil, err
+	}
+	return mat.NewDense(m.rows, b.rows, float64s(v)), nil
+}
+
+var (
+	mulRows = NewProgram("mul", func(a []*graph.Node) *graph.Node { return graph.Mul(a[0], a[1]) })
+	not     = NewProgram("not", func(a []*graph.Node) *graph.Node { return graph.OneMinus(a[0]) })
+	blend   = NewProgram("blend", func(a []*graph.Node) *graph.Node {
+		a = sameRows(a)
+		return graph.Where(graph.NotEqual(a[2], graph.ZerosLike(a[2])), a[0], a[1])
+	})
+	scaleRows = NewProgram("scale rows", func(a []*graph.Node) *graph.Node {
+		return graph.Mul(a[0], graph.InsertAxes(a[1], -1))
+	})
+	join  = NewProgram("join", func(a []*graph.Node) *graph.Node { return graph.Concatenate(sameRows(a), 1) })
+	inner = NewProgram("inner", func(a []*graph.Node) *graph.Node {
+		return graph.DotGeneral(a[0], []int{1}, nil, a[1], []int{1}, nil)
+	})
+)
+
+// sameRows repeats single rows until all matrices have as many.
+func sameRows(a []*graph.Node) []*graph.Node {
+	n := 1
+	for _, m := range a {
+		n = max(n, m.Shape().Dim(0))
+	}
+	for i, m := range a {
+		a[i] = graph.BroadcastToDims(m, n, m.Shape().Dim(1))
+	}
+	return a
+}

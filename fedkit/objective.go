@@ -1,0 +1,93 @@
+package fedkit
+
+import (
+	"fmt"
+
+	"fedkit.example/fedkit/internal/engine"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Objective is what the clients of a Job minimize instead of the task's own loss: a regularizer that looks at other models,
+// a teacher's outputs, logits shifted by what a client knows. Equal values share a compiled program, so its type must be
+// comparable, and a number that changes from round to round belongs in Job.Extra rather than in a field.
+type Objective interface {
+	// Loss returns the loss of every example, [C, B]. Its mean over a batch is minimized. Nothing may mix values of
+	// different clients.
+	Loss(b *Batch) *graph.Node
+}
+
+// Batch is what an Objective sees in a local step: a batch of examples for each of C clients, the model being trained, and
+// what the Job carries in Extra.
+type Batch struct {
+	Task   *Task
+	Params []*graph.Node // w, the model being trained, as in Task.Forward
+	X, Y   *graph.Node   // inputs [C, B, data shape…], and labels or targets [C, B]
+	Out    *graph.Node   // outputs of the model for X: [C, B, classes]
+
+	extra    map[string][]*graph.Node
+	reported *graph.Node
+}
+
+// Loss returns the task's own loss of every example, [C, B], for outputs like Out.
+func (b *Batch) Loss(out *graph.Node) *graph.Node { return b.Task.Loss(out, b.Y) }
+
+// Forward returns the outputs of another model for X, such as Model("global").
+func (b *Batch) Forward(p []*graph.Node) *graph.Node { return b.Task.Forward(p, b.X) }
+
+// Features returns the representation of X by a model, such as Params or Model("global"), before its last layer: [C, B, f].
+// If the task does not say what that is, they are its outputs.
+func (b *Batch) Features(p []*graph.Node) *graph.Node {
+	if b.Task.Features == nil {
+		return b.Forward(p)
+	}
+	return b.Task.Features(p, b.X)
+}
+
+// Extra returns what the Job carries under a name, [C, g]: for each client its own row, or the one there is.
+func (b *Batch) Extra(name string) *graph.Node {
+	nodes := b.named(name)
+	if len(nodes) == 1 {
+		return graph.Reshape(nodes[0], nodes[0].Shape().Dim(0), -1)
+	}
+	return b.Task.Join(nodes)
+}
+
+// Model returns a model [1, d] or [n, d] that the Job carries under a name, in parameters like Params. No gradient flows
+// into it.
+func (b *Batch) Model(name string) []*graph.Node {
+	nodes := b.named(name)
+	size := 0
+	for _, n := range nodes {
+		size += n.Shape().Size() / n.Shape().Dim(0)
+	}
+	if size != b.Task.Dim() {
+		panic(fmt.Errorf("Job.Extra[%q] is no model: it must have %d columns", name, b.Task.Dim()))
+	}
+	return nodes
+}
+
+func (b *Batch) named(name string) []*graph.Node {
+	nodes, ok := b.extra[name]
+	if !ok {
+		panic(fmt.Errorf("Job.Extra has no %q", name))
+	}
+	return nodes
+}
+
+// Report sets the loss of every example, [C, B], that is reported in Solve.Loss. Default: the loss that is minimized.
+func (b *Batch) Report(loss *graph.Node) { b.reported = loss }
+
+// objective is an Objective as the engine knows it.
+type objective struct {
+	Objective
+	task *Task
+}
+
+func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
+	b := &Batch{Task: o.task, Params: in.Params, X: in.X, Y: in.Y, Out: in.Out, extra: in.Extra}
+	trained = o.Loss(b)
+	if b.reported == nil {
+		b.reported = trained
+	}
+	return trained, b.reported
+}
