@@ -62,6 +62,9 @@ func lastDense(t *fedkit.Task, body func(p []*graph.Node, x *graph.Node) *graph.
 	last := len(t.Params) - 2
 	features := func(p []*graph.Node, x *graph.Node) *graph.Node { return body(p[:last], x) }
 	t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node { return Dense(features(p, x), p[last], p[last+1]) }
+	if last > 0 {
+		t.Features = features
+	}
 	return t
 }
 
