@@ -7,6 +7,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
@@ -72,4 +73,46 @@ func ExampleAggregatorFunc() {
 	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 20}))
 	fmt.Println("learns:", h.Accuracy() > 0.9)
 	// Output: learns: true
+}
+
+// A run can record figures of your own. Here it is the share of test examples whose label is among the three largest outputs.
+func ExampleMetric() {
+	top3 := metric.Func("top 3", func(p *fedkit.Predictions) float64 {
+		right := 0.0
+		for i, out := range p.Outputs { // [n, 10]
+			larger := 0
+			for _, v := range out {
+				if v > out[p.Labels[i]] {
+					larger++
+				}
+			}
+			if larger < 3 {
+				right++
+			}
+		}
+		return right / float64(len(p.Outputs))
+	})
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 10, Alpha: 0.5}, model.LogisticRegression()))
+	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}
+	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 5, Metrics: []fedkit.Metric{top3, metric.MacroF1{}}}))
+	score := h.Last().Global
+	fmt.Println("more in the top 3 than at the top:", score.Metrics["top 3"] > score.Accuracy)
+	fmt.Println("macro F1 of client 4 is known:", h.Last().Scores[4].Metrics["macro F1"] > 0)
+	// Output:
+	// more in the top 3 than at the top: true
+	// macro F1 of client 4 is known: true
+}
+
+// After a run: how often the final model takes one digit for another.
+func ExampleFederation_Predict() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.MLP(32)))
+	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.2}}
+	must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 20}))
+	p := must.M1(fed.Predict(context.Background(), avg.State.X, fedkit.TestPart, nil))[0]
+	var confusion [10][10]int // by label and answer
+	for i, class := range p.Classes() {
+		confusion[p.Labels[i]][class]++
+	}
+	fmt.Println("most zeros are taken for zeros:", confusion[0][0] > 9*confusion[0][8])
+	// Output: most zeros are taken for zeros: true
 }

@@ -22,7 +22,8 @@ type Record struct {
 	Global *Score `json:"global,omitempty"`
 	// Scores are those of the M clients, each on its own test examples under the model it would use; nil if the round
 	// was not evaluated.
-	Scores []Score `json:"scores,omitempty"`
+	Scores   []Score `json:"scores,omitempty"`
+	Personal bool    `json:"personal,omitempty"` // the clients' own models are scored in Scores, not the global one
 	// Clusters says which cluster each of the M clients is in; nil if nothing is clustered.
 	Clusters []int `json:"clusters,omitempty"`
 	// Notes are the strategy's own figures for the round.
@@ -44,7 +45,7 @@ type Score struct {
 	Accuracy Float `json:"accuracy"`
 	Examples int   `json:"examples"`
 
-	Metrics map[string]Float `json:"metrics,omitempty"` // the run's own metrics by name
+	Metrics map[string]Float `json:"metrics,omitempty"` // those of Options.Metrics by name; nil if Examples is 0
 }
 
 // Float is a float64 whose JSON form keeps values that are not finite: "NaN", "+Inf", "-Inf".
@@ -79,7 +80,7 @@ func (f *Float) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Score returns Global or, if there is no global model, Mean; nil if the round was not evaluated.
+// Score returns Global or, if there is no global model, Mean; nil if there is neither.
 func (r *Record) Score() *Score {
 	if r.Global != nil {
 		return r.Global
@@ -87,17 +88,41 @@ func (r *Record) Score() *Score {
 	return r.Mean()
 }
 
-// Mean returns the mean over all clients' own test examples, each example counted once; nil if the round was not
-// evaluated.
+// Mean returns the mean over all clients' own test examples, each example counted once. Of a metric, it is the mean of the
+// clients' values, weighted by their numbers of examples; clients without a value, or with NaN, are left out. It is nil if
+// the round was not evaluated, or no client has a test example.
 func (r *Record) Mean() *Score {
-	if len(r.Scores) == 0 {
-		return nil
-	}
 	var loss, right, n float64
 	for _, s := range r.Scores {
-		loss += float64(s.Loss) * float64(s.Examples)
-		right += float64(s.Accuracy) * float64(s.Examples)
-		n += float64(s.Examples)
+		if s.Examples > 0 { // the loss of no example is NaN
+			loss += float64(s.Loss) * float64(s.Examples)
+			right += float64(s.Accuracy) * float64(s.Examples)
+			n += float64(s.Examples)
+		}
 	}
-	return &Score{Loss: Float(loss / n), Accuracy: Float(right / n), Examples: int(n)}
+	if n == 0 {
+		return nil
+	}
+	return &Score{Loss: Float(loss / n), Accuracy: Float(right / n), Examples: int(n), Metrics: meanMetrics(r.Scores)}
+}
+
+func meanMetrics(scores []Score) (mean map[string]Float) {
+	weight := map[string]Float{}
+	for _, s := range scores {
+		for name, v := range s.Metrics {
+			if mean == nil {
+				mean = map[string]Float{}
+			}
+			n := Float(s.Examples)
+			if math.IsNaN(float64(v)) {
+				n, v = 0, 0 // NaN if no client has a value
+			}
+			mean[name] += n * v
+			weight[name] += n
+		}
+	}
+	for name := range mean {
+		mean[name] /= weight[name]
+	}
+	return mean
 }

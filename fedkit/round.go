@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/internal/engine"
 )
 
 // Round is what a strategy works with during one round. Its methods remember the first error: a strategy may write its
@@ -239,46 +238,4 @@ func (r *Round) Traffic(down, up float64) {
 	model := float64(4 * r.Fed.Task.Dim())
 	r.record.BytesDown += int64(math.Round(down * model))
 	r.record.BytesUp += int64(math.Round(up * model))
-}
-
-// Losses returns the mean training loss of every model on every client's training examples, [k][n]: how a client finds
-// the model that suits it. All k models travel to each of the clients.
-func (r *Round) Losses(models *Matrix, clients []int) [][]float64 {
-	loss := make([][]float64, max(1, models.Rows()))
-	for j := range loss {
-		loss[j] = make([]float64, len(clients))
-	}
-	if !r.in("losses") {
-		return loss
-	}
-	if err := models.checkCols("models", r.Fed.Task.Dim()); err != nil {
-		r.Fail(err)
-		return loss
-	}
-	if len(clients) == 0 {
-		r.Fail(Invalid("clients", "[]", "at least one client"))
-		return loss
-	}
-	var rows []int
-	for _, c := range clients {
-		if c < 0 || c >= r.Clients() {
-			r.Fail(Invalid("clients", c, fmt.Sprintf("in [0, %d)", r.Clients())))
-			return loss
-		}
-		rows = append(rows, r.Fed.Clients[c].Train...)
-	}
-	scores := r.scores(models, engine.TrainPart, rows, nil)
-	if scores == nil {
-		return loss
-	}
-	from := 0
-	for i, c := range clients {
-		n := len(r.Fed.Clients[c].Train)
-		for j := range loss {
-			loss[j][i], _ = scores.Mean(j, from, n)
-		}
-		from += n
-	}
-	r.Traffic(float64(len(clients)*models.Rows()), 0)
-	return loss
 }

@@ -24,6 +24,7 @@ type Options struct {
 	Workers   int       `range:"[1,inf)" default:"the default"` // programs in flight at once; default: half the processors, at least one. Results do not depend on it
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
 	Watch     Watcher   // told of the progress: plot.Live(); default none
+	Metrics   []Metric  // recorded at every evaluation, beside loss and accuracy: metric.MacroF1{}, …; default none
 
 	// Checkpoint is a file that is written after every evaluated round. If it is there already, the run continues from
 	// it, and ends with the same bytes as a run that was never interrupted. Default: none.
@@ -134,6 +135,9 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 	}
 }
 
+// usualWorkers is the default of Options.Workers.
+func usualWorkers() int { return max(1, runtime.NumCPU()/2) }
+
 // running has the States, by address, of the runs that are under way.
 var running sync.Map
 
@@ -163,7 +167,7 @@ func begin(ctx context.Context, fed *Federation, s Strategy, o *Options) (h *His
 		o.EvalEvery = 1
 	}
 	if o.Workers == 0 {
-		o.Workers = max(1, runtime.NumCPU()/2)
+		o.Workers = usualWorkers()
 	}
 	b, err := xla.Backend()
 	if err != nil {
@@ -182,6 +186,9 @@ func checkRun(fed *Federation, s Strategy, o *Options, c *config.Config) error {
 	watched := *o
 	watched.Watch = nil // no option of the run
 	if err := check("Options", watched, fed, 0); err != nil {
+		return err
+	}
+	if err := checkMetrics(o.Metrics); err != nil {
 		return err
 	}
 	n, err := cohort(s, fed.Size())

@@ -29,25 +29,22 @@ func (r *Round) evaluate(s Strategy) {
 		return
 	}
 	r.record.Clusters = slices.Clone(sv.Clusters)
+	r.record.Personal = sv.Models != nil
 	all := sequence(r.Fed.Data.Test.Len())
 	var global *engine.Scores
 	if sv.Global != nil {
-		if global = r.scores(sv.Global, engine.TestPart, all, nil); global == nil {
+		if global = r.scores(sv.Global, all, nil); global == nil {
 			return
 		}
-		score := meanScore(global, 0, 0, len(all))
+		score := r.score(global, all, all)
 		r.record.Global = &score
 	}
 	switch {
 	case sv.Models == nil: // one model for all: every client's examples are scored already
 		r.record.Scores = make([]Score, r.Clients())
 		for c := range r.record.Scores {
-			own := &engine.Scores{Loss: make([][]float32, 1), Accuracy: make([][]float32, 1)}
-			for _, row := range r.Fed.Clients[c].Test {
-				own.Loss[0] = append(own.Loss[0], global.Loss[0][row])
-				own.Accuracy[0] = append(own.Accuracy[0], global.Accuracy[0][row])
-			}
-			r.record.Scores[c] = meanScore(own, 0, 0, len(own.Loss[0]))
+			own := r.Fed.Clients[c].Test
+			r.record.Scores[c] = r.score(global, own, own)
 		}
 	case sv.Assign != nil:
 		r.record.Scores = r.scoresOf(r.Everyone(), sv.Models, sv.Assign)
@@ -68,43 +65,34 @@ func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
 			rows, which = append(rows, row), append(which, assign[i])
 		}
 	}
-	all := r.scores(models, engine.TestPart, rows, which)
+	all := r.scores(models, rows, which)
 	if all == nil {
 		return nil
 	}
-	scores, from := make([]Score, len(clients)), 0
+	scores, at := make([]Score, len(clients)), sequence(len(rows))
 	for i, c := range clients {
-		n := len(r.Fed.Clients[c].Test)
-		scores[i] = meanScore(all, 0, from, n)
-		from += n
+		own := r.Fed.Clients[c].Test
+		scores[i] = r.score(all, at[:len(own)], own)
+		at = at[len(own):]
 	}
 	return scores
 }
 
-// scores evaluates models on examples: all on each, or on each the one that which names. After an error it is nil.
-func (r *Round) scores(models *Matrix, part engine.Part, rows, which []int) *engine.Scores {
-	e, err := r.Fed.engine()
+// scores evaluates a model on test examples, or on each the model that which names. After an error it is nil.
+func (r *Round) scores(models *Matrix, rows, which []int) *engine.Scores {
+	v := engine.Evaluation{Part: TestPart, Rows: rows, Which: which, Outputs: len(r.opts.Metrics) > 0}
+	s, err := r.Fed.scores(r.ctx, models, v, r.opts.Workers)
 	if err != nil {
 		r.Fail(err)
 		return nil
 	}
-	t, err := models.tensor()
-	if err != nil {
-		r.Fail(err)
-		return nil
-	}
-	scores, err := e.Evaluate(r.ctx, &engine.Evaluation{Models: t, Part: part, Rows: rows, Which: which}, r.opts.Workers)
-	if err != nil {
-		r.Fail(err)
-		return nil
-	}
-	return scores
+	return s
 }
 
-// meanScore is a model's score over the examples from, from+1, …, from+n−1.
-func meanScore(s *engine.Scores, model, from, n int) Score {
-	loss, accuracy := s.Mean(model, from, n)
-	return Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: n}
+// score sums up the examples of s at the given positions, which are these rows of the test part.
+func (r *Round) score(s *engine.Scores, at, rows []int) Score {
+	loss, accuracy := s.Mean(0, at)
+	return Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: len(rows), Metrics: r.measure(s, at, rows)}
 }
 
 func (s *Serving) check(m, d int) error {

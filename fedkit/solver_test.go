@@ -117,7 +117,17 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 	if job.Prox != nil {
 		mu = job.Prox[i]
 	}
+	rate := l.LR
+	if job.LR != nil {
+		rate = job.LR[i]
+	}
+	if l.Schedule != nil {
+		rate *= l.Schedule.Factor(round)
+	}
 	steps = l.Steps
+	if job.Steps != nil {
+		steps = job.Steps[i]
+	}
 	if steps == 0 {
 		steps = epochs * ((len(rows) + batch - 1) / batch)
 	}
@@ -147,19 +157,31 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 		}
 		f, g := o.Gradient(w, x, y)
 		loss += f / float64(steps)
+		d := make([]float64, len(w))
 		for j := range w {
-			d := mask[j] * (g[j] + mu*weights[j]*(w[j]-anchor[j]) + shift[j])
-			switch opt := l.Optimizer.(type) {
+			d[j] = mask[j] * (g[j] + mu*weights[j]*(w[j]-anchor[j]) + shift[j])
+		}
+		decay := 0.0
+		optimizer := l.Optimizer
+		if o, ok := optimizer.(WeightDecay); ok {
+			decay, optimizer = o.Lambda, o.Then
+		}
+		if o, ok := optimizer.(Clip); ok {
+			floats.Scale(min(1, o.Norm/floats.Norm(d, 2)), d)
+			optimizer = o.Then
+		}
+		for j := range w {
+			switch opt := optimizer.(type) {
 			case Momentum:
-				m[j] = opt.Beta*m[j] + d
-				d = m[j]
+				m[j] = opt.Beta*m[j] + d[j]
+				d[j] = m[j]
 			case Adam:
-				m[j] = 0.9*m[j] + 0.1*d
-				v[j] = 0.999*v[j] + 0.001*d*d
+				m[j] = 0.9*m[j] + 0.1*d[j]
+				v[j] = 0.999*v[j] + 0.001*d[j]*d[j]
 				t := float64(s + 1)
-				d = m[j] / (1 - math.Pow(0.9, t)) / (math.Sqrt(v[j]/(1-math.Pow(0.999, t))) + 1e-8)
+				d[j] = m[j] / (1 - math.Pow(0.9, t)) / (math.Sqrt(v[j]/(1-math.Pow(0.999, t))) + 1e-8)
 			}
-			w[j] -= l.LR * d
+			w[j] -= rate * (d[j] + decay*mask[j]*w[j])
 		}
 	}
 	return w, loss, steps
@@ -185,6 +207,11 @@ func TestSolverAgainstFloat64(t *testing.T) {
 		{"shift by client", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Shift: randomMatrix(9, 6, d)}},
 		{"mask", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Mask: ones(d, d/2)}},
 		{"epochs by client", odd, Job{Local: Local{Batch: 4, LR: 0.1}, Epochs: []int{1, 2, 3, 4, 5, 6}}},
+		{"steps by client", odd, Job{Local: Local{Batch: 4, LR: 0.1}, Steps: []int{1, 9, 3, 20, 5, 2}}},
+		{"rates by client, which decay", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, Schedule: Decay{Gamma: 0.5}}, LR: []float64{0.1, 0.4, 0.01, 0.2, 0.3, 1}}},
+		{"clipped", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.2, Optimizer: Clip{Norm: 0.5, Then: Momentum{Beta: 0.8}}}}},
+		{"weight decay of what is trained", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, Optimizer: WeightDecay{Lambda: 0.3, Then: Clip{Norm: 0.7}}}, Mask: ones(d, d/2)}},
+		{"AdamW", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.01, Optimizer: WeightDecay{Lambda: 0.1, Then: Adam{}}}}},
 		{"all at once", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.05, Optimizer: Momentum{Beta: 0.5}, Prox: 0.3},
 			Anchor: randomMatrix(3, 6, d), Shift: randomMatrix(4, 1, d), Mask: ones(d, 20)}},
 	} {
@@ -382,6 +409,18 @@ func TestJobsThatCannotRun(t *testing.T) {
 		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Shift: randomMatrix(1, 3, o.Dim())}, fmt.Sprintf("invalid: Job.Shift = [3, %d]: must be [1, %d] or [2, %d]", o.Dim(), o.Dim(), o.Dim())},
 		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Epochs: []int{1}}, "invalid: len(Job.Epochs) = 1: must be 2, one per client"},
 		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Epochs: []int{1, 0}}, "invalid: Job.Epochs = 0: must be at least 1 (client 1)"},
+		{Job{Clients: []int{1, 0, 1}, Local: ok, Start: start}, "invalid: Job.Clients = 1 twice: must be different clients: call Train once for each model that a client trains"},
+		{Job{Clients: []int{0}, Local: Local{Steps: 3, Batch: 2, LR: 0.1}, Start: start, Epochs: []int{2}}, "invalid: Job.Epochs = [2]: must be nil if Local.Steps is set: use Job.Steps"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, Epochs: []int{2}, Steps: []int{2}}, "invalid: Job.Steps = [2]: must be nil if Job.Epochs is set: use one of them"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, Steps: []int{0}}, "invalid: Job.Steps = 0: must be at least 1 (client 0)"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, LR: []float64{0}}, "invalid: Job.LR = 0: must be a number > 0 (client 0)"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, LR: []float64{}}, "invalid: len(Job.LR) = 0: must be 1, one per client"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, BatchesOf: 2}, "invalid: Job.BatchesOf = 2: must be in [0, 1], the calls of Train in this round so far"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, Up: -1}, "invalid: Job.Up = -1: must be a number ≥ 0: 0 for the usual, or fedkit.Zero"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, Shared: randomMatrix(1, 2, o.Dim())}, fmt.Sprintf("invalid: Job.Shared = [2, %d]: must be [1, %d]", o.Dim(), o.Dim())},
+		{Job{Clients: []int{0}, Local: ok, Start: start, Extra: map[string]*Matrix{"a": randomMatrix(1, 2, 3)}}, `invalid: Job.Extra["a"] = [2, 3]: must be [1, g] or [1, g]`},
+		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: 0.1, Schedule: ScheduleFunc(func(int) float64 { return 0 })}, Start: start}, "invalid: Local.Schedule = a factor of 0 in round 1: must be a number > 0"},
+		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: 0.1, Optimizer: Clip{}}, Start: start}, "invalid: Local.Optimizer.Norm = 0: must be a number > 0"},
 		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Prox: []float64{1, -1}}, "invalid: Job.Prox = -1: must be ≥ 0 (client 1)"},
 		{Job{Clients: []int{0}, Local: Local{LR: 0.1}, Start: start}, "invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch"},
 		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: -0.1}, Start: start}, "invalid: Local.LR = -0.1: must be a number > 0"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -299,4 +300,35 @@ func ExampleOn() {
 	// 10 clients, IID, seed 1; sign flip × 5 by clients [2 7 8] of 10
 	// aggregate.Mean, more than 85% accurate: false
 	// aggregate.GeometricMedian, more than 85% accurate: true
+}
+
+// What stays with its client cannot be attacked: strategies without anything that travels do as without the attack, and FedRep's
+// body is forged once, as it is sent.
+func TestWhatStaysIsNotAttacked(t *testing.T) {
+	honest, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP(32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := func(fed *fedkit.Federation, s fedkit.Strategy) *fedkit.Record {
+		h, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.Last()
+	}
+	fed, err := attack.On(honest, 1, attack.Gaussian{Sigma: 0.1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := &strategy.LocalOnly{}
+	if got, want := last(fed, alone), last(honest, alone); !reflect.DeepEqual(got.Scores, want.Scores) {
+		t.Errorf("models that never travel score %v under an attack, %v without", got.Mean(), want.Mean())
+	}
+	still := fedkit.Local{Batch: 32, LR: 1e-9}
+	body := float64(64*32 + 32)
+	for _, s := range last(fed, &strategy.FedRep{Local: still}).Solves {
+		if sigma := float64(s.Drift) / math.Sqrt(body); math.Abs(sigma-0.1) > 0.01 {
+			t.Errorf("client %d's body has noise of σ = %.3f, want 0.1", s.Client, sigma)
+		}
+	}
 }

@@ -44,7 +44,8 @@ const (
 // included.
 type Series struct {
 	Name    string
-	Mark    Mark // default Line
+	Like    string // the name of a series before it that it goes with: its color, but lighter and with dashes
+	Mark    Mark   // default Line
 	X, Y    []float64
 	Lo, Hi  []float64     // Line: the band around Y
 	Size    []float64     // Dots: the area; values that are not positive are left out

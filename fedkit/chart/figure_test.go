@@ -174,3 +174,18 @@ func TestNoNegativeZeroOnAnAxis(t *testing.T) {
 		t.Errorf("the first tick reads %q, want 0", got)
 	}
 }
+
+// A series that goes with another has its color, lighter and with dashes, and takes none from the next.
+func TestLike(t *testing.T) {
+	line := func(name, like string) Series {
+		return Series{Name: name, Like: like, X: []float64{0, 1}, Y: []float64{1, 2}}
+	}
+	s, err := Row{{Series: []Series{line("a", ""), line("a too", "a"), line("b", "nobody")}}}.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, too, b := s.order[0], s.order[1], s.order[2]
+	if too.color != mix(a.color, white, 0.45) || too.dash == nil || a.dash != nil || b.color != base[1] || b.dash != nil {
+		t.Errorf("%+v", s.order)
+	}
+}

@@ -57,11 +57,17 @@ func (s *Series) style(i int) style {
 		low := min(int(at), len(shade)-2)
 		st.color = mix(shade[low], shade[low+1], at-float64(low))
 	case again == 1:
-		st.color, st.dash = mix(st.color, white, 0.45), []float64{6, 3}
+		st = st.lighter(s.Name)
 	case again == 2:
 		st.color, st.dash = mix(st.color, black, 0.4), []float64{2, 2}
 	}
 	return st
+}
+
+// lighter is the style of a series that goes with one of this style.
+func (s style) lighter(name string) style {
+	s.name, s.color, s.dash = name, mix(s.color, white, 0.45), []float64{6, 3}
+	return s
 }
 
 // mix returns (1−t)·a + t·b.

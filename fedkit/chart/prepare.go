@@ -41,7 +41,7 @@ func (r Row) prepare() (*sheet, error) {
 		return nil, errors.New("chart: no figure given")
 	}
 	s := &sheet{}
-	named := false
+	named, own := false, 0 // colors so far
 	for _, f := range r {
 		switch {
 		case f == nil:
@@ -51,8 +51,14 @@ func (r Row) prepare() (*sheet, error) {
 		}
 		named = named || f.X.Names != nil || f.Y.Names != nil
 		for _, t := range f.Series {
-			if s.style(t.Name) == nil {
-				s.order = append(s.order, t.style(len(s.order)))
+			if s.style(t.Name) != nil {
+				continue
+			}
+			if like := s.style(t.Like); like != nil {
+				s.order = append(s.order, like.lighter(t.Name))
+			} else {
+				s.order = append(s.order, t.style(own))
+				own++
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func unnamed(path string, tree any) (paths []string) {
 	if o["unnamed"] != nil {
 		return []string{path}
 	}
-	for _, name := range names(o, nil) {
+	for _, name := range names(o) {
 		paths = append(paths, unnamed(join(path, name), o[name])...)
 	}
 	return paths

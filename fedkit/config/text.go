@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +65,7 @@ func writeObject(o map[string]any) string {
 
 func writeFields(o map[string]any) string {
 	var all []string
-	for _, name := range names(o, nil) {
+	for _, name := range names(o) {
 		if name != "type" {
 			all = append(all, name+": "+write(o[name]))
 		}
@@ -77,29 +76,15 @@ func writeFields(o map[string]any) string {
 // Diff returns one line per field that differs, in order: "Aggregator: aggregate.Median{}, was not set", "Local.LR: 0.03,
 // was 0.1". If the values are of two types, that comes first: "type: strategy.FedProx, was strategy.FedAvg". There are no
 // lines if and only if the configurations are equal. Either may be nil.
-func Diff(was, is *Config) []string {
-	return diff("", cmp.Or[any](was.root(), absent), cmp.Or[any](is.root(), absent))
+func Diff(was, is *Config) (lines []string) {
+	for _, d := range Vary(was, is) {
+		lines = append(lines, strings.TrimPrefix(d.Path+": ", ": ")+d.Values[1]+", was "+d.Values[0])
+	}
+	return lines
 }
 
 // absent stands for a field that is not there. No JSON is read as it.
 const absent = json.Number("not set")
-
-func diff(path string, was, is any) (lines []string) {
-	a, b := inside(was), inside(is)
-	alike := reflect.TypeOf(was) == reflect.TypeOf(is) && (path == "" || reflect.DeepEqual(a["type"], b["type"]))
-	switch {
-	case alike && hasFields(a) && hasFields(b):
-		for _, name := range names(a, b) {
-			lines = append(lines, diff(join(path, name), field(a, name), field(b, name))...)
-		}
-	case reflect.DeepEqual(was, is):
-	case path == "type":
-		lines = []string{fmt.Sprintf("type: %v, was %v", is, was)}
-	default:
-		lines = []string{strings.TrimPrefix(path+": ", ": ") + write(is) + ", was " + write(was)}
-	}
-	return lines
-}
 
 func field(o map[string]any, name string) any {
 	if v, ok := o[name]; ok {
@@ -130,11 +115,12 @@ func inside(tree any) map[string]any {
 	return o
 }
 
-// names returns the keys of two objects: the type first, [2] before [10].
-func names(a, b map[string]any) []string {
+// names returns the keys of objects: the type first, [2] before [10].
+func names(objects ...map[string]any) []string {
 	all := map[string]any{}
-	maps.Copy(all, a)
-	maps.Copy(all, b)
+	for _, o := range objects {
+		maps.Copy(all, o)
+	}
 	return slices.SortedFunc(maps.Keys(all), func(x, y string) int { return cmp.Or(rank(x)-rank(y), cmp.Compare(x, y)) })
 }
 

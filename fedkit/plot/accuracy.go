@@ -1,18 +1,21 @@
 package plot
 
 import (
-	"fmt"
-	"slices"
-
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 )
 
-// Accuracy returns the figure of test accuracy against rounds; Show draws it. There is one line per history: of the
+// Accuracy returns the figure of test accuracy against rounds; Show draws it. There is one line per configuration: of the
 // global model if every history has one, else the mean over clients of the model each would use, weighted by its test
-// examples. The axis says which. Histories of the same Name are runs of one experiment with other seeds: they become one
-// line, their mean, in a band of ± one sample standard deviation (divisor n−1), over the rounds that all of them have.
-// Rounds that were not evaluated are skipped, and so are values that are not finite.
+// examples. The axis says which. A strategy that served personal models beside a global one has both lines, which say
+// what they are of: "FedPRISM, global" and "FedPRISM, clients' own". Rounds that were not evaluated are skipped, and so
+// are values that are not finite.
+//
+// Runs of one configuration, with several seeds, become one line, their mean, in a band of ± one sample standard
+// deviation (divisor n−1), over the rounds that all of them have. They have equal Name, Config, Data, Partition, Model,
+// Clients, Params and Manifest but for what a seed changes, be it the run's, the partition's or that of a part. Where
+// names collide, what differs is added to them: "FedAvg, Local.LR 0.1", or in the end a number. A run that is given again
+// counts once. The note says so, and which runs were stopped.
 //
 // Errors: no history, a nil one, one without an evaluated round.
 func Accuracy(h ...*fedkit.History) *chart.Figure { return overRounds(accuracy, h) }
@@ -21,16 +24,9 @@ func Accuracy(h ...*fedkit.History) *chart.Figure { return overRounds(accuracy, 
 // is as in Accuracy. The axis is logarithmic if the losses span more than three powers of ten.
 func Loss(h ...*fedkit.History) *chart.Figure { return overRounds(loss, h) }
 
-// measure is one of the two values of a point.
-type measure struct {
-	name  string
-	share bool
-	value func(point) float64
-}
-
 var (
-	accuracy = measure{"accuracy", true, func(p point) float64 { return p.accuracy }}
-	loss     = measure{"loss", false, func(p point) float64 { return p.loss }}
+	accuracy = measure{"accuracy", true, func(s *fedkit.Score) float64 { return float64(s.Accuracy) }}
+	loss     = measure{"loss", false, func(s *fedkit.Score) float64 { return float64(s.Loss) }}
 )
 
 func overRounds(m measure, h []*fedkit.History) *chart.Figure {
@@ -39,40 +35,6 @@ func overRounds(m measure, h []*fedkit.History) *chart.Figure {
 		if err != nil {
 			return err
 		}
-		return m.draw(f, curves(all, b, m.value), b)
+		return m.overRounds(f, all, b)
 	})
-}
-
-// draw draws the measure against rounds. A name that has nothing to draw is reported, and left out of the figure.
-func (m measure) draw(f *chart.Figure, cs []curve, b basis) (err error) {
-	f.Name, f.Title = m.name, "Test "+m.name
-	f.X = chart.Axis{Title: "round", Whole: true}
-	f.Y = chart.Axis{Title: m.name + " " + b.of, Percent: m.share}
-	var runs []int
-	var values []float64
-	for _, c := range cs {
-		if len(c.round) == 0 {
-			err = fmt.Errorf("%q has no round with a finite %s in all of its runs (%d)", c.name, m.name, c.runs)
-			continue
-		}
-		s := chart.Series{Name: c.name, X: c.round, Y: c.mean}
-		if c.runs > 1 {
-			runs = append(runs, c.runs)
-			for i, y := range c.mean {
-				s.Lo, s.Hi = append(s.Lo, y-c.spread[i]), append(s.Hi, y+c.spread[i])
-			}
-		}
-		f.Series, values = append(f.Series, s), append(values, c.mean...)
-	}
-	if f.Series != nil && !m.share {
-		f.Y.Log = slices.Min(values) > 0 && slices.Max(values) > 1000*slices.Min(values)
-	}
-	if runs != nil {
-		n := fmt.Sprint(slices.Min(runs))
-		if most := slices.Max(runs); most > slices.Min(runs) {
-			n += fmt.Sprint(" to ", most)
-		}
-		note(f, "line: mean of %s runs; band: ± 1 standard deviation", n)
-	}
-	return err
 }

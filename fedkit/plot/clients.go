@@ -13,18 +13,19 @@ import (
 
 // ClientAccuracy returns the figure of how accuracy is spread over clients; Show draws it. It has, for each history, the
 // accuracy of every client on its own test rows, under the model it would use, at the last round in which clients were
-// evaluated. A dot is a client; the box holds the middle half of them and the bar is the median. Histories of the same
-// Name are pooled. Clients without test rows are left out.
+// evaluated. A dot is a client; the box holds the middle half of them and the bar is the median. Runs of one
+// configuration are pooled, as in Accuracy. Clients without test rows are left out.
 //
 // Errors: no history, a nil one, one in which clients were never evaluated.
 func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 	return chart.Make("plot: client accuracy", func(f *chart.Figure) error {
-		pools, err := pools(h)
+		pools, gs, err := pools(h)
 		if err != nil {
 			return err
 		}
 		f.Name, f.Title = "client-accuracy", "Accuracy of each client"
 		f.Note = "dot: a client on its own test rows; box: middle half; bar: median"
+		noteEach(f, remarks(gs))
 		f.X, f.Point = chart.Axis{Title: "test accuracy of the client", Percent: true}, "client"
 		f.Height = 50 + 64*len(pools)
 		lo, hi := 1.0, 0.0
@@ -46,24 +47,24 @@ type client struct {
 	accuracy float64
 }
 
-// pool is the clients of all histories of one name, by accuracy.
+// pool is the clients of all runs of a group, by accuracy.
 type pool struct {
 	name    string
 	clients []client
 }
 
-func pools(h []*fedkit.History) ([]*pool, error) {
+func pools(h []*fedkit.History) (pools []*pool, gs []*group, err error) {
 	all, err := evaluated(h)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var pools []*pool
-	for _, g := range groups(all) {
+	gs = groups(all)
+	for _, g := range gs {
 		p := &pool{name: g.name}
 		for run, t := range g.runs {
 			scores := lastScores(t.history)
 			if scores == nil {
-				return nil, fmt.Errorf("history %q has no round in which clients were evaluated", g.name)
+				return nil, nil, fmt.Errorf("history %q has no round in which clients were evaluated", g.name)
 			}
 			for c, s := range scores {
 				if a := float64(s.Accuracy); s.Examples > 0 && finite(a) {
@@ -76,12 +77,12 @@ func pools(h []*fedkit.History) ([]*pool, error) {
 			}
 		}
 		if len(p.clients) == 0 {
-			return nil, fmt.Errorf("history %q has no client with a finite accuracy in its last evaluated round", g.name)
+			return nil, nil, fmt.Errorf("history %q has no client with a finite accuracy in its last evaluated round", g.name)
 		}
 		slices.SortStableFunc(p.clients, func(a, b client) int { return cmp.Compare(a.accuracy, b.accuracy) })
 		pools = append(pools, p)
 	}
-	return pools, nil
+	return pools, gs, nil
 }
 
 // strip lays the clients out as dots that do not hide each other: the more clients have nearly the same accuracy, the

@@ -2,7 +2,7 @@
 // runs.
 //
 //	data   Labels, Sizes, Samples
-//	runs   Accuracy, Loss, ClientAccuracy, Clusters, Heat, Participants, Table
+//	runs   Accuracy, Loss, Metric, Note, ClientAccuracy, Clusters, Heat, Participants, Table
 //	live   Live, a watcher that draws while a run goes on
 //
 // Each function returns a chart, which nobody sees until Show draws it:

@@ -23,9 +23,11 @@ func run(name string, accuracy ...fedkit.Float) *fedkit.History {
 	return h
 }
 
-// A figure is customized before it is shown. Runs of one name are seeds of one experiment: a mean in a band.
+// A figure is customized before it is shown. The seeds of one configuration are one experiment: a mean in a band.
 func ExampleAccuracy() {
-	f := plot.Accuracy(run("FedAvg", 0.2, 0.4), run("FedAvg", 0.4, 0.8), run("FedProx", 0.3, 0.7))
+	again := run("FedAvg", 0.4, 0.8)
+	again.Seed = 1
+	f := plot.Accuracy(run("FedAvg", 0.2, 0.4), again, run("FedProx", 0.3, 0.7))
 	f.Title, f.Targets = "MNIST, two classes per client", []float64{0.75}
 	for _, s := range f.Series {
 		fmt.Printf("%s: rounds %v, accuracy %.2f, band: %v\n", s.Name, s.X, s.Y, s.Lo != nil)

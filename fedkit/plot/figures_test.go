@@ -12,7 +12,7 @@ import (
 
 // figures is one of each kind.
 func figures() map[string]*chart.Figure {
-	a, b := history("FedAvg", 0.2, 0.4, 0.6), history("FedAvg", 0.4, nan, 0.8)
+	a, b := history("FedAvg", 0.2, 0.4, 0.6), seeded(1, history("FedAvg", 0.4, nan, 0.8))
 	return map[string]*chart.Figure{
 		"accuracy": Accuracy(a, b, history("FedProx", 0.3, 0.5, 0.9)),
 		"loss":     Loss(a),

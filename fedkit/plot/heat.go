@@ -25,13 +25,14 @@ const (
 var recorded = []struct {
 	name, field string
 	of          func(fedkit.Solve) fedkit.Float
+	sometimes   bool // 0 is none
 }{
-	{"Participation", "Client", func(fedkit.Solve) fedkit.Float { return 1 }},
-	{"Drift", "Drift", func(s fedkit.Solve) fedkit.Float { return s.Drift }},
-	{"μ", "Mu", func(s fedkit.Solve) fedkit.Float { return s.Mu }},
-	{"Training loss", "Loss", func(s fedkit.Solve) fedkit.Float { return s.Loss }},
-	{"Similarity", "Similarity", func(s fedkit.Solve) fedkit.Float { return s.Similarity }},
-	{"Local steps", "Steps", func(s fedkit.Solve) fedkit.Float { return fedkit.Float(s.Steps) }},
+	{"Participation", "Client", func(fedkit.Solve) fedkit.Float { return 1 }, false},
+	{"Drift", "Drift", func(s fedkit.Solve) fedkit.Float { return s.Drift }, false},
+	{"μ", "Mu", func(s fedkit.Solve) fedkit.Float { return s.Mu }, true},
+	{"Training loss", "Loss", func(s fedkit.Solve) fedkit.Float { return s.Loss }, false},
+	{"Similarity", "Similarity", func(s fedkit.Solve) fedkit.Float { return s.Similarity }, true},
+	{"Local steps", "Steps", func(s fedkit.Solve) fedkit.Float { return fedkit.Float(s.Steps) }, false},
 }
 
 func (of Of) String() string {
@@ -45,7 +46,7 @@ func (of Of) String() string {
 const maxCells = 900
 
 // Heat returns the figure of one value of every client, round by round; Show draws it. A filled cell is a client that
-// took part, the darker the larger its value: see chart.Shades. In a long run a cell stands for several rounds and shows
+// took part and has the value, the darker the larger it is: see chart.Shades. A Mu or Similarity of 0 is none. In a long run a cell stands for several rounds and shows
 // the client's mean over those it took part in; the note says so. At most the first 100 clients are drawn.
 //
 // Errors: a nil history, one without that value.
@@ -95,7 +96,8 @@ func measured(h *fedkit.History, of Of) ([]cell, error) {
 	for _, r := range h.Rounds {
 		for _, s := range r.Solves {
 			v := float64(recorded[of].of(s))
-			if finite(v) && s.Client >= 0 && s.Client < maxClients && r.Round >= 0 {
+			none := v == 0 && recorded[of].sometimes
+			if finite(v) && !none && s.Client >= 0 && s.Client < maxClients && r.Round >= 0 {
 				cells = append(cells, cell{s.Client, r.Round, r.Round, v, 1})
 			}
 		}

@@ -56,6 +56,21 @@ func TestHeat(t *testing.T) {
 	}
 }
 
+// A client without a μ has no cell, though another has one; a loss of 0 is a loss.
+func TestHeatOfSome(t *testing.T) {
+	h := &fedkit.History{Clients: 3, Rounds: []fedkit.Record{{Round: 1, Solves: []fedkit.Solve{
+		{Client: 0, Mu: 0.1, Similarity: 0.5, Loss: 1}, {Client: 1}, {Client: 2, Mu: 1, Similarity: -0.5}}}}}
+	for of, want := range map[Of]int{Mu: 2, Similarity: 2, TrainLoss: 3} {
+		f, cells := Heat(h, of), 0
+		for _, s := range f.Series {
+			cells += len(s.X)
+		}
+		if f.Err() != nil || cells != want {
+			t.Errorf("%v: %d cells, want %d; %v", of, cells, want, f.Err())
+		}
+	}
+}
+
 // Long runs are drawn in blocks of rounds, by hand: client 0 takes part in rounds 1 and 2 with figures 1 and 3, client 1
 // in round 3 with 5.
 func TestBlocks(t *testing.T) {
@@ -86,7 +101,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestParticipants(t *testing.T) {
-	f := Participants(sample(), attended("random", 4, []int{0, 1}, []int{1, 2}), attended("random", 4, []int{1, 3}))
+	f := Participants(sample(), attended("random", 4, []int{0, 1}, []int{1, 2}), seeded(1, attended("random", 4, []int{1, 3})))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}

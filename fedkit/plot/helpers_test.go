@@ -75,6 +75,12 @@ func history(name string, accuracy ...float64) *fedkit.History {
 	return h
 }
 
+// seeded gives the run a seed.
+func seeded(seed uint64, h *fedkit.History) *fedkit.History {
+	h.Seed = seed
+	return h
+}
+
 // scored gives round i (from 0) of h these accuracies of the clients, on these numbers of examples.
 func scored(h *fedkit.History, i int, accuracy []float64, examples []int) *fedkit.History {
 	for c, a := range accuracy {

@@ -15,7 +15,7 @@ import (
 // Mean and band by hand: at round 1, 0.2 and 0.4 have the mean 0.3 and the sample standard deviation √0.02 = 0.1·√2;
 // round 2 is missing in the second run; at round 3, 0.6 and 0.8 have the mean 0.7 and the same deviation.
 func TestBandOverSeeds(t *testing.T) {
-	f := Accuracy(history("FedAvg", 0.2, 0.4, 0.6), history("FedAvg", 0.4, nan, 0.8))
+	f := Accuracy(history("FedAvg", 0.2, 0.4, 0.6), seeded(1, history("FedAvg", 0.4, nan, 0.8)))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestStays(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	a := scored(history("<FedAvg>", 0.2, 0.8, 0.6), 2, []float64{0.1, 0.2, 0.9}, []int{1, 1, 2})
-	tab := Table(a, history("B", 0.5), history("B", 0.7))
+	tab := Table(a, history("B", 0.5), seeded(1, history("B", 0.7)))
 	if err := tab.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestRefusals(t *testing.T) {
 		"accuracy not evaluated": {Accuracy(blank), `"blank" has no evaluated round among its 3`},
 		"accuracy mixed":         {Accuracy(one, onlyOwn), "cannot be compared"},
 		"accuracy diverged":      {Accuracy(history("x", math.Inf(1))), "no round with a finite accuracy"},
-		"seeds without overlap":  {Loss(history("x", 0.1), history("x", nan, 0.1)), "in all of its runs (2)"},
+		"seeds without overlap":  {Loss(history("x", 0.1), seeded(1, history("x", nan, 0.1))), "in all of its runs (2)"},
 		"loss of nothing":        {Loss(), "no history given"},
 		"clients of nothing":     {ClientAccuracy(), "no history given"},
 		"clients not evaluated":  {ClientAccuracy(one), "clients were evaluated"},

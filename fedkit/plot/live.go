@@ -25,11 +25,11 @@ const (
 
 // Live returns a watcher that draws a run while it goes on: a line with the round, accuracy, loss, seconds per round and
 // the time left, and a figure of accuracy and loss against rounds. Both stay in place and are updated a few times per
-// second at most. A 500-round run leaves two outputs, the last line and the figure with its PNG. A run that is canceled
-// or fails says so in its line and keeps its figure.
+// second at most. A 500-round run leaves two outputs, the last line and the figure with its PNG. A run that
+// is stopped or canceled, or fails, says so in its line and keeps its figure.
 //
-// Pass one watcher to several runs to see them in one figure: finished runs stay, those of the same Name merge into a
-// mean and a band as in Accuracy. It may watch runs that go on at the same time.
+// Pass one watcher to several runs to see them in one figure: finished runs stay, and the seeds of one configuration
+// merge into a mean and a band as in Accuracy. It may watch runs that go on at the same time.
 //
 // Outside a notebook the line goes to standard error (every 10 seconds if that is no terminal), and the figure is
 // written into chart.Dir when a run is over, as "live.png" or the name given here. A figure that cannot be shown or
@@ -108,6 +108,9 @@ func (l *live) Done(h *fedkit.History, err error) {
 	p := l.run(h)
 	p.follow(h)
 	p.over, p.err, p.last = true, err, now
+	if r := h.Last(); r != nil {
+		p.round = r.Round // also if a checkpoint had it
+	}
 	if p.start.IsZero() {
 		p.start = now
 	}
@@ -135,6 +138,7 @@ func (l *live) after(begin time.Time, pause time.Duration) time.Time {
 }
 
 func (l *live) showLine(p *progress) {
+	l.tellApart()
 	switch {
 	case l.notebook:
 		l.complain(l.line.Text(l.lines(), p.over))
@@ -146,6 +150,15 @@ func (l *live) showLine(p *progress) {
 		fmt.Fprintf(l.log, "\r\x1b[K%s%s", p.line(), end)
 	default:
 		fmt.Fprintln(l.log, p.line())
+	}
+}
+
+// tellApart labels the runs as in the figure.
+func (l *live) tellApart() {
+	for _, g := range groups(each(l.runs, func(p *progress) *track { return &p.track })) {
+		for _, t := range slices.Concat(g.runs, g.repeats) {
+			t.label = g.name
+		}
 	}
 }
 
@@ -186,21 +199,24 @@ func (l *live) row() (row chart.Row) {
 // panel draws one measure: finished runs as Accuracy would, and each run that goes on as a line of its own; nil if there
 // is nothing to draw.
 func (l *live) panel(m measure) *chart.Figure {
-	runs, b := l.comparable(m)
-	var over []*track
-	for _, p := range runs {
-		if p.over {
-			over = append(over, &p.track)
+	shown, b := l.comparable(m)
+	gs := groups(shown)
+	var over, on []curve
+	for _, g := range gs {
+		var done []*track
+		for _, t := range g.runs {
+			if t.over {
+				done = append(done, t)
+			} else {
+				on = append(on, m.curves(g, []*track{t}, b)...)
+			}
 		}
-	}
-	cs := curves(over, b, m.value)
-	for _, p := range runs {
-		if !p.over {
-			cs = append(cs, curves([]*track{&p.track}, b, m.value)...)
+		if done != nil {
+			over = append(over, m.curves(g, done, b)...)
 		}
 	}
 	f := &chart.Figure{}
-	if _ = m.draw(f, cs, b); f.Series == nil { // names without a common round are left out
+	if _ = m.draw(f, gs, append(over, on...), b); f.Series == nil { // curves without a common round are left out
 		return nil
 	}
 	return f
@@ -208,22 +224,21 @@ func (l *live) panel(m measure) *chart.Figure {
 
 // comparable returns the runs that have something to draw: all of them, or if they have no model in common to be
 // judged by, those that are judged as the newest is.
-func (l *live) comparable(m measure) (shown []*progress, b basis) {
+func (l *live) comparable(m measure) (shown []*track, b basis) {
 	has := func(p []point) bool {
-		return slices.ContainsFunc(p, func(q point) bool { return finite(m.value(q)) })
+		return slices.ContainsFunc(p, func(q point) bool { return finite(m.value(q.score)) })
 	}
-	var all []*track
 	for _, p := range l.runs {
 		if has(p.global) || has(p.own) {
-			shown, all = append(shown, p), append(all, &p.track)
+			shown = append(shown, &p.track)
 		}
 	}
-	b, err := commonBasis(all)
+	b, err := commonBasis(shown)
 	if err != nil {
 		if b = ownModels; has(shown[len(shown)-1].global) {
 			b = globalModel
 		}
-		shown = slices.DeleteFunc(shown, func(p *progress) bool { return !has(b.points(&p.track)) })
+		shown = slices.DeleteFunc(shown, func(t *track) bool { return !has(b.points(t)) })
 	}
 	return shown, b
 }

@@ -151,10 +151,24 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	charttest.Spec(t, l.row())
 }
 
+// Runs of one name that are not seeds of one configuration are told apart, in the lines and in the figure.
+func TestLiveTellsRunsApart(t *testing.T) {
+	l, out, _ := fakeLive()
+	for _, lr := range []float64{0.001, 0.1} {
+		play(l, out.clock, with(0, lr), time.Second, nil)
+	}
+	if s := l.lines(); !strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") || !strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓") {
+		t.Errorf("lines:\n%s", s)
+	}
+	if s := l.row()[0].Series; len(s) != 2 || s[1].Name != "FedAvg, Local.LR 0.1" || s[0].Lo != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestLiveFailures(t *testing.T) {
 	l, out, _ := fakeLive()
 	l.Done(history("early"), errors.New("no clients\nstack"))
-	if s := l.lines(); s != "early  ✗ failed after round 0 of 0: no clients" {
+	if s := l.lines(); s != "early  ✗ failed before round 1: no clients" {
 		t.Errorf("%q", s)
 	}
 	if len(out.of("figure")) != 0 {

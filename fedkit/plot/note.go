@@ -23,3 +23,10 @@ func noteFirst(f *chart.Figure, shown, all int, what string) {
 		note(f, "the first %d of %d%s", shown, all, what)
 	}
 }
+
+// noteEach adds all of them.
+func noteEach(f *chart.Figure, remarks []string) {
+	for _, r := range remarks {
+		note(f, "%s", r)
+	}
+}

@@ -9,13 +9,13 @@ import (
 )
 
 // Participants returns the figure of how often each client took part; Show draws it. It has a row of bars for each
-// history, one bar per client, all to one scale. Histories of the same Name are runs of one experiment with other seeds:
-// a bar is the mean over them. At most the first 100 clients are drawn.
+// configuration, one bar per client, all to one scale. A bar is the mean over the runs of a configuration, with several
+// seeds, as in Accuracy. At most the first 100 clients are drawn.
 //
 // Errors: no history, a nil one, one in which nobody took part.
 func Participants(h ...*fedkit.History) *chart.Figure {
 	return chart.Make("plot: participants", func(f *chart.Figure) error {
-		all, err := attendances(h)
+		all, gs, err := attendances(h)
 		if err != nil {
 			return err
 		}
@@ -29,6 +29,7 @@ func Participants(h ...*fedkit.History) *chart.Figure {
 		f.Width, f.Height = min(900, max(360, 26*shown)), 40+76*len(all)
 		note(f, "bar: rounds with the client, the highest is %.3g", most)
 		noteFirst(f, shown, clients, " clients")
+		noteEach(f, remarks(gs))
 		for i, a := range all {
 			f.Y.Names = append([]string{a.name}, f.Y.Names...)
 			f.Series = append(f.Series, a.bars(float64(len(all)-1-i), most)) // the first on top
@@ -37,29 +38,30 @@ func Participants(h ...*fedkit.History) *chart.Figure {
 	})
 }
 
-// attendance is in how many rounds each client took part, the mean over the runs of a name.
+// attendance is in how many rounds each client took part, the mean over the runs of a group.
 type attendance struct {
 	name   string
 	rounds float64
 	times  []float64
 }
 
-func attendances(h []*fedkit.History) (all []*attendance, err error) {
+func attendances(h []*fedkit.History) (all []*attendance, gs []*group, err error) {
 	runs, err := tracks(h)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, g := range groups(runs) {
+	gs = groups(runs)
+	for _, g := range gs {
 		a := &attendance{name: g.name}
 		share := 1 / float64(len(g.runs))
 		for _, t := range g.runs {
 			if !a.add(t.history, share) {
-				return nil, fmt.Errorf("history %q has no client that took part in any of its %d rounds", t.name, len(t.history.Rounds))
+				return nil, nil, fmt.Errorf("history %q has no client that took part in any of its %d rounds", t.name, len(t.history.Rounds))
 			}
 		}
 		all = append(all, a)
 	}
-	return all, nil
+	return all, gs, nil
 }
 
 // add counts a run by its share of all runs, and says whether anybody took part.

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,6 @@ type progress struct {
 	first   time.Time // end of the first round seen: it compiles, and says little about the others
 	last    time.Time // end of the latest
 	seconds float64   // of the latest round
-	over    bool
 	err     error
 }
 
@@ -53,32 +53,55 @@ func (p *progress) pace() float64 {
 func (p *progress) line() string {
 	var parts []string
 	switch elapsed := p.last.Sub(p.start).Seconds(); {
+	case p.over && p.err == nil && p.stopped:
+		parts = append(parts, "■ stopped "+p.after())
 	case p.over && p.err == nil:
 		parts = append(parts, fmt.Sprintf("✓ %d rounds in %s", p.round, duration(elapsed)))
 	case p.over && errors.Is(p.err, context.Canceled):
-		parts = append(parts, fmt.Sprintf("✗ canceled after round %d of %d", p.round, p.of))
+		parts = append(parts, "✗ canceled "+p.after())
 	case p.over:
-		parts = append(parts, fmt.Sprintf("✗ failed after round %d of %d: %s", p.round, p.of, firstLine(p.err)))
+		parts = append(parts, "✗ failed "+p.after()+": "+firstLine(p.err))
 	default:
 		parts = append(parts, fmt.Sprintf("%s round %d/%d", bar(p.round, p.of), p.round, p.of))
 	}
-	points := p.global
-	if points == nil {
-		points = p.own
-	}
-	if q := last(points); points != nil {
-		if finite(q.accuracy) {
-			parts = append(parts, "accuracy "+percent(q.accuracy))
-		}
-		parts = append(parts, fmt.Sprintf("loss %.3g", q.loss))
-	}
+	parts = append(parts, p.scores()...)
 	if !p.over {
 		parts = append(parts, threeDigits(p.pace())+" s/round")
 		if left := float64(p.of-p.round) * p.pace(); left > 0 {
 			parts = append(parts, duration(left)+" left")
 		}
 	}
-	return p.name + "  " + strings.Join(parts, " · ")
+	return cmp.Or(p.label, p.name) + "  " + strings.Join(parts, " · ")
+}
+
+// after says when it ended early. How many rounds it is meant to reach is known from the first one on.
+func (p *progress) after() string {
+	switch {
+	case p.round == 0:
+		return "before round 1"
+	case p.of == 0:
+		return fmt.Sprintf("after round %d", p.round)
+	}
+	return fmt.Sprintf("after round %d of %d", p.round, p.of)
+}
+
+// scores says how good the model is, or both are: the global one and the clients' own.
+func (p *progress) scores() (parts []string) {
+	points := p.global
+	if points == nil {
+		points = p.own
+	}
+	if points == nil {
+		return nil
+	}
+	q, own := last(points), last(p.own)
+	if a := float64(q.Accuracy); finite(a) {
+		parts = append(parts, "accuracy "+percent(a))
+		if b := float64(own.Accuracy); p.personal && p.global != nil && finite(b) {
+			parts[0] += fmt.Sprintf(" (clients' own %s)", percent(b))
+		}
+	}
+	return append(parts, fmt.Sprintf("loss %.3g", q.Loss))
 }
 
 // bar draws i of n.

@@ -12,8 +12,8 @@ import (
 	"fedkit.example/fedkit/chart"
 )
 
-// Table returns a table that compares runs; Show shows it. It has one line per name; runs of the same name are averaged,
-// and a "±" is one sample standard deviation. The columns:
+// Table returns a table that compares runs; Show shows it. It has one line per configuration, as in Accuracy: its runs
+// are averaged, and a "±" is one sample standard deviation. The columns:
 //
 //	rounds      that were run
 //	accuracy    on test rows at the last evaluated round: of the global model if every history has one, else the mean
@@ -25,6 +25,9 @@ import (
 //	down, up    bytes sent from the server to clients and back, over all rounds
 //	time        wall time of the rounds without the evaluations
 //
+// If a strategy served personal models beside a global one, "global" and "clients' own" take the place of accuracy: both
+// means. The line under the table also says which runs were stopped.
+//
 // Errors: no history, a nil one, one without an evaluated round.
 func Table(h ...*fedkit.History) *chart.Table {
 	return chart.Make("plot: table", func(t *chart.Table) error {
@@ -32,8 +35,9 @@ func Table(h ...*fedkit.History) *chart.Table {
 		if err != nil {
 			return err
 		}
-		names := groups(all)
-		several := len(names) < len(all)
+		gs := groups(all)
+		several := slices.ContainsFunc(gs, func(g *group) bool { return len(g.runs) > 1 })
+		results, words := columns(b, slices.ContainsFunc(gs, (*group).both))
 		head := []string{""}
 		if several {
 			head = append(head, "runs")
@@ -41,14 +45,14 @@ func Table(h ...*fedkit.History) *chart.Table {
 		for _, r := range results {
 			head = append(head, r.head)
 		}
-		t.Lines, t.Note = [][]string{head}, "accuracy, best and loss on test rows: "+b.of
-		for _, g := range names {
+		t.Lines, t.Note = [][]string{head}, strings.Join(append([]string{words}, remarks(gs)...), "; ")
+		for _, g := range gs {
 			line := []string{g.name}
 			if several {
 				line = append(line, fmt.Sprint(len(g.runs)))
 			}
 			for _, r := range results {
-				line = append(line, r.of(g, b))
+				line = append(line, r.of(g))
 			}
 			t.Lines = append(t.Lines, line)
 		}
@@ -56,30 +60,43 @@ func Table(h ...*fedkit.History) *chart.Table {
 	})
 }
 
-// result is one number for each run of a name.
+// columns returns the columns of a table, and the words under it. Both says that a run served personal models beside a
+// global one.
+func columns(b basis, both bool) (all []result, words string) {
+	accuracy := func(head string, b basis) result {
+		return result{head, func(t *track) float64 { return float64(last(b.points(t)).Accuracy) }, percent}
+	}
+	all = []result{{"rounds", func(t *track) float64 { return float64(t.seen) }, plain("%.4g")}}
+	if both {
+		all = append(all, accuracy(globalModel.name, globalModel), accuracy(ownModels.name, ownModels))
+		words = fmt.Sprintf("accuracy on test rows: global, %s; clients' own, %s; best and loss: %s", globalModel.of, ownModels.of, b.of)
+	} else {
+		all = append(all, accuracy("accuracy", b))
+		words = "accuracy, best and loss on test rows: " + b.of
+	}
+	return append(all,
+		result{"best", func(t *track) float64 { return best(b.points(t)) }, percent},
+		result{"clients", func(t *track) float64 { return meanOfWorst(t.history, 1) }, percent},
+		result{"worst 10 %", func(t *track) float64 { return meanOfWorst(t.history, 0.1) }, percent},
+		result{"loss", func(t *track) float64 { return float64(last(b.points(t)).Loss) }, plain("%.3f")},
+		result{"down", sum(func(r fedkit.Record) float64 { return float64(r.BytesDown) }), byteCount},
+		result{"up", sum(func(r fedkit.Record) float64 { return float64(r.BytesUp) }), byteCount},
+		result{"time", sum(func(r fedkit.Record) float64 { return r.Seconds }), duration},
+	), words
+}
+
+// result is one number for each run of a group.
 type result struct {
 	head   string
-	value  func(t *track, b basis) float64
+	value  func(*track) float64
 	format func(float64) string
 }
 
-var results = []result{
-	{"rounds", func(t *track, _ basis) float64 { return float64(len(t.history.Rounds)) }, plain("%.4g")},
-	{"accuracy", func(t *track, b basis) float64 { return last(b.points(t)).accuracy }, percent},
-	{"best", func(t *track, b basis) float64 { return best(b.points(t)) }, percent},
-	{"clients", func(t *track, _ basis) float64 { return meanOfWorst(t.history, 1) }, percent},
-	{"worst 10 %", func(t *track, _ basis) float64 { return meanOfWorst(t.history, 0.1) }, percent},
-	{"loss", func(t *track, b basis) float64 { return last(b.points(t)).loss }, plain("%.3f")},
-	{"down", sum(func(r fedkit.Record) float64 { return float64(r.BytesDown) }), byteCount},
-	{"up", sum(func(r fedkit.Record) float64 { return float64(r.BytesUp) }), byteCount},
-	{"time", sum(func(r fedkit.Record) float64 { return r.Seconds }), duration},
-}
-
 // of writes the mean of the finite values, and their standard deviation if they differ.
-func (r result) of(g *group, b basis) string {
+func (r result) of(g *group) string {
 	var v []float64
 	for _, t := range g.runs {
-		if x := r.value(t, b); finite(x) {
+		if x := r.value(t); finite(x) {
 			v = append(v, x)
 		}
 	}
@@ -104,8 +121,8 @@ func plain(format string) func(float64) string {
 func best(p []point) float64 {
 	b := math.NaN()
 	for _, p := range p {
-		if !(p.accuracy <= b) && finite(p.accuracy) {
-			b = p.accuracy
+		if a := float64(p.score.Accuracy); !(a <= b) && finite(a) {
+			b = a
 		}
 	}
 	return b
@@ -132,8 +149,8 @@ func meanOfWorst(h *fedkit.History, share float64) float64 {
 }
 
 // sum adds up a number over all rounds.
-func sum(of func(fedkit.Record) float64) func(*track, basis) float64 {
-	return func(t *track, _ basis) (s float64) {
+func sum(of func(fedkit.Record) float64) func(*track) float64 {
+	return func(t *track) (s float64) {
 		for _, r := range t.history.Rounds {
 			s += of(r)
 		}

@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"fedkit.example/fedkit"
 )
 
@@ -16,59 +14,58 @@ import (
 type track struct {
 	history     *fedkit.History
 	name        string
-	seen        int
-	global, own []point // of the one global model; mean over clients of each client's own model
+	seen        int     // rounds
+	global, own []point // of the one global model; mean over clients of the model each uses
+	personal    bool    // the clients' models are not the global one
+	stopped     bool
+	over        bool   // Live: the run has ended
+	label       string // Live: the name, and what sets the run apart from others of that name
 }
 
+// point is an evaluated round.
 type point struct {
-	round          int
-	accuracy, loss float64
+	round int
+	score *fedkit.Score
 }
 
-// last is the last point, NaN if there is none.
-func last(p []point) point {
+var noScore = fedkit.Score{Loss: fedkit.Float(math.NaN()), Accuracy: fedkit.Float(math.NaN())}
+
+// last is the last score; of NaN if there is none.
+func last(p []point) *fedkit.Score {
 	if len(p) == 0 {
-		return point{accuracy: math.NaN(), loss: math.NaN()}
+		return &noScore
 	}
-	return p[len(p)-1]
+	return p[len(p)-1].score
 }
 
 // follow takes in the rounds of h that are new.
 func (t *track) follow(h *fedkit.History) {
-	t.history, t.name = h, cmp.Or(h.Name, h.Strategy)
+	t.history, t.name, t.stopped = h, cmp.Or(h.Name, h.Strategy), h.Stopped
 	for ; t.seen < len(h.Rounds); t.seen++ {
 		r := &h.Rounds[t.seen]
-		if g := r.Global; g != nil {
-			t.global = append(t.global, point{r.Round, float64(g.Accuracy), float64(g.Loss)})
+		if r.Global != nil {
+			t.global = append(t.global, point{r.Round, r.Global})
 		}
-		if accuracy, loss, ok := clientMean(r.Scores); ok {
-			t.own = append(t.own, point{r.Round, accuracy, loss})
+		if mean := clientMean(r.Scores); mean != nil {
+			t.own = append(t.own, point{r.Round, mean})
+			t.personal = t.personal || r.Personal
 		}
 	}
 }
 
-// clientMean returns the mean over clients, each weighted by its number of test examples; ok is false if none has any.
-func clientMean(scores []fedkit.Score) (accuracy, loss float64, ok bool) {
-	var a, l, n []float64
-	for _, s := range scores {
-		if s.Examples > 0 {
-			a, l, n = append(a, float64(s.Accuracy)), append(l, float64(s.Loss)), append(n, float64(s.Examples))
-		}
-	}
-	if n == nil {
-		return 0, 0, false
-	}
-	return stat.Mean(a, n), stat.Mean(l, n), true
-}
+// agrees says whether two runs have the same scores wherever both were evaluated.
+func (t *track) agrees(u *track) bool { return agree(t.global, u.global) && agree(t.own, u.own) }
 
-// lastScores returns the clients' scores at the last round that has any.
-func lastScores(h *fedkit.History) []fedkit.Score {
-	for _, r := range slices.Backward(h.Rounds) {
-		if slices.ContainsFunc(r.Scores, func(s fedkit.Score) bool { return s.Examples > 0 }) {
-			return r.Scores
-		}
+func agree(a, b []point) bool {
+	at := map[int]*fedkit.Score{}
+	for _, p := range a {
+		at[p.round] = p.score
 	}
-	return nil
+	same := func(x, y fedkit.Float) bool { return x == y || x != x && y != y }
+	return !slices.ContainsFunc(b, func(p point) bool {
+		s := at[p.round]
+		return s != nil && !(same(s.Accuracy, p.score.Accuracy) && same(s.Loss, p.score.Loss))
+	})
 }
 
 var errNilHistory = errors.New("the history is nil: did its run fail?")
@@ -98,89 +95,4 @@ func evaluated(h []*fedkit.History) ([]*track, error) {
 		}
 	}
 	return all, err
-}
-
-// basis is what histories can be compared by.
-type basis struct {
-	of     string // axis title: "accuracy of the global model" has of = "of the global model"
-	points func(*track) []point
-}
-
-var (
-	globalModel = basis{"of the global model", func(t *track) []point { return t.global }}
-	ownModels   = basis{"of the clients' models (mean)", func(t *track) []point { return t.own }}
-)
-
-// commonBasis is the global model if every run has one, else the mean over the clients' own models.
-func commonBasis(all []*track) (basis, error) {
-	noGlobal := slices.IndexFunc(all, func(t *track) bool { return len(t.global) == 0 })
-	if noGlobal < 0 {
-		return globalModel, nil
-	}
-	if i := slices.IndexFunc(all, func(t *track) bool { return len(t.own) == 0 }); i >= 0 {
-		return basis{}, fmt.Errorf("history %q has only a global model and %q only the clients' own: they cannot be compared",
-			all[i].name, all[noGlobal].name)
-	}
-	return ownModels, nil
-}
-
-// compared is evaluated, with what the histories can be compared by.
-func compared(h []*fedkit.History) ([]*track, basis, error) {
-	all, err := evaluated(h)
-	if err != nil {
-		return nil, basis{}, err
-	}
-	b, err := commonBasis(all)
-	return all, b, err
-}
-
-// group is the runs of one name: one experiment with several seeds.
-type group struct {
-	name string
-	runs []*track
-}
-
-// groups sorts runs by name, in order of appearance.
-func groups(all []*track) (gs []*group) {
-	for _, t := range all {
-		i := slices.IndexFunc(gs, func(g *group) bool { return g.name == t.name })
-		if i < 0 {
-			i = len(gs)
-			gs = append(gs, &group{name: t.name})
-		}
-		gs[i].runs = append(gs[i].runs, t)
-	}
-	return gs
-}
-
-// curve is the mean over the runs of one name, and its standard deviation.
-type curve struct {
-	name         string
-	runs         int
-	round        []float64
-	mean, spread []float64 // spread is 0 for one run
-}
-
-// curves averages value over the runs of each name. A round counts if every one of them has a finite value there: a mean
-// over other runs at other rounds would bend the curve.
-func curves(all []*track, b basis, value func(point) float64) (cs []curve) {
-	for _, g := range groups(all) {
-		c := curve{name: g.name, runs: len(g.runs)}
-		values := map[int][]float64{}
-		for _, t := range g.runs {
-			for _, p := range b.points(t) {
-				if v := value(p); finite(v) {
-					values[p.round] = append(values[p.round], v)
-				}
-			}
-		}
-		for _, p := range b.points(g.runs[0]) {
-			if v := values[p.round]; len(v) == c.runs {
-				m, s := meanStd(v)
-				c.round, c.mean, c.spread = append(c.round, float64(p.round)), append(c.mean, m), append(c.spread, s)
-			}
-		}
-		cs = append(cs, c)
-	}
-	return cs
 }

@@ -47,7 +47,7 @@ func (s *FedPRISM) Check(*fedkit.Federation, int) error {
 // Start draws one model for all, and uniform weights.
 func (s *FedPRISM) Start(r *fedkit.Round) error {
 	k := cmp.Or(s.K, 3)
-	s.State.Models = r.Models(1).Take(make([]int, 1+k)...)
+	s.State.Models = r.Models(1).Repeat(1 + k)
 	s.State.W = make([][]float64, r.Clients())
 	for i := range s.State.W {
 		s.State.W[i] = slices.Repeat([]float64{1 / float64(k)}, k)

@@ -45,9 +45,9 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 		r := h.Last()
 		next, n := make([]float64, split), 0.0
 		for at, i := range r.Clients() {
-			w, before := o.train(r.Round, i, 3, append(append([]float64(nil), x[:split]...), heads[i]...), head, zeros)
+			w, before := o.train(r.Round, 1, i, 3, append(append([]float64(nil), x[:split]...), heads[i]...), head, zeros)
 			start := w
-			w, steps := o.train(r.Round, i, 1, start, body, zeros)
+			w, steps := o.train(r.Round, 2, i, 1, start, body, zeros)
 			heads[i] = w[split:]
 			size := float64(len(fed.Clients[i].Train))
 			floats.AddScaled(next, size, w[:split])

@@ -38,12 +38,12 @@ func (s *IFCA) Start(r *fedkit.Round) error {
 func (s *IFCA) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	theta, k := s.State.Theta, s.State.Theta.Rows()
-	choice := argmin(r.Losses(theta, S))
+	choice := argmin(r.Losses(theta, fedkit.TrainPart, S))
 	local := s.Local
 	if s.Gradients {
 		local = fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
 	}
-	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local})
+	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local, Down: fedkit.Zero}) // the models are there already
 	choice = take(choice, u.At)
 	if s.Gradients {
 		gamma := cmp.Or(s.Gamma, 0.1)
@@ -63,6 +63,6 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 
 // Serve gives every client the model with the lowest loss on its training examples.
 func (s *IFCA) Serve(r *fedkit.Round) fedkit.Serving {
-	choice := argmin(r.Losses(s.State.Theta, r.Everyone()))
+	choice := argmin(r.Losses(s.State.Theta, fedkit.TrainPart, r.Everyone()))
 	return fedkit.Serving{Models: s.State.Theta, Assign: choice, Clusters: choice}
 }

@@ -14,16 +14,15 @@ type LocalOnly struct {
 
 // Start draws one model and gives it to every client.
 func (s *LocalOnly) Start(r *fedkit.Round) error {
-	s.State.W = r.Models(1).Take(make([]int, r.Clients())...)
+	s.State.W = r.Models(1).Repeat(r.Clients())
 	return r.Err()
 }
 
 // Round implements fedkit.Strategy.
 func (s *LocalOnly) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Local: s.Local})
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Local: s.Local, Private: true})
 	s.State.W = s.State.W.Put(u.Clients(), u.Models)
-	r.Traffic(-float64(len(S)), -float64(len(S))) // nothing travels
 	return r.Err()
 }
 

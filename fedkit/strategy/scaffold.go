@@ -8,7 +8,6 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/server"
-	"github.com/gomlx/gomlx/core/graph"
 )
 
 // SCAFFOLD corrects the drift of clients with control variates (Karimireddy et al., arXiv 1910.06378, Algorithm 1): c_i
@@ -51,8 +50,8 @@ func (s *SCAFFOLD) Check(*fedkit.Federation, int) error {
 // Start draws x; the control variates are 0.
 func (s *SCAFFOLD) Start(r *fedkit.Round) error {
 	s.State.X, s.State.Memory = r.Models(1), nil
-	s.State.C = s.State.X.Sub(s.State.X)
-	s.State.Ci = s.State.C.Take(make([]int, r.Clients())...)
+	s.State.C = fedkit.Zeros(1, s.State.X.Cols())
+	s.State.Ci = s.State.C.Repeat(r.Clients())
 	return r.Err()
 }
 
@@ -62,25 +61,27 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	optimizer := cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{})
 	S := r.Select(s.Selector, s.Fraction)
 	x, c := s.State.X, s.State.C
+	job := fedkit.Job{Clients: S, Start: x, Local: s.Local, BatchesOf: 1}
 	var gradient *fedkit.Matrix // option I: −∇f_i(x), the result of one step of rate 1
 	if s.Gradients {
-		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}})
-		S, gradient = g.Clients(), g.Delta()
-		r.Traffic(-float64(len(S)), -float64(len(S))) // x travels once, and c_i⁺ − c_i is counted below
+		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}, Down: fedkit.Zero})
+		job.Clients, gradient = g.Clients(), g.Delta()
+	} else {
+		job.Up = 2 // w_i, and c_i⁺ − c_i
 	}
-	u := r.Train(fedkit.Job{Clients: S, Start: x, Local: s.Local, Shift: c.Sub(s.State.Ci.Take(S...))})
+	job.Shift = c.Sub(s.State.Ci.Take(job.Clients...))
+	u := r.Train(job)
 	ci := s.State.Ci.Take(u.Clients()...)
 	var next *fedkit.Matrix // c_i⁺
 	if s.Gradients {
 		next = gradient.Take(u.At...).Scale(-1)
 	} else {
-		rate := make([]float64, len(u.Solves)) // K_i η
+		rate := make([]float64, len(u.Solves)) // 1/(K_i η)
 		for i, solve := range u.Solves {
-			rate[i] = float64(solve.Steps) * s.Local.WithDefaults().LR
+			rate[i] = 1 / (float64(solve.Steps) * float64(solve.LR))
 		}
-		next = ci.Sub(c).Sub(u.Delta().Apply(perRow, rate))
+		next = ci.Sub(c).Sub(u.Delta().ScaleRows(rate))
 	}
-	r.Traffic(0, float64(len(u.Solves))) // c_i⁺ − c_i
 
 	equal := slices.Repeat([]float64{1}, len(u.Solves))
 	step, memory := optimizer.Step(aggregator.Aggregate(u.Models, equal).Sub(x), s.State.Memory, r.T)
@@ -90,11 +91,6 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	s.State.Ci = s.State.Ci.Put(u.Clients(), next)
 	return r.Err()
 }
-
-// perRow divides every row of a matrix [n, d] by its own number, [n].
-var perRow = fedkit.NewProgram("per row", func(a []*graph.Node) *graph.Node {
-	return graph.Div(a[0], graph.InsertAxes(a[1], -1))
-})
 
 // Serve gives every client x.
 func (s *SCAFFOLD) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }

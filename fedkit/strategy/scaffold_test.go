@@ -68,11 +68,16 @@ func rowsOf(part *datasets.Split, rows []int) (x [][]float64, y []float64) {
 	return x, y
 }
 
-func (s solver) train(round, client, epochs int, start, mask, shift []float64) (w []float64, steps int) {
+// train solves the local problem of a client in a round's call of Train, from 1. Each call draws its own batches.
+func (s solver) train(round, call, client, epochs int, start, mask, shift []float64) (w []float64, steps int) {
 	w = append(w, start...)
 	order := append([]int(nil), s.fed.Clients[client].Train...)
 	for e := range epochs {
-		rng := fedkit.Random(s.seed, "batches", round, client, e)
+		ids := []int{round, client, e}
+		if call > 1 {
+			ids = append(ids, call)
+		}
+		rng := fedkit.Random(s.seed, "batches", ids...)
 		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for from := 0; from < len(order); from += s.l.Batch {
 			x, y := rowsOf(&s.fed.Data.Train, order[from:min(from+s.l.Batch, len(order))])
@@ -129,7 +134,7 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 			dx, dc := make([]float64, d), make([]float64, d)
 			for at, i := range r.Clients() {
 				shift := floats.SubTo(make([]float64, d), c, ci[i])
-				w, steps := o.train(r.Round, i, l.Epochs, x, ones, shift)
+				w, steps := o.train(r.Round, 1, i, l.Epochs, x, ones, shift)
 				next := make([]float64, d)
 				in, y := rowsOf(&fed.Data.Train, fed.Clients[i].Train)
 				_, gradient := o.net.Gradient(x, in, y)

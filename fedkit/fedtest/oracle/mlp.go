@@ -21,31 +21,40 @@ func (m MLP) Dim() int {
 	return d
 }
 
+// Outputs returns the outputs of the last layer for example x.
+func (m MLP) Outputs(w, x []float64) []float64 {
+	act, _ := m.forward(w, x)
+	return act[len(act)-1]
+}
+
+// forward returns the outputs of every layer, act[0] the input, and where in w each layer after it starts.
+func (m MLP) forward(w, x []float64) (act [][]float64, off []int) {
+	act, off = [][]float64{x}, []int{0}
+	for l := 1; l < len(m.Sizes); l++ {
+		in, out := m.Sizes[l-1], m.Sizes[l]
+		o := off[l-1]
+		z := make([]float64, out)
+		for j := range z {
+			z[j] = w[o+in*out+j]
+			for i, a := range act[l-1] {
+				z[j] += a * w[o+i*out+j]
+			}
+			if l < len(m.Sizes)-1 {
+				z[j] = math.Max(z[j], 0)
+			}
+		}
+		act, off = append(act, z), append(off, o+(in+1)*out)
+	}
+	return act, off
+}
+
 // Gradient returns the mean loss over examples x [n][in] with targets y [n] (labels, unless Regression), and its
 // gradient with respect to w.
 func (m MLP) Gradient(w []float64, x [][]float64, y []float64) (loss float64, grad []float64) {
 	grad = make([]float64, len(w))
 	n := float64(len(x))
 	for e := range x {
-		// Forward: act[l] is the output of layer l, act[0] the input.
-		act := [][]float64{x[e]}
-		off := []int{0}
-		for l := 1; l < len(m.Sizes); l++ {
-			in, out := m.Sizes[l-1], m.Sizes[l]
-			o := off[l-1]
-			z := make([]float64, out)
-			for j := range z {
-				z[j] = w[o+in*out+j]
-				for i, a := range act[l-1] {
-					z[j] += a * w[o+i*out+j]
-				}
-				if l < len(m.Sizes)-1 {
-					z[j] = math.Max(z[j], 0)
-				}
-			}
-			act = append(act, z)
-			off = append(off, o+(in+1)*out)
-		}
+		act, off := m.forward(w, x[e])
 		last := len(m.Sizes) - 1
 		delta := make([]float64, m.Sizes[last])
 		if m.Regression {

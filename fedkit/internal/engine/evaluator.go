@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"slices"
 
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Evaluation asks for the loss and the accuracy of models on examples.
+// Evaluation asks for the loss and the accuracy of models on examples, and for their outputs if these are wanted.
 type Evaluation struct {
-	Models *tensors.Tensor // [k, d]
-	Part   Part
-	Rows   []int // examples
-	Which  []int // by example, the model to score; nil: every model on every example
+	Models  *tensors.Tensor // [k, d]
+	Part    Part
+	Rows    []int // examples
+	Which   []int // by example, the model to score; nil: every model on every example
+	Outputs bool
 }
 
 // models returns k.
@@ -23,15 +25,32 @@ func (v *Evaluation) models() int { return v.Models.Shape().Dimensions[0] }
 // Scores has an entry for each model scored ([k], or [1] if Evaluation.Which is given) and each example.
 type Scores struct {
 	Loss, Accuracy [][]float32
+	Outputs        [][][]float32 // all that the model puts out for the example, in one list; nil if not wanted
 }
 
-// Mean returns the mean loss and accuracy of a model over the examples from, from+1, …, from+n−1.
-func (s *Scores) Mean(model, from, n int) (loss, accuracy float64) {
-	for j := from; j < from+n; j++ {
+// Mean returns the mean loss and accuracy of a model over the examples at the given positions, NaN if there are none.
+func (s *Scores) Mean(model int, at []int) (loss, accuracy float64) {
+	for _, j := range at {
 		loss += float64(s.Loss[model][j])
 		accuracy += float64(s.Accuracy[model][j])
 	}
-	return loss / float64(n), accuracy / float64(n)
+	n := float64(len(at))
+	return loss / n, accuracy / n
+}
+
+func newScores(v *Evaluation) *Scores {
+	models, n := 1, len(v.Rows)
+	if v.Which == nil {
+		models = v.models()
+	}
+	s := &Scores{}
+	for range models {
+		s.Loss, s.Accuracy = append(s.Loss, make([]float32, n)), append(s.Accuracy, make([]float32, n))
+		if v.Outputs {
+			s.Outputs = append(s.Outputs, make([][]float32, n))
+		}
+	}
+	return s
 }
 
 // evaluator is the design of an evaluation: blocks of examples side by side, and examples per block. If shared, all
@@ -40,30 +59,29 @@ type evaluator struct {
 	part             Part
 	blocks, examples int
 	shared           bool
+	outputs          bool
 }
 
 const (
 	blockOfMany = 1024 // examples per program, if each model has many
 	blockOfFew  = 32   // examples per block, if every client has its own model
 	fewBlocks   = 32   // blocks per program, likewise
+	manyModels  = 8    // models per program at most, if all are scored on the same examples
 )
 
 // Evaluate scores models on examples. They run in blocks of one size, however many there are, so nothing recompiles.
 func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, workers int) (*Scores, error) {
 	groups, size := v.groups()
-	k := evaluator{part: v.Part, examples: size, blocks: 1}
+	k := evaluator{part: v.Part, examples: size, blocks: 1, outputs: v.Outputs}
 	if e.task.Variables == nil {
 		if k.shared = v.Which == nil && v.models() > 1; k.shared {
-			k.blocks = v.models()
+			programs := (v.models() + manyModels - 1) / manyModels
+			k.blocks = (v.models() + programs - 1) / programs
 		} else if size == blockOfFew {
 			k.blocks = fewBlocks
 		}
 	}
-	out := &Scores{}
-	for range max(1, len(groups[0].models)) {
-		out.Loss = append(out.Loss, make([]float32, len(v.Rows)))
-		out.Accuracy = append(out.Accuracy, make([]float32, len(v.Rows)))
-	}
+	out := newScores(v)
 	calls := k.calls(groups)
 	err := parallel(ctx, workers, len(calls), func(c int) error { return e.evaluate(k, v, calls[c], out) })
 	return out, err
@@ -120,6 +138,9 @@ func (k evaluator) calls(groups []group) (calls [][]block) {
 					calls, open = append(calls, open), nil
 				}
 			}
+			if k.shared && open != nil { // other examples need another call
+				calls, open = append(calls, open), nil
+			}
 		}
 	}
 	if open != nil {
@@ -151,9 +172,12 @@ func (e *Engine) evaluate(k evaluator, v *Evaluation, call []block, out *Scores)
 	if err != nil {
 		return err
 	}
-	loss, accuracy, err := figures(results)
-	if err != nil {
-		return err
+	defer xla.Free(results...)
+	host := make([][]float32, len(results)) // of losses, accuracies and, if wanted, outputs
+	for i, t := range results {
+		if host[i], err = xla.Host(t); err != nil {
+			return err
+		}
 	}
 	for b, blk := range call {
 		row := 0
@@ -161,14 +185,27 @@ func (e *Engine) evaluate(k evaluator, v *Evaluation, call []block, out *Scores)
 			row = int(blk.model)
 		}
 		for j, position := range blk.at {
-			out.Loss[row][position], out.Accuracy[row][position] = loss[b*k.examples+j], accuracy[b*k.examples+j]
+			out.set(row, position, host, b*k.examples+j)
 		}
 	}
 	return nil
 }
 
+// set stores what a program returned for its example number at.
+func (s *Scores) set(model, position int, results [][]float32, at int) {
+	s.Loss[model][position], s.Accuracy[model][position] = results[0][at], results[1][at]
+	if s.Outputs != nil {
+		width := len(results[2]) / len(results[0])
+		s.Outputs[model][position] = slices.Clone(results[2][at*width : (at+1)*width])
+	}
+}
+
 func (k evaluator) name(task *Task) string {
-	return fmt.Sprintf("evaluate %s, %d × %d examples", task.Name, k.blocks, k.examples)
+	name := fmt.Sprintf("evaluate %s, %d × %d examples", task.Name, k.blocks, k.examples)
+	if k.outputs {
+		name += ", with outputs"
+	}
+	return name
 }
 
 func (evaluator) inputs() []string { return []string{"features", "labels", "rows", "which", "models"} }
@@ -177,5 +214,9 @@ func (k evaluator) build(e *Engine, in nodes) []*graph.Node {
 	p := e.task.Split(graph.Gather(in["models"], graph.InsertAxes(in["which"], -1)))
 	x, labels := examples(e.data, k.part, in, in["rows"])
 	out := e.task.Forward(p, x)
-	return []*graph.Node{e.task.Loss(out, labels), e.task.Accuracy(out, labels)}
+	results := []*graph.Node{e.task.Loss(out, labels), e.task.Accuracy(out, labels)}
+	if k.outputs {
+		results = append(results, graph.Reshape(out, k.blocks, k.examples, -1))
+	}
+	return results
 }

@@ -1,0 +1,68 @@
+package metric
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"fedkit.example/fedkit"
+)
+
+// ExpectedCalibrationError says how far confidence is from accuracy (Guo et al., arXiv 1706.04599, eq. 3). The confidence
+// of an example is its largest softmax output. Bins B_m of the same width, ((m−1)/M, m/M], sort n examples by confidence, and
+//
+//	ECE = Σ_m |B_m|/n · | acc(B_m) − conf(B_m) |
+//
+// with the means of accuracy and confidence in a bin. It is 0 for a calibrated model, and at most 1.
+type ExpectedCalibrationError struct {
+	Bins int `range:"[1,inf)" default:"15"` // M
+}
+
+const usualBins = 15
+
+// String implements fedkit.Metric.
+func (e ExpectedCalibrationError) String() string {
+	if bins := cmp.Or(e.Bins, usualBins); bins != usualBins {
+		return fmt.Sprintf("ECE, %d bins", bins)
+	}
+	return "ECE"
+}
+
+// Check implements fedkit.Checker.
+func (ExpectedCalibrationError) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
+
+// Measure implements fedkit.Metric. It is NaN without labels, or if an output is NaN.
+func (e ExpectedCalibrationError) Measure(p *fedkit.Predictions) float64 {
+	if !labeled(p) {
+		return math.NaN()
+	}
+	bins := float64(cmp.Or(e.Bins, usualBins))
+	gap := map[float64]float64{} // by bin, |B| (acc − conf)
+	for i, c := range p.Classes() {
+		conf := confidence(p.Outputs[i])
+		if math.IsNaN(conf) {
+			return conf
+		}
+		bin := math.Ceil(conf * bins)
+		gap[bin] -= conf
+		if c == p.Labels[i] {
+			gap[bin]++
+		}
+	}
+	sum := 0.0
+	for _, bin := range slices.Sorted(maps.Keys(gap)) { // in order, so that the sum is always the same
+		sum += math.Abs(gap[bin])
+	}
+	return sum / float64(len(p.Labels))
+}
+
+// confidence returns the largest output of the softmax.
+func confidence(out []float32) float64 {
+	sum := 0.0
+	for _, v := range out {
+		sum += math.Exp(float64(v) - float64(slices.Max(out)))
+	}
+	return 1 / sum
+}

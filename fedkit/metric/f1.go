@@ -1,0 +1,44 @@
+package metric
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"fedkit.example/fedkit"
+	"gonum.org/v1/gonum/stat"
+)
+
+// MacroF1 is the mean over classes of
+//
+//	F1_c = 2 TP_c / (2 TP_c + FP_c + FN_c),
+//
+// each class counted once. Only classes that occur count, among the labels or among the model's answers: a class that is
+// never right has 0. This is scikit-learn's f1_score(average="macro").
+type MacroF1 struct{}
+
+// String implements fedkit.Metric.
+func (MacroF1) String() string { return "macro F1" }
+
+// Check implements fedkit.Checker.
+func (MacroF1) Check(fed *fedkit.Federation, _ int) error { return needsLabels(fed) }
+
+// Measure implements fedkit.Metric. It is NaN without labels.
+func (MacroF1) Measure(p *fedkit.Predictions) float64 {
+	if !labeled(p) {
+		return math.NaN()
+	}
+	right, seen := map[int32]int{}, map[int32]int{} // TP, and 2 TP + FP + FN
+	for i, c := range p.Classes() {
+		seen[c]++
+		seen[p.Labels[i]]++
+		if c == p.Labels[i] {
+			right[c]++
+		}
+	}
+	var f1 []float64
+	for _, c := range slices.Sorted(maps.Keys(seen)) { // in order, so that the sum is always the same
+		f1 = append(f1, float64(2*right[c])/float64(seen[c]))
+	}
+	return stat.Mean(f1, nil)
+}

@@ -1,0 +1,37 @@
+// Package metric has figures for Options.Metrics. Each also measures what Federation.Predict returns:
+//
+//	p, err := fed.Predict(ctx, avg.State.X, fedkit.TestPart, nil)
+//	fmt.Println(metric.MacroF1{}.Measure(&p[0]))
+package metric
+
+import "fedkit.example/fedkit"
+
+// Func returns the metric that f computes, recorded under this name.
+func Func(name string, f func(p *fedkit.Predictions) float64) fedkit.Metric { return function{name, f} }
+
+type function struct {
+	name    string
+	measure func(*fedkit.Predictions) float64
+}
+
+func (f function) String() string                        { return f.name }
+func (f function) Measure(p *fedkit.Predictions) float64 { return f.measure(p) }
+
+// Check implements fedkit.Checker.
+func (f function) Check(*fedkit.Federation, int) error {
+	if f.measure == nil {
+		return fedkit.Invalid("", "a metric without a function", "made with one")
+	}
+	return nil
+}
+
+// labeled says whether there is an example with a label. A metric of labels is NaN for anything else.
+func labeled(p *fedkit.Predictions) bool { return len(p.Labels) > 0 && len(p.Labels) == len(p.Outputs) }
+
+// needsLabels refuses a regression.
+func needsLabels(fed *fedkit.Federation) error {
+	if fed != nil && fed.Data.Classes == 0 {
+		return fedkit.Invalid("", "a metric of labels", "one for a regression")
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+
+	"fedkit.example/fedkit"
+)
+
+// Recall is the accuracy of one class: the share of its examples that the model gives to it, TP_c / (TP_c + FN_c). It is
+// NaN if no example has the class as its label.
+type Recall struct{ Class int }
+
+// PerClass returns the Recall of each of k classes, 0, 1, …, k−1.
+func PerClass(k int) []fedkit.Metric {
+	metrics := make([]fedkit.Metric, max(0, k))
+	for c := range metrics {
+		metrics[c] = Recall{c}
+	}
+	return metrics
+}
+
+// String implements fedkit.Metric.
+func (r Recall) String() string { return fmt.Sprintf("recall of class %d", r.Class) }
+
+// Check implements fedkit.Checker.
+func (r Recall) Check(fed *fedkit.Federation, _ int) error {
+	if err := needsLabels(fed); err != nil {
+		return err
+	}
+	if r.Class < 0 || fed != nil && r.Class >= fed.Data.Classes {
+		allowed := "at least 0"
+		if fed != nil {
+			allowed = fmt.Sprintf("in [0, %d)", fed.Data.Classes)
+		}
+		return fedkit.Invalid("Class", r.Class, allowed)
+	}
+	return nil
+}
+
+// Measure implements fedkit.Metric.
+func (r Recall) Measure(p *fedkit.Predictions) float64 {
+	if !labeled(p) {
+		return math.NaN()
+	}
+	right, all := 0, 0
+	for i, c := range p.Classes() {
+		if int(p.Labels[i]) == r.Class {
+			all++
+			if int(c) == r.Class {
+				right++
+			}
+		}
+	}
+	return float64(right) / float64(all)
+}

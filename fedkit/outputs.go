@@ -1,0 +1,207 @@
+package fedkit
+
+import (
+	"context"
+	"fmt"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/internal/engine"
+)
+
+// Part is the training or the test part of a data set.
+type Part = engine.Part
+
+// The parts of a data set.
+const (
+	TrainPart = engine.TrainPart
+	TestPart  = engine.TestPart
+)
+
+// Predictions are what a model says about n examples, beside what is true of them.
+type Predictions struct {
+	Outputs [][]float32 // [n, classes], before the softmax; [n, 1] for a regression
+	Labels  []int32     // [n]; nil for a regression
+	Targets []float32   // [n], for a regression; else nil
+}
+
+// Classes returns the class of each example by the model: the one with the largest output, the first if several have it.
+func (p *Predictions) Classes() []int32 {
+	classes := make([]int32, len(p.Outputs))
+	for i, out := range p.Outputs {
+		for c, v := range out {
+			if v > out[classes[i]] {
+				classes[i] = int32(c)
+			}
+		}
+	}
+	return classes
+}
+
+// Predict returns what each of the models [k, d] says about rows of a part of the data, in their order: k Predictions.
+// Nil rows stand for all of them. The device works on one block at a time; only the result, k·n·classes numbers, grows with
+// the rows. After a run, models are in the strategy's State:
+//
+//	p, err := fed.Predict(ctx, avg.State.X, fedkit.TestPart, nil)
+func (f *Federation) Predict(ctx context.Context, models *Matrix, part Part, rows []int) ([]Predictions, error) {
+	if ctx == nil {
+		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
+	}
+	if f == nil || f.lazy == nil {
+		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", f, "made by fedkit.New"))
+	}
+	p, err := f.predict(ctx, models, part, rows, usualWorkers())
+	if err != nil {
+		return nil, fmt.Errorf("fedkit: predict: %w", err)
+	}
+	return p, nil
+}
+
+// Predict is Federation.Predict in a round: for distillation, say. It adds nothing to the round's bytes, since the server may
+// have models and examples. After an error, the Predictions are empty.
+func (r *Round) Predict(models *Matrix, part Part, rows []int) []Predictions {
+	if r.in("predict") {
+		p, err := r.Fed.predict(r.ctx, models, part, rows, r.opts.Workers)
+		if err == nil {
+			return p
+		}
+		r.Fail(err)
+	}
+	return make([]Predictions, max(1, models.Rows()))
+}
+
+func (f *Federation) predict(ctx context.Context, models *Matrix, part Part, rows []int, workers int) ([]Predictions, error) {
+	rows, err := f.checkRows(part, rows)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.scores(ctx, models, engine.Evaluation{Part: part, Rows: rows, Outputs: true}, workers)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Predictions, models.Rows())
+	for j := range all {
+		all[j] = f.predictions(part, rows, s.Outputs[j])
+	}
+	return all, nil
+}
+
+// predictions puts outputs beside the labels or targets of their rows.
+func (f *Federation) predictions(part Part, rows []int, outputs [][]float32) Predictions {
+	p, split := Predictions{Outputs: outputs}, f.split(part)
+	for _, row := range rows {
+		if split.Labels != nil {
+			p.Labels = append(p.Labels, split.Labels[row])
+		} else {
+			p.Targets = append(p.Targets, split.Targets[row])
+		}
+	}
+	return p
+}
+
+// Losses returns the mean loss of every model [k, d] on each client's own examples of a part, [k][n]; NaN if it has none.
+// On the training part, this is how a client finds the model that suits it, and all k models travel to each of the clients.
+// On the test part it is an evaluation, which costs no bytes.
+func (r *Round) Losses(models *Matrix, part Part, clients []int) [][]float64 {
+	loss := make([][]float64, max(1, models.Rows()))
+	for j := range loss {
+		loss[j] = make([]float64, len(clients))
+	}
+	if !r.in("losses") {
+		return loss
+	}
+	if err := r.losses(models, part, clients, loss); err != nil {
+		r.Fail(err)
+		return loss
+	}
+	if part == TrainPart {
+		r.Traffic(float64(len(clients)*models.Rows()), 0)
+	}
+	return loss
+}
+
+// losses fills loss [k][n].
+func (r *Round) losses(models *Matrix, part Part, clients []int, loss [][]float64) error {
+	if err := checkPart(part); err != nil {
+		return err
+	}
+	if len(clients) == 0 {
+		return Invalid("clients", "[]", "at least one client")
+	}
+	var rows []int
+	for _, c := range clients {
+		if c < 0 || c >= r.Clients() {
+			return Invalid("clients", c, fmt.Sprintf("in [0, %d)", r.Clients()))
+		}
+		rows = append(rows, ownRows(r.Fed.Clients[c], part)...)
+	}
+	s, err := r.Fed.scores(r.ctx, models, engine.Evaluation{Part: part, Rows: rows}, r.opts.Workers)
+	if err != nil {
+		return err
+	}
+	at := sequence(len(rows))
+	for i, c := range clients {
+		n := len(ownRows(r.Fed.Clients[c], part))
+		for j := range loss {
+			loss[j][i], _ = s.Mean(j, at[:n])
+		}
+		at = at[n:]
+	}
+	return nil
+}
+
+// scores evaluates models [k, d] as v says.
+func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evaluation, workers int) (*engine.Scores, error) {
+	if err := models.checkCols("models", f.Task.Dim()); err != nil {
+		return nil, err
+	}
+	e, err := f.engine()
+	if err != nil {
+		return nil, err
+	}
+	if v.Models, err = models.tensor(); err != nil {
+		return nil, err
+	}
+	return e.Evaluate(ctx, &v, workers)
+}
+
+func (f *Federation) split(part Part) *datasets.Split {
+	if part == TestPart {
+		return &f.Data.Test
+	}
+	return &f.Data.Train
+}
+
+func ownRows(c partition.Client, part Part) []int {
+	if part == TestPart {
+		return c.Test
+	}
+	return c.Train
+}
+
+func checkPart(part Part) error {
+	if part != TrainPart && part != TestPart {
+		return Invalid("part", int(part), "fedkit.TrainPart or fedkit.TestPart")
+	}
+	return nil
+}
+
+// checkRows returns the rows, all if they are nil.
+func (f *Federation) checkRows(part Part, rows []int) ([]int, error) {
+	if err := checkPart(part); err != nil {
+		return nil, err
+	}
+	n := f.split(part).Len()
+	if rows == nil {
+		return sequence(n), nil
+	}
+	if len(rows) == 0 {
+		return nil, Invalid("rows", "[]", "at least one row, or nil for all")
+	}
+	for _, row := range rows {
+		if row < 0 || row >= n {
+			return nil, Invalid("rows", row, fmt.Sprintf("in [0, %d)", n))
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,92 @@
+package plot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
+)
+
+// tellApart adds to the names of groups, which are all the same, the options in which they differ: "FedAvg, Local.LR 0.1".
+// What is not set adds nothing. Groups that this leaves alike get what else sets them apart, and in the end a number.
+func tellApart(gs []*group) {
+	hs := each(gs, func(g *group) *fedkit.History { return g.runs[0].history })
+	names := labels(gs[0].name, len(gs), differences(hs))
+	if len(count(names)) < len(gs) {
+		names = labels(gs[0].name, len(gs), append(differences(hs), finer(hs)...))
+	}
+	of, seen := count(names), map[string]int{}
+	for i, g := range gs {
+		if g.name = names[i]; of[g.name] > 1 {
+			seen[g.name]++
+			g.name, g.numbered = fmt.Sprintf("%s (%d)", g.name, seen[g.name]), true
+		}
+	}
+}
+
+// differences are what sets histories apart: options of the strategy, data, partition, model.
+func differences(hs []*fedkit.History) []config.Difference {
+	return slices.Concat(known(hs),
+		words(hs, func(h *fedkit.History) string { return h.Data }),
+		words(hs, func(h *fedkit.History) string { return unseeded(h.Partition) }),
+		words(hs, func(h *fedkit.History) string { return h.Model }))
+}
+
+// known are the options in which histories differ. Old files, whose configuration is only text, have no value of them.
+func known(hs []*fedkit.History) []config.Difference {
+	var configs []*config.Config
+	var of []int
+	for i, h := range hs {
+		if h.Config.Name() != "" {
+			configs, of = append(configs, h.Config), append(of, i)
+		}
+	}
+	all := options(configs...)
+	for i, d := range all {
+		all[i].Values = make([]string, len(hs))
+		for k, v := range d.Values {
+			all[i].Values[of[k]] = v
+		}
+	}
+	return all
+}
+
+// finer are what may set histories apart beside that.
+func finer(hs []*fedkit.History) []config.Difference {
+	return slices.Concat(options(each(hs, rule)...),
+		words(hs, func(h *fedkit.History) string { return fmt.Sprintf("%d clients", h.Clients) }),
+		words(hs, func(h *fedkit.History) string { return fmt.Sprintf("%d parameters", h.Params) }))
+}
+
+// words is what histories say of one thing, if they do not all say the same.
+func words(hs []*fedkit.History, say func(*fedkit.History) string) []config.Difference {
+	values := each(hs, say)
+	if len(count(values)) == 1 {
+		return nil
+	}
+	return []config.Difference{{Values: values}}
+}
+
+// labels adds to a name, for each of n, its values.
+func labels(name string, n int, all []config.Difference) []string {
+	names := slices.Repeat([]string{name}, n)
+	for _, d := range all {
+		path := strings.TrimPrefix(d.Path, "type") // a type says what it is
+		for i, v := range d.Values {
+			if v != "" && v != "not set" {
+				names[i] += ", " + strings.TrimSpace(path+" "+strings.TrimSuffix(v, "{}"))
+			}
+		}
+	}
+	return names
+}
+
+func count(names []string) map[string]int {
+	n := map[string]int{}
+	for _, name := range names {
+		n[name]++
+	}
+	return n
+}

@@ -1,0 +1,76 @@
+package plot
+
+import (
+	"fmt"
+	"slices"
+
+	"fedkit.example/fedkit/chart"
+)
+
+// value is a number of a round.
+type value struct {
+	round int
+	of    float64
+}
+
+// curve is the mean over runs, and its standard deviation.
+type curve struct {
+	name         string
+	beside       string // the curve that it goes with, if any
+	runs         int
+	round        []float64
+	mean, spread []float64 // spread is 0 for one run
+}
+
+// average returns the mean over runs. A round counts if every one of them has a finite value there: a mean over other
+// runs at other rounds would bend the curve.
+func average(name string, runs []*track, read func(*track) []value) curve {
+	c := curve{name: name, runs: len(runs)}
+	values := map[int][]float64{}
+	for _, t := range runs {
+		for _, v := range read(t) {
+			if finite(v.of) {
+				values[v.round] = append(values[v.round], v.of)
+			}
+		}
+	}
+	for _, r := range read(runs[0]) {
+		if v := values[r.round]; len(v) == c.runs {
+			m, s := meanStd(v)
+			c.round, c.mean, c.spread = append(c.round, float64(r.round)), append(c.mean, m), append(c.spread, s)
+		}
+	}
+	return c
+}
+
+// drawCurves adds curves to a figure over rounds. Those that have nothing to draw are left out; the last of them is reported.
+func drawCurves(f *chart.Figure, cs []curve, what string) (err error) {
+	f.X = chart.Axis{Title: "round", Whole: true}
+	var runs []int
+	var values []float64
+	for _, c := range cs {
+		if len(c.round) == 0 {
+			err = fmt.Errorf("%q has no round with a finite %s in all of its runs (%d)", c.name, what, c.runs)
+			continue
+		}
+		s := chart.Series{Name: c.name, Like: c.beside, X: c.round, Y: c.mean}
+		if c.runs > 1 {
+			runs = append(runs, c.runs)
+			for i, y := range c.mean {
+				s.Lo, s.Hi = append(s.Lo, y-c.spread[i]), append(s.Hi, y+c.spread[i])
+			}
+		}
+		f.Series, values = append(f.Series, s), append(values, c.mean...)
+	}
+	if f.Series != nil && !f.Y.Percent {
+		f.Y.Log = slices.Min(values) > 0 && slices.Max(values) > 1000*slices.Min(values)
+	}
+	if runs != nil {
+		n := fmt.Sprint(slices.Min(runs))
+		if most := slices.Max(runs); most > slices.Min(runs) {
+			n += fmt.Sprint(" to ", most)
+		}
+		note(f, "line: mean of %s runs; band: ± 1 standard deviation", n)
+	}
+	return err
+}

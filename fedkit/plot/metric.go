@@ -1,0 +1,55 @@
+package plot
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+)
+
+// Metric returns the figure of a run's own metric on test examples (Score.Metrics) against rounds; Show draws it. The mean
+// over clients is over those that have a finite value. All else is as in Accuracy.
+//
+// Errors: no history, a nil one, one without the metric; the error says which metrics it has.
+func Metric(name string, h ...*fedkit.History) *chart.Figure {
+	return chart.Make("plot: metric", func(f *chart.Figure) error {
+		all, b, err := compared(h)
+		if err != nil {
+			return err
+		}
+		for _, t := range all {
+			if has := t.metrics(); !slices.Contains(has, name) {
+				return noSuch(t, "metric", name, has)
+			}
+		}
+		m := measure{name: name, value: func(s *fedkit.Score) float64 {
+			if v, ok := s.Metrics[name]; ok {
+				return float64(v)
+			}
+			return math.NaN()
+		}}
+		return m.overRounds(f, all, b)
+	})
+}
+
+// metrics returns the names of the metrics of a run, sorted.
+func (t *track) metrics() []string {
+	all := map[string]fedkit.Float{}
+	for _, p := range slices.Concat(t.global, t.own) {
+		maps.Copy(all, p.score.Metrics)
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// noSuch says that a run does not have a name, and which it has.
+func noSuch(t *track, what, name string, has []string) error {
+	it := "none"
+	if len(has) > 0 {
+		it = strings.Join(each(has, func(name string) string { return fmt.Sprintf("%q", name) }), ", ")
+	}
+	return fmt.Errorf("history %q has no %s %q: it has %s", t.name, what, name, it)
+}

@@ -1,0 +1,94 @@
+package plot
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+)
+
+// noted returns a run with a note; NaN is a round without it.
+func noted(seed uint64, name string, values ...float64) *fedkit.History {
+	h := seeded(seed, &fedkit.History{Name: "CFL"})
+	for i, v := range values {
+		r := fedkit.Record{Round: i + 1, Notes: map[string]fedkit.Float{"other": 1}}
+		if v == v {
+			r.Notes[name] = fedkit.Float(v)
+		}
+		h.Rounds = append(h.Rounds, r)
+	}
+	return h
+}
+
+// Mean and band are those of accuracy: 1 and 3 have the mean 2 and the standard deviation √2.
+func TestNote(t *testing.T) {
+	f := Note("norm", noted(0, "norm", 1, nan, 4000), noted(1, "norm", 3, 5, 4000))
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := f.Series[0]
+	if len(f.Series) != 1 || s.Name != "CFL" || !near(s.X, []float64{1, 3}) || !near(s.Y, []float64{2, 4000}) ||
+		!near(s.Hi, []float64{2 + math.Sqrt2, 4000}) || f.Y.Title != "norm" || !f.Y.Log || f.X.Title != "round" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// metered gives round i of h a metric of the global model, and of clients with one example each; NaN is a client without.
+func metered(h *fedkit.History, i int, global float64, clients ...float64) *fedkit.History {
+	of := func(v float64) map[string]fedkit.Float {
+		return map[string]fedkit.Float{"F1": fedkit.Float(v), "ECE": 0}
+	}
+	if h.Rounds[i].Global != nil {
+		h.Rounds[i].Global.Metrics = of(global)
+	}
+	for _, v := range clients {
+		s := fedkit.Score{Examples: 1, Metrics: of(v)}
+		if v != v {
+			delete(s.Metrics, "F1")
+		}
+		h.Rounds[i].Scores = append(h.Rounds[i].Scores, s)
+	}
+	return h
+}
+
+// A metric is that of the global model, or the mean over the clients that have it.
+func TestMetric(t *testing.T) {
+	a := metered(metered(history("A", 0.1, 0.1), 0, 0.25, 0.5), 1, 0.75, 0.5)
+	f := Metric("F1", a)
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Series[0]; len(f.Series) != 1 || !near(s.Y, []float64{0.25, 0.75}) || f.Y.Title != "F1 of the global model" || f.Title != "Test F1" {
+		t.Errorf("%+v", f)
+	}
+	b := metered(history("B", nan), 0, nan, 0.5, 0.75, nan)
+	f = Metric("F1", a, b)
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if !near(f.Series[0].Y, []float64{0.5, 0.5}) || !near(f.Series[1].Y, []float64{0.625}) || f.Y.Title != "F1 of the clients' models (mean)" {
+		t.Errorf("%+v", f)
+	}
+	a.Rounds[0].Personal = true
+	if f := Metric("F1", a); len(f.Series) != 2 || f.Series[1].Name != "A, clients' own" || !near(f.Series[1].Y, []float64{0.5, 0.5}) {
+		t.Errorf("personal models: %+v", f)
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	for want, f := range map[string]*chart.Figure{
+		`plot: note: history "CFL" has no note "norms": it has "norm", "other"`: Note("norms", noted(0, "norm", 1)),
+		`plot: note: history "A" has no note "norm": it has none`:               Note("norm", noted(0, "norm", 1), history("A", 1)),
+		`plot: note: no history given`:                                          Note("norm"),
+		`plot: note: "CFL" has no round with a finite norm`:                     Note("norm", noted(0, "norm", math.Inf(1))),
+		`plot: metric: history "A" has no metric "F2": it has "ECE", "F1"`:      Metric("F2", metered(history("A", 1), 0, 1, 1)),
+		`plot: metric: history "A" has no metric "F1": it has none`:             Metric("F1", history("A", 1)),
+		`plot: metric: history "CFL" has no evaluated round among its 1`:        Metric("F1", noted(0, "norm", 1)),
+	} {
+		if err := f.Err(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

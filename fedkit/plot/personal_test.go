@@ -1,0 +1,90 @@
+package plot
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/charttest"
+)
+
+// personal returns a run that served personal models beside a global one.
+func personal(name string) *fedkit.History {
+	h := history(name, 0.5, 0.6)
+	for i := range h.Rounds {
+		h.Rounds[i].Personal = true
+		scored(h, i, []float64{0.7 + 0.1*float64(i), 0.9}, []int{1, 1})
+	}
+	return h
+}
+
+// ordinary returns a run with one model, which the clients were scored under too.
+func ordinary(name string) *fedkit.History {
+	return scored(scored(history(name, 0.4, 0.5), 0, []float64{0.4, 0.4}, []int{1, 1}), 1, []float64{0.3, 0.7}, []int{1, 1})
+}
+
+// Where a strategy serves a global and personal models, both curves are drawn and named.
+func TestPersonalCurves(t *testing.T) {
+	f := Accuracy(personal("FedPRISM"), ordinary("FedAvg"))
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Series) != 3 || f.Y.Title != "accuracy of the global model and of the clients' models (mean)" ||
+		f.Note != "unless a name says otherwise: of the global model" {
+		t.Fatalf("%d curves, axis %q, note %q", len(f.Series), f.Y.Title, f.Note)
+	}
+	for i, want := range []struct {
+		name, like string
+		y          []float64
+	}{{"FedPRISM, global", "", []float64{0.5, 0.6}}, {"FedPRISM, clients' own", "FedPRISM, global", []float64{0.8, 0.85}}, {"FedAvg", "", []float64{0.4, 0.5}}} {
+		if s := f.Series[i]; s.Name != want.name || s.Like != want.like || !near(s.Y, want.y) {
+			t.Errorf("%+v, want %+v", s, want)
+		}
+	}
+	charttest.Golden(t, "personal", f)
+	charttest.Drawn(t, f)
+
+	// Beside a run without a global model, all are compared by the clients' own.
+	local := scored(history("Local", nan, nan), 1, []float64{0.2, 0.4}, []int{1, 1})
+	local.Rounds[1].Personal = true
+	f = Loss(personal("FedPRISM"), local)
+	if len(f.Series) != 3 || f.Series[0].Name != "FedPRISM, clients' own" || f.Series[1].Name != "FedPRISM, global" ||
+		f.Series[1].Like != f.Series[0].Name || f.Series[2].Name != "Local" || f.Note != "unless a name says otherwise: of the clients' models (mean)" {
+		t.Errorf("%+v, note %q", f.Series, f.Note)
+	}
+	if f := Accuracy(ordinary("FedAvg")); len(f.Series) != 1 || f.Series[0].Name != "FedAvg" || f.Y.Title != "accuracy of the global model" {
+		t.Errorf("one model: %+v, axis %q", f.Series, f.Y.Title)
+	}
+}
+
+func TestPersonalTable(t *testing.T) {
+	tab := Table(personal("FedPRISM"), ordinary("FedAvg"))
+	if err := tab.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]string{
+		{"", "rounds", "global", "clients' own", "best", "clients"},
+		{"FedPRISM", "2", "60.0 %", "85.0 %", "60.0 %", "85.0 %"},
+		{"FedAvg", "2", "50.0 %", "50.0 %", "50.0 %", "50.0 %"},
+	} {
+		if got := tab.Lines[i]; !slices.Equal(got[:len(want)], want) {
+			t.Errorf("line %d: %q, want %q", i, got, want)
+		}
+	}
+	want := "accuracy on test rows: global, of the global model; clients' own, of the clients' models (mean); best and loss: of the global model"
+	if tab.Note != want {
+		t.Errorf("note %q, want %q", tab.Note, want)
+	}
+}
+
+func TestPersonalLive(t *testing.T) {
+	l, out, _ := fakeLive()
+	play(l, out.clock, personal("FedPRISM"), 1e9, nil)
+	if s := l.lines(); !strings.Contains(s, "accuracy 60.0 % (clients' own 85.0 %) · loss 0.4") {
+		t.Errorf("%q", s)
+	}
+	if row := l.row(); len(row) != 2 || len(row[0].Series) != 2 || row[0].Series[1].Name != "FedPRISM, clients' own" {
+		t.Errorf("%+v", row)
+	}
+}

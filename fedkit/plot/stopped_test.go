@@ -1,0 +1,36 @@
+package plot
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The live line, the table and the figures say that a run was stopped.
+func TestStoppedRuns(t *testing.T) {
+	l, out, _ := fakeLive()
+	h := history("FedAvg", 0.1, 0.2)
+	all := h.Rounds
+	for i := range all {
+		*out.clock = out.clock.Add(time.Second)
+		h.Rounds = all[:i+1]
+		l.Round(h, 30)
+	}
+	h.Stopped = true
+	l.Done(h, nil)
+	if s := l.lines(); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
+		t.Errorf("%q", s)
+	}
+	l, _, _ = fakeLive()
+	l.Done(h, nil) // of a checkpoint, before a further round
+	if s := l.lines(); !strings.HasPrefix(s, "FedAvg  ■ stopped after round 2 · ") {
+		t.Errorf("%q", s)
+	}
+	want := "FedAvg, seed 0: stopped after 2 rounds"
+	if tab := Table(h, seeded(1, history("FedAvg", 0.3, 0.4, 0.5))); !strings.HasSuffix(tab.Note, "; "+want) {
+		t.Errorf("note of the table: %q", tab.Note)
+	}
+	if f := Accuracy(h); f.Note != "FedAvg: stopped after 2 rounds" {
+		t.Errorf("note of the figure: %q", f.Note)
+	}
+}

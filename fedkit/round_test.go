@@ -1,0 +1,215 @@
+package fedkit
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+)
+
+// scripted is a strategy whose rounds are a function, for tests of what Round offers.
+type scripted struct {
+	do    func(r *Round, x *Matrix) *Matrix
+	State struct{ X *Matrix }
+}
+
+func (s *scripted) Start(r *Round) error {
+	s.State.X = r.Models(1)
+	return r.Err()
+}
+
+func (s *scripted) Round(r *Round) error {
+	s.State.X = s.do(r, s.State.X)
+	return r.Err()
+}
+
+func (s *scripted) Serve(*Round) Serving { return Serving{Global: s.State.X} }
+
+// play1 runs one round on the federation and returns its record.
+func play1(t *testing.T, fed *Federation, do func(r *Round, x *Matrix) *Matrix) *Record {
+	t.Helper()
+	h, err := Run(context.Background(), fed, &scripted{do: do}, Options{Rounds: 1, Seed: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Last()
+}
+
+// Every call of Train in a round draws batches of its own, unless it asks for those of an earlier one.
+func TestCallsOfTrainDrawTheirOwnBatches(t *testing.T) {
+	fed, _ := toy(t, 12, 9)
+	job := Job{Clients: []int{0, 1}, Local: Local{Steps: 1, Batch: 4, LR: 0.1}}
+	play1(t, fed, func(r *Round, x *Matrix) *Matrix {
+		job.Start = x
+		first, second := r.Train(job), r.Train(job)
+		again := job
+		again.BatchesOf = 1
+		third := r.Train(again)
+		if n, err := first.Models.Sub(second.Models).Norms(); err != nil || slices.Min(n) == 0 {
+			t.Errorf("two calls end %v apart, %v: they saw the same batches", n, err)
+		}
+		if n, err := first.Models.Sub(third.Models).Norms(); err != nil || floats.Norm(n, 1) != 0 {
+			t.Errorf("with the batches of the first call: %v apart, %v, want 0", n, err)
+		}
+		return third.Models.Mean(nil)
+	})
+}
+
+// noisy is an interceptor that adds 1 to every parameter.
+type plusOne struct{}
+
+func (plusOne) Intercept(u *Updates, _ *rand.Rand) *Matrix {
+	return u.Models.Add(Zeros(1, u.Models.Cols()).Not())
+}
+func (plusOne) String() string { return "plus one" }
+
+// What stays with a client is neither intercepted nor charged, and leaves what is recorded of the rest alone.
+func TestOnlyWhatTravelsIsInterceptedAndCharged(t *testing.T) {
+	honest, _ := toy(t, 12, 9)
+	fed := honest.Intercept(plusOne{})
+	d := fed.Task.Dim()
+	job := Job{Clients: []int{0, 1}, Local: Local{Epochs: 1, Batch: 4, LR: 0.1}}
+	train := func(fed *Federation, change func(*Job, *Round)) (rows [][]float64, r *Record) {
+		r = play1(t, fed, func(r *Round, x *Matrix) *Matrix {
+			j := job
+			j.Start = x
+			change(&j, r)
+			u := r.Train(j)
+			rows = rowsOf(t, u.Models)
+			return x
+		})
+		return rows, r
+	}
+	model := int64(2 * 4 * d)
+	w1 := int64(2 * 4 * 5 * 4) // of the parameters w1
+	for _, c := range []struct {
+		name     string
+		change   func(*Job, *Round)
+		hit      func(j int) bool
+		down, up int64
+	}{
+		{"everything travels", func(*Job, *Round) {}, func(int) bool { return true }, model, model},
+		{"nothing travels", func(j *Job, _ *Round) { j.Private = true }, func(int) bool { return false }, 0, 0},
+		{"w1 travels", func(j *Job, r *Round) { j.Shared = r.Mask("w1") }, func(j int) bool { return j < 20 }, w1, w1},
+		{"with a shift", func(j *Job, _ *Round) { j.Shift = Zeros(1, d) }, func(int) bool { return true }, 2 * model, model},
+		{"with a shift that is there", func(j *Job, _ *Round) { j.Shift, j.Down = Zeros(1, d), 1 }, func(int) bool { return true }, model, model},
+		{"with a mask for all", func(j *Job, r *Round) { j.Mask = r.Mask("w1") }, func(int) bool { return true }, model, model},
+		{"with a mask per client", func(j *Job, r *Round) { j.Mask = r.Mask("w1").Repeat(2) }, func(int) bool { return true }, 2 * model, model},
+		{"with a start that is there", func(j *Job, _ *Round) { j.Down, j.Up = Zero, 2 }, func(int) bool { return true }, 0, 2 * model},
+	} {
+		want, _ := train(honest, c.change)
+		got, r := train(fed, c.change)
+		if r.BytesDown != c.down || r.BytesUp != c.up {
+			t.Errorf("%s: %d bytes down and %d up, want %d and %d", c.name, r.BytesDown, r.BytesUp, c.down, c.up)
+		}
+		for i := range want {
+			for j := range want[i] {
+				w := want[i][j]
+				if c.hit(j) {
+					w++
+				}
+				if math.Abs(got[i][j]-w) > 1e-5 {
+					t.Fatalf("%s: client %d, parameter %d: %v arrived, want %v", c.name, i, j, got[i][j], w)
+				}
+			}
+		}
+	}
+	var drift Float
+	r := play1(t, honest, func(r *Round, x *Matrix) *Matrix {
+		u := r.Train(Job{Clients: []int{0, 1}, Start: x, Local: job.Local})
+		drift = u.Solves[0].Drift
+		r.Train(Job{Clients: []int{0, 1}, Start: x, Local: Local{Epochs: 9, Batch: 2, LR: 0.1}, Private: true})
+		return x
+	})
+	if got := r.Solves[0]; got.Drift != drift || got.LR != 0.1 || got.Steps != 3+9*6 {
+		t.Errorf("the row of client 0 is %+v after a private solve, want the drift of what traveled, %v", got, drift)
+	}
+}
+
+// tilted is ⟨x, v⟩-like: the task's loss with the outputs shifted by what each client carries, plus λ/2 ‖w − a‖² to a model it carries.
+type tilted struct{ Lambda float64 }
+
+func (o tilted) Loss(b *Batch) *graph.Node {
+	b.Report(b.Loss(b.Out))
+	loss := b.Loss(graph.Add(b.Out, graph.InsertAxes(b.Extra("offset"), 1)))
+	for l, a := range b.Model("anchor") {
+		w := b.Params[l]
+		d := graph.Reshape(graph.Sub(w, a), w.Shape().Dim(0), 1, -1)
+		loss = graph.Add(loss, graph.MulScalar(graph.ReduceSum(graph.Square(d), -1), o.Lambda/2))
+	}
+	return loss
+}
+
+// An objective of one's own is minimized, and the loss it reports is recorded: here FedProx's, and logits shifted by client.
+func TestObjective(t *testing.T) {
+	fed, o := toy(t, 12, 9)
+	d := o.Dim()
+	anchor, local := randomMatrix(3, 2, d), Local{Steps: 1, Batch: FullBatch, LR: 0.3}
+	play1(t, fed, func(r *Round, x *Matrix) *Matrix {
+		job := Job{Clients: []int{0, 1}, Start: x, Local: local, Objective: tilted{0.7}, Extra: map[string]*Matrix{
+			"anchor": anchor, "offset": Zeros(1, 3)}}
+		prox := local
+		prox.Prox = 0.7
+		plain := r.Train(Job{Clients: []int{0, 1}, Start: x, Local: prox, Anchor: anchor})
+		got := r.Train(job)
+		if n, err := got.Models.Sub(plain.Models).Norms(); err != nil || slices.Max(n) > 1e-6 {
+			t.Errorf("%v, %v from the proximal solution", n, err)
+		}
+		if math.Abs(float64(got.Solves[0].Loss-plain.Solves[0].Loss)) > 1e-6 {
+			t.Errorf("the loss is reported as %v, want that of the task, %v", got.Solves[0].Loss, plain.Solves[0].Loss)
+		}
+		// Shifting the logits is shifting the last biases, b2.
+		offset := []float32{1, -2, 0.5, 0, 0.25, -1}
+		job.Objective, job.Extra["offset"] = tilted{0}, NewMatrix(offset, 2, 3)
+		shifted := JoinColumns(Zeros(2, d-3), NewMatrix(offset, 2, 3))
+		got = r.Train(job)
+		plain = r.Train(Job{Clients: []int{0, 1}, Start: shifted.Add(x), Local: local})
+		if n, err := got.Delta().Sub(plain.Delta()).Norms(); err != nil || slices.Max(n) > 1e-6 {
+			t.Errorf("%v, %v from the solution with other biases", n, err)
+		}
+		return x
+	})
+}
+
+// An objective that asks for what the job does not carry, or whose type cannot be a key, is an error.
+func TestObjectivesThatCannotRun(t *testing.T) {
+	fed, _ := toy(t, 4)
+	for want, job := range map[string]Job{
+		`Job.Extra has no "offset"`: {Objective: tilted{}},
+		`Job.Extra["anchor"] is no model: it must have 39 columns`: {Objective: tilted{}, Extra: map[string]*Matrix{
+			"offset": Zeros(1, 3), "anchor": Zeros(1, 7)}},
+		"Job.Objective = a fedkit.wide: must be of a comparable type": {Objective: wide{}},
+	} {
+		_, err := Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
+			job.Clients, job.Start, job.Local = []int{0}, x, Local{Batch: 2, LR: 0.1}
+			return r.Train(job).Models
+		}}, Options{Rounds: 1})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+type wide struct{ weights []float64 }
+
+func (wide) Loss(b *Batch) *graph.Node { return b.Loss(b.Out) }
+
+func TestSchedules(t *testing.T) {
+	for _, c := range []struct {
+		s    Schedule
+		t    int
+		want float64
+	}{
+		{Decay{}, 1, 1}, {Decay{}, 3, 0.99 * 0.99}, {Decay{Gamma: 0.1, Every: 10}, 10, 1}, {Decay{Gamma: 0.1, Every: 10}, 11, 0.1},
+		{Cosine{Rounds: 11}, 1, 1}, {Cosine{Rounds: 11}, 6, 0.505}, {Cosine{Rounds: 11, Floor: 0.2}, 11, 0.2}, {Cosine{Rounds: 11}, 40, 0.01},
+	} {
+		if got := c.s.Factor(c.t); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%#v in round %d: %v, want %v", c.s, c.t, got, c.want)
+		}
+	}
+}
