@@ -3,6 +3,7 @@ package fedkit
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"fedkit.example/datasets"
@@ -182,9 +183,9 @@ func (t *Task) forEngine() engine.Task {
 	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy, Train: t.Train}
 	for _, p := range t.Params {
 		e.Shapes = append(e.Shapes, p.Shape)
-		if t.Store != nil {
-			e.Variables = append(e.Variables, t.Store.GetVariable(p.Name))
-		}
+	}
+	if t.Store != nil {
+		e.Variables = slices.Collect(t.Store.IterVariables()) // the parameters, and the state of a random generator
 	}
 	return e
 }

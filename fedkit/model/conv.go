@@ -10,7 +10,8 @@ import (
 //
 // XLA's own convolution is slow on CPUs. Here the image is split into its pool × pool phases, so that every position of
 // a pooling window is a row of one matrix product over u × u windows of phases, u = ⌈(k+pool−1)/pool⌉. The maximum is
-// then taken over pool² groups of rows, and bias and ReLU see only what survives it.
+// then taken over pool² groups of rows, and bias and ReLU see only what survives it. At a tie the gradient goes to the first
+// position of the window, row by row.
 func ConvPool(x, w, b *Node, pool int) *Node {
 	d, k := w.Shape().Dimensions, w.Shape().Dimensions[3]
 	c, o := d[0], d[1]

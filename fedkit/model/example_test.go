@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
@@ -12,6 +13,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers"
 	"github.com/gomlx/gomlx/ml/layers/activation"
+	"github.com/gomlx/gomlx/ml/layers/regularizer"
 	mlmodel "github.com/gomlx/gomlx/ml/model"
 	"github.com/janpfeifer/must"
 )
@@ -28,18 +30,41 @@ func ExampleMLP() {
 	// MLP-64-32 has 6570 parameters
 }
 
-// Any GoMLX model function can be trained by every strategy.
+// Any GoMLX model function can be trained by every strategy, with dropout and penalties on its weights. Its scopes name
+// its layers: here, each client keeps a classifier of its own.
 func ExampleGoMLX() {
 	twoLayers := func(scope *mlmodel.Scope, x *graph.Node) *graph.Node { // x [B, 8, 8, 1]
+		scope.SetParam(regularizer.ParamL2, 1e-4)
 		x = graph.Reshape(x, x.Shape().Dimensions[0], -1)
-		x = activation.Relu(layers.Dense(scope.In("hidden"), x, true, 32))
-		return layers.Dense(scope.In("output"), x, true, 10) // [B, 10]
+		x = activation.Relu(layers.Dense(scope.In("body"), x, true, 32))
+		x = layers.DropoutStatic(scope, x, 0.1)
+		return layers.Dense(scope.In("classifier"), x, true, 10) // [B, 10]
 	}
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.GoMLX("two layers", twoLayers)))
-	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
-	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 10}))
-	fmt.Println(fed.Task.Name, fed.Task.Dim(), "parameters, learns:", h.Accuracy() > 0.9)
+	rep := &strategy.FedRep{Head: []string{"classifier"}, Local: fedkit.Local{Batch: 16, LR: 0.3}}
+	h := must.M1(fedkit.Run(context.Background(), fed, rep, fedkit.Options{Rounds: 10, EvalEvery: 10}))
+	fmt.Println(fed.Task.Name, fed.Task.Dim(), "parameters, learns:", h.Accuracy() > 0.85)
 	// Output: two layers 2410 parameters, learns: true
+}
+
+// The next character of a text, from the six before it.
+func ExampleGRU() {
+	const text, alphabet, T = "she sells sea shells on the sea shore ", " aehlnorst", 6
+	d := &datasets.Dataset{Name: "shells", Shape: []int{T}, Classes: len(alphabet)}
+	d.Train.Scale = 1
+	code := func(i int) int { return strings.IndexByte(alphabet, text[i%len(text)]) }
+	for i := range text {
+		for t := range T {
+			d.Train.Bytes = append(d.Train.Bytes, uint8(code(i+t)))
+		}
+		d.Train.Labels = append(d.Train.Labels, int32(code(i+T)))
+	}
+	d.Test = d.Train
+	fed := must.M1(fedkit.New(d, partition.IID{Clients: 2}, model.GRU(len(alphabet), 8, 16)))
+	avg := &strategy.FedAvg{Local: fedkit.Local{Epochs: 5, Batch: 4, LR: 0.5}}
+	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 20, EvalEvery: 20}))
+	fmt.Println(fed.Task, "knows the verse:", h.Accuracy() > 0.9)
+	// Output: GRU-8-16, 1450 parameters knows the verse: true
 }
 
 // A model that does not fit the data is refused before anything runs.

@@ -3,23 +3,30 @@ package model
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
+	"sync"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 	mlmodel "github.com/gomlx/gomlx/ml/model"
-
-	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/ml/train"
 )
 
 // GoMLX turns a GoMLX model function, with its scopes, variables and layers, into a model. The function maps inputs x
-// [B, data shape…] to outputs [B, classes] (or [B] for a regression). Its variables start as their initializers say.
-// Variables that are not trained (running means, random state) cannot be averaged and are refused.
+// [B, data shape…] to outputs [B, classes] (or [B] for a regression). Its trainable variables are the parameters, in the
+// order in which it creates them and under their paths, "hidden/dense/weights". They start as their initializers say.
+//
+// Clients train it in GoMLX's training mode, so that dropout drops; its random numbers depend on the seed, the round, the
+// client and the step. What it adds to the loss, as layers.AddL2Regularization does, is minimized with the mean loss of
+// the batch, but is no part of the losses reported. Evaluation is without either.
+//
+// Fails if the function panics, returns another shape, cannot be trained, draws random numbers while it predicts, or has
+// variables that are not trained, such as the running averages of batch normalization. A step of training is compiled to
+// find out.
 //
 // Such a function knows nothing of the client axis, so clients are trained one per program, a little slower than with
 // the built-in models.
@@ -28,87 +35,160 @@ func GoMLX(name string, fn func(scope *mlmodel.Scope, x *Node) *Node) fedkit.Mod
 		if fn == nil {
 			return nil, fedkit.Invalid("model.GoMLX: fn", "nil", "a model function")
 		}
-		store, err := variables(fn, d, 1)
+		t, err := (&function{fn: fn, data: d}).task(name)
 		if err != nil {
 			return nil, fmt.Errorf("model.GoMLX: %s: %w", name, err)
-		}
-		t := &fedkit.Task{Name: name, Store: store}
-		for _, v := range trained(store) {
-			if v.DType() != dtypes.Float32 {
-				return nil, fedkit.Invalid("model.GoMLX: variable "+v.Path(), v.DType(), "float32")
-			}
-			t.Params = append(t.Params, fedkit.Param{Name: v.Path(), Shape: v.Shape().Dimensions})
-		}
-		for v := range store.IterVariables() {
-			if !v.Trainable && !strings.HasSuffix(v.Path(), mlmodel.RNGStateVariableName) {
-				return nil, fedkit.Invalid("model.GoMLX: variable "+v.Path(), "not trainable", "trainable: others cannot be averaged")
-			}
-		}
-		t.Init = func(rng *rand.Rand, w []float32) error {
-			s, err := variables(fn, d, 1+rng.Int64N(1<<62))
-			if err != nil {
-				return err
-			}
-			for _, v := range trained(s) {
-				value, err := xla.Host(v.MustValue())
-				if err != nil {
-					return err
-				}
-				w = w[copy(w, value):]
-			}
-			return nil
-		}
-		t.Forward = func(p []*Node, x *Node) *Node {
-			g := x.Graph()
-			for l, v := range trained(store) {
-				before := v.NodeValue(g)
-				v.SetNodeValue(Reshape(p[l], v.Shape().Dimensions...))
-				defer v.SetNodeValue(before)
-			}
-			out := fn(store.RootScope().ResetVisited(), Reshape(x, x.Shape().Dimensions[1:]...))
-			return InsertAxes(out, 0)
 		}
 		return t, nil
 	}
 }
 
-// trained returns the trainable variables in the order of their paths.
+// function is a GoMLX model function for a data set.
+type function struct {
+	fn   func(*mlmodel.Scope, *Node) *Node
+	data *datasets.Dataset
+
+	mu     sync.Mutex // one call at a time: naming a variable writes to it
+	store  *mlmodel.Store
+	params []*mlmodel.Variable
+	random *mlmodel.Variable // state of the store's random generator; nil if there is none
+}
+
+func (f *function) task(name string) (t *fedkit.Task, err error) {
+	if f.store, err = f.variables(1); err != nil {
+		return nil, err
+	}
+	f.random = f.store.GetVariable(mlmodel.RNGStateVariableName)
+	f.params = trained(f.store)
+	t = &fedkit.Task{Name: name, Store: f.store, Init: f.init, Forward: f.forward, Train: f.train}
+	for _, v := range f.params {
+		t.Params = append(t.Params, fedkit.Param{Name: layer(v), Shape: v.Shape().Dimensions})
+	}
+	return t, f.check()
+}
+
+// layer is a variable's path without the slash it begins with.
+func layer(v *mlmodel.Variable) string { return strings.TrimPrefix(v.Path(), mlmodel.ScopeSeparator) }
+
+// trained returns the trainable variables, in the order in which they were created.
 func trained(s *mlmodel.Store) (vs []*mlmodel.Variable) {
 	for v := range s.IterVariables() {
 		if v.Trainable {
 			vs = append(vs, v)
 		}
 	}
-	slices.SortFunc(vs, func(a, b *mlmodel.Variable) int { return strings.Compare(a.Path(), b.Path()) })
 	return vs
 }
 
-// variables runs the model function once on an empty example, which creates its variables with their initial values.
-func variables(fn func(*mlmodel.Scope, *Node) *Node, d *datasets.Dataset, seed int64) (s *mlmodel.Store, err error) {
+// variables makes the function's variables, with initial values drawn from the seed.
+func (f *function) variables(seed int64) (s *mlmodel.Store, err error) {
+	err = f.inGraph("variables", func(g *Graph) error {
+		s = mlmodel.NewStore()
+		s.SetParam(mlmodel.JoinPath(mlmodel.RootScopePath, mlmodel.ParamInitialSeed), seed)
+		f.call(s, f.examples(g), true)
+		return s.InitializeVariables(g.Backend(), nil)
+	})
+	return s, err
+}
+
+// inGraph describes a graph that is thrown away. A panic is an error.
+func (f *function) inGraph(name string, build func(g *Graph) error) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			s, err = nil, fmt.Errorf("%v", p)
+		switch p := recover().(type) {
+		case nil:
+		case error:
+			err = p
+		default:
+			err = fmt.Errorf("%v", p)
 		}
 	}()
 	b, err := xla.Backend()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s = mlmodel.NewStore()
-	s.SetParam(mlmodel.JoinPath(mlmodel.RootScopePath, mlmodel.ParamInitialSeed), seed)
-	exec, err := mlmodel.NewExec(b, s, fn)
+	g := NewGraph(b, name)
+	defer g.Finalize()
+	return build(g)
+}
+
+// few is the number of examples of a trial.
+const few = 3
+
+// examples is a parameter for a few examples, [B, data shape…].
+func (f *function) examples(g *Graph) *Node {
+	return Parameter(g, "x", shapes.Make(dtypes.Float32, append([]int{few}, f.data.Shape...)...))
+}
+
+// call builds the function into x's graph. It returns the output and the sum of what the function adds to the loss, a
+// scalar, or nil. It panics if the output has another shape than it must.
+func (f *function) call(s *mlmodel.Store, x *Node, training bool) (out, penalty *Node) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	g := x.Graph()
+	mlmodel.SetStore(g, s)
+	s.SetTraining(g, training)
+	nothing := Reshape(Const(g, []float32{0})) // made in this call: a loop cannot use a scalar that GoMLX keeps from outside
+	for _, kind := range []string{train.TrainerMainLossGraphParamKey, train.TrainerRegularizationLossGraphParamKey} {
+		mlmodel.SetGraphParam(g, mlmodel.JoinPath(train.TrainerAbsoluteScope, kind), nothing)
+	}
+	out = f.fn(s.RootScope(), x)
+	f.fits(out, x.Shape().Dimensions[0])
+	if main, rest := train.GetMainLoss(g), train.GetRegularizationLoss(g); main != nothing || rest != nothing {
+		penalty = Add(main, rest)
+	}
+	return out, penalty
+}
+
+// fits panics if the output for a number of examples has another shape than it must.
+func (f *function) fits(out *Node, examples int) {
+	want := shapes.Make(dtypes.Float32, examples, max(1, f.data.Classes))
+	switch {
+	case out == nil:
+		panic(fedkit.Invalid("output of the model function", "nil", want.String()))
+	case f.data.Classes == 0 && out.Shape().Equal(shapes.Make(dtypes.Float32, examples)):
+	case !out.Shape().Equal(want):
+		panic(fedkit.Invalid("output of the model function", out.Shape(), want.String()))
+	}
+}
+
+// forward is Task.Forward.
+func (f *function) forward(p []*Node, x *Node) *Node {
+	f.set(p)
+	out, _ := f.call(f.store, Squeeze(x, 0), false)
+	return InsertAxes(out, 0)
+}
+
+// train is Task.Train.
+func (f *function) train(p []*Node, x, key *Node) (out, penalty *Node) {
+	f.set(p)
+	if f.random != nil {
+		f.random.SetNodeValue(Squeeze(key, 0))
+	}
+	if out, penalty = f.call(f.store, Squeeze(x, 0), true); penalty != nil {
+		penalty = InsertAxes(penalty, 0)
+	}
+	return InsertAxes(out, 0), penalty
+}
+
+// set gives the variables the values of p.
+func (f *function) set(p []*Node) {
+	for l, v := range f.params {
+		v.SetNodeValue(Squeeze(p[l], 0))
+	}
+}
+
+// init is Task.Init.
+func (f *function) init(rng *rand.Rand, w []float32) error {
+	s, err := f.variables(1 + rng.Int64N(1<<62))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer exec.Finalize()
-	shape := shapes.Make(dtypes.Float32, append([]int{1}, d.Shape...)...)
-	out, err := exec.Call(tensors.FromShape(shape))
-	if err != nil {
-		return nil, err
+	for _, v := range trained(s) {
+		value, err := xla.Host(v.MustValue())
+		if err != nil {
+			return err
+		}
+		w = w[copy(w, value):]
 	}
-	want := max(1, d.Classes)
-	if got := out[0].Shape(); got.Dimensions[0] != 1 || got.Size() != want {
-		return nil, fedkit.Invalid("output of the model function", got, fmt.Sprintf("[B, %d]", want))
-	}
-	return s, nil
+	return nil
 }

@@ -14,10 +14,8 @@ import (
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/ml/layers"
-	"github.com/gomlx/gomlx/ml/layers/activation"
-	mlmodel "github.com/gomlx/gomlx/ml/model"
 )
 
 func random(seed uint64, n int) []float32 {
@@ -94,6 +92,25 @@ func TestConvPoolAgainstNative(t *testing.T) {
 		m := fedkit.NewMatrix(all, 1, len(all))
 		close32(t, "convolution and gradient", host(t, m.Apply(ours)), host(t, m.Apply(native)), 2e-4)
 	}
+}
+
+// The slope of ReLU at 0 is 0, alone and after pooling. A NaN is not hidden.
+func TestReLUIsFlatAtZero(t *testing.T) {
+	nan := float32(math.NaN())
+	slopes := fedkit.NewProgram("ReLU", func(a []*graph.Node) *graph.Node {
+		y := model.ReLU(a[0])
+		return graph.Concatenate([]*graph.Node{y, graph.Gradient(graph.ReduceAllSum(y), a[0])[0]}, 0)
+	})
+	out := host(t, fedkit.NewMatrix([]float32{-1, 0, 2, nan}, 1, 4).Apply(slopes))
+	close32(t, "values and slopes", append(out[:3:3], out[4:7]...), []float32{0, 0, 2, 0, 0, 1}, 0)
+	if out[3] == out[3] {
+		t.Errorf("ReLU(NaN) = %v", out[3])
+	}
+	pooled := fedkit.NewProgram("ConvPool", func(a []*graph.Node) *graph.Node {
+		y := model.ConvPool(graph.Ones(a[0].Graph(), shapes.Make(a[0].DType(), 1, 1, 4, 4, 1)), graph.Reshape(a[0], 1, 1, 1, 3, 3), graph.Zeros(a[0].Graph(), shapes.Make(a[0].DType(), 1, 1)), 2)
+		return graph.Gradient(graph.ReduceAllSum(y), a[0])[0]
+	})
+	close32(t, "slopes after pooling", host(t, fedkit.NewMatrix(make([]float32, 9), 1, 9).Apply(pooled)), make([]float32, 9), 0)
 }
 
 // classes is a small labeled data set.
@@ -213,6 +230,29 @@ func (s *watched) Round(r *fedkit.Round) error {
 	return err
 }
 
+// The last layer of a model, on top of its representation, gives its outputs.
+func TestFeatures(t *testing.T) {
+	for _, c := range []struct {
+		model fedkit.Model
+		size  int
+	}{{model.MLP(7, 5), 5}, {model.LeNet(), 84}} {
+		task := oneClient(t, classes(3, 16, 1, 4), c.model).Task
+		d, x := task.Dim(), random(1, 2*3*256)
+		both := fedkit.NewProgram("features", func(a []*graph.Node) *graph.Node {
+			p, x := task.Split(a[0]), graph.Reshape(a[1], 2, 3, 16, 16, 1)
+			features := task.Features(p, x)
+			features.AssertDims(2, 3, c.size)
+			out := model.Dense(features, p[len(p)-2], p[len(p)-1])
+			return graph.Concatenate([]*graph.Node{graph.Reshape(out, 1, -1), graph.Reshape(task.Forward(p, x), 1, -1)}, 0)
+		})
+		out := host(t, fedkit.NewMatrix(random(2, 2*d), 2, d).Apply(both, fedkit.NewMatrix(x, 2, 3*256)))
+		close32(t, task.Name, out[:24], out[24:], 0)
+	}
+	if task := oneClient(t, classes(3, 16, 1, 4), model.MLP()).Task; task.Features != nil {
+		t.Error("a model of one layer has features")
+	}
+}
+
 func TestLeNetLearns(t *testing.T) {
 	d := classes(60, 16, 2, 3)
 	fed := oneClient(t, d, model.LeNet())
@@ -227,62 +267,6 @@ func TestLeNetLearns(t *testing.T) {
 	cifar := oneClient(t, classes(10, 32, 3, 10), model.LeNet())
 	if n := cifar.Task.Dim(); n != 62006 {
 		t.Errorf("LeNet on CIFAR-10 has %d parameters, want 62006", n)
-	}
-}
-
-// A GoMLX model function with scopes, variables and layers trains, and does what model.MLP does from the same
-// parameters.
-func TestGoMLXModelFunction(t *testing.T) {
-	d := datasets.Digits()
-	fn := func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
-		x = graph.Reshape(x, x.Shape().Dimensions[0], -1)
-		x = activation.Relu(layers.Dense(scope.In("hidden"), x, true, 32))
-		return layers.Dense(scope.In("readout"), x, true, 10)
-	}
-	fed, err := fedkit.New(d, partition.IID{Clients: 5}, model.GoMLX("two layers", fn))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := fed.Task.Dim(); n != 65*32+33*10 {
-		t.Errorf("%d parameters", n)
-	}
-	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
-	h := run(t, fed, s, fedkit.Options{Rounds: 10, Seed: 4})
-	if a := h.Accuracy(); a < 0.93 {
-		t.Errorf("accuracy %v after 10 rounds, want at least 0.93", a)
-	}
-	first := host(t, s.State.X)
-	run(t, fed, s, fedkit.Options{Rounds: 10, Seed: 4, Workers: 4})
-	for i, v := range host(t, s.State.X) {
-		if v != first[i] {
-			t.Fatalf("parameter %d is %v in the second run, %v in the first", i, v, first[i])
-		}
-	}
-
-	// The same start for model.MLP: biases come before weights in the order of paths.
-	ready, err := fedkit.New(d, partition.IID{Clients: 5}, func(d *datasets.Dataset) (*fedkit.Task, error) {
-		task, err := model.MLP(32)(d)
-		task.Init = func(rng *rand.Rand, w []float32) error {
-			own := make([]float32, len(w))
-			if err := fed.Task.Init(rng, own); err != nil {
-				return err
-			}
-			b := own[copy(w[64*32:64*32+32], own):]
-			b = b[copy(w[:64*32], b):]
-			c := b[copy(w[65*32+320:], b):]
-			copy(w[65*32:65*32+320], c)
-			return nil
-		}
-		return task, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := run(t, ready, s, fedkit.Options{Rounds: 10, Seed: 4})
-	for i := range h.Rounds {
-		if a, b := float64(h.Rounds[i].Global.Loss), float64(other.Rounds[i].Global.Loss); math.Abs(a-b) > 1e-4 {
-			t.Fatalf("round %d: loss %v with the model function, %v with model.MLP", i+1, a, b)
-		}
 	}
 }
 
@@ -302,25 +286,11 @@ func TestModelsThatDoNotFit(t *testing.T) {
 		"model.MLP: hidden = 0":                 {labels, model.MLP(10, 0)},
 		"model.LeNet: data shape = [8 8 1]":     {labels, model.LeNet()},
 		"model = nil":                           {labels, nil},
-		"model.GoMLX: fn = nil":                 {labels, model.GoMLX("none", nil)},
-		"output of the model function": {labels, model.GoMLX("wrong", func(_ *mlmodel.Scope, x *graph.Node) *graph.Node {
-			return graph.Reshape(x, x.Shape().Dimensions[0], -1)
-		})},
-		"not trainable": {labels, model.GoMLX("fixed", func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
-			s.VariableWithValue("count", float32(1)).SetTrainable(false)
-			return layers.Dense(s.In("d"), graph.Reshape(x, x.Shape().Dimensions[0], -1), true, 3)
-		})},
 	} {
 		_, err := fedkit.New(c.d, partition.IID{Clients: 1}, c.m)
 		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
-	}
-	_, err := fedkit.New(labels, partition.IID{Clients: 1}, model.GoMLX("panics", func(_ *mlmodel.Scope, x *graph.Node) *graph.Node {
-		return graph.Reshape(x, 7, 7, 7)
-	}))
-	if err == nil || !strings.Contains(err.Error(), "model.GoMLX: panics") {
-		t.Errorf("error %v from a model function that panics", err)
 	}
 }
 

@@ -54,7 +54,17 @@ func dense(name string, in int, sizes []int) *fedkit.Task {
 		t.Params = append(t.Params, denseParams(fmt.Sprintf("dense%d", l+1), in, out)...)
 		in = out
 	}
-	t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node { return denseLayers(p, Flatten(x)) }
+	return lastDense(t, func(p []*graph.Node, x *graph.Node) *graph.Node { return hiddenLayers(p, Flatten(x)) })
+}
+
+// lastDense completes a task whose last layer is dense: body is what comes before it, with its parameters.
+func lastDense(t *fedkit.Task, body func(p []*graph.Node, x *graph.Node) *graph.Node) *fedkit.Task {
+	last := len(t.Params) - 2
+	features := func(p []*graph.Node, x *graph.Node) *graph.Node { return body(p[:last], x) }
+	t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node { return Dense(features(p, x), p[last], p[last+1]) }
+	if last > 0 {
+		t.Features = features
+	}
 	return t
 }
 
@@ -79,7 +89,16 @@ func LeNet() fedkit.Model {
 			t.Params = append(t.Params, denseParams(fmt.Sprintf("dense%d", l+1), in, out)...)
 			in = out
 		}
-		t.Forward = leNet
-		return t, nil
+		return lastDense(t, leNet), nil
 	}
+}
+
+// leNet is LeNet without its last layer, [C, B, 84].
+func leNet(p []*graph.Node, x *graph.Node) *graph.Node {
+	x = graph.TransposeAllAxes(x, 0, 4, 2, 3, 1) // [C, B, h, w, ch] → [C, ch, h, w, B]
+	x = ConvPool(x, p[0], p[1], 2)
+	x = ConvPool(x, p[2], p[3], 2)
+	d := x.Shape().Dimensions
+	x = graph.Transpose(graph.Reshape(x, d[0], d[1]*d[2]*d[3], d[4]), 1, 2) // [C, B, 16·h·w]
+	return hiddenLayers(p[4:], x)
 }

@@ -1,0 +1,246 @@
+package model_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/layers"
+	"github.com/gomlx/gomlx/ml/layers/activation"
+	"github.com/gomlx/gomlx/ml/layers/norm"
+	"github.com/gomlx/gomlx/ml/layers/regularizer"
+	mlmodel "github.com/gomlx/gomlx/ml/model"
+)
+
+// twoLayers is a GoMLX model function for digits: a body and a head, which comes first by name. Between them is dropout.
+func twoLayers(rate float64) func(*mlmodel.Scope, *graph.Node) *graph.Node {
+	return func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+		x = graph.Reshape(x, x.Shape().Dimensions[0], -1)
+		x = activation.Relu(layers.Dense(scope.In("features"), x, true, 32))
+		x = layers.DropoutStatic(scope, x, rate)
+		return layers.Dense(scope.In("classifier"), x, true, 10)
+	}
+}
+
+func digits(t *testing.T, m fedkit.Model) *fedkit.Federation {
+	t.Helper()
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+// A GoMLX model function with scopes, variables and layers trains, and does what model.MLP does from the same
+// parameters: they are in the same order.
+func TestGoMLXModelFunction(t *testing.T) {
+	fed := digits(t, model.GoMLX("two layers", twoLayers(0)))
+	var names []string
+	for _, p := range fed.Task.Params {
+		names = append(names, p.Name)
+	}
+	if want := []string{"features/dense/weights", "features/dense/biases", "classifier/dense/weights", "classifier/dense/biases"}; !slices.Equal(names, want) {
+		t.Errorf("parameters %q, want %q", names, want)
+	}
+	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
+	h := run(t, fed, s, fedkit.Options{Rounds: 10, Seed: 4})
+	if a := h.Accuracy(); a < 0.93 {
+		t.Errorf("accuracy %v after 10 rounds, want at least 0.93", a)
+	}
+	ready := digits(t, func(d *datasets.Dataset) (*fedkit.Task, error) {
+		task, err := model.MLP(32)(d)
+		task.Init = fed.Task.Init
+		return task, err
+	})
+	other := run(t, ready, s, fedkit.Options{Rounds: 10, Seed: 4})
+	for i := range h.Rounds {
+		if a, b := float64(h.Rounds[i].Global.Loss), float64(other.Rounds[i].Global.Loss); math.Abs(a-b) > 1e-4 {
+			t.Fatalf("round %d: loss %v with the model function, %v with model.MLP", i+1, a, b)
+		}
+	}
+}
+
+// The last layer that a function creates is FedRep's head, and can be named without a slash.
+func TestGoMLXHead(t *testing.T) {
+	fed := digits(t, model.GoMLX("two layers", twoLayers(0)))
+	head, err := fed.Task.Mask("classifier")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := 64*32 + 32
+	if i := slices.Index(head, 1); i != body || slices.Contains(head[body:], 0) {
+		t.Errorf("the mask of the last layer begins at %d, want %d", i, body)
+	}
+	s := &strategy.FedRep{Local: fedkit.Local{Batch: 16, LR: 0.3}}
+	run(t, fed, s, fedkit.Options{Rounds: 2})
+	d := fed.Task.Dim()
+	x, w := host(t, s.State.X), host(t, s.State.W)
+	if slices.Equal(w[:d][body:], w[d : 2*d][body:]) || slices.Equal(w[:d][body:], x[body:]) {
+		t.Error("FedRep gave two clients the same head")
+	}
+}
+
+// Dropout changes training and not evaluation, and the same seed gives the same bytes on any number of workers.
+func TestGoMLXDropout(t *testing.T) {
+	with, without := digits(t, model.GoMLX("dropout", twoLayers(0.5))), digits(t, model.GoMLX("none", twoLayers(0)))
+	still := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 1e-30}}
+	a, b := run(t, with, still, fedkit.Options{Rounds: 1}).Last(), run(t, without, still, fedkit.Options{Rounds: 1}).Last()
+	if a.Global.Loss != b.Global.Loss {
+		t.Errorf("evaluation: loss %v with dropout, %v without", a.Global.Loss, b.Global.Loss)
+	}
+	if math.Abs(float64(a.Solves[0].Loss-b.Solves[0].Loss)) < 1e-3 {
+		t.Errorf("training: loss %v with dropout, %v without", a.Solves[0].Loss, b.Solves[0].Loss)
+	}
+	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
+	run(t, with, s, fedkit.Options{Rounds: 3, Workers: 1})
+	one := host(t, s.State.X)
+	run(t, with, s, fedkit.Options{Rounds: 3, Workers: 4})
+	if !slices.Equal(one, host(t, s.State.X)) {
+		t.Error("another number of workers gave another model")
+	}
+}
+
+// training is a strategy that only lets clients train, as a function says.
+type training struct{ each func(r *fedkit.Round) }
+
+func (s training) Start(*fedkit.Round) error { return nil }
+func (s training) Round(r *fedkit.Round) error {
+	s.each(r)
+	return r.Err()
+}
+func (training) Serve(r *fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: r.Models(1)} }
+
+// ones is a regression in which every value and every target is 1.
+func ones(clients, features int) (*datasets.Dataset, partition.Rule) {
+	d := &datasets.Dataset{Name: "ones", Shape: []int{features}}
+	var rule partition.Given
+	for i := range clients {
+		rule = append(rule, partition.Client{Train: []int{i}, Test: []int{i}})
+	}
+	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
+		s.Floats, s.Targets = slices.Repeat([]float32{1}, clients*features), slices.Repeat([]float32{1}, clients)
+	}
+	return d, rule
+}
+
+// The model w·dropout(1) shows the mask that a step draws: ∇w is −1/½ times it for w = 0 and the target 1.
+func TestGoMLXDropoutDrawsAnew(t *testing.T) {
+	const n = 64
+	data, rule := ones(2, n)
+	fed, err := fedkit.New(data, rule, model.GoMLX("mask", func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+		w := scope.VariableWithValue("w", make([]float32, n)).NodeValue(x.Graph())
+		return graph.ReduceSum(graph.Mul(layers.DropoutStatic(scope, x, 0.5), graph.InsertAxes(w, 0)), -1)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	masks := map[string]string{}
+	add := func(name string, w []float32) {
+		var mask strings.Builder
+		for _, v := range w {
+			mask.WriteByte("01"[min(1, int(v*1e6))])
+		}
+		if k := strings.Count(mask.String(), "1"); k < n/4 || k > 3*n/4 {
+			t.Errorf("%s: dropout at rate 0.5 kept %d of %d", name, k, n)
+		}
+		if other, known := masks[mask.String()]; known {
+			t.Errorf("%s has the mask of %s", name, other)
+		}
+		masks[mask.String()] = name
+	}
+	run(t, fed, training{func(r *fedkit.Round) {
+		job := fedkit.Job{Clients: []int{0, 1}, Local: fedkit.Local{Steps: 1, Batch: 1, LR: 1e-4}, Start: fedkit.Zeros(1, n)}
+		first := r.Train(job)
+		one := host(t, first.Models)
+		add("client 0", one[:n])
+		add("client 1", one[n:])
+		add("call 2", host(t, r.Train(job).Models)[:n])
+		job.BatchesOf, job.Local.Steps = 1, 2
+		two := host(t, r.Train(job).Models.Sub(first.Models))
+		add("step 2", two[:n])
+	}}, fedkit.Options{Rounds: 2})
+	if len(masks) != 8 {
+		t.Errorf("%d different masks of 8", len(masks))
+	}
+}
+
+// With λ‖w‖², a step ends η·2λw lower. The reported losses are without the penalty.
+func TestGoMLXRegularization(t *testing.T) {
+	const rate, lambda = 0.1, 0.25
+	step := func(lambda float64) (start, after []float32, loss fedkit.Float) {
+		fed := digits(t, model.GoMLX("regularized", func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+			scope.SetParam(regularizer.ParamL2, lambda)
+			return layers.Dense(scope, graph.Reshape(x, x.Shape().Dimensions[0], -1), true, 10)
+		}))
+		h := run(t, fed, training{func(r *fedkit.Round) {
+			x := r.Models(1)
+			u := r.Train(fedkit.Job{Clients: []int{0}, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: rate}})
+			start, after = host(t, x), host(t, u.Models)
+		}}, fedkit.Options{Rounds: 1})
+		return start, after, h.Last().Solves[0].Loss
+	}
+	start, want, loss := step(0)
+	_, got, regularized := step(lambda)
+	for i := range 640 { // the weights; biases have no penalty
+		want[i] -= float32(rate * 2 * lambda * float64(start[i]))
+	}
+	close32(t, "parameters", got, want, 1e-6)
+	if loss != regularized {
+		t.Errorf("training loss %v without a penalty, %v with it", loss, regularized)
+	}
+}
+
+func TestGoMLXRefusals(t *testing.T) {
+	dense := func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+		return layers.Dense(s.In("d"), graph.Reshape(x, x.Shape().Dimensions[0], -1), true, 3)
+	}
+	for want, fn := range map[string]func(*mlmodel.Scope, *graph.Node) *graph.Node{
+		"fn = nil": nil,
+		"output of the model function = nil: must be (Float32)[3, 3]":              func(*mlmodel.Scope, *graph.Node) *graph.Node { return nil },
+		"output of the model function = (Float32)[3, 64]: must be (Float32)[3, 3]": func(_ *mlmodel.Scope, x *graph.Node) *graph.Node { return graph.Reshape(x, x.Shape().Dim(0), -1) },
+		"output of the model function = (Float64)[3, 3]":                           func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return graph.ConvertDType(dense(s, x), dtypes.F64) },
+		"trainable variables = 0": func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+			return graph.Slice(graph.Reshape(x, x.Shape().Dim(0), -1), graph.AxisRange(), graph.AxisRange(0, 3))
+		},
+		"variable batch_normalization/mean = not trainable: must be trainable": func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return dense(s, norm.BatchNorm(s, x, -1).Done()) },
+		"instead of norm.BatchNorm, use norm.LayerNorm":                        func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return dense(s, norm.BatchNorm(s, x, -1).Done()) },
+		"variable half = Float16: must be float32": func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+			s.VariableWithShape("half", shapes.Make(dtypes.Float16, 3))
+			return dense(s, x)
+		},
+		"random numbers while predicting = drawn": func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+			return dense(s, graph.Add(x, s.RandomNormal(x.Graph(), x.Shape())))
+		},
+		"variable late = made while predicting only": func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+			if !s.IsTraining(x.Graph()) {
+				s.VariableWithValue("late", float32(1))
+			}
+			return dense(s, x)
+		},
+		"update after every step in /d/dense/regularizers.L1(weights) = registered": func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+			s.SetParam(regularizer.ParamL1, 0.1)
+			return dense(s, x)
+		},
+	} {
+		_, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("named", fn))
+		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) || fn != nil && !strings.HasPrefix(err.Error(), "model.GoMLX: named: ") {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	_, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("panics", func(_ *mlmodel.Scope, x *graph.Node) *graph.Node {
+		return graph.Reshape(x, 7, 7, 7)
+	}))
+	if err == nil || !strings.HasPrefix(err.Error(), "model.GoMLX: panics: ") {
+		t.Errorf("error %v from a model function that panics", err)
+	}
+}

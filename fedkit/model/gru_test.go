@@ -1,0 +1,140 @@
+package model_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+)
+
+// sequences is a data set of n sequences of T tokens, and of the token that follows.
+func sequences(n, T, vocabulary int) *datasets.Dataset {
+	d := &datasets.Dataset{Name: "sequences", Shape: []int{T}, Classes: vocabulary}
+	for p, s := range []*datasets.Split{&d.Train, &d.Test} {
+		s.Scale = 1
+		for i := range n {
+			for t := range T {
+				s.Bytes = append(s.Bytes, uint8((i*i+t*(i+p+1))%vocabulary))
+			}
+			s.Labels = append(s.Labels, int32((i+p)%vocabulary))
+		}
+	}
+	return d
+}
+
+// gruLoss is the mean cross entropy of a GRU in float64, written after the formulas of its doc comment.
+func gruLoss(w []float64, d *datasets.Dataset, vocabulary, embedding, units int) (loss float64) {
+	take := func(n int) (part []float64) {
+		part, w = w[:n], w[n:]
+		return part
+	}
+	E, W, b := take(vocabulary*embedding), take(embedding*3*units), take(3*units)
+	U, V, c := take(units*3*units), take(units*vocabulary), take(vocabulary)
+	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
+	for i, label := range d.Train.Labels {
+		h := make([]float64, units)
+		for _, token := range d.Train.Row(i, nil) {
+			a, u := append([]float64(nil), b...), make([]float64, 3*units)
+			for j := range a {
+				for k := range embedding {
+					a[j] += E[int(token)*embedding+k] * W[k*3*units+j]
+				}
+				for k := range units {
+					u[j] += h[k] * U[k*3*units+j]
+				}
+			}
+			for j := range h {
+				r, z := sigmoid(a[j]+u[j]), sigmoid(a[units+j]+u[units+j])
+				h[j] = z*h[j] + (1-z)*math.Tanh(a[2*units+j]+r*u[2*units+j])
+			}
+		}
+		out, sum := append([]float64(nil), c...), 0.0
+		for j := range out {
+			for k := range units {
+				out[j] += h[k] * V[k*vocabulary+j]
+			}
+			sum += math.Exp(out[j])
+		}
+		loss += (math.Log(sum) - out[label]) / float64(len(d.Train.Labels))
+	}
+	return loss
+}
+
+// One full-batch step of a GRU against its loss in float64 and the central differences of that.
+func TestGRUAgainstFloat64(t *testing.T) {
+	d := sequences(7, 5, 4)
+	s := &strategy.FedSGD{LR: 0.3}
+	var w []float64
+	h := run(t, oneClient(t, d, model.GRU(4, 2, 3)), &watched{FedSGD: s, each: func() {
+		for _, v := range host(t, s.State.X) {
+			w = append(w, float64(v))
+		}
+	}}, fedkit.Options{Rounds: 1})
+	n := len(w) / 2
+	before, after := w[:n], w[n:]
+	loss := func() float64 { return gruLoss(before, d, 4, 2, 3) }
+	if got, want := float64(h.Rounds[0].Solves[0].Loss), loss(); math.Abs(got-want) > 1e-6 {
+		t.Errorf("loss %v, want %v", got, want)
+	}
+	for j := range before {
+		const step = 1e-5
+		was := before[j]
+		before[j] = was + step
+		up := loss()
+		before[j] = was - step
+		slope := (up - loss()) / (2 * step)
+		before[j] = was
+		if want := was - 0.3*slope; math.Abs(after[j]-want) > 1e-6*(1+math.Abs(want)) {
+			t.Fatalf("parameter %d is %v, want %v", j, after[j], want)
+		}
+	}
+}
+
+// Clients that share a program do what they do alone, and evaluating models side by side gives what each gives alone.
+func TestGRUKeepsClientsApart(t *testing.T) {
+	fed, err := fedkit.New(sequences(24, 3, 4), partition.IID{Clients: 3}, model.GRU(4, 2, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, fed, training{func(r *fedkit.Round) {
+		job := fedkit.Job{Clients: r.Everyone(), Start: r.Models(1), Local: fedkit.Local{Batch: 4, LR: 0.5}, BatchesOf: 1}
+		together := r.Train(job).Models
+		losses := r.Losses(together, fedkit.TrainPart, r.Everyone())
+		job.Clients = []int{1}
+		alone := r.Train(job).Models
+		close32(t, "model", host(t, together.Take(1)), host(t, alone), 1e-6)
+		for k, loss := range r.Losses(alone, fedkit.TrainPart, r.Everyone())[0] {
+			if math.Abs(loss-losses[1][k]) > 1e-6 {
+				t.Errorf("client %d: loss %v side by side, %v alone", k, losses[1][k], loss)
+			}
+		}
+	}}, fedkit.Options{Rounds: 1})
+}
+
+func TestGRURefusals(t *testing.T) {
+	bytes := sequences(4, 5, 4)
+	scaled := sequences(4, 5, 4)
+	scaled.Train.Scale = 0.5
+	for want, c := range map[string]struct {
+		d *datasets.Dataset
+		m fedkit.Model
+	}{
+		"model.GRU: vocabulary = 0":                              {bytes, model.GRU(0, 2, 2)},
+		"model.GRU: embedding = -1":                              {bytes, model.GRU(4, -1, 2)},
+		"model.GRU: units = 4611686018427387904":                 {bytes, model.GRU(4, 2, 1<<62)},
+		"model.GRU: token = 3: must be a whole number in [0, 3)": {bytes, model.GRU(3, 2, 2)},
+		"model.GRU: token = 0.5":                                 {scaled, model.GRU(4, 2, 2)},
+		"model.GRU: data shape = [8 8 1]: must be [T]":           {classes(4, 8, 1, 3), model.GRU(256, 2, 2)},
+	} {
+		_, err := fedkit.New(c.d, partition.IID{Clients: 1}, c.m)
+		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"fedkit.example/fedkit"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+	mlmodel "github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train"
+)
+
+// check refuses a function that could not be trained or evaluated.
+func (f *function) check() error {
+	for v := range f.store.IterVariables() {
+		switch {
+		case v == f.random:
+		case !v.Trainable:
+			return fedkit.Invalid("variable "+layer(v), "not trainable", "trainable, since nothing else is averaged; instead of norm.BatchNorm, use norm.LayerNorm or norm.RMSNorm")
+		case v.DType() != dtypes.Float32:
+			return fedkit.Invalid("variable "+layer(v), v.DType(), "float32")
+		}
+	}
+	if len(f.params) == 0 {
+		return fedkit.Invalid("trainable variables", 0, "at least 1")
+	}
+	if err := f.inGraph("predict", f.predicts); err != nil {
+		return err
+	}
+	return f.inGraph("train", f.trains)
+}
+
+// predicts builds the function as evaluation does.
+func (f *function) predicts(g *Graph) error {
+	known := f.store.NumVariables()
+	f.call(f.store, f.examples(g), false)
+	if v := f.store.GetVariable(mlmodel.RNGStateVariableName); v != nil && v.InUseByGraph(g) {
+		return fedkit.Invalid("random numbers while predicting", "drawn", "drawn only if scope.IsTraining")
+	}
+	for _, v := range slices.Collect(f.store.IterVariables())[known:] {
+		return fedkit.Invalid("variable "+layer(v), "made while predicting only", "made while training")
+	}
+	return nil
+}
+
+// trains compiles a step of gradient descent in a loop, as clients are trained: not all that a graph can do works there.
+func (f *function) trains(g *Graph) error {
+	for v := range f.store.IterVariables() {
+		v.NodeValue(g) // a variable first met inside the loop would become a parameter of its body
+	}
+	number := shapes.Make(dtypes.Int32)
+	state := []*Node{Parameter(g, "step", number), Parameter(g, "last", number), f.examples(g), Parameter(g, "key", shapes.Make(dtypes.Uint64, 1, 3))}
+	for l, v := range f.params {
+		state = append(state, Parameter(g, fmt.Sprint("w", l), shapes.Make(dtypes.Float32, append([]int{1}, v.Shape().Dimensions...)...)))
+	}
+	inside := func(g *Graph) (s []*Node) {
+		for i, n := range state {
+			s = append(s, Parameter(g, fmt.Sprint("s", i), n.Shape()))
+		}
+		return s
+	}
+	more := NewClosure(g, func(g *Graph) []*Node {
+		s := inside(g)
+		return []*Node{LessThan(s[0], s[1])}
+	})
+	step := NewClosure(g, func(g *Graph) []*Node {
+		s := inside(g)
+		w := s[4:]
+		out, penalty := f.train(w, InsertAxes(s[2], 0), s[3])
+		loss := ReduceAllSum(out)
+		if penalty != nil {
+			loss = Add(loss, Squeeze(penalty, 0))
+		}
+		for l, d := range Gradient(loss, w...) {
+			w[l] = Sub(w[l], d)
+		}
+		s[0] = AddScalar(s[0], 1)
+		return s
+	})
+	for p := range f.store.IterGraphParams(g) {
+		if p.Key == train.TrainerPerStepUpdateGraphFnParamKey {
+			return fedkit.Invalid("update after every step in "+p.Scope, "registered", "none: regularizer.L2 and train.AddRegularizationLoss need none, regularizer.L1 does")
+		}
+	}
+	return g.Compile(While(more, step, state...)...)
+}
