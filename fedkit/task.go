@@ -38,11 +38,12 @@ type Task struct {
 	// label; for a regression, 1 − squared error.
 	Accuracy func(out, y *graph.Node) *graph.Node
 
-	// Train is Forward while training, for a model in which they differ: dropout, penalties on the weights. key are random
-	// bits of the client and the local step, [C, 3] uint64, in the form of GoMLX's state of a random generator. penalty [C]
-	// is added to a client's mean loss over the batch; nil: none. A task with Train trains one client per program (C = 1).
-	// Default: Forward.
-	Train func(p []*graph.Node, x, key *graph.Node) (out, penalty *graph.Node)
+	// Train puts the model in training mode, for one that then does otherwise than in evaluation: dropout, penalties on the
+	// weights. It is called in every local step before Forward; what it returns is called after it, ends the mode, and
+	// returns a penalty [C] that is added to a client's mean loss over the batch (nil: none). key are random bits of the
+	// client and the step, [C, 3] uint64, in the form of GoMLX's state of a random generator. A task with Train trains one
+	// client per program (C = 1). A task made of another one, with a Forward around its Forward, keeps it. Default: none.
+	Train func(key *graph.Node) (end func() (penalty *graph.Node))
 	// Features is the representation of inputs before the model's last layer, [C, B, f], for losses and clusterings that
 	// compare it. Default: none.
 	Features func(p []*graph.Node, x *graph.Node) *graph.Node

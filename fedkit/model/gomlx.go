@@ -52,6 +52,8 @@ type function struct {
 	store  *mlmodel.Store
 	params []*mlmodel.Variable
 	random *mlmodel.Variable // state of the store's random generator; nil if there is none
+
+	training sync.Map // by graph in training mode, what the function added to the loss so far, *Node
 }
 
 func (f *function) task(name string) (t *fedkit.Task, err error) {
@@ -154,20 +156,31 @@ func (f *function) fits(out *Node, examples int) {
 // forward is Task.Forward.
 func (f *function) forward(p []*Node, x *Node) *Node {
 	f.set(p)
-	out, _ := f.call(f.store, Squeeze(x, 0), false)
+	before, training := f.training.Load(x.Graph())
+	out, penalty := f.call(f.store, Squeeze(x, 0), training)
+	if training && penalty != nil {
+		if sum, _ := before.(*Node); sum != nil {
+			penalty = Add(sum, penalty)
+		}
+		f.training.Store(x.Graph(), penalty)
+	}
 	return InsertAxes(out, 0)
 }
 
 // train is Task.Train.
-func (f *function) train(p []*Node, x, key *Node) (out, penalty *Node) {
-	f.set(p)
+func (f *function) train(key *Node) (end func() (penalty *Node)) {
+	g := key.Graph()
+	f.training.Store(g, (*Node)(nil))
 	if f.random != nil {
 		f.random.SetNodeValue(Squeeze(key, 0))
 	}
-	if out, penalty = f.call(f.store, Squeeze(x, 0), true); penalty != nil {
-		penalty = InsertAxes(penalty, 0)
+	return func() *Node {
+		penalty, _ := f.training.LoadAndDelete(g)
+		if sum := penalty.(*Node); sum != nil {
+			return InsertAxes(sum, 0)
+		}
+		return nil
 	}
-	return InsertAxes(out, 0), penalty
 }
 
 // set gives the variables the values of p.

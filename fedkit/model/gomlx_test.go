@@ -244,3 +244,33 @@ func TestGoMLXRefusals(t *testing.T) {
 		t.Errorf("error %v from a model function that panics", err)
 	}
 }
+
+// A task made of another, with a Forward around its Forward, trains as it predicts, and still in training mode.
+func TestGoMLXInsideAnotherTask(t *testing.T) {
+	inside := model.GoMLX("two layers", twoLayers(0.5))
+	step := func(m fedkit.Model) []float32 {
+		var after []float32
+		run(t, digits(t, m), training{func(r *fedkit.Round) {
+			start := fedkit.Zeros(1, r.Fed.Task.Dim()).Not().Scale(0.01)
+			after = host(t, r.Train(fedkit.Job{Clients: []int{0}, Start: start, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}}).Delta())
+		}}, fedkit.Options{Rounds: 1})
+		return after
+	}
+	plain := step(inside)
+	wrapped := step(func(d *datasets.Dataset) (*fedkit.Task, error) {
+		t, err := inside(d)
+		if err != nil {
+			return nil, err
+		}
+		c, n := *t, len(t.Params)
+		c.Params = append(slices.Clone(t.Params), fedkit.Param{Name: "offset", Shape: []int{10}})
+		c.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+			return graph.Add(t.Forward(p[:n], x), graph.InsertAxes(p[n], 1))
+		}
+		return &c, nil
+	})
+	close32(t, "the parameters inside", wrapped[:len(plain)], plain, 1e-6)
+	if !slices.ContainsFunc(wrapped[len(plain):], func(v float32) bool { return v != 0 }) {
+		t.Error("the offset around the model did not train")
+	}
+}

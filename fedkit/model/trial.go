@@ -68,9 +68,9 @@ func (f *function) trains(g *Graph) error {
 	step := NewClosure(g, func(g *Graph) []*Node {
 		s := inside(g)
 		w := s[4:]
-		out, penalty := f.train(w, InsertAxes(s[2], 0), s[3])
-		loss := ReduceAllSum(out)
-		if penalty != nil {
+		end := f.train(s[3])
+		loss := ReduceAllSum(f.forward(w, InsertAxes(s[2], 0)))
+		if penalty := end(); penalty != nil {
 			loss = Add(loss, Squeeze(penalty, 0))
 		}
 		for l, d := range Gradient(loss, w...) {

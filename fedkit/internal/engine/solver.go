@@ -219,14 +219,15 @@ func (k solver) step(e *Engine, s *loopState, in nodes) {
 // losses returns what a step minimizes and what it reports, [C, B] each, and a penalty [C] or nil.
 func (k solver) losses(e *Engine, s *loopState, x, y *graph.Node) (trained, reported, penalty *graph.Node) {
 	b := Batch{Params: s.all("w"), X: x, Y: y, Extra: map[string][]*graph.Node{}}
-	if e.task.Train == nil {
-		b.Out = e.task.Forward(b.Params, x)
-	} else {
+	end := func() *graph.Node { return nil }
+	if e.task.Train != nil {
 		key := s.one("key") // its first word chooses the stream of random bits: each step has its own
 		step := graph.Reshape(graph.ConvertDType(s.one("step"), dtypes.Uint64), 1, 1)
 		step = graph.Concatenate([]*graph.Node{step, graph.Const(step.Graph(), [][]uint64{{0, 0}})}, 1)
-		b.Out, penalty = e.task.Train(b.Params, x, graph.Add(key, graph.BroadcastToDims(step, k.lanes, 3)))
+		end = e.task.Train(graph.Add(key, graph.BroadcastToDims(step, k.lanes, 3)))
 	}
+	b.Out = e.task.Forward(b.Params, x)
+	penalty = end()
 	if k.objective == nil {
 		trained = e.task.Loss(b.Out, y)
 		return trained, trained, penalty

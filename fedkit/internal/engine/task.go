@@ -20,9 +20,9 @@ type Task struct {
 	Loss     func(out, y *graph.Node) *graph.Node             // [C, B]
 	Accuracy func(out, y *graph.Node) *graph.Node             // [C, B]
 
-	// Train is Forward while training, with random bits, [C, 3] uint64, and a penalty [C] that is added to the mean loss; nil
-	// if they do not differ. Such a task trains one client per program.
-	Train func(p []*graph.Node, x, key *graph.Node) (out, penalty *graph.Node)
+	// Train puts the model in training mode for the next Forward, with random bits, [C, 3] uint64, until what it returns is
+	// called, which gives a penalty [C] to add to the mean loss, or nil. If it is set, clients train one per program.
+	Train func(key *graph.Node) (end func() (penalty *graph.Node))
 
 	// Variables are the parameters of a GoMLX model function, nil for any other task. Such a task has no client axis:
 	// its clients are trained one per program.
