@@ -104,6 +104,9 @@ func (j *Job) check(f *Federation) error {
 			return Invalid("Job.Prox", mu, fmt.Sprintf("≥ 0 (client %d)", j.Clients[i]))
 		}
 	}
+	if err := j.fits(f); err != nil {
+		return err
+	}
 	for _, m := range []struct {
 		field string
 		*Matrix

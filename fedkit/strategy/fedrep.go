@@ -36,7 +36,7 @@ func (s *FedRep) Check(fed *fedkit.Federation, _ int) error {
 	if _, err := s.mask(fed.Task); err != nil {
 		return fmt.Errorf("option Head: %w", err)
 	}
-	return nil
+	return fed.Fits("clients", fed.Size(), float64(fed.Size()))
 }
 
 // mask returns 1 for the parameters of the head and 0 for those of the body, [d].
