@@ -46,13 +46,11 @@ func (p *Program) WithSide(side func() []*tensors.Tensor) *Program {
 // Call runs the program. Arguments are tensors, or Go values that become tensors; results stay on the device.
 func (p *Program) Call(args ...any) (out []*tensors.Tensor, err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%v", r)
-		}
 		if err != nil {
 			out, err = nil, fmt.Errorf("program %q: %w", p.name, err)
 		}
 	}()
+	defer caught(&err)
 	b, err := Backend()
 	if err != nil {
 		return nil, err
@@ -139,16 +137,42 @@ func (p *Program) version(arguments []shapes.Shape) *version {
 
 // compile builds the graph for arguments of the given shapes and compiles it. Of the two, only the executable is kept.
 func (p *Program) compile(b compute.Backend, arguments []shapes.Shape) (run compute.Executable, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			run, err = nil, fmt.Errorf("%v", r)
-		}
-	}()
-	g := graph.NewGraph(sharing{b}, p.name)
+	defer caught(&err)
+	g, outputs := p.graph(b, arguments)
+	if err := g.Compile(outputs...); err != nil {
+		return nil, err
+	}
+	return g.Executable(), nil
+}
+
+// Build builds the graph for arguments of the given shapes and throws it away: it finds mistakes in milliseconds.
+func (p *Program) Build(arguments ...shapes.Shape) (err error) {
+	b, err := Backend()
+	if err != nil {
+		return err
+	}
+	defer caught(&err)
+	p.graph(b, arguments)
+	return nil
+}
+
+// graph builds the graph for arguments of the given shapes; it panics with what is wrong.
+func (p *Program) graph(b compute.Backend, arguments []shapes.Shape) (g *graph.Graph, outputs []*graph.Node) {
+	g = graph.NewGraph(sharing{b}, p.name)
 	nodes := make([]*graph.Node, len(arguments))
 	for i, s := range arguments {
 		nodes[i] = graph.Parameter(g, fmt.Sprint("arg", i), s)
 	}
-	err = g.Compile(p.build(nodes)...)
-	return g.Executable(), err
+	return g, p.build(nodes)
+}
+
+// caught turns a panic into an error; for use with defer.
+func caught(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case error:
+		*err = p
+	default:
+		*err = fmt.Errorf("%v", p)
+	}
 }
