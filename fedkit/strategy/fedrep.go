@@ -33,10 +33,13 @@ type FedRep struct {
 
 // Check implements fedkit.Checker.
 func (s *FedRep) Check(fed *fedkit.Federation, _ int) error {
+	if err := fed.Fits("clients", fed.Size(), float64(fed.Size())); err != nil {
+		return err
+	}
 	if _, err := s.mask(fed.Task); err != nil {
 		return fmt.Errorf("option Head: %w", err)
 	}
-	return fed.Fits("clients", fed.Size(), float64(fed.Size()))
+	return nil
 }
 
 // mask returns 1 for the parameters of the head and 0 for those of the body, [d].

@@ -4,6 +4,7 @@
 //
 // Matrix products are computed in float32 on every device. NVIDIA GPUs can be several times faster with TF32, which keeps
 // 10 of the 23 bits of a factor's fraction, about three decimal digits. GOMLX_BACKEND=xla:cuda,tf32=true turns it on.
+// Convolutions inside GoMLX model functions are not covered: go-xla leaves their precision to XLA.
 package xla
 
 import (
