@@ -40,19 +40,79 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 			err = fmt.Errorf("panic while checking options: %v", p)
 		}
 	}()
+	if err := checkNils(path, v); err != nil { // in all of v, before any method is called
+		return err
+	}
 	return config.Walk(v, func(at string, part any) error {
-		if path != "" && at != "" {
-			at = "." + at
-		}
-		at = path + at
+		at = under(path, at)
 		if err := checkRanges(reflect.Indirect(reflect.ValueOf(part))); err != nil {
 			return within(at, err)
+		}
+		if o, ok := part.(Optimizer); ok && !reflect.ValueOf(o).Comparable() {
+			return Invalid(at, fmt.Sprintf("a %T", o), "of a comparable type, without slices, maps or functions")
 		}
 		if c, ok := part.(Checker); ok {
 			return within(at, c.Check(fed, n))
 		}
 		return nil
 	})
+}
+
+// under joins the path of v to that of a part of v; either may be "".
+func under(path, part string) string {
+	if path == "" || part == "" || part[0] == '[' {
+		return path + part
+	}
+	return path + "." + part
+}
+
+// checkNils reports the first interface in v that holds a nil pointer or function: it looks as if it were set, but its
+// methods panic. State is no option, and is left out.
+func checkNils(path string, v any) error {
+	return nils(path, reflect.ValueOf(&v).Elem(), map[any]bool{})
+}
+
+func nils(path string, v reflect.Value, seen map[any]bool) error {
+	switch v.Kind() {
+	case reflect.Interface:
+		if isNil(v.Elem()) {
+			return Invalid(path, fmt.Sprintf("nil %s", v.Elem().Type()), "a value, or left out for the default")
+		}
+		return nils(path, v.Elem(), seen)
+	case reflect.Pointer:
+		if seen[v.UnsafePointer()] {
+			return nil
+		}
+		seen[v.UnsafePointer()] = true
+		return nils(path, v.Elem(), seen)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f, at := v.Type().Field(i), path
+			if f.Name == "State" || !f.IsExported() && !f.Anonymous {
+				continue
+			}
+			if !f.Anonymous || f.Type.Kind() == reflect.Interface {
+				at = under(path, f.Name)
+			}
+			if err := nils(at, v.Field(i), seen); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := 0; i < v.Len() && !plain(v.Type().Elem().Kind()); i++ {
+			if err := nils(fmt.Sprintf("%s[%d]", path, i), v.Index(i), seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// plain says whether values of a kind hold nothing else.
+func plain(k reflect.Kind) bool { return k < reflect.Array || k == reflect.String }
+
+func isNil(v reflect.Value) bool {
+	return (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
 // checkRanges reports the first field, embedded ones included, that is not in the range of its tag.

@@ -49,7 +49,7 @@ func (f *Federation) engine() (*engine.Engine, error) {
 }
 
 // New deals the data out by the rule and makes the model's task for it. It fails before anything runs if the rule cannot
-// be met, a client would have no training or no test row, or the model does not fit the data.
+// be met, a client would have no training or no test row, the model does not fit the data, or its graphs cannot be built.
 func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
@@ -57,31 +57,61 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if rule == nil {
 		return nil, Invalid("rule", "nil", "a partition.Rule")
 	}
+	if err := checkNils("rule", rule); err != nil {
+		return nil, err
+	}
 	if model == nil {
 		return nil, Invalid("model", "nil", "a fedkit.Model")
 	}
-	deal, err := rule.Deal(data)
+	deal, words, err := dealOut(rule, data)
 	if err != nil {
 		return nil, err
-	}
-	if deal.Data != data {
-		if err := deal.Data.Check(); err != nil {
-			return nil, err
-		}
 	}
 	if err := deal.Check(); err != nil {
 		return nil, err
 	}
-	task, err := model(deal.Data)
+	task, err := makeTask(model, deal.Data)
 	if err != nil {
 		return nil, err
 	}
-	task.complete(deal.Data)
+	return &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: task, rule: rule,
+		manifest: manifest(deal, rule), lazy: new(lazyEngine)}, nil
+}
+
+// dealOut asks a rule for its deal and its description.
+func dealOut(rule partition.Rule, data *datasets.Dataset) (deal *partition.Deal, words string, err error) {
+	defer recovered("rule", &err)
+	if deal, err = rule.Deal(data); err != nil {
+		return nil, "", err
+	}
+	return deal, rule.String(), nil
+}
+
+// makeTask asks a model for its task, and finds out whether it works on the data.
+func makeTask(model Model, data *datasets.Dataset) (task *Task, err error) {
+	defer recovered("model", &err)
+	if task, err = model(data); err != nil {
+		return nil, err
+	}
+	if task == nil {
+		return nil, Invalid("model", "a function that returns a nil *fedkit.Task", "one that returns a task or an error")
+	}
+	if err := task.fitsModel(); err != nil {
+		return nil, err
+	}
+	usual := task.Loss == nil
+	task.complete(data)
 	if err := task.check(); err != nil {
 		return nil, err
 	}
-	return &Federation{Data: deal.Data, Rule: rule.String(), Clients: deal.Clients, Task: task, rule: rule,
-		manifest: manifest(deal, rule), lazy: new(lazyEngine)}, nil
+	return task, task.try(data, usual)
+}
+
+// recovered turns a panic in what others wrote into an error; for use with defer.
+func recovered(what string, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%s: panic: %v", what, p)
+	}
 }
 
 // manifest is the deal's, computed at first use.
@@ -99,7 +129,12 @@ func (f *Federation) Manifest() partition.Manifest {
 }
 
 // Size returns M, the number of clients.
-func (f *Federation) Size() int { return len(f.Clients) }
+func (f *Federation) Size() int {
+	if f == nil {
+		return 0
+	}
+	return len(f.Clients)
+}
 
 func (f *Federation) String() string {
 	if f == nil || f.Data == nil {

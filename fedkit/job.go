@@ -219,6 +219,9 @@ func (j *Job) check(f *Federation, call int) error {
 			return Invalid("Job."+v.name, v.v, "a number ≥ 0: 0 for the usual, or fedkit.Zero")
 		}
 	}
+	if err := j.fits(f); err != nil {
+		return err
+	}
 	for _, m := range []struct {
 		field string
 		*Matrix

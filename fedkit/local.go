@@ -53,7 +53,7 @@ func (l Local) Rate(t int) float64 {
 }
 
 // Check implements Checker.
-func (l Local) Check(*Federation, int) error {
+func (l Local) Check(fed *Federation, n int) error {
 	l = l.WithDefaults()
 	switch {
 	case l.Steps > 0 && l.Epochs > 0:
@@ -63,5 +63,5 @@ func (l Local) Check(*Federation, int) error {
 	case !(l.LR > 0) || math.IsInf(l.LR, 0):
 		return Invalid("LR", l.LR, "a number > 0")
 	}
-	return nil
+	return fed.fitsLocal(l, n)
 }

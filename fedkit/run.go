@@ -184,6 +184,9 @@ func begin(ctx context.Context, fed *Federation, s Strategy, o *Options) (h *His
 // checkRun checks the options of a run and those of its strategy.
 func checkRun(fed *Federation, s Strategy, o *Options, c *config.Config) error {
 	watched := *o
+	if isNil(reflect.ValueOf(o.Watch)) {
+		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
+	}
 	watched.Watch = nil // no option of the run
 	if err := check("Options", watched, fed, 0); err != nil {
 		return err
@@ -196,6 +199,9 @@ func checkRun(fed *Federation, s Strategy, o *Options, c *config.Config) error {
 		return err
 	}
 	if err := check("", s, fed, n); err != nil {
+		return err
+	}
+	if err := fed.fitsRun(s, n); err != nil {
 		return err
 	}
 	if unnamed := c.Unnamed(); o.Checkpoint != "" && len(unnamed) > 0 {

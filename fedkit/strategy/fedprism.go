@@ -38,11 +38,12 @@ type FedPRISM struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *FedPRISM) Check(*fedkit.Federation, int) error {
-	if s.M < 0 || s.M > cmp.Or(s.K, 3) {
+func (s *FedPRISM) Check(fed *fedkit.Federation, _ int) error {
+	k := cmp.Or(s.K, 3)
+	if s.M < 0 || s.M > k {
 		return fedkit.Invalid("M", s.M, "in [1, K], or 0 for K")
 	}
-	return nil
+	return fed.Fits("K", k, 1+float64(k))
 }
 
 // Start draws one model for all, and uniform weights.

@@ -30,6 +30,9 @@ type FedRep struct {
 
 // Check implements fedkit.Checker.
 func (s *FedRep) Check(fed *fedkit.Federation, _ int) error {
+	if err := fed.Fits("clients", fed.Size(), float64(fed.Size())); err != nil {
+		return err
+	}
 	if _, err := fed.Task.Mask(s.head(fed.Task)...); err != nil {
 		return fmt.Errorf("option Head: %w", err)
 	}

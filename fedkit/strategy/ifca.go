@@ -28,6 +28,12 @@ type IFCA struct {
 	State     struct{ Theta *fedkit.Matrix }
 }
 
+// Check implements fedkit.Checker.
+func (s *IFCA) Check(fed *fedkit.Federation, _ int) error {
+	k := cmp.Or(s.K, 2)
+	return fed.Fits("K", k, float64(k))
+}
+
 // Start draws k different models.
 func (s *IFCA) Start(r *fedkit.Round) error {
 	s.State.Theta = r.Models(cmp.Or(s.K, 2))

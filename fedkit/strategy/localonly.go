@@ -12,6 +12,11 @@ type LocalOnly struct {
 	State    struct{ W *fedkit.Matrix }
 }
 
+// Check implements fedkit.Checker.
+func (s *LocalOnly) Check(fed *fedkit.Federation, _ int) error {
+	return fed.Fits("clients", fed.Size(), float64(fed.Size()))
+}
+
 // Start draws one model and gives it to every client.
 func (s *LocalOnly) Start(r *fedkit.Round) error {
 	s.State.W = r.Models(1).Repeat(r.Clients())

@@ -40,11 +40,11 @@ type SCAFFOLD struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *SCAFFOLD) Check(*fedkit.Federation, int) error {
+func (s *SCAFFOLD) Check(fed *fedkit.Federation, _ int) error {
 	if o := s.Local.Optimizer; !s.Gradients && o != nil && o != (fedkit.SGD{}) {
 		return fedkit.Invalid("Local.Optimizer", fmt.Sprintf("%T", o), "fedkit.SGD, unless Gradients is set for option I")
 	}
-	return nil
+	return fed.Fits("clients", fed.Size(), float64(fed.Size()))
 }
 
 // Start draws x; the control variates are 0.

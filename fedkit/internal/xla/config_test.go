@@ -1,0 +1,44 @@
+package xla
+
+import (
+	"testing"
+
+	gxla "github.com/gomlx/go-xla/compute/xla"
+)
+
+// go-xla turns TF32 on for NVIDIA GPUs unless its configuration says otherwise.
+func TestTF32IsOffUnlessAskedFor(t *testing.T) {
+	for config, want := range map[string]string{
+		"xla:cpu":                             "xla:cpu,tf32=false",
+		"xla":                                 "xla:,tf32=false",
+		"xla:cuda":                            "xla:cuda,tf32=false",
+		"hlo:cuda,preallocate":                "hlo:cuda,preallocate,tf32=false",
+		"xla:/opt/tf32/cuda.so":               "xla:/opt/tf32/cuda.so,tf32=false",
+		"xla:cuda,tf32=true":                  "xla:cuda,tf32=true",
+		"xla:cuda,tf32,visible_devices=0;1":   "xla:cuda,tf32,visible_devices=0;1",
+		"xla:cuda,preallocate=false,notf32":   "xla:cuda,preallocate=false,notf32",
+		"abacus:7":                            "abacus:7",
+		"xla:cuda,allocator=bfc,tf32=nonsens": "xla:cuda,allocator=bfc,tf32=nonsens",
+	} {
+		if got := inFloat32(config); got != want {
+			t.Errorf("%q became %q, want %q", config, got, want)
+		}
+	}
+	b, err := Backend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.(*gxla.Backend).DotGeneralUseTF32 {
+		t.Error("TF32 is on")
+	}
+}
+
+func TestOnCPU(t *testing.T) {
+	for options, want := range map[string]bool{
+		"cpu,tf32=false": true, "/lib/pjrt_c_api_cpu_plugin.so,tf32=false": true, "cuda,tf32=false": false, "cuda,allocator=cpu": false, "": false,
+	} {
+		if onCPU(options) != want {
+			t.Errorf("%q: %v, want %v", options, !want, want)
+		}
+	}
+}

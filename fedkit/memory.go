@@ -1,0 +1,203 @@
+package fedkit
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/xla"
+)
+
+// What a run is certain to need is estimated before anything large is made, and refused if the machine does not have it.
+// Estimates are floats, which do not overflow, and low: they count the models, batches and examples that must be in
+// memory at one time, and nothing that the compiler adds.
+
+// Fits returns an error for an option that asks for more models than there is memory for: field has this value, and the
+// strategy keeps this many models between rounds. A Matrix never changes, so the old models and the new ones take memory
+// together. For use in Check; without a federation there is no error.
+func (f *Federation) Fits(field string, value int, models float64) error {
+	if f == nil {
+		return nil
+	}
+	d := f.Task.size()
+	return fits(field, value, float64(value), 2*4*models*d, fmt.Sprintf("%.0f models of %.0f parameters, before and after a round,", models, d))
+}
+
+// fits refuses an option if what it stands for takes more bytes than there are; they are proportional to size.
+func fits(field string, value any, size, bytes float64, what string) error {
+	free := available()
+	if bytes > free {
+		settle()
+		free = available()
+	}
+	if !(bytes > free) {
+		return nil
+	}
+	return Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free", math.Floor(size*free/bytes), what, inBytes(bytes), inBytes(free)))
+}
+
+// fitsModel refuses a model that is too large to be drawn on the host and put on the device.
+func (t *Task) fitsModel() error {
+	d := t.size()
+	return fits("model "+t.Name, fmt.Sprintf("%.0f parameters", d), d, 2*4*d, "its first values on the host and on the device")
+}
+
+// size is d as a float, which does not overflow.
+func (t *Task) size() (d float64) {
+	for _, p := range t.Params {
+		n := 1.0
+		for _, dim := range p.Shape {
+			n *= float64(dim)
+		}
+		d += n
+	}
+	return d
+}
+
+// fitsRun refuses a data set that does not fit on the device, unless it is there already, and a cohort of n whose models
+// do not.
+func (f *Federation) fitsRun(s Strategy, n int) error {
+	f.lazy.mu.Lock()
+	there := f.lazy.Engine != nil
+	f.lazy.mu.Unlock()
+	if !there {
+		bytes, examples := 0, f.Data.Train.Len()+f.Data.Test.Len()
+		for _, s := range []*datasets.Split{&f.Data.Train, &f.Data.Test} {
+			bytes += len(s.Bytes) + 4*(len(s.Floats)+s.Len())
+		}
+		if err := fits("examples", examples, float64(examples), float64(bytes), "they"); err != nil {
+			return err
+		}
+	}
+	if field, _ := config.Field(s, "Fraction"); !field.IsValid() {
+		return nil // it may train fewer clients than there are
+	}
+	return f.fitsCohort(n)
+}
+
+// fitsCohort refuses n clients whose models do not fit on the device.
+func (f *Federation) fitsCohort(n int) error {
+	d := f.Task.size()
+	return fits("clients per round", n, float64(n), 4*float64(n)*d, fmt.Sprintf("%d models of %.0f parameters", n, d))
+}
+
+// fitsLocal refuses more local steps of n clients than the batches of one program have room for. They are listed on the
+// host and on the device, for all clients that a program trains side by side and for the client with the most steps.
+func (f *Federation) fitsLocal(l Local, n int) error {
+	if f == nil {
+		return nil
+	}
+	l = l.WithDefaults()
+	most := 0
+	for _, c := range f.Clients {
+		most = max(most, len(c.Train))
+	}
+	batch := min(l.Batch, most)
+	if l.Batch == FullBatch {
+		batch = most
+	}
+	field, value, steps := "Steps", l.Steps, float64(l.Steps)
+	if l.Steps == 0 {
+		field, value, steps = "Epochs", l.Epochs, float64(l.Epochs)*math.Ceil(float64(most)/float64(batch))
+	}
+	lanes := 1.0 // at least, as engine.Width has it
+	if f.Task.Store == nil && f.Task.Train == nil {
+		perLane := 4 * (6*f.Task.size() + 4*float64(batch)*float64(f.Data.Features()))
+		lanes = max(1, min(float64(n), float64(engine.CPU.Uneven), float64(engine.CPU.Memory)/perLane)/2)
+	}
+	bytes := 2 * 4 * lanes * steps * float64(batch)
+	return fits(field, value, float64(value), bytes, fmt.Sprintf("batches of %d examples for %.0f steps", batch, steps))
+}
+
+// fits refuses a job with more models, or more batches, than there is memory for.
+func (j *Job) fits(f *Federation) error {
+	l, n := j.Local.WithDefaults(), len(j.Clients)
+	switch {
+	case j.Epochs != nil:
+		l.Epochs, l.Steps = slices.Max(j.Epochs), 0
+	case j.Steps != nil:
+		l.Epochs, l.Steps = 0, slices.Max(j.Steps)
+	}
+	if j.Epochs != nil || j.Steps != nil {
+		if err := f.fitsLocal(l, n); err != nil {
+			return within("Job", err)
+		}
+	}
+	return f.fitsCohort(n)
+}
+
+// available returns how many bytes can still be allocated, roughly. Tests replace it.
+var available = func() float64 {
+	if !xla.OnCPU() {
+		return unknownMemory // the device's own, which go-xla cannot tell
+	}
+	free := unknownMemory
+	for line := range strings.Lines(readFile("/proc/meminfo")) {
+		if value, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+			kB, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
+			free = 1024 * kB
+		}
+	}
+	return min(free, memoryLimit())
+}
+
+// unknownMemory stands for the memory of a device that does not tell: more than any one device has.
+const unknownMemory = float64(1 << 40)
+
+// memoryLimit is what the process's control groups allow it, +Inf outside Linux.
+var memoryLimit = sync.OnceValue(func() float64 {
+	limit := math.Inf(1)
+	for line := range strings.Lines(readFile("/proc/self/cgroup")) {
+		_, group, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, path, _ := strings.Cut(group, ":")
+		root, file := "/sys/fs/cgroup", "memory.max"
+		if controllers == "memory" { // version 1
+			root, file = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		} else if controllers != "" {
+			continue
+		}
+		for parent := ""; path != parent; parent, path = path, filepath.Dir(path) {
+			if bytes, err := strconv.ParseFloat(strings.TrimSpace(readFile(filepath.Join(root, path, file))), 64); err == nil {
+				limit = min(limit, bytes)
+			}
+		}
+	}
+	return limit
+})
+
+// readFile returns what a file of the system says, "" if there is none.
+func readFile(path string) string {
+	text, _ := os.ReadFile(path)
+	return string(text)
+}
+
+// settle gives the memory of what is no longer used back. Finalizers, which free the device's, run beside the program.
+func settle() {
+	for range 2 {
+		runtime.GC()
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// inBytes writes a number of bytes: "8.1 GB".
+func inBytes(n float64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"}
+	u := 0
+	for ; n >= 1000 && u < len(units)-1; u++ {
+		n /= 1000
+	}
+	if n < 10 {
+		return fmt.Sprintf("%.1f %s", n, units[u])
+	}
+	return fmt.Sprintf("%.0f %s", n, units[u])
+}

@@ -1,0 +1,75 @@
+package fedkit
+
+import (
+	"fmt"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// The trial has this many clients, with this many examples each.
+const trialClients, trialBatch = 2, 3
+
+// try builds the graphs of a task without compiling them, which takes a few milliseconds: a mistake in them is found
+// before anything runs. If usual, the loss is the default one. The task of a GoMLX model function has no client axis.
+func (t *Task) try(d *datasets.Dataset, usual bool) error {
+	if _, err := xla.Backend(); err != nil || t.Store != nil {
+		return nil // Run says that there is no device
+	}
+	for _, sets := range []int{trialClients, 1} { // examples by client, and the same for all
+		if err := t.tryWith(d, sets, usual); err != nil {
+			return fmt.Errorf("task %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// tryWith builds the graphs for so many sets of examples.
+func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
+	var arguments []shapes.Shape
+	for _, p := range t.Params {
+		arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{trialClients}, p.Shape...)...))
+	}
+	label := dtypes.Int32
+	if d.Classes == 0 {
+		label = dtypes.Float32
+	}
+	arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{sets, trialBatch}, d.Shape...)...), shapes.Make(label, sets, trialBatch))
+	stage := ""
+	err := xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
+		l := len(t.Params)
+		stage = "Task.Forward"
+		out := t.Forward(in[:l:l], in[l])
+		if usual && d.Classes > 0 {
+			mustBe(out, d.Classes)
+		} else if out == nil || usual && out.Rank() != 3 {
+			mustBe(out)
+		}
+		stage = "Task.Accuracy"
+		accuracy := t.Accuracy(out, in[l+1])
+		mustBe(accuracy)
+		stage = "Task.Loss"
+		loss := t.Loss(out, in[l+1])
+		mustBe(loss)
+		if sets > 1 {
+			graph.Gradient(graph.ReduceAllSum(loss), in[:l]...)
+		}
+		return []*graph.Node{loss, accuracy}
+	}).Build(arguments...)
+	return within(stage, err)
+}
+
+// mustBe panics, as is usual while a graph is built, unless n has a value for each of the last dimensions of each example.
+func mustBe(n *graph.Node, last ...int) {
+	want := shapes.Make(dtypes.Float32, append([]int{trialClients, trialBatch}, last...)...)
+	allowed := fmt.Sprintf("%v for %d clients with %d examples each", want, trialClients, trialBatch)
+	if n == nil {
+		panic(Invalid("", "a function that returns nil", allowed))
+	}
+	if !n.Shape().Equal(want) {
+		panic(Invalid("", n.Shape(), allowed))
+	}
+}
