@@ -123,8 +123,8 @@ func allowed(r, usual string, whole bool) string {
 }
 
 // cohort returns how many clients a strategy has in a round: the share in its field Fraction, all if it has none.
-func cohort(s Strategy, m int) (int, error) {
-	f, tag := config.Field(s, "Fraction")
+func cohort(all []Strategy, m int) (int, error) {
+	f, tag := field(all, "Fraction")
 	if !f.IsValid() || f.Kind() != reflect.Float64 {
 		return m, nil
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"reflect"
 	"runtime"
 	"sync"
 	"time"
@@ -71,135 +70,181 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 //	}
 func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Seq2[*History, error] {
 	return func(yield func(*History, error) bool) {
-		h, err := begin(ctx, fed, s, &o)
+		u, err := begin(ctx, fed, s, o)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		if state := stateOf(s); state != nil {
-			if _, busy := running.LoadOrStore(state, true); busy {
-				yield(nil, fmt.Errorf("fedkit: %s: %w", h.Name, Invalid("strategy", "a value that is in another run", "one per run: its State cannot be shared")))
-				return
-			}
-			defer running.Delete(state)
-		}
-		past := newPast(fed)
-		r := &Round{Fed: fed, ctx: ctx, opts: o, record: &Record{}, rows: map[int]int{}, past: past}
-		guard(r, s.Start)
-		err = r.err
-		done := false // before this run
-		if err == nil && o.Checkpoint != "" {
-			var before *History
-			if before, err = loadCheckpoint(o.Checkpoint, h, s); before != nil {
-				h = before
-				done = len(h.Rounds) >= o.Rounds
-				for i := range h.Rounds {
-					past.add(&h.Rounds[i])
-				}
-			}
-		}
-		for t := len(h.Rounds) + 1; t <= o.Rounds && err == nil; t++ {
-			if err = ctx.Err(); err != nil {
-				err = fmt.Errorf("stopped after round %d of %d: %w", t-1, o.Rounds, err)
-				break
-			}
-			var rec *Record
-			if rec, err = play(&Round{T: t, Fed: fed, ctx: ctx, opts: o, past: past}, s); err != nil {
-				break
-			}
-			h.Rounds = append(h.Rounds, *rec)
-			past.add(rec)
-			if o.Checkpoint != "" && rec.Scores != nil {
-				if err = saveCheckpoint(o.Checkpoint, h, s); err != nil {
-					err = fmt.Errorf("checkpoint: %w", err)
-					break
-				}
-			}
-			if o.Watch != nil {
-				o.Watch.Round(h, o.Rounds)
-			}
-			if !yield(h, nil) {
-				break
+		defer u.release()
+		err = u.start(ctx)
+		yielded := false
+		for more := true; more && err == nil && len(u.h.Rounds) < o.Rounds; {
+			if err = u.round(ctx); err == nil {
+				yielded, more = true, yield(u.h, nil)
 			}
 		}
 		if err != nil {
-			err = fmt.Errorf("fedkit: %s: %w", h.Name, err)
+			err = fmt.Errorf("fedkit: %s: %w", u.h.Name, err)
 		}
 		if o.Watch != nil {
-			o.Watch.Done(h, err)
+			o.Watch.Done(u.h, err)
 		}
-		if err != nil || done {
-			yield(h, err)
+		if err != nil || !yielded {
+			yield(u.h, err)
 		}
 	}
+}
+
+// underway is a run between two rounds.
+type underway struct {
+	fed      *Federation
+	strategy Strategy
+	opts     Options
+	h        *History
+	past     *past
+	states   []any // of the strategy and those it wraps, by address
+}
+
+// begin checks everything that can be checked before anything runs.
+func begin(ctx context.Context, fed *Federation, s Strategy, o Options) (u *underway, err error) {
+	name := ""
+	defer func() {
+		if p := recover(); p != nil { // in a method of a part
+			err = fmt.Errorf("panic: %v", p)
+		}
+		if err != nil {
+			u, err = nil, fmt.Errorf("fedkit: %s%w", name, err)
+		}
+	}()
+	if ctx == nil {
+		return nil, Invalid("ctx", "nil", "a context, such as context.Background()")
+	}
+	if fed == nil || fed.lazy == nil {
+		return nil, Invalid("federation", fed, "made by fedkit.New")
+	}
+	all, err := unwrap(s)
+	if err != nil {
+		return nil, err
+	}
+	h := &History{Config: config.Of(s), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
+	h.Strategy = config.Of(all[len(all)-1]).Name()
+	h.Name = cmp.Or(o.Name, h.Strategy)
+	name = h.Strategy + ": "
+	if err := checkRun(fed, all, o, h.Config); err != nil {
+		return nil, err
+	}
+	o.EvalEvery = cmp.Or(o.EvalEvery, 1)
+	o.Workers = cmp.Or(o.Workers, max(1, runtime.NumCPU()/2))
+	b, err := xla.Backend()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fed.engine(); err != nil {
+		return nil, err
+	}
+	m := fed.Manifest()
+	h.Manifest, h.Device = &m, b.Name()
+	if o.Checkpoint != "" {
+		if err := checkWritable(o.Checkpoint); err != nil {
+			return nil, err
+		}
+	}
+	u = &underway{fed: fed, strategy: s, opts: o, h: h, past: newPast(fed), states: statesOf(all)}
+	return u, u.claim()
 }
 
 // running has the States, by address, of the runs that are under way.
 var running sync.Map
 
-// begin checks everything that can be checked before anything runs.
-func begin(ctx context.Context, fed *Federation, s Strategy, o *Options) (h *History, err error) {
-	defer func() {
-		if p := recover(); p != nil { // in a method of a part
-			h, err = nil, fmt.Errorf("fedkit: panic: %v", p)
+// claim refuses a strategy that another run has.
+func (u *underway) claim() error {
+	for i, state := range u.states {
+		if _, busy := running.LoadOrStore(state, true); busy {
+			u.states = u.states[:i]
+			u.release()
+			return Invalid("strategy", "a value that is in another run", "one per run: its State cannot be shared")
 		}
-	}()
-	if ctx == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
-	}
-	if fed == nil || fed.lazy == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", fed, "made by fedkit.New"))
-	}
-	if s == nil || (reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil()) {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("strategy", "nil", "a strategy, such as &strategy.FedAvg{}"))
-	}
-	h = &History{Config: config.Of(s), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
-	h.Strategy = h.Config.Name()
-	h.Name = cmp.Or(o.Name, h.Strategy)
-	if err := checkRun(fed, s, o, h.Config); err != nil {
-		return nil, fmt.Errorf("fedkit: %s: %w", h.Strategy, err)
-	}
-	if o.EvalEvery == 0 {
-		o.EvalEvery = 1
-	}
-	if o.Workers == 0 {
-		o.Workers = max(1, runtime.NumCPU()/2)
-	}
-	b, err := xla.Backend()
-	if err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
-	}
-	if _, err := fed.engine(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
-	}
-	m := fed.Manifest()
-	h.Manifest, h.Device = &m, b.Name()
-	return h, nil
-}
-
-// checkRun checks the options of a run and those of its strategy.
-func checkRun(fed *Federation, s Strategy, o *Options, c *config.Config) error {
-	watched := *o
-	watched.Watch = nil // no option of the run
-	if err := check("Options", watched, fed, 0); err != nil {
-		return err
-	}
-	n, err := cohort(s, fed.Size())
-	if err != nil {
-		return err
-	}
-	if err := check("", s, fed, n); err != nil {
-		return err
-	}
-	if unnamed := c.Unnamed(); o.Checkpoint != "" && len(unnamed) > 0 {
-		return Invalid(unnamed[0], "a function without a name", "one that is declared with func at the top level, since Options.Checkpoint keeps the configuration")
 	}
 	return nil
 }
 
+// release lets other runs have the strategy.
+func (u *underway) release() {
+	for _, state := range u.states {
+		running.Delete(state)
+	}
+}
+
+// checkRun checks the options of a run and those of its strategy.
+func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) error {
+	o.Watch = nil // no option of the run
+	if err := check("Options", o, fed, 0); err != nil {
+		return err
+	}
+	n, err := cohort(all, fed.Size())
+	if err != nil {
+		return err
+	}
+	if err := check("", all[0], fed, n); err != nil {
+		return err
+	}
+	if o.Checkpoint == "" {
+		return nil
+	}
+	if unnamed := c.Unnamed(); len(unnamed) > 0 {
+		return Invalid(unnamed[0], "a function without a name", "one that is declared with func at the top level, since Options.Checkpoint keeps the configuration")
+	}
+	return checkStates(all)
+}
+
+// start lets the strategy start, or go on from its checkpoint.
+func (u *underway) start(ctx context.Context) error {
+	r := u.at(ctx, 0)
+	guard(r, u.strategy.Start)
+	if r.err != nil || u.opts.Checkpoint == "" {
+		return r.err
+	}
+	before, err := loadCheckpoint(u.opts.Checkpoint, u.h, u.states)
+	if before == nil {
+		return err
+	}
+	u.h = before
+	for i := range u.h.Rounds {
+		u.past.add(&u.h.Rounds[i])
+	}
+	return err
+}
+
+// round adds a round to the history.
+func (u *underway) round(ctx context.Context) error {
+	t := len(u.h.Rounds) + 1
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("stopped after round %d of %d: %w", t-1, u.opts.Rounds, err)
+	}
+	r := u.at(ctx, t)
+	if err := r.play(u.strategy); err != nil {
+		return err
+	}
+	u.h.Rounds = append(u.h.Rounds, *r.record)
+	u.past.add(r.record)
+	if u.opts.Checkpoint != "" && r.record.Scores != nil {
+		if err := saveCheckpoint(u.opts.Checkpoint, u.h, u.states); err != nil {
+			return fmt.Errorf("checkpoint: %w", err)
+		}
+	}
+	if u.opts.Watch != nil {
+		u.opts.Watch.Round(u.h, u.opts.Rounds)
+	}
+	return nil
+}
+
+// at returns round t.
+func (u *underway) at(ctx context.Context, t int) *Round {
+	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, record: &Record{Round: t}, rows: map[int]int{}, past: u.past}
+}
+
 // play runs one round and, if it is due, its evaluation.
-func play(r *Round, s Strategy) (*Record, error) {
-	r.record, r.rows = &Record{Round: r.T}, map[int]int{}
+func (r *Round) play(s Strategy) error {
 	begin := time.Now()
 	guard(r, s.Round)
 	r.record.Seconds = time.Since(begin).Seconds()
@@ -208,13 +253,13 @@ func play(r *Round, s Strategy) (*Record, error) {
 		guard(r, func(r *Round) error { r.evaluate(s); return r.err })
 		r.record.EvalTime = time.Since(begin).Seconds()
 	}
-	if r.err != nil {
-		if errors.Is(r.err, context.Canceled) || errors.Is(r.err, context.DeadlineExceeded) {
-			return nil, fmt.Errorf("stopped in round %d of %d: %w", r.T, r.opts.Rounds, r.err)
-		}
-		return nil, fmt.Errorf("round %d: %w", r.T, r.err)
+	switch {
+	case r.err == nil:
+		return nil
+	case errors.Is(r.err, context.Canceled), errors.Is(r.err, context.DeadlineExceeded):
+		return fmt.Errorf("stopped in round %d of %d: %w", r.T, r.opts.Rounds, r.err)
 	}
-	return r.record, nil
+	return fmt.Errorf("round %d: %w", r.T, r.err)
 }
 
 // guard runs a step of a strategy, and turns a panic in it into the round's error.
