@@ -47,8 +47,12 @@ func (n NotFinite) Check(*Federation, int) error {
 	return nil
 }
 
-// Run runs the strategy and returns what happened. Cancelling ctx stops it between two rounds: the history so far comes
-// back together with the context's error. So does any other error, with the round in which it happened.
+// Run runs the strategy and returns what happened. An error comes with the round in which it happened, and with the
+// history so far. Canceling ctx is such an error.
+//
+// The stop button of a notebook, or Ctrl-C, is not: an interrupt ends the run without an error. The history of the rounds
+// that were finished comes back with Stopped set, and a checkpoint can be continued. It is ErrStopped if no round was
+// finished, and for every run that the program starts afterwards. A second interrupt ends the program.
 func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History, error) {
 	var last *History
 	for h, err := range Rounds(ctx, fed, s, o) {
@@ -61,8 +65,9 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 }
 
 // Rounds runs the strategy for a loop of your own: after each round it yields the history so far, whose last record is
-// that round's. An error comes once, at the end, with the history so far (nil if nothing could start). If a checkpoint has
-// all rounds already, its history comes once.
+// that round's. An error comes once, at the end, with the history so far (nil if nothing could start). An interrupt ends
+// the loop as it ends Run. If no round is run, since a checkpoint has all of them or the program is interrupted, the
+// checkpoint's history comes once.
 //
 //	for h, err := range fedkit.Rounds(ctx, fed, s, fedkit.Options{Rounds: 100}) {
 //		if err != nil { … }
@@ -70,7 +75,13 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 //	}
 func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Seq2[*History, error] {
 	return func(yield func(*History, error) bool) {
-		u, err := begin(ctx, fed, s, o)
+		if ctx == nil {
+			yield(nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()")))
+			return
+		}
+		ctx, release := listen(ctx)
+		defer release()
+		u, err := begin(fed, s, o)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -83,7 +94,7 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 				yielded, more = true, yield(u.h, nil)
 			}
 		}
-		if err != nil {
+		if err = u.stopped(ctx, err); err != nil {
 			err = fmt.Errorf("fedkit: %s: %w", u.h.Name, err)
 		}
 		if o.Watch != nil {
@@ -106,7 +117,7 @@ type underway struct {
 }
 
 // begin checks everything that can be checked before anything runs.
-func begin(ctx context.Context, fed *Federation, s Strategy, o Options) (u *underway, err error) {
+func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	name := ""
 	defer func() {
 		if p := recover(); p != nil { // in a method of a part
@@ -116,8 +127,8 @@ func begin(ctx context.Context, fed *Federation, s Strategy, o Options) (u *unde
 			u, err = nil, fmt.Errorf("fedkit: %s%w", name, err)
 		}
 	}()
-	if ctx == nil {
-		return nil, Invalid("ctx", "nil", "a context, such as context.Background()")
+	if wasInterrupted(0) {
+		return nil, ErrStopped
 	}
 	if fed == nil || fed.lazy == nil {
 		return nil, Invalid("federation", fed, "made by fedkit.New")
@@ -238,6 +249,23 @@ func (u *underway) round(ctx context.Context) error {
 	return nil
 }
 
+// stopped turns the error that an interrupt causes into the history's mark, if there is a history. The interrupt may also
+// end the context that the caller gave, at the same time: this must not depend on which comes first.
+func (u *underway) stopped(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || !canceled(err) || !wasInterrupted(100*time.Millisecond) {
+		return err
+	}
+	if len(u.h.Rounds) == 0 {
+		return fmt.Errorf("before round 1 was finished: %w", ErrStopped)
+	}
+	u.h.Stopped = true
+	return nil
+}
+
+func canceled(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrStopped)
+}
+
 // at returns round t.
 func (u *underway) at(ctx context.Context, t int) *Round {
 	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, record: &Record{Round: t}, rows: map[int]int{}, past: u.past}
@@ -256,7 +284,7 @@ func (r *Round) play(s Strategy) error {
 	switch {
 	case r.err == nil:
 		return nil
-	case errors.Is(r.err, context.Canceled), errors.Is(r.err, context.DeadlineExceeded):
+	case canceled(r.err):
 		return fmt.Errorf("stopped in round %d of %d: %w", r.T, r.opts.Rounds, r.err)
 	}
 	return fmt.Errorf("round %d: %w", r.T, r.err)
