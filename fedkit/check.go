@@ -37,7 +37,7 @@ func Check(part any, fed *Federation, n int) error {
 func check(path string, v any, fed *Federation, n int) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // in the Check of a part
-			err = fmt.Errorf("panic while checking options: %v", p)
+			err = fmt.Errorf("panic while checking options: %w", panicked(p))
 		}
 	}()
 	return config.Walk(v, func(at string, part any) error {

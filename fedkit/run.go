@@ -121,7 +121,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	name := ""
 	defer func() {
 		if p := recover(); p != nil { // in a method of a part
-			err = fmt.Errorf("panic: %v", p)
+			err = fmt.Errorf("panic: %w", panicked(p))
 		}
 		if err != nil {
 			u, err = nil, fmt.Errorf("fedkit: %s%w", name, err)
@@ -212,8 +212,11 @@ func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) erro
 func (u *underway) start(ctx context.Context) error {
 	r := u.at(ctx, 0)
 	guard(r, u.strategy.Start)
-	if r.err != nil || u.opts.Checkpoint == "" {
-		return r.err
+	if r.Fail(failedState(u.states)); r.err != nil {
+		return fmt.Errorf("start: %w", r.err)
+	}
+	if u.opts.Checkpoint == "" {
+		return nil
 	}
 	before, err := loadCheckpoint(u.opts.Checkpoint, u.h, u.states)
 	if before == nil {
@@ -233,7 +236,7 @@ func (u *underway) round(ctx context.Context) error {
 		return fmt.Errorf("stopped after round %d of %d: %w", t-1, u.opts.Rounds, err)
 	}
 	r := u.at(ctx, t)
-	if err := r.play(u.strategy); err != nil {
+	if err := r.play(u.strategy, u.states); err != nil {
 		return err
 	}
 	u.h.Rounds = append(u.h.Rounds, *r.record)
@@ -272,9 +275,10 @@ func (u *underway) at(ctx context.Context, t int) *Round {
 }
 
 // play runs one round and, if it is due, its evaluation.
-func (r *Round) play(s Strategy) error {
+func (r *Round) play(s Strategy, states []any) error {
 	begin := time.Now()
 	guard(r, s.Round)
+	r.Fail(failedState(states))
 	r.record.Seconds = time.Since(begin).Seconds()
 	if r.err == nil && (r.T%r.opts.EvalEvery == 0 || r.T == r.opts.Rounds) {
 		begin = time.Now()
@@ -294,7 +298,7 @@ func (r *Round) play(s Strategy) error {
 func guard(r *Round, step func(*Round) error) {
 	defer func() {
 		if p := recover(); p != nil && r.err == nil {
-			r.err = fmt.Errorf("panic: %v", p)
+			r.err = fmt.Errorf("panic: %w", panicked(p))
 		}
 	}()
 	if err := step(r); r.err == nil {

@@ -19,13 +19,8 @@ type Serving struct {
 // evaluate scores what the strategy serves now: the global model on the whole test part, and every client's own test
 // examples under the model that client would use.
 func (r *Round) evaluate(s Strategy) {
-	r.quiet = true
-	sv := s.Serve(r)
-	if !r.in("evaluate") {
-		return
-	}
-	if err := sv.check(r.Clients(), r.Fed.Task.Dim()); err != nil {
-		r.Fail(err)
+	sv, ok := r.serve(s)
+	if !ok || !r.in("evaluate") {
 		return
 	}
 	r.record.Clusters = slices.Clone(sv.Clusters)
@@ -58,6 +53,18 @@ func (r *Round) evaluate(s Strategy) {
 			r.record.Scores = append(r.record.Scores, r.scoresOf(clients, personal, sequence(len(clients)))...)
 		}
 	}
+}
+
+// serve returns what the strategy serves now, if it can be used.
+func (r *Round) serve(s Strategy) (sv Serving, ok bool) {
+	r.quiet = true
+	if r.in("serve") {
+		sv = s.Serve(r)
+	}
+	if r.err == nil {
+		r.Fail(sv.check(r.Clients(), r.Fed.Task.Dim()))
+	}
+	return sv, r.err == nil
 }
 
 // scoresOf returns each client's score on its own test examples under the model assigned to it.
