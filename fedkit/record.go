@@ -23,7 +23,8 @@ type Record struct {
 	// Scores are those of the M clients, each on its own test examples under the model it would use; nil if the round
 	// was not evaluated.
 	Scores []Score `json:"scores,omitempty"`
-	// Clusters says which cluster each of the M clients is in; nil if nothing is clustered.
+	// Clusters says which cluster each of the M clients is in; nil if nothing is clustered, or if it is the lowest loss that
+	// decides (Serving.ByLoss) and the round was not evaluated.
 	Clusters []int `json:"clusters,omitempty"`
 	// Notes are the strategy's own figures for the round.
 	Notes map[string]Float `json:"notes,omitempty"`

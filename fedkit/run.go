@@ -24,8 +24,9 @@ type Options struct {
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
 	Watch     Watcher   // told of the progress: plot.Live(); default none
 
-	// Checkpoint is a file that is written after every evaluated round. If it is there already, the run continues from
-	// it, and ends with the same bytes as a run that was never interrupted. Default: none.
+	// Checkpoint is a file that is written after every evaluated round; folders are made as needed. If it is there already,
+	// the run continues from it, and ends with the same bytes as a run that was never interrupted. The strategy must keep
+	// everything in a State that can be saved (see Strategy). Default: none.
 	Checkpoint string
 }
 
@@ -114,6 +115,7 @@ type underway struct {
 	h        *History
 	past     *past
 	states   []any // of the strategy and those it wraps, by address
+	clusters bool  // the strategy served clusters last time
 }
 
 // begin checks everything that can be checked before anything runs.
@@ -215,6 +217,12 @@ func (u *underway) start(ctx context.Context) error {
 	if r.Fail(failedState(u.states)); r.err != nil {
 		return fmt.Errorf("start: %w", r.err)
 	}
+	if u.opts.EvalEvery > 1 {
+		if guard(r, func(r *Round) error { return r.recordClusters(u.strategy) }); r.err != nil {
+			return fmt.Errorf("start: %w", r.err)
+		}
+		u.clusters = r.record.Clusters != nil
+	}
 	if u.opts.Checkpoint == "" {
 		return nil
 	}
@@ -226,6 +234,7 @@ func (u *underway) start(ctx context.Context) error {
 	for i := range u.h.Rounds {
 		u.past.add(&u.h.Rounds[i])
 	}
+	u.clusters = len(u.h.Rounds) > 0 && u.h.Last().Clusters != nil
 	return err
 }
 
@@ -236,9 +245,10 @@ func (u *underway) round(ctx context.Context) error {
 		return fmt.Errorf("stopped after round %d of %d: %w", t-1, u.opts.Rounds, err)
 	}
 	r := u.at(ctx, t)
-	if err := r.play(u.strategy, u.states); err != nil {
+	if err := u.play(r); err != nil {
 		return err
 	}
+	u.clusters = r.record.Clusters != nil
 	u.h.Rounds = append(u.h.Rounds, *r.record)
 	u.past.add(r.record)
 	if u.opts.Checkpoint != "" && r.record.Scores != nil {
@@ -275,14 +285,19 @@ func (u *underway) at(ctx context.Context, t int) *Round {
 }
 
 // play runs one round and, if it is due, its evaluation.
-func (r *Round) play(s Strategy, states []any) error {
+func (u *underway) play(r *Round) error {
 	begin := time.Now()
-	guard(r, s.Round)
-	r.Fail(failedState(states))
+	guard(r, u.strategy.Round)
+	r.Fail(failedState(u.states))
 	r.record.Seconds = time.Since(begin).Seconds()
-	if r.err == nil && (r.T%r.opts.EvalEvery == 0 || r.T == r.opts.Rounds) {
-		begin = time.Now()
-		guard(r, func(r *Round) error { r.evaluate(s); return r.err })
+	begin = time.Now()
+	switch {
+	case r.err != nil:
+	case r.T%u.opts.EvalEvery == 0 || r.T == u.opts.Rounds:
+		guard(r, func(r *Round) error { r.evaluate(u.strategy); return r.err })
+		r.record.EvalTime = time.Since(begin).Seconds()
+	case u.clusters:
+		guard(r, func(r *Round) error { return r.recordClusters(u.strategy) })
 		r.record.EvalTime = time.Since(begin).Seconds()
 	}
 	switch {

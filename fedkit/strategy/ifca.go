@@ -62,7 +62,6 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 }
 
 // Serve gives every client the model with the lowest loss on its training examples.
-func (s *IFCA) Serve(r *fedkit.Round) fedkit.Serving {
-	choice := argmin(r.Losses(s.State.Theta, r.Everyone()))
-	return fedkit.Serving{Models: s.State.Theta, Assign: choice, Clusters: choice}
+func (s *IFCA) Serve(*fedkit.Round) fedkit.Serving {
+	return fedkit.Serving{Models: s.State.Theta, ByLoss: true}
 }
