@@ -9,7 +9,7 @@ import (
 func failedState(states []any) error {
 	for _, state := range states {
 		if path, err := failedIn(reflect.ValueOf(state).Elem(), 0); err != nil {
-			return fmt.Errorf("State%s: %w", path, err)
+			return fmt.Errorf("%s: %w", "State"+path, err)
 		}
 	}
 	return nil
