@@ -37,7 +37,7 @@ func Check(part any, fed *Federation, n int) error {
 func check(path string, v any, fed *Federation, n int) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // in the Check of a part
-			err = fmt.Errorf("panic while checking options: %v", p)
+			err = fmt.Errorf("panic while checking options: %w", panicked(p))
 		}
 	}()
 	if err := checkNils(path, v); err != nil { // in all of v, before any method is called
@@ -183,8 +183,8 @@ func allowed(r, usual string, whole bool) string {
 }
 
 // cohort returns how many clients a strategy has in a round: the share in its field Fraction, all if it has none.
-func cohort(s Strategy, m int) (int, error) {
-	f, tag := config.Field(s, "Fraction")
+func cohort(all []Strategy, m int) (int, error) {
+	f, tag := field(all, "Fraction")
 	if !f.IsValid() || f.Kind() != reflect.Float64 {
 		return m, nil
 	}

@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 
 	"fedkit.example/fedkit/config"
+	"github.com/google/renameio/v2"
 )
 
 // checkpoint is what a run needs to continue: what happened, and the strategy's State. Randomness needs nothing, since it
@@ -20,29 +24,42 @@ type checkpoint struct {
 	State   []byte // gob
 }
 
-// stateOf returns the address of a strategy's State, nil if it has none.
-func stateOf(s Strategy) any {
-	if f, _ := config.Field(s, "State"); f.IsValid() && f.CanAddr() {
-		return f.Addr().Interface()
+// checkWritable makes the folder of a checkpoint, and refuses a path that cannot be written.
+func checkWritable(path string) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	if err == nil {
+		if info, _ := os.Stat(path); info != nil && info.IsDir() || os.IsPathSeparator(path[len(path)-1]) {
+			err = errors.New("it is a folder")
+		}
+	}
+	if err == nil {
+		var f *renameio.PendingFile
+		if f, err = renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path))); err == nil {
+			err = f.Cleanup()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: Options.Checkpoint = %s: must be a file that can be written: %w", ErrInvalid, path, err)
 	}
 	return nil
 }
 
 // saveCheckpoint writes a run's checkpoint; the file appears whole or not at all.
-func saveCheckpoint(path string, h *History, s Strategy) error {
+func saveCheckpoint(path string, h *History, states []any) error {
 	var c checkpoint
 	var err error
 	if c.History, err = json.Marshal(h); err != nil {
 		return err
 	}
-	if state := stateOf(s); state != nil {
-		var b bytes.Buffer
-		if err := gob.NewEncoder(&b).Encode(state); err != nil {
+	var b bytes.Buffer
+	e := gob.NewEncoder(&b)
+	for _, state := range states {
+		if err := e.Encode(state); err != nil {
 			return fmt.Errorf("the strategy's State: %w", err)
 		}
-		c.State = b.Bytes()
 	}
-	var b bytes.Buffer
+	c.State = slices.Clone(b.Bytes())
+	b.Reset()
 	if err := gob.NewEncoder(&b).Encode(c); err != nil {
 		return err
 	}
@@ -51,7 +68,7 @@ func saveCheckpoint(path string, h *History, s Strategy) error {
 
 // loadCheckpoint restores the strategy's State and returns the history so far. A missing file is no error, and no
 // history; one that belongs to another run is refused.
-func loadCheckpoint(path string, h *History, s Strategy) (past *History, err error) {
+func loadCheckpoint(path string, h *History, states []any) (past *History, err error) {
 	defer func() {
 		if p := recover(); p != nil { // gob is given a file's bytes
 			err = fmt.Errorf("%v", p)
@@ -81,8 +98,10 @@ func loadCheckpoint(path string, h *History, s Strategy) (past *History, err err
 	if differ := past.differs(h); differ != nil {
 		return nil, fmt.Errorf("%w: it belongs to another run: %s", ErrInvalid, strings.Join(differ, "; "))
 	}
-	if state := stateOf(s); state != nil {
-		if err := gob.NewDecoder(bytes.NewReader(c.State)).Decode(state); err != nil {
+	d := gob.NewDecoder(bytes.NewReader(c.State))
+	for _, state := range states {
+		reflect.ValueOf(state).Elem().SetZero() // gob leaves out what is zero
+		if err := d.Decode(state); err != nil {
 			return nil, fmt.Errorf("the strategy's State: %w", err)
 		}
 	}

@@ -12,6 +12,9 @@ var (
 	ErrInvalid = errors.New("invalid")
 	// ErrNotFinite says that a client returned an update that holds NaN or Inf.
 	ErrNotFinite = errors.New("not finite")
+	// ErrStopped says that the program was interrupted, by a notebook's stop button or Ctrl-C: before the run had finished a
+	// round, or before it began.
+	ErrStopped = errors.New("stopped: the program was interrupted")
 	// ErrNoDevice says that no XLA device could be opened, usually because set-up has not been run.
 	ErrNoDevice = xla.ErrNoPlugin
 )

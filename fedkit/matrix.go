@@ -15,7 +15,7 @@ import (
 // Matrix is a float32 matrix [n, d] that lives on the device: each row is a model, an update, a control variate. It
 // never changes; operations give new ones. An operation that fails gives a Matrix whose Err is set, as do all
 // operations on it, so that a formula can be written in one line and checked once. Round reports the error of a matrix it is
-// given.
+// given, with the line of the strategy that made the mistake.
 type Matrix struct {
 	rows, cols int
 	t          *tensors.Tensor
@@ -49,14 +49,14 @@ func NewMatrix(values []float32, n, d int) *Matrix {
 		return failed("NewMatrix: %d values do not fill a matrix [%d, %d]", len(values), n, d)
 	}
 	t, err := xla.Upload(values, n, d)
-	return &Matrix{rows: n, cols: d, t: t, err: err}
+	return &Matrix{rows: n, cols: d, t: t, err: located(err)}
 }
 
 // Failed returns a matrix whose Err is err: what a part returns if it cannot do its work.
 func Failed(err error) *Matrix { return &Matrix{err: err} }
 
 func failed(format string, a ...any) *Matrix {
-	return &Matrix{err: fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...)}
+	return &Matrix{err: located(fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...))}
 }
 
 func fromTensor(t *tensors.Tensor) *Matrix {
@@ -86,7 +86,7 @@ func (m *Matrix) Cols() int {
 // Err returns what went wrong in the operations that led to m, or nil.
 func (m *Matrix) Err() error {
 	if m == nil {
-		return fmt.Errorf("%w: the matrix is nil", ErrInvalid)
+		return located(fmt.Errorf("%w: the matrix is nil", ErrInvalid))
 	}
 	return m.err
 }
@@ -126,7 +126,8 @@ func run(p *Program, args []any) ([]*tensors.Tensor, error) {
 			args[i] = v
 		}
 	}
-	return p.Call(args...)
+	out, err := p.Call(args...)
+	return out, located(err)
 }
 
 var (

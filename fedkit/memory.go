@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"fedkit.example/datasets"
-	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
 )
@@ -66,7 +65,7 @@ func (t *Task) size() (d float64) {
 
 // fitsRun refuses a data set that does not fit on the device, unless it is there already, and a cohort of n whose models
 // do not.
-func (f *Federation) fitsRun(s Strategy, n int) error {
+func (f *Federation) fitsRun(all []Strategy, n int) error {
 	f.lazy.mu.Lock()
 	there := f.lazy.Engine != nil
 	f.lazy.mu.Unlock()
@@ -79,7 +78,7 @@ func (f *Federation) fitsRun(s Strategy, n int) error {
 			return err
 		}
 	}
-	if field, _ := config.Field(s, "Fraction"); !field.IsValid() {
+	if share, _ := field(all, "Fraction"); !share.IsValid() {
 		return nil // it may train fewer clients than there are
 	}
 	return f.fitsCohort(n)

@@ -7,6 +7,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Part is the training or the test part of a data set.
@@ -60,6 +61,7 @@ func (f *Federation) Predict(ctx context.Context, models *Matrix, part Part, row
 // Predict is Federation.Predict in a round: for distillation, say. It adds nothing to the round's bytes, since the server may
 // have models and examples. After an error, the Predictions are empty.
 func (r *Round) Predict(models *Matrix, part Part, rows []int) []Predictions {
+	defer r.back(r.stage)
 	if r.in("predict") {
 		p, err := r.Fed.predict(r.ctx, models, part, rows, r.opts.Workers)
 		if err == nil {
@@ -107,6 +109,7 @@ func (r *Round) Losses(models *Matrix, part Part, clients []int) [][]float64 {
 	for j := range loss {
 		loss[j] = make([]float64, len(clients))
 	}
+	defer r.back(r.stage)
 	if !r.in("losses") {
 		return loss
 	}
@@ -118,6 +121,19 @@ func (r *Round) Losses(models *Matrix, part Part, clients []int) [][]float64 {
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
 	}
 	return loss
+}
+
+// Choose returns, for each client, the model of models [k, d] with the lowest loss on its training examples, the first of
+// several. As in Losses, all k models travel to each of the clients.
+func (r *Round) Choose(models *Matrix, clients []int) []int {
+	best, column := make([]int, len(clients)), make([]float64, max(1, models.Rows()))
+	for i, loss := 0, r.Losses(models, TrainPart, clients); i < len(best) && r.err == nil; i++ {
+		for j := range loss {
+			column[j] = loss[j][i]
+		}
+		best[i] = floats.MinIdx(column)
+	}
+	return best
 }
 
 // losses fills loss [k][n].

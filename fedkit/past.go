@@ -32,8 +32,8 @@ func (p *past) add(r *Record) {
 // clients and how μ adapts to them. It must not be changed.
 func (r *Round) Past(client int) []Solve { return r.past.solves[client] }
 
-// Clusters returns the cluster of each client, [M], as the strategy last served them (Serving.Clusters at the last
-// evaluation); nil if it does not cluster or was not evaluated yet. It must not be changed.
+// Clusters returns the cluster of each client, [M], as the strategy last served them (Serving.Clusters); nil
+// if it does not cluster, or not yet. It must not be changed.
 func (r *Round) Clusters() []int { return r.past.clusters }
 
 // likeMean is the cosine of every row and the mean of the rows; 0 if either is zero.

@@ -24,7 +24,8 @@ type Record struct {
 	// was not evaluated.
 	Scores   []Score `json:"scores,omitempty"`
 	Personal bool    `json:"personal,omitempty"` // the clients' own models are scored in Scores, not the global one
-	// Clusters says which cluster each of the M clients is in; nil if nothing is clustered.
+	// Clusters says which cluster each of the M clients is in; nil if nothing is clustered, or if it is the lowest loss that
+	// decides (Serving.ByLoss) and the round was not evaluated.
 	Clusters []int `json:"clusters,omitempty"`
 	// Notes are the strategy's own figures for the round.
 	Notes map[string]Float `json:"notes,omitempty"`

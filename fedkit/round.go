@@ -47,6 +47,9 @@ func (r *Round) in(stage string) bool {
 	return r.err == nil
 }
 
+// back returns to the stage before, at the end of another: defer r.back(r.stage).
+func (r *Round) back(stage string) { r.stage = stage }
+
 // Clients returns M, the number of clients in the federation.
 func (r *Round) Clients() int { return r.Fed.Size() }
 
@@ -76,7 +79,8 @@ func (r *Round) Note(name string, value float64) {
 // Models returns k freshly drawn models, [k, d], the same for the same seed: the first is the one every strategy with
 // one model starts from.
 func (r *Round) Models(k int) *Matrix {
-	if !r.in("start") {
+	defer r.back(r.stage)
+	if !r.in("models") {
 		return &Matrix{err: r.err}
 	}
 	d := r.Fed.Task.Dim()
@@ -107,6 +111,7 @@ func (r *Round) Mask(layers ...string) *Matrix {
 // Select returns the clients of the round in ascending order: a fraction of all (0 stands for all), chosen by the
 // selector (nil: uniformly at random without replacement).
 func (r *Round) Select(s Selector, fraction float64) []int {
+	defer r.back(r.stage)
 	if !r.in("select") {
 		return nil
 	}
@@ -143,6 +148,7 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 // Train lets the clients of the job solve their local problems. A client whose update holds NaN or Inf is an error that
 // names it, or is left out of the result, as Options.NotFinite says.
 func (r *Round) Train(job Job) *Updates {
+	defer r.back(r.stage)
 	if !r.in("train") {
 		return r.noUpdates(job)
 	}

@@ -26,8 +26,9 @@ type Options struct {
 	Watch     Watcher   // told of the progress: plot.Live(); default none
 	Metrics   []Metric  // recorded at every evaluation, beside loss and accuracy: metric.MacroF1{}, …; default none
 
-	// Checkpoint is a file that is written after every evaluated round. If it is there already, the run continues from
-	// it, and ends with the same bytes as a run that was never interrupted. Default: none.
+	// Checkpoint is a file that is written after every evaluated round; folders are made as needed. If it is there already,
+	// the run continues from it, and ends with the same bytes as a run that was never interrupted. The strategy must keep
+	// everything in a State that can be saved (see Strategy). Default: none.
 	Checkpoint string
 }
 
@@ -49,8 +50,12 @@ func (n NotFinite) Check(*Federation, int) error {
 	return nil
 }
 
-// Run runs the strategy and returns what happened. Cancelling ctx stops it between two rounds: the history so far comes
-// back together with the context's error. So does any other error, with the round in which it happened.
+// Run runs the strategy and returns what happened. An error comes with the round in which it happened, and with the
+// history so far. Canceling ctx is such an error.
+//
+// The stop button of a notebook, or Ctrl-C, is not: an interrupt ends the run without an error. The history of the rounds
+// that were finished comes back with Stopped set, and a checkpoint can be continued. It is ErrStopped if no round was
+// finished, and for every run that the program starts afterwards. A second interrupt ends the program.
 func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History, error) {
 	var last *History
 	for h, err := range Rounds(ctx, fed, s, o) {
@@ -63,8 +68,9 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 }
 
 // Rounds runs the strategy for a loop of your own: after each round it yields the history so far, whose last record is
-// that round's. An error comes once, at the end, with the history so far (nil if nothing could start). If a checkpoint has
-// all rounds already, its history comes once.
+// that round's. An error comes once, at the end, with the history so far (nil if nothing could start). An interrupt ends
+// the loop as it ends Run. If no round is run, since a checkpoint has all of them or the program is interrupted, the
+// checkpoint's history comes once.
 //
 //	for h, err := range fedkit.Rounds(ctx, fed, s, fedkit.Options{Rounds: 100}) {
 //		if err != nil { … }
@@ -72,65 +78,33 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 //	}
 func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Seq2[*History, error] {
 	return func(yield func(*History, error) bool) {
-		h, err := begin(ctx, fed, s, &o)
+		if ctx == nil {
+			yield(nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()")))
+			return
+		}
+		ctx, release := listen(ctx)
+		defer release()
+		u, err := begin(fed, s, o)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		if state := stateOf(s); state != nil {
-			if _, busy := running.LoadOrStore(state, true); busy {
-				yield(nil, fmt.Errorf("fedkit: %s: %w", h.Name, Invalid("strategy", "a value that is in another run", "one per run: its State cannot be shared")))
-				return
-			}
-			defer running.Delete(state)
-		}
-		past := newPast(fed)
-		r := &Round{Fed: fed, ctx: ctx, opts: o, record: &Record{}, rows: map[int]int{}, past: past}
-		guard(r, s.Start)
-		err = r.err
-		done := false // before this run
-		if err == nil && o.Checkpoint != "" {
-			var before *History
-			if before, err = loadCheckpoint(o.Checkpoint, h, s); before != nil {
-				h = before
-				done = len(h.Rounds) >= o.Rounds
-				for i := range h.Rounds {
-					past.add(&h.Rounds[i])
-				}
+		defer u.release()
+		err = u.start(ctx)
+		yielded := false
+		for more := true; more && err == nil && len(u.h.Rounds) < o.Rounds; {
+			if err = u.round(ctx); err == nil {
+				yielded, more = true, yield(u.h, nil)
 			}
 		}
-		for t := len(h.Rounds) + 1; t <= o.Rounds && err == nil; t++ {
-			if err = ctx.Err(); err != nil {
-				err = fmt.Errorf("stopped after round %d of %d: %w", t-1, o.Rounds, err)
-				break
-			}
-			var rec *Record
-			if rec, err = play(&Round{T: t, Fed: fed, ctx: ctx, opts: o, past: past}, s); err != nil {
-				break
-			}
-			h.Rounds = append(h.Rounds, *rec)
-			past.add(rec)
-			if o.Checkpoint != "" && rec.Scores != nil {
-				if err = saveCheckpoint(o.Checkpoint, h, s); err != nil {
-					err = fmt.Errorf("checkpoint: %w", err)
-					break
-				}
-			}
-			if o.Watch != nil {
-				o.Watch.Round(h, o.Rounds)
-			}
-			if !yield(h, nil) {
-				break
-			}
-		}
-		if err != nil {
-			err = fmt.Errorf("fedkit: %s: %w", h.Name, err)
+		if err = u.stopped(ctx, err); err != nil {
+			err = fmt.Errorf("fedkit: %s: %w", u.h.Name, err)
 		}
 		if o.Watch != nil {
-			o.Watch.Done(h, err)
+			o.Watch.Done(u.h, err)
 		}
-		if err != nil || done {
-			yield(h, err)
+		if err != nil || !yielded {
+			yield(u.h, err)
 		}
 	}
 }
@@ -138,103 +112,222 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 // usualWorkers is the default of Options.Workers.
 func usualWorkers() int { return max(1, runtime.NumCPU()/2) }
 
-// running has the States, by address, of the runs that are under way.
-var running sync.Map
+// underway is a run between two rounds.
+type underway struct {
+	fed      *Federation
+	strategy Strategy
+	opts     Options
+	h        *History
+	past     *past
+	states   []any // of the strategy and those it wraps, by address
+	clusters bool  // the strategy served clusters last time
+}
 
 // begin checks everything that can be checked before anything runs.
-func begin(ctx context.Context, fed *Federation, s Strategy, o *Options) (h *History, err error) {
+func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
+	name := ""
 	defer func() {
 		if p := recover(); p != nil { // in a method of a part
-			h, err = nil, fmt.Errorf("fedkit: panic: %v", p)
+			err = fmt.Errorf("panic: %w", panicked(p))
+		}
+		if err != nil {
+			u, err = nil, fmt.Errorf("fedkit: %s%w", name, err)
 		}
 	}()
-	if ctx == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
+	if wasInterrupted(0) {
+		return nil, ErrStopped
 	}
 	if fed == nil || fed.lazy == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", fed, "made by fedkit.New"))
+		return nil, Invalid("federation", fed, "made by fedkit.New")
 	}
-	if s == nil || (reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil()) {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("strategy", "nil", "a strategy, such as &strategy.FedAvg{}"))
+	all, err := unwrap(s)
+	if err != nil {
+		return nil, err
 	}
-	h = &History{Config: config.Of(s), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
-	h.Strategy = h.Config.Name()
+	h := &History{Config: config.Of(s), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
+	h.Strategy = config.Of(all[len(all)-1]).Name()
 	h.Name = cmp.Or(o.Name, h.Strategy)
-	if err := checkRun(fed, s, o, h.Config); err != nil {
-		return nil, fmt.Errorf("fedkit: %s: %w", h.Strategy, err)
+	name = h.Strategy + ": "
+	if err := checkRun(fed, all, o, h.Config); err != nil {
+		return nil, err
 	}
-	if o.EvalEvery == 0 {
-		o.EvalEvery = 1
-	}
-	if o.Workers == 0 {
-		o.Workers = usualWorkers()
-	}
+	o.EvalEvery = cmp.Or(o.EvalEvery, 1)
+	o.Workers = cmp.Or(o.Workers, usualWorkers())
 	b, err := xla.Backend()
 	if err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+		return nil, err
 	}
 	if _, err := fed.engine(); err != nil {
-		return nil, fmt.Errorf("fedkit: %w", err)
+		return nil, err
 	}
 	m := fed.Manifest()
 	h.Manifest, h.Device = &m, b.Name()
-	return h, nil
+	if o.Checkpoint != "" {
+		if err := checkWritable(o.Checkpoint); err != nil {
+			return nil, err
+		}
+	}
+	u = &underway{fed: fed, strategy: s, opts: o, h: h, past: newPast(fed), states: statesOf(all)}
+	return u, u.claim()
+}
+
+// running has the States, by address, of the runs that are under way.
+var running sync.Map
+
+// claim refuses a strategy that another run has.
+func (u *underway) claim() error {
+	for i, state := range u.states {
+		if _, busy := running.LoadOrStore(state, true); busy {
+			u.states = u.states[:i]
+			u.release()
+			return Invalid("strategy", "a value that is in another run", "one per run: its State cannot be shared")
+		}
+	}
+	return nil
+}
+
+// release lets other runs have the strategy.
+func (u *underway) release() {
+	for _, state := range u.states {
+		running.Delete(state)
+	}
 }
 
 // checkRun checks the options of a run and those of its strategy.
-func checkRun(fed *Federation, s Strategy, o *Options, c *config.Config) error {
-	watched := *o
+func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) error {
 	if isNil(reflect.ValueOf(o.Watch)) {
 		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
 	}
-	watched.Watch = nil // no option of the run
-	if err := check("Options", watched, fed, 0); err != nil {
+	o.Watch = nil // no option of the run
+	if err := check("Options", o, fed, 0); err != nil {
 		return err
 	}
 	if err := checkMetrics(o.Metrics); err != nil {
 		return err
 	}
-	n, err := cohort(s, fed.Size())
+	n, err := cohort(all, fed.Size())
 	if err != nil {
 		return err
 	}
-	if err := check("", s, fed, n); err != nil {
+	if err := check("", all[0], fed, n); err != nil {
 		return err
 	}
-	if err := fed.fitsRun(s, n); err != nil {
+	if err := fed.fitsRun(all, n); err != nil {
 		return err
 	}
-	if unnamed := c.Unnamed(); o.Checkpoint != "" && len(unnamed) > 0 {
+	if o.Checkpoint == "" {
+		return nil
+	}
+	if unnamed := c.Unnamed(); len(unnamed) > 0 {
 		return Invalid(unnamed[0], "a function without a name", "one that is declared with func at the top level, since Options.Checkpoint keeps the configuration")
+	}
+	return checkStates(all)
+}
+
+// start lets the strategy start, or go on from its checkpoint.
+func (u *underway) start(ctx context.Context) error {
+	r := u.at(ctx, 0)
+	guard(r, u.strategy.Start)
+	if r.Fail(failedState(u.states)); r.err != nil {
+		return fmt.Errorf("start: %w", r.err)
+	}
+	if u.opts.EvalEvery > 1 {
+		if guard(r, func(r *Round) error { return r.recordClusters(u.strategy) }); r.err != nil {
+			return fmt.Errorf("start: %w", r.err)
+		}
+		u.clusters = r.record.Clusters != nil
+	}
+	if u.opts.Checkpoint == "" {
+		return nil
+	}
+	before, err := loadCheckpoint(u.opts.Checkpoint, u.h, u.states)
+	if before == nil {
+		return err
+	}
+	u.h = before
+	for i := range u.h.Rounds {
+		u.past.add(&u.h.Rounds[i])
+	}
+	u.clusters = len(u.h.Rounds) > 0 && u.h.Last().Clusters != nil
+	return err
+}
+
+// round adds a round to the history.
+func (u *underway) round(ctx context.Context) error {
+	t := len(u.h.Rounds) + 1
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("stopped after round %d of %d: %w", t-1, u.opts.Rounds, err)
+	}
+	r := u.at(ctx, t)
+	if err := u.play(r); err != nil {
+		return err
+	}
+	u.clusters = r.record.Clusters != nil
+	u.h.Rounds = append(u.h.Rounds, *r.record)
+	u.past.add(r.record)
+	if u.opts.Checkpoint != "" && r.record.Scores != nil {
+		if err := saveCheckpoint(u.opts.Checkpoint, u.h, u.states); err != nil {
+			return fmt.Errorf("checkpoint: %w", err)
+		}
+	}
+	if u.opts.Watch != nil {
+		u.opts.Watch.Round(u.h, u.opts.Rounds)
 	}
 	return nil
 }
 
+// stopped turns the error that an interrupt causes into the history's mark, if there is a history. The interrupt may also
+// end the context that the caller gave, at the same time: this must not depend on which comes first.
+func (u *underway) stopped(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || !canceled(err) || !wasInterrupted(100*time.Millisecond) {
+		return err
+	}
+	if len(u.h.Rounds) == 0 {
+		return fmt.Errorf("before round 1 was finished: %w", ErrStopped)
+	}
+	u.h.Stopped = true
+	return nil
+}
+
+func canceled(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrStopped)
+}
+
+// at returns round t.
+func (u *underway) at(ctx context.Context, t int) *Round {
+	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, record: &Record{Round: t}, rows: map[int]int{}, past: u.past}
+}
+
 // play runs one round and, if it is due, its evaluation.
-func play(r *Round, s Strategy) (*Record, error) {
-	r.record, r.rows = &Record{Round: r.T}, map[int]int{}
+func (u *underway) play(r *Round) error {
 	begin := time.Now()
-	guard(r, s.Round)
+	guard(r, u.strategy.Round)
+	r.Fail(failedState(u.states))
 	r.record.Seconds = time.Since(begin).Seconds()
-	if r.err == nil && (r.T%r.opts.EvalEvery == 0 || r.T == r.opts.Rounds) {
-		begin = time.Now()
-		guard(r, func(r *Round) error { r.evaluate(s); return r.err })
+	begin = time.Now()
+	switch {
+	case r.err != nil:
+	case r.T%u.opts.EvalEvery == 0 || r.T == u.opts.Rounds:
+		guard(r, func(r *Round) error { r.evaluate(u.strategy); return r.err })
+		r.record.EvalTime = time.Since(begin).Seconds()
+	case u.clusters:
+		guard(r, func(r *Round) error { return r.recordClusters(u.strategy) })
 		r.record.EvalTime = time.Since(begin).Seconds()
 	}
-	if r.err != nil {
-		if errors.Is(r.err, context.Canceled) || errors.Is(r.err, context.DeadlineExceeded) {
-			return nil, fmt.Errorf("stopped in round %d of %d: %w", r.T, r.opts.Rounds, r.err)
-		}
-		return nil, fmt.Errorf("round %d: %w", r.T, r.err)
+	switch {
+	case r.err == nil:
+		return nil
+	case canceled(r.err):
+		return fmt.Errorf("stopped in round %d of %d: %w", r.T, r.opts.Rounds, r.err)
 	}
-	return r.record, nil
+	return fmt.Errorf("round %d: %w", r.T, r.err)
 }
 
 // guard runs a step of a strategy, and turns a panic in it into the round's error.
 func guard(r *Round, step func(*Round) error) {
 	defer func() {
 		if p := recover(); p != nil && r.err == nil {
-			r.err = fmt.Errorf("panic: %v", p)
+			r.err = fmt.Errorf("panic: %w", panicked(p))
 		}
 	}()
 	if err := step(r); r.err == nil {

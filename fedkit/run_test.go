@@ -174,14 +174,20 @@ func TestStrategyMistakes(t *testing.T) {
 	for how, want := range map[string]string{
 		"panic":    "fedkit: broken: round 1: panic: runtime error: index out of range [1] with length 0",
 		"error":    "fedkit: broken: round 1: no such luck",
-		"shape":    "fedkit: broken: round 1: evaluate: invalid: Matrix.Add: [1, 39] and [1, 1] do not fit",
+		"shape":    "fedkit: broken: round 1: State.X: invalid: Matrix.Add: [1, 39] and [1, 1] do not fit",
 		"selector": "fedkit: broken: round 1: select: invalid: Selector = [0 0]: must be different clients in [0, 2)",
 	} {
 		_, err := Run(context.Background(), fed, &broken{how: how}, Options{Rounds: 2})
-		if err == nil || err.Error() != want {
+		if err == nil || firstLine(err) != want {
 			t.Errorf("%s: error %v\nwant %s", how, err, want)
 		}
 	}
+}
+
+// firstLine leaves out where a panic was.
+func firstLine(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return text
 }
 
 func TestRunsThatCannotStart(t *testing.T) {
@@ -233,7 +239,7 @@ func TestChecksOfEveryKind(t *testing.T) {
 func TestConfigurationThatPanics(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
 	h, err := Run(context.Background(), fed, &odd{Rate: mute(1)}, Options{Rounds: 1})
-	if h != nil || err == nil || err.Error() != "fedkit: panic: not a word" {
+	if h != nil || err == nil || firstLine(err) != "fedkit: panic: not a word" {
 		t.Errorf("%v, error %v", h, err)
 	}
 }

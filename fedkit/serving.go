@@ -7,26 +7,31 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 )
 
-// Serving is which model each client uses: the rows of Models, by Assign or by Mix. If Models is nil, all use Global.
+// Serving is which model each client uses: a row of Models by Assign or ByLoss, or the rows mixed by Mix. If Models is nil,
+// all use Global. A strategy that serves Clusters is asked after every round, so that the record has them for rounds that
+// are not evaluated too; any other is asked for evaluations only.
 type Serving struct {
 	Global   *Matrix     // the one global model [1, d], if the strategy has one
 	Models   *Matrix     // [k, d]
 	Assign   []int       // by client, the row it uses
+	ByLoss   bool        // each client uses the row with the lowest loss on its training examples; instead of Assign
 	Mix      [][]float64 // by client, the weight of every row, [M, k]; instead of Assign
-	Clusters []int       // by client, the cluster it is in, for the record
+	Clusters []int       // by client, the cluster it is in, for the record; with ByLoss, the row it uses at an evaluation
 }
 
 // evaluate scores what the strategy serves now: the global model on the whole test part, and every client's own test
 // examples under the model that client would use.
 func (r *Round) evaluate(s Strategy) {
-	r.quiet = true
-	sv := s.Serve(r)
-	if !r.in("evaluate") {
+	sv, ok := r.serve(s)
+	if !ok || !r.in("evaluate") {
 		return
 	}
-	if err := sv.check(r.Clients(), r.Fed.Task.Dim()); err != nil {
-		r.Fail(err)
-		return
+	if sv.ByLoss {
+		sv.Assign = r.Choose(sv.Models, r.Everyone())
+		sv.Clusters = sv.Assign
+		if r.err != nil {
+			return
+		}
 	}
 	r.record.Clusters = slices.Clone(sv.Clusters)
 	r.record.Personal = sv.Models != nil
@@ -55,6 +60,26 @@ func (r *Round) evaluate(s Strategy) {
 			r.record.Scores = append(r.record.Scores, r.scoresOf(clients, personal, sequence(len(clients)))...)
 		}
 	}
+}
+
+// serve returns what the strategy serves now, if it can be used.
+func (r *Round) serve(s Strategy) (sv Serving, ok bool) {
+	r.quiet = true
+	if r.in("serve") {
+		sv = s.Serve(r)
+	}
+	if r.err == nil {
+		r.Fail(sv.check(r.Clients(), r.Fed.Task.Dim()))
+	}
+	return sv, r.err == nil
+}
+
+// recordClusters keeps what the strategy serves in the record of a round that is not evaluated.
+func (r *Round) recordClusters(s Strategy) error {
+	if sv, ok := r.serve(s); ok {
+		r.record.Clusters = slices.Clone(sv.Clusters)
+	}
+	return r.err
 }
 
 // scoresOf returns each client's score on its own test examples under the model assigned to it.
@@ -107,12 +132,6 @@ func (s *Serving) check(m, d int) error {
 			return err
 		}
 	}
-	if s.Models == nil {
-		return nil
-	}
-	if (s.Assign == nil) == (s.Mix == nil) {
-		return Invalid("Serving", "Assign and Mix", "given one of them")
-	}
 	for _, list := range []struct {
 		name string
 		n    int
@@ -121,6 +140,21 @@ func (s *Serving) check(m, d int) error {
 		if list.set && list.n != m {
 			return Invalid("len(Serving."+list.name+")", list.n, fmt.Sprintf("%d, one per client", m))
 		}
+	}
+	if s.Models == nil && s.ByLoss {
+		return Invalid("Serving.ByLoss", true, "with Models")
+	}
+	if s.Models == nil {
+		return nil
+	}
+	choices := 0
+	for _, set := range []bool{s.Assign != nil, s.ByLoss, s.Mix != nil} {
+		if set {
+			choices++
+		}
+	}
+	if choices != 1 {
+		return Invalid("Serving", fmt.Sprintf("%d of Assign, ByLoss and Mix", choices), "one of them")
 	}
 	for c, a := range s.Assign {
 		if k := s.Models.Rows(); a < 0 || a >= k {

@@ -4,6 +4,6 @@ package fedkit
 type Watcher interface {
 	// Round is called after every round; the last element of h.Rounds is new, and the run is to reach round of.
 	Round(h *History, of int)
-	// Done is called once, when the run is over: finished (err is nil), cancelled or failed.
+	// Done is called once, when the run is over: finished, stopped by an interrupt (h.Stopped; err is nil), canceled or failed.
 	Done(h *History, err error)
 }

@@ -98,9 +98,15 @@ func eight(fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) ([]byte,
 func outcome(s fedkit.Strategy, h *fedkit.History) ([]byte, error) {
 	var b bytes.Buffer
 	e := gob.NewEncoder(&b)
-	if state, _ := config.Field(s, "State"); state.IsValid() {
-		if err := e.EncodeValue(state); err != nil {
-			return nil, fmt.Errorf("the State: %w", err)
+	for s != nil {
+		if state, _ := config.Field(s, "State"); state.IsValid() && state.Type().Size() > 0 {
+			if err := e.EncodeValue(state); err != nil {
+				return nil, fmt.Errorf("the State: %w", err)
+			}
+		}
+		outer, _ := s.(interface{ Unwrap() fedkit.Strategy })
+		if s = nil; outer != nil {
+			s = outer.Unwrap()
 		}
 	}
 	err := e.Encode(h.Last().Scores)
@@ -205,12 +211,27 @@ func Identical(a, b fedkit.Strategy, sizes ...int) error {
 	return nil
 }
 
-// fresh returns a copy of a strategy that has not run yet.
+// fresh returns a copy of a strategy, and of those it wraps, that has not run yet.
 func fresh(s fedkit.Strategy) fedkit.Strategy {
 	v := reflect.New(reflect.TypeOf(s).Elem())
 	v.Elem().Set(reflect.ValueOf(s).Elem())
+	for _, f := range v.Elem().Fields() {
+		if inner, ok := wrapped(f); ok {
+			f.Set(reflect.ValueOf(fresh(inner)))
+		}
+	}
 	if state, _ := config.Field(v.Interface(), "State"); state.IsValid() && state.CanSet() {
 		state.SetZero()
 	}
 	return v.Interface().(fedkit.Strategy)
+}
+
+// wrapped returns the strategy in a field, if it is a pointer to a struct.
+func wrapped(f reflect.Value) (s fedkit.Strategy, ok bool) {
+	if f.Kind() != reflect.Interface || f.IsNil() || !f.CanSet() {
+		return nil, false
+	}
+	s, ok = f.Interface().(fedkit.Strategy)
+	p := reflect.ValueOf(s)
+	return s, ok && p.Kind() == reflect.Pointer && p.Elem().Kind() == reflect.Struct
 }

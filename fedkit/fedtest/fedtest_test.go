@@ -102,6 +102,23 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
+// around wraps a strategy.
+type around struct{ fedkit.Strategy }
+
+func (s *around) Unwrap() fedkit.Strategy { return s.Strategy }
+
+// A wrapped strategy is tested like any other; nothing of the one that is given is touched.
+func TestWrapped(t *testing.T) {
+	inner := &partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}
+	if err := fedtest.TestStrategy(&around{&around{inner}}); err != nil || inner.State.X != nil {
+		t.Errorf("%v, %v", err, inner.State)
+	}
+	inner.flaw = "forgetful"
+	if err := fedtest.TestStrategy(&around{inner}); err == nil || !strings.Contains(err.Error(), "bytes: a resumed run") {
+		t.Errorf("error %v, want one about a resumed run", err)
+	}
+}
+
 func ExampleTestStrategy() {
 	err := fedtest.TestStrategy(&partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}})
 	fmt.Println(err)

@@ -44,7 +44,7 @@ func (s *IFCA) Start(r *fedkit.Round) error {
 func (s *IFCA) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	theta, k := s.State.Theta, s.State.Theta.Rows()
-	choice := argmin(r.Losses(theta, fedkit.TrainPart, S))
+	choice := r.Choose(theta, S)
 	local := s.Local
 	if s.Gradients {
 		local = fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
@@ -68,7 +68,6 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 }
 
 // Serve gives every client the model with the lowest loss on its training examples.
-func (s *IFCA) Serve(r *fedkit.Round) fedkit.Serving {
-	choice := argmin(r.Losses(s.State.Theta, fedkit.TrainPart, r.Everyone()))
-	return fedkit.Serving{Models: s.State.Theta, Assign: choice, Clusters: choice}
+func (s *IFCA) Serve(*fedkit.Round) fedkit.Serving {
+	return fedkit.Serving{Models: s.State.Theta, ByLoss: true}
 }

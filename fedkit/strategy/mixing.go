@@ -5,19 +5,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// argmin returns, for every column of loss [k][n], the row that holds its smallest value (the first if several do).
-func argmin(loss [][]float64) []int {
-	best := make([]int, len(loss[0]))
-	for j := range loss {
-		for i := range best {
-			if loss[j][i] < loss[best[i]][i] {
-				best[i] = j
-			}
-		}
-	}
-	return best
-}
-
 // take returns the values at the given positions.
 func take[T any](values []T, at []int) []T {
 	out := make([]T, len(at))

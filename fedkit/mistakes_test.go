@@ -1,0 +1,147 @@
+package fedkit_test
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// clumsy is a user's strategy with one mistake.
+type clumsy struct {
+	fails string // Start, Round or Serve
+	do    func(s *clumsy, r *fedkit.Round) error
+	Part  part
+	State struct {
+		X    *fedkit.Matrix
+		Kept []map[string]struct{ y *fedkit.Matrix }
+	}
+}
+
+// part panics where its federation should be checked.
+type part struct{ err error }
+
+func (p part) Check(*fedkit.Federation, int) error {
+	if p.err != nil {
+		panic(p.err) // @check
+	}
+	return nil
+}
+
+func (s *clumsy) in(method string, r *fedkit.Round) error {
+	if s.fails != method {
+		return nil
+	}
+	return s.do(s, r) // @do
+}
+
+func (s *clumsy) Start(r *fedkit.Round) error {
+	s.State.X = r.Models(1)
+	return s.in("Start", r)
+}
+
+func (s *clumsy) Round(r *fedkit.Round) error {
+	r.Train(fedkit.Job{Clients: r.Select(nil, 0), Start: s.State.X, Local: fedkit.Local{Batch: 4, LR: 0.1}})
+	return s.in("Round", r) // @round
+}
+
+func (s *clumsy) Serve(r *fedkit.Round) fedkit.Serving {
+	r.Fail(s.in("Serve", r))
+	return fedkit.Serving{Global: s.State.X}
+}
+
+var broken = fedkit.NewProgram("broken", func(a []*graph.Node) *graph.Node { return graph.Add(a[0], graph.Reshape(a[0], 2, 2)) })
+
+func deep(r *fedkit.Round) error {
+	var none []int
+	none[r.T]++ // @deep
+	return nil
+}
+
+func narrow() *fedkit.Matrix { return fedkit.NewMatrix([]float32{1}, 1, 1) }
+
+//go:embed mistakes_test.go
+var source string
+
+// lines puts the number of the line that ends in "// @x" where a text says @x.
+func lines(text string) string {
+	return regexp.MustCompile(`@\w+`).ReplaceAllStringFunc(text, func(mark string) string {
+		before, _, _ := strings.Cut(source, "// "+mark+"\n")
+		return strconv.Itoa(1 + strings.Count(before, "\n"))
+	})
+}
+
+// Errors name the strategy's own lines and the step that went wrong.
+func TestMistakesAreFound(t *testing.T) {
+	fed, err := fedtest.Quadratic()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		fails string
+		do    func(s *clumsy, r *fedkit.Round) error
+		want  string // a regular expression
+	}{
+		{"Round", func(s *clumsy, r *fedkit.Round) error {
+			s.State.X = s.State.X.Add(narrow()) // @add
+			return r.Err()
+		}, `^fedkit: clumsy: round 1: State\.X: invalid: Matrix\.Add: \[1, 5\] and \[1, 1\] do not fit \(mistakes_test\.go:@add\)$`},
+		{"Start", func(s *clumsy, r *fedkit.Round) error {
+			y := struct{ y *fedkit.Matrix }{s.State.X.Take(5).Scale(2)} // @take
+			s.State.Kept = []map[string]struct{ y *fedkit.Matrix }{nil, {"a": y}}
+			return r.Err()
+		}, `^fedkit: clumsy: start: State\.Kept\[1\]\[a\]\.y: invalid: Matrix\.Take: row 5 .* \(mistakes_test\.go:@take\)$`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error {
+			_, err := s.State.X.Apply(broken).Norms() // @apply
+			return err
+		}, `^fedkit: clumsy: round 1: program "broken": (.|\n)*\(mistakes_test\.go:@apply\)$`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error {
+			var none *fedkit.Matrix
+			s.State.X = s.State.X.Sub(none) // @nil
+			return nil
+		}, `^fedkit: clumsy: round 1: State\.X: invalid: the matrix is nil \(mistakes_test\.go:@nil\)$`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error {
+			r.Fail(errors.New("mine"))
+			return nil
+		}, `^fedkit: clumsy: round 1: mine$`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error {
+			r.Select(fedkit.SelectorFunc(func(r *fedkit.Round, _ int) []int {
+				r.Losses(s.State.X, r.Everyone())
+				r.Fail(errors.New("mine"))
+				return nil
+			}), 0)
+			return nil
+		}, `^fedkit: clumsy: round 1: select: mine$`},
+		{"Serve", func(s *clumsy, r *fedkit.Round) error { return errors.New("mine") }, `^fedkit: clumsy: round 1: serve: mine$`},
+		{"Serve", func(s *clumsy, r *fedkit.Round) error { s.State.X = nil; return nil }, `^fedkit: clumsy: round 1: serve: invalid: Serving = empty`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error { return deep(r) }, // @call
+			`^fedkit: clumsy: round 1: panic: runtime error: index out of range \[1\] with length 0
+	fedkit_test\.deep mistakes_test\.go:@deep
+	fedkit_test\.TestMistakesAreFound\.func9 mistakes_test\.go:@call
+	fedkit_test\.\(\*clumsy\)\.in mistakes_test\.go:@do
+	fedkit_test\.\(\*clumsy\)\.Round mistakes_test\.go:@round
+	fedkit_test\.TestMistakesAreFound mistakes_test\.go:\d+$`},
+		{"Start", func(s *clumsy, r *fedkit.Round) error { panic(fs.ErrExist) }, `start: panic: file already exists\n\tfedkit_test\.TestMis`},
+		{"Serve", func(s *clumsy, r *fedkit.Round) error { panic("so") }, `round 1: panic: so\n\tfedkit_test\.TestMis`},
+	} {
+		_, err := fedkit.Run(context.Background(), fed, &clumsy{fails: c.fails, do: c.do}, fedkit.Options{Rounds: 1})
+		if err == nil || !regexp.MustCompile(lines(c.want)).MatchString(err.Error()) {
+			t.Errorf("error %v\nwant %s", err, c.want)
+		}
+		if want := strings.Contains(c.want, "file already"); errors.Is(err, fs.ErrExist) != want {
+			t.Errorf("%v is %v: %v, want %v", err, fs.ErrExist, !want, want)
+		}
+	}
+	_, err = fedkit.Run(context.Background(), fed, &clumsy{Part: part{fs.ErrExist}}, fedkit.Options{Rounds: 1})
+	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), lines("panic while checking options: file already exists\n\tfedkit_test.part.Check mistakes_test.go:@check")) {
+		t.Errorf("error %v, want one from Check", err)
+	}
+}

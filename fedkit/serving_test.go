@@ -1,0 +1,136 @@
+package fedkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// splits has one cluster, and two from round 3 on.
+type splits struct {
+	mean
+	Quiet bool // it serves no clusters
+	Short bool // it serves too few
+	calls int
+}
+
+func (s *splits) Serve(r *Round) Serving {
+	s.calls++
+	sv := Serving{Global: s.State.X}
+	if !s.Quiet {
+		sv.Clusters = make([]int, 4)
+	}
+	if r.T >= 3 && !s.Quiet {
+		sv.Clusters[2] = 1
+	}
+	if r.T == 2 && s.Short {
+		sv.Clusters = sv.Clusters[:3]
+	}
+	return sv
+}
+
+// Clusters are recorded in every round, evaluated or not, and after a resume too.
+func TestClustersOfEveryRound(t *testing.T) {
+	fed, _ := toy(t, 4, 4, 4, 4)
+	o := Options{Rounds: 7, EvalEvery: 2, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	for h, err := range Rounds(context.Background(), fed, &splits{}, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(h.Rounds) == 2 {
+			break
+		}
+	}
+	h, err := Run(context.Background(), fed, &splits{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range h.Rounds {
+		want := []int{0, 0, 0, 0}
+		if i+1 >= 3 {
+			want[2] = 1
+		}
+		if evaluated := (i+1)%2 == 0 || i == 6; !reflect.DeepEqual(r.Clusters, want) || (r.Scores != nil) != evaluated {
+			t.Errorf("round %d: clusters %v, scores %v; want %v, scores: %v", i+1, r.Clusters, r.Scores, want, evaluated)
+		}
+	}
+	for every, want := range map[int]int{1: 7, 4: 3} { // evaluations, and once at the start to see that there are no clusters
+		s := &splits{Quiet: true}
+		if _, err := Run(context.Background(), fed, s, Options{Rounds: 7, EvalEvery: every}); err != nil || s.calls != want {
+			t.Errorf("%v; Serve was called %d times, want %d", err, s.calls, want)
+		}
+	}
+	_, err = Run(context.Background(), fed, &splits{Short: true}, Options{Rounds: 4, EvalEvery: 4})
+	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "splits: round 2: serve: invalid: len(Serving.Clusters) = 3: must be 4") {
+		t.Errorf("error %v for three clusters of four clients", err)
+	}
+}
+
+// chooses serves three models that nobody trains.
+type chooses struct {
+	ByLoss bool
+	State  struct{ W *Matrix }
+}
+
+func (s *chooses) Start(r *Round) error { s.State.W = r.Models(3); return r.Err() }
+func (s *chooses) Round(*Round) error   { return nil }
+
+func (s *chooses) Serve(r *Round) Serving {
+	if s.ByLoss {
+		return Serving{Models: s.State.W, ByLoss: true}
+	}
+	best := make([]int, r.Clients())
+	for j, row := range r.Losses(s.State.W, r.Everyone()) {
+		for i, loss := range row {
+			if loss < r.Losses(s.State.W.Take(best[i]), []int{i})[0][0] {
+				best[i] = j
+			}
+		}
+	}
+	return Serving{Models: s.State.W, Assign: best, Clusters: best}
+}
+
+// ByLoss is the choice a strategy would make itself, at evaluations only, and nothing travels for it.
+func TestServingByLoss(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2, 5, 7)
+	run := func(s Strategy) *History {
+		h, err := Run(context.Background(), fed, s, Options{Rounds: 2, EvalEvery: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	got, want := run(&chooses{ByLoss: true}), run(&chooses{})
+	a, b := got.Last(), want.Last()
+	if !reflect.DeepEqual(a.Clusters, b.Clusters) || !reflect.DeepEqual(a.Scores, b.Scores) || fmt.Sprint(a.Clusters) == "[0 0 0 0 0]" || a.BytesDown != 0 {
+		t.Errorf("%+v\nwant %+v", a, b)
+	}
+	if got.Rounds[0].Clusters != nil {
+		t.Errorf("round 1 was not evaluated, but has clusters %v", got.Rounds[0].Clusters)
+	}
+}
+
+func TestServingCheck(t *testing.T) {
+	m := NewMatrix([]float32{1, 2}, 2, 1)
+	for _, c := range []struct {
+		sv   Serving
+		want string
+	}{
+		{Serving{}, "Serving = empty: must be a global model or models"},
+		{Serving{Models: m}, "Serving = 0 of Assign, ByLoss and Mix: must be one of them"},
+		{Serving{Models: m, Assign: []int{0, 1}, ByLoss: true}, "Serving = 2 of Assign, ByLoss and Mix: must be one of them"},
+		{Serving{Models: m, Assign: []int{0, 2}}, "Serving.Assign = 2: must be in [0, 2) (client 1)"},
+		{Serving{Models: m, Assign: []int{0}}, "len(Serving.Assign) = 1: must be 2, one per client"},
+		{Serving{Global: m, ByLoss: true}, "Serving.ByLoss = true: must be with Models"},
+		{Serving{Global: m, Clusters: []int{1}}, "len(Serving.Clusters) = 1: must be 2, one per client"},
+		{Serving{Models: m, ByLoss: true}, ""},
+	} {
+		if err := c.sv.check(2, 1); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: error %v, want %s", c.sv, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package fedkit
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"fedkit.example/fedkit/config"
+)
+
+// unwrap returns a strategy and those that it wraps, from the outermost to the innermost.
+func unwrap(s Strategy) (all []Strategy, err error) {
+	for path := "strategy"; ; path = "strategy.Unwrap()" {
+		v := reflect.ValueOf(s)
+		if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return nil, Invalid(path, "nil", "a strategy, such as &strategy.FedAvg{}")
+		}
+		if len(all) == 100 {
+			return nil, Invalid(path, fmt.Sprintf("%T", s), "a strategy that does not wrap itself")
+		}
+		all = append(all, s)
+		outer, ok := s.(interface{ Unwrap() Strategy })
+		if !ok {
+			return all, visible(all)
+		}
+		s = outer.Unwrap()
+	}
+}
+
+// visible refuses wrapped strategies that are in no exported field: their options would be neither checked nor kept.
+func visible(all []Strategy) error {
+	for i, s := range all[1:] {
+		seen := false
+		_ = config.Walk(all[i], func(_ string, part any) error {
+			seen = seen || same(part, s)
+			return nil
+		})
+		if !seen {
+			return Invalid("strategy.Unwrap()", fmt.Sprintf("%T", s), fmt.Sprintf("a pointer that an exported field of %T holds", all[i]))
+		}
+	}
+	return nil
+}
+
+// same says whether two values are one pointer.
+func same(a, b any) bool { return reflect.TypeOf(a).Kind() == reflect.Pointer && a == b }
+
+// isOneOf says whether a part is one of the strategies.
+func isOneOf(all []Strategy, part any) bool {
+	return slices.ContainsFunc(all, func(s Strategy) bool { return same(part, s) })
+}
+
+// field returns the exported field of the outermost strategy that has it, and its tag.
+func field(all []Strategy, name string) (f reflect.Value, tag reflect.StructTag) {
+	for _, s := range all {
+		if f, tag = config.Field(s, name); f.IsValid() {
+			break
+		}
+	}
+	return f, tag
+}
+
+// statesOf returns the address of every State: of a strategy, of the structs it embeds, and of the strategies it wraps.
+func statesOf(all []Strategy) (states []any) {
+	for _, s := range all {
+		for _, state := range statesIn(reflect.Indirect(reflect.ValueOf(s))) {
+			if p := state.Addr().Interface(); !slices.Contains(states, p) {
+				states = append(states, p)
+			}
+		}
+	}
+	return states
+}
+
+// statesIn leaves out what has no fields, which has nothing to save, and whose address is not its own.
+func statesIn(v reflect.Value) (states []reflect.Value) {
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range v.NumField() {
+		f, in := v.Type().Field(i), v.Field(i)
+		if f.Name == "State" && in.CanAddr() && f.Type.Size() > 0 {
+			states = append(states, in)
+		} else if f.Anonymous {
+			states = append(states, statesIn(reflect.Indirect(in))...)
+		}
+	}
+	return states
+}

@@ -1,0 +1,68 @@
+package fedkit
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// calls returns the calls that led to whoever asks located or panicked, innermost first, without those of the packages.
+func calls(without ...string) (all []runtime.Frame) {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		folder, name := path.Split(f.Function)
+		in, _, _ := strings.Cut(name, ".")
+		if f.Function != "" && !slices.Contains(without, folder+in) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// own are the packages whose calls say nothing of a mistake in a strategy.
+var own = []string{"runtime", "reflect", "testing", "fedkit.example/fedkit", "fedkit.example/fedkit/config", "fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/xla"}
+
+func line(f runtime.Frame) string { return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line) }
+
+// located adds to an error, where it is made, the line that led to it: "cfl.go:42".
+func located(err error) error {
+	if err == nil {
+		return nil
+	}
+	if all := calls(own...); len(all) > 0 {
+		return fmt.Errorf("%w (%s)", err, line(all[0]))
+	}
+	return err
+}
+
+// panicked is the error for a recovered panic: what was said, and the calls that led there, without fedkit's own.
+func panicked(p any) error {
+	all := calls(own...)
+	if len(all) == 0 {
+		all = calls("runtime", "reflect", "testing")
+	}
+	e := &panicError{value: p}
+	for _, f := range all[:min(6, len(all))] {
+		e.stack += "\n\t" + path.Base(f.Function) + " " + line(f)
+	}
+	return e
+}
+
+type panicError struct {
+	value any
+	stack string
+}
+
+func (e *panicError) Error() string { return fmt.Sprint(e.value) + e.stack }
+
+// Unwrap returns the error that was the value of the panic, if it was one.
+func (e *panicError) Unwrap() error {
+	err, _ := e.value.(error)
+	return err
+}
