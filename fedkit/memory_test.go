@@ -40,7 +40,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		{"steps of several clients", func() error { return fed.fitsLocal(Local{Steps: 60, Batch: 4, LR: 1}, 9) }, "must be at most 48"},
 		{"epochs", func() error { return fed.fitsLocal(Local{Epochs: 10, Batch: FullBatch, LR: 1}, 1) }, "Epochs = 10: must be at most 9"},
 		{"one epoch", func() error { return fed.fitsLocal(Local{}, 1) }, ""},
-		{"data", func() error { return fed.fitsRun(&mean{}, 3) }, ""}, // 123 examples of 24 bytes
+		{"data", func() error { return fed.fitsRun([]Strategy{&mean{}}, 3) }, ""}, // 123 examples of 24 bytes
 		{"a model", func() error { return (&Task{Name: "big", Params: []Param{{Shape: []int{20, 20}}}}).fitsModel() },
 			"invalid: model big = 400 parameters: must be at most 390"},
 		{"a huge model", func() error { return (&Task{Params: []Param{{Shape: []int{math.MaxInt, math.MaxInt}}}}).fitsModel() }, "must be at most 390"},

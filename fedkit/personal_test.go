@@ -5,20 +5,20 @@ import (
 	"testing"
 )
 
-// own serves a global model, and each client the model it trained itself.
-type own struct {
+// ownModels serves a global model, and each client the model it trained itself.
+type ownModels struct {
 	mean
 	models *Matrix
 }
 
-func (s *own) Round(r *Round) error {
+func (s *ownModels) Round(r *Round) error {
 	s.Before = func(_ *Round, job *Job) {
 		s.models = r.Train(*job).Models
 	}
 	return s.mean.Round(r)
 }
 
-func (s *own) Serve(r *Round) Serving {
+func (s *ownModels) Serve(r *Round) Serving {
 	sv := s.mean.Serve(r)
 	sv.Models, sv.Assign = s.models, r.Everyone()
 	return sv
@@ -27,7 +27,7 @@ func (s *own) Serve(r *Round) Serving {
 // A record tells scores of personal models from those of the one global model.
 func TestRecordsTellPersonalModels(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
-	for want, s := range map[bool]Strategy{false: &mean{}, true: &own{}} {
+	for want, s := range map[bool]Strategy{false: &mean{}, true: &ownModels{}} {
 		h, err := Run(context.Background(), fed, s, Options{Rounds: 2, EvalEvery: 2})
 		if err != nil {
 			t.Fatal(err)
