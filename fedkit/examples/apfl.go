@@ -21,6 +21,14 @@ type APFL struct {
 	State    struct{ X, V *fedkit.Matrix }
 }
 
+// Check implements fedkit.Checker.
+func (s *APFL) Check(fed *fedkit.Federation, _ int) error {
+	if _, err := fed.Task.Mask("own", "shared"); err != nil {
+		return fedkit.Invalid("model", fed.Task.Name, "made by examples.Twin")
+	}
+	return nil
+}
+
 // Start draws one model for all.
 func (s *APFL) Start(r *fedkit.Round) error {
 	s.State.X = r.Models(1).Columns(0, r.Fed.Task.Dim()/2)

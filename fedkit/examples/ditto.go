@@ -2,6 +2,7 @@ package examples
 
 import (
 	"cmp"
+	"slices"
 
 	"fedkit.example/fedkit"
 )
@@ -16,7 +17,7 @@ import (
 // Identities: x is FedAvg's for every λ, and with λ = 0 the v_i are those of LocalOnly.
 type Ditto struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η of both solves
+	Local    fedkit.Local // E, B, η of both solves; its Prox only holds w_i
 	Lambda   float64      `range:"[0,inf)" default:"0.1"` // λ
 	State    struct{ X, V *fedkit.Matrix }
 }
@@ -30,9 +31,9 @@ func (s *Ditto) Start(r *fedkit.Round) error {
 
 // Round implements fedkit.Strategy.
 func (s *Ditto) Round(r *fedkit.Round) error {
-	S, near := r.Select(nil, s.Fraction), s.Local.WithDefaults()
-	near.Prox = cmp.Or(s.Lambda, 0.1)
-	v := r.Train(fedkit.Job{Clients: S, Start: s.State.V.Take(S...), Anchor: s.State.X, Local: near, Private: true})
+	S := r.Select(nil, s.Fraction)
+	lambda := slices.Repeat([]float64{cmp.Or(s.Lambda, 0.1)}, len(S))
+	v := r.Train(fedkit.Job{Clients: S, Start: s.State.V.Take(S...), Anchor: s.State.X, Prox: lambda, Local: s.Local, Private: true})
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, BatchesOf: 1})
 	s.State.V = s.State.V.Put(v.Clients(), v.Models)
 	s.State.X = u.Models.Mean(u.Examples())

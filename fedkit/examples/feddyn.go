@@ -2,6 +2,7 @@ package examples
 
 import (
 	"cmp"
+	"slices"
 
 	"fedkit.example/fedkit"
 )
@@ -17,9 +18,17 @@ import (
 // round, in which h_i = 0, is FedProx with μ = α and a server step of 1 + |S|/M.
 type FedDyn struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η; its Prox is α
+	Local    fedkit.Local // E, B, η; without Prox, which is α
 	Alpha    float64      `range:"(0,inf)" default:"0.1"` // α
 	State    struct{ X, H, Hi *fedkit.Matrix }
+}
+
+// Check implements fedkit.Checker.
+func (s *FedDyn) Check(*fedkit.Federation, int) error {
+	if s.Local.Prox != 0 {
+		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: it is Alpha")
+	}
+	return nil
 }
 
 // Start draws x; h and h_i are 0.
@@ -32,9 +41,9 @@ func (s *FedDyn) Start(r *fedkit.Round) error {
 
 // Round implements fedkit.Strategy.
 func (s *FedDyn) Round(r *fedkit.Round) error {
-	S, local, alpha := r.Select(nil, s.Fraction), s.Local.WithDefaults(), cmp.Or(s.Alpha, 0.1)
-	local.Prox = alpha
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: local, Shift: s.State.Hi.Take(S...).Scale(-1), Down: 1})
+	S, alpha := r.Select(nil, s.Fraction), cmp.Or(s.Alpha, 0.1)
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Prox: slices.Repeat([]float64{alpha}, len(S)),
+		Shift: s.State.Hi.Take(S...).Scale(-1), Down: 1}) // the client has h_i
 	step := u.Delta().Scale(alpha)
 	s.State.Hi = s.State.Hi.Put(u.Clients(), s.State.Hi.Take(u.Clients()...).Sub(step))
 	s.State.H = s.State.H.Sub(step.Mean(nil).Scale(float64(len(u.Solves)) / float64(r.Clients())))

@@ -10,7 +10,6 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/model"
-	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/diff/fd"
@@ -113,8 +112,8 @@ func (o world) descend(steps int, w []float64, loss func(w []float64) float64) [
 	return w
 }
 
-// Two rounds of few steps with full batches, in float64, from the model x that a run with the same seed draws. A replay returns
-// the next x, and changes what the clients keep: own[i], which is x at first.
+// Two rounds of a few steps with full batches, in float64. A replay returns the next global model, and replaces what the
+// clients keep, own[i], which is x at first.
 func TestReplay(t *testing.T) {
 	d := must.M1(datasets.GaussianMixture{Clients: 3, Groups: 1, Rows: 6, Features: inputs, Classes: classes, Separation: 1.5}.Make())
 	deal := partition.Dirichlet{Clients: 3, Alpha: 0.5, Seed: 2, MinTrain: 3}
@@ -125,7 +124,7 @@ func TestReplay(t *testing.T) {
 
 	epochs := []int{1, 4, 2}
 	nova := &examples.FedNova{Local: fedkit.Local{Batch: fedkit.FullBatch, LR: rate}, Epochs: epochs}
-	check(t, fed, nova, func() *fedkit.Matrix { return nova.X }, func(x []float64, _ [][]float64) []float64 {
+	o.check(t, fed, nova, func() *fedkit.Matrix { return nova.X }, func(x []float64, _ [][]float64) []float64 {
 		tau := 0.0
 		for i, e := range epochs {
 			tau += o.weight(i) * float64(e)
@@ -137,7 +136,7 @@ func TestReplay(t *testing.T) {
 	})
 
 	ditto := &examples.Ditto{Local: l, Lambda: 0.5}
-	check(t, fed, ditto, func() *fedkit.Matrix { return fedkit.StackRows(ditto.State.X, ditto.State.V) }, func(x []float64, own [][]float64) []float64 {
+	o.check(t, fed, ditto, func() *fedkit.Matrix { return fedkit.StackRows(ditto.State.X, ditto.State.V) }, func(x []float64, own [][]float64) []float64 {
 		return o.average(func(i int) []float64 {
 			own[i] = o.descend(steps, own[i], func(v []float64) float64 {
 				return o.loss(i, v) + 0.5/2*math.Pow(floats.Distance(v, x, 2), 2)
@@ -147,7 +146,7 @@ func TestReplay(t *testing.T) {
 	})
 
 	apfl := &examples.APFL{Local: l, Alpha: 0.3}
-	check(t, twins, apfl, func() *fedkit.Matrix { return fedkit.StackRows(apfl.State.X, apfl.State.V) }, func(x []float64, own [][]float64) []float64 {
+	o.check(t, twins, apfl, func() *fedkit.Matrix { return fedkit.StackRows(apfl.State.X, apfl.State.V) }, func(x []float64, own [][]float64) []float64 {
 		return o.average(func(i int) []float64 {
 			w := x
 			for range steps {
@@ -164,7 +163,7 @@ func TestReplay(t *testing.T) {
 	})
 
 	fair := &examples.QFedAvg{Local: l, Q: 2}
-	check(t, fed, fair, func() *fedkit.Matrix { return fair.X }, func(x []float64, _ [][]float64) []float64 {
+	o.check(t, fed, fair, func() *fedkit.Matrix { return fair.X }, func(x []float64, _ [][]float64) []float64 {
 		sum, h := make([]float64, len(x)), 0.0
 		for i := range fed.Size() {
 			w := o.descend(steps, x, func(w []float64) float64 { return o.loss(i, w) })
@@ -176,7 +175,7 @@ func TestReplay(t *testing.T) {
 	})
 
 	partial := &examples.Partial{Local: l, Personal: []string{"dense2"}}
-	check(t, fed, partial, func() *fedkit.Matrix { return partial.State.W }, func(x []float64, own [][]float64) []float64 {
+	o.check(t, fed, partial, func() *fedkit.Matrix { return partial.State.W }, func(x []float64, own [][]float64) []float64 {
 		shared := (inputs + 1) * hidden
 		return o.average(func(i int) []float64 {
 			own[i] = o.descend(steps, slices.Concat(x[:shared], own[i][shared:]), func(w []float64) float64 { return o.loss(i, w) })
@@ -185,7 +184,8 @@ func TestReplay(t *testing.T) {
 	})
 
 	moon := &examples.MOON{Local: l, Mu: 2}
-	check(t, fed, moon, func() *fedkit.Matrix { return fedkit.StackRows(moon.State.X, moon.State.Previous) }, func(x []float64, own [][]float64) []float64 {
+	both := func() *fedkit.Matrix { return fedkit.StackRows(moon.State.X, moon.State.Previous) }
+	o.check(t, fed, moon, both, func(x []float64, own [][]float64) []float64 {
 		return o.average(func(i int) []float64 {
 			before := own[i]
 			own[i] = o.descend(steps, x, func(w []float64) float64 {
@@ -200,8 +200,8 @@ func TestReplay(t *testing.T) {
 		})
 	})
 
-	lc := &examples.FedLC{Local: l, Tau: 0.7}
-	check(t, fed, lc, func() *fedkit.Matrix { return lc.X }, func(x []float64, _ [][]float64) []float64 {
+	lc := &examples.FedLC{Local: l, Tau: 0.7} // two clients lack a class
+	o.check(t, fed, lc, func() *fedkit.Matrix { return lc.X }, func(x []float64, _ [][]float64) []float64 {
 		return o.average(func(i int) []float64 {
 			count := partition.Labels(d, fed.Clients)[i]
 			return o.descend(steps, x, func(w []float64) float64 {
@@ -217,7 +217,7 @@ func TestReplay(t *testing.T) {
 	})
 
 	distill := &examples.Distill{Local: l, Weight: 0.8, Temperature: 2}
-	check(t, fed, distill, func() *fedkit.Matrix { return distill.X }, func(x []float64, _ [][]float64) []float64 {
+	o.check(t, fed, distill, func() *fedkit.Matrix { return distill.X }, func(x []float64, _ [][]float64) []float64 {
 		return o.average(func(i int) []float64 {
 			return o.descend(steps, x, func(w []float64) float64 {
 				return o.loss(i, w) + 0.8*2*2*o.mean(i, func(in []float64, _ int) (kl float64) {
@@ -234,24 +234,30 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// check runs two rounds and replays them. state is the rows to compare: x if there is only one, what the clients keep if
-// there is one for each, else x and what the clients keep.
-func check(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, state func() *fedkit.Matrix, next func(x []float64, own [][]float64) []float64) {
+// check runs two rounds and replays them. state is what to compare: x if it has one row, what the clients keep if it has one
+// for each, otherwise both.
+func (o world) check(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, state func() *fedkit.Matrix, next func(x []float64, own [][]float64) []float64) {
 	t.Helper()
+	const seed = 4
 	var x []float64
-	own := make([][]float64, fed.Size())
-	start := &strategy.FedSGD{LR: 1e-30} // stays where it starts
-	run(t, fed, start, fedkit.Options{Rounds: 1, Seed: 4})
-	for _, v := range must.M1(start.X.Host())[:(inputs+1)*hidden+(hidden+1)*classes] {
-		x = append(x, float64(v))
+	rng := fedkit.Random(seed, "model", 0)
+	for _, p := range o.fed.Task.Params {
+		w := make([]float32, p.Size())
+		if p.Init != nil {
+			p.Init(rng, w)
+		}
+		for _, v := range w {
+			x = append(x, float64(v))
+		}
 	}
+	own := make([][]float64, fed.Size())
 	for i := range own {
 		own[i] = x
 	}
 	for range 2 {
 		x = next(x, own)
 	}
-	run(t, fed, s, fedkit.Options{Rounds: 2, Seed: 4, EvalEvery: 2})
+	run(t, fed, s, fedkit.Options{Rounds: 2, Seed: seed, EvalEvery: 2})
 	want := append([][]float64{x}, own...)
 	switch state().Rows() {
 	case 1:
