@@ -1,0 +1,68 @@
+package examples
+
+import (
+	"cmp"
+
+	"fedkit.example/fedkit"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// APFL is adaptive personalized learning with a fixed α (Deng et al., arXiv 2003.13461, Algorithm 1). Client i uses the
+// mixture α v_i + (1−α) x. Its own v_i and a copy w_i of x step side by side:
+//
+//	w_i ← w_i − η ∇f_i(w_i),  v_i ← v_i − η ∇_v f_i(α v_i + (1−α) w_i),  x ← Σ_{i∈S} (n_i/N) w_i.
+//
+// A job trains one model, so the federation's model must be Twin's, which holds both; only w_i travels. X is [1, d] and V
+// [M, d]. Identities: x is FedAvg's for every α, and with α = 1 the v_i are those of LocalOnly.
+type APFL struct {
+	Fraction float64      // share of the clients in a round, in (0, 1]; default all
+	Local    fedkit.Local // E, B, η
+	Alpha    float64      `range:"[0,1]" default:"0.5"` // α
+	State    struct{ X, V *fedkit.Matrix }
+}
+
+// Check implements fedkit.Checker.
+func (s *APFL) Check(fed *fedkit.Federation, _ int) error {
+	if _, err := fed.Task.Mask("own", "shared"); err != nil {
+		return fedkit.Invalid("model", fed.Task.Name, "made by examples.Twin")
+	}
+	return nil
+}
+
+// Start draws one model for all.
+func (s *APFL) Start(r *fedkit.Round) error {
+	s.State.X = r.Models(1).Columns(0, r.Fed.Task.Dim()/2)
+	s.State.V = s.State.X.Repeat(r.Clients())
+	return r.Err()
+}
+
+// Round implements fedkit.Strategy.
+func (s *APFL) Round(r *fedkit.Round) error {
+	S, d := r.Select(nil, s.Fraction), s.State.X.Cols()
+	u := r.Train(fedkit.Job{Clients: S, Start: fedkit.JoinColumns(s.State.V.Take(S...), s.State.X), Local: s.Local,
+		Objective: mixture{cmp.Or(s.Alpha, 0.5)}, Shared: r.Mask("shared")})
+	s.State.V = s.State.V.Put(u.Clients(), u.Models.Columns(0, d))
+	s.State.X = u.Models.Columns(d, 2*d).Mean(u.Examples())
+	return r.Err()
+}
+
+// Serve gives every client its mixture; x is the global model.
+func (s *APFL) Serve(r *fedkit.Round) fedkit.Serving {
+	alpha, x := cmp.Or(s.Alpha, 0.5), s.State.X
+	mixed := s.State.V.Scale(alpha).Add(x.Scale(1 - alpha))
+	return fedkit.Serving{Global: fedkit.JoinColumns(x, x), Models: fedkit.JoinColumns(mixed, x), Assign: r.Everyone()}
+}
+
+type mixture struct{ alpha float64 }
+
+// Loss implements fedkit.Objective. The mixture's loss is the one that is reported.
+func (o mixture) Loss(b *fedkit.Batch) *Node {
+	v, w := b.Params[:len(b.Params)/2], b.Params[len(b.Params)/2:]
+	mixed := make([]*Node, len(v))
+	for l := range v {
+		mixed[l] = Add(MulScalar(v[l], o.alpha), MulScalar(StopGradient(w[l]), 1-o.alpha))
+	}
+	loss := b.Loss(b.Forward(mixed))
+	b.Report(loss)
+	return Add(loss, b.Loss(b.Forward(w)))
+}

@@ -1,0 +1,52 @@
+package examples
+
+import (
+	"cmp"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/strategy"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Distill keeps clients from forgetting what the global model knows by distillation (Hinton et al., arXiv 1503.02531), with
+// x as their teacher:
+//
+//	loss = task's loss + λ T² KL(softmax(logits of x/T) ‖ softmax(logits/T)),  x ← Σ_{i∈S} (n_i/N) w_i.
+//
+// FedGKD (Yao et al., arXiv 2107.00778) with a buffer of one model is T = 1 and λ = γ/2. x is [1, d]. Identity: with λ = 0
+// it is FedAvg.
+type Distill struct {
+	Fraction    float64      // share of the clients in a round, in (0, 1]; default all
+	Local       fedkit.Local // E, B, η
+	Weight      float64      `range:"[0,inf)" default:"0.1"` // λ
+	Temperature float64      `range:"(0,inf)" default:"1"`   // T
+	strategy.State
+}
+
+// Check implements fedkit.Checker.
+func (s *Distill) Check(fed *fedkit.Federation, _ int) error {
+	if fed.Data.Classes == 0 {
+		return fedkit.Invalid("Classes", 0, "at least 2: a teacher's outputs are logits")
+	}
+	return nil
+}
+
+// Round implements fedkit.Strategy.
+func (s *Distill) Round(r *fedkit.Round) error {
+	u := r.Train(fedkit.Job{Clients: r.Select(nil, s.Fraction), Start: s.X, Local: s.Local,
+		Objective: taught{cmp.Or(s.Weight, 0.1), cmp.Or(s.Temperature, 1)}, Extra: map[string]*fedkit.Matrix{"teacher": s.X}})
+	s.X = u.Models.Mean(u.Examples())
+	return r.Err()
+}
+
+type taught struct{ weight, temperature float64 }
+
+// Loss implements fedkit.Objective. The task's own loss is the one that is reported.
+func (o taught) Loss(b *fedkit.Batch) *Node {
+	soft := func(logits *Node) *Node { return LogSoftmax(DivScalar(logits, o.temperature), -1) }
+	teacher, student := soft(b.Forward(b.Model("teacher"))), soft(b.Out)
+	divergence := ReduceSum(Mul(Exp(teacher), Sub(teacher, student)), -1) // [C, B]
+	loss := b.Loss(b.Out)
+	b.Report(loss)
+	return Add(loss, MulScalar(divergence, o.weight*o.temperature*o.temperature))
+}

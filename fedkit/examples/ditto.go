@@ -1,0 +1,46 @@
+package examples
+
+import (
+	"cmp"
+	"slices"
+
+	"fedkit.example/fedkit"
+)
+
+// Ditto has a global model x by FedAvg, and for each client a personal one, held near x (Li et al., arXiv 2012.04221,
+// Algorithm 1):
+//
+//	v_i ≈ argmin_v f_i(v) + (λ/2)‖v − x‖²    for i ∈ S, from its last v_i
+//	x   ← Σ_{i∈S} (n_i/N) w_i
+//
+// Both solves of a client see the same batches. The personal one stays with the client. x is [1, d] and V [M, d].
+// Identities: x is FedAvg's for every λ, and with λ = 0 the v_i are those of LocalOnly.
+type Ditto struct {
+	Fraction float64      // share of the clients in a round, in (0, 1]; default all
+	Local    fedkit.Local // E, B, η of both solves; its Prox only holds w_i
+	Lambda   float64      `range:"[0,inf)" default:"0.1"` // λ
+	State    struct{ X, V *fedkit.Matrix }
+}
+
+// Start draws one model for all.
+func (s *Ditto) Start(r *fedkit.Round) error {
+	s.State.X = r.Models(1)
+	s.State.V = s.State.X.Repeat(r.Clients())
+	return r.Err()
+}
+
+// Round implements fedkit.Strategy.
+func (s *Ditto) Round(r *fedkit.Round) error {
+	S := r.Select(nil, s.Fraction)
+	lambda := slices.Repeat([]float64{cmp.Or(s.Lambda, 0.1)}, len(S))
+	v := r.Train(fedkit.Job{Clients: S, Start: s.State.V.Take(S...), Anchor: s.State.X, Prox: lambda, Local: s.Local, Private: true})
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, BatchesOf: 1})
+	s.State.V = s.State.V.Put(v.Clients(), v.Models)
+	s.State.X = u.Models.Mean(u.Examples())
+	return r.Err()
+}
+
+// Serve gives every client its own model; x is the global one.
+func (s *Ditto) Serve(r *fedkit.Round) fedkit.Serving {
+	return fedkit.Serving{Global: s.State.X, Models: s.State.V, Assign: r.Everyone()}
+}

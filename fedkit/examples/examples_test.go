@@ -1,0 +1,165 @@
+package examples_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/examples"
+	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/server"
+	"fedkit.example/fedkit/strategy"
+	"github.com/janpfeifer/must"
+)
+
+// Under the race detector the plugin's destructors abort when the process exits normally.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
+
+var standard = fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
+
+// fedtest's suite, for the examples with the most of fedkit's doors. Its problem is least squares: it has no classes for FedLC
+// and Distill, and no Twin for APFL.
+func TestSuite(t *testing.T) {
+	for _, s := range []fedkit.Strategy{
+		&examples.FedNova{Fraction: 0.5, Local: standard, Epochs: []int{1, 2, 3, 1, 2, 3}},
+		&examples.Ditto{Fraction: 0.5, Local: standard},
+		&examples.Partial{Fraction: 0.5, Local: standard, Personal: []string{"dense1/biases"}},
+		&examples.MOON{Fraction: 0.5, Local: standard},
+	} {
+		if err := (fedtest.Suite{Warm: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
+			t.Error(err)
+		}
+	}
+}
+
+// rivals is a federation of two groups that call the same things by different names, for a plain model and for its twin. All
+// clients have the same number of examples.
+var rivals = sync.OnceValues(func() (plain, twin *fedkit.Federation) {
+	d := must.M1(datasets.GaussianMixture{Clients: 6, Groups: 2, Rows: 24, TestRows: 10, Features: 5, Permute: true}.Make())
+	return must.M1(fedkit.New(d, partition.Natural{}, tiny)), must.M1(fedkit.New(d, partition.Natural{}, examples.Twin(tiny)))
+})
+
+// Algorithms that must be the same, up to the rounding of float32.
+func TestIdentities(t *testing.T) {
+	plain, twin := rivals()
+	l, near := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}, fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1, Prox: 0.3}
+	avg, alone := &strategy.FedAvg{Fraction: 0.5, Local: l}, &strategy.LocalOnly{Fraction: 0.5, Local: l}
+	for _, c := range []struct {
+		name string
+		fed  *fedkit.Federation
+		a, b fedkit.Strategy
+	}{
+		{"FedNova with equal steps = FedAvg", plain, &examples.FedNova{Fraction: 0.5, Local: l}, avg},
+		{"FedDyn's first round = FedProx with a server step of 1 + |S|/M", plain, &examples.FedDyn{Fraction: 0.5, Local: l, Alpha: 0.3},
+			&strategy.FedOpt{Fraction: 0.5, Local: near, Server: server.SGD{LR: 1.5}}},
+		{"Ditto with λ = 0 = LocalOnly", plain, &examples.Ditto{Fraction: 0.5, Local: l, Lambda: fedkit.Zero}, alone},
+		{"APFL with α = 0 = FedAvg", twin, &examples.APFL{Fraction: 0.5, Local: l, Alpha: fedkit.Zero}, avg},
+		{"APFL with α = 1 = LocalOnly", twin, &examples.APFL{Fraction: 0.5, Local: l, Alpha: 1}, alone},
+		{"q-FedAvg with q = 0 = FedAvg with equal weights", plain, &examples.QFedAvg{Fraction: 0.5, Local: l}, avg},
+		{"CFL that never splits = FedAvg", plain, &examples.CFL{Local: l, Eps1: fedkit.Zero}, &strategy.FedAvg{Local: l}},
+		{"Partial with nothing personal = FedAvg", plain, &examples.Partial{Fraction: 0.5, Local: l}, avg},
+		{"Partial with everything personal = LocalOnly", plain, &examples.Partial{Fraction: 0.5, Local: l, Personal: []string{"dense1", "dense2"}}, alone},
+		{"MOON with μ = 0 = FedAvg", plain, &examples.MOON{Fraction: 0.5, Local: l, Mu: fedkit.Zero}, avg},
+		{"FedLC with τ = 0 = FedAvg", plain, &examples.FedLC{Fraction: 0.5, Local: l, Tau: fedkit.Zero}, avg},
+		{"Distill with λ = 0 = FedAvg", plain, &examples.Distill{Fraction: 0.5, Local: l, Weight: fedkit.Zero}, avg},
+	} {
+		o := fedkit.Options{Rounds: 4, Seed: 3}
+		if strings.Contains(c.name, "first round") {
+			o.Rounds = 1
+		}
+		a, b := run(t, c.fed, c.a, o).Last(), run(t, plain, c.b, o).Last()
+		for i, s := range a.Scores {
+			if got, want := float64(s.Loss), float64(b.Scores[i].Loss); !(math.Abs(got-want) <= 1e-5*want) {
+				t.Errorf("%s: client %d has a loss of %v, want %v", c.name, i, got, want)
+			}
+		}
+		if _, private := c.b.(*strategy.LocalOnly); !private && (a.BytesUp != b.BytesUp || a.BytesDown != b.BytesDown) {
+			t.Errorf("%s: %d bytes down and %d up, want %d and %d", c.name, a.BytesDown, a.BytesUp, b.BytesDown, b.BytesUp)
+		}
+	}
+}
+
+// The global models of Ditto and APFL are FedAvg's, whatever λ and α, and travel at its price.
+func TestGlobalModelIsFedAvgs(t *testing.T) {
+	plain, twin := rivals()
+	o := fedkit.Options{Rounds: 4, Seed: 3}
+	want := run(t, plain, &strategy.FedAvg{Fraction: 0.5, Local: standard}, o).Last()
+	for name, got := range map[string]*fedkit.Record{
+		"Ditto": run(t, plain, &examples.Ditto{Fraction: 0.5, Local: standard}, o).Last(),
+		"APFL":  run(t, twin, &examples.APFL{Fraction: 0.5, Local: standard}, o).Last(),
+	} {
+		if p, q := float64(got.Global.Loss), float64(want.Global.Loss); !(math.Abs(p-q) <= 1e-5*q) {
+			t.Errorf("%s: the global model has a loss of %v, FedAvg's %v", name, p, q)
+		}
+		if got.BytesUp != want.BytesUp || got.BytesDown != want.BytesDown {
+			t.Errorf("%s: %d bytes down and %d up, want FedAvg's %d and %d", name, got.BytesDown, got.BytesUp, want.BytesDown, want.BytesUp)
+		}
+	}
+}
+
+// If clients disagree and take many steps, FedAvg misses the minimum of their mean loss. FedDyn reaches it.
+func TestFedDynReachesTheOptimum(t *testing.T) {
+	d, best, err := datasets.LeastSquares{Clients: 5, Rows: 20, Features: 3, Heterogeneity: 1}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fed := must.M1(fedkit.New(d, partition.Natural{}, model.LinearRegression()))
+	l := fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.1}
+	avg, dyn := &strategy.FedAvg{Local: l}, &examples.FedDyn{Local: l, Alpha: 0.5}
+	run(t, fed, avg, fedkit.Options{Rounds: 100, EvalEvery: 100})
+	run(t, fed, dyn, fedkit.Options{Rounds: 100, EvalEvery: 100})
+	missed, left := must.M1(best.Gap(must.M1(avg.X.Host()))), must.M1(best.Gap(must.M1(dyn.State.X.Host())))
+	if missed < 1e-3 || left > 1e-9 {
+		t.Errorf("FedDyn ends %v above the optimum, FedAvg %v", left, missed)
+	}
+}
+
+// CFL finds the two groups.
+func TestCFLFindsTheGroups(t *testing.T) {
+	fed, _ := rivals()
+	o := fedkit.Options{Rounds: 20, EvalEvery: 20}
+	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
+	cfl, avg := run(t, fed, &examples.CFL{Local: l, Eps1: 0.3, Eps2: 0.6}, o).Last(), run(t, fed, &strategy.FedAvg{Local: l}, o).Last()
+	if want := partition.Groups(fed.Clients); !slices.Equal(cfl.Clusters, want) {
+		t.Errorf("clusters %v, want %v", cfl.Clusters, want)
+	}
+	if cfl.Mean().Loss > 0.8*avg.Mean().Loss {
+		t.Errorf("a loss of %v, FedAvg has %v", cfl.Mean().Loss, avg.Mean().Loss)
+	}
+}
+
+func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
+	t.Helper()
+	h, err := fedkit.Run(t.Context(), fed, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// Every algorithm stays short.
+func TestLength(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := slices.DeleteFunc(strings.Split(string(b), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+		if len(lines) > 60 && !strings.HasSuffix(name, "_test.go") {
+			t.Errorf("%s has %d lines, want at most 60", name, len(lines))
+		}
+	}
+}

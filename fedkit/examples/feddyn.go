@@ -1,0 +1,55 @@
+package examples
+
+import (
+	"cmp"
+	"slices"
+
+	"fedkit.example/fedkit"
+)
+
+// FedDyn is dynamic regularization (Acar et al., arXiv 2111.04263, Algorithm 1). Each client keeps h_i, an estimate of its
+// gradient at the common optimum, and the server keeps their mean h:
+//
+//	w_i ≈ argmin_w f_i(w) − ⟨h_i, w⟩ + (α/2)‖w − x‖²,  h_i ← h_i − α Δ_i    for i ∈ S
+//	h ← h − (α/M) Σ_{i∈S} Δ_i,  x ← (1/|S|) Σ_{i∈S} w_i − h/α
+//
+// Clients count equally: the mean of the M local losses is minimized, also if the clients disagree and solve their problems
+// exactly. h_i never travels, so a round costs what FedAvg's does. x and h are [1, d] and h_i [M, d]. Identity: the first
+// round, in which h_i = 0, is FedProx with μ = α and a server step of 1 + |S|/M.
+type FedDyn struct {
+	Fraction float64      // share of the clients in a round, in (0, 1]; default all
+	Local    fedkit.Local // E, B, η; without Prox, which is α
+	Alpha    float64      `range:"(0,inf)" default:"0.1"` // α
+	State    struct{ X, H, Hi *fedkit.Matrix }
+}
+
+// Check implements fedkit.Checker.
+func (s *FedDyn) Check(*fedkit.Federation, int) error {
+	if s.Local.Prox != 0 {
+		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: it is Alpha")
+	}
+	return nil
+}
+
+// Start draws x; h and h_i are 0.
+func (s *FedDyn) Start(r *fedkit.Round) error {
+	s.State.X = r.Models(1)
+	s.State.H = fedkit.Zeros(1, s.State.X.Cols())
+	s.State.Hi = s.State.H.Repeat(r.Clients())
+	return r.Err()
+}
+
+// Round implements fedkit.Strategy.
+func (s *FedDyn) Round(r *fedkit.Round) error {
+	S, alpha := r.Select(nil, s.Fraction), cmp.Or(s.Alpha, 0.1)
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Prox: slices.Repeat([]float64{alpha}, len(S)),
+		Shift: s.State.Hi.Take(S...).Scale(-1), Down: 1}) // the client has h_i
+	step := u.Delta().Scale(alpha)
+	s.State.Hi = s.State.Hi.Put(u.Clients(), s.State.Hi.Take(u.Clients()...).Sub(step))
+	s.State.H = s.State.H.Sub(step.Mean(nil).Scale(float64(len(u.Solves)) / float64(r.Clients())))
+	s.State.X = u.Models.Mean(nil).Sub(s.State.H.Scale(1 / alpha))
+	return r.Err()
+}
+
+// Serve gives every client x.
+func (s *FedDyn) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }

@@ -1,0 +1,56 @@
+package examples
+
+import (
+	"fmt"
+
+	"fedkit.example/fedkit"
+)
+
+// Partial shares all layers but the personal ones, which stay with their clients; both are trained together. FedPer
+// (Arivazhagan et al., arXiv 1912.00818) keeps the last layers, LG-FedAvg (Liang et al., arXiv 2001.01523) the first:
+//
+//	(φ_i, h_i) ← epochs on f_i(φ, h_i)    from the shared φ and the client's own h_i, for i ∈ S
+//	φ ← Σ_{i∈S} (n_i/N) φ_i
+//
+// X is [1, d], of which only φ is used; W [M, d] has every client's model after its last round, of which only h_i is used.
+// Identities: without personal layers it is FedAvg, and with nothing else LocalOnly.
+type Partial struct {
+	Personal []string     // layers, as in Task.Mask: []string{"dense2"}
+	Fraction float64      // share of the clients in a round, in (0, 1]; default all
+	Local    fedkit.Local // E, B, η
+	State    struct{ X, W *fedkit.Matrix }
+}
+
+// Check implements fedkit.Checker.
+func (s *Partial) Check(fed *fedkit.Federation, _ int) error {
+	if _, err := fed.Task.Mask(s.Personal...); err != nil {
+		return fmt.Errorf("option Personal: %w", err)
+	}
+	return nil
+}
+
+// Start draws one model for all.
+func (s *Partial) Start(r *fedkit.Round) error {
+	s.State.X = r.Models(1)
+	s.State.W = s.State.X.Repeat(r.Clients())
+	return r.Err()
+}
+
+// models returns every client's model: the shared layers and its own.
+func (s *Partial) models(r *fedkit.Round) *fedkit.Matrix {
+	return s.State.W.Blend(s.State.X, r.Mask(s.Personal...))
+}
+
+// Round implements fedkit.Strategy.
+func (s *Partial) Round(r *fedkit.Round) error {
+	S := r.Select(nil, s.Fraction)
+	u := r.Train(fedkit.Job{Clients: S, Start: s.models(r).Take(S...), Local: s.Local, Shared: r.Mask(s.Personal...).Not()})
+	s.State.W = s.State.W.Put(u.Clients(), u.Models)
+	s.State.X = u.Models.Mean(u.Examples())
+	return r.Err()
+}
+
+// Serve gives every client the shared layers with its own.
+func (s *Partial) Serve(r *fedkit.Round) fedkit.Serving {
+	return fedkit.Serving{Models: s.models(r), Assign: r.Everyone()}
+}

@@ -1,0 +1,30 @@
+package examples
+
+import (
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Twin is a model [2d] of two halves, "own" and "shared", of which the first predicts. Both are like the given model, which
+// must not be a GoMLX model function.
+func Twin(of fedkit.Model) fedkit.Model {
+	return func(d *datasets.Dataset) (*fedkit.Task, error) {
+		t, err := of(d)
+		if err != nil {
+			return nil, err
+		}
+		if t.Init != nil || t.Train != nil || t.Store != nil {
+			return nil, fedkit.Invalid("Twin's model", t.Name, "one without Init, Train and Store")
+		}
+		twin := &fedkit.Task{Name: t.Name + " twin", Loss: t.Loss, Accuracy: t.Accuracy}
+		for _, half := range []string{"own/", "shared/"} {
+			for _, p := range t.Params {
+				p.Name = half + p.Name
+				twin.Params = append(twin.Params, p)
+			}
+		}
+		twin.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node { return t.Forward(p[:len(t.Params)], x) }
+		return twin, nil
+	}
+}
