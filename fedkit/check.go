@@ -48,14 +48,29 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 		if err := checkRanges(reflect.Indirect(reflect.ValueOf(part))); err != nil {
 			return within(at, err)
 		}
-		if o, ok := part.(Optimizer); ok && !reflect.ValueOf(o).Comparable() {
-			return Invalid(at, fmt.Sprintf("a %T", o), "of a comparable type, without slices, maps or functions")
+		if o, ok := part.(Optimizer); ok {
+			if err := checkKey(at, o); err != nil {
+				return err
+			}
 		}
 		if c, ok := part.(Checker); ok {
 			return within(at, c.Check(fed, n))
 		}
 		return nil
 	})
+}
+
+// checkKey refuses a part that programs are compiled for unless equal values mean equal programs: one that cannot be
+// compared, and a pointer, behind which a field may change.
+func checkKey(field string, part any) error {
+	v := reflect.ValueOf(part)
+	switch {
+	case v.Kind() == reflect.Pointer:
+		return Invalid(field, fmt.Sprintf("a %T", part), fmt.Sprintf("a %v: a value, not a pointer to one", v.Type().Elem()))
+	case !v.Comparable():
+		return Invalid(field, fmt.Sprintf("a %T", part), "of a comparable type, without slices, maps or functions")
+	}
+	return nil
 }
 
 // under joins the path of v to that of a part of v; either may be "".

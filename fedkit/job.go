@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
@@ -95,6 +94,7 @@ func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, cal
 		return nil, err
 	}
 	u := &Updates{Solves: make([]Solve, len(j.Clients)), At: sequence(len(j.Clients)), Start: j.Start, Models: fromPieces(out.Models, out.Place)}
+	u.Trained = u.Models
 	for i, c := range j.Clients {
 		u.Solves[i] = Solve{Round: round, Client: c, Examples: len(fed.Clients[c].Train), Steps: out.Steps[i], Loss: Float(out.Loss[i]),
 			Drift: Float(out.Drift[i]), LR: Float(rates[i]), private: j.Private}
@@ -208,8 +208,10 @@ func (j *Job) check(f *Federation, call int) error {
 	if j.BatchesOf < 0 || j.BatchesOf > call {
 		return Invalid("Job.BatchesOf", j.BatchesOf, fmt.Sprintf("in [0, %d], the calls of Train in this round so far", call))
 	}
-	if o := j.Objective; o != nil && !reflect.TypeOf(o).Comparable() {
-		return Invalid("Job.Objective", fmt.Sprintf("a %T", o), "of a comparable type, without slices, maps or functions: give those in Job.Extra")
+	if j.Objective != nil {
+		if err := checkKey("Job.Objective", j.Objective); err != nil {
+			return err
+		}
 	}
 	for _, v := range []struct {
 		name string

@@ -2,6 +2,7 @@ package fedkit
 
 import (
 	"fmt"
+	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
 	"github.com/gomlx/gomlx/core/graph"
@@ -31,7 +32,8 @@ type Batch struct {
 // Loss returns the task's own loss of every example, [C, B], for outputs like Out.
 func (b *Batch) Loss(out *graph.Node) *graph.Node { return b.Task.Loss(out, b.Y) }
 
-// Forward returns the outputs of another model for X, such as Model("global").
+// Forward returns the outputs of another model for X, such as Model("global"). It is always in evaluation mode: for a task with
+// Train, only Out is of the model in training mode.
 func (b *Batch) Forward(p []*graph.Node) *graph.Node { return b.Task.Forward(p, b.X) }
 
 // Features returns the representation of X by a model, such as Params or Model("global"), before its last layer: [C, B, f].
@@ -88,6 +90,15 @@ func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
 	trained = o.Loss(b)
 	if b.reported == nil {
 		b.reported = trained
+	}
+	for _, loss := range []*graph.Node{trained, b.reported} { // any other shape would mix clients, or count rows that are not there
+		if want := in.Y.Shape().Dimensions; loss == nil || !slices.Equal(loss.Shape().Dimensions, want) {
+			var got any = "nil"
+			if loss != nil {
+				got = loss.Shape().Dimensions
+			}
+			panic(Invalid(fmt.Sprintf("loss of %T", o.Objective), got, fmt.Sprintf("%v, one for each example of each client", want)))
+		}
 	}
 	return trained, b.reported
 }

@@ -172,7 +172,7 @@ func (r *Round) Train(job Job) *Updates {
 
 func (r *Round) noUpdates(job Job) *Updates {
 	bad := &Matrix{err: r.err}
-	u := &Updates{At: sequence(len(job.Clients)), Models: bad, Start: bad}
+	u := &Updates{At: sequence(len(job.Clients)), Models: bad, Trained: bad, Start: bad}
 	for _, c := range job.Clients {
 		u.Solves = append(u.Solves, Solve{Round: r.T, Client: c})
 	}

@@ -183,10 +183,16 @@ func TestObjectivesThatCannotRun(t *testing.T) {
 		`Job.Extra has no "offset"`: {Objective: tilted{}},
 		`Job.Extra["anchor"] is no model: it must have 39 columns`: {Objective: tilted{}, Extra: map[string]*Matrix{
 			"offset": Zeros(1, 3), "anchor": Zeros(1, 7)}},
-		"Job.Objective = a fedkit.wide: must be of a comparable type": {Objective: wide{}},
+		"Job.Objective = a fedkit.wide: must be of a comparable type":      {Objective: wide{}},
+		"Job.Objective = a *fedkit.tilted: must be a fedkit.tilted: a val": {Objective: &tilted{}},
+		"loss of fedkit.summed = []: must be [1 2], one for each example":  {Objective: summed{}},
+		"Local.Optimizer = a *fedkit.Adam: must be a fedkit.Adam: a value": {Local: Local{Batch: 2, LR: 0.1, Optimizer: &Adam{}}},
 	} {
 		_, err := Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
-			job.Clients, job.Start, job.Local = []int{0}, x, Local{Batch: 2, LR: 0.1}
+			job.Clients, job.Start = []int{0}, x
+			if job.Local.Optimizer == nil {
+				job.Local = Local{Batch: 2, LR: 0.1}
+			}
 			return r.Train(job).Models
 		}}, Options{Rounds: 1})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -194,6 +200,11 @@ func TestObjectivesThatCannotRun(t *testing.T) {
 		}
 	}
 }
+
+// summed mixes the losses of all clients.
+type summed struct{}
+
+func (summed) Loss(b *Batch) *graph.Node { return graph.ReduceAllSum(b.Loss(b.Out)) }
 
 type wide struct{ weights []float64 }
 

@@ -33,10 +33,11 @@ func (s *Solve) add(next Solve) {
 
 // Updates is what came back from a job: a row for each of its clients, without any that were skipped.
 type Updates struct {
-	Solves []Solve // [n]
-	At     []int   // where each stands in the job's Clients, [n]
-	Models *Matrix // w_i, [n, d]
-	Start  *Matrix // what they started from, [1, d] or [n, d]
+	Solves  []Solve // [n]
+	At      []int   // where each stands in the job's Clients, [n]
+	Models  *Matrix // w_i as they arrived, [n, d]
+	Trained *Matrix // w_i as the clients have them, [n, d]: the same, unless somebody stands in between (see Interceptor)
+	Start   *Matrix // what they started from, [1, d] or [n, d]
 }
 
 // Delta returns Δ_i = w_i − what client i started from, [n, d].
@@ -73,7 +74,7 @@ func (u *Updates) without(skipped int) *Updates {
 			v.Solves, v.At = append(v.Solves, s), append(v.At, u.At[i])
 		}
 	}
-	v.Models = u.Models.Take(keep...)
+	v.Models, v.Trained = u.Models.Take(keep...), u.Trained.Take(keep...)
 	if u.Start.Rows() > 1 {
 		v.Start = u.Start.Take(keep...)
 	}

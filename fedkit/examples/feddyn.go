@@ -45,7 +45,8 @@ func (s *FedDyn) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Prox: slices.Repeat([]float64{alpha}, len(S)),
 		Shift: s.State.Hi.Take(S...).Scale(-1), Down: 1}) // the client has h_i
 	step := u.Delta().Scale(alpha)
-	s.State.Hi = s.State.Hi.Put(u.Clients(), s.State.Hi.Take(u.Clients()...).Sub(step))
+	own := u.Trained.Sub(u.Start).Scale(alpha) // what the client knows of it
+	s.State.Hi = s.State.Hi.Put(u.Clients(), s.State.Hi.Take(u.Clients()...).Sub(own))
 	s.State.H = s.State.H.Sub(step.Mean(nil).Scale(float64(len(u.Solves)) / float64(r.Clients())))
 	s.State.X = u.Models.Mean(nil).Sub(s.State.H.Scale(1 / alpha))
 	return r.Err()

@@ -25,7 +25,7 @@ type QFedAvg struct {
 // Round implements fedkit.Strategy.
 func (s *QFedAvg) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
-	loss := r.Losses(s.X, S)[0]
+	loss := r.Losses(s.X, fedkit.TrainPart, S)[0]
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Down: fedkit.Zero}) // x is there already
 	l, h, weight := 1/s.Local.Rate(r.T), 0.0, make([]float64, len(u.Solves))
 	for i, solve := range u.Solves {
