@@ -1,4 +1,6 @@
-"""Opens a notebook in JupyterLab in a real, headless Chromium, runs all its cells, and checks that the figures are drawn.
+"""Uses JupyterLab in a real, headless Chromium as a person would.
+
+It opens a notebook, runs all its cells, checks that the figures are drawn, and asks for completion and contextual help.
 
 It works on a copy in .venv/browser, and leaves a screenshot there. Chromium is driven over its own debugging protocol, with
 the WebSocket client that comes with JupyterLab, so no driver program has to match the browser's version.
@@ -23,7 +25,7 @@ import websocket
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / ".venv" / "browser"
-START_S, RUN_S, DRAW_S = 180, 900, 60
+START_S, RUN_S, DRAW_S, HELP_S = 180, 900, 60, 60
 
 
 class Failed(Exception):
@@ -89,23 +91,50 @@ class Page:
             raise Failed("in the page: " + result["exceptionDetails"].get("exception", {}).get("description", "?"))
         return result["result"].get("value")
 
+    def press(self, key, code, shift=False):
+        for kind in "rawKeyDown", "keyUp":
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, modifiers=8 if shift else 0)
 
-# What the check asks of JupyterLab; `panel` is the open notebook.
+    @contextlib.contextmanager
+    def screenshot(self, name):
+        """Leaves a screenshot of how the page is at the end of the block."""
+        path = PLACE / f"{name}.png"
+        try:
+            yield
+        finally:
+            path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+            print(f"screenshot: {path.relative_to(ROOT)}", flush=True)
+
+
+# What the check asks of JupyterLab; `panel` is the notebook that was last waited for.
 HELPERS = """
 globalThis.FIGURES = '.jp-OutputArea canvas, .jp-OutputArea svg.marks'
 globalThis.fedkit = {
-  get panel() { return [...(globalThis.jupyterapp?.shell?.widgets('main') ?? [])].find(w => w.sessionContext && w.content?.notebookConfig) },
-  ready() {
+  get panel() { return [...(globalThis.jupyterapp?.shell?.widgets('main') ?? [])].find(w => w.context?.path === this.path) },
+  ready(path) {
+    this.path = path
     const p = this.panel, k = p?.sessionContext?.session?.kernel
     // Its status stays 'unknown' until the first cell, since GoNB announces none at the start.
     return p?.context?.isReady && p.sessionContext.isReady && k?.connectionStatus === 'connected' && k.name
   },
-  run() {
+  run(what) {
     const p = this.panel
     // Otherwise cells out of sight are not drawn.
     p.content.notebookConfig = { ...p.content.notebookConfig, windowingMode: 'none' }
     jupyterapp.shell.activateById(p.id)
-    jupyterapp.commands.execute('notebook:run-all-cells')
+    jupyterapp.commands.execute('notebook:run-' + what)
+  },
+  // Adds a cell at the end with the cursor behind its last character.
+  async write(source) {
+    const notebook = this.panel.content
+    notebook.activeCellIndex = notebook.widgets.length - 1
+    await jupyterapp.commands.execute('notebook:insert-cell-below')
+    const cell = notebook.activeCell
+    cell.model.sharedModel.setSource(source)
+    notebook.mode = 'edit'
+    await cell.ready
+    cell.editor.setCursorPosition(cell.editor.getPositionAt(source.length))
+    cell.editor.focus()
   },
   cells() { return this.panel.content.widgets.filter(c => c.model.type === 'code' && c.model.sharedModel.source.trim()) },
   outputs(cell) { return cell.model.outputs.toJSON() },
@@ -158,27 +187,28 @@ def server_url(server, log):
     return until(START_S, "./scripts/lab --no-browser printing its address", ask).groups()
 
 
+def wait_for(page, name):
+    kernel = until(START_S, f"{name} and its kernel", lambda: page.js(HELPERS) and page.js(f"fedkit.ready({json.dumps(name)})"))
+    if kernel != "fedkit":
+        raise Failed(f"{name} runs on kernel {kernel!r}, not on fedkit")
+
+
+def ran(page):
+    state = page.js("fedkit.state()")
+    if state["errors"]:
+        raise Failed(state["errors"][0])
+    return state["idle"] and state["done"] == state["cells"] and state
+
+
 def drawn(page):
     figures = page.js("fedkit.figures()")
     return figures if figures and all(figures) else None
 
 
-def check(name, page, base, token):
-    page.call("Emulation.setFocusEmulationEnabled", enabled=True)  # a headless page has no focus, and without it Lab has no current notebook
-    page.call("Page.navigate", url=f"{base}/lab/tree/{name}?token={token}")
-    kernel = until(START_S, "the notebook and its kernel", lambda: page.js(HELPERS) and page.js("fedkit.ready()"))
-    if kernel != "fedkit":
-        raise Failed(f"the notebook runs on kernel {kernel!r}, not on fedkit")
+def check_figures(page, name):
     begin = time.monotonic()
-    page.js("fedkit.run(); true")
-
-    def ran():
-        state = page.js("fedkit.state()")
-        if state["errors"]:
-            raise Failed(state["errors"][0])
-        return state["idle"] and state["done"] == state["cells"] and state
-
-    state = until(RUN_S, "running all cells", ran)
+    page.js("fedkit.run('all-cells'); true")
+    state = until(RUN_S, "running all cells", lambda: ran(page))
     took = time.monotonic() - begin
     if not page.js("fedkit.figures().length"):
         raise Failed("no cell has a Vega figure among its outputs")
@@ -187,6 +217,31 @@ def check(name, page, base, token):
     except Failed as e:
         raise Failed(f"{e}; marks or pixels in each: {page.js('fedkit.figures()')}") from None
     print(f"{name}: {state['cells']} cells ran in {took:.1f} s without an error; figures drawn: {len(figures)} (pixels or marks: {figures})")
+
+
+def check_help(page):
+    """Presses Tab and Shift-Tab as a reader does who writes the next cell."""
+
+    def ask(code, shift, answer, wanted):
+        page.js(f"fedkit.write({json.dumps(code)})")
+        begin = time.monotonic()
+
+        def shown():
+            page.press("Tab", 9, shift)  # again, if there was no answer in time
+            with contextlib.suppress(Failed):
+                return until(5, answer, lambda: page.js(f"document.querySelector('{answer}:not(.lm-mod-hidden)')?.innerText"), pause=0.05)
+
+        said = until(HELP_S, f"{answer} on {code!r}", shown)
+        took = time.monotonic() - begin
+        if not re.search(wanted, said, re.DOTALL):
+            raise Failed(f"{answer} on {code!r} has no {wanted!r}: {said}")
+        page.press("Escape", 27)
+        return f"{took:.2f} s"
+
+    # No notebook has this word, so Lab cannot offer it without asking the kernel.
+    first, again = (ask("%%\nplot.P", False, ".jp-Completer", "Participation") for _ in range(2))
+    doc = ask("%%\nfedkit.Run", True, ".jp-Tooltip", r"func fedkit\.Run\(.*\nRun ")
+    print(f"completion came after {first} and {again}, contextual help after {doc}")
 
 
 def main():
@@ -199,7 +254,7 @@ def main():
     if os.geteuid() == 0:
         options.append("--no-sandbox")  # Chromium refuses to sandbox itself as root
 
-    lab = [str(ROOT / "scripts" / "lab"), "--no-browser", "--LabApp.expose_app_in_browser=True"]
+    lab = [str(ROOT / "scripts" / "lab"), "--no-browser", "--LabApp.expose_app_in_browser=True", f"--LabApp.workspaces_dir={PLACE / 'workspaces'}"]
     env = {**os.environ, "FEDKIT_NOTEBOOKS": str(PLACE / "notebooks")}
     with contextlib.ExitStack() as stack:
         profile = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fedkit-chromium-", ignore_cleanup_errors=True)))
@@ -210,14 +265,14 @@ def main():
         ports = profile / "DevToolsActivePort"
         until(START_S, "Chromium starting", lambda: ports.is_file() and ports.read_text().strip())
         page = Page(ports.read_text().split()[0])
-        try:
-            check(name, page, base, token)
+        page.call("Emulation.setFocusEmulationEnabled", enabled=True)  # a headless page has no focus, and without it Lab has no current notebook
+        with page.screenshot("screenshot"):
+            page.call("Page.navigate", url=f"{base}/lab/tree/{name}?token={token}")
+            wait_for(page, name)
+            check_figures(page, name)
+            check_help(page)
             page.js("fedkit.show(0); true")
             time.sleep(0.5)
-        finally:
-            shot = PLACE / "screenshot.png"
-            shot.write_bytes(base64.b64decode(page.call("Page.captureScreenshot", format="png")["data"]))
-            print(f"screenshot: {shot.relative_to(ROOT)}", flush=True)
 
 
 if __name__ == "__main__":
