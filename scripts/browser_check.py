@@ -1,8 +1,9 @@
 """Uses JupyterLab in a real, headless Chromium as a person would.
 
-It opens a notebook, runs all its cells, checks that the figures are drawn, and asks for completion and contextual help.
+It opens a notebook, runs all its cells, and checks that the figures are drawn; asks for completion and for contextual help;
+and presses the stop button while the README's first cell runs for 100,000 rounds.
 
-It works on a copy in .venv/browser, and leaves a screenshot there. Chromium is driven over its own debugging protocol, with
+It works on copies in .venv/browser, and leaves screenshots there. Chromium is driven over its own debugging protocol, with
 the WebSocket client that comes with JupyterLab, so no driver program has to match the browser's version.
 """
 
@@ -26,6 +27,7 @@ import websocket
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / ".venv" / "browser"
 START_S, RUN_S, DRAW_S, HELP_S = 180, 900, 60, 60
+ENDLESS = 100_000  # rounds
 
 
 class Failed(Exception):
@@ -95,6 +97,12 @@ class Page:
         for kind in "rawKeyDown", "keyUp":
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, modifiers=8 if shift else 0)
 
+    def click(self, element):
+        """Clicks the middle of the element that this expression gives."""
+        x, y = self.js(f"(() => {{ const r = ({element}).getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] }})()")
+        for kind in "mouseMoved", "mousePressed", "mouseReleased":
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     @contextlib.contextmanager
     def screenshot(self, name):
         """Leaves a screenshot of how the page is at the end of the block."""
@@ -138,6 +146,8 @@ globalThis.fedkit = {
   },
   cells() { return this.panel.content.widgets.filter(c => c.model.type === 'code' && c.model.sharedModel.source.trim()) },
   outputs(cell) { return cell.model.outputs.toJSON() },
+  // What a reader sees below the last cell.
+  text() { return this.cells().at(-1).outputArea.node.innerText },
   state() {
     const cells = this.cells()
     const errors = cells.flatMap((c, i) => this.outputs(c).filter(o => o.output_type === 'error').map(o => `cell ${i + 1}: ${o.evalue}`))
@@ -176,6 +186,17 @@ def prepare(name):
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     nbformat.write(nb, path)
+
+
+def prepare_endless(name):
+    """Writes a notebook with the README's first cell, for so many rounds that only the stop button ends it."""
+    first = re.search(r"```go\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    cell, n = re.subn(r"Rounds: \d+", f"Rounds: {ENDLESS}", first[1])
+    if n != 1:
+        sys.exit("the README's first Go block is not a cell with Rounds, as the check of the stop button expects")
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    nb.metadata["kernelspec"] = {"name": "fedkit", "display_name": "Go (fedkit)", "language": "go"}
+    nbformat.write(nb, PLACE / "notebooks" / name)
 
 
 def server_url(server, log):
@@ -244,10 +265,38 @@ def check_help(page):
     print(f"completion came after {first} and {again}, contextual help after {doc}")
 
 
+def check_stop(page):
+    """Presses the stop button, which ends a run between two rounds: the cell goes on with the history so far."""
+    page.js("fedkit.run('cell'); true")
+
+    def under_way():
+        ran(page)  # for its errors
+        seen = re.search(rf"round (\d+)/{ENDLESS}", page.js("fedkit.text()"))
+        return seen and int(seen[1]) > 5
+
+    until(DRAW_S, "a few rounds", under_way, pause=0.05)
+    page.click("fedkit.panel.toolbar.node.querySelector('[data-command=\"notebook:interrupt-kernel\"]')")
+    begin = time.monotonic()
+    until(DRAW_S, "the end of the cell after its stop", lambda: ran(page), pause=0.05)
+    took = time.monotonic() - begin
+    if "stopped" not in (said := page.js("fedkit.text()")):
+        raise Failed(f"the live line of a stopped run does not say so: {said}")
+    figures = until(DRAW_S, "drawing the figures of the stopped run", lambda: drawn(page))
+    if len(figures) < 2:
+        raise Failed("a stopped run has only its live figure: the cell did not go on to the next statement")
+
+    page.js("fedkit.write('%%\\nprintln(len(\"still there\"))')")
+    page.js("fedkit.run('cell'); true")
+    until(DRAW_S, "the cell after the stopped one", lambda: ran(page) and "11" in page.js("fedkit.text()"))
+    print(f"the stop button ended the cell after {took:.1f} s: {said.strip().splitlines()[0]}")
+
+
 def main():
     name = sys.argv[1] if len(sys.argv) > 1 else "01_fedavg.ipynb"
+    endless = "endless.ipynb"
     browser = chromium()
     prepare(name)
+    prepare_endless(endless)
     log = PLACE / "lab.log"
     log.touch(mode=0o600)  # the token is in it
     options = "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync --window-size=1300,1000 --remote-debugging-port=0 --remote-allow-origins=*".split()
@@ -273,6 +322,10 @@ def main():
             check_help(page)
             page.js("fedkit.show(0); true")
             time.sleep(0.5)
+        with page.screenshot("stop"):
+            page.js(f"jupyterapp.commands.execute('docmanager:open', {{ path: '{endless}' }}); true")
+            wait_for(page, endless)
+            check_stop(page)
 
 
 if __name__ == "__main__":
