@@ -145,7 +145,7 @@ def run(path, timeout):
             record_timing=False,
             resources={"metadata": {"path": str(path.parent)}},
         )
-        env = {**os.environ, "TMPDIR": tmp, "FEDKIT_RAW_ERRORS": "1"}
+        env = {**os.environ, "TMPDIR": tmp, "FEDKIT_RAW_ERRORS": "1", "FEDKIT_HELP": "off"}
         log = open(Path(tmp) / "kernel.log", "w+")  # GoNB's own log, of interest only if it does not start
         try:
             client.execute(env=env, stdout=log, stderr=log)

@@ -86,6 +86,10 @@ plugin_folder() {
 	esac
 }
 
+install_gopls() {
+	(cd "$root/scripts/gopls" && go build -ldflags=-s -o "$tools/bin/" golang.org/x/tools/gopls) && stamp gopls "$1"
+}
+
 # install_plugin tries go-xla's own installer first. If its downloads cannot be reached, it takes a wheel with the same plugin.
 install_plugin() {
 	local folder sum wheel tmp
@@ -161,7 +165,7 @@ finished() {
 }
 
 setup() {
-	local python_key go_key
+	local python_key go_key gopls_key
 	need_home
 	need_go
 	need_cc
@@ -187,6 +191,11 @@ setup() {
 		(cd "$root" && go build -o "$tools/bin/" github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./scripts/pjrt) || die "setup failed: Go tools"
 		stamp tools "$go_key"
 	fi
+	gopls_key=$(printf '%s\n' "$go_version" | key "$root/scripts/gopls/go.mod" "$root/scripts/gopls/go.sum")
+	if ! fresh gopls "$gopls_key" || [ ! -x "$tools/bin/gopls" ]; then
+		say "setting up: gopls, for completion and contextual help"
+		in_background gopls install_gopls "$gopls_key"
+	fi
 	if [ ! -s "$(plugin_folder)/$plugin_name" ]; then
 		say "setting up: XLA's CPU plugin"
 		in_background plugin install_plugin
@@ -205,6 +214,8 @@ setup() {
 
 	finished jupyter
 	finished plugin
+	# Cells run without it, so its absence is told, here and at the start of every kernel, but stops nobody.
+	[ -z "${pid_gopls:-}" ] || wait "$pid_gopls" || say "no completion and no contextual help: gopls cannot be built; $tools/log/gopls says why"
 	mkdir -p "$tools/python/share/jupyter/kernels"
 	# A link, so that the kernel is always this checkout's, wherever it is moved.
 	ln -sfn ../../../../../scripts/kernel "$tools/python/share/jupyter/kernels/fedkit"

@@ -15,8 +15,14 @@ case $module in
 	;;
 esac
 
-export PATH="$own/.venv/bin:$PATH"
-command -v gonb goimports >/dev/null || { echo "the fedkit kernel is not set up: run $own/scripts/lab once" >&2; exit 1; }
+export PATH="$own/scripts/kernel:$own/.venv/bin:$PATH"
+for tool in gonb goimports; do
+	command -v "$tool" >/dev/null || { echo "the fedkit kernel is not set up: run $own/scripts/lab once" >&2; exit 1; }
+done
+# GoNB goes on without help, and says nothing.
+if ! gopls version >/dev/null 2>&1; then
+	echo "no completion and no contextual help in this notebook: gopls does not start; run $own/scripts/lab setup" >&2
+fi
 
 unset GOWORK # GoNB makes its own workspace
 export GOPROXY=${FEDKIT_GOPROXY:-off} # cells use what is installed, and fetch nothing
