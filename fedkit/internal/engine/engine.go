@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"time"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/xla"
@@ -78,8 +79,29 @@ func (e *Engine) WithWidth(w Width) *Engine {
 	return &Engine{task: e.task, data: e.data, rows: e.rows, device: e.device, width: w, held: e.held, programs: map[design]*xla.Program{}}
 }
 
-// parallel runs work(0), …, work(n−1), at most workers at once, and returns the first error by index.
+// patience is how long a call that is under way is waited for once its context has ended. A notebook kills its program five
+// seconds after its stop button; what the call would return is lost either way.
+const patience = 2 * time.Second
+
+// parallel runs work(0), …, work(n−1), at most workers at once, and returns the first error by index. If the context ends, no
+// more are begun, and those under way are left to themselves after a while.
 func parallel(ctx context.Context, workers, n int, work func(i int) error) error {
+	done := make(chan error, 1)
+	go func() { done <- all(ctx, workers, n, work) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return ctx.Err()
+	}
+}
+
+func all(ctx context.Context, workers, n int, work func(i int) error) error {
 	errs := make([]error, n)
 	var group errgroup.Group
 	group.SetLimit(max(1, workers))

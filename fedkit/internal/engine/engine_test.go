@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -132,5 +133,20 @@ func TestInputsByName(t *testing.T) {
 	job.Prox, job.Mask = []float64{1, 1}, job.Start
 	if got := e.plan(job).design.inputs(); !slices.Equal(got[len(got)-2:], []string{"prox", "mask"}) || slices.Contains(got, "anchor") {
 		t.Errorf("inputs %v", got)
+	}
+}
+
+// A call that takes long does not hold up a run that is to stop.
+func TestStoppingDoesNotWaitForLongCalls(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	forever := make(chan struct{})
+	defer close(forever)
+	err := parallel(ctx, 2, 5, func(int) error {
+		cancel()
+		<-forever
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
 	}
 }
