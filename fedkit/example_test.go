@@ -10,6 +10,7 @@ import (
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/janpfeifer/must"
 )
 
@@ -61,6 +62,28 @@ func ExampleStrategy() {
 	h := must.M1(fedkit.Run(context.Background(), fed, &half{Local: fedkit.Local{Batch: 16, LR: 0.2}}, fedkit.Options{Rounds: 40}))
 	fmt.Println(h.Name, "learns:", h.Accuracy() > 0.9)
 	// Output: half learns: true
+}
+
+// signs steps along the signs of the gradient.
+type signs struct{}
+
+func (signs) Slots() int { return 0 }
+
+func (signs) Direction(_, g []*graph.Node, _ [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	d := make([]*graph.Node, len(g))
+	for l := range g {
+		d[l] = graph.Sign(g[l])
+	}
+	return d, nil
+}
+
+// Clients can follow an optimizer of your own. Here its rate falls, and so do its weights.
+func ExampleOptimizer() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.MLP(32)))
+	local := fedkit.Local{Batch: 16, LR: 0.01, Schedule: fedkit.Decay{Gamma: 0.95}, Optimizer: fedkit.WeightDecay{Lambda: 0.01, Then: signs{}}}
+	h := must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: local}, fedkit.Options{Rounds: 20}))
+	fmt.Println("learns:", h.Accuracy() > 0.9)
+	// Output: learns: true
 }
 
 // A part, such as an aggregator, can be a function.

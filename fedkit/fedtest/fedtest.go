@@ -126,7 +126,7 @@ func sameBytes(s fedkit.Strategy) error {
 	if err != nil {
 		return err
 	}
-	before := xla.Compilations()
+	before := xla.Builds()
 	for _, n := range []int{1, 4} {
 		got, err := eight(fed, fresh(s), fedkit.Options{Workers: n})
 		if err == nil && !bytes.Equal(want, got) {
@@ -136,7 +136,7 @@ func sameBytes(s fedkit.Strategy) error {
 			return err
 		}
 	}
-	if n := xla.Compilations() - before; n != 0 {
+	if n := xla.Builds() - before; n != 0 {
 		return fmt.Errorf("%d programs were compiled in another run, want 0", n)
 	}
 	got, err := resumed(fed, s)
@@ -176,10 +176,10 @@ func (c Suite) compiles(s fedkit.Strategy) error {
 			return err
 		}
 		if len(h.Rounds) == warm {
-			first = xla.Compilations()
+			first = xla.Builds()
 		}
 	}
-	if n := xla.Compilations() - first; n != 0 {
+	if n := xla.Builds() - first; n != 0 {
 		return fmt.Errorf("%d programs were compiled after round %d, want 0", n, warm)
 	}
 	return nil

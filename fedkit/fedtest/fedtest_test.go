@@ -49,7 +49,7 @@ func (s *partway) Round(r *fedkit.Round) error {
 		}
 		s.hidden = step
 	case "compiles":
-		s.State.X.Take(make([]int, 1+r.T)...)
+		s.State.X.Repeat(1 + r.T)
 	}
 	s.State.X = s.State.X.Add(step)
 	return r.Err()

@@ -138,6 +138,7 @@ func (p *Program) version(arguments []shapes.Shape) *version {
 // compile builds the graph for arguments of the given shapes and compiles it. Of the two, only the executable is kept.
 func (p *Program) compile(b compute.Backend, arguments []shapes.Shape) (run compute.Executable, err error) {
 	defer caught(&err)
+	builds.Add(1)
 	g, outputs := p.graph(b, arguments)
 	if err := g.Compile(outputs...); err != nil {
 		return nil, err

@@ -57,10 +57,15 @@ var (
 	compiling    singleflight.Group // by the key of programs
 	compiled     sync.Map           // of weak pointers to executables, by key
 	compilations atomic.Int64
+	builds       atomic.Int64
 )
 
-// Compilations counts the programs compiled by this process so far.
+// Compilations counts the programs compiled by this process so far. Builds also counts those that were there already, under
+// another Program: finding that out takes milliseconds, so it must not happen in every round either.
 func Compilations() int64 { return compilations.Load() }
+
+// Builds counts the graphs built by this process so far in order to be compiled.
+func Builds() int64 { return builds.Load() }
 
 // compileOnce returns the executable of the program with a key. Nobody must finalize it: it is given back when the last
 // program that uses it is gone.
