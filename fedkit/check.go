@@ -67,10 +67,33 @@ func checkKey(field string, part any) error {
 	switch {
 	case v.Kind() == reflect.Pointer:
 		return Invalid(field, fmt.Sprintf("a %T", part), fmt.Sprintf("a %v: a value, not a pointer to one", v.Type().Elem()))
-	case !v.Comparable():
-		return Invalid(field, fmt.Sprintf("a %T", part), "of a comparable type, without slices, maps or functions")
+	case !v.Comparable() || refers(v):
+		return Invalid(field, fmt.Sprintf("a %T", part), "of a comparable type, without pointers, slices, maps or functions")
 	}
 	return nil
+}
+
+// refers says whether there is a pointer in a comparable value, or a channel.
+func refers(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Chan, reflect.UnsafePointer:
+		return true
+	case reflect.Interface:
+		return !v.IsNil() && refers(v.Elem())
+	case reflect.Struct:
+		for _, f := range v.Fields() {
+			if refers(f) {
+				return true
+			}
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			if refers(v.Index(i)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // under joins the path of v to that of a part of v; either may be "".

@@ -25,6 +25,9 @@ func (m *Matrix) Repeat(n int) *Matrix {
 	if m.rows != 1 || n < 1 {
 		return failed("Matrix.Repeat: a matrix [%d, %d], %d times: want one row, at least once", m.rows, m.cols, n)
 	}
+	if err := fits("n", n, float64(n), 4*float64(n)*float64(m.cols), fmt.Sprintf("%d rows of %d", n, m.cols)); err != nil {
+		return failed("Matrix.Repeat: %v", err)
+	}
 	return m.Apply(takeRows, make([]int, n))
 }
 

@@ -30,7 +30,7 @@ type Job struct {
 	Start   *Matrix // what each client starts from
 
 	Epochs      []int     // E_i by client of the job, instead of Local.Epochs
-	Steps       []int     // τ_i by client of the job, instead of Local.Epochs or Local.Steps
+	Steps       []int     // τ_i by client of the job, instead of Local.Epochs or Local.Steps; more than usual may compile a program with twice the room
 	LR          []float64 // η_i by client of the job, instead of Local.LR; Local.Schedule still applies
 	Prox        []float64 // μ_i by client of the job, instead of Local.Prox
 	ProxWeights *Matrix   // p; nil: 1 for every parameter
@@ -174,8 +174,15 @@ func (j *Job) traffic(d int) (down, up float64, err error) {
 		up = float64(shared) / float64(d)
 	}
 	down = up
-	for _, m := range []*Matrix{j.Anchor, j.Shift, j.ProxWeights, j.Mask} {
-		if m != nil && m != j.Start && (m != j.Mask || m.Rows() > 1) {
+	given := []*Matrix{j.Shift}
+	if j.mu() != nil {
+		given = append(given, j.Anchor, j.ProxWeights)
+	}
+	if j.Mask.Rows() > 1 {
+		given = append(given, j.Mask)
+	}
+	for _, m := range given {
+		if m != nil && m != j.Start {
 			down += up
 		}
 	}
@@ -204,6 +211,9 @@ func (j *Job) check(f *Federation, call int) error {
 	}
 	if err := j.checkLists(); err != nil {
 		return err
+	}
+	if j.Private && (j.Shared != nil || j.Down != 0 || j.Up != 0) {
+		return Invalid("Job.Private", true, "false if Shared, Down or Up is set: they say what travels")
 	}
 	if j.BatchesOf < 0 || j.BatchesOf > call {
 		return Invalid("Job.BatchesOf", j.BatchesOf, fmt.Sprintf("in [0, %d], the calls of Train in this round so far", call))

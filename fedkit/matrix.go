@@ -303,9 +303,12 @@ func StackRows(ms ...*Matrix) *Matrix {
 	if len(ms) == 0 {
 		return failed("StackRows: nothing to stack")
 	}
+	if err := ms[0].Err(); err != nil {
+		return &Matrix{err: err}
+	}
 	rest := make([]any, 0, len(ms))
 	for _, m := range ms[1:] {
-		if bad := (&Matrix{rows: 1, cols: ms[0].cols, err: ms[0].Err()}).fits("StackRows", m); bad != nil {
+		if bad := (&Matrix{rows: 1, cols: ms[0].cols}).fits("StackRows", m); bad != nil {
 			return bad
 		}
 		rest = append(rest, m)

@@ -25,6 +25,10 @@ type Batch struct {
 	X, Y   *graph.Node   // inputs [C, B, data shape…], and labels or targets [C, B]
 	Out    *graph.Node   // outputs of the model for X: [C, B, classes]
 
+	// Used is 1 for an example, and 0 for a row that only fills the batch of a client with fewer: [C, B]. A loss by example
+	// need not look at it, since such a row's loss does not count. One that takes a mean over the batch must.
+	Used *graph.Node
+
 	extra    map[string][]*graph.Node
 	reported *graph.Node
 }
@@ -86,7 +90,7 @@ type objective struct {
 }
 
 func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
-	b := &Batch{Task: o.task, Params: in.Params, X: in.X, Y: in.Y, Out: in.Out, extra: in.Extra}
+	b := &Batch{Task: o.task, Params: in.Params, X: in.X, Y: in.Y, Out: in.Out, Used: in.Used, extra: in.Extra}
 	trained = o.Loss(b)
 	if b.reported == nil {
 		b.reported = trained

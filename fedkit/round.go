@@ -186,16 +186,29 @@ func (r *Round) intercept(u *Updates, shared *Matrix) error {
 	}
 	sent := *u
 	if shared != nil { // the rest is not there to be seen
-		sent.Models = u.Models.Blend(u.Start, shared)
+		sent.Models, sent.Start = u.Models.Mul(shared), u.Start.Mul(shared)
 	}
 	for i, by := range r.Fed.interceptors {
+		sent.Trained = sent.Models
 		sent.Models = by.Intercept(&sent, Random(r.opts.Seed, "intercept", r.T, r.calls, i))
+		if m := sent.Models; m.Err() == nil && (m.Rows() != u.Models.Rows() || m.Cols() != u.Models.Cols()) {
+			return Invalid("what "+by.String()+" returned", fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[%d, %d]", u.Models.Rows(), u.Models.Cols()))
+		}
 	}
 	if shared != nil {
 		sent.Models = sent.Models.Blend(u.Models, shared)
 	}
 	u.Models = sent.Models
-	drifts, err := u.Delta().Norms()
+	return setDrifts(u, nil)
+}
+
+// setDrifts sets how far the clients went, in the columns that are shared.
+func setDrifts(u *Updates, shared *Matrix) error {
+	delta := u.Delta()
+	if shared != nil {
+		delta = delta.Mul(shared)
+	}
+	drifts, err := delta.Norms()
 	for i := range drifts {
 		u.Solves[i].Drift = Float(drifts[i])
 	}
@@ -205,23 +218,17 @@ func (r *Round) intercept(u *Updates, shared *Matrix) error {
 // account writes what the clients did into the record, one row per client however often it trains, marks the updates that
 // are not finite, and returns their number.
 func (r *Round) account(job Job, u *Updates) (skipped int) {
-	var cosines []float64
-	if r.alike && !job.Private {
-		var err error
-		if cosines, err = u.Delta().host(likeMean); err != nil {
-			r.Fail(err)
-			return 0
-		}
-	}
 	for i := range u.Solves {
-		s := &u.Solves[i]
-		if cosines != nil {
-			s.Similarity = Float(cosines[i])
-		}
-		if drift := float64(s.Drift); math.IsNaN(drift) || math.IsInf(drift, 0) {
+		if s := &u.Solves[i]; math.IsNaN(float64(s.Drift)) || math.IsInf(float64(s.Drift), 0) {
 			s.Skipped = true
 			skipped++
 		}
+	}
+	if !job.Private && skipped < len(u.Solves) {
+		r.Fail(r.describe(job, u, skipped))
+	}
+	for i := range u.Solves {
+		s := &u.Solves[i]
 		if row, again := r.rows[s.Client]; again {
 			r.record.Solves[row].add(*s)
 		} else {
@@ -233,6 +240,32 @@ func (r *Round) account(job Job, u *Updates) (skipped int) {
 	r.Fail(err)
 	r.Traffic(float64(len(u.Solves))*down, float64(len(u.Solves))*up)
 	return skipped
+}
+
+// describe sets what the rows of the job say of its clients and depends on what traveled.
+func (r *Round) describe(job Job, u *Updates, skipped int) error {
+	if job.Shared != nil {
+		if err := setDrifts(u, job.Shared); err != nil {
+			return err
+		}
+	}
+	if !r.alike {
+		return nil
+	}
+	kept := u.without(skipped)
+	delta := kept.Delta()
+	if job.Shared != nil {
+		delta = delta.Mul(job.Shared)
+	}
+	cosines, err := delta.host(likeMean)
+	at := 0
+	for i := range u.Solves {
+		if err == nil && !u.Solves[i].Skipped {
+			u.Solves[i].Similarity = Float(cosines[at])
+			at++
+		}
+	}
+	return err
 }
 
 // Traffic adds to the round's bytes: models sent to clients, and models sent back; a part of a model is a fraction.

@@ -2,6 +2,7 @@ package fedkit
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -186,6 +187,8 @@ func TestObjectivesThatCannotRun(t *testing.T) {
 		"Job.Objective = a fedkit.wide: must be of a comparable type":      {Objective: wide{}},
 		"Job.Objective = a *fedkit.tilted: must be a fedkit.tilted: a val": {Objective: &tilted{}},
 		"loss of fedkit.summed = []: must be [1 2], one for each example":  {Objective: summed{}},
+		"Job.Objective = a fedkit.behind: must be of a comparable type":    {Objective: behind{new(float64)}},
+		"Job.Private = true: must be false if Shared, Down or Up is set":   {Private: true, Down: 1},
 		"Local.Optimizer = a *fedkit.Adam: must be a fedkit.Adam: a value": {Local: Local{Batch: 2, LR: 0.1, Optimizer: &Adam{}}},
 	} {
 		_, err := Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
@@ -206,7 +209,12 @@ type summed struct{}
 
 func (summed) Loss(b *Batch) *graph.Node { return graph.ReduceAllSum(b.Loss(b.Out)) }
 
-type wide struct{ weights []float64 }
+// behind has a number that can change without its value becoming another.
+type behind struct{ lambda *float64 }
+
+func (o behind) Loss(b *Batch) *graph.Node { return graph.MulScalar(b.Loss(b.Out), *o.lambda) }
+
+type wide struct{ _ []float64 }
 
 func (wide) Loss(b *Batch) *graph.Node { return b.Loss(b.Out) }
 
@@ -221,6 +229,112 @@ func TestSchedules(t *testing.T) {
 	} {
 		if got := c.s.Factor(c.t); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%#v in round %d: %v, want %v", c.s, c.t, got, c.want)
+		}
+	}
+}
+
+// batchMean is an objective that takes a mean over the batch: the squared mean of the outputs.
+type batchMean struct{}
+
+func (batchMean) Loss(b *Batch) *graph.Node {
+	used := graph.InsertAxes(b.Used, -1)
+	mean := graph.Div(graph.ReduceAndKeep(graph.Mul(b.Out, used), graph.ReduceSum, 1), graph.ReduceAndKeep(used, graph.ReduceSum, 1))
+	return graph.BroadcastToDims(graph.ReduceSum(graph.Square(mean), -1), b.Y.Shape().Dimensions...)
+}
+
+// A mean over the batch must not see the rows that fill it.
+func TestObjectiveOverABatch(t *testing.T) {
+	fed, o := toy(t, 12, 5)
+	start := randomMatrix(5, 1, o.Dim())
+	play1(t, fed, func(r *Round, x *Matrix) *Matrix {
+		u := r.Train(Job{Clients: []int{0, 1}, Start: start, Local: Local{Batch: FullBatch, LR: 0.1}, Objective: batchMean{}})
+		p := r.Predict(start, TrainPart, nil)
+		for i, c := range fed.Clients {
+			want := 0.0
+			for k := range 3 {
+				mean := 0.0
+				for _, row := range c.Train {
+					mean += float64(p[0].Outputs[row][k]) / float64(len(c.Train))
+				}
+				want += mean * mean
+			}
+			if got := float64(u.Solves[i].Loss); math.Abs(got-want) > 1e-5*(1+want) {
+				t.Errorf("client %d: loss %v, want %v", i, got, want)
+			}
+		}
+		return x
+	})
+}
+
+// few is an optimizer with a mistake.
+type few struct{ Directions, Kept int }
+
+func (o few) Slots() int { return 1 }
+
+func (o few) Direction(_, g []*graph.Node, slots [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	return g[:o.Directions], slots[:o.Kept]
+}
+
+func TestOptimizersThatCannotRun(t *testing.T) {
+	fed, _ := toy(t, 4)
+	for want, o := range map[string]Optimizer{
+		"fedkit.few returned 3 directions for 4 parameters": few{3, 1},
+		"fedkit.few returned 0 slots, but keeps 1":          few{4, 0},
+	} {
+		_, err := Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
+			return r.Train(Job{Clients: []int{0}, Start: x, Local: Local{Batch: 2, LR: 0.1, Optimizer: o}}).Models
+		}}, Options{Rounds: 1})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+// firstRow returns one row for all, and watches what it is shown.
+type firstRow struct{ seen *[]*Matrix }
+
+func (b firstRow) Intercept(u *Updates, _ *rand.Rand) *Matrix {
+	*b.seen = append(*b.seen, u.Models, u.Trained, u.Start)
+	return u.Models.Take(0)
+}
+func (firstRow) String() string { return "the first row" }
+
+// An interceptor sees nothing of what does not travel, and must return a row for each that it was given.
+func TestInterceptors(t *testing.T) {
+	honest, o := toy(t, 4, 6)
+	var seen []*Matrix
+	_, err := Run(context.Background(), honest.Intercept(firstRow{&seen}), &scripted{do: func(r *Round, x *Matrix) *Matrix {
+		return r.Train(Job{Clients: []int{0, 1}, Start: x, Local: Local{Batch: 2, LR: 0.1}, Shared: r.Mask("w1")}).Models.Mean(nil)
+	}}, Options{Rounds: 1})
+	want := fmt.Sprintf("invalid: what the first row returned = [1, %d]: must be [2, %d]", o.Dim(), o.Dim())
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	for _, m := range seen {
+		if n, err := m.Columns(20, o.Dim()).Norms(); err != nil || slices.Max(n) != 0 {
+			t.Errorf("an interceptor sees %v, %v of what stays with the client", n, err)
+		}
+	}
+}
+
+// What is said of a client is of what it shares, and a client that was skipped says nothing of the others.
+func TestSolvesOfSharedAndSkipped(t *testing.T) {
+	fed, _ := toy(t, 4, 6, 5)
+	h, err := Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
+		r.alike = true
+		u := r.Train(Job{Clients: []int{0, 1, 2}, Start: x, Local: Local{Batch: 2, LR: 0.1}, LR: []float64{0.1, 1e30, 0.1}, Shared: r.Mask("w1")})
+		n, err := u.Delta().Columns(0, 20).Norms()
+		if err != nil || math.Abs(n[1]-float64(u.Solves[1].Drift)) > 1e-6 {
+			t.Errorf("drift %v, want %v, %v", u.Solves[1].Drift, n, err)
+		}
+		return u.Models.Mean(nil)
+	}}, Options{Rounds: 1, NotFinite: Skip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range h.Last().Solves {
+		if s.Skipped != (s.Client == 1) || math.IsNaN(float64(s.Similarity)) || (s.Similarity == 0) != s.Skipped {
+			t.Errorf("%+v", s)
 		}
 	}
 }

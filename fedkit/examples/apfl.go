@@ -13,7 +13,8 @@ import (
 //	w_i ← w_i − η ∇f_i(w_i),  v_i ← v_i − η ∇_v f_i(α v_i + (1−α) w_i),  x ← Σ_{i∈S} (n_i/N) w_i.
 //
 // A job trains one model, so the federation's model must be Twin's, which holds both; only w_i travels. X is [1, d] and V
-// [M, d]. Identities: x is FedAvg's for every α, and with α = 1 the v_i are those of LocalOnly.
+// [M, d]. Identities, unless Local.Optimizer mixes
+// parameters as Clip does: x is FedAvg's for every α, and with α = 1 the v_i are those of LocalOnly.
 type APFL struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // E, B, η

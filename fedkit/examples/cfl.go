@@ -46,7 +46,7 @@ func (s *CFL) Round(r *fedkit.Round) error {
 		length, err := step.Norms()
 		r.Fail(err)
 		st.Models = st.Models.Put([]int{c}, st.Models.Take(c).Add(step))
-		if err == nil && length[0] < cmp.Or(s.Eps1, 0.4) && farthest > max(cmp.Or(s.Eps1, 0.4), cmp.Or(s.Eps2, 1.6)) {
+		if err == nil && length[0] < cmp.Or(s.Eps1, 0.4) && farthest > cmp.Or(s.Eps2, 1.6) {
 			second, err := bipartition(u.Delta(), n)
 			r.Fail(err)
 			for _, i := range second {

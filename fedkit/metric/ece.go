@@ -60,9 +60,9 @@ func (e ExpectedCalibrationError) Measure(p *fedkit.Predictions) float64 {
 
 // confidence returns the largest output of the softmax.
 func confidence(out []float32) float64 {
-	sum := 0.0
+	sum, top := 0.0, float64(slices.Max(out))
 	for _, v := range out {
-		sum += math.Exp(float64(v) - float64(slices.Max(out)))
+		sum += math.Exp(float64(v) - top)
 	}
 	return 1 / sum
 }

@@ -14,8 +14,9 @@ import (
 //
 // Quota: by round t nobody has taken part in more than ⌈q·t⌉ rounds. This is possible if q ≥ n/M.
 //
-// A run for which a bound is impossible is refused. Otherwise both hold in every round, each alone and both together,
-// whatever the rule wants. Fair looks ahead: it leaves nothing from which later rounds of n clients would break a bound.
+// A run for which a bound is impossible is refused. Otherwise each of them, if it is the only one, holds in every round,
+// whatever the rule wants. With both, Quota holds, and a client may sit out longer than T rounds when the quota leaves too few
+// places for all that are due. Fair looks ahead: it leaves nothing from which later rounds of n clients would break its bound.
 // Clients that have to take part come first, then those the rule wants, then random ones in place of those it may not
 // have.
 //
@@ -79,8 +80,9 @@ func (s Fair) Select(r *fedkit.Round, n int) []int {
 // The choices that keep both bounds are those that meet two families of conditions. Wait: at least so many of the clients
 // that have waited w rounds or more, for every w (see due). Quota: at most so many of those that may take part k times or
 // fewer by now, for every k (see quotaRoom). Each family alone is a matroid, so that taking clients in any order while
-// there is room ends with n of them. For both at once, the due clients are taken first, preferably those with much of
-// their quota left. TestFairKeepsBothBounds follows every choice for small M.
+// there is room ends with n of them. Both at once are no matroid: the due clients are taken first, preferably those with
+// much of their quota left, as far as the quota has room. TestFairKeepsBothBounds follows every choice for M ≤ 4, where
+// both always hold; from M = 8 on Wait may not.
 func (s Fair) choose(t, n, wanted int, order, took, waited []int) []int {
 	spare := s.spare(t, took)
 	bySpare := slices.Clone(order)

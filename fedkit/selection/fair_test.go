@@ -186,3 +186,37 @@ func TestFairIsFast(t *testing.T) {
 		}
 	}
 }
+
+// With both bounds and more clients, the quota holds in every round of n clients; a client may wait longer than asked for,
+// but not without end.
+func TestFairKeepsTheQuotaFirst(t *testing.T) {
+	const m, n, rounds = 11, 5, 60
+	s := Fair{Wait: 2, Quota: float64(n) / m}
+	longest := 0
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		took, waited := make([]int, m), make([]int, m)
+		for r := 1; r <= rounds; r++ {
+			order := rng.Perm(m) // a rule that prefers those it had last
+			slices.SortStableFunc(order, func(a, b int) int { return waited[a] - waited[b] })
+			chosen := s.choose(r, n, n, order, took, waited)
+			if len(chosen) != n {
+				t.Fatalf("seed %d, round %d: %d clients, want %d", seed, r, len(chosen), n)
+			}
+			for c := range m {
+				waited[c]++
+			}
+			for _, c := range chosen {
+				took[c]++
+				waited[c] = 0
+			}
+			if most := slices.Max(took); most > s.most(r) {
+				t.Fatalf("seed %d, round %d: a client took part %d times, want at most %d", seed, r, most, s.most(r))
+			}
+			longest = max(longest, slices.Max(waited))
+		}
+	}
+	if longest > 2*s.Wait {
+		t.Errorf("a client waited %d rounds where %d were asked for", longest, s.Wait)
+	}
+}

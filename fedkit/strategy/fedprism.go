@@ -17,9 +17,9 @@ import (
 //	w_c ← w_c + Σ_i W_ic Δ_i / Σ_i W_ic          (a cluster without a client in S keeps its model)
 //
 // Every C rounds the clients of the round are clustered by their models, and W_i becomes the softmax of the cosine
-// similarities to the m nearest centroids (all of them, if fewer have a client). W starts uniform, and absent clients keep their weights. New clusters
-// are matched to the old ones by greatest overlap. Cosines in weight space are all nearly 1: Center and Temperature
-// spread them. Identity: K = 1 with any α is FedAvg with equal weights.
+// similarities to the m nearest centroids (all of them, if fewer have a client). W starts uniform, and absent clients keep
+// their weights. New clusters are matched to the old ones by greatest overlap. Cosines in weight space are all nearly 1:
+// Center and Temperature spread them. Identity: K = 1 with any α is FedAvg with equal weights.
 type FedPRISM struct {
 	K           int               `range:"[1,inf)" default:"3"` // clusters
 	M           int               // m, clusters per client; default K

@@ -65,7 +65,7 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	var gradient *fedkit.Matrix // option I: −∇f_i(x), the result of one step of rate 1
 	if s.Gradients {
 		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}, Down: fedkit.Zero})
-		job.Clients, gradient = g.Clients(), g.Delta()
+		job.Clients, gradient = g.Clients(), g.Trained.Sub(x)
 	} else {
 		job.Up = 2 // w_i, and c_i⁺ − c_i
 	}
@@ -80,7 +80,7 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 		for i, solve := range u.Solves {
 			rate[i] = 1 / (float64(solve.Steps) * float64(solve.LR))
 		}
-		next = ci.Sub(c).Sub(u.Delta().ScaleRows(rate))
+		next = ci.Sub(c).Sub(u.Trained.Sub(x).ScaleRows(rate)) // the client's own path, whoever forges what it sends
 	}
 
 	equal := slices.Repeat([]float64{1}, len(u.Solves))

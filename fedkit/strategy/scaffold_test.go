@@ -273,3 +273,31 @@ type freeze struct{ State struct{ X *fedkit.Matrix } }
 func (s *freeze) Start(r *fedkit.Round) error        { s.State.X = r.Models(1); return r.Err() }
 func (s *freeze) Round(*fedkit.Round) error          { return nil }
 func (s *freeze) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
+
+// plusOne is an interceptor that adds 1 to every parameter.
+type plusOne struct{}
+
+func (plusOne) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
+	return u.Models.Add(fedkit.Zeros(1, u.Models.Cols()).Not())
+}
+func (plusOne) String() string { return "plus one" }
+
+// c_i is of the client's own path: whoever forges what it sends does not reach it.
+func TestScaffoldVariatesAreNotForged(t *testing.T) {
+	fed := quadratic(t, even...)
+	variates := func(fed *fedkit.Federation, gradients bool) [][]float64 {
+		s := &strategy.SCAFFOLD{Local: standard, Gradients: gradients}
+		if _, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1, Seed: 2}); err != nil {
+			t.Fatal(err)
+		}
+		return host(t, s.State.Ci)
+	}
+	for _, gradients := range []bool{false, true} {
+		want := variates(fed, gradients)
+		for i, got := range variates(fed.Intercept(plusOne{}), gradients) {
+			if !agree(got, want[i]) {
+				t.Errorf("gradients %v: c_%d is %v, want %v", gradients, i, got, want[i])
+			}
+		}
+	}
+}

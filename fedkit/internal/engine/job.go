@@ -54,11 +54,12 @@ type Objective interface {
 	Losses(Batch) (trained, reported *graph.Node)
 }
 
-// Batch is what an objective sees in a step. Extra holds one node [C, g], or, for models, one per parameter.
+// Batch is what an objective sees in a step. Used [C, B] is 1 for an example, and 0 for a row that only fills a batch. Extra
+// holds one node [C, g], or, for models, one per parameter.
 type Batch struct {
-	Params    []*graph.Node
-	X, Y, Out *graph.Node
-	Extra     map[string][]*graph.Node
+	Params          []*graph.Node
+	X, Y, Out, Used *graph.Node
+	Extra           map[string][]*graph.Node
 }
 
 // extra is what the names of the inputs in Job.Extra begin with.

@@ -193,7 +193,7 @@ func (k solver) step(e *Engine, s *loopState, in nodes) {
 	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 where the batch is not full
 	x, labels := examples(e.data, TrainPart, in, graph.Max(rows, zero))
 
-	trained, reported, penalty := k.losses(e, s, x, labels)
+	trained, reported, penalty := k.losses(e, s, x, labels, used)
 	mean := func(loss *graph.Node) *graph.Node { // [C, B] → [C]
 		return graph.Div(graph.ReduceSum(graph.Mul(loss, used), 1), graph.MaxScalar(graph.ReduceSum(used, 1), 1))
 	}
@@ -217,8 +217,8 @@ func (k solver) step(e *Engine, s *loopState, in nodes) {
 }
 
 // losses returns what a step minimizes and what it reports, [C, B] each, and a penalty [C] or nil.
-func (k solver) losses(e *Engine, s *loopState, x, y *graph.Node) (trained, reported, penalty *graph.Node) {
-	b := Batch{Params: s.all("w"), X: x, Y: y, Extra: map[string][]*graph.Node{}}
+func (k solver) losses(e *Engine, s *loopState, x, y, used *graph.Node) (trained, reported, penalty *graph.Node) {
+	b := Batch{Params: s.all("w"), X: x, Y: y, Used: used, Extra: map[string][]*graph.Node{}}
 	end := func() *graph.Node { return nil }
 	if e.task.Train != nil {
 		key := s.one("key") // its first word chooses the stream of random bits: each step has its own
@@ -253,6 +253,13 @@ func (k solver) update(s *loopState, in nodes, gradient []*graph.Node) {
 		slots[j] = s.all(fmt.Sprint("slot", j))
 	}
 	direction, slots := k.optimizer.Direction(w, g, slots, t)
+	k.mustFit("directions", direction, w)
+	if len(slots) != k.optimizer.Slots() {
+		panic(fmt.Errorf("%T returned %d slots, but keeps %d", k.optimizer, len(slots), k.optimizer.Slots()))
+	}
+	for _, slot := range slots {
+		k.mustFit("slots", slot, w)
+	}
 	for l, d := range direction {
 		if in["mask"] != nil { // whatever the optimizer does, what the mask keeps still does not move
 			d = graph.Where(graph.Equal(s.all("mask")[l], graph.ZerosLike(d)), graph.ZerosLike(d), d)
@@ -262,6 +269,18 @@ func (k solver) update(s *loopState, in nodes, gradient []*graph.Node) {
 	s.set("w", w...)
 	for j := range slots {
 		s.set(fmt.Sprint("slot", j), slots[j]...)
+	}
+}
+
+// mustFit panics, as is usual while a graph is built, unless an optimizer returned a node like every parameter.
+func (k solver) mustFit(what string, got, w []*graph.Node) {
+	if len(got) != len(w) {
+		panic(fmt.Errorf("%T returned %d %s for %d parameters", k.optimizer, len(got), what, len(w)))
+	}
+	for l, n := range got {
+		if n == nil || !n.Shape().Equal(w[l].Shape()) {
+			panic(fmt.Errorf("%T returned %s of another shape than parameter %d, %s", k.optimizer, what, l, w[l].Shape()))
+		}
 	}
 }
 
