@@ -22,6 +22,7 @@ import (
 type checkpoint struct {
 	History []byte // JSON
 	State   []byte // gob
+	Layout  string // of State, in words: gob would skip a field that has another name now
 }
 
 // checkWritable makes the folder of a checkpoint, and refuses a path that cannot be written.
@@ -51,19 +52,57 @@ func saveCheckpoint(path string, h *History, states []any) error {
 	if c.History, err = json.Marshal(h); err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	e := gob.NewEncoder(&b)
-	for _, state := range states {
-		if err := e.Encode(state); err != nil {
-			return fmt.Errorf("the strategy's State: %w", err)
-		}
+	if c.State, err = encodeStates(states); err != nil {
+		return err
 	}
-	c.State = slices.Clone(b.Bytes())
-	b.Reset()
+	c.Layout = layoutOf(states)
+	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(c); err != nil {
 		return err
 	}
 	return writeFile(path, b.Bytes())
+}
+
+func encodeStates(states []any) ([]byte, error) {
+	var b bytes.Buffer
+	e := gob.NewEncoder(&b)
+	for _, state := range states {
+		if err := e.Encode(state); err != nil {
+			return nil, fmt.Errorf("the strategy's State cannot be saved: %w", err)
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// layoutOf writes down the fields of States.
+func layoutOf(states []any) string {
+	var all []string
+	for _, state := range states {
+		all = append(all, layout(reflect.TypeOf(state).Elem(), nil))
+	}
+	return strings.Join(all, "; ")
+}
+
+func layout(t reflect.Type, above []reflect.Type) string {
+	if savesItself(t) || slices.Contains(above, t) {
+		return t.String()
+	}
+	above = append(above, t)
+	switch t.Kind() {
+	case reflect.Struct:
+		var fields []string
+		for i := range t.NumField() {
+			fields = append(fields, t.Field(i).Name+" "+layout(t.Field(i).Type, above))
+		}
+		return "{" + strings.Join(fields, ", ") + "}"
+	case reflect.Pointer:
+		return "*" + layout(t.Elem(), above)
+	case reflect.Slice, reflect.Array:
+		return "[]" + layout(t.Elem(), above)
+	case reflect.Map:
+		return "map[" + layout(t.Key(), above) + "]" + layout(t.Elem(), above)
+	}
+	return t.Kind().String()
 }
 
 // loadCheckpoint restores the strategy's State and returns the history so far. A missing file is no error, and no
@@ -97,6 +136,9 @@ func loadCheckpoint(path string, h *History, states []any) (past *History, err e
 	}
 	if differ := past.differs(h); differ != nil {
 		return nil, fmt.Errorf("%w: it belongs to another run: %s", ErrInvalid, strings.Join(differ, "; "))
+	}
+	if is := layoutOf(states); c.Layout != is {
+		return nil, fmt.Errorf("%w: it belongs to another run: State: %s, was %s", ErrInvalid, is, c.Layout)
 	}
 	d := gob.NewDecoder(bytes.NewReader(c.State))
 	for _, state := range states {

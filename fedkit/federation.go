@@ -110,7 +110,7 @@ func makeTask(model Model, data *datasets.Dataset) (task *Task, err error) {
 // recovered turns a panic in what others wrote into an error; for use with defer.
 func recovered(what string, err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("%s: panic: %v", what, p)
+		*err = fmt.Errorf("%s: panic: %w", what, panicked(p))
 	}
 }
 

@@ -18,9 +18,22 @@ type Interceptor interface {
 	String() string
 }
 
+// nobody stands for an interceptor that is nil.
+type nobody struct{}
+
+func (nobody) Intercept(u *Updates, _ *rand.Rand) *Matrix { return u.Models }
+func (nobody) String() string                             { return "nil" }
+func (nobody) Check(*Federation, int) error {
+	return Invalid("interceptor", "nil", "a fedkit.Interceptor")
+}
+
 // Intercept returns the same federation with one more interceptor, after those it has. The two share the data on the device and
 // the programs compiled for it.
+// A nil one is refused when a run starts.
 func (f *Federation) Intercept(by Interceptor) *Federation {
+	if by == nil {
+		by = nobody{}
+	}
 	return &Federation{Data: f.Data, Rule: f.Rule + "; " + by.String(), Clients: f.Clients, Task: f.Task,
 		rule: f.rule, manifest: f.manifest, interceptors: append(slices.Clone(f.interceptors), by), lazy: f.lazy}
 }

@@ -97,18 +97,31 @@ func (f *Federation) fitsLocal(l Local, n int) error {
 		return nil
 	}
 	l = l.WithDefaults()
+	if l.Steps > 0 {
+		return f.fitsSteps("Steps", l.Steps, float64(l.Steps), l, n)
+	}
 	most := 0
 	for _, c := range f.Clients {
 		most = max(most, len(c.Train))
 	}
-	batch := min(l.Batch, most)
+	return f.fitsSteps("Epochs", l.Epochs, float64(l.Epochs)*math.Ceil(float64(most)/float64(f.batch(l))), l, n)
+}
+
+// batch returns how many examples a batch has room for.
+func (f *Federation) batch(l Local) int {
+	most := 0
+	for _, c := range f.Clients {
+		most = max(most, len(c.Train))
+	}
 	if l.Batch == FullBatch {
-		batch = most
+		return most
 	}
-	field, value, steps := "Steps", l.Steps, float64(l.Steps)
-	if l.Steps == 0 {
-		field, value, steps = "Epochs", l.Epochs, float64(l.Epochs)*math.Ceil(float64(most)/float64(batch))
-	}
+	return min(l.Batch, most)
+}
+
+// fitsSteps refuses an option that asks for so many steps of the client with the most.
+func (f *Federation) fitsSteps(field string, value int, steps float64, l Local, n int) error {
+	batch := f.batch(l)
 	lanes := 1.0 // at least, as engine.Width has it
 	if f.Task.Store == nil && f.Task.Train == nil {
 		perLane := 4 * (6*f.Task.size() + 4*float64(batch)*float64(f.Data.Features()))
@@ -121,15 +134,20 @@ func (f *Federation) fitsLocal(l Local, n int) error {
 // fits refuses a job with more models, or more batches, than there is memory for.
 func (j *Job) fits(f *Federation) error {
 	l, n := j.Local.WithDefaults(), len(j.Clients)
-	switch {
-	case j.Epochs != nil:
-		l.Epochs, l.Steps = slices.Max(j.Epochs), 0
-	case j.Steps != nil:
-		l.Epochs, l.Steps = 0, slices.Max(j.Steps)
+	if j.Epochs != nil {
+		batch, most, of := float64(f.batch(l)), 0.0, 0
+		for i, epochs := range j.Epochs {
+			if steps := float64(epochs) * math.Ceil(float64(len(f.Clients[j.Clients[i]].Train))/batch); steps > most {
+				most, of = steps, epochs
+			}
+		}
+		if err := f.fitsSteps("Job.Epochs", of, most, l, n); err != nil {
+			return err
+		}
 	}
-	if j.Epochs != nil || j.Steps != nil {
-		if err := f.fitsLocal(l, n); err != nil {
-			return within("Job", err)
+	if j.Steps != nil {
+		if err := f.fitsSteps("Job.Steps", slices.Max(j.Steps), float64(slices.Max(j.Steps)), l, n); err != nil {
+			return err
 		}
 	}
 	return f.fitsCohort(n)

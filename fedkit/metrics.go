@@ -61,7 +61,7 @@ func (r *Round) measure(s *engine.Scores, at, rows []int) map[string]Float {
 func measured(m Metric, p *Predictions) (v float64, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("metric %s: panic: %v", m, p)
+			err = fmt.Errorf("metric %s: panic: %w", m, panicked(p))
 		}
 	}()
 	return m.Measure(p), nil

@@ -84,6 +84,14 @@ func (r *Round) Models(k int) *Matrix {
 		return &Matrix{err: r.err}
 	}
 	d := r.Fed.Task.Dim()
+	if k < 1 {
+		r.Fail(Invalid("k", k, "at least 1"))
+		return &Matrix{err: r.err}
+	}
+	if err := fits("k", k, float64(k), 2*4*float64(k)*float64(d), fmt.Sprintf("%d models of %d parameters, on the host and on the device,", k, d)); err != nil {
+		r.Fail(err)
+		return &Matrix{err: r.err}
+	}
 	w := make([]float32, 0, k*d)
 	for j := range k {
 		one, err := r.Fed.Task.start(Random(r.opts.Seed, "model", j))
@@ -154,7 +162,7 @@ func (r *Round) Train(job Job) *Updates {
 	}
 	r.calls++
 	u, err := job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls)
-	if err == nil && !job.Private {
+	if err == nil && !job.Private && !r.quiet {
 		err = r.intercept(u, job.Shared)
 	}
 	if err != nil {
@@ -228,6 +236,9 @@ func (r *Round) account(job Job, u *Updates) (skipped int) {
 		r.Fail(r.describe(job, u, skipped))
 	}
 	for i := range u.Solves {
+		if r.quiet { // training in Serve is part of an evaluation
+			break
+		}
 		s := &u.Solves[i]
 		if row, again := r.rows[s.Client]; again {
 			r.record.Solves[row].add(*s)

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,7 +56,7 @@ func (n NotFinite) Check(*Federation, int) error {
 // history so far. Canceling ctx is such an error.
 //
 // The stop button of a notebook, or Ctrl-C, is not: an interrupt ends the run without an error. The history of the rounds
-// that were finished comes back with Stopped set, and a checkpoint can be continued. It is ErrStopped if no round was
+// that were finished comes back with Stopped set, and a checkpoint can be continued. The error is ErrStopped if no round was
 // finished, and for every run that the program starts afterwards. A second interrupt ends the program.
 func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History, error) {
 	var last *History
@@ -120,6 +122,7 @@ type underway struct {
 	h        *History
 	past     *past
 	states   []any // of the strategy and those it wraps, by address
+	claims   []any // what no other run may have: the strategies, their States, the checkpoint
 	clusters bool  // the strategy served clusters last time
 }
 
@@ -168,28 +171,46 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 		}
 	}
 	u = &underway{fed: fed, strategy: s, opts: o, h: h, past: newPast(fed), states: statesOf(all)}
+	u.claims = claimsOf(all, u.states, o.Checkpoint)
 	return u, u.claim()
 }
 
-// running has the States, by address, of the runs that are under way.
+// running has what the runs under way have claimed.
 var running sync.Map
 
-// claim refuses a strategy that another run has.
+// claimsOf returns the addresses of the strategies and their States, and the path of the checkpoint.
+func claimsOf(all []Strategy, states []any, checkpoint string) []any {
+	claims := slices.Clone(states)
+	for _, s := range all {
+		if v := reflect.ValueOf(s); v.Kind() == reflect.Pointer && v.Elem().Type().Size() > 0 {
+			claims = append(claims, v.Interface())
+		}
+	}
+	if path, err := filepath.Abs(checkpoint); checkpoint != "" && err == nil {
+		claims = append(claims, path)
+	}
+	return claims
+}
+
+// claim refuses what another run has.
 func (u *underway) claim() error {
-	for i, state := range u.states {
-		if _, busy := running.LoadOrStore(state, true); busy {
-			u.states = u.states[:i]
+	for i, claim := range u.claims {
+		if _, busy := running.LoadOrStore(claim, true); busy {
+			u.claims = u.claims[:i]
 			u.release()
+			if path, ok := claim.(string); ok {
+				return Invalid("Options.Checkpoint", path, "a file of its own: another run writes this one")
+			}
 			return Invalid("strategy", "a value that is in another run", "one per run: its State cannot be shared")
 		}
 	}
 	return nil
 }
 
-// release lets other runs have the strategy.
+// release lets other runs have it.
 func (u *underway) release() {
-	for _, state := range u.states {
-		running.Delete(state)
+	for _, claim := range u.claims {
+		running.Delete(claim)
 	}
 }
 
@@ -204,6 +225,11 @@ func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) erro
 	}
 	if err := checkMetrics(o.Metrics); err != nil {
 		return err
+	}
+	for _, by := range fed.interceptors {
+		if err := check("", by, fed, 0); err != nil {
+			return err
+		}
 	}
 	n, err := cohort(all, fed.Size())
 	if err != nil {
@@ -228,17 +254,19 @@ func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) erro
 func (u *underway) start(ctx context.Context) error {
 	r := u.at(ctx, 0)
 	guard(r, u.strategy.Start)
-	if r.Fail(failedState(u.states)); r.err != nil {
+	if r.Fail(settleState(u.states)); r.err != nil {
 		return fmt.Errorf("start: %w", r.err)
 	}
-	if u.opts.EvalEvery > 1 {
-		if guard(r, func(r *Round) error { return r.recordClusters(u.strategy) }); r.err != nil {
-			return fmt.Errorf("start: %w", r.err)
-		}
-		u.clusters = r.record.Clusters != nil
+	if u.opts.EvalEvery > 1 { // a strategy that cannot serve yet serves no clusters
+		first := u.at(ctx, 0)
+		guard(first, func(r *Round) error { return r.recordClusters(u.strategy) })
+		u.clusters = first.err == nil && first.record.Clusters != nil
 	}
 	if u.opts.Checkpoint == "" {
 		return nil
+	}
+	if _, err := encodeStates(u.states); err != nil { // rather now than after the first round
+		return err
 	}
 	before, err := loadCheckpoint(u.opts.Checkpoint, u.h, u.states)
 	if before == nil {
@@ -302,7 +330,7 @@ func (u *underway) at(ctx context.Context, t int) *Round {
 func (u *underway) play(r *Round) error {
 	begin := time.Now()
 	guard(r, u.strategy.Round)
-	r.Fail(failedState(u.states))
+	r.Fail(settleState(u.states))
 	r.record.Seconds = time.Since(begin).Seconds()
 	begin = time.Now()
 	switch {

@@ -39,7 +39,7 @@ func checkState(s Strategy) error {
 	v := reflect.Indirect(reflect.ValueOf(s))
 	if v.Kind() == reflect.Struct {
 		for _, f := range reflect.VisibleFields(v.Type()) {
-			if !f.IsExported() && f.Type.Kind() == reflect.Interface && f.Type.Implements(reflect.TypeFor[Strategy]()) {
+			if is := reflect.TypeFor[Strategy](); !f.IsExported() && !f.Anonymous && (f.Type.Implements(is) || reflect.PointerTo(f.Type).Implements(is)) {
 				return Invalid(f.Name, "unexported", "exported and returned by a method Unwrap() fedkit.Strategy, so that "+saved)
 			}
 		}
@@ -69,6 +69,8 @@ func checkSaved(path string, t reflect.Type, above []reflect.Type) error {
 		return cmp.Or(checkSaved(path+"[key]", t.Key(), append(above, t)), checkSaved(path+"[…]", t.Elem(), append(above, t)))
 	case k == reflect.Slice, k == reflect.Array:
 		return checkSaved(path+"[…]", t.Elem(), append(above, t))
+	case k == reflect.Pointer && t.Elem().Kind() != reflect.Struct && !savesItself(t.Elem()):
+		return Invalid(path, t, "no pointer: encoding/gob does not tell one to 0 from nil")
 	case k == reflect.Pointer:
 		return checkSaved(path, t.Elem(), append(above, t))
 	case k == reflect.Struct:

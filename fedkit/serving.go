@@ -9,7 +9,8 @@ import (
 
 // Serving is which model each client uses: a row of Models by Assign or ByLoss, or the rows mixed by Mix. If Models is nil,
 // all use Global. A strategy that serves Clusters is asked after every round, so that the record has them for rounds that
-// are not evaluated too; any other is asked for evaluations only.
+// are not evaluated too; any other is asked for evaluations only, and once at the start. So serve Clusters from the start
+// on, all 0 before the first split. What Serve trains is part of the evaluation, and not in the record.
 type Serving struct {
 	Global   *Matrix     // the one global model [1, d], if the strategy has one
 	Models   *Matrix     // [k, d]
@@ -132,6 +133,9 @@ func (s *Serving) check(m, d int) error {
 			return err
 		}
 	}
+	if s.Global != nil && s.Global.Rows() != 1 {
+		return Invalid("Serving.Global", fmt.Sprintf("[%d, %d]", s.Global.Rows(), s.Global.Cols()), fmt.Sprintf("[1, %d]: one model", d))
+	}
 	for _, list := range []struct {
 		name string
 		n    int
@@ -141,10 +145,12 @@ func (s *Serving) check(m, d int) error {
 			return Invalid("len(Serving."+list.name+")", list.n, fmt.Sprintf("%d, one per client", m))
 		}
 	}
-	if s.Models == nil && s.ByLoss {
-		return Invalid("Serving.ByLoss", true, "with Models")
-	}
 	if s.Models == nil {
+		for name, set := range map[string]bool{"Assign": s.Assign != nil, "ByLoss": s.ByLoss, "Mix": s.Mix != nil} {
+			if set {
+				return Invalid("Serving."+name, "given without Models", "with Models")
+			}
+		}
 		return nil
 	}
 	choices := 0

@@ -115,7 +115,7 @@ func TestServingByLoss(t *testing.T) {
 }
 
 func TestServingCheck(t *testing.T) {
-	m := NewMatrix([]float32{1, 2}, 2, 1)
+	m, one := NewMatrix([]float32{1, 2}, 2, 1), NewMatrix([]float32{1}, 1, 1)
 	for _, c := range []struct {
 		sv   Serving
 		want string
@@ -125,8 +125,10 @@ func TestServingCheck(t *testing.T) {
 		{Serving{Models: m, Assign: []int{0, 1}, ByLoss: true}, "Serving = 2 of Assign, ByLoss and Mix: must be one of them"},
 		{Serving{Models: m, Assign: []int{0, 2}}, "Serving.Assign = 2: must be in [0, 2) (client 1)"},
 		{Serving{Models: m, Assign: []int{0}}, "len(Serving.Assign) = 1: must be 2, one per client"},
-		{Serving{Global: m, ByLoss: true}, "Serving.ByLoss = true: must be with Models"},
-		{Serving{Global: m, Clusters: []int{1}}, "len(Serving.Clusters) = 1: must be 2, one per client"},
+		{Serving{Global: one, ByLoss: true}, "Serving.ByLoss = given without Models: must be with Models"},
+		{Serving{Global: one, Assign: []int{0, 0}}, "Serving.Assign = given without Models: must be with Models"},
+		{Serving{Global: m}, "Serving.Global = [2, 1]: must be [1, 1]: one model"},
+		{Serving{Global: one, Clusters: []int{1}}, "len(Serving.Clusters) = 1: must be 2, one per client"},
 		{Serving{Models: m, ByLoss: true}, ""},
 	} {
 		if err := c.sv.check(2, 1); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -3,36 +3,49 @@ package fedkit
 import (
 	"fmt"
 	"reflect"
+	"sync"
 )
 
-// failedState returns the error of a matrix that failed and was kept in a State all the same, and where it is.
-func failedState(states []any) error {
+// settleState looks at every matrix that a State keeps. It returns the error of one that failed, and where it is. It puts
+// together those in pieces, whose sums are rounded otherwise: when that happens must not depend on who looks at them first.
+func settleState(states []any) error {
+	seen := map[any]bool{}
 	for _, state := range states {
-		if path, err := failedIn(reflect.ValueOf(state).Elem(), 0); err != nil {
+		if path, err := settleIn(reflect.ValueOf(state).Elem(), seen); err != nil {
 			return fmt.Errorf("%s: %w", "State"+path, err)
 		}
 	}
 	return nil
 }
 
-func failedIn(v reflect.Value, depth int) (path string, err error) {
+// settleIn enters each pointer once.
+func settleIn(v reflect.Value, seen map[any]bool) (path string, err error) {
+	if !mayHold(v.Type()) {
+		return "", nil
+	}
 	switch k := v.Kind(); {
-	case depth > 100: // a list in a circle, say
-	case k == reflect.Pointer && v.Type() == reflect.TypeFor[*Matrix]():
-		if m := (*Matrix)(v.UnsafePointer()); m != nil {
-			err = m.err
+	case k == reflect.Pointer && !v.IsNil():
+		at := [2]any{v.Type(), v.UnsafePointer()}
+		if seen[at] {
+			return "", nil
 		}
-	case (k == reflect.Pointer || k == reflect.Interface) && !v.IsNil():
-		return failedIn(v.Elem(), depth+1)
+		seen[at] = true
+		if v.Type() == reflect.TypeFor[*Matrix]() {
+			_, err = (*Matrix)(v.UnsafePointer()).tensor()
+			return "", err
+		}
+		return settleIn(v.Elem(), seen)
+	case k == reflect.Interface && !v.IsNil():
+		return settleIn(v.Elem(), seen)
 	case k == reflect.Struct:
 		for f, in := range v.Fields() {
-			if path, err = failedIn(in, depth+1); err != nil {
+			if path, err = settleIn(in, seen); err != nil {
 				return "." + f.Name + path, err
 			}
 		}
-	case (k == reflect.Slice || k == reflect.Array || k == reflect.Map) && mayHold(v.Type().Elem()):
+	case k == reflect.Slice, k == reflect.Array, k == reflect.Map:
 		for key, in := range v.Seq2() {
-			if path, err = failedIn(in, depth+1); err != nil {
+			if path, err = settleIn(in, seen); err != nil {
 				return fmt.Sprintf("[%v]%s", key, path), err
 			}
 		}
@@ -40,5 +53,35 @@ func failedIn(v reflect.Value, depth int) (path string, err error) {
 	return path, err
 }
 
-// mayHold says whether a type can hold a matrix: numbers and strings, of which there may be many, cannot.
-func mayHold(t reflect.Type) bool { return t.Kind() >= reflect.Array && t.Kind() != reflect.String }
+// mayHold says whether a value of a type can lead to a matrix: most cannot, and there may be millions of them.
+func mayHold(t reflect.Type) bool {
+	known, ok := leads.Load(t)
+	if !ok {
+		known, _ = leads.LoadOrStore(t, leadsToMatrix(t, map[reflect.Type]bool{}))
+	}
+	return known.(bool)
+}
+
+var leads sync.Map // by type
+
+func leadsToMatrix(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Pointer:
+		return t == reflect.TypeFor[*Matrix]() || leadsToMatrix(t.Elem(), seen)
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return leadsToMatrix(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if leadsToMatrix(t.Field(i).Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}

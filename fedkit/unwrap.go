@@ -30,7 +30,7 @@ func unwrap(s Strategy) (all []Strategy, err error) {
 // visible refuses wrapped strategies that are in no exported field: their options would be neither checked nor kept.
 func visible(all []Strategy) error {
 	for i, s := range all[1:] {
-		seen := false
+		seen := embeds(reflect.Indirect(reflect.ValueOf(all[i])), s)
 		_ = config.Walk(all[i], func(_ string, part any) error {
 			seen = seen || same(part, s)
 			return nil
@@ -42,8 +42,27 @@ func visible(all []Strategy) error {
 	return nil
 }
 
+// embeds says whether a strategy is an exported embedded field of a struct, or of one that it embeds.
+func embeds(v reflect.Value, s Strategy) bool {
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range v.NumField() {
+		f, in := v.Type().Field(i), v.Field(i)
+		if !f.Anonymous || !f.IsExported() {
+			continue
+		}
+		if in.CanAddr() && same(in.Addr().Interface(), s) || same(in.Interface(), s) || embeds(reflect.Indirect(in), s) {
+			return true
+		}
+	}
+	return false
+}
+
 // same says whether two values are one pointer.
-func same(a, b any) bool { return reflect.TypeOf(a).Kind() == reflect.Pointer && a == b }
+func same(a, b any) bool {
+	return a != nil && reflect.TypeOf(a).Kind() == reflect.Pointer && a == b
+}
 
 // isOneOf says whether a part is one of the strategies.
 func isOneOf(all []Strategy, part any) bool {

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"sync"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
@@ -44,6 +45,8 @@ func TestStrategy(s fedkit.Strategy) error { return Suite{}.Test(s) }
 //   - options outside the range in their tag are refused by name, before anything runs;
 //   - an option of 0 means the default in its tag.
 func (c Suite) Test(s fedkit.Strategy) error {
+	one.Lock() // programs are counted for the whole process
+	defer one.Unlock()
 	v := reflect.ValueOf(s)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("fedtest: %T: %w", s, fedkit.Invalid("strategy", fmt.Sprintf("%T", s), "a pointer to a struct"))
@@ -61,6 +64,8 @@ func (c Suite) Test(s fedkit.Strategy) error {
 	}
 	return errors.Join(failed...)
 }
+
+var one sync.Mutex
 
 func (c Suite) learns(s fedkit.Strategy) error {
 	most := c.Loss

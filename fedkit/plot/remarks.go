@@ -13,10 +13,15 @@ func remarks(gs []*group) (all []string) {
 		for _, t := range g.repeats {
 			all = append(all, fmt.Sprintf("%s: seed %d was given again and counts once", g.name, t.history.Seed))
 		}
+		least, most, stopped := g.runs[0].seen, g.runs[0].seen, false
 		for _, t := range g.runs {
+			least, most = min(least, t.seen), max(most, t.seen)
 			if t.stopped {
-				all = append(all, fmt.Sprintf("%s: stopped after %d rounds", g.nameOf(t), t.seen))
+				all, stopped = append(all, fmt.Sprintf("%s: stopped after %d rounds", g.nameOf(t), t.seen)), true
 			}
+		}
+		if least < most && !stopped {
+			all = append(all, fmt.Sprintf("%s: the runs have %d to %d rounds", g.name, least, most))
 		}
 		if parts := g.runs[0].history.Config.Unnamed(); len(g.runs) > 1 && len(parts) > 0 {
 			all = append(all, fmt.Sprintf("%s: runs may differ in %s, a function without a name", g.name, strings.Join(parts, ", ")))

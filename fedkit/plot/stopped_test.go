@@ -34,3 +34,12 @@ func TestStoppedRuns(t *testing.T) {
 		t.Errorf("note of the figure: %q", f.Note)
 	}
 }
+
+// A mean over runs of different length says so.
+func TestRunsOfDifferentLength(t *testing.T) {
+	long, short := history("FedAvg", 0.5, 0.6, 0.7), history("FedAvg", 0.4)
+	short.Seed = 1
+	if f := Accuracy(long, short); !strings.Contains(f.Note, "FedAvg: the runs have 1 to 3 rounds") {
+		t.Errorf("note %q", f.Note)
+	}
+}

@@ -1,0 +1,229 @@
+package fedkit
+
+import (
+	"bytes"
+	"container/list"
+	"context"
+	"encoding/gob"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// queued keeps what came back, and a list whose elements lead to each other.
+type queued struct {
+	Local Local
+	State struct {
+		X     *Matrix
+		Last  *Matrix
+		Queue *list.List
+	}
+}
+
+func (s *queued) Start(r *Round) error {
+	s.State.X, s.State.Queue = r.Models(1), list.New()
+	for i := range 40 {
+		s.State.Queue.PushBack(i)
+	}
+	return r.Err()
+}
+
+func (s *queued) Round(r *Round) error {
+	u := r.Train(Job{Clients: r.Everyone(), Start: s.State.X, Local: s.Local})
+	s.State.X, s.State.Last = u.Models.Mean(nil), u.Models
+	return r.Err()
+}
+
+func (s *queued) Serve(*Round) Serving { return Serving{Global: s.State.X} }
+
+// A State may lead back to itself.
+func TestStateInACircle(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	if _, err := Run(context.Background(), fed, &queued{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 2}); err != nil {
+		t.Error(err)
+	}
+}
+
+// tuned keeps the clients' models as they came back, and fine-tunes them where it serves them. It prefers clients that it
+// knows.
+type tuned struct {
+	Local Local
+	State struct{ X, All *Matrix }
+}
+
+func (s *tuned) Start(r *Round) error {
+	s.State.X, s.State.All = r.Models(1), nil
+	return r.Err()
+}
+
+func (s *tuned) Round(r *Round) error {
+	if s.State.All != nil {
+		s.State.X = s.State.All.Mean(nil)
+	}
+	known := r.Everyone()
+	slices.SortStableFunc(known, func(a, b int) int { return len(r.Past(b)) - len(r.Past(a)) })
+	s.State.All = r.Train(Job{Clients: known[:21], Start: s.State.X, Local: s.Local}).Models
+	return r.Err()
+}
+
+func (s *tuned) Serve(r *Round) Serving {
+	u := r.Train(Job{Clients: r.Everyone(), Start: s.State.X, Local: s.Local})
+	return Serving{Global: s.State.X, Models: u.Models, Assign: r.Everyone()}
+}
+
+// Neither a checkpoint nor an evaluation, and what it looks at or trains, changes what a run comes to.
+func TestLookingChangesNothing(t *testing.T) {
+	fed, _ := toy(t, slices.Repeat([]int{7, 5, 9}, 8)...)
+	fed = fed.Intercept(plusOne{})
+	outcome := func(o Options) ([]byte, *Record) {
+		s := &tuned{Local: Local{Batch: 4, LR: 0.1}}
+		o.Rounds, o.Seed = 6, 1
+		h, err := Run(context.Background(), fed, s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := gob.NewEncoder(&b).Encode(s.State); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes(), h.Last()
+	}
+	want, r := outcome(Options{EvalEvery: 6})
+	if len(r.Solves) != 21 {
+		t.Errorf("%d clients in the record of an evaluated round, want the 21 that trained in Round", len(r.Solves))
+	}
+	for name, o := range map[string]Options{
+		"evaluated in every round": {}, "evaluated every second": {EvalEvery: 2},
+		"with a checkpoint": {EvalEvery: 6, Checkpoint: filepath.Join(t.TempDir(), "a")},
+	} {
+		if got, _ := outcome(o); !bytes.Equal(got, want) {
+			t.Errorf("%s, the State differs", name)
+		}
+	}
+}
+
+// embedding and embeddingPointer wrap what they embed.
+type (
+	embedding struct {
+		mean
+		Other int
+	}
+	Inner            struct{ mean }
+	embeddingPointer struct {
+		*Inner
+		Other int
+	}
+	embeddingValue struct {
+		Inner
+		Other int
+	}
+	concealed struct {
+		stateless
+		inner *mean
+		State struct{}
+	}
+)
+
+func (s *embeddingPointer) Unwrap() Strategy { return s.Inner }
+func (s *embeddingValue) Unwrap() Strategy   { return &s.Inner }
+
+// A wrapper may embed the strategy it wraps, by value or by pointer.
+func TestWrappersThatEmbed(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	for _, make := range []func() Strategy{
+		func() Strategy { return &embedding{} },
+		func() Strategy { return &embeddingPointer{Inner: &Inner{}} },
+		func() Strategy { return &embeddingValue{} },
+	} {
+		straight, err := Run(context.Background(), fed, make(), Options{Rounds: 4, Seed: 2})
+		if err != nil {
+			t.Errorf("%T: %v", make(), err)
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "checkpoint")
+		for _, rounds := range []int{2, 4} {
+			h, err := Run(context.Background(), fed, make(), Options{Rounds: rounds, Seed: 2, Checkpoint: path})
+			if err != nil {
+				t.Errorf("%T: %v", make(), err)
+			} else if rounds == 4 && h.Last().Global.Loss != straight.Last().Global.Loss {
+				t.Errorf("%T: loss %v after a resume, %v without", make(), h.Last().Global.Loss, straight.Last().Global.Loss)
+			}
+		}
+	}
+}
+
+// What a checkpoint would lose is refused before round 1, and a State of another make is not read.
+func TestStatesThatAreLost(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	path := filepath.Join(t.TempDir(), "checkpoint")
+	for _, c := range []struct {
+		s    Strategy
+		want string
+	}{
+		{&keeps[struct{ V *Matrix }]{}, ""},
+		{&keeps[struct{ Velocity *Matrix }]{}, "belongs to another run"}, // the name of the type differs too
+		{&concealed{inner: &mean{}}, "inner = unexported: must be exported"},
+		{&keeps[*int]{}, "State = *int: must be no pointer"},
+		{&missing{}, "State cannot be saved"},
+	} {
+		_, err := Run(context.Background(), fed, c.s, Options{Rounds: 1, Checkpoint: path})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "round 1:")) {
+			t.Errorf("%T: error %v, want %q", c.s, err, c.want)
+		}
+	}
+	was, is := new(struct{ V *Matrix }), new(struct{ Velocity *Matrix })
+	h := &History{Rounds: []Record{{Round: 1}}}
+	if err := saveCheckpoint(path, h, []any{was}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := loadCheckpoint(path, h, []any{is}); err == nil || !strings.Contains(err.Error(), "State: {Velocity *fedkit.Matrix}, was {V *fedkit.Matrix}") {
+		t.Errorf("error %v for a State whose field has another name", err)
+	}
+}
+
+// missing has a place for every client's matrix, and nothing in it yet.
+type missing struct {
+	stateless
+	State struct{ All []*Matrix }
+}
+
+func (s *missing) Start(r *Round) error {
+	s.State.All = make([]*Matrix, r.Clients())
+	return s.stateless.Start(r)
+}
+
+// What a run has, no other run may have: neither its strategy, with a State or without, nor its checkpoint.
+func TestRunsShareNothing(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	path := filepath.Join(t.TempDir(), "checkpoint")
+	s := &stateless{}
+	for range Rounds(context.Background(), fed, s, Options{Rounds: 1}) {
+		if _, err := Run(context.Background(), fed, s, Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), "in another run") {
+			t.Errorf("error %v for a strategy in two runs", err)
+		}
+	}
+	for range Rounds(context.Background(), fed, &mean{}, Options{Rounds: 1, Checkpoint: path}) {
+		if _, err := Run(context.Background(), fed, &mean{}, Options{Rounds: 1, Checkpoint: path}); err == nil || !strings.Contains(err.Error(), "another run writes this one") {
+			t.Errorf("error %v for a checkpoint of two runs", err)
+		}
+	}
+}
+
+// Models and rows that nobody has room for are errors.
+func TestHugeMatrices(t *testing.T) {
+	fed, _ := toy(t, 4)
+	for name, do := range map[string]func(r *Round, x *Matrix) *Matrix{
+		"models":        func(r *Round, _ *Matrix) *Matrix { return r.Models(1 << 42) },
+		"Matrix.Repeat": func(_ *Round, x *Matrix) *Matrix { return x.Repeat(1 << 42) },
+	} {
+		_, err := Run(context.Background(), fed, &scripted{do: do}, Options{Rounds: 1})
+		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "are free") {
+			t.Errorf("error %v, want one that names %s", err, name)
+		}
+	}
+	_, err := Run(context.Background(), fed.Intercept(nil), &mean{}, Options{Rounds: 1})
+	if err == nil || !strings.Contains(err.Error(), "interceptor = nil") {
+		t.Errorf("error %v for a nil interceptor", err)
+	}
+}
