@@ -23,7 +23,8 @@ import (
 // A model's worth is 4d bytes. Unless a job says otherwise, each client receives one for Start, and one more for each of Anchor,
 // Shift, ProxWeights and a Mask with rows of its own that it is given; it sends one back. Interceptors, which attacks
 // are, see what is sent. With Shared only a part of every model travels. With Private nothing does. What Extra carries is not
-// counted. Down and Up say what none of this can know, such as a model that the client has already.
+// counted. Down and Up say what none of this can know, such as a model that the client has already: after Round.Losses or
+// Round.Choose, which send all models to choose from, Down is Zero.
 type Job struct {
 	Clients []int // S, each at most once
 	Local   Local

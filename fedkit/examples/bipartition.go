@@ -12,10 +12,11 @@ import (
 //
 // A row belongs to the first part if a chain of rows leads there, each of whose cosines is greater than the least that some
 // row needs.
-func bipartition(delta *fedkit.Matrix, weights []float64) (second []int, err error) {
+func bipartition(r *fedkit.Round, delta *fedkit.Matrix, weights []float64) (second []int) {
 	gram, err := delta.Gram()
 	if err != nil {
-		return nil, err
+		r.Fail(err)
+		return nil
 	}
 	var rows []int
 	for i, w := range weights {
@@ -40,5 +41,5 @@ func bipartition(delta *fedkit.Matrix, weights []float64) (second []int, err err
 			second = append(second, i)
 		}
 	}
-	return second, nil
+	return second
 }

@@ -2,9 +2,9 @@ package examples
 
 import (
 	"cmp"
+	"slices"
 
 	"fedkit.example/fedkit"
-	"gonum.org/v1/gonum/floats"
 )
 
 // CFL is clustered federated learning (Sattler et al., arXiv 1910.01991, Algorithm 3, without its bound on the cosine):
@@ -28,7 +28,7 @@ func (s *CFL) Start(r *fedkit.Round) error {
 
 // Round implements fedkit.Strategy.
 func (s *CFL) Round(r *fedkit.Round) error {
-	st := &s.State
+	st, near, far := &s.State, cmp.Or(s.Eps1, 0.4), cmp.Or(s.Eps2, 1.6)
 	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: st.Models.Take(st.Cluster...), Local: s.Local})
 	for c := range st.Models.Rows() {
 		n, farthest := u.Examples(), 0.0
@@ -39,20 +39,21 @@ func (s *CFL) Round(r *fedkit.Round) error {
 				n[i] = 0
 			}
 		}
-		if floats.Sum(n) == 0 { // all of them were skipped
+		if slices.Max(n) == 0 { // all of them were skipped
 			continue
 		}
 		step := u.Delta().Mean(n)
 		length, err := step.Norms()
 		r.Fail(err)
 		st.Models = st.Models.Put([]int{c}, st.Models.Take(c).Add(step))
-		if err == nil && length[0] < cmp.Or(s.Eps1, 0.4) && farthest > cmp.Or(s.Eps2, 1.6) {
-			second, err := bipartition(u.Delta(), n)
-			r.Fail(err)
+		if err == nil && length[0] < near && farthest > far {
+			second := bipartition(r, u.Delta(), n)
 			for _, i := range second {
 				st.Cluster[u.Solves[i].Client] = st.Models.Rows()
 			}
-			st.Models = fedkit.StackRows(st.Models, st.Models.Take(c))
+			if second != nil { // one client alone has nobody to leave
+				st.Models = fedkit.StackRows(st.Models, st.Models.Take(c))
+			}
 		}
 	}
 	return r.Err()
