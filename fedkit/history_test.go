@@ -15,9 +15,9 @@ import (
 func sample() *History {
 	return &History{Name: "FedAvg", Strategy: "FedAvg", Data: "digits", Partition: "2 clients", Model: "MLP", Clients: 2, Params: 10, Device: "xla",
 		Rounds: []Record{
-			{Round: 1, Seconds: 0.5, Solves: []Solve{{Client: 1, Steps: 3, Loss: Float(math.NaN()), Skipped: true}}, BytesUp: 40, BytesDown: 4000,
+			{Round: 1, Seconds: 0.5, Solves: []Solve{{Round: 1, Client: 1, Steps: 3, Loss: Float(math.NaN()), Skipped: true}}, BytesUp: 40, BytesDown: 4000,
 				Notes: map[string]Float{"mu": Float(math.Inf(1))}},
-			{Round: 2, Seconds: 0.25, Solves: []Solve{{Client: 0, Steps: 3, Loss: 1, Drift: 0.1}, {Client: 1, Steps: 5, Loss: 2, Drift: 0.2}}, BytesUp: 80, BytesDown: 5e9,
+			{Round: 2, Seconds: 0.25, Solves: []Solve{{Round: 2, Client: 0, Steps: 3, Loss: 1, Drift: 0.1}, {Round: 2, Client: 1, Steps: 5, Loss: 2, Drift: 0.2}}, BytesUp: 80, BytesDown: 5e9,
 				Global: &Score{Loss: 0.5, Accuracy: 0.9, Examples: 10}, Scores: []Score{{Loss: 0.4, Accuracy: 1, Examples: 3}, {Loss: 0.6, Accuracy: 0.5, Examples: 1}}, Clusters: []int{0, 1}},
 		}}
 }
@@ -126,7 +126,7 @@ func TestOldHistoriesLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := h.Rounds[0]
-	if want := (Solve{Client: 1, Steps: 3, Loss: 1, Drift: 0.1, Similarity: 1}); r.Solves[0] != want {
+	if want := (Solve{Round: 7, Client: 1, Steps: 3, Loss: 1, Drift: 0.1, Similarity: 1}); r.Solves[0] != want {
 		t.Errorf("%+v, want %+v", r.Solves[0], want)
 	}
 	if s := r.Solves[1]; s.Client != 0 || s.Steps != 5 || !math.IsNaN(float64(s.Loss)) || s.Drift != 0.2 || s.Mu != 0.5 || s.Similarity != -1 || !s.Skipped {

@@ -54,7 +54,13 @@ func (r *Record) UnmarshalJSON(b []byte) error {
 	if err := strict(b, &both); err != nil {
 		return err
 	}
-	return r.take(both.columns)
+	if err := r.take(both.columns); err != nil {
+		return err
+	}
+	for i := range r.Solves {
+		r.Solves[i].Round = r.Round
+	}
+	return nil
 }
 
 // take turns columns into rows.

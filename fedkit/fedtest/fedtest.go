@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -102,7 +103,7 @@ func eight(fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) ([]byte,
 	return outcome(s, h)
 }
 
-// outcome is a strategy's State and the last scores, byte for byte.
+// outcome is a strategy's State and what was recorded, except for times, byte for byte.
 func outcome(s fedkit.Strategy, h *fedkit.History) ([]byte, error) {
 	var b bytes.Buffer
 	e := gob.NewEncoder(&b)
@@ -117,8 +118,15 @@ func outcome(s fedkit.Strategy, h *fedkit.History) ([]byte, error) {
 			s = outer.Unwrap()
 		}
 	}
-	err := e.Encode(h.Last().Scores)
-	return b.Bytes(), err
+	for _, r := range h.Rounds {
+		r.Seconds, r.EvalTime = 0, 0
+		record, err := json.Marshal(r)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(record)
+	}
+	return b.Bytes(), nil
 }
 
 // sameBytes runs the strategy with other numbers of workers, and interrupted and resumed: always with the same outcome.
