@@ -108,9 +108,6 @@ func summary(h *History, err error) string {
 
 // An interrupt ends a run with its history, and a second one ends the program.
 func TestInterrupt(t *testing.T) {
-	if signal.Ignored(os.Interrupt) {
-		t.Skip("interrupts are ignored here, as they are in the background of a script")
-	}
 	if name := os.Getenv("FEDKIT_TEST_INTERRUPT"); name != "" {
 		fed, _ := toy(t, 4, 4)
 		for _, c := range interruptedCases {
@@ -125,9 +122,17 @@ func TestInterrupt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	command := []string{self, "-test.run=^TestInterrupt$"}
+	if signal.Ignored(os.Interrupt) { // as they are in the background of a script, and what it starts inherits that
+		heeding := []string{"env", "--default-signal=INT"}
+		if err := exec.Command(heeding[0], append(heeding[1:], "true")...).Run(); err != nil {
+			t.Skip("interrupts are ignored here, and env cannot change that: ", err)
+		}
+		command = append(heeding, command...)
+	}
 	checkpoint := filepath.Join(t.TempDir(), "checkpoint")
 	for _, c := range interruptedCases {
-		p := exec.CommandContext(t.Context(), self, "-test.run=^TestInterrupt$")
+		p := exec.CommandContext(t.Context(), command[0], command[1:]...)
 		p.Env = append(os.Environ(), "FEDKIT_TEST_INTERRUPT="+c.name, "FEDKIT_TEST_CHECKPOINT="+checkpoint)
 		out, err := p.CombinedOutput()
 		if err != nil {
