@@ -146,3 +146,67 @@ func TestDescribe(t *testing.T) {
 
 // first selects the first n clients.
 func first(r *fedkit.Round, n int) []int { return r.Everyone()[:n] }
+
+// wrapping, by pointer and by value.
+type (
+	held struct {
+		Inner fedkit.Strategy
+		State struct{ N int }
+	}
+	embedding struct{ *strategy.FedAvg }
+	holding   struct{ strategy.FedAvg }
+	stuck     struct{ in *strategy.FedAvg }
+)
+
+func (h *held) Start(r *fedkit.Round) error           { return h.Inner.Start(r) }
+func (h *held) Round(r *fedkit.Round) error           { h.State.N++; return h.Inner.Round(r) }
+func (h *held) Serve(r *fedkit.Round) fedkit.Serving  { return h.Inner.Serve(r) }
+func (h *held) Unwrap() fedkit.Strategy               { return h.Inner }
+func (e *embedding) Unwrap() fedkit.Strategy          { return e.FedAvg }
+func (h *holding) Unwrap() fedkit.Strategy            { return &h.FedAvg }
+func (s *stuck) Start(r *fedkit.Round) error          { return s.in.Start(r) }
+func (s *stuck) Round(r *fedkit.Round) error          { return s.in.Round(r) }
+func (s *stuck) Serve(r *fedkit.Round) fedkit.Serving { return s.in.Serve(r) }
+func (s *stuck) Unwrap() fedkit.Strategy              { return s.in }
+
+// A clone has the options and no State, and shares nothing with the original that a run changes.
+func TestClones(t *testing.T) {
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := &strategy.FedAvg{Fraction: 0.2, Local: fedkit.Local{Batch: 16, LR: 0.1}}
+	for _, s := range []fedkit.Strategy{inner, &held{Inner: inner}, &embedding{inner}, &holding{*inner}, &held{Inner: &embedding{inner}}} {
+		if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}); err != nil {
+			t.Fatalf("%T: %v", s, err)
+		}
+		before := inner.State.X
+		clone, err := fedkit.Clone(s)
+		if err != nil {
+			t.Fatalf("%T: %v", s, err)
+		}
+		if a, b := config.Of(s), config.Of(clone); config.Diff(a, b) != nil {
+			t.Errorf("%T: %s, want %s", s, b, a)
+		}
+		for h, err := range fedkit.Rounds(context.Background(), fed, clone, fedkit.Options{Rounds: 2}) {
+			if err != nil {
+				t.Fatalf("%T: %v", s, err)
+			}
+			if len(h.Rounds) == 1 { // while the clone runs
+				if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}); err != nil {
+					t.Fatalf("%T: %v", s, err)
+				}
+				before = inner.State.X
+			}
+		}
+		if inner.State.X != before {
+			t.Errorf("%T: a run of the clone changed the original", s)
+		}
+	}
+	if _, err := fedkit.Clone(nil); err == nil {
+		t.Error("nil was cloned")
+	}
+	if _, err := fedkit.Clone(&stuck{inner}); err == nil || !strings.Contains(err.Error(), "exported field") {
+		t.Error(err)
+	}
+}
