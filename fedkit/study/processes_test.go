@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -157,4 +158,34 @@ func TestKilledStudies(t *testing.T) {
 		}
 	}
 	t.Error("it never ended")
+}
+
+// The stop button ends a study without an error: what was finished is there, and the rest goes on from its checkpoints.
+func TestStoppedStudies(t *testing.T) {
+	if signal.Ignored(os.Interrupt) {
+		signal.Reset(os.Interrupt)
+	}
+	dir := t.TempDir()
+	p := start(t, dir)
+	_ = p.begin.Close()
+	for entries := []string(nil); len(entries) == 0; entries, _ = filepath.Glob(filepath.Join(dir, "*", "entry.json")) {
+		time.Sleep(time.Millisecond)
+	}
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var runs, done int
+	line, _ := p.said.ReadString('\n')
+	if n, err := fmt.Sscan(line, &runs, &done); n != 2 || runs == 0 || runs == 12 || !strings.HasSuffix(line, "<nil>\n") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	_ = p.Wait()
+	checkpoints, _ := filepath.Glob(filepath.Join(dir, "*", "checkpoint"))
+	if done < runs+len(checkpoints) { // one that was stopped in its first round has none
+		t.Errorf("%d runs began, %d were finished, %d have a checkpoint", done, runs, len(checkpoints))
+	}
+	if again, words := run(t, many(dir, digits(t))); len(again) != 12 || !strings.HasPrefix(words, fmt.Sprintf("%d stored, %d to run", runs, 12-runs)) {
+		t.Error(len(again), words)
+	}
+	wantSame(t, dir)
 }
