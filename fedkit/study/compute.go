@@ -20,6 +20,8 @@ func (s *Study) compute(ctx context.Context, missing []*plan) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
+	ctx, release := fedkit.Interruptible(ctx)
+	defer release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := s.watcher(missing)
@@ -97,7 +99,9 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 	switch {
 	case h != nil && h.Stopped:
 		return fedkit.ErrStopped
-	case err != nil && (errors.Is(err, fedkit.ErrStopped) || ctx.Err() != nil):
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, fedkit.ErrStopped):
 		return err
 	}
 	p.Seconds, p.Finished, p.About.Code, p.Error = time.Since(begin).Seconds(), time.Now().UTC().Truncate(time.Second), p.code, ""
