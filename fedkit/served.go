@@ -14,7 +14,8 @@ import (
 // evaluation. The State stays as it is, and the result stays as it is if the strategy goes on.
 //
 // It is a look at a result: it works after an interrupt too, like Federation.Predict, but not while the strategy is in a
-// run. What Serve trains or draws at random, it does as in round 0 of seed 0.
+// run. A run that was stopped in the middle of a round may leave a State that cannot be served, which is an error. What
+// Serve trains or draws at random, it does as in round 0 of seed 0.
 //
 //	sv, err := fedkit.Served(ctx, fed, rep)
 //	p, err := fed.Predict(ctx, sv.Models.Take(sv.Assign[3]), fedkit.TestPart, fed.Clients[3].Test)
