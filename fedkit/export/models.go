@@ -34,8 +34,10 @@ func SafeTensors(path string, task *fedkit.Task, models *fedkit.Matrix) error {
 func LoadSafeTensors(path string, task *fedkit.Task) (*fedkit.Matrix, error) {
 	var m *fedkit.Matrix
 	err := load(path, task, func(r *reader) (err error) {
-		m, err = r.matrix(prefixes(max(1, len(r.tensors)/len(task.Params))), task)
-		return err
+		if m, err = r.matrix(prefixes(max(1, len(r.tensors)/len(task.Params))), task); err != nil {
+			return err
+		}
+		return r.done()
 	})
 	if err != nil {
 		return nil, err
@@ -227,10 +229,7 @@ func open(path string, take func(*reader) error) error {
 	if s := r.meta["schema"]; s != "" && s != schema {
 		return fedkit.Invalid("schema", s, schema+": a newer fedkit wrote the file")
 	}
-	if err := take(r); err != nil {
-		return err
-	}
-	return r.done()
+	return take(r)
 }
 
 // matrix takes a model under each of the prefixes.

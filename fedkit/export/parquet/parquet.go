@@ -3,7 +3,7 @@
 //
 //	t = pd.read_parquet("runs/table")
 //
-// It is a package of its own because it makes a program 8 MB larger, and takes a second longer to link.
+// It is a package of its own because it makes a program 8 MB larger, and takes half a second longer to link.
 package parquet
 
 import (

@@ -20,7 +20,7 @@ func Write(path string, content func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	defer f.Cleanup() //nolint:errcheck // nothing is left to clean up after a success
+	defer func() { _ = f.Cleanup() }() // of what is left after an error
 	w := bufio.NewWriter(f)
 	if err := content(w); err != nil {
 		return err
