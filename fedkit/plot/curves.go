@@ -32,7 +32,7 @@ type curve struct {
 	name         string
 	beside       string // the curve that it goes with, if any
 	runs         int
-	round        []float64
+	x            []float64 // rounds
 	mean, spread []float64 // spread is 0 for one run
 }
 
@@ -51,7 +51,7 @@ func average(name string, runs []*compare.Run, read func(*compare.Run) []value) 
 	for _, r := range read(runs[0]) {
 		if v := values[r.round]; len(v) == c.runs {
 			m, s := Bands.around(v)
-			c.round, c.mean, c.spread = append(c.round, float64(r.round)), append(c.mean, m), append(c.spread, s)
+			c.x, c.mean, c.spread = append(c.x, float64(r.round)), append(c.mean, m), append(c.spread, s)
 		}
 	}
 	return c
@@ -83,11 +83,11 @@ func drawCurves(f *chart.Figure, cs []curve, what string) (err error) {
 	var runs []int
 	var values []float64
 	for _, c := range cs {
-		if len(c.round) == 0 {
+		if len(c.x) == 0 {
 			err = fmt.Errorf("%q has no round with a finite %s in all of its runs (%d)", c.name, what, c.runs)
 			continue
 		}
-		s := chart.Series{Name: c.name, Like: c.beside, X: c.round, Y: c.mean}
+		s := chart.Series{Name: c.name, Like: c.beside, X: c.x, Y: c.mean}
 		if c.runs > 1 {
 			runs = append(runs, c.runs)
 			for i, y := range c.mean {
