@@ -186,8 +186,8 @@ func choose(all []column, names []string) (chosen []column, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(c column) bool { return c.name == name })
 		if i < 0 {
-			has := each(all, func(c column) string { return fmt.Sprintf("%q", c.name) })
-			return nil, fedkit.Invalid("Columns", fmt.Sprintf("%q", name), "one of "+strings.Join(has, ", "))
+			has := each(all, func(c column) string { return c.name })
+			return nil, fedkit.Invalid("Columns", fmt.Sprintf("%q", name), oneOf(has))
 		}
 		chosen = append(chosen, all[i])
 	}

@@ -1,9 +1,12 @@
 package compare
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit"
 )
 
 func TestTable(t *testing.T) {
@@ -25,6 +28,26 @@ func TestTable(t *testing.T) {
 	if lines := strings.Split(Table(a).String(), "\n"); len(lines) != 4 || !strings.Contains(lines[2], "global model") {
 		t.Errorf("one run:\n%s", Table(a))
 	}
+}
+
+// No history makes a table panic, and names are escaped.
+func FuzzTable(f *testing.F) {
+	f.Add(0.5, 0.1, 3, 1)
+	f.Add(nan, math.Inf(-1), 0, -1)
+	f.Fuzz(func(t *testing.T, a, l float64, n, k int) {
+		s := fedkit.Score{Accuracy: fedkit.Float(a), Loss: fedkit.Float(l), Examples: n}
+		h := &fedkit.History{Name: "<b>", Rounds: []fedkit.Record{
+			{Round: n, Global: &s, Scores: []fedkit.Score{s, {}}}, {Round: k, Scores: []fedkit.Score{s}, Seconds: l},
+		}}
+		other := *h
+		other.Seed, other.Name = 1, "c"
+		again := *h
+		again.Seed, again.Name = 2, "c"
+		tab := Comparison{Target: 0.5, Baseline: "c"}.Table(h, &other, &again)
+		if err := tab.Err(); err != nil && strings.Contains(err.Error(), "could not be drawn") || strings.Contains(tab.HTML(), "<b>") {
+			t.Errorf("%v\n%s", err, tab.HTML())
+		}
+	})
 }
 
 func TestPersonalTable(t *testing.T) {
