@@ -155,8 +155,8 @@ func (q Quantity) interval(v []float64) cell {
 		return cell{q.write(v[0]), []float64{v[0], half}}
 	}
 	m, h := q.write(mean), q.write(half)
-	if i := strings.LastIndex(m, " "); i >= 0 && strings.HasSuffix(h, m[i:]) { // the unit once
-		m = m[:i]
+	if value, unit, one := strings.Cut(m, " "); one && strings.HasSuffix(h, " "+unit) { // the unit once
+		m = value
 	}
 	return cell{m + " ± " + h, []float64{mean, half}}
 }

@@ -30,6 +30,17 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// The unit is written once if it is the same.
+func TestUnitsOfIntervals(t *testing.T) {
+	long, longer := history("A", 0.1), seeded(1, history("A", 0.1))
+	long.Rounds[0].Seconds, longer.Rounds[0].Seconds = 200, 204
+	long.Rounds[0].BytesUp, longer.Rounds[0].BytesUp = 1_000_000, 1_000_100
+	got := cells(t, Table(long, longer), "A", "time", "up")
+	if want := []string{"3 min 22 s ± 25.4 s", "1.00 MB ± 635 B"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // No history makes a table panic, and names are escaped.
 func FuzzTable(f *testing.F) {
 	f.Add(0.5, 0.1, 3, 1)
