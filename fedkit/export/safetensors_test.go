@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"encoding/binary"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,6 +74,17 @@ func TestDamagedSafeTensors(t *testing.T) {
 		if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)
 		}
+	}
+}
+
+// A file of a later version is refused by name.
+func TestNewerSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	if err := newWriter(map[string]string{"schema": "2"}).save(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadSafeTensors(path, small); err == nil || !strings.Contains(err.Error(), "schema = 2: must be 1: a newer fedkit wrote the file") {
+		t.Errorf("error %v", err)
 	}
 }
 

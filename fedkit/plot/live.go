@@ -58,6 +58,13 @@ func Live(name ...string) fedkit.Watcher {
 	return l
 }
 
+// Progress is Live without the figure: only the line.
+func Progress() fedkit.Watcher {
+	l := Live().(*live)
+	l.figure = nil
+	return l
+}
+
 // display is a chart.Display, or a stand-in for one in tests.
 type display interface {
 	Text(text string, final bool) error
@@ -221,6 +228,9 @@ func (l *live) lines() string {
 
 // showFigure draws what there is to draw.
 func (l *live) showFigure(final bool) {
+	if l.figure == nil {
+		return
+	}
 	if row := l.row(); row != nil {
 		l.complain(l.figure.Show(row, final))
 	}

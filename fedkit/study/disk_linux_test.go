@@ -30,7 +30,7 @@ func TestFullDisk(t *testing.T) {
 		return st
 	}
 	st := make()
-	st.Log = &strings.Builder{}
+	st.Log, st.Watch = &strings.Builder{}, &counter{}
 	runs, err := st.Run(ctx)
 	if !errors.Is(err, syscall.ENOSPC) || len(runs) == 0 || len(runs) == 10 {
 		t.Fatal(len(runs), err)

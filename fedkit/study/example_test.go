@@ -19,7 +19,7 @@ func Example() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16)))
 
 	st := study.New(dir)
-	st.Log = os.Stdout
+	st.Log = os.Stdout // where a notebook shows it
 	for _, lr := range []float64{0.03, 0.3} {
 		for seed := range uint64(2) {
 			st.Add(fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: lr}}, fedkit.Options{Rounds: 3, Seed: seed}, "η", lr)
