@@ -166,16 +166,18 @@ func TestSetMerges(t *testing.T) {
 	base := map[string]any{"strategy": "FedAvg Aggregator=Krum", "data": "Digits"}
 	a, b := map[string]any{}, map[string]any{}
 	catalog.Merge(a, base)
+	catalog.Set(a, "strategy", "Aggregator=Median")
+	catalog.Set(a, "strategy.aggregator", "Krum")
 	catalog.Set(a, "Strategy.aggregator.F", 2)
 	catalog.Set(a, "strategy.Local.LR", 0.1)
 	catalog.Merge(b, a)
-	catalog.Set(b, "strategy", "Local.Batch=4")
+	catalog.Set(b, "strategy", "FedProx Local.Batch=4")
 	catalog.Set(b, "strategy.Aggregator", "Median")
 	catalog.Set(b, "data", "MNIST")
 	for want, tree := range map[string]map[string]any{
-		`{"data":"Digits","strategy":"FedAvg Aggregator=Krum"}`:                                                           base,
-		`{"data":"Digits","strategy":{"Aggregator":{"F":2,"type":"Krum"},"Local":{"LR":0.1},"type":"FedAvg"}}`:            a,
-		`{"data":"MNIST","strategy":{"Aggregator":{"F":2,"type":"Median"},"Local":{"Batch":4,"LR":0.1},"type":"FedAvg"}}`: b,
+		`{"data":"Digits","strategy":"FedAvg Aggregator=Krum"}`:                                                            base,
+		`{"data":"Digits","strategy":{"Aggregator":{"F":2,"type":"Krum"},"Local":{"LR":0.1},"type":"FedAvg"}}`:             a,
+		`{"data":"MNIST","strategy":{"Aggregator":{"F":2,"type":"Median"},"Local":{"Batch":4,"LR":0.1},"type":"FedProx"}}`: b,
 	} {
 		if got, err := json.Marshal(tree); err != nil || string(got) != want {
 			t.Errorf("%s, %v, want %s", got, err, want)

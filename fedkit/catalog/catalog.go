@@ -8,7 +8,7 @@
 package catalog
 
 import (
-	"fmt"
+	"go/doc"
 	"reflect"
 	"slices"
 	"strings"
@@ -48,6 +48,11 @@ func (t Thing) Type() string { return nameOf(reflect.TypeOf(t.zero)) }
 // Doc returns the comment in the source, as plain text with lines of at most width characters.
 func (t Thing) Doc(width int) string { return comments().of(t.Type()).text(width) }
 
+// Synopsis returns the first sentence of the comment.
+func (t Thing) Synopsis() string {
+	return strings.TrimRight(new(doc.Package).Synopsis(comments().of(t.Type()).doc), ",:.") + "."
+}
+
 // Source returns the paper that the comment names: "Li et al., arXiv 1812.06127, Algorithm 2"; "" if it names none.
 func (t Thing) Source() string { return comments().of(t.Type()).paper() }
 
@@ -71,7 +76,7 @@ func nameOf(t reflect.Type) string {
 	if name, ok := functions[t]; ok {
 		return name
 	}
-	return t.String()
+	return strings.TrimPrefix(t.String(), "main.")
 }
 
 // a is the kind with its article.
@@ -106,7 +111,7 @@ func Find(name string, among ...Kind) ([]Thing, error) {
 		}
 	}
 	if found == nil {
-		return nil, unknown("name", fmt.Sprintf("%q", name), "one that is listed", name, names)
+		return nil, unknown("name", name, "one that is listed", name, names)
 	}
 	return found, nil
 }

@@ -24,31 +24,29 @@ func Merge(tree, from map[string]any) {
 	}
 }
 
-// merged returns a value with another one put into it. A part that is written in one line is a tree too.
+// merged returns a value with another one put into it, if both are parts and one of them has options.
 func merged(old, value any) any {
-	if old == nil {
+	into, add := part(old), part(value)
+	if into == nil || add == nil || !hasOptions(old) && !hasOptions(value) {
 		return value
 	}
-	add, isTree := value.(map[string]any)
-	into := map[string]any{}
-	switch old := old.(type) {
-	case map[string]any:
-		into = maps.Clone(old) // it may be shared with other trees
-		if text, ok := value.(string); ok {
-			if part, err := Parse(text); err == nil {
-				add, isTree = part, true
-			}
-		}
-	case string:
-		if part, err := Parse(old); err == nil && isTree {
-			into = part
-		}
-	}
-	if !isTree {
-		return value
-	}
+	into = maps.Clone(into) // it may be shared with other trees
 	Merge(into, add)
 	return into
+}
+
+// part returns the tree of a part, which may be written in one line; nil for what is none.
+func part(v any) map[string]any {
+	o, err := object(v)
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+func hasOptions(v any) bool {
+	text, isText := v.(string)
+	return !isText || strings.Contains(text, "=")
 }
 
 // key returns the name that the tree has for an option already, or else the given one.
