@@ -28,6 +28,7 @@ type Federation struct {
 type lazyEngine struct {
 	mu sync.Mutex
 	*engine.Engine
+	task string // its fingerprint, once known
 }
 
 // engine returns the engine for the federation's data and task.
@@ -46,6 +47,19 @@ func (f *Federation) engine() (*engine.Engine, error) {
 		f.lazy.Engine = e
 	}
 	return e, err
+}
+
+// fingerprint is the task's.
+func (f *Federation) fingerprint() (string, error) {
+	f.lazy.mu.Lock()
+	defer f.lazy.mu.Unlock()
+	if f.lazy.task == "" {
+		var err error
+		if f.lazy.task, err = f.Task.fingerprint(f.Data); err != nil {
+			return "", err
+		}
+	}
+	return f.lazy.task, nil
 }
 
 // New deals the data out by the rule and makes the model's task for it. It fails before anything runs if the rule cannot

@@ -25,8 +25,14 @@ type History struct {
 	Clients   int            `json:"clients"` // M
 	Params    int            `json:"params"`  // d
 	Seed      uint64         `json:"seed"`
-	Device    string         `json:"device"`
+	Device    string         `json:"device"` // its kind: "cpu", "cuda"
 	Rounds    []Record       `json:"rounds"`
+
+	// What else identifies the run; empty in old files.
+	Settings     *config.Config `json:"settings,omitempty"`     // options of the run that change results: Rounds, EvalEvery, …
+	Task         string         `json:"task,omitempty"`         // SHA-256 of what the model computes and how it starts, in hexadecimal
+	Interceptors *config.Config `json:"interceptors,omitempty"` // who stands between the clients and the server
+	Code         string         `json:"code,omitempty"`         // version of the code that ran: see Describe
 
 	// Stopped says that the run was interrupted (by the stop button of a notebook, say) before its last round.
 	Stopped bool `json:"stopped,omitempty"`

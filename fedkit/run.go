@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/config"
-	"fedkit.example/fedkit/internal/xla"
 )
 
 // Options say how long and how a strategy runs. The zero value, but for Rounds, is a usual run.
@@ -126,45 +125,25 @@ type underway struct {
 	clusters bool  // the strategy served clusters last time
 }
 
-// begin checks everything that can be checked before anything runs.
+// begin checks everything that can be checked before anything runs, and claims what the run needs.
 func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
-	name := ""
+	if wasInterrupted(0) {
+		return nil, fmt.Errorf("fedkit: %w", ErrStopped)
+	}
+	h, all, err := describe(fed, s, o)
+	if err != nil {
+		return nil, err
+	}
 	defer func() {
-		if p := recover(); p != nil { // in a method of a part
-			err = fmt.Errorf("panic: %w", panicked(p))
-		}
 		if err != nil {
-			u, err = nil, fmt.Errorf("fedkit: %s%w", name, err)
+			u, err = nil, fmt.Errorf("fedkit: %s: %w", h.Strategy, err)
 		}
 	}()
-	if wasInterrupted(0) {
-		return nil, ErrStopped
-	}
-	if fed == nil || fed.lazy == nil {
-		return nil, Invalid("federation", fed, "made by fedkit.New")
-	}
-	all, err := unwrap(s)
-	if err != nil {
-		return nil, err
-	}
-	h := &History{Config: config.Of(s), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
-	h.Strategy = config.Of(all[len(all)-1]).Name()
-	h.Name = cmp.Or(o.Name, h.Strategy)
-	name = h.Strategy + ": "
-	if err := checkRun(fed, all, o, h.Config); err != nil {
-		return nil, err
-	}
 	o.EvalEvery = cmp.Or(o.EvalEvery, 1)
 	o.Workers = cmp.Or(o.Workers, usualWorkers())
-	b, err := xla.Backend()
-	if err != nil {
-		return nil, err
-	}
 	if _, err := fed.engine(); err != nil {
 		return nil, err
 	}
-	m := fed.Manifest()
-	h.Manifest, h.Device = &m, b.Name()
 	if o.Checkpoint != "" {
 		if err := checkWritable(o.Checkpoint); err != nil {
 			return nil, err

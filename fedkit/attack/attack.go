@@ -73,11 +73,7 @@ func (f Forge) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, 
 	if f.Send == nil {
 		return nil, fedkit.Invalid("Forge.Send", "nil", "a function")
 	}
-	bad, err := marked(fed, attackers)
-	if err != nil {
-		return nil, err
-	}
-	return fed.Intercept(forgery{f, bad}), nil
+	return intercept(fed, f, f.Send, attackers)
 }
 
 // marked tells for each client whether it is an attacker.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"fedkit.example/fedkit"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -38,9 +39,9 @@ func times(a Attack, factor float64, fed *fedkit.Federation, attackers []int) (*
 	if err := fedkit.Check(a, fed, 0); err != nil {
 		return nil, err
 	}
-	return Forge{a.String(), func(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
+	return intercept(fed, a, func(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 		return u.Start.Add(u.Delta().Scale(factor))
-	}}.On(fed, attackers)
+	}, attackers)
 }
 
 // Gaussian adds noise to what the client learned, w + σ N(0, I), drawn anew in every round.
@@ -55,10 +56,10 @@ func (g Gaussian) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federatio
 	if err := fedkit.Check(g, fed, 0); err != nil {
 		return nil, err
 	}
-	return Forge{g.String(), func(u *fedkit.Updates, rng *rand.Rand) *fedkit.Matrix {
+	return intercept(fed, g, func(u *fedkit.Updates, rng *rand.Rand) *fedkit.Matrix {
 		state := []uint64{rng.Uint64(), rng.Uint64(), rng.Uint64()}
 		return u.Models.Apply(noisy, cmp.Or(g.Sigma, 1), state)
-	}}.On(fed, attackers)
+	}, attackers)
 }
 
 var noisy = fedkit.NewProgram("noise", func(a []*Node) *Node {
@@ -67,10 +68,22 @@ var noisy = fedkit.NewProgram("noise", func(a []*Node) *Node {
 	return Add(u, Mul(sigma, noise))
 })
 
-// forgery is an attack on updates by the marked clients.
+// forgery is an attack on updates by the given clients. Its exported fields are its configuration.
 type forgery struct {
-	Forge
-	bad []bool // by client
+	Attack  Attack
+	Clients []int
+
+	send func(*fedkit.Updates, *rand.Rand) *fedkit.Matrix
+	bad  []bool // by client
+}
+
+// intercept puts an attack between the attackers and the server.
+func intercept(fed *fedkit.Federation, a Attack, send func(*fedkit.Updates, *rand.Rand) *fedkit.Matrix, attackers []int) (*fedkit.Federation, error) {
+	bad, err := marked(fed, attackers)
+	if err != nil {
+		return nil, err
+	}
+	return fed.Intercept(forgery{a, slices.Clone(attackers), send, bad}), nil
 }
 
 // Intercept implements fedkit.Interceptor. It runs the same programs whether or not an attacker takes part, so
@@ -82,10 +95,10 @@ func (f forgery) Intercept(u *fedkit.Updates, rng *rand.Rand) *fedkit.Matrix {
 			bad[i] = 1
 		}
 	}
-	return u.Models.Apply(choose, f.Send(u, rng), bad)
+	return u.Models.Apply(choose, f.send(u, rng), bad)
 }
 
-func (f forgery) String() string { return by(f.Forge, f.bad) }
+func (f forgery) String() string { return by(f.Attack, f.bad) }
 
 // choose takes the rows of a[1] where a[2] is 1, those of a[0] elsewhere.
 var choose = fedkit.NewProgram("choose rows", func(a []*Node) *Node {

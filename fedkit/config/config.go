@@ -47,8 +47,24 @@ func (c *Config) Name() string {
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
+// At returns what stands at a path, as String writes it: "0.1" at "Local.LR", "aggregate.Krum" at "Aggregator.type". It
+// is not there if it is zero, or if no such field exists.
+func (c *Config) At(path string) (text string, ok bool) {
+	tree := c.root()
+	for name := range strings.FieldsFuncSeq(strings.ReplaceAll(path, "[", ".["), func(r rune) bool { return r == '.' }) {
+		if tree, ok = inside(tree)[name]; !ok {
+			return "", false
+		}
+	}
+	if s, isText := tree.(string); isText {
+		return s, true
+	}
+	return write(tree), true
+}
+
 // Unnamed returns the paths of what cannot be written down, so that the configuration is incomplete: functions without a
-// name, such as closures, and what is nested in itself or too deep.
+// name, such as closures, and what is nested in itself or too deep. A closure in a struct with a field Name has that name,
+// if it is not empty.
 func (c *Config) Unnamed() []string { return unnamed("", c.root()) }
 
 func unnamed(path string, tree any) (paths []string) {

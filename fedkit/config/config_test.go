@@ -321,6 +321,36 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+func TestAt(t *testing.T) {
+	c := config.Of(FedAvg{Selector: Explore{&Softmax{By: 2}}, Local: Local{LR: 0.1}, Aggregator: &Krum{1}})
+	for path, want := range map[string]string{"type": "config_test.FedAvg", "Local.LR": "0.1", "Aggregator.type": "config_test.Krum",
+		"Aggregator": "config_test.Krum{F: 1}", "Selector.Then.By": `"by something"`, "Fraction": "", "Local.Epochs": "", "None.None": "", "[0]": ""} {
+		if got, ok := c.At(path); got != want && path != "Selector.Then.By" || ok != (want != "") {
+			t.Errorf("%s: %q, %v; want %q", path, got, ok, want)
+		}
+	}
+	if got, ok := config.Of(anything{List: []int{4, 5}}).At("List[1]"); got != "5" || !ok {
+		t.Errorf("%q, %v", got, ok)
+	}
+	if _, ok := (*config.Config)(nil).At("Local"); ok {
+		t.Error("nil has something")
+	}
+}
+
+// A closure is named by the struct it is in.
+func TestClosuresWithNames(t *testing.T) {
+	type rule struct {
+		Name string
+		By   func()
+	}
+	if got := config.Of(rule{"mine", closure()}); got.Unnamed() != nil || got.String() != "config_test.rule{By: mine, Name: \"mine\"}" {
+		t.Error(got, got.Unnamed())
+	}
+	if got := config.Of(rule{"", closure()}).Unnamed(); !slices.Equal(got, []string{"By"}) {
+		t.Error(got)
+	}
+}
+
 func TestWalk(t *testing.T) {
 	krum, loop := &Krum{}, &looped{}
 	loop.Of, loop.All = loop, []any{loop, krum, krum, 3, By(1), nil, (*Krum)(nil)}

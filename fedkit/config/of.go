@@ -69,7 +69,20 @@ func object(v reflect.Value, above trail) any {
 			o[p.name] = tree
 		}
 	}
+	if v.Kind() == reflect.Struct {
+		nameFunctions(o)
+	}
 	return o
+}
+
+// nameFunctions gives the closures among the fields of a struct the name that it has.
+func nameFunctions(o map[string]any) {
+	name, _ := o["Name"].(string)
+	for field, tree := range o {
+		if f, ok := tree.(map[string]any); ok && name != "" && len(f) == 1 && f["unnamed"] == "func" {
+			o[field] = map[string]any{"func": name}
+		}
+	}
 }
 
 func list(v reflect.Value, above trail) any {

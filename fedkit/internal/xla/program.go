@@ -139,7 +139,7 @@ func (p *Program) version(arguments []shapes.Shape) *version {
 func (p *Program) compile(b compute.Backend, arguments []shapes.Shape) (run compute.Executable, err error) {
 	defer caught(&err)
 	builds.Add(1)
-	g, outputs := p.graph(b, arguments)
+	g, outputs := p.graph(sharing{b}, arguments)
 	if err := g.Compile(outputs...); err != nil {
 		return nil, err
 	}
@@ -153,13 +153,27 @@ func (p *Program) Build(arguments ...shapes.Shape) (err error) {
 		return err
 	}
 	defer caught(&err)
-	p.graph(b, arguments)
+	p.graph(sharing{b}, arguments)
 	return nil
+}
+
+// Text returns what the program for arguments of the given shapes computes, as StableHLO. Equal texts are equal programs.
+func (p *Program) Text(arguments ...shapes.Shape) (text []byte, err error) {
+	b, err := Backend()
+	if err != nil {
+		return nil, err
+	}
+	defer caught(&err)
+	g, outputs := p.graph(writing{b, &text}, arguments)
+	if err := g.Compile(outputs...); err != errWritten && text == nil {
+		return nil, err
+	}
+	return text, nil
 }
 
 // graph builds the graph for arguments of the given shapes; it panics with what is wrong.
 func (p *Program) graph(b compute.Backend, arguments []shapes.Shape) (g *graph.Graph, outputs []*graph.Node) {
-	g = graph.NewGraph(sharing{b}, p.name)
+	g = graph.NewGraph(b, p.name)
 	nodes := make([]*graph.Node, len(arguments))
 	for i, s := range arguments {
 		nodes[i] = graph.Parameter(g, fmt.Sprint("arg", i), s)

@@ -3,6 +3,7 @@ package xla
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"reflect"
 	"runtime"
 	"sync"
@@ -37,7 +38,6 @@ func (b builder) Compile() (compute.Executable, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, text, _ = bytes.Cut(text, []byte(" {")) // after "module @name", as the name does not matter
 	key := sha256.Sum256(text)
 	run, err, _ := compiling.Do(string(key[:]), func() (any, error) { return compileOnce(key, b.Builder) })
 	if err != nil {
@@ -50,7 +50,39 @@ func (b builder) Compile() (compute.Executable, error) {
 // stableHLO returns the text of a program. go-xla shows it to nobody, so it is taken from where go-xla keeps it.
 func stableHLO(b *gxla.Builder) ([]byte, error) {
 	field := reflect.ValueOf(b).Elem().FieldByName("builder")
-	return (*(**stablehlo.Builder)(unsafe.Pointer(field.UnsafeAddr()))).Build()
+	text, err := (*(**stablehlo.Builder)(unsafe.Pointer(field.UnsafeAddr()))).Build()
+	_, text, _ = bytes.Cut(text, []byte(" {")) // after "module @name", as the name does not matter
+	return text, err
+}
+
+// writing is a backend that writes programs down instead of compiling them.
+type writing struct {
+	compute.Backend
+	text *[]byte
+}
+
+var errWritten = errors.New("written down, not compiled")
+
+// Builder implements compute.Backend.
+func (w writing) Builder(name string) compute.Builder {
+	b := w.Backend.Builder(name)
+	if x, ok := b.(*gxla.Builder); ok {
+		return writer{x, w.text}
+	}
+	return b
+}
+
+type writer struct {
+	*gxla.Builder
+	text *[]byte
+}
+
+// Compile implements compute.Builder.
+func (w writer) Compile() (_ compute.Executable, err error) {
+	if *w.text, err = stableHLO(w.Builder); err != nil {
+		return nil, err
+	}
+	return nil, errWritten
 }
 
 var (

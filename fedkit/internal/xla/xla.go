@@ -77,3 +77,13 @@ func OnCPU() bool {
 	x, ok := b.(*gxla.Backend)
 	return err != nil || !ok || x.IsCPU()
 }
+
+// Kind returns what kind of device programs run on: "cpu" or the plugin's name, such as "cuda".
+func Kind() string {
+	if OnCPU() {
+		return "cpu"
+	}
+	_, options, _ := strings.Cut(os.Getenv(compute.ConfigEnvVar), ":")
+	plugin, _, _ := strings.Cut(options, ",")
+	return cmp.Or(plugin, "gpu")
+}

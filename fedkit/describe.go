@@ -1,0 +1,65 @@
+package fedkit
+
+import (
+	"cmp"
+	"fmt"
+
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/xla"
+)
+
+// Describe returns the history that Run would begin with. It has everything that identifies the run, and no rounds: the
+// strategy with all its options and parts, the task, the data, the options that change results, seed, device, and the
+// version of the code. All that can be checked before a run is; nothing is computed.
+//
+// The version is not part of what identifies a run. It is a hash of fedkit's own source files, and of the declarations
+// that a strategy or part of your own is made of, or fedkit's version as a module if the sources are not there.
+func Describe(fed *Federation, s Strategy, o Options) (*History, error) {
+	h, _, err := describe(fed, s, o)
+	return h, err
+}
+
+// describe also returns the strategy and those it wraps.
+func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strategy, err error) {
+	name := ""
+	defer func() {
+		if p := recover(); p != nil { // in a method of a part
+			err = fmt.Errorf("panic: %w", panicked(p))
+		}
+		if err != nil {
+			h, err = nil, fmt.Errorf("fedkit: %s%w", name, err)
+		}
+	}()
+	if fed == nil || fed.lazy == nil {
+		return nil, nil, Invalid("federation", fed, "made by fedkit.New")
+	}
+	if all, err = unwrap(s); err != nil {
+		return nil, nil, err
+	}
+	h = &History{Config: config.Of(s), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
+	h.Strategy = config.Of(all[len(all)-1]).Name()
+	h.Name = cmp.Or(o.Name, h.Strategy)
+	name = h.Strategy + ": "
+	if err := checkRun(fed, all, o, h.Config); err != nil {
+		return nil, nil, err
+	}
+	if _, err := xla.Backend(); err != nil {
+		return nil, nil, err
+	}
+	m := fed.Manifest()
+	h.Manifest, h.Device, h.Settings, h.Code = &m, xla.Kind(), o.settings(), codeOf(s, o.Metrics, fed.interceptors)
+	if fed.interceptors != nil {
+		h.Interceptors = config.Of(fed.interceptors)
+	}
+	h.Task, err = fed.fingerprint()
+	return h, all, err
+}
+
+// settings are the options that change results.
+func (o Options) settings() *config.Config {
+	return config.Of(struct {
+		Rounds, EvalEvery int
+		NotFinite         NotFinite
+		Metrics           []Metric
+	}{o.Rounds, cmp.Or(o.EvalEvery, 1), o.NotFinite, o.Metrics})
+}

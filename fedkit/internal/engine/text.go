@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Text returns what a task computes, as StableHLO: outputs, losses, accuracies and gradients of a few examples, in training
+// mode too if it has one, and features if it has them. Equal texts are equal tasks.
+func (t *Task) Text(d *datasets.Dataset, features func(p []*graph.Node, x *graph.Node) *graph.Node) ([]byte, error) {
+	lanes, batch := 2, 3
+	if t.alone() {
+		lanes = 1
+	}
+	var arguments []shapes.Shape
+	for _, shape := range t.Shapes {
+		arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{lanes}, shape...)...))
+	}
+	label := dtypes.Int32
+	if d.Classes == 0 {
+		label = dtypes.Float32
+	}
+	arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{lanes, batch}, d.Shape...)...),
+		shapes.Make(label, lanes, batch), shapes.Make(dtypes.Uint64, lanes, 3))
+	return xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
+		touchVariables(t, in[0].Graph())
+		l := len(t.Shapes)
+		p, x, y, key := in[:l:l], in[l], in[l+1], in[l+2]
+		outputs := t.written(p, x, y, nil)
+		if t.Train != nil {
+			outputs = append(outputs, t.written(p, x, y, key)...)
+		}
+		if features != nil {
+			outputs = append(outputs, features(p, x))
+		}
+		return outputs
+	}).Text(arguments...)
+}
+
+// written is what a task computes, in training mode if there is a key.
+func (t *Task) written(p []*graph.Node, x, y, key *graph.Node) []*graph.Node {
+	end := func() *graph.Node { return nil }
+	if key != nil {
+		end = t.Train(key)
+	}
+	out := t.Forward(p, x)
+	loss := t.Loss(out, y)
+	objective := graph.ReduceAllSum(loss)
+	if penalty := end(); penalty != nil {
+		objective = graph.Add(objective, graph.ReduceAllSum(penalty))
+	}
+	return append([]*graph.Node{out, loss, t.Accuracy(out, y)}, graph.Gradient(objective, p...)...)
+}
