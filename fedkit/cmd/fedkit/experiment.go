@@ -13,12 +13,17 @@ import (
 
 // experiment is all that a run needs, as it is written down.
 type experiment struct {
-	Strategy  fedkit.Strategy
+	Strategy fedkit.Strategy
+	world
+	Options fedkit.Options
+}
+
+// world is what a federation is made of.
+type world struct {
 	Data      catalog.Data
 	Partition partition.Rule
 	Model     catalog.Model
 	Attack    attackers
-	Options   fedkit.Options
 }
 
 // attackers are a share of the clients, drawn with a seed: see attack.On.
@@ -49,28 +54,28 @@ func newExperiment(tree map[string]any) (*experiment, error) {
 }
 
 // federation loads the data and deals it out.
-func (e *experiment) federation() (*fedkit.Federation, error) {
-	data, err := e.Data.Make()
+func (w world) federation() (*fedkit.Federation, error) {
+	data, err := w.Data.Make()
 	if err != nil {
 		return nil, err
 	}
-	fed, err := fedkit.New(data, e.Partition, e.Model.Model())
+	fed, err := fedkit.New(data, w.Partition, w.Model.Model())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
 	}
-	if e.Attack.By == nil {
+	if w.Attack.By == nil {
 		return fed, nil
 	}
-	return attack.On(fed, e.Attack.Share, e.Attack.By, e.Attack.Seed)
+	return attack.On(fed, w.Attack.Share, w.Attack.By, w.Attack.Seed)
 }
 
-// readFile reads a YAML file.
+// readFile reads a YAML file. A key of a struct that it does not have is an error.
 func readFile(path string, into any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
 	}
-	if err := yaml.Unmarshal(text, into); err != nil {
+	if err := yaml.UnmarshalWithOptions(text, into, yaml.DisallowUnknownField()); err != nil {
 		return fmt.Errorf("%w: %s: %w", fedkit.ErrInvalid, path, err)
 	}
 	return nil
