@@ -55,11 +55,14 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	return h, all, err
 }
 
-// settings are the options that change results.
+// settings are the options that change results. A configuration leaves out what is zero, so a new option does not change
+// what is known of runs without it.
+type settings struct {
+	Rounds, EvalEvery int
+	NotFinite         NotFinite
+	Metrics           []Metric
+}
+
 func (o Options) settings() *config.Config {
-	return config.Of(struct {
-		Rounds, EvalEvery int
-		NotFinite         NotFinite
-		Metrics           []Metric
-	}{o.Rounds, cmp.Or(o.EvalEvery, 1), o.NotFinite, o.Metrics})
+	return config.Of(settings{o.Rounds, cmp.Or(o.EvalEvery, 1), o.NotFinite, o.Metrics})
 }

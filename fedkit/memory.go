@@ -84,6 +84,17 @@ func (f *Federation) fitsRun(all []Strategy, n int) error {
 	return f.fitsCohort(n)
 }
 
+// SideBySide returns how many runs on the federation there is memory for at one time, at least one: each holds the models
+// of all clients, before and after a round, with their gradients. It knows nothing of what else runs, and on a GPU, whose
+// memory go-xla cannot tell, it is 2.
+func (f *Federation) SideBySide() int {
+	if !xla.OnCPU() {
+		return 2
+	}
+	bytes := 4 * 4 * float64(f.Size()) * f.Task.size()
+	return int(max(1, min(1024, available()/2/bytes)))
+}
+
 // fitsCohort refuses n clients whose models do not fit on the device.
 func (f *Federation) fitsCohort(n int) error {
 	d := f.Task.size()

@@ -1,0 +1,37 @@
+// Package study keeps runs: each is stored in a folder under the key of its whole configuration, and computed once.
+//
+// Runs are added in plain loops, then run together:
+//
+//	st := study.New("runs")
+//	for _, lr := range []float64{0.03, 0.1} {
+//		for seed := range uint64(5) {
+//			st.Add(fed, &strategy.FedAvg{Local: fedkit.Local{LR: lr}}, fedkit.Options{Rounds: 30, Seed: seed}, "η", lr)
+//		}
+//	}
+//	runs, err := st.Run(ctx)
+//	compare.Table(runs.Histories()...).Show()
+//	plot.Accuracy(runs.With("η", 0.1).Histories()...).Show()
+//
+// If the program is started again, or a cell run again, only what is missing is computed, and Run says why it is missing:
+// "23 stored, 2 to run: Local.LR: 0.03, was 0.1".
+//
+// # What identifies a run
+//
+// The key is the SHA-256 of the strategy with every option and part, the task (what its functions compute, and how its
+// parameters start), the data and who has which rows, by hashes, who stands between clients and server, the options that
+// change results, the seed, and the kind of device. Names, labels and the number of workers are not part of it, nor is the
+// version of the code: it is stored with a run, and Run warns if it differs. Study.Again computes everything anew.
+//
+// What cannot be written down, such as a closure as a part of the strategy, is refused by its field. Give it a name: declare
+// the function at the top level, make it a method of a type, or put it into a struct with a field Name.
+//
+// # The folder
+//
+//	runs/FedAvg-1a2b3c4d5e6f/entry.json            what identifies the run, its labels, how it ended
+//	runs/FedAvg-1a2b3c4d5e6f/history.jsonl         its history
+//	runs/FedAvg-1a2b3c4d5e6f/models.safetensors    its final models, if Study.Models
+//	runs/table/FedAvg-1a2b3c4d5e6f.csv             the history as a long table: run, round, client, metric, value
+//
+// These are plain files, which may be copied and removed by hand. Several processes may use one folder at the same time. A
+// run that was killed goes on from its checkpoint.
+package study

@@ -1,0 +1,43 @@
+package study
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+)
+
+// lock lets one process at a time compute or remove a run. It is gone with the process that has it, however that ends.
+type lock struct{ *flock.Flock }
+
+// tryLock returns nil if another process has the lock.
+func tryLock(dir, id string) (*lock, error) {
+	path := filepath.Join(dir, ".locks", id)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, fmt.Errorf("study: %w", err)
+	}
+	for {
+		f := flock.New(path)
+		switch ok, err := f.TryLock(); {
+		case err != nil:
+			return nil, fmt.Errorf("study: %w", err)
+		case !ok:
+			return nil, f.Close()
+		}
+		// Whoever had it may have removed the file, so that others lock another one of that name.
+		is, err := f.Stat()
+		if err == nil {
+			if at, err := os.Stat(path); err == nil && os.SameFile(is, at) {
+				return &lock{f}, nil
+			}
+		}
+		_ = f.Close()
+	}
+}
+
+// release removes the file while it has the lock.
+func (l *lock) release() {
+	_ = os.Remove(l.Path())
+	_ = l.Close()
+}

@@ -1,0 +1,149 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"fedkit.example/fedkit"
+)
+
+// Run is a stored run, as its entry describes it.
+type Run struct {
+	ID     string  // names its folder
+	Key    string  // SHA-256 of what identifies it, in hexadecimal
+	Name   string  // of its history: Options.Name, or the strategy's
+	Labels []Label // those of the study that computed it or, in what Study.Run returns, those of that study
+
+	About    *fedkit.History // what identifies it; no rounds
+	Rounds   int             // that were run
+	Accuracy fedkit.Float    // at the last evaluated round, as History.Accuracy has it
+	Seconds  float64         // from start to end, where it was computed in one go
+	Finished time.Time
+	Models   bool   // whether its final models are kept
+	Error    string // why it failed; empty if it did not
+	Retry    bool   // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
+
+	dir string // the store's
+}
+
+// Files of an entry.
+const (
+	entryFile      = "entry.json"
+	historyFile    = "history.jsonl"
+	modelsFile     = "models.safetensors"
+	checkpointFile = "checkpoint"
+	tableFolder    = "table"
+)
+
+// Err returns why the run failed, nil if it did not.
+func (r *Run) Err() error {
+	if r.Error == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", called(r.Name, r.Labels), r.Error)
+}
+
+// Path returns the path of a file of the run: "history.jsonl", "models.safetensors".
+func (r *Run) Path(file string) string { return filepath.Join(r.dir, r.ID, file) }
+
+// table is the path of its long table.
+func (r *Run) table() string { return filepath.Join(r.dir, tableFolder, r.ID+".csv") }
+
+// History loads what happened. Of a failed run, it is what happened before.
+func (r *Run) History() (*fedkit.History, error) { return r.load(fedkit.Load) }
+
+// Light loads the history without what is kept for each client, which is faster, and enough for tables and curves.
+func (r *Run) Light() (*fedkit.History, error) { return r.load(loadLight) }
+
+func (r *Run) load(load func(string) (*fedkit.History, error)) (*fedkit.History, error) {
+	h, err := load(r.Path(historyFile))
+	if errors.Is(err, fs.ErrNotExist) && r.Error != "" {
+		return nil, r.Err()
+	}
+	if err == nil {
+		h.Name = r.Name
+	}
+	return h, err
+}
+
+// Size returns the bytes that the run takes on disk.
+func (r *Run) Size() (bytes int64) {
+	count := func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	}
+	_ = filepath.WalkDir(r.Path("."), count)
+	_ = filepath.WalkDir(r.table(), count)
+	return bytes
+}
+
+// Is says whether a label or an option of the run has a value. Keys are looked up among the labels, then the words
+// "name", "strategy", "data", "partition", "model", "seed" and "device", then the options of the run ("Rounds") and
+// those of the strategy, by their path ("Local.LR", "Aggregator.type").
+func (r *Run) Is(key string, value any) bool {
+	is, ok := r.Value(key)
+	return ok && is == fmt.Sprint(value)
+}
+
+// Value returns the value that Is compares.
+func (r *Run) Value(key string) (value string, ok bool) {
+	for _, l := range r.Labels {
+		if l.Key == key {
+			return l.Value, true
+		}
+	}
+	h := r.About
+	switch strings.ToLower(key) {
+	case "name":
+		return r.Name, true
+	case "strategy":
+		return h.Strategy, true
+	case "data":
+		return h.Data, true
+	case "partition":
+		return h.Partition, true
+	case "model":
+		return h.Model, true
+	case "seed":
+		return fmt.Sprint(h.Seed), true
+	case "device":
+		return h.Device, true
+	}
+	if value, ok = h.Settings.At(key); ok {
+		return value, true
+	}
+	return h.Config.At(key)
+}
+
+// remove deletes the entry; a run that is being computed is refused.
+func (r *Run) remove() error {
+	lock, err := tryLock(r.dir, r.ID)
+	if err != nil {
+		return err
+	}
+	if lock == nil {
+		return fmt.Errorf("study: %s: another process computes it", r.ID)
+	}
+	defer lock.release()
+	if err := os.Remove(r.table()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("study: %w", err)
+	}
+	// First what says that there is a run: what is left of an interrupted removal is no entry.
+	if err := os.Remove(r.Path(entryFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("study: %w", err)
+	}
+	if err := os.RemoveAll(r.Path(".")); err != nil {
+		return fmt.Errorf("study: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// say says what is stored, what is to run, and why: "23 stored, 2 to run: Local.LR: 0.03, was 0.1".
+func (s *Study) say(missing []*plan) {
+	stored := len(distinct(s.plans)) - len(missing)
+	line := fmt.Sprintf("%d stored, %d to run", stored, len(missing))
+	if reasons := s.reasons(missing); reasons != "" {
+		line += ": " + reasons
+	}
+	fmt.Fprintln(s.log(), line)
+	for _, p := range missing {
+		if p.problem != nil {
+			fmt.Fprintf(s.log(), "damaged, and computed anew: %v\n", p.problem)
+		}
+	}
+	s.sayCode()
+}
+
+// sayCode warns of runs that other code computed.
+func (s *Study) sayCode() {
+	now, others := "", map[string]int{}
+	for _, p := range distinct(s.plans) {
+		if p.stored && p.code != p.About.Code {
+			now = p.code
+			others[p.About.Code]++
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(others)) {
+		fmt.Fprintf(s.log(), "%d of the stored runs were computed by other code (%s; this is %s): Study.Again computes them anew\n", others[code], code, now)
+	}
+}
+
+// reasons says why runs are missing, most frequent first. A run that was not stored under any options needs no reason.
+func (s *Study) reasons(missing []*plan) string {
+	if s.Again {
+		return "all again"
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	stored, _ := List(s.Dir)
+	byName := map[string]Runs{}
+	for _, r := range stored {
+		byName[r.Name] = append(byName[r.Name], r)
+	}
+	n := map[string]int{}
+	for _, p := range missing {
+		n[p.reason(byName[p.Name])]++
+	}
+	delete(n, "")
+	all := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) })
+	for i, reason := range all {
+		if n[reason] < len(missing) {
+			all[i] = fmt.Sprintf("%s (%d)", reason, n[reason])
+		}
+	}
+	if len(all) > 3 {
+		all = append(all[:3], fmt.Sprintf("and %d other reasons", len(all)-3))
+	}
+	return strings.Join(all, "; ")
+}
+
+// reason says in what a run differs from the one of its name that is most like it, labels and seed first.
+func (p *plan) reason(stored Runs) string {
+	switch {
+	case p.problem != nil:
+		return "damaged"
+	case p.models:
+		return "models were not kept"
+	}
+	type candidate struct {
+		apart  int
+		fields []string
+	}
+	var best *candidate
+	for _, r := range stored {
+		if r.Key == p.Key {
+			return "failed before: " + r.Error
+		}
+		fields := differences(r.About, p.About)
+		c := candidate{len(fields), fields}
+		if !slices.Equal(r.Labels, p.Labels) || r.About.Seed != p.About.Seed {
+			continue // a run that was not there yet
+		}
+		if best == nil || c.apart < best.apart {
+			best = &c
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	return first3(best.fields)
+}
+
+// first3 writes the first three lines.
+func first3(lines []string) string {
+	if len(lines) > 3 {
+		lines = append(slices.Clone(lines[:3]), fmt.Sprintf("and %d more", len(lines)-3))
+	}
+	return strings.Join(lines, ", ")
+}

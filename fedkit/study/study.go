@@ -1,0 +1,222 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+)
+
+// Study is a list of runs that are computed once and stored.
+type Study struct {
+	Dir      string         // the folder of the runs
+	Parallel int            // runs side by side; default: as many as there are processors, fewer if they need more memory than there is
+	Again    bool           // computes everything anew, also what is stored
+	Models   bool           // keeps the final models
+	Watch    fedkit.Watcher // told of the progress of every run: plot.Live(); default: a line of text
+	Log      io.Writer      // where Run says what is stored and what is to run; default: standard output in a notebook, else standard error
+
+	plans []*plan
+	err   error // of the first Add that failed
+}
+
+// New returns a study whose runs are stored in a folder. It is made when the first run is stored.
+func New(dir string) *Study { return &Study{Dir: dir} }
+
+// plan is a run that was added.
+type plan struct {
+	*Run
+	fed      *fedkit.Federation
+	strategy fedkit.Strategy
+	opts     fedkit.Options
+	given    bool // it has a name or labels of its own
+
+	code    string // version of the code that would run
+	stored  bool
+	models  bool  // it is stored, but without its models
+	problem error // with what is stored
+}
+
+// Add adds a run. Labels are pairs of a key and a value, as in log/slog: "α", 0.1. They and Options.Name are for people: for
+// filters, tables and figures. The strategy is copied as it is now, so that one value may be added many times. What is
+// wrong is said by Run, before anything runs.
+func (s *Study) Add(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs ...any) {
+	p, err := s.plan(fed, strategy, o, pairs)
+	if err != nil && s.err == nil {
+		s.err = fmt.Errorf("study: run %d: %w", len(s.plans)+1, err)
+	}
+	s.plans = append(s.plans, p)
+}
+
+func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs []any) (*plan, error) {
+	given, err := labels(pairs)
+	if err != nil {
+		return nil, err
+	}
+	if o.Checkpoint != "" {
+		return nil, fedkit.Invalid("Options.Checkpoint", o.Checkpoint, "left out: a study keeps a run's checkpoint with it")
+	}
+	if strategy, err = fedkit.Clone(strategy); err != nil {
+		return nil, err
+	}
+	p := &plan{fed: fed, strategy: strategy, opts: o, given: o.Name != "" || len(given) > 0}
+	// A strategy whose State cannot be saved runs without a checkpoint.
+	p.opts.Checkpoint = filepath.Join(s.Dir, "x", checkpointFile)
+	about, err := fedkit.Describe(fed, strategy, p.opts)
+	if err != nil {
+		p.opts.Checkpoint = ""
+		if about, err = fedkit.Describe(fed, strategy, p.opts); err != nil {
+			return nil, err
+		}
+	}
+	key, err := keyOf(about)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", about.Name, err)
+	}
+	p.code = about.Code
+	p.Run = &Run{ID: idOf(about.Strategy, key), Key: key, Name: about.Name, Labels: given, About: about, dir: s.Dir}
+	if p.opts.Checkpoint != "" {
+		p.opts.Checkpoint = p.Path(checkpointFile)
+	}
+	return p, nil
+}
+
+// Run computes the runs that are not stored, side by side, and stores each as it finishes. It returns those that were added,
+// in this order, with those that failed: see Run.Err. It says how many are stored, how many are to run, and why.
+//
+// A run whose training fails, with NaN for example, is stored with its error, and the others go on. A run that fails for a
+// reason outside of it is stored too, but the next Run tries it again.
+//
+// The stop button of a notebook, or Ctrl-C, is no error, as in fedkit.Run: the runs that were finished are stored and come
+// back, the others go on from their checkpoints next time.
+//
+// Errors: no run; a run that cannot be run, or not be stored, by its field; two runs with the same name, labels and seed,
+// and other options; a folder that cannot be written to; an entry that a newer fedkit wrote; ctx canceled.
+func (s *Study) Run(ctx context.Context) (Runs, error) {
+	if err := s.check(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.look(); err != nil {
+		return nil, err
+	}
+	missing := slices.DeleteFunc(distinct(s.plans), func(p *plan) bool { return p.stored })
+	s.say(missing)
+	var err error
+	if len(missing) > 0 {
+		err = s.compute(ctx, missing)
+	}
+	return s.results(), err
+}
+
+// check refuses what is wrong before anything runs.
+func (s *Study) check(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("study: %w", fedkit.Invalid("ctx", "nil", "a context, such as context.Background()"))
+	case s.Dir == "":
+		return fmt.Errorf("study: %w", fedkit.Invalid("Study.Dir", `""`, "the folder of the runs"))
+	case s.Parallel < 0:
+		return fmt.Errorf("study: %w", fedkit.Invalid("Study.Parallel", s.Parallel, "a number ≥ 1, or 0 for the default: by machine"))
+	case s.err != nil:
+		return s.err
+	case len(s.plans) == 0:
+		return errors.New("study: no run was added")
+	}
+	return s.conflicts()
+}
+
+// conflicts refuses runs that are called the same by the user, and are not the same.
+func (s *Study) conflicts() error {
+	first := map[string]*plan{}
+	for i, p := range s.plans {
+		name := fmt.Sprintf("%s, seed %d", called(p.Name, p.Labels), p.About.Seed)
+		q := first[name]
+		if q == nil {
+			first[name] = p
+			continue
+		}
+		if q.Key != p.Key && (p.given || q.given) {
+			return fmt.Errorf("study: run %d: %w: another run is called %q too: it differs in %s", i+1, fedkit.ErrInvalid, name, first3(differences(q.About, p.About)))
+		}
+	}
+	return nil
+}
+
+// distinct are the plans without those of a run that is planned already.
+func distinct(plans []*plan) (all []*plan) {
+	seen := map[string]bool{}
+	for _, p := range plans {
+		if !seen[p.Key] {
+			all = append(all, p)
+		}
+		seen[p.Key] = true
+	}
+	return all
+}
+
+// look finds out what is stored.
+func (s *Study) look() error {
+	for _, p := range s.plans {
+		p.stored, p.models, p.problem = false, false, nil
+		r, err := read(s.Dir, p.ID)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case errors.Is(err, ErrNewer):
+			return err
+		case err == nil && r.Key != p.Key:
+			err = fmt.Errorf("study: %s: it is the entry of another run, whose key begins alike", p.Path(entryFile))
+		case err == nil && r.Error == "":
+			_, err = r.Light()
+		}
+		if err != nil {
+			p.problem = err
+			continue
+		}
+		p.models = s.Models && !r.Models && r.Error == ""
+		if p.stored = !s.Again && !r.Retry && !p.models; p.stored {
+			p.take(r)
+		}
+	}
+	return nil
+}
+
+// take takes over how a run ended.
+func (p *plan) take(r *Run) {
+	p.Rounds, p.Accuracy, p.Seconds, p.Finished, p.Models, p.Error, p.Retry = r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Models, r.Error, r.Retry
+	p.About.Code = r.About.Code
+}
+
+// results are the runs that are stored now.
+func (s *Study) results() (runs Runs) {
+	byKey := map[string]*plan{}
+	for _, p := range s.plans {
+		if q := byKey[p.Key]; q == nil {
+			byKey[p.Key] = p
+		} else if q != p && q.stored {
+			p.stored = true
+			p.take(q.Run)
+		}
+		if p.stored {
+			runs = append(runs, p.Run)
+		}
+	}
+	return runs
+}
+
+// log is where the study speaks.
+func (s *Study) log() io.Writer {
+	switch {
+	case s.Log != nil:
+		return s.Log
+	case chart.InNotebook():
+		return os.Stdout
+	}
+	return os.Stderr
+}

@@ -1,0 +1,425 @@
+package study_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/attack"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
+)
+
+// Under the race detector the plugin's destructors abort when the process exits normally.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("FEDKIT_STUDY"); dir != "" {
+		child(dir)
+		syscall.Exit(0)
+	}
+	syscall.Exit(m.Run())
+}
+
+var ctx = context.Background()
+
+func digits(t testing.TB) *fedkit.Federation {
+	t.Helper()
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+func avg(lr float64) *strategy.FedAvg {
+	return &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: lr}}
+}
+
+// three adds runs with three seeds.
+func three(st *study.Study, fed *fedkit.Federation, s fedkit.Strategy, rounds int, labels ...any) {
+	for seed := range uint64(3) {
+		st.Add(fed, s, fedkit.Options{Rounds: rounds, Seed: seed}, labels...)
+	}
+}
+
+// run runs a study, and returns what it said.
+func run(t testing.TB, st *study.Study) (study.Runs, string) {
+	t.Helper()
+	var log strings.Builder
+	st.Log = &log
+	runs, err := st.Run(ctx)
+	if err != nil {
+		t.Fatal(err, log.String())
+	}
+	return runs, log.String()
+}
+
+// times are what differs from run to run.
+func withoutTimes(h *fedkit.History) string {
+	c := *h
+	c.Rounds = slices.Clone(h.Rounds)
+	for i := range c.Rounds {
+		c.Rounds[i].Seconds, c.Rounds[i].EvalTime = 0, 0
+	}
+	b, _ := json.Marshal(c)
+	return string(b)
+}
+
+// Nothing is computed twice, and what is computed says why.
+func TestOnlyWhatIsMissingIsComputed(t *testing.T) {
+	fed, dir := digits(t), filepath.Join(t.TempDir(), "runs")
+	count := &counter{}
+	make := func(add func(*study.Study)) (study.Runs, string) {
+		st := study.New(dir)
+		st.Watch = count
+		add(st)
+		return run(t, st)
+	}
+	both := func(second float64) func(*study.Study) {
+		return func(st *study.Study) {
+			three(st, fed, avg(0.1), 3, "η", 0.1)
+			three(st, fed, avg(second), 3, "η", "other")
+		}
+	}
+	for _, c := range []struct {
+		add   func(*study.Study)
+		runs  int // in the study
+		ran   int
+		words string
+	}{
+		{both(0.3), 6, 6, "0 stored, 6 to run\n"},
+		{both(0.3), 6, 0, "6 stored, 0 to run\n"},
+		{both(0.2), 6, 3, "3 stored, 3 to run: Local.LR: 0.2, was 0.3\n"},
+		{both(0.3), 6, 0, "6 stored, 0 to run\n"},
+		{func(st *study.Study) { three(st, fed, avg(0.1), 3, "α", 1) }, 3, 0, "3 stored, 0 to run\n"}, // labels are for people
+		{func(st *study.Study) { three(st, fed, avg(0.1), 4, "η", 0.1) }, 3, 3, "0 stored, 3 to run: Options.Rounds: 4, was 3\n"},
+		{func(st *study.Study) { three(st, fed, avg(0.1), 3); three(st, fed, avg(0.1), 3) }, 6, 0, "3 stored, 0 to run\n"},
+		{func(st *study.Study) { st.Again = true; three(st, fed, avg(0.1), 3) }, 3, 3, "0 stored, 3 to run: all again\n"},
+	} {
+		count.done = 0
+		runs, words := make(c.add)
+		if len(runs) != c.runs || count.done != c.ran || words != c.words {
+			t.Errorf("%d runs, %d computed, %q; want %d, %d, %q", len(runs), count.done, words, c.runs, c.ran, c.words)
+		}
+	}
+}
+
+type counter struct{ done, planned, stored int }
+
+func (c *counter) Round(*fedkit.History, int)  {}
+func (c *counter) Done(*fedkit.History, error) { c.done++ }
+func (c *counter) Plan(runs, stored int)       { c.planned, c.stored = runs, stored }
+
+// A stored run is what a run alone gives, whatever goes on beside it.
+func TestStoredRunsAreRuns(t *testing.T) {
+	fed := digits(t)
+	strategies := []fedkit.Strategy{avg(0.1), &strategy.SCAFFOLD{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}, &strategy.IFCA{K: 2, Fraction: 0.5}}
+	var stored [2][]string
+	for i, parallel := range []int{1, 4} {
+		st := study.New(t.TempDir())
+		st.Parallel = parallel
+		for _, s := range strategies {
+			three(st, fed, s, 3)
+		}
+		runs, _ := run(t, st)
+		for _, h := range runs.Histories() {
+			stored[i] = append(stored[i], withoutTimes(h))
+		}
+	}
+	var alone []string
+	for _, s := range strategies {
+		for seed := range uint64(3) {
+			h, err := fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 3, Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone = append(alone, withoutTimes(h))
+		}
+	}
+	for i, want := range alone {
+		if stored[0][i] != want || stored[1][i] != want {
+			t.Errorf("run %d: one at a time\n%s\nside by side\n%s\nwant\n%s", i, stored[0][i], stored[1][i], want)
+		}
+	}
+}
+
+// What goes into the key, and what does not.
+func TestWhatIdentifiesARun(t *testing.T) {
+	fed := digits(t)
+	add := func(f *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *study.Study {
+		st := study.New(t.TempDir())
+		st.Add(f, s, o)
+		return st
+	}
+	other, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 2}, model.MLP(8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wider, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
+		task, err := model.MLP(9)(d)
+		if err == nil {
+			task.Name = fed.Task.Name
+		}
+		return task, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	attacked := func(scale float64) *fedkit.Federation {
+		f, err := attack.On(fed, 0.2, attack.SignFlip{Scale: scale}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	o := fedkit.Options{Rounds: 1, Seed: 1}
+	ids := map[string]int{}
+	for i, st := range []*study.Study{
+		add(fed, avg(0.1), o), add(fed, avg(0.2), o), add(fed, &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}, Aggregator: aggregate.Median{}}, o),
+		add(fed, &strategy.FedMedian{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}, o),
+		add(other, avg(0.1), o), add(wider, avg(0.1), o), add(attacked(2), avg(0.1), o), add(attacked(3), avg(0.1), o),
+		add(fed, avg(0.1), fedkit.Options{Rounds: 2, Seed: 1}), add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 2}),
+		add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 1, NotFinite: fedkit.Skip}),
+	} {
+		runs, _ := run(t, st)
+		if j, dup := ids[runs[0].Key]; dup {
+			t.Errorf("runs %d and %d have one key", j, i)
+		}
+		ids[runs[0].Key] = i
+	}
+	for _, same := range []fedkit.Options{{Rounds: 1, Seed: 1, EvalEvery: 1}, {Rounds: 1, Seed: 1, Workers: 2}, {Rounds: 1, Seed: 1, Name: "name"}} {
+		if runs, _ := run(t, add(fed, avg(0.1), same)); ids[runs[0].Key] != 0 {
+			t.Errorf("%+v makes another run", same)
+		}
+	}
+}
+
+// What is wrong is said before anything runs.
+func TestStudiesThatCannotRun(t *testing.T) {
+	fed, dir := digits(t), t.TempDir()
+	closure := fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.Everyone()[:n] })
+	o := fedkit.Options{Rounds: 1}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		words string
+		add   func(st *study.Study)
+	}{
+		{"no run was added", func(*study.Study) {}},
+		{`Study.Dir = "": must be the folder`, func(st *study.Study) { st.Dir = ""; st.Add(fed, avg(0.1), o) }},
+		{"Study.Parallel = -1: must be", func(st *study.Study) { st.Parallel = -1; st.Add(fed, avg(0.1), o) }},
+		{"run 2: fedkit: FedAvg: invalid: Fraction = 2: must be in (0, 1]", func(st *study.Study) { st.Add(fed, avg(0.1), o); st.Add(fed, &strategy.FedAvg{Fraction: 2}, o) }},
+		{"run 1: FedAvg: invalid: Selector = a function without a name: must be one that is declared", func(st *study.Study) { st.Add(fed, &strategy.FedAvg{Selector: closure}, o) }},
+		{"run 1: invalid: Options.Checkpoint = x: must be left out", func(st *study.Study) { st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1, Checkpoint: "x"}) }},
+		{"run 1: invalid: strategy = nil", func(st *study.Study) { st.Add(fed, nil, o) }},
+		{"run 1: fedkit: invalid: federation = nil", func(st *study.Study) { st.Add(nil, avg(0.1), o) }},
+		{"run 1: invalid: labels = α: must be pairs", func(st *study.Study) { st.Add(fed, avg(0.1), o, "α") }},
+		{"run 1: invalid: label = 1: must be a key", func(st *study.Study) { st.Add(fed, avg(0.1), o, 1, "α") }},
+		{`run 1: invalid: label = "α" given twice`, func(st *study.Study) { st.Add(fed, avg(0.1), o, "α", 1, "α", 2) }},
+		{`run 2: invalid: another run is called "FedAvg, α 1, seed 0" too: it differs in Local.LR: 0.2, was 0.1`,
+			func(st *study.Study) { st.Add(fed, avg(0.1), o, "α", 1); st.Add(fed, avg(0.2), o, "α", 1) }},
+		{"Study.Dir = " + file + ": must be a folder that can be written to", func(st *study.Study) { st.Dir = file; st.Add(fed, avg(0.1), o) }},
+	} {
+		st := study.New(filepath.Join(dir, "runs"))
+		c.add(st)
+		if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%v, want %s", err, c.words)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "runs")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("something was written:", err)
+	}
+	st := study.New(filepath.Join(dir, "runs"))
+	st.Add(fed, avg(0.1), o) // told apart by their options
+	st.Add(fed, avg(0.2), o)
+	if runs, _ := run(t, st); len(runs) != 2 {
+		t.Error(runs)
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	st = study.New(filepath.Join(dir, "canceled"))
+	st.Add(fed, avg(0.1), o)
+	if runs, err := st.Run(canceled); !errors.Is(err, context.Canceled) || len(runs) != 0 {
+		t.Error(runs, err)
+	}
+}
+
+// A run that fails is an entry, and the others go on. It is not tried again if its training failed.
+func TestFailedRuns(t *testing.T) {
+	fed, dir := digits(t), t.TempDir()
+	count := &counter{}
+	make := func() (study.Runs, string) {
+		st := study.New(dir)
+		st.Watch = count
+		count.done = 0
+		st.Add(fed, avg(1e30), fedkit.Options{Rounds: 3}, "η", "huge")
+		st.Add(fed, &panics{}, fedkit.Options{Rounds: 3})
+		st.Add(fed, avg(0.1), fedkit.Options{Rounds: 3})
+		return run(t, st)
+	}
+	runs, _ := make()
+	failed := runs.Failed()
+	if len(runs) != 3 || len(failed) != 2 || len(runs.Histories()) != 1 {
+		t.Fatal(runs, failed)
+	}
+	if err := failed[0].Err(); !strings.Contains(fmt.Sprint(err), "FedAvg, η huge: ") || !strings.Contains(fmt.Sprint(err), "client") {
+		t.Error(err)
+	}
+	if err := failed[1].Err(); !strings.Contains(fmt.Sprint(err), "round 2: ") {
+		t.Error(err)
+	}
+	if h, err := failed[1].History(); err != nil || len(h.Rounds) != 1 {
+		t.Error(h, err)
+	}
+	if again, words := make(); len(again.Failed()) != 2 || count.done != 1 || !strings.HasPrefix(words, "2 stored, 1 to run: failed before: ") {
+		t.Error(len(again), count.done, words)
+	}
+}
+
+// panics in its second round.
+type panics struct{ strategy.FedAvg }
+
+func (p *panics) Round(r *fedkit.Round) error {
+	if r.T == 2 {
+		panic("lost")
+	}
+	return p.FedAvg.Round(r)
+}
+
+func TestListing(t *testing.T) {
+	fed, dir := digits(t), t.TempDir()
+	st := study.New(dir)
+	three(st, fed, avg(0.1), 2, "α", 0.5)
+	three(st, fed, &strategy.FedProx{Mu: 0.1}, 2, "α", 1)
+	runs, _ := run(t, st)
+	listed, damaged := study.List(dir)
+	if damaged != nil || len(listed) != 6 {
+		t.Fatal(listed, damaged)
+	}
+	byID := func(a, b *study.Run) int { return strings.Compare(a.ID, b.ID) }
+	slices.SortFunc(runs, byID)
+	for i := range runs {
+		a, b := *listed[i], *runs[i]
+		x, _ := json.Marshal(a.About)
+		y, _ := json.Marshal(b.About)
+		if a.About, b.About = nil, nil; !reflect.DeepEqual(a, b) || !bytes.Equal(x, y) {
+			t.Errorf("%+v, want %+v\n%s\n%s", a, b, x, y)
+		}
+	}
+	for _, c := range []struct {
+		some study.Runs
+		want int
+	}{
+		{listed.With("α", 0.5), 3}, {listed.With("α", 0.5, "seed", 1), 1}, {listed.With("strategy", "FedProx"), 3}, {listed.With("Mu", 0.1), 3},
+		{listed.With("Local.LR", 0.1), 3}, {listed.With("Rounds", 2), 6}, {listed.With("α", 2), 0}, {listed.With("data", "digits"), 6}, {listed.With("name", "FedAvg"), 3},
+	} {
+		if len(c.some) != c.want {
+			t.Errorf("%d runs, want %d", len(c.some), c.want)
+		}
+	}
+	if got := listed.Values("α"); !slices.Equal(got, []string{"0.5", "1"}) {
+		t.Error(got)
+	}
+	var names []string
+	for _, h := range slices.Concat(listed.Histories()[2:4], listed.With("α", 1).Light()[:1]) {
+		names = append(names, h.Name)
+	}
+	if want := []string{"FedAvg, α 0.5", "FedProx, α 1", "FedProx"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+
+	// What is damaged is named and left out, and computed anew by the next study.
+	for i, damage := range []func(path string) error{
+		func(path string) error { return os.WriteFile(path, []byte(`{"schema": 1`), 0o666) },
+		func(path string) error { return os.Truncate(path, 100) },
+		func(path string) error { return alter(path, `"Batch": 16`, `"Batch": 17`) },
+	} {
+		if err := damage(listed[i].Path("entry.json")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, damaged := study.List(dir)
+	if len(left) != 3 || len(damaged) != 3 {
+		t.Error(left, damaged)
+	}
+	for i, err := range damaged {
+		if !strings.Contains(err.Error(), listed[i].ID) {
+			t.Error(err)
+		}
+	}
+	if err := os.Truncate(listed[3].Path("history.jsonl"), 200); err != nil {
+		t.Fatal(err)
+	}
+	again, words := run(t, st)
+	if len(again) != 6 || strings.Count(words, "damaged, and computed anew: ") != 4 {
+		t.Error(again, words)
+	}
+
+	// An entry of a newer fedkit is left alone.
+	if err := alter(listed[0].Path("entry.json"), `"schema": 1`, `"schema": 2`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Run(ctx); !errors.Is(err, study.ErrNewer) || !strings.Contains(err.Error(), "schema 2") {
+		t.Error(err)
+	}
+	if left, damaged = study.List(dir); len(left) != 5 || len(damaged) != 1 || !errors.Is(damaged[0], study.ErrNewer) {
+		t.Error(left, damaged)
+	}
+
+	size := left.Size()
+	if err := left.With("strategy", "FedProx").Remove(); err != nil {
+		t.Error(err)
+	}
+	if left, _ = study.List(dir); len(left) != 2 || left.Size() >= size || left.Size() == 0 {
+		t.Error(left, left.Size(), size)
+	}
+	if none, damaged := study.List(filepath.Join(dir, "nowhere")); none != nil || damaged != nil {
+		t.Error(none, damaged)
+	}
+}
+
+// alter replaces a text in a file.
+func alter(path, old, by string) error {
+	b, err := os.ReadFile(path)
+	if err == nil && !bytes.Contains(b, []byte(old)) {
+		err = fmt.Errorf("no %s in %s", old, b)
+	}
+	if err == nil {
+		err = os.WriteFile(path, bytes.Replace(b, []byte(old), []byte(by), 1), 0o666)
+	}
+	return err
+}
+
+// A stored run of other code is used, with a warning.
+func TestOtherCode(t *testing.T) {
+	fed, dir := digits(t), t.TempDir()
+	make := func() (study.Runs, string) {
+		st := study.New(dir)
+		st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1})
+		return run(t, st)
+	}
+	runs, _ := make()
+	code := runs[0].About.Code
+	if err := alter(runs[0].Path("entry.json"), code, "fedkit older"); err != nil {
+		t.Fatal(err)
+	}
+	want := "1 stored, 0 to run\n1 of the stored runs were computed by other code (fedkit older; this is " + code + "): Study.Again computes them anew\n"
+	if runs, words := make(); words != want || runs[0].About.Code != "fedkit older" {
+		t.Errorf("%q, want %q", words, want)
+	}
+}
