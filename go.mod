@@ -3,6 +3,7 @@ module fedkit.example
 go 1.26.5
 
 require (
+	github.com/alecthomas/kong v1.12.1
 	github.com/goccy/go-yaml v1.18.0
 	github.com/gofrs/flock v0.13.0
 	github.com/gomlx/compute v0.1.0
@@ -24,7 +25,6 @@ require (
 	codeberg.org/go-latex/latex v0.1.0 // indirect
 	git.sr.ht/~sbinet/gg v0.6.0 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
-	github.com/alecthomas/kong v1.12.1 // indirect
 	github.com/campoy/embedmd v1.0.0 // indirect
 	github.com/fatih/color v1.18.0 // indirect
 	github.com/fsnotify/fsnotify v1.8.0 // indirect

@@ -25,7 +25,7 @@ import (
 var local = fedkit.Local{Epochs: 2, Batch: 16, LR: 0.03, Schedule: fedkit.Decay{Gamma: 0.9, Every: 3},
 	Optimizer: fedkit.Clip{Norm: 1, Then: fedkit.WeightDecay{Lambda: 1e-4, Then: fedkit.Adam{Beta1: 0.8}}}, Prox: 0.1}
 
-// Build makes of a configuration, also after it was JSON, a value with the same configuration.
+// Build makes of a configuration, also after it was JSON or one line of text, a value with the same configuration.
 func TestBuildIsTheInverseOfOf(t *testing.T) {
 	for _, s := range []fedkit.Strategy{
 		&strategy.FedAvg{Fraction: 0.5, Local: local, Selector: selection.Explore{ColdStart: 3, Then: selection.Hybrid{By: selection.Loss, Temperature: math.Inf(1)}}},
@@ -49,7 +49,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 		&examples.Partial{Personal: []string{"dense1"}}, &examples.QFedAvg{},
 	} {
 		want := config.Of(s)
-		for _, tree := range []any{want, decoded(t, want)} {
+		for _, tree := range []any{want, decoded(t, want), catalog.Text(decoded(t, want))} {
 			got, err := catalog.Build[fedkit.Strategy](tree)
 			if err != nil {
 				t.Errorf("%v: %v", want, err)

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -32,6 +34,37 @@ func Parse(text string) (map[string]any, error) {
 		Set(tree, path, v)
 	}
 	return tree, nil
+}
+
+// Text writes a part in one line, as Parse reads it.
+func Text(tree any) string {
+	o, isMap := tree.(map[string]any)
+	if !isMap {
+		return word(tree)
+	}
+	return strings.Join(assignments("", o), " ")
+}
+
+// assignments are a name and options with their paths: "By=Krum", "By.F=1".
+func assignments(path string, o map[string]any) (all []string) {
+	kind := key(o, "type")
+	switch name, named := o[kind]; {
+	case named && path == "":
+		all = append(all, word(name))
+	case named:
+		all = append(all, path+"="+word(name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		at := under(path, name)
+		switch inner, isMap := o[name].(map[string]any); {
+		case name == kind:
+		case isMap:
+			all = append(all, assignments(at, inner)...)
+		default:
+			all = append(all, at+"="+word(o[name]))
+		}
+	}
+	return all
 }
 
 // words splits a text at spaces that are not in brackets or quotes.

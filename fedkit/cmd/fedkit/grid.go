@@ -1,9 +1,10 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"fedkit.example/fedkit"
@@ -23,13 +24,19 @@ type grid struct {
 // cell is one run of a grid.
 type cell struct {
 	tree   map[string]any
-	labels []any // pairs of a key and a value
+	name   string // if strategies vary
+	labels []any  // pairs of a key and a value
 	*experiment
 }
 
 // cells returns the runs. All of them are made before any is run, so that a mistake is found first.
 func (g *grid) cells() ([]*cell, error) {
-	cells := []*cell{{tree: g.Base}}
+	if err := g.checkLabels(); err != nil {
+		return nil, err
+	}
+	base := map[string]any{}
+	catalog.Merge(base, g.Base)
+	cells := []*cell{{tree: base}}
 	for _, v := range g.Vary {
 		path := fmt.Sprint(v.Key)
 		values, ok := v.Value.([]any)
@@ -44,48 +51,37 @@ func (g *grid) cells() ([]*cell, error) {
 		}
 		cells = more
 	}
-	if err := g.checkLabels(); err != nil {
-		return nil, err
-	}
-	var err error
 	for _, c := range cells {
-		if c.experiment, err = newExperiment(c.tree); err != nil {
-			return nil, fmt.Errorf("%s%w", c, err)
+		e, err := newExperiment(c.tree)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c, err)
 		}
+		e.Options.Name = cmp.Or(c.name, e.Options.Name)
+		c.experiment = e
 	}
 	return cells, nil
 }
 
-// with returns the cell with a value for what the path names.
+// with returns the cell with a value for what the path names. A strategy is no label: the run is called by it.
 func (c *cell) with(path, label string, value any) *cell {
-	n := &cell{tree: map[string]any{}, labels: append([]any{}, c.labels...)}
-	maps.Copy(n.tree, c.tree)
+	n := &cell{tree: maps.Clone(c.tree), name: c.name, labels: slices.Clone(c.labels)}
 	catalog.Set(n.tree, path, value)
-	if label != "" {
-		n.labels = append(n.labels, label, words(value))
+	switch text := catalog.Text(value); {
+	case strings.EqualFold(path, "strategy"):
+		n.name = text
+	case label != "":
+		n.labels = append(n.labels, label, text)
 	}
 	return n
 }
 
-// String is what errors about a cell begin with: "Alpha 0.1, LR 0.03: ".
-func (c *cell) String() (text string) {
-	for i := 0; i < len(c.labels); i += 2 {
-		text += fmt.Sprintf("%v %v, ", c.labels[i], c.labels[i+1])
+// String is what a cell is called: "FedProx Mu=0.1, α 0.1".
+func (c *cell) String() string {
+	words := []string{cmp.Or(c.name, "run")}
+	for pair := range slices.Chunk(c.labels, 2) {
+		words = append(words, fmt.Sprintf("%v %v", pair...))
 	}
-	if text == "" {
-		return ""
-	}
-	return strings.TrimSuffix(text, ", ") + ": "
-}
-
-// words writes a value as a label has it: as YAML, in one line.
-func words(value any) any {
-	switch value.(type) {
-	case map[string]any, []any:
-		b, _ := json.Marshal(value)
-		return strings.ReplaceAll(string(b), `"`, "")
-	}
-	return value
+	return strings.Join(words, ", ")
 }
 
 // label is what values of a path are called. Runs that differ in their seed alone are repetitions: they need no label.

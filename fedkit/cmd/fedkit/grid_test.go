@@ -25,14 +25,14 @@ func TestGridHasAllCombinations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, fmt.Sprintf("%s%v, %s, seed %d", c, config.Of(c.Strategy), fed.Rule, c.Options.Seed))
+		got = append(got, fmt.Sprintf("%s: %v, %s, seed %d", c, config.Of(c.Strategy), fed.Rule, c.Options.Seed))
 	}
 	local := "Local: {Batch: 16, LR: 0.1}"
 	var want []string
 	for _, s := range [][2]string{{"FedAvg", "strategy.FedAvg{" + local + "}"}, {"FedProx Mu=0.1", "strategy.FedProx{" + local + ", Mu: 0.1}"}} {
 		for _, alpha := range []string{"0.1", "1"} {
 			for seed := range 3 {
-				want = append(want, fmt.Sprintf("strategy %s, α %s: %s, 10 clients, Dirichlet α = %s, seed %d", s[0], alpha, s[1], alpha, seed+1))
+				want = append(want, fmt.Sprintf("%s, α %s: %s, 10 clients, Dirichlet α = %s, seed %d", s[0], alpha, s[1], alpha, seed+1))
 			}
 		}
 	}
@@ -44,13 +44,13 @@ func TestGridHasAllCombinations(t *testing.T) {
 func TestMistakesInAGrid(t *testing.T) {
 	base := "base: {strategy: FedAvg, data: Digits, partition: IID Clients=4, model: MLP, options: {Rounds: 1}}\n"
 	for text, want := range map[string]string{
-		base + "vary: {partition.Alpha: [1]}":                              "Alpha 1: invalid: Partition.Alpha = 1: must be an option of partition.IID: Clients, Seed",
+		base + "vary: {partition.Alpha: [1]}":                              "run, Alpha 1: invalid: Partition.Alpha = 1: must be an option of partition.IID: Clients, Seed",
 		base + "vary: {strategy.Local.LR: 0.1}":                            "vary.strategy.Local.LR = 0.1: must be a list of values",
-		base + "vary: {strategy: [FedAvg, FedPox]}":                        "strategy FedPox: invalid: Strategy = FedPox: must be the name of a strategy (did you mean FedProx?)",
+		base + "vary: {strategy: [FedAvg, FedPox]}":                        "FedPox: invalid: Strategy = FedPox: must be the name of a strategy (did you mean FedProx?)",
 		base + "vari: {strategy: [FedAvg]}":                                "vari",
 		base + "vary: {options.Seed: [1]}\nlabels: {options.Sed: s}":       "labels.options.Sed = s",
-		"vary: {strategy: [FedAvg]}":                                       "strategy FedAvg: invalid: data = nothing",
-		base + "vary: {strategy.Local: [{Epochs: 1, LR: x}]}":              "Local {Epochs:1,LR:x}: invalid: Strategy.Local.LR = x: must be a number",
+		"vary: {strategy: [FedAvg]}":                                       "FedAvg: invalid: data = nothing",
+		base + "vary: {strategy.Local: [{Epochs: 1, LR: x}]}":              "run, Local Epochs=1 LR=x: invalid: Strategy.Local.LR = x: must be a number",
 		base + "vary: {strategy.Local.LR: [1], strategy.Server.LR: [0.5]}": "strategy.Local.LR 1, strategy.Server.LR 0.5: invalid: Strategy.Server",
 	} {
 		path := filepath.Join(t.TempDir(), "study.yaml")

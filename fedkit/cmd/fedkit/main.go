@@ -35,9 +35,11 @@ type console struct {
 }
 
 type commands struct {
-	Run        runCommand    `cmd:"" help:"Run a strategy; print a JSON line for each round and a summary."`
-	Strategies strategiesCmd `cmd:"" help:"List the strategies with their options and sources."`
-	Parts      partsCmd      `cmd:"" help:"List aggregators, data sets, models and all else that has a name."`
+	Run        runCommand        `cmd:"" help:"Run a strategy; print a JSON line for each round and a summary."`
+	Study      studyCommand      `cmd:"" help:"Run what is missing of a study."`
+	Results    resultsCommand    `cmd:"" help:"List, show, compare and remove the runs that are stored."`
+	Strategies strategiesCommand `cmd:"" help:"List the strategies with their options and sources."`
+	Parts      partsCommand      `cmd:"" help:"List aggregators, data sets, models and all else that has a name."`
 }
 
 func main() { os.Exit(command(os.Args[1:], &console{os.Stdout, os.Stderr})) }

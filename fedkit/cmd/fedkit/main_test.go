@@ -42,7 +42,7 @@ func with(args []string, more ...string) []string { return append(args[:len(args
 func TestMistakesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	for name, text := range map[string]string{"broken.yaml": "strategy: {type: [", "section.yaml": "stratgy: FedAvg\n", "twice.yaml": "data: Digits\nData: MNIST\n", "list.yaml": "- a\n"} {
+	for name, text := range map[string]string{"broken.yaml": "strategy: {type: [", "section.yaml": "stratgy: FedAvg\n", "twice.yaml": "data: Digits\nData: MNIST\n", "list.yaml": "- a\n", "empty.yaml": "# nothing\n"} {
 		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -70,6 +70,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"data = nothing", []string{"run", "--strategy", "FedAvg"}},
 		{"no such file", []string{"run", at("missing.yaml")}},
 		{"broken.yaml", []string{"run", at("broken.yaml")}},
+		{"data = nothing", []string{"run", at("empty.yaml"), "--strategy", "FedAvg"}},
 		{"list.yaml", []string{"run", at("list.yaml")}},
 		{"did you mean Strategy?", []string{"run", at("section.yaml")}},
 		{"given twice", []string{"run", at("twice.yaml")}},

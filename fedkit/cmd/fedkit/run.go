@@ -64,11 +64,14 @@ SIGTERM ends the run after its last finished round; with --checkpoint, the same 
 
 // tree returns the file's tree with the flags put into it.
 func (r *runCommand) tree() (map[string]any, error) {
-	tree := map[string]any{}
+	var tree map[string]any
 	if r.File != "" {
 		if err := readFile(r.File, &tree); err != nil {
 			return nil, err
 		}
+	}
+	if tree == nil {
+		tree = map[string]any{}
 	}
 	for _, s := range []struct {
 		name  string

@@ -12,12 +12,12 @@ import (
 
 const width = 100 // of texts, in characters
 
-type strategiesCmd struct {
+type strategiesCommand struct {
 	Name string `arg:"" optional:"" help:"Describe this one in full, with the options of its parts."`
 }
 
 // Run lists strategies.
-func (s *strategiesCmd) Run(c *console) error {
+func (s *strategiesCommand) Run(c *console) error {
 	strategies := catalog.Kinds()[0]
 	if s.Name != "" {
 		return describe(c.out, s.Name, strategies)
@@ -25,12 +25,12 @@ func (s *strategiesCmd) Run(c *console) error {
 	return overview(c.out, strategies)
 }
 
-type partsCmd struct {
+type partsCommand struct {
 	Name string `arg:"" optional:"" help:"Describe a thing, such as Krum, or list all of a kind, such as aggregators."`
 }
 
 // Run lists the kinds, the things of one of them, or describes a thing.
-func (p *partsCmd) Run(c *console) error {
+func (p *partsCommand) Run(c *console) error {
 	for _, k := range catalog.Kinds() {
 		if p.Name == "" {
 			var names []string
