@@ -45,6 +45,13 @@ var interruptedCases = []struct {
 	{"in round 1", 1, func(fed *Federation, _ string) {
 		fmt.Println(summary(Run(context.Background(), fed, stoppable(), Options{Rounds: 5})))
 	}, "0 rounds, false, fedkit: mean: before round 1 was finished: stopped: the program was interrupted, ErrStopped"},
+	{"after another run that is asked what it serves", 3, func(fed *Federation, _ string) {
+		s := stoppable()
+		fmt.Println(summary(Run(context.Background(), fed, s, Options{Rounds: 2})))
+		fmt.Println(summary(Run(context.Background(), fed, stoppable(), Options{Rounds: 5})))
+		sv, err := Served(context.Background(), fed, s)
+		fmt.Println(sv != nil && sv.Global == s.State.X, err)
+	}, "2 rounds, false, <nil>\n2 rounds, true, <nil>\ntrue <nil>"},
 	{"in a loop, with the caller's own context", 3, func(fed *Federation, _ string) {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()

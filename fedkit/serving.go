@@ -3,6 +3,7 @@ package fedkit
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"fedkit.example/fedkit/internal/engine"
 )
@@ -23,16 +24,9 @@ type Serving struct {
 // evaluate scores what the strategy serves now: the global model on the whole test part, and every client's own test
 // examples under the model that client would use.
 func (r *Round) evaluate(s Strategy) {
-	sv, ok := r.serve(s)
-	if !ok || !r.in("evaluate") {
+	sv := r.served(s)
+	if !r.in("evaluate") {
 		return
-	}
-	if sv.ByLoss {
-		sv.Assign = r.Choose(sv.Models, r.Everyone())
-		sv.Clusters = sv.Assign
-		if r.err != nil {
-			return
-		}
 	}
 	r.record.Clusters = slices.Clone(sv.Clusters)
 	r.record.Personal = sv.Models != nil
@@ -63,6 +57,19 @@ func (r *Round) evaluate(s Strategy) {
 	}
 }
 
+// served returns what the strategy serves now, with ByLoss resolved into Assign and Clusters. After an error it is empty.
+func (r *Round) served(s Strategy) Serving {
+	sv, ok := r.serve(s)
+	if ok && sv.ByLoss && r.in("evaluate") {
+		sv.Assign, sv.ByLoss = r.Choose(sv.Models, r.Everyone()), false
+		sv.Clusters = sv.Assign
+	}
+	if r.err != nil {
+		return Serving{}
+	}
+	return sv
+}
+
 // serve returns what the strategy serves now, if it can be used.
 func (r *Round) serve(s Strategy) (sv Serving, ok bool) {
 	r.quiet = true
@@ -70,7 +77,7 @@ func (r *Round) serve(s Strategy) (sv Serving, ok bool) {
 		sv = s.Serve(r)
 	}
 	if r.err == nil {
-		r.Fail(sv.check(r.Clients(), r.Fed.Task.Dim()))
+		r.Fail(sv.Check(r.Clients(), r.Fed.Task.Dim()))
 	}
 	return sv, r.err == nil
 }
@@ -121,7 +128,8 @@ func (r *Round) score(s *engine.Scores, at, rows []int) Score {
 	return Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: len(rows), Metrics: r.measure(s, at, rows)}
 }
 
-func (s *Serving) check(m, d int) error {
+// Check refuses a Serving that does not suit m clients and models of d parameters each. What strategies serve is checked.
+func (s *Serving) Check(m, d int) error {
 	if s.Global == nil && s.Models == nil {
 		return Invalid("Serving", "empty", "a global model or models")
 	}
@@ -162,8 +170,14 @@ func (s *Serving) check(m, d int) error {
 	if choices != 1 {
 		return Invalid("Serving", fmt.Sprintf("%d of Assign, ByLoss and Mix", choices), "one of them")
 	}
+	k := s.Models.Rows()
+	for c, weights := range s.Mix {
+		if len(weights) != k {
+			return Invalid("len(Serving.Mix["+strconv.Itoa(c)+"])", len(weights), fmt.Sprintf("%d, one per model", k))
+		}
+	}
 	for c, a := range s.Assign {
-		if k := s.Models.Rows(); a < 0 || a >= k {
+		if a < 0 || a >= k {
 			return Invalid("Serving.Assign", a, fmt.Sprintf("in [0, %d) (client %d)", k, c))
 		}
 	}

@@ -124,6 +124,7 @@ func TestServingCheck(t *testing.T) {
 		{Serving{Models: m}, "Serving = 0 of Assign, ByLoss and Mix: must be one of them"},
 		{Serving{Models: m, Assign: []int{0, 1}, ByLoss: true}, "Serving = 2 of Assign, ByLoss and Mix: must be one of them"},
 		{Serving{Models: m, Assign: []int{0, 2}}, "Serving.Assign = 2: must be in [0, 2) (client 1)"},
+		{Serving{Models: m, Mix: [][]float64{{1, 0}, {1}}}, "len(Serving.Mix[1]) = 1: must be 2, one per model"},
 		{Serving{Models: m, Assign: []int{0}}, "len(Serving.Assign) = 1: must be 2, one per client"},
 		{Serving{Global: one, ByLoss: true}, "Serving.ByLoss = given without Models: must be with Models"},
 		{Serving{Global: one, Assign: []int{0, 0}}, "Serving.Assign = given without Models: must be with Models"},
@@ -131,7 +132,7 @@ func TestServingCheck(t *testing.T) {
 		{Serving{Global: one, Clusters: []int{1}}, "len(Serving.Clusters) = 1: must be 2, one per client"},
 		{Serving{Models: m, ByLoss: true}, ""},
 	} {
-		if err := c.sv.check(2, 1); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if err := c.sv.Check(2, 1); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: error %v, want %s", c.sv, err, c.want)
 		}
 	}

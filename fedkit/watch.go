@@ -7,3 +7,11 @@ type Watcher interface {
 	// Done is called once, when the run is over: finished, stopped by an interrupt (h.Stopped; err is nil), canceled or failed.
 	Done(h *History, err error)
 }
+
+// PlanWatcher is a Watcher that can show the progress of a whole study.
+type PlanWatcher interface {
+	Watcher
+	// Plan is called once, before the first run of a study: it has this many runs, of which some are stored already and
+	// are not run. Of each other run, Round and Done are called, side by side if runs go on side by side.
+	Plan(runs, stored int)
+}

@@ -19,13 +19,14 @@ type Figure struct {
 	err error // why it cannot be drawn
 }
 
-// Axis is one of a figure's two axes. The range follows from the data.
+// Axis is one of a figure's two axes. The range follows from the data, and from Covers.
 type Axis struct {
 	Title   string
-	Log     bool     // logarithmic; values that are not positive are left out
-	Percent bool     // values are shares in [0, 1] and written as percentages
-	Whole   bool     // ticks at whole numbers only: rounds, clients, labels
-	Names   []string // of the positions 0, 1, 2, …; nil for an axis of numbers
+	Log     bool      // logarithmic; values that are not positive are left out
+	Percent bool      // values are shares in [0, 1] and written as percentages
+	Whole   bool      // ticks at whole numbers only: rounds, clients, labels
+	Names   []string  // of the positions 0, 1, 2, …; nil for an axis of numbers
+	Covers  []float64 // values that the range has beside the data, so that figures have one range, say
 }
 
 // Mark is what a series is drawn with.

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"slices"
 
 	"golang.org/x/image/font"
 	gonumfont "gonum.org/v1/plot/font"
@@ -90,14 +91,24 @@ func (p *panel) width() vg.Length {
 
 // size returns the image's width and height in CSS pixels. They are even, so that every sharpness gives whole numbers.
 func (s *sheet) size() (width, height float64) {
-	w, h := vg.Length(2*edge+gap*(len(s.panels)-1)), vg.Length(0)
-	for _, p := range s.panels {
+	w, h := vg.Length(0), 2*edge+s.legendHeight()-gap
+	for line := range slices.Chunk(s.panels, s.across()) {
+		lineWidth := vg.Length(2*edge + gap*(len(line)-1))
+		for _, p := range line {
+			lineWidth += p.width()
+		}
+		w, h = max(w, lineWidth), h+s.height(line)+gap
+	}
+	return 2 * math.Ceil(float64(w)/2), 2 * math.Ceil(float64(h)/2)
+}
+
+// height is that of a line of figures, with their titles.
+func (s *sheet) height(line []*panel) (h vg.Length) {
+	for _, p := range line {
 		m := p.margins()
-		w += p.width()
 		h = max(h, m.top+vg.Length(p.Height)+m.bottom)
 	}
-	h += 2*edge + s.head() + s.legendHeight()
-	return 2 * math.Ceil(float64(w)/2), 2 * math.Ceil(float64(h)/2)
+	return s.head() + h
 }
 
 // png draws the image, as sharply as pngBytes allow.
@@ -128,6 +139,9 @@ func (s *sheet) paint(dpi int) *image.RGBA {
 	c := draw.New(img)
 	x, top := vg.Length(edge), vg.Length(h)-edge
 	for i, p := range s.panels {
+		if i > 0 && i%s.across() == 0 { // the next line
+			x, top = edge, top-s.height(s.panels[i-s.across():i])-gap
+		}
 		m := p.margins()
 		y := top
 		if p.Title != "" {

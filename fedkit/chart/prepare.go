@@ -85,10 +85,17 @@ func (s *sheet) style(name string) *style {
 	return nil
 }
 
+// across is how many figures are side by side.
+func (s *sheet) across() int {
+	n := len(s.panels)
+	lines := (n + 3) / 4
+	return (n + lines - 1) / lines
+}
+
 // columns is how many entries the legend has in a line: what fits over the figures.
 func (s *sheet) columns() int {
 	width, longest := 0, 1
-	for _, p := range s.panels {
+	for _, p := range s.panels[:s.across()] {
 		width += p.Width
 	}
 	for _, l := range s.legend {
@@ -126,6 +133,8 @@ func (f *Figure) prepare(points int) (*panel, error) {
 		}
 	}
 	p.y.cover(p.Targets, 0)
+	p.x.coverOwn()
+	p.y.coverOwn()
 	p.x.finish(p.Width/70, p.Width/45)
 	p.y.finish(p.Height/45, p.Height/22)
 	return p, nil

@@ -39,6 +39,15 @@ func (s *scale) cover(values []float64, room float64) {
 	}
 }
 
+// coverOwn widens the range to hold what the axis covers beside the data.
+func (s *scale) coverOwn() {
+	for _, v := range s.Covers {
+		if s.holds(v) {
+			s.cover([]float64{v}, 0)
+		}
+	}
+}
+
 // finish chooses about n ticks, or whole of them if the axis is one of whole numbers, and rounds the range up to them
 // if that is natural.
 func (s *scale) finish(n, whole int) {

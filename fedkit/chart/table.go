@@ -4,14 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// Table is lines of cells: HTML in a notebook, text on standard output elsewhere.
+// Table is lines of cells: HTML in a notebook, text on standard output elsewhere. Save writes it for papers and programs.
 type Table struct {
-	Lines [][]string // the head first; the first column is set to the left, the others to the right
+	Lines [][]string // the head first; the first column is set to the left, others to the right
 	Note  string     // small print under the table
+	Left  []int      // columns of words beside the first, which are set to the left too
+	Data  [][]any    // the same lines for programs, which read numbers rather than words: see CSV; default Lines
 
 	err error // why it cannot be shown
 }
@@ -36,9 +39,14 @@ func (t *Table) Err() error {
 		return errors.New("chart: the table is nil")
 	case t.err == nil && len(t.Lines) == 0:
 		return errors.New("chart: the table has no lines")
+	case t.err == nil && t.Data != nil && len(t.Data) != len(t.Lines):
+		return fmt.Errorf("chart: the table has %d lines, and data of %d: change both, or set Data to nil", len(t.Lines), len(t.Data))
 	}
 	return t.err
 }
+
+// left says whether a column is set to the left.
+func (t *Table) left(column int) bool { return column == 0 || slices.Contains(t.Left, column) }
 
 // String writes the table for a fixed-width font.
 func (t *Table) String() string {
@@ -56,14 +64,18 @@ func (t *Table) String() string {
 	}
 	var b strings.Builder
 	for _, line := range t.Lines {
+		text := ""
 		for i, c := range line {
-			if i == 0 {
-				fmt.Fprintf(&b, "%-*s", width[i], c)
-			} else {
-				fmt.Fprintf(&b, "  %*s", width[i], c)
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+			if i > 0 {
+				text += "  "
 			}
+			if t.left(i) {
+				c, pad = pad, c
+			}
+			text += pad + c
 		}
-		b.WriteString("\n")
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 	if t.Note != "" {
 		b.WriteString(t.Note + "\n")
@@ -80,11 +92,13 @@ func (t *Table) HTML() string {
 	b.WriteString("<table>\n")
 	cell := "th"
 	for _, line := range t.Lines {
-		align := "left"
 		b.WriteString("<tr>")
-		for _, c := range line {
+		for i, c := range line {
+			align := "right"
+			if t.left(i) {
+				align = "left"
+			}
 			fmt.Fprintf(&b, `<%s style="text-align:%s">%s</%s>`, cell, align, html.EscapeString(c), cell)
-			align = "right"
 		}
 		b.WriteString("</tr>\n")
 		cell = "td"

@@ -11,7 +11,7 @@ func TestTable(t *testing.T) {
 	want := "" +
 		"              accuracy\n" +
 		"<FedAvg>  60.0 ± 1.4 %\n" +
-		"B       \n" +
+		"B\n" +
 		"on test rows\n"
 	if got := table.String(); got != want {
 		t.Errorf("got:\n%s", got)

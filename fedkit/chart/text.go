@@ -29,12 +29,9 @@ func (s *sheet) text() string {
 func (s *scale) value(v float64) string {
 	switch {
 	case s.Percent:
-		return percent(v)
+		return Percent(v)
 	case s.Whole:
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.4g", v)
 }
-
-// percent writes a share: "93.1 %".
-func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }

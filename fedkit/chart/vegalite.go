@@ -24,7 +24,12 @@ func (s *sheet) vegaLite() map[string]any {
 	for i := range views {
 		views[i] = s.view(i)
 	}
-	spec["hconcat"], spec["spacing"] = views, 32.0
+	spec["spacing"] = 32.0
+	if across := s.across(); across < len(views) {
+		spec["concat"], spec["columns"] = views, float64(across)
+	} else {
+		spec["hconcat"] = views
+	}
 	return spec
 }
 

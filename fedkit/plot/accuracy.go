@@ -3,6 +3,7 @@ package plot
 import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 )
 
 // Accuracy returns the figure of test accuracy against rounds; Show draws it. There is one line per configuration: of the
@@ -37,4 +38,14 @@ func overRounds(m measure, h []*fedkit.History) *chart.Figure {
 		}
 		return m.overRounds(f, all, b)
 	})
+}
+
+// compared follows the histories, with what they can be compared by.
+func compared(h []*fedkit.History) ([]*compare.Run, compare.Basis, error) {
+	all, err := compare.Evaluated(h...)
+	if err != nil {
+		return nil, 0, err
+	}
+	b, err := compare.CommonBasis(all)
+	return all, b, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 )
 
 // ClientAccuracy returns the figure of how accuracy is spread over clients; Show draws it. It has, for each history, the
@@ -25,7 +26,7 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 		}
 		f.Name, f.Title = "client-accuracy", "Accuracy of each client"
 		f.Note = "dot: a client on its own test rows; box: middle half; bar: median"
-		noteEach(f, remarks(gs))
+		noteEach(f, compare.Remarks(gs))
 		f.X, f.Point = chart.Axis{Title: "test accuracy of the client", Percent: true}, "client"
 		f.Height = 50 + 64*len(pools)
 		lo, hi := 1.0, 0.0
@@ -53,36 +54,54 @@ type pool struct {
 	clients []client
 }
 
-func pools(h []*fedkit.History) (pools []*pool, gs []*group, err error) {
-	all, err := evaluated(h)
+func pools(h []*fedkit.History) (pools []*pool, gs []*compare.Group, err error) {
+	all, err := compare.Evaluated(h...)
 	if err != nil {
 		return nil, nil, err
 	}
-	gs = groups(all)
+	gs = compare.GroupRuns(all)
 	for _, g := range gs {
-		p := &pool{name: g.name}
-		for run, t := range g.runs {
-			scores := lastScores(t.history)
+		p := &pool{name: g.Name}
+		for i, r := range g.Runs {
+			scores := lastScores(r.History)
 			if scores == nil {
-				return nil, nil, fmt.Errorf("history %q has no round in which clients were evaluated", g.name)
+				return nil, nil, unscored(r, g.Name)
 			}
 			for c, s := range scores {
 				if a := float64(s.Accuracy); s.Examples > 0 && finite(a) {
 					id := fmt.Sprint(c)
-					if len(g.runs) > 1 {
-						id = fmt.Sprintf("%d, run %d", c, run+1)
+					if len(g.Runs) > 1 {
+						id = fmt.Sprintf("%d, run %d", c, i+1)
 					}
 					p.clients = append(p.clients, client{id, a})
 				}
 			}
 		}
 		if len(p.clients) == 0 {
-			return nil, nil, fmt.Errorf("history %q has no client with a finite accuracy in its last evaluated round", g.name)
+			return nil, nil, fmt.Errorf("history %q has no client with a finite accuracy in its last evaluated round", g.Name)
 		}
 		slices.SortStableFunc(p.clients, func(a, b client) int { return cmp.Compare(a.accuracy, b.accuracy) })
 		pools = append(pools, p)
 	}
 	return pools, gs, nil
+}
+
+// lastScores returns the clients' scores at the last round that has any.
+func lastScores(h *fedkit.History) []fedkit.Score {
+	for _, r := range slices.Backward(h.Rounds) {
+		if slices.ContainsFunc(r.Scores, func(s fedkit.Score) bool { return s.Examples > 0 }) {
+			return r.Scores
+		}
+	}
+	return nil
+}
+
+// unscored says why a run has no scores of single clients.
+func unscored(r *compare.Run, name string) error {
+	if len(r.Own) > 0 {
+		return fmt.Errorf("history %q is without the scores of single clients: they were not kept, or not loaded", name)
+	}
+	return fmt.Errorf("history %q has no round in which clients were evaluated", name)
 }
 
 // strip lays the clients out as dots that do not hide each other: the more clients have nearly the same accuracy, the

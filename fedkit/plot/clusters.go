@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -47,7 +48,7 @@ func Clusters(h *fedkit.History) *chart.Figure {
 // assigned returns the rounds that have an assignment.
 func assigned(h *fedkit.History) ([]*fedkit.Record, error) {
 	if h == nil {
-		return nil, errNilHistory
+		return nil, errors.New("the history is nil: did its run fail?")
 	}
 	var rounds []*fedkit.Record
 	for i := range h.Rounds {

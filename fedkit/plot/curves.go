@@ -1,10 +1,13 @@
 package plot
 
 import (
+	"gonum.org/v1/gonum/stat"
+
 	"fmt"
 	"slices"
 
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 )
 
 // value is a number of a round.
@@ -13,18 +16,29 @@ type value struct {
 	of    float64
 }
 
-// curve is the mean over runs, and its standard deviation.
+// Band is what bands show around the mean of a configuration's runs.
+type Band int
+
+const (
+	Deviation  Band = iota // ± one sample standard deviation (divisor n−1): how far runs differ
+	Confidence             // 95 % confidence interval of the mean (see compare.Interval), as tables have it
+)
+
+// Bands is what the bands of all figures show. Set it before figures are made.
+var Bands = Deviation
+
+// curve is the mean over runs, and half the width of its band.
 type curve struct {
 	name         string
 	beside       string // the curve that it goes with, if any
 	runs         int
-	round        []float64
+	x            []float64 // rounds
 	mean, spread []float64 // spread is 0 for one run
 }
 
 // average returns the mean over runs. A round counts if every one of them has a finite value there: a mean over other
 // runs at other rounds would bend the curve.
-func average(name string, runs []*track, read func(*track) []value) curve {
+func average(name string, runs []*compare.Run, read func(*compare.Run) []value) curve {
 	c := curve{name: name, runs: len(runs)}
 	values := map[int][]float64{}
 	for _, t := range runs {
@@ -36,12 +50,32 @@ func average(name string, runs []*track, read func(*track) []value) curve {
 	}
 	for _, r := range read(runs[0]) {
 		if v := values[r.round]; len(v) == c.runs {
-			m, s := meanStd(v)
-			c.round, c.mean, c.spread = append(c.round, float64(r.round)), append(c.mean, m), append(c.spread, s)
+			m, s := Bands.around(v)
+			c.x, c.mean, c.spread = append(c.x, float64(r.round)), append(c.mean, m), append(c.spread, s)
 		}
 	}
 	return c
 }
+
+// around returns the mean of values and half the width of the band, which is 0 for one value.
+func (b Band) around(v []float64) (mean, half float64) {
+	if len(v) == 1 {
+		return v[0], 0
+	}
+	if b == Confidence {
+		return compare.Interval(v)
+	}
+	return stat.MeanStdDev(v, nil)
+}
+
+func (b Band) String() string {
+	if b == Confidence {
+		return "95 % confidence interval"
+	}
+	return "± 1 standard deviation"
+}
+
+func finite(v float64) bool { return v-v == 0 }
 
 // drawCurves adds curves to a figure over rounds. Those that have nothing to draw are left out; the last of them is reported.
 func drawCurves(f *chart.Figure, cs []curve, what string) (err error) {
@@ -49,11 +83,11 @@ func drawCurves(f *chart.Figure, cs []curve, what string) (err error) {
 	var runs []int
 	var values []float64
 	for _, c := range cs {
-		if len(c.round) == 0 {
+		if len(c.x) == 0 {
 			err = fmt.Errorf("%q has no round with a finite %s in all of its runs (%d)", c.name, what, c.runs)
 			continue
 		}
-		s := chart.Series{Name: c.name, Like: c.beside, X: c.round, Y: c.mean}
+		s := chart.Series{Name: c.name, Like: c.beside, X: c.x, Y: c.mean}
 		if c.runs > 1 {
 			runs = append(runs, c.runs)
 			for i, y := range c.mean {
@@ -70,7 +104,7 @@ func drawCurves(f *chart.Figure, cs []curve, what string) (err error) {
 		if most := slices.Max(runs); most > slices.Min(runs) {
 			n += fmt.Sprint(" to ", most)
 		}
-		note(f, "line: mean of %s runs; band: ± 1 standard deviation", n)
+		note(f, "line: mean of %s runs; band: %s", n, Bands)
 	}
 	return err
 }

@@ -3,7 +3,7 @@
 //
 //	data   Labels, Sizes, Samples
 //	runs   Accuracy, Loss, Metric, Note, ClientAccuracy, Clusters, Heat, Participants, Table
-//	live   Live, a watcher that draws while a run goes on
+//	live   Live, a watcher that draws while a run goes on, and Progress, its line alone
 //
 // Each function returns a chart, which nobody sees until Show draws it:
 //

@@ -64,17 +64,6 @@ func ExampleLoss() {
 	// 2 <nil>
 }
 
-func ExampleTable() {
-	fmt.Println("FedAvg and FedProx")
-	plot.Table(run("FedAvg", 0.2, 0.8, 0.6), run("FedProx", 0.3, 0.7)).Show()
-	// Output:
-	// FedAvg and FedProx
-	//          rounds  accuracy    best  clients  worst 10 %   loss  down    up    time
-	// FedAvg        3    60.0 %  80.0 %        –           –  0.400  6 kB  3 kB  1.50 s
-	// FedProx       2    70.0 %  70.0 %        –           –  0.300  4 kB  2 kB     1 s
-	// accuracy, best and loss on test rows: of the global model
-}
-
 func ExampleHeat() {
 	f := plot.Heat(run("FedAvg", 0.2, 0.8, 0.6), plot.Drift)
 	fmt.Println(f.Title)

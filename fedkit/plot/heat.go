@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func measured(h *fedkit.History, of Of) ([]cell, error) {
 	case of < 0 || int(of) >= len(recorded):
 		return nil, fmt.Errorf("of = %d: must be plot.Participation, plot.Drift, plot.Mu, plot.TrainLoss, plot.Similarity or plot.Steps", int(of))
 	case h == nil:
-		return nil, errNilHistory
+		return nil, errors.New("the history is nil: did its run fail?")
 	}
 	var cells []cell
 	for _, r := range h.Rounds {

@@ -124,40 +124,6 @@ func TestStays(t *testing.T) {
 	charttest.Spec(t, f)
 }
 
-func TestTable(t *testing.T) {
-	a := scored(history("<FedAvg>", 0.2, 0.8, 0.6), 2, []float64{0.1, 0.2, 0.9}, []int{1, 1, 2})
-	tab := Table(a, history("B", 0.5), seeded(1, history("B", 0.7)))
-	if err := tab.Err(); err != nil {
-		t.Fatal(err)
-	}
-	want := [][]string{
-		{"", "runs", "rounds", "accuracy", "best", "clients", "worst 10 %", "loss", "down", "up", "time"},
-		{"<FedAvg>", "1", "3", "60.0 %", "80.0 %", "40.0 %", "10.0 %", "0.400", "6 kB", "3 kB", "1.50 s"},
-		{"B", "2", "1", "60.0 ± 14.1 %", "60.0 ± 14.1 %", "–", "–", "0.400 ± 0.141", "2 kB", "1 kB", "0.50 s"},
-	}
-	for i := range want {
-		if !slices.Equal(tab.Lines[i], want[i]) {
-			t.Errorf("line %d:\n%q, want\n%q", i, tab.Lines[i], want[i])
-		}
-	}
-	if lines := strings.Split(Table(a).String(), "\n"); len(lines) != 4 || !strings.Contains(lines[2], "global model") {
-		t.Errorf("one run:\n%s", Table(a))
-	}
-}
-
-func TestUnits(t *testing.T) {
-	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 1234567: "1.23 MB", 9.9996e8: "1.00 GB", 2e13: "20 TB", 4e15: "4000 TB"} {
-		if got := byteCount(v); got != want {
-			t.Errorf("%g bytes: %q, want %q", v, got, want)
-		}
-	}
-	for v, want := range map[float64]string{0.25: "0.25 s", 12.34: "12.3 s", 99.96: "1 min 40 s", 3599.6: "1 h 00 min", 7500: "2 h 05 min"} {
-		if got := duration(v); got != want {
-			t.Errorf("%g s: %q, want %q", v, got, want)
-		}
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	one := history("one", 0.5)
 	blank := &fedkit.History{Name: "blank", Rounds: make([]fedkit.Record, 3)}
@@ -183,7 +149,6 @@ func TestRefusals(t *testing.T) {
 			Clients: []partition.Client{{Train: []int{1}}}}), "training row 1"},
 		"clusters of nil":  {Clusters(nil), "nil"},
 		"clusters of none": {Clusters(one), "no assignment"},
-		"table of nothing": {Table(), "no history given"},
 	} {
 		err := c.chart.Err()
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), "plot: ") {

@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 )
 
 // Pauses between updates. A figure is redrawn by the browser from scratch, so it comes less often than the line.
@@ -21,6 +22,7 @@ const (
 	logPause    = 10 * time.Second // if lines cannot be overwritten
 	costShare   = 20               // an update that takes t is followed by none for costShare · t
 	mostLines   = 12               // of finished runs
+	mostCurves  = 20               // configurations in the figure: their colors still differ, and updates are fast
 )
 
 // Live returns a watcher that draws a run while it goes on: a line with the round, accuracy, loss, seconds per round and
@@ -30,6 +32,9 @@ const (
 //
 // Pass one watcher to several runs to see them in one figure: finished runs stay, and the seeds of one configuration
 // merge into a mean and a band as in Accuracy. It may watch runs that go on at the same time.
+//
+// A study says how many runs it has (see fedkit.PlanWatcher), and is seen from then on: "57 of 100 done, 2 running, 12
+// stored, 3 min left", with a line for each run that goes on or failed. Beyond 20 configurations, the figure has the latest.
 //
 // Outside a notebook the line goes to standard error (every 10 seconds if that is no terminal), and the figure is
 // written into chart.Dir when a run is over, as "live.png" or the name given here. A figure that cannot be shown or
@@ -53,6 +58,13 @@ func Live(name ...string) fedkit.Watcher {
 	return l
 }
 
+// Progress is Live without the figure: only the line.
+func Progress() fedkit.Watcher {
+	l := Live().(*live)
+	l.figure = nil
+	return l
+}
+
 // display is a chart.Display, or a stand-in for one in tests.
 type display interface {
 	Text(text string, final bool) error
@@ -69,7 +81,9 @@ type live struct {
 
 	mu               sync.Mutex
 	runs             []*progress
-	lineAt, figureAt time.Time // no update before these
+	groups           []*compare.Group // of runs, until another begins or one ends
+	plan             *plan            // of a study, nil without one
+	lineAt, figureAt time.Time        // no update before these
 	complained       bool
 }
 
@@ -84,10 +98,15 @@ func (l *live) Round(h *fedkit.History, of int) {
 	now := l.now()
 	p := l.run(h)
 	p.advance(h, of, now)
+	l.update(p, now)
+}
+
+// update shows the line, and in a notebook the figure, unless it is too early for that.
+func (l *live) update(p *progress, now time.Time) {
 	if now.Before(l.lineAt) {
 		return
 	}
-	l.showLine(p)
+	l.showLine(p, false)
 	l.lineAt = l.after(now, l.pause)
 	if !l.notebook || now.Before(l.figureAt) {
 		return
@@ -106,28 +125,34 @@ func (l *live) Done(h *fedkit.History, err error) {
 	}
 	now := l.now()
 	p := l.run(h)
-	p.follow(h)
+	p.Follow(h)
 	p.over, p.err, p.last = true, err, now
+	l.groups = nil
 	if r := h.Last(); r != nil {
 		p.round = r.Round // also if a checkpoint had it
 	}
 	if p.start.IsZero() {
 		p.start = now
 	}
+	p.forget()
+	if l.plan != nil && !l.plan.over(l.runs) {
+		l.update(p, now)
+		return
+	}
 	l.lineAt, l.figureAt = time.Time{}, time.Time{}
-	l.showLine(p)
+	l.showLine(p, true)
 	l.showFigure(true)
 }
 
 // run returns what is known of the run with this history.
 func (l *live) run(h *fedkit.History) *progress {
 	for _, p := range l.runs {
-		if p.history == h && !p.over {
+		if p.History == h && !p.over {
 			return p
 		}
 	}
-	p := &progress{track: track{history: h}}
-	l.runs = append(l.runs, p)
+	p := &progress{Run: compare.Run{History: h}}
+	l.runs, l.groups = append(l.runs, p), nil
 	return p
 }
 
@@ -137,49 +162,75 @@ func (l *live) after(begin time.Time, pause time.Duration) time.Time {
 	return end.Add(max(pause, costShare*end.Sub(begin)))
 }
 
-func (l *live) showLine(p *progress) {
+// showLine shows what a run has to say; final says that no run goes on.
+func (l *live) showLine(p *progress, final bool) {
 	l.tellApart()
+	line := l.headline(p)
 	switch {
 	case l.notebook:
-		l.complain(l.line.Text(l.lines(), p.over))
+		l.complain(l.line.Text(l.lines(), final))
 	case l.terminal:
 		end := ""
-		if p.over {
+		if final {
 			end = "\n"
 		}
-		fmt.Fprintf(l.log, "\r\x1b[K%s%s", p.line(), end)
+		fmt.Fprintf(l.log, "\r\x1b[K%s%s", line, end)
 	default:
-		fmt.Fprintln(l.log, p.line())
+		fmt.Fprintln(l.log, line)
 	}
+}
+
+// headline is the one line of a terminal: of the study if there is one, else of the run.
+func (l *live) headline(p *progress) string {
+	if l.plan != nil {
+		return l.plan.line(l.runs, l.now())
+	}
+	return p.line()
 }
 
 // tellApart labels the runs as in the figure.
 func (l *live) tellApart() {
-	for _, g := range groups(each(l.runs, func(p *progress) *track { return &p.track })) {
-		for _, t := range slices.Concat(g.runs, g.repeats) {
-			t.label = g.name
+	if l.groups != nil {
+		return
+	}
+	of := map[*compare.Run]*progress{}
+	for _, p := range l.runs {
+		of[&p.Run] = p
+	}
+	l.groups = compare.GroupRuns(each(l.runs, func(p *progress) *compare.Run { return &p.Run }))
+	for _, g := range l.groups {
+		for _, r := range slices.Concat(g.Runs, g.Repeats) {
+			of[r].label = g.Name
 		}
 	}
 }
 
-// lines is one line per run: the latest finished ones, then those that go on.
+// lines is one line per run: the latest finished ones, then those that go on. Of a study it is a line for all of it, and
+// one for each run that goes on or failed.
 func (l *live) lines() string {
-	var over, on []string
+	var study, over, on []string
 	for _, p := range l.runs {
-		if p.over {
-			over = append(over, p.line())
-		} else {
+		switch {
+		case !p.over:
 			on = append(on, p.line())
+		case l.plan == nil || p.failed():
+			over = append(over, p.line())
 		}
 	}
 	if n := len(over) - mostLines; n > 0 {
 		over = append([]string{fmt.Sprintf("… %d more finished", n)}, over[n:]...)
 	}
-	return strings.Join(append(over, on...), "\n")
+	if l.plan != nil {
+		study = []string{l.plan.line(l.runs, l.now())}
+	}
+	return strings.Join(slices.Concat(study, over, on), "\n")
 }
 
 // showFigure draws what there is to draw.
 func (l *live) showFigure(final bool) {
+	if l.figure == nil {
+		return
+	}
 	if row := l.row(); row != nil {
 		l.complain(l.figure.Show(row, final))
 	}
@@ -200,15 +251,21 @@ func (l *live) row() (row chart.Row) {
 // is nothing to draw.
 func (l *live) panel(m measure) *chart.Figure {
 	shown, b := l.comparable(m)
-	gs := groups(shown)
+	gs := compare.GroupRuns(each(shown, func(p *progress) *compare.Run { return &p.Run }))
+	all := len(gs)
+	gs = latest(gs, shown)
+	going := map[*compare.Run]bool{}
+	for _, p := range shown {
+		going[&p.Run] = !p.over
+	}
 	var over, on []curve
 	for _, g := range gs {
-		var done []*track
-		for _, t := range g.runs {
-			if t.over {
-				done = append(done, t)
+		var done []*compare.Run
+		for _, r := range g.Runs {
+			if !going[r] {
+				done = append(done, r)
 			} else {
-				on = append(on, m.curves(g, []*track{t}, b)...)
+				on = append(on, m.curves(g, []*compare.Run{r}, b)...)
 			}
 		}
 		if done != nil {
@@ -219,26 +276,49 @@ func (l *live) panel(m measure) *chart.Figure {
 	if _ = m.draw(f, gs, append(over, on...), b); f.Series == nil { // curves without a common round are left out
 		return nil
 	}
+	if len(gs) < all {
+		note(f, "the latest %d of %d configurations", len(gs), all)
+	}
 	return f
+}
+
+// latest returns the groups that the latest runs belong to, as many as are drawn, in the order they have.
+func latest(gs []*compare.Group, runs []*progress) []*compare.Group {
+	if len(gs) <= mostCurves {
+		return gs
+	}
+	of := map[*compare.Run]*compare.Group{}
+	for _, g := range gs {
+		for _, r := range slices.Concat(g.Runs, g.Repeats) {
+			of[r] = g
+		}
+	}
+	drawn := map[*compare.Group]bool{}
+	for _, p := range slices.Backward(runs) {
+		if len(drawn) < mostCurves {
+			drawn[of[&p.Run]] = true
+		}
+	}
+	return slices.DeleteFunc(gs, func(g *compare.Group) bool { return !drawn[g] })
 }
 
 // comparable returns the runs that have something to draw: all of them, or if they have no model in common to be
 // judged by, those that are judged as the newest is.
-func (l *live) comparable(m measure) (shown []*track, b basis) {
-	has := func(p []point) bool {
-		return slices.ContainsFunc(p, func(q point) bool { return finite(m.value(q.score)) })
+func (l *live) comparable(m measure) (shown []*progress, b compare.Basis) {
+	has := func(p []compare.Point) bool {
+		return slices.ContainsFunc(p, func(q compare.Point) bool { return finite(m.value(q.Score)) })
 	}
 	for _, p := range l.runs {
-		if has(p.global) || has(p.own) {
-			shown = append(shown, &p.track)
+		if has(p.Global) || has(p.Own) {
+			shown = append(shown, p)
 		}
 	}
-	b, err := commonBasis(shown)
+	b, err := compare.CommonBasis(each(shown, func(p *progress) *compare.Run { return &p.Run }))
 	if err != nil {
-		if b = ownModels; has(shown[len(shown)-1].global) {
-			b = globalModel
+		if b = compare.OwnModels; has(shown[len(shown)-1].Global) {
+			b = compare.GlobalModel
 		}
-		shown = slices.DeleteFunc(shown, func(t *track) bool { return !has(b.points(t)) })
+		shown = slices.DeleteFunc(shown, func(p *progress) bool { return !has(b.Points(&p.Run)) })
 	}
 	return shown, b
 }

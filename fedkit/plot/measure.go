@@ -5,6 +5,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 )
 
 // measure is one of the values of a score.
@@ -15,48 +16,48 @@ type measure struct {
 }
 
 // by reads the measure of the models that the runs are compared by.
-func (m measure) by(b basis) func(*track) []value {
-	return func(t *track) (all []value) {
-		for _, p := range b.points(t) {
-			all = append(all, value{p.round, m.value(p.score)})
+func (m measure) by(b compare.Basis) func(*compare.Run) []value {
+	return func(r *compare.Run) (all []value) {
+		for _, p := range b.Points(r) {
+			all = append(all, value{p.Round, m.value(p.Score)})
 		}
 		return all
 	}
 }
 
 // curves returns the curve of runs of a group; two if they served personal models beside a global one.
-func (m measure) curves(g *group, runs []*track, b basis) []curve {
-	if !g.both() {
-		return []curve{average(g.name, runs, m.by(b))}
+func (m measure) curves(g *compare.Group, runs []*compare.Run, b compare.Basis) []curve {
+	if !g.Both() {
+		return []curve{average(g.Name, runs, m.by(b))}
 	}
-	first := average(g.name+", "+b.name, runs, m.by(b))
-	second := average(g.name+", "+b.other().name, runs, m.by(b.other()))
+	first := average(g.Name+", "+b.Name(), runs, m.by(b))
+	second := average(g.Name+", "+b.Other().Name(), runs, m.by(b.Other()))
 	second.beside = first.name
 	return []curve{first, second}
 }
 
 // draw draws the measure against rounds. A curve that has nothing to draw is reported, and left out of the figure.
-func (m measure) draw(f *chart.Figure, gs []*group, cs []curve, b basis) error {
+func (m measure) draw(f *chart.Figure, gs []*compare.Group, cs []curve, b compare.Basis) error {
 	f.Name, f.Title = m.name, "Test "+m.name
-	f.Y = chart.Axis{Title: m.name + " " + b.of, Percent: m.share}
+	f.Y = chart.Axis{Title: m.name + " " + b.String(), Percent: m.share}
 	err := drawCurves(f, cs, m.name)
-	if slices.ContainsFunc(gs, (*group).both) {
-		f.Y.Title = m.name + " " + globalModel.of + " and " + ownModels.of
-		if slices.ContainsFunc(gs, func(g *group) bool { return !g.both() }) {
-			note(f, "unless a name says otherwise: %s", b.of)
+	if slices.ContainsFunc(gs, (*compare.Group).Both) {
+		f.Y.Title = m.name + " " + compare.GlobalModel.String() + " and " + compare.OwnModels.String()
+		if slices.ContainsFunc(gs, func(g *compare.Group) bool { return !g.Both() }) {
+			note(f, "unless a name says otherwise: %s", b)
 		}
 	}
 	return err
 }
 
 // overRounds fills in the figure of the measure against rounds.
-func (m measure) overRounds(f *chart.Figure, all []*track, b basis) error {
-	gs := groups(all)
+func (m measure) overRounds(f *chart.Figure, all []*compare.Run, b compare.Basis) error {
+	gs := compare.GroupRuns(all)
 	var cs []curve
 	for _, g := range gs {
-		cs = append(cs, m.curves(g, g.runs, b)...)
+		cs = append(cs, m.curves(g, g.Runs, b)...)
 	}
 	err := m.draw(f, gs, cs, b)
-	noteEach(f, remarks(gs))
+	noteEach(f, compare.Remarks(gs))
 	return err
 }

@@ -9,10 +9,11 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 )
 
 // Metric returns the figure of a run's own metric on test examples (Score.Metrics) against rounds; Show draws it. The mean
-// over clients is over those that have a finite value. All else is as in Accuracy.
+// over clients is over those that have a value. All else is as in Accuracy.
 //
 // Errors: no history, a nil one, one without the metric; the error says which metrics it has.
 func Metric(name string, h ...*fedkit.History) *chart.Figure {
@@ -22,7 +23,7 @@ func Metric(name string, h ...*fedkit.History) *chart.Figure {
 			return err
 		}
 		for _, t := range all {
-			if has := t.metrics(); !slices.Contains(has, name) {
+			if has := metrics(t); !slices.Contains(has, name) {
 				return noSuch(t, "metric", name, has)
 			}
 		}
@@ -37,19 +38,19 @@ func Metric(name string, h ...*fedkit.History) *chart.Figure {
 }
 
 // metrics returns the names of the metrics of a run, sorted.
-func (t *track) metrics() []string {
+func metrics(r *compare.Run) []string {
 	all := map[string]fedkit.Float{}
-	for _, p := range slices.Concat(t.global, t.own) {
-		maps.Copy(all, p.score.Metrics)
+	for _, p := range slices.Concat(r.Global, r.Own) {
+		maps.Copy(all, p.Score.Metrics)
 	}
 	return slices.Sorted(maps.Keys(all))
 }
 
 // noSuch says that a run does not have a name, and which it has.
-func noSuch(t *track, what, name string, has []string) error {
+func noSuch(r *compare.Run, what, name string, has []string) error {
 	it := "none"
 	if len(has) > 0 {
 		it = strings.Join(each(has, func(name string) string { return fmt.Sprintf("%q", name) }), ", ")
 	}
-	return fmt.Errorf("history %q has no %s %q: it has %s", t.name, what, name, it)
+	return fmt.Errorf("history %q has no %s %q: it has %s", r.Name, what, name, it)
 }

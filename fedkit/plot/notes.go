@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 )
 
 // Note returns the figure of one of the strategy's own figures (Record.Notes) against rounds; Show draws it. There is one
@@ -14,40 +15,41 @@ import (
 // Errors: no history, a nil one, one without the note; the error says which notes it has.
 func Note(name string, h ...*fedkit.History) *chart.Figure {
 	return chart.Make("plot: note", func(f *chart.Figure) error {
-		all, err := tracks(h)
+		all, err := compare.Runs(h...)
 		if err != nil {
 			return err
 		}
 		for _, t := range all {
-			if has := t.notes(); !slices.Contains(has, name) {
+			if has := notes(t); !slices.Contains(has, name) {
 				return noSuch(t, "note", name, has)
 			}
 		}
-		gs := groups(all)
-		cs := each(gs, func(g *group) curve {
-			return average(g.name, g.runs, func(t *track) []value { return t.noted(name) })
+		gs := compare.GroupRuns(all)
+		cs := each(gs, func(g *compare.Group) curve {
+			return average(g.Name, g.Runs, func(r *compare.Run) []value { return valuesOf(r, name) })
 		})
 		f.Name, f.Title, f.Y = name, name, chart.Axis{Title: name}
 		err = drawCurves(f, cs, name)
-		noteEach(f, remarks(gs))
+		noteEach(f, compare.Remarks(gs))
 		return err
 	})
 }
 
 // notes returns the names of the notes of a run, sorted.
-func (t *track) notes() []string {
+func notes(r *compare.Run) []string {
 	all := map[string]fedkit.Float{}
-	for _, r := range t.history.Rounds {
-		maps.Copy(all, r.Notes)
+	for i := range r.History.Rounds {
+		maps.Copy(all, r.History.Rounds[i].Notes)
 	}
 	return slices.Sorted(maps.Keys(all))
 }
 
 // noted returns the values of a note.
-func (t *track) noted(name string) (all []value) {
-	for _, r := range t.history.Rounds {
-		if v, ok := r.Notes[name]; ok {
-			all = append(all, value{r.Round, float64(v)})
+func valuesOf(r *compare.Run, name string) (all []value) {
+	for i := range r.History.Rounds {
+		rec := &r.History.Rounds[i]
+		if v, ok := rec.Notes[name]; ok {
+			all = append(all, value{rec.Round, float64(v)})
 		}
 	}
 	return all

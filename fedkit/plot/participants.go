@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 )
 
 // Participants returns the figure of how often each client took part; Show draws it. It has a row of bars for each
@@ -29,7 +30,7 @@ func Participants(h ...*fedkit.History) *chart.Figure {
 		f.Width, f.Height = min(900, max(360, 26*shown)), 40+76*len(all)
 		note(f, "bar: rounds with the client, the highest is %.3g", most)
 		noteFirst(f, shown, clients, " clients")
-		noteEach(f, remarks(gs))
+		noteEach(f, compare.Remarks(gs))
 		for i, a := range all {
 			f.Y.Names = append([]string{a.name}, f.Y.Names...)
 			f.Series = append(f.Series, a.bars(float64(len(all)-1-i), most)) // the first on top
@@ -45,18 +46,18 @@ type attendance struct {
 	times  []float64
 }
 
-func attendances(h []*fedkit.History) (all []*attendance, gs []*group, err error) {
-	runs, err := tracks(h)
+func attendances(h []*fedkit.History) (all []*attendance, gs []*compare.Group, err error) {
+	runs, err := compare.Runs(h...)
 	if err != nil {
 		return nil, nil, err
 	}
-	gs = groups(runs)
+	gs = compare.GroupRuns(runs)
 	for _, g := range gs {
-		a := &attendance{name: g.name}
-		share := 1 / float64(len(g.runs))
-		for _, t := range g.runs {
-			if !a.add(t.history, share) {
-				return nil, nil, fmt.Errorf("history %q has no client that took part in any of its %d rounds", t.name, len(t.history.Rounds))
+		a := &attendance{name: g.Name}
+		share := 1 / float64(len(g.Runs))
+		for _, r := range g.Runs {
+			if !a.add(r.History, share) {
+				return nil, nil, fmt.Errorf("history %q has no client that took part in any of its %d rounds", r.Name, r.Rounds)
 			}
 		}
 		all = append(all, a)

@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -55,26 +54,6 @@ func TestPersonalCurves(t *testing.T) {
 	}
 	if f := Accuracy(ordinary("FedAvg")); len(f.Series) != 1 || f.Series[0].Name != "FedAvg" || f.Y.Title != "accuracy of the global model" {
 		t.Errorf("one model: %+v, axis %q", f.Series, f.Y.Title)
-	}
-}
-
-func TestPersonalTable(t *testing.T) {
-	tab := Table(personal("FedPRISM"), ordinary("FedAvg"))
-	if err := tab.Err(); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range [][]string{
-		{"", "rounds", "global", "clients' own", "best", "clients"},
-		{"FedPRISM", "2", "60.0 %", "85.0 %", "60.0 %", "85.0 %"},
-		{"FedAvg", "2", "50.0 %", "50.0 %", "50.0 %", "50.0 %"},
-	} {
-		if got := tab.Lines[i]; !slices.Equal(got[:len(want)], want) {
-			t.Errorf("line %d: %q, want %q", i, got, want)
-		}
-	}
-	want := "accuracy on test rows: global, of the global model; clients' own, of the clients' models (mean); best and loss: of the global model"
-	if tab.Note != want {
-		t.Errorf("note %q, want %q", tab.Note, want)
 	}
 }
 

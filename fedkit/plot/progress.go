@@ -9,14 +9,18 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 )
 
 // progress is how far one run has come.
 type progress struct {
-	track
-	of      int // rounds it is meant to reach
-	round   int // that it has reached
-	watched int // rounds seen while it ran
+	compare.Run
+	label   string // the name, and what sets the run apart from others of that name
+	over    bool   // the run has ended
+	of      int    // rounds it is meant to reach
+	round   int    // that it has reached
+	watched int    // rounds seen while it ran
 	start   time.Time
 	first   time.Time // end of the first round seen: it compiles, and says little about the others
 	last    time.Time // end of the latest
@@ -26,7 +30,7 @@ type progress struct {
 
 // advance takes in the round that has just ended.
 func (p *progress) advance(h *fedkit.History, of int, now time.Time) {
-	p.follow(h)
+	p.Follow(h)
 	p.of, p.last = of, now
 	if n := len(h.Rounds); n > 0 {
 		r := &h.Rounds[n-1]
@@ -41,6 +45,20 @@ func (p *progress) advance(h *fedkit.History, of int, now time.Time) {
 	}
 }
 
+// forget lets go of the rounds of a run that has ended, which nobody needs any more: a study has many.
+func (p *progress) forget() {
+	h := *p.History
+	h.Rounds = nil
+	p.History = &h
+}
+
+// stopped says whether the run was interrupted or canceled, and failed whether anything else ended it early.
+func (p *progress) stopped() bool {
+	return p.over && (p.err == nil && p.History.Stopped || errors.Is(p.err, context.Canceled))
+}
+
+func (p *progress) failed() bool { return p.over && p.err != nil && !p.stopped() }
+
 // pace returns seconds per round.
 func (p *progress) pace() float64 {
 	if p.watched < 2 {
@@ -53,10 +71,10 @@ func (p *progress) pace() float64 {
 func (p *progress) line() string {
 	var parts []string
 	switch elapsed := p.last.Sub(p.start).Seconds(); {
-	case p.over && p.err == nil && p.stopped:
+	case p.over && p.err == nil && p.History.Stopped:
 		parts = append(parts, "■ stopped "+p.after())
 	case p.over && p.err == nil:
-		parts = append(parts, fmt.Sprintf("✓ %d rounds in %s", p.round, duration(elapsed)))
+		parts = append(parts, fmt.Sprintf("✓ %d rounds in %s", p.round, chart.Seconds(elapsed)))
 	case p.over && errors.Is(p.err, context.Canceled):
 		parts = append(parts, "✗ canceled "+p.after())
 	case p.over:
@@ -66,12 +84,12 @@ func (p *progress) line() string {
 	}
 	parts = append(parts, p.scores()...)
 	if !p.over {
-		parts = append(parts, threeDigits(p.pace())+" s/round")
+		parts = append(parts, chart.Short(p.pace())+" s/round")
 		if left := float64(p.of-p.round) * p.pace(); left > 0 {
-			parts = append(parts, duration(left)+" left")
+			parts = append(parts, chart.Seconds(left)+" left")
 		}
 	}
-	return cmp.Or(p.label, p.name) + "  " + strings.Join(parts, " · ")
+	return cmp.Or(p.label, p.Name) + "  " + strings.Join(parts, " · ")
 }
 
 // after says when it ended early. How many rounds it is meant to reach is known from the first one on.
@@ -87,21 +105,20 @@ func (p *progress) after() string {
 
 // scores says how good the model is, or both are: the global one and the clients' own.
 func (p *progress) scores() (parts []string) {
-	points := p.global
-	if points == nil {
-		points = p.own
+	b := compare.GlobalModel
+	if p.Global == nil {
+		b = compare.OwnModels
 	}
-	if points == nil {
+	if b.Points(&p.Run) == nil {
 		return nil
 	}
-	q, own := last(points), last(p.own)
-	if a := float64(q.Accuracy); finite(a) {
-		parts = append(parts, "accuracy "+percent(a))
-		if b := float64(own.Accuracy); p.personal && p.global != nil && finite(b) {
-			parts[0] += fmt.Sprintf(" (clients' own %s)", percent(b))
+	if a := compare.Accuracy.Value(&p.Run, b); finite(a) {
+		parts = append(parts, "accuracy "+chart.Percent(a))
+		if own := compare.Accuracy.Value(&p.Run, compare.OwnModels); p.Personal && p.Global != nil && finite(own) {
+			parts[0] += fmt.Sprintf(" (clients' own %s)", chart.Percent(own))
 		}
 	}
-	return append(parts, fmt.Sprintf("loss %.3g", q.Loss))
+	return append(parts, fmt.Sprintf("loss %.3g", compare.Loss.Value(&p.Run, b)))
 }
 
 // bar draws i of n.

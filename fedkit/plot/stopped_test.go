@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The live line, the table and the figures say that a run was stopped.
+// The live line and the figures say that a run was stopped.
 func TestStoppedRuns(t *testing.T) {
 	l, out, _ := fakeLive()
 	h := history("FedAvg", 0.1, 0.2)
@@ -27,8 +27,8 @@ func TestStoppedRuns(t *testing.T) {
 		t.Errorf("%q", s)
 	}
 	want := "FedAvg, seed 0: stopped after 2 rounds"
-	if tab := Table(h, seeded(1, history("FedAvg", 0.3, 0.4, 0.5))); !strings.HasSuffix(tab.Note, "; "+want) {
-		t.Errorf("note of the table: %q", tab.Note)
+	if f := Accuracy(h, seeded(1, history("FedAvg", 0.3, 0.4, 0.5))); !strings.HasSuffix(f.Note, "; "+want) {
+		t.Errorf("note of the figure: %q", f.Note)
 	}
 	if f := Accuracy(h); f.Note != "FedAvg: stopped after 2 rounds" {
 		t.Errorf("note of the figure: %q", f.Note)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/export"
 )
 
 // compute runs what is missing, some side by side. The first error of the study itself ends it: a folder that cannot be
@@ -86,6 +87,7 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 	if r, err := read(p.dir, p.ID); err == nil && r.Key == p.Key && !r.Retry && !s.Again && (r.Models || !s.Models) && p.problem == nil {
 		p.take(r) // another process did
 		p.stored = true
+		w.Done(p.About, nil)
 		return nil
 	}
 	if err := os.MkdirAll(p.Path("."), 0o777); err != nil {
@@ -94,8 +96,12 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 	p.clear()
 	begin := time.Now()
 	o := p.opts
-	o.Watch = w
+	watch := &watch{Watcher: w}
+	o.Watch = watch
 	h, err := fedkit.Run(ctx, p.fed, p.strategy, o)
+	if !watch.done { // it could not even begin
+		w.Done(p.About, err)
+	}
 	switch {
 	case h != nil && h.Stopped:
 		return fedkit.ErrStopped
@@ -131,12 +137,12 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 		if err := h.Save(p.Path(historyFile)); err != nil {
 			return err
 		}
-		if err := writeTable(p.table(), p.ID, h); err != nil {
+		if err := export.Table(p.table(), p.ID, h); err != nil {
 			return err
 		}
 	}
 	if s.Models && p.Error == "" {
-		if err := keepModels(ctx, p); err != nil {
+		if err := p.keepModels(ctx); err != nil {
 			return err
 		}
 		p.Models = true

@@ -30,7 +30,12 @@
 //	runs/FedAvg-1a2b3c4d5e6f/entry.json            what identifies the run, its labels, how it ended
 //	runs/FedAvg-1a2b3c4d5e6f/history.jsonl         its history
 //	runs/FedAvg-1a2b3c4d5e6f/models.safetensors    its final models, if Study.Models
-//	runs/table/FedAvg-1a2b3c4d5e6f.csv             the history as a long table: run, round, client, metric, value
+//	runs/table/FedAvg-1a2b3c4d5e6f.csv.gz          the history as a long table: run, round, client, metric, value
+//
+// In Python, the tables of all runs are one:
+//
+//	import glob, pandas as pd
+//	runs = pd.concat(map(pd.read_csv, glob.glob("runs/table/*.csv.gz")))
 //
 // These are plain files, which may be copied and removed by hand. Several processes may use one folder at the same time. A
 // run that was killed goes on from its checkpoint.

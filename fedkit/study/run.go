@@ -52,7 +52,7 @@ func (r *Run) Err() error {
 func (r *Run) Path(file string) string { return filepath.Join(r.dir, r.ID, file) }
 
 // table is the path of its long table.
-func (r *Run) table() string { return filepath.Join(r.dir, tableFolder, r.ID+".csv") }
+func (r *Run) table() string { return filepath.Join(r.dir, tableFolder, r.ID+".csv.gz") }
 
 // History loads what happened. Of a failed run, it is what happened before.
 func (r *Run) History() (*fedkit.History, error) { return r.load(fedkit.Load) }

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -60,6 +63,9 @@ func run(t testing.TB, st *study.Study) (study.Runs, string) {
 	t.Helper()
 	var log strings.Builder
 	st.Log = &log
+	if st.Watch == nil {
+		st.Watch = &counter{}
+	}
 	runs, err := st.Run(ctx)
 	if err != nil {
 		t.Fatal(err, log.String())
@@ -117,11 +123,18 @@ func TestOnlyWhatIsMissingIsComputed(t *testing.T) {
 	}
 }
 
-type counter struct{ done, planned, stored int }
+// counter counts the runs that are over.
+type counter struct {
+	sync.Mutex
+	done int
+}
 
-func (c *counter) Round(*fedkit.History, int)  {}
-func (c *counter) Done(*fedkit.History, error) { c.done++ }
-func (c *counter) Plan(runs, stored int)       { c.planned, c.stored = runs, stored }
+func (c *counter) Round(*fedkit.History, int) {}
+func (c *counter) Done(*fedkit.History, error) {
+	c.Lock()
+	defer c.Unlock()
+	c.done++
+}
 
 // A stored run is what a run alone gives, whatever goes on beside it.
 func TestStoredRunsAreRuns(t *testing.T) {
@@ -236,6 +249,7 @@ func TestStudiesThatCannotRun(t *testing.T) {
 		{"Study.Dir = " + file + ": must be a folder that can be written to", func(st *study.Study) { st.Dir = file; st.Add(fed, avg(0.1), o) }},
 	} {
 		st := study.New(filepath.Join(dir, "runs"))
+		st.Watch, st.Log = &counter{}, io.Discard
 		c.add(st)
 		if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%v, want %s", err, c.words)
@@ -253,6 +267,7 @@ func TestStudiesThatCannotRun(t *testing.T) {
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	st = study.New(filepath.Join(dir, "canceled"))
+	st.Watch, st.Log = &counter{}, io.Discard
 	st.Add(fed, avg(0.1), o)
 	if runs, err := st.Run(canceled); !errors.Is(err, context.Canceled) || len(runs) != 0 {
 		t.Error(runs, err)
@@ -403,6 +418,51 @@ func alter(path, old, by string) error {
 		err = os.WriteFile(path, bytes.Replace(b, []byte(old), []byte(by), 1), 0o666)
 	}
 	return err
+}
+
+// Final models are kept if asked, also of runs that were stored without.
+func TestFinalModels(t *testing.T) {
+	fed, dir := digits(t), t.TempDir()
+	for _, words := range []string{"0 stored, 2 to run\n", "0 stored, 2 to run: models were not kept\n", "2 stored, 0 to run\n"} {
+		st := study.New(dir)
+		st.Models = !strings.HasPrefix(words, "0 stored, 2 to run\n")
+		st.Add(fed, avg(0.1), fedkit.Options{Rounds: 2})
+		st.Add(fed, &strategy.IFCA{K: 2}, fedkit.Options{Rounds: 2})
+		runs, said := run(t, st)
+		if said != words || runs[0].Models != st.Models {
+			t.Errorf("%q, want %q", said, words)
+		}
+		if !st.Models {
+			continue
+		}
+		one, err := runs[0].Final(fed.Task)
+		if err != nil || one.Global.Rows() != 1 || one.Models != nil {
+			t.Error(one, err)
+		}
+		if two, err := runs[1].Final(fed.Task); err != nil || two.Models.Rows() != 2 || len(two.Assign) != 10 {
+			t.Error(two, err)
+		}
+	}
+}
+
+// The tables are what pandas reads.
+func TestPandas(t *testing.T) {
+	python := os.Getenv("FEDKIT_PYTHON")
+	if python == "" {
+		t.Skip("FEDKIT_PYTHON is not set")
+	}
+	st := study.New(t.TempDir())
+	three(st, digits(t), avg(0.1), 3)
+	runs, _ := run(t, st)
+	out, err := exec.Command(python, "-c", `
+import glob, sys, pandas as pd
+runs = pd.concat(map(pd.read_csv, glob.glob(sys.argv[1] + "/table/*.csv.gz")))
+curve = runs[runs.metric == "global_accuracy"].pivot(index="round", columns="run", values="value")
+print(*(f"{curve[id][3]:.12f}" for id in sys.argv[2:]))`, st.Dir, runs[0].ID, runs[1].ID, runs[2].ID).CombinedOutput()
+	want := fmt.Sprintf("%.12f %.12f %.12f\n", runs[0].Accuracy, runs[1].Accuracy, runs[2].Accuracy)
+	if err != nil || string(out) != want {
+		t.Errorf("%s, %v; want %s", out, err, want)
+	}
 }
 
 // A stored run of other code is used, with a warning.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os/signal"
 	"reflect"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/plot"
 )
 
 type runCommand struct {
@@ -128,8 +130,9 @@ func (r *runCommand) Run(c *console) error {
 
 // run prints what happens round by round, and a summary at the end.
 func (e *experiment) run(ctx context.Context, fed *fedkit.Federation, c *console) (h *fedkit.History, err error) {
-	printed, lines, p := 0, json.NewEncoder(c.out), &progress{to: c.err, of: e.Options.Rounds}
-	p.begin(fed)
+	fmt.Fprintln(c.err, fed)
+	e.Options.Watch = plot.Progress()
+	printed, lines := 0, json.NewEncoder(c.out)
 	for h, err = range fedkit.Rounds(ctx, fed, e.Strategy, e.Options) {
 		if h == nil {
 			return nil, err
@@ -139,12 +142,10 @@ func (e *experiment) run(ctx context.Context, fed *fedkit.Federation, c *console
 				return h, err
 			}
 		}
-		p.round(h)
 	}
 	if err != nil && ctx.Err() != nil && len(h.Rounds) > 0 {
 		h.Stopped, err = true, nil
 	}
-	p.done(h, err)
 	return h, errors.Join(err, lines.Encode(map[string]any{"summary": summaryOf(h, err)}))
 }
 

@@ -40,6 +40,7 @@ func TestStudyAndResults(t *testing.T) {
 		{[]string{"list", r.ID}, 2, r.ID},
 		{[]string{"show", r.ID}, 11, "strategy.FedAvg{Local: {Batch: 16, LR: 0.1}}"},
 		{[]string{"table"}, 6, "FedProx Mu=0.1, α 0.1"},
+		{[]string{"table", "α=1", "--format", "csv", "--baseline", "FedAvg", "--columns", "accuracy,pairs"}, 3, "FedProx Mu=0.1,"},
 		{[]string{"remove", "α=1"}, 6, "FedProx-"},
 		{[]string{"list"}, 7, "α 0.1"},
 	} {

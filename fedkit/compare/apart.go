@@ -1,4 +1,4 @@
-package plot
+package compare
 
 import (
 	"fmt"
@@ -11,17 +11,17 @@ import (
 
 // tellApart adds to the names of groups, which are all the same, the options in which they differ: "FedAvg, Local.LR 0.1".
 // What is not set adds nothing. Groups that this leaves alike get what else sets them apart, and in the end a number.
-func tellApart(gs []*group) {
-	hs := each(gs, func(g *group) *fedkit.History { return g.runs[0].history })
-	names := labels(gs[0].name, len(gs), differences(hs))
+func tellApart(gs []*Group) {
+	hs := each(gs, func(g *Group) *fedkit.History { return g.Runs[0].History })
+	names := labels(gs[0].Name, len(gs), differences(hs))
 	if len(count(names)) < len(gs) {
-		names = labels(gs[0].name, len(gs), append(differences(hs), finer(hs)...))
+		names = labels(gs[0].Name, len(gs), append(differences(hs), finer(hs)...))
 	}
 	of, seen := count(names), map[string]int{}
 	for i, g := range gs {
-		if g.name = names[i]; of[g.name] > 1 {
-			seen[g.name]++
-			g.name, g.numbered = fmt.Sprintf("%s (%d)", g.name, seen[g.name]), true
+		if g.Name = names[i]; of[g.Name] > 1 {
+			seen[g.Name]++
+			g.Name, g.numbered = fmt.Sprintf("%s (%d)", g.Name, seen[g.Name]), true
 		}
 	}
 }
@@ -30,7 +30,7 @@ func tellApart(gs []*group) {
 func differences(hs []*fedkit.History) []config.Difference {
 	return slices.Concat(known(hs),
 		words(hs, func(h *fedkit.History) string { return h.Data }),
-		words(hs, func(h *fedkit.History) string { return unseeded(h.Partition) }),
+		words(hs, wordsOf),
 		words(hs, func(h *fedkit.History) string { return h.Model }))
 }
 
@@ -89,4 +89,17 @@ func count(names []string) map[string]int {
 		n[name]++
 	}
 	return n
+}
+
+// options returns where configurations differ, but for seeds.
+func options(configs ...*config.Config) []config.Difference {
+	return slices.DeleteFunc(config.Vary(configs...), func(d config.Difference) bool { return strings.HasSuffix("."+d.Path, ".Seed") })
+}
+
+// rule is the configuration of the partition, nil in old files.
+func rule(h *fedkit.History) *config.Config {
+	if h.Manifest == nil {
+		return nil
+	}
+	return h.Manifest.Config
 }

@@ -1,0 +1,43 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+)
+
+// Percent writes a share: "93.1 %".
+func Percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+
+// Bytes writes a number of bytes: "1.23 MB".
+func Bytes(v float64) string {
+	for _, unit := range []string{"B", "kB", "MB", "GB"} {
+		if v < 999.5 {
+			return Short(v) + " " + unit
+		}
+		v /= 1000
+	}
+	return Short(v) + " TB"
+}
+
+// Seconds writes a duration: "1.23 s", "3 min 20 s", "2 h 05 min".
+func Seconds(s float64) string {
+	switch n := int(s + 0.5); {
+	case s < 99.95:
+		return Short(s) + " s"
+	case n < 3600:
+		return fmt.Sprintf("%d min %02d s", n/60, n%60)
+	default:
+		return fmt.Sprintf("%d h %02d min", n/3600, n%3600/60)
+	}
+}
+
+// Short writes a number that is not negative with three digits, 1.23, 12.3, 123, but 12 for a whole number.
+func Short(v float64) string {
+	switch {
+	case v == math.Trunc(v) || v >= 99.95:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 9.995:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}

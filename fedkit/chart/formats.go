@@ -1,0 +1,108 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Save writes the table to a file, in the form that its extension names: ".csv", ".tex" (LaTeX), ".md" (Markdown), ".txt"
+// or ".html". The file is complete or not there at all; folders are made as needed.
+func (t *Table) Save(path string) error {
+	if err := t.Err(); err != nil {
+		return err
+	}
+	forms := map[string]func() string{".csv": t.CSV, ".tex": t.LaTeX, ".md": t.Markdown, ".txt": t.String, ".html": t.HTML}
+	ext := strings.ToLower(filepath.Ext(path))
+	form, ok := forms[ext]
+	if !ok {
+		return fmt.Errorf("chart: %s: a table is saved as .csv, .tex, .md, .txt or .html, not %q", path, ext)
+	}
+	return writeFile(path, []byte(form()))
+}
+
+// CSV writes Data, or Lines if there are none, with commas between cells. Numbers have all their digits, and those that
+// are NaN are empty. The note is left out. If the table cannot be shown, it is empty: see Err.
+func (t *Table) CSV() string {
+	if t.Err() != nil {
+		return ""
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	for _, line := range t.data() {
+		cells := make([]string, len(line))
+		for i, c := range line {
+			cells[i] = raw(c)
+		}
+		_ = w.Write(cells) // into memory
+	}
+	w.Flush()
+	return b.String()
+}
+
+func (t *Table) data() [][]any {
+	if t.Data != nil {
+		return t.Data
+	}
+	all := make([][]any, len(t.Lines))
+	for i, line := range t.Lines {
+		all[i] = list(line)
+	}
+	return all
+}
+
+// raw writes a cell for a program.
+func raw(cell any) string {
+	v, ok := cell.(float64)
+	switch {
+	case !ok:
+		return fmt.Sprint(cell)
+	case math.IsNaN(v):
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// Markdown writes the table with pipes, as GitHub and JupyterLab read it. If it cannot be shown, it is empty: see Err.
+func (t *Table) Markdown() string {
+	if t.Err() != nil {
+		return ""
+	}
+	var b strings.Builder
+	for i, line := range t.full() {
+		for _, c := range line {
+			b.WriteString("| " + markdown.Replace(c) + " ")
+		}
+		b.WriteString("|\n")
+		if i == 0 {
+			for k := range line {
+				b.WriteString(map[bool]string{true: "| :-- ", false: "| --: "}[t.left(k)])
+			}
+			b.WriteString("|\n")
+		}
+	}
+	if t.Note != "" {
+		b.WriteString("\n" + markdown.Replace(t.Note) + "\n")
+	}
+	return b.String()
+}
+
+var markdown = strings.NewReplacer("\n", " ", "\r", " ", `\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`,
+	">", `\>`, "[", `\[`, "]", `\]`, "~", `\~`, "$", `\$`)
+
+// full returns the lines, all as long as the longest.
+func (t *Table) full() [][]string {
+	most := 1
+	for _, line := range t.Lines {
+		most = max(most, len(line))
+	}
+	all := make([][]string, len(t.Lines))
+	for i, line := range t.Lines {
+		all[i] = append(line[:len(line):len(line)], make([]string, most-len(line))...)
+	}
+	return all
+}

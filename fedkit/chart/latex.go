@@ -1,0 +1,65 @@
+package chart
+
+import "strings"
+
+// LaTeX writes the table as a tabular environment with rules of the package booktabs, and the note under it. It has
+// nothing but ASCII for the symbols that tables of runs have (Greek letters, ±, −, ×, ≤, superscripts), so that pdflatex
+// takes it with \usepackage{booktabs} alone; letters with accents need a LaTeX of 2018 or later. If the table cannot be
+// shown, it is empty: see Err.
+func (t *Table) LaTeX() string {
+	if t.Err() != nil {
+		return ""
+	}
+	lines := t.full()
+	var b strings.Builder
+	b.WriteString("\\begin{tabular}{")
+	for k := range lines[0] {
+		b.WriteString(map[bool]string{true: "l", false: "r"}[t.left(k)])
+	}
+	b.WriteString("}\n\\toprule\n")
+	for i, line := range lines {
+		for k, c := range line {
+			if k > 0 {
+				b.WriteString(" & ")
+			}
+			b.WriteString(latex(c))
+		}
+		b.WriteString(" \\\\\n")
+		if i == 0 {
+			b.WriteString("\\midrule\n")
+		}
+	}
+	b.WriteString("\\bottomrule\n\\end{tabular}\n")
+	if t.Note != "" {
+		b.WriteString("\\par\\smallskip{\\footnotesize " + latex(t.Note) + "\\par}\n")
+	}
+	return b.String()
+}
+
+// latex writes words so that TeX sets them as they are. Groups keep commands apart from what follows, and a "[" at the
+// beginning of a line from the "\\" before it.
+func latex(words string) string { return texWords.Replace(words) }
+
+var texWords = strings.NewReplacer(latexSymbols()...)
+
+// latexSymbols lists what TeX reads in another way, or has no letter for, each followed by what stands for it.
+func latexSymbols() []string {
+	all := []string{
+		`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "$", `\$`, "&", `\&`, "#", `\#`, "%", `\%`, "_", `\_`,
+		"^", `\textasciicircum{}`, "~", `\textasciitilde{}`, "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`,
+		`"`, "''", "[", "{[}", "]", "{]}", "\n", " ", "\r", " ", " %", `~\%`,
+		"–", "--", "—", "---", "…", `\ldots{}`, "’", "'", "‘", "`", "“", "``", "”", "''", "\u00a0", "~",
+	}
+	for symbol, command := range map[string]string{
+		"±": `\pm`, "−": "-", "×": `\times`, "·": `\cdot`, "≤": `\leq`, "≥": `\geq`, "≠": `\neq`, "≈": `\approx`, "→": `\to`, "∞": `\infty`,
+		"√": `\surd`, "Σ": `\Sigma`, "Δ": `\Delta`, "Ω": `\Omega`, "Φ": `\Phi`, "Γ": `\Gamma`, "Λ": `\Lambda`, "Θ": `\Theta`, "Π": `\Pi`, "Ψ": `\Psi`,
+		"‖": `\|`, "²": "^2", "³": "^3", "¹": "^1", "⁰": "^0", "⁻": "^-", "½": `\frac{1}{2}`, "∇": `\nabla`, "∈": `\in`, "°": `^\circ`,
+		"α": `\alpha`, "β": `\beta`, "γ": `\gamma`, "δ": `\delta`, "ε": `\varepsilon`, "ζ": `\zeta`, "η": `\eta`, "θ": `\theta`,
+		"ι": `\iota`, "κ": `\kappa`, "λ": `\lambda`, "μ": `\mu`, "µ": `\mu`, "ν": `\nu`, "ξ": `\xi`, "π": `\pi`, "ρ": `\rho`, "σ": `\sigma`,
+		"τ": `\tau`, "υ": `\upsilon`, "φ": `\varphi`, "χ": `\chi`, "ψ": `\psi`, "ω": `\omega`, "ℓ": `\ell`, "′": `'`,
+		"₀": "_0", "₁": "_1", "₂": "_2", "₃": "_3", "₄": "_4", "∗": "*", "✓": `\surd`, "✗": `\times`, "⊥": `\perp`, "∥": `\|`,
+	} {
+		all = append(all, symbol, "$"+command+"$")
+	}
+	return all
+}

@@ -1,0 +1,11 @@
+// Package compare compares runs: it sorts histories into groups, one per configuration, and makes tables of their means
+// over seeds, with intervals, tests and ranks.
+//
+//	compare.Table(hs...).Show()
+//	compare.Comparison{Baseline: "FedAvg", Target: 0.9}.Table(hs...).Save("table.tex")
+//
+// A run is read through its history alone, and no table needs what a history has of each client: light histories do.
+//
+// Statistics (Interval, PairedT, Wilcoxon, Holm, Friedman, CriticalDifference) are those of SciPy's functions with their
+// defaults. What cannot be said is NaN, and "–" in tables: an interval of one run, a test of differences that are all 0.
+package compare

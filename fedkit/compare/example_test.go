@@ -1,0 +1,69 @@
+package compare_test
+
+import (
+	"fmt"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/compare"
+)
+
+// run is a history as fedkit.Run returns it, with these accuracies of the global model.
+func run(name string, seed uint64, accuracy ...fedkit.Float) *fedkit.History {
+	h := &fedkit.History{Name: name, Clients: 3, Seed: seed}
+	for i, a := range accuracy {
+		h.Rounds = append(h.Rounds, fedkit.Record{
+			Round: i + 1, Seconds: 0.5, BytesUp: 1000, BytesDown: 2000,
+			Global: &fedkit.Score{Accuracy: a, Loss: 1 - a, Examples: 100},
+		})
+	}
+	return h
+}
+
+func ExampleTable() {
+	fmt.Println("FedAvg and FedProx")
+	compare.Table(run("FedAvg", 0, 0.2, 0.8, 0.6), run("FedProx", 0, 0.3, 0.7)).Show()
+	// Output:
+	// FedAvg and FedProx
+	//          rounds  accuracy    best  clients  worst 10 %   loss  down    up    time
+	// FedAvg        3    60.0 %  80.0 %        –           –  0.400  6 kB  3 kB  1.50 s
+	// FedProx       2    70.0 %  70.0 %        –           –  0.300  4 kB  2 kB     1 s
+	// accuracy, best and loss on test rows: of the global model
+}
+
+// Seeds of one configuration are one line, and runs with the same seed are pairs.
+func ExampleComparison_Table() {
+	var hs []*fedkit.History
+	for seed, better := range []fedkit.Float{0.03, 0.01, 0.04, -0.01, 0.05} {
+		luck := 0.02 * fedkit.Float(seed)
+		hs = append(hs, run("FedAvg", uint64(seed), 0.5+luck, 0.8+luck), run("FedProx", uint64(seed), 0.6+luck, 0.8+luck+better))
+	}
+	t := compare.Comparison{
+		Target: 0.85, Baseline: "FedAvg",
+		Columns: []string{"n", "accuracy", "rounds to 85 %", "difference", "pairs", "p (t)", "p (Wilcoxon)"},
+	}.Table(hs...)
+	t.Note = ""
+	t.Show()
+	fmt.Print(t.Markdown())
+	// Output:
+	//          n      accuracy  rounds to 85 %    difference  pairs  p (t)  p (Wilcoxon)
+	// FedAvg   5  84.0 ± 3.9 %         2 (2/5)
+	// FedProx  5  86.4 ± 5.2 %         2 (3/5)  +2.4 ± 3.0 %      5  0.090         0.188
+	// |  | n | accuracy | rounds to 85 % | difference | pairs | p (t) | p (Wilcoxon) |
+	// | :-- | --: | --: | --: | --: | --: | --: | --: |
+	// | FedAvg | 5 | 84.0 ± 3.9 % | 2 (2/5) |  |  |  |  |
+	// | FedProx | 5 | 86.4 ± 5.2 % | 2 (3/5) | +2.4 ± 3.0 % | 5 | 0.090 | 0.188 |
+}
+
+func ExampleCard() {
+	hs := []*fedkit.History{run("FedAvg", 0, 0.96, 0.985), run("FedAvg", 1, 0.95, 0.981), run("FedAvg", 2, 0.97, 0.983)}
+	t := compare.Card{
+		{What: "accuracy, IID", Source: "a paper, Table 1", Theirs: 0.99, Ours: compare.Accuracy.Of(hs...), Unit: "%", Why: "no search for η"},
+		{What: "rounds to 98 %", Source: "the same", Theirs: 20, Ours: compare.RoundsTo(0.98).Of(hs...), Why: "a smaller model"},
+	}.Table()
+	t.Note = ""
+	t.Show()
+	// Output:
+	//                 source            reported          here     gap  why
+	// accuracy, IID   a paper, Table 1    99.0 %  98.3 ± 0.5 %  −0.7 %  no search for η
+	// rounds to 98 %  the same                20             2     −18  a smaller model
+}

@@ -1,0 +1,112 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
+)
+
+// A strategy with options, as configurations have it.
+type (
+	FedAvg struct {
+		Local    struct{ LR float64 }
+		Selector any
+		Noise    struct{ Seed uint64 }
+	}
+	Softmax struct {
+		By   int
+		Seed uint64
+	}
+)
+
+// with returns a run of FedAvg with an option set, and scores that follow from seed and rate.
+func with(seed uint64, lr float64) *fedkit.History {
+	s := FedAvg{}
+	s.Local.LR = lr
+	h := seeded(seed, history("FedAvg", 0.5+lr+float64(seed)/100))
+	h.Config, h.Data, h.Partition, h.Model = config.Of(s), "digits", "20 clients, IID", "MLP-64"
+	return h
+}
+
+// changed returns with(1, 0.1) after a change.
+func changed(change func(*fedkit.History)) *fedkit.History {
+	h := with(1, 0.1)
+	change(h)
+	return h
+}
+
+// dealtBy returns a run on a federation that was dealt with a seed.
+func dealtBy(seed uint64, words, clients string) *fedkit.History {
+	return changed(func(h *fedkit.History) {
+		h.Partition = words
+		h.Manifest = &partition.Manifest{Rule: words, Config: config.Of(partition.Noise{Of: partition.IID{Clients: 20, Seed: seed}, Seed: seed}), Data: clients, Clients: clients}
+		h.Seed = seed
+	})
+}
+
+// selecting returns a run whose strategy has a part with a seed of its own.
+func selecting(seed uint64, by int, partSeed uint64) *fedkit.History {
+	return changed(func(h *fedkit.History) { h.Seed, h.Config = seed, config.Of(FedAvg{Selector: Softmax{by, partSeed}}) })
+}
+
+// old returns a run as old files have it.
+func old(seed uint64, text string) *fedkit.History {
+	return changed(func(h *fedkit.History) {
+		h.Seed, h.Config = seed, new(config.Config)
+		if err := json.Unmarshal([]byte(`"`+text+`"`), h.Config); err != nil {
+			panic(err)
+		}
+	})
+}
+
+// Only seeds of one configuration merge, and names that collide say what differs.
+func TestGroups(t *testing.T) {
+	one := with(0, 0.1)
+	for what, c := range map[string]struct {
+		runs []*fedkit.History
+		want []string
+	}{
+		"seeds":                        {[]*fedkit.History{one, with(1, 0.1), with(2, 0.1)}, []string{"FedAvg: 3"}},
+		"learning rates":               {[]*fedkit.History{with(0, 0.001), one, with(1, 0.001)}, []string{"FedAvg, Local.LR 0.001: 2", "FedAvg, Local.LR 0.1: 1"}},
+		"an option that is set in one": {[]*fedkit.History{with(0, 0), one}, []string{"FedAvg: 1", "FedAvg, Local {LR: 0.1}: 1"}},
+		"parts": {[]*fedkit.History{selecting(0, 0, 0), selecting(0, 2, 0), one},
+			[]string{"FedAvg, Selector compare.Softmax: 1", "FedAvg, Selector compare.Softmax{By: 2}: 1", "FedAvg, Local {LR: 0.1}: 1"}},
+		"seeds of a part": {[]*fedkit.History{selecting(0, 2, 1), selecting(1, 2, 2), selecting(1, 2, 3)}, []string{"FedAvg: 3"}},
+		"a part with nothing but a seed": {[]*fedkit.History{one, changed(func(h *fedkit.History) {
+			s := FedAvg{Noise: struct{ Seed uint64 }{3}}
+			s.Local.LR = 0.1
+			h.Config = config.Of(s)
+		})}, []string{"FedAvg: 2"}},
+		"strategies":          {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Config = config.Of(Softmax{}) })}, []string{"FedAvg, compare.FedAvg, Local {LR: 0.1}: 1", "FedAvg, compare.Softmax: 1"}},
+		"data":                {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Data = "mnist" })}, []string{"FedAvg, digits: 1", "FedAvg, mnist: 1"}},
+		"models":              {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Model = "MLP-32" })}, []string{"FedAvg, MLP-64: 1", "FedAvg, MLP-32: 1"}},
+		"sizes":               {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Params = 7 })}, []string{"FedAvg, 0 parameters: 1", "FedAvg, 7 parameters: 1"}},
+		"partitions":          {[]*fedkit.History{one, dealtBy(1, "20 clients, Dirichlet α = 0.1, seed 1", "a")}, []string{"FedAvg, 20 clients, IID: 1", "FedAvg, 20 clients, Dirichlet α = 0.1: 1"}},
+		"seeds of partitions": {[]*fedkit.History{dealtBy(1, "noise, seed 1", "a"), dealtBy(2, "noise, seed 2", "b")}, []string{"FedAvg: 2"}},
+		"rules, the same in words": {[]*fedkit.History{dealtBy(1, "noise", "a"), changed(func(h *fedkit.History) {
+			h.Partition, h.Manifest = "noise", &partition.Manifest{Config: config.Of(partition.IID{Clients: 20}), Data: "a", Clients: "a"}
+		})}, []string{"FedAvg, partition.Noise, Of partition.IID{Clients: 20, Seed: 1}: 1", "FedAvg, partition.IID, Clients 20: 1"}},
+		"examples, the same in words": {[]*fedkit.History{dealtBy(1, "noise, seed 1", "a"), dealtBy(1, "noise, seed 1", "b")}, []string{"FedAvg (1): 1", "FedAvg (2): 1"}},
+		"old files":                   {[]*fedkit.History{old(1, "LR: 1"), old(2, "LR: 1")}, []string{"FedAvg: 2"}},
+		"old files that differ":       {[]*fedkit.History{old(1, "LR: 1"), old(1, "LR: 2")}, []string{"FedAvg (1): 1", "FedAvg (2): 1"}},
+		"old and new files":           {[]*fedkit.History{old(1, "LR: 1"), one, with(0, 0.2)}, []string{"FedAvg: 1", "FedAvg, Local.LR 0.1: 1", "FedAvg, Local.LR 0.2: 1"}},
+		"names given":                 {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Name, h.Data = "mine", "mnist" })}, []string{"FedAvg: 1", "mine: 1"}},
+		"a run given again":           {[]*fedkit.History{one, one, with(0, 0.1), with(1, 0.1)}, []string{"FedAvg: 2"}},
+		"other scores, all else the same": {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Seed, h.Rounds[0].Global.Accuracy = 0, 0.1 }), with(1, 0.1)},
+			[]string{"FedAvg (1): 2", "FedAvg (2): 1"}},
+	} {
+		gs, err := Groups(c.runs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := each(gs, func(g *Group) string { return fmt.Sprintf("%s: %d", g.Name, len(g.Runs)) })
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+)
+
+// Quantity is a number of each run, NaN if a run does not have it. The zero value stands for Accuracy.
+type Quantity struct {
+	Name   string
+	Value  func(r *Run, b Basis) float64 // b is what all runs have scores of
+	Format func(float64) string          // default "%.4g"
+	Less   bool                          // less is better: loss, bytes
+}
+
+// Quantities of a run. Scores are on test examples.
+var (
+	Accuracy = Quantity{"accuracy", func(r *Run, b Basis) float64 { return float64(b.last(r).Accuracy) }, chart.Percent, false} // at the last evaluated round
+	Best     = Quantity{"best", best, chart.Percent, false}                                                                     // highest accuracy of any round
+	Clients  = Quantity{"clients", spread(func(s *fedkit.Spread) fedkit.Float { return s.Mean }), chart.Percent, false}         // mean over clients on their own examples, each counting the same
+	Worst    = Quantity{"worst 10 %", spread(func(s *fedkit.Spread) fedkit.Float { return s.Worst }), chart.Percent, false}     // the same over the tenth of the clients that are worst off
+	Loss     = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, written("%.3f"), true}
+	Rounds   = Quantity{"rounds", func(r *Run, _ Basis) float64 { return float64(r.Rounds) }, written("%.4g"), true}
+	Down     = Quantity{"down", total(func(r *fedkit.Record) float64 { return float64(r.BytesDown) }), chart.Bytes, true} // bytes from the server to clients
+	Up       = Quantity{"up", total(func(r *fedkit.Record) float64 { return float64(r.BytesUp) }), chart.Bytes, true}     // bytes from clients to the server
+	Time     = Quantity{"time", total(seconds), chart.Seconds, true}                                                      // of the rounds without the evaluations
+)
+
+// RoundsTo is the first round whose accuracy is at least target.
+func RoundsTo(target float64) Quantity {
+	return Quantity{"rounds to " + target100(target), to(target, func(*fedkit.Record) float64 { return 1 }), written("%.3g"), true}
+}
+
+// BytesTo is what was sent, both ways, until the accuracy was at least target.
+func BytesTo(target float64) Quantity {
+	return Quantity{"bytes to " + target100(target), to(target, Sent), chart.Bytes, true}
+}
+
+// TimeTo is the wall time of the rounds until the accuracy was at least target, evaluations apart.
+func TimeTo(target float64) Quantity {
+	return Quantity{"time to " + target100(target), to(target, seconds), chart.Seconds, true}
+}
+
+// Of returns the quantity of each run: of the global model if every history has one, else of the clients' own.
+//
+// NaN stands for a run that does not have it. If the histories cannot be compared at all, each value is NaN.
+func (q Quantity) Of(h ...*fedkit.History) []float64 {
+	v := slices.Repeat([]float64{math.NaN()}, len(h))
+	runs, err := Runs(h...)
+	if err != nil {
+		return v
+	}
+	if b, err := CommonBasis(runs); err == nil {
+		for i, r := range runs {
+			v[i] = q.orAccuracy().Value(r, b)
+		}
+	}
+	return v
+}
+
+func (q Quantity) orAccuracy() Quantity {
+	if q.Value == nil {
+		return Accuracy
+	}
+	return q
+}
+
+func (q Quantity) write(v float64) string {
+	if q.Format == nil {
+		return fmt.Sprintf("%.4g", v)
+	}
+	return q.Format(v)
+}
+
+// finite returns the quantity of the runs that have it.
+func (q Quantity) finite(runs []*Run, b Basis) (v []float64) {
+	for _, r := range runs {
+		if x := q.Value(r, b); finite(x) {
+			v = append(v, x)
+		}
+	}
+	return v
+}
+
+var noScore = fedkit.Score{Loss: fedkit.Float(math.NaN()), Accuracy: fedkit.Float(math.NaN())}
+
+// last is a run's last score; of NaN if there is none.
+func (b Basis) last(r *Run) *fedkit.Score {
+	if p := b.Points(r); len(p) > 0 {
+		return p[len(p)-1].Score
+	}
+	return &noScore
+}
+
+func best(r *Run, b Basis) float64 {
+	best := math.NaN()
+	for _, p := range b.Points(r) {
+		if a := float64(p.Score.Accuracy); !(a <= best) && finite(a) {
+			best = a
+		}
+	}
+	return best
+}
+
+// spread reads a number of the last round in which clients were scored.
+func spread(of func(*fedkit.Spread) fedkit.Float) func(*Run, Basis) float64 {
+	return func(r *Run, _ Basis) float64 {
+		for i := len(r.History.Rounds) - 1; i >= 0; i-- {
+			if s := r.History.Rounds[i].Spread(); s != nil {
+				return float64(of(s))
+			}
+		}
+		return math.NaN()
+	}
+}
+
+// total adds up a number over all rounds.
+func total(of func(*fedkit.Record) float64) func(*Run, Basis) float64 {
+	return func(r *Run, _ Basis) (sum float64) {
+		for i := range r.History.Rounds {
+			sum += of(&r.History.Rounds[i])
+		}
+		return sum
+	}
+}
+
+// to adds it up until the target is reached, NaN if it is not.
+func to(target float64, of func(*fedkit.Record) float64) func(*Run, Basis) float64 {
+	return func(r *Run, b Basis) (sum float64) {
+		points := b.Points(r)
+		i := slices.IndexFunc(points, func(p Point) bool { return float64(p.Score.Accuracy) >= target })
+		if i < 0 {
+			return math.NaN()
+		}
+		for k := range r.History.Rounds {
+			if rec := &r.History.Rounds[k]; rec.Round <= points[i].Round {
+				sum += of(rec)
+			}
+		}
+		return sum
+	}
+}
+
+// Sent is how many bytes a round sent, both ways.
+func Sent(r *fedkit.Record) float64 { return float64(r.BytesDown) + float64(r.BytesUp) }
+
+func seconds(r *fedkit.Record) float64 { return r.Seconds }
+
+// target100 writes a target without needless decimals: "92.5 %", "90 %".
+func target100(t float64) string { return fmt.Sprintf("%.4g %%", 100*t) }
+
+func written(format string) func(float64) string {
+	return func(v float64) string { return fmt.Sprintf(format, v) }
+}
+
+func finite(v float64) bool { return v-v == 0 }

@@ -1,0 +1,134 @@
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"fedkit.example/fedkit"
+)
+
+// Ranking is how methods rank on average over blocks, problems or seeds: 1 is best (Demšar 2006, section 3.2.2).
+type Ranking struct {
+	Methods []string  // by name of their group, the best first
+	Ranks   []float64 // mean over blocks; equal values share their mean rank
+	Blocks  int       // N
+	P       float64   // of Friedman's test that all methods are equal
+	CD      float64   // critical difference: methods whose ranks are less far apart do not differ at the level of 5 %
+	Cliques [][2]int  // the first and the last method of each largest set that does not differ; sets of one are left out
+}
+
+// Rank ranks the groups of runs by a quantity. Each problem is a list of histories, and all have groups of the same
+// names. If there are several problems, each is a block with the mean over the runs of a group. Of a single one, each seed
+// that all groups have is a block (of the run, and of the partition and parts as far as they have them).
+//
+// Errors: what Table refuses of a problem, fewer than two groups or blocks, a problem without one of the groups, a group
+// without a finite value.
+func Rank(q Quantity, problems ...[]*fedkit.History) (*Ranking, error) {
+	q = q.orAccuracy()
+	if len(problems) == 0 {
+		return nil, errors.New("no problem given")
+	}
+	var methods []string
+	var blocks [][]float64
+	for i, h := range problems {
+		runs, err := Evaluated(h...)
+		if err != nil {
+			return nil, fmt.Errorf("problem %d: %w", i+1, err)
+		}
+		b, err := CommonBasis(runs)
+		if err != nil {
+			return nil, fmt.Errorf("problem %d: %w", i+1, err)
+		}
+		gs := GroupRuns(runs)
+		if methods == nil {
+			methods = each(gs, func(g *Group) string { return g.Name })
+		}
+		if gs, err = inOrder(gs, methods); err != nil {
+			return nil, fmt.Errorf("problem %d: %w", i+1, err)
+		}
+		if len(problems) == 1 {
+			blocks = q.bySeed(gs, b)
+		} else {
+			blocks = append(blocks, each(gs, func(g *Group) float64 { return stat.Mean(q.finite(g.Runs, b), nil) }))
+		}
+	}
+	return rankBlocks(methods, blocks, q.Less)
+}
+
+// inOrder returns the groups in the order of these names, which are theirs.
+func inOrder(gs []*Group, names []string) ([]*Group, error) {
+	byName := map[string]*Group{}
+	for _, g := range gs {
+		byName[g.Name] = g
+	}
+	for _, name := range names {
+		if byName[name] == nil || len(gs) != len(names) {
+			has := each(gs, func(g *Group) string { return g.Name })
+			return nil, fmt.Errorf("its runs are %s, and those of the first are %s", strings.Join(has, "; "), strings.Join(names, "; "))
+		}
+	}
+	return each(names, func(name string) *Group { return byName[name] }), nil
+}
+
+// bySeed returns the values of all groups for each run of the first that all have.
+func (q Quantity) bySeed(gs []*Group, b Basis) (blocks [][]float64) {
+	for _, first := range gs[0].Runs {
+		var block []float64
+		for _, g := range gs {
+			i := slices.IndexFunc(g.Runs, func(r *Run) bool { return paired(first, r) })
+			if i >= 0 && finite(q.Value(g.Runs[i], b)) {
+				block = append(block, q.Value(g.Runs[i], b))
+			}
+		}
+		if len(block) == len(gs) {
+			blocks = append(blocks, block)
+		}
+	}
+	return blocks
+}
+
+// rankBlocks ranks methods by blocks of one value each.
+func rankBlocks(methods []string, blocks [][]float64, less bool) (*Ranking, error) {
+	for _, b := range blocks {
+		for i := range b {
+			if !less {
+				b[i] = -b[i]
+			}
+		}
+	}
+	p, mean, err := Friedman(blocks)
+	if err != nil {
+		return nil, err
+	}
+	order := make([]int, len(methods))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(mean[i], mean[j]) })
+	r := &Ranking{Blocks: len(blocks), P: p, CD: CriticalDifference(len(methods), len(blocks))}
+	for _, i := range order {
+		r.Methods, r.Ranks = append(r.Methods, methods[i]), append(r.Ranks, mean[i])
+	}
+	r.Cliques = cliques(r.Ranks, r.CD)
+	return r, nil
+}
+
+// cliques returns the largest stretches of sorted ranks that are not as far apart as cd.
+func cliques(ranks []float64, cd float64) (all [][2]int) {
+	end := 0
+	for from := range ranks {
+		to := from
+		for to+1 < len(ranks) && ranks[to+1]-ranks[from] < cd {
+			to++
+		}
+		if to > from && to > end {
+			all, end = append(all, [2]int{from, to}), to
+		}
+	}
+	return all
+}

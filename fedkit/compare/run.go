@@ -1,0 +1,90 @@
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fedkit.example/fedkit"
+)
+
+// Run is a history as it is compared: what it is called, and its evaluated rounds.
+type Run struct {
+	History  *fedkit.History
+	Name     string  // the history's name, or that of its strategy
+	Rounds   int     // that were taken in
+	Global   []Point // scores of the one global model
+	Own      []Point // means over clients, each under the model it uses
+	Personal bool    // the clients' models are not the global one
+
+	known *identity // once it has been asked for
+}
+
+// Point is an evaluated round.
+type Point struct {
+	Round int
+	Score *fedkit.Score
+}
+
+// Follow takes in the rounds of a history that are new. It may be called again while the history grows.
+func (r *Run) Follow(h *fedkit.History) {
+	r.History, r.Name = h, cmp.Or(h.Name, h.Strategy)
+	for ; r.Rounds < len(h.Rounds); r.Rounds++ {
+		rec := &h.Rounds[r.Rounds]
+		if rec.Global != nil {
+			r.Global = append(r.Global, Point{rec.Round, rec.Global})
+		}
+		if mean := rec.Mean(); mean != nil {
+			r.Own = append(r.Own, Point{rec.Round, mean})
+			r.Personal = r.Personal || rec.Personal
+		}
+	}
+}
+
+// evaluated says whether there is a score.
+func (r *Run) evaluated() bool { return len(r.Global)+len(r.Own) > 0 }
+
+// agrees says whether two runs have the same scores wherever both were evaluated.
+func (r *Run) agrees(o *Run) bool { return agree(r.Global, o.Global) && agree(r.Own, o.Own) }
+
+func agree(a, b []Point) bool {
+	at := map[int]*fedkit.Score{}
+	for _, p := range a {
+		at[p.Round] = p.Score
+	}
+	same := func(x, y fedkit.Float) bool { return x == y || x != x && y != y }
+	return !slices.ContainsFunc(b, func(p Point) bool {
+		s := at[p.Round]
+		return s != nil && !(same(s.Accuracy, p.Score.Accuracy) && same(s.Loss, p.Score.Loss))
+	})
+}
+
+// Runs follows every history.
+//
+// Errors: no history, a nil one.
+func Runs(h ...*fedkit.History) ([]*Run, error) {
+	if len(h) == 0 {
+		return nil, errors.New("no history given")
+	}
+	all := make([]*Run, len(h))
+	for i, h := range h {
+		if h == nil {
+			return nil, fmt.Errorf("history %d is nil: did its run fail?", i+1)
+		}
+		all[i] = &Run{}
+		all[i].Follow(h)
+	}
+	return all, nil
+}
+
+// Evaluated is Runs, and also refuses a history without an evaluated round.
+func Evaluated(h ...*fedkit.History) ([]*Run, error) {
+	all, err := Runs(h...)
+	for _, r := range all {
+		if !r.evaluated() {
+			return nil, fmt.Errorf("history %q has no evaluated round among its %d", r.Name, r.Rounds)
+		}
+	}
+	return all, err
+}

@@ -1,0 +1,217 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+)
+
+// Comparison says what a table of runs has beside the usual columns. The zero value is ready to use, and has these:
+//
+//	n           seeds, if any group has several
+//	rounds      that were run
+//	accuracy    on test examples at the last evaluated round: of the global model if every history has one, else the
+//	            mean over clients weighted by test examples; the line under the table says which
+//	best        the highest such accuracy of any round
+//	clients     mean over clients of the accuracy on their own test examples, each client counting the same
+//	worst 10 %  the same over the tenth of the clients that are worst off
+//	loss        test loss (mean over examples, natural logarithm) at the last evaluated round
+//	down, up    bytes sent from the server to clients and back, over all rounds
+//	time        wall time of the rounds without the evaluations
+//
+// There is one line per group (see Groups). A number is the mean over its seeds, and what follows "±" is half the 95 %
+// confidence interval of the mean (see Interval). A single run has no interval, nor has a number that is the same in all
+// runs. If a strategy served personal models beside a global one, "global" and "clients' own" take the place of accuracy.
+type Comparison struct {
+	// Target is an accuracy in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways) and time: the
+	// mean over the seeds that did, and in brackets how many did. Default: no such columns.
+	Target float64
+
+	// Baseline is the name of the group that all others are compared with, as the table has it. For each pair of runs
+	// with equal seeds (of the run, and of the partition and parts as far as both have them), the group's quantity By
+	// less the baseline's is a difference. Columns are their mean with its interval, the number of pairs, and two-sided
+	// p values of the paired t test and of Wilcoxon's signed-rank test, each alone and after Holm's correction over all
+	// lines. Default: no such columns.
+	Baseline string
+	By       Quantity // default Accuracy
+
+	Columns []string // names of the columns to show, in this order; default all
+}
+
+// Table returns the table that compares runs by a Comparison's zero value; Show shows it.
+//
+// Errors: no history, a nil one, one without an evaluated round.
+func Table(h ...*fedkit.History) *chart.Table { return Comparison{}.Table(h...) }
+
+// Table returns the table that compares runs; Show shows it.
+//
+// Errors: no history, a nil one, one without an evaluated round, a target out of (0, 1], no group of the baseline's name,
+// no column of a name.
+func (c Comparison) Table(h ...*fedkit.History) *chart.Table {
+	return chart.Make("compare: table", func(t *chart.Table) error {
+		runs, err := Evaluated(h...)
+		if err != nil {
+			return err
+		}
+		b, err := CommonBasis(runs)
+		if err != nil {
+			return err
+		}
+		gs := GroupRuns(runs)
+		all, notes := usual(gs, b)
+		more, says, err := c.columns(gs, b)
+		if err == nil {
+			all, err = choose(append(all, more...), c.Columns)
+		}
+		if err != nil {
+			return err
+		}
+		t.Note = strings.Join(slices.Concat(notes, says, Remarks(gs)), "; ")
+		fill(t, gs, all)
+		return nil
+	})
+}
+
+// column is one column of a table to be read, and one or more of its data.
+type column struct {
+	name string
+	data []string // names of the data beside the one called name
+	of   []cell   // one per group
+}
+
+// cell is what a table says of a group in words, and in numbers: as many as the column has data.
+type cell struct {
+	text    string
+	numbers []float64
+}
+
+// usual are the columns of every table, and what they mean.
+func usual(gs []*Group, b Basis) (all []column, notes []string) {
+	if slices.ContainsFunc(gs, func(g *Group) bool { return len(g.Runs) > 1 }) {
+		n := func(g *Group) cell { return number(float64(len(g.Runs))) }
+		all = append(all, column{name: "n", of: each(gs, n)})
+		notes = append(notes, "n: seeds; ±: 95 % confidence interval of the mean")
+	}
+	add := func(quantities ...Quantity) {
+		for _, q := range quantities {
+			all = append(all, q.column(gs, b))
+		}
+	}
+	add(Rounds)
+	if slices.ContainsFunc(gs, (*Group).Both) {
+		add(GlobalModel.accuracy(), OwnModels.accuracy())
+		notes = append(notes, fmt.Sprintf("accuracy on test rows: %s, %s; %s, %s; best and loss: %s",
+			GlobalModel.Name(), GlobalModel, OwnModels.Name(), OwnModels, b))
+	} else {
+		add(Accuracy)
+		notes = append(notes, "accuracy, best and loss on test rows: "+b.String())
+	}
+	add(Best, Clients, Worst, Loss, Down, Up, Time)
+	return all, notes
+}
+
+// accuracy is the accuracy by this basis, whatever others are compared by.
+func (b Basis) accuracy() Quantity {
+	return Quantity{b.Name(), func(r *Run, _ Basis) float64 { return Accuracy.Value(r, b) }, chart.Percent, false}
+}
+
+// columns are those that the comparison asks for, and what they mean.
+func (c Comparison) columns(gs []*Group, b Basis) (all []column, notes []string, err error) {
+	if c.Target != 0 {
+		if !(c.Target > 0 && c.Target <= 1) {
+			return nil, nil, fedkit.Invalid("Target", c.Target, "an accuracy in (0, 1]")
+		}
+		for _, q := range []Quantity{RoundsTo(c.Target), BytesTo(c.Target), TimeTo(c.Target)} {
+			all = append(all, q.reached(gs, b))
+		}
+		notes = append(notes, fmt.Sprintf("to %s: mean over the runs that reached it (how many of all)", target100(c.Target)))
+	}
+	if c.Baseline != "" {
+		more, says, err := c.differences(gs, b)
+		if err != nil {
+			return nil, nil, err
+		}
+		all, notes = append(all, more...), append(notes, says...)
+	}
+	return all, notes, nil
+}
+
+// column has the mean over each group's runs, and its interval.
+func (q Quantity) column(gs []*Group, b Basis) column {
+	return column{q.Name, []string{"±"}, each(gs, func(g *Group) cell { return q.interval(q.finite(g.Runs, b)) })}
+}
+
+// interval writes values as their mean ± half of its interval.
+func (q Quantity) interval(v []float64) cell {
+	if len(v) == 0 {
+		return cell{"–", []float64{math.NaN(), math.NaN()}}
+	}
+	mean, half := Interval(v)
+	if slices.Min(v) == slices.Max(v) { // one run, or no chance in it
+		return cell{q.write(v[0]), []float64{v[0], half}}
+	}
+	m, h := q.write(mean), q.write(half)
+	if i := strings.LastIndex(m, " "); i >= 0 && strings.HasSuffix(h, m[i:]) { // the unit once
+		m = m[:i]
+	}
+	return cell{m + " ± " + h, []float64{mean, half}}
+}
+
+// reached has the mean over the runs that have the quantity, and how many have.
+func (q Quantity) reached(gs []*Group, b Basis) column {
+	return column{q.Name, []string{"reached"}, each(gs, func(g *Group) cell {
+		v, mean, text := q.finite(g.Runs, b), math.NaN(), "–"
+		if len(v) > 0 {
+			mean, _ = Interval(v)
+			text = q.write(mean)
+		}
+		if len(g.Runs) > 1 {
+			text += fmt.Sprintf(" (%d/%d)", len(v), len(g.Runs))
+		}
+		return cell{text, []float64{mean, float64(len(v))}}
+	})}
+}
+
+func number(v float64) cell { return cell{fmt.Sprint(v), []float64{v}} }
+
+// choose returns the columns of these names, all if there are none.
+func choose(all []column, names []string) (chosen []column, err error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(c column) bool { return c.name == name })
+		if i < 0 {
+			has := each(all, func(c column) string { return fmt.Sprintf("%q", c.name) })
+			return nil, fedkit.Invalid("Columns", fmt.Sprintf("%q", name), "one of "+strings.Join(has, ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// fill writes the columns into the table, in words and as data.
+func fill(t *chart.Table, gs []*Group, all []column) {
+	head, data := []string{""}, []any{"run"}
+	for _, c := range all {
+		head, data = append(head, c.name), append(data, c.name)
+		for _, part := range c.data {
+			data = append(data, c.name+" "+part)
+		}
+	}
+	t.Lines, t.Data = [][]string{head}, [][]any{data}
+	for i, g := range gs {
+		line, data := []string{g.Name}, []any{g.Name}
+		for _, c := range all {
+			line = append(line, c.of[i].text)
+			for _, v := range c.of[i].numbers {
+				data = append(data, v)
+			}
+		}
+		t.Lines, t.Data = append(t.Lines, line), append(t.Data, data)
+	}
+}

@@ -1,0 +1,48 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTable(t *testing.T) {
+	a := scored(history("<FedAvg>", 0.2, 0.8, 0.6), 2, []float64{0.1, 0.2, 0.9}, []int{1, 1, 2})
+	tab := Table(a, history("B", 0.5), seeded(1, history("B", 0.7)))
+	if err := tab.Err(); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"", "n", "rounds", "accuracy", "best", "clients", "worst 10 %", "loss", "down", "up", "time"},
+		{"<FedAvg>", "1", "3", "60.0 %", "80.0 %", "40.0 %", "10.0 %", "0.400", "6 kB", "3 kB", "1.50 s"},
+		{"B", "2", "1", "60.0 ± 127.1 %", "60.0 ± 127.1 %", "–", "–", "0.400 ± 1.271", "2 kB", "1 kB", "0.50 s"},
+	}
+	for i := range want {
+		if !slices.Equal(tab.Lines[i], want[i]) {
+			t.Errorf("line %d:\n%q, want\n%q", i, tab.Lines[i], want[i])
+		}
+	}
+	if lines := strings.Split(Table(a).String(), "\n"); len(lines) != 4 || !strings.Contains(lines[2], "global model") {
+		t.Errorf("one run:\n%s", Table(a))
+	}
+}
+
+func TestPersonalTable(t *testing.T) {
+	tab := Table(personal("FedPRISM"), ordinary("FedAvg"))
+	if err := tab.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]string{
+		{"", "rounds", "global", "clients' own", "best", "clients"},
+		{"FedPRISM", "2", "60.0 %", "85.0 %", "60.0 %", "85.0 %"},
+		{"FedAvg", "2", "50.0 %", "50.0 %", "50.0 %", "50.0 %"},
+	} {
+		if got := tab.Lines[i]; !slices.Equal(got[:len(want)], want) {
+			t.Errorf("line %d: %q, want %q", i, got, want)
+		}
+	}
+	want := "accuracy on test rows: global, of the global model; clients' own, of the clients' models (mean); best and loss: of the global model"
+	if tab.Note != want {
+		t.Errorf("note %q, want %q", tab.Note, want)
+	}
+}

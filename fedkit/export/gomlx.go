@@ -1,0 +1,129 @@
+package export
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"fedkit.example/fedkit"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/tensors"
+	mlmodel "github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/model/checkpoint"
+)
+
+// GoMLX writes one model [1, d] as a checkpoint of GoMLX, a folder, which must not be there yet or be empty. It holds a
+// variable for each parameter of the task, in the scope that its name says: for a task of model.GoMLX those of its model
+// function, so that
+//
+//	store := mlmodel.NewStore()
+//	_, err := checkpoint.Load(store).Dir(dir).Done()
+//
+// gives the same function the same values in a program without fedkit. The folder appears whole or not at all.
+func GoMLX(dir string, task *fedkit.Task, model *fedkit.Matrix) error {
+	if err := writeGoMLX(dir, task, model); err != nil {
+		return fmt.Errorf("export: %s: %w", dir, err)
+	}
+	return nil
+}
+
+// LoadGoMLX reads one model [1, d] of a task from the last checkpoint in a folder. Fails if a parameter is missing, or is
+// not float32 and in its shape. Variables that are no parameters, such as an optimizer's, are left alone.
+func LoadGoMLX(dir string, task *fedkit.Task) (*fedkit.Matrix, error) {
+	m, err := readGoMLX(dir, task)
+	if err != nil {
+		return nil, fmt.Errorf("export: %s: %w", dir, err)
+	}
+	return m, nil
+}
+
+func writeGoMLX(dir string, task *fedkit.Task, model *fedkit.Matrix) error {
+	if err := checkTask(task); err != nil {
+		return err
+	}
+	if err := model.Err(); err != nil {
+		return err
+	}
+	if model.Rows() != 1 || model.Cols() != task.Dim() {
+		return fedkit.Invalid("model", fmt.Sprintf("[%d, %d]", model.Rows(), model.Cols()), fmt.Sprintf("[1, %d]: one model", task.Dim()))
+	}
+	values, err := model.Host()
+	if err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fedkit.Invalid("dir", fmt.Sprintf("a folder with %d entries", len(entries)), "a new or an empty one")
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir))
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	if err := saveGoMLX(temporary, task, values); err != nil {
+		return err
+	}
+	if err := os.Chmod(temporary, 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return os.Rename(temporary, dir)
+}
+
+// saveGoMLX lets GoMLX save the values as variables.
+func saveGoMLX(dir string, task *fedkit.Task, values []float32) (err error) {
+	defer recovered(&err)
+	store := mlmodel.NewStore()
+	for _, p := range task.Params {
+		scope, name := mlmodel.SplitPath(mlmodel.ScopeSeparator + p.Name)
+		store.Scope(scope).VariableWithValue(name, tensors.FromFlatDataAndDimensions(values[:p.Size()], p.Shape...))
+		values = values[p.Size():]
+	}
+	h, err := checkpoint.Build(store).Dir(dir).Done()
+	if err != nil {
+		return err
+	}
+	return h.Save()
+}
+
+func readGoMLX(dir string, task *fedkit.Task) (m *fedkit.Matrix, err error) {
+	defer recovered(&err)
+	if err := checkTask(task); err != nil {
+		return nil, err
+	}
+	if _, err := os.ReadDir(dir); err != nil {
+		return nil, err
+	}
+	h, err := checkpoint.Load(mlmodel.NewStore()).Dir(dir).Done()
+	if err != nil {
+		return nil, err
+	}
+	values := make([]float32, 0, task.Dim())
+	for _, p := range task.Params {
+		path := mlmodel.ScopeSeparator + p.Name
+		v := h.LoadedVariables()["var:"+path]
+		if v == nil {
+			return nil, fedkit.Invalid("variable", "no "+path, "there")
+		}
+		if want := shapes.Make(dtypes.Float32, p.Shape...); !v.Shape().Equal(want) {
+			return nil, fedkit.Invalid("variable "+path, v.Shape(), want.String())
+		}
+		if err := tensors.ConstFlatData(v, func(flat []float32) { values = append(values, flat...) }); err != nil {
+			return nil, err
+		}
+	}
+	m = fedkit.NewMatrix(values, 1, len(values))
+	return m, m.Err()
+}
+
+// recovered turns a panic of GoMLX into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%v", p)
+	}
+}

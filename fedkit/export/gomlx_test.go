@@ -1,0 +1,119 @@
+package export_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/export"
+	"fedkit.example/fedkit/internal/xla"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/layers"
+	"github.com/gomlx/gomlx/ml/layers/activation"
+	mlmodel "github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/model/checkpoint"
+)
+
+func twoLayers(scope *mlmodel.Scope, x *Node) *Node {
+	x = Reshape(x, x.Shape().Dimensions[0], -1)
+	x = activation.Relu(layers.Dense(scope.In("features"), x, true, 12))
+	return layers.Dense(scope.In("classifier"), x, true, 10)
+}
+
+// A program that has GoMLX and the model function, but no fedkit, predicts what the federation predicts.
+func TestGoMLX(t *testing.T) {
+	fed := digits(t, 3, model.GoMLX("two layers", twoLayers))
+	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}
+	if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "new", "checkpoint")
+	if err := export.GoMLX(dir, fed.Task, s.State.X); err != nil {
+		t.Fatal(err)
+	}
+	rows := []int{0, 3, 4, 100}
+	want, err := fed.Predict(context.Background(), s.State.X, fedkit.TestPart, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range predict(t, dir, fed, rows) {
+		for j := range got {
+			if d := got[j] - want[0].Outputs[i][j]; d > 1e-5 || d < -1e-5 {
+				t.Errorf("example %d: %v, want %v", rows[i], got, want[0].Outputs[i])
+				break
+			}
+		}
+	}
+	back, err := export.LoadGoMLX(dir, fed.Task)
+	if err != nil || !reflect.DeepEqual(host(t, back), host(t, s.State.X)) {
+		t.Errorf("%v, %v", back, err)
+	}
+}
+
+// predict loads a checkpoint and returns the outputs for rows of the test part, all with GoMLX.
+func predict(t *testing.T, dir string, fed *fedkit.Federation, rows []int) [][]float32 {
+	t.Helper()
+	backend, err := xla.Backend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := mlmodel.NewStore()
+	if _, err := checkpoint.Load(store).Dir(dir).Done(); err != nil {
+		t.Fatal(err)
+	}
+	var x []float32
+	for _, row := range rows {
+		x = append(x, fed.Data.Test.Row(row, make([]float32, fed.Data.Features()))...)
+	}
+	exec, err := mlmodel.NewExec(backend, store, func(scope *mlmodel.Scope, x *Node) *Node { return twoLayers(scope, x) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Exec(tensors.FromFlatDataAndDimensions(x, append([]int{len(rows)}, fed.Data.Shape...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0].Value().([][]float32)
+}
+
+func TestGoMLXRefusals(t *testing.T) {
+	fed := digits(t, 2, model.GoMLX("two layers", twoLayers))
+	other := digits(t, 2, model.GoMLX("one layer", func(scope *mlmodel.Scope, x *Node) *Node {
+		return layers.Dense(scope.In("features"), Reshape(ConvertDType(x, dtypes.F32), x.Shape().Dimensions[0], -1), true, 10)
+	}))
+	one, full := ramp(1, fed.Task.Dim()), filepath.Join(t.TempDir(), "full")
+	if err := export.GoMLX(full, fed.Task, one); err != nil {
+		t.Fatal(err)
+	}
+	load := func(dir string, task *fedkit.Task) error {
+		_, err := export.LoadGoMLX(dir, task)
+		return err
+	}
+	odd := &fedkit.Task{Name: "odd", Params: []fedkit.Param{{Name: "twice", Shape: []int{455}}, {Name: "twice", Shape: []int{455}}}}
+	empty := t.TempDir()
+	for want, err := range map[string]error{
+		"task = nil":                        export.GoMLX(full, nil, one),
+		"model = [2, 910]: must be [1, 910": export.GoMLX(full, fed.Task, ramp(2, fed.Task.Dim())),
+		"dir = a folder with 2 entries: must be a new or an empty one":                    export.GoMLX(full, fed.Task, one),
+		`Task.Params[1].Name = "twice"`:                                                   export.GoMLX(filepath.Join(empty, "odd"), odd, one),
+		"no such file or directory":                                                       load(filepath.Join(full, "not there"), fed.Task),
+		"no checkpoints found":                                                            load(empty, fed.Task),
+		"variable /features/dense/weights = (Float32)[64, 12]: must be (Float32)[64, 10]": load(full, other.Task),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), "export: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(empty, "odd")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a checkpoint that failed left a folder: %v", err)
+	}
+}

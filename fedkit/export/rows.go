@@ -1,0 +1,151 @@
+package export
+
+import (
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"fedkit.example/fedkit"
+)
+
+// Server is the client of a row that is about no client: about the server, or all clients together.
+const Server = -1
+
+// Row is one figure of a history.
+type Row struct {
+	Run    string
+	Round  int // from 1
+	Client int // or Server
+	Metric string
+	Value  float64 // 0 or 1 for what is false or true
+}
+
+// Rows returns every figure of a history, round by round. The names of the metrics are those in a history's file, after
+// what they are about:
+//
+//	seconds, bytes_up, …             the server's: fields of fedkit.Record
+//	global_accuracy, global_loss, …  the global model's on the whole test part
+//	mean_accuracy, mean_loss, …      Record.Mean: over the clients' own test examples
+//	note_…                           the strategy's own figures, under their names
+//	train_loss, train_steps, …       a client's that took part: fields of fedkit.Solve
+//	test_accuracy, test_loss, …      a client's model on its own test examples: fields of fedkit.Score
+//	cluster                          a client's
+//
+// Figures of Options.Metrics stand beside accuracy, under their names: "global_macro F1". Figures that a history's file
+// leaves out when they are 0, such as train_mu, have rows if one of them is not. A history without what is per client has
+// rows of the server only.
+func Rows(run string, h *fedkit.History) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		if h == nil {
+			return
+		}
+		used := map[string]bool{}
+		for f := range figures(h) {
+			used[f.Metric] = used[f.Metric] || !f.optional || f.Value != 0
+		}
+		for f := range figures(h) {
+			if f.Run = run; used[f.Metric] && !yield(f.Row) {
+				return
+			}
+		}
+	}
+}
+
+// figure is a row, before it is known which are left out.
+type figure struct {
+	Row
+	optional bool // left out if it is 0 in all rounds, for all clients
+}
+
+// figures returns all there are.
+func figures(h *fedkit.History) iter.Seq[figure] {
+	return func(yield func(figure) bool) {
+		for i := range h.Rounds {
+			if !figuresOf(&h.Rounds[i], yield) {
+				return
+			}
+		}
+	}
+}
+
+func figuresOf(r *fedkit.Record, yield func(figure) bool) bool {
+	of := func(client int, prefix string, v any) bool {
+		return walk(reflect.ValueOf(v), prefix, false, func(metric string, value float64, optional bool) bool {
+			return yield(figure{Row{Round: r.Round, Client: client, Metric: metric, Value: value}, optional})
+		})
+	}
+	if !of(Server, "", r) || !of(Server, "mean_", r.Mean()) {
+		return false
+	}
+	for i := range r.Solves {
+		if !of(r.Solves[i].Client, "train_", &r.Solves[i]) {
+			return false
+		}
+	}
+	for c := range r.Scores {
+		if !of(c, "test_", &r.Scores[c]) {
+			return false
+		}
+	}
+	for c, cluster := range r.Clusters {
+		if !of(c, "cluster", cluster) {
+			return false
+		}
+	}
+	return true
+}
+
+// walk yields the numbers that v is or holds, under the names that they have in JSON.
+func walk(v reflect.Value, name string, optional bool, yield func(metric string, value float64, optional bool) bool) bool {
+	switch {
+	case v.Kind() == reflect.Pointer:
+		return v.IsNil() || walk(v.Elem(), name, optional, yield)
+	case v.Kind() == reflect.Struct:
+		return walkFields(v, name, yield)
+	case v.Kind() == reflect.Map:
+		figures, _ := v.Interface().(map[string]fedkit.Float)
+		for _, key := range slices.Sorted(maps.Keys(figures)) {
+			if !yield(name+key, float64(figures[key]), false) {
+				return false
+			}
+		}
+	case v.Kind() == reflect.Bool:
+		value := 0.0
+		if v.Bool() {
+			value = 1
+		}
+		return yield(name, value, optional)
+	case v.CanInt():
+		return yield(name, float64(v.Int()), optional)
+	case v.CanFloat():
+		return yield(name, v.Float(), optional)
+	}
+	return true // lists are per client
+}
+
+// columns are fields that have a column of their own; maps are what the names in a map begin with.
+var (
+	columns = []string{"-", "round", "client"}
+	inMap   = map[string]string{"metrics": "", "notes": "note_"}
+)
+
+func walkFields(v reflect.Value, prefix string, yield func(metric string, value float64, optional bool) bool) bool {
+	for f, in := range v.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || slices.Contains(columns, name) {
+			continue
+		}
+		switch short, isMap := inMap[name]; {
+		case isMap:
+			name = short
+		case in.Kind() == reflect.Pointer, in.Kind() == reflect.Struct, in.Kind() == reflect.Map:
+			name += "_"
+		}
+		if !walk(in, prefix+name, options == "omitempty", yield) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,210 @@
+package export
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"fedkit.example/fedkit"
+)
+
+// The safetensors format: the length of the header in 8 bytes, little endian; the header, which is JSON and says of each
+// tensor what it is and where it begins and ends in the data; the data, all of it and nothing twice.
+// https://huggingface.co/docs/safetensors
+
+// maxHeader is the format's limit on the length of a header.
+const maxHeader = 100_000_000
+
+// metadata is the name in the header of what belongs to no tensor.
+const metadata = "__metadata__"
+
+// tensor is what the header says of one.
+type tensor struct {
+	DType   string   `json:"dtype"`
+	Shape   []int    `json:"shape"`
+	Offsets [2]int64 `json:"data_offsets"` // from the beginning of the data
+}
+
+// sizes of the values that models and what belongs to them are made of.
+var sizes = map[string]int64{"F32": 4, "F64": 8, "I32": 4}
+
+// writer lays a file out before any of it is written.
+type writer struct {
+	header map[string]any
+	end    int64                   // of the data so far
+	data   []func(io.Writer) error // in the order of the offsets
+}
+
+// newWriter begins a file with its metadata.
+func newWriter(meta map[string]string) *writer {
+	return &writer{header: map[string]any{metadata: meta}}
+}
+
+// add adds a tensor whose values come next in the data.
+func (w *writer) add(name, dtype string, shape ...int) {
+	begin := w.end
+	n := sizes[dtype]
+	for _, d := range shape {
+		n *= int64(d)
+	}
+	w.end += n
+	w.header[name] = tensor{DType: dtype, Shape: append([]int{}, shape...), Offsets: [2]int64{begin, w.end}}
+}
+
+// write writes the file. The data begins at a multiple of 8 bytes.
+func (w *writer) write(to io.Writer) error {
+	header, err := json.Marshal(w.header)
+	if err != nil {
+		return err
+	}
+	header = append(header, strings.Repeat(" ", (8-len(header)%8)%8)...)
+	if len(header) > maxHeader {
+		return fedkit.Invalid("header", fmt.Sprintf("%d bytes", len(header)), fmt.Sprintf("at most %d: the names of fewer tensors", maxHeader))
+	}
+	if err := binary.Write(to, binary.LittleEndian, uint64(len(header))); err != nil {
+		return err
+	}
+	if _, err := to.Write(header); err != nil {
+		return err
+	}
+	for _, values := range w.data {
+		if err := values(to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reader has the tensors of a file that have not been taken yet.
+type reader struct {
+	tensors map[string]tensor
+	meta    map[string]string
+	data    io.ReaderAt
+}
+
+// read reads and checks the header of a file with size bytes.
+func read(file io.ReaderAt, size int64) (*reader, error) {
+	var length [8]byte
+	if size < 8 {
+		return nil, fedkit.Invalid("file", fmt.Sprintf("%d bytes", size), "a safetensors file: at least 8")
+	}
+	if _, err := file.ReadAt(length[:], 0); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	if most := min(maxHeader, uint64(size-8)); n > most {
+		return nil, fedkit.Invalid("length of the header", n, fmt.Sprintf("that of a safetensors file: at most %d", most))
+	}
+	header := make([]byte, n)
+	if _, err := file.ReadAt(header, 8); err != nil && n > 0 {
+		return nil, err
+	}
+	begin := 8 + int64(n)
+	r := &reader{tensors: map[string]tensor{}, data: io.NewSectionReader(file, begin, size-begin)}
+	if err := r.parse(header); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	return r, r.check(size - begin)
+}
+
+func (r *reader) parse(header []byte) error {
+	if len(header) == 0 || header[0] != '{' {
+		return fedkit.Invalid("its first byte", fmt.Sprintf("%q", header[:min(1, len(header))]), "{")
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(header, &all); err != nil {
+		return err
+	}
+	if meta, ok := all[metadata]; ok {
+		if err := json.Unmarshal(meta, &r.meta); err != nil {
+			return fmt.Errorf("%s: %w", metadata, err)
+		}
+		delete(all, metadata)
+	}
+	for name, text := range all {
+		var t tensor
+		if err := json.Unmarshal(text, &t); err != nil {
+			return fmt.Errorf("tensor %q: %w", name, err)
+		}
+		r.tensors[name] = t
+	}
+	return nil
+}
+
+// check refuses tensors that overlap, leave a gap, are not as long as their shape says, or do not end with the data.
+func (r *reader) check(size int64) error {
+	names := slices.SortedFunc(maps.Keys(r.tensors), func(a, b string) int { return slices.Compare(r.order(a), r.order(b)) })
+	at := int64(0)
+	for _, name := range names {
+		t := r.tensors[name]
+		if begin, end := t.Offsets[0], t.Offsets[1]; begin != at || end < begin || end > size {
+			return fedkit.Invalid(fmt.Sprintf("tensor %q: data_offsets", name), t.Offsets, fmt.Sprintf("[%d, …] and end by %d", at, size))
+		}
+		at = t.Offsets[1]
+		if err := t.check(); err != nil {
+			return fmt.Errorf("tensor %q: %w", name, err)
+		}
+	}
+	if at != size {
+		return fedkit.Invalid("data", fmt.Sprintf("%d bytes", size), fmt.Sprintf("%d, where the last tensor ends", at))
+	}
+	return nil
+}
+
+func (r *reader) order(name string) []int64 {
+	t := r.tensors[name]
+	return t.Offsets[:]
+}
+
+// check compares the length of the data with the shape, without overflow.
+func (t tensor) check() error {
+	size, known := sizes[t.DType]
+	if !known {
+		return fedkit.Invalid("dtype", t.DType, "F32, F64 or I32")
+	}
+	length := t.Offsets[1] - t.Offsets[0]
+	for _, d := range t.Shape {
+		if d < 0 || d > 0 && size > length/int64(d) {
+			return fedkit.Invalid("shape", t.Shape, fmt.Sprintf("%d bytes of %s", length, t.DType))
+		}
+		size *= int64(d)
+	}
+	if size != length {
+		return fedkit.Invalid("shape", t.Shape, fmt.Sprintf("%d bytes of %s", length, t.DType))
+	}
+	return nil
+}
+
+// has refuses a file without a tensor of this name, type and shape.
+func (r *reader) has(name, dtype string, shape ...int) error {
+	t, ok := r.tensors[name]
+	switch {
+	case !ok:
+		return fedkit.Invalid("tensor", fmt.Sprintf("no %q", name), "there")
+	case t.DType != dtype:
+		return fedkit.Invalid(fmt.Sprintf("tensor %q: dtype", name), t.DType, dtype)
+	case !slices.Equal(t.Shape, shape):
+		return fedkit.Invalid(fmt.Sprintf("tensor %q: shape", name), t.Shape, fmt.Sprint(shape))
+	}
+	return nil
+}
+
+// values reads the values of a tensor that is there into v, and takes it.
+func (r *reader) values(name string, v any) error {
+	t := r.tensors[name]
+	delete(r.tensors, name)
+	return binary.Read(io.NewSectionReader(r.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), binary.LittleEndian, v)
+}
+
+// done refuses a file with tensors that nobody took.
+func (r *reader) done() error {
+	if len(r.tensors) == 0 {
+		return nil
+	}
+	first := slices.Min(slices.Collect(maps.Keys(r.tensors)))
+	return fedkit.Invalid("tensor", fmt.Sprintf("%q", first), "a parameter of the task's model")
+}

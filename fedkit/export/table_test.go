@@ -1,0 +1,197 @@
+package export_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/export"
+	"fedkit.example/fedkit/export/parquet"
+)
+
+// made is a history of two rounds and two clients.
+func made() *fedkit.History {
+	global := &fedkit.Score{Loss: 0.5, Accuracy: 0.75, Examples: 8, Metrics: map[string]fedkit.Float{"macro F1": 0.625}}
+	return &fedkit.History{Clients: 2, Rounds: []fedkit.Record{
+		{Round: 1, Seconds: 0.25, BytesUp: 400, BytesDown: 800, Solves: []fedkit.Solve{{Client: 1, Examples: 9, Steps: 3, Loss: 2, Drift: 0.1, LR: 0.5}}},
+		{Round: 2, Seconds: 0.125, EvalTime: 1, Global: global, Clusters: []int{0, 1},
+			Scores: []fedkit.Score{{Loss: 1, Accuracy: 1, Examples: 1}, {Loss: fedkit.Float(math.Inf(1)), Accuracy: 0, Examples: 3}},
+			Notes:  map[string]fedkit.Float{"ρ": fedkit.Float(math.NaN())},
+			Solves: []fedkit.Solve{{Client: 0, Examples: 7, Steps: 2, Loss: 1, Drift: 0, Skipped: true}}},
+	}}
+}
+
+func ExampleCSV() {
+	h := &fedkit.History{Rounds: []fedkit.Record{{
+		Round: 1, Seconds: 0.25, BytesUp: 400, BytesDown: 800, Global: &fedkit.Score{Loss: 0.5, Accuracy: 0.75, Examples: 8},
+		Solves: []fedkit.Solve{{Client: 3, Examples: 9, Steps: 2, Loss: 2, Drift: 0.1, LR: 0.5}},
+	}}}
+	if err := export.CSV(os.Stdout, "avg-1", h); err != nil {
+		panic(err)
+	}
+	// Output:
+	// run,round,client,metric,value
+	// avg-1,1,-1,seconds,0.25
+	// avg-1,1,-1,bytes_down,800
+	// avg-1,1,-1,bytes_up,400
+	// avg-1,1,-1,global_loss,0.5
+	// avg-1,1,-1,global_accuracy,0.75
+	// avg-1,1,-1,global_examples,8
+	// avg-1,1,3,train_examples,9
+	// avg-1,1,3,train_steps,2
+	// avg-1,1,3,train_loss,2
+	// avg-1,1,3,train_drift,0.1
+	// avg-1,1,3,train_lr,0.5
+}
+
+// Every figure is there once, and what a history's file leaves out is, unless it is needed.
+func TestRows(t *testing.T) {
+	var got []string
+	for r := range export.Rows("a", made()) {
+		if r.Round == 2 {
+			got = append(got, fmt.Sprint(r.Client, " ", r.Metric, " ", r.Value))
+		}
+	}
+	want := []string{
+		"-1 seconds 0.125", "-1 eval_seconds 1", "-1 bytes_down 0", "-1 bytes_up 0",
+		"-1 global_loss 0.5", "-1 global_accuracy 0.75", "-1 global_examples 8", "-1 global_macro F1 0.625", "-1 note_ρ NaN",
+		"-1 mean_loss +Inf", "-1 mean_accuracy 0.25", "-1 mean_examples 4",
+		"0 train_examples 7", "0 train_steps 2", "0 train_loss 1", "0 train_drift 0", "0 train_lr 0", "0 train_skipped 1",
+		"0 test_loss 1", "0 test_accuracy 1", "0 test_examples 1", "1 test_loss +Inf", "1 test_accuracy 0", "1 test_examples 3",
+		"0 cluster 0", "1 cluster 1",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	for range export.Rows("a", made()) { // a loop may end early
+		break
+	}
+	for range export.Rows("a", nil) {
+		t.Error("a row of no history")
+	}
+}
+
+func TestTableFile(t *testing.T) {
+	dir := t.TempDir()
+	var plain bytes.Buffer
+	if err := export.CSV(&plain, "a,\"b\"", made()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"new/t.csv", "new/t.csv.gz"} {
+		if err := export.Table(filepath.Join(dir, name), "a,\"b\"", made()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "new/t.csv"))
+	if err != nil || !bytes.Equal(b, plain.Bytes()) {
+		t.Errorf("%s, %v", b, err)
+	}
+	f, err := os.Open(filepath.Join(dir, "new/t.csv.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil || z.Comment != "fedkit table 1" {
+		t.Errorf("gzip comment %q, %v", z.Comment, err)
+	}
+	var unpacked bytes.Buffer
+	if _, err := unpacked.ReadFrom(z); err != nil || !bytes.Equal(unpacked.Bytes(), plain.Bytes()) {
+		t.Errorf("%s, %v", unpacked.Bytes(), err)
+	}
+	for _, err := range []error{
+		export.Table(filepath.Join(dir, "t.tsv"), "a", made()), export.Table(filepath.Join(dir, "t.csv"), "a", nil),
+		export.CSV(&plain, "a", nil), parquet.Write(filepath.Join(dir, "t.parquet"), "a", nil),
+	} {
+		if !errors.Is(err, fedkit.ErrInvalid) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("what was refused left %v, %v", left, err)
+	}
+}
+
+// improving is a history whose accuracy, √t/(√t + 1), is evaluated every second round.
+func improving() *fedkit.History {
+	h := &fedkit.History{Clients: 3}
+	for t := 1; t <= 20; t++ {
+		r := fedkit.Record{Round: t, Seconds: 1 / float64(t), Solves: []fedkit.Solve{{Client: t % 3, Examples: 5, Steps: 2, Loss: fedkit.Float(math.Log(float64(t)))}}}
+		if root := math.Sqrt(float64(t)); t%2 == 0 {
+			r.Global = &fedkit.Score{Accuracy: fedkit.Float(root / (root + 1)), Loss: fedkit.Float(1 / root), Examples: 30}
+			r.Scores = []fedkit.Score{*r.Global, *r.Global, *r.Global}
+		}
+		h.Rounds = append(h.Rounds, r)
+	}
+	return h
+}
+
+// curve is the accuracy curve that a history has, as a list in Python.
+func curve(h *fedkit.History, digits int) string {
+	var points []string
+	for i := range h.Rounds {
+		if s := h.Rounds[i].Global; s != nil {
+			points = append(points, fmt.Sprintf("(%d, '%.*g')", h.Rounds[i].Round, digits, s.Accuracy))
+		}
+	}
+	return "[" + strings.Join(points, ", ") + "]"
+}
+
+// Two lines of pandas read a folder of tables, and a pivot has the curve that the history has.
+func TestTableInPandas(t *testing.T) {
+	dir, h := t.TempDir(), improving()
+	if err := export.Table(filepath.Join(dir, "a.csv.gz"), "a", h); err != nil {
+		t.Fatal(err)
+	}
+	if err := export.Table(filepath.Join(dir, "b.csv.gz"), "b", made()); err != nil {
+		t.Fatal(err)
+	}
+	got := python(t, `
+import glob, sys
+import pandas as pd
+t = pd.concat(map(pd.read_csv, glob.glob(sys.argv[1] + "/*.csv.gz")))
+p = t[t.client == -1].pivot(index="round", columns=["metric", "run"], values="value")
+print([(round, "%.12g" % a) for round, a in p.global_accuracy.a.dropna().items()])
+print([str(t[c].dtype) for c in ["round", "client", "value"]], sorted(t.run.unique()))
+b = t[t.run == "b"].set_index(["metric", "client"]).value
+print(b["test_loss"].tolist(), b["note_ρ"].isna().all())
+`, dir)
+	if want := curve(h, 12) + "\n['int64', 'int64', 'float64'] ['a', 'b']\n[1.0, inf] True"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// The same with Parquet, whose files have all digits and a schema number.
+func TestParquetInPandas(t *testing.T) {
+	dir, h := t.TempDir(), improving()
+	for run, h := range map[string]*fedkit.History{"a": h, "b": made()} {
+		if err := parquet.Write(filepath.Join(dir, run+".parquet"), run, h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := python(t, `
+import sys
+import pandas as pd, pyarrow.parquet as pq
+t = pd.read_parquet(sys.argv[1])
+p = t[t.client == -1].pivot(index="round", columns=["metric", "run"], values="value")
+print([(round, "%.17g" % a) for round, a in p.global_accuracy.a.dropna().items()])
+print(len(t), [str(t[c].dtype) for c in ["round", "client", "value"]], pq.read_schema(sys.argv[1] + "/a.parquet").metadata)
+`, dir)
+	rows := 0
+	for _, h := range []*fedkit.History{h, made()} {
+		for range export.Rows("", h) {
+			rows++
+		}
+	}
+	if want := fmt.Sprintf("%s\n%d ['int32', 'int32', 'float64'] {b'fedkit.schema': b'1'}", curve(h, 17), rows); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

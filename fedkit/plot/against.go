@@ -1,0 +1,93 @@
+package plot
+
+import (
+	"fmt"
+	"slices"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
+)
+
+// Cost is what accuracy is drawn against in place of rounds.
+type Cost int
+
+const (
+	Bytes   Cost = iota // sent so far, from the server to clients and back
+	Seconds             // wall time of the rounds so far, evaluations apart
+)
+
+// Against returns the figure of test accuracy against what it took to reach it; Show draws it. Several runs of one
+// configuration have their mean cost at each round. All else is as in Accuracy.
+//
+// Errors: those of Accuracy, a cost that is not one.
+func Against(x Cost, h ...*fedkit.History) *chart.Figure {
+	return chart.Make("plot: against", func(f *chart.Figure) error {
+		if x != Bytes && x != Seconds {
+			return fmt.Errorf("cost %d: must be plot.Bytes or plot.Seconds", int(x))
+		}
+		all, b, err := compared(h)
+		if err != nil {
+			return err
+		}
+		gs := compare.GroupRuns(all)
+		var cs []curve
+		several, most := false, 0.0
+		for _, g := range gs {
+			several = several || len(g.Runs) > 1
+			for _, c := range accuracy.curves(g, g.Runs, b) {
+				c.x = x.at(c.x, g.Runs)
+				most = slices.Max(append(c.x, most))
+				cs = append(cs, c)
+			}
+		}
+		err = accuracy.draw(f, gs, cs, b)
+		f.X = x.axis(f, most)
+		f.Name += []string{"-against-bytes", "-against-seconds"}[x]
+		if several {
+			note(f, "%s: mean over runs", []string{"bytes", "time"}[x])
+		}
+		noteEach(f, compare.Remarks(gs))
+		return err
+	})
+}
+
+// at returns the mean cost of runs up to each of these rounds, which all of them have.
+func (c Cost) at(rounds []float64, runs []*compare.Run) []float64 {
+	costs := make([]float64, len(rounds))
+	for _, r := range runs {
+		sum, next := 0.0, 0
+		for i := range r.History.Rounds {
+			rec := &r.History.Rounds[i]
+			if c == Bytes {
+				sum += compare.Sent(rec)
+			} else {
+				sum += rec.Seconds
+			}
+			if next < len(rounds) && float64(rec.Round) == rounds[next] {
+				costs[next] += sum / float64(len(runs))
+				next++
+			}
+		}
+	}
+	return costs
+}
+
+// axis returns the axis of the cost, up to most. Bytes are drawn in the unit that suits them.
+func (c Cost) axis(f *chart.Figure, most float64) chart.Axis {
+	if c == Seconds {
+		return chart.Axis{Title: "time (s)"}
+	}
+	unit, by := "B", 1.0
+	for _, larger := range []string{"kB", "MB", "GB", "TB"} {
+		if most/by >= 1000 {
+			unit, by = larger, 1000*by
+		}
+	}
+	for _, s := range f.Series {
+		for i := range s.X {
+			s.X[i] /= by
+		}
+	}
+	return chart.Axis{Title: "sent, both ways (" + unit + ")"}
+}

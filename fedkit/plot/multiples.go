@@ -1,0 +1,73 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+)
+
+// Panel is some of the runs of a study, those with one label: "α = 0.1".
+type Panel struct {
+	Name string
+	Runs []*fedkit.History
+}
+
+// Multiples returns small figures of one kind side by side, one per panel, with one legend and the same ranges; Show draws
+// them. Draw is a function such as Accuracy.
+//
+//	plot.Multiples(plot.Accuracy, plot.Panel{"α = 0.1", skewed}, plot.Panel{"α = 100", even}).Show()
+//
+// Errors: no panel, those of draw.
+func Multiples(draw func(h ...*fedkit.History) *chart.Figure, panels ...Panel) chart.Row {
+	if len(panels) == 0 {
+		return chart.Row{chart.Failed(errors.New("plot: multiples: no panel given"))}
+	}
+	row := make(chart.Row, len(panels))
+	for i, p := range panels {
+		f := draw(p.Runs...)
+		if err := f.Err(); err != nil {
+			return chart.Row{chart.Failed(fmt.Errorf("%s: %w", p.Name, err))}
+		}
+		f.Title, f.Width, f.Height = p.Name, 260, 200
+		row[i] = f
+	}
+	alike(row)
+	return row
+}
+
+// alike gives all figures the ranges that the data of all of them need.
+func alike(row chart.Row) {
+	var xs, ys []float64
+	log := false
+	for _, f := range row {
+		log = log || f.Y.Log
+		for _, s := range f.Series {
+			xs = append(append(xs, s.X...), s.X2...)
+			ys = append(append(append(append(ys, s.Y...), s.Y2...), s.Lo...), s.Hi...)
+		}
+	}
+	for _, f := range row {
+		if f.X.Names == nil {
+			f.X.Covers = ends(xs)
+		}
+		if f.Y.Names == nil {
+			f.Y.Covers, f.Y.Log = ends(ys), log
+		}
+	}
+}
+
+// ends returns the least and the greatest finite value.
+func ends(v []float64) (of []float64) {
+	for _, x := range v {
+		switch {
+		case !finite(x):
+		case of == nil:
+			of = []float64{x, x}
+		default:
+			of[0], of[1] = min(of[0], x), max(of[1], x)
+		}
+	}
+	return of
+}

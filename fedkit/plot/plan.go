@@ -1,0 +1,77 @@
+package plot
+
+import (
+	"fmt"
+	"time"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+)
+
+var _ fedkit.PlanWatcher = (*live)(nil)
+
+// plan is what a study is to run.
+type plan struct {
+	runs, stored int
+	before       int // runs that were watched before it
+	start        time.Time
+}
+
+// Plan implements fedkit.PlanWatcher. The line is shown at once.
+func (l *live) Plan(runs, stored int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.rescue()
+	l.plan = &plan{runs, stored, len(l.runs), l.now()}
+	l.showLine(nil, runs == stored)
+	l.lineAt = l.after(l.plan.start, l.pause)
+}
+
+// progress counts the study's runs.
+func (s *plan) progress(all []*progress) (done, running, stopped, failed int, work float64) {
+	done, work = s.stored, 0
+	for _, p := range all[s.before:] {
+		switch {
+		case !p.over:
+			running++
+			work += float64(p.round) / float64(max(1, p.of))
+			continue
+		case p.stopped():
+			stopped++
+		case p.failed():
+			failed++
+		default:
+			done++
+		}
+		work++
+	}
+	return done, running, stopped, failed, work
+}
+
+// over says whether no run is left to watch: all have ended, or nothing goes on after a stop.
+func (s *plan) over(all []*progress) bool {
+	done, running, stopped, failed, _ := s.progress(all)
+	return running == 0 && (stopped > 0 || done+failed >= s.runs)
+}
+
+// line is the progress in words. Runs that were stored are among those that are done.
+func (s *plan) line(all []*progress, now time.Time) string {
+	done, running, stopped, failed, work := s.progress(all)
+	text := fmt.Sprintf("%d of %d done", done, s.runs)
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{running, "running"}, {stopped, "stopped"}, {failed, "failed"}, {s.stored, "stored"}} {
+		if c.n > 0 {
+			text += fmt.Sprintf(", %d %s", c.n, c.what)
+		}
+	}
+	elapsed, left := now.Sub(s.start).Seconds(), float64(s.runs-s.stored)-work
+	switch {
+	case s.over(all):
+		text += ", in " + chart.Seconds(elapsed)
+	case work > 0:
+		text += ", " + chart.Seconds(elapsed*left/work) + " left"
+	}
+	return text
+}

@@ -1,0 +1,122 @@
+package plot
+
+import (
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/fedtest/charttest"
+)
+
+// problem returns the runs of three methods with two seeds each; the first is the better the larger by is.
+func problem(by float64) (all []*fedkit.History) {
+	for seed := range uint64(2) {
+		luck := float64(seed) / 100
+		all = append(all, seeded(seed, history("Good", 0.3, 0.6+by+luck)), seeded(seed, history("Fair", 0.2, 0.55+luck)),
+			seeded(seed, history("Poor", 0.1, 0.4-by+luck)))
+	}
+	return all
+}
+
+// panels are problems on which Good, Fair and Poor always come in this order.
+func panels(n int) (all []Panel) {
+	for i := range n {
+		all = append(all, Panel{"α = " + strings.Repeat("1", i+1), problem(0.02 * float64(i))})
+	}
+	return all
+}
+
+func TestAgainst(t *testing.T) {
+	f := Against(Bytes, history("A", nan, 0.5), seeded(1, history("A", nan, 0.7)), history("B", 0.1, nan, 0.3))
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	// A round sends 3,000 bytes.
+	if a, b := f.Series[0], f.Series[1]; !near(a.X, []float64{6}) || !near(a.Y, []float64{0.6}) || !near(b.X, []float64{3, 9}) || f.X.Title != "sent, both ways (kB)" {
+		t.Errorf("%+v, axis %q", f.Series, f.X.Title)
+	}
+	charttest.Golden(t, "against", f)
+	charttest.Drawn(t, f)
+	slow := history("A", 0.2, 0.3)
+	slow.Seed, slow.Rounds[0].Seconds = 1, 2.5
+	f = Against(Seconds, history("A", 0.1, 0.2), slow)
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Series[0]; !near(s.X, []float64{1.5, 2}) || !strings.HasSuffix(f.Note, "; time: mean over runs") {
+		t.Errorf("%v, note %q", s.X, f.Note)
+	}
+	for says, f := range map[string]*chart.Figure{"no history given": Against(Seconds), "must be plot.Bytes": Against(7, slow)} {
+		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
+
+// Figures of several problems have the same ranges and colors, at most four in a line.
+func TestMultiples(t *testing.T) {
+	row := Multiples(Accuracy, panels(5)...)
+	if err := row.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range row {
+		if !near(f.X.Covers, []float64{1, 2}) || f.Y.Covers[1] != row[0].Y.Covers[1] || f.Y.Covers[1] < 0.69 {
+			t.Errorf("%q covers %v and %v", f.Title, f.X.Covers, f.Y.Covers)
+		}
+	}
+	if spec := row.VegaLite(); len(spec["concat"].([]any)) != 5 || spec["columns"] != 3.0 {
+		t.Errorf("%d columns", spec["columns"])
+	}
+	charttest.Golden(t, "multiples", Multiples(Accuracy, panels(2)...))
+	charttest.Spec(t, row)
+	if _, err := row.PNG(); err != nil {
+		t.Error(err)
+	}
+	for says, row := range map[string]chart.Row{
+		"plot: multiples: no panel given":              Multiples(Accuracy),
+		"skewed: plot: accuracy: no history given":     Multiples(Accuracy, Panel{"skewed", nil}),
+		"b: plot: loss: history 1 is nil: did its run": Multiples(Loss, panels(1)[0], Panel{"b", []*fedkit.History{nil}}),
+	} {
+		if err := row.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
+
+// Good, Fair and Poor come in this order on 14 problems: their ranks are 1, 2 and 3, and CD is 2.3437·√(12/84) = 0.886.
+func TestRanks(t *testing.T) {
+	f := Ranks(compare.Accuracy, panels(14)...)
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Series[0]; !near(s.X, []float64{3, 2, 1}) || f.Y.Names[2] != "Good" || len(f.Y.Names) != 4 || f.Y.Names[3] != "critical difference 0.886" || len(f.Series[1].X) != 0 {
+		t.Errorf("%+v, rows %q", f.Series, f.Y.Names)
+	}
+	few := Ranks(compare.Accuracy, panels(4)...)
+	if err := few.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if b := few.Series[1]; !near(b.X, []float64{1, 2}) || b.Tip[0] != "Good to Fair" || b.Tip[1] != "Fair to Poor" {
+		t.Errorf("bars %+v", b)
+	}
+	charttest.Golden(t, "ranks", few)
+	charttest.Drawn(t, few)
+	if f := Ranks(compare.Accuracy, panels(1)...); !strings.HasPrefix(f.Note, "mean of 2 seeds; ") {
+		t.Errorf("note %q, %v", f.Note, f.Err())
+	}
+	if err := Ranks(compare.Loss).Err(); err == nil || err.Error() != "plot: ranks: no problem given" {
+		t.Errorf("%v", err)
+	}
+}
+
+// The interval of 0.2 and 0.4 is 12.706·0.1 wide on either side.
+func TestBandsOfIntervals(t *testing.T) {
+	Bands = Confidence
+	defer func() { Bands = Deviation }()
+	f := Accuracy(history("A", 0.2), seeded(1, history("A", 0.4)))
+	if s := f.Series[0]; s.Hi[0] < 1.57 || s.Hi[0] > 1.571 || f.Note != "line: mean of 2 runs; band: 95 % confidence interval" {
+		t.Errorf("%+v, note %q", s, f.Note)
+	}
+}

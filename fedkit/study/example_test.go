@@ -1,0 +1,38 @@
+package study_test
+
+import (
+	"fmt"
+	"os"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
+	"github.com/janpfeifer/must"
+)
+
+func Example() {
+	dir := must.M1(os.MkdirTemp("", "runs"))
+	defer os.RemoveAll(dir)
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16)))
+
+	st := study.New(dir)
+	st.Log = os.Stdout // where a notebook shows it
+	for _, lr := range []float64{0.03, 0.3} {
+		for seed := range uint64(2) {
+			st.Add(fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: lr}}, fedkit.Options{Rounds: 3, Seed: seed}, "η", lr)
+		}
+	}
+	runs := must.M1(st.Run(ctx))
+	runs = must.M1(st.Run(ctx)) // as in a cell that is run again
+	for _, h := range runs.With("seed", 1).Histories() {
+		fmt.Printf("%s: %d rounds\n", h.Name, len(h.Rounds))
+	}
+	// Output:
+	// 0 stored, 4 to run
+	// 4 stored, 0 to run
+	// FedAvg, η 0.03: 3 rounds
+	// FedAvg, η 0.3: 3 rounds
+}
