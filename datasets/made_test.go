@@ -38,6 +38,9 @@ func topShare(d *Dataset) float64 {
 // formulas of the paper for 10,000 clients of 400 examples: 0.8125, 0.8303, 0.8496 (standard error 0.002) and 0.129,
 // 0.516, 1.006. Here there are 300 clients, some with fewer examples.
 func TestSynthetic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
 	for _, want := range []struct {
 		s         Synthetic
 		name      string
@@ -104,6 +107,9 @@ func TestSynthetic(t *testing.T) {
 // Without heterogeneity every client has the same few common labels, and features around 0.
 // u_k adds the same to the score of every class, so that α does not change the data.
 func TestSyntheticAlphaChangesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
 	var all []*Dataset
 	for _, alpha := range []float64{0, 1, 5} {
 		d, err := Synthetic{Alpha: alpha, Beta: 1, Clients: 10}.Make()
@@ -119,6 +125,9 @@ func TestSyntheticAlphaChangesNothing(t *testing.T) {
 }
 
 func TestSyntheticIID(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
 	d, err := Synthetic{IID: true, Clients: 100}.Make()
 	if err != nil {
 		t.Fatal(err)

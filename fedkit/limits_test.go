@@ -60,6 +60,9 @@ func (s *staged) Round(r *fedkit.Round) error {
 }
 
 func TestExtremeOptions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one run after the other")
+	}
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 3}, model.LogisticRegression())
 	if err != nil {
 		t.Fatal(err)

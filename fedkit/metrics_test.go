@@ -25,6 +25,9 @@ func same(a, b fedkit.Float) bool {
 // The loss, computed again as a metric, is the loss that the record has: for a global model, one model per cluster, one per
 // client, mixtures, a part of a model, a regression, and a GoMLX model. The first evaluation compiles all that is needed.
 func TestMetricsSeeWhatIsServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one run after the other")
+	}
 	l := fedkit.Local{Batch: 16, LR: 0.1}
 	digits := federation(t, datasets.Digits(), model.MLP(8))
 	for name, c := range map[string]struct {

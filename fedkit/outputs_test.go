@@ -69,6 +69,9 @@ func linear(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
 
 // Outputs of one model and of many, on either part, are those of the formula in float64.
 func TestPredictAgainstFloat64(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
 	digits, line := datasets.Digits(), sums()
 	for name, c := range map[string]struct {
 		data   *datasets.Dataset

@@ -188,6 +188,9 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 }
 
 func TestSolverAgainstFloat64(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic: TestSameBytesForAnyNumberOfWorkers is about the workers")
+	}
 	even, odd := []int{8, 8, 8, 8}, []int{3, 17, 8, 1, 12, 5}
 	d := 5*4 + 4 + 4*3 + 3
 	for nth, c := range []struct {

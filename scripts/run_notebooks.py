@@ -1,7 +1,8 @@
 """Executes notebooks headless, in place, each with its own kernel, and prints one line for each.
 
 A notebook that fails stays as it was; its outputs are kept in .venv/failed. With --check nothing is written to notebooks/:
-a copy is executed, and the committed file is checked as well.
+a copy is executed, and the committed file is checked as well. A copy is not executed if it passed before and nothing that it
+uses has changed (see unchanged.py), unless --all asks for it.
 """
 
 import argparse
@@ -19,9 +20,13 @@ from jupyter_client.kernelspec import NoSuchKernel
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+import unchanged
+
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
+COPIES = ROOT / ".venv" / "check"
 MAX_BYTES = 300_000
+MAX_SECONDS = 45  # in the check. Only a warning, because the machine may be busy.
 CHART_ERROR = "chart error: "  # what a cell prints on stderr instead of a chart
 KERNEL = {"name": "fedkit", "display_name": "Go (fedkit)", "language": "go"}
 
@@ -178,32 +183,55 @@ def committed(path):
     return next(flaws(nb, path.stat().st_size, machine_paths()), None)
 
 
+def copy(paths):
+    """Makes the folders' copies for the check."""
+    shutil.rmtree(COPIES, ignore_errors=True)
+    for folder in {p.parent for p in paths}:
+        skipped = lambda at, names: [n for n in names if unchanged.hidden(Path(n))]
+        shutil.copytree(folder, COPIES / folder.name, ignore=skipped, dirs_exist_ok=True)
+
+
+def check(path, args):
+    """Checks the committed notebook and executes its copy. Returns what is wrong, or None, and a note."""
+    problem = committed(path)
+    if problem is not None:
+        return problem, ""
+    key = unchanged.key(path)  # before it runs: what changes meanwhile counts as changed
+    if not args.all and unchanged.fresh(path, key):
+        return None, "(unchanged)"
+    unchanged.forget(path)
+    problem = run(COPIES / path.parent.name / path.name, args.timeout)
+    if problem is None:
+        unchanged.keep(path, key)
+    return problem, ""
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./scripts/lab run", description=__doc__.splitlines()[0])
     parser.add_argument("notebook", nargs="*", help="a path, or a name in notebooks/ (default: all of them)")
     parser.add_argument("--check", action="store_true", help="execute a copy, write nothing to notebooks/")
+    parser.add_argument("--all", action="store_true", help="with --check: also those that passed and have not changed since")
     parser.add_argument("--timeout", type=float, default=600, metavar="S", help="seconds a cell may take (default 600)")
     args = parser.parse_args()
 
     paths = find(args.notebook)
     if not paths:
         print("no notebooks yet")
-    copies = ROOT / ".venv" / "check"
     if args.check:
-        shutil.rmtree(copies, ignore_errors=True)
-        hidden = shutil.ignore_patterns(".*", "runs")  # runs: saved results, which the check computes again
-        for folder in {p.parent for p in paths}:
-            shutil.copytree(folder, copies / folder.name, ignore=hidden, dirs_exist_ok=True)
-
-    failed = False
+        copy(paths)
+    failed, slow = False, []
     for path in paths:
         begin = time.monotonic()
-        problem = committed(path) if args.check else None
-        if problem is None:
-            problem = run(copies / path.parent.name / path.name if args.check else path, args.timeout)
-        took = f"{time.monotonic() - begin:6.1f} s"
-        print(f"ok   {path.name}  {took}" if problem is None else f"FAIL {path.name}  {took}  {problem}", flush=True)
+        problem, note = check(path, args) if args.check else (run(path, args.timeout), "")
+        took = time.monotonic() - begin
+        if args.check and took > MAX_SECONDS:
+            note = f"slow: more than {MAX_SECONDS} s"
+            slow.append(f"{path.stem} {took:.0f} s")
+        line = f"{path.name}  {took:6.1f} s"
+        print(f"ok   {line}  {note}".rstrip() if problem is None else f"FAIL {line}  {problem}", flush=True)
         failed = failed or problem is not None
+    if slow:
+        print(f"slow, more than {MAX_SECONDS} s, unless the machine was busy: {', '.join(slow)}")
     return failed
 
 

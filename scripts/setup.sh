@@ -1,4 +1,5 @@
-# Sourced by lab, test and bench. It sets $root and $tools; `setup` installs everything that is missing.
+# Sourced by lab, test and bench. It sets $root and $tools; `setup` installs everything that is missing, and `setup tests` also
+# what only tests need.
 # All of it goes into .venv (ignored by git), the Go caches and go-xla's plugin folder. An interrupted setup resumes: each
 # step leaves a stamp of its inputs only when it has succeeded.
 # shellcheck shell=bash
@@ -76,6 +77,13 @@ flock9() { "$system_python" -c "import fcntl; fcntl.flock(9, $1)" 2>/dev/null; }
 install_jupyter() {
 	"$python" -m pip install --quiet --no-cache-dir --no-input --disable-pip-version-check -r "$root/scripts/requirements.txt"
 	stamp python "$1"
+}
+
+# Hundreds of megabytes, so in an environment of its own, which only ./scripts/test makes.
+install_packages() {
+	"$system_python" -m venv --clear "$tools/test"
+	"$tools/test/bin/python" -m pip install --quiet --no-cache-dir --no-input --disable-pip-version-check -r "$root/scripts/requirements-test.txt"
+	stamp packages "$1"
 }
 
 plugin_name=pjrt_c_api_cpu_v0.104.0_plugin.so # the one go-xla v0.4.0 looks for
@@ -165,7 +173,7 @@ finished() {
 }
 
 setup() {
-	local python_key go_key gopls_key
+	local python_key packages_key go_key gopls_key
 	need_home
 	need_go
 	need_cc
@@ -183,6 +191,16 @@ setup() {
 		rm -f "$tools/stamps/python"
 		"$system_python" -m venv --clear "$tools/python" || die "setup failed: Python's virtual environment"
 		in_background jupyter install_jupyter "$python_key"
+	fi
+
+	if [ "${1:-}" = tests ]; then
+		packages_key=$(printf '%s\n' "$python_version" | key "$root/scripts/requirements-test.txt")
+		if ! fresh packages "$packages_key" || ! "$tools/test/bin/python" -c '' 2>/dev/null; then
+			say "setting up: pandas and other Python packages that tests read files with"
+			rm -f "$tools/stamps/packages"
+			in_background packages install_packages "$packages_key"
+		fi
+		export FEDKIT_PYTHON=$tools/test/bin/python
 	fi
 
 	go_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root/scripts/pjrt/main.go")
@@ -213,6 +231,7 @@ setup() {
 	fi
 
 	finished jupyter
+	finished packages
 	finished plugin
 	# Cells run without it, so its absence is told, here and at the start of every kernel, but stops nobody.
 	[ -z "${pid_gopls:-}" ] || wait "$pid_gopls" || say "no completion and no contextual help: gopls cannot be built; $tools/log/gopls says why"

@@ -30,6 +30,9 @@ func TestSpecifications(t *testing.T) {
 }
 
 func TestImages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drawing")
+	}
 	for name, f := range figures() {
 		t.Run(name, func(t *testing.T) {
 			charttest.Drawn(t, f)

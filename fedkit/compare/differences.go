@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"fedkit.example/fedkit"
 )
@@ -13,8 +12,8 @@ import (
 func (c Comparison) differences(gs []*Group, b Basis) (all []column, notes []string, err error) {
 	base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == c.Baseline })
 	if base < 0 {
-		has := each(gs, func(g *Group) string { return fmt.Sprintf("%q", g.Name) })
-		return nil, nil, fedkit.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), "one of "+strings.Join(has, ", "))
+		has := each(gs, func(g *Group) string { return g.Name })
+		return nil, nil, fedkit.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), oneOf(has))
 	}
 	q := c.By.orAccuracy()
 	var d [][]float64

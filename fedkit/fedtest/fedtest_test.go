@@ -62,6 +62,9 @@ type wrapped struct{ partway }
 
 // A strategy that is right passes; each flaw is found by the test that is meant for it.
 func TestSuiteFindsFlaws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one run after the other")
+	}
 	local := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 	for flaw, want := range map[string]string{
 		"":          "",
@@ -92,6 +95,9 @@ func (value) Serve(*fedkit.Round) (s fedkit.Serving) { return s }
 
 // An embedded strategy's options are the outer one's.
 func TestEmbedded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one run after the other")
+	}
 	s := &wrapped{partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}}
 	if err := fedtest.TestStrategy(s); err != nil {
 		t.Error(err)
@@ -109,6 +115,9 @@ func (s *around) Unwrap() fedkit.Strategy { return s.Strategy }
 
 // A wrapped strategy is tested like any other; nothing of the one that is given is touched.
 func TestWrapped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one run after the other")
+	}
 	inner := &partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}
 	if err := fedtest.TestStrategy(&around{&around{inner}}); err != nil || inner.State.X != nil {
 		t.Errorf("%v, %v", err, inner.State)

@@ -201,6 +201,9 @@ func TestGoMLXRegularization(t *testing.T) {
 }
 
 func TestGoMLXRefusals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("refusals, one after the other")
+	}
 	dense := func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return layers.Dense(s.In("d"), graph.Reshape(x, x.Shape().Dimensions[0], -1), true, 3)
 	}

@@ -68,6 +68,9 @@ func gruLoss(w []float64, d *datasets.Dataset, vocabulary, embedding, units int)
 
 // One full-batch step of a GRU against its loss in float64 and the central differences of that.
 func TestGRUAgainstFloat64(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
 	d := sequences(7, 5, 4)
 	s := &strategy.FedSGD{LR: 0.3}
 	var w []float64
@@ -98,6 +101,9 @@ func TestGRUAgainstFloat64(t *testing.T) {
 
 // Clients that share a program do what they do alone, and evaluating models side by side gives what each gives alone.
 func TestGRUKeepsClientsApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
 	fed, err := fedkit.New(sequences(24, 3, 4), partition.IID{Clients: 3}, model.GRU(4, 2, 3))
 	if err != nil {
 		t.Fatal(err)

@@ -51,6 +51,9 @@ func close32(t *testing.T, name string, got, want []float32, tol float64) {
 // ConvPool and its gradient against GoMLX's own convolution and pooling, one client at a time. (Odd kernels only: the
 // gradient of GoMLX v0.28.1 for an even kernel is shifted by one row and column, as finite differences show.)
 func TestConvPoolAgainstNative(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
 	for _, c := range []struct{ clients, batch, ch, out, side, k, pool int }{
 		{1, 2, 3, 6, 32, 5, 2}, {3, 4, 6, 16, 14, 5, 2}, {2, 3, 2, 4, 9, 3, 1}, {2, 2, 1, 3, 12, 7, 3}, {2, 1, 2, 2, 8, 3, 2},
 	} {
@@ -150,6 +153,9 @@ func run(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 
 // One full-batch step of the dense models matches the oracle.
 func TestDenseModelsAgainstFloat64(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
 	table := func(regression bool) *datasets.Dataset {
 		d := &datasets.Dataset{Name: "table", Shape: []int{6}, Classes: 4}
 		if regression {
@@ -254,6 +260,9 @@ func TestFeatures(t *testing.T) {
 }
 
 func TestLeNetLearns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
 	d := classes(60, 16, 2, 3)
 	fed := oneClient(t, d, model.LeNet())
 	if n := fed.Task.Dim(); n != 6*2*25+6+16*6*25+16+16*120+120+120*84+84+84*3+3 {
@@ -297,6 +306,9 @@ func TestModelsThatDoNotFit(t *testing.T) {
 // Gradient descent over all clients on data with a known optimum ends there: the objective is the one that is trained,
 // and the parameters are in the same order.
 func TestRegressionsReachTheKnownOptimum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
 	squares, squaresOptimum, err := datasets.LeastSquares{Clients: 5, Rows: 40, Features: 4, Heterogeneity: 1}.Make()
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,9 @@ func figures() map[string]*chart.Figure {
 }
 
 func TestFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drawing")
+	}
 	for name, f := range figures() {
 		t.Run(name, func(t *testing.T) {
 			charttest.Golden(t, name, f)

@@ -126,6 +126,9 @@ func TestParticipants(t *testing.T) {
 }
 
 func TestHeatImages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drawing")
+	}
 	charttest.Drawn(t, Heat(sample(), Drift))
 	charttest.Drawn(t, Participants(sample()))
 }

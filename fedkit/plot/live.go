@@ -151,6 +151,9 @@ func (l *live) run(h *fedkit.History) *progress {
 			return p
 		}
 	}
+	if l.plan != nil && l.plan.over(l.runs) { // this run is none of the study's
+		l.plan = nil
+	}
 	p := &progress{Run: compare.Run{History: h}}
 	l.runs, l.groups = append(l.runs, p), nil
 	return p

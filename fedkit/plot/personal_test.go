@@ -25,6 +25,9 @@ func ordinary(name string) *fedkit.History {
 
 // Where a strategy serves a global and personal models, both curves are drawn and named.
 func TestPersonalCurves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drawing")
+	}
 	f := Accuracy(personal("FedPRISM"), ordinary("FedAvg"))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)

@@ -55,6 +55,17 @@ func TestLiveStudy(t *testing.T) {
 	}
 }
 
+// A run after a study is none of it.
+func TestLiveAfterStudy(t *testing.T) {
+	l, out, _ := fakeLive()
+	l.Plan(1, 0)
+	play(l, out.clock, with(0, 0.1), time.Second, nil)
+	play(l, out.clock, with(1, 0.1), time.Second, nil)
+	if s := l.lines(); strings.Contains(s, "done") || strings.Count(s, "✓ 1 rounds") != 2 {
+		t.Errorf("%q", s)
+	}
+}
+
 // A study that is stopped draws its figure to the end.
 func TestLiveStudyStopped(t *testing.T) {
 	l, out, _ := fakeLive()

@@ -98,6 +98,9 @@ func TestSamplesInColor(t *testing.T) {
 
 // Many images of much detail become fewer and coarser until the output is light, and the note says so.
 func TestSamplesStayLight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drawing")
+	}
 	const clients, each = 12, 30
 	r := rand.New(rand.NewPCG(1, 2))
 	part := datasets.Split{Scale: 1. / 255}

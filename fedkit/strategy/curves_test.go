@@ -19,6 +19,9 @@ var update = flag.Bool("update", false, "rewrite the golden curves")
 // Accuracy and loss of every strategy on digits, against the curves kept in testdata. The tolerance leaves room for
 // rounding on other processors.
 func TestGoldenCurves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("curves")
+	}
 	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 10, Alpha: 0.5, Seed: 3}, model.MLP(32))
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +72,9 @@ func TestGoldenCurves(t *testing.T) {
 // The figures the notebook shows: digits in 30 rounds, and the rounds the 2NN needs on MNIST (arXiv 1602.05629,
 // Table 1: 87 for C = 0.1, E = 1, B = 10 on IID data, at its best rate).
 func TestFedAvgReachesTheFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
 	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5, Seed: 1}, model.MLP(64))
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,9 @@ import (
 
 // FedRep in plain Go, with unequal clients, half of which take part.
 func TestFedRepAgainstFloat64(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
 	const rounds, seed = 8, 5
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
 	fed := rivals(t, model.MLP(3), uneven...)
@@ -90,6 +93,9 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 // that all share, and their own h_i. With eight examples a client cannot find B alone, and one model for all gets h_i
 // wrong. FedRep finds both.
 func TestFedRepSharesTheBody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
 	const inputs, each = 12, 8
 	rng := rand.New(rand.NewPCG(5, 2))
 	normal := func(n int) (v []float64) {

@@ -114,6 +114,9 @@ func agree(got, want []float64) bool {
 
 // Algorithm 1 of the paper in plain Go, both options, with unequal clients, half of which take part.
 func TestScaffoldAgainstFloat64(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
 	const rounds, seed = 8, 3
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
 	for _, gradients := range []bool{false, true} {
@@ -178,6 +181,9 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 // If clients disagree and take many local steps, FedAvg misses the minimum of their mean loss, which the normal equations
 // give. SCAFFOLD reaches it, with all clients or half of them per round (arXiv 1910.06378, §5).
 func TestScaffoldReachesTheOptimum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
 	fed := rivals(t, model.MLP(), 20, 20, 20, 20, 20, 20)
 	a, b := mat.NewSymDense(4, nil), mat.NewVecDense(4, nil)
 	for _, c := range fed.Clients {

@@ -44,6 +44,9 @@ func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 
 // Two groups of clients whose optima differ: IFCA and Fed-PRISM tell them apart; one global model cannot serve both.
 func TestGroupsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
 	d := &datasets.Dataset{Name: "two groups", Shape: []int{3}}
 	rng := rand.New(rand.NewPCG(3, 1))
 	var clients partition.Given

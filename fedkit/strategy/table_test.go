@@ -68,6 +68,9 @@ func all() map[string]fedkit.Strategy {
 func sorted(r *fedkit.Round, n int) []int { return r.Everyone()[:n] }
 
 func TestEveryStrategy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one run after the other: TestSideBySide runs all of them at once")
+	}
 	for name, s := range all() {
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}
@@ -83,6 +86,9 @@ func TestEveryStrategy(t *testing.T) {
 
 // Algorithms that must be the same, up to the rounding of float32.
 func TestIdentities(t *testing.T) {
+	if testing.Short() {
+		t.Skip("identities")
+	}
 	l := standard
 	one := []int{30}
 	full := fedkit.Local{Batch: fedkit.FullBatch, LR: 0.2}

@@ -35,7 +35,10 @@ func main() {
 
 	switch flag.Arg(0) {
 	case "server":
-		server()
+		matrices()
+		return
+	case "study":
+		compute(flag.Arg(1))
 		return
 	case "evaluate":
 		fed := must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
@@ -84,8 +87,8 @@ func main() {
 	}))
 }
 
-// server times what the server does with the clients' rows U [100, 1,000,000].
-func server() {
+// matrices times what the server does with the clients' rows U [100, 1,000,000].
+func matrices() {
 	const n, d = 100, 1_000_000
 	rng := fedkit.Random(0, "server")
 	values, weights := make([]float32, n*d), make([]float64, n)

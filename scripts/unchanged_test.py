@@ -1,0 +1,80 @@
+"""Tests that a notebook counts as changed when it must, and only then."""
+
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+import unchanged
+
+
+class Unchanged(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / "notebook.ipynb"
+        stamps = mock.patch.object(unchanged, "STAMPS", Path(folder.name) / ".stamps")
+        stamps.start()
+        self.addCleanup(stamps.stop)
+
+    def key(self, code, text="", outputs=()):
+        nbformat.write(new_notebook(cells=[new_markdown_cell(text), new_code_cell(code, outputs=list(outputs))]), self.path)
+        unchanged.data.cache_clear()
+        unchanged.machine.cache_clear()
+        return unchanged.key(self.path)
+
+    def test_only_what_it_uses_counts(self):
+        first = self.key("_ = strategy.FedAvg{}")
+        self.assertTrue(first)
+        self.assertEqual(first, self.key("_ = strategy.FedAvg{}", "# Text", [new_output("stream", text="3 rounds")]))
+        self.assertNotEqual(first, self.key("_ = strategy.FedSGD{}"))
+        (self.path.parent / "runs").mkdir()
+        (self.path.parent / "runs" / "history.jsonl").write_text("{}")
+        self.assertEqual(first, self.key("_ = strategy.FedAvg{}"))
+        (self.path.parent / "table.csv").write_text("1,2")
+        self.assertNotEqual(first, self.key("_ = strategy.FedAvg{}"))
+
+    def test_data_and_settings_count(self):
+        with tempfile.TemporaryDirectory() as data, mock.patch.dict(os.environ, {"FEDKIT_DATA": data}):
+            first = self.key("")
+            (Path(data) / "mnist").mkdir()
+            (Path(data) / "mnist" / "labels").write_text("7")
+            second = self.key("")
+            os.environ["GOMLX_BACKEND"] = "xla:cuda"
+            self.assertEqual(3, len({first, second, self.key("")}))
+
+    def test_packages_count_with_all_they_import(self):
+        engine, chart = "fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/chart"
+        imported, named = unchanged.builds('import "fedkit.example/fedkit/strategy"'), unchanged.builds("_ = strategy.FedAvg{}")
+        self.assertEqual(imported, named)
+        self.assertTrue(named[engine])
+        self.assertNotIn(chart, named)
+        self.assertEqual({}, unchanged.builds('import "math"\n_ = math.Pi'))
+
+        changed = {p: (*about[:2], about[2] + "x" * (p == engine), about[3]) for p, about in unchanged.packages().items()}
+        before = [self.key(code) for code in ("_ = strategy.FedAvg{}", "_ = chart.Line{}")]
+        with mock.patch.object(unchanged, "packages", lambda: changed):
+            after = [self.key(code) for code in ("_ = strategy.FedAvg{}", "_ = chart.Line{}")]
+        self.assertEqual([False, True], [a == b for a, b in zip(before, after)])
+
+        broken = {p: (*about[:2], "" if p == engine else about[2], about[3]) for p, about in unchanged.packages().items()}
+        with mock.patch.object(unchanged, "packages", lambda: broken):
+            key = self.key("_ = strategy.FedAvg{}")
+            unchanged.keep(self.path, key)
+            self.assertFalse(unchanged.fresh(self.path, key))
+
+    def test_stamps(self):
+        self.assertFalse(unchanged.fresh(self.path, "a"))
+        unchanged.keep(self.path, "a")
+        self.assertTrue(unchanged.fresh(self.path, "a"))
+        self.assertFalse(unchanged.fresh(self.path, "b"))
+        unchanged.forget(self.path)
+        self.assertFalse(unchanged.fresh(self.path, "a"))
+
+
+if __name__ == "__main__":
+    unittest.main()
