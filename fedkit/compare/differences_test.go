@@ -67,6 +67,17 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// Differences that are equal but for rounding are ties.
+func TestTiesOfDifferences(t *testing.T) {
+	gs, err := Groups(slices.Concat(method("A", 0.2, 0.3, 0.9), method("B", 0.1, 0.2, 0.8))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := Accuracy.pairs(gs[0], gs[1], GlobalModel); !slices.Equal(d, []float64{0.1, 0.1, 0.1}) {
+		t.Errorf("%v", d)
+	}
+}
+
 // Runs are a pair if all seeds agree that both have.
 func TestPairs(t *testing.T) {
 	softmax := func(seed, part uint64) *fedkit.History {
