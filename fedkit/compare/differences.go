@@ -27,7 +27,7 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, notes []str
 		c.of[base] = cell{"", slices.Repeat([]float64{math.NaN()}, 1+len(c.data))}
 	}
 	return all, []string{
-		fmt.Sprintf("difference: %s less that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline),
+		fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline),
 		"p: two-sided, paired t test and Wilcoxon's signed-rank test" + distribution(d) + ", Holm: corrected over all lines",
 	}, nil
 }

@@ -62,7 +62,7 @@ func TestDifferences(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
-	if !strings.Contains(tab.Note, "difference: accuracy less that of FedAvg") || !strings.Contains(tab.Note, "signed-rank test (exact)") {
+	if !strings.Contains(tab.Note, "difference: accuracy minus that of FedAvg") || !strings.Contains(tab.Note, "signed-rank test (exact)") {
 		t.Errorf("note %q", tab.Note)
 	}
 }
