@@ -62,8 +62,19 @@ func TestDifferences(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
-	if !strings.Contains(tab.Note, "difference: accuracy less that of FedAvg") || !strings.Contains(tab.Note, "signed-rank test (exact)") {
+	if !strings.Contains(tab.Note, "difference: accuracy minus that of FedAvg") || !strings.Contains(tab.Note, "signed-rank test (exact)") {
 		t.Errorf("note %q", tab.Note)
+	}
+}
+
+// Differences that are equal but for rounding are ties.
+func TestTiesOfDifferences(t *testing.T) {
+	gs, err := Groups(slices.Concat(method("A", 0.2, 0.3, 0.9), method("B", 0.1, 0.2, 0.8))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := Accuracy.pairs(gs[0], gs[1], GlobalModel); !slices.Equal(d, []float64{0.1, 0.1, 0.1}) {
+		t.Errorf("%v", d)
 	}
 }
 

@@ -33,7 +33,7 @@ type Comparison struct {
 
 	// Baseline is the name of the group that all others are compared with, as the table has it. For each pair of runs
 	// with equal seeds (of the run, and of the partition and parts as far as both have them), the group's quantity By
-	// less the baseline's is a difference. Columns are their mean with its interval, the number of pairs, and two-sided
+	// minus the baseline's is a difference. Columns are their mean with its interval, the number of pairs, and two-sided
 	// p values of the paired t test and of Wilcoxon's signed-rank test, each alone and after Holm's correction over all
 	// lines. Default: no such columns.
 	Baseline string

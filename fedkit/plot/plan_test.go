@@ -106,6 +106,17 @@ func TestLiveStudyInTerminal(t *testing.T) {
 	}
 }
 
+// Outside a notebook a failure has a line of its own.
+func TestLiveStudyFails(t *testing.T) {
+	l, _, log := fakeLive()
+	l.notebook = false
+	l.Plan(3, 0)
+	l.Done(with(0, 0.1), errors.New("out of memory"))
+	if s := log.String(); !strings.Contains(s, "\nFedAvg  ✗ failed after round 1: out of memory") {
+		t.Errorf("%q", s)
+	}
+}
+
 // The rounds of runs that have ended are let go of, and of many configurations the latest are drawn.
 func TestLiveManyRuns(t *testing.T) {
 	l, out, _ := fakeLive()
