@@ -49,7 +49,11 @@ type ending struct {
 
 // headingOf returns the first line of a history.
 func (c *chain) headingOf(h *History) ([]byte, error) {
-	return c.lineOf(heading{Fedkit: "history", Schema: historySchema, plainHistory: (*plainHistory)(h)})
+	return c.lineOf(headingFor(h))
+}
+
+func headingFor(h *History) heading {
+	return heading{Fedkit: "history", Schema: historySchema, plainHistory: (*plainHistory)(h)}
 }
 
 // endingOf returns the last line.
@@ -181,6 +185,10 @@ func (r *Record) light() {
 // parse reads a history file. It changes b.
 func parse(b []byte, whole bool) (*History, error) {
 	p := parser{rest: b, whole: whole}
+	return p.history()
+}
+
+func (p *parser) history() (*History, error) {
 	h, err := p.heading()
 	for err == nil && !p.ended {
 		var r *Record
