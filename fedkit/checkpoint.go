@@ -1,31 +1,44 @@
 package fedkit
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 
 	"fedkit.example/fedkit/config"
-	"github.com/google/renameio/v2"
 )
 
-// checkpoint is what a run needs to continue: what happened, and the strategy's State. Randomness needs nothing, since it
-// depends on seed, round and client alone.
-type checkpoint struct {
-	History []byte // JSON
-	State   []byte // gob
-	Layout  string // of State, in words: gob would skip a field that has another name now
+// A checkpoint is what a run needs to go on, in two files: the rounds so far, which only grows, and the strategy's State,
+// which is written anew each time:
+//
+//	magic, format (4 bytes), length of the header (4 bytes), header (JSON), State (gob), CRC-32C of all of it (4 bytes)
+//
+// with little-endian numbers. Randomness needs nothing, since it depends on seed, round and client alone.
+const (
+	checkpointMagic  = "fedkit checkpoint\n"
+	checkpointFormat = 1
+)
+
+// checkpointHeader says which run a checkpoint belongs to, and how far it is.
+type checkpointHeader struct {
+	Run    heading           `json:"run"`
+	Round  int               `json:"round"`
+	Size   int64             `json:"size"`   // of the rounds' file up to this round
+	Sum    chain             `json:"sum"`    // its checksum
+	Layout map[string]string `json:"layout"` // of State: gob would skip a field that has another name now
 }
 
-// checkWritable makes the folder of a checkpoint, and refuses a path that cannot be written.
+// checkWritable makes the folder of a checkpoint, and refuses a path that is a folder.
 func checkWritable(path string) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o777)
 	if err == nil {
@@ -33,121 +46,103 @@ func checkWritable(path string) error {
 			err = errors.New("it is a folder")
 		}
 	}
-	if err == nil {
-		var f *renameio.PendingFile
-		if f, err = renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path))); err == nil {
-			err = f.Cleanup()
-		}
-	}
 	if err != nil {
-		return fmt.Errorf("%w: Options.Checkpoint = %s: must be a file that can be written: %w", ErrInvalid, path, err)
+		return cannotWrite("Options.Checkpoint", path, err)
 	}
 	return nil
 }
 
-// saveCheckpoint writes a run's checkpoint; the file appears whole or not at all.
-func saveCheckpoint(path string, h *History, states []any) error {
-	var c checkpoint
-	var err error
-	if c.History, err = json.Marshal(h); err != nil {
+// encodeCheckpoint writes what a checkpoint holds.
+func encodeCheckpoint(f io.Writer, run *History, snap *snapshot) error {
+	header, err := json.Marshal(checkpointHeader{Run: headingFor(run), Round: snap.round, Size: snap.size, Sum: snap.sum, Layout: layoutOf(snap.states)})
+	if err != nil {
 		return err
 	}
-	if c.State, err = encodeStates(states); err != nil {
+	b, sum := bufio.NewWriterSize(f, 1<<20), crc32.New(castagnoli)
+	w := io.MultiWriter(b, sum)
+	start := binary.LittleEndian.AppendUint32([]byte(checkpointMagic), checkpointFormat)
+	start = binary.LittleEndian.AppendUint32(start, uint32(len(header)))
+	if _, err := w.Write(append(start, header...)); err != nil {
 		return err
 	}
-	c.Layout = layoutOf(states)
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(c); err != nil {
+	if err := encodeStates(w, snap.states); err != nil {
 		return err
 	}
-	return writeFile(path, b.Bytes())
+	if _, err := b.Write(binary.LittleEndian.AppendUint32(nil, sum.Sum32())); err != nil {
+		return err
+	}
+	return b.Flush()
 }
 
-func encodeStates(states []any) ([]byte, error) {
-	var b bytes.Buffer
-	e := gob.NewEncoder(&b)
+func encodeStates(w io.Writer, states []any) error {
+	e := gob.NewEncoder(w)
 	for _, state := range states {
 		if err := e.Encode(state); err != nil {
-			return nil, fmt.Errorf("the strategy's State cannot be saved: %w", err)
+			return fmt.Errorf("the strategy's State cannot be saved: %w", err)
 		}
 	}
-	return b.Bytes(), nil
+	return nil
 }
 
-// layoutOf writes down the fields of States.
-func layoutOf(states []any) string {
-	var all []string
-	for _, state := range states {
-		all = append(all, layout(reflect.TypeOf(state).Elem(), nil))
+// readCheckpoint returns the header and the encoded State.
+func readCheckpoint(b []byte) (h *checkpointHeader, state []byte, err error) {
+	rest, ok := bytes.CutPrefix(b, []byte(checkpointMagic))
+	switch start := b[:min(len(b), 256)]; {
+	case !ok && bytes.Contains(start, []byte("History")) && bytes.Contains(start, []byte("Layout")):
+		return nil, nil, errors.New("an older version of fedkit wrote it, in a format that this one does not read: remove the file to begin anew, or finish the run with that version")
+	case !ok:
+		return nil, nil, errors.New("no checkpoint, or altered")
+	case len(rest) < 12:
+		return nil, nil, errors.New("truncated")
 	}
-	return strings.Join(all, "; ")
+	format, n := binary.LittleEndian.Uint32(rest), int64(binary.LittleEndian.Uint32(rest[4:]))
+	if format > checkpointFormat {
+		return nil, nil, fmt.Errorf("format %d: a newer version of fedkit wrote it; this one reads format %d", format, checkpointFormat)
+	}
+	body, sum := b[:len(b)-4], binary.LittleEndian.Uint32(b[len(b)-4:])
+	if rest = rest[8 : len(rest)-4]; crc32.Checksum(body, castagnoli) != sum || format != checkpointFormat || n > int64(len(rest)) {
+		return nil, nil, errors.New("truncated or altered: its checksum does not match")
+	}
+	h = &checkpointHeader{Run: headingFor(new(History))}
+	if err := strict(rest[:n], h); err != nil {
+		return nil, nil, err
+	}
+	return h, rest[n:], nil
 }
 
-func layout(t reflect.Type, above []reflect.Type) string {
-	if savesItself(t) || slices.Contains(above, t) {
-		return t.String()
-	}
-	above = append(above, t)
-	switch t.Kind() {
-	case reflect.Struct:
-		var fields []string
-		for i := range t.NumField() {
-			fields = append(fields, t.Field(i).Name+" "+layout(t.Field(i).Type, above))
-		}
-		return "{" + strings.Join(fields, ", ") + "}"
-	case reflect.Pointer:
-		return "*" + layout(t.Elem(), above)
-	case reflect.Slice, reflect.Array:
-		return "[]" + layout(t.Elem(), above)
-	case reflect.Map:
-		return "map[" + layout(t.Key(), above) + "]" + layout(t.Elem(), above)
-	}
-	return t.Kind().String()
-}
-
-// loadCheckpoint restores the strategy's State and returns the history so far. A missing file is no error, and no
-// history; one that belongs to another run is refused.
-func loadCheckpoint(path string, h *History, states []any) (past *History, err error) {
+// decodeStates sets States to what encodeStates wrote.
+func decodeStates(b []byte, states []any) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // gob is given a file's bytes
-			err = fmt.Errorf("%v", p)
-		}
-		if err != nil {
-			err = fmt.Errorf("checkpoint %s: %w", path, err)
+			err = fmt.Errorf("the strategy's State: %v", p)
 		}
 	}()
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var c checkpoint
-	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&c); err != nil {
-		return nil, err
-	}
-	past = new(History)
-	if err := json.Unmarshal(c.History, past); err != nil {
-		return nil, err
-	}
-	if err := past.check(); err != nil {
-		return nil, err
-	}
-	if differ := past.differs(h); differ != nil {
-		return nil, fmt.Errorf("%w: it belongs to another run: %s", ErrInvalid, strings.Join(differ, "; "))
-	}
-	if is := layoutOf(states); c.Layout != is {
-		return nil, fmt.Errorf("%w: it belongs to another run: State: %s, was %s", ErrInvalid, is, c.Layout)
-	}
-	d := gob.NewDecoder(bytes.NewReader(c.State))
+	d := gob.NewDecoder(bytes.NewReader(b))
 	for _, state := range states {
 		reflect.ValueOf(state).Elem().SetZero() // gob leaves out what is zero
 		if err := d.Decode(state); err != nil {
-			return nil, fmt.Errorf("the strategy's State: %w", err)
+			return fmt.Errorf("the strategy's State: %w", err)
 		}
 	}
-	return past, nil
+	return nil
+}
+
+// otherRun is the error of a checkpoint that belongs to another run: it says in what they differ.
+type otherRun []string
+
+func (o otherRun) Error() string {
+	return fmt.Sprintf("%v: it belongs to another run: %s", ErrInvalid, strings.Join(o, "; "))
+}
+
+func (o otherRun) Unwrap() error { return ErrInvalid }
+
+// fits refuses a checkpoint of another run.
+func (h *checkpointHeader) fits(run *History, states []any) error {
+	differ := append((*History)(h.Run.plainHistory).differs(run), differLayouts(h.Layout, layoutOf(states))...)
+	if differ != nil {
+		return otherRun(differ)
+	}
+	return nil
 }
 
 // differs says in what h is another run than past, field by field.
@@ -156,15 +151,19 @@ func (past *History) differs(h *History) (fields []string) {
 		name    string
 		was, is any
 	}{
-		{"Name", past.Name, h.Name}, {"Data", past.Data, h.Data}, {"Partition", past.Partition, h.Partition}, {"Model", past.Model, h.Model},
-		{"Clients", past.Clients, h.Clients}, {"Params", past.Params, h.Params}, {"Seed", past.Seed, h.Seed}, {"Device", past.Device, h.Device},
+		{"Data", past.Data, h.Data}, {"Partition", past.Partition, h.Partition}, {"Model", past.Model, h.Model},
+		{"Clients", past.Clients, h.Clients}, {"Params", past.Params, h.Params}, {"Seed", past.Seed, h.Seed}, {"Device", past.Device, h.Device}, {"Task", past.Task, h.Task},
 	} {
 		if f.was != f.is {
 			fields = append(fields, fmt.Sprintf("%s: %v, was %v", f.name, f.is, f.was))
 		}
 	}
-	if past.Manifest != nil && !past.Manifest.Equal(*h.Manifest) {
-		fields = append(fields, fmt.Sprintf("Manifest: %v, was %v", h.Manifest, past.Manifest))
+	if was, is := past.Manifest, h.Manifest; was != nil && is != nil && !was.Equal(*is) {
+		fields = append(fields, fmt.Sprintf("Manifest: data %.12s, clients %.12s, was data %.12s, clients %.12s", is.Data, is.Clients, was.Data, was.Clients))
+		fields = append(fields, config.Diff(was.Config, is.Config)...)
+	}
+	for _, d := range config.Diff(past.Interceptors, h.Interceptors) {
+		fields = append(fields, "interceptors"+d)
 	}
 	return append(fields, config.Diff(past.Config, h.Config)...)
 }

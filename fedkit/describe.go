@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -47,7 +48,7 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 		return nil, nil, err
 	}
 	m := fed.Manifest()
-	h.Manifest, h.Device, h.Settings, h.Code = &m, xla.Kind(), o.settings(), codeOf(s, o.Metrics, fed.interceptors)
+	h.Manifest, h.Device, h.Settings, h.Code = &m, xla.Kind(), o.settings(), source.Of(s, o.Metrics, fed.interceptors)
 	if fed.interceptors != nil {
 		h.Interceptors = config.Of(fed.interceptors)
 	}
@@ -61,8 +62,9 @@ type settings struct {
 	Rounds, EvalEvery int
 	NotFinite         NotFinite
 	Metrics           []Metric
+	Keep              Keep
 }
 
 func (o Options) settings() *config.Config {
-	return config.Of(settings{o.Rounds, cmp.Or(o.EvalEvery, 1), o.NotFinite, o.Metrics})
+	return config.Of(settings{o.Rounds, cmp.Or(o.EvalEvery, 1), o.NotFinite, o.Metrics, o.Keep})
 }

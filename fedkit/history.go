@@ -1,10 +1,9 @@
 package fedkit
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -13,8 +12,8 @@ import (
 	"fedkit.example/fedkit/config"
 )
 
-// History is what happened in a run: one Record per round, and what is needed to tell runs apart. It is saved and loaded
-// as JSON, printed as a table, compared and plotted.
+// History is what happened in a run: one Record per round, and what is needed to tell runs apart. It is saved and loaded,
+// printed as a table, compared and plotted.
 type History struct {
 	Name      string         `json:"name"`      // label in plots and tables; the strategy's name unless set
 	Strategy  string         `json:"strategy"`  // type name: "FedAvg"
@@ -34,7 +33,8 @@ type History struct {
 	Interceptors *config.Config `json:"interceptors,omitempty"` // who stands between the clients and the server
 	Code         string         `json:"code,omitempty"`         // version of the code that ran: see Describe
 
-	// Stopped says that the run was interrupted (by the stop button of a notebook, say) before its last round.
+	// Stopped says that the run was interrupted (by the stop button of a notebook, say) before its last round. Load also
+	// sets it if the file has no end, since the run that writes it goes on, failed or was killed.
 	Stopped bool `json:"stopped,omitempty"`
 
 	// Manifest says by hashes what data the clients had; nil in histories from before it was kept.
@@ -90,11 +90,7 @@ func (h *History) String() string {
 		if i%every != 0 && i != len(h.Rounds)-1 {
 			continue
 		}
-		steps, train := 0, 0.0
-		for _, s := range r.Solves {
-			steps += s.Steps
-			train += float64(s.Loss) / float64(len(r.Solves))
-		}
+		train := cmp.Or(r.Training(), &Training{})
 		score := func(s *Score, loss bool) string {
 			switch {
 			case s == nil:
@@ -104,7 +100,7 @@ func (h *History) String() string {
 			}
 			return fmt.Sprintf("%.2f %%", 100*s.Accuracy)
 		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t%.4f\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t\n", r.Round, len(r.Solves), steps, train,
+		fmt.Fprintf(w, "%d\t%d\t%d\t%.4f\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t\n", r.Round, train.Clients, train.Steps, train.Loss,
 			score(r.Score(), true), score(r.Global, false), score(r.Mean(), false), bytesText(r.BytesUp), bytesText(r.BytesDown), 1000*r.Seconds)
 	}
 	_ = w.Flush() // into memory
@@ -120,34 +116,6 @@ func bytesText(n int64) string {
 		v, unit = v/1000, u
 	}
 	return fmt.Sprintf("%.3g %s", v, unit)
-}
-
-// Save writes the history as JSON. The file appears whole or not at all; folders are made as needed.
-func (h *History) Save(path string) error {
-	b, err := json.Marshal(h)
-	if err != nil {
-		return fmt.Errorf("fedkit: save %s: %w", path, err)
-	}
-	if err := writeFile(path, b); err != nil {
-		return fmt.Errorf("fedkit: save history: %w", err)
-	}
-	return nil
-}
-
-// Load reads a history that Save wrote.
-func Load(path string) (*History, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("fedkit: load history: %w", err)
-	}
-	h := new(History)
-	if err := json.Unmarshal(b, h); err != nil {
-		return nil, fmt.Errorf("fedkit: load history %s: %w", path, err)
-	}
-	if err := h.check(); err != nil {
-		return nil, fmt.Errorf("fedkit: load history %s: %w", path, err)
-	}
-	return h, nil
 }
 
 // LoadAll reads the histories that a pattern names (as in path.Match), in the order of their file names.
@@ -166,22 +134,4 @@ func LoadAll(pattern string) ([]*History, error) {
 		}
 	}
 	return hs, nil
-}
-
-// check refuses a history whose parts do not fit together, so that plots and tables can rely on them.
-func (h *History) check() error {
-	for i, r := range h.Rounds {
-		for _, s := range r.Solves {
-			if s.Client < 0 || s.Client >= h.Clients {
-				return fmt.Errorf("record %d: client %d of %d", i, s.Client, h.Clients)
-			}
-		}
-		switch {
-		case r.Scores != nil && len(r.Scores) != h.Clients:
-			return fmt.Errorf("record %d: %d client scores for %d clients", i, len(r.Scores), h.Clients)
-		case r.Clusters != nil && len(r.Clusters) != h.Clients:
-			return fmt.Errorf("record %d: %d clusters for %d clients", i, len(r.Clusters), h.Clients)
-		}
-	}
-	return nil
 }

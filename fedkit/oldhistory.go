@@ -25,11 +25,10 @@ type columns struct {
 
 // UnmarshalJSON reads a history, also one whose configuration is called options.
 func (h *History) UnmarshalJSON(b []byte) error {
-	type plain History
 	both := struct {
-		*plain
+		*plainHistory
 		Options *config.Config `json:"options"`
-	}{plain: (*plain)(h)}
+	}{plainHistory: (*plainHistory)(h)}
 	err := strict(b, &both)
 	if both.Options != nil {
 		h.Config = both.Options
@@ -46,11 +45,10 @@ func strict(b []byte, into any) error {
 
 // UnmarshalJSON reads a record, also in the old form.
 func (r *Record) UnmarshalJSON(b []byte) error {
-	type plain Record
 	both := struct {
-		*plain
+		*plainRecord
 		columns
-	}{plain: (*plain)(r)}
+	}{plainRecord: (*plainRecord)(r)}
 	if err := strict(b, &both); err != nil {
 		return err
 	}

@@ -13,15 +13,15 @@ type Record struct {
 	Seconds  float64 `json:"seconds"` // wall time of the round without the evaluation
 	EvalTime float64 `json:"eval_seconds,omitempty"`
 
-	Solves    []Solve `json:"solves"`     // what each client that took part did; one row per client
-	BytesDown int64   `json:"bytes_down"` // server → clients, all together
-	BytesUp   int64   `json:"bytes_up"`   // clients → server
+	Solves    []Solve `json:"solves,omitempty"` // what each client that took part did; one row per client
+	BytesDown int64   `json:"bytes_down"`       // server → clients, all together
+	BytesUp   int64   `json:"bytes_up"`         // clients → server
 
 	// Global is the score of the strategy's one global model on the whole test set; nil if there is no such model, or the
 	// round was not evaluated.
 	Global *Score `json:"global,omitempty"`
 	// Scores are those of the M clients, each on its own test examples under the model it would use; nil if the round
-	// was not evaluated.
+	// was not evaluated, or if they were left out.
 	Scores   []Score `json:"scores,omitempty"`
 	Personal bool    `json:"personal,omitempty"` // the clients' own models are scored in Scores, not the global one
 	// Clusters says which cluster each of the M clients is in; nil if nothing is clustered, or if it is the lowest loss that
@@ -29,6 +29,9 @@ type Record struct {
 	Clusters []int `json:"clusters,omitempty"`
 	// Notes are the strategy's own figures for the round.
 	Notes map[string]Float `json:"notes,omitempty"`
+	// Summary sums up Solves and Scores if they were left out: see Keep and LoadLight. Training, Mean and Spread work in
+	// both cases.
+	Summary *Summary `json:"summary,omitempty"`
 }
 
 // Clients returns who took part.
@@ -63,8 +66,10 @@ func (f Float) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (f *Float) UnmarshalJSON(b []byte) error {
-	var v float64
-	err := json.Unmarshal(b, &v)
+	v, err := strconv.ParseFloat(string(b), 64) // of a file with millions
+	if err != nil || b[0] > '9' {
+		err = json.Unmarshal(b, &v)
+	}
 	if err != nil {
 		var s string
 		if json.Unmarshal(b, &s) != nil {
@@ -93,6 +98,9 @@ func (r *Record) Score() *Score {
 // clients' values, weighted by their numbers of examples; clients without a value, or with NaN, are left out. It is nil if
 // the round was not evaluated, or no client has a test example.
 func (r *Record) Mean() *Score {
+	if r.Scores == nil && r.Summary != nil {
+		return r.Summary.Mean
+	}
 	var loss, right, n float64
 	for _, s := range r.Scores {
 		if s.Examples > 0 { // the loss of no example is NaN

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"path/filepath"
 	"reflect"
@@ -27,10 +28,19 @@ type Options struct {
 	Watch     Watcher   // told of the progress: plot.Live(); default none
 	Metrics   []Metric  // recorded at every evaluation, beside loss and accuracy: metric.MacroF1{}, …; default none
 
-	// Checkpoint is a file that is written after every evaluated round; folders are made as needed. If it is there already,
-	// the run continues from it, and ends with the same bytes as a run that was never interrupted. The strategy must keep
-	// everything in a State that can be saved (see Strategy). Default: none.
-	Checkpoint string
+	// History is a file that the history is written to as rounds end, so that it is there if the run is killed: see Load.
+	// A file of that name is overwritten when the first round is over. Default: none.
+	History string
+	// Keep says what the history keeps of each client, and how often. Default: everything, of every round.
+	Keep Keep
+
+	// Checkpoint is a file that a run continues from if it is there already. It then ends with the same bytes as a run that
+	// was never interrupted. The file is written while the run goes on, and when it ends or is interrupted; folders are made
+	// as needed. Beside it stand the rounds so far (".rounds") and the checkpoint before it (".before"), which is used if it
+	// is damaged itself. The strategy must keep everything in a State that can be saved (see Strategy). Default: none.
+	Checkpoint      string
+	CheckpointEvery int           `range:"[1,inf)" default:"every evaluated round"` // rounds from one checkpoint to the next
+	CheckpointAfter time.Duration `range:"[1,inf)" default:"no limit"`              // write one, too, after the first round that ends so long after the last. Alone, it replaces CheckpointEvery
 }
 
 // NotFinite is what happens when a client's update holds NaN or Inf.
@@ -98,7 +108,8 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 				yielded, more = true, yield(u.h, nil)
 			}
 		}
-		if err = u.stopped(ctx, err); err != nil {
+		err = u.stopped(ctx, err)
+		if err = errors.Join(err, u.archive.finish(err)); err != nil {
 			err = fmt.Errorf("fedkit: %s: %w", u.h.Name, err)
 		}
 		if o.Watch != nil {
@@ -123,6 +134,7 @@ type underway struct {
 	states   []any // of the strategy and those it wraps, by address
 	claims   []any // what no other run may have: the strategies, their States, the checkpoint
 	clusters bool  // the strategy served clusters last time
+	archive  *archive
 }
 
 // begin checks everything that can be checked before anything runs, and claims what the run needs.
@@ -183,7 +195,11 @@ func (u *underway) claim() error {
 			return Invalid("strategy", "a value that is in another run", "one per run: its State cannot be shared")
 		}
 	}
-	return nil
+	var err error
+	if u.archive, err = openArchive(u.opts, u.h, u.states); err != nil {
+		u.release()
+	}
+	return err
 }
 
 // release lets other runs have it.
@@ -191,6 +207,7 @@ func (u *underway) release() {
 	for _, claim := range u.claims {
 		running.Delete(claim)
 	}
+	u.archive.release()
 }
 
 // checkRun checks the options of a run and those of its strategy.
@@ -241,21 +258,23 @@ func (u *underway) start(ctx context.Context) error {
 		guard(first, func(r *Round) error { return r.recordClusters(u.strategy) })
 		u.clusters = first.err == nil && first.record.Clusters != nil
 	}
-	if u.opts.Checkpoint == "" {
-		return nil
+	if u.opts.Checkpoint != "" {
+		if err := encodeStates(io.Discard, u.states); err != nil { // rather now than after the first round
+			return err
+		}
 	}
-	if _, err := encodeStates(u.states); err != nil { // rather now than after the first round
-		return err
+	return u.resume()
+}
+
+// resume goes on from the checkpoint.
+func (u *underway) resume() error {
+	before, err := u.archive.resume()
+	for i := range before {
+		u.past.add(&before[i])
+		u.clusters = before[i].Clusters != nil
+		u.opts.Keep.thin(&before[i], u.opts)
 	}
-	before, err := loadCheckpoint(u.opts.Checkpoint, u.h, u.states)
-	if before == nil {
-		return err
-	}
-	u.h = before
-	for i := range u.h.Rounds {
-		u.past.add(&u.h.Rounds[i])
-	}
-	u.clusters = len(u.h.Rounds) > 0 && u.h.Last().Clusters != nil
+	u.h.Rounds = before
 	return err
 }
 
@@ -269,13 +288,16 @@ func (u *underway) round(ctx context.Context) error {
 	if err := u.play(r); err != nil {
 		return err
 	}
+	if err := r.record.check(u.fed.Size()); err != nil {
+		return fmt.Errorf("round %d: %w", t, err)
+	}
 	u.clusters = r.record.Clusters != nil
-	u.h.Rounds = append(u.h.Rounds, *r.record)
 	u.past.add(r.record)
-	if u.opts.Checkpoint != "" && r.record.Scores != nil {
-		if err := saveCheckpoint(u.opts.Checkpoint, u.h, u.states); err != nil {
-			return fmt.Errorf("checkpoint: %w", err)
-		}
+	kept := *r.record
+	u.opts.Keep.thin(&kept, u.opts)
+	u.h.Rounds = append(u.h.Rounds, kept)
+	if err := u.archive.add(r.record); err != nil {
+		return fmt.Errorf("round %d: %w", t, err)
 	}
 	if u.opts.Watch != nil {
 		u.opts.Watch.Round(u.h, u.opts.Rounds)

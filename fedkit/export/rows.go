@@ -28,6 +28,7 @@ type Row struct {
 //	seconds, bytes_up, …             the server's: fields of fedkit.Record
 //	global_accuracy, global_loss, …  the global model's on the whole test part
 //	mean_accuracy, mean_loss, …      Record.Mean: over the clients' own test examples
+//	spread_worst, spread_median, …   Record.Spread: how accuracy is spread over the clients
 //	note_…                           the strategy's own figures, under their names
 //	train_loss, train_steps, …       a client's that took part: fields of fedkit.Solve
 //	test_accuracy, test_loss, …      a client's model on its own test examples: fields of fedkit.Score
@@ -76,7 +77,7 @@ func figuresOf(r *fedkit.Record, yield func(figure) bool) bool {
 			return yield(figure{Row{Round: r.Round, Client: client, Metric: metric, Value: value}, optional})
 		})
 	}
-	if !of(Server, "", r) || !of(Server, "mean_", r.Mean()) {
+	if !of(Server, "", r) || !of(Server, "mean_", r.Mean()) || !of(Server, "spread_", r.Spread()) {
 		return false
 	}
 	for i := range r.Solves {
@@ -127,7 +128,7 @@ func walk(v reflect.Value, name string, optional bool, yield func(metric string,
 
 // columns are fields that have a column of their own; maps are what the names in a map begin with.
 var (
-	columns = []string{"-", "round", "client"}
+	columns = []string{"-", "round", "client", "summary"}
 	inMap   = map[string]string{"metrics": "", "notes": "note_"}
 )
 

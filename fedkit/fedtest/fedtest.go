@@ -159,7 +159,7 @@ func sameBytes(s fedkit.Strategy) error {
 	return err
 }
 
-// resumed is eight in two parts: the second goes on from the checkpoint of round 4.
+// resumed is eight in two parts: the second goes on from the checkpoint of round 5, which was not evaluated.
 func resumed(fed *fedkit.Federation, s fedkit.Strategy) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "fedtest")
 	if err != nil {

@@ -140,7 +140,7 @@ func TestEveryRule(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(h.Rounds) == 7 { // the checkpoint is of round 6
+				if len(h.Rounds) == 7 {
 					break
 				}
 			}

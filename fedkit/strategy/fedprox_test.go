@@ -47,7 +47,7 @@ func TestFedProxAdaptsToTheRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(h.Rounds) == 5 { // the checkpoint is of round 3
+		if len(h.Rounds) == 5 {
 			break
 		}
 	}

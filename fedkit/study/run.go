@@ -58,7 +58,7 @@ func (r *Run) table() string { return filepath.Join(r.dir, tableFolder, r.ID+".c
 func (r *Run) History() (*fedkit.History, error) { return r.load(fedkit.Load) }
 
 // Light loads the history without what is kept for each client, which is faster, and enough for tables and curves.
-func (r *Run) Light() (*fedkit.History, error) { return r.load(loadLight) }
+func (r *Run) Light() (*fedkit.History, error) { return r.load(fedkit.LoadLight) }
 
 func (r *Run) load(load func(string) (*fedkit.History, error)) (*fedkit.History, error) {
 	h, err := load(r.Path(historyFile))

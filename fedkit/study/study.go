@@ -8,10 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 )
+
+// pause is how often a run's checkpoint is written, unless its options say so.
+const pause = 10 * time.Second
 
 // Study is a list of runs that are computed once and stored.
 type Study struct {
@@ -62,6 +66,9 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 	if o.Checkpoint != "" {
 		return nil, fedkit.Invalid("Options.Checkpoint", o.Checkpoint, "left out: a study keeps a run's checkpoint with it")
 	}
+	if o.History != "" {
+		return nil, fedkit.Invalid("Options.History", o.History, "left out: a study keeps a run's history with it")
+	}
 	if strategy, err = fedkit.Clone(strategy); err != nil {
 		return nil, err
 	}
@@ -83,6 +90,9 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 	p.Run = &Run{ID: idOf(about.Strategy, key), Key: key, Name: about.Name, Labels: given, About: about, dir: s.Dir}
 	if p.opts.Checkpoint != "" {
 		p.opts.Checkpoint = p.Path(checkpointFile)
+		if p.opts.CheckpointEvery == 0 && p.opts.CheckpointAfter == 0 {
+			p.opts.CheckpointAfter = pause
+		}
 	}
 	return p, nil
 }

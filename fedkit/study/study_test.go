@@ -241,6 +241,7 @@ func TestStudiesThatCannotRun(t *testing.T) {
 		{"run 2: fedkit: FedAvg: invalid: Fraction = 2: must be in (0, 1]", func(st *study.Study) { st.Add(fed, avg(0.1), o); st.Add(fed, &strategy.FedAvg{Fraction: 2}, o) }},
 		{"run 1: FedAvg: invalid: Selector = a function without a name: must be one that is declared", func(st *study.Study) { st.Add(fed, &strategy.FedAvg{Selector: closure}, o) }},
 		{"run 1: invalid: Options.Checkpoint = x: must be left out", func(st *study.Study) { st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1, Checkpoint: "x"}) }},
+		{"run 1: invalid: Options.History = x: must be left out", func(st *study.Study) { st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1, History: "x"}) }},
 		{"run 1: invalid: strategy = nil", func(st *study.Study) { st.Add(fed, nil, o) }},
 		{"run 1: fedkit: invalid: federation = nil", func(st *study.Study) { st.Add(nil, avg(0.1), o) }},
 		{"run 1: invalid: labels = α: must be pairs", func(st *study.Study) { st.Add(fed, avg(0.1), o, "α") }},

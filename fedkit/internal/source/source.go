@@ -1,4 +1,5 @@
-package fedkit
+// Package source says which code values are made of.
+package source
 
 import (
 	"cmp"
@@ -21,9 +22,9 @@ import (
 	"fedkit.example/fedkit/config"
 )
 
-// codeOf says which code a run consists of: fedkit's version, and that of the declarations outside of it that the
+// Of says which code values are made of: fedkit's version, and that of the declarations outside of it that the
 // values are made of: "fedkit 0f1e2d3c4b5a; own 5a4b3c2d1e0f". Code that cannot be found is left out.
-func codeOf(values ...any) string {
+func Of(values ...any) string {
 	from := map[string][]string{} // names by folder
 	for _, v := range values {
 		_ = config.Walk(v, func(_ string, part any) error {
@@ -65,10 +66,10 @@ func declared(part any) (file, name string) {
 	return "", ""
 }
 
-// sources is the folder above this one, with fedkit's sources, as they were when the program was built.
+// sources is the folder of the module, as it was called when the program was built.
 var sources = sync.OnceValue(func() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(file)) + string(filepath.Separator)
+	_, file, _, _ := runtime.Caller(0) // fedkit/internal/source/source.go
+	return strings.TrimSuffix(file, "fedkit/internal/source/source.go")
 })
 
 // version is a hash of fedkit's source files or, if they are not there, what the program says of its modules.

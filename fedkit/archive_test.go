@@ -1,0 +1,465 @@
+package fedkit
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"hash/crc32"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// bytesOf is a State, and the rounds of a history without times.
+func bytesOf(t testing.TB, state any, h *History) []byte {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(state); err != nil {
+		t.Fatal(err)
+	}
+	own := *h
+	own.Rounds = slices.Clone(h.Rounds)
+	for i := range own.Rounds {
+		own.Rounds[i].Seconds, own.Rounds[i].EvalTime = 0, 0
+	}
+	file, err := own.file()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(b.Bytes(), file...)
+}
+
+// warnings collects what is logged.
+func warnings(t *testing.T) *strings.Builder {
+	b, before := &strings.Builder{}, slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(b, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return b
+}
+
+// upTo runs a strategy with a checkpoint, up to a round.
+func upTo(t testing.TB, fed *Federation, s Strategy, o Options, round int) *History {
+	t.Helper()
+	for h, err := range Rounds(context.Background(), fed, s, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(h.Rounds) == round {
+			return h
+		}
+	}
+	t.Fatalf("round %d was not reached", round)
+	return nil
+}
+
+func trained() *mean { return &mean{Local: Local{Batch: 4, LR: 0.1}} }
+
+// contents are the files of a folder.
+func contents(t testing.TB, dir string) map[string]string {
+	all := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = string(b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func restore(t testing.TB, dir string, files map[string]string) {
+	for name := range contents(t, dir) {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Whichever byte of a checkpoint or of its rounds is altered, and wherever they are cut off: the run goes on from the
+// checkpoint before, says so, and ends with the same bytes; or it is refused, and nothing is lost.
+func TestDamagedCheckpoints(t *testing.T) {
+	fed, _ := toy(t, 4, 9)
+	s := trained()
+	h, err := Run(context.Background(), fed, s, Options{Rounds: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := bytesOf(t, s.State, h)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "c")
+	o := Options{Rounds: 4, Checkpoint: path}
+	upTo(t, fed, trained(), o, 2)
+	upTo(t, fed, trained(), o, 3)
+	good := contents(t, dir)
+	if len(good) != 3 || good["c"] == "" || good["c.before"] == "" || good["c.rounds"] == "" {
+		t.Fatalf("%d files beside a checkpoint", len(good))
+	}
+	log := warnings(t)
+	try := func(what string, files map[string]string) (err error) {
+		t.Helper()
+		restore(t, dir, files)
+		log.Reset()
+		s := trained()
+		h, err := Run(context.Background(), fed, s, o)
+		if err == nil && !bytes.Equal(want, bytesOf(t, s.State, h)) {
+			t.Fatalf("%s: it goes on to other bytes", what)
+		}
+		if left := contents(t, dir); err != nil && !reflect.DeepEqual(left, files) {
+			t.Errorf("%s: refused with %v, but the files are not as they were", what, err)
+		} else if err == nil && log.Len() > 0 && left["c.damaged"] != files["c"] {
+			t.Errorf("%s: the damaged one is lost", what)
+		}
+		return err
+	}
+	with := func(name, text string) map[string]string {
+		files := map[string]string{"c": good["c"], "c.before": good["c.before"], "c.rounds": good["c.rounds"]}
+		if files[name] = text; text == "" {
+			delete(files, name)
+		}
+		return files
+	}
+	flip := func(text string, i int) string { return text[:i] + string([]byte{text[i] ^ 0x20}) + text[i+1:] }
+	for i := 0; i < len(good["c"]); i += 47 {
+		if err := try("altered", with("c", flip(good["c"], i))); err != nil || !strings.Contains(log.String(), "from the checkpoint before") || !strings.Contains(log.String(), "round=2") {
+			t.Errorf("with another byte %d of the checkpoint: %v, log %s", i, err, log)
+		}
+		if err := try("cut", with("c", good["c"][:i])); i > 0 && (err != nil || log.Len() == 0) {
+			t.Errorf("with %d bytes of the checkpoint: %v", i, err)
+		}
+	}
+	third := strings.LastIndex(good["c.rounds"], `{"round":3`)
+	for i := 0; i < len(good["c.rounds"]); i += 47 {
+		for what, text := range map[string]string{"altered": flip(good["c.rounds"], i), "cut": good["c.rounds"][:i]} {
+			if text == "" {
+				continue
+			}
+			err := try("rounds "+what, with("c.rounds", text))
+			if i >= third && (err != nil || log.Len() == 0) || i < third && (err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), path+".before: ")) {
+				t.Errorf("with rounds %s at byte %d (the third begins at %d): %v", what, i, third, err)
+			}
+		}
+	}
+	for _, files := range []map[string]string{with("c", ""), with("c.before", ""), {"c": good["c"], "c.rounds": good["c.rounds"] + "half a line", "c.new": "half a checkpoint"}} {
+		if err := try("less", files); err != nil || log.Len() > 0 {
+			t.Errorf("with %d files: %v, log %s", len(files), err, log)
+		}
+		if exists(path + newSuffix) {
+			t.Error("what a killed write left is still there")
+		}
+	}
+	newer := []byte(good["c"])
+	newer[len(checkpointMagic)] = 7
+	if err := try("newer", with("c", string(newer))); err != nil || !strings.Contains(log.String(), "format 7: a newer version") {
+		t.Errorf("a newer one: %v, log %s", err, log)
+	}
+	files := with("c", string(newer))
+	delete(files, "c.before")
+	if err := try("newer", files); err == nil || !strings.Contains(err.Error(), path+": format 7: a newer version of fedkit wrote it; this one reads format 1") {
+		t.Errorf("only a newer one: %v", err)
+	}
+	var older bytes.Buffer
+	if err := gob.NewEncoder(&older).Encode(struct {
+		History, State []byte
+		Layout         string
+	}{[]byte("{}"), nil, "{}"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := try("older", map[string]string{"c": older.String()}); err == nil || !strings.Contains(err.Error(), "an older version of fedkit wrote it") {
+		t.Errorf("an older one: %v", err)
+	}
+}
+
+// A checkpoint that is whole but says what cannot be is refused.
+func TestCraftedCheckpoints(t *testing.T) {
+	fed, _ := toy(t, 4, 9)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "c")
+	for want, rounds := range map[string][]Record{
+		"client -1 of 2":         {{Round: 1, Solves: []Solve{{Client: -1}}}},
+		"client 99 of 2":         {{Round: 1, Solves: []Solve{{Client: 99}}}},
+		"round 1 after round 1":  {{Round: 1}, {Round: 1}},
+		"1 of 2 rounds":          {{Round: 2}},
+		"cluster 10000000000000": {{Round: 1, Clusters: []int{0, 1e18}}},
+	} {
+		h, _, err := describedRun(fed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := openLines("", "", path+roundsSuffix)
+		if err == nil {
+			err = log.restart(h)
+		}
+		for i := range rounds {
+			if err == nil {
+				err = log.add(&rounds[i])
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := trained()
+		if err := (&checkpointFile{path, h, log.f}).write(&snapshot{round: rounds[len(rounds)-1].Round, size: log.size, sum: log.sum, states: []any{&s.State}}); err != nil {
+			t.Fatal(err)
+		}
+		_ = log.close()
+		_ = os.Remove(path + beforeSuffix)
+		if h, err := Run(context.Background(), fed, s, Options{Rounds: 4, Checkpoint: path}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, error %v\nwant %s", h, err, want)
+		}
+	}
+}
+
+// describedRun is what a run of trained begins with.
+func describedRun(fed *Federation) (*History, []any, error) {
+	u, err := begin(fed, trained(), Options{Rounds: 4})
+	if err != nil {
+		return nil, nil, err
+	}
+	u.release()
+	return u.h, u.states, nil
+}
+
+func FuzzCheckpoint(f *testing.F) {
+	fed, _ := toy(f, 4)
+	h, states, err := describedRun(fed)
+	if err != nil {
+		f.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := encodeCheckpoint(&b, h, &snapshot{states: states}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if n := len(b) - 4; n >= 0 {
+			b = binary.LittleEndian.AppendUint32(b[:n:n], crc32.Checksum(b[:n], castagnoli))
+		}
+		c, state, err := readCheckpoint(b)
+		if err == nil && c.fits(h, states) == nil {
+			s := trained()
+			_ = decodeStates(state, []any{&s.State})
+		}
+	})
+}
+
+// A history that is streamed is the one that Run returns, whatever happens to the run.
+func TestStreamedHistory(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	dir := t.TempDir()
+	o := Options{Rounds: 6, EvalEvery: 2, History: filepath.Join(dir, "new", "h"), Checkpoint: filepath.Join(dir, "c"), Keep: Keep{Scores: 2, Solves: 3, Clusters: Never}}
+	same := func(h *History) {
+		t.Helper()
+		back, err := Load(o.History)
+		if err != nil || !reflect.DeepEqual(h, back) {
+			t.Errorf("the file has %+v, error %v\nwant %+v", back, err, h)
+		}
+	}
+	for h, err := range Rounds(context.Background(), fed, trained(), o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		going := *h
+		going.Stopped = true
+		same(&going)
+		if len(h.Rounds) == 3 {
+			break
+		}
+	}
+	again := trained()
+	h, err := Run(context.Background(), fed, again, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(h)
+	o.Checkpoint = ""
+	straight := trained()
+	whole, err := Run(context.Background(), fed, straight, o)
+	if err != nil || !bytes.Equal(bytesOf(t, straight.State, whole), bytesOf(t, again.State, h)) {
+		t.Errorf("%v: the run that was resumed ends with other bytes", err)
+	}
+	same(whole)
+	bad := trained()
+	bad.Before = func(r *Round, _ *Job) {
+		if r.T == 3 {
+			r.Fail(errors.New("no"))
+		}
+	}
+	failed, err := Run(context.Background(), fed, bad, o)
+	if err == nil || len(failed.Rounds) != 2 {
+		t.Fatal(err)
+	}
+	failed.Stopped = true
+	same(failed)
+	if _, err := Run(context.Background(), fed, trained(), Options{Rounds: 1, History: dir}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Options.History = "+dir+": must be a file that can be written") {
+		t.Errorf("error %v for a folder", err)
+	}
+}
+
+// What is kept changes neither the run, nor what it knows of the clients, nor what it says of all of them together.
+func TestKeep(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	run := func(k Keep) (*History, [][]Solve) {
+		var seen [][]Solve
+		o := Options{Rounds: 7, EvalEvery: 2, Keep: k, Checkpoint: filepath.Join(t.TempDir(), "c")}
+		upTo(t, fed, &picky{seen: &seen}, o, 5)
+		h, err := Run(context.Background(), fed, &picky{seen: &seen}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h, seen
+	}
+	all, past := run(Keep{})
+	kept := func(h *History, has func(*Record) bool) (rounds []int) {
+		for i := range h.Rounds {
+			if has(&h.Rounds[i]) {
+				rounds = append(rounds, h.Rounds[i].Round)
+			}
+		}
+		return rounds
+	}
+	scores, solves := func(r *Record) bool { return r.Scores != nil }, func(r *Record) bool { return r.Solves != nil }
+	for _, c := range []struct {
+		keep           Keep
+		scores, solves []int
+	}{
+		{Keep{}, []int{2, 4, 6, 7}, []int{1, 2, 3, 4, 5, 6, 7}},
+		{Keep{Scores: 2, Solves: 3}, []int{4, 7}, []int{3, 6, 7}},
+		{Keep{Scores: Never, Solves: Never, Clusters: Never}, nil, nil},
+	} {
+		h, seen := run(c.keep)
+		if got := kept(h, scores); !slices.Equal(got, c.scores) {
+			t.Errorf("%+v: scores of rounds %v, want %v", c.keep, got, c.scores)
+		}
+		if got := kept(h, solves); !slices.Equal(got, c.solves) {
+			t.Errorf("%+v: solves of rounds %v, want %v", c.keep, got, c.solves)
+		}
+		if !reflect.DeepEqual(seen, past) {
+			t.Errorf("%+v: the past is %v, want %v", c.keep, seen, past)
+		}
+		for i := range h.Rounds {
+			if got, want := h.Rounds[i].summary(), all.Rounds[i].summary(); !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, round %d: %+v, want %+v", c.keep, i+1, got, want)
+			}
+		}
+		path, _ := fileOf(t, h)
+		if back, err := Load(path); err != nil || !reflect.DeepEqual(back, h) {
+			t.Errorf("%+v: %v, error %v", c.keep, back, err)
+		}
+	}
+	_, err := Run(context.Background(), fed, trained(), Options{Rounds: 1, Keep: Keep{Solves: -2}})
+	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Options.Keep.Solves = -2: must be at least 1, 0 for every round, or fedkit.Never") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// When checkpoints are written, and that the last finished round always is.
+func TestWhenCheckpointsAreWritten(t *testing.T) {
+	a := &archive{opts: Options{EvalEvery: 3}}
+	due := func() (rounds []int) {
+		for t := range 8 {
+			if a.due(t + 1) {
+				rounds = append(rounds, t+1)
+			}
+		}
+		return rounds
+	}
+	if got := due(); !slices.Equal(got, []int{3, 6}) {
+		t.Errorf("by default after rounds %v, want the evaluated ones", got)
+	}
+	a.opts.CheckpointEvery = 4
+	if got := due(); !slices.Equal(got, []int{4, 8}) {
+		t.Errorf("every fourth round: after rounds %v", got)
+	}
+	a.opts.CheckpointEvery, a.opts.CheckpointAfter, a.at = 0, time.Minute, time.Now()
+	if got := due(); got != nil {
+		t.Errorf("after a minute: after rounds %v at once", got)
+	}
+	if a.at = time.Now().Add(-time.Hour); len(due()) != 8 {
+		t.Error("none after an hour")
+	}
+
+	fed, _ := toy(t, 4, 9)
+	path := filepath.Join(t.TempDir(), "c")
+	var ctx context.Context
+	ctx, cancelRound5 = context.WithCancel(context.Background())
+	s := trained()
+	s.Before = cancels
+	o := Options{Rounds: 7, EvalEvery: 7, Checkpoint: path}
+	if _, err := Run(ctx, fed, s, o); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, _, err := readCheckpoint(b); err != nil || c.Round != 4 {
+		t.Errorf("%+v, %v; want a checkpoint of round 4", c, err)
+	}
+	cancelRound5 = func() {}
+	again, straight := trained(), trained()
+	again.Before, straight.Before = cancels, cancels
+	h, err := Run(context.Background(), fed, again, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Checkpoint = ""
+	whole, err := Run(context.Background(), fed, straight, o)
+	if err != nil || !bytes.Equal(bytesOf(t, straight.State, whole), bytesOf(t, again.State, h)) {
+		t.Errorf("%v: the run that was canceled in a round goes on to other bytes", err)
+	}
+}
+
+var cancelRound5 context.CancelFunc
+
+// cancels is a hook that cancels half-way through round 5.
+func cancels(r *Round, _ *Job) {
+	if r.T == 5 {
+		cancelRound5()
+	}
+}
+
+// A further process may not have the files of a run.
+func TestFilesOfAnotherProcess(t *testing.T) {
+	if path := os.Getenv("FEDKIT_TEST_LOCKED"); path != "" {
+		fed, _ := toy(t, 4)
+		for _, o := range []Options{{Checkpoint: path}, {History: path + roundsSuffix}} {
+			o.Rounds = 1
+			if _, err := Run(context.Background(), fed, trained(), o); err != nil {
+				os.Stdout.WriteString(err.Error() + "\n")
+			}
+		}
+		return
+	}
+	fed, _ := toy(t, 4)
+	path := filepath.Join(t.TempDir(), "c")
+	for _, err := range Rounds(context.Background(), fed, trained(), Options{Rounds: 2, Checkpoint: path}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFilesOfAnotherProcess$")
+		p.Env = append(os.Environ(), "FEDKIT_TEST_LOCKED="+path)
+		out, err := p.CombinedOutput()
+		for _, want := range []string{"Options.Checkpoint = " + path, "Options.History = " + path + roundsSuffix} {
+			if !strings.Contains(string(out), want+": must be a file of its own: another process writes this one") {
+				t.Errorf("%s, %v\nwant %s", out, err, want)
+			}
+		}
+		break
+	}
+}

@@ -1,0 +1,112 @@
+package fedkit
+
+import (
+	"fmt"
+	"math"
+)
+
+// check refuses a history whose parts do not fit together, so that plots and tables can rely on them.
+func (h *History) check() error {
+	if h.Clients < 0 || h.Params < 0 {
+		return fmt.Errorf("%d clients, %d parameters", h.Clients, h.Params)
+	}
+	before := 0
+	for i := range h.Rounds {
+		r := &h.Rounds[i]
+		if r.Round <= before {
+			return fmt.Errorf("record %d: round %d after round %d", i, r.Round, before)
+		}
+		before = r.Round
+		if err := r.check(h.Clients); err != nil {
+			return fmt.Errorf("record %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// mostClusters is how many clusters there may be, unless there are more clients.
+const mostClusters = 1 << 16
+
+// check refuses a record that a federation of m clients cannot have.
+func (r *Record) check(m int) error {
+	for _, seconds := range []float64{r.Seconds, r.EvalTime} {
+		if !(seconds >= 0) || math.IsInf(seconds, 0) {
+			return fmt.Errorf("%v seconds", seconds)
+		}
+	}
+	if r.BytesDown < 0 || r.BytesUp < 0 {
+		return fmt.Errorf("%d bytes down, %d up", r.BytesDown, r.BytesUp)
+	}
+	switch {
+	case r.Scores != nil && len(r.Scores) != m:
+		return fmt.Errorf("%d client scores for %d clients", len(r.Scores), m)
+	case r.Clusters != nil && len(r.Clusters) != m:
+		return fmt.Errorf("%d clusters for %d clients", len(r.Clusters), m)
+	}
+	for client, c := range r.Clusters {
+		if most := max(m, mostClusters); c < 0 || c >= most {
+			return fmt.Errorf("client %d: cluster %d: must be in [0, %d)", client, c, most)
+		}
+	}
+	if err := checkSolves(r.Solves, m); err != nil {
+		return err
+	}
+	for client := range r.Scores {
+		if err := r.Scores[client].check(); err != nil {
+			return fmt.Errorf("client %d: %w", client, err)
+		}
+	}
+	return r.checkSums()
+}
+
+// checkSums checks what there is for all clients together.
+func (r *Record) checkSums() error {
+	scores := []*Score{r.Global}
+	if s := r.Summary; s != nil {
+		scores = append(scores, s.Mean)
+		if t := s.Training; t != nil && (t.Clients < 0 || t.Steps < 0) {
+			return fmt.Errorf("%d clients, %d steps", t.Clients, t.Steps)
+		}
+	}
+	for _, s := range scores {
+		if s == nil {
+			continue
+		}
+		if err := s.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Score) check() error {
+	if s.Examples < 0 {
+		return fmt.Errorf("%d examples", s.Examples)
+	}
+	return nil
+}
+
+// checkSolves refuses clients that there are not, or that have two rows.
+func checkSolves(solves []Solve, m int) error {
+	ascending := true
+	for i, s := range solves {
+		if s.Client < 0 || s.Client >= m {
+			return fmt.Errorf("client %d of %d", s.Client, m)
+		}
+		if s.Steps < 0 || s.Examples < 0 {
+			return fmt.Errorf("client %d: %d steps, %d examples", s.Client, s.Steps, s.Examples)
+		}
+		ascending = ascending && (i == 0 || solves[i-1].Client < s.Client)
+	}
+	if ascending {
+		return nil
+	}
+	seen := make(map[int]bool, len(solves))
+	for _, s := range solves {
+		if seen[s.Client] {
+			return fmt.Errorf("client %d is there twice", s.Client)
+		}
+		seen[s.Client] = true
+	}
+	return nil
+}

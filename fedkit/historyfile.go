@@ -1,0 +1,321 @@
+package fedkit
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"fedkit.example/fedkit/internal/packed"
+)
+
+// A history file has a line of JSON for the run, one for each round, and one for its end, which has the number of rounds
+// and says whether the run was interrupted. Each ends with a checksum (see chain). What a round has for each client is
+// packed into one string, the last field before the checksum, so that a reader may leave it out.
+//
+//	{"fedkit":"history","schema":1,"name":"FedAvg",…,"crc":"0a1b2c3d"}
+//	{"round":1,"seconds":0.5,…,"summary":{…},"packed":"…","crc":"1b2c3d4e"}
+//	{"end":1,"crc":"2c3d4e5f"}
+//
+// A file that is still written, or whose run was killed, has no last line, and perhaps half a line at its end.
+const historySchema = 1
+
+const packedField = `,"packed":"`
+
+// historyStart begins every history file.
+const historyStart = `{"fedkit":"history",`
+
+// heading is the first line.
+type heading struct {
+	Fedkit string `json:"fedkit"`
+	Schema int    `json:"schema"`
+	*plainHistory
+	Rounds  *struct{} `json:"rounds,omitempty"` // which have lines of their own
+	Stopped *struct{} `json:"stopped,omitempty"`
+}
+
+type (
+	plainHistory History // without its methods
+	plainRecord  Record
+)
+
+// ending is the last line.
+type ending struct {
+	End     *int `json:"end"`
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// headingOf returns the first line of a history.
+func (c *chain) headingOf(h *History) ([]byte, error) {
+	return c.lineOf(headingFor(h))
+}
+
+func headingFor(h *History) heading {
+	return heading{Fedkit: "history", Schema: historySchema, plainHistory: (*plainHistory)(h)}
+}
+
+// endingOf returns the last line.
+func (c *chain) endingOf(h *History) ([]byte, error) {
+	n := len(h.Rounds)
+	return c.lineOf(ending{&n, h.Stopped})
+}
+
+func (c *chain) lineOf(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return c.seal(b[:len(b)-1]), nil
+}
+
+// recordOf returns the line of a round.
+func (c *chain) recordOf(r *Record) ([]byte, error) {
+	columns, err := pack(r)
+	if err != nil {
+		return nil, err
+	}
+	own, all := plainRecord(*r), r.summary()
+	own.Solves, own.Scores, own.Clusters, own.Summary = nil, nil, nil, &all
+	b, err := json.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	line := make([]byte, 0, len(b)+len(packedField)+base64.StdEncoding.EncodedLen(len(columns))+crcSize+2)
+	line = append(append(line, b[:len(b)-1]...), packedField...)
+	line = append(base64.StdEncoding.AppendEncode(line, columns), '"')
+	return c.seal(line), nil
+}
+
+// Save writes the history: a line of JSON for the run and one for each round, in which what is known of each client is
+// packed. Every line has a checksum. The file appears whole or not at all; folders are made as needed.
+func (h *History) Save(path string) error {
+	b, err := h.file()
+	if err == nil {
+		err = writeFile(path, b)
+	}
+	if err != nil {
+		return fmt.Errorf("fedkit: save history %s: %w", path, err)
+	}
+	return nil
+}
+
+// file returns the whole file.
+func (h *History) file() ([]byte, error) {
+	var c chain
+	b, err := c.headingOf(h)
+	for i := range h.Rounds {
+		if err != nil {
+			return nil, err
+		}
+		var line []byte
+		line, err = c.recordOf(&h.Rounds[i])
+		b = append(b, line...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	end, err := c.endingOf(h)
+	return append(b, end...), err
+}
+
+// Load reads a history that Save or a run with Options.History wrote, also one from before the format had a number: a
+// single object of JSON. A file that was altered, or that a newer version wrote, is refused.
+func Load(path string) (*History, error) { return load(path, true) }
+
+// LoadLight is Load without what is known of each client: Solves, Scores and Clusters are nil, and everything that sums
+// them up works. It is fast, for tables and curves of many runs.
+func LoadLight(path string) (*History, error) { return load(path, false) }
+
+func load(path string, whole bool) (h *History, err error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("fedkit: load history: %w", err)
+	}
+	if bytes.HasPrefix(b, []byte(historyStart)) {
+		h, err = parse(b, whole)
+	} else {
+		h = new(History)
+		err = json.Unmarshal(b, h)
+		for i := range h.Rounds {
+			if !whole {
+				h.Rounds[i].light()
+			}
+		}
+	}
+	if err == nil {
+		err = h.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fedkit: load history %s: %w", path, err)
+	}
+	return h, nil
+}
+
+// pack packs what a record has for each client.
+func pack(r *Record) (b []byte, err error) {
+	for _, list := range []any{r.Solves, r.Scores, r.Clusters} {
+		if b, err = packed.Append(b, list); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// unpack sets what pack packed.
+func unpack(b []byte, r *Record) (err error) {
+	for _, list := range []any{&r.Solves, &r.Scores, &r.Clusters} {
+		if b, err = packed.Read(b, list); err != nil {
+			return err
+		}
+	}
+	if len(b) > 0 {
+		return fmt.Errorf("%d bytes too many", len(b))
+	}
+	return nil
+}
+
+// light leaves out what is known of each client.
+func (r *Record) light() {
+	all := r.summary()
+	r.Solves, r.Scores, r.Clusters, r.Summary = nil, nil, nil, &all
+}
+
+// parse reads a history file. It changes b.
+func parse(b []byte, whole bool) (*History, error) {
+	p := parser{rest: b, whole: whole}
+	return p.history()
+}
+
+func (p *parser) history() (*History, error) {
+	h, err := p.heading()
+	for err == nil && !p.ended {
+		var r *Record
+		if r, err = p.next(h); r == nil {
+			break
+		}
+		h.Rounds = append(h.Rounds, *r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", p.line, err)
+	}
+	h.Stopped = h.Stopped || !p.ended
+	return h, nil
+}
+
+// parser reads a file line by line.
+type parser struct {
+	rest  []byte
+	sum   chain
+	line  int
+	whole bool // also what is packed
+	ended bool
+}
+
+// object returns the JSON object of the next line without its last brace, in whose place there is room; nil at the end
+// of the file, or before half a line.
+func (p *parser) object() ([]byte, error) {
+	line, rest, ok := bytes.Cut(p.rest, []byte("\n"))
+	if !ok {
+		return nil, nil
+	}
+	p.line++
+	p.rest = rest
+	return p.sum.open(line)
+}
+
+func (p *parser) heading() (*History, error) {
+	b, err := p.object()
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return nil, errors.New("the file is cut off")
+	}
+	b = append(b, '}')
+	var format struct{ Schema int }
+	if err := json.Unmarshal(b, &format); err != nil {
+		return nil, err
+	}
+	if format.Schema != historySchema {
+		return nil, fmt.Errorf("schema %d: this version of fedkit reads %d", format.Schema, historySchema)
+	}
+	h := new(History)
+	err = strict(b, &heading{plainHistory: (*plainHistory)(h)})
+	return h, err
+}
+
+// next returns the record of the next line; nil at the end, which it adds to the history.
+func (p *parser) next(h *History) (*Record, error) {
+	b, err := p.object()
+	switch {
+	case b == nil:
+		return nil, err
+	case bytes.HasPrefix(b, []byte(`{"end":`)):
+		return nil, p.end(append(b, '}'), h)
+	}
+	return p.record(b)
+}
+
+func (p *parser) record(b []byte) (*Record, error) {
+	r := new(Record)
+	columns, err := cut(&b)
+	if err == nil {
+		err = strict(append(b, '}'), (*plainRecord)(r))
+	}
+	if err != nil || !p.whole {
+		return r, err
+	}
+	if columns, err = base64.StdEncoding.AppendDecode(nil, columns); err == nil {
+		err = unpack(columns, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.Solves {
+		r.Solves[i].Round = r.Round
+	}
+	r.known()
+	return r, nil
+}
+
+// cut takes what is packed off the end of a record's line.
+func cut(b *[]byte) (columns []byte, err error) {
+	n := len(*b) - 1
+	from := bytes.LastIndexByte((*b)[:max(n, 0)], '"') + 1
+	if from < len(packedField) || (*b)[n] != '"' || string((*b)[from-len(packedField):from]) != packedField {
+		return nil, errors.New("nothing is packed in it")
+	}
+	columns, *b = (*b)[from:n], (*b)[:from-len(packedField)]
+	return columns, nil
+}
+
+// known leaves out of the summary what the record has.
+func (r *Record) known() {
+	s := r.Summary
+	if s == nil {
+		return
+	}
+	if r.Solves != nil {
+		s.Training = nil
+	}
+	if r.Scores != nil {
+		s.Mean, s.Spread = nil, nil
+	}
+	if *s == (Summary{}) {
+		r.Summary = nil
+	}
+}
+
+func (p *parser) end(b []byte, h *History) error {
+	var e ending
+	if err := strict(b, &e); err != nil {
+		return err
+	}
+	if e.End == nil || *e.End != len(h.Rounds) || len(p.rest) > 0 {
+		return fmt.Errorf("the end does not come after %d rounds", len(h.Rounds))
+	}
+	h.Stopped, p.ended = e.Stopped, true
+	return nil
+}

@@ -1,0 +1,229 @@
+package fedkit
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// crowded is a history of m clients, all of which take part and are scored in every round.
+func crowded(m, rounds int) *History {
+	rng := rand.New(rand.NewPCG(1, 2))
+	h := &History{Name: "large", Strategy: "FedAvg", Clients: m, Params: 1}
+	for t := range rounds {
+		r := Record{Round: t + 1, Seconds: 1, BytesUp: 1, Global: &Score{Loss: 1, Accuracy: 0.5, Examples: 7}}
+		for c := range m {
+			n := 1 + rng.IntN(20)
+			loss, right := 0.0, 0
+			for range n {
+				loss += float64(rng.Float32())
+				right += rng.IntN(2)
+			}
+			r.Scores = append(r.Scores, Score{Loss: Float(loss / float64(n)), Accuracy: Float(float64(right) / float64(n)), Examples: n})
+			r.Solves = append(r.Solves, Solve{Round: t + 1, Client: c, Examples: 10 * n, Steps: 5, Loss: Float(rng.Float64()), Drift: Float(rng.Float32()), LR: 0.1})
+		}
+		h.Rounds = append(h.Rounds, r)
+	}
+	return h
+}
+
+func fileOf(t testing.TB, h *History) (path string, b []byte) {
+	path = filepath.Join(t.TempDir(), "h")
+	if err := h.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, b
+}
+
+func BenchmarkLoad(b *testing.B) {
+	h := crowded(100_000, 5)
+	for i := range h.Rounds {
+		h.Rounds[i].Solves = h.Rounds[i].Solves[:1000]
+	}
+	path, file := fileOf(b, h)
+	old, err := json.Marshal(h)
+	if err != nil {
+		b.Fatal(err)
+	}
+	oldPath := filepath.Join(b.TempDir(), "old")
+	if err := os.WriteFile(oldPath, old, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		size int
+		run  func() error
+	}{
+		{"Load", len(file), func() error { _, err := Load(path); return err }},
+		{"LoadLight", len(file), func() error { _, err := LoadLight(path); return err }},
+		{"ReadFile", len(file), func() error { _, err := os.ReadFile(path); return err }},
+		{"Load JSON", len(old), func() error { _, err := Load(oldPath); return err }},
+		{"Save", len(file), func() error { return h.Save(path) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(int64(c.size))
+			b.ReportMetric(float64(c.size)/1e6, "MB")
+			for b.Loop() {
+				if err := c.run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// A history comes back as it was, with everything that JSON or float32 might round or lose.
+func TestHistoryComesBack(t *testing.T) {
+	h := crowded(300, 3)
+	r := &h.Rounds[1]
+	r.Solves = append(r.Solves[5:40:40], r.Solves[2]) // not in order
+	r.Solves[3] = Solve{Round: 2, Client: 8, Steps: 1 << 40, Loss: Float(math.Inf(-1)), Mu: Float(math.Copysign(0, -1)), Similarity: 1e-300, Skipped: true}
+	for c := range r.Scores {
+		switch {
+		case c%3 == 0:
+			r.Scores[c] = Score{Loss: 1e300, Accuracy: 1}
+		case c%3 == 1:
+			r.Scores[c].Metrics = map[string]Float{"F1": Float(c), "a.b": 0}
+		default:
+			r.Scores[c].Metrics = map[string]Float{"F1": Float(1) / Float(c)}
+		}
+		r.Clusters = append(r.Clusters, c%7)
+	}
+	h.Rounds[2] = Record{Round: 3, Notes: map[string]Float{"x": Float(math.Inf(1))}, Clusters: make([]int, 300), Personal: true}
+	path, _ := fileOf(t, h)
+	back, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(h, back) {
+		t.Errorf("%+v\nwant %+v", back.Rounds[1:], h.Rounds[1:])
+	}
+	light, err := LoadLight(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range h.Rounds {
+		a, b := &h.Rounds[i], &light.Rounds[i]
+		if b.Solves != nil || b.Scores != nil || b.Clusters != nil || !reflect.DeepEqual(a.summary(), b.summary()) || a.Seconds != b.Seconds || !reflect.DeepEqual(a.Global, b.Global) {
+			t.Errorf("read light, round %d is %+v", i+1, b)
+		}
+	}
+	if got, want := light.String(), h.String(); got != want {
+		t.Errorf("read light:\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A file is read as far as it goes; what was altered in it is found.
+func TestHistoriesThatAreCutOrAltered(t *testing.T) {
+	h := sample()
+	path, file := fileOf(t, h)
+	lines := bytes.SplitAfter(file, []byte("\n"))
+	try := func(b []byte) (*History, error) {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return Load(path)
+	}
+	for n := range file {
+		rounds := bytes.Count(file[:n], []byte("\n")) - 1
+		if back, err := try(file[:n]); rounds < 0 != (err != nil) || err == nil && (len(back.Rounds) != rounds || !back.Stopped) {
+			t.Errorf("of %d bytes: %v, error %v", n, back, err)
+		}
+	}
+	for i := range file[:len(file)-1] {
+		b := bytes.Clone(file)
+		b[i] ^= 1
+		if back, err := try(b); err == nil {
+			t.Errorf("with another byte %d: %v", i, back)
+		}
+	}
+	for name, order := range map[string][]int{"removed": {0, 2, 3}, "doubled": {0, 1, 1, 2, 3}, "swapped": {0, 2, 1, 3}, "after the end": {0, 1, 2, 3, 3}} {
+		var b []byte
+		for _, i := range order {
+			b = append(b, lines[i]...)
+		}
+		if back, err := try(b); err == nil || !strings.Contains(err.Error(), "line ") {
+			t.Errorf("lines %s: %v, error %v", name, back, err)
+		}
+	}
+}
+
+// seal gives lines the checksums that they lack.
+func seal(text string) []byte {
+	var c chain
+	var b []byte
+	for line := range strings.Lines(text) {
+		b = append(b, c.seal([]byte(strings.TrimRight(line, "\n}")))...)
+	}
+	return b
+}
+
+// lineOf is the line of a record, without its checksum.
+func lineOf(t testing.TB, r Record) string {
+	b, err := new(chain).recordOf(&r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b[:len(b)-1-crcSize]) + "}\n"
+}
+
+func TestHistoriesWhosePartsDoNotFit(t *testing.T) {
+	const head = `{"fedkit":"history","schema":1,"clients":2}` + "\n"
+	for want, text := range map[string]string{
+		"schema 2: this version of fedkit reads 1": `{"fedkit":"history","schema":2,"clients":2,"color":1}`,
+		`unknown field "color"`:                    `{"fedkit":"history","schema":1,"color":1}`,
+		"-1 clients":                               `{"fedkit":"history","schema":1,"clients":-1}`,
+		`unknown field "mood"`:                     head + `{"round":1,"mood":1,"packed":"AAAA"}`,
+		"nothing is packed":                        head + `{"round":1}`,
+		"illegal base64":                           head + `{"round":1,"packed":"?"}`,
+		"a packed list is broken":                  head + `{"round":1,"packed":""}`,
+		"bytes too many":                           head + `{"round":1,"packed":"AAAAAA=="}`,
+		"the end does not come after 0 rounds":     head + `{"end":1}`,
+		"round -7 after round 0":                   head + lineOf(t, Record{Round: -7}),
+		"round 1 after round 1":                    head + lineOf(t, Record{Round: 1}) + lineOf(t, Record{Round: 1}),
+		"client 2 of 2":                            head + lineOf(t, Record{Round: 1, Solves: []Solve{{Client: 2}}}),
+		"client -1 of 2":                           head + lineOf(t, Record{Round: 1, Solves: []Solve{{Client: -1}}}),
+		"client 1 is there twice":                  head + lineOf(t, Record{Round: 1, Solves: []Solve{{Client: 1}, {Client: 1}}}),
+		"-1 steps":                                 head + lineOf(t, Record{Round: 1, Solves: []Solve{{Client: 1, Steps: -1}}}),
+		"1 client scores for 2":                    head + lineOf(t, Record{Round: 1, Scores: make([]Score, 1)}),
+		"cluster 1000000000000000000":              head + lineOf(t, Record{Round: 1, Clusters: []int{0, 1e18}}),
+		"cluster -1":                               head + lineOf(t, Record{Round: 1, Clusters: []int{-1, 0}}),
+		"-1 examples":                              head + lineOf(t, Record{Round: 1, Global: &Score{Examples: -1}}),
+		"-1 seconds":                               head + lineOf(t, Record{Round: 1, Seconds: -1}),
+		"-8 bytes down":                            head + lineOf(t, Record{Round: 1, BytesDown: -8}),
+	} {
+		path := filepath.Join(t.TempDir(), "h")
+		if err := os.WriteFile(path, seal(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if h, err := Load(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s\nis read as %v, error %v\nwant %s", text, h, err, want)
+		}
+	}
+}
+
+func FuzzHistoryLines(f *testing.F) {
+	_, file := fileOf(f, sample())
+	unsealed := ""
+	for line := range strings.Lines(string(file)) {
+		unsealed += line[:len(line)-1-crcSize] + "}\n"
+	}
+	f.Add(unsealed)
+	f.Add(`{"fedkit":"history","schema":1,"clients":1000000000000}` + "\n" + `{"round":1,"packed":"AAAA"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if h, err := parse(seal(text), true); err == nil && h.check() == nil {
+			_ = h.String()
+			h.RoundsTo(0.5)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package fedkit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// snapshot is what a checkpoint holds of a round that is over.
+type snapshot struct {
+	round  int
+	size   int64 // of the rounds' file up to this round
+	sum    chain
+	states []any // copies
+}
+
+// saver writes checkpoints while the run goes on.
+type saver struct {
+	file    *checkpointFile
+	pending chan *snapshot // the newest that waits
+	over    sync.WaitGroup
+
+	mu  sync.Mutex
+	err error // the first
+}
+
+func newSaver(file *checkpointFile) *saver {
+	s := &saver{file: file, pending: make(chan *snapshot, 1)}
+	s.over.Go(func() {
+		for snap := range s.pending {
+			if s.failed() == nil {
+				s.fail(file.write(snap))
+			}
+		}
+	})
+	return s
+}
+
+// save has a snapshot written soon, instead of one that still waits. It returns the error of those before it.
+func (s *saver) save(snap *snapshot) error {
+	select {
+	case <-s.pending:
+	default:
+	}
+	s.pending <- snap // nobody else sends
+	return s.failed()
+}
+
+// close waits until everything is written.
+func (s *saver) close() error {
+	if s.pending != nil {
+		close(s.pending)
+		s.over.Wait()
+		s.pending = nil
+	}
+	return s.failed()
+}
+
+func (s *saver) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *saver) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// checkpointFile is where the checkpoints of a run go.
+type checkpointFile struct {
+	path string
+	run  *History // without rounds
+	log  *os.File // the rounds
+}
+
+// What stands beside a checkpoint.
+const (
+	roundsSuffix  = ".rounds"  // the rounds so far, as in a history file
+	beforeSuffix  = ".before"  // the checkpoint before it
+	newSuffix     = ".new"     // the next one, while it is written
+	damagedSuffix = ".damaged" // one that could not be read
+)
+
+// write writes a checkpoint; the file appears whole or not at all, and the one before it is kept.
+func (c *checkpointFile) write(snap *snapshot) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // in a method of a State
+			err = fmt.Errorf("panic: %w", panicked(p))
+		}
+		if err != nil {
+			_ = os.Remove(c.path + newSuffix) // of no use
+			err = fmt.Errorf("checkpoint %s of round %d: %w", c.path, snap.round, err)
+		}
+	}()
+	if err := c.log.Sync(); err != nil {
+		return err
+	}
+	f, err := os.Create(c.path + newSuffix)
+	if err != nil {
+		return err
+	}
+	if err = encodeCheckpoint(f, c.run, snap); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(c.path, c.path+beforeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(c.path+newSuffix, c.path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(c.path))
+}
+
+// syncFolder makes the names of files last, on systems that can.
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync() // not every file system has it
+	return d.Close()
+}

@@ -1,5 +1,0 @@
-package study
-
-import "fedkit.example/fedkit"
-
-var loadLight = fedkit.Load
