@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"reflect"
 
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
@@ -56,7 +57,10 @@ func newExperiment(tree map[string]any) (*experiment, error) {
 // federation loads the data and deals it out.
 func (w world) federation() (*fedkit.Federation, error) {
 	data, err := w.Data.Make()
-	if err != nil {
+	switch {
+	case err != nil && len(catalog.Options(reflect.TypeOf(w.Data))) > 0: // data that are made can only have wrong options
+		return nil, fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
+	case err != nil:
 		return nil, err
 	}
 	fed, err := fedkit.New(data, w.Partition, w.Model.Model())

@@ -57,6 +57,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"Strategy.Local.LR = fast: must be a number", with(small, "--strategy", "FedProx Local.LR=fast")},
 		{"Fraction = 2: must be in (0, 1]", with(small, "--strategy", "FedAvg Fraction=2", "--checkpoint", at("new/checkpoint"), "--save", at("new/history"))},
 		{"did you mean MNIST?", with(small, "--strategy", "FedAvg", "--data", "MNST")},
+		{"Beta = -1: must be at least 0", with(small, "--strategy", "FedAvg", "--data", "Synthetic Beta=-1")},
 		{"did you mean Dirichlet?", with(small, "--strategy", "FedAvg", "--partition", "dirichle")},
 		{"Alpha = 0: must be > 0", with(small, "--strategy", "FedAvg", "--partition", "Dirichlet Clients=4")},
 		{"did you mean Clients?", with(small, "--strategy", "FedAvg", "--partition", "clint=4")},

@@ -143,7 +143,7 @@ func (e *experiment) run(ctx context.Context, fed *fedkit.Federation, c *console
 			}
 		}
 	}
-	if err != nil && ctx.Err() != nil && len(h.Rounds) > 0 {
+	if errors.Is(err, context.Canceled) {
 		h.Stopped, err = true, nil
 	}
 	return h, errors.Join(err, lines.Encode(map[string]any{"summary": summaryOf(h, err)}))

@@ -72,6 +72,9 @@ func TestRunFails(t *testing.T) {
 // An interrupt, and SIGTERM as Slurm sends it, end a run between rounds. The same command then goes on from its checkpoint,
 // and prints what one that was never stopped prints.
 func TestStoppedRunsGoOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is concurrent in the command itself")
+	}
 	const rounds = 500
 	metrics := "Metrics=["
 	for class := range 10 { // long lines: the pipe holds fewer than 400

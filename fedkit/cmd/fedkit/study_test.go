@@ -11,6 +11,9 @@ import (
 )
 
 func TestStudyAndResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is concurrent in the command itself")
+	}
 	store := filepath.Join(t.TempDir(), "runs")
 	status, first, log := do("study", "testdata/study.yaml", "--store", store)
 	if status != done || strings.Count(first, "\n") != 12 || !strings.HasPrefix(log, "0 stored, 12 to run\n") {
