@@ -50,7 +50,7 @@ func (t Thing) Doc(width int) string { return comments().of(t.Type()).text(width
 
 // Synopsis returns the first sentence of the comment.
 func (t Thing) Synopsis() string {
-	return strings.TrimRight(new(doc.Package).Synopsis(comments().of(t.Type()).doc), ",:.") + "."
+	return strings.TrimRight(new(doc.Package).Synopsis(comments().of(t.Type()).Doc), ",:.") + "."
 }
 
 // Source returns the paper that the comment names: "Li et al., arXiv 1812.06127, Algorithm 2"; "" if it names none.

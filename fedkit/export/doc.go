@@ -19,7 +19,4 @@
 //
 //	t = pd.concat(map(pd.read_csv, glob.glob("runs/table/*.csv.gz")))
 //	t[t.client == -1].pivot(index="round", columns=["metric", "run"], values="value").global_accuracy.plot()
-//
-// Package export/parquet writes the same table as a Parquet file. It is apart from this one because linking it adds half a
-// second to the build of every notebook cell.
 package export

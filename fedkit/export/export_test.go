@@ -11,12 +11,12 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// python runs a script with the Python that FEDKIT_PYTHON names, which has pandas, pyarrow and safetensors.
+// python runs a script with the Python that FEDKIT_PYTHON names, which has pandas and safetensors.
 func python(t *testing.T, script string, args ...string) string {
 	t.Helper()
 	interpreter := os.Getenv("FEDKIT_PYTHON")
 	if interpreter == "" {
-		t.Skip("FEDKIT_PYTHON does not name a Python with pandas, pyarrow and safetensors")
+		t.Skip("FEDKIT_PYTHON does not name a Python with pandas and safetensors")
 	}
 	out, err := exec.CommandContext(t.Context(), interpreter, append([]string{"-c", script}, args...)...).CombinedOutput()
 	if err != nil {

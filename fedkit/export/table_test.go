@@ -14,7 +14,6 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/export"
-	"fedkit.example/fedkit/export/parquet"
 )
 
 // made is a history of two rounds and two clients.
@@ -64,6 +63,7 @@ func TestRows(t *testing.T) {
 		"-1 seconds 0.125", "-1 eval_seconds 1", "-1 bytes_down 0", "-1 bytes_up 0",
 		"-1 global_loss 0.5", "-1 global_accuracy 0.75", "-1 global_examples 8", "-1 global_macro F1 0.625", "-1 note_ρ NaN",
 		"-1 mean_loss +Inf", "-1 mean_accuracy 0.25", "-1 mean_examples 4",
+		"-1 spread_mean 0.5", "-1 spread_worst 0", "-1 spread_min 0", "-1 spread_q1 0.25", "-1 spread_median 0.5", "-1 spread_q3 0.75", "-1 spread_max 1",
 		"0 train_examples 7", "0 train_steps 2", "0 train_loss 1", "0 train_drift 0", "0 train_lr 0", "0 train_skipped 1",
 		"0 test_loss 1", "0 test_accuracy 1", "0 test_examples 1", "1 test_loss +Inf", "1 test_accuracy 0", "1 test_examples 3",
 		"0 cluster 0", "1 cluster 1",
@@ -109,7 +109,7 @@ func TestTableFile(t *testing.T) {
 	}
 	for _, err := range []error{
 		export.Table(filepath.Join(dir, "t.tsv"), "a", made()), export.Table(filepath.Join(dir, "t.csv"), "a", nil),
-		export.CSV(&plain, "a", nil), parquet.Write(filepath.Join(dir, "t.parquet"), "a", nil),
+		export.CSV(&plain, "a", nil),
 	} {
 		if !errors.Is(err, fedkit.ErrInvalid) {
 			t.Errorf("error %v", err)
@@ -165,33 +165,6 @@ b = t[t.run == "b"].set_index(["metric", "client"]).value
 print(b["test_loss"].tolist(), b["note_ρ"].isna().all())
 `, dir)
 	if want := curve(h, 12) + "\n['int64', 'int64', 'float64'] ['a', 'b']\n[1.0, inf] True"; got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-}
-
-// The same with Parquet, whose files have all digits and a schema number.
-func TestParquetInPandas(t *testing.T) {
-	dir, h := t.TempDir(), improving()
-	for run, h := range map[string]*fedkit.History{"a": h, "b": made()} {
-		if err := parquet.Write(filepath.Join(dir, run+".parquet"), run, h); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got := python(t, `
-import sys
-import pandas as pd, pyarrow.parquet as pq
-t = pd.read_parquet(sys.argv[1])
-p = t[t.client == -1].pivot(index="round", columns=["metric", "run"], values="value")
-print([(round, "%.17g" % a) for round, a in p.global_accuracy.a.dropna().items()])
-print(len(t), [str(t[c].dtype) for c in ["round", "client", "value"]], pq.read_schema(sys.argv[1] + "/a.parquet").metadata)
-`, dir)
-	rows := 0
-	for _, h := range []*fedkit.History{h, made()} {
-		for range export.Rows("", h) {
-			rows++
-		}
-	}
-	if want := fmt.Sprintf("%s\n%d ['int32', 'int32', 'float64'] {b'fedkit.schema': b'1'}", curve(h, 17), rows); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

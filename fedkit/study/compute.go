@@ -150,11 +150,15 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 	if err := p.write(); err != nil {
 		return err
 	}
-	checkpoints, _ := filepath.Glob(p.Path(checkpointFile + "*"))
-	for _, path := range checkpoints {
+	p.removeCheckpoint()
+	return nil
+}
+
+func (r *Run) removeCheckpoint() {
+	files, _ := filepath.Glob(r.Path(checkpointFile + "*"))
+	for _, path := range files {
 		_ = os.Remove(path)
 	}
-	return nil
 }
 
 // sideBySide is how many runs go on at the same time. A run of a small model leaves processors idle; large ones keep all

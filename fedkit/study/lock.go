@@ -42,12 +42,17 @@ func (l *lock) release() {
 	_ = l.Close()
 }
 
-// clearLocks removes the locks of processes that were killed.
-func clearLocks(dir string) {
+// clearAfterKills removes the locks of processes that were killed, and the checkpoints of runs that they had stored.
+func clearAfterKills(dir string) {
 	files, _ := os.ReadDir(filepath.Join(dir, ".locks"))
 	for _, f := range files {
-		if l, _ := tryLock(dir, f.Name()); l != nil {
-			l.release()
+		l, _ := tryLock(dir, f.Name())
+		if l == nil {
+			continue
 		}
+		if r, err := read(dir, f.Name()); err == nil {
+			r.removeCheckpoint()
+		}
+		l.release()
 	}
 }

@@ -1,0 +1,115 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write comments.json")
+
+// packages are the folders of what the catalog lists.
+var packages = []string{"datasets", "datasets/partition", "fedkit", "fedkit/aggregate", "fedkit/attack", "fedkit/catalog", "fedkit/cluster", "fedkit/examples",
+	"fedkit/metric", "fedkit/model", "fedkit/selection", "fedkit/server", "fedkit/strategy"}
+
+// The comments are those of the sources.
+func TestCommentsAreCurrent(t *testing.T) {
+	l := library{}
+	for _, folder := range packages {
+		paths, _ := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(folder), "*.go"))
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.read(f)
+		}
+	}
+	maps.DeleteFunc(l, func(name string, s *said) bool {
+		_, own, _ := strings.Cut(name, ".")
+		return !ast.IsExported(own) || s.Doc == "" && s.Fields == nil && s.Constants == nil
+	})
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "\t")
+	if err := e.Encode(l); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("comments.json", b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(b.Bytes(), commentsFile) {
+		t.Error("comments.json is not what the sources say: go test ./fedkit/catalog -run Comments -update")
+	}
+}
+
+// at returns the place of a name.
+func (l library) at(name string) *said {
+	if l[name] == nil {
+		l[name] = new(said)
+	}
+	return l[name]
+}
+
+func (l library) read(f *ast.File) {
+	pkg := f.Name.Name + "."
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				l.at(pkg + d.Name.Name).Doc = d.Doc.Text()
+			}
+		case *ast.GenDecl:
+			switch d.Tok {
+			case token.TYPE:
+				l.types(pkg, d)
+			case token.CONST:
+				l.enumeration(pkg, d)
+			}
+		}
+	}
+}
+
+func (l library) types(pkg string, d *ast.GenDecl) {
+	for _, s := range d.Specs {
+		spec := s.(*ast.TypeSpec)
+		t := l.at(pkg + spec.Name.Name)
+		t.Doc = spec.Doc.Text() + d.Doc.Text()
+		if s, ok := spec.Type.(*ast.StructType); ok {
+			t.Fields = map[string]string{}
+			for _, f := range s.Fields.List {
+				for _, name := range f.Names {
+					t.Fields[name.Name] = oneLine(f.Doc.Text() + f.Comment.Text())
+				}
+			}
+		}
+	}
+}
+
+// enumeration reads constants of a type of their own that count from 0: Stop NotFinite = iota, Skip.
+func (l library) enumeration(pkg string, d *ast.GenDecl) {
+	first := d.Specs[0].(*ast.ValueSpec)
+	t, named := first.Type.(*ast.Ident)
+	if !named || len(first.Values) != 1 {
+		return
+	}
+	if iota, ok := first.Values[0].(*ast.Ident); !ok || iota.Name != "iota" {
+		return
+	}
+	for _, s := range d.Specs {
+		l.at(pkg + t.Name).Constants = append(l.at(pkg+t.Name).Constants, s.(*ast.ValueSpec).Names[0].Name)
+	}
+}
