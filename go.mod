@@ -3,6 +3,8 @@ module fedkit.example
 go 1.26.5
 
 require (
+	github.com/alecthomas/kong v1.12.1
+	github.com/goccy/go-yaml v1.18.0
 	github.com/gofrs/flock v0.13.0
 	github.com/gomlx/compute v0.1.0
 	github.com/gomlx/go-xla v0.4.0
@@ -14,6 +16,7 @@ require (
 	github.com/parquet-go/parquet-go v0.32.0
 	golang.org/x/image v0.26.0
 	golang.org/x/sync v0.20.0
+	golang.org/x/tools v0.44.0
 	gonum.org/v1/gonum v0.16.0
 	gonum.org/v1/plot v0.16.0
 )
@@ -58,7 +61,6 @@ require (
 	golang.org/x/telemetry v0.0.0-20260409153401-be6f6cb8b1fa // indirect
 	golang.org/x/term v0.40.0 // indirect
 	golang.org/x/text v0.35.0 // indirect
-	golang.org/x/tools v0.44.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	honnef.co/go/tools v0.7.0 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect

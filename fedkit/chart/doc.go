@@ -13,6 +13,9 @@
 // JupyterLab: tooltips, and a click in the legend picks out a series), PNG (wherever notebooks are only shown) and a
 // line of text. Outside a notebook the same call writes a PNG file and says where; see Dir.
 //
+// A table is HTML in a notebook and text elsewhere. Save writes it for a paper (LaTeX, Markdown) or for programs (CSV).
+//
 // A chart that cannot be drawn carries the error. Show displays it in the chart's place and on standard error, in a
-// line that begins with ErrorPrefix. A program that acts on errors asks Err, or calls PNG or Save, which return them.
+// line that begins with ErrorPrefix. A program that acts on errors asks Err, or calls PNG or Save, which return them. A table that cannot
+// be shown has an empty form as CSV, LaTeX and Markdown.
 package chart

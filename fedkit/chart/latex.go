@@ -36,8 +36,8 @@ func (t *Table) LaTeX() string {
 	return b.String()
 }
 
-// latex writes words so that TeX sets them as they are. Groups keep commands apart from what follows, and a "[" at the
-// beginning of a line from the "\\" before it.
+// latex writes words so that TeX sets them as they are. Groups keep commands apart from what follows, and a "[" or "*" at
+// the beginning of a line from the "\\" before it.
 func latex(words string) string { return texWords.Replace(words) }
 
 var texWords = strings.NewReplacer(latexSymbols()...)
@@ -47,7 +47,7 @@ func latexSymbols() []string {
 	all := []string{
 		`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "$", `\$`, "&", `\&`, "#", `\#`, "%", `\%`, "_", `\_`,
 		"^", `\textasciicircum{}`, "~", `\textasciitilde{}`, "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`,
-		`"`, "''", "[", "{[}", "]", "{]}", "\n", " ", "\r", " ", " %", `~\%`,
+		`"`, "''", "*", "{*}", "[", "{[}", "]", "{]}", "\n", " ", "\r", " ", " %", `~\%`,
 		"–", "--", "—", "---", "…", `\ldots{}`, "’", "'", "‘", "`", "“", "``", "”", "''", "\u00a0", "~",
 	}
 	for symbol, command := range map[string]string{

@@ -30,7 +30,7 @@ type Claim struct {
 func (c Card) Show() { c.Table().Show() }
 
 // Table returns the card as a table. Our number is the mean over seeds ± half of its 95 % confidence interval (see
-// Interval), and the gap is that mean less the source's number. If one of ours is missing, because a run did not reach a
+// Interval), and the gap is that mean minus the source's number. If one of ours is missing, because a run did not reach a
 // target, it says how many there are.
 //
 // Errors: an empty card.
@@ -55,7 +55,7 @@ func (c Card) Table() *chart.Table {
 			t.Lines = append(t.Lines, []string{l.What, l.Source, theirs.text, here.text, gap.text, l.Why})
 			t.Data = append(t.Data, []any{l.What, l.Source, l.Theirs, mean, half, float64(len(ours)), mean - l.Theirs, l.Unit, l.Why})
 		}
-		t.Note = "here: mean over seeds ± 95 % confidence interval; gap: here less reported"
+		t.Note = "here: mean over seeds ± 95 % confidence interval; gap: here minus reported"
 		return nil
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"fedkit.example/fedkit"
 )
@@ -13,45 +12,49 @@ import (
 func (c Comparison) differences(gs []*Group, b Basis) (all []column, notes []string, err error) {
 	base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == c.Baseline })
 	if base < 0 {
-		has := each(gs, func(g *Group) string { return fmt.Sprintf("%q", g.Name) })
-		return nil, nil, fedkit.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), "one of "+strings.Join(has, ", "))
+		has := each(gs, func(g *Group) string { return g.Name })
+		return nil, nil, fedkit.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), oneOf(has))
 	}
 	q := c.By.orAccuracy()
-	var d [][]float64
-	var t, w []float64
-	exact, normal := false, false
-	for i, g := range gs {
-		v := q.pairs(g, gs[base], b)
-		if i == base {
-			v = nil
-		}
-		p, isExact := Wilcoxon(v)
-		if len(v) < 2 { // 1, whatever the difference is
-			p = math.NaN()
-		}
-		exact, normal = exact || isExact && !math.IsNaN(p), normal || !isExact
-		d, t, w = append(d, v), append(t, PairedT(v)), append(w, p)
-	}
-	mean := column{"difference", []string{"±"}, each(d, q.signed)}
-	count := column{name: "pairs", of: each(d, func(v []float64) cell { return number(float64(len(v))) })}
-	of := func(name string, p []float64) column { return column{name: name, of: each(p, pValue)} }
-	all = []column{mean, count, of("p (t)", t), of("p (t, Holm)", Holm(t)), of("p (Wilcoxon)", w), of("p (Wilcoxon, Holm)", Holm(w))}
-	for _, c := range all { // the baseline is not compared with itself
+	d := each(gs, func(g *Group) []float64 { return q.pairs(g, gs[base], b) })
+	d[base] = nil // the baseline is not compared with itself
+	t, w := each(d, PairedT), each(d, wilcoxonOfPairs)
+	count := func(v []float64) cell { return number(float64(len(v))) }
+	all = []column{{"difference", []string{"±"}, each(d, q.signed)}, {name: "pairs", of: each(d, count)},
+		{name: "p (t)", of: each(t, pValue)}, {name: "p (t, Holm)", of: each(Holm(t), pValue)},
+		{name: "p (Wilcoxon)", of: each(w, pValue)}, {name: "p (Wilcoxon, Holm)", of: each(Holm(w), pValue)}}
+	for _, c := range all {
 		c.of[base] = cell{"", slices.Repeat([]float64{math.NaN()}, 1+len(c.data))}
 	}
-	notes = []string{fmt.Sprintf("difference: %s less that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline),
-		"p: two-sided, paired t test and Wilcoxon's signed-rank test" + distribution(exact, normal) + ", Holm: corrected over all lines"}
-	return all, notes, nil
+	return all, []string{
+		fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline),
+		"p: two-sided, paired t test and Wilcoxon's signed-rank test" + distribution(d) + ", Holm: corrected over all lines",
+	}, nil
+}
+
+// wilcoxonOfPairs is NaN for one pair, whose p value is 1 whatever the difference is.
+func wilcoxonOfPairs(d []float64) float64 {
+	if len(d) < 2 {
+		return math.NaN()
+	}
+	p, _ := Wilcoxon(d)
+	return p
 }
 
 // distribution says what Wilcoxon's p values come from.
-func distribution(exact, normal bool) string {
+func distribution(all [][]float64) string {
+	used := map[bool]bool{} // exact or not
+	for _, d := range all {
+		if _, exact := Wilcoxon(d); len(d) > 1 {
+			used[exact] = true
+		}
+	}
 	switch {
-	case exact && normal:
+	case used[true] && used[false]:
 		return " (exact, or normal approximation)"
-	case exact:
+	case used[true]:
 		return " (exact)"
-	case normal:
+	case used[false]:
 		return " (normal approximation)"
 	}
 	return ""
@@ -67,7 +70,7 @@ func (q Quantity) pairs(g, base *Group, b Basis) (d []float64) {
 			}
 			used[i] = true
 			if v := q.Value(r, b) - q.Value(o, b); finite(v) {
-				d = append(d, v)
+				d = append(d, math.Round(1e12*v)/1e12) // so that 0.3 − 0.2 and 0.2 − 0.1 are a tie
 			}
 			break
 		}

@@ -35,7 +35,8 @@ func (r *Run) identity() *identity {
 	if id.partition.with == "" {
 		id.partition.seeds = seedsInWords(h.Partition)
 	}
-	id.configuration = fmt.Sprintf("%q %q %q %q %d %d %s", r.Name, h.Data, wordsOf(h), h.Model, h.Clients, h.Params, id.strategy.without)
+	id.configuration = fmt.Sprintf("%q %q %q %q %q %d %d %s %s", r.Name, h.Data, wordsOf(h), h.Model, h.Task, h.Clients, h.Params,
+		id.strategy.without, unseed(h.Interceptors).without)
 	r.known = id
 	return id
 }

@@ -23,8 +23,8 @@ var (
 	Best     = Quantity{"best", best, chart.Percent, false}                                                                     // highest accuracy of any round
 	Clients  = Quantity{"clients", spread(func(s *fedkit.Spread) fedkit.Float { return s.Mean }), chart.Percent, false}         // mean over clients on their own examples, each counting the same
 	Worst    = Quantity{"worst 10 %", spread(func(s *fedkit.Spread) fedkit.Float { return s.Worst }), chart.Percent, false}     // the same over the tenth of the clients that are worst off
-	Loss     = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, written("%.3f"), true}
-	Rounds   = Quantity{"rounds", func(r *Run, _ Basis) float64 { return float64(r.Rounds) }, written("%.4g"), true}
+	Loss     = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, func(v float64) string { return fmt.Sprintf("%.3f", v) }, true}
+	Rounds   = Quantity{"rounds", func(r *Run, _ Basis) float64 { return float64(r.Rounds) }, chart.Short, true}
 	Down     = Quantity{"down", total(func(r *fedkit.Record) float64 { return float64(r.BytesDown) }), chart.Bytes, true} // bytes from the server to clients
 	Up       = Quantity{"up", total(func(r *fedkit.Record) float64 { return float64(r.BytesUp) }), chart.Bytes, true}     // bytes from clients to the server
 	Time     = Quantity{"time", total(seconds), chart.Seconds, true}                                                      // of the rounds without the evaluations
@@ -32,7 +32,7 @@ var (
 
 // RoundsTo is the first round whose accuracy is at least target.
 func RoundsTo(target float64) Quantity {
-	return Quantity{"rounds to " + target100(target), to(target, func(*fedkit.Record) float64 { return 1 }), written("%.3g"), true}
+	return Quantity{"rounds to " + target100(target), to(target, func(*fedkit.Record) float64 { return 1 }), chart.Short, true}
 }
 
 // BytesTo is what was sent, both ways, until the accuracy was at least target.
@@ -152,9 +152,5 @@ func seconds(r *fedkit.Record) float64 { return r.Seconds }
 
 // target100 writes a target without needless decimals: "92.5 %", "90 %".
 func target100(t float64) string { return fmt.Sprintf("%.4g %%", 100*t) }
-
-func written(format string) func(float64) string {
-	return func(v float64) string { return fmt.Sprintf(format, v) }
-}
 
 func finite(v float64) bool { return v-v == 0 }

@@ -108,6 +108,9 @@ func TestFriedman(t *testing.T) {
 			t.Errorf("p = %v, ranks %v", p, ranks)
 		}
 	}
+	if p, ranks, err := Friedman([][]float64{{1, 1}, {2, 2}}); !math.IsNaN(p) || !near(ranks, []float64{1.5, 1.5}) || err != nil {
+		t.Errorf("all equal: %v, %v, %v", p, ranks, err)
+	}
 	for _, bad := range [][][]float64{nil, {{1, 2}}, {{1}, {1}}, {{1, 2}, {1}}, {{1, 2}, {1, nan}}} {
 		if _, _, err := Friedman(bad); err == nil {
 			t.Errorf("%v is taken", bad)

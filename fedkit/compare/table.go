@@ -33,7 +33,7 @@ type Comparison struct {
 
 	// Baseline is the name of the group that all others are compared with, as the table has it. For each pair of runs
 	// with equal seeds (of the run, and of the partition and parts as far as both have them), the group's quantity By
-	// less the baseline's is a difference. Columns are their mean with its interval, the number of pairs, and two-sided
+	// minus the baseline's is a difference. Columns are their mean with its interval, the number of pairs, and two-sided
 	// p values of the paired t test and of Wilcoxon's signed-rank test, each alone and after Holm's correction over all
 	// lines. Default: no such columns.
 	Baseline string
@@ -155,8 +155,8 @@ func (q Quantity) interval(v []float64) cell {
 		return cell{q.write(v[0]), []float64{v[0], half}}
 	}
 	m, h := q.write(mean), q.write(half)
-	if i := strings.LastIndex(m, " "); i >= 0 && strings.HasSuffix(h, m[i:]) { // the unit once
-		m = m[:i]
+	if value, unit, one := strings.Cut(m, " "); one && strings.HasSuffix(h, " "+unit) { // the unit once
+		m = value
 	}
 	return cell{m + " ± " + h, []float64{mean, half}}
 }
@@ -186,8 +186,8 @@ func choose(all []column, names []string) (chosen []column, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(c column) bool { return c.name == name })
 		if i < 0 {
-			has := each(all, func(c column) string { return fmt.Sprintf("%q", c.name) })
-			return nil, fedkit.Invalid("Columns", fmt.Sprintf("%q", name), "one of "+strings.Join(has, ", "))
+			has := each(all, func(c column) string { return c.name })
+			return nil, fedkit.Invalid("Columns", fmt.Sprintf("%q", name), oneOf(has))
 		}
 		chosen = append(chosen, all[i])
 	}

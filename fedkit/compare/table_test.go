@@ -1,9 +1,12 @@
 package compare
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit"
 )
 
 func TestTable(t *testing.T) {
@@ -25,6 +28,37 @@ func TestTable(t *testing.T) {
 	if lines := strings.Split(Table(a).String(), "\n"); len(lines) != 4 || !strings.Contains(lines[2], "global model") {
 		t.Errorf("one run:\n%s", Table(a))
 	}
+}
+
+// The unit is written once if it is the same.
+func TestUnitsOfIntervals(t *testing.T) {
+	long, longer := history("A", 0.1), seeded(1, history("A", 0.1))
+	long.Rounds[0].Seconds, longer.Rounds[0].Seconds = 200, 204
+	long.Rounds[0].BytesUp, longer.Rounds[0].BytesUp = 1_000_000, 1_000_100
+	got := cells(t, Table(long, longer), "A", "time", "up")
+	if want := []string{"3 min 22 s ± 25.4 s", "1.00 MB ± 635 B"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// No history makes a table panic, and names are escaped.
+func FuzzTable(f *testing.F) {
+	f.Add(0.5, 0.1, 3, 1)
+	f.Add(nan, math.Inf(-1), 0, -1)
+	f.Fuzz(func(t *testing.T, a, l float64, n, k int) {
+		s := fedkit.Score{Accuracy: fedkit.Float(a), Loss: fedkit.Float(l), Examples: n}
+		h := &fedkit.History{Name: "<b>", Rounds: []fedkit.Record{
+			{Round: n, Global: &s, Scores: []fedkit.Score{s, {}}}, {Round: k, Scores: []fedkit.Score{s}, Seconds: l},
+		}}
+		other := *h
+		other.Seed, other.Name = 1, "c"
+		again := *h
+		again.Seed, again.Name = 2, "c"
+		tab := Comparison{Target: 0.5, Baseline: "c"}.Table(h, &other, &again)
+		if err := tab.Err(); err != nil && strings.Contains(err.Error(), "could not be drawn") || strings.Contains(tab.HTML(), "<b>") {
+			t.Errorf("%v\n%s", err, tab.HTML())
+		}
+	})
 }
 
 func TestPersonalTable(t *testing.T) {

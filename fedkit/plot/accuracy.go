@@ -13,7 +13,7 @@ import (
 // are values that are not finite.
 //
 // Runs of one configuration, with several seeds, become one line, their mean, in a band of ± one sample standard
-// deviation (divisor n−1), over the rounds that all of them have. They have equal Name, Config, Data, Partition, Model,
+// deviation (divisor n−1; or see Bands), over the rounds that all of them have. They have equal Name, Config, Data, Partition, Model,
 // Clients, Params and Manifest but for what a seed changes, be it the run's, the partition's or that of a part. Where
 // names collide, what differs is added to them: "FedAvg, Local.LR 0.1", or in the end a number. A run that is given again
 // counts once. The note says so, and which runs were stopped.

@@ -2,8 +2,9 @@
 // runs.
 //
 //	data   Labels, Sizes, Samples
-//	runs   Accuracy, Loss, Metric, Note, ClientAccuracy, Clusters, Heat, Participants, Table
-//	live   Live, a watcher that draws while a run goes on, and Progress, its line alone
+//	runs   Accuracy, Loss, Metric, Note, Against (a cost), ClientAccuracy, Clusters, Heat, Participants
+//	many   Multiples, small figures of one kind; Ranks, mean ranks with their critical difference
+//	live   Live, a watcher that draws while a run goes on, or a whole study; Progress, its line alone
 //
 // Each function returns a chart, which nobody sees until Show draws it:
 //
@@ -16,5 +17,6 @@
 //	chart.Row{plot.Accuracy(h), plot.Loss(h)}.Show() // side by side
 //
 // If a chart cannot be made, because a history is nil, say, it carries the error: Show displays it in the chart's place,
-// and Err returns it. Package chart draws anything else, such as one quantity against another or a histogram.
+// and Err returns it. Package compare has tables of runs. Package chart draws anything else, such as one quantity against another or a
+// histogram.
 package plot

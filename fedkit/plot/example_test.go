@@ -7,6 +7,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/plot"
 )
 
@@ -62,6 +63,46 @@ func ExampleLoss() {
 
 	// Output:
 	// 2 <nil>
+}
+
+// Of one problem, the ranks are over seeds; of several panels, over problems.
+func ExampleRanks() {
+	var runs []*fedkit.History
+	for seed := range uint64(6) {
+		a, b, c := run("FedAvg", 0.6), run("FedProx", 0.7), run("Local", 0.2)
+		a.Seed, b.Seed, c.Seed = seed, seed, seed
+		runs = append(runs, a, b, c)
+	}
+	f := plot.Ranks(compare.Accuracy, plot.Panel{Name: "digits", Runs: runs})
+	fmt.Println(f.Series[0].Tip)
+	fmt.Println(f.Series[1].Tip)
+	fmt.Println(f.Note)
+	// Output:
+	// [Local: 3 FedAvg: 2 FedProx: 1]
+	// [FedProx to FedAvg FedAvg to Local]
+	// mean of 6 seeds; Friedman's test: p = 0.0025; a bar joins methods that do not differ at 5 %
+}
+
+// Small figures share ranges, colors and a legend.
+func ExampleMultiples() {
+	row := plot.Multiples(plot.Accuracy,
+		plot.Panel{Name: "α = 0.1", Runs: []*fedkit.History{run("FedAvg", 0.2, 0.4), run("FedProx", 0.3, 0.5)}},
+		plot.Panel{Name: "α = 100", Runs: []*fedkit.History{run("FedAvg", 0.6, 0.9), run("FedProx", 0.6, 0.8)}})
+	for _, f := range row {
+		fmt.Println(f.Title, f.Y.Covers, f.Err())
+	}
+	// row.Show() draws them.
+
+	// Output:
+	// α = 0.1 [0.2 0.9] <nil>
+	// α = 100 [0.2 0.9] <nil>
+}
+
+func ExampleAgainst() {
+	f := plot.Against(plot.Bytes, run("FedAvg", 0.2, 0.4, 0.5))
+	fmt.Println(f.X.Title, f.Series[0].X, f.Series[0].Y)
+	// Output:
+	// sent, both ways (kB) [3 6 9] [0.2 0.4 0.5]
 }
 
 func ExampleHeat() {

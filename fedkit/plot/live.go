@@ -135,6 +135,10 @@ func (l *live) Done(h *fedkit.History, err error) {
 		p.start = now
 	}
 	p.forget()
+	if l.plan != nil && p.failed() && !l.notebook { // a notebook has it among its lines
+		l.tellApart()
+		l.print(p.line(), "\n")
+	}
 	if l.plan != nil && !l.plan.over(l.runs) {
 		l.update(p, now)
 		return
@@ -150,6 +154,9 @@ func (l *live) run(h *fedkit.History) *progress {
 		if p.History == h && !p.over {
 			return p
 		}
+	}
+	if l.plan != nil && l.plan.over(l.runs) { // this run is none of the study's
+		l.plan = nil
 	}
 	p := &progress{Run: compare.Run{History: h}}
 	l.runs, l.groups = append(l.runs, p), nil
@@ -169,13 +176,18 @@ func (l *live) showLine(p *progress, final bool) {
 	switch {
 	case l.notebook:
 		l.complain(l.line.Text(l.lines(), final))
-	case l.terminal:
-		end := ""
-		if final {
-			end = "\n"
-		}
-		fmt.Fprintf(l.log, "\r\x1b[K%s%s", line, end)
+	case final:
+		l.print(line, "\n")
 	default:
+		l.print(line, "")
+	}
+}
+
+// print writes a line to the log. One without an end is overwritten by the next, if the log is a terminal.
+func (l *live) print(line, end string) {
+	if l.terminal {
+		fmt.Fprintf(l.log, "\r\x1b[K%s%s", line, end)
+	} else {
 		fmt.Fprintln(l.log, line)
 	}
 }

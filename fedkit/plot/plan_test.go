@@ -55,6 +55,17 @@ func TestLiveStudy(t *testing.T) {
 	}
 }
 
+// A run after a study is none of it.
+func TestLiveAfterStudy(t *testing.T) {
+	l, out, _ := fakeLive()
+	l.Plan(1, 0)
+	play(l, out.clock, with(0, 0.1), time.Second, nil)
+	play(l, out.clock, with(1, 0.1), time.Second, nil)
+	if s := l.lines(); strings.Contains(s, "done") || strings.Count(s, "✓ 1 rounds") != 2 {
+		t.Errorf("%q", s)
+	}
+}
+
 // A study that is stopped draws its figure to the end.
 func TestLiveStudyStopped(t *testing.T) {
 	l, out, _ := fakeLive()
@@ -91,6 +102,17 @@ func TestLiveStudyInTerminal(t *testing.T) {
 	l.Plan(2, 1)
 	play(l, out.clock, with(0, 0.1), time.Second, nil)
 	if s := log.String(); s != "\r\x1b[K1 of 2 done, 1 stored\r\x1b[K1 of 2 done, 1 running, 1 stored, 0 s left\r\x1b[K2 of 2 done, 1 stored, in 1 s\n" {
+		t.Errorf("%q", s)
+	}
+}
+
+// Outside a notebook a failure has a line of its own.
+func TestLiveStudyFails(t *testing.T) {
+	l, _, log := fakeLive()
+	l.notebook = false
+	l.Plan(3, 0)
+	l.Done(with(0, 0.1), errors.New("out of memory"))
+	if s := log.String(); !strings.Contains(s, "\nFedAvg  ✗ failed after round 1: out of memory") {
 		t.Errorf("%q", s)
 	}
 }

@@ -41,3 +41,13 @@ func (l *lock) release() {
 	_ = os.Remove(l.Path())
 	_ = l.Close()
 }
+
+// clearLocks removes the locks of processes that were killed.
+func clearLocks(dir string) {
+	files, _ := os.ReadDir(filepath.Join(dir, ".locks"))
+	for _, f := range files {
+		if l, _ := tryLock(dir, f.Name()); l != nil {
+			l.release()
+		}
+	}
+}

@@ -105,6 +105,7 @@ func (s *Study) Run(ctx context.Context) (Runs, error) {
 	if err := s.look(); err != nil {
 		return nil, err
 	}
+	clearLocks(s.Dir)
 	missing := slices.DeleteFunc(distinct(s.plans), func(p *plan) bool { return p.stored })
 	s.say(missing)
 	var err error

@@ -1,0 +1,285 @@
+package catalog
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
+)
+
+// Build makes a value, such as a fedkit.Strategy or fedkit.Options, from a tree as YAML or JSON files have it: a name, a
+// text for Parse, or a map of options in which "type" is the name. Names are matched without regard to case, dashes,
+// underscores and package. It is the inverse of config.Of, and takes a *config.Config too.
+//
+//	catalog.Build[fedkit.Aggregator](map[string]any{"type": "Krum", "F": 2})
+//
+// A number 0 that is written down is 0, even if a field's zero value stands for a default; options that are left out are
+// the default. The constants Zero and FullBatch are known by name, and so are +Inf, and durations such as 30s.
+//
+// The error names the option and what is allowed. It suggests the nearest name for one that is not known. Whether options
+// suit each other and the data is not checked: see fedkit.Check.
+func Build[T any](tree any) (value T, err error) {
+	if c, ok := tree.(*config.Config); ok {
+		if tree, err = plain(c); err != nil {
+			return value, err
+		}
+	}
+	err = set("", reflect.ValueOf(&value).Elem(), tree)
+	return value, err
+}
+
+// plain returns the tree of a configuration.
+func plain(c *config.Config) (tree any, err error) {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(strings.NewReader(string(b)))
+	d.UseNumber()
+	return tree, d.Decode(&tree)
+}
+
+// set sets v, which stands at the path, to what the tree says. Nothing leaves it as it is.
+func set(path string, v reflect.Value, tree any) error {
+	if tree == nil {
+		return nil
+	}
+	if t, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return setText(path, t, tree)
+	}
+	switch v.Kind() {
+	case reflect.Interface:
+		return setPart(path, v, tree)
+	case reflect.Struct:
+		return setStruct(path, v, tree)
+	case reflect.Slice:
+		return setList(path, v, tree)
+	case reflect.Pointer:
+		p := reflect.New(v.Type().Elem())
+		err := set(path, p.Elem(), tree)
+		v.Set(p)
+		return err
+	}
+	return setBasic(path, v, tree)
+}
+
+// setPart sets a field for a thing of a kind.
+func setPart(path string, v reflect.Value, tree any) error {
+	k, known := kindOf(v.Type())
+	if !known {
+		return fedkit.Invalid(path, word(tree), fmt.Sprintf("a %v, which can be made in Go only", v.Type()))
+	}
+	options, err := object(tree)
+	if err != nil {
+		return err
+	}
+	if options == nil {
+		return fedkit.Invalid(cmp.Or(path, k.Name), word(tree), "the name of "+k.a()+" and its options, such as "+k.Things()[0].Name)
+	}
+	name, _ := options[key(options, "type")].(string)
+	var names []string
+	for _, t := range k.Things() {
+		if !reflect.TypeOf(t.zero).Implements(v.Type()) {
+			continue
+		}
+		if names = append(names, t.Name); !t.named(name) {
+			continue
+		}
+		part := t.new()
+		if err := setStruct(path, reflect.Indirect(part), options); err != nil {
+			return err
+		}
+		v.Set(part)
+		return nil
+	}
+	if name == "" {
+		return fedkit.Invalid(cmp.Or(path, k.Name), word(tree), "the name of "+k.a()+": "+strings.Join(names, ", "))
+	}
+	return unknown(cmp.Or(path, k.Name), name, "the name of "+k.a(), name, names)
+}
+
+// setStruct sets the options that a tree names.
+func setStruct(path string, v reflect.Value, tree any) error {
+	options, err := object(tree)
+	if err != nil {
+		return err
+	}
+	if options == nil {
+		return fedkit.Invalid(cmp.Or(path, "options"), word(tree), "options with their values")
+	}
+	all, seen := fields(v.Type()), map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		if seen[normal(name)] {
+			return fedkit.Invalid(under(path, name), "given twice", "given once: case, dashes and underscores do not matter")
+		}
+		seen[normal(name)] = true
+		if err := setOption(path, v, all, name, options[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setOption sets the one of a struct's fields that has the name.
+func setOption(path string, v reflect.Value, all []reflect.StructField, name string, tree any) error {
+	if same(name, "type") {
+		if own, is := nameOf(v.Type()), word(tree); !same(is, own) && !same(is, own[strings.Index(own, ".")+1:]) {
+			return fedkit.Invalid(under(path, name), is, own+", or left out")
+		}
+		return nil
+	}
+	var names []string
+	for _, f := range all {
+		if same(f.Name, name) {
+			return set(under(path, f.Name), v.FieldByIndex(f.Index), written(f, tree))
+		}
+		names = append(names, f.Name)
+	}
+	return unknown(under(path, name), word(tree), "an option of "+nameOf(v.Type()), name, names)
+}
+
+// written returns the tree for a field, in which a 0 that somebody wrote is to be 0 and not the default.
+func written(f reflect.StructField, tree any) any {
+	_, usual := f.Tag.Lookup("default")
+	if x, ok := number(tree); ok && x == 0 && usual && strings.HasPrefix(f.Tag.Get("range"), "[0,") && f.Type.Kind() == reflect.Float64 {
+		return float64(fedkit.Zero)
+	}
+	return tree
+}
+
+func setList(path string, v reflect.Value, tree any) error {
+	elements, ok := tree.([]any)
+	if o, isObject := tree.(map[string]any); isObject && o["sha256"] != nil {
+		return fedkit.Invalid(path, word(tree), "the list itself: only its hash was kept")
+	}
+	if !ok {
+		elements = []any{tree}
+	}
+	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
+	for i, e := range elements {
+		if err := set(fmt.Sprintf("%s[%d]", path, i), list.Index(i), e); err != nil {
+			return err
+		}
+	}
+	v.Set(list)
+	return nil
+}
+
+func setText(path string, t encoding.TextUnmarshaler, tree any) error {
+	if err := t.UnmarshalText([]byte(word(tree))); err != nil {
+		return fedkit.Invalid(path, word(tree), err.Error())
+	}
+	return nil
+}
+
+// setBasic sets a number, a bool, a string or one of an enumeration.
+func setBasic(path string, v reflect.Value, tree any) error {
+	text := word(tree)
+	if names := constants(v.Type()); names != nil {
+		for i, name := range names {
+			if same(name, text) || text == strconv.Itoa(i) {
+				v.SetInt(int64(i))
+				return nil
+			}
+		}
+		return unknown(path, text, "one of its names", text, names)
+	}
+	if c, ok := named[normal(text)]; ok {
+		text = c
+	}
+	switch k := v.Kind(); {
+	case v.Type() == reflect.TypeFor[time.Duration]():
+		d, err := time.ParseDuration(text)
+		v.SetInt(int64(d))
+		return refused(err == nil, path, tree, "a duration, such as 30s")
+	case v.CanInt():
+		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
+		v.SetInt(n)
+		return refused(err == nil, path, tree, "a whole number")
+	case v.CanUint():
+		n, err := strconv.ParseUint(text, 10, v.Type().Bits())
+		v.SetUint(n)
+		return refused(err == nil, path, tree, "a whole number, at least 0")
+	case v.CanFloat():
+		x, ok := number(text)
+		v.SetFloat(x)
+		return refused(ok, path, tree, "a number")
+	case k == reflect.Bool:
+		b, ok := tree.(bool)
+		v.SetBool(b)
+		return refused(ok, path, tree, "true or false")
+	case k == reflect.String:
+		s, ok := tree.(string)
+		v.SetString(s)
+		return refused(ok, path, tree, "a text, in quotes")
+	}
+	return fedkit.Invalid(path, text, fmt.Sprintf("a %v, which can be made in Go only", v.Type()))
+}
+
+// named are the constants that stand for numbers.
+var named = map[string]string{
+	"zero":      strconv.FormatFloat(fedkit.Zero, 'g', -1, 64),
+	"fullbatch": strconv.Itoa(fedkit.FullBatch),
+}
+
+func refused(ok bool, path string, tree any, allowed string) error {
+	if ok {
+		return nil
+	}
+	return fedkit.Invalid(path, word(tree), allowed)
+}
+
+// number reads a number, which YAML and JSON may have left as a text.
+func number(tree any) (float64, bool) {
+	if _, isBool := tree.(bool); isBool {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(word(tree), 64)
+	return x, err == nil
+}
+
+// object returns a tree's options; nil if it cannot have any. Names may be paths.
+func object(tree any) (map[string]any, error) {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for name := range tree {
+			if strings.Contains(name, ".") {
+				o := map[string]any{}
+				Merge(o, tree)
+				return o, nil
+			}
+		}
+		return tree, nil
+	case string:
+		return Parse(tree)
+	}
+	return nil, nil
+}
+
+// word writes a tree for errors.
+func word(tree any) string {
+	switch tree := tree.(type) {
+	case nil:
+		return "nothing"
+	case map[string]any, []any:
+		b, _ := json.Marshal(tree)
+		return string(b)
+	case float64:
+		if tree == math.Trunc(tree) && math.Abs(tree) < 1<<53 { // 1000000, not 1e+06
+			return strconv.FormatFloat(tree, 'f', -1, 64)
+		}
+	}
+	return fmt.Sprint(tree)
+}
+
+func under(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }

@@ -1,0 +1,120 @@
+// Package catalog lists every ready-made thing by name, such as strategies, aggregators and data sets, with its options
+// and what its comments say. Build makes a thing from its name and options, as they stand in a file or on a command line:
+//
+//	s, err := catalog.Build[fedkit.Strategy]("FedAvg Fraction=0.5 Local.LR=0.1 Aggregator=Krum Aggregator.F=2")
+//
+// Types and options come from the code itself, and comments from its source. Importing this package adds all of them to a
+// program; notebooks do not need it.
+package catalog
+
+import (
+	"go/doc"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Kind is a sort of things that can stand in for one another: strategies, aggregators, …
+type Kind struct {
+	Name, Plural string       // "aggregator", "aggregators"
+	Type         reflect.Type // the interface that they implement
+	values       []any        // the zero value of each
+}
+
+// Thing is one ready-made thing.
+type Thing struct {
+	Kind Kind
+	Name string // "FedProx"
+	zero any
+}
+
+// Kinds returns all kinds, strategies first.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// Things returns all things of the kind, by name.
+func (k Kind) Things() []Thing {
+	things := make([]Thing, len(k.values))
+	for i, v := range k.values {
+		_, name, _ := strings.Cut(nameOf(reflect.TypeOf(v)), ".")
+		things[i] = Thing{Kind: k, Name: name, zero: v}
+	}
+	slices.SortFunc(things, func(a, b Thing) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	return things
+}
+
+// Type returns the thing's name in Go, with its package: "strategy.FedProx", "datasets.Digits".
+func (t Thing) Type() string { return nameOf(reflect.TypeOf(t.zero)) }
+
+// Doc returns the comment in the source, as plain text with lines of at most width characters.
+func (t Thing) Doc(width int) string { return comments().of(t.Type()).text(width) }
+
+// Synopsis returns the first sentence of the comment.
+func (t Thing) Synopsis() string {
+	return strings.TrimRight(new(doc.Package).Synopsis(comments().of(t.Type()).doc), ",:.") + "."
+}
+
+// Source returns the paper that the comment names: "Li et al., arXiv 1812.06127, Algorithm 2"; "" if it names none.
+func (t Thing) Source() string { return comments().of(t.Type()).paper() }
+
+// Options returns what can be set, in the order of the fields.
+func (t Thing) Options() []Option { return Options(reflect.TypeOf(t.zero)) }
+
+// new returns a new zero value, with which the strategy is a pointer to one.
+func (t Thing) new() reflect.Value {
+	v := reflect.ValueOf(t.zero)
+	if v.Kind() == reflect.Pointer {
+		return reflect.New(v.Type().Elem())
+	}
+	return reflect.New(v.Type()).Elem()
+}
+
+// nameOf returns the name of a type without a pointer's star. For a type that stands for a function, it is the function's.
+func nameOf(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if name, ok := functions[t]; ok {
+		return name
+	}
+	return strings.TrimPrefix(t.String(), "main.")
+}
+
+// a is the kind with its article.
+func (k Kind) a() string {
+	if strings.ContainsRune("aeiou", rune(k.Name[0])) {
+		return "an " + k.Name
+	}
+	return "a " + k.Name
+}
+
+// kindOf returns the kind whose things may be in a field of the type: its own interface, or a narrower one.
+func kindOf(field reflect.Type) (Kind, bool) {
+	for _, k := range kinds {
+		if field == k.Type || field.Kind() == reflect.Interface && field.Implements(k.Type) {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// Find returns the things of that name of all kinds; case, dashes and the package do not matter. The error for an unknown
+// name suggests the nearest one.
+func Find(name string, among ...Kind) ([]Thing, error) {
+	var found []Thing
+	var names []string
+	for _, k := range among {
+		for _, t := range k.Things() {
+			names = append(names, t.Name)
+			if t.named(name) {
+				found = append(found, t)
+			}
+		}
+	}
+	if found == nil {
+		return nil, unknown("name", name, "one that is listed", name, names)
+	}
+	return found, nil
+}
+
+// named says whether the name stands for the thing: "FedProx", "fed-prox" or "strategy.FedProx".
+func (t Thing) named(name string) bool { return same(name, t.Name) || same(name, t.Type()) }

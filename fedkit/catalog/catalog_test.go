@@ -1,0 +1,194 @@
+package catalog_test
+
+import (
+	"fmt"
+	"go/types"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/catalog"
+	"golang.org/x/tools/go/packages"
+)
+
+// Under the race detector the plugin's destructors abort when the process exits normally.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
+
+// unlisted implement an interface of a kind, but have no name and options in a file: adapters for functions, parts of
+// others, and what only Go code can make.
+var unlisted = []string{"fedkit.AggregatorFunc", "fedkit.SelectorFunc", "fedkit.ScheduleFunc", "cluster.Func", "attack.Forge", "partition.Given", "model.GoMLX"}
+
+// Everything that the packages export and that can stand for a part is listed: types that implement the interface of a
+// kind, types that make a data set, and functions that return a data set or a model.
+func TestEverythingIsListed(t *testing.T) {
+	var listed []string
+	for _, k := range catalog.Kinds() {
+		for _, thing := range k.Things() {
+			listed = append(listed, thing.Type())
+		}
+	}
+	exported, interfaces := load(t)
+	missing := func(name, is string) {
+		if !slices.Contains(listed, name) && !slices.Contains(unlisted, name) {
+			t.Errorf("%s is %s: it is missing in kinds", name, is)
+		}
+	}
+	for name, o := range exported {
+		switch o := o.(type) {
+		case *types.TypeName:
+			for _, i := range interfaces {
+				if types.Implements(types.NewPointer(o.Type()), i) && !types.IsInterface(o.Type()) {
+					missing(name, "of the kind "+i.String())
+				}
+			}
+			if m, _, _ := types.LookupFieldOrMethod(o.Type(), true, nil, "Make"); m != nil {
+				missing(name, "a data set")
+			}
+		case *types.Func:
+			returns := o.Signature().Results()
+			if returns.Len() == 0 || !strings.HasPrefix(name, "datasets.") && !strings.HasPrefix(name, "model.") && !strings.HasPrefix(name, "examples.") || name == "datasets.ByName" {
+				continue
+			}
+			if r := returns.At(0).Type().String(); strings.HasSuffix(r, "/datasets.Dataset") || strings.HasSuffix(r, "/fedkit.Model") {
+				missing(name, "a function that returns "+r)
+			}
+		}
+	}
+}
+
+// load returns what the packages that the kinds come from export, by name, and the interfaces of the kinds.
+func load(t *testing.T) (exported map[string]types.Object, interfaces []*types.Interface) {
+	t.Helper()
+	names := []string{"fedkit.example/datasets", "fedkit.example/datasets/partition", "fedkit.example/fedkit"}
+	for _, p := range []string{"aggregate", "attack", "cluster", "examples", "metric", "model", "selection", "server", "strategy"} {
+		names = append(names, "fedkit.example/fedkit/"+p)
+	}
+	all, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedExportFile}, names...)
+	if err != nil || packages.PrintErrors(all) > 0 {
+		t.Fatal(err)
+	}
+	exported = map[string]types.Object{}
+	for _, p := range all {
+		for _, name := range p.Types.Scope().Names() {
+			if o := p.Types.Scope().Lookup(name); o.Exported() {
+				exported[p.Name+"."+name] = o
+			}
+		}
+	}
+	for _, k := range catalog.Kinds() {
+		if o := exported[k.Type.String()]; o != nil { // those of this package are looked for by what they make
+			interfaces = append(interfaces, o.Type().Underlying().(*types.Interface))
+		}
+	}
+	if len(interfaces) != len(catalog.Kinds())-2 {
+		t.Fatalf("%d interfaces of %d kinds", len(interfaces), len(catalog.Kinds()))
+	}
+	return exported, interfaces
+}
+
+// Every thing has a comment, and whatever can be set has a type that Build knows.
+func TestThingsAreDescribed(t *testing.T) {
+	for _, k := range catalog.Kinds() {
+		for _, thing := range k.Things() {
+			if thing.Doc(80) == "" {
+				t.Errorf("%s has no comment", thing.Type())
+			}
+			options(thing.Options(), func(o catalog.Option) {
+				if strings.Contains(o.Type, ".") || strings.HasPrefix(o.Type, "func") {
+					t.Errorf("%s.%s is a %s, which Build cannot make", thing.Type(), o.Name, o.Type)
+				}
+			})
+		}
+	}
+}
+
+func options(all []catalog.Option, visit func(catalog.Option)) {
+	for _, o := range all {
+		if o.Options == nil {
+			visit(o)
+		}
+		options(o.Options, visit)
+	}
+}
+
+// What is said of FedProx's μ is what its field says, and the paper is that of its comment.
+func TestFindTellsSymbolsAndSources(t *testing.T) {
+	things, err := catalog.Find("fed-prox", catalog.Kinds()...)
+	if err != nil || len(things) != 1 {
+		t.Fatal(things, err)
+	}
+	prox := things[0]
+	if prox.Type() != "strategy.FedProx" || prox.Kind.Name != "strategy" || !strings.Contains(prox.Source(), "arXiv 1812.06127") {
+		t.Errorf("%s, a %s, from %q", prox.Type(), prox.Kind.Name, prox.Source())
+	}
+	byName := map[string]catalog.Option{}
+	for _, o := range prox.Options() {
+		byName[o.Name] = o
+	}
+	if want := (catalog.Option{Name: "Mu", Type: "float64", Default: "0.1", Range: "[0,inf)", Comment: "μ"}); !reflect.DeepEqual(byName["Mu"], want) {
+		t.Errorf("%+v, want %+v", byName["Mu"], want)
+	}
+	if byName["Selector"].Type != "selector" || byName["State"].Name != "" || byName["X"].Name != "" || len(byName["Local"].Options) < 7 {
+		t.Errorf("%+v", byName)
+	}
+}
+
+// Nearly every algorithm of the field has a paper. Those without one are fedkit's own or need none.
+func TestStrategiesNameTheirPaper(t *testing.T) {
+	without := []string{"FedMiddleAvg", "FedPRISM", "LocalOnly", "SmartFedProx"}
+	for _, s := range catalog.Kinds()[0].Things() {
+		if (s.Source() == "") != slices.Contains(without, s.Name) {
+			t.Errorf("%s: source %q", s.Name, s.Source())
+		}
+	}
+}
+
+func TestFindSuggestsTheNearestName(t *testing.T) {
+	_, err := catalog.Find("Kurm", catalog.Kinds()...)
+	if err == nil || !strings.Contains(err.Error(), "did you mean Krum?") {
+		t.Error(err)
+	}
+	if adams, err := catalog.Find("Adam", catalog.Kinds()...); err != nil || len(adams) != 2 {
+		t.Error(adams, err)
+	}
+}
+
+// The names of an enumeration are those that its values print.
+func TestEnumerationsKnowTheirNames(t *testing.T) {
+	for name, tree := range map[string]string{"server.Adam": "Form", "selection.Hybrid": "By"} {
+		things, err := catalog.Find(name, catalog.Kinds()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(things[0].Options(), func(o catalog.Option) bool { return o.Name == tree })
+		names, ok := strings.CutPrefix(things[0].Options()[i].Type, "one of ")
+		if !ok {
+			t.Fatalf("%s.%s is %s", name, tree, things[0].Options()[i].Type)
+		}
+		for n := range strings.SplitSeq(names, ", ") {
+			v := build(t, things[0].Kind, fmt.Sprintf("%s %s=%s", name, tree, n))
+			got := fmt.Sprint(reflect.ValueOf(v).FieldByName(tree).Interface())
+			if !strings.EqualFold(got, n) {
+				t.Errorf("%s is %s", n, got)
+			}
+		}
+	}
+}
+
+func build(t *testing.T, k catalog.Kind, text string) (v any) {
+	t.Helper()
+	var err error
+	switch k.Name {
+	case "server optimizer":
+		v, err = catalog.Build[fedkit.ServerOptimizer](text)
+	case "selector":
+		v, err = catalog.Build[fedkit.Selector](text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

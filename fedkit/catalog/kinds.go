@@ -1,0 +1,51 @@
+package catalog
+
+import (
+	"reflect"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/attack"
+	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/examples"
+	"fedkit.example/fedkit/metric"
+	"fedkit.example/fedkit/selection"
+	"fedkit.example/fedkit/server"
+	"fedkit.example/fedkit/strategy"
+)
+
+// kinds has everything that the packages export. A test compares it with them.
+var kinds = []Kind{
+	{"strategy", "strategies", reflect.TypeFor[fedkit.Strategy](), []any{
+		&strategy.FedAvg{}, &strategy.FedSGD{}, &strategy.FedMiddleAvg{}, &strategy.FedOpt{}, &strategy.FedAvgM{}, &strategy.FedAdagrad{},
+		&strategy.FedAdam{}, &strategy.FedYogi{}, &strategy.FedMedian{}, &strategy.FedProx{}, &strategy.SCAFFOLD{}, &strategy.SmartFedProx{},
+		&strategy.FedRep{}, &strategy.LocalOnly{}, &strategy.IFCA{}, &strategy.FedPRISM{},
+		&examples.APFL{}, &examples.CFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.FedDyn{}, &examples.FedLC{},
+		&examples.FedNova{}, &examples.MOON{}, &examples.Partial{}, &examples.QFedAvg{}}},
+	{"aggregator", "aggregators", reflect.TypeFor[fedkit.Aggregator](), []any{
+		aggregate.Mean{}, aggregate.Median{}, aggregate.TrimmedMean{}, aggregate.Krum{}, aggregate.MultiKrum{},
+		aggregate.GeometricMedian{}, aggregate.NearestMix{}}},
+	{"server optimizer", "server optimizers", reflect.TypeFor[fedkit.ServerOptimizer](), []any{
+		server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{}}},
+	{"selector", "selectors", reflect.TypeFor[fedkit.Selector](), []any{
+		selection.Random{}, selection.Diversity{}, selection.Hybrid{}, selection.Explore{}, selection.Annealed{},
+		selection.OnePerCluster{}, selection.ByCluster{}, selection.Fair{}, selection.Bandwidth{}}},
+	{"optimizer", "optimizers", reflect.TypeFor[fedkit.Optimizer](), []any{
+		fedkit.SGD{}, fedkit.Momentum{}, fedkit.Adam{}, fedkit.Clip{}, fedkit.WeightDecay{}}},
+	{"schedule", "schedules", reflect.TypeFor[fedkit.Schedule](), []any{fedkit.Decay{}, fedkit.Cosine{}}},
+	{"clusterer", "clusterers", reflect.TypeFor[cluster.Clusterer](), []any{cluster.KMeans{}}},
+	{"metric", "metrics", reflect.TypeFor[fedkit.Metric](), []any{
+		metric.MacroF1{}, metric.Recall{}, metric.ExpectedCalibrationError{}}},
+	{"attack", "attacks", reflect.TypeFor[attack.Attack](), []any{
+		attack.SignFlip{}, attack.Scaled{}, attack.Gaussian{}, attack.LabelFlip{}, attack.OneLabel{}}},
+	{"data set", "data sets", reflect.TypeFor[Data](), []any{
+		digits{}, mnist{}, fashionMNIST{}, cifar10{}, femnist{},
+		datasets.Synthetic{}, datasets.GaussianMixture{}, leastSquares{}, logistic{}}},
+	{"partition", "partitions", reflect.TypeFor[partition.Rule](), []any{
+		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Quantity{}, partition.Natural{},
+		partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}}},
+	{"model", "models", reflect.TypeFor[Model](), []any{
+		linearRegression{}, logisticRegression{}, mlp{}, leNet{}, gru{}, twin{}}},
+}

@@ -1,0 +1,48 @@
+package catalog
+
+import (
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/examples"
+	"fedkit.example/fedkit/model"
+)
+
+// Model is a model whose arguments are fields.
+type Model interface {
+	Model() fedkit.Model
+}
+
+type (
+	linearRegression   struct{}
+	logisticRegression struct{}
+	leNet              struct{}
+
+	mlp struct {
+		Hidden []int // sizes of the hidden layers; default none
+	}
+
+	gru struct {
+		Vocabulary int // number of tokens; required
+		Embedding  int // size of a token's embedding; required
+		Units      int // size of the state; required
+	}
+
+	twin struct {
+		Of Model // required
+	}
+)
+
+func (linearRegression) Model() fedkit.Model   { return model.LinearRegression() }
+func (logisticRegression) Model() fedkit.Model { return model.LogisticRegression() }
+func (leNet) Model() fedkit.Model              { return model.LeNet() }
+func (m mlp) Model() fedkit.Model              { return model.MLP(m.Hidden...) }
+func (m gru) Model() fedkit.Model              { return model.GRU(m.Vocabulary, m.Embedding, m.Units) }
+
+func (m twin) Model() fedkit.Model {
+	if m.Of == nil {
+		return func(*datasets.Dataset) (*fedkit.Task, error) {
+			return nil, fedkit.Invalid("model.Of", "nil", "a model, such as MLP")
+		}
+	}
+	return examples.Twin(m.Of.Model())
+}

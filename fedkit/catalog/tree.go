@@ -1,0 +1,60 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Set sets one option in a tree: Set(tree, "Local.LR", 0.1). What is on the way is made, and what is there already is
+// merged with the value.
+func Set(tree map[string]any, path string, value any) {
+	names := strings.Split(path, ".")
+	for i := len(names) - 1; i > 0; i-- {
+		value = map[string]any{names[i]: value}
+	}
+	name := key(tree, names[0])
+	tree[name] = merged(tree[name], value)
+}
+
+// Merge puts what from has into a tree: options replace those of the same name, and the options of a part those of the part.
+func Merge(tree, from map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(from)) {
+		Set(tree, name, from[name])
+	}
+}
+
+// merged returns a value with another one put into it, if both are parts and one of them has options.
+func merged(old, value any) any {
+	into, add := part(old), part(value)
+	if into == nil || add == nil || !hasOptions(old) && !hasOptions(value) {
+		return value
+	}
+	into = maps.Clone(into) // it may be shared with other trees
+	Merge(into, add)
+	return into
+}
+
+// part returns the tree of a part, which may be written in one line; nil for what is none.
+func part(v any) map[string]any {
+	o, err := object(v)
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+func hasOptions(v any) bool {
+	text, isText := v.(string)
+	return !isText || strings.Contains(text, "=")
+}
+
+// key returns the name that the tree has for an option already, or else the given one.
+func key(tree map[string]any, name string) string {
+	for k := range tree {
+		if same(k, name) {
+			return k
+		}
+	}
+	return name
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
+)
+
+// A grid has a run for each combination, in order, and one federation for all runs on the same data.
+func TestGridHasAllCombinations(t *testing.T) {
+	cells, err := readCells("testdata/study.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	feds := federations{}
+	var got []string
+	for _, c := range cells {
+		fed, err := feds.of(c.world)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s: %v, %s, seed %d", c, config.Of(c.Strategy), fed.Rule, c.Options.Seed))
+	}
+	local := "Local: {Batch: 16, LR: 0.1}"
+	var want []string
+	for _, s := range [][2]string{{"FedAvg", "strategy.FedAvg{" + local + "}"}, {"FedProx Mu=0.1", "strategy.FedProx{" + local + ", Mu: 0.1}"}} {
+		for _, alpha := range []string{"0.1", "1"} {
+			for seed := range 3 {
+				want = append(want, fmt.Sprintf("%s, α %s: %s, 10 clients, Dirichlet α = %s, seed %d", s[0], alpha, s[1], alpha, seed+1))
+			}
+		}
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") || len(feds) != 2 {
+		t.Errorf("%d federations\n%s\nwant\n%s", len(feds), strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestMistakesInAGrid(t *testing.T) {
+	base := "base: {strategy: FedAvg, data: Digits, partition: IID Clients=4, model: MLP, options: {Rounds: 1}}\n"
+	for text, want := range map[string]string{
+		base + "vary: {partition.Alpha: [1]}":                              "run, Alpha 1: invalid: Partition.Alpha = 1: must be an option of partition.IID: Clients, Seed",
+		base + "vary: {strategy.Local.LR: 0.1}":                            "vary.strategy.Local.LR = 0.1: must be a list of values",
+		base + "vary: {strategy: [FedAvg, FedPox]}":                        "FedPox: invalid: Strategy = FedPox: must be the name of a strategy (did you mean FedProx?)",
+		base + "vari: {strategy: [FedAvg]}":                                "vari",
+		base + "vary: {options.Seed: [1]}\nlabels: {options.Sed: s}":       "labels.options.Sed = s",
+		"vary: {strategy: [FedAvg]}":                                       "FedAvg: invalid: data = nothing",
+		base + "vary: {strategy.Local: [{Epochs: 1, LR: x}]}":              "run, Local Epochs=1 LR=x: invalid: Strategy.Local.LR = x: must be a number",
+		base + "vary: {strategy.Local.LR: [1], strategy.Server.LR: [0.5]}": "strategy.Local.LR 1, strategy.Server.LR 0.5: invalid: Strategy.Server",
+	} {
+		path := filepath.Join(t.TempDir(), "study.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readCells(path); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n%v, want %s", text, err, want)
+		}
+	}
+}

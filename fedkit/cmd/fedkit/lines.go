@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
+)
+
+// line is a round in one line of JSON. What a round does not have is left out.
+type line struct {
+	Round     int                     `json:"round"`
+	Seconds   float64                 `json:"seconds"`
+	Clients   int                     `json:"clients"`
+	Steps     int                     `json:"steps"`
+	TrainLoss *fedkit.Float           `json:"train_loss,omitempty"` // mean over the clients of the round
+	Loss      *fedkit.Float           `json:"loss,omitempty"`
+	Accuracy  *fedkit.Float           `json:"accuracy,omitempty"`
+	Own       *fedkit.Float           `json:"own_accuracy,omitempty"` // on the clients' own examples
+	Metrics   map[string]fedkit.Float `json:"metrics,omitempty"`
+	Notes     map[string]fedkit.Float `json:"notes,omitempty"`
+	BytesUp   int64                   `json:"bytes_up"`
+	BytesDown int64                   `json:"bytes_down"`
+}
+
+func lineOf(r *fedkit.Record) line {
+	l := line{Round: r.Round, Seconds: r.Seconds, Clients: len(r.Solves), Notes: r.Notes, BytesUp: r.BytesUp, BytesDown: r.BytesDown}
+	for _, s := range r.Solves {
+		if l.TrainLoss == nil {
+			l.TrainLoss = new(fedkit.Float)
+		}
+		*l.TrainLoss += fedkit.Float(float64(s.Loss) / float64(len(r.Solves)))
+		l.Steps += s.Steps
+	}
+	if s := r.Score(); s != nil {
+		l.Loss, l.Accuracy, l.Metrics = &s.Loss, &s.Accuracy, s.Metrics
+	}
+	if own := r.Mean(); own != nil {
+		l.Own = &own.Accuracy
+	}
+	return l
+}
+
+// summary is a run in one line of JSON.
+type summary struct {
+	Name      string         `json:"name"`
+	Strategy  *config.Config `json:"strategy"`
+	Data      string         `json:"data"`
+	Partition string         `json:"partition"`
+	Model     string         `json:"model"`
+	Clients   int            `json:"clients"`
+	Params    int            `json:"params"`
+	Seed      uint64         `json:"seed"`
+	Device    string         `json:"device"`
+	Rounds    int            `json:"rounds"`
+	Accuracy  fedkit.Float   `json:"accuracy"` // of the last evaluated round
+	Best      fedkit.Float   `json:"best"`     // accuracy of any round
+	Seconds   float64        `json:"seconds"`
+	BytesUp   int64          `json:"bytes_up"`
+	BytesDown int64          `json:"bytes_down"`
+	Stopped   bool           `json:"stopped"`
+	Error     string         `json:"error,omitempty"`
+}
+
+func summaryOf(h *fedkit.History, err error) summary {
+	s := summary{Name: h.Name, Strategy: h.Config, Data: h.Data, Partition: h.Partition, Model: h.Model, Clients: h.Clients, Params: h.Params,
+		Seed: h.Seed, Device: h.Device, Rounds: len(h.Rounds), Accuracy: fedkit.Float(h.Accuracy()), Seconds: h.Seconds(), Stopped: h.Stopped}
+	for i := range h.Rounds {
+		r := &h.Rounds[i]
+		s.BytesUp += r.BytesUp
+		s.BytesDown += r.BytesDown
+		if score := r.Score(); score != nil {
+			s.Best = max(s.Best, score.Accuracy)
+		}
+	}
+	if err != nil {
+		s.Error = err.Error()
+	}
+	return s
+}

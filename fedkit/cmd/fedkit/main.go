@@ -1,0 +1,80 @@
+// Command fedkit runs strategies without a notebook: over ssh, in tmux, in Slurm.
+//
+//	go run ./fedkit/cmd/fedkit --help
+//
+// Standard output has only data, and standard error what is for people. The exit status is 0 if everything was done, 1 after
+// a failure, 2 if a name, an option or a file is wrong (nothing has been written then), and 130 if an interrupt or SIGTERM
+// came before the end.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"fedkit.example/fedkit"
+	"github.com/alecthomas/kong"
+)
+
+const (
+	done = iota
+	failed
+	refused
+	stopped = 130
+)
+
+// errStopped says that a run was stopped before its end. What it has done was printed.
+var errStopped = errors.New("stopped before the end")
+
+// console is where a command writes.
+type console struct {
+	out io.Writer // data
+	err io.Writer // what is for people
+}
+
+type commands struct {
+	Run        runCommand        `cmd:"" help:"Run a strategy; print a JSON line for each round and a summary."`
+	Study      studyCommand      `cmd:"" help:"Run what is missing of a study."`
+	Results    resultsCommand    `cmd:"" help:"List, show, compare and remove the runs that are stored."`
+	Strategies strategiesCommand `cmd:"" help:"List the strategies with their options and sources."`
+	Parts      partsCommand      `cmd:"" help:"List aggregators, data sets, models and all else that has a name."`
+}
+
+func main() { os.Exit(command(os.Args[1:], &console{os.Stdout, os.Stderr})) }
+
+// command runs the program with these arguments and returns its exit status.
+func command(args []string, c *console) int {
+	over := false // as --help wants
+	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
+		kong.Description("Federated learning without a notebook."))
+	if err != nil { // a mistake in the tags above
+		panic(err)
+	}
+	ctx, err := parser.Parse(args)
+	if over {
+		return done
+	}
+	if err == nil {
+		err = ctx.Run(c)
+	} else {
+		err = fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
+	}
+	if err != nil && !errors.Is(err, errStopped) {
+		fmt.Fprintln(c.err, "fedkit:", strings.TrimPrefix(err.Error(), "fedkit: "))
+	}
+	return status(err)
+}
+
+func status(err error) int {
+	switch {
+	case err == nil:
+		return done
+	case errors.Is(err, errStopped), errors.Is(err, fedkit.ErrStopped):
+		return stopped
+	case errors.Is(err, fedkit.ErrInvalid):
+		return refused
+	}
+	return failed
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/study"
+)
+
+type resultsCommand struct {
+	List   listCommand   `cmd:"" help:"List runs."`
+	Show   showCommand   `cmd:"" help:"Show what runs are made of, and their rounds."`
+	Table  tableCommand  `cmd:"" help:"Compare runs in a table."`
+	Remove removeCommand `cmd:"" help:"Remove runs."`
+}
+
+// store is a folder of runs, and some of them.
+type store struct {
+	Store string   `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
+	Runs  []string `arg:"" optional:"" name:"run" sep:"none" help:"Runs by id, or the beginning of it, and by labels and options: α=0.1 strategy=FedAvg Local.LR=0.1. Default: all."`
+}
+
+// runs returns those that were asked for. Damaged entries are named on standard error.
+func (s *store) runs(c *console) (study.Runs, error) {
+	all, damaged := study.List(s.Store)
+	for _, err := range damaged {
+		fmt.Fprintln(c.err, err)
+	}
+	var ids []string
+	for _, which := range s.Runs {
+		key, value, isFilter := strings.Cut(which, "=")
+		if !isFilter {
+			ids = append(ids, which)
+			continue
+		}
+		if all = all.With(key, value); len(all) == 0 {
+			return nil, fedkit.Invalid(key, value, "a label or an option of a run in "+s.Store)
+		}
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(all, func(r *study.Run) bool { return strings.HasPrefix(r.ID, id) }) {
+			return nil, fedkit.Invalid("run", id, "the beginning of the id of a run in "+s.Store+": see fedkit results list")
+		}
+	}
+	return slices.DeleteFunc(all, func(r *study.Run) bool {
+		return ids != nil && !slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(r.ID, id) })
+	}), nil
+}
+
+type listCommand struct {
+	store
+	JSON bool `help:"Print JSON lines."`
+}
+
+// Run lists runs.
+func (l *listCommand) Run(c *console) error {
+	runs, err := l.runs(c)
+	if err != nil {
+		return err
+	}
+	if l.JSON {
+		return printLines(c, runs)
+	}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "id\tname\tseed\trounds\taccuracy\tseconds\tfinished\t")
+	for _, r := range runs {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.2f %%\t%.1f\t%s\t%s\n", r.ID, nameOf(r), r.About.Seed, r.Rounds, 100*r.Accuracy, r.Seconds,
+			r.Finished.Local().Format(time.DateTime), firstLine(r.Error))
+	}
+	fmt.Fprintf(c.err, "%d runs, %.1f MB\n", len(runs), float64(runs.Size())/1e6)
+	return w.Flush()
+}
+
+// nameOf is the name of a run with its labels: "FedAvg, α 0.1".
+func nameOf(r *study.Run) string {
+	name := r.Name
+	for _, l := range r.Labels {
+		name += ", " + l.String()
+	}
+	return name
+}
+
+func firstLine(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	return text
+}
+
+// result is a stored run in one line of JSON.
+type result struct {
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	Labels    map[string]string `json:"labels"`
+	Strategy  *config.Config    `json:"strategy"`
+	Data      string            `json:"data"`
+	Partition string            `json:"partition"`
+	Model     string            `json:"model"`
+	Seed      uint64            `json:"seed"`
+	Rounds    int               `json:"rounds"`
+	Accuracy  fedkit.Float      `json:"accuracy"` // of the last evaluated round
+	Seconds   float64           `json:"seconds"`
+	Finished  time.Time         `json:"finished"`
+	Error     string            `json:"error,omitempty"`
+}
+
+// printLines prints runs in JSON lines.
+func printLines(c *console, runs study.Runs) error {
+	lines := json.NewEncoder(c.out)
+	for _, r := range runs {
+		labels := map[string]string{}
+		for _, l := range r.Labels {
+			labels[l.Key] = l.Value
+		}
+		h := r.About
+		if err := lines.Encode(result{r.ID, r.Name, labels, h.Config, h.Data, h.Partition, h.Model, h.Seed, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Error}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type showCommand struct{ store }
+
+// Run shows runs.
+func (s *showCommand) Run(c *console) error {
+	runs, err := s.runs(c)
+	for _, r := range runs {
+		h := r.About
+		fmt.Fprintf(c.out, "%s: %s, seed %d\n  %v\n  %s; %s; %s\n  %v\n  %s, code %s, finished %s\n", r.ID, nameOf(r), h.Seed, h.Config,
+			h.Data, h.Partition, h.Model, h.Settings, h.Device, h.Code, r.Finished.Local().Format(time.DateTime))
+		if r.Error != "" {
+			fmt.Fprintln(c.out, "  failed:", r.Error)
+		}
+		history, failed := r.Light()
+		if err = errors.Join(err, failed); failed == nil {
+			fmt.Fprintln(c.out, history)
+		}
+	}
+	return err
+}
+
+type removeCommand struct{ store }
+
+// Run removes the runs that are named, and prints their ids.
+func (r *removeCommand) Run(c *console) error {
+	if len(r.Runs) == 0 {
+		return fedkit.Invalid("run", "nothing", "given: ids, or labels and options such as α=0.1")
+	}
+	runs, err := r.runs(c)
+	for _, run := range runs {
+		if failed := (study.Runs{run}).Remove(); failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		fmt.Fprintln(c.out, run.ID)
+	}
+	return err
+}

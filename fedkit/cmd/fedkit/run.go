@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/signal"
+	"reflect"
+	"strings"
+	"syscall"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/plot"
+)
+
+type runCommand struct {
+	File string `arg:"" optional:"" help:"YAML file with the sections strategy, data, partition, model, attack and options. What flags say is put into it."`
+
+	Strategy  []string `sep:"none" placeholder:"'NAME OPTION=VALUE…'" help:"Strategy with its options."`
+	Data      []string `sep:"none" placeholder:"'NAME …'" help:"Data set."`
+	Partition []string `sep:"none" placeholder:"'NAME …'" help:"Rule that deals the data out to clients."`
+	Model     []string `sep:"none" placeholder:"'NAME …'" help:"Model."`
+	Attack    []string `sep:"none" placeholder:"'By=NAME Share=0.3 …'" help:"Attack by a share of the clients."`
+	Options   []string `sep:"none" placeholder:"'OPTION=VALUE…'" help:"Options of the run."`
+
+	Rounds     *int    `placeholder:"N" help:"Number of rounds."`
+	Seed       *uint64 `placeholder:"N" help:"Seed of the run."`
+	Checkpoint string  `placeholder:"FILE" help:"Write checkpoints to this file, and go on from it if it is there."`
+	Save       string  `placeholder:"FILE" help:"Write the history to this file."`
+}
+
+// Help implements kong.HelpProvider.
+func (*runCommand) Help() string {
+	var options []string
+	for _, o := range catalog.Options(reflect.TypeFor[fedkit.Options]()) {
+		if o.Name != "Watch" {
+			options = append(options, o.Name)
+		}
+	}
+	return `Each part is its name, followed by options. The options of a part of a part have paths:
+
+  fedkit run --strategy 'FedProx Mu=0.1 Local.LR=0.1 Local.Epochs=2' --data Digits \
+    --partition 'Dirichlet Clients=20 Alpha=0.3' --model 'MLP Hidden=64' --rounds 30
+
+  fedkit run --strategy 'FedAvg Aggregator=Krum Aggregator.F=3' --attack 'By=SignFlip By.Scale=5 Share=0.3' …
+
+  fedkit run experiment.yaml --strategy Mu=0.01 --seed 2 --checkpoint mu.checkpoint >mu.jsonl
+
+Case, dashes and underscores in names do not matter. An option that is left out has its default, and 0 is 0. The same text,
+or an object with the name as its type, may stand in a file:
+
+  strategy: {type: FedProx, Mu: 0.1, Local: {LR: 0.1, Epochs: 2}}
+  data: Digits
+  partition: Dirichlet Clients=20 Alpha=0.3
+  model: MLP Hidden=64
+  options: {Rounds: 30, Seed: 1, Metrics: [MacroF1]}
+
+Options of the run are ` + strings.Join(options, ", ") + `.
+All names are listed by fedkit strategies and fedkit parts.
+
+Standard output has one JSON line per round, then one with a summary; progress goes to standard error. An interrupt or
+SIGTERM ends the run after its last finished round; with --checkpoint, the same command goes on from there.`
+}
+
+// tree returns the file's tree with the flags put into it.
+func (r *runCommand) tree() (map[string]any, error) {
+	var tree map[string]any
+	if r.File != "" {
+		if err := readFile(r.File, &tree); err != nil {
+			return nil, err
+		}
+	}
+	if tree == nil {
+		tree = map[string]any{}
+	}
+	for _, s := range []struct {
+		name  string
+		texts []string
+	}{{"strategy", r.Strategy}, {"data", r.Data}, {"partition", r.Partition}, {"model", r.Model}, {"attack", r.Attack}, {"options", r.Options}} {
+		for _, text := range s.texts {
+			part, err := catalog.Parse(text)
+			if err != nil {
+				return nil, err
+			}
+			catalog.Set(tree, s.name, part)
+		}
+	}
+	if r.Rounds != nil {
+		catalog.Set(tree, "options.Rounds", *r.Rounds)
+	}
+	if r.Seed != nil {
+		catalog.Set(tree, "options.Seed", *r.Seed)
+	}
+	if r.Checkpoint != "" {
+		catalog.Set(tree, "options.Checkpoint", r.Checkpoint)
+	}
+	return tree, nil
+}
+
+// Run runs the strategy.
+func (r *runCommand) Run(c *console) error {
+	tree, err := r.tree()
+	if err != nil {
+		return err
+	}
+	e, err := newExperiment(tree)
+	if err != nil {
+		return err
+	}
+	fed, err := e.federation()
+	if err != nil {
+		return err
+	}
+	ctx, release := terminated()
+	defer release()
+	h, err := e.run(ctx, fed, c)
+	if h == nil {
+		return err
+	}
+	if r.Save != "" {
+		err = errors.Join(err, h.Save(r.Save))
+	}
+	if err == nil && h.Stopped {
+		return errStopped
+	}
+	return err
+}
+
+// run prints what happens round by round, and a summary at the end.
+func (e *experiment) run(ctx context.Context, fed *fedkit.Federation, c *console) (h *fedkit.History, err error) {
+	fmt.Fprintln(c.err, fed)
+	e.Options.Watch = plot.Progress()
+	printed, lines := 0, json.NewEncoder(c.out)
+	for h, err = range fedkit.Rounds(ctx, fed, e.Strategy, e.Options) {
+		if h == nil {
+			return nil, err
+		}
+		for ; printed < len(h.Rounds); printed++ { // all that a checkpoint had come at once
+			if err := lines.Encode(lineOf(&h.Rounds[printed])); err != nil {
+				return h, err
+			}
+		}
+	}
+	if err != nil && ctx.Err() != nil && len(h.Rounds) > 0 {
+		h.Stopped, err = true, nil
+	}
+	return h, errors.Join(err, lines.Encode(map[string]any{"summary": summaryOf(h, err)}))
+}
+
+// terminated returns a context that SIGTERM cancels, as Slurm sends it when time is up. A second one ends the program.
+func terminated() (ctx context.Context, release context.CancelFunc) {
+	ctx, release = signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	context.AfterFunc(ctx, release)
+	return ctx, release
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fedkit.example/fedkit"
+)
+
+// decode reads the lines of a run, and its summary.
+func decode(t *testing.T, out string) (rounds []line, s summary) {
+	t.Helper()
+	for text := range strings.Lines(out) {
+		var l struct {
+			line
+			Summary *summary `json:"summary"`
+		}
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if l.Summary != nil {
+			return rounds, *l.Summary
+		}
+		rounds = append(rounds, l.line)
+	}
+	t.Fatalf("no summary after %d rounds", len(rounds))
+	return nil, s
+}
+
+// A file is run as it says, and flags override it. The history is that of the same run in Go.
+func TestRunPrintsRoundsAndSummary(t *testing.T) {
+	saved := filepath.Join(t.TempDir(), "runs", "history")
+	status, out, log := do("run", "testdata/run.yaml", "--strategy", "Mu=0.01", "--rounds", "2", "--save", saved)
+	if status != done {
+		t.Fatal(status, log)
+	}
+	rounds, s := decode(t, out)
+	if len(rounds) != 2 || s.Rounds != 2 || s.Clients != 10 || s.Seed != 1 || s.Stopped || s.Accuracy <= 0 || s.Best < s.Accuracy {
+		t.Errorf("%+v, %+v", rounds, s)
+	}
+	if want := "strategy.FedProx{Fraction: 0.5, Local: {Batch: 16, Epochs: 1, LR: 0.1}, Mu: 0.01}"; s.Strategy.String() != want {
+		t.Errorf("%v, want %s", s.Strategy, want)
+	}
+	last := rounds[1]
+	if last.Clients != 5 || last.Steps == 0 || last.TrainLoss == nil || *last.Accuracy != s.Accuracy || last.Own == nil || last.BytesUp == 0 || len(last.Metrics) != 2 {
+		t.Errorf("%+v", last)
+	}
+	if !strings.Contains(s.Partition, "Dirichlet α = 0.3; sign flip × 2 by clients") || !strings.Contains(log, s.Partition) {
+		t.Errorf("%s\n%s", s.Partition, log)
+	}
+	if h, err := fedkit.Load(saved); err != nil || h.Accuracy() != float64(s.Accuracy) {
+		t.Error(h, err)
+	}
+}
+
+// Flags alone are enough, and a failure in a round comes with what there was before it.
+func TestRunFails(t *testing.T) {
+	status, out, log := do(with(small, "--strategy", "FedAvg Local.LR=1e30 Local.Batch=8", "--rounds", "20")...)
+	rounds, s := decode(t, out)
+	if status != failed || len(rounds) == 20 || len(rounds) != s.Rounds || !strings.Contains(s.Error, "not finite") || !strings.Contains(log, "not finite") {
+		t.Errorf("status %d, %d rounds, %+v\n%s", status, len(rounds), s, log)
+	}
+}
+
+// An interrupt, and SIGTERM as Slurm sends it, end a run between rounds. The same command then goes on from its checkpoint,
+// and prints what one that was never stopped prints.
+func TestStoppedRunsGoOn(t *testing.T) {
+	const rounds = 500
+	metrics := "Metrics=["
+	for class := range 10 { // long lines: the pipe holds fewer than 400
+		metrics += fmt.Sprintf("Recall Class=%d, ", class)
+	}
+	args := with(small, "--strategy", "FedAvg Fraction=0.5", "--rounds", fmt.Sprint(rounds), "--options", metrics+"] EvalEvery=5")
+	checkpoint := filepath.Join(t.TempDir(), "checkpoint")
+	for _, by := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		c := process(with(args, "--checkpoint", checkpoint)...)
+		out, err := c.StdoutPipe()
+		if err == nil {
+			err = c.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, text := bufio.NewReader(out), strings.Builder{}
+		for i := 0; ; i++ {
+			l, err := r.ReadString('\n')
+			text.WriteString(l)
+			if err != nil {
+				break
+			}
+			if i == 30 {
+				if err := c.Process.Signal(by); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_ = c.Wait()
+		lines, s := decode(t, text.String())
+		if c.ProcessState.ExitCode() != stopped || !s.Stopped || len(lines) != s.Rounds || len(lines) < 31 || len(lines) == rounds {
+			t.Fatalf("%v: %v after %d rounds, %+v", by, c.ProcessState, len(lines), s)
+		}
+	}
+	_, there, _ := do(with(args, "--checkpoint", checkpoint)...)
+	_, never, _ := do(args...)
+	if a, b := withoutTimes(there), withoutTimes(never); a != b || strings.Count(a, "\n") != rounds+1 {
+		t.Errorf("%d bytes that differ from %d", len(a), len(b))
+	}
+}
+
+var times = regexp.MustCompile(`"(eval_)?seconds":[^,]*,`)
+
+func withoutTimes(out string) string { return times.ReplaceAllString(out, "") }

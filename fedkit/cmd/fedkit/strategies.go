@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"go/doc/comment"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"fedkit.example/fedkit/catalog"
+)
+
+const width = 100 // of texts, in characters
+
+type strategiesCommand struct {
+	Name string `arg:"" optional:"" help:"Describe this one in full, with the options of its parts."`
+}
+
+// Run lists strategies.
+func (s *strategiesCommand) Run(c *console) error {
+	strategies := catalog.Kinds()[0]
+	if s.Name != "" {
+		return describe(c.out, s.Name, strategies)
+	}
+	return overview(c.out, strategies)
+}
+
+type partsCommand struct {
+	Name string `arg:"" optional:"" help:"Describe a thing, such as Krum, or list all of a kind, such as aggregators."`
+}
+
+// Run lists the kinds, the things of one of them, or describes a thing.
+func (p *partsCommand) Run(c *console) error {
+	for _, k := range catalog.Kinds() {
+		if p.Name == "" {
+			var names []string
+			for _, t := range k.Things() {
+				names = append(names, t.Name)
+			}
+			fmt.Fprintf(c.out, "%s: %s\n", k.Plural, strings.Join(names, ", "))
+		}
+		if strings.EqualFold(p.Name, k.Plural) || strings.EqualFold(p.Name, k.Name) {
+			return overview(c.out, k)
+		}
+	}
+	if p.Name == "" {
+		return nil
+	}
+	return describe(c.out, p.Name, catalog.Kinds()...)
+}
+
+// overview says of each thing of a kind what it is, where it comes from, and what can be set.
+func overview(to io.Writer, k catalog.Kind) error {
+	for _, t := range k.Things() {
+		fmt.Fprintf(to, "%s\n%s", t.Name, indented(t.Synopsis()))
+		if s := t.Source(); s != "" {
+			fmt.Fprint(to, indented("source: "+s))
+		}
+		if err := options(to, t.Options(), false); err != nil {
+			return err
+		}
+		fmt.Fprintln(to)
+	}
+	return nil
+}
+
+// describe says all that there is to know of the things of that name.
+func describe(to io.Writer, name string, among ...catalog.Kind) error {
+	things, err := catalog.Find(name, among...)
+	if err != nil {
+		return err
+	}
+	for i, t := range things {
+		if i > 0 {
+			fmt.Fprintln(to)
+		}
+		fmt.Fprintf(to, "%s, %s: %s\n\n%s\n", t.Name, t.Kind.Name, t.Type(), t.Doc(width))
+		if s := t.Source(); s != "" {
+			fmt.Fprint(to, indented("source: "+s))
+		}
+		if err := options(to, t.Options(), true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indented breaks a text into lines.
+func indented(text string) string {
+	return string((&comment.Printer{TextPrefix: "  ", TextWidth: width}).Text(new(comment.Parser).Parse(text)))
+}
+
+// options prints a table; with all, also the options of structs.
+func options(to io.Writer, all []catalog.Option, deep bool) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	rows(w, "", all, deep)
+	return w.Flush()
+}
+
+func rows(w io.Writer, path string, all []catalog.Option, deep bool) {
+	for _, o := range all {
+		if deep && o.Options != nil {
+			rows(w, path+o.Name+".", o.Options, deep)
+			continue
+		}
+		values := o.Type
+		if o.Range != "" {
+			values += " in " + strings.Replace(o.Range, ",", ", ", 1)
+		}
+		usual := "" // the comment has it, or the struct's tag
+		if o.Default != "" {
+			usual = "default " + o.Default
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", path+o.Name, values, usual, o.Comment)
+	}
+}

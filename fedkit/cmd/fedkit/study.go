@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"fedkit.example/fedkit/study"
+)
+
+type studyCommand struct {
+	File string `arg:"" help:"YAML file: see below."`
+
+	Store    string `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
+	Models   bool   `help:"Keep the final models."`
+	Again    bool   `help:"Compute everything anew, also what is stored."`
+	Parallel int    `placeholder:"N" help:"Number of runs side by side. Default: by machine."`
+}
+
+// Help implements kong.HelpProvider.
+func (*studyCommand) Help() string {
+	return `The file has a base, with sections as in a file for run, and lists of what varies, by path. There is a run for each
+combination:
+
+  base:
+    strategy: {Local: {Epochs: 2, Batch: 16, LR: 0.1}}
+    data: Digits
+    partition: Dirichlet Clients=20
+    model: MLP Hidden=64
+    options: {Rounds: 30}
+  vary:
+    strategy: [FedAvg, FedProx Mu=0.1, FedProx Mu=1]
+    partition.Alpha: [0.1, 1]
+    options.Seed: [1, 2, 3, 4, 5]
+  labels: {partition.Alpha: α}
+
+Runs are stored as they finish, and computed once: the same command again computes only what is missing. Standard output has
+one JSON line per run.`
+}
+
+// Run computes the runs that are missing.
+func (s *studyCommand) Run(c *console) error {
+	cells, err := readCells(s.File)
+	if err != nil {
+		return err
+	}
+	st, feds := &study.Study{Dir: s.Store, Models: s.Models, Again: s.Again, Parallel: s.Parallel, Log: c.err}, federations{}
+	for _, cell := range cells {
+		fed, err := feds.of(cell.world)
+		if err != nil {
+			return fmt.Errorf("%s: %w", cell, err)
+		}
+		st.Add(fed, cell.Strategy, cell.Options, cell.labels...)
+	}
+	ctx, release := terminated()
+	defer release()
+	runs, err := st.Run(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintln(c.err, "fedkit: stopped:", err)
+		err = errStopped
+	case err == nil && len(runs) < len(cells):
+		err = errStopped
+	case err == nil && len(runs.Failed()) > 0:
+		err = fmt.Errorf("%d of %d runs failed", len(runs.Failed()), len(runs))
+	}
+	return errors.Join(printLines(c, runs), err)
+}

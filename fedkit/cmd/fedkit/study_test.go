@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestStudyAndResults(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "runs")
+	status, first, log := do("study", "testdata/study.yaml", "--store", store)
+	if status != done || strings.Count(first, "\n") != 12 || !strings.HasPrefix(log, "0 stored, 12 to run\n") {
+		t.Fatal(status, first, log)
+	}
+	var r result
+	if err := json.Unmarshal([]byte(first[:strings.Index(first, "\n")]), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Name != "FedAvg" || r.Labels["α"] != "0.1" || len(r.Labels) != 1 || r.Seed != 1 || r.Rounds != 3 || r.Accuracy <= 0 {
+		t.Errorf("%+v", r)
+	}
+	if status, again, log := do("study", "testdata/study.yaml", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
+		t.Error(status, log)
+	}
+	on := func(args ...string) (status int, out, err string) {
+		return do(append(append([]string{"results"}, args...), "--store", store)...)
+	}
+	for _, c := range []struct {
+		args  []string
+		lines int
+		says  string
+	}{
+		{[]string{"list"}, 13, "FedProx Mu=0.1, α 0.1"},
+		{[]string{"list", "α=0.1", "strategy=FedProx"}, 4, "FedProx-"},
+		{[]string{"list", "--json", "name=FedAvg", "seed=1"}, 2, `"labels":{"α":"1"}`},
+		{[]string{"list", r.ID}, 2, r.ID},
+		{[]string{"show", r.ID}, 11, "strategy.FedAvg{Local: {Batch: 16, LR: 0.1}}"},
+		{[]string{"table"}, 6, "FedProx Mu=0.1, α 0.1"},
+		{[]string{"table", "α=1", "--format", "csv", "--baseline", "FedAvg", "--columns", "accuracy,pairs"}, 3, "FedProx Mu=0.1,"},
+		{[]string{"remove", "α=1"}, 6, "FedProx-"},
+		{[]string{"list"}, 7, "α 0.1"},
+	} {
+		status, out, err := on(c.args...)
+		if status != done || strings.Count(out, "\n") != c.lines || !strings.Contains(out, c.says) {
+			t.Errorf("%q: status %d, %q\n%s", c.args, status, err, out)
+		}
+	}
+	for says, args := range map[string][]string{
+		"run = Zed: must be the beginning of the id": {"remove", "Zed"},
+		"α = 7: must be a label or an option":        {"remove", "α=7"},
+		"run = nothing: must be given":               {"remove"},
+	} {
+		if status, out, err := on(args...); status != refused || out != "" || !strings.Contains(err, says) {
+			t.Errorf("%q: status %d, %q, %q", args, status, out, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(store, r.ID, "entry.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, log := on("list"); status != done || strings.Count(out, "\n") != 6 || !strings.Contains(log, r.ID) {
+		t.Error(status, out, log)
+	}
+}
+
+// A run that fails does not stop the others, but is no success.
+func TestStudyTellsOfFailures(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "study.yaml")
+	text := "base: {strategy: FedAvg Local.Batch=8, data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: 9}}\nvary: {strategy.Local.LR: [1e30, 0.1]}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, out, log := do("study", path, "--store", t.TempDir())
+	if status != failed || strings.Count(out, "\n") != 2 || !strings.Contains(out, "not finite") || !strings.Contains(log, "1 of 2 runs failed") {
+		t.Error(status, out, log)
+	}
+}
+
+// SIGTERM ends a study; what was finished is printed.
+func TestStudyIsTerminated(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "study.yaml")
+	text := "base: {strategy: FedAvg, data: Digits, partition: IID Clients=4, model: MLP Hidden=4}\nvary: {options.Rounds: [1, 200000]}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := process("study", path, "--store", filepath.Join(dir, "runs"))
+	var out, log strings.Builder
+	c.Stdout, c.Stderr = &out, &log
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for stored := []string(nil); stored == nil; time.Sleep(50 * time.Millisecond) {
+		stored, _ = filepath.Glob(filepath.Join(dir, "runs", "*", "entry.json"))
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	if c.ProcessState.ExitCode() != stopped || strings.Count(out.String(), "\n") != 1 || !strings.Contains(log.String(), "1 of 2 runs are left") {
+		t.Errorf("%v\n%s\n%s", c.ProcessState, &out, &log)
+	}
+}

@@ -1,0 +1,177 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/config"
+)
+
+// method returns runs with these accuracies, by seed.
+func method(name string, accuracy ...float64) (all []*fedkit.History) {
+	for seed, a := range accuracy {
+		all = append(all, seeded(uint64(seed), history(name, 0.1, a)))
+	}
+	return all
+}
+
+// cells returns the cells of a line under these heads.
+func cells(t *testing.T, tab *chart.Table, line string, heads ...string) (of []string) {
+	t.Helper()
+	if err := tab.Err(); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(tab.Lines, func(l []string) bool { return l[0] == line })
+	for _, head := range heads {
+		of = append(of, tab.Lines[i][slices.Index(tab.Lines[0], head)])
+	}
+	return of
+}
+
+// p values of t and Wilcoxon are those of SciPy 1.17.1:
+//
+//	from scipy import stats; import numpy as np
+//	base = np.array([0.50, 0.52, 0.55, 0.49, 0.53])
+//	for d in [[0.03, 0.01, 0.04, -0.015, 0.05], [0.10, 0.11, 0.12, 0.13, 0.14]]:
+//		print(stats.ttest_rel(base + d, base).pvalue, stats.wilcoxon(base + d, base).pvalue)
+//
+// prints 0.11787 and 0.1875, 0.00007 and 0.0625. Holm doubles the lower one of each kind.
+func TestDifferences(t *testing.T) {
+	base := []float64{0.50, 0.52, 0.55, 0.49, 0.53}
+	plus := func(d ...float64) []float64 {
+		for i := range d {
+			d[i] += base[i]
+		}
+		return d
+	}
+	hs := slices.Concat(method("FedAvg", base...), method("Near", plus(0.03, 0.01, 0.04, -0.015, 0.05)...),
+		method("Far", plus(0.10, 0.11, 0.12, 0.13, 0.14)...), method("Once", 0.6), method("Same", base...))
+	slices.Reverse(hs) // pairs are found by their seeds, not by their order
+	tab := Comparison{Baseline: "FedAvg"}.Table(hs...)
+	for line, want := range map[string][]string{
+		"FedAvg": {"", "", "", "", "", ""},
+		"Near":   {"+2.3 ± 3.2 %", "5", "0.118", "0.118", "0.188", "0.188"},
+		"Far":    {"+12.0 ± 2.0 %", "5", "< 0.001", "< 0.001", "0.062", "0.125"},
+		"Once":   {"+10.0 %", "1", "–", "–", "–", "–"},
+		"Same":   {"0.0 %", "5", "–", "–", "–", "–"},
+	} {
+		if got := cells(t, tab, line, "difference", "pairs", "p (t)", "p (t, Holm)", "p (Wilcoxon)", "p (Wilcoxon, Holm)"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	if !strings.Contains(tab.Note, "difference: accuracy minus that of FedAvg") || !strings.Contains(tab.Note, "signed-rank test (exact)") {
+		t.Errorf("note %q", tab.Note)
+	}
+}
+
+// Differences that are equal but for rounding are ties.
+func TestTiesOfDifferences(t *testing.T) {
+	gs, err := Groups(slices.Concat(method("A", 0.2, 0.3, 0.9), method("B", 0.1, 0.2, 0.8))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := Accuracy.pairs(gs[0], gs[1], GlobalModel); !slices.Equal(d, []float64{0.1, 0.1, 0.1}) {
+		t.Errorf("%v", d)
+	}
+}
+
+// Runs are a pair if all seeds agree that both have.
+func TestPairs(t *testing.T) {
+	softmax := func(seed, part uint64) *fedkit.History {
+		return changed(func(h *fedkit.History) { h.Seed, h.Config = seed, config.Of(FedAvg{Selector: Softmax{2, part}}) })
+	}
+	dealt := func(runSeed, dealSeed uint64, name string) *fedkit.History {
+		h := dealtBy(dealSeed, "noise, seed "+string(rune('0'+dealSeed)), "a")
+		h.Seed, h.Name = runSeed, name
+		return h
+	}
+	words := func(p string) *fedkit.History { return changed(func(h *fedkit.History) { h.Partition = p }) }
+	for what, c := range map[string]struct {
+		a, b *fedkit.History
+		want bool
+	}{
+		"the same seed":                        {with(1, 0.1), with(1, 0.2), true},
+		"other seeds":                          {with(1, 0.1), with(2, 0.1), false},
+		"a seed that only one has":             {with(1, 0.1), softmax(1, 7), true},
+		"other seeds of a part":                {softmax(1, 7), softmax(1, 8), false},
+		"a seed of a part, and 0":              {softmax(1, 7), softmax(1, 0), false},
+		"other seeds of the partition":         {dealt(1, 2, "A"), dealt(1, 3, "B"), false},
+		"one seed of the partition":            {dealt(1, 2, "A"), dealt(1, 2, "B"), true},
+		"other seeds of the partition, in old": {words("IID, seed 1"), words("IID, seed 2"), false},
+		"one seed of the partition, in old":    {words("IID, seed 1"), words("IID, seed 1"), true},
+	} {
+		runs, err := Runs(c.a, c.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := paired(runs[0], runs[1]); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}
+
+func TestTargets(t *testing.T) {
+	hs := []*fedkit.History{history("A", 0.5, nan, 0.95), seeded(1, history("A", 0.9)), seeded(2, history("A", 0.8)), history("B", 0.95), history("C", 0.1)}
+	tab := Comparison{Target: 0.9}.Table(hs...)
+	for line, want := range map[string][]string{
+		"A": {"2 (2/3)", "6 kB (2/3)", "1 s (2/3)"},
+		"B": {"1", "3 kB", "0.50 s"},
+		"C": {"–", "–", "–"},
+	} {
+		if got := cells(t, tab, line, "rounds to 90 %", "bytes to 90 %", "time to 90 %"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	if v := RoundsTo(0.9).Of(hs...); !slices.Equal(v[:2], []float64{3, 1}) || v[2] == v[2] {
+		t.Errorf("%v", v)
+	}
+}
+
+func TestData(t *testing.T) {
+	tab := Comparison{Columns: []string{"n", "accuracy", "rounds to 90 %"}, Target: 0.9}.Table(append(method("A", 0.5, 0.75), history("B, λ", 0.95))...)
+	want := "run,n,accuracy,accuracy ±,rounds to 90 %,rounds to 90 % reached\n" +
+		"A,2,0.625,1.5882755920218365,,0\n" +
+		"\"B, λ\",1,0.95,,1,1\n"
+	if got := tab.CSV(); got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	one := history("one", 0.5)
+	for says, tab := range map[string]*chart.Table{
+		"compare: table: no history given":                                          Table(),
+		"compare: table: history 2 is nil":                                          Table(one, nil),
+		`compare: table: history "blank" has no evaluated round among`:              Table(history("blank", nan)),
+		"compare: table: invalid: Target = 90: must be an accuracy in (0, 1]":       Comparison{Target: 90}.Table(one),
+		"compare: table: invalid: Target = NaN":                                     Comparison{Target: nan}.Table(one),
+		`compare: table: invalid: Baseline = "FedAvg": must be one of "one", "two"`: Comparison{Baseline: "FedAvg"}.Table(one, history("two", 0.5)),
+		`compare: table: invalid: Columns = "acuracy": must be one of "rounds", "a`: Comparison{Columns: []string{"acuracy"}}.Table(one),
+		"compare: card: no line":                                                    Card{}.Table(),
+	} {
+		if err := tab.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
+
+// A repeated run, and groups that nothing in words tells apart, are remarked on; a history without clients' scores works.
+func TestRemarks(t *testing.T) {
+	long, short := history("A", 0.1, 0.2, 0.3), history("A", 0.1, 0.2)
+	if s := Table(long, short).String(); strings.Contains(s, " n ") || !strings.Contains(s, "counts once") {
+		t.Errorf("table:\n%s", s)
+	}
+	if s := Table(history("A", 0.1), history("A", 0.2)).String(); !strings.Contains(s, "A (1)") || !strings.Contains(s, "nothing in words tells them apart") {
+		t.Errorf("table:\n%s", s)
+	}
+	if s := Table(with(0, 0.001), with(0, 0.1)).String(); strings.Contains(s, "±") || !strings.Contains(s, "FedAvg, Local.LR 0.1 ") {
+		t.Errorf("table:\n%s", s)
+	}
+	short.Stopped = true
+	if tab := Table(short, seeded(1, history("A", 0.3, 0.4, 0.5))); !strings.HasSuffix(tab.Note, "; A, seed 0: stopped after 2 rounds") {
+		t.Errorf("note of the table: %q", tab.Note)
+	}
+}
