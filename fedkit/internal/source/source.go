@@ -4,6 +4,7 @@ package source
 import (
 	"cmp"
 	"crypto/sha256"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -72,24 +73,37 @@ var sources = sync.OnceValue(func() string {
 	return strings.TrimSuffix(file, "fedkit/internal/source/source.go")
 })
 
-// version is a hash of fedkit's source files or, if they are not there, what the program says of its modules.
+// version is a hash of fedkit's source files or, if they are not there, what the program says of its modules. A test is not
+// told: Go would run it again whenever any of the files has changed.
 var version = sync.OnceValue(func() string {
-	h := sha256.New()
-	n := 0
+	if flag.Lookup("test.v") != nil {
+		return "in a test"
+	}
+	return cmp.Or(hashFiles(sources()), module())
+})
+
+// hashFiles returns a hash of the packages in the module's folder; "" if there are none.
+func hashFiles(root string) string {
+	h, n := sha256.New(), 0
 	for _, dir := range []string{"datasets", "fedkit"} {
-		_ = filepath.WalkDir(sources()+dir, func(path string, d fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
 			b, err := os.ReadFile(path)
 			n++
-			fmt.Fprintf(h, "%s %d\n%s", strings.TrimPrefix(path, sources()), len(b), b)
+			fmt.Fprintf(h, "%s %d\n%s", strings.TrimPrefix(path, root), len(b), b)
 			return err
 		})
 	}
-	if n > 0 {
-		return fmt.Sprintf("%x", h.Sum(nil)[:6])
+	if n == 0 {
+		return ""
 	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:6])
+}
+
+// module is the version that the program was built with.
+func module() string {
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {
 		return "unknown"
@@ -100,7 +114,7 @@ var version = sync.OnceValue(func() string {
 		}
 	}
 	return "unknown"
-})
+}
 
 // hashDeclarations returns a hash of the declarations in a folder that have the given names, and of all there that they
 // use; "" if there are none.
