@@ -96,11 +96,12 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 	p.clear()
 	begin := time.Now()
 	o := p.opts
-	watch := &watch{Watcher: w}
-	o.Watch = watch
-	h, err := fedkit.Run(ctx, p.fed, p.strategy, o)
-	if !watch.done { // it could not even begin
-		w.Done(p.About, err)
+	_, missing := os.Stat(o.Checkpoint)
+	h, err := p.run(ctx, o, w)
+	if err != nil && missing == nil && ctx.Err() == nil && (h == nil || len(h.Rounds) == 0) {
+		fmt.Fprintf(s.log(), "%s begins anew: %v\n", called(p.Name, p.Labels), err)
+		p.removeCheckpoint()
+		h, err = p.run(ctx, o, w)
 	}
 	switch {
 	case h != nil && h.Stopped:
@@ -119,6 +120,17 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 	}
 	p.stored = true
 	return nil
+}
+
+// run runs it with a watcher that is told of its end, also if it cannot even begin.
+func (p *plan) run(ctx context.Context, o fedkit.Options, w fedkit.Watcher) (*fedkit.History, error) {
+	watch := &watch{Watcher: w}
+	o.Watch = watch
+	h, err := fedkit.Run(ctx, p.fed, p.strategy, o)
+	if !watch.done {
+		w.Done(p.About, err)
+	}
+	return h, err
 }
 
 // clear removes what killed writes have left, and what is stored of a run that is computed anew, but for its checkpoint.

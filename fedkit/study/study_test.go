@@ -468,6 +468,26 @@ print(*(f"{curve[id][3]:.12f}" for id in sys.argv[2:]))`, st.Dir, runs[0].ID, ru
 	}
 }
 
+// A run whose checkpoint is damaged begins anew, and says so.
+func TestDamagedCheckpoints(t *testing.T) {
+	fed := digits(t)
+	st := study.New(filepath.Join(t.TempDir(), "a"))
+	three(st, fed, avg(0.1), 2)
+	runs, _ := run(t, st)
+	again := study.New(filepath.Join(t.TempDir(), "b"))
+	if err := os.MkdirAll(filepath.Join(again.Dir, runs[1].ID), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(again.Dir, runs[1].ID, "checkpoint"), []byte("altered"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	three(again, fed, avg(0.1), 2)
+	same, words := run(t, again)
+	if len(same) != 3 || len(same.Failed()) > 0 || same[1].Accuracy != runs[1].Accuracy || !strings.Contains(words, "FedAvg begins anew: fedkit: FedAvg: checkpoint ") {
+		t.Errorf("%v, %q", same, words)
+	}
+}
+
 // A stored run of other code is used, with a warning.
 func TestOtherCode(t *testing.T) {
 	fed, dir := digits(t), t.TempDir()
