@@ -214,7 +214,7 @@ func TestCraftedCheckpoints(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := trained()
-		if err := (&checkpointFile{path, h, log.f}).write(&snapshot{round: rounds[len(rounds)-1].Round, size: log.size, sum: log.sum, states: []any{&s.State}}); err != nil {
+		if _, err := (&checkpointFile{path, h, log.f}).write(&snapshot{round: rounds[len(rounds)-1].Round, size: log.size, sum: log.sum, states: []any{&s.State}}); err != nil {
 			t.Fatal(err)
 		}
 		_ = log.close()

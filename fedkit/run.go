@@ -40,7 +40,7 @@ type Options struct {
 	// is damaged itself. The strategy must keep everything in a State that can be saved (see Strategy). Default: none.
 	Checkpoint      string
 	CheckpointEvery int           `range:"[1,inf)" default:"every evaluated round"` // rounds from one checkpoint to the next
-	CheckpointAfter time.Duration `range:"[1,inf)" default:"no limit"`              // write one, too, after the first round that ends so long after the last. Alone, it replaces CheckpointEvery
+	CheckpointAfter time.Duration `range:"[1,inf)" default:"no limit"`              // also write one when a round ends this long after the last. Without CheckpointEvery, it is the only rule
 }
 
 // NotFinite is what happens when a client's update holds NaN or Inf.

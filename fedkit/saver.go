@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // snapshot is what a checkpoint holds of a round that is over.
@@ -17,10 +18,12 @@ type snapshot struct {
 	states []any // copies
 }
 
-// saver writes checkpoints while the run goes on.
+// saver writes checkpoints while the run goes on. Between two it rests, so that it takes no more than one part in rest of
+// the time: if rounds are faster than that, the newest waits and those before it are left out.
 type saver struct {
 	file    *checkpointFile
 	pending chan *snapshot // the newest that waits
+	closing chan struct{}
 	over    sync.WaitGroup
 
 	mu  sync.Mutex
@@ -28,16 +31,24 @@ type saver struct {
 }
 
 func newSaver(file *checkpointFile) *saver {
-	s := &saver{file: file, pending: make(chan *snapshot, 1)}
+	s := &saver{file: file, pending: make(chan *snapshot, 1), closing: make(chan struct{})}
 	s.over.Go(func() {
 		for snap := range s.pending {
-			if s.failed() == nil {
-				s.fail(file.write(snap))
+			if s.failed() != nil {
+				continue
+			}
+			busy, err := file.write(snap)
+			s.fail(err)
+			select {
+			case <-time.After(rest * busy):
+			case <-s.closing: // the last one waits for nothing
 			}
 		}
 	})
 	return s
 }
+
+const rest = 60
 
 // save has a snapshot written soon, instead of one that still waits. It returns the error of those before it.
 func (s *saver) save(snap *snapshot) error {
@@ -53,6 +64,7 @@ func (s *saver) save(snap *snapshot) error {
 func (s *saver) close() error {
 	if s.pending != nil {
 		close(s.pending)
+		close(s.closing)
 		s.over.Wait()
 		s.pending = nil
 	}
@@ -86,8 +98,9 @@ const (
 	damagedSuffix = ".damaged" // one that could not be read
 )
 
-// write writes a checkpoint; the file appears whole or not at all, and the one before it is kept.
-func (c *checkpointFile) write(snap *snapshot) (err error) {
+// write writes a checkpoint; the file appears whole or not at all, and the one before it is kept. It returns how long a
+// processor was busy with it: the disk takes longer, but nobody waits for it.
+func (c *checkpointFile) write(snap *snapshot) (busy time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil { // in a method of a State
 			err = fmt.Errorf("panic: %w", panicked(p))
@@ -98,18 +111,25 @@ func (c *checkpointFile) write(snap *snapshot) (err error) {
 		}
 	}()
 	if err := c.log.Sync(); err != nil {
-		return err
+		return 0, err
 	}
 	f, err := os.Create(c.path + newSuffix)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if err = encodeCheckpoint(f, c.run, snap); err == nil {
+	begin := time.Now()
+	err = encodeCheckpoint(f, c.run, snap)
+	if busy = time.Since(begin); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return err
+		return busy, err
 	}
+	return busy, c.rotate()
+}
+
+// rotate makes the new checkpoint the current one, and the current one that before it.
+func (c *checkpointFile) rotate() error {
 	if err := os.Rename(c.path, c.path+beforeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -21,7 +21,7 @@ func TestListsComeBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name, of := range map[string]func(i int) row{
 		"zeros":   func(int) row { return row{} },
-		"equal":   func(int) row { return row{ID: 7, Value: math.Pi, On: true} },
+		"equal":   func(int) row { return row{ID: 7, Value: math.Pi, On: true, own: 0} },
 		"few":     func(i int) row { return row{ID: i % 3, Value: float64(i%200) / 3, On: i%2 == 0} },
 		"singles": func(i int) row { return row{ID: i, Value: float64(rng.Float32())} },
 		"doubles": func(i int) row { return row{ID: -i * i, Value: rng.Float64()} },

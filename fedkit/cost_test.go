@@ -1,0 +1,114 @@
+package fedkit
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// million is a federation of five clients whose model has a million parameters.
+func million(t testing.TB) *Federation {
+	const features, out = 1000, 1000
+	rng := rand.New(rand.NewPCG(1, 2))
+	d := &datasets.Dataset{Name: "million", Shape: []int{features}, Classes: out}
+	var clients []partition.Client
+	for range 5 {
+		c := partition.Client{Test: []int{d.Test.Len()}}
+		addExample(&d.Test, rng, features, out)
+		for range 16 {
+			c.Train = append(c.Train, d.Train.Len())
+			addExample(&d.Train, rng, features, out)
+		}
+		clients = append(clients, c)
+	}
+	fed, err := New(d, partition.Given(clients), func(*datasets.Dataset) (*Task, error) {
+		return &Task{Name: "million", Params: []Param{{Name: "w", Shape: []int{features, out}}}, Forward: func(p []*graph.Node, x *graph.Node) *graph.Node {
+			if c := p[0].Shape().Dimensions[0]; x.Shape().Dimensions[0] != c {
+				x = graph.BroadcastToDims(x, c, x.Shape().Dimensions[1], x.Shape().Dimensions[2])
+			}
+			return graph.Einsum("cbi,cio->cbo", x, p[0])
+		}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+// What a checkpoint after every round costs when the model has a million parameters and 2,000 rounds are behind it: fifty
+// rounds with and fifty without take turns.
+func BenchmarkCheckpoints(b *testing.B) {
+	fed := million(b)
+	strategy := func() *mean { return &mean{Local: Local{Epochs: 1, Batch: 8, LR: 0.01}} }
+	dir := b.TempDir()
+	o := Options{Rounds: 1 << 30, EvalEvery: 1 << 30, Checkpoint: filepath.Join(dir, "c"), CheckpointEvery: 1}
+	u, err := begin(fed, strategy(), o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := u.start(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	for t := range 2000 {
+		r := Record{Round: t + 1, Seconds: 0.1}
+		for c := range 5 {
+			r.Solves = append(r.Solves, Solve{Round: t + 1, Client: c, Steps: 2, Loss: Float(t)})
+		}
+		u.h.Rounds = append(u.h.Rounds, r)
+		if err := u.archive.log.add(&r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	o.Checkpoint = ""
+	v, err := begin(fed, strategy(), o)
+	if err == nil {
+		err = v.start(context.Background())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	var took, ratios []float64
+	for b.Loop() {
+		var each [2]float64
+		for i, run := range []*underway{v, u} {
+			begin := time.Now()
+			for range 50 {
+				if err := run.round(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if i == 1 { // what is not yet written costs too
+				if err := u.archive.saver.close(); err != nil {
+					b.Fatal(err)
+				}
+				u.archive.saver = newSaver(u.archive.saver.file)
+			}
+			each[i] = time.Since(begin).Seconds() / 50
+		}
+		took, ratios = append(took, each[0]), append(ratios, each[1]/each[0])
+	}
+	if err := u.archive.finish(nil); err != nil {
+		b.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "c"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	u.release()
+	v.release()
+	slices.Sort(took)
+	slices.Sort(ratios)
+	n := len(ratios)
+	b.ReportMetric(1000*took[n/2], "ms/round")
+	b.ReportMetric(100*(ratios[n/2]-1), "%")
+	b.ReportMetric(float64(info.Size()), "bytes")
+	b.Logf("%d pairs: quartiles of what it costs: %.1f, %.1f, %.1f %%", n, 100*(ratios[n/4]-1), 100*(ratios[n/2]-1), 100*(ratios[3*n/4]-1))
+}
