@@ -62,6 +62,9 @@ func (c Card) Table() *chart.Table {
 
 // write writes a number with the unit.
 func (l Claim) write(v float64) string {
+	if v < 0 {
+		return "−" + l.write(-v) // the same minus as that of the gap
+	}
 	if l.Unit == "%" {
 		return chart.Percent(v)
 	}
