@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // say says what is stored, what is to run, and why: "23 stored, 2 to run: Local.LR: 0.03, was 0.1".
@@ -15,6 +16,9 @@ func (s *Study) say(missing []*plan) {
 	if reasons := s.reasons(missing); reasons != "" {
 		line += ": " + reasons
 	}
+	if _, known := said.LoadOrStore(s.Dir+line, true); known && len(missing) == 0 {
+		return
+	}
 	fmt.Fprintln(s.log(), line)
 	for _, p := range missing {
 		if p.problem != nil {
@@ -23,6 +27,10 @@ func (s *Study) say(missing []*plan) {
 	}
 	s.sayCode()
 }
+
+// said has what this program has said. That nothing is to run is said once: a notebook's cell may ask for the same study
+// again and again.
+var said sync.Map
 
 // sayCode warns of runs that other code computed.
 func (s *Study) sayCode() {
@@ -94,10 +102,10 @@ func (p *plan) reason(stored Runs) string {
 			best = &c
 		}
 	}
-	if best == nil {
+	if best == nil || best.apart > 3 { // another experiment
 		return ""
 	}
-	return first3(best.fields)
+	return strings.Join(best.fields, ", ")
 }
 
 // first3 writes the first three lines.
