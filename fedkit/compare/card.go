@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"fedkit.example/fedkit/chart"
@@ -62,11 +61,14 @@ func (c Card) Table() *chart.Table {
 
 // write writes a number with the unit.
 func (l Claim) write(v float64) string {
+	if v < 0 {
+		return "−" + l.write(-v) // as in differences
+	}
 	if l.Unit == "%" {
 		return chart.Percent(v)
 	}
 	digits := 4
-	if a := math.Abs(v); a >= 1e4 && a < 1e15 { // not 1.2e+05
+	if v >= 1e4 && v < 1e15 { // not 1.2e+05
 		return strings.TrimSpace(fmt.Sprintf("%.0f %s", v, l.Unit))
 	}
 	return strings.TrimSpace(fmt.Sprintf("%.*g %s", digits, v, l.Unit))
