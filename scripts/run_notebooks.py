@@ -191,12 +191,11 @@ def copy(paths):
         shutil.copytree(folder, COPIES / folder.name, ignore=skipped, dirs_exist_ok=True)
 
 
-def check(path, args):
+def check(path, key, args):
     """Checks the committed notebook and executes its copy. Returns what is wrong, or None, and a note."""
     problem = committed(path)
     if problem is not None:
         return problem, ""
-    key = unchanged.key(path)  # before it runs: what changes meanwhile counts as changed
     if not args.all and unchanged.fresh(path, key):
         return None, "(unchanged)"
     unchanged.forget(path)
@@ -217,12 +216,14 @@ def main():
     paths = find(args.notebook)
     if not paths:
         print("no notebooks yet")
+    keys = {}
     if args.check:
+        keys = {path: unchanged.key(path) for path in paths}  # before copies are made: what changes later counts as changed
         copy(paths)
     failed, slow = False, []
     for path in paths:
         begin = time.monotonic()
-        problem, note = check(path, args) if args.check else (run(path, args.timeout), "")
+        problem, note = check(path, keys[path], args) if args.check else (run(path, args.timeout), "")
         took = time.monotonic() - begin
         if args.check and took > MAX_SECONDS:
             note = f"slow: more than {MAX_SECONDS} s"

@@ -90,7 +90,7 @@ def machine():
     paths = [*ROOT.glob("scripts/kernel/*"), *ROOT.glob("scripts/*notebook*.py"), Path(__file__)]
     paths += [ROOT / name for name in ("go.mod", "go.sum", "scripts/requirements.txt", "scripts/setup.sh", ".venv/cell-ldflags")]
     plugins = [files(Path.home() / folder / "go-xla") for folder in (".local/lib", "Library/Application Support")]
-    settings = {k: v for k, v in os.environ.items() if k.startswith(("FEDKIT_", "GOMLX_", "XLA_", "GOFLAGS"))}
+    settings = {k: v for k, v in os.environ.items() if k.startswith(("FEDKIT_", "GO", "PJRT_", "XLA_"))}
     return [contents(paths), plugins, sorted(settings.items())]
 
 

@@ -9,6 +9,7 @@ from unittest import mock
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+import run_notebooks
 import unchanged
 
 
@@ -45,7 +46,9 @@ class Unchanged(unittest.TestCase):
             (Path(data) / "mnist" / "labels").write_text("7")
             second = self.key("")
             os.environ["GOMLX_BACKEND"] = "xla:cuda"
-            self.assertEqual(3, len({first, second, self.key("")}))
+            third = self.key("")
+            os.environ["PJRT_PLUGIN_LIBRARY_PATH"] = data
+            self.assertEqual(4, len({first, second, third, self.key("")}))
 
     def test_packages_count_with_all_they_import(self):
         engine, chart = "fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/chart"
@@ -66,6 +69,16 @@ class Unchanged(unittest.TestCase):
             key = self.key("_ = strategy.FedAvg{}")
             unchanged.keep(self.path, key)
             self.assertFalse(unchanged.fresh(self.path, key))
+
+    def test_what_changes_after_the_copy_counts(self):
+        self.key("a := 1")
+        edit = mock.patch.object(run_notebooks, "copy", lambda paths: self.key("a := 2"))
+        passes = mock.patch.object(run_notebooks, "run", lambda path, timeout: None)
+        as_committed = mock.patch.object(run_notebooks, "committed", lambda path: None)
+        quiet = mock.patch("builtins.print")
+        with edit, passes, as_committed, quiet, mock.patch("sys.argv", ["run", "--check", str(self.path)]):
+            self.assertFalse(run_notebooks.main())
+        self.assertFalse(unchanged.fresh(self.path, unchanged.key(self.path)))
 
     def test_stamps(self):
         self.assertFalse(unchanged.fresh(self.path, "a"))

@@ -23,8 +23,9 @@ import (
 //
 //	catalog.Build[fedkit.Aggregator](map[string]any{"type": "Krum", "F": 2})
 //
-// A number 0 that is written down is 0, even if a field's zero value stands for a default; options that are left out are
-// the default. The constants Zero and FullBatch are known by name, and so are +Inf, and durations such as 30s.
+// A number 0 that is written down is 0, or refused, even if a field's zero value stands for a default by its tag; options
+// that are left out are the default. The constants Zero and FullBatch are known by name, and so are +Inf, and durations
+// such as 30s.
 //
 // The error names the option and what is allowed. It suggests the nearest name for one that is not known. Whether options
 // suit each other and the data is not checked: see fedkit.Check.
@@ -141,20 +142,29 @@ func setOption(path string, v reflect.Value, all []reflect.StructField, name str
 	var names []string
 	for _, f := range all {
 		if same(f.Name, name) {
-			return set(under(path, f.Name), v.FieldByIndex(f.Index), written(f, tree))
+			at := under(path, f.Name)
+			tree, err := written(at, f, tree)
+			if err != nil {
+				return err
+			}
+			return set(at, v.FieldByIndex(f.Index), tree)
 		}
 		names = append(names, f.Name)
 	}
 	return unknown(under(path, name), word(tree), "an option of "+nameOf(v.Type()), name, names)
 }
 
-// written returns the tree for a field, in which a 0 that somebody wrote is to be 0 and not the default.
-func written(f reflect.StructField, tree any) any {
-	_, usual := f.Tag.Lookup("default")
-	if x, ok := number(tree); ok && x == 0 && usual && strings.HasPrefix(f.Tag.Get("range"), "[0,") && f.Type.Kind() == reflect.Float64 {
-		return float64(fedkit.Zero)
+// written returns the tree for a field. A 0 that somebody wrote is to be 0 and not the default: it is refused if the field
+// cannot be 0.
+func written(at string, f reflect.StructField, tree any) (any, error) {
+	r, usual := f.Tag.Get("range"), f.Tag.Get("default")
+	if x, ok := number(tree); !ok || x != 0 || r == "" || usual == "" {
+		return tree, nil
 	}
-	return tree
+	if f.Type.Kind() == reflect.Float64 && (strings.HasPrefix(r, "[0,") || strings.Contains(usual, "fedkit.Zero")) {
+		return float64(fedkit.Zero), nil
+	}
+	return nil, fedkit.Invalid(at, word(tree), "in "+strings.Replace(r, ",", ", ", 1)+", or left out for "+usual)
 }
 
 func setList(path string, v reflect.Value, tree any) error {

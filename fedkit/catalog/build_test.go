@@ -102,6 +102,9 @@ func TestBuildKnowsManySpellings(t *testing.T) {
 	if got, err := catalog.Build[fedkit.Strategy](dotted); err != nil || !reflect.DeepEqual(got, &strategy.FedAvg{Local: fedkit.Local{LR: 0.1, Batch: 8}, Aggregator: aggregate.Krum{}}) {
 		t.Errorf("%v became %+v, %v", dotted, got, err)
 	}
+	if got, err := catalog.Build[fedkit.Selector]("Hybrid Temperature=0"); err != nil || !reflect.DeepEqual(got, selection.Hybrid{Temperature: fedkit.Zero}) {
+		t.Errorf("%+v, %v", got, err)
+	}
 	text := "MLP hidden=[64, 32]"
 	if m, err := catalog.Build[catalog.Model](text); err != nil || m.Model() == nil {
 		t.Errorf("%s: %v", text, err)
@@ -121,6 +124,9 @@ func TestBuildRefusesMistakes(t *testing.T) {
 		"FedProx Local.LR=true":         {"Local.LR = true", "must be a number"},
 		"FedProx Local.LR=[1, 2]":       {"Local.LR = [1,2]", "must be a number"},
 		"FedProx Local.Epochs=1.5":      {"Local.Epochs = 1.5", "must be a whole number"},
+		"FedProx Local.Epochs=0":        {"Local.Epochs = 0", "must be in [1, inf), or left out for 1"},
+		"SmartFedProx Fraction=0.0":     {"Fraction = 0", "must be in (0, 1], or left out for 0.5"},
+		"FedProx Local.LR= Mu=1":        {`"Local.LR="`, "a name, =, and a value"},
 		"FedProx Adaptive=1":            {"Adaptive = 1", "must be true or false"},
 		"FedProx Local=3":               {"Local = 3", "options with their values"},
 		"FedProx Aggregator=Kurm":       {"Aggregator = Kurm", "the name of an aggregator (did you mean Krum?)"},

@@ -28,7 +28,7 @@ func Parse(text string) (map[string]any, error) {
 			continue
 		}
 		var v any
-		if err := yaml.Unmarshal([]byte(value), &v); err != nil || path == "" {
+		if err := yaml.Unmarshal([]byte(value), &v); err != nil || path == "" || value == "" {
 			return nil, fedkit.Invalid("option", fmt.Sprintf("%q", word), "a name, =, and a value such as 0.1, true, Krum or [0, 90]")
 		}
 		Set(tree, path, v)

@@ -75,14 +75,15 @@ func inOrder(gs []*Group, names []string) ([]*Group, error) {
 	return each(names, func(name string) *Group { return byName[name] }), nil
 }
 
-// bySeed returns the values of all groups for each run of the first that all have.
+// bySeed returns the values of all groups for each run of the first that all have; each run counts once.
 func (q Quantity) bySeed(gs []*Group, b Basis) (blocks [][]float64) {
+	used := map[*Run]bool{}
 	for _, first := range gs[0].Runs {
 		var block []float64
 		for _, g := range gs {
-			i := slices.IndexFunc(g.Runs, func(r *Run) bool { return paired(first, r) })
+			i := slices.IndexFunc(g.Runs, func(r *Run) bool { return !used[r] && paired(first, r) })
 			if i >= 0 && finite(q.Value(g.Runs[i], b)) {
-				block = append(block, q.Value(g.Runs[i], b))
+				block, used[g.Runs[i]] = append(block, q.Value(g.Runs[i], b)), true
 			}
 		}
 		if len(block) == len(gs) {

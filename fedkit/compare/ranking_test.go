@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
 )
 
 func TestRank(t *testing.T) {
@@ -37,6 +38,18 @@ func TestRank(t *testing.T) {
 		if _, err := Rank(Accuracy, problems...); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
+	}
+}
+
+// Runs that differ in the seed of a part pair with a run that has no such part, but only one of them does.
+func TestRankCountsEachRunOnce(t *testing.T) {
+	a := func(part uint64) *fedkit.History {
+		h := history("A", 0.9)
+		h.Config = config.Of(FedAvg{Selector: Softmax{2, part}})
+		return h
+	}
+	if r, err := Rank(Accuracy, []*fedkit.History{a(7), a(8), history("B", 0.5)}); err == nil {
+		t.Errorf("%d blocks of 1 run of B", r.Blocks)
 	}
 }
 

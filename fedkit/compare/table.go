@@ -25,7 +25,8 @@ import (
 //
 // There is one line per group (see Groups). A number is the mean over its seeds, and what follows "±" is half the 95 %
 // confidence interval of the mean (see Interval). A single run has no interval, nor has a number that is the same in all
-// runs. If a strategy served personal models beside a global one, "global" and "clients' own" take the place of accuracy.
+// runs. A run whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the
+// mean. If a strategy served personal models beside a global one, "global" and "clients' own" take the place of accuracy.
 type Comparison struct {
 	// Target is an accuracy in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways) and time: the
 	// mean over the seeds that did, and in brackets how many did. Default: no such columns.
@@ -111,6 +112,9 @@ func usual(gs []*Group, b Basis) (all []column, notes []string) {
 		notes = append(notes, "accuracy, best and loss on test rows: "+b.String())
 	}
 	add(Best, Clients, Worst, Loss, Down, Up, Time)
+	if slices.ContainsFunc(all, column.partial) {
+		notes = append(notes, "in brackets: how many of all runs have a finite value, if not all")
+	}
 	return all, notes
 }
 
@@ -142,7 +146,19 @@ func (c Comparison) columns(gs []*Group, b Basis) (all []column, notes []string,
 
 // column has the mean over each group's runs, and its interval.
 func (q Quantity) column(gs []*Group, b Basis) column {
-	return column{q.Name, []string{"±"}, each(gs, func(g *Group) cell { return q.interval(q.finite(g.Runs, b)) })}
+	return column{q.Name, []string{"±"}, each(gs, func(g *Group) cell {
+		v, n := q.finite(g.Runs, b), len(g.Runs)
+		c := q.interval(v)
+		if len(v) > 0 && len(v) < n {
+			c.text += fmt.Sprintf(" (%d/%d)", len(v), n)
+		}
+		return c
+	})}
+}
+
+// partial says whether a mean is over some of a group's runs only.
+func (c column) partial() bool {
+	return slices.ContainsFunc(c.of, func(of cell) bool { return strings.HasSuffix(of.text, ")") })
 }
 
 // interval writes values as their mean ± half of its interval.

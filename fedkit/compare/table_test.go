@@ -30,6 +30,19 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// A mean over the runs that did not diverge says so.
+func TestDivergedRuns(t *testing.T) {
+	h := []*fedkit.History{history("A", 0.5), seeded(1, history("A", 0.7)), seeded(2, history("A", 0.1)), history("B", 0.1)}
+	h[2].Rounds[0].Global.Loss, h[3].Rounds[0].Global.Loss = fedkit.Float(nan), fedkit.Float(nan)
+	tab := Table(h...)
+	if got := append(cells(t, tab, "A", "loss"), cells(t, tab, "B", "loss")...); !slices.Equal(got, []string{"0.400 ± 1.271 (2/3)", "–"}) {
+		t.Errorf("%q", got)
+	}
+	if says := "in brackets: how many of all runs have a finite value"; !strings.Contains(tab.Note, says) || strings.Contains(Table(h[:2]...).Note, says) {
+		t.Error(tab.Note)
+	}
+}
+
 // The unit is written once if it is the same.
 func TestUnitsOfIntervals(t *testing.T) {
 	long, longer := history("A", 0.1), seeded(1, history("A", 0.1))

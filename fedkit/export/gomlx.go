@@ -52,7 +52,11 @@ func writeGoMLX(dir string, task *fedkit.Task, model *fedkit.Matrix) error {
 	if err != nil {
 		return err
 	}
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+	dir = filepath.Clean(dir) // the folder of "a/b/" is a
+	switch entries, err := os.ReadDir(dir); {
+	case err != nil && !os.IsNotExist(err): // a file, say, which is not ours to replace
+		return err
+	case len(entries) > 0:
 		return fedkit.Invalid("dir", fmt.Sprintf("a folder with %d entries", len(entries)), "a new or an empty one")
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {

@@ -99,19 +99,29 @@ func TestGoMLXRefusals(t *testing.T) {
 		return err
 	}
 	odd := &fedkit.Task{Name: "odd", Params: []fedkit.Param{{Name: "twice", Shape: []int{455}}, {Name: "twice", Shape: []int{455}}}}
-	empty := t.TempDir()
+	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "notes")
+	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := export.GoMLX(filepath.Join(t.TempDir(), "slash")+"/", fed.Task, one); err != nil {
+		t.Error(err)
+	}
 	for want, err := range map[string]error{
 		"task = nil":                        export.GoMLX(full, nil, one),
 		"model = [2, 910]: must be [1, 910": export.GoMLX(full, fed.Task, ramp(2, fed.Task.Dim())),
-		"dir = a folder with 2 entries: must be a new or an empty one":                    export.GoMLX(full, fed.Task, one),
-		`Task.Params[1].Name = "twice"`:                                                   export.GoMLX(filepath.Join(empty, "odd"), odd, one),
-		"no such file or directory":                                                       load(filepath.Join(full, "not there"), fed.Task),
-		"no checkpoints found":                                                            load(empty, fed.Task),
+		"dir = a folder with 2 entries: must be a new or an empty one": export.GoMLX(full, fed.Task, one),
+		"notes: not a directory":        export.GoMLX(file, fed.Task, one),
+		`Task.Params[1].Name = "twice"`: export.GoMLX(filepath.Join(empty, "odd"), odd, one),
+		"no such file or directory":     load(filepath.Join(full, "not there"), fed.Task),
+		"no checkpoints found":          load(empty, fed.Task),
 		"variable /features/dense/weights = (Float32)[64, 12]: must be (Float32)[64, 10]": load(full, other.Task),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), "export: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
+	}
+	if mine, err := os.ReadFile(file); string(mine) != "mine" {
+		t.Errorf("a file that stood there is lost: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(empty, "odd")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a checkpoint that failed left a folder: %v", err)

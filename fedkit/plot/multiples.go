@@ -14,8 +14,8 @@ type Panel struct {
 	Runs []*fedkit.History
 }
 
-// Multiples returns small figures of one kind side by side, one per panel, with one legend and the same ranges; Show draws
-// them. Draw is a function such as Accuracy.
+// Multiples returns small figures of one kind side by side, one per panel, with one legend and, for axes of one unit, the same
+// ranges; Show draws them. Draw is a function such as Accuracy.
 //
 //	plot.Multiples(plot.Accuracy, plot.Panel{"α = 0.1", skewed}, plot.Panel{"α = 100", even}).Show()
 //
@@ -37,20 +37,21 @@ func Multiples(draw func(h ...*fedkit.History) *chart.Figure, panels ...Panel) c
 	return row
 }
 
-// alike gives all figures the ranges that the data of all of them need.
+// alike gives all figures the ranges that the data of all of them need. Bytes may be in kB in one and in MB in another:
+// those figures are not alike.
 func alike(row chart.Row) {
-	var xs, ys []float64
-	log := false
+	var ys []float64
+	xs, log := map[string][]float64{}, false
 	for _, f := range row {
 		log = log || f.Y.Log
 		for _, s := range f.Series {
-			xs = append(append(xs, s.X...), s.X2...)
+			xs[f.X.Title] = append(append(xs[f.X.Title], s.X...), s.X2...)
 			ys = append(append(append(append(ys, s.Y...), s.Y2...), s.Lo...), s.Hi...)
 		}
 	}
 	for _, f := range row {
 		if f.X.Names == nil {
-			f.X.Covers = ends(xs)
+			f.X.Covers = ends(xs[f.X.Title])
 		}
 		if f.Y.Names == nil {
 			f.Y.Covers, f.Y.Log = ends(ys), log

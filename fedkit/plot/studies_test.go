@@ -85,6 +85,20 @@ func TestMultiples(t *testing.T) {
 	}
 }
 
+// Ranges are those of the figures in the same unit: 6 of kB is not 6 of MB.
+func TestMultiplesOfOtherUnits(t *testing.T) {
+	large := history("A", 0.5, 0.7)
+	large.Rounds[0].BytesUp = 1e6
+	bytes := func(h ...*fedkit.History) *chart.Figure { return Against(Bytes, h...) }
+	row := Multiples(bytes, Panel{"small", []*fedkit.History{history("A", 0.5, 0.7)}}, Panel{"large", []*fedkit.History{large}})
+	if err := row.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := row[0].X, row[1].X; !near(a.Covers, []float64{3, 6}) || !near(b.Covers, []float64{1.002, 1.005}) {
+		t.Errorf("%s %v, %s %v", a.Title, a.Covers, b.Title, b.Covers)
+	}
+}
+
 // Good, Fair and Poor come in this order on 14 problems: their ranks are 1, 2 and 3, and CD is 2.3437·√(12/84) = 0.886.
 func TestRanks(t *testing.T) {
 	f := Ranks(compare.Accuracy, panels(14)...)

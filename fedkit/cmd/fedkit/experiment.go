@@ -30,8 +30,19 @@ type world struct {
 // attackers are a share of the clients, drawn with a seed: see attack.On.
 type attackers struct {
 	By    attack.Attack
-	Share float64
+	Share *float64
 	Seed  uint64
+}
+
+// check refuses an attack of which only one half is given, and that would then be none.
+func (a attackers) check() error {
+	switch {
+	case a.By == nil && (a.Share != nil || a.Seed != 0):
+		return fedkit.Invalid("attack.By", "nothing", "given, such as SignFlip")
+	case a.By != nil && a.Share == nil:
+		return fedkit.Invalid("attack.Share", "nothing", "given: a share of the clients in [0, 1]")
+	}
+	return nil
 }
 
 // newExperiment makes an experiment of a tree. Nothing is loaded.
@@ -51,7 +62,7 @@ func newExperiment(tree map[string]any) (*experiment, error) {
 			return nil, fedkit.Invalid(s.field, "nothing", "given, such as "+s.such)
 		}
 	}
-	return e, nil
+	return e, e.Attack.check()
 }
 
 // federation loads the data and deals it out.
@@ -70,7 +81,7 @@ func (w world) federation() (*fedkit.Federation, error) {
 	if w.Attack.By == nil {
 		return fed, nil
 	}
-	return attack.On(fed, w.Attack.Share, w.Attack.By, w.Attack.Seed)
+	return attack.On(fed, *w.Attack.Share, w.Attack.By, w.Attack.Seed)
 }
 
 // readFile reads a YAML file. A key of a struct that it does not have is an error.

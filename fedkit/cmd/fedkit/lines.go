@@ -2,6 +2,7 @@ package main
 
 import (
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/config"
 )
 
@@ -62,14 +63,12 @@ type summary struct {
 
 func summaryOf(h *fedkit.History, err error) summary {
 	s := summary{Name: h.Name, Strategy: h.Config, Data: h.Data, Partition: h.Partition, Model: h.Model, Clients: h.Clients, Params: h.Params,
-		Seed: h.Seed, Device: h.Device, Rounds: len(h.Rounds), Accuracy: fedkit.Float(h.Accuracy()), Seconds: h.Seconds(), Stopped: h.Stopped}
+		Seed: h.Seed, Device: h.Device, Rounds: len(h.Rounds), Accuracy: fedkit.Float(h.Accuracy()), Best: fedkit.Float(compare.Best.Of(h)[0]),
+		Seconds: h.Seconds(), Stopped: h.Stopped}
 	for i := range h.Rounds {
 		r := &h.Rounds[i]
 		s.BytesUp += r.BytesUp
 		s.BytesDown += r.BytesDown
-		if score := r.Score(); score != nil {
-			s.Best = max(s.Best, score.Accuracy)
-		}
 	}
 	if err != nil {
 		s.Error = err.Error()

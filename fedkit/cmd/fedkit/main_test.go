@@ -65,6 +65,8 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"did you mean LeNet?", with(small, "--strategy", "FedAvg", "--model", "LaNet")},
 		{"did you mean SignFlip?", with(small, "--strategy", "FedAvg", "--attack", "By=SingFlip")},
 		{"share = 2: must be in [0, 1]", with(small, "--strategy", "FedAvg", "--attack", "By=SignFlip Share=2")},
+		{"attack.Share = nothing: must be given", with(small, "--strategy", "FedAvg", "--attack", "By=SignFlip")},
+		{"attack.By = nothing: must be given", with(small, "--strategy", "FedAvg", "--attack", "Share=0.3")},
 		{"did you mean EvalEvery?", with(small, "--strategy", "FedAvg", "--options", "EvalEvry=2")},
 		{"Rounds = 0: must be at least 1", with(small, "--strategy", "FedAvg", "--rounds", "0")},
 		{"strategy = nothing: must be given, such as FedAvg", small},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,7 +19,7 @@ type resultsCommand struct {
 	List   listCommand   `cmd:"" help:"List runs."`
 	Show   showCommand   `cmd:"" help:"Show what runs are made of, and their rounds."`
 	Table  tableCommand  `cmd:"" help:"Compare runs in a table."`
-	Remove removeCommand `cmd:"" help:"Remove runs."`
+	Remove removeCommand `cmd:"" help:"Remove runs, without a question. The beginning of an id must be that of one run alone."`
 }
 
 // store is a folder of runs, and some of them.
@@ -45,8 +46,8 @@ func (s *store) runs(c *console) (study.Runs, error) {
 		}
 	}
 	for _, id := range ids {
-		if !slices.ContainsFunc(all, func(r *study.Run) bool { return strings.HasPrefix(r.ID, id) }) {
-			return nil, fedkit.Invalid("run", id, "the beginning of the id of a run in "+s.Store+": see fedkit results list")
+		if id == "" || !slices.ContainsFunc(all, func(r *study.Run) bool { return strings.HasPrefix(r.ID, id) }) {
+			return nil, fedkit.Invalid("run", strconv.Quote(id), "the beginning of the id of a run in "+s.Store+": see fedkit results list")
 		}
 	}
 	return slices.DeleteFunc(all, func(r *study.Run) bool {
@@ -147,12 +148,26 @@ func (s *showCommand) Run(c *console) error {
 
 type removeCommand struct{ store }
 
-// Run removes the runs that are named, and prints their ids.
+// Run removes the runs that are named, and prints their ids. The beginning of an id must be that of one run alone.
 func (r *removeCommand) Run(c *console) error {
 	if len(r.Runs) == 0 {
 		return fedkit.Invalid("run", "nothing", "given: ids, or labels and options such as α=0.1")
 	}
 	runs, err := r.runs(c)
+	if err != nil {
+		return err
+	}
+	for _, which := range r.Runs {
+		n := 0
+		for _, run := range runs {
+			if strings.HasPrefix(run.ID, which) {
+				n++
+			}
+		}
+		if n > 1 {
+			return fedkit.Invalid("run", which, fmt.Sprintf("the beginning of one id; %d begin with it", n))
+		}
+	}
 	for _, run := range runs {
 		if failed := (study.Runs{run}).Remove(); failed != nil {
 			err = errors.Join(err, failed)

@@ -48,8 +48,8 @@ func (*runCommand) Help() string {
 
   fedkit run experiment.yaml --strategy Mu=0.01 --seed 2 --checkpoint mu.checkpoint >mu.jsonl
 
-Case, dashes and underscores in names do not matter. An option that is left out has its default, and 0 is 0. The same text,
-or an object with the name as its type, may stand in a file:
+Case, dashes and underscores in names do not matter. An option that is left out has its default, and 0 is 0, or refused. The
+same text, or an object with the name as its type, may stand in a file:
 
   strategy: {type: FedProx, Mu: 0.1, Local: {LR: 0.1, Epochs: 2}}
   data: Digits

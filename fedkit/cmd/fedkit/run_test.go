@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,6 +33,20 @@ func decode(t *testing.T, out string) (rounds []line, s summary) {
 	}
 	t.Fatalf("no summary after %d rounds", len(rounds))
 	return nil, s
+}
+
+// The best accuracy of a run without any is none, and NaN in one round does not hide the others.
+func TestSummaryOfOddAccuracies(t *testing.T) {
+	h := &fedkit.History{}
+	if s := summaryOf(h, nil); s.Best == s.Best {
+		t.Errorf("best of nothing is %g", s.Best)
+	}
+	for i, a := range []float64{0.5, math.NaN(), 0.25} {
+		h.Rounds = append(h.Rounds, fedkit.Record{Round: i + 1, Global: &fedkit.Score{Accuracy: fedkit.Float(a)}})
+	}
+	if s := summaryOf(h, nil); s.Best != 0.5 {
+		t.Errorf("best is %g", s.Best)
+	}
 }
 
 // A file is run as it says, and flags override it. The history is that of the same run in Go.

@@ -53,13 +53,21 @@ func TestStudyAndResults(t *testing.T) {
 		}
 	}
 	for says, args := range map[string][]string{
-		"run = Zed: must be the beginning of the id": {"remove", "Zed"},
-		"α = 7: must be a label or an option":        {"remove", "α=7"},
-		"run = nothing: must be given":               {"remove"},
+		`run = "Zed": must be the beginning of the id`:              {"remove", "Zed"},
+		`run = "": must be the beginning of the id`:                 {"remove", ""},
+		"run = FedP: must be the beginning of one id; 3 begin with": {"remove", r.ID, "FedP"},
+		"α = 7: must be a label or an option":                       {"remove", "α=7"},
+		"run = nothing: must be given":                              {"remove"},
 	} {
 		if status, out, err := on(args...); status != refused || out != "" || !strings.Contains(err, says) {
 			t.Errorf("%q: status %d, %q, %q", args, status, out, err)
 		}
+	}
+	if err := os.Truncate(filepath.Join(store, r.ID, "history.jsonl"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, log := on("table"); status != done || strings.Count(out, "\n") != 4 {
+		t.Error(status, out, log)
 	}
 	if err := os.WriteFile(filepath.Join(store, r.ID, "entry.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

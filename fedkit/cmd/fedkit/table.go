@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
+	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
 )
 
@@ -14,13 +16,14 @@ type tableCommand struct {
 	Format   string   `enum:"text,csv,latex,markdown" default:"text" help:"One of ${enum}."`
 }
 
-// Run compares the runs that did not fail.
+// Run compares the runs that did not fail. Damaged histories are left out, and named on standard error.
 func (t *tableCommand) Run(c *console) error {
 	runs, err := t.runs(c)
 	if err != nil {
 		return err
 	}
-	table := compare.Comparison{Target: t.Target, Baseline: t.Baseline, Columns: t.Columns}.Table(runs.Light()...)
+	whole := slices.DeleteFunc(runs.Light(), func(h *fedkit.History) bool { return h == nil })
+	table := compare.Comparison{Target: t.Target, Baseline: t.Baseline, Columns: t.Columns}.Table(whole...)
 	if err := table.Err(); err != nil {
 		return err
 	}
