@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"fedkit.example/fedkit/chart"
@@ -22,7 +23,7 @@ type Claim struct {
 	Source string    // paper and place: "McMahan et al. 2017, Table 1"
 	Theirs float64   // the source's number; NaN if it has none
 	Ours   []float64 // one number, or one per seed; values that are NaN are left out
-	Unit   string    // "%": numbers are shares in [0, 1], and the gap is in points; else follows the numbers: "s", "rounds"
+	Unit   string    // "%": shares in [0, 1], whose gap is in points; "points": differences of such; else it follows the numbers: "s", "rounds"
 	Why    string    // what the gap comes from
 }
 
@@ -43,16 +44,13 @@ func (c Card) Table() *chart.Table {
 		t.Left = []int{1, 5}
 		t.Data = [][]any{{"what", "source", "reported", "here", "here ±", "seeds", "gap", "unit", "why"}}
 		for _, l := range c {
-			q := Quantity{Format: l.write}
 			ours := finites(l.Ours)
-			here := q.interval(ours)
+			mean, half := Interval(ours)
+			here := l.write(mean, half)
 			if len(ours) < len(l.Ours) {
-				here.text += fmt.Sprintf(" (%d/%d)", len(ours), len(l.Ours))
+				here += fmt.Sprintf(" (%d/%d)", len(ours), len(l.Ours))
 			}
-			mean, half := here.numbers[0], here.numbers[1]
-			gap := q.signed(finites([]float64{mean - l.Theirs}))
-			theirs := q.interval(finites([]float64{l.Theirs}))
-			t.Lines = append(t.Lines, []string{l.What, l.Source, theirs.text, here.text, gap.text, l.Why})
+			t.Lines = append(t.Lines, []string{l.What, l.Source, l.write(l.Theirs, math.NaN()), here, l.gap(mean - l.Theirs), l.Why})
 			t.Data = append(t.Data, []any{l.What, l.Source, l.Theirs, mean, half, float64(len(ours)), mean - l.Theirs, l.Unit, l.Why})
 		}
 		t.Note = "here: mean over seeds ± 95 % confidence interval; gap: here minus reported"
@@ -60,19 +58,55 @@ func (c Card) Table() *chart.Table {
 	})
 }
 
-// write writes a number with the unit.
-func (l Claim) write(v float64) string {
-	if v < 0 {
-		return "−" + l.write(-v) // the same minus as that of the gap
+// write writes a number ± half of its interval, if it has one, with the unit.
+func (l Claim) write(v, half float64) string {
+	if !finite(v) {
+		return "–"
 	}
+	if l.Unit == "%" || l.Unit == "points" {
+		v, half = 100*v, 100*half
+	}
+	text := decimal(v, l.digits(v, 3))
+	if finite(half) && half != 0 {
+		digits := l.digits(half, 2)
+		text = decimal(v, digits) + " ± " + decimal(half, digits)
+	}
+	return strings.TrimSpace(text + " " + l.Unit)
+}
+
+// gap writes a difference with its sign.
+func (l Claim) gap(v float64) string {
 	if l.Unit == "%" {
-		return chart.Percent(v)
+		l.Unit = "points"
 	}
-	digits := 4
-	if a := math.Abs(v); a >= 1e4 && a < 1e15 { // not 1.2e+05
-		return strings.TrimSpace(fmt.Sprintf("%.0f %s", v, l.Unit))
+	text := l.write(v, math.NaN())
+	if v > 0 {
+		text = "+" + text
 	}
-	return strings.TrimSpace(fmt.Sprintf("%.*g %s", digits, v, l.Unit))
+	return text
+}
+
+// digits is how many a number has after the point: one for shares, else so that some count.
+func (l Claim) digits(v float64, some int) int {
+	switch {
+	case l.Unit == "%" || l.Unit == "points":
+		return 1
+	case v == math.Trunc(v):
+		return 0
+	}
+	return max(0, some-1-int(math.Floor(math.Log10(math.Abs(v)))))
+}
+
+// decimal writes a number with a real minus. A number that is not 0 is not written as if it were.
+func decimal(v float64, digits int) string {
+	text := strconv.FormatFloat(math.Abs(v), 'f', digits, 64)
+	if digits > 6 {
+		text = strconv.FormatFloat(math.Abs(v), 'g', 3, 64)
+	}
+	if v < 0 && strings.Trim(text, "0.") != "" {
+		text = "−" + text
+	}
+	return text
 }
 
 func finites(v []float64) (kept []float64) {

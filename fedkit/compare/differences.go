@@ -4,32 +4,48 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"fedkit.example/fedkit"
 )
 
-// differences are the columns that compare each group with the baseline, and what they mean.
-func (c Comparison) differences(gs []*Group, b Basis) (all []column, notes []string, err error) {
+// Differences returns a quantity of runs minus that of the runs of a baseline, over pairs with equal seeds (of the run, and
+// of the partition and parts as far as both have them), in the order of the first. Pairs in which one has no finite value
+// are left out. There are none if the runs cannot be compared.
+func Differences(q Quantity, of, base []*fedkit.History) []float64 {
+	runs, err := Runs(append(slices.Clone(of), base...)...)
+	if err != nil {
+		return nil
+	}
+	b, err := CommonBasis(runs)
+	if err != nil {
+		return nil
+	}
+	return q.orAccuracy().pairs(&Group{Runs: runs[:len(of)]}, &Group{Runs: runs[len(of):]}, b)
+}
+
+// differences are the columns that compare each group with the baseline.
+func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) {
 	base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == c.Baseline })
 	if base < 0 {
 		has := each(gs, func(g *Group) string { return g.Name })
-		return nil, nil, fedkit.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), oneOf(has))
+		return nil, fedkit.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), oneOf(has))
 	}
 	q := c.By.orAccuracy()
 	d := each(gs, func(g *Group) []float64 { return q.pairs(g, gs[base], b) })
 	d[base] = nil // the baseline is not compared with itself
 	t, w := each(d, PairedT), each(d, wilcoxonOfPairs)
 	count := func(v []float64) cell { return number(float64(len(v))) }
-	all = []column{{"difference", []string{"±"}, each(d, q.signed)}, {name: "pairs", of: each(d, count)},
-		{name: "p (t)", of: each(t, pValue)}, {name: "p (t, Holm)", of: each(Holm(t), pValue)},
-		{name: "p (Wilcoxon)", of: each(w, pValue)}, {name: "p (Wilcoxon, Holm)", of: each(Holm(w), pValue)}}
+	over := []string{fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline)}
+	student, ranks := []string{"t: paired t test, two-sided"}, []string{"Wilcoxon: signed-rank test, two-sided" + distribution(d)}
+	holm := "Holm: corrected over all lines"
+	all = []column{{"difference", []string{"±"}, each(d, q.signed), over}, {"pairs", nil, each(d, count), over},
+		{"p (t)", nil, each(t, pValue), student}, {"p (t, Holm)", nil, each(Holm(t), pValue), append(student, holm)},
+		{"p (Wilcoxon)", nil, each(w, pValue), ranks}, {"p (Wilcoxon, Holm)", nil, each(Holm(w), pValue), append(ranks, holm)}}
 	for _, c := range all {
 		c.of[base] = cell{"", slices.Repeat([]float64{math.NaN()}, 1+len(c.data))}
 	}
-	return all, []string{
-		fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline),
-		"p: two-sided, paired t test and Wilcoxon's signed-rank test" + distribution(d) + ", Holm: corrected over all lines",
-	}, nil
+	return all, nil
 }
 
 // wilcoxonOfPairs is NaN for one pair, whose p value is 1 whatever the difference is.
@@ -78,11 +94,12 @@ func (q Quantity) pairs(g, base *Group, b Basis) (d []float64) {
 	return d
 }
 
-// signed writes differences as their mean, with its sign, and its interval.
+// signed writes differences as their mean, with its sign, and its interval; those of shares are points.
 func (q Quantity) signed(v []float64) cell {
 	unsigned := q
 	unsigned.Format = func(v float64) string { return q.write(math.Abs(v)) } // units are chosen by size
 	c := unsigned.interval(v)
+	c.text = strings.ReplaceAll(c.text, " %", " points")
 	switch mean := c.numbers[0]; {
 	case mean > 0:
 		c.text = "+" + c.text

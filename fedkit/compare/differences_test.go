@@ -53,17 +53,30 @@ func TestDifferences(t *testing.T) {
 	tab := Comparison{Baseline: "FedAvg"}.Table(hs...)
 	for line, want := range map[string][]string{
 		"FedAvg": {"", "", "", "", "", ""},
-		"Near":   {"+2.3 ± 3.2 %", "5", "0.118", "0.118", "0.188", "0.188"},
-		"Far":    {"+12.0 ± 2.0 %", "5", "< 0.001", "< 0.001", "0.062", "0.125"},
-		"Once":   {"+10.0 %", "1", "–", "–", "–", "–"},
-		"Same":   {"0.0 %", "5", "–", "–", "–", "–"},
+		"Near":   {"+2.3 ± 3.2 points", "5", "0.118", "0.118", "0.188", "0.188"},
+		"Far":    {"+12.0 ± 2.0 points", "5", "< 0.001", "< 0.001", "0.062", "0.125"},
+		"Once":   {"+10.0 points", "1", "–", "–", "–", "–"},
+		"Same":   {"0.0 points", "5", "–", "–", "–", "–"},
 	} {
 		if got := cells(t, tab, line, "difference", "pairs", "p (t)", "p (t, Holm)", "p (Wilcoxon)", "p (Wilcoxon, Holm)"); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
-	if !strings.Contains(tab.Note, "difference: accuracy minus that of FedAvg") || !strings.Contains(tab.Note, "signed-rank test (exact)") {
+	if !strings.Contains(tab.Note, "difference: accuracy minus that of FedAvg") || !strings.Contains(tab.Note, "signed-rank test, two-sided (exact)") {
 		t.Errorf("note %q", tab.Note)
+	}
+}
+
+// Differences of runs are those of the table.
+func TestDifferencesOfRuns(t *testing.T) {
+	a, b := method("A", 0.9, 0.7, 0.8), method("B", 0.5, 0.6)
+	if got := Differences(Accuracy, []*fedkit.History{a[2], a[1], a[0]}, b); !slices.Equal(got, []float64{0.1, 0.4}) {
+		t.Error(got)
+	}
+	for _, none := range [][]*fedkit.History{nil, {nil}} {
+		if got := Differences(Quantity{}, a, none); len(got) > 0 {
+			t.Error(got)
+		}
 	}
 }
 

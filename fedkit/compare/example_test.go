@@ -63,7 +63,7 @@ func ExampleCard() {
 	t.Note = ""
 	t.Show()
 	// Output:
-	//                 source            reported          here     gap  why
-	// accuracy, IID   a paper, Table 1    99.0 %  98.3 ± 0.5 %  −0.7 %  no search for η
-	// rounds to 98 %  the same                20             2     −18  a smaller model
+	//                 source            reported          here          gap  why
+	// accuracy, IID   a paper, Table 1    99.0 %  98.3 ± 0.5 %  −0.7 points  no search for η
+	// rounds to 98 %  the same                20             2          −18  a smaller model
 }

@@ -63,15 +63,15 @@ func (c Comparison) Table(h ...*fedkit.History) *chart.Table {
 			return err
 		}
 		gs := GroupRuns(runs)
-		all, notes := usual(gs, b)
-		more, says, err := c.columns(gs, b)
+		all := usual(gs, b)
+		more, err := c.columns(gs, b)
 		if err == nil {
 			all, err = choose(append(all, more...), c.Columns)
 		}
 		if err != nil {
 			return err
 		}
-		t.Note = strings.Join(slices.Concat(notes, says, Remarks(gs)), "; ")
+		t.Note = strings.Join(slices.Concat(notes(gs, all), Remarks(gs)), "; ")
 		fill(t, gs, all)
 		return nil
 	})
@@ -82,6 +82,7 @@ type column struct {
 	name string
 	data []string // names of the data beside the one called name
 	of   []cell   // one per group
+	says []string // what it means
 }
 
 // cell is what a table says of a group in words, and in numbers: as many as the column has data.
@@ -90,32 +91,54 @@ type cell struct {
 	numbers []float64
 }
 
-// usual are the columns of every table, and what they mean.
-func usual(gs []*Group, b Basis) (all []column, notes []string) {
-	if slices.ContainsFunc(gs, func(g *Group) bool { return len(g.Runs) > 1 }) {
+// usual are the columns of every table.
+func usual(gs []*Group, b Basis) (all []column) {
+	if several(gs) {
 		n := func(g *Group) cell { return number(float64(len(g.Runs))) }
-		all = append(all, column{name: "n", of: each(gs, n)})
-		notes = append(notes, "n: seeds; ±: 95 % confidence interval of the mean")
+		all = append(all, column{name: "n", of: each(gs, n), says: []string{"n: seeds"}})
 	}
-	add := func(quantities ...Quantity) {
+	add := func(says []string, quantities ...Quantity) {
 		for _, q := range quantities {
-			all = append(all, q.column(gs, b))
+			c := q.column(gs, b)
+			c.says = says
+			all = append(all, c)
 		}
 	}
-	add(Rounds)
+	add(nil, Rounds)
+	scores := []string{"accuracy, best and loss on test rows: " + b.String()}
 	if slices.ContainsFunc(gs, (*Group).Both) {
-		add(GlobalModel.accuracy(), OwnModels.accuracy())
-		notes = append(notes, fmt.Sprintf("accuracy on test rows: %s, %s; %s, %s; best and loss: %s",
-			GlobalModel.Name(), GlobalModel, OwnModels.Name(), OwnModels, b))
+		scores[0] = fmt.Sprintf("accuracy on test rows: %s, %s; %s, %s; best and loss: %s", GlobalModel.Name(), GlobalModel, OwnModels.Name(), OwnModels, b)
+		add(scores, GlobalModel.accuracy(), OwnModels.accuracy())
 	} else {
-		add(Accuracy)
-		notes = append(notes, "accuracy, best and loss on test rows: "+b.String())
+		add(scores, Accuracy)
 	}
-	add(Best, Clients, Worst, Loss, Down, Up, Time)
+	add(scores, Best)
+	add(nil, Clients, Worst)
+	add(scores, Loss)
+	add(nil, Down, Up, Time)
+	return all
+}
+
+func several(gs []*Group) bool {
+	return slices.ContainsFunc(gs, func(g *Group) bool { return len(g.Runs) > 1 })
+}
+
+// notes say what the columns of a table mean, each once.
+func notes(gs []*Group, all []column) (says []string) {
+	if several(gs) {
+		says = append(says, "±: 95 % confidence interval of the mean")
+	}
+	for _, c := range all {
+		for _, note := range c.says {
+			if !slices.Contains(says, note) {
+				says = append(says, note)
+			}
+		}
+	}
 	if slices.ContainsFunc(all, column.partial) {
-		notes = append(notes, "in brackets: how many of all runs have a finite value, if not all")
+		says = append(says, "in brackets: how many of all runs have a finite value, if not all")
 	}
-	return all, notes
+	return says
 }
 
 // accuracy is the accuracy by this basis, whatever others are compared by.
@@ -123,30 +146,31 @@ func (b Basis) accuracy() Quantity {
 	return Quantity{b.Name(), func(r *Run, _ Basis) float64 { return Accuracy.Value(r, b) }, chart.Percent, false}
 }
 
-// columns are those that the comparison asks for, and what they mean.
-func (c Comparison) columns(gs []*Group, b Basis) (all []column, notes []string, err error) {
+// columns are those that the comparison asks for.
+func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
 	if c.Target != 0 {
 		if !(c.Target > 0 && c.Target <= 1) {
-			return nil, nil, fedkit.Invalid("Target", c.Target, "an accuracy in (0, 1]")
+			return nil, fedkit.Invalid("Target", c.Target, "an accuracy in (0, 1]")
 		}
 		for _, q := range []Quantity{RoundsTo(c.Target), BytesTo(c.Target), TimeTo(c.Target)} {
-			all = append(all, q.reached(gs, b))
+			reached := q.reached(gs, b)
+			reached.says = []string{fmt.Sprintf("to %s: mean over the runs that reached it (how many of all)", target100(c.Target))}
+			all = append(all, reached)
 		}
-		notes = append(notes, fmt.Sprintf("to %s: mean over the runs that reached it (how many of all)", target100(c.Target)))
 	}
 	if c.Baseline != "" {
-		more, says, err := c.differences(gs, b)
+		more, err := c.differences(gs, b)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		all, notes = append(all, more...), append(notes, says...)
+		all = append(all, more...)
 	}
-	return all, notes, nil
+	return all, nil
 }
 
 // column has the mean over each group's runs, and its interval.
 func (q Quantity) column(gs []*Group, b Basis) column {
-	return column{q.Name, []string{"±"}, each(gs, func(g *Group) cell {
+	return column{name: q.Name, data: []string{"±"}, of: each(gs, func(g *Group) cell {
 		v, n := q.finite(g.Runs, b), len(g.Runs)
 		c := q.interval(v)
 		if len(v) > 0 && len(v) < n {
@@ -156,9 +180,9 @@ func (q Quantity) column(gs []*Group, b Basis) column {
 	})}
 }
 
-// partial says whether a mean is over some of a group's runs only.
+// partial says whether a mean is over some of a group's runs only, and no note of its own says so.
 func (c column) partial() bool {
-	return slices.ContainsFunc(c.of, func(of cell) bool { return strings.HasSuffix(of.text, ")") })
+	return !slices.Contains(c.data, "reached") && slices.ContainsFunc(c.of, func(of cell) bool { return strings.HasSuffix(of.text, ")") })
 }
 
 // interval writes values as their mean ± half of its interval.
@@ -179,7 +203,7 @@ func (q Quantity) interval(v []float64) cell {
 
 // reached has the mean over the runs that have the quantity, and how many have.
 func (q Quantity) reached(gs []*Group, b Basis) column {
-	return column{q.Name, []string{"reached"}, each(gs, func(g *Group) cell {
+	return column{name: q.Name, data: []string{"reached"}, of: each(gs, func(g *Group) cell {
 		v, mean, text := q.finite(g.Runs, b), math.NaN(), "–"
 		if len(v) > 0 {
 			mean, _ = Interval(v)
