@@ -45,13 +45,13 @@ func ExampleComparison_Table() {
 	t.Show()
 	fmt.Print(t.Markdown())
 	// Output:
-	//          n      accuracy  rounds to 85 %    difference  pairs  p (t)  p (Wilcoxon)
+	//          n      accuracy  rounds to 85 %         difference  pairs  p (t)  p (Wilcoxon)
 	// FedAvg   5  84.0 ± 3.9 %         2 (2/5)
-	// FedProx  5  86.4 ± 5.2 %         2 (3/5)  +2.4 ± 3.0 %      5  0.090         0.188
+	// FedProx  5  86.4 ± 5.2 %         2 (3/5)  +2.4 ± 3.0 points      5  0.090         0.188
 	// |  | n | accuracy | rounds to 85 % | difference | pairs | p (t) | p (Wilcoxon) |
 	// | :-- | --: | --: | --: | --: | --: | --: | --: |
 	// | FedAvg | 5 | 84.0 ± 3.9 % | 2 (2/5) |  |  |  |  |
-	// | FedProx | 5 | 86.4 ± 5.2 % | 2 (3/5) | +2.4 ± 3.0 % | 5 | 0.090 | 0.188 |
+	// | FedProx | 5 | 86.4 ± 5.2 % | 2 (3/5) | +2.4 ± 3.0 points | 5 | 0.090 | 0.188 |
 }
 
 func ExampleCard() {
