@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"fedkit.example/fedkit"
@@ -191,10 +192,49 @@ func TestCheckpointsOutliveErrors(t *testing.T) {
 	}
 }
 
+// scaled has an option that the key lacks.
+type scaled struct {
+	strategy.FedAvg
+	known map[int]int
+	scale float64
+}
+
+func TestOptionsHidden(t *testing.T) {
+	fed := digits(t)
+	st := study.New(t.TempDir())
+	st.Watch, st.Log = &counter{}, io.Discard
+	st.Add(fed, &scaled{known: map[int]int{1: 2}}, fedkit.Options{Rounds: 1}) // may be computed again
+	st.Add(fed, &scaled{scale: 2}, fedkit.Options{Rounds: 1})
+	if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), "run 2: scaled: invalid: scale = 2: must be an exported field") {
+		t.Error(err)
+	}
+}
+
 // panicking panics when it is asked what it wraps.
 type panicking struct{ strategy.FedAvg }
 
 func (*panicking) Unwrap() fedkit.Strategy { panic("lost") }
+
+// Two studies of one program may share a folder.
+func TestTwoStudiesOfOneProgram(t *testing.T) {
+	fed, dir := digits(t), t.TempDir()
+	count := &counter{}
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			st := study.New(dir)
+			st.Watch, st.Log = count, io.Discard
+			three(st, fed, avg(0.1), 10)
+			if runs, err := st.Run(ctx); err != nil || len(runs) != 3 || len(runs.Failed()) > 0 {
+				t.Error(runs, err)
+			}
+		})
+	}
+	both.Wait()
+	if count.done != 3 {
+		t.Errorf("%d runs were computed", count.done)
+	}
+}
 
 // Mistakes are errors.
 func TestNilWatchersAndPanics(t *testing.T) {

@@ -93,6 +93,14 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", about.Name, err)
 	}
+	for _, hides := range []struct {
+		in string
+		v  any
+	}{{"", strategy}, {"Options.Metrics", o.Metrics}} {
+		if err := checkHidden(hides.in, hides.v); err != nil {
+			return nil, fmt.Errorf("%s: %w", about.Name, err)
+		}
+	}
 	p.code = about.Code
 	p.Run = &Run{ID: idOf(about.Strategy, key), Key: key, Name: about.Name, Labels: given, About: about}
 	if p.opts.Checkpoint != "" && p.opts.CheckpointEvery == 0 && p.opts.CheckpointAfter == 0 {
