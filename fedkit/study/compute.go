@@ -1,13 +1,16 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,7 +64,7 @@ func (s *Study) ended(err error, missing []*plan) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fedkit.ErrStopped) && left < len(s.plans):
-		fmt.Fprintf(s.log(), "stopped: %d of %d runs are left; those that had begun go on from their checkpoints next time\n", left, len(missing))
+		s.sayf("stopped: %d of %d runs are left; those that had begun go on from their checkpoints next time\n", left, len(missing))
 		return nil
 	}
 	return fmt.Errorf("study: %d of %d runs are left: %w", left, len(missing), err)
@@ -84,7 +87,7 @@ func (s *Study) writable() error {
 
 // store computes a run and stores it, unless another process did meanwhile. Its error ends the study.
 func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
-	if r, err := read(p.dir, p.ID); err == nil && r.Key == p.Key && !r.Retry && !s.Again && (r.Models || !s.Models) && p.problem == nil {
+	if r, err := read(p.dir, p.ID); err == nil && r.Key == p.Key && p.problem == nil && s.enough(r) {
 		p.take(r) // another process did
 		p.stored = true
 		w.Done(p.About, nil)
@@ -94,15 +97,12 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 		return err
 	}
 	p.clear()
-	begin := time.Now()
-	o := p.opts
-	_, missing := os.Stat(o.Checkpoint)
-	h, err := p.run(ctx, o, w)
-	if err != nil && missing == nil && ctx.Err() == nil && (h == nil || len(h.Rounds) == 0) {
-		fmt.Fprintf(s.log(), "%s begins anew: %v\n", called(p.Name, p.Labels), err)
+	if s.Again || p.other {
 		p.removeCheckpoint()
-		h, err = p.run(ctx, o, w)
 	}
+	begin := time.Now()
+	h, err := s.begin(ctx, p, w)
+	w.Done(cmp.Or(h, p.About), err)
 	switch {
 	case h != nil && h.Stopped:
 		return fedkit.ErrStopped
@@ -112,6 +112,7 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 		return err
 	}
 	p.Seconds, p.Finished, p.About.Code, p.Error = time.Since(begin).Seconds(), time.Now().UTC().Truncate(time.Second), p.code, ""
+	p.Retry = false
 	if err != nil {
 		p.Error, p.Retry = err.Error(), !errors.Is(err, fedkit.ErrNotFinite)
 	}
@@ -122,24 +123,39 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 	return nil
 }
 
-// run runs it with a watcher that is told of its end, also if it cannot even begin.
-func (p *plan) run(ctx context.Context, o fedkit.Options, w fedkit.Watcher) (*fedkit.History, error) {
-	watch := &watch{Watcher: w}
-	o.Watch = watch
+// begin runs it from its checkpoint or, if that is damaged, anew.
+func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.History, error) {
+	o := p.opts
+	o.Watch = watch{w}
+	_, missing := os.Stat(o.Checkpoint)
 	h, err := fedkit.Run(ctx, p.fed, p.strategy, o)
-	if !watch.done {
-		w.Done(p.About, err)
+	if started := h != nil; err == nil || missing != nil || ctx.Err() != nil || !started || len(h.Rounds) > 0 {
+		return h, err
 	}
-	return h, err
+	s.sayf("%s begins anew: %v\n", called(p.Name, p.Labels), err)
+	p.removeCheckpoint()
+	return fedkit.Run(ctx, p.fed, p.strategy, o)
 }
 
 // clear removes what killed writes have left, and what is stored of a run that is computed anew, but for its checkpoint.
 func (p *plan) clear() {
-	left, _ := filepath.Glob(p.Path(".*"))
-	more, _ := filepath.Glob(filepath.Join(p.dir, tableFolder, "."+p.ID+"*"))
-	for _, path := range append(append(left, more...), p.Path(entryFile), p.Path(historyFile), p.Path(modelsFile), p.table()) {
+	left := append(files(p.Path("."), "."), files(filepath.Join(p.dir, tableFolder), "."+p.ID)...)
+	for _, path := range append(left, p.Path(entryFile), p.Path(historyFile), p.Path(modelsFile), p.table()) {
 		_ = os.Remove(path)
 	}
+	p.Rounds, p.Accuracy, p.Models = 0, fedkit.Float(math.NaN()), false
+}
+
+// files returns the paths in a folder whose names begin alike. The folder may be called "runs [new]", which has another
+// meaning in filepath.Glob.
+func files(dir, start string) (paths []string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), start) {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths
 }
 
 // keep writes the files of a run, the entry last, and removes the checkpoint.
@@ -162,13 +178,14 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 	if err := p.write(); err != nil {
 		return err
 	}
-	p.removeCheckpoint()
+	if !p.Retry {
+		p.removeCheckpoint()
+	}
 	return nil
 }
 
 func (r *Run) removeCheckpoint() {
-	files, _ := filepath.Glob(r.Path(checkpointFile + "*"))
-	for _, path := range files {
+	for _, path := range files(r.Path("."), checkpointFile) {
 		_ = os.Remove(path)
 	}
 }

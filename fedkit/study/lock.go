@@ -50,7 +50,7 @@ func clearAfterKills(dir string) {
 		if l == nil {
 			continue
 		}
-		if r, err := read(dir, f.Name()); err == nil {
+		if r, err := read(dir, f.Name()); err == nil && !r.Retry {
 			r.removeCheckpoint()
 		}
 		l.release()

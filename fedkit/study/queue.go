@@ -17,8 +17,10 @@ type queue struct {
 // waits. It returns nil if none is left, or ctx is done.
 func (q *queue) take(ctx context.Context) (*plan, *lock, error) {
 	for {
-		p, l, err := q.try()
-		if p != nil || err != nil || q.empty() || ctx.Err() != nil {
+		if ctx.Err() != nil {
+			return nil, nil, nil
+		}
+		if p, l, err := q.try(); p != nil || err != nil || q.empty() {
 			return p, l, err
 		}
 		select {

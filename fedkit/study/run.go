@@ -65,10 +65,14 @@ func (r *Run) load(load func(string) (*fedkit.History, error)) (*fedkit.History,
 	if errors.Is(err, fs.ErrNotExist) && r.Error != "" {
 		return nil, r.Err()
 	}
-	if err == nil {
-		h.Name = r.Name
+	switch {
+	case err != nil:
+		return nil, err
+	case h.Stopped || len(h.Rounds) != r.Rounds:
+		return nil, fmt.Errorf("study: %s: it is cut off: it has %d rounds of %d", r.Path(historyFile), len(h.Rounds), r.Rounds)
 	}
-	return h, err
+	h.Name = r.Name
+	return h, nil
 }
 
 // Size returns the bytes that the run takes on disk.

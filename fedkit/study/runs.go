@@ -100,6 +100,9 @@ func (rs Runs) telling() map[string]bool {
 	keys := map[string]bool{}
 	for _, r := range rs {
 		for _, l := range r.Labels {
+			if _, known := keys[l.Key]; known { // what one run says, all do
+				continue
+			}
 			keys[l.Key] = slices.ContainsFunc(rs, func(o *Run) bool { return !o.Is(l.Key, l.Value) })
 		}
 	}

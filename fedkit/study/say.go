@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"fedkit.example/fedkit/chart"
 )
 
 // say says what is stored, what is to run, and why: "23 stored, 2 to run: Local.LR: 0.03, was 0.1".
@@ -16,13 +18,13 @@ func (s *Study) say(missing []*plan) {
 	if reasons := s.reasons(missing); reasons != "" {
 		line += ": " + reasons
 	}
-	if _, known := said.LoadOrStore(s.Dir+line, true); known && len(missing) == 0 {
+	if _, known := said.LoadOrStore(s.Dir+line, true); known && len(missing) == 0 && chart.InNotebook() {
 		return
 	}
-	fmt.Fprintln(s.log(), line)
+	s.sayf("%s\n", line)
 	for _, p := range missing {
 		if p.problem != nil {
-			fmt.Fprintf(s.log(), "damaged, and computed anew: %v\n", p.problem)
+			s.sayf("damaged, and computed anew: %v\n", p.problem)
 		}
 	}
 	s.sayCode()
@@ -31,6 +33,13 @@ func (s *Study) say(missing []*plan) {
 // said has what this program has said. That nothing is to run is said once: a notebook's cell may ask for the same study
 // again and again.
 var said sync.Map
+
+// sayf writes a line, also for runs that go on side by side.
+func (s *Study) sayf(format string, values ...any) {
+	s.saying.Lock()
+	defer s.saying.Unlock()
+	fmt.Fprintf(s.log(), format, values...)
+}
 
 // sayCode warns of runs that other code computed.
 func (s *Study) sayCode() {
@@ -42,7 +51,7 @@ func (s *Study) sayCode() {
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(others)) {
-		fmt.Fprintf(s.log(), "%d of the stored runs were computed by other code (%s; this is %s): Study.Again computes them anew\n", others[code], code, now)
+		s.sayf("%d of the stored runs were computed by other code (%s; this is %s): Study.Again computes them anew\n", others[code], code, now)
 	}
 }
 
@@ -93,11 +102,11 @@ func (p *plan) reason(stored Runs) string {
 		if r.Key == p.Key {
 			return "failed before: " + r.Error
 		}
-		fields := differences(r.About, p.About)
-		c := candidate{len(fields), fields}
-		if !slices.Equal(r.Labels, p.Labels) || r.About.Seed != p.About.Seed {
+		if r.About.Seed != p.About.Seed || !slices.Equal(r.Labels, p.Labels) {
 			continue // a run that was not there yet
 		}
+		fields := differences(r.About, p.About)
+		c := candidate{len(fields), fields}
 		if best == nil || c.apart < best.apart {
 			best = &c
 		}

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"fedkit.example/fedkit"
@@ -26,8 +27,9 @@ type Study struct {
 	Watch    fedkit.Watcher // told of the progress of every run: plot.Live(); default: a line of text
 	Log      io.Writer      // where Run says what is stored and what is to run; default: standard output in a notebook, else standard error
 
-	plans []*plan
-	err   error // of the first Add that failed
+	plans  []*plan
+	err    error // of the first Add that failed
+	saying sync.Mutex
 }
 
 // New returns a study whose runs are stored in a folder. It is made when the first run is stored.
@@ -44,12 +46,13 @@ type plan struct {
 	code    string // version of the code that would run
 	stored  bool
 	models  bool  // it is stored, but without its models
+	other   bool  // it failed, and other code ran
 	problem error // with what is stored
 }
 
 // Add adds a run. Labels are pairs of a key and a value, as in log/slog: "α", 0.1. They and Options.Name are for people: for
-// filters, tables and figures. The strategy is copied as it is now, so that one value may be added many times. What is
-// wrong is said by Run, before anything runs.
+// filters, tables and figures. The strategy is copied as it is now, so that one value may be added many times; a part that
+// it holds by a pointer must not be changed before Run is over. What is wrong is said by Run, before anything runs.
 func (s *Study) Add(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs ...any) {
 	p, err := s.plan(fed, strategy, o, pairs)
 	if err != nil && s.err == nil {
@@ -69,12 +72,16 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 	if o.History != "" {
 		return nil, fedkit.Invalid("Options.History", o.History, "left out: a study keeps a run's history with it")
 	}
+	if o.Watch != nil {
+		return nil, fedkit.Invalid("Options.Watch", fmt.Sprintf("%T", o.Watch), "left out: Study.Watch is told of every run")
+	}
 	if strategy, err = fedkit.Clone(strategy); err != nil {
 		return nil, err
 	}
+	o.Metrics = slices.Clone(o.Metrics)
 	p := &plan{fed: fed, strategy: strategy, opts: o, given: o.Name != "" || len(given) > 0}
 	// A strategy whose State cannot be saved runs without a checkpoint.
-	p.opts.Checkpoint = filepath.Join(s.Dir, "x", checkpointFile)
+	p.opts.Checkpoint = checkpointFile // in the folder that Run is given
 	about, err := fedkit.Describe(fed, strategy, p.opts)
 	if err != nil {
 		p.opts.Checkpoint = ""
@@ -86,13 +93,18 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", about.Name, err)
 	}
-	p.code = about.Code
-	p.Run = &Run{ID: idOf(about.Strategy, key), Key: key, Name: about.Name, Labels: given, About: about, dir: s.Dir}
-	if p.opts.Checkpoint != "" {
-		p.opts.Checkpoint = p.Path(checkpointFile)
-		if p.opts.CheckpointEvery == 0 && p.opts.CheckpointAfter == 0 {
-			p.opts.CheckpointAfter = pause
+	for _, hides := range []struct {
+		in string
+		v  any
+	}{{"", strategy}, {"Options.Metrics", o.Metrics}} {
+		if err := checkHidden(hides.in, hides.v); err != nil {
+			return nil, fmt.Errorf("%s: %w", about.Name, err)
 		}
+	}
+	p.code = about.Code
+	p.Run = &Run{ID: idOf(about.Strategy, key), Key: key, Name: about.Name, Labels: given, About: about}
+	if p.opts.Checkpoint != "" && p.opts.CheckpointEvery == 0 && p.opts.CheckpointAfter == 0 {
+		p.opts.CheckpointAfter = pause
 	}
 	return p, nil
 }
@@ -101,7 +113,7 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 // in this order, with those that failed: see Run.Err. It says how many are stored, how many are to run, and why.
 //
 // A run whose training fails, with NaN for example, is stored with its error, and the others go on. A run that fails for a
-// reason outside of it is stored too, but the next Run tries it again.
+// reason outside of it is stored too, but the next Run tries it again, from its checkpoint if the code is the same.
 //
 // The stop button of a notebook, or Ctrl-C, is no error, as in fedkit.Run: the runs that were finished are stored and come
 // back, the others go on from their checkpoints next time.
@@ -112,11 +124,19 @@ func (s *Study) Run(ctx context.Context) (Runs, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
+	for _, p := range s.plans {
+		p.place(s.Dir)
+	}
 	if err := s.look(); err != nil {
 		return nil, err
 	}
-	clearAfterKills(s.Dir)
 	missing := slices.DeleteFunc(distinct(s.plans), func(p *plan) bool { return p.stored })
+	for _, p := range missing {
+		if err := p.changed(); err != nil {
+			return nil, err
+		}
+	}
+	clearAfterKills(s.Dir)
 	s.say(missing)
 	var err error
 	if len(missing) > 0 {
@@ -134,6 +154,8 @@ func (s *Study) check(ctx context.Context) error {
 		return fmt.Errorf("study: %w", fedkit.Invalid("Study.Dir", `""`, "the folder of the runs"))
 	case s.Parallel < 0:
 		return fmt.Errorf("study: %w", fedkit.Invalid("Study.Parallel", s.Parallel, "a number ≥ 1, or 0 for the default: by machine"))
+	case reflect.ValueOf(s.Watch).Kind() == reflect.Pointer && reflect.ValueOf(s.Watch).IsNil():
+		return fmt.Errorf("study: %w", fedkit.Invalid("Study.Watch", fmt.Sprintf("nil %T", s.Watch), "a value, or left out for a line of text"))
 	case s.err != nil:
 		return s.err
 	case len(s.plans) == 0:
@@ -159,6 +181,26 @@ func (s *Study) conflicts() error {
 	return nil
 }
 
+// place says in which folder the run is stored.
+func (p *plan) place(dir string) {
+	p.dir = dir
+	if p.opts.Checkpoint != "" {
+		p.opts.Checkpoint = p.Path(checkpointFile)
+	}
+}
+
+// changed refuses a run that is not what its key says, since a part that it shares was changed after Add.
+func (p *plan) changed() error {
+	is, err := fedkit.Describe(p.fed, p.strategy, p.opts)
+	if err != nil {
+		return nil // it will fail, and be stored with its error
+	}
+	if fields := differences(p.About, is); fields != nil {
+		return fmt.Errorf("study: %s: %w: a part was changed after Add, which does not copy what a pointer holds: %s", called(p.Name, p.Labels), fedkit.ErrInvalid, first3(fields))
+	}
+	return nil
+}
+
 // distinct are the plans without those of a run that is planned already.
 func distinct(plans []*plan) (all []*plan) {
 	seen := map[string]bool{}
@@ -174,7 +216,7 @@ func distinct(plans []*plan) (all []*plan) {
 // look finds out what is stored.
 func (s *Study) look() error {
 	for _, p := range s.plans {
-		p.stored, p.models, p.problem = false, false, nil
+		p.stored, p.models, p.other, p.problem = false, false, false, nil
 		r, err := read(s.Dir, p.ID)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
@@ -191,11 +233,17 @@ func (s *Study) look() error {
 			continue
 		}
 		p.models = s.Models && !r.Models && r.Error == ""
-		if p.stored = !s.Again && !r.Retry && !p.models; p.stored {
+		p.other = r.Retry && r.About.Code != p.code
+		if p.stored = s.enough(r); p.stored {
 			p.take(r)
 		}
 	}
 	return nil
+}
+
+// enough says whether what is stored of a run is all that the study wants.
+func (s *Study) enough(r *Run) bool {
+	return !s.Again && !r.Retry && (r.Models || !s.Models || r.Error != "")
 }
 
 // take takes over how a run ended.

@@ -47,13 +47,16 @@ func Of(values ...any) string {
 // declared returns the file with the methods of a value's type, or with a function, and the type's or function's name.
 func declared(part any) (file, name string) {
 	v := reflect.Indirect(reflect.ValueOf(part))
+	if v.Kind() == reflect.Interface { // behind a pointer
+		v = reflect.Indirect(v.Elem())
+	}
 	if !v.IsValid() {
 		return "", ""
 	}
 	if v.Kind() == reflect.Func && !v.IsNil() {
 		f := runtime.FuncForPC(v.Pointer())
 		file, _ = f.FileLine(f.Entry())
-		return file, f.Name()[strings.LastIndex(f.Name(), ".")+1:]
+		return file, outermost(f.Name())
 	}
 	name, _, _ = strings.Cut(v.Type().Name(), "[")
 	for _, t := range []reflect.Type{v.Type(), reflect.PointerTo(v.Type())} {
@@ -65,6 +68,17 @@ func declared(part any) (file, name string) {
 		}
 	}
 	return "", ""
+}
+
+// outermost returns the name of the declaration that a function is in, its type's if that is a method: "T" for
+// "example.com/own.(*T).Choose.func1".
+func outermost(function string) string {
+	_, name, _ := strings.Cut(function[strings.LastIndex(function, "/")+1:], ".")
+	name = strings.TrimLeft(name, "(*")
+	if end := strings.IndexAny(name, ".)[-"); end >= 0 {
+		name = name[:end]
+	}
+	return name
 }
 
 // sources is the folder of the module, as it was called when the program was built.

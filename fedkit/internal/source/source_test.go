@@ -16,6 +16,9 @@ func helper() int { return 1 }
 
 func alone() {}
 
+//go:noinline
+func made() func() int { return func() int { return 2 } }
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -83,6 +86,18 @@ func TestOf(t *testing.T) {
 			t.Error(is)
 		}
 		seen[is] = true
+	}
+	pointer := new(any)
+	*pointer = own{}
+	// A closure, and a method that is bound, are in the code of what they are declared in.
+	bound := struct {
+		Name string
+		F    func() int
+	}{"one", own{}.Step}
+	for i, is := range []string{Of(bound), Of(made()), Of(pointer)} {
+		if want := Of([]any{own{}, made, own{}}[i]); is != want || is == plain {
+			t.Errorf("%d: %s, want %s", i, is, want)
+		}
 	}
 	if Of(&own{2}) != Of(own{}) {
 		t.Error("a value counts")

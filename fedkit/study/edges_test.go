@@ -1,0 +1,259 @@
+package study_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/plot"
+	"fedkit.example/fedkit/server"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
+	"github.com/gofrs/flock"
+)
+
+// A history that was cut off after some rounds is not taken for the run's.
+func TestHistoriesCutOff(t *testing.T) {
+	st := study.New(t.TempDir())
+	three(st, digits(t), avg(0.1), 3)
+	runs, _ := run(t, st)
+	for i, at := range []string{`{"round":3`, `{"end"`} {
+		b, err := os.ReadFile(runs[i].Path("history.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(runs[i].Path("history.jsonl"), int64(strings.Index(string(b), at))); err != nil {
+			t.Fatal(err)
+		}
+		if h, err := runs[i].Light(); err == nil {
+			t.Errorf("%d rounds", len(h.Rounds))
+		}
+	}
+	again, words := run(t, st)
+	if len(again) != 3 || strings.Count(words, "damaged, and computed anew: ") != 2 {
+		t.Errorf("%v, %q", again, words)
+	}
+	for _, r := range again {
+		if h, err := r.History(); err != nil || len(h.Rounds) != 3 || h.Stopped {
+			t.Error(h, err)
+		}
+	}
+}
+
+// The folder is the one that the study has when it runs.
+func TestFolderGivenLast(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var st study.Study
+	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 1})
+	st.Dir = "runs"
+	runs, _ := run(t, &st)
+	if _, err := runs[0].History(); err != nil {
+		t.Error(err)
+	}
+	if listed, damaged := study.List("runs"); len(listed) != 1 || damaged != nil {
+		t.Error(listed, damaged)
+	}
+	if all, _ := os.ReadDir("."); len(all) != 1 {
+		t.Error(all)
+	}
+}
+
+// holds has a strategy of its own, which it does not unwrap.
+type holds struct{ Inner *strategy.FedAvg }
+
+func (h *holds) Start(r *fedkit.Round) error          { return h.Inner.Start(r) }
+func (h *holds) Round(r *fedkit.Round) error          { return h.Inner.Round(r) }
+func (h *holds) Serve(r *fedkit.Round) fedkit.Serving { return h.Inner.Serve(r) }
+
+// Runs side by side share no State, however a strategy holds another one.
+func TestStrategiesHeldByOthers(t *testing.T) {
+	fed, held := digits(t), &holds{avg(0.1)}
+	if c, err := fedkit.Clone(held); err != nil || c.(*holds).Inner == held.Inner || c.(*holds).Inner.Local.LR != 0.1 {
+		t.Fatal(c, err)
+	}
+	st := study.New(t.TempDir())
+	st.Parallel = 3
+	three(st, fed, held, 3)
+	runs, _ := run(t, st)
+	for seed, h := range runs.Histories() {
+		alone, err := fedkit.Run(ctx, fed, &holds{avg(0.1)}, fedkit.Options{Rounds: 3, Seed: uint64(seed)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := withoutTimes(h), withoutTimes(alone); got != want {
+			t.Errorf("seed %d:\n%s\nwant\n%s", seed, got, want)
+		}
+	}
+}
+
+// hides has a strategy that is neither copied nor part of the key.
+type hides struct {
+	strategy.FedAvg
+	inner *strategy.FedAvg
+}
+
+func TestStrategiesHidden(t *testing.T) {
+	st := study.New(t.TempDir())
+	st.Watch, st.Log = &counter{}, io.Discard
+	st.Add(digits(t), &hides{inner: avg(0.1)}, fedkit.Options{Rounds: 1})
+	if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), "run 1: invalid: strategy.inner = unexported: must be exported") {
+		t.Error(err)
+	}
+}
+
+// What is computed anew does not go on from a checkpoint.
+func TestAgainFromTheStart(t *testing.T) {
+	fed, dir := digits(t), t.TempDir()
+	st := study.New(dir)
+	st.Add(fed, avg(0.1), fedkit.Options{Rounds: 3})
+	runs, _ := run(t, st)
+	for range fedkit.Rounds(ctx, fed, avg(0.1), fedkit.Options{Rounds: 3, Checkpoint: runs[0].Path("checkpoint")}) {
+		break
+	}
+	first := 0
+	st.Again, st.Watch = true, rounds(func(h *fedkit.History) {
+		if first == 0 {
+			first = len(h.Rounds)
+		}
+	})
+	if run(t, st); first != 1 {
+		t.Errorf("it begins with round %d", first)
+	}
+}
+
+// rounds is told of rounds.
+type rounds func(h *fedkit.History)
+
+func (r rounds) Round(h *fedkit.History, _ int) { r(h) }
+func (rounds) Done(*fedkit.History, error)      {}
+
+// A part that was changed after Add would be stored under a configuration that it does not have.
+func TestPartsChangedAfterAdd(t *testing.T) {
+	fed := digits(t)
+	st := study.New(t.TempDir())
+	st.Watch, st.Log = &counter{}, io.Discard
+	adam := &server.Adam{LR: 0.1}
+	st.Add(fed, &strategy.FedOpt{Server: adam}, fedkit.Options{Rounds: 1})
+	adam.LR = 0.2
+	if _, err := st.Run(ctx); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(fmt.Sprint(err), "Server.LR: 0.2, was 0.1") {
+		t.Error(err)
+	}
+}
+
+// Folders may be called as people like.
+func TestNamesOfFolders(t *testing.T) {
+	st := study.New(filepath.Join(t.TempDir(), "runs [α] *"))
+	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 1}, "label\n/", "\x00")
+	runs, _ := run(t, st)
+	files, err := os.ReadDir(runs[0].Path("."))
+	if err != nil || len(files) != 2 {
+		t.Error(files, err)
+	}
+}
+
+// A checkpoint is not thrown away because a run cannot begin.
+func TestCheckpointsOutliveErrors(t *testing.T) {
+	fed := digits(t)
+	st := study.New(t.TempDir())
+	st.Add(fed, avg(0.1), fedkit.Options{Rounds: 3})
+	runs, _ := run(t, st)
+	path := runs[0].Path("checkpoint")
+	if err := runs.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	for range fedkit.Rounds(ctx, fed, avg(0.1), fedkit.Options{Rounds: 3, Checkpoint: path}) {
+		break
+	}
+	busy := flock.New(path + ".rounds")
+	if ok, err := busy.TryLock(); !ok {
+		t.Fatal(err)
+	}
+	if runs, _ = run(t, st); len(runs.Failed()) != 1 || !runs[0].Retry {
+		t.Error(runs)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+	_ = busy.Unlock()
+	first := 0
+	st.Watch = rounds(func(h *fedkit.History) {
+		if first == 0 {
+			first = len(h.Rounds)
+		}
+	})
+	if runs, _ = run(t, st); first != 2 || runs[0].Rounds != 3 {
+		t.Errorf("it goes on with round %d: %v", first, runs[0])
+	}
+}
+
+// scaled has an option that the key lacks.
+type scaled struct {
+	strategy.FedAvg
+	known map[int]int
+	scale float64
+}
+
+func TestOptionsHidden(t *testing.T) {
+	fed := digits(t)
+	st := study.New(t.TempDir())
+	st.Watch, st.Log = &counter{}, io.Discard
+	st.Add(fed, &scaled{known: map[int]int{1: 2}}, fedkit.Options{Rounds: 1}) // may be computed again
+	st.Add(fed, &scaled{scale: 2}, fedkit.Options{Rounds: 1})
+	if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), "run 2: scaled: invalid: scale = 2: must be an exported field") {
+		t.Error(err)
+	}
+}
+
+// panicking panics when it is asked what it wraps.
+type panicking struct{ strategy.FedAvg }
+
+func (*panicking) Unwrap() fedkit.Strategy { panic("lost") }
+
+// Two studies of one program may share a folder.
+func TestTwoStudiesOfOneProgram(t *testing.T) {
+	fed, dir := digits(t), t.TempDir()
+	count := &counter{}
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			st := study.New(dir)
+			st.Watch, st.Log = count, io.Discard
+			three(st, fed, avg(0.1), 10)
+			if runs, err := st.Run(ctx); err != nil || len(runs) != 3 || len(runs.Failed()) > 0 {
+				t.Error(runs, err)
+			}
+		})
+	}
+	both.Wait()
+	if count.done != 3 {
+		t.Errorf("%d runs were computed", count.done)
+	}
+}
+
+// Mistakes are errors.
+func TestNilWatchersAndPanics(t *testing.T) {
+	fed, o := digits(t), fedkit.Options{Rounds: 1}
+	for _, c := range []struct {
+		words string
+		add   func(st *study.Study)
+	}{
+		{"Study.Watch = nil *study_test.counter: must be", func(st *study.Study) { st.Watch = (*counter)(nil); st.Add(fed, avg(0.1), o) }},
+		{"run 1: invalid: Options.Watch = *study_test.counter: must be left out", func(st *study.Study) {
+			st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1, Watch: &counter{}})
+		}},
+		{"run 1: strategy: panic: lost", func(st *study.Study) { st.Add(fed, &panicking{}, o) }},
+	} {
+		st := study.New(t.TempDir())
+		st.Watch, st.Log = plot.Progress(), io.Discard
+		c.add(st)
+		if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%v, want %s", err, c.words)
+		}
+	}
+}
