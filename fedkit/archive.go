@@ -101,6 +101,9 @@ func (a *archive) load(path string) (rounds []Record, err error) {
 	if err := c.fits(a.h, a.states); err != nil {
 		return nil, err
 	}
+	if was := c.Run.Code; was != a.h.Code {
+		slog.Warn("fedkit: other code began the run", "checkpoint", path, "was", was, "is", a.h.Code)
+	}
 	if rounds, err = readRounds(a.log.path, c); err != nil {
 		return nil, err
 	}

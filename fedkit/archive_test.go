@@ -165,12 +165,12 @@ func TestDamagedCheckpoints(t *testing.T) {
 	}
 	newer := []byte(good["c"])
 	newer[len(checkpointMagic)] = 7
-	if err := try("newer", with("c", string(newer))); err != nil || !strings.Contains(log.String(), "format 7: a newer version") {
+	if err := try("newer", with("c", string(newer))); err != nil || !strings.Contains(log.String(), "a newer fedkit wrote it: format 7") {
 		t.Errorf("a newer one: %v, log %s", err, log)
 	}
 	files := with("c", string(newer))
 	delete(files, "c.before")
-	if err := try("newer", files); err == nil || !strings.Contains(err.Error(), path+": format 7: a newer version of fedkit wrote it; this one reads format 1") {
+	if err := try("newer", files); err == nil || !strings.Contains(err.Error(), path+": a newer fedkit wrote it: format 7, this one reads 1") {
 		t.Errorf("only a newer one: %v", err)
 	}
 	var older bytes.Buffer

@@ -97,7 +97,7 @@ func readCheckpoint(b []byte) (h *checkpointHeader, state []byte, err error) {
 	}
 	format, n := binary.LittleEndian.Uint32(rest), int64(binary.LittleEndian.Uint32(rest[4:]))
 	if format > checkpointFormat {
-		return nil, nil, fmt.Errorf("format %d: a newer version of fedkit wrote it; this one reads format %d", format, checkpointFormat)
+		return nil, nil, fmt.Errorf("%w: format %d, this one reads %d", ErrNewer, format, checkpointFormat)
 	}
 	body, sum := b[:len(b)-4], binary.LittleEndian.Uint32(b[len(b)-4:])
 	if rest = rest[8 : len(rest)-4]; crc32.Checksum(body, castagnoli) != sum || format != checkpointFormat || n > int64(len(rest)) {
@@ -161,6 +161,11 @@ func (past *History) differs(h *History) (fields []string) {
 	if was, is := past.Manifest, h.Manifest; was != nil && is != nil && !was.Equal(*is) {
 		fields = append(fields, fmt.Sprintf("Manifest: data %.12s, clients %.12s, was data %.12s, clients %.12s", is.Data, is.Clients, was.Data, was.Clients))
 		fields = append(fields, config.Diff(was.Config, is.Config)...)
+	}
+	for _, d := range config.Diff(past.Settings, h.Settings) {
+		if !strings.HasPrefix(d, "Rounds: ") { // a run may go on for longer
+			fields = append(fields, "Options."+d)
+		}
 	}
 	for _, d := range config.Diff(past.Interceptors, h.Interceptors) {
 		fields = append(fields, "interceptors"+d)

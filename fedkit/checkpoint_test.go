@@ -267,3 +267,34 @@ func TestCheckpointsThatCannotBeWritten(t *testing.T) {
 		t.Errorf("%v, %v without a round", left, err)
 	}
 }
+
+// A checkpoint goes on for more rounds, and under no other options that change results.
+func TestCheckpointsKeepTheirSettings(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	begun := func() Options {
+		o := Options{Rounds: 4, Checkpoint: filepath.Join(t.TempDir(), "c")}
+		for h, err := range Rounds(context.Background(), fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(h.Rounds) == 2 {
+				break
+			}
+		}
+		return o
+	}
+	for words, change := range map[string]func(*Options){
+		"Options.EvalEvery: 2, was 1":                  func(o *Options) { o.EvalEvery = 2 },
+		"Options.NotFinite: 1, was not set":            func(o *Options) { o.NotFinite = Skip },
+		"Options.Keep: {Solves: 2}, was not set":       func(o *Options) { o.Keep.Solves = 2 },
+		"must be another file than Options.Checkpoint": func(o *Options) { o.History = o.Checkpoint },
+		"": func(o *Options) { o.Rounds = 5 },
+	} {
+		o := begun()
+		change(&o)
+		h, err := Run(context.Background(), fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, o)
+		if words == "" && (err != nil || len(h.Rounds) != 5) || words != "" && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), words)) {
+			t.Errorf("%v, want %s", err, words)
+		}
+	}
+}

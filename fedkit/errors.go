@@ -15,6 +15,8 @@ var (
 	// ErrStopped says that the program was interrupted, by a notebook's stop button or Ctrl-C: before the run had finished a
 	// round, or before it began.
 	ErrStopped = errors.New("stopped: the program was interrupted")
+	// ErrNewer says that a newer version of fedkit wrote a file, in a form that this one does not read.
+	ErrNewer = errors.New("a newer fedkit wrote it")
 	// ErrNoDevice says that no XLA device could be opened, usually because set-up has not been run.
 	ErrNoDevice = xla.ErrNoPlugin
 )

@@ -238,6 +238,9 @@ func (p *parser) heading() (*History, error) {
 	if err := json.Unmarshal(b, &format); err != nil {
 		return nil, err
 	}
+	if format.Schema > historySchema {
+		return nil, fmt.Errorf("%w: schema %d, this one reads %d", ErrNewer, format.Schema, historySchema)
+	}
 	if format.Schema != historySchema {
 		return nil, fmt.Errorf("schema %d: this version of fedkit reads %d", format.Schema, historySchema)
 	}

@@ -34,8 +34,8 @@ type Options struct {
 	// Keep says what the history keeps of each client, and how often. Default: everything, of every round.
 	Keep Keep
 
-	// Checkpoint is a file that a run continues from if it is there already. It then ends with the same bytes as a run that
-	// was never interrupted. The file is written while the run goes on, and when it ends or is interrupted; folders are made
+	// Checkpoint is a file that a run continues from if it is there already, for more rounds if Rounds is larger now; other
+	// options must be what they were. It then ends with the same bytes as a run that was never interrupted. The file is written while the run goes on, and when it ends or is interrupted; folders are made
 	// as needed. Beside it stand the rounds so far (".rounds") and the checkpoint before it (".before"), which is used if it
 	// is damaged itself. Writing takes at most one part in sixty of a run's time: if rounds are faster than that, not every one
 	// that is due is written, but the newest and the last. The strategy must keep everything in a State that can be saved (see
@@ -206,10 +206,10 @@ func (u *underway) claim() error {
 
 // release lets other runs have it.
 func (u *underway) release() {
+	u.archive.release()
 	for _, claim := range u.claims {
 		running.Delete(claim)
 	}
-	u.archive.release()
 }
 
 // checkRun checks the options of a run and those of its strategy.
@@ -223,6 +223,9 @@ func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) erro
 	}
 	if err := checkMetrics(o.Metrics); err != nil {
 		return err
+	}
+	if o.History != "" && filepath.Clean(o.History) == filepath.Clean(o.Checkpoint) {
+		return Invalid("Options.History", o.History, "another file than Options.Checkpoint")
 	}
 	for _, by := range fed.interceptors {
 		if err := check("", by, fed, 0); err != nil {

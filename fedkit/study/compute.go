@@ -129,7 +129,7 @@ func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.H
 	o.Watch = watch{w}
 	_, missing := os.Stat(o.Checkpoint)
 	h, err := fedkit.Run(ctx, p.fed, p.strategy, o)
-	if started := h != nil; err == nil || missing != nil || ctx.Err() != nil || !started || len(h.Rounds) > 0 {
+	if started := h != nil; err == nil || missing != nil || ctx.Err() != nil || !started || len(h.Rounds) > 0 || errors.Is(err, fedkit.ErrNewer) {
 		return h, err
 	}
 	s.sayf("%s begins anew: %v\n", called(p.Name, p.Labels), err)

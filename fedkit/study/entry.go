@@ -33,9 +33,6 @@ type entry struct {
 	About    *fedkit.History `json:"about"`
 }
 
-// ErrNewer says that a newer fedkit wrote an entry.
-var ErrNewer = errors.New("a newer fedkit wrote it")
-
 func (r *Run) write() error {
 	about := *r.About
 	about.Rounds = nil
@@ -80,7 +77,7 @@ func parse(b []byte) (*Run, error) {
 		return nil, err
 	}
 	if version.Schema > schema {
-		return nil, fmt.Errorf("%w: schema %d, this one knows %d", ErrNewer, version.Schema, schema)
+		return nil, fmt.Errorf("%w: schema %d, this one knows %d", fedkit.ErrNewer, version.Schema, schema)
 	}
 	var e entry
 	d := json.NewDecoder(bytes.NewReader(b))

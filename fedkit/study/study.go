@@ -221,7 +221,7 @@ func (s *Study) look() error {
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			continue
-		case errors.Is(err, ErrNewer):
+		case errors.Is(err, fedkit.ErrNewer):
 			return err
 		case err == nil && r.Key != p.Key:
 			err = fmt.Errorf("study: %s: it is the entry of another run, whose key begins alike", p.Path(entryFile))

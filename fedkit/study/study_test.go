@@ -392,10 +392,10 @@ func TestListing(t *testing.T) {
 	if err := alter(listed[0].Path("entry.json"), `"schema": 1`, `"schema": 2`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Run(ctx); !errors.Is(err, study.ErrNewer) || !strings.Contains(err.Error(), "schema 2") {
+	if _, err := st.Run(ctx); !errors.Is(err, fedkit.ErrNewer) || !strings.Contains(err.Error(), "schema 2") {
 		t.Error(err)
 	}
-	if left, damaged = study.List(dir); len(left) != 5 || len(damaged) != 1 || !errors.Is(damaged[0], study.ErrNewer) {
+	if left, damaged = study.List(dir); len(left) != 5 || len(damaged) != 1 || !errors.Is(damaged[0], fedkit.ErrNewer) {
 		t.Error(left, damaged)
 	}
 
