@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,7 +32,7 @@ type cell struct {
 
 // cells returns the runs. All of them are made before any is run, so that a mistake is found first.
 func (g *grid) cells() ([]*cell, error) {
-	if err := g.checkLabels(); err != nil {
+	if err := errors.Join(g.checkPaths(), g.checkLabels()); err != nil {
 		return nil, err
 	}
 	base := map[string]any{}
@@ -103,6 +104,17 @@ func (g *grid) label(path string) string {
 	return end
 }
 
+// checkPaths refuses a path that varies twice: its second list would hide the first.
+func (g *grid) checkPaths() error {
+	for i, v := range g.Vary {
+		path := fmt.Sprint(v.Key)
+		if slices.ContainsFunc(g.Vary[:i], func(o yaml.MapItem) bool { return strings.EqualFold(fmt.Sprint(o.Key), path) }) {
+			return fedkit.Invalid("vary."+path, "given twice", "given once: case does not matter")
+		}
+	}
+	return nil
+}
+
 // checkLabels refuses names for what does not vary.
 func (g *grid) checkLabels() error {
 	for path := range g.Labels {
@@ -130,6 +142,15 @@ func (fs federations) of(w world) (fed *fedkit.Federation, err error) {
 
 // readCells reads a file.
 func readCells(path string) ([]*cell, error) {
+	var sections map[string]any
+	if err := readFile(path, &sections); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
+		if name != "base" && name != "vary" && name != "labels" {
+			return nil, fedkit.Invalid(path, fmt.Sprintf("%q", name), "sections base, vary and labels")
+		}
+	}
 	g := new(grid)
 	if err := readFile(path, g); err != nil {
 		return nil, err

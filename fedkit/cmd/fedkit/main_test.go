@@ -67,6 +67,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"share = 2: must be in [0, 1]", with(small, "--strategy", "FedAvg", "--attack", "By=SignFlip Share=2")},
 		{"attack.Share = nothing: must be given", with(small, "--strategy", "FedAvg", "--attack", "By=SignFlip")},
 		{"attack.By = nothing: must be given", with(small, "--strategy", "FedAvg", "--attack", "Share=0.3")},
+		{"--store = " + at("stroe") + ": must be a folder that a study has made", []string{"results", "list", "--store", at("stroe")}},
 		{"did you mean EvalEvery?", with(small, "--strategy", "FedAvg", "--options", "EvalEvry=2")},
 		{"Rounds = 0: must be at least 1", with(small, "--strategy", "FedAvg", "--rounds", "0")},
 		{"strategy = nothing: must be given, such as FedAvg", small},

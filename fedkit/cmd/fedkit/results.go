@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,9 @@ type store struct {
 
 // runs returns those that were asked for. Damaged entries are named on standard error.
 func (s *store) runs(c *console) (study.Runs, error) {
+	if _, err := os.Stat(s.Store); err != nil {
+		return nil, fedkit.Invalid("--store", s.Store, "a folder that a study has made: "+err.Error())
+	}
 	all, damaged := study.List(s.Store)
 	for _, err := range damaged {
 		fmt.Fprintln(c.err, err)
