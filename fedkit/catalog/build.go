@@ -240,6 +240,7 @@ func setBasic(path string, v reflect.Value, tree any) error {
 var named = map[string]string{
 	"zero":      strconv.FormatFloat(fedkit.Zero, 'g', -1, 64),
 	"fullbatch": strconv.Itoa(fedkit.FullBatch),
+	"never":     strconv.Itoa(fedkit.Never),
 }
 
 func refused(ok bool, path string, tree any, allowed string) error {

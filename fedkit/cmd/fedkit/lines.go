@@ -23,13 +23,9 @@ type line struct {
 }
 
 func lineOf(r *fedkit.Record) line {
-	l := line{Round: r.Round, Seconds: r.Seconds, Clients: len(r.Solves), Notes: r.Notes, BytesUp: r.BytesUp, BytesDown: r.BytesDown}
-	for _, s := range r.Solves {
-		if l.TrainLoss == nil {
-			l.TrainLoss = new(fedkit.Float)
-		}
-		*l.TrainLoss += fedkit.Float(float64(s.Loss) / float64(len(r.Solves)))
-		l.Steps += s.Steps
+	l := line{Round: r.Round, Seconds: r.Seconds, Notes: r.Notes, BytesUp: r.BytesUp, BytesDown: r.BytesDown}
+	if all := r.Training(); all != nil {
+		l.Clients, l.Steps, l.TrainLoss = all.Clients, all.Steps, &all.Loss
 	}
 	if s := r.Score(); s != nil {
 		l.Loss, l.Accuracy, l.Metrics = &s.Loss, &s.Accuracy, s.Metrics

@@ -28,7 +28,7 @@ type runCommand struct {
 	Rounds     *int    `placeholder:"N" help:"Number of rounds."`
 	Seed       *uint64 `placeholder:"N" help:"Seed of the run."`
 	Checkpoint string  `placeholder:"FILE" help:"Write checkpoints to this file, and go on from it if it is there."`
-	Save       string  `placeholder:"FILE" help:"Write the history to this file."`
+	Save       string  `placeholder:"FILE" help:"Write the history to this file as rounds end."`
 }
 
 // Help implements kong.HelpProvider.
@@ -96,6 +96,9 @@ func (r *runCommand) tree() (map[string]any, error) {
 	if r.Checkpoint != "" {
 		catalog.Set(tree, "options.Checkpoint", r.Checkpoint)
 	}
+	if r.Save != "" {
+		catalog.Set(tree, "options.History", r.Save)
+	}
 	return tree, nil
 }
 
@@ -118,9 +121,6 @@ func (r *runCommand) Run(c *console) error {
 	h, err := e.run(ctx, fed, c)
 	if h == nil {
 		return err
-	}
-	if r.Save != "" {
-		err = errors.Join(err, h.Save(r.Save))
 	}
 	if err == nil && h.Stopped {
 		return errStopped
