@@ -180,7 +180,7 @@ func lineOf(t testing.TB, r Record) string {
 func TestHistoriesWhosePartsDoNotFit(t *testing.T) {
 	const head = `{"fedkit":"history","schema":1,"clients":2}` + "\n"
 	for want, text := range map[string]string{
-		"schema 2: this version of fedkit reads 1": `{"fedkit":"history","schema":2,"clients":2,"color":1}`,
+		"a newer fedkit wrote it: schema 2, this one reads 1": `{"fedkit":"history","schema":2,"clients":2,"color":1}`,
 		`unknown field "color"`:                    `{"fedkit":"history","schema":1,"color":1}`,
 		"-1 clients":                               `{"fedkit":"history","schema":1,"clients":-1}`,
 		`unknown field "mood"`:                     head + `{"round":1,"mood":1,"packed":"AAAA"}`,
