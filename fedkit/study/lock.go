@@ -1,14 +1,17 @@
 package study
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/gofrs/flock"
 )
 
-// lock lets one process at a time compute or remove a run. It is gone with the process that has it, however that ends.
+// lock lets one process at a time compute or remove a run. It is gone with the process that has it, however that ends. On a
+// file system without locks it keeps nobody away: two processes may then compute the same run, with the same results.
 type lock struct{ *flock.Flock }
 
 // tryLock returns nil if another process has the lock.
@@ -19,9 +22,13 @@ func tryLock(dir, id string) (*lock, error) {
 	}
 	for {
 		f := flock.New(path)
-		switch ok, err := f.TryLock(); {
-		case err != nil:
+		ok, err := f.TryLock()
+		var open *fs.PathError
+		switch {
+		case errors.As(err, &open):
 			return nil, fmt.Errorf("study: %w", err)
+		case err != nil:
+			return &lock{f}, nil
 		case !ok:
 			return nil, f.Close()
 		}
