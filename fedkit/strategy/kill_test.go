@@ -162,6 +162,9 @@ func TestKilledAnywhere(t *testing.T) {
 		}
 		return
 	}
+	if testing.Short() {
+		t.Skip("processes are killed, and no goroutine")
+	}
 	names := slices.Sorted(maps.Keys(all()))
 	var both [2]map[string]string
 	var kills [2]int

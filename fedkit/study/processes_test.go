@@ -133,6 +133,9 @@ func wantSame(t *testing.T, dir string) {
 
 // A study that is killed again and again goes on where it was, and ends with the same bytes.
 func TestKilledStudies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes are killed, and no goroutine")
+	}
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 4 {
