@@ -98,10 +98,12 @@ const (
 	damagedSuffix = ".damaged" // one that could not be read
 )
 
-// write writes a checkpoint; the file appears whole or not at all, and the one before it is kept. It returns how long a
-// processor was busy with it: the disk takes longer, but nobody waits for it.
+// write writes a checkpoint; the file appears whole or not at all, and the one before it is kept. It returns how long that
+// took, the disk's part included: the system's work for it takes processors too.
 func (c *checkpointFile) write(snap *snapshot) (busy time.Duration, err error) {
+	begin := time.Now()
 	defer func() {
+		busy = time.Since(begin)
 		if p := recover(); p != nil { // in a method of a State
 			err = fmt.Errorf("panic: %w", panicked(p))
 		}
@@ -117,15 +119,13 @@ func (c *checkpointFile) write(snap *snapshot) (busy time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	begin := time.Now()
-	err = encodeCheckpoint(f, c.run, snap)
-	if busy = time.Since(begin); err == nil {
+	if err = encodeCheckpoint(f, c.run, snap); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return busy, err
+		return 0, err
 	}
-	return busy, c.rotate()
+	return 0, c.rotate()
 }
 
 // rotate makes the new checkpoint the current one, and the current one that before it.
