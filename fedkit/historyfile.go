@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 
+	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/packed"
 )
 
@@ -93,7 +94,7 @@ func (c *chain) recordOf(r *Record) ([]byte, error) {
 func (h *History) Save(path string) error {
 	b, err := h.file()
 	if err == nil {
-		err = writeFile(path, b)
+		err = file.Write(path, b)
 	}
 	if err != nil {
 		return fmt.Errorf("fedkit: save history %s: %w", path, err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/export/internal/file"
+	"fedkit.example/fedkit/internal/file"
 )
 
 // schema is the version of what the names in a file mean.
@@ -192,7 +192,7 @@ func (w *writer) list(name string, list []int) {
 // save writes the file, unless laying it out failed.
 func (w *writer) save(path string, err error) error {
 	if err == nil {
-		err = file.Write(path, w.write)
+		err = file.Stream(path, w.write)
 	}
 	if err != nil {
 		return fmt.Errorf("export: %s: %w", path, err)

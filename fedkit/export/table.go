@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/export/internal/file"
+	"fedkit.example/fedkit/internal/file"
 )
 
 // Columns are those of a table, in their order. See Row.
@@ -52,7 +52,7 @@ func Table(path, run string, h *fedkit.History) error {
 	default:
 		return fmt.Errorf("export: %w", fedkit.Invalid("path", strconv.Quote(path), "a name that ends in .csv or .csv.gz"))
 	}
-	if err := file.Write(path, content); err != nil {
+	if err := file.Stream(path, content); err != nil {
 		return fmt.Errorf("export: table %s: %w", path, err)
 	}
 	return nil

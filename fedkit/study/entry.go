@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
-	"github.com/google/renameio/v2"
+	"fedkit.example/fedkit/internal/file"
 )
 
 // schema is the number of the form in which entries are written. Those with a larger one are left alone.
@@ -40,13 +40,7 @@ func (r *Run) write() error {
 	if err != nil {
 		return err
 	}
-	return replace(r.Path(entryFile), append(b, '\n'))
-}
-
-// replace writes a file that appears whole or not at all. Nobody else writes it meanwhile, so what an earlier attempt left
-// behind is written over.
-func replace(path string, b []byte) error {
-	return renameio.WriteFile(path, b, 0o644, renameio.WithTempDir(filepath.Dir(path)))
+	return file.Write(r.Path(entryFile), append(b, '\n'))
 }
 
 var form = regexp.MustCompile(`^[^/\\]+-[0-9a-f]{12}$`) // of an entry's name

@@ -11,7 +11,12 @@ import (
 )
 
 // Write writes a file that appears whole or not at all; folders are made as needed.
-func Write(path string, content func(io.Writer) error) error {
+func Write(path string, b []byte) error {
+	return Stream(path, func(w io.Writer) error { _, err := w.Write(b); return err })
+}
+
+// Stream is Write for content that is not held in memory.
+func Stream(path string, content func(io.Writer) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
