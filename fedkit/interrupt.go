@@ -14,6 +14,11 @@ var (
 	interrupt   = sync.OnceFunc(func() { close(interrupted) })
 )
 
+// Interruptible returns a context that an interrupt ends, the stop button of a notebook or Ctrl-C, with ErrStopped as its
+// cause. Until release is called, the first interrupt does not end the program. Run and Rounds do this themselves; a program
+// of many runs needs it for the moments between them.
+func Interruptible(ctx context.Context) (_ context.Context, release func()) { return listen(ctx) }
+
 // listen returns a context that an interrupt cancels, until release is called. Only the first interrupt is caught, so
 // that a second one ends the program as usual.
 func listen(ctx context.Context) (_ context.Context, release func()) {
