@@ -67,18 +67,13 @@ func (s *CFL) Round(r *fedkit.Round) error {
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: fedkit.StackRows(append([]*fedkit.Matrix{before}, s.starts()...)...).Take(in...), Local: s.Local})
 	in = take(in, u.At)
-	mean, farthest := make([][]float64, k), make([]float64, k)
-	for c := range mean {
-		mean[c] = make([]float64, len(in))
-	}
-	missed := make([]int, len(in))
+	farthest, missed := make([]float64, k), make([]int, len(in))
 	for i, c := range in {
 		if missed[i] = c - k; c < k {
-			mean[c][i] = float64(u.Solves[i].Examples)
 			farthest[c] = max(farthest[c], float64(u.Solves[i].Drift))
 		}
 	}
-	step := u.Delta().Mix(toMeans(mean))
+	step := u.Delta().Mix(toMeans(members(in, k, u.Examples())))
 	lengths, err := step.Norms()
 	if r.Fail(err); err != nil {
 		return r.Err()
@@ -120,14 +115,13 @@ func (s *CFL) split(r *fedkit.Round, u *fedkit.Updates, before *fedkit.Matrix, i
 		return
 	}
 	st := &s.State
-	mean := [][]float64{make([]float64, len(in)), make([]float64, len(in))}
+	of := nobody(len(in))
 	for at, i := range rows {
-		mean[part[at]][i] = 1
-		if part[at] == 1 {
+		if of[i] = part[at]; of[i] == 1 {
 			st.Cluster[u.Solves[i].Client] = st.Models.Rows()
 		}
 	}
-	st.Splits = append(st.Splits, split{c, before.Take(c), delta.Mix(toMeans(mean))})
+	st.Splits = append(st.Splits, split{c, before.Take(c), delta.Mix(toMeans(members(of, 2, nil)))})
 	st.Models = fedkit.StackRows(st.Models, st.Models.Take(c))
 }
 

@@ -18,16 +18,16 @@ type Clustered struct {
 // nobody returns m clients without a cluster.
 func nobody(m int) []int { return slices.Repeat([]int{-1}, m) }
 
-// inUse returns the clusters in use, in ascending order.
-func (c *Clustered) inUse() []int {
-	used := slices.Clone(c.Of)
-	slices.Sort(used)
-	used = slices.Compact(used)
+// inUse returns the clusters that have a client, in ascending order.
+func inUse(of []int) []int {
+	used := slices.Compact(slices.Sorted(slices.Values(of)))
 	if used[0] < 0 {
 		used = used[1:]
 	}
 	return used
 }
+
+func (c *Clustered) inUse() []int { return inUse(c.Of) }
 
 // mean returns the mean of the models in use, or of all if none is, [1, d].
 func (c *Clustered) mean() *fedkit.Matrix {

@@ -226,23 +226,11 @@ func (s *FedAC) setClusters(clients, of []int) {
 
 // average is the M-step. It drops clusters without a client.
 func (s *FedAC) average() {
-	used := slices.Clone(s.State.Clusters)
-	slices.Sort(used)
-	used = slices.Compact(used)
-	if used[0] < 0 {
-		used = used[1:]
-	}
-	mix := make([][]float64, len(used)) // [k, M]
-	for k := range mix {
-		mix[k] = make([]float64, len(s.State.Clusters))
-	}
+	used := inUse(s.State.Clusters)
 	for i, k := range s.State.Clusters {
-		if k >= 0 {
-			s.State.Clusters[i] = slices.Index(used, k)
-			mix[s.State.Clusters[i]][i] = 1
-		}
+		s.State.Clusters[i] = slices.Index(used, k) // −1 for none
 	}
-	s.State.Omega = s.State.W.Mix(toMeans(mix))
+	s.State.Omega = s.State.W.Mix(toMeans(members(s.State.Clusters, len(used), nil)))
 }
 
 // Serve gives every client its own model.

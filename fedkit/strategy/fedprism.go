@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"gonum.org/v1/gonum/floats"
 )
 
 // FedPRISM keeps a global model w_g, K cluster models w_c and soft weights W [M, K], and gives each client a mixture of
@@ -125,16 +126,12 @@ func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 	for i, cosines := range cluster.Cosines(gram, labels, k) {
 		s.State.W[clients[i]] = s.soft(cosines)
 	}
-	members := make([][]float64, k) // [K, n]
+	in := members(labels, k, nil)
 	s.State.Sizes = make([]float64, k)
-	for c := range members {
-		members[c] = make([]float64, len(labels))
+	for c, row := range in {
+		s.State.Sizes[c] = floats.Sum(row)
 	}
-	for i, c := range labels {
-		members[c][i] = 1
-		s.State.Sizes[c]++
-	}
-	s.State.Centroids = x.Mix(toMeans(members))
+	s.State.Centroids = x.Mix(toMeans(in))
 }
 
 // soft returns a client's weights of the clusters.

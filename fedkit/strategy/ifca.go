@@ -62,24 +62,13 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local, Down: fedkit.Zero}) // the models are there already
 	choice = take(choice, u.At)
 	if s.Gradients {
-		s.State.Theta = theta.Add(u.Delta().Mix(s.steps(choice)))
+		m := len(choice)
+		gamma := slices.Repeat([]float64{cmp.Or(s.Gamma, 0.1) / float64(m)}, m)
+		s.State.Theta = theta.Add(u.Delta().Mix(members(choice, theta.Rows(), gamma))) // γ/m s_ij
 		return r.Err()
 	}
 	s.State.Theta = meanByCluster(theta, u.Models, choice, nil)
 	return r.Err()
-}
-
-// steps returns γ/m s_ij, [k, m].
-func (s *IFCA) steps(choice []int) [][]float64 {
-	gamma, m := cmp.Or(s.Gamma, 0.1), len(choice)
-	step := make([][]float64, s.State.Theta.Rows())
-	for j := range step {
-		step[j] = make([]float64, m)
-	}
-	for i, j := range choice {
-		step[j][i] = gamma / float64(m)
-	}
-	return step
 }
 
 // Serve gives every client the model with the lowest loss on its training examples.

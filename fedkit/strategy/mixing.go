@@ -24,24 +24,36 @@ func toMeans(mix [][]float64) [][]float64 {
 	return mix
 }
 
+// members returns the weight of each row in each of k clusters, [k, n]: its own (nil: 1) in the cluster that it is in, and 0 in
+// the others. A row in none of the k has 0 in all.
+func members(cluster []int, k int, weights []float64) [][]float64 {
+	in := make([][]float64, k)
+	for j := range in {
+		in[j] = make([]float64, len(cluster))
+	}
+	for i, j := range cluster {
+		switch {
+		case j < 0 || j >= k:
+		case weights == nil:
+			in[j][i] = 1
+		default:
+			in[j][i] = weights[i]
+		}
+	}
+	return in
+}
+
 // meanByCluster returns the models [k, d] after averaging the clients' rows u [n, d] within their clusters, with the
 // given weights (nil: equal ones). A cluster without a client keeps its model.
 func meanByCluster(models, u *fedkit.Matrix, cluster []int, weights []float64) *fedkit.Matrix {
-	k, n := models.Rows(), len(cluster)
-	mix := make([][]float64, k) // [k, n+k]: of the updates, and of the models that stay
-	for j := range mix {
-		mix[j] = make([]float64, n+k)
-	}
-	for i, j := range cluster {
-		mix[j][i] = 1
-		if weights != nil {
-			mix[j][i] = weights[i]
+	k := models.Rows()
+	mix := members(cluster, k, weights)
+	for j, row := range mix { // [k, n+k]: of the updates, and of the models that stay
+		stays := make([]float64, k)
+		if floats.Sum(row) == 0 {
+			stays[j] = 1
 		}
-	}
-	for j := range mix {
-		if floats.Sum(mix[j]) == 0 {
-			mix[j][n+j] = 1
-		}
+		mix[j] = append(row, stays...)
 	}
 	return fedkit.StackRows(u, models).Mix(toMeans(mix))
 }
