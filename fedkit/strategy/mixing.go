@@ -47,13 +47,11 @@ func members(cluster []int, k int, weights []float64) [][]float64 {
 // given weights (nil: equal ones). A cluster without a client keeps its model.
 func meanByCluster(models, u *fedkit.Matrix, cluster []int, weights []float64) *fedkit.Matrix {
 	k := models.Rows()
-	mix := members(cluster, k, weights)
-	for j, row := range mix { // [k, n+k]: of the updates, and of the models that stay
-		stays := make([]float64, k)
-		if floats.Sum(row) == 0 {
-			stays[j] = 1
+	mean, stays := members(cluster, k, weights), make([][]float64, k) // [k, n] and [k, k]
+	for j, row := range mean {
+		if stays[j] = make([]float64, k); floats.Sum(row) == 0 {
+			stays[j][j] = 1
 		}
-		mix[j] = append(row, stays...)
 	}
-	return fedkit.StackRows(u, models).Mix(toMeans(mix))
+	return u.Mix(toMeans(mean)).Add(models.Mix(stays))
 }
