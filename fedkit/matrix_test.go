@@ -21,12 +21,35 @@ func TestMatrixInPieces(t *testing.T) {
 	})
 }
 
+// More columns than are multiplied at once.
+func TestPointsOfManyColumns(t *testing.T) {
+	d := 2*columnsAtOnce + 3
+	values := make([]float32, 2*d)
+	values[0], values[d-1], values[d], values[2*d-1] = 3, 4, 3, -4
+	points, err := NewMatrix(values, 2, d).Points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := points.Distances().At(0, 1); got != 8 {
+		t.Errorf("distance %v, want 8", got)
+	}
+}
+
 func testMatrix(t *testing.T, fresh func() *Matrix) {
 	if got := rowsOf(t, fresh().Mix([][]float64{{1, 0, 1}, {0, 2, 0}})); got[0][0] != 6 || got[0][1] != 8 || got[1][0] != 6 || got[1][1] != 8 {
 		t.Errorf("Mix: %v, want [[6 8] [6 8]]", got)
 	}
 	if got := rowsOf(t, fresh().Mean([]float64{1, 0, 3})); got[0][0] != 4 || got[0][1] != 5 {
 		t.Errorf("Mean: %v, want [[4 5]]", got)
+	}
+	points, err := fresh().Points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[[2]int]float64{{0, 0}: 5, {0, 1}: 11, {1, 2}: 39, {2, 2}: 61} {
+		if got := points.Gram().At(at[0], at[1]); got != want {
+			t.Errorf("Points: the inner product of rows %v is %v, want %v", at, got, want)
+		}
 	}
 	m := fresh()
 	row := NewMatrix([]float32{10, 20}, 1, 2)

@@ -34,11 +34,7 @@ func (p *pieces) together() (*tensors.Tensor, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.tensors != nil {
-		args := make([]any, 0, len(p.tensors)+1)
-		for _, t := range p.tensors {
-			args = append(args, t)
-		}
-		out, err := run(collect, append(args, p.place))
+		out, err := run(collect, append(anys(p.tensors), p.place))
 		if err == nil {
 			p.whole = out[0]
 		}
@@ -46,6 +42,28 @@ func (p *pieces) together() (*tensors.Tensor, error) {
 		p.tensors, p.err = nil, err
 	}
 	return p.whole, p.err
+}
+
+// apply runs a program on all pieces, with a matrix as its last argument, and says in which row of theirs each row lies. It
+// returns nil if they are together, or if there are none.
+func (p *pieces) apply(program *Program, last *Matrix) (*Matrix, []int) {
+	if p == nil {
+		return nil, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tensors == nil {
+		return nil, nil
+	}
+	return fromTensor(p.tensors[0]).Apply(program, append(anys(p.tensors[1:]), last)...), p.place
+}
+
+func anys(ts []*tensors.Tensor) []any {
+	args := make([]any, len(ts))
+	for i, t := range ts {
+		args[i] = t
+	}
+	return args
 }
 
 // mix adds up what each piece gives; nil once they are together.

@@ -12,18 +12,53 @@ import (
 // Points returns the rows of m as points to be clustered. Only inner products reach the host, [n+1, n+1]: those of the rows
 // around their mean, and with it, so that float32 keeps the digits of small differences.
 func (m *Matrix) Points() (*cluster.Points, error) {
-	gram := m.Apply(gramAround, m.Mean(nil))
+	mean := m.Mean(nil)
+	if err := mean.Err(); err != nil {
+		return nil, err
+	}
+	gram, place := m.pieces.apply(gramAround, mean)
+	if gram == nil {
+		gram, place = m.Apply(gramAround, mean), sequence(m.rows)
+	}
 	v, err := gram.Host()
 	if err != nil {
 		return nil, err
 	}
-	return cluster.Shifted(mat.NewSymDense(gram.rows, float64s(v))), nil
+	last := gram.rows - 1 // the mean
+	place = append(slices.Clip(place), last)
+	of := mat.NewSymDense(len(place), nil)
+	for i, at := range place {
+		for j := range i + 1 {
+			of.SetSym(i, j, float64(v[at*gram.rows+place[j]]))
+		}
+	}
+	return cluster.Shifted(of), nil
 }
 
-// gramAround is the Gram matrix of the rows around a center [1, d], and of the center.
-var gramAround = NewProgram("gram around", func(a []*graph.Node) *graph.Node {
-	rows := graph.Concatenate([]*graph.Node{graph.Sub(a[0], a[1]), a[1]}, 0)
-	return graph.DotGeneral(rows, []int{1}, nil, rows, []int{1}, nil)
+// columnsAtOnce is how many columns are centered at a time, so that they are still in the cache when they are multiplied.
+const columnsAtOnce = 1 << 15
+
+// gramAround is the Gram matrix of the rows of some matrices around a center [1, d], and of the center.
+var gramAround = NewProgram("gram around", func(a []*graph.Node) (gram *graph.Node) {
+	matrices, center := a[:len(a)-1], a[len(a)-1]
+	d := center.Shape().Dimensions[1]
+	for from := 0; from < d; from += columnsAtOnce {
+		some := func(m *graph.Node) *graph.Node {
+			return graph.Slice(m, graph.AxisRange(), graph.AxisRange(from, min(from+columnsAtOnce, d)))
+		}
+		var rows []*graph.Node
+		for _, m := range matrices {
+			rows = append(rows, graph.Sub(some(m), some(center)))
+		}
+		all := graph.Concatenate(append(rows, some(center)), 0)
+		part := graph.DotGeneral(all, []int{1}, nil, all, []int{1}, nil)
+		if gram == nil {
+			gram = part
+		} else {
+			gram = graph.Add(gram, part)
+		}
+	}
+	return gram
 })
 
 // Points is Matrix.Points in a round. After an error it has no points.
