@@ -24,15 +24,15 @@ func (m *Matrix) Points() (*cluster.Points, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := gram.rows - 1 // the mean
-	place = append(slices.Clip(place), last)
-	of := mat.NewSymDense(len(place), nil)
+	place = append(slices.Clip(place), gram.rows-1) // the mean
+	n := len(place)
+	upper := make([]float64, n*n)
 	for i, at := range place {
-		for j := range i + 1 {
-			of.SetSym(i, j, float64(v[at*gram.rows+place[j]]))
+		for j := i; j < n; j++ {
+			upper[i*n+j] = float64(v[at*gram.rows+place[j]])
 		}
 	}
-	return cluster.Shifted(of), nil
+	return cluster.Shifted(mat.NewSymDense(n, upper)), nil
 }
 
 // columnsAtOnce is how many columns are centered at a time, so that they are still in the cache when they are multiplied.

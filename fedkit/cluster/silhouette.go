@@ -1,6 +1,10 @@
 package cluster
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Silhouette returns how well each point lies in its group, [n] in [−1, 1] (Rousseeuw 1987): with a the mean distance to the
 // others of its group and b the least mean distance to another group,
@@ -28,32 +32,50 @@ func silhouette(d *Condensed, labels []int) []float64 {
 		}
 	}
 	s := make([]float64, n)
-	parallel(n, func(i int) {
-		if c := group[i]; c >= 0 && size[c] > 1 {
-			s[i] = width(c, toGroups(d, i, group, len(size)), size)
+	const some = 64 // points at once
+	parallel((n+some-1)/some, func(b int) {
+		from := b * some
+		to := min(n, from+some)
+		sums := toGroups(d, from, to, group, len(size))
+		for i := from; i < to; i++ {
+			if c := group[i]; c >= 0 && size[c] > 1 {
+				s[i] = width(c, i-from, sums, size)
+			}
 		}
 	})
 	return s
 }
 
-// toGroups returns the sums of point i's distances from each group.
-func toGroups(d *Condensed, i int, group []int, k int) []float64 {
-	row, sum := make([]float64, d.n), make([]float64, k)
-	d.row(i, row)
-	for j, v := range row {
-		if c := group[j]; c >= 0 {
-			sum[c] += v
+// toGroups returns the sums of the distances of the points from, …, to−1 from each group, [k, to−from]. It reads the pairs in
+// the order in which they lie.
+func toGroups(d *Condensed, from, to int, group []int, k int) [][]float64 {
+	sums := make([][]float64, k)
+	for c := range sums {
+		sums[c] = make([]float64, to-from)
+	}
+	for i, c := range group[:to] {
+		after := d.after(i)
+		if first := max(i+1, from); c >= 0 && first < to { // i is one of the others' group
+			floats.Add(sums[c][first-from:], after[first-i-1:to-i-1])
+		}
+		if i < from {
+			continue
+		}
+		for o, v := range after { // and the others are of theirs
+			if c := group[i+1+o]; c >= 0 {
+				sums[c][i-from] += v
+			}
 		}
 	}
-	return sum
+	return sums
 }
 
-// width is the silhouette of a point in group own.
-func width(own int, sum, size []float64) float64 {
-	a, b := sum[own]/(size[own]-1), math.Inf(1)
-	for c := range sum {
+// width is the silhouette of a point in group own, whose sums are in this column.
+func width(own, column int, sums [][]float64, size []float64) float64 {
+	a, b := sums[own][column]/(size[own]-1), math.Inf(1)
+	for c := range sums {
 		if c != own {
-			b = min(b, sum[c]/size[c])
+			b = min(b, sums[c][column]/size[c])
 		}
 	}
 	if math.IsInf(b, 1) || max(a, b) == 0 {
