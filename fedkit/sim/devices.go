@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -16,7 +15,7 @@ type Devices struct {
 	Reference  float64      // floating-point operations of this pass; 0: of the model that is trained
 	Down, Up   Distribution // bytes/s
 	Latency    Distribution // s, each message, in either direction
-	Drop       float64      // chance, in [0, 1), to drop out in the middle of a piece of work
+	Drop       Distribution // chance, in [0, 1), to drop out in the middle of a piece of work
 
 	// A device is on for OnFor seconds and off for OffFor seconds, in turns, and starts anywhere in its turn. Default:
 	// always on.
@@ -38,85 +37,93 @@ func (r Devices) draw(n int) ([]Device, error) {
 	if err := checkClients(n); err != nil {
 		return nil, err
 	}
-	if (r.OnFor == nil) != (r.OffFor == nil) {
-		return nil, fmt.Errorf("OnFor = %v, OffFor = %v: must be both set, or none", r.OnFor, r.OffFor)
-	}
-	devices, on, off := make([]Device, n), make([]float64, n), make([]float64, n)
+	devices := make([]Device, n)
 	for i := range devices {
-		devices[i].Reference, devices[i].Drop = r.Reference, r.Drop
+		devices[i].Reference = r.Reference
 	}
-	for _, q := range []struct {
-		field string
-		of    Distribution
-		value func(i int) *float64
-	}{
-		{"PerExample", r.PerExample, func(i int) *float64 { return &devices[i].PerExample }},
-		{"Down", r.Down, func(i int) *float64 { return &devices[i].Down }},
-		{"Up", r.Up, func(i int) *float64 { return &devices[i].Up }},
-		{"Latency", r.Latency, func(i int) *float64 { return &devices[i].Latency }},
-		{"OnFor", r.OnFor, func(i int) *float64 { return &on[i] }},
-		{"OffFor", r.OffFor, func(i int) *float64 { return &off[i] }},
-	} {
-		if err := fill(q.field, q.of, r.Seed, n, q.value); err != nil {
+	for _, q := range r.quantities() {
+		values, err := q.draw(n, r.Seed)
+		if err != nil {
 			return nil, err
 		}
+		for i, v := range values {
+			*q.of(&devices[i]) = v
+		}
 	}
-	if err := r.switchOn(devices, on, off); err != nil {
+	if err := r.switchOn(devices); err != nil {
 		return nil, err
 	}
 	return devices, checkAll(devices)
 }
 
-// fill draws a quantity of all devices.
-func fill(field string, of Distribution, seed uint64, n int, value func(i int) *float64) error {
-	if of == nil {
-		return nil
+// quantity is a field of Device, and what it is drawn from.
+type quantity struct {
+	field, words string
+	from         Distribution // nil: nothing
+	of           func(d *Device) *float64
+}
+
+func (r Devices) quantities() []quantity {
+	return []quantity{
+		{"PerExample", "s per example", r.PerExample, func(d *Device) *float64 { return &d.PerExample }},
+		{"Down", "bytes/s down", r.Down, func(d *Device) *float64 { return &d.Down }},
+		{"Up", "bytes/s up", r.Up, func(d *Device) *float64 { return &d.Up }},
+		{"Latency", "s latency", r.Latency, func(d *Device) *float64 { return &d.Latency }},
+		{"Drop", "chance to drop out", r.Drop, func(d *Device) *float64 { return &d.Drop }},
 	}
-	rng := stream(seed, field)
-	for i := range n {
-		v, err := of.Draw(rng)
-		if err != nil {
-			return fmt.Errorf("%s: %w", field, err)
-		}
-		if err := checkNumber(field, v); err != nil {
-			return fmt.Errorf("client %d: %w", i, err)
-		}
-		*value(i) = v
+}
+
+// draw returns a number ≥ 0 for each device, [n], or none.
+func (q quantity) draw(n int, seed uint64) (values []float64, err error) {
+	if q.from == nil {
+		return nil, nil
 	}
-	return nil
+	rng := stream(seed, q.field)
+	values = make([]float64, n)
+	for i := range values {
+		if values[i], err = q.from.Draw(rng); err != nil {
+			return nil, fmt.Errorf("%s: %w", q.field, err)
+		}
+		if err := checkNumber(q.field, values[i]); err != nil {
+			return nil, fmt.Errorf("client %d: %w", i, err)
+		}
+	}
+	return values, nil
 }
 
 // switchOn sets when devices are on.
-func (r Devices) switchOn(devices []Device, on, off []float64) error {
-	if r.OnFor == nil {
-		return nil
+func (r Devices) switchOn(devices []Device) error {
+	if (r.OnFor == nil) != (r.OffFor == nil) {
+		return fmt.Errorf("OnFor = %v, OffFor = %v: must be both set, or none", r.OnFor, r.OffFor)
+	}
+	on, err := quantity{field: "OnFor", from: r.OnFor}.draw(len(devices), r.Seed)
+	if err != nil {
+		return err
+	}
+	off, err := quantity{field: "OffFor", from: r.OffFor}.draw(len(devices), r.Seed)
+	if err != nil {
+		return err
 	}
 	rng := stream(r.Seed, "phase")
-	for i := range devices {
-		phase := rng.Float64()
-		if !(on[i] > 0) {
-			return fmt.Errorf("client %d: OnFor = %v: must be > 0, or the device is never on", i, on[i])
-		}
-		if period := on[i] + off[i]; off[i] > 0 {
-			devices[i].On = alternate(on[i], off[i], phase*period)
+	for i := range on {
+		phase := rng.Float64() * (on[i] + off[i])
+		switch {
+		case on[i] == 0:
+			return fmt.Errorf("client %d: OnFor = 0: must be > 0, or the device is never on", i)
+		case off[i] > 0:
+			devices[i].On = alternate(on[i], off[i], phase)
 		}
 	}
 	return nil
 }
 
-// String returns "s per example 0.01, bytes/s up 1e+06, seed 7", of what is set.
+// String returns "s per example 0.01, bytes/s up 100000, seed 7", of what is set.
 func (r Devices) String() string {
 	var parts []string
-	for _, q := range []struct {
-		name string
-		of   Distribution
-	}{{"s per example", r.PerExample}, {"bytes/s down", r.Down}, {"bytes/s up", r.Up}, {"s latency", r.Latency}, {"s on", r.OnFor}, {"s off", r.OffFor}} {
-		if q.of != nil {
-			parts = append(parts, fmt.Sprintf("%s %v", q.name, q.of))
+	for _, q := range append(r.quantities(), quantity{words: "s on", from: r.OnFor}, quantity{words: "s off", from: r.OffFor}) {
+		if q.from != nil {
+			parts = append(parts, fmt.Sprintf("%s %v", q.words, q.from))
 		}
-	}
-	if r.Drop != 0 {
-		parts = append(parts, fmt.Sprintf("%v %% drop out", math.Round(1e4*r.Drop)/100))
 	}
 	if parts == nil {
 		parts = []string{"without delay"}

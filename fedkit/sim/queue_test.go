@@ -19,11 +19,8 @@ func TestQueueOrder(t *testing.T) {
 			events = append(events, Event{float64(rng.IntN(5)), rng.IntN(4), i})
 		}
 		q := queue(t, events...)
-		slices.SortFunc(events, func(a, b Event) int {
-			if a.before(b) {
-				return -1
-			}
-			return 1
+		slices.SortFunc(events, func(a, b Event) int { // times, clients and numbers are whole and small
+			return int(1e6*(a.Time-b.Time)) + 1e3*(a.Client-b.Client) + a.Number - b.Number
 		})
 		if got := drain(q); !slices.Equal(got, events) || q.Len() != 0 {
 			t.Fatalf("%v, want %v", got, events)

@@ -14,7 +14,7 @@ import (
 func rules(seed uint64) []Rule {
 	phones := Devices{
 		PerExample: LogNormal{Median: 0.05, Sigma: 1}, Down: Uniform{1e5, 1e6}, Up: Uniform{1e4, 1e5}, Latency: Constant(0.1),
-		Drop: 0.1, OnFor: Constant(28800), OffFor: Uniform{10000, 60000}, Seed: seed,
+		Drop: Uniform{0, 0.2}, OnFor: Constant(28800), OffFor: Uniform{10000, 60000}, Seed: seed,
 	}
 	return []Rule{
 		phones,
@@ -140,14 +140,14 @@ func TestRefusals(t *testing.T) {
 		{Devices{Down: LogNormal{Median: 1, Sigma: 1e9}}, "Down = +Inf: must be a number ≥ 0"},
 		{Devices{Latency: TwoClasses{Share: 1.5}}, "Latency: TwoClasses.Share = 1.5: must be in [0, 1]"},
 		{Devices{Latency: TwoClasses{Slow: nan}}, "Latency: TwoClasses.Slow = NaN: must be a number ≥ 0"},
-		{Devices{Drop: 1}, "Drop = 1: must be in [0, 1)"},
+		{Devices{Drop: Constant(1)}, "Drop = 1: must be in [0, 1)"},
 		{Devices{Reference: -1}, "Reference = -1: must be a number ≥ 0"},
 		{Devices{OnFor: Constant(5)}, "OnFor = 5, OffFor = <nil>: must be both set, or none"},
 		{Devices{OnFor: Constant(0), OffFor: Constant(5)}, "client 0: OnFor = 0: must be > 0, or the device is never on"},
 		{Mixed{}, "Classes is empty: must have at least one class"},
 		{Mixed{Classes: []Class{{0, Devices{}}}}, "Classes[0].Share = 0: must be a number > 0"},
 		{Mixed{Classes: []Class{{1, nil}}}, "Classes[0].Of = nil: must be a rule"},
-		{Mixed{Classes: []Class{{1, Devices{Drop: -1}}}}, "Classes[0].Of: sim.Devices: client 0: Drop = -1: must be in [0, 1)"},
+		{Mixed{Classes: []Class{{1, Devices{Up: Constant(-1)}}}}, "Classes[0].Of: sim.Devices: Up: Constant = -1: must be a number ≥ 0"},
 		{Given{{}}, "1 devices: must be 3, one per client"},
 		{Given{{}, {}, {Up: -1}}, "client 2: Up = -1: must be a number ≥ 0"},
 		{Trace{File: "testdata/none.csv"}, "open testdata/none.csv: no such file or directory"},
