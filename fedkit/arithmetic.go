@@ -1,0 +1,41 @@
+package fedkit
+
+import (
+	"fmt"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Arithmetic returns the floating-point operations of a forward pass for one example of the data: what one example more in
+// a batch adds. A backward pass takes about twice as many, so training takes three times this number per example.
+//
+// Matrix products and convolutions count two operations per multiply-add, as the task's graph has them; elementwise work,
+// which is little beside them, is left out. In model.LeNet, a convolution with pooling is a larger matrix product with
+// zeros in it: 36 multiply-adds for every 25 of the convolution itself. The body of a loop counts once.
+//
+// Nothing is compiled. It fails if Forward does, or there is no device.
+func (t *Task) Arithmetic(d *datasets.Dataset) (float64, error) {
+	one, err := t.arithmetic(d, 1)
+	if err != nil {
+		return 0, fmt.Errorf("task %s: %w", t.Name, err)
+	}
+	two, err := t.arithmetic(d, 2)
+	return two - one, err
+}
+
+// arithmetic returns the operations of a forward pass for a batch, with those that it takes for any batch.
+func (t *Task) arithmetic(d *datasets.Dataset, batch int) (float64, error) {
+	var arguments []shapes.Shape
+	for _, p := range t.Params {
+		arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{1}, p.Shape...)...))
+	}
+	arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{1, batch}, d.Shape...)...))
+	l := len(t.Params)
+	return xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{t.Forward(in[:l:l], in[l])}
+	}).Arithmetic(arguments...)
+}

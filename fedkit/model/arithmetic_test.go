@@ -1,0 +1,54 @@
+package model_test
+
+import (
+	"strings"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/layers"
+	mlmodel "github.com/gomlx/gomlx/ml/model"
+)
+
+// The arithmetic of one example, two operations per multiply-add, by hand.
+func TestArithmetic(t *testing.T) {
+	images, tokens := classes(10, 28, 1, 10), sequences(10, 5, 7)
+	convolution := func(scope *mlmodel.Scope, x *Node) *Node { // [B, 26, 26, 4] → [B, 10]
+		x = layers.Convolution(scope.In("conv"), x).Channels(4).KernelSize(3).NoPadding().Done()
+		return layers.Dense(scope.In("dense"), Reshape(x, x.Shape().Dim(0), -1), true, 10)
+	}
+	for _, test := range []struct {
+		model fedkit.Model
+		data  *datasets.Dataset
+		want  float64
+	}{
+		{model.LogisticRegression(), images, 2 * 784 * 10},
+		{model.MLP(200, 200), images, 2 * (784*200 + 200*200 + 200*10)},
+		// Products of 4·6 rows and 9·4 columns at 12·12 places, and of 4·16 rows and 9·24 columns at 4·4; 256-120-84-10.
+		{model.LeNet(), images, 2 * (24*36*144 + 64*216*16 + 256*120 + 120*84 + 84*10)},
+		// Each of 5 tokens: the product that picks its embedding, W and U.
+		{model.GRU(7, 3, 4), tokens, 2 * (5*(7*3+3*12) + 5*(4*12) + 4*float64(tokens.Classes))},
+		{model.GoMLX("convolution", convolution), images, 2 * (26*26*4*9 + 26*26*4*10)},
+	} {
+		task, err := test.model(test.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := task.Arithmetic(test.data); err != nil || got != test.want {
+			t.Errorf("%s: %v operations, want %v; %v", task.Name, got, test.want, err)
+		}
+	}
+}
+
+// A task that does not fit the data is an error.
+func TestArithmeticOfOtherData(t *testing.T) {
+	task, err := model.MLP(5)(classes(10, 28, 1, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := task.Arithmetic(classes(10, 8, 1, 10)); err == nil || !strings.Contains(err.Error(), "task MLP-5: ") {
+		t.Errorf("%v operations, %v", n, err)
+	}
+}

@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Device is what one client works on. The zero value does everything at once and is always on.
+type Device struct {
+	PerExample float64 // s for the forward and backward pass of one training example
+	Reference  float64 // floating-point operations of this pass; 0: of the model that is trained, whatever it is
+	Down       float64 // bytes/s that it receives; 0: no limit
+	Up         float64 // bytes/s that it sends; 0: no limit
+	Latency    float64 // s that each message is on its way, in either direction
+	Drop       float64 // chance, in [0, 1), to drop out in the middle of a piece of work
+	On         Hours   // when it is on; work and messages wait while it is not
+}
+
+// Receive returns the seconds that a message of this many bytes takes to reach the device: Latency + bytes/Down.
+func (d Device) Receive(bytes float64) float64 { return d.Latency + travel(bytes, d.Down) }
+
+// Send returns the seconds that a message of this many bytes takes from the device: Latency + bytes/Up.
+func (d Device) Send(bytes float64) float64 { return d.Latency + travel(bytes, d.Up) }
+
+func travel(bytes, rate float64) float64 {
+	if rate == 0 {
+		return 0
+	}
+	return bytes / rate
+}
+
+// Compute returns the seconds that training takes on this many examples, counted once per epoch, with a model whose
+// forward and backward pass takes this many floating-point operations per example:
+//
+//	examples · PerExample · operations/Reference
+//
+// Without a Reference, the last factor is 1.
+func (d Device) Compute(examples, operations float64) float64 {
+	if d.Reference == 0 {
+		return examples * d.PerExample
+	}
+	return examples * d.PerExample * (operations / d.Reference)
+}
+
+// Dropout returns the share of a piece of work after which the device drops out: uniform in [0, 1) with chance Drop, and 1,
+// all of it, otherwise. It always takes two numbers from rng.
+func (d Device) Dropout(rng *rand.Rand) float64 {
+	chance, share := rng.Float64(), rng.Float64()
+	if chance < d.Drop {
+		return share
+	}
+	return 1
+}
+
+// Check reports the first field that is out of range: a negative time or rate, NaN, Inf, a chance that is not in [0, 1), or
+// hours that are out of order.
+func (d Device) Check() error {
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"PerExample", d.PerExample}, {"Reference", d.Reference}, {"Down", d.Down}, {"Up", d.Up}, {"Latency", d.Latency}} {
+		if err := checkNumber(f.name, f.value); err != nil {
+			return err
+		}
+	}
+	if !(d.Drop >= 0 && d.Drop < 1) {
+		return fmt.Errorf("Drop = %v: must be in [0, 1)", d.Drop)
+	}
+	if err := d.On.Check(); err != nil {
+		return fmt.Errorf("On.%w", err)
+	}
+	return nil
+}
+
+func checkNumber(field string, v float64) error {
+	if !(v >= 0 && v <= math.MaxFloat64) {
+		return fmt.Errorf("%s = %v: must be a number ≥ 0", field, v)
+	}
+	return nil
+}

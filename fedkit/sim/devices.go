@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Devices draws each quantity of each device on its own. A quantity that is left out is 0, as in Device: it takes no time,
+// or has no limit.
+//
+// Client i has the same device however many there are. Each quantity has random numbers of its own, so changing one leaves
+// the others as they are.
+type Devices struct {
+	PerExample Distribution // s for the forward and backward pass of one training example
+	Reference  float64      // floating-point operations of this pass; 0: of the model that is trained
+	Down, Up   Distribution // bytes/s
+	Latency    Distribution // s, each message, in either direction
+	Drop       Distribution // chance, in [0, 1), to drop out in the middle of a piece of work
+
+	// A device is on for OnFor seconds and off for OffFor seconds, in turns, and starts anywhere in its turn. Default:
+	// always on.
+	OnFor, OffFor Distribution
+
+	Seed uint64
+}
+
+// Draw returns n devices. It fails if a field is out of range, or a distribution draws a number that is.
+func (r Devices) Draw(n int) ([]Device, error) {
+	devices, err := r.draw(n)
+	if err != nil {
+		return nil, fmt.Errorf("sim.Devices: %w", err)
+	}
+	return devices, nil
+}
+
+func (r Devices) draw(n int) ([]Device, error) {
+	if err := checkClients(n); err != nil {
+		return nil, err
+	}
+	devices := make([]Device, n)
+	for i := range devices {
+		devices[i].Reference = r.Reference
+	}
+	for _, q := range r.quantities() {
+		values, err := q.draw(n, r.Seed)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range values {
+			*q.of(&devices[i]) = v
+		}
+	}
+	if err := r.switchOn(devices); err != nil {
+		return nil, err
+	}
+	return devices, checkAll(devices)
+}
+
+// quantity is a field of Device, and what it is drawn from.
+type quantity struct {
+	field, words string
+	from         Distribution // nil: nothing
+	of           func(d *Device) *float64
+}
+
+func (r Devices) quantities() []quantity {
+	return []quantity{
+		{"PerExample", "s per example", r.PerExample, func(d *Device) *float64 { return &d.PerExample }},
+		{"Down", "bytes/s down", r.Down, func(d *Device) *float64 { return &d.Down }},
+		{"Up", "bytes/s up", r.Up, func(d *Device) *float64 { return &d.Up }},
+		{"Latency", "s latency", r.Latency, func(d *Device) *float64 { return &d.Latency }},
+		{"Drop", "chance to drop out", r.Drop, func(d *Device) *float64 { return &d.Drop }},
+	}
+}
+
+// draw returns a number ≥ 0 for each device, [n], or none.
+func (q quantity) draw(n int, seed uint64) (values []float64, err error) {
+	if q.from == nil {
+		return nil, nil
+	}
+	rng := stream(seed, q.field)
+	values = make([]float64, n)
+	for i := range values {
+		if values[i], err = q.from.Draw(rng); err != nil {
+			return nil, fmt.Errorf("%s: %w", q.field, err)
+		}
+		if err := checkNumber(q.field, values[i]); err != nil {
+			return nil, fmt.Errorf("client %d: %w", i, err)
+		}
+	}
+	return values, nil
+}
+
+// switchOn sets when devices are on.
+func (r Devices) switchOn(devices []Device) error {
+	if (r.OnFor == nil) != (r.OffFor == nil) {
+		return fmt.Errorf("OnFor = %v, OffFor = %v: must be both set, or none", r.OnFor, r.OffFor)
+	}
+	on, err := quantity{field: "OnFor", from: r.OnFor}.draw(len(devices), r.Seed)
+	if err != nil {
+		return err
+	}
+	off, err := quantity{field: "OffFor", from: r.OffFor}.draw(len(devices), r.Seed)
+	if err != nil {
+		return err
+	}
+	rng := stream(r.Seed, "phase")
+	for i := range on {
+		phase := rng.Float64() * (on[i] + off[i])
+		switch {
+		case on[i] == 0:
+			return fmt.Errorf("client %d: OnFor = 0: must be > 0, or the device is never on", i)
+		case off[i] > 0:
+			devices[i].On = alternate(on[i], off[i], phase)
+		}
+	}
+	return nil
+}
+
+// String returns "s per example 0.01, bytes/s up 100000, seed 7", of what is set.
+func (r Devices) String() string {
+	var parts []string
+	for _, q := range append(r.quantities(), quantity{words: "s on", from: r.OnFor}, quantity{words: "s off", from: r.OffFor}) {
+		if q.from != nil {
+			parts = append(parts, fmt.Sprintf("%s %v", q.words, q.from))
+		}
+	}
+	if parts == nil {
+		parts = []string{"without delay"}
+	}
+	return strings.Join(append(parts, seeded(r.Seed)...), ", ")
+}
+
+func checkClients(n int) error {
+	if n < 1 {
+		return fmt.Errorf("%d clients: must be at least 1", n)
+	}
+	return nil
+}
+
+func checkAll(devices []Device) error {
+	for i, d := range devices {
+		if err := d.Check(); err != nil {
+			return fmt.Errorf("client %d: %w", i, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Mixed has classes of devices, such as phones and computers: each is what a rule draws, for a share of the clients. Who is
+// of which class is random.
+//
+//	sim.Mixed{Classes: []sim.Class{
+//		{Share: 0.8, Of: sim.Devices{PerExample: sim.Constant(0.1), Up: sim.Constant(1e5)}},
+//		{Share: 0.2, Of: sim.Devices{PerExample: sim.Constant(0.01), Up: sim.Constant(1e7)}},
+//	}}
+type Mixed struct {
+	Classes []Class
+	Seed    uint64 // chooses who is of which class
+}
+
+// Class is a class of devices.
+type Class struct {
+	Share float64 // of the clients, > 0, relative to the sum of all shares
+	Of    Rule
+}
+
+// Draw returns n devices: of each class, its share of n rounded to whole clients. It fails if there is no class, a share is
+// out of range, or a rule fails.
+func (r Mixed) Draw(n int) ([]Device, error) {
+	devices, err := r.draw(n)
+	if err != nil {
+		return nil, fmt.Errorf("sim.Mixed: %w", err)
+	}
+	stream(r.Seed, "classes").Shuffle(n, func(i, j int) { devices[i], devices[j] = devices[j], devices[i] })
+	return devices, nil
+}
+
+// draw returns the devices class by class.
+func (r Mixed) draw(n int) (devices []Device, err error) {
+	if err := checkClients(n); err != nil {
+		return nil, err
+	}
+	if len(r.Classes) == 0 {
+		return nil, errors.New("Classes is empty: must have at least one class")
+	}
+	all := 0.0
+	for k, c := range r.Classes {
+		if !(c.Share > 0 && c.Share <= math.MaxFloat64) {
+			return nil, fmt.Errorf("Classes[%d].Share = %v: must be a number > 0", k, c.Share)
+		}
+		if c.Of == nil {
+			return nil, fmt.Errorf("Classes[%d].Of = nil: must be a rule", k)
+		}
+		all += c.Share
+	}
+	sum := 0.0
+	for k, c := range r.Classes {
+		sum += c.Share
+		m := int(math.Round(sum/all*float64(n))) - len(devices)
+		if m == 0 {
+			continue
+		}
+		drawn, err := c.Of.Draw(m)
+		if err != nil {
+			return nil, fmt.Errorf("Classes[%d].Of: %w", k, err)
+		}
+		devices = append(devices, drawn...)
+	}
+	return devices, nil
+}
+
+// String returns "0.8 × (s per example 0.1), 0.2 × (s per example 0.01)", and the seed unless it is 0.
+func (r Mixed) String() string {
+	var parts []string
+	for _, c := range r.Classes {
+		parts = append(parts, fmt.Sprintf("%v × (%v)", c.Share, c.Of))
+	}
+	return strings.Join(append(parts, seeded(r.Seed)...), ", ")
+}

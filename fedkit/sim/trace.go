@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Trace has the devices of a file, as ReadTrace reads it: client i has that of row i, unless Shuffle is set.
+type Trace struct {
+	File    string  // path of the CSV file
+	Period  float64 // s after which each device's hours repeat; default: the latest end in the file
+	Shuffle bool    // take the rows in random order, each at most once
+	Seed    uint64  // chooses the order
+}
+
+// Draw returns n devices. It fails if the file cannot be read, something is wrong with it, or it has fewer than n rows.
+func (r Trace) Draw(n int) ([]Device, error) {
+	devices, err := r.draw(n)
+	if err != nil {
+		return nil, fmt.Errorf("sim.Trace: %w", err)
+	}
+	return devices, nil
+}
+
+func (r Trace) draw(n int) ([]Device, error) {
+	if err := checkClients(n); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(r.File)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	devices, err := ReadTrace(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.File, err)
+	}
+	if len(devices) < n {
+		return nil, fmt.Errorf("%s has %d rows: must have at least %d, one per client", r.File, len(devices), n)
+	}
+	for i := range devices {
+		if len(devices[i].On.Intervals) > 0 && r.Period != 0 {
+			devices[i].On.Period = r.Period
+		}
+	}
+	if r.Shuffle {
+		stream(r.Seed, "trace").Shuffle(len(devices), func(i, j int) { devices[i], devices[j] = devices[j], devices[i] })
+	}
+	return devices[:n:n], checkAll(devices[:n])
+}
+
+// String returns "trace devices.csv", and the seed unless it is 0.
+func (r Trace) String() string {
+	return strings.Join(append([]string{"trace " + r.File}, seeded(r.Seed)...), ", ")
+}
+
+// columns are what a trace may have, besides "on".
+var columns = map[string]func(d *Device) *float64{
+	"per_example": func(d *Device) *float64 { return &d.PerExample },
+	"reference":   func(d *Device) *float64 { return &d.Reference },
+	"down":        func(d *Device) *float64 { return &d.Down },
+	"up":          func(d *Device) *float64 { return &d.Up },
+	"latency":     func(d *Device) *float64 { return &d.Latency },
+	"drop":        func(d *Device) *float64 { return &d.Drop },
+}
+
+// ReadTrace reads devices from comma-separated values: a header, then one row per device. The columns are the fields of
+// Device, in any order and in its units. Those that are left out are 0.
+//
+//	per_example, reference, down, up, latency, drop    numbers
+//	on    "always", or the intervals in which the device is on, in order: "0:28800 86400:115200"
+//
+// The file ends with the latest end of an interval of any device. From there on all hours repeat, so gaps at the end of a
+// device's row are part of them.
+//
+// It fails if a column is unknown or there twice, a cell is empty or not a number, a device does not pass its Check, or
+// there is no row. The error names the line, the column, the value and what is allowed.
+func ReadTrace(r io.Reader) ([]Device, error) {
+	in := csv.NewReader(r)
+	in.TrimLeadingSpace = true
+	header, err := in.Read()
+	if err == io.EOF {
+		return nil, errors.New("is empty: must have a header")
+	} else if err != nil {
+		return nil, err
+	}
+	line, _ := in.FieldPos(0)
+	if err := checkHeader(header); err != nil {
+		return nil, fmt.Errorf("line %d: %w", line, err)
+	}
+	var devices []Device
+	for {
+		row, err := in.Read()
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		line, _ = in.FieldPos(0)
+		d, err := readDevice(header, row)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		devices = append(devices, d)
+	}
+	if devices == nil {
+		return nil, errors.New("has no rows: must have one per device")
+	}
+	repeat(devices)
+	return devices, nil
+}
+
+func checkHeader(header []string) error {
+	for k, name := range header {
+		if columns[name] == nil && name != "on" {
+			return fmt.Errorf("column %q: must be per_example, reference, down, up, latency, drop or on", name)
+		}
+		if slices.Contains(header[:k], name) {
+			return fmt.Errorf("column %q: must be there once", name)
+		}
+	}
+	return nil
+}
+
+func readDevice(header, row []string) (d Device, err error) {
+	for k, name := range header {
+		cell := strings.TrimSpace(row[k])
+		if name == "on" {
+			d.On.Intervals, err = readIntervals(cell)
+		} else {
+			*columns[name](&d), err = readNumber(cell)
+		}
+		if err != nil {
+			return d, fmt.Errorf("%s = %q: %w", name, cell, err)
+		}
+	}
+	return d, d.Check()
+}
+
+// readNumber refuses NaN and Inf too, which ParseFloat knows.
+func readNumber(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || checkNumber("", v) != nil {
+		return 0, errors.New("must be a number ≥ 0")
+	}
+	return v, nil
+}
+
+func readIntervals(cell string) (on []Interval, err error) {
+	if cell == "always" {
+		return nil, nil
+	}
+	for _, text := range strings.Fields(cell) {
+		from, to, _ := strings.Cut(text, ":")
+		var i Interval
+		if i.From, err = readNumber(from); err == nil {
+			i.To, err = readNumber(to)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q: must be two numbers ≥ 0, from:to", text)
+		}
+		on = append(on, i)
+	}
+	if on == nil {
+		return nil, errors.New(`must be "always", or intervals such as 0:28800; a device that is never on does no work`)
+	}
+	return on, nil
+}
+
+// repeat makes all hours repeat with the latest end.
+func repeat(devices []Device) {
+	end := 0.0
+	for _, d := range devices {
+		for _, on := range d.On.Intervals {
+			end = max(end, on.To)
+		}
+	}
+	for i := range devices {
+		if len(devices[i].On.Intervals) > 0 {
+			devices[i].On.Period = end
+		}
+	}
+}
