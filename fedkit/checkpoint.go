@@ -167,6 +167,9 @@ func (past *History) differs(h *History) (fields []string) {
 			fields = append(fields, "Options."+d)
 		}
 	}
+	for _, d := range config.Diff(past.Devices, h.Devices) {
+		fields = append(fields, "devices"+d)
+	}
 	for _, d := range config.Diff(past.Interceptors, h.Interceptors) {
 		fields = append(fields, "interceptors"+d)
 	}

@@ -52,6 +52,9 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if fed.interceptors != nil {
 		h.Interceptors = config.Of(fed.interceptors)
 	}
+	if fed.Devices != nil {
+		h.Devices = config.Of(fed.deviceRule)
+	}
 	h.Task, err = fed.fingerprint()
 	return h, all, err
 }
@@ -64,8 +67,9 @@ type settings struct {
 	Metrics           []Metric
 	Keep              Keep
 	ChooseOnTest      bool
+	Pace              Pace
 }
 
 func (o Options) settings() *config.Config {
-	return config.Of(settings{o.Rounds, cmp.Or(o.EvalEvery, 1), o.NotFinite, o.Metrics, o.Keep, o.ChooseOnTest})
+	return config.Of(settings{o.Rounds, cmp.Or(o.EvalEvery, 1), o.NotFinite, o.Metrics, o.Keep, o.ChooseOnTest, o.Pace})
 }

@@ -7,6 +7,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/sim"
 )
 
 // Federation is the world a strategy runs in: M clients, each holding rows of one data set, and the task they learn. The
@@ -16,10 +17,12 @@ type Federation struct {
 	Rule    string             // how the data was dealt out, in words
 	Clients []partition.Client // [M]
 	Task    *Task
+	Devices []sim.Device       // [M], what they work on: see On; nil for runs without a clock
 	Unseen  *Federation // clients that never take part, which HoldOut took out; nil if there are none
 
 	number       []int // by client, its number among those of the engine; nil: the same
 	rule         partition.Rule
+	deviceRule   sim.Rule
 	manifest     func() partition.Manifest
 	interceptors []Interceptor
 	lazy         *lazyEngine

@@ -36,13 +36,16 @@ func (f *Federation) HoldOut(n int, seed uint64) (*Federation, error) {
 		return nil, fmt.Errorf("fedkit: hold out: %w", err)
 	}
 	seen, unseen := *f, *f
-	seen.Clients, unseen.Clients, seen.number = nil, nil, nil
+	seen.Clients, unseen.Clients, seen.number, seen.Devices, unseen.Devices = nil, nil, nil, nil, nil
 	for i, c := range f.Clients {
 		in := &seen
 		if out[i] {
 			in = &unseen
 		}
 		in.Clients, in.number = append(in.Clients, c), append(in.number, i)
+		if f.Devices != nil {
+			in.Devices = append(in.Devices, f.Devices[i])
+		}
 	}
 	clients := "clients"
 	if n == 1 {

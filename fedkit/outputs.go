@@ -103,30 +103,42 @@ func (f *Federation) predictions(part Part, rows []int, outputs [][]float32) Pre
 
 // Losses returns the mean loss of every model [k, d] on each client's own examples of a part, [k][n]; NaN if it has none.
 // On the training part, this is how a client finds the model that suits it, and all k models travel to each of the clients.
-// On the test part it is an evaluation, which costs no bytes.
+// On the test part it is an evaluation, which costs no bytes. On a simulated clock the server waits for the losses.
 func (r *Round) Losses(models *Matrix, part Part, clients []int) [][]float64 {
+	loss, end := r.compare(models, part, clients)
+	if r.clock != nil && r.err == nil {
+		r.clock.now = max(r.clock.now, end)
+	}
+	return loss
+}
+
+// compare also returns when the clients know the losses, 0 if this takes no time.
+func (r *Round) compare(models *Matrix, part Part, clients []int) (_ [][]float64, end float64) {
 	loss := make([][]float64, max(1, models.Rows()))
 	for j := range loss {
 		loss[j] = make([]float64, len(clients))
 	}
 	defer r.back(r.stage)
 	if !r.in("losses") {
-		return loss
+		return loss, 0
 	}
 	if err := r.losses(models, part, clients, loss); err != nil {
 		r.Fail(err)
-		return loss
+		return loss, 0
 	}
 	if part == TrainPart {
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
+		if r.clock != nil && !r.quiet {
+			end = r.clock.compare(r.Fed, models.Rows(), clients)
+		}
 	}
-	return loss
+	return loss, end
 }
 
 // Choose returns, for each client, the model of models [k, d] with the lowest loss on its training examples, the first of
-// several. As in Losses, all k models travel to each of the clients.
+// several. As in Losses, all k models travel to each of the clients, but the server does not wait: a client trains next.
 func (r *Round) Choose(models *Matrix, clients []int) []int {
-	loss := r.Losses(models, TrainPart, clients)
+	loss, _ := r.compare(models, TrainPart, clients)
 	if r.err != nil {
 		return make([]int, len(clients))
 	}

@@ -17,6 +17,11 @@ type Record struct {
 	BytesDown int64   `json:"bytes_down"`       // server → clients, all together
 	BytesUp   int64   `json:"bytes_up"`         // clients → server
 
+	// Clock is when the round ended, in s of the simulated clock of a federation with devices; Missed are the clients whose results
+	// the server did not wait for, or did not get.
+	Clock  Float  `json:"clock,omitempty"`
+	Missed []Miss `json:"missed,omitempty"`
+
 	// Global is the score of the strategy's one global model on the whole test set; nil if there is no such model, or the
 	// round was not evaluated.
 	Global *Score `json:"global,omitempty"`

@@ -23,6 +23,9 @@ type Round struct {
 	rows   map[int]int // by client, its row in the record
 	stage  string
 	past   *past
+	clock  *clock
+	chosen []int // by Select
+	beyond int   // how many of them are more than wanted
 	calls  int  // of Train
 	alike  bool // the selector uses Solve.Similarity
 	quiet  bool // an evaluation: nothing that travels counts
@@ -117,14 +120,19 @@ func (r *Round) Mask(layers ...string) *Matrix {
 }
 
 // Select returns the clients of the round in ascending order: a fraction of all (0 stands for all), chosen by the
-// selector (nil: uniformly at random without replacement).
+// selector (nil: uniformly at random without replacement). On a federation with devices they are some more, as Pace.Over says,
+// and at most as many as there are Candidates.
 func (r *Round) Select(s Selector, fraction float64) []int {
 	defer r.back(r.stage)
 	if !r.in("select") {
 		return nil
 	}
-	m := r.Clients()
-	n := sizeOf(fraction, m)
+	m, from := r.Clients(), r.Candidates()
+	n := min(sizeOf(fraction, m), len(from))
+	wanted := n
+	if r.clock != nil {
+		n = min(len(from), int(math.Ceil(float64(n)*(1+r.opts.Pace.Over))))
+	}
 	var chosen []int
 	switch {
 	case s != nil:
@@ -135,10 +143,10 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 			return nil
 		})
 		chosen = slices.Clone(s.Select(r, n))
-	case n == m:
-		chosen = r.Everyone()
+	case n == len(from):
+		chosen = from
 	default:
-		chosen = r.Rand("select").Perm(m)[:n]
+		chosen = pick(from, r.Rand("select").Perm(len(from))[:n])
 	}
 	slices.Sort(chosen)
 	if len(chosen) == 0 {
@@ -150,6 +158,7 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 			return nil
 		}
 	}
+	r.chosen, r.beyond = chosen, max(0, len(chosen)-wanted)
 	return chosen
 }
 
@@ -161,7 +170,7 @@ func (r *Round) Train(job Job) *Updates {
 		return r.noUpdates(job)
 	}
 	r.calls++
-	u, err := job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls)
+	u, err := r.timed(&job)
 	if err == nil && !job.Private && !r.quiet {
 		err = r.intercept(u, job.Shared)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/sim"
 )
 
 // Options say how long and how a strategy runs. The zero value, but for Rounds, is a usual run.
@@ -27,6 +28,9 @@ type Options struct {
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
 	Watch     Watcher   // told of the progress: plot.Live(); default none
 	Metrics   []Metric  // recorded at every evaluation, beside loss and accuracy: metric.MacroF1{}, …; default none
+
+	// Pace is how the server keeps to the simulated clock, on a federation with devices. Default: it waits for everyone.
+	Pace Pace
 
 	// ChooseOnTest also scores every client under the one of the clusters' models that has the lowest loss on the client's own *test*
 	// examples, as Record.ChosenOnTest. The published code of IFCA judges this way. It is too kind, since labels are used that a
@@ -138,6 +142,7 @@ type underway struct {
 	opts     Options
 	h        *History
 	past     *past
+	clock    *clock // nil without devices
 	states   []any // of the strategy and those it wraps, by address
 	claims   []any // what no other run may have: the strategies, their States, the checkpoint
 	clusters bool  // the strategy served clusters last time
@@ -169,6 +174,9 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 		}
 	}
 	u = &underway{fed: fed, strategy: s, opts: o, h: h, past: newPast(fed), states: statesOf(all)}
+	if u.clock, err = newClock(fed); err != nil {
+		return nil, err
+	}
 	u.claims = claimsOf(all, u.states, o.Checkpoint)
 	return u, u.claim()
 }
@@ -281,6 +289,7 @@ func (u *underway) resume() error {
 	before, err := u.archive.resume()
 	for i := range before {
 		u.past.add(&before[i])
+		u.clock.add(&before[i])
 		u.clusters = before[i].Clusters != nil
 		u.opts.Keep.thin(&before[i], u.opts)
 	}
@@ -334,14 +343,21 @@ func canceled(err error) bool {
 
 // at returns round t.
 func (u *underway) at(ctx context.Context, t int) *Round {
-	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, record: &Record{Round: t}, rows: map[int]int{}, past: u.past}
+	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, record: &Record{Round: t}, rows: map[int]int{}, past: u.past, clock: u.clock}
 }
 
 // play runs one round and, if it is due, its evaluation.
 func (u *underway) play(r *Round) error {
 	begin := time.Now()
+	before, err := u.before()
+	r.Fail(err)
 	guard(r, u.strategy.Round)
+	if before != nil && errors.Is(r.err, errNobody) {
+		r.err = nil
+		putBack(u.states, before)
+	}
 	r.Fail(settleState(u.states))
+	r.settleClock()
 	r.record.Seconds = time.Since(begin).Seconds()
 	begin = time.Now()
 	switch {
@@ -360,6 +376,21 @@ func (u *underway) play(r *Round) error {
 		return fmt.Errorf("stopped in round %d of %d: %w", r.T, r.opts.Rounds, r.err)
 	}
 	return fmt.Errorf("round %d: %w", r.T, r.err)
+}
+
+// before returns copies of the States if the round may end without any client, and nil if not.
+func (u *underway) before() ([]any, error) {
+	if u.clock == nil || u.opts.Pace.Deadline == 0 && !slices.ContainsFunc(u.fed.Devices, func(d sim.Device) bool { return d.Drop > 0 }) {
+		return nil, nil
+	}
+	return copyStates(u.states)
+}
+
+// putBack sets States to their copies.
+func putBack(states, copies []any) {
+	for i, c := range copies {
+		reflect.ValueOf(states[i]).Elem().Set(reflect.ValueOf(c).Elem())
+	}
 }
 
 // guard runs a step of a strategy, and turns a panic in it into the round's error.

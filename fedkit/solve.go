@@ -15,6 +15,13 @@ type Solve struct {
 	Similarity Float `json:"similarity,omitempty"`
 	Skipped    bool  `json:"skipped,omitempty"` // left out because its update was not finite
 
+	// On a federation with devices, when the client began, had received what it needs, had trained, and when its result arrived,
+	// in s of the simulated clock.
+	Begin    Float `json:"begin,omitempty"`
+	Received Float `json:"received,omitempty"`
+	Finished Float `json:"finished,omitempty"`
+	Arrived  Float `json:"arrived,omitempty"`
+
 	private bool // its result stayed with the client
 }
 
@@ -25,6 +32,7 @@ func (s *Solve) add(next Solve) {
 	next.Loss = Float((float64(s.Loss)*before + float64(next.Loss)*steps) / (before + steps))
 	next.Steps += s.Steps
 	next.Skipped = next.Skipped || s.Skipped
+	next.Begin = s.Begin
 	if next.private && !s.private {
 		next.Drift, next.LR, next.Mu, next.Similarity, next.private = s.Drift, s.LR, s.Mu, s.Similarity, false
 	}
