@@ -19,6 +19,7 @@ func rules(seed uint64) []Rule {
 	return []Rule{
 		phones,
 		Devices{PerExample: TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.5}, Seed: seed},
+		Devices{OnFor: Constant(5), OffFor: Constant(7), Seed: seed}, // seeds choose when they start
 		Mixed{Classes: []Class{{0.7, phones}, {0.3, Devices{}}}, Seed: seed},
 		Trace{File: "testdata/devices.csv", Shuffle: true, Seed: seed},
 	}
