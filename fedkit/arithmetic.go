@@ -19,12 +19,14 @@ import (
 //
 // Nothing is compiled. It fails if Forward does, or there is no device.
 func (t *Task) Arithmetic(d *datasets.Dataset) (float64, error) {
-	one, err := t.arithmetic(d, 1)
-	if err != nil {
-		return 0, fmt.Errorf("task %s: %w", t.Name, err)
+	var operations [2]float64 // for a batch of one and of two
+	for i := range operations {
+		var err error
+		if operations[i], err = t.arithmetic(d, i+1); err != nil {
+			return 0, fmt.Errorf("task %s: %w", t.Name, err)
+		}
 	}
-	two, err := t.arithmetic(d, 2)
-	return two - one, err
+	return operations[1] - operations[0], nil
 }
 
 // arithmetic returns the operations of a forward pass for a batch, with those that it takes for any batch.

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 )
 
@@ -65,17 +64,10 @@ func (d Device) Check() error {
 		}
 	}
 	if !(d.Drop >= 0 && d.Drop < 1) {
-		return fmt.Errorf("Drop = %v: must be in [0, 1)", d.Drop)
+		return invalid("Drop", d.Drop, "in [0, 1)")
 	}
 	if err := d.On.Check(); err != nil {
 		return fmt.Errorf("On.%w", err)
-	}
-	return nil
-}
-
-func checkNumber(field string, v float64) error {
-	if !(v >= 0 && v <= math.MaxFloat64) {
-		return fmt.Errorf("%s = %v: must be a number ≥ 0", field, v)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (r Devices) switchOn(devices []Device) error {
 		phase := rng.Float64() * (on[i] + off[i])
 		switch {
 		case on[i] == 0:
-			return fmt.Errorf("client %d: OnFor = 0: must be > 0, or the device is never on", i)
+			return fmt.Errorf("client %d: %w", i, invalid("OnFor", 0, "> 0, or the device is never on"))
 		case off[i] > 0:
 			devices[i].On = alternate(on[i], off[i], phase)
 		}
@@ -129,20 +129,4 @@ func (r Devices) String() string {
 		parts = []string{"without delay"}
 	}
 	return strings.Join(append(parts, seeded(r.Seed)...), ", ")
-}
-
-func checkClients(n int) error {
-	if n < 1 {
-		return fmt.Errorf("%d clients: must be at least 1", n)
-	}
-	return nil
-}
-
-func checkAll(devices []Device) error {
-	for i, d := range devices {
-		if err := d.Check(); err != nil {
-			return fmt.Errorf("client %d: %w", i, err)
-		}
-	}
-	return nil
 }

@@ -34,7 +34,7 @@ func (u Uniform) Draw(rng *rand.Rand) (float64, error) {
 		return 0, err
 	}
 	if !(u.High >= u.Low && u.High <= math.MaxFloat64) {
-		return 0, fmt.Errorf("Uniform.High = %v: must be a number ≥ %v, which is Low", u.High, u.Low)
+		return 0, invalid("Uniform.High", u.High, fmt.Sprintf("a number ≥ %v, which is Low", u.Low))
 	}
 	return u.Low + rng.Float64()*(u.High-u.Low), nil
 }
@@ -76,7 +76,7 @@ func (c TwoClasses) Draw(rng *rand.Rand) (float64, error) {
 		return 0, err
 	}
 	if !(c.Share >= 0 && c.Share <= 1) {
-		return 0, fmt.Errorf("TwoClasses.Share = %v: must be in [0, 1]", c.Share)
+		return 0, invalid("TwoClasses.Share", c.Share, "in [0, 1]")
 	}
 	if rng.Float64() < c.Share {
 		return c.Slow, nil

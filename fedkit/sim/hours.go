@@ -89,14 +89,14 @@ func (h Hours) Check() error {
 	for i, on := range h.Intervals {
 		switch {
 		case !(on.From >= last):
-			return fmt.Errorf("Intervals[%d].From = %v: must be ≥ %v, the end of the interval before it", i, on.From, last)
+			return invalid(fmt.Sprintf("Intervals[%d].From", i), on.From, fmt.Sprintf("≥ %v, the end of the interval before it", last))
 		case !(on.To > on.From && on.To <= math.MaxFloat64):
-			return fmt.Errorf("Intervals[%d].To = %v: must be a number > %v, at which it begins", i, on.To, on.From)
+			return invalid(fmt.Sprintf("Intervals[%d].To", i), on.To, fmt.Sprintf("a number > %v, at which it begins", on.From))
 		}
 		last = on.To
 	}
 	if h.Period != 0 && !(len(h.Intervals) > 0 && h.Period >= last && h.Period <= math.MaxFloat64) {
-		return fmt.Errorf("Period = %v: must be 0 or a number ≥ %v, the end of the last interval", h.Period, last)
+		return invalid("Period", h.Period, fmt.Sprintf("0 or a number ≥ %v, the end of the last interval", last))
 	}
 	return nil
 }

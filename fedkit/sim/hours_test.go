@@ -22,6 +22,7 @@ func TestHours(t *testing.T) {
 		{daily, 9, 1, 12, 13},          // in the next period
 		{daily, 3, 3.5, 3, 12.5},       // over the end of a period
 		{daily, 2, 4, 2, 9},            // all of a period
+		{daily, 2, 7, 2, 15},           // ends with an interval of the second
 		{daily, 12, 40, 12, 109},       // ten of them
 		{daily, 18.5, 41, 18.5, 122.5}, // 0.5 + 40 + 0.5
 		{daily, 1002, 4001, 1002, 11003},

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -42,15 +41,15 @@ func (r Mixed) draw(n int) (devices []Device, err error) {
 		return nil, err
 	}
 	if len(r.Classes) == 0 {
-		return nil, errors.New("Classes is empty: must have at least one class")
+		return nil, invalid("Classes", "[]", "at least one class")
 	}
 	all := 0.0
 	for k, c := range r.Classes {
 		if !(c.Share > 0 && c.Share <= math.MaxFloat64) {
-			return nil, fmt.Errorf("Classes[%d].Share = %v: must be a number > 0", k, c.Share)
+			return nil, invalid(fmt.Sprintf("Classes[%d].Share", k), c.Share, "a number > 0")
 		}
 		if c.Of == nil {
-			return nil, fmt.Errorf("Classes[%d].Of = nil: must be a rule", k)
+			return nil, invalid(fmt.Sprintf("Classes[%d].Of", k), "nil", "a rule")
 		}
 		all += c.Share
 	}

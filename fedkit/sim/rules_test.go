@@ -19,6 +19,7 @@ func rules(seed uint64) []Rule {
 	return []Rule{
 		phones,
 		Devices{PerExample: TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.5}, Seed: seed},
+		Devices{OnFor: Constant(5), OffFor: Constant(7), Seed: seed}, // seeds choose when they start
 		Mixed{Classes: []Class{{0.7, phones}, {0.3, Devices{}}}, Seed: seed},
 		Trace{File: "testdata/devices.csv", Shuffle: true, Seed: seed},
 	}
@@ -144,7 +145,7 @@ func TestRefusals(t *testing.T) {
 		{Devices{Reference: -1}, "Reference = -1: must be a number ≥ 0"},
 		{Devices{OnFor: Constant(5)}, "OnFor = 5, OffFor = <nil>: must be both set, or none"},
 		{Devices{OnFor: Constant(0), OffFor: Constant(5)}, "client 0: OnFor = 0: must be > 0, or the device is never on"},
-		{Mixed{}, "Classes is empty: must have at least one class"},
+		{Mixed{}, "Classes = []: must be at least one class"},
 		{Mixed{Classes: []Class{{0, Devices{}}}}, "Classes[0].Share = 0: must be a number > 0"},
 		{Mixed{Classes: []Class{{1, nil}}}, "Classes[0].Of = nil: must be a rule"},
 		{Mixed{Classes: []Class{{1, Devices{Up: Constant(-1)}}}}, "Classes[0].Of: sim.Devices: Up: Constant = -1: must be a number ≥ 0"},

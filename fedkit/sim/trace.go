@@ -73,13 +73,14 @@ var columns = map[string]func(d *Device) *float64{
 // ReadTrace reads devices from comma-separated values: a header, then one row per device. The columns are the fields of
 // Device, in any order and in its units. Those that are left out are 0.
 //
-//	per_example, reference, down, up, latency, drop    numbers
-//	on    "always", or the intervals in which the device is on, in order: "0:28800 86400:115200"
+//	per_example, reference, down, up, latency, drop
+//		a number ≥ 0
+//	on
+//		"always", or from:to for each interval in which the device is on, in order: "0:28800 86400:115200"
 //
-// The file ends with the latest end of an interval of any device. From there on all hours repeat, so gaps at the end of a
-// device's row are part of them.
+// A trace ends at the latest end of an interval, of any device. From then on, the hours of all devices repeat.
 //
-// It fails if a column is unknown or there twice, a cell is empty or not a number, a device does not pass its Check, or
+// It fails if a column is unknown or is there twice, a cell is empty or not a number, a device does not pass its Check, or
 // there is no row. The error names the line, the column, the value and what is allowed.
 func ReadTrace(r io.Reader) ([]Device, error) {
 	in := csv.NewReader(r)
@@ -173,7 +174,7 @@ func readIntervals(cell string) (on []Interval, err error) {
 	return on, nil
 }
 
-// repeat makes all hours repeat with the latest end.
+// repeat makes all hours repeat at the latest end.
 func repeat(devices []Device) {
 	end := 0.0
 	for _, d := range devices {

@@ -1,0 +1,37 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+)
+
+// invalid is the error for a field: the value it has, and what is allowed.
+func invalid(field string, value any, allowed string) error {
+	return fmt.Errorf("%s = %v: must be %s", field, value, allowed)
+}
+
+// checkNumber refuses what is negative, NaN or Inf.
+func checkNumber(field string, v float64) error {
+	if !(v >= 0 && v <= math.MaxFloat64) {
+		return invalid(field, v, "a number ≥ 0")
+	}
+	return nil
+}
+
+// checkClients refuses a draw of nothing.
+func checkClients(n int) error {
+	if n < 1 {
+		return invalid("clients", n, "at least 1")
+	}
+	return nil
+}
+
+// checkAll reports the first device that does not pass its Check.
+func checkAll(devices []Device) error {
+	for i, d := range devices {
+		if err := d.Check(); err != nil {
+			return fmt.Errorf("client %d: %w", i, err)
+		}
+	}
+	return nil
+}
