@@ -29,18 +29,14 @@ func ExampleFedSplit() {
 	split := &strategy.FedSplit{Exact: true, Step: 1 / math.Sqrt(least*most)}
 	avg := &strategy.FedAvg{Local: fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.1}}
 	for _, s := range []fedkit.Strategy{split, avg} {
-		var gaps []float64 // relative, one per round
-		for _, err := range fedkit.Rounds(context.Background(), fed, s, fedkit.Options{Rounds: 30, EvalEvery: 30}) {
-			if err != nil {
-				panic(err)
-			}
-			x, _ := s.Serve(nil).Global.Host()
-			gap, _ := best.Gap(x)
-			gaps = append(gaps, gap/best.Loss)
+		h, err := fedkit.Run(context.Background(), fed, strategy.WithGap(s, best), fedkit.Options{Rounds: 30, EvalEvery: 30})
+		if err != nil {
+			panic(err)
 		}
-		fmt.Println(gaps[29] < 1e-9, gaps[29] > 1e-3)
+		gap := h.Last().Notes["relative gap"]
+		fmt.Println(h.Name, gap < 1e-9, gap > 1e-3)
 	}
 	// Output:
-	// true false
-	// false true
+	// FedSplit true false
+	// FedAvg false true
 }

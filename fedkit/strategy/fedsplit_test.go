@@ -46,24 +46,28 @@ func federation(t testing.TB, d *datasets.Dataset, rule partition.Rule, m fedkit
 	return fed
 }
 
-// gaps returns the relative gap to the optimum after every round, (F(x) − F*)/F*.
+// gaps returns the relative gap to the optimum after every round.
 func gaps(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, rounds int, best *datasets.Optimum) (all []float64) {
 	t.Helper()
-	for _, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, EvalEvery: rounds}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := s.Serve(nil).Global.Host()
-		if err != nil {
-			t.Fatal(err)
-		}
-		gap, err := best.Gap(x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, gap/best.Loss)
+	for _, r := range run(t, fed, strategy.WithGap(s, best), fedkit.Options{Rounds: rounds, EvalEvery: rounds}).Rounds {
+		all = append(all, float64(r.Notes["relative gap"]))
 	}
 	return all
+}
+
+// What cannot be noted is an error: no global model, no optimum, that of another model.
+func TestGapIsOfAKnownOptimum(t *testing.T) {
+	fed, best := squares(t)
+	for want, s := range map[string]fedkit.Strategy{
+		"Optimum = nil: must be what Make returned":               strategy.WithGap(&strategy.FedAvg{}, nil),
+		"one without a global model: must be one with":            strategy.WithGap(&strategy.LocalOnly{}, best),
+		"the optimum is not one that Make returned":               strategy.WithGap(&strategy.FedAvg{}, &datasets.Optimum{}),
+		"FedProx: invalid: Of.Mu = -1: must be a number > 0, 0 f": strategy.WithGap(&strategy.FedProx{Mu: -1}, best),
+	} {
+		if _, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
+	}
 }
 
 // quadratics are H_i and b_i of f_i(w) = ½ wᵀH_i w − b_iᵀw + …, from the clients' rows.
@@ -209,7 +213,7 @@ func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
 		until = len(all) - 1
 	}
 	rate := math.Pow(all[until]/all[first], 1/float64(2*(until-first))) // the gap is the distance squared
-	t.Logf("ℓ %.4g, L %.4g, κ %.4g, s %.4g; bound %.4f, spectral radius %.4f, measured %.4f from round %d to %d; gaps %.2g", least, most, kappa*kappa, step, bound, want, rate, first+1, until+1, all)
+	t.Logf("ℓ %.4g, L %.4g, κ %.4g, s %.4g; bound %.4f, spectral radius %.4f, measured %.4f from round %d to %d", least, most, kappa*kappa, step, bound, want, rate, first+1, until+1)
 	if rate > bound || want > bound || math.Abs(rate-want) > 0.05*want {
 		t.Errorf("distances fall by %v per round; the spectral radius is %v, the bound %v", rate, want, bound)
 	}
@@ -268,7 +272,7 @@ func TestFedSplitOnLogisticRegression(t *testing.T) {
 		t.Fatalf("relative gaps %.2g, want some below 1e-11", all)
 	}
 	rate := math.Pow(all[until]/all[4], 1/float64(2*(until-4)))
-	t.Logf("κ %.4g, s %.4g; bound %.4f, measured %.4f; gaps %.2g", kappa*kappa, step, (kappa-1)/(kappa+1), rate, all)
+	t.Logf("κ %.4g, s %.4g; bound %.4f, measured %.4f", kappa*kappa, step, (kappa-1)/(kappa+1), rate)
 	if rate > (kappa-1)/(kappa+1) {
 		t.Errorf("distances fall by %v per round, the bound is %v", rate, (kappa-1)/(kappa+1))
 	}
