@@ -1,6 +1,7 @@
 package strategy_test
 
 import (
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -66,6 +68,24 @@ func TestGapIsOfAKnownOptimum(t *testing.T) {
 	} {
 		if _, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\nwant %s", err, want)
+		}
+	}
+}
+
+// A study keeps a run with its gaps, and knows it again.
+func TestGapInAStudy(t *testing.T) {
+	fed, best := squares(t)
+	st := study.New(t.TempDir())
+	st.Log = io.Discard
+	st.Add(fed, strategy.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 5})
+	st.Add(fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 5})
+	for range 2 {
+		runs, err := st.Run(t.Context())
+		if err != nil || len(runs) != 2 {
+			t.Fatal(runs, err)
+		}
+		if gap, ok := runs.Histories()[0].Last().Notes["relative gap"]; !ok || gap > 0.01 || runs[1].Rounds != 5 {
+			t.Errorf("a gap of %v (%v) in %v", gap, ok, runs)
 		}
 	}
 }

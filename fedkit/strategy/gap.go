@@ -13,20 +13,26 @@ import (
 //
 // Errors of a run: s has no global model, or the optimum is of another one.
 func WithGap(s fedkit.Strategy, best *datasets.Optimum) fedkit.Strategy {
-	return &withGap{Of: s, Optimum: best}
+	g := &withGap{Of: s, best: best}
+	if best != nil {
+		g.Optimum = best.W
+	}
+	return g
 }
 
 type withGap struct {
 	Of      fedkit.Strategy
-	Optimum *datasets.Optimum
+	Optimum []float64 // what the configuration says of best
 	State   struct{}
+
+	best *datasets.Optimum
 }
 
 func (s *withGap) Unwrap() fedkit.Strategy { return s.Of }
 
 // Check implements fedkit.Checker.
 func (s *withGap) Check(*fedkit.Federation, int) error {
-	if s.Optimum == nil {
+	if s.best == nil {
 		return fedkit.Invalid("Optimum", "nil", "what Make returned with the data")
 	}
 	return nil
@@ -47,9 +53,9 @@ func (s *withGap) Round(r *fedkit.Round) error {
 	if err != nil {
 		return err
 	}
-	gap, err := s.Optimum.Gap(x)
+	gap, err := s.best.Gap(x)
 	if gap > 0 {
-		r.Note("relative gap", gap/s.Optimum.Loss)
+		r.Note("relative gap", gap/s.best.Loss)
 	}
 	return err
 }
