@@ -40,6 +40,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 		&strategy.FedProx{Mu: fedkit.Zero, Adaptive: true, MuMax: 2, Aggregator: aggregate.TrimmedMean{Share: 0.1}, Server: server.SGD{LR: 0.5}},
 		&strategy.SCAFFOLD{Gradients: true, Aggregator: aggregate.GeometricMedian{Smooth: 1e-5}, Selector: selection.Fair{Wait: 4, Then: selection.Annealed{Then: selection.Diversity{}}}},
 		&strategy.SmartFedProx{Mu: 0.3, Selector: selection.Bandwidth{Seconds: []float64{1, math.Inf(1), 2.5}, Deadline: 3}},
+		&strategy.FedSplit{Step: 0.2, L2: 0.1, Exact: true},
 		&strategy.FedRep{Head: []string{"dense2"}, HeadEpochs: 3},
 		&strategy.LocalOnly{Selector: selection.ByCluster{Labels: []int{0, 1, -1}}},
 		&strategy.IFCA{K: 4, Gamma: 0.2, Gradients: true},

@@ -57,6 +57,8 @@ func all() map[string]fedkit.Strategy {
 		"SCAFFOLD":     &strategy.SCAFFOLD{Fraction: 0.5, Local: l},
 		"SCAFFOLD, gradients": &strategy.SCAFFOLD{Fraction: 0.5, Gradients: true, Server: server.SGD{LR: 0.5},
 			Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Optimizer: fedkit.Momentum{Beta: 0.5}}},
+		"FedSplit":                  &strategy.FedSplit{Local: l},
+		"FedSplit, exact":           &strategy.FedSplit{Exact: true, Step: 0.5},
 		"FedRep":                    &strategy.FedRep{Head: []string{"dense1/biases"}, HeadEpochs: 3, Fraction: 0.5, Local: l},
 		"FedRep, no head":           &strategy.FedRep{Head: []string{}, Fraction: 0.5, Local: l},
 		"FedSGD":                    &strategy.FedSGD{Fraction: 0.5, LR: 0.3},
@@ -301,8 +303,13 @@ func TestOptionsThatAreRefused(t *testing.T) {
 			Selector: selection.Explore{Then: selection.Hybrid{HighRatio: 2}}},
 		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, unless Gradients is set for option I": &strategy.SCAFFOLD{
 			Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}},
-		"SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client": &strategy.SCAFFOLD{Fraction: -1},
-		"SCAFFOLD: invalid: Local.LR = 0: must be a number > 0":                      &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}},
+		"FedSplit: invalid: Step = -1: must be a number > 0, or 0 for the default of 1":              &strategy.FedSplit{Step: -1},
+		"FedSplit: invalid: L2 = -1: must be a number ≥ 0":                                           &strategy.FedSplit{L2: -1},
+		"FedSplit: invalid: Local.Prox = 0.3: must be 0: FedSplit takes its proximal term from Step": &strategy.FedSplit{Local: proximal},
+		"FedSplit: invalid: Local = local steps: must be left out if Exact is set":                   &strategy.FedSplit{Exact: true, Local: standard},
+		"FedSplit: invalid: Cold = true: must be false if Exact is set: there are no local steps":    &strategy.FedSplit{Exact: true, Cold: true},
+		"SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client":                 &strategy.SCAFFOLD{Fraction: -1},
+		"SCAFFOLD: invalid: Local.LR = 0: must be a number > 0":                                      &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}},
 		`FedAC: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedAC{
 			Head: []string{"dense7"}},
 		`FedRep: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedRep{

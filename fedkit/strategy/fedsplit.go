@@ -1,0 +1,169 @@
+package strategy
+
+import (
+	"cmp"
+
+	"fedkit.example/fedkit"
+	"gonum.org/v1/gonum/floats"
+)
+
+// FedSplit splits the objective among the clients (Pathak and Wainwright, arXiv 2005.05238, Algorithm 1): client i keeps z_i,
+// and all clients take part in every round,
+//
+//	z_i½ = prox_i(2x − z_i),  prox_i(v) = argmin_w φ_i(w) + ‖w − v‖²/(2s)
+//	z_i  ← z_i + 2 (z_i½ − x)
+//	x    ← (1/M) Σ_i z_i.
+//
+// Its fixed point is the minimum of Σ_i φ_i, from which FedProx and FedAvg with several local steps end some way off. If all φ_i
+// have eigenvalues in [ℓ, L] and s = 1/√(ℓL), the distance falls by (√κ − 1)/(√κ + 1) per round or faster, κ = L/ℓ: see Curvature.
+//
+// The paper's φ_i sums over the examples of a client. Here φ_i = M (n_i/N) f_i + (λ/2)‖w‖², the same sum divided by the mean
+// number of examples, so that what is minimized is Σ_i (n_i/N) f_i(w) + (λ/2)‖w‖². Only prox_i feels the weights: next to f_i
+// there is N/(M n_i) times as much of both squares.
+//
+// By default prox_i is inexact, as many steps of Local from x as there are. Then x is the minimum only if the gradients are
+// those of full batches. Cold starts at 2x − z_i instead, which ends in a neighborhood that shrinks with the number of steps.
+// η must be less than 2 over the largest eigenvalue of the proximal problem. Exact solves it on the host in float64, for
+// linear and logistic regression; nothing is trained, so that the history has no solves, and interceptors see nothing.
+//
+// x is [1, d] and z [M, d]. A model travels each way. Whoever forges what a client sends does not reach its z_i.
+// Identity: a client that is alone has z = x and z½ = prox(x), a step of the proximal point method taken twice as far.
+type FedSplit struct {
+	Step  float64      `range:"(0,inf)" default:"1"` // s
+	L2    float64      `range:"[0,inf)"`             // λ
+	Exact bool         // prox_i is exact
+	Cold  bool         // local steps start at 2x − z_i
+	Local fedkit.Local // e (its Steps or Epochs), B, η, unless Exact; its Prox must stay 0
+	State struct {
+		X, Z *fedkit.Matrix
+		Wide [][]float64 // z if Exact, instead of Z
+	}
+
+	problems []*regression // of the clients, if Exact; Start makes them
+}
+
+// Check implements fedkit.Checker.
+func (s *FedSplit) Check(fed *fedkit.Federation, _ int) error {
+	switch {
+	case s.Local.Prox != 0:
+		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: FedSplit takes its proximal term from Step")
+	case s.Exact && s.Cold:
+		return fedkit.Invalid("Cold", true, "false if Exact is set: there are no local steps")
+	case s.Exact && (s.Local.Batch != 0 || s.Local.LR != 0 || s.Local.Optimizer != nil):
+		return fedkit.Invalid("Local", "local steps", "left out if Exact is set")
+	case s.Exact && !isRegression(fed):
+		return fedkit.Invalid("Exact", true, "false unless the model is linear or logistic regression")
+	case s.Exact:
+		return fed.Fits("parameters", fed.Task.Dim(), 4*float64(fed.Task.Dim())) // Hessians in float64
+	}
+	return fed.Fits("clients", fed.Size(), float64(fed.Size()))
+}
+
+// Start draws x; every z_i is x.
+func (s *FedSplit) Start(r *fedkit.Round) error {
+	s.State.X, s.State.Z, s.State.Wide = r.Models(1), nil, nil
+	if !s.Exact {
+		s.State.Z = s.State.X.Repeat(r.Clients())
+		return r.Err()
+	}
+	x, err := s.State.X.Host()
+	if err != nil {
+		return err
+	}
+	for range r.Clients() {
+		s.State.Wide = append(s.State.Wide, wide(x))
+	}
+	s.problems = regressions(r.Fed, s.L2)
+	return sameLosses(r)
+}
+
+// Round implements fedkit.Strategy.
+func (s *FedSplit) Round(r *fedkit.Round) error {
+	mu := make([]float64, r.Clients()) // of the proximal term next to f_i: N/(M n_i s)
+	shares := sharesOf(r.Fed)
+	for i, share := range shares {
+		mu[i] = 1 / (cmp.Or(s.Step, 1) * share)
+	}
+	if s.Exact {
+		return s.exact(r, mu)
+	}
+	return s.inexact(r, mu, shares)
+}
+
+// inexact solves with the steps of Local. The two squares of w are one: μ‖w − v‖² + λ‖w‖² is (μ+λ)‖w − v μ/(μ+λ)‖² and a constant.
+func (s *FedSplit) inexact(r *fedkit.Round, mu, shares []float64) error {
+	x, z := s.State.X, s.State.Z
+	v := x.Scale(2).Sub(z)
+	both, part := make([]float64, len(mu)), make([]float64, len(mu))
+	for i, m := range mu {
+		both[i] = m + s.L2/shares[i]
+		part[i] = m / both[i]
+	}
+	job := fedkit.Job{Clients: r.Everyone(), Start: x, Local: s.Local, Anchor: v.ScaleRows(part), Prox: both, Down: 1} // z_i is there already
+	if s.Cold {
+		job.Start = v
+	}
+	u := r.Train(job)
+	after := func(half *fedkit.Matrix) *fedkit.Matrix {
+		return z.Put(u.Clients(), z.Take(u.Clients()...).Add(half.Sub(x).Scale(2)))
+	}
+	s.State.Z, s.State.X = after(u.Trained), after(u.Models).Mean(nil)
+	return r.Err()
+}
+
+// exact solves in float64. Only what is served is rounded.
+func (s *FedSplit) exact(r *fedkit.Round, mu []float64) error {
+	x := meanOfRows(s.State.Wide)
+	next := make([][]float64, len(mu))
+	for i, z := range s.State.Wide {
+		v := floats.AddScaledTo(make([]float64, len(x)), x, -1, z)
+		floats.Add(v, x)
+		half, err := s.problems[i].prox(v, mu[i], x)
+		if err != nil {
+			return err
+		}
+		floats.Sub(half, x)
+		next[i] = floats.AddScaledTo(half, z, 2, half)
+	}
+	s.State.Wide = next
+	s.State.X = fedkit.NewMatrix(narrow(meanOfRows(next)), 1, len(x))
+	r.Traffic(float64(len(mu)), float64(len(mu)))
+	return cmp.Or(r.Err(), s.State.X.Err())
+}
+
+// Serve gives every client x.
+func (s *FedSplit) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
+
+// sharesOf returns M n_i/N of all clients: 1 if they have as many examples.
+func sharesOf(fed *fedkit.Federation) []float64 {
+	shares := make([]float64, fed.Size())
+	for i, c := range fed.Clients {
+		shares[i] = float64(len(c.Train))
+	}
+	floats.Scale(float64(len(shares))/floats.Sum(shares), shares)
+	return shares
+}
+
+func meanOfRows(rows [][]float64) []float64 {
+	mean := make([]float64, len(rows[0]))
+	for _, row := range rows {
+		floats.AddScaled(mean, 1/float64(len(rows)), row)
+	}
+	return mean
+}
+
+func wide(v []float32) []float64 {
+	w := make([]float64, len(v))
+	for i, x := range v {
+		w[i] = float64(x)
+	}
+	return w
+}
+
+func narrow(v []float64) []float32 {
+	n := make([]float32, len(v))
+	for i, x := range v {
+		n[i] = float32(x)
+	}
+	return n
+}

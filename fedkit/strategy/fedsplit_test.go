@@ -1,0 +1,533 @@
+package strategy_test
+
+import (
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/oracle"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// squares is least squares with a known optimum on which clients disagree.
+func squares(t testing.TB) (*fedkit.Federation, *datasets.Optimum) {
+	t.Helper()
+	d, best, err := datasets.LeastSquares{Clients: 8, Rows: 40, Features: 6, Heterogeneity: 1, Seed: 4}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return federation(t, d, partition.Natural{}, model.LinearRegression()), best
+}
+
+// logistic is logistic regression with λ = 0.1 on which clients disagree.
+func logistic(t testing.TB) (*fedkit.Federation, *datasets.Optimum) {
+	t.Helper()
+	d, best, err := datasets.Logistic{Clients: 8, Rows: 40, Features: 6, Classes: 3, Heterogeneity: 1, L2: 0.1, Seed: 4}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return federation(t, d, partition.Natural{}, model.LogisticRegression()), best
+}
+
+func federation(t testing.TB, d *datasets.Dataset, rule partition.Rule, m fedkit.Model) *fedkit.Federation {
+	t.Helper()
+	fed, err := fedkit.New(d, rule, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+// gaps returns the relative gap to the optimum after every round.
+func gaps(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, rounds int, best *datasets.Optimum) (all []float64) {
+	t.Helper()
+	for _, r := range run(t, fed, strategy.WithGap(s, best), fedkit.Options{Rounds: rounds, EvalEvery: rounds}).Rounds {
+		all = append(all, float64(r.Notes["relative gap"]))
+	}
+	return all
+}
+
+// What cannot be noted is an error: no global model, no optimum, that of another model.
+func TestGapIsOfAKnownOptimum(t *testing.T) {
+	fed, best := squares(t)
+	for want, s := range map[string]fedkit.Strategy{
+		"Optimum = nil: must be what Make returned":               strategy.WithGap(&strategy.FedAvg{}, nil),
+		"one without a global model: must be one with":            strategy.WithGap(&strategy.LocalOnly{}, best),
+		"the optimum is not one that Make returned":               strategy.WithGap(&strategy.FedAvg{}, &datasets.Optimum{}),
+		"FedProx: invalid: Of.Mu = -1: must be a number > 0, 0 f": strategy.WithGap(&strategy.FedProx{Mu: -1}, best),
+	} {
+		if _, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
+	}
+}
+
+// A study keeps a run with its gaps, and knows it again.
+func TestGapInAStudy(t *testing.T) {
+	fed, best := squares(t)
+	st := study.New(t.TempDir())
+	st.Log = io.Discard
+	st.Add(fed, strategy.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 5})
+	st.Add(fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 5})
+	for range 2 {
+		runs, err := st.Run(t.Context())
+		if err != nil || len(runs) != 2 {
+			t.Fatal(runs, err)
+		}
+		if gap, ok := runs.Histories()[0].Last().Notes["relative gap"]; !ok || gap > 0.01 || runs[1].Rounds != 5 {
+			t.Errorf("a gap of %v (%v) in %v", gap, ok, runs)
+		}
+	}
+}
+
+// quadratics are H_i and b_i of f_i(w) = ½ wᵀH_i w − b_iᵀw + …, from the clients' rows.
+func quadratics(fed *fedkit.Federation) (h []*mat.SymDense, b []*mat.VecDense) {
+	for _, c := range fed.Clients {
+		x, y := rowsOf(&fed.Data.Train, c.Train)
+		d, n := len(x[0])+1, float64(len(x))
+		hi, bi := mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
+		for r := range x {
+			v := mat.NewVecDense(d, append(x[r], 1))
+			hi.SymRankOne(hi, 1/n, v)
+			bi.AddScaledVec(bi, y[r]/n, v)
+		}
+		h, b = append(h, hi), append(b, bi)
+	}
+	return h, b
+}
+
+// inverse returns (aI + bH)⁻¹.
+func inverse(a, b float64, h mat.Symmetric) *mat.Dense {
+	d := h.SymmetricDim()
+	m := mat.NewDense(d, d, nil)
+	m.Scale(b, h)
+	for j := range d {
+		m.Set(j, j, m.At(j, j)+a)
+	}
+	if err := m.Inverse(m); err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// fixedPoint solves x = mean of P_i x + q_i.
+func fixedPoint(p []*mat.Dense, q []*mat.VecDense) []float64 {
+	d := q[0].Len()
+	left, right := mat.NewDense(d, d, nil), mat.NewVecDense(d, nil)
+	for i := range p {
+		left.Sub(left, p[i])
+		right.AddVec(right, q[i])
+	}
+	for j := range d {
+		left.Set(j, j, left.At(j, j)+float64(len(p)))
+	}
+	var x mat.VecDense
+	if err := x.SolveVec(left, right); err != nil {
+		panic(err)
+	}
+	return x.RawVector().Data
+}
+
+// averaged is where FedAvg ends with K steps of rate η on all examples: w ← (I − ηH)w + ηb, K times from x (arXiv 2005.05238, §2).
+func averaged(fed *fedkit.Federation, steps int, rate float64) []float64 {
+	h, b := quadratics(fed)
+	var p []*mat.Dense
+	var q []*mat.VecDense
+	for i := range h {
+		d := b[i].Len()
+		pi, qi, a := mat.NewDense(d, d, nil), mat.NewVecDense(d, nil), mat.NewDense(d, d, nil)
+		a.Scale(-rate, h[i])
+		for j := range d {
+			a.Set(j, j, a.At(j, j)+1)
+			pi.Set(j, j, 1)
+		}
+		for range steps {
+			pi.Mul(a, mat.DenseCopyOf(pi))
+			qi.MulVec(a, mat.VecDenseCopyOf(qi))
+			qi.AddScaledVec(qi, rate, b[i])
+		}
+		p, q = append(p, pi), append(q, qi)
+	}
+	return fixedPoint(p, q)
+}
+
+// proximate is where FedProx ends if clients solve their problems: w = (H + μI)⁻¹(b + μx) (arXiv 2005.05238, §2).
+func proximate(fed *fedkit.Federation, mu float64) []float64 {
+	h, b := quadratics(fed)
+	var p []*mat.Dense
+	var q []*mat.VecDense
+	for i := range h {
+		pi, qi := inverse(mu, 1, h[i]), new(mat.VecDense)
+		qi.MulVec(pi, b[i])
+		pi.Scale(mu, pi)
+		p, q = append(p, pi), append(q, qi)
+	}
+	return fixedPoint(p, q)
+}
+
+// radius is the spectral radius of FedSplit's map of all z, from which its distances fall in the long run:
+// z_i ← z_i + 2 (P_i (2x − z_i) − x) with P_i = (I + sH_i)⁻¹ and x = mean z.
+func radius(fed *fedkit.Federation, s float64) (most float64) {
+	h, _ := quadratics(fed)
+	M, d := len(h), h[0].SymmetricDim()
+	all := mat.NewDense(M*d, M*d, nil)
+	for i := range h {
+		p := inverse(1, s, h[i])
+		for j := range d {
+			for k := range d {
+				for other := range M {
+					v := 4 * p.At(j, k) / float64(M)
+					if j == k {
+						v -= 2 / float64(M)
+					}
+					if other == i {
+						v -= 2 * p.At(j, k)
+						if j == k {
+							v++
+						}
+					}
+					all.Set(i*d+j, other*d+k, v)
+				}
+			}
+		}
+	}
+	var e mat.Eigen
+	if !e.Factorize(all, mat.EigenNone) {
+		panic("no eigenvalues")
+	}
+	for _, v := range e.Values(nil) {
+		most = max(most, math.Hypot(real(v), imag(v)))
+	}
+	return most
+}
+
+// Theorem 1 of the paper: with s = 1/√(ℓL), FedSplit reaches the optimum, and the distance falls by (√κ − 1)/(√κ + 1) per round
+// or faster. How fast it falls is the spectral radius of its map.
+func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
+	fed, best := squares(t)
+	least, most, err := strategy.Curvature(fed, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, kappa := 1/math.Sqrt(least*most), math.Sqrt(most/least)
+	all := gaps(t, fed, &strategy.FedSplit{Exact: true, Step: step}, 30, best)
+	if last := all[len(all)-1]; !(last < 1e-9) {
+		t.Errorf("FedSplit ends with a relative gap of %v", last)
+	}
+	bound, want := (kappa-1)/(kappa+1), radius(fed, step)
+	first, until := 5, slices.IndexFunc(all, func(g float64) bool { return g < 1e-11 })
+	if until < 0 {
+		until = len(all) - 1
+	}
+	rate := math.Pow(all[until]/all[first], 1/float64(2*(until-first))) // the gap is the distance squared
+	t.Logf("ℓ %.4g, L %.4g, κ %.4g, s %.4g; bound %.4f, spectral radius %.4f, measured %.4f from round %d to %d", least, most, kappa*kappa, step, bound, want, rate, first+1, until+1)
+	if rate > bound || want > bound || math.Abs(rate-want) > 0.05*want {
+		t.Errorf("distances fall by %v per round; the spectral radius is %v, the bound %v", rate, want, bound)
+	}
+}
+
+// FedAvg with several steps, and FedProx, stop beside the optimum, each where theory says (arXiv 2005.05238, §2).
+func TestOthersStopBesideTheOptimum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
+	fed, best := squares(t)
+	full := fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.1}
+	solved := fedkit.Local{Steps: 200, Batch: fedkit.FullBatch, LR: 0.1}
+	for name, c := range map[string]struct {
+		s    fedkit.Strategy
+		want []float64
+	}{
+		"FedAvg, E = 20":   {&strategy.FedAvg{Local: full}, averaged(fed, 20, 0.1)},
+		"FedProx, μ = ½":   {&strategy.FedProx{Mu: 0.5, Local: solved}, proximate(fed, 0.5)},
+		"FedAvg, one step": {&strategy.FedAvg{Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 0.3}}, best.W},
+	} {
+		all := gaps(t, fed, c.s, 60, best)
+		last := all[len(all)-1]
+		x := host(t, c.s.Serve(nil).Global)[0]
+		off := floats.Distance(c.want, best.W, 2)
+		t.Logf("%s: relative gap %.4g, distance to the optimum %.4g, to the fixed point %.2g", name, last, off, floats.Distance(x, c.want, 2))
+		if name == "FedAvg, one step" {
+			if last > 1e-9 {
+				t.Errorf("%s: ends with a relative gap of %v, want 0", name, last)
+			}
+			continue
+		}
+		if last < 1e-3 {
+			t.Errorf("%s: the relative gap is %v: the problem is too easy", name, last)
+		}
+		if d := floats.Distance(x, c.want, 2); !(d < 0.01*off) {
+			t.Errorf("%s: ends %v from its fixed point, which is %v from the optimum", name, d, off)
+		}
+	}
+}
+
+// On logistic regression, too, it reaches the optimum. FedAvg and FedProx do not.
+func TestFedSplitOnLogisticRegression(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
+	fed, best := logistic(t)
+	least, most, err := strategy.Curvature(fed, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, kappa := 1/math.Sqrt(least*most), math.Sqrt(most/least)
+	all := gaps(t, fed, &strategy.FedSplit{Exact: true, Step: step, L2: 0.1}, 25, best)
+	until := slices.IndexFunc(all, func(g float64) bool { return g < 1e-11 })
+	if until < 5 {
+		t.Fatalf("relative gaps %.2g, want some below 1e-11", all)
+	}
+	rate := math.Pow(all[until]/all[4], 1/float64(2*(until-4)))
+	t.Logf("κ %.4g, s %.4g; bound %.4f, measured %.4f", kappa*kappa, step, (kappa-1)/(kappa+1), rate)
+	if rate > (kappa-1)/(kappa+1) {
+		t.Errorf("distances fall by %v per round, the bound is %v", rate, (kappa-1)/(kappa+1))
+	}
+	decay := fedkit.WeightDecay{Lambda: 0.1}
+	full := fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.3, Optimizer: decay}
+	for _, s := range []fedkit.Strategy{&strategy.FedAvg{Local: full}, &strategy.FedProx{Mu: 0.2, Local: full}} {
+		if last := gaps(t, fed, s, 30, best)[29]; last < 1e-3 {
+			t.Errorf("%T: ends with a relative gap of %v: the problem is too easy", s, last)
+		}
+	}
+}
+
+// Inexact solves from x have the optimum as their fixed point, however few steps they take. From 2x − z_i they end in a
+// neighborhood that shrinks with the number of steps.
+func TestFedSplitIsInexact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
+	fed, best := squares(t)
+	least, most, err := strategy.Curvature(fed, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := math.Sqrt(least * most)
+	before := math.Inf(1)
+	for _, e := range []int{1, 3, 10} {
+		l := fedkit.Local{Steps: e, Batch: fedkit.FullBatch, LR: 1 / (root + (least+most)/2)}
+		warm := gaps(t, fed, &strategy.FedSplit{Step: 1 / root, Local: l}, 50, best)
+		cold := gaps(t, fed, &strategy.FedSplit{Step: 1 / root, Local: l, Cold: true}, 50, best)
+		t.Logf("e = %d: warm %.2g, %.2g; cold %.2g", e, warm[9], warm[49], cold[49])
+		if !(warm[49] < 1e-9) {
+			t.Errorf("e = %d: ends with a relative gap of %v", e, warm[49])
+		}
+		if !(cold[49] < before/3) || e < 10 && cold[49] < 1e-6 {
+			t.Errorf("e = %d: starting at 2x − z_i ends with a relative gap of %v after %v with fewer steps", e, cold[49], before)
+		}
+		before = cold[49]
+	}
+}
+
+// Algorithm 1 of the paper in plain Go, with unequal clients and minibatches.
+func TestFedSplitAgainstFloat64(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
+	const rounds, seed, step, l2 = 6, 3, 0.4, 0.2
+	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
+	for _, cold := range []bool{false, true} {
+		fed := rivals(t, model.MLP(), uneven...)
+		o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
+		r := newSplit(t, fed, seed)
+		s := &strategy.FedSplit{Step: step, L2: l2, Local: l, Cold: cold}
+		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.round(func(i int, share float64, v []float64) []float64 {
+				start := r.x
+				if cold {
+					start = v
+				}
+				return o.pulled(h.Last().Round, i, start, func(w []float64, j int) float64 { return (l2*w[j] + (w[j]-v[j])/step) / share })
+			})
+			r.compare(t, host(t, s.State.X)[0], host(t, s.State.Z), agree)
+			if want := int64(4 * 4 * fed.Size()); h.Last().BytesDown != want || h.Last().BytesUp != want {
+				t.Errorf("%d bytes down and %d up, want %d", h.Last().BytesDown, h.Last().BytesUp, want)
+			}
+		}
+	}
+}
+
+// Exact solves, with unequal clients, against thousands of gradient steps in plain Go.
+func TestFedSplitIsExact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic")
+	}
+	const seed, step, l2 = 3, 0.4, 0.2
+	d, _, err := datasets.Logistic{Clients: 1, Rows: 60, Features: 2, Classes: 3}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		fed *fedkit.Federation
+		net oracle.MLP
+	}{
+		{rivals(t, model.MLP(), 8, 12, 5), oracle.MLP{Sizes: []int{3, 1}, Regression: true}},
+		{federation(t, d, partition.Quantity{Clients: 3, Alpha: 2, Seed: 1}, model.LogisticRegression()), oracle.MLP{Sizes: []int{2, 3}}},
+	} {
+		r := newSplit(t, c.fed, seed)
+		s := &strategy.FedSplit{Step: step, L2: l2, Exact: true}
+		for h, err := range fedkit.Rounds(t.Context(), c.fed, s, fedkit.Options{Rounds: 4, Seed: seed}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.round(func(i int, share float64, v []float64) []float64 {
+				w := slices.Clone(v)
+				x, y := rowsOf(&c.fed.Data.Train, c.fed.Clients[i].Train)
+				for range 3000 {
+					_, g := c.net.Gradient(w, x, y)
+					for j := range w {
+						w[j] -= 0.1 * (g[j] + (l2*w[j]+(w[j]-v[j])/step)/share)
+					}
+				}
+				return w
+			})
+			r.compare(t, host(t, s.State.X)[0], s.State.Wide, func(a, b []float64) bool { return floats.Distance(a, b, 2) < 1e-6 })
+			if h.Last().BytesDown != h.Last().BytesUp || h.Last().BytesUp != int64(4*len(r.x)*len(r.z)) {
+				t.Errorf("%d bytes down and %d up", h.Last().BytesDown, h.Last().BytesUp)
+			}
+		}
+	}
+}
+
+// split is FedSplit in plain Go, but for the proximal problems.
+type split struct {
+	fed *fedkit.Federation
+	x   []float64
+	z   [][]float64
+}
+
+func newSplit(t *testing.T, fed *fedkit.Federation, seed uint64) *split {
+	r := &split{fed: fed, x: startOf(t, fed, seed)}
+	for range fed.Clients {
+		r.z = append(r.z, slices.Clone(r.x))
+	}
+	return r
+}
+
+// round lets prox solve for every client, given its share M n_i/N and v.
+func (r *split) round(prox func(i int, share float64, v []float64) []float64) {
+	all := 0
+	for _, c := range r.fed.Clients {
+		all += len(c.Train)
+	}
+	for i, c := range r.fed.Clients {
+		v := make([]float64, len(r.x))
+		for j := range v {
+			v[j] = 2*r.x[j] - r.z[i][j]
+		}
+		for j, half := range prox(i, float64(len(c.Train)*len(r.z))/float64(all), v) {
+			r.z[i][j] += 2 * (half - r.x[j])
+		}
+	}
+	r.x = meanRow(r.z)
+}
+
+func (r *split) compare(t *testing.T, x []float64, z [][]float64, same func(a, b []float64) bool) {
+	t.Helper()
+	if !same(x, r.x) {
+		t.Fatalf("x = %v, want %v", x, r.x)
+	}
+	for i, got := range z {
+		if !same(got, r.z[i]) {
+			t.Fatalf("z_%d = %v, want %v", i, got, r.z[i])
+		}
+	}
+}
+
+// Clients of unequal sizes count by their examples, as in the mean loss of all of them. With equal clients x goes as if there
+// were one, whose minimum it finds.
+func TestFedSplitWeighsExamples(t *testing.T) {
+	d, best, err := datasets.LeastSquares{Clients: 1, Rows: 60, Features: 3, Seed: 2}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	twins := *d
+	for _, part := range []*datasets.Split{&twins.Train, &twins.Test} {
+		for i, n := 0, part.Len(); i < 3*n; i++ {
+			part.Owner = append(part.Owner[:i:i], int32(i/n))
+		}
+		part.Floats, part.Targets = slices.Repeat(part.Floats, 3), slices.Repeat(part.Targets, 3)
+	}
+	for name, fed := range map[string]*fedkit.Federation{
+		"unequal": federation(t, d, partition.Quantity{Clients: 5, Alpha: 1, Seed: 1}, model.LinearRegression()),
+		"alone":   federation(t, d, partition.Natural{}, model.LinearRegression()),
+		"twins":   federation(t, &twins, partition.Natural{}, model.LinearRegression()),
+	} {
+		for _, s := range []*strategy.FedSplit{{Exact: true}, {Local: fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.05}}} {
+			if last := gaps(t, fed, s, 120, best)[119]; !(last < 1e-9) {
+				t.Errorf("%s, exact %v: ends with a relative gap of %v", name, s.Exact, last)
+			}
+		}
+	}
+}
+
+// A client that returns NaN keeps its z_i, and counts with it. Whoever forges what is sent reaches x, but no z_i.
+func TestFedSplitSkipsAndIsNotForged(t *testing.T) {
+	fed := rivals(t, model.MLP(), even...)
+	after := func(fed *fedkit.Federation) (x, z [][]float64) {
+		s := &strategy.FedSplit{Local: standard}
+		run(t, fed, s, fedkit.Options{Rounds: 1, NotFinite: fedkit.Skip})
+		return host(t, s.State.X), host(t, s.State.Z)
+	}
+	x, z := after(fed)
+	start := startOf(t, fed, 0)
+	left, rest := after(fed.Intercept(poison(2)))
+	for i := range rest {
+		if want := map[bool][]float64{true: start, false: z[i]}[i == 2]; !agree(rest[i], want) {
+			t.Errorf("z_%d = %v, want %v", i, rest[i], want)
+		}
+	}
+	if !agree(left[0], meanRow(rest)) {
+		t.Errorf("x = %v, want the mean of %v", left[0], rest)
+	}
+	forged, own := after(fed.Intercept(plusOne{}))
+	for i := range own {
+		if !agree(own[i], z[i]) {
+			t.Errorf("z_%d = %v, want %v", i, own[i], z[i])
+		}
+	}
+	for j := range x[0] {
+		if math.Abs(forged[0][j]-x[0][j]-2) > 1e-5 {
+			t.Errorf("x = %v, want %v and 2", forged[0], x[0])
+		}
+	}
+}
+
+// Exact is for what its formulas are of: neither a hidden layer, nor another loss in the same parameters.
+func TestFedSplitRefusesToSolveExactly(t *testing.T) {
+	absolute := func(d *datasets.Dataset) (*fedkit.Task, error) {
+		task, err := model.LinearRegression()(d)
+		task.Loss = func(out, y *graph.Node) *graph.Node { return graph.Abs(graph.Sub(graph.Squeeze(out, -1), y)) }
+		return task, err
+	}
+	for want, m := range map[string]fedkit.Model{
+		"Exact = true: must be false unless the model is linear or logistic regression":                                 model.MLP(3),
+		"Exact = true: must be false unless the loss is half the squared error or the cross entropy of one dense layer": absolute,
+	} {
+		fed := rivals(t, m, 8, 8)
+		_, err := fedkit.Run(t.Context(), fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 1})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
+	}
+	if _, _, err := strategy.Curvature(rivals(t, model.MLP(3), 8, 8), 0); err == nil {
+		t.Error("Curvature of a hidden layer")
+	}
+}

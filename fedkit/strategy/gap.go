@@ -1,0 +1,61 @@
+package strategy
+
+import (
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit"
+)
+
+// WithGap returns s, which notes after every round how far its global model x is from a known optimum: the figure
+// "relative gap" is (F(x) − F*)/F*, in float64. One of 0 is left out, since plots of gaps have logarithms.
+//
+//	h, err := fedkit.Run(ctx, fed, strategy.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 50})
+//	plot.Note("relative gap", h).Show()
+//
+// Errors of a run: s has no global model, or the optimum is of another one.
+func WithGap(s fedkit.Strategy, best *datasets.Optimum) fedkit.Strategy {
+	g := &withGap{Of: s, best: best}
+	if best != nil {
+		g.Optimum = best.W
+	}
+	return g
+}
+
+type withGap struct {
+	Of      fedkit.Strategy
+	Optimum []float64 // what the configuration says of best
+	State   struct{}
+
+	best *datasets.Optimum
+}
+
+func (s *withGap) Unwrap() fedkit.Strategy { return s.Of }
+
+// Check implements fedkit.Checker.
+func (s *withGap) Check(*fedkit.Federation, int) error {
+	if s.best == nil {
+		return fedkit.Invalid("Optimum", "nil", "what Make returned with the data")
+	}
+	return nil
+}
+
+func (s *withGap) Start(r *fedkit.Round) error          { return s.Of.Start(r) }
+func (s *withGap) Serve(r *fedkit.Round) fedkit.Serving { return s.Of.Serve(r) }
+
+func (s *withGap) Round(r *fedkit.Round) error {
+	if err := s.Of.Round(r); err != nil {
+		return err
+	}
+	global := s.Of.Serve(r).Global
+	if global == nil {
+		return fedkit.Invalid("WithGap: strategy", "one without a global model", "one with a global model")
+	}
+	x, err := global.Host()
+	if err != nil {
+		return err
+	}
+	gap, err := s.best.Gap(x)
+	if gap > 0 {
+		r.Note("relative gap", gap/s.best.Loss)
+	}
+	return err
+}

@@ -1,0 +1,208 @@
+package strategy
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"fedkit.example/fedkit"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// regression is a client's objective in float64, for proximal problems that are to be solved exactly:
+//
+//	f(W) = mean over rows of ½(x·W − y)², or of the cross entropy of softmax(x·W), + (λ/2)‖W‖²
+//
+// with rows x [n, p], ones last, and W [p, k], the bias last: flat, that is the order of a model with one dense layer.
+type regression struct {
+	x      *mat.Dense
+	y      []float64 // targets, or labels
+	k      int       // outputs
+	labels bool
+	l2     float64
+}
+
+// isRegression says whether the model has the parameters of one dense layer and no training mode of its own.
+func isRegression(fed *fedkit.Federation) bool {
+	if fed == nil {
+		return true
+	}
+	t, k := fed.Task, max(1, fed.Data.Classes)
+	return len(t.Params) == 2 && t.Store == nil && t.Train == nil &&
+		slices.Equal(t.Params[0].Shape, []int{fed.Data.Features(), k}) && slices.Equal(t.Params[1].Shape, []int{k})
+}
+
+// sameLosses refuses a task whose losses are not those of a regression, at one model drawn at random: from its parameters
+// alone one cannot tell what its functions do.
+func sameLosses(r *fedkit.Round) error {
+	w := make([]float64, r.Fed.Task.Dim())
+	rng := r.Rand("a model to compare losses at")
+	for i := range w {
+		w[i] = float64(float32(rng.NormFloat64()))
+	}
+	losses := r.Losses(fedkit.NewMatrix(narrow(w), 1, len(w)), fedkit.TrainPart, r.Everyone())
+	if r.Err() != nil {
+		return r.Err()
+	}
+	for i, f := range regressions(r.Fed, 0) {
+		if want := f.loss(w); !(math.Abs(losses[0][i]-want) <= 1e-3*want) {
+			return fedkit.Invalid("Exact", true, "false unless the loss is half the squared error or the cross entropy of one dense layer")
+		}
+	}
+	return nil
+}
+
+// regressions returns φ_i/(M n_i/N) of all clients.
+func regressions(fed *fedkit.Federation, l2 float64) (all []*regression) {
+	shares := sharesOf(fed)
+	part, p := &fed.Data.Train, fed.Data.Features()+1
+	values := make([]float32, p-1)
+	for i, c := range fed.Clients {
+		f := &regression{x: mat.NewDense(len(c.Train), p, nil), k: max(1, fed.Data.Classes), labels: fed.Data.Classes > 0, l2: l2 / shares[i]}
+		for row, at := range c.Train {
+			f.x.SetRow(row, append(wide(part.Row(at, values)), 1))
+			if f.labels {
+				f.y = append(f.y, float64(part.Labels[at]))
+			} else {
+				f.y = append(f.y, float64(part.Targets[at]))
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// residuals returns what the gradient of the loss by outputs is, x·W − y or probabilities less the label's 1, [n, k], and f.
+func (f *regression) residuals(w []float64) (e *mat.Dense, loss float64) {
+	e = new(mat.Dense)
+	e.Mul(f.x, mat.NewDense(len(w)/f.k, f.k, w))
+	for i, y := range f.y {
+		row := e.RawRowView(i)
+		if !f.labels {
+			row[0] -= y
+			loss += row[0] * row[0] / 2
+			continue
+		}
+		sum := floats.LogSumExp(row)
+		loss += sum - row[int(y)]
+		for c, v := range row {
+			row[c] = math.Exp(v - sum)
+		}
+		row[int(y)]--
+	}
+	return e, loss/float64(len(f.y)) + f.l2/2*floats.Dot(w, w)
+}
+
+func (f *regression) loss(w []float64) float64 {
+	_, loss := f.residuals(w)
+	return loss
+}
+
+// gradient returns Xᵀe/n + λW, flat.
+func (f *regression) gradient(w []float64) []float64 {
+	e, _ := f.residuals(w)
+	g := mat.NewDense(len(w)/f.k, f.k, nil)
+	g.Mul(f.x.T(), e)
+	g.Scale(1/float64(len(f.y)), g)
+	flat := g.RawMatrix().Data
+	floats.AddScaled(flat, f.l2, w)
+	return flat
+}
+
+// hessian returns, for each pair of outputs, the block Xᵀ diag(c_ab) X/n, and λ on the diagonal: c is 1 for squares and
+// p_a (δ_ab − p_b) for probabilities p.
+func (f *regression) hessian(w []float64) *mat.SymDense {
+	h, n := mat.NewSymDense(len(w), nil), float64(len(f.y))
+	e, _ := f.residuals(w)
+	curvature := func(i, a, b int) float64 {
+		if !f.labels {
+			return 1
+		}
+		p := func(c int) float64 {
+			if c == int(f.y[i]) {
+				return e.At(i, c) + 1
+			}
+			return e.At(i, c)
+		}
+		if a == b {
+			return p(a) * (1 - p(a))
+		}
+		return -p(a) * p(b)
+	}
+	var weighted, block mat.Dense
+	for a := range f.k {
+		for b := range a + 1 {
+			weighted.Apply(func(i, _ int, x float64) float64 { return x * curvature(i, a, b) / n }, f.x)
+			block.Mul(f.x.T(), &weighted)
+			for j := range len(w) / f.k {
+				for l := range len(w) / f.k {
+					h.SetSym(j*f.k+a, l*f.k+b, block.At(j, l))
+				}
+			}
+		}
+	}
+	for j := range w {
+		h.SetSym(j, j, h.At(j, j)+f.l2)
+	}
+	return h
+}
+
+// prox returns argmin_w f(w) + (μ/2)‖w − v‖² by Newton's method from a start, with steps halved until they descend. For least
+// squares the first step is the last, but for round-off.
+func (f *regression) prox(v []float64, mu float64, start []float64) ([]float64, error) {
+	objective := func(w []float64) float64 {
+		d := floats.Distance(w, v, 2)
+		return f.loss(w) + mu/2*d*d
+	}
+	w := slices.Clone(start)
+	for range 100 {
+		g, h := f.gradient(w), f.hessian(w)
+		for j := range w {
+			g[j] += mu * (w[j] - v[j])
+			h.SetSym(j, j, h.At(j, j)+mu)
+		}
+		var chol mat.Cholesky
+		var step mat.VecDense
+		if !chol.Factorize(h) || chol.SolveVecTo(&step, mat.NewVecDense(len(w), g)) != nil {
+			return nil, errors.New("the proximal problem has no unique solution in float64: lower Step")
+		}
+		d, now, slope := step.RawVector().Data, objective(w), floats.Dot(g, step.RawVector().Data)
+		length := floats.Norm(d, 2) / (1e-3 + floats.Norm(w, 2))
+		next := floats.SubTo(make([]float64, len(w)), w, d)
+		for t := 0.5; length > 1e-6 && t > 1e-9 && objective(next) > now-t*slope/2; t /= 2 { // shorter ones are lost in the objective's round-off
+			floats.AddScaledTo(next, w, -t, d)
+		}
+		if w = next; length <= 1e-12 {
+			return w, nil
+		}
+	}
+	return nil, errors.New("the proximal problem was not solved in 100 steps of Newton's method: lower Step")
+}
+
+// Curvature returns ℓ and L, bounds of the eigenvalues of the Hessians of what FedSplit splits, M (n_i/N) f_i + (λ/2)‖w‖², over
+// all clients and all w. The paper's step is s = 1/√(ℓL). For least squares they are exact. For logistic regression ℓ is λ,
+// and L has the bound ½ for the curvature of the softmax.
+//
+// Errors: a model that is neither.
+func Curvature(fed *fedkit.Federation, l2 float64) (least, most float64, err error) {
+	if fed == nil || !isRegression(fed) {
+		return 0, 0, fedkit.Invalid("fed", "another model", "a federation whose model is linear or logistic regression")
+	}
+	least = math.Inf(1)
+	shares := sharesOf(fed)
+	for i, f := range regressions(fed, 0) {
+		f.k, f.labels = 1, false // XᵀX/n
+		var e mat.EigenSym
+		if !e.Factorize(f.hessian(make([]float64, fed.Data.Features()+1)), false) {
+			return 0, 0, errors.New("the eigenvalues of a client's Hessian were not found")
+		}
+		values := e.Values(nil)
+		low, high := values[0]*shares[i], values[len(values)-1]*shares[i]
+		if fed.Data.Classes > 0 {
+			low, high = 0, high/2
+		}
+		least, most = min(least, max(0, low)+l2), max(most, high+l2)
+	}
+	return least, most, nil
+}
