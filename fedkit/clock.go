@@ -77,20 +77,17 @@ type clock struct {
 	operations float64   // of a forward and backward pass for one example
 }
 
-// newClock returns nil for a federation without devices.
-func newClock(fed *Federation) (*clock, error) {
-	if fed.Devices == nil {
-		return nil, nil
+func newClock(fed *Federation) (c *clock, err error) {
+	c = &clock{ready: make([]float64, fed.Size())}
+	if fed.Devices != nil {
+		c.operations, err = fed.Task.Arithmetic(fed.Data)
+		c.operations *= 3
 	}
-	forward, err := fed.Task.Arithmetic(fed.Data)
-	return &clock{ready: make([]float64, fed.Size()), operations: 3 * forward}, err
+	return c, err
 }
 
 // add goes on after a round of a history.
 func (c *clock) add(r *Record) {
-	if c == nil {
-		return
-	}
 	c.now = float64(r.Clock)
 	for _, s := range r.Solves {
 		c.ready[s.Client] = float64(s.Arrived)
@@ -123,7 +120,7 @@ var errNobody = errors.New("no client is in time")
 
 // timed lets the clients of a job solve it by the clock: those that are late or lost do not.
 func (r *Round) timed(job *Job) (*Updates, error) {
-	if r.clock == nil || r.quiet {
+	if r.Fed.Devices == nil || r.quiet {
 		return job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls)
 	}
 	if err := job.check(r.Fed, r.calls); err != nil {
@@ -155,7 +152,7 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 
 // settleClock ends the round on the clock: when all who trained are done.
 func (r *Round) settleClock() {
-	if r.clock == nil || r.err != nil {
+	if r.Fed.Devices == nil || r.err != nil {
 		return
 	}
 	for _, s := range r.record.Solves {
@@ -175,23 +172,24 @@ func (c *clock) compare(f *Federation, k int, clients []int) (end float64) {
 	return end
 }
 
-// Candidates returns the clients that can be chosen now, in ascending order: all, or those whose devices are on. If none is,
-// the clock goes on to the first moment at which one is.
-func (r *Round) Candidates() []int {
-	if r.clock == nil {
-		return r.Everyone()
+// Candidates returns the clients that can be chosen now, in ascending order: all, or those whose devices are on; in an
+// asynchronous round, those of them that are idle. If no device is on and nobody is at work, the clock goes on to the first moment
+// at which one is.
+func (r *Round) Candidates() (some []int) {
+	devices := r.Fed.Devices
+	if devices != nil && r.busy == nil {
+		first := math.Inf(1)
+		for _, d := range devices {
+			first = min(first, d.On.Next(r.clock.now))
+		}
+		r.clock.now = first
 	}
-	on, first := []int(nil), math.Inf(1)
-	for _, d := range r.Fed.Devices {
-		first = min(first, d.On.Next(r.clock.now))
-	}
-	r.clock.now = first
-	for i, d := range r.Fed.Devices {
-		if d.On.Next(first) == first {
-			on = append(on, i)
+	for i := range r.Clients() {
+		if (r.busy == nil || !r.busy[i]) && (devices == nil || devices[i].On.Next(r.clock.now) == r.clock.now) {
+			some = append(some, i)
 		}
 	}
-	return on
+	return some
 }
 
 // visits returns what each client does in a job and, if some have to do less to be in time, the steps of each.

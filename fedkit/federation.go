@@ -17,8 +17,8 @@ type Federation struct {
 	Rule    string             // how the data was dealt out, in words
 	Clients []partition.Client // [M]
 	Task    *Task
-	Devices []sim.Device       // [M], what they work on: see On; nil for runs without a clock
-	Unseen  *Federation // clients that never take part, which HoldOut took out; nil if there are none
+	Devices []sim.Device // [M], what they work on: see On; nil for runs without a clock
+	Unseen  *Federation  // clients that never take part, which HoldOut took out; nil if there are none
 
 	number       []int // by client, its number among those of the engine; nil: the same
 	rule         partition.Rule

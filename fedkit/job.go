@@ -60,11 +60,29 @@ func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, cal
 	if err != nil {
 		return nil, err
 	}
-	l, mu := j.Local.WithDefaults(), j.mu()
 	rates, err := j.rates(round)
 	if err != nil {
 		return nil, err
 	}
+	draw := draws{o.Seed, round, call}
+	if j.BatchesOf > 0 {
+		draw.call = j.BatchesOf
+	}
+	work, err := j.forEngine(fed, rates, func(int) draws { return draw })
+	if err != nil {
+		return nil, err
+	}
+	out, err := e.Solve(ctx, work, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	u := &Updates{Solves: j.solves(fed, round, rates, out), At: sequence(len(j.Clients)), Start: j.Start, Models: fromPieces(out.Models, out.Place)}
+	u.Trained = u.Models
+	return u, nil
+}
+
+// forEngine puts the job in the engine's terms; draw says where the randomness of a client comes from, by the engine's number.
+func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) draws) (work *engine.Job, err error) {
 	onDevice := func(m *Matrix) (t *tensors.Tensor) {
 		if m != nil && err == nil {
 			t, err = m.tensor()
@@ -75,35 +93,31 @@ func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, cal
 	for name, m := range j.Extra {
 		extra[name] = onDevice(m)
 	}
-	draw := draws{o.Seed, round, call}
-	if j.BatchesOf > 0 {
-		draw.call = j.BatchesOf
-	}
-	work := &engine.Job{
-		Clients: fed.numbers(j.Clients), Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer, Prox: mu,
+	l := j.Local.WithDefaults()
+	work = &engine.Job{
+		Clients: fed.numbers(j.Clients), Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer, Prox: j.mu(),
 		Start: onDevice(j.Start), ProxWeights: onDevice(j.ProxWeights), Anchor: onDevice(j.Anchor), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask),
-		Extra: extra, Order: draw.order, Key: draw.key,
+		Extra: extra,
+		Order: func(client, epoch int) *rand.Rand { return draw(client).order(client, epoch) },
+		Key:   func(client int) [3]uint64 { return draw(client).key(client) },
 	}
 	if j.Objective != nil {
 		work.Objective = objective{j.Objective, fed.Task}
 	}
-	if err != nil {
-		return nil, err
-	}
-	out, err := e.Solve(ctx, work, o.Workers)
-	if err != nil {
-		return nil, err
-	}
-	u := &Updates{Solves: make([]Solve, len(j.Clients)), At: sequence(len(j.Clients)), Start: j.Start, Models: fromPieces(out.Models, out.Place)}
-	u.Trained = u.Models
+	return work, err
+}
+
+// solves returns what each client did, in a round and at the given rates.
+func (j *Job) solves(fed *Federation, round int, rates []float64, out *engine.Solved) []Solve {
+	solves, mu := make([]Solve, len(j.Clients)), j.mu()
 	for i, c := range j.Clients {
-		u.Solves[i] = Solve{Round: round, Client: c, Examples: len(fed.Clients[c].Train), Steps: out.Steps[i], Loss: Float(out.Loss[i]),
+		solves[i] = Solve{Round: round, Client: c, Examples: len(fed.Clients[c].Train), Steps: out.Steps[i], Loss: Float(out.Loss[i]),
 			Drift: Float(out.Drift[i]), LR: Float(rates[i]), private: j.Private}
 		if mu != nil {
-			u.Solves[i].Mu = Float(mu[i])
+			solves[i].Mu = Float(mu[i])
 		}
 	}
-	return u, nil
+	return solves
 }
 
 // draws is where the randomness of a call of Train comes from. Each call of a round has its own, from 1.

@@ -24,11 +24,13 @@ type Round struct {
 	stage  string
 	past   *past
 	clock  *clock
-	chosen []int // by Select
-	beyond int   // how many of them are more than wanted
-	calls  int  // of Train
-	alike  bool // the selector uses Solve.Similarity
-	quiet  bool // an evaluation: nothing that travels counts
+	chosen []int  // by Select
+	beyond int    // how many of them are more than wanted
+	busy   []bool // by client, at work in an asynchronous round
+	begins int    // how often clients began in it
+	calls  int    // of Train
+	alike  bool   // the selector uses Solve.Similarity
+	quiet  bool   // an evaluation: nothing that travels counts
 	err    error
 }
 
@@ -127,13 +129,19 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 	if !r.in("select") {
 		return nil
 	}
-	m, from := r.Clients(), r.Candidates()
-	n := min(sizeOf(fraction, m), len(from))
+	from := r.Candidates()
+	n := min(sizeOf(fraction, r.Clients()), len(from))
 	wanted := n
-	if r.clock != nil {
+	if r.Fed.Devices != nil {
 		n = min(len(from), int(math.Ceil(float64(n)*(1+r.opts.Pace.Over))))
 	}
-	var chosen []int
+	chosen := r.choose(s, n, from, r.Rand("select"))
+	r.chosen, r.beyond = chosen, max(0, len(chosen)-wanted)
+	return chosen
+}
+
+// choose lets a selector, or the generator if it is nil, choose n of some clients.
+func (r *Round) choose(s Selector, n int, from []int, rng *rand.Rand) (chosen []int) {
 	switch {
 	case s != nil:
 		_ = config.Walk(s, func(_ string, part any) error {
@@ -146,19 +154,18 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 	case n == len(from):
 		chosen = from
 	default:
-		chosen = pick(from, r.Rand("select").Perm(len(from))[:n])
+		chosen = pick(from, rng.Perm(len(from))[:n])
 	}
 	slices.Sort(chosen)
 	if len(chosen) == 0 {
 		r.Fail(errors.New("the selector chose no client"))
 	}
 	for i, c := range chosen {
-		if c < 0 || c >= m || (i > 0 && c == chosen[i-1]) {
+		if m := r.Clients(); c < 0 || c >= m || (i > 0 && c == chosen[i-1]) {
 			r.Fail(Invalid("Selector", chosen, fmt.Sprintf("different clients in [0, %d)", m)))
 			return nil
 		}
 	}
-	r.chosen, r.beyond = chosen, max(0, len(chosen)-wanted)
 	return chosen
 }
 
@@ -171,12 +178,20 @@ func (r *Round) Train(job Job) *Updates {
 	}
 	r.calls++
 	u, err := r.timed(&job)
-	if err == nil && !job.Private && !r.quiet {
-		err = r.intercept(u, job.Shared)
-	}
 	if err != nil {
 		r.Fail(err)
 		return r.noUpdates(job)
+	}
+	return r.receive(job, u)
+}
+
+// receive lets the server have what clients return.
+func (r *Round) receive(job Job, u *Updates) *Updates {
+	if !job.Private && !r.quiet {
+		if err := r.intercept(u, job.Shared); err != nil {
+			r.Fail(err)
+			return r.noUpdates(job)
+		}
 	}
 	skipped := r.account(job, u)
 	if skipped > 0 && (r.opts.NotFinite != Skip || skipped == len(u.Solves)) {

@@ -142,7 +142,7 @@ type underway struct {
 	opts     Options
 	h        *History
 	past     *past
-	clock    *clock // nil without devices
+	clock    *clock
 	states   []any // of the strategy and those it wraps, by address
 	claims   []any // what no other run may have: the strategies, their States, the checkpoint
 	clusters bool  // the strategy served clusters last time
@@ -380,7 +380,7 @@ func (u *underway) play(r *Round) error {
 
 // before returns copies of the States if the round may end without any client, and nil if not.
 func (u *underway) before() ([]any, error) {
-	if u.clock == nil || u.opts.Pace.Deadline == 0 && !slices.ContainsFunc(u.fed.Devices, func(d sim.Device) bool { return d.Drop > 0 }) {
+	if u.opts.Pace.Deadline == 0 && !slices.ContainsFunc(u.fed.Devices, func(d sim.Device) bool { return d.Drop > 0 }) {
 		return nil, nil
 	}
 	return copyStates(u.states)

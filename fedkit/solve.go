@@ -3,14 +3,16 @@ package fedkit
 // Solve is what one client did in one local solve: a row of what Round.Train returns, of the round's Record, and of the
 // client's past. A figure that is to be known per client is a field here, and nowhere else.
 type Solve struct {
-	Round    int   `json:"-"` // in which it took part, from 1
-	Client   int   `json:"client"`
-	Examples int   `json:"examples,omitempty"` // n_i, training examples
-	Steps    int   `json:"steps"`              // local steps
-	Loss     Float `json:"loss"`               // mean training loss over the local steps
-	Drift    Float `json:"drift"`              // ‖w_i − start‖₂, of what travels if anything does
-	LR       Float `json:"lr,omitempty"`       // η_i
-	Mu       Float `json:"mu,omitempty"`       // effective μ_i; 0 if the objective has no proximal term
+	Round    int `json:"-"` // in which it took part, from 1
+	Client   int `json:"client"`
+	Examples int `json:"examples,omitempty"` // n_i, training examples
+	Steps    int `json:"steps"`              // local steps
+	// Staleness is how many rounds began after the client did, in an asynchronous round.
+	Staleness int   `json:"staleness,omitempty"`
+	Loss      Float `json:"loss"`         // mean training loss over the local steps
+	Drift     Float `json:"drift"`        // ‖w_i − start‖₂, of what travels if anything does
+	LR        Float `json:"lr,omitempty"` // η_i
+	Mu        Float `json:"mu,omitempty"` // effective μ_i; 0 if the objective has no proximal term
 	// Similarity is the cosine of Δ_i and the round's mean Δ; 0 unless a selector uses it.
 	Similarity Float `json:"similarity,omitempty"`
 	Skipped    bool  `json:"skipped,omitempty"` // left out because its update was not finite

@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Width is how many clients one program trains side by side. More lanes make longer matrix products, which a GPU
 // needs to be busy. Fewer lanes take less memory, and waste less if clients differ in size.
@@ -32,14 +35,8 @@ func (p *plan) groups() int { return len(p.order) / p.design.lanes }
 func (p *plan) lanes(g int) []int { return p.order[g*p.design.lanes : (g+1)*p.design.lanes] }
 
 func (e *Engine) plan(job *Job) plan {
-	most, total := 0, 0
-	for _, rows := range e.rows {
-		most, total = max(most, len(rows)), total+len(rows)
-	}
-	k := solver{batch: min(job.Batch, most), optimizer: job.Optimizer, objective: job.Objective, table: job.inputs(e.task.Train != nil)}
-	if job.Batch == FullBatch {
-		k.batch = most
-	}
+	most, _ := e.sizes()
+	k := solver{batch: e.batch(job), optimizer: job.Optimizer, objective: job.Objective, table: job.inputs(e.task.Train != nil)}
 	k.steps = job.stepsOf(most, k.batch, job.Epochs)
 
 	p := plan{steps: make([]int, len(job.Clients))}
@@ -58,21 +55,40 @@ func (e *Engine) plan(job *Job) plan {
 	for k.steps < longest { // more than usual: double the room, so that few programs serve all
 		k.steps *= 2
 	}
-	uneven := (job.Steps == 0 || job.StepsOf != nil) && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)
-	n := len(job.Clients)
-	lanes := e.lanes(k.batch, uneven)
+	n, lanes := len(job.Clients), cmp.Or(job.Lanes, e.Lanes(job))
 	groups := (n + lanes - 1) / lanes
-	k.lanes = (n + groups - 1) / groups
+	if k.lanes = lanes; job.Lanes == 0 {
+		k.lanes = (n + groups - 1) / groups
+	}
 	p.design = k
 	p.order = byLength(p.steps, groups*k.lanes)
 	return p
 }
 
-// lanes returns how many clients one program can train side by side.
-func (e *Engine) lanes(batch int, uneven bool) int {
+// sizes returns how many examples the largest client has, and how many all have.
+func (e *Engine) sizes() (most, total int) {
+	for _, rows := range e.rows {
+		most, total = max(most, len(rows)), total+len(rows)
+	}
+	return most, total
+}
+
+// batch returns how many examples a step of the job has room for.
+func (e *Engine) batch(job *Job) int {
+	most, _ := e.sizes()
+	if job.Batch == FullBatch {
+		return most
+	}
+	return min(job.Batch, most)
+}
+
+// Lanes returns how many clients of a job one program can train side by side, however many there are.
+func (e *Engine) Lanes(job *Job) int {
 	if e.task.alone() {
 		return 1
 	}
+	most, total := e.sizes()
+	batch, uneven := e.batch(job), (job.Steps == 0 || job.StepsOf != nil) && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)
 	lanes := e.width.Even
 	if uneven {
 		lanes = e.width.Uneven

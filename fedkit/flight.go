@@ -1,0 +1,307 @@
+package fedkit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/sim"
+	"golang.org/x/sync/errgroup"
+)
+
+// Async is an asynchronous round: clients are at work on models of different age, and the server goes on as soon as some
+// results are there.
+//
+//	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: 100, Take: 10, Job: fedkit.Job{Start: s.State.X, Local: s.Local}})
+type Async struct {
+	AtWork   int      // clients at work at a time, at most
+	Take     int      // results that the server waits for; 0: 1
+	Selector Selector // who begins, of those that are idle and on; nil: uniformly at random
+	Job      Job      // what a client that begins now is asked to do; its Clients are chosen here, and Start is one row
+}
+
+// Flight is the work under way: what clients have begun, and not handed in yet. An asynchronous strategy keeps one in its State,
+// and nothing else has to be done for it.
+type Flight struct {
+	Work     []Work     // [n], in the order in which it began
+	Versions []Version  // of the model, that some of it started from
+	Computed []Computed // results that have not all arrived
+	Begun    int        // pieces of work so far
+	Batches  int        // of results so far
+}
+
+// Work is what one client does.
+type Work struct {
+	Client int
+	Number int // pieces that began before it
+	Round  int // in which it began
+	Call   int // how often the client had begun in that round, from 1
+
+	Begin, Received, Finished, Arrived float64 // s of the clock
+	Lost                               bool    // the client drops out at Arrived
+
+	Steps               int // that it takes; 0: the job's. Once it is computed, what it took
+	In                  int // the number of the results that have its own, from 1; 0 if it is not computed yet
+	Row                 int // there
+	Loss, Drift, LR, Mu float64
+}
+
+// Version is a model [1, d], and the round that began with it.
+type Version struct {
+	Round int
+	X     *Matrix
+}
+
+// Computed is results that were computed together, [n, d].
+type Computed struct {
+	Number int
+	Models *Matrix
+	Left   int // rows that are still to arrive
+}
+
+// Arrive lets clients begin and others hand in their work, until Take results have arrived, and returns these in the order of
+// their arrival; those of the same moment in the order of the clients. Solve.Staleness says how many rounds began since.
+//
+// A client that begins gets the job's Start as it is now. One that arrives before the last of the results is replaced at that
+// moment; those that are missing at the end begin with the next round, from its model. A client that drops out is replaced too.
+// Results are computed as late as possible, and then those of all clients at work, side by side.
+func (r *Round) Arrive(f *Flight, a Async) *Updates {
+	defer r.back(r.stage)
+	if !r.in("arrive") {
+		return r.noUpdates(a.Job)
+	}
+	u, err := r.arrive(f, a)
+	if err != nil {
+		r.Fail(err)
+		return r.noUpdates(a.Job)
+	}
+	return u
+}
+
+func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
+	take := cmp.Or(a.Take, 1)
+	switch m := r.Clients(); {
+	case a.AtWork < 1 || a.AtWork > m:
+		return nil, Invalid("Async.AtWork", a.AtWork, fmt.Sprintf("in [1, %d], the number of clients", m))
+	case take < 1 || take > a.AtWork:
+		return nil, Invalid("Async.Take", a.Take, fmt.Sprintf("in [1, %d], the clients at work", a.AtWork))
+	case a.Job.Start.Rows() != 1:
+		return nil, Invalid("Async.Job.Start", fmt.Sprintf("%d rows", a.Job.Start.Rows()), "one model for everyone who begins")
+	case a.Job.Clients != nil || a.Job.Private:
+		return nil, Invalid("Async.Job", "clients of its own, or private", "one whose clients are chosen here, and whose results travel")
+	}
+	f.Versions = append(f.Versions, Version{r.T, a.Job.Start})
+	var in []Work
+	for len(in) < take {
+		if err := r.dispatch(f, a, in); err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(f.Work, func(w Work) bool { return w.Number == f.next() })
+		w := f.Work[at]
+		r.clock.now = max(r.clock.now, w.Arrived)
+		if w.Lost {
+			r.record.Missed = append(r.record.Missed, Miss{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), Lost: true})
+			f.Work = slices.Delete(f.Work, at, at+1)
+			continue
+		}
+		if w.In == 0 {
+			if err := r.compute(f, a); err != nil {
+				return nil, err
+			}
+			w = f.Work[at]
+		}
+		f.Work = slices.Delete(f.Work, at, at+1)
+		in = append(in, w)
+	}
+	return r.handIn(f, a, in)
+}
+
+// next returns the number of the piece of work that ends first; of several, that of the first client.
+func (f *Flight) next() int {
+	first := f.Work[0]
+	for _, w := range f.Work {
+		if cmp.Or(cmp.Compare(w.Arrived, first.Arrived), cmp.Compare(w.Client, first.Client)) < 0 {
+			first = w
+		}
+	}
+	return first.Number
+}
+
+// dispatch lets idle clients begin until as many are at work as should be. A client whose result has just arrived waits for the
+// next model.
+func (r *Round) dispatch(f *Flight, a Async, in []Work) error {
+	busy := make([]bool, r.Clients())
+	for _, w := range append(slices.Clone(f.Work), in...) {
+		busy[w.Client] = true
+	}
+	if len(f.Work) == 0 && len(in) == 0 { // nothing will happen before somebody is on
+		r.Candidates()
+	}
+	r.busy = busy
+	defer func() { r.busy = nil }()
+	idle := r.Candidates()
+	n := min(a.AtWork-len(f.Work), len(idle))
+	if n < 1 {
+		return nil
+	}
+	rng := r.Rand("select")
+	if r.begins++; r.begins > 1 {
+		rng = Random(r.opts.Seed, "select", r.T, r.begins)
+	}
+	a.Job.Clients = r.choose(a.Selector, n, idle, rng)
+	for _, c := range a.Job.Clients {
+		if busy[c] {
+			r.Fail(Invalid("Selector", a.Job.Clients, "idle clients: see Round.Candidates"))
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	return r.begin(f, &a.Job)
+}
+
+// begin lets the clients of a job begin.
+func (r *Round) begin(f *Flight, job *Job) error {
+	down, up, err := job.traffic(r.Fed.Task.Dim())
+	model, device := float64(4*r.Fed.Task.Dim()), new(sim.Device)
+	_, examples := job.work(r.Fed)
+	for i, c := range job.Clients {
+		if r.Fed.Devices != nil {
+			device = &r.Fed.Devices[c]
+		}
+		call := 1
+		for _, m := range r.record.Missed { // it has begun before in this round, or one before
+			if m.Client == c {
+				call++
+			}
+		}
+		v := r.clock.visit(device, c, down*model, examples[i], up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
+		f.Work = append(f.Work, Work{Client: c, Number: f.Begun, Round: r.T, Call: call,
+			Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost})
+		f.Begun++
+	}
+	r.Traffic(float64(len(job.Clients))*down, 0)
+	return err
+}
+
+// compute solves what has begun and is not solved yet, so many at a time that the same program serves: those that end first.
+func (r *Round) compute(f *Flight, a Async) error {
+	e, err := r.Fed.engine()
+	if err != nil {
+		return err
+	}
+	var at []int // in f.Work
+	for i, w := range f.Work {
+		if w.In == 0 && !w.Lost {
+			at = append(at, i)
+		}
+	}
+	slices.SortStableFunc(at, func(i, j int) int {
+		return cmp.Or(cmp.Compare(f.Work[i].Arrived, f.Work[j].Arrived), cmp.Compare(f.Work[i].Client, f.Work[j].Client))
+	})
+	lanes, err := a.Job.lanes(r.Fed, e, a.AtWork)
+	if err != nil {
+		return err
+	}
+	if len(at) > lanes {
+		at = at[:len(at)/lanes*lanes]
+	}
+	parts := slices.Collect(slices.Chunk(at, lanes))
+	computed, group := make([]Computed, len(parts)), new(errgroup.Group)
+	group.SetLimit(r.opts.Workers)
+	for i, part := range parts {
+		group.Go(func() (err error) {
+			computed[i], err = r.solveWork(f, a.Job, e, part, lanes)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, part := range parts {
+		f.Batches++
+		computed[i].Number = f.Batches
+		for row, j := range part {
+			f.Work[j].In, f.Work[j].Row = f.Batches, row
+		}
+	}
+	f.Computed = append(f.Computed, computed...)
+	return nil
+}
+
+// lanes returns how many pieces of work one program solves side by side.
+func (j Job) lanes(fed *Federation, e *engine.Engine, atWork int) (int, error) {
+	work, err := j.forEngine(fed, nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	return min(e.Lanes(work), atWork), nil
+}
+
+// solveWork solves some pieces of work, each from the model that it began with and with the randomness of its round.
+func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes int) (c Computed, err error) {
+	starts, rates, draw := make([]*Matrix, 0, lanes), []float64(nil), map[int]draws{}
+	job.Clients = nil
+	for _, i := range at {
+		w := &f.Work[i]
+		job.Clients, starts = append(job.Clients, w.Client), append(starts, f.version(w.Round))
+		rate, err := (&Job{Clients: []int{w.Client}, Local: job.Local}).rates(w.Round)
+		if err != nil {
+			return c, err
+		}
+		rates = append(rates, rate...)
+	}
+	for i, number := range r.Fed.numbers(job.Clients) {
+		draw[number] = draws{r.opts.Seed, f.Work[at[i]].Round, f.Work[at[i]].Call}
+	}
+	for len(starts) < lanes {
+		starts = append(starts, starts[0])
+	}
+	job.Start = StackRows(starts...)
+	work, err := job.forEngine(r.Fed, rates, func(client int) draws { return draw[client] })
+	if err != nil {
+		return c, err
+	}
+	work.Lanes = lanes
+	out, err := e.Solve(r.ctx, work, 1)
+	if err != nil {
+		return c, err
+	}
+	for i, s := range job.solves(r.Fed, 0, rates, out) {
+		w := &f.Work[at[i]]
+		w.Steps, w.Loss, w.Drift, w.LR, w.Mu = s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
+	}
+	return Computed{Models: fromTensor(out.Models[0]).Take(out.Place...), Left: len(at)}, nil
+}
+
+// version returns the model that the work of a round began with.
+func (f *Flight) version(round int) *Matrix {
+	return f.Versions[slices.IndexFunc(f.Versions, func(v Version) bool { return v.Round == round })].X
+}
+
+// handIn returns what has arrived, and forgets what no work needs any more.
+func (r *Round) handIn(f *Flight, a Async, in []Work) (*Updates, error) {
+	u := &Updates{At: sequence(len(in))}
+	var models, starts []*Matrix
+	for _, w := range in {
+		c := slices.IndexFunc(f.Computed, func(c Computed) bool { return c.Number == w.In })
+		models, starts = append(models, f.Computed[c].Models.Take(w.Row)), append(starts, f.version(w.Round))
+		f.Computed[c].Left--
+		u.Solves = append(u.Solves, Solve{Round: r.T, Client: w.Client, Examples: len(r.Fed.Clients[w.Client].Train), Steps: w.Steps, Loss: Float(w.Loss),
+			Drift: Float(w.Drift), LR: Float(w.LR), Mu: Float(w.Mu), Staleness: r.T - w.Round})
+		if r.Fed.Devices != nil {
+			s := &u.Solves[len(u.Solves)-1]
+			s.Begin, s.Received, s.Finished, s.Arrived = Float(w.Begin), Float(w.Received), Float(w.Finished), Float(w.Arrived)
+		}
+	}
+	u.Models, u.Start = StackRows(models...), StackRows(starts...)
+	u.Trained = u.Models
+	f.Computed = slices.DeleteFunc(f.Computed, func(c Computed) bool { return c.Left == 0 })
+	f.Versions = slices.DeleteFunc(f.Versions, func(v Version) bool {
+		return v.Round != r.T && !slices.ContainsFunc(f.Work, func(w Work) bool { return w.Round == v.Round })
+	})
+	r.calls++
+	a.Job.Clients, a.Job.Down = u.Clients(), Zero // the models traveled when the work began
+	return r.receive(a.Job, u), nil
+}
