@@ -61,7 +61,7 @@ type Computed struct {
 }
 
 // Arrive lets clients begin and others hand in their work, until Take results have arrived, and returns these in the order of
-// their arrival; those of the same moment in the order of the clients. Solve.Staleness says how many rounds began since.
+// their arrival; of the same moment, those that began first, and then by client. Solve.Staleness says how many rounds began since.
 //
 // A client that begins gets the job's Start as it is now. One that arrives before the last of the results is replaced at that
 // moment; those that are missing at the end begin with the next round, from its model. A client that drops out is replaced too.
@@ -97,8 +97,8 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 		if err := r.dispatch(f, a, in); err != nil {
 			return nil, err
 		}
-		at := slices.IndexFunc(f.Work, func(w Work) bool { return w.Number == f.next() })
-		w := f.Work[at]
+		w := slices.MinFunc(f.Work, first)
+		at := slices.Index(f.Work, w)
 		r.clock.now = max(r.clock.now, w.Arrived)
 		if w.Lost {
 			r.record.Missed = append(r.record.Missed, Miss{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), Lost: true})
@@ -117,15 +117,10 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 	return r.handIn(f, a, in)
 }
 
-// next returns the number of the piece of work that ends first; of several, that of the first client.
-func (f *Flight) next() int {
-	first := f.Work[0]
-	for _, w := range f.Work {
-		if cmp.Or(cmp.Compare(w.Arrived, first.Arrived), cmp.Compare(w.Client, first.Client)) < 0 {
-			first = w
-		}
-	}
-	return first.Number
+// first orders work by when it ends. Of what ends at the same moment, the first to begin is first: without delays, nobody waits
+// for ever.
+func first(a, b Work) int {
+	return cmp.Or(cmp.Compare(a.Arrived, b.Arrived), cmp.Compare(a.Round, b.Round), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Number, b.Number))
 }
 
 // dispatch lets idle clients begin until as many are at work as should be. A client whose result has just arrived waits for the
@@ -197,9 +192,7 @@ func (r *Round) compute(f *Flight, a Async) error {
 			at = append(at, i)
 		}
 	}
-	slices.SortStableFunc(at, func(i, j int) int {
-		return cmp.Or(cmp.Compare(f.Work[i].Arrived, f.Work[j].Arrived), cmp.Compare(f.Work[i].Client, f.Work[j].Client))
-	})
+	slices.SortFunc(at, func(i, j int) int { return first(f.Work[i], f.Work[j]) })
 	lanes, err := a.Job.lanes(r.Fed, e, a.AtWork)
 	if err != nil {
 		return err

@@ -2,46 +2,66 @@ package strategy
 
 import (
 	"cmp"
-	"math"
+	"fmt"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/server"
 )
 
-// FedBuff is buffered asynchronous aggregation (Nguyen et al., arXiv 2106.06639, Algorithm 1): clients are at work on models x_τ of
-// different age; as soon as K results are there, the server steps,
+// FedBuff is buffered asynchronous aggregation (Nguyen et al., arXiv 2106.06639, Algorithms 1 and 2). Clients are at work on
+// models x_τ of different age. As soon as K results are in the buffer, the server steps:
 //
-//	x ← x + η_g (1/K) Σ_i s(t − τ_i) Δ_i,  Δ_i = w_i − x_τi,  s(a) = 1/√(1 + a).
+//	Δ_i = w_i − x_τi
+//	Δ̄   = (1/K) Σ_i s(t − τ_i) Δ_i
+//	x   ← x + step(Δ̄)
+//
+// All results count the same, however many examples their clients have. A client whose result is in the buffer waits for the next
+// model; any other is replaced as soon as it hands in or drops out. A newcomer gets the global model.
+// Identities: with AtWork = K = M and no delay it is FedAvg on clients of equal size; with K = 1 it is FedAsync with Updates.
 type FedBuff struct {
-	AtWork   int             `range:"[1,inf)" default:"10"` // clients at work at a time
-	K        int             `range:"[1,inf)" default:"10"` // size of the buffer
-	LR       float64         `range:"(0,inf)" default:"1"`  // η_g
-	Selector fedkit.Selector // who begins, of those that are idle; default uniformly at random
-	Local    fedkit.Local
-	State    struct {
-		X      *fedkit.Matrix // x, [1, d]
+	AtWork    int                    `range:"[1,inf)" default:"10"` // clients at work at a time
+	K         int                    `range:"[1,inf)" default:"10"` // size of the buffer, at most AtWork
+	Staleness Staleness              // s; default Poly: 1/√(1 + a)
+	Server    fedkit.ServerOptimizer // how x steps; default server.SGD: x + Δ̄
+	Selector  fedkit.Selector        // who begins, of those that are idle; default uniformly at random
+	Local     fedkit.Local
+	State     struct {
+		Global State
 		Flight fedkit.Flight
 	}
 }
 
 // Check implements fedkit.Checker.
-func (s *FedBuff) Check(fed *fedkit.Federation, _ int) error { return nil }
+func (s *FedBuff) Check(fed *fedkit.Federation, _ int) error {
+	return checkWork(fed, "K", cmp.Or(s.K, 10), cmp.Or(s.AtWork, 10))
+}
 
-// Start draws the model.
+// checkWork refuses more clients at work than there are, and to wait for more results than that.
+func checkWork(fed *fedkit.Federation, field string, wait, atWork int) error {
+	switch {
+	case wait > atWork:
+		return fedkit.Invalid(field, wait, fmt.Sprintf("at most %d, which is AtWork", atWork))
+	case fed != nil && atWork > fed.Size():
+		return fedkit.Invalid("AtWork", atWork, fmt.Sprintf("at most %d, the number of clients", fed.Size()))
+	case fed != nil:
+		return fed.Fits("AtWork", atWork, 2*float64(atWork))
+	}
+	return nil
+}
+
+// Start draws x; nobody is at work.
 func (s *FedBuff) Start(r *fedkit.Round) error {
-	s.State.X, s.State.Flight = r.Models(1), fedkit.Flight{}
-	return r.Err()
+	s.State.Flight = fedkit.Flight{}
+	return s.State.Global.Start(r)
 }
 
 // Round implements fedkit.Strategy.
 func (s *FedBuff) Round(r *fedkit.Round) error {
-	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: cmp.Or(s.AtWork, 10), Take: cmp.Or(s.K, 10), Selector: s.Selector, Job: fedkit.Job{Start: s.State.X, Local: s.Local}})
-	w := make([]float64, len(u.Solves))
-	for i, solve := range u.Solves {
-		w[i] = cmp.Or(s.LR, 1) / float64(len(w)) / math.Sqrt(1+float64(solve.Staleness))
-	}
-	s.State.X = s.State.X.Add(u.Delta().Mix([][]float64{w}))
-	return r.Err()
+	k, x := cmp.Or(s.K, 10), s.State.Global.X
+	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: cmp.Or(s.AtWork, 10), Take: k, Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
+	mean := u.Delta().Mix([][]float64{weights(cmp.Or[Staleness](s.Staleness, Poly{}), u, 1/float64(k))})
+	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), mean)
 }
 
-// Serve implements fedkit.Strategy.
-func (s *FedBuff) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
+// Serve gives every client x.
+func (s *FedBuff) Serve(r *fedkit.Round) fedkit.Serving { return s.State.Global.Serve(r) }

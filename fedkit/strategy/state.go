@@ -25,7 +25,12 @@ func (s *State) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Glob
 
 // step moves x by the server optimizer's step for Δ = to − x.
 func (s *State) step(r *fedkit.Round, optimizer fedkit.ServerOptimizer, to *fedkit.Matrix) error {
-	step, memory := optimizer.Step(to.Sub(s.X), s.Memory, r.T)
+	return s.stepBy(r, optimizer, to.Sub(s.X))
+}
+
+// stepBy moves x by the server optimizer's step for Δ.
+func (s *State) stepBy(r *fedkit.Round, optimizer fedkit.ServerOptimizer, delta *fedkit.Matrix) error {
+	step, memory := optimizer.Step(delta, s.Memory, r.T)
 	s.X, s.Memory = s.X.Add(step), memory
 	return r.Err()
 }

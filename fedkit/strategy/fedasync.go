@@ -1,0 +1,55 @@
+package strategy
+
+import (
+	"cmp"
+
+	"fedkit.example/fedkit"
+)
+
+// FedAsync is asynchronous federated optimization (Xie et al., arXiv 1903.03934, Algorithm 1). Clients are at work on models x_τ
+// of different age, and every result moves the global model as it arrives:
+//
+//	α_t = α · s(t − τ)
+//	x   ← (1 − α_t) x + α_t w_i
+//
+// Local.Prox is the paper's ρ, which keeps w_i near x_τ. With Updates it is x ← x + α_t (w_i − x_τ), as later papers have it: what
+// happened to x since τ is not taken back. A newcomer gets the global model.
+// Identities: with AtWork = 1 nothing is stale, and both forms are the same; with Updates it is FedBuff with K = 1.
+type FedAsync struct {
+	AtWork    int             `range:"[1,inf)" default:"10"` // clients at work at a time
+	Alpha     float64         `range:"(0,1]" default:"0.6"`  // α
+	Staleness Staleness       // s; default Poly: 1/√(1 + a)
+	Updates   bool            // add w_i − x_τ instead of mixing x and w_i
+	Selector  fedkit.Selector // who begins, of those that are idle; default uniformly at random
+	Local     fedkit.Local
+	State     struct {
+		Global State
+		Flight fedkit.Flight
+	}
+}
+
+// Check implements fedkit.Checker.
+func (s *FedAsync) Check(fed *fedkit.Federation, _ int) error {
+	return checkWork(fed, "AtWork", 1, cmp.Or(s.AtWork, 10))
+}
+
+// Start draws x; nobody is at work.
+func (s *FedAsync) Start(r *fedkit.Round) error {
+	s.State.Flight = fedkit.Flight{}
+	return s.State.Global.Start(r)
+}
+
+// Round takes one result.
+func (s *FedAsync) Round(r *fedkit.Round) error {
+	x := s.State.Global.X
+	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: cmp.Or(s.AtWork, 10), Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
+	toward := u.Models.Sub(x)
+	if s.Updates {
+		toward = u.Delta()
+	}
+	s.State.Global.X = x.Add(toward.Mix([][]float64{weights(cmp.Or[Staleness](s.Staleness, Poly{}), u, cmp.Or(s.Alpha, 0.6))}))
+	return r.Err()
+}
+
+// Serve gives every client x.
+func (s *FedAsync) Serve(r *fedkit.Round) fedkit.Serving { return s.State.Global.Serve(r) }
