@@ -53,10 +53,10 @@ type Version struct {
 	X     *Matrix
 }
 
-// Computed is results that were computed together, [n, d].
+// Computed is results that were computed together.
 type Computed struct {
 	Number int
-	Models *Matrix
+	Models *Matrix // [lanes, d], in any order
 	Left   int // rows that are still to arrive
 }
 
@@ -215,8 +215,8 @@ func (r *Round) compute(f *Flight, a Async) error {
 	for i, part := range parts {
 		f.Batches++
 		computed[i].Number = f.Batches
-		for row, j := range part {
-			f.Work[j].In, f.Work[j].Row = f.Batches, row
+		for _, j := range part {
+			f.Work[j].In = f.Batches
 		}
 	}
 	f.Computed = append(f.Computed, computed...)
@@ -263,9 +263,9 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 	}
 	for i, s := range job.solves(r.Fed, 0, rates, out) {
 		w := &f.Work[at[i]]
-		w.Steps, w.Loss, w.Drift, w.LR, w.Mu = s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
+		w.Row, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = out.Place[i], s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
 	}
-	return Computed{Models: fromTensor(out.Models[0]).Take(out.Place...), Left: len(at)}, nil
+	return Computed{Models: fromTensor(out.Models[0]), Left: len(at)}, nil
 }
 
 // version returns the model that the work of a round began with.

@@ -16,8 +16,8 @@ import (
 // happened to x since τ is not taken back. A newcomer gets the global model.
 // Identities: with AtWork = 1 nothing is stale, and both forms are the same; with Updates it is FedBuff with K = 1.
 type FedAsync struct {
-	AtWork    int             `range:"[1,inf)" default:"10"` // clients at work at a time
-	Alpha     float64         `range:"(0,1]" default:"0.6"`  // α
+	AtWork    int             `range:"[1,inf)" default:"10, or all if they are fewer"` // clients at work at a time
+	Alpha     float64         `range:"(0,1]" default:"0.6"`                            // α
 	Staleness Staleness       // s; default Poly: 1/√(1 + a)
 	Updates   bool            // add w_i − x_τ instead of mixing x and w_i
 	Selector  fedkit.Selector // who begins, of those that are idle; default uniformly at random
@@ -30,7 +30,7 @@ type FedAsync struct {
 
 // Check implements fedkit.Checker.
 func (s *FedAsync) Check(fed *fedkit.Federation, _ int) error {
-	return checkWork(fed, "AtWork", 1, cmp.Or(s.AtWork, 10))
+	return checkWork(fed, s.AtWork, 1)
 }
 
 // Start draws x; nobody is at work.
@@ -42,7 +42,7 @@ func (s *FedAsync) Start(r *fedkit.Round) error {
 // Round takes one result.
 func (s *FedAsync) Round(r *fedkit.Round) error {
 	x := s.State.Global.X
-	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: cmp.Or(s.AtWork, 10), Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
+	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: working(s.AtWork, r.Clients()), Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
 	toward := u.Models.Sub(x)
 	if s.Updates {
 		toward = u.Delta()

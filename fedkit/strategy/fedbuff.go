@@ -19,8 +19,8 @@ import (
 // model; any other is replaced as soon as it hands in or drops out. A newcomer gets the global model.
 // Identities: with AtWork = K = M and no delay it is FedAvg on clients of equal size; with K = 1 it is FedAsync with Updates.
 type FedBuff struct {
-	AtWork    int                    `range:"[1,inf)" default:"10"` // clients at work at a time
-	K         int                    `range:"[1,inf)" default:"10"` // size of the buffer, at most AtWork
+	AtWork    int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // clients at work at a time
+	K         int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // size of the buffer, at most AtWork
 	Staleness Staleness              // s; default Poly: 1/√(1 + a)
 	Server    fedkit.ServerOptimizer // how x steps; default server.SGD: x + Δ̄
 	Selector  fedkit.Selector        // who begins, of those that are idle; default uniformly at random
@@ -33,21 +33,25 @@ type FedBuff struct {
 
 // Check implements fedkit.Checker.
 func (s *FedBuff) Check(fed *fedkit.Federation, _ int) error {
-	return checkWork(fed, "K", cmp.Or(s.K, 10), cmp.Or(s.AtWork, 10))
+	return checkWork(fed, s.AtWork, s.K)
 }
 
 // checkWork refuses more clients at work than there are, and to wait for more results than that.
-func checkWork(fed *fedkit.Federation, field string, wait, atWork int) error {
-	switch {
-	case wait > atWork:
-		return fedkit.Invalid(field, wait, fmt.Sprintf("at most %d, which is AtWork", atWork))
-	case fed != nil && atWork > fed.Size():
-		return fedkit.Invalid("AtWork", atWork, fmt.Sprintf("at most %d, the number of clients", fed.Size()))
-	case fed != nil:
-		return fed.Fits("AtWork", atWork, 2*float64(atWork))
+func checkWork(fed *fedkit.Federation, atWork, k int) error {
+	if fed == nil {
+		return nil
 	}
-	return nil
+	if atWork > fed.Size() {
+		return fedkit.Invalid("AtWork", atWork, fmt.Sprintf("at most %d, the number of clients", fed.Size()))
+	}
+	if atWork = working(atWork, fed.Size()); k > atWork {
+		return fedkit.Invalid("K", k, fmt.Sprintf("at most %d, which is AtWork", atWork))
+	}
+	return fed.Fits("AtWork", atWork, 2*float64(atWork))
 }
+
+// working returns n, or 10 of m if it is 0.
+func working(n, m int) int { return cmp.Or(n, min(10, m)) }
 
 // Start draws x; nobody is at work.
 func (s *FedBuff) Start(r *fedkit.Round) error {
@@ -57,8 +61,9 @@ func (s *FedBuff) Start(r *fedkit.Round) error {
 
 // Round implements fedkit.Strategy.
 func (s *FedBuff) Round(r *fedkit.Round) error {
-	k, x := cmp.Or(s.K, 10), s.State.Global.X
-	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: cmp.Or(s.AtWork, 10), Take: k, Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
+	atWork, x := working(s.AtWork, r.Clients()), s.State.Global.X
+	k := working(s.K, atWork)
+	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: atWork, Take: k, Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
 	mean := u.Delta().Mix([][]float64{weights(cmp.Or[Staleness](s.Staleness, Poly{}), u, 1/float64(k))})
 	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), mean)
 }
