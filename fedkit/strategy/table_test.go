@@ -177,6 +177,10 @@ func TestIdentities(t *testing.T) {
 			&strategy.SmartFedProx{Selector: selection.Random{}, MuMin: fedkit.Zero, MuMax: fedkit.Zero}, &strategy.FedAvg{Fraction: 0.5, Aggregator: aggregate.Mean{}}},
 		{"SCAFFOLD with one client = FedAvg", one, &strategy.SCAFFOLD{Local: l}, mean},
 
+		{"FedBuff that waits for everyone = FedAvg", even, &strategy.FedBuff{AtWork: 6, K: 6, Local: l}, mean},
+		{"FedBuff with K = 1 = FedAsync with Updates", uneven, &strategy.FedBuff{AtWork: 3, K: 1, Server: server.SGD{LR: 0.6}, Local: l}, &strategy.FedAsync{AtWork: 3, Updates: true, Local: l}},
+		{"FedAsync with one client at work, in both forms", uneven, &strategy.FedAsync{AtWork: 1, Local: l}, &strategy.FedAsync{AtWork: 1, Updates: true, Local: l}},
+
 		{"FedRep with an empty head = FedAvg", uneven, &strategy.FedRep{Head: []string{}, Local: l}, mean},
 		{"FedRep with an empty head, some clients", uneven,
 			&strategy.FedRep{Head: []string{}, HeadEpochs: 5, Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
