@@ -1,0 +1,156 @@
+package fedkit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/sim"
+	"fedkit.example/fedkit/strategy"
+)
+
+// hundred is local work on 100 examples.
+var hundred = fedkit.Local{Steps: 10, Batch: 10, LR: 0.1}
+
+// fourSpeeds is a federation of four clients that receive a model in 1 s, train for 1, 2, 3 and 4 s, and send it in 2 s.
+func fourSpeeds(t *testing.T, change func(i int, d *sim.Device)) *fedkit.Federation {
+	t.Helper()
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, devices := float64(4*fed.Task.Dim()), make(sim.Given, 4)
+	for i := range devices {
+		devices[i] = sim.Device{PerExample: 0.01 * float64(i+1), Down: model, Up: model / 2}
+		if change != nil {
+			change(i, &devices[i])
+		}
+	}
+	if fed, err = fed.On(devices); err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+func timed(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
+	t.Helper()
+	h, err := fedkit.Run(context.Background(), fed, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestClock(t *testing.T) {
+	off := func(i int, d *sim.Device) { // client 0 is on in every other half minute
+		if i == 0 {
+			d.On = sim.Hours{Intervals: []sim.Interval{{From: 30, To: 60}}}
+		}
+	}
+	late := func(i int, d *sim.Device) { d.Latency = 100 }
+	for _, c := range []struct {
+		name    string
+		change  func(i int, d *sim.Device)
+		s       fedkit.Strategy
+		pace    fedkit.Pace
+		clock   []float64
+		arrived map[int]float64 // in round 1
+		missed  []int           // likewise
+		steps   []int           // likewise
+	}{
+		{"everyone", nil, &strategy.FedAvg{Local: hundred}, fedkit.Pace{}, []float64{7, 14}, map[int]float64{0: 4, 1: 5, 2: 6, 3: 7}, nil, []int{10, 10, 10, 10}},
+		{"a deadline", nil, &strategy.FedAvg{Local: hundred}, fedkit.Pace{Deadline: 5.5}, []float64{5.5, 11}, map[int]float64{0: 4, 1: 5}, []int{2, 3}, []int{10, 10}},
+		{"partial work", nil, &strategy.FedAvg{Local: hundred}, fedkit.Pace{Deadline: 5.5, Partial: true}, []float64{5.4, 10.8}, map[int]float64{0: 4, 1: 5, 2: 5.4, 3: 5.4}, nil, []int{10, 10, 8, 6}},
+		{"two more than needed", nil, &strategy.FedAvg{Fraction: 0.5, Local: hundred}, fedkit.Pace{Over: 1}, []float64{5, 10}, map[int]float64{0: 4, 1: 5}, []int{2, 3}, []int{10, 10}},
+		{"private work", nil, &strategy.LocalOnly{Local: hundred}, fedkit.Pace{Deadline: 2}, []float64{4, 8}, map[int]float64{0: 1, 1: 2, 2: 3, 3: 4}, nil, []int{10, 10, 10, 10}},
+		{"one is off", off, &strategy.FedAvg{Local: hundred}, fedkit.Pace{}, []float64{7, 14}, map[int]float64{1: 5, 2: 6, 3: 7}, nil, []int{10, 10, 10}},
+		{"nobody", late, &strategy.FedAvg{Local: hundred}, fedkit.Pace{Deadline: 3}, []float64{3, 6}, nil, []int{0, 1, 2, 3}, nil},
+		{"clients choose a model first", nil, &strategy.IFCA{K: 2, Local: hundred}, fedkit.Pace{}, nil, nil, nil, []int{10, 10, 10, 10}},
+	} {
+		h := timed(t, fourSpeeds(t, c.change), c.s, fedkit.Options{Rounds: 2, Pace: c.pace})
+		r := h.Rounds[0]
+		for i, want := range c.clock {
+			if got := float64(h.Rounds[i].Clock); !near([]float64{got}, []float64{want}) {
+				t.Errorf("%s: round %d ended at %v s, want %v", c.name, i+1, got, want)
+			}
+		}
+		var steps, missed []int
+		for _, s := range r.Solves {
+			steps = append(steps, s.Steps)
+			if want, ok := c.arrived[s.Client]; c.arrived != nil && (!ok || !near([]float64{float64(s.Arrived)}, []float64{want})) {
+				t.Errorf("%s: client %d arrived at %v s, want %v", c.name, s.Client, s.Arrived, want)
+			}
+		}
+		for _, m := range r.Missed {
+			missed = append(missed, m.Client)
+		}
+		if !reflect.DeepEqual(steps, c.steps) || !reflect.DeepEqual(missed, c.missed) {
+			t.Errorf("%s: steps %v, want %v; without clients %v, want %v", c.name, steps, c.steps, missed, c.missed)
+		}
+	}
+}
+
+// A round without any client leaves the model as it was.
+func TestRoundWithoutClients(t *testing.T) {
+	s := &strategy.SCAFFOLD{Local: hundred}
+	h := timed(t, fourSpeeds(t, func(i int, d *sim.Device) { d.Latency = 100 }), s, fedkit.Options{Rounds: 2, Pace: fedkit.Pace{Deadline: 1}})
+	if a, b := h.Rounds[0].Global, h.Rounds[1].Global; !reflect.DeepEqual(a, b) || len(h.Rounds[1].Missed) != 4 {
+		t.Errorf("scores %v and %v, missed %v", a, b, h.Rounds[1].Missed)
+	}
+}
+
+// A run that was interrupted has the same clock and the same clients as one that was not, synchronous or not.
+func TestClockAfterResume(t *testing.T) {
+	devices := sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.Uniform{Low: 1e3, High: 1e4}, Drop: sim.Constant(0.2), OnFor: sim.Constant(20), OffFor: sim.Constant(5), Seed: 3}
+	for _, s := range []func() fedkit.Strategy{
+		func() fedkit.Strategy { return &strategy.FedAvg{Fraction: 0.5, Local: hundred} },
+		func() fedkit.Strategy { return &strategy.FedBuff{AtWork: 5, K: 2, Local: hundred} },
+		func() fedkit.Strategy { return &strategy.FedAsync{AtWork: 5, Local: hundred} },
+	} {
+		fed, err := relabeled(t).On(devices)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := fedkit.Options{Rounds: 12, EvalEvery: 4, Workers: 2, Pace: fedkit.Pace{Deadline: 10, Over: 0.3}}
+		whole := timed(t, fed, s(), o)
+		o.Checkpoint, o.Rounds, o.Workers = filepath.Join(t.TempDir(), "run"), 8, 1
+		timed(t, fed, s(), o)
+		o.Rounds = 12
+		if again := timed(t, fed, s(), o); !bytes.Equal(untimed(t, whole), untimed(t, again)) {
+			t.Errorf("%s: another history after a resume", whole.Strategy)
+		}
+		if whole.Last().Clock <= whole.Rounds[0].Clock {
+			t.Errorf("%s: %v s after round 1, %v in the end", whole.Strategy, whole.Rounds[0].Clock, whole.Last().Clock)
+		}
+	}
+}
+
+// untimed is what a history says without the seconds that it really took.
+func untimed(t *testing.T, h *fedkit.History) []byte {
+	t.Helper()
+	for i := range h.Rounds {
+		h.Rounds[i].Seconds, h.Rounds[i].EvalTime = 0, 0
+	}
+	b, err := json.Marshal(h.Rounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestDevicesThatAreRefused(t *testing.T) {
+	fed := relabeled(t)
+	for _, rule := range []sim.Rule{nil, (*sim.Given)(nil), sim.Given{{}}, sim.Devices{Up: sim.Constant(-1)}, sim.Devices{Drop: sim.Constant(1)}} {
+		if _, err := fed.On(rule); !errors.Is(err, fedkit.ErrInvalid) {
+			t.Errorf("%#v: %v", rule, err)
+		}
+	}
+}
