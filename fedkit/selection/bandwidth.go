@@ -36,7 +36,7 @@ func (s Bandwidth) Check(fed *fedkit.Federation, _ int) error {
 
 // Select implements fedkit.Selector.
 func (s Bandwidth) Select(r *fedkit.Round, n int) []int {
-	order := r.Everyone()
+	order := r.Candidates()
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Seconds[a], s.Seconds[b]) })
 	fit, deadline := n, cmp.Or(s.Deadline, math.MaxFloat64)
 	for fit > 1 && s.Seconds[order[fit-1]] > deadline {

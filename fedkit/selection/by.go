@@ -63,7 +63,7 @@ func (by By) rank(r *fedkit.Round, n int) []int {
 		}
 		return math.Inf(1)
 	}
-	order := r.Rand("rank").Perm(r.Clients())
+	order := shuffled(r, "rank")
 	unknown := func(c int) bool { return len(r.Past(c)) == 0 }
 	if known := slices.DeleteFunc(slices.Clone(order), unknown); len(known) < n {
 		order = known

@@ -8,7 +8,7 @@ func fill(r *fedkit.Round, chosen []int, n int) []int {
 	for _, c := range chosen {
 		in[c] = true
 	}
-	for _, c := range r.Rand("fill").Perm(r.Clients()) {
+	for _, c := range shuffled(r, "fill") {
 		if len(chosen) >= n {
 			break
 		}

@@ -11,4 +11,14 @@ import "fedkit.example/fedkit"
 type Random struct{}
 
 // Select implements fedkit.Selector.
-func (Random) Select(r *fedkit.Round, n int) []int { return r.Rand("select").Perm(r.Clients())[:n] }
+func (Random) Select(r *fedkit.Round, n int) []int { return shuffled(r, "select")[:n] }
+
+// shuffled returns the clients that can be chosen, in random order.
+func shuffled(r *fedkit.Round, purpose string) []int {
+	clients := r.Candidates()
+	order := r.Rand(purpose).Perm(len(clients))
+	for i, at := range order {
+		order[i] = clients[at]
+	}
+	return order
+}
