@@ -57,7 +57,7 @@ type Version struct {
 type Computed struct {
 	Number int
 	Models *Matrix // [lanes, d], in any order
-	Left   int // rows that are still to arrive
+	Left   int     // rows that are still to arrive
 }
 
 // Arrive lets clients begin and others hand in their work, until Take results have arrived, and returns these in the order of

@@ -29,7 +29,7 @@ const mostClusters = 1 << 16
 
 // check refuses a record that a federation of m clients cannot have.
 func (r *Record) check(m int) error {
-	for _, seconds := range []float64{r.Seconds, r.EvalTime} {
+	for _, seconds := range []float64{r.Seconds, r.EvalTime, float64(r.Clock)} {
 		if !(seconds >= 0) || math.IsInf(seconds, 0) {
 			return fmt.Errorf("%v seconds", seconds)
 		}
@@ -52,6 +52,14 @@ func (r *Record) check(m int) error {
 	}
 	if err := checkSolves(r.Solves, m); err != nil {
 		return err
+	}
+	for _, miss := range r.Missed {
+		if miss.Client < 0 || miss.Client >= m {
+			return fmt.Errorf("client %d of %d", miss.Client, m)
+		}
+		if err := inOrder(miss.Begin, miss.End); err != nil {
+			return fmt.Errorf("client %d: %w", miss.Client, err)
+		}
 	}
 	for _, scores := range [][]Score{r.Scores, r.Unseen, r.ChosenOnTest} {
 		for client := range scores {
@@ -100,8 +108,11 @@ func checkSolves(solves []Solve, m int) error {
 		if s.Client < 0 || s.Client >= m {
 			return fmt.Errorf("client %d of %d", s.Client, m)
 		}
-		if s.Steps < 0 || s.Examples < 0 {
-			return fmt.Errorf("client %d: %d steps, %d examples", s.Client, s.Steps, s.Examples)
+		if s.Steps < 0 || s.Examples < 0 || s.Staleness < 0 {
+			return fmt.Errorf("client %d: %d steps, %d examples, staleness %d", s.Client, s.Steps, s.Examples, s.Staleness)
+		}
+		if err := inOrder(s.Begin, s.Received, s.Finished, s.Arrived); err != nil {
+			return fmt.Errorf("client %d: %w", s.Client, err)
 		}
 		ascending = ascending && (i == 0 || solves[i-1].Client < s.Client)
 	}
@@ -114,6 +125,18 @@ func checkSolves(solves []Solve, m int) error {
 			return fmt.Errorf("client %d is there twice", s.Client)
 		}
 		seen[s.Client] = true
+	}
+	return nil
+}
+
+// inOrder refuses times of the simulated clock that run back, or are none.
+func inOrder(times ...Float) error {
+	before := 0.0
+	for _, t := range times {
+		if !(float64(t) >= before) || math.IsInf(float64(t), 0) {
+			return fmt.Errorf("%v s on the clock after %v", t, before)
+		}
+		before = float64(t)
 	}
 	return nil
 }
