@@ -30,7 +30,7 @@ var kinds = []Kind{
 		aggregate.Mean{}, aggregate.Median{}, aggregate.TrimmedMean{}, aggregate.Krum{}, aggregate.MultiKrum{},
 		aggregate.GeometricMedian{}, aggregate.NearestMix{}}},
 	{"server optimizer", "server optimizers", reflect.TypeFor[fedkit.ServerOptimizer](), []any{
-		server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{}}},
+		server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{}, server.AMSGrad{}}},
 	{"selector", "selectors", reflect.TypeFor[fedkit.Selector](), []any{
 		selection.Random{}, selection.Diversity{}, selection.Hybrid{}, selection.Explore{}, selection.Annealed{},
 		selection.OnePerCluster{}, selection.ByCluster{}, selection.Fair{}, selection.Bandwidth{}}},

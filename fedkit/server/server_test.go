@@ -94,6 +94,8 @@ func TestAgainstFloat64(t *testing.T) {
 		{server.Adam{Beta1: fedkit.Zero, Beta2: fedkit.Zero}, oracle.Server{Rule: "Adam", LR: 0.01, Epsilon: 1e-6}},
 		{server.Yogi{}, oracle.Server{Rule: "Yogi", LR: 0.01, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-6}},
 		{server.Yogi{LR: 0.1, Beta1: 0.5, Beta2: 0.9999, Epsilon: 1e-8}, oracle.Server{Rule: "Yogi", LR: 0.1, Beta1: 0.5, Beta2: 0.9999, Epsilon: 1e-8}},
+		{server.AMSGrad{}, oracle.Server{Rule: "AMSGrad", LR: 0.01, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-3}},
+		{server.AMSGrad{LR: 0.1, Beta1: fedkit.Zero, Beta2: 0.5, Epsilon: 1e-6}, oracle.Server{Rule: "AMSGrad", LR: 0.1, Beta2: 0.5, Epsilon: 1e-6}},
 		{server.Adagrad{Form: server.Reddi}, oracle.Server{Rule: "Adagrad", LR: 0.1, Beta1: 0.9, Epsilon: 1e-3, Paper: true}},
 		{server.Adam{Form: server.Reddi}, oracle.Server{Rule: "Adam", LR: 0.01, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-3, Paper: true}},
 		{server.Adam{LR: 1, Beta1: 0.8, Beta2: 0.999, Epsilon: 0.1, Form: server.Reddi},
@@ -130,7 +132,7 @@ func TestFirstStep(t *testing.T) {
 
 // Several models at once are treated separately.
 func TestRowsAreIndependent(t *testing.T) {
-	for _, o := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{Form: server.Reddi}} {
+	for _, o := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{Form: server.Reddi}, server.AMSGrad{}} {
 		_, memory := o.Step(fedkit.NewMatrix([]float32{1, -2, 3, 0.1, 0.2, -0.3}, 2, 3), nil, 1)
 		both, _ := o.Step(fedkit.NewMatrix([]float32{1, 1, 1, -1, 0, 1}, 2, 3), memory, 2)
 		_, memory = o.Step(fedkit.NewMatrix([]float32{0.1, 0.2, -0.3}, 1, 3), nil, 1)
@@ -152,7 +154,7 @@ func TestRowsAreIndependent(t *testing.T) {
 // Errors reach the step, and nothing panics: a failed Δ, a nil one, a memory that does not fit.
 func TestErrorsPassThrough(t *testing.T) {
 	good := fedkit.NewMatrix([]float32{1, 2}, 1, 2)
-	for _, o := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{}} {
+	for _, o := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{}, server.Adagrad{}, server.Adam{}, server.Yogi{}, server.AMSGrad{}} {
 		for _, delta := range []*fedkit.Matrix{nil, fedkit.NewMatrix(nil, 1, 2)} {
 			if step, _ := o.Step(delta, nil, 1); !errors.Is(step.Err(), fedkit.ErrInvalid) {
 				t.Errorf("%T: error %v for a failed Δ", o, step.Err())
@@ -163,7 +165,7 @@ func TestErrorsPassThrough(t *testing.T) {
 				t.Errorf("%T: a memory of 2 parameters is accepted for a Δ of 3", o)
 			}
 		}
-		a, _ := o.Step(good, []*fedkit.Matrix{nil, nil, nil}, 1)
+		a, _ := o.Step(good, make([]*fedkit.Matrix, 4), 1)
 		if a.Err() != nil {
 			t.Errorf("%T: another optimizer's memory is %v, want none", o, a.Err())
 		}
@@ -192,7 +194,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 			t.Errorf("error %v\nwant invalid: %s", err, c.want)
 		}
 	}
-	for _, good := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{Beta: fedkit.Zero}, server.Adagrad{}, server.Adam{Form: server.Reddi}, server.Yogi{}} {
+	for _, good := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{Beta: fedkit.Zero}, server.Adagrad{}, server.Adam{Form: server.Reddi}, server.Yogi{}, server.AMSGrad{}} {
 		if err := fedkit.Check(good, nil, 0); err != nil {
 			t.Errorf("%T%+v: %v", good, good, err)
 		}

@@ -13,7 +13,7 @@ type Server struct {
 // Run returns the models x_1, …, x_T, [T][d], that the updates deltas [T][d] lead to from x_0 = x.
 func (o Server) Run(x []float64, deltas [][]float64) (models [][]float64) {
 	at := append([]float64(nil), x...)
-	m, v := make([]float64, len(x)), make([]float64, len(x))
+	m, v, most := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	if o.Paper {
 		for j := range v {
 			v[j] = o.Epsilon * o.Epsilon
@@ -46,6 +46,12 @@ func (o Server) Run(x []float64, deltas [][]float64) (models [][]float64) {
 					v[j] += (1 - o.Beta2) * d * d
 				}
 				vHat = v[j] / (1 - math.Pow(o.Beta2, t))
+			}
+			if o.Rule == "AMSGrad" {
+				v[j] = o.Beta2*v[j] + (1-o.Beta2)*d*d
+				most[j] = max(most[j], v[j])
+				at[j] += o.LR * m[j] / (math.Sqrt(most[j]) + o.Epsilon)
+				continue
 			}
 			if o.Paper {
 				at[j] += o.LR * m[j] / (math.Sqrt(v[j]) + o.Epsilon)

@@ -1,0 +1,37 @@
+package server
+
+import (
+	"cmp"
+
+	"fedkit.example/fedkit"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// AMSGrad divides by the root of the largest running mean of squares so far (arXiv 1904.09237, Algorithm 2; with federated
+// updates, arXiv 2205.02719, FedAMSGrad),
+//
+//	m ← β1 m + (1−β1)Δ,  v ← β2 v + (1−β2)Δ²,  v̂ ← max(v̂, v),  step = η m/(√v̂ + ε),
+//
+// with m_0 = v_0 = v̂_0 = 0. A step never gets longer because Δ got shorter.
+type AMSGrad struct {
+	LR      float64 `range:"(0,inf)" default:"0.01"` // η, server learning rate
+	Beta1   float64 `range:"[0,1)" default:"0.9"`    // β1
+	Beta2   float64 `range:"[0,1)" default:"0.99"`   // β2
+	Epsilon float64 `range:"(0,inf)" default:"1e-3"` // ε
+}
+
+// Step implements fedkit.ServerOptimizer. It remembers m, v and v̂.
+func (o AMSGrad) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, _ int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
+	beta2 := cmp.Or(o.Beta2, 0.99)
+	zero := constant(delta, 0)
+	m, v, most := zero, zero, zero
+	if len(memory) == 3 {
+		m, v, most = memory[0], memory[1], memory[2]
+	}
+	m = average(m, delta, cmp.Or(o.Beta1, 0.9)) // m ← β1 m + (1−β1)Δ
+	v = v.Apply(adam, delta, beta2, 1-beta2)    // v ← β2 v + (1−β2)Δ²
+	most = most.Apply(larger, v)                // v̂ ← max(v̂, v)
+	return m.Apply(divide, most, cmp.Or(o.LR, 0.01), 1.0, 0.0, cmp.Or(o.Epsilon, 1e-3)), []*fedkit.Matrix{m, v, most}
+}
+
+var larger = fedkit.NewProgram("larger", func(a []*Node) *Node { return Max(a[0], a[1]) })
