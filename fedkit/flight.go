@@ -3,6 +3,7 @@ package fedkit
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
@@ -18,7 +19,9 @@ type Async struct {
 	AtWork   int      // clients at work at a time, at most
 	Take     int      // results that the server waits for; 0: 1
 	Selector Selector // who begins, of those that are idle and on; nil: uniformly at random
-	Job      Job      // what a client that begins now is asked to do; its Clients are chosen here, and Start is one row
+	// Steps says how many local steps a client takes that begins now; nil: as many as the Job says.
+	Steps func(client int, rng *rand.Rand) int
+	Job   Job // what a client that begins now is asked to do; its Clients are chosen here, and Start is one row
 }
 
 // Flight is the work under way: what clients have begun, and not handed in yet. An asynchronous strategy keeps one in its State,
@@ -153,15 +156,14 @@ func (r *Round) dispatch(f *Flight, a Async, in []Work) error {
 	if r.err != nil {
 		return r.err
 	}
-	return r.begin(f, &a.Job)
+	return r.begin(f, &a)
 }
 
-// begin lets the clients of a job begin.
-func (r *Round) begin(f *Flight, job *Job) error {
-	down, up, err := job.traffic(r.Fed.Task.Dim())
+// begin lets the clients of the job begin.
+func (r *Round) begin(f *Flight, a *Async) error {
+	down, up, err := a.Job.traffic(r.Fed.Task.Dim())
 	model, device := float64(4*r.Fed.Task.Dim()), new(sim.Device)
-	_, examples := job.work(r.Fed)
-	for i, c := range job.Clients {
+	for _, c := range a.Job.Clients {
 		if r.Fed.Devices != nil {
 			device = &r.Fed.Devices[c]
 		}
@@ -171,12 +173,21 @@ func (r *Round) begin(f *Flight, job *Job) error {
 				call++
 			}
 		}
-		v := r.clock.visit(device, c, down*model, examples[i], up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
-		f.Work = append(f.Work, Work{Client: c, Number: f.Begun, Round: r.T, Call: call,
+		one, steps := a.Job, 0
+		one.Clients = []int{c}
+		if a.Steps != nil {
+			if steps = a.Steps(c, Random(r.opts.Seed, "steps", r.T, c, call)); steps < 1 {
+				return Invalid("Async.Steps", steps, fmt.Sprintf("at least 1 (client %d)", c))
+			}
+			one.Steps = []int{steps}
+		}
+		_, examples := one.work(r.Fed)
+		v := r.clock.visit(device, c, down*model, examples[0], up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
+		f.Work = append(f.Work, Work{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps,
 			Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost})
 		f.Begun++
 	}
-	r.Traffic(float64(len(job.Clients))*down, 0)
+	r.Traffic(float64(len(a.Job.Clients))*down, 0)
 	return err
 }
 
@@ -235,7 +246,7 @@ func (j Job) lanes(fed *Federation, e *engine.Engine, atWork int) (int, error) {
 // solveWork solves some pieces of work, each from the model that it began with and with the randomness of its round.
 func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes int) (c Computed, err error) {
 	starts, rates, draw := make([]*Matrix, 0, lanes), []float64(nil), map[int]draws{}
-	job.Clients = nil
+	job.Clients, job.Steps = nil, nil
 	for _, i := range at {
 		w := &f.Work[i]
 		job.Clients, starts = append(job.Clients, w.Client), append(starts, f.version(w.Round))
@@ -244,6 +255,9 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 			return c, err
 		}
 		rates = append(rates, rate...)
+		if w.Steps > 0 {
+			job.Steps = append(job.Steps, w.Steps)
+		}
 	}
 	for i, number := range r.Fed.numbers(job.Clients) {
 		draw[number] = draws{r.opts.Seed, f.Work[at[i]].Round, f.Work[at[i]].Call}

@@ -30,7 +30,7 @@ type FedAsync struct {
 
 // Check implements fedkit.Checker.
 func (s *FedAsync) Check(fed *fedkit.Federation, _ int) error {
-	return checkWork(fed, s.AtWork, 1)
+	return checkWork(fed, "K", s.AtWork, 1)
 }
 
 // Start draws x; nobody is at work.

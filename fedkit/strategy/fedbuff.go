@@ -33,11 +33,11 @@ type FedBuff struct {
 
 // Check implements fedkit.Checker.
 func (s *FedBuff) Check(fed *fedkit.Federation, _ int) error {
-	return checkWork(fed, s.AtWork, s.K)
+	return checkWork(fed, "K", s.AtWork, s.K)
 }
 
 // checkWork refuses more clients at work than there are, and to wait for more results than that.
-func checkWork(fed *fedkit.Federation, atWork, k int) error {
+func checkWork(fed *fedkit.Federation, field string, atWork, k int) error {
 	if fed == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func checkWork(fed *fedkit.Federation, atWork, k int) error {
 		return fedkit.Invalid("AtWork", atWork, fmt.Sprintf("at most %d, the number of clients", fed.Size()))
 	}
 	if atWork = working(atWork, fed.Size()); k > atWork {
-		return fedkit.Invalid("K", k, fmt.Sprintf("at most %d, which is AtWork", atWork))
+		return fedkit.Invalid(field, k, fmt.Sprintf("at most %d, which is AtWork", atWork))
 	}
 	return fed.Fits("AtWork", atWork, 2*float64(atWork))
 }

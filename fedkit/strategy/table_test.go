@@ -60,6 +60,8 @@ func all() map[string]fedkit.Strategy {
 		"FedAsync":                  &strategy.FedAsync{AtWork: 3, Local: l},
 		"FedAsync, updates":         &strategy.FedAsync{AtWork: 4, Updates: true, Staleness: strategy.Hinge{A: 2, B: 1}, Local: l},
 		"FedBuff":                   &strategy.FedBuff{AtWork: 4, K: 2, Server: server.Momentum{}, Local: l},
+		"CCFL":                      &strategy.CCFL{AtWork: 4, M: 2, StepsMax: 4, Server: server.Adagrad{LR: 0.5, Form: server.Reddi}, Local: fedkit.Local{Batch: 8, LR: 0.05}},
+		"CCFL, AMSGrad":             &strategy.CCFL{AtWork: 5, M: 3, StepsMin: 2, StepsMax: 2, Server: server.AMSGrad{LR: 0.1}, Local: fedkit.Local{Batch: 8, LR: 0.05}},
 		"FedSplit":                  &strategy.FedSplit{Local: l},
 		"FedSplit, exact":           &strategy.FedSplit{Exact: true, Step: 0.5},
 		"FedRep":                    &strategy.FedRep{Head: []string{"dense1/biases"}, HeadEpochs: 3, Fraction: 0.5, Local: l},
@@ -179,6 +181,8 @@ func TestIdentities(t *testing.T) {
 
 		{"FedBuff that waits for everyone = FedAvg", even, &strategy.FedBuff{AtWork: 6, K: 6, Local: l}, mean},
 		{"FedBuff with K = 1 = FedAsync with Updates", uneven, &strategy.FedBuff{AtWork: 3, K: 1, Server: server.SGD{LR: 0.6}, Local: l}, &strategy.FedAsync{AtWork: 3, Updates: true, Local: l}},
+		{"CCFL that waits for everyone = FedOpt", even, &strategy.CCFL{AtWork: 6, M: 6, Server: server.Momentum{LR: 4}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}},
+			&strategy.FedOpt{Server: server.Momentum{}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}}},
 		{"FedAsync with one client at work, in both forms", uneven, &strategy.FedAsync{AtWork: 1, Local: l}, &strategy.FedAsync{AtWork: 1, Updates: true, Local: l}},
 
 		{"FedRep with an empty head = FedAvg", uneven, &strategy.FedRep{Head: []string{}, Local: l}, mean},
