@@ -10,8 +10,8 @@ import (
 )
 
 // pieces are rows as they came out of the programs that trained them: row i of the matrix is row place[i] of the pieces
-// on top of each other. A mean takes them as they are, which saves a large cohort a copy of all its models. Anything else
-// puts them together first, once.
+// on top of each other. Means and Points take them as they are, which saves a large cohort a copy of all its models. Anything
+// else puts them together first, once.
 type pieces struct {
 	place []int
 

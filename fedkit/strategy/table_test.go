@@ -104,7 +104,7 @@ func TestEveryStrategy(t *testing.T) {
 		t.Skip("one run after the other: TestSideBySide runs all of them at once")
 	}
 	strategies := all()
-	for _, name := range slices.Sorted(maps.Keys(strategies)) { // in order, since each has data of its own: see fedtest.Quadratic
+	for _, name := range slices.Sorted(maps.Keys(strategies)) { // in order: the suite gives each data that nothing had before, the same in every run
 		s := strategies[name]
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}

@@ -46,6 +46,9 @@ func main() {
 	case "cluster-round":
 		clusterRounds()
 		return
+	case "groups":
+		findGroups()
+		return
 	case "study":
 		compute(flag.Arg(1))
 		return

@@ -120,7 +120,6 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Declaration and call go by one table: what is not given is named, terms that are not used are not in it.
 // One program's clients keep their order, however different they are: so no round needs a program that others did not.
 func TestPlanOfOneProgram(t *testing.T) {
 	e := least(t, 2, 4, 6, 2, 2, 8, 40)
@@ -129,6 +128,7 @@ func TestPlanOfOneProgram(t *testing.T) {
 	}
 }
 
+// Declaration and call go by one table: what is not given is named, terms that are not used are not in it.
 func TestInputsByName(t *testing.T) {
 	e := least(t, 2, 4)
 	job := e.job(t, 0, 1)
