@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -116,12 +115,12 @@ func (c *clock) visit(d *sim.Device, client int, down, examples, up float64, rng
 }
 
 // errNobody ends a round that is left without any client.
-var errNobody = errors.New("no client is in time")
+var errNobody = errors.New("no client is left")
 
 // timed lets the clients of a job solve it by the clock: those that are late or lost do not.
 func (r *Round) timed(job *Job) (*Updates, error) {
 	if r.Fed.Devices == nil || r.quiet {
-		return job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls)
+		return job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls, nil)
 	}
 	if err := job.check(r.Fed, r.calls); err != nil {
 		return nil, err
@@ -130,19 +129,19 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 	if err != nil {
 		return nil, err
 	}
+	if steps != nil {
+		less := *job
+		less.Steps, less.Epochs = steps, nil
+		job = &less
+	}
 	in := r.inTime(job, visits)
 	if len(in) == 0 {
 		return nil, errNobody
 	}
-	part := job.only(in)
-	if steps != nil {
-		part.Steps, part.Epochs = pick(steps, in), nil
-	}
-	u, err := part.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls)
+	u, err := job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls, in)
 	if err != nil {
 		return nil, err
 	}
-	u.At = in
 	for row, i := range in {
 		v, s := visits[i], &u.Solves[row]
 		s.Begin, s.Received, s.Finished, s.Arrived = Float(v.begin), Float(v.received), Float(v.trained), Float(v.arrived)
@@ -176,16 +175,30 @@ func (c *clock) compare(f *Federation, k int, clients []int) (end float64) {
 // asynchronous round, those of them that are idle. If no device is on and nobody is at work, the clock goes on to the first moment
 // at which one is.
 func (r *Round) Candidates() (some []int) {
-	devices := r.Fed.Devices
-	if devices != nil && r.busy == nil {
-		first := math.Inf(1)
-		for _, d := range devices {
-			first = min(first, d.On.Next(r.clock.now))
-		}
-		r.clock.now = first
+	if r.busy == nil {
+		r.clock.now = r.nextOn(nil)
 	}
+	return r.idle(r.busy)
+}
+
+// nextOn returns the first moment from now on at which the device of a client is on that is not busy.
+func (r *Round) nextOn(busy []bool) float64 {
+	if r.Fed.Devices == nil {
+		return r.clock.now
+	}
+	next := math.Inf(1)
+	for i, d := range r.Fed.Devices {
+		if busy == nil || !busy[i] {
+			next = min(next, d.On.Next(r.clock.now))
+		}
+	}
+	return next
+}
+
+// idle returns the clients that are not busy, and on now.
+func (r *Round) idle(busy []bool) (some []int) {
 	for i := range r.Clients() {
-		if (r.busy == nil || !r.busy[i]) && (devices == nil || devices[i].On.Next(r.clock.now) == r.clock.now) {
+		if (busy == nil || !busy[i]) && (r.Fed.Devices == nil || r.Fed.Devices[i].On.Next(r.clock.now) == r.clock.now) {
 			some = append(some, i)
 		}
 	}
@@ -286,30 +299,6 @@ func (j *Job) work(f *Federation) (steps []int, examples []float64) {
 		}
 	}
 	return steps, examples
-}
-
-// only returns the job for some of its clients, by position.
-func (j *Job) only(in []int) *Job {
-	part := *j
-	if len(in) == len(j.Clients) {
-		return &part
-	}
-	rows := func(m *Matrix) *Matrix {
-		if m.Rows() > 1 {
-			return m.Take(in...)
-		}
-		return m
-	}
-	part.Clients, part.Epochs, part.Steps, part.LR, part.Prox = pick(j.Clients, in), pick(j.Epochs, in), pick(j.Steps, in), pick(j.LR, in), pick(j.Prox, in)
-	part.Start, part.ProxWeights, part.Anchor, part.Shift, part.Mask = rows(j.Start), rows(j.ProxWeights), rows(j.Anchor), rows(j.Shift), rows(j.Mask)
-	if j.Anchor == j.Start {
-		part.Anchor = part.Start
-	}
-	part.Extra = maps.Clone(j.Extra)
-	for name, m := range part.Extra {
-		part.Extra[name] = rows(m)
-	}
-	return &part
 }
 
 // pick returns the values at the given positions, nil for a list that is nil.

@@ -21,7 +21,9 @@ type Async struct {
 	Selector Selector // who begins, of those that are idle and on; nil: uniformly at random
 	// Steps says how many local steps a client takes that begins now; nil: as many as the Job says.
 	Steps func(client int, rng *rand.Rand) int
-	Job   Job // what a client that begins now is asked to do; its Clients are chosen here, and Start is one row
+	// Job is what a client that begins now is asked to do: Start, one row; Local and Objective, the same in all rounds; Shared, Down
+	// and Up.
+	Job Job
 }
 
 // Flight is the work under way: what clients have begun, and not handed in yet. An asynchronous strategy keeps one in its State,
@@ -91,9 +93,14 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 		return nil, Invalid("Async.Take", a.Take, fmt.Sprintf("in [1, %d], the clients at work", a.AtWork))
 	case a.Job.Start.Rows() != 1:
 		return nil, Invalid("Async.Job.Start", fmt.Sprintf("%d rows", a.Job.Start.Rows()), "one model for everyone who begins")
-	case a.Job.Clients != nil || a.Job.Private:
-		return nil, Invalid("Async.Job", "clients of its own, or private", "one whose clients are chosen here, and whose results travel")
 	}
+	if err := a.check(r.Fed); err != nil {
+		return nil, err
+	}
+	if r.began == nil {
+		r.began = map[int]int{}
+	}
+	r.flight = append(r.flight, f)
 	f.Versions = append(f.Versions, Version{r.T, a.Job.Start})
 	var in []Work
 	for len(in) < take {
@@ -120,6 +127,26 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 	return r.handIn(f, a, in)
 }
 
+// check refuses what a job cannot be asked for later than when it begins, since of a round that is over only Start and Local are known.
+func (a *Async) check(fed *Federation) error {
+	j := &a.Job
+	for _, m := range []struct {
+		field string
+		set   bool
+	}{
+		{"Clients", j.Clients != nil}, {"Epochs", j.Epochs != nil}, {"Steps", j.Steps != nil}, {"LR", j.LR != nil}, {"Prox", j.Prox != nil},
+		{"ProxWeights", j.ProxWeights != nil}, {"Anchor", j.Anchor != nil}, {"Shift", j.Shift != nil}, {"Mask", j.Mask != nil},
+		{"Extra", j.Extra != nil}, {"BatchesOf", j.BatchesOf != 0}, {"Private", j.Private},
+	} {
+		if m.set {
+			return Invalid("Async.Job."+m.field, "set", "empty: clients that began in earlier rounds differ in Start only")
+		}
+	}
+	all := *j
+	all.Clients = []int{0}
+	return all.check(fed, 1)
+}
+
 // first orders work by when it ends. Of what ends at the same moment, the first to begin is first: without delays, nobody waits
 // for ever.
 func first(a, b Work) int {
@@ -133,12 +160,10 @@ func (r *Round) dispatch(f *Flight, a Async, in []Work) error {
 	for _, w := range append(slices.Clone(f.Work), in...) {
 		busy[w.Client] = true
 	}
-	if len(f.Work) == 0 && len(in) == 0 { // nothing will happen before somebody is on
-		r.Candidates()
+	if len(f.Work) == 0 { // nothing will happen before somebody is on
+		r.clock.now = r.nextOn(busy)
 	}
-	r.busy = busy
-	defer func() { r.busy = nil }()
-	idle := r.Candidates()
+	idle := r.idle(busy)
 	n := min(a.AtWork-len(f.Work), len(idle))
 	if n < 1 {
 		return nil
@@ -147,7 +172,9 @@ func (r *Round) dispatch(f *Flight, a Async, in []Work) error {
 	if r.begins++; r.begins > 1 {
 		rng = Random(r.opts.Seed, "select", r.T, r.begins)
 	}
+	r.busy = busy
 	a.Job.Clients = r.choose(a.Selector, n, idle, rng)
+	r.busy = nil
 	for _, c := range a.Job.Clients {
 		if busy[c] {
 			r.Fail(Invalid("Selector", a.Job.Clients, "idle clients: see Round.Candidates"))
@@ -167,12 +194,8 @@ func (r *Round) begin(f *Flight, a *Async) error {
 		if r.Fed.Devices != nil {
 			device = &r.Fed.Devices[c]
 		}
-		call := 1
-		for _, m := range r.record.Missed { // it has begun before in this round, or one before
-			if m.Client == c {
-				call++
-			}
-		}
+		r.began[c]++
+		call := r.began[c]
 		one, steps := a.Job, 0
 		one.Clients = []int{c}
 		if a.Steps != nil {
@@ -262,20 +285,23 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 	for i, number := range r.Fed.numbers(job.Clients) {
 		draw[number] = draws{r.opts.Seed, f.Work[at[i]].Round, f.Work[at[i]].Call}
 	}
-	for len(starts) < lanes {
-		starts = append(starts, starts[0])
+	for len(starts) < lanes { // so that the program is the same
+		job.Clients, starts, rates = append(job.Clients, job.Clients[0]), append(starts, starts[0]), append(rates, rates[0])
+		if job.Steps != nil {
+			job.Steps = append(job.Steps, job.Steps[0])
+		}
 	}
 	job.Start = StackRows(starts...)
 	work, err := job.forEngine(r.Fed, rates, func(client int) draws { return draw[client] })
 	if err != nil {
 		return c, err
 	}
-	work.Lanes = lanes
+	work.Only = sequence(len(at))
 	out, err := e.Solve(r.ctx, work, 1)
 	if err != nil {
 		return c, err
 	}
-	for i, s := range job.solves(r.Fed, 0, rates, out) {
+	for i, s := range job.solves(r.Fed, 0, rates, out)[:len(at)] {
 		w := &f.Work[at[i]]
 		w.Row, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = out.Place[i], s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
 	}
