@@ -69,10 +69,10 @@ type Miss struct {
 	Lost   bool  `json:"lost,omitempty"` // it dropped out; else it was late
 }
 
-// clock is the simulated time of a run. All of it is in the history, so that it survives a resume.
+// clock is the simulated time of a run. Between rounds it is Record.Clock, so that it survives a resume.
 type clock struct {
 	now        float64   // s, of the server
-	ready      []float64 // by client, when it is done with all that it was given
+	ready      []float64 // by client, when it is done with all that it was given in this round
 	operations float64   // of a forward and backward pass for one example
 }
 
@@ -83,17 +83,6 @@ func newClock(fed *Federation) (c *clock, err error) {
 		c.operations *= 3
 	}
 	return c, err
-}
-
-// add goes on after a round of a history.
-func (c *clock) add(r *Record) {
-	c.now = float64(r.Clock)
-	for _, s := range r.Solves {
-		c.ready[s.Client] = float64(s.Arrived)
-	}
-	for _, m := range r.Missed {
-		c.ready[m.Client] = float64(m.End)
-	}
 }
 
 // visit is when a client does what a job asks for, in s of the clock.
@@ -149,7 +138,7 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 	return u, nil
 }
 
-// settleClock ends the round on the clock: when all who trained are done.
+// settleClock ends the round on the clock: when all who trained are done. Whoever was late is not waited for, and stops.
 func (r *Round) settleClock() {
 	if r.Fed.Devices == nil || r.err != nil {
 		return
@@ -158,6 +147,7 @@ func (r *Round) settleClock() {
 		r.clock.now = max(r.clock.now, r.clock.ready[s.Client])
 	}
 	r.record.Clock = Float(r.clock.now)
+	clear(r.clock.ready)
 }
 
 // compare lets clients receive k models and compute their losses on their own examples, and returns when all are done.

@@ -289,7 +289,7 @@ func (u *underway) resume() error {
 	before, err := u.archive.resume()
 	for i := range before {
 		u.past.add(&before[i])
-		u.clock.add(&before[i])
+		u.clock.now = float64(before[i].Clock)
 		u.clusters = before[i].Clusters != nil
 		u.opts.Keep.thin(&before[i], u.opts)
 	}
