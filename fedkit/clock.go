@@ -2,6 +2,9 @@ package fedkit
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -47,6 +50,13 @@ func drawDevices(rule sim.Rule, n int) (devices []sim.Device, words string, err 
 		}
 	}
 	return devices, rule.String(), nil
+}
+
+// hashDevices returns the SHA-256 of devices, in hexadecimal. A rule alone does not say what is in the file that it reads.
+func hashDevices(devices []sim.Device) string {
+	h := sha256.New()
+	_ = json.NewEncoder(h).Encode(devices) // plain numbers, which Check has seen
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Pace is how a server keeps to the clock in synchronous rounds, on a federation with devices: see Federation.On.
