@@ -80,6 +80,10 @@ func setPart(path string, v reflect.Value, tree any) error {
 	if !known {
 		return fedkit.Invalid(path, word(tree), fmt.Sprintf("a %v, which can be made in Go only", v.Type()))
 	}
+	if part, ok := k.number(tree); ok {
+		v.Set(part)
+		return nil
+	}
 	options, err := object(tree)
 	if err != nil {
 		return err
@@ -97,6 +101,9 @@ func setPart(path string, v reflect.Value, tree any) error {
 			continue
 		}
 		part := t.new()
+		if part.CanFloat() { // the form that config.Of has
+			return set(path, v, options[key(options, "value")])
+		}
 		if err := setStruct(path, reflect.Indirect(part), options); err != nil {
 			return err
 		}
@@ -107,6 +114,18 @@ func setPart(path string, v reflect.Value, tree any) error {
 		return fedkit.Invalid(cmp.Or(path, k.Name), word(tree), "the name of "+k.a()+": "+strings.Join(names, ", "))
 	}
 	return unknown(cmp.Or(path, k.Name), name, "the name of "+k.a(), name, names)
+}
+
+// number returns the thing of the kind that is a number, such as a constant, if the tree is one.
+func (k Kind) number(tree any) (part reflect.Value, ok bool) {
+	x, is := number(tree)
+	for _, t := range k.Things() {
+		if part = t.new(); is && part.CanFloat() {
+			part.SetFloat(x)
+			return part, true
+		}
+	}
+	return part, false
 }
 
 // setStruct sets the options that a tree names.

@@ -19,6 +19,7 @@ import (
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
+	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 )
 
@@ -41,6 +42,9 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 		&strategy.SCAFFOLD{Gradients: true, Aggregator: aggregate.GeometricMedian{Smooth: 1e-5}, Selector: selection.Fair{Wait: 4, Then: selection.Annealed{Then: selection.Diversity{}}}},
 		&strategy.SmartFedProx{Mu: 0.3, Selector: selection.Bandwidth{Seconds: []float64{1, math.Inf(1), 2.5}, Deadline: 3}},
 		&strategy.FedSplit{Step: 0.2, L2: 0.1, Exact: true},
+		&strategy.FedAsync{AtWork: 5, Alpha: 0.3, Staleness: strategy.Hinge{B: 2}, Updates: true},
+		&strategy.FedBuff{K: 3, Staleness: strategy.Even{}, Selector: selection.Diversity{}},
+		&strategy.CCFL{StepsMin: 2, StepsMax: 9, Server: server.AMSGrad{LR: 0.1}},
 		&strategy.FedRep{Head: []string{"dense2"}, HeadEpochs: 3},
 		&strategy.LocalOnly{Selector: selection.ByCluster{Labels: []int{0, 1, -1}}},
 		&strategy.IFCA{K: 4, Gamma: 0.2, Gradients: true},
@@ -64,6 +68,9 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 	inverse[partition.Rule](t, partition.Rotations{Of: partition.Dirichlet{Clients: 20, Alpha: 0.3, Seed: math.MaxUint64}, Degrees: []int{0, 90}})
 	inverse[partition.Rule](t, partition.Relabel{Of: partition.IID{Clients: 2}, Maps: [][]int{{0, 1}, {1, 0}}})
 	inverse[attack.Attack](t, attack.SignFlip{Scale: 5})
+	inverse[sim.Rule](t, sim.Devices{PerExample: sim.Constant(0.25), Reference: 1e6, Up: sim.LogNormal{Median: 1e6, Sigma: 1}, Down: sim.TwoClasses{Fast: 2, Slow: 1, Share: 0.5}, Drop: sim.Uniform{High: 0.1}, Seed: 3})
+	inverse[sim.Rule](t, sim.Mixed{Classes: []sim.Class{{Share: 0.8, Of: sim.Devices{}}, {Share: 0.2, Of: sim.Trace{File: "phones.csv"}}}, Seed: 1})
+	inverse[fedkit.Options](t, fedkit.Options{Rounds: 3, Pace: fedkit.Pace{Deadline: 60, Over: 0.3, Partial: true}})
 	inverse[fedkit.Options](t, fedkit.Options{Rounds: 30, Seed: 1 << 60, NotFinite: fedkit.Skip, Metrics: []fedkit.Metric{metric.MacroF1{}, metric.Recall{Class: 2}}})
 }
 
@@ -107,6 +114,10 @@ func TestBuildKnowsManySpellings(t *testing.T) {
 	}
 	if got, err := catalog.Build[fedkit.Selector]("Hybrid Temperature=0"); err != nil || !reflect.DeepEqual(got, selection.Hybrid{Temperature: fedkit.Zero}) {
 		t.Errorf("%+v, %v", got, err)
+	}
+	rule := "Devices PerExample=0.25 Up={type: Uniform, Low: 1, High: 2} Seed=4"
+	if got, err := catalog.Build[sim.Rule](rule); err != nil || !reflect.DeepEqual(got, sim.Devices{PerExample: sim.Constant(0.25), Up: sim.Uniform{Low: 1, High: 2}, Seed: 4}) {
+		t.Errorf("%s became %+v, %v", rule, got, err)
 	}
 	text := "MLP hidden=[64, 32]"
 	if m, err := catalog.Build[catalog.Model](text); err != nil || m.Model() == nil {

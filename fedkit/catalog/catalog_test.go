@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 // unlisted implement an interface of a kind, but have no name and options in a file: adapters for functions, parts of
 // others, and what only Go code can make.
-var unlisted = []string{"fedkit.AggregatorFunc", "fedkit.SelectorFunc", "fedkit.ScheduleFunc", "cluster.Func", "cluster.AffinityFunc", "attack.Forge", "partition.Given", "model.GoMLX"}
+var unlisted = []string{"fedkit.AggregatorFunc", "fedkit.SelectorFunc", "fedkit.ScheduleFunc", "cluster.Func", "cluster.AffinityFunc", "attack.Forge", "partition.Given", "sim.Given", "model.GoMLX"}
 
 // Everything that the packages export and that can stand for a part is listed: types that implement the interface of a
 // kind, types that make a data set, and functions that return a data set or a model.
@@ -63,7 +63,7 @@ func TestEverythingIsListed(t *testing.T) {
 func load(t *testing.T) (exported map[string]types.Object, interfaces []*types.Interface) {
 	t.Helper()
 	names := []string{"fedkit.example/datasets", "fedkit.example/datasets/partition", "fedkit.example/fedkit"}
-	for _, p := range []string{"aggregate", "attack", "cluster", "examples", "metric", "model", "selection", "server", "strategy"} {
+	for _, p := range []string{"aggregate", "attack", "cluster", "examples", "metric", "model", "selection", "server", "sim", "strategy"} {
 		names = append(names, "fedkit.example/fedkit/"+p)
 	}
 	all, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedExportFile}, names...)

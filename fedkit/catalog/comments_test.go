@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write comments.json")
 
 // packages are the folders of what the catalog lists.
 var packages = []string{"datasets", "datasets/partition", "fedkit", "fedkit/aggregate", "fedkit/attack", "fedkit/catalog", "fedkit/cluster", "fedkit/examples",
-	"fedkit/metric", "fedkit/model", "fedkit/selection", "fedkit/server", "fedkit/strategy"}
+	"fedkit/metric", "fedkit/model", "fedkit/selection", "fedkit/server", "fedkit/sim", "fedkit/strategy"}
 
 // The comments are those of the sources.
 func TestCommentsAreCurrent(t *testing.T) {

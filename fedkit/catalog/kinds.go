@@ -13,6 +13,7 @@ import (
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
+	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 )
 
@@ -41,6 +42,10 @@ var kinds = []Kind{
 		cluster.KMeans{}, cluster.Agglomerative{}, cluster.Spectral{}, cluster.BestSilhouette{}}},
 	{"affinity", "affinities", reflect.TypeFor[cluster.Affinity](), []any{
 		cluster.PositiveCosine{}, cluster.Gaussian{}, cluster.InnerProduct{}}},
+	{"staleness weight", "staleness weights", reflect.TypeFor[strategy.Staleness](), []any{strategy.Even{}, strategy.Poly{}, strategy.Hinge{}}},
+	{"rule of devices", "rules of devices", reflect.TypeFor[sim.Rule](), []any{sim.Devices{}, sim.Mixed{}, sim.Trace{}}},
+	{"distribution", "distributions", reflect.TypeFor[sim.Distribution](), []any{
+		sim.Constant(0), sim.Uniform{}, sim.LogNormal{}, sim.TwoClasses{}}},
 	{"metric", "metrics", reflect.TypeFor[fedkit.Metric](), []any{
 		metric.MacroF1{}, metric.Recall{}, metric.ExpectedCalibrationError{}}},
 	{"attack", "attacks", reflect.TypeFor[attack.Attack](), []any{

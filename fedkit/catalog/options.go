@@ -69,6 +69,13 @@ func typeOf(t reflect.Type) string {
 	if t.Kind() == reflect.Slice {
 		return "list of " + typeOf(t.Elem())
 	}
+	if all := fields(t); all != nil && !isText(t) {
+		names := make([]string, len(all))
+		for i, f := range all {
+			names[i] = f.Name
+		}
+		return "{" + strings.Join(names, ", ") + "}"
+	}
 	return t.String()
 }
 

@@ -9,6 +9,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/attack"
 	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/sim"
 	"github.com/goccy/go-yaml"
 )
 
@@ -25,6 +26,7 @@ type world struct {
 	Partition partition.Rule
 	Model     catalog.Model
 	HoldOut   heldOut
+	Devices   sim.Rule
 	Attack    attackers
 }
 
@@ -87,6 +89,11 @@ func (w world) federation() (*fedkit.Federation, error) {
 	}
 	if w.HoldOut != (heldOut{}) {
 		if fed, err = fed.HoldOut(w.HoldOut.Clients, w.HoldOut.Seed); err != nil {
+			return nil, err
+		}
+	}
+	if w.Devices != nil {
+		if fed, err = fed.On(w.Devices); err != nil {
 			return nil, err
 		}
 	}

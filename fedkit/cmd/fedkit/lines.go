@@ -10,6 +10,8 @@ import (
 type line struct {
 	Round     int                     `json:"round"`
 	Seconds   float64                 `json:"seconds"`
+	Clock     fedkit.Float            `json:"clock,omitempty"`  // s of the simulated clock, at the end of the round
+	Missed    int                     `json:"missed,omitempty"` // clients that were late, dropped out or sat the round out
 	Clients   int                     `json:"clients"`
 	Steps     int                     `json:"steps"`
 	TrainLoss *fedkit.Float           `json:"train_loss,omitempty"` // mean over the clients of the round
@@ -25,7 +27,7 @@ type line struct {
 }
 
 func lineOf(r *fedkit.Record) line {
-	l := line{Round: r.Round, Seconds: r.Seconds, Notes: r.Notes, Clusters: r.Clustering, BytesUp: r.BytesUp, BytesDown: r.BytesDown}
+	l := line{Round: r.Round, Seconds: r.Seconds, Clock: r.Clock, Missed: len(r.Missed), Notes: r.Notes, Clusters: r.Clustering, BytesUp: r.BytesUp, BytesDown: r.BytesDown}
 	if all := r.Training(); all != nil {
 		l.Clients, l.Steps, l.TrainLoss = all.Clients, all.Steps, &all.Loss
 	}
@@ -56,6 +58,7 @@ type summary struct {
 	Accuracy  fedkit.Float   `json:"accuracy"` // of the last evaluated round
 	Best      fedkit.Float   `json:"best"`     // accuracy of any round
 	Seconds   float64        `json:"seconds"`
+	Clock     fedkit.Float   `json:"clock,omitempty"` // s of the simulated clock
 	BytesUp   int64          `json:"bytes_up"`
 	BytesDown int64          `json:"bytes_down"`
 	Stopped   bool           `json:"stopped"`
@@ -70,6 +73,7 @@ func summaryOf(h *fedkit.History, err error) summary {
 		r := &h.Rounds[i]
 		s.BytesUp += r.BytesUp
 		s.BytesDown += r.BytesDown
+		s.Clock = r.Clock
 	}
 	if err != nil {
 		s.Error = err.Error()

@@ -16,13 +16,14 @@ import (
 )
 
 type runCommand struct {
-	File string `arg:"" optional:"" help:"YAML file with the sections strategy, data, partition, model, holdout, attack and options. What flags say is put into it."`
+	File string `arg:"" optional:"" help:"YAML file with the sections strategy, data, partition, model, holdout, devices, attack and options. What flags say is put into it."`
 
 	Strategy  []string `sep:"none" placeholder:"'NAME OPTION=VALUE…'" help:"Strategy with its options."`
 	Data      []string `sep:"none" placeholder:"'NAME …'" help:"Data set."`
 	Partition []string `sep:"none" placeholder:"'NAME …'" help:"Rule that deals the data out to clients."`
 	Model     []string `sep:"none" placeholder:"'NAME …'" help:"Model."`
 	HoldOut   []string `name:"holdout" sep:"none" placeholder:"'Clients=4 …'" help:"Clients that never take part, and are scored."`
+	Devices   []string `sep:"none" placeholder:"'Devices PerExample=0.1 …'" help:"Rule of what clients work on: the run has a simulated clock."`
 	Attack    []string `sep:"none" placeholder:"'By=NAME Share=0.3 …'" help:"Attack by a share of the clients."`
 	Options   []string `sep:"none" placeholder:"'OPTION=VALUE…'" help:"Options of the run."`
 
@@ -79,7 +80,7 @@ func (r *runCommand) tree() (map[string]any, error) {
 	for _, s := range []struct {
 		name  string
 		texts []string
-	}{{"strategy", r.Strategy}, {"data", r.Data}, {"partition", r.Partition}, {"model", r.Model}, {"holdout", r.HoldOut}, {"attack", r.Attack}, {"options", r.Options}} {
+	}{{"strategy", r.Strategy}, {"data", r.Data}, {"partition", r.Partition}, {"model", r.Model}, {"holdout", r.HoldOut}, {"devices", r.Devices}, {"attack", r.Attack}, {"options", r.Options}} {
 		for _, text := range s.texts {
 			part, err := catalog.Parse(text)
 			if err != nil {

@@ -148,3 +148,20 @@ func TestRunScoresUnseenClients(t *testing.T) {
 		t.Errorf("%+v, %+v", rounds, s)
 	}
 }
+
+// On devices, every line has the simulated clock, and who was not waited for.
+func TestRunOnDevices(t *testing.T) {
+	status, out, log := do("run", "--strategy", "FedBuff AtWork=4 K=2 Staleness=Hinge Local.LR=0.1 Local.Batch=16", "--data", "Digits", "--partition", "IID Clients=10",
+		"--model", "MLP", "--rounds", "5", "--devices", "Devices PerExample=0.01 Up.type=LogNormal Up.Median=1e4 Up.Sigma=1 Drop=0.3 Seed=2")
+	if status != done {
+		t.Fatal(status, log)
+	}
+	rounds, s := decode(t, out)
+	missed := 0
+	for _, r := range rounds {
+		missed += r.Missed
+	}
+	if len(rounds) != 5 || rounds[0].Clock <= 0 || rounds[4].Clock <= rounds[0].Clock || s.Clock != rounds[4].Clock || missed == 0 || !strings.HasSuffix(s.Partition, "seed 2") {
+		t.Errorf("%+v, %+v", rounds, s)
+	}
+}
