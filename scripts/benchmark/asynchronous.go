@@ -2,8 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"os"
+	"fmt"
 	"slices"
 
 	"fedkit.example/datasets"
@@ -26,10 +25,11 @@ func asynchronous() {
 		take int // results per round
 		make func() fedkit.Strategy
 	}{
-		{"fedavg", 100, func() fedkit.Strategy { return &strategy.FedAvg{Fraction: 0.1, Local: local} }},
-		{"fedbuff", 10, func() fedkit.Strategy { return &strategy.FedBuff{AtWork: 100, K: 10, Local: local} }},
-		{"fedbuff_100", 100, func() fedkit.Strategy { return &strategy.FedBuff{AtWork: 100, K: 100, Local: local} }},
-		{"fedasync", 1, func() fedkit.Strategy { return &strategy.FedAsync{AtWork: 100, Local: local} }},
+		{"FedAvg, 100 per round", 100, func() fedkit.Strategy { return &strategy.FedAvg{Fraction: 0.1, Local: local} }},
+		{"FedAvg, 10 per round", 10, func() fedkit.Strategy { return &strategy.FedAvg{Fraction: 0.01, Local: local} }},
+		{"FedBuff, K = 10", 10, func() fedkit.Strategy { return &strategy.FedBuff{AtWork: 100, K: 10, Local: local} }},
+		{"FedBuff, K = 100", 100, func() fedkit.Strategy { return &strategy.FedBuff{AtWork: 100, K: 100, Local: local} }},
+		{"FedAsync", 1, func() fedkit.Strategy { return &strategy.FedAsync{AtWork: 100, Local: local} }},
 	}
 	ms := map[string][]float64{}
 	for turn := range 8 {
@@ -44,18 +44,14 @@ func asynchronous() {
 			}
 		}
 	}
-	result := map[string]any{"peer": "fedkit", "task": "asynchronous"}
 	for _, run := range runs {
 		ratios := make([]float64, len(ms[run.name]))
 		for i, v := range ms[run.name] {
-			ratios[i] = v / ms["fedavg"][i]
+			ratios[i] = v / ms["FedAvg, 100 per round"][i]
 		}
 		slices.Sort(ratios)
 		slices.Sort(ms[run.name])
-		result[run.name+"_solve_ms"] = ms[run.name][len(ratios)/2]
-		if run.name != "fedavg" {
-			result[run.name+"_takes"] = ratios[len(ratios)/2]
-		}
+		n := len(ratios)
+		fmt.Printf("%-22s %.2f ms per solve, %.2f × FedAvg's (quartiles %.2f, %.2f)\n", run.name, ms[run.name][n/2], ratios[n/2], ratios[n/4], ratios[(3*n)/4])
 	}
-	must.M(json.NewEncoder(os.Stdout).Encode(result))
 }
