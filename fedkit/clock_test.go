@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -88,6 +90,9 @@ func TestClock(t *testing.T) {
 			if want, ok := c.arrived[s.Client]; c.arrived != nil && (!ok || !near([]float64{float64(s.Arrived)}, []float64{want})) {
 				t.Errorf("%s: client %d arrived at %v s, want %v", c.name, s.Client, s.Arrived, want)
 			}
+		}
+		if last := h.Rounds[1].Clock; !strings.HasSuffix(h.String(), fmt.Sprintf(" %.5g s\n", last)) {
+			t.Errorf("%s: the table does not end with the clock at %v s:\n%v", c.name, last, h)
 		}
 		for _, m := range r.Missed {
 			missed = append(missed, m.Client)

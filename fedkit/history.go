@@ -86,7 +86,8 @@ func (h *History) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s: %s; %s, %d parameters; seed %d, %s\n", h.Name, h.Data, h.Partition, h.Model, h.Params, h.Seed, h.Device)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "round\tclients\tsteps\ttrain loss\ttest loss\taccuracy\town accuracy\tup\tdown\ttime\t")
+	timed := h.Devices != nil
+	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\ttest loss\taccuracy\town accuracy\tup\tdown\ttime\t%s\n", map[bool]string{true: "clock\t"}[timed])
 	every := (len(h.Rounds) + 39) / 40
 	for i, r := range h.Rounds {
 		if i%every != 0 && i != len(h.Rounds)-1 {
@@ -102,8 +103,12 @@ func (h *History) String() string {
 			}
 			return fmt.Sprintf("%.2f %%", 100*s.Accuracy)
 		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t%.4f\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t\n", r.Round, train.Clients, train.Steps, train.Loss,
+		fmt.Fprintf(w, "%d\t%d\t%d\t%.4f\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t", r.Round, train.Clients, train.Steps, train.Loss,
 			score(r.Score(), true), score(r.Global, false), score(r.Mean(), false), bytesText(r.BytesUp), bytesText(r.BytesDown), 1000*r.Seconds)
+		if timed {
+			fmt.Fprintf(w, "%.5g s\t", r.Clock)
+		}
+		fmt.Fprintln(w)
 	}
 	_ = w.Flush() // into memory
 	return b.String()
