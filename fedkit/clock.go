@@ -71,6 +71,14 @@ type Pace struct {
 	Partial  bool    // those that would be late take as many steps as they can before the deadline, and are late only if it is none
 }
 
+// Check implements Checker.
+func (p Pace) Check(fed *Federation, _ int) error {
+	if p != (Pace{}) && fed != nil && fed.Devices == nil {
+		return Invalid("", fmt.Sprintf("%+v", p), "left out, since the clients have no devices: see Federation.On")
+	}
+	return nil
+}
+
 // Miss is a client whose result the server did not wait for, or did not get.
 type Miss struct {
 	Client int   `json:"client"`

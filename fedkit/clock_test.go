@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -153,6 +154,12 @@ func untimed(t *testing.T, h *fedkit.History) []byte {
 
 func TestDevicesThatAreRefused(t *testing.T) {
 	fed := relabeled(t)
+	for _, pace := range []fedkit.Pace{{Deadline: -1}, {Over: -0.1}, {Over: math.Inf(1)}, {Deadline: math.NaN()}, {Deadline: 3}} { // the last: without devices
+		_, err := fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: hundred}, fedkit.Options{Rounds: 1, Pace: pace})
+		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), "Options.Pace") {
+			t.Errorf("%+v: %v", pace, err)
+		}
+	}
 	for _, rule := range []sim.Rule{nil, (*sim.Given)(nil), sim.Given{{}}, sim.Devices{Up: sim.Constant(-1)}, sim.Devices{Drop: sim.Constant(1)}} {
 		if _, err := fed.On(rule); !errors.Is(err, fedkit.ErrInvalid) {
 			t.Errorf("%#v: %v", rule, err)
