@@ -32,6 +32,7 @@ type Async struct {
 // Flight is the work under way: what clients have begun, and not handed in yet. An asynchronous strategy keeps one in its State,
 // and nothing else has to be done for it.
 type Flight struct {
+	Queue    sim.Queue // of arrivals, and of clients that drop out
 	Work     []Work    // [n], in the order in which it began
 	Versions []Version // of the model, that some of it started from
 	Begun    int       // pieces of work so far
@@ -100,22 +101,21 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 		if err := r.dispatch(f, a, in); err != nil {
 			return nil, err
 		}
-		w := slices.MinFunc(f.Work, first)
-		at := slices.Index(f.Work, w)
-		r.clock.now = max(r.clock.now, w.Arrived)
-		if w.Lost {
-			r.record.Missed = append(r.record.Missed, Miss{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), Lost: true})
-			f.Work = slices.Delete(f.Work, at, at+1)
-			continue
-		}
-		if w.Model == nil {
+		event, _ := f.Queue.Pop()
+		at := slices.IndexFunc(f.Work, func(w Work) bool { return w.Number == event.Number })
+		r.clock.now = max(r.clock.now, event.Time)
+		if w := &f.Work[at]; !w.Lost && w.Model == nil {
 			if err := r.compute(f, a); err != nil {
 				return nil, err
 			}
-			w = f.Work[at]
 		}
+		w := f.Work[at]
 		f.Work = slices.Delete(f.Work, at, at+1)
-		in = append(in, w)
+		if w.Lost {
+			r.record.Missed = append(r.record.Missed, Miss{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), Lost: true})
+		} else {
+			in = append(in, w)
+		}
 	}
 	return r.handIn(f, a, in)
 }
@@ -140,10 +140,10 @@ func (a *Async) check(fed *Federation) error {
 	return all.check(fed, 1)
 }
 
-// first orders work by when it ends. Of what ends at the same moment, the first to begin is first: without delays, nobody waits
+// event is when work ends. Of what ends at the same moment, what began in an earlier round is first: without delays, nobody waits
 // for ever.
-func first(a, b Work) int {
-	return cmp.Or(cmp.Compare(a.Arrived, b.Arrived), cmp.Compare(a.Round, b.Round), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Number, b.Number))
+func (w *Work) event() sim.Event {
+	return sim.Event{Time: w.Arrived, Turn: w.Round, Client: w.Client, Number: w.Number}
 }
 
 // dispatch lets idle clients begin until as many are at work as should be. A client whose result has just arrived waits for the
@@ -199,8 +199,11 @@ func (r *Round) begin(f *Flight, a *Async) error {
 		}
 		_, examples := one.work(r.Fed)
 		v := r.clock.visit(device, c, down*model, examples[0], up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
-		f.Work = append(f.Work, Work{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps,
-			Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost})
+		w := Work{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost}
+		if err := f.Queue.Push(w.event()); err != nil {
+			return err
+		}
+		f.Work = append(f.Work, w)
 		f.Begun++
 	}
 	r.Traffic(float64(len(a.Job.Clients))*down, 0)
@@ -219,7 +222,7 @@ func (r *Round) compute(f *Flight, a Async) error {
 			at = append(at, i)
 		}
 	}
-	slices.SortFunc(at, func(i, j int) int { return first(f.Work[i], f.Work[j]) })
+	slices.SortFunc(at, func(i, j int) int { return f.Work[i].event().Compare(f.Work[j].event()) })
 	lanes, err := a.lanes(r.Fed, e)
 	if err != nil {
 		return err

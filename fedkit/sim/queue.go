@@ -10,16 +10,17 @@ import (
 // Event is what happens to a client at a moment, such as the arrival of its piece of work.
 type Event struct {
 	Time   float64 // s
+	Turn   int     // of the same moment, the lowest turn is first, such as the round in which work began
 	Client int
-	Number int // tells a client's events of the same moment apart, such as the number of the piece of work
+	Number int // tells a client's events of the same moment and turn apart, such as the number of the piece of work
 }
 
-// before orders events by time, client and number.
-func (e Event) before(o Event) bool {
-	return cmp.Or(cmp.Compare(e.Time, o.Time), cmp.Compare(e.Client, o.Client), cmp.Compare(e.Number, o.Number)) < 0
+// Compare orders events by time, turn, client and number.
+func (e Event) Compare(o Event) int {
+	return cmp.Or(cmp.Compare(e.Time, o.Time), cmp.Compare(e.Turn, o.Turn), cmp.Compare(e.Client, o.Client), cmp.Compare(e.Number, o.Number))
 }
 
-// Queue gives events back in the order of their time, client and number, whatever order they were put in. The zero value is
+// Queue gives events back in the order of their time, turn, client and number, whatever order they were put in. The zero value is
 // empty, at second 0. All that a queue is stands in its fields, so that it can be saved.
 type Queue struct {
 	Now    float64 // s; the time of the event that was taken last
@@ -59,7 +60,7 @@ func (q *Queue) Len() int { return len(q.Events) }
 type byTime []Event
 
 func (h byTime) Len() int           { return len(h) }
-func (h byTime) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h byTime) Less(i, j int) bool { return h[i].Compare(h[j]) < 0 }
 func (h byTime) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *byTime) Push(any)          {}
 func (h *byTime) Pop() any          { return nil }

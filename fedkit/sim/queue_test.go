@@ -16,11 +16,11 @@ func TestQueueOrder(t *testing.T) {
 	for range 200 {
 		var events []Event
 		for i := range rng.IntN(100) { // with many ties
-			events = append(events, Event{float64(rng.IntN(5)), rng.IntN(4), i})
+			events = append(events, Event{float64(rng.IntN(5)), rng.IntN(3), rng.IntN(4), i})
 		}
 		q := queue(t, events...)
-		slices.SortFunc(events, func(a, b Event) int { // times, clients and numbers are whole and small
-			return int(1e6*(a.Time-b.Time)) + 1e3*(a.Client-b.Client) + a.Number - b.Number
+		slices.SortFunc(events, func(a, b Event) int { // times, turns, clients and numbers are whole and small
+			return int(1e6*(a.Time-b.Time)) + 1e4*(a.Turn-b.Turn) + 1e3*(a.Client-b.Client) + a.Number - b.Number
 		})
 		if got := drain(q); !slices.Equal(got, events) || q.Len() != 0 {
 			t.Fatalf("%v, want %v", got, events)
@@ -58,7 +58,7 @@ func simulate(t testing.TB, clients int, hours float64, each func(q *Queue, e Ev
 	q := &Queue{}
 	begin := func(client, number int) {
 		on := devices[client].On
-		push(t, q, Event{on.Finish(q.Now, devices[client].Compute(1000, 0)+devices[client].Send(1e6)), client, number})
+		push(t, q, Event{Time: on.Finish(q.Now, devices[client].Compute(1000, 0)+devices[client].Send(1e6)), Client: client, Number: number})
 	}
 	for i := range devices {
 		begin(i, 0)
@@ -95,7 +95,7 @@ func TestQueueInASimulation(t *testing.T) {
 
 // A queue that was saved and read again goes on as it would have.
 func TestQueueIsSaved(t *testing.T) {
-	q := queue(t, Event{3, 0, 0}, Event{1, 5, 0}, Event{1, 2, 7}, Event{2, 2, 8})
+	q := queue(t, Event{3, 0, 0, 0}, Event{1, 0, 5, 0}, Event{1, 0, 2, 7}, Event{2, 0, 2, 8})
 	q.Pop()
 	var file bytes.Buffer
 	if err := gob.NewEncoder(&file).Encode(q); err != nil {
@@ -105,8 +105,8 @@ func TestQueueIsSaved(t *testing.T) {
 	if err := gob.NewDecoder(&file).Decode(read); err != nil || !reflect.DeepEqual(read, q) {
 		t.Fatalf("%+v, want %+v; %v", read, q, err)
 	}
-	push(t, q, Event{2, 1, 1})
-	push(t, read, Event{2, 1, 1})
+	push(t, q, Event{2, 0, 1, 1})
+	push(t, read, Event{2, 0, 1, 1})
 	if got, want := drain(read), drain(q); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
