@@ -86,14 +86,14 @@ func newClock(fed *Federation) (c *clock, err error) {
 	return c, err
 }
 
-// add goes on after a round of a history.
+// add goes on after a round, in a run or from its history. Nobody goes on with work that the server did not wait for.
 func (c *clock) add(r *Record) {
 	c.now = float64(r.Clock)
 	for _, s := range r.Solves {
 		c.ready[s.Client] = float64(s.Arrived)
 	}
 	for _, m := range r.Missed {
-		c.ready[m.Client] = float64(m.End)
+		c.ready[m.Client] = float64(min(m.End, r.Clock))
 	}
 }
 
@@ -159,6 +159,7 @@ func (r *Round) settleClock() {
 		r.clock.now = max(r.clock.now, r.clock.ready[s.Client])
 	}
 	r.record.Clock = Float(r.clock.now)
+	r.clock.add(r.record)
 }
 
 // compare lets clients receive k models and compute their losses on their own examples, and returns when all are done.
