@@ -25,12 +25,15 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/xla"
+	"fedkit.example/fedkit/sim"
 )
 
 // Suite is the conformance test of a strategy. The zero value suits most strategies.
 type Suite struct {
 	Loss float64 // test loss that 400 rounds on Quadratic must reach; default 1e-3. Negative: no limit
 	Warm int     // rounds after which every program of the strategy has run once; default 1
+
+	Devices sim.Rule // of the clients, for strategies that need a clock; default none
 }
 
 // TestStrategy tests a strategy, a pointer to a struct whose options suit Quadratic, as Suite{}.Test does.
@@ -58,7 +61,7 @@ func (c Suite) Test(s fedkit.Strategy) error {
 		name string
 		run  func(fedkit.Strategy) error
 	}{
-		{"learns", c.learns}, {"bytes", sameBytes}, {"newcomers", newcomers}, {"compilations", c.compiles}, {"ranges", ranges}, {"defaults", defaults},
+		{"learns", c.learns}, {"bytes", c.sameBytes}, {"newcomers", c.newcomers}, {"compilations", c.compiles}, {"ranges", c.ranges}, {"defaults", c.defaults},
 	} {
 		if err := test.run(s); err != nil {
 			failed = append(failed, fmt.Errorf("fedtest: %T: %s: %w", s, test.name, err))
@@ -69,6 +72,14 @@ func (c Suite) Test(s fedkit.Strategy) error {
 
 var one sync.Mutex
 
+// on gives a federation the devices.
+func (c Suite) on(fed *fedkit.Federation, err error) (*fedkit.Federation, error) {
+	if err != nil || c.Devices == nil {
+		return fed, err
+	}
+	return fed.On(c.Devices)
+}
+
 func (c Suite) learns(s fedkit.Strategy) error {
 	most := c.Loss
 	if most == 0 {
@@ -77,7 +88,7 @@ func (c Suite) learns(s fedkit.Strategy) error {
 	if most < 0 {
 		return nil
 	}
-	fed, err := shared()
+	fed, err := c.on(shared())
 	if err != nil {
 		return err
 	}
@@ -131,8 +142,8 @@ func outcome(s fedkit.Strategy, h *fedkit.History) ([]byte, error) {
 }
 
 // sameBytes runs the strategy with other numbers of workers, and interrupted and resumed: always with the same outcome.
-func sameBytes(s fedkit.Strategy) error {
-	fed, err := shared()
+func (c Suite) sameBytes(s fedkit.Strategy) error {
+	fed, err := c.on(shared())
 	if err != nil {
 		return err
 	}
@@ -161,8 +172,8 @@ func sameBytes(s fedkit.Strategy) error {
 }
 
 // newcomers runs the strategy with clients that never take part, and without.
-func newcomers(s fedkit.Strategy) error {
-	fed, err := shared()
+func (c Suite) newcomers(s fedkit.Strategy) error {
+	fed, err := c.on(shared())
 	if err != nil {
 		return err
 	}
@@ -217,7 +228,7 @@ func resumed(fed *fedkit.Federation, s fedkit.Strategy) ([]byte, error) {
 }
 
 func (c Suite) compiles(s fedkit.Strategy) error {
-	fed, err := unseen()
+	fed, err := c.on(unseen())
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func survive(names []string, dir string) error {
 	for _, name := range names {
 		s, o := all()[name], killed(filepath.Join(dir, name))
 		var h *fedkit.History
-		for h, err = range fedkit.Rounds(context.Background(), fed, s, o) {
+		for h, err = range fedkit.Rounds(context.Background(), on(fed, s), s, o) {
 			fmt.Printf("%s: round %d\n", name, len(h.Rounds))
 		}
 		if err != nil {
@@ -182,7 +182,7 @@ func TestKilledAnywhere(t *testing.T) {
 	for i, name := range names {
 		s, o := all()[name], killed("")
 		o.Checkpoint, o.History = "", ""
-		want, err := ending(s, run(t, fed, s, o))
+		want, err := ending(s, run(t, on(fed, s), s, o))
 		if got := both[i%2][name]; err != nil || got != want {
 			t.Errorf("%s comes to %q after kills, to %q without, error %v", name, got, want, err)
 		}
