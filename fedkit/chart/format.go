@@ -19,15 +19,18 @@ func Bytes(v float64) string {
 	return Short(v) + " TB"
 }
 
-// Seconds writes a duration: "1.23 s", "3 min 20 s", "2 h 05 min".
+// Seconds writes a duration: "1.23 s", "3 min 20 s", "2 h 05 min", "4 d 03 h".
 func Seconds(s float64) string {
 	switch n := int(s + 0.5); {
 	case s < 99.95:
 		return Short(s) + " s"
 	case n < 3600:
 		return fmt.Sprintf("%d min %02d s", n/60, n%60)
-	default:
+	case n < 48*3600:
 		return fmt.Sprintf("%d h %02d min", n/3600, n%3600/60)
+	default:
+		n = (n + 1800) / 3600
+		return fmt.Sprintf("%d d %02d h", n/24, n%24)
 	}
 }
 

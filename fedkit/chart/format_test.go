@@ -8,7 +8,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%g bytes: %q, want %q", v, got, want)
 		}
 	}
-	for v, want := range map[float64]string{0.25: "0.25 s", 12.34: "12.3 s", 99.96: "1 min 40 s", 3599.6: "1 h 00 min", 7500: "2 h 05 min"} {
+	for v, want := range map[float64]string{0.25: "0.25 s", 12.34: "12.3 s", 99.96: "1 min 40 s", 3599.6: "1 h 00 min", 7500: "2 h 05 min", 2*86400 - 31: "47 h 59 min", 4*86400 + 3*3600 - 60: "4 d 03 h"} {
 		if got := Seconds(v); got != want {
 			t.Errorf("%g s: %q, want %q", v, got, want)
 		}

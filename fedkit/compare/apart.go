@@ -26,9 +26,9 @@ func tellApart(gs []*Group) {
 	}
 }
 
-// differences are what sets histories apart: options of the strategy, data, partition, model.
+// differences are what sets histories apart: options of the strategy, pace, data, partition, model.
 func differences(hs []*fedkit.History) []config.Difference {
-	return slices.Concat(known(hs),
+	return slices.Concat(known(hs), paces(hs),
 		words(hs, func(h *fedkit.History) string { return h.Data }),
 		words(hs, wordsOf),
 		words(hs, func(h *fedkit.History) string { return h.Model }))
@@ -51,6 +51,12 @@ func known(hs []*fedkit.History) []config.Difference {
 		}
 	}
 	return all
+}
+
+// paces are the options in which servers kept to the clock differently.
+func paces(hs []*fedkit.History) []config.Difference {
+	all := options(each(hs, func(h *fedkit.History) *config.Config { return h.Settings })...)
+	return slices.DeleteFunc(all, func(d config.Difference) bool { return !strings.HasPrefix(d.Path, "Pace") })
 }
 
 // finer are what may set histories apart beside that.

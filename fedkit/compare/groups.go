@@ -21,7 +21,7 @@ func (g *Group) Both() bool {
 }
 
 // Groups sorts histories by configuration, in order of appearance: what they are called, the strategy with its options,
-// the data and how they were dealt, the model. Histories of one group differ in their seeds only, be it the run's, the
+// the data and how they were dealt, the model, the pace on a clock. Histories of one group differ in their seeds only, be it the run's, the
 // partition's or that of a part of the strategy. If groups have the same name, what differs is added to it:
 // "FedAvg, Local.LR 0.1", or in the end a number. A run that is given again counts once, the longer one.
 //

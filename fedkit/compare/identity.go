@@ -35,8 +35,9 @@ func (r *Run) identity() *identity {
 	if id.partition.with == "" {
 		id.partition.seeds = seedsInWords(h.Partition)
 	}
-	id.configuration = fmt.Sprintf("%q %q %q %q %q %d %d %s %s", r.Name, h.Data, wordsOf(h), h.Model, h.Task, h.Clients, h.Params,
-		id.strategy.without, unseed(h.Interceptors).without)
+	pace, _ := h.Settings.At("Pace") // which decides whose results count
+	id.configuration = fmt.Sprintf("%q %q %q %q %q %d %d %s %s %q", r.Name, h.Data, wordsOf(h), h.Model, h.Task, h.Clients, h.Params,
+		id.strategy.without, unseed(h.Interceptors).without, pace)
 	r.known = id
 	return id
 }

@@ -162,18 +162,28 @@ func total(of func(*fedkit.Record) float64) func(*Run, Basis) float64 {
 // to adds it up until the target is reached, NaN if it is not.
 func to(target float64, of func(*fedkit.Record) float64) func(*Run, Basis) float64 {
 	return func(r *Run, b Basis) (sum float64) {
-		points := b.Points(r)
-		i := slices.IndexFunc(points, func(p Point) bool { return float64(p.Score.Accuracy) >= target })
-		if i < 0 {
+		last := b.reached(r, target)
+		if last == nil {
 			return math.NaN()
 		}
 		for k := range r.History.Rounds {
-			if rec := &r.History.Rounds[k]; rec.Round <= points[i].Round {
+			if rec := &r.History.Rounds[k]; rec.Round <= last.Round {
 				sum += of(rec)
 			}
 		}
 		return sum
 	}
+}
+
+// reached returns the first round whose accuracy is at least target, nil if there is none.
+func (b Basis) reached(r *Run, target float64) *fedkit.Record {
+	for _, p := range b.Points(r) {
+		if float64(p.Score.Accuracy) >= target {
+			at := slices.IndexFunc(r.History.Rounds, func(rec fedkit.Record) bool { return rec.Round == p.Round })
+			return &r.History.Rounds[at]
+		}
+	}
+	return nil
 }
 
 // Sent is how many bytes a round sent, both ways.

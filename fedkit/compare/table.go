@@ -23,14 +23,16 @@ import (
 //	loss        test loss (mean over examples, natural logarithm) at the last evaluated round
 //	down, up    bytes sent from the server to clients and back, over all rounds
 //	time        wall time of the rounds without the evaluations
+//	simulated, idle, wasted, staleness  the quantities of these names, if they are not 0 in all runs
 //
 // There is one line per group (see Groups). A number is the mean over its seeds, and what follows "±" is half the 95 %
 // confidence interval of the mean (see Interval). A single run has no interval, nor has a number that is the same in all
 // runs. A run whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the
 // mean. If a strategy served personal models beside a global one, "global" and "clients' own" take the place of accuracy.
 type Comparison struct {
-	// Target is an accuracy in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways) and time: the
-	// mean over the seeds that did, and in brackets how many did. Default: no such columns.
+	// Target is an accuracy in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways), time and, if a
+	// run has a clock, simulated time: the mean over the seeds that did, and in brackets how many did. Default: no such
+	// columns.
 	Target float64
 
 	// Baseline is the name of the group that all others are compared with, as the table has it. For each pair of runs
@@ -122,6 +124,13 @@ func usual(gs []*Group, b Basis) (all []column) {
 	}
 	add(scores, Loss)
 	add(nil, Down, Up, Time)
+	for _, q := range []Quantity{Simulated, Idle, Wasted, Staleness} {
+		if slices.ContainsFunc(gs, func(g *Group) bool {
+			return slices.ContainsFunc(q.finite(g.Runs, b), func(v float64) bool { return v != 0 })
+		}) {
+			add(nil, q)
+		}
+	}
 	return all
 }
 
@@ -158,7 +167,11 @@ func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
 		if !(c.Target > 0 && c.Target <= 1) {
 			return nil, fedkit.Invalid("Target", c.Target, "an accuracy in (0, 1]")
 		}
-		for _, q := range []Quantity{RoundsTo(c.Target), BytesTo(c.Target), TimeTo(c.Target)} {
+		to := []Quantity{RoundsTo(c.Target), BytesTo(c.Target), TimeTo(c.Target)}
+		if slices.ContainsFunc(gs, func(g *Group) bool { return slices.ContainsFunc(g.Runs, (*Run).Clocked) }) {
+			to = append(to, SimulatedTo(c.Target))
+		}
+		for _, q := range to {
 			reached := q.reached(gs, b)
 			reached.says = []string{fmt.Sprintf("to %s: mean over the runs that reached it (how many of all)", target100(c.Target))}
 			all = append(all, reached)

@@ -34,8 +34,13 @@ type Row struct {
 //	clustering_count, clustering_ari, …  Record.Clustering
 //	note_…                           the strategy's own figures, under their names
 //	train_loss, train_steps, …       a client's that took part: fields of fedkit.Solve
+//	missed_begin, missed_end, …      a client's whose result was late or lost: fields of fedkit.Miss
 //	test_accuracy, test_loss, …      a client's model on its own test examples: fields of fedkit.Score
 //	cluster                          a client's
+//
+// Of a run on a federation with devices, clock is the server's, and train_begin, train_received, train_finished and
+// train_arrived are a client's, in s. In an asynchronous round a client can be lost more than once, and then has the rows of
+// each time, in their order.
 //
 // Figures of Options.Metrics stand beside accuracy, under their names: "global_macro F1". Figures that a history's file
 // leaves out when they are 0, such as train_mu, have rows if one of them is not. A history without what is per client has
@@ -86,6 +91,11 @@ func figuresOf(r *fedkit.Record, yield func(figure) bool) bool {
 	}
 	for i := range r.Solves {
 		if !of(r.Solves[i].Client, "train_", &r.Solves[i]) {
+			return false
+		}
+	}
+	for i := range r.Missed {
+		if !of(r.Missed[i].Client, "missed_", &r.Missed[i]) {
 			return false
 		}
 	}

@@ -79,6 +79,32 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// Times of the simulated clock are rows of a run that has one.
+func TestRowsOfAClock(t *testing.T) {
+	h := &fedkit.History{Clients: 3, Rounds: []fedkit.Record{
+		{Round: 1, Clock: 7.5, Solves: []fedkit.Solve{{Client: 1, Received: 1, Finished: 4, Arrived: 6, Staleness: 2}}},
+		{Round: 2, Clock: 9, Missed: []fedkit.Miss{{Client: 2, Begin: 7.5, End: 8, Lost: true}, {Client: 0, Begin: 7.5, End: 30}}},
+	}}
+	var got []string
+	for r := range export.Rows("a", h) {
+		if name, _, _ := strings.Cut(r.Metric, "_"); name == "clock" || name == "missed" || r.Value >= 1 {
+			got = append(got, fmt.Sprint(r.Round, " ", r.Client, " ", r.Metric, " ", r.Value))
+		}
+	}
+	want := []string{
+		"1 -1 clock 7.5", "1 1 train_staleness 2", "1 1 train_received 1", "1 1 train_finished 4", "1 1 train_arrived 6", "2 -1 clock 9",
+		"2 2 missed_begin 7.5", "2 2 missed_end 8", "2 2 missed_lost 1", "2 0 missed_begin 7.5", "2 0 missed_end 30", "2 0 missed_lost 0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	for r := range export.Rows("a", made()) {
+		if r.Metric == "clock" || strings.HasPrefix(r.Metric, "missed") || r.Metric == "train_begin" {
+			t.Errorf("without a clock: %v", r)
+		}
+	}
+}
+
 func TestTableFile(t *testing.T) {
 	dir := t.TempDir()
 	var plain bytes.Buffer

@@ -15,20 +15,26 @@ type Cost int
 const (
 	Bytes   Cost = iota // sent so far, from the server to clients and back
 	Seconds             // wall time of the rounds so far, evaluations apart
+	Clock               // simulated time, of runs whose clients have devices
 )
 
 // Against returns the figure of test accuracy against what it took to reach it; Show draws it. Several runs of one
 // configuration have their mean cost at each round. All else is as in Accuracy.
 //
-// Errors: those of Accuracy, a cost that is not one.
+// Errors: those of Accuracy, a cost that is not one, Clock of a run without one.
 func Against(x Cost, h ...*fedkit.History) *chart.Figure {
 	return chart.Make("plot: against", func(f *chart.Figure) error {
-		if x != Bytes && x != Seconds {
-			return fmt.Errorf("cost %d: must be plot.Bytes or plot.Seconds", int(x))
+		if x < Bytes || x > Clock {
+			return fmt.Errorf("cost %d: must be plot.Bytes, plot.Seconds or plot.Clock", int(x))
 		}
 		all, b, err := compared(h)
 		if err != nil {
 			return err
+		}
+		for _, r := range all {
+			if err := clocked(r); x == Clock && err != nil {
+				return err
+			}
 		}
 		gs := compare.GroupRuns(all)
 		var cs []curve
@@ -43,9 +49,9 @@ func Against(x Cost, h ...*fedkit.History) *chart.Figure {
 		}
 		err = accuracy.draw(f, gs, cs, b)
 		f.X = x.axis(f, most)
-		f.Name += []string{"-against-bytes", "-against-seconds"}[x]
+		f.Name += []string{"-against-bytes", "-against-seconds", "-against-clock"}[x]
 		if several {
-			note(f, "%s: mean over runs", []string{"bytes", "time"}[x])
+			note(f, "%s: mean over runs", []string{"bytes", "time", "simulated time"}[x])
 		}
 		noteEach(f, compare.Remarks(gs))
 		return err
@@ -59,10 +65,13 @@ func (c Cost) at(rounds []float64, runs []*compare.Run) []float64 {
 		sum, next := 0.0, 0
 		for i := range r.History.Rounds {
 			rec := &r.History.Rounds[i]
-			if c == Bytes {
+			switch c {
+			case Bytes:
 				sum += compare.Sent(rec)
-			} else {
+			case Seconds:
 				sum += rec.Seconds
+			case Clock:
+				sum = float64(rec.Clock)
 			}
 			if next < len(rounds) && float64(rec.Round) == rounds[next] {
 				costs[next] += sum / float64(len(runs))
@@ -73,21 +82,25 @@ func (c Cost) at(rounds []float64, runs []*compare.Run) []float64 {
 	return costs
 }
 
-// axis returns the axis of the cost, up to most. Bytes are drawn in the unit that suits them.
+// axis returns the axis of the cost, up to most. Bytes and simulated time are drawn in the unit that suits them.
 func (c Cost) axis(f *chart.Figure, most float64) chart.Axis {
-	if c == Seconds {
-		return chart.Axis{Title: "time (s)"}
-	}
-	unit, by := "B", 1.0
-	for _, larger := range []string{"kB", "MB", "GB", "TB"} {
-		if most/by >= 1000 {
-			unit, by = larger, 1000*by
+	title, unit, by := "time", "s", 1.0
+	switch c {
+	case Bytes:
+		title, unit, by = "sent, both ways", "B", 1
+		for _, larger := range []string{"kB", "MB", "GB", "TB"} {
+			if most/by >= 1000 {
+				unit, by = larger, 1000*by
+			}
 		}
+	case Clock:
+		title = "simulated time"
+		unit, by = timeUnit(most)
 	}
 	for _, s := range f.Series {
 		for i := range s.X {
 			s.X[i] /= by
 		}
 	}
-	return chart.Axis{Title: "sent, both ways (" + unit + ")"}
+	return chart.Axis{Title: title + " (" + unit + ")"}
 }

@@ -3,6 +3,7 @@
 //
 //	data      Labels, Sizes, Samples
 //	runs      Accuracy, Loss, Metric, Note, Against (a cost), ClientAccuracy, Heat, Participants
+//	clock     of runs on a simulated clock: Against(Clock), Gantt, Schedule, Idle, RoundTimes, Staleness
 //	clusters  of runs: Clusters, ClusterCount, ARI, NMI, Purity, ClusterDistances
 //	          of what is clustered: Dendrogram, Similarities, PCA
 //	many      Multiples, small figures of one kind; Ranks, mean ranks with their critical difference

@@ -23,6 +23,12 @@ func figures() map[string]*chart.Figure {
 		"sizes-many": Sizes(federation(130, 4, 2, 0.5)),
 		"samples":    Samples(tiny(), 4),
 		"clusters":   Clusters(synthetic("IFCA", 1, 8, 4, 6, 0.9)),
+
+		"against-clock": Against(Clock, timed(history("FedAvg", 0.2, 0.4, 0.6), 500, 1000, 1500), timed(history("FedAsync", 0.1, 0.5), 300, 600)),
+		"gantt":         Gantt(atWork()),
+		"idle":          Idle(atWork(), working("FedAvg", 3, 5)),
+		"round-times":   RoundTimes(atWork(), timed(seeded(1, atWork()), 9, 18), working("FedAvg", 3, 5)),
+		"staleness":     Staleness(atWork(), attended("FedAvg", 3, []int{0, 1}, []int{2})),
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/sim"
 )
 
 // synthetic returns a run of this many rounds whose accuracy rises toward top, and is evaluated once every few of them.
@@ -86,6 +88,15 @@ func scored(h *fedkit.History, i int, accuracy []float64, examples []int) *fedki
 	for c, a := range accuracy {
 		h.Rounds[i].Scores = append(h.Rounds[i].Scores,
 			fedkit.Score{Accuracy: fedkit.Float(a), Loss: fedkit.Float(1 - a), Examples: examples[c]})
+	}
+	return h
+}
+
+// timed gives the run a clock, whose rounds end at these times.
+func timed(h *fedkit.History, clock ...float64) *fedkit.History {
+	h.Devices = config.Of(sim.Devices{})
+	for i, c := range clock {
+		h.Rounds[i].Clock = fedkit.Float(c)
 	}
 	return h
 }

@@ -3,6 +3,7 @@ package plot
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
@@ -40,13 +41,12 @@ func Multiples(draw func(h ...*fedkit.History) *chart.Figure, panels ...Panel) c
 // alike gives all figures the ranges that the data of all of them need. Bytes may be in kB in one and in MB in another:
 // those figures are not alike.
 func alike(row chart.Row) {
-	var ys []float64
-	xs, log := map[string][]float64{}, false
+	xs, ys, log := map[string][]float64{}, map[string][]float64{}, false
 	for _, f := range row {
 		log = log || f.Y.Log
 		for _, s := range f.Series {
 			xs[f.X.Title] = append(append(xs[f.X.Title], s.X...), s.X2...)
-			ys = append(append(append(append(ys, s.Y...), s.Y2...), s.Lo...), s.Hi...)
+			ys[f.Y.Title] = slices.Concat(ys[f.Y.Title], s.Y, s.Y2, s.Lo, s.Hi)
 		}
 	}
 	for _, f := range row {
@@ -54,7 +54,7 @@ func alike(row chart.Row) {
 			f.X.Covers = ends(xs[f.X.Title])
 		}
 		if f.Y.Names == nil {
-			f.Y.Covers, f.Y.Log = ends(ys), log
+			f.Y.Covers, f.Y.Log = ends(ys[f.Y.Title]), log
 		}
 	}
 }

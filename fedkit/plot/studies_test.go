@@ -48,7 +48,16 @@ func TestAgainst(t *testing.T) {
 	if s := f.Series[0]; !near(s.X, []float64{1.5, 2}) || !strings.HasSuffix(f.Note, "; time: mean over runs") {
 		t.Errorf("%v, note %q", s.X, f.Note)
 	}
-	for says, f := range map[string]*chart.Figure{"no history given": Against(Seconds), "must be plot.Bytes": Against(7, slow)} {
+	f = Against(Clock, timed(history("A", nan, 0.2, 0.3), 3600, 7200, 14400), timed(seeded(1, history("A", 0.1, 0.3, 0.4)), 1, 10800, 21600))
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Series[0]; !near(s.X, []float64{2.5, 5}) || f.X.Title != "simulated time (h)" || f.Name != "accuracy-against-clock" || !strings.HasSuffix(f.Note, "; simulated time: mean over runs") {
+		t.Errorf("%v, %q, %q, note %q", s.X, f.X.Title, f.Name, f.Note)
+	}
+	for says, f := range map[string]*chart.Figure{
+		"no history given": Against(Seconds), "must be plot.Bytes": Against(7, slow), `history "A" has no simulated clock`: Against(Clock, slow),
+	} {
 		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
@@ -95,6 +104,10 @@ func TestMultiplesOfOtherUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a, b := row[0].X, row[1].X; !near(a.Covers, []float64{3, 6}) || !near(b.Covers, []float64{1.002, 1.005}) {
+		t.Errorf("%s %v, %s %v", a.Title, a.Covers, b.Title, b.Covers)
+	}
+	row = Multiples(RoundTimes, Panel{"short", []*fedkit.History{timed(history("A", 0.5), 60)}}, Panel{"long", []*fedkit.History{timed(history("A", 0.5), 6000)}})
+	if a, b := row[0].Y, row[1].Y; !near(a.Covers, []float64{60, 60}) || !near(b.Covers, []float64{100, 100}) {
 		t.Errorf("%s %v, %s %v", a.Title, a.Covers, b.Title, b.Covers)
 	}
 }

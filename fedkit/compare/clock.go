@@ -1,0 +1,98 @@
+package compare
+
+import (
+	"math"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+)
+
+// Quantities of simulated time, NaN for runs without a clock: see fedkit.Federation.On. Idle, Wasted and Staleness are those of the
+// rounds whose Solves were kept.
+//
+// A client that began at b, and whose result arrived at a in a round that ended at c, was busy for a − b and idle for c − a: in
+// synchronous rounds it waited for the others, in asynchronous ones for a full buffer. One that was late or dropped out (see
+// Record.Missed) was busy until then, or until c if that was earlier, and not idle.
+var (
+	Simulated = Quantity{"simulated", ofClock(func(r *Run) float64 { return float64(r.History.Last().Clock) }), chart.Seconds, true} // s of the clock after the last round
+	Idle      = Quantity{"idle", ofTimes(times.idleShare), chart.Percent, true}                                                      // Σ (c − a) / Σ (c − b), until they were late or dropped out for those that did
+	Wasted    = Quantity{"wasted", ofTimes(times.wastedShare), chart.Percent, true}                                                  // share of busy time that led to no result: late, lost, or not finite
+	Staleness = Quantity{"staleness", staleness, two, true}                                                                          // mean of Solve.Staleness over all results; 0 if all rounds were synchronous
+)
+
+// SimulatedTo is the simulated clock at the end of the first round whose accuracy is at least target.
+func SimulatedTo(target float64) Quantity {
+	return Quantity{"simulated to " + target100(target), func(r *Run, b Basis) float64 {
+		if at := b.reached(r, target); at != nil && r.Clocked() {
+			return float64(at.Clock)
+		}
+		return math.NaN()
+	}, chart.Seconds, true}
+}
+
+// Clocked says whether the run has a clock, because its clients have devices.
+func (r *Run) Clocked() bool { return r.History.Devices != nil }
+
+// ofClock reads a number of a run that has a clock, and a round.
+func ofClock(of func(r *Run) float64) func(*Run, Basis) float64 {
+	return func(r *Run, _ Basis) float64 {
+		if !r.Clocked() || r.History.Last() == nil {
+			return math.NaN()
+		}
+		return of(r)
+	}
+}
+
+// times are what clients did with their time, in s of the clock, all together.
+type times struct{ busy, idle, wasted float64 }
+
+// add adds a round, unless what its clients did was not kept.
+func (t *times) add(r *fedkit.Record) {
+	if r.Solves == nil && r.Training() != nil {
+		return
+	}
+	for _, s := range r.Solves {
+		busy := max(0, float64(s.Arrived-s.Begin))
+		t.busy += busy
+		t.idle += max(0, float64(r.Clock-s.Arrived))
+		if s.Skipped {
+			t.wasted += busy
+		}
+	}
+	for _, m := range r.Missed {
+		busy := max(0, float64(min(m.End, r.Clock)-m.Begin))
+		t.busy += busy
+		t.wasted += busy
+	}
+}
+
+func (t times) idleShare() float64   { return t.idle / (t.busy + t.idle) }
+func (t times) wastedShare() float64 { return t.wasted / t.busy }
+
+// ofTimes reads a number of what the clients of a run did with their time.
+func ofTimes(of func(times) float64) func(*Run, Basis) float64 {
+	return ofClock(func(r *Run) float64 {
+		var t times
+		for i := range r.History.Rounds {
+			t.add(&r.History.Rounds[i])
+		}
+		return of(t)
+	})
+}
+
+// IdleShare is Idle of one round, NaN if nobody was at work.
+func IdleShare(r *fedkit.Record) float64 {
+	var t times
+	t.add(r)
+	return t.idleShare()
+}
+
+func staleness(r *Run, _ Basis) float64 {
+	sum, n := 0.0, 0.0
+	for i := range r.History.Rounds {
+		for _, s := range r.History.Rounds[i].Solves {
+			sum, n = sum+float64(s.Staleness), n+1
+		}
+	}
+	return sum / n
+}

@@ -1,0 +1,127 @@
+package compare
+
+import (
+	"slices"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/sim"
+	"fedkit.example/fedkit/strategy"
+)
+
+// fourSpeeds returns a run of four clients that receive a model in 1 s, train for 1, 2, 3 and 4 s, and send it in 2 s.
+func fourSpeeds(t *testing.T, s fedkit.Strategy, pace fedkit.Pace) *fedkit.History {
+	t.Helper()
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, devices := float64(4*fed.Task.Dim()), make(sim.Given, 4)
+	for i := range devices {
+		devices[i] = sim.Device{PerExample: 0.01 * float64(i+1), Down: model, Up: model / 2}
+	}
+	if fed, err = fed.On(devices); err != nil {
+		t.Fatal(err)
+	}
+	h, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Pace: pace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// Without a deadline, the clients wait for 3, 2, 1 and 0 of the 7 s of a round. With one of 5.5 s, two of them wait for 1.5
+// and 0.5 s and the work of the other two is lost; when two of four are enough, they are there after 4 and 5 s.
+//
+// As soon as each client is back, FedBuff with two results per step has those of clients 0 and 1 after 5 s; in the second round,
+// that of client 2, which began with the first, after 6 s, and that of 3 after 7.
+func TestSimulatedTime(t *testing.T) {
+	hundred := fedkit.Local{Steps: 10, Batch: 10, LR: 0.1}
+	for _, c := range []struct {
+		name                               string
+		s                                  fedkit.Strategy
+		pace                               fedkit.Pace
+		simulated, idle, wasted, staleness float64
+	}{
+		{"everyone", &strategy.FedAvg{Local: hundred}, fedkit.Pace{}, 14, 6. / 28, 0, 0},
+		{"a deadline", &strategy.FedAvg{Local: hundred}, fedkit.Pace{Deadline: 5.5}, 11, 2. / 22, 11. / 20, 0},
+		{"over", &strategy.FedAvg{Fraction: 0.5, Local: hundred}, fedkit.Pace{Over: 1}, 10, 1. / 20, 10. / 19, 0},
+		{"asynchronous", &strategy.FedBuff{AtWork: 4, K: 2, Local: hundred}, fedkit.Pace{}, 7, 2. / 24, 0, 0.5},
+	} {
+		h := fourSpeeds(t, c.s, c.pace)
+		for q, want := range map[*Quantity]float64{&Simulated: c.simulated, &Idle: c.idle, &Wasted: c.wasted, &Staleness: c.staleness} {
+			if got := q.Of(h); !near(got, []float64{want}) {
+				t.Errorf("%s: %s %v, want %v", c.name, q.Name, got, want)
+			}
+		}
+	}
+}
+
+// timed gives the rounds of a run these ends.
+func timed(h *fedkit.History, clock ...fedkit.Float) *fedkit.History {
+	h.Devices = config.Of(sim.Constant(1))
+	for i, c := range clock {
+		h.Rounds[i].Clock = c
+	}
+	return h
+}
+
+func TestSimulatedTo(t *testing.T) {
+	a, none := timed(history("A", 0.5, nan, 0.9), 60, 7200, 400_000), history("B", 0.9)
+	if got := SimulatedTo(0.6).Of(a, a, none); !near(got[:2], []float64{400_000, 400_000}) || !near(SimulatedTo(0.4).Of(a), []float64{60}) || got[2] == got[2] {
+		t.Errorf("%v", got)
+	}
+	if got := SimulatedTo(0.95).Of(a); got[0] == got[0] {
+		t.Errorf("not reached: %v", got)
+	}
+	for _, q := range []Quantity{Simulated, Idle, Wasted} {
+		if got := q.Of(none); got[0] == got[0] {
+			t.Errorf("%s of a run without a clock: %v", q.Name, got)
+		}
+	}
+	tab := Comparison{Target: 0.9}.Table(a, none)
+	if got := append(cells(t, tab, "A", "simulated", "simulated to 90 %"), cells(t, tab, "B", "simulated", "simulated to 90 %")...); !slices.Equal(got, []string{"4 d 15 h", "4 d 15 h", "–", "–"}) {
+		t.Errorf("%q", got)
+	}
+	if heads := (Comparison{Target: 0.9}).Table(none).Lines[0]; slices.Contains(heads, "simulated") || slices.Contains(heads, "simulated to 90 %") || slices.Contains(heads, "idle") {
+		t.Errorf("without a clock: %q", heads)
+	}
+}
+
+// What clients did in rounds whose solves were not kept is not known.
+func TestIdleOfSomeRounds(t *testing.T) {
+	h := timed(history("A", 0.5, 0.5, 0.5), 10, 20, 30)
+	h.Rounds[0].Solves = []fedkit.Solve{{Client: 1, Arrived: 4}}
+	h.Rounds[1].Summary, h.Rounds[1].Missed = &fedkit.Summary{Training: &fedkit.Training{Clients: 1}}, []fedkit.Miss{{Begin: 10, End: 90}}
+	h.Rounds[2].Missed = []fedkit.Miss{{Begin: 20, End: 26, Lost: true}}
+	if got := Idle.Of(h); !near(got, []float64{6. / 16}) {
+		t.Errorf("idle %v, want 6 of 16 s", got)
+	}
+	if got := Wasted.Of(h); !near(got, []float64{6. / 10}) {
+		t.Errorf("wasted %v, want 6 of 10 s", got)
+	}
+}
+
+// Runs with another pace are of another configuration, even if their scores are the same.
+func TestPacesAreConfigurations(t *testing.T) {
+	paced := func(seed uint64, p fedkit.Pace) *fedkit.History {
+		h := timed(with(seed, 0.1), 10)
+		h.Settings = config.Of(struct {
+			Rounds int
+			Pace   fedkit.Pace
+		}{1 + int(seed), p})
+		return h
+	}
+	gs, err := Groups(paced(0, fedkit.Pace{}), paced(1, fedkit.Pace{}), paced(0, fedkit.Pace{Deadline: 5}), paced(1, fedkit.Pace{Deadline: 9}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := each(gs, func(g *Group) string { return g.Name })
+	if want := []string{"FedAvg", "FedAvg, Pace {Deadline: 5}", "FedAvg, Pace {Deadline: 9}"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+}

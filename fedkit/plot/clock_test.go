@@ -1,0 +1,191 @@
+package plot
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/fedtest/charttest"
+)
+
+// atWork returns a run of four clients in which client 1 takes two rounds, 2 is late in the first and 3 drops out in the second.
+func atWork() *fedkit.History {
+	h := timed(history("FedBuff", 0.5, 0.6), 10, 16)
+	h.Clients = 4
+	a, b := &h.Rounds[0], &h.Rounds[1]
+	a.Solves = []fedkit.Solve{{Client: 0, Received: 1, Finished: 5, Arrived: 8}}
+	a.Missed = []fedkit.Miss{{Client: 2, End: 20}}
+	b.Solves = []fedkit.Solve{{Client: 1, Staleness: 1, Begin: 2, Received: 4, Finished: 12, Arrived: 16}, {Client: 0, Begin: 10, Received: 10, Finished: 13, Arrived: 14}}
+	b.Missed = []fedkit.Miss{{Client: 3, Begin: 6, End: 13, Lost: true}}
+	return h
+}
+
+// bars returns, by series, what is drawn from where to where in which row.
+func bars(f *chart.Figure) map[string][][3]float64 {
+	all := map[string][][3]float64{}
+	for _, s := range f.Series {
+		for i := range s.X {
+			to := s.X[i]
+			if s.X2 != nil {
+				to = s.X2[i]
+			}
+			row := s.Y[i]
+			if s.Mark == chart.Cells {
+				row += 0.4
+			}
+			all[s.Name] = append(all[s.Name], [3]float64{s.X[i], to, row})
+		}
+	}
+	return all
+}
+
+func TestGantt(t *testing.T) {
+	f := Gantt(atWork())
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	got := bars(f)
+	for name, want := range map[string][][3]float64{
+		"end of a round": {{10, 10, -0.5}, {16, 16, -0.5}},
+		"download":       {{0, 1, 3}, {2, 4, 2}},
+		"training":       {{1, 5, 3}, {4, 12, 2}, {10, 13, 3}},
+		"upload":         {{5, 8, 3}, {12, 16, 2}, {13, 14, 3}},
+		"no result":      {{0, 10, 1}, {6, 13, 0}},
+		"dropped out":    {{13, 13, 0}},
+	} {
+		if !slices.Equal(got[name], want) {
+			t.Errorf("%s: %v, want %v", name, got[name], want)
+		}
+	}
+	if !slices.Equal(f.Y.Names, []string{"3", "2", "1", "0"}) || f.X.Title != "simulated time (s)" || f.Series[1].Tip[1] != "2: 8 s" {
+		t.Errorf("rows %q, axis %q, tip %q", f.Y.Names, f.X.Title, f.Series[1].Tip)
+	}
+}
+
+// Work is cut off where the rounds shown begin and end.
+func TestGanttOfSome(t *testing.T) {
+	f := Schedule{Clients: []int{1, 0, 3}, First: 2}.Gantt(atWork())
+	if got := bars(f)["training"]; f.Err() != nil || !slices.Equal(got, [][3]float64{{0, 2, 2}, {0, 3, 1}}) || !slices.Equal(f.Y.Names, []string{"3", "0", "1"}) {
+		t.Errorf("training %v, rows %q, %v", got, f.Y.Names, f.Err())
+	}
+	if want := "simulated time since the end of round 1 (s)"; f.X.Title != want {
+		t.Errorf("axis %q, want %q", f.X.Title, want)
+	}
+	f = Schedule{Last: 1}.Gantt(atWork())
+	if got := bars(f); f.Err() != nil || len(got["dropped out"]) > 0 || !slices.Equal(got["no result"], [][3]float64{{0, 10, 1}, {6, 10, 0}}) {
+		t.Errorf("%v, %v", got, f.Err())
+	}
+}
+
+// working returns a run in which everyone works in all rounds.
+func working(name string, rounds, clients int) *fedkit.History {
+	h := timed(&fedkit.History{Name: name, Clients: clients, Rounds: make([]fedkit.Record, rounds)})
+	for i := range h.Rounds {
+		r, begin := &h.Rounds[i], fedkit.Float(3600*i)
+		r.Round, r.Clock = i+1, begin+3600
+		for c := range clients {
+			r.Solves = append(r.Solves, fedkit.Solve{Client: c, Staleness: (i + c) % 90, Begin: begin, Received: begin + 60.5, Finished: begin + 1000, Arrived: begin + 1000 + fedkit.Float(c)})
+		}
+	}
+	return h
+}
+
+// However long a run is, its figures are light, and say what they leave out.
+func TestLongRunsOnAClock(t *testing.T) {
+	h := working("large", 60, 200)
+	all := make([]int, 200)
+	for i := range all {
+		all[i] = i
+	}
+	for says, f := range map[string]*chart.Figure{
+		"; the first 6 of 60 rounds; the 30 of 200 clients with the most work": Gantt(h),
+		"; the first 2 of 60 rounds; the first 100 of 200 clients":             Schedule{Clients: all}.Gantt(h),
+		"a bar is 5 ages": Staleness(h),
+		"":                RoundTimes(h),
+	} {
+		if f.Err() != nil || !strings.HasSuffix(f.Note, says) || !f.Fits() {
+			t.Errorf("%s: note %q, all drawn: %v, %v", f.Name, f.Note, f.Fits(), f.Err())
+		}
+		charttest.Spec(t, f)
+	}
+	if f := Gantt(working("large", 61, 2)); strings.Contains(f.Note, "line") || f.X.Title != "simulated time (h)" || len(f.Series) != 5 {
+		t.Errorf("many ends: note %q, axis %q", f.Note, f.X.Title)
+	}
+}
+
+// Of the results of FedBuff, one of three is of age 1, and those of FedAvg are of age 0. Their bars stand side by side.
+func TestStaleness(t *testing.T) {
+	f := Staleness(atWork(), attended("FedAvg", 3, []int{0, 1}, []int{2}))
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	a, b := f.Series[0], f.Series[1]
+	if !near(a.X, []float64{-0.44, 0.56}) || !near(a.X2, []float64{0, 1}) || !near(a.Y2, []float64{2. / 3, 1. / 3}) || !near(b.X, []float64{0}) || !near(b.Y2, []float64{1}) {
+		t.Errorf("%+v", f.Series)
+	}
+	if want := []string{"0: 66.7 %", "1: 33.3 %"}; !slices.Equal(a.Tip, want) {
+		t.Errorf("%q, want %q", a.Tip, want)
+	}
+}
+
+// In round 1 client 0 waits for 2 s of 10, and 2 works for all of the 10; in round 2 nobody waits but client 0, for 2 of 6 s, while
+// 1 works for 14 s and 3 for 7.
+func TestIdleAndRoundTimes(t *testing.T) {
+	h := atWork()
+	if f := Idle(h); f.Err() != nil || !near(f.Series[0].Y, []float64{2. / 20, 2. / 27}) || !f.Y.Percent {
+		t.Errorf("%+v, %v", f.Series, f.Err())
+	}
+	if f := RoundTimes(h); f.Err() != nil || !near(f.Series[0].Y, []float64{10, 6}) || f.Y.Title != "time (s)" {
+		t.Errorf("%+v, %q, %v", f.Series, f.Y.Title, f.Err())
+	}
+	slow := timed(seeded(1, history("FedBuff", 0.5, 0.6)), 1200, 1206)
+	slow.Clients = 4
+	f := RoundTimes(h, slow)
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Series[0]; !near(s.Y, []float64{605. / 60, 0.1}) || s.Lo[0] != 0 || f.Y.Title != "time (min)" {
+		t.Errorf("%+v, %q", s, f.Y.Title)
+	}
+}
+
+func TestClockRefusals(t *testing.T) {
+	h, without := atWork(), history("plain", 0.5)
+	light := timed(history("light", 0.5), 10)
+	light.Rounds[0].Summary = &fedkit.Summary{Training: &fedkit.Training{Clients: 3}}
+	for says, f := range map[string]*chart.Figure{
+		`plot: gantt: history "plain" has no simulated clock: its clients have no devices`: Gantt(without),
+		`plot: gantt: history 1 is nil`:                                    Gantt(nil),
+		`plot: gantt: invalid: Clients[1] = 4: must be in [0, 4)`:          Schedule{Clients: []int{0, 4}}.Gantt(h),
+		`plot: gantt: invalid: First = 3: must be a round of history "Fe`:  Schedule{First: 3}.Gantt(h),
+		`plot: gantt: invalid: Last = 1: must be at least First, which is`: Schedule{First: 2, Last: 1}.Gantt(h),
+		`plot: gantt: history "light" has no work of these clients in`:     Gantt(light),
+		`plot: gantt: history "A" has no round`:                            Gantt(timed(&fedkit.History{Name: "A"})),
+		`plot: round times: history "plain" has no simulated clock`:        RoundTimes(h, without),
+		`plot: idle: history "plain" has no simulated clock`:               Idle(h, without),
+		`plot: idle: "light" has no round with a finite idle share`:        Idle(light),
+		`plot: staleness: history "light" has no results of single client`: Staleness(light),
+		`plot: staleness: no history given`:                                Staleness(),
+	} {
+		if err := f.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %s", err, says)
+		}
+	}
+}
+
+func FuzzClock(f *testing.F) {
+	f.Add(3, 2, 1, 0.5, 8.0)
+	f.Add(-1, 1<<40, -5, 1e308, -1.0)
+	f.Fuzz(func(t *testing.T, client, round, age int, a, b float64) {
+		x, y := fedkit.Float(a), fedkit.Float(b)
+		h := timed(&fedkit.History{Clients: 3, Rounds: []fedkit.Record{
+			{Round: round, Clock: y, Solves: []fedkit.Solve{{Client: client, Staleness: age, Begin: x, Arrived: y}, {Client: 1, Received: y, Finished: y, Arrived: y}}},
+			{Round: round + 1, Clock: x, Missed: []fedkit.Miss{{Client: client, Begin: y, End: x, Lost: true}}},
+		}})
+		for _, f := range []*chart.Figure{Gantt(h), Schedule{First: round + 1}.Gantt(h), Staleness(h, h), Idle(h), RoundTimes(h)} {
+			fuzzed(t, f)
+		}
+	})
+}

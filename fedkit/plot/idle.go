@@ -1,0 +1,30 @@
+package plot
+
+import (
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
+)
+
+// Idle returns the figure of how much of their time clients wait, round by round; Show draws it. Of a round that ended at c, with
+// results of clients that began at b and were back at a, it is
+//
+//	Σ (c − a) / Σ (c − b)
+//
+// with Σ over the clients, and those that were late or dropped out busy until then: see compare.Idle. There is one line per
+// configuration, as in Accuracy. Bands end at 0 and 1.
+//
+// Errors: no history, a nil one, one without a clock, or without the Solves of any round.
+func Idle(h ...*fedkit.History) *chart.Figure {
+	return chart.Make("plot: idle", func(f *chart.Figure) error {
+		f.Name, f.Title = "idle", "Share of their time that clients wait"
+		f.Y = chart.Axis{Title: "idle share", Percent: true, Covers: []float64{0}}
+		err := overRecords(f, "idle share", h, compare.IdleShare, clocked)
+		for _, s := range f.Series {
+			for i := range s.Lo {
+				s.Lo[i], s.Hi[i] = max(0, s.Lo[i]), min(1, s.Hi[i])
+			}
+		}
+		return err
+	})
+}
