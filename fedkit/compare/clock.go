@@ -7,17 +7,22 @@ import (
 	"fedkit.example/fedkit/chart"
 )
 
-// Quantities of simulated time, NaN for runs without a clock: see fedkit.Federation.On. Idle, Wasted and Staleness are those of the
-// rounds whose Solves were kept.
+// Quantities of simulated time, NaN for runs without a clock: see fedkit.Federation.On. Runs without one have Staleness too. All but
+// Simulated are of the rounds whose Solves were kept.
 //
 // A client that began at b, and whose result arrived at a in a round that ended at c, was busy for a − b and idle for c − a: in
-// synchronous rounds it waited for the others, in asynchronous ones for a full buffer. One that was late or dropped out (see
-// Record.Missed) was busy until then, or until c if that was earlier, and not idle.
+// synchronous rounds it waited for the others, in asynchronous ones for a full buffer. One that was late or dropped out at e (see
+// Record.Missed) was busy for min(e, c) − b, and not idle.
+//
+//	Idle   = Σ (c − a) / (Σ (c − b) + Σ_missed (min(e, c) − b))
+//	Wasted = Σ_missed (min(e, c) − b) / (Σ (a − b) + Σ_missed (min(e, c) − b))
+//
+// Results that were not finite count as wasted too.
 var (
 	Simulated = Quantity{"simulated", ofClock(func(r *Run) float64 { return float64(r.History.Last().Clock) }), chart.Seconds, true} // s of the clock after the last round
-	Idle      = Quantity{"idle", ofTimes(times.idleShare), chart.Percent, true}                                                      // Σ (c − a) / Σ (c − b), until they were late or dropped out for those that did
-	Wasted    = Quantity{"wasted", ofTimes(times.wastedShare), chart.Percent, true}                                                  // share of busy time that led to no result: late, lost, or not finite
-	Staleness = Quantity{"staleness", staleness, two, true}                                                                          // mean of Solve.Staleness over all results; 0 if all rounds were synchronous
+	Idle      = Quantity{"idle", ofTimes(times.idleShare), chart.Percent, true}                                                      // share of their time that clients wait
+	Wasted    = Quantity{"wasted", ofTimes(times.wastedShare), chart.Percent, true}                                                  // share of busy time without a result
+	Staleness = Quantity{"staleness", staleness, two, true}                                                                          // mean of Solve.Staleness over all results; 0 in synchronous rounds
 )
 
 // SimulatedTo is the simulated clock at the end of the first round whose accuracy is at least target.

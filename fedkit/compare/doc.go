@@ -4,7 +4,8 @@
 //	compare.Table(hs...).Show()
 //	compare.Comparison{Baseline: "FedAvg", Target: 0.9}.Table(hs...).Save("table.tex")
 //
-// A run is read through its history alone, and no table needs what a history has of each client: light histories do.
+// A run is read through its history alone, and tables do not need what a history has of each client, but for Idle, Wasted and
+// Staleness: light histories do for all else.
 //
 // Statistics (Interval, PairedT, Wilcoxon, Holm, Friedman, CriticalDifference) are those of SciPy's functions with their
 // defaults. What cannot be said is NaN, and "–" in tables: an interval of one run, a test of differences that are all 0.

@@ -125,8 +125,8 @@ func TestStaleness(t *testing.T) {
 	if !near(a.X, []float64{-0.44, 0.56}) || !near(a.X2, []float64{0, 1}) || !near(a.Y2, []float64{2. / 3, 1. / 3}) || !near(b.X, []float64{0}) || !near(b.Y2, []float64{1}) {
 		t.Errorf("%+v", f.Series)
 	}
-	if want := []string{"0: 66.7 %", "1: 33.3 %"}; !slices.Equal(a.Tip, want) {
-		t.Errorf("%q, want %q", a.Tip, want)
+	if want := []string{"0: 66.7 %", "1: 33.3 %"}; !slices.Equal(a.Tip, want) || !near(f.X.Covers, []float64{-0.5, 1.5}) {
+		t.Errorf("%q, want %q; axis over %v", a.Tip, want, f.X.Covers)
 	}
 }
 

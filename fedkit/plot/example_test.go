@@ -11,7 +11,9 @@ import (
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/plot"
+	"fedkit.example/fedkit/sim"
 )
 
 // run is a history as fedkit.Run returns it, with these accuracies of the global model.
@@ -167,6 +169,28 @@ func ExampleARI() {
 	// Output:
 	// clusters [1 2]
 	// adjusted Rand index [0 1]
+}
+
+// A round of 10 s in which client 0 waits for 2 s, and client 2 drops out after 4.
+func ExampleSchedule_Gantt() {
+	h := run("FedAvg", 0.3)
+	h.Devices = config.Of(sim.Devices{})
+	h.Rounds[0] = fedkit.Record{Round: 1, Clock: 10,
+		Solves: []fedkit.Solve{{Client: 0, Received: 1, Finished: 5, Arrived: 8}, {Client: 1, Received: 2, Finished: 6, Arrived: 10}},
+		Missed: []fedkit.Miss{{Client: 2, End: 4, Lost: true}}}
+	f := plot.Schedule{First: 1, Last: 1}.Gantt(h)
+	fmt.Println("clients from the bottom up:", f.Y.Names)
+	for _, s := range f.Series[:4] {
+		fmt.Println(s.Name, "from", s.X, "to", s.X2)
+	}
+	fmt.Println("idle", plot.Idle(h).Series[0].Y)
+	// Output:
+	// clients from the bottom up: [2 1 0]
+	// download from [0 0] to [1 2]
+	// training from [1 2] to [5 6]
+	// upload from [5 6] to [8 10]
+	// no result from [0] to [4]
+	// idle [0.08333333333333333]
 }
 
 // Four clients on a line, in two pairs. The tree is cut between the heights of its merges inside and across clusters.

@@ -38,13 +38,15 @@ func Staleness(h ...*fedkit.History) *chart.Figure {
 			wide = wide * []int{4, 5, 4}[k%3] / 2
 		}
 		f.Name, f.Title, f.Point = "staleness", "Age of the results", "age"
-		f.X, f.Y = chart.Axis{Title: "rounds since the client began", Whole: true}, chart.Axis{Title: "share of results", Percent: true}
+		bars := most/wide + 1
+		f.X = chart.Axis{Title: "rounds since the client began", Whole: true, Covers: []float64{-0.5, float64(bars*wide) - 0.5}}
+		f.Y, f.Height = chart.Axis{Title: "share of results", Percent: true}, 240
 		if wide > 1 {
 			note(f, "a bar is %d ages", wide)
 		}
 		noteEach(f, compare.Remarks(gs))
 		for i, g := range gs {
-			f.Series = append(f.Series, ageBars(g.Name, counts[i], wide, most/wide+1, i, len(gs)))
+			f.Series = append(f.Series, ageBars(g.Name, counts[i], wide, bars, i, len(gs)))
 		}
 		return nil
 	})
