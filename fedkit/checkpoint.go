@@ -3,6 +3,7 @@ package fedkit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/gob"
 	"encoding/json"
@@ -167,8 +168,8 @@ func (past *History) differs(h *History) (fields []string) {
 			fields = append(fields, "Options."+d)
 		}
 	}
-	for _, d := range config.Diff(past.Devices, h.Devices) {
-		fields = append(fields, "devices"+d)
+	if past.DevicesHash != h.DevicesHash {
+		fields = append(fields, fmt.Sprintf("Devices: %.12s, was %.12s", cmp.Or(h.DevicesHash, "none"), cmp.Or(past.DevicesHash, "none")))
 	}
 	for _, d := range config.Diff(past.Interceptors, h.Interceptors) {
 		fields = append(fields, "interceptors"+d)

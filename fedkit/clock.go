@@ -2,9 +2,11 @@ package fedkit
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -50,6 +52,13 @@ func drawDevices(rule sim.Rule, n int) (devices []sim.Device, words string, err 
 	return devices, rule.String(), nil
 }
 
+// hashDevices returns the SHA-256 of devices, in hexadecimal. A rule alone does not say what is in the file that it reads.
+func hashDevices(devices []sim.Device) string {
+	h := sha256.New()
+	_ = json.NewEncoder(h).Encode(devices) // plain numbers, which Check has seen
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // Pace is how a server keeps to the clock in synchronous rounds, on a federation with devices: see Federation.On.
 //
 // A client does its jobs one after another: it receives what travels to it, trains, and sends. Train waits for all its clients,
@@ -72,10 +81,10 @@ type Miss struct {
 	SatOut bool  `json:"sat_out,omitempty"` // it was given no job, and End is Begin: see Round.SitOut. If neither, it was late
 }
 
-// clock is the simulated time of a run. All of it is in the history, so that it survives a resume.
+// clock is the simulated time of a run. Between rounds it is Record.Clock, so that it survives a resume.
 type clock struct {
 	now        float64   // s, of the server
-	ready      []float64 // by client, when it is done with all that it was given
+	ready      []float64 // by client, when it is done with all that it was given in this round
 	operations float64   // of a forward and backward pass for one example
 }
 
@@ -86,17 +95,6 @@ func newClock(fed *Federation) (c *clock, err error) {
 		c.operations *= 3
 	}
 	return c, err
-}
-
-// add goes on after a round, in a run or from its history. Nobody goes on with work that the server did not wait for.
-func (c *clock) add(r *Record) {
-	c.now = float64(r.Clock)
-	for _, s := range r.Solves {
-		c.ready[s.Client] = float64(s.Arrived)
-	}
-	for _, m := range r.Missed {
-		c.ready[m.Client] = float64(min(m.End, r.Clock))
-	}
 }
 
 // visit is when a client does what a job asks for, in s of the clock.
@@ -118,12 +116,12 @@ func (c *clock) visit(d *sim.Device, client int, down, examples, up float64, rng
 }
 
 // errNobody ends a round that is left without any client.
-var errNobody = errors.New("no client is in time")
+var errNobody = errors.New("no client is left")
 
 // timed lets the clients of a job solve it by the clock: those that are late or lost do not.
 func (r *Round) timed(job *Job) (*Updates, error) {
 	if r.Fed.Devices == nil || r.quiet {
-		return job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls)
+		return job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls, nil)
 	}
 	if err := job.check(r.Fed, r.calls); err != nil {
 		return nil, err
@@ -132,19 +130,19 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 	if err != nil {
 		return nil, err
 	}
+	if steps != nil {
+		less := *job
+		less.Steps, less.Epochs = steps, nil
+		job = &less
+	}
 	in := r.inTime(job, visits)
 	if len(in) == 0 {
 		return nil, errNobody
 	}
-	part := job.only(in)
-	if steps != nil {
-		part.Steps, part.Epochs = pick(steps, in), nil
-	}
-	u, err := part.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls)
+	u, err := job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls, in)
 	if err != nil {
 		return nil, err
 	}
-	u.At = in
 	for row, i := range in {
 		v, s := visits[i], &u.Solves[row]
 		s.Begin, s.Received, s.Finished, s.Arrived = Float(v.begin), Float(v.received), Float(v.trained), Float(v.arrived)
@@ -152,7 +150,7 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 	return u, nil
 }
 
-// settleClock ends the round on the clock: when all who trained are done.
+// settleClock ends the round on the clock: when all who trained are done. Whoever was late is not waited for, and stops.
 func (r *Round) settleClock() {
 	if r.Fed.Devices == nil || r.err != nil {
 		return
@@ -161,7 +159,7 @@ func (r *Round) settleClock() {
 		r.clock.now = max(r.clock.now, r.clock.ready[s.Client])
 	}
 	r.record.Clock = Float(r.clock.now)
-	r.clock.add(r.record)
+	clear(r.clock.ready)
 }
 
 // compare lets clients receive k models and compute their losses on their own examples, and returns when all are done.
@@ -179,16 +177,30 @@ func (c *clock) compare(f *Federation, k int, clients []int) (end float64) {
 // asynchronous round, those of them that are idle. If no device is on and nobody is at work, the clock goes on to the first moment
 // at which one is.
 func (r *Round) Candidates() (some []int) {
-	devices := r.Fed.Devices
-	if devices != nil && r.busy == nil {
-		first := math.Inf(1)
-		for _, d := range devices {
-			first = min(first, d.On.Next(r.clock.now))
-		}
-		r.clock.now = first
+	if r.busy == nil {
+		r.clock.now = r.nextOn(nil)
 	}
+	return r.idle(r.busy)
+}
+
+// nextOn returns the first moment from now on at which the device of a client is on that is not busy.
+func (r *Round) nextOn(busy []bool) float64 {
+	if r.Fed.Devices == nil {
+		return r.clock.now
+	}
+	next := math.Inf(1)
+	for i, d := range r.Fed.Devices {
+		if busy == nil || !busy[i] {
+			next = min(next, d.On.Next(r.clock.now))
+		}
+	}
+	return next
+}
+
+// idle returns the clients that are not busy, and on now.
+func (r *Round) idle(busy []bool) (some []int) {
 	for i := range r.Clients() {
-		if (r.busy == nil || !r.busy[i]) && (devices == nil || devices[i].On.Next(r.clock.now) == r.clock.now) {
+		if (busy == nil || !busy[i]) && (r.Fed.Devices == nil || r.Fed.Devices[i].On.Next(r.clock.now) == r.clock.now) {
 			some = append(some, i)
 		}
 	}
@@ -310,30 +322,6 @@ func (j *Job) work(f *Federation) (steps []int, examples []float64) {
 		}
 	}
 	return steps, examples
-}
-
-// only returns the job for some of its clients, by position.
-func (j *Job) only(in []int) *Job {
-	part := *j
-	if len(in) == len(j.Clients) {
-		return &part
-	}
-	rows := func(m *Matrix) *Matrix {
-		if m.Rows() > 1 {
-			return m.Take(in...)
-		}
-		return m
-	}
-	part.Clients, part.Epochs, part.Steps, part.LR, part.Prox = pick(j.Clients, in), pick(j.Epochs, in), pick(j.Steps, in), pick(j.LR, in), pick(j.Prox, in)
-	part.Start, part.ProxWeights, part.Anchor, part.Shift, part.Mask = rows(j.Start), rows(j.ProxWeights), rows(j.Anchor), rows(j.Shift), rows(j.Mask)
-	if j.Anchor == j.Start {
-		part.Anchor = part.Start
-	}
-	part.Extra = maps.Clone(j.Extra)
-	for name, m := range part.Extra {
-		part.Extra[name] = rows(m)
-	}
-	return &part
 }
 
 // pick returns the values at the given positions, nil for a list that is nil.

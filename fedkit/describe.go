@@ -53,7 +53,7 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 		h.Interceptors = config.Of(fed.interceptors)
 	}
 	if fed.Devices != nil {
-		h.Devices = config.Of(fed.deviceRule)
+		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(fed.Devices)
 	}
 	h.Task, err = fed.fingerprint()
 	return h, all, err

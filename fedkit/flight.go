@@ -7,7 +7,10 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/sim"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -21,17 +24,17 @@ type Async struct {
 	Selector Selector // who begins, of those that are idle and on; nil: uniformly at random
 	// Steps says how many local steps a client takes that begins now; nil: as many as the Job says.
 	Steps func(client int, rng *rand.Rand) int
-	Job   Job // what a client that begins now is asked to do; its Clients are chosen here, and Start is one row
+	// Job is what a client that begins now is asked to do: Start, one row; Local and Objective, the same in all rounds; Shared, Down
+	// and Up.
+	Job Job
 }
 
 // Flight is the work under way: what clients have begun, and not handed in yet. An asynchronous strategy keeps one in its State,
 // and nothing else has to be done for it.
 type Flight struct {
-	Work     []Work     // [n], in the order in which it began
-	Versions []Version  // of the model, that some of it started from
-	Computed []Computed // results that have not all arrived
-	Begun    int        // pieces of work so far
-	Batches  int        // of results so far
+	Work     []Work    // [n], in the order in which it began
+	Versions []Version // of the model, that some of it started from
+	Begun    int       // pieces of work so far
 }
 
 // Work is what one client does.
@@ -44,9 +47,8 @@ type Work struct {
 	Begin, Received, Finished, Arrived float64 // s of the clock
 	Lost                               bool    // the client drops out at Arrived
 
-	Steps               int // that it takes; 0: the job's. Once it is computed, what it took
-	In                  int // the number of the results that have its own, from 1; 0 if it is not computed yet
-	Row                 int // there
+	Model               *Matrix // [1, d], what comes out of it; nil: it is not computed yet
+	Steps               int     // that it takes; 0: the job's. Once it is computed, what it took
 	Loss, Drift, LR, Mu float64
 }
 
@@ -56,19 +58,12 @@ type Version struct {
 	X     *Matrix
 }
 
-// Computed is results that were computed together.
-type Computed struct {
-	Number int
-	Models *Matrix // [lanes, d], in any order
-	Left   int     // rows that are still to arrive
-}
-
 // Arrive lets clients begin and others hand in their work, until Take results have arrived, and returns these in the order of
 // their arrival; of the same moment, those that began first, and then by client. Solve.Staleness says how many rounds began since.
 //
 // A client that begins gets the job's Start as it is now. One that arrives before the last of the results is replaced at that
 // moment; those that are missing at the end begin with the next round, from its model. A client that drops out is replaced too.
-// Results are computed as late as possible, and then those of all clients at work, side by side.
+// Results are computed as late as possible, and then many side by side.
 func (r *Round) Arrive(f *Flight, a Async) *Updates {
 	defer r.back(r.stage)
 	if !r.in("arrive") {
@@ -91,9 +86,14 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 		return nil, Invalid("Async.Take", a.Take, fmt.Sprintf("in [1, %d], the clients at work", a.AtWork))
 	case a.Job.Start.Rows() != 1:
 		return nil, Invalid("Async.Job.Start", fmt.Sprintf("%d rows", a.Job.Start.Rows()), "one model for everyone who begins")
-	case a.Job.Clients != nil || a.Job.Private:
-		return nil, Invalid("Async.Job", "clients of its own, or private", "one whose clients are chosen here, and whose results travel")
 	}
+	if err := a.check(r.Fed); err != nil {
+		return nil, err
+	}
+	if r.began == nil {
+		r.began = map[int]int{}
+	}
+	r.flight = append(r.flight, f)
 	f.Versions = append(f.Versions, Version{r.T, a.Job.Start})
 	var in []Work
 	for len(in) < take {
@@ -108,7 +108,7 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 			f.Work = slices.Delete(f.Work, at, at+1)
 			continue
 		}
-		if w.In == 0 {
+		if w.Model == nil {
 			if err := r.compute(f, a); err != nil {
 				return nil, err
 			}
@@ -118,6 +118,26 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 		in = append(in, w)
 	}
 	return r.handIn(f, a, in)
+}
+
+// check refuses what a job cannot be asked for later than when it begins, since of a round that is over only Start and Local are known.
+func (a *Async) check(fed *Federation) error {
+	j := &a.Job
+	for _, m := range []struct {
+		field string
+		set   bool
+	}{
+		{"Clients", j.Clients != nil}, {"Epochs", j.Epochs != nil}, {"Steps", j.Steps != nil}, {"LR", j.LR != nil}, {"Prox", j.Prox != nil},
+		{"ProxWeights", j.ProxWeights != nil}, {"Anchor", j.Anchor != nil}, {"Shift", j.Shift != nil}, {"Mask", j.Mask != nil},
+		{"Extra", j.Extra != nil}, {"BatchesOf", j.BatchesOf != 0}, {"Private", j.Private},
+	} {
+		if m.set {
+			return Invalid("Async.Job."+m.field, "set", "empty: clients that began in earlier rounds differ in Start only")
+		}
+	}
+	all := *j
+	all.Clients = []int{0}
+	return all.check(fed, 1)
 }
 
 // first orders work by when it ends. Of what ends at the same moment, the first to begin is first: without delays, nobody waits
@@ -133,12 +153,10 @@ func (r *Round) dispatch(f *Flight, a Async, in []Work) error {
 	for _, w := range append(slices.Clone(f.Work), in...) {
 		busy[w.Client] = true
 	}
-	if len(f.Work) == 0 && len(in) == 0 { // nothing will happen before somebody is on
-		r.Candidates()
+	if len(f.Work) == 0 { // nothing will happen before somebody is on
+		r.clock.now = r.nextOn(busy)
 	}
-	r.busy = busy
-	defer func() { r.busy = nil }()
-	idle := r.Candidates()
+	idle := r.idle(busy)
 	n := min(a.AtWork-len(f.Work), len(idle))
 	if n < 1 {
 		return nil
@@ -147,7 +165,9 @@ func (r *Round) dispatch(f *Flight, a Async, in []Work) error {
 	if r.begins++; r.begins > 1 {
 		rng = Random(r.opts.Seed, "select", r.T, r.begins)
 	}
+	r.busy = busy
 	a.Job.Clients = r.choose(a.Selector, n, idle, rng)
+	r.busy = nil
 	for _, c := range a.Job.Clients {
 		if busy[c] {
 			r.Fail(Invalid("Selector", a.Job.Clients, "idle clients: see Round.Candidates"))
@@ -167,12 +187,8 @@ func (r *Round) begin(f *Flight, a *Async) error {
 		if r.Fed.Devices != nil {
 			device = &r.Fed.Devices[c]
 		}
-		call := 1
-		for _, m := range r.record.Missed { // it has begun before in this round, or one before
-			if m.Client == c {
-				call++
-			}
-		}
+		r.began[c]++
+		call := r.began[c]
 		one, steps := a.Job, 0
 		one.Clients = []int{c}
 		if a.Steps != nil {
@@ -191,7 +207,7 @@ func (r *Round) begin(f *Flight, a *Async) error {
 	return err
 }
 
-// compute solves what has begun and is not solved yet, so many at a time that the same program serves: those that end first.
+// compute solves work that is not solved yet, that first which ends first.
 func (r *Round) compute(f *Flight, a Async) error {
 	e, err := r.Fed.engine()
 	if err != nil {
@@ -199,52 +215,53 @@ func (r *Round) compute(f *Flight, a Async) error {
 	}
 	var at []int // in f.Work
 	for i, w := range f.Work {
-		if w.In == 0 && !w.Lost {
+		if w.Model == nil && !w.Lost {
 			at = append(at, i)
 		}
 	}
 	slices.SortFunc(at, func(i, j int) int { return first(f.Work[i], f.Work[j]) })
-	lanes, err := a.Job.lanes(r.Fed, e, a.AtWork)
+	lanes, err := a.lanes(r.Fed, e)
 	if err != nil {
 		return err
 	}
-	if len(at) > lanes {
-		at = at[:len(at)/lanes*lanes]
-	}
-	parts := slices.Collect(slices.Chunk(at, lanes))
-	computed, group := make([]Computed, len(parts)), new(errgroup.Group)
+	parts := slices.Collect(slices.Chunk(at[:solvedNow(len(at), lanes, a.AtWork)], lanes))
+	group := new(errgroup.Group)
 	group.SetLimit(r.opts.Workers)
-	for i, part := range parts {
-		group.Go(func() (err error) {
-			computed[i], err = r.solveWork(f, a.Job, e, part, lanes)
-			return err
-		})
+	for _, part := range parts {
+		group.Go(func() error { return r.solveWork(f, a.Job, e, part, lanes) })
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for i, part := range parts {
-		f.Batches++
-		computed[i].Number = f.Batches
-		for _, j := range part {
-			f.Work[j].In = f.Batches
-		}
-	}
-	f.Computed = append(f.Computed, computed...)
-	return nil
+	return group.Wait()
 }
 
-// lanes returns how many pieces of work one program solves side by side.
-func (j Job) lanes(fed *Federation, e *engine.Engine, atWork int) (int, error) {
-	work, err := j.forEngine(fed, nil, nil)
+// solvedNow returns how many of n pieces of work are solved now: enough to fill programs, a power of two of them, so that workers have
+// equal shares, and not all, since the rest is to fill the programs of later.
+func solvedNow(n, lanes, atWork int) int {
+	if n < lanes {
+		return n
+	}
+	programs := 1
+	for 2*programs*lanes <= min(n, atWork/2) {
+		programs *= 2
+	}
+	return programs * lanes
+}
+
+// lanes returns how many pieces of work one program solves side by side: half of them at most, since those that begin meanwhile are
+// often the next to arrive.
+func (a *Async) lanes(fed *Federation, e *engine.Engine) (int, error) {
+	job := a.Job
+	if a.Steps != nil { // they differ
+		job.Steps = []int{1}
+	}
+	work, err := job.forEngine(fed, nil, nil)
 	if err != nil {
 		return 0, err
 	}
-	return min(e.Lanes(work), atWork), nil
+	return min(e.Lanes(work), max(1, a.AtWork/2)), nil
 }
 
 // solveWork solves some pieces of work, each from the model that it began with and with the randomness of its round.
-func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes int) (c Computed, err error) {
+func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes int) error {
 	starts, rates, draw := make([]*Matrix, 0, lanes), []float64(nil), map[int]draws{}
 	job.Clients, job.Steps = nil, nil
 	for _, i := range at {
@@ -252,7 +269,7 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 		job.Clients, starts = append(job.Clients, w.Client), append(starts, f.version(w.Round))
 		rate, err := (&Job{Clients: []int{w.Client}, Local: job.Local}).rates(w.Round)
 		if err != nil {
-			return c, err
+			return err
 		}
 		rates = append(rates, rate...)
 		if w.Steps > 0 {
@@ -262,25 +279,46 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 	for i, number := range r.Fed.numbers(job.Clients) {
 		draw[number] = draws{r.opts.Seed, f.Work[at[i]].Round, f.Work[at[i]].Call}
 	}
-	for len(starts) < lanes {
-		starts = append(starts, starts[0])
+	for len(starts) < lanes { // so that the program is the same
+		job.Clients, starts, rates = append(job.Clients, job.Clients[0]), append(starts, starts[0]), append(rates, rates[0])
+		if job.Steps != nil {
+			job.Steps = append(job.Steps, job.Steps[0])
+		}
 	}
 	job.Start = StackRows(starts...)
 	work, err := job.forEngine(r.Fed, rates, func(client int) draws { return draw[client] })
 	if err != nil {
-		return c, err
+		return err
 	}
-	work.Lanes = lanes
+	work.Only = sequence(len(at))
 	out, err := e.Solve(r.ctx, work, 1)
 	if err != nil {
-		return c, err
+		return err
 	}
-	for i, s := range job.solves(r.Fed, 0, rates, out) {
+	xla.Free(work.Start)
+	var models []*tensors.Tensor
+	for _, piece := range out.Models {
+		rows, err := run(separate, []any{piece})
+		if err != nil {
+			return err
+		}
+		xla.Free(piece)
+		models = append(models, rows...)
+	}
+	for i, s := range job.solves(r.Fed, 0, rates, out)[:len(at)] {
 		w := &f.Work[at[i]]
-		w.Row, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = out.Place[i], s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
+		w.Model, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = fromTensor(models[out.Place[i]]), s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
 	}
-	return Computed{Models: fromTensor(out.Models[0]), Left: len(at)}, nil
+	return nil
 }
+
+// separate makes a matrix of each row.
+var separate = xla.NewProgram("separate", func(a []*graph.Node) (rows []*graph.Node) {
+	for i := range a[0].Shape().Dimensions[0] {
+		rows = append(rows, graph.Slice(a[0], graph.AxisElem(i)))
+	}
+	return rows
+})
 
 // version returns the model that the work of a round began with.
 func (f *Flight) version(round int) *Matrix {
@@ -292,9 +330,7 @@ func (r *Round) handIn(f *Flight, a Async, in []Work) (*Updates, error) {
 	u := &Updates{At: sequence(len(in))}
 	var models, starts []*Matrix
 	for _, w := range in {
-		c := slices.IndexFunc(f.Computed, func(c Computed) bool { return c.Number == w.In })
-		models, starts = append(models, f.Computed[c].Models.Take(w.Row)), append(starts, f.version(w.Round))
-		f.Computed[c].Left--
+		models, starts = append(models, w.Model), append(starts, f.version(w.Round))
 		u.Solves = append(u.Solves, Solve{Round: r.T, Client: w.Client, Examples: len(r.Fed.Clients[w.Client].Train), Steps: w.Steps, Loss: Float(w.Loss),
 			Drift: Float(w.Drift), LR: Float(w.LR), Mu: Float(w.Mu), Staleness: r.T - w.Round})
 		if r.Fed.Devices != nil {
@@ -302,9 +338,8 @@ func (r *Round) handIn(f *Flight, a Async, in []Work) (*Updates, error) {
 			s.Begin, s.Received, s.Finished, s.Arrived = Float(w.Begin), Float(w.Received), Float(w.Finished), Float(w.Arrived)
 		}
 	}
-	u.Models, u.Start = StackRows(models...), StackRows(starts...)
+	u.Models, u.Start = fromRows(models), fromRows(starts)
 	u.Trained = u.Models
-	f.Computed = slices.DeleteFunc(f.Computed, func(c Computed) bool { return c.Left == 0 })
 	f.Versions = slices.DeleteFunc(f.Versions, func(v Version) bool {
 		return v.Round != r.T && !slices.ContainsFunc(f.Work, func(w Work) bool { return w.Round == v.Round })
 	})

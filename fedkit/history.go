@@ -30,7 +30,8 @@ type History struct {
 	// What else identifies the run; empty in old files.
 	Settings     *config.Config `json:"settings,omitempty"`     // options of the run that change results: Rounds, EvalEvery, …
 	Task         string         `json:"task,omitempty"`         // SHA-256 of what the model computes and how it starts, in hexadecimal
-	Devices      *config.Config `json:"devices,omitempty"`      // what the clients work on, if the run has a clock
+	Devices      *config.Config `json:"devices,omitempty"`      // rule of what the clients work on, if the run has a clock
+	DevicesHash  string         `json:"devices_hash,omitempty"` // SHA-256 of what it drew, in hexadecimal
 	Interceptors *config.Config `json:"interceptors,omitempty"` // who stands between the clients and the server
 	Code         string         `json:"code,omitempty"`         // version of the code that ran: see Describe
 

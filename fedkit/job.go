@@ -51,8 +51,8 @@ type Job struct {
 	Down, Up float64 // models' worth that each client receives and sends; 0 is counted as above, Zero is none
 }
 
-// solve lets the engine solve the job as the call-th of a round.
-func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, call int) (*Updates, error) {
+// solve lets the engine solve the job as the call-th of a round, for the clients at the given positions; nil: for all.
+func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, call int, only []int) (*Updates, error) {
 	if err := j.check(fed, call); err != nil {
 		return nil, err
 	}
@@ -72,11 +72,19 @@ func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, cal
 	if err != nil {
 		return nil, err
 	}
+	work.Only = only
 	out, err := e.Solve(ctx, work, o.Workers)
 	if err != nil {
 		return nil, err
 	}
-	u := &Updates{Solves: j.solves(fed, round, rates, out), At: sequence(len(j.Clients)), Start: j.Start, Models: fromPieces(out.Models, out.Place)}
+	u := &Updates{Solves: j.solves(fed, round, rates, out), At: sequence(len(j.Clients)), Start: j.Start}
+	if only != nil {
+		u.Solves, u.At, out.Place = pick(u.Solves, only), only, pick(out.Place, only)
+		if j.Start.Rows() > 1 {
+			u.Start = j.Start.Take(only...)
+		}
+	}
+	u.Models = fromPieces(out.Models, out.Place)
 	u.Trained = u.Models
 	return u, nil
 }

@@ -21,6 +21,18 @@ func TestMatrixInPieces(t *testing.T) {
 	})
 }
 
+// So are rows that others have too.
+func TestMatrixFromRows(t *testing.T) {
+	rows := []*Matrix{NewMatrix([]float32{1, 2}, 1, 2), NewMatrix([]float32{3, 4}, 1, 2), NewMatrix([]float32{5, 6}, 1, 2)}
+	testMatrix(t, func() *Matrix { return fromRows(rows) })
+	for len(rows) < 150 { // more than are mixed at once
+		rows = append(rows, rows[len(rows)-3])
+	}
+	if got := rowsOf(t, fromRows(rows).Mean(nil)); math.Abs(got[0][0]-3) > 1e-5 || math.Abs(got[0][1]-4) > 1e-5 {
+		t.Errorf("Mean of 150 rows: %v, want [[3 4]]", got)
+	}
+}
+
 // More columns than are multiplied at once.
 func TestPointsOfManyColumns(t *testing.T) {
 	d := 2*columnsAtOnce + 3

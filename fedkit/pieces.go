@@ -14,6 +14,7 @@ import (
 // else puts them together first, once.
 type pieces struct {
 	place []int
+	lent  bool // others have the tensors too
 
 	mu      sync.Mutex
 	tensors []*tensors.Tensor // [lanes, d] each; nil once they are together
@@ -29,6 +30,19 @@ func fromPieces(ts []*tensors.Tensor, place []int) *Matrix {
 	return &Matrix{rows: len(place), cols: ts[0].Shape().Dimensions[1], pieces: &pieces{place: place, tensors: ts}}
 }
 
+// fromRows returns the matrix of some rows, [1, d] each, which is put together only if something else than means is asked of it.
+func fromRows(rows []*Matrix) *Matrix {
+	p := &pieces{place: sequence(len(rows)), lent: true}
+	for _, m := range rows {
+		t, err := m.tensor()
+		if err != nil {
+			return &Matrix{err: err}
+		}
+		p.tensors = append(p.tensors, t)
+	}
+	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: p}
+}
+
 // together returns the rows in one piece, and gives the pieces back.
 func (p *pieces) together() (*tensors.Tensor, error) {
 	p.mu.Lock()
@@ -38,7 +52,9 @@ func (p *pieces) together() (*tensors.Tensor, error) {
 		if err == nil {
 			p.whole = out[0]
 		}
-		xla.Free(p.tensors...)
+		if !p.lent {
+			xla.Free(p.tensors...)
+		}
 		p.tensors, p.err = nil, err
 	}
 	return p.whole, p.err
@@ -70,8 +86,11 @@ func anys(ts []*tensors.Tensor) []any {
 func (p *pieces) mix(r [][]float64) (sum *Matrix) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.tensors == nil {
+	switch {
+	case p.tensors == nil:
 		return nil
+	case p.lent:
+		return p.mixRows(r)
 	}
 	lanes := p.tensors[0].Shape().Dimensions[0]
 	weights := make([][]float64, len(p.tensors)) // of each piece, [k, lanes]
@@ -93,7 +112,35 @@ func (p *pieces) mix(r [][]float64) (sum *Matrix) {
 	return sum
 }
 
+// mixRows mixes rows that are not in one piece, some at a time.
+func (p *pieces) mixRows(r [][]float64) (sum *Matrix) {
+	const most = 64 // per program
+	for from := 0; from < len(p.tensors); from += most {
+		to := min(from+most, len(p.tensors))
+		var weights []float64
+		for _, row := range r {
+			weights = append(weights, row[from:to]...)
+		}
+		some := fromTensor(p.tensors[from]).Apply(mixRows, append(anys(p.tensors[from+1:to]), weights)...)
+		if sum == nil {
+			sum = some
+		} else {
+			sum = sum.Add(some)
+		}
+	}
+	return sum
+}
+
 var (
+	mixRows = NewProgram("mix rows", func(a []*graph.Node) *graph.Node {
+		n := len(a) - 1
+		weights := graph.Reshape(a[n], -1, n) // [k, n]
+		sum := graph.Mul(graph.Slice(weights, graph.AxisRange(), graph.AxisElem(0)), a[0])
+		for i := 1; i < n; i++ {
+			sum = graph.Add(sum, graph.Mul(graph.Slice(weights, graph.AxisRange(), graph.AxisElem(i)), a[i]))
+		}
+		return sum
+	})
 	mixOnto = NewProgram("mix onto", func(a []*graph.Node) *graph.Node { return graph.Add(a[2], mixed(a)) })
 	// collect puts pieces together, and their rows in order.
 	collect = NewProgram("collect", func(a []*graph.Node) *graph.Node {

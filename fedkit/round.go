@@ -24,13 +24,15 @@ type Round struct {
 	stage  string
 	past   *past
 	clock  *clock
-	chosen []int  // by Select
-	beyond int    // how many of them are more than wanted
-	busy   []bool // by client, at work in an asynchronous round
-	begins int    // how often clients began in it
-	calls  int    // of Train
-	alike  bool   // the selector uses Solve.Similarity
-	quiet  bool   // an evaluation: nothing that travels counts
+	chosen []int       // by Select
+	beyond int         // how many of them are more than wanted
+	busy   []bool      // by client, at work in an asynchronous round
+	begins int         // how often clients began in it
+	began  map[int]int // by client, how often it began in it
+	flight []*Flight   // of it
+	calls  int         // of Train
+	alike  bool        // the selector uses Solve.Similarity
+	quiet  bool        // an evaluation: nothing that travels counts
 	err    error
 }
 
@@ -194,7 +196,12 @@ func (r *Round) receive(job Job, u *Updates) *Updates {
 		}
 	}
 	skipped := r.account(job, u)
-	if skipped > 0 && (r.opts.NotFinite != Skip || skipped == len(u.Solves)) {
+	all := skipped == len(u.Solves)
+	if all && r.opts.NotFinite == Skip && r.flight != nil { // there may be one result per round
+		r.Fail(fmt.Errorf("%w: no update is finite", errNobody))
+		return r.noUpdates(job)
+	}
+	if skipped > 0 && (all || r.opts.NotFinite != Skip) {
 		first := u.Solves[slices.IndexFunc(u.Solves, func(s Solve) bool { return s.Skipped })]
 		r.Fail(fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", first.Client, ErrNotFinite))
 		return r.noUpdates(job)

@@ -289,7 +289,7 @@ func (u *underway) resume() error {
 	before, err := u.archive.resume()
 	for i := range before {
 		u.past.add(&before[i])
-		u.clock.add(&before[i])
+		u.clock.now = float64(before[i].Clock)
 		u.clusters = before[i].Clusters != nil
 		u.opts.Keep.thin(&before[i], u.opts)
 	}
@@ -354,7 +354,7 @@ func (u *underway) play(r *Round) error {
 	guard(r, u.strategy.Round)
 	if before != nil && errors.Is(r.err, errNobody) {
 		r.err = nil
-		putBack(u.states, before)
+		r.putBack(u.states, before)
 	}
 	r.Fail(settleState(u.states))
 	r.settleClock()
@@ -379,17 +379,27 @@ func (u *underway) play(r *Round) error {
 }
 
 // before returns copies of the States if the round may end without any client, and nil if not.
-func (u *underway) before() ([]any, error) {
-	if u.opts.Pace.Deadline == 0 && !slices.ContainsFunc(u.fed.Devices, func(d sim.Device) bool { return d.Drop > 0 }) {
-		return nil, nil
+func (u *underway) before() (copies []any, err error) {
+	switch {
+	case u.opts.Pace.Deadline > 0 && u.fed.Devices != nil, slices.ContainsFunc(u.fed.Devices, func(d sim.Device) bool { return d.Drop > 0 }):
+		return copyStates(u.states)
+	case u.opts.NotFinite == Skip: // a State that cannot be copied ends such a run only if it comes to that
+		copies, _ = copyStates(u.states)
 	}
-	return copyStates(u.states)
+	return copies, nil
 }
 
-// putBack sets States to their copies.
-func putBack(states, copies []any) {
+// putBack sets States to their copies. Work that is under way goes on.
+func (r *Round) putBack(states, copies []any) {
+	flights := make([]Flight, len(r.flight))
+	for i, f := range r.flight {
+		flights[i] = *f
+	}
 	for i, c := range copies {
 		reflect.ValueOf(states[i]).Elem().Set(reflect.ValueOf(c).Elem())
+	}
+	for i, f := range r.flight {
+		*f = flights[i]
 	}
 }
 

@@ -18,7 +18,7 @@ type identity struct {
 	strategy      unseeded
 	partition     unseeded // of the rule; empty in old files, which fits any
 	words         string   // the partition in words, with its seeds
-	data          string   // hashes of the examples and of who holds them; empty in old files
+	data          string   // hashes of the examples, of who holds them and of the devices; empty in old files
 }
 
 // identity returns the run's, which does not change while the run goes on.
@@ -29,7 +29,7 @@ func (r *Run) identity() *identity {
 	h := r.History
 	id := &identity{strategy: unseed(h.Config), words: h.Partition}
 	if m := h.Manifest; m != nil {
-		id.data = m.Data + " " + m.Clients
+		id.data = m.Data + " " + m.Clients + " " + h.DevicesHash
 		id.partition = unseed(m.Config)
 	}
 	if id.partition.with == "" {

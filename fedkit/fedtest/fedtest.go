@@ -32,6 +32,7 @@ import (
 type Suite struct {
 	Loss float64 // test loss that 400 rounds on Quadratic must reach; default 1e-3. Negative: no limit
 	Warm int     // rounds after which every program of the strategy has run once; default 1
+	All  bool    // it stops with an error if a round has too few clients: on the clock, nobody is late or drops out
 
 	Devices sim.Rule // of the clients, for strategies that need a clock; default none
 }
@@ -46,6 +47,7 @@ func TestStrategy(s fedkit.Strategy) error { return Suite{}.Test(s) }
 //   - the same seed gives the same bytes, for any number of workers;
 //   - clients that never took part find a model, and that changes nothing: see fedkit.Welcomer;
 //   - a run that was interrupted and resumed ends with the same bytes;
+//   - on devices that take no time it does the same, and on others, which are late and drop out, it keeps its bytes too;
 //   - after the first round nothing is compiled;
 //   - options outside the range in their tag are refused by name, before anything runs;
 //   - an option of 0 means the default in its tag.
@@ -61,7 +63,7 @@ func (c Suite) Test(s fedkit.Strategy) error {
 		name string
 		run  func(fedkit.Strategy) error
 	}{
-		{"learns", c.learns}, {"bytes", c.sameBytes}, {"newcomers", c.newcomers}, {"compilations", c.compiles}, {"ranges", c.ranges}, {"defaults", c.defaults},
+		{"learns", c.learns}, {"bytes", c.sameBytes}, {"clock", c.onClock}, {"newcomers", c.newcomers}, {"compilations", c.compiles}, {"ranges", c.ranges}, {"defaults", c.defaults},
 	} {
 		if err := test.run(s); err != nil {
 			failed = append(failed, fmt.Errorf("fedtest: %T: %s: %w", s, test.name, err))
@@ -164,9 +166,56 @@ func (c Suite) sameBytes(s fedkit.Strategy) error {
 	if n := xla.Builds() - before; n != 0 {
 		return fmt.Errorf("%d programs were compiled in another run, want 0", n)
 	}
-	got, err := resumed(fed, s)
+	got, err := resumed(fed, s, fedkit.Pace{})
 	if err == nil && !bytes.Equal(want, got) {
 		err = errors.New("a resumed run ends with different bytes")
+	}
+	return err
+}
+
+// onClock runs the strategy on devices.
+func (c Suite) onClock(s fedkit.Strategy) error {
+	fed, err := shared()
+	if err == nil && c.Devices == nil {
+		err = withoutDelay(fed, s)
+	}
+	if err != nil {
+		return err
+	}
+	devices := sim.Devices{PerExample: sim.LogNormal{Median: 1e-3, Sigma: 1}, Up: sim.Uniform{Low: 1e3, High: 1e4}, Seed: 3}
+	o := fedkit.Options{Workers: 1}
+	if !c.All {
+		devices.Drop, devices.OnFor, devices.OffFor = sim.Constant(0.1), sim.Constant(0.4), sim.Constant(0.1)
+		o.Pace = fedkit.Pace{Deadline: 0.3, Over: 0.2}
+	}
+	timed, err := fed.On(devices)
+	if err != nil {
+		return err
+	}
+	want, err := eight(timed, fresh(s), o)
+	if err != nil {
+		return err
+	}
+	got, err := resumed(timed, s, o.Pace)
+	if err == nil && !bytes.Equal(want, got) {
+		err = errors.New("on devices, a resumed run ends with different bytes")
+	}
+	return err
+}
+
+// withoutDelay runs the strategy on devices that take no time.
+func withoutDelay(fed *fedkit.Federation, s fedkit.Strategy) error {
+	want, err := eight(fed, fresh(s), fedkit.Options{})
+	if err != nil {
+		return err
+	}
+	instant, err := fed.On(sim.Devices{})
+	if err != nil {
+		return err
+	}
+	got, err := eight(instant, fresh(s), fedkit.Options{})
+	if err == nil && !bytes.Equal(want, got) {
+		err = errors.New("the bytes differ on devices that take no time")
 	}
 	return err
 }
@@ -209,13 +258,13 @@ func (c Suite) newcomers(s fedkit.Strategy) error {
 }
 
 // resumed is eight in two parts: the second goes on from the checkpoint of round 5, which was not evaluated.
-func resumed(fed *fedkit.Federation, s fedkit.Strategy) ([]byte, error) {
+func resumed(fed *fedkit.Federation, s fedkit.Strategy, pace fedkit.Pace) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "fedtest")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	o := fedkit.Options{Rounds: 8, EvalEvery: 2, Seed: 6, Checkpoint: filepath.Join(dir, "checkpoint")}
+	o := fedkit.Options{Rounds: 8, EvalEvery: 2, Seed: 6, Pace: pace, Checkpoint: filepath.Join(dir, "checkpoint")}
 	for h, err := range fedkit.Rounds(context.Background(), fed, fresh(s), o) {
 		if err != nil {
 			return nil, err

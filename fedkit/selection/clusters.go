@@ -21,7 +21,7 @@ func (s OnePerCluster) Check(fed *fedkit.Federation, _ int) error { return check
 
 // Select implements fedkit.Selector.
 func (s OnePerCluster) Select(r *fedkit.Round, n int) []int {
-	labels := known(s.Labels, r)
+	labels := among(r.Candidates(), known(s.Labels, r))
 	different := map[int]bool{}
 	for _, c := range labels {
 		if c >= 0 {
@@ -49,7 +49,7 @@ func (s ByCluster) Check(fed *fedkit.Federation, _ int) error { return checkLabe
 
 // Select implements fedkit.Selector.
 func (s ByCluster) Select(r *fedkit.Round, n int) []int {
-	return fill(r, PerCluster(known(s.Labels, r), n, r.Rand("clusters")), n)
+	return fill(r, PerCluster(among(r.Candidates(), known(s.Labels, r)), n, r.Rand("clusters")), n)
 }
 
 // PerCluster returns n of the indices i with a cluster, labels[i] ≥ 0, or all of them if there are fewer. It takes one of
@@ -94,6 +94,17 @@ func known(labels []int, r *fedkit.Round) []int {
 		}
 	}
 	return served
+}
+
+// among returns the labels of some clients, and −1 for all others.
+func among(clients, labels []int) []int {
+	some := slices.Repeat([]int{-1}, len(labels))
+	for _, c := range clients {
+		if labels != nil {
+			some[c] = labels[c]
+		}
+	}
+	return some
 }
 
 func checkLabels(labels []int, fed *fedkit.Federation) error {

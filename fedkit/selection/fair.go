@@ -8,7 +8,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Fair bounds how rarely and how often a client takes part under another rule.
+// Fair bounds how rarely and how often a client takes part under another rule, in synchronous rounds.
 //
 // Wait: nobody is left out of more than T rounds in a row. This is possible if M ≤ n (T + 1).
 //
@@ -20,8 +20,8 @@ import (
 // Clients that have to take part come first, then those the rule wants, then random ones in place of those it may not
 // have.
 //
-// This supposes that the strategy asks for the same n in every round and trains exactly whom Fair chose. If not, Fair
-// still chooses nobody who has reached the quota, and makes a round smaller if it must, but Wait may not hold. A round in
+// This supposes that the strategy asks for the same n in every round, can choose among all clients and trains exactly whom Fair
+// chose. If not, as with devices that are off or late, Fair still chooses nobody who has reached the quota, and makes a round smaller if it must, but Wait may not hold. A round in
 // which nobody is below the quota is an error.
 type Fair struct {
 	Wait  int             `range:"[1,inf)" default:"no bound"` // T, most rounds in a row that a client sits out
@@ -57,7 +57,7 @@ func (s Fair) Select(r *fedkit.Round, n int) []int {
 		}
 		wanted[c] = true
 	}
-	others := slices.DeleteFunc(r.Rand("fair").Perm(m), func(c int) bool { return wanted[c] })
+	others := slices.DeleteFunc(shuffled(r, "fair"), func(c int) bool { return wanted[c] })
 	took, waited := make([]int, m), make([]int, m)
 	for c := range m {
 		past := r.Past(c)

@@ -17,6 +17,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/selection"
+	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 )
 
@@ -151,6 +152,32 @@ func TestEveryRule(t *testing.T) {
 			if got := selected(h); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: resumed, it chooses %v, want %v", name, got, want)
 			}
+		}
+	}
+}
+
+// On devices that are off at times, every rule chooses among those that are on. In an asynchronous round it chooses among those
+// that are idle, too: who else is chosen is an error.
+func TestEveryRuleOnDevices(t *testing.T) {
+	fed, err := federation(t, 9).On(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 1}, OnFor: sim.Uniform{Low: 3, High: 9}, OffFor: sim.Uniform{Low: 1, High: 9}, Seed: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := fedkit.Options{Rounds: 30, EvalEvery: 30}
+	for name, rule := range rules {
+		on := watched{rule, func(r *fedkit.Round, n int, chosen []int) {
+			for _, c := range chosen {
+				if !slices.Contains(r.Candidates(), c) {
+					t.Errorf("%s, round %d: client %d is off", name, r.T, c)
+				}
+			}
+		}}
+		run(t, fed, on, 3, o)
+		if _, ok := rule.(selection.Fair); ok { // its bounds are for synchronous rounds
+			continue
+		}
+		if _, err := fedkit.Run(context.Background(), fed, &strategy.FedBuff{AtWork: 4, K: 2, Selector: on, Local: fedkit.Local{Batch: 4, LR: 0.05}}, o); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

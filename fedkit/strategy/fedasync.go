@@ -43,11 +43,12 @@ func (s *FedAsync) Start(r *fedkit.Round) error {
 func (s *FedAsync) Round(r *fedkit.Round) error {
 	x := s.State.Global.X
 	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: working(s.AtWork, r.Clients()), Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
-	toward := u.Models.Sub(x)
+	alpha := weights(cmp.Or[Staleness](s.Staleness, Poly{}), u, cmp.Or(s.Alpha, 0.6))
+	from := x
 	if s.Updates {
-		toward = u.Delta()
+		from = u.Start
 	}
-	s.State.Global.X = x.Add(toward.Mix([][]float64{weights(cmp.Or[Staleness](s.Staleness, Poly{}), u, cmp.Or(s.Alpha, 0.6))}))
+	s.State.Global.X = x.Add(u.Models.Sub(from).Mix([][]float64{alpha}))
 	return r.Err()
 }
 

@@ -23,11 +23,22 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/sim"
 )
 
 // killed are the options of a run that is killed.
 func killed(file string) fedkit.Options {
 	return fedkit.Options{Rounds: 12, EvalEvery: 6, Seed: 8, Keep: fedkit.Keep{Solves: 2}, CheckpointEvery: 1, Checkpoint: file, History: file + ".jsonl"}
+}
+
+// onDevices puts some of the strategies on a simulated clock: all asynchronous ones, FedEff, which needs one, and some whose
+// clients train more than once in a round.
+func onDevices(fed *fedkit.Federation, name string) (*fedkit.Federation, error) {
+	if !slices.ContainsFunc([]string{"CCFL", "FedAsync", "FedBuff", "FedEff", "FedRep", "LCFL", "SCAFFOLD"}, func(s string) bool { return strings.HasPrefix(name, s) }) {
+		return fed, nil
+	}
+	return fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 1e-3, Sigma: 1}, Up: sim.Uniform{Low: 1e3, High: 1e4}, Drop: sim.Constant(0.2),
+		OnFor: sim.Constant(0.4), OffFor: sim.Constant(0.1), Seed: 3})
 }
 
 // ending is what a run comes to: its State, and its records without times. Gob has other bytes in every process.
@@ -81,8 +92,12 @@ func survive(names []string, dir string) error {
 	}
 	for _, name := range names {
 		s, o := all()[name], killed(filepath.Join(dir, name))
+		on, err := onDevices(fed, name)
+		if err != nil {
+			return err
+		}
 		var h *fedkit.History
-		for h, err = range fedkit.Rounds(context.Background(), on(fed, s), s, o) {
+		for h, err = range fedkit.Rounds(context.Background(), on, s, o) {
 			fmt.Printf("%s: round %d\n", name, len(h.Rounds))
 		}
 		if err != nil {
@@ -182,7 +197,11 @@ func TestKilledAnywhere(t *testing.T) {
 	for i, name := range names {
 		s, o := all()[name], killed("")
 		o.Checkpoint, o.History = "", ""
-		want, err := ending(s, run(t, on(fed, s), s, o))
+		on, err := onDevices(fed, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := ending(s, run(t, on, s, o))
 		if got := both[i%2][name]; err != nil || got != want {
 			t.Errorf("%s comes to %q after kills, to %q without, error %v", name, got, want, err)
 		}

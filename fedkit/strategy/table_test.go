@@ -111,6 +111,7 @@ func TestEveryStrategy(t *testing.T) {
 		s := strategies[name]
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}
+			suite.All = name == "FedAvg, Multi-Krum"
 			switch s := s.(type) { // the first clustering, and the first round after it
 			case *strategy.FedPRISM:
 				suite.Warm = s.Every

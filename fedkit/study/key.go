@@ -16,13 +16,14 @@ type identity struct {
 	Task         string         `json:"task"`
 	Data         string         `json:"data"`
 	Clients      string         `json:"clients"`
+	Devices      string         `json:"devices,omitempty"` // that clients work on
 	Settings     *config.Config `json:"settings"`
 	Seed         uint64         `json:"seed"`
 	Device       string         `json:"device"`
 }
 
 func identityOf(h *fedkit.History) identity {
-	return identity{h.Config, h.Interceptors, h.Task, h.Manifest.Data, h.Manifest.Clients, h.Settings, h.Seed, h.Device}
+	return identity{h.Config, h.Interceptors, h.Task, h.Manifest.Data, h.Manifest.Clients, h.DevicesHash, h.Settings, h.Seed, h.Device}
 }
 
 // keyOf returns the key of the run that a history describes, in hexadecimal.
@@ -64,6 +65,7 @@ func differences(was, is *fedkit.History) (fields []string) {
 	}{
 		{"data", a.Data == b.Data, was.Data, is.Data},
 		{"partition", a.Clients == b.Clients, was.Partition, is.Partition},
+		{"devices", a.Devices == b.Devices, wordsOf(was.Devices), wordsOf(is.Devices)},
 		{"model", a.Task == b.Task, was.Model, is.Model},
 		{"Options.Seed", a.Seed == b.Seed, a.Seed, b.Seed},
 		{"device", a.Device == b.Device, a.Device, b.Device},
@@ -77,4 +79,12 @@ func differences(was, is *fedkit.History) (fields []string) {
 		}
 	}
 	return fields
+}
+
+// wordsOf is a configuration as text, "none" for nil.
+func wordsOf(c *config.Config) string {
+	if c == nil {
+		return "none"
+	}
+	return c.String()
 }

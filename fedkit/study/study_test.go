@@ -23,6 +23,7 @@ import (
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/attack"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
 )
@@ -119,6 +120,48 @@ func TestOnlyWhatIsMissingIsComputed(t *testing.T) {
 		runs, words := make(c.add)
 		if len(runs) != c.runs || count.done != c.ran || words != c.words {
 			t.Errorf("%d runs, %d computed, %q; want %d, %d, %q", len(runs), count.done, words, c.runs, c.ran, c.words)
+		}
+	}
+}
+
+// Runs on other devices are other runs, also if the rule that draws them reads the same in words.
+func TestDevicesIdentifyRuns(t *testing.T) {
+	plain, dir := digits(t), t.TempDir()
+	trace := filepath.Join(dir, "devices.csv")
+	on := func(rule sim.Rule) *fedkit.Federation {
+		fed, err := plain.On(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fed
+	}
+	rows := func(speed string) sim.Rule {
+		if err := os.WriteFile(trace, []byte("per_example\n"+strings.Repeat(speed+"\n", plain.Size())), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return sim.Trace{File: trace}
+	}
+	given := func(speed float64) sim.Rule {
+		return sim.Given(slices.Repeat([]sim.Device{{PerExample: speed}}, plain.Size()))
+	}
+	for _, c := range []struct {
+		fed   *fedkit.Federation
+		words string
+	}{
+		{plain, "0 stored, 1 to run\n"},
+		{on(sim.Devices{PerExample: sim.Constant(0.1)}), "0 stored, 1 to run: devices: sim.Devices{PerExample: sim.Constant(0.1)}, was none\n"},
+		{on(sim.Devices{PerExample: sim.Constant(0.2)}), "0 stored, 1 to run: devices: sim.Devices{PerExample: sim.Constant(0.2)}, was none\n"},
+		{on(given(0.3)), ""},
+		{on(given(0.4)), ""},
+		{on(given(0.3)), "1 stored, 0 to run\n"},
+		{on(rows("0.3")), "1 stored, 0 to run\n"}, // the same devices
+		{on(rows("0.5")), ""},
+		{plain, "1 stored, 0 to run\n"},
+	} {
+		st := study.New(filepath.Join(dir, "runs"))
+		st.Add(c.fed, avg(0.1), fedkit.Options{Rounds: 1})
+		if _, words := run(t, st); words != c.words && (c.words != "" || !strings.Contains(words, "1 to run: devices: ")) {
+			t.Errorf("%v: %q, want %q", c.fed, words, c.words)
 		}
 	}
 }

@@ -46,6 +46,9 @@ func main() {
 	case "cluster-round":
 		clusterRounds()
 		return
+	case "asynchronous":
+		asynchronous()
+		return
 	case "groups":
 		findGroups()
 		return

@@ -36,9 +36,8 @@ type Job struct {
 	Objective Objective                  // nil: the task's loss
 	Extra     map[string]*tensors.Tensor // what the objective sees by name, [1, g] or [n, g]
 
-	// Lanes is how many clients a program trains side by side, if not 0. Then jobs of any size share programs; Start has as many rows,
-	// or more.
-	Lanes int
+	// Only are the clients that do, by position, in ascending order; nil: all. Whoever is left out, the same programs serve.
+	Only []int
 
 	// Order returns the generator of the order in which a client sees its examples in an epoch.
 	Order func(client, epoch int) *rand.Rand

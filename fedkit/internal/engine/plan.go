@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Width is how many clients one program trains side by side. More lanes make longer matrix products, which a GPU
 // needs to be busy. Fewer lanes take less memory, and waste less if clients differ in size.
@@ -55,17 +52,22 @@ func (e *Engine) plan(job *Job) plan {
 	for k.steps < longest { // more than usual: double the room, so that few programs serve all
 		k.steps *= 2
 	}
-	n, lanes := len(job.Clients), cmp.Or(job.Lanes, e.Lanes(job))
-	groups := (n + lanes - 1) / lanes
-	if k.lanes = lanes; job.Lanes == 0 {
-		k.lanes = (n + groups - 1) / groups
-	}
+	k.lanes = share(len(job.Clients), e.Lanes(job))
 	p.design = k
-	p.order = byLength(p.steps, groups*k.lanes)
-	if k.lanes == n { // one program for all: rows that are in order need not be put in order
-		slices.Sort(p.order)
+	p.order = job.Only
+	if job.Only == nil {
+		for i := range job.Clients {
+			p.order = append(p.order, i)
+		}
 	}
+	p.order = byLength(p.steps, p.order, k.lanes)
 	return p
+}
+
+// share returns how many of n clients train side by side in each of as few groups as possible, at most so many.
+func share(n, most int) int {
+	groups := (n + most - 1) / most
+	return (n + groups - 1) / groups
 }
 
 // sizes returns how many examples the largest client has, and how many all have.
@@ -100,14 +102,14 @@ func (e *Engine) Lanes(job *Job) int {
 	return max(1, min(lanes, e.width.Memory/perLane))
 }
 
-// byLength lays clients out in lanes: those with about the same number of steps share a program, the longest first.
-func byLength(steps []int, lanes int) []int {
-	order := make([]int, len(steps), lanes)
-	for i := range order {
-		order[i] = i
+// byLength lays clients out in lanes: those with about the same number of steps share a program, the longest first. If one program
+// does for all, they stay in order: their rows need not be put in order then.
+func byLength(steps, clients []int, lanes int) []int {
+	order := slices.Clone(clients)
+	if len(order) > lanes {
+		slices.SortStableFunc(order, func(a, b int) int { return steps[b] - steps[a] })
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return steps[b] - steps[a] })
-	for len(order) < lanes {
+	for len(order)%lanes > 0 {
 		order = append(order, -1)
 	}
 	return order
