@@ -63,7 +63,8 @@ func hashDevices(devices []sim.Device) string {
 //
 // A client does its jobs one after another: it receives what travels to it, trains, and sends. Train waits for all its clients,
 // unless nothing travels (Job.Private), and a round ends when all are done. A device that is off goes on when it is on again.
-// A client that drops out is left out from that moment on. Who is left out is in Record.Missed. If a job is left without any
+// A client that drops out is left out from that moment on. Who is left out is in Record.Missed, with those that a strategy lets
+// sit out. If a job is left without any
 // client, its round ends there: the strategy's State is what it was before, and the next round begins.
 type Pace struct {
 	Deadline float64 `range:"[0,inf)"` // s that Train waits, after which it goes on with what has arrived; 0: as long as it takes
@@ -82,9 +83,10 @@ func (p Pace) Check(fed *Federation, _ int) error {
 // Miss is a client whose result the server did not wait for, or did not get.
 type Miss struct {
 	Client int   `json:"client"`
-	Begin  Float `json:"begin"`          // s of the clock at which its job began
-	End    Float `json:"end"`            // s at which it dropped out, or at which its result would have arrived
-	Lost   bool  `json:"lost,omitempty"` // it dropped out; else it was late
+	Begin  Float `json:"begin"`             // s of the clock at which its job began
+	End    Float `json:"end"`               // s at which it dropped out, or at which its result would have arrived
+	Lost   bool  `json:"lost,omitempty"`    // it dropped out
+	SatOut bool  `json:"sat_out,omitempty"` // it was given no job, and End is Begin: see Round.SitOut. If neither, it was late
 }
 
 // clock is the simulated time of a run. Between rounds it is Record.Clock, so that it survives a resume.
@@ -211,6 +213,27 @@ func (r *Round) idle(busy []bool) (some []int) {
 		}
 	}
 	return some
+}
+
+// Estimate returns the seconds that a client needs to receive a model, to train on each of its examples once, and to send a model,
+// while its device is on. Without devices, they are 0.
+func (r *Round) Estimate(client int) (receive, epoch, send float64) {
+	if r.Fed.Devices == nil {
+		return 0, 0, 0
+	}
+	d, model := &r.Fed.Devices[client], float64(4*r.Fed.Task.Dim())
+	return d.Receive(model), d.Compute(float64(len(r.Fed.Clients[client].Train)), r.clock.operations), d.Send(model)
+}
+
+// SitOut leaves clients out of the round because their devices are too slow for it, and says so in Record.Missed. A strategy that
+// has nobody left ends its round without Train.
+func (r *Round) SitOut(clients ...int) {
+	wanted, now := len(r.chosen)-r.beyond, Float(r.clock.now)
+	for _, c := range clients {
+		r.record.Missed = append(r.record.Missed, Miss{Client: c, Begin: now, End: now, SatOut: true})
+	}
+	r.chosen = slices.DeleteFunc(slices.Clone(r.chosen), func(c int) bool { return slices.Contains(clients, c) })
+	r.beyond = max(0, len(r.chosen)-wanted)
 }
 
 // visits returns what each client does in a job and, if some have to do less to be in time, the steps of each.

@@ -139,6 +139,19 @@ func TestClockAfterResume(t *testing.T) {
 	}
 }
 
+// What the server did not wait for does not keep a client busy, not even after a resume.
+func TestLateClientsAfterResume(t *testing.T) {
+	fed, file := fourSpeeds(t, nil), filepath.Join(t.TempDir(), "run")
+	for _, rounds := range []int{1, 2} {
+		o := fedkit.Options{Rounds: rounds, Pace: fedkit.Pace{Deadline: 5.5}, Checkpoint: file}
+		for _, m := range timed(t, fed, &strategy.FedAvg{Local: hundred}, o).Last().Missed {
+			if want := 5.5 * float64(rounds-1); float64(m.Begin) != want {
+				t.Errorf("client %d begins round %d at %v s, want %v", m.Client, rounds, m.Begin, want)
+			}
+		}
+	}
+}
+
 // untimed is what a history says without the seconds that it really took.
 func untimed(t *testing.T, h *fedkit.History) []byte {
 	t.Helper()

@@ -18,7 +18,7 @@ type Record struct {
 	BytesUp   int64   `json:"bytes_up"`         // clients → server
 
 	// Clock is when the round ended, in s of the simulated clock of a federation with devices; Missed are the clients whose results
-	// the server did not wait for, or did not get.
+	// the server did not wait for, or did not get, and those that sat out.
 	Clock  Float  `json:"clock,omitempty"`
 	Missed []Miss `json:"missed,omitempty"`
 

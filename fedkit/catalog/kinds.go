@@ -22,7 +22,7 @@ var kinds = []Kind{
 	{"strategy", "strategies", reflect.TypeFor[fedkit.Strategy](), []any{
 		&strategy.FedAvg{}, &strategy.FedSGD{}, &strategy.FedMiddleAvg{}, &strategy.FedOpt{}, &strategy.FedAvgM{}, &strategy.FedAdagrad{},
 		&strategy.FedAdam{}, &strategy.FedYogi{}, &strategy.FedMedian{}, &strategy.FedProx{}, &strategy.SCAFFOLD{}, &strategy.SmartFedProx{},
-		&strategy.CCFL{}, &strategy.FedAsync{}, &strategy.FedBuff{}, &strategy.FedSplit{}, &strategy.FedRep{}, &strategy.LocalOnly{},
+		&strategy.CCFL{}, &strategy.FedAsync{}, &strategy.FedBuff{}, &strategy.FedEff{}, &strategy.FedSplit{}, &strategy.FedRep{}, &strategy.LocalOnly{},
 		&strategy.FedPRISM{}, &strategy.FedClust{}, &strategy.IFCA{}, &strategy.OneShot{}, &strategy.FedCluster{}, &strategy.FedSC{},
 		&strategy.FedAC{}, &strategy.AdaptiveClustering{}, &strategy.CFL{}, &strategy.LCFL{}, &strategy.FeSEM{},
 		&examples.APFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.FedDyn{}, &examples.FedLC{},

@@ -12,7 +12,7 @@ import (
 //
 // A client that began at b, and whose result arrived at a in a round that ended at c, was busy for a − b and idle for c − a: in
 // synchronous rounds it waited for the others, in asynchronous ones for a full buffer. One that was late or dropped out at e (see
-// Record.Missed) was busy for min(e, c) − b, and not idle.
+// Record.Missed) was busy for min(e, c) − b, and not idle. One that sat out was idle for the whole round, c − b, and its a is b.
 //
 //	Idle   = Σ (c − a) / (Σ (c − b) + Σ_missed (min(e, c) − b))
 //	Wasted = Σ_missed (min(e, c) − b) / (Σ (a − b) + Σ_missed (min(e, c) − b))
@@ -65,6 +65,10 @@ func (t *times) add(r *fedkit.Record) {
 		}
 	}
 	for _, m := range r.Missed {
+		if m.SatOut {
+			t.idle += float64(r.Clock - m.Begin)
+			continue
+		}
 		busy := max(0, float64(min(m.End, r.Clock)-m.Begin))
 		t.busy += busy
 		t.wasted += busy

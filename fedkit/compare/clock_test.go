@@ -106,6 +106,15 @@ func TestIdleOfSomeRounds(t *testing.T) {
 	}
 }
 
+// Whoever sits out waits for the whole round.
+func TestIdleOfThoseWhoSitOut(t *testing.T) {
+	h := timed(history("A", 0.5), 10)
+	h.Rounds[0].Solves, h.Rounds[0].Missed = []fedkit.Solve{{Client: 1, Arrived: 4}}, []fedkit.Miss{{SatOut: true}}
+	if idle, wasted := Idle.Of(h), Wasted.Of(h); !near(idle, []float64{16. / 20}) || !near(wasted, []float64{0}) {
+		t.Errorf("idle %v, want 16 of 20 s; wasted %v", idle, wasted)
+	}
+}
+
 // Runs with another pace are of another configuration, even if their scores are the same.
 func TestPacesAreConfigurations(t *testing.T) {
 	paced := func(seed uint64, p fedkit.Pace) *fedkit.History {

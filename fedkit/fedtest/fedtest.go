@@ -33,6 +33,8 @@ type Suite struct {
 	Loss float64 // test loss that 400 rounds on Quadratic must reach; default 1e-3. Negative: no limit
 	Warm int     // rounds after which every program of the strategy has run once; default 1
 	All  bool    // it stops with an error if a round has too few clients: on the clock, nobody is late or drops out
+
+	Devices sim.Rule // of the clients, for strategies that need a clock; default none
 }
 
 // TestStrategy tests a strategy, a pointer to a struct whose options suit Quadratic, as Suite{}.Test does.
@@ -61,7 +63,7 @@ func (c Suite) Test(s fedkit.Strategy) error {
 		name string
 		run  func(fedkit.Strategy) error
 	}{
-		{"learns", c.learns}, {"bytes", sameBytes}, {"clock", c.onClock}, {"newcomers", newcomers}, {"compilations", c.compiles}, {"ranges", ranges}, {"defaults", defaults},
+		{"learns", c.learns}, {"bytes", c.sameBytes}, {"clock", c.onClock}, {"newcomers", c.newcomers}, {"compilations", c.compiles}, {"ranges", c.ranges}, {"defaults", c.defaults},
 	} {
 		if err := test.run(s); err != nil {
 			failed = append(failed, fmt.Errorf("fedtest: %T: %s: %w", s, test.name, err))
@@ -72,6 +74,14 @@ func (c Suite) Test(s fedkit.Strategy) error {
 
 var one sync.Mutex
 
+// on gives a federation the devices.
+func (c Suite) on(fed *fedkit.Federation, err error) (*fedkit.Federation, error) {
+	if err != nil || c.Devices == nil {
+		return fed, err
+	}
+	return fed.On(c.Devices)
+}
+
 func (c Suite) learns(s fedkit.Strategy) error {
 	most := c.Loss
 	if most == 0 {
@@ -80,7 +90,7 @@ func (c Suite) learns(s fedkit.Strategy) error {
 	if most < 0 {
 		return nil
 	}
-	fed, err := shared()
+	fed, err := c.on(shared())
 	if err != nil {
 		return err
 	}
@@ -134,8 +144,8 @@ func outcome(s fedkit.Strategy, h *fedkit.History) ([]byte, error) {
 }
 
 // sameBytes runs the strategy with other numbers of workers, and interrupted and resumed: always with the same outcome.
-func sameBytes(s fedkit.Strategy) error {
-	fed, err := shared()
+func (c Suite) sameBytes(s fedkit.Strategy) error {
+	fed, err := c.on(shared())
 	if err != nil {
 		return err
 	}
@@ -166,20 +176,8 @@ func sameBytes(s fedkit.Strategy) error {
 // onClock runs the strategy on devices.
 func (c Suite) onClock(s fedkit.Strategy) error {
 	fed, err := shared()
-	if err != nil {
-		return err
-	}
-	want, err := eight(fed, fresh(s), fedkit.Options{})
-	if err != nil {
-		return err
-	}
-	instant, err := fed.On(sim.Devices{})
-	if err != nil {
-		return err
-	}
-	got, err := eight(instant, fresh(s), fedkit.Options{})
-	if err == nil && !bytes.Equal(want, got) {
-		err = errors.New("the bytes differ on devices that take no time")
+	if err == nil && c.Devices == nil {
+		err = withoutDelay(fed, s)
 	}
 	if err != nil {
 		return err
@@ -194,18 +192,37 @@ func (c Suite) onClock(s fedkit.Strategy) error {
 	if err != nil {
 		return err
 	}
-	if want, err = eight(timed, fresh(s), o); err != nil {
+	want, err := eight(timed, fresh(s), o)
+	if err != nil {
 		return err
 	}
-	if got, err = resumed(timed, s, o.Pace); err == nil && !bytes.Equal(want, got) {
+	got, err := resumed(timed, s, o.Pace)
+	if err == nil && !bytes.Equal(want, got) {
 		err = errors.New("on devices, a resumed run ends with different bytes")
 	}
 	return err
 }
 
+// withoutDelay runs the strategy on devices that take no time.
+func withoutDelay(fed *fedkit.Federation, s fedkit.Strategy) error {
+	want, err := eight(fed, fresh(s), fedkit.Options{})
+	if err != nil {
+		return err
+	}
+	instant, err := fed.On(sim.Devices{})
+	if err != nil {
+		return err
+	}
+	got, err := eight(instant, fresh(s), fedkit.Options{})
+	if err == nil && !bytes.Equal(want, got) {
+		err = errors.New("the bytes differ on devices that take no time")
+	}
+	return err
+}
+
 // newcomers runs the strategy with clients that never take part, and without.
-func newcomers(s fedkit.Strategy) error {
-	fed, err := shared()
+func (c Suite) newcomers(s fedkit.Strategy) error {
+	fed, err := c.on(shared())
 	if err != nil {
 		return err
 	}
@@ -260,7 +277,7 @@ func resumed(fed *fedkit.Federation, s fedkit.Strategy, pace fedkit.Pace) ([]byt
 }
 
 func (c Suite) compiles(s fedkit.Strategy) error {
-	fed, err := unseen()
+	fed, err := c.on(unseen())
 	if err != nil {
 		return err
 	}

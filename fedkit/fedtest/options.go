@@ -52,8 +52,8 @@ func (o option) with(s fedkit.Strategy, value float64) fedkit.Strategy {
 }
 
 // ranges tries a value below each range, and NaN.
-func ranges(s fedkit.Strategy) error {
-	fed, err := shared()
+func (c Suite) ranges(s fedkit.Strategy) error {
+	fed, err := c.on(shared())
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func ranges(s fedkit.Strategy) error {
 }
 
 // defaults runs the strategy with each option at 0 and at the default of its tag.
-func defaults(s fedkit.Strategy) error {
-	fed, err := shared()
+func (c Suite) defaults(s fedkit.Strategy) error {
+	fed, err := c.on(shared())
 	if err != nil {
 		return err
 	}

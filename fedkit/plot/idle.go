@@ -11,7 +11,7 @@ import (
 //
 //	Σ (c − a) / Σ (c − b)
 //
-// with Σ over the clients, and those that were late or dropped out busy until then: see compare.Idle. There is one line per
+// with Σ over the clients, those that were late or dropped out busy until then, and those that sat out idle: see compare.Idle. There is one line per
 // configuration, as in Accuracy. Bands end at 0 and 1.
 //
 // Errors: no history, a nil one, one without a clock, or without the Solves of any round.

@@ -14,7 +14,7 @@ import (
 func TestSideBySide(t *testing.T) {
 	fed := quadratic(t, uneven...)
 	records := func(s fedkit.Strategy, workers int) []byte {
-		h, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 4, EvalEvery: 2, Seed: 7, Workers: workers})
+		h, err := fedkit.Run(t.Context(), on(fed, s), s, fedkit.Options{Rounds: 4, EvalEvery: 2, Seed: 7, Workers: workers})
 		if err != nil {
 			return fmt.Append(nil, err)
 		}

@@ -30,7 +30,7 @@ func TestGoldenCurves(t *testing.T) {
 	got := map[string]curve{}
 	for name, s := range all() {
 		var c curve
-		for _, r := range run(t, fed, s, fedkit.Options{Rounds: 6, Seed: 1}).Rounds {
+		for _, r := range run(t, on(fed, s), s, fedkit.Options{Rounds: 6, Seed: 1}).Rounds {
 			m := r.Mean()
 			c.Loss = append(c.Loss, math.Round(1e4*float64(m.Loss))/1e4)
 			c.Accuracy = append(c.Accuracy, math.Round(1e4*float64(m.Accuracy))/1e4)

@@ -31,10 +31,10 @@ func killed(file string) fedkit.Options {
 	return fedkit.Options{Rounds: 12, EvalEvery: 6, Seed: 8, Keep: fedkit.Keep{Solves: 2}, CheckpointEvery: 1, Checkpoint: file, History: file + ".jsonl"}
 }
 
-// onDevices puts some of the strategies on a simulated clock: all asynchronous ones, and some whose clients train more than once in
-// a round.
+// onDevices puts some of the strategies on a simulated clock: all asynchronous ones, FedEff, which needs one, and some whose
+// clients train more than once in a round.
 func onDevices(fed *fedkit.Federation, name string) (*fedkit.Federation, error) {
-	if !slices.ContainsFunc([]string{"CCFL", "FedAsync", "FedBuff", "FedRep", "LCFL", "SCAFFOLD"}, func(s string) bool { return strings.HasPrefix(name, s) }) {
+	if !slices.ContainsFunc([]string{"CCFL", "FedAsync", "FedBuff", "FedEff", "FedRep", "LCFL", "SCAFFOLD"}, func(s string) bool { return strings.HasPrefix(name, s) }) {
 		return fed, nil
 	}
 	return fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 1e-3, Sigma: 1}, Up: sim.Uniform{Low: 1e3, High: 1e4}, Drop: sim.Constant(0.2),

@@ -40,7 +40,7 @@ func TestNewcomers(t *testing.T) {
 	for name, s := range all() {
 		var first []byte
 		for _, workers := range []int{1, 4} {
-			last := run(t, fed, s, fedkit.Options{Rounds: 2, EvalEvery: 2, Seed: 4, Workers: workers}).Last()
+			last := run(t, on(fed, s), s, fedkit.Options{Rounds: 2, EvalEvery: 2, Seed: 4, Workers: workers}).Last()
 			for i, score := range last.Unseen {
 				if loss := float64(score.Loss); math.IsNaN(loss) || math.IsInf(loss, 0) {
 					t.Errorf("%s: newcomer %d has a loss of %v", name, i, loss)

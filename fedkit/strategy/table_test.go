@@ -64,6 +64,9 @@ func all() map[string]fedkit.Strategy {
 		"FedBuff":                   &strategy.FedBuff{AtWork: 4, K: 2, Server: server.Momentum{}, Local: l},
 		"CCFL":                      &strategy.CCFL{AtWork: 4, M: 2, StepsMax: 4, Server: server.Adagrad{LR: 0.5, Form: server.Reddi}, Local: fedkit.Local{Batch: 8, LR: 0.05}},
 		"CCFL, AMSGrad":             &strategy.CCFL{AtWork: 5, M: 3, StepsMin: 2, StepsMax: 2, Server: server.AMSGrad{LR: 0.1}, Local: fedkit.Local{Batch: 8, LR: 0.05}},
+		"FedEff":                    &strategy.FedEff{Local: l},
+		"FedEff, some":              &strategy.FedEff{Tau: 0.8, Schedule: fedkit.Cosine{Rounds: 6, Floor: 0.5}, Unit: fedkit.Zero, Fraction: 0.5, Local: l},
+		"FedEff, equal epochs":      &strategy.FedEff{Equal: true, Schedule: fedkit.Cosine{Rounds: 6, Floor: 0.5}, Fraction: 0.5, Local: l},
 		"FedSplit":                  &strategy.FedSplit{Local: l},
 		"FedSplit, exact":           &strategy.FedSplit{Exact: true, Step: 0.5},
 		"FedRep":                    &strategy.FedRep{Head: []string{"dense1/biases"}, HeadEpochs: 3, Fraction: 0.5, Local: l},
@@ -121,6 +124,10 @@ func TestEveryStrategy(t *testing.T) {
 			case *strategy.FedAC:
 				if suite.Warm = 2; !s.Fixed { // until there has been every number of clusters
 					suite.Warm = 100
+				}
+			case *strategy.FedEff:
+				if suite.Devices = unequal; s.Schedule != nil { // until every number of clients has had time, and as many epochs as there are
+					suite.Warm = 40
 				}
 			case *strategy.AdaptiveClustering:
 				suite.Warm = 3 // p falls from 3 to 2 and 1
@@ -189,6 +196,7 @@ func TestIdentities(t *testing.T) {
 		{"CCFL that waits for everyone = FedOpt", even, &strategy.CCFL{AtWork: 6, M: 6, Server: server.Momentum{LR: 4}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}},
 			&strategy.FedOpt{Server: server.Momentum{}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}}},
 		{"FedAsync with one client at work, in both forms", uneven, &strategy.FedAsync{AtWork: 1, Local: l}, &strategy.FedAsync{AtWork: 1, Updates: true, Local: l}},
+		{"FedEff with equal epochs = FedAvg", uneven, &strategy.FedEff{Equal: true, Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
 
 		{"FedRep with an empty head = FedAvg", uneven, &strategy.FedRep{Head: []string{}, Local: l}, mean},
 		{"FedRep with an empty head, some clients", uneven,

@@ -1,0 +1,125 @@
+package strategy
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"fedkit.example/fedkit"
+)
+
+// FedEff is federated averaging in which each client trains for as many epochs as fit into the time of a round. Client i receives a
+// model in β_i seconds, takes σ_i for an epoch, and sends a model in δ_i; β_a, σ_a and δ_a are the means over all M clients:
+//
+//	E    = τ E_b                  the epochs of an average client
+//	ERT  = ⌈E σ_a + β_a + δ_a⌉    the estimated round time
+//	CT_i = ERT − (β_i + δ_i)      what client i has to compute in
+//	E_i  = ⌊CT_i/σ_i⌋
+//	x    ← Σ_{i∈S} (n_i/N) w_i
+//
+// A client with E_i < 1 sits the round out, and is in Record.Missed. If that leaves nobody, x stays. E_i has no upper limit. ERT is in the
+// notes of each round, as "estimated seconds".
+//
+// The paper measures β_i, σ_i and δ_i in a first round of one epoch. Here the federation's devices tell what they take while they are on,
+// and there is no such round. The paper's four classes of epochs are
+//
+//	EC     Equal                  the same for all clients and in all rounds, such as FedAvg
+//	UEC    the algorithm          they vary over clients
+//	EIC    Equal, and a Schedule  they vary over rounds
+//	UEIC   a Schedule             they vary over both: the server changes τ as training goes on
+//
+// x is [1, d]. Identities: Equal with τ = 1 is FedAvg; without Equal, it is on equal clients, if ERT is not rounded or an epoch takes
+// longer than a Unit.
+//
+// Source: Narmadha and Varalakshmi, "FedEff: efficient federated learning with optimal local epochs for heterogeneous clients",
+// Algorithm 2 and Equations 11 to 14.
+type FedEff struct {
+	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
+	Selector   fedkit.Selector   // who takes part; default uniformly at random
+	Local      fedkit.Local      // E_b, B, η; its Steps must stay 0
+	Tau        float64           `range:"(0,1]" default:"1"` // τ, the epoch deciding factor: less makes rounds shorter
+	Schedule   fedkit.Schedule   // τ is multiplied by its factor of the round; default: the same τ in all rounds
+	Equal      bool              // all train for ⌊E⌋ epochs, at least one, whatever their devices are
+	Unit       float64           `range:"[0,inf)" default:"1"` // s, of which ERT is the next multiple; fedkit.Zero: not rounded. Let it be short beside an epoch, or all train for more than E
+	Aggregator fedkit.Aggregator // default aggregate.Mean
+	State
+}
+
+// Check implements fedkit.Checker.
+func (s *FedEff) Check(fed *fedkit.Federation, _ int) error {
+	switch {
+	case s.Local.Steps != 0:
+		return fedkit.Invalid("Local.Steps", s.Local.Steps, "0: FedEff counts in epochs")
+	case s.Equal || fed == nil:
+		return nil
+	case fed.Devices == nil:
+		return fedkit.Invalid("Federation.Devices", "nil", "set by Federation.On, unless Equal is set")
+	}
+	for i, d := range fed.Devices {
+		if d.PerExample == 0 {
+			return fedkit.Invalid(fmt.Sprintf("Federation.Devices[%d].PerExample", i), 0, "> 0: an epoch that takes no time fits any number of times")
+		}
+	}
+	return nil
+}
+
+// Round implements fedkit.Strategy.
+func (s *FedEff) Round(r *fedkit.Round) error {
+	S := r.Select(s.Selector, s.Fraction)
+	e := s.tau(r) * float64(s.Local.WithDefaults().Epochs)
+	E := slices.Repeat([]int{max(1, whole(e))}, len(S))
+	if !s.Equal {
+		S, E = fitting(r, S, s.roundTime(r, e))
+	}
+	if len(S) == 0 {
+		return r.Err()
+	}
+	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Epochs: E})
+	s.X = combine(s.Aggregator, u)
+	return r.Err()
+}
+
+// tau returns τ of the round.
+func (s *FedEff) tau(r *fedkit.Round) float64 {
+	tau := cmp.Or(s.Tau, 1)
+	if s.Schedule != nil {
+		tau *= s.Schedule.Factor(r.T)
+	}
+	if !(tau > 0 && tau <= 1) {
+		r.Fail(fedkit.Invalid("Schedule", fmt.Sprintf("τ = %v in round %d", tau, r.T), "such that τ is in (0, 1]"))
+	}
+	return tau
+}
+
+// roundTime returns ERT for E epochs.
+func (s *FedEff) roundTime(r *fedkit.Round, e float64) (ert float64) {
+	for i := range r.Clients() {
+		receive, epoch, send := r.Estimate(i)
+		ert += (e*epoch + receive + send) / float64(r.Clients())
+	}
+	if unit := cmp.Or(s.Unit, 1); unit != fedkit.Zero {
+		ert = unit * math.Ceil(ert/unit-roundOff)
+	}
+	r.Note("estimated seconds", ert)
+	return ert
+}
+
+// fitting returns those of some clients that have time for an epoch, and E_i of each. The others sit out.
+func fitting(r *fedkit.Round, some []int, ert float64) (S, E []int) {
+	for _, i := range some {
+		receive, epoch, send := r.Estimate(i)
+		if n := whole((ert - (receive + send)) / epoch); n < 1 {
+			r.SitOut(i)
+		} else {
+			S, E = append(S, i), append(E, n)
+		}
+	}
+	return S, E
+}
+
+// roundOff is what a quotient of times may be off by: it must not cost an epoch.
+const roundOff = 1e-9
+
+// whole returns ⌊x⌋, at most what no job can have.
+func whole(x float64) int { return int(min(math.Floor(x+roundOff), 1<<40)) }

@@ -1,0 +1,156 @@
+package strategy_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/sim"
+	"fedkit.example/fedkit/strategy"
+)
+
+// speeds are devices that receive a model of Quadratic, 20 bytes, in 1 s, train on an example for the given s, and send the model in 2 s.
+func speeds(perExample ...float64) (devices sim.Given) {
+	for _, s := range perExample {
+		devices = append(devices, sim.Device{PerExample: s, Down: 20, Up: 10})
+	}
+	return devices
+}
+
+// with gives devices to a federation.
+func with(t *testing.T, fed *fedkit.Federation, devices sim.Rule) *fedkit.Federation {
+	t.Helper()
+	fed, err := fed.On(devices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+// Cases computed by hand, for clients of ten examples: σ = 1, 2 and 4 s unless said otherwise.
+func TestFedEffEpochs(t *testing.T) {
+	local := fedkit.Local{Epochs: 3, Batch: 10, LR: 0.05}
+	far := speeds(0.1, 0.2, 0.4)
+	far[2].Up = 1 // 20 s
+	for _, c := range []struct {
+		name    string
+		s       strategy.FedEff
+		devices sim.Given
+		ert     float64
+		epochs  [3]int // 0: sits out
+	}{
+		{"E = 3", strategy.FedEff{}, speeds(0.1, 0.2, 0.4), 10, [3]int{7, 3, 1}},                                                // 7 + 3, leaves 7
+		{"E = 1.5", strategy.FedEff{Tau: 0.5}, speeds(0.1, 0.2, 0.4), 7, [3]int{4, 2, 1}},                                       // 6.5 up to 7, leaves 4
+		{"half seconds", strategy.FedEff{Tau: 0.5, Unit: 0.5}, speeds(0.1, 0.2, 0.4), 6.5, [3]int{3, 1, 0}},                     // leaves 3.5
+		{"E = 1", strategy.FedEff{Tau: 1. / 3}, speeds(0.1, 0.2, 0.4), 6, [3]int{3, 1, 0}},                                      // 5.33 up to 6, leaves 3
+		{"not rounded", strategy.FedEff{Tau: 1. / 3, Unit: fedkit.Zero}, speeds(0.1, 0.2, 0.4), 16. / 3, [3]int{2, 1, 0}},       // leaves 2.33
+		{"minutes", strategy.FedEff{Unit: 60}, speeds(0.1, 0.2, 0.4), 60, [3]int{57, 28, 14}},                                   // leaves 57
+		{"a slow line", strategy.FedEff{}, far, 16, [3]int{13, 6, 0}},                                                           // 7 + 1 + 8; 13 left, and −5
+		{"alike", strategy.FedEff{Unit: fedkit.Zero}, speeds(0.07, 0.07, 0.07), 5.1, [3]int{3, 3, 3}},                           // 2.1 left, for 3 × 0.7
+		{"alike, in decimals", strategy.FedEff{Unit: 0.1, Tau: 1. / 3}, speeds(0.11, 0.11, 0.11), 4.1, [3]int{1, 1, 1}},         // 1.1 left
+		{"alike and fast", strategy.FedEff{}, speeds(0.01, 0.01, 0.01), 4, [3]int{10, 10, 10}},                                  // 3.3 up to 4
+		{"one is much faster", strategy.FedEff{Unit: fedkit.Zero}, speeds(0.001, 0.1, 0.499), 9, [3]int{600, 6, 1}},             // 6 left
+		{"nobody has time", strategy.FedEff{Tau: 0.1, Unit: fedkit.Zero}, speeds(0.1, 0.1, 0.1), 3.3, [3]int{}},                 // 0.3 left
+		{"as a schedule says", strategy.FedEff{Schedule: fedkit.ScheduleFunc(half)}, speeds(0.1, 0.2, 0.4), 7, [3]int{4, 2, 1}}, // τ = 0.5
+	} {
+		c.s.Local = local
+		r := run(t, with(t, quadratic(t, 10, 10, 10), c.devices), &c.s, fedkit.Options{Rounds: 1}).Last()
+		var epochs [3]int
+		for _, s := range r.Solves {
+			epochs[s.Client] = s.Steps
+		}
+		for _, m := range r.Missed {
+			if !m.SatOut || m.Begin != 0 || m.End != 0 || epochs[m.Client] != 0 {
+				t.Errorf("%s: %+v, epochs %v", c.name, m, epochs)
+			}
+		}
+		ert := float64(r.Notes["estimated seconds"])
+		if epochs != c.epochs || len(r.Solves)+len(r.Missed) != 3 || math.Abs(ert-c.ert) > 1e-9 {
+			t.Errorf("%s: epochs %v, want %v; %v sat out; %v s, want %v", c.name, epochs, c.epochs, r.Missed, ert, c.ert)
+		}
+		if float64(r.Clock) > ert+1e-9 {
+			t.Errorf("%s: the round took %v s, estimated were %v", c.name, r.Clock, ert)
+		}
+	}
+}
+
+func half(int) float64 { return 0.5 }
+
+// With equal clients and τ = 1, it is FedAvg to the last byte, with any clients if Equal is set.
+func TestFedEffOfEqualClients(t *testing.T) {
+	for _, c := range []struct {
+		sizes   []int
+		devices sim.Rule
+		s       *strategy.FedEff
+	}{
+		{even, sim.Devices{PerExample: sim.Constant(0.1), Down: sim.Constant(7), Up: sim.Constant(3)}, &strategy.FedEff{Local: standard}},
+		{even, sim.Devices{PerExample: sim.Constant(0.0007), Latency: sim.Constant(0.3)}, &strategy.FedEff{Fraction: 0.5, Unit: fedkit.Zero, Local: standard}},
+		{uneven, unequal, &strategy.FedEff{Fraction: 0.5, Equal: true, Local: standard}},
+	} {
+		fed, o := with(t, quadratic(t, c.sizes...), c.devices), fedkit.Options{Rounds: 4, Seed: 3}
+		avg := &strategy.FedAvg{Fraction: c.s.Fraction, Local: standard}
+		a, b := run(t, fed, avg, o), run(t, fed, c.s, o)
+		for i := range a.Rounds {
+			if x, y := a.Rounds[i], b.Rounds[i]; x.Clock != y.Clock || !reflect.DeepEqual(x.Solves, y.Solves) || !reflect.DeepEqual(x.Scores, y.Scores) {
+				t.Errorf("%v, round %d:\n%+v\n%+v", fed, i+1, x, y)
+			}
+		}
+		x, err := avg.X.Host()
+		y, other := c.s.X.Host()
+		if err != nil || other != nil || !reflect.DeepEqual(x, y) {
+			t.Errorf("%v: x = %v and %v, errors %v and %v", fed, x, y, err, other)
+		}
+	}
+}
+
+// Rounds without any client leave the model as it is, and take no time.
+func TestFedEffWithoutAnybody(t *testing.T) {
+	fed := with(t, quadratic(t, 10, 10, 10), speeds(0.1, 0.1, 0.1))
+	h := run(t, fed, &strategy.FedEff{Tau: 0.5, Unit: fedkit.Zero, Local: fedkit.Local{Batch: 10, LR: 0.1}}, fedkit.Options{Rounds: 3})
+	for _, r := range h.Rounds {
+		if len(r.Missed) != 3 || len(r.Solves) != 0 || r.Clock != 0 || !reflect.DeepEqual(r.Scores, h.Rounds[0].Scores) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Clients that are chosen beyond those that are wanted stand in for those that sit out.
+func TestFedEffWithMoreThanWanted(t *testing.T) {
+	fed := with(t, quadratic(t, 10, 10, 10, 10), speeds(0.1, 0.1, 0.2, 0.4))
+	s := &strategy.FedEff{Fraction: 0.5, Unit: fedkit.Zero, Local: fedkit.Local{Batch: 10, LR: 0.1}}
+	r := run(t, fed, s, fedkit.Options{Rounds: 1, Pace: fedkit.Pace{Over: 1}}).Last() // 2 s to compute in
+	if got := r.Clients(); !reflect.DeepEqual(got, []int{0, 1}) || len(r.Missed) != 2 || !r.Missed[0].SatOut || r.Missed[1].SatOut {
+		t.Errorf("clients %v, without %+v", got, r.Missed)
+	}
+}
+
+func TestFedEffRefuses(t *testing.T) {
+	instant, endless := speeds(0.1, 0), speeds(1e-12, 1)
+	for _, c := range []struct {
+		devices sim.Rule
+		s       *strategy.FedEff
+		words   string
+	}{
+		{nil, &strategy.FedEff{}, "FedEff: invalid: Federation.Devices = nil: must be set by Federation.On, unless Equal is set"},
+		{instant, &strategy.FedEff{}, "FedEff: invalid: Federation.Devices[1].PerExample = 0: must be > 0"},
+		{endless, &strategy.FedEff{}, "round 1: train: invalid: Job.Epochs = 500000000000: must be at most"},
+		{instant, &strategy.FedEff{Equal: true, Local: fedkit.Local{Steps: 3, Batch: 8, LR: 0.1}}, "FedEff: invalid: Local.Steps = 3: must be 0"},
+		{instant, &strategy.FedEff{Equal: true, Schedule: fedkit.ScheduleFunc(twice)}, "round 1: invalid: Schedule = τ = 2 in round 1: must be such that τ is in (0, 1]"},
+		{instant, &strategy.FedEff{Tau: 1.5}, "FedEff: invalid: Tau = 1.5: must be in (0, 1], or 0 for the default of 1"},
+		{instant, &strategy.FedEff{Unit: -1}, "FedEff: invalid: Unit = -1: must be a number > 0, 0 for the default of 1, or fedkit.Zero"},
+	} {
+		fed := quadratic(t, 10, 10)
+		if c.devices != nil {
+			fed = with(t, fed, c.devices)
+		}
+		if _, err := fedkit.Run(context.Background(), fed, c.s, fedkit.Options{Rounds: 1}); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("error %v\nwant %s", err, c.words)
+		}
+	}
+}
+
+func twice(int) float64 { return 2 }
