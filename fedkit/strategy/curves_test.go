@@ -29,6 +29,9 @@ func TestGoldenCurves(t *testing.T) {
 	type curve struct{ Loss, Accuracy []float64 }
 	got := map[string]curve{}
 	for name, s := range all() {
+		if name == "FedSplit, exact" { // of linear models only
+			continue
+		}
 		var c curve
 		for _, r := range run(t, on(fed, s), s, fedkit.Options{Rounds: 6, Seed: 1}).Rounds {
 			m := r.Mean()
