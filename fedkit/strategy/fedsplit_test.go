@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
 	"github.com/gomlx/gomlx/core/graph"
@@ -479,6 +480,35 @@ func TestFedSplitSkipsAndIsNotForged(t *testing.T) {
 		if math.Abs(forged[0][j]-x[0][j]-2) > 1e-5 {
 			t.Errorf("x = %v, want %v and 2", forged[0], x[0])
 		}
+	}
+}
+
+// On devices, a client that drops out keeps its z_i, and x still reaches the optimum. Exact solves, which the clock could not
+// time, are refused.
+func TestFedSplitOnDevices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
+	d, best, err := datasets.LeastSquares{Clients: 3, Rows: 40, Features: 6, Heterogeneity: 1, Seed: 4}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fed, err := federation(t, d, partition.Natural{}, model.LinearRegression()).On(sim.Devices{PerExample: sim.Constant(0.01), Drop: sim.Constant(0.4), Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &strategy.FedSplit{Local: fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.3}}
+	h := run(t, fed, strategy.WithGap(s, best), fedkit.Options{Rounds: 25, EvalEvery: 25})
+	missed := 0
+	for _, r := range h.Rounds {
+		missed += len(r.Missed)
+	}
+	if gap := h.Last().Notes["relative gap"]; !(gap < 1e-9) || missed < 15 || !(h.Last().Clock > 25) {
+		t.Errorf("ends with a relative gap of %v after %v s; %d clients dropped out", gap, h.Last().Clock, missed)
+	}
+	_, err = fedkit.Run(t.Context(), fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 1})
+	if want := "fedkit: FedSplit: invalid: Exact = true: must be false on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes"; err == nil || err.Error() != want {
+		t.Errorf("error %v\nwant %s", err, want)
 	}
 }
 
