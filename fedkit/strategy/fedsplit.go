@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"cmp"
+	"fmt"
 
 	"fedkit.example/fedkit"
 	"gonum.org/v1/gonum/floats"
@@ -123,7 +124,7 @@ func (s *FedSplit) exact(r *fedkit.Round, mu []float64) error {
 		floats.Add(v, x)
 		half, err := s.problems[i].prox(v, mu[i], x)
 		if err != nil {
-			return err
+			return fmt.Errorf("proximal problem of client %d: %w: lower Step", i, err)
 		}
 		floats.Sub(half, x)
 		next[i] = floats.AddScaledTo(half, z, 2, half)

@@ -90,13 +90,60 @@ func TestGapIsOfAKnownOptimum(t *testing.T) {
 	}
 }
 
+// What Newton's method finds on all examples is the optimum that the data were made with.
+func TestGapOfARegression(t *testing.T) {
+	for name, made := range map[string]func(testing.TB) (*fedkit.Federation, *datasets.Optimum){"squares": squares, "unequal": unequal, "logistic": logistic} {
+		fed, best := made(t)
+		l2 := map[string]float64{"logistic": 0.1}[name]
+		relative, err := strategy.RegressionGap(fed, l2)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		x := make([]float32, fed.Task.Dim())
+		for i := range x {
+			x[i] = float32(best.W[i]) + 0.1*float32(i%3)
+		}
+		got, err := relative(x)
+		want, e := best.Gap(x)
+		if want /= best.Loss; err != nil || e != nil || math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%s: a relative gap of %v, want %v (%v, %v)", name, got, want, err, e)
+		}
+		if _, err := relative(x[1:]); err == nil {
+			t.Errorf("%s: the gap of %d parameters of %d", name, len(x)-1, len(x))
+		}
+		s := func() fedkit.Strategy { return &strategy.FedAvg{Local: standard} }
+		h := run(t, fed, strategy.WithRegressionGap(s(), l2), fedkit.Options{Rounds: 2})
+		if a, b := float64(h.Last().Notes["relative gap"]), gaps(t, fed, s(), 2, best)[1]; !(math.Abs(a-b) <= 1e-9*b) {
+			t.Errorf("%s: notes a relative gap of %v, want %v", name, a, b)
+		}
+	}
+}
+
+func TestGapOfARegressionRefuses(t *testing.T) {
+	few, _, err := datasets.LeastSquares{Clients: 1, Rows: 12, Features: 11}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	few.Train.Floats = slices.Repeat(few.Train.Floats[:11], 12)
+	labeled, _ := logistic(t)
+	for want, fed := range map[string]*fedkit.Federation{
+		"fed = another model: must be a federation whose model is linear": rivals(t, model.MLP(3), 8, 8),
+		"optimum of the regression: there is no unique solution":          federation(t, few, partition.Natural{}, model.LinearRegression()),
+		"L2 = 0: must be greater than 0 for logistic regression":          labeled,
+	} {
+		if _, err := fedkit.Run(t.Context(), fed, strategy.WithRegressionGap(&strategy.FedAvg{}, 0), fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
+	}
+}
+
 // A study keeps a run with its gaps, and knows it again.
 func TestGapInAStudy(t *testing.T) {
 	fed, best := squares(t)
 	st := study.New(t.TempDir())
 	st.Log = io.Discard
 	st.Add(fed, strategy.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 5})
-	st.Add(fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 5})
+	st.Add(fed, strategy.WithRegressionGap(&strategy.FedSplit{Exact: true}, 0), fedkit.Options{Rounds: 5})
 	for range 2 {
 		runs, err := st.Run(t.Context())
 		if err != nil || len(runs) != 2 {
