@@ -15,8 +15,9 @@ import (
 //	z_i  ← z_i + 2 (z_i½ − x)
 //	x    ← (1/M) Σ_i z_i.
 //
-// Its fixed point is the minimum of Σ_i φ_i, from which FedProx and FedAvg with several local steps end some way off. If all φ_i
-// have eigenvalues in [ℓ, L] and s = 1/√(ℓL), the distance falls by (√κ − 1)/(√κ + 1) per round or faster, κ = L/ℓ: see Curvature.
+// Its fixed point is the minimum of Σ_i φ_i, from which FedProx and FedAvg with several local steps end some way off: see
+// FixedPoint. If all φ_i have eigenvalues in [ℓ, L] and s = 1/√(ℓL), the distance falls by (√κ − 1)/(√κ + 1) per round or faster,
+// κ = L/ℓ: see Curvature and SplitRate.
 //
 // The paper's φ_i sums over the examples of a client. Here φ_i = M (n_i/N) f_i + (λ/2)‖w‖², the same sum divided by the mean
 // number of examples, so that what is minimized is Σ_i (n_i/N) f_i(w) + (λ/2)‖w‖². Only prox_i feels the weights: next to f_i

@@ -14,37 +14,27 @@ import (
 //
 //	w_i ← w_i − η (H_i w_i − b_i + λ w_i + μ (w_i − x)),  x ← Σ_i (n_i/N) w_i,
 //
-// with H_i = X_iᵀX_i/n_i and b_i = X_iᵀy_i/n_i, rows of X_i ending in 1. If K = 1 the rest is the optimum; else it is so only if the
-// clients agree (Pathak and Wainwright, arXiv 2005.05238, section 2). μ is Local.Prox, so that FedProx has its fixed points too:
-// with many steps they are those of exact proximal solves. λ is that of fedkit.WeightDecay.
+// with H_i = X_iᵀX_i/n_i and b_i = X_iᵀy_i/n_i, rows of X_i ending in 1. With K = 1 that is the optimum. With more steps it is so
+// only if the clients agree (Pathak and Wainwright, arXiv 2005.05238, section 2). μ is Local.Prox, so that FedProx is here too:
+// with many steps, its proximal problems are solved. λ is that of fedkit.WeightDecay.
 //
 // Errors: another model; local steps that are not these; an η at which x does not come to rest.
 func FixedPoint(fed *fedkit.Federation, l fedkit.Local) ([]float32, error) {
 	l = l.WithDefaults()
-	decay, decays := l.Optimizer.(fedkit.WeightDecay)
-	switch {
-	case fed == nil || !isRegression(fed) || fed.Data.Classes > 0:
-		return nil, fedkit.Invalid("fed", "another model", "a federation whose model is linear regression")
-	case l.Batch != fedkit.FullBatch:
-		return nil, fedkit.Invalid("Local.Batch", l.Batch, "fedkit.FullBatch: minibatches come to no rest")
-	case l.Schedule != nil:
-		return nil, fedkit.Invalid("Local.Schedule", l.Schedule, "nil")
-	case l.Optimizer != fedkit.Optimizer(fedkit.SGD{}) && (!decays || cmp.Or[fedkit.Optimizer](decay.Then, fedkit.SGD{}) != fedkit.Optimizer(fedkit.SGD{})):
-		return nil, fedkit.Invalid("Local.Optimizer", l.Optimizer, "SGD, or WeightDecay around it")
+	lambda, err := checkDescent(fed, &l)
+	if err != nil {
+		return nil, err
 	}
-	d := fed.Task.Dim()
+	d, shares := fed.Task.Dim(), sharesOf(fed)
 	p, q := mat.NewDense(d, d, nil), mat.NewVecDense(d, nil) // x ← P x + q
-	shares := sharesOf(fed)
 	for i, f := range regressions(fed, 0) {
-		f.l2 = decay.Lambda
-		all := f.steps(max(l.Steps, l.Epochs), l.LR, l.Prox)
-		weight := shares[i] / float64(len(shares))
-		for j := range d {
-			q.SetVec(j, q.AtVec(j)+weight*all.At(j, 2*d))
-			for k := range d {
-				p.Set(j, k, p.At(j, k)+weight*(all.At(j, k)+all.At(j, d+k)))
-			}
-		}
+		f.l2 = lambda
+		all, weight := f.steps(max(l.Steps, l.Epochs), l.LR, l.Prox), shares[i]/float64(len(shares))
+		var own mat.Dense
+		own.Add(all.Slice(0, d, 0, d), all.Slice(0, d, d, 2*d)) // w begins at x
+		own.Scale(weight, &own)
+		p.Add(p, &own)
+		q.AddScaledVec(q, weight, all.Slice(0, d, 2*d, 2*d+1).(*mat.Dense).ColView(0))
 	}
 	if most, err := radius(p); err != nil || !(most < 1) {
 		return nil, cmp.Or(err, fedkit.Invalid("Local.LR", l.LR, "less: x does not come to rest"))
@@ -58,6 +48,25 @@ func FixedPoint(fed *fedkit.Federation, l fedkit.Local) ([]float32, error) {
 		return nil, err
 	}
 	return narrow(x.RawVector().Data), nil
+}
+
+// checkDescent refuses what FixedPoint does not know the fixed points of. It returns λ.
+func checkDescent(fed *fedkit.Federation, l *fedkit.Local) (lambda float64, err error) {
+	decay, decays := l.Optimizer.(fedkit.WeightDecay)
+	if !decays {
+		decay.Then = l.Optimizer
+	}
+	switch {
+	case fed == nil || !isRegression(fed) || fed.Data.Classes > 0:
+		err = fedkit.Invalid("fed", "another model", "a federation whose model is linear regression")
+	case l.Batch != fedkit.FullBatch:
+		err = fedkit.Invalid("Local.Batch", l.Batch, "fedkit.FullBatch: minibatches come to no rest")
+	case l.Schedule != nil:
+		err = fedkit.Invalid("Local.Schedule", l.Schedule, "nil")
+	case cmp.Or[fedkit.Optimizer](decay.Then, fedkit.SGD{}) != fedkit.Optimizer(fedkit.SGD{}):
+		err = fedkit.Invalid("Local.Optimizer", l.Optimizer, "SGD, or WeightDecay around it")
+	}
+	return decay.Lambda, err
 }
 
 // steps returns the matrix [2d+1, 2d+1] that takes (w, x, 1) to what it is after so many local steps of least squares.
