@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"cmp"
+	"fmt"
 
 	"fedkit.example/fedkit"
 	"gonum.org/v1/gonum/floats"
@@ -14,8 +15,9 @@ import (
 //	z_i  ← z_i + 2 (z_i½ − x)
 //	x    ← (1/M) Σ_i z_i.
 //
-// Its fixed point is the minimum of Σ_i φ_i, from which FedProx and FedAvg with several local steps end some way off. If all φ_i
-// have eigenvalues in [ℓ, L] and s = 1/√(ℓL), the distance falls by (√κ − 1)/(√κ + 1) per round or faster, κ = L/ℓ: see Curvature.
+// Its fixed point is the minimum of Σ_i φ_i, from which FedProx and FedAvg with several local steps end some way off: see
+// FixedPoint. If all φ_i have eigenvalues in [ℓ, L] and s = 1/√(ℓL), the distance falls by (√κ − 1)/(√κ + 1) per round or faster,
+// κ = L/ℓ: see Curvature and SplitRate.
 //
 // The paper's φ_i sums over the examples of a client. Here φ_i = M (n_i/N) f_i + (λ/2)‖w‖², the same sum divided by the mean
 // number of examples, so that what is minimized is Σ_i (n_i/N) f_i(w) + (λ/2)‖w‖². Only prox_i feels the weights: next to f_i
@@ -24,7 +26,8 @@ import (
 // By default prox_i is inexact, as many steps of Local from x as there are. Then x is the minimum only if the gradients are
 // those of full batches. Cold starts at 2x − z_i instead, which ends in a neighborhood that shrinks with the number of steps.
 // η must be less than 2 over the largest eigenvalue of the proximal problem. Exact solves it on the host in float64, for
-// linear and logistic regression; nothing is trained, so that the history has no solves, and interceptors see nothing.
+// linear and logistic regression; nothing is trained, so that the history has no solves, and interceptors see nothing. Devices
+// refuse it, because their clock could not tell how long it takes. With local steps, a client that drops out keeps its z_i.
 //
 // x is [1, d] and z [M, d]. A model travels each way. Whoever forges what a client sends does not reach its z_i.
 // Identity: a client that is alone has z = x and z½ = prox(x), a step of the proximal point method taken twice as far.
@@ -51,6 +54,8 @@ func (s *FedSplit) Check(fed *fedkit.Federation, _ int) error {
 		return fedkit.Invalid("Cold", true, "false if Exact is set: there are no local steps")
 	case s.Exact && (s.Local.Batch != 0 || s.Local.LR != 0 || s.Local.Optimizer != nil):
 		return fedkit.Invalid("Local", "local steps", "left out if Exact is set")
+	case s.Exact && fed != nil && fed.Devices != nil:
+		return fedkit.Invalid("Exact", true, "false on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes")
 	case s.Exact && !isRegression(fed):
 		return fedkit.Invalid("Exact", true, "false unless the model is linear or logistic regression")
 	case s.Exact:
@@ -120,7 +125,7 @@ func (s *FedSplit) exact(r *fedkit.Round, mu []float64) error {
 		floats.Add(v, x)
 		half, err := s.problems[i].prox(v, mu[i], x)
 		if err != nil {
-			return err
+			return fmt.Errorf("proximal problem of client %d: %w: lower Step", i, err)
 		}
 		floats.Sub(half, x)
 		next[i] = floats.AddScaledTo(half, z, 2, half)

@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
 	"github.com/gomlx/gomlx/core/graph"
@@ -48,6 +49,23 @@ func federation(t testing.TB, d *datasets.Dataset, rule partition.Rule, m fedkit
 	return fed
 }
 
+// unequal is least squares with a known optimum and clients of unequal sizes.
+func unequal(t testing.TB) (*fedkit.Federation, *datasets.Optimum) {
+	t.Helper()
+	d, best, err := datasets.LeastSquares{Clients: 1, Rows: 60, Features: 3, Seed: 2}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return federation(t, d, partition.Quantity{Clients: 5, Alpha: 1, Seed: 1}, model.LinearRegression()), best
+}
+
+func widened(v []float32) (w []float64) {
+	for _, x := range v {
+		w = append(w, float64(x))
+	}
+	return w
+}
+
 // gaps returns the relative gap to the optimum after every round.
 func gaps(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, rounds int, best *datasets.Optimum) (all []float64) {
 	t.Helper()
@@ -72,13 +90,60 @@ func TestGapIsOfAKnownOptimum(t *testing.T) {
 	}
 }
 
+// What Newton's method finds on all examples is the optimum that the data were made with.
+func TestGapOfARegression(t *testing.T) {
+	for name, made := range map[string]func(testing.TB) (*fedkit.Federation, *datasets.Optimum){"squares": squares, "unequal": unequal, "logistic": logistic} {
+		fed, best := made(t)
+		l2 := map[string]float64{"logistic": 0.1}[name]
+		relative, err := strategy.RegressionGap(fed, l2)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		x := make([]float32, fed.Task.Dim())
+		for i := range x {
+			x[i] = float32(best.W[i]) + 0.1*float32(i%3)
+		}
+		got, err := relative(x)
+		want, e := best.Gap(x)
+		if want /= best.Loss; err != nil || e != nil || math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%s: a relative gap of %v, want %v (%v, %v)", name, got, want, err, e)
+		}
+		if _, err := relative(x[1:]); err == nil {
+			t.Errorf("%s: the gap of %d parameters of %d", name, len(x)-1, len(x))
+		}
+		s := func() fedkit.Strategy { return &strategy.FedAvg{Local: standard} }
+		h := run(t, fed, strategy.WithRegressionGap(s(), l2), fedkit.Options{Rounds: 2})
+		if a, b := float64(h.Last().Notes["relative gap"]), gaps(t, fed, s(), 2, best)[1]; !(math.Abs(a-b) <= 1e-9*b) {
+			t.Errorf("%s: notes a relative gap of %v, want %v", name, a, b)
+		}
+	}
+}
+
+func TestGapOfARegressionRefuses(t *testing.T) {
+	few, _, err := datasets.LeastSquares{Clients: 1, Rows: 12, Features: 11}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	few.Train.Floats = slices.Repeat(few.Train.Floats[:11], 12)
+	labeled, _ := logistic(t)
+	for want, fed := range map[string]*fedkit.Federation{
+		"fed = another model: must be a federation whose model is linear": rivals(t, model.MLP(3), 8, 8),
+		"optimum of the regression: there is no unique solution":          federation(t, few, partition.Natural{}, model.LinearRegression()),
+		"L2 = 0: must be greater than 0 for logistic regression":          labeled,
+	} {
+		if _, err := fedkit.Run(t.Context(), fed, strategy.WithRegressionGap(&strategy.FedAvg{}, 0), fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
+	}
+}
+
 // A study keeps a run with its gaps, and knows it again.
 func TestGapInAStudy(t *testing.T) {
 	fed, best := squares(t)
 	st := study.New(t.TempDir())
 	st.Log = io.Discard
 	st.Add(fed, strategy.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 5})
-	st.Add(fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 5})
+	st.Add(fed, strategy.WithRegressionGap(&strategy.FedSplit{Exact: true}, 0), fedkit.Options{Rounds: 5})
 	for range 2 {
 		runs, err := st.Run(t.Context())
 		if err != nil || len(runs) != 2 {
@@ -88,127 +153,6 @@ func TestGapInAStudy(t *testing.T) {
 			t.Errorf("a gap of %v (%v) in %v", gap, ok, runs)
 		}
 	}
-}
-
-// quadratics are H_i and b_i of f_i(w) = ½ wᵀH_i w − b_iᵀw + …, from the clients' rows.
-func quadratics(fed *fedkit.Federation) (h []*mat.SymDense, b []*mat.VecDense) {
-	for _, c := range fed.Clients {
-		x, y := rowsOf(&fed.Data.Train, c.Train)
-		d, n := len(x[0])+1, float64(len(x))
-		hi, bi := mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
-		for r := range x {
-			v := mat.NewVecDense(d, append(x[r], 1))
-			hi.SymRankOne(hi, 1/n, v)
-			bi.AddScaledVec(bi, y[r]/n, v)
-		}
-		h, b = append(h, hi), append(b, bi)
-	}
-	return h, b
-}
-
-// inverse returns (aI + bH)⁻¹.
-func inverse(a, b float64, h mat.Symmetric) *mat.Dense {
-	d := h.SymmetricDim()
-	m := mat.NewDense(d, d, nil)
-	m.Scale(b, h)
-	for j := range d {
-		m.Set(j, j, m.At(j, j)+a)
-	}
-	if err := m.Inverse(m); err != nil {
-		panic(err)
-	}
-	return m
-}
-
-// fixedPoint solves x = mean of P_i x + q_i.
-func fixedPoint(p []*mat.Dense, q []*mat.VecDense) []float64 {
-	d := q[0].Len()
-	left, right := mat.NewDense(d, d, nil), mat.NewVecDense(d, nil)
-	for i := range p {
-		left.Sub(left, p[i])
-		right.AddVec(right, q[i])
-	}
-	for j := range d {
-		left.Set(j, j, left.At(j, j)+float64(len(p)))
-	}
-	var x mat.VecDense
-	if err := x.SolveVec(left, right); err != nil {
-		panic(err)
-	}
-	return x.RawVector().Data
-}
-
-// averaged is where FedAvg ends with K steps of rate η on all examples: w ← (I − ηH)w + ηb, K times from x (arXiv 2005.05238, §2).
-func averaged(fed *fedkit.Federation, steps int, rate float64) []float64 {
-	h, b := quadratics(fed)
-	var p []*mat.Dense
-	var q []*mat.VecDense
-	for i := range h {
-		d := b[i].Len()
-		pi, qi, a := mat.NewDense(d, d, nil), mat.NewVecDense(d, nil), mat.NewDense(d, d, nil)
-		a.Scale(-rate, h[i])
-		for j := range d {
-			a.Set(j, j, a.At(j, j)+1)
-			pi.Set(j, j, 1)
-		}
-		for range steps {
-			pi.Mul(a, mat.DenseCopyOf(pi))
-			qi.MulVec(a, mat.VecDenseCopyOf(qi))
-			qi.AddScaledVec(qi, rate, b[i])
-		}
-		p, q = append(p, pi), append(q, qi)
-	}
-	return fixedPoint(p, q)
-}
-
-// proximate is where FedProx ends if clients solve their problems: w = (H + μI)⁻¹(b + μx) (arXiv 2005.05238, §2).
-func proximate(fed *fedkit.Federation, mu float64) []float64 {
-	h, b := quadratics(fed)
-	var p []*mat.Dense
-	var q []*mat.VecDense
-	for i := range h {
-		pi, qi := inverse(mu, 1, h[i]), new(mat.VecDense)
-		qi.MulVec(pi, b[i])
-		pi.Scale(mu, pi)
-		p, q = append(p, pi), append(q, qi)
-	}
-	return fixedPoint(p, q)
-}
-
-// radius is the spectral radius of FedSplit's map of all z, from which its distances fall in the long run:
-// z_i ← z_i + 2 (P_i (2x − z_i) − x) with P_i = (I + sH_i)⁻¹ and x = mean z.
-func radius(fed *fedkit.Federation, s float64) (most float64) {
-	h, _ := quadratics(fed)
-	M, d := len(h), h[0].SymmetricDim()
-	all := mat.NewDense(M*d, M*d, nil)
-	for i := range h {
-		p := inverse(1, s, h[i])
-		for j := range d {
-			for k := range d {
-				for other := range M {
-					v := 4 * p.At(j, k) / float64(M)
-					if j == k {
-						v -= 2 / float64(M)
-					}
-					if other == i {
-						v -= 2 * p.At(j, k)
-						if j == k {
-							v++
-						}
-					}
-					all.Set(i*d+j, other*d+k, v)
-				}
-			}
-		}
-	}
-	var e mat.Eigen
-	if !e.Factorize(all, mat.EigenNone) {
-		panic("no eigenvalues")
-	}
-	for _, v := range e.Values(nil) {
-		most = max(most, math.Hypot(real(v), imag(v)))
-	}
-	return most
 }
 
 // Theorem 1 of the paper: with s = 1/√(ℓL), FedSplit reaches the optimum, and the distance falls by (√κ − 1)/(√κ + 1) per round
@@ -227,7 +171,11 @@ func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
 	if last := all[len(all)-1]; !(last < 1e-9) {
 		t.Errorf("FedSplit ends with a relative gap of %v", last)
 	}
-	bound, want := (kappa-1)/(kappa+1), radius(fed, step)
+	want, err := strategy.SplitRate(fed, 0, step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound := (kappa - 1) / (kappa + 1)
 	first, until := 5, slices.IndexFunc(all, func(g float64) bool { return g < 1e-11 })
 	if until < 0 {
 		until = len(all) - 1
@@ -239,39 +187,111 @@ func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
 	}
 }
 
-// FedAvg with several steps, and FedProx, stop beside the optimum, each where theory says (arXiv 2005.05238, §2).
+// FedAvg with several steps, and FedProx, stop beside the optimum, each where theory says (arXiv 2005.05238, section 2).
 func TestOthersStopBesideTheOptimum(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a curve")
 	}
 	fed, best := squares(t)
-	full := fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.1}
-	solved := fedkit.Local{Steps: 200, Batch: fedkit.FullBatch, LR: 0.1}
+	uneven, bestOfUneven := unequal(t)
+	steps := func(n int) fedkit.Local { return fedkit.Local{Steps: n, Batch: fedkit.FullBatch, LR: 0.1} }
+	tied := func(l fedkit.Local, mu float64) fedkit.Local { l.Prox = mu; return l }
+	decayed := steps(20)
+	decayed.Optimizer = fedkit.WeightDecay{Lambda: 0.3}
 	for name, c := range map[string]struct {
 		s    fedkit.Strategy
-		want []float64
+		same fedkit.Local
+		fed  *fedkit.Federation
+		best *datasets.Optimum
 	}{
-		"FedAvg, E = 20":   {&strategy.FedAvg{Local: full}, averaged(fed, 20, 0.1)},
-		"FedProx, μ = ½":   {&strategy.FedProx{Mu: 0.5, Local: solved}, proximate(fed, 0.5)},
-		"FedAvg, one step": {&strategy.FedAvg{Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 0.3}}, best.W},
+		"FedAvg, K = 20":          {&strategy.FedAvg{Local: steps(20)}, steps(20), fed, best},
+		"FedAvg, K = 20, unequal": {&strategy.FedAvg{Local: steps(20)}, steps(20), uneven, bestOfUneven},
+		"FedAvg, K = 20, λ = 0.3": {&strategy.FedAvg{Local: decayed}, decayed, fed, best},
+		"FedProx, K = 200, μ = ½": {&strategy.FedProx{Mu: 0.5, Local: steps(200)}, tied(steps(200), 0.5), fed, best},
+		"FedProx, K = 5, μ = ½":   {&strategy.FedProx{Mu: 0.5, Local: steps(5)}, tied(steps(5), 0.5), fed, best},
+		"FedAvg, one step":        {&strategy.FedAvg{Local: steps(1)}, steps(1), fed, best},
 	} {
-		all := gaps(t, fed, c.s, 60, best)
-		last := all[len(all)-1]
-		x := host(t, c.s.Serve(nil).Global)[0]
-		off := floats.Distance(c.want, best.W, 2)
-		t.Logf("%s: relative gap %.4g, distance to the optimum %.4g, to the fixed point %.2g", name, last, off, floats.Distance(x, c.want, 2))
+		point, err := strategy.FixedPoint(c.fed, c.same)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		last := slices.Max(gaps(t, c.fed, c.s, 120, c.best)[119:])
+		want, x := widened(point), host(t, c.s.Serve(nil).Global)[0]
+		off := floats.Distance(want, c.best.W, 2)
+		t.Logf("%s: relative gap %.4g, distance to the optimum %.4g, to the fixed point %.2g", name, last, off, floats.Distance(x, want, 2))
 		if name == "FedAvg, one step" {
-			if last > 1e-9 {
-				t.Errorf("%s: ends with a relative gap of %v, want 0", name, last)
+			if last > 1e-9 || off > 1e-5 {
+				t.Errorf("%s: ends with a relative gap of %v, fixed point %v from the optimum, want 0", name, last, off)
 			}
 			continue
 		}
 		if last < 1e-3 {
 			t.Errorf("%s: the relative gap is %v: the problem is too easy", name, last)
 		}
-		if d := floats.Distance(x, c.want, 2); !(d < 0.01*off) {
+		if d := floats.Distance(x, want, 2); !(d < 0.01*off) {
 			t.Errorf("%s: ends %v from its fixed point, which is %v from the optimum", name, d, off)
 		}
+	}
+}
+
+// The fixed point of FedProx goes to that of exact solves, x = mean of (H_i + μI)⁻¹(b_i + μx): there, what the clients' own
+// solves say of x, x − w_i, adds up to 0.
+func TestFixedPointOfExactSolves(t *testing.T) {
+	fed, _ := squares(t)
+	const mu = 0.5
+	x, err := strategy.FixedPoint(fed, fedkit.Local{Steps: 10_000, Batch: fedkit.FullBatch, LR: 0.1, Prox: mu})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, d := mat.NewVecDense(len(x), nil), len(x)
+	for _, c := range fed.Clients {
+		rows, y := rowsOf(&fed.Data.Train, c.Train)
+		h, b := mat.NewDense(d, d, nil), mat.NewVecDense(d, nil)
+		for r := range rows {
+			v := mat.NewVecDense(d, append(rows[r], 1))
+			h.RankOne(h, 1/float64(len(rows)), v, v)
+			b.AddScaledVec(b, y[r]/float64(len(rows)), v)
+		}
+		for j := range d {
+			h.Set(j, j, h.At(j, j)+mu)
+			b.SetVec(j, b.AtVec(j)+mu*float64(x[j]))
+		}
+		var w mat.VecDense
+		if err := w.SolveVec(h, b); err != nil {
+			t.Fatal(err)
+		}
+		sum.AddVec(sum, &w)
+	}
+	for j := range d {
+		if mean := sum.AtVec(j) / float64(fed.Size()); math.Abs(mean-float64(x[j])) > 1e-5 {
+			t.Errorf("x_%d = %v, but its image is %v", j, x[j], mean)
+		}
+	}
+}
+
+func TestFixedPointRefuses(t *testing.T) {
+	fed, _ := squares(t)
+	labeled, _ := logistic(t)
+	full := fedkit.Local{Steps: 2, Batch: fedkit.FullBatch, LR: 0.1}
+	with := func(change func(*fedkit.Local)) fedkit.Local { l := full; change(&l); return l }
+	for want, l := range map[string]fedkit.Local{
+		"Local.Batch = 8: must be fedkit.FullBatch":    with(func(l *fedkit.Local) { l.Batch = 8 }),
+		"Local.LR = 5: must be less: x does not come":  with(func(l *fedkit.Local) { l.LR = 5 }),
+		"Local.Optimizer = {0}: must be SGD, or Weigh": with(func(l *fedkit.Local) { l.Optimizer = fedkit.Momentum{} }),
+		"Local.Schedule = {0 0}: must be nil":          with(func(l *fedkit.Local) { l.Schedule = fedkit.Cosine{} }),
+	} {
+		if _, err := strategy.FixedPoint(fed, l); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
+	}
+	if _, err := strategy.FixedPoint(labeled, full); err == nil {
+		t.Error("a fixed point of logistic regression")
+	}
+	if _, err := strategy.SplitRate(labeled, 0, 1); err == nil {
+		t.Error("a rate of logistic regression")
+	}
+	if _, err := strategy.SplitRate(fed, 0, 0); err == nil {
+		t.Error("a rate without a step")
 	}
 }
 
@@ -507,6 +527,35 @@ func TestFedSplitSkipsAndIsNotForged(t *testing.T) {
 		if math.Abs(forged[0][j]-x[0][j]-2) > 1e-5 {
 			t.Errorf("x = %v, want %v and 2", forged[0], x[0])
 		}
+	}
+}
+
+// On devices, a client that drops out keeps its z_i, and x still reaches the optimum. Exact solves, which the clock could not
+// time, are refused.
+func TestFedSplitOnDevices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
+	d, best, err := datasets.LeastSquares{Clients: 3, Rows: 40, Features: 6, Heterogeneity: 1, Seed: 4}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fed, err := federation(t, d, partition.Natural{}, model.LinearRegression()).On(sim.Devices{PerExample: sim.Constant(0.01), Drop: sim.Constant(0.4), Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &strategy.FedSplit{Local: fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.3}}
+	h := run(t, fed, strategy.WithGap(s, best), fedkit.Options{Rounds: 25, EvalEvery: 25})
+	missed := 0
+	for _, r := range h.Rounds {
+		missed += len(r.Missed)
+	}
+	if gap := h.Last().Notes["relative gap"]; !(gap < 1e-9) || missed < 15 || !(h.Last().Clock > 25) {
+		t.Errorf("ends with a relative gap of %v after %v s; %d clients dropped out", gap, h.Last().Clock, missed)
+	}
+	_, err = fedkit.Run(t.Context(), fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 1})
+	if want := "fedkit: FedSplit: invalid: Exact = true: must be false on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes"; err == nil || err.Error() != want {
+		t.Errorf("error %v\nwant %s", err, want)
 	}
 }
 

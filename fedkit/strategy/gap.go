@@ -45,7 +45,15 @@ func (s *withGap) Round(r *fedkit.Round) error {
 	if err := s.Of.Round(r); err != nil {
 		return err
 	}
-	global := s.Of.Serve(r).Global
+	return noteGap(r, s.Of, func(x []float32) (float64, error) {
+		gap, err := s.best.Gap(x)
+		return gap / s.best.Loss, err
+	})
+}
+
+// noteGap notes the relative gap of a strategy's global model.
+func noteGap(r *fedkit.Round, s fedkit.Strategy, relative func(x []float32) (float64, error)) error {
+	global := s.Serve(r).Global
 	if global == nil {
 		return fedkit.Invalid("WithGap: strategy", "one without a global model", "one with a global model")
 	}
@@ -53,9 +61,9 @@ func (s *withGap) Round(r *fedkit.Round) error {
 	if err != nil {
 		return err
 	}
-	gap, err := s.best.Gap(x)
+	gap, err := relative(x)
 	if gap > 0 {
-		r.Note("relative gap", gap/s.best.Loss)
+		r.Note("relative gap", gap)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -56,21 +57,26 @@ func sameLosses(r *fedkit.Round) error {
 // regressions returns φ_i/(M n_i/N) of all clients.
 func regressions(fed *fedkit.Federation, l2 float64) (all []*regression) {
 	shares := sharesOf(fed)
-	part, p := &fed.Data.Train, fed.Data.Features()+1
-	values := make([]float32, p-1)
 	for i, c := range fed.Clients {
-		f := &regression{x: mat.NewDense(len(c.Train), p, nil), k: max(1, fed.Data.Classes), labels: fed.Data.Classes > 0, l2: l2 / shares[i]}
-		for row, at := range c.Train {
-			f.x.SetRow(row, append(wide(part.Row(at, values)), 1))
-			if f.labels {
-				f.y = append(f.y, float64(part.Labels[at]))
-			} else {
-				f.y = append(f.y, float64(part.Targets[at]))
-			}
-		}
-		all = append(all, f)
+		all = append(all, newRegression(fed.Data, c.Train, l2/shares[i]))
 	}
 	return all
+}
+
+// newRegression is of some training rows of a data set.
+func newRegression(d *datasets.Dataset, rows []int, l2 float64) *regression {
+	part, p := &d.Train, d.Features()+1
+	f := &regression{x: mat.NewDense(len(rows), p, nil), k: max(1, d.Classes), labels: d.Classes > 0, l2: l2}
+	values := make([]float32, p-1)
+	for i, row := range rows {
+		f.x.SetRow(i, append(wide(part.Row(row, values)), 1))
+		if f.labels {
+			f.y = append(f.y, float64(part.Labels[row]))
+		} else {
+			f.y = append(f.y, float64(part.Targets[row]))
+		}
+	}
+	return f
 }
 
 // residuals returns what the gradient of the loss by outputs is, x·W − y or probabilities less the label's 1, [n, k], and f.
@@ -165,7 +171,7 @@ func (f *regression) prox(v []float64, mu float64, start []float64) ([]float64, 
 		var chol mat.Cholesky
 		var step mat.VecDense
 		if !chol.Factorize(h) || chol.SolveVecTo(&step, mat.NewVecDense(len(w), g)) != nil {
-			return nil, errors.New("the proximal problem has no unique solution in float64: lower Step")
+			return nil, errors.New("there is no unique solution in float64")
 		}
 		d, now, slope := step.RawVector().Data, objective(w), floats.Dot(g, step.RawVector().Data)
 		length := floats.Norm(d, 2) / (1e-3 + floats.Norm(w, 2))
@@ -177,7 +183,7 @@ func (f *regression) prox(v []float64, mu float64, start []float64) ([]float64, 
 			return w, nil
 		}
 	}
-	return nil, errors.New("the proximal problem was not solved in 100 steps of Newton's method: lower Step")
+	return nil, errors.New("100 steps of Newton's method are not enough")
 }
 
 // Curvature returns ℓ and L, bounds of the eigenvalues of the Hessians of what FedSplit splits, M (n_i/N) f_i + (λ/2)‖w‖², over
