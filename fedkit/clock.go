@@ -105,6 +105,14 @@ func newClock(fed *Federation) (c *clock, err error) {
 	return c, err
 }
 
+// devices returns what the clients work on; nil if the round is not timed: the federation has none, or it is an evaluation.
+func (r *Round) devices() []sim.Device {
+	if r.quiet {
+		return nil
+	}
+	return r.Fed.Devices
+}
+
 // visit is when a client does what a job asks for, in s of the clock.
 type visit struct {
 	begin, received, trained, arrived float64
@@ -128,7 +136,7 @@ var errNobody = errors.New("no client is left")
 
 // timed lets the clients of a job solve it by the clock: those that are late or lost do not.
 func (r *Round) timed(job *Job) (*Updates, error) {
-	if r.Fed.Devices == nil || r.quiet {
+	if r.devices() == nil {
 		return job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls, nil)
 	}
 	if err := job.check(r.Fed, r.calls); err != nil {
@@ -160,7 +168,7 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 
 // settleClock ends the round on the clock: when all who trained are done. Whoever was late is not waited for, and stops.
 func (r *Round) settleClock() {
-	if r.Fed.Devices == nil || r.err != nil {
+	if r.devices() == nil || r.err != nil {
 		return
 	}
 	for _, s := range r.record.Solves {
@@ -185,7 +193,7 @@ func (c *clock) compare(f *Federation, k int, clients []int) (end float64) {
 // asynchronous round, those of them that are idle. If no device is on and nobody is at work, the clock goes on to the first moment
 // at which one is.
 func (r *Round) Candidates() (some []int) {
-	if r.busy == nil {
+	if r.busy == nil && r.devices() != nil {
 		r.clock.now = r.nextOn(nil)
 	}
 	return r.idle(r.busy)
@@ -193,11 +201,11 @@ func (r *Round) Candidates() (some []int) {
 
 // nextOn returns the first moment from now on at which the device of a client is on that is not busy.
 func (r *Round) nextOn(busy []bool) float64 {
-	if r.Fed.Devices == nil {
+	if r.devices() == nil {
 		return r.clock.now
 	}
 	next := math.Inf(1)
-	for i, d := range r.Fed.Devices {
+	for i, d := range r.devices() {
 		if busy == nil || !busy[i] {
 			next = min(next, d.On.Next(r.clock.now))
 		}
@@ -207,8 +215,9 @@ func (r *Round) nextOn(busy []bool) float64 {
 
 // idle returns the clients that are not busy, and on now.
 func (r *Round) idle(busy []bool) (some []int) {
+	devices := r.devices()
 	for i := range r.Clients() {
-		if (busy == nil || !busy[i]) && (r.Fed.Devices == nil || r.Fed.Devices[i].On.Next(r.clock.now) == r.clock.now) {
+		if (busy == nil || !busy[i]) && (devices == nil || devices[i].On.Next(r.clock.now) == r.clock.now) {
 			some = append(some, i)
 		}
 	}
@@ -218,7 +227,7 @@ func (r *Round) idle(busy []bool) (some []int) {
 // Estimate returns the seconds that a client needs to receive a model, to train on each of its examples once, and to send a model,
 // while its device is on. Without devices, they are 0.
 func (r *Round) Estimate(client int) (receive, epoch, send float64) {
-	if r.Fed.Devices == nil {
+	if r.devices() == nil {
 		return 0, 0, 0
 	}
 	d, model := &r.Fed.Devices[client], float64(4*r.Fed.Task.Dim())

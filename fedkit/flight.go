@@ -81,6 +81,8 @@ func (r *Round) Arrive(f *Flight, a Async) *Updates {
 func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 	take := cmp.Or(a.Take, 1)
 	switch m := r.Clients(); {
+	case r.quiet:
+		return nil, Invalid("Round.Arrive", "called in an evaluation", "called in Round: nobody works in Serve or Welcome")
 	case a.AtWork < 1 || a.AtWork > m:
 		return nil, Invalid("Async.AtWork", a.AtWork, fmt.Sprintf("in [1, %d], the number of clients", m))
 	case take < 1 || take > a.AtWork:
@@ -184,8 +186,8 @@ func (r *Round) begin(f *Flight, a *Async) error {
 	down, up, err := a.Job.traffic(r.Fed.Task.Dim())
 	model, device := float64(4*r.Fed.Task.Dim()), new(sim.Device)
 	for _, c := range a.Job.Clients {
-		if r.Fed.Devices != nil {
-			device = &r.Fed.Devices[c]
+		if devices := r.devices(); devices != nil {
+			device = &devices[c]
 		}
 		r.began[c]++
 		call := r.began[c]
@@ -336,7 +338,7 @@ func (r *Round) handIn(f *Flight, a Async, in []Work) (*Updates, error) {
 		models, starts = append(models, w.Model), append(starts, f.version(w.Round))
 		u.Solves = append(u.Solves, Solve{Round: r.T, Client: w.Client, Examples: len(r.Fed.Clients[w.Client].Train), Steps: w.Steps, Loss: Float(w.Loss),
 			Drift: Float(w.Drift), LR: Float(w.LR), Mu: Float(w.Mu), Staleness: r.T - w.Round})
-		if r.Fed.Devices != nil {
+		if r.devices() != nil {
 			s := &u.Solves[len(u.Solves)-1]
 			s.Begin, s.Received, s.Finished, s.Arrived = Float(w.Begin), Float(w.Received), Float(w.Finished), Float(w.Arrived)
 		}
@@ -346,6 +348,9 @@ func (r *Round) handIn(f *Flight, a Async, in []Work) (*Updates, error) {
 	f.Versions = slices.DeleteFunc(f.Versions, func(v Version) bool {
 		return v.Round != r.T && !slices.ContainsFunc(f.Work, func(w Work) bool { return w.Round == v.Round })
 	})
+	if len(f.Work) == 0 { // as after a resume
+		f.Work, f.Queue.Events = nil, nil
+	}
 	r.calls++
 	a.Job.Clients, a.Job.Down = u.Clients(), Zero // the models traveled when the work began
 	return r.receive(a.Job, u), nil

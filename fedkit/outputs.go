@@ -106,7 +106,7 @@ func (f *Federation) predictions(part Part, rows []int, outputs [][]float32) Pre
 // On the test part it is an evaluation, which costs no bytes. On a simulated clock the server waits for the losses.
 func (r *Round) Losses(models *Matrix, part Part, clients []int) [][]float64 {
 	loss, end := r.compare(models, part, clients)
-	if r.Fed.Devices != nil && !r.quiet && r.err == nil {
+	if r.devices() != nil && r.err == nil {
 		r.clock.now = max(r.clock.now, end)
 	}
 	return loss
@@ -128,7 +128,7 @@ func (r *Round) compare(models *Matrix, part Part, clients []int) (_ [][]float64
 	}
 	if part == TrainPart {
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
-		if r.Fed.Devices != nil && !r.quiet {
+		if r.devices() != nil {
 			end = r.clock.compare(r.Fed, models.Rows(), clients)
 		}
 	}

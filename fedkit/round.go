@@ -134,7 +134,7 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 	from := r.Candidates()
 	n := min(sizeOf(fraction, r.Clients()), len(from))
 	wanted := n
-	if r.Fed.Devices != nil {
+	if r.devices() != nil {
 		n = min(len(from), int(math.Ceil(float64(n)*(1+r.opts.Pace.Over))))
 	}
 	chosen := r.choose(s, n, from, r.Rand("select"))
