@@ -89,7 +89,7 @@ func TestFedEffOfEqualClients(t *testing.T) {
 	}{
 		{even, sim.Devices{PerExample: sim.Constant(0.1), Down: sim.Constant(7), Up: sim.Constant(3)}, &strategy.FedEff{Local: standard}},
 		{even, sim.Devices{PerExample: sim.Constant(0.0007), Latency: sim.Constant(0.3)}, &strategy.FedEff{Fraction: 0.5, Unit: fedkit.Zero, Local: standard}},
-		{uneven, unequal, &strategy.FedEff{Fraction: 0.5, Equal: true, Local: standard}},
+		{uneven, slowAndFast, &strategy.FedEff{Fraction: 0.5, Equal: true, Local: standard}},
 	} {
 		fed, o := with(t, quadratic(t, c.sizes...), c.devices), fedkit.Options{Rounds: 4, Seed: 3}
 		avg := &strategy.FedAvg{Fraction: c.s.Fraction, Local: standard}

@@ -35,15 +35,15 @@ func quadratic(t testing.TB, sizes ...int) *fedkit.Federation {
 
 var uneven, even = []int{20, 31, 8, 24, 17, 40}, []int{16, 16, 16, 16, 16, 16}
 
-// unequal are devices whose epochs take some seconds on small clients.
-var unequal = sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 0.5}, Down: sim.Constant(1e3), Up: sim.Uniform{Low: 50, High: 500}, Seed: 1}
+// slowAndFast are devices whose epochs take some seconds on small clients.
+var slowAndFast = sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 0.5}, Down: sim.Constant(1e3), Up: sim.Uniform{Low: 50, High: 500}, Seed: 1}
 
 // on returns the federation that a strategy of the table runs on: with devices if it needs them.
 func on(fed *fedkit.Federation, s fedkit.Strategy) *fedkit.Federation {
 	if _, ok := s.(*strategy.FedEff); !ok {
 		return fed
 	}
-	fed, err := fed.On(unequal)
+	fed, err := fed.On(slowAndFast)
 	if err != nil {
 		panic(err)
 	}

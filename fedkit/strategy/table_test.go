@@ -126,7 +126,7 @@ func TestEveryStrategy(t *testing.T) {
 					suite.Warm = 100
 				}
 			case *strategy.FedEff:
-				if suite.Devices = unequal; s.Schedule != nil { // until every number of clients has had time, and as many epochs as there are
+				if suite.Devices = slowAndFast; s.Schedule != nil { // until every number of clients has had time, and as many epochs as there are
 					suite.Warm = 40
 				}
 			case *strategy.AdaptiveClustering:
