@@ -34,6 +34,8 @@ type Suite struct {
 	Warm int     // rounds after which every program of the strategy has run once; default 1
 	All  bool    // it stops with an error if a round has too few clients: on the clock, nobody is late or drops out
 
+	Untimed bool // it refuses federations with devices, which is tested in place of the clock
+
 	Devices sim.Rule // of the clients, for strategies that need a clock; default none
 }
 
@@ -173,10 +175,26 @@ func (c Suite) sameBytes(s fedkit.Strategy) error {
 	return err
 }
 
+// refused holds a strategy to refuse devices.
+func refused(fed *fedkit.Federation, s fedkit.Strategy) error {
+	fed, err := fed.On(sim.Devices{})
+	if err != nil {
+		return err
+	}
+	if _, err = fedkit.Describe(fed, fresh(s), fedkit.Options{Rounds: 1}); !errors.Is(err, fedkit.ErrInvalid) {
+		return fmt.Errorf("on devices: %v, want an error that is fedkit.ErrInvalid", err)
+	}
+	return nil
+}
+
 // onClock runs the strategy on devices.
 func (c Suite) onClock(s fedkit.Strategy) error {
 	fed, err := shared()
-	if err == nil && c.Devices == nil {
+	switch {
+	case err != nil:
+	case c.Untimed:
+		return refused(fed, s)
+	case c.Devices == nil:
 		err = withoutDelay(fed, s)
 	}
 	if err != nil {

@@ -111,7 +111,7 @@ func TestEveryStrategy(t *testing.T) {
 		s := strategies[name]
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}
-			suite.All = name == "FedAvg, Multi-Krum"
+			suite.All, suite.Untimed = name == "FedAvg, Multi-Krum", name == "FedSplit, exact"
 			switch s := s.(type) { // the first clustering, and the first round after it
 			case *strategy.FedPRISM:
 				suite.Warm = s.Every
