@@ -64,8 +64,8 @@ func hashDevices(devices []sim.Device) string {
 // A client does its jobs one after another: it receives what travels to it, trains, and sends. Train waits for all its clients,
 // unless nothing travels (Job.Private), and a round ends when all are done. A device that is off goes on when it is on again.
 // A client that drops out is left out from that moment on. Who is left out is in Record.Missed, with those that a strategy lets
-// sit out. If a job is left without any
-// client, its round ends there: the strategy's State is what it was before, and the next round begins.
+// sit out. If a job is left without any client, its round ends there: the strategy's State is what it was before, and the next
+// round begins.
 type Pace struct {
 	Deadline float64 `range:"[0,inf)"` // s that Train waits, after which it goes on with what has arrived; 0: as long as it takes
 	Over     float64 `range:"[0,inf)"` // share of clients that Round.Select chooses beyond those wanted; Train ends with as many as were wanted

@@ -93,11 +93,9 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 	if err := a.check(r.Fed); err != nil {
 		return nil, err
 	}
-	if r.began == nil {
-		r.began = map[int]int{}
+	if err := r.use(f, a.Job.Start); err != nil {
+		return nil, err
 	}
-	r.flight = append(r.flight, f)
-	f.Versions = append(f.Versions, Version{r.T, a.Job.Start})
 	var in []Work
 	for len(in) < take {
 		if err := r.dispatch(f, a, in); err != nil {
@@ -120,6 +118,22 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 		}
 	}
 	return r.handIn(f, a, in)
+}
+
+// use has the work that begins in this round start from x.
+func (r *Round) use(f *Flight, x *Matrix) error {
+	if r.began == nil {
+		r.began = map[int]int{}
+	}
+	if n := len(f.Versions); n > 0 && f.Versions[n-1].Round == r.T { // there was an Arrive before
+		if f.Versions[n-1].X != x {
+			return Invalid("Async.Job.Start", "another model", "that of the first Arrive in this round")
+		}
+		return nil
+	}
+	r.flight = append(r.flight, f)
+	f.Versions = append(f.Versions, Version{r.T, x})
+	return nil
 }
 
 // check refuses what a job cannot be asked for later than when it begins, since of a round that is over only Start and Local are known.

@@ -160,6 +160,41 @@ func (s *letting) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
+// A round may have two arrivals, of one model. Who is in the first can begin again before the second.
+func TestArriveTwice(t *testing.T) {
+	fed, ends := fourSpeeds(t, nil), []float64{5, 8}
+	s := &letting{}
+	s.work = func(x *fedkit.Matrix) fedkit.Async {
+		return fedkit.Async{AtWork: 3, Selector: lowest, Job: fedkit.Job{Start: x, Local: hundred}}
+	}
+	h := timed(t, fed, &arrivingTwice{letting: s}, fedkit.Options{Rounds: 2})
+	for i, end := range ends {
+		if r := h.Rounds[i]; len(r.Solves) != 2 || !near([]float64{float64(r.Clock)}, []float64{end}) {
+			t.Errorf("round %d: %d results after %v s, want 2 after %v", i+1, len(r.Solves), r.Clock, end)
+		}
+	}
+	_, err := fedkit.Run(context.Background(), fed, &arrivingTwice{letting: s, change: true}, fedkit.Options{Rounds: 2})
+	if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), "Async.Job.Start = another model") {
+		t.Errorf("error %v, want one that names the start", err)
+	}
+}
+
+type arrivingTwice struct {
+	*letting
+	change bool
+}
+
+func (s *arrivingTwice) Round(r *fedkit.Round) error {
+	x := s.State.Global.X
+	for range 2 {
+		r.Arrive(&s.State.Flight, s.work(x))
+		if s.change {
+			x = x.Scale(2)
+		}
+	}
+	return r.Err()
+}
+
 func TestWorkThatIsRefused(t *testing.T) {
 	fed := relabeled(t)
 	two := func(x *fedkit.Matrix) *fedkit.Matrix { return fedkit.StackRows(x, x) }
