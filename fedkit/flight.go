@@ -304,17 +304,23 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 			job.Steps = append(job.Steps, job.Steps[0])
 		}
 	}
-	job.Start = StackRows(starts...)
+	job.Start = nil
 	work, err := job.forEngine(r.Fed, rates, func(client int) draws { return draw[client] })
 	if err != nil {
 		return err
+	}
+	for _, m := range starts {
+		t, err := m.tensor()
+		if err != nil {
+			return err
+		}
+		work.Starts = append(work.Starts, t)
 	}
 	work.Only = sequence(len(at))
 	out, err := e.Solve(r.ctx, work, 1)
 	if err != nil {
 		return err
 	}
-	xla.Free(work.Start)
 	var models []*tensors.Tensor
 	for _, piece := range out.Models {
 		rows, err := run(separate, []any{piece})

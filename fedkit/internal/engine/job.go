@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -35,6 +36,9 @@ type Job struct {
 
 	Objective Objective                  // nil: the task's loss
 	Extra     map[string]*tensors.Tensor // what the objective sees by name, [1, g] or [n, g]
+
+	// Starts are one model [1, d] for each client of a job that one program does, in place of Start: they need no copy in one piece.
+	Starts []*tensors.Tensor
 
 	// Only are the clients that do, by position, in ascending order; nil: all. Whoever is left out, the same programs serve.
 	Only []int
@@ -71,7 +75,13 @@ const extra = "extra "
 // inputs is the table of what a solver of the job is called with, one name per line: the terms it does not use are not
 // there.
 func (j *Job) inputs(random bool) string {
-	names := []string{"features", "labels", "batches", "first", "last", "steps", "rate", "rows", "start"}
+	names := []string{"features", "labels", "batches", "first", "last", "steps", "rate", "rows"}
+	if j.Starts == nil {
+		names = append(names, "start")
+	}
+	for i := range j.Starts {
+		names = append(names, fmt.Sprint("start ", i))
+	}
 	for _, term := range []struct {
 		name string
 		used bool

@@ -99,6 +99,9 @@ func (e *Engine) values(job *Job, p *plan, g int) values {
 		"start": job.Start, "prox": prox, "weights": job.ProxWeights, "anchor": job.Anchor, "shift": job.Shift, "mask": job.Mask,
 		"key": tensors.FromFlatDataAndDimensions(keys, k.lanes, 3),
 	}
+	for i, t := range job.Starts {
+		v[fmt.Sprint("start ", i)] = t
+	}
 	for name, t := range job.Extra {
 		v[extra+name] = t
 	}
@@ -136,16 +139,17 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 		}
 		return graph.Gather(m, graph.InsertAxes(in["rows"], -1))
 	}
+	start := k.starts(in, own)
 	perClient := func(name string) []*graph.Node { return task.Split(own(in[name])) }
 	// The loop's state: part of it changes from step to step, the rest is carried along, since a loop body can reach
 	// outer nodes only through Gather and DynamicSlice. GoMLX keeps scalar constants and would hand one made
 	// here to the body, which cannot use it. So there are none, and zeros are differences.
 	zeros := func(v *graph.Node) *graph.Node { return graph.Sub(v, v) }
-	state := stateOf(in["start"].Graph())
+	state := stateOf(start.Graph())
 	state.add("step", in["first"])
 	state.add("last", in["last"])
 	state.add("loss", zeros(in["rate"]))
-	w := perClient("start")
+	w := task.Split(start)
 	state.add("w", w...)
 	for s := range k.optimizer.Slots() {
 		for _, v := range w {
@@ -182,7 +186,19 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 		func(s *loopState) *graph.Node { return graph.LessThan(s.one("step"), s.one("last")) },
 		func(s *loopState) { k.step(e, s, in) })
 	models := Join(state.all("w"))
-	return []*graph.Node{models, state.one("loss"), distance(models, own(in["start"]))}
+	return []*graph.Node{models, state.one("loss"), distance(models, start)}
+}
+
+// starts is where the clients in the lanes start from, [C, d].
+func (k solver) starts(in nodes, own func(*graph.Node) *graph.Node) *graph.Node {
+	if in["start"] != nil {
+		return own(in["start"])
+	}
+	all := make([]*graph.Node, k.lanes)
+	for i := range all {
+		all[i] = in[fmt.Sprint("start ", i)]
+	}
+	return graph.Concatenate(all, 0)
 }
 
 // step is the body of the loop: one step of every lane.
