@@ -20,7 +20,7 @@ const (
 
 // Schedule says what a Gantt chart shows of a run. The zero value is ready to use.
 type Schedule struct {
-	Clients []int // a row for each, the first on top; default the 30 with the most work in the rounds shown
+	Clients []int // a row for each, the first on top; default the 30 who work for the longest in the rounds shown
 	First   int   // round; default the first
 	Last    int   // round; default the last
 }
@@ -62,7 +62,7 @@ func (s Schedule) Gantt(h *fedkit.History) *chart.Figure {
 		w.draw(f, shown)
 		noteFirst(f, len(shown), len(rounds), " rounds")
 		if s.Clients == nil && len(w.clients) < w.busy {
-			note(f, "the %d of %d clients with the most work", len(w.clients), w.busy)
+			note(f, "the %d of %d clients who work for the longest", len(w.clients), w.busy)
 		}
 		noteFirst(f, min(len(s.Clients), maxClients), len(s.Clients), " clients")
 		return nil
@@ -129,15 +129,16 @@ func (s Schedule) shift(all []piece, before float64, rounds []fedkit.Record) (w 
 	return w
 }
 
-// busiest returns the clients that have work, those with the most first.
+// busiest returns the clients that have work, those who work for the longest first.
 func busiest(work []piece) (clients []int) {
-	times := map[int]int{}
+	busy := map[int]float64{}
 	for _, p := range work {
-		if times[p.client]++; times[p.client] == 1 {
+		if _, known := busy[p.client]; !known {
 			clients = append(clients, p.client)
 		}
+		busy[p.client] += p.end() - p.begin()
 	}
-	slices.SortFunc(clients, func(a, b int) int { return cmp.Or(times[b]-times[a], a-b) })
+	slices.SortFunc(clients, func(a, b int) int { return cmp.Or(cmp.Compare(busy[b], busy[a]), a-b) })
 	return clients
 }
 
