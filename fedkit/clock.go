@@ -237,11 +237,15 @@ func (r *Round) Estimate(client int) (receive, epoch, send float64) {
 // SitOut leaves clients out of the round because their devices are too slow for it, and says so in Record.Missed. A strategy that
 // has nobody left ends its round without Train.
 func (r *Round) SitOut(clients ...int) {
-	wanted, now := len(r.chosen)-r.beyond, Float(r.clock.now)
+	if r.quiet {
+		return
+	}
+	wanted, now, out := len(r.chosen)-r.beyond, Float(r.clock.now), map[int]bool{}
 	for _, c := range clients {
 		r.record.Missed = append(r.record.Missed, Miss{Client: c, Begin: now, End: now, SatOut: true})
+		out[c] = true
 	}
-	r.chosen = slices.DeleteFunc(slices.Clone(r.chosen), func(c int) bool { return slices.Contains(clients, c) })
+	r.chosen = slices.DeleteFunc(slices.Clone(r.chosen), func(c int) bool { return out[c] })
 	r.beyond = max(0, len(r.chosen)-wanted)
 }
 
@@ -288,10 +292,14 @@ func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 		slices.Sort(in)
 		all = true
 	}
+	kept := func(i int) bool {
+		_, there := slices.BinarySearch(in, i)
+		return there
+	}
 	if all || math.IsInf(limit, 1) {
 		end = begin
 		for i, v := range visits {
-			if v.lost && !all || slices.Contains(in, i) {
+			if v.lost && !all || kept(i) {
 				end = max(end, v.arrived)
 			}
 		}
@@ -299,7 +307,7 @@ func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 	for i, v := range visits {
 		client := job.Clients[i]
 		c.ready[client] = v.arrived
-		if _, kept := slices.BinarySearch(in, i); !kept {
+		if !kept(i) {
 			c.ready[client] = min(v.arrived, end)
 			r.record.Missed = append(r.record.Missed, Miss{Client: client, Begin: Float(v.begin), End: Float(v.arrived), Lost: v.lost})
 		}

@@ -107,14 +107,16 @@ func (s *FedEff) roundTime(r *fedkit.Round, e float64) (ert float64) {
 
 // fitting returns those of some clients that have time for an epoch, and E_i of each. The others sit out.
 func fitting(r *fedkit.Round, some []int, ert float64) (S, E []int) {
+	var slow []int
 	for _, i := range some {
 		receive, epoch, send := r.Estimate(i)
 		if n := whole((ert - (receive + send)) / epoch); n < 1 {
-			r.SitOut(i)
+			slow = append(slow, i)
 		} else {
 			S, E = append(S, i), append(E, n)
 		}
 	}
+	r.SitOut(slow...)
 	return S, E
 }
 
