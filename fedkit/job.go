@@ -89,6 +89,16 @@ func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, cal
 	return u, nil
 }
 
+// pick returns the values at the given positions, nil for a list that is nil.
+func pick[T any](values []T, at []int) (some []T) {
+	for _, i := range at {
+		if values != nil {
+			some = append(some, values[i])
+		}
+	}
+	return some
+}
+
 // forEngine puts the job in the engine's terms; draw says where the randomness of a client comes from, by the engine's number.
 func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) draws) (work *engine.Job, err error) {
 	onDevice := func(m *Matrix) (t *tensors.Tensor) {

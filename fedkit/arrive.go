@@ -1,0 +1,212 @@
+package fedkit
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"fedkit.example/fedkit/sim"
+)
+
+// Async is an asynchronous round: clients are at work on models of different age, and the server goes on as soon as some
+// results are there.
+//
+//	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: 100, Take: 10, Job: fedkit.Job{Start: s.State.X, Local: s.Local}})
+type Async struct {
+	AtWork   int      // clients at work at a time, at most
+	Take     int      // results that the server waits for; 0: 1
+	Selector Selector // who begins, of those that are idle and on; nil: uniformly at random
+	// Steps says how many local steps a client takes that begins now; nil: as many as the Job says.
+	Steps func(client int, rng *rand.Rand) int
+	// Job is what a client that begins now is asked to do: Start, one row; Local and Objective, the same in all rounds; Shared, Down
+	// and Up.
+	Job Job
+}
+
+// Arrive lets clients begin and others hand in their work, until Take results have arrived, and returns these in the order of
+// their arrival; of the same moment, those that began first, and then by client. Solve.Staleness says how many rounds began since.
+//
+// A client that begins gets the job's Start as it is now. One that arrives before the last of the results is replaced at that
+// moment; those that are missing at the end begin with the next round, from its model. A client that drops out is replaced too.
+// Results are computed as late as possible, and then many side by side.
+func (r *Round) Arrive(f *Flight, a Async) *Updates {
+	defer r.back(r.stage)
+	if !r.in("arrive") {
+		return r.noUpdates(a.Job)
+	}
+	u, err := r.arrive(f, a)
+	if err != nil {
+		r.Fail(err)
+		return r.noUpdates(a.Job)
+	}
+	return u
+}
+
+func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
+	take := cmp.Or(a.Take, 1)
+	switch m := r.Clients(); {
+	case r.quiet:
+		return nil, Invalid("Round.Arrive", "called in an evaluation", "called in Round: nobody works in Serve or Welcome")
+	case a.AtWork < 1 || a.AtWork > m:
+		return nil, Invalid("Async.AtWork", a.AtWork, fmt.Sprintf("in [1, %d], the number of clients", m))
+	case take < 1 || take > a.AtWork:
+		return nil, Invalid("Async.Take", a.Take, fmt.Sprintf("in [1, %d], the clients at work", a.AtWork))
+	case a.Job.Start.Rows() != 1:
+		return nil, Invalid("Async.Job.Start", fmt.Sprintf("%d rows", a.Job.Start.Rows()), "one model for everyone who begins")
+	}
+	if err := a.check(r.Fed); err != nil {
+		return nil, err
+	}
+	if err := r.use(f, a.Job.Start); err != nil {
+		return nil, err
+	}
+	var in []Work
+	for len(in) < take {
+		if err := r.dispatch(f, a, in); err != nil {
+			return nil, err
+		}
+		event, _ := f.Queue.Pop()
+		at := slices.IndexFunc(f.Work, func(w Work) bool { return w.Number == event.Number })
+		r.clock.now = max(r.clock.now, event.Time)
+		if w := &f.Work[at]; !w.Lost && w.Model == nil {
+			if err := r.compute(f, a); err != nil {
+				return nil, err
+			}
+		}
+		w := f.Work[at]
+		f.Work = slices.Delete(f.Work, at, at+1)
+		if w.Lost {
+			r.record.Missed = append(r.record.Missed, Miss{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), Lost: true})
+		} else {
+			in = append(in, w)
+		}
+	}
+	return r.handIn(f, a, in)
+}
+
+// check refuses what a job cannot be asked for later than when it begins, since of a round that is over only Start and Local are known.
+func (a *Async) check(fed *Federation) error {
+	j := &a.Job
+	for _, m := range []struct {
+		field string
+		set   bool
+	}{
+		{"Clients", j.Clients != nil}, {"Epochs", j.Epochs != nil}, {"Steps", j.Steps != nil}, {"LR", j.LR != nil}, {"Prox", j.Prox != nil},
+		{"ProxWeights", j.ProxWeights != nil}, {"Anchor", j.Anchor != nil}, {"Shift", j.Shift != nil}, {"Mask", j.Mask != nil},
+		{"Extra", j.Extra != nil}, {"BatchesOf", j.BatchesOf != 0}, {"Private", j.Private},
+	} {
+		if m.set {
+			return Invalid("Async.Job."+m.field, "set", "empty: clients that began in earlier rounds differ in Start only")
+		}
+	}
+	all := *j
+	all.Clients = []int{0}
+	return all.check(fed, 1)
+}
+
+// use has the work that begins in this round start from x.
+func (r *Round) use(f *Flight, x *Matrix) error {
+	if r.began == nil {
+		r.began = map[int]int{}
+	}
+	if n := len(f.Versions); n > 0 && f.Versions[n-1].Round == r.T { // there was an Arrive before
+		if f.Versions[n-1].X != x {
+			return Invalid("Async.Job.Start", "another model", "that of the first Arrive in this round")
+		}
+		return nil
+	}
+	r.flight = append(r.flight, f)
+	f.Versions = append(f.Versions, Version{r.T, x})
+	return nil
+}
+
+// dispatch lets idle clients begin until as many are at work as should be. A client whose result has just arrived waits for the
+// next model.
+func (r *Round) dispatch(f *Flight, a Async, in []Work) error {
+	busy := make([]bool, r.Clients())
+	for _, w := range append(slices.Clone(f.Work), in...) {
+		busy[w.Client] = true
+	}
+	if len(f.Work) == 0 { // nothing will happen before somebody is on
+		r.clock.now = r.nextOn(busy)
+	}
+	idle := r.idle(busy)
+	n := min(a.AtWork-len(f.Work), len(idle))
+	if n < 1 {
+		return nil
+	}
+	rng := r.Rand("select")
+	if r.begins++; r.begins > 1 {
+		rng = Random(r.opts.Seed, "select", r.T, r.begins)
+	}
+	r.busy = busy
+	a.Job.Clients = r.choose(a.Selector, n, idle, rng)
+	r.busy = nil
+	for _, c := range a.Job.Clients {
+		if busy[c] {
+			r.Fail(Invalid("Selector", a.Job.Clients, "idle clients: see Round.Candidates"))
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	return r.begin(f, &a)
+}
+
+// begin lets the clients of the job begin.
+func (r *Round) begin(f *Flight, a *Async) error {
+	down, up, err := a.Job.traffic(r.Fed.Task.Dim())
+	model, device := float64(4*r.Fed.Task.Dim()), new(sim.Device)
+	for _, c := range a.Job.Clients {
+		if devices := r.devices(); devices != nil {
+			device = &devices[c]
+		}
+		r.began[c]++
+		call := r.began[c]
+		one, steps := a.Job, 0
+		one.Clients = []int{c}
+		if a.Steps != nil {
+			if steps = a.Steps(c, Random(r.opts.Seed, "steps", r.T, c, call)); steps < 1 {
+				return Invalid("Async.Steps", steps, fmt.Sprintf("at least 1 (client %d)", c))
+			}
+			one.Steps = []int{steps}
+		}
+		_, examples := one.work(r.Fed)
+		v := r.clock.visit(device, c, down*model, examples[0], up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
+		w := Work{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost}
+		if err := f.Queue.Push(w.event()); err != nil {
+			return err
+		}
+		f.Work = append(f.Work, w)
+		f.Begun++
+	}
+	r.Traffic(float64(len(a.Job.Clients))*down, 0)
+	return err
+}
+
+// handIn returns what has arrived, and forgets what no work needs any more.
+func (r *Round) handIn(f *Flight, a Async, in []Work) (*Updates, error) {
+	u := &Updates{At: sequence(len(in))}
+	var models, starts []*Matrix
+	for _, w := range in {
+		models, starts = append(models, w.Model), append(starts, f.version(w.Round))
+		u.Solves = append(u.Solves, Solve{Round: r.T, Client: w.Client, Examples: len(r.Fed.Clients[w.Client].Train), Steps: w.Steps, Loss: Float(w.Loss),
+			Drift: Float(w.Drift), LR: Float(w.LR), Mu: Float(w.Mu), Staleness: r.T - w.Round})
+		if r.devices() != nil {
+			s := &u.Solves[len(u.Solves)-1]
+			s.Begin, s.Received, s.Finished, s.Arrived = Float(w.Begin), Float(w.Received), Float(w.Finished), Float(w.Arrived)
+		}
+	}
+	u.Models, u.Start = fromRows(models), fromRows(starts)
+	u.Trained = u.Models
+	f.Versions = slices.DeleteFunc(f.Versions, func(v Version) bool {
+		return v.Round != r.T && !slices.ContainsFunc(f.Work, func(w Work) bool { return w.Round == v.Round })
+	})
+	if len(f.Work) == 0 { // as after a resume
+		f.Work, f.Queue.Events = nil, nil
+	}
+	r.calls++
+	a.Job.Clients, a.Job.Down = u.Clients(), Zero // the models traveled when the work began
+	return r.receive(a.Job, u), nil
+}

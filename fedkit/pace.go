@@ -1,0 +1,191 @@
+package fedkit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+)
+
+// Pace is how a server keeps to the clock in synchronous rounds, on a federation with devices: see Federation.On.
+//
+// A client does its jobs one after another: it receives what travels to it, trains, and sends. Train waits for all its clients,
+// unless nothing travels (Job.Private), and a round ends when all are done. A device that is off goes on when it is on again.
+// A client that drops out is left out from that moment on. Who is left out is in Record.Missed, with those that a strategy lets
+// sit out. If a job is left without any client, its round ends there: the strategy's State is what it was before, and the next
+// round begins.
+type Pace struct {
+	Deadline float64 `range:"[0,inf)"` // s that Train waits, after which it goes on with what has arrived; 0: as long as it takes
+	Over     float64 `range:"[0,inf)"` // share of clients that Round.Select chooses beyond those wanted; Train ends with as many as were wanted
+	Partial  bool    // those that would be late take as many steps as they can before the deadline, and are late only if it is none
+}
+
+// Check implements Checker.
+func (p Pace) Check(fed *Federation, _ int) error {
+	if p != (Pace{}) && fed != nil && fed.Devices == nil {
+		return Invalid("", fmt.Sprintf("%+v", p), "left out, since the clients have no devices: see Federation.On")
+	}
+	return nil
+}
+
+// Miss is a client whose result the server did not wait for, or did not get.
+type Miss struct {
+	Client int   `json:"client"`
+	Begin  Float `json:"begin"`             // s of the clock at which its job began
+	End    Float `json:"end"`               // s at which it dropped out, or at which its result would have arrived
+	Lost   bool  `json:"lost,omitempty"`    // it dropped out
+	SatOut bool  `json:"sat_out,omitempty"` // it was given no job, and End is Begin: see Round.SitOut. If neither, it was late
+}
+
+// errNobody ends a round that is left without any client.
+var errNobody = errors.New("no client is left")
+
+// timed lets the clients of a job solve it by the clock: those that are late or lost do not.
+func (r *Round) timed(job *Job) (*Updates, error) {
+	if r.devices() == nil {
+		return job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls, nil)
+	}
+	if err := job.check(r.Fed, r.calls); err != nil {
+		return nil, err
+	}
+	visits, steps, err := r.visits(job)
+	if err != nil {
+		return nil, err
+	}
+	if steps != nil {
+		less := *job
+		less.Steps, less.Epochs = steps, nil
+		job = &less
+	}
+	in := r.inTime(job, visits)
+	if len(in) == 0 {
+		return nil, errNobody
+	}
+	u, err := job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls, in)
+	if err != nil {
+		return nil, err
+	}
+	for row, i := range in {
+		v, s := visits[i], &u.Solves[row]
+		s.Begin, s.Received, s.Finished, s.Arrived = Float(v.begin), Float(v.received), Float(v.trained), Float(v.arrived)
+	}
+	return u, nil
+}
+
+// visits returns what each client does in a job and, if some have to do less to be in time, the steps of each.
+func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
+	down, up, err := job.traffic(r.Fed.Task.Dim())
+	model := float64(4 * r.Fed.Task.Dim())
+	usual, examples := job.work(r.Fed)
+	for i, c := range job.Clients {
+		d := &r.Fed.Devices[c]
+		draw := func() *rand.Rand { return Random(r.opts.Seed, "dropout", r.T, c, r.calls) }
+		v := r.clock.visit(d, c, down*model, examples[i], up*model, draw())
+		if pace := r.opts.Pace; pace.Partial && pace.Deadline > 0 && !job.Private && !v.lost && v.arrived > r.clock.now+pace.Deadline {
+			if steps == nil {
+				steps = slices.Clone(usual)
+			}
+			// The most steps that are in time: visits get longer with each.
+			steps[i] = max(1, sort.Search(usual[i], func(less int) bool {
+				return r.clock.visit(d, c, down*model, examples[i]*float64(less+1)/float64(usual[i]), up*model, draw()).arrived > r.clock.now+pace.Deadline
+			}))
+			v = r.clock.visit(d, c, down*model, examples[i]*float64(steps[i])/float64(usual[i]), up*model, draw())
+		}
+		visits = append(visits, v)
+	}
+	return visits, steps, err
+}
+
+// inTime returns the clients of a job, by position, whose results the server gets and waits for. It moves the clock on.
+func (r *Round) inTime(job *Job, visits []visit) (in []int) {
+	c := r.clock
+	begin, limit := c.now, math.Inf(1)
+	if r.opts.Pace.Deadline > 0 && !job.Private {
+		limit = begin + r.opts.Pace.Deadline
+	}
+	for i, v := range visits {
+		if !v.lost && v.arrived <= limit {
+			in = append(in, i)
+		}
+	}
+	end, all := limit, len(in) == len(visits)
+	if want := r.wanted(job); len(in) >= want {
+		slices.SortStableFunc(in, func(i, j int) int { return cmp.Compare(visits[i].arrived, visits[j].arrived) })
+		in = in[:want]
+		slices.Sort(in)
+		all = true
+	}
+	kept := func(i int) bool {
+		_, there := slices.BinarySearch(in, i)
+		return there
+	}
+	if all || math.IsInf(limit, 1) {
+		end = begin
+		for i, v := range visits {
+			if v.lost && !all || kept(i) {
+				end = max(end, v.arrived)
+			}
+		}
+	}
+	for i, v := range visits {
+		client := job.Clients[i]
+		c.ready[client] = v.arrived
+		if !kept(i) {
+			c.ready[client] = min(v.arrived, end)
+			r.record.Missed = append(r.record.Missed, Miss{Client: client, Begin: Float(v.begin), End: Float(v.arrived), Lost: v.lost})
+		}
+	}
+	if !job.Private {
+		c.now = end
+	}
+	return in
+}
+
+// wanted returns how many results the server waits for: all but those that Select chose beyond the number wanted.
+func (r *Round) wanted(job *Job) int {
+	if !job.Private && slices.Equal(job.Clients, r.chosen) {
+		return len(r.chosen) - r.beyond
+	}
+	return len(job.Clients)
+}
+
+// work returns the steps that each client of the job takes, and the examples that it sees in them.
+func (j *Job) work(f *Federation) (steps []int, examples []float64) {
+	l := j.Local.WithDefaults()
+	for i, c := range j.Clients {
+		own, batch, epochs, s := len(f.Clients[c].Train), l.Batch, l.Epochs, l.Steps
+		if batch == FullBatch || batch > own {
+			batch = own
+		}
+		if j.Epochs != nil {
+			epochs = j.Epochs[i]
+		}
+		if j.Steps != nil {
+			s = j.Steps[i]
+		}
+		if s > 0 {
+			steps, examples = append(steps, s), append(examples, float64(s*batch))
+		} else {
+			steps, examples = append(steps, epochs*((own+batch-1)/batch)), append(examples, float64(epochs*own))
+		}
+	}
+	return steps, examples
+}
+
+// SitOut leaves clients out of the round because their devices are too slow for it, and says so in Record.Missed. A strategy that
+// has nobody left ends its round without Train.
+func (r *Round) SitOut(clients ...int) {
+	if r.quiet {
+		return
+	}
+	wanted, now, out := len(r.chosen)-r.beyond, Float(r.clock.now), map[int]bool{}
+	for _, c := range clients {
+		r.record.Missed = append(r.record.Missed, Miss{Client: c, Begin: now, End: now, SatOut: true})
+		out[c] = true
+	}
+	r.chosen = slices.DeleteFunc(slices.Clone(r.chosen), func(c int) bool { return out[c] })
+	r.beyond = max(0, len(r.chosen)-wanted)
+}
