@@ -83,7 +83,7 @@ func anys(ts []*tensors.Tensor) []any {
 }
 
 // mix adds up what each piece gives; nil once they are together.
-func (p *pieces) mix(r [][]float64) (sum *Matrix) {
+func (p *pieces) mix(r [][]float64) *Matrix {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -102,33 +102,26 @@ func (p *pieces) mix(r [][]float64) (sum *Matrix) {
 			weights[at/lanes][j*lanes+at%lanes] = r[j][i]
 		}
 	}
+	var sum treeSum
 	for g, t := range p.tensors {
-		if piece := fromTensor(t); g == 0 {
-			sum = piece.Apply(mix, weights[g])
-		} else {
-			sum = piece.Apply(mixOnto, weights[g], sum)
-		}
+		sum.add(fromTensor(t).Apply(mix, weights[g]))
 	}
-	return sum
+	return sum.total()
 }
 
 // mixRows mixes rows that are not in one piece, some at a time.
-func (p *pieces) mixRows(r [][]float64) (sum *Matrix) {
+func (p *pieces) mixRows(r [][]float64) *Matrix {
 	const most = 64 // per program
+	var sum treeSum
 	for from := 0; from < len(p.tensors); from += most {
 		to := min(from+most, len(p.tensors))
 		var weights []float64
 		for _, row := range r {
 			weights = append(weights, row[from:to]...)
 		}
-		some := fromTensor(p.tensors[from]).Apply(mixRows, append(anys(p.tensors[from+1:to]), weights)...)
-		if sum == nil {
-			sum = some
-		} else {
-			sum = sum.Add(some)
-		}
+		sum.add(fromTensor(p.tensors[from]).Apply(mixRows, append(anys(p.tensors[from+1:to]), weights)...))
 	}
-	return sum
+	return sum.total()
 }
 
 var (
@@ -141,7 +134,6 @@ var (
 		}
 		return sum
 	})
-	mixOnto = NewProgram("mix onto", func(a []*graph.Node) *graph.Node { return graph.Add(a[2], mixed(a)) })
 	// collect puts pieces together, and their rows in order.
 	collect = NewProgram("collect", func(a []*graph.Node) *graph.Node {
 		last := len(a) - 1

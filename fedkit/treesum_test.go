@@ -1,0 +1,35 @@
+package fedkit
+
+import "testing"
+
+// The order of additions is that of a binary tree: ((1 + 2) + (3 + 4)) + (5 + 6), and so on. With numbers of very different size,
+// every order has another sum.
+func TestTreeSum(t *testing.T) {
+	values := []float32{1e8, 3, -1e8, 1, 7, 1e7, -3, 0.5, -1e7, 2, 1e-3}
+	var tree func(v []float32) float32
+	tree = func(v []float32) float32 {
+		if len(v) == 1 {
+			return v[0]
+		}
+		half := 1
+		for 2*half < len(v) {
+			half *= 2
+		}
+		return tree(v[:half]) + tree(v[half:])
+	}
+	for n := 1; n <= len(values); n++ {
+		var sum treeSum
+		for _, v := range values[:n] {
+			sum.add(NewMatrix([]float32{v}, 1, 1))
+			if len(sum.sums) > 4 {
+				t.Errorf("%d sums are held after %d terms", len(sum.sums), n)
+			}
+		}
+		if got := rowsOf(t, sum.total()); got[0][0] != float64(tree(values[:n])) {
+			t.Errorf("the sum of %d terms is %v, want %v", n, got[0][0], tree(values[:n]))
+		}
+	}
+	if sum := new(treeSum).total(); sum != nil {
+		t.Errorf("the sum of nothing is %v", sum)
+	}
+}
