@@ -19,7 +19,8 @@ import (
 type Matrix struct {
 	rows, cols int
 	t          *tensors.Tensor
-	pieces     *pieces // instead of t
+	pieces     *pieces     // instead of t
+	difference *difference // likewise
 	err        error
 }
 
@@ -28,8 +29,11 @@ func (m *Matrix) tensor() (*tensors.Tensor, error) {
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
-	if m.pieces != nil {
+	switch {
+	case m.pieces != nil:
 		return m.pieces.together()
+	case m.difference != nil:
+		return m.difference.together()
 	}
 	return m.t, nil
 }
@@ -262,7 +266,12 @@ func (m *Matrix) Mix(r [][]float64) *Matrix {
 		}
 	}
 	if m.pieces != nil {
-		if sum := m.pieces.mix(r); sum != nil {
+		if sum := m.pieces.mix(r, nil); sum != nil {
+			return sum
+		}
+	}
+	if m.difference != nil {
+		if sum := m.difference.mix(r); sum != nil {
 			return sum
 		}
 	}

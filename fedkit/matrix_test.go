@@ -33,6 +33,25 @@ func TestMatrixFromRows(t *testing.T) {
 	}
 }
 
+// What the rows of pieces are more than their start is as good, too.
+func TestMatrixOfDifferences(t *testing.T) {
+	row := func(a, b float32) *Matrix { return NewMatrix([]float32{a, b}, 1, 2) }
+	testMatrix(t, func() *Matrix {
+		ts := []*tensors.Tensor{NewMatrix([]float32{13, 24, 15, 26}, 2, 2).t, NewMatrix([]float32{11, 22, 7, 8}, 2, 2).t}
+		m := fromPieces(ts, []int{2, 0, 1}).less(row(10, 20))
+		if m.difference == nil {
+			t.Error("it is subtracted at once")
+		}
+		return m
+	})
+	testMatrix(t, func() *Matrix {
+		return fromRows([]*Matrix{row(2, 3), row(4, 5), row(6, 7)}).less(row(1, 1))
+	})
+	testMatrix(t, func() *Matrix {
+		return fromRows([]*Matrix{row(2, 3), row(5, 6), row(8, 9)}).less(fromRows([]*Matrix{row(1, 1), row(2, 2), row(3, 3)}))
+	})
+}
+
 // More columns than are multiplied at once.
 func TestPointsOfManyColumns(t *testing.T) {
 	d := 2*columnsAtOnce + 3

@@ -82,15 +82,15 @@ func anys(ts []*tensors.Tensor) []any {
 	return args
 }
 
-// mix adds up what each piece gives; nil once they are together.
-func (p *pieces) mix(r [][]float64) *Matrix {
+// mix adds up what each piece gives, of the rows less one [1, d] if that is not nil; nil once they are together.
+func (p *pieces) mix(r [][]float64, less *Matrix) *Matrix {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.tensors == nil:
 		return nil
 	case p.lent:
-		return p.mixRows(r)
+		return p.mixRows(r, nil)
 	}
 	lanes := p.tensors[0].Shape().Dimensions[0]
 	weights := make([][]float64, len(p.tensors)) // of each piece, [k, lanes]
@@ -104,13 +104,17 @@ func (p *pieces) mix(r [][]float64) *Matrix {
 	}
 	var sum treeSum
 	for g, t := range p.tensors {
-		sum.add(fromTensor(t).Apply(mix, weights[g]))
+		if piece := fromTensor(t); less == nil {
+			sum.add(piece.Apply(mix, weights[g]))
+		} else {
+			sum.add(piece.Apply(mixLess, weights[g], less))
+		}
 	}
 	return sum.total()
 }
 
-// mixRows mixes rows that are not in one piece, some at a time.
-func (p *pieces) mixRows(r [][]float64) *Matrix {
+// mixRows mixes rows that are not in one piece, some at a time; less has what is to be taken away from each, or is nil.
+func (p *pieces) mixRows(r [][]float64, less []any) *Matrix {
 	const most = 64 // per program
 	var sum treeSum
 	for from := 0; from < len(p.tensors); from += most {
@@ -119,24 +123,34 @@ func (p *pieces) mixRows(r [][]float64) *Matrix {
 		for _, row := range r {
 			weights = append(weights, row[from:to]...)
 		}
-		sum.add(fromTensor(p.tensors[from]).Apply(mixRows, append(anys(p.tensors[from+1:to]), weights)...))
+		first, rest := fromTensor(p.tensors[from]), anys(p.tensors[from+1:to])
+		if less == nil {
+			sum.add(first.Apply(mixRows, append(rest, weights)...))
+		} else {
+			sum.add(first.Apply(mixRowsLess, append(append(rest, less[from:to]...), weights)...))
+		}
 	}
 	return sum.total()
 }
 
 var (
-	mixRows = NewProgram("mix rows", func(a []*graph.Node) *graph.Node {
-		n := len(a) - 1
-		weights := graph.Reshape(a[n], -1, n) // [k, n]
-		sum := graph.Mul(graph.Slice(weights, graph.AxisRange(), graph.AxisElem(0)), a[0])
-		for i := 1; i < n; i++ {
-			sum = graph.Add(sum, graph.Mul(graph.Slice(weights, graph.AxisRange(), graph.AxisElem(i)), a[i]))
-		}
-		return sum
-	})
+	mixRows = NewProgram("mix rows", func(a []*graph.Node) *graph.Node { return mixedRows(a[:len(a)-1], a[len(a)-1]) })
 	// collect puts pieces together, and their rows in order.
 	collect = NewProgram("collect", func(a []*graph.Node) *graph.Node {
 		last := len(a) - 1
 		return graph.Gather(graph.Concatenate(a[:last], 0), graph.InsertAxes(a[last], -1))
 	})
 )
+
+// mixedRows mixes rows [1, d] with weights [k·n].
+func mixedRows(rows []*graph.Node, weights *graph.Node) (sum *graph.Node) {
+	weights = graph.Reshape(weights, -1, len(rows)) // [k, n]
+	for i, row := range rows {
+		if term := graph.Mul(graph.Slice(weights, graph.AxisRange(), graph.AxisElem(i)), row); i == 0 {
+			sum = term
+		} else {
+			sum = graph.Add(sum, term)
+		}
+	}
+	return sum
+}

@@ -51,7 +51,7 @@ type Updates struct {
 }
 
 // Delta returns Δ_i = w_i − what client i started from, [n, d].
-func (u *Updates) Delta() *Matrix { return u.Models.Sub(u.Start) }
+func (u *Updates) Delta() *Matrix { return u.Models.less(u.Start) }
 
 // Clients returns who sent the rows, [n].
 func (u *Updates) Clients() []int {

@@ -63,7 +63,7 @@ func (s *CCFL) Round(r *fedkit.Round) error {
 	for i, solve := range u.Solves {
 		weights[i] = 1 / float64(m*max(1, solve.Steps))
 	}
-	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.Adam{Form: server.Reddi}), sum(u, weights))
+	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.Adam{Form: server.Reddi}), u.Delta().Mix([][]float64{weights}))
 }
 
 // Serve gives every client x.

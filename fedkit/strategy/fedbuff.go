@@ -64,7 +64,7 @@ func (s *FedBuff) Round(r *fedkit.Round) error {
 	atWork, x := working(s.AtWork, r.Clients()), s.State.Global.X
 	k := working(s.K, atWork)
 	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: atWork, Take: k, Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
-	mean := sum(u, weights(cmp.Or[Staleness](s.Staleness, Poly{}), u, 1/float64(k)))
+	mean := u.Delta().Mix([][]float64{weights(cmp.Or[Staleness](s.Staleness, Poly{}), u, 1/float64(k))})
 	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), mean)
 }
 

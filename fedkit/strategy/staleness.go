@@ -40,11 +40,6 @@ func (h Hinge) Weight(age int) float64 {
 	return 1
 }
 
-// sum returns Σ_i c_i Δ_i, [1, d], without a copy of the Δ_i.
-func sum(u *fedkit.Updates, c []float64) *fedkit.Matrix {
-	return u.Models.Mix([][]float64{c}).Sub(u.Start.Mix([][]float64{c}))
-}
-
 // weights returns s(a_i) times a factor.
 func weights(s Staleness, u *fedkit.Updates, factor float64) []float64 {
 	w := make([]float64, len(u.Solves))
