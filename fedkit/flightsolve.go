@@ -4,9 +4,6 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/xla"
-	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -105,26 +102,9 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 	if err != nil {
 		return err
 	}
-	var models []*tensors.Tensor
-	for _, piece := range out.Models {
-		rows, err := run(separate, []any{piece})
-		if err != nil {
-			return err
-		}
-		xla.Free(piece)
-		models = append(models, rows...)
-	}
 	for i, s := range job.solves(r.Fed, 0, rates, out)[:len(at)] {
 		w := &f.Work[at[i]]
-		w.Model, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = fromTensor(models[out.Place[i]]), s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
+		w.Model, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = fromTensor(out.Models[out.Place[i]]), s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
 	}
 	return nil
 }
-
-// separate makes a matrix of each row.
-var separate = xla.NewProgram("separate", func(a []*graph.Node) (rows []*graph.Node) {
-	for i := range a[0].Shape().Dimensions[0] {
-		rows = append(rows, graph.Slice(a[0], graph.AxisElem(i)))
-	}
-	return rows
-})

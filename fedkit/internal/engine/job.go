@@ -37,7 +37,8 @@ type Job struct {
 	Objective Objective                  // nil: the task's loss
 	Extra     map[string]*tensors.Tensor // what the objective sees by name, [1, g] or [n, g]
 
-	// Starts are one model [1, d] for each client of a job that one program does, in place of Start: they need no copy in one piece.
+	// Starts are one model [1, d] for each client of a job that one program does, in place of Start. The models that come out are apart,
+	// too: nobody has to put them together and take them apart.
 	Starts []*tensors.Tensor
 
 	// Only are the clients that do, by position, in ascending order; nil: all. Whoever is left out, the same programs serve.

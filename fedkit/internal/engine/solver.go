@@ -14,7 +14,7 @@ import (
 
 // Solved is what came out of a job.
 type Solved struct {
-	Models []*tensors.Tensor // as the programs left them, [lanes, d] each
+	Models []*tensors.Tensor // as the programs left them, [lanes, d] each, or [1, d] with Job.Starts
 	Place  []int             // by client of the job, its row in the stacked Models
 	Steps  []int             // by client of the job, like Loss and Drift
 	Loss   []float64         // mean training loss over the steps
@@ -26,12 +26,17 @@ type Solved struct {
 func (e *Engine) Solve(ctx context.Context, job *Job, workers int) (*Solved, error) {
 	p := e.plan(job)
 	n, groups := len(job.Clients), p.groups()
-	out := &Solved{Models: make([]*tensors.Tensor, groups), Place: make([]int, n), Steps: p.steps, Loss: make([]float64, n), Drift: make([]float64, n)}
+	each := 1 // matrices of models that a program returns
+	if job.Starts != nil {
+		each = p.design.lanes
+	}
+	out := &Solved{Models: make([]*tensors.Tensor, groups*each), Place: make([]int, n), Steps: p.steps, Loss: make([]float64, n), Drift: make([]float64, n)}
 	lists := make([][]*tensors.Tensor, groups) // of losses and drifts; read once all programs are under way
 	err := parallel(ctx, workers, groups, func(g int) error {
 		results, err := e.run(p.design, e.values(job, &p, g))
 		if err == nil {
-			out.Models[g], lists[g] = results[0], results[1:]
+			copy(out.Models[g*each:], results[:each])
+			lists[g] = results[each:]
 		}
 		return err
 	})
@@ -186,7 +191,14 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 		func(s *loopState) *graph.Node { return graph.LessThan(s.one("step"), s.one("last")) },
 		func(s *loopState) { k.step(e, s, in) })
 	models := Join(state.all("w"))
-	return []*graph.Node{models, state.one("loss"), distance(models, start)}
+	out := []*graph.Node{models}
+	if in["start"] == nil { // they came one by one, and go so
+		out = nil
+		for i := range k.lanes {
+			out = append(out, graph.Slice(models, graph.AxisElem(i)))
+		}
+	}
+	return append(out, state.one("loss"), distance(models, start))
 }
 
 // starts is where the clients in the lanes start from, [C, d].
