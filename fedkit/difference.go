@@ -52,14 +52,18 @@ func (d *difference) mix(r [][]float64) *Matrix {
 	if own := d.start.pieces; d.start.rows > 1 {
 		own.mu.Lock()
 		defer own.mu.Unlock()
-		if own.tensors == nil {
+		if own.values == nil {
 			return nil
 		}
-		start = anys(own.tensors)
+		ts, err := own.here()
+		if err != nil {
+			return &Matrix{err: err}
+		}
+		start = anys(ts)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.tensors == nil {
+	if p.values == nil {
 		return nil
 	}
 	return p.mixRows(r, start)
@@ -69,6 +73,10 @@ var (
 	// mixLess mixes rows less another one.
 	mixLess = NewProgram("mix less", func(a []*graph.Node) *graph.Node {
 		return mixed([]*graph.Node{graph.Sub(a[0], graph.BroadcastToDims(a[2], a[0].Shape().Dimensions...)), a[1]})
+	})
+	// normsLess is the length of rows less another one.
+	normsLess = NewProgram("norms less", func(a []*graph.Node) *graph.Node {
+		return graph.InsertAxes(lengths(graph.Sub(a[0], graph.BroadcastToDims(a[1], a[0].Shape().Dimensions...))), -1)
 	})
 	// mixRowsLess mixes rows, each less one of its own, which stand behind them.
 	mixRowsLess = NewProgram("mix rows less", func(a []*graph.Node) *graph.Node {

@@ -26,7 +26,7 @@ func (r *Round) compute(f *Flight, a Async) error {
 	}
 	parts := slices.Collect(slices.Chunk(at[:solvedNow(len(at), lanes, a.AtWork)], lanes))
 	group := new(errgroup.Group)
-	group.SetLimit(r.opts.Workers)
+	group.SetLimit(r.on.AtOnce())
 	for _, part := range parts {
 		group.Go(func() error { return r.solveWork(f, a.Job, e, part, lanes) })
 	}
@@ -98,13 +98,16 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 		work.Starts = append(work.Starts, t)
 	}
 	work.Only = sequence(len(at))
-	out, err := e.Solve(r.ctx, work, 1)
+	out, err := e.Solve(r.ctx, work, r.on)
 	if err != nil {
 		return err
 	}
 	for i, s := range job.solves(r.Fed, 0, rates, out)[:len(at)] {
 		w := &f.Work[at[i]]
-		w.Model, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = fromTensor(out.Models[out.Place[i]]), s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
+		w.Model, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = fromValue(out.Models[out.Place[i]]), s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
+		if err := w.Model.Err(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

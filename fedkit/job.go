@@ -52,7 +52,7 @@ type Job struct {
 }
 
 // solve lets the engine solve the job as the call-th of a round, for the clients at the given positions; nil: for all.
-func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, call int, only []int) (*Updates, error) {
+func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed uint64, round, call int, only []int) (*Updates, error) {
 	if err := j.check(fed, call); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, cal
 	if err != nil {
 		return nil, err
 	}
-	draw := draws{o.Seed, round, call}
+	draw := draws{seed, round, call}
 	if j.BatchesOf > 0 {
 		draw.call = j.BatchesOf
 	}
@@ -73,7 +73,7 @@ func (j *Job) solve(ctx context.Context, fed *Federation, o *Options, round, cal
 		return nil, err
 	}
 	work.Only = only
-	out, err := e.Solve(ctx, work, o.Workers)
+	out, err := e.Solve(ctx, work, on)
 	if err != nil {
 		return nil, err
 	}

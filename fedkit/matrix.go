@@ -106,12 +106,21 @@ func (m *Matrix) Apply(p *Program, args ...any) *Matrix {
 }
 
 func run(p *Program, args []any) ([]*tensors.Tensor, error) {
+	if err := forProgram(args); err != nil {
+		return nil, err
+	}
+	out, err := p.Call(args...)
+	return out, located(err)
+}
+
+// forProgram makes of arguments what programs take.
+func forProgram(args []any) error {
 	for i, a := range args {
 		switch a := a.(type) {
 		case *Matrix:
 			t, err := a.tensor()
 			if err != nil {
-				return nil, err
+				return err
 			}
 			args[i] = t
 		case float64:
@@ -130,8 +139,7 @@ func run(p *Program, args []any) ([]*tensors.Tensor, error) {
 			args[i] = v
 		}
 	}
-	out, err := p.Call(args...)
-	return out, located(err)
+	return nil
 }
 
 var (
@@ -145,10 +153,8 @@ var (
 		return graph.ScatterUpdate(a[0], graph.InsertAxes(a[1], -1), a[2], false, true)
 	})
 	mix   = NewProgram("mix", mixed)
-	norms = NewProgram("norms", func(a []*graph.Node) *graph.Node {
-		return graph.Sqrt(graph.ReduceSum(graph.Square(a[0]), 1))
-	})
-	gram = NewProgram("gram", func(a []*graph.Node) *graph.Node {
+	norms = NewProgram("norms", func(a []*graph.Node) *graph.Node { return lengths(a[0]) })
+	gram  = NewProgram("gram", func(a []*graph.Node) *graph.Node {
 		return graph.DotGeneral(a[0], []int{1}, nil, a[0], []int{1}, nil)
 	})
 	center = NewProgram("center", func(a []*graph.Node) *graph.Node {
@@ -162,6 +168,9 @@ func mixed(a []*graph.Node) *graph.Node {
 	k := a[1].Shape().Dimensions[0] / a[0].Shape().Dimensions[0]
 	return graph.Dot(graph.Reshape(a[1], k, -1), a[0]).MatMul()
 }
+
+// lengths is the Euclidean length of every row.
+func lengths(m *graph.Node) *graph.Node { return graph.Sqrt(graph.ReduceSum(graph.Square(m), 1)) }
 
 // fits says whether b can be added to m: the same shape, or one row.
 func (m *Matrix) fits(op string, b *Matrix) *Matrix {
@@ -327,6 +336,18 @@ func StackRows(ms ...*Matrix) *Matrix {
 
 // Norms returns the Euclidean length of every row, [n].
 func (m *Matrix) Norms() ([]float64, error) {
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	p, less := m.pieces, (*Matrix)(nil)
+	if d := m.difference; d != nil && d.start.rows == 1 {
+		p, less = d.models.pieces, d.start
+	}
+	if p != nil {
+		if lengths, ok, err := p.norms(less); ok {
+			return lengths, err
+		}
+	}
 	return m.host(norms)
 }
 

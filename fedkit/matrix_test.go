@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"fedkit.example/fedkit/internal/engine"
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/floats/scalar"
 )
@@ -17,7 +18,7 @@ func TestMatrix(t *testing.T) {
 func TestMatrixInPieces(t *testing.T) {
 	testMatrix(t, func() *Matrix {
 		ts := []*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t}
-		return fromPieces(ts, []int{2, 0, 1})
+		return fromPieces(engine.Values(ts), []int{2, 0, 1})
 	})
 }
 
@@ -38,7 +39,7 @@ func TestMatrixOfDifferences(t *testing.T) {
 	row := func(a, b float32) *Matrix { return NewMatrix([]float32{a, b}, 1, 2) }
 	testMatrix(t, func() *Matrix {
 		ts := []*tensors.Tensor{NewMatrix([]float32{13, 24, 15, 26}, 2, 2).t, NewMatrix([]float32{11, 22, 7, 8}, 2, 2).t}
-		m := fromPieces(ts, []int{2, 0, 1}).less(row(10, 20))
+		m := fromPieces(engine.Values(ts), []int{2, 0, 1}).less(row(10, 20))
 		if m.difference == nil {
 			t.Error("it is subtracted at once")
 		}

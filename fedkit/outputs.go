@@ -51,7 +51,7 @@ func (f *Federation) Predict(ctx context.Context, models *Matrix, part Part, row
 	if f == nil || f.lazy == nil {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", f, "made by fedkit.New"))
 	}
-	p, err := f.predict(ctx, models, part, rows, usualWorkers())
+	p, err := f.predict(ctx, models, part, rows, usualDevice())
 	if err != nil {
 		return nil, fmt.Errorf("fedkit: predict: %w", err)
 	}
@@ -63,7 +63,7 @@ func (f *Federation) Predict(ctx context.Context, models *Matrix, part Part, row
 func (r *Round) Predict(models *Matrix, part Part, rows []int) []Predictions {
 	defer r.back(r.stage)
 	if r.in("predict") {
-		p, err := r.Fed.predict(r.ctx, models, part, rows, r.opts.Workers)
+		p, err := r.Fed.predict(r.ctx, models, part, rows, r.on)
 		if err == nil {
 			return p
 		}
@@ -72,12 +72,12 @@ func (r *Round) Predict(models *Matrix, part Part, rows []int) []Predictions {
 	return make([]Predictions, max(1, models.Rows()))
 }
 
-func (f *Federation) predict(ctx context.Context, models *Matrix, part Part, rows []int, workers int) ([]Predictions, error) {
+func (f *Federation) predict(ctx context.Context, models *Matrix, part Part, rows []int, on engine.Device) ([]Predictions, error) {
 	rows, err := f.checkRows(part, rows)
 	if err != nil {
 		return nil, err
 	}
-	s, err := f.scores(ctx, models, engine.Evaluation{Part: part, Rows: rows, Outputs: true}, workers)
+	s, err := f.scores(ctx, models, engine.Evaluation{Part: part, Rows: rows, Outputs: true}, on)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (r *Round) losses(models *Matrix, part Part, clients []int, loss [][]float6
 		}
 		rows = append(rows, ownRows(r.Fed.Clients[c], part)...)
 	}
-	s, err := r.Fed.scores(r.ctx, models, engine.Evaluation{Part: part, Rows: rows}, r.opts.Workers)
+	s, err := r.Fed.scores(r.ctx, models, engine.Evaluation{Part: part, Rows: rows}, r.on)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (r *Round) losses(models *Matrix, part Part, clients []int, loss [][]float6
 }
 
 // scores evaluates models [k, d] as v says.
-func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evaluation, workers int) (*engine.Scores, error) {
+func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evaluation, on engine.Device) (*engine.Scores, error) {
 	if err := models.checkCols("models", f.Task.Dim()); err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evalua
 	if v.Models, err = models.tensor(); err != nil {
 		return nil, err
 	}
-	return e.Evaluate(ctx, &v, workers)
+	return e.Evaluate(ctx, &v, on)
 }
 
 func (f *Federation) split(part Part) *datasets.Split {

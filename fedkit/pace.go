@@ -46,7 +46,7 @@ var errNobody = errors.New("no client is left")
 // timed lets the clients of a job solve it by the clock: those that are late or lost do not.
 func (r *Round) timed(job *Job) (*Updates, error) {
 	if r.devices() == nil {
-		return job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls, nil)
+		return job.solve(r.ctx, r.Fed, r.on, r.opts.Seed, r.T, r.calls, nil)
 	}
 	if err := job.check(r.Fed, r.calls); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 	if len(in) == 0 {
 		return nil, errNobody
 	}
-	u, err := job.solve(r.ctx, r.Fed, &r.opts, r.T, r.calls, in)
+	u, err := job.solve(r.ctx, r.Fed, r.on, r.opts.Seed, r.T, r.calls, in)
 	if err != nil {
 		return nil, err
 	}

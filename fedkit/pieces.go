@@ -1,63 +1,133 @@
 package fedkit
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
+	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// pieces are rows as they came out of the programs that trained them: row i of the matrix is row place[i] of the pieces
-// on top of each other. Means and Points take them as they are, which saves a large cohort a copy of all its models. Anything
-// else puts them together first, once.
+// pieces are rows as they came out of the programs that trained them, wherever that was: row i of the matrix is row place[i] of
+// the pieces on top of each other. Means, norms and Points take them as they are, which saves a large cohort a copy of all its
+// models, and lets those of other machines stay there. Anything else puts them together first, once.
 type pieces struct {
 	place []int
-	lent  bool // others have the tensors too
+	lent  bool // others have the values too
 
-	mu      sync.Mutex
-	tensors []*tensors.Tensor // [lanes, d] each; nil once they are together
-	whole   *tensors.Tensor
-	err     error
+	mu     sync.Mutex
+	values []engine.Value // [lanes, d] each; nil once they are together
+	whole  *tensors.Tensor
+	err    error
 }
 
 // fromPieces returns the matrix whose rows lie at the given places.
-func fromPieces(ts []*tensors.Tensor, place []int) *Matrix {
-	if len(ts) == 1 && slices.IsSorted(place) && len(place) == ts[0].Shape().Dimensions[0] {
-		return fromTensor(ts[0])
-	}
-	return &Matrix{rows: len(place), cols: ts[0].Shape().Dimensions[1], pieces: &pieces{place: place, tensors: ts}}
+func fromPieces(values []engine.Value, place []int) *Matrix {
+	return &Matrix{rows: len(place), cols: values[0].Dims()[1], pieces: &pieces{place: place, values: values}}
 }
 
 // fromRows returns the matrix of some rows, [1, d] each, which is put together only if something else than means is asked of it.
 func fromRows(rows []*Matrix) *Matrix {
-	p := &pieces{place: sequence(len(rows)), lent: true}
+	var ts []*tensors.Tensor
 	for _, m := range rows {
 		t, err := m.tensor()
 		if err != nil {
 			return &Matrix{err: err}
 		}
-		p.tensors = append(p.tensors, t)
+		ts = append(ts, t)
 	}
-	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: p}
+	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: sequence(len(rows)), lent: true, values: engine.Values(ts)}}
+}
+
+// lanes returns how many rows each piece has.
+func (p *pieces) lanes() int { return p.values[0].Dims()[0] }
+
+// asked is how many pieces on other machines are asked at a time.
+const asked = 32
+
+// each asks every piece, and takes the answers in order.
+func (p *pieces) each(ask func(g int, piece engine.Value) *Matrix, take func(g int, answer *Matrix)) {
+	if !p.values[0].Away() {
+		for g, v := range p.values {
+			take(g, ask(g, v))
+		}
+		return
+	}
+	answers, room := make([]chan *Matrix, len(p.values)), make(chan struct{}, asked)
+	for g := range answers {
+		answers[g] = make(chan *Matrix, 1)
+	}
+	go func() {
+		for g, v := range p.values {
+			room <- struct{}{}
+			go func() { answers[g] <- ask(g, v) }()
+		}
+	}()
+	for g, answer := range answers {
+		take(g, <-answer)
+		<-room
+	}
+}
+
+// runAt runs a program where a value is, with it as the first argument, and brings the result here.
+func runAt(v engine.Value, program *Program, args ...any) *Matrix {
+	if err := forProgram(args); err != nil {
+		return &Matrix{err: err}
+	}
+	out, err := v.Then(program, args...)
+	if err != nil {
+		return &Matrix{err: located(err)}
+	}
+	return fromValue(out[0])
+}
+
+// fromValue returns the matrix of a value that is brought here.
+func fromValue(v engine.Value) *Matrix {
+	t, err := v.Tensor()
+	if err != nil {
+		return &Matrix{err: err}
+	}
+	return fromTensor(t)
+}
+
+// here returns the pieces, which are brought here.
+func (p *pieces) here() ([]*tensors.Tensor, error) {
+	ts := make([]*tensors.Tensor, len(p.values))
+	var err error
+	p.each(func(_ int, v engine.Value) *Matrix { return fromValue(v) }, func(g int, m *Matrix) { ts[g], err = m.t, cmp.Or(err, m.err) })
+	return ts, err
 }
 
 // together returns the rows in one piece, and gives the pieces back.
 func (p *pieces) together() (*tensors.Tensor, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.tensors != nil {
-		out, err := run(collect, append(anys(p.tensors), p.place))
-		if err == nil {
-			p.whole = out[0]
-		}
-		if !p.lent {
-			xla.Free(p.tensors...)
-		}
-		p.tensors, p.err = nil, err
+	if p.values != nil {
+		p.whole, p.err = p.collect()
+		p.values = nil
 	}
 	return p.whole, p.err
+}
+
+func (p *pieces) collect() (*tensors.Tensor, error) {
+	ts, err := p.here()
+	if err != nil {
+		return nil, err
+	}
+	if len(ts) == 1 && slices.IsSorted(p.place) && len(p.place) == p.lanes() {
+		return ts[0], nil
+	}
+	out, err := run(collect, append(anys(ts), p.place))
+	if !p.lent {
+		xla.Free(ts...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
 }
 
 // apply runs a program on all pieces, with a matrix as its last argument, and says in which row of theirs each row lies. It
@@ -68,10 +138,15 @@ func (p *pieces) apply(program *Program, last *Matrix) (*Matrix, []int) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.tensors == nil {
+	if p.values == nil {
 		return nil, nil
 	}
-	return fromTensor(p.tensors[0]).Apply(program, append(anys(p.tensors[1:]), last)...), p.place
+	ts, err := p.here()
+	if err != nil {
+		return &Matrix{err: err}, p.place
+	}
+	p.values = engine.Values(ts)
+	return fromTensor(ts[0]).Apply(program, append(anys(ts[1:]), last)...), p.place
 }
 
 func anys(ts []*tensors.Tensor) []any {
@@ -87,13 +162,13 @@ func (p *pieces) mix(r [][]float64, less *Matrix) *Matrix {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.tensors == nil:
+	case p.values == nil:
 		return nil
 	case p.lent:
 		return p.mixRows(r, nil)
 	}
-	lanes := p.tensors[0].Shape().Dimensions[0]
-	weights := make([][]float64, len(p.tensors)) // of each piece, [k, lanes]
+	lanes := p.lanes()
+	weights := make([][]float64, len(p.values)) // of each piece, [k, lanes]
 	for g := range weights {
 		weights[g] = make([]float64, len(r)*lanes)
 	}
@@ -103,27 +178,53 @@ func (p *pieces) mix(r [][]float64, less *Matrix) *Matrix {
 		}
 	}
 	var sum treeSum
-	for g, t := range p.tensors {
-		if piece := fromTensor(t); less == nil {
-			sum.add(piece.Apply(mix, weights[g]))
-		} else {
-			sum.add(piece.Apply(mixLess, weights[g], less))
+	p.each(func(g int, piece engine.Value) *Matrix {
+		if less == nil {
+			return runAt(piece, mix, weights[g])
 		}
-	}
+		return runAt(piece, mixLess, weights[g], less)
+	}, func(_ int, term *Matrix) { sum.add(term) })
 	return sum.total()
+}
+
+// norms returns the Euclidean length of every row, of the rows less one [1, d] if that is not nil; ok is false once they are together.
+func (p *pieces) norms(less *Matrix) (lengths []float64, ok bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.values == nil || p.lent {
+		return nil, false, nil
+	}
+	var all []float64
+	p.each(func(_ int, piece engine.Value) *Matrix {
+		if less == nil {
+			return runAt(piece, normsOfRows)
+		}
+		return runAt(piece, normsLess, less)
+	}, func(_ int, m *Matrix) {
+		some, e := m.Host()
+		all, err = append(all, float64s(some)...), cmp.Or(err, e)
+	})
+	if err != nil {
+		return nil, true, err
+	}
+	return pick(all, p.place), true, nil
 }
 
 // mixRows mixes rows that are not in one piece, some at a time; less has what is to be taken away from each, or is nil.
 func (p *pieces) mixRows(r [][]float64, less []any) *Matrix {
 	const most = 64 // per program
+	rows, err := p.here()
+	if err != nil {
+		return &Matrix{err: err}
+	}
 	var sum treeSum
-	for from := 0; from < len(p.tensors); from += most {
-		to := min(from+most, len(p.tensors))
+	for from := 0; from < len(rows); from += most {
+		to := min(from+most, len(rows))
 		var weights []float64
 		for _, row := range r {
 			weights = append(weights, row[from:to]...)
 		}
-		first, rest := fromTensor(p.tensors[from]), anys(p.tensors[from+1:to])
+		first, rest := fromTensor(rows[from]), anys(rows[from+1:to])
 		if less == nil {
 			sum.add(first.Apply(mixRows, append(rest, weights)...))
 		} else {
@@ -134,7 +235,8 @@ func (p *pieces) mixRows(r [][]float64, less []any) *Matrix {
 }
 
 var (
-	mixRows = NewProgram("mix rows", func(a []*graph.Node) *graph.Node { return mixedRows(a[:len(a)-1], a[len(a)-1]) })
+	normsOfRows = NewProgram("norms of a piece", func(a []*graph.Node) *graph.Node { return graph.InsertAxes(lengths(a[0]), -1) })
+	mixRows     = NewProgram("mix rows", func(a []*graph.Node) *graph.Node { return mixedRows(a[:len(a)-1], a[len(a)-1]) })
 	// collect puts pieces together, and their rows in order.
 	collect = NewProgram("collect", func(a []*graph.Node) *graph.Node {
 		last := len(a) - 1

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/engine"
 )
 
 // Round is what a strategy works with during one round. Its methods remember the first error: a strategy may write its
@@ -19,6 +20,7 @@ type Round struct {
 
 	ctx    context.Context
 	opts   Options
+	on     engine.Device
 	record *Record
 	rows   map[int]int // by client, its row in the record
 	stage  string

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -36,6 +37,9 @@ type Options struct {
 	// examples, as Record.ChosenOnTest. The published code of IFCA judges this way. It is too kind, since labels are used that a
 	// client does not have, and is there to compare with such figures. Without effect if there is no model for each cluster.
 	ChooseOnTest bool
+
+	// On is where the programs of the run run: a fleet of machines, from package fleet. Default: in this process.
+	On Machines
 
 	// History is a file that the history is written to as rounds end, so that it is there if the run is killed: see Load.
 	// A file of that name is overwritten when the first round is over. Default: none.
@@ -112,7 +116,15 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			return
 		}
 		defer u.release()
-		err = u.start(ctx)
+		if o.On != nil {
+			var leave func()
+			if u.on, leave, err = o.On.Open(ctx, u.h.Name); err == nil {
+				defer leave()
+			}
+		}
+		if err == nil {
+			err = u.start(ctx)
+		}
 		yielded := false
 		for more := true; more && err == nil && len(u.h.Rounds) < o.Rounds; {
 			if err = u.round(ctx); err == nil {
@@ -135,11 +147,21 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 // usualWorkers is the default of Options.Workers.
 func usualWorkers() int { return max(1, runtime.NumCPU()/2) }
 
+// usualDevice is where programs run outside of runs.
+func usualDevice() engine.Device { return engine.Here(usualWorkers()) }
+
+// Machines run the programs of runs elsewhere. Package fleet makes them.
+type Machines interface {
+	// Open returns the device for a run of a name, and what to call when the run is over.
+	Open(ctx context.Context, run string) (on engine.Device, leave func(), err error)
+}
+
 // underway is a run between two rounds.
 type underway struct {
 	fed      *Federation
 	strategy Strategy
 	opts     Options
+	on       engine.Device
 	h        *History
 	past     *past
 	clock    *clock
@@ -164,7 +186,6 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 		}
 	}()
 	o.EvalEvery = cmp.Or(o.EvalEvery, 1)
-	o.Workers = cmp.Or(o.Workers, usualWorkers())
 	if _, err := fed.engine(); err != nil {
 		return nil, err
 	}
@@ -173,7 +194,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 			return nil, err
 		}
 	}
-	u = &underway{fed: fed, strategy: s, opts: o, h: h, past: newPast(fed), states: statesOf(all)}
+	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Workers, usualWorkers())), h: h, past: newPast(fed), states: statesOf(all)}
 	if u.clock, err = newClock(fed); err != nil {
 		return nil, err
 	}
@@ -230,7 +251,10 @@ func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) erro
 	if isNil(reflect.ValueOf(o.Watch)) {
 		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
 	}
-	o.Watch = nil // no option of the run
+	if isNil(reflect.ValueOf(o.On)) {
+		return Invalid("Options.On", fmt.Sprintf("nil %T", o.On), "a fleet, or left out for none")
+	}
+	o.Watch, o.On = nil, nil // no options of the run
 	if err := check("Options", o, fed, 0); err != nil {
 		return err
 	}
@@ -343,7 +367,7 @@ func canceled(err error) bool {
 
 // at returns round t.
 func (u *underway) at(ctx context.Context, t int) *Round {
-	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, record: &Record{Round: t}, rows: map[int]int{}, past: u.past, clock: u.clock}
+	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, on: u.on, record: &Record{Round: t}, rows: map[int]int{}, past: u.past, clock: u.clock}
 }
 
 // play runs one round and, if it is due, its evaluation.

@@ -164,7 +164,7 @@ func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
 // scores evaluates a model on test examples, or on each the model that which names. After an error it is nil.
 func (r *Round) scores(models *Matrix, rows, which []int) *engine.Scores {
 	v := engine.Evaluation{Part: TestPart, Rows: rows, Which: which, Outputs: len(r.opts.Metrics) > 0}
-	s, err := r.Fed.scores(r.ctx, models, v, r.opts.Workers)
+	s, err := r.Fed.scores(r.ctx, models, v, r.on)
 	if err != nil {
 		r.Fail(err)
 		return nil

@@ -69,7 +69,7 @@ func addExample(s *datasets.Split, rng *rand.Rand, features, classes int) {
 // solve solves a job as Round.Train does.
 func solve(t testing.TB, fed *Federation, workers int, job Job, seed uint64, round int) *Updates {
 	t.Helper()
-	u, err := job.solve(context.Background(), fed, &Options{Seed: seed, Workers: workers}, round, 1, nil)
+	u, err := job.solve(context.Background(), fed, engine.Here(workers), seed, round, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +384,7 @@ func TestEvaluation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := e.Evaluate(context.Background(), &q, 2)
+		s, err := e.Evaluate(context.Background(), &q, engine.Here(2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -428,7 +428,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 		{Job{Clients: []int{0}, Local: Local{LR: 0.1}, Start: start}, "invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch"},
 		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: -0.1}, Start: start}, "invalid: Local.LR = -0.1: must be a number > 0"},
 	} {
-		_, err := c.job.solve(context.Background(), fed, &Options{Workers: 1}, 1, 1, nil)
+		_, err := c.job.solve(context.Background(), fed, engine.Here(1), 0, 1, 1, nil)
 		if err == nil || err.Error() != c.want {
 			t.Errorf("error %v\nwant  %s", err, c.want)
 		}

@@ -21,7 +21,7 @@ func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Update
 	if f == nil || f.lazy == nil {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", f, "made by fedkit.New"))
 	}
-	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed, Workers: usualWorkers()}, record: &Record{}, rows: map[int]int{}, past: newPast(f), quiet: true}
+	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: usualDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f), quiet: true}
 	if u = r.Train(job); r.err != nil {
 		return nil, fmt.Errorf("fedkit: %w", r.err)
 	}

@@ -116,11 +116,11 @@ func eight(fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) ([]byte,
 	if len(h.Rounds) != 8 {
 		return nil, fmt.Errorf("%d rounds in the history, want 8", len(h.Rounds))
 	}
-	return outcome(s, h)
+	return Outcome(s, h)
 }
 
-// outcome is a strategy's State and what was recorded, except for times, byte for byte.
-func outcome(s fedkit.Strategy, h *fedkit.History) ([]byte, error) {
+// Outcome returns a strategy's State and what was recorded, except for times, byte for byte.
+func Outcome(s fedkit.Strategy, h *fedkit.History) ([]byte, error) {
 	var b bytes.Buffer
 	e := gob.NewEncoder(&b)
 	for s != nil {
@@ -261,14 +261,14 @@ func (c Suite) newcomers(s fedkit.Strategy) error {
 	for i := range h.Rounds {
 		h.Rounds[i].Unseen = nil
 	}
-	a, err := outcome(with, h)
+	a, err := Outcome(with, h)
 	if err != nil {
 		return err
 	}
 	if h, err = fedkit.Run(context.Background(), &alone, without, fedkit.Options{Rounds: 4, EvalEvery: 2, Seed: 6}); err != nil {
 		return err
 	}
-	b, err := outcome(without, h)
+	b, err := Outcome(without, h)
 	if err == nil && !bytes.Equal(a, b) {
 		err = errors.New("a run with newcomers ends with different bytes than one without: Welcome must change nothing")
 	}

@@ -96,7 +96,7 @@ func (c Suite) defaults(s fedkit.Strategy) error {
 			if err != nil {
 				return fmt.Errorf("%s = %v: %w", o.path, v, err)
 			}
-			b, err := outcome(s, h)
+			b, err := Outcome(s, h)
 			if err != nil {
 				return err
 			}

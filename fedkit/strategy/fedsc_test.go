@@ -11,6 +11,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest/oracle"
+	"fedkit.example/fedkit/internal/every"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
 )
@@ -84,7 +85,7 @@ func TestFedSCIsFedAvg(t *testing.T) {
 		fraction float64
 	}{
 		{strategy.FedSC{K: 1}, 0}, {strategy.FedSC{K: 1}, 0.5}, {strategy.FedSC{K: 1, Parallel: true}, 0.5}, {strategy.FedSC{K: 3, Parallel: true}, 0},
-		{strategy.FedSC{K: 1, Selector: fedkit.SelectorFunc(sorted)}, 0.5},
+		{strategy.FedSC{K: 1, Selector: fedkit.SelectorFunc(every.Sorted)}, 0.5},
 	} {
 		avg := &strategy.FedAvg{Fraction: c.fraction, Selector: c.s.Selector, Local: l}
 		c.s.Fraction, c.s.Local = c.fraction, l

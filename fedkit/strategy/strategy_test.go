@@ -15,6 +15,7 @@ import (
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/internal/every"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
@@ -126,7 +127,7 @@ func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 	fed := quadratic(t, 8, 8)
 	file := filepath.Join(t.TempDir(), "checkpoint")
 	first := func() *strategy.FedAvg {
-		return &strategy.FedAvg{Aggregator: aggregate.Mean{}, Selector: fedkit.SelectorFunc(sorted), Local: standard}
+		return &strategy.FedAvg{Aggregator: aggregate.Mean{}, Selector: fedkit.SelectorFunc(every.Sorted), Local: standard}
 	}
 	run(t, fed, first(), fedkit.Options{Rounds: 2, Checkpoint: file})
 	for want, change := range map[string]func(*strategy.FedAvg, *fedkit.Options){

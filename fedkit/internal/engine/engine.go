@@ -25,12 +25,11 @@ const (
 
 // Engine holds a data set on a device, and the programs compiled for it.
 type Engine struct {
-	task   Task
-	data   *datasets.Dataset
-	rows   [][]int // by client, its training rows
-	device Device
-	width  Width
-	held   [2]held // by part
+	task  Task
+	data  *datasets.Dataset
+	rows  [][]int // by client, its training rows
+	width Width
+	held  [2]held // by part
 
 	mu       sync.Mutex // guards programs
 	programs map[design]*xla.Program
@@ -44,7 +43,7 @@ type held struct {
 
 // New returns the engine for clients that hold these training rows of the data.
 func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
-	e := &Engine{task: task, data: data, rows: rows, device: process{}, width: CPU, programs: map[design]*xla.Program{}}
+	e := &Engine{task: task, data: data, rows: rows, width: CPU, programs: map[design]*xla.Program{}}
 	if !xla.OnCPU() {
 		e.width = GPU
 	}
@@ -76,7 +75,7 @@ func hold(s *datasets.Split, features int) (h held, err error) {
 
 // WithWidth returns an engine like e, except for the width of its programs.
 func (e *Engine) WithWidth(w Width) *Engine {
-	return &Engine{task: e.task, data: e.data, rows: e.rows, device: e.device, width: w, held: e.held, programs: map[design]*xla.Program{}}
+	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, programs: map[design]*xla.Program{}}
 }
 
 // patience is how long a call that is under way is waited for once its context has ended. A notebook kills its program five

@@ -13,7 +13,6 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 )
 
 // The plugin's destructors abort under the race detector when the process ends in the usual way.
@@ -59,44 +58,78 @@ func (e *Engine) job(t *testing.T, clients ...int) *Job {
 		Order: func(client, epoch int) *rand.Rand { return rand.New(rand.NewPCG(uint64(client), uint64(epoch))) }}
 }
 
-// elsewhere is a device that counts what it is asked to run.
-type elsewhere struct{ calls atomic.Int64 }
-
-func (d *elsewhere) Run(p *xla.Program, arguments []any) ([]*tensors.Tensor, error) {
-	d.calls.Add(1)
-	return process{}.Run(p, arguments)
+// elsewhere is a device that counts what it is asked to run, and gets no rows but those it needs.
+type elsewhere struct {
+	Here
+	calls atomic.Int64
+	rows  atomic.Int64
 }
 
-// A solve is calls of programs on the device, one per group of the plan; w goes half of the way to 3 in each step.
+func (*elsewhere) Away() bool { return true }
+
+func (d *elsewhere) Run(ctx context.Context, p *xla.Program, arguments []any) ([]Value, error) {
+	d.calls.Add(1)
+	for i, a := range arguments {
+		r, ok := a.(Rows)
+		if !ok {
+			continue
+		}
+		all, err := xla.Host(r.Of)
+		if err != nil {
+			return nil, err
+		}
+		var some []float32
+		for _, at := range r.At {
+			some = append(some, all[at]) // d is 1
+		}
+		d.rows.Add(int64(len(some)))
+		if arguments[i], err = xla.Upload(some, len(some), 1); err != nil {
+			return nil, err
+		}
+	}
+	return d.Here.Run(ctx, p, arguments)
+}
+
+// A solve is calls of programs on the device, one per group of the plan; w goes half of the way to 3 in each step. Elsewhere, a
+// program gets its own clients' starts and no others, and the same comes out.
 func TestSolveOnADevice(t *testing.T) {
 	sizes := []int{2, 4, 6, 2, 2, 8, 40}
-	e, device := least(t, sizes...), &elsewhere{}
-	e.device = device
+	e, away := least(t, sizes...), &elsewhere{Here: 3}
 	job := e.job(t, 0, 1, 2, 3, 4, 5, 6)
-	out, err := e.Solve(context.Background(), job, 3)
-	if err != nil {
+	starts := []float32{1, 2, 4, 5, 6, 7, 8}
+	var err error
+	if job.Start, err = xla.Upload(starts, 7, 1); err != nil {
 		t.Fatal(err)
 	}
-	p := e.plan(job)
-	if n := device.calls.Load(); n != int64(p.groups()) || n < 2 {
-		t.Errorf("%d calls for %d groups", n, p.groups())
-	}
-	var models []float32
-	for _, m := range out.Models {
-		rows, err := xla.Host(m)
+	for _, on := range []Device{Here(1), away} {
+		out, err := e.Solve(context.Background(), job, on)
 		if err != nil {
 			t.Fatal(err)
 		}
-		models = append(models, rows...)
+		var models []float32
+		for _, m := range out.Models {
+			rows, err := host(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			models = append(models, rows...)
+		}
+		for i, n := range sizes {
+			want := starts[i]
+			for range n / 2 {
+				want += (3 - want) / 2
+			}
+			if got := models[out.Place[i]]; out.Steps[i] != n/2 || got-want > 1e-6 || want-got > 1e-6 {
+				t.Errorf("%T: client %d: %v after %d steps, want %v after %d", on, i, got, out.Steps[i], want, n/2)
+			}
+		}
 	}
-	for i, n := range sizes {
-		want := float32(1)
-		for range n / 2 {
-			want += (3 - want) / 2
-		}
-		if got := models[out.Place[i]]; out.Steps[i] != n/2 || got-want > 1e-6 || want-got > 1e-6 {
-			t.Errorf("client %d: %v after %d steps, want %v after %d", i, got, out.Steps[i], want, n/2)
-		}
+	p := e.plan(job)
+	if n := away.calls.Load(); n != int64(p.groups()) || n < 2 {
+		t.Errorf("%d calls for %d groups", n, p.groups())
+	}
+	if n := int(away.rows.Load()); n != p.groups()*p.design.lanes {
+		t.Errorf("%d rows sent, want one for each of %d lanes", n, p.groups()*p.design.lanes)
 	}
 }
 
@@ -133,9 +166,9 @@ func TestInputsByName(t *testing.T) {
 	e := least(t, 2, 4)
 	job := e.job(t, 0, 1)
 	p := e.plan(job)
-	v := e.values(job, &p, 0)
+	v := e.values(job, &p, 0, false)
 	delete(v, "rate")
-	if _, err := e.run(p.design, v); err == nil || !strings.Contains(err.Error(), `input "rate" is missing`) {
+	if _, err := e.run(context.Background(), Here(1), p.design, v); err == nil || !strings.Contains(err.Error(), `input "rate" is missing`) {
 		t.Errorf("error %v", err)
 	}
 	job.Prox, job.Mask = []float64{1, 1}, job.Start

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -70,7 +69,7 @@ const (
 )
 
 // Evaluate scores models on examples. They run in blocks of one size, however many there are, so nothing recompiles.
-func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, workers int) (*Scores, error) {
+func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Scores, error) {
 	groups, size := v.groups()
 	k := evaluator{part: v.Part, examples: size, blocks: 1, outputs: v.Outputs}
 	if e.task.Variables == nil {
@@ -83,7 +82,7 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, workers int) (*Sco
 	}
 	out := newScores(v)
 	calls := k.calls(groups)
-	err := parallel(ctx, workers, len(calls), func(c int) error { return e.evaluate(k, v, calls[c], out) })
+	err := parallel(ctx, on.AtOnce(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], out) })
 	return out, err
 }
 
@@ -150,7 +149,7 @@ func (k evaluator) calls(groups []group) (calls [][]block) {
 }
 
 // evaluate makes one call and stores its results in out.
-func (e *Engine) evaluate(k evaluator, v *Evaluation, call []block, out *Scores) error {
+func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evaluation, call []block, out *Scores) error {
 	lists := k.blocks
 	if k.shared {
 		lists = 1
@@ -164,18 +163,24 @@ func (e *Engine) evaluate(k evaluator, v *Evaluation, call []block, out *Scores)
 			}
 		}
 	}
-	data := e.held[v.Part]
-	results, err := e.run(k, values{
+	data, models := e.held[v.Part], any(v.Models)
+	if on.Away() && v.models() > k.blocks {
+		at := make([]int, k.blocks)
+		for b := range which {
+			at[b], which[b] = int(which[b]), int32(b)
+		}
+		models = Rows{v.Models, at}
+	}
+	results, err := e.run(ctx, on, k, values{
 		"features": data.features, "labels": data.labels,
-		"rows": tensors.FromFlatDataAndDimensions(rows, lists, k.examples), "which": which, "models": v.Models,
+		"rows": tensors.FromFlatDataAndDimensions(rows, lists, k.examples), "which": which, "models": models,
 	})
 	if err != nil {
 		return err
 	}
-	defer xla.Free(results...)
-	host := make([][]float32, len(results)) // of losses, accuracies and, if wanted, outputs
-	for i, t := range results {
-		if host[i], err = xla.Host(t); err != nil {
+	figures := make([][]float32, len(results)) // losses, accuracies and, if wanted, outputs
+	for i, r := range results {
+		if figures[i], err = host(r); err != nil {
 			return err
 		}
 	}
@@ -185,7 +190,7 @@ func (e *Engine) evaluate(k evaluator, v *Evaluation, call []block, out *Scores)
 			row = int(blk.model)
 		}
 		for j, position := range blk.at {
-			out.set(row, position, host, b*k.examples+j)
+			out.set(row, position, figures, b*k.examples+j)
 		}
 	}
 	return nil

@@ -1,25 +1,12 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 )
-
-// Device runs a program on arguments and returns what comes out. This is the seam between what is computed and where:
-// planning, randomness and mixing stay on this side of it, and a machine elsewhere is another Device.
-type Device interface {
-	Run(p *xla.Program, arguments []any) ([]*tensors.Tensor, error)
-}
-
-// process is the device of this process.
-type process struct{}
-
-func (process) Run(p *xla.Program, arguments []any) ([]*tensors.Tensor, error) {
-	return p.Call(arguments...)
-}
 
 // design is all that a compiled program depends on. Equal designs share a program.
 type design interface {
@@ -36,7 +23,7 @@ type (
 )
 
 // run calls the program of a design, which is compiled at the first call.
-func (e *Engine) run(d design, v values) ([]*tensors.Tensor, error) {
+func (e *Engine) run(ctx context.Context, on Device, d design, v values) ([]Value, error) {
 	names := d.inputs()
 	arguments := make([]any, len(names))
 	for i, name := range names {
@@ -46,7 +33,7 @@ func (e *Engine) run(d design, v values) ([]*tensors.Tensor, error) {
 		}
 		arguments[i] = value
 	}
-	return e.device.Run(e.program(d), arguments)
+	return on.Run(ctx, e.program(d), arguments)
 }
 
 // program returns the program of a design, created at first use.

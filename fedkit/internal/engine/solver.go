@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -14,26 +13,25 @@ import (
 
 // Solved is what came out of a job.
 type Solved struct {
-	Models []*tensors.Tensor // as the programs left them, [lanes, d] each, or [1, d] with Job.Starts
-	Place  []int             // by client of the job, its row in the stacked Models
-	Steps  []int             // by client of the job, like Loss and Drift
-	Loss   []float64         // mean training loss over the steps
-	Drift  []float64         // ‖w_i − start‖₂
+	Models []Value   // as the programs left them, [lanes, d] each, or [1, d] with Job.Starts
+	Place  []int     // by client of the job, its row in the stacked Models
+	Steps  []int     // by client of the job, like Loss and Drift
+	Loss   []float64 // mean training loss over the steps
+	Drift  []float64 // ‖w_i − start‖₂
 }
 
-// Solve solves the local problem of every client of the job, running at most workers programs at once.
-// The result does not depend on that number.
-func (e *Engine) Solve(ctx context.Context, job *Job, workers int) (*Solved, error) {
+// Solve solves the local problem of every client of the job. The result does not depend on the device.
+func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error) {
 	p := e.plan(job)
 	n, groups := len(job.Clients), p.groups()
 	each := 1 // matrices of models that a program returns
 	if job.Starts != nil {
 		each = p.design.lanes
 	}
-	out := &Solved{Models: make([]*tensors.Tensor, groups*each), Place: make([]int, n), Steps: p.steps, Loss: make([]float64, n), Drift: make([]float64, n)}
-	lists := make([][]*tensors.Tensor, groups) // of losses and drifts; read once all programs are under way
-	err := parallel(ctx, workers, groups, func(g int) error {
-		results, err := e.run(p.design, e.values(job, &p, g))
+	out := &Solved{Models: make([]Value, groups*each), Place: make([]int, n), Steps: p.steps, Loss: make([]float64, n), Drift: make([]float64, n)}
+	lists := make([][]Value, groups) // of losses and drifts; read once all programs are under way
+	err := parallel(ctx, on.AtOnce(), groups, func(g int) error {
+		results, err := e.run(ctx, on, p.design, e.values(job, &p, g, on.Away()))
 		if err == nil {
 			copy(out.Models[g*each:], results[:each])
 			lists[g] = results[each:]
@@ -56,17 +54,16 @@ func (e *Engine) Solve(ctx context.Context, job *Job, workers int) (*Solved, err
 }
 
 // figures copies the two lists of figures that a program returns to the host.
-func figures(ts []*tensors.Tensor) (a, b []float32, err error) {
-	defer xla.Free(ts...)
-	if a, err = xla.Host(ts[0]); err != nil {
+func figures(vs []Value) (a, b []float32, err error) {
+	if a, err = host(vs[0]); err != nil {
 		return nil, nil, err
 	}
-	b, err = xla.Host(ts[1])
+	b, err = host(vs[1])
 	return a, b, err
 }
 
-// values are what group g of a plan is called with.
-func (e *Engine) values(job *Job, p *plan, g int) values {
+// values are what group g of a plan is called with. If that travels, it has no rows but its clients' own.
+func (e *Engine) values(job *Job, p *plan, g int, travels bool) values {
 	k := p.design
 	batches := make([]int32, k.steps*k.lanes*k.batch)
 	for i := range batches {
@@ -96,19 +93,32 @@ func (e *Engine) values(job *Job, p *plan, g int) values {
 			draw.Next(batches[at : at+k.batch])
 		}
 	}
+	of := func(t *tensors.Tensor) any { return t }
+	if travels {
+		at := make([]int, k.lanes)
+		for lane := range rows {
+			at[lane], rows[lane] = int(rows[lane]), int32(lane)
+		}
+		of = func(t *tensors.Tensor) any {
+			if t == nil || t.Shape().Dimensions[0] == 1 {
+				return t
+			}
+			return Rows{t, at}
+		}
+	}
 	train := e.held[TrainPart]
 	v := values{
 		"features": train.features, "labels": train.labels,
 		"batches": tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch),
 		"first":   int32(0), "last": last, "steps": steps, "rate": rate, "rows": rows,
-		"start": job.Start, "prox": prox, "weights": job.ProxWeights, "anchor": job.Anchor, "shift": job.Shift, "mask": job.Mask,
+		"start": of(job.Start), "prox": prox, "weights": of(job.ProxWeights), "anchor": of(job.Anchor), "shift": of(job.Shift), "mask": of(job.Mask),
 		"key": tensors.FromFlatDataAndDimensions(keys, k.lanes, 3),
 	}
 	for i, t := range job.Starts {
 		v[fmt.Sprint("start ", i)] = t
 	}
 	for name, t := range job.Extra {
-		v[extra+name] = t
+		v[extra+name] = of(t)
 	}
 	return v
 }

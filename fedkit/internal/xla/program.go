@@ -26,6 +26,10 @@ type version struct {
 	once sync.Once
 	run  compute.Executable
 	err  error
+
+	writing   sync.Once
+	source    *Source
+	unwritten error
 }
 
 // maxVersions is how many versions of a program are kept. Each takes some 50 kB, and programs for matrices outlive the

@@ -1,0 +1,303 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/remote"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
+)
+
+// kept is a result that a worker keeps. If the worker is lost, the call is done again.
+type kept struct {
+	call  *call
+	index int
+	dtype dtypes.DType
+	dims  []int
+
+	mu    sync.Mutex
+	here  *tensors.Tensor // once it was brought
+	freed bool
+}
+
+// values returns what came out of a call: what came back is here, and what is kept is there.
+func (c *call) values(a *remote.Answer) (values []engine.Value, err error) {
+	inline := a.Inline
+	for i, r := range a.Results {
+		if r.Kept {
+			values = append(values, &kept{call: c, index: i, dtype: r.Type, dims: r.Dims})
+			continue
+		}
+		t, err := xla.FromBytes(inline[0], r.Type, r.Dims)
+		if err != nil {
+			return nil, fmt.Errorf("fleet: %w", err)
+		}
+		values, inline = append(values, engine.Values([]*tensors.Tensor{t})...), inline[1:]
+	}
+	return values, nil
+}
+
+// Dims implements engine.Value.
+func (k *kept) Dims() []int { return k.dims }
+
+// Away implements engine.Value.
+func (k *kept) Away() bool { return true }
+
+// Free implements engine.Value.
+func (k *kept) Free() {
+	k.mu.Lock()
+	done := k.freed
+	k.freed = true
+	xla.Free(k.here)
+	k.mu.Unlock()
+	if done {
+		return
+	}
+	c, f := k.call, k.call.d.fleet
+	c.mu.Lock()
+	holders := slices.Clone(c.holders)
+	c.using--
+	last := c.using == 0
+	c.mu.Unlock()
+	if last {
+		f.calls.Delete(c.msg.ID)
+	}
+	for _, worker := range holders {
+		_ = f.nc.Publish(asks+worker+forget, []byte(remote.Key(c.msg.ID, k.index))) // it is forgotten with its run, at the latest
+	}
+}
+
+// errLost says that a worker does not have a result any more, or is gone itself.
+var errLost = errors.New("lost")
+
+// where asks a worker that keeps the result. If none is left, the call is done again first.
+func (k *kept) where(ask func(worker string) error) error {
+	c, d := k.call, k.call.d
+	for try := 0; ; try++ {
+		if err := d.err(); err != nil {
+			return err
+		}
+		worker, err := c.holder()
+		if err == nil {
+			err = ask(worker)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, errLost) || try > 10:
+			return err
+		case d.ctx.Err() != nil:
+			return d.ctx.Err()
+		}
+		c.mu.Lock()
+		c.holders = slices.DeleteFunc(c.holders, func(other string) bool { return other == worker })
+		c.mu.Unlock()
+	}
+}
+
+// holder returns a worker that keeps the results of the call, which is done again if there is none.
+func (c *call) holder() (string, error) {
+	c.again.Lock()
+	defer c.again.Unlock()
+	f := c.d.fleet
+	c.mu.Lock()
+	holders := slices.Clone(c.holders)
+	c.mu.Unlock()
+	for _, worker := range holders {
+		if w := f.member(worker); w != nil && w.out == "" {
+			return worker, nil
+		}
+	}
+	c.mu.Lock()
+	first := c.answer
+	c.answer, c.holders = nil, nil // the next answer counts
+	c.mu.Unlock()
+	a, err := c.do(c.d.ctx)
+	if err != nil {
+		return "", err
+	}
+	c.mu.Lock()
+	c.answer = first
+	c.mu.Unlock()
+	if !slices.EqualFunc(first.Inline, a.Inline, slices.Equal) {
+		err := fmt.Errorf("fleet: workers %s and %s gave results with other bytes for the same call of program %q", f.labelOf(first.Machine), f.labelOf(a.Machine), c.msg.Name)
+		c.d.fail(err)
+		return "", err
+	}
+	return a.Machine, nil
+}
+
+// Tensor implements engine.Value: it fetches the bytes.
+func (k *kept) Tensor() (*tensors.Tensor, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.here != nil {
+		return k.here, nil
+	}
+	var data []byte
+	err := k.where(func(worker string) (err error) {
+		data, err = k.call.d.fleet.read(k.call.d.ctx, worker, remote.Key(k.call.msg.ID, k.index), xla.Bytes(k.dtype, k.dims))
+		return err
+	})
+	if err == nil {
+		k.here, err = xla.FromBytes(data, k.dtype, k.dims)
+	}
+	return k.here, err
+}
+
+// Then implements engine.Value. All that comes out is brought here.
+func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, err error) {
+	k.mu.Lock()
+	here := k.here
+	k.mu.Unlock()
+	if here != nil {
+		return engine.Values([]*tensors.Tensor{here})[0].Then(p, arguments...)
+	}
+	d := k.call.d
+	c, err := d.call(p, k, arguments, int(d.fleet.nc.MaxPayload())/4*3)
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	d.fleet.store.hold(c.objects)
+	defer d.fleet.store.letGo(d.ctx, c.objects)
+	err = k.where(func(worker string) error {
+		values, err = c.at(worker)
+		return err
+	})
+	return values, err
+}
+
+// at lets one worker do the call, and brings all that comes out.
+func (c *call) at(worker string) (values []engine.Value, err error) {
+	f, ctx := c.d.fleet, c.d.ctx
+	for range 10 {
+		if err := f.store.put(ctx, c.objects); err != nil {
+			return nil, err
+		}
+		reply, err := f.ask(ctx, worker, askRun, c.msg.Encode())
+		if err != nil {
+			return nil, err
+		}
+		a, err := remote.DecodeAnswer(reply)
+		if err != nil {
+			return nil, fmt.Errorf("worker %s: %w", f.labelOf(worker), err)
+		}
+		if a.Error != "" {
+			return nil, fmt.Errorf("worker %s: %s", f.labelOf(worker), a.Error)
+		}
+		if len(a.Missing) == 0 {
+			return c.bring(worker, a)
+		}
+		if len(a.Missing[0]) != 64 { // a result, not an object
+			return nil, fmt.Errorf("result %s: %w", a.Missing[0], errLost)
+		}
+		f.store.forget(a.Missing...)
+	}
+	return nil, fmt.Errorf("fleet: program %q: worker %s does not find its arguments in the hub's store", c.msg.Name, f.labelOf(worker))
+}
+
+// bring fetches what the worker keeps of the results.
+func (c *call) bring(worker string, a *remote.Answer) ([]engine.Value, error) {
+	f := c.d.fleet
+	for i := range a.Results {
+		r := &a.Results[i]
+		if !r.Kept {
+			continue
+		}
+		key := remote.Key(a.ID, i)
+		data, err := f.read(c.d.ctx, worker, key, xla.Bytes(r.Type, r.Dims))
+		if err != nil {
+			return nil, err
+		}
+		_ = f.nc.Publish(asks+worker+forget, []byte(key)) // it is forgotten with its run, at the latest
+		before := 0
+		for _, other := range a.Results[:i] {
+			if !other.Kept {
+				before++
+			}
+		}
+		r.Kept, a.Inline = false, slices.Insert(a.Inline, before, data)
+	}
+	return c.values(a)
+}
+
+// read fetches a result of so many bytes from a worker, a few chunks at a time.
+func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte, error) {
+	data := make([]byte, size)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(4)
+	for from := 0; from < size; from += chunk {
+		to := min(from+chunk, size)
+		group.Go(func() error {
+			request, err := json.Marshal(readRequest{key, from, to - from})
+			if err != nil {
+				return err
+			}
+			some, err := f.ask(ctx, worker, askRead, request)
+			if err == nil && len(some) != to-from {
+				err = fmt.Errorf("worker %s: %d bytes of a result, not %d", f.labelOf(worker), len(some), to-from)
+			}
+			copy(data[from:], some)
+			return err
+		})
+	}
+	return data, group.Wait()
+}
+
+// ask asks a worker something, and asks again while it is there and does not answer.
+func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte) ([]byte, error) {
+	lost := fmt.Errorf("worker %s: %w", f.labelOf(worker), errLost)
+	for wait := silent; ; wait = min(2*wait, time.Minute) {
+		there, leaveHub, err := f.hub(ctx)
+		if err != nil {
+			return nil, err
+		}
+		w := f.member(worker)
+		if w == nil || w.out != "" {
+			leaveHub()
+			return nil, lost
+		}
+		asking, cancel := context.WithTimeout(there, wait)
+		stop := make(chan struct{})
+		go func() {
+			select {
+			case <-w.gone:
+				cancel()
+			case <-stop:
+			}
+		}()
+		reply, err := f.nc.RequestWithContext(asking, asks+worker+what, request)
+		close(stop)
+		cancel()
+		leaveHub()
+		switch {
+		case err == nil && reply.Header.Get(replyLost) != "":
+			return nil, lost
+		case err == nil && reply.Header.Get(replyError) != "":
+			return nil, fmt.Errorf("worker %s: %s", f.labelOf(worker), reply.Header.Get(replyError))
+		case err == nil:
+			return reply.Data, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, nats.ErrNoResponders):
+			return nil, lost
+		case errors.Is(err, nats.ErrMaxPayload):
+			return nil, err
+		}
+		select {
+		case <-w.gone:
+			return nil, lost
+		default:
+		}
+	}
+}

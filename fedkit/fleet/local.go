@@ -1,0 +1,252 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// LocalOptions say how a fleet of this machine is started. The zero value is a usual one.
+type LocalOptions struct {
+	// Dir keeps the fleet's file and the logs of its processes. Programs that name the same folder find the same fleet.
+	// Default: fedkit-fleet in the user's cache folder.
+	Dir string
+	// Cores is how many processors each worker may run on: the first gets the first ones, and so on. Default: all of them, which is
+	// what a run without a fleet has: with fewer, bytes differ from those of such a run.
+	Cores int
+	// GPUs gives each worker a GPU of its own, the first number 0.
+	GPUs bool
+	// Slots is how many programs a worker runs at once; see WorkerOptions.
+	Slots int
+	// Idle is how long hub and workers stay when no program uses them. Default 10 min.
+	Idle time.Duration
+}
+
+// Local returns a fleet of n worker processes on this machine, and a hub. They are started if they do not run already, outlive the
+// program, and stay warm for the next cell; without use they end by themselves. Stop ends them at once.
+//
+//	f, err := fleet.Local(3, fleet.LocalOptions{})
+func Local(n int, o LocalOptions) (f *Fleet, err error) {
+	if n < 1 || n > 1024 {
+		return nil, fmt.Errorf("fleet: Local: n = %d: want a number of workers, in [1, 1024]", n)
+	}
+	if o.Dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("fleet: Local: %w", err)
+		}
+		o.Dir = filepath.Join(cache, "fedkit-fleet")
+	}
+	o.Idle = cmp.Or(o.Idle, 10*time.Minute)
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+		return nil, fmt.Errorf("fleet: Local: %w", err)
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("fleet: Local: %w", err)
+	}
+	lock := flock.New(filepath.Join(o.Dir, "lock")) // two cells may start at the same time
+	if err := lock.Lock(); err != nil {
+		return nil, fmt.Errorf("fleet: Local: %w", err)
+	}
+	defer func() { _ = lock.Unlock() }()
+	if f, err = o.join(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			f = nil
+		}
+	}()
+	time.Sleep(beat) // those that are there say so
+	for i := len(f.Workers()); i < n; i++ {
+		if err := o.start(process{Role: "worker", Number: i}); err != nil {
+			return f, fmt.Errorf("fleet: Local: worker: %w", err)
+		}
+	}
+	if err := f.Wait(context.Background(), n); err != nil {
+		log, _ := os.ReadFile(filepath.Join(o.Dir, fmt.Sprintf("worker-%d.log", n-1)))
+		return f, fmt.Errorf("%w\n%s", err, log)
+	}
+	return f, nil
+}
+
+// file is the fleet's.
+func (o *LocalOptions) file() string { return filepath.Join(o.Dir, "fleet.json") }
+
+// join connects to the hub, which is started if it is not there.
+func (o *LocalOptions) join() (f *Fleet, err error) {
+	if f, err = Join(o.file()); err == nil {
+		return f, nil
+	}
+	if err := o.start(process{Role: "hub"}); err != nil {
+		return nil, fmt.Errorf("fleet: Local: hub: %w", err)
+	}
+	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
+		if f, err = Join(o.file()); err == nil {
+			return f, nil
+		}
+	}
+	log, _ := os.ReadFile(filepath.Join(o.Dir, "hub.log"))
+	return nil, fmt.Errorf("%w\n%s", err, log)
+}
+
+// Stop ends the workers and the hub of a fleet that Local started, and leaves it.
+func (f *Fleet) Stop() error {
+	defer f.Close()
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("fleet: stop: %w", err)
+	}
+	for _, w := range f.Workers() {
+		if w.Host == host {
+			err = errors.Join(err, end(w.PID))
+		}
+	}
+	b, readErr := os.ReadFile(filepath.Join(filepath.Dir(f.file), "hub.pid"))
+	if readErr != nil {
+		return errors.Join(err, fmt.Errorf("fleet: stop: %s is not a file of Local's: %w", f.file, readErr))
+	}
+	pid, convErr := strconv.Atoi(strings.TrimSpace(string(b)))
+	if convErr != nil {
+		return errors.Join(err, fmt.Errorf("fleet: stop: %w", convErr))
+	}
+	return errors.Join(err, end(pid))
+}
+
+// end asks a process to end. One that has ended already is no error.
+func end(pid int) error {
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("fleet: stop: process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// process is what this program is to be when it is started again: a part of a fleet, rather than itself.
+type process struct {
+	Role   string
+	Number int
+	LocalOptions
+}
+
+// roleVariable carries a process, as JSON.
+const roleVariable = "FEDKIT_FLEET_PROCESS"
+
+// start starts this program as a part of the fleet, in a session of its own.
+func (o *LocalOptions) start(p process) error {
+	p.LocalOptions = *o
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat("/proc/self/exe"); err == nil {
+		self = fmt.Sprintf("/proc/%d/exe", os.Getpid()) // a cell's program may have been removed already
+	}
+	name := p.Role
+	if p.Role == "worker" {
+		name = fmt.Sprintf("worker-%d", p.Number)
+	}
+	log, err := os.OpenFile(filepath.Join(o.Dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
+	if o.GPUs && p.Role == "worker" {
+		cmd.Env = append(cmd.Env, GPU(p.Number)...)
+	}
+	cmd.Dir, cmd.Stdout, cmd.Stderr = o.Dir, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // so that it does not stay as a zombie; how it ended is in its log
+	return nil
+}
+
+// GPU returns the environment of a worker that has one GPU, by its number, to itself.
+func GPU(number int) []string {
+	env := []string{fmt.Sprintf("CUDA_VISIBLE_DEVICES=%d", number)}
+	if os.Getenv("GOMLX_BACKEND") == "" {
+		env = append(env, "GOMLX_BACKEND=xla:cuda")
+	}
+	return env
+}
+
+// Started as a part of a fleet, a program is that and nothing else.
+func init() {
+	text, ok := os.LookupEnv(roleVariable)
+	if !ok {
+		return
+	}
+	var p process
+	err := json.Unmarshal([]byte(text), &p)
+	if err == nil {
+		err = p.run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// run is the whole life of the process.
+func (p *process) run() error {
+	if p.Role == "worker" && p.Cores > 0 {
+		if err := UseCores(fmt.Sprintf("%d-%d", p.Number*p.Cores, (p.Number+1)*p.Cores-1)); err != nil {
+			return err
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	say := func(format string, a ...any) {
+		fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", a...)
+	}
+	if p.Role == "worker" {
+		err := Work(ctx, p.file(), WorkerOptions{Slots: p.Slots, Idle: p.Idle, Say: say})
+		if errors.Is(err, context.Canceled) || errors.Is(err, ErrIdle) {
+			return nil
+		}
+		return err
+	}
+	h, err := StartHub(HubOptions{File: p.file(), Dir: filepath.Join(p.Dir, "hub")})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if err := os.WriteFile(filepath.Join(p.Dir, "hub.pid"), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		return err
+	}
+	say("hub at %s", h.URL())
+	used := time.Now()
+	for tick := time.NewTicker(time.Second); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if h.server.NumClients() > 0 {
+			used = time.Now()
+		} else if time.Since(used) > p.Idle {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"weak"
+
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// store is the objects that this process has put into the hub's store, where they lie under their hash: programs, parts of the data,
+// models to start from.
+type store struct {
+	fleet   *Fleet
+	objects jetstream.ObjectStore
+
+	mu     sync.Mutex
+	known  map[string]*object // by hash
+	turn   int64
+	bytes  int64
+	hashes sync.Map // *hashes, by weak.Pointer[tensors.Tensor]
+}
+
+// object is something that a call needs and that is too large to be sent with it.
+type object struct {
+	hash  string
+	size  int
+	bytes func() ([]byte, error)
+
+	putting sync.Mutex
+	there   bool
+	users   int   // calls under way
+	turn    int64 // of the last use
+}
+
+// storeMost is how many bytes of objects that no call needs now stay in the store.
+const storeMost = 1 << 30
+
+// hashes are those of a tensor's bytes.
+type hashes struct {
+	once sync.Once
+	all  string
+	err  error
+
+	byRow sync.Once
+	rows  []string
+}
+
+func hashOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// hashesOf returns the hashes of a tensor, which never changes.
+func (s *store) hashesOf(t *tensors.Tensor) *hashes {
+	key := weak.Make(t)
+	if h, ok := s.hashes.Load(key); ok {
+		return h.(*hashes)
+	}
+	h, known := s.hashes.LoadOrStore(key, new(hashes))
+	if !known {
+		runtime.AddCleanup(t, func(key weak.Pointer[tensors.Tensor]) { s.hashes.Delete(key) }, key)
+	}
+	return h.(*hashes)
+}
+
+// tensor returns a tensor as an object.
+func (s *store) tensor(t *tensors.Tensor) (*object, error) {
+	h := s.hashesOf(t)
+	h.once.Do(func() {
+		var b []byte
+		if b, h.err = xla.HostBytes(t); h.err == nil {
+			h.all = hashOf(b)
+		}
+	})
+	if h.err != nil {
+		return nil, h.err
+	}
+	return s.object(h.all, int(t.ByteSize()), func() ([]byte, error) { return xla.HostBytes(t) }), nil
+}
+
+// rows returns rows of a matrix as objects.
+func (s *store) rows(t *tensors.Tensor, at []int) ([]*object, error) {
+	h, n := s.hashesOf(t), t.Shape().Dimensions[0]
+	size := int(t.ByteSize()) / n
+	row := func(b []byte, i int) []byte { return b[i*size : (i+1)*size] }
+	h.byRow.Do(func() {
+		var b []byte
+		if b, h.err = xla.HostBytes(t); h.err != nil {
+			return
+		}
+		h.rows = make([]string, n)
+		for i := range h.rows {
+			h.rows[i] = hashOf(row(b, i))
+		}
+	})
+	if h.err != nil {
+		return nil, h.err
+	}
+	objects := make([]*object, len(at))
+	for j, i := range at {
+		objects[j] = s.object(h.rows[i], size, func() ([]byte, error) {
+			b, err := xla.HostBytes(t)
+			if err != nil {
+				return nil, err
+			}
+			return slices.Clone(row(b, i)), nil
+		})
+	}
+	return objects, nil
+}
+
+// given returns bytes as an object.
+func (s *store) given(b []byte) *object {
+	return s.object(hashOf(b), len(b), func() ([]byte, error) { return b, nil })
+}
+
+// object returns the object with a hash. Whoever needs it holds it.
+func (s *store) object(hash string, size int, bytes func() ([]byte, error)) *object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = map[string]*object{}
+	}
+	o := s.known[hash]
+	if o == nil {
+		o = &object{hash: hash, size: size}
+		s.known[hash] = o
+	}
+	if o.bytes == nil || !o.there {
+		o.bytes = bytes
+	}
+	s.turn++
+	o.turn = s.turn
+	return o
+}
+
+// hold keeps objects in the store until they are let go.
+func (s *store) hold(objects []*object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range objects {
+		o.users++
+	}
+}
+
+// letGo lets objects be removed once there is no room.
+func (s *store) letGo(ctx context.Context, objects []*object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range objects {
+		o.users--
+	}
+	s.makeRoom(storeMost)
+}
+
+// makeRoom removes the objects that were used longest ago while there are too many bytes. The caller has s.mu.
+func (s *store) makeRoom(most int64) {
+	for s.bytes > most {
+		var oldest *object
+		for _, o := range s.known {
+			if o.there && o.users == 0 && (oldest == nil || o.turn < oldest.turn) {
+				oldest = o
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		oldest.there = false
+		s.bytes -= int64(oldest.size)
+		delete(s.known, oldest.hash)
+		hash, objects := oldest.hash, s.objects
+		go func() { _ = objects.Delete(context.Background(), hash) }() // it takes room, and nothing else is wrong
+	}
+}
+
+// forget forgets what is in the store: it may have been lost.
+func (s *store) forget(hashes ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for hash, o := range s.known {
+		if o.there && (len(hashes) == 0 || slices.Contains(hashes, hash)) {
+			o.there = false
+			s.bytes -= int64(o.size)
+		}
+	}
+}
+
+// put puts objects into the store that are not there. It waits for a hub that is away.
+func (s *store) put(ctx context.Context, objects []*object) error {
+	for _, o := range objects {
+		for try := 0; ; try++ {
+			err := s.putOne(ctx, o)
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if full := isFull(err); full && try < 2 {
+				s.mu.Lock()
+				s.makeRoom(0)
+				s.mu.Unlock()
+				pause(ctx, beat)
+			} else if full || try > 20 {
+				return fmt.Errorf("fleet: the hub does not take an object of %s: %w", size(uint64(o.size)), err)
+			}
+		}
+	}
+	return nil
+}
+
+// isFull reports whether the hub has no room.
+func isFull(err error) bool {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode {
+	case 10023, 10028, 10047, 10077: // insufficient resources, memory exceeded, storage exceeded, maximum bytes exceeded
+		return true
+	}
+	return false
+}
+
+func (s *store) putOne(ctx context.Context, o *object) error {
+	o.putting.Lock()
+	defer o.putting.Unlock()
+	s.mu.Lock()
+	there := o.there
+	s.mu.Unlock()
+	if there {
+		return nil
+	}
+	ctx, cancel, err := s.fleet.hub(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	const asked = 1 << 20 // of objects this large it is asked whether the hub has them: data sets, of an earlier run
+	known := false
+	if o.size >= asked {
+		info, err := s.objects.GetInfo(ctx, o.hash)
+		known = err == nil && info.Size == uint64(o.size)
+	}
+	if !known {
+		b, err := o.bytes()
+		if err != nil {
+			return err
+		}
+		if _, err := s.objects.Put(ctx, jetstream.ObjectMeta{Name: o.hash, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}, bytes.NewReader(b)); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !o.there {
+		o.there = true
+		s.bytes += int64(o.size)
+	}
+	return nil
+}
+
+// chunk is how many bytes of an object or a result travel in one message.
+const chunk = 512 << 10

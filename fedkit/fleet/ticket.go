@@ -1,0 +1,132 @@
+package fleet
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+)
+
+// ticket is what the one file says that workers and notebooks are given: where the hub is, and the keys to it.
+type ticket struct {
+	Version int    `json:"version"`
+	URL     string `json:"url"`
+	CA      string `json:"ca,omitempty"` // PEM; the hub speaks TLS then, and nothing else
+	// Seeds of NATS keys. Who runs programs needs the first, a worker the second.
+	Notebook string `json:"notebook,omitempty"`
+	Worker   string `json:"worker,omitempty"`
+	// Credentials is a .creds file of a NATS server of your own, instead of the keys.
+	Credentials string `json:"credentials,omitempty"`
+}
+
+const ticketVersion = 1
+
+// ErrTicket says that a fleet's file cannot be used.
+var ErrTicket = errors.New("the fleet's file cannot be used")
+
+func readTicket(path string) (t *ticket, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("fleet: %w: %s: %w; ./scripts/hub writes one", ErrTicket, path, err)
+		}
+	}()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	t = new(ticket)
+	if err := json.Unmarshal(b, t); err != nil {
+		return nil, err
+	}
+	switch {
+	case t.Version != ticketVersion:
+		return nil, fmt.Errorf("version %d: this fedkit reads version %d", t.Version, ticketVersion)
+	case t.URL == "":
+		return nil, errors.New("it has no url")
+	}
+	return t, nil
+}
+
+// write writes the file, for nobody else to read.
+func (t *ticket) write(path string) error {
+	b, err := json.MarshalIndent(t, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return writeSecret(path, append(b, '\n'))
+}
+
+// writeSecret writes a file, whole or not at all, for nobody else to read.
+func writeSecret(path string, b []byte) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o600))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }() // of what is left after an error
+	if _, err := f.Write(b); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
+
+// role is who somebody is to the hub.
+type role int
+
+const (
+	notebook role = iota
+	worker
+)
+
+// inbox is where answers to each are sent, so that nobody reads those of others.
+func (r role) inbox() string { return []string{"_NOTEBOOK", "_WORKER"}[r] }
+
+// connect opens a connection, which reconnects for ever.
+func (t *ticket) connect(as role, more ...nats.Option) (*nats.Conn, error) {
+	options := append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.Timeout(5 * time.Second),
+		nats.CustomInboxPrefix(as.inbox()), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(32 << 20)}, more...)
+	if t.CA != "" {
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM([]byte(t.CA)) {
+			return nil, fmt.Errorf("fleet: %w: its ca is no certificate", ErrTicket)
+		}
+		options = append(options, nats.Secure(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}))
+	}
+	seed := []string{t.Notebook, t.Worker}[as]
+	switch {
+	case t.Credentials != "":
+		options = append(options, nats.UserCredentials(t.Credentials))
+	case seed != "":
+		pair, err := nkeys.FromSeed([]byte(seed))
+		if err != nil {
+			return nil, fmt.Errorf("fleet: %w: its key: %w", ErrTicket, err)
+		}
+		public, err := pair.PublicKey()
+		if err != nil {
+			return nil, fmt.Errorf("fleet: %w: its key: %w", ErrTicket, err)
+		}
+		options = append(options, nats.Nkey(public, pair.Sign))
+	case t.Notebook != t.Worker:
+		return nil, fmt.Errorf("fleet: %w: it has a key for workers, and none for notebooks", ErrTicket)
+	}
+	nc, err := nats.Connect(t.URL, options...)
+	switch {
+	case err == nil:
+		return nc, nil
+	case errors.Is(err, nats.ErrAuthorization):
+		return nil, fmt.Errorf("fleet: hub %s refuses this key: the file is of another hub, or an old one", t.URL)
+	case errors.Is(err, nats.ErrNoServers):
+		return nil, fmt.Errorf("fleet: no hub answers at %s: start it with ./scripts/hub", t.URL)
+	}
+	return nil, fmt.Errorf("fleet: hub %s: %w", t.URL, err)
+}

@@ -1,0 +1,404 @@
+package remote
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"golang.org/x/sync/singleflight"
+)
+
+// Machine runs programs, keeps what came out, and keeps what it fetched for the next time.
+type Machine struct {
+	name   string
+	client *xla.Client
+	fetch  func(ctx context.Context, hash string) ([]byte, error)
+	slots  chan struct{}
+	most   int64 // bytes kept and cached together
+
+	once singleflight.Group // of programs, objects and calls
+
+	mu       sync.Mutex
+	programs map[string]*xla.Executable
+	cache    map[string]*list.Element // of *entry, by hash and type
+	recent   *list.List               // of *entry; the first was used last
+	kept     map[string]*entry        // by Key
+	bytes    int64
+}
+
+// entry is an object or a result on the device.
+type entry struct {
+	key    string
+	buffer *xla.Buffer
+	bytes  int64
+	users  int
+	gone   bool // to be freed by the last user
+}
+
+// ErrNoObject says that the store does not have an object.
+var ErrNoObject = errors.New("no such object")
+
+// NewMachine returns a machine that runs so many programs at once, and uses so much memory for what it keeps. It fetches what it
+// does not have, by hash.
+func NewMachine(name string, client *xla.Client, slots int, most int64, fetch func(ctx context.Context, hash string) ([]byte, error)) *Machine {
+	return &Machine{name: name, client: client, fetch: fetch, slots: make(chan struct{}, max(1, slots)), most: most,
+		programs: map[string]*xla.Executable{}, cache: map[string]*list.Element{}, recent: list.New(), kept: map[string]*entry{}}
+}
+
+// Slots returns how many programs it runs at once.
+func (m *Machine) Slots() int { return cap(m.slots) }
+
+// Bytes returns how many bytes it keeps and caches.
+func (m *Machine) Bytes() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bytes
+}
+
+// missing is an error for what has to be sent again.
+type missing []string
+
+func (m missing) Error() string { return fmt.Sprintf("missing: %v", []string(m)) }
+
+// Run does what a call asks. A call that it is at work on already is done once. Of programs that wait for nothing but the device,
+// no more run at once than there are slots; queued ones do not wait for those that were asked for directly.
+func (m *Machine) Run(ctx context.Context, c *Call, queued bool) *Answer {
+	v, _, _ := m.once.Do("call "+c.ID, func() (any, error) {
+		a := &Answer{ID: c.ID, Machine: m.name}
+		err := m.run(ctx, c, a, queued)
+		var lost missing
+		switch {
+		case errors.As(err, &lost):
+			a.Missing = lost
+		case err != nil:
+			a.Error = err.Error()
+		}
+		return a, nil
+	})
+	return v.(*Answer)
+}
+
+func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) error {
+	program, err := m.program(ctx, c)
+	if err != nil {
+		return err
+	}
+	args, release, err := m.arguments(ctx, c)
+	defer release()
+	if err != nil {
+		return err
+	}
+	if queued {
+		select {
+		case m.slots <- struct{}{}:
+			defer func() { <-m.slots }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	begin := time.Now()
+	results, err := program.Run(args...)
+	a.Seconds = time.Since(begin).Seconds()
+	if err != nil {
+		return fmt.Errorf("program %q: %w", c.Name, err)
+	}
+	room := c.Return
+	for i, b := range results {
+		r, data, err := m.result(Key(c.ID, i), b, room)
+		if err != nil {
+			return fmt.Errorf("program %q: result %d: %w", c.Name, i, err)
+		}
+		a.Results = append(a.Results, r)
+		if !r.Kept {
+			a.Inline = append(a.Inline, data)
+			room -= len(data)
+		}
+	}
+	return nil
+}
+
+// result takes the bytes of a result that there is room for, and keeps any other.
+func (m *Machine) result(key string, b *xla.Buffer, room int) (r Result, data []byte, err error) {
+	if r.Type, r.Dims, err = b.Shape(); err != nil {
+		return r, nil, err
+	}
+	if size := xla.Bytes(r.Type, r.Dims); size > room {
+		r.Kept = true
+		m.keep(key, b, int64(size))
+		return r, nil, nil
+	}
+	data, err = b.Host()
+	b.Free()
+	return r, data, err
+}
+
+func (m *Machine) keep(key string, b *xla.Buffer, size int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept[key] != nil { // done twice: the bytes are the same
+		b.Free()
+		return
+	}
+	m.kept[key] = &entry{key: key, buffer: b, bytes: size}
+	m.bytes += size
+	m.makeRoom(0)
+}
+
+// hold returns a result that is kept, until it is released; nil if it is not.
+func (m *Machine) hold(key string) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.kept[key]
+	if e != nil {
+		e.users++
+	}
+	return e
+}
+
+func (m *Machine) release(used ...*entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range used {
+		if e.users--; e.users == 0 && e.gone {
+			e.buffer.Free()
+		}
+	}
+}
+
+// drop forgets an entry, whose memory is given back once nobody uses it.
+func (m *Machine) drop(e *entry) {
+	m.bytes -= e.bytes
+	if e.gone = true; e.users == 0 {
+		e.buffer.Free()
+	}
+}
+
+// Forget lets go of results.
+func (m *Machine) Forget(keys []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, key := range keys {
+		m.forget(key)
+	}
+}
+
+// ForgetAll lets go of the results whose keys are meant.
+func (m *Machine) ForgetAll(meant func(key string) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key := range m.kept {
+		if meant(key) {
+			m.forget(key)
+		}
+	}
+}
+
+func (m *Machine) forget(key string) {
+	if e := m.kept[key]; e != nil {
+		delete(m.kept, key)
+		m.drop(e)
+	}
+}
+
+// Read returns the bytes of a result that is kept; ok is false if it is not.
+func (m *Machine) Read(key string) (data []byte, ok bool, err error) {
+	e := m.hold(key)
+	if e == nil {
+		return nil, false, nil
+	}
+	defer m.release(e)
+	data, err = e.buffer.Host()
+	return data, true, err
+}
+
+// foreign are operations that reach out of a program.
+var foreign = regexp.MustCompile(`\b(?:stablehlo|mhlo|chlo)\.(custom_call|infeed|outfeed|send|recv|composite)\b`)
+
+// program returns the program of a call, compiled.
+func (m *Machine) program(ctx context.Context, c *Call) (*xla.Executable, error) {
+	m.mu.Lock()
+	known := m.programs[c.Program]
+	m.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	v, err, _ := m.once.Do("program "+c.Program, func() (any, error) {
+		text, err := m.object(ctx, c.Program)
+		if err != nil {
+			return nil, err
+		}
+		if found := foreign.FindSubmatch(text); found != nil {
+			return nil, fmt.Errorf("program %q has a %s: what reaches out of a program is refused", c.Name, found[1])
+		}
+		made, err := m.client.Compile(text)
+		if err != nil {
+			return nil, fmt.Errorf("program %q: %w", c.Name, err)
+		}
+		const most = 512
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if len(m.programs) >= most {
+			clear(m.programs) // rare: those still needed are compiled again
+		}
+		m.programs[c.Program] = made
+		return made, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*xla.Executable), nil
+}
+
+// object fetches an object, and checks that it is what its name says.
+func (m *Machine) object(ctx context.Context, hash string) ([]byte, error) {
+	data, err := m.fetch(ctx, hash)
+	switch {
+	case errors.Is(err, ErrNoObject):
+		return nil, missing{hash}
+	case err != nil:
+		return nil, err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash {
+		return nil, fmt.Errorf("object %.12s… is damaged: %d bytes with another hash", hash, len(data))
+	}
+	return data, nil
+}
+
+// arguments puts the arguments of a call on the device. They stay there until they are released.
+func (m *Machine) arguments(ctx context.Context, c *Call) (args []*xla.Buffer, release func(), err error) {
+	var used []*entry
+	var own []*xla.Buffer
+	release = func() {
+		m.release(used...)
+		for _, b := range own {
+			b.Free()
+		}
+	}
+	inline := c.Inline
+	for _, a := range c.Args {
+		if len(a.Parts) == 1 {
+			switch p := a.Parts[0]; {
+			case p.Kept != "":
+				e := m.hold(p.Kept)
+				if e == nil {
+					return nil, release, missing{p.Kept}
+				}
+				used, args = append(used, e), append(args, e.buffer)
+				continue
+			case p.Object != "":
+				e, err := m.cached(ctx, p.Object, a.Type, a.Dims)
+				if err != nil {
+					return nil, release, err
+				}
+				used, args = append(used, e), append(args, e.buffer)
+				continue
+			}
+		}
+		data := make([]byte, 0, max(0, bytesOf(a.Type, a.Dims)))
+		for _, p := range a.Parts {
+			some := []byte(nil)
+			switch {
+			case p.Kept != "":
+				var ok bool
+				if some, ok, err = m.Read(p.Kept); err == nil && !ok {
+					err = missing{p.Kept}
+				}
+			case p.Object != "":
+				some, err = m.part(ctx, p.Object, &used)
+			default:
+				data, inline = fill(data, inline[0], p.Size), inline[1:]
+				continue
+			}
+			if err != nil {
+				return nil, release, err
+			}
+			if len(some) != p.Size {
+				return nil, release, fmt.Errorf("%w: a part of %d bytes has %d", errMessage, p.Size, len(some))
+			}
+			data = append(data, some...)
+		}
+		b, err := m.client.Put(data, a.Type, a.Dims)
+		if err != nil {
+			return nil, release, err
+		}
+		own, args = append(own, b), append(args, b)
+	}
+	return args, release, nil
+}
+
+// part returns the bytes of an object that is one of many parts. It is cached like any other.
+func (m *Machine) part(ctx context.Context, hash string, used *[]*entry) ([]byte, error) {
+	e, err := m.cached(ctx, hash, dtypes.Uint8, nil)
+	if err != nil {
+		return nil, err
+	}
+	*used = append(*used, e)
+	return e.buffer.Host()
+}
+
+// cached returns an object on the device. Nil dims are a list of its bytes.
+func (m *Machine) cached(ctx context.Context, hash string, t dtypes.DType, dims []int) (*entry, error) {
+	key := fmt.Sprint(hash, t, dims)
+	for {
+		m.mu.Lock()
+		if at := m.cache[key]; at != nil {
+			e := at.Value.(*entry)
+			e.users++
+			m.recent.MoveToFront(at)
+			m.mu.Unlock()
+			return e, nil
+		}
+		m.mu.Unlock()
+		_, err, _ := m.once.Do("object "+key, func() (any, error) {
+			data, err := m.object(ctx, hash)
+			if err != nil {
+				return nil, err
+			}
+			dims := dims
+			if dims == nil {
+				dims = []int{len(data)}
+			}
+			if bytesOf(t, dims) != len(data) {
+				return nil, fmt.Errorf("%w: object %.12s… has %d bytes, not those of %s %v", errMessage, hash, len(data), t, dims)
+			}
+			b, err := m.client.Put(data, t, dims)
+			if err != nil {
+				return nil, err
+			}
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.makeRoom(int64(len(data)))
+			m.cache[key] = m.recent.PushFront(&entry{key: key, buffer: b, bytes: int64(len(data))})
+			m.bytes += int64(len(data))
+			return nil, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// makeRoom lets go of the objects that were used longest ago, as long as there is too much.
+func (m *Machine) makeRoom(more int64) {
+	for at := m.recent.Back(); at != nil && m.bytes+more > m.most; {
+		e, before := at.Value.(*entry), at.Prev()
+		if e.users == 0 {
+			m.recent.Remove(at)
+			delete(m.cache, e.key)
+			m.drop(e)
+		}
+		at = before
+	}
+}
+
+// Excludes reports whether the call is to be left to other machines.
+func (c *Call) Excludes(machine string) bool { return slices.Contains(c.Not, machine) }

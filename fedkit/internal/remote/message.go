@@ -1,0 +1,213 @@
+// Package remote is what one machine asks of another: to run a program on arguments, and to keep what comes out until it is asked
+// for. A Machine does so. It knows programs and bytes, and nothing of clients, rounds or models.
+package remote
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+)
+
+// Protocol is the version of the messages. Machines of different versions do not work together.
+const Protocol = 1
+
+// Call asks a machine to run a program.
+type Call struct {
+	ID      string // unlike that of any other call
+	Program string // hash of its StableHLO text
+	Name    string // of the program, for messages
+	Args    []Arg
+	Return  int      // bytes of results that the answer may carry; what is more is kept
+	Not     []string `json:",omitempty"` // machines that are to leave it to others
+
+	Inline [][]byte `json:"-"` // what parts carry themselves, in their order
+}
+
+// Arg is an argument: its parts, one after the other.
+type Arg struct {
+	Type  dtypes.DType
+	Dims  []int
+	Parts []Part
+}
+
+// Part is bytes: in the message, in the store by their hash, or kept by the machine as a result of an earlier call. One of them. Of
+// bytes in a message that end with the same four over and over, as lists of examples do that have room for more, only the first of
+// these are sent.
+type Part struct {
+	Size   int
+	Object string `json:",omitempty"` // hash
+	Kept   string `json:",omitempty"` // see Key
+}
+
+// Key names result i of a call, where it is kept.
+func Key(call string, i int) string { return fmt.Sprintf("%s/%d", call, i) }
+
+// Answer is what a machine says to a call.
+type Answer struct {
+	ID      string
+	Machine string
+	Seconds float64  // at work
+	Error   string   `json:",omitempty"`
+	Missing []string `json:",omitempty"` // objects that the store does not have, and results that are not kept any more
+	Results []Result
+
+	Inline [][]byte `json:"-"` // the bytes of results that are not kept, in their order
+}
+
+// Result is what came out of a program.
+type Result struct {
+	Type dtypes.DType
+	Dims []int
+	Kept bool
+}
+
+var errMessage = errors.New("not a message of this protocol")
+
+// check refuses sizes that do not fit together.
+func (c *Call) check() error {
+	inline := 0
+	for i, a := range c.Args {
+		size := 0
+		for _, p := range a.Parts {
+			if p.Size < 0 || p.Object != "" && p.Kept != "" {
+				return fmt.Errorf("%w: argument %d", errMessage, i)
+			}
+			size += p.Size
+			if p.Object == "" && p.Kept == "" {
+				if inline >= len(c.Inline) || !fills(c.Inline[inline], p.Size) {
+					return fmt.Errorf("%w: argument %d is not whole", errMessage, i)
+				}
+				inline++
+			}
+		}
+		if want := bytesOf(a.Type, a.Dims); want < 0 || want != size {
+			return fmt.Errorf("%w: argument %d: %d bytes for %s %v", errMessage, i, size, a.Type, a.Dims)
+		}
+	}
+	if inline != len(c.Inline) {
+		return fmt.Errorf("%w: %d parts, %d of them named", errMessage, len(c.Inline), inline)
+	}
+	return nil
+}
+
+// Trim returns bytes without the repetitions of their last four.
+func Trim(b []byte) []byte {
+	n := len(b)
+	for n >= 8 && [4]byte(b[n-4:n]) == [4]byte(b[n-8:n-4]) {
+		n -= 4
+	}
+	return b[:n]
+}
+
+// fills reports whether b, with its last four bytes repeated, can be of a size.
+func fills(b []byte, size int) bool {
+	return len(b) == size || len(b) >= 4 && len(b) < size && (size-len(b))%4 == 0
+}
+
+// fill appends b to data, with its last four bytes repeated up to a size.
+func fill(data, b []byte, size int) []byte {
+	end := len(data) + size
+	for data = append(data, b...); len(data) < end; {
+		data = append(data, b[len(b)-4:]...)
+	}
+	return data
+}
+
+func (a *Answer) check() error {
+	inline := 0
+	for i, r := range a.Results {
+		size := bytesOf(r.Type, r.Dims)
+		if size < 0 {
+			return fmt.Errorf("%w: result %d: %s %v", errMessage, i, r.Type, r.Dims)
+		}
+		if !r.Kept {
+			if inline >= len(a.Inline) || len(a.Inline[inline]) != size {
+				return fmt.Errorf("%w: result %d is not whole", errMessage, i)
+			}
+			inline++
+		}
+	}
+	if inline != len(a.Inline) {
+		return fmt.Errorf("%w: %d results, %d of them named", errMessage, len(a.Inline), inline)
+	}
+	return nil
+}
+
+// bytesOf returns the size of a value, −1 for a type or dimensions that there are not.
+func bytesOf(t dtypes.DType, dims []int) int {
+	if !t.IsSupported() || t.IsPacked() {
+		return -1
+	}
+	return xla.Bytes(t, dims)
+}
+
+// Encode returns the message.
+func (c *Call) Encode() []byte { return encode(c, c.Inline) }
+
+// Encode returns the message.
+func (a *Answer) Encode() []byte { return encode(a, a.Inline) }
+
+// DecodeCall reads a call. It trusts nothing.
+func DecodeCall(message []byte) (c *Call, err error) {
+	c = new(Call)
+	if c.Inline, err = decode(message, c); err == nil {
+		err = c.check()
+	}
+	return c, err
+}
+
+// DecodeAnswer reads an answer. It trusts nothing.
+func DecodeAnswer(message []byte) (a *Answer, err error) {
+	a = new(Answer)
+	if a.Inline, err = decode(message, a); err == nil {
+		err = a.check()
+	}
+	return a, err
+}
+
+// encode returns the head as JSON, and the inline bytes, each with its length before it.
+func encode(head any, inline [][]byte) []byte {
+	text, err := json.Marshal(head)
+	if err != nil {
+		panic(err) // the types above have nothing that JSON has not
+	}
+	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
+	for _, b := range inline {
+		message = append(binary.LittleEndian.AppendUint32(message, uint32(len(b))), b...)
+	}
+	return message
+}
+
+func decode(message []byte, head any) (inline [][]byte, err error) {
+	text, rest, ok := next(message)
+	if !ok {
+		return nil, errMessage
+	}
+	if err := json.Unmarshal(text, head); err != nil {
+		return nil, fmt.Errorf("%w: %v", errMessage, err)
+	}
+	for len(rest) > 0 {
+		var b []byte
+		if b, rest, ok = next(rest); !ok {
+			return nil, errMessage
+		}
+		inline = append(inline, b)
+	}
+	return inline, nil
+}
+
+// next returns what comes first in a message, and what follows.
+func next(message []byte) (first, rest []byte, ok bool) {
+	if len(message) < 4 {
+		return nil, nil, false
+	}
+	n := binary.LittleEndian.Uint32(message)
+	if message = message[4:]; uint64(n) > uint64(len(message)) {
+		return nil, nil, false
+	}
+	return message[:n], message[n:], true
+}

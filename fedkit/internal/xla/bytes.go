@@ -1,0 +1,41 @@
+package xla
+
+import (
+	"slices"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// HostBytes copies a tensor to the host as it lies in memory.
+func HostBytes(t *tensors.Tensor) (data []byte, err error) {
+	defer caught(&err)
+	b, err := Backend()
+	if err != nil {
+		return nil, err
+	}
+	if t.HasLocal() {
+		err = t.ConstBytes(func(all []byte) { data = slices.Clone(all) })
+		return data, err
+	}
+	buffer, err := t.Buffer(b, 0)
+	if err != nil {
+		return nil, err
+	}
+	data = make([]byte, t.Shape().ByteSize())
+	return data, buffer.ToFlatData(data)
+}
+
+// FromBytes puts what HostBytes returned on the device.
+func FromBytes(data []byte, dtype dtypes.DType, dims []int) (t *tensors.Tensor, err error) {
+	defer caught(&err)
+	b, err := Backend()
+	if err != nil {
+		return nil, err
+	}
+	if t, err = tensors.FromRaw(b, 0, shapes.Make(dtype, dims...), data); err == nil {
+		count(t)
+	}
+	return t, err
+}

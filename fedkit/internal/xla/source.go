@@ -1,0 +1,40 @@
+package xla
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// Source is a program for arguments of given shapes, for a machine elsewhere to compile.
+type Source struct {
+	Name string
+	Text []byte // StableHLO
+	Hash string // of the text
+}
+
+// Source returns the program for arguments of the given shapes as text. It is written once for each combination of shapes.
+func (p *Program) Source(arguments []shapes.Shape) (*Source, error) {
+	v := p.version(arguments)
+	v.writing.Do(func() {
+		text, err := p.Text(arguments...)
+		if err != nil {
+			v.unwritten = err
+			return
+		}
+		text = append([]byte("module @program {"), text...)
+		hash := sha256.Sum256(text)
+		v.source = &Source{Name: p.name, Text: text, Hash: hex.EncodeToString(hash[:])}
+	})
+	return v.source, v.unwritten
+}
+
+// Side returns the values of the parameters that the program adds to its arguments.
+func (p *Program) Side() []*tensors.Tensor {
+	if p.side == nil {
+		return nil
+	}
+	return p.side()
+}
