@@ -55,6 +55,11 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if fed.Devices != nil {
 		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(fed.Devices)
 	}
+	if o.On != nil {
+		if h.Device, err = o.On.Device(); err != nil {
+			return nil, nil, err
+		}
+	}
 	h.Task, err = fed.fingerprint()
 	return h, all, err
 }

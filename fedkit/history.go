@@ -41,6 +41,17 @@ type History struct {
 
 	// Manifest says by hashes what data the clients had; nil in histories from before it was kept.
 	Manifest *partition.Manifest `json:"manifest,omitempty"`
+
+	on Machines // where the run goes on, nil if that is here
+}
+
+// Machines says who computes the rounds and how much was moved so far, in a line: for the progress of a run on a fleet. It is
+// empty for any other.
+func (h *History) Machines() string {
+	if h.on == nil {
+		return ""
+	}
+	return h.on.String()
 }
 
 // Last returns the last record, nil before the first round.

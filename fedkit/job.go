@@ -113,7 +113,7 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 	}
 	l := j.Local.WithDefaults()
 	work = &engine.Job{
-		Clients: fed.numbers(j.Clients), Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer, Prox: j.mu(),
+		Clients: fed.numbers(j.Clients), Names: j.Clients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer, Prox: j.mu(),
 		Start: onDevice(j.Start), ProxWeights: onDevice(j.ProxWeights), Anchor: onDevice(j.Anchor), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask),
 		Extra: extra,
 		Order: func(client, epoch int) *rand.Rand { return draw(client).order(client, epoch) },

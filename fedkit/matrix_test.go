@@ -22,6 +22,35 @@ func TestMatrixInPieces(t *testing.T) {
 	})
 }
 
+// away is a value on another machine.
+type away struct{ engine.Value }
+
+func (away) Away() bool { return true }
+
+// So are those that stayed where they were trained.
+func TestMatrixElsewhere(t *testing.T) {
+	pieces := func() []engine.Value {
+		var values []engine.Value
+		for _, v := range engine.Values([]*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t}) {
+			values = append(values, away{v})
+		}
+		return values
+	}
+	testMatrix(t, func() *Matrix { return fromPieces(pieces(), []int{2, 0, 1}) })
+	testMatrix(t, func() *Matrix {
+		return fromPieces(pieces(), []int{2, 0, 1}).less(NewMatrix([]float32{0, 0}, 1, 2))
+	})
+	var many []engine.Value // more than are asked at a time, whose sums come in their order
+	var place []int
+	for i := range 5 * asked {
+		many, place = append(many, pieces()...), append(place, 4*i+2, 4*i, 4*i+1)
+	}
+	got, want := fromPieces(many, place).Mean(nil), NewMatrix([]float32{3, 4}, 1, 2)
+	if lengths, err := got.Sub(want).Norms(); err != nil || lengths[0] > 1e-4 {
+		t.Errorf("the mean of many is off by %v (%v)", lengths, err)
+	}
+}
+
 // So are rows that others have too.
 func TestMatrixFromRows(t *testing.T) {
 	rows := []*Matrix{NewMatrix([]float32{1, 2}, 1, 2), NewMatrix([]float32{3, 4}, 1, 2), NewMatrix([]float32{5, 6}, 1, 2)}

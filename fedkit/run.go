@@ -116,7 +116,7 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			return
 		}
 		defer u.release()
-		if o.On != nil {
+		if u.h.on = o.On; o.On != nil {
 			var leave func()
 			if u.on, leave, err = o.On.Open(ctx, u.h.Name); err == nil {
 				defer leave()
@@ -154,6 +154,12 @@ func usualDevice() engine.Device { return engine.Here(usualWorkers()) }
 type Machines interface {
 	// Open returns the device for a run of a name, and what to call when the run is over.
 	Open(ctx context.Context, run string) (on engine.Device, leave func(), err error)
+	// Device returns their kind of device for the history, as History.Device has it: "cpu", "cuda".
+	Device() (string, error)
+	// AtOnce returns how many programs they run at a time.
+	AtOnce() int
+	// String says in a line who is there, what they do and how much was moved, for the progress of a run.
+	String() string
 }
 
 // underway is a run between two rounds.

@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -400,6 +401,20 @@ func (f *Fleet) choose(ctx context.Context) ([]string, error) {
 	}
 }
 
+// Device implements fedkit.Machines.
+func (f *Fleet) Device() (string, error) {
+	if _, err := f.choose(context.Background()); err != nil {
+		return "", err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	devices := map[string]bool{}
+	for kind := range f.kinds() {
+		devices[kind.Device] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(devices)), "+"), nil
+}
+
 // nobody is the error for a fleet without workers.
 func (f *Fleet) nobody() error {
 	f.mu.Lock()
@@ -423,6 +438,18 @@ func (f *Fleet) room(kind string) (n int) {
 	for _, w := range f.workers {
 		if w.counts() && w.kind == kind {
 			n += w.Slots + 1
+		}
+	}
+	return n
+}
+
+// AtOnce implements fedkit.Machines.
+func (f *Fleet) AtOnce() (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, w := range f.workers {
+		if w.counts() {
+			n += w.Slots
 		}
 	}
 	return n

@@ -19,6 +19,7 @@ import (
 
 // Kind is what decides how a machine rounds. Machines of one kind give the same bytes.
 type Kind struct {
+	Device    string // "cpu", "cuda"
 	Plugin    string // the PJRT plugin: name, and the beginning of its SHA-256
 	Processor string // model of the processor, or of the GPU
 	Threads   int    // processors that the process may run on
@@ -45,7 +46,7 @@ var thisKind = sync.OnceValues(func() (Kind, error) {
 	if err != nil {
 		return Kind{}, err
 	}
-	k := Kind{Processor: client.Device(), Threads: runtime.NumCPU()}
+	k := Kind{Device: xla.Kind(), Processor: client.Device(), Threads: runtime.NumCPU()}
 	if xla.OnCPU() {
 		k.Processor = processor()
 	}

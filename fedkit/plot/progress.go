@@ -88,6 +88,9 @@ func (p *progress) line() string {
 		if left := float64(p.of-p.round) * p.pace(); left > 0 {
 			parts = append(parts, chart.Seconds(left)+" left")
 		}
+		if machines := p.History.Machines(); machines != "" {
+			parts = append(parts, machines)
+		}
 	}
 	return cmp.Or(p.label, p.Name) + "  " + strings.Join(parts, " · ")
 }

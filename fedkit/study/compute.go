@@ -190,12 +190,17 @@ func (r *Run) removeCheckpoint() {
 	}
 }
 
-// sideBySide is how many runs go on at the same time. A run of a small model leaves processors idle; large ones keep all
-// of them busy, and take memory.
+// sideBySide is how many runs go on at the same time. A run of a small model leaves processors idle, and one of few clients
+// machines of a fleet; large ones keep all of them busy, and take memory.
 func (s *Study) sideBySide(missing []*plan) int {
 	n := s.Parallel
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
+		for _, p := range missing {
+			if p.opts.On != nil {
+				n = max(n, p.opts.On.AtOnce())
+			}
+		}
 		for _, p := range missing {
 			n = min(n, p.fed.SideBySide())
 		}

@@ -21,7 +21,7 @@ const pause = 10 * time.Second
 // Study is a list of runs that are computed once and stored.
 type Study struct {
 	Dir      string         // the folder of the runs
-	Parallel int            // runs side by side; default: as many as there are processors, fewer if they need more memory than there is
+	Parallel int            // runs side by side; default: as many as there are processors, or programs that a fleet runs at a time, fewer if they need more memory than there is
 	Again    bool           // computes everything anew, also what is stored
 	Models   bool           // keeps the final models
 	Watch    fedkit.Watcher // told of the progress of every run: plot.Live(); default: a line of text

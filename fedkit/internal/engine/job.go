@@ -22,6 +22,7 @@ const FullBatch = -1
 // nothing.
 type Job struct {
 	Clients   []int
+	Names     []int     // what errors call the clients
 	Batch     int       // examples per step, or FullBatch
 	Epochs    int       // passes over the client's examples
 	EpochsOf  []int     // by client of the job, instead of Epochs

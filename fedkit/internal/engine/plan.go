@@ -31,6 +31,16 @@ func (p *plan) groups() int { return len(p.order) / p.design.lanes }
 // lanes returns the clients of group g, by lane.
 func (p *plan) lanes(g int) []int { return p.order[g*p.design.lanes : (g+1)*p.design.lanes] }
 
+// clients returns the clients of group g, as errors call them.
+func (p *plan) clients(job *Job, g int) (clients []int) {
+	for _, i := range p.lanes(g) {
+		if i >= 0 {
+			clients = append(clients, job.Names[i])
+		}
+	}
+	return clients
+}
+
 func (e *Engine) plan(job *Job) plan {
 	most, _ := e.sizes()
 	k := solver{batch: e.batch(job), optimizer: job.Optimizer, objective: job.Objective, table: job.inputs(e.task.Train != nil)}

@@ -32,9 +32,12 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 	lists := make([][]Value, groups) // of losses and drifts; read once all programs are under way
 	err := parallel(ctx, on.AtOnce(), groups, func(g int) error {
 		results, err := e.run(ctx, on, p.design, e.values(job, &p, g, on.Away()))
-		if err == nil {
+		switch {
+		case err == nil:
 			copy(out.Models[g*each:], results[:each])
 			lists[g] = results[each:]
+		case on.Away() && ctx.Err() == nil: // some groups were done, and these were not
+			err = fmt.Errorf("clients %v: %w", p.clients(job, g), err)
 		}
 		return err
 	})
