@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 )
@@ -115,16 +114,11 @@ func (m *Matrix) Inner(b *Matrix) (*mat.Dense, error) {
 	if err := b.checkCols("Matrix.Inner", m.cols); err != nil {
 		return nil, err
 	}
-	out, err := run(inner, []any{m, b})
+	v, err := m.byRow(inner, b)
 	if err != nil {
 		return nil, err
 	}
-	v, err := xla.Host(out[0])
-	xla.Free(out...)
-	if err != nil {
-		return nil, err
-	}
-	return mat.NewDense(m.rows, b.rows, float64s(v)), nil
+	return mat.NewDense(m.rows, b.rows, v), nil
 }
 
 var (
@@ -137,10 +131,7 @@ var (
 	scaleRows = NewProgram("scale rows", func(a []*graph.Node) *graph.Node {
 		return graph.Mul(a[0], graph.InsertAxes(a[1], -1))
 	})
-	join  = NewProgram("join", func(a []*graph.Node) *graph.Node { return graph.Concatenate(sameRows(a), 1) })
-	inner = NewProgram("inner", func(a []*graph.Node) *graph.Node {
-		return graph.DotGeneral(a[0], []int{1}, nil, a[1], []int{1}, nil)
-	})
+	join = NewProgram("join", func(a []*graph.Node) *graph.Node { return graph.Concatenate(sameRows(a), 1) })
 )
 
 // sameRows repeats single rows until all matrices have as many.

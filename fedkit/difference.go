@@ -74,10 +74,6 @@ var (
 	mixLess = NewProgram("mix less", func(a []*graph.Node) *graph.Node {
 		return mixed([]*graph.Node{graph.Sub(a[0], graph.BroadcastToDims(a[2], a[0].Shape().Dimensions...)), a[1]})
 	})
-	// normsLess is the length of rows less another one.
-	normsLess = NewProgram("norms less", func(a []*graph.Node) *graph.Node {
-		return graph.InsertAxes(lengths(graph.Sub(a[0], graph.BroadcastToDims(a[1], a[0].Shape().Dimensions...))), -1)
-	})
 	// mixRowsLess mixes rows, each less one of its own, which stand behind them.
 	mixRowsLess = NewProgram("mix rows less", func(a []*graph.Node) *graph.Node {
 		n := len(a) / 2

@@ -152,9 +152,8 @@ var (
 	putRows = NewProgram("put", func(a []*graph.Node) *graph.Node {
 		return graph.ScatterUpdate(a[0], graph.InsertAxes(a[1], -1), a[2], false, true)
 	})
-	mix   = NewProgram("mix", mixed)
-	norms = NewProgram("norms", func(a []*graph.Node) *graph.Node { return lengths(a[0]) })
-	gram  = NewProgram("gram", func(a []*graph.Node) *graph.Node {
+	mix  = NewProgram("mix", mixed)
+	gram = NewProgram("gram", func(a []*graph.Node) *graph.Node {
 		return graph.DotGeneral(a[0], []int{1}, nil, a[0], []int{1}, nil)
 	})
 	center = NewProgram("center", func(a []*graph.Node) *graph.Node {
@@ -168,9 +167,6 @@ func mixed(a []*graph.Node) *graph.Node {
 	k := a[1].Shape().Dimensions[0] / a[0].Shape().Dimensions[0]
 	return graph.Dot(graph.Reshape(a[1], k, -1), a[0]).MatMul()
 }
-
-// lengths is the Euclidean length of every row.
-func lengths(m *graph.Node) *graph.Node { return graph.Sqrt(graph.ReduceSum(graph.Square(m), 1)) }
 
 // fits says whether b can be added to m: the same shape, or one row.
 func (m *Matrix) fits(op string, b *Matrix) *Matrix {
@@ -335,21 +331,7 @@ func StackRows(ms ...*Matrix) *Matrix {
 }
 
 // Norms returns the Euclidean length of every row, [n].
-func (m *Matrix) Norms() ([]float64, error) {
-	if err := m.Err(); err != nil {
-		return nil, err
-	}
-	p, less := m.pieces, (*Matrix)(nil)
-	if d := m.difference; d != nil && d.start.rows == 1 {
-		p, less = d.models.pieces, d.start
-	}
-	if p != nil {
-		if lengths, ok, err := p.norms(less); ok {
-			return lengths, err
-		}
-	}
-	return m.host(norms)
-}
+func (m *Matrix) Norms() ([]float64, error) { return m.byRow(norms) }
 
 // Gram returns the inner products of the rows, m·mᵀ [n, n].
 func (m *Matrix) Gram() (*mat.SymDense, error) {
@@ -360,8 +342,8 @@ func (m *Matrix) Gram() (*mat.SymDense, error) {
 	return mat.NewSymDense(m.rows, g), nil
 }
 
-func (m *Matrix) host(p *Program) ([]float64, error) {
-	out, err := run(p, []any{m})
+func (m *Matrix) host(p *Program, more ...any) ([]float64, error) {
+	out, err := run(p, append([]any{m}, more...))
 	if err != nil {
 		return nil, err
 	}

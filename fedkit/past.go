@@ -1,7 +1,5 @@
 package fedkit
 
-import "github.com/gomlx/gomlx/core/graph"
-
 // SimilarityUser is a selector, or a part of one, that may use Solve.Similarity, which is computed only if it is used.
 type SimilarityUser interface {
 	UsesSimilarity() bool
@@ -35,12 +33,3 @@ func (r *Round) Past(client int) []Solve { return r.past.solves[client] }
 // Clusters returns the cluster of each client, [M], as the strategy last served them (Serving.Clusters); nil
 // if it does not cluster, or not yet. It must not be changed.
 func (r *Round) Clusters() []int { return r.past.clusters }
-
-// likeMean is the cosine of every row and the mean of the rows; 0 if either is zero.
-var likeMean = NewProgram("like mean", func(a []*graph.Node) *graph.Node {
-	mean := graph.ReduceAndKeep(a[0], graph.ReduceMean, 0)
-	inner := graph.ReduceSum(graph.Mul(a[0], mean), 1)
-	lengths := graph.Sqrt(graph.Mul(graph.ReduceSum(graph.Square(a[0]), 1), graph.ReduceAllSum(graph.Square(mean))))
-	tiny := graph.Scalar(lengths.Graph(), lengths.DType(), 1e-30)
-	return graph.Div(inner, graph.Max(lengths, tiny))
-})

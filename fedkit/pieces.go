@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"fedkit.example/fedkit/internal/engine"
-	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -122,7 +121,9 @@ func (p *pieces) collect() (*tensors.Tensor, error) {
 	}
 	out, err := run(collect, append(anys(ts), p.place))
 	if !p.lent {
-		xla.Free(ts...)
+		for _, v := range p.values {
+			v.Free()
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -187,29 +188,6 @@ func (p *pieces) mix(r [][]float64, less *Matrix) *Matrix {
 	return sum.total()
 }
 
-// norms returns the Euclidean length of every row, of the rows less one [1, d] if that is not nil; ok is false once they are together.
-func (p *pieces) norms(less *Matrix) (lengths []float64, ok bool, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.values == nil || p.lent {
-		return nil, false, nil
-	}
-	var all []float64
-	p.each(func(_ int, piece engine.Value) *Matrix {
-		if less == nil {
-			return runAt(piece, normsOfRows)
-		}
-		return runAt(piece, normsLess, less)
-	}, func(_ int, m *Matrix) {
-		some, e := m.Host()
-		all, err = append(all, float64s(some)...), cmp.Or(err, e)
-	})
-	if err != nil {
-		return nil, true, err
-	}
-	return pick(all, p.place), true, nil
-}
-
 // mixRows mixes rows that are not in one piece, some at a time; less has what is to be taken away from each, or is nil.
 func (p *pieces) mixRows(r [][]float64, less []any) *Matrix {
 	const most = 64 // per program
@@ -235,8 +213,7 @@ func (p *pieces) mixRows(r [][]float64, less []any) *Matrix {
 }
 
 var (
-	normsOfRows = NewProgram("norms of a piece", func(a []*graph.Node) *graph.Node { return graph.InsertAxes(lengths(a[0]), -1) })
-	mixRows     = NewProgram("mix rows", func(a []*graph.Node) *graph.Node { return mixedRows(a[:len(a)-1], a[len(a)-1]) })
+	mixRows = NewProgram("mix rows", func(a []*graph.Node) *graph.Node { return mixedRows(a[:len(a)-1], a[len(a)-1]) })
 	// collect puts pieces together, and their rows in order.
 	collect = NewProgram("collect", func(a []*graph.Node) *graph.Node {
 		last := len(a) - 1

@@ -301,11 +301,11 @@ func (r *Round) describe(job Job, u *Updates, skipped int) error {
 	if job.Shared != nil {
 		delta = delta.Mul(job.Shared)
 	}
-	cosines, err := delta.host(likeMean)
+	similar, err := delta.byRow(cosines, delta.Mean(nil))
 	at := 0
 	for i := range u.Solves {
 		if err == nil && !u.Solves[i].Skipped {
-			u.Solves[i].Similarity = Float(cosines[at])
+			u.Solves[i].Similarity = Float(similar[at])
 			at++
 		}
 	}

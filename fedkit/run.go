@@ -260,6 +260,7 @@ func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) erro
 	if isNil(reflect.ValueOf(o.On)) {
 		return Invalid("Options.On", fmt.Sprintf("nil %T", o.On), "a fleet, or left out for none")
 	}
+	away := o.On != nil
 	o.Watch, o.On = nil, nil // no options of the run
 	if err := check("Options", o, fed, 0); err != nil {
 		return err
@@ -282,7 +283,7 @@ func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) erro
 	if err := check("", all[0], fed, n); err != nil {
 		return err
 	}
-	if err := fed.fitsRun(all, n); err != nil {
+	if err := fed.fitsRun(all, n); err != nil && !away { // what machines elsewhere have is not known here
 		return err
 	}
 	if o.Checkpoint == "" {

@@ -49,11 +49,12 @@ type Fleet struct {
 	nc   *nats.Conn
 	js   jetstream.JetStream
 
-	runs  atomic.Int64
-	calls sync.Map // of *call, by ID: those whose answers matter
-	done  ring
-	seats seats
-	store store
+	runs    atomic.Int64
+	pending atomic.Int64 // bytes that workers keep since the collector was last called
+	calls   sync.Map     // of *call, by ID: those whose answers matter
+	done    ring
+	seats   seats
+	store   store
 
 	mu      sync.Mutex
 	workers map[string]*member

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -25,17 +26,60 @@ type kept struct {
 	dtype dtypes.DType
 	dims  []int
 
-	mu    sync.Mutex
-	here  *tensors.Tensor // once it was brought
-	freed bool
+	mu   sync.Mutex
+	here *tensors.Tensor // once it was brought
+
+	there *there
 }
+
+// there is a result where it is kept. It is forgotten there once: when it was brought here, when it is freed, or when nobody
+// refers to it any more.
+type there struct {
+	call  *call
+	index int
+	once  sync.Once
+}
+
+func (t *there) forget() {
+	t.once.Do(func() {
+		c, f := t.call, t.call.d.fleet
+		c.mu.Lock()
+		holders := slices.Clone(c.holders)
+		c.using--
+		last := c.using == 0
+		c.mu.Unlock()
+		if last {
+			f.forgetLater(c)
+		}
+		for _, worker := range holders {
+			_ = f.nc.Publish(asks+worker+forget, []byte(remote.Key(c.msg.ID, t.index))) // it is forgotten with its run, at the latest
+		}
+	})
+}
+
+// keep returns a result that a worker keeps. Workers' memory is given back by cleanups, but the collector sees only the small
+// objects that stand for it.
+func (c *call) keep(i int, r remote.Result) *kept {
+	t := &there{call: c, index: i}
+	k := &kept{call: c, index: i, dtype: r.Type, dims: r.Dims, there: t}
+	runtime.AddCleanup(k, (*there).forget, t)
+	f := c.d.fleet
+	if n := int64(xla.Bytes(r.Type, r.Dims)); f.pending.Add(n) > int64(max(1, f.AtOnce()))*collectAfter {
+		f.pending.Store(0)
+		runtime.GC()
+	}
+	return k
+}
+
+// collectAfter is how many bytes may pile up, for each program that runs at a time, before the collector is called.
+const collectAfter = 192 << 20
 
 // values returns what came out of a call: what came back is here, and what is kept is there.
 func (c *call) values(a *remote.Answer) (values []engine.Value, err error) {
 	inline := a.Inline
 	for i, r := range a.Results {
 		if r.Kept {
-			values = append(values, &kept{call: c, index: i, dtype: r.Type, dims: r.Dims})
+			values = append(values, c.keep(i, r))
 			continue
 		}
 		t, err := xla.FromBytes(inline[0], r.Type, r.Dims)
@@ -56,25 +100,9 @@ func (k *kept) Away() bool { return true }
 // Free implements engine.Value.
 func (k *kept) Free() {
 	k.mu.Lock()
-	done := k.freed
-	k.freed = true
 	xla.Free(k.here)
 	k.mu.Unlock()
-	if done {
-		return
-	}
-	c, f := k.call, k.call.d.fleet
-	c.mu.Lock()
-	holders := slices.Clone(c.holders)
-	c.using--
-	last := c.using == 0
-	c.mu.Unlock()
-	if last {
-		f.calls.Delete(c.msg.ID)
-	}
-	for _, worker := range holders {
-		_ = f.nc.Publish(asks+worker+forget, []byte(remote.Key(c.msg.ID, k.index))) // it is forgotten with its run, at the latest
-	}
+	k.there.forget()
 }
 
 // errLost says that a worker does not have a result any more, or is gone itself.
@@ -139,6 +167,7 @@ func (c *call) holder() (string, error) {
 
 // Tensor implements engine.Value: it fetches the bytes.
 func (k *kept) Tensor() (*tensors.Tensor, error) {
+	defer runtime.KeepAlive(k) // so that it is not forgotten meanwhile
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.here != nil {
@@ -149,14 +178,18 @@ func (k *kept) Tensor() (*tensors.Tensor, error) {
 		data, err = k.call.d.fleet.read(k.call.d.ctx, worker, remote.Key(k.call.msg.ID, k.index), xla.Bytes(k.dtype, k.dims))
 		return err
 	})
-	if err == nil {
-		k.here, err = xla.FromBytes(data, k.dtype, k.dims)
+	if err != nil {
+		return nil, err
+	}
+	if k.here, err = xla.FromBytes(data, k.dtype, k.dims); err == nil {
+		k.there.forget()
 	}
 	return k.here, err
 }
 
 // Then implements engine.Value. All that comes out is brought here.
 func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, err error) {
+	defer runtime.KeepAlive(k) // so that it is not forgotten meanwhile
 	k.mu.Lock()
 	here := k.here
 	k.mu.Unlock()

@@ -1,0 +1,87 @@
+package fedkit
+
+import (
+	"cmp"
+
+	"fedkit.example/fedkit/internal/engine"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// rowwise computes c numbers for each row of a matrix, from the row alone and further arguments: they are all that travels if rows
+// are on other machines.
+type rowwise struct {
+	of   *Program // of rows
+	less *Program // of rows less another one, which is the second argument
+}
+
+// newRowwise returns what f computes for rows [n, d], [n, c].
+func newRowwise(name string, f func(rows *graph.Node, more []*graph.Node) *graph.Node) *rowwise {
+	return &rowwise{
+		NewProgram(name, func(a []*graph.Node) *graph.Node { return f(a[0], a[1:]) }),
+		NewProgram(name+" less", func(a []*graph.Node) *graph.Node {
+			return f(graph.Sub(a[0], graph.BroadcastToDims(a[1], a[0].Shape().Dimensions...)), a[2:])
+		})}
+}
+
+// byRow returns the numbers, row after row. Rows in pieces are asked piece by piece.
+func (m *Matrix) byRow(w *rowwise, more ...any) ([]float64, error) {
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	p, program := m.pieces, w.of
+	args := more
+	if d := m.difference; d != nil && d.start.rows == 1 {
+		p, program, args = d.models.pieces, w.less, append([]any{d.start}, more...)
+	}
+	if p != nil {
+		if numbers, ok, err := p.byRow(program, args); ok {
+			return numbers, err
+		}
+	}
+	return m.host(w.of, more...)
+}
+
+// byRow asks each piece; ok is false once they are together.
+func (p *pieces) byRow(program *Program, args []any) (numbers []float64, ok bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.values == nil || p.lent {
+		return nil, false, nil
+	}
+	var all [][]float64 // by row of the pieces
+	p.each(func(_ int, piece engine.Value) *Matrix { return runAt(piece, program, append([]any(nil), args...)...) }, func(_ int, m *Matrix) {
+		some, e := m.Host()
+		err = cmp.Or(err, e)
+		for i := range m.Rows() {
+			all = append(all, float64s(some[i*m.cols:(i+1)*m.cols]))
+		}
+	})
+	if err != nil {
+		return nil, true, err
+	}
+	for _, at := range p.place {
+		numbers = append(numbers, all[at]...)
+	}
+	return numbers, true, nil
+}
+
+var (
+	// norms are the lengths of rows.
+	norms = newRowwise("norms", func(rows *graph.Node, _ []*graph.Node) *graph.Node {
+		return graph.InsertAxes(lengths(rows), -1)
+	})
+	// inner are the products of rows with those of a matrix [k, d].
+	inner = newRowwise("inner", func(rows *graph.Node, with []*graph.Node) *graph.Node {
+		return graph.DotGeneral(rows, []int{1}, nil, with[0], []int{1}, nil)
+	})
+	// cosines are those of rows and one other [1, d]; 0 if either is zero.
+	cosines = newRowwise("cosines", func(rows *graph.Node, with []*graph.Node) *graph.Node {
+		product := graph.ReduceSum(graph.Mul(rows, with[0]), 1)
+		both := graph.Mul(lengths(rows), lengths(with[0]))
+		tiny := graph.Scalar(both.Graph(), both.DType(), 1e-30)
+		return graph.InsertAxes(graph.Div(product, graph.Max(both, tiny)), -1)
+	})
+)
+
+// lengths is the Euclidean length of every row.
+func lengths(m *graph.Node) *graph.Node { return graph.Sqrt(graph.ReduceSum(graph.Square(m), 1)) }
