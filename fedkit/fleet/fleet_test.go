@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"syscall"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fleet"
 	"fedkit.example/fedkit/internal/every"
+	"fedkit.example/fedkit/sim"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -67,9 +69,20 @@ func TestEveryStrategy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	feds := map[string]*fedkit.Federation{}
+	timed, err := fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 0.5}, Down: sim.Constant(1e3), Up: sim.Uniform{Low: 50, High: 500}, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range every.Strategies() {
+		feds[name] = fed
+		if clocked := regexp.MustCompile("FedEff|FedAsync|FedBuff|CCFL"); clocked.MatchString(name) {
+			feds[name] = timed
+		}
+	}
 	want := map[string][]byte{}
 	for name, s := range every.Strategies() {
-		if want[name], err = outcome(fed, s, nil); err != nil {
+		if want[name], err = outcome(feds[name], s, nil); err != nil {
 			t.Fatal(name, err)
 		}
 	}
@@ -82,7 +95,7 @@ func TestEveryStrategy(t *testing.T) {
 		group.SetLimit(8) // runs share the fleet
 		for _, name := range slices.Sorted(maps.Keys(strategies)) {
 			group.Go(func() error {
-				got, err := outcome(fed, strategies[name], f)
+				got, err := outcome(feds[name], strategies[name], f)
 				if err != nil {
 					got = fmt.Append(nil, err)
 				}
