@@ -118,6 +118,9 @@ func (f *Fleet) begin(ctx context.Context, t *ticket) (err error) {
 	return nil
 }
 
+// File returns the path of the fleet's file, for other programs to join.
+func (f *Fleet) File() string { return f.file }
+
 // Close leaves the fleet. The hub and the workers stay.
 func (f *Fleet) Close() {
 	if f.tell != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"syscall"
@@ -23,6 +24,12 @@ import (
 // The plugin's destructors abort under the race detector when the process ends in the usual way.
 func TestMain(m *testing.M) {
 	fleet.KeepAll()
+	if file := os.Getenv(asNotebook); file != "" {
+		if err := beNotebook(file); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		return
+	}
 	syscall.Exit(m.Run())
 }
 
@@ -65,7 +72,7 @@ func outcome(fed *fedkit.Federation, s fedkit.Strategy, on fedkit.Machines) ([]b
 
 // Histories and States have the same bytes without a fleet and on 5, 3, 2 and 1 workers, for every strategy.
 func TestEveryStrategy(t *testing.T) {
-	fed, err := fedtest.Quadratic(20, 31, 8, 24, 17, 40, 22, 9, 13, 28, 36, 11)
+	fed, err := twelve()
 	if err != nil {
 		t.Fatal(err)
 	}
