@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/fleet"
 	"fedkit.example/fedkit/plot"
 )
 
@@ -30,6 +31,7 @@ type runCommand struct {
 	Rounds     *int    `placeholder:"N" help:"Number of rounds."`
 	Seed       *uint64 `placeholder:"N" help:"Seed of the run."`
 	Checkpoint string  `placeholder:"FILE" help:"Write checkpoints to this file, and go on from it if it is there."`
+	Fleet      string  `placeholder:"FILE" help:"Run on the fleet of this file, which fedkit hub writes."`
 	Save       string  `placeholder:"FILE" help:"Write the history to this file as rounds end."`
 }
 
@@ -37,7 +39,7 @@ type runCommand struct {
 func (*runCommand) Help() string {
 	var options []string
 	for _, o := range catalog.Options(reflect.TypeFor[fedkit.Options]()) {
-		if o.Name != "Watch" {
+		if o.Name != "Watch" && o.Name != "On" {
 			options = append(options, o.Name)
 		}
 	}
@@ -118,6 +120,11 @@ func (r *runCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
+	leave, err := join(r.Fleet, &e.Options)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, release := terminated()
 	defer release()
 	h, err := e.run(ctx, fed, c)
@@ -128,6 +135,21 @@ func (r *runCommand) Run(c *console) error {
 		return errStopped
 	}
 	return err
+}
+
+// join lets runs go on on the fleet of a file, if there is one, until it is left.
+func join(file string, runs ...*fedkit.Options) (leave func(), err error) {
+	if file == "" {
+		return func() {}, nil
+	}
+	f, err := fleet.Join(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range runs {
+		o.On = f
+	}
+	return f.Close, nil
 }
 
 // run prints what happens round by round, and a summary at the end.

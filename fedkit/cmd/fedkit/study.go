@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/study"
 )
 
@@ -13,7 +14,8 @@ type studyCommand struct {
 	Store    string `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
 	Models   bool   `help:"Keep the final models."`
 	Again    bool   `help:"Compute everything anew, also what is stored."`
-	Parallel int    `placeholder:"N" help:"Number of runs side by side. Default: by machine."`
+	Parallel int    `placeholder:"N" help:"Number of runs side by side. Default: by machine, or by fleet."`
+	Fleet    string `placeholder:"FILE" help:"Run on the fleet of this file, which fedkit hub writes."`
 }
 
 // Help implements kong.HelpProvider.
@@ -43,6 +45,15 @@ func (s *studyCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
+	var options []*fedkit.Options
+	for i := range cells {
+		options = append(options, &cells[i].Options)
+	}
+	leave, err := join(s.Fleet, options...)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	st, feds := &study.Study{Dir: s.Store, Models: s.Models, Again: s.Again, Parallel: s.Parallel, Log: c.err}, federations{}
 	for _, cell := range cells {
 		fed, err := feds.of(cell.world)
