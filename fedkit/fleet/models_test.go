@@ -1,0 +1,84 @@
+package fleet_test
+
+import (
+	"bytes"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/examples"
+	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/metric"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/layers"
+	mlmodel "github.com/gomlx/gomlx/ml/model"
+)
+
+// withDropout is a model as a notebook cell has it: a GoMLX function, with variables and random bits of its own.
+func withDropout(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+	x = graph.Reshape(x, x.Shape().Dimensions[0], -1)
+	x = graph.Tanh(layers.Dense(scope.In("hidden"), x, true, 32))
+	x = layers.DropoutStatic(scope, x, 0.5)
+	return layers.Dense(scope.In("out"), x, true, 10)
+}
+
+// large is the digits with every pixel four times, [16, 16, 1].
+func large() *datasets.Dataset {
+	d := *datasets.Digits()
+	d.Name, d.Shape = "large digits", []int{16, 16, 1}
+	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
+		var pixels []uint8
+		for i := range s.Len() {
+			for at := range 16 * 16 {
+				pixels = append(pixels, s.Bytes[64*i+at/32*8+at%16/2])
+			}
+		}
+		s.Bytes = pixels
+	}
+	return &d
+}
+
+// Models with convolutions, with variables and random bits, or with an objective and metrics of their own are the same on a fleet:
+// a worker knows none of them.
+func TestEveryModel(t *testing.T) {
+	f, small := local(t, 2), datasets.Digits()
+	l := fedkit.Local{Batch: 16, LR: 0.1}
+	for name, c := range map[string]struct {
+		data *datasets.Dataset
+		fedkit.Model
+		fedkit.Strategy
+	}{
+		"convolutions": {large(), model.LeNet(), &strategy.FedAvg{Fraction: 0.5, Local: l}},
+		"dropout":      {small, model.GoMLX("dropout", withDropout), &strategy.FedRep{Fraction: 0.5, Local: l}},
+		"objective":    {small, model.MLP(16), &examples.MOON{Fraction: 0.5, Local: l}},
+		"distillation": {small, model.MLP(16), &examples.Distill{Fraction: 0.5, Local: l}},
+		"momentum":     {small, model.MLP(), &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1, Optimizer: fedkit.Momentum{Beta: 0.9}}}},
+	} {
+		fed, err := fedkit.New(c.data, partition.Dirichlet{Clients: 24, Alpha: 1}, c.Model)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var both [][]byte
+		for _, on := range []fedkit.Machines{nil, f} {
+			s, err := fedkit.Clone(c.Strategy)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			h, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Seed: 3, Metrics: []fedkit.Metric{metric.MacroF1{}}, On: on})
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			outcome, err := fedtest.Outcome(s, h)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			both = append(both, outcome)
+		}
+		if !bytes.Equal(both[0], both[1]) {
+			t.Errorf("%s: other bytes than without a fleet", name)
+		}
+	}
+}
