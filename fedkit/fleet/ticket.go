@@ -25,6 +25,8 @@ type ticket struct {
 	Worker   string `json:"worker,omitempty"`
 	// Credentials is a .creds file of a NATS server of your own, instead of the keys.
 	Credentials string `json:"credentials,omitempty"`
+	// Memory is how many bytes of calls the hub lets wait.
+	Memory int64 `json:"memory,omitempty"`
 }
 
 const ticketVersion = 1
@@ -124,7 +126,7 @@ func (t *ticket) connect(as role, more ...nats.Option) (*nats.Conn, error) {
 	case err == nil:
 		return nc, nil
 	case errors.Is(err, nats.ErrAuthorization):
-		return nil, fmt.Errorf("fleet: hub %s refuses this key: the file is of another hub, or an old one", t.URL)
+		return nil, fmt.Errorf("fleet: %w: hub %s refuses its key: it is of another hub, or an old one", ErrTicket, t.URL)
 	case errors.Is(err, nats.ErrNoServers):
 		return nil, fmt.Errorf("fleet: no hub answers at %s: start it with ./scripts/hub", t.URL)
 	}

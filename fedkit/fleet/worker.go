@@ -211,14 +211,16 @@ func (w *work) take(ctx context.Context) {
 				continue
 			}
 		}
-		batch, err := calls.Fetch(1, jetstream.FetchMaxWait(5*time.Second), jetstream.FetchHeartbeat(2*time.Second))
+		waiting, cancel := context.WithTimeout(ctx, 5*time.Second) // it ends with ctx at once
+		batch, err := calls.Fetch(1, jetstream.FetchContext(waiting), jetstream.FetchHeartbeat(2*time.Second))
 		if err == nil {
 			for m := range batch.Messages() {
 				w.do(ctx, m)
 			}
 			err = batch.Error()
 		}
-		if err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, jetstream.ErrNoMessages) {
+		cancel()
+		if err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, jetstream.ErrNoMessages) {
 			calls = nil // the hub was started again, and the queue has to be made again
 			pause(ctx, 100*time.Millisecond)
 		}
