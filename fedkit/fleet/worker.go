@@ -82,7 +82,11 @@ func Work(ctx context.Context, file string, o WorkerOptions) error {
 	w := &work{kind: kind, memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, doing: map[string]bool{}, heard: map[string]time.Time{},
 		beat: Beat{Worker: nuid.Next()[:12], Host: host, PID: os.Getpid(), Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
 	w.nc, err = t.connect(worker, nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { o.Say("the hub is away: %v", err) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // not at the end
+				o.Say("the hub is away: %v", err)
+			}
+		}),
 		nats.ReconnectHandler(func(*nats.Conn) { o.Say("the hub is back") }))
 	if err != nil {
 		return err
