@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -196,21 +195,32 @@ func TestFleetMistakes(t *testing.T) {
 	}
 }
 
-// A machine without the plugin cannot be a worker.
-func TestWorkerWithoutPlugin(t *testing.T) {
+// A machine without the plugin, or without the GPU, cannot be a worker.
+func TestWorkerWithoutDevice(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fleet.json")
 	hub, err := fleet.StartHub(fleet.HubOptions{File: file})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer hub.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	c := exec.CommandContext(ctx, os.Args[0], "worker", file)
-	c.Env = append(os.Environ(), "FEDKIT_COMMAND=1", "GOMLX_BACKEND=xla:/no/such/plugin.so")
-	out, _ := c.CombinedOutput()
-	if c.ProcessState.ExitCode() != failed || !strings.Contains(string(out), "no XLA device") || !strings.Contains(string(out), "/no/such/plugin.so") {
-		t.Errorf("%v: %s", c.ProcessState, out)
+	for _, c := range []struct {
+		backend string
+		status  int
+		says    string
+		args    []string
+	}{
+		{"xla:/no/such/plugin.so", failed, `no XLA device: GOMLX_BACKEND = "xla:/no/such/plugin.so"`, nil},
+		{"xla:/no/such/plugin.so", failed, "no XLA device", []string{"--gpu", "0"}},
+		{"xla:cpu", refused, "--gpu = 0: must be left out: GOMLX_BACKEND = xla:cpu is no GPU", []string{"--gpu", "0"}},
+	} {
+		p := process(append([]string{"worker", file}, c.args...)...)
+		p.Env = append(p.Env, "GOMLX_BACKEND="+c.backend)
+		stuck := time.AfterFunc(20*time.Second, func() { _ = p.Process.Kill() })
+		out, _ := p.CombinedOutput()
+		stuck.Stop()
+		if p.ProcessState.ExitCode() != c.status || !strings.Contains(string(out), c.says) {
+			t.Errorf("%s %q: %v: %s", c.backend, c.args, p.ProcessState, out)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fleet"
+	"fedkit.example/fedkit/internal/xla"
 )
 
 type workerCommand struct {
@@ -47,11 +48,8 @@ func (w *workerCommand) Run(c *console) error {
 		}
 	}
 	if w.GPU != nil {
-		for _, variable := range fleet.GPU(*w.GPU) {
-			name, value, _ := strings.Cut(variable, "=")
-			if err := os.Setenv(name, value); err != nil {
-				return err
-			}
+		if err := takeGPU(*w.GPU); err != nil {
+			return err
 		}
 	}
 	ctx, release := interrupted()
@@ -79,6 +77,20 @@ func (w *workerCommand) check() error {
 		return fedkit.Invalid("--slots", w.Slots, "at least 1")
 	case w.Idle < 0:
 		return fedkit.Invalid("--idle", w.Idle, "a time, such as 1h")
+	}
+	return nil
+}
+
+// takeGPU lets this process have one GPU. It opens the plugin.
+func takeGPU(number int) error {
+	for _, variable := range fleet.GPU(number) {
+		name, value, _ := strings.Cut(variable, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	if _, err := xla.Backend(); err == nil && xla.OnCPU() {
+		return fedkit.Invalid("--gpu", number, "left out: GOMLX_BACKEND = "+os.Getenv("GOMLX_BACKEND")+" is no GPU")
 	}
 	return nil
 }
