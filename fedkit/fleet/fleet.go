@@ -43,11 +43,10 @@ type Fleet struct {
 	// Patience is how long to wait for the hub, and for a first worker. Default 30 s.
 	Patience time.Duration
 
-	file   string
-	memory int64  // of calls that the hub lets wait
-	name   string // of this notebook
-	nc     *nats.Conn
-	js     jetstream.JetStream
+	file string
+	name string // of this notebook
+	nc   *nats.Conn
+	js   jetstream.JetStream
 
 	runs  atomic.Int64
 	calls sync.Map // of *call, by ID: those whose answers matter
@@ -83,7 +82,7 @@ func Join(file string) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{file: file, memory: cmp.Or(t.Memory, hubMemory), name: nuid.Next()[:12], workers: map[string]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), queues: map[string]bool{}, alone: time.Now()}
+	f := &Fleet{file: file, name: nuid.Next()[:12], workers: map[string]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), queues: map[string]bool{}, alone: time.Now()}
 	f.seats.room, f.store.fleet = f.room, f
 	f.nc, err = t.connect(notebook, nats.Name("notebook"), nats.DisconnectErrHandler(func(*nats.Conn, error) { f.away() }), nats.ReconnectHandler(func(*nats.Conn) { go f.back() }))
 	if err != nil {
@@ -128,7 +127,7 @@ func (f *Fleet) Close() {
 // setUp makes the stream of calls and the store, if the hub does not have them.
 func (f *Fleet) setUp(ctx context.Context) error {
 	_, err := f.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: stream, Subjects: []string{queue + "*"}, Retention: jetstream.WorkQueuePolicy,
-		Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew, MaxAge: time.Hour, MaxBytes: f.memory - f.memory/8})
+		Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew, MaxAge: time.Hour, MaxBytes: hubMemory - hubMemory/8})
 	if err != nil {
 		return fmt.Errorf("stream of calls: %w", err)
 	}

@@ -80,8 +80,8 @@ func (h *Hub) start(o HubOptions) error {
 	if o.File == "" {
 		return fedkit.Invalid("File", "nothing", "the path of the file for workers and notebooks")
 	}
-	o.Dir, o.Memory = cmp.Or(o.Dir, o.File+".hub"), cmp.Or(o.Memory, hubMemory)
-	if o.Memory < leastMemory {
+	o.Dir = cmp.Or(o.Dir, o.File+".hub")
+	if o.Memory != 0 && o.Memory < leastMemory {
 		return fedkit.Invalid("Memory", o.Memory, fmt.Sprintf("at least %s", size(leastMemory)))
 	}
 	host, port, err := o.address()
@@ -117,7 +117,7 @@ func (h *Hub) start(o HubOptions) error {
 		scheme, name = "tls", append(o.Names, reachable(host))[0]
 	}
 	h.url = fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(name, strconv.Itoa(kept.Port)))
-	t := &ticket{Version: ticketVersion, URL: h.url, Notebook: kept.Notebook, Worker: kept.Worker, CA: kept.Certificate, Memory: o.Memory}
+	t := &ticket{Version: ticketVersion, URL: h.url, Notebook: kept.Notebook, Worker: kept.Worker, CA: kept.Certificate}
 	if err := errors.Join(kept.write(o.Dir), t.write(o.File)); err != nil || o.Listen == "" {
 		return err
 	}
@@ -163,7 +163,7 @@ func reachable(host string) string {
 func (o *HubOptions) start(host string, port int, k *secrets) (*server.Server, error) {
 	options := &server.Options{
 		Host: host, Port: port, NoSigs: true, MaxPayload: maxPayload, MaxPending: 64 << 20,
-		JetStream: true, StoreDir: o.Dir, JetStreamMaxMemory: o.Memory, JetStreamMaxStore: cmp.Or(o.Disk, hubDisk),
+		JetStream: true, StoreDir: o.Dir, JetStreamMaxMemory: cmp.Or(o.Memory, hubMemory), JetStreamMaxStore: cmp.Or(o.Disk, hubDisk),
 	}
 	for role, seed := range []string{k.Notebook, k.Worker} {
 		pair, err := nkeys.FromSeed([]byte(seed))

@@ -25,8 +25,6 @@ type ticket struct {
 	Worker   string `json:"worker,omitempty"`
 	// Credentials is a .creds file of a NATS server of your own, instead of the keys.
 	Credentials string `json:"credentials,omitempty"`
-	// Memory is how many bytes of calls the hub lets wait.
-	Memory int64 `json:"memory,omitempty"`
 }
 
 const ticketVersion = 1

@@ -80,7 +80,7 @@ func TestFleet(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "fleet.json")
 	less := strings.TrimSuffix(file, ".json") + ".worker.json"
-	hub, hubLog := start(t, "hub", "--file", file, "--listen", "127.0.0.1:0", "--memory", "32MB", "--disk", "1GB")
+	hub, hubLog := start(t, "hub", "--file", file, "--listen", "127.0.0.1:0", "--memory", "300MB", "--disk", "1GB")
 	await(t, "file", func() bool { _, err := os.Stat(less); return err == nil })
 	first, firstLog := start(t, "worker", less, "--cores", "1", "--slots", "2", "--memory", "100MB")
 	second, secondLog := start(t, "worker", file, "--cores", "0")
