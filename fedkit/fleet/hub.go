@@ -91,11 +91,15 @@ func (h *Hub) start(o HubOptions) error {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(o.Dir, "lock"))
-	if locked, err := lock.TryLock(); err != nil || !locked {
-		return errors.Join(fmt.Errorf("another one keeps its objects in %s", o.Dir), err)
+	h.lock = flock.New(filepath.Join(o.Dir, "lock"))
+	moment, cancel := context.WithTimeout(context.Background(), time.Second) // for one that is about to end
+	defer cancel()
+	if _, err := h.lock.TryLockContext(moment, 20*time.Millisecond); err != nil {
+		if moment.Err() == nil {
+			return err
+		}
+		return fmt.Errorf("another one keeps its objects in %s", o.Dir)
 	}
-	h.lock = lock
 	kept, err := o.secrets(host)
 	if err != nil {
 		return err
