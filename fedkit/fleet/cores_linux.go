@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"fedkit.example/fedkit"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,7 +38,7 @@ func UseCores(which string) error {
 	}
 	for _, at := range places {
 		if at >= len(all) {
-			return fmt.Errorf("fleet: cores %q: the process may run on %d processors, 0 to %d", which, len(all), len(all)-1)
+			return fedkit.Invalid("cores", which, fmt.Sprintf("among the %d processors that the process may run on, 0 to %d", len(all), len(all)-1))
 		}
 		want.Set(all[at])
 	}
@@ -65,7 +66,7 @@ func places(which string) (list []int, err error) {
 			to, err = strconv.Atoi(last)
 		}
 		if err != nil || from < 0 || to < from || to > 1<<16 {
-			return nil, fmt.Errorf("fleet: cores %q: want how many, such as 2, or which, such as 4-7,9", which)
+			return nil, fedkit.Invalid("cores", which, "how many, such as 2, or which, such as 4-7,9")
 		}
 		for i := from; i <= to; i++ {
 			list = append(list, i)

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -18,18 +19,23 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
+	"fedkit.example/fedkit"
+	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 )
 
 // HubOptions say where a hub is and how much it holds. The zero value, but for File, is a hub for this machine alone.
 type HubOptions struct {
-	File   string   // written for workers and notebooks, with their keys; required
+	// File is written for workers and notebooks, with their keys; required. With Listen there is a second one beside it, with the key
+	// of workers alone, for machines that are trusted less: fleet.worker.json beside fleet.json.
+	File   string
 	Dir    string   // where it keeps objects and its own keys; default: File + ".hub"
 	Listen string   // host:port that other machines reach it by; TLS is on then. Default: loopback, any port
-	Names  []string // further host names and addresses that it is reached by, for its certificate
+	Names  []string // host names and addresses that it is reached by, for its certificate, and the first for the file. Default: this machine's name
 	Memory int64    // bytes of calls that wait, at most; default 256 MB
 	Disk   int64    // bytes of objects, at most; default 16 GB
 }
@@ -37,7 +43,10 @@ type HubOptions struct {
 // Hub is an embedded NATS server with JetStream: it passes calls, answers and objects on, and computes nothing.
 type Hub struct {
 	server *server.Server
+	lock   *flock.Flock // of the folder
+	url    string
 	file   string
+	less   string // path of the file with the key of workers alone
 }
 
 // Sizes of a hub.
@@ -45,6 +54,8 @@ const (
 	hubMemory  = 256 << 20
 	hubDisk    = 16 << 30
 	maxPayload = 4 << 20 // bytes of a message
+
+	leastMemory = 16e6 // bytes: a few messages
 )
 
 // secrets are what a hub keeps, so that its file stays right when it is started again.
@@ -56,51 +67,72 @@ type secrets struct {
 }
 
 // StartHub starts a hub and writes its file. Started again with the same Dir, it has the same keys, and the same port if it is free.
-func StartHub(o HubOptions) (h *Hub, err error) {
-	defer func() {
-		if err != nil {
-			h, err = nil, fmt.Errorf("fleet: hub: %w", err)
-		}
-	}()
+func StartHub(o HubOptions) (*Hub, error) {
+	h := &Hub{file: o.File}
+	if err := h.start(o); err != nil {
+		h.Close()
+		return nil, fmt.Errorf("fleet: hub: %w", err)
+	}
+	return h, nil
+}
+
+func (h *Hub) start(o HubOptions) error {
 	if o.File == "" {
-		return nil, errors.New("File is empty: want the path of the file for workers and notebooks")
+		return fedkit.Invalid("File", "nothing", "the path of the file for workers and notebooks")
 	}
 	o.Dir = cmp.Or(o.Dir, o.File+".hub")
+	if o.Memory != 0 && o.Memory < leastMemory {
+		return fedkit.Invalid("Memory", o.Memory, fmt.Sprintf("at least %s", size(leastMemory)))
+	}
 	host, port, err := o.address()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, err
+		return err
+	}
+	h.lock = flock.New(filepath.Join(o.Dir, "lock"))
+	moment, cancel := context.WithTimeout(context.Background(), time.Second) // for one that is about to end
+	defer cancel()
+	if _, err := h.lock.TryLockContext(moment, 20*time.Millisecond); err != nil {
+		if moment.Err() == nil {
+			return err
+		}
+		return fmt.Errorf("another one keeps its objects in %s", o.Dir)
 	}
 	kept, err := o.secrets(host)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	anyPort := port == server.RANDOM_PORT
 	if anyPort && kept.Port != 0 {
 		port = kept.Port
 	}
-	s, err := o.start(host, port, kept)
+	h.server, err = o.start(host, port, kept)
 	if err != nil && anyPort && port != server.RANDOM_PORT { // somebody else has it now
-		s, err = o.start(host, server.RANDOM_PORT, kept)
+		h.server, err = o.start(host, server.RANDOM_PORT, kept)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	h = &Hub{s, o.File}
-	kept.Port = s.Addr().(*net.TCPAddr).Port
-	t := &ticket{Version: ticketVersion, Notebook: kept.Notebook, Worker: kept.Worker, CA: kept.Certificate}
-	scheme := "nats"
+	kept.Port = h.server.Addr().(*net.TCPAddr).Port
+	scheme, name := "nats", host
 	if o.Listen != "" {
-		scheme = "tls"
+		scheme, name = "tls", append(o.Names, reachable(host))[0]
 	}
-	t.URL = fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(reachable(host), strconv.Itoa(kept.Port)))
-	if err = errors.Join(kept.write(o.Dir), t.write(o.File)); err != nil {
-		h.Close()
-		return nil, err
+	h.url = fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(name, strconv.Itoa(kept.Port)))
+	t := &ticket{Version: ticketVersion, URL: h.url, Notebook: kept.Notebook, Worker: kept.Worker, CA: kept.Certificate}
+	if err := errors.Join(kept.write(o.Dir), t.write(o.File)); err != nil || o.Listen == "" {
+		return err
 	}
-	return h, nil
+	t.Notebook, h.less = "", forWorkers(o.File)
+	return t.write(h.less)
+}
+
+// forWorkers is the path of the second file.
+func forWorkers(file string) string {
+	extension := filepath.Ext(file)
+	return strings.TrimSuffix(file, extension) + ".worker" + extension
 }
 
 // address returns where to listen.
@@ -110,10 +142,10 @@ func (o *HubOptions) address() (host string, port int, err error) {
 	}
 	host, text, err := net.SplitHostPort(o.Listen)
 	if err != nil {
-		return "", 0, fmt.Errorf("Listen %q: want host:port, such as 0.0.0.0:4222", o.Listen)
+		return "", 0, fedkit.Invalid("Listen", o.Listen, "host:port, such as 0.0.0.0:4222")
 	}
 	if port, err = strconv.Atoi(text); err != nil || port < 0 || port > 65535 {
-		return "", 0, fmt.Errorf("Listen %q: want a port in [0, 65535]", o.Listen)
+		return "", 0, fedkit.Invalid("Listen", o.Listen, "host:port with a port in [0, 65535]")
 	}
 	if port == 0 {
 		port = server.RANDOM_PORT
@@ -164,13 +196,37 @@ func (o *HubOptions) start(host string, port int, k *secrets) (*server.Server, e
 	if err != nil {
 		return nil, err
 	}
+	fatal := make(fatal, 1)
+	s.SetLogger(fatal, false, false)
+	ready := make(chan bool, 1)
 	go s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		s.Shutdown()
-		return nil, fmt.Errorf("cannot listen at %s:%d", host, port)
+	go func() { ready <- s.ReadyForConnections(10 * time.Second) }()
+	select {
+	case err = <-fatal:
+	case ok := <-ready:
+		if ok {
+			return s, nil
+		}
+		err = errors.New("the server does not start")
 	}
-	return s, nil
+	s.Shutdown()
+	return nil, err
 }
+
+// fatal hears why a server cannot start. What else it says is not for anybody.
+type fatal chan error
+
+func (f fatal) Fatalf(format string, a ...any) {
+	select {
+	case f <- fmt.Errorf(format, a...):
+	default: // one is enough
+	}
+}
+func (fatal) Noticef(string, ...any) {}
+func (fatal) Warnf(string, ...any)   {}
+func (fatal) Errorf(string, ...any)  {}
+func (fatal) Debugf(string, ...any)  {}
+func (fatal) Tracef(string, ...any)  {}
 
 // secrets returns the keys that the hub had before, or new ones.
 func (o *HubOptions) secrets(host string) (*secrets, error) {
@@ -253,11 +309,35 @@ func (k *secrets) certify() error {
 // File returns the path of the file for workers and notebooks.
 func (h *Hub) File() string { return h.file }
 
-// URL returns the address.
-func (h *Hub) URL() string { return h.server.ClientURL() }
+// WorkerFile returns the path of the file with the key of workers alone; "" if the hub is for this machine alone.
+func (h *Hub) WorkerFile() string { return h.less }
+
+// URL returns the address, as the files have it.
+func (h *Hub) URL() string { return h.url }
 
 // Close ends the hub.
 func (h *Hub) Close() {
-	h.server.Shutdown()
-	h.server.WaitForShutdown()
+	if h.server != nil {
+		h.server.Shutdown()
+		h.server.WaitForShutdown()
+	}
+	if h.lock != nil {
+		_ = h.lock.Unlock() // the end of the process does it too
+	}
+}
+
+// HubState is where the hub of a fleet is, and what it holds.
+type HubState struct {
+	URL    string
+	Memory int64 // bytes of calls that wait
+	Disk   int64 // bytes of objects
+}
+
+// Hub asks the hub what it holds.
+func (f *Fleet) Hub(ctx context.Context) (HubState, error) {
+	account, err := f.js.AccountInfo(ctx)
+	if err != nil {
+		return HubState{}, fmt.Errorf("fleet: hub %s: %w", f.nc.ConnectedUrlRedacted(), err)
+	}
+	return HubState{f.nc.ConnectedUrlRedacted(), int64(account.Memory), int64(account.Store)}, nil
 }

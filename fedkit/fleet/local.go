@@ -181,9 +181,16 @@ func (o *LocalOptions) start(p process) error {
 	return nil
 }
 
-// GPU returns the environment of a worker that has one GPU, by its number, to itself.
+// GPU returns the environment of a worker that has one GPU to itself, by its number among those that this process may use.
 func GPU(number int) []string {
-	env := []string{fmt.Sprintf("CUDA_VISIBLE_DEVICES=%d", number)}
+	device := strconv.Itoa(number)
+	if may := strings.Split(os.Getenv("CUDA_VISIBLE_DEVICES"), ","); may[0] != "" {
+		device = "-1" // none, rather than somebody else's
+		if number < len(may) {
+			device = may[number]
+		}
+	}
+	env := []string{"CUDA_VISIBLE_DEVICES=" + device}
 	if os.Getenv("GOMLX_BACKEND") == "" {
 		env = append(env, "GOMLX_BACKEND=xla:cuda")
 	}

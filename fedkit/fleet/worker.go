@@ -82,7 +82,11 @@ func Work(ctx context.Context, file string, o WorkerOptions) error {
 	w := &work{kind: kind, memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, doing: map[string]bool{}, heard: map[string]time.Time{},
 		beat: Beat{Worker: nuid.Next()[:12], Host: host, PID: os.Getpid(), Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
 	w.nc, err = t.connect(worker, nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { o.Say("the hub is away: %v", err) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // not at the end
+				o.Say("the hub is away: %v", err)
+			}
+		}),
 		nats.ReconnectHandler(func(*nats.Conn) { o.Say("the hub is back") }))
 	if err != nil {
 		return err
@@ -211,14 +215,16 @@ func (w *work) take(ctx context.Context) {
 				continue
 			}
 		}
-		batch, err := calls.Fetch(1, jetstream.FetchMaxWait(5*time.Second), jetstream.FetchHeartbeat(2*time.Second))
+		waiting, cancel := context.WithTimeout(ctx, 5*time.Second) // it ends with ctx at once
+		batch, err := calls.Fetch(1, jetstream.FetchContext(waiting), jetstream.FetchHeartbeat(2*time.Second))
 		if err == nil {
 			for m := range batch.Messages() {
 				w.do(ctx, m)
 			}
 			err = batch.Error()
 		}
-		if err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, jetstream.ErrNoMessages) {
+		cancel()
+		if err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, jetstream.ErrNoMessages) {
 			calls = nil // the hub was started again, and the queue has to be made again
 			pause(ctx, 100*time.Millisecond)
 		}

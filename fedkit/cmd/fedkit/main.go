@@ -4,7 +4,7 @@
 //
 // Standard output has only data, and standard error what is for people. The exit status is 0 if everything was done, 1 after
 // a failure, 2 if a name, an option or a file is wrong (nothing has been written then), and 130 if an interrupt or SIGTERM
-// came before the end.
+// came before the end. Hubs and workers have no end of their own: an interrupt is a success.
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fleet"
 	"github.com/alecthomas/kong"
 )
 
@@ -38,6 +39,9 @@ type commands struct {
 	Run        runCommand        `cmd:"" help:"Run a strategy; print a JSON line for each round and a summary."`
 	Study      studyCommand      `cmd:"" help:"Run what is missing of a study."`
 	Results    resultsCommand    `cmd:"" help:"List, show, compare and remove the runs that are stored."`
+	Hub        hubCommand        `cmd:"" help:"Start the hub of a fleet of machines."`
+	Worker     workerCommand     `cmd:"" help:"Work for a fleet."`
+	Fleet      fleetCommand      `cmd:"" help:"List the hub and the workers of a fleet."`
 	Strategies strategiesCommand `cmd:"" help:"List the strategies with their options and sources."`
 	Parts      partsCommand      `cmd:"" help:"List aggregators, data sets, models and all else that has a name."`
 }
@@ -73,7 +77,7 @@ func status(err error) int {
 		return done
 	case errors.Is(err, errStopped), errors.Is(err, fedkit.ErrStopped):
 		return stopped
-	case errors.Is(err, fedkit.ErrInvalid):
+	case errors.Is(err, fedkit.ErrInvalid), errors.Is(err, fleet.ErrTicket):
 		return refused
 	}
 	return failed

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"fedkit.example/fedkit/fleet"
+)
+
+type fleetCommand struct {
+	File string `arg:"" optional:"" default:"fleet.json" help:"File that the hub has written. Default: ${default}."`
+	JSON bool   `help:"Print JSON lines: the hub, then the workers."`
+}
+
+// hubLine is a hub in one line of JSON.
+type hubLine struct {
+	URL    string `json:"url"`
+	Memory int64  `json:"memory"` // bytes of calls that wait
+	Disk   int64  `json:"disk"`   // bytes of objects
+}
+
+// workerLine is a worker in one line of JSON.
+type workerLine struct {
+	Worker    string   `json:"worker"`
+	Host      string   `json:"host"`
+	Process   int      `json:"process"`
+	Slots     int      `json:"slots"`
+	Doing     []string `json:"doing"` // calls
+	Bytes     int64    `json:"bytes"` // that it keeps
+	Done      int64    `json:"done"`  // calls
+	Kind      string   `json:"kind"`
+	Processor string   `json:"processor"`
+	Threads   int      `json:"threads"`
+	Plugin    string   `json:"plugin"`
+	Flags     string   `json:"flags"`
+}
+
+// Run lists the hub and the workers.
+func (l *fleetCommand) Run(c *console) error {
+	f, err := fleet.Join(l.File)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	ctx, release := context.WithTimeout(context.Background(), 10*time.Second)
+	defer release()
+	hub, err := f.Hub(ctx)
+	if err != nil {
+		return err
+	}
+	time.Sleep(700 * time.Millisecond) // workers say twice a second that they are there
+	if l.JSON {
+		return printFleet(c, hub, f.Workers())
+	}
+	kinds := map[fleet.Kind]bool{}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "worker\thost\tprocess\tslots\tdoing\tkept\tdone\tkind")
+	for _, b := range f.Workers() {
+		kinds[b.Kind] = true
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d calls\t%.1f MB\t%d calls\t%s\n", b.Worker, b.Host, b.PID, b.Slots, len(b.Doing), float64(b.Bytes)/1e6, b.Done, b.Kind)
+	}
+	fmt.Fprintf(c.err, "hub %s: %.1f MB of calls, %.1f MB of objects\n%d workers", hub.URL, float64(hub.Memory)/1e6, float64(hub.Disk)/1e6, len(f.Workers()))
+	if len(kinds) > 1 {
+		fmt.Fprintf(c.err, " of %d kinds, which round differently: runs are refused unless Fleet.Mixed is set", len(kinds))
+	}
+	fmt.Fprintln(c.err)
+	return w.Flush()
+}
+
+// printFleet prints the hub and the workers in JSON lines.
+func printFleet(c *console, hub fleet.HubState, workers []fleet.Beat) error {
+	lines := json.NewEncoder(c.out)
+	if err := lines.Encode(map[string]hubLine{"hub": hubLine(hub)}); err != nil {
+		return err
+	}
+	for _, b := range workers {
+		k := b.Kind
+		if err := lines.Encode(workerLine{b.Worker, b.Host, b.PID, b.Slots, append([]string{}, b.Doing...), b.Bytes, b.Done, k.Key(), k.Processor, k.Threads, k.Plugin, k.Flags}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
