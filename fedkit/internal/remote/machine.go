@@ -15,6 +15,7 @@ import (
 
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/go-xla/types/shapes"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -29,11 +30,17 @@ type Machine struct {
 	once singleflight.Group // of programs, objects and calls
 
 	mu       sync.Mutex
-	programs map[string]*xla.Executable
+	programs map[string]*program
 	cache    map[string]*list.Element // of *entry, by hash and type
 	recent   *list.List               // of *entry; the first was used last
 	kept     map[string]*entry        // by Key
 	bytes    int64
+}
+
+// program is a program that is compiled.
+type program struct {
+	*xla.Executable
+	takes []string // the types of its arguments, in StableHLO
 }
 
 // entry is an object or a result, on the device or, if it is a part of arguments, on the host.
@@ -53,7 +60,7 @@ var ErrNoObject = errors.New("no such object")
 // does not have, by hash.
 func NewMachine(name string, client *xla.Client, slots int, most int64, fetch func(ctx context.Context, hash string) ([]byte, error)) *Machine {
 	return &Machine{name: name, client: client, fetch: fetch, slots: make(chan struct{}, max(1, slots)), most: most,
-		programs: map[string]*xla.Executable{}, cache: map[string]*list.Element{}, recent: list.New(), kept: map[string]*entry{}}
+		programs: map[string]*program{}, cache: map[string]*list.Element{}, recent: list.New(), kept: map[string]*entry{}}
 }
 
 // Slots returns how many programs it runs at once.
@@ -91,8 +98,11 @@ func (m *Machine) Run(ctx context.Context, c *Call, queued bool) *Answer {
 
 func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) error {
 	program, err := m.program(ctx, c)
+	if err == nil {
+		err = program.check(c.Args)
+	}
 	if err != nil {
-		return err
+		return named(c, err)
 	}
 	args, release, err := m.arguments(ctx, c)
 	defer release()
@@ -111,7 +121,7 @@ func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) erro
 	results, err := program.Run(args...)
 	a.Seconds = time.Since(begin).Seconds()
 	if err != nil {
-		return fmt.Errorf("program %q: %w", c.Name, err)
+		return named(c, err)
 	}
 	room := c.Return
 	for i, b := range results {
@@ -129,6 +139,14 @@ func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) erro
 		}
 	}
 	return nil
+}
+
+// named says which program an error is of, unless something is missing.
+func named(c *Call, err error) error {
+	if _, ok := errors.AsType[missing](err); ok {
+		return err
+	}
+	return fmt.Errorf("program %q: %w", c.Name, err)
 }
 
 // result takes the bytes of a result that there is room for, and keeps any other.
@@ -252,24 +270,33 @@ func check(text []byte) error {
 }
 
 // program returns the program of a call, compiled.
-func (m *Machine) program(ctx context.Context, c *Call) (*xla.Executable, error) {
-	m.mu.Lock()
-	known := m.programs[c.Program]
-	m.mu.Unlock()
-	if known != nil {
-		return known, nil
+func (m *Machine) program(ctx context.Context, c *Call) (*program, error) {
+	known := func() *program {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.programs[c.Program]
+	}
+	if p := known(); p != nil {
+		return p, nil
 	}
 	v, err, _ := m.once.Do("program "+c.Program, func() (any, error) {
+		if p := known(); p != nil { // since it was looked for
+			return p, nil
+		}
 		text, err := m.object(ctx, c.Program)
 		if err != nil {
 			return nil, err
 		}
 		if err := check(text); err != nil {
-			return nil, fmt.Errorf("program %q: %w", c.Name, err)
+			return nil, err
 		}
-		made, err := m.client.Compile(text)
+		run, err := m.client.Compile(text)
 		if err != nil {
-			return nil, fmt.Errorf("program %q: %w", c.Name, err)
+			return nil, err
+		}
+		made := &program{Executable: run}
+		if found := signature.FindSubmatch(text); found != nil {
+			made.takes = tensor.FindAllString(string(found[1]), -1)
 		}
 		const most = 512
 		m.mu.Lock()
@@ -283,7 +310,26 @@ func (m *Machine) program(ctx context.Context, c *Call) (*xla.Executable, error)
 	if err != nil {
 		return nil, err
 	}
-	return v.(*xla.Executable), nil
+	return v.(*program), nil
+}
+
+// signature finds the arguments of a program, and tensor the type of each.
+var (
+	signature = regexp.MustCompile(`@main\(([^)]*)\)`)
+	tensor    = regexp.MustCompile(`tensor<[^>]*>`)
+)
+
+// check refuses arguments of other types than the program takes. The plugin looks no further than at their number and sizes.
+func (p *program) check(args []Arg) error {
+	if len(args) != len(p.takes) {
+		return fmt.Errorf("%d arguments, not %d", len(args), len(p.takes))
+	}
+	for i, a := range args {
+		if got := shapes.Make(a.Type, a.Dims...).ToStableHLO(); got != p.takes[i] {
+			return fmt.Errorf("argument %d is a %s, not a %s", i, got, p.takes[i])
+		}
+	}
+	return nil
 }
 
 // object fetches an object, and checks that it is what its name says.
@@ -403,6 +449,12 @@ func (m *Machine) cacheAs(ctx context.Context, hash, key string, made func(data 
 		}
 		m.mu.Unlock()
 		_, err, _ := m.once.Do("object "+key, func() (any, error) {
+			m.mu.Lock()
+			known := m.cache[key]
+			m.mu.Unlock()
+			if known != nil { // since it was looked for
+				return nil, nil
+			}
 			data, err := m.object(ctx, hash)
 			if err != nil {
 				return nil, err
