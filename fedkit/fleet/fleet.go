@@ -78,8 +78,12 @@ type member struct {
 	reading sync.Mutex // a large result
 }
 
-// ErrNoWorker says that nobody runs the programs.
-var ErrNoWorker = errors.New("no worker")
+var (
+	// ErrNoWorker says that nobody runs the programs.
+	ErrNoWorker = errors.New("no worker")
+	// ErrNoHub says that the hub cannot be reached.
+	ErrNoHub = errors.New("no hub")
+)
 
 // newName returns a name that nobody else has, in this process or another.
 func newName() string { return nuid.New().Next()[:12] }
@@ -93,7 +97,8 @@ func Join(file string) (*Fleet, error) {
 	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), queues: map[string]bool{}, left: map[string]time.Time{}}
 	f.seats.room, f.store.fleet = f.room, f
 	f.ctx, f.tell = context.WithCancel(context.Background())
-	f.nc, err = t.connect(notebook, nats.Name("notebook"), nats.DisconnectErrHandler(func(*nats.Conn, error) { f.away() }), nats.ReconnectHandler(func(*nats.Conn) { go f.back() }))
+	f.nc, err = t.connect(notebook, nats.Name("notebook"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // whoever waits is told
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { f.away() }), nats.ReconnectHandler(func(*nats.Conn) { go f.back() }))
 	if err != nil {
 		return nil, err
 	}
@@ -230,9 +235,9 @@ func (f *Fleet) hub(ctx context.Context) (context.Context, context.CancelFunc, e
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	case <-f.ctx.Done():
-		return nil, nil, errors.New("fleet: it was closed")
+		return nil, nil, fmt.Errorf("fleet: %w: this fleet was closed", ErrNoHub)
 	case <-time.After(f.patience()):
-		return nil, nil, fmt.Errorf("fleet: the hub has been away for %v: start it again with ./scripts/hub", f.patience())
+		return nil, nil, fmt.Errorf("fleet: %w for %v: start it again with ./scripts/hub", ErrNoHub, f.patience())
 	}
 	f.mu.Lock()
 	gone := f.gone

@@ -224,6 +224,9 @@ func (s *store) put(ctx context.Context, objects []*object) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
+			if errors.Is(err, ErrNoHub) {
+				return err
+			}
 			if full := isFull(err); full && try < 2 {
 				s.mu.Lock()
 				s.makeRoom(0)

@@ -91,6 +91,7 @@ func newWork(file string, o WorkerOptions) (*work, error) {
 		beat: Beat{Worker: newName(), Host: host, PID: os.Getpid(), Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
 	w.nc, err = t.connect(worker, nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { o.Say("the hub is away: %v", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Say("%v", err) }),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			o.Say("the hub is back")
 			w.askAgain()
