@@ -48,6 +48,7 @@ func says(t *testing.T, err error, words ...string) {
 
 // Who has a wrong file is refused, as a notebook and as a worker, with the reason.
 func TestWrongFiles(t *testing.T) {
+	t.Parallel()
 	plain := startHub(t, HubOptions{})
 	secret := startHub(t, HubOptions{Listen: "127.0.0.1:0"})
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
@@ -103,6 +104,7 @@ func otherCertificate(t *testing.T) string {
 
 // A worker can take work, answer and fetch objects, and nothing else.
 func TestWorkersMay(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	join(t, h.File())
 	k, err := readTicket(h.File())
@@ -148,6 +150,7 @@ func TestWorkersMay(t *testing.T) {
 
 // A worker of another version is given nothing, and the error says why.
 func TestOtherVersion(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
 	f.Patience = time.Second
@@ -174,6 +177,7 @@ func TestWrongBeats(t *testing.T) {
 
 // Workers of two kinds are refused, unless they are allowed. If those of one kind go, the others do their work.
 func TestTwoKinds(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
 	startWorker(t, h.File(), WorkerOptions{}, nil)
@@ -240,6 +244,7 @@ func doubled(t *testing.T, d engine.Device, x any) (float32, error) {
 
 // What is too large for a worker, or for the hub, is refused by name, and smaller things go on.
 func TestNoRoom(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		what   string
 		hub    HubOptions
@@ -300,6 +305,7 @@ func TestNoMemoryForCalls(t *testing.T) {
 
 // An object that was damaged in the store, or has gone from it, is sent again.
 func TestDamagedObject(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
 	_, kill := startWorker(t, h.File(), WorkerOptions{}, nil)
@@ -340,6 +346,7 @@ func TestWorkerWithoutPlugin(t *testing.T) {
 
 // Two fleets of one process do not take each other's answers and results.
 func TestTwoFleets(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	startWorker(t, h.File(), WorkerOptions{}, nil)
 	a, b := device1(t, join(t, h.File())), device1(t, join(t, h.File()))
@@ -358,6 +365,7 @@ func TestTwoFleets(t *testing.T) {
 
 // A fleet that was closed ends its runs.
 func TestClosed(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	startWorker(t, h.File(), WorkerOptions{}, nil)
 	f := join(t, h.File())
@@ -369,6 +377,7 @@ func TestClosed(t *testing.T) {
 
 // A hub that stays away ends runs with what to do.
 func TestHubStaysAway(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	startWorker(t, h.File(), WorkerOptions{}, nil)
 	f := join(t, h.File())
@@ -381,6 +390,7 @@ func TestHubStaysAway(t *testing.T) {
 
 // A run that is canceled leaves nothing in the queue.
 func TestCanceledCalls(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
 	begun := make(chan bool, 100)

@@ -259,7 +259,7 @@ func contenders(t *testing.T) []*contender {
 func TestFaults(t *testing.T) {
 	most, err := strconv.Atoi(os.Getenv("FEDKIT_FAULTS"))
 	if err != nil {
-		most = len(faults) + 2
+		most = len(faults)
 	}
 	all := contenders(t)
 	c := newCrowd(t, 3)

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -267,18 +266,12 @@ func (s *store) putOne(ctx context.Context, o *object) error {
 		return err
 	}
 	defer cancel()
-	const asked = 1 << 20 // of objects this large it is asked whether the hub has them: data sets, of an earlier run
-	known := false
-	if o.size >= asked && !doubted {
-		info, err := s.objects.GetInfo(ctx, o.hash)
-		known = err == nil && info.Size == uint64(o.size)
-	}
-	if !known {
-		b, err := o.bytes()
-		if err != nil {
-			return err
+	info, err := s.objects.GetInfo(ctx, o.hash) // of an earlier run, or another notebook
+	if known := err == nil && info.Size == uint64(o.size) && !doubted; !known {
+		if err == nil {
+			_ = s.objects.Delete(ctx, o.hash) // so that its chunks take no room; if it stays, the new one counts
 		}
-		if _, err := s.objects.Put(ctx, jetstream.ObjectMeta{Name: o.hash, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}, bytes.NewReader(b)); err != nil {
+		if err := s.send(ctx, o); err != nil {
 			return err
 		}
 	}

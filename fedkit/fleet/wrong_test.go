@@ -51,6 +51,7 @@ func same(t *testing.T, f *Fleet) {
 
 // With every call done twice, a worker that lies is found before its result is used.
 func TestAuditFindsLiar(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	liar, _ := startWorker(t, h.File(), WorkerOptions{}, lying)
 	startWorker(t, h.File(), WorkerOptions{}, nil)
@@ -109,6 +110,7 @@ func (w *everyRound) Done(*fedkit.History, error)    {}
 
 // A call that takes its workers with it ends the run after the third.
 func TestCallThatKills(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
 	var mu sync.Mutex
@@ -146,6 +148,7 @@ func TestCallThatKills(t *testing.T) {
 
 // A worker that takes much longer than others is overtaken, and its late answer counts for nothing.
 func TestOvertaking(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
 	var stuck atomic.Bool
@@ -175,6 +178,7 @@ func TestOvertaking(t *testing.T) {
 
 // A run ends with an error that says what to do if all workers go and none comes, with calls that wait and calls under way.
 func TestNobodyIsLeft(t *testing.T) {
+	t.Parallel()
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
 	f.Patience = time.Second

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -471,6 +472,11 @@ func (m *Machine) cacheAs(ctx context.Context, hash, key string, made func(data 
 			e.key, e.bytes = key, int64(len(data))
 			m.cache[key] = m.recent.PushFront(e)
 			m.bytes += e.bytes
+			const large = 64 << 20
+			if e.part == nil && len(data) > large { // it is on the device now; the collector would leave a copy for long
+				data = nil
+				runtime.GC()
+			}
 			return nil, nil
 		})
 		if err != nil {
