@@ -90,7 +90,11 @@ func newWork(file string, o WorkerOptions) (*work, error) {
 	w := &work{memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, again: make(chan struct{}), doing: map[string]int{}, heard: map[string]time.Time{},
 		beat: Beat{Worker: newName(), Host: host, PID: os.Getpid(), Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
 	w.nc, err = t.connect(worker, nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { o.Say("the hub is away: %v", err) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // not at the end
+				o.Say("the hub is away: %v", err)
+			}
+		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Say("%v", err) }),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			o.Say("the hub is back")
