@@ -354,10 +354,15 @@ func (f *Fleet) answered(m *nats.Msg) {
 	case ok:
 		v.(*call).answered(a)
 	default: // nobody needs it any more
-		for i, r := range a.Results {
-			if r.Kept {
-				f.forget(a.Machine, remote.Key(a.ID, i))
-			}
+		f.forgetResults(a)
+	}
+}
+
+// forgetResults lets a worker forget what it keeps of an answer.
+func (f *Fleet) forgetResults(a *remote.Answer) {
+	for i, r := range a.Results {
+		if r.Kept {
+			f.forget(a.Machine, remote.Key(a.ID, i))
 		}
 	}
 }
@@ -369,7 +374,15 @@ func (c *call) answered(a *remote.Answer) {
 	c.mu.Unlock()
 	if first != nil && len(a.Missing) == 0 && a.Error == "" {
 		if first.Machine != a.Machine {
-			go c.compare(first, a)
+			go func() {
+				c.compare(first, a)
+				c.mu.Lock()
+				needed := c.using > 0
+				c.mu.Unlock()
+				if !needed {
+					c.d.fleet.forgetResults(a)
+				}
+			}()
 		}
 		return
 	}

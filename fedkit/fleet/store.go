@@ -226,6 +226,7 @@ func (s *store) put(ctx context.Context, objects []*object) error {
 			if errors.Is(err, ErrNoHub) {
 				return err
 			}
+			pause(ctx, beat/5)
 			if full := isFull(err); full && try < 2 {
 				s.mu.Lock()
 				s.makeRoom(0)

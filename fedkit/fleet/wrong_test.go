@@ -153,13 +153,19 @@ func TestOvertaking(t *testing.T) {
 	f := join(t, h.File())
 	var stuck atomic.Bool
 	var done atomic.Int64
-	release := make(chan struct{})
+	release, finished := make(chan struct{}), make(chan func() bool, 1)
 	for range 2 {
 		startWorker(t, h.File(), WorkerOptions{}, func(w *work) {
 			honest := w.perform
 			w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
 				if strings.HasPrefix(c.Name, "solve") && done.Add(1) > 4 && stuck.CompareAndSwap(false, true) { // either of them
 					<-release
+					a := honest(ctx, c, queued)
+					finished <- func() bool { // whether it keeps what came out
+						_, ok, _ := w.machine.Read(remote.Key(c.ID, 0))
+						return ok
+					}
+					return a
 				}
 				return honest(ctx, c, queued)
 			}
@@ -170,11 +176,13 @@ func TestOvertaking(t *testing.T) {
 	}
 	begin := time.Now()
 	same(t, f)
+	t.Log(time.Since(begin))
 	close(release)
 	if !stuck.Load() {
 		t.Fatal("nobody was slow")
 	}
-	t.Log(time.Since(begin))
+	keeps := <-finished
+	wait(t, "that the slow one forgets what nobody needs", func() bool { return !keeps() })
 }
 
 // A run ends with an error that says what to do if all workers go and none comes, with calls that wait and calls under way.
