@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -212,5 +213,42 @@ func TestNobodyIsLeft(t *testing.T) {
 	}
 	if _, err = few(t, f); !errors.Is(err, ErrNoWorker) {
 		t.Errorf("error %v at the beginning, want %v", err, ErrNoWorker)
+	}
+}
+
+// A hub with TLS that is started again, in the middle of a run, has the same keys and address, and the run goes on.
+func TestHubRestarts(t *testing.T) {
+	t.Parallel()
+	o := HubOptions{File: filepath.Join(t.TempDir(), "fleet.json"), Listen: "127.0.0.1:0"}
+	h := startHub(t, o)
+	for range 2 {
+		startWorker(t, h.File(), WorkerOptions{}, nil)
+	}
+	f := join(t, h.File())
+	if err := f.Wait(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	var got [2][]byte
+	for i, on := range []fedkit.Machines{nil, f} {
+		fed, err := fedtest.Quadratic()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := every.Strategies()["SCAFFOLD"]
+		history, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 5, On: on, Watch: &everyRound{do: func(round int) {
+			if round == 2 && on != nil {
+				h.Close()
+				startHub(t, o)
+			}
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got[i], err = fedtest.Outcome(s, history); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(got[0], got[1]) {
+		t.Error("other bytes than without a fleet")
 	}
 }
