@@ -38,8 +38,8 @@ type Fleet struct {
 	// Mixed lets workers of different kinds work on one run. Its bytes then depend on who did what. Default: runs are refused while
 	// there are workers of different kinds.
 	Mixed bool
-	// Audit is the part of calls that a second worker does too, in [0, 1]. One whose results differ is found out and left out. Calls
-	// that are done twice for other reasons are always compared. Default 0.
+	// Audit is the part of calls that a second worker does too before their results are used, in [0, 1]. A worker whose results are
+	// wrong is found out and left out. Calls that are done twice for other reasons are always compared. Default 0.
 	Audit float64
 	// Patience is how long to wait for the hub, and for a first worker. Default 30 s.
 	Patience time.Duration
@@ -58,10 +58,13 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	workers map[string]*member
-	ready   chan struct{} // closed once stream and store are there; another one while the hub is away
-	gone    chan struct{} // closed when the hub is lost
-	alone   time.Time     // since when there is no worker
+	ready   chan struct{}        // closed once stream and store are there; another one while the hub is away
+	gone    chan struct{}        // closed when the hub is lost
+	losses  int                  // of the hub
+	left    map[string]time.Time // by kind, when the last worker was lost that was of it
+	stream  jetstream.Stream     // of calls
 	queues  map[string]bool
+	ctx     context.Context // until Close
 	tell    context.CancelFunc
 	events  []string
 }
@@ -73,10 +76,19 @@ type member struct {
 	seen time.Time
 	gone chan struct{} // closed when it is lost
 	out  string        // why its results do not count
+
+	reading sync.Mutex // a large result
 }
 
-// ErrNoWorker says that nobody runs the programs.
-var ErrNoWorker = errors.New("no worker")
+var (
+	// ErrNoWorker says that nobody runs the programs.
+	ErrNoWorker = errors.New("no worker")
+	// ErrNoHub says that the hub cannot be reached.
+	ErrNoHub = errors.New("no hub")
+)
+
+// newName returns a name that nobody else has, in this process or another.
+func newName() string { return nuid.New().Next()[:12] }
 
 // Join connects to the fleet of a file that a hub has written.
 func Join(file string) (*Fleet, error) {
@@ -84,22 +96,22 @@ func Join(file string) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{file: file, name: nuid.Next()[:12], workers: map[string]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), queues: map[string]bool{}, alone: time.Now()}
+	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), queues: map[string]bool{}, left: map[string]time.Time{}}
 	f.seats.room, f.store.fleet = f.room, f
-	f.nc, err = t.connect(notebook, nats.Name("notebook"), nats.DisconnectErrHandler(func(*nats.Conn, error) { f.away() }), nats.ReconnectHandler(func(*nats.Conn) { go f.back() }))
+	f.ctx, f.tell = context.WithCancel(context.Background())
+	f.nc, err = t.connect(notebook, nats.Name("notebook"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // whoever waits is told
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { f.away() }), nats.ReconnectHandler(func(*nats.Conn) { go f.back() }))
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	f.tell = cancel
-	if err := f.begin(ctx, t); err != nil {
+	if err := f.begin(t); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func (f *Fleet) begin(ctx context.Context, t *ticket) (err error) {
+func (f *Fleet) begin(t *ticket) (err error) {
 	if f.js, err = jetstream.New(f.nc); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
@@ -108,13 +120,13 @@ func (f *Fleet) begin(ctx context.Context, t *ticket) (err error) {
 			return fmt.Errorf("fleet: %w", err)
 		}
 	}
-	setup, cancel := context.WithTimeout(ctx, 10*time.Second)
+	setup, cancel := context.WithTimeout(f.ctx, 10*time.Second)
 	defer cancel()
 	if err := f.setUp(setup); err != nil {
 		return fmt.Errorf("fleet: hub %s: %w", t.URL, err)
 	}
-	close(f.ready)
-	go f.watch(ctx)
+	f.here(0)
+	go f.watch()
 	return nil
 }
 
@@ -123,40 +135,42 @@ func (f *Fleet) File() string { return f.file }
 
 // Close leaves the fleet. The hub and the workers stay.
 func (f *Fleet) Close() {
-	if f.tell != nil {
-		f.tell()
-	}
+	f.tell()
 	f.nc.Close()
 }
 
 // setUp makes the stream of calls and the store, if the hub does not have them.
 func (f *Fleet) setUp(ctx context.Context) error {
-	_, err := f.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: stream, Subjects: []string{queue + "*"}, Retention: jetstream.WorkQueuePolicy,
-		Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew, MaxAge: time.Hour, MaxBytes: hubMemory - hubMemory/8})
+	calls, err := f.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: stream, Subjects: []string{queue + "*"}, Retention: jetstream.WorkQueuePolicy,
+		Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew, MaxAge: time.Hour}) // the hub's memory is the limit
 	if err != nil {
 		return fmt.Errorf("stream of calls: %w", err)
 	}
-	if f.store.objects, err = f.js.ObjectStore(ctx, bucket); errors.Is(err, jetstream.ErrBucketNotFound) {
-		f.store.objects, err = f.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Storage: jetstream.FileStorage})
+	objects, err := f.js.ObjectStore(ctx, bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		objects, err = f.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Storage: jetstream.FileStorage, TTL: storeAge})
 	}
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.queues = map[string]bool{}
-	f.mu.Unlock()
+	if f.stream == nil { // they are names, and do for another hub too
+		f.stream, f.store.objects = calls, objects
+	}
 	return nil
 }
 
-// queueOf makes the queue of a kind, if this was not done yet.
-func (f *Fleet) queueOf(ctx context.Context, kind string) error {
+// makeQueue makes the queue of a kind, if this was not done yet.
+func (f *Fleet) makeQueue(ctx context.Context, kind string) error {
 	f.mu.Lock()
 	known := f.queues[kind]
 	f.mu.Unlock()
 	if known {
 		return nil
 	}
-	_, err := f.js.CreateOrUpdateConsumer(ctx, stream, jetstream.ConsumerConfig{Durable: kind, FilterSubject: queue + kind, AckPolicy: jetstream.AckExplicitPolicy,
+	_, err := f.js.CreateOrUpdateConsumer(ctx, stream, jetstream.ConsumerConfig{Durable: queueOf(kind), FilterSubject: queue + queueOf(kind), AckPolicy: jetstream.AckExplicitPolicy,
 		AckWait: lease, MaxDeliver: thrice, MaxAckPending: 10000, MaxWaiting: 10000, MemoryStorage: true})
 	if err != nil {
 		return fmt.Errorf("queue of calls: %w", err)
@@ -171,6 +185,7 @@ func (f *Fleet) queueOf(ctx context.Context, kind string) error {
 func (f *Fleet) away() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.losses++
 	select {
 	case <-f.ready:
 		f.ready = make(chan struct{})
@@ -179,25 +194,39 @@ func (f *Fleet) away() {
 	}
 }
 
+// here notes that the hub is there, and has all it needs; unless it was lost meanwhile. Workers get time to find it too.
+func (f *Fleet) here(losses int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.losses != losses {
+		return
+	}
+	for _, w := range f.workers {
+		w.seen = time.Now()
+	}
+	select {
+	case <-f.ready:
+	default:
+		f.gone = make(chan struct{})
+		close(f.ready)
+	}
+}
+
 // back makes what a hub that was started again does not have. Whoever waits for it then does again what may have been lost.
 func (f *Fleet) back() {
+	f.mu.Lock()
+	losses := f.losses
+	f.mu.Unlock()
 	for f.nc.IsConnected() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
 		err := f.setUp(ctx)
 		cancel()
 		if err == nil {
 			f.store.forget()
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			select {
-			case <-f.ready:
-			default:
-				f.gone = make(chan struct{})
-				close(f.ready)
-			}
+			f.here(losses)
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		pause(f.ctx, beat/5)
 	}
 }
 
@@ -210,8 +239,10 @@ func (f *Fleet) hub(ctx context.Context) (context.Context, context.CancelFunc, e
 	case <-ready:
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
+	case <-f.ctx.Done():
+		return nil, nil, fmt.Errorf("fleet: %w: this fleet was closed", ErrNoHub)
 	case <-time.After(f.patience()):
-		return nil, nil, fmt.Errorf("fleet: the hub has been away for %v: start it again with ./scripts/hub", f.patience())
+		return nil, nil, fmt.Errorf("fleet: %w for %v: start it again with ./scripts/hub", ErrNoHub, f.patience())
 	}
 	f.mu.Lock()
 	gone := f.gone
@@ -229,31 +260,33 @@ func (f *Fleet) hub(ctx context.Context) (context.Context, context.CancelFunc, e
 
 func (f *Fleet) patience() time.Duration { return cmp.Or(f.Patience, 30*time.Second) }
 
-// watch says that this notebook is there, and notices workers that are not any more.
-func (f *Fleet) watch(ctx context.Context) {
+// watch says that this notebook is there, and notices workers that are not any more. Nobody is heard while the hub is away.
+func (f *Fleet) watch() {
 	for tick := time.NewTicker(beat); ; {
-		if f.nc.IsConnected() {
+		connected := f.nc.IsConnected()
+		if connected {
 			_ = f.nc.Publish(hellos+f.name, nil) // the next one says it again
 		}
 		select {
-		case <-ctx.Done():
+		case <-f.ctx.Done():
 			tick.Stop()
 			return
 		case <-tick.C:
 		}
 		f.mu.Lock()
+		select {
+		case <-f.ready:
+		default:
+			connected = false
+		}
 		for _, w := range f.workers {
-			if time.Since(w.seen) > silent {
+			if connected && time.Since(w.seen) > silent {
 				f.lost(w)
 			}
 		}
-		if f.live() > 0 {
-			f.alone = time.Time{}
-		} else if f.alone.IsZero() {
-			f.alone = time.Now()
-		}
 		f.mu.Unlock()
 		f.seats.grant()
+		f.seats.turnAway(func(kinds []string) bool { return f.aloneFor(kinds) > f.patience() })
 	}
 }
 
@@ -266,6 +299,7 @@ func (f *Fleet) lost(w *member) {
 	}
 	if w.out == "" {
 		delete(f.workers, w.Worker)
+		f.left[w.kind] = time.Now()
 	}
 }
 
@@ -295,9 +329,6 @@ func (f *Fleet) heard(m *nats.Msg) {
 		f.workers[b.Worker] = w
 	}
 	w.Beat, w.kind, w.seen = b, b.Kind.Key(), time.Now()
-	if w.counts() {
-		f.alone = time.Time{}
-	}
 	f.mu.Unlock()
 	f.seats.grant()
 }
@@ -319,6 +350,7 @@ func (f *Fleet) leaveOut(name, why string) {
 	}
 	w.out = why
 	f.lost(w)
+	f.left[w.kind] = time.Now()
 	f.events = append(f.events, fmt.Sprintf("worker %s was left out: %s", w.label(), why))
 	f.mu.Unlock()
 	_ = f.nc.Publish(asks+name+leave, []byte(why)) // it does not count, whether it hears or not
@@ -431,6 +463,9 @@ func (f *Fleet) nobody() error {
 		case w.Protocol != remote.Protocol:
 			more += fmt.Sprintf("; %s speaks version %d and this fedkit %d: start it from the same version", w.label(), w.Protocol, remote.Protocol)
 		}
+	}
+	if kinds := f.kinds(); len(kinds) > 0 { // of other kinds than the run began with
+		more += "; those that are there round differently from those that the run began with"
 	}
 	return fmt.Errorf("fleet: %w for %v: start one with ./scripts/worker %s%s", ErrNoWorker, f.patience(), f.file, more)
 }

@@ -166,7 +166,7 @@ func reachable(host string) string {
 
 func (o *HubOptions) start(host string, port int, k *secrets) (*server.Server, error) {
 	options := &server.Options{
-		Host: host, Port: port, NoSigs: true, MaxPayload: maxPayload, MaxPending: 64 << 20,
+		Host: host, Port: port, NoSigs: true, MaxPayload: maxPayload, MaxPending: 256 << 20,
 		JetStream: true, StoreDir: o.Dir, JetStreamMaxMemory: cmp.Or(o.Memory, hubMemory), JetStreamMaxStore: cmp.Or(o.Disk, hubDisk),
 	}
 	for role, seed := range []string{k.Notebook, k.Worker} {

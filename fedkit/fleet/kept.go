@@ -142,7 +142,7 @@ func (c *call) holder() (string, error) {
 	holders := slices.Clone(c.holders)
 	c.mu.Unlock()
 	for _, worker := range holders {
-		if w := f.member(worker); w != nil && w.out == "" {
+		if f.member(worker) != nil && !f.isOut(worker) {
 			return worker, nil
 		}
 	}
@@ -202,7 +202,7 @@ func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, er
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
 	d.fleet.store.hold(c.objects)
-	defer d.fleet.store.letGo(d.ctx, c.objects)
+	defer d.fleet.store.letGo(c.objects)
 	err = k.where(func(worker string) error {
 		values, err = c.at(worker)
 		return err
@@ -211,8 +211,17 @@ func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, er
 }
 
 // at lets one worker do the call, and brings all that comes out.
-func (c *call) at(worker string) (values []engine.Value, err error) {
-	f, ctx := c.d.fleet, c.d.ctx
+func (c *call) at(worker string) ([]engine.Value, error) {
+	a, err := c.ask(c.d.ctx, worker)
+	if err != nil {
+		return nil, err
+	}
+	return c.bring(worker, a)
+}
+
+// ask lets one worker do the call.
+func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
+	f := c.d.fleet
 	for range 10 {
 		if err := f.store.put(ctx, c.objects); err != nil {
 			return nil, err
@@ -222,16 +231,14 @@ func (c *call) at(worker string) (values []engine.Value, err error) {
 			return nil, err
 		}
 		a, err := remote.DecodeAnswer(reply)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("worker %s: %w", f.labelOf(worker), err)
-		}
-		if a.Error != "" {
+		case a.Error != "":
 			return nil, fmt.Errorf("worker %s: %s", f.labelOf(worker), a.Error)
-		}
-		if len(a.Missing) == 0 {
-			return c.bring(worker, a)
-		}
-		if len(a.Missing[0]) != 64 { // a result, not an object
+		case len(a.Missing) == 0:
+			return a, nil
+		case len(a.Missing[0]) != 64: // a result, not an object
 			return nil, fmt.Errorf("result %s: %w", a.Missing[0], errLost)
 		}
 		f.store.forget(a.Missing...)
@@ -252,7 +259,7 @@ func (c *call) bring(worker string, a *remote.Answer) ([]engine.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		_ = f.nc.Publish(asks+worker+forget, []byte(key)) // it is forgotten with its run, at the latest
+		f.forget(worker, key)
 		before := 0
 		for _, other := range a.Results[:i] {
 			if !other.Kept {
@@ -264,8 +271,15 @@ func (c *call) bring(worker string, a *remote.Answer) ([]engine.Value, error) {
 	return c.values(a)
 }
 
-// read fetches a result of so many bytes from a worker, a few chunks at a time.
+// read fetches a result of this many bytes from a worker, a few chunks at a time. Of large ones a worker keeps only one at hand.
 func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte, error) {
+	if size < 0 {
+		return nil, fmt.Errorf("worker %s: a result of no size", f.labelOf(worker))
+	}
+	if w := f.member(worker); w != nil && size > chunk {
+		w.reading.Lock()
+		defer w.reading.Unlock()
+	}
 	data := make([]byte, size)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)
@@ -296,7 +310,7 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte) ([
 			return nil, err
 		}
 		w := f.member(worker)
-		if w == nil || w.out != "" {
+		if w == nil || f.isOut(worker) {
 			leaveHub()
 			return nil, lost
 		}
@@ -322,8 +336,14 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte) ([
 			return reply.Data, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case errors.Is(err, nats.ErrNoResponders):
-			return nil, lost
+		case errors.Is(err, nats.ErrNoResponders): // dead, unless its connection was lost: then it says so soon
+			f.mu.Lock()
+			seen := w.seen
+			f.mu.Unlock()
+			if time.Since(seen) > 3*beat {
+				return nil, lost
+			}
+			pause(ctx, beat/5)
 		case errors.Is(err, nats.ErrMaxPayload):
 			return nil, err
 		}

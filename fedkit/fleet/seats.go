@@ -20,7 +20,7 @@ type line struct{ waiting []*waiting }
 
 type waiting struct {
 	kinds []string
-	seat  chan string // the kind
+	seat  chan string // the kind; "" if nobody of any comes
 }
 
 // take waits for a seat, and returns its kind.
@@ -34,6 +34,9 @@ func (s *seats) take(ctx context.Context, l *line, kinds []string) (string, erro
 	s.grant()
 	select {
 	case kind := <-w.seat:
+		if kind == "" {
+			return "", ErrNoWorker
+		}
 		return kind, nil
 	case <-ctx.Done():
 	}
@@ -46,8 +49,26 @@ func (s *seats) take(ctx context.Context, l *line, kinds []string) (string, erro
 		return "", ctx.Err()
 	}
 	s.mu.Unlock()
-	s.give(<-w.seat) // it came at the same time
+	if kind := <-w.seat; kind != "" { // it came at the same time
+		s.give(kind)
+	}
 	return "", ctx.Err()
+}
+
+// turnAway sends those away who wait for kinds that there is no hope for.
+func (s *seats) turnAway(hopeless func(kinds []string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = slices.DeleteFunc(s.lines, func(l *line) bool {
+		l.waiting = slices.DeleteFunc(l.waiting, func(w *waiting) bool {
+			if !hopeless(w.kinds) {
+				return false
+			}
+			w.seat <- ""
+			return true
+		})
+		return len(l.waiting) == 0
+	})
 }
 
 // give gives a seat back.

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 	"weak"
 
 	"fedkit.example/fedkit/internal/xla"
@@ -38,12 +38,16 @@ type object struct {
 
 	putting sync.Mutex
 	there   bool
+	doubted bool  // a worker did not find it, or not whole
 	users   int   // calls under way
 	turn    int64 // of the last use
 }
 
 // storeMost is how many bytes of objects that no call needs now stay in the store.
 const storeMost = 1 << 30
+
+// storeAge is how long the hub keeps an object. If it is needed longer, it is sent again.
+const storeAge = 24 * time.Hour
 
 // hashes are those of a tensor's bytes.
 type hashes struct {
@@ -144,17 +148,24 @@ func (s *store) object(hash string, size int, bytes func() ([]byte, error)) *obj
 	return o
 }
 
-// hold keeps objects in the store until they are let go.
+// hold keeps objects known and in the store until they are let go. One that was forgotten may be known anew: then that one is meant.
 func (s *store) hold(objects []*object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, o := range objects {
-		o.users++
+	for i, o := range objects {
+		switch known := s.known[o.hash]; known {
+		case o:
+		case nil:
+			s.known[o.hash] = o
+		default:
+			objects[i] = known
+		}
+		objects[i].users++
 	}
 }
 
 // letGo lets objects be removed once there is no room.
-func (s *store) letGo(ctx context.Context, objects []*object) {
+func (s *store) letGo(objects []*object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range objects {
@@ -183,14 +194,20 @@ func (s *store) makeRoom(most int64) {
 	}
 }
 
-// forget forgets what is in the store: it may have been lost.
+// forget forgets that objects are in the store, all or some: they may have been lost. Those that no call needs are known no more.
 func (s *store) forget(hashes ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for hash, o := range s.known {
-		if o.there && (len(hashes) == 0 || slices.Contains(hashes, hash)) {
-			o.there = false
+		if len(hashes) > 0 && !slices.Contains(hashes, hash) {
+			continue
+		}
+		if o.there {
 			s.bytes -= int64(o.size)
+		}
+		o.there, o.doubted = false, hashes != nil
+		if o.users == 0 {
+			delete(s.known, hash)
 		}
 	}
 }
@@ -206,6 +223,10 @@ func (s *store) put(ctx context.Context, objects []*object) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
+			if errors.Is(err, ErrNoHub) {
+				return err
+			}
+			pause(ctx, beat/5)
 			if full := isFull(err); full && try < 2 {
 				s.mu.Lock()
 				s.makeRoom(0)
@@ -226,7 +247,7 @@ func isFull(err error) bool {
 		return false
 	}
 	switch api.ErrorCode {
-	case 10023, 10028, 10047, 10077: // insufficient resources, memory exceeded, storage exceeded, maximum bytes exceeded
+	case 10002, 10023, 10028, 10047, 10077: // limits exceeded, insufficient resources, memory exceeded, storage exceeded, maximum bytes exceeded
 		return true
 	}
 	return false
@@ -236,7 +257,7 @@ func (s *store) putOne(ctx context.Context, o *object) error {
 	o.putting.Lock()
 	defer o.putting.Unlock()
 	s.mu.Lock()
-	there := o.there
+	there, doubted := o.there, o.doubted
 	s.mu.Unlock()
 	if there {
 		return nil
@@ -246,27 +267,21 @@ func (s *store) putOne(ctx context.Context, o *object) error {
 		return err
 	}
 	defer cancel()
-	const asked = 1 << 20 // of objects this large it is asked whether the hub has them: data sets, of an earlier run
-	known := false
-	if o.size >= asked {
-		info, err := s.objects.GetInfo(ctx, o.hash)
-		known = err == nil && info.Size == uint64(o.size)
-	}
-	if !known {
-		b, err := o.bytes()
-		if err != nil {
-			return err
+	info, err := s.objects.GetInfo(ctx, o.hash) // of an earlier run, or another notebook
+	if known := err == nil && info.Size == uint64(o.size) && !doubted; !known {
+		if err == nil {
+			_ = s.objects.Delete(ctx, o.hash) // so that its chunks take no room; if it stays, the new one counts
 		}
-		if _, err := s.objects.Put(ctx, jetstream.ObjectMeta{Name: o.hash, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}, bytes.NewReader(b)); err != nil {
+		if err := s.send(ctx, o); err != nil {
 			return err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !o.there {
-		o.there = true
 		s.bytes += int64(o.size)
 	}
+	o.there, o.doubted = true, false
 	return nil
 }
 

@@ -1,8 +1,10 @@
 package fleet
 
 import (
+	"fmt"
 	"time"
 
+	"fedkit.example/fedkit/internal/remote"
 	"github.com/nats-io/nats-server/v2/server"
 )
 
@@ -24,12 +26,15 @@ const (
 	leave    = ".leave"          // its work, since its results are wrong
 )
 
+// queueOf names the queue of a kind. Workers of another version have others, as they do not understand these calls.
+func queueOf(kind string) string { return fmt.Sprintf("v%d-%s", remote.Protocol, kind) }
+
 // Times.
 const (
 	beat   = 500 * time.Millisecond // from one beat to the next, of workers and notebooks
 	silent = 3 * time.Second        // without a beat: lost
 	lease  = 2 * time.Second        // after which a call is given to somebody else, unless it is renewed
-	thrice = 3                      // deliveries of a call after which it is given up
+	thrice = 3                      // deliveries of a call, and workers that were lost with it, after which it is given up
 )
 
 // workerMay is what workers are allowed: to take work, to answer, and to fetch objects.

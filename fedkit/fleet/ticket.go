@@ -126,7 +126,7 @@ func (t *ticket) connect(as role, more ...nats.Option) (*nats.Conn, error) {
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf("fleet: %w: hub %s refuses its key: it is of another hub, or an old one", ErrTicket, t.URL)
 	case errors.Is(err, nats.ErrNoServers):
-		return nil, fmt.Errorf("fleet: no hub answers at %s: start it with ./scripts/hub", t.URL)
+		return nil, fmt.Errorf("fleet: %w answers at %s: start it with ./scripts/hub", ErrNoHub, t.URL)
 	}
 	return nil, fmt.Errorf("fleet: hub %s: %w", t.URL, err)
 }

@@ -20,7 +20,6 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 )
 
 // WorkerOptions say how a worker works. The zero value is a usual one.
@@ -54,17 +53,26 @@ var (
 // Work makes this process a worker of the fleet of a file, until ctx ends: it runs the programs that it is given, knows nothing of what
 // they are for, and keeps what comes out until it is asked for. It waits for a hub that is away.
 func Work(ctx context.Context, file string, o WorkerOptions) error {
-	t, err := readTicket(file)
+	w, err := newWork(file, o)
 	if err != nil {
 		return err
 	}
+	return w.run(ctx)
+}
+
+// newWork returns a worker that is connected.
+func newWork(file string, o WorkerOptions) (*work, error) {
+	t, err := readTicket(file)
+	if err != nil {
+		return nil, err
+	}
 	kind, err := thisKind()
 	if err != nil {
-		return fmt.Errorf("fleet: worker: %w", err)
+		return nil, fmt.Errorf("fleet: worker: %w", err)
 	}
 	client, err := xla.NewClient()
 	if err != nil {
-		return fmt.Errorf("fleet: worker: %w", err)
+		return nil, fmt.Errorf("fleet: worker: %w", err)
 	}
 	if o.Say == nil {
 		o.Say = func(string, ...any) {}
@@ -79,25 +87,30 @@ func Work(ctx context.Context, file string, o WorkerOptions) error {
 		host = "unknown"
 	}
 	o.Memory = cmp.Or(o.Memory, 4<<30)
-	w := &work{kind: kind, memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, doing: map[string]bool{}, heard: map[string]time.Time{},
-		beat: Beat{Worker: nuid.Next()[:12], Host: host, PID: os.Getpid(), Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
+	w := &work{memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, again: make(chan struct{}), doing: map[string]int{}, heard: map[string]time.Time{},
+		beat: Beat{Worker: newName(), Host: host, PID: os.Getpid(), Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
 	w.nc, err = t.connect(worker, nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // not at the end
 				o.Say("the hub is away: %v", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { o.Say("the hub is back") }))
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Say("%v", err) }),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			o.Say("the hub is back")
+			w.askAgain()
+		}))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer w.nc.Close()
 	if w.js, err = jetstream.New(w.nc); err != nil {
-		return fmt.Errorf("fleet: worker: %w", err)
+		w.nc.Close()
+		return nil, fmt.Errorf("fleet: worker: %w", err)
 	}
 	w.machine = remote.NewMachine(w.beat.Worker, client, o.Slots, o.Memory, w.fetch)
+	w.perform = w.machine.Run
 	o.Say("worker %s of %s: %s, %d at once", w.beat.Worker, t.URL, kind, o.Slots)
-	return w.run(ctx)
+	return w, nil
 }
 
 // work is a worker at work.
@@ -105,23 +118,28 @@ type work struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	machine *remote.Machine
-	kind    Kind
+	perform func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer // machine.Run
 	memory  int64
 	idle    time.Duration
 	last    time.Time // that a notebook was heard
 	say     func(format string, a ...any)
 
+	fetching sync.Mutex // one large object at a time
+
 	mu    sync.Mutex
 	beat  Beat
-	doing map[string]bool      // by call
+	again chan struct{}        // closed at a reconnection, which requests for work do not survive; another one then
+	doing map[string]int       // by call, how often it was asked for
 	heard map[string]time.Time // by notebook, when it was heard of last
 
 	reading sync.Mutex
 	read    string // key of the result that is read
 	data    []byte
+	readAt  time.Time
 }
 
 func (w *work) run(ctx context.Context) error {
+	defer w.nc.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	me := asks + w.beat.Worker
@@ -129,7 +147,7 @@ func (w *work) run(ctx context.Context) error {
 		me + askRun:    func(m *nats.Msg) { go w.asked(ctx, m) },
 		me + askRead:   func(m *nats.Msg) { w.reply(m, w.readPart) },
 		me + askHash:   func(m *nats.Msg) { go w.reply(m, w.hash) },
-		me + forget:    func(m *nats.Msg) { w.machine.Forget(strings.Fields(string(m.Data))) },
+		me + forget:    func(m *nats.Msg) { w.forget(strings.Fields(string(m.Data))) },
 		me + leave:     func(m *nats.Msg) { cancel(fmt.Errorf("fleet: worker: %w: %s", ErrLeft, m.Data)) },
 		hellos + "*":   w.hello,
 		goodbyes + "*": func(m *nats.Msg) { w.forgetRun(string(m.Data)) },
@@ -168,6 +186,7 @@ func (w *work) beatOn(ctx context.Context, end context.CancelCauseFunc) {
 			}
 		}
 		w.mu.Unlock()
+		w.closeRead(func(string) bool { return time.Since(w.readAt) > silent })
 	}
 }
 
@@ -200,35 +219,73 @@ func (w *work) hello(m *nats.Msg) {
 
 // forgetRun forgets the results of a run.
 func (w *work) forgetRun(prefix string) {
-	w.machine.ForgetAll(func(key string) bool { return strings.HasPrefix(key, prefix) })
+	of := func(key string) bool { return strings.HasPrefix(key, prefix) }
+	w.closeRead(of)
+	w.machine.ForgetAll(of)
+}
+
+func (w *work) forget(keys []string) {
+	w.closeRead(func(key string) bool { return slices.Contains(keys, key) })
+	w.machine.Forget(keys)
+}
+
+// closeRead lets go of the result that is read, if it is meant.
+func (w *work) closeRead(meant func(key string) bool) {
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	if meant(w.read) {
+		w.read, w.data = "", nil
+	}
+}
+
+// askAgain ends the requests for work that were made before a reconnection.
+func (w *work) askAgain() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.again)
+	w.again = make(chan struct{})
 }
 
 // take takes one call after the other, as long as ctx lasts.
 func (w *work) take(ctx context.Context) {
 	var calls jetstream.Consumer
 	for ctx.Err() == nil {
+		w.mu.Lock()
+		again := w.again
+		w.mu.Unlock()
+		asking, cancel := context.WithTimeout(ctx, 5*time.Second)
+		go func() {
+			defer cancel()
+			select {
+			case <-again:
+			case <-asking.Done():
+			}
+		}()
+		var err error
 		if calls == nil {
-			var err error
-			if calls, err = w.js.Consumer(ctx, stream, w.kind.Key()); err != nil { // no notebook has come yet
-				calls = nil
-				pause(ctx, 200*time.Millisecond)
-				continue
-			}
+			calls, err = w.js.Consumer(asking, stream, queueOf(w.beat.Kind.Key()))
 		}
-		waiting, cancel := context.WithTimeout(ctx, 5*time.Second) // it ends with ctx at once
-		batch, err := calls.Fetch(1, jetstream.FetchContext(waiting), jetstream.FetchHeartbeat(2*time.Second))
 		if err == nil {
-			for m := range batch.Messages() {
-				w.do(ctx, m)
-			}
-			err = batch.Error()
+			err = w.takeOne(ctx, asking, calls)
 		}
 		cancel()
-		if err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, jetstream.ErrNoMessages) {
-			calls = nil // the hub was started again, and the queue has to be made again
-			pause(ctx, 100*time.Millisecond)
+		if err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, jetstream.ErrNoMessages) && !errors.Is(err, context.DeadlineExceeded) {
+			calls = nil
+			pause(ctx, 100*time.Millisecond) // no notebook has come yet, or the hub was started again and the queue has to be made again
 		}
 	}
+}
+
+// takeOne takes a call if one comes while asking lasts.
+func (w *work) takeOne(ctx, asking context.Context, calls jetstream.Consumer) error {
+	batch, err := calls.Fetch(1, jetstream.FetchContext(asking), jetstream.FetchHeartbeat(time.Second))
+	if err != nil {
+		return err
+	}
+	for m := range batch.Messages() {
+		w.do(ctx, m)
+	}
+	return batch.Error()
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -246,10 +303,6 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 		_ = m.Term()
 		return
 	}
-	if c.Excludes(w.beat.Worker) {
-		_ = m.NakWithDelay(50 * time.Millisecond)
-		return
-	}
 	from, _, _ := strings.Cut(c.ID, ".")
 	w.mu.Lock()
 	heard, known := w.heard[from]
@@ -258,8 +311,10 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 		_ = m.Term()
 		return
 	}
-	w.doing[c.ID] = true
 	w.mu.Unlock()
+	defer w.busy(c.ID)()
+	begun := remote.Answer{ID: c.ID, Machine: w.beat.Worker, Begun: true}
+	_ = w.nc.Publish(answers+from, begun.Encode()) // so that it is known who is to blame if no more is heard; the beats say it too
 	working, stop := context.WithCancel(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
@@ -273,21 +328,30 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 			}
 		}
 	})
-	a := w.machine.Run(ctx, c, true)
+	a := w.perform(ctx, c, true)
 	stop()
 	renewing.Wait()
-	defer func() {
-		w.mu.Lock()
-		delete(w.doing, c.ID)
-		w.beat.Done++
-		w.mu.Unlock()
-	}()
 	if ctx.Err() != nil {
 		_ = m.Nak()
 		return
 	}
 	if w.answer(ctx, answers+from, a.Encode()) {
 		_ = m.Ack()
+	}
+}
+
+// busy notes that the worker has a call, until it is done.
+func (w *work) busy(call string) (done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doing[call]++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.doing[call]--; w.doing[call] == 0 {
+			delete(w.doing, call)
+		}
+		w.beat.Done++
 	}
 }
 
@@ -309,7 +373,8 @@ func (w *work) asked(ctx context.Context, m *nats.Msg) {
 		w.say("a call that cannot be read: %v", err)
 		return
 	}
-	_ = m.Respond(w.machine.Run(ctx, c, false).Encode()) // it is asked again if nobody hears
+	defer w.busy(c.ID)()
+	_ = m.Respond(w.perform(ctx, c, false).Encode()) // it is asked again if nobody hears
 }
 
 // readRequest asks for some bytes of a result.
@@ -338,7 +403,7 @@ func (w *work) reply(m *nats.Msg, to func(request []byte) (data []byte, ok bool,
 	_ = m.RespondMsg(reply) // it is asked again if nobody hears
 }
 
-// readPart returns some bytes of a result. The whole of the one that is read stays on the host.
+// readPart returns some bytes of a result. The whole of the one that is read stays on the host, until another is read, or for a while.
 func (w *work) readPart(request []byte) (data []byte, ok bool, err error) {
 	var r readRequest
 	if err := json.Unmarshal(request, &r); err != nil {
@@ -353,14 +418,11 @@ func (w *work) readPart(request []byte) (data []byte, ok bool, err error) {
 		}
 		w.read = r.Key
 	}
+	w.readAt = time.Now()
 	if r.From < 0 || r.Size < 0 || r.From > len(w.data) || r.Size > len(w.data)-r.From {
 		return nil, false, fmt.Errorf("bytes %d to %d of a result of %d", r.From, r.From+r.Size, len(w.data))
 	}
-	data = w.data[r.From : r.From+r.Size]
-	if r.From+r.Size == len(w.data) {
-		w.read, w.data = "", nil
-	}
-	return data, true, nil
+	return w.data[r.From : r.From+r.Size], true, nil
 }
 
 // hash returns the hashes of results, a line each.
@@ -394,7 +456,12 @@ func (w *work) fetch(ctx context.Context, hash string) (data []byte, err error) 
 
 var errTooLarge = errors.New("too large for this worker")
 
+// object gets an object, for as long as some of it comes.
 func (w *work) object(ctx context.Context, hash string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Hour) // without a deadline, the library gives a whole object five seconds
+	defer cancel()
+	stalled := time.AfterFunc(slowest, cancel)
+	defer stalled.Stop()
 	store, err := w.js.ObjectStore(ctx, bucket)
 	if err != nil {
 		return nil, err
@@ -409,9 +476,26 @@ func (w *work) object(ctx context.Context, hash string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size > uint64(w.memory) {
-		return nil, fmt.Errorf("an object of %d bytes: %w, which keeps %d; start it with more --memory", info.Size, errTooLarge, w.memory)
+		return nil, fmt.Errorf("an object of %s: %w, which keeps at most %s; start it with more --memory", size(info.Size), errTooLarge, size(uint64(w.memory)))
+	}
+	if info.Size > chunk {
+		stalled.Stop()
+		w.fetching.Lock()
+		defer w.fetching.Unlock()
 	}
 	data := make([]byte, info.Size)
-	_, err = io.ReadFull(object, data)
-	return data, err
+	for read := 0; read < len(data); {
+		stalled.Reset(slowest)
+		n, err := object.Read(data[read:])
+		if read += n; err != nil && read < len(data) {
+			return nil, err
+		}
+	}
+	if n, err := object.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) { // it is compared with its digest at the end
+		return nil, fmt.Errorf("object %.12s… is damaged: %w", hash, err)
+	}
+	return data, nil
 }
+
+// slowest is how long nothing of an object may come.
+const slowest = 10 * time.Second

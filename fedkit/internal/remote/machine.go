@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"container/list"
 	"context"
 	"crypto/sha256"
@@ -8,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
+	"runtime"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/go-xla/types/shapes"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -28,17 +31,24 @@ type Machine struct {
 	once singleflight.Group // of programs, objects and calls
 
 	mu       sync.Mutex
-	programs map[string]*xla.Executable
+	programs map[string]*program
 	cache    map[string]*list.Element // of *entry, by hash and type
 	recent   *list.List               // of *entry; the first was used last
 	kept     map[string]*entry        // by Key
 	bytes    int64
 }
 
-// entry is an object or a result on the device.
+// program is a program that is compiled.
+type program struct {
+	*xla.Executable
+	takes []string // the types of its arguments, in StableHLO
+}
+
+// entry is an object or a result, on the device or, if it is a part of arguments, on the host.
 type entry struct {
 	key    string
 	buffer *xla.Buffer
+	part   []byte
 	bytes  int64
 	users  int
 	gone   bool // to be freed by the last user
@@ -51,7 +61,7 @@ var ErrNoObject = errors.New("no such object")
 // does not have, by hash.
 func NewMachine(name string, client *xla.Client, slots int, most int64, fetch func(ctx context.Context, hash string) ([]byte, error)) *Machine {
 	return &Machine{name: name, client: client, fetch: fetch, slots: make(chan struct{}, max(1, slots)), most: most,
-		programs: map[string]*xla.Executable{}, cache: map[string]*list.Element{}, recent: list.New(), kept: map[string]*entry{}}
+		programs: map[string]*program{}, cache: map[string]*list.Element{}, recent: list.New(), kept: map[string]*entry{}}
 }
 
 // Slots returns how many programs it runs at once.
@@ -89,8 +99,11 @@ func (m *Machine) Run(ctx context.Context, c *Call, queued bool) *Answer {
 
 func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) error {
 	program, err := m.program(ctx, c)
+	if err == nil {
+		err = program.check(c.Args)
+	}
 	if err != nil {
-		return err
+		return named(c, err)
 	}
 	args, release, err := m.arguments(ctx, c)
 	defer release()
@@ -109,12 +122,15 @@ func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) erro
 	results, err := program.Run(args...)
 	a.Seconds = time.Since(begin).Seconds()
 	if err != nil {
-		return fmt.Errorf("program %q: %w", c.Name, err)
+		return named(c, err)
 	}
 	room := c.Return
 	for i, b := range results {
 		r, data, err := m.result(Key(c.ID, i), b, room)
 		if err != nil {
+			for _, later := range results[i+1:] {
+				later.Free()
+			}
 			return fmt.Errorf("program %q: result %d: %w", c.Name, i, err)
 		}
 		a.Results = append(a.Results, r)
@@ -126,6 +142,14 @@ func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) erro
 	return nil
 }
 
+// named says which program an error is of, unless something is missing.
+func named(c *Call, err error) error {
+	if _, ok := errors.AsType[missing](err); ok {
+		return err
+	}
+	return fmt.Errorf("program %q: %w", c.Name, err)
+}
+
 // result takes the bytes of a result that there is room for, and keeps any other.
 func (m *Machine) result(key string, b *xla.Buffer, room int) (r Result, data []byte, err error) {
 	if r.Type, r.Dims, err = b.Shape(); err != nil {
@@ -133,24 +157,29 @@ func (m *Machine) result(key string, b *xla.Buffer, room int) (r Result, data []
 	}
 	if size := xla.Bytes(r.Type, r.Dims); size > room {
 		r.Kept = true
-		m.keep(key, b, int64(size))
-		return r, nil, nil
+		return r, nil, m.keep(key, b, int64(size))
 	}
 	data, err = b.Host()
 	b.Free()
 	return r, data, err
 }
 
-func (m *Machine) keep(key string, b *xla.Buffer, size int64) {
+// keep keeps a result, if there is memory for it.
+func (m *Machine) keep(key string, b *xla.Buffer, size int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.kept[key] != nil { // done twice: the bytes are the same
 		b.Free()
-		return
+		return nil
+	}
+	m.makeRoom(size)
+	if m.bytes+size > m.most {
+		b.Free()
+		return fmt.Errorf("%d bytes are more than this machine has memory left for: it keeps %d bytes, of at most %d; start it with more --memory, or more machines", size, m.bytes, m.most)
 	}
 	m.kept[key] = &entry{key: key, buffer: b, bytes: size}
 	m.bytes += size
-	m.makeRoom(0)
+	return nil
 }
 
 // hold returns a result that is kept, until it is released; nil if it is not.
@@ -169,7 +198,7 @@ func (m *Machine) release(used ...*entry) {
 	defer m.mu.Unlock()
 	for _, e := range used {
 		if e.users--; e.users == 0 && e.gone {
-			e.buffer.Free()
+			e.free()
 		}
 	}
 }
@@ -178,8 +207,15 @@ func (m *Machine) release(used ...*entry) {
 func (m *Machine) drop(e *entry) {
 	m.bytes -= e.bytes
 	if e.gone = true; e.users == 0 {
+		e.free()
+	}
+}
+
+func (e *entry) free() {
+	if e.buffer != nil {
 		e.buffer.Free()
 	}
+	e.part = nil
 }
 
 // Forget lets go of results.
@@ -220,28 +256,48 @@ func (m *Machine) Read(key string) (data []byte, ok bool, err error) {
 	return data, true, err
 }
 
-// foreign are operations that reach out of a program.
-var foreign = regexp.MustCompile(`\b(?:stablehlo|mhlo|chlo)\.(custom_call|infeed|outfeed|send|recv|composite)\b`)
+// foreign are operations that reach out of a program, in any dialect and version of one.
+var foreign = regexp.MustCompile(`\.(custom_call|infeed|outfeed|send|recv|composite)`)
+
+// check refuses programs that reach out, and those that could hide it: MLIR as bytecode, and names that are written with escapes.
+func check(text []byte) error {
+	if found := foreign.FindSubmatch(text); found != nil {
+		return fmt.Errorf("it has a %s: what reaches out of a program is refused", found[1])
+	}
+	if !utf8.Valid(text) || bytes.ContainsAny(text, "\x00\\") {
+		return errors.New("it is not plain StableHLO text")
+	}
+	return nil
+}
 
 // program returns the program of a call, compiled.
-func (m *Machine) program(ctx context.Context, c *Call) (*xla.Executable, error) {
-	m.mu.Lock()
-	known := m.programs[c.Program]
-	m.mu.Unlock()
-	if known != nil {
-		return known, nil
+func (m *Machine) program(ctx context.Context, c *Call) (*program, error) {
+	known := func() *program {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.programs[c.Program]
+	}
+	if p := known(); p != nil {
+		return p, nil
 	}
 	v, err, _ := m.once.Do("program "+c.Program, func() (any, error) {
+		if p := known(); p != nil { // since it was looked for
+			return p, nil
+		}
 		text, err := m.object(ctx, c.Program)
 		if err != nil {
 			return nil, err
 		}
-		if found := foreign.FindSubmatch(text); found != nil {
-			return nil, fmt.Errorf("program %q has a %s: what reaches out of a program is refused", c.Name, found[1])
+		if err := check(text); err != nil {
+			return nil, err
 		}
-		made, err := m.client.Compile(text)
+		run, err := m.client.Compile(text)
 		if err != nil {
-			return nil, fmt.Errorf("program %q: %w", c.Name, err)
+			return nil, err
+		}
+		made := &program{Executable: run}
+		if found := signature.FindSubmatch(text); found != nil {
+			made.takes = tensor.FindAllString(string(found[1]), -1)
 		}
 		const most = 512
 		m.mu.Lock()
@@ -255,7 +311,26 @@ func (m *Machine) program(ctx context.Context, c *Call) (*xla.Executable, error)
 	if err != nil {
 		return nil, err
 	}
-	return v.(*xla.Executable), nil
+	return v.(*program), nil
+}
+
+// signature finds the arguments of a program, and tensor the type of each.
+var (
+	signature = regexp.MustCompile(`@main\(([^)]*)\)`)
+	tensor    = regexp.MustCompile(`tensor<[^>]*>`)
+)
+
+// check refuses arguments of other types than the program takes. The plugin looks no further than at their number and sizes.
+func (p *program) check(args []Arg) error {
+	if len(args) != len(p.takes) {
+		return fmt.Errorf("%d arguments, not %d", len(args), len(p.takes))
+	}
+	for i, a := range args {
+		if got := shapes.Make(a.Type, a.Dims...).ToStableHLO(); got != p.takes[i] {
+			return fmt.Errorf("argument %d is a %s, not a %s", i, got, p.takes[i])
+		}
+	}
+	return nil
 }
 
 // object fetches an object, and checks that it is what its name says.
@@ -267,8 +342,8 @@ func (m *Machine) object(ctx context.Context, hash string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash {
-		return nil, fmt.Errorf("object %.12s… is damaged: %d bytes with another hash", hash, len(data))
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash { // damaged: it has to be sent again
+		return nil, missing{hash}
 	}
 	return data, nil
 }
@@ -281,6 +356,12 @@ func (m *Machine) arguments(ctx context.Context, c *Call) (args []*xla.Buffer, r
 		m.release(used...)
 		for _, b := range own {
 			b.Free()
+		}
+	}
+	size := int64(0)
+	for _, a := range c.Args {
+		if size += int64(bytesOf(a.Type, a.Dims)); size > m.most {
+			return nil, release, fmt.Errorf("program %q: its arguments take more than the %d bytes that this machine keeps; start it with more --memory", c.Name, m.most)
 		}
 	}
 	inline := c.Inline
@@ -337,17 +418,27 @@ func (m *Machine) arguments(ctx context.Context, c *Call) (args []*xla.Buffer, r
 
 // part returns the bytes of an object that is one of many parts. It is cached like any other.
 func (m *Machine) part(ctx context.Context, hash string, used *[]*entry) ([]byte, error) {
-	e, err := m.cached(ctx, hash, dtypes.Uint8, nil)
+	e, err := m.cacheAs(ctx, hash, hash, func(data []byte) (*entry, error) { return &entry{part: data}, nil })
 	if err != nil {
 		return nil, err
 	}
 	*used = append(*used, e)
-	return e.buffer.Host()
+	return e.part, nil
 }
 
-// cached returns an object on the device. Nil dims are a list of its bytes.
+// cached returns an object on the device.
 func (m *Machine) cached(ctx context.Context, hash string, t dtypes.DType, dims []int) (*entry, error) {
-	key := fmt.Sprint(hash, t, dims)
+	return m.cacheAs(ctx, hash, fmt.Sprint(hash, t, dims), func(data []byte) (*entry, error) {
+		if bytesOf(t, dims) != len(data) {
+			return nil, fmt.Errorf("%w: object %.12s… has %d bytes, not those of %s %v", errMessage, hash, len(data), t, dims)
+		}
+		b, err := m.client.Put(data, t, dims)
+		return &entry{buffer: b}, err
+	})
+}
+
+// cacheAs returns what is made of an object, which is cached under a key. It stays until it is released.
+func (m *Machine) cacheAs(ctx context.Context, hash, key string, made func(data []byte) (*entry, error)) (*entry, error) {
 	for {
 		m.mu.Lock()
 		if at := m.cache[key]; at != nil {
@@ -359,26 +450,33 @@ func (m *Machine) cached(ctx context.Context, hash string, t dtypes.DType, dims 
 		}
 		m.mu.Unlock()
 		_, err, _ := m.once.Do("object "+key, func() (any, error) {
+			m.mu.Lock()
+			known := m.cache[key]
+			m.mu.Unlock()
+			if known != nil { // since it was looked for
+				return nil, nil
+			}
 			data, err := m.object(ctx, hash)
 			if err != nil {
 				return nil, err
 			}
-			dims := dims
-			if dims == nil {
-				dims = []int{len(data)}
-			}
-			if bytesOf(t, dims) != len(data) {
-				return nil, fmt.Errorf("%w: object %.12s… has %d bytes, not those of %s %v", errMessage, hash, len(data), t, dims)
-			}
-			b, err := m.client.Put(data, t, dims)
+			m.mu.Lock()
+			m.makeRoom(int64(len(data)))
+			m.mu.Unlock()
+			e, err := made(data)
 			if err != nil {
 				return nil, err
 			}
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			m.makeRoom(int64(len(data)))
-			m.cache[key] = m.recent.PushFront(&entry{key: key, buffer: b, bytes: int64(len(data))})
-			m.bytes += int64(len(data))
+			e.key, e.bytes = key, int64(len(data))
+			m.cache[key] = m.recent.PushFront(e)
+			m.bytes += e.bytes
+			const large = 64 << 20
+			if e.part == nil && len(data) > large { // it is on the device now; the collector would leave a copy for long
+				data = nil
+				runtime.GC()
+			}
 			return nil, nil
 		})
 		if err != nil {
@@ -399,6 +497,3 @@ func (m *Machine) makeRoom(more int64) {
 		at = before
 	}
 }
-
-// Excludes reports whether the call is to be left to other machines.
-func (c *Call) Excludes(machine string) bool { return slices.Contains(c.Not, machine) }

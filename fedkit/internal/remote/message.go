@@ -21,8 +21,7 @@ type Call struct {
 	Program string // hash of its StableHLO text
 	Name    string // of the program, for messages
 	Args    []Arg
-	Return  int      // bytes of results that the answer may carry; what is more is kept
-	Not     []string `json:",omitempty"` // machines that are to leave it to others
+	Return  int // bytes of results that the answer may carry; what is more is kept
 
 	Inline [][]byte `json:"-"` // what parts carry themselves, in their order
 }
@@ -50,6 +49,7 @@ func Key(call string, i int) string { return fmt.Sprintf("%s/%d", call, i) }
 type Answer struct {
 	ID      string
 	Machine string
+	Begun   bool     `json:",omitempty"` // no answer yet: the machine has the call, and nothing else is set
 	Seconds float64  // at work
 	Error   string   `json:",omitempty"`
 	Missing []string `json:",omitempty"` // objects that the store does not have, and results that are not kept any more
@@ -73,7 +73,7 @@ func (c *Call) check() error {
 	for i, a := range c.Args {
 		size := 0
 		for _, p := range a.Parts {
-			if p.Size < 0 || p.Object != "" && p.Kept != "" {
+			if p.Size < 0 || p.Size > bytesOf(a.Type, a.Dims)-size || p.Object != "" && p.Kept != "" {
 				return fmt.Errorf("%w: argument %d", errMessage, i)
 			}
 			size += p.Size

@@ -118,12 +118,12 @@ func (b *Buffer) Host() (data []byte, err error) {
 // Free gives the memory back.
 func (b *Buffer) Free() { _ = b.pjrt.Destroy() }
 
-// Bytes returns how many bytes a value takes, −1 if the type or a dimension is none.
+// Bytes returns how many bytes a value takes, −1 if a dimension is none or it is more than a terabyte.
 func Bytes(dtype dtypes.DType, dims []int) int {
 	const most = 1 << 40
 	n := dtype.Size()
 	for _, d := range dims {
-		if d < 0 || d > most || n > most {
+		if d < 0 || d > 0 && n > most/d {
 			return -1
 		}
 		n *= d

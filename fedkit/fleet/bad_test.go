@@ -1,0 +1,469 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/remote"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/nats-io/nats.go"
+)
+
+// changed writes a fleet's file anew, after a change.
+func changed(t *testing.T, file string, change func(k *ticket)) string {
+	t.Helper()
+	k, err := readTicket(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(k)
+	other := filepath.Join(t.TempDir(), "fleet.json")
+	if err := k.write(other); err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+// says fails unless an error has all words.
+func says(t *testing.T, err error, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("error %v, want %q in it", err, word)
+		}
+	}
+}
+
+// Who has a wrong file is refused, as a notebook and as a worker, with the reason.
+func TestWrongFiles(t *testing.T) {
+	t.Parallel()
+	plain := startHub(t, HubOptions{})
+	secret := startHub(t, HubOptions{Listen: "127.0.0.1:0"})
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "nats://" + closed.Addr().String()
+	closed.Close()
+	k, err := readTicket(secret.File())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what, file string
+		words      []string
+	}{
+		{"keys of another hub", changed(t, plain.File(), func(p *ticket) { p.Notebook, p.Worker = k.Notebook, k.Worker }), []string{"refuses its key"}},
+		{"keys the other way around", changed(t, plain.File(), func(p *ticket) { p.Notebook, p.Worker = "", "" }), []string{"refuses its key"}},
+		{"plain where TLS is due", changed(t, secret.File(), func(p *ticket) { p.URL, p.CA = strings.Replace(p.URL, "tls", "nats", 1), "" }), []string{"hub", "127.0.0.1"}},
+		{"TLS where there is none", changed(t, plain.File(), func(p *ticket) { p.CA = k.CA }), []string{"hub", "secure"}},
+		{"another certificate", changed(t, secret.File(), func(p *ticket) { p.CA = otherCertificate(t) }), []string{"hub", "certificate"}},
+		{"no certificate", changed(t, secret.File(), func(p *ticket) { p.CA = "-" }), []string{"ca is no certificate"}},
+		{"a key that is none", changed(t, plain.File(), func(p *ticket) { p.Notebook, p.Worker = "S", "S" }), []string{"key"}},
+		{"nobody there", changed(t, plain.File(), func(p *ticket) { p.URL = nobody }), []string{"no hub answers", nobody, "./scripts/hub"}},
+		{"another version", changed(t, plain.File(), func(p *ticket) { p.Version++ }), []string{"version 2"}},
+		{"no address", changed(t, plain.File(), func(p *ticket) { p.URL = "" }), []string{"no url"}},
+		{"no file", filepath.Join(t.TempDir(), "none.json"), []string{"none.json", "./scripts/hub"}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			begin := time.Now()
+			f, err := Join(c.file)
+			says(t, err, c.words...)
+			if err == nil {
+				f.Close()
+			}
+			says(t, Work(t.Context(), c.file, WorkerOptions{}), c.words...)
+			if took := time.Since(begin); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+	join(t, secret.File()) // the right file does
+}
+
+func otherCertificate(t *testing.T) string {
+	t.Helper()
+	k := &secrets{Names: []string{"127.0.0.1"}}
+	if err := k.certify(); err != nil {
+		t.Fatal(err)
+	}
+	return k.Certificate
+}
+
+// A worker can take work, answer and fetch objects, and nothing else.
+func TestWorkersMay(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	join(t, h.File())
+	k, err := readTicket(h.File())
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 10)
+	nc, err := k.connect(worker, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	objects := "OBJ_" + bucket
+	for _, subject := range []string{
+		queue + "x", hellos + "x", goodbyes + "x", asks + "x" + leave, asks + "x" + askRun, notebook.inbox() + ".x",
+		"$O." + bucket + ".C.x", "$O." + bucket + ".M.x",
+		"$JS.API.STREAM.CREATE.mine", "$JS.API.STREAM.UPDATE." + stream, "$JS.API.STREAM.DELETE." + stream, "$JS.API.STREAM.PURGE." + stream, "$JS.API.STREAM.MSG.DELETE." + stream,
+		"$JS.API.STREAM.DELETE." + objects, "$JS.API.STREAM.PURGE." + objects, "$JS.API.STREAM.MSG.DELETE." + objects,
+		"$JS.API.CONSUMER.CREATE." + stream + ".x", "$JS.API.CONSUMER.DELETE." + stream + ".x", "$SYS.REQ.SERVER.PING",
+	} {
+		if err := nc.Publish(subject, nil); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-refused:
+			says(t, err, "Publish", subject)
+		case <-time.After(5 * time.Second):
+			t.Error("a worker may publish", subject)
+		}
+	}
+	for _, subject := range []string{answers + "x", queue + "x", notebook.inbox() + ".>", "$O.>", ">"} {
+		if _, err := nc.SubscribeSync(subject); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-refused:
+			says(t, err, "Subscription", subject)
+		case <-time.After(5 * time.Second):
+			t.Error("a worker may hear", subject)
+		}
+	}
+}
+
+// A worker of another version is given nothing, and the error says why.
+func TestOtherVersion(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	f := join(t, h.File())
+	f.Patience = time.Second
+	startWorker(t, h.File(), WorkerOptions{}, func(w *work) { w.beat.Protocol++ })
+	wait(t, "the worker", func() bool { return len(f.Workers()) == 1 })
+	_, err := few(t, f)
+	says(t, err, "no worker", fmt.Sprintf("speaks version %d", remote.Protocol+1), "./scripts/worker")
+}
+
+// Beats that are none are not counted.
+func TestWrongBeats(t *testing.T) {
+	h := startHub(t, HubOptions{})
+	f := join(t, h.File())
+	for _, b := range []string{"", "{", "[]", `{"Worker":"other","Slots":1}`, `{"Worker":"x"}`, `{"Worker":"x","Slots":-1}`, `{"Worker":"x","Slots":1000000}`} {
+		f.heard(&nats.Msg{Subject: beats + "x", Data: []byte(b)})
+	}
+	if n := len(f.Workers()); n != 0 {
+		t.Errorf("%d workers", n)
+	}
+	if f.heard(&nats.Msg{Subject: beats + "x", Data: []byte(`{"Worker":"x","Slots":1}`)}); len(f.Workers()) != 1 {
+		t.Error("a beat was not heard")
+	}
+}
+
+// Workers of two kinds are refused, unless they are allowed. If those of one kind go, the others do their work.
+func TestTwoKinds(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	f := join(t, h.File())
+	startWorker(t, h.File(), WorkerOptions{}, nil)
+	_, kill := startWorker(t, h.File(), WorkerOptions{}, func(w *work) { w.beat.Kind.Flags = "--other" })
+	if err := f.Wait(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	_, err := few(t, f)
+	says(t, err, "2 kinds", "--other", "Fleet.Mixed")
+	f.Mixed = true
+	same(t, f)
+	d := device1(t, f)
+	kill()
+	for range 6 { // some of them for the kind that is gone
+		if _, err := d.Run(t.Context(), double, []any{float32(1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// double is a program for any argument.
+var double = xla.NewProgram("double", func(a []*graph.Node) []*graph.Node { return []*graph.Node{graph.Add(a[0], a[0])} })
+
+// device1 opens a fleet for a run.
+func device1(t *testing.T, f *Fleet) engine.Device {
+	t.Helper()
+	d, leave, err := f.Open(t.Context(), "a run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(leave)
+	return d
+}
+
+// large returns a vector on the device, of n numbers, all v.
+func large(t *testing.T, v float32, n int) *tensors.Tensor {
+	t.Helper()
+	x, err := xla.Upload(slices.Repeat([]float32{v}, n), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// doubled runs double, and returns the first number that comes out.
+func doubled(t *testing.T, d engine.Device, x any) (float32, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	out, err := d.Run(ctx, double, []any{x})
+	if err != nil {
+		return 0, err
+	}
+	y, err := out[0].Tensor()
+	if err != nil {
+		return 0, err
+	}
+	values, err := xla.Host(y)
+	if err != nil {
+		return 0, err
+	}
+	return values[0], nil
+}
+
+// What is too large for a worker, or for the hub, is refused by name, and smaller things go on.
+func TestNoRoom(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what   string
+		hub    HubOptions
+		worker WorkerOptions
+		words  []string
+	}{
+		{"a worker's memory", HubOptions{}, WorkerOptions{Memory: 1 << 20}, []string{"1048576 bytes", "--memory"}},
+		{"the hub's disk", HubOptions{Disk: 2 << 20}, WorkerOptions{}, []string{"the hub does not take an object of 4.0 MB", "insufficient"}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			h := startHub(t, c.hub)
+			startWorker(t, h.File(), c.worker, nil)
+			d := device1(t, join(t, h.File()))
+			_, err := doubled(t, d, large(t, 1, 1e6))
+			says(t, err, c.words...)
+			if got, err := doubled(t, d, large(t, 2, 100)); err != nil || got != 4 {
+				t.Errorf("a small call: %v, %v", got, err)
+			}
+		})
+	}
+}
+
+// A hub without memory for the calls that wait says so, and those that it has are done.
+func TestNoMemoryForCalls(t *testing.T) {
+	usualLimits(t)
+	h := startHub(t, HubOptions{Memory: leastMemory})
+	release := make(chan struct{})
+	startWorker(t, h.File(), WorkerOptions{Slots: 8}, func(w *work) {
+		honest := w.perform
+		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+			<-release
+			return honest(ctx, c, queued)
+		}
+	})
+	f := join(t, h.File())
+	f.Patience = time.Second
+	d := device1(t, f)
+	many := make([]float32, 3.5e6/4) // it has no hash yet, so it travels with the call
+	for i := range many {
+		many[i] = float32(i)
+	}
+	const calls = 6 // more than there is memory for
+	ended := make(chan error, calls)
+	for range calls {
+		go func() {
+			_, err := d.Run(t.Context(), double, []any{many})
+			ended <- err
+		}()
+	}
+	says(t, <-ended, "the hub does not take calls", "resources")
+	close(release)
+	done := 0
+	for range calls - 1 {
+		if err := <-ended; err == nil {
+			done++
+		} else {
+			says(t, err, "the hub does not take calls", "resources")
+		}
+	}
+	if done < 3 {
+		t.Errorf("%d calls were done, want those that there was memory for", done)
+	}
+	if got, err := doubled(t, d, float32(2)); err != nil || got != 4 {
+		t.Errorf("a small call: %v, %v", got, err)
+	}
+}
+
+// An object that was damaged in the store, or has gone from it, is sent again.
+func TestDamagedObject(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	f := join(t, h.File())
+	_, kill := startWorker(t, h.File(), WorkerOptions{}, nil)
+	d := device1(t, f)
+	x := large(t, 3, 1e6)
+	if got, err := doubled(t, d, x); err != nil || got != 6 {
+		t.Fatal(got, err)
+	}
+	hash := f.store.hashesOf(x).all
+	for _, spoil := range []func() error{
+		func() error { _, err := f.store.objects.PutBytes(t.Context(), hash, make([]byte, 4e6)); return err },
+		func() error { return f.store.objects.Delete(t.Context(), hash) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		kill()
+		_, kill = startWorker(t, h.File(), WorkerOptions{}, nil) // which has not fetched it
+		if got, err := doubled(t, d, x); err != nil || got != 6 {
+			t.Fatal(got, err)
+		}
+	}
+}
+
+// A worker without the plugin ends at once, and says what to do.
+func TestWorkerWithoutPlugin(t *testing.T) {
+	h := startHub(t, HubOptions{})
+	t.Setenv("GOMLX_BACKEND", "xla:/nowhere/cpu.so")
+	o := LocalOptions{Dir: filepath.Dir(h.File())}
+	if err := o.start(process{Role: "worker"}); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "its last words", func() bool {
+		log, _ := os.ReadFile(filepath.Join(o.Dir, "worker-0.log"))
+		return strings.Contains(string(log), "no XLA device") && strings.Contains(string(log), "/nowhere/cpu.so")
+	})
+}
+
+// Two fleets of one process do not take each other's answers and results.
+func TestTwoFleets(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	startWorker(t, h.File(), WorkerOptions{}, nil)
+	a, b := device1(t, join(t, h.File())), device1(t, join(t, h.File()))
+	first, err := a.Run(t.Context(), double, []any{float32(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := doubled(t, b, float32(2)); err != nil || got != 4 {
+		t.Errorf("the second has %v, %v, want 4", got, err)
+	}
+	y, err := first[0].Tensor()
+	if err != nil || y.Value() != float32(2) {
+		t.Errorf("the first has %v, %v, want 2", y, err)
+	}
+}
+
+// A fleet that was closed ends its runs.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	startWorker(t, h.File(), WorkerOptions{}, nil)
+	f := join(t, h.File())
+	d := device1(t, f)
+	f.Close()
+	_, err := doubled(t, d, float32(1))
+	says(t, err, "closed")
+}
+
+// A hub that stays away ends runs with what to do.
+func TestHubStaysAway(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	startWorker(t, h.File(), WorkerOptions{}, nil)
+	f := join(t, h.File())
+	f.Patience = time.Second
+	d := device1(t, f)
+	h.Close()
+	_, err := doubled(t, d, float32(1))
+	says(t, err, "no hub for 1s", "./scripts/hub")
+}
+
+// A run that is canceled leaves nothing in the queue.
+func TestCanceledCalls(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	f := join(t, h.File())
+	begun := make(chan bool, 100)
+	startWorker(t, h.File(), WorkerOptions{Slots: 1}, func(w *work) {
+		w.perform = func(ctx context.Context, _ *remote.Call, _ bool) *remote.Answer {
+			begun <- true
+			<-ctx.Done()
+			return nil
+		}
+	})
+	d := device1(t, f)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 3)
+	for range 3 {
+		go func() {
+			_, err := d.Run(ctx, double, []any{float32(1)})
+			ended <- err
+		}()
+	}
+	<-begun
+	cancel()
+	for range 3 {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	wait(t, "an empty queue", func() bool {
+		info, err := f.stream.Info(t.Context())
+		return err == nil && info.State.Msgs == 0
+	})
+}
+
+func FuzzBeat(f *testing.F) {
+	good, err := json.Marshal(Beat{Worker: "x", Slots: 2, Doing: []string{"a"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"Worker":"x","Slots":1,"Doing":null,"Kind":{"Threads":-1}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		fleet := &Fleet{workers: map[string]*member{}, left: map[string]time.Time{}}
+		fleet.seats.room = fleet.room
+		fleet.heard(&nats.Msg{Subject: beats + "x", Data: b})
+		if n := fleet.room(Kind{}.Key()); n < 0 || len(fleet.Workers()) > 1 {
+			t.Fatal(n, fleet.Workers())
+		}
+	})
+}
+
+func FuzzTicket(f *testing.F) {
+	f.Add([]byte(`{"version":1,"url":"nats://127.0.0.1:1","ca":"-","notebook":"SU","worker":"SU","credentials":""}`))
+	f.Add([]byte(`{"version":1,"url":"x"}`))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(dir, "fleet.json")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k, err := readTicket(path)
+		switch {
+		case err != nil && !errors.Is(err, ErrTicket):
+			t.Fatal(err)
+		case err == nil && (k.URL == "" || k.Version != ticketVersion):
+			t.Fatalf("%+v", k)
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package fleet
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"fedkit.example/fedkit/internal/remote"
+	"github.com/gomlx/compute/dtypes"
+)
+
+// hub starts a hub in this process.
+func startHub(t *testing.T, o HubOptions) *Hub {
+	t.Helper()
+	if o.File == "" {
+		o.File = filepath.Join(t.TempDir(), "fleet.json")
+	}
+	h, err := StartHub(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+func join(t *testing.T, file string) *Fleet {
+	t.Helper()
+	f, err := Join(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f
+}
+
+// startWorker lets a worker of this process work, after a change to it. It can be ended as if it was killed: nobody is told.
+func startWorker(t *testing.T, file string, o WorkerOptions, change func(w *work)) (w *work, kill func()) {
+	t.Helper()
+	w, err := newWork(file, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(w)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.run(ctx) }()
+	kill = func() {
+		w.nc.Close()
+		cancel()
+	}
+	t.Cleanup(func() {
+		kill()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Error("a worker does not end")
+		}
+	})
+	return w, kill
+}
+
+// lying computes every call with other numbers.
+func lying(w *work) {
+	honest := w.perform
+	w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+		inline := 0
+		for _, a := range c.Args {
+			for _, p := range a.Parts {
+				if p.Object != "" || p.Kept != "" {
+					continue
+				}
+				if b := slices.Clone(c.Inline[inline]); a.Type == dtypes.Float32 {
+					for i := 1; i < len(b); i += 4 {
+						b[i] ^= 0x40
+					}
+					c.Inline[inline] = b
+				}
+				inline++
+			}
+		}
+		return honest(ctx, c, queued)
+	}
+}
+
+// usualLimits lets small results come back with the answer, as they do outside of tests.
+func usualLimits(t *testing.T) {
+	a, b := small, tiny
+	t.Cleanup(func() { small, tiny = a, b })
+	small, tiny = 32<<10, 2<<10
+}
+
+// wait waits until something is so.
+func wait(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("in vain waited for:", what)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// queued waits until a run has this many calls that wait.
+func queued(t *testing.T, s *seats, l *line, n int) {
+	t.Helper()
+	wait(t, "calls that wait", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(l.waiting) == n
+	})
+}
+
+// Runs take turns, however many calls each has waiting.
+func TestSeatsInTurn(t *testing.T) {
+	s := &seats{room: func(string) int { return 1 }}
+	kind, err := s.take(t.Context(), new(line), []string{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turns := make(chan string)
+	ask := func(run string, l *line, n int) {
+		for i := range n {
+			go func() {
+				if _, err := s.take(t.Context(), l, []string{"a"}); err == nil {
+					turns <- run
+				}
+			}()
+			queued(t, s, l, i+1)
+		}
+	}
+	ask("many", new(line), 6)
+	ask("few", new(line), 2)
+	ask("one", new(line), 1)
+	var got []string
+	for range 9 {
+		s.give(kind)
+		got = append(got, <-turns)
+	}
+	if want := []string{"many", "few", "one", "many", "few", "many", "many", "many", "many"}; !slices.Equal(got, want) {
+		t.Errorf("turns %v, want %v", got, want)
+	}
+	if s.taken["a"] != 1 {
+		t.Errorf("%d seats taken, want 1", s.taken["a"])
+	}
+}
+
+// A call that only one kind may do does not keep those of other kinds waiting.
+func TestSeatsOfKinds(t *testing.T) {
+	room := map[string]int{"a": 0, "b": 2}
+	s := &seats{room: func(kind string) int { return room[kind] }}
+	first := new(line)
+	got := make(chan string, 1)
+	go func() {
+		kind, _ := s.take(t.Context(), first, []string{"a"})
+		got <- kind
+	}()
+	queued(t, s, first, 1)
+	for range 2 {
+		if kind, err := s.take(t.Context(), new(line), []string{"a", "b"}); kind != "b" || err != nil {
+			t.Fatal(kind, err)
+		}
+	}
+	s.mu.Lock()
+	room["a"] = 1
+	s.mu.Unlock()
+	if s.grant(); <-got != "a" {
+		t.Error("the first has no seat")
+	}
+}
+
+// Who stops waiting, and who is turned away, takes no seat and leaves the others in their turn.
+func TestSeatsLeft(t *testing.T) {
+	s := &seats{room: func(kind string) int { return len(kind) - 1 }} // none of "a", one of "bb"
+	stays, leaves := new(line), new(line)
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := make(chan error, 3)
+	take := func(ctx context.Context, l *line, kind string) {
+		_, err := s.take(ctx, l, []string{kind})
+		errs <- err
+	}
+	go take(ctx, leaves, "a")
+	queued(t, s, leaves, 1)
+	go take(t.Context(), stays, "a")
+	queued(t, s, stays, 1)
+	cancel()
+	if err := <-errs; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	s.turnAway(func([]string) bool { return false })
+	queued(t, s, stays, 1)
+	s.turnAway(func(kinds []string) bool { return kinds[0] == "a" })
+	if err := <-errs; !errors.Is(err, ErrNoWorker) {
+		t.Error(err)
+	}
+	if take(t.Context(), stays, "bb"); <-errs != nil || s.taken["a"] != 0 || s.taken["bb"] != 1 || len(s.lines) != 0 {
+		t.Error(s.taken, s.lines)
+	}
+}
