@@ -41,7 +41,7 @@ type Estimate struct {
 	// What passing things on costs, as ./scripts/bench fleet measures it.
 	PerRound float64 // o, s. Default 0.005
 	PerCall  float64 // c, s. Default 0.001
-	Passed   float64 // P, bytes/s that notebook and hub pass on without any network. Default 100e6
+	Passed   float64 // P, bytes/s that notebook and hub pass on without any network. Default 200e6
 }
 
 // Bytes of a call that are neither batches nor models: names, shapes, numbers per client, what NATS adds.
@@ -65,7 +65,7 @@ func (e Estimate) Up(n int) float64 {
 func (e Estimate) Round(n int) float64 {
 	slots, runs := float64(n*max(1, e.Slots)), float64(max(1, e.Runs))
 	calls := e.calls() * cmp.Or(e.PerCall, 0.001)
-	passing := (e.Sent() + e.Received()) / cmp.Or(e.Passed, 100e6)
+	passing := (e.Sent() + e.Received()) / cmp.Or(e.Passed, 200e6)
 	rate := cmp.Or(e.Rate, math.Inf(1))
 	chain := cmp.Or(e.PerRound, 0.005) + 5*e.Latency + calls + math.Ceil(e.calls()/slots)*e.Seconds + passing + (e.Up(n)+e.Received())/rate
 	return max(chain, runs*e.calls()*e.Seconds/slots, runs*(calls+passing), runs*max(e.Up(n), e.Received())/rate)
