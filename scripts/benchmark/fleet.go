@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -77,7 +78,7 @@ func loads() (small, large []load) {
 		small = append(small, load{fmt.Sprintf("%d small clients", 16*calls), calls, 4 * 16 * 32 * 2, fed, float64(calls) / 32, fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}})
 	}
 	mnist := must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
-	for _, c := range []struct{ clients, calls, lanes, steps int }{{10, 1, 10, 18}, {100, 7, 15, 18}, {16, 1, 16, 54}, {100, 7, 15, 54}} {
+	for _, c := range []struct{ clients, calls, lanes, steps int }{{10, 1, 10, 18}, {100, 7, 15, 18}, {16, 1, 16, 54}, {32, 2, 16, 54}} {
 		large = append(large, load{fmt.Sprintf("mnist-mlp, %d clients, %d steps", c.clients, c.steps), c.calls, float64(4 * c.lanes * c.steps * 32), mnist,
 			float64(c.clients) / 100, fedkit.Local{Steps: c.steps, Batch: 32, LR: 0.1}})
 	}
@@ -95,7 +96,7 @@ func fleets() {
 	f.Fleet = must.M1(fleet.Join(filepath.Join(dir, "notebook.json")))
 	defer f.Close()
 
-	stop := workers(&f, 1, hub.File(), "")
+	stop := workers(&f, 1, hub.File())
 	small, large := loads()
 	overhead(&f, small, large)
 	traffic(&f, slices.Concat(small, large))
@@ -133,7 +134,9 @@ func fleetWorker(file, cores string) {
 	if cores != "" {
 		must.M(fleet.UseCores(cores))
 	}
-	fmt.Fprintln(os.Stderr, fleet.Work(context.Background(), file, fleet.WorkerOptions{}))
+	if err := fleet.Work(context.Background(), file, fleet.WorkerOptions{Idle: time.Minute}); !errors.Is(err, fleet.ErrIdle) {
+		fmt.Fprintln(os.Stderr, err)
+	}
 }
 
 // fleetAlone prints how long a round takes in a process on one processor, without a fleet.
@@ -194,19 +197,20 @@ func passing(f *counted) {
 }
 
 // estimates compares the seconds of a round with the formula: one and two workers with a processor each, near and behind slow links.
+// How long calls take without a fleet is measured anew each time, since the machine's speed varies.
 func estimates(f *counted, l *load, file, behind string) {
-	var alone float64
-	must.M1(fmt.Sscan(string(must.M1(exec.Command("/proc/self/exe", "fleet-alone").Output())), &alone))
-	fmt.Printf("\n%s: %.0f ms without a fleet, on one processor.\n\n| workers | link | by formula | measured | |\n|---|---|---|---|---|\n", l.name, 1000*alone)
+	fmt.Printf("\n| %s: workers with a processor each | link | no fleet, one processor | by formula | measured | |\n|---|---|---|---|---|---|\n", l.name)
 	for _, slow := range []*link{{}, {rate: 10e6}, {delay: 10 * time.Millisecond}} {
 		slow.before(file, behind)
 		for n := 1; n <= 2; n++ {
+			var alone float64
+			must.M1(fmt.Sscan(string(must.M1(exec.Command("/proc/self/exe", "fleet-alone").Output())), &alone))
 			stop := workers(f, n, behind, "0-0", "1-1")
 			took := middle(l.run(10, uint64(n), f).seconds)
+			stop()
 			e := l.estimate(alone / float64(l.calls))
 			e.Rate, e.Latency = slow.rate, 2*slow.delay.Seconds()
-			fmt.Printf("| %d | %s | %.0f ms | %.0f ms | %+.0f %% |\n", n, slow, 1000*e.Round(n), 1000*took, 100*(took/e.Round(n)-1))
-			stop()
+			fmt.Printf("| %d | %s | %.0f ms | %.0f ms | %.0f ms | %+.0f %% |\n", n, slow, 1000*alone, 1000*e.Round(n), 1000*took, 100*(took/e.Round(n)-1))
 		}
 	}
 }
