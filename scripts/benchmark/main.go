@@ -49,6 +49,15 @@ func main() {
 	case "asynchronous":
 		asynchronous()
 		return
+	case "fleet":
+		fleets()
+		return
+	case "fleet-worker":
+		fleetWorker(flag.Arg(1), flag.Arg(2))
+		return
+	case "fleet-alone":
+		fleetAlone()
+		return
 	case "groups":
 		findGroups()
 		return

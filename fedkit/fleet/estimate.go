@@ -1,0 +1,87 @@
+package fleet
+
+import (
+	"cmp"
+	"math"
+)
+
+// Estimate says what a round costs on a fleet, by formula, before there is one: how many workers pay, and what holds the rest up.
+// The calls of a round (G), the seconds of a call (t), the parameters of a model (d) and the bytes of a call's own arguments (b) are
+// the round's, workers (W) have S slots each, and the hub runs beside the notebook behind a link of B bytes per second.
+//
+//	Seconds(W) = max(chain, work, notebook, link)
+//	chain      = o + 5 L + G c + ⌈G / (W S)⌉ t + (sent + received) / P + (up + received) / B
+//	work       = R G t / (W S)
+//	notebook   = R (G c + (sent + received) / P)
+//	link       = R max(up, received) / B
+//
+//	sent       = 4 d k + G (b + 1300)           from the notebook to the hub
+//	received   = G (4 d k + 550)                from the hub to the notebook
+//	up         = min(W, G) 4 d k + G (b + 1300) from the hub to the workers
+//
+// The steps of one run follow each other: models are sent, clients train, and only then means are taken. That is the chain. R runs
+// that share the fleet fill each other's gaps, until workers, notebook or link have no time left. So one run is never faster than
+// its chain, and has no use for more than G / S workers.
+//
+// The largest terms are counted, not fitted: a model is 4 d bytes, goes to each worker once per round, and one mean per call comes
+// back, however many clients the call trained. Left out are what happens once (programs, the data), evaluations, the 0.7 kB per
+// second that each worker says of itself, and strategies that need the rows of all clients, which receive 4 d n bytes instead.
+type Estimate struct {
+	Calls     int     // G, per round: groups of clients that train side by side. Required
+	Seconds   float64 // t, of one call in a slot of a worker. Measure it in a process with the worker's processors
+	Params    int     // d
+	Models    int     // k, models to start from, and means that are taken. Default 1
+	Arguments float64 // b, bytes of a call's own arguments: 4 for each example of each epoch, in rows of batches
+	Slots     int     // S, calls that a worker does at once. Default 1
+	Runs      int     // R, runs side by side. Default 1
+
+	Rate    float64 // B, bytes/s that the hub's link passes, each way. Default no limit
+	Latency float64 // L, s from the hub to a worker and back. Five times per round: to find and to fetch the model, for call, answer and mean
+
+	// What passing things on costs, as ./scripts/bench fleet measures it.
+	PerRound float64 // o, s. Default 0.005
+	PerCall  float64 // c, s. Default 0.001
+	Passed   float64 // P, bytes/s that notebook and hub pass on without any network. Default 200e6
+}
+
+// Bytes of a call that are neither batches nor models: names, shapes, numbers per client, what NATS adds.
+const (
+	sentWith     = 1300
+	receivedWith = 550
+)
+
+// Sent returns the bytes per round and run from the notebook to the hub: Fleet.Bytes counts them.
+func (e Estimate) Sent() float64 { return e.models() + e.calls()*(e.Arguments+sentWith) }
+
+// Received returns the bytes per round and run from the hub to the notebook: Fleet.Bytes counts them.
+func (e Estimate) Received() float64 { return e.calls() * (e.models() + receivedWith) }
+
+// Up returns the bytes per round and run from the hub to n workers. From them to the hub there are as many as Received.
+func (e Estimate) Up(n int) float64 {
+	return min(float64(n), e.calls())*e.models() + e.calls()*(e.Arguments+sentWith)
+}
+
+// Round returns the seconds in which n workers do one round of every run.
+func (e Estimate) Round(n int) float64 {
+	slots, runs := float64(n*max(1, e.Slots)), float64(max(1, e.Runs))
+	calls := e.calls() * cmp.Or(e.PerCall, 0.001)
+	passing := (e.Sent() + e.Received()) / cmp.Or(e.Passed, 200e6)
+	rate := cmp.Or(e.Rate, math.Inf(1))
+	chain := cmp.Or(e.PerRound, 0.005) + 5*e.Latency + calls + math.Ceil(e.calls()/slots)*e.Seconds + passing + (e.Up(n)+e.Received())/rate
+	return max(chain, runs*e.calls()*e.Seconds/slots, runs*(calls+passing), runs*max(e.Up(n), e.Received())/rate)
+}
+
+// Alone returns the seconds in which a process like one worker does one round of every run, without a fleet: R G t / S, or ⌈G / S⌉ t
+// if that is more.
+func (e Estimate) Alone() float64 {
+	slots := float64(max(1, e.Slots))
+	return e.Seconds * max(math.Ceil(e.calls()/slots), float64(max(1, e.Runs))*e.calls()/slots)
+}
+
+// Speedup returns how many times as fast n workers are as no fleet.
+func (e Estimate) Speedup(n int) float64 { return e.Alone() / e.Round(n) }
+
+func (e Estimate) calls() float64 { return float64(e.Calls) }
+
+// models returns the bytes of k models.
+func (e Estimate) models() float64 { return 4 * float64(e.Params) * float64(max(1, e.Models)) }
