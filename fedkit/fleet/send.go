@@ -17,13 +17,9 @@ import (
 
 // send puts an object into the hub's store, in the way of the library, which has two faults with large ones: it sends all chunks
 // at once, of which the hub refuses those that it has no room for yet, and it then leaves an entry without chunks behind.
-func (s *store) send(ctx context.Context, o *object) (err error) {
+func (s *store) send(ctx context.Context, hash string, b []byte) (err error) {
 	const window = 16 // chunks that the hub has not acknowledged yet
-	b, err := o.bytes()
-	if err != nil {
-		return err
-	}
-	sum, err := hex.DecodeString(o.hash)
+	sum, err := hex.DecodeString(hash)
 	if err != nil {
 		return err
 	}
@@ -54,8 +50,8 @@ func (s *store) send(ctx context.Context, o *object) (err error) {
 	}
 	info := jetstream.ObjectInfo{Bucket: bucket, NUID: name, ModTime: time.Now().UTC(), Size: uint64(len(b)), Chunks: uint32((len(b) + chunk - 1) / chunk),
 		Digest: "SHA-256=" + base64.URLEncoding.EncodeToString(sum)}
-	info.Name, info.Opts = o.hash, &jetstream.ObjectMetaOptions{ChunkSize: chunk}
-	entry := nats.NewMsg(fmt.Sprintf("$O.%s.M.%s", bucket, base64.URLEncoding.EncodeToString([]byte(o.hash))))
+	info.Name, info.Opts = hash, &jetstream.ObjectMetaOptions{ChunkSize: chunk}
+	entry := nats.NewMsg(fmt.Sprintf("$O.%s.M.%s", bucket, base64.URLEncoding.EncodeToString([]byte(hash))))
 	entry.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
 	if entry.Data, err = json.Marshal(info); err != nil {
 		return err

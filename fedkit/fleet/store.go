@@ -140,7 +140,7 @@ func (s *store) object(hash string, size int, bytes func() ([]byte, error)) *obj
 		o = &object{hash: hash, size: size}
 		s.known[hash] = o
 	}
-	if o.bytes == nil || !o.there {
+	if o.bytes == nil || !o.there || o.users == 0 { // the tensor of an earlier call may have been freed
 		o.bytes = bytes
 	}
 	s.turn++
@@ -257,7 +257,7 @@ func (s *store) putOne(ctx context.Context, o *object) error {
 	o.putting.Lock()
 	defer o.putting.Unlock()
 	s.mu.Lock()
-	there, doubted := o.there, o.doubted
+	there, doubted, read := o.there, o.doubted, o.bytes
 	s.mu.Unlock()
 	if there {
 		return nil
@@ -272,7 +272,11 @@ func (s *store) putOne(ctx context.Context, o *object) error {
 		if err == nil {
 			_ = s.objects.Delete(ctx, o.hash) // so that its chunks take no room; if it stays, the new one counts
 		}
-		if err := s.send(ctx, o); err != nil {
+		b, err := read()
+		if err != nil {
+			return err
+		}
+		if err := s.send(ctx, o.hash, b); err != nil {
 			return err
 		}
 	}
