@@ -258,6 +258,9 @@ func contenders(t *testing.T) []*contender {
 // Whatever happens to workers, hub and lines, runs end with the same bytes, and go on soon. FEDKIT_FAULTS says how many faults
 // happen; without it, one of each kind.
 func TestFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	most, err := strconv.Atoi(os.Getenv("FEDKIT_FAULTS"))
 	limit := 6 * time.Second // after a kill
 	if err != nil {

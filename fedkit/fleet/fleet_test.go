@@ -72,6 +72,9 @@ func outcome(fed *fedkit.Federation, s fedkit.Strategy, on fedkit.Machines) ([]b
 
 // Histories and States have the same bytes without a fleet and on 5, 3, 2 and 1 workers, for every strategy.
 func TestEveryStrategy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	fed, err := twelve()
 	if err != nil {
 		t.Fatal(err)

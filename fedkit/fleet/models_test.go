@@ -44,6 +44,9 @@ func large() *datasets.Dataset {
 // Models with convolutions, with variables and random bits, or with an objective and metrics of their own are the same on a fleet:
 // a worker knows none of them.
 func TestEveryModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
 	f, small := local(t, 2), datasets.Digits()
 	l := fedkit.Local{Batch: 16, LR: 0.1}
 	for name, c := range map[string]struct {
