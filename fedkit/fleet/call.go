@@ -588,8 +588,11 @@ func (c *call) sums(a *remote.Answer) (sums []string, err error) {
 func (c *call) compute() (sums []string, err error) {
 	arguments := slices.Clone(c.arguments)
 	for i, a := range arguments {
-		if r, ok := a.(engine.Rows); ok {
-			if arguments[i], err = together(r); err != nil {
+		switch a := a.(type) {
+		case engine.Seldom:
+			arguments[i] = a.Tensor
+		case engine.Rows:
+			if arguments[i], err = together(a); err != nil {
 				return nil, err
 			}
 		}

@@ -103,7 +103,7 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 	}
 	room := int(d.fleet.nc.MaxPayload()) - 64<<10 // for what travels with the call
 	for _, a := range arguments {
-		shape, parts, err := d.argument(a)
+		shape, parts, err := d.argument(a, first != nil)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 		return nil, err
 	}
 	for _, t := range p.Side() {
-		shape, parts, err := d.argument(t)
+		shape, parts, err := d.argument(t, false)
 		if err != nil {
 			return nil, err
 		}
@@ -148,24 +148,26 @@ func (c *call) add(shape shapes.Shape, parts []part, room int) int {
 	return room
 }
 
-// argument returns the shape and the parts of an argument: bytes of what only this call has, or that is tiny, and objects.
-func (d *device) argument(a any) (shape shapes.Shape, parts []part, err error) {
+// argument returns the shape and the parts of an argument: bytes of what only this call has, or that is tiny, and objects. If it is
+// to travel along with the call, it is an object only if the store has it.
+func (d *device) argument(a any, along bool) (shape shapes.Shape, parts []part, err error) {
 	switch a := a.(type) {
 	case engine.Rows:
 		shape = a.Of.Shape().Clone()
 		shape.Dimensions[0] = len(a.At)
-		objects, err := d.fleet.store.rows(a.Of, a.At)
-		for _, o := range objects {
-			parts = append(parts, part{size: o.size, object: o})
-		}
+		parts, err = d.fleet.store.rows(a.Of, a.At)
 		return shape, parts, err
+	case engine.Seldom:
+		return d.argument(a.Tensor, true)
 	case *tensors.Tensor:
 		if a.IsOnAnyDevice() && int(a.ByteSize()) > tiny {
 			o, err := d.fleet.store.tensor(a)
 			if err != nil {
 				return shape, nil, err
 			}
-			return a.Shape(), []part{{size: o.size, object: o}}, nil
+			if !along || d.fleet.store.has(o) {
+				return a.Shape(), []part{{size: o.size, object: o}}, nil
+			}
 		}
 		b, err := xla.HostBytes(a)
 		return a.Shape(), []part{{size: len(b), inline: nonNil(b)}}, err

@@ -19,6 +19,8 @@ import (
 //	received   = G (4 d k + 550)                from the hub to the notebook
 //	up         = min(W, G) 4 d k + G (b + 1300) from the hub to the workers
 //
+// If there are only two calls, models travel with each of them: sent and up have 2 · 4 d k.
+//
 // The steps of one run follow each other: models are sent, clients train, and only then means are taken. That is the chain. R runs
 // that share the fleet fill each other's gaps, until workers, notebook or link have no time left. So one run is never faster than
 // its chain, and has no use for more than G / S workers.
@@ -51,14 +53,20 @@ const (
 )
 
 // Sent returns the bytes per round and run from the notebook to the hub: Fleet.Bytes counts them.
-func (e Estimate) Sent() float64 { return e.models() + e.calls()*(e.Arguments+sentWith) }
+func (e Estimate) Sent() float64 { return e.up(1) }
 
 // Received returns the bytes per round and run from the hub to the notebook: Fleet.Bytes counts them.
 func (e Estimate) Received() float64 { return e.calls() * (e.models() + receivedWith) }
 
 // Up returns the bytes per round and run from the hub to n workers. From them to the hub there are as many as Received.
-func (e Estimate) Up(n int) float64 {
-	return min(float64(n), e.calls())*e.models() + e.calls()*(e.Arguments+sentWith)
+func (e Estimate) Up(n int) float64 { return e.up(n) }
+
+func (e Estimate) up(n int) float64 {
+	models := min(float64(n), e.calls())
+	if e.Calls <= 2 {
+		models = e.calls()
+	}
+	return models*e.models() + e.calls()*(e.Arguments+sentWith)
 }
 
 // Round returns the seconds in which n workers do one round of every run.

@@ -39,6 +39,7 @@ type object struct {
 	putting sync.Mutex
 	there   bool
 	doubted bool  // a worker did not find it, or not whole
+	passing bool  // it is removed once no call under way needs it
 	users   int   // calls under way
 	turn    int64 // of the last use
 }
@@ -56,7 +57,9 @@ type hashes struct {
 	err  error
 
 	byRow sync.Once
+	data  []byte // rows of which calls need some each
 	rows  []string
+	often []bool // whether the row is there more than once
 }
 
 func hashOf(b []byte) string {
@@ -92,40 +95,54 @@ func (s *store) tensor(t *tensors.Tensor) (*object, error) {
 	return s.object(h.all, int(t.ByteSize()), func() ([]byte, error) { return xla.HostBytes(t) }), nil
 }
 
-// rows returns rows of a matrix as objects.
-func (s *store) rows(t *tensors.Tensor, at []int) ([]*object, error) {
+// rows returns rows of a matrix: bytes of those that are in it once, since no other call reads them, and objects of any other.
+func (s *store) rows(t *tensors.Tensor, at []int) (parts []part, err error) {
 	h, n := s.hashesOf(t), t.Shape().Dimensions[0]
-	size := int(t.ByteSize()) / n
-	row := func(b []byte, i int) []byte { return b[i*size : (i+1)*size] }
 	h.byRow.Do(func() {
-		var b []byte
-		if b, h.err = xla.HostBytes(t); h.err != nil {
+		if h.data, h.err = xla.HostBytes(t); h.err != nil {
 			return
 		}
-		h.rows = make([]string, n)
+		seen := map[string]int{}
+		h.rows, h.often = make([]string, n), make([]bool, n)
 		for i := range h.rows {
-			h.rows[i] = hashOf(row(b, i))
+			h.rows[i] = hashOf(h.row(i))
+			seen[h.rows[i]]++
+		}
+		for i := range h.rows {
+			h.often[i] = seen[h.rows[i]] > 1
 		}
 	})
 	if h.err != nil {
 		return nil, h.err
 	}
-	objects := make([]*object, len(at))
-	for j, i := range at {
-		objects[j] = s.object(h.rows[i], size, func() ([]byte, error) {
-			b, err := xla.HostBytes(t)
-			if err != nil {
-				return nil, err
-			}
-			return slices.Clone(row(b, i)), nil
-		})
+	for _, i := range at {
+		row := h.row(i)
+		if last := len(parts) - 1; h.often[i] {
+			o := s.object(h.rows[i], len(row), func() ([]byte, error) { return row, nil })
+			parts = append(parts, part{size: o.size, object: o})
+		} else if last >= 0 && parts[last].object == nil {
+			parts[last].inline = append(parts[last].inline, row...)
+			parts[last].size += len(row)
+		} else {
+			parts = append(parts, part{size: len(row), inline: slices.Clone(row)})
+		}
 	}
-	return objects, nil
+	return parts, nil
 }
 
-// given returns bytes as an object.
+// row returns the bytes of a row.
+func (h *hashes) row(i int) []byte {
+	size := len(h.data) / max(1, len(h.rows))
+	return h.data[i*size : (i+1)*size : (i+1)*size]
+}
+
+// given returns bytes that only one call needs as an object.
 func (s *store) given(b []byte) *object {
-	return s.object(hashOf(b), len(b), func() ([]byte, error) { return b, nil })
+	o := s.object(hashOf(b), len(b), func() ([]byte, error) { return b, nil })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.passing = true
+	return o
 }
 
 // object returns the object with a hash. Whoever needs it holds it.
@@ -169,7 +186,9 @@ func (s *store) letGo(objects []*object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range objects {
-		o.users--
+		if o.users--; o.users == 0 && o.passing && o.there {
+			s.remove(o)
+		}
 	}
 	s.makeRoom(storeMost)
 }
@@ -186,12 +205,24 @@ func (s *store) makeRoom(most int64) {
 		if oldest == nil {
 			return
 		}
-		oldest.there = false
-		s.bytes -= int64(oldest.size)
-		delete(s.known, oldest.hash)
-		hash, objects := oldest.hash, s.objects
-		go func() { _ = objects.Delete(context.Background(), hash) }() // it takes room, and nothing else is wrong
+		s.remove(oldest)
 	}
+}
+
+// remove removes an object. The caller has s.mu.
+func (s *store) remove(o *object) {
+	o.there = false
+	s.bytes -= int64(o.size)
+	delete(s.known, o.hash)
+	objects := s.objects
+	go func() { _ = objects.Delete(context.Background(), o.hash) }() // it takes room, and nothing else is wrong
+}
+
+// has reports whether an object is in the store.
+func (s *store) has(o *object) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return o.there
 }
 
 // forget forgets that objects are in the store, all or some: they may have been lost. Those that no call needs are known no more.

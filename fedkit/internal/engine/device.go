@@ -10,7 +10,7 @@ import (
 // Device runs programs. This is the seam between what is computed and where: planning, randomness and mixing stay on this side of
 // it, and other machines are another Device.
 type Device interface {
-	// Run runs a program on arguments: tensors, Go values that become tensors, and Rows. An end of ctx ends the wait.
+	// Run runs a program on arguments: tensors, Go values that become tensors and, on a device away, Rows and Seldom. An end of ctx ends the wait.
 	Run(ctx context.Context, p *xla.Program, arguments []any) ([]Value, error)
 	// AtOnce returns how many programs should be under way at a time. Results do not depend on it.
 	AtOnce() int
@@ -37,6 +37,12 @@ type Rows struct {
 	Of *tensors.Tensor // [n, d]
 	At []int
 }
+
+// Seldom is a tensor that few calls need, as an argument: it is better sent with each of them than put where all find it.
+type Seldom struct{ *tensors.Tensor }
+
+// few is how many calls that is.
+const few = 2
 
 // Here is the device of this process. It runs as many programs at once as it says.
 type Here int

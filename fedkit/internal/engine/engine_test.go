@@ -70,6 +70,9 @@ func (*elsewhere) Away() bool { return true }
 func (d *elsewhere) Run(ctx context.Context, p *xla.Program, arguments []any) ([]Value, error) {
 	d.calls.Add(1)
 	for i, a := range arguments {
+		if s, ok := a.(Seldom); ok {
+			arguments[i] = s.Tensor
+		}
 		r, ok := a.(Rows)
 		if !ok {
 			continue

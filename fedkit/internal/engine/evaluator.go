@@ -82,7 +82,7 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 	}
 	out := newScores(v)
 	calls := k.calls(groups)
-	err := parallel(ctx, on.AtOnce(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], out) })
+	err := parallel(ctx, on.AtOnce(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], len(calls), out) })
 	return out, err
 }
 
@@ -148,8 +148,8 @@ func (k evaluator) calls(groups []group) (calls [][]block) {
 	return calls
 }
 
-// evaluate makes one call and stores its results in out.
-func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evaluation, call []block, out *Scores) error {
+// evaluate makes one of so many calls and stores its results in out.
+func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evaluation, call []block, calls int, out *Scores) error {
 	lists := k.blocks
 	if k.shared {
 		lists = 1
@@ -170,6 +170,8 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 			at[b], which[b] = int(which[b]), int32(b)
 		}
 		models = Rows{v.Models, at}
+	} else if on.Away() && calls <= few {
+		models = Seldom{v.Models}
 	}
 	results, err := e.run(ctx, on, k, values{
 		"features": data.features, "labels": data.labels,

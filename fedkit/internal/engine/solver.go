@@ -103,10 +103,15 @@ func (e *Engine) values(job *Job, p *plan, g int, travels bool) values {
 			at[lane], rows[lane] = int(rows[lane]), int32(lane)
 		}
 		of = func(t *tensors.Tensor) any {
-			if t == nil || t.Shape().Dimensions[0] == 1 {
+			switch {
+			case t == nil:
 				return t
+			case t.Shape().Dimensions[0] > 1:
+				return Rows{t, at}
+			case p.groups() <= few:
+				return Seldom{t}
 			}
-			return Rows{t, at}
+			return t
 		}
 	}
 	train := e.held[TrainPart]
