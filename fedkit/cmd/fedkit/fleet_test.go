@@ -100,6 +100,13 @@ func TestFleet(t *testing.T) {
 	if _, err := fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 3, On: f}); err != nil {
 		t.Fatal(err)
 	}
+	status, out, log := do("run", "testdata/run.yaml", "--rounds", "2", "--fleet", file)
+	if status != done || !strings.Contains(log, "2 workers") {
+		t.Fatal(status, log)
+	}
+	if rounds, s := decode(t, out); len(rounds) != 2 || s.Device != "cpu" {
+		t.Error(out)
+	}
 	h, workers := listed(t, file)
 	if !strings.HasPrefix(h.URL, "tls://127.0.0.1:") || h.Disk == 0 || len(workers) != 2 {
 		t.Fatal(h, workers)

@@ -1,0 +1,189 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/remote"
+	"fedkit.example/fedkit/internal/xla"
+)
+
+// audited accepts an answer, in some cases only after another worker has given the same.
+func (c *call) audited(ctx context.Context, a *remote.Answer) (*remote.Answer, error) {
+	f := c.d.fleet
+	if rand.Float64() >= f.Audit { // who is asked twice changes no result
+		c.accept(a)
+		return a, nil
+	}
+	for not := []string(nil); ; {
+		other := f.other(c.d.kinds, append(not, a.Machine), false)
+		if other == "" { // what cannot be checked is not checked
+			c.accept(a)
+			return a, nil
+		}
+		not = append(not, other)
+		b, err := c.ask(ctx, other)
+		if errors.Is(err, errLost) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		same, err := c.same(a, b)
+		if errors.Is(err, errLost) { // by one of them
+			a = b
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			c.accept(a)
+			c.mu.Lock()
+			c.holds(b.Machine)
+			c.mu.Unlock()
+			return a, nil
+		}
+		wrong, why := c.judge(a, b)
+		for _, w := range wrong {
+			f.leaveOut(w.Machine, why)
+		}
+		if len(wrong) > 1 {
+			return nil, fmt.Errorf("fleet: %s", why)
+		}
+		if wrong[0] == a {
+			a = b
+		}
+	}
+}
+
+// compare finds out who is wrong if two workers answered with other bytes. That worker is left out. If its results have been used,
+// the run fails.
+func (c *call) compare(first, second *remote.Answer) {
+	f := c.d.fleet
+	same, err := c.same(first, second)
+	if err != nil || same {
+		if same && err == nil {
+			c.mu.Lock()
+			c.holds(second.Machine)
+			c.mu.Unlock()
+		}
+		return
+	}
+	wrong, why := c.judge(first, second)
+	for _, a := range wrong {
+		f.leaveOut(a.Machine, why)
+	}
+	if slices.Contains(wrong, first) {
+		c.d.fail(fmt.Errorf("fleet: worker %s: %s; its result was used in this run already: run it again, from the checkpoint before if it has any", f.labelOf(first.Machine), why))
+	}
+}
+
+// same reports whether two answers have the same bytes.
+func (c *call) same(a, b *remote.Answer) (bool, error) {
+	if len(a.Results) != len(b.Results) || !slices.EqualFunc(a.Inline, b.Inline, bytes.Equal) {
+		return false, nil
+	}
+	var keys []string
+	for i, r := range a.Results {
+		if r.Kept {
+			keys = append(keys, remote.Key(a.ID, i))
+		}
+	}
+	if keys == nil {
+		return true, nil
+	}
+	request := []byte(strings.Join(keys, " "))
+	one, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, request)
+	if err != nil {
+		return false, err
+	}
+	other, err := c.d.fleet.ask(c.d.ctx, b.Machine, askHash, request)
+	return bytes.Equal(one, other), err
+}
+
+// judge returns which of two answers are wrong: this process computes the call itself if it is of the workers' kind.
+func (c *call) judge(first, second *remote.Answer) (wrong []*remote.Answer, why string) {
+	f := c.d.fleet
+	both := fmt.Sprintf("for the same call of program %q it and worker %%s gave results with other bytes", c.msg.Name)
+	if kind, err := thisKind(); err == nil && slices.Contains(c.d.kinds, kind.Key()) {
+		if sums, err := c.compute(); err == nil {
+			for i, a := range []*remote.Answer{first, second} {
+				if got, err := c.sums(a); err == nil && !slices.Equal(got, sums) {
+					wrong = append(wrong, a)
+					why = fmt.Sprintf(both, f.labelOf([]string{second.Machine, first.Machine}[i])) + ", and this process agrees with the other"
+				}
+			}
+			if len(wrong) == 1 {
+				return wrong, why
+			}
+		}
+	}
+	return []*remote.Answer{first, second}, fmt.Sprintf("for the same call of program %q workers %s and %s gave results with other bytes", c.msg.Name, f.labelOf(first.Machine), f.labelOf(second.Machine))
+}
+
+// sums returns the hashes of all results of an answer.
+func (c *call) sums(a *remote.Answer) (sums []string, err error) {
+	inline := a.Inline
+	for i, r := range a.Results {
+		if !r.Kept {
+			sums, inline = append(sums, hashOf(inline[0])), inline[1:]
+			continue
+		}
+		b, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, []byte(remote.Key(a.ID, i)))
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, strings.TrimSpace(string(b)))
+	}
+	return sums, nil
+}
+
+// compute does the call in this process, and returns the hashes of its results.
+func (c *call) compute() (sums []string, err error) {
+	arguments := slices.Clone(c.arguments)
+	for i, a := range arguments {
+		switch a := a.(type) {
+		case engine.Seldom:
+			arguments[i] = a.Tensor
+		case engine.Rows:
+			if arguments[i], err = together(a); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out, err := c.program.Call(arguments...)
+	if err != nil {
+		return nil, err
+	}
+	defer xla.Free(out...)
+	for _, t := range out {
+		b, err := xla.HostBytes(t)
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, hashOf(b))
+	}
+	return sums, nil
+}
+
+// together returns rows as a tensor of their own.
+func together(r engine.Rows) (any, error) {
+	all, err := xla.HostBytes(r.Of)
+	if err != nil {
+		return nil, err
+	}
+	shape := r.Of.Shape()
+	size := len(all) / shape.Dimensions[0]
+	var some []byte
+	for _, i := range r.At {
+		some = append(some, all[i*size:(i+1)*size]...)
+	}
+	return xla.FromBytes(some, shape.DType, append([]int{len(r.At)}, shape.Dimensions[1:]...))
+}

@@ -1,0 +1,132 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// setUp makes the stream of calls and the store, if the hub does not have them.
+func (f *Fleet) setUp(ctx context.Context) error {
+	calls, err := f.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: stream, Subjects: []string{queue + "*"}, Retention: jetstream.WorkQueuePolicy,
+		Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew, MaxAge: time.Hour}) // the hub's memory is the limit
+	if err != nil {
+		return fmt.Errorf("stream of calls: %w", err)
+	}
+	objects, err := f.js.ObjectStore(ctx, bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		objects, err = f.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Storage: jetstream.FileStorage, TTL: storeAge})
+	}
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queues = map[string]bool{}
+	if f.stream == nil { // they are names, and do for another hub too
+		f.stream, f.store.objects = calls, objects
+	}
+	return nil
+}
+
+// makeQueue makes the queue of a kind, if this was not done yet.
+func (f *Fleet) makeQueue(ctx context.Context, kind string) error {
+	f.mu.Lock()
+	known := f.queues[kind]
+	f.mu.Unlock()
+	if known {
+		return nil
+	}
+	_, err := f.js.CreateOrUpdateConsumer(ctx, stream, jetstream.ConsumerConfig{Durable: queueOf(kind), FilterSubject: queue + queueOf(kind), AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait: lease, MaxDeliver: thrice, MaxAckPending: 10000, MaxWaiting: 10000, MemoryStorage: true})
+	if err != nil {
+		return fmt.Errorf("queue of calls: %w", err)
+	}
+	f.mu.Lock()
+	f.queues[kind] = true
+	f.mu.Unlock()
+	return nil
+}
+
+// away notes that the hub is lost: nobody waits for it as if it were there.
+func (f *Fleet) away() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.losses++
+	select {
+	case <-f.ready:
+		f.ready = make(chan struct{})
+		close(f.gone)
+	default:
+	}
+}
+
+// here notes that the hub is there, and has all it needs; unless it was lost meanwhile. Workers get time to find it too.
+func (f *Fleet) here(losses int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.losses != losses {
+		return
+	}
+	for _, w := range f.workers {
+		w.seen = time.Now()
+	}
+	select {
+	case <-f.ready:
+	default:
+		f.gone = make(chan struct{})
+		close(f.ready)
+	}
+}
+
+// back makes what a hub that was started again does not have. Whoever waits for it then does again what may have been lost.
+func (f *Fleet) back() {
+	f.mu.Lock()
+	losses := f.losses
+	f.mu.Unlock()
+	for f.nc.IsConnected() {
+		ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
+		err := f.setUp(ctx)
+		cancel()
+		if err == nil {
+			f.store.forget()
+			f.here(losses)
+			return
+		}
+		pause(f.ctx, beat/5)
+	}
+}
+
+// hub waits until the hub is there, and returns a context that ends when it is lost, or with ctx.
+func (f *Fleet) hub(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	f.mu.Lock()
+	ready := f.ready
+	f.mu.Unlock()
+	select {
+	case <-ready:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	case <-f.ctx.Done():
+		return nil, nil, fmt.Errorf("fleet: %w: this fleet was closed", ErrNoHub)
+	case <-time.After(f.patience()):
+		return nil, nil, fmt.Errorf("fleet: %w for %v: start it again with ./scripts/hub", ErrNoHub, f.patience())
+	}
+	f.mu.Lock()
+	gone := f.gone
+	f.mu.Unlock()
+	there, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		select {
+		case <-gone:
+		case <-there.Done():
+		}
+	}()
+	return there, cancel, nil
+}
+
+func (f *Fleet) patience() time.Duration { return cmp.Or(f.Patience, 30*time.Second) }

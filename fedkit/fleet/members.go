@@ -1,0 +1,241 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"fedkit.example/fedkit/internal/remote"
+	"github.com/nats-io/nats.go"
+)
+
+// member is a worker as it is seen from here.
+type member struct {
+	Beat
+	kind string // key of its Kind
+	seen time.Time
+	gone chan struct{} // closed when it is lost
+	out  string        // why its results do not count
+
+	reading sync.Mutex // a large result
+}
+
+// watch says that this notebook is there, and notices workers that are not any more. Nobody is heard while the hub is away.
+func (f *Fleet) watch() {
+	for tick := time.NewTicker(beat); ; {
+		connected := f.nc.IsConnected()
+		if connected {
+			_ = f.nc.Publish(hellos+f.name, nil) // the next one says it again
+		}
+		select {
+		case <-f.ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		f.mu.Lock()
+		select {
+		case <-f.ready:
+		default:
+			connected = false
+		}
+		for _, w := range f.workers {
+			if connected && time.Since(w.seen) > silent {
+				f.lost(w)
+			}
+		}
+		f.mu.Unlock()
+		f.seats.grant()
+		f.seats.turnAway(func(kinds []string) bool { return f.aloneFor(kinds) > f.patience() })
+	}
+}
+
+// lost notes that a worker is gone. The caller has f.mu.
+func (f *Fleet) lost(w *member) {
+	select {
+	case <-w.gone:
+	default:
+		close(w.gone)
+	}
+	f.works(w, nil)
+	if w.out == "" {
+		delete(f.workers, w.Worker)
+		f.left[w.kind] = time.Now()
+	}
+}
+
+// works notes the calls that a worker has now. The caller has f.mu.
+func (f *Fleet) works(w *member, on []string) {
+	for _, call := range w.Doing {
+		f.doing[call] = slices.DeleteFunc(f.doing[call], func(other *member) bool { return other == w })
+		if len(f.doing[call]) == 0 {
+			delete(f.doing, call)
+		}
+	}
+	for _, call := range on {
+		f.doing[call] = append(f.doing[call], w)
+	}
+	w.Doing = on
+}
+
+// live counts the workers that can be given calls. The caller has f.mu.
+func (f *Fleet) live() (n int) {
+	for _, w := range f.workers {
+		if w.counts() {
+			n++
+		}
+	}
+	return n
+}
+
+// counts reports whether a worker's results count.
+func (w *member) counts() bool { return w.out == "" && w.Protocol == remote.Protocol }
+
+// heard takes a beat.
+func (f *Fleet) heard(m *nats.Msg) {
+	var b Beat
+	if err := json.Unmarshal(m.Data, &b); err != nil || beats+b.Worker != m.Subject || b.Slots < 1 || b.Slots > 1<<16 {
+		return // not from a worker
+	}
+	f.mu.Lock()
+	w := f.workers[b.Worker]
+	if w == nil {
+		w = &member{gone: make(chan struct{})}
+		f.workers[b.Worker] = w
+	}
+	f.works(w, b.Doing)
+	w.Beat, w.kind, w.seen = b, b.Kind.Key(), time.Now()
+	f.mu.Unlock()
+	f.seats.grant()
+}
+
+// member returns a worker that is there; nil if it is not.
+func (f *Fleet) member(name string) *member {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.workers[name]
+}
+
+// leaveOut lets a worker's results not count from now on, and tells it to leave.
+func (f *Fleet) leaveOut(name, why string) {
+	f.mu.Lock()
+	w := f.workers[name]
+	if w == nil {
+		w = &member{Beat: Beat{Worker: name}, gone: make(chan struct{})}
+		f.workers[name] = w
+	}
+	w.out = why
+	f.lost(w)
+	f.left[w.kind] = time.Now()
+	f.events = append(f.events, fmt.Sprintf("worker %s was left out: %s", w.label(), why))
+	f.mu.Unlock()
+	_ = f.nc.Publish(asks+name+leave, []byte(why)) // it does not count, whether it hears or not
+}
+
+// label names a worker for people.
+func (w *Beat) label() string {
+	if w.Host == "" {
+		return w.Worker
+	}
+	return fmt.Sprintf("%s (%s, process %d)", w.Worker, w.Host, w.PID)
+}
+
+// Workers returns the workers that are there, in the order of their hosts.
+func (f *Fleet) Workers() []Beat {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []Beat
+	for _, w := range f.workers {
+		if w.out == "" {
+			all = append(all, w.Beat)
+		}
+	}
+	slices.SortFunc(all, func(a, b Beat) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Worker, b.Worker))
+	})
+	return all
+}
+
+// Wait waits until there are n workers.
+func (f *Fleet) Wait(ctx context.Context, n int) error {
+	for begin := time.Now(); ; pause(ctx, beat/10) {
+		f.mu.Lock()
+		live := f.live()
+		f.mu.Unlock()
+		switch {
+		case live >= n:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case time.Since(begin) > f.patience():
+			return fmt.Errorf("fleet: %d of %d workers after %v: start them with ./scripts/worker %s", live, n, f.patience(), f.file)
+		}
+	}
+}
+
+// aloneFor returns for how long there has been no worker of some kinds.
+func (f *Fleet) aloneFor(kinds []string) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var last time.Time
+	for _, w := range f.workers {
+		if w.counts() && slices.Contains(kinds, w.kind) {
+			return 0
+		}
+	}
+	for _, kind := range kinds {
+		if left := f.left[kind]; left.After(last) {
+			last = left
+		}
+	}
+	return time.Since(last)
+}
+
+// at returns the workers that say that they have a call.
+func (f *Fleet) at(call string) (workers []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, w := range f.doing[call] {
+		if w.counts() {
+			workers = append(workers, w.Worker)
+		}
+	}
+	return workers
+}
+
+// other returns a worker of some kinds that has the least to do, but for those not meant; "" if there is none, or none that is idle.
+func (f *Fleet) other(kinds, not []string, idle bool) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var best *member
+	for name, w := range f.workers {
+		if w.counts() && slices.Contains(kinds, w.kind) && !slices.Contains(not, name) && (best == nil || len(w.Doing) < len(best.Doing)) {
+			best = w
+		}
+	}
+	if best == nil || idle && len(best.Doing) > 0 {
+		return ""
+	}
+	return best.Worker
+}
+
+func (f *Fleet) labelOf(worker string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if w := f.workers[worker]; w != nil {
+		return w.label()
+	}
+	return worker
+}
+
+// isOut reports whether a worker's results do not count.
+func (f *Fleet) isOut(worker string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w := f.workers[worker]
+	return w != nil && w.out != ""
+}

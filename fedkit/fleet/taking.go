@@ -1,0 +1,145 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"fedkit.example/fedkit/internal/remote"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// askAgain ends the requests for work that were made before a reconnection.
+func (w *work) askAgain() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.again)
+	w.again = make(chan struct{})
+}
+
+// take takes one call after the other, as long as ctx lasts.
+func (w *work) take(ctx context.Context) {
+	var calls jetstream.Consumer
+	for ctx.Err() == nil {
+		w.mu.Lock()
+		again := w.again
+		w.mu.Unlock()
+		asking, cancel := context.WithTimeout(ctx, 5*time.Second)
+		go func() {
+			defer cancel()
+			select {
+			case <-again:
+			case <-asking.Done():
+			}
+		}()
+		var err error
+		if calls == nil {
+			calls, err = w.js.Consumer(asking, stream, queueOf(w.beat.Kind.Key()))
+		}
+		if err == nil {
+			err = w.takeOne(ctx, asking, calls)
+		}
+		cancel()
+		if err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, jetstream.ErrNoMessages) && !errors.Is(err, context.DeadlineExceeded) {
+			calls = nil
+			pause(ctx, 100*time.Millisecond) // no notebook has come yet, or the hub was started again and the queue has to be made again
+		}
+	}
+}
+
+// takeOne takes a call if one comes while asking lasts.
+func (w *work) takeOne(ctx, asking context.Context, calls jetstream.Consumer) error {
+	batch, err := calls.Fetch(1, jetstream.FetchContext(asking), jetstream.FetchHeartbeat(time.Second))
+	if err != nil {
+		return err
+	}
+	for m := range batch.Messages() {
+		w.do(ctx, m)
+	}
+	return batch.Error()
+}
+
+// do answers a call from the queue. It renews the lease meanwhile.
+func (w *work) do(ctx context.Context, m jetstream.Msg) {
+	c, err := remote.DecodeCall(m.Data())
+	if err != nil {
+		w.say("a call that cannot be read: %v", err)
+		_ = m.Term()
+		return
+	}
+	from, _, _ := strings.Cut(c.ID, ".")
+	w.mu.Lock()
+	heard, known := w.heard[from]
+	if known && time.Since(heard) > 10*silent { // nobody waits for it any more
+		w.mu.Unlock()
+		_ = m.Term()
+		return
+	}
+	w.mu.Unlock()
+	defer w.busy(c.ID)()
+	begun := remote.Answer{ID: c.ID, Machine: w.beat.Worker, Begun: true}
+	_ = w.nc.Publish(answers+from, begun.Encode()) // so that it is known who is to blame if no more is heard; the beats say it too
+	working, stop := context.WithCancel(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		for tick := time.NewTicker(lease / 4); ; {
+			select {
+			case <-working.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+				_ = m.InProgress() // a lease that runs out costs the call once more, and nothing else
+			}
+		}
+	})
+	a := w.perform(ctx, c, true)
+	stop()
+	renewing.Wait()
+	if ctx.Err() != nil {
+		_ = m.Nak()
+		return
+	}
+	if w.answer(ctx, answers+from, a.Encode()) {
+		_ = m.Ack()
+	}
+}
+
+// busy notes that the worker has a call, until it is done.
+func (w *work) busy(call string) (done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doing[call]++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.doing[call]--; w.doing[call] == 0 {
+			delete(w.doing, call)
+		}
+		w.beat.Done++
+	}
+}
+
+// answer publishes an answer, and says whether the hub has it.
+func (w *work) answer(ctx context.Context, to string, message []byte) bool {
+	for ctx.Err() == nil {
+		if err := w.nc.Publish(to, message); err == nil && w.nc.FlushTimeout(lease) == nil {
+			return true
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+	return false
+}
+
+// asked answers a call that was sent to this worker.
+func (w *work) asked(ctx context.Context, m *nats.Msg) {
+	c, err := remote.DecodeCall(m.Data)
+	if err != nil {
+		w.say("a call that cannot be read: %v", err)
+		return
+	}
+	defer w.busy(c.ID)()
+	_ = m.Respond(w.perform(ctx, c, false).Encode()) // it is asked again if nobody hears
+}

@@ -1,0 +1,35 @@
+package fleet
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// times are how long programs take, so that who takes much longer is noticed.
+type times struct {
+	mu      sync.Mutex
+	seconds map[string][]float64 // by program, the last ones
+}
+
+func (t *times) add(program string, seconds float64) {
+	const most = 16
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seconds == nil {
+		t.seconds = map[string][]float64{}
+	}
+	list := append(t.seconds[program], seconds)
+	t.seconds[program] = list[max(0, len(list)-most):]
+}
+
+// slow returns how long a call of a program may take until somebody else is asked too: four times the median, and a second.
+func (t *times) slow(program string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := slices.Sorted(slices.Values(t.seconds[program]))
+	if len(list) == 0 {
+		return time.Hour // it may have to be compiled first
+	}
+	return time.Second + time.Duration(4*list[len(list)/2]*float64(time.Second))
+}
