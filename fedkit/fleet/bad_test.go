@@ -346,7 +346,7 @@ func TestWorkerWithoutPlugin(t *testing.T) {
 	h := startHub(t, HubOptions{})
 	t.Setenv("GOMLX_BACKEND", "xla:/nowhere/cpu.so")
 	o := LocalOptions{Dir: filepath.Dir(h.File())}
-	if err := o.start(process{Role: "worker"}); err != nil {
+	if err := o.start(process{Role: "worker"}, func(error) {}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, "its last words", func() bool {

@@ -61,7 +61,7 @@ func newCrowd(t *testing.T, n int) *crowd {
 
 func (c *crowd) startHub() {
 	o := LocalOptions{Dir: c.dir, Idle: time.Minute}
-	if err := o.start(process{Role: "hub"}); err != nil {
+	if err := o.start(process{Role: "hub"}, func(error) {}); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -83,7 +83,7 @@ func (c *crowd) alive() bool {
 }
 
 func (c *crowd) startWorker() {
-	if err := c.workers.start(process{Role: "worker", Number: c.started}); err != nil {
+	if err := c.workers.start(process{Role: "worker", Number: c.started}, func(error) {}); err != nil {
 		c.Fatal(err)
 	}
 	c.started++

@@ -71,16 +71,30 @@ func Local(n int, o LocalOptions) (f *Fleet, err error) {
 		}
 	}()
 	time.Sleep(beat) // those that are there say so
-	for i := len(f.Workers()); i < n; i++ {
-		if err := o.start(process{Role: "worker", Number: i}); err != nil {
-			return f, fmt.Errorf("fleet: Local: worker: %w", err)
+	return f, o.fill(f, n)
+}
+
+// fill starts the workers that are missing, and waits for them.
+func (o *LocalOptions) fill(f *Fleet, n int) error {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	there := map[int]bool{} // by number
+	for _, w := range f.Workers() {
+		there[w.Number] = true
+	}
+	number := 0
+	for range n - len(f.Workers()) {
+		for number++; there[number]; number++ {
+		}
+		if err := o.start(process{Role: "worker", Number: number}, cancel); err != nil {
+			return fmt.Errorf("fleet: Local: worker: %w", err)
 		}
 	}
-	if err := f.Wait(context.Background(), n); err != nil {
-		log, _ := os.ReadFile(filepath.Join(o.Dir, fmt.Sprintf("worker-%d.log", n-1)))
-		return f, fmt.Errorf("%w\n%s", err, log)
+	err := f.Wait(ctx, n)
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("fleet: Local: %w", cause)
 	}
-	return f, nil
+	return err
 }
 
 // file is the fleet's.
@@ -91,16 +105,20 @@ func (o *LocalOptions) join() (f *Fleet, err error) {
 	if f, err = Join(o.file()); err == nil {
 		return f, nil
 	}
-	if err := o.start(process{Role: "hub"}); err != nil {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	if err := o.start(process{Role: "hub"}, cancel); err != nil {
 		return nil, fmt.Errorf("fleet: Local: hub: %w", err)
 	}
-	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < 10*time.Second && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 		if f, err = Join(o.file()); err == nil {
 			return f, nil
 		}
 	}
-	log, _ := os.ReadFile(filepath.Join(o.Dir, "hub.log"))
-	return nil, fmt.Errorf("%w\n%s", err, log)
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, fmt.Errorf("fleet: Local: %w", cause)
+	}
+	return nil, err
 }
 
 // Stop ends the workers and the hub of a fleet that Local started, and leaves it.
@@ -137,15 +155,15 @@ func end(pid int) error {
 // process is what this program is to be when it is started again: a part of a fleet, rather than itself.
 type process struct {
 	Role   string
-	Number int
+	Number int // of a worker, from 1
 	LocalOptions
 }
 
 // roleVariable carries a process, as JSON.
 const roleVariable = "FEDKIT_FLEET_PROCESS"
 
-// start starts this program as a part of the fleet, in a session of its own.
-func (o *LocalOptions) start(p process) error {
+// start starts this program as a part of the fleet, in a session of its own. It tells how the process ended, should it.
+func (o *LocalOptions) start(p process, ended func(error)) error {
 	p.LocalOptions = *o
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -170,14 +188,18 @@ func (o *LocalOptions) start(p process) error {
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
 	if o.GPUs && p.Role == "worker" {
-		cmd.Env = append(cmd.Env, GPU(p.Number)...)
+		cmd.Env = append(cmd.Env, GPU(p.Number-1)...)
 	}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = o.Dir, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // so that it does not stay as a zombie; how it ended is in its log
+	go func() {
+		err := cmd.Wait()
+		said, _ := os.ReadFile(log.Name())
+		ended(fmt.Errorf("%s ended: %w\n%s", name, cmp.Or(err, errors.New("without an error")), said))
+	}()
 	return nil
 }
 
@@ -218,7 +240,7 @@ func init() {
 // run is the whole life of the process.
 func (p *process) run() error {
 	if p.Role == "worker" && p.Cores > 0 {
-		if err := UseCores(fmt.Sprintf("%d-%d", p.Number*p.Cores, (p.Number+1)*p.Cores-1)); err != nil {
+		if err := UseCores(fmt.Sprintf("%d-%d", (p.Number-1)*p.Cores, p.Number*p.Cores-1)); err != nil {
 			return err
 		}
 	}
@@ -228,7 +250,7 @@ func (p *process) run() error {
 		fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", a...)
 	}
 	if p.Role == "worker" {
-		err := Work(ctx, p.file(), WorkerOptions{Slots: p.Slots, Idle: p.Idle, Say: say})
+		err := Work(ctx, p.file(), WorkerOptions{Slots: p.Slots, Idle: p.Idle, Say: say, number: p.Number})
 		if errors.Is(err, context.Canceled) || errors.Is(err, ErrIdle) {
 			return nil
 		}

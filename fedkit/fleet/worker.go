@@ -25,6 +25,8 @@ type WorkerOptions struct {
 	Memory int64                         // bytes of objects and results that it keeps, at most; default 4 GB
 	Idle   time.Duration                 // the worker ends if no notebook was there for so long; default: never
 	Say    func(format string, a ...any) // told what happens; default: nobody
+
+	number int // from 1, of a worker that Local started
 }
 
 // Beat is what a worker says of itself, twice a second.
@@ -32,6 +34,7 @@ type Beat struct {
 	Worker   string
 	Host     string
 	PID      int
+	Number   int `json:",omitempty"` // from 1, of a worker that Local started
 	Protocol int
 	Kind     Kind
 	Slots    int
@@ -85,7 +88,7 @@ func newWork(file string, o WorkerOptions) (*work, error) {
 	}
 	o.Memory = cmp.Or(o.Memory, 4<<30)
 	w := &work{memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, again: make(chan struct{}), doing: map[string]int{}, heard: map[string]time.Time{},
-		beat: Beat{Worker: newName(), Host: host, PID: os.Getpid(), Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
+		beat: Beat{Worker: newName(), Host: host, PID: os.Getpid(), Number: o.number, Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
 	w.nc, err = t.connect(worker, nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // not at the end
