@@ -142,6 +142,9 @@ func (p *pieces) apply(program *Program, last *Matrix) (*Matrix, []int) {
 	if p.values == nil {
 		return nil, nil
 	}
+	if len(p.values) == 1 { // where it is
+		return runAt(p.values[0], program, last), p.place
+	}
 	ts, err := p.here()
 	if err != nil {
 		return &Matrix{err: err}, p.place
