@@ -118,7 +118,7 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 		defer u.release()
 		if u.h.on = o.On; o.On != nil {
 			var leave func()
-			if u.on, leave, err = o.On.Open(ctx, u.h.Name); err == nil {
+			if u.on, leave, err = o.On.Open(ctx); err == nil {
 				defer leave()
 			}
 		}
@@ -152,8 +152,8 @@ func usualDevice() engine.Device { return engine.Here(usualWorkers()) }
 
 // Machines run the programs of runs elsewhere. Package fleet makes them.
 type Machines interface {
-	// Open returns the device for a run of a name, and what to call when the run is over.
-	Open(ctx context.Context, run string) (on engine.Device, leave func(), err error)
+	// Open returns the device for a run, and what to call when the run is over.
+	Open(ctx context.Context) (on engine.Device, leave func(), err error)
 	// Device returns their kind of device for the history, as History.Device has it: "cpu", "cuda".
 	Device() (string, error)
 	// AtOnce returns how many programs they run at a time.

@@ -18,6 +18,7 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
 
@@ -204,7 +205,7 @@ var double = xla.NewProgram("double", func(a []*graph.Node) []*graph.Node { retu
 // device1 opens a fleet for a run.
 func device1(t *testing.T, f *Fleet) engine.Device {
 	t.Helper()
-	d, leave, err := f.Open(t.Context(), "a run")
+	d, leave, err := f.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,4 +469,23 @@ func FuzzTicket(f *testing.F) {
 			t.Fatalf("%+v", k)
 		}
 	})
+}
+
+// A NATS server of one's own, with its usual limits and without keys, does as well as a hub.
+func TestServerOfYourOwn(t *testing.T) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, JetStream: true, StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Start()
+	t.Cleanup(s.Shutdown)
+	wait(t, "the server", func() bool { return s.ReadyForConnections(time.Second) })
+	file := filepath.Join(t.TempDir(), "fleet.json")
+	if err := (&ticket{Version: ticketVersion, URL: s.ClientURL()}).write(file); err != nil {
+		t.Fatal(err)
+	}
+	startWorker(t, file, WorkerOptions{}, nil)
+	if got, err := doubled(t, device1(t, join(t, file)), large(t, 2, 1e6)); err != nil || got != 4 {
+		t.Error(got, err)
+	}
 }

@@ -19,9 +19,8 @@ import (
 type device struct {
 	fleet  *Fleet
 	ctx    context.Context // of the run
-	name   string
-	kinds  []string // of workers that it may use
-	prefix string   // of the IDs of its calls
+	kinds  []string        // of workers that it may use
+	prefix string          // of the IDs of its calls
 	line   *line
 	count  atomic.Int64
 	times  times
@@ -99,7 +98,7 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 	if first != nil {
 		list = append(list, shapes.Make(first.dtype, first.dims...))
 		size := xla.Bytes(first.dtype, first.dims)
-		c.msg.Args = append(c.msg.Args, remote.Arg{Type: first.dtype, Dims: first.dims, Parts: []remote.Part{{Size: size, Kept: remote.Key(first.call.msg.ID, first.index)}}})
+		c.msg.Args = append(c.msg.Args, remote.Arg{Type: first.dtype, Dims: first.dims, Parts: []remote.Part{{Size: size, Kept: first.key()}}})
 	}
 	room := int(d.fleet.nc.MaxPayload()) - 64<<10 // for what travels with the call
 	for _, a := range arguments {

@@ -126,7 +126,7 @@ func (f *Fleet) Close() {
 }
 
 // Open implements fedkit.Machines.
-func (f *Fleet) Open(ctx context.Context, run string) (engine.Device, func(), error) {
+func (f *Fleet) Open(ctx context.Context) (engine.Device, func(), error) {
 	if !(f.Audit >= 0 && f.Audit <= 1) {
 		return nil, nil, fmt.Errorf("fleet: Audit = %v: want a part, in [0, 1]", f.Audit)
 	}
@@ -134,7 +134,7 @@ func (f *Fleet) Open(ctx context.Context, run string) (engine.Device, func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &device{fleet: f, ctx: ctx, name: run, kinds: kinds, prefix: fmt.Sprintf("%s.%d.", f.name, f.runs.Add(1)), line: new(line)}
+	d := &device{fleet: f, ctx: ctx, kinds: kinds, prefix: fmt.Sprintf("%s.%d.", f.name, f.runs.Add(1)), line: new(line)}
 	return d, d.leave, nil
 }
 

@@ -17,15 +17,12 @@ import (
 
 // kept is a result that a worker keeps. If the worker is lost, the call is done again.
 type kept struct {
-	call  *call
-	index int
+	*there
 	dtype dtypes.DType
 	dims  []int
 
 	mu   sync.Mutex
 	here *tensors.Tensor // once it was brought
-
-	there *there
 }
 
 // there is a result where it is kept. It is forgotten there once: when it was brought here, when it is freed, or when nobody
@@ -35,6 +32,9 @@ type there struct {
 	index int
 	once  sync.Once
 }
+
+// key names it there.
+func (t *there) key() string { return remote.Key(t.call.msg.ID, t.index) }
 
 func (t *there) forget() {
 	t.once.Do(func() {
@@ -48,7 +48,7 @@ func (t *there) forget() {
 			f.forgetLater(c)
 		}
 		for _, worker := range holders {
-			_ = f.nc.Publish(asks+worker+forget, []byte(remote.Key(c.msg.ID, t.index))) // it is forgotten with its run, at the latest
+			f.forget(worker, t.key())
 		}
 	})
 }
@@ -57,7 +57,7 @@ func (t *there) forget() {
 // objects that stand for it.
 func (c *call) keep(i int, r remote.Result) *kept {
 	t := &there{call: c, index: i}
-	k := &kept{call: c, index: i, dtype: r.Type, dims: r.Dims, there: t}
+	k := &kept{there: t, dtype: r.Type, dims: r.Dims}
 	runtime.AddCleanup(k, (*there).forget, t)
 	f := c.d.fleet
 	if n := int64(xla.Bytes(r.Type, r.Dims)); f.pending.Add(n) > int64(max(1, f.AtOnce()))*collectAfter {
@@ -98,7 +98,7 @@ func (k *kept) Free() {
 	k.mu.Lock()
 	xla.Free(k.here)
 	k.mu.Unlock()
-	k.there.forget()
+	k.forget()
 }
 
 // where asks a worker that keeps the result. If none is left, the call is done again first.
@@ -168,14 +168,14 @@ func (k *kept) Tensor() (*tensors.Tensor, error) {
 	}
 	var data []byte
 	err := k.where(func(worker string) (err error) {
-		data, err = k.call.d.fleet.read(k.call.d.ctx, worker, remote.Key(k.call.msg.ID, k.index), xla.Bytes(k.dtype, k.dims))
+		data, err = k.call.d.fleet.read(k.call.d.ctx, worker, k.key(), xla.Bytes(k.dtype, k.dims))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	if k.here, err = xla.FromBytes(data, k.dtype, k.dims); err == nil {
-		k.there.forget()
+		k.forget()
 	}
 	return k.here, err
 }

@@ -79,7 +79,7 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 		return
 	}
 	w.mu.Unlock()
-	defer w.busy(c.ID)()
+	defer w.busy(c)()
 	begun := remote.Answer{ID: c.ID, Machine: w.beat.Worker, Begun: true}
 	_ = w.nc.Publish(answers+from, begun.Encode()) // so that it is known who is to blame if no more is heard; the beats say it too
 	working, stop := context.WithCancel(ctx)
@@ -108,15 +108,17 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 }
 
 // busy notes that the worker has a call, until it is done.
-func (w *work) busy(call string) (done func()) {
+func (w *work) busy(c *remote.Call) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.doing[call]++
+	w.doing[c.ID]++
+	w.names[c.ID] = c.Name
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.doing[call]--; w.doing[call] == 0 {
-			delete(w.doing, call)
+		if w.doing[c.ID]--; w.doing[c.ID] == 0 {
+			delete(w.doing, c.ID)
+			delete(w.names, c.ID)
 		}
 		w.beat.Done++
 	}
@@ -140,6 +142,6 @@ func (w *work) asked(ctx context.Context, m *nats.Msg) {
 		w.say("a call that cannot be read: %v", err)
 		return
 	}
-	defer w.busy(c.ID)()
+	defer w.busy(c)()
 	_ = m.Respond(w.perform(ctx, c, false).Encode()) // it is asked again if nobody hears
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -39,6 +40,7 @@ type Beat struct {
 	Kind     Kind
 	Slots    int
 	Doing    []string // calls that it works on or has waiting
+	Programs []string // that these are of, in their order
 	Bytes    int64    // that it keeps
 	Done     int64    // calls
 }
@@ -87,7 +89,7 @@ func newWork(file string, o WorkerOptions) (*work, error) {
 		host = "unknown"
 	}
 	o.Memory = cmp.Or(o.Memory, 4<<30)
-	w := &work{memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, again: make(chan struct{}), doing: map[string]int{}, heard: map[string]time.Time{},
+	w := &work{memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, again: make(chan struct{}), doing: map[string]int{}, names: map[string]string{}, heard: map[string]time.Time{},
 		beat: Beat{Worker: newName(), Host: host, PID: os.Getpid(), Number: o.number, Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
 	w.nc, err = t.connect(worker, nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -130,6 +132,7 @@ type work struct {
 	beat  Beat
 	again chan struct{}        // closed at a reconnection, which requests for work do not survive; another one then
 	doing map[string]int       // by call, how often it was asked for
+	names map[string]string    // by call, its program
 	heard map[string]time.Time // by notebook, when it was heard of last
 
 	reading sync.Mutex
@@ -193,12 +196,11 @@ func (w *work) beatOn(ctx context.Context, end context.CancelCauseFunc) {
 func (w *work) tell() {
 	w.mu.Lock()
 	b := w.beat
-	for call := range w.doing {
-		b.Doing = append(b.Doing, call)
+	for _, call := range slices.Sorted(maps.Keys(w.doing)) {
+		b.Doing, b.Programs = append(b.Doing, call), append(b.Programs, w.names[call])
 	}
 	w.mu.Unlock()
 	b.Bytes = w.machine.Bytes()
-	slices.Sort(b.Doing)
 	if text, err := json.Marshal(b); err == nil && w.nc.IsConnected() {
 		_ = w.nc.Publish(beats+b.Worker, text) // the next beat says it again
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -28,7 +30,7 @@ type workerLine struct {
 	Host      string   `json:"host"`
 	Process   int      `json:"process"`
 	Slots     int      `json:"slots"`
-	Doing     []string `json:"doing"` // calls
+	Doing     []string `json:"doing"` // programs
 	Bytes     int64    `json:"bytes"` // that it keeps
 	Done      int64    `json:"done"`  // calls
 	Kind      string   `json:"kind"`
@@ -60,7 +62,7 @@ func (l *fleetCommand) Run(c *console) error {
 	fmt.Fprintln(w, "worker\thost\tprocess\tslots\tdoing\tkept\tdone\tkind")
 	for _, b := range f.Workers() {
 		kinds[b.Kind] = true
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d calls\t%.1f MB\t%d calls\t%s\n", b.Worker, b.Host, b.PID, b.Slots, len(b.Doing), float64(b.Bytes)/1e6, b.Done, b.Kind)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%.1f MB\t%d calls\t%s\n", b.Worker, b.Host, b.PID, b.Slots, cmp.Or(strings.Join(b.Programs, "; "), "nothing"), float64(b.Bytes)/1e6, b.Done, b.Kind)
 	}
 	fmt.Fprintf(c.err, "hub %s: %.1f MB of calls, %.1f MB of objects\n%d workers", hub.URL, float64(hub.Memory)/1e6, float64(hub.Disk)/1e6, len(f.Workers()))
 	if len(kinds) > 1 {
@@ -78,7 +80,7 @@ func printFleet(c *console, hub fleet.HubState, workers []fleet.Beat) error {
 	}
 	for _, b := range workers {
 		k := b.Kind
-		if err := lines.Encode(workerLine{b.Worker, b.Host, b.PID, b.Slots, append([]string{}, b.Doing...), b.Bytes, b.Done, k.Key(), k.Processor, k.Threads, k.Plugin, k.Flags}); err != nil {
+		if err := lines.Encode(workerLine{b.Worker, b.Host, b.PID, b.Slots, append([]string{}, b.Programs...), b.Bytes, b.Done, k.Key(), k.Processor, k.Threads, k.Plugin, k.Flags}); err != nil {
 			return err
 		}
 	}

@@ -136,6 +136,28 @@ func TestSolveOnADevice(t *testing.T) {
 	}
 }
 
+// So is an evaluation, and a program elsewhere gets the models that it scores and no others.
+func TestEvaluateOnADevice(t *testing.T) {
+	e, away := least(t, 40, 40, 40), &elsewhere{Here: 2}
+	models, err := xla.Upload([]float32{1, 2, 3}, 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &Evaluation{Models: models, Rows: []int{0, 1, 2, 3}, Which: []int{2, 1, 0, 2}}
+	for _, on := range []Device{Here(1), away} {
+		s, err := e.Evaluate(context.Background(), v, on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []float32{0, 0.5, 2, 0}; !slices.Equal(s.Loss[0], want) {
+			t.Errorf("%T: losses %v, want %v", on, s.Loss[0], want)
+		}
+	}
+	if away.calls.Load() == 0 {
+		t.Error("the device was not asked")
+	}
+}
+
 // Every client of a job has one lane, those with the most steps come first, and idle lanes are the last.
 func TestPlan(t *testing.T) {
 	e := least(t, 2, 4, 6, 2, 2, 8, 40)
