@@ -1,0 +1,161 @@
+"""What a reader does, and what must be seen then. A case returns what it has to say; Failed is raised if it does not hold."""
+
+import contextlib
+import os
+import re
+import signal
+import time
+
+import psutil
+
+from .chromium import SHIFT, Failed, until
+from .lab import DRAW_S
+from .mistakes import FIRST, HEAD, MISTAKES, training
+
+ENDLESS = 100_000  # rounds
+
+
+def need(holds, what):
+    if not holds:
+        raise Failed(what)
+
+
+def first(at):
+    """The README's first cell, typed; then one that trains and keeps its history, and one that draws it."""
+    n = at.open("first.ipynb")
+    said, start = n.run(FIRST)
+    need(re.search(r"✓ 30 rounds in .* accuracy 9\d\.\d %", said), f"the first cell shows {said}")
+    need(len(n.figures()) >= 2, "the first cell has not drawn its two figures")
+    said, train = n.run(training("Rounds: 30, History: \"first.json\"", "fmt.Println(len(h.Rounds), \"rounds\")"))
+    need("30 rounds" in said, said)
+    _, draw = n.run('%%\nplot.Accuracy(must.M1(fedkit.Load("first.json"))).Show()')
+    n.figures()
+    return f"first cell {start:.1f} s, one that trains {train:.1f} s, one that draws {draw:.1f} s"
+
+
+def notebook(at):
+    """A whole notebook: its figures are drawn, and fit the page, wide and narrow, light and dark."""
+    n = at.open("01_fedavg.ipynb")
+    state, took = n.run_all()
+    figures = n.figures()
+    return f"{state['cells']} cells in {took:.0f} s; {len(figures)} figures"
+
+
+def help(at):
+    """Tab and Shift-Tab, as a reader presses them who writes the next cell."""
+    n = at.open("help.ipynb")
+    n.run(HEAD)
+    times = []
+
+    def ask(code, shift, answer, wanted):
+        n.write(code)
+        begin = time.monotonic()
+
+        def shown():
+            at.page.press("Tab", 9, shift)  # again, if there was no answer in time
+            with contextlib.suppress(Failed):
+                return until(5, answer, lambda: at.page.js(f"document.querySelector('{answer}:not(.lm-mod-hidden)')?.innerText"), pause=0.02)
+
+        said = until(DRAW_S, f"{answer} on {code!r}", shown)
+        times.append(time.monotonic() - begin)
+        need(re.search(wanted, said, re.DOTALL), f"{answer} on {code!r} has no {wanted!r}: {said}")
+        at.page.press("Escape", 27)
+        at.page.js("fedkit.next.model.sharedModel.setSource(''); true")
+
+    # The notebook has none of these words, so Lab cannot offer them without asking the kernel.
+    for code, wanted in [("%%\nplot.P", "Participation"), ("%%\nselection.H", "Hybrid"), ("%%\ns := strategy.FedAvg{Fra", "Fraction")]:
+        ask(code, 0, ".jp-Completer", wanted)
+    for code, wanted in [("%%\nfedkit.Run", r"func fedkit\.Run\(.*\nRun "), ("%%\nstrategy.FedYogi", "Yogi")]:
+        ask(code, SHIFT, ".jp-Tooltip", wanted)
+    return "completion after {:.2f} s, then {:.2f} and {:.2f}; help after {:.2f} and {:.2f}".format(*times)
+
+
+def mistakes(at):
+    """Typical mistakes: each says what is wrong, where, and what would be right."""
+    n = at.open("mistakes.ipynb")
+    n.run(HEAD)
+    for name, (cell, sees, never) in MISTAKES.items():
+        said, _ = n.run(cell)
+        for pattern in sees:
+            need(re.search(pattern, said), f"{name}: no {pattern!r} in: {said}")
+        for pattern in never:
+            need(not re.search(pattern, said), f"{name}: {pattern!r} in: {said}")
+        at.photograph(f"mistake-{name}")
+    said, _ = n.run('%%\nfmt.Println("still", "there")')
+    need(said == "still there", f"a cell after the mistakes shows {said}")
+    return f"{len(MISTAKES)} of them"
+
+
+def stop(at):
+    """The stop button ends a run between two rounds, with its history; it also ends a loop without an end."""
+    n = at.open("stop.ipynb")
+    n.run(HEAD)
+    n.start(training(f"Rounds: {ENDLESS}, Watch: plot.Live()", 'plot.Accuracy(h).Show()\nfmt.Println("finished:", len(h.Rounds) > 5)'))
+    until(DRAW_S, "a few rounds", lambda: (m := re.search(rf"round (\d+)/{ENDLESS}", n.text())) and int(m[1]) > 5, pause=0.02)
+
+    def press():
+        n.button("interrupt-kernel")
+        n.began = time.monotonic()
+        return n.end()
+
+    said, run = press()
+    need("stopped after round" in said and "finished: true" in said, f"a stopped run shows: {said}")
+    need(len(n.figures()) >= 2, "a stopped run has only its live figure: the cell did not go on")
+    n.start("%%\nfor {\n}")
+    time.sleep(2)
+    said, loop = press()
+    said, _ = n.run('%%\nfmt.Println("still", "there")')
+    need(said == "still there", f"a cell after the stop shows {said}")
+    return f"a run ended after {run:.2f} s, a loop after {loop:.2f} s"
+
+
+def death(at):
+    """The kernel is killed in mid-run: Lab says so, and the next cell runs in a new one."""
+    n = at.open("death.ipynb")
+    n.run(HEAD)
+    n.start(training(f"Rounds: {ENDLESS}, Watch: plot.Live()", "plot.Accuracy(h).Show()"))
+    n.sees(r"round \d+/")
+    pid = kernel(n)
+    cells = [p for p in psutil.Process(pid).children() if p.name().startswith("gonb_")]
+    need(len(cells) == 1, f"{len(cells)} processes are the running cell")
+    os.kill(pid, signal.SIGKILL)
+    said = until(DRAW_S, "a word about the death", lambda: at.page.js("document.querySelector('.jp-Dialog')?.innerText"))
+    need("died" in said, f"Lab says {said}")
+    at.photograph("death-said")
+    at.page.click("document.querySelector('.jp-Dialog button.jp-mod-accept')")
+    n.look()
+    n.run(HEAD)
+    said, _ = n.run('%%\nfmt.Println("born", "again")')
+    need(said == "born again", f"a cell after the death shows {said}")
+    need(not cells[0].is_running(), "the cell of the dead kernel goes on")
+    return "a new kernel took over"
+
+
+def kernel(n):
+    """Returns the process of a notebook's kernel."""
+    connection = n.page.js("fedkit.panel.sessionContext.session.kernel.id")
+    found = [p.pid for p in psutil.process_iter(["name", "cmdline"]) if p.info["name"] == "gonb" and connection in " ".join(p.info["cmdline"])]
+    need(len(found) == 1, f"{len(found)} processes are this notebook's kernel")
+    return found[0]
+
+
+def two(at):
+    """Two notebooks at once have the same result as one."""
+    cell = training("Rounds: 60, Seed: 5, Watch: plot.Live()", 'fmt.Printf("%x\\n", h.Last().Global.Loss)')
+    a = at.open("two.ipynb")
+    a.run(HEAD)
+    alone, _ = a.run(cell)
+    b = at.also("two_more.ipynb")
+    b.run(HEAD)
+    b.start(cell)
+    a.look()
+    a.start(cell)
+    first, _ = a.end()
+    b.look()
+    second, _ = b.end()
+    results = {s.splitlines()[-1] for s in (alone, first, second)}
+    need(len(results) == 1, f"the losses differ: {results}")
+    return "the same loss"
+
+
+ALL = {f.__name__: f for f in (first, notebook, help, mistakes, stop, death, two)}
