@@ -157,23 +157,27 @@ func lastValue(file *ast.File, main *ast.FuncDecl) ast.Expr {
 // silent says whether a function is known to have nothing to show, as the most frequent last lines have: such cells are built once.
 func silent(file *ast.File, f ast.Expr) bool {
 	switch f := f.(type) {
+	case *ast.FuncLit:
+		return f.Type.Results == nil
 	case *ast.Ident:
 		if own := function(file, f.Name); own != nil {
 			return own.Type.Results == nil
 		}
-		return slices.Contains([]string{"print", "println", "panic", "close", "clear", "delete", "copy"}, f.Name)
+		return slices.Contains(silentFunctions, f.Name)
 	case *ast.SelectorExpr:
-		switch pkg, _ := f.X.(*ast.Ident); {
-		case f.Sel.Name == "Show":
-			return true
-		case pkg == nil:
-			return false
-		case pkg.Name == "fmt":
-			return strings.HasPrefix(f.Sel.Name, "Print") || strings.HasPrefix(f.Sel.Name, "Fprint")
-		case pkg.Name == "must":
-			return f.Sel.Name == "M"
-		}
-		return slices.Contains([]string{"flag.Parse", "os.Exit", "time.Sleep", "log.Print", "log.Println", "log.Printf"}, f.X.(*ast.Ident).Name+"."+f.Sel.Name)
+		pkg, _ := f.X.(*ast.Ident)
+		return f.Sel.Name == "Show" || silentMethod(file, f.Sel.Name) || pkg != nil && slices.Contains(silentFunctions, pkg.Name+"."+f.Sel.Name)
 	}
 	return false
+}
+
+var silentFunctions = []string{"print", "println", "panic", "close", "clear", "delete", "copy", "fmt.Print", "fmt.Println", "fmt.Printf", "fmt.Fprint",
+	"fmt.Fprintln", "fmt.Fprintf", "log.Print", "log.Println", "log.Printf", "flag.Parse", "must.M", "os.Exit", "time.Sleep"}
+
+// silentMethod says whether the cell itself declares a method with this name and without results.
+func silentMethod(file *ast.File, name string) bool {
+	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
+		f, ok := d.(*ast.FuncDecl)
+		return ok && f.Recv != nil && f.Name.Name == name && f.Type.Results == nil
+	})
 }

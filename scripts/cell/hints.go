@@ -48,7 +48,7 @@ var hints = []hint{
 	{regexp.MustCompile(`(?s)^not enough arguments in call to .*have \((\S*).*want \(context\.Context`), noContext},
 	{regexp.MustCompile(`^no new variables on left side of :=$`), again},
 	{regexp.MustCompile(`\(untyped float constant\) truncated to (int\w*)|\(mismatched types (\w+) and (\w+)\)|^cannot use (\w+) \(variable of type (int\w*|float\d+)\) as (int\w*|float\d+) value`), numbers},
-	{regexp.MustCompile(`(?:no required module provides package|cannot find module providing package|package) (fedkit\.example/[\w/]+)(?:;| is not in|$)`), unknownPackage},
+	{regexp.MustCompile(`(?:no required module provides package|cannot find module providing package) (\S+?)(?:;|:|$)|^package (\S+) is not in std`), unknownPackage},
 }
 
 var place = regexp.MustCompile(`^\S*main(?:_test)?\.go:(\d+):(?:(\d+):)? (.*)`)
@@ -57,7 +57,7 @@ var place = regexp.MustCompile(`^\S*main(?:_test)?\.go:(\d+):(?:(\d+):)? (.*)`)
 func hinted(out, dir string) string {
 	m := &mistake{workspace: openWorkspace(dir), fset: token.NewFileSet(), earlier: remembered(dir)}
 	for _, name := range []string{"main.go", "main_test.go"} { // GoNB writes one of them
-		if f, err := parser.ParseFile(m.fset, filepath.Join(dir, name), nil, parser.SkipObjectResolution); err == nil {
+		if f, err := parser.ParseFile(m.fset, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution); err == nil {
 			m.file = f
 		}
 	}
@@ -404,9 +404,15 @@ func numbers(_ *mistake, match []string) string {
 }
 
 func unknownPackage(m *mistake, match []string) string {
-	all := m.packages()
-	if near := nearest.Of(match[1], all); near != "" {
+	wanted, all := match[1]+match[2], m.packages()
+	if i := slices.IndexFunc(all, func(p string) bool { return path.Base(p) == path.Base(wanted) }); i >= 0 {
+		return fmt.Sprintf("did you mean %q?", all[i])
+	}
+	if near := nearest.Of(wanted, all); strings.HasPrefix(wanted, "fedkit.example/") && near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if match[1] != "" {
+		return "cells fetch nothing, unless FEDKIT_GOPROXY=https://proxy.golang.org is set when ./scripts/lab starts"
 	}
 	return ""
 }

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 )
 
@@ -32,7 +33,7 @@ func main() {
 		out, status := run(program, args)
 		os.Stdout.WriteString(hinted(string(out), dir))
 		os.Exit(status)
-	case args[0] == "get" && len(args) <= 2 && os.Getenv("GOPROXY") == "off" && args[len(args)-1][0] != '/':
+	case args[0] == "get" && (len(args) == 1 || slices.Equal(args[1:], []string{"-t"})) && os.Getenv("GOPROXY") == "off":
 		return
 	}
 	fail(syscall.Exec(program, append([]string{"go"}, args...), os.Environ()))
@@ -73,26 +74,31 @@ func build(c cell) int {
 	return status
 }
 
-// dressed builds main.go with what dress adds, in a copy that stands in for it. A cell that cannot be read is built as it is.
+// dressed builds main.go with what dress adds. A cell for which that cannot be done is built as it is.
 func (c cell) dressed(show bool) ([]byte, int) {
-	path := filepath.Join(c.dir, "main.go")
-	source, err := os.ReadFile(path)
-	if err != nil {
-		return run(c.program, c.args)
-	}
-	dressed, err := dress(path, source, show)
-	if err != nil {
-		return run(c.program, c.args)
-	}
-	overlay, err := c.overlay(path, dressed)
+	overlay, err := c.overlay(show)
 	if err != nil {
 		return run(c.program, c.args)
 	}
 	return run(c.program, append([]string{"build", "-overlay=" + overlay}, c.args[1:]...))
 }
 
-// overlay writes the copy into a folder of its own, which go does not look into, and the file that names it.
-func (c cell) overlay(path string, dressed []byte) (string, error) {
+// overlay writes a copy of main.go that go takes instead into a folder of its own, which go does not look into, and returns
+// the file that says so.
+func (c cell) overlay(show bool) (string, error) {
+	// The kernel may be used with another checkout of fedkit.
+	if _, err := os.Stat(openWorkspace(c.dir).folder(guards)); err != nil {
+		return "", err
+	}
+	path := filepath.Join(c.dir, "main.go")
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	dressed, err := dress(path, source, show)
+	if err != nil {
+		return "", err
+	}
 	own := filepath.Join(c.dir, ".fedkit")
 	if err := os.MkdirAll(own, 0o700); err != nil {
 		return "", err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"go/ast"
 	"go/doc"
 	"go/parser"
@@ -102,8 +103,11 @@ func exported(p *doc.Package) map[string]string {
 	all := map[string]string{}
 	values := func(vs []*doc.Value) {
 		for _, v := range vs {
-			for _, name := range v.Names {
-				all[name] = p.Synopsis(v.Doc)
+			for _, spec := range v.Decl.Specs {
+				spec := spec.(*ast.ValueSpec)
+				for _, name := range spec.Names {
+					all[name.Name] = p.Synopsis(cmp.Or(spec.Comment.Text(), spec.Doc.Text(), v.Doc))
+				}
 			}
 		}
 	}
