@@ -1,6 +1,6 @@
 """What a reader sees below a cell of the kernel "Go (fedkit)": values of last lines, hints on mistakes, panics, help.
 
-One kernel runs all the cells. Run by ./scripts/test notebooks, or in scripts/ by python -m unittest cells_test.
+Run by ./scripts/test notebooks, or in scripts/ by python -m unittest cells_test.
 """
 
 import html
@@ -101,7 +101,8 @@ class Cells(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="fedkit-cells-")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.kernel = cls.start()
+        cls.helped = cls.start(FEDKIT_HELP="on")  # its gopls gets ready meanwhile
+        cls.kernel, cls.plain = cls.start(), cls.start()
         imported = cls.run_cell(IMPORTS)
         assert imported.ok, imported.text
 
@@ -111,16 +112,16 @@ class Cells(unittest.TestCase):
         (kernel or cls.kernel).execute_interactive(source, timeout=120, output_hook=cell.see)
         return cell
 
-    def shows(self, source, text="", figure=False):
+    def shows(self, source, text="", figure=False, kernel=None):
         """The cell ends well; it shows this text and nothing else, and a figure or none."""
-        cell = self.run_cell(source)
+        cell = self.run_cell(source, kernel)
         self.assertTrue(cell.ok, cell.text)
         self.assertEqual(FIGURE in cell.types, figure, cell.types)
         self.assertRegex(cell.text.strip(), f"^(?s:{text})$")
 
-    def fails(self, source, *parts, without=()):
+    def fails(self, source, *parts, without=(), kernel=None):
         """The cell fails, and the reader sees these parts in this order."""
-        cell = self.run_cell(source)
+        cell = self.run_cell(source, kernel)
         self.assertFalse(cell.ok, cell.text)
         at = 0
         for part in parts:
@@ -135,32 +136,26 @@ class Cells(unittest.TestCase):
         self.shows("%%\nh := must.M1(run(&strategy.FedAvg{}))\nh", head, figure=True)
         self.shows("%%\nrun(&strategy.FedAvg{})", head, figure=True)
         self.shows("%%\nfederation()", r"5 clients: digits: 5 clients, IID; .*parameters\nLabels of each client's training rows", figure=True)
-        self.shows("%%\nplot.Labels(federation())", "Labels of each client's training rows", figure=True)
+        self.shows("%%\nplot.Sizes(federation())", "Training rows.*", figure=True)
         self.shows("%%\nplot.Labels(federation()).Show()", "Labels of each client's training rows", figure=True)
-        self.shows("%%\nRow{plot.Labels(federation()), plot.Sizes(federation())}", "Labels .*", figure=True)
-        self.shows('%%\n&chart.Table{Lines: [][]string{{"rule", "mean"}, {"accuracy", "0.9"}}}', r"rulemean\naccuracy0.9")
         self.shows("%%\n&strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2}}", r"&strategy.FedAvg\{Fraction: 0.5, Local: fedkit.Local\{Epochs: 2\}\}")
-        self.shows("%%\nh, _ := run(&strategy.FedAvg{})\nh.Accuracy", r"func\(\) float64: a function; parentheses after its name call it")
 
-    def test_plain_values(self):
-        self.shows("%%\n1 + 2", "3")
-        self.shows('%%\n"a" + "b" // a comment', "ab")
-        self.shows("%%\n[]int{\n\t1,\n\t2,\n}", r"\[1 2\]")
-        self.shows('%%\nfmt.Println("once")', "once")
-        self.shows("%%\nfmt.Fprint(os.Stdout, 5)", "5")
-        self.shows("func nothing() {}\n%%\nnothing()")
-        self.shows("%%\nnew(sync.Mutex).Lock()")
-        self.shows("%%\nx := 1\n_ = x")
-        self.shows("func twice(x int) int { return 2 * x }")
-        self.shows("%%\ntwice(4)", "8")
-        self.shows('%test\nimport "testing"\nfunc TestTwice(t *testing.T) { if twice(2) != 4 { t.Fail() } }', "=== RUN.*PASS")
-
-    def test_small_cells_stay_small(self):
+    def test_plain_last_line(self):
         """Nothing of fedkit is linked into a cell that does not use it."""
-        self.assertTrue(self.run_cell("%reset").ok)
-        self.shows("%%\n6 * 7", "42")
-        self.shows("!ls $GONB_TMP_DIR/gonb_* | xargs stat -Lc %s | awk '{ print ($1 < 4e6 ? \"small\" : $1) }'", "small")
-        self.assertTrue(self.run_cell(IMPORTS).ok)
+        shows = lambda source, text="": self.shows(source, text, kernel=self.plain)
+        shows("%%\n1 + 2", "3")
+        shows('%%\n"a" + "b" // a comment', "ab")
+        shows("%%\n[]int{\n\t1,\n\t2,\n}", r"\[1 2\]")
+        shows('%%\nfmt.Println("once")', "once")
+        shows("%%\nnew(sync.Mutex).Lock()")
+        shows("%%\nx := 1\n_ = x")
+        shows("func twice(x int) int { return 2 * x }\nfunc nothing() {}")
+        shows("%%\nnothing()")
+        shows("%%\ntwice(4)", "8")
+        shows("%%\ntwice", r"func\(int\) int: a function; parentheses after its name call it")
+        shows('!stat -c %s $GONB_TMP_DIR/gonb_* | awk \'{ print ($1 < 4e6 ? "small" : $1) }\'', "small")
+        shows('%test\nimport "testing"\nfunc TestTwice(t *testing.T) { if twice(2) != 4 { t.Fail() } }', "=== RUN.*PASS")
+        shows('import "fedkit.example/fedkit/chart"\n%%\n&chart.Table{Lines: [][]string{{"rule", "mean"}, {"accuracy", "0.9"}}}', r"rulemean\naccuracy0.9")
 
     def test_hints(self):
         self.fails(
@@ -198,14 +193,15 @@ class Cells(unittest.TestCase):
             "error: partition.Dirichlet: Alpha = -1: must be > 0\n\tmain.main  [[ Cell [", "Line 2 ]]", without=["goroutine", "Panicking", "must.go"],
         )  # fmt: skip
         self.fails(MINE, "error: fedkit: Mine: round 1: panic: runtime error: index out of range [1] with length 0\n\tmain.(*Mine).Round  [[ Cell [", "Line 11 ]]", without=["goroutine"])
-        self.fails("%%\nempty := []int{}\nfmt.Println(1)\nempty[3] = 1", "panic: runtime error: index out of range [3] with length 0\n\tmain.main  [[ Cell [", "Line 4 ]]", without=["goroutine"])
         self.fails("%%\nrun(&strategy.FedAvg{Fraction: 2})", "error: fedkit: FedAvg: ", "Fraction = 2", "Line 2 ]]")  # nobody looked at its error
-        self.fails('%%\ngo func() { panic("elsewhere") }()\nselect {}', "panic: elsewhere", "Line 2 ]]")
-        self.fails("%%\nos.Exit(3)", "exit status 3")
+        fails = lambda *given, **named: self.fails(*given, **named, kernel=self.plain)
+        fails("%%\nempty := []int{}\nfmt.Println(1)\nempty[3] = 1", "panic: runtime error: index out of range [3] with length 0\n\tmain.main  [[ Cell [", "Line 4 ]]", without=["goroutine"])
+        fails('%%\ngo func() { panic("elsewhere") }()\nselect {}', "panic: elsewhere", "Line 2 ]]")
+        fails("%%\nos.Exit(3)", "exit status 3")
 
-    def test_help(self):
+    def test_with_help(self):
         """Shift-Tab says what a name of any kind means, and Tab offers the fields of a literal."""
-        kernel = self.start(FEDKIT_HELP="on")
+        kernel = self.helped
         self.run_cell(IMPORTS, kernel)
 
         def ask(request, marked, wanted):
