@@ -94,6 +94,11 @@ plugin_folder() {
 	esac
 }
 
+# What stands in for go in the kernel: see scripts/cell.
+install_cell() {
+	(cd "$root" && go build -ldflags=-s -o "$tools/cell/go" ./scripts/cell) && stamp stand-in "$1"
+}
+
 install_gopls() {
 	(cd "$root/scripts/gopls" && go build -ldflags=-s -o "$tools/bin/" golang.org/x/tools/gopls) && stamp gopls "$1"
 }
@@ -173,7 +178,7 @@ finished() {
 }
 
 setup() {
-	local python_key packages_key go_key gopls_key
+	local python_key packages_key go_key cell_key gopls_key
 	need_home
 	need_go
 	need_cc
@@ -208,6 +213,10 @@ setup() {
 		say "setting up: the GoNB kernel"
 		(cd "$root" && go build -o "$tools/bin/" github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./scripts/pjrt) || die "setup failed: Go tools"
 		stamp tools "$go_key"
+	fi
+	cell_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root"/scripts/cell/*.go "$root"/internal/nearest/*.go)
+	if ! fresh stand-in "$cell_key" || [ ! -x "$tools/cell/go" ]; then
+		install_cell "$cell_key" || die "setup failed: what shows a cell's last line"
 	fi
 	gopls_key=$(printf '%s\n' "$go_version" | key "$root/scripts/gopls/go.mod" "$root/scripts/gopls/go.sum")
 	if ! fresh gopls "$gopls_key" || [ ! -x "$tools/bin/gopls" ]; then

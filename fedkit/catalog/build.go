@@ -15,6 +15,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/internal/nearest"
 )
 
 // Build makes a value, such as a fedkit.Strategy or fedkit.Options, from a tree as YAML or JSON files have it: a name, a
@@ -139,10 +140,10 @@ func setStruct(path string, v reflect.Value, tree any) error {
 	}
 	all, seen := fields(v.Type()), map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(options)) {
-		if seen[normal(name)] {
+		if seen[nearest.Normal(name)] {
 			return fedkit.Invalid(under(path, name), "given twice", "given once: case, dashes and underscores do not matter")
 		}
-		seen[normal(name)] = true
+		seen[nearest.Normal(name)] = true
 		if err := setOption(path, v, all, name, options[name]); err != nil {
 			return err
 		}
@@ -223,7 +224,7 @@ func setBasic(path string, v reflect.Value, tree any) error {
 		}
 		return unknown(path, text, "one of its names", text, names)
 	}
-	if c, ok := named[normal(text)]; ok {
+	if c, ok := named[nearest.Normal(text)]; ok {
 		text = c
 	}
 	switch k := v.Kind(); {

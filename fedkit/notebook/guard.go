@@ -1,0 +1,69 @@
+// Package notebook is what the kernel "Go (fedkit)" puts around the statements of a notebook cell: Guard says in a few lines what
+// ended a cell, and Show prints the value of its last line. It imports next to nothing, as every cell links it.
+package notebook
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// Guard is deferred by a cell's main. If that panics, it writes what happened and the lines of the cell that led there to
+// standard error, and ends the program with status 2, as Go does, but without the calls of packages.
+func Guard() {
+	if p := recover(); p != nil {
+		fmt.Fprint(os.Stderr, report(p, calls()))
+		os.Exit(2)
+	}
+}
+
+// Panic replaces must.M, which would write the same error three times.
+func Panic(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// calls returns the calls of functions of the cell that led to the panic, innermost first.
+func calls() (own []runtime.Frame) {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for more := true; more; {
+		var f runtime.Frame
+		if f, more = frames.Next(); filepath.Base(f.File) == "main.go" && strings.HasPrefix(f.Function, "main.") {
+			own = append(own, f)
+		}
+	}
+	return own
+}
+
+// inMain finds lines of the cell in an error of fedkit, which names files without their folders.
+var inMain = regexp.MustCompile(`(^|[\s(])(main\.go:\d+)\b`)
+
+// report says what happened and where. GoNB puts the number of the cell and the line in it before every "/…/main.go:12".
+func report(p any, own []runtime.Frame) string {
+	text := said(p)
+	if len(own) == 0 {
+		return text + "\n"
+	}
+	if inMain.MatchString(text) {
+		return inMain.ReplaceAllString(text, "${1}"+filepath.Dir(own[0].File)+"/${2}") + "\n"
+	}
+	for _, f := range own[:min(5, len(own))] {
+		text += fmt.Sprintf("\n\t%s %s:%d", f.Function, f.File, f.Line)
+	}
+	return text + "\n"
+}
+
+// said is the text of the panic. Errors of packages speak for themselves.
+func said(p any) string {
+	if err, ok := p.(error); ok {
+		if _, ok := p.(runtime.Error); !ok {
+			return "error: " + err.Error()
+		}
+	}
+	return fmt.Sprint("panic: ", p)
+}

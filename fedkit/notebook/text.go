@@ -1,0 +1,121 @@
+package notebook
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+const (
+	most = 10 // elements of a list, and entries of a map
+	deep = 4  // levels of values in values
+)
+
+// Text is the value as text: its own, if it has a method String or Error, else about as Go writes it, without fields that are
+// zero. Long lists are cut short, as a data set would be megabytes.
+func Text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case nil:
+		return "nil"
+	}
+	if t := reflect.TypeOf(v); t.Kind() == reflect.Func {
+		return t.String() + ": a function; parentheses after its name call it"
+	}
+	var b strings.Builder
+	write(&b, reflect.ValueOf(v), deep)
+	return b.String()
+}
+
+func write(b *strings.Builder, v reflect.Value, levels int) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
+		if v.IsNil() {
+			b.WriteString("nil")
+			return
+		}
+	}
+	if own, ok := ownText(v); ok {
+		b.WriteString(own)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct, reflect.Slice, reflect.Array, reflect.Map, reflect.Pointer:
+		if levels == 0 {
+			b.WriteString("…")
+			return
+		}
+	}
+	switch v.Kind() {
+	case reflect.Interface:
+		write(b, v.Elem(), levels)
+	case reflect.Pointer:
+		b.WriteString("&")
+		write(b, v.Elem(), levels)
+	case reflect.Struct:
+		writeFields(b, v, levels-1)
+	case reflect.Slice, reflect.Array:
+		writeList(b, "[", v.Len(), func(i int) { write(b, v.Index(i), levels-1) })
+	case reflect.Map:
+		writeMap(b, v, levels-1)
+	case reflect.String:
+		fmt.Fprintf(b, "%q", v)
+	case reflect.Func:
+		b.WriteString(v.Type().String())
+	default:
+		fmt.Fprint(b, v)
+	}
+}
+
+// ownText is what the value says of itself.
+func ownText(v reflect.Value) (string, bool) {
+	if !v.CanInterface() {
+		return "", false
+	}
+	switch v := v.Interface().(type) {
+	case error:
+		return v.Error(), true
+	case fmt.Stringer:
+		return v.String(), true
+	}
+	return "", false
+}
+
+func writeFields(b *strings.Builder, v reflect.Value, levels int) {
+	b.WriteString(v.Type().String() + "{")
+	between := ""
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.IsExported() && !v.Field(i).IsZero() {
+			b.WriteString(between + f.Name + ": ")
+			write(b, v.Field(i), levels)
+			between = ", "
+		}
+	}
+	b.WriteString("}")
+}
+
+func writeMap(b *strings.Builder, v reflect.Value, levels int) {
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
+	writeList(b, "map[", len(keys), func(i int) {
+		write(b, keys[i], levels)
+		b.WriteString(": ")
+		write(b, v.MapIndex(keys[i]), levels)
+	})
+}
+
+func writeList(b *strings.Builder, open string, n int, element func(i int)) {
+	b.WriteString(open)
+	for i := range min(n, most) {
+		if i > 0 {
+			b.WriteString(" ")
+		}
+		element(i)
+	}
+	if n > most {
+		fmt.Fprintf(b, " … %d in all", n)
+	}
+	b.WriteString("]")
+}

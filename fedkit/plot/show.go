@@ -1,0 +1,77 @@
+package plot
+
+import (
+	"fmt"
+	"strings"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/notebook"
+)
+
+// Show shows any values, as the last line of a cell does if it is an expression:
+//
+//	plot.Show(h) // or just h in the kernel "Go (fedkit)"
+//
+// A history shows as what ran, its last round and Accuracy; several histories, and the runs of a study, as Accuracy; a
+// federation as what it is and its Labels, or its Sizes if the data have no labels; a figure, a row and a table as their own
+// Show does; anything else as text, in which long lists are cut short. If the last value is an error, Show panics with it.
+func Show(values ...any) {
+	for _, v := range notebook.Values(values...) {
+		switch v := v.(type) {
+		case *fedkit.History:
+			showHistory(v)
+		case fedkit.History:
+			showHistory(&v)
+		case []*fedkit.History:
+			Accuracy(v...).Show()
+		case interface{ Histories() []*fedkit.History }:
+			Accuracy(v.Histories()...).Show()
+		case *fedkit.Federation:
+			showFederation(v)
+		default:
+			notebook.Show(v)
+		}
+	}
+}
+
+// showHistory shows of the history's table only the last round: the figure has the others.
+func showHistory(h *fedkit.History) {
+	if h == nil {
+		say("nil: no history")
+		return
+	}
+	lines := strings.Split(strings.TrimRight(h.String(), "\n"), "\n")
+	if len(lines) > 3 {
+		lines = append(lines[:2], lines[len(lines)-1])
+	}
+	say(strings.Join(lines, "\n"))
+	if len(h.Rounds) > 0 {
+		Accuracy(h).Show()
+	}
+}
+
+func showFederation(fed *fedkit.Federation) {
+	if fed == nil {
+		say("nil: no federation")
+		return
+	}
+	say(fmt.Sprintf("%d clients: %v", fed.Size(), fed))
+	figure := Labels(fed)
+	if figure.Err() != nil {
+		figure = Sizes(fed)
+	}
+	figure.Show()
+}
+
+// say takes the way of the figures in a notebook, so that the text comes before the figure.
+func say(text string) {
+	if !chart.InNotebook() {
+		fmt.Println(text)
+		return
+	}
+	var d chart.Display
+	if d.Text(text, true) != nil {
+		fmt.Println(text)
+	}
+}

@@ -1,0 +1,52 @@
+// Package nearest finds the name that a misspelled one was meant to be.
+package nearest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Normal is a name without case, dashes, underscores and spaces.
+func Normal(name string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(name))
+}
+
+// Sort returns the known names, those with the fewest edits to name first, and equally near ones in their order.
+func Sort(name string, known []string) []string {
+	near := slices.Clone(known)
+	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
+	return near
+}
+
+// Of returns the known name with the fewest edits, and "" if nearly everything would have to change.
+func Of(name string, known []string) string {
+	near := Sort(name, known)
+	if len(near) == 0 || distance(name, near[0]) > max(2, len(Normal(near[0]))/2) {
+		return ""
+	}
+	return near[0]
+}
+
+func distance(name, known string) int { return edits(Normal(name), Normal(known)) }
+
+// edits is the Levenshtein distance: how many letters must be put in, left out or changed to make b of a.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1) // of the first letters of a, from each beginning of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	guards = "fedkit.example/fedkit/notebook" // has Guard, Panic, and Show for cells that do not use fedkit
+	draws  = "fedkit.example/fedkit/plot"     // has Show for those that do
+	musts  = "github.com/janpfeifer/must"
+)
+
+// dress returns the cell with Guard deferred in main and, if show is set, with main's last statement handed to Show if it is an
+// expression that may have a value. No line moves. Line directives keep the columns, too.
+func dress(path string, source []byte, show bool) ([]byte, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	d := &dresser{path: path, fset: fset, source: source}
+	d.after(file.Package, "")
+	imports := fmt.Sprintf("; import fedkitguard %q", guards)
+	variable := "; var _ = fedkitguard.Guard" // in a file without main, too, the import is used
+	if name := imported(file, musts); name != "" {
+		variable = fmt.Sprintf("; var _ = func() int { %s.M = fedkitguard.Panic; return 0 }()", name) // before other variables
+	}
+	main := function(file, "main")
+	var last ast.Expr
+	if show && main != nil {
+		last = lastValue(file, main)
+	}
+	by := "fedkitguard"
+	if last != nil && usesFedkit(file) {
+		by, imports = "fedkitshow", imports+fmt.Sprintf("; import fedkitshow %q", draws)
+	}
+	d.before(file.Name.End(), imports)
+	d.before(endOfImports(file), variable)
+	if main != nil {
+		d.after(main.Body.Lbrace+1, " defer fedkitguard.Guard(); ")
+	}
+	if last != nil {
+		d.after(last.Pos(), by+".Show(")
+		d.after(last.End(), ")")
+	}
+	return d.dressed(), nil
+}
+
+// dresser puts text into a source file.
+type dresser struct {
+	path   string
+	fset   *token.FileSet
+	source []byte
+	added  []addition
+}
+
+type addition struct {
+	at   int
+	text string
+}
+
+// before puts text where a line of the source ends.
+func (d *dresser) before(pos token.Pos, text string) {
+	d.added = append(d.added, addition{d.fset.Position(pos).Offset, text})
+}
+
+// after puts text before the character at pos, and a directive that says where that character is.
+func (d *dresser) after(pos token.Pos, text string) {
+	p := d.fset.Position(pos)
+	d.added = append(d.added, addition{p.Offset, fmt.Sprintf("%s/*line %s:%d:%d*/", text, d.path, p.Line, p.Column)})
+}
+
+// dressed returns the source with all that was added, in the order in which it was.
+func (d *dresser) dressed() (out []byte) {
+	from := 0
+	for _, a := range d.added {
+		out = append(append(out, d.source[from:a.at]...), a.text...)
+		from = a.at
+	}
+	return append(out, d.source[from:]...)
+}
+
+// endOfImports is where the last import ends, or the package clause if there is none.
+func endOfImports(file *ast.File) token.Pos {
+	end := file.Name.End()
+	for _, decl := range file.Decls {
+		if g, ok := decl.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			end = g.End()
+		}
+	}
+	return end
+}
+
+func function(file *ast.File, name string) *ast.FuncDecl {
+	for _, decl := range file.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == name && f.Body != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// imported returns the name by which the file knows a package, "" if it does not.
+func imported(file *ast.File, path string) string {
+	for _, i := range file.Imports {
+		if p, _ := strconv.Unquote(i.Path.Value); p != path {
+			continue
+		}
+		if i.Name == nil {
+			return path[strings.LastIndex(path, "/")+1:]
+		}
+		if i.Name.Name != "_" && i.Name.Name != "." {
+			return i.Name.Name
+		}
+	}
+	return ""
+}
+
+// usesFedkit says whether the cell links fedkit anyway: most packages import it.
+func usesFedkit(file *ast.File) bool {
+	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+		p, _ := strconv.Unquote(i.Path.Value)
+		return p == "fedkit.example/fedkit" || strings.HasPrefix(p, "fedkit.example/fedkit/") && p != "fedkit.example/fedkit/chart" && p != guards
+	})
+}
+
+// lastValue returns the last statement of main if it is an expression that may have a value to show, else nil.
+func lastValue(file *ast.File, main *ast.FuncDecl) ast.Expr {
+	if len(main.Body.List) == 0 {
+		return nil
+	}
+	statement, ok := main.Body.List[len(main.Body.List)-1].(*ast.ExprStmt)
+	if !ok {
+		return nil
+	}
+	switch x := ast.Unparen(statement.X).(type) {
+	case *ast.UnaryExpr:
+		if x.Op == token.ARROW { // waits for somebody
+			return nil
+		}
+	case *ast.FuncLit:
+		return nil
+	case *ast.CallExpr:
+		if silent(file, x.Fun) {
+			return nil
+		}
+	}
+	return statement.X
+}
+
+// silent says whether a function is known to have nothing to show, as the most frequent last lines have: such cells are built once.
+func silent(file *ast.File, f ast.Expr) bool {
+	switch f := f.(type) {
+	case *ast.FuncLit:
+		return f.Type.Results == nil
+	case *ast.Ident:
+		if own := function(file, f.Name); own != nil {
+			return own.Type.Results == nil
+		}
+		return slices.Contains(silentFunctions, f.Name)
+	case *ast.SelectorExpr:
+		pkg, _ := f.X.(*ast.Ident)
+		return f.Sel.Name == "Show" || silentMethod(file, f.Sel.Name) || pkg != nil && slices.Contains(silentFunctions, pkg.Name+"."+f.Sel.Name)
+	}
+	return false
+}
+
+var silentFunctions = []string{"print", "println", "panic", "close", "clear", "delete", "copy", "fmt.Print", "fmt.Println", "fmt.Printf", "fmt.Fprint",
+	"fmt.Fprintln", "fmt.Fprintf", "log.Print", "log.Println", "log.Printf", "flag.Parse", "must.M", "os.Exit", "time.Sleep"}
+
+// silentMethod says whether the cell itself declares a method with this name and without results.
+func silentMethod(file *ast.File, name string) bool {
+	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
+		f, ok := d.(*ast.FuncDecl)
+		return ok && f.Recv != nil && f.Name.Name == name && f.Type.Results == nil
+	})
+}

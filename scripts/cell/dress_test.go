@@ -1,0 +1,121 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var directive = regexp.MustCompile(`/\*line [^*]*\*/`)
+
+// body returns what stands between the braces of main, without directives and Guard.
+func body(source string) string {
+	_, source, _ = strings.Cut(directive.ReplaceAllString(source, ""), "defer fedkitguard.Guard(); ")
+	return strings.TrimSpace(source[:strings.LastIndex(source, "}")])
+}
+
+func TestDressLastLine(t *testing.T) {
+	const own = "func void() {}\nfunc twice(x int) int { return 2 * x }\ntype T struct{}\nfunc (T) Quiet() {}\n"
+	for last, want := range map[string]string{
+		"h":                          "fedkitguard.Show(h)",
+		"h // the run":               "fedkitguard.Show(h) // the run",
+		"x := 1\nx + 1":              "x := 1\nfedkitguard.Show(x + 1)",
+		"[]int{\n\t1,\n}":            "fedkitguard.Show([]int{\n\t1,\n})",
+		"twice(2)":                   "fedkitguard.Show(twice(2))",
+		"f.Unknown()":                "fedkitguard.Show(f.Unknown())",
+		"void()":                     "void()",
+		"T{}.Quiet()":                "T{}.Quiet()",
+		"func() {}()":                "func() {}()",
+		"plot.Accuracy(h).Show()":    "plot.Accuracy(h).Show()",
+		"fmt.Println(h)":             "fmt.Println(h)",
+		"must.M(err)":                "must.M(err)",
+		"panic(1)":                   "panic(1)",
+		"<-done":                     "<-done",
+		"x := 1":                     "x := 1",
+		"for range 3 { h }":          "for range 3 { h }",
+		"if true { plot.Loss(h) }":   "if true { plot.Loss(h) }",
+		"h\nfmt.Println()":           "h\nfmt.Println()",
+		"defer stop()":               "defer stop()",
+		"fmt.Sprintf(\"%d\", x)":     "fedkitguard.Show(fmt.Sprintf(\"%d\", x))",
+		"must.M1(fedkit.New(a, b))":  "fedkitguard.Show(must.M1(fedkit.New(a, b)))",
+		"&strategy.FedAvg{LR: 1}":    "fedkitguard.Show(&strategy.FedAvg{LR: 1})",
+		"(h)":                        "fedkitguard.Show((h))",
+		"h.Rounds[0]":                "fedkitguard.Show(h.Rounds[0])",
+		"func() int { return 1 }()":  "fedkitguard.Show(func() int { return 1 }())",
+		"flag.Parse()":               "flag.Parse()",
+		"":                           "",
+		"type A int\nvar a A\nA(a)":  "type A int\nvar a A\nfedkitguard.Show(A(a))",
+		"go work()":                  "go work()",
+		"wait: for { break wait }":   "wait: for { break wait }",
+		"x++":                        "x++",
+		"c <- 1":                     "c <- 1",
+		"fmt.Errorf(\"no %d\", len)": "fedkitguard.Show(fmt.Errorf(\"no %d\", len))",
+	} {
+		source := "package main\n\n" + own + "\nfunc main() {\n" + last + "\n}\n"
+		dressed, err := dress("/tmp/main.go", []byte(source), true)
+		if err != nil {
+			t.Errorf("%q: %v", last, err)
+			continue
+		}
+		if got := body(string(dressed)); got != want {
+			t.Errorf("%q: got %q, expected %q", last, got, want)
+		}
+		if strings.Count(string(dressed), "\n") != strings.Count(source, "\n") {
+			t.Errorf("%q: a line was added or removed", last)
+		}
+	}
+}
+
+func TestDressPicksShow(t *testing.T) {
+	for path, want := range map[string]string{
+		"fmt":                            "fedkitguard",
+		"fedkit.example/datasets":        "fedkitguard",
+		"fedkit.example/fedkit/chart":    "fedkitguard",
+		"fedkit.example/fedkit":          "fedkitshow",
+		"fedkit.example/fedkit/strategy": "fedkitshow",
+	} {
+		dressed, err := dress("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+path+"\"\n)\n\nfunc main() {\nx.Y\n}\n"), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(dressed), want+".Show(") || strings.Contains(string(dressed), draws) != (want == "fedkitshow") {
+			t.Errorf("%s: expected %s.Show in %s", path, want, dressed)
+		}
+	}
+}
+
+func TestDressKeepsPlaces(t *testing.T) {
+	const source = "package main\n\nimport (\n\t\"fmt\"\n\n\t\"github.com/janpfeifer/must\"\n)\n\nvar x = must.M1(f())\n\nfunc main() {\n\tflag.Parse()\n\tfmt.Println()\n\tx.Y(\n\t\ty,\n\t)\n}\n"
+	dressed, err := dress("/tmp/main.go", []byte(source), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := func(source string) (all []string) {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, "/tmp/main.go", source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err, source)
+		}
+		for _, decl := range file.Decls {
+			all = append(all, fset.Position(decl.End()).String())
+		}
+		return all
+	}
+	got := strings.Join(places(string(dressed)), " ")
+	for _, want := range places(source) {
+		if !strings.Contains(got, want) {
+			t.Errorf("no declaration ends at %s any more: %s", want, got)
+		}
+	}
+	if i, j := strings.Index(string(dressed), "must.M = "), strings.Index(string(dressed), "var x"); i < 0 || i > j {
+		t.Errorf("must.M is not replaced before other variables: %s", dressed)
+	}
+}
+
+func TestDressRefusesWhatIsNoGo(t *testing.T) {
+	if _, err := dress("/tmp/main.go", []byte("package main\n\nfunc main() {"), true); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,127 @@
+// Command cell stands in for the go command in the kernel "Go (fedkit)". It hands everything on to go, but for three things
+// that GoNB asks for in a cell's folder:
+//
+//   - build: the cell's last line is shown if it is an expression, a panic is told in a few lines (see dress), and the
+//     compiler's messages are followed by hints (see hinted)
+//   - test -c, for cells with %test: hints
+//   - get: left out if nothing may be fetched, as the compiler then says what is missing, and in which line
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"syscall"
+)
+
+func main() {
+	program, args := os.Getenv("FEDKIT_GO"), os.Args[1:]
+	if program == "" {
+		fail(errors.New("FEDKIT_GO is not set: this program is for the kernel, which sets it to the path of go"))
+	}
+	dir, _ := os.Getwd()
+	switch {
+	case len(args) == 0 || !inCell(dir):
+	case args[0] == "build" && os.Getenv("GOOS") != "js":
+		os.Exit(build(cell{program: program, dir: dir, args: args}))
+	case args[0] == "test" && len(args) > 1 && args[1] == "-c":
+		out, status := run(program, args)
+		os.Stdout.WriteString(hinted(string(out), dir))
+		os.Exit(status)
+	case args[0] == "get" && (len(args) == 1 || slices.Equal(args[1:], []string{"-t"})) && os.Getenv("GOPROXY") == "off":
+		return
+	}
+	fail(syscall.Exec(program, append([]string{"go"}, args...), os.Environ()))
+}
+
+// inCell says whether GoNB writes its cells into this folder.
+func inCell(dir string) bool {
+	its := os.Getenv("GONB_TMP_DIR")
+	if its == "" || its == dir {
+		return its != ""
+	}
+	a, err := filepath.EvalSymlinks(its) // as macOS's /tmp is one
+	b, err2 := filepath.EvalSymlinks(dir)
+	return err == nil && err2 == nil && a == b
+}
+
+// A cell is a build that GoNB asks for.
+type cell struct {
+	program, dir string
+	args         []string
+}
+
+var noValue = regexp.MustCompile(`\(no value\) used as value`)
+
+// build builds the cell and returns go's exit status. Whether the call on the last line has a value is known only to the compiler.
+// If it says that there is none, the cell is built again without showing it, which costs a tenth of a second.
+func build(c cell) int {
+	out, status := c.dressed(true)
+	if status != 0 && noValue.Match(out) {
+		out, status = c.dressed(false)
+	}
+	if status != 0 {
+		out = []byte(hinted(string(out), c.dir))
+	} else {
+		remember(c.dir)
+	}
+	os.Stdout.Write(out)
+	return status
+}
+
+// dressed builds main.go with what dress adds. A cell for which that cannot be done is built as it is.
+func (c cell) dressed(show bool) ([]byte, int) {
+	overlay, err := c.overlay(show)
+	if err != nil {
+		return run(c.program, c.args)
+	}
+	return run(c.program, append([]string{"build", "-overlay=" + overlay}, c.args[1:]...))
+}
+
+// overlay writes a copy of main.go that go takes instead into a folder of its own, which go does not look into, and returns
+// the file that says so.
+func (c cell) overlay(show bool) (string, error) {
+	// The kernel may be used with another checkout of fedkit.
+	if _, err := os.Stat(openWorkspace(c.dir).folder(guards)); err != nil {
+		return "", err
+	}
+	path := filepath.Join(c.dir, "main.go")
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	dressed, err := dress(path, source, show)
+	if err != nil {
+		return "", err
+	}
+	own := filepath.Join(c.dir, ".fedkit")
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		return "", err
+	}
+	copied, list := filepath.Join(own, "main.go"), filepath.Join(own, "overlay.json")
+	if err := os.WriteFile(copied, dressed, 0o600); err != nil {
+		return "", err
+	}
+	return list, os.WriteFile(list, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, path, copied), 0o600)
+}
+
+// run returns what go writes, and its exit status.
+func run(program string, args []string) ([]byte, int) {
+	var out bytes.Buffer
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		fail(err)
+	}
+	return out.Bytes(), cmd.ProcessState.ExitCode()
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "fedkit:", err)
+	os.Exit(1)
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// A workspace is the modules that the cell's go.work uses: by path, their folders.
+type workspace map[string]string
+
+func openWorkspace(dir string) workspace {
+	w := workspace{}
+	data, err := os.ReadFile(filepath.Join(dir, "go.work"))
+	if err != nil {
+		return w
+	}
+	work, err := modfile.ParseWork("go.work", data, nil)
+	if err != nil {
+		return w
+	}
+	for _, use := range work.Use {
+		folder := use.Path
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(dir, folder)
+		}
+		if mod, err := os.ReadFile(filepath.Join(folder, "go.mod")); err == nil && folder != dir {
+			w[modfile.ModulePath(mod)] = folder
+		}
+	}
+	return w
+}
+
+// packages returns the paths of all packages that a cell can import, sorted.
+func (w workspace) packages() (all []string) {
+	for module, root := range w {
+		_ = filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
+			if err != nil || !e.IsDir() {
+				return nil
+			}
+			if name := e.Name(); at != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"internal", "testdata", "cmd", "scripts", "notebooks"}, name)) {
+				return filepath.SkipDir
+			}
+			if sources, _ := filepath.Glob(filepath.Join(at, "*.go")); len(sources) > 0 {
+				below, _ := filepath.Rel(root, at)
+				all = append(all, path.Join(module, filepath.ToSlash(below)))
+			}
+			return nil
+		})
+	}
+	slices.Sort(all)
+	return all
+}
+
+// folder returns where a package's sources are, "" if it is of no module of the workspace.
+func (w workspace) folder(importPath string) string {
+	for module, root := range w {
+		if below, ok := strings.CutPrefix(importPath+"/", module+"/"); ok {
+			return filepath.Join(root, filepath.FromSlash(below))
+		}
+	}
+	return ""
+}
+
+// read returns what is exported by the package, nil if its sources cannot be read.
+func (w workspace) read(importPath string) *doc.Package {
+	folder := w.folder(importPath)
+	if folder == "" {
+		return nil
+	}
+	paths, _ := filepath.Glob(filepath.Join(folder, "*.go"))
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, p := range paths {
+		if strings.HasSuffix(p, "_test.go") {
+			continue
+		}
+		if f, err := parser.ParseFile(fset, p, nil, parser.ParseComments|parser.SkipObjectResolution); err == nil {
+			files = append(files, f)
+		}
+	}
+	p, err := doc.NewFromFiles(fset, files, importPath)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// exported returns the first sentence on every exported name of a package.
+func exported(p *doc.Package) map[string]string {
+	all := map[string]string{}
+	values := func(vs []*doc.Value) {
+		for _, v := range vs {
+			for _, spec := range v.Decl.Specs {
+				spec := spec.(*ast.ValueSpec)
+				for _, name := range spec.Names {
+					all[name.Name] = p.Synopsis(cmp.Or(spec.Comment.Text(), spec.Doc.Text(), v.Doc))
+				}
+			}
+		}
+	}
+	functions := func(fs []*doc.Func) {
+		for _, f := range fs {
+			all[f.Name] = p.Synopsis(f.Doc)
+		}
+	}
+	values(p.Consts)
+	values(p.Vars)
+	functions(p.Funcs)
+	for _, t := range p.Types {
+		all[t.Name] = p.Synopsis(t.Doc)
+		values(t.Consts)
+		values(t.Vars)
+		functions(t.Funcs)
+	}
+	maps.DeleteFunc(all, func(name, _ string) bool { return !token.IsExported(name) })
+	return all
+}
+
+// A field of a struct.
+type field struct{ name, text string }
+
+// typeOf returns the type with this name, nil if the package does not have it.
+func typeOf(p *doc.Package, name string) *doc.Type {
+	i := slices.IndexFunc(p.Types, func(t *doc.Type) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return p.Types[i]
+}
+
+// fields returns the exported fields that a literal of the struct may set, in their order; nil if it is no struct.
+func fields(spec ast.Spec) (all []field) {
+	t, ok := spec.(*ast.TypeSpec)
+	if !ok {
+		return nil
+	}
+	s, ok := t.Type.(*ast.StructType)
+	if !ok {
+		return nil
+	}
+	for _, f := range s.Fields.List {
+		for _, name := range f.Names {
+			if token.IsExported(name.Name) {
+				all = append(all, field{name.Name, fieldText(f)})
+			}
+		}
+	}
+	return all
+}
+
+// fieldText is what the source says of a field, in a line.
+func fieldText(f *ast.Field) string {
+	text := f.Comment.Text()
+	if text == "" {
+		text = new(doc.Package).Synopsis(f.Doc.Text())
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if f.Tag == nil {
+		return text
+	}
+	tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`"))
+	if r := tag.Get("range"); r != "" {
+		text += "; in " + r
+	}
+	if d := tag.Get("default"); d != "" {
+		text += "; default " + d
+	}
+	return strings.TrimPrefix(text, "; ")
+}
+
+// methods returns the names of a type's exported methods.
+func methods(t *doc.Type) (all []string) {
+	for _, m := range t.Methods {
+		all = append(all, m.Name)
+	}
+	return all
+}
