@@ -354,7 +354,7 @@ func (l *live) panel(m measure) *chart.Figure {
 // planned returns the rounds that the axis has from the beginning: those of the runs that go on.
 func planned(shown []*progress) (rounds []float64) {
 	for _, p := range shown {
-		if !p.over {
+		if !p.over && p.of > 0 {
 			rounds = append(rounds, 1, float64(p.of))
 		}
 	}

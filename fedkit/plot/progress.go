@@ -98,19 +98,27 @@ func (p *progress) pace() float64 {
 // line says it in one line.
 func (p *progress) line(now time.Time) string {
 	var parts []string
-	switch {
-	case !p.over:
+	if p.over {
+		parts = append([]string{p.end()}, p.scores()...)
+	} else {
 		parts = p.under(now)
-	case p.err == nil && p.History.Stopped:
-		parts = append([]string{"■ stopped " + p.after()}, p.scores()...)
-	case p.err == nil:
-		parts = append([]string{"✓ " + p.done()}, p.scores()...)
-	case errors.Is(p.err, context.Canceled):
-		parts = append([]string{"✗ canceled " + p.after()}, p.scores()...)
-	default:
-		parts = append([]string{"✗ failed " + p.after() + ": " + firstLine(p.err)}, p.scores()...)
 	}
 	return cmp.Or(p.label, p.Name) + "  " + strings.Join(parts, " · ")
+}
+
+// end says how the run ended.
+func (p *progress) end() string {
+	switch {
+	case p.err == nil && p.History.Stopped:
+		return "■ stopped " + p.after()
+	case p.err == nil:
+		return "✓ " + p.done()
+	case errors.Is(p.err, errEarly):
+		return fmt.Sprintf("■ ended %s: %v", p.after(), p.err)
+	case errors.Is(p.err, context.Canceled):
+		return "✗ canceled " + p.after()
+	}
+	return "✗ failed " + p.after() + ": " + firstLine(p.err)
 }
 
 // under says how far a run that goes on is: round, scores, pace, and what it has been doing for a while.
@@ -119,8 +127,11 @@ func (p *progress) under(now time.Time) (parts []string) {
 	if p.round == 0 {
 		parts = append(parts, bar(0, p.of)+" "+p.doing(since))
 	} else {
-		parts = append(append(parts, fmt.Sprintf("%s round %d/%d", bar(p.round, p.of), p.round, p.of)), p.scores()...)
-		parts = append(parts, pace(p.pace()))
+		at := fmt.Sprintf("%s round %d/%d", bar(p.round, p.of), p.round, p.of)
+		if p.of == 0 {
+			at = fmt.Sprint("round ", p.round)
+		}
+		parts = append(append(append(parts, at), p.scores()...), pace(p.pace()))
 		if left := float64(p.of-p.round)*p.pace() - since; left > 0 {
 			parts = append(parts, chart.Seconds(left)+" left")
 		}
@@ -139,7 +150,10 @@ const patience = 1
 
 // doing says what has been going on since the last round.
 func (p *progress) doing(seconds float64) string {
-	what := fmt.Sprintf("round %d of %d", p.round+1, p.of)
+	what := fmt.Sprint("round ", p.round+1)
+	if p.of > 0 {
+		what += fmt.Sprint(" of ", p.of)
+	}
 	if xla.Compiling() && p.History.Machines() == "" { // else machines compile for themselves
 		what = "compiling"
 	}
