@@ -156,8 +156,8 @@ func usualDevice() engine.Device { return engine.Here(usualWorkers()) }
 type Machines interface {
 	// Open returns the device for a run, and what to call when the run is over.
 	Open(ctx context.Context) (on engine.Device, leave func(), err error)
-	// Device returns their kind of device for the history, as History.Device has it: "cpu", "cuda".
-	Device() (string, error)
+	// Device returns what History.Device and History.Hardware say of them.
+	Device() (kind, hardware string, err error)
 	// AtOnce returns how many programs they run at a time.
 	AtOnce() int
 	// String says in a line who is there, what they do and how much was moved, for the progress of a run.
