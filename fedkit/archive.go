@@ -104,6 +104,9 @@ func (a *archive) load(path string) (rounds []Record, err error) {
 	if was := c.Run.Code; was != a.h.Code {
 		slog.Warn("fedkit: other code began the run", "checkpoint", path, "was", was, "is", a.h.Code)
 	}
+	if was := c.Run.Hardware; was != a.h.Hardware && was != "" {
+		slog.Warn("fedkit: other hardware began the run, which may round differently", "checkpoint", path, "was", was, "is", a.h.Hardware)
+	}
 	if rounds, err = readRounds(a.log.path, c); err != nil {
 		return nil, err
 	}

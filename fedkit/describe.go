@@ -13,7 +13,7 @@ import (
 // strategy with all its options and parts, the task, the data, the options that change results, seed, device, and the
 // version of the code. All that can be checked before a run is; nothing is computed.
 //
-// The version is not part of what identifies a run. It is a hash of fedkit's own source files, and of the declarations
+// The version and the hardware are not part of what identifies a run. The version is a hash of fedkit's own source files, and of the declarations
 // that a strategy or part of your own is made of, or fedkit's version as a module if the sources are not there.
 func Describe(fed *Federation, s Strategy, o Options) (*History, error) {
 	h, _, err := describe(fed, s, o)
@@ -48,7 +48,8 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 		return nil, nil, err
 	}
 	m := fed.Manifest()
-	h.Manifest, h.Device, h.Settings, h.Code = &m, xla.Kind(), o.settings(), source.Of(s, o.Metrics, fed.interceptors)
+	h.Manifest, h.Device, h.Hardware = &m, xla.Kind(), xla.Hardware()
+	h.Settings, h.Code = o.settings(), source.Of(s, o.Metrics, fed.interceptors)
 	if fed.interceptors != nil {
 		h.Interceptors = config.Of(fed.interceptors)
 	}
@@ -56,7 +57,7 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(fed.Devices)
 	}
 	if o.On != nil {
-		if h.Device, err = o.On.Device(); err != nil {
+		if h.Device, h.Hardware, err = o.On.Device(); err != nil {
 			return nil, nil, err
 		}
 	}

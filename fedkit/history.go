@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 
@@ -24,7 +25,8 @@ type History struct {
 	Clients   int            `json:"clients"` // M
 	Params    int            `json:"params"`  // d
 	Seed      uint64         `json:"seed"`
-	Device    string         `json:"device"` // its kind: "cpu", "cuda"
+	Device    string         `json:"device"`             // its kind: "cpu", "cuda"
+	Hardware  string         `json:"hardware,omitempty"` // which it is: "Intel(R) Xeon(R) Platinum 8481C, 4 processors"; empty in old files
 	Rounds    []Record       `json:"rounds"`
 
 	// What else identifies the run; empty in old files.
@@ -95,7 +97,7 @@ func (h *History) Seconds() float64 {
 // String prints the history as a table with one line per round; long histories are thinned out.
 func (h *History) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s: %s; %s, %d parameters; seed %d, %s\n", h.Name, h.Data, h.Partition, h.Model, h.Params, h.Seed, h.Device)
+	fmt.Fprintf(&b, "%s on %s: %s; %s, %d parameters; seed %d, %s\n", h.Name, h.Data, h.Partition, h.Model, h.Params, h.Seed, h.device())
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	timed := h.Devices != nil
 	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\ttest loss\taccuracy\town accuracy\tup\tdown\ttime\t%s\n", map[bool]string{true: "clock\t"}[timed])
@@ -124,6 +126,16 @@ func (h *History) String() string {
 	_ = w.Flush() // into memory
 	return b.String()
 }
+
+// device says on what the rounds were computed, without marks and what else a processor's name has beside it.
+func (h *History) device() string {
+	if h.Hardware == "" {
+		return h.Device
+	}
+	return h.Device + ": " + beside.ReplaceAllString(h.Hardware, "")
+}
+
+var beside = regexp.MustCompile(`\((R|r|TM|tm)\)| CPU| Processor\b| @ [0-9.]+GHz`)
 
 func bytesText(n int64) string {
 	v, unit := float64(n), "B"

@@ -198,3 +198,29 @@ func TestHistoriesKeepTheManifest(t *testing.T) {
 		t.Errorf("%v, %v", back.Manifest, err)
 	}
 }
+
+// Which device it was is kept, and printed without what its maker adds to the name.
+func TestHistorySaysWhichDevice(t *testing.T) {
+	for hardware, want := range map[string]string{
+		"": "cpu\n", "Intel(R) Xeon(R) Processor, 2 processors": "cpu: Intel Xeon, 2 processors\n",
+		"Intel(R) Xeon(R) CPU @ 2.20GHz, 1 processor":   "cpu: Intel Xeon, 1 processor\n",
+		"AMD EPYC 7B13 64-Core Processor, 4 processors": "cpu: AMD EPYC 7B13 64-Core, 4 processors\n",
+	} {
+		h := &History{Device: "cpu", Hardware: hardware}
+		if first, _, _ := strings.Cut(h.String(), "round"); !strings.Contains(first, ", "+want) {
+			t.Errorf("%q: %s, want %q", hardware, first, want)
+		}
+		path := filepath.Join(t.TempDir(), "history")
+		if err := h.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Load(path); err != nil || again.Hardware != hardware {
+			t.Errorf("%q became %+v, %v", hardware, again, err)
+		}
+	}
+	fed, _ := toy(t, 4, 4)
+	h, err := Describe(fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 1})
+	if err != nil || !strings.Contains(h.Hardware, " processor") && h.Device == "cpu" {
+		t.Errorf("%+v, %v", h, err)
+	}
+}

@@ -1,9 +1,12 @@
 package fedkit
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -29,7 +32,7 @@ func openLines(option, path, file string) (*lineFile, error) {
 			return nil, cannotWrite(option, path, err)
 		}
 		l.lock = flock.New(file)
-		if ok, err := l.lock.TryLock(); err == nil && !ok {
+		if ok, err := tryLock(l.lock); err == nil && !ok {
 			_ = f.Close() // nothing was written
 			return nil, Invalid(option, path, "a file of its own: another process writes this one")
 		} // an error means a file system without locks
@@ -41,6 +44,17 @@ func openLines(option, path, file string) (*lineFile, error) {
 		l.lock, _ = nil, f.Close() // who had it has removed it
 	}
 	return l, nil
+}
+
+// tryLock waits a moment, since Look has the lock for less than that.
+func tryLock(lock *flock.Flock) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	ok, err := lock.TryLockContext(ctx, 5*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
+	return ok, err
 }
 
 func cannotWrite(option, path string, err error) error {

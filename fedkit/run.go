@@ -116,7 +116,9 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			return
 		}
 		defer u.release()
-		if u.h.on = o.On; o.On != nil {
+		u.h.on = o.On
+		u.starts()
+		if o.On != nil {
 			var leave func()
 			if u.on, leave, err = o.On.Open(ctx); err == nil {
 				defer leave()
@@ -154,8 +156,8 @@ func usualDevice() engine.Device { return engine.Here(usualWorkers()) }
 type Machines interface {
 	// Open returns the device for a run, and what to call when the run is over.
 	Open(ctx context.Context) (on engine.Device, leave func(), err error)
-	// Device returns their kind of device for the history, as History.Device has it: "cpu", "cuda".
-	Device() (string, error)
+	// Device returns what History.Device and History.Hardware say of them.
+	Device() (kind, hardware string, err error)
 	// AtOnce returns how many programs they run at a time.
 	AtOnce() int
 	// String says in a line who is there, what they do and how much was moved, for the progress of a run.
@@ -324,8 +326,17 @@ func (u *underway) resume() error {
 		u.clusters = before[i].Clusters != nil
 		u.opts.Keep.thin(&before[i], u.opts)
 	}
-	u.h.Rounds = before
+	if u.h.Rounds = before; len(before) > 0 {
+		u.starts()
+	}
 	return err
+}
+
+// starts tells the watcher that the run begins, if it wants to know.
+func (u *underway) starts() {
+	if w, ok := u.opts.Watch.(StartWatcher); ok {
+		w.Start(u.h, u.opts.Rounds)
+	}
 }
 
 // round adds a round to the history.

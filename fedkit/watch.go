@@ -8,6 +8,14 @@ type Watcher interface {
 	Done(h *History, err error)
 }
 
+// StartWatcher is a Watcher that is told before the first round is over, which may take long: programs are compiled first.
+type StartWatcher interface {
+	Watcher
+	// Start is called when the run begins, before anything is computed; it is to reach round of. If it goes on from a checkpoint,
+	// Start is called once more, with the checkpoint's rounds in h.Rounds.
+	Start(h *History, of int)
+}
+
 // PlanWatcher is a Watcher that can show the progress of a whole study.
 type PlanWatcher interface {
 	Watcher

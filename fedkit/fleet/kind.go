@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"bufio"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -46,7 +44,7 @@ var thisKind = sync.OnceValues(func() (Kind, error) {
 	if err != nil {
 		return Kind{}, err
 	}
-	k := Kind{Device: xla.Kind(), Processor: client.Device(), Threads: runtime.NumCPU()}
+	k := Kind{Device: xla.Kind(), Processor: xla.Hardware(), Threads: runtime.NumCPU()}
 	if xla.OnCPU() {
 		k.Processor = processor()
 	}
@@ -65,23 +63,17 @@ var thisKind = sync.OnceValues(func() (Kind, error) {
 	return k, nil
 })
 
-// processor returns the model of the processor.
+// processor returns the model of the processor, with a hash of what else tells it from others.
 func processor() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
+	model, more := xla.Processor()
+	sum := sha256.Sum256([]byte(more))
+	return fmt.Sprintf("%s %x", model, sum[:2])
+}
+
+// hardware is that of fedkit.History.
+func (k Kind) hardware() string {
+	if k.Device != "cpu" {
+		return k.Processor
 	}
-	defer f.Close()
-	var model, stepping string
-	for lines := bufio.NewScanner(f); lines.Scan() && (model == "" || stepping == ""); {
-		name, value, _ := strings.Cut(lines.Text(), ":")
-		switch value = strings.TrimSpace(value); strings.TrimSpace(name) {
-		case "model name":
-			model = value
-		case "cpu family", "model", "flags": // a model's name may be no more than its maker's
-			stepping += name[:1] + value
-		}
-	}
-	sum := sha256.Sum256([]byte(stepping))
-	return fmt.Sprintf("%s %x", cmp.Or(model, runtime.GOARCH), sum[:2])
+	return xla.Processors(k.Processor[:max(0, strings.LastIndexByte(k.Processor, ' '))], k.Threads)
 }

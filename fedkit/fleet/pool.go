@@ -52,17 +52,17 @@ func (f *Fleet) choose(ctx context.Context) ([]string, error) {
 }
 
 // Device implements fedkit.Machines.
-func (f *Fleet) Device() (string, error) {
+func (f *Fleet) Device() (kind, hardware string, err error) {
 	if _, err := f.choose(context.Background()); err != nil {
-		return "", err
+		return "", "", err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	devices := map[string]bool{}
-	for kind := range f.kinds() {
-		devices[kind.Device] = true
+	devices, machines := map[string]bool{}, map[string]bool{}
+	for k := range f.kinds() {
+		devices[k.Device], machines[k.hardware()] = true, true
 	}
-	return strings.Join(slices.Sorted(maps.Keys(devices)), "+"), nil
+	return strings.Join(slices.Sorted(maps.Keys(devices)), "+"), strings.Join(slices.Sorted(maps.Keys(machines)), " + "), nil
 }
 
 // nobody is the error for a fleet without workers.

@@ -20,15 +20,17 @@ const (
 	linePause   = 200 * time.Millisecond
 	figurePause = 600 * time.Millisecond
 	logPause    = 10 * time.Second // if lines cannot be overwritten
-	costShare   = 20               // an update that takes t is followed by none for costShare · t
+	costShare   = 60               // an update that takes t is followed by none for costShare · t
 	mostLines   = 12               // of finished runs
 	mostCurves  = 20               // configurations in the figure: their colors still differ, and updates are fast
 )
 
-// Live returns a watcher that draws a run while it goes on: a line with the round, accuracy, loss, seconds per round and
-// the time left, and a figure of accuracy and loss against rounds. Both stay in place and are updated a few times per
+// Live returns a watcher that draws a run while it goes on: a line with the round, accuracy, loss, time per round and
+// the time left, and a figure of accuracy and loss against rounds. The line is there as soon as the run begins, says so while
+// programs are compiled, and ticks while a round takes long. Both stay in place and are updated a few times per
 // second at most. A 500-round run leaves two outputs, the last line and the figure with its PNG. A run that
-// is stopped or canceled, or fails, says so in its line and keeps its figure.
+// is stopped or canceled, or fails, says so in its line and keeps its figure. One that goes on from its checkpoint has all its
+// rounds in the figure.
 //
 // Pass one watcher to several runs to see them in one figure: finished runs stay, and the seeds of one configuration
 // merge into a mean and a band as in Accuracy. It may watch runs that go on at the same time.
@@ -46,6 +48,7 @@ func Live(name ...string) fedkit.Watcher {
 		log:      os.Stderr,
 		notebook: chart.InNotebook(),
 		pause:    linePause,
+		tick:     linePause / 2,
 		line:     &chart.Display{},
 		figure:   &chart.Display{Log: os.Stderr},
 	}
@@ -77,6 +80,7 @@ type live struct {
 	log                io.Writer     // standard error
 	notebook, terminal bool          // whether there is a notebook; whether log is a terminal
 	pause              time.Duration // between lines
+	tick               time.Duration // how often the line is looked after between rounds; 0 for never
 	line, figure       display
 
 	mu               sync.Mutex
@@ -84,7 +88,50 @@ type live struct {
 	groups           []*compare.Group // of runs, until another begins or one ends
 	plan             *plan            // of a study, nil without one
 	lineAt, figureAt time.Time        // no update before these
+	said             string           // the line that is shown
+	late             bool             // the figure lacks a round
+	ticking          bool
 	complained       bool
+}
+
+var _ fedkit.StartWatcher = (*live)(nil)
+
+// Start implements fedkit.StartWatcher. In a log, which keeps every line, the first one comes later.
+func (l *live) Start(h *fedkit.History, of int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.rescue()
+	now := l.now()
+	p := l.run(h)
+	p.begin(h, of, now)
+	l.late = l.late || p.round > 0
+	if l.notebook || l.terminal {
+		l.update(p, now)
+	}
+	if !l.ticking && l.tick > 0 {
+		l.ticking = true
+		go func() {
+			for l.lookAfter() {
+				time.Sleep(l.tick)
+			}
+		}()
+	}
+}
+
+// lookAfter updates what is shown if it is time to, since rounds may take long. It returns false if no run goes on.
+func (l *live) lookAfter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.rescue()
+	l.ticking = false // also if it panics
+	for _, p := range slices.Backward(l.runs) {
+		if !p.over {
+			l.update(p, l.now())
+			l.ticking = true
+			break
+		}
+	}
+	return l.ticking
 }
 
 // Round implements fedkit.Watcher.
@@ -98,6 +145,7 @@ func (l *live) Round(h *fedkit.History, of int) {
 	now := l.now()
 	p := l.run(h)
 	p.advance(h, of, now)
+	l.late = true
 	l.update(p, now)
 }
 
@@ -106,9 +154,9 @@ func (l *live) update(p *progress, now time.Time) {
 	if now.Before(l.lineAt) {
 		return
 	}
-	l.showLine(p, false)
+	l.showLine(p, now, false)
 	l.lineAt = l.after(now, l.pause)
-	if !l.notebook || now.Before(l.figureAt) {
+	if !l.notebook || !l.late || now.Before(l.figureAt) {
 		return
 	}
 	l.showFigure(false)
@@ -137,14 +185,14 @@ func (l *live) Done(h *fedkit.History, err error) {
 	p.forget()
 	if l.plan != nil && p.failed() && !l.notebook { // a notebook has it among its lines
 		l.tellApart()
-		l.print(p.line(), "\n")
+		l.print(p.line(now), "\n")
 	}
 	if l.plan != nil && !l.plan.over(l.runs) {
 		l.update(p, now)
 		return
 	}
 	l.lineAt, l.figureAt = time.Time{}, time.Time{}
-	l.showLine(p, true)
+	l.showLine(p, now, true)
 	l.showFigure(true)
 }
 
@@ -170,16 +218,23 @@ func (l *live) after(begin time.Time, pause time.Duration) time.Time {
 }
 
 // showLine shows what a run has to say; final says that no run goes on.
-func (l *live) showLine(p *progress, final bool) {
+func (l *live) showLine(p *progress, now time.Time, final bool) {
 	l.tellApart()
-	line := l.headline(p)
+	text := l.headline(p, now)
+	if l.notebook {
+		text = l.lines(now)
+	}
+	if text == l.said && !final {
+		return
+	}
+	l.said = text
 	switch {
 	case l.notebook:
-		l.complain(l.line.Text(l.lines(), final))
+		l.complain(l.line.Text(text, final))
 	case final:
-		l.print(line, "\n")
+		l.print(text, "\n")
 	default:
-		l.print(line, "")
+		l.print(text, "")
 	}
 }
 
@@ -193,11 +248,11 @@ func (l *live) print(line, end string) {
 }
 
 // headline is the one line of a terminal: of the study if there is one, else of the run.
-func (l *live) headline(p *progress) string {
+func (l *live) headline(p *progress, now time.Time) string {
 	if l.plan != nil {
-		return l.plan.line(l.runs, l.now())
+		return l.plan.line(l.runs, now)
 	}
-	return p.line()
+	return p.line(now)
 }
 
 // tellApart labels the runs as in the figure.
@@ -219,21 +274,21 @@ func (l *live) tellApart() {
 
 // lines is one line per run: the latest finished ones, then those that go on. Of a study it is a line for all of it, and
 // one for each run that goes on or failed.
-func (l *live) lines() string {
+func (l *live) lines(now time.Time) string {
 	var study, over, on []string
 	for _, p := range l.runs {
 		switch {
 		case !p.over:
-			on = append(on, p.line())
+			on = append(on, p.line(now))
 		case l.plan == nil || p.failed():
-			over = append(over, p.line())
+			over = append(over, p.line(now))
 		}
 	}
 	if n := len(over) - mostLines; n > 0 {
 		over = append([]string{fmt.Sprintf("… %d more finished", n)}, over[n:]...)
 	}
 	if l.plan != nil {
-		study = []string{l.plan.line(l.runs, l.now())}
+		study = []string{l.plan.line(l.runs, now)}
 	}
 	return strings.Join(slices.Concat(study, over, on), "\n")
 }
@@ -243,6 +298,7 @@ func (l *live) showFigure(final bool) {
 	if l.figure == nil {
 		return
 	}
+	l.late = false
 	if row := l.row(); row != nil {
 		l.complain(l.figure.Show(row, final))
 	}
@@ -288,10 +344,21 @@ func (l *live) panel(m measure) *chart.Figure {
 	if _ = m.draw(f, gs, append(over, on...), b); f.Series == nil { // curves without a common round are left out
 		return nil
 	}
+	f.X.Covers = planned(shown)
 	if len(gs) < all {
 		note(f, "the latest %d of %d configurations", len(gs), all)
 	}
 	return f
+}
+
+// planned returns the rounds that the axis has from the beginning: those of the runs that go on.
+func planned(shown []*progress) (rounds []float64) {
+	for _, p := range shown {
+		if !p.over && p.of > 0 {
+			rounds = append(rounds, 1, float64(p.of))
+		}
+	}
+	return rounds
 }
 
 // latest returns the groups that the latest runs belong to, as many as are drawn, in the order they have.

@@ -55,7 +55,7 @@ type fakeDisplay struct {
 }
 
 func (d fakeDisplay) Text(s string, final bool) error {
-	return d.send(message{id: d.id, text: s, final: final})
+	return d.send(message{id: d.id, text: plain(s), final: final})
 }
 
 func (d fakeDisplay) Show(r chart.Row, final bool) error {
@@ -116,7 +116,7 @@ func TestLiveInNotebook(t *testing.T) {
 		}
 	}
 	lines := out.of("line")
-	if s := lines[len(lines)/2].text; !strings.Contains(s, "/500") || !strings.Contains(s, "0.01 s/round") || !strings.Contains(s, " left") {
+	if s := lines[len(lines)/2].text; !strings.Contains(s, "/500") || !strings.Contains(s, "10 ms/round") || !strings.Contains(s, " left") {
 		t.Errorf("half way: %s", s)
 	}
 	if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 5.24 s · accuracy ") {
@@ -133,7 +133,7 @@ func TestLiveOverlaysRuns(t *testing.T) {
 		play(l, out.clock, synthetic("FedAvg", seed, 20, 1, 5, 0.9), time.Second, nil)
 	}
 	play(l, out.clock, synthetic("FedProx", 9, 20, 1, 5, 0.9), time.Second, context.Canceled)
-	last := l.lines()
+	last := plain(l.lines(l.now()))
 	if n := strings.Count(last, "\n"); n != 3 || !strings.Contains(last, "FedProx  ✗ canceled after round 20 of 20") {
 		t.Errorf("lines:\n%s", last)
 	}
@@ -157,7 +157,7 @@ func TestLiveTellsRunsApart(t *testing.T) {
 	for _, lr := range []float64{0.001, 0.1} {
 		play(l, out.clock, with(0, lr), time.Second, nil)
 	}
-	if s := l.lines(); !strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") || !strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓") {
+	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") || !strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓") {
 		t.Errorf("lines:\n%s", s)
 	}
 	if s := l.row()[0].Series; len(s) != 2 || s[1].Name != "FedAvg, Local.LR 0.1" || s[0].Lo != nil {
@@ -168,7 +168,7 @@ func TestLiveTellsRunsApart(t *testing.T) {
 func TestLiveFailures(t *testing.T) {
 	l, out, _ := fakeLive()
 	l.Done(history("early"), errors.New("no clients\nstack"))
-	if s := l.lines(); s != "early  ✗ failed before round 1: no clients" {
+	if s := plain(l.lines(l.now())); s != "early  ✗ failed before round 1: no clients" {
 		t.Errorf("%q", s)
 	}
 	if len(out.of("figure")) != 0 {
@@ -213,7 +213,7 @@ func TestLiveOutsideNotebook(t *testing.T) {
 	log.Reset()
 	l.terminal, l.pause = true, linePause
 	play(l, out.clock, history("B", 0.1, 0.2), time.Second, nil)
-	if s := log.String(); strings.Count(s, "\r") != 3 || strings.Count(s, "\n") != 2 {
+	if s := plain(log.String()); strings.Count(s, "\r") != 3 || strings.Count(s, "\n") != 2 {
 		t.Errorf("%q", s)
 	}
 }

@@ -63,7 +63,7 @@ func TestPersonalCurves(t *testing.T) {
 func TestPersonalLive(t *testing.T) {
 	l, out, _ := fakeLive()
 	play(l, out.clock, personal("FedPRISM"), 1e9, nil)
-	if s := l.lines(); !strings.Contains(s, "accuracy 60.0 % (clients' own 85.0 %) · loss 0.4") {
+	if s := plain(l.lines(l.now())); !strings.Contains(s, "accuracy 60.0 % (clients' own 85.0 %) · loss 0.4") {
 		t.Errorf("%q", s)
 	}
 	if row := l.row(); len(row) != 2 || len(row[0].Series) != 2 || row[0].Series[1].Name != "FedPRISM, clients' own" {

@@ -23,7 +23,7 @@ func (l *live) Plan(runs, stored int) {
 	defer l.mu.Unlock()
 	defer l.rescue()
 	l.plan = &plan{runs, stored, len(l.runs), l.now()}
-	l.showLine(nil, runs == stored)
+	l.showLine(nil, l.plan.start, runs == stored)
 	l.lineAt = l.after(l.plan.start, l.pause)
 }
 

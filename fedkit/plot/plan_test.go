@@ -29,11 +29,11 @@ func TestLiveStudy(t *testing.T) {
 	}
 	// One run and a quarter of another took 20 s: the remaining 4.75 take 76 s.
 	want := "5 of 10 done, 1 running, 4 stored, 76 s left\nFedAvg  █████░"
-	if s := l.lines(); !strings.HasPrefix(s, want) || strings.Count(s, "\n") != 1 {
+	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, want) || strings.Count(s, "\n") != 1 {
 		t.Errorf("%q, want %q", s, want)
 	}
 	l.Done(two, errors.New("out of memory"))
-	if s := l.lines(); !strings.HasPrefix(s, "5 of 10 done, 1 failed, 4 stored, ") || !strings.HasSuffix(s, "✗ failed after round 1 of 4: out of memory · accuracy 61.0 % · loss 0.39") {
+	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, "5 of 10 done, 1 failed, 4 stored, ") || !strings.HasSuffix(s, "✗ failed after round 1 of 4: out of memory · accuracy 61.0 % · loss 0.39") {
 		t.Errorf("%q", s)
 	}
 	for seed := range uint64(4) {
@@ -61,7 +61,7 @@ func TestLiveAfterStudy(t *testing.T) {
 	l.Plan(1, 0)
 	play(l, out.clock, with(0, 0.1), time.Second, nil)
 	play(l, out.clock, with(1, 0.1), time.Second, nil)
-	if s := l.lines(); strings.Contains(s, "done") || strings.Count(s, "✓ 1 rounds") != 2 {
+	if s := plain(l.lines(l.now())); strings.Contains(s, "done") || strings.Count(s, "✓ 1 rounds") != 2 {
 		t.Errorf("%q", s)
 	}
 }
@@ -85,7 +85,7 @@ func TestLiveStudyStopped(t *testing.T) {
 	if l.Done(b, nil); !final() {
 		t.Error("no final figure")
 	}
-	if s := l.lines(); s != "0 of 10 done, 2 stopped, in 0 s" {
+	if s := plain(l.lines(l.now())); s != "0 of 10 done, 2 stopped, in 0 s" {
 		t.Errorf("%q", s)
 	}
 	l, out, _ = fakeLive()
@@ -101,7 +101,7 @@ func TestLiveStudyInTerminal(t *testing.T) {
 	l.notebook, l.terminal = false, true
 	l.Plan(2, 1)
 	play(l, out.clock, with(0, 0.1), time.Second, nil)
-	if s := log.String(); s != "\r\x1b[K1 of 2 done, 1 stored\r\x1b[K1 of 2 done, 1 running, 1 stored, 0 s left\r\x1b[K2 of 2 done, 1 stored, in 1 s\n" {
+	if s := plain(log.String()); s != "\r\x1b[K1 of 2 done, 1 stored\r\x1b[K1 of 2 done, 1 running, 1 stored, 0 s left\r\x1b[K2 of 2 done, 1 stored, in 1 s\n" {
 		t.Errorf("%q", s)
 	}
 }
@@ -112,7 +112,7 @@ func TestLiveStudyFails(t *testing.T) {
 	l.notebook = false
 	l.Plan(3, 0)
 	l.Done(with(0, 0.1), errors.New("out of memory"))
-	if s := log.String(); !strings.Contains(s, "\nFedAvg  ✗ failed after round 1: out of memory") {
+	if s := plain(log.String()); !strings.Contains(s, "\nFedAvg  ✗ failed after round 1: out of memory") {
 		t.Errorf("%q", s)
 	}
 }

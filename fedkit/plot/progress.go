@@ -5,22 +5,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/internal/xla"
 )
 
 // progress is how far one run has come.
 type progress struct {
 	compare.Run
-	label   string // the name, and what sets the run apart from others of that name
-	over    bool   // the run has ended
-	of      int    // rounds it is meant to reach
-	round   int    // that it has reached
-	watched int    // rounds seen while it ran
+	label   string  // the name, and what sets the run apart from others of that name
+	over    bool    // the run has ended
+	of      int     // rounds it is meant to reach
+	round   int     // that it has reached
+	watched int     // rounds seen while it ran
+	before  int     // rounds of the checkpoint that it went on from
+	earlier float64 // seconds that these took
 	start   time.Time
 	first   time.Time // end of the first round seen: it compiles, and says little about the others
 	last    time.Time // end of the latest
@@ -28,20 +32,44 @@ type progress struct {
 	err     error
 }
 
+// begin takes in that the run starts, or has read the rounds of its checkpoint.
+func (p *progress) begin(h *fedkit.History, of int, now time.Time) {
+	p.take(h, of, now)
+	if p.start.IsZero() {
+		p.start = now
+	}
+	p.before, p.earlier = len(h.Rounds), took(h)
+}
+
+// took returns the seconds of all rounds, evaluations included.
+func took(h *fedkit.History) (s float64) {
+	for i := range h.Rounds {
+		s += h.Rounds[i].Seconds + h.Rounds[i].EvalTime
+	}
+	return s
+}
+
 // advance takes in the round that has just ended.
 func (p *progress) advance(h *fedkit.History, of int, now time.Time) {
-	p.Follow(h)
-	p.of, p.last = of, now
-	if n := len(h.Rounds); n > 0 {
-		r := &h.Rounds[n-1]
-		p.round, p.seconds = r.Round, r.Seconds+r.EvalTime
+	p.take(h, of, now)
+	if p.watched++; p.watched > 1 {
+		return
 	}
-	if p.watched++; p.watched == 1 {
-		p.first = now
+	p.first = now
+	if p.start.IsZero() {
 		p.start = now
 		if p.seconds > 0 && p.seconds < 1e6 {
 			p.start = now.Add(-time.Duration(p.seconds * float64(time.Second)))
 		}
+	}
+}
+
+// take takes in the rounds that are there.
+func (p *progress) take(h *fedkit.History, of int, now time.Time) {
+	p.Follow(h)
+	p.of, p.last = of, now
+	if r := h.Last(); r != nil {
+		p.round, p.seconds = r.Round, r.Seconds+r.EvalTime
 	}
 }
 
@@ -68,31 +96,97 @@ func (p *progress) pace() float64 {
 }
 
 // line says it in one line.
-func (p *progress) line() string {
+func (p *progress) line(now time.Time) string {
 	var parts []string
-	switch elapsed := p.last.Sub(p.start).Seconds(); {
-	case p.over && p.err == nil && p.History.Stopped:
-		parts = append(parts, "■ stopped "+p.after())
-	case p.over && p.err == nil:
-		parts = append(parts, fmt.Sprintf("✓ %d rounds in %s", p.round, chart.Seconds(elapsed)))
-	case p.over && errors.Is(p.err, context.Canceled):
-		parts = append(parts, "✗ canceled "+p.after())
-	case p.over:
-		parts = append(parts, "✗ failed "+p.after()+": "+firstLine(p.err))
-	default:
-		parts = append(parts, fmt.Sprintf("%s round %d/%d", bar(p.round, p.of), p.round, p.of))
-	}
-	parts = append(parts, p.scores()...)
-	if !p.over {
-		parts = append(parts, chart.Short(p.pace())+" s/round")
-		if left := float64(p.of-p.round) * p.pace(); left > 0 {
-			parts = append(parts, chart.Seconds(left)+" left")
-		}
-		if machines := p.History.Machines(); machines != "" {
-			parts = append(parts, machines)
-		}
+	if p.over {
+		parts = append([]string{p.end()}, p.scores()...)
+	} else {
+		parts = p.under(now)
 	}
 	return cmp.Or(p.label, p.Name) + "  " + strings.Join(parts, " · ")
+}
+
+// end says how the run ended.
+func (p *progress) end() string {
+	switch {
+	case p.err == nil && p.History.Stopped:
+		return "■ stopped " + p.after()
+	case p.err == nil:
+		return "✓ " + p.done()
+	case errors.Is(p.err, errEarly):
+		return fmt.Sprintf("■ ended %s: %v", p.after(), p.err)
+	case errors.Is(p.err, context.Canceled):
+		return "✗ canceled " + p.after()
+	}
+	return "✗ failed " + p.after() + ": " + firstLine(p.err)
+}
+
+// under says how far a run that goes on is: round, scores, pace, and what it has been doing for a while.
+func (p *progress) under(now time.Time) (parts []string) {
+	since := now.Sub(p.last).Seconds()
+	if p.round == 0 {
+		parts = append(parts, bar(0, p.of)+" "+p.doing(since))
+	} else {
+		at := fmt.Sprintf("%s round %d/%d", bar(p.round, p.of), p.round, p.of)
+		if p.of == 0 {
+			at = fmt.Sprint("round ", p.round)
+		}
+		parts = append(append(append(parts, at), p.scores()...), pace(p.pace()))
+		if left := float64(p.of-p.round)*p.pace() - since; left > 0 {
+			parts = append(parts, chart.Seconds(left)+" left")
+		}
+		if since > patience {
+			parts = append(parts, p.doing(since))
+		}
+	}
+	if machines := p.History.Machines(); machines != "" {
+		parts = append(parts, machines)
+	}
+	return parts
+}
+
+// patience is how many seconds a round takes before the line says that it goes on.
+const patience = 1
+
+// doing says what has been going on since the last round.
+func (p *progress) doing(seconds float64) string {
+	what := fmt.Sprint("round ", p.round+1)
+	if p.of > 0 {
+		what += fmt.Sprint(" of ", p.of)
+	}
+	if xla.Compiling() && p.History.Machines() == "" { // else machines compile for themselves
+		what = "compiling"
+	}
+	return what + " … " + elapsed(seconds)
+}
+
+// done says what a run took that has reached its last round.
+func (p *progress) done() string {
+	s := fmt.Sprintf("%d rounds in %s", p.round, chart.Seconds(p.earlier+p.last.Sub(p.start).Seconds()))
+	switch p.before {
+	case 0:
+	case p.Rounds:
+		s += " (all of them before)"
+	default:
+		s += fmt.Sprintf(" (%d of them before)", p.before)
+	}
+	return s
+}
+
+// pace writes seconds per round: "12 ms/round".
+func pace(s float64) string {
+	if s < 0.9995 {
+		return chart.Short(1000*s) + "\u00a0ms/round"
+	}
+	return chart.Seconds(s) + "/round"
+}
+
+// elapsed writes seconds that tick.
+func elapsed(s float64) string {
+	if s < 9.95 {
+		return fmt.Sprintf("%.1f\u00a0s", max(0, s))
+	}
+	return chart.Seconds(math.Trunc(s))
 }
 
 // after says when it ended early. How many rounds it is meant to reach is known from the first one on.

@@ -18,12 +18,12 @@ func TestStoppedRuns(t *testing.T) {
 	}
 	h.Stopped = true
 	l.Done(h, nil)
-	if s := l.lines(); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
+	if s := plain(l.lines(l.now())); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
 		t.Errorf("%q", s)
 	}
 	l, _, _ = fakeLive()
 	l.Done(h, nil) // of a checkpoint, before a further round
-	if s := l.lines(); !strings.HasPrefix(s, "FedAvg  ■ stopped after round 2 · ") {
+	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, "FedAvg  ■ stopped after round 2 · ") {
 		t.Errorf("%q", s)
 	}
 	want := "FedAvg, seed 0: stopped after 2 rounds"

@@ -231,8 +231,8 @@ func TestTwoStudiesOfOneProgram(t *testing.T) {
 		})
 	}
 	both.Wait()
-	if count.done != 3 {
-		t.Errorf("%d runs were computed", count.done)
+	if count.done != 3 || count.begun != 3 {
+		t.Errorf("%d runs were begun, %d computed", count.begun, count.done)
 	}
 }
 

@@ -22,3 +22,9 @@ func (s *Study) watcher(missing []*plan) fedkit.Watcher {
 type watch struct{ fedkit.Watcher }
 
 func (watch) Done(*fedkit.History, error) {}
+
+func (w watch) Start(h *fedkit.History, of int) {
+	if s, ok := w.Watcher.(fedkit.StartWatcher); ok {
+		s.Start(h, of)
+	}
+}

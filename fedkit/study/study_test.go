@@ -169,7 +169,13 @@ func TestDevicesIdentifyRuns(t *testing.T) {
 // counter counts the runs that were computed here.
 type counter struct {
 	sync.Mutex
-	done int
+	begun, done int
+}
+
+func (c *counter) Start(*fedkit.History, int) {
+	c.Lock()
+	defer c.Unlock()
+	c.begun++
 }
 
 func (c *counter) Round(*fedkit.History, int) {}

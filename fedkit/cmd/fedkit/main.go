@@ -37,6 +37,7 @@ type console struct {
 
 type commands struct {
 	Run        runCommand        `cmd:"" help:"Run a strategy; print a JSON line for each round and a summary."`
+	Follow     followCommand     `cmd:"" help:"Show how far a run of another program is, until it is over."`
 	Study      studyCommand      `cmd:"" help:"Run what is missing of a study."`
 	Results    resultsCommand    `cmd:"" help:"List, show, compare and remove the runs that are stored."`
 	Hub        hubCommand        `cmd:"" help:"Start the hub of a fleet of machines."`

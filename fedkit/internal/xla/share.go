@@ -89,12 +89,16 @@ var (
 	compiling    singleflight.Group // by the key of programs
 	compiled     sync.Map           // of weak pointers to executables, by key
 	compilations atomic.Int64
+	atWork       atomic.Int64 // compilations that go on
 	builds       atomic.Int64
 )
 
 // Compilations counts the programs compiled by this process so far. Builds also counts those that were there already, under
 // another Program: finding that out takes milliseconds, so it must not happen in every round either.
 func Compilations() int64 { return compilations.Load() }
+
+// Compiling reports whether this process compiles a program at this moment.
+func Compiling() bool { return atWork.Load() > 0 }
 
 // Builds counts the graphs built by this process so far in order to be compiled.
 func Builds() int64 { return builds.Load() }
@@ -108,6 +112,8 @@ func compileOnce(key [sha256.Size]byte, b *gxla.Builder) (*gxla.Executable, erro
 		}
 	}
 	compilations.Add(1)
+	atWork.Add(1)
+	defer atWork.Add(-1)
 	made, err := b.Compile()
 	if err != nil {
 		return nil, err

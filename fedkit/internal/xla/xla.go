@@ -29,14 +29,20 @@ var ErrNoPlugin = errors.New("no XLA device")
 // the CPU. It is opened at the first call; nothing is ever downloaded here.
 var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	config := cmp.Or(os.Getenv(compute.ConfigEnvVar), gxla.BackendName+":cpu")
+	if err := checkConfig(config); err != nil {
+		return nil, fmt.Errorf("%w: %s = %q: %w", ErrNoPlugin, compute.ConfigEnvVar, config, err)
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
 		}
-		if err != nil {
-			b, err = nil, fmt.Errorf("%w: %s = %q: %v; run ./scripts/lab once to install the PJRT plugin, or set %s to xla:/path/to/plugin.so",
-				ErrNoPlugin, compute.ConfigEnvVar, config, err, compute.ConfigEnvVar)
+		if err == nil {
+			return
 		}
+		if what := advice(config); what != "" {
+			err = fmt.Errorf("%s, or set %s to xla:/path/to/plugin.so (%v)", what, compute.ConfigEnvVar, err)
+		}
+		b, err = nil, fmt.Errorf("%w: %s = %q: %w", ErrNoPlugin, compute.ConfigEnvVar, config, err)
 	}()
 	gxla.EnableAutoInstall(false) // setup is the scripts' job: a run must not touch the network
 	full := inFloat32(config)
@@ -54,7 +60,7 @@ func inFloat32(config string) string {
 		key, _, _ := strings.Cut(option, "=")
 		return key == "tf32" || key == "notf32"
 	}
-	if !slices.Contains([]string{gxla.BackendName, "stablehlo", "shlo", "hlo"}, name) || slices.ContainsFunc(strings.Split(options, ","), named) {
+	if !slices.Contains(aliases, name) || slices.ContainsFunc(strings.Split(options, ","), named) {
 		return config
 	}
 	return name + ":" + options + ",tf32=false"
@@ -83,7 +89,6 @@ func Kind() string {
 	if OnCPU() {
 		return "cpu"
 	}
-	_, options, _ := strings.Cut(os.Getenv(compute.ConfigEnvVar), ":")
-	plugin, _, _ := strings.Cut(options, ",")
+	_, plugin, _ := split(os.Getenv(compute.ConfigEnvVar))
 	return cmp.Or(plugin, "gpu")
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,21 +25,45 @@ func TestMain(m *testing.M) {
 	syscall.Exit(m.Run())
 }
 
+// What cannot be opened is said in one line, with what to do. No process ends by a damaged file.
 func TestMissingPlugin(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, env := range map[string][]string{
-		"none installed": {"GOMLX_BACKEND=", "HOME=" + t.TempDir(), "PJRT_PLUGIN_LIBRARY_PATH=" + t.TempDir()},
-		"no such file":   {"GOMLX_BACKEND=xla:/no/such/plugin.so"},
-		"no such device": {"GOMLX_BACKEND=xla:abacus"},
-		"other backend":  {"GOMLX_BACKEND=abacus"},
+	dir := t.TempDir()
+	text, part := filepath.Join(dir, "text.so"), filepath.Join(dir, "pjrt_c_api_cpu_v0.104.0_plugin.so")
+	program, err := os.ReadFile(self)
+	for path, b := range map[string][]byte{text: []byte("#!/bin/sh\nexec plugin \"$@\"\n"), part: program[:len(program)/2]} {
+		err = errors.Join(err, os.WriteFile(path, b, 0o777))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := []string{"HOME=" + t.TempDir(), "PJRT_PLUGIN_LIBRARY_PATH=" + t.TempDir()}
+	for name, test := range map[string]struct {
+		backend string
+		want    string
+		env     []string
+	}{
+		"none installed": {"", `"xla:cpu": run ./scripts/lab once to install XLA's CPU plugin, or set GOMLX_BACKEND to xla:/path/to/plugin.so (`, none},
+		"no such file":   {"xla:/no/such/plugin.so", `: no such file or directory`, nil},
+		"relative":       {"xla:./plugin.so", `: the plugin's path must be absolute`, nil},
+		"a folder":       {"xla:" + dir, `: it is a folder`, nil},
+		"no library":     {"xla:" + text, `: it is no shared library, or was cut off: bad magic number`, nil},
+		"half a library": {"xla:" + part, `: it is no shared library, or was cut off: `, nil},
+		"half the CPU's": {"", `"xla:cpu": the plugin ` + part + ` cannot be used: it is no shared library, or was cut off: `, []string{"PJRT_PLUGIN_LIBRARY_PATH=" + dir}},
+		"no such device": {"xla:abacus", `: a plugin's name is cpu or cuda, or set GOMLX_BACKEND to `, nil},
+		"other backend":  {"abacus", `: must be xla:cpu, xla:cuda or xla:/path/to/plugin.so`, nil},
+		"no CUDA plugin": {"xla:cuda,tf32=true", `: XLA's CUDA plugin is not installed: on a machine with an NVIDIA driver, GOMLX_BACKEND=xla:cuda ./scripts/lab setup `, none},
 	} {
+		if runtime.GOOS+runtime.GOARCH != "linuxamd64" && (strings.Contains(test.want, "library") || strings.Contains(test.want, "CUDA")) {
+			continue
+		}
 		c := exec.Command(self)
-		c.Env = append(append(os.Environ(), "FEDKIT_TEST_OPEN=1"), env...)
+		c.Env = append(append(os.Environ(), "FEDKIT_TEST_OPEN=1", "GOMLX_BACKEND="+test.backend), test.env...)
 		out, err := c.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "true no XLA device") || !strings.Contains(string(out), "./scripts/lab") {
+		if err != nil || !strings.HasPrefix(string(out), "true no XLA device: GOMLX_BACKEND = ") || !strings.Contains(string(out), test.want) {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
 		if n := strings.Count(string(out), "\n"); n > 3 {

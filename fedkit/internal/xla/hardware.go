@@ -1,0 +1,84 @@
+package xla
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Hardware says what programs run on: "Intel(R) Xeon(R) Platinum 8481C, 4 processors", "NVIDIA H100 80GB HBM3". It opens the
+// plugin.
+var Hardware = sync.OnceValue(func() string {
+	if OnCPU() {
+		model, _ := Processor()
+		return Processors(model, runtime.NumCPU())
+	}
+	return GPU()
+})
+
+// Processors says how many there are of a model, as Hardware does.
+func Processors(model string, n int) string {
+	if n == 1 {
+		return model + ", 1 processor"
+	}
+	return fmt.Sprintf("%s, %d processors", model, n)
+}
+
+// Processor returns the model of the processor, and what else tells it from others: a model's name may be no more than its
+// maker's.
+func Processor() (model, more string) {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH, ""
+	}
+	defer f.Close()
+	return processorIn(f)
+}
+
+// processorIn reads what Linux says of the first processor.
+func processorIn(cpuinfo io.Reader) (model, more string) {
+	for lines := bufio.NewScanner(cpuinfo); lines.Scan() && (model == "" || more == ""); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		switch value = strings.TrimSpace(value); strings.TrimSpace(name) {
+		case "model name":
+			model = value
+		case "cpu family", "model", "flags":
+			more += name[:1] + value
+		}
+	}
+	return cmp.Or(model, runtime.GOARCH), more
+}
+
+// GPU returns the model of the GPU, as NVIDIA's driver says, or what the plugin calls it.
+func GPU() string {
+	if models := modelsIn("/proc/driver/nvidia/gpus"); len(models) > 0 {
+		return strings.Join(models, " or ") // which of them it is, the driver does not say
+	}
+	c, err := NewClient()
+	if err != nil {
+		return err.Error()
+	}
+	return c.Device()
+}
+
+// modelsIn reads the different models that a folder of the driver has, with a folder for each GPU.
+func modelsIn(folder string) (models []string) {
+	paths, _ := filepath.Glob(filepath.Join(folder, "*", "information"))
+	for _, path := range paths {
+		b, _ := os.ReadFile(path)
+		for line := range strings.Lines(string(b)) {
+			if model, ok := strings.CutPrefix(line, "Model:"); ok {
+				models = append(models, strings.TrimSpace(model))
+			}
+		}
+	}
+	slices.Sort(models)
+	return slices.Compact(models)
+}

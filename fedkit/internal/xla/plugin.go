@@ -1,0 +1,123 @@
+package xla
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/gomlx/compute"
+	gxla "github.com/gomlx/go-xla/compute/xla"
+	"github.com/gomlx/go-xla/pjrt"
+)
+
+// aliases are what go-xla is called in a configuration.
+var aliases = []string{gxla.BackendName, "stablehlo", "shlo", "hlo"}
+
+// split returns the backend, the plugin by name or path, and what follows: "xla:cuda,tf32=true".
+func split(config string) (backend, plugin, options string) {
+	backend, rest, _ := strings.Cut(config, ":")
+	plugin, options, _ = strings.Cut(rest, ",")
+	return backend, plugin, options
+}
+
+// checkConfig refuses a configuration that cannot work. Files are looked at before they are opened: the system ends a process
+// that reads a library beyond its end, and go-xla panics at what is no library.
+func checkConfig(config string) error {
+	backend, plugin, _ := split(config)
+	if !slices.Contains(aliases, backend) {
+		if slices.Contains(compute.List(), backend) {
+			return nil
+		}
+		return errors.New("must be xla:cpu, xla:cuda or xla:/path/to/plugin.so")
+	}
+	if filepath.Base(plugin) != plugin {
+		if !filepath.IsAbs(plugin) {
+			return errors.New("the plugin's path must be absolute")
+		}
+		return checkLibrary(plugin)
+	}
+	for _, path := range installed() {
+		if err := checkLibrary(path); err != nil {
+			return fmt.Errorf("the plugin %s cannot be used: %w; remove it, and ./scripts/lab setup installs the CPU's anew", path, err)
+		}
+	}
+	return nil
+}
+
+// checkLibrary refuses a file that is not there, is no shared library, or is only the first part of one.
+func checkLibrary(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return errors.Unwrap(err) // the configuration has the path
+	case info.IsDir():
+		return errors.New("it is a folder")
+	case runtime.GOOS != "linux":
+		return nil
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return fmt.Errorf("it is no shared library, or was cut off: %w", err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if end := p.Off + p.Filesz; p.Type == elf.PT_LOAD && end > uint64(info.Size()) {
+			return fmt.Errorf("it was cut off: it has %d bytes of at least %d", info.Size(), end)
+		}
+	}
+	return nil
+}
+
+// folders are where setup and go-xla install plugins, or those that PJRT_PLUGIN_LIBRARY_PATH names.
+func folders() (paths []string) {
+	if named, ok := os.LookupEnv(pjrt.PJRTPluginPathsEnv); ok {
+		return filepath.SplitList(named)
+	}
+	home, _ := os.UserHomeDir()
+	for _, lib := range []string{filepath.Join(home, ".local", "lib"), "/usr/local/lib"} {
+		paths = append(paths, filepath.Join(lib, "go-xla"), filepath.Join(lib, "go-xla", "nvidia"))
+	}
+	return paths
+}
+
+// installed are the plugins in those folders.
+func installed() (paths []string) {
+	for _, folder := range folders() {
+		some, _ := filepath.Glob(filepath.Join(folder, "pjrt_c_api_*_plugin.so"))
+		paths = append(paths, some...)
+	}
+	return paths
+}
+
+// advice says what to do if the plugin of a configuration could not be opened.
+func advice(config string) string {
+	backend, plugin, _ := split(config)
+	if !slices.Contains(aliases, backend) || filepath.IsAbs(plugin) {
+		return ""
+	}
+	path := func(name string) string {
+		for _, p := range installed() {
+			if strings.Contains(filepath.Base(p), "_"+name) {
+				return p
+			}
+		}
+		return ""
+	}
+	switch {
+	case cmp.Or(plugin, "cpu") == "cpu":
+		return "run ./scripts/lab once to install XLA's CPU plugin"
+	case !strings.Contains(plugin, "cuda"):
+		return "a plugin's name is cpu or cuda"
+	case path(plugin) != "":
+		return "the plugin is there, " + path(plugin) + ", but no NVIDIA GPU with its driver: see nvidia-smi"
+	case runtime.GOOS != "linux" || runtime.GOARCH != "amd64":
+		return "XLA's CUDA plugin is for Linux x86-64 alone"
+	}
+	return fmt.Sprintf("XLA's CUDA plugin is not installed: on a machine with an NVIDIA driver, %s=xla:cuda ./scripts/lab setup has go-xla's installer fetch it", compute.ConfigEnvVar)
+}

@@ -1,0 +1,154 @@
+package plot
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+)
+
+// compute computes a run that writes its files into a folder.
+func compute(t *testing.T, dir string, rounds int, pause time.Duration) *fedkit.History {
+	t.Helper()
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.MLP(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := fedkit.Options{Rounds: rounds, Checkpoint: filepath.Join(dir, "run"), History: filepath.Join(dir, "run.jsonl")}
+	var last *fedkit.History
+	for h, err := range fedkit.Rounds(context.Background(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = h
+		time.Sleep(pause)
+	}
+	return last
+}
+
+// A run that is followed from beside it looks as to its own watcher, by its checkpoint as by its history.
+func TestFollow(t *testing.T) {
+	for _, file := range []string{"run", "run.jsonl"} {
+		t.Run(file, func(t *testing.T) {
+			dir := t.TempDir()
+			own := make(chan *fedkit.History)
+			go func() { own <- compute(t, dir, 8, 100*time.Millisecond) }()
+			if _, err := until(func() (*fedkit.Sight, error) { return fedkit.Look(filepath.Join(dir, file)) }); err != nil {
+				t.Fatal(err)
+			}
+			l, out, log := fakeLive()
+			l.now = time.Now
+			h, err := follow(filepath.Join(dir, file), l)
+			want := <-own
+			if err != nil || h.Stopped || len(h.Rounds) != 8 || h.Accuracy() != want.Accuracy() {
+				t.Fatalf("%v, %v", h, err)
+			}
+			lines, figures := out.of("line"), out.of("figure")
+			if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 8 rounds in ") || !strings.Contains(s, " · accuracy ") {
+				t.Errorf("at the end: %q", s)
+			}
+			if s := lines[len(lines)-2].text; !strings.Contains(s, "/8 · accuracy ") {
+				t.Errorf("before: %q", s)
+			}
+			if f := figures[len(figures)-1]; !f.final || len(f.row[0].Series[0].X) != 8 || len(figures) < 2 || log.Len() > 0 {
+				t.Errorf("%d figures, log %q", len(figures), log)
+			}
+		})
+	}
+}
+
+// until asks until there is no error.
+func until[T any](ask func() (T, error)) (v T, err error) {
+	for range 200 {
+		if v, err = ask(); err == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return v, err
+}
+
+// A run that is killed ends, whatever it has written by halves; run again, it goes on, and has all rounds.
+func TestFollowKilled(t *testing.T) {
+	if dir := os.Getenv("FEDKIT_TEST_FOLLOWED"); dir != "" { // the process that is killed
+		compute(t, dir, 1000, 50*time.Millisecond)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	c := exec.Command(self, "-test.run=^TestFollowKilled$")
+	c.Env = append(os.Environ(), "FEDKIT_TEST_FOLLOWED="+dir)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "run")
+	_, err = until(func() (s *fedkit.Sight, err error) {
+		if s, err = fedkit.Look(path); err == nil && (s.History == nil || len(s.History.Rounds) < 3) {
+			err = errors.New("not yet")
+		}
+		return s, err
+	})
+	_ = c.Process.Kill()
+	_ = c.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path+".rounds", os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(`{"round":99,"sec`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	for _, file := range []string{path, path + ".jsonl"} {
+		l, out, _ := fakeLive()
+		h, err := follow(file, l)
+		if err != nil || !h.Stopped || len(h.Rounds) < 3 {
+			t.Fatalf("%v, %v", h, err)
+		}
+		lines, figures := out.of("line"), out.of("figure")
+		if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ■ ended after round ") || !strings.Contains(s, " of 1000: stopped, killed or failed · accuracy ") {
+			t.Errorf("at the end: %q", s)
+		}
+		if len(figures) != 1 || !figures[0].final {
+			t.Errorf("%d figures", len(figures))
+		}
+	}
+}
+
+// What is no run's file is said at once, as is a run that has ended before its first round.
+func TestFollowNothing(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Follow(filepath.Join(dir, "typo")); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "plot: follow: ") {
+		t.Error(err)
+	}
+	path := filepath.Join(dir, "other")
+	if err := os.WriteFile(path, []byte("round,accuracy\n1,0.5\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Follow(path); err == nil || !strings.HasPrefix(err.Error(), "plot: follow: ") {
+		t.Error(err)
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	l, out, _ := fakeLive()
+	h, err := follow(path, l)
+	if lines := out.of("line"); err != nil || h != nil || len(lines) != 1 || lines[0].text != "other  ■ ended before round 1: stopped, killed or failed" {
+		t.Errorf("%v, %v, %+v", h, err, lines)
+	}
+}

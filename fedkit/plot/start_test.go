@@ -1,0 +1,164 @@
+package plot
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fedkit.example/fedkit/chart"
+)
+
+// The line is there before the first round is over, and ticks while a round takes long.
+func TestLiveFromTheStart(t *testing.T) {
+	l, out, _ := fakeLive()
+	h := synthetic("FedAvg", 1, 3, 1, 2, 0.9)
+	all := h.Rounds
+	h.Rounds = nil
+	l.Start(h, 3)
+	for range 25 { // 2.5 s
+		*out.clock = out.clock.Add(100 * time.Millisecond)
+		l.lookAfter()
+	}
+	lines := out.of("line")
+	if len(lines) < 12 || len(out.of("figure")) > 0 {
+		t.Fatalf("%d lines in 2.5 s, %d figures of nothing", len(lines), len(out.of("figure")))
+	}
+	for i, want := range map[int]string{0: "round 1 of 3 … 0.0 s", 5: "round 1 of 3 … 1.0 s", 12: "round 1 of 3 … 2.4 s"} {
+		if got := lines[i].text; !strings.HasPrefix(got, "FedAvg  ░") || !strings.HasSuffix(got, want) {
+			t.Errorf("line %d: %q, want %q", i, got, want)
+		}
+	}
+	h.Rounds = all[:1]
+	l.Round(h, 3)
+	*out.clock = out.clock.Add(1400 * time.Millisecond)
+	l.lookAfter()
+	lines = out.of("line")
+	if got := lines[len(lines)-1].text; !strings.Contains(got, " round 1/3 · accuracy ") || !strings.HasSuffix(got, " · round 2 of 3 … 1.4 s") {
+		t.Errorf("in round 2: %q", got)
+	}
+	h.Rounds = all
+	l.Round(h, 3)
+	l.Done(h, nil)
+	if got := plain(l.lines(l.now())); !strings.HasPrefix(got, "FedAvg  ✓ 3 rounds in 3.90 s") {
+		t.Errorf("the time before the first round counts: %q", got)
+	}
+	if l.lookAfter() {
+		t.Error("no run goes on")
+	}
+}
+
+// What comes between two updates is shown soon, also if no round follows.
+func TestLiveCatchesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shown := &messages{}
+		l := &live{name: "live", now: time.Now, notebook: true, pause: linePause, tick: linePause / 2, line: shown, figure: shown}
+		h := synthetic("FedAvg", 1, 9, 1, 2, 0.9)
+		all := h.Rounds
+		h.Rounds = nil
+		l.Start(h, 9)
+		for i := range 3 {
+			time.Sleep(10 * time.Millisecond)
+			h.Rounds = all[:i+1]
+			l.Round(h, 9)
+		}
+		time.Sleep(300 * time.Millisecond)
+		if text, _ := shown.last(); !strings.Contains(text, "round 3/9") {
+			t.Errorf("0.3 s after round 3: %q", text)
+		}
+		time.Sleep(time.Second)
+		if _, row := shown.last(); row == nil || len(row[0].Series[0].X) != 3 {
+			t.Errorf("1.3 s after round 3: %+v", row)
+		}
+		l.Done(h, nil)
+		time.Sleep(l.tick) // nobody looks after it any more
+	})
+}
+
+// messages has what was shown last, by whoever.
+type messages struct {
+	mu   sync.Mutex
+	text string
+	row  chart.Row
+}
+
+func (m *messages) Text(text string, _ bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.text = plain(text)
+	return nil
+}
+
+func (m *messages) Show(row chart.Row, _ bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.row = row
+	return nil
+}
+
+func (m *messages) last() (string, chart.Row) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.text, m.row
+}
+
+// The axis of rounds reaches to the last round from the beginning, and to the last there is once the run is over.
+func TestLiveAxisIsSteady(t *testing.T) {
+	l, _, _ := fakeLive()
+	h := synthetic("FedAvg", 1, 10, 1, 2, 0.9)
+	for _, rounds := range []int{1, 7} {
+		h := *h
+		h.Rounds = h.Rounds[:rounds]
+		l.runs = nil
+		l.runs = nil
+		l.Round(&h, 50)
+		for _, f := range l.row() {
+			if !slices.Equal(f.X.Covers, []float64{1, 50}) {
+				t.Errorf("%s after %d rounds covers %v", f.Title, rounds, f.X.Covers)
+			}
+		}
+		h.Stopped = true
+		l.Done(&h, nil)
+		if c := l.row()[0].X.Covers; c != nil {
+			t.Errorf("a run that was stopped covers %v", c)
+		}
+	}
+}
+
+// A run that goes on from its checkpoint shows all rounds before its first one is over.
+func TestLiveFromCheckpoint(t *testing.T) {
+	l, out, _ := fakeLive()
+	h := synthetic("FedAvg", 1, 10, 1, 2, 0.9) // of 0.25 s
+	all := h.Rounds
+	h.Rounds = nil
+	l.Start(h, 10)
+	*out.clock = out.clock.Add(2 * time.Second)
+	h.Rounds = all[:6]
+	l.Start(h, 10)
+	if n := len(l.runs); n != 1 {
+		t.Fatalf("%d runs", n)
+	}
+	figures := out.of("figure")
+	if len(figures) != 1 || len(figures[0].row[0].Series[0].X) != 6 {
+		t.Fatalf("figures %+v", figures)
+	}
+	if got := plain(l.lines(l.now())); !strings.Contains(got, " round 6/10 · accuracy ") || !strings.Contains(got, " · 250 ms/round · 1 s left") {
+		t.Errorf("at the start: %q", got)
+	}
+	h.Rounds = all
+	l.Round(h, 10)
+	l.Done(h, nil)
+	if got := plain(l.lines(l.now())); !strings.HasPrefix(got, "FedAvg  ✓ 10 rounds in 3.50 s (6 of them before) · accuracy ") {
+		t.Errorf("at the end: %q", got)
+	}
+}
+
+func TestPace(t *testing.T) {
+	for s, want := range map[float64]string{0.00123: "1.23 ms/round", 0.0124: "12.4 ms/round", 0.999: "999 ms/round", 1.5: "1.50 s/round", 200: "3 min 20 s/round"} {
+		if got := plain(pace(s)); got != want {
+			t.Errorf("%v s: %q, want %q", s, got, want)
+		}
+	}
+}
