@@ -1,6 +1,7 @@
 // Package datasets holds the data on which federated learning is studied: readers for the official files of the usual
-// data sets, one embedded data set so that everything works without a network, and synthetic data whose groups or whose
-// optimum are known. Its subpackage partition has the rules that deal a data set out to clients.
+// data sets, one embedded data set so that everything works without a network, synthetic data whose groups or whose optimum
+// are known, and readers for your own data, tables (CSV) and arrays (NPY). Its subpackage partition has the rules that deal a
+// data set out to clients.
 package datasets
 
 import (

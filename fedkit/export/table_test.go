@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/export"
 )
 
@@ -49,6 +50,43 @@ func ExampleCSV() {
 	// avg-1,1,3,train_loss,2
 	// avg-1,1,3,train_drift,0.1
 	// avg-1,1,3,train_lr,0.5
+}
+
+// A history has a line for every figure of every round, a table one for every run.
+func ExampleTable() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	h := &fedkit.History{Name: "FedAvg", Strategy: "FedAvg", Clients: 2, Rounds: []fedkit.Record{
+		{Round: 1, Seconds: 0.25, BytesUp: 400, BytesDown: 800, Global: &fedkit.Score{Loss: 0.5, Accuracy: 0.75, Examples: 8}},
+	}}
+
+	if err := export.Table(filepath.Join(dir, "history.csv"), h.Name, h); err != nil { // or history.csv.gz
+		panic(err)
+	}
+	if err := compare.Table(h).Save(filepath.Join(dir, "table.csv")); err != nil { // or .tex, .md, .txt, .html
+		panic(err)
+	}
+
+	for _, name := range []string{"history.csv", "table.csv"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		fmt.Printf("%s, error %v\n%s\n", name, err, b)
+	}
+	// Output:
+	// history.csv, error <nil>
+	// run,round,client,metric,value
+	// FedAvg,1,-1,seconds,0.25
+	// FedAvg,1,-1,bytes_down,800
+	// FedAvg,1,-1,bytes_up,400
+	// FedAvg,1,-1,global_loss,0.5
+	// FedAvg,1,-1,global_accuracy,0.75
+	// FedAvg,1,-1,global_examples,8
+	//
+	// table.csv, error <nil>
+	// run,rounds,rounds ±,accuracy,accuracy ±,best,best ±,clients,clients ±,worst 10 %,worst 10 % ±,loss,loss ±,down,down ±,up,up ±,time,time ±
+	// FedAvg,1,,0.75,,0.75,,,,,,0.5,,800,,400,,0.25,
 }
 
 // Every figure is there once, and what a history's file leaves out is, unless it is needed.

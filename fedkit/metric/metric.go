@@ -6,20 +6,22 @@ package metric
 
 import "fedkit.example/fedkit"
 
-// Func returns the metric that f computes, recorded under this name.
+// Func returns the metric that f computes, recorded under this name. A study tells such metrics apart by their names and, if
+// it is not a closure, that of f.
 func Func(name string, f func(p *fedkit.Predictions) float64) fedkit.Metric { return function{name, f} }
 
+// function has exported fields, since a study stores a run under its whole configuration.
 type function struct {
-	name    string
-	measure func(*fedkit.Predictions) float64
+	Name string
+	F    func(*fedkit.Predictions) float64
 }
 
-func (f function) String() string                        { return f.name }
-func (f function) Measure(p *fedkit.Predictions) float64 { return f.measure(p) }
+func (f function) String() string                        { return f.Name }
+func (f function) Measure(p *fedkit.Predictions) float64 { return f.F(p) }
 
 // Check implements fedkit.Checker.
 func (f function) Check(*fedkit.Federation, int) error {
-	if f.measure == nil {
+	if f.F == nil {
 		return fedkit.Invalid("", "a metric without a function", "made with one")
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/attack"
+	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
@@ -257,6 +258,8 @@ func TestWhatIdentifiesARun(t *testing.T) {
 		add(other, avg(0.1), o), add(wider, avg(0.1), o), add(attacked(2), avg(0.1), o), add(attacked(3), avg(0.1), o),
 		add(fed, avg(0.1), fedkit.Options{Rounds: 2, Seed: 1}), add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 2}),
 		add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 1, NotFinite: fedkit.Skip}),
+		add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 1, Metrics: []fedkit.Metric{metric.Func("examples", examples)}}),
+		add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 1, Metrics: []fedkit.Metric{metric.Func("n", examples)}}),
 	} {
 		runs, _ := run(t, st)
 		if j, dup := ids[runs[0].Key]; dup {
@@ -270,6 +273,9 @@ func TestWhatIdentifiesARun(t *testing.T) {
 		}
 	}
 }
+
+// examples is a metric, as somebody writes it.
+func examples(p *fedkit.Predictions) float64 { return float64(len(p.Outputs)) }
 
 // What is wrong is said before anything runs.
 func TestStudiesThatCannotRun(t *testing.T) {

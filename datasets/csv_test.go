@@ -1,0 +1,201 @@
+package datasets
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// saved writes a file into a new folder and returns its path.
+func saved(t testing.TB, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const flowers = `length,width,species,garden
+1,10,setosa,north
+2,20,virginica,north
+3,30,setosa,south
+4,40, virginica ,south
+5,50,setosa,10
+`
+
+func TestCSV(t *testing.T) {
+	d, err := CSV{File: saved(t, "flowers.csv.gz", string(zipped([]byte("\ufeff"+flowers)))), Label: "species", Owner: "garden"}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Name != "flowers" || !slices.Equal(d.Shape, []int{2}) || d.Classes != 2 || d.Train.Len() != 4 || d.Test.Len() != 1 {
+		t.Errorf("%s %v, %d classes, %d and %d rows", d.Name, d.Shape, d.Classes, d.Train.Len(), d.Test.Len())
+	}
+	held := d.Test.Floats[0] // in row 1 to 5
+	for i := range d.Train.Len() {
+		x, row := d.Train.Row(i, nil), i+1
+		if float32(row) >= held {
+			row++
+		}
+		if !slices.Equal(x, []float32{float32(row), 10 * float32(row)}) || int(d.Train.Labels[i]) != (row+1)%2 || int(d.Train.Owner[i]) != []int{1, 1, 2, 2, 0}[row-1] {
+			t.Errorf("row %d: %v, label %d, owner %d", row, x, d.Train.Labels[i], d.Train.Owner[i])
+		}
+	}
+}
+
+// What is given explicitly: a test file, the columns, a shape, labels that are numbers.
+func TestCSVOptions(t *testing.T) {
+	train := "9, 1,2,3,4, -3\n10, 5,6,7,8, 12.0\n"
+	test := "10, 1,1,1,1, 12\n"
+	d, err := CSV{File: saved(t, "a.csv", train), Test: saved(t, "b.csv", test), NoHeader: true, Skip: []string{"1"}, Shape: []int{2, 2, 1}, Name: "squares"}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Name != "squares" || d.Features() != 4 || !slices.Equal(d.Train.Labels, []int32{0, 1}) || !slices.Equal(d.Test.Labels, []int32{1}) ||
+		!slices.Equal(d.Train.Row(1, nil), []float32{5, 6, 7, 8}) {
+		t.Errorf("%+v", d)
+	}
+	d, err = CSV{File: saved(t, "a.csv", train), NoHeader: true, Label: "6", Owner: "1", Regression: true, Share: 0.5}.Make()
+	if err != nil || d.Classes != 0 || d.Train.Targets[0]+d.Test.Targets[0] != 9 || d.Train.Labels != nil {
+		t.Errorf("%+v, error %v", d, err)
+	}
+}
+
+func TestCSVStandardize(t *testing.T) {
+	d, err := CSV{File: saved(t, "t.csv", "a,b,y\n1,7,0\n3,7,1\n"), Test: saved(t, "u.csv", "a,b,y\n5,9,1\n"), Standardize: true}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(d.Train.Floats, []float32{-1, 0, 1, 0}) || !slices.Equal(d.Test.Floats, []float32{3, 2}) {
+		t.Errorf("%v, %v", d.Train.Floats, d.Test.Floats)
+	}
+}
+
+// Of every owner's rows of every label the same share is held back; the seed chooses which.
+func TestHeldRows(t *testing.T) {
+	s := Split{Labels: make([]int32, 100), Owner: make([]int32, 100), Floats: make([]float32, 100)}
+	for i := range s.Labels {
+		s.Labels[i], s.Owner[i] = int32(i%2), int32(i/10)
+	}
+	a, b := s.held(0.2, 1), s.held(0.2, 2)
+	if slices.Equal(a, b) || !slices.Equal(a, s.held(0.2, 1)) {
+		t.Error("the seed does not decide")
+	}
+	count := map[[2]int32]int{}
+	for i, held := range a {
+		if held {
+			count[[2]int32{s.Labels[i], s.Owner[i]}]++
+		}
+	}
+	for key, n := range count {
+		if n != 1 || len(count) != 20 {
+			t.Errorf("label and owner %v: %d rows, of %d pairs", key, n, len(count))
+		}
+	}
+	d := &Dataset{Shape: []int{1}, Train: s}
+	if err := d.holdBack(0.29, 0); err != nil || d.Train.Len() != 71 || d.Test.Len() != 29 {
+		t.Errorf("%d and %d rows, error %v", d.Train.Len(), d.Test.Len(), err)
+	}
+}
+
+func TestBadCSV(t *testing.T) {
+	for want, test := range map[string]struct {
+		CSV
+		content string
+	}{
+		`line 3, column "b": "n/a": must be a finite number; Skip leaves a column out`: {content: "a,b,y\n1,2,0\n1,n/a,1\n"},
+		`line 2, column "a": "": must be a finite number`:                              {content: "a,b,y\n,2,0\n"},
+		`line 2, column "a": "NaN": must be a finite`:                                  {content: "a,y\nNaN,0\n"},
+		`line 2, column "a": "-inf": must be a finite`:                                 {content: "a,y\n-inf,0\n"},
+		`line 2, column "a": "1e39": must be a finite`:                                 {content: "a,y\n1e39,0\n"},
+		`line 4 has 4 fields: must have 3, as the first line has`:                      {content: "a,b,y\n1,2,0\n\n1,2,3,0\n"},
+		`line 3 has 2 fields: must have 3`:                                             {content: "a,b,y\n1,2,0\n1,2\n"},
+		`is empty: must have a line per example`:                                       {content: ""},
+		`has no line after its header`:                                                 {content: "a,b,y\n"},
+		`column 1 of the first line has no name`:                                       {content: ",a,y\n0,1,0\n"},
+		`two columns are named "0": names must differ, or NoHeader`:                    {content: "0,0,1\n1,2,3\n"},
+		`Label = "z": must be one of the columns ["a" "y"]`:                            {content: "a,y\n1,0\n", CSV: CSV{Label: "z"}},
+		`Owner = "y": must be a column without another use`:                            {content: "a,y\n1,0\n", CSV: CSV{Owner: "y"}},
+		`Skip = "x": must be one of the columns`:                                       {content: "a,y\n1,0\n", CSV: CSV{Skip: []string{"x"}}},
+		`has the columns ["a;y"], separated by commas: must have at least one with`:    {content: "a;y\n1;0\n"},
+		`line 2, column "y": must not be empty`:                                        {content: "a,y\n1,\n"},
+		`line 3, column "y": "1.5": must be a whole number or a word; Regression`:      {content: "a,y\n1,1\n1,1.5\n"},
+		`line 2, column "y": "nan": must be a whole number or a word`:                  {content: "a,y\n1,nan\n1,2\n"},
+		`line 3, column "y": "b": must be a finite number, for Regression`:             {content: "a,y\n1,1\n1,b\n", CSV: CSV{Regression: true}},
+		`column "y": all labels are "0": must be at least 2 different ones`:            {content: "a,y\n1,0\n1,0\n"},
+		`Shape = [2 2]: must have the product 3, the number of columns`:                {content: "a,b,c,y\n1,2,3,0\n", CSV: CSV{Shape: []int{2, 2}}},
+		`Shape = [-1 -1]: must have the product 1`:                                     {content: "a,y\n1,0\n", CSV: CSV{Shape: []int{-1, -1}}},
+		`CSV: Share = 1: must be in (0, 1), or 0 for the default of 0.2`:               {content: "a,y\n1,0\n", CSV: CSV{Share: 1}},
+		`CSV: Share = NaN: must be in (0, 1)`:                                          {content: "a,y\n1,0\n", CSV: CSV{Share: math.NaN()}},
+		`Share = 0.2 of 2 rows: must leave at least one row for training and one`:      {content: "a,y\n1,0\n1,1\n"},
+		`Share = 0.5: must be 0 if a file has the test rows, here t.csv`:               {content: "a,y\n1,0\n", CSV: CSV{Share: 0.5, Test: "t.csv"}},
+		`line 2, column 2: bare " in non-quoted-field`:                                 {content: "a,y\n1\",0\n"},
+		`["a" "b" "c" "d" "e" "f" "g" "h"] … (9)`:                                      {content: "a,b,c,d,e,f,g,h,i\n", CSV: CSV{Label: "z"}},
+		`unexpected EOF`: {content: string(zipped([]byte(flowers))[:50])},
+	} {
+		test.File = saved(t, "t.csv", test.content)
+		_, err := test.Make()
+		option := strings.HasPrefix(want, "CSV: ") || strings.Contains(want, "Share")
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "datasets: ") || !option && !strings.Contains(err.Error(), "t.csv") {
+			t.Errorf("%q: error %v, want %q and the file's name", test.content, err, want)
+		}
+	}
+	if _, err := (CSV{}).Make(); err == nil || err.Error() != "datasets: CSV: File is empty: must be the path of a file" {
+		t.Error(err)
+	}
+	if _, err := (CSV{File: "no such.csv"}).Make(); err == nil || !strings.Contains(err.Error(), "no such.csv") {
+		t.Error(err)
+	}
+	other := CSV{File: saved(t, "a.csv", "a,y\n1,0\n"), Test: saved(t, "b.csv", "b,y\n1,0\n")}
+	if _, err := other.Make(); err == nil || !strings.Contains(err.Error(), `b.csv: has the columns ["b" "y"]: must be those of `+other.File+`, ["a" "y"]`) {
+		t.Error(err)
+	}
+}
+
+func TestRanks(t *testing.T) {
+	for _, test := range []struct {
+		names []string
+		want  []int32
+		n     int
+	}{
+		{[]string{"10", "9", "-1", "9.0"}, []int32{2, 1, 0, 1}, 3},
+		{[]string{"10", "9", "b"}, []int32{0, 1, 2}, 3},
+		{[]string{"9007199254740993", "9007199254740992"}, []int32{1, 0}, 2}, // beyond what a float64 tells apart
+		{[]string{"nan", "inf"}, []int32{1, 0}, 2},
+	} {
+		if got, n := ranks(test.names); !slices.Equal(got, test.want) || n != test.n {
+			t.Errorf("%q: %v of %d, want %v of %d", test.names, got, n, test.want, test.n)
+		}
+	}
+}
+
+func FuzzCSV(f *testing.F) {
+	f.Add([]byte(flowers), false)
+	f.Add([]byte("1,2,3\n4,5,6\n"), true)
+	f.Add([]byte("a,\"b\ny\",c\r\n1,2,x\r\n\r\n3,4,\"y\"\n"), false)
+	f.Add(zipped([]byte(flowers)), false)
+	f.Add([]byte("a,y\n1,\"0"), false)
+	f.Add([]byte("\ufeffa,y\n0x1p-2,1e400\n"), false)
+	f.Fuzz(func(t *testing.T, content []byte, noHeader bool) {
+		c := CSV{File: "fuzz.csv", NoHeader: noHeader}
+		in := &csvFile{path: c.File}
+		if err := c.read(in, strings.NewReader(string(content))); err != nil {
+			return
+		}
+		n := len(in.labels)
+		if n == 0 || len(in.lines) != n || len(in.features) != n*(len(in.names)-1) {
+			t.Fatalf("%d labels, %d lines, %d features of %d columns", n, len(in.lines), len(in.features), len(in.names))
+		}
+		d := &Dataset{Name: "fuzz"}
+		if c.shape(d, in) != nil || c.learn(d, in, &csvFile{}) != nil {
+			return
+		}
+		if _, err := c.finish(d); err != nil && !strings.Contains(err.Error(), "Share") {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,217 @@
+package datasets
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// csvFile is what a CSV file holds.
+type csvFile struct {
+	path     string
+	names    []string // of all columns
+	label    string   // name of the column of labels
+	lines    []int    // where each row begins in the file, [n]
+	features []float32
+	labels   []string // [n]
+	owners   []string // [n], nil if unknown
+}
+
+// open reads a file. If names are given, its columns must have them.
+func (c CSV) open(path string, names []string) (*csvFile, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("datasets: %w", err)
+	}
+	defer file.Close()
+	t := &csvFile{path: path, names: names}
+	if err := c.read(t, file); err != nil {
+		return nil, fmt.Errorf("datasets: %s: %w", path, err)
+	}
+	return t, nil
+}
+
+func (c CSV) read(t *csvFile, from io.Reader) error {
+	unpacked, err := gunzip(from)
+	if err != nil {
+		return err
+	}
+	r := csv.NewReader(withoutMark(unpacked))
+	r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = -1, true, true
+	first, err := r.Read()
+	if err == io.EOF {
+		return errors.New("is empty: must have a line per example")
+	}
+	if err != nil {
+		return err
+	}
+	roles, err := c.columns(t, first)
+	if err != nil {
+		return err
+	}
+	if c.NoHeader {
+		err = t.add(r, first, roles)
+	}
+	for err == nil {
+		var fields []string
+		if fields, err = r.Read(); err == nil {
+			err = t.add(r, fields, roles)
+		}
+	}
+	switch {
+	case err != io.EOF:
+		return err
+	case len(t.labels) == 0:
+		return errors.New("has no line after its header: must have a line per example; NoHeader if the first line is one")
+	}
+	return nil
+}
+
+// withoutMark skips the byte order mark that some programs write first.
+func withoutMark(r io.Reader) io.Reader {
+	b := bufio.NewReader(r)
+	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
+		_, _ = b.Discard(len(mark)) // they are there
+	}
+	return b
+}
+
+// role is what a column is for.
+type role int
+
+const (
+	feature role = iota
+	label
+	owner
+	skipped
+)
+
+// columns names the columns after the first line, and returns the role of each.
+func (c CSV) columns(t *csvFile, first []string) ([]role, error) {
+	names := make([]string, len(first))
+	for i, name := range first {
+		names[i] = strings.TrimSpace(name)
+		if c.NoHeader {
+			names[i] = strconv.Itoa(i + 1)
+		}
+		switch {
+		case names[i] == "":
+			return nil, fmt.Errorf("column %d of the first line has no name: must have one, or NoHeader if that line is data "+
+				"(pandas writes such a column of row numbers unless index=False)", i+1)
+		case slices.Index(names, names[i]) < i:
+			return nil, fmt.Errorf("two columns are named %q: names must differ, or NoHeader if the first line is data", names[i])
+		}
+	}
+	if t.names != nil && !slices.Equal(names, t.names) {
+		return nil, fmt.Errorf("has the columns %s: must be those of %s, %s", shortList(names), c.File, shortList(t.names))
+	}
+	t.names, t.label = names, cmp.Or(c.Label, names[len(names)-1])
+	return c.roles(t)
+}
+
+func (c CSV) roles(t *csvFile) ([]role, error) {
+	roles := make([]role, len(t.names))
+	set := func(field, name string, to role) error {
+		i := slices.Index(t.names, name)
+		if i < 0 {
+			return fmt.Errorf("%s = %q: must be one of the columns %s", field, name, shortList(t.names))
+		}
+		if roles[i] != feature {
+			return fmt.Errorf("%s = %q: must be a column without another use", field, name)
+		}
+		roles[i] = to
+		return nil
+	}
+	if err := set("Label", t.label, label); err != nil {
+		return nil, err
+	}
+	if c.Owner != "" {
+		if err := set("Owner", c.Owner, owner); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range c.Skip {
+		if err := set("Skip", name, skipped); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.Contains(roles, feature) {
+		return nil, fmt.Errorf("has the columns %s, separated by commas: must have at least one with features beside them", shortList(t.names))
+	}
+	return roles, nil
+}
+
+// shortList quotes names, of many the first ones.
+func shortList(names []string) string {
+	const most = 8
+	quoted := fmt.Sprintf("%q", names[:min(len(names), most)])
+	if len(names) > most {
+		return fmt.Sprintf("%s … (%d)", quoted, len(names))
+	}
+	return quoted
+}
+
+// add appends a line.
+func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
+	line, _ := r.FieldPos(0)
+	if len(fields) != len(roles) {
+		return fmt.Errorf("line %d has %d fields: must have %d, as the first line has", line, len(fields), len(roles))
+	}
+	if len(t.features) > maxValues-len(fields) {
+		return fmt.Errorf("line %d: more than %d values: must be at most as many", line, maxValues)
+	}
+	for i, field := range fields {
+		field = strings.TrimSpace(field)
+		switch roles[i] {
+		case feature:
+			v, err := strconv.ParseFloat(field, 32)
+			if err != nil || notFinite(float32(v)) {
+				line, _ := r.FieldPos(i)
+				return fmt.Errorf("line %d, column %q: %q: must be a finite number; Skip leaves a column out", line, t.names[i], field)
+			}
+			t.features = append(t.features, float32(v))
+		case label, owner:
+			if field == "" {
+				return fmt.Errorf("line %d, column %q: must not be empty", line, t.names[i])
+			}
+			if roles[i] == label {
+				t.labels = append(t.labels, strings.Clone(field))
+			} else {
+				t.owners = append(t.owners, strings.Clone(field))
+			}
+		}
+	}
+	t.lines = append(t.lines, line)
+	return nil
+}
+
+// targets returns the labels as numbers.
+func (t *csvFile) targets() ([]float32, error) {
+	y := make([]float32, len(t.labels))
+	for i, l := range t.labels {
+		v, err := strconv.ParseFloat(l, 32)
+		if y[i] = float32(v); err != nil || notFinite(y[i]) {
+			return nil, fmt.Errorf("datasets: %s: line %d, column %q: %q: must be a finite number, for Regression", t.path, t.lines[i], t.label, l)
+		}
+	}
+	return y, nil
+}
+
+// checkLabels refuses labels that are numbers and no names.
+func (t *csvFile) checkLabels() error {
+	for i, l := range t.labels {
+		if v, err := strconv.ParseFloat(l, 64); err == nil && (v != math.Trunc(v) || math.IsInf(v, 0)) {
+			return fmt.Errorf("datasets: %s: line %d, column %q: %q: must be a whole number or a word; Regression predicts numbers",
+				t.path, t.lines[i], t.label, l)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package datasets
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// NPY reads arrays that NumPy has saved.
+//
+//	data := must.M1(datasets.NPY{X: "x.npy", Y: "y.npy"}.Make())
+//
+// X is [n, f], [n, height, width] or [n, height, width, channels], of bool, int, uint, float32 or float64, in C or Fortran
+// order. Arrays of uint8 are taken for images: they stay bytes, and a model sees [0, 1]. All others it sees as they are.
+// Y is [n] or [n, 1]. Whole numbers and bools are labels, which count from 0, and C is the greatest plus 1; floats are the
+// targets of a regression: in NumPy, y.astype(int) makes labels.
+//
+// Instead of a file, an array of an NPZ archive may be named after a colon: "mnist.npz:x_train".
+type NPY struct {
+	X, Y          string  // files of features and labels of the n training rows; required
+	Owner         string  // a file of whole numbers ≥ 0, [n], that say whose each row is; default: unknown
+	TestX, TestY  string  // files of the test rows; default: a Share of the rows is held back
+	TestOwner     string  // required if there are TestX and Owner
+	ChannelsFirst bool    // X is [n, channels, height, width], as PyTorch has images
+	Name          string  // default: that of X, without its extensions
+	Share         float64 `range:"(0,1)" default:"0.2"` // of the rows to test with: of each owner's rows of each label, ± 1
+	Seed          uint64  // chooses these rows
+}
+
+// Make returns the data set, channels last: Shape [f], [height width 1] or [height width channels]; Bytes with Scale 1/255
+// for uint8, Floats otherwise. It fails if shapes or types do not go together, a value is not finite, or a label is not in
+// [0, 65536), and says where: rows and values count from 0, as in NumPy. Memory is at most a fixed multiple of what the
+// files hold, whatever shapes they claim to have.
+func (a NPY) Make() (*Dataset, error) {
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	d := &Dataset{Name: cmp.Or(a.Name, bare(a.X))}
+	var err error
+	if d.Train, d.Shape, err = a.part(a.X, a.Y, a.Owner); err != nil {
+		return nil, err
+	}
+	if a.TestX == "" {
+		if err := d.holdBack(a.Share, a.Seed); err != nil {
+			return nil, err
+		}
+	} else if err := a.test(d); err != nil {
+		return nil, err
+	}
+	if d.Train.Labels != nil {
+		d.Classes = int(max(slices.Max(d.Train.Labels), slices.Max(d.Test.Labels))) + 1
+	}
+	return d.finite()
+}
+
+func (a NPY) check() error {
+	switch {
+	case a.X == "":
+		return errors.New("datasets: NPY: X is empty: must be the path of a file")
+	case a.Y == "":
+		return errors.New("datasets: NPY: Y is empty: must be the path of a file")
+	case (a.TestX == "") != (a.TestY == ""):
+		return fmt.Errorf("datasets: NPY: TestX = %q, TestY = %q: must both be files, or neither", a.TestX, a.TestY)
+	case (a.TestOwner != "") != (a.TestX != "" && a.Owner != ""):
+		return fmt.Errorf("datasets: NPY: TestOwner = %q: must be a file if TestX and Owner are, and only then", a.TestOwner)
+	}
+	return checkShare("NPY", a.Share, a.TestX)
+}
+
+// test reads the test part, which must be of the same kind as the training part.
+func (a NPY) test(d *Dataset) error {
+	test, shape, err := a.part(a.TestX, a.TestY, a.TestOwner)
+	switch {
+	case err != nil:
+		return err
+	case !slices.Equal(shape, d.Shape):
+		return fmt.Errorf("datasets: %s: examples have shape %v: must be %v, as in %s", a.TestX, shape, d.Shape, a.X)
+	case (test.Bytes == nil) != (d.Train.Bytes == nil):
+		return fmt.Errorf("datasets: %s and %s: must both be of uint8, or neither", a.X, a.TestX)
+	case (test.Labels == nil) != (d.Train.Labels == nil):
+		return fmt.Errorf("datasets: %s and %s: must both be whole numbers, for classes, or both floats, for a regression", a.Y, a.TestY)
+	}
+	d.Test = test
+	return nil
+}
+
+// part reads the arrays of one part, and returns the shape of an example too.
+func (a NPY) part(x, y, owner string) (s Split, shape []int, err error) {
+	features, err := openArray(x)
+	if err != nil {
+		return s, nil, err
+	}
+	if shape, err = features.images(a.ChannelsFirst); err == nil {
+		err = features.fill(&s)
+	}
+	if err != nil {
+		return s, nil, err
+	}
+	labels, err := features.along(y)
+	if err != nil {
+		return s, nil, err
+	}
+	if labels.isFloat() {
+		s.Targets, err = labels.floats()
+	} else {
+		s.Labels, err = labels.whole(1 << 16)
+	}
+	if err != nil || owner == "" {
+		return s, shape, err
+	}
+	owners, err := features.along(owner)
+	if err == nil {
+		s.Owner, err = owners.whole(1 << 31)
+	}
+	return s, shape, err
+}

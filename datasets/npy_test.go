@@ -1,0 +1,264 @@
+package datasets
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// npyFile returns an NPY file, version 1.
+func npyFile(descr, shape string, fortran bool, values any) string {
+	order := map[bool]string{true: "True", false: "False"}[fortran]
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, order, shape)
+	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), byte(len(header)>>8))
+	b = append(b, header...)
+	b, err := binary.Append(b, binary.LittleEndian, values)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// folder writes files into a new folder and returns it.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// in returns the same with files of a folder.
+func (a NPY) in(dir string) NPY {
+	for _, path := range []*string{&a.X, &a.Y, &a.Owner, &a.TestX, &a.TestY, &a.TestOwner} {
+		if *path != "" {
+			*path = filepath.Join(dir, *path)
+		}
+	}
+	return a
+}
+
+func TestNPY(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"x.npy":     npyFile("<f8", "(5, 2)", false, []float64{0, 0, 1, 10, 2, 20, 3, 30, 4, 40}),
+		"y.npy":     npyFile("<i8", "(5,)", false, []int64{0, 2, 0, 2, 0}),
+		"r.npy":     npyFile("<f4", "(5, 1)", false, []float32{0, 0.5, 1, 1.5, 2}),
+		"who.npy":   npyFile("|u1", "(5,)", false, []uint8{7, 7, 8, 8, 9}),
+		"image.npy": npyFile("|u1", "(5, 1, 2)", true, []uint8{0, 1, 2, 3, 4, 100, 101, 102, 103, 104}),
+		"first.npy": npyFile("|u1", "(5, 2, 1, 1)", false, []uint8{0, 100, 1, 101, 2, 102, 3, 103, 4, 104}),
+	})
+	d, err := NPY{X: "x.npy", Y: "y.npy", Owner: "who.npy"}.in(dir).Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Name != "x" || !slices.Equal(d.Shape, []int{2}) || d.Classes != 3 || d.Train.Len() != 4 || d.Test.Len() != 1 {
+		t.Errorf("%+v", d)
+	}
+	i := int(d.Test.Floats[0])
+	if d.Test.Floats[1] != 10*d.Test.Floats[0] || int(d.Test.Labels[0]) != []int{0, 2, 0, 2, 0}[i] || int(d.Test.Owner[0]) != []int{7, 7, 8, 8, 9}[i] {
+		t.Errorf("%+v", d.Test)
+	}
+	d, err = NPY{X: "image.npy", Y: "r.npy", TestX: "image.npy", TestY: "r.npy", Name: "images"}.in(dir).Make()
+	if err != nil || d.Name != "images" || !slices.Equal(d.Shape, []int{1, 2, 1}) || d.Classes != 0 || d.Train.Targets[1] != 0.5 ||
+		!slices.Equal(d.Train.Bytes[:4], []uint8{0, 100, 1, 101}) {
+		t.Errorf("%+v, error %v", d, err)
+	}
+	d, err = NPY{X: "first.npy", Y: "y.npy", TestX: "first.npy", TestY: "y.npy", ChannelsFirst: true}.in(dir).Make()
+	if err != nil || !slices.Equal(d.Shape, []int{1, 1, 2}) || !slices.Equal(d.Train.Bytes[:4], []uint8{0, 100, 1, 101}) {
+		t.Errorf("%+v, error %v", d, err)
+	}
+}
+
+func TestNPZ(t *testing.T) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, content := range map[string]string{
+		"x_train": npyFile("<f4", "(5, 1)", false, []float32{0, 1, 2, 3, 4}), "y_train": npyFile("|b1", "(5,)", false, []bool{true, false, true, true, false}),
+	} {
+		w, err := z.Create(name + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	z.Close()
+	dir := folder(t, map[string]string{"toy.npz": b.String()})
+	d, err := NPY{X: "toy.npz:x_train", Y: "toy.npz:y_train"}.in(dir).Make()
+	if err != nil || d.Name != "toy" || d.Classes != 2 || d.Train.Len() != 4 {
+		t.Errorf("%+v, error %v", d, err)
+	}
+	_, err = NPY{X: "toy.npz:x_test", Y: "toy.npz:y_train"}.in(dir).Make()
+	if err == nil || !strings.Contains(err.Error(), `toy.npz has no array "x_test": must be one of [`) {
+		t.Error(err)
+	}
+}
+
+func TestBadNPY(t *testing.T) {
+	good := npyFile("<f4", "(3, 2)", false, []float32{0, 1, 2, 3, 4, 5})
+	dir := folder(t, map[string]string{
+		"x.npy":         good,
+		"y.npy":         npyFile("<i4", "(3,)", false, []int32{0, 1, 1}),
+		"targets.npy":   npyFile("<f4", "(3,)", false, []float32{0, 1, 1}),
+		"image.npy":     npyFile("|u1", "(3, 2)", false, []uint8{0, 1, 2, 3, 4, 5}),
+		"wide.npy":      npyFile("<f4", "(3, 1)", false, []float32{0, 1, 2}),
+		"negative.npy":  npyFile("<i4", "(3,)", false, []int32{0, 1, -1}),
+		"large.npy":     npyFile("<u8", "(3,)", false, []uint64{0, 1 << 63, 1}),
+		"two.npy":       npyFile("<i4", "(2,)", false, []int32{0, 1}),
+		"nan.npy":       npyFile("<f4", "(3, 2)", true, []float32{0, 1, 2, 3, float32(math.NaN()), 5}),
+		"huge.npy":      npyFile("<f8", "(3, 2)", false, []float64{0, 1, 2, 1e39, 4, 5}),
+		"short.npy":     good[:len(good)-4],
+		"cut.npy":       good[:len(good)-3],
+		"long.npy":      good + "\x00",
+		"bomb.npy":      npyFile("<f4", "(1000000000, 2)", false, []float32{1}),
+		"overflow.npy":  npyFile("<f4", "(4611686018427387904, 4)", false, []float32{1}),
+		"empty.npy":     npyFile("<f4", "(0, 2)", false, []float32{}),
+		"flat.npy":      npyFile("<f4", "(3,)", false, []float32{0, 1, 2}),
+		"scalar.npy":    npyFile("<f4", "()", false, []float32{0}),
+		"complex.npy":   npyFile("<c8", "(1, 1)", false, []complex64{1}),
+		"half.npy":      npyFile("<f2", "(1, 1)", false, []int16{1}),
+		"objects.npy":   npyFile("|O", "(1, 1)", false, []int64{1}),
+		"header.npy":    "\x93NUMPY\x02\x00\xff\xff\xff\xff  ",
+		"damaged.npy":   "\x93NUMPY\x01\x00\x02\x00{}",
+		"not.npy":       "hello, world, this is no array",
+		"nothing.npy":   "",
+		"one class.npy": npyFile("<i4", "(3,)", false, []int32{0, 0, 0}),
+		"not.npz":       "hello",
+	})
+	x := func(path string) NPY { return NPY{X: path, Y: "y.npy"} }
+	y := func(path string) NPY { return NPY{X: "x.npy", Y: path} }
+	for _, test := range []struct {
+		NPY
+		want string
+	}{
+		{x("nan.npy"), "nan.npy: row 1, value 1 is NaN: must be a finite float32"},
+		{x("huge.npy"), "huge.npy: row 1, value 1 is +Inf: must be a finite float32"},
+		{x("short.npy"), "short.npy ends before its 6 values are complete: EOF"},
+		{x("cut.npy"), "cut.npy ends before its 6 values are complete: unexpected EOF"},
+		{x("bomb.npy"), "bomb.npy ends before its 2000000000 values are complete: EOF"},
+		{x("long.npy"), "long.npy continues after its 6 values: nothing may follow"},
+		{x("overflow.npy"), "overflow.npy has shape [4611686018427387904 4]: every dimension must be at least 1, and all together at most 2147483648 values"},
+		{x("empty.npy"), "empty.npy has shape [0 2]: every dimension must be at least 1"},
+		{x("flat.npy"), "flat.npy has shape [3]: must be [n, f], [n, height, width] or [n, height, width, channels]"},
+		{x("scalar.npy"), "scalar.npy has shape []: must be [n, f]"},
+		{x("complex.npy"), "complex.npy holds values of type <c8: must be bool, int, uint, float32 or float64"},
+		{x("half.npy"), "half.npy holds values of type <f2: must be"},
+		{x("objects.npy"), "objects.npy holds values of type |O: must be"},
+		{x("header.npy"), "header.npy has a header of 4294967295 bytes: must be at most 65536"},
+		{x("damaged.npy"), "damaged.npy is damaged: runtime error: slice bounds out of range"},
+		{x("not.npy"), "not.npy is not an NPY file: npy: not a valid NumPy file format"},
+		{x("nothing.npy"), "nothing.npy is not an NPY file: EOF"},
+		{x("missing.npy"), "missing.npy: no such file"},
+		{x("not.npz:x"), "not.npz: zip: not a valid zip file"},
+		{y("two.npy"), "two.npy has shape [2]: must be [3], one value per row of"},
+		{y("negative.npy"), "negative.npy: row 2 is -1 (int32): must be a whole number in [0, 65536)"},
+		{y("large.npy"), "large.npy: row 1 is 9.223372036854776e+18 (uint64): must be a whole number in [0, 65536)"},
+		{y("one class.npy"), "Classes = 1: must be at least 2"},
+		{NPY{X: "x.npy", Y: "y.npy", Owner: "targets.npy"}, "targets.npy: row 0 is 0 (float32): must be a whole number in [0, 2147483648)"},
+		{NPY{X: "x.npy", Y: "y.npy", ChannelsFirst: true}, "x.npy has shape [3 2]: must be [n, channels, height, width], for ChannelsFirst"},
+		{NPY{X: "x.npy", Y: "y.npy", TestX: "wide.npy", TestY: "y.npy"}, "wide.npy: examples have shape [1]: must be [2], as in"},
+		{NPY{X: "x.npy", Y: "y.npy", TestX: "image.npy", TestY: "y.npy"}, "image.npy: must both be of uint8, or neither"},
+		{NPY{X: "x.npy", Y: "y.npy", TestX: "x.npy", TestY: "targets.npy"}, "targets.npy: must both be whole numbers, for classes, or both floats"},
+		{NPY{X: "x.npy", Y: "y.npy", TestX: "x.npy"}, `must both be files, or neither`},
+		{NPY{X: "x.npy", Y: "y.npy", Owner: "y.npy", TestX: "x.npy", TestY: "y.npy"}, `NPY: TestOwner = "": must be a file if TestX and Owner are, and only then`},
+		{NPY{X: "x.npy", Y: "y.npy", Share: -1}, "NPY: Share = -1: must be in (0, 1)"},
+		{NPY{X: "x.npy", Y: "y.npy", Share: 0.1}, "Share = 0.1 of 3 rows: must leave at least one row"},
+		{NPY{Y: "y.npy"}, "NPY: X is empty: must be the path of a file"},
+		{NPY{X: "x.npy"}, "NPY: Y is empty: must be the path of a file"},
+	} {
+		if _, err := test.in(dir).Make(); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "datasets: ") {
+			t.Errorf("%+v:\nerror %v\nwant  %s", test.NPY, err, test.want)
+		}
+	}
+}
+
+// NumPy's own files hold what NumPy says of them.
+func TestNPYAgreesWithNumPy(t *testing.T) {
+	dir := t.TempDir()
+	lines := numpy(t, `
+import sys, numpy as np
+rng = np.random.default_rng(1)
+for i, (dtype, shape, order) in enumerate([(d, s, o)
+        for d in ["?", "u1", "i1", "<u2", ">i2", "<i4", ">u4", "<i8", ">u8", "<f4", ">f4", "<f8", ">f8"]
+        for s in [(5, 3), (5, 2, 3), (5, 2, 3, 4)] for o in "CF"]):
+    x = rng.uniform(-100, 100, shape) if "f" in dtype else rng.integers(0, 100, shape)
+    x = np.asarray(x.astype(dtype), order=order)
+    y = rng.integers(0, 4, 5)
+    (np.savez if i % 2 else np.savez_compressed)(f"{sys.argv[1]}/{i}.npz", x=x, y=y)
+    seen = x.astype("f4") / np.float32(255 if dtype == "u1" else 1)
+    first = len(shape) == 4
+    if first:
+        seen = seen.transpose(0, 2, 3, 1)
+    print(first, *map(int, y), *(float(v).hex() for v in seen.ravel()))
+`, dir)
+	for i, line := range lines {
+		fields := strings.Fields(line)
+		path := filepath.Join(dir, fmt.Sprintf("%d.npz", i))
+		a := NPY{X: path + ":x", Y: path + ":y", ChannelsFirst: fields[0] == "True"}
+		s, shape, err := a.part(a.X, a.Y, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &Dataset{Shape: shape}
+		got := []string{fields[0]}
+		for _, l := range s.Labels {
+			got = append(got, fmt.Sprint(l))
+		}
+		for row := range s.Labels {
+			for k, v := range s.Row(row, nil) {
+				var want float64
+				if _, err := fmt.Sscan(fields[6+row*d.Features()+k], &want); err != nil || math.Abs(float64(v)-want) > 1e-7*math.Abs(want) {
+					t.Fatalf("array %d, row %d, value %d: %v, want %v, %v", i, row, k, v, want, err)
+				}
+			}
+		}
+		if !slices.Equal(got, fields[:6]) || len(fields) != 6+5*d.Features() {
+			t.Errorf("array %d: %v, want %v", i, got, fields)
+		}
+	}
+	if len(lines) != 13*3*2 {
+		t.Errorf("%d arrays", len(lines))
+	}
+}
+
+func FuzzNPY(f *testing.F) {
+	f.Add([]byte(npyFile("<f4", "(2, 2)", false, []float32{1, 2, 3, 4})))
+	f.Add([]byte(npyFile(">i2", "(2, 2, 1)", true, []int16{1, 2, 3, 4})))
+	f.Add([]byte(npyFile("|b1", "(3,)", false, []bool{true, false, true})))
+	f.Add([]byte(npyFile("<f8", "(99999999, 99999999)", false, []float64{1})))
+	f.Add([]byte(npyFile("<U3", "(1,)", false, []int32{1, 2, 3})))
+	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\x00\x00{'descr': '"))
+	f.Add(zipped([]byte(npyFile("|u1", "(1, 1)", false, []uint8{1}))))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		a, err := readNPY(bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		n := 1
+		for _, k := range a.shape {
+			n *= k
+		}
+		if n != a.values.Len() {
+			t.Fatalf("%d values of shape %v", a.values.Len(), a.shape)
+		}
+		var s Split
+		if shape, err := a.images(len(a.shape) == 4); err == nil && a.fill(&s) == nil {
+			d := &Dataset{Shape: shape}
+			if got := max(len(s.Bytes), len(s.Floats)); got != n || got%d.Features() != 0 {
+				t.Fatalf("%d features of shape %v", got, shape)
+			}
+		}
+		_, _ = a.whole(10)
+	})
+}
