@@ -13,6 +13,7 @@ require (
 	github.com/janpfeifer/gonb v0.11.4
 	github.com/janpfeifer/must v0.2.0
 	github.com/klauspost/compress v1.20.3
+	github.com/lucasb-eyer/go-colorful v1.3.0
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
 	github.com/nats-io/nkeys v0.4.16

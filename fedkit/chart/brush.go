@@ -3,6 +3,7 @@ package chart
 import (
 	"image/color"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -58,12 +59,16 @@ func (b brush) axes() {
 	lo, hi := b.area.Min, b.area.Max
 	label := tickText
 	label.XAlign = draw.XCenter
+	free := vg.Length(math.Inf(-1)) // where the label before ends: one that would overlap it is left out
 	for _, t := range b.x.ticks {
 		x := b.at(t, b.y.lo).X
 		if b.x.Names == nil {
 			b.StrokeLine2(pen(grid, 1, nil), x, lo.Y, x, hi.Y)
 		}
-		b.FillText(label, vg.Point{X: x, Y: lo.Y - 17}, b.x.label(t))
+		if half := label.Width(b.x.label(t)) / 2; x-half >= free {
+			b.FillText(label, vg.Point{X: x, Y: lo.Y - 17}, b.x.label(t))
+			free = x + half + 3
+		}
 	}
 	label.XAlign = draw.XRight
 	for _, t := range b.y.ticks {
@@ -71,7 +76,8 @@ func (b brush) axes() {
 		if b.y.Names == nil {
 			b.StrokeLine2(pen(grid, 1, nil), lo.X, y, hi.X, y)
 		}
-		b.FillText(label, vg.Point{X: lo.X - 6, Y: y - 4}, b.y.label(t))
+		name := b.y.label(t)
+		b.FillText(label, vg.Point{X: lo.X - 6, Y: y - 4 - nameStep/2*vg.Length(strings.Count(name, "\n"))}, name)
 	}
 	b.StrokeLine2(pen(frame, 1, nil), lo.X, lo.Y, hi.X, lo.Y)
 	b.StrokeLine2(pen(frame, 1, nil), lo.X, lo.Y, lo.X, hi.Y)

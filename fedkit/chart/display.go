@@ -75,9 +75,10 @@ func (d *Display) report(err error) {
 // forms returns the sheet in all its forms, by MIME type.
 func (s *sheet) forms(withPNG bool) (forms, metadata object, err error) {
 	forms = object{mimeVegaLite: s.vegaLite(), "text/plain": s.text()}
+	metadata = object{mimeVegaLite: object{"embed_options": object{"defaultStyle": embedStyle}}}
 	if withPNG {
 		width, height := s.size()
-		metadata = object{"image/png": object{"width": width, "height": height}}
+		metadata["image/png"] = object{"width": width, "height": height}
 		forms["image/png"], err = s.png()
 	}
 	return forms, metadata, err

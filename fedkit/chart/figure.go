@@ -47,7 +47,7 @@ const (
 // included.
 type Series struct {
 	Name    string
-	Like    string // the name of a series before it that it goes with: its color, but lighter and with dashes
+	Like    string // the name of a series before it that it goes with: its color, but another shade and with dashes
 	Mark    Mark   // default Line
 	X, Y    []float64
 	Lo, Hi  []float64     // Line: the band around Y

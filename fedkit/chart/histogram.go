@@ -33,6 +33,7 @@ func Histogram(title, xLabel, yLabel string, groups ...Series) *Figure {
 		f.X = Axis{Title: xLabel, Percent: shares(xLabel, all, -1)}
 		f.Y = Axis{Title: yLabel, Whole: true}
 		edges := bins(slices.Min(all), slices.Max(all), most)
+		f.X.Covers = []float64{edges[0], edges[len(edges)-1]}
 		for g, s := range groups {
 			b := bars(newScale(f.X), edges, counts(values[g], edges), g, len(groups))
 			b.Name = s.Name

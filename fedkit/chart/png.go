@@ -98,13 +98,13 @@ func (s *sheet) size() (width, height float64) {
 		for _, p := range line {
 			lineWidth += p.width()
 		}
-		w, h = max(w, lineWidth), h+s.height(line)+gap
+		w, h = max(w, lineWidth), h+s.lineHeight(line)+gap
 	}
 	return 2 * math.Ceil(float64(w)/2), 2 * math.Ceil(float64(h)/2)
 }
 
-// height is that of a line of figures, with their titles.
-func (s *sheet) height(line []*panel) (h vg.Length) {
+// lineHeight is that of a line of figures, with their titles.
+func (s *sheet) lineHeight(line []*panel) (h vg.Length) {
 	for _, p := range line {
 		m := p.margins()
 		h = max(h, m.top+vg.Length(p.Height)+m.bottom)
@@ -141,7 +141,7 @@ func (s *sheet) paint(dpi int) *image.RGBA {
 	x, top := vg.Length(edge), vg.Length(h)-edge
 	for i, p := range s.panels {
 		if i > 0 && i%s.across() == 0 { // the next line
-			x, top = edge, top-s.height(s.panels[i-s.across():i])-gap
+			x, top = edge, top-s.lineHeight(s.panels[i-s.across():i])-gap
 		}
 		m := p.margins()
 		y := top

@@ -57,7 +57,7 @@ func (r Row) prepare() (*sheet, error) {
 			}
 			st := t.style(own)
 			if like := s.style(t.Like); like != nil && t.Like != "" {
-				st = like.lighter(t.Name)
+				st = like.companion(t.Name)
 			} else if !t.Ink && t.Shade == 0 {
 				own++
 			}
@@ -127,7 +127,8 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	if len(p.series) == 0 {
 		return nil, errEmpty
 	}
-	p.x, p.y = newScale(f.X), newScale(f.Y)
+	own.Y.Names = broken(f.Y.Names, tickText, 160)
+	p.x, p.y = newScale(own.X), newScale(own.Y)
 	for _, s := range p.series {
 		for _, c := range s.cols {
 			switch c.name {

@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -92,7 +93,8 @@ func (s *scale) finishLinear(n int) {
 	}
 	step := niceStep((s.hi - s.lo) / float64(n))
 	lo, hi := math.Floor(s.lo/step+1e-9), math.Ceil(s.hi/step-1e-9)
-	if s.Percent && s.lo >= -step && s.hi <= 1+step { // shares never need a tick beyond 0 % or 100 %
+	beyond := slices.ContainsFunc(s.Covers, func(v float64) bool { return v < 0 || v > 1 })
+	if s.Percent && !beyond && s.lo >= -step && s.hi <= 1+step { // shares never need a tick beyond 0 % or 100 %
 		lo, hi = max(lo, 0), min(hi, math.Round(1/step))
 	}
 	s.ticks = multiples(step, lo, hi)

@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,7 @@ type object = map[string]any
 // vegaLite returns the sheet as a Vega-Lite specification.
 func (s *sheet) vegaLite() map[string]any {
 	spec := object{"$schema": vegaLiteSchema, "config": s.config()}
+	s.fit(spec)
 	if len(s.panels) == 1 {
 		maps.Copy(spec, s.view(0))
 		return spec
@@ -24,29 +26,27 @@ func (s *sheet) vegaLite() map[string]any {
 	for i := range views {
 		views[i] = s.view(i)
 	}
-	spec["spacing"] = 32.0
-	if across := s.across(); across < len(views) {
-		spec["concat"], spec["columns"] = views, float64(across)
-	} else {
-		spec["hconcat"] = views
-	}
+	spec["spacing"], spec["concat"], spec["columns"] = float64(spacing), views, float64(s.across())
 	return spec
 }
 
+// own is the color of the text around the figure, in any theme.
+const own = "currentColor"
+
 func (s *sheet) config() object {
 	return object{
-		"background": "#ffffff",
+		"background": "transparent",
 		"font":       "Helvetica, Arial, sans-serif",
-		"padding":    8.0,
+		"padding":    float64(padding),
 		"view":       object{"stroke": "transparent"},
 		"legend":     object{"disable": true},
 		"axis": object{
-			"labelColor": hex(ink), "titleColor": hex(ink), "domainColor": hex(frame), "gridColor": hex(grid),
+			"labelColor": own, "titleColor": own, "domainColor": own, "gridColor": own, "domainOpacity": 0.35, "gridOpacity": 0.1,
 			"labelFontSize": 11.0, "titleFontSize": 12.0, "titleFontWeight": "normal", "titlePadding": 8.0,
 			"labelPadding": 6.0, "labelFlush": false, "ticks": false,
 		},
 		"title": object{
-			"anchor": "start", "frame": "group", "fontSize": 14.0, "color": hex(ink), "offset": 12.0,
+			"anchor": "start", "frame": "group", "fontSize": 14.0, "color": own, "offset": 12.0,
 			"subtitleColor": hex(faint), "subtitleFontSize": 11.0, "subtitlePadding": 4.0,
 		},
 	}
@@ -64,12 +64,13 @@ func (s *sheet) view(i int) object {
 		for n < len(p.series) && p.series[n].alike(p.series[k]) {
 			n++
 		}
-		layers = append(layers, s.layer(p, p.series[k:n], fmt.Sprintf("_%d_%d", i, k)))
+		layers = append(layers, s.layer(p, p.series[k:n], fmt.Sprintf("_%d_%d", i, k), s.signalOf(i, "width")))
 		k = n
 	}
 	view := object{"width": float64(p.Width), "height": float64(p.Height), "layer": layers}
 	if p.Title != "" {
-		view["title"] = object{"text": p.Title, "subtitle": p.Note}
+		width := fmt.Sprintf("%s + %g", s.signalOf(i, "width"), float64(p.margins().right))
+		view["title"] = object{"text": wrapped(p.Title, titleText, width), "subtitle": wrapped(p.Note, noteText, width)}
 	}
 	return view
 }
@@ -93,7 +94,7 @@ func (s *series) alike(t series) bool {
 
 // layer draws series of one kind. Their points are written column by column and spread out by a flatten transform,
 // which makes them a quarter as long as one JSON object per point.
-func (s *sheet) layer(p *panel, all []series, id string) object {
+func (s *sheet) layer(p *panel, all []series, id, width string) object {
 	first := all[0]
 	encoding := object{
 		"x":       p.x.channel("x"),
@@ -125,8 +126,9 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 			mark["size"] = dotSide * dotSide
 		} else {
 			most, side := p.bubbles()
+			largest := object{"expr": fmt.Sprintf("pow(min(1, %s / %d) * %g, 2)", width, p.Width, round5(side))}
 			encoding["size"] = object{"field": "n", "type": "quantitative",
-				"scale": object{"domain": []any{0.0, most}, "range": []any{0.0, round5(side * side)}}}
+				"scale": object{"domain": []any{0.0, most}, "range": []any{0.0, largest}}}
 		}
 		layer["mark"] = mark
 	case Cells:
@@ -138,10 +140,11 @@ func (s *sheet) layer(p *panel, all []series, id string) object {
 		layer["mark"] = object{"type": "rule", "strokeWidth": segmentWidth}
 		encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
 	case Images:
-		width, height := p.frame()
+		wide, high := p.frame()
 		mark := object{"type": "image", "smooth": false}
 		if first.X2 == nil {
-			mark["width"], mark["height"] = round5(width), round5(height)
+			smaller := fmt.Sprintf("%s / %d * ", width, p.Width)
+			mark["width"], mark["height"] = object{"expr": smaller + fmt.Sprint(round5(wide))}, object{"expr": smaller + fmt.Sprint(round5(high))}
 		} else {
 			mark["aspect"] = false
 			encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
@@ -235,7 +238,10 @@ func (s *scale) channel(field string) object {
 		axis["labelExpr"] = fmt.Sprintf("%s[round(datum.index * %d)]", expression(labels), len(labels)-1)
 	}
 	if s.Names != nil {
-		axis["grid"] = false
+		axis["grid"], axis["labelLimit"], axis["labelLineHeight"] = false, 0.0, float64(nameStep)
+		if field == "y" {
+			s.center(axis)
+		}
 	}
 	to := object{"domain": []any{s.lo, s.hi}, "nice": false}
 	if s.Log {
@@ -246,25 +252,52 @@ func (s *scale) channel(field string) object {
 	return object{"field": field, "type": "quantitative", "title": s.Title, "axis": axis, "scale": to}
 }
 
+// center lifts labels of several lines, the first of which would be at the tick.
+func (s *scale) center(axis object) {
+	places := map[int][]any{} // by the lines that a label has beside the first
+	for i, t := range s.ticks {
+		if n := strings.Count(s.label(t), "\n"); n > 0 {
+			places[n] = append(places[n], float64(i))
+		}
+	}
+	var lifts []any
+	for _, n := range slices.Sorted(maps.Keys(places)) {
+		test := fmt.Sprintf("indexof(%s, round(datum.index * %d)) >= 0", strings.ReplaceAll(fmt.Sprint(places[n]), " ", ", "), len(s.ticks)-1)
+		lifts = append(lifts, object{"test": test, "value": -nameStep / 2. * float64(n)})
+	}
+	if lifts != nil {
+		axis["labelOffset"] = object{"condition": lifts, "value": 0.0}
+	}
+}
+
 // color gives each name its color, and the legend to the sheets that have one.
 func (s *sheet) color(mark Mark) object {
-	color := object{"field": "s", "type": "nominal", "title": "", "scale": s.byName(func(t style) any { return hex(t.color) })}
+	color := object{"field": "s", "type": "nominal", "title": "", "scale": s.byName(func(t style) any { return t.paint() })}
 	if len(s.legend) > 0 {
-		orient := "top"
+		orient, width := "top", "width"
 		if len(s.panels) > 1 { // over one of them it would push its title out of line
-			orient = "bottom"
+			orient, width = "bottom", fmt.Sprintf("room - %d", 2*padding)
 		}
-		color["legend"] = object{
-			"orient": orient, "direction": "horizontal", "columns": float64(s.columns()), "columnPadding": 16.0,
-			"labelColor": hex(ink), "labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0,
+		longest := 0.0
+		for _, l := range s.legend {
+			longest = max(longest, math.Ceil(wideFont*float64(tickText.Width(l.name))))
+		}
+		legend := object{
+			"orient": orient, "direction": "horizontal", "columnPadding": 16.0,
+			"columns":    object{"expr": fmt.Sprintf("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns())},
+			"labelColor": own, "labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0,
 			"symbolStrokeWidth": 2.5, "offset": 10.0, "symbolType": symbols[mark],
 		}
+		if longest > tight {
+			legend["labelExpr"] = lines("datum.label", 5.8, width+" - 40")
+		}
+		color["legend"] = legend
 		if len(s.legend) < len(s.order) {
 			names := make([]any, len(s.legend))
 			for i, t := range s.legend {
 				names[i] = t.name
 			}
-			color["legend"].(object)["values"] = names
+			legend["values"] = names
 		}
 	}
 	return color
@@ -279,6 +312,14 @@ func (s *sheet) dashes() object {
 		}
 		return list(t.dash)
 	})
+}
+
+// paint is the color for a browser.
+func (t style) paint() string {
+	if t.color == ink {
+		return own
+	}
+	return hex(t.color)
 }
 
 // byName is a scale that gives each name a value.
@@ -357,9 +398,17 @@ func (s *scale) extent(from, to string) string {
 func expression(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
-		quoted[i] = "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", " ", "\r", " ").Replace(n) + "'"
+		quoted[i] = quote(n)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// quote writes words as a string of Vega's, or an array if they have several lines.
+func quote(words string) string {
+	if lines := strings.Split(words, "\n"); len(lines) > 1 {
+		return expression(lines)
+	}
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\r", " ").Replace(words) + "'"
 }
 
 func list[T any](a []T) []any {

@@ -20,7 +20,7 @@ const maxStays, maxNamed = 1200, 900
 // assignment before them is drawn on. A client without a cluster has no color.
 //
 // True groups [M], if given, are what clients are sorted by, from the bottom up, with lines between them and a strip at
-// the right: plot.Clusters(h, partition.Groups(fed.Clients)...). The strip has the lighter shade of the color of the
+// the right: plot.Clusters(h, partition.Groups(fed.Clients)...). The strip has another shade of the color of the
 // cluster that has most of the group in the last round.
 //
 // At most the first 100 clients are drawn. If assignments change so often that the figure would be heavy, only some of the

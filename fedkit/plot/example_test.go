@@ -63,7 +63,7 @@ func ExampleAccuracy_error() {
 func ExampleLoss() {
 	h := run("FedAvg", 0.2, 0.4)
 	row := chart.Row{plot.Accuracy(h), plot.Loss(h)}
-	fmt.Println(len(row.VegaLite()["hconcat"].([]any)), row.Err())
+	fmt.Println(len(row.VegaLite()["concat"].([]any)), row.Err())
 	// row.Show() draws them.
 
 	// Output:

@@ -36,7 +36,7 @@ func distinct(labels []int) []int {
 func clusterName(label int) string { return fmt.Sprintf("cluster %d", label) }
 func groupName(group int) string   { return fmt.Sprintf("group %d", group) }
 
-// nameLike says of the series of true groups in a figure which cluster they are drawn like, a lighter shade of its color: one
+// nameLike says of the series of true groups in a figure which cluster they are drawn like, another shade of its color: one
 // to one, so that they have most clients in common. A client in the wrong cluster shows two colors.
 func nameLike(f *chart.Figure, labels, truth []int) {
 	clusters, groups := distinct(labels), distinct(truth)

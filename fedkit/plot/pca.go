@@ -12,7 +12,7 @@ import (
 
 // PCA returns the map of clients by what is clustered: points, such as their updates, on the two principal components that
 // hold most of their variance; Show draws it. The axes' titles say how much. Colors are clusters, labels [n]; without
-// them all have one color. True groups [n], if given, are a second map of the same points beside it. They have the lighter
+// them all have one color. True groups [n], if given, are a second map of the same points beside it. They have another
 // shade of the cluster's color that has most of them.
 //
 // Errors: no points, points that are not finite or all the same, numbers of labels or true groups that do not go with them.

@@ -166,8 +166,11 @@ func opacity(encoding map[string]any) float64 {
 	return o["value"].(float64)
 }
 
-// on returns a color, "#rrggbb", as it looks on white.
+// on returns a color, "#rrggbb" or that of text, as it looks on white.
 func on(hex string, opacity float64) color.NRGBA {
+	if hex == "currentColor" {
+		hex = "#333333"
+	}
 	n, _ := strconv.ParseInt(hex[1:], 16, 32)
 	mix := func(c int64) uint8 { return uint8(255 + opacity*(float64(c)-255) + 0.5) }
 	return color.NRGBA{mix(n >> 16), mix(n >> 8 & 255), mix(n & 255), 255}

@@ -1,0 +1,53 @@
+package chart
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+)
+
+// wideFont is how much wider letters may be in a browser that has neither Helvetica nor Arial.
+const wideFont = 1.15
+
+// nameStep is from one line of a long name to the next.
+const nameStep = 13
+
+// broken puts line breaks into names, so that none of its lines is much wider than this. A line ends at a space.
+func broken(names []string, style text.Style, width vg.Length) []string {
+	var all []string
+	for _, name := range names {
+		line, done := "", ""
+		for _, word := range strings.Split(name, " ") {
+			switch {
+			case line == "":
+				line = word
+			case style.Width(line+" "+word) > width:
+				done, line = done+line+"\n", word
+			default:
+				line += " " + word
+			}
+		}
+		all = append(all, done+line)
+	}
+	return all
+}
+
+// wrapped is what Vega writes of some words: as they are, or on several lines if they are wider than an expression in
+// pixels says, and that may be less than tight.
+func wrapped(words string, style text.Style, width string) any {
+	wide := float64(style.Width(words))
+	if wide <= tight {
+		return words
+	}
+	return object{"expr": lines(quote(words), wide/float64(utf8.RuneCountInString(words)), width)}
+}
+
+// lines is the expression for the lines of some words, whose letters have this mean width. A line ends at a space; one that
+// does not break stays.
+func lines(words string, letter float64, width string) string {
+	return fmt.Sprintf(`split(trim(replace(%s, regexp('(.{1,' + max(9, floor((%s) / %g)) + '})( +|$)', 'g'), '$1\n')), '\n')`,
+		words, width, round(wideFont*letter, 3))
+}
