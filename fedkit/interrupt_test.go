@@ -89,12 +89,25 @@ var interruptedCases = []struct {
 		s := stoppable()
 		s.Before = func(r *Round, job *Job) {
 			if interrupts(r, job); r.T == 3 {
+				time.Sleep(2 * patience)
 				_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 				time.Sleep(time.Minute)
 			}
 		}
 		fmt.Println(summary(Run(context.Background(), fed, s, Options{Rounds: 5})))
 	}, "signal: interrupt"},
+	{"twice at once", 3, func(fed *Federation, _ string) {
+		s := stoppable()
+		s.Before = func(r *Round, job *Job) {
+			if interrupts(r, job); r.T == 3 {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+			}
+		}
+		h, err := Run(context.Background(), fed, s, Options{Rounds: 5})
+		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+		time.Sleep(patience / 5)
+		fmt.Println(summary(h, err))
+	}, "2 rounds, true, <nil>"},
 	{"between runs", 0, func(fed *Federation, _ string) {
 		fmt.Println(summary(Run(context.Background(), fed, stoppable(), Options{Rounds: 2})))
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
@@ -113,7 +126,7 @@ func summary(h *History, err error) string {
 	return s
 }
 
-// An interrupt ends a run with its history, and a second one ends the program.
+// An interrupt ends a run with its history, and one that comes later ends the program.
 func TestInterrupt(t *testing.T) {
 	if name := os.Getenv("FEDKIT_TEST_INTERRUPT"); name != "" {
 		fed, _ := toy(t, 4, 4)

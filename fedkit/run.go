@@ -81,7 +81,7 @@ func (n NotFinite) Check(*Federation, int) error {
 //
 // The stop button of a notebook, or Ctrl-C, is not: an interrupt ends the run without an error. The history of the rounds
 // that were finished comes back with Stopped set, and a checkpoint can be continued. The error is ErrStopped if no round was
-// finished, and for every run that the program starts afterwards. A second interrupt ends the program.
+// finished, and for every run that the program starts afterwards. An interrupt half a second later or more ends the program.
 func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History, error) {
 	var last *History
 	for h, err := range Rounds(ctx, fed, s, o) {
