@@ -93,6 +93,9 @@ func (c CSV) learn(d *Dataset, train, test *csvFile) (err error) {
 	if classes < 2 {
 		return fmt.Errorf("datasets: %s: column %q: all labels are %q: must be at least 2 different ones", c.File, train.label, train.labels[0])
 	}
+	if classes > maxClasses {
+		return fmt.Errorf("datasets: %s: column %q has %d different labels: must be at most %d; Regression predicts numbers", c.File, train.label, classes, maxClasses)
+	}
 	d.Classes = classes
 	d.Train.Labels, d.Test.Labels = numbers[:n:n], numbers[n:]
 	return nil
@@ -110,6 +113,9 @@ func (c CSV) finish(d *Dataset) (*Dataset, error) {
 	}
 	return d.finite()
 }
+
+// maxClasses is the most that labels in files may say there are. More are no classes, but numbers of another kind.
+const maxClasses = 1 << 16
 
 // bare returns the name of a file without its folder and extensions.
 func bare(path string) string {

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -135,13 +136,14 @@ func TestBadCSV(t *testing.T) {
 		`Share = 0.5: must be 0 if a file has the test rows, here t.csv`:               {content: "a,y\n1,0\n", CSV: CSV{Share: 0.5, Test: "t.csv"}},
 		`line 2, column 2: bare " in non-quoted-field`:                                 {content: "a,y\n1\",0\n"},
 		`["a" "b" "c" "d" "e" "f" "g" "h"] … (9)`:                                      {content: "a,b,c,d,e,f,g,h,i\n", CSV: CSV{Label: "z"}},
+		`column "y" has 65537 different labels: must be at most 65536; Regression`:     {content: "a,y\n" + numbered(65537)},
 		`unexpected EOF`: {content: string(zipped([]byte(flowers))[:50])},
 	} {
 		test.File = saved(t, "t.csv", test.content)
 		_, err := test.Make()
 		option := strings.HasPrefix(want, "CSV: ") || strings.Contains(want, "Share")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "datasets: ") || !option && !strings.Contains(err.Error(), "t.csv") {
-			t.Errorf("%q: error %v, want %q and the file's name", test.content, err, want)
+			t.Errorf("%.200q: error %v, want %q and the file's name", test.content, err, want)
 		}
 	}
 	if _, err := (CSV{}).Make(); err == nil || err.Error() != "datasets: CSV: File is empty: must be the path of a file" {
@@ -154,6 +156,15 @@ func TestBadCSV(t *testing.T) {
 	if _, err := other.Make(); err == nil || !strings.Contains(err.Error(), `b.csv: has the columns ["b" "y"]: must be those of `+other.File+`, ["a" "y"]`) {
 		t.Error(err)
 	}
+}
+
+// numbered returns n lines whose labels are 0, …, n−1.
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "1,%d\n", i)
+	}
+	return b.String()
 }
 
 func TestRanks(t *testing.T) {

@@ -104,7 +104,7 @@ func (a NPY) part(x, y, owner string) (s Split, shape []int, err error) {
 	if labels.isFloat() {
 		s.Targets, err = labels.floats()
 	} else {
-		s.Labels, err = labels.whole(1 << 16)
+		s.Labels, err = labels.whole(maxClasses)
 	}
 	if err != nil || owner == "" {
 		return s, shape, err

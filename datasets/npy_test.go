@@ -99,9 +99,11 @@ func TestNPZ(t *testing.T) {
 	if err != nil || d.Name != "toy" || d.Classes != 2 || d.Train.Len() != 4 {
 		t.Errorf("%+v, error %v", d, err)
 	}
-	_, err = NPY{X: "toy.npz:x_test", Y: "toy.npz:y_train"}.in(dir).Make()
-	if err == nil || !strings.Contains(err.Error(), `toy.npz has no array "x_test": must be one of [`) {
-		t.Error(err)
+	for path, name := range map[string]string{"toy.npz:x_test": "x_test", "toy.npz": ""} {
+		_, err = NPY{X: path, Y: "toy.npz:y_train"}.in(dir).Make()
+		if want := fmt.Sprintf(`toy.npz has no array %q: must be named after a colon, one of [`, name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 

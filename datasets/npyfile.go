@@ -32,6 +32,9 @@ func openArray(path string) (*array, error) {
 // openMember opens a file, or an array of an archive: "mnist.npz:x_train".
 func openMember(path string) (io.ReadCloser, error) {
 	name, member, isMember := strings.Cut(path, ".npz:")
+	if whole, isArchive := strings.CutSuffix(path, ".npz"); isArchive {
+		name, isMember = whole, true
+	}
 	if !isMember {
 		return os.Open(path)
 	}
@@ -54,7 +57,7 @@ func openMember(path string) (io.ReadCloser, error) {
 		return inArchive{r, archive}, nil
 	}
 	archive.Close()
-	return nil, fmt.Errorf("%s.npz has no array %q: must be one of %s", name, member, shortList(names))
+	return nil, fmt.Errorf("%s.npz has no array %q: must be named after a colon, one of %s", name, member, shortList(names))
 }
 
 // inArchive closes the archive too.
