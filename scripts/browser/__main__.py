@@ -34,7 +34,7 @@ def prepare():
             if cell.cell_type == "code":
                 cell.outputs, cell.execution_count = [], None
         nbformat.write(nb, path)
-    for name in [*cases.ALL, "two_more"]:
+    for name in [*cases.ALL, *cases.MORE]:
         empty = nbformat.v4.new_notebook()
         empty.metadata["kernelspec"] = {"name": "fedkit", "display_name": "Go (fedkit)", "language": "go"}
         nbformat.write(empty, PLACE / "notebooks" / f"{name}.ipynb")

@@ -33,12 +33,27 @@ def first(at):
     return f"first cell {start:.1f} s, one that trains {train:.1f} s, one that draws {draw:.1f} s"
 
 
-def notebook(at):
-    """A whole notebook: its figures are drawn, and fit the page, wide and narrow, light and dark."""
-    n = at.open("01_fedavg.ipynb")
-    state, took = n.run_all()
-    figures = n.figures()
-    return f"{state['cells']} cells in {took:.0f} s; {len(figures)} figures"
+def figures(at):
+    """Whole notebooks: their figures are drawn, and fit the page, wide and narrow, light and dark."""
+    done = []
+    for name in "00_start", "01_fedavg", "09_fedclust":
+        n = at.open(f"{name}.ipynb")
+        state, took = n.run_all()
+        for theme in "Light", "Dark":
+            at.theme(theme)
+            for width in 1300, 900:
+                at.page.resize(width)
+                figures = n.figures()
+                outside = until(DRAW_S, "figures that fit", lambda: (o := at.page.js("fedkit.outside()")) == [] and ["none"])
+                dim = at.page.js("fedkit.dim()")
+                need(not dim, f"{name}, {theme}: hard to read: {dim}")
+                for i in range(len(figures)):
+                    at.page.js(f"fedkit.figure({i}); true")
+                    at.photograph(f"figures-{name}-{theme}-{width}-{i}")
+        at.page.resize(1300)
+        at.theme("Light")
+        done.append(f"{name} {state['cells']} cells in {took:.0f} s, {len(figures)} figures")
+    return "; ".join(done)
 
 
 def help(at):
@@ -104,9 +119,68 @@ def stop(at):
     n.start("%%\nfor {\n}")
     time.sleep(2)
     said, loop = press()
+    n.start("%%\nfor {\n}")
+    said, compiling = press()
     said, _ = n.run('%%\nfmt.Println("still", "there")')
     need(said == "still there", f"a cell after the stop shows {said}")
-    return f"a run ended after {run:.2f} s, a loop after {loop:.2f} s"
+    return f"a run ended after {run:.2f} s, a loop after {loop:.2f} s, a cell that was just started after {compiling:.2f} s"
+
+
+def live(at):
+    """The live line is there from the start, and is never far behind the run."""
+    n = at.open("live.ipynb")
+    n.run(HEAD + """
+
+type diary struct {
+	fedkit.StartWatcher
+	file *os.File
+}
+
+func (d diary) Round(h *fedkit.History, of int) {
+	fmt.Fprintln(d.file, len(h.Rounds), time.Now().UnixMilli())
+	d.StartWatcher.Round(h, of)
+}""")
+    diary = at.notebooks / "diary.txt"
+    n.start(training("Rounds: 4000, Watch: diary{plot.Live().(fedkit.StartWatcher), must.M1(os.Create(\"diary.txt\"))}", "fmt.Println(len(h.Rounds))"))
+    n.sees(r"compiling|round 0/4000")
+    seen = []
+
+    def watched():
+        text, now = at.page.js("[fedkit.text(), Date.now()]")
+        if m := re.search(r"round (\d+)/4000", text):
+            seen.append((int(m[1]), now))
+        return not at.page.js("fedkit.running()")
+
+    until(DRAW_S, "the end of the run", watched, 0.02)
+    when = dict(map(int, line.split()) for line in diary.read_text().splitlines())
+    late = sorted(now - when[shown + 1] for shown, now in seen if shown > 0 and when.get(shown + 1, now) <= now)
+    need(len(late) > 10, f"the line was seen {len(late)} times behind the run, of {len(seen)}: {seen[:20]} {len(when)}")
+    return f"in {len(seen)} looks the line was {late[len(late) // 2]} ms behind the run (median; {late[-1]} ms at most)"
+
+
+def reload(at):
+    """A page closed in mid-run: another notebook shows the progress, and the same cell run again the result."""
+    rounds = 6000
+    cell = training(f"Rounds: {rounds}, Watch: plot.Live(), Checkpoint: \"run.checkpoint\"", "plot.Accuracy(h).Show()")
+    at.open("reload_more.ipynb").run(HEAD)
+    n = at.also("reload.ipynb")
+    n.run(HEAD)
+    n.start(cell)
+    n.sees(r"round \d\d+/")
+    at.leave()
+    time.sleep(1)
+    t=time.monotonic()
+    other = at.open("reload_more.ipynb")
+    print(time.monotonic()-t)
+    other.start('%%\nh := must.M1(plot.Follow("run.checkpoint"))\nfmt.Println(len(h.Rounds), "rounds followed")')
+    other.sees(rf"round \d+/{rounds}")
+    other.sees(f"{rounds} rounds followed", 120)
+    at.photograph("reload-followed")
+    n = at.also("reload.ipynb")
+    said, again = n.run(cell)
+    need(re.search(rf"✓ {rounds} rounds", said), f"the cell run again shows {said}")
+    need(len(n.figures()) >= 2, "the cell run again has not drawn its figures")
+    return f"followed from another notebook; the cell run again has the result after {again:.1f} s"
 
 
 def death(at):
@@ -158,4 +232,5 @@ def two(at):
     return "the same loss"
 
 
-ALL = {f.__name__: f for f in (first, notebook, help, mistakes, stop, death, two)}
+MORE = ["reload_more", "two_more"]  # notebooks that cases need besides their own
+ALL = {f.__name__: f for f in (first, help, mistakes, stop, live, reload, death, two, figures)}

@@ -46,4 +46,29 @@ globalThis.fedkit ??= {
     const d = new Uint32Array(figure.getContext('2d').getImageData(0, 0, figure.width, figure.height).data.buffer)
     return d.reduce((n, x) => n + (x !== d[0]), 0)
   },
+  // Outputs that are cut off or need a scroll bar.
+  outside() {
+    const found = []
+    for (const cell of this.cells()) {
+      const right = cell.outputArea?.node.getBoundingClientRect().right
+      for (const e of cell.outputArea?.node.querySelectorAll('.jp-OutputArea-output') ?? [])
+        if (e.scrollWidth > e.clientWidth + 1 && !e.matches('.jp-RenderedText')) found.push(`${e.scrollWidth} in ${e.clientWidth}`)
+      for (const f of cell.outputArea?.node.querySelectorAll(FIGURES) ?? [])
+        if (f.getBoundingClientRect().right > right + 1) found.push('a figure')
+    }
+    return found
+  },
+  // Texts of figures whose contrast to the page is less than 3.
+  dim() {
+    const light = c => { const [r, g, b] = c.match(/[\d.]+/g).slice(0, 3).map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b }
+    const page = light(getComputedStyle(this.panel.content.node).backgroundColor)
+    const found = []
+    for (const t of document.querySelectorAll('.jp-OutputArea svg.marks text')) {
+      const own = light(getComputedStyle(t).fill)
+      const contrast = (Math.max(own, page) + 0.05) / (Math.min(own, page) + 0.05)
+      if (t.textContent.trim() && contrast < 3) found.push(`${t.textContent}: ${contrast.toFixed(1)}`)
+    }
+    return found
+  },
+  figure(i) { this.cells().flatMap(c => [...c.node.querySelectorAll(FIGURES)])[i]?.scrollIntoView({ block: 'start' }) },
 }; true
