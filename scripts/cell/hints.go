@@ -205,7 +205,7 @@ func suggested(name string, names []string, head string, text map[string]string)
 	width := len(slices.MaxFunc(near, func(a, b string) int { return cmp.Compare(len(a), len(b)) }))
 	for _, n := range near {
 		said := strings.TrimPrefix(text[n], strings.TrimSuffix(n, "()")+" ") // as comments begin with the name
-		head += strings.TrimRight(fmt.Sprintf("\n  %-*s  %s", width, n, cut(said, 110)), " ,")
+		head += strings.TrimRight(fmt.Sprintf("\n  %-*s  %s", width, n, cut(said, 90)), " ,")
 	}
 	return head
 }
@@ -226,8 +226,10 @@ var words = map[string]string{
 	"enumerate": "Go writes for i, x := range xs", "sum": "Go writes a loop, or floats.Sum of gonum.org/v1/gonum/floats", "sorted": "Go writes slices.Sorted, or sort.Slice",
 }
 
-const keep = `A cell is a program of its own: its variables end with it, and only imports and declarations outside of main (above %%) stay.
-Keep results in files: fedkit.Options{History: "h.jsonl"}, then fedkit.Load("h.jsonl") in any cell; or add runs to study.New("runs"), which computes each once.`
+const keep = `a cell is a program of its own:
+its variables end with it, only imports and declarations above %% stay.
+Keep results in files: fedkit.Options{History: "h.jsonl"} in the run, then
+fedkit.Load("h.jsonl") in any cell; or use study.New("runs") for many runs.`
 
 func unknownName(m *mistake, match []string) string {
 	name := match[1]
@@ -250,7 +252,7 @@ func unknownName(m *mistake, match []string) string {
 		}
 	}
 	if slices.Contains(m.earlier, name) {
-		return name + " was a variable of an earlier cell. " + keep
+		return name + " was a variable of an earlier cell, and " + keep
 	}
 	if near := nearest.Of(name, m.locals()); near != "" && len(name) > 2 {
 		return fmt.Sprintf("did you mean %s?", near)
@@ -258,7 +260,7 @@ func unknownName(m *mistake, match []string) string {
 	if token.IsExported(name) {
 		return ""
 	}
-	return "no such name here. " + keep
+	return "no such name here; " + keep
 }
 
 func nearestPackage(name string, packages []string) string {
@@ -313,16 +315,31 @@ func (m *mistake) locals() []string {
 	return variables(m.file)
 }
 
+// variables returns what the cell's main declares at its top level.
 func variables(file *ast.File) (names []string) {
 	main := function(file, "main")
 	if main == nil {
 		return nil
 	}
+	add := func(x ast.Expr) {
+		if id, ok := x.(*ast.Ident); ok && id.Name != "_" {
+			names = append(names, id.Name)
+		}
+	}
 	for _, s := range main.Body.List {
-		if a, ok := s.(*ast.AssignStmt); ok && a.Tok == token.DEFINE {
-			for _, x := range a.Lhs {
-				if id, ok := x.(*ast.Ident); ok && id.Name != "_" {
-					names = append(names, id.Name)
+		switch s := s.(type) {
+		case *ast.AssignStmt:
+			if s.Tok == token.DEFINE {
+				for _, x := range s.Lhs {
+					add(x)
+				}
+			}
+		case *ast.DeclStmt:
+			for _, spec := range s.Decl.(*ast.GenDecl).Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok {
+					for _, name := range v.Names {
+						add(name)
+					}
 				}
 			}
 		}
