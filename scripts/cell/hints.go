@@ -38,6 +38,9 @@ type mistake struct {
 var hints = []hint{
 	{regexp.MustCompile(`^unknown field (\w+) in struct literal of type ([\w.]+)`), unknownField},
 	{regexp.MustCompile(`^\S+\.(\w+) undefined \(type \*?([\w.]+) has no field or method \w+\)`), unknownMember},
+	{regexp.MustCompile(`\.(\w+) undefined \(type (?:\[|map\[|string)`), habitualMethod},
+	{regexp.MustCompile(`cannot indirect \S+ \(`), func(*mistake, []string) string { return "Go writes math.Pow(x, 2), or x * x" }},
+	{regexp.MustCompile(`^invalid argument: index -\d+ `), func(*mistake, []string) string { return "Go counts from the front only: xs[len(xs)-1] is the last" }},
 	{regexp.MustCompile(`^undefined: (\w+)\.(\w+)$`), unknownExport},
 	{regexp.MustCompile(`^undefined: (\w+)$`), unknownName},
 	{regexp.MustCompile(`^declared and not used: `), unused},
@@ -217,15 +220,6 @@ func cut(text string, n int) string {
 	return text
 }
 
-// words are names that a Python user writes by habit.
-var words = map[string]string{
-	"True": "Go writes true", "False": "Go writes false", "None": "Go writes nil",
-	"str": "Go writes fmt.Sprint(x), and string for the type", "float": "Go writes float64",
-	"self": "Go names the receiver itself: func (s *Mine) Round(…)", "list": "Go writes []int{1, 2, 3}", "dict": `Go writes map[string]int{"a": 1}`,
-	"np": "Go has no NumPy: package math has functions of numbers, gonum.org/v1/gonum matrices", "input": "a cell cannot ask: put the value into a variable",
-	"enumerate": "Go writes for i, x := range xs", "sum": "Go writes a loop, or floats.Sum of gonum.org/v1/gonum/floats", "sorted": "Go writes slices.Sorted, or sort.Slice",
-}
-
 const keep = `a cell is a program of its own:
 its variables end with it, only imports and declarations above %% stay.
 Keep results in files: fedkit.Options{History: "h.jsonl"} in the run, then
@@ -236,7 +230,7 @@ func unknownName(m *mistake, match []string) string {
 	if m.assigned() {
 		return fmt.Sprintf("to declare it: %s := …", name)
 	}
-	if said := words[name]; said != "" {
+	if said := habits[name]; said != "" {
 		return said
 	}
 	if m.isPackage() {
@@ -417,7 +411,7 @@ func numbers(_ *mistake, match []string) string {
 	case match[2] == "untyped" || match[3] == "untyped" || match[2] == "string" || match[3] == "string":
 		return `to put a number into a text: fmt.Sprint("α = ", 0.3)`
 	}
-	return fmt.Sprintf("convert one of them: %s(x), or float64(x)", match[2])
+	return "convert one of them, as in float64(x)"
 }
 
 func unknownPackage(m *mistake, match []string) string {
