@@ -6,8 +6,8 @@ own=$(cd -P "$(dirname "$0")/../.." && pwd) # the checkout this kernel belongs t
 root=${FEDKIT_ROOT:-$own}
 work=$root
 
-# A notebook in a Go module sees that module: another checkout of fedkit replaces this one, any other module is added to it.
 command -v go >/dev/null || { echo "the fedkit kernel needs Go (https://go.dev/dl): no 'go' on PATH" >&2; exit 1; }
+# A notebook in a Go module sees that module: another checkout of fedkit replaces this one, any other module is added to it.
 module=$(GOWORK=off go env GOMOD)
 case $module in
 "$root"/go.mod | /dev/null | "") ;;
