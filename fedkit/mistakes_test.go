@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/notebook"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -130,6 +131,7 @@ func TestMistakesAreFound(t *testing.T) {
 	fedkit_test\.\(\*clumsy\)\.Round mistakes_test\.go:@round
 	fedkit_test\.TestMistakesAreFound mistakes_test\.go:\d+$`},
 		{"Start", func(s *clumsy, r *fedkit.Round) error { panic(fs.ErrExist) }, `start: panic: file already exists\n\tfedkit_test\.TestMis`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error { notebook.Panic(errors.New("mine")); return nil }, `round 1: panic: mine\n\tfedkit_test\.TestMis`},
 		{"Serve", func(s *clumsy, r *fedkit.Round) error { panic("so") }, `round 1: panic: so\n\tfedkit_test\.TestMis`},
 	} {
 		_, err := fedkit.Run(context.Background(), fed, &clumsy{fails: c.fails, do: c.do}, fedkit.Options{Rounds: 1})

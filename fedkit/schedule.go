@@ -31,8 +31,8 @@ func (d Decay) Factor(t int) float64 {
 // Cosine lowers η along half a cosine, from 1 in round 1 to Floor in round Rounds, where it stays (arXiv 1608.03983, without
 // restarts).
 type Cosine struct {
-	Rounds int     `range:"[2,inf)"` // until Floor is reached; required
-	Floor  float64 `range:"(0,1]" default:"0.01"`
+	Rounds int     `range:"[2,inf)"`              // until Floor is reached; required
+	Floor  float64 `range:"(0,1]" default:"0.01"` // share of η that is left at the end
 }
 
 // Factor implements Schedule.

@@ -26,7 +26,8 @@ func calls(without ...string) (all []runtime.Frame) {
 }
 
 // own are the packages whose calls say nothing of a mistake in a strategy.
-var own = []string{"runtime", "reflect", "testing", "encoding/gob", "fedkit.example/fedkit", "fedkit.example/fedkit/config", "fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/xla"}
+var own = []string{"runtime", "reflect", "testing", "encoding/gob", "github.com/janpfeifer/must", "fedkit.example/fedkit", "fedkit.example/fedkit/config",
+	"fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/xla", "fedkit.example/fedkit/notebook"}
 
 func line(f runtime.Frame) string { return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line) }
 

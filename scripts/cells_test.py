@@ -167,7 +167,7 @@ class Cells(unittest.TestCase):
         self.fails("%%\nplot.Acuracy(nil).Show()", "Line 2", "undefined: plot.Acuracy\n", "did you mean Accuracy? package plot has, among others:")
         self.fails("%%\nfmt.Println(strateg.FedAvg{})", "undefined: strateg\n", 'did you mean strategy? (import "fedkit.example/fedkit/strategy")')
         self.shows("%%\nkept := 1\nkept", "1")
-        self.fails("%%\nfmt.Println(kept)", "Line 2", "undefined: kept\n", "kept was a variable of an earlier cell. A cell is a program of its own", "fedkit.Options{History: ", "fedkit.Load(", "study.New(")
+        self.fails("%%\nfmt.Println(kept)", "Line 2", "undefined: kept\n", "kept was a variable of an earlier cell, and a cell is a program of its own", "fedkit.Options{History: ", "fedkit.Load(", "study.New(")
         self.fails("%%\nz = 1\nfmt.Println(z)", "undefined: z\n", "to declare it: z := …")
         self.fails("%%\nx := 1", "Line 2", "declared and not used: x\n", "alone on the last line, a variable is shown; _ = x uses x, too")
         self.fails("%%\nmust.M1(run(strategy.FedAvg{}))", "method Round has pointer receiver)\n", "write &strategy.FedAvg{…}")

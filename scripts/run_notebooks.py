@@ -100,7 +100,7 @@ def failure(nb, error):
         if re.match(r"exit status |signal: ", said[0]) and ran:
             printed = "".join(o.text for o in code[ran[-1] - 1].outputs if o.get("name") == "stderr").splitlines()
             printed = [s.strip() for s in printed if s.strip() and s.strip() != said[0]]
-            panics = [s for s in printed if s.startswith(("panic:", "fatal error:"))]
+            panics = [s for s in printed if s.startswith(("error:", "panic:", "fatal error:"))]
             said = (panics or [f"{s}: {said[0]}" for s in printed[-1:]]) + said
     # "a imports b: no such package" comes on two lines.
     return f"{where}: {' '.join(said[:2]) if said[0].endswith(' imports') else said[0]}"

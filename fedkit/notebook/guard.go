@@ -12,8 +12,12 @@ import (
 )
 
 // Guard is deferred by a cell's main. If that panics, it writes what happened and the lines of the cell that led there to
-// standard error, and ends the program with status 2, as Go does, but without the calls of packages.
+// standard error, and ends the program with status 2, as Go does, but without the calls of packages. If GOTRACEBACK is set (in a
+// cell: %env GOTRACEBACK all), Go says it all itself.
 func Guard() {
+	if os.Getenv("GOTRACEBACK") != "" {
+		return
+	}
 	if p := recover(); p != nil {
 		fmt.Fprint(os.Stderr, report(p, calls()))
 		os.Exit(2)

@@ -32,8 +32,10 @@ func TestText(t *testing.T) {
 		`&notebook.outer{Name: "n", In: &notebook.inner{A: 1, B: ["x"]}, Map: map["a": 1 "b": 2]}`: &outer{"n", &inner{1, []string{"x"}}, map[string]int{"b": 2, "a": 1}, 3},
 		"notebook.outer{}": outer{},
 		"func(int) int: a function; parentheses after its name call it": func(x int) int { return x },
-		"no":   errors.New("no"),
-		"&nil": new(*int),
+		"no": errors.New("no"),
+		"[notebook.inner{A: 1} notebook.inner{} notebook.inner{} … 5 in all]": []inner{{A: 1}, {}, {}, {}, {}},
+		"&strings.Reader{…}": new(strings.Reader),
+		"&nil":               new(*int),
 	} {
 		if got := Text(v); got != want {
 			t.Errorf("got %s, expected %s", got, want)
@@ -94,13 +96,12 @@ func TestReport(t *testing.T) {
 func TestGuard(t *testing.T) {
 	if os.Getenv("FEDKIT_TEST_GUARD") != "" {
 		defer Guard()
-		var m map[string]int
-		m["a"] = 1
+		fmt.Print([]int{}[len(os.Getenv("FEDKIT_TEST_GUARD"))])
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestGuard$")
 	cmd.Env = append(os.Environ(), "FEDKIT_TEST_GUARD=1")
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != 2 || !strings.HasSuffix(string(out), "panic: assignment to entry in nil map\n") {
+	if cmd.ProcessState.ExitCode() != 2 || !strings.HasSuffix(string(out), "panic: runtime error: index out of range [1] with length 0\n") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

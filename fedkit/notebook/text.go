@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	most = 10 // elements of a list, and entries of a map
+	most = 10 // numbers and texts of a list, entries of a map
+	few  = 3  // longer elements of a list
 	deep = 4  // levels of values in values
 )
 
@@ -57,7 +58,11 @@ func write(b *strings.Builder, v reflect.Value, levels int) {
 	case reflect.Struct:
 		writeFields(b, v, levels-1)
 	case reflect.Slice, reflect.Array:
-		writeList(b, "[", v.Len(), func(i int) { write(b, v.Index(i), levels-1) })
+		shown := few
+		if k := v.Type().Elem().Kind(); k <= reflect.Complex128 || k == reflect.String {
+			shown = most
+		}
+		writeList(b, "[", v.Len(), shown, func(i int) { write(b, v.Index(i), levels-1) })
 	case reflect.Map:
 		writeMap(b, v, levels-1)
 	case reflect.String:
@@ -85,13 +90,18 @@ func ownText(v reflect.Value) (string, bool) {
 
 func writeFields(b *strings.Builder, v reflect.Value, levels int) {
 	b.WriteString(v.Type().String() + "{")
-	between := ""
+	between, open := "", v.NumField() == 0
 	for i := range v.NumField() {
-		if f := v.Type().Field(i); f.IsExported() && !v.Field(i).IsZero() {
+		f := v.Type().Field(i)
+		open = open || f.IsExported()
+		if f.IsExported() && !v.Field(i).IsZero() {
 			b.WriteString(between + f.Name + ": ")
 			write(b, v.Field(i), levels)
 			between = ", "
 		}
+	}
+	if !open { // all that it has is its own affair
+		b.WriteString("…")
 	}
 	b.WriteString("}")
 }
@@ -99,22 +109,22 @@ func writeFields(b *strings.Builder, v reflect.Value, levels int) {
 func writeMap(b *strings.Builder, v reflect.Value, levels int) {
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
-	writeList(b, "map[", len(keys), func(i int) {
+	writeList(b, "map[", len(keys), most, func(i int) {
 		write(b, keys[i], levels)
 		b.WriteString(": ")
 		write(b, v.MapIndex(keys[i]), levels)
 	})
 }
 
-func writeList(b *strings.Builder, open string, n int, element func(i int)) {
+func writeList(b *strings.Builder, open string, n, shown int, element func(i int)) {
 	b.WriteString(open)
-	for i := range min(n, most) {
+	for i := range min(n, shown) {
 		if i > 0 {
 			b.WriteString(" ")
 		}
 		element(i)
 	}
-	if n > most {
+	if n > shown {
 		fmt.Fprintf(b, " … %d in all", n)
 	}
 	b.WriteString("]")

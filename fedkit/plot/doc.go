@@ -7,9 +7,11 @@
 //	clusters  of runs: Clusters, ClusterCount, ARI, NMI, Purity, ClusterDistances
 //	          of what is clustered: Dendrogram, Similarities, PCA
 //	many      Multiples, small figures of one kind; Ranks, mean ranks with their critical difference
+//	any       Show, for whatever a cell's last line is: a chart, a history, a federation
 //	live      Live, a watcher that draws while a run goes on, or a whole study; Progress, its line alone
 //
-// Each function returns a chart, which nobody sees until Show draws it:
+// Each function returns a chart, which nobody sees until Show draws it. In the kernel "Go (fedkit)" the last line of a cell
+// shows by itself: see the function Show.
 //
 //	plot.Accuracy(fedavg, fedprox).Show()
 //

@@ -34,7 +34,7 @@ type AdaptiveClustering struct {
 	P               int               `range:"[1,inf)" default:"one per client"` // clusters in the first round, and the most
 	Threshold       float64           `range:"[0,inf)" default:"0.5"`            // ratios above it may lower p
 	SAProb          float64           `range:"[0,1]" default:"0.5"`              // probability to keep p nevertheless
-	StabilizeRounds int               `range:"[1,inf)" default:"3"`
+	StabilizeRounds int               `range:"[1,inf)" default:"3"`              // rounds in which p is left alone before d is 1 again
 	Clusterer       cluster.Clusterer // default cluster.Agglomerative{}: Ward
 	First           bool              // the first client of each cluster instead of a random one
 	Reuse           bool              // average the w_i of S: nobody trains a second time

@@ -53,7 +53,7 @@ type FedAC struct {
 	Head     []string        // layers of the decision, as in Task.Mask; default that of the last parameter
 	Fraction float64         // share of the clients in a round, in (0, 1]; default all
 	Selector fedkit.Selector // who takes part; default uniformly at random
-	Local    fedkit.Local
+	Local    fedkit.Local    // E, B, η
 	State    struct {
 		W        *fedkit.Matrix // w_i, [M, d]
 		Omega    *fedkit.Matrix // Ω, [k, d]; the initial model before the first round

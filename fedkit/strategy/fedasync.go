@@ -21,7 +21,7 @@ type FedAsync struct {
 	Staleness Staleness       // s; default Poly: 1/√(1 + a)
 	Updates   bool            // add w_i − x_τ instead of mixing x and w_i
 	Selector  fedkit.Selector // who begins, of those that are idle; default uniformly at random
-	Local     fedkit.Local
+	Local     fedkit.Local    // E, B, η
 	State     struct {
 		Global State
 		Flight fedkit.Flight

@@ -36,7 +36,7 @@ type FedPRISM struct {
 	Temperature float64           `range:"(0,inf)" default:"1"` // of the softmax
 	Fraction    float64           // share of the clients in a round, in (0, 1]; default all
 	Selector    fedkit.Selector   // who takes part; default uniformly at random
-	Local       fedkit.Local
+	Local       fedkit.Local      // E, B, η
 	State       struct {
 		Models    *fedkit.Matrix // w_g and w_1 … w_K, [1+K, d]
 		W         [][]float64    // [M, K]

@@ -24,7 +24,7 @@ type FeSEM struct {
 	Random   bool            // the first clusters are drawn at random
 	Fraction float64         // share of the clients in a round, in (0, 1]; default all
 	Selector fedkit.Selector // who takes part; default uniformly at random
-	Local    fedkit.Local
+	Local    fedkit.Local    // E, B, η
 	State    struct{ Clustered }
 }
 

@@ -25,7 +25,7 @@ type LCFL struct {
 	Clusterer cluster.Clusterer // of points known by d_ij; default cluster.Agglomerative{Linkage: cluster.Average}
 	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector   // who takes part; default uniformly at random
-	Local     fedkit.Local
+	Local     fedkit.Local      // E, B, η
 	State     struct {
 		Models  *fedkit.Matrix
 		Cluster []int // by client, [M]

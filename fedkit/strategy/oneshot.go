@@ -24,7 +24,7 @@ type OneShot struct {
 	Times     int               `range:"[1,inf)" default:"10"` // how many times the work of Local is done in the first round
 	Fraction  float64           // share of the clients in a later round, in (0, 1]; default all
 	Selector  fedkit.Selector   // who takes part in a later round; default uniformly at random
-	Local     fedkit.Local
+	Local     fedkit.Local      // E, B, η
 	State     struct {
 		Theta   *fedkit.Matrix // θ, [k, d]
 		Cluster []int          // by client, [M]

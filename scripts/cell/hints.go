@@ -38,6 +38,9 @@ type mistake struct {
 var hints = []hint{
 	{regexp.MustCompile(`^unknown field (\w+) in struct literal of type ([\w.]+)`), unknownField},
 	{regexp.MustCompile(`^\S+\.(\w+) undefined \(type \*?([\w.]+) has no field or method \w+\)`), unknownMember},
+	{regexp.MustCompile(`\.(\w+) undefined \(type (?:\[|map\[|string)`), habitualMethod},
+	{regexp.MustCompile(`cannot indirect \S+ \(`), func(*mistake, []string) string { return "Go writes math.Pow(x, 2), or x * x" }},
+	{regexp.MustCompile(`^invalid argument: index -\d+ `), func(*mistake, []string) string { return "Go counts from the front only: xs[len(xs)-1] is the last" }},
 	{regexp.MustCompile(`^undefined: (\w+)\.(\w+)$`), unknownExport},
 	{regexp.MustCompile(`^undefined: (\w+)$`), unknownName},
 	{regexp.MustCompile(`^declared and not used: `), unused},
@@ -205,7 +208,7 @@ func suggested(name string, names []string, head string, text map[string]string)
 	width := len(slices.MaxFunc(near, func(a, b string) int { return cmp.Compare(len(a), len(b)) }))
 	for _, n := range near {
 		said := strings.TrimPrefix(text[n], strings.TrimSuffix(n, "()")+" ") // as comments begin with the name
-		head += strings.TrimRight(fmt.Sprintf("\n  %-*s  %s", width, n, cut(said, 110)), " ,")
+		head += strings.TrimRight(fmt.Sprintf("\n  %-*s  %s", width, n, cut(said, 90)), " ,")
 	}
 	return head
 }
@@ -217,24 +220,17 @@ func cut(text string, n int) string {
 	return text
 }
 
-// words are names that a Python user writes by habit.
-var words = map[string]string{
-	"True": "Go writes true", "False": "Go writes false", "None": "Go writes nil",
-	"str": "Go writes fmt.Sprint(x), and string for the type", "float": "Go writes float64",
-	"self": "Go names the receiver itself: func (s *Mine) Round(…)", "list": "Go writes []int{1, 2, 3}", "dict": `Go writes map[string]int{"a": 1}`,
-	"np": "Go has no NumPy: package math has functions of numbers, gonum.org/v1/gonum matrices", "input": "a cell cannot ask: put the value into a variable",
-	"enumerate": "Go writes for i, x := range xs", "sum": "Go writes a loop, or floats.Sum of gonum.org/v1/gonum/floats", "sorted": "Go writes slices.Sorted, or sort.Slice",
-}
-
-const keep = `A cell is a program of its own: its variables end with it, and only imports and declarations outside of main (above %%) stay.
-Keep results in files: fedkit.Options{History: "h.jsonl"}, then fedkit.Load("h.jsonl") in any cell; or add runs to study.New("runs"), which computes each once.`
+const keep = `a cell is a program of its own:
+its variables end with it, only imports and declarations above %% stay.
+Keep results in files: fedkit.Options{History: "h.jsonl"} in the run, then
+fedkit.Load("h.jsonl") in any cell; or use study.New("runs") for many runs.`
 
 func unknownName(m *mistake, match []string) string {
 	name := match[1]
 	if m.assigned() {
 		return fmt.Sprintf("to declare it: %s := …", name)
 	}
-	if said := words[name]; said != "" {
+	if said := habits[name]; said != "" {
 		return said
 	}
 	if m.isPackage() {
@@ -250,7 +246,7 @@ func unknownName(m *mistake, match []string) string {
 		}
 	}
 	if slices.Contains(m.earlier, name) {
-		return name + " was a variable of an earlier cell. " + keep
+		return name + " was a variable of an earlier cell, and " + keep
 	}
 	if near := nearest.Of(name, m.locals()); near != "" && len(name) > 2 {
 		return fmt.Sprintf("did you mean %s?", near)
@@ -258,7 +254,7 @@ func unknownName(m *mistake, match []string) string {
 	if token.IsExported(name) {
 		return ""
 	}
-	return "no such name here. " + keep
+	return "no such name here; " + keep
 }
 
 func nearestPackage(name string, packages []string) string {
@@ -313,16 +309,31 @@ func (m *mistake) locals() []string {
 	return variables(m.file)
 }
 
+// variables returns what the cell's main declares at its top level.
 func variables(file *ast.File) (names []string) {
 	main := function(file, "main")
 	if main == nil {
 		return nil
 	}
+	add := func(x ast.Expr) {
+		if id, ok := x.(*ast.Ident); ok && id.Name != "_" {
+			names = append(names, id.Name)
+		}
+	}
 	for _, s := range main.Body.List {
-		if a, ok := s.(*ast.AssignStmt); ok && a.Tok == token.DEFINE {
-			for _, x := range a.Lhs {
-				if id, ok := x.(*ast.Ident); ok && id.Name != "_" {
-					names = append(names, id.Name)
+		switch s := s.(type) {
+		case *ast.AssignStmt:
+			if s.Tok == token.DEFINE {
+				for _, x := range s.Lhs {
+					add(x)
+				}
+			}
+		case *ast.DeclStmt:
+			for _, spec := range s.Decl.(*ast.GenDecl).Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok {
+					for _, name := range v.Names {
+						add(name)
+					}
 				}
 			}
 		}
@@ -400,7 +411,7 @@ func numbers(_ *mistake, match []string) string {
 	case match[2] == "untyped" || match[3] == "untyped" || match[2] == "string" || match[3] == "string":
 		return `to put a number into a text: fmt.Sprint("α = ", 0.3)`
 	}
-	return fmt.Sprintf("convert one of them: %s(x), or float64(x)", match[2])
+	return "convert one of them, as in float64(x)"
 }
 
 func unknownPackage(m *mistake, match []string) string {

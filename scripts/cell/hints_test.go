@@ -41,10 +41,13 @@ func TestHints(t *testing.T) {
 		{"constant", "", "undefined: plot.Clok", []string{"did you mean Clock?", "Clock", "simulated time"}},
 		{"package", "strat.FedAvg()", "undefined: strat", []string{`did you mean strategy? (import "fedkit.example/fedkit/strategy")`}},
 		{"missing import", "compare.Table()", "undefined: compare", []string{`missing above %%: import "fedkit.example/fedkit/compare"`}},
-		{"variable", "plot.Show(h)", "undefined: h", []string{"no such name here. A cell is a program of its own", `fedkit.Options{History: "h.jsonl"}`, `study.New("runs")`}},
+		{"variable", "plot.Show(h)", "undefined: h", []string{"no such name here; a cell is a program of its own", `fedkit.Options{History: "h.jsonl"}`, `study.New("runs")`}},
 		{"near variable", "rate := 1; plot.Show(rte)", "undefined: rte", []string{"did you mean rate?"}},
 		{"assignment", "x = 1", "undefined: x", []string{"to declare it: x := …"}},
 		{"habit", "plot.Show(None)", "undefined: None", []string{"Go writes nil"}},
+		{"habitual method", "", "xs.append undefined (type []int has no field or method append)", []string{"Go writes xs = append(xs, x)"}},
+		{"power", "", "invalid operation: cannot indirect 2 (untyped int constant)", []string{"math.Pow(x, 2)"}},
+		{"from the end", "", "invalid argument: index -1 (constant of type int) must not be negative", []string{"xs[len(xs)-1]"}},
 		{"unused", "", "declared and not used: x", []string{"alone on the last line"}},
 		{"pointer", "", "cannot use strategy.FedAvg{} (value of struct type strategy.FedAvg) as fedkit.Strategy value in argument to fedkit.Run: strategy.FedAvg does not implement fedkit.Strategy (method Round has pointer receiver)",
 			[]string{"write &strategy.FedAvg{…}"}},
@@ -107,7 +110,7 @@ func TestHintsKnowEarlierCells(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(imports+"func main() {\nh.Last()\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := hinted("./main.go:3:1: undefined: h\n", dir); !strings.Contains(got, "h was a variable of an earlier cell. A cell is a program of its own") {
+	if got := hinted("./main.go:3:1: undefined: h\n", dir); !strings.Contains(got, "h was a variable of an earlier cell, and a cell is a program of its own") {
 		t.Error(got)
 	}
 }

@@ -180,11 +180,3 @@ func fieldText(f *ast.Field) string {
 	}
 	return strings.TrimPrefix(text, "; ")
 }
-
-// methods returns the names of a type's exported methods.
-func methods(t *doc.Type) (all []string) {
-	for _, m := range t.Methods {
-		all = append(all, m.Name)
-	}
-	return all
-}

@@ -6,8 +6,8 @@ own=$(cd -P "$(dirname "$0")/../.." && pwd) # the checkout this kernel belongs t
 root=${FEDKIT_ROOT:-$own}
 work=$root
 
-# A notebook in a Go module sees that module: another checkout of fedkit replaces this one, any other module is added to it.
 command -v go >/dev/null || { echo "the fedkit kernel needs Go (https://go.dev/dl): no 'go' on PATH" >&2; exit 1; }
+# A notebook in a Go module sees that module: another checkout of fedkit replaces this one, any other module is added to it.
 module=$(GOWORK=off go env GOMOD)
 case $module in
 "$root"/go.mod | /dev/null | "") ;;
@@ -17,7 +17,7 @@ case $module in
 esac
 
 # What stands in for go shows a cell's last line and adds hints to the compiler's messages; see scripts/cell.
-FEDKIT_GO=$(command -v go)
+FEDKIT_GO=${FEDKIT_GO:-$(command -v go)} # a kernel that a cell starts finds the stand-in first
 export FEDKIT_GO PATH="$own/scripts/kernel:$own/.venv/cell:$own/.venv/bin:$PATH"
 for tool in gonb goimports "$own/.venv/cell/go"; do
 	command -v "$tool" >/dev/null || { echo "the fedkit kernel is not set up: run $own/scripts/lab once" >&2; exit 1; }
