@@ -106,12 +106,12 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 	steps := []any{object{"flatten": columns}}
 	layer := object{"data": object{"values": rows}, "encoding": encoding}
 
-	// A click in the legend picks a series out; before that, all of them are.
+	// A click in the legend picks a series out, and a second click on it puts it back; with none picked, all of them are.
 	var params []any
 	opacity := func(picked float64) object { return object{"value": picked} }
 	if len(s.legend) > 0 {
 		pick := "pick" + id
-		params = []any{object{"name": pick, "bind": "legend", "select": object{"type": "point", "fields": []any{"s"}}}}
+		params = []any{object{"name": pick, "bind": "legend", "select": object{"type": "point", "fields": []any{"s"}, "toggle": "true"}}}
 		opacity = func(picked float64) object {
 			return object{"condition": object{"param": pick, "value": picked}, "value": picked * otherwise}
 		}
@@ -167,7 +167,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 // tells lines of one name apart, "t" are the tips and "u" the images.
 func rows(all []series) (rows, columns []any) {
 	for i, t := range all {
-		row := object{"s": t.Name, "k": float64(i)}
+		row := object{"s": bound(t.Name), "k": float64(i)}
 		columns = nil
 		add := func(column string, data []any) {
 			if len(data) > 0 {
@@ -177,7 +177,7 @@ func rows(all []series) (rows, columns []any) {
 		for _, c := range t.cols {
 			add(c.name, list(*c.data))
 		}
-		add("t", list(t.Tip))
+		add("t", list(allBound(t.Tip)))
 		urls := list(t.Images)
 		for j, img := range t.Images {
 			urls[j] = dataURL(img)
@@ -295,7 +295,7 @@ func (s *sheet) color(mark Mark) object {
 		if len(s.legend) < len(s.order) {
 			names := make([]any, len(s.legend))
 			for i, t := range s.legend {
-				names[i] = t.name
+				names[i] = bound(t.name)
 			}
 			legend["values"] = names
 		}
@@ -326,7 +326,7 @@ func (t style) paint() string {
 func (s *sheet) byName(value func(style) any) object {
 	names, values := make([]any, len(s.order)), make([]any, len(s.order))
 	for i, t := range s.order {
-		names[i], values[i] = t.name, value(t)
+		names[i], values[i] = bound(t.name), value(t)
 	}
 	return object{"domain": names, "range": values}
 }
