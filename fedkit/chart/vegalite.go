@@ -39,7 +39,10 @@ func (s *sheet) config() object {
 		"font":       "Helvetica, Arial, sans-serif",
 		"padding":    float64(padding),
 		"view":       object{"stroke": "transparent"},
-		"legend":     object{"disable": true},
+		"legend": object{
+			"disable": true, "direction": "horizontal", "columnPadding": 16.0, "offset": 10.0, "labelColor": own,
+			"labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0, "symbolStrokeWidth": 2.5,
+		},
 		"axis": object{
 			"labelColor": own, "titleColor": own, "domainColor": own, "gridColor": own, "domainOpacity": 0.35, "gridOpacity": 0.1,
 			"labelFontSize": 11.0, "titleFontSize": 12.0, "titleFontWeight": "normal", "titlePadding": 8.0,
@@ -198,11 +201,11 @@ func (s *sheet) lines(p *panel, all []series, params []any, opacity func(float64
 			"encoding": object{"y": p.y.channel("lo"), "y2": object{"field": "hi"}, "opacity": opacity(bandOpacity)},
 		})
 	}
-	dash := object{"field": "s", "type": "nominal", "scale": s.dashes()}
-	line := object{
-		"mark":     object{"type": "line", "strokeWidth": lineWidth},
-		"encoding": object{"opacity": opacity(all[0].Opacity), "strokeDash": dash},
+	encoding := object{"opacity": opacity(all[0].Opacity)}
+	if slices.ContainsFunc(s.order, func(t style) bool { return t.dash != nil }) {
+		encoding["strokeDash"] = object{"field": "s", "type": "nominal", "scale": s.dashes()}
 	}
+	line := object{"mark": object{"type": "line", "strokeWidth": lineWidth}, "encoding": encoding}
 	if params != nil {
 		line["params"] = params
 	}
@@ -283,10 +286,8 @@ func (s *sheet) color(mark Mark) object {
 			longest = max(longest, math.Ceil(wideFont*float64(tickText.Width(l.name))))
 		}
 		legend := object{
-			"orient": orient, "direction": "horizontal", "columnPadding": 16.0,
-			"columns":    object{"expr": fmt.Sprintf("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns())},
-			"labelColor": own, "labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0,
-			"symbolStrokeWidth": 2.5, "offset": 10.0, "symbolType": symbols[mark],
+			"orient": orient, "symbolType": symbols[mark],
+			"columns": object{"expr": fmt.Sprintf("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns())},
 		}
 		if longest > tight {
 			legend["labelExpr"] = lines("datum.label", 5.8, width+" - 40")
