@@ -46,7 +46,7 @@ func (s *sheet) config() object {
 		"axis": object{
 			"labelColor": own, "titleColor": own, "domainColor": own, "gridColor": own, "domainOpacity": 0.35, "gridOpacity": 0.1,
 			"labelFontSize": 11.0, "titleFontSize": 12.0, "titleFontWeight": "normal", "titlePadding": 8.0,
-			"labelPadding": 6.0, "labelFlush": false, "ticks": false,
+			"labelPadding": 6.0, "labelSeparation": 4.0, "labelFlush": false, "ticks": false,
 		},
 		"title": object{
 			"anchor": "start", "frame": "group", "fontSize": 14.0, "color": own, "offset": 12.0,
