@@ -39,6 +39,7 @@ func try(f func() error) (err error) {
 
 // errorBox is an error that nobody scrolls past.
 func errorBox(err error) string {
-	return `<div style="border: 2px solid #b00020; background: #fdecea; color: #7a0016; padding: 8px 12px; white-space: pre-wrap">` +
+	return `<div style="border: 2px solid #c3322f; background: var(--jp-rendermime-error-background, #fdecea); ` +
+		`color: var(--jp-content-font-color1, #7a0016); padding: 8px 12px; white-space: pre-wrap; overflow-wrap: anywhere">` +
 		html.EscapeString(ErrorPrefix+err.Error()) + `</div>`
 }

@@ -3,6 +3,8 @@ package chart
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 )
 
 // Percent writes a share: "93.1 %".
@@ -43,4 +45,27 @@ func Short(v float64) string {
 		return fmt.Sprintf("%.1f", v)
 	}
 	return fmt.Sprintf("%.2f", v)
+}
+
+// bound keeps numbers and what belongs to them on one line: none ends inside "60.0 ± 1.4 %" or "3 min 20 s".
+func bound(words string) string {
+	for _, gap := range gaps {
+		words = gap.ReplaceAllString(words, "$1\u00a0$2")
+	}
+	return words
+}
+
+var gaps = []*regexp.Regexp{
+	regexp.MustCompile(`(\d) (%|(?:[kMGT]?B|ms|s|min|h|d|days)\b)`),
+	regexp.MustCompile(`(\d\x{a0}(?:min|h|d)) (\d\d\x{a0})`),
+	regexp.MustCompile(`(±) (\d)`),
+	regexp.MustCompile(`([\d%sB]) (±)`),
+}
+
+func allBound(words []string) []string {
+	all := slices.Clone(words)
+	for i := range all {
+		all[i] = bound(all[i])
+	}
+	return all
 }

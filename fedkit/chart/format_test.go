@@ -1,6 +1,9 @@
 package chart
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestUnits(t *testing.T) {
 	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 1234567: "1.23 MB", 9.9996e8: "1.00 GB", 2e13: "20 TB", 4e15: "4000 TB"} {
@@ -11,6 +14,22 @@ func TestUnits(t *testing.T) {
 	for v, want := range map[float64]string{0.25: "0.25 s", 12.34: "12.3 s", 99.96: "1 min 40 s", 3599.6: "1 h 00 min", 7500: "2 h 05 min", 2*86400 - 31: "47 h 59 min", 4*86400 + 3*3600 - 60: "4 d 03 h"} {
 		if got := Seconds(v); got != want {
 			t.Errorf("%g s: %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestBound(t *testing.T) {
+	for words, want := range map[string]string{
+		"rounds to 90 % of FedAvg":   "rounds to 90~% of FedAvg",
+		"60.0 ± 1.4 %":               "60.0~±~1.4~%",
+		"band: ± 1 standard":         "band: ±~1 standard",
+		"3 min 22 s ± 25.4 s, later": "3~min~22~s~±~25.4~s, later",
+		"5 seeds, 12 methods":        "5 seeds, 12 methods",
+		"1.2 MB of 3 hosts in 5 h":   "1.2~MB of 3 hosts in 5~h",
+		"a % b":                      "a % b",
+	} {
+		if got := strings.ReplaceAll(bound(words), "\u00a0", "~"); got != want {
+			t.Errorf("%q becomes %q, want %q", words, got, want)
 		}
 	}
 }

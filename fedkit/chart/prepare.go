@@ -112,6 +112,8 @@ func (s *sheet) columns() int {
 
 func (f *Figure) prepare(points int) (*panel, error) {
 	own := *f
+	own.Title, own.Note, own.X.Title, own.Y.Title = bound(f.Title), bound(f.Note), bound(f.X.Title), bound(f.Y.Title)
+	own.X.Names, own.Y.Names = allBound(f.X.Names), broken(allBound(f.Y.Names), tickText, 160)
 	p := &panel{Figure: &own}
 	p.Width, p.Height = cmp.Or(max(f.Width, 0), 560), cmp.Or(max(f.Height, 0), 320)
 	p.Targets = slices.DeleteFunc(slices.Clone(f.Targets), func(t float64) bool { return !f.Y.holds(t) })
@@ -127,7 +129,6 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	if len(p.series) == 0 {
 		return nil, errEmpty
 	}
-	own.Y.Names = broken(f.Y.Names, tickText, 160)
 	p.x, p.y = newScale(own.X), newScale(own.Y)
 	for _, s := range p.series {
 		for _, c := range s.cols {

@@ -83,7 +83,10 @@ func (t *Table) String() string {
 	return b.String()
 }
 
-// HTML writes the table for a browser.
+// longNumber is how many bytes a cell of numbers has at most: one with more is a sentence, and may have several lines.
+const longNumber = 40
+
+// HTML writes the table for a browser. No line of it ends between a number and its unit.
 func (t *Table) HTML() string {
 	if err := t.Err(); err != nil {
 		return errorBox(err)
@@ -94,15 +97,18 @@ func (t *Table) HTML() string {
 	for _, line := range t.Lines {
 		b.WriteString("<tr>")
 		for i, c := range line {
-			align := "right"
+			align, words := "right", strings.ReplaceAll(c, " ", "\u00a0")
+			if t.left(i) || cell == "th" || len(c) > longNumber {
+				words = bound(c)
+			}
 			if t.left(i) {
 				align = "left"
 			}
-			fmt.Fprintf(&b, `<%s style="text-align:%s">%s</%s>`, cell, align, html.EscapeString(c), cell)
+			fmt.Fprintf(&b, `<%s style="text-align:%s">%s</%s>`, cell, align, html.EscapeString(words), cell)
 		}
 		b.WriteString("</tr>\n")
 		cell = "td"
 	}
-	b.WriteString("</table>\n<small>" + html.EscapeString(t.Note) + "</small>")
+	b.WriteString("</table>\n<small>" + html.EscapeString(bound(t.Note)) + "</small>")
 	return b.String()
 }

@@ -29,6 +29,21 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// Neither numbers nor their units get lines of their own. Sentences may have several.
+func TestNumbersStayWhole(t *testing.T) {
+	table := &Table{Left: []int{2}, Note: "± 1.4 %",
+		Lines: [][]string{{"", "to 90 % of all", "why"}, {"a b", "3 min 22 s ± 25.4 s", "it has 5 % of the rows"}}}
+	got := strings.ReplaceAll(table.HTML(), "\u00a0", "~")
+	for _, want := range []string{">a b<", ">to 90~% of all<", ">3~min~22~s~±~25.4~s<", ">it has 5~% of the rows<", ">±~1.4~%<"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s has no %s", got, want)
+		}
+	}
+	if strings.Contains(table.String()+table.CSV()+table.LaTeX(), "\u00a0") {
+		t.Error("a no-break space in text")
+	}
+}
+
 func TestTablesThatCannotBeShown(t *testing.T) {
 	for want, table := range map[string]*Table{"is nil": nil, "no lines": {Note: "empty"}} {
 		if err := table.Err(); err == nil || !strings.Contains(err.Error(), want) {

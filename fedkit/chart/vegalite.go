@@ -39,11 +39,14 @@ func (s *sheet) config() object {
 		"font":       "Helvetica, Arial, sans-serif",
 		"padding":    float64(padding),
 		"view":       object{"stroke": "transparent"},
-		"legend":     object{"disable": true},
+		"legend": object{
+			"disable": true, "direction": "horizontal", "columnPadding": 16.0, "offset": 10.0, "labelColor": own,
+			"labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0, "symbolStrokeWidth": 2.5,
+		},
 		"axis": object{
 			"labelColor": own, "titleColor": own, "domainColor": own, "gridColor": own, "domainOpacity": 0.35, "gridOpacity": 0.1,
 			"labelFontSize": 11.0, "titleFontSize": 12.0, "titleFontWeight": "normal", "titlePadding": 8.0,
-			"labelPadding": 6.0, "labelFlush": false, "ticks": false,
+			"labelPadding": 6.0, "labelSeparation": 4.0, "labelFlush": false, "ticks": false,
 		},
 		"title": object{
 			"anchor": "start", "frame": "group", "fontSize": 14.0, "color": own, "offset": 12.0,
@@ -106,12 +109,12 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 	steps := []any{object{"flatten": columns}}
 	layer := object{"data": object{"values": rows}, "encoding": encoding}
 
-	// A click in the legend picks a series out; before that, all of them are.
+	// A click in the legend picks a series out, and a second click on it puts it back; with none picked, all of them are.
 	var params []any
 	opacity := func(picked float64) object { return object{"value": picked} }
 	if len(s.legend) > 0 {
 		pick := "pick" + id
-		params = []any{object{"name": pick, "bind": "legend", "select": object{"type": "point", "fields": []any{"s"}}}}
+		params = []any{object{"name": pick, "bind": "legend", "select": object{"type": "point", "fields": []any{"s"}, "toggle": "true"}}}
 		opacity = func(picked float64) object {
 			return object{"condition": object{"param": pick, "value": picked}, "value": picked * otherwise}
 		}
@@ -167,7 +170,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 // tells lines of one name apart, "t" are the tips and "u" the images.
 func rows(all []series) (rows, columns []any) {
 	for i, t := range all {
-		row := object{"s": t.Name, "k": float64(i)}
+		row := object{"s": bound(t.Name), "k": float64(i)}
 		columns = nil
 		add := func(column string, data []any) {
 			if len(data) > 0 {
@@ -177,7 +180,7 @@ func rows(all []series) (rows, columns []any) {
 		for _, c := range t.cols {
 			add(c.name, list(*c.data))
 		}
-		add("t", list(t.Tip))
+		add("t", list(allBound(t.Tip)))
 		urls := list(t.Images)
 		for j, img := range t.Images {
 			urls[j] = dataURL(img)
@@ -198,11 +201,11 @@ func (s *sheet) lines(p *panel, all []series, params []any, opacity func(float64
 			"encoding": object{"y": p.y.channel("lo"), "y2": object{"field": "hi"}, "opacity": opacity(bandOpacity)},
 		})
 	}
-	dash := object{"field": "s", "type": "nominal", "scale": s.dashes()}
-	line := object{
-		"mark":     object{"type": "line", "strokeWidth": lineWidth},
-		"encoding": object{"opacity": opacity(all[0].Opacity), "strokeDash": dash},
+	encoding := object{"opacity": opacity(all[0].Opacity)}
+	if slices.ContainsFunc(s.order, func(t style) bool { return t.dash != nil }) {
+		encoding["strokeDash"] = object{"field": "s", "type": "nominal", "scale": s.dashes()}
 	}
+	line := object{"mark": object{"type": "line", "strokeWidth": lineWidth}, "encoding": encoding}
 	if params != nil {
 		line["params"] = params
 	}
@@ -283,10 +286,8 @@ func (s *sheet) color(mark Mark) object {
 			longest = max(longest, math.Ceil(wideFont*float64(tickText.Width(l.name))))
 		}
 		legend := object{
-			"orient": orient, "direction": "horizontal", "columnPadding": 16.0,
-			"columns":    object{"expr": fmt.Sprintf("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns())},
-			"labelColor": own, "labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0,
-			"symbolStrokeWidth": 2.5, "offset": 10.0, "symbolType": symbols[mark],
+			"orient": orient, "symbolType": symbols[mark],
+			"columns": object{"expr": fmt.Sprintf("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns())},
 		}
 		if longest > tight {
 			legend["labelExpr"] = lines("datum.label", 5.8, width+" - 40")
@@ -295,7 +296,7 @@ func (s *sheet) color(mark Mark) object {
 		if len(s.legend) < len(s.order) {
 			names := make([]any, len(s.legend))
 			for i, t := range s.legend {
-				names[i] = t.name
+				names[i] = bound(t.name)
 			}
 			legend["values"] = names
 		}
@@ -326,7 +327,7 @@ func (t style) paint() string {
 func (s *sheet) byName(value func(style) any) object {
 	names, values := make([]any, len(s.order)), make([]any, len(s.order))
 	for i, t := range s.order {
-		names[i], values[i] = t.name, value(t)
+		names[i], values[i] = bound(t.name), value(t)
 	}
 	return object{"domain": names, "range": values}
 }

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,8 +18,8 @@ const nameStep = 13
 
 // broken puts line breaks into names, so that none of its lines is much wider than this. A line ends at a space.
 func broken(names []string, style text.Style, width vg.Length) []string {
-	var all []string
-	for _, name := range names {
+	all := slices.Clone(names)
+	for i, name := range names {
 		line, done := "", ""
 		for _, word := range strings.Split(name, " ") {
 			switch {
@@ -30,7 +31,7 @@ func broken(names []string, style text.Style, width vg.Length) []string {
 				line += " " + word
 			}
 		}
-		all = append(all, done+line)
+		all[i] = done + line
 	}
 	return all
 }
