@@ -133,7 +133,7 @@ func (p *progress) under(now time.Time) (parts []string) {
 		}
 		parts = append(append(append(parts, at), p.scores()...), pace(p.pace()))
 		if left := float64(p.of-p.round)*p.pace() - since; left > 0 {
-			parts = append(parts, chart.Seconds(left)+" left")
+			parts = append(parts, chart.Seconds(math.Ceil(left))+" left")
 		}
 		if since > patience {
 			parts = append(parts, p.doing(since))
