@@ -154,8 +154,11 @@ func (p *progress) doing(seconds float64) string {
 	if p.of > 0 {
 		what += fmt.Sprint(" of ", p.of)
 	}
-	if xla.Compiling() && p.History.Machines() == "" { // else machines compile for themselves
+	switch {
+	case xla.Compiling() && p.History.Machines() == "": // else machines compile for themselves
 		what = "compiling"
+	case p.round == 0 && seconds < patience:
+		what = "starting"
 	}
 	return what + " … " + elapsed(seconds)
 }
