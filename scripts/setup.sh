@@ -17,10 +17,26 @@ die() {
 
 # --- what the machine must have ---------------------------------------------------------------------------------------
 
+# refuses FOLDER is silent if a megabyte can be written there, and else says why not.
+refuses() {
+	local said
+	# shellcheck disable=SC2030 # a name for this shell alone
+	said=$({ mkdir -p "$1" && room=$(mktemp "$1/.room.XXXXXX") && trap 'rm -f "$room"' EXIT && head -c 1000000 /dev/zero >"$room"; } 2>&1) || printf '%s' "${said##*: }"
+}
+
 need_home() {
+	local why
 	# Go and XLA keep their files under HOME. If the variable is missing, Bash knows the account's home folder.
 	[ -n "${HOME:-}" ] || { unset HOME; export HOME=~; }
-	{ mkdir -p "$HOME" && [ -w "$HOME" ]; } 2>/dev/null || die "HOME=$HOME cannot be written to; set HOME to a folder that can (Go's caches and the XLA plugin go there)"
+	why=$(refuses "$HOME")
+	[ -z "$why" ] || die "HOME=$HOME cannot be written to ($why); set HOME to a folder that can (Go's caches and the XLA plugin go there)"
+}
+
+need_tools() {
+	local why
+	why=$(refuses "$tools")
+	[ -z "$why" ] || die "$tools cannot be written to ($why); setup needs a copy of the repository that can, with 1 GB of room"
+	mkdir -p "$tools"/{bin,log,stamps,jupyter}
 }
 
 need_go() {
@@ -94,9 +110,20 @@ plugin_folder() {
 	esac
 }
 
-# What stands in for go in the kernel: see scripts/cell.
+# What stands in for go in the kernel: see fedkit/cmd/cell.
 install_cell() {
-	(cd "$root" && go build -ldflags=-s -o "$tools/cell/go" ./scripts/cell) && stamp stand-in "$1"
+	(cd "$root" && go build -ldflags=-s -o "$tools/cell/go" ./fedkit/cmd/cell) >"$tools/log/cell-go" 2>&1 && stamp stand-in "$1"
+}
+
+# GOMLX_BACKEND=xla:cuda asks for CUDA's plugin too, which go-xla's installer takes if it sees a GPU.
+need_cuda() {
+	local plugin
+	plugin=$(plugin_folder)/nvidia/pjrt_c_api_cuda_plugin.so
+	case ${GOMLX_BACKEND:-} in xla:cuda*) ;; *) return 0 ;; esac
+	[ ! -e "$plugin" ] && [ -z "${PJRT_PLUGIN_LIBRARY_PATH:-}" ] || return 0
+	say "setting up: XLA's CUDA plugin"
+	"$tools/bin/pjrt" >"$tools/log/cuda" 2>&1 || failed cuda
+	[ -e "$plugin" ] || say "GOMLX_BACKEND=$GOMLX_BACKEND: no CUDA plugin is installed, since go-xla's installer sees no NVIDIA GPU with its driver on Linux x86-64"
 }
 
 install_gopls() {
@@ -107,7 +134,8 @@ install_gopls() {
 install_plugin() {
 	local folder sum wheel tmp
 	folder=$(plugin_folder)
-	"$tools/bin/pjrt" && [ -s "$folder/$plugin_name" ] && return
+	rm -f "$folder/$plugin_name" "$folder/$plugin_name.sha256" # a damaged one; who has it open keeps it
+	"$tools/bin/pjrt" && [ -s "$folder/$plugin_name" ] && { record_plugin; return; }
 	case $(uname -s)-$(uname -m) in
 	Linux-x86_64) sum=55837b6b7b47daa717f2d9a5a03563ea0ceaa338d06a81a1e2d3f060d960decc ;;
 	Linux-aarch64 | Linux-arm64) sum=8f613be6e891858f40d64f9799319502fff42689661944fc18a6ffd8210b30c9 ;;
@@ -119,21 +147,11 @@ install_plugin() {
 		{ rm -rf "$tmp"; say "no XLA plugin: neither go-xla's release nor the wheel could be downloaded"; return 1; }
 	wheel=$(printf '%s\n' "$tmp"/*.whl)
 	mkdir -p "$folder"
-	"$python" - "$wheel" "$sum" "$folder/$plugin_name" <<-'PY' || { rm -rf "$tmp"; return 1; }
-		import hashlib, os, shutil, sys, zipfile
-		wheel, want, target = sys.argv[1:]
-		with open(wheel, "rb") as f:
-		    got = hashlib.sha256(f.read()).hexdigest()
-		if got != want:
-		    sys.exit(f"{os.path.basename(wheel)} has SHA-256 {got}, expected {want}: nothing installed")
-		part = f"{target}.{os.getpid()}"
-		with zipfile.ZipFile(wheel).open("xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so") as src, open(part, "wb") as dst:
-		    shutil.copyfileobj(src, dst, 1 << 20)
-		os.chmod(part, 0o755)
-		os.replace(part, target)
-	PY
+	"$python" "$root/scripts/plugin.py" unpack "$wheel" "$sum" "$folder/$plugin_name" || { rm -rf "$tmp"; return 1; }
 	rm -rf "$tmp"
+	record_plugin
 }
+record_plugin() { "$python" "$root/scripts/plugin.py" record "$(plugin_folder)/$plugin_name" "$tools/stamps/plugin"; }
 
 # Every cell is a program that is compiled and linked again each time. Go's own linker takes two thirds of the time that the
 # C compiler's takes, but it may refuse C code. So it is tried here, on a program like every cell. GoNB builds cells in a
@@ -174,16 +192,40 @@ in_background() {
 finished() {
 	local pid=pid_$1
 	[ -n "${!pid:-}" ] || return 0
-	wait "${!pid}" || { cat "$tools/log/$1" >&2; die "setup failed: $1"; }
+	wait "${!pid}" || failed "$1"
+}
+
+# failed STEP ends setup with the cause or, if that is not known, with all that the step has said.
+failed() {
+	local why log=$tools/log/$1
+	why=$(cause "$log")
+	[ -n "$why" ] || cat "$log" >&2
+	die "setup failed: $1${why:+: $why; $log has all of it}"
+}
+
+# uncompiled says so and goes on: whoever is changing fedkit wants to see what is wrong in a notebook too.
+uncompiled() {
+	[ -z "$(cause "$tools/log/fedkit")" ] || failed fedkit
+	cat "$tools/log/fedkit" >&2
+	say "fedkit does not compile (above): cells that import it will not either"
+}
+
+# cause LOG names the two causes that no step can help.
+cause() {
+	if grep -qiE 'no space left|quota exceeded' "$1" || [ -n "$(refuses "$tools")$(refuses "$HOME")$(refuses "${TMPDIR:-/tmp}")" ]; then
+		printf '%s' "no space left on the disk of $tools, HOME or ${TMPDIR:-/tmp}"
+	elif grep -qiE "name resolution|no such host|could not resolve|network is unreachable|no route to host|connection (refused|timed out|reset)|new connection|proxyconnect|tunnel connection|i/o timeout|timeout exceeded|TLS handshake" "$1"; then
+		printf '%s' "no network, and it has to download something once"
+	fi
 }
 
 setup() {
-	local python_key packages_key go_key cell_key gopls_key
+	local python_key packages_key go_key cell_key gopls_key problem
 	need_home
 	need_go
 	need_cc
 	need_python
-	mkdir -p "$tools"/{bin,log,stamps,jupyter}
+	need_tools
 	lock
 	rm -rf "$tools"/cell.?????? "$tools"/plugin.?????? # left by a setup that was killed
 	export PIP_USER=0 PYTHONNOUSERSITE=1
@@ -194,7 +236,7 @@ setup() {
 	if ! fresh python "$python_key" || ! "$python" -c '' 2>/dev/null; then
 		say "setting up: JupyterLab"
 		rm -f "$tools/stamps/python"
-		"$system_python" -m venv --clear "$tools/python" || die "setup failed: Python's virtual environment"
+		"$system_python" -m venv --clear "$tools/python" >"$tools/log/python" 2>&1 || failed python
 		in_background jupyter install_jupyter "$python_key"
 	fi
 
@@ -211,20 +253,20 @@ setup() {
 	go_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root/scripts/pjrt/main.go")
 	if ! fresh tools "$go_key" || [ ! -x "$tools/bin/gonb" ]; then
 		say "setting up: the GoNB kernel"
-		(cd "$root" && go build -o "$tools/bin/" github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./scripts/pjrt) || die "setup failed: Go tools"
+		(cd "$root" && go build -o "$tools/bin/" github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./scripts/pjrt) >"$tools/log/tools" 2>&1 || failed tools
 		stamp tools "$go_key"
 	fi
-	cell_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root"/scripts/cell/*.go "$root"/internal/nearest/*.go)
+	cell_key=$(printf '%s\n' "$go_version" | key "$root/go.mod" "$root/go.sum" "$root"/fedkit/cmd/cell/*.go "$root"/fedkit/internal/nearest/*.go)
 	if ! fresh stand-in "$cell_key" || [ ! -x "$tools/cell/go" ]; then
-		install_cell "$cell_key" || die "setup failed: what shows a cell's last line"
+		install_cell "$cell_key" || failed cell-go
 	fi
 	gopls_key=$(printf '%s\n' "$go_version" | key "$root/scripts/gopls/go.mod" "$root/scripts/gopls/go.sum")
 	if ! fresh gopls "$gopls_key" || [ ! -x "$tools/bin/gopls" ]; then
 		say "setting up: gopls, for completion and contextual help"
 		in_background gopls install_gopls "$gopls_key"
 	fi
-	if [ ! -s "$(plugin_folder)/$plugin_name" ]; then
-		say "setting up: XLA's CPU plugin"
+	if ! problem=$("$system_python" "$root/scripts/plugin.py" check "$(plugin_folder)/$plugin_name" "$tools/stamps/plugin"); then
+		say "setting up: XLA's CPU plugin ($problem)"
 		in_background plugin install_plugin
 	fi
 
@@ -232,18 +274,19 @@ setup() {
 	fresh cell "$go_key" || say "setting up: compiling what cells import (minutes, once)"
 	# Commands are left out: they would be linked each time.
 	# shellcheck disable=SC2046 # a package path is one word
-	(cd "$root" && go build $(go list -e -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)) || say "fedkit does not compile (above): cells that import it will not either"
+	(cd "$root" && go build $(go list -e -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)) 2>"$tools/log/fedkit" || uncompiled
 	if ! fresh cell "$go_key"; then
 		# Not in a condition, in which bash would go on past a failed command.
 		set +e
 		prepare_cells "$go_key"
 		set -e
-		fresh cell "$go_key" || { cat "$tools/log/cell" >&2; die "setup failed: a cell cannot be built"; }
+		fresh cell "$go_key" || failed cell
 	fi
 
 	finished jupyter
 	finished packages
 	finished plugin
+	need_cuda
 	# Cells run without it, so its absence is told, here and at the start of every kernel, but stops nobody.
 	[ -z "${pid_gopls:-}" ] || wait "$pid_gopls" || say "no completion and no contextual help: gopls cannot be built; $tools/log/gopls says why"
 	mkdir -p "$tools/python/share/jupyter/kernels"
@@ -255,5 +298,6 @@ setup() {
 	export GOMLX_NO_AUTO_INSTALL=1
 	export JUPYTER_CONFIG_DIR=$tools/jupyter/config JUPYTER_DATA_DIR=$tools/jupyter/data JUPYTER_RUNTIME_DIR=$tools/jupyter/runtime
 	export JUPYTERLAB_SETTINGS_DIR=$tools/jupyter/settings JUPYTERLAB_WORKSPACES_DIR=$tools/jupyter/workspaces IPYTHONDIR=$tools/jupyter/ipython
-	export PATH="$tools/bin:$tools/python/bin:$PATH"
+	PATH="$tools/bin:$tools/python/bin:$PATH:$(go env GOROOT)/bin" # gofmt may be there alone
+	export PATH
 }

@@ -87,7 +87,7 @@ def data():
 @cache
 def machine():
     """Returns what runs a notebook: the kernel and this runner by content, XLA's plugin by size and time, and settings."""
-    paths = [*ROOT.glob("scripts/kernel/*"), *ROOT.glob("scripts/cell/*.go"), *ROOT.glob("internal/nearest/*.go"), *ROOT.glob("scripts/*notebook*.py"), Path(__file__)]
+    paths = [*ROOT.glob("scripts/kernel/*"), *ROOT.glob("fedkit/cmd/cell/*.go"), *ROOT.glob("fedkit/internal/nearest/*.go"), *ROOT.glob("scripts/*notebook*.py"), Path(__file__)]
     paths += [ROOT / name for name in ("go.mod", "go.sum", "scripts/requirements.txt", "scripts/setup.sh", ".venv/cell-ldflags")]
     plugins = [files(Path.home() / folder / "go-xla") for folder in (".local/lib", "Library/Application Support")]
     settings = {k: v for k, v in os.environ.items() if k.startswith(("FEDKIT_", "GO", "PJRT_", "XLA_"))}

@@ -15,7 +15,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
-	"fedkit.example/internal/nearest"
+	"fedkit.example/fedkit/internal/nearest"
 )
 
 // Build makes a value, such as a fedkit.Strategy or fedkit.Options, from a tree as YAML or JSON files have it: a name, a

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/internal/nearest"
+	"fedkit.example/fedkit/internal/nearest"
 )
 
 func same(a, b string) bool { return nearest.Normal(a) == nearest.Normal(b) }

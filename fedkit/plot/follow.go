@@ -65,6 +65,25 @@ type followed struct {
 	*fedkit.Sight
 	path  string
 	start time.Time // when it was first looked at
+
+	from   int // rounds that there were then
+	fromAt time.Time
+}
+
+// pace returns seconds per round: as they went by or, before that, as the rounds say.
+func (f *followed) pace() float64 {
+	rounds := f.History.Rounds
+	n := len(rounds)
+	if f.from == 0 || n < f.from { // it has begun anew
+		f.from, f.fromAt = n, f.Last
+	}
+	switch {
+	case n > f.from:
+		return f.Last.Sub(f.fromAt).Seconds() / float64(n-f.from)
+	case n > 1: // the first one compiles
+		return (took(f.History) - rounds[0].Seconds - rounds[0].EvalTime) / float64(n-1)
+	}
+	return took(f.History)
 }
 
 // errEarly is the end of a run before its last round: its file does not say why.
@@ -98,11 +117,7 @@ func (f *followed) progress() *progress {
 		return p
 	}
 	p.take(f.History, f.Of, f.Last)
-	p.earlier = took(f.History)
-	if n := len(f.History.Rounds); n > 1 { // the first one compiles
-		r := &f.History.Rounds[0]
-		p.seconds = (p.earlier - r.Seconds - r.EvalTime) / float64(n-1)
-	}
+	p.earlier, p.seconds = took(f.History), f.pace()
 	if p.over && f.History.Stopped {
 		p.err = errEarly
 	}

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"fedkit.example/fedkit"
@@ -71,7 +72,7 @@ func (s *plan) line(all []*progress, now time.Time) string {
 	case s.over(all):
 		text += ", in " + chart.Seconds(elapsed)
 	case work > 0:
-		text += ", " + chart.Seconds(elapsed*left/work) + " left"
+		text += ", " + chart.Seconds(math.Ceil(elapsed*left/work)) + " left"
 	}
 	return text
 }

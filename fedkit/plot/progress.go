@@ -133,7 +133,7 @@ func (p *progress) under(now time.Time) (parts []string) {
 		}
 		parts = append(append(append(parts, at), p.scores()...), pace(p.pace()))
 		if left := float64(p.of-p.round)*p.pace() - since; left > 0 {
-			parts = append(parts, chart.Seconds(left)+" left")
+			parts = append(parts, chart.Seconds(math.Ceil(left))+" left")
 		}
 		if since > patience {
 			parts = append(parts, p.doing(since))
@@ -154,8 +154,11 @@ func (p *progress) doing(seconds float64) string {
 	if p.of > 0 {
 		what += fmt.Sprint(" of ", p.of)
 	}
-	if xla.Compiling() && p.History.Machines() == "" { // else machines compile for themselves
+	switch {
+	case xla.Compiling() && p.History.Machines() == "": // else machines compile for themselves
 		what = "compiling"
+	case p.round == 0 && seconds < patience:
+		what = "starting"
 	}
 	return what + " … " + elapsed(seconds)
 }

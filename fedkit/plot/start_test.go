@@ -26,7 +26,7 @@ func TestLiveFromTheStart(t *testing.T) {
 	if len(lines) < 12 || len(out.of("figure")) > 0 {
 		t.Fatalf("%d lines in 2.5 s, %d figures of nothing", len(lines), len(out.of("figure")))
 	}
-	for i, want := range map[int]string{0: "round 1 of 3 … 0.0 s", 5: "round 1 of 3 … 1.0 s", 12: "round 1 of 3 … 2.4 s"} {
+	for i, want := range map[int]string{0: "starting … 0.0 s", 5: "round 1 of 3 … 1.0 s", 12: "round 1 of 3 … 2.4 s"} {
 		if got := lines[i].text; !strings.HasPrefix(got, "FedAvg  ░") || !strings.HasSuffix(got, want) {
 			t.Errorf("line %d: %q, want %q", i, got, want)
 		}

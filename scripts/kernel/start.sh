@@ -16,7 +16,7 @@ case $module in
 	;;
 esac
 
-# What stands in for go shows a cell's last line and adds hints to the compiler's messages; see scripts/cell.
+# What stands in for go shows a cell's last line and adds hints to the compiler's messages; see fedkit/cmd/cell.
 FEDKIT_GO=${FEDKIT_GO:-$(command -v go)} # a kernel that a cell starts finds the stand-in first
 export FEDKIT_GO PATH="$own/scripts/kernel:$own/.venv/cell:$own/.venv/bin:$PATH"
 for tool in gonb goimports "$own/.venv/cell/go"; do

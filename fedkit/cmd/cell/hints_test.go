@@ -10,7 +10,7 @@ import (
 // folder is a cell's folder as GoNB leaves it, with the cell's source.
 func folder(t *testing.T, source string) string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fedkit.example/internal/nearest"
+	"fedkit.example/fedkit/internal/nearest"
 )
 
 // A hint says in a few lines what a reader may do about a message of the compiler: match has the parts of the message.

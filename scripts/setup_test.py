@@ -1,0 +1,109 @@
+"""Tests that set-up says in one line what it cannot help, and that a damaged plugin is found."""
+
+import hashlib
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import plugin
+
+SETUP = Path(__file__).resolve().parent / "setup.sh"
+
+
+def setup(commands, path=None):
+    """Runs functions of setup.sh; returns the exit status and what was said."""
+    env = os.environ | ({"PATH": str(path)} if path else {})
+    p = subprocess.run([shutil.which("bash"), "-c", f'set -euo pipefail; . "{SETUP}"; {commands}'], env=env, capture_output=True, text=True)
+    return p.returncode, p.stdout + p.stderr
+
+
+class Temporary(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+
+class Messages(Temporary):
+    def refused(self, want, commands, path=None):
+        status, said = setup(commands, path)
+        self.assertEqual((1, 1), (status, said.count("\n")), said)
+        self.assertRegex(said, want)
+
+    def test_what_cannot_be_written(self):
+        self.refused(r"^fedkit: /dev/null/\.venv cannot be written to \(Not a directory\); setup needs ", "tools=/dev/null/.venv; need_tools")
+        self.refused(r"^fedkit: HOME=/dev/null/home cannot be written to \(Not a directory\); set HOME ", "HOME=/dev/null/home; need_home")
+        self.assertEqual((0, ""), setup(f'refuses "{self.folder}/new"'))
+        self.assertEqual([], list((self.folder / "new").iterdir()))
+
+    def test_what_is_missing(self):
+        for name in "dirname", "cat", "awk", "uname":
+            (self.folder / name).symlink_to(shutil.which(name))
+        self.refused(r"^fedkit: needs Go 1\.\d+\.\d+ or newer \(https://go\.dev/dl\); no 'go' on PATH$", "need_go", self.folder)
+        self.refused(r"^fedkit: needs Python 3\.10 or newer with venv; found: none$", "unset PYTHON; need_python", self.folder)
+        (self.folder / "go").symlink_to(shutil.which("go"))
+        self.refused(r"^fedkit: needs a C compiler and .*; 'gcc' does not compile$", "export CC=gcc; need_cc", self.folder)
+
+    def test_causes(self):
+        for said, want in (
+            ("WARNING: Retrying … Temporary failure in name resolution", "no network"),
+            ("dial udp 10.0.0.1:53: connect: network is unreachable", "no network"),
+            ("Get https://a.example: proxyconnect tcp: dial tcp: connection refused", "no network"),
+            ("write /x/b001: no space left on device", "no space left"),
+            ("OSError: [Errno 28] No space left on device", "no space left"),
+        ):
+            (self.folder / "log").mkdir(exist_ok=True)
+            (self.folder / "log" / "step").write_text(f"one\n{said}\nthree\n")
+            self.refused(rf"^fedkit: setup failed: step: {want}.*; {self.folder}/log/step has all of it$", f'tools="{self.folder}"; failed step')
+        (self.folder / "log" / "step").write_text("syntax error\n")
+        self.assertEqual((1, "syntax error\nfedkit: setup failed: step\n"), setup(f'tools="{self.folder}"; failed step'))
+
+
+class Plugin(Temporary):
+    def setUp(self):
+        super().setUp()
+        self.file, self.stamp = self.folder / "plugin.so", self.folder / "stamp"
+        start = bytearray(64)
+        start[:6] = b"\x7fELF\x02\x01"
+        struct.pack_into("<Q", start, 0x28, 936)
+        struct.pack_into("<HH", start, 0x3A, 64, 1)
+        self.whole = bytes(start) + bytes(936)
+        self.file.write_bytes(self.whole)
+
+    def check(self, stamp=None):
+        return plugin.check(str(self.file), str(stamp or self.stamp))
+
+    def test_damage_is_found(self):
+        plugin.record(str(self.file), str(self.stamp))
+        self.assertEqual("", self.check())
+        with mock.patch.object(plugin, "sha256", side_effect=AssertionError("read again")):
+            self.assertEqual("", self.check())
+        self.file.write_bytes(self.whole[:-1] + b"x")
+        self.assertRegex(self.check(), r"^it is damaged: its SHA-256 is \w{12}…, and was \w{12}… when it was installed$")
+        self.assertNotEqual("", self.check(self.folder / "another checkout's stamp"))
+        self.file.write_bytes(self.whole[:-1])
+        self.assertEqual("it was cut off, at 999 bytes", self.check())
+        self.file.write_bytes(b"")
+        self.assertEqual("it was cut off, at 0 bytes", self.check())
+        self.file.unlink()
+        self.assertEqual("it is missing", self.check())
+
+    def test_what_others_installed_counts(self):
+        self.assertEqual("", self.check())  # by a checkout that records nothing
+        self.assertEqual("", self.check(self.folder / "another checkout's stamp"))
+        self.file.write_bytes(b"other")
+        with mock.patch.object(plugin, "KNOWN", {hashlib.sha256(b"other").hexdigest()}):
+            self.assertEqual("", self.check())
+        (self.folder / "plugin.so.sha256").unlink()
+        self.stamp.unlink()
+        self.file.write_bytes(self.whole[:-1])
+        self.assertEqual("it was cut off, at 999 bytes", self.check())
+
+
+if __name__ == "__main__":
+    unittest.main()
