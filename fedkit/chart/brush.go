@@ -59,16 +59,14 @@ func (b brush) axes() {
 	lo, hi := b.area.Min, b.area.Max
 	label := tickText
 	label.XAlign = draw.XCenter
-	free := vg.Length(math.Inf(-1)) // where the label before ends: one that would overlap it is left out
-	for _, t := range b.x.ticks {
-		x := b.at(t, b.y.lo).X
-		if b.x.Names == nil {
+	if b.x.Names == nil {
+		for _, t := range b.x.ticks {
+			x := b.at(t, b.y.lo).X
 			b.StrokeLine2(pen(grid, 1, nil), x, lo.Y, x, hi.Y)
 		}
-		if half := label.Width(b.x.label(t)) / 2; x-half >= free {
-			b.FillText(label, vg.Point{X: x, Y: lo.Y - 17}, b.x.label(t))
-			free = x + half + 3
-		}
+	}
+	for _, t := range b.labeled() {
+		b.FillText(label, vg.Point{X: b.at(t, b.y.lo).X, Y: lo.Y - 17}, b.x.label(t))
 	}
 	label.XAlign = draw.XRight
 	for _, t := range b.y.ticks {
@@ -87,6 +85,18 @@ func (b brush) axes() {
 	b.FillText(title, vg.Point{X: (lo.X + hi.X) / 2, Y: lo.Y - 38}, b.x.Title)
 	title.Rotation = math.Pi / 2
 	b.FillText(title, vg.Point{X: lo.X - b.margins().left + 10, Y: (lo.Y + hi.Y) / 2}, b.y.Title)
+}
+
+// labeled returns the ticks of the x axis without those whose label would overlap the one before.
+func (p *panel) labeled() (ticks []float64) {
+	free := vg.Length(math.Inf(-1)) // where the label before ends
+	for _, t := range p.x.ticks {
+		x, half := vg.Length(p.x.norm(t)*float64(p.Width)), tickText.Width(p.x.label(t))/2
+		if x-half >= free {
+			ticks, free = append(ticks, t), x+half+3
+		}
+	}
+	return ticks
 }
 
 func (b brush) band(t series, c color.NRGBA) {

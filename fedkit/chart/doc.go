@@ -9,9 +9,10 @@
 //
 //	chart.Row{f, g}.Show() // side by side, with one legend
 //
-// In a notebook every figure is one output with three forms: Vega-Lite 5 (interactive in
-// JupyterLab: tooltips, and a click in the legend picks out a series), PNG (wherever notebooks are only shown) and a
-// line of text. Outside a notebook the same call writes a PNG file and says where; see Dir.
+// In a notebook every figure is one output with three forms: Vega-Lite 5 (interactive in JupyterLab: tooltips, and a click
+// in the legend picks out a series, until the next click on it), PNG (wherever notebooks are only shown) and a line of text.
+// In JupyterLab figures fit the cell, and have the colors of the theme. Outside a notebook the same call writes a PNG file and
+// says where; see Dir.
 //
 // A table is HTML in a notebook and text elsewhere. Save writes it for a paper (LaTeX, Markdown) or for programs (CSV).
 //

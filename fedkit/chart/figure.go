@@ -15,7 +15,7 @@ type Figure struct {
 	Series  []Series  // drawn in this order, later ones on top
 	Legend  bool      // there is a legend although an axis has Names, which mostly say what it would
 
-	Width, Height int // of the area inside the axes, in CSS pixels; default 560 × 320
+	Width, Height int // of the area inside the axes, in CSS pixels; default 560 × 320. In a narrow cell it is less wide
 
 	err error // why it cannot be drawn
 }
@@ -43,7 +43,7 @@ const (
 
 // Series is one set of points. Series with the same Name share a color and a line in the legend. All slices that are
 // set go with X, element by element. A point with a value that is not finite is left out. So are points beyond what
-// keeps a notebook light: about 32 kB of JSON for a row of figures. Those kept are evenly spread, first and last
+// keeps a notebook light: about 30 kB of JSON for a row of figures. Those kept are evenly spread, first and last
 // included.
 type Series struct {
 	Name    string

@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/png"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,5 +191,19 @@ func TestLike(t *testing.T) {
 	a, too, b := s.order[0], s.order[1], s.order[2]
 	if too.color != a.companion("").color || too.color == a.color || too.dash == nil || a.dash != nil || b.color != base[1] || b.dash != nil {
 		t.Errorf("%+v", s.order)
+	}
+}
+
+// Two small clusters side by side have no room for both of their names.
+func TestLabelsDoNotOverlap(t *testing.T) {
+	names := make([]string, 100)
+	names[0], names[40], names[42], names[60] = "9", "10", "11", "12"
+	f := &Figure{X: Axis{Names: names}, Width: 300, Series: []Series{{Mark: Dots, X: []float64{0, 99}, Y: []float64{0, 1}}}}
+	s, err := Row{f}.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.panels[0].labeled(); !slices.Equal(got, []float64{0, 40, 60}) {
+		t.Errorf("labels at %v", got)
 	}
 }

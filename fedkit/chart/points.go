@@ -115,7 +115,7 @@ func (s *Series) margin() float64 {
 }
 
 // jsonBytes is how many bytes the data of a row of figures take at most in its Vega-Lite specification.
-const jsonBytes = 32_000
+const jsonBytes = 30_000
 
 const everyPoint = math.MaxInt32
 

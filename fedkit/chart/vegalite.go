@@ -40,7 +40,7 @@ func (s *sheet) config() object {
 		"padding":    float64(padding),
 		"view":       object{"stroke": "transparent"},
 		"legend": object{
-			"disable": true, "direction": "horizontal", "columnPadding": 16.0, "offset": 10.0, "labelColor": own,
+			"disable": true, "columnPadding": 16.0, "offset": 10.0, "labelColor": own,
 			"labelFontSize": 11.0, "labelLimit": 0.0, "symbolOpacity": 1.0, "symbolStrokeWidth": 2.5,
 		},
 		"axis": object{
@@ -50,7 +50,7 @@ func (s *sheet) config() object {
 		},
 		"title": object{
 			"anchor": "start", "frame": "group", "fontSize": 14.0, "color": own, "offset": 12.0,
-			"subtitleColor": hex(faint), "subtitleFontSize": 11.0, "subtitlePadding": 4.0,
+			"subtitleColor": hex(faint), "subtitleFontSize": 11.0,
 		},
 	}
 }

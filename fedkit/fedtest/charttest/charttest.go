@@ -78,7 +78,7 @@ func Spec(t *testing.T, c Chart) {
 	if err := gob.NewEncoder(new(bytes.Buffer)).Encode(spec); err != nil {
 		t.Error("gob:", err)
 	}
-	if b, err := json.Marshal(spec); err != nil || len(b) > 40_000 { // 32 kB of data, and what says how to draw them
+	if b, err := json.Marshal(spec); err != nil || len(b) > 40_000 { // 30 kB of data, and what says how to draw them
 		t.Errorf("JSON: %d bytes, error %v", len(b), err)
 	}
 }
