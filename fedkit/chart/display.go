@@ -37,6 +37,7 @@ type Display struct {
 // takes some 50 ms. Outside a notebook the final one is written to its file, and the others are ignored.
 func (d *Display) Show(r Row, final bool) error {
 	return r.draw(func(s *sheet) error {
+		s.draft = !final
 		switch {
 		case InNotebook():
 			forms, metadata, err := s.forms(final)

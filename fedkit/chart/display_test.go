@@ -2,6 +2,7 @@ package chart
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -146,6 +147,24 @@ func TestDisplay(t *testing.T) {
 	c.err = errors.New("pipe closed")
 	if err := words.Text("three", false); err == nil || !strings.Contains(err.Error(), "pipe closed") {
 		t.Error(err)
+	}
+}
+
+// Only what stays has dots under the pointer: with them, a browser takes twice as long, and the line beside a live figure waits.
+func TestDraft(t *testing.T) {
+	c := inCell(t)
+	long := &Figure{Series: []Series{{Name: "FedAvg"}}}
+	for i := range 2 * fewPoints {
+		long.Series[0].X, long.Series[0].Y = append(long.Series[0].X, float64(i)), append(long.Series[0].Y, 1)
+	}
+	var d Display
+	for _, final := range []bool{false, true} {
+		if err := d.Show(Row{long}, final); err != nil {
+			t.Fatal(err)
+		}
+		if last := c.outputs[len(c.outputs)-1]; strings.Contains(fmt.Sprint(last.forms[mimeVegaLite]), "nearest") != final {
+			t.Errorf("final %v: %v", final, last.forms[mimeVegaLite])
+		}
 	}
 }
 

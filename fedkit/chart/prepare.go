@@ -26,6 +26,7 @@ type sheet struct {
 	name   string
 	panels []*panel
 	order  []style // of the series' names, in order of appearance
+	draft  bool    // the next drawing follows at once: no dots under the pointer, which take the browser longer than all the rest
 	legend []style // those of them that are not of ink, or none if a legend would say nothing
 }
 

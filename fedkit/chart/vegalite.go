@@ -209,8 +209,12 @@ func (s *sheet) lines(p *panel, all []series, params []any, opacity func(float64
 	if params != nil {
 		line["params"] = params
 	}
+	few := !slices.ContainsFunc(all, func(t series) bool { return len(t.X) > fewPoints })
+	if s.draft && !few {
+		return append(layers, line)
+	}
 	rest := opacity(0)
-	if !slices.ContainsFunc(all, func(t series) bool { return len(t.X) > fewPoints }) {
+	if few {
 		rest = opacity(all[0].Opacity)
 	}
 	under := object{"param": hover, "empty": false, "value": 1.0}
