@@ -41,14 +41,17 @@ type Options struct {
 	// On is where the programs of the run run: a fleet of machines, from package fleet. Default: in this process.
 	On Machines
 
-	// History is a file that the history is written to as rounds end, so that it is there if the run is killed: see Load.
+	// History is a file that the history is written to as rounds end, so that it is there if the run is killed: see Load, and
+	// plot.Follow for a look at it while it grows.
 	// A file of that name is overwritten when the first round is over. Default: none.
 	History string
 	// Keep says what the history keeps of each client, and how often. Default: everything, of every round.
 	Keep Keep
 
 	// Checkpoint is a file that a run continues from if it is there already, for more rounds if Rounds is larger now; other
-	// options must be what they were. It then ends with the same bytes as a run that was never interrupted. The file is written while the run goes on, and when it ends or is interrupted; folders are made
+	// options must be what they were. It then ends with the same bytes as a run that was never interrupted. One that has all of its
+	// rounds computes nothing. So a notebook whose page was closed or reloaded is simply run again, and plot.Follow shows the run
+	// meanwhile, from another notebook. The file is written while the run goes on, and when it ends or is interrupted; folders are made
 	// as needed. Beside it stand the rounds so far (".rounds") and the checkpoint before it (".before"), which is used if it
 	// is damaged itself. Writing takes at most one part in sixty of a run's time: if rounds are faster than that, not every one
 	// that is due is written, but the newest and the last. The strategy must keep everything in a State that can be saved (see

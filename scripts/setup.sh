@@ -115,17 +115,6 @@ install_cell() {
 	(cd "$root" && go build -ldflags=-s -o "$tools/cell/go" ./fedkit/cmd/cell) >"$tools/log/cell-go" 2>&1 && stamp stand-in "$1"
 }
 
-# GOMLX_BACKEND=xla:cuda asks for CUDA's plugin too, which go-xla's installer takes if it sees a GPU.
-need_cuda() {
-	local plugin
-	plugin=$(plugin_folder)/nvidia/pjrt_c_api_cuda_plugin.so
-	case ${GOMLX_BACKEND:-} in xla:cuda*) ;; *) return 0 ;; esac
-	[ ! -e "$plugin" ] && [ -z "${PJRT_PLUGIN_LIBRARY_PATH:-}" ] || return 0
-	say "setting up: XLA's CUDA plugin"
-	"$tools/bin/pjrt" >"$tools/log/cuda" 2>&1 || failed cuda
-	[ -e "$plugin" ] || say "GOMLX_BACKEND=$GOMLX_BACKEND: no CUDA plugin is installed, since go-xla's installer sees no NVIDIA GPU with its driver on Linux x86-64"
-}
-
 install_gopls() {
 	(cd "$root/scripts/gopls" && go build -ldflags=-s -o "$tools/bin/" golang.org/x/tools/gopls) && stamp gopls "$1"
 }
@@ -152,6 +141,17 @@ install_plugin() {
 	record_plugin
 }
 record_plugin() { "$python" "$root/scripts/plugin.py" record "$(plugin_folder)/$plugin_name" "$tools/stamps/plugin"; }
+
+# GOMLX_BACKEND=xla:cuda asks for CUDA's plugin too, which go-xla's installer takes if it sees a GPU.
+need_cuda() {
+	local plugin
+	plugin=$(plugin_folder)/nvidia/pjrt_c_api_cuda_plugin.so
+	case ${GOMLX_BACKEND:-} in xla:cuda*) ;; *) return 0 ;; esac
+	[ ! -e "$plugin" ] && [ -z "${PJRT_PLUGIN_LIBRARY_PATH:-}" ] || return 0
+	say "setting up: XLA's CUDA plugin"
+	"$tools/bin/pjrt" >"$tools/log/cuda" 2>&1 || failed cuda
+	[ -e "$plugin" ] || say "GOMLX_BACKEND=$GOMLX_BACKEND: no CUDA plugin is installed, since go-xla's installer sees no NVIDIA GPU with its driver on Linux x86-64"
+}
 
 # Every cell is a program that is compiled and linked again each time. Go's own linker takes two thirds of the time that the
 # C compiler's takes, but it may refuse C code. So it is tried here, on a program like every cell. GoNB builds cells in a
@@ -220,7 +220,7 @@ cause() {
 }
 
 setup() {
-	local python_key packages_key go_key cell_key gopls_key problem
+	local python_key packages_key go_key cell_key gopls_key
 	need_home
 	need_go
 	need_cc
@@ -265,6 +265,7 @@ setup() {
 		say "setting up: gopls, for completion and contextual help"
 		in_background gopls install_gopls "$gopls_key"
 	fi
+	local problem
 	if ! problem=$("$system_python" "$root/scripts/plugin.py" check "$(plugin_folder)/$plugin_name" "$tools/stamps/plugin"); then
 		say "setting up: XLA's CPU plugin ($problem)"
 		in_background plugin install_plugin

@@ -18,14 +18,16 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// compute computes a run that writes its files into a folder.
+// compute computes a run that writes its files into a folder, and is looked after all the time.
 func compute(t *testing.T, dir string, rounds int, pause time.Duration) *fedkit.History {
 	t.Helper()
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.MLP(4))
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := fedkit.Options{Rounds: rounds, Checkpoint: filepath.Join(dir, "run"), History: filepath.Join(dir, "run.jsonl")}
+	shown := &messages{}
+	watch := &live{now: time.Now, notebook: true, pause: time.Millisecond, tick: time.Millisecond, line: shown, figure: shown}
+	o := fedkit.Options{Rounds: rounds, Watch: watch, Checkpoint: filepath.Join(dir, "run"), History: filepath.Join(dir, "run.jsonl")}
 	var last *fedkit.History
 	for h, err := range fedkit.Rounds(context.Background(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, o) {
 		if err != nil {

@@ -18,18 +18,19 @@ import (
 // progress is how far one run has come.
 type progress struct {
 	compare.Run
-	label   string  // the name, and what sets the run apart from others of that name
-	over    bool    // the run has ended
-	of      int     // rounds it is meant to reach
-	round   int     // that it has reached
-	watched int     // rounds seen while it ran
-	before  int     // rounds of the checkpoint that it went on from
-	earlier float64 // seconds that these took
-	start   time.Time
-	first   time.Time // end of the first round seen: it compiles, and says little about the others
-	last    time.Time // end of the latest
-	seconds float64   // of the latest round
-	err     error
+	label    string  // the name, and what sets the run apart from others of that name
+	over     bool    // the run has ended
+	of       int     // rounds it is meant to reach
+	round    int     // that it has reached
+	watched  int     // rounds seen while it ran
+	before   int     // rounds of the checkpoint that it went on from
+	earlier  float64 // seconds that these took
+	start    time.Time
+	first    time.Time // end of the first round seen: it compiles, and says little about the others
+	last     time.Time // end of the latest
+	seconds  float64   // of the latest round
+	compiled bool      // programs were compiled while it was looked at
+	err      error
 }
 
 // begin takes in that the run starts, or has read the rounds of its checkpoint.
@@ -154,10 +155,12 @@ func (p *progress) doing(seconds float64) string {
 	if p.of > 0 {
 		what += fmt.Sprint(" of ", p.of)
 	}
+	compiling := xla.Compiling() && p.History.Machines() == "" // else machines compile for themselves
+	p.compiled = p.compiled || compiling
 	switch {
-	case xla.Compiling() && p.History.Machines() == "": // else machines compile for themselves
+	case compiling:
 		what = "compiling"
-	case p.round == 0 && seconds < patience:
+	case p.round == 0 && !p.compiled && seconds < patience:
 		what = "starting"
 	}
 	return what + " … " + elapsed(seconds)

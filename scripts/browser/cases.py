@@ -77,6 +77,7 @@ def help(at):
         said = until(DRAW_S, f"{answer} on {code!r}", shown)
         times.append(time.monotonic() - begin)
         need(re.search(wanted, said, re.DOTALL), f"{answer} on {code!r} has no {wanted!r}: {said}")
+        at.photograph(f"help-{len(times)}")
         at.page.press("Escape", 27)
         at.page.js("fedkit.next.model.sharedModel.setSource(''); true")
 
