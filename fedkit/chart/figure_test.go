@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg"
+
 	"fedkit.example/fedkit/fedtest/charttest"
 )
 
@@ -205,5 +207,14 @@ func TestLabelsDoNotOverlap(t *testing.T) {
 	}
 	if got := s.panels[0].labeled(); !slices.Equal(got, []float64{0, 40, 60}) {
 		t.Errorf("labels at %v", got)
+	}
+}
+
+// All digits are equally wide, or "11" would be one blot.
+func TestOnesStayApart(t *testing.T) {
+	for _, number := range []string{"11", "111", "1011"} {
+		if got, want := tickText.Width(number), tickText.Width("0")*vg.Length(len(number)); math.Abs(float64(got-want)) > 0.01 {
+			t.Errorf("%q is %.2f wide, want %.2f", number, got, want)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/image/font"
 	gonumfont "gonum.org/v1/plot/font"
@@ -27,7 +28,24 @@ const (
 	lineStep = 18     // from one line of the legend to the next
 )
 
-var fonts = text.Plain{Fonts: gonumfont.NewCache(liberation.Collection())}
+var fonts = digits{text.Plain{Fonts: gonumfont.NewCache(liberation.Collection())}}
+
+// digits keeps two ones apart: the font's kerning is for ones without feet, and lets "11" overlap.
+type digits struct{ text.Plain }
+
+func (d digits) Draw(c vg.Canvas, words string, style text.Style, at vg.Point) {
+	d.Plain.Draw(c, apart(words), style, at)
+}
+
+func (d digits) Box(words string, f gonumfont.Font) (width, height, depth vg.Length) {
+	return d.Plain.Box(apart(words), f)
+}
+
+// apart puts a space without width between ones.
+func apart(words string) string {
+	const space = "1\u200b1"
+	return strings.ReplaceAll(strings.ReplaceAll(words, "11", space), "11", space)
+}
 
 // Text styles, as in the Vega-Lite form.
 var (
