@@ -218,3 +218,20 @@ func TestOnesStayApart(t *testing.T) {
 		}
 	}
 }
+
+// A long title has several lines in the PNG too, and makes the figure higher rather than wider.
+func TestLongTitles(t *testing.T) {
+	size := func(title string) (width, height float64) {
+		f := sized(260, 200)
+		f.Title, f.Note = title, title
+		s, err := Row{f, f}.prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.size()
+	}
+	w, h := size("short")
+	if w2, h2 := size(strings.Repeat("words ", 20)); w2 > w || h2 < h+40 {
+		t.Errorf("%g × %g, with a long title %g × %g", w, h, w2, h2)
+	}
+}
