@@ -58,7 +58,7 @@ func (d *Display) Text(text string, final bool) error {
 	if !InNotebook() {
 		return nil
 	}
-	return d.send(object{"text/plain": bound(text)}, nil, final)
+	return d.send(object{"text/plain": text}, nil, final)
 }
 
 // report shows an error where the chart should be, and on standard error.

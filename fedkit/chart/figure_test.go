@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg"
+
 	"fedkit.example/fedkit/fedtest/charttest"
 )
 
@@ -205,5 +207,31 @@ func TestLabelsDoNotOverlap(t *testing.T) {
 	}
 	if got := s.panels[0].labeled(); !slices.Equal(got, []float64{0, 40, 60}) {
 		t.Errorf("labels at %v", got)
+	}
+}
+
+// All digits are equally wide, or "11" would be one blot.
+func TestOnesStayApart(t *testing.T) {
+	for _, number := range []string{"11", "111", "1011"} {
+		if got, want := tickText.Width(number), tickText.Width("0")*vg.Length(len(number)); math.Abs(float64(got-want)) > 0.01 {
+			t.Errorf("%q is %.2f wide, want %.2f", number, got, want)
+		}
+	}
+}
+
+// A long title has several lines in the PNG too, and makes the figure higher rather than wider.
+func TestLongTitles(t *testing.T) {
+	size := func(title string) (width, height float64) {
+		f := sized(260, 200)
+		f.Title, f.Note = title, title
+		s, err := Row{f, f}.prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.size()
+	}
+	w, h := size("short")
+	if w2, h2 := size(strings.Repeat("words ", 20)); w2 > w || h2 < h+40 {
+		t.Errorf("%g × %g, with a long title %g × %g", w, h, w2, h2)
 	}
 }

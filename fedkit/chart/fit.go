@@ -17,10 +17,15 @@ const (
 	tight   = 150 // a row has fewer columns before its figures get narrower than this
 )
 
-// room is the width of the cell. A cell that is out of sight has none; then the figures are as wide as they want to be.
+// room is the width of the cell. A cell that is out of sight has none; the guess is right in JupyterLab with its file browser
+// open. A little less room is none of the figure's business: it is scaled then. Otherwise a figure would get smaller and
+// smaller on a page whose style, that of a figure from elsewhere, makes the container as narrow as the figure.
 var room = object{
-	"name": "room", "init": "containerSize()[0] || 1e4",
-	"on": []any{object{"events": "timer{400}, window:resize", "update": "containerSize()[0] || room"}},
+	"name": "room", "init": "containerSize()[0] || windowSize()[0] - 480",
+	"on": []any{object{
+		"events": "timer{400}, window:resize",
+		"update": "inrange(containerSize()[0], [room - 64, room]) ? room : containerSize()[0] || room",
+	}},
 }
 
 // fit lets the figures follow the room.
@@ -128,7 +133,7 @@ func (s *sheet) width(i int) string {
 		}
 	}
 	width := fmt.Sprintf("clamp(floor((room + %d) / %s) - %g, %d, %d)", spacing-2*padding, columns, spacing+most, min(60, p.Width), p.Width)
-	if n := int(p.x.hi - p.x.lo); p.still() && n > 0 && n <= p.Width { // whole pixels for each cell, so that no seams show
+	if n := int(p.x.hi - p.x.lo); p.still() && n > 0 && 8*n <= p.Width { // whole pixels for each cell, so that no seams show
 		width = fmt.Sprintf("%d * max(1, floor(%s / %d))", n, width, n)
 	}
 	return width

@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/image/font"
 	gonumfont "gonum.org/v1/plot/font"
@@ -27,7 +28,24 @@ const (
 	lineStep = 18     // from one line of the legend to the next
 )
 
-var fonts = text.Plain{Fonts: gonumfont.NewCache(liberation.Collection())}
+var fonts = digits{text.Plain{Fonts: gonumfont.NewCache(liberation.Collection())}}
+
+// digits keeps two ones apart: the font's kerning is for ones without feet, and lets "11" overlap.
+type digits struct{ text.Plain }
+
+func (d digits) Draw(c vg.Canvas, words string, style text.Style, at vg.Point) {
+	d.Plain.Draw(c, apart(words), style, at)
+}
+
+func (d digits) Box(words string, f gonumfont.Font) (width, height, depth vg.Length) {
+	return d.Plain.Box(apart(words), f)
+}
+
+// apart puts a space without width between ones.
+func apart(words string) string {
+	const space = "1\u200b1"
+	return strings.ReplaceAll(strings.ReplaceAll(words, "11", space), "11", space)
+}
 
 // Text styles, as in the Vega-Lite form.
 var (
@@ -62,14 +80,22 @@ func (p *panel) margins() margins {
 	return m
 }
 
+// heading returns the title and the note, in lines that are about as wide as the figure.
+func (p *panel) heading() (title, note string) {
+	width := vg.Length(p.Width) + p.margins().right
+	return broken([]string{p.Title}, titleText, width)[0], broken([]string{p.Note}, noteText, width)[0]
+}
+
 // head is the height of the title and its note: the same for all figures of a row.
 func (s *sheet) head() (h vg.Length) {
 	for _, p := range s.panels {
-		switch {
-		case p.Title != "" && p.Note != "":
-			h = max(h, 40)
-		case p.Title != "":
-			h = max(h, 22)
+		title, note := p.heading()
+		high := 8 + titleText.Height(title)
+		if p.Note != "" {
+			high += 7 + noteText.Height(note)
+		}
+		if p.Title != "" {
+			h = max(h, vg.Length(math.Ceil(float64(high)))) // whole pixels, as in margins
 		}
 	}
 	return h
@@ -87,7 +113,8 @@ func (s *sheet) legendHeight() vg.Length {
 // width is what the figure takes with its margins and its title.
 func (p *panel) width() vg.Length {
 	m := p.margins()
-	return m.left + max(vg.Length(p.Width)+m.right, titleText.Width(p.Title), noteText.Width(p.Note))
+	title, note := p.heading()
+	return m.left + max(vg.Length(p.Width)+m.right, titleText.Width(title), noteText.Width(note))
 }
 
 // size returns the image's width and height in CSS pixels. They are even, so that every sharpness gives whole numbers.
@@ -146,8 +173,10 @@ func (s *sheet) paint(dpi int) *image.RGBA {
 		m := p.margins()
 		y := top
 		if p.Title != "" {
-			c.FillText(titleText, vg.Point{X: x + m.left, Y: y - 13}, p.Title)
-			c.FillText(noteText, vg.Point{X: x + m.left, Y: y - 30}, p.Note)
+			title, note := p.heading()
+			below := y + 1 - titleText.Height(title)
+			c.FillText(titleText, vg.Point{X: x + m.left, Y: below}, title)
+			c.FillText(noteText, vg.Point{X: x + m.left, Y: below - 6 - noteText.Height(note)}, note)
 		}
 		y -= s.head()
 		if len(s.panels) == 1 {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Row is several figures side by side in one output, with one legend: accuracy and loss, say. More than four go on in
-// lines of their own, all about as long, and so do fewer in a cell that has no room for four. Its file is named after its first figure. A row cannot be drawn if one of its figures cannot.
+// Row is several figures side by side in one output, with one legend: accuracy and loss, say. More than four, or more than
+// the cell has room for, go on in lines of their own, all about as long. Its file is named after its first figure. A row cannot
+// be drawn if one of its figures cannot.
 type Row []*Figure
 
 // Show draws the row as one output of the notebook cell. Outside a notebook it writes the PNG file into Dir and prints

@@ -250,11 +250,9 @@ func (s *scale) channel(field string) object {
 			s.center(axis)
 		}
 	}
-	to := object{"domain": []any{s.lo, s.hi}, "nice": false}
+	to := object{"domain": []any{s.lo, s.hi}} // which Vega-Lite then leaves as it is
 	if s.Log {
 		to["type"] = "log"
-	} else {
-		to["zero"] = false
 	}
 	return object{"field": field, "type": "quantitative", "title": s.Title, "axis": axis, "scale": to}
 }
