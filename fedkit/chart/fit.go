@@ -43,7 +43,7 @@ func (s *sheet) fit(spec object) {
 // ownSize is what replaces the size of a figure that stands alone.
 func (s *sheet) ownSize() []any {
 	size := []any{object{"name": "width", "expr": s.width(0)}}
-	if s.panels[0].still() {
+	if s.panels[0].matrix() {
 		size = append(size, object{"name": "height", "expr": s.height(0)})
 	}
 	return size
@@ -63,7 +63,7 @@ func (s *sheet) columnsAndSizes() []any {
 	for at, size := range s.sizes() {
 		value := signal(s.signalOf(size.panel, "width"), s.width(size.panel))
 		if !size.width {
-			if !s.panels[size.panel].still() {
+			if !s.panels[size.panel].matrix() {
 				continue
 			}
 			value = signal(s.signalOf(size.panel, "height"), s.height(size.panel))
@@ -133,7 +133,7 @@ func (s *sheet) width(i int) string {
 		}
 	}
 	width := fmt.Sprintf("clamp(floor((room + %d) / %s) - %g, %d, %d)", spacing-2*padding, columns, spacing+most, min(60, p.Width), p.Width)
-	if n := int(p.x.hi - p.x.lo); p.still() && n > 0 && 8*n <= p.Width { // whole pixels for each cell, so that no seams show
+	if n := int(p.x.hi - p.x.lo); p.matrix() && n > 0 && 8*n <= p.Width { // whole pixels for each cell, so that no seams show
 		width = fmt.Sprintf("%d * max(1, floor(%s / %d))", n, width, n)
 	}
 	return width
@@ -145,8 +145,8 @@ func (s *sheet) height(i int) string {
 	return fmt.Sprintf("%s * %g", s.signalOf(i, "width"), round(float64(p.Height)/float64(p.Width), 5))
 }
 
-// still says whether the panel is a matrix, which is made smaller as a whole.
-func (p *panel) still() bool { return p.X.Names != nil && p.Y.Names != nil }
+// matrix says whether the panel has named rows and columns: it is made smaller as a whole.
+func (p *panel) matrix() bool { return p.X.Names != nil && p.Y.Names != nil }
 
 // around is the width of what stands beside a panel's area.
 func (p *panel) around() float64 {
