@@ -86,6 +86,9 @@ func (t *Table) String() string {
 // longNumber is how many bytes a cell of numbers has at most: one with more is a sentence, and may have several lines.
 const longNumber = 40
 
+// oneLine keeps a cell of numbers on one line, or on two if the table is too wide for the cell: "93.1 %" and "± 0.4 %".
+var oneLine = strings.NewReplacer(" ±", " ±", " ", "\u00a0")
+
 // HTML writes the table for a browser. No line of it ends between a number and its unit.
 func (t *Table) HTML() string {
 	if err := t.Err(); err != nil {
@@ -97,7 +100,7 @@ func (t *Table) HTML() string {
 	for _, line := range t.Lines {
 		b.WriteString("<tr>")
 		for i, c := range line {
-			align, words := "right", strings.ReplaceAll(c, " ", "\u00a0")
+			align, words := "right", oneLine.Replace(c)
 			if t.left(i) || cell == "th" || len(c) > longNumber {
 				words = bound(c)
 			}

@@ -56,7 +56,7 @@ func showFederation(fed *fedkit.Federation) {
 		say("nil: no federation")
 		return
 	}
-	say(fmt.Sprintf("%d clients: %v", fed.Size(), fed))
+	say(fmt.Sprint(fed))
 	figure := Labels(fed)
 	if figure.Err() != nil {
 		figure = Sizes(fed)

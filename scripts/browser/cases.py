@@ -44,7 +44,10 @@ def figures(at):
             for width in 1300, 900:
                 at.page.resize(width)
                 figures = n.figures()
-                outside = until(DRAW_S, "figures that fit", lambda: (o := at.page.js("fedkit.outside()")) == [] and ["none"])
+                with contextlib.suppress(Failed):
+                    until(5, "figures that fit", lambda: not at.page.js("fedkit.outside()"))
+                outside = at.page.js("fedkit.outside()")
+                need(not outside, f"{name}, {theme}, {width} pixels: cut off, or too small: {outside}")
                 dim = at.page.js("fedkit.dim()")
                 need(not dim, f"{name}, {theme}: hard to read: {dim}")
                 for i in range(len(figures)):

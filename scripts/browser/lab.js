@@ -46,17 +46,15 @@ globalThis.fedkit ??= {
     const d = new Uint32Array(figure.getContext('2d').getImageData(0, 0, figure.width, figure.height).data.buffer)
     return d.reduce((n, x) => n + (x !== d[0]), 0)
   },
-  // Outputs that are cut off or need a scroll bar.
+  // Figures that are cut off, or so small that their text of 11 pixels is shown with less than 9.
   outside() {
-    const found = []
-    for (const cell of this.cells()) {
-      const right = cell.outputArea?.node.getBoundingClientRect().right
-      for (const e of cell.outputArea?.node.querySelectorAll('.jp-OutputArea-output') ?? [])
-        if (e.scrollWidth > e.clientWidth + 1 && !e.matches('.jp-RenderedText')) found.push(`${e.scrollWidth} in ${e.clientWidth}`)
-      for (const f of cell.outputArea?.node.querySelectorAll(FIGURES) ?? [])
-        if (f.getBoundingClientRect().right > right + 1) found.push('a figure')
-    }
-    return found
+    return [...this.panel.node.querySelectorAll('.jp-OutputArea-output')].flatMap(output => {
+      const right = output.getBoundingClientRect().right
+      return [...output.querySelectorAll('svg.marks')].filter(figure => {
+        const shown = figure.getBoundingClientRect()
+        return output.scrollWidth > output.clientWidth || shown.right > right + 1 || shown.width < 9 / 11 * figure.getAttribute('width')
+      }).map(figure => `${Math.round(figure.getBoundingClientRect().width)} of ${figure.getAttribute('width')} in ${output.clientWidth}: ${figure.textContent.slice(0, 60)}`)
+    })
   },
   // Texts of figures whose contrast to the page is less than 3.
   dim() {

@@ -38,7 +38,7 @@ class Lab:
 
     def open(self, name):
         """Loads the page anew with this notebook."""
-        self.page.go(f"{self.base}/lab/tree/{name}?token={self.token}")
+        self.page.go(f"{self.base}/lab/tree/{name}?reset&token={self.token}")
         return Notebook(self.page, name)
 
     def also(self, name):
