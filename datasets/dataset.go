@@ -15,9 +15,9 @@ type Dataset struct {
 	Name    string // for plots, tables and histories
 	Shape   []int  // of one example, channels last: [28 28 1] for an MNIST image, [13] for a table row
 	Classes int    // number of labels, 0 for a regression
-	Train   Split
-	Test    Split
-	Groups  []int // by owner, the true group; nil if there is none
+	Train   Split  // what clients train on
+	Test    Split  // what models are judged by
+	Groups  []int  // by owner, the true group; nil if there is none
 }
 
 // Split is one part of a data set: n examples, row after row. Exactly one of Bytes and Floats holds the features
@@ -25,9 +25,9 @@ type Dataset struct {
 //
 // Images stay the bytes they are on disk. The value that a model sees is Scale·byte + Shift, computed on the device.
 type Split struct {
-	Bytes        []uint8
-	Scale, Shift float32
-	Floats       []float32
+	Bytes        []uint8   // [n, f], features as bytes, such as images
+	Scale, Shift float32   // of Bytes: what a model sees is Scale·byte + Shift
+	Floats       []float32 // [n, f], features as numbers
 	Labels       []int32   // [n], 0 ≤ label < Classes
 	Targets      []float32 // [n], for a regression
 	Owner        []int32   // [n], whose each example is (its writer, its client), from 0; nil if unknown

@@ -14,8 +14,8 @@ type Clustering struct {
 
 	// Agreement with the true groups: see cluster.Agreement. NaN if the federation has none, or only one.
 	ARI    Float `json:"ari"`
-	NMI    Float `json:"nmi"`
-	Purity Float `json:"purity"`
+	NMI    Float `json:"nmi"`    // see ARI
+	Purity Float `json:"purity"` // see ARI
 
 	// Distances are Euclidean, between the models of the clusters 0 and 1, 0 and 2, …, 1 and 2, …; nil if the strategy has no
 	// model for each cluster, or if there are more than 64.

@@ -13,12 +13,12 @@ import (
 // Federation is the world a strategy runs in: M clients, each holding rows of one data set, and the task they learn. The
 // data is put on the device once, at the first run.
 type Federation struct {
-	Data    *datasets.Dataset
+	Data    *datasets.Dataset  // whose rows the clients hold
 	Rule    string             // how the data was dealt out, in words
 	Clients []partition.Client // [M]
-	Task    *Task
-	Devices []sim.Device // [M], what they work on: see On; nil for runs without a clock
-	Unseen  *Federation  // clients that never take part, which HoldOut took out; nil if there are none
+	Task    *Task              // model, loss and how accuracy is counted
+	Devices []sim.Device       // [M], what they work on: see On; nil for runs without a clock
+	Unseen  *Federation        // clients that never take part, which HoldOut took out; nil if there are none
 
 	number       []int // by client, its number among those of the engine; nil: the same
 	rule         partition.Rule

@@ -17,7 +17,7 @@ type Flight struct {
 
 // Work is what one client does.
 type Work struct {
-	Client int
+	Client int // who, from 0
 	Number int // pieces that began before it
 	Round  int // in which it began
 	Call   int // how often the client had begun in that round, from 1
@@ -27,13 +27,13 @@ type Work struct {
 
 	Model               *Matrix // [1, d], what comes out of it; nil: it is not computed yet
 	Steps               int     // that it takes; 0: the job's. Once it is computed, what it took
-	Loss, Drift, LR, Mu float64
+	Loss, Drift, LR, Mu float64 // as in Solve, once it is computed
 }
 
 // Version is a model [1, d], and the round that began with it.
 type Version struct {
-	Round int
-	X     *Matrix
+	Round int     // that began with the model
+	X     *Matrix // [1, d]
 }
 
 // event is when work ends. Of what ends at the same moment, what began in an earlier round is first: without delays, nobody waits

@@ -16,18 +16,18 @@ import (
 // History is what happened in a run: one Record per round, and what is needed to tell runs apart. It is saved and loaded,
 // printed as a table, compared and plotted.
 type History struct {
-	Name      string         `json:"name"`      // label in plots and tables; the strategy's name unless set
-	Strategy  string         `json:"strategy"`  // type name: "FedAvg"
-	Config    *config.Config `json:"config"`    // the strategy with all its options and parts; only text in old files
-	Data      string         `json:"data"`      // data set
-	Partition string         `json:"partition"` // rule in words
-	Model     string         `json:"model"`
-	Clients   int            `json:"clients"` // M
-	Params    int            `json:"params"`  // d
-	Seed      uint64         `json:"seed"`
+	Name      string         `json:"name"`               // label in plots and tables; the strategy's name unless set
+	Strategy  string         `json:"strategy"`           // type name: "FedAvg"
+	Config    *config.Config `json:"config"`             // the strategy with all its options and parts; only text in old files
+	Data      string         `json:"data"`               // data set
+	Partition string         `json:"partition"`          // rule in words
+	Model     string         `json:"model"`              // name of the task
+	Clients   int            `json:"clients"`            // M
+	Params    int            `json:"params"`             // d
+	Seed      uint64         `json:"seed"`               // of the run: Options.Seed
 	Device    string         `json:"device"`             // its kind: "cpu", "cuda"
 	Hardware  string         `json:"hardware,omitempty"` // which it is: "Intel(R) Xeon(R) Platinum 8481C, 4 processors"; empty in old files
-	Rounds    []Record       `json:"rounds"`
+	Rounds    []Record       `json:"rounds"`             // what happened in each, the first one first
 
 	// What else identifies the run; empty in old files.
 	Settings     *config.Config `json:"settings,omitempty"`     // options of the run that change results: Rounds, EvalEvery, …

@@ -26,8 +26,8 @@ import (
 // counted. Down and Up say what none of this can know, such as a model that the client has already: after Round.Losses or
 // Round.Choose, which send all models to choose from, Down is Zero.
 type Job struct {
-	Clients []int // S, each at most once
-	Local   Local
+	Clients []int   // S, each at most once
+	Local   Local   // the local solver
 	Start   *Matrix // what each client starts from
 
 	Epochs      []int     // E_i by client of the job, instead of Local.Epochs

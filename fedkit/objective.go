@@ -20,7 +20,7 @@ type Objective interface {
 // Batch is what an Objective sees in a local step: a batch of examples for each of C clients, the model being trained, and
 // what the Job carries in Extra.
 type Batch struct {
-	Task   *Task
+	Task   *Task         // whose Forward and Loss may be used
 	Params []*graph.Node // w, the model being trained, as in Task.Forward
 	X, Y   *graph.Node   // inputs [C, B, data shape…], and labels or targets [C, B]
 	Out    *graph.Node   // outputs of the model for X: [C, B, classes]

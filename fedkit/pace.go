@@ -33,7 +33,7 @@ func (p Pace) Check(fed *Federation, _ int) error {
 
 // Miss is a client whose result the server did not wait for, or did not get.
 type Miss struct {
-	Client int   `json:"client"`
+	Client int   `json:"client"`            // who, from 0
 	Begin  Float `json:"begin"`             // s of the clock at which its job began
 	End    Float `json:"end"`               // s at which it dropped out, or at which its result would have arrived
 	Lost   bool  `json:"lost,omitempty"`    // it dropped out

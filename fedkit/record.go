@@ -9,9 +9,9 @@ import (
 
 // Record is one round.
 type Record struct {
-	Round    int     `json:"round"`   // 1, 2, …
-	Seconds  float64 `json:"seconds"` // wall time of the round without the evaluation
-	EvalTime float64 `json:"eval_seconds,omitempty"`
+	Round    int     `json:"round"`                  // 1, 2, …
+	Seconds  float64 `json:"seconds"`                // wall time of the round without the evaluation
+	EvalTime float64 `json:"eval_seconds,omitempty"` // s of wall time that the evaluation took; 0 if there was none
 
 	Solves    []Solve `json:"solves,omitempty"` // what each client that took part did; one row per client
 	BytesDown int64   `json:"bytes_down"`       // server → clients, all together
@@ -20,7 +20,7 @@ type Record struct {
 	// Clock is when the round ended, in s of the simulated clock of a federation with devices; Missed are the clients whose results
 	// the server did not wait for, or did not get, and those that sat out.
 	Clock  Float  `json:"clock,omitempty"`
-	Missed []Miss `json:"missed,omitempty"`
+	Missed []Miss `json:"missed,omitempty"` // see Clock
 
 	// Global is the score of the strategy's one global model on the whole test set; nil if there is no such model, or the
 	// round was not evaluated.
@@ -57,9 +57,9 @@ func (r *Record) Clients() []int {
 
 // Score is a model's loss (mean over examples, natural logarithm) and accuracy (share in [0, 1]) on Examples examples.
 type Score struct {
-	Loss     Float `json:"loss"`
-	Accuracy Float `json:"accuracy"`
-	Examples int   `json:"examples"`
+	Loss     Float `json:"loss"`     // mean over the examples, natural logarithm
+	Accuracy Float `json:"accuracy"` // share of the examples whose label is predicted, in [0, 1]
+	Examples int   `json:"examples"` // that were scored; 0 if the client has none, and then there is no loss or accuracy
 
 	Metrics map[string]Float `json:"metrics,omitempty"` // those of Options.Metrics by name; nil if Examples is 0
 }

@@ -15,8 +15,8 @@ import (
 // Round is what a strategy works with during one round. Its methods remember the first error: a strategy may write its
 // steps down one after the other and return r.Err() at the end. After an error they do nothing.
 type Round struct {
-	T   int // the round's number, from 1; 0 in Start
-	Fed *Federation
+	T   int         // the round's number, from 1; 0 in Start
+	Fed *Federation // the clients, their data and the task
 
 	ctx    context.Context
 	opts   Options

@@ -3,8 +3,8 @@ package fedkit
 // Solve is what one client did in one local solve: a row of what Round.Train returns, of the round's Record, and of the
 // client's past. A figure that is to be known per client is a field here, and nowhere else.
 type Solve struct {
-	Round    int `json:"-"` // in which it took part, from 1
-	Client   int `json:"client"`
+	Round    int `json:"-"`                  // in which it took part, from 1
+	Client   int `json:"client"`             // who, from 0
 	Examples int `json:"examples,omitempty"` // n_i, training examples
 	Steps    int `json:"steps"`              // local steps
 	// Staleness is how many rounds began after the client did, in an asynchronous round.
@@ -20,9 +20,9 @@ type Solve struct {
 	// On a federation with devices, when the client began, had received what it needs, had trained, and when its result arrived,
 	// in s of the simulated clock.
 	Begin    Float `json:"begin,omitempty"`
-	Received Float `json:"received,omitempty"`
-	Finished Float `json:"finished,omitempty"`
-	Arrived  Float `json:"arrived,omitempty"`
+	Received Float `json:"received,omitempty"` // s, see Begin
+	Finished Float `json:"finished,omitempty"` // s, see Begin
+	Arrived  Float `json:"arrived,omitempty"`  // s, see Begin
 
 	private bool // its result stayed with the client
 }

@@ -10,13 +10,13 @@ import (
 // Spread is how accuracy is spread over the clients that have test examples: each on its own, and each counting the same.
 // An accuracy that is not finite counts as 0.
 type Spread struct {
-	Mean   Float `json:"mean"`
-	Worst  Float `json:"worst"` // mean over the tenth of the clients, rounded up, that are worst off
-	Min    Float `json:"min"`
-	Q1     Float `json:"q1"` // quartiles are interpolated between neighbors, as NumPy does
-	Median Float `json:"median"`
-	Q3     Float `json:"q3"`
-	Max    Float `json:"max"`
+	Mean   Float `json:"mean"`   // over clients
+	Worst  Float `json:"worst"`  // mean over the tenth of the clients, rounded up, that are worst off
+	Min    Float `json:"min"`    // of the client that is worst off
+	Q1     Float `json:"q1"`     // quartiles are interpolated between neighbors, as NumPy does
+	Median Float `json:"median"` // of the clients
+	Q3     Float `json:"q3"`     // see Q1
+	Max    Float `json:"max"`    // of the client that is best off
 }
 
 // Training sums up what the clients of a round did.

@@ -22,7 +22,7 @@ type Model func(d *datasets.Dataset) (*Task, error)
 // nothing may mix values of different clients. A dense layer is a batched matrix product,
 // Einsum("cbi,cio->cbo", x, w).
 type Task struct {
-	Name   string
+	Name   string  // for histories and plots: "MLP-64"
 	Params []Param // in the order in which they make up a row [d] of a Matrix
 
 	// Init draws the initial parameters of a whole model, w [d]. Default: the Init of every parameter.

@@ -59,6 +59,35 @@ def figures(at):
     return "; ".join(done)
 
 
+def legend(at):
+    """Twelve runs in one figure: a click in the legend picks one out, a second click puts it back."""
+    n = at.open("legend.ipynb")
+    n.run(HEAD)
+    cell = f"""%%
+{FED}
+var hs []*fedkit.History
+for i := range 12 {{
+	hs = append(hs, must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{{Local: fedkit.Local{{Batch: 16, LR: 0.02 * float64(i + 1)}}}}, fedkit.Options{{Rounds: 3}})))
+}}
+plot.Accuracy(hs...)"""
+    said, _ = n.run(cell)
+    n.figures()
+    strokes = at.page.js("[...new Set([...document.querySelectorAll('svg.marks g.mark-line path')].map(e => getComputedStyle(e).stroke))].length")
+    need(strokes == 12, f"{strokes} colors for 12 runs: {said}")
+
+    def click():
+        at.page.click("document.querySelectorAll('svg.marks g.role-legend-label text')[10]")
+        time.sleep(0.5)
+        return at.page.js("[...document.querySelectorAll('svg.marks g.mark-line path')].map(e => getComputedStyle(e).opacity)")
+
+    picked = click()
+    at.photograph("legend-picked")
+    need(picked.count("1") == 1, f"after one click the lines have the opacities {picked}")
+    back = click()
+    need(set(back) == {"1"}, f"after two clicks the lines have the opacities {back}")
+    return "picked and put back"
+
+
 def help(at):
     """Tab and Shift-Tab, as a reader presses them who writes the next cell."""
     n = at.open("help.ipynb")
@@ -262,4 +291,4 @@ def two(at):
 
 
 MORE = ["reload_more", "two_more"]  # notebooks that cases need besides their own
-ALL = {f.__name__: f for f in (first, last, help, mistakes, stop, live, reload, death, two, figures)}
+ALL = {f.__name__: f for f in (first, last, legend, help, mistakes, stop, live, reload, death, two, figures)}
