@@ -135,7 +135,7 @@ class Cells(unittest.TestCase):
         head = r"FedAvg on digits: 5 clients, IID; .*\n +round +clients .*\n +2 +5 .*\nTest accuracy: FedAvg .* at round 2"
         self.shows("%%\nh := must.M1(run(&strategy.FedAvg{}))\nh", head, figure=True)
         self.shows("%%\nrun(&strategy.FedAvg{})", head, figure=True)
-        self.shows("%%\nfederation()", r"5 clients: digits: 5 clients, IID; .*parameters\nLabels of each client's training rows", figure=True)
+        self.shows("%%\nfederation()", r"digits: 5 clients, IID; .*parameters\nLabels of each client's training rows", figure=True)
         self.shows("%%\nplot.Sizes(federation())", "Training rows.*", figure=True)
         self.shows("%%\nplot.Labels(federation()).Show()", "Labels of each client's training rows", figure=True)
         self.shows("%%\n&strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2}}", r"&strategy.FedAvg\{Fraction: 0.5, Local: fedkit.Local\{Epochs: 2\}\}")

@@ -1,5 +1,5 @@
 // Package notebook is what the kernel "Go (fedkit)" puts around the statements of a notebook cell: Guard says in a few lines what
-// ended a cell, and Show prints the value of its last line. It imports next to nothing, as every cell links it.
+// ended a cell, Begin ends it with its kernel, and Show prints the value of its last line. It imports next to nothing, as every cell links it.
 package notebook
 
 import (
@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // Guard is deferred by a cell's main. If that panics, it writes what happened and the lines of the cell that led there to
@@ -22,6 +23,18 @@ func Guard() {
 		fmt.Fprint(os.Stderr, report(p, calls()))
 		os.Exit(2)
 	}
+}
+
+// Begin lets the program end when the kernel that started it is gone: nobody could see or stop it any more.
+func Begin() int {
+	kernel := os.Getppid()
+	go func() {
+		for os.Getppid() == kernel {
+			time.Sleep(time.Second)
+		}
+		os.Exit(1)
+	}()
+	return 0
 }
 
 // Panic replaces must.M, which would write the same error three times.

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	guards = "fedkit.example/fedkit/notebook" // has Guard, Panic, and Show for cells that do not use fedkit
+	guards = "fedkit.example/fedkit/notebook" // has Begin, Guard, Panic, and Show for cells that do not use fedkit
 	draws  = "fedkit.example/fedkit/plot"     // has Show for those that do
 	musts  = "github.com/janpfeifer/must"
 )
@@ -28,8 +28,11 @@ func dress(path string, source []byte, show bool) ([]byte, error) {
 	d.after(file.Package, "")
 	imports := fmt.Sprintf("; import fedkitguard %q", guards)
 	variable := "; var _ = fedkitguard.Guard" // in a file without main, too, the import is used
+	if usesFedkit(file) {                     // Go finds no deadlocks in such a cell, nor in any that Begin watches
+		variable = "; var _ = fedkitguard.Begin()"
+	}
 	if name := imported(file, musts); name != "" {
-		variable = fmt.Sprintf("; var _ = func() int { %s.M = fedkitguard.Panic; return 0 }()", name) // before other variables
+		variable += fmt.Sprintf("; var _ = func() int { %s.M = fedkitguard.Panic; return 0 }()", name) // before other variables
 	}
 	main := function(file, "main")
 	var last ast.Expr
