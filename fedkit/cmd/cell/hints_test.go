@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/modfile"
 )
 
 // folder is a cell's folder as GoNB leaves it, with the cell's source.
@@ -15,7 +17,7 @@ func folder(t *testing.T, source string) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.work": "go 1.26\n\nuse (\n\t.\n\t" + root + "\n)\n", "go.mod": "module gonb_1\n", "main.go": source} {
+	for name, text := range map[string]string{"go.work": "go 1.26\n\nuse (\n\t.\n\t" + modfile.AutoQuote(root) + "\n)\n", "go.mod": "module gonb_1\n", "main.go": source} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
