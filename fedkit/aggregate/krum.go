@@ -37,7 +37,7 @@ func (a Krum) Check(fed *fedkit.Federation, n int) error {
 // MultiKrum is the mean, with equal weights, of the m rows with the smallest Krum scores, [1, d] (same paper, §5).
 // Identities: m = 1 is Krum, m = n the mean.
 type MultiKrum struct {
-	F int `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, as in Krum
+	F int `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, attackers to expect, as in Krum
 	M int `range:"[1,inf)" default:"the default of n−f"`                      // m, rows to keep, in [1, n]
 }
 

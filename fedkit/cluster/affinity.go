@@ -39,7 +39,7 @@ func (PositiveCosine) Affinity(p *Points) (*mat.SymDense, error) {
 
 // Gaussian is exp(−γ d²) of the distance d of two points.
 type Gaussian struct {
-	Gamma float64 `range:"(0,inf)" default:"1"` // γ
+	Gamma float64 `range:"(0,inf)" default:"1"` // γ, per squared distance
 }
 
 // Affinity implements Affinity.

@@ -29,7 +29,7 @@ func (l Linkage) String() string {
 //
 // Errors: those of Clusterer, an unknown linkage, a negative Height.
 type Agglomerative struct {
-	Linkage Linkage // default Ward
+	Linkage Linkage // distance of two clusters; default Ward
 	Height  float64 `range:"[0,inf)"` // > 0: cut here instead, whatever number of groups that gives, but at most k if k > 0
 }
 

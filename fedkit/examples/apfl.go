@@ -16,8 +16,8 @@ import (
 // FedAvg's for every α, and with α = 1 the v_i are those of LocalOnly.
 type APFL struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η
-	Alpha    float64      `range:"[0,1]" default:"0.5"` // α
+	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
+	Alpha    float64      `range:"[0,1]" default:"0.5"` // α, share of the own model in the mixture
 	State    struct{ X, V *fedkit.Matrix }
 }
 

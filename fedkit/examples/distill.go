@@ -17,9 +17,9 @@ import (
 // it is FedAvg.
 type Distill struct {
 	Fraction    float64      // share of the clients in a round, in (0, 1]; default all
-	Local       fedkit.Local // E, B, η
-	Weight      float64      `range:"[0,inf)" default:"0.1"` // λ
-	Temperature float64      `range:"(0,inf)" default:"1"`   // T
+	Local       fedkit.Local // local solver: E epochs, B examples per batch, η
+	Weight      float64      `range:"[0,inf)" default:"0.1"` // λ, weight of the teacher
+	Temperature float64      `range:"(0,inf)" default:"1"`   // T, of the softmax of both
 	strategy.State
 }
 

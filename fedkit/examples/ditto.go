@@ -18,7 +18,7 @@ import (
 type Ditto struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // E, B, η of both solves; its Prox only holds w_i
-	Lambda   float64      `range:"[0,inf)" default:"0.1"` // λ
+	Lambda   float64      `range:"[0,inf)" default:"0.1"` // λ, pull of a personal model towards x
 	State    struct{ X, V *fedkit.Matrix }
 }
 

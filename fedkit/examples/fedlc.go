@@ -20,8 +20,8 @@ import (
 // out of the softmax. x is [1, d]. Identity: with τ = 0 it is FedAvg.
 type FedLC struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η
-	Tau      float64      `range:"[0,inf)" default:"1"` // τ
+	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
+	Tau      float64      `range:"[0,inf)" default:"1"` // τ, strength of the calibration by labels
 	strategy.State
 }
 

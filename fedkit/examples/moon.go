@@ -16,9 +16,9 @@ import (
 // before their first round. Identity: with μ = 0 it is FedAvg.
 type MOON struct {
 	Fraction    float64      // share of the clients in a round, in (0, 1]; default all
-	Local       fedkit.Local // E, B, η
-	Mu          float64      `range:"[0,inf)" default:"1"`   // μ
-	Temperature float64      `range:"(0,inf)" default:"0.5"` // T
+	Local       fedkit.Local // local solver: E epochs, B examples per batch, η
+	Mu          float64      `range:"[0,inf)" default:"1"`   // μ, weight of the contrastive term
+	Temperature float64      `range:"(0,inf)" default:"0.5"` // T, of the contrastive term
 	State       struct{ X, Previous *fedkit.Matrix }
 }
 

@@ -18,7 +18,7 @@ import (
 type Partial struct {
 	Personal []string     // layers, as in Task.Mask: []string{"dense2"}
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η
+	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
 	State    struct{ X, W *fedkit.Matrix }
 }
 

@@ -17,8 +17,8 @@ import (
 // weights.
 type QFedAvg struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η
-	Q        float64      `range:"[0,inf)"` // q
+	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
+	Q        float64      `range:"[0,inf)"` // q: 0 is FedAvg, more is fairer
 	strategy.State
 }
 

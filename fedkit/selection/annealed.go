@@ -20,9 +20,9 @@ type Tempered interface {
 //
 //	T_t = T_1 (T_R/T_1)^{(t−1)/(R−1)} for t < R, and T_R from round R on.
 type Annealed struct {
-	From   float64  `range:"(0,inf)" default:"10"` // T_1
-	To     float64  `range:"(0,inf)" default:"1"`  // T_R
-	Rounds int      `range:"[1,inf)" default:"50"` // R
+	From   float64  `range:"(0,inf)" default:"10"` // T_1, temperature of the first round
+	To     float64  `range:"(0,inf)" default:"1"`  // T_R, temperature of round R and after it
+	Rounds int      `range:"[1,inf)" default:"50"` // R, rounds until then
 	Then   Tempered // the rule; default Diversity{}
 }
 

@@ -15,7 +15,7 @@ import (
 // are never available.
 type Bandwidth struct {
 	Seconds  []float64 // by client, time for download, training and upload, ≥ 0; +Inf: never available
-	Deadline float64   `range:"(0,inf)" default:"none"` // s
+	Deadline float64   `range:"(0,inf)" default:"none"` // s that a client may take; slower ones are left out
 }
 
 // Check implements fedkit.Checker.

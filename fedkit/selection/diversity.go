@@ -17,7 +17,7 @@ import (
 // If fewer than n clients have taken part so far, all of these are chosen, plus random others. Otherwise those that never
 // took part rank highest, since only Explore would reach them if they did not.
 type Diversity struct {
-	Temperature float64 `range:"(0,inf]" default:"1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"` // T
+	Temperature float64 `range:"(0,inf]" default:"1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"` // T, of the softmax over ranks
 	By          By      // what to rank by; default Drift
 }
 

@@ -15,7 +15,7 @@ import (
 // likeliest. Temperature = +Inf draws uniformly.
 type Hybrid struct {
 	HighRatio   float64 `range:"[0,1]" default:"0.5"`                                                   // ρ, share from the high half
-	Temperature float64 `range:"(0,inf]" default:"1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"` // T
+	Temperature float64 `range:"(0,inf]" default:"1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"` // T, of the softmax over ranks
 	By          By      // what to rank by; default Drift
 }
 

@@ -14,7 +14,7 @@ import (
 // with the step given by Form. The paper's experiments use no momentum: Beta1: fedkit.Zero.
 type Adagrad struct {
 	LR      float64 `range:"(0,inf)" default:"0.1"`                         // η, server learning rate
-	Beta1   float64 `range:"[0,1)" default:"0.9"`                           // β1
+	Beta1   float64 `range:"[0,1)" default:"0.9"`                           // β1, of the mean of updates
 	Epsilon float64 `range:"(0,inf)" default:"1e-6 (1e-3 in Reddi's form)"` // ε; in Reddi's form τ
 	Form    Form    // default Corrected
 }

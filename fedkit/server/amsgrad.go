@@ -15,9 +15,9 @@ import (
 // with m_0 = v_0 = v̂_0 = 0. A step never gets longer because Δ got shorter.
 type AMSGrad struct {
 	LR      float64 `range:"(0,inf)" default:"0.01"` // η, server learning rate
-	Beta1   float64 `range:"[0,1)" default:"0.9"`    // β1
-	Beta2   float64 `range:"[0,1)" default:"0.99"`   // β2
-	Epsilon float64 `range:"(0,inf)" default:"1e-3"` // ε
+	Beta1   float64 `range:"[0,1)" default:"0.9"`    // β1, of the mean of updates
+	Beta2   float64 `range:"[0,1)" default:"0.99"`   // β2, of the mean of squares
+	Epsilon float64 `range:"(0,inf)" default:"1e-3"` // ε, added to the root
 }
 
 // Step implements fedkit.ServerOptimizer. It remembers m, v and v̂.

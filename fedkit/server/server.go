@@ -29,7 +29,7 @@ func (o SGD) Step(delta *fedkit.Matrix, _ []*fedkit.Matrix, _ int) (step *fedkit
 // The older form m ← βm + Δ (arXiv 1909.06335) is the same with η/(1−β) in place of η.
 type Momentum struct {
 	LR   float64 `range:"(0,inf)" default:"1"` // η, server learning rate
-	Beta float64 `range:"[0,1)" default:"0.9"` // β
+	Beta float64 `range:"[0,1)" default:"0.9"` // β, share of the last step
 }
 
 // Step implements fedkit.ServerOptimizer. It remembers m.

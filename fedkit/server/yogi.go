@@ -15,8 +15,8 @@ import (
 // with the step given by Form.
 type Yogi struct {
 	LR      float64 `range:"(0,inf)" default:"0.01"`                        // η, server learning rate
-	Beta1   float64 `range:"[0,1)" default:"0.9"`                           // β1
-	Beta2   float64 `range:"[0,1)" default:"0.99"`                          // β2
+	Beta1   float64 `range:"[0,1)" default:"0.9"`                           // β1, of the mean of updates
+	Beta2   float64 `range:"[0,1)" default:"0.99"`                          // β2, of the mean of squares
 	Epsilon float64 `range:"(0,inf)" default:"1e-6 (1e-3 in Reddi's form)"` // ε; in Reddi's form τ
 	Form    Form    // default Corrected
 }

@@ -29,7 +29,7 @@ type CCFL struct {
 	StepsMax int                    `range:"[1,inf)" default:"as Local says"`                 // K_{t,i} at most, instead of the steps of Local
 	Server   fedkit.ServerOptimizer // default server.Adam in Reddi's form
 	Selector fedkit.Selector        // who takes part; default uniformly at random, of those that are idle
-	Local    fedkit.Local           // K, B, η_l
+	Local    fedkit.Local           // local solver: K steps, B, η_l
 	State    struct {
 		Global State
 		Flight fedkit.Flight

@@ -26,14 +26,14 @@ import (
 // Which ε₁ and ε₂ suit depends on the model and the local work. The record notes the "largest update" ‖Δ_i‖ of each round and
 // the "mean update" ‖Δ̄‖ of its cluster. Identity: with ε₁ = 0 it is FedAvg.
 type CFL struct {
-	Eps1     float64         `range:"[0,inf)" default:"0.4"` // ε₁
-	Eps2     float64         `range:"[0,inf)" default:"1.6"` // ε₂
-	GammaMax float64         `range:"[0,1)"`                 // γ_max
+	Eps1     float64         `range:"[0,inf)" default:"0.4"` // ε₁: a cluster may be split if ‖mean Δ‖ is below it
+	Eps2     float64         `range:"[0,inf)" default:"1.6"` // ε₂: … and the largest ‖Δ_i‖ is above it
+	GammaMax float64         `range:"[0,1)"`                 // γ_max: … and the parts differ enough; 0: always
 	First    int             `range:"[1,inf)" default:"1"`   // first round with a split
 	Complete bool            // parts by complete linkage, as in the authors' code: one unusual client is no part
 	Fraction float64         // share of the clients in a round, in (0, 1]; default all
 	Selector fedkit.Selector // who takes part; default uniformly at random
-	Local    fedkit.Local    // E, B, η
+	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State    struct {
 		Models  *fedkit.Matrix
 		Cluster []int   // by client, [M]

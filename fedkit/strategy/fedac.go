@@ -43,8 +43,8 @@ import (
 // Identity: with µ = λ = 0 the clients' models are those of LocalOnly.
 type FedAC struct {
 	K        int             `range:"[1,inf)" default:"2"`    // clusters at the start
-	Mu       float64         `range:"[0,inf)" default:"0.1"`  // µ
-	Lambda   float64         `range:"[0,inf)" default:"0.01"` // λ
+	Mu       float64         `range:"[0,inf)" default:"0.1"`  // µ, pull of Ω_k on the whole model
+	Lambda   float64         `range:"[0,inf)" default:"0.01"` // λ, pull of Φ on the embedding
 	D        int             `range:"[1,inf)" default:"10"`   // principal directions; those that n clients do not have are 0
 	Every    int             `range:"[1,inf)" default:"5"`    // rounds for which M is kept
 	Fixed    bool            // the number of clusters is not tuned
@@ -53,7 +53,7 @@ type FedAC struct {
 	Head     []string        // layers of the decision, as in Task.Mask; default that of the last parameter
 	Fraction float64         // share of the clients in a round, in (0, 1]; default all
 	Selector fedkit.Selector // who takes part; default uniformly at random
-	Local    fedkit.Local    // E, B, η
+	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State    struct {
 		W        *fedkit.Matrix // w_i, [M, d]
 		Omega    *fedkit.Matrix // Ω, [k, d]; the initial model before the first round

@@ -17,11 +17,11 @@ import (
 // Identities: with AtWork = 1 nothing is stale, and both forms are the same; with Updates it is FedBuff with K = 1.
 type FedAsync struct {
 	AtWork    int             `range:"[1,inf)" default:"10, or all if they are fewer"` // clients at work at a time
-	Alpha     float64         `range:"(0,1]" default:"0.6"`                            // α
+	Alpha     float64         `range:"(0,1]" default:"0.6"`                            // α, weight of a result that is not stale
 	Staleness Staleness       // s; default Poly: 1/√(1 + a)
 	Updates   bool            // add w_i − x_τ instead of mixing x and w_i
 	Selector  fedkit.Selector // who begins, of those that are idle; default uniformly at random
-	Local     fedkit.Local    // E, B, η
+	Local     fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Global State
 		Flight fedkit.Flight

@@ -24,7 +24,7 @@ type FedBuff struct {
 	Staleness Staleness              // s; default Poly: 1/√(1 + a)
 	Server    fedkit.ServerOptimizer // how x steps; default server.SGD: x + Δ̄
 	Selector  fedkit.Selector        // who begins, of those that are idle; default uniformly at random
-	Local     fedkit.Local           // E, B, η
+	Local     fedkit.Local           // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Global State
 		Flight fedkit.Flight

@@ -37,7 +37,7 @@ type FedClust struct {
 	Several   bool              // K initial models, each for an equal share of the clients, at random; default one for all
 	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector   // who takes part; default uniformly at random
-	Local     fedkit.Local      // E, B, η
+	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Clustered
 		Initial, Means *fedkit.Matrix // with Once: the initial model [1, d], and what each cluster sent at first [k, d]

@@ -26,7 +26,7 @@ type FedCluster struct {
 	Clusters  []int             // by client, its cluster; instead of K and Clusterer
 	Fraction  float64           // share of the clients of each cluster in a round, in (0, 1], at least one of them; default all
 	Selector  fedkit.Selector   // who takes part, of all clients; default uniformly at random in each cluster
-	Local     fedkit.Local      // E, B, η
+	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		W       *fedkit.Matrix
 		Cluster []int // by client, [M]

@@ -14,7 +14,7 @@ import (
 type FedMedian struct {
 	Fraction float64         // C, share of the clients in a round, in (0, 1]; default all
 	Selector fedkit.Selector // who takes part; default uniformly at random
-	Local    fedkit.Local    // E, B, η
+	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State
 }
 

@@ -18,7 +18,7 @@ type FedOpt struct {
 	Selector   fedkit.Selector        // who takes part; default uniformly at random
 	Local      fedkit.Local           // E, B, η of the clients
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
-	Server     fedkit.ServerOptimizer // required
+	Server     fedkit.ServerOptimizer // how x steps along the mean update; required
 	State
 }
 

@@ -33,10 +33,10 @@ type FedPRISM struct {
 	Clusterer   cluster.Clusterer // default cluster.KMeans
 	Updates     bool              // the features are Δ_i; default w_i
 	Center      bool              // subtract the mean of the features before computing cosines
-	Temperature float64           `range:"(0,inf)" default:"1"` // of the softmax
+	Temperature float64           `range:"(0,inf)" default:"1"` // of the softmax over the top m cosines
 	Fraction    float64           // share of the clients in a round, in (0, 1]; default all
 	Selector    fedkit.Selector   // who takes part; default uniformly at random
-	Local       fedkit.Local      // E, B, η
+	Local       fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State       struct {
 		Models    *fedkit.Matrix // w_g and w_1 … w_K, [1+K, d]
 		W         [][]float64    // [M, K]

@@ -20,7 +20,7 @@ type FedProx struct {
 	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
 	Selector   fedkit.Selector        // who takes part; default uniformly at random
 	Local      fedkit.Local           // E, B, η; its Prox must stay 0
-	Mu         float64                `range:"[0,inf)" default:"0.1"` // μ
+	Mu         float64                `range:"[0,inf)" default:"0.1"` // μ, weight of the proximal term
 	Adaptive   bool                   // take μ_i from AdaptiveMu instead
 	MuMin      float64                `range:"[0,inf)" default:"0.001"` // least adaptive μ_i
 	MuMax      float64                `range:"(0,inf)" default:"1"`     // greatest adaptive μ_i

@@ -37,7 +37,7 @@ type FedSC struct {
 	K         int               `range:"[0,inf)"` // N, clusters; 0: as many as the Clusterer finds, or with the greatest silhouette
 	Clusterer cluster.Clusterer // default cluster.Agglomerative{Linkage: cluster.Complete}
 	Updates   bool              // cluster by the first updates instead of label shares
-	Parallel  bool              // Algorithm 1
+	Parallel  bool              // Algorithm 1: all clusters at once; default section 3.3, one after the other
 	Eta       float64           `range:"(0,inf)" default:"1"` // η of Algorithm 1, at the server
 	Fraction  float64           // C, share of the clients of each cluster in a round, in (0, 1], at least one of them; default all
 	Selector  fedkit.Selector   // who takes part, of all clients; default uniformly at random in each cluster

@@ -16,7 +16,7 @@ import (
 type FedSGD struct {
 	Fraction float64         // C, share of the clients in a round, in (0, 1]; default all
 	Selector fedkit.Selector // who takes part; default uniformly at random
-	LR       float64         `range:"(0,inf)" default:"0.1"`                        // η
+	LR       float64         `range:"(0,inf)" default:"0.1"`                        // η, step of the server
 	Batch    int             `range:"[1,inf)" default:"all of a client's examples"` // in a client's gradient
 	State
 }

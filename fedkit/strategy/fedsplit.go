@@ -32,8 +32,8 @@ import (
 // x is [1, d] and z [M, d]. A model travels each way. Whoever forges what a client sends does not reach its z_i.
 // Identity: a client that is alone has z = x and z½ = prox(x), a step of the proximal point method taken twice as far.
 type FedSplit struct {
-	Step  float64      `range:"(0,inf)" default:"1"` // s
-	L2    float64      `range:"[0,inf)"`             // λ
+	Step  float64      `range:"(0,inf)" default:"1"` // s of prox_i
+	L2    float64      `range:"[0,inf)"`             // λ, weight of ½‖w‖² in every client's objective
 	Exact bool         // prox_i is exact
 	Cold  bool         // local steps start at 2x − z_i
 	Local fedkit.Local // e (its Steps or Epochs), B, η, unless Exact; its Prox must stay 0

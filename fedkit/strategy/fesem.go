@@ -20,11 +20,11 @@ import (
 // others keep their cluster. A client that has none yet trains the mean of the centers, and so does a newcomer, which then
 // gets the center that its model is nearest to. Identity: K = 1 is FedAvg with equal weights.
 type FeSEM struct {
-	K        int             `range:"[1,inf)" default:"2"` // centers
+	K        int             `range:"[1,inf)" default:"2"` // k, centers
 	Random   bool            // the first clusters are drawn at random
 	Fraction float64         // share of the clients in a round, in (0, 1]; default all
 	Selector fedkit.Selector // who takes part; default uniformly at random
-	Local    fedkit.Local    // E, B, η
+	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State    struct{ Clustered }
 }
 

@@ -26,8 +26,8 @@ type IFCA struct {
 	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector // who takes part; default uniformly at random
 	Local     fedkit.Local    // local training of option II
-	Gradients bool            // option I
-	Gamma     float64         `range:"(0,inf)" default:"0.1"` // γ of option I
+	Gradients bool            // option I: clients send gradients; default option II, models
+	Gamma     float64         `range:"(0,inf)" default:"0.1"` // γ of option I, step of the server
 	State     struct {
 		Theta  *fedkit.Matrix // θ, [k, d]
 		Choice []int          // ĵ, [M]

@@ -20,12 +20,12 @@ import (
 // whose update was left out of it is in the first cluster; one that never took part uses the model with the lowest loss on its
 // training examples. The authors cluster by k-medoids. Identity: with K = 1 and clients of equal size it is FedAvg.
 type LCFL struct {
-	K         int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k
+	K         int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
 	Warmup    int               `range:"[1,inf)" default:"5"`                                            // rounds before the clusters part
 	Clusterer cluster.Clusterer // of points known by d_ij; default cluster.Agglomerative{Linkage: cluster.Average}
 	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector   // who takes part; default uniformly at random
-	Local     fedkit.Local      // E, B, η
+	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Models  *fedkit.Matrix
 		Cluster []int // by client, [M]

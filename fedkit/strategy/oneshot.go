@@ -19,12 +19,12 @@ import (
 // was left out, and one that never took part, uses the model with the lowest loss on its training examples. Identity: with
 // K = 1 and Times = 1 it is FedAvg.
 type OneShot struct {
-	K         int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k
+	K         int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
 	Clusterer cluster.Clusterer // default cluster.KMeans
 	Times     int               `range:"[1,inf)" default:"10"` // how many times the work of Local is done in the first round
 	Fraction  float64           // share of the clients in a later round, in (0, 1]; default all
 	Selector  fedkit.Selector   // who takes part in a later round; default uniformly at random
-	Local     fedkit.Local      // E, B, η
+	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Theta   *fedkit.Matrix // θ, [k, d]
 		Cluster []int          // by client, [M]

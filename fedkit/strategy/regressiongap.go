@@ -31,7 +31,7 @@ func WithRegressionGap(s fedkit.Strategy, l2 float64) fedkit.Strategy {
 
 type withRegressionGap struct {
 	Of    fedkit.Strategy
-	L2    float64 `range:"[0,inf)"` // λ
+	L2    float64 `range:"[0,inf)"` // λ, weight of ½‖w‖² in every client's objective
 	State struct{}
 
 	best *regressionOptimum // Start finds it

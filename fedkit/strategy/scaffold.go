@@ -29,8 +29,8 @@ import (
 type SCAFFOLD struct {
 	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
 	Selector   fedkit.Selector        // who takes part; default uniformly at random
-	Local      fedkit.Local           // K or E, B, η
-	Gradients  bool                   // option I
+	Local      fedkit.Local           // local solver: K steps or E epochs, B, η
+	Gradients  bool                   // option I: c_i⁺ is the gradient at x; default option II, from the update
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
 	Server     fedkit.ServerOptimizer // its η is η_g; default server.SGD with η_g = 1
 	State      struct {
