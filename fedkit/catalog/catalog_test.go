@@ -128,7 +128,7 @@ func TestFindTellsSymbolsAndSources(t *testing.T) {
 	for _, o := range prox.Options() {
 		byName[o.Name] = o
 	}
-	if want := (catalog.Option{Name: "Mu", Type: "float64", Default: "0.1", Range: "[0,inf)", Comment: "μ"}); !reflect.DeepEqual(byName["Mu"], want) {
+	if want := (catalog.Option{Name: "Mu", Type: "float64", Default: "0.1", Range: "[0,inf)", Comment: "μ, weight of the proximal term"}); !reflect.DeepEqual(byName["Mu"], want) {
 		t.Errorf("%+v, want %+v", byName["Mu"], want)
 	}
 	if byName["Selector"].Type != "selector" || byName["State"].Name != "" || byName["X"].Name != "" || len(byName["Local"].Options) < 7 {
