@@ -24,7 +24,7 @@ type LeastSquares struct {
 	Features      int     // f; default 10
 	Noise         float64 // σ ≥ 0; default 0.5, the paper's; fedkit.Zero for none
 	Heterogeneity float64 // h ≥ 0
-	Seed          uint64
+	Seed          uint64  // chooses all that is drawn
 }
 
 // Make returns the data set (Shape [f], Floats, Targets) and its optimum, d = f + 1. It fails if the rows do not

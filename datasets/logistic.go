@@ -32,7 +32,7 @@ type Logistic struct {
 	Classes       int     // default 2
 	Heterogeneity float64 // h ≥ 0
 	L2            float64 // λ ≥ 0
-	Seed          uint64
+	Seed          uint64  // chooses all that is drawn
 }
 
 // Make returns the data set (Shape [f], Floats) and its optimum, d = (f + 1)·classes. It fails if there is none.

@@ -24,7 +24,7 @@ type GaussianMixture struct {
 	Classes    int     // default 4; with Permute at least K
 	Separation float64 // distance of a cloud's center from the origin, in standard deviations; default 3
 	Permute    bool    // groups differ in labels, not in features
-	Seed       uint64
+	Seed       uint64  // chooses all that is drawn
 }
 
 // Make returns the data set: Shape [f], Floats.

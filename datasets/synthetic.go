@@ -31,7 +31,7 @@ type Synthetic struct {
 	Clients  int     // default 30
 	Features int     // f; default 60
 	Classes  int     // default 10
-	Seed     uint64
+	Seed     uint64  // chooses all that is drawn
 }
 
 // Make returns the data set: Shape [f], Floats.

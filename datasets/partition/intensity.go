@@ -13,7 +13,7 @@ import (
 // Bytes stay bytes: the byte is multiplied, rounded and limited to 255, so that black stays black whatever the split's
 // Shift.
 type Intensity struct {
-	Of   Rule
+	Of   Rule      // deals first
 	Gain []float64 // of each group, in (0, 10⁶]; 1 changes nothing
 }
 

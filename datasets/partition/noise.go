@@ -22,7 +22,7 @@ import (
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079),
 // section 4, where the noise level grows with i/M; here the level is the standard deviation.
 type Noise struct {
-	Of   Rule
+	Of   Rule      // deals first
 	Std  []float64 // σ of each group, in the units a model sees (images: 1 is white); in [0, 10⁶]
 	Max  float64   // σ of the last client, in (0, 10⁶]. Exactly one of Std and Max is set
 	Seed uint64    // of the noise

@@ -33,16 +33,16 @@ type Rule interface {
 // Deal is what a rule returns: who holds which rows of which data set. Most rules return the data set they were given; one
 // that rotates images returns a new one.
 type Deal struct {
-	Data    *datasets.Dataset
-	Clients []Client
+	Data    *datasets.Dataset // whose rows the clients hold
+	Clients []Client          // [M]
 }
 
 // Client lists what one client holds: indices of rows of the training and of the test part. At most one client holds a
 // row. Group is the true group if the rule knows one (the rotation, say), otherwise 0. If nested rules each make groups,
 // it is the product of them.
 type Client struct {
-	Train, Test []int
-	Group       int
+	Train, Test []int // rows of the two parts, from 0
+	Group       int   // the true group, from 0
 }
 
 // Check reports the first thing that is wrong with the deal: a data set that does not pass its own Check, no clients,

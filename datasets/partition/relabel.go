@@ -17,7 +17,7 @@ import (
 // Source: F. Sattler, K.-R. Müller, W. Samek, Clustered Federated Learning: Model-Agnostic Distributed Multitask
 // Optimization under Privacy Constraints, 2021 (arXiv 1910.01991), whose clients differ by permuted labels.
 type Relabel struct {
-	Of     Rule
+	Of     Rule    // deals first
 	Groups int     // k; default 2, or the number of Maps. The first keeps its labels, the others draw different permutations
 	Maps   [][]int // [k, C], π_j(c), to choose the permutations; default: drawn
 	Seed   uint64  // of the permutations

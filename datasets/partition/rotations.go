@@ -20,7 +20,7 @@ import (
 //
 // Source: A. Ghosh et al., An Efficient Framework for Clustered Federated Learning, 2020 (arXiv 2006.04088), section 6.
 type Rotations struct {
-	Of      Rule
+	Of      Rule  // deals first
 	Degrees []int // k different multiples of 90; default 0, 90, 180, 270
 	Every   bool  // each angle has the whole data set; default: a share of the clients
 }

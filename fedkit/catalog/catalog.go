@@ -23,7 +23,7 @@ type Kind struct {
 
 // Thing is one ready-made thing.
 type Thing struct {
-	Kind Kind
+	Kind Kind   // what it is: a strategy, a selector, …
 	Name string // "FedProx"
 	zero any
 }

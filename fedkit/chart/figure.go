@@ -5,10 +5,10 @@ import "image"
 // Figure is a chart with two axes and any number of series. Its zero value is an empty figure, which cannot be drawn.
 type Figure struct {
 	Name  string // of the PNG file, without ".png"; made from Title unless set
-	Title string
+	Title string // above the figure; default none
 	Note  string // small print under the title: how to read the figure
 
-	X, Y    Axis
+	X, Y    Axis      // the horizontal and the vertical one
 	Point   string    // what a point is, in its tooltip, beside Series.Tip: "client"
 	Area    string    // what Series.Size counts, in the tooltip: "training rows"
 	Targets []float64 // dashed lines across the figure at these values of Y
@@ -22,7 +22,7 @@ type Figure struct {
 
 // Axis is one of a figure's two axes. The range follows from the data, and from Covers.
 type Axis struct {
-	Title   string
+	Title   string    // beside the axis, with the unit: "simulated time (s)"
 	Log     bool      // logarithmic; values that are not positive are left out
 	Percent bool      // values are shares in [0, 1] and written as percentages
 	Whole   bool      // ticks at whole numbers only: rounds, clients, labels
@@ -46,10 +46,10 @@ const (
 // keeps a notebook light: about 30 kB of JSON for a row of figures. Those kept are evenly spread, first and last
 // included.
 type Series struct {
-	Name    string
-	Like    string // the name of a series before it that it goes with: its color, but another shade and with dashes
-	Mark    Mark   // default Line
-	X, Y    []float64
+	Name    string        // in the legend and in tooltips; series of one name have one color
+	Like    string        // the name of a series before it that it goes with: its color, but another shade and with dashes
+	Mark    Mark          // default Line
+	X, Y    []float64     // of each point; one that is not finite is left out
 	Lo, Hi  []float64     // Line: the band around Y
 	Size    []float64     // Dots: the area; values that are not positive are left out
 	X2, Y2  []float64     // Cells, Segments, Images: the other corner or end

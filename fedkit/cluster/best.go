@@ -12,7 +12,7 @@ import (
 // Errors: those of Clusterer, Min or Max below 2, Max below Min.
 type BestSilhouette struct {
 	Of  Clusterer // default Agglomerative
-	Min int       `range:"[2,inf)" default:"2"`
+	Min int       `range:"[2,inf)" default:"2"`  // groups at least
 	Max int       `range:"[2,inf)" default:"10"` // at most one less than there are points
 }
 

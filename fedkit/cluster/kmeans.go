@@ -12,7 +12,7 @@ import (
 //
 // Errors: those of Clusterer, negative options.
 type KMeans struct {
-	Starts     int `range:"[1,inf)" default:"10"`
+	Starts     int `range:"[1,inf)" default:"10"`  // from different random centers; the best one counts
 	Iterations int `range:"[1,inf)" default:"300"` // at most, per start
 }
 

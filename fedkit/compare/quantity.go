@@ -11,7 +11,7 @@ import (
 
 // Quantity is a number of each run, NaN if a run does not have it. The zero value stands for Accuracy.
 type Quantity struct {
-	Name   string
+	Name   string                        // of its column: "accuracy"
 	Value  func(r *Run, b Basis) float64 // b is what all runs have scores of
 	Format func(float64) string          // default "%.4g"
 	Less   bool                          // less is better: loss, bytes

@@ -11,20 +11,20 @@ import (
 
 // Run is a history as it is compared: what it is called, and its evaluated rounds.
 type Run struct {
-	History  *fedkit.History
-	Name     string  // the history's name, or that of its strategy
-	Rounds   int     // that were taken in
-	Global   []Point // scores of the one global model
-	Own      []Point // means over clients, each under the model it uses
-	Personal bool    // the clients' models are not the global one
+	History  *fedkit.History // as it was when the run was last followed
+	Name     string          // the history's name, or that of its strategy
+	Rounds   int             // that were taken in
+	Global   []Point         // scores of the one global model
+	Own      []Point         // means over clients, each under the model it uses
+	Personal bool            // the clients' models are not the global one
 
 	known *identity // once it has been asked for
 }
 
 // Point is an evaluated round.
 type Point struct {
-	Round int
-	Score *fedkit.Score
+	Round int           // its number, from 1
+	Score *fedkit.Score // of the round
 }
 
 // Follow takes in the rounds of a history that are new. It may be called again while the history grows.

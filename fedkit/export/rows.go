@@ -15,10 +15,10 @@ const Server = -1
 
 // Row is one figure of a history.
 type Row struct {
-	Run    string
-	Round  int // from 1
-	Client int // or Server
-	Metric string
+	Run    string  // what the caller calls it
+	Round  int     // from 1
+	Client int     // or Server
+	Metric string  // see Rows
 	Value  float64 // 0 or 1 for what is false or true
 }
 

@@ -328,9 +328,9 @@ func (h *Hub) Close() {
 
 // HubState is where the hub of a fleet is, and what it holds.
 type HubState struct {
-	URL    string
-	Memory int64 // bytes of calls that wait
-	Disk   int64 // bytes of objects
+	URL    string // without a password
+	Memory int64  // bytes of calls that wait
+	Disk   int64  // bytes of objects
 }
 
 // Hub asks the hub what it holds.

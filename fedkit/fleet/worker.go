@@ -32,13 +32,13 @@ type WorkerOptions struct {
 
 // Beat is what a worker says of itself, twice a second.
 type Beat struct {
-	Worker   string
-	Host     string
-	PID      int
-	Number   int `json:",omitempty"` // from 1, of a worker that Local started
-	Protocol int
-	Kind     Kind
-	Slots    int
+	Worker   string   // its name
+	Host     string   // name of the machine
+	PID      int      // of its process
+	Number   int      `json:",omitempty"` // from 1, of a worker that Local started
+	Protocol int      // version of the messages that it understands
+	Kind     Kind     // device, plugin and processors, which decide how it rounds
+	Slots    int      // calls at a time
 	Doing    []string // calls that it works on or has waiting
 	Programs []string // that these are of, in their order
 	Bytes    int64    // that it keeps

@@ -9,7 +9,9 @@ import (
 
 // Recall is the accuracy of one class: the share of its examples that the model gives to it, TP_c / (TP_c + FN_c). It is
 // NaN if no example has the class as its label.
-type Recall struct{ Class int }
+type Recall struct {
+	Class int // c, from 0
+}
 
 // PerClass returns the Recall of each of k classes, 0, 1, …, k−1.
 func PerClass(k int) []fedkit.Metric {

@@ -11,8 +11,8 @@ import (
 
 // Panel is some of the runs of a study, those with one label: "α = 0.1".
 type Panel struct {
-	Name string
-	Runs []*fedkit.History
+	Name string            // above the figure
+	Runs []*fedkit.History // that are drawn in it
 }
 
 // Multiples returns small figures of one kind side by side, one per panel, with one legend and, for axes of one unit, the same

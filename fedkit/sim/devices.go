@@ -21,7 +21,7 @@ type Devices struct {
 	// always on.
 	OnFor, OffFor Distribution
 
-	Seed uint64
+	Seed uint64 // chooses all that is drawn
 }
 
 // Draw returns n devices. It fails if a field is out of range, or a distribution draws a number that is.

@@ -63,7 +63,7 @@ func (l LogNormal) String() string {
 
 // TwoClasses is one of two values. Each quantity is drawn on its own; devices that are slow in all respects are Mixed.
 type TwoClasses struct {
-	Fast, Slow float64
+	Fast, Slow float64 // the two values
 	Share      float64 // chance of Slow, in [0, 1]
 }
 

@@ -15,7 +15,9 @@ type Hours struct {
 }
 
 // Interval is the time from From to To, in s. At To the device is off.
-type Interval struct{ From, To float64 }
+type Interval struct {
+	From, To float64 // s, 0 ≤ From < To
+}
 
 // Next returns the first moment at or after t at which the device is on.
 func (h Hours) Next(t float64) float64 {

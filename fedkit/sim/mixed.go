@@ -14,14 +14,14 @@ import (
 //		{Share: 0.2, Of: sim.Devices{PerExample: sim.Constant(0.01), Up: sim.Constant(1e7)}},
 //	}}
 type Mixed struct {
-	Classes []Class
-	Seed    uint64 // chooses who is of which class
+	Classes []Class // at least one
+	Seed    uint64  // chooses who is of which class
 }
 
 // Class is a class of devices.
 type Class struct {
 	Share float64 // of the clients, > 0, relative to the sum of all shares
-	Of    Rule
+	Of    Rule    // draws the devices of the class
 }
 
 // Draw returns n devices: of each class, its share of n rounded to whole clients. It fails if there is no class, a share is

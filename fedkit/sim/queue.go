@@ -11,8 +11,8 @@ import (
 type Event struct {
 	Time   float64 // s
 	Turn   int     // of the same moment, the lowest turn is first, such as the round in which work began
-	Client int
-	Number int // tells a client's events of the same moment and turn apart, such as the number of the piece of work
+	Client int     // whom it happens to
+	Number int     // tells a client's events of the same moment and turn apart, such as the number of the piece of work
 }
 
 // Compare orders events by time, turn, client and number.

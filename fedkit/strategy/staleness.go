@@ -20,7 +20,7 @@ func (Even) Weight(int) float64 { return 1 }
 
 // Poly is s(a) = (1 + a)^−A (Xie et al., arXiv 1903.03934, section 5.2). With A = ½ it is FedBuff's 1/√(1 + a).
 type Poly struct {
-	A float64 `range:"(0,inf)" default:"0.5"`
+	A float64 `range:"(0,inf)" default:"0.5"` // how fast weights fall with the age
 }
 
 // Weight implements Staleness.
@@ -28,8 +28,8 @@ func (p Poly) Weight(age int) float64 { return math.Pow(1+float64(age), -cmp.Or(
 
 // Hinge is s(a) = 1 up to an age of B, and 1/(A (a − B) + 1) beyond (Xie et al., likewise).
 type Hinge struct {
-	A float64 `range:"(0,inf)" default:"10"`
-	B int     `range:"[0,inf)" default:"4"`
+	A float64 `range:"(0,inf)" default:"10"` // how fast weights fall beyond B
+	B int     `range:"[0,inf)" default:"4"`  // rounds of age that cost nothing
 }
 
 // Weight implements Staleness.

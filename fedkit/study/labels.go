@@ -10,7 +10,9 @@ import (
 )
 
 // Label says something of a run in the user's words: α is 0.1.
-type Label struct{ Key, Value string }
+type Label struct {
+	Key, Value string // "α" and "0.1"
+}
 
 func (l Label) String() string { return l.Key + " " + l.Value }
 

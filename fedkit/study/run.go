@@ -23,10 +23,10 @@ type Run struct {
 	Rounds   int             // that were run
 	Accuracy fedkit.Float    // at the last evaluated round, as History.Accuracy has it
 	Seconds  float64         // from start to end, where it was computed in one go
-	Finished time.Time
-	Models   bool   // whether its final models are kept
-	Error    string // why it failed; empty if it did not
-	Retry    bool   // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
+	Finished time.Time       // when it ended
+	Models   bool            // whether its final models are kept
+	Error    string          // why it failed; empty if it did not
+	Retry    bool            // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
 
 	dir string // the store's
 }

@@ -60,20 +60,20 @@ def figures(at):
 
 
 def legend(at):
-    """Twelve runs in one figure: a click in the legend picks one out, a second click puts it back."""
+    """Twenty runs in one figure: each looks different, a click in the legend picks one out, a second click puts it back."""
     n = at.open("legend.ipynb")
     n.run(HEAD)
     cell = f"""%%
 {FED}
 var hs []*fedkit.History
-for i := range 12 {{
-	hs = append(hs, must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{{Local: fedkit.Local{{Batch: 16, LR: 0.02 * float64(i + 1)}}}}, fedkit.Options{{Rounds: 3}})))
+for i := range 20 {{
+	hs = append(hs, must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{{Local: fedkit.Local{{Batch: 16, LR: 0.01 * float64(i + 1)}}}}, fedkit.Options{{Rounds: 3}})))
 }}
 plot.Accuracy(hs...)"""
     said, _ = n.run(cell)
     n.figures()
-    strokes = at.page.js("[...new Set([...document.querySelectorAll('svg.marks g.mark-line path')].map(e => getComputedStyle(e).stroke))].length")
-    need(strokes == 12, f"{strokes} colors for 12 runs: {said}")
+    styles = at.page.js("[...new Set([...document.querySelectorAll('svg.marks g.mark-line path')].map(e => getComputedStyle(e).stroke + getComputedStyle(e).strokeDasharray))].length")
+    need(styles == 20, f"{styles} kinds of lines for 20 runs: {said}")
 
     def click():
         at.page.click("document.querySelectorAll('svg.marks g.role-legend-label text')[10]")

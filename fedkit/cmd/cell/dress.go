@@ -28,7 +28,8 @@ func dress(path string, source []byte, show bool) ([]byte, error) {
 	d.after(file.Package, "")
 	imports := fmt.Sprintf("; import fedkitguard %q", guards)
 	variable := "; var _ = fedkitguard.Guard" // in a file without main, too, the import is used
-	if usesFedkit(file) {                     // Go finds no deadlocks in such a cell, nor in any that Begin watches
+	linksFedkit := usesFedkit(file)
+	if linksFedkit { // others run briefly, and Go could no longer tell that they are deadlocked
 		variable = "; var _ = fedkitguard.Begin()"
 	}
 	if name := imported(file, musts); name != "" {
@@ -40,7 +41,7 @@ func dress(path string, source []byte, show bool) ([]byte, error) {
 		last = lastValue(file, main)
 	}
 	by := "fedkitguard"
-	if last != nil && usesFedkit(file) {
+	if last != nil && linksFedkit {
 		by, imports = "fedkitshow", imports+fmt.Sprintf("; import fedkitshow %q", draws)
 	}
 	d.before(file.Name.End(), imports)
