@@ -2,12 +2,12 @@
 // one rule, written as a literal. The same rule and seed give everyone the same clients.
 //
 //	labels     Dirichlet, Shards, Classes
-//	sizes      Quantity; Dirichlet too
+//	sizes      Quantity; Dirichlet too; Take makes them equal, and small
 //	features   Rotations, Noise, Intensity
 //	concept    Relabel: the same image, another label
 //	as found   Natural; Given, by hand; IID has none
 //
-// Rules compose: Quantity, Rotations, Noise, Intensity and Relabel change what the rule in their field Of deals, in any
+// Rules compose: Quantity, Take, Rotations, Noise, Intensity and Relabel change what the rule in their field Of deals, in any
 // order.
 //
 //	partition.Rotations{Of: partition.Quantity{Of: partition.Dirichlet{Clients: 40, Alpha: 0.5}, Power: 1}}

@@ -135,13 +135,7 @@ func (r Quantity) keep(field string, least int, part string, client int, rows []
 			least = min(10, len(rows))
 		}
 	}
-	n := max(least, int(math.Round(share*float64(len(rows)))))
-	kept := make([]int, n)
-	for k, at := range shuffled(len(rows), stream(r.Seed, fmt.Sprint(part, client)))[:n] {
-		kept[k] = rows[at]
-	}
-	slices.Sort(kept)
-	return kept, nil
+	return some(rows, max(least, int(math.Round(share*float64(len(rows))))), r.Seed, fmt.Sprint(part, client)), nil
 }
 
 func (r Quantity) check() error {

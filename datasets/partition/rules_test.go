@@ -54,6 +54,7 @@ func rules(seed uint64) []Rule {
 		Rotations{Of: Relabel{Of: dirichlet, Groups: 3, Seed: seed}, Degrees: []int{0, 180}},
 		Noise{Of: Intensity{Of: Natural{}, Gain: []float64{1, 0.5, 2}}, Max: 0.3, Seed: seed},
 		Noise{Of: dirichlet, Std: []float64{0, 0.5}, Seed: seed},
+		Take{Of: Rotations{Of: dirichlet}, Train: 3, Seed: seed},
 	}
 }
 
@@ -443,6 +444,36 @@ func TestRelabel(t *testing.T) {
 	}
 }
 
+// Every client keeps some of its own rows, as many as asked for or all it has, and its group.
+func TestTake(t *testing.T) {
+	d := gray(960, 240, 4, 6, 12)
+	of := Rotations{Of: Quantity{Clients: 24, Power: 1, Seed: 1}}
+	all, err := of.Deal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []int{0, 4} {
+		deal, err := Take{Of: of, Train: 20, Test: test, Seed: 2}.Deal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range deal.Clients {
+			whole := all.Clients[i]
+			want := len(whole.Test)
+			if test > 0 {
+				want = min(test, want)
+			}
+			if len(c.Train) != min(20, len(whole.Train)) || len(c.Test) != want || c.Group != whole.Group {
+				t.Errorf("client %d has %d and %d rows in group %d, of %d and %d in group %d", i, len(c.Train), len(c.Test), c.Group, len(whole.Train), len(whole.Test), whole.Group)
+			}
+			if slices.ContainsFunc(c.Train, func(r int) bool { return !slices.Contains(whole.Train, r) }) ||
+				slices.ContainsFunc(c.Test, func(r int) bool { return !slices.Contains(whole.Test, r) }) {
+				t.Errorf("client %d has rows that were not its own", i)
+			}
+		}
+	}
+}
+
 // Noise of 200,000 values: mean 0 within 4 standard errors σ/√n, standard deviation σ within 4·σ/√(2n).
 func TestNoise(t *testing.T) {
 	const n, sigma = 100000, 0.25
@@ -547,6 +578,9 @@ func TestErrorsOfRules(t *testing.T) {
 		{Relabel{Of: iid, Maps: [][]int{}}, d, "partition.Relabel: Maps is empty"},
 		{Relabel{Of: iid, Groups: 3, Maps: [][]int{{0, 1, 2}}}, d, "partition.Relabel: Groups = 3: must be 0 or 1, the number of Maps"},
 		{Relabel{Of: IID{Clients: 2}}, regression(10), "partition.Relabel: line has no labels"},
+		{Take{Of: iid}, d, "partition.Take: Train = 0: must be at least 1"},
+		{Take{Of: iid, Train: 1, Test: -1}, d, "partition.Take: Test = -1: must be at least 1, or 0 for the default"},
+		{Take{Train: 1}, d, "partition.Take: Of = nil: must be a rule"},
 		{Noise{Of: iid}, d, "partition.Noise: Std = [], Max = 0: exactly one must be set"},
 		{Noise{Of: iid, Std: []float64{0, -1}}, d, "partition.Noise: Std = [0 -1], Max = 0: must be in [0, 1e6]"},
 		{Noise{Of: iid, Max: math.NaN()}, d, "must be in [0, 1e6]"},
@@ -570,22 +604,24 @@ func (wrongRule) String() string                        { return "wrong" }
 func TestWords(t *testing.T) {
 	iid := IID{Clients: 8, Seed: 3}
 	for want, rule := range map[string]Rule{
-		"100 clients, 2 shards each":                          Shards{Clients: 100},
-		"5 clients, 1 class each, seed 2":                     Classes{Clients: 5, Each: 1, Seed: 2},
-		"20 clients, sizes by Dirichlet α = 0.5":              Quantity{Clients: 20, Alpha: 0.5},
-		"8 clients, IID, seed 3, sizes by power law a = 1":    Quantity{Of: iid, Power: 1},
-		"20 clients, by owner, ≥ 10 train rows, seed 1":       Natural{Clients: 20, MinTrain: 10, Seed: 1},
-		"one client per owner, ≥ 2 test rows":                 Natural{MinTest: 2},
-		"8 clients, IID, seed 3, rotated by 0, 90, 180, 270°": Rotations{Of: iid},
-		"8 clients, IID, seed 3, all of it rotated by 0, 90°": Rotations{Of: iid, Degrees: []int{0, 90}, Every: true},
-		"8 clients, IID, seed 3, labels permuted in 2 groups": Relabel{Of: iid},
-		"8 clients, IID, seed 3, labels permuted in 1 group":  Relabel{Of: iid, Groups: 1},
-		"<nil>, noise up to σ = 1":                            Noise{Of: (*Dirichlet)(nil), Max: 1},
-		"8 clients, IID, seed 3, labels mapped by [[1 0]]":    Relabel{Of: iid, Maps: [][]int{{1, 0}}},
-		"8 clients, IID, seed 3, noise σ = 0, 0.5, seed 4":    Noise{Of: iid, Std: []float64{0, 0.5}, Seed: 4},
-		"8 clients, IID, seed 3, noise up to σ = 0.5":         Noise{Of: iid, Max: 0.5},
-		"8 clients, IID, seed 3, intensity × 1, 0.5":          Intensity{Of: iid, Gain: []float64{1, 0.5}},
-		"<nil>, intensity × 1":                                Intensity{Gain: []float64{1}},
+		"100 clients, 2 shards each":                                              Shards{Clients: 100},
+		"5 clients, 1 class each, seed 2":                                         Classes{Clients: 5, Each: 1, Seed: 2},
+		"20 clients, sizes by Dirichlet α = 0.5":                                  Quantity{Clients: 20, Alpha: 0.5},
+		"8 clients, IID, seed 3, sizes by power law a = 1":                        Quantity{Of: iid, Power: 1},
+		"20 clients, by owner, ≥ 10 train rows, seed 1":                           Natural{Clients: 20, MinTrain: 10, Seed: 1},
+		"one client per owner, ≥ 2 test rows":                                     Natural{MinTest: 2},
+		"8 clients, IID, seed 3, rotated by 0, 90, 180, 270°":                     Rotations{Of: iid},
+		"8 clients, IID, seed 3, all of it rotated by 0, 90°":                     Rotations{Of: iid, Degrees: []int{0, 90}, Every: true},
+		"8 clients, IID, seed 3, labels permuted in 2 groups":                     Relabel{Of: iid},
+		"8 clients, IID, seed 3, labels permuted in 1 group":                      Relabel{Of: iid, Groups: 1},
+		"<nil>, noise up to σ = 1":                                                Noise{Of: (*Dirichlet)(nil), Max: 1},
+		"8 clients, IID, seed 3, labels mapped by [[1 0]]":                        Relabel{Of: iid, Maps: [][]int{{1, 0}}},
+		"8 clients, IID, seed 3, noise σ = 0, 0.5, seed 4":                        Noise{Of: iid, Std: []float64{0, 0.5}, Seed: 4},
+		"8 clients, IID, seed 3, noise up to σ = 0.5":                             Noise{Of: iid, Max: 0.5},
+		"8 clients, IID, seed 3, 5 rows each for training, 2 for testing, seed 4": Take{Of: iid, Train: 5, Test: 2, Seed: 4},
+		"8 clients, IID, seed 3, 1 row each for training":                         Take{Of: iid, Train: 1},
+		"8 clients, IID, seed 3, intensity × 1, 0.5":                              Intensity{Of: iid, Gain: []float64{1, 0.5}},
+		"<nil>, intensity × 1":                                                    Intensity{Gain: []float64{1}},
 	} {
 		if got := rule.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

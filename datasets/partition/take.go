@@ -1,0 +1,59 @@
+package partition
+
+import (
+	"fmt"
+	"slices"
+
+	"fedkit.example/datasets"
+)
+
+// Take leaves each client of Of a few of its rows, chosen at random: Train of its training rows and Test of its test rows,
+// or all it has if that is less. The others are left over. So a small experiment has clients of one size, whatever the
+// size of the data set, and groups and labels as Of made them.
+type Take struct {
+	Of    Rule   // deals first
+	Train int    // training rows per client, ≥ 1
+	Test  int    // test rows per client; default all
+	Seed  uint64 // chooses the rows
+}
+
+// Deal returns the clients of Of, each with its rows in ascending order. It fails if a field is out of range, or Of fails.
+func (r Take) Deal(d *datasets.Dataset) (*Deal, error) {
+	if r.Train < 1 {
+		return nil, fmt.Errorf("partition.Take: Train = %d: must be at least 1", r.Train)
+	}
+	if err := checkOptional("Take", "Test", r.Test); err != nil {
+		return nil, err
+	}
+	deal, err := inner("Take", r.Of, d)
+	if err != nil {
+		return nil, err
+	}
+	for i := range deal.Clients {
+		c := &deal.Clients[i]
+		c.Train = some(c.Train, r.Train, r.Seed, fmt.Sprint("train", i))
+		if r.Test > 0 {
+			c.Test = some(c.Test, r.Test, r.Seed, fmt.Sprint("test", i))
+		}
+	}
+	return deal, nil
+}
+
+// String returns "20 clients, IID, 50 rows each for training, 10 for testing", and the seed unless it is 0.
+func (r Take) String() string {
+	text := fmt.Sprintf("%v, %s each for training", r.Of, several(r.Train, "row"))
+	if r.Test > 0 {
+		text += fmt.Sprintf(", %d for testing", r.Test)
+	}
+	return text + seeded(r.Seed)
+}
+
+// some returns n of the rows, or all if they are fewer, in ascending order.
+func some(rows []int, n int, seed uint64, purpose string) []int {
+	kept := make([]int, min(n, len(rows)))
+	for k, at := range shuffled(len(rows), stream(seed, purpose))[:len(kept)] {
+		kept[k] = rows[at]
+	}
+	slices.Sort(kept)
+	return kept
+}
