@@ -17,9 +17,14 @@ func Set(tree map[string]any, path string, value any) {
 	tree[name] = merged(tree[name], value)
 }
 
-// Merge puts what from has into a tree: options replace those of the same name, and the options of a part those of the part.
+// Merge puts what from has into a tree: options replace those of the same name, the options of a part those of the part,
+// and null takes away an option that is there.
 func Merge(tree, from map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(from)) {
+		if there := key(tree, name); from[name] == nil && tree[there] != nil {
+			delete(tree, there)
+			continue
+		}
 		Set(tree, name, from[name])
 	}
 }

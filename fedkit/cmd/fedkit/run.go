@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/experiment"
 	"fedkit.example/fedkit/fleet"
 	"fedkit.example/fedkit/plot"
 )
@@ -72,7 +73,8 @@ SIGTERM ends the run after its last finished round; with --checkpoint, the same 
 func (r *runCommand) tree() (map[string]any, error) {
 	var tree map[string]any
 	if r.File != "" {
-		if err := readFile(r.File, &tree); err != nil {
+		var err error
+		if tree, err = experiment.ReadTree(r.File); err != nil {
 			return nil, err
 		}
 	}
@@ -112,11 +114,11 @@ func (r *runCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	e, err := newExperiment(tree)
+	e, err := experiment.Build(tree)
 	if err != nil {
 		return err
 	}
-	fed, err := e.federation()
+	fed, err := e.Federation()
 	if err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func (r *runCommand) Run(c *console) error {
 	defer leave()
 	ctx, release := terminated()
 	defer release()
-	h, err := e.run(ctx, fed, c)
+	h, err := run(ctx, e, fed, c)
 	if h == nil {
 		return err
 	}
@@ -153,7 +155,7 @@ func join(file string, runs ...*fedkit.Options) (leave func(), err error) {
 }
 
 // run prints what happens round by round, and a summary at the end.
-func (e *experiment) run(ctx context.Context, fed *fedkit.Federation, c *console) (h *fedkit.History, err error) {
+func run(ctx context.Context, e *experiment.Experiment, fed *fedkit.Federation, c *console) (h *fedkit.History, err error) {
 	fmt.Fprintln(c.err, fed)
 	e.Options.Watch = plot.Progress()
 	printed, lines := 0, json.NewEncoder(c.out)

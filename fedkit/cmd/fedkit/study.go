@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/study"
+	"fedkit.example/fedkit/experiment"
 )
 
 type studyCommand struct {
@@ -41,27 +41,24 @@ one JSON line per run.`
 
 // Run computes the runs that are missing.
 func (s *studyCommand) Run(c *console) error {
-	cells, err := readCells(s.File)
+	grid, err := experiment.ReadGrid(s.File)
 	if err != nil {
 		return err
 	}
 	var options []*fedkit.Options
-	for i := range cells {
-		options = append(options, &cells[i].Options)
+	for _, c := range grid {
+		options = append(options, &c.Options)
 	}
 	leave, err := join(s.Fleet, options...)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	st, feds := &study.Study{Dir: s.Store, Models: s.Models, Again: s.Again, Parallel: s.Parallel, Log: c.err}, federations{}
-	for _, cell := range cells {
-		fed, err := feds.of(cell.world)
-		if err != nil {
-			return fmt.Errorf("%s: %w", cell, err)
-		}
-		st.Add(fed, cell.Strategy, cell.Options, cell.labels...)
+	st, err := grid.Study(s.Store)
+	if err != nil {
+		return err
 	}
+	st.Models, st.Again, st.Parallel, st.Log = s.Models, s.Again, s.Parallel, c.err
 	ctx, release := terminated()
 	defer release()
 	runs, err := st.Run(ctx)
@@ -69,7 +66,7 @@ func (s *studyCommand) Run(c *console) error {
 	case err != nil && ctx.Err() != nil:
 		fmt.Fprintln(c.err, "fedkit: stopped:", err)
 		err = errStopped
-	case err == nil && len(runs) < len(cells):
+	case err == nil && len(runs) < len(grid):
 		err = errStopped
 	case err == nil && len(runs.Failed()) > 0:
 		err = fmt.Errorf("%d of %d runs failed", len(runs.Failed()), len(runs))

@@ -15,7 +15,7 @@ func TestStudyAndResults(t *testing.T) {
 		t.Skip("nothing is concurrent in the command itself")
 	}
 	store := filepath.Join(t.TempDir(), "runs")
-	status, first, log := do("study", "testdata/study.yaml", "--store", store)
+	status, first, log := do("study", "../../experiment/testdata/study.yaml", "--store", store)
 	if status != done || strings.Count(first, "\n") != 12 || !strings.HasPrefix(log, "0 stored, 12 to run\n") {
 		t.Fatal(status, first, log)
 	}
@@ -26,7 +26,7 @@ func TestStudyAndResults(t *testing.T) {
 	if r.Name != "FedAvg" || r.Labels["α"] != "0.1" || len(r.Labels) != 1 || r.Seed != 1 || r.Rounds != 3 || r.Accuracy <= 0 {
 		t.Errorf("%+v", r)
 	}
-	if status, again, log := do("study", "testdata/study.yaml", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
+	if status, again, log := do("study", "../../experiment/testdata/study.yaml", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
 		t.Error(status, log)
 	}
 	on := func(args ...string) (status int, out, err string) {

@@ -1,0 +1,125 @@
+// Package experiment has runs and studies as they are written down, in YAML files or on the command line. The same files are
+// run by the command fedkit, over ssh and for hours, and read in a notebook:
+//
+//	grid, err := experiment.ReadGrid("study.yaml")
+//	runs, err := grid.Runs("runs", "study.runs") // what fedkit study has stored
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/attack"
+	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/sim"
+	"github.com/goccy/go-yaml"
+)
+
+// Experiment is all that a run needs.
+type Experiment struct {
+	Strategy fedkit.Strategy // the algorithm, with its options
+	World                    // whom it runs with
+	Options  fedkit.Options  // of the run
+}
+
+// World is what a federation is made of.
+type World struct {
+	Data      catalog.Data   // examples
+	Partition partition.Rule // deals them out
+	Model     catalog.Model  // that is trained
+	HoldOut   HeldOut        // clients that never take part; default none
+	Devices   sim.Rule       // what clients work on; default: a run without a clock
+	Attack    Attackers      // clients that attack; default none
+}
+
+// HeldOut are clients that never take part, and are scored: see fedkit.Federation.HoldOut.
+type HeldOut struct {
+	Clients int    // how many
+	Seed    uint64 // draws them
+}
+
+// Attackers are a share of the clients, drawn with a seed: see attack.On.
+type Attackers struct {
+	By    attack.Attack // what they do
+	Share *float64      // of the clients, in [0, 1]
+	Seed  uint64        // draws them
+}
+
+// check refuses an attack of which only one half is given, and that would then be none.
+func (a Attackers) check() error {
+	switch {
+	case a.By == nil && (a.Share != nil || a.Seed != 0):
+		return fedkit.Invalid("attack.By", "nothing", "given, such as SignFlip")
+	case a.By != nil && a.Share == nil:
+		return fedkit.Invalid("attack.Share", "nothing", "given: a share of the clients in [0, 1]")
+	}
+	return nil
+}
+
+// Build makes an experiment of a tree with the sections strategy, data, partition, model, holdout, devices, attack and
+// options, as catalog.Build takes it. Nothing is loaded. The error names the option and what is allowed.
+func Build(tree map[string]any) (*Experiment, error) {
+	e, err := catalog.Build[*Experiment](tree)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range []struct {
+		field, such string
+		missing     bool
+	}{
+		{"strategy", "FedAvg", e.Strategy == nil}, {"data", "Digits", e.Data == nil},
+		{"partition", "IID Clients=20", e.Partition == nil}, {"model", "MLP Hidden=64", e.Model == nil},
+	} {
+		if s.missing {
+			return nil, fedkit.Invalid(s.field, "nothing", "given, such as "+s.such)
+		}
+	}
+	return e, e.Attack.check()
+}
+
+// Federation loads the data and deals it out.
+func (w World) Federation() (*fedkit.Federation, error) {
+	data, err := w.Data.Make()
+	switch {
+	case err != nil && len(catalog.Options(reflect.TypeOf(w.Data))) > 0: // data that are made can only have wrong options
+		return nil, fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
+	case err != nil:
+		return nil, err
+	}
+	fed, err := fedkit.New(data, w.Partition, w.Model.Model())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
+	}
+	if w.HoldOut != (HeldOut{}) {
+		if fed, err = fed.HoldOut(w.HoldOut.Clients, w.HoldOut.Seed); err != nil {
+			return nil, err
+		}
+	}
+	if w.Devices != nil {
+		if fed, err = fed.On(w.Devices); err != nil {
+			return nil, err
+		}
+	}
+	if w.Attack.By == nil {
+		return fed, nil
+	}
+	return attack.On(fed, *w.Attack.Share, w.Attack.By, w.Attack.Seed)
+}
+
+// ReadTree reads a YAML file as a tree for Build.
+func ReadTree(path string) (tree map[string]any, err error) { return tree, readFile(path, &tree) }
+
+// readFile reads a YAML file. A key of a struct that it does not have is an error.
+func readFile(path string, into any, options ...yaml.DecodeOption) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
+	}
+	if err := yaml.UnmarshalWithOptions(text, into, append(options, yaml.DisallowUnknownField())...); err != nil {
+		return fmt.Errorf("%w: %s: %w", fedkit.ErrInvalid, path, err)
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+package experiment
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/study"
+	"github.com/goccy/go-yaml"
+)
+
+// Grid is a study as it is written down: its runs.
+type Grid []*Cell
+
+// Cell is one run of a grid.
+type Cell struct {
+	*Experiment
+	Labels []any // pairs of a key and a value, as study.Study.Add takes them
+
+	tree map[string]any
+	name string // if strategies vary
+}
+
+// ReadGrid reads a YAML file. It has a base, with the sections of an Experiment that all runs have, and what varies. There
+// is a run for each combination, and what is first in the file varies slowest:
+//
+//	base:
+//	  data: Digits
+//	  model: MLP Hidden=64
+//	  options: {Rounds: 30}
+//	vary:
+//	  world:
+//	    even:   {partition: IID Clients=20}
+//	    skewed: {partition: Dirichlet Clients=20 Alpha=0.1}
+//	  strategy:
+//	    FedAvg:  {strategy: FedAvg}
+//	    FedProx: {strategy: FedProx, vary: {strategy.Mu: [0.1, 1]}}
+//	  strategy.Local.LR: [0.1, 0.3]
+//	  options.Seed: [1, 2, 3, 4, 5]
+//	labels: {strategy.Local.LR: η, strategy.Mu: μ}
+//
+// A list has the values of the path that it stands under. A map has sets: names with the sections that are set together,
+// and with what varies only there. The name of a strategy, or of a set of strategies, becomes the run's; what else varies
+// is a label under the last word of its path, or that of labels; "" there leaves the label out. A seed is no label.
+//
+// The error names the path and what is allowed. All runs are made before any is run, so that a mistake is found first.
+func ReadGrid(path string) (Grid, error) {
+	var sections map[string]any
+	if err := readFile(path, &sections); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
+		if name != "base" && name != "vary" && name != "labels" {
+			return nil, fedkit.Invalid(path, fmt.Sprintf("%q", name), "sections base, vary and labels")
+		}
+	}
+	var f gridFile
+	if err := readFile(path, &f, yaml.UseOrderedMap()); err != nil {
+		return nil, err
+	}
+	return f.grid()
+}
+
+// gridFile is what ReadGrid reads.
+type gridFile struct {
+	Base   map[string]any    `yaml:"base"`
+	Vary   yaml.MapSlice     `yaml:"vary"`
+	Labels map[string]string `yaml:"labels"`
+
+	paths []string // of all that varies
+}
+
+// grid returns the runs.
+func (f *gridFile) grid() (g Grid, err error) {
+	if err := errors.Join(f.check("vary.", f.Vary, nil), f.checkLabels()); err != nil {
+		return nil, err
+	}
+	base := map[string]any{}
+	catalog.Merge(base, sections(f.Base))
+	for c := range f.combinations(&Cell{tree: base}, f.Vary) {
+		if c.Experiment, err = Build(c.tree); err != nil {
+			return nil, fmt.Errorf("%s: %w", c, err)
+		}
+		c.Options.Name = cmp.Or(c.name, c.Options.Name)
+		g = append(g, c)
+	}
+	return g, nil
+}
+
+// check refuses what is neither a list nor sets, and a path that varies twice, since its second list would hide the first.
+// Outer are the paths that vary around it.
+func (f *gridFile) check(at string, vary yaml.MapSlice, outer []string) error {
+	for _, v := range vary {
+		path := fmt.Sprint(v.Key)
+		if slices.ContainsFunc(outer, func(o string) bool { return strings.EqualFold(path, o) }) {
+			return fedkit.Invalid(at+path, "given twice", "given once: case does not matter")
+		}
+		outer = append(slices.Clip(outer), path)
+		f.paths = append(f.paths, path)
+	}
+	for _, v := range vary {
+		path := at + fmt.Sprint(v.Key)
+		sets, isSets := v.Value.(yaml.MapSlice)
+		if values, isList := v.Value.([]any); !isSets && !isList || len(values)+len(sets) == 0 {
+			return fedkit.Invalid(path, fmt.Sprint(v.Value), "a list of values, or sets of what belongs together, by name")
+		}
+		for _, s := range sets {
+			name := fmt.Sprintf("%s.%v", path, s.Key)
+			if _, is := s.Value.(yaml.MapSlice); !is && s.Value != nil {
+				return fedkit.Invalid(name, fmt.Sprint(s.Value), "sections, such as {strategy: FedAvg}")
+			}
+			_, inner := split(s.Value)
+			vary, is := inner.(yaml.MapSlice)
+			if !is && inner != nil {
+				return fedkit.Invalid(name+".vary", fmt.Sprint(inner), "paths with lists of values")
+			}
+			if err := f.check(name+".vary.", vary, outer); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// split returns the sections of a set, and what varies in it.
+func split(set any) (own map[string]any, vary any) {
+	own = map[string]any{}
+	items, _ := set.(yaml.MapSlice)
+	for _, item := range items {
+		if item.Key == "vary" {
+			vary = item.Value
+			continue
+		}
+		own[fmt.Sprint(item.Key)] = plain(item.Value)
+	}
+	return own, vary
+}
+
+// combinations yields a cell for each combination of what varies, made of c.
+func (f *gridFile) combinations(c *Cell, vary yaml.MapSlice) iter.Seq[*Cell] {
+	return func(yield func(*Cell) bool) {
+		if len(vary) == 0 {
+			yield(c)
+			return
+		}
+		path := fmt.Sprint(vary[0].Key)
+		for n, inner := range f.values(c, path, vary[0].Value) {
+			for one := range f.combinations(n, append(slices.Clone(inner), vary[1:]...)) {
+				if !yield(one) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// values yields the cell with each of a path's values, and what varies in that value alone.
+func (f *gridFile) values(c *Cell, path string, values any) iter.Seq2[*Cell, yaml.MapSlice] {
+	return func(yield func(*Cell, yaml.MapSlice) bool) {
+		if sets, is := values.(yaml.MapSlice); is {
+			for _, s := range sets {
+				own, vary := split(s.Value)
+				n := c.named(path, f.label(path), fmt.Sprint(s.Key))
+				catalog.Merge(n.tree, own)
+				inner, _ := vary.(yaml.MapSlice)
+				if !yield(n, inner) {
+					return
+				}
+			}
+			return
+		}
+		for _, value := range values.([]any) {
+			value = plain(value)
+			n := c.named(path, f.label(path), catalog.Text(value))
+			catalog.Set(n.tree, path, value)
+			if !yield(n, nil) {
+				return
+			}
+		}
+	}
+}
+
+// named returns the cell with a value of a path, as people call it. A strategy is no label: the run is called by it.
+func (c *Cell) named(path, label, text string) *Cell {
+	n := &Cell{tree: maps.Clone(c.tree), name: c.name, Labels: slices.Clone(c.Labels)}
+	switch {
+	case strings.EqualFold(path, "strategy"):
+		n.name = text
+	case label != "":
+		n.Labels = append(n.Labels, label, text)
+	}
+	return n
+}
+
+// String is what a cell is called: "FedProx Mu=0.1, α 0.1".
+func (c *Cell) String() string {
+	words := []string{cmp.Or(c.name, "run")}
+	for pair := range slices.Chunk(c.Labels, 2) {
+		words = append(words, fmt.Sprintf("%v %v", pair...))
+	}
+	return strings.Join(words, ", ")
+}
+
+// label is what values of a path are called. Runs that differ in their seed alone are repetitions: they need no label.
+func (f *gridFile) label(path string) string {
+	for p, label := range f.Labels {
+		if strings.EqualFold(p, path) {
+			return label
+		}
+	}
+	if strings.EqualFold(path, "options.seed") {
+		return ""
+	}
+	end := path[strings.LastIndex(path, ".")+1:]
+	for _, p := range f.paths {
+		if !strings.EqualFold(p, path) && strings.EqualFold(p[strings.LastIndex(p, ".")+1:], end) {
+			return path
+		}
+	}
+	return end
+}
+
+// checkLabels refuses names for what does not vary.
+func (f *gridFile) checkLabels() error {
+	for path, label := range f.Labels {
+		if !slices.ContainsFunc(f.paths, func(p string) bool { return strings.EqualFold(p, path) }) {
+			return fedkit.Invalid("labels."+path, label, "the name of a path that is in vary")
+		}
+	}
+	return nil
+}
+
+// sections are plain maps and lists.
+func sections(of map[string]any) map[string]any {
+	all := map[string]any{}
+	for name, v := range of {
+		all[name] = plain(v)
+	}
+	return all
+}
+
+// plain turns ordered maps into maps.
+func plain(v any) any {
+	switch v := v.(type) {
+	case yaml.MapSlice:
+		m := map[string]any{}
+		for _, item := range v {
+			m[fmt.Sprint(item.Key)] = plain(item.Value)
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = plain(e)
+		}
+		return list
+	}
+	return v
+}
+
+// Study returns the study of the grid, whose runs are stored in a folder. Each federation is made once, however many runs
+// share it.
+//
+// Errors: data that are not there, or do not suit; the error names the run.
+func (g Grid) Study(dir string) (*study.Study, error) {
+	st, feds := study.New(dir), map[string]*fedkit.Federation{}
+	for _, c := range g {
+		key := config.Of(c.World).String()
+		if feds[key] == nil {
+			fed, err := c.Federation()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c, err)
+			}
+			feds[key] = fed
+		}
+		st.Add(feds[key], c.Strategy, c.Options, c.Labels...)
+	}
+	return st, nil
+}
