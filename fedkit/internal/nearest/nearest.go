@@ -9,8 +9,10 @@ import (
 
 // Normal is a name without case, dashes, underscores and spaces.
 func Normal(name string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(name))
+	return strings.ToLower(apart.Replace(name))
 }
+
+var apart = strings.NewReplacer("-", "", "_", "", " ", "")
 
 // Sort returns the known names, those with the fewest edits to name first, and equally near ones in their order.
 func Sort(name string, known []string) []string {
