@@ -128,7 +128,7 @@ func readRounds(path string, c *checkpointHeader) ([]Record, error) {
 	p := parser{rest: b[:c.Size], whole: true}
 	h, err := p.history()
 	if err == nil {
-		err = h.check()
+		err = h.Check()
 	}
 	switch {
 	case err != nil:

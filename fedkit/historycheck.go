@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// check refuses a history whose parts do not fit together, so that plots and tables can rely on them.
-func (h *History) check() error {
+// Check refuses a history whose parts do not fit together, so that plots and tables can rely on them. Load calls it.
+func (h *History) Check() error {
 	if h.Clients < 0 || h.Params < 0 {
 		return fmt.Errorf("%d clients, %d parameters", h.Clients, h.Params)
 	}

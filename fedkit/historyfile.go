@@ -146,7 +146,7 @@ func load(path string, whole bool) (h *History, err error) {
 		}
 	}
 	if err == nil {
-		err = h.check()
+		err = h.Check()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fedkit: load history %s: %w", path, err)

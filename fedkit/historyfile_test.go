@@ -223,7 +223,7 @@ func FuzzHistoryLines(f *testing.F) {
 	f.Add(unsealed)
 	f.Add(`{"fedkit":"history","schema":1,"clients":1000000000000}` + "\n" + `{"round":1,"packed":"AAAA"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		if h, err := parse(seal(text), true); err == nil && h.check() == nil {
+		if h, err := parse(seal(text), true); err == nil && h.Check() == nil {
 			_ = h.String()
 			h.RoundsTo(0.5)
 		}

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind is a sort of things that can stand in for one another: strategies, aggregators, …
@@ -32,15 +33,20 @@ type Thing struct {
 func Kinds() []Kind { return slices.Clone(kinds) }
 
 // Things returns all things of the kind, by name.
-func (k Kind) Things() []Thing {
-	things := make([]Thing, len(k.values))
-	for i, v := range k.values {
-		_, name, _ := strings.Cut(nameOf(reflect.TypeOf(v)), ".")
-		things[i] = Thing{Kind: k, Name: name, zero: v}
+func (k Kind) Things() []Thing { return slices.Clone(things()[k.Name]) }
+
+// things has those of each kind.
+var things = sync.OnceValue(func() map[string][]Thing {
+	all := map[string][]Thing{}
+	for _, k := range kinds {
+		for _, v := range k.values {
+			_, name, _ := strings.Cut(nameOf(reflect.TypeOf(v)), ".")
+			all[k.Name] = append(all[k.Name], Thing{Kind: k, Name: name, zero: v})
+		}
+		slices.SortFunc(all[k.Name], func(a, b Thing) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	}
-	slices.SortFunc(things, func(a, b Thing) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
-	return things
-}
+	return all
+})
 
 // Type returns the thing's name in Go, with its package: "strategy.FedProx", "datasets.Digits".
 func (t Thing) Type() string { return nameOf(reflect.TypeOf(t.zero)) }

@@ -24,7 +24,7 @@ var (
 	Clients  = Quantity{"clients", spread(func(s *fedkit.Spread) fedkit.Float { return s.Mean }), chart.Percent, false}         // mean over clients on their own examples, each counting the same
 	Worst    = Quantity{"worst 10 %", spread(func(s *fedkit.Spread) fedkit.Float { return s.Worst }), chart.Percent, false}     // the same over the tenth of the clients that are worst off
 	Loss     = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, func(v float64) string { return fmt.Sprintf("%.3f", v) }, true}
-	Rounds   = Quantity{"rounds", func(r *Run, _ Basis) float64 { return float64(r.Rounds) }, chart.Short, true}
+	Rounds   = Quantity{"rounds", rounds, chart.Short, true}
 	Down     = Quantity{"down", total(func(r *fedkit.Record) float64 { return float64(r.BytesDown) }), chart.Bytes, true} // bytes from the server to clients
 	Up       = Quantity{"up", total(func(r *fedkit.Record) float64 { return float64(r.BytesUp) }), chart.Bytes, true}     // bytes from clients to the server
 	Unseen   = Quantity{"unseen", mean((*fedkit.Record).MeanUnseen), chart.Percent, false}                                // mean over the test examples of clients that never took part
@@ -148,6 +148,14 @@ func clustering(of func(*fedkit.Clustering) float64) func(*Run, Basis) float64 {
 }
 
 func two(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+// rounds is the number of the last round, of which an extract (see study.Runs.Extract) has not all before.
+func rounds(r *Run, _ Basis) float64 {
+	if last := r.History.Last(); last != nil {
+		return float64(last.Round)
+	}
+	return 0
+}
 
 // total adds up a number over all rounds.
 func total(of func(*fedkit.Record) float64) func(*Run, Basis) float64 {

@@ -33,10 +33,15 @@ type entry struct {
 	About    *fedkit.History `json:"about"`
 }
 
-func (r *Run) write() error {
+// entry is the run as it is stored.
+func (r *Run) entry() entry {
 	about := *r.About
 	about.Rounds = nil
-	b, err := json.MarshalIndent(entry{schema, r.Key, r.Name, r.Labels, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Models, r.Error, r.Retry, &about}, "", "\t")
+	return entry{schema, r.Key, r.Name, r.Labels, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Models, r.Error, r.Retry, &about}
+}
+
+func (r *Run) write() error {
+	b, err := json.MarshalIndent(r.entry(), "", "\t")
 	if err != nil {
 		return err
 	}
@@ -79,6 +84,11 @@ func parse(b []byte) (*Run, error) {
 	if err := d.Decode(&e); err != nil {
 		return nil, err
 	}
+	return e.run()
+}
+
+// run returns the run of an entry.
+func (e *entry) run() (*Run, error) {
 	if e.Schema != schema || e.About == nil || e.About.Manifest == nil || e.Rounds < 0 {
 		return nil, errors.New("it is not the entry of a run")
 	}

@@ -28,7 +28,8 @@ type Run struct {
 	Error    string          // why it failed; empty if it did not
 	Retry    bool            // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
 
-	dir string // the store's
+	dir     string          // the store's
+	extract *fedkit.History // of a run that Open read, which has no files
 }
 
 // Files of an entry.
@@ -61,6 +62,10 @@ func (r *Run) History() (*fedkit.History, error) { return r.load(fedkit.Load) }
 func (r *Run) Light() (*fedkit.History, error) { return r.load(fedkit.LoadLight) }
 
 func (r *Run) load(load func(string) (*fedkit.History, error)) (*fedkit.History, error) {
+	if r.extract != nil {
+		h := *r.extract // its name may be changed
+		return &h, nil
+	}
 	h, err := load(r.Path(historyFile))
 	if errors.Is(err, fs.ErrNotExist) && r.Error != "" {
 		return nil, r.Err()
@@ -75,8 +80,11 @@ func (r *Run) load(load func(string) (*fedkit.History, error)) (*fedkit.History,
 	return h, nil
 }
 
-// Size returns the bytes that the run takes on disk.
+// Size returns the bytes that the run takes on disk, 0 for one of an extract.
 func (r *Run) Size() (bytes int64) {
+	if r.extract != nil {
+		return 0
+	}
 	count := func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil
@@ -131,6 +139,9 @@ func (r *Run) Value(key string) (value string, ok bool) {
 
 // remove deletes the entry; a run that is being computed is refused.
 func (r *Run) remove() error {
+	if r.extract != nil {
+		return fmt.Errorf("study: %s: it is in an extract", r.ID)
+	}
 	lock, err := tryLock(r.dir, r.ID)
 	if err != nil {
 		return err

@@ -15,13 +15,14 @@ type studyCommand struct {
 	Models   bool   `help:"Keep the final models."`
 	Again    bool   `help:"Compute everything anew, also what is stored."`
 	Parallel int    `placeholder:"N" help:"Number of runs side by side. Default: by machine, or by fleet."`
+	Extract  string `placeholder:"FILE" help:"When all is over, write what tables and curves need of the runs into this one small file."`
 	Fleet    string `placeholder:"FILE" help:"Run on the fleet of this file, which fedkit hub writes."`
 }
 
 // Help implements kong.HelpProvider.
 func (*studyCommand) Help() string {
-	return `The file has a base, with sections as in a file for run, and lists of what varies, by path. There is a run for each
-combination:
+	return `The file has a base, with sections as in a file for run, and what varies: lists of values by path, and sets of what
+belongs together by name. There is a run for each combination:
 
   base:
     strategy: {Local: {Epochs: 2, Batch: 16, LR: 0.1}}
@@ -32,11 +33,14 @@ combination:
   vary:
     strategy: [FedAvg, FedProx Mu=0.1, FedProx Mu=1]
     partition.Alpha: [0.1, 1]
+    speed:
+      slow: {strategy: {Local: {LR: 0.03}}, options: {Rounds: 100}}
+      fast: {strategy: {Local: {LR: 0.3}}}
     options.Seed: [1, 2, 3, 4, 5]
   labels: {partition.Alpha: α}
 
-Runs are stored as they finish, and computed once: the same command again computes only what is missing. Standard output has
-one JSON line per run.`
+A set may have its own vary; null takes away what the base has. Runs are stored as they finish, and computed once: the same
+command again computes only what is missing. Standard output has one JSON line per run.`
 }
 
 // Run computes the runs that are missing.
@@ -70,6 +74,9 @@ func (s *studyCommand) Run(c *console) error {
 		err = errStopped
 	case err == nil && len(runs.Failed()) > 0:
 		err = fmt.Errorf("%d of %d runs failed", len(runs.Failed()), len(runs))
+	}
+	if s.Extract != "" && len(runs) > 0 {
+		err = errors.Join(err, runs.Extract(s.Extract))
 	}
 	return errors.Join(printLines(c, runs), err)
 }

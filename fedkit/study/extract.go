@@ -1,0 +1,220 @@
+package study
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/file"
+	"github.com/klauspost/compress/zstd"
+)
+
+// An extract is compressed by zstd. It has a line of JSON that says what it is, one for each run, and then one for each figure
+// of rounds, with its values in all rounds of all runs:
+//
+//	{"fedkit":"extract","schema":1,"runs":2}
+//	{"name":"FedAvg",…,"records":2}
+//	{"name":"FedProx",…,"records":2}
+//	{"path":["round"],"values":[5,5,-5,5]}
+//	{"path":["global","accuracy"],"scale":10000,"values":[8012,911,-1003,845]}
+//
+// A number is scaled and rounded, and written as its difference from the one before, which takes few bytes. Null is none, and
+// what is no number, or too large, is there as a string of its JSON.
+const extractSchema = 1
+
+// decimals is how fine numbers are that are not whole: 10,000 stands for four decimals.
+const decimals = 10_000
+
+// mostExtract bounds what an extract may be when it is unpacked.
+const mostExtract = 1 << 30
+
+type extractHead struct {
+	Fedkit string `json:"fedkit"`
+	Schema int    `json:"schema"`
+	Runs   int    `json:"runs"`
+}
+
+type extracted struct {
+	entry
+	Records int `json:"records"` // in its history
+}
+
+// Extract writes what tables and curves need of the runs into one small file, which may be committed beside a notebook or a
+// paper: see Open. Of a history it has the evaluated rounds, without what is known of each client. Each stands for the rounds
+// since the one before, whose seconds and bytes are added to its own. Numbers that are not whole have four decimals.
+// The file appears whole or not at all.
+//
+// Errors: no runs, two that are the same, a history that cannot be loaded.
+func (rs Runs) Extract(path string) error {
+	if err := rs.extract(path); err != nil {
+		return fmt.Errorf("study: extract %s: %w", path, err)
+	}
+	return nil
+}
+
+func (rs Runs) extract(path string) error {
+	if len(rs) == 0 {
+		return errors.New("there are no runs")
+	}
+	seen := map[string]bool{}
+	for _, r := range rs {
+		if seen[r.Key] {
+			return fmt.Errorf("%s, seed %d, is there twice", called(r.Name, r.Labels), r.About.Seed)
+		}
+		seen[r.Key] = true
+	}
+	records, errs := make([][]fedkit.Record, len(rs)), make([]error, len(rs))
+	each(len(rs), func(i int) {
+		h, err := rs[i].Light()
+		if h != nil {
+			records[i] = evaluated(h.Rounds)
+		} else if rs[i].Error == "" {
+			errs[i] = err
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	var columns columns
+	for _, r := range slices.Concat(records...) {
+		if err := columns.add(&r); err != nil {
+			return err
+		}
+	}
+	return file.Stream(path, func(w io.Writer) error {
+		z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(1<<25), zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return err
+		}
+		lines := json.NewEncoder(z)
+		err = lines.Encode(extractHead{"extract", extractSchema, len(rs)})
+		for i, r := range rs {
+			x := extracted{r.entry(), len(records[i])}
+			x.Key, x.Models, x.Seconds = "", false, math.Round(decimals*x.Seconds)/decimals // a key is made of the rest
+			err = errors.Join(err, lines.Encode(x))
+		}
+		for _, c := range columns.all {
+			err = errors.Join(err, lines.Encode(c))
+		}
+		return errors.Join(err, z.Close())
+	})
+}
+
+// evaluated returns the evaluated rounds and the last one, each with what those since the one before took.
+func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
+	var since fedkit.Record
+	for i, r := range rounds {
+		r.Seconds += since.Seconds
+		r.BytesDown += since.BytesDown
+		r.BytesUp += since.BytesUp
+		r.EvalTime, r.Missed = 0, nil
+		if since = r; r.Score() != nil || i == len(rounds)-1 {
+			kept, since = append(kept, r), fedkit.Record{}
+		}
+	}
+	return kept
+}
+
+// Open returns the runs that Extract wrote. Their histories are light, as Extract has them, and they have no files.
+//
+// Errors: no such file, one that is no extract, or is damaged; ErrNewer for one that a newer fedkit wrote.
+func Open(path string) (Runs, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("study: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	rs, err := readExtract(f)
+	if err != nil {
+		return nil, fmt.Errorf("study: %s: %w", path, err)
+	}
+	return rs, nil
+}
+
+func readExtract(r io.Reader) (Runs, error) {
+	z, err := zstd.NewReader(r, zstd.WithDecoderMaxMemory(mostExtract), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	in := bufio.NewScanner(io.LimitReader(z, mostExtract))
+	in.Buffer(nil, 1<<26)
+	if !in.Scan() {
+		return nil, errors.Join(errors.New("it is not an extract of runs"), in.Err())
+	}
+	var head extractHead
+	if err := json.Unmarshal(in.Bytes(), &head); err != nil || head.Fedkit != "extract" {
+		return nil, errors.New("it is not an extract of runs")
+	}
+	if head.Schema > extractSchema {
+		return nil, fmt.Errorf("%w: schema %d, this one knows %d", fedkit.ErrNewer, head.Schema, extractSchema)
+	}
+	var lines [][]byte
+	for in.Scan() {
+		lines = append(lines, slices.Clone(in.Bytes()))
+	}
+	if in.Err() != nil || head.Runs < 0 || len(lines) < head.Runs {
+		return nil, errors.Join(fmt.Errorf("it is damaged: it has %d lines for %d runs", len(lines), head.Runs), in.Err())
+	}
+	rs, records, errs := make(Runs, head.Runs), make([]int, head.Runs), make([]error, head.Runs)
+	each(head.Runs, func(i int) {
+		if rs[i], records[i], errs[i] = readExtracted(lines[i]); errs[i] != nil {
+			errs[i] = fmt.Errorf("run %d: %w", i+1, errs[i])
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	columns, err := readColumns(lines[head.Runs:])
+	if err != nil {
+		return nil, err
+	}
+	first := make([]int, len(rs))
+	for i := range rs[:max(0, len(rs)-1)] {
+		first[i+1] = first[i] + records[i]
+	}
+	each(len(rs), func(i int) {
+		h := rs[i].extract
+		for row := range records[i] {
+			r, err := columns.record(first[i] + row)
+			if errs[i] = err; err != nil {
+				return
+			}
+			h.Rounds = append(h.Rounds, r)
+		}
+		errs[i] = h.Check()
+	})
+	return rs, errors.Join(errs...)
+}
+
+// readExtracted reads the line of a run, whose history has no records yet, and the number of these.
+func readExtracted(line []byte) (*Run, int, error) {
+	var x extracted
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&x); err != nil {
+		return nil, 0, err
+	}
+	if x.About == nil || x.About.Manifest == nil || len(x.About.Rounds) > 0 || x.Key != "" || x.Records < 0 || x.Records > mostExtract {
+		return nil, 0, errors.New("it is not a run")
+	}
+	var err error
+	if x.Key, err = keyOf(x.About); err != nil {
+		return nil, 0, err
+	}
+	r, err := x.run()
+	if err != nil {
+		return nil, 0, err
+	}
+	light := *x.About
+	light.Name = x.Name
+	r.ID, r.extract = idOf(x.About.Strategy, x.Key), &light
+	return r, x.Records, nil
+}

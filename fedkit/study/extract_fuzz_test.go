@@ -1,0 +1,35 @@
+package study
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// What is read of any bytes is an error, or runs whose histories can be relied on.
+func FuzzReadExtract(f *testing.F) {
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile("testdata/extract.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add([]byte(`{"fedkit":"extract","schema":1,"runs":0}` + "\n" + `{"path":["round"],"values":[1,1]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		rs, err := readExtract(bytes.NewReader(z.EncodeAll(text, nil)))
+		if err != nil {
+			return
+		}
+		for _, r := range rs {
+			h, err := r.Light()
+			if err != nil || h.Check() != nil {
+				t.Errorf("%s: %v, %v", r.ID, err, h.Check())
+			}
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package study_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/metric"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
+	"github.com/klauspost/compress/zstd"
+)
+
+// An extract has what identifies runs and how they ended, without their folder.
+func TestExtractSaysWhichRuns(t *testing.T) {
+	dir, fed := t.TempDir(), digits(t)
+	fed, err := fed.HoldOut(2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := study.New(filepath.Join(dir, "runs"))
+	st.Log = t.Output()
+	o := fedkit.Options{Rounds: 5, EvalEvery: 2, Metrics: []fedkit.Metric{metric.MacroF1{}}}
+	st.Add(fed, avg(0.1), o, "η", 0.1)
+	st.Add(fed, &strategy.IFCA{K: 2, Local: fedkit.Local{Batch: 16, LR: 0.1}}, o)
+	st.Add(fed, avg(math.MaxFloat32), o, "η", "huge")
+	runs, err := st.Run(ctx)
+	if err != nil || len(runs) != 3 || len(runs.Failed()) != 1 {
+		t.Fatal(err, runs.Failed())
+	}
+	path := filepath.Join(dir, "some.runs")
+	if err := runs.Extract(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(st.Dir); err != nil {
+		t.Fatal(err)
+	}
+	all, err := study.Open(path)
+	if err != nil || len(all) != 3 {
+		t.Fatal(err, all)
+	}
+	for i, r := range all {
+		if want := runs[i]; r.ID != want.ID || r.Key != want.Key || r.Name != want.Name || !slices.Equal(r.Labels, want.Labels) || r.Error != want.Error || r.Rounds != want.Rounds {
+			t.Errorf("%+v\nwant %+v", r, want)
+		}
+		if r.Is("Local.LR", 0.1) != runs[i].Is("Local.LR", 0.1) || r.Size() != 0 {
+			t.Errorf("%s: other options, or %d bytes", r.ID, r.Size())
+		}
+	}
+	if err := all.Remove(); err == nil || !strings.Contains(err.Error(), "it is in an extract") {
+		t.Error(err)
+	}
+}
+
+// An extract's histories give the numbers of the histories that it was made of.
+func TestExtractHasTheNumbers(t *testing.T) {
+	dir := t.TempDir()
+	st := study.New(filepath.Join(dir, "runs"))
+	st.Log = t.Output()
+	three(st, digits(t), avg(0.1), 7)
+	three(st, digits(t), &strategy.IFCA{K: 2, Local: fedkit.Local{Batch: 16, LR: 0.1}}, 4)
+	runs, err := st.Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "some.runs")
+	if err := runs.Extract(path); err != nil {
+		t.Fatal(err)
+	}
+	all, err := study.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []compare.Quantity{compare.Accuracy, compare.Best, compare.Clients, compare.Worst, compare.Loss, compare.Rounds,
+		compare.Down, compare.Up, compare.Clusters, compare.RoundsTo(0.5), compare.BytesTo(0.5)} {
+		got, want := q.Of(all.Light()...), q.Of(runs.Light()...)
+		for i := range want {
+			if math.Abs(got[i]-want[i]) > 5.001e-5 && !(math.IsNaN(got[i]) && math.IsNaN(want[i])) {
+				t.Errorf("%s of run %d: %v, want %v", q.Name, i, got[i], want[i])
+			}
+		}
+	}
+	// Writing what was read gives the same file.
+	again := filepath.Join(dir, "again.runs")
+	if err := all.Extract(again); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := os.ReadFile(path)
+	if b, _ := os.ReadFile(again); !bytes.Equal(a, b) {
+		t.Errorf("%d bytes, then %d others", len(a), len(b))
+	}
+	if err := append(all, all[0]).Extract(again); err == nil || !strings.Contains(err.Error(), "is there twice") {
+		t.Error(err)
+	}
+	if err := (study.Runs{}).Extract(again); err == nil {
+		t.Error("an extract of nothing")
+	}
+}
+
+func TestExtractThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	z, _ := zstd.NewWriter(nil)
+	path := filepath.Join(dir, "x.runs")
+	for text, want := range map[string]string{
+		"":                                     "it is not an extract of runs",
+		"{}":                                   "it is not an extract of runs",
+		`{"fedkit":"extract","schema":2}`:      "a newer fedkit wrote it: schema 2",
+		`{"fedkit":"extract","runs":3}` + "\n": "it has 0 lines for 3 runs",
+		`{"fedkit":"extract","runs":-1}`:       "it has 0 lines for -1 runs",
+		`{"fedkit":"extract","runs":1}` + "\n{}\n":                                       "run 1: it is not a run",
+		`{"fedkit":"extract","runs":0}` + "\n{\"path\":[\"round\"],\"values\":[true]}\n": "figure 1: [round] has the value true",
+	} {
+		if err := os.WriteFile(path, z.EncodeAll([]byte(text), nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := study.Open(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n%v, want %s", text, err, want)
+		}
+	}
+	if _, err := study.Open(filepath.Join(dir, "none.runs")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, []byte("not compressed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := study.Open(path); err == nil {
+		t.Error("no error for a file that is not compressed")
+	}
+}
