@@ -4,6 +4,8 @@
 //	compare.Table(hs...).Show()
 //	compare.Comparison{Baseline: "FedAvg", Target: 0.9}.Table(hs...).Save("table.tex")
 //
+// Card holds a source's numbers against those of runs, and Ledger what sources claim, with a verdict on each.
+//
 // A run is read through its history alone, and tables do not need what a history has of each client, but for Idle, Wasted and
 // Staleness: light histories do for all else.
 //

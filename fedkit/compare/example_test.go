@@ -67,3 +67,23 @@ func ExampleCard() {
 	// accuracy, IID   a paper, Table 1    99.0 %  98.3 ± 0.5 %  −0.7 points  no search for η
 	// rounds to 98 %  the same                20             2          −18  a smaller model
 }
+
+// Differences of a few seeds are held against what two papers say.
+func ExampleLedger() {
+	t := compare.Ledger{
+		{Claim: "B is ahead of A", Source: "a paper, Table 1", Effect: "B − A, accuracy", Unit: "points", Cell: "Who wins", In: []compare.Setting{
+			{Name: "skew", Differences: []float64{0.031, 0.042, 0.025, 0.038, 0.035}},
+			{Name: "IID", Differences: []float64{0.004, -0.002, 0.001, 0.003, -0.005}},
+		}},
+		{Claim: "B takes half the time", Source: "its abstract", Effect: "time saved", Unit: "%", Least: 0.5, In: []compare.Setting{
+			{Name: "skew", Differences: []float64{0.31, 0.25, 0.28, 0.35, 0.33}},
+		}},
+	}.Table()
+	t.Note = ""
+	t.Show()
+	// Output:
+	// claim                  source            effect                    setting               here  n  p (Holm)  verdict                                see
+	// B is ahead of A        a paper, Table 1  B − A, accuracy           skew     +3.4 ± 0.8 points  5     0.001  holds only with skew                   Who wins
+	//                                                                    IID      +0.0 ± 0.5 points  5     0.910
+	// B takes half the time  its abstract      time saved, above 50.0 %  skew         +30.4 ± 4.9 %  5     0.001  does not hold here: less than claimed
+}
