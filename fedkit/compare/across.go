@@ -199,7 +199,7 @@ func (g *grid) notes(q Quantity, all []*Run, b Basis) (says []string) {
 		says = append(says, "in brackets: how many of all runs have a finite value, if not all")
 		best += " of those that all runs have"
 	}
-	says = append(says, best)
+	says = append(append(says, best), lacking(all, []column{{name: q.Name}}, true)...)
 	var remarks []string
 	for panel := range g.groups[0] {
 		var gs []*Group

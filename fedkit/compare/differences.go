@@ -39,9 +39,15 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 	over := []string{fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline)}
 	student, ranks := []string{"t: paired t test, two-sided"}, []string{"Wilcoxon: signed-rank test, two-sided" + distribution(d)}
 	holm := "Holm: corrected over all lines"
-	all = []column{{"difference", []string{"±"}, each(d, q.signed), over}, {"pairs", nil, each(d, count), over},
-		{"p (t)", nil, each(t, pValue), student}, {"p (t, Holm)", nil, each(Holm(t), pValue), append(student, holm)},
-		{"p (Wilcoxon)", nil, each(w, pValue), ranks}, {"p (Wilcoxon, Holm)", nil, each(Holm(w), pValue), append(ranks, holm)}}
+	add := func(name string, data []string, of []cell, says []string) {
+		all = append(all, column{name: name, data: data, of: of, says: says})
+	}
+	add("difference", []string{"±"}, each(d, q.signed), over)
+	add("pairs", nil, each(d, count), over)
+	add("p (t)", nil, each(t, pValue), student)
+	add("p (t, Holm)", nil, each(Holm(t), pValue), append(student, holm))
+	add("p (Wilcoxon)", nil, each(w, pValue), ranks)
+	add("p (Wilcoxon, Holm)", nil, each(Holm(w), pValue), append(ranks, holm))
 	for _, c := range all {
 		c.of[base] = cell{"", slices.Repeat([]float64{math.NaN()}, 1+len(c.data))}
 	}
