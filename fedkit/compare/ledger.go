@@ -19,9 +19,8 @@ import (
 //
 //	compare.Ledger{{
 //		Claim: "SCAFFOLD is ahead of FedAvg if labels are skewed", Source: "Karimireddy et al. 2020, Table 3",
-//		Effect: "SCAFFOLD − FedAvg, accuracy", Unit: "points", In: []compare.Setting{
-//			{"α = 0.1", compare.Differences(compare.Accuracy, scaffold, fedavg)},
-//		},
+//		Effect: "SCAFFOLD − FedAvg, accuracy", Unit: "points",
+//		In: compare.Lead(compare.Accuracy, "SCAFFOLD", "FedAvg", panels...),
 //	}}.Show()
 type Ledger []Finding
 
@@ -40,7 +39,7 @@ type Finding struct {
 // Setting is where a claim was held against runs.
 type Setting struct {
 	Name        string    // "label skew"; may be empty if it is the only one
-	Differences []float64 // one per seed, positive where they support the claim: see Differences, whose runs change places if less is better. Those that are not finite are left out
+	Differences []float64 // one per seed, positive where they support the claim: see Lead, Saved, Differences. Those that are not finite are left out
 }
 
 // Show shows the ledger as a table.
