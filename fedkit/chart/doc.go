@@ -14,7 +14,7 @@
 // In JupyterLab figures fit the cell, and have the colors of the theme. Outside a notebook the same call writes a PNG file and
 // says where; see Dir.
 //
-// A table is HTML in a notebook and text elsewhere. Save writes it for a paper (LaTeX, Markdown) or for programs (CSV).
+// A table is HTML in a notebook and text elsewhere. Its cells may be bold, and lead to other places: see Table.Bold and Links. Save writes it for a paper (LaTeX, Markdown) or for programs (CSV).
 //
 // A chart that cannot be drawn carries the error. Show displays it in the chart's place and on standard error, in a
 // line that begins with ErrorPrefix. A program that acts on errors asks Err, or calls PNG or Save, which return them. A table that cannot

@@ -74,8 +74,8 @@ func (t *Table) Markdown() string {
 	}
 	var b strings.Builder
 	for i, line := range t.full() {
-		for _, c := range line {
-			b.WriteString("| " + markdown.Replace(c) + " ")
+		for k, c := range line {
+			b.WriteString("| " + t.markdownCell(i, k, c) + " ")
 		}
 		b.WriteString("|\n")
 		if i == 0 {
@@ -89,6 +89,17 @@ func (t *Table) Markdown() string {
 		b.WriteString("\n" + markdown.Replace(t.Note) + "\n")
 	}
 	return b.String()
+}
+
+func (t *Table) markdownCell(line, column int, words string) string {
+	words = markdown.Replace(words)
+	if t.Bold[At{line, column}] {
+		words = "**" + words + "**"
+	}
+	if to := t.link(line, column); to != "" {
+		words = "[" + words + "](<" + strings.ReplaceAll(to, "|", "%7C") + ">)"
+	}
+	return words
 }
 
 var markdown = strings.NewReplacer("\n", " ", "\r", " ", `\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`,

@@ -22,7 +22,11 @@ func (t *Table) LaTeX() string {
 			if k > 0 {
 				b.WriteString(" & ")
 			}
-			b.WriteString(latex(c))
+			words := latex(c)
+			if t.Bold[At{i, k}] {
+				words = `\textbf{` + words + "}"
+			}
+			b.WriteString(words)
 		}
 		b.WriteString(" \\\\\n")
 		if i == 0 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,10 +15,17 @@ type Table struct {
 	Lines [][]string // the head first; the first column is set to the left, others to the right
 	Note  string     // small print under the table
 	Left  []int      // columns of words beside the first, which are set to the left too
+	Tall  []int      // columns whose empty cells go on with the cell above, which in HTML is as tall as all of them
 	Data  [][]any    // the same lines for programs, which read numbers rather than words: see CSV; default Lines
+
+	Bold  map[At]bool   // cells that stand out: bold, and with a "*" in text; not so in CSV
+	Links map[At]string // where cells lead to in HTML and Markdown: "#a-heading", "https://…", "02_data.ipynb"
 
 	err error // why it cannot be shown
 }
+
+// At is the place of a cell in Lines, the head being line 0.
+type At struct{ Line, Column int }
 
 // Show shows the table, or its error in its place.
 func (t *Table) Show() {
@@ -32,7 +40,8 @@ func (t *Table) Show() {
 	}
 }
 
-// Err returns why the table cannot be shown, nil if it can: the error it carries, or that it has no lines.
+// Err returns why the table cannot be shown, nil if it can: the error it carries, that it has no lines, data of another
+// number of lines, or a link to something else than a place, a page or a file.
 func (t *Table) Err() error {
 	switch {
 	case t == nil:
@@ -42,7 +51,30 @@ func (t *Table) Err() error {
 	case t.err == nil && t.Data != nil && len(t.Data) != len(t.Lines):
 		return fmt.Errorf("chart: the table has %d lines, and data of %d: change both, or set Data to nil", len(t.Lines), len(t.Data))
 	}
-	return t.err
+	if t.err != nil {
+		return t.err
+	}
+	for _, to := range t.Links {
+		if _, err := address(to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// address writes the address of a link with its symbols escaped.
+func address(to string) (string, error) {
+	u, err := url.Parse(to)
+	if err != nil || !slices.Contains([]string{"", "http", "https"}, u.Scheme) {
+		return "", fmt.Errorf("chart: the table has a link to %q: it must be a #place, a file or a page of http or https", to)
+	}
+	return u.String(), nil
+}
+
+// link returns the escaped address that a cell leads to, "" for none.
+func (t *Table) link(line, column int) string {
+	to, _ := address(t.Links[At{line, column}]) // which Err has seen
+	return to
 }
 
 // left says whether a column is set to the left.
@@ -54,7 +86,8 @@ func (t *Table) String() string {
 		return ErrorPrefix + err.Error() + "\n"
 	}
 	var width []int
-	for _, line := range t.Lines {
+	lines := t.starred()
+	for _, line := range lines {
 		for i, c := range line {
 			if i == len(width) {
 				width = append(width, 0)
@@ -63,7 +96,7 @@ func (t *Table) String() string {
 		}
 	}
 	var b strings.Builder
-	for _, line := range t.Lines {
+	for _, line := range lines {
 		text := ""
 		for i, c := range line {
 			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
@@ -83,6 +116,27 @@ func (t *Table) String() string {
 	return b.String()
 }
 
+// starred returns the lines with a star after each bold cell, and a space after the others of its column.
+func (t *Table) starred() [][]string {
+	bold := map[int]bool{}
+	for at, is := range t.Bold {
+		bold[at.Column] = bold[at.Column] || is
+	}
+	lines := make([][]string, len(t.Lines))
+	for i, line := range t.Lines {
+		lines[i] = slices.Clone(line)
+		for k := range line {
+			switch {
+			case t.Bold[At{i, k}]:
+				lines[i][k] += "*"
+			case bold[k]:
+				lines[i][k] += " "
+			}
+		}
+	}
+	return lines
+}
+
 // longNumber is how many bytes a cell of numbers has at most: one with more is a sentence, and may have several lines.
 const longNumber = 40
 
@@ -96,22 +150,51 @@ func (t *Table) HTML() string {
 	}
 	var b strings.Builder
 	b.WriteString("<table>\n")
-	cell := "th"
-	for _, line := range t.Lines {
+	for i, line := range t.Lines {
 		b.WriteString("<tr>")
-		for i, c := range line {
-			align, words := "right", oneLine.Replace(c)
-			if t.left(i) || cell == "th" || len(c) > longNumber {
-				words = bound(c)
-			}
-			if t.left(i) {
-				align = "left"
-			}
-			fmt.Fprintf(&b, `<%s style="text-align:%s">%s</%s>`, cell, align, html.EscapeString(words), cell)
+		for k := range line {
+			b.WriteString(t.htmlCell(i, k))
 		}
 		b.WriteString("</tr>\n")
-		cell = "td"
 	}
 	b.WriteString("</table>\n<small>" + html.EscapeString(bound(t.Note)) + "</small>")
 	return b.String()
+}
+
+// htmlCell writes one cell; nothing if one above stands in its place.
+func (t *Table) htmlCell(line, column int) string {
+	if t.goesOn(line, column) {
+		return ""
+	}
+	c, cell, align, more := t.Lines[line][column], "td", "right", ""
+	if line == 0 {
+		cell = "th"
+	}
+	words := oneLine.Replace(c)
+	if t.left(column) || line == 0 || len(c) > longNumber {
+		words = bound(c)
+	}
+	if t.left(column) {
+		align = "left"
+	}
+	tall := 1
+	for t.goesOn(line+tall, column) {
+		tall++
+	}
+	if tall > 1 {
+		more = fmt.Sprintf(`;vertical-align:top" rowspan="%d`, tall)
+	}
+	words = html.EscapeString(words)
+	if t.Bold[At{line, column}] {
+		words = "<b>" + words + "</b>"
+	}
+	if to := t.link(line, column); to != "" {
+		words = fmt.Sprintf(`<a href="%s">%s</a>`, html.EscapeString(to), words)
+	}
+	return fmt.Sprintf(`<%s style="text-align:%s%s">%s</%s>`, cell, align, more, words, cell)
+}
+
+// goesOn says whether a cell goes on with the one above. The head does not go on.
+func (t *Table) goesOn(line, column int) bool {
+	return line >= 2 && line < len(t.Lines) && slices.Contains(t.Tall, column) && column < len(t.Lines[line]) && t.Lines[line][column] == ""
 }

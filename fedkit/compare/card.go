@@ -79,7 +79,12 @@ func (l Claim) gap(v float64) string {
 	if l.Unit == "%" {
 		l.Unit = "points"
 	}
-	text := l.write(v, math.NaN())
+	return l.signed(v, math.NaN())
+}
+
+// signed is write with a sign before positive numbers too.
+func (l Claim) signed(v, half float64) string {
+	text := l.write(v, half)
 	if v > 0 {
 		text = "+" + text
 	}

@@ -2,6 +2,8 @@ package compare
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
@@ -104,4 +106,35 @@ func staleness(r *Run, _ Basis) float64 {
 		}
 	}
 	return sum / n
+}
+
+// lacking says which columns some runs cannot have, because what each client did was not kept: of those shown, and if no
+// columns were asked for, of those that runs with a clock would have.
+func lacking(runs []*Run, shown []column, asked bool) []string {
+	if !slices.ContainsFunc(runs, (*Run).light) {
+		return nil
+	}
+	usual := !asked && slices.ContainsFunc(runs, (*Run).Clocked)
+	var names []string
+	for _, q := range []Quantity{Idle, Wasted, Staleness} {
+		if usual || slices.ContainsFunc(shown, func(c column) bool { return c.name == q.Name }) {
+			names = append(names, q.Name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return []string{strings.Join(names, ", ") + ": of runs whose history has what each client did: Load in place of LoadLight, Histories in place of Light"}
+}
+
+// light says whether clients trained, but what each did was not kept.
+func (r *Run) light() bool {
+	trained := false
+	for i := range r.History.Rounds {
+		if r.History.Rounds[i].Solves != nil {
+			return false
+		}
+		trained = trained || r.History.Rounds[i].Training() != nil
+	}
+	return trained
 }

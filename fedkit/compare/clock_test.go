@@ -2,11 +2,13 @@ package compare
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
@@ -103,6 +105,27 @@ func TestIdleOfSomeRounds(t *testing.T) {
 	}
 	if got := Wasted.Of(h); !near(got, []float64{6. / 10}) {
 		t.Errorf("wasted %v, want 6 of 10 s", got)
+	}
+}
+
+// Runs of which that was not kept say so where their figures are missing.
+func TestIdleOfLightRuns(t *testing.T) {
+	whole, light := timed(history("A", 0.5), 10), timed(history("B", 0.5), 10)
+	whole.Rounds[0].Solves = []fedkit.Solve{{Client: 1, Arrived: 4}}
+	light.Rounds[0].Summary = &fedkit.Summary{Training: &fedkit.Training{Clients: 1}}
+	const says = ": of runs whose history has what each client did"
+	for want, tab := range map[string]*chart.Table{
+		"idle, wasted, staleness" + says: Table(light, whole),
+		"idle" + says:                    Comparison{Columns: []string{"idle", "time"}}.Table(light),
+		"":                               Comparison{Columns: []string{"time"}}.Table(light),
+		"; idle" + says:                  Across{By: Idle}.Table(Panel{"x", []*fedkit.History{light, whole}}),
+	} {
+		if err := tab.Err(); err != nil || !strings.Contains(tab.Note, want) || want == "" && strings.Contains(tab.Note, says) {
+			t.Errorf("%q is not in %q (%v)", want, tab.Note, err)
+		}
+	}
+	if got := cells(t, Table(light, whole), "B", "idle", "simulated"); !slices.Equal(got, []string{"–", "10 s"}) {
+		t.Errorf("%q", got)
 	}
 }
 

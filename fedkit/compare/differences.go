@@ -39,9 +39,15 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 	over := []string{fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline)}
 	student, ranks := []string{"t: paired t test, two-sided"}, []string{"Wilcoxon: signed-rank test, two-sided" + distribution(d)}
 	holm := "Holm: corrected over all lines"
-	all = []column{{"difference", []string{"±"}, each(d, q.signed), over}, {"pairs", nil, each(d, count), over},
-		{"p (t)", nil, each(t, pValue), student}, {"p (t, Holm)", nil, each(Holm(t), pValue), append(student, holm)},
-		{"p (Wilcoxon)", nil, each(w, pValue), ranks}, {"p (Wilcoxon, Holm)", nil, each(Holm(w), pValue), append(ranks, holm)}}
+	add := func(name string, data []string, of []cell, says []string) {
+		all = append(all, column{name: name, data: data, of: of, says: says})
+	}
+	add("difference", []string{"±"}, each(d, q.signed), over)
+	add("pairs", nil, each(d, count), over)
+	add("p (t)", nil, each(t, pValue), student)
+	add("p (t, Holm)", nil, each(Holm(t), pValue), append(student, holm))
+	add("p (Wilcoxon)", nil, each(w, pValue), ranks)
+	add("p (Wilcoxon, Holm)", nil, each(Holm(w), pValue), append(ranks, holm))
 	for _, c := range all {
 		c.of[base] = cell{"", slices.Repeat([]float64{math.NaN()}, 1+len(c.data))}
 	}
@@ -76,22 +82,24 @@ func distribution(all [][]float64) string {
 	return ""
 }
 
-// pairs returns the differences between runs of two groups that have equal seeds; each run counts once.
-func (q Quantity) pairs(g, base *Group, b Basis) (d []float64) {
+// pairs returns the differences between runs of two groups that have equal seeds and finite values.
+func (q Quantity) pairs(g, base *Group, b Basis) []float64 {
+	return finites(q.overPairs(g, base, b, func(v, base float64) float64 { return rounded(v - base) }))
+}
+
+// overPairs compares the runs of two groups that have equal seeds; each run counts once.
+func (q Quantity) overPairs(g, base *Group, b Basis, compare func(v, base float64) float64) (all []float64) {
 	used := make([]bool, len(base.Runs))
 	for _, r := range g.Runs {
 		for i, o := range base.Runs {
-			if used[i] || !paired(r, o) {
-				continue
+			if !used[i] && paired(r, o) {
+				used[i] = true
+				all = append(all, compare(q.Value(r, b), q.Value(o, b)))
+				break
 			}
-			used[i] = true
-			if v := q.Value(r, b) - q.Value(o, b); finite(v) {
-				d = append(d, math.Round(1e12*v)/1e12) // so that 0.3 − 0.2 and 0.2 − 0.1 are a tie
-			}
-			break
 		}
 	}
-	return d
+	return all
 }
 
 // signed writes differences as their mean, with its sign, and its interval; those of shares are points.

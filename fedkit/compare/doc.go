@@ -4,8 +4,12 @@
 //	compare.Table(hs...).Show()
 //	compare.Comparison{Baseline: "FedAvg", Target: 0.9}.Table(hs...).Save("table.tex")
 //
+// A Comparison has one line per group and many quantities, Across one quantity in many settings.
+//
+// Card holds a source's numbers against those of runs, and Ledger what sources claim, with a verdict on each.
+//
 // A run is read through its history alone, and tables do not need what a history has of each client, but for Idle, Wasted and
-// Staleness: light histories do for all else.
+// Staleness: light histories do for all else, and a table says what it misses.
 //
 // Statistics (Interval, PairedT, Wilcoxon, Holm, Friedman, CriticalDifference) are those of SciPy's functions with their
 // defaults. What cannot be said is NaN, and "–" in tables: an interval of one run, a test of differences that are all 0.

@@ -23,7 +23,7 @@ var (
 	Best     = Quantity{"best", best, chart.Percent, false}                                                                     // highest accuracy of any round
 	Clients  = Quantity{"clients", spread(func(s *fedkit.Spread) fedkit.Float { return s.Mean }), chart.Percent, false}         // mean over clients on their own examples, each counting the same
 	Worst    = Quantity{"worst 10 %", spread(func(s *fedkit.Spread) fedkit.Float { return s.Worst }), chart.Percent, false}     // the same over the tenth of the clients that are worst off
-	Loss     = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, func(v float64) string { return fmt.Sprintf("%.3f", v) }, true}
+	Loss     = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, three, true}
 	Rounds   = Quantity{"rounds", rounds, chart.Short, true}
 	Down     = Quantity{"down", total(func(r *fedkit.Record) float64 { return float64(r.BytesDown) }), chart.Bytes, true} // bytes from the server to clients
 	Up       = Quantity{"up", total(func(r *fedkit.Record) float64 { return float64(r.BytesUp) }), chart.Bytes, true}     // bytes from clients to the server
@@ -37,7 +37,12 @@ var (
 
 // RoundsTo is the first round whose accuracy is at least target.
 func RoundsTo(target float64) Quantity {
-	return Quantity{"rounds to " + target100(target), to(target, func(*fedkit.Record) float64 { return 1 }), chart.Short, true}
+	return Quantity{"rounds to " + target100(target), func(r *Run, b Basis) float64 {
+		if last := b.reached(r, target); last != nil {
+			return float64(last.Round)
+		}
+		return math.NaN()
+	}, chart.Short, true}
 }
 
 // BytesTo is what was sent, both ways, until the accuracy was at least target.
@@ -48,6 +53,25 @@ func BytesTo(target float64) Quantity {
 // TimeTo is the wall time of the rounds until the accuracy was at least target, evaluations apart.
 func TimeTo(target float64) Quantity {
 	return Quantity{"time to " + target100(target), to(target, seconds), chart.Seconds, true}
+}
+
+// Metric is a metric of Options.Metrics by its name, "macro F1", at the last evaluated round: of the global model, or the mean
+// over the clients' own, as in Accuracy. More is better, unless Less is set.
+func Metric(name string) Quantity {
+	return Quantity{name, func(r *Run, b Basis) float64 {
+		if v, ok := b.last(r).Metrics[name]; ok {
+			return float64(v)
+		}
+		return math.NaN()
+	}, three, false}
+}
+
+// On is the quantity by scores of one basis, whatever runs are compared by: compare.Accuracy.On(compare.OwnModels).
+func (q Quantity) On(b Basis) Quantity {
+	q = q.orAccuracy()
+	of := q.Value
+	q.Name, q.Value = q.Name+", "+b.Name(), func(r *Run, _ Basis) float64 { return of(r, b) }
+	return q
 }
 
 // Of returns the quantity of each run: of the global model if every history has one, else of the clients' own.
@@ -147,7 +171,8 @@ func clustering(of func(*fedkit.Clustering) float64) func(*Run, Basis) float64 {
 	}
 }
 
-func two(v float64) string { return fmt.Sprintf("%.2f", v) }
+func two(v float64) string   { return fmt.Sprintf("%.2f", v) }
+func three(v float64) string { return fmt.Sprintf("%.3f", v) }
 
 // rounds is the number of the last round, of which an extract (see study.Runs.Extract) has not all before.
 func rounds(r *Run, _ Basis) float64 {

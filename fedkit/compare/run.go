@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"fedkit.example/fedkit"
@@ -40,6 +41,26 @@ func (r *Run) Follow(h *fedkit.History) {
 			r.Personal = r.Personal || rec.Personal
 		}
 	}
+}
+
+// Metrics returns the names of the metrics that scores of the run have, sorted.
+func (r *Run) Metrics() []string {
+	all := map[string]fedkit.Float{}
+	for _, p := range slices.Concat(r.Global, r.Own) {
+		maps.Copy(all, p.Score.Metrics)
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// metrics returns those of all runs.
+func metrics(gs []*Group) (all []string) {
+	for _, g := range gs {
+		for _, r := range g.Runs {
+			all = append(all, r.Metrics()...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // evaluated says whether there is a score.

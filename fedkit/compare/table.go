@@ -43,7 +43,9 @@ type Comparison struct {
 	Baseline string
 	By       Quantity // default Accuracy
 
-	Columns []string // names of the columns to show, in this order; default all
+	// Columns are the names of the columns to show, in this order. Each of the above may be asked for, also if no run has it, and so may
+	// metrics of the runs (see Metric). Default: the above that runs have.
+	Columns []string
 }
 
 // Table returns the table that compares runs by a Comparison's zero value; Show shows it.
@@ -74,7 +76,7 @@ func (c Comparison) Table(h ...*fedkit.History) *chart.Table {
 		if err != nil {
 			return err
 		}
-		t.Note = strings.Join(slices.Concat(notes(gs, all), Remarks(gs)), "; ")
+		t.Note = strings.Join(slices.Concat(notes(gs, all), lacking(runs, all, len(c.Columns) > 0), Remarks(gs)), "; ")
 		fill(t, gs, all)
 		return nil
 	})
@@ -86,6 +88,7 @@ type column struct {
 	data []string // names of the data beside the one called name
 	of   []cell   // one per group
 	says []string // what it means
+	rare bool     // it is shown only if it is asked for
 }
 
 // cell is what a table says of a group in words, and in numbers: as many as the column has data.
@@ -94,44 +97,50 @@ type cell struct {
 	numbers []float64
 }
 
-// usual are the columns of every table.
+// usual are the columns of every table, and those that it has if it is asked for them.
 func usual(gs []*Group, b Basis) (all []column) {
-	if several(gs) {
-		n := func(g *Group) cell { return number(float64(len(g.Runs))) }
-		all = append(all, column{name: "n", of: each(gs, n), says: []string{"n: seeds"}})
-	}
-	add := func(says []string, quantities ...Quantity) {
+	n := func(g *Group) cell { return number(float64(len(g.Runs))) }
+	all = append(all, column{name: "n", of: each(gs, n), says: []string{"n: seeds"}, rare: !several(gs)})
+	add := func(rare bool, says []string, quantities ...Quantity) {
 		for _, q := range quantities {
 			c := q.column(gs, b)
-			c.says = says
+			c.says, c.rare = says, rare
 			all = append(all, c)
 		}
 	}
-	add(nil, Rounds)
+	add(false, nil, Rounds)
+	global, own := GlobalModel.accuracy(), OwnModels.accuracy()
 	scores := []string{"accuracy, best and loss on test rows: " + b.String()}
 	if slices.ContainsFunc(gs, (*Group).Both) {
-		scores[0] = fmt.Sprintf("accuracy on test rows: %s, %s; %s, %s; best and loss: %s", GlobalModel.Name(), GlobalModel, OwnModels.Name(), OwnModels, b)
-		add(scores, GlobalModel.accuracy(), OwnModels.accuracy())
+		scores[0] = fmt.Sprintf("accuracy on test rows: %s, %s; %s, %s; best and loss: %s", global.Name, GlobalModel, own.Name, OwnModels, b)
+		add(false, scores, global, own)
+		add(true, []string{"accuracy: " + b.String()}, Accuracy)
 	} else {
-		add(scores, Accuracy)
+		add(false, scores, Accuracy)
+		add(true, []string{global.Name + ": accuracy " + GlobalModel.String()}, global)
+		add(true, []string{own.Name + ": accuracy " + OwnModels.String()}, own)
 	}
-	add(scores, Best)
-	add(nil, Clients, Worst)
+	add(false, scores, Best)
+	add(false, nil, Clients, Worst)
 	for _, q := range []Quantity{Unseen, ChosenOnTest, Clusters, ARI} {
-		if slices.ContainsFunc(gs, func(g *Group) bool { return len(q.finite(g.Runs, b)) > 0 }) {
-			add(nil, q)
-		}
+		add(!q.some(gs, b, finite), nil, q)
 	}
-	add(scores, Loss)
-	add(nil, Down, Up, Time)
+	add(false, scores, Loss)
+	add(false, nil, Down, Up, Time)
 	for _, q := range []Quantity{Simulated, Idle, Wasted, Staleness} {
-		if slices.ContainsFunc(gs, func(g *Group) bool {
-			return slices.ContainsFunc(q.finite(g.Runs, b), func(v float64) bool { return v != 0 })
-		}) {
-			add(nil, q)
-		}
+		add(!q.some(gs, b, func(v float64) bool { return finite(v) && v != 0 }), nil, q)
+	}
+	for _, name := range metrics(gs) {
+		add(true, []string{name + " on test rows: " + b.String()}, Metric(name))
 	}
 	return all
+}
+
+// some says whether a run has such a value.
+func (q Quantity) some(gs []*Group, b Basis, such func(float64) bool) bool {
+	return slices.ContainsFunc(gs, func(g *Group) bool {
+		return slices.ContainsFunc(g.Runs, func(r *Run) bool { return such(q.Value(r, b)) })
+	})
 }
 
 func several(gs []*Group) bool {
@@ -158,7 +167,9 @@ func notes(gs []*Group, all []column) (says []string) {
 
 // accuracy is the accuracy by this basis, whatever others are compared by.
 func (b Basis) accuracy() Quantity {
-	return Quantity{b.Name(), func(r *Run, _ Basis) float64 { return Accuracy.Value(r, b) }, chart.Percent, false}
+	q := Accuracy.On(b)
+	q.Name = b.Name()
+	return q
 }
 
 // columns are those that the comparison asks for.
@@ -167,12 +178,10 @@ func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
 		if !(c.Target > 0 && c.Target <= 1) {
 			return nil, fedkit.Invalid("Target", c.Target, "an accuracy in (0, 1]")
 		}
-		to := []Quantity{RoundsTo(c.Target), BytesTo(c.Target), TimeTo(c.Target)}
-		if slices.ContainsFunc(gs, func(g *Group) bool { return slices.ContainsFunc(g.Runs, (*Run).Clocked) }) {
-			to = append(to, SimulatedTo(c.Target))
-		}
-		for _, q := range to {
+		clocked := slices.ContainsFunc(gs, func(g *Group) bool { return slices.ContainsFunc(g.Runs, (*Run).Clocked) })
+		for i, q := range []Quantity{RoundsTo(c.Target), BytesTo(c.Target), TimeTo(c.Target), SimulatedTo(c.Target)} {
 			reached := q.reached(gs, b)
+			reached.rare = i == 3 && !clocked
 			reached.says = []string{fmt.Sprintf("to %s: mean over the runs that reached it (how many of all)", target100(c.Target))}
 			all = append(all, reached)
 		}
@@ -237,16 +246,24 @@ func (q Quantity) reached(gs []*Group, b Basis) column {
 
 func number(v float64) cell { return cell{fmt.Sprint(v), []float64{v}} }
 
-// choose returns the columns of these names, all if there are none.
+// choose returns the columns of these names; if there are none, all but the rare ones.
 func choose(all []column, names []string) (chosen []column, err error) {
-	if len(names) == 0 {
-		return all, nil
+	shown, rare := []column{}, []column{}
+	for _, c := range all {
+		if c.rare {
+			rare = append(rare, c)
+		} else {
+			shown = append(shown, c)
+		}
 	}
+	if len(names) == 0 {
+		return shown, nil
+	}
+	all = append(shown, rare...)
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(c column) bool { return c.name == name })
 		if i < 0 {
-			has := each(all, func(c column) string { return c.name })
-			return nil, fedkit.Invalid("Columns", fmt.Sprintf("%q", name), oneOf(has))
+			return nil, fedkit.Invalid("Columns", fmt.Sprintf("%q", name), oneOf(each(all, func(c column) string { return c.name })))
 		}
 		chosen = append(chosen, all[i])
 	}

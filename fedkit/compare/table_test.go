@@ -111,3 +111,42 @@ func TestColumnsOfClusters(t *testing.T) {
 		t.Errorf("ARI %v", v)
 	}
 }
+
+// A column may be asked for if no run has it: programs write the same table of any runs.
+func TestRareColumns(t *testing.T) {
+	h := history("A", 0.5, 0.6)
+	heads := []string{"n", "accuracy", "global", "clients' own", "unseen", "chosen on test", "clusters", "ARI", "simulated", "idle", "wasted", "staleness", "simulated to 90 %"}
+	tab := Comparison{Target: 0.9, Columns: heads}.Table(h)
+	if got, want := cells(t, tab, "A", heads...), slices.Concat([]string{"1", "60.0 %", "60.0 %"}, slices.Repeat([]string{"–"}, 10)); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if says := "global: accuracy of the global model"; !strings.Contains(tab.Note, says) {
+		t.Error(tab.Note)
+	}
+	if got := cells(t, Comparison{Columns: []string{"accuracy"}}.Table(personal("P")), "P", "accuracy"); got[0] != "60.0 %" {
+		t.Errorf("%q", got)
+	}
+	for _, head := range Table(h).Lines[0] {
+		if slices.Contains(heads[2:], head) {
+			t.Errorf("%q is there though nobody asked", head)
+		}
+	}
+}
+
+// Metrics are columns if they are asked for, by the basis of all runs, and quantities.
+func TestMetricColumns(t *testing.T) {
+	a, b := personal("A"), ordinary("B")
+	a.Rounds[1].Global.Metrics = map[string]fedkit.Float{"macro F1": 0.25}
+	a.Rounds[1].Scores[0].Metrics = map[string]fedkit.Float{"macro F1": 0.75}
+	tab := Comparison{Columns: []string{"macro F1"}}.Table(a, b)
+	if got := append(cells(t, tab, "A", "macro F1"), cells(t, tab, "B", "macro F1")...); !slices.Equal(got, []string{"0.250", "–"}) {
+		t.Errorf("%q", got)
+	}
+	own := Metric("macro F1").On(OwnModels)
+	if got := own.Of(a, b); got[0] != 0.75 || got[1] == got[1] || own.Name != "macro F1, clients' own" {
+		t.Errorf("%s: %v", own.Name, got)
+	}
+	if err := (Comparison{Columns: []string{"micro F1"}}).Table(a).Err(); err == nil || strings.Contains(Table(a).String(), "macro F1") {
+		t.Errorf("%v", err)
+	}
+}

@@ -2,7 +2,6 @@ package plot
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ func Metric(name string, h ...*fedkit.History) *chart.Figure {
 			return err
 		}
 		for _, t := range all {
-			if has := metrics(t); !slices.Contains(has, name) {
+			if has := t.Metrics(); !slices.Contains(has, name) {
 				return noSuch(t, "metric", name, has)
 			}
 		}
@@ -35,15 +34,6 @@ func Metric(name string, h ...*fedkit.History) *chart.Figure {
 		}}
 		return m.overRounds(f, all, b)
 	})
-}
-
-// metrics returns the names of the metrics of a run, sorted.
-func metrics(r *compare.Run) []string {
-	all := map[string]fedkit.Float{}
-	for _, p := range slices.Concat(r.Global, r.Own) {
-		maps.Copy(all, p.Score.Metrics)
-	}
-	return slices.Sorted(maps.Keys(all))
 }
 
 // noSuch says that a run does not have a name, and which it has.

@@ -7,13 +7,11 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 )
 
-// Panel is some of the runs of a study, those with one label: "α = 0.1".
-type Panel struct {
-	Name string            // above the figure
-	Runs []*fedkit.History // that are drawn in it
-}
+// Panel is some of the runs of a study, those with one label: "α = 0.1". Tables across panels take the same: see compare.Across.
+type Panel = compare.Panel
 
 // Multiples returns small figures of one kind side by side, one per panel, with one legend and, for axes of one unit, the same
 // ranges; Show draws them. Draw is a function such as Accuracy.

@@ -23,7 +23,7 @@ func problem(by float64) (all []*fedkit.History) {
 // panels are problems on which Good, Fair and Poor always come in this order.
 func panels(n int) (all []Panel) {
 	for i := range n {
-		all = append(all, Panel{"α = " + strings.Repeat("1", i+1), problem(0.02 * float64(i))})
+		all = append(all, Panel{Name: "α = " + strings.Repeat("1", i+1), Runs: problem(0.02 * float64(i))})
 	}
 	return all
 }
@@ -85,8 +85,8 @@ func TestMultiples(t *testing.T) {
 	}
 	for says, row := range map[string]chart.Row{
 		"plot: multiples: no panel given":              Multiples(Accuracy),
-		"skewed: plot: accuracy: no history given":     Multiples(Accuracy, Panel{"skewed", nil}),
-		"b: plot: loss: history 1 is nil: did its run": Multiples(Loss, panels(1)[0], Panel{"b", []*fedkit.History{nil}}),
+		"skewed: plot: accuracy: no history given":     Multiples(Accuracy, Panel{Name: "skewed", Runs: nil}),
+		"b: plot: loss: history 1 is nil: did its run": Multiples(Loss, panels(1)[0], Panel{Name: "b", Runs: []*fedkit.History{nil}}),
 	} {
 		if err := row.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
@@ -99,14 +99,14 @@ func TestMultiplesOfOtherUnits(t *testing.T) {
 	large := history("A", 0.5, 0.7)
 	large.Rounds[0].BytesUp = 1e6
 	bytes := func(h ...*fedkit.History) *chart.Figure { return Against(Bytes, h...) }
-	row := Multiples(bytes, Panel{"small", []*fedkit.History{history("A", 0.5, 0.7)}}, Panel{"large", []*fedkit.History{large}})
+	row := Multiples(bytes, Panel{Name: "small", Runs: []*fedkit.History{history("A", 0.5, 0.7)}}, Panel{Name: "large", Runs: []*fedkit.History{large}})
 	if err := row.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := row[0].X, row[1].X; !near(a.Covers, []float64{3, 6}) || !near(b.Covers, []float64{1.002, 1.005}) {
 		t.Errorf("%s %v, %s %v", a.Title, a.Covers, b.Title, b.Covers)
 	}
-	row = Multiples(RoundTimes, Panel{"short", []*fedkit.History{timed(history("A", 0.5), 60)}}, Panel{"long", []*fedkit.History{timed(history("A", 0.5), 6000)}})
+	row = Multiples(RoundTimes, Panel{Name: "short", Runs: []*fedkit.History{timed(history("A", 0.5), 60)}}, Panel{Name: "long", Runs: []*fedkit.History{timed(history("A", 0.5), 6000)}})
 	if a, b := row[0].Y, row[1].Y; !near(a.Covers, []float64{60, 60}) || !near(b.Covers, []float64{100, 100}) {
 		t.Errorf("%s %v, %s %v", a.Title, a.Covers, b.Title, b.Covers)
 	}

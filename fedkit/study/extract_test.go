@@ -64,7 +64,9 @@ func TestExtractHasTheNumbers(t *testing.T) {
 	dir := t.TempDir()
 	st := study.New(filepath.Join(dir, "runs"))
 	st.Log = t.Output()
-	three(st, digits(t), avg(0.1), 7)
+	for seed := range uint64(3) {
+		st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 7, EvalEvery: 3, Seed: seed})
+	}
 	three(st, digits(t), &strategy.IFCA{K: 2, Local: fedkit.Local{Batch: 16, LR: 0.1}}, 4)
 	runs, err := st.Run(ctx)
 	if err != nil {

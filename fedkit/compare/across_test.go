@@ -1,0 +1,94 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+)
+
+// Lines are groups by name, wherever they come first, and what a panel lacks is a dash.
+func TestAcross(t *testing.T) {
+	x := Panel{Name: "x", Runs: slices.Concat(method("A", 0.5, 0.6), method("B", 0.9, 0.7))}
+	y := Panel{Name: "y", Runs: slices.Concat(method("C", 0.3, 0.4), method("A", 0.3, 0.4))}
+	z := Panel{Name: "z", Runs: slices.Concat(method("C", 0.5), method("B", 0.7), method("A", 0.7))}
+	tab := Across{}.Table(x, y, z)
+	if err := tab.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]string{
+		{"accuracy", "x", "y", "z"},
+		{"A", "55.0 ± 63.5 %", "35.0 ± 63.5 %", "70.0 %"},
+		{"B", "80.0 ± 127.1 %", "–", "70.0 %"},
+		{"C", "–", "35.0 ± 63.5 %", "50.0 %"},
+	} {
+		if !slices.Equal(tab.Lines[i], want) {
+			t.Errorf("line %d: %q, want %q", i, tab.Lines[i], want)
+		}
+	}
+	if got, want := bold(tab), []chart.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}, {Line: 2, Column: 3}}; !slices.Equal(got, want) { // in y, all are as good
+		t.Errorf("bold %v, want %v", got, want)
+	}
+	if want := "mean over 1 to 2 seeds ± 95 % confidence interval; accuracy of the global model; bold (* in text): best mean"; tab.Note != want {
+		t.Errorf("%q, want %q", tab.Note, want)
+	}
+	if got := strings.Split(tab.CSV(), "\n"); got[0] != "run,x,x ±,x n,y,y ±,y n,z,z ±,z n" || !strings.HasPrefix(got[3], "C,,,0,0.35,0.635310236") || !strings.HasSuffix(got[3], ",2,0.5,,1") {
+		t.Errorf("%q", got)
+	}
+}
+
+// bold returns the cells that are bold, line by line.
+func bold(tab *chart.Table) (all []chart.At) {
+	for i, line := range tab.Lines {
+		for k := range line {
+			if at := (chart.At{Line: i, Column: k}); tab.Bold[at] {
+				all = append(all, at)
+			}
+		}
+	}
+	return all
+}
+
+// By hand: A has ranks 2, 1.5 and 1, B 1, 3 (it is missing) and 2, C 3 (missing), 1.5 and 3.
+func TestAcrossRanked(t *testing.T) {
+	tab := Across{Ranked: true}.Table(
+		Panel{"x", slices.Concat(method("B", 0.9), method("A", 0.5))},
+		Panel{"y", slices.Concat(method("C", 0.3), method("A", 0.3))},
+		Panel{"z", slices.Concat(method("C", 0.5), method("B", 0.6), method("A", 0.7))})
+	if got := numbers(t, tab, "mean rank"); !near(got, []float64{1.5, 2, 2.5}) {
+		t.Error(got)
+	}
+	if tab.Lines[1][0] != "A" || tab.Lines[2][0] != "B" || !slices.Equal(bold(tab), []chart.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}}) {
+		t.Errorf("%q, %v", tab.Lines, bold(tab))
+	}
+}
+
+// Losses are better if they are less. A mean over some of the runs is not the best, whatever it is.
+func TestAcrossMarksWholeMeans(t *testing.T) {
+	a, b := method("A", 0.5, 0.6), method("B", 0.4, 0.9)
+	b[0].Rounds[1].Global.Loss = fedkit.Float(math.Inf(1))
+	c := method("C", 0.3, 0.3)
+	tab := Across{By: Loss}.Table(Panel{"x", slices.Concat(a, b, c)})
+	if got := cells(t, tab, "B", "x"); got[0] != "0.100 (1/2)" || !slices.Equal(bold(tab), []chart.At{{Line: 1, Column: 1}}) {
+		t.Errorf("%q, %v", got, bold(tab))
+	}
+	if !strings.Contains(tab.Note, "best mean of those that all runs have") || !strings.Contains(tab.Note, "in brackets") {
+		t.Error(tab.Note)
+	}
+}
+
+func TestAcrossMistakes(t *testing.T) {
+	for says, panels := range map[string][]Panel{
+		"compare: across: no panel given":                                    nil,
+		`compare: across: panel "x": no history given`:                       {{Name: "x"}},
+		`compare: across: panel "y": history 1 is nil`:                       {{"x", method("A", 0.5)}, {"y", []*fedkit.History{nil}}},
+		`compare: across: history "A" has only a global model and "P" only `: {{"x", method("A", 0.5)}, {"y", []*fedkit.History{scored(history("P", nan), 0, []float64{0.5}, []int{1})}}},
+	} {
+		if err := (Across{}).Table(panels...).Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}

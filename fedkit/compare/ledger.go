@@ -1,0 +1,281 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats/scalar"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+)
+
+// Ledger holds claims against runs: what a source says, the effect that was measured in one or more settings, and a verdict,
+// which is computed. It ends a notebook that compares many methods.
+//
+//	compare.Ledger{{
+//		Claim: "SCAFFOLD is ahead of FedAvg if labels are skewed", Source: "Karimireddy et al. 2020, Table 3",
+//		Effect: "SCAFFOLD − FedAvg, accuracy", Unit: "points",
+//		In: compare.Lead(compare.Accuracy, "SCAFFOLD", "FedAvg", panels...),
+//	}}.Show()
+type Ledger []Finding
+
+// Finding is one claim of a ledger.
+type Finding struct {
+	Claim  string    // "SCAFFOLD is ahead of FedAvg if labels are skewed"
+	Source string    // paper and place
+	Effect string    // what the differences are: "SCAFFOLD − FedAvg, accuracy"
+	Unit   string    // as that of Claim: "points" and "%" of shares in [0, 1], else it follows the numbers: "s", "rounds"
+	Least  float64   // the claim is that the effect is above this: default 0; 0.5 of a share for "halves", −0.01 for "not worse by a point"
+	In     []Setting // where it was measured
+	Cell   string    // heading of the notebook over the runs, "3 · Who wins where", which the table leads to: see Heading
+	Remark string    // what else a reader should know
+}
+
+// Setting is where a claim was held against runs.
+type Setting struct {
+	Name        string    // "label skew"; may be empty if it is the only one
+	Differences []float64 // one per seed, positive where they support the claim: see Lead, Saved, Differences. Those that are not finite are left out
+}
+
+// Show shows the ledger as a table.
+func (l Ledger) Show() { l.Table().Show() }
+
+// Table returns the ledger as a table, with a line for each setting. The effect is the mean of the differences ± half of its
+// 95 % confidence interval (see Interval).
+//
+// A setting supports its claim if the effect is above Least with p < 0.05, and is against it if it is below with p < 0.05. The p
+// values are those of two-sided paired t tests (see PairedT), after Holm's correction over all settings of the ledger: with
+// a probability of 95 %, none of these decisions is due to chance alone. Differences that are all the same have p = 0; fewer than two have
+// no test. Verdicts are
+//
+//	holds                 all settings support the claim
+//	holds only with X     some do; others that are against it are named
+//	does not hold here    none does, and those that are against it are named
+//	not seen here         nothing can be said: more seeds may change that
+//	too few runs          no setting has two differences
+//
+// Errors: an empty ledger, a finding without claim or setting, several settings of which one has no name, a Least that is not finite.
+func (l Ledger) Table() *chart.Table {
+	return chart.Make("compare: ledger", func(t *chart.Table) error {
+		if len(l) == 0 {
+			return errors.New("no claim")
+		}
+		for _, f := range l {
+			if err := f.check(); err != nil {
+				return err
+			}
+		}
+		l.fill(t, l.judge())
+		return nil
+	})
+}
+
+func (f *Finding) check() error {
+	noName := func(s Setting) bool { return s.Name == "" }
+	switch {
+	case f.Claim == "":
+		return fedkit.Invalid("Claim", `""`, "what the source says")
+	case len(f.In) == 0:
+		return fmt.Errorf("claim %q: %w", f.Claim, fedkit.Invalid("In", "empty", "at least one setting"))
+	case len(f.In) > 1 && slices.ContainsFunc(f.In, noName):
+		return fmt.Errorf("claim %q: %w", f.Claim, fedkit.Invalid("Setting.Name", `""`, "set, as there are several"))
+	case !finite(f.Least):
+		return fmt.Errorf("claim %q: %w", f.Claim, fedkit.Invalid("Least", f.Least, "finite"))
+	}
+	return nil
+}
+
+// measured is what came out in one setting.
+type measured struct {
+	mean, half float64
+	n          int     // finite differences
+	p, holm    float64 // of the test that the effect is Least; NaN for none
+	says       says
+}
+
+// says is what a setting says of a claim.
+type says int
+
+const (
+	nothing says = iota
+	support
+	against
+	untested
+)
+
+// judge tests all settings of all findings.
+func (l Ledger) judge() (all [][]measured) {
+	var p []float64
+	for _, f := range l {
+		of := make([]measured, len(f.In))
+		for i, s := range f.In {
+			d := finites(s.Differences)
+			of[i].n = len(d)
+			of[i].mean, of[i].half = Interval(d)
+			of[i].p = PairedT(f.above(d))
+			p = append(p, of[i].p)
+		}
+		all = append(all, of)
+	}
+	p = Holm(p)
+	for k, of := range all {
+		for i := range of {
+			m := &of[i]
+			m.holm, p = p[0], p[1:]
+			switch {
+			case m.n < 2:
+				m.says = untested
+			case m.holm < 0.05 && m.mean > l[k].Least:
+				m.says = support
+			case m.holm < 0.05:
+				m.says = against
+			}
+		}
+	}
+	return all
+}
+
+// above returns how far differences are above Least.
+func (f *Finding) above(d []float64) []float64 {
+	return each(d, func(v float64) float64 {
+		if scalar.EqualWithinRel(v, f.Least, 1e-12) { // 0.3 − 0.2 is 0.1
+			return 0
+		}
+		return v - f.Least
+	})
+}
+
+// verdict sums up the settings of a finding.
+func (f *Finding) verdict(of []measured) string {
+	with := func(which says, says string) (names []string) {
+		for i, m := range of {
+			if m.says == which {
+				names = append(names, f.In[i].Name)
+			}
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		if len(of) == 1 {
+			return []string{says}
+		}
+		return []string{says + " with " + strings.Join(names, ", ")}
+	}
+	opposite := "the opposite"
+	if f.Least != 0 {
+		opposite = "less than claimed"
+	}
+	supports, opposed, missing := with(support, "holds"), with(against, opposite), with(untested, "too few runs")
+	supported, judged := f.count(of, support), len(of)-f.count(of, untested)
+	switch {
+	case judged == 0:
+		return "too few runs"
+	case supported == len(of):
+		return "holds"
+	case supported > 0 && supported < judged:
+		supports[0] = strings.Replace(supports[0], "holds", "holds only", 1)
+	case supported == 0 && opposed != nil:
+		opposed[0] = "does not hold here: " + opposed[0]
+	case supported == 0:
+		supports = []string{"not seen here"}
+	}
+	return strings.Join(slices.Concat(supports, opposed, missing), "; ")
+}
+
+func (f *Finding) count(of []measured, which says) (n int) {
+	for _, m := range of {
+		if m.says == which {
+			n++
+		}
+	}
+	return n
+}
+
+// fill writes the table. The last columns are left out if no finding has them.
+func (l Ledger) fill(t *chart.Table, all [][]measured) {
+	const see = 8
+	head := []string{"claim", "source", "effect", "setting", "here", "n", "p (Holm)", "verdict", "see", "remark"}
+	wide := len(head)
+	if !slices.ContainsFunc(l, func(f Finding) bool { return f.Remark != "" }) {
+		wide = see + 1
+		if !slices.ContainsFunc(l, func(f Finding) bool { return f.Cell != "" }) {
+			wide = see
+		}
+	}
+	t.Lines, t.Left, t.Tall, t.Links = [][]string{head[:wide]}, []int{1, 2, 3, 7, 8, 9}, []int{0, 1, 2, 7, 8, 9}, map[chart.At]string{}
+	t.Data = [][]any{{"claim", "source", "effect", "least", "unit", "setting", "here", "here ±", "n", "p", "p (Holm)", "verdict", "cell", "remark"}}
+	for k, f := range l {
+		verdict, number := f.verdict(all[k]), Claim{Unit: f.Unit}
+		if f.Cell != "" {
+			t.Links[chart.At{Line: len(t.Lines), Column: see}] = "#" + Heading(f.Cell)
+		}
+		for i, m := range all[k] {
+			s := f.In[i]
+			line := []string{"", "", "", s.Name, number.signed(m.mean, m.half), s.pairs(m.n), pValue(m.holm).text, "", "", ""}
+			if i == 0 {
+				line[0], line[1], line[2], line[7], line[8], line[9] = f.Claim, f.Source, f.effect(number), verdict, f.Cell, f.Remark
+			}
+			t.Lines = append(t.Lines, line[:wide])
+			t.Data = append(t.Data, []any{f.Claim, f.Source, f.Effect, f.Least, f.Unit, s.Name, m.mean, m.half, float64(m.n), m.p, m.holm, verdict, f.Cell, f.Remark})
+		}
+	}
+	t.Note = l.note(all)
+}
+
+// effect says what was measured, and what it must be above, if not 0.
+func (f *Finding) effect(number Claim) string {
+	if f.Least == 0 {
+		return f.Effect
+	}
+	return strings.TrimPrefix(f.Effect+", above "+number.write(f.Least, math.NaN()), ", ")
+}
+
+// pairs writes how many differences are finite, and of how many if not of all.
+func (s Setting) pairs(n int) string {
+	if n < len(s.Differences) {
+		return fmt.Sprintf("%d/%d", n, len(s.Differences))
+	}
+	return fmt.Sprint(n)
+}
+
+// note says how many verdicts there are of each kind, and how they came about.
+func (l Ledger) note(all [][]measured) string {
+	tests, of := 0, map[string]int{}
+	for k, f := range l {
+		for _, m := range all[k] {
+			if finite(m.p) {
+				tests++
+			}
+		}
+		of[kind(f.verdict(all[k]))]++
+	}
+	var counts []string
+	for _, k := range kinds {
+		if of[k] > 0 {
+			counts = append(counts, fmt.Sprintf("%s %d", k, of[k]))
+		}
+	}
+	return fmt.Sprintf("verdicts: %s; here: mean over n pairs of runs with equal seeds ± 95 %% confidence interval, each alone; "+
+		"p: paired t test, two-sided, Holm's correction over all %d; a setting counts if p < 0.05", strings.Join(counts, ", "), tests)
+}
+
+// kinds are how verdicts begin; the second is before the first, with which it begins too.
+var kinds = []string{"holds only", "holds", "does not hold here", "not seen here", "too few runs"}
+
+func kind(verdict string) string {
+	return kinds[slices.IndexFunc(kinds, func(k string) bool { return strings.HasPrefix(verdict, k) })]
+}
+
+// Heading returns the place of a heading of a notebook in an address, as JupyterLab and exported pages name it: its words,
+// joined by "-". Words with other symbols than addresses have are left out, for JupyterLab finds no heading with such: give it
+// a place of its own, and "3 · Who wins where" is found by <a id="3-Who-wins-where"></a> above it.
+func Heading(words string) string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(words), func(w string) bool {
+		return (&url.URL{Fragment: w}).EscapedFragment() != w
+	}), "-")
+}
