@@ -34,8 +34,8 @@ func (r *Record) check(m int) error {
 			return fmt.Errorf("%v seconds", seconds)
 		}
 	}
-	if r.BytesDown < 0 || r.BytesUp < 0 {
-		return fmt.Errorf("%d bytes down, %d up", r.BytesDown, r.BytesUp)
+	if r.BytesDown < 0 || r.BytesUp < 0 || r.Kept < 0 {
+		return fmt.Errorf("%d bytes down, %d up, %d kept", r.BytesDown, r.BytesUp, r.Kept)
 	}
 	switch {
 	case r.Scores != nil && len(r.Scores) != m:

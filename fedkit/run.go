@@ -304,7 +304,8 @@ func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) erro
 func (u *underway) start(ctx context.Context) error {
 	r := u.at(ctx, 0)
 	guard(r, u.strategy.Start)
-	if r.Fail(settleState(u.states)); r.err != nil {
+	_, err := settleState(u.states)
+	if r.Fail(err); r.err != nil {
 		return fmt.Errorf("start: %w", r.err)
 	}
 	if u.opts.EvalEvery > 1 { // a strategy that cannot serve yet serves no clusters
@@ -401,7 +402,8 @@ func (u *underway) play(r *Round) error {
 		r.err = nil
 		r.putBack(u.states, before)
 	}
-	r.Fail(settleState(u.states))
+	r.record.Kept, err = settleState(u.states)
+	r.Fail(err)
 	r.settleClock()
 	r.record.Seconds = time.Since(begin).Seconds()
 	begin = time.Now()

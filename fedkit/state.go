@@ -4,18 +4,26 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"unsafe"
 )
 
-// settleState looks at every matrix that a State keeps. It returns the error of one that failed, and where it is. It puts
-// together those in pieces, whose sums are rounded otherwise: when that happens must not depend on who looks at them first.
-func settleState(states []any) error {
+// settleState looks at every matrix that a State keeps. It returns their bytes, and the error of one that failed, and where
+// it is. It puts together those in pieces, whose sums are rounded otherwise: when that happens must not depend on who looks at
+// them first.
+func settleState(states []any) (bytes int64, err error) {
 	seen := map[any]bool{}
 	for _, state := range states {
 		if path, err := settleIn(reflect.ValueOf(state).Elem(), seen); err != nil {
-			return fmt.Errorf("%s: %w", "State"+path, err)
+			return 0, fmt.Errorf("%s: %w", "State"+path, err)
 		}
 	}
-	return nil
+	for at := range seen {
+		if at := at.([2]any); at[0] == reflect.TypeFor[*Matrix]() {
+			m := (*Matrix)(at[1].(unsafe.Pointer))
+			bytes += 4 * int64(m.rows) * int64(m.cols)
+		}
+	}
+	return bytes, nil
 }
 
 // settleIn enters each pointer once.

@@ -27,6 +27,7 @@ var (
 	Rounds   = Quantity{"rounds", rounds, chart.Short, true}
 	Down     = Quantity{"down", total(func(r *fedkit.Record) float64 { return float64(r.BytesDown) }), chart.Bytes, true} // bytes from the server to clients
 	Up       = Quantity{"up", total(func(r *fedkit.Record) float64 { return float64(r.BytesUp) }), chart.Bytes, true}     // bytes from clients to the server
+	Kept     = Quantity{"kept", kept, chart.Bytes, true}                                                                  // bytes of the models that the strategy keeps from round to round, at most
 	Unseen   = Quantity{"unseen", mean((*fedkit.Record).MeanUnseen), chart.Percent, false}                                // mean over the test examples of clients that never took part
 	// ChosenOnTest is the mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest.
 	ChosenOnTest = Quantity{"chosen on test", mean((*fedkit.Record).MeanChosenOnTest), chart.Percent, false}
@@ -173,6 +174,18 @@ func clustering(of func(*fedkit.Clustering) float64) func(*Run, Basis) float64 {
 
 func two(v float64) string   { return fmt.Sprintf("%.2f", v) }
 func three(v float64) string { return fmt.Sprintf("%.3f", v) }
+
+// kept is NaN for runs of old code, which does not say.
+func kept(r *Run, _ Basis) float64 {
+	most := int64(0)
+	for i := range r.History.Rounds {
+		most = max(most, r.History.Rounds[i].Kept)
+	}
+	if most == 0 {
+		return math.NaN()
+	}
+	return float64(most)
+}
 
 // rounds is the number of the last round, of which an extract (see study.Runs.Extract) has not all before.
 func rounds(r *Run, _ Basis) float64 {

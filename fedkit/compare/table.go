@@ -20,6 +20,7 @@ import (
 //	clients     mean over clients of the accuracy on their own test examples, each client counting the same
 //	worst 10 %  the same over the tenth of the clients that are worst off
 //	unseen, chosen on test, clusters, ARI  the quantities of these names, if a run has them
+//	kept        the quantity of this name, if Columns ask for it
 //	loss        test loss (mean over examples, natural logarithm) at the last evaluated round
 //	down, up    bytes sent from the server to clients and back, over all rounds
 //	time        wall time of the rounds without the evaluations
@@ -127,6 +128,7 @@ func usual(gs []*Group, b Basis) (all []column) {
 	}
 	add(false, scores, Loss)
 	add(false, nil, Down, Up, Time)
+	add(true, []string{"kept: bytes of the models that the strategy keeps from round to round"}, Kept)
 	for _, q := range []Quantity{Simulated, Idle, Wasted, Staleness} {
 		add(!q.some(gs, b, func(v float64) bool { return finite(v) && v != 0 }), nil, q)
 	}

@@ -85,14 +85,9 @@ func byCall(rs study.Runs) map[string]*study.Run {
 	return all
 }
 
-// called is what the run of the cell is called.
+// called is what the run of the cell is called, with its labels and seed.
 func (c *Cell) called() string {
-	name := c.Options.Name
-	if name == "" {
-		name = config.Of(c.Strategy).Name()
-	}
-	words := (&Cell{name: name, Labels: c.Labels}).String()
-	return fmt.Sprintf("%s, seed %d", words, c.Options.Seed)
+	return fmt.Sprintf("%s, seed %d", &Cell{name: c.runName(), Labels: c.Labels}, c.Options.Seed)
 }
 
 // among returns the cell's run, nil if it is not there, or if it is another in truth.

@@ -265,6 +265,23 @@ func plain(v any) any {
 	return v
 }
 
+// With returns the cells with a name, a seed or a label: With("name", "FedAvg"), With("α", "0.1").
+func (g Grid) With(key, value string) (some Grid) {
+	for _, c := range g {
+		is := key == "name" && value == c.runName() || key == "seed" && value == fmt.Sprint(c.Options.Seed)
+		for pair := range slices.Chunk(c.Labels, 2) {
+			is = is || pair[0] == key && pair[1] == value
+		}
+		if is {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// runName is what the run of the cell is called.
+func (c *Cell) runName() string { return cmp.Or(c.Options.Name, config.Of(c.Strategy).Name()) }
+
 // Study returns the study of the grid, whose runs are stored in a folder. Each federation is made once, however many runs
 // share it.
 //

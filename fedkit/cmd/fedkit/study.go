@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/experiment"
@@ -11,12 +12,13 @@ import (
 type studyCommand struct {
 	File string `arg:"" help:"YAML file: see below."`
 
-	Store    string `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
-	Models   bool   `help:"Keep the final models."`
-	Again    bool   `help:"Compute everything anew, also what is stored."`
-	Parallel int    `placeholder:"N" help:"Number of runs side by side. Default: by machine, or by fleet."`
-	Extract  string `placeholder:"FILE" help:"When all is over, write what tables and curves need of the runs into this one small file."`
-	Fleet    string `placeholder:"FILE" help:"Run on the fleet of this file, which fedkit hub writes."`
+	Only     []string `sep:"none" placeholder:"KEY=VALUE" help:"Only the runs with this name, seed or label: --only name=FedAvg --only seed=1 --only α=0.1."`
+	Store    string   `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
+	Models   bool     `help:"Keep the final models."`
+	Again    bool     `help:"Compute everything anew, also what is stored."`
+	Parallel int      `placeholder:"N" help:"Number of runs side by side. Default: by machine, or by fleet."`
+	Extract  string   `placeholder:"FILE" help:"Then write what tables and curves need of all the runs that are there into this one small file, which notebooks can read."`
+	Fleet    string   `placeholder:"FILE" help:"Run on the fleet of this file, which fedkit hub writes."`
 }
 
 // Help implements kong.HelpProvider.
@@ -49,6 +51,13 @@ func (s *studyCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
+	whole := grid
+	for _, only := range s.Only {
+		key, value, _ := strings.Cut(only, "=")
+		if grid = grid.With(key, value); len(grid) == 0 {
+			return fedkit.Invalid("only", only, "the name, the seed or a label of a run of the file, such as seed=1")
+		}
+	}
 	var options []*fedkit.Options
 	for _, c := range grid {
 		options = append(options, &c.Options)
@@ -75,8 +84,12 @@ func (s *studyCommand) Run(c *console) error {
 	case err == nil && len(runs.Failed()) > 0:
 		err = fmt.Errorf("%d of %d runs failed", len(runs.Failed()), len(runs))
 	}
-	if s.Extract != "" && len(runs) > 0 {
-		err = errors.Join(err, runs.Extract(s.Extract))
+	if s.Extract != "" {
+		found, failed := whole.Find(s.Store, s.Extract)
+		if failed == nil {
+			failed = found.Runs.Extract(s.Extract)
+		}
+		err = errors.Join(err, failed)
 	}
 	return errors.Join(printLines(c, runs), err)
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fedkit.example/fedkit/experiment"
 )
 
 func TestStudyAndResults(t *testing.T) {
@@ -28,6 +30,13 @@ func TestStudyAndResults(t *testing.T) {
 	}
 	if status, again, log := do("study", "../../experiment/testdata/study.yaml", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
 		t.Error(status, log)
+	}
+	extract := filepath.Join(t.TempDir(), "all.runs")
+	status, some, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--only", "name=FedAvg", "--only", "α=0.1", "--only", "seed=2", "--extract", extract)
+	if all, err := experiment.ReadGrid("../../experiment/testdata/study.yaml"); err != nil {
+		t.Error(err)
+	} else if found, err := all.Find("nowhere", extract); err != nil || len(found.Runs) != 12 || status != done || strings.Count(some, "\n") != 1 {
+		t.Error(status, some, log, err)
 	}
 	on := func(args ...string) (status int, out, err string) {
 		return do(append(append([]string{"results"}, args...), "--store", store)...)
