@@ -15,7 +15,7 @@ type Table struct {
 	Lines [][]string // the head first; the first column is set to the left, others to the right
 	Note  string     // small print under the table
 	Left  []int      // columns of words beside the first, which are set to the left too
-	Tall  []int      // columns whose empty cells go on with the cell above, which in HTML is as tall as all of them
+	Tall  []int      // columns that go on with the cells above in lines that have none of them: those cells are taller in HTML
 	Data  [][]any    // the same lines for programs, which read numbers rather than words: see CSV; default Lines
 
 	Bold  map[At]bool   // cells that stand out: bold, and with a "*" in text; not so in CSV
@@ -166,23 +166,26 @@ func (t *Table) htmlCell(line, column int) string {
 	if t.goesOn(line, column) {
 		return ""
 	}
-	c, cell, align, more := t.Lines[line][column], "td", "right", ""
-	if line == 0 {
-		cell = "th"
-	}
+	c, cell, style, rows := t.Lines[line][column], "td", "text-align:right", 1
 	words := oneLine.Replace(c)
 	if t.left(column) || line == 0 || len(c) > longNumber {
 		words = bound(c)
 	}
 	if t.left(column) {
-		align = "left"
+		style = "text-align:left"
 	}
-	tall := 1
-	for t.goesOn(line+tall, column) {
-		tall++
+	for t.goesOn(line+rows, column) {
+		rows++
 	}
-	if tall > 1 {
-		more = fmt.Sprintf(`;vertical-align:top" rowspan="%d`, tall)
+	switch {
+	case line == 0:
+		cell = "th"
+	case len(t.Tall) > 0:
+		style += ";vertical-align:top"
+	}
+	style = `style="` + style + `"`
+	if rows > 1 {
+		style += fmt.Sprintf(` rowspan="%d"`, rows)
 	}
 	words = html.EscapeString(words)
 	if t.Bold[At{line, column}] {
@@ -191,10 +194,13 @@ func (t *Table) htmlCell(line, column int) string {
 	if to := t.link(line, column); to != "" {
 		words = fmt.Sprintf(`<a href="%s">%s</a>`, html.EscapeString(to), words)
 	}
-	return fmt.Sprintf(`<%s style="text-align:%s%s">%s</%s>`, cell, align, more, words, cell)
+	return fmt.Sprintf("<%s %s>%s</%s>", cell, style, words, cell)
 }
 
-// goesOn says whether a cell goes on with the one above. The head does not go on.
+// goesOn says whether a cell goes on with the one above.
 func (t *Table) goesOn(line, column int) bool {
-	return line >= 2 && line < len(t.Lines) && slices.Contains(t.Tall, column) && column < len(t.Lines[line]) && t.Lines[line][column] == ""
+	if line < 2 || line >= len(t.Lines) || !slices.Contains(t.Tall, column) {
+		return false
+	}
+	return !slices.ContainsFunc(t.Tall, func(k int) bool { return k < len(t.Lines[line]) && t.Lines[line][k] != "" })
 }

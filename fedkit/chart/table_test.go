@@ -58,21 +58,22 @@ func TestTablesThatCannotBeShown(t *testing.T) {
 // Bold cells, links and tall cells, in each form: text has stars and no addresses, and programs have neither.
 func TestMarkedCells(t *testing.T) {
 	table := &Table{
-		Lines: [][]string{{"claim", "gain", "runs"}, {"A|B", "12 %", "2 · Who"}, {"", "3 %", ""}, {"C", "–", "<paper>"}},
+		Lines: [][]string{{"claim", "gain", "runs"}, {"A|B", "12 %", "2 · Who"}, {"", "3 %", ""}, {"C", "–", "<paper>"}, {"D", "", ""}},
 		Left:  []int{2}, Tall: []int{0, 2},
 		Bold:  map[At]bool{{1, 1}: true},
 		Links: map[At]string{{1, 2}: "#2-·-(Who)", {3, 2}: `https://a.org/?a=1&b="2"`},
 	}
 	for got, want := range map[string]string{
-		table.String(): "claim  gain   runs\n" + "A|B    12 %*  2 · Who\n" + "        3 %\n" + "C         –   <paper>\n",
-		table.CSV():    "claim,gain,runs\nA|B,12 %,2 · Who\n,3 %,\nC,–,<paper>\n",
+		table.String(): "claim  gain   runs\n" + "A|B    12 %*  2 · Who\n" + "        3 %\n" + "C         –   <paper>\n" + "D\n",
+		table.CSV():    "claim,gain,runs\nA|B,12 %,2 · Who\n,3 %,\nC,–,<paper>\nD,,\n",
 		table.Markdown(): "| claim | gain | runs |\n| :-- | --: | :-- |\n" +
-			"| A\\|B | **12 %** | [2 · Who](<#2-%C2%B7-(Who)>) |\n|  | 3 % |  |\n" + `| C | – | [\<paper\>](<https://a.org/?a=1&b="2">) |` + "\n",
+			"| A\\|B | **12 %** | [2 · Who](<#2-%C2%B7-(Who)>) |\n|  | 3 % |  |\n" + `| C | – | [\<paper\>](<https://a.org/?a=1&b="2">) |` + "\n| D |  |  |\n",
 		strings.ReplaceAll(table.HTML(), "\u00a0", "~"): `<table>
 <tr><th style="text-align:left">claim</th><th style="text-align:right">gain</th><th style="text-align:left">runs</th></tr>
-<tr><td style="text-align:left;vertical-align:top" rowspan="2">A|B</td><td style="text-align:right"><b>12~%</b></td><td style="text-align:left;vertical-align:top" rowspan="2"><a href="#2-%C2%B7-(Who)">2 · Who</a></td></tr>
-<tr><td style="text-align:right">3~%</td></tr>
-<tr><td style="text-align:left">C</td><td style="text-align:right">–</td><td style="text-align:left"><a href="https://a.org/?a=1&amp;b=&#34;2&#34;">&lt;paper&gt;</a></td></tr>
+<tr><td style="text-align:left;vertical-align:top" rowspan="2">A|B</td><td style="text-align:right;vertical-align:top"><b>12~%</b></td><td style="text-align:left;vertical-align:top" rowspan="2"><a href="#2-%C2%B7-(Who)">2 · Who</a></td></tr>
+<tr><td style="text-align:right;vertical-align:top">3~%</td></tr>
+<tr><td style="text-align:left;vertical-align:top">C</td><td style="text-align:right;vertical-align:top">–</td><td style="text-align:left;vertical-align:top"><a href="https://a.org/?a=1&amp;b=&#34;2&#34;">&lt;paper&gt;</a></td></tr>
+<tr><td style="text-align:left;vertical-align:top">D</td><td style="text-align:right;vertical-align:top"></td><td style="text-align:left;vertical-align:top"></td></tr>
 </table>
 <small></small>`,
 	} {

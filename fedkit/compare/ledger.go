@@ -95,14 +95,14 @@ type measured struct {
 	mean, half float64
 	n          int     // finite differences
 	p, holm    float64 // of the test that the effect is Least; NaN for none
-	says       says
+	says       side
 }
 
-// says is what a setting says of a claim.
-type says int
+// side is what a setting says of a claim.
+type side int
 
 const (
-	nothing says = iota
+	nothing side = iota
 	support
 	against
 	untested
@@ -152,42 +152,51 @@ func (f *Finding) above(d []float64) []float64 {
 
 // verdict sums up the settings of a finding.
 func (f *Finding) verdict(of []measured) string {
-	with := func(which says, says string) (names []string) {
-		for i, m := range of {
-			if m.says == which {
-				names = append(names, f.In[i].Name)
-			}
-		}
-		if len(names) == 0 {
-			return nil
-		}
-		if len(of) == 1 {
-			return []string{says}
-		}
-		return []string{says + " with " + strings.Join(names, ", ")}
-	}
+	supports, opposed, untold := f.count(of, support), f.count(of, against), f.count(of, untested)
 	opposite := "the opposite"
 	if f.Least != 0 {
 		opposite = "less than claimed"
 	}
-	supports, opposed, missing := with(support, "holds"), with(against, opposite), with(untested, "too few runs")
-	supported, judged := f.count(of, support), len(of)-f.count(of, untested)
+	var parts []string
+	say := func(words string, which side) { parts = append(parts, words+f.with(of, which)) }
 	switch {
-	case judged == 0:
+	case untold == len(of):
 		return "too few runs"
-	case supported == len(of):
+	case supports == len(of):
 		return "holds"
-	case supported > 0 && supported < judged:
-		supports[0] = strings.Replace(supports[0], "holds", "holds only", 1)
-	case supported == 0 && opposed != nil:
-		opposed[0] = "does not hold here: " + opposed[0]
-	case supported == 0:
-		supports = []string{"not seen here"}
+	case supports+untold == len(of):
+		say("holds", support)
+	case supports > 0:
+		say("holds only", support)
+	case opposed > 0:
+		opposite = "does not hold here: " + opposite
+	default:
+		parts = []string{"not seen here"}
 	}
-	return strings.Join(slices.Concat(supports, opposed, missing), "; ")
+	if opposed > 0 {
+		say(opposite, against)
+	}
+	if untold > 0 {
+		say("too few runs", untested)
+	}
+	return strings.Join(parts, "; ")
 }
 
-func (f *Finding) count(of []measured, which says) (n int) {
+// with names the settings on a side, unless there is only one.
+func (f *Finding) with(of []measured, which side) string {
+	var names []string
+	for i, m := range of {
+		if m.says == which {
+			names = append(names, f.In[i].Name)
+		}
+	}
+	if len(of) == 1 {
+		return ""
+	}
+	return " with " + strings.Join(names, ", ")
+}
+
+func (f *Finding) count(of []measured, which side) (n int) {
 	for _, m := range of {
 		if m.says == which {
 			n++
