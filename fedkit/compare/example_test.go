@@ -85,7 +85,7 @@ func ExampleLedger() {
 	// claim                  source            effect                    setting               here  n  p (Holm)  verdict                                see
 	// B is ahead of A        a paper, Table 1  B − A, accuracy           skew     +3.4 ± 0.8 points  5     0.001  holds only with skew                   Who wins
 	//                                                                    IID      +0.0 ± 0.5 points  5     0.910
-	// B takes half the time  its abstract      time saved, above 50.0 %  skew         +30.4 ± 4.9 %  5     0.001  does not hold here: less than claimed
+	// B takes half the time  its abstract      time saved, above 50.0 %  skew         +30.4 ± 4.9 %  5   < 0.001  does not hold here: less than claimed
 }
 
 // One quantity of three methods on two problems, with three seeds each.

@@ -49,9 +49,9 @@ func (l Ledger) Show() { l.Table().Show() }
 // 95 % confidence interval (see Interval).
 //
 // A setting supports its claim if the effect is above Least with p < 0.05, and is against it if it is below with p < 0.05. The p
-// values are those of two-sided paired t tests (see PairedT), after Holm's correction over all settings of the ledger: with
-// a probability of 95 %, none of these decisions is due to chance alone. Differences that are all the same have p = 0; fewer than two have
-// no test. Verdicts are
+// values are those of two-sided paired t tests (see PairedT), after Holm's correction over the settings of the claim: of 20
+// claims without an effect, about one gets a verdict by chance. Differences that are all the same have p = 0; fewer than two
+// have no test. Verdicts are
 //
 //	holds                 all settings support the claim
 //	holds only with X     some do; others that are against it are named
@@ -110,32 +110,28 @@ const (
 
 // judge tests all settings of all findings.
 func (l Ledger) judge() (all [][]measured) {
-	var p []float64
 	for _, f := range l {
-		of := make([]measured, len(f.In))
+		of, p := make([]measured, len(f.In)), make([]float64, len(f.In))
 		for i, s := range f.In {
 			d := finites(s.Differences)
 			of[i].n = len(d)
 			of[i].mean, of[i].half = Interval(d)
-			of[i].p = PairedT(f.above(d))
-			p = append(p, of[i].p)
+			p[i] = PairedT(f.above(d))
+			of[i].p = p[i]
 		}
-		all = append(all, of)
-	}
-	p = Holm(p)
-	for k, of := range all {
-		for i := range of {
+		for i, holm := range Holm(p) {
 			m := &of[i]
-			m.holm, p = p[0], p[1:]
+			m.holm = holm
 			switch {
 			case m.n < 2:
 				m.says = untested
-			case m.holm < 0.05 && m.mean > l[k].Least:
+			case m.holm < 0.05 && m.mean > f.Least:
 				m.says = support
 			case m.holm < 0.05:
 				m.says = against
 			}
 		}
+		all = append(all, of)
 	}
 	return all
 }
@@ -270,7 +266,7 @@ func (l Ledger) note(all [][]measured) string {
 		}
 	}
 	return fmt.Sprintf("verdicts: %s; here: mean over n pairs of runs with equal seeds ± 95 %% confidence interval, each alone; "+
-		"p: paired t test, two-sided, Holm's correction over all %d; a setting counts if p < 0.05", strings.Join(counts, ", "), tests)
+		"p: paired t test, two-sided, with Holm's correction over the settings of a claim; a setting counts if p < 0.05; %d tests", strings.Join(counts, ", "), tests)
 }
 
 // kinds are how verdicts begin; the second is before the first, with which it begins too.
