@@ -19,7 +19,9 @@ type Ditto struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // E, B, η of both solves; its Prox only holds w_i
 	Lambda   float64      `range:"[0,inf)" default:"0.1"` // λ, pull of a personal model towards x
-	State    struct{ X, V *fedkit.Matrix }
+	State    struct {
+		X, V *fedkit.Matrix // x [1, d] and v_i [M, d]
+	}
 }
 
 // Start draws one model for all.

@@ -36,6 +36,7 @@ var recorded = []struct {
 	{"Local steps", "Steps", func(s fedkit.Solve) fedkit.Float { return fedkit.Float(s.Steps) }, false},
 }
 
+// String returns the name of the value in lower case, as titles have it.
 func (of Of) String() string {
 	if of < 0 || int(of) >= len(recorded) {
 		return fmt.Sprintf("Of(%d)", int(of))

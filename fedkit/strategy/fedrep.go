@@ -25,7 +25,10 @@ type FedRep struct {
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
 	Selector   fedkit.Selector   // who takes part; default uniformly at random
 	Aggregator fedkit.Aggregator // of the bodies; default aggregate.Mean
-	State      struct{ X, W *fedkit.Matrix }
+	State      struct {
+		X *fedkit.Matrix // a model of which only the body, φ, is used, [1, d]
+		W *fedkit.Matrix // of every client, its model after its last round, [M, d]
+	}
 }
 
 // Check implements fedkit.Checker.

@@ -9,7 +9,7 @@ import (
 
 // Staleness says how much a result counts that is a rounds old when it arrives: s(a), 1 for a new one.
 type Staleness interface {
-	Weight(age int) float64
+	Weight(age int) float64 // s(a), a ≥ 0
 }
 
 // Even lets old results count as much as new ones: s(a) = 1.
