@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -108,6 +109,28 @@ func receiver(d *ast.FuncDecl) string {
 			e = x.X
 		case *ast.Ident:
 			return x.Name
+		}
+	}
+}
+
+// Every strategy has an example, with an output, in the tests of its package.
+func TestEveryStrategyHasAnExample(t *testing.T) {
+	outputs := map[string]string{}
+	for _, pkg := range []string{"strategy", "examples"} {
+		paths, _ := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
+		for _, path := range paths {
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range doc.Examples(f) {
+				outputs[pkg+"."+e.Name] = e.Output
+			}
+		}
+	}
+	for _, s := range Kinds()[0].Things() {
+		if outputs[s.Type()] == "" {
+			t.Errorf("%s has no example with an output", s.Type())
 		}
 	}
 }
