@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"unicode"
 
 	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/internal/every"
 )
 
 // top is the repository's root.
@@ -211,6 +213,19 @@ func TestEveryNotebookHasACard(t *testing.T) {
 	for _, path := range notebooks(t) {
 		if code := code(t, path); !uses(code, "compare.Card") && !uses(code, "compare.Ledger") {
 			t.Errorf("%s has no card", path)
+		}
+	}
+}
+
+// The tests that hold for all strategies have every one of package strategy.
+func TestEveryStrategyIsTested(t *testing.T) {
+	tested := map[string]bool{}
+	for _, s := range every.Strategies() {
+		tested[reflect.TypeOf(s).Elem().String()] = true
+	}
+	for _, s := range catalog.Kinds()[0].Things() {
+		if strings.HasPrefix(s.Type(), "strategy.") && !tested[s.Type()] {
+			t.Errorf("%s is missing in fedkit/internal/every", s.Type())
 		}
 	}
 }
