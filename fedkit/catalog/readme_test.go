@@ -168,7 +168,8 @@ func filesIn(text, folder string) []string {
 
 // inWords has what the README calls parts whose names in Go are other words.
 var inWords = map[string]string{
-	"selection.Explore": "exploration", "cluster.BestSilhouette": "silhouette", "partition.Relabel": "label permutations", "model.LinearRegression": "linear",
+	"selection.Explore": "exploration", "cluster.BestSilhouette": "silhouette", "partition.Relabel": "label permutations", "partition.Take": "a few rows each",
+	"model.LinearRegression": "linear",
 }
 
 // Each part of the catalog is named in the row of its package.
