@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,18 +48,20 @@ func TestEveryNameHasAComment(t *testing.T) {
 	}
 	declared := func(d *ast.GenDecl) {
 		for _, s := range d.Specs {
-			doc := d.Doc
-			if d.Lparen.IsValid() {
-				doc = nil // that of a group
+			doc := func(name *ast.Ident) *ast.CommentGroup {
+				if d.Lparen.IsValid() && !slices.Contains(strings.Fields(d.Doc.Text()), name.Name) {
+					return nil // that of a group, which is not about this one
+				}
+				return d.Doc
 			}
 			switch s := s.(type) {
 			case *ast.TypeSpec:
-				if need(s.Name, doc, s.Doc, s.Comment); s.Name.IsExported() {
+				if need(s.Name, doc(s.Name), s.Doc, s.Comment); s.Name.IsExported() {
 					members(s.Type)
 				}
 			case *ast.ValueSpec:
 				for _, name := range s.Names {
-					need(name, doc, s.Doc, s.Comment)
+					need(name, doc(name), s.Doc, s.Comment)
 				}
 			}
 		}

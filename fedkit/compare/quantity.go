@@ -17,19 +17,17 @@ type Quantity struct {
 	Less   bool                          // less is better: loss, bytes
 }
 
-// Quantities of a run. Scores are on test examples.
+// Quantities of a run. Scores are on test examples. Loss is that of the last evaluated round, and Rounds is how many the run has.
 var (
 	Accuracy = Quantity{"accuracy", func(r *Run, b Basis) float64 { return float64(b.last(r).Accuracy) }, chart.Percent, false} // at the last evaluated round
 	Best     = Quantity{"best", best, chart.Percent, false}                                                                     // highest accuracy of any round
 	Clients  = Quantity{"clients", spread(func(s *fedkit.Spread) fedkit.Float { return s.Mean }), chart.Percent, false}         // mean over clients on their own examples, each counting the same
 	Worst    = Quantity{"worst 10 %", spread(func(s *fedkit.Spread) fedkit.Float { return s.Worst }), chart.Percent, false}     // the same over the tenth of the clients that are worst off
-	// Loss is that of the last evaluated round.
-	Loss = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, func(v float64) string { return fmt.Sprintf("%.3f", v) }, true}
-	// Rounds is how many the run has.
-	Rounds = Quantity{"rounds", func(r *Run, _ Basis) float64 { return float64(r.Rounds) }, chart.Short, true}
-	Down   = Quantity{"down", total(func(r *fedkit.Record) float64 { return float64(r.BytesDown) }), chart.Bytes, true} // bytes from the server to clients
-	Up     = Quantity{"up", total(func(r *fedkit.Record) float64 { return float64(r.BytesUp) }), chart.Bytes, true}     // bytes from clients to the server
-	Unseen = Quantity{"unseen", mean((*fedkit.Record).MeanUnseen), chart.Percent, false}                                // mean over the test examples of clients that never took part
+	Loss     = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, func(v float64) string { return fmt.Sprintf("%.3f", v) }, true}
+	Rounds   = Quantity{"rounds", func(r *Run, _ Basis) float64 { return float64(r.Rounds) }, chart.Short, true}
+	Down     = Quantity{"down", total(func(r *fedkit.Record) float64 { return float64(r.BytesDown) }), chart.Bytes, true} // bytes from the server to clients
+	Up       = Quantity{"up", total(func(r *fedkit.Record) float64 { return float64(r.BytesUp) }), chart.Bytes, true}     // bytes from clients to the server
+	Unseen   = Quantity{"unseen", mean((*fedkit.Record).MeanUnseen), chart.Percent, false}                                // mean over the test examples of clients that never took part
 	// ChosenOnTest is the mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest.
 	ChosenOnTest = Quantity{"chosen on test", mean((*fedkit.Record).MeanChosenOnTest), chart.Percent, false}
 	Clusters     = Quantity{"clusters", clustering(func(c *fedkit.Clustering) float64 { return float64(c.Count) }), chart.Short, false} // that have a client, in the last round
