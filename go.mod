@@ -75,6 +75,7 @@ require (
 
 tool (
 	github.com/janpfeifer/gonb
+	golang.org/x/tools/cmd/deadcode
 	golang.org/x/tools/cmd/goimports
 	honnef.co/go/tools/cmd/staticcheck
 )

@@ -21,7 +21,7 @@ import (
 //
 // A range is an interval with open or closed ends. A field with a default may also be 0, which stands for it.
 type Checker interface {
-	Check(fed *Federation, n int) error
+	Check(fed *Federation, n int) error // what is wrong, made by Invalid, or nil
 }
 
 // Check checks a part on its own, for use outside a strategy: its options, and whether it suits n clients. The error

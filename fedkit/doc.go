@@ -14,6 +14,6 @@
 // has one per file. Run plays its rounds and returns a History; Rounds does the same for a loop of your own. An algorithm
 // is written against Round: Select, Train, Losses, and the operations of Matrix.
 //
-// Local training is compiled by XLA, once per strategy: all steps of many clients are one execution. The same seed gives
-// the same bytes, for any number of workers, and after a resume too.
+// Local training is compiled by XLA: all steps of many clients are one execution. A program is compiled once, for all runs
+// of the process that need the same one. The same seed gives the same bytes, for any number of workers, and after a resume too.
 package fedkit

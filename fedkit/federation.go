@@ -163,6 +163,7 @@ func (f *Federation) Size() int {
 	return len(f.Clients)
 }
 
+// String names the data set, the partition and the task.
 func (f *Federation) String() string {
 	if f == nil || f.Data == nil {
 		return "nil"

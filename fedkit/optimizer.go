@@ -20,7 +20,10 @@ type Optimizer interface {
 // SGD steps along the gradient.
 type SGD struct{}
 
+// Slots returns 0.
 func (SGD) Slots() int { return 0 }
+
+// Direction returns g.
 func (SGD) Direction(_, g []*graph.Node, _ [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
 	return g, nil
 }
@@ -30,8 +33,10 @@ type Momentum struct {
 	Beta float64 `range:"[0,1)" default:"0.9"` // β
 }
 
+// Slots returns 1: v.
 func (Momentum) Slots() int { return 1 }
 
+// Direction returns v ← βv + g.
 func (m Momentum) Direction(_, g []*graph.Node, v [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
 	d := make([]*graph.Node, len(g))
 	for l := range g {
@@ -47,8 +52,10 @@ type Adam struct {
 	Epsilon float64 `range:"(0,inf)" default:"1e-8"` // ε
 }
 
+// Slots returns 2: m and v.
 func (Adam) Slots() int { return 2 }
 
+// Direction returns m̂/(√v̂ + ε).
 func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
 	b1, b2 := cmp.Or(a.Beta1, 0.9), cmp.Or(a.Beta2, 0.999)
 	corrected := func(x *graph.Node, b float64) *graph.Node {
@@ -73,8 +80,10 @@ type Clip struct {
 // then returns an optimizer that another is around.
 func then(o Optimizer) Optimizer { return cmp.Or[Optimizer](o, SGD{}) }
 
+// Slots returns those of Then.
 func (c Clip) Slots() int { return then(c.Then).Slots() }
 
+// Direction returns that of Then for the shortened gradients.
 func (c Clip) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
 	var squares *graph.Node // ‖g‖² by client, [C]
 	for _, v := range g {
@@ -106,8 +115,10 @@ type WeightDecay struct {
 	Then   Optimizer // default SGD{}
 }
 
+// Slots returns those of Then.
 func (o WeightDecay) Slots() int { return then(o.Then).Slots() }
 
+// Direction returns that of Then, plus λw.
 func (o WeightDecay) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
 	d, after := then(o.Then).Direction(w, g, slots, t)
 	decayed := make([]*graph.Node, len(d))

@@ -15,8 +15,8 @@ type Part = engine.Part
 
 // The parts of a data set.
 const (
-	TrainPart = engine.TrainPart
-	TestPart  = engine.TestPart
+	TrainPart = engine.TrainPart // the training examples
+	TestPart  = engine.TestPart  // the test examples
 )
 
 // Predictions are what a model says about n examples, beside what is true of them.

@@ -2,7 +2,7 @@ package fedkit
 
 // SimilarityUser is a selector, or a part of one, that may use Solve.Similarity, which is computed only if it is used.
 type SimilarityUser interface {
-	UsesSimilarity() bool
+	UsesSimilarity() bool // whether it does, as it is set
 }
 
 // past is what the server knows of every client from the rounds so far. It is made from the History, so it survives a

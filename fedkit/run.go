@@ -64,11 +64,10 @@ type Options struct {
 // NotFinite is what happens when a client's update holds NaN or Inf.
 type NotFinite int
 
-// Stop ends the run with an error that names round and client; Skip leaves the client out of the round, and its number
-// in the record.
+// What a run may do about them.
 const (
-	Stop NotFinite = iota
-	Skip
+	Stop NotFinite = iota // end with an error that names round and client
+	Skip                  // leave the client out of the round, and its number in the record
 )
 
 // Check implements Checker.

@@ -200,4 +200,5 @@ func (t *Task) Split(rows *graph.Node) []*graph.Node {
 // Join is the inverse of Split.
 func (t *Task) Join(p []*graph.Node) *graph.Node { return engine.Join(p) }
 
+// String has the name and the number of parameters.
 func (t *Task) String() string { return fmt.Sprintf("%s, %d parameters", t.Name, t.Dim()) }

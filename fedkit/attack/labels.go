@@ -10,6 +10,7 @@ import (
 // LabelFlip makes attackers learn from wrong labels, y ← C − 1 − y with C classes, and send what they learned.
 type LabelFlip struct{}
 
+// String returns "label flip".
 func (LabelFlip) String() string { return "label flip" }
 
 // On implements Attack.
@@ -22,6 +23,7 @@ type OneLabel struct {
 	Label int // in [0, C)
 }
 
+// String names the label: "all labels 3".
 func (a OneLabel) String() string { return fmt.Sprintf("all labels %d", a.Label) }
 
 // On implements Attack.

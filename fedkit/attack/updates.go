@@ -15,6 +15,7 @@ type SignFlip struct {
 	Scale float64 `range:"(0,inf)" default:"1"` // a
 }
 
+// String has the scale: "sign flip × 1".
 func (s SignFlip) String() string { return fmt.Sprintf("sign flip × %v", cmp.Or(s.Scale, 1)) }
 
 // On implements Attack.
@@ -28,6 +29,7 @@ type Scaled struct {
 	By float64 `range:"(0,inf)" default:"10"` // b
 }
 
+// String has the factor: "update × 10".
 func (s Scaled) String() string { return fmt.Sprintf("update × %v", cmp.Or(s.By, 10)) }
 
 // On implements Attack.
@@ -49,6 +51,7 @@ type Gaussian struct {
 	Sigma float64 `range:"(0,inf)" default:"1"` // σ, in units of the parameters
 }
 
+// String has the deviation: "noise σ = 1".
 func (g Gaussian) String() string { return fmt.Sprintf("noise σ = %v", cmp.Or(g.Sigma, 1)) }
 
 // On implements Attack.

@@ -8,7 +8,7 @@ import (
 
 // Data is a data set that is loaded or made when it is needed.
 type Data interface {
-	Make() (*datasets.Dataset, error)
+	Make() (*datasets.Dataset, error) // loads it, or makes it
 }
 
 // Those of the package that are functions, or have an optimum too.

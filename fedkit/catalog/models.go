@@ -9,7 +9,7 @@ import (
 
 // Model is a model whose arguments are fields.
 type Model interface {
-	Model() fedkit.Model
+	Model() fedkit.Model // built from the fields
 }
 
 type (

@@ -10,7 +10,7 @@ import (
 
 // Affinity says how alike points are: numbers of at least 0, [n, n]. What a point is to itself does not matter.
 type Affinity interface {
-	Affinity(p *Points) (*mat.SymDense, error)
+	Affinity(p *Points) (*mat.SymDense, error) // the numbers, or why there are none
 }
 
 // AffinityFunc turns a function into an Affinity.

@@ -17,6 +17,7 @@ const (
 
 var linkages = []string{"Ward", "Average", "Single", "Complete"}
 
+// String returns the name of the constant, "Ward".
 func (l Linkage) String() string {
 	if l < 0 || int(l) >= len(linkages) {
 		return fmt.Sprintf("Linkage(%d)", int(l))

@@ -19,14 +19,14 @@ import (
 // Errors: no points, k < 1, coordinates, inner products or distances that are not finite or beyond 1e100 in size (inner products:
 // 1e200), distances below 0.
 type Clusterer interface {
-	Cluster(p *Points, k int, rng *rand.Rand) ([]int, error)
+	Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) // by point, its group
 }
 
 // Finder is a Clusterer that may find the number of groups itself. If Finds is true, k is the most groups there may be, and
 // may be 0 for no limit.
 type Finder interface {
 	Clusterer
-	Finds() bool
+	Finds() bool // whether it finds the number of groups as it is set
 }
 
 // Func turns a function into a Clusterer.

@@ -56,16 +56,15 @@ func ExampleComparison_Table() {
 
 func ExampleCard() {
 	hs := []*fedkit.History{run("FedAvg", 0, 0.96, 0.985), run("FedAvg", 1, 0.95, 0.981), run("FedAvg", 2, 0.97, 0.983)}
-	t := compare.Card{
+	compare.Card{
 		{What: "accuracy, IID", Source: "a paper, Table 1", Theirs: 0.99, Ours: compare.Accuracy.Of(hs...), Unit: "%", Why: "no search for η"},
 		{What: "rounds to 98 %", Source: "the same", Theirs: 20, Ours: compare.RoundsTo(0.98).Of(hs...), Why: "a smaller model"},
-	}.Table()
-	t.Note = ""
-	t.Show()
+	}.Show()
 	// Output:
 	//                 source            reported          here          gap  why
 	// accuracy, IID   a paper, Table 1    99.0 %  98.3 ± 0.5 %  −0.7 points  no search for η
 	// rounds to 98 %  the same                20             2          −18  a smaller model
+	// here: mean over seeds ± 95 % confidence interval; gap: here minus reported
 }
 
 // Differences of a few seeds are held against what two papers say.

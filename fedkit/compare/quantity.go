@@ -17,7 +17,7 @@ type Quantity struct {
 	Less   bool                          // less is better: loss, bytes
 }
 
-// Quantities of a run. Scores are on test examples.
+// Quantities of a run. Scores are on test examples. Loss is that of the last evaluated round, and Rounds is how many the run has.
 var (
 	Accuracy = Quantity{"accuracy", func(r *Run, b Basis) float64 { return float64(b.last(r).Accuracy) }, chart.Percent, false} // at the last evaluated round
 	Best     = Quantity{"best", best, chart.Percent, false}                                                                     // highest accuracy of any round

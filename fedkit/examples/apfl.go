@@ -18,7 +18,9 @@ type APFL struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
 	Alpha    float64      `range:"[0,1]" default:"0.5"` // α, share of the own model in the mixture
-	State    struct{ X, V *fedkit.Matrix }
+	State    struct {
+		X, V *fedkit.Matrix // x [1, d] and v_i [M, d]
+	}
 }
 
 // Check implements fedkit.Checker.

@@ -13,13 +13,15 @@ import (
 //	v_i ≈ argmin_v f_i(v) + (λ/2)‖v − x‖²    for i ∈ S, from its last v_i
 //	x   ← Σ_{i∈S} (n_i/N) w_i
 //
-// Both solves of a client see the same batches. The personal one stays with the client; that of a newcomer starts from x. x is [1, d] and V [M, d].
-// Identities: x is FedAvg's for every λ, and with λ = 0 the v_i are those of LocalOnly.
+// Both solves of a client see the same batches. The personal one stays with the client; that of a newcomer starts from x. X is
+// [1, d] and V [M, d]. Identities: x is FedAvg's for every λ, and with λ = 0 the v_i are those of LocalOnly.
 type Ditto struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // E, B, η of both solves; its Prox only holds w_i
 	Lambda   float64      `range:"[0,inf)" default:"0.1"` // λ, pull of a personal model towards x
-	State    struct{ X, V *fedkit.Matrix }
+	State    struct {
+		X, V *fedkit.Matrix // x [1, d] and v_i [M, d]
+	}
 }
 
 // Start draws one model for all.

@@ -20,7 +20,10 @@ type FedDyn struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // E, B, η; without Prox, which is α
 	Alpha    float64      `range:"(0,inf)" default:"0.1"` // α, weight of the dynamic regularizer
-	State    struct{ X, H, Hi *fedkit.Matrix }
+	State    struct {
+		X     *fedkit.Matrix // x, [1, d]
+		H, Hi *fedkit.Matrix // h [1, d] and h_i [M, d]
+	}
 }
 
 // Check implements fedkit.Checker.

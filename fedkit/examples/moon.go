@@ -19,7 +19,10 @@ type MOON struct {
 	Local       fedkit.Local // local solver: E epochs, B examples per batch, η
 	Mu          float64      `range:"[0,inf)" default:"1"`   // μ, weight of the contrastive term
 	Temperature float64      `range:"(0,inf)" default:"0.5"` // T, of the contrastive term
-	State       struct{ X, Previous *fedkit.Matrix }
+	State       struct {
+		X        *fedkit.Matrix // x, [1, d]
+		Previous *fedkit.Matrix // the model that each client returned last, at first x, [M, d]
+	}
 }
 
 // Start draws one model for all.

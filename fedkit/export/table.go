@@ -42,7 +42,8 @@ func CSV(w io.Writer, run string, h *fedkit.History) error {
 }
 
 // Table writes the rows of a history (see CSV) to a file that pandas.read_csv reads: compressed if its name ends in ".csv.gz",
-// and as it is if it ends in ".csv". Run is the name that its rows have in a table of several runs. The file appears whole or not at all, always with the same bytes; folders are made as needed.
+// and as it is if it ends in ".csv". Run is the name that its rows have in a table of several runs. The file appears whole or
+// not at all, always with the same bytes; folders are made as needed.
 func Table(path, run string, h *fedkit.History) error {
 	content := func(w io.Writer) error { return CSV(w, run, h) }
 	switch {

@@ -40,7 +40,7 @@ type Estimate struct {
 	Rate    float64 // B, bytes/s that the hub's link passes, each way. Default no limit
 	Latency float64 // L, s from the hub to a worker and back. Five times per round: to find and to fetch the model, for call, answer and mean
 
-	// What passing things on costs, as ./scripts/bench fleet measures it.
+	// What passing things on costs. By default a round and a call take twice what ./scripts/bench fleet measured, to be on the safe side.
 	PerRound float64 // o, s. Default 0.005
 	PerCall  float64 // c, s. Default 0.001
 	Passed   float64 // P, bytes/s that notebook and hub pass on without any network. Default 200e6

@@ -30,6 +30,7 @@ func (k Kind) Key() string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// String names the processor, its threads, the plugin and, if there are any, the flags.
 func (k Kind) String() string {
 	s := fmt.Sprintf("%s, %d threads, %s", k.Processor, k.Threads, k.Plugin)
 	if k.Flags != "" {

@@ -10,7 +10,8 @@ import (
 )
 
 // UniformStart is a model that starts as PyTorch's Linear and Conv2d do: weights and biases of a layer are uniform in ±1/√f,
-// where f is the number of inputs of one of its outputs. Models of this package else start as He draws, with biases of 0.
+// where f is the number of inputs of one of its outputs. Without it, MLP and LeNet start as He draws, with biases of 0, and the
+// regressions at zero.
 //
 // The start matters for clustering. Of k models, as many as possible should each suit another group of clients first, which
 // depends on how far apart they start.

@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestText(t *testing.T) {
@@ -102,6 +104,40 @@ func TestGuard(t *testing.T) {
 	cmd.Env = append(os.Environ(), "FEDKIT_TEST_GUARD=1")
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != 2 || !strings.HasSuffix(string(out), "panic: runtime error: index out of range [1] with length 0\n") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// A cell ends with the kernel that started it: here a process that starts another and ends when that has begun.
+func TestBegin(t *testing.T) {
+	again := func(as string) *exec.Cmd {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestBegin$")
+		cmd.Env = append(os.Environ(), "FEDKIT_TEST_BEGIN="+as)
+		return cmd
+	}
+	switch os.Getenv("FEDKIT_TEST_BEGIN") {
+	case "kernel":
+		cell := again("cell")
+		cell.Stderr = os.Stderr
+		out, err := cell.StdoutPipe()
+		if err == nil {
+			err = cell.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		fmt.Print(line, err)
+		os.Exit(0)
+	case "cell":
+		Begin()
+		fmt.Println("begun")
+		time.Sleep(time.Minute)
+		fmt.Fprintln(os.Stderr, "still here")
+		os.Exit(0)
+	}
+	out, err := again("kernel").CombinedOutput() // returns when the cell has closed its end, too
+	if err != nil || string(out) != "begun\n<nil>" {
 		t.Errorf("%v: %s", err, out)
 	}
 }

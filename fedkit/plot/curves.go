@@ -68,6 +68,7 @@ func (b Band) around(v []float64) (mean, half float64) {
 	return stat.MeanStdDev(v, nil)
 }
 
+// String says what the band is, for the notes of figures.
 func (b Band) String() string {
 	if b == Confidence {
 		return "95 % confidence interval"

@@ -36,6 +36,7 @@ var recorded = []struct {
 	{"Local steps", "Steps", func(s fedkit.Solve) fedkit.Float { return fedkit.Float(s.Steps) }, false},
 }
 
+// String returns the name of the value in lower case, as titles have it.
 func (of Of) String() string {
 	if of < 0 || int(of) >= len(recorded) {
 		return fmt.Sprintf("Of(%d)", int(of))
@@ -47,8 +48,9 @@ func (of Of) String() string {
 const maxCells = 900
 
 // Heat returns the figure of one value of every client, round by round; Show draws it. A filled cell is a client that
-// took part and has the value, the darker the larger it is: see chart.Shades. A Mu or Similarity of 0 is none. In a long run a cell stands for several rounds and shows
-// the client's mean over those it took part in; the note says so. At most the first 100 clients are drawn.
+// took part and has the value, the darker the larger it is: see chart.Shades. A Mu or Similarity of 0 is none. In a long run a
+// cell stands for several rounds and shows the client's mean over those it took part in; the note says so. At most the first
+// 100 clients are drawn.
 //
 // Errors: a nil history, one without that value.
 func Heat(h *fedkit.History, of Of) *chart.Figure {

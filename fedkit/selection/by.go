@@ -20,6 +20,7 @@ const (
 
 var names = []string{"drift", "dissimilarity", "loss"}
 
+// String returns the name in figures, "drift".
 func (by By) String() string {
 	if by.Check(nil, 0) != nil {
 		return fmt.Sprintf("By(%d)", int(by))

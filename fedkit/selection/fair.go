@@ -21,8 +21,8 @@ import (
 // have.
 //
 // This supposes that the strategy asks for the same n in every round, can choose among all clients and trains exactly whom Fair
-// chose. If not, as with devices that are off or late, Fair still chooses nobody who has reached the quota, and makes a round smaller if it must, but Wait may not hold. A round in
-// which nobody is below the quota is an error.
+// chose. If not, as with devices that are off or late, Fair still chooses nobody who has reached the quota, and makes a round
+// smaller if it must, but Wait may not hold. A round in which nobody is below the quota is an error.
 type Fair struct {
 	Wait  int             `range:"[1,inf)" default:"no bound"` // T, most rounds in a row that a client sits out
 	Quota float64         `range:"(0,1]" default:"no bound"`   // q, largest share of the rounds for a client, at least n/M

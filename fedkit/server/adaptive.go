@@ -25,6 +25,7 @@ const (
 	Reddi
 )
 
+// String returns the name of the constant.
 func (f Form) String() string {
 	switch f {
 	case Corrected:

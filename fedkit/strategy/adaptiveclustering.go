@@ -41,11 +41,11 @@ type AdaptiveClustering struct {
 	AsPublished     bool              // add to x as the project's code does
 	Local           fedkit.Local      // default: one epoch of Adam with B = 64 and η = 0.001
 	State           struct {
-		X        *fedkit.Matrix
-		P, D     int
-		Calm     int     // rounds in a row that left p alone
-		Loss     float64 // last L
-		Clusters []int
+		X        *fedkit.Matrix // x, [1, d]
+		P, D     int            // p and d of the next round
+		Calm     int            // rounds in a row that left p alone
+		Loss     float64        // last L
+		Clusters []int          // by client, its cluster of the last round; −1 for none, [M]
 	}
 }
 

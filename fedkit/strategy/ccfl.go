@@ -31,8 +31,8 @@ type CCFL struct {
 	Selector fedkit.Selector        // who takes part; default uniformly at random, of those that are idle
 	Local    fedkit.Local           // local solver: K steps, B, η_l
 	State    struct {
-		Global State
-		Flight fedkit.Flight
+		Global State         // x, and the memory of the server optimizer
+		Flight fedkit.Flight // the work under way
 	}
 }
 

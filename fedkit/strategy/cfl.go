@@ -35,10 +35,10 @@ type CFL struct {
 	Selector fedkit.Selector // who takes part; default uniformly at random
 	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State    struct {
-		Models  *fedkit.Matrix
-		Cluster []int   // by client, [M]
-		Splits  []split // the first part keeps its number, the second is 1 + the split's
-		Passed  []int   // by client, how many of the splits it needs not be placed in, [M]
+		Models  *fedkit.Matrix // one per cluster, [k, d]
+		Cluster []int          // by client, [M]
+		Splits  []split        // the first part keeps its number, the second is 1 + the split's
+		Passed  []int          // by client, how many of the splits it needs not be placed in, [M]
 	}
 }
 

@@ -16,7 +16,7 @@ type FedAdagrad struct {
 	Selector   fedkit.Selector   // who takes part; default uniformly at random
 	Local      fedkit.Local      // E, B, η of the clients
 	Aggregator fedkit.Aggregator // default aggregate.Mean
-	Server     server.Adagrad    // η and the decay rates of the server
+	Server     server.Adagrad    // η, β1 and ε of the server
 	State
 }
 

@@ -16,7 +16,7 @@ type FedAdam struct {
 	Selector   fedkit.Selector   // who takes part; default uniformly at random
 	Local      fedkit.Local      // E, B, η of the clients
 	Aggregator fedkit.Aggregator // default aggregate.Mean
-	Server     server.Adam       // η and the decay rates of the server
+	Server     server.Adam       // η, β1, β2 and ε of the server
 	State
 }
 

@@ -23,8 +23,8 @@ type FedAsync struct {
 	Selector  fedkit.Selector // who begins, of those that are idle; default uniformly at random
 	Local     fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State     struct {
-		Global State
-		Flight fedkit.Flight
+		Global State         // x
+		Flight fedkit.Flight // the work under way
 	}
 }
 

@@ -15,7 +15,7 @@ type FedAvgM struct {
 	Selector   fedkit.Selector   // who takes part; default uniformly at random
 	Local      fedkit.Local      // E, B, η of the clients
 	Aggregator fedkit.Aggregator // default aggregate.Mean
-	Server     server.Momentum   // η and the decay rates of the server
+	Server     server.Momentum   // η and β of the server
 	State
 }
 

@@ -26,8 +26,8 @@ type FedBuff struct {
 	Selector  fedkit.Selector        // who begins, of those that are idle; default uniformly at random
 	Local     fedkit.Local           // local solver: E epochs, B examples per batch, η
 	State     struct {
-		Global State
-		Flight fedkit.Flight
+		Global State         // x, and the memory of the server optimizer
+		Flight fedkit.Flight // the work under way
 	}
 }
 

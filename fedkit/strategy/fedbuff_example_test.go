@@ -3,11 +3,13 @@ package strategy_test
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
@@ -32,4 +34,35 @@ func ExampleFedBuff() {
 	// Unordered output:
 	// FedAvg: 200 results in 125 s, the oldest of 0 rounds before
 	// FedBuff: 200 results in 17 s, the oldest of 17 rounds before
+}
+
+// Each result moves the model as it arrives. Here, those that are more than four rounds old are worth having: with Hinge they
+// hardly count.
+func ExampleFedAsync() {
+	fed := must.M1(digits().On(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
+	accuracy := map[strategy.Staleness]float64{}
+	for _, old := range []strategy.Staleness{strategy.Even{}, strategy.Hinge{}} {
+		h := after(200, fed, &strategy.FedAsync{AtWork: 10, Alpha: 0.3, Staleness: old, Updates: true, Local: short})
+		fmt.Printf("%T: 200 results in %.0f s\n", old, h.Last().Clock)
+		accuracy[old] = h.Accuracy()
+	}
+	fmt.Println("the old ones help:", accuracy[strategy.Even{}] > accuracy[strategy.Hinge{}]+0.1)
+	// Output:
+	// strategy.Even: 200 results in 31 s
+	// strategy.Hinge: 200 results in 31 s
+	// the old ones help: true
+}
+
+// Each client does as many steps as it likes, and the server goes on as soon as five results are there.
+func ExampleCCFL() {
+	fed := must.M1(digits().On(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
+	h := after(40, fed, &strategy.CCFL{AtWork: 10, M: 5, StepsMin: 5, StepsMax: 20, Server: server.AMSGrad{LR: 0.1}, Local: short})
+	least, most := math.MaxInt, 0
+	for _, r := range h.Rounds {
+		for _, s := range r.Solves {
+			least, most = min(least, s.Steps), max(most, s.Steps)
+		}
+	}
+	fmt.Printf("200 results of %d to %d steps in %.0f s", least, most, h.Last().Clock)
+	// Output: 200 results of 5 to 20 steps in 46 s
 }

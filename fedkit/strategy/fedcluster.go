@@ -28,8 +28,8 @@ type FedCluster struct {
 	Selector  fedkit.Selector   // who takes part, of all clients; default uniformly at random in each cluster
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
-		W       *fedkit.Matrix
-		Cluster []int // by client, [M]
+		W       *fedkit.Matrix // W, [1, d]
+		Cluster []int          // by client, [M]
 	}
 }
 

@@ -39,7 +39,7 @@ type FedPRISM struct {
 	Local       fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State       struct {
 		Models    *fedkit.Matrix // w_g and w_1 … w_K, [1+K, d]
-		W         [][]float64    // [M, K]
+		W         [][]float64    // of every client, what it weighs the clusters' models with, [M, K]
 		Centroids *fedkit.Matrix // C_c of the last clustering, 0 for an empty cluster, [K, d]; nil before the first
 		Sizes     []float64      // clients that each cluster had then, [K]
 	}

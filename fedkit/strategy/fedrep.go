@@ -15,9 +15,9 @@ import (
 //	φ   ← Σ_{i∈S} (n_i/N) φ_i.
 //
 // A client that never took part has the initial head. A newcomer trains that on the body for ten times as many epochs as in a
-// round. X is [1, d]; W [M, d] has every client's model after its last round, of which only the head is used. Only the body travels, so that only it can be attacked. Identities: with an empty
-// head it is FedAvg. If the head is the whole model, the default for a model of one layer, nothing is shared, which is
-// LocalOnly.
+// round. X is [1, d]; W [M, d] has every client's model after its last round, of which only the head is used. Only the body
+// travels, so that only it can be attacked. Identities: with an empty head it is FedAvg. If the head is the whole model, the
+// default for a model of one layer, nothing is shared, which is LocalOnly.
 type FedRep struct {
 	Head       []string          // its layers, as in Task.Mask; default that of the last parameter, []string{} for none
 	HeadEpochs int               `range:"[1,inf)" default:"those of Local"` // of the head per round
@@ -25,7 +25,10 @@ type FedRep struct {
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
 	Selector   fedkit.Selector   // who takes part; default uniformly at random
 	Aggregator fedkit.Aggregator // of the bodies; default aggregate.Mean
-	State      struct{ X, W *fedkit.Matrix }
+	State      struct {
+		X *fedkit.Matrix // a model of which only the body, φ, is used, [1, d]
+		W *fedkit.Matrix // of every client, its model after its last round, [M, d]
+	}
 }
 
 // Check implements fedkit.Checker.

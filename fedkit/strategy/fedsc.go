@@ -43,8 +43,8 @@ type FedSC struct {
 	Selector  fedkit.Selector   // who takes part, of all clients; default uniformly at random in each cluster
 	Local     fedkit.Local      // E, B, η of the clients
 	State     struct {
-		X       *fedkit.Matrix
-		Cluster []int // by client, [M]; nil before the first round
+		X       *fedkit.Matrix // x, [1, d]
+		Cluster []int          // by client, [M]; nil before the first round
 	}
 }
 

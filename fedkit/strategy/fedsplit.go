@@ -38,8 +38,9 @@ type FedSplit struct {
 	Cold  bool         // local steps start at 2x − z_i
 	Local fedkit.Local // e (its Steps or Epochs), B, η, unless Exact; its Prox must stay 0
 	State struct {
-		X, Z *fedkit.Matrix
-		Wide [][]float64 // z if Exact, instead of Z
+		X    *fedkit.Matrix // x, [1, d]
+		Z    *fedkit.Matrix // z, [M, d]; nil if Exact
+		Wide [][]float64    // z if Exact, instead of Z
 	}
 
 	problems []*regression // of the clients, if Exact; Start makes them

@@ -16,7 +16,7 @@ type FedYogi struct {
 	Selector   fedkit.Selector   // who takes part; default uniformly at random
 	Local      fedkit.Local      // E, B, η of the clients
 	Aggregator fedkit.Aggregator // default aggregate.Mean
-	Server     server.Yogi       // η and the decay rates of the server
+	Server     server.Yogi       // η, β1, β2 and ε of the server
 	State
 }
 

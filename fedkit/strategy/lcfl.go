@@ -27,8 +27,8 @@ type LCFL struct {
 	Selector  fedkit.Selector   // who takes part; default uniformly at random
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
-		Models  *fedkit.Matrix
-		Cluster []int // by client, [M]
+		Models  *fedkit.Matrix // one per cluster, [k, d]
+		Cluster []int          // by client, [M]
 	}
 }
 

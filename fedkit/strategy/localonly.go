@@ -10,7 +10,9 @@ type LocalOnly struct {
 	Fraction float64         // C, share of the clients that train in a round, in (0, 1]; default all
 	Selector fedkit.Selector // who takes part; default uniformly at random
 	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
-	State    struct{ W *fedkit.Matrix }
+	State    struct {
+		W *fedkit.Matrix // w_i, [M, d]
+	}
 }
 
 // Check implements fedkit.Checker.

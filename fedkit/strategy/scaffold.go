@@ -34,8 +34,9 @@ type SCAFFOLD struct {
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
 	Server     fedkit.ServerOptimizer // its η is η_g; default server.SGD with η_g = 1
 	State      struct {
-		X, C, Ci *fedkit.Matrix
-		Memory   []*fedkit.Matrix // of the server optimizer
+		X      *fedkit.Matrix   // x, [1, d]
+		C, Ci  *fedkit.Matrix   // c [1, d] and c_i [M, d]
+		Memory []*fedkit.Matrix // of the server optimizer
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Staleness says how much a result counts that is a rounds old when it arrives: s(a), 1 for a new one.
 type Staleness interface {
-	Weight(age int) float64
+	Weight(age int) float64 // s(a), a ≥ 0
 }
 
 // Even lets old results count as much as new ones: s(a) = 1.
@@ -29,7 +29,7 @@ func (p Poly) Weight(age int) float64 { return math.Pow(1+float64(age), -cmp.Or(
 // Hinge is s(a) = 1 up to an age of B, and 1/(A (a − B) + 1) beyond (Xie et al., likewise).
 type Hinge struct {
 	A float64 `range:"(0,inf)" default:"10"` // how fast weights fall beyond B
-	B int     `range:"[0,inf)" default:"4"`  // rounds of age that cost nothing
+	B int     `range:"[1,inf)" default:"4"`  // rounds of age that cost nothing
 }
 
 // Weight implements Staleness.

@@ -14,6 +14,7 @@ type Label struct {
 	Key, Value string // "α" and "0.1"
 }
 
+// String returns "α 0.1".
 func (l Label) String() string { return l.Key + " " + l.Value }
 
 // MarshalJSON writes a label as a pair.

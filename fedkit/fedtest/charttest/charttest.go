@@ -21,9 +21,9 @@ var update = flag.Bool("update", false, "write the golden specifications anew")
 
 // Chart is a figure, or a row of them.
 type Chart interface {
-	VegaLite() map[string]any
-	PNG() ([]byte, error)
-	Err() error
+	VegaLite() map[string]any // the specification
+	PNG() ([]byte, error)     // the picture
+	Err() error               // why it cannot be drawn
 }
 
 // Golden checks the chart's specification, and compares it with testdata/name.json. The flag -update writes the file.

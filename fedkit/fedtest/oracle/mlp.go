@@ -8,8 +8,8 @@ import "math"
 // outputs. Its parameters are one vector: weights [in, out] row after row, biases [out], layer after layer. With
 // Regression the loss is half the squared error of the one output, otherwise the cross entropy of the softmax.
 type MLP struct {
-	Sizes      []int
-	Regression bool
+	Sizes      []int // inputs, hidden layers, outputs
+	Regression bool  // squared error instead of cross entropy
 }
 
 // Dim returns the number of parameters.

@@ -5,9 +5,9 @@ import "math"
 // Server is a server optimizer: "SGD", "Momentum", "Adagrad", "Adam" or "Yogi". The last three have corrected averages and
 // ε inside the root, or are those of arXiv 2003.00295, Algorithm 2. No option has a default.
 type Server struct {
-	Rule                      string
-	LR, Beta1, Beta2, Epsilon float64
-	Paper                     bool // the form of arXiv 2003.00295; Epsilon is its τ
+	Rule                      string  // its name, as above
+	LR, Beta1, Beta2, Epsilon float64 // η, β1 (momentum's β), β2, ε
+	Paper                     bool    // the form of arXiv 2003.00295; Epsilon is its τ
 }
 
 // Run returns the models x_1, …, x_T, [T][d], that the updates deltas [T][d] lead to from x_0 = x.

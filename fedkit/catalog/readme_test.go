@@ -1,0 +1,232 @@
+package catalog_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/internal/every"
+)
+
+// top is the repository's root.
+const top = "../.."
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)#:]+)\)`) // to a file of the repository
+	structs = regexp.MustCompile(`(?m)^type (\w+) struct`)
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// rows returns the lines of the README's table with this head, without the head.
+func rows(t *testing.T, head string) []string {
+	t.Helper()
+	_, rest, found := strings.Cut(read(t, "README.md"), "\n"+head+"\n|---")
+	if !found {
+		t.Fatalf("README.md has no table %q", head)
+	}
+	_, rest, _ = strings.Cut(rest, "\n")
+	table, _, _ := strings.Cut(rest, "\n\n")
+	return strings.Split(table, "\n")
+}
+
+// links returns the files that a text links to.
+func links(text string) (paths []string) {
+	for _, m := range link.FindAllStringSubmatch(text, -1) {
+		paths = append(paths, m[1])
+	}
+	return paths
+}
+
+// code returns what the code cells of a notebook say.
+func code(t *testing.T, path string) string {
+	t.Helper()
+	var notebook struct {
+		Cells []struct {
+			Type   string   `json:"cell_type"`
+			Source []string `json:"source"`
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, path)), &notebook); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	var b strings.Builder
+	for _, c := range notebook.Cells {
+		if c.Type == "code" {
+			b.WriteString(strings.Join(c.Source, "") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// uses says whether code has the name: "strategy.FedAvg", but not "strategy.FedAvgM".
+func uses(code, name string) bool {
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(code)
+}
+
+// bare returns the letters and digits of a text, in lower case: "Fed-PRISM" is FedPRISM.
+func bare(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, text)
+}
+
+// notebooks returns the repository's own, "notebooks/00_start.ipynb".
+func notebooks(t *testing.T) (paths []string) {
+	t.Helper()
+	found, _ := filepath.Glob(filepath.Join(top, "notebooks", "[0-9][0-9]_*.ipynb"))
+	for _, path := range found {
+		paths = append(paths, "notebooks/"+filepath.Base(path))
+	}
+	if len(paths) < 20 {
+		t.Fatalf("found only %v", paths)
+	}
+	return paths
+}
+
+func TestReadmeLinksToWhatThereIs(t *testing.T) {
+	for _, path := range links(read(t, "README.md")) {
+		if _, err := os.Stat(filepath.Join(top, filepath.FromSlash(path))); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Each strategy of the catalog is in a row with its file and a notebook that uses it, and a row has nothing else. Those of
+// fedkit/examples are in a sentence, with their files.
+func TestReadmeListsEveryStrategy(t *testing.T) {
+	listed := strategies(t, filesIn(read(t, "README.md"), "fedkit/examples"))
+	for _, row := range rows(t, "| algorithm | file | notebook |") {
+		cells := strings.Split(row, "|")
+		names, all := strategies(t, links(cells[2])), ""
+		for _, path := range links(cells[3]) {
+			code := code(t, path)
+			if !slices.ContainsFunc(names, func(name string) bool { return uses(code, name) }) {
+				t.Errorf("%s uses none of %v", path, names)
+			}
+			if number := filepath.Base(path)[:2]; !strings.Contains(cells[3], "["+number+"]("+path+")") {
+				t.Errorf("the link to %s is not called %s", path, number)
+			}
+			all += code
+		}
+		for _, name := range names {
+			if !uses(all, name) {
+				t.Errorf("no notebook of its row uses %s", name)
+			}
+			if !strings.Contains(bare(cells[1]), bare(name[strings.Index(name, ".")+1:])) {
+				t.Errorf("its row does not name %s: %s", name, cells[1])
+			}
+		}
+		if len(names) == 0 {
+			t.Errorf("the files of a row have no strategy: %s", row)
+		}
+		listed = append(listed, names...)
+	}
+	for _, s := range catalog.Kinds()[0].Things() {
+		if !slices.Contains(listed, s.Type()) {
+			t.Errorf("README.md does not list %s", s.Type())
+		}
+	}
+}
+
+// strategies returns those of the catalog that the files declare: "strategy.FedAvg".
+func strategies(t *testing.T, files []string) (names []string) {
+	t.Helper()
+	for _, path := range files {
+		for _, m := range structs.FindAllStringSubmatch(read(t, path), -1) {
+			name := filepath.Base(filepath.Dir(path)) + "." + m[1]
+			if slices.ContainsFunc(catalog.Kinds()[0].Things(), func(s catalog.Thing) bool { return s.Type() == name }) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// filesIn returns the files of a folder that a text links to.
+func filesIn(text, folder string) []string {
+	return slices.DeleteFunc(links(text), func(path string) bool { return filepath.ToSlash(filepath.Dir(path)) != folder })
+}
+
+// inWords has what the README calls parts whose names in Go are other words.
+var inWords = map[string]string{
+	"selection.Explore": "exploration", "cluster.BestSilhouette": "silhouette", "partition.Relabel": "label permutations", "partition.Take": "a few rows each",
+	"model.LinearRegression": "linear",
+}
+
+// Each part of the catalog is named in the row of its package.
+func TestReadmeListsEveryPart(t *testing.T) {
+	said := map[string]string{} // by package
+	for _, row := range rows(t, "| parts | |") {
+		cells := strings.Split(row, "|")
+		pkg := "fedkit"
+		for _, path := range links(cells[1]) {
+			if filepath.Ext(path) == ".go" {
+				path = filepath.Dir(path)
+			}
+			pkg = filepath.Base(path)
+		}
+		said[pkg] += bare(cells[2])
+	}
+	for _, k := range catalog.Kinds()[1:] {
+		for _, part := range k.Things() {
+			pkg, name, _ := strings.Cut(part.Type(), ".")
+			if pkg == "examples" {
+				continue
+			}
+			if words := cmp.Or(inWords[part.Type()], name); !strings.Contains(said[pkg], bare(words)) {
+				t.Errorf("the README's row of %s does not say %q", pkg, words)
+			}
+		}
+	}
+}
+
+func TestReadmeListsEveryNotebook(t *testing.T) {
+	var listed []string
+	for _, row := range rows(t, "| notebook | what it shows |") {
+		listed = append(listed, links(strings.Split(row, "|")[1])...)
+	}
+	if is := notebooks(t); !slices.Equal(listed, is) {
+		t.Errorf("README.md lists %v, and there are %v", listed, is)
+	}
+}
+
+// Each notebook ends with a reproduction card, or a ledger of claims.
+func TestEveryNotebookHasACard(t *testing.T) {
+	for _, path := range notebooks(t) {
+		if code := code(t, path); !uses(code, "compare.Card") && !uses(code, "compare.Ledger") {
+			t.Errorf("%s has no card", path)
+		}
+	}
+}
+
+// The tests that hold for all strategies have every one of package strategy.
+func TestEveryStrategyIsTested(t *testing.T) {
+	tested := map[string]bool{}
+	for _, s := range every.Strategies() {
+		tested[reflect.TypeOf(s).Elem().String()] = true
+	}
+	for _, s := range catalog.Kinds()[0].Things() {
+		if strings.HasPrefix(s.Type(), "strategy.") && !tested[s.Type()] {
+			t.Errorf("%s is missing in fedkit/internal/every", s.Type())
+		}
+	}
+}

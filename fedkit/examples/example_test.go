@@ -1,0 +1,119 @@
+package examples_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/examples"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"github.com/janpfeifer/must"
+)
+
+// dealt gives each of 20 clients handwritten digits, some more of one and some more of another.
+func dealt(m fedkit.Model) *fedkit.Federation {
+	return must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.3, Seed: 1}, m))
+}
+
+var digits = sync.OnceValue(func() *fedkit.Federation { return dealt(model.MLP(16)) })
+
+// short is the local work of a round.
+var short = fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}
+
+// after runs a strategy for some rounds, and returns its history.
+func after(rounds int, fed *fedkit.Federation, s fedkit.Strategy) *fedkit.History {
+	return must.M1(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: rounds, EvalEvery: rounds}))
+}
+
+// drift is how far the clients of the last round moved, all together.
+func drift(h *fedkit.History) (sum float64) {
+	for _, s := range h.Last().Solves {
+		sum += float64(s.Drift)
+	}
+	return sum
+}
+
+// Each client has its own number of epochs, from one to five.
+func ExampleFedNova() {
+	epochs := make([]int, 20)
+	for i := range epochs {
+		epochs[i] = 1 + i%5
+	}
+	h := after(20, digits(), &examples.FedNova{Fraction: 0.5, Epochs: epochs, Local: short})
+	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7)
+	// Output: more than 70 % right: true
+}
+
+// What corrects the clients' drift stays with them: as many bytes travel as in FedAvg.
+func ExampleFedDyn() {
+	dyn := after(20, digits(), &examples.FedDyn{Fraction: 0.5, Alpha: 0.1, Local: short})
+	avg := after(20, digits(), &strategy.FedAvg{Fraction: 0.5, Local: short})
+	fmt.Println("more than 70 % right:", dyn.Accuracy() > 0.7)
+	fmt.Println("for the bytes of FedAvg:", dyn.Last().BytesUp == avg.Last().BytesUp)
+	// Output:
+	// more than 70 % right: true
+	// for the bytes of FedAvg: true
+}
+
+// Each client has a model of its own besides the global one, which is FedAvg's for every λ.
+func ExampleDitto() {
+	h := after(20, digits(), &examples.Ditto{Fraction: 0.5, Lambda: 1, Local: short})
+	fmt.Println("more than 70 % right:", h.Last().Global.Accuracy > 0.7, "and", h.Last().Mean().Accuracy > 0.7)
+	// Output: more than 70 % right: true and true
+}
+
+// Twin makes the model that APFL needs: a client's own half, and the shared one, which alone travels.
+func ExampleAPFL() {
+	h := after(20, dealt(examples.Twin(model.MLP(16))), &examples.APFL{Fraction: 0.5, Alpha: 0.5, Local: short})
+	fmt.Println("more than 70 % right:", h.Last().Mean().Accuracy > 0.7, "for", h.Last().BytesUp, "bytes per round")
+	// Output: more than 70 % right: true for 48400 bytes per round
+}
+
+// With a larger q, clients count for more that lose more, and steps get shorter.
+func ExampleQFedAvg() {
+	for _, q := range []float64{0, 1} {
+		h := after(20, digits(), &examples.QFedAvg{Fraction: 0.5, Q: q, Local: short})
+		fmt.Printf("q = %v: more than 70 %% right after twenty rounds: %v\n", q, h.Accuracy() > 0.7)
+	}
+	// Output:
+	// q = 0: more than 70 % right after twenty rounds: true
+	// q = 1: more than 70 % right after twenty rounds: false
+}
+
+// If the last layer stays with the clients, this is FedPer. If it is the first, LG-FedAvg.
+func ExamplePartial() {
+	for _, layer := range []string{"dense2", "dense1"} {
+		h := after(20, digits(), &examples.Partial{Fraction: 0.5, Personal: []string{layer}, Local: short})
+		fmt.Printf("without %s: more than 70 %% right: %v, for %d bytes per round\n", layer, h.Last().Mean().Accuracy > 0.7, h.Last().BytesUp)
+	}
+	// Output:
+	// without dense2: more than 70 % right: true, for 41600 bytes per round
+	// without dense1: more than 70 % right: true, for 6800 bytes per round
+}
+
+// Clients see their examples more as the global model does, and less as they did themselves.
+func ExampleMOON() {
+	h := after(20, digits(), &examples.MOON{Fraction: 0.5, Mu: 1, Temperature: 0.5, Local: short})
+	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7)
+	// Output: more than 70 % right: true
+}
+
+// Clients do not unlearn the digits that they do not have, so they move less.
+func ExampleFedLC() {
+	plain := after(20, digits(), &examples.FedLC{Fraction: 0.5, Tau: fedkit.Zero, Local: short})
+	calibrated := after(20, digits(), &examples.FedLC{Fraction: 0.5, Tau: 1, Local: short})
+	fmt.Println("less drift:", drift(calibrated) < 0.9*drift(plain))
+	// Output: less drift: true
+}
+
+// The global model teaches the clients, so they move less.
+func ExampleDistill() {
+	plain := after(20, digits(), &examples.Distill{Fraction: 0.5, Weight: fedkit.Zero, Local: short})
+	taught := after(20, digits(), &examples.Distill{Fraction: 0.5, Weight: 1, Temperature: 1, Local: short})
+	fmt.Println("less drift:", drift(taught) < 0.9*drift(plain))
+	// Output: less drift: true
+}
