@@ -270,8 +270,6 @@ def main():
         problem, worked = check(path, keys[path], args) if args.check else run(path, args.timeout)
         return path, problem, time.monotonic() - begin, worked
 
-    for number in signal.SIGINT, signal.SIGTERM:
-        signal.signal(number, lambda n, _: sys.exit(128 + n))
     failed, slow = False, []
     pool = ThreadPoolExecutor(beside)  # not the main thread, where nbclient takes the signals for itself
     try:
@@ -284,13 +282,16 @@ def main():
             line = f"{path.name}  {took:6.1f} s"
             print(f"ok   {line}  {note}".rstrip() if problem is None else f"FAIL {line}  {problem}", flush=True)
             failed = failed or problem is not None
-    finally:
+    except BaseException:  # a signal, too
         pool.shutdown(wait=False, cancel_futures=True)
         end()
+        raise
     if slow:
         print(f"slow, more than {MAX_SECONDS} s alone, unless the machine was busy: {', '.join(sorted(slow))}")
     return failed
 
 
 if __name__ == "__main__":
+    for number in signal.SIGINT, signal.SIGTERM:
+        signal.signal(number, lambda n, _: sys.exit(128 + n))
     sys.exit(main())
