@@ -2,20 +2,26 @@
 
 A notebook that fails stays as it was; its outputs are kept in .venv/failed. With --check nothing is written to notebooks/:
 a copy is executed, and the committed file is checked as well. A copy is not executed if it passed before and nothing that it
-uses has changed (see unchanged.py), unless --all asks for it.
+uses has changed (see unchanged.py), unless --all asks for it. Copies are executed side by side, one per processor, since a
+notebook alone leaves processors idle. In place they go one by one: some show how long something took.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import nbformat
+import psutil
 from jupyter_client.kernelspec import NoSuchKernel
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
@@ -26,9 +32,12 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 COPIES = ROOT / ".venv" / "check"
 MAX_BYTES = 300_000
-MAX_SECONDS = 45  # in the check. Only a warning, because the machine may be busy.
+MAX_SECONDS = 45  # that a notebook takes alone. Only a warning, because the machine may be busy.
 CHART_ERROR = "chart error: "  # what a cell prints on stderr instead of a chart
 KERNEL = {"name": "fedkit", "display_name": "Go (fedkit)", "language": "go"}
+
+kernels = set()  # process IDs of those at work
+ending = threading.Event()
 
 
 def find(names):
@@ -132,7 +141,19 @@ def write(nb, path):
 
 
 def run(path, timeout):
-    """Executes one notebook in place. Returns what went wrong, or None."""
+    """Executes one notebook in place. Returns what went wrong, or None, and the seconds that processors worked for it."""
+    worked = 0.0
+
+    def begin(**_):
+        kernels.add(client.km.provisioner.pid)
+        if ending.is_set():
+            raise RuntimeError("stopped")
+
+    def over(**_):  # after every cell, since it is not known of a kernel that is gone
+        nonlocal worked
+        with contextlib.suppress(psutil.Error):
+            worked = sum(psutil.Process(client.km.provisioner.pid).cpu_times()[:4])  # its own and its children's
+
     nb = nbformat.read(path, 4)
     strip(nb)
     for cell in nb.cells:
@@ -148,6 +169,8 @@ def run(path, timeout):
             startup_timeout=120,
             coalesce_streams=True,
             record_timing=False,
+            on_cell_start=begin,
+            on_cell_executed=over,
             resources={"metadata": {"path": str(path.parent)}},
         )
         env = {**os.environ, "TMPDIR": tmp, "FEDKIT_RAW_ERRORS": "1", "FEDKIT_HELP": "off"}
@@ -159,17 +182,30 @@ def run(path, timeout):
             if not isinstance(e, CellExecutionError):
                 log.seek(0)
                 problem += "".join(f"\n     {line.rstrip()}" for line in log.readlines()[-5:])
+        finally:
+            kernels.discard(client.km and client.km.provisioner and client.km.provisioner.pid)
         log.close()
         strip(nb)
         if problem is None:
             problem = next(flaws(nb, len(text(nb).encode()), machine_paths(tmp)), None)
     if problem is None:
         write(nb, path)
-        return None
+        return None, worked
     kept = ROOT / ".venv" / "failed" / path.name
     kept.parent.mkdir(parents=True, exist_ok=True)
     write(nb, kept)
-    return f"{problem}\n     (its outputs: {os.path.relpath(kept)})"
+    return f"{problem}\n     (its outputs: {os.path.relpath(kept)})", worked
+
+
+def end():
+    """Ends the kernels at work, with their cells. Others do not begin."""
+    ending.set()
+    for pid in list(kernels):
+        with contextlib.suppress(psutil.Error):
+            kernel = psutil.Process(pid)
+            for p in [kernel, *kernel.children(recursive=True)]:
+                with contextlib.suppress(psutil.Error):
+                    p.kill()
 
 
 def committed(path):
@@ -192,17 +228,24 @@ def copy(paths):
 
 
 def check(path, key, args):
-    """Checks the committed notebook and executes its copy. Returns what is wrong, or None, and a note."""
+    """Checks the committed notebook and executes its copy. Returns what is wrong, or None, and the seconds of work, None if nothing
+    has changed."""
     problem = committed(path)
     if problem is not None:
-        return problem, ""
+        return problem, 0.0
     if not args.all and unchanged.fresh(path, key):
-        return None, "(unchanged)"
+        return None, None
     unchanged.forget(path)
-    problem = run(COPIES / path.parent.name / path.name, args.timeout)
+    problem, worked = run(COPIES / path.parent.name / path.name, args.timeout)
     if problem is None:
         unchanged.keep(path, key)
-    return problem, ""
+    return problem, worked
+
+
+def alone(took, worked, beside):
+    """Estimates the seconds that a notebook would take alone from those that it took beside others: at most those of its
+    processors, unless it waits, and at least its share."""
+    return min(took, max(worked, took / beside))
 
 
 def main():
@@ -220,21 +263,35 @@ def main():
     if args.check:
         keys = {path: unchanged.key(path) for path in paths}  # before copies are made: what changes later counts as changed
         copy(paths)
-    failed, slow = False, []
-    for path in paths:
+    beside = max(1, min(len(paths), os.cpu_count() or 1)) if args.check else 1
+
+    def one(path):
         begin = time.monotonic()
-        problem, note = check(path, keys[path], args) if args.check else (run(path, args.timeout), "")
-        took = time.monotonic() - begin
-        if args.check and took > MAX_SECONDS:
-            note = f"slow: more than {MAX_SECONDS} s"
-            slow.append(f"{path.stem} {took:.0f} s")
-        line = f"{path.name}  {took:6.1f} s"
-        print(f"ok   {line}  {note}".rstrip() if problem is None else f"FAIL {line}  {problem}", flush=True)
-        failed = failed or problem is not None
+        problem, worked = check(path, keys[path], args) if args.check else run(path, args.timeout)
+        return path, problem, time.monotonic() - begin, worked
+
+    failed, slow = False, []
+    pool = ThreadPoolExecutor(beside)  # not the main thread, where nbclient takes the signals for itself
+    try:
+        for done in as_completed([pool.submit(one, path) for path in paths]):
+            path, problem, took, worked = done.result()
+            note = "(unchanged)" if worked is None else f"processors worked {worked:.0f} s" if args.check else ""
+            if args.check and worked is not None and alone(took, worked, beside) > MAX_SECONDS:
+                note += f": slow, more than {MAX_SECONDS} s"
+                slow.append(path.stem)
+            line = f"{path.name}  {took:6.1f} s"
+            print(f"ok   {line}  {note}".rstrip() if problem is None else f"FAIL {line}  {problem}", flush=True)
+            failed = failed or problem is not None
+    except BaseException:  # a signal, too
+        pool.shutdown(wait=False, cancel_futures=True)
+        end()
+        raise
     if slow:
-        print(f"slow, more than {MAX_SECONDS} s, unless the machine was busy: {', '.join(slow)}")
+        print(f"slow, more than {MAX_SECONDS} s alone, unless the machine was busy: {', '.join(sorted(slow))}")
     return failed
 
 
 if __name__ == "__main__":
+    for number in signal.SIGINT, signal.SIGTERM:
+        signal.signal(number, lambda n, _: sys.exit(128 + n))
     sys.exit(main())

@@ -1,0 +1,57 @@
+"""Tests that a run of notebooks ends when it is told to, with all that it has started, and how a notebook's time is judged."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import nbformat
+import psutil
+from nbformat.v4 import new_code_cell, new_notebook
+
+import run_notebooks
+
+ENDLESS = """
+import "os"
+%%
+os.WriteFile("begun", nil, 0o666)
+for {
+}"""
+
+
+class Runs(unittest.TestCase):
+    def test_a_signal_ends_the_kernels(self):
+        for number in signal.SIGTERM, signal.SIGINT:
+            with self.subTest(number), tempfile.TemporaryDirectory() as folder:
+                path, begun = Path(folder, "endless.ipynb"), Path(folder, "begun")
+                nbformat.write(new_notebook(cells=[new_code_cell(ENDLESS)]), path)
+                program = [sys.executable, run_notebooks.__file__, str(path)]
+                p = subprocess.Popen(program, env={**os.environ, "TMPDIR": folder}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                self.addCleanup(p.kill)
+                while not begun.exists():
+                    self.assertIsNone(p.poll(), "it ended by itself")
+                    time.sleep(0.05)
+                started = psutil.Process(p.pid).children(recursive=True)
+                self.assertTrue(any(s.name().startswith("gonb_") for s in started), started)
+                p.send_signal(number)
+                said, _ = p.communicate(timeout=60)
+                self.assertEqual((128 + number, ""), (p.returncode, said))
+                self.assertEqual([], psutil.wait_procs(started, timeout=10)[1])
+                self.assertEqual(["begun", "endless.ipynb"], sorted(os.listdir(folder)))
+
+    def test_seconds_alone(self):
+        for took, worked, beside, want in (
+            (50, 60, 1, 50),  # nobody was beside it
+            (80, 40, 2, 40),  # it waited for processors
+            (30, 40, 2, 30),  # it used both
+            (80, 10, 2, 40),  # it waited for something else
+        ):
+            self.assertEqual(want, run_notebooks.alone(took, worked, beside))
+
+
+if __name__ == "__main__":
+    unittest.main()
