@@ -26,7 +26,8 @@ type Batch struct {
 	Out    *graph.Node   // outputs of the model for X: [C, B, classes]
 
 	// Used is 1 for an example, and 0 for a row that only fills the batch of a client with fewer: [C, B]. A loss by example
-	// need not look at it, since such a row's loss does not count. One that takes a mean over the batch must.
+	// need not look at it, since such a row's loss does not count. One that takes a mean over the batch must, and must not
+	// divide by 0: a client that has done its steps while others go on has no examples.
 	Used *graph.Node
 
 	extra    map[string][]*graph.Node

@@ -1,4 +1,4 @@
-// Package fedtest tests strategies: one call holds yours to the same standard as fedkit's own.
+// Package fedtest tests strategies and their parts: one call holds yours to the same standard as fedkit's own.
 //
 //	func TestHalfWay(t *testing.T) {
 //		if err := fedtest.TestStrategy(&HalfWay{Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}); err != nil {
@@ -6,7 +6,8 @@
 //		}
 //	}
 //
-// Nothing here needs package testing, so the same call works in a notebook cell.
+// The parts have calls of their own, such as TestSelector. Nothing here needs package testing, so the same calls work in a
+// notebook cell.
 package fedtest
 
 import (
@@ -54,27 +55,45 @@ func TestStrategy(s fedkit.Strategy) error { return Suite{}.Test(s) }
 //   - options outside the range in their tag are refused by name, before anything runs;
 //   - an option of 0 means the default in its tag.
 func (c Suite) Test(s fedkit.Strategy) error {
-	one.Lock() // programs are counted for the whole process
-	defer one.Unlock()
 	v := reflect.ValueOf(s)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("fedtest: %T: %w", s, fedkit.Invalid("strategy", fmt.Sprintf("%T", s), "a pointer to a struct"))
 	}
-	var failed []error
-	for _, test := range []struct {
-		name string
-		run  func(fedkit.Strategy) error
-	}{
+	return hold(s, []trial[fedkit.Strategy]{
 		{"learns", c.learns}, {"bytes", c.sameBytes}, {"clock", c.onClock}, {"newcomers", c.newcomers}, {"compilations", c.compiles}, {"ranges", c.ranges}, {"defaults", c.defaults},
-	} {
-		if err := test.run(s); err != nil {
-			failed = append(failed, fmt.Errorf("fedtest: %T: %s: %w", s, test.name, err))
+	})
+}
+
+// trial is one thing that must hold.
+type trial[P any] struct {
+	name string
+	run  func(P) error
+}
+
+// hold returns what does not hold of a strategy or a part.
+func hold[P any](part P, trials []trial[P]) error {
+	one.Lock() // programs are counted for the whole process
+	defer one.Unlock()
+	var failed []error
+	for _, t := range trials {
+		if err := caught(func() error { return t.run(part) }); err != nil {
+			failed = append(failed, fmt.Errorf("fedtest: %T: %s: %w", part, t.name, err))
 		}
 	}
 	return errors.Join(failed...)
 }
 
 var one sync.Mutex
+
+// caught turns a panic into an error.
+func caught(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return f()
+}
 
 // on gives a federation the devices.
 func (c Suite) on(fed *fedkit.Federation, err error) (*fedkit.Federation, error) {
@@ -151,6 +170,11 @@ func (c Suite) sameBytes(s fedkit.Strategy) error {
 	if err != nil {
 		return err
 	}
+	return again(fed, s)
+}
+
+// again is sameBytes on a federation.
+func again(fed *fedkit.Federation, s fedkit.Strategy) error {
 	want, err := eight(fed, fresh(s), fedkit.Options{})
 	if err != nil {
 		return err
@@ -200,6 +224,11 @@ func (c Suite) onClock(s fedkit.Strategy) error {
 	if err != nil {
 		return err
 	}
+	return c.late(fed, s)
+}
+
+// late runs the strategy on devices that are late, off or drop out.
+func (c Suite) late(fed *fedkit.Federation, s fedkit.Strategy) error {
 	devices := sim.Devices{PerExample: sim.LogNormal{Median: 1e-3, Sigma: 1}, Up: sim.Uniform{Low: 1e3, High: 1e4}, Seed: 3}
 	o := fedkit.Options{Workers: 1}
 	if !c.All {
@@ -290,6 +319,10 @@ func resumed(fed *fedkit.Federation, s fedkit.Strategy, pace fedkit.Pace) ([]byt
 		if len(h.Rounds) == 5 {
 			break
 		}
+	}
+	// A part that remembers something itself, and not in the State, now remembers another run.
+	if _, err := fedkit.Run(context.Background(), fed, fresh(s), fedkit.Options{Rounds: 2, EvalEvery: 2, Seed: 7, Pace: pace}); err != nil {
+		return nil, err
 	}
 	return eight(fed, fresh(s), o)
 }
