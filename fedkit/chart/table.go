@@ -25,7 +25,10 @@ type Table struct {
 }
 
 // At is the place of a cell in Lines, the head being line 0.
-type At struct{ Line, Column int }
+type At struct {
+	Line   int // from the top, 0 for the head
+	Column int // from the left, the first one being 0
+}
 
 // Show shows the table, or its error in its place.
 func (t *Table) Show() {
