@@ -2,8 +2,8 @@
 
 A notebook that fails stays as it was; its outputs are kept in .venv/failed. With --check nothing is written to notebooks/:
 a copy is executed, and the committed file is checked as well. A copy is not executed if it passed before and nothing that it
-uses has changed (see unchanged.py), unless --all asks for it. Copies are executed side by side, one per processor, since a
-notebook alone leaves processors idle. In place they go one by one: some show how long something took.
+uses has changed (see unchanged.py), unless --all asks for it. Copies are executed side by side, one per processor and four at
+most, since a notebook alone leaves processors idle. In place they go one by one: some show how long something took.
 """
 
 import argparse
@@ -243,8 +243,8 @@ def check(path, key, args):
 
 
 def alone(took, worked, beside):
-    """Estimates the seconds that a notebook would take alone from those that it took beside others: at most those of its
-    processors, unless it waits, and at least its share."""
+    """Estimates the seconds that a notebook takes alone: no more than beside others or, unless it waits for something, than
+    processors worked for it; and no less than its share of the time."""
     return min(took, max(worked, took / beside))
 
 
@@ -263,7 +263,7 @@ def main():
     if args.check:
         keys = {path: unchanged.key(path) for path in paths}  # before copies are made: what changes later counts as changed
         copy(paths)
-    beside = max(1, min(len(paths), os.cpu_count() or 1)) if args.check else 1
+    beside = max(1, min(4, len(paths), os.cpu_count() or 1)) if args.check else 1
 
     def one(path):
         begin = time.monotonic()
