@@ -30,6 +30,20 @@ type At struct {
 	Column int // from the left, the first one being 0
 }
 
+// firstLines returns the first lines of a text, about as many bytes as given, and says how many are left out.
+func firstLines(text string, bytes int) string {
+	lines := strings.SplitAfter(text, "\n")
+	n, size := 0, 0
+	for n < len(lines) && size+len(lines[n]) <= bytes {
+		size += len(lines[n])
+		n++
+	}
+	if n == len(lines) {
+		return text
+	}
+	return fmt.Sprintf("%s… and %d more lines, which the HTML form of this output has\n", text[:size], strings.Count(text[size:], "\n"))
+}
+
 // Show shows the table, or its error in its place.
 func (t *Table) Show() {
 	var d Display
@@ -37,7 +51,7 @@ func (t *Table) Show() {
 	case err != nil:
 		d.report(err)
 	case InNotebook():
-		d.report(d.send(object{"text/html": t.HTML(), "text/plain": t.String()}, nil, true))
+		d.report(d.send(object{"text/html": t.HTML(), "text/plain": firstLines(t.String(), 2500)}, nil, true))
 	default:
 		fmt.Print(t)
 	}

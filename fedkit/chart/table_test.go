@@ -95,3 +95,17 @@ func TestLinksThatAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A notebook has all of a long table once, in HTML.
+func TestLongTablesAreShortAsText(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                "",
+		"aaa\nbbb\n":      "aaa\nbbb\n",
+		"aaa\nbbb\nccc\n": "aaa\nbbb\n… and 1 more lines, which the HTML form of this output has\n",
+		"aaaaaaaaaa\nb\n": "… and 2 more lines, which the HTML form of this output has\n",
+	} {
+		if got := firstLines(text, 8); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

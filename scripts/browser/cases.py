@@ -36,7 +36,7 @@ def first(at):
 def figures(at):
     """Whole notebooks: their figures are drawn, and fit the page, wide and narrow, light and dark."""
     done = []
-    for name in "00_start", "01_fedavg", "09_fedclust":
+    for name in "00_start", "09_fedclust", "20_compare_all", "21_your_own":
         n = at.open(f"{name}.ipynb")
         state, took = n.run_all()
         for theme in "Light", "Dark":
