@@ -18,7 +18,7 @@ import (
 // sit out. If a job is left without any client, its round ends there: the strategy's State is what it was before, and the next
 // round begins.
 type Pace struct {
-	Deadline float64 `range:"[0,inf)"` // s that Train waits, after which it goes on with what has arrived; 0: as long as it takes
+	Deadline float64 `range:"[0,inf)"` // s that Train waits, after which it goes on with what has arrived; 0: as long as it takes, also for devices that are off
 	Over     float64 `range:"[0,inf)"` // share of clients that Round.Select chooses beyond those wanted; Train ends with as many as were wanted
 	Partial  bool    // those that would be late take as many steps as they can before the deadline, and are late only if it is none
 }

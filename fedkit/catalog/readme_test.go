@@ -218,6 +218,29 @@ func TestEveryNotebookHasACard(t *testing.T) {
 	}
 }
 
+// What outputs link to within a notebook is there: a place of its own, or a heading (see compare.Heading).
+func TestLinksInNotebooksLeadSomewhere(t *testing.T) {
+	anchor, place, heading := regexp.MustCompile(`href=\\"#([^"\\]+)`), regexp.MustCompile(`<a id=\\"([^"\\]+)`), regexp.MustCompile(`"#+ ([^"\\]+)`)
+	n := 0
+	for _, path := range notebooks(t) {
+		text, there := read(t, path), map[string]bool{}
+		for _, m := range place.FindAllStringSubmatch(text, -1) {
+			there[m[1]] = true
+		}
+		for _, m := range heading.FindAllStringSubmatch(text, -1) {
+			there[strings.ReplaceAll(m[1], " ", "-")] = true
+		}
+		for _, m := range anchor.FindAllStringSubmatch(text, -1) {
+			if n++; !there[m[1]] {
+				t.Errorf("%s leads to #%s, which it does not have", path, m[1])
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no notebook has such a link: has their form changed?")
+	}
+}
+
 // The tests that hold for all strategies have every one of package strategy.
 func TestEveryStrategyIsTested(t *testing.T) {
 	tested := map[string]bool{}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"fedkit.example/fedkit/config"
@@ -31,29 +32,25 @@ type Found struct {
 // of an extract (see study.Runs.Extract), if these are there. No data are loaded. A run is found by its name, labels and seed,
 // if strategy, partition, devices and the number of rounds are those of the grid.
 //
-// Errors: no run is there. An extract that cannot be read is one only if the folder has not all runs.
+// Errors: no run is there. What is damaged is left out, and named by String.
 func (g Grid) Find(dir, extract string) (*Found, error) {
 	f := &Found{dir: dir, extract: extract, code: map[string]int{}}
 	stored, damaged := study.List(dir)
 	f.damaged = damaged
-	inStore, inExtract := byCall(stored), map[string]*study.Run(nil)
+	inStore, inExtract := byCall(stored), sync.OnceValue(func() map[string]study.Runs { // if it is needed
+		kept, err := study.Open(extract)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			f.damaged = append(f.damaged, err)
+		}
+		return byCall(kept)
+	})
 	for _, c := range g {
 		r := c.among(inStore)
 		if r != nil {
 			f.Stored++
-		} else if inExtract == nil {
-			kept, err := study.Open(extract)
-			if err != nil && !errors.Is(err, os.ErrNotExist) {
-				f.damaged = append(f.damaged, err)
-			}
-			inExtract = byCall(kept)
-		}
-		if r == nil {
-			r = c.among(inExtract)
-		}
-		if r == nil {
+		} else if r = c.among(inExtract()); r == nil {
 			f.Missing = append(f.Missing, c)
-			if inStore[c.called()] != nil || inExtract[c.called()] != nil {
+			if inStore[c.called()] != nil || inExtract()[c.called()] != nil {
 				f.changed++
 			}
 			continue
@@ -72,15 +69,16 @@ func (g Grid) Find(dir, extract string) (*Found, error) {
 	return f, nil
 }
 
-// byCall returns runs by what they are called.
-func byCall(rs study.Runs) map[string]*study.Run {
-	all := map[string]*study.Run{}
+// byCall returns runs by what they are called. Runs of a study and of an older form of it may be called the same.
+func byCall(rs study.Runs) map[string]study.Runs {
+	all := map[string]study.Runs{}
 	for _, r := range rs {
 		words := r.Name
 		for _, l := range r.Labels {
 			words += ", " + l.String()
 		}
-		all[fmt.Sprintf("%s, seed %d", words, r.About.Seed)] = r
+		words = fmt.Sprintf("%s, seed %d", words, r.About.Seed)
+		all[words] = append(all[words], r)
 	}
 	return all
 }
@@ -90,33 +88,23 @@ func (c *Cell) called() string {
 	return fmt.Sprintf("%s, seed %d", &Cell{name: c.runName(), Labels: c.Labels}, c.Options.Seed)
 }
 
-// among returns the cell's run, nil if it is not there, or if it is another in truth.
-func (c *Cell) among(runs map[string]*study.Run) *study.Run {
-	r := runs[c.called()]
-	if r == nil {
-		return nil
-	}
-	rounds, _ := r.About.Settings.At("Rounds")
-	for _, same := range []struct {
-		was *config.Config
-		is  any
-	}{{r.About.Config, c.Strategy}, {r.About.Manifest.Config, c.Partition}, {r.About.Devices, c.Devices}} {
-		is := ""
-		if same.is != nil {
-			is = config.Of(same.is).String()
-		}
-		was := ""
-		if same.was != nil {
-			was = same.was.String()
-		}
-		if was != is {
-			return nil
+// among returns the cell's run, nil if it is not there.
+func (c *Cell) among(runs map[string]study.Runs) *study.Run {
+	for _, r := range runs[c.called()] {
+		rounds, _ := r.About.Settings.At("Rounds")
+		if same(r.About.Config, c.Strategy) && same(r.About.Manifest.Config, c.Partition) && same(r.About.Devices, c.Devices) && rounds == fmt.Sprint(c.Options.Rounds) {
+			return r
 		}
 	}
-	if rounds != fmt.Sprint(c.Options.Rounds) {
-		return nil
+	return nil
+}
+
+// same says whether a value has this configuration.
+func same(was *config.Config, is any) bool {
+	if was == nil || is == nil {
+		return was == nil && is == nil
 	}
-	return r
+	return was.String() == config.Of(is).String()
 }
 
 // String says where the runs are from, which are missing or failed, and what other code computed, in a line each.

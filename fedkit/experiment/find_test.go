@@ -75,12 +75,22 @@ func TestFind(t *testing.T) {
 		}
 	}
 	check(g, 6, 6, 0, "runs from the folder "+store+": 6")
+	// Runs of an older form of the study, which are called the same.
+	older, err := read(strings.ReplaceAll(findable, "LR: 0.1", "LR: 0.3")).Study(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older.Log = t.Output()
+	if _, err := older.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	check(g, 6, 6, 0)
 	if err := append(runs[:1:1], runs[4:]...).Remove(); err != nil {
 		t.Fatal(err)
 	}
 	check(g, 3, 4, 2, "runs from the folder "+store+": 3", "runs from the extract "+extract+", of 20", "missing: 2: near, Mu 1, seed 1; near, Mu 1, seed 2")
 	// Other options of a strategy, and another partition.
-	check(read(strings.Replace(findable, "FedAvg: {strategy: FedAvg}", "FedAvg: {strategy: FedAvg Local.LR=0.2}", 1)), 2, 2, 4, "of these, there with other options: 2")
+	check(read(strings.Replace(findable, "FedAvg: {strategy: FedAvg}", "FedAvg: {strategy: FedAvg Local.LR=0.2}", 1)), 2, 2, 4, "of these, there with other options: 4")
 	if _, err := read(strings.Replace(findable, "IID Clients=4", "IID Clients=5", 1)).Find(store, extract); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}

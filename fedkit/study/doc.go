@@ -37,6 +37,8 @@
 //	import glob, pandas as pd
 //	runs = pd.concat(map(pd.read_csv, glob.glob("runs/table/*.csv.gz")))
 //
+// Runs.Extract writes what tables and curves need of any number of runs into one small file, and Open reads it.
+//
 // These are plain files, which may be copied and removed by hand. Several processes may use one folder at the same time. A
 // run that was killed goes on from its checkpoint.
 package study
