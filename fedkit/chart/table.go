@@ -168,7 +168,7 @@ func (t *Table) HTML() string {
 	var b strings.Builder
 	b.WriteString("<table>\n")
 	for i, line := range t.Lines {
-		b.WriteString("<tr>")
+		b.WriteString(`<tr style="text-align:right">`) // most cells are numbers
 		for k := range line {
 			b.WriteString(t.htmlCell(i, k))
 		}
@@ -183,26 +183,27 @@ func (t *Table) htmlCell(line, column int) string {
 	if t.goesOn(line, column) {
 		return ""
 	}
-	c, cell, style, rows := t.Lines[line][column], "td", "text-align:right", 1
+	c, cell, rows, style := t.Lines[line][column], "td", 1, []string(nil)
+	if line == 0 {
+		cell = "th"
+	}
 	words := oneLine.Replace(c)
 	if t.left(column) || line == 0 || len(c) > longNumber {
 		words = bound(c)
 	}
-	if t.left(column) {
-		style = "text-align:left"
-	}
 	for t.goesOn(line+rows, column) {
 		rows++
 	}
-	switch {
-	case line == 0:
-		cell = "th"
-	case len(t.Tall) > 0:
-		style += ";vertical-align:top"
+	begin := "<" + cell
+	if t.left(column) {
+		style = append(style, "text-align:left")
 	}
-	style = `style="` + style + `"`
 	if rows > 1 {
-		style += fmt.Sprintf(` rowspan="%d"`, rows)
+		begin += fmt.Sprintf(` rowspan="%d"`, rows)
+		style = append(style, "vertical-align:top")
+	}
+	if style != nil {
+		begin += ` style="` + strings.Join(style, ";") + `"`
 	}
 	words = html.EscapeString(words)
 	if t.Bold[At{line, column}] {
@@ -211,7 +212,7 @@ func (t *Table) htmlCell(line, column int) string {
 	if to := t.link(line, column); to != "" {
 		words = fmt.Sprintf(`<a href="%s">%s</a>`, html.EscapeString(to), words)
 	}
-	return fmt.Sprintf("<%s %s>%s</%s>", cell, style, words, cell)
+	return begin + ">" + words + "</" + cell + ">"
 }
 
 // goesOn says whether a cell goes on with the one above.

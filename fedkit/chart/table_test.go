@@ -69,11 +69,11 @@ func TestMarkedCells(t *testing.T) {
 		table.Markdown(): "| claim | gain | runs |\n| :-- | --: | :-- |\n" +
 			"| A\\|B | **12 %** | [2 · Who](<#2-%C2%B7-(Who)>) |\n|  | 3 % |  |\n" + `| C | – | [\<paper\>](<https://a.org/?a=1&b="2">) |` + "\n| D |  |  |\n",
 		strings.ReplaceAll(table.HTML(), "\u00a0", "~"): `<table>
-<tr><th style="text-align:left">claim</th><th style="text-align:right">gain</th><th style="text-align:left">runs</th></tr>
-<tr><td style="text-align:left;vertical-align:top" rowspan="2">A|B</td><td style="text-align:right;vertical-align:top"><b>12~%</b></td><td style="text-align:left;vertical-align:top" rowspan="2"><a href="#2-%C2%B7-(Who)">2 · Who</a></td></tr>
-<tr><td style="text-align:right;vertical-align:top">3~%</td></tr>
-<tr><td style="text-align:left;vertical-align:top">C</td><td style="text-align:right;vertical-align:top">–</td><td style="text-align:left;vertical-align:top"><a href="https://a.org/?a=1&amp;b=&#34;2&#34;">&lt;paper&gt;</a></td></tr>
-<tr><td style="text-align:left;vertical-align:top">D</td><td style="text-align:right;vertical-align:top"></td><td style="text-align:left;vertical-align:top"></td></tr>
+<tr style="text-align:right"><th style="text-align:left">claim</th><th>gain</th><th style="text-align:left">runs</th></tr>
+<tr style="text-align:right"><td rowspan="2" style="text-align:left;vertical-align:top">A|B</td><td><b>12~%</b></td><td rowspan="2" style="text-align:left;vertical-align:top"><a href="#2-%C2%B7-(Who)">2 · Who</a></td></tr>
+<tr style="text-align:right"><td>3~%</td></tr>
+<tr style="text-align:right"><td style="text-align:left">C</td><td>–</td><td style="text-align:left"><a href="https://a.org/?a=1&amp;b=&#34;2&#34;">&lt;paper&gt;</a></td></tr>
+<tr style="text-align:right"><td style="text-align:left">D</td><td></td><td style="text-align:left"></td></tr>
 </table>
 <small></small>`,
 	} {

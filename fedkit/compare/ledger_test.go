@@ -120,7 +120,7 @@ func TestLedgerColumns(t *testing.T) {
 	if got := cells(t, tab, "<A>", "source", "here", "see"); !slices.Equal(got, []string{"paper", "+3.4 ± 0.8 points", f.Cell}) {
 		t.Errorf("%q", got)
 	}
-	if html := tab.HTML(); !strings.Contains(html, `rowspan="2"><a href="#3-Who-wins,-and-where?">3 · Who wins`) || strings.Contains(html, "<A>") {
+	if html := tab.HTML(); !strings.Contains(html, `<td rowspan="2" style="text-align:left;vertical-align:top"><a href="#3-Who-wins,-and-where?">3 · Who wins`) || strings.Contains(html, "<A>") {
 		t.Error(html)
 	}
 	if f.Remark = "one data set"; !slices.Equal(cells(t, Ledger{f}.Table(), "<A>", "remark"), []string{f.Remark}) {
