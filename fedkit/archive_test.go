@@ -94,6 +94,9 @@ func restore(t testing.TB, dir string, files map[string]string) {
 // Whichever byte of a checkpoint or of its rounds is altered, and wherever they are cut off: the run goes on from the
 // checkpoint before, says so, and ends with the same bytes; or it is refused, and nothing is lost.
 func TestDamagedCheckpoints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one run after the other")
+	}
 	fed, _ := toy(t, 4, 9)
 	s := trained()
 	h, err := Run(context.Background(), fed, s, Options{Rounds: 4})

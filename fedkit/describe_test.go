@@ -48,6 +48,9 @@ func described(t *testing.T, m fedkit.Model, s fedkit.Strategy, o fedkit.Options
 
 // The task's fingerprint tells apart what has the same name, and is the same in every process.
 func TestTasksHaveFingerprints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is concurrent")
+	}
 	wide := func(change func(*fedkit.Task)) fedkit.Model {
 		return func(d *datasets.Dataset) (*fedkit.Task, error) {
 			task, err := model.MLP(8)(d)

@@ -43,15 +43,6 @@ class Runs(unittest.TestCase):
                 self.assertEqual([], psutil.wait_procs(started, timeout=10)[1])
                 self.assertEqual(["begun", "endless.ipynb"], sorted(os.listdir(folder)))
 
-    def test_seconds_alone(self):
-        for took, worked, beside, want in (
-            (50, 60, 1, 50),  # nobody was beside it
-            (80, 40, 2, 40),  # it waited for processors
-            (30, 40, 2, 30),  # it used both
-            (80, 10, 2, 40),  # it waited for something else
-        ):
-            self.assertEqual(want, run_notebooks.alone(took, worked, beside))
-
 
 if __name__ == "__main__":
     unittest.main()
