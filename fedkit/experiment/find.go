@@ -73,11 +73,7 @@ func (g Grid) Find(dir, extract string) (*Found, error) {
 func byCall(rs study.Runs) map[string]study.Runs {
 	all := map[string]study.Runs{}
 	for _, r := range rs {
-		words := r.Name
-		for _, l := range r.Labels {
-			words += ", " + l.String()
-		}
-		words = fmt.Sprintf("%s, seed %d", words, r.About.Seed)
+		words := fmt.Sprintf("%s, seed %d", r, r.About.Seed)
 		all[words] = append(all[words], r)
 	}
 	return all

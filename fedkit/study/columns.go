@@ -153,6 +153,9 @@ func readColumns(lines [][]byte) (*columns, error) {
 			errs[i] = fmt.Errorf("figure %d: %w", i+1, err)
 		}
 	})
+	for _, c := range cs.all {
+		cs.rows = max(cs.rows, len(c.raw))
+	}
 	return cs, errors.Join(errs...)
 }
 

@@ -132,7 +132,7 @@ func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.H
 	if started := h != nil; err == nil || missing != nil || ctx.Err() != nil || !started || len(h.Rounds) > 0 || errors.Is(err, fedkit.ErrNewer) {
 		return h, err
 	}
-	s.sayf("%s begins anew: %v\n", called(p.Name, p.Labels), err)
+	s.sayf("%s begins anew: %v\n", p.Run, err)
 	p.removeCheckpoint()
 	return fedkit.Run(ctx, p.fed, p.strategy, o)
 }

@@ -66,7 +66,7 @@ func (rs Runs) extract(path string) error {
 	seen := map[string]bool{}
 	for _, r := range rs {
 		if seen[r.Key] {
-			return fmt.Errorf("%s, seed %d, is there twice", called(r.Name, r.Labels), r.About.Seed)
+			return fmt.Errorf("%s, seed %d, is there twice", r, r.About.Seed)
 		}
 		seen[r.Key] = true
 	}
@@ -176,9 +176,12 @@ func readExtract(r io.Reader) (Runs, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := make([]int, len(rs))
-	for i := range rs[:max(0, len(rs)-1)] {
-		first[i+1] = first[i] + records[i]
+	first, rows := make([]int, len(rs)), 0
+	for i, n := range records {
+		first[i] = rows
+		if rows += n; n > columns.rows || rows > columns.rows {
+			return nil, fmt.Errorf("it is damaged: runs have more records than the %d of its figures", columns.rows)
+		}
 	}
 	each(len(rs), func(i int) {
 		h := rs[i].extract
@@ -202,7 +205,7 @@ func readExtracted(line []byte) (*Run, int, error) {
 	if err := d.Decode(&x); err != nil {
 		return nil, 0, err
 	}
-	if x.About == nil || x.About.Manifest == nil || len(x.About.Rounds) > 0 || x.Key != "" || x.Records < 0 || x.Records > mostExtract {
+	if x.About == nil || x.About.Manifest == nil || len(x.About.Rounds) > 0 || x.Key != "" || x.Records < 0 {
 		return nil, 0, errors.New("it is not a run")
 	}
 	var err error

@@ -136,3 +136,22 @@ func TestExtractThatIsNone(t *testing.T) {
 		t.Error("no error for a file that is not compressed")
 	}
 }
+
+// Runs that say they have more records than there are figures are refused, however many they say.
+func TestExtractWithTooManyRecords(t *testing.T) {
+	whole, err := os.ReadFile("testdata/extract.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, _ := zstd.NewWriter(nil)
+	path := filepath.Join(t.TempDir(), "x.runs")
+	for records, want := range map[string]string{"3": "", "4": "it is damaged: runs have more records than the 6", "9223372036854775807": "it is damaged"} {
+		text := bytes.Replace(whole, []byte(`"records":3`), []byte(`"records":`+records), 1)
+		if err := os.WriteFile(path, z.EncodeAll(text, nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := study.Open(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s records: %v, want %q", records, err, want)
+		}
+	}
+}

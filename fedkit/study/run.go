@@ -41,12 +41,15 @@ const (
 	tableFolder    = "table"
 )
 
+// String is what the run is called: its name with its labels, "FedAvg, α 0.1".
+func (r *Run) String() string { return called(r.Name, r.Labels) }
+
 // Err returns why the run failed, nil if it did not.
 func (r *Run) Err() error {
 	if r.Error == "" {
 		return nil
 	}
-	return fmt.Errorf("%s: %s", called(r.Name, r.Labels), r.Error)
+	return fmt.Errorf("%s: %s", r, r.Error)
 }
 
 // Path returns the path of a file of the run: "history.jsonl", "models.safetensors".

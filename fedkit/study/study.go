@@ -168,7 +168,7 @@ func (s *Study) check(ctx context.Context) error {
 func (s *Study) conflicts() error {
 	first := map[string]*plan{}
 	for i, p := range s.plans {
-		name := fmt.Sprintf("%s, seed %d", called(p.Name, p.Labels), p.About.Seed)
+		name := fmt.Sprintf("%s, seed %d", p.Run, p.About.Seed)
 		q := first[name]
 		if q == nil {
 			first[name] = p
@@ -196,7 +196,7 @@ func (p *plan) changed() error {
 		return nil // it will fail, and be stored with its error
 	}
 	if fields := differences(p.About, is); fields != nil {
-		return fmt.Errorf("study: %s: %w: a part was changed after Add, which does not copy what a pointer holds: %s", called(p.Name, p.Labels), fedkit.ErrInvalid, first3(fields))
+		return fmt.Errorf("study: %s: %w: a part was changed after Add, which does not copy what a pointer holds: %s", p.Run, fedkit.ErrInvalid, first3(fields))
 	}
 	return nil
 }

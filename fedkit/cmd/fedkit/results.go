@@ -76,20 +76,11 @@ func (l *listCommand) Run(c *console) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "id\tname\tseed\trounds\taccuracy\tseconds\tfinished\t")
 	for _, r := range runs {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.2f %%\t%.1f\t%s\t%s\n", r.ID, nameOf(r), r.About.Seed, r.Rounds, 100*r.Accuracy, r.Seconds,
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.2f %%\t%.1f\t%s\t%s\n", r.ID, r, r.About.Seed, r.Rounds, 100*r.Accuracy, r.Seconds,
 			r.Finished.Local().Format(time.DateTime), firstLine(r.Error))
 	}
 	fmt.Fprintf(c.err, "%d runs, %.1f MB\n", len(runs), float64(runs.Size())/1e6)
 	return w.Flush()
-}
-
-// nameOf is the name of a run with its labels: "FedAvg, α 0.1".
-func nameOf(r *study.Run) string {
-	name := r.Name
-	for _, l := range r.Labels {
-		name += ", " + l.String()
-	}
-	return name
 }
 
 func firstLine(text string) string {
@@ -137,7 +128,7 @@ func (s *showCommand) Run(c *console) error {
 	runs, err := s.runs(c)
 	for _, r := range runs {
 		h := r.About
-		fmt.Fprintf(c.out, "%s: %s, seed %d\n  %v\n  %s; %s; %s\n  %v\n  %s, code %s, finished %s\n", r.ID, nameOf(r), h.Seed, h.Config,
+		fmt.Fprintf(c.out, "%s: %s, seed %d\n  %v\n  %s; %s; %s\n  %v\n  %s, code %s, finished %s\n", r.ID, r, h.Seed, h.Config,
 			h.Data, h.Partition, h.Model, h.Settings, h.Device, h.Code, r.Finished.Local().Format(time.DateTime))
 		if r.Error != "" {
 			fmt.Fprintln(c.out, "  failed:", r.Error)
