@@ -124,11 +124,10 @@ func (b brush) line(t series, st style) {
 }
 
 func (b brush) dots(t series, c color.NRGBA) {
-	most, side := b.bubbles()
 	for i := range t.X {
 		radius := dotSide / 2
 		if t.Size != nil {
-			radius = side / 2 * math.Sqrt(t.Size[i]/most)
+			radius = b.side / 2 * math.Sqrt(t.Size[i]/b.most)
 		}
 		fillDisc(b.Canvas, c, b.at(t.X[i], t.Y[i]), vg.Length(radius))
 	}

@@ -24,10 +24,14 @@ type Figure struct {
 type Axis struct {
 	Title   string    // beside the axis, with the unit: "simulated time (s)"
 	Log     bool      // logarithmic; values that are not positive are left out
-	Percent bool      // values are shares in [0, 1] and written as percentages
+	Percent bool      // values are shares, or differences of shares, and written as percentages
 	Whole   bool      // ticks at whole numbers only: rounds, clients, labels
 	Names   []string  // of the positions 0, 1, 2, …, "" for no tick; nil for an axis of numbers
 	Covers  []float64 // values that the range has beside the data, so that figures have one range, say
+
+	// Bounds are the least and the greatest value that the quantity can have: [0, 1] for an accuracy, [0, +Inf] for a loss. Bands
+	// and the axis end there, unless a point lies beyond. Default: [−1, 1] if Percent is set, else none.
+	Bounds [2]float64
 }
 
 // Mark is what a series is drawn with.
@@ -43,10 +47,12 @@ const (
 
 // Series is one set of points. Series with the same Name share a color and a line in the legend. All slices that are
 // set go with X, element by element. A point with a value that is not finite is left out. So are points beyond what
-// keeps a notebook light: about 30 kB of JSON for a row of figures. Those kept are evenly spread, first and last
-// included.
+// keeps a notebook light, about 30 kB of JSON for a row of figures: the series is cut into stretches of equally many points, and
+// the first and the last point of each stay, with those that have its least and greatest values. A line so has every peak, and
+// the same gaps. The figure's note says how many points are left.
 type Series struct {
 	Name    string        // in the legend and in tooltips; series of one name have one color
+	Of      string        // what the series is of, which has one color in all figures of a row; default Name
 	Like    string        // the name of a series before it that it goes with: its color, but another shade and with dashes
 	Mark    Mark          // default Line
 	X, Y    []float64     // of each point; one that is not finite is left out

@@ -9,8 +9,8 @@ import (
 
 // Histogram returns the figure of how values are spread, the accuracy of each client, say; Show draws it. The label of
 // its y axis says what is counted. The X of a series are the values of one group, nothing else of it is used; groups
-// stand side by side in the same bins. A bin holds its lower end, and the last one both ends. Zero is always an end, so
-// that losers and winners do not share a bin. Values that are not finite are left out.
+// stand side by side in the same bins. A bin holds its lower end, and the last one both ends. Values of exactly 0, such as ties,
+// have a narrow bin of their own, so that winners, losers and ties do not share one. Values that are not finite are left out.
 //
 // The x axis is one of percentages if its label speaks of accuracy or a share, and all values lie in [−1, 1].
 //
@@ -33,9 +33,16 @@ func Histogram(title, xLabel, yLabel string, groups ...Series) *Figure {
 		f.X = Axis{Title: xLabel, Percent: shares(xLabel, all, -1)}
 		f.Y = Axis{Title: yLabel, Whole: true}
 		edges := bins(slices.Min(all), slices.Max(all), most)
+		if step := edges[1] - edges[0]; f.X.Percent && edges[len(edges)-1] > 1 { // all are 100 %
+			edges = []float64{1 - step, 1}
+		}
 		f.X.Covers = []float64{edges[0], edges[len(edges)-1]}
+		bs := split(edges, slices.Contains(all, 0))
+		if len(bs) > len(edges)-1 {
+			f.Note = "narrow bars at 0: values of exactly 0"
+		}
 		for g, s := range groups {
-			b := bars(newScale(f.X), edges, counts(values[g], edges), g, len(groups))
+			b := bars(newScale(f.X), bs, values[g], g, len(groups))
 			b.Name = s.Name
 			f.Series = append(f.Series, b)
 		}
@@ -43,30 +50,51 @@ func Histogram(title, xLabel, yLabel string, groups ...Series) *Figure {
 	})
 }
 
-// counts returns how many values each bin holds.
-func counts(values, edges []float64) []int {
-	n := make([]int, len(edges)-1)
-	for _, v := range values {
-		at, exact := slices.BinarySearch(edges, v)
-		if !exact {
-			at--
-		}
-		n[max(0, min(at, len(n)-1))]++
+// bin is the values in [from, to), or in [from, to] for the last one and for that of 0 alone, and where it is drawn.
+type bin struct{ from, to, left, right float64 }
+
+// split returns the bins between these edges, with one for 0 alone if there are zeros. It takes its place from those beside it.
+func split(edges []float64, zeros bool) (all []bin) {
+	for i, to := range edges[1:] {
+		all = append(all, bin{edges[i], to, edges[i], to})
 	}
-	return n
+	at := slices.Index(edges, 0)
+	if at < 0 || !zeros {
+		return all
+	}
+	zero, half := bin{}, 0.15*(edges[1]-edges[0])
+	if at > 0 {
+		zero.left, all[at-1].right = -half, -half
+	}
+	if at < len(all) {
+		zero.right, all[at].left = half, half
+	}
+	return slices.Insert(all, at, zero)
 }
 
-// bars draws the counts of group g, which has its share of the width of every bin.
-func bars(x scale, edges []float64, counts []int, g, groups int) Series {
+// holds says whether a value that lies in one of the bins is in this one.
+func (b bin) holds(v float64, last bool) bool {
+	return v >= b.from && v < b.to || v == b.from && b.from == b.to || last && v >= b.to
+}
+
+// bars draws how many values each bin has in group g, which has its share of the width of every bin.
+func bars(x scale, all []bin, values []float64, g, groups int) Series {
+	counts := make([]int, len(all))
+	for _, v := range values {
+		counts[max(0, slices.IndexFunc(all, func(b bin) bool { return b.holds(v, b == all[len(all)-1]) }))]++
+	}
 	s := Series{Mark: Cells}
-	for b, n := range counts {
+	for i, n := range counts {
 		if n == 0 {
 			continue
 		}
-		wide := edges[b+1] - edges[b]
-		at := edges[b] + wide*(0.06+0.88*float64(g)/float64(groups))
-		s.Cell(at, at+0.88*wide/float64(groups), 0, float64(n),
-			fmt.Sprintf("%s to %s: %d", x.value(edges[b]), x.value(edges[b+1]), n))
+		b := all[i]
+		wide, words := b.right-b.left, x.value(b.from)
+		if b.from < b.to {
+			words += " to " + x.value(b.to)
+		}
+		at := b.left + wide*(0.06+0.88*float64(g)/float64(groups))
+		s.Cell(at, at+0.88*wide/float64(groups), 0, float64(n), fmt.Sprintf("%s: %d", words, n))
 	}
 	return s
 }

@@ -62,3 +62,29 @@ func TestHistogramsThatCannotBeDrawn(t *testing.T) {
 		}
 	}
 }
+
+// Ties are neither winners nor losers: they have a bin of their own.
+func TestTiesHaveTheirOwnBin(t *testing.T) {
+	for name, c := range map[string]struct {
+		values []float64
+		want   []string
+	}{
+		"both":    {[]float64{-0.1, -0.01, 0, 0, 0, 0.01, 0.1}, []string{"-10.0 % to -8.0 %: 1", "-2.0 % to 0.0 %: 1", "0.0 %: 3", "0.0 % to 2.0 %: 1", "8.0 % to 10.0 %: 1"}},
+		"winners": {[]float64{0, 0, 0.01, 0.1}, []string{"0.0 %: 2", "1.0 % to 2.0 %: 1", "9.0 % to 10.0 %: 1"}},
+		"losers":  {[]float64{0, -0.015, -0.1, math.Copysign(0, -1)}, []string{"-10.0 % to -9.0 %: 1", "-2.0 % to -1.0 %: 1", "0.0 %: 2"}},
+		"ones":    {[]float64{1, 1}, []string{"98.0 % to 100.0 %: 2"}},
+	} {
+		f := Histogram("t", "gain in accuracy", "clients", Series{Name: "a", X: c.values})
+		if err := f.Err(); err != nil || !slices.Equal(f.Series[0].Tip, c.want) {
+			t.Errorf("%s: %q, want %q; %v", name, f.Series[0].Tip, c.want, err)
+		}
+		if s := f.Series[0]; !slices.IsSorted(s.X) || slices.Max(s.X2) > 1 {
+			t.Errorf("%s: bars from %v to %v", name, s.X, s.X2)
+		}
+		for i := range f.Series[0].X[1:] {
+			if f.Series[0].X[i+1] < f.Series[0].X2[i] {
+				t.Errorf("%s: bars overlap: from %v to %v", name, f.Series[0].X, f.Series[0].X2)
+			}
+		}
+	}
+}

@@ -94,7 +94,7 @@ func (s *sheet) head() (h vg.Length) {
 		if p.Note != "" {
 			high += 7 + noteText.Height(note)
 		}
-		if p.Title != "" {
+		if p.Title != "" || p.Note != "" {
 			h = max(h, vg.Length(math.Ceil(float64(high)))) // whole pixels, as in margins
 		}
 	}
@@ -172,7 +172,7 @@ func (s *sheet) paint(dpi int) *image.RGBA {
 		}
 		m := p.margins()
 		y := top
-		if p.Title != "" {
+		if p.Title != "" || p.Note != "" {
 			title, note := p.heading()
 			below := y + 1 - titleText.Height(title)
 			c.FillText(titleText, vg.Point{X: x + m.left, Y: below}, title)

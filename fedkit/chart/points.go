@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 )
@@ -10,6 +11,7 @@ import (
 type series struct {
 	Series
 	cols []column
+	all  int // points that could be drawn; fewer are, to keep a notebook light
 }
 
 // column is a named slice of numbers: "x", "y", "lo", …
@@ -32,7 +34,7 @@ func (s *Series) columns() []column {
 	return c
 }
 
-// clean returns a copy that holds at most this many points, all of which can be drawn.
+// clean returns a copy that holds about this many points at most, all of which can be drawn.
 func (s Series) clean(x, y Axis, points int) series {
 	if s.Mark < Line || s.Mark > Segments {
 		return series{}
@@ -44,7 +46,7 @@ func (s Series) clean(x, y Axis, points int) series {
 			keep = append(keep, i)
 		}
 	}
-	c := series{Series: s.at(Thin(keep, points))}
+	c := series{Series: s.at(s.thin(keep, points)), all: len(keep)}
 	if !(s.Opacity > 0 && s.Opacity <= 1) {
 		c.Opacity = 1
 		if s.Mark == Dots {
@@ -57,13 +59,59 @@ func (s Series) clean(x, y Axis, points int) series {
 	c.cols = c.columns()
 	for _, col := range c.cols {
 		for j, v := range *col.data {
-			if (col.name == "lo" || col.name == "hi") && !y.holds(v) {
-				v = c.Y[j]
+			if col.name == "lo" || col.name == "hi" {
+				if v = y.within(v); !y.holds(v) {
+					v = c.Y[j]
+				}
 			}
 			(*col.data)[j] = round5(v)
 		}
 	}
 	return c
+}
+
+// thin keeps n of some points at most, but for the smallest n: of each stretch of the series the first and the last one, and those
+// with the least and the greatest value of each column. It is the M4 aggregation (Jugel et al. 2014), and also for bands.
+func (s Series) thin(points []int, n int) []int {
+	if len(points) <= n {
+		return points
+	}
+	cols := s.columns()
+	for stretches := max(1, n/2); ; stretches = stretches * 4 / 5 {
+		var kept []int
+		stretch := func(i int) int { return i * stretches / len(s.X) }
+		for from, to := 0, 0; from < len(points); from = to {
+			for to = from; to < len(points) && stretch(points[to]) == stretch(points[from]); {
+				to++
+			}
+			kept = append(kept, outermost(cols, points[from:to])...)
+		}
+		if len(kept) <= n || stretches == 1 {
+			return kept
+		}
+	}
+}
+
+// outermost returns the first and the last of some points, and those with the least and the greatest value of each column.
+func outermost(cols []column, points []int) []int {
+	kept := []int{points[0], points[len(points)-1]}
+	for _, c := range cols {
+		least, most := -1, -1
+		for _, i := range points {
+			v := (*c.data)[i]
+			if finite(v) && (least < 0 || v < (*c.data)[least]) {
+				least = i
+			}
+			if finite(v) && (most < 0 || v > (*c.data)[most]) {
+				most = i
+			}
+		}
+		if least >= 0 {
+			kept = append(kept, least, most)
+		}
+	}
+	slices.Sort(kept)
+	return slices.Compact(kept)
 }
 
 // at returns the series with these points alone, in this order. Slices that are too short for them are left out.

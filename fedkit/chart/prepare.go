@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -35,6 +36,8 @@ type panel struct {
 	*Figure
 	x, y   scale
 	series []series
+	most   float64 // the largest Size of its dots, and of all panels with dots that count the same
+	side   float64 // the diameter of that dot: about what keeps two neighbors apart
 }
 
 // prepare makes the row ready for drawing, or says what is missing.
@@ -43,7 +46,7 @@ func (r Row) prepare() (*sheet, error) {
 		return nil, errors.New("chart: no figure given")
 	}
 	s := &sheet{}
-	named, own := false, 0 // colors so far
+	named, places := false, map[string]int{} // in the palette, by what a series is of
 	for _, f := range r {
 		switch {
 		case f == nil:
@@ -56,11 +59,16 @@ func (r Row) prepare() (*sheet, error) {
 			if s.style(t.Name) != nil {
 				continue
 			}
-			st := t.style(own)
+			of := cmp.Or(t.Of, t.Name)
+			place, known := places[of]
+			if !known {
+				place = len(places)
+			}
+			st := t.style(place)
 			if like := s.style(t.Like); like != nil && t.Like != "" {
 				st = like.companion(t.Name)
 			} else if !t.Ink && t.Shade == 0 {
-				own++
+				places[of] = place
 			}
 			st.mark = t.Mark
 			s.order = append(s.order, st)
@@ -77,6 +85,7 @@ func (r Row) prepare() (*sheet, error) {
 		}
 		s.panels = append(s.panels, p)
 	}
+	s.shareSizes()
 	s.name = r[0].fileName()
 	if len(s.legend) < 2 || named {
 		s.legend = nil
@@ -118,14 +127,21 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	p := &panel{Figure: &own}
 	p.Width, p.Height = cmp.Or(max(f.Width, 0), 560), cmp.Or(max(f.Height, 0), 320)
 	p.Targets = slices.DeleteFunc(slices.Clone(f.Targets), func(t float64) bool { return !f.Y.holds(t) })
+	own.X, own.Y = own.X.bounded(f.Series, "x", "x2"), own.Y.bounded(f.Series, "y", "y2")
+	kept, all := 0, 0
 	bands := slices.ContainsFunc(f.Series, func(s Series) bool { return s.Mark == Line && len(s.columns()) == 4 })
 	for _, s := range f.Series {
 		if bands && s.Mark == Line && len(s.columns()) == 2 { // all lines alike: one layer, one tooltip
 			s.Lo, s.Hi = s.Y, s.Y
 		}
-		if c := s.clean(f.X, f.Y, points); len(c.X) > 0 {
+		c := s.clean(own.X, own.Y, points)
+		kept, all = kept+len(c.X), all+c.all
+		if len(c.X) > 0 {
 			p.series = append(p.series, c)
 		}
+	}
+	if kept < all {
+		p.Note = strings.TrimPrefix(fmt.Sprintf("%s; drawn from %d of %d points, minima and maxima kept", p.Note, kept, all), "; ")
 	}
 	if len(p.series) == 0 {
 		return nil, errEmpty
@@ -153,13 +169,23 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	return p, nil
 }
 
-// bubbles returns the largest size in the figure and the diameter of its dot: about what keeps two neighbors apart.
-func (p *panel) bubbles() (most, side float64) {
-	for _, s := range p.series {
-		if s.Mark == Dots && s.Size != nil {
-			most = max(most, slices.Max(s.Size))
+// shareSizes finds the largest dot of each panel. Panels whose dots count the same have one scale.
+func (s *sheet) shareSizes() {
+	for _, p := range s.panels {
+		for _, t := range p.series {
+			if t.Mark == Dots && t.Size != nil {
+				p.most = max(p.most, slices.Max(t.Size))
+			}
+		}
+		across, up := float64(p.Width)/(p.x.hi-p.x.lo), float64(p.Height)/(p.y.hi-p.y.lo)
+		p.side = min(36, 1.25*min(across, up))
+	}
+	for _, p := range s.panels {
+		for _, q := range s.panels {
+			if p.most > 0 && q.most > 0 && p.Area == q.Area {
+				p.most, q.most = max(p.most, q.most), max(p.most, q.most)
+				p.side, q.side = min(p.side, q.side), min(p.side, q.side)
+			}
 		}
 	}
-	across, up := float64(p.Width)/(p.x.hi-p.x.lo), float64(p.Height)/(p.y.hi-p.y.lo)
-	return most, min(36, 1.25*min(across, up))
 }

@@ -28,6 +28,40 @@ func (a Axis) holds(v float64) bool {
 	return true
 }
 
+// bounded returns the axis with bounds that all points of a figure keep, infinite ones if there are none.
+func (a Axis) bounded(all []Series, columns ...string) Axis {
+	lo, hi := a.bounds()
+	const room = 1e-9 // for what arithmetic adds
+	for _, s := range all {
+		for _, c := range s.columns() {
+			for _, v := range *c.data {
+				if !slices.Contains(columns, c.name) || !a.holds(v) {
+					continue
+				}
+				if v < lo-room {
+					lo = math.Inf(-1)
+				}
+				if v > hi+room {
+					hi = math.Inf(1)
+				}
+			}
+		}
+	}
+	a.Bounds = [2]float64{lo, hi}
+	return a
+}
+
+// bounds returns the axis's own bounds or the default ones, which are infinite for none.
+func (a Axis) bounds() (lo, hi float64) {
+	switch {
+	case a.Bounds[0] < a.Bounds[1]:
+		return a.Bounds[0], a.Bounds[1]
+	case a.Percent:
+		return -1, 1
+	}
+	return math.Inf(-1), math.Inf(1)
+}
+
 func newScale(a Axis) scale { return scale{Axis: a, lo: math.Inf(1), hi: math.Inf(-1)} }
 
 // cover widens the range to hold the values, with room around each if these are positions.
@@ -40,13 +74,19 @@ func (s *scale) cover(values []float64, room float64) {
 	}
 }
 
-// coverOwn widens the range to hold what the axis covers beside the data.
+// coverOwn widens the range to hold what the axis covers beside the data, within its bounds.
 func (s *scale) coverOwn() {
 	for _, v := range s.Covers {
 		if s.holds(v) {
-			s.cover([]float64{v}, 0)
+			s.cover([]float64{s.within(v)}, 0)
 		}
 	}
+}
+
+// within returns the value, or the bound of the axis that it exceeds.
+func (a Axis) within(v float64) float64 {
+	lo, hi := a.bounds()
+	return min(max(v, lo), hi)
 }
 
 // finish chooses about n ticks, whole of them if the axis is one of whole numbers, or at most as many names as there is
@@ -85,20 +125,17 @@ func (s *scale) finishLinear(n int) {
 		if s.Percent {
 			room = 0.02
 		}
-		shares := s.Percent && s.lo >= 0 && s.hi <= 1
-		s.lo, s.hi = s.lo-room, s.hi+room
-		if shares {
-			s.lo, s.hi = max(s.lo, 0), min(s.hi, 1)
+		share := s.Percent && s.lo >= 0
+		s.lo, s.hi = s.within(s.lo-room), s.within(s.hi+room)
+		if share {
+			s.lo = max(s.lo, 0)
 		}
 	}
 	step := niceStep((s.hi - s.lo) / float64(n))
 	lo, hi := math.Floor(s.lo/step+1e-9), math.Ceil(s.hi/step-1e-9)
-	beyond := slices.ContainsFunc(s.Covers, func(v float64) bool { return v < 0 || v > 1 })
-	if s.Percent && !beyond && s.lo >= -step && s.hi <= 1+step { // shares never need a tick beyond 0 % or 100 %
-		lo, hi = max(lo, 0), min(hi, math.Round(1/step))
-	}
-	s.ticks = multiples(step, lo, hi)
-	s.lo, s.hi = s.ticks[0], s.ticks[len(s.ticks)-1]
+	all := multiples(step, lo, hi)
+	s.lo, s.hi = s.within(all[0]), s.within(all[len(all)-1])
+	s.ticks = slices.DeleteFunc(all, func(v float64) bool { return v < s.lo || v > s.hi })
 	if s.Percent {
 		step *= 100
 	}

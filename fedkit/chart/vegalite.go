@@ -71,7 +71,7 @@ func (s *sheet) view(i int) object {
 		k = n
 	}
 	view := object{"width": float64(p.Width), "height": float64(p.Height), "layer": layers}
-	if p.Title != "" {
+	if p.Title != "" || p.Note != "" {
 		width := fmt.Sprintf("%s + %g", s.signalOf(i, "width"), float64(p.margins().right))
 		view["title"] = object{"text": wrapped(p.Title, titleText, width), "subtitle": wrapped(p.Note, noteText, width)}
 	}
@@ -128,10 +128,9 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 		if first.Size == nil {
 			mark["size"] = dotSide * dotSide
 		} else {
-			most, side := p.bubbles()
-			largest := object{"expr": fmt.Sprintf("pow(min(1, %s / %d) * %g, 2)", width, p.Width, round5(side))}
+			largest := object{"expr": fmt.Sprintf("pow(min(1, %s / %d) * %g, 2)", width, p.Width, round5(p.side))}
 			encoding["size"] = object{"field": "n", "type": "quantitative",
-				"scale": object{"domain": []any{0.0, most}, "range": []any{0.0, largest}}}
+				"scale": object{"domain": []any{0.0, p.most}, "range": []any{0.0, largest}}}
 		}
 		layer["mark"] = mark
 	case Cells:

@@ -1,0 +1,108 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit/fedtest/charttest"
+)
+
+// long is a figure of lines with too many points for a notebook. The line "a" explodes for one point, "b" has a gap, and the band
+// of "c" is wide at one point.
+func long(explodes float64) *Figure {
+	const n = 5000
+	f := &Figure{Title: "long", Note: "mean"}
+	for _, name := range []string{"a", "b", "c"} {
+		s := Series{Name: name}
+		for i := range n {
+			y := 2 + math.Sin(float64(i)/700)
+			s.X, s.Y, s.Lo, s.Hi = append(s.X, float64(i)), append(s.Y, y), append(s.Lo, y-0.1), append(s.Hi, y+0.1)
+		}
+		f.Series = append(f.Series, s)
+	}
+	f.Series[0].Y[1234], f.Series[0].Hi[1234] = explodes, explodes
+	for i := 2001; i < 2800; i++ {
+		f.Series[1].Y[i] = nan
+	}
+	f.Series[2].Lo[3210] = -40
+	return f
+}
+
+// Peaks of lines and bands stay, however few points are drawn, and so do gaps and both ends.
+func TestThinningKeepsWhatStandsOut(t *testing.T) {
+	f := long(1000)
+	charttest.Spec(t, f) // light enough
+	s, err := Row{f}.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b, c := s.panels[0].series[0], s.panels[0].series[1], s.panels[0].series[2]
+	if at := slices.Index(a.Y, 1000); at < 0 || a.X[at] != 1234 {
+		t.Error("the explosion at 1234 is not there")
+	}
+	if at := slices.Index(c.Lo, -40); at < 0 || c.X[at] != 3210 {
+		t.Error("the wide band at 3210 is not there")
+	}
+	if !slices.Contains(b.X, 2000) || !slices.Contains(b.X, 2800) {
+		t.Error("the gap from 2000 to 2800 is not there")
+	}
+	all := 3*5000 - 799
+	for _, line := range []series{a, b, c} {
+		if len(line.X) < 100 || line.X[0] != 0 || line.X[len(line.X)-1] != 4999 || !slices.IsSorted(line.X) {
+			t.Errorf("%d points from %g to %g", len(line.X), line.X[0], line.X[len(line.X)-1])
+		}
+	}
+	if kept, want := len(a.X)+len(b.X)+len(c.X), s.panels[0].Note; want != bound("mean; drawn from "+strconv.Itoa(kept)+" of "+strconv.Itoa(all)+" points, minima and maxima kept") {
+		t.Errorf("%d points, and the note %q", kept, want)
+	}
+	spec, err := json.Marshal(f.VegaLite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(spec), "1000") || !strings.Contains(string(spec), "drawn from") {
+		t.Error("the specification has no explosion or no note")
+	}
+}
+
+// The PNG has the explosion too, and the note of a figure without a title.
+func TestImagesKeepWhatStandsOut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drawing")
+	}
+	png := func(change func(*Figure)) []byte {
+		f := long(3)
+		f.Y.Covers = []float64{-50, 1000}
+		change(f)
+		file, err := f.PNG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	calm := png(func(*Figure) {})
+	if bytes.Equal(calm, png(func(f *Figure) { f.Series[0].Y[1234] = 1000 })) {
+		t.Error("an explosion makes no difference")
+	}
+	if bytes.Equal(png(func(f *Figure) { f.Title, f.Note = "", "" }), png(func(f *Figure) { f.Title, f.Note = "", "a note" })) {
+		t.Error("a note without a title makes no difference")
+	}
+}
+
+// However few points are asked for, and whatever the values are, the first and the last stay.
+func TestThin(t *testing.T) {
+	s := Series{}
+	for i := range 300 {
+		s.X, s.Y = append(s.X, float64(i%7)), append(s.Y, math.Sin(float64(i*i)))
+	}
+	for n := 1; n <= 301; n++ {
+		kept := s.thin(indices(300), n)
+		if len(kept) > max(n, 6) || kept[0] != 0 || kept[len(kept)-1] != 299 || !slices.IsSorted(kept) || n > 30 && len(kept) < n/3 {
+			t.Fatalf("%d points of 300 where %d were asked for", len(kept), n)
+		}
+	}
+}
