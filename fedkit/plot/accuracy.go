@@ -1,6 +1,8 @@
 package plot
 
 import (
+	"math"
+
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
@@ -13,7 +15,7 @@ import (
 // are values that are not finite.
 //
 // Runs of one configuration, with several seeds, become one line, their mean, in a band of ± one sample standard
-// deviation (divisor n−1; or see Bands), over the rounds that all of them have. They have equal Name, Config, Data, Partition, Model,
+// deviation (divisor n−1; or see Bands), over the rounds that all of them have. Bands end at 0 and 100 %. The runs have equal Name, Config, Data, Partition, Model,
 // Clients, Params and Manifest but for what a seed changes, be it the run's, the partition's or that of a part. Where
 // names collide, what differs is added to them: "FedAvg, Local.LR 0.1", or in the end a number. A run that is given again
 // counts once. The note says so, and which runs were stopped.
@@ -22,12 +24,18 @@ import (
 func Accuracy(h ...*fedkit.History) *chart.Figure { return overRounds(accuracy, h) }
 
 // Loss returns the figure of test loss (mean over examples, natural logarithm) against rounds; Show draws it. All else
-// is as in Accuracy. The axis is logarithmic if the losses span more than three powers of ten.
+// is as in Accuracy, but bands end at 0 alone. The axis is logarithmic if the losses span more than three powers of ten.
 func Loss(h ...*fedkit.History) *chart.Figure { return overRounds(loss, h) }
 
+// share is the axis of a quantity from 0 to 100 %.
+var share = chart.Axis{Percent: true, Bounds: [2]float64{0, 1}}
+
+// notNegative are the bounds of losses, counts and times.
+var notNegative = [2]float64{0, math.Inf(1)}
+
 var (
-	accuracy = measure{"accuracy", true, func(s *fedkit.Score) float64 { return float64(s.Accuracy) }}
-	loss     = measure{"loss", false, func(s *fedkit.Score) float64 { return float64(s.Loss) }}
+	accuracy = measure{"accuracy", share, func(s *fedkit.Score) float64 { return float64(s.Accuracy) }}
+	loss     = measure{"loss", chart.Axis{Bounds: notNegative}, func(s *fedkit.Score) float64 { return float64(s.Loss) }}
 )
 
 func overRounds(m measure, h []*fedkit.History) *chart.Figure {

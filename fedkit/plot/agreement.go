@@ -11,7 +11,7 @@ import (
 
 // ARI returns the figure of how well clusters agree with the true groups, against rounds; Show draws it. The adjusted Rand
 // index is 1 for the same groups and about 0 for random ones; see cluster.Agreement. There is one line per configuration, as
-// in Accuracy, over the rounds in which all of its runs have a value. Bands end at 1.
+// in Accuracy, over the rounds in which all of its runs have a value. Bands end at 1, and at 0 or the lowest value of any run.
 //
 // Errors: no history, a nil one, one that does not cluster its clients, one whose federation has no true groups.
 func ARI(h ...*fedkit.History) *chart.Figure {
@@ -32,7 +32,7 @@ func Purity(h ...*fedkit.History) *chart.Figure {
 // the federation may be one without true groups.
 func ClusterCount(h ...*fedkit.History) *chart.Figure {
 	return chart.Make("plot: number of clusters", func(f *chart.Figure) error {
-		f.Name, f.Title, f.Y = "cluster-count", "Number of clusters", chart.Axis{Title: "clusters", Whole: true, Covers: []float64{0}}
+		f.Name, f.Title, f.Y = "cluster-count", "Number of clusters", chart.Axis{Title: "clusters", Whole: true, Covers: []float64{0}, Bounds: notNegative}
 		count := func(c *fedkit.Clustering) fedkit.Float { return fedkit.Float(c.Count) }
 		return overRecords(f, "number of clusters", h, clustering(count), clustered)
 	})
@@ -40,18 +40,22 @@ func ClusterCount(h ...*fedkit.History) *chart.Figure {
 
 func agreement(name, title string, of func(*fedkit.Clustering) fedkit.Float, h []*fedkit.History) *chart.Figure {
 	return chart.Make("plot: "+name, func(f *chart.Figure) error {
-		f.Name, f.Title, f.Y = name, "Agreement of clusters with true groups", chart.Axis{Title: title, Covers: []float64{0, 1}}
-		err := overRecords(f, name, h, clustering(of), func(r *compare.Run) error {
+		lowest := 0.0
+		read := func(r *fedkit.Record) float64 {
+			v := clustering(of)(r)
+			if finite(v) {
+				lowest = min(lowest, v)
+			}
+			return v
+		}
+		f.Name, f.Title = name, "Agreement of clusters with true groups"
+		err := overRecords(f, name, h, read, func(r *compare.Run) error {
 			if err := clustered(r); err != nil {
 				return err
 			}
-			return truthful(r, clustering(of))
+			return truthful(r, read)
 		})
-		for _, s := range f.Series {
-			for i := range s.Hi {
-				s.Hi[i] = min(s.Hi[i], 1)
-			}
-		}
+		f.Y = chart.Axis{Title: title, Covers: []float64{0, 1}, Bounds: [2]float64{lowest, 1}}
 		return err
 	})
 }

@@ -46,8 +46,12 @@ func TestAgreement(t *testing.T) {
 			t.Errorf("note %q", want.f.Note)
 		}
 	}
-	if hi := ARI(a, b, c).Series[0].Hi; hi[1] != 1 { // 0.9 + 0.14
-		t.Errorf("the band ends at %v: no index is above 1", hi)
+	f := ARI(a, b, c)
+	if lo, hi := band(t, f); hi[1] != 1 || lo[0] != 0.35858 || f.Y.Bounds != [2]float64{0, 1} { // 0.9 + 0.14, 0.5 − 0.14
+		t.Errorf("the band is from %v to %v: no index is above 1", lo, hi)
+	}
+	if lo, hi := band(t, ARI(grouped("IFCA", 0, []float64{-0.05, 1}), grouped("IFCA", 1, []float64{1, 1}))); lo[0] != -0.05 || hi[0] != 1 { // 0.475 ± 0.74
+		t.Errorf("the band is from %v to %v: no run is below −0.05", lo, hi)
 	}
 	charttest.Golden(t, "ari", ARI(a, b, c))
 	if !testing.Short() {

@@ -27,7 +27,8 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 		f.Name, f.Title = "client-accuracy", "Accuracy of each client"
 		f.Note = "dot: a client on its own test rows; box: middle half; bar: median"
 		noteEach(f, compare.Remarks(gs))
-		f.X, f.Point = chart.Axis{Title: "test accuracy of the client", Percent: true}, "client"
+		f.X, f.Point = share, "client"
+		f.X.Title = "test accuracy of the client"
 		f.Height = 50 + 64*len(pools)
 		lo, hi := 1.0, 0.0
 		for _, p := range pools {
@@ -35,13 +36,17 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 		}
 		half := max(0.0005, 0.006*(hi-lo)) / 2 // of the width of a median
 		for i, p := range pools {
-			row, m := float64(len(pools)-1-i), p.quantile(0.5) // the first on top
+			row, m := float64(len(pools)-1-i), min(max(p.quantile(0.5), half), 1-half) // the first on top
+			noteFirst(f, min(len(p.clients), maxDots), len(p.clients), " clients of "+p.name)
 			f.Y.Names = append([]string{p.name}, f.Y.Names...)
 			f.Series = append(f.Series, p.bar(row, p.quantile(0.25), p.quantile(0.75), 0.18), p.strip(row), p.bar(row, m-half, m+half, 1))
 		}
 		return nil
 	})
 }
+
+// maxDots is how many clients of a pool have a dot.
+const maxDots = 400
 
 type client struct {
 	name     string
@@ -107,7 +112,7 @@ func unscored(r *compare.Run, name string) error {
 // strip lays the clients out as dots that do not hide each other: the more clients have nearly the same accuracy, the
 // farther their dots spread.
 func (p *pool) strip(row float64) chart.Series {
-	kept := chart.Thin(p.clients, 400)
+	kept := chart.Thin(p.clients, maxDots)
 	s := chart.Series{Name: p.name, Mark: chart.Dots, Opacity: 0.55}
 	for i, c := range kept {
 		s.X = append(s.X, c.accuracy)

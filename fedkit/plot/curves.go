@@ -30,6 +30,7 @@ var Bands = Deviation
 // curve is the mean over runs, and half the width of its band.
 type curve struct {
 	name         string
+	of           string // whose color it has, if not that of its name
 	beside       string // the curve that it goes with, if any
 	runs         int
 	x            []float64 // rounds
@@ -88,7 +89,7 @@ func drawCurves(f *chart.Figure, cs []curve, what string) (err error) {
 			err = fmt.Errorf("%q has no round with a finite %s in all of its runs (%d)", c.name, what, c.runs)
 			continue
 		}
-		s := chart.Series{Name: c.name, Like: c.beside, X: c.x, Y: c.mean}
+		s := chart.Series{Name: c.name, Of: c.of, Like: c.beside, X: c.x, Y: c.mean}
 		if c.runs > 1 {
 			runs = append(runs, c.runs)
 			for i, y := range c.mean {

@@ -52,12 +52,26 @@ const maxCells = 900
 // cell stands for several rounds and shows the client's mean over those it took part in; the note says so. At most the first
 // 100 clients are drawn.
 //
+// Figures that are to be compared have the same shades for the same values if each has the histories of all of them beside:
+//
+//	for _, h := range hs {
+//		plot.Heat(h, plot.Drift, hs...).Show()
+//	}
+//
 // Errors: a nil history, one without that value.
-func Heat(h *fedkit.History, of Of) *chart.Figure {
+func Heat(h *fedkit.History, of Of, beside ...*fedkit.History) *chart.Figure {
 	return chart.Make("plot: heat", func(f *chart.Figure) error {
 		rounds, err := measured(h, of)
 		if err != nil {
 			return err
+		}
+		var covers []float64
+		for _, other := range beside {
+			theirs, err := measured(other, of)
+			if err != nil {
+				return err
+			}
+			covers = ends(append(covers, each(theirs, func(c cell) float64 { return c.value })...))
 		}
 		cells, block := rounds, 1
 		for len(cells) > maxCells {
@@ -67,7 +81,7 @@ func Heat(h *fedkit.History, of Of) *chart.Figure {
 		f.Name, f.Point = "heat-"+of.String(), of.String()
 		f.Title = fmt.Sprintf("%s of each client: %s", recorded[of].name, h.Name)
 		f.X, f.Y = chart.Axis{Title: "round", Whole: true}, chart.Axis{Title: "client", Whole: true}
-		f.Series = shaded(cells, of)
+		f.Series = shaded(cells, of, covers)
 		clients := cells[len(cells)-1].client + 1
 		f.Height = min(640, max(200, 14*clients))
 		if block > 1 {
@@ -127,7 +141,7 @@ func blocks(cells []cell, size int) (joined []cell) {
 }
 
 // shaded makes a series of the cells in each step of a scale.
-func shaded(cells []cell, of Of) []chart.Series {
+func shaded(cells []cell, of Of, covers []float64) []chart.Series {
 	s := chart.Series{Name: "took part", Mark: chart.Cells}
 	var values []float64
 	for _, c := range cells {
@@ -137,7 +151,7 @@ func shaded(cells []cell, of Of) []chart.Series {
 	if of == Participation {
 		return []chart.Series{s}
 	}
-	return chart.Shades(s, values)
+	return chart.Shades(s, values, covers...)
 }
 
 // tip words the value of a cell.

@@ -18,13 +18,8 @@ import (
 func Idle(h ...*fedkit.History) *chart.Figure {
 	return chart.Make("plot: idle", func(f *chart.Figure) error {
 		f.Name, f.Title = "idle", "Share of their time that clients wait"
-		f.Y = chart.Axis{Title: "idle share", Percent: true, Covers: []float64{0}}
-		err := overRecords(f, "idle share", h, compare.IdleShare, clocked)
-		for _, s := range f.Series {
-			for i := range s.Lo {
-				s.Lo[i], s.Hi[i] = max(0, s.Lo[i]), min(1, s.Hi[i])
-			}
-		}
-		return err
+		f.Y = share
+		f.Y.Title, f.Y.Covers = "idle share", []float64{0}
+		return overRecords(f, "idle share", h, compare.IdleShare, clocked)
 	})
 }

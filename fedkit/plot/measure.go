@@ -11,7 +11,7 @@ import (
 // measure is one of the values of a score.
 type measure struct {
 	name  string
-	share bool
+	axis  chart.Axis // without its title
 	value func(*fedkit.Score) float64
 }
 
@@ -32,14 +32,14 @@ func (m measure) curves(g *compare.Group, runs []*compare.Run, b compare.Basis) 
 	}
 	first := average(g.Name+", "+b.Name(), runs, m.by(b))
 	second := average(g.Name+", "+b.Other().Name(), runs, m.by(b.Other()))
-	second.beside = first.name
+	first.of, second.of, second.beside = g.Name, g.Name, first.name
 	return []curve{first, second}
 }
 
 // draw draws the measure against rounds. A curve that has nothing to draw is reported, and left out of the figure.
 func (m measure) draw(f *chart.Figure, gs []*compare.Group, cs []curve, b compare.Basis) error {
-	f.Name, f.Title = m.name, "Test "+m.name
-	f.Y = chart.Axis{Title: m.name + " " + b.String(), Percent: m.share}
+	f.Name, f.Title, f.Y = m.name, "Test "+m.name, m.axis
+	f.Y.Title = m.name + " " + b.String()
 	err := drawCurves(f, cs, m.name)
 	if slices.ContainsFunc(gs, (*compare.Group).Both) {
 		f.Y.Title = m.name + " " + compare.GlobalModel.String() + " and " + compare.OwnModels.String()

@@ -40,19 +40,22 @@ func Multiples(draw func(h ...*fedkit.History) *chart.Figure, panels ...Panel) c
 // those figures are not alike.
 func alike(row chart.Row) {
 	xs, ys, log := map[string][]float64{}, map[string][]float64{}, false
+	bounds := map[string][2]float64{}
 	for _, f := range row {
 		log = log || f.Y.Log
 		for _, s := range f.Series {
 			xs[f.X.Title] = append(append(xs[f.X.Title], s.X...), s.X2...)
 			ys[f.Y.Title] = slices.Concat(ys[f.Y.Title], s.Y, s.Y2, s.Lo, s.Hi)
 		}
+		b := bounds[f.Y.Title]
+		bounds[f.Y.Title] = [2]float64{min(b[0], f.Y.Bounds[0]), max(b[1], f.Y.Bounds[1])}
 	}
 	for _, f := range row {
 		if f.X.Names == nil {
 			f.X.Covers = ends(xs[f.X.Title])
 		}
 		if f.Y.Names == nil {
-			f.Y.Covers, f.Y.Log = ends(ys[f.Y.Title]), log
+			f.Y.Covers, f.Y.Log, f.Y.Bounds = ends(ys[f.Y.Title]), log, bounds[f.Y.Title]
 		}
 	}
 }

@@ -29,11 +29,11 @@ func RoundTimes(h ...*fedkit.History) *chart.Figure {
 		for _, s := range f.Series {
 			for _, v := range [][]float64{s.Y, s.Lo, s.Hi} {
 				for i := range v {
-					v[i] = max(0, v[i]/by)
+					v[i] /= by
 				}
 			}
 		}
-		f.Y.Title = "time (" + unit + ")"
+		f.Y.Title, f.Y.Bounds = "time ("+unit+")", notNegative
 		if !f.Y.Log {
 			f.Y.Covers = []float64{0}
 		}
