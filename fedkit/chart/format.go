@@ -5,10 +5,19 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Percent writes a share: "93.1 %".
-func Percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+func Percent(v float64) string { return zero(fmt.Sprintf("%.1f %%", 100*v)) }
+
+// zero drops the minus of a number that is written as 0.
+func zero(text string) string {
+	if strings.ContainsAny(text, "123456789") {
+		return text
+	}
+	return strings.TrimPrefix(text, "-")
+}
 
 // Bytes writes a number of bytes: "1.23 MB".
 func Bytes(v float64) string {
@@ -23,17 +32,37 @@ func Bytes(v float64) string {
 
 // Seconds writes a duration: "1.23 s", "3 min 20 s", "2 h 05 min", "4 d 03 h".
 func Seconds(s float64) string {
-	switch n := int(s + 0.5); {
-	case s < 99.95:
+	if n := int(s + 0.5); n >= 3600 && n < 48*3600 {
+		s = float64(n / 60 * 60) // full minutes
+	}
+	return SecondsLike(s, s)
+}
+
+// SecondsLike writes a duration in the units that Seconds has for another one, for what follows "±": "1 min 37 s" beside "6 min
+// 29 s", "4 s" beside it too, but "120 s" beside "80 s". One that is not 0 is not written as if it were.
+func SecondsLike(s, like float64) string {
+	switch n := int(like + 0.5); {
+	case like < 99.95:
 		return Short(s) + " s"
 	case n < 3600:
-		return fmt.Sprintf("%d min %02d s", n/60, n%60)
+		return inTwo(s, 1, 60, "min", "s")
 	case n < 48*3600:
-		return fmt.Sprintf("%d h %02d min", n/3600, n%3600/60)
+		return inTwo(s, 60, 60, "h", "min")
 	default:
-		n = (n + 1800) / 3600
-		return fmt.Sprintf("%d d %02d h", n/24, n%24)
+		return inTwo(s, 3600, 24, "d", "h")
 	}
+}
+
+// inTwo writes a duration in two units, the larger one of which has many of the smaller one.
+func inTwo(s, smaller float64, many int, large, small string) string {
+	n := int(s/smaller + 0.5)
+	if s > 0 {
+		n = max(n, 1)
+	}
+	if n < many {
+		return fmt.Sprintf("%d %s", n, small)
+	}
+	return fmt.Sprintf("%d %s %02d %s", n/many, large, n%many, small)
 }
 
 // Short writes a number that is not negative with three digits, 1.23, 12.3, 123, but 12 for a whole number.

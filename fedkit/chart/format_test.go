@@ -16,6 +16,19 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%g s: %q, want %q", v, got, want)
 		}
 	}
+	for _, c := range []struct {
+		v, like float64
+		want    string
+	}{{97.4, 389, "1 min 37 s"}, {4.4, 389, "4 s"}, {0.1, 389, "1 s"}, {0, 389, "0 s"}, {120, 80, "120 s"}, {1.234, 80, "1.23 s"}, {97, 7500, "2 min"}, {7000, 7500, "1 h 57 min"}, {7000, 4 * 86400, "2 h"}} {
+		if got := SecondsLike(c.v, c.like); got != c.want {
+			t.Errorf("%g s beside %g s: %q, want %q", c.v, c.like, got, c.want)
+		}
+	}
+	for v, want := range map[float64]string{-0.0004: "0.0 %", -0.0006: "-0.1 %", -1e-9: "0.0 %", 0.1: "10.0 %"} {
+		if got := Percent(v); got != want {
+			t.Errorf("%g: %q, want %q", v, got, want)
+		}
+	}
 }
 
 func TestBound(t *testing.T) {

@@ -31,7 +31,7 @@ func (s *scale) value(v float64) string {
 	case s.Percent:
 		return Percent(v)
 	case s.Whole:
-		return fmt.Sprintf("%.0f", v)
+		return zero(fmt.Sprintf("%.0f", v))
 	}
-	return fmt.Sprintf("%.4g", v)
+	return zero(fmt.Sprintf("%.4g", v))
 }

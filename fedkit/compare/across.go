@@ -80,7 +80,7 @@ func (q Quantity) grid(panels [][]*Group, b Basis) *grid {
 			if line < 0 {
 				line = len(g.names)
 				g.names, g.groups = append(g.names, group.Name), append(g.groups, make([]*Group, len(panels)))
-				g.cells = append(g.cells, slices.Repeat([]cell{{"–", []float64{math.NaN(), math.NaN()}}}, len(panels)))
+				g.cells = append(g.cells, slices.Repeat([]cell{missing}, len(panels)))
 			}
 			g.groups[line][i], g.cells[line][i] = group, written.of[k]
 		}
@@ -158,7 +158,7 @@ func (g *grid) mark(t *chart.Table, less bool) {
 		v := g.column(panel, less)
 		whole := slices.Clone(v)
 		for i, line := range g.cells {
-			if strings.HasSuffix(line[panel].text, ")") { // a mean over some of the runs
+			if line[panel].partial {
 				whole[i] = math.Inf(1)
 			}
 		}
@@ -181,7 +181,7 @@ func (g *grid) notes(q Quantity, all []*Run, b Basis) (says []string) {
 		for k, group := range g.groups[i] {
 			if group != nil {
 				least, most = min(least, len(group.Runs)), max(most, len(group.Runs))
-				partial = partial || strings.HasSuffix(g.cells[i][k].text, ")")
+				partial = partial || g.cells[i][k].partial
 			}
 		}
 	}

@@ -80,6 +80,15 @@ func TestAcrossMarksWholeMeans(t *testing.T) {
 	}
 }
 
+// What a quantity is written like does not say how many runs have it.
+func TestAcrossOfQuantitiesInBrackets(t *testing.T) {
+	q := Quantity{Name: "grade", Value: Accuracy.Value, Format: func(v float64) string { return chart.Percent(v) + " (of 100)" }}
+	tab := Across{By: q}.Table(Panel{Name: "x", Runs: slices.Concat(method("A", 0.5), method("B", 0.4))})
+	if got := cells(t, tab, "A", "x"); got[0] != "50.0 % (of 100)" || !slices.Equal(bold(tab), []chart.At{{Line: 1, Column: 1}}) || strings.Contains(tab.Note, "in brackets") {
+		t.Errorf("%q, %v, %q", got, bold(tab), tab.Note)
+	}
+}
+
 func TestAcrossMistakes(t *testing.T) {
 	for says, panels := range map[string][]Panel{
 		"compare: across: no panel given":                                    nil,

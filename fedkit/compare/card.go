@@ -85,11 +85,14 @@ func (l Claim) gap(v float64) string {
 // signed is write with a sign before positive numbers too.
 func (l Claim) signed(v, half float64) string {
 	text := l.write(v, half)
-	if v > 0 {
+	if v > 0 && !zero(l.write(v, math.NaN())) {
 		text = "+" + text
 	}
 	return text
 }
+
+// zero says whether a number is written as 0, and so without a sign.
+func zero(text string) bool { return !strings.ContainsAny(text, "123456789") }
 
 // digits is how many a number has after the point: one for shares, else so that some count.
 func (l Claim) digits(v float64, some int) int {
@@ -108,7 +111,7 @@ func decimal(v float64, digits int) string {
 	if digits > 6 {
 		text = strconv.FormatFloat(math.Abs(v), 'g', 3, 64)
 	}
-	if v < 0 && strings.Trim(text, "0.") != "" {
+	if v < 0 && !zero(text) {
 		text = "−" + text
 	}
 	return text

@@ -49,7 +49,7 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 	add("p (Wilcoxon)", nil, each(w, pValue), ranks)
 	add("p (Wilcoxon, Holm)", nil, each(Holm(w), pValue), append(ranks, holm))
 	for _, c := range all {
-		c.of[base] = cell{"", slices.Repeat([]float64{math.NaN()}, 1+len(c.data))}
+		c.of[base] = cell{numbers: slices.Repeat([]float64{math.NaN()}, 1+len(c.data))}
 	}
 	return all, nil
 }
@@ -109,6 +109,7 @@ func (q Quantity) signed(v []float64) cell {
 	c := unsigned.interval(v)
 	c.text = strings.ReplaceAll(c.text, " %", " points")
 	switch mean := c.numbers[0]; {
+	case zero(unsigned.write(mean)):
 	case mean > 0:
 		c.text = "+" + c.text
 	case mean < 0:
@@ -121,9 +122,9 @@ func (q Quantity) signed(v []float64) cell {
 func pValue(p float64) cell {
 	switch {
 	case math.IsNaN(p):
-		return cell{"–", []float64{p}}
+		return cell{text: "–", numbers: []float64{p}}
 	case p < 0.0005: // would be 0.000
-		return cell{"< 0.001", []float64{p}}
+		return cell{text: "< 0.001", numbers: []float64{p}}
 	}
-	return cell{fmt.Sprintf("%.3f", p), []float64{p}}
+	return cell{text: fmt.Sprintf("%.3f", p), numbers: []float64{p}}
 }

@@ -81,7 +81,7 @@ func ExampleLedger() {
 	// Output:
 	// claim                  source            effect                    setting               here  n  p (Holm)  verdict                                see
 	// B is ahead of A        a paper, Table 1  B − A, accuracy           skew     +3.4 ± 0.8 points  5     0.001  holds only with skew                   Who wins
-	//                                                                    IID      +0.0 ± 0.5 points  5     0.910
+	//                                                                    IID       0.0 ± 0.5 points  5     0.910
 	// B takes half the time  its abstract      time saved, above 50.0 %  skew         +30.4 ± 4.9 %  5   < 0.001  does not hold here: less than claimed
 	// verdicts: holds only 1, does not hold here 1; here: mean over n pairs of runs with equal seeds ± 95 % confidence interval, each alone; p: paired t test, two-sided, with Holm's correction over the settings of a claim; a setting counts if p < 0.05; 3 tests
 }

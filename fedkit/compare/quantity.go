@@ -101,9 +101,17 @@ func (q Quantity) orAccuracy() Quantity {
 
 func (q Quantity) write(v float64) string {
 	if q.Format == nil {
-		return fmt.Sprintf("%.4g", v)
+		return fmt.Sprintf("%.4g", v+0) // -0 becomes 0
 	}
 	return q.Format(v)
+}
+
+// beside writes half of an interval beside its mean; that of a duration in the units of the mean.
+func (q Quantity) beside(half, mean float64) string {
+	if mean = math.Abs(mean); q.write(mean) == chart.Seconds(mean) {
+		return chart.SecondsLike(half, mean)
+	}
+	return q.write(half)
 }
 
 // finite returns the quantity of the runs that have it.
@@ -172,8 +180,8 @@ func clustering(of func(*fedkit.Clustering) float64) func(*Run, Basis) float64 {
 	}
 }
 
-func two(v float64) string   { return fmt.Sprintf("%.2f", v) }
-func three(v float64) string { return fmt.Sprintf("%.3f", v) }
+func two(v float64) string   { return decimal(v, 2) }
+func three(v float64) string { return decimal(v, 3) }
 
 // kept is NaN for runs of old code, which does not say.
 func kept(r *Run, _ Basis) float64 {

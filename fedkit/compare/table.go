@@ -96,6 +96,7 @@ type column struct {
 type cell struct {
 	text    string
 	numbers []float64
+	partial bool // it is of some of a group's runs only, and no note of its column says so
 }
 
 // usual are the columns of every table, and those that it has if it is asked for them.
@@ -204,31 +205,34 @@ func (q Quantity) column(gs []*Group, b Basis) column {
 		v, n := q.finite(g.Runs, b), len(g.Runs)
 		c := q.interval(v)
 		if len(v) > 0 && len(v) < n {
-			c.text += fmt.Sprintf(" (%d/%d)", len(v), n)
+			c.text, c.partial = c.text+fmt.Sprintf(" (%d/%d)", len(v), n), true
 		}
 		return c
 	})}
 }
 
-// partial says whether a mean is over some of a group's runs only, and no note of its own says so.
+// partial says whether one of its cells is.
 func (c column) partial() bool {
-	return !slices.Contains(c.data, "reached") && slices.ContainsFunc(c.of, func(of cell) bool { return strings.HasSuffix(of.text, ")") })
+	return slices.ContainsFunc(c.of, func(of cell) bool { return of.partial })
 }
+
+// missing is the cell of a group without a value.
+var missing = cell{text: "–", numbers: []float64{math.NaN(), math.NaN()}}
 
 // interval writes values as their mean ± half of its interval.
 func (q Quantity) interval(v []float64) cell {
 	if len(v) == 0 {
-		return cell{"–", []float64{math.NaN(), math.NaN()}}
+		return missing
 	}
 	mean, half := Interval(v)
 	if slices.Min(v) == slices.Max(v) { // one run, or no chance in it
-		return cell{q.write(v[0]), []float64{v[0], half}}
+		return cell{text: q.write(v[0]), numbers: []float64{v[0], half}}
 	}
-	m, h := q.write(mean), q.write(half)
+	m, h := q.write(mean), q.beside(half, mean)
 	if value, unit, one := strings.Cut(m, " "); one && strings.HasSuffix(h, " "+unit) { // the unit once
 		m = value
 	}
-	return cell{m + " ± " + h, []float64{mean, half}}
+	return cell{text: m + " ± " + h, numbers: []float64{mean, half}}
 }
 
 // reached has the mean over the runs that have the quantity, and how many have.
@@ -242,11 +246,11 @@ func (q Quantity) reached(gs []*Group, b Basis) column {
 		if len(g.Runs) > 1 {
 			text += fmt.Sprintf(" (%d/%d)", len(v), len(g.Runs))
 		}
-		return cell{text, []float64{mean, float64(len(v))}}
+		return cell{text: text, numbers: []float64{mean, float64(len(v))}}
 	})}
 }
 
-func number(v float64) cell { return cell{fmt.Sprint(v), []float64{v}} }
+func number(v float64) cell { return cell{text: fmt.Sprint(v), numbers: []float64{v}} }
 
 // choose returns the columns of these names; if there are none, all but the rare ones.
 func choose(all []column, names []string) (chosen []column, err error) {

@@ -49,8 +49,26 @@ func TestUnitsOfIntervals(t *testing.T) {
 	long.Rounds[0].Seconds, longer.Rounds[0].Seconds = 200, 204
 	long.Rounds[0].BytesUp, longer.Rounds[0].BytesUp = 1_000_000, 1_000_100
 	got := cells(t, Table(long, longer), "A", "time", "up")
-	if want := []string{"3 min 22 s ± 25.4 s", "1.00 MB ± 635 B"}; !slices.Equal(got, want) {
+	if want := []string{"3 min 22 s ± 25 s", "1.00 MB ± 635 B"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	longer.Rounds[0].Seconds, long.Rounds[0].Seconds = 215, 200
+	if got := cells(t, Table(long, longer), "A", "time"); got[0] != "3 min 28 s ± 1 min 35 s" {
+		t.Errorf("%q: want the interval in the units of its mean", got)
+	}
+}
+
+// No number is less than nothing and nothing.
+func TestNoNegativeZero(t *testing.T) {
+	for got, want := range map[string]string{
+		Accuracy.signed([]float64{-0.0002, 0.0001}).text: "0.0 ± 0.2 points", ARI.write(-0.001): "0.00", ARI.write(-0.12): "−0.12",
+		Loss.write(-1e-5): "0.000", Quantity{}.write(math.Copysign(0, -1)): "0", Accuracy.write(-0.0001): "0.0 %",
+		Claim{Unit: "points"}.signed(0.0001, 0.02): "0.0 ± 2.0 points", Claim{Unit: "points"}.signed(0.01, nan): "+1.0 points",
+		Accuracy.signed([]float64{-0.002, 0.001}).text: "−0.1 ± 1.9 points", Time.signed([]float64{-300, -340}).text: "−5 min 20 s ± 4 min 14 s",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
