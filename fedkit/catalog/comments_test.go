@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -112,4 +114,51 @@ func (l library) enumeration(pkg string, d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		l.at(pkg + t.Name).Constants = append(l.at(pkg+t.Name).Constants, s.(*ast.ValueSpec).Names[0].Name)
 	}
+}
+
+// The letter μ is always the Greek one, U+03BC, and never the micro sign, which looks the same and is not found by a search.
+func TestOneMu(t *testing.T) {
+	const micro = "\u00b5"
+	root := filepath.FromSlash("../..")
+	for _, folder := range []string{"datasets", "fedkit", "notebooks"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			var text []byte
+			switch filepath.Ext(path) {
+			case ".go":
+				text, err = os.ReadFile(path)
+			case ".ipynb":
+				text, err = cells(path)
+			}
+			for i, line := range strings.Split(string(text), "\n") {
+				if strings.Contains(line, micro) {
+					t.Errorf("%s: line %d has a micro sign: %s", path, i+1, strings.TrimSpace(line))
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// cells returns the sources of a notebook's cells.
+func cells(path string) (sources []byte, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var notebook struct {
+		Cells []struct{ Source []string }
+	}
+	if err := json.Unmarshal(text, &notebook); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, c := range notebook.Cells {
+		sources = append(sources, strings.Join(c.Source, "")+"\n"...)
+	}
+	return sources, nil
 }

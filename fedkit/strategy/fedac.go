@@ -15,13 +15,13 @@ import (
 // its own model w_i = (φ_i, h_i), an embedding and a decision. The model of its cluster k pulls all of it, and the mean Φ of
 // all embeddings the embedding:
 //
-//	w_i ← w_i − η ∇l_i(w_i) − ηµ (w_i − Ω_k) − ηλ (φ_i − Φ),  i ∈ S
+//	w_i ← w_i − η ∇l_i(w_i) − ημ (w_i − Ω_k) − ηλ (φ_i − Φ),  i ∈ S
 //	Φ   ← mean of φ_i over S
 //	k_i ← the cluster with the greatest cosine of M·w_i and M·Ω_k,  for all clients
 //	Ω_k ← mean of w_i over cluster k
 //
 // M [D, d] are the principal directions of the models of S, found anew every few rounds. The solver has both pulls as one: with
-// the weights p = µ+λ on the embedding and µ on the decision, µ(w−Ω) + λ(φ−Φ) = p ⊙ (w − a), where a is (µΩ + λΦ)/(µ+λ) on the
+// the weights p = μ+λ on the embedding and μ on the decision, μ(w−Ω) + λ(φ−Φ) = p ⊙ (w − a), where a is (μΩ + λΦ)/(μ+λ) on the
 // embedding and Ω on the decision. A model of one layer has no embedding, unless Head names parameters.
 //
 // The number of clusters is then tuned, unless it is Fixed, by how wide a cluster is and how far from all others,
@@ -32,7 +32,7 @@ import (
 // before the tuning. A cluster that took in another is left alone in that round, and the last one stays. A single cluster, for
 // which the paper divides by zero, is taken for two if both halves have a ≤ G < 1. Each round notes the number of clusters
 // before and after, and every G. The defaults of a and b are ours: for MNIST at four angles, true clusters have less than b
-// in the first round, and clusters of two angles each more. But G depends on the data, and falls with the rounds as µ pulls
+// in the first round, and clusters of two angles each more. But G depends on the data, and falls with the rounds as μ pulls
 // the clients together.
 //
 // The paper prints a sum for Φ, and the least cosine for k_i: both are taken for misprints. It leaves open how clusters start:
@@ -40,10 +40,10 @@ import (
 // all clients is dropped. A client that never took part is in no cluster and has the initial model. Its first pull is towards
 // the mean of the Ω_k. A newcomer, on whom the paper is silent, uses the Ω_k with the lowest loss on its training examples.
 // Whoever forges what a client sends forges what the client goes on from, too: there is one w_i.
-// Identity: with µ = λ = 0 the clients' models are those of LocalOnly.
+// Identity: with μ = λ = 0 the clients' models are those of LocalOnly.
 type FedAC struct {
 	K        int             `range:"[1,inf)" default:"2"`    // clusters at the start
-	Mu       float64         `range:"[0,inf)" default:"0.1"`  // µ, pull of Ω_k on the whole model
+	Mu       float64         `range:"[0,inf)" default:"0.1"`  // μ, pull of Ω_k on the whole model
 	Lambda   float64         `range:"[0,inf)" default:"0.01"` // λ, pull of Φ on the embedding
 	D        int             `range:"[1,inf)" default:"10"`   // principal directions; those that n clients do not have are 0
 	Every    int             `range:"[1,inf)" default:"5"`    // rounds for which M is kept
@@ -73,7 +73,7 @@ func (s *FedAC) Check(fed *fedkit.Federation, _ int) error {
 	case s.K > fed.Size():
 		return fedkit.Invalid("K", s.K, fmt.Sprintf("at most %d, the number of clients", fed.Size()))
 	case s.Local.Prox != 0:
-		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: FedAC takes µ from Mu")
+		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: FedAC takes μ from Mu")
 	case a >= b:
 		return fedkit.Invalid("A", a, fmt.Sprintf("less than B = %v", b))
 	}
