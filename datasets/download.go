@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -20,12 +21,36 @@ import (
 // stalled is how long a server may send nothing before the download gives up.
 var stalled = 30 * time.Second // a variable for the tests
 
+// reach is how long connecting to a server may take, and unreached how long one that took longer is not tried again: many a program
+// asks for its data several times, and does without those that it cannot get.
+var reach, unreached = 2 * time.Second, time.Minute
+
 var client = &http.Client{Transport: &http.Transport{
 	Proxy:               http.ProxyFromEnvironment,
-	DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+	DialContext:         within(new(net.Dialer).DialContext),
 	TLSHandshakeTimeout: 10 * time.Second,
 	ForceAttemptHTTP2:   true,
 }}
+
+type dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// within is connect with these limits.
+func within(connect dial) dial {
+	var failed sync.Map // by address, when it was not reached
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if at, ok := failed.Load(address); ok && time.Since(at.(time.Time)) < unreached {
+			return nil, fmt.Errorf("%s was not reached a moment ago", address)
+		}
+		limited, cancel := context.WithTimeout(ctx, reach)
+		defer cancel()
+		conn, err := connect(limited, network, address)
+		if err != nil && limited.Err() != nil && ctx.Err() == nil {
+			failed.Store(address, time.Now())
+			err = fmt.Errorf("%s was not reached within %v", address, reach)
+		}
+		return conn, err
+	}
+}
 
 // download fetches a file into a folder and returns its path. The file appears there complete and checked, or not at
 // all: it is written under its name with .part, checked, and renamed. A .part that a broken connection or a killed process

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +20,12 @@ import (
 	"testing"
 	"time"
 )
+
+// Tests download from servers of their own.
+func TestMain(m *testing.M) {
+	os.Unsetenv("FEDKIT_OFFLINE")
+	os.Exit(m.Run())
+}
 
 // serve returns the address of a mirror that answers with answer, which gets the gzipped file asked for.
 func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, file []byte)) string {
@@ -190,6 +197,36 @@ func awaitPart(t *testing.T, cache string, size int64) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Error("the part does not grow")
+}
+
+// A server that does not accept connections costs its time once, and not again in every call. Another mirror is asked all the same.
+func TestDownloadFromAnUnreachableServer(t *testing.T) {
+	t.Setenv("FEDKIT_DATA", "")
+	dials := 0
+	transport, limit := client.Transport, reach
+	client.Transport = &http.Transport{DisableKeepAlives: true, DialContext: within(func(ctx context.Context, network, address string) (net.Conn, error) {
+		if strings.HasPrefix(address, "unreachable.example:") {
+			dials++
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return new(net.Dialer).DialContext(context.Background(), network, address) // in its own time
+	})}
+	reach = 10 * time.Millisecond
+	t.Cleanup(func() { client.Transport, reach = transport, limit })
+
+	p, _ := tiny("http://unreachable.example/")
+	for _, want := range []string{"unreachable.example:80 was not reached within 10ms", "unreachable.example:80 was not reached a moment ago"} {
+		if _, err := (&Loader{Cache: t.TempDir()}).load(context.Background(), p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+	p.mirrors = append(p.mirrors, serve(t, honest))
+	d, err := (&Loader{Cache: t.TempDir(), Progress: io.Discard}).load(context.Background(), p)
+	checkTiny(t, d, err)
+	if dials != 1 {
+		t.Errorf("%d attempts to connect, want 1", dials)
+	}
 }
 
 // A download resumes, or starts again if what is there is not the beginning of the file.

@@ -21,7 +21,7 @@ import (
 type Loader struct {
 	Cache    string    // downloads are kept here; default $FEDKIT_CACHE, else "fedkit" in os.UserCacheDir
 	Data     string    // files you already have; default $FEDKIT_DATA, else none
-	Offline  bool      // never download
+	Offline  bool      // never download; nor is it done if $FEDKIT_OFFLINE is not empty
 	Progress io.Writer // told about downloads, line by line; default os.Stderr, io.Discard for silence
 }
 
@@ -99,6 +99,8 @@ func (l *Loader) locate(ctx context.Context, s *source) (string, error) {
 		try("download", errors.New(s.hint))
 	case l.Offline:
 		try("download", errors.New("not allowed (Offline)"))
+	case os.Getenv("FEDKIT_OFFLINE") != "":
+		try("download", errors.New("not allowed (FEDKIT_OFFLINE is set)"))
 	case noCache == nil:
 		for _, url := range s.urls {
 			path, err := l.download(ctx, url, cache, s)

@@ -159,10 +159,13 @@ func TestNothingFoundSaysWhatWasTried(t *testing.T) {
 	}
 
 	t.Setenv("FEDKIT_DATA", "")
-	_, err = (&Loader{Cache: cache, Offline: true}).load(context.Background(), p)
-	for _, want := range []string{"FEDKIT_DATA: not set", "download: not allowed (Offline)"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q in it", err, want)
+	t.Setenv("FEDKIT_OFFLINE", "1")
+	for l, why := range map[*Loader]string{{Cache: cache, Offline: true}: "(Offline)", {Cache: cache}: "(FEDKIT_OFFLINE is set)"} {
+		_, err = l.load(context.Background(), p)
+		for _, want := range []string{"FEDKIT_DATA: not set", "download: not allowed " + why} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q in it", err, want)
+			}
 		}
 	}
 }

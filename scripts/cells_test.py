@@ -1,6 +1,6 @@
 """What a reader sees below a cell of the kernel "Go (fedkit)": values of last lines, hints on mistakes, panics, help.
 
-Run by ./scripts/test notebooks, or in scripts/ by python -m unittest cells_test.
+Run by ./scripts/test scripts, or in scripts/ by python -m unittest cells_test.
 """
 
 import html

@@ -26,11 +26,12 @@ from jupyter_client.kernelspec import NoSuchKernel
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+import locks
 import unchanged
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
-COPIES = ROOT / ".venv" / "check"
+COPIES = ROOT / ".venv" / "check"  # each check has a folder of its own there
 MAX_BYTES = 300_000
 MAX_SECONDS = 45  # that a notebook takes alone. Only a warning, because the machine may be busy.
 BESIDE = 1.5  # times as long that it takes beside others: 1.4 to 1.6 on two processors
@@ -220,15 +221,14 @@ def committed(path):
     return next(flaws(nb, path.stat().st_size, machine_paths()), None)
 
 
-def copy(paths):
+def copy(paths, place):
     """Makes the folders' copies for the check."""
-    shutil.rmtree(COPIES, ignore_errors=True)
     for folder in {p.parent for p in paths}:
         skipped = lambda at, names: [n for n in names if unchanged.hidden(Path(n))]
-        shutil.copytree(folder, COPIES / folder.name, ignore=skipped, dirs_exist_ok=True)
+        shutil.copytree(folder, place / folder.name, ignore=skipped, dirs_exist_ok=True)
 
 
-def check(path, key, args):
+def check(path, key, place, args):
     """Checks the committed notebook and executes its copy. Returns what is wrong, or None, and the seconds of work, None if nothing
     has changed."""
     problem = committed(path)
@@ -237,7 +237,7 @@ def check(path, key, args):
     if not args.all and unchanged.fresh(path, key):
         return None, None
     unchanged.forget(path)
-    problem, worked = run(COPIES / path.parent.name / path.name, args.timeout)
+    problem, worked = run(place / path.parent.name / path.name, args.timeout)
     if problem is None:
         unchanged.keep(path, key)
     return problem, worked
@@ -254,15 +254,21 @@ def main():
     paths = find(args.notebook)
     if not paths:
         print("no notebooks yet")
+    with locks.own_folder(COPIES) if args.check else contextlib.nullcontext() as place:
+        return execute(paths, place, args)
+
+
+def execute(paths, place, args):
+    """Executes or, in this place, checks notebooks, and prints a line for each. Returns whether one failed."""
     keys = {}
     if args.check:
         keys = {path: unchanged.key(path) for path in paths}  # before copies are made: what changes later counts as changed
-        copy(paths)
+        copy(paths, place)
     beside = max(1, min(4, len(paths), os.cpu_count() or 1)) if args.check else 1
 
     def one(path):
         begin = time.monotonic()
-        problem, worked = check(path, keys[path], args) if args.check else run(path, args.timeout)
+        problem, worked = check(path, keys[path], place, args) if args.check else run(path, args.timeout)
         return path, problem, time.monotonic() - begin, worked
 
     failed, slow = False, []

@@ -1,4 +1,4 @@
-"""Tests that a run of notebooks ends when it is told to, with all that it has started, and how a notebook's time is judged."""
+"""Tests that a run of notebooks ends when it is told to, with all that it has started, and that checks at the same time keep apart."""
 
 import os
 import signal
@@ -8,11 +8,13 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import nbformat
 import psutil
 from nbformat.v4 import new_code_cell, new_notebook
 
+import locks
 import run_notebooks
 
 ENDLESS = """
@@ -42,6 +44,72 @@ class Runs(unittest.TestCase):
                 self.assertEqual((128 + number, ""), (p.returncode, said))
                 self.assertEqual([], psutil.wait_procs(started, timeout=10)[1])
                 self.assertEqual(["begun", "endless.ipynb"], sorted(os.listdir(folder)))
+
+
+HOLDS = """
+import locks, pathlib, sys
+with locks.own_folder(pathlib.Path(sys.argv[1])) as folder:
+    print(folder.name, flush=True)
+    sys.stdin.read()
+"""
+WAITS = """
+import locks, sys
+with locks.locked(sys.argv[1], say="waiting"):
+    print("begins")
+"""
+
+
+class SideBySide(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.copies = self.folder / "copies"
+
+    def test_checks_keep_apart(self):
+        path = self.folder / "notebooks" / "notebook.ipynb"
+        path.parent.mkdir()
+        nbformat.write(new_notebook(cells=[new_code_cell("a := 1", execution_count=1)]), path)
+        ran = []
+
+        def run(copy, _):
+            ran.append(copy)
+            result = copy.with_name(f"result {len(ran)}")
+            result.touch()
+            if len(ran) == 1:
+                self.assertFalse(run_notebooks.main())  # while the first is at work
+            self.assertEqual([copy, result], sorted(copy.parent.iterdir()), "another check was here")
+            return None, 1.0
+
+        copies = mock.patch.object(run_notebooks, "COPIES", self.copies)
+        runs, quiet = mock.patch.object(run_notebooks, "run", run), mock.patch("builtins.print")
+        stamps = mock.patch.object(run_notebooks.unchanged, "STAMPS", self.folder / ".stamps")
+        with copies, runs, quiet, stamps, mock.patch("sys.argv", ["run", "--check", "--all", str(path)]):
+            self.assertFalse(run_notebooks.main())
+        self.assertEqual(2, len(ran))
+        self.assertEqual(["lock"], os.listdir(self.copies))
+
+    def start(self, program):
+        pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return subprocess.Popen([sys.executable, "-c", program, self.copies], cwd=Path(__file__).parent, **pipes)
+
+    def test_one_waits_for_another(self):
+        with locks.locked(self.copies):
+            waits = self.start(WAITS)
+            self.assertEqual("waiting\n", waits.stdout.readline())
+        self.assertEqual("begins\n", waits.communicate(timeout=60)[0])
+
+    def test_what_killed_checks_leave_is_removed(self):
+        with self.start(HOLDS) as killed, self.start(HOLDS) as alive:
+            names = [p.stdout.readline().strip() for p in (killed, alive)]
+            killed.kill()
+            killed.wait()
+            self.assertLessEqual(set(names), set(os.listdir(self.copies)))
+            with locks.own_folder(self.copies) as own:
+                self.assertEqual({"lock", names[1], own.name}, set(os.listdir(self.copies)))
+            alive.communicate()
+        self.assertEqual(0, alive.returncode)
+        self.assertEqual(["lock"], os.listdir(self.copies))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Knows whether anything that a notebook uses has changed since it last passed the check.
 
 What it uses: its code; the packages that the code names, and what they import; the other files of its folder; the data sets
-on this machine; and what runs it. A stamp in .venv/stamps/notebooks keeps the key of all that.
+on this machine, if it reads any; and what runs it. A stamp in .venv/stamps/notebooks keeps the key of all that.
 """
 
 import hashlib
@@ -16,6 +16,8 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parent.parent
 STAMPS = ROOT / ".venv" / "stamps" / "notebooks"
+READS = re.compile(r"\.\s*(MNIST|FashionMNIST|CIFAR10|FEMNIST|Loader|ByName)\b|\b(experiment|catalog)\s*\.")  # what finds data sets in files
+WHERE = "FEDKIT_DATA", "FEDKIT_CACHE", "FEDKIT_OFFLINE"  # settings that say which
 
 
 def fresh(path, now):
@@ -26,7 +28,9 @@ def fresh(path, now):
 
 def keep(path, now):
     STAMPS.mkdir(parents=True, exist_ok=True)
-    (STAMPS / path.name).write_text(now)
+    part = STAMPS / f".{path.name}.{os.getpid()}"
+    part.write_text(now)
+    part.replace(STAMPS / path.name)
 
 
 def forget(path):
@@ -40,7 +44,7 @@ def key(path):
     if "" in built.values():
         return ""
     beside = [p for p in path.parent.rglob("*") if p.suffix != ".ipynb" and not hidden(p.relative_to(path.parent))]
-    used = [code, sorted(built.items()), contents(beside), data(), machine()]
+    used = [code, sorted(built.items()), contents(beside), data() if READS.search("\n".join(code)) else [], machine()]
     return hashlib.sha256(json.dumps(used).encode()).hexdigest()
 
 
@@ -77,11 +81,11 @@ def packages():
 
 @cache
 def data():
-    """Returns name, size and time of every file in the folders where data sets are looked for."""
+    """Returns where data sets are looked for, and name, size and time of every file there."""
     env, home = os.environ, Path.home()
     folders = [env.get("FEDKIT_DATA"), env.get("FEDKIT_CACHE")]
     folders += [Path(cache, "fedkit") for cache in (env.get("XDG_CACHE_HOME") or home / ".cache", home / "Library/Caches")]
-    return [files(folder) for folder in folders if folder]
+    return [env.get(name) for name in WHERE] + [files(folder) for folder in folders if folder]
 
 
 @cache
@@ -90,7 +94,7 @@ def machine():
     paths = [*ROOT.glob("scripts/kernel/*"), *ROOT.glob("fedkit/cmd/cell/*.go"), *ROOT.glob("fedkit/internal/nearest/*.go"), *ROOT.glob("scripts/*notebook*.py"), Path(__file__)]
     paths += [ROOT / name for name in ("go.mod", "go.sum", "scripts/requirements.txt", "scripts/setup.sh", ".venv/cell-ldflags")]
     plugins = [files(Path.home() / folder / "go-xla") for folder in (".local/lib", "Library/Application Support")]
-    settings = {k: v for k, v in os.environ.items() if k.startswith(("FEDKIT_", "GO", "PJRT_", "XLA_"))}
+    settings = {k: v for k, v in os.environ.items() if k.startswith(("FEDKIT_", "GO", "PJRT_", "XLA_")) and k not in WHERE}
     return [contents(paths), plugins, sorted(settings.items())]
 
 

@@ -1,6 +1,7 @@
 """Tests that a notebook counts as changed when it must, and only then."""
 
 import os
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -39,16 +40,32 @@ class Unchanged(unittest.TestCase):
         (self.path.parent / "table.csv").write_text("1,2")
         self.assertNotEqual(first, self.key("_ = strategy.FedAvg{}"))
 
-    def test_data_and_settings_count(self):
+    def test_data_count_for_what_reads_them(self):
+        reads = ["datasets.MNIST()", "datasets.\n\tCIFAR10()", "(&datasets.Loader{}).FEMNIST(ctx)", 'experiment.ReadGrid("a.yaml")']
+        reads_none = ["datasets.Digits()", "fmt.Println(`MNIST`)", ""]
         with tempfile.TemporaryDirectory() as data, mock.patch.dict(os.environ, {"FEDKIT_DATA": data}):
-            first = self.key("")
+            keys = [[self.key(code) for code in reads + reads_none]]
             (Path(data) / "mnist").mkdir()
             (Path(data) / "mnist" / "labels").write_text("7")
-            second = self.key("")
+            keys += [[self.key(code) for code in reads + reads_none]]
+            for name in unchanged.WHERE:
+                os.environ[name] = ""
+                keys += [[self.key(code) for code in reads + reads_none]]
+        self.assertEqual([len(keys)] * len(reads) + [1] * len(reads_none), [len(set(k)) for k in zip(*keys)])
+
+    def test_every_reader_is_known(self):
+        sources = "".join(p.read_text() for p in (unchanged.ROOT / "datasets").glob("*.go") if not p.stem.endswith("_test"))
+        readers = set(re.findall(r"\nfunc \(l \*Loader\) ([A-Z]\w*)", sources))
+        self.assertLessEqual({"MNIST", "CIFAR10"}, readers)
+        self.assertEqual([], [name for name in readers if not unchanged.READS.search(f"datasets.{name}()")])
+
+    def test_settings_count(self):
+        with mock.patch.dict(os.environ, {"GOMLX_BACKEND": "xla:cpu"}):
+            first = self.key("")
             os.environ["GOMLX_BACKEND"] = "xla:cuda"
-            third = self.key("")
-            os.environ["PJRT_PLUGIN_LIBRARY_PATH"] = data
-            self.assertEqual(4, len({first, second, third, self.key("")}))
+            second = self.key("")
+            os.environ["PJRT_PLUGIN_LIBRARY_PATH"] = "/lib"
+            self.assertEqual(3, len({first, second, self.key("")}))
 
     def test_packages_count_with_all_they_import(self):
         engine, chart = "fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/chart"
@@ -72,7 +89,7 @@ class Unchanged(unittest.TestCase):
 
     def test_what_changes_after_the_copy_counts(self):
         self.key("a := 1")
-        edit = mock.patch.object(run_notebooks, "copy", lambda paths: self.key("a := 2"))
+        edit = mock.patch.object(run_notebooks, "copy", lambda paths, place: self.key("a := 2"))
         passes = mock.patch.object(run_notebooks, "run", lambda path, timeout: (None, 1.0))
         as_committed = mock.patch.object(run_notebooks, "committed", lambda path: None)
         quiet = mock.patch("builtins.print")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
@@ -20,7 +19,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	f, err := fleet.Local(2, fleet.LocalOptions{Dir: filepath.Join(os.TempDir(), "fedkit-example-fleet")})
+	dir, err := os.MkdirTemp("", "fedkit-fleet-") // a fleet of its own; programs that name the same folder share one
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	f, err := fleet.Local(2, fleet.LocalOptions{Dir: dir})
 	if err != nil {
 		panic(err)
 	}

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import nbformat
 
+import locks
+
 from . import cases, chromium, lab
 from .chromium import Failed
 
@@ -60,6 +62,12 @@ def main():
     names = sys.argv[1:] or list(cases.ALL)
     if unknown := set(names) - set(cases.ALL):
         sys.exit(f"no case {sorted(unknown)}; there are: {' '.join(cases.ALL)}")
+    # Side by side, two checks would share the folder, and be too slow.
+    with locks.locked(PLACE.with_suffix(".lock"), say=f"waiting for another browser check of {ROOT}"):
+        check(names)
+
+
+def check(names):
     prepare()
     log = PLACE / "lab.log"
     log.touch(mode=0o600)  # the token is in it
