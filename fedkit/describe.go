@@ -14,8 +14,11 @@ import (
 // strategy with all its options and parts, the task, the data, the options that change results, seed, device, and the
 // version of the code. All that can be checked before a run is; nothing is computed.
 //
-// The version and the hardware are not part of what identifies a run. The version is a hash of fedkit's own source files, and of the declarations
-// that a strategy or part of your own is made of, or fedkit's version as a module if the sources are not there.
+// Neither fedkit's version nor the hardware identifies a run. Code has the version, a hash of fedkit's source files (or
+// its version as a module if they are not there), and a hash of the declarations that a strategy or part of your own is made
+// of, which a study compares too.
+//
+// A federation whose data, clients or task are not what they were when it was made is refused.
 func Describe(fed *Federation, s Strategy, o Options) (*History, error) {
 	h, _, err := describe(fed, s, o)
 	return h, err
