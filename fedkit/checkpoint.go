@@ -154,6 +154,7 @@ func (past *History) differs(h *History) (fields []string) {
 	}{
 		{"Data", past.Data, h.Data}, {"Partition", past.Partition, h.Partition}, {"Model", past.Model, h.Model},
 		{"Clients", past.Clients, h.Clients}, {"Params", past.Params, h.Params}, {"Seed", past.Seed, h.Seed}, {"Device", past.Device, h.Device}, {"Task", past.Task, h.Task},
+		{"Types", past.Types, h.Types},
 	} {
 		if f.was != f.is {
 			fields = append(fields, fmt.Sprintf("%s: %v, was %v", f.name, f.is, f.was))

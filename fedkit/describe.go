@@ -3,6 +3,7 @@ package fedkit
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/source"
@@ -13,8 +14,11 @@ import (
 // strategy with all its options and parts, the task, the data, the options that change results, seed, device, and the
 // version of the code. All that can be checked before a run is; nothing is computed.
 //
-// The version and the hardware are not part of what identifies a run. The version is a hash of fedkit's own source files, and of the declarations
-// that a strategy or part of your own is made of, or fedkit's version as a module if the sources are not there.
+// Neither fedkit's version nor the hardware identifies a run. Code has the version, a hash of fedkit's source files (or
+// its version as a module if they are not there), and a hash of the declarations that a strategy or part of your own is made
+// of, which a study compares too.
+//
+// A federation whose data, clients or task are not what they were when it was made is refused.
 func Describe(fed *Federation, s Strategy, o Options) (*History, error) {
 	h, _, err := describe(fed, s, o)
 	return h, err
@@ -37,22 +41,25 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if all, err = unwrap(s); err != nil {
 		return nil, nil, err
 	}
-	h = &History{Config: config.Of(s), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
+	h = &History{Config: config.Of(s), Settings: o.settings(), Data: fed.Data.Name, Partition: fed.Rule, Model: fed.Task.Name, Clients: fed.Size(), Params: fed.Task.Dim(), Seed: o.Seed}
 	h.Strategy = config.Of(all[len(all)-1]).Name()
 	h.Name = cmp.Or(o.Name, h.Strategy)
 	name = h.Strategy + ": "
-	if err := checkRun(fed, all, o, h.Config); err != nil {
+	if fed.interceptors != nil {
+		h.Interceptors = config.Of(fed.interceptors)
+	}
+	if err := fed.unchanged(); err != nil {
+		return nil, nil, err
+	}
+	if err := checkRun(fed, all, o, h); err != nil {
 		return nil, nil, err
 	}
 	if _, err := xla.Backend(); err != nil {
 		return nil, nil, err
 	}
 	m := fed.Manifest()
-	h.Manifest, h.Device, h.Hardware = &m, xla.Kind(), xla.Hardware()
-	h.Settings, h.Code = o.settings(), source.Of(s, o.Metrics, fed.interceptors)
-	if fed.interceptors != nil {
-		h.Interceptors = config.Of(fed.interceptors)
-	}
+	h.Manifest, h.Device, h.Hardware = &m, xla.Device(), xla.Hardware()
+	h.Code = source.Of(s, o.Metrics, fed.interceptors)
 	if fed.Devices != nil {
 		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(fed.Devices)
 	}
@@ -61,8 +68,29 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 			return nil, nil, err
 		}
 	}
-	h.Task, err = fed.fingerprint()
+	h.Types = config.Types(s, o.Metrics, fed.interceptors)
+	h.Task, err = fed.fingerprint(fed.batches(s))
 	return h, all, err
+}
+
+// Complete returns an error that names the first option of the run, of its strategy or of an interceptor that cannot be
+// written down, so that another run might be taken for this one; nil if there is none. Such a run has no checkpoint, and no
+// study stores it.
+func (h *History) Complete() error {
+	for _, part := range []struct {
+		in string
+		c  *config.Config
+	}{{"", h.Config}, {"interceptors", h.Interceptors}, {"Options.", h.Settings}} {
+		for _, path := range part.c.Unnamed() {
+			is, _ := part.c.At(path)
+			allowed := "what a configuration can tell from others"
+			if strings.HasSuffix(strings.TrimSuffix(is, ")"), "func") {
+				is, allowed = "a function without a name", "one that is declared with func at the top level, a method of a type, or in a struct with a field Name"
+			}
+			return Invalid(part.in+path, is, allowed+", or in a field that is tagged `config:\"-\"`, since it only holds what is computed from the others")
+		}
+	}
+	return nil
 }
 
 // settings are the options that change results. A configuration leaves out what is zero, so a new option does not change

@@ -11,7 +11,8 @@ import (
 )
 
 // Federation is the world a strategy runs in: M clients, each holding rows of one data set, and the task they learn. The
-// data is put on the device once, at the first run.
+// data is put on the device once, at the first run. So a run on a federation whose data, clients or task were changed after it
+// was made is refused.
 type Federation struct {
 	Data    *datasets.Dataset  // whose rows the clients hold
 	Rule    string             // how the data was dealt out, in words
@@ -24,6 +25,7 @@ type Federation struct {
 	rule         partition.Rule
 	deviceRule   sim.Rule
 	manifest     func() partition.Manifest
+	made         *made
 	interceptors []Interceptor
 	lazy         *lazyEngine
 }
@@ -34,10 +36,14 @@ type lazyEngine struct {
 	mu sync.Mutex
 	*engine.Engine
 	rows [][]int // by the engine's client, its training rows
-	task string  // the task's fingerprint, once known
+
+	first string           // hash of the task's initial parameters, once known
+	texts map[int][32]byte // by batch size, of what it computes
 }
 
-func newLazyEngine(rows [][]int) *lazyEngine { return &lazyEngine{rows: rows} }
+func newLazyEngine(rows [][]int) *lazyEngine {
+	return &lazyEngine{rows: rows, texts: map[int][32]byte{}}
+}
 
 // trainRows returns the training rows of each client.
 func trainRows(clients []partition.Client) [][]int {
@@ -60,19 +66,6 @@ func (f *Federation) engine() (*engine.Engine, error) {
 		f.lazy.Engine = e
 	}
 	return e, err
-}
-
-// fingerprint is the task's.
-func (f *Federation) fingerprint() (string, error) {
-	f.lazy.mu.Lock()
-	defer f.lazy.mu.Unlock()
-	if f.lazy.task == "" {
-		var err error
-		if f.lazy.task, err = f.Task.fingerprint(f.Data); err != nil {
-			return "", err
-		}
-	}
-	return f.lazy.task, nil
 }
 
 // New deals the data out by the rule and makes the model's task for it. It fails before anything runs if the rule cannot
@@ -102,7 +95,7 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 		return nil, err
 	}
 	return &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: task, rule: rule,
-		manifest: manifest(deal, rule), lazy: newLazyEngine(trainRows(deal.Clients))}, nil
+		manifest: manifest(deal, rule), made: madeOf(deal.Data, deal.Clients, task), lazy: newLazyEngine(trainRows(deal.Clients))}, nil
 }
 
 // dealOut asks a rule for its deal and its description.

@@ -4,30 +4,82 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"reflect"
+	"slices"
 
-	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/engine"
 )
 
-// fingerprint sums up a task for data of a form: the SHA-256, in hexadecimal, of its parameters, of what it computes as
-// StableHLO, and of initial parameters. A model whose functions compute something else has another one, whatever its name.
-func (t *Task) fingerprint(d *datasets.Dataset) (sum string, err error) {
+// fingerprint sums up a task for the federation's data: the SHA-256, in hexadecimal, of its parameters, of initial ones, and of
+// what it computes, as StableHLO, with a few examples, as many as are evaluated together, and batches of the given sizes. A
+// model whose functions compute something else has another one, whatever its name. One that computes something else than
+// before is refused.
+func (f *Federation) fingerprint(batches []int) (sum string, err error) {
 	defer recovered("model", &err)
+	f.lazy.mu.Lock()
+	defer f.lazy.mu.Unlock()
 	h := sha256.New()
-	for _, p := range t.Params {
+	for _, p := range f.Task.Params {
 		fmt.Fprintf(h, "%q %v\n", p.Name, p.Shape)
 	}
-	e := t.forEngine()
-	text, err := e.Text(d, t.Features)
-	if err != nil {
-		return "", fmt.Errorf("task %s: %w", t.Name, err)
+	e := f.Task.forEngine()
+	for _, batch := range slices.Concat([]int{trialBatch}, engine.Blocks, batches) {
+		sum, known := f.lazy.texts[batch]
+		if !known || batch == trialBatch {
+			text, err := e.Text(f.Data, batch, f.Task.Features)
+			if err != nil {
+				return "", fmt.Errorf("task %s: %w", f.Task.Name, err)
+			}
+			is := sha256.Sum256(text)
+			if known && is != sum {
+				return "", Invalid("Federation.Task", "changed", "one that computes what it did before, since programs are compiled once: fedkit.New takes a model that makes another task")
+			}
+			f.lazy.texts[batch], sum = is, is
+		}
+		h.Write(sum[:])
 	}
-	h.Write(text)
+	if f.lazy.first == "" {
+		if f.lazy.first, err = f.Task.firstSum(); err != nil {
+			return "", err
+		}
+	}
+	h.Write([]byte(f.lazy.first))
+	return fmt.Sprintf("%x", h.Sum(nil)), nil
+}
+
+// firstSum returns the SHA-256 of initial parameters.
+func (t *Task) firstSum() (string, error) {
 	first, err := t.start(Random(0, "fingerprint"))
 	if err != nil {
 		return "", fmt.Errorf("task %s: Init: %w", t.Name, err)
 	}
+	h := sha256.New()
 	if err := binary.Write(h, binary.LittleEndian, first); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x", h.Sum(nil)), nil
+	return string(h.Sum(nil)), nil
+}
+
+// batches are the sizes of batches that a strategy and its parts name, as the federation has them, in order.
+func (f *Federation) batches(s Strategy) (sizes []int) {
+	most := 0
+	for _, rows := range f.lazy.rows {
+		most = max(most, len(rows))
+	}
+	_ = config.Walk(s, func(_ string, part any) error {
+		if l, is := part.(Local); is {
+			part = l.WithDefaults()
+		}
+		if b, _ := config.Field(part, "Batch"); b.IsValid() && b.Kind() == reflect.Int && b.Int() != 0 {
+			size := min(int(b.Int()), most)
+			if b.Int() == FullBatch {
+				size = most
+			}
+			sizes = append(sizes, size)
+		}
+		return nil
+	})
+	slices.Sort(sizes)
+	return slices.Compact(sizes)
 }

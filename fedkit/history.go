@@ -25,7 +25,7 @@ type History struct {
 	Clients   int            `json:"clients"`            // M
 	Params    int            `json:"params"`             // d
 	Seed      uint64         `json:"seed"`               // of the run: Options.Seed
-	Device    string         `json:"device"`             // its kind: "cpu", "cuda"
+	Device    string         `json:"device"`             // its kind, and the options that change what it computes: "cpu", "cuda tf32=true"
 	Hardware  string         `json:"hardware,omitempty"` // which it is: "Intel(R) Xeon(R) Platinum 8481C, 4 processors"; empty in old files
 	Rounds    []Record       `json:"rounds"`             // what happened in each, the first one first
 
@@ -35,6 +35,7 @@ type History struct {
 	Devices      *config.Config `json:"devices,omitempty"`      // rule of what the clients work on, if the run has a clock
 	DevicesHash  string         `json:"devices_hash,omitempty"` // SHA-256 of what it drew, in hexadecimal
 	Interceptors *config.Config `json:"interceptors,omitempty"` // who stands between the clients and the server
+	Types        string         `json:"types,omitempty"`        // hash of the types that the parts have which are not fedkit's: see config.Types
 	Code         string         `json:"code,omitempty"`         // version of the code that ran: see Describe
 
 	// Stopped says that the run was interrupted (by the stop button of a notebook, say) before its last round. Load also

@@ -54,7 +54,9 @@ func (f *Federation) HoldOut(n int, seed uint64) (*Federation, error) {
 	seen.Rule = fmt.Sprintf("%s; %d %s held out, seed %d", f.Rule, n, clients, seed)
 	unseen.Rule = fmt.Sprintf("%s; the %d %s held out, seed %d", f.Rule, n, clients, seed)
 	seen.Unseen = &unseen
-	seen.manifest, unseen.manifest = seen.manifestOf(), unseen.manifestOf()
+	for _, g := range []*Federation{&seen, &unseen} {
+		g.manifest, g.made = g.manifestOf(), madeOf(g.Data, g.Clients, g.Task)
+	}
 	return &seen, nil
 }
 

@@ -52,9 +52,9 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	g.Rule, g.Data, g.lazy = f.Rule+"; "+note, d, newLazyEngine(f.lazy.rows)
 	if f.Unseen != nil {
 		unseen := *f.Unseen
-		unseen.Data, unseen.lazy = d, g.lazy
+		unseen.Data, unseen.lazy, unseen.made = d, g.lazy, madeOf(d, unseen.Clients, g.Task)
 		g.Unseen = &unseen
 	}
-	g.manifest = g.manifestOf()
+	g.manifest, g.made = g.manifestOf(), madeOf(d, g.Clients, g.Task)
 	return &g, nil
 }

@@ -27,7 +27,7 @@ func (p peek) Select(r *Round, _ int) []int {
 
 // picky is mean with that selector, two jobs a round and μ by client.
 type picky struct {
-	seen  *[][]Solve
+	seen  *[][]Solve `config:"-"`
 	State struct{ X *Matrix }
 }
 

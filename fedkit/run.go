@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/sim"
 )
@@ -257,7 +256,7 @@ func (u *underway) release() {
 }
 
 // checkRun checks the options of a run and those of its strategy.
-func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) error {
+func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if isNil(reflect.ValueOf(o.Watch)) {
 		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
 	}
@@ -293,8 +292,8 @@ func checkRun(fed *Federation, all []Strategy, o Options, c *config.Config) erro
 	if o.Checkpoint == "" {
 		return nil
 	}
-	if unnamed := c.Unnamed(); len(unnamed) > 0 {
-		return Invalid(unnamed[0], "a function without a name", "one that is declared with func at the top level, since Options.Checkpoint keeps the configuration")
+	if err := h.Complete(); err != nil {
+		return err
 	}
 	return checkStates(all)
 }

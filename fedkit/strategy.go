@@ -5,12 +5,14 @@ package fedkit
 //
 // Two field names mean something to Run. What must outlive a round is kept in one exported field named State, so that it
 // can be saved and loaded. A field Fraction, a float64, is the share of the clients in a round; 0 stands for all. All
-// other exported fields are options: they are checked before anything runs (see Checker), and kept in the History.
+// other fields are options: they are checked before anything runs (see Checker), and kept in the History.
 //
 // A run with Options.Checkpoint saves State with encoding/gob, and refuses what would be lost: a State with unexported
 // fields, functions, channels or interfaces at any depth. A Matrix is saved, and so is any type with a MarshalBinary or
-// GobEncode method. A strategy that keeps nothing declares State struct{}. Its own unexported fields are not saved: they
-// may hold what can be computed again, such as a mask that is made when it is nil.
+// GobEncode method. A strategy that keeps nothing declares State struct{}. Unexported
+// fields are options too, but for those that are tagged: they hold what is computed from the others, and are not saved.
+//
+//	mask []float32 `config:"-"` // made by the first round
 //
 // A strategy may wrap another one: it holds it in an exported field (or embeds it) and returns it from a method
 // Unwrap() Strategy. Run then follows it. The State of both is saved, Fraction is the inner strategy's unless the wrapper

@@ -76,8 +76,8 @@ type forgery struct {
 	Attack  Attack
 	Clients []int
 
-	send func(*fedkit.Updates, *rand.Rand) *fedkit.Matrix
-	bad  []bool // by client
+	send func(*fedkit.Updates, *rand.Rand) *fedkit.Matrix `config:"-"`
+	bad  []bool                                           `config:"-"` // by client
 }
 
 // intercept puts an attack between the attackers and the server.

@@ -52,7 +52,11 @@ func (c *Config) Name() string {
 func (c *Config) At(path string) (text string, ok bool) {
 	tree := c.root()
 	for name := range strings.FieldsFuncSeq(strings.ReplaceAll(path, "[", ".["), func(r rune) bool { return r == '.' }) {
-		if tree, ok = inside(tree)[name]; !ok {
+		o := inside(tree)
+		if value, typed := o["value"]; typed {
+			o = inside(value)
+		}
+		if tree, ok = o[name]; !ok {
 			return "", false
 		}
 	}

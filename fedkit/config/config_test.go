@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/rand"
+	randv2 "math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,6 +89,18 @@ type (
 		Wait    time.Duration
 		hidden  int
 	}
+	secret struct {
+		value *Krum
+		list  []any
+		left  int `config:"-"`
+		mu    sync.Mutex
+		Wait  time.Duration
+	}
+	When  struct{ time.Time }
+	dated struct {
+		When
+		K int
+	}
 	chain  struct{ Next *chain }
 	looped struct {
 		Of  any
@@ -134,7 +149,10 @@ var cases = []struct {
 	{pointed{}, `config_test.pointed{}`, `{"type":"config_test.pointed"}`},
 
 	// Values of every kind, alone and in an interface.
-	{anything{hidden: 1, C: make(chan int)}, `config_test.anything{}`, `{"type":"config_test.anything"}`},
+	{anything{hidden: 1}, `config_test.anything{hidden: 1}`, `{"hidden":1,"type":"config_test.anything"}`},
+	{secret{value: &Krum{2}, list: []any{Mean{}}, left: 3, Wait: time.Second}, `config_test.secret{"value": {F: 2}, Wait: 1000000000, list: [config_test.Mean{}]}`,
+		`{"\"value\"":{"F":2},"Wait":1000000000,"list":[{"type":"config_test.Mean"}],"type":"config_test.secret"}`},
+	{dated{When{time.Unix(0, 0).UTC()}, 2}, `config_test.dated{K: 2, Time: "1970-01-01T00:00:00Z"}`, `{"K":2,"Time":"1970-01-01T00:00:00Z","type":"config_test.dated"}`},
 	{anything{A: math.SmallestNonzeroFloat64, B: math.NaN()}, `config_test.anything{A: float64(5e-324), B: float64(NaN)}`,
 		`{"A":{"type":"float64","value":5e-324},"B":{"type":"float64","value":"NaN"},"type":"config_test.anything"}`},
 	{anything{A: "NaN", B: math.Inf(-1)}, `config_test.anything{A: string(NaN), B: float64(-Inf)}`,
@@ -214,6 +232,18 @@ func TestConfigurationsAreCanonical(t *testing.T) {
 		{uint64(1<<63 + 1), uint64(1 << 63)}, {1, 1.0}, {[]string{"a, b"}, []string{"a", "b"}}, {[]int{}, []int(nil)},
 		{slices.Repeat([]int{1}, 65), slices.Repeat([]int{1}, 66)}, {slices.Repeat([]int{1}, 65), append(slices.Repeat([]int{1}, 64), 2)},
 		{map[string]string{"len": "1"}, map[string]int{"len": 1}},
+		{1i, 2i}, {randv2.NewPCG(1, 2), randv2.NewPCG(1, 3)}, {struct{ r *randv2.Rand }{randv2.New(randv2.NewPCG(1, 2))}, struct{ r *randv2.Rand }{randv2.New(randv2.NewPCG(1, 3))}}, {make(chan int), nil},
+		// Unexported fields of every kind.
+		{struct{ a []int }{[]int{1}}, struct{ a []int }{[]int{2}}},
+		{struct{ a map[string]int }{map[string]int{"b": 1}}, struct{ a map[string]int }{map[string]int{"b": 2}}},
+		{struct{ a *int }{pointer(1)}, struct{ a *int }{pointer(2)}},
+		{struct{ a struct{ b int } }{struct{ b int }{1}}, struct{ a struct{ b int } }{struct{ b int }{2}}},
+		{struct{ a [2]float64 }{[2]float64{1}}, struct{ a [2]float64 }{[2]float64{2}}},
+		{struct{ a any }{1}, struct{ a any }{2}},
+		{struct{ a func() }{named}, struct{ a func() }{generic[int]}},
+		// Types and functions of one name, in two packages.
+		{rand.Zipf{}, randv2.Zipf{}}, {[]any{&rand.Zipf{}}, []any{&randv2.Zipf{}}}, {[]rand.Zipf{}, []randv2.Zipf{}},
+		{map[string]rand.Zipf{}, map[string]randv2.Zipf{}}, {rand.Int, randv2.Int},
 	} {
 		if a, b := config.Of(pair[0]), config.Of(pair[1]); reflect.DeepEqual(a, b) || config.Diff(a, b) == nil {
 			t.Errorf("%v and %v are both %s", pair[0], pair[1], a)
@@ -245,6 +275,10 @@ func TestWhatCannotBeWrittenIsListed(t *testing.T) {
 		{long, []string{"All[70]"}},
 		{list, []string{"[0]"}},
 		{m, []string{"m"}},
+		{struct {
+			a func()
+			b chan int
+		}{closure(), make(chan int)}, []string{"a", "b"}},
 		{closure(), []string{""}},
 	} {
 		if got := config.Of(c.value).Unnamed(); !slices.Equal(got, c.want) {
@@ -422,4 +456,34 @@ func FuzzConfig(f *testing.F) {
 		c.Unnamed()
 		config.Diff(&c, base)
 	})
+}
+
+func first() any {
+	type part struct{ FedAvg }
+	return part{}
+}
+
+func second() any {
+	type part struct{ FedMedian }
+	return part{}
+}
+
+// Types of one name, declared in two functions, are told apart by what they consist of.
+func TestTypes(t *testing.T) {
+	if config.Types(3, nil, "text", config.Config{}, []any{&config.Difference{}}) != "" {
+		t.Error("types of fedkit count")
+	}
+	if a, b := config.Of(first()), config.Of(second()); a.String() != b.String() || config.Types(first()) == config.Types(second()) {
+		t.Errorf("%s, %s: %s, %s", a, b, config.Types(first()), config.Types(second()))
+	}
+	if a := config.Types(first()); a == "" || a != config.Types([]any{first()}[0]) || a == config.Types([]any{first(), 1i, second()}) {
+		t.Error(a)
+	}
+	inside := func(v any) string { return config.Types(struct{ hidden any }{v}) }
+	if inside(first()) == inside(second()) {
+		t.Error("what an unexported field holds does not count")
+	}
+	loop := &looped{}
+	loop.Of = loop
+	config.Types(loop) // ends
 }

@@ -14,10 +14,14 @@ import (
 	"strings"
 )
 
-// Of returns the configuration of a value, or of what it points to; nil for nil. Fields are those that Walk has, except
-// those that are zero. NaN and ±Inf are strings, and so is what has a MarshalText method. Functions have a name, such as
-// "main.train", except closures and method values (see Unnamed). Of a slice or array with more than 64 elements it keeps
-// their number, and the SHA-256 of their JSON.
+// Of returns the configuration of a value, or of what it points to; nil for nil. Fields are those that Walk has and, since
+// they change results too, unexported ones, except those that are zero. NaN and ±Inf are strings, and so is what has a
+// MarshalText method of its own; of what has MarshalBinary, its bytes are kept like a long list. Functions have a name, such as "main.train", except closures and method values (see
+// Unnamed). Of a slice or array with more than 64 elements it keeps their number, and the SHA-256 of their JSON.
+//
+// A field that only holds what is computed from the others, such as one that Start sets, is left out by its tag:
+//
+//	best *Optimum `config:"-"`
 func Of(v any) *Config {
 	if v == nil {
 		return nil
@@ -34,10 +38,12 @@ func of(v reflect.Value, above trail) any {
 		return nil
 	case k == reflect.Interface:
 		return typed(v.Elem().Type(), of(v.Elem(), above))
+	case k == reflect.Chan, k == reflect.UnsafePointer:
+		return map[string]any{"unnamed": k.String()}
 	case k == reflect.Pointer:
 		return of(v.Elem(), above)
-	case isText(v.Type()):
-		return text(v)
+	case writesItself(v.Type()):
+		return written(v)
 	case k == reflect.Struct, k == reflect.Map:
 		return object(v, above)
 	case k == reflect.Slice, k == reflect.Array:
@@ -50,7 +56,7 @@ func of(v reflect.Value, above trail) any {
 
 // typed adds the type of what an interface holds to its configuration.
 func typed(t reflect.Type, tree any) any {
-	o := map[string]any{"type": short(strings.TrimLeft(t.String(), "*"))}
+	o := map[string]any{"type": strings.TrimLeft(typeName(t), "*")}
 	if fields, ok := tree.(map[string]any); ok {
 		maps.Copy(o, fields)
 	} else {
@@ -109,7 +115,7 @@ func digest(n int, list any) any {
 	return map[string]any{"len": json.Number(strconv.Itoa(n)), "sha256": fmt.Sprintf("%x", sha256.Sum256(b))}
 }
 
-// basic is the configuration of a bool, a string or a number; nil for anything else, such as a channel.
+// basic is the configuration of a bool, a string or a number.
 func basic(v reflect.Value) any {
 	switch {
 	case v.Kind() == reflect.Bool:
@@ -120,8 +126,8 @@ func basic(v reflect.Value) any {
 		return json.Number(strconv.FormatInt(v.Int(), 10))
 	case v.CanUint():
 		return json.Number(strconv.FormatUint(v.Uint(), 10))
-	case !v.CanFloat():
-		return nil
+	case v.CanComplex():
+		return strconv.FormatComplex(v.Complex(), 'g', -1, v.Type().Bits())
 	}
 	s := strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits())
 	if strings.ContainsAny(s, "NI") { // NaN, ±Inf
@@ -130,24 +136,45 @@ func basic(v reflect.Value) any {
 	return json.Number(s)
 }
 
-// isText says whether a type, or a pointer to it, has a MarshalText method.
-func isText(t reflect.Type) bool {
-	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]())
+// writesItself says whether a type, or a pointer to it, has a MarshalText or MarshalBinary method that is not one of a field
+// embedded in it.
+func writesItself(t reflect.Type) bool {
+	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+		if f := t.Field(i); f.Anonymous && marshals(f.Type) {
+			return false
+		}
+	}
+	return marshals(t)
 }
 
-func text(v reflect.Value) any {
+func marshals(t reflect.Type) bool {
+	for _, is := range []reflect.Type{reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.BinaryMarshaler]()} {
+		if t.Implements(is) || reflect.PointerTo(t).Implements(is) {
+			return true
+		}
+	}
+	return false
+}
+
+// written is what a value writes of itself: its text or, of its bytes, their number and hash.
+func written(v reflect.Value) any {
 	p := reflect.New(v.Type())
 	p.Elem().Set(v)
-	b, err := p.Interface().(encoding.TextMarshaler).MarshalText()
-	if err != nil {
-		return map[string]any{"unnamed": err.Error()}
+	var b []byte
+	var err error
+	if m, is := p.Interface().(encoding.TextMarshaler); is {
+		if b, err = m.MarshalText(); err == nil {
+			return string(b)
+		}
+	} else if b, err = p.Interface().(encoding.BinaryMarshaler).MarshalBinary(); err == nil {
+		return digest(len(b), b)
 	}
-	return string(b)
+	return map[string]any{"unnamed": err.Error()}
 }
 
 var (
 	nameless = regexp.MustCompile(`\.func\d|-fm$|-range\d|\[|^reflect\.`)
-	folders  = regexp.MustCompile(`[^\[\]{}*, ]+/`)
+	folders  = regexp.MustCompile(`\bfedkit\.example/(?:[^\[\]{}*, ]+/)?`)
 )
 
 func function(v reflect.Value) any {
@@ -158,5 +185,23 @@ func function(v reflect.Value) any {
 	return map[string]any{"func": short(name)}
 }
 
-// short leaves the folders of packages out of a name: "server.Adam" for "example.com/server.Adam".
+// short leaves the folders of fedkit's own packages out of a name: "server.Adam". Elsewhere, two packages may be called the
+// same.
 func short(name string) string { return folders.ReplaceAllString(name, "") }
+
+// typeName names a type, with the paths of packages that are not fedkit's.
+func typeName(t reflect.Type) string {
+	switch k := t.Kind(); {
+	case k == reflect.Pointer:
+		return "*" + typeName(t.Elem())
+	case t.PkgPath() != "":
+		return short(t.PkgPath() + "." + t.Name())
+	case k == reflect.Slice:
+		return "[]" + typeName(t.Elem())
+	case k == reflect.Array:
+		return fmt.Sprintf("[%d]%s", t.Len(), typeName(t.Elem()))
+	case k == reflect.Map:
+		return "map[" + typeName(t.Key()) + "]" + typeName(t.Elem())
+	}
+	return short(t.String())
+}

@@ -13,8 +13,8 @@ import (
 // "Aggregator", "Selector.Then", "Parts[2]". A part comes as a pointer if it is held by one, else as a value. The visible
 // fields of an embedded struct are those of its holder.
 //
-// Left out are fields named State, what is nil, channels, and plain values such as an int or a string (but not those of a
-// type with a name). Not entered are types with a MarshalText method, pointers back to what holds them, and what is more
+// Left out are fields named State or tagged `config:"-"`, what is nil, channels, and plain values such as an int or a string
+// (but not those of a type with a name). Not entered are types with a MarshalText or MarshalBinary method, pointers back to what holds them, and what is more
 // than 100 fields, elements and pointers away from v. The first error ends the walk and is returned.
 func Walk(v any, visit func(path string, part any) error) error {
 	return walk("", reflect.ValueOf(v), nil, visit)
@@ -34,6 +34,9 @@ func walk(path string, v reflect.Value, above trail, visit func(string, any) err
 		return err
 	}
 	for _, p := range parts(v) {
+		if p.hidden {
+			continue
+		}
 		if err := walk(join(path, p.name), p.value, above, visit); err != nil {
 			return err
 		}
@@ -47,51 +50,73 @@ func plain(t reflect.Type) bool {
 	return k == reflect.Chan || k == reflect.UnsafePointer || t.PkgPath() == "" && (k < reflect.Array || k == reflect.String)
 }
 
-// part is an exported field, an entry of a map, or an element, with its name in paths.
+// part is a field, an entry of a map, or an element, with its name in paths.
 type part struct {
-	name  string
-	value reflect.Value
+	name   string
+	value  reflect.Value
+	hidden bool // an unexported field
 }
 
 // parts returns what a value holds one level below it; nothing if that is plain numbers, which may be a whole data set.
 func parts(v reflect.Value) (all []part) {
 	switch k := v.Kind(); {
-	case isText(v.Type()):
+	case writesItself(v.Type()):
 	case k == reflect.Struct:
 		return fields(v)
 	case (k == reflect.Slice || k == reflect.Array) && !plain(v.Type().Elem()):
 		for i := range v.Len() {
-			all = append(all, part{element(i), v.Index(i)})
+			all = append(all, part{name: element(i), value: v.Index(i)})
 		}
 	case k == reflect.Map:
 		for k, e := range v.Seq2() {
-			name := (&Config{of(k, nil)}).String()
-			if slices.Contains(special, name) {
-				name = strconv.Quote(name)
-			}
-			all = append(all, part{name, e})
+			all = append(all, part{name: unlike(special, (&Config{of(k, nil)}).String()), value: e})
 		}
 		slices.SortFunc(all, func(a, b part) int { return cmp.Compare(a.name, b.name) })
 	}
 	return all
 }
 
-// fields returns the exported fields of a struct; those of an embedded struct come in its place.
+// unlike quotes a name that would be taken for one of the others.
+func unlike(others []string, name string) string {
+	if slices.Contains(others, name) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// fields returns the fields of a struct; those of an embedded struct come in its place.
 func fields(v reflect.Value) (all []part) {
+	if !v.CanAddr() { // an unexported field is read at its address
+		at := reflect.New(v.Type()).Elem()
+		at.Set(v)
+		v = at
+	}
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		in, err := v.FieldByIndexErr(f.Index) // no field is in an embedded nil pointer
-		embedded := f.Anonymous && reflect.Indirect(in).Kind() == reflect.Struct
-		if err == nil && in.CanInterface() && !embedded && !inState(v.Type(), f.Index) {
-			all = append(all, part{f.Name, in})
+		if err != nil || flattened(f) && reflect.Indirect(in).Kind() == reflect.Struct || leftOut(v.Type(), f.Index) {
+			continue
 		}
+		p := part{name: f.Name, value: in, hidden: !in.CanInterface()}
+		if p.hidden {
+			p.name, p.value = unlike(special, f.Name), reflect.NewAt(f.Type, in.Addr().UnsafePointer()).Elem()
+		}
+		all = append(all, p)
 	}
 	return all
 }
 
-// inState says whether a field is named State or promoted from one that is.
-func inState(t reflect.Type, index []int) bool {
-	above := len(index) > 1 && inState(t, index[:len(index)-1])
-	return above || t.FieldByIndex(index).Name == "State"
+// flattened says whether the fields of an embedded struct stand for it.
+func flattened(f reflect.StructField) bool { return f.Anonymous && !writesItself(f.Type) }
+
+// leftOut says whether a field is no option: it is named State, tagged, in an embedded struct that is or that stands for
+// itself, or only locks or counts.
+func leftOut(t reflect.Type, index []int) bool {
+	f := t.FieldByIndex(index)
+	locks := !f.IsExported() && (f.Type.PkgPath() == "sync" || f.Type.PkgPath() == "sync/atomic")
+	if above := index[:len(index)-1]; len(above) > 0 && (leftOut(t, above) || !flattened(t.FieldByIndex(above))) {
+		return true
+	}
+	return locks || f.Name == "State" || f.Tag.Get("config") == "-"
 }
 
 // trail is what was entered to reach a part: pointers, slices and maps by address, and nil for anything else.

@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"fedkit.example/fedkit/internal/xla"
-	"github.com/gomlx/compute"
 )
 
 // Kind is what decides how a machine rounds. Machines of one kind give the same bytes.
@@ -21,7 +20,7 @@ type Kind struct {
 	Plugin    string // the PJRT plugin: name, and the beginning of its SHA-256
 	Processor string // model of the processor, or of the GPU
 	Threads   int    // processors that the process may run on
-	Flags     string // XLA_FLAGS and the options of GOMLX_BACKEND
+	Flags     string // options of XLA_FLAGS and GOMLX_BACKEND that may change what programs compute
 }
 
 // Key returns a short name of the kind.
@@ -45,7 +44,7 @@ var thisKind = sync.OnceValues(func() (Kind, error) {
 	if err != nil {
 		return Kind{}, err
 	}
-	k := Kind{Device: xla.Kind(), Processor: xla.Hardware(), Threads: runtime.NumCPU()}
+	k := Kind{Device: xla.Kind(), Processor: xla.Hardware(), Threads: runtime.NumCPU(), Flags: xla.Flags()}
 	if xla.OnCPU() {
 		k.Processor = processor()
 	}
@@ -59,8 +58,6 @@ var thisKind = sync.OnceValues(func() (Kind, error) {
 		return k, err
 	}
 	k.Plugin = fmt.Sprintf("%s %x", filepath.Base(client.Plugin()), hash.Sum(nil)[:4])
-	_, options, _ := strings.Cut(os.Getenv(compute.ConfigEnvVar), ",")
-	k.Flags = strings.Join(strings.Fields(os.Getenv("XLA_FLAGS")+" "+options), " ")
 	return k, nil
 })
 

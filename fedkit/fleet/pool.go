@@ -60,7 +60,7 @@ func (f *Fleet) Device() (kind, hardware string, err error) {
 	defer f.mu.Unlock()
 	devices, machines := map[string]bool{}, map[string]bool{}
 	for k := range f.kinds() {
-		devices[k.Device], machines[k.hardware()] = true, true
+		devices[strings.TrimSpace(k.Device+" "+k.Flags)], machines[k.hardware()] = true, true
 	}
 	return strings.Join(slices.Sorted(maps.Keys(devices)), "+"), strings.Join(slices.Sorted(maps.Keys(machines)), " + "), nil
 }

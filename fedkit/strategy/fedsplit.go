@@ -43,7 +43,7 @@ type FedSplit struct {
 		Wide [][]float64    // z if Exact, instead of Z
 	}
 
-	problems []*regression // of the clients, if Exact; Start makes them
+	problems []*regression `config:"-"` // of the clients, if Exact; Start makes them
 }
 
 // Check implements fedkit.Checker.

@@ -25,7 +25,7 @@ type withGap struct {
 	Optimum []float64 // what the configuration says of best
 	State   struct{}
 
-	best *datasets.Optimum
+	best *datasets.Optimum `config:"-"`
 }
 
 func (s *withGap) Unwrap() fedkit.Strategy { return s.Of }

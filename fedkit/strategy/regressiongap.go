@@ -34,7 +34,7 @@ type withRegressionGap struct {
 	L2    float64 `range:"[0,inf)"` // λ, weight of ½‖w‖² in every client's objective
 	State struct{}
 
-	best *regressionOptimum // Start finds it
+	best *regressionOptimum `config:"-"` // Start finds it
 }
 
 func (s *withRegressionGap) Unwrap() fedkit.Strategy              { return s.Of }

@@ -93,6 +93,9 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 		w.Done(p.About, nil)
 		return nil
 	}
+	if err := p.changed(); err != nil { // by a run before it, say
+		return err
+	}
 	if err := os.MkdirAll(p.Path("."), 0o777); err != nil {
 		return err
 	}

@@ -17,13 +17,20 @@
 //
 // # What identifies a run
 //
-// The key is the SHA-256 of the strategy with every option and part, the task (what its functions compute, and how its
-// parameters start), the data and who has which rows, by hashes, who stands between clients and server, the options that
-// change results, the seed, and the kind of device. Names, labels and the number of workers are not part of it, nor is the
-// version of the code: it is stored with a run, and Run warns if it differs. Study.Again computes everything anew.
+// The key is the SHA-256 of everything that changes results: the strategy with every option and part, in exported fields
+// and others; the task (what its functions compute, and its initial parameters); the data and which client has which rows;
+// interceptors, devices, the options of the run, the seed; the kind of device and the flags that XLA was given; and the source
+// of strategies and parts that are not fedkit's, where it is found. Names, labels and the number of workers are not part of it,
+// nor is the version of fedkit: it is stored with a run, and Run warns if it differs. Study.Again computes everything anew.
 //
 // What cannot be written down, such as a closure as a part of the strategy, is refused by its field. Give it a name: declare
-// the function at the top level, make it a method of a type, or put it into a struct with a field Name.
+// the function at the top level, make it a method of a type, or put it into a struct with a field Name, which then stands for
+// all that the closure has captured. A field that only holds what is computed from others is left out by a tag:
+//
+//	mask []float32 `config:"-"`
+//
+// What was added is what runs. If data, clients, the task or a part are changed between Add and Run, Run says so, and stores
+// nothing.
 //
 // # The folder
 //

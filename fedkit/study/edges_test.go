@@ -192,24 +192,6 @@ func TestCheckpointsOutliveErrors(t *testing.T) {
 	}
 }
 
-// scaled has an option that the key lacks.
-type scaled struct {
-	strategy.FedAvg
-	known map[int]int
-	scale float64
-}
-
-func TestOptionsHidden(t *testing.T) {
-	fed := digits(t)
-	st := study.New(t.TempDir())
-	st.Watch, st.Log = &counter{}, io.Discard
-	st.Add(fed, &scaled{known: map[int]int{1: 2}}, fedkit.Options{Rounds: 1}) // may be computed again
-	st.Add(fed, &scaled{scale: 2}, fedkit.Options{Rounds: 1})
-	if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), "run 2: scaled: invalid: scale = 2: must be an exported field") {
-		t.Error(err)
-	}
-}
-
 // panicking panics when it is asked what it wraps.
 type panicking struct{ strategy.FedAvg }
 

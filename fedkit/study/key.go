@@ -1,9 +1,11 @@
 package study
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
@@ -20,25 +22,27 @@ type identity struct {
 	Settings     *config.Config `json:"settings"`
 	Seed         uint64         `json:"seed"`
 	Device       string         `json:"device"`
+	Types        string         `json:"types,omitempty"` // of parts that are not fedkit's
+	Own          string         `json:"own,omitempty"`   // their code
 }
 
 func identityOf(h *fedkit.History) identity {
-	return identity{h.Config, h.Interceptors, h.Task, h.Manifest.Data, h.Manifest.Clients, h.DevicesHash, h.Settings, h.Seed, h.Device}
+	return identity{h.Config, h.Interceptors, h.Task, h.Manifest.Data, h.Manifest.Clients, h.DevicesHash, h.Settings, h.Seed, h.Device, h.Types, ownCode(h.Code)}
+}
+
+// ownCode is what a history's Code says of parts that are not fedkit's. Stored runs are served when fedkit's own code has
+// changed, which Run says, but not when that of a strategy in a cell has.
+func ownCode(code string) string {
+	_, own, _ := strings.Cut(code, "; ")
+	return own
 }
 
 // keyOf returns the key of the run that a history describes, in hexadecimal.
 func keyOf(h *fedkit.History) (string, error) {
-	id := identityOf(h)
-	for _, part := range []struct {
-		in string
-		c  *config.Config
-	}{{"", id.Strategy}, {"interceptors", id.Interceptors}, {"Options.", id.Settings}} {
-		if unnamed := part.c.Unnamed(); len(unnamed) > 0 {
-			return "", fedkit.Invalid(part.in+unnamed[0], "a function without a name",
-				"one that is declared with func at the top level, a method of a type, or in a struct with a field Name, since the run is stored under its configuration")
-		}
+	if err := h.Complete(); err != nil {
+		return "", err
 	}
-	b, err := json.Marshal(id)
+	b, err := json.Marshal(identityOf(h))
 	if err != nil {
 		return "", err
 	}
@@ -69,6 +73,8 @@ func differences(was, is *fedkit.History) (fields []string) {
 		{"model", a.Task == b.Task, was.Model, is.Model},
 		{"Options.Seed", a.Seed == b.Seed, a.Seed, b.Seed},
 		{"device", a.Device == b.Device, a.Device, b.Device},
+		{"types of your own", a.Types == b.Types, cmp.Or(a.Types, "none"), cmp.Or(b.Types, "none")},
+		{"code of your own", a.Own == b.Own, cmp.Or(a.Own, "none"), cmp.Or(b.Own, "none")},
 	} {
 		switch {
 		case f.same:

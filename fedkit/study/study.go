@@ -75,6 +75,10 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 	if o.Watch != nil {
 		return nil, fedkit.Invalid("Options.Watch", fmt.Sprintf("%T", o.Watch), "left out: Study.Watch is told of every run")
 	}
+	if fed != nil {
+		was := *fed // the fields may be set to other values before Run
+		fed = &was
+	}
 	if strategy, err = fedkit.Clone(strategy); err != nil {
 		return nil, err
 	}
@@ -92,14 +96,6 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 	key, err := keyOf(about)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", about.Name, err)
-	}
-	for _, hides := range []struct {
-		in string
-		v  any
-	}{{"", strategy}, {"Options.Metrics", o.Metrics}} {
-		if err := checkHidden(hides.in, hides.v); err != nil {
-			return nil, fmt.Errorf("%s: %w", about.Name, err)
-		}
 	}
 	p.code = about.Code
 	p.Run = &Run{ID: idOf(about.Strategy, key), Key: key, Name: about.Name, Labels: given, About: about}
@@ -189,11 +185,11 @@ func (p *plan) place(dir string) {
 	}
 }
 
-// changed refuses a run that is not what its key says, since a part that it shares was changed after Add.
+// changed refuses a run that is not what its key says, since what it shares was changed after Add.
 func (p *plan) changed() error {
 	is, err := fedkit.Describe(p.fed, p.strategy, p.opts)
 	if err != nil {
-		return nil // it will fail, and be stored with its error
+		return fmt.Errorf("study: %s: after Add: %w", p.Run, err)
 	}
 	if fields := differences(p.About, is); fields != nil {
 		return fmt.Errorf("study: %s: %w: a part was changed after Add, which does not copy what a pointer holds: %s", p.Run, fedkit.ErrInvalid, first3(fields))

@@ -68,6 +68,9 @@ const (
 	manyModels  = 8    // models per program at most, if all are scored on the same examples
 )
 
+// Blocks are the sizes of the blocks.
+var Blocks = []int{blockOfFew, blockOfMany}
+
 // Evaluate scores models on examples. They run in blocks of one size, however many there are, so nothing recompiles.
 func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Scores, error) {
 	groups, size := v.groups()

@@ -8,10 +8,10 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Text returns what a task computes, as StableHLO: outputs, losses, accuracies and gradients of a few examples, in training
+// Text returns what a task computes, as StableHLO: outputs, losses, accuracies and gradients of so many examples, in training
 // mode too if it has one, and features if it has them. Equal texts are equal tasks.
-func (t *Task) Text(d *datasets.Dataset, features func(p []*graph.Node, x *graph.Node) *graph.Node) ([]byte, error) {
-	lanes, batch := 2, 3
+func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Node, x *graph.Node) *graph.Node) ([]byte, error) {
+	lanes := 2
 	if t.alone() {
 		lanes = 1
 	}

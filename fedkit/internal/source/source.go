@@ -44,7 +44,8 @@ func Of(values ...any) string {
 	return strings.Join(all, "; ")
 }
 
-// declared returns the file with the methods of a value's type, or with a function, and the type's or function's name.
+// declared returns the file with the methods of a value's type, or with a function, and the type's or function's name, for a
+// closure its place.
 func declared(part any) (file, name string) {
 	v := reflect.Indirect(reflect.ValueOf(part))
 	if v.Kind() == reflect.Interface { // behind a pointer
@@ -55,7 +56,10 @@ func declared(part any) (file, name string) {
 	}
 	if v.Kind() == reflect.Func && !v.IsNil() {
 		f := runtime.FuncForPC(v.Pointer())
-		file, _ = f.FileLine(f.Entry())
+		file, line := f.FileLine(f.Entry())
+		if strings.Contains(f.Name(), ".func") {
+			return file, place(file, line)
+		}
 		return file, outermost(f.Name())
 	}
 	name, _, _ = strings.Cut(v.Type().Name(), "[")
@@ -69,6 +73,9 @@ func declared(part any) (file, name string) {
 	}
 	return "", ""
 }
+
+// place names the function literals of a line.
+func place(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }
 
 // outermost returns the name of the declaration that a function is in, its type's if that is a method: "T" for
 // "example.com/own.(*T).Choose.func1".
@@ -131,7 +138,7 @@ func module() string {
 }
 
 // hashDeclarations returns a hash of the declarations in a folder that have the given names, and of all there that they
-// use; "" if there are none.
+// use; "" if there are none. What surrounds a function literal does not count, or every change of a cell would.
 func hashDeclarations(dir string, start []string) string {
 	files := token.NewFileSet()
 	byName := map[string][]string{} // texts of declarations
@@ -147,17 +154,26 @@ func hashDeclarations(dir string, start []string) string {
 			continue
 		}
 		for _, d := range f.Decls {
-			text := string(b[files.Position(d.Pos()).Offset:files.Position(d.End()).Offset])
-			var inside []string
+			add := func(n ast.Node, name string) {
+				byName[name] = append(byName[name], string(b[files.Position(n.Pos()).Offset:files.Position(n.End()).Offset]))
+				ast.Inspect(n, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok {
+						uses[name] = append(uses[name], id.Name)
+					}
+					return true
+				})
+			}
+			for _, name := range declares(d) {
+				add(d, name)
+			}
 			ast.Inspect(d, func(n ast.Node) bool {
-				if id, ok := n.(*ast.Ident); ok {
-					inside = append(inside, id.Name)
+				if f, ok := n.(*ast.FuncLit); ok {
+					if at := place(path, files.Position(f.Pos()).Line); slices.Contains(start, at) {
+						add(f, at)
+					}
 				}
 				return true
 			})
-			for _, name := range declares(d) {
-				byName[name], uses[name] = append(byName[name], text), append(uses[name], inside...)
-			}
 		}
 	}
 	return hashReachable(start, byName, uses)

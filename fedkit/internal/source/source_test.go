@@ -69,6 +69,15 @@ func TestDeclarations(t *testing.T) {
 			t.Errorf("%s does not count", change)
 		}
 	}
+	const closure = "package main\n\nfunc main() {\n\tx := 1\n\trun(func() int { return f() })\n}\n\nfunc f() int { return 1 }\n"
+	literal := func(text string) string {
+		write(t, filepath.Join(dir, "main.go"), text)
+		return hashDeclarations(dir, []string{"main.go:5"})
+	}
+	if first := literal(closure); first == "" || literal(strings.Replace(closure, "x := 1", "x := 2", 1)) != first ||
+		literal(strings.Replace(closure, "return f()", "return 2*f()", 1)) == first || literal(strings.Replace(closure, "return 1", "return 2", 1)) == first {
+		t.Error("a function literal: what surrounds it counts, or what it does or uses does not")
+	}
 	if got := hashDeclarations(dir, []string{"missing"}); got != "" || hashDeclarations(filepath.Join(dir, "none"), []string{"T"}) != "" {
 		t.Error(got)
 	}
@@ -89,15 +98,18 @@ func TestOf(t *testing.T) {
 	}
 	pointer := new(any)
 	*pointer = own{}
-	// A closure, and a method that is bound, are in the code of what they are declared in.
+	// A method that is bound is in the code of its type; a closure is code of its own.
 	bound := struct {
 		Name string
 		F    func() int
 	}{"one", own{}.Step}
-	for i, is := range []string{Of(bound), Of(made()), Of(pointer)} {
-		if want := Of([]any{own{}, made, own{}}[i]); is != want || is == plain {
+	for i, is := range []string{Of(bound), Of(pointer)} {
+		if want := Of([]any{own{}, own{}}[i]); is != want || is == plain {
 			t.Errorf("%d: %s, want %s", i, is, want)
 		}
+	}
+	if is := Of(made()); seen[is] || is == Of(made) {
+		t.Error(is)
 	}
 	if Of(&own{2}) != Of(own{}) {
 		t.Error("a value counts")

@@ -9,6 +9,7 @@ package xla
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -83,6 +84,27 @@ func OnCPU() bool {
 	x, ok := b.(*gxla.Backend)
 	return err != nil || !ok || x.IsCPU()
 }
+
+// Device returns the Kind and, after a space, the Flags.
+func Device() string { return strings.TrimSpace(Kind() + " " + Flags()) }
+
+// Flags returns the options that may change what programs compute, "" if there are none: those of XLA_FLAGS, or of the file
+// that it names, those of GOMLX_BACKEND but for the default tf32=false, and the hash of a plugin that it names by its path.
+var Flags = sync.OnceValue(func() string {
+	flags := strings.Fields(os.Getenv("XLA_FLAGS"))
+	if len(flags) > 0 && flags[0][0] != '-' {
+		if b, err := os.ReadFile(flags[0]); err == nil {
+			flags = strings.Fields(string(b))
+		}
+	}
+	_, plugin, options := split(os.Getenv(compute.ConfigEnvVar))
+	flags = append(flags, strings.FieldsFunc(options, func(r rune) bool { return r == ',' })...)
+	flags = slices.DeleteFunc(flags, func(f string) bool { return f == "tf32=false" || strings.HasPrefix(f, "--xla_dump_") })
+	if b, err := os.ReadFile(plugin); err == nil && filepath.IsAbs(plugin) {
+		flags = append(flags, fmt.Sprintf("plugin=%.8x", sha256.Sum256(b)))
+	}
+	return strings.Join(flags, " ")
+})
 
 // Kind returns what kind of device programs run on: "cpu" or the plugin's name, such as "cuda".
 func Kind() string {

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Types returns a hash of the types that values and their parts have, with the fields of each, "" if all of them are
+// fedkit's. Types of one name, declared in two functions, may have other parts, and so do something else.
+func Types(values ...any) string {
+	all := map[string]bool{}
+	for _, v := range values {
+		types(reflect.ValueOf(&v).Elem(), nil, all)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(all)), "\n")))
+	return fmt.Sprintf("%x", sum[:6])
+}
+
+// types collects the layouts of a value's type and of those of its parts.
+func types(v reflect.Value, above trail, all map[string]bool) {
+	above, ok := above.enter(v)
+	for ok && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
+		v = v.Elem()
+		above, ok = above.enter(v)
+	}
+	if !ok || plain(v.Type()) {
+		return
+	}
+	if foreign(v.Type()) {
+		all[layout(v.Type(), nil)] = true
+	}
+	for _, p := range parts(v) {
+		types(p.value, above, all)
+	}
+}
+
+// foreign says whether a type was declared elsewhere than in fedkit; its tests count as elsewhere.
+func foreign(t reflect.Type) bool {
+	path := t.PkgPath()
+	return path != "" && (!strings.HasPrefix(path, "fedkit.example/") || strings.HasSuffix(path, "_test"))
+}
+
+// layout is the name of a type and, if it was declared elsewhere, what it consists of.
+func layout(t reflect.Type, above []reflect.Type) string {
+	name, inside := typeName(t), ""
+	if t.PkgPath() != "" && !foreign(t) || slices.Contains(above, t) {
+		return name
+	}
+	above = append(slices.Clip(above), t)
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			inside += fmt.Sprintf("%s %v %s; ", f.Name, f.Anonymous, layout(f.Type, above))
+		}
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		inside = layout(t.Elem(), above)
+	}
+	return name + "{" + inside + "}"
+}

@@ -1,0 +1,362 @@
+package study_test
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// by is a number in an unexported field of every kind.
+type by struct {
+	number  float64
+	slice   []float64
+	mapped  map[string]float64
+	pointer *float64
+	array   [1]float64
+	held    any
+	inner   struct{ number float64 }
+	of      func() float64
+}
+
+func (b by) factor() float64 {
+	sum := b.number + b.mapped["by"] + b.array[0] + b.inner.number
+	for _, v := range b.slice {
+		sum += v
+	}
+	if b.pointer != nil {
+		sum += *b.pointer
+	}
+	if v, is := b.held.(float64); is {
+		sum += v
+	}
+	if b.of != nil {
+		sum += b.of()
+	}
+	return sum
+}
+
+func half() float64    { return 0.5 }
+func quarter() float64 { return 0.25 }
+
+// Parts whose options are in an unexported field.
+type (
+	scaled struct {
+		strategy.FedAvg
+		by by
+	}
+	shift    struct{ by by }
+	selector struct{ by by }
+	measure  struct{ by by }
+	pull     struct{ by float64 }
+	descent  struct{ by float64 }
+	pulled   struct {
+		strategy.FedAvg
+		Objective fedkit.Objective
+	}
+)
+
+func (s *scaled) Round(r *fedkit.Round) error {
+	x := s.X
+	if err := s.FedAvg.Round(r); err != nil {
+		return err
+	}
+	s.X = x.Add(s.X.Sub(x).Scale(s.by.factor()))
+	return nil
+}
+func (s shift) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
+	return u.Models.Scale(s.by.factor())
+}
+func (shift) String() string { return "shift" }
+func (s selector) Select(r *fedkit.Round, n int) []int {
+	return r.Everyone()[:int(8*s.by.factor())]
+}
+func (measure) String() string                        { return "measure" }
+func (m measure) Measure(*fedkit.Predictions) float64 { return m.by.factor() }
+func (p pull) Loss(b *fedkit.Batch) *graph.Node       { return graph.MulScalar(b.Loss(b.Out), p.by) }
+func (descent) Slots() int                            { return 0 }
+func (d descent) Direction(_, g []*graph.Node, _ [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	out := make([]*graph.Node, len(g))
+	for i := range g {
+		out[i] = graph.MulScalar(g[i], d.by)
+	}
+	return out, nil
+}
+func (s *pulled) Round(r *fedkit.Round) error {
+	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.X, Local: s.Local, Objective: s.Objective})
+	s.X = s.X.Add(u.Delta().Mean(nil))
+	return r.Err()
+}
+
+// Two types of one name, which differ in what they embed.
+func slow() fedkit.Strategy {
+	type local struct{ strategy.FedAvg }
+	return &local{*avg(0.1)}
+}
+
+func fast() fedkit.Strategy {
+	type local struct{ scaled }
+	return &local{scaled{*avg(0.1), by{of: half}}}
+}
+
+// unlike is what two runs that differ in one thing are made of.
+type unlike struct {
+	name string
+	of   func(t *testing.T, second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric)
+}
+
+// everyUnlike are pairs of runs that have the same names everywhere, and different results.
+func everyUnlike(t *testing.T) (all []unlike) {
+	fed := digits(t)
+	add := func(name string, of func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric)) {
+		all = append(all, unlike{name, func(_ *testing.T, second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+			return of(second)
+		}})
+	}
+	numbers := func(second bool) float64 {
+		if second {
+			return 0.25
+		}
+		return 0.5
+	}
+	for name, of := range map[string]func(v float64) by{
+		"number":    func(v float64) by { return by{number: v} },
+		"slice":     func(v float64) by { return by{slice: []float64{v}} },
+		"map":       func(v float64) by { return by{mapped: map[string]float64{"by": v}} },
+		"pointer":   func(v float64) by { return by{pointer: &v} },
+		"array":     func(v float64) by { return by{array: [1]float64{v}} },
+		"interface": func(v float64) by { return by{held: v} },
+		"struct":    func(v float64) by { return by{inner: struct{ number float64 }{v}} },
+		"function": func(v float64) by {
+			if v == 0.5 {
+				return by{of: half}
+			}
+			return by{of: quarter}
+		},
+	} {
+		add("strategy, "+name, func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+			return fed, &scaled{*avg(0.1), of(numbers(second))}, nil
+		})
+	}
+	add("interceptor", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		return fed.Intercept(shift{by{number: numbers(second)}}), avg(0.1), nil
+	})
+	add("selector", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		s := avg(0.1)
+		s.Selector = selector{by{slice: []float64{numbers(second)}}}
+		return fed, s, nil
+	})
+	add("metric", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		return fed, avg(0.1), []fedkit.Metric{measure{by{number: numbers(second)}}}
+	})
+	add("objective", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		return fed, &pulled{*avg(0.1), pull{numbers(second)}}, nil
+	})
+	add("optimizer", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		s := avg(0.1)
+		s.Local.Optimizer = descent{numbers(second)}
+		return fed, s, nil
+	})
+	add("types of two functions", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		if second {
+			return fed, fast(), nil
+		}
+		return fed, slow(), nil
+	})
+	add("a model at the size of batches", func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric) {
+		return onlyAt(t, 16, numbers(second)), avg(0.1), nil
+	})
+	return all
+}
+
+// onlyAt is a federation whose model computes something else with batches of one size.
+func onlyAt(t *testing.T, batch int, by float64) *fedkit.Federation {
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
+		task, err := model.MLP(8)(d)
+		forward := task.Forward
+		task.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+			out := forward(p, x)
+			if x.Shape().Dim(1) == batch {
+				out = graph.MulScalar(out, by)
+			}
+			return out
+		}
+		return task, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+// No stored result is served for a run that differs in anything, and no checkpoint is continued by one.
+func TestWhatChangesResultsIsInTheKey(t *testing.T) {
+	for _, u := range everyUnlike(t) {
+		t.Run(u.name, func(t *testing.T) {
+			dir, losses := t.TempDir(), []string{}
+			for _, second := range []bool{false, true, false} {
+				fed, s, metrics := u.of(t, second)
+				st := study.New(filepath.Join(dir, "runs"))
+				st.Add(fed, s, fedkit.Options{Rounds: 2, Metrics: metrics})
+				runs, said := run(t, st)
+				if want := len(losses) == 2; strings.Contains(said, "1 stored") != want {
+					t.Errorf("second %v: %s", second, said)
+				}
+				if runs[0].Err() != nil {
+					t.Fatal(runs[0].Err())
+				}
+				h, err := runs[0].History()
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.Types, h.Code, h.Task, h.Config, h.Interceptors, h.Settings = "", "", "", nil, nil, nil
+				losses = append(losses, withoutTimes(h))
+			}
+			if losses[0] == losses[1] || losses[0] != losses[2] {
+				t.Errorf("the runs do not differ as they should: %v, %v", losses[0] == losses[1], losses[0] == losses[2])
+			}
+			fed, s, metrics := u.of(t, false)
+			o := fedkit.Options{Rounds: 1, Checkpoint: filepath.Join(dir, "checkpoint"), Metrics: metrics}
+			if _, err := fedkit.Run(ctx, fed, s, o); err != nil {
+				t.Fatal(err)
+			}
+			fed, s, o.Metrics = u.of(t, true)
+			o.Rounds = 2
+			if _, err := fedkit.Run(ctx, fed, s, o); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), "it belongs to another run") {
+				t.Errorf("the checkpoint was continued: %v", err)
+			}
+		})
+	}
+}
+
+// What has no form that could be compared is not stored, and the error says what to do.
+func TestWhatCannotBeInTheKey(t *testing.T) {
+	k := 0.5
+	fed := digits(t)
+	for name, p := range map[string]struct {
+		fed   *fedkit.Federation
+		s     fedkit.Strategy
+		words string
+	}{
+		"closure":     {fed, &scaled{*avg(0.1), by{of: func() float64 { return k }}}, "by.of = a function without a name: must be one that is declared with func at the top level"},
+		"channel":     {fed, &scaled{*avg(0.1), by{held: make(chan int)}}, "by.held = chan int(chan): must be what a configuration can tell from others, or in a field that is tagged"},
+		"interceptor": {fed.Intercept(shift{by{of: func() float64 { return k }}}), avg(0.1), "interceptors[0].by.of = a function without a name"},
+	} {
+		st := study.New(t.TempDir())
+		st.Watch, st.Log = &counter{}, io.Discard
+		st.Add(p.fed, p.s, fedkit.Options{Rounds: 1})
+		if _, err := st.Run(ctx); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), p.words) {
+			t.Errorf("%s: %v, want %s", name, err, p.words)
+		}
+		_, err := fedkit.Run(ctx, p.fed, p.s, fedkit.Options{Rounds: 1, Checkpoint: filepath.Join(t.TempDir(), "c")})
+		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), p.words) {
+			t.Errorf("%s, checkpoint: %v, want %s", name, err, p.words)
+		}
+	}
+}
+
+// What was added is what runs: a change of what it shares is noticed before anything is stored.
+func TestChangedAfterAdd(t *testing.T) {
+	own := func() *fedkit.Federation {
+		d := *datasets.Digits()
+		d.Train.Labels, d.Test.Bytes = slices.Clone(d.Train.Labels), slices.Clone(d.Test.Bytes)
+		fed, err := fedkit.New(&d, partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fed
+	}
+	weight := 1.0
+	for name, c := range map[string]struct {
+		change func(fed *fedkit.Federation)
+		words  string // "": what was added runs
+	}{
+		"labels":       {func(fed *fedkit.Federation) { fed.Data.Train.Labels[0]++ }, "Federation.Data.Train = changed"},
+		"test rows":    {func(fed *fedkit.Federation) { fed.Data.Test.Bytes[3] = 5 }, "Federation.Data.Test = changed"},
+		"rows":         {func(fed *fedkit.Federation) { fed.Clients[2].Train = fed.Clients[2].Train[:5] }, "Federation.Clients = changed"},
+		"fewer":        {func(fed *fedkit.Federation) { fed.Clients = fed.Clients[:6] }, ""},
+		"other data":   {func(fed *fedkit.Federation) { fed.Data = datasets.Digits() }, ""},
+		"loss":         {func(fed *fedkit.Federation) { fed.Task.Loss = fedkit.SquaredError }, "Federation.Task = changed"},
+		"loss's value": {func(*fedkit.Federation) { weight = 2 }, "Federation.Task = changed"},
+	} {
+		fed := own()
+		if name == "loss's value" {
+			var err error
+			fed, err = fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
+				task, err := model.MLP(8)(d)
+				task.Loss = func(out, y *graph.Node) *graph.Node { return graph.MulScalar(fedkit.CrossEntropy(out, y), weight) }
+				return task, err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		st := study.New(t.TempDir())
+		st.Watch, st.Log = &counter{}, io.Discard
+		st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1})
+		c.change(fed)
+		runs, err := st.Run(ctx)
+		if c.words == "" {
+			if err != nil || runs[0].About.Clients != 10 || len(runs[0].About.Manifest.Data) == 0 {
+				t.Errorf("%s: %v, %v", name, runs, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), c.words) || len(runs) > 0 {
+			t.Errorf("%s: %v, %v, want %s", name, runs, err, c.words)
+		}
+		// A run of what was changed is refused as well, and so is adding it.
+		if c.words != "" || name == "fewer" {
+			if _, err := fedkit.Run(ctx, fed, avg(0.1), fedkit.Options{Rounds: 1}); !errors.Is(err, fedkit.ErrInvalid) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// XLA's flags and the backend's options are part of the key.
+func TestFlagsAreInTheKey(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		env  string
+		want string
+	}{
+		{"", "0 stored, 1 to run\n"},
+		{"XLA_FLAGS=--xla_cpu_enable_fast_math=true", "0 stored, 1 to run: device: cpu --xla_cpu_enable_fast_math=true, was cpu\n"},
+		{"GOMLX_BACKEND=xla:cpu,tf32=true", "0 stored, 1 to run: device: cpu tf32=true, was cpu\n"},
+		{"GOMLX_BACKEND=xla:cpu,tf32=false", "1 stored, 0 to run\n"},
+		{"XLA_FLAGS=--xla_dump_to=" + dir + "/dump", "1 stored, 0 to run\n"},
+	} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "XLA_FLAGS=") }), "FEDKIT_STUDY_ONE="+filepath.Join(dir, "runs"), c.env)
+		said, err := cmd.Output()
+		if err != nil || string(said) != c.want {
+			t.Errorf("%s: %q, %v, want %q", c.env, said, err, c.want)
+		}
+	}
+}
+
+// one runs a study of one run.
+func one(dir string) {
+	st := study.New(dir)
+	st.Watch, st.Log = &counter{}, os.Stdout
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
+	if err == nil {
+		st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1})
+		_, err = st.Run(ctx)
+	}
+	if err != nil {
+		panic(err)
+	}
+}
