@@ -8,9 +8,11 @@ package fedkit
 // other exported fields are options: they are checked before anything runs (see Checker), and kept in the History.
 //
 // A run with Options.Checkpoint saves State with encoding/gob, and refuses what would be lost: a State with unexported
-// fields, functions, channels or interfaces at any depth. A Matrix is saved, and so is any type with a MarshalBinary or
-// GobEncode method. A strategy that keeps nothing declares State struct{}. Its own unexported fields are not saved: they
-// may hold what can be computed again, such as a mask that is made when it is nil.
+// fields, functions, channels or interfaces at any depth, or one that holds itself. A Matrix is saved, and so is any type with a
+// MarshalBinary or GobEncode method. A run with a deadline, or on devices that drop out, puts State back after a round without
+// clients, and refuses unexported fields and a State that holds itself, too. A strategy that keeps nothing declares
+// State struct{}. Its own unexported fields are not saved: they may hold what can be computed again, such as a mask that is made
+// when it is nil.
 //
 // A strategy may wrap another one: it holds it in an exported field (or embeds it) and returns it from a method
 // Unwrap() Strategy. Run then follows it. The State of both is saved, Fraction is the inner strategy's unless the wrapper
