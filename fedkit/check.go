@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,8 @@ type Checker interface {
 }
 
 // Check checks a part on its own, for use outside a strategy: its options, and whether it suits n clients. The error
-// names the part by its type: "Krum.F".
+// names the part by its type: "Krum.F". Without a federation, which may be nil, only what needs none is checked; a Check
+// that does need one is an error.
 func Check(part any, fed *Federation, n int) error {
 	if err := check("", part, fed, n); err != nil {
 		return within(config.Of(part).Name(), err)
@@ -36,7 +38,10 @@ func Check(part any, fed *Federation, n int) error {
 // check checks v and all of its parts; path is where v itself stands.
 func check(path string, v any, fed *Federation, n int) (err error) {
 	defer func() {
-		if p := recover(); p != nil { // in the Check of a part
+		p := recover() // in the Check of a part
+		if _, ok := p.(runtime.Error); ok && fed == nil {
+			err = fmt.Errorf("%w: panic without one: %v", Invalid("federation", "nil", "made by fedkit.New"), p)
+		} else if p != nil {
 			err = fmt.Errorf("panic while checking options: %w", panicked(p))
 		}
 	}()

@@ -15,8 +15,8 @@ import (
 //
 //	fed, err = fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.Constant(1e6)})
 func (f *Federation) On(rule sim.Rule) (*Federation, error) {
-	if f == nil || f.lazy == nil {
-		return nil, fmt.Errorf("fedkit: devices: %w", Invalid("federation", f, "made by fedkit.New"))
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: devices: %w", err)
 	}
 	if err := checkNils("devices", rule); err != nil || rule == nil {
 		return nil, fmt.Errorf("fedkit: devices: %w", cmp.Or(err, Invalid("rule", "nil", "a sim.Rule")))

@@ -142,10 +142,18 @@ func manifest(deal *partition.Deal, rule partition.Rule) func() partition.Manife
 // Manifest says exactly what data the clients have, by hashes; histories keep it. It is empty for a federation that was
 // not made by New.
 func (f *Federation) Manifest() partition.Manifest {
-	if f.manifest == nil {
+	if f == nil || f.manifest == nil {
 		return partition.Manifest{}
 	}
 	return f.manifest()
+}
+
+// made refuses a federation that is nil, or a literal.
+func (f *Federation) made() error {
+	if f == nil || f.lazy == nil {
+		return Invalid("federation", f, "made by fedkit.New")
+	}
+	return nil
 }
 
 // Size returns M, the number of clients.
@@ -158,7 +166,7 @@ func (f *Federation) Size() int {
 
 // String names the data set, the partition and the task.
 func (f *Federation) String() string {
-	if f == nil || f.Data == nil {
+	if f == nil || f.Data == nil || f.Task == nil {
 		return "nil"
 	}
 	return fmt.Sprintf("%s: %s; %s", f.Data.Name, f.Rule, f.Task)

@@ -25,8 +25,8 @@ type Welcomer interface {
 // Errors: n < 1, or so large that no client of some true group would be left; a federation that has unseen clients already, or
 // interceptors.
 func (f *Federation) HoldOut(n int, seed uint64) (*Federation, error) {
-	if f == nil || f.lazy == nil {
-		return nil, fmt.Errorf("fedkit: hold out: %w", Invalid("federation", f, "made by fedkit.New"))
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: hold out: %w", err)
 	}
 	if f.Unseen != nil || f.interceptors != nil {
 		return nil, fmt.Errorf("fedkit: hold out: %w", Invalid("federation", f.Rule, "one without clients held out, attacks and other interceptors: they come after HoldOut"))

@@ -3,6 +3,7 @@ package fedkit
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 
 	"fedkit.example/datasets"
@@ -17,30 +18,43 @@ type Interceptor interface {
 	String() string
 }
 
-// nobody stands for an interceptor that is nil.
-type nobody struct{}
+// nobody stands for an interceptor that has no description: one that is nil, or whose String panics.
+type nobody struct{ err error }
 
 func (nobody) Intercept(u *Updates, _ *rand.Rand) *Matrix { return u.Models }
 func (nobody) String() string                             { return "nil" }
-func (nobody) Check(*Federation, int) error {
-	return Invalid("interceptor", "nil", "a fedkit.Interceptor")
-}
+func (n nobody) Check(*Federation, int) error             { return n.err }
 
 // Intercept returns the same federation with one more interceptor, after those it has. The two share the data on the device and
-// the programs compiled for it.
-// A nil one is refused when a run starts.
+// the programs compiled for it. A run on the federation refuses a nil interceptor, one whose String panics, and a federation that
+// was not made by New.
 func (f *Federation) Intercept(by Interceptor) *Federation {
-	if by == nil {
-		by = nobody{}
+	if f == nil {
+		return nil
+	}
+	words, err := describeInterceptor(by)
+	if err != nil {
+		by = nobody{err}
 	}
 	g := *f
-	g.Rule, g.interceptors = f.Rule+"; "+by.String(), append(slices.Clone(f.interceptors), by)
+	g.Rule, g.interceptors = f.Rule+"; "+words, append(slices.Clone(f.interceptors), by)
 	return &g
 }
 
+func describeInterceptor(by Interceptor) (words string, err error) {
+	defer recovered("interceptor", &err)
+	if by == nil || isNil(reflect.ValueOf(by)) {
+		return "nil", Invalid("interceptor", "nil", "a fedkit.Interceptor")
+	}
+	return by.String(), nil
+}
+
 // WithData returns the same federation on other data of the same shape, such as a copy with labels changed; note says
-// what differs, for histories.
+// what differs, for histories. Errors: a federation that was not made by New, data that do not fit.
 func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, error) {
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: with data: %w", err)
+	}
 	if err := d.Check(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fedkit.example/fedkit/internal/tree"
 )
 
 // layoutOf returns the type of every field of States, by its path.
@@ -24,7 +26,7 @@ func layoutOf(states []any) map[string]string {
 }
 
 func flatten(path string, t reflect.Type, types map[string]string) {
-	if t.Kind() != reflect.Struct || savesItself(t) {
+	if t.Kind() != reflect.Struct || tree.SavesItself(t) {
 		types[path] = layout(t, nil)
 		return
 	}
@@ -46,7 +48,7 @@ func differLayouts(was, is map[string]string) (fields []string) {
 }
 
 func layout(t reflect.Type, above []reflect.Type) string {
-	if savesItself(t) || slices.Contains(above, t) {
+	if tree.SavesItself(t) || slices.Contains(above, t) {
 		return t.String()
 	}
 	above = append(above, t)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/sim"
 )
 
 // queued keeps what came back, and a list whose elements lead to each other.
@@ -42,6 +44,131 @@ func TestStateInACircle(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
 	if _, err := Run(context.Background(), fed, &queued{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 2}); err != nil {
 		t.Error(err)
+	}
+}
+
+// chained keeps an element of a list that turns into a circle in some round: 0 is the start.
+type chained struct {
+	Local  Local
+	Circle int // round
+	State  struct {
+		X    *Matrix
+		Head struct{ Kids []*ringlet }
+	}
+}
+
+type ringlet struct {
+	X    *Matrix
+	Next *ringlet
+}
+
+func (s *chained) Start(r *Round) error {
+	s.State.X = r.Models(1)
+	s.State.Head.Kids = []*ringlet{{}, {X: s.State.X, Next: &ringlet{}}}
+	return s.turn(r)
+}
+
+func (s *chained) turn(r *Round) error {
+	if r.T == s.Circle {
+		s.State.Head.Kids[1].Next.Next = s.State.Head.Kids[1]
+	}
+	return r.Err()
+}
+
+func (s *chained) Round(r *Round) error { return s.turn(r) }
+
+func (s *chained) Serve(*Round) Serving { return Serving{Global: s.State.X} }
+
+// What has to be copied has an end: a State in a circle is refused where it is saved, or put back after a round without clients,
+// and the history so far comes back.
+func TestStateInACircleIsNotSaved(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	drops, err := fed.On(sim.Devices{Drop: sim.Constant(0.1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "the strategy's State cannot be saved: invalid: State.Head.Kids[1].Next.Next = what holds it: must be a value that"
+	for _, c := range []struct {
+		fed    *Federation
+		o      Options
+		circle int
+		rounds int // before the error
+		want   string
+	}{
+		{fed, Options{Checkpoint: "c"}, 0, 0, "fedkit: chained: start: " + path},
+		{fed, Options{Checkpoint: "c"}, 3, 3, "fedkit: chained: round 3: checkpoint: " + path},
+		{fed, Options{Checkpoint: "c"}, -1, 4, ""},
+		{drops, Options{}, 0, 0, "fedkit: chained: start: " + path},
+		{drops, Options{}, 2, 2, "fedkit: chained: round 3: " + path},
+		{fed, Options{NotFinite: Skip}, 0, 4, ""},
+		{fed, Options{}, 0, 4, ""},
+	} {
+		if c.o.Rounds = 4; c.o.Checkpoint != "" {
+			c.o.Checkpoint = filepath.Join(t.TempDir(), c.o.Checkpoint)
+		}
+		h, err := Run(context.Background(), c.fed, &chained{Circle: c.circle}, c.o)
+		if h == nil || len(h.Rounds) != c.rounds || (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("circle in round %d, %+v: %v, error %v, want %s", c.circle, c.o, h, err, c.want)
+		}
+	}
+	_, err = Run(context.Background(), drops, &queued{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 2})
+	if err == nil || !strings.Contains(err.Error(), "start: the strategy's State cannot be saved: invalid: List.root = unexported: must be exported") {
+		t.Errorf("error %v for a State that cannot be put back whole", err)
+	}
+}
+
+// hoard keeps numbers in every way, in circles too.
+type hoard struct {
+	stateless
+	State struct {
+		X, Same *Matrix
+		Wide    [][]float64
+		Rows    []struct {
+			V [2][]float32
+			S []string
+		}
+		At    [][3]float64
+		Of    map[string][]int
+		Any   []any
+		Loop  []loop
+		queue *list.List
+	}
+}
+
+type loop struct {
+	V    []int8
+	Kids []loop
+}
+
+func (s *hoard) Start(r *Round) error {
+	st := &s.State
+	st.X = r.Models(2)                                            // 2 · 4d
+	st.Same = st.X                                                // once
+	st.Wide = [][]float64{make([]float64, 3), make([]float64, 4)} // 56
+	st.Rows = append(st.Rows, struct {
+		V [2][]float32
+		S []string
+	}{[2][]float32{nil, make([]float32, 5)}, []string{"a"}}) // 20
+	st.At = make([][3]float64, 2)            // 48
+	st.Of = map[string][]int{"a": {1, 2}}    // 16
+	st.Any = []any{nil, 7, "a", []uint16{1}} // 2
+	st.Any[0] = st.Any
+	st.Loop = []loop{{V: []int8{1, 2, 3}}} // 3
+	st.Loop[0].Kids = st.Loop
+	st.queue = list.New()
+	st.queue.PushBack([]float64{1}) // 8
+	return s.stateless.Start(r)
+}
+
+// Kept is the bytes of all matrices and slices of numbers.
+func TestKept(t *testing.T) {
+	fed, _ := toy(t, 4, 4)
+	h, err := Run(context.Background(), fed, &hoard{}, Options{Rounds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := h.Last().Kept, int64(8*fed.Task.Dim()+56+20+48+16+2+3+8); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
 	}
 }
 

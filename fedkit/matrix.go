@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/mat"
@@ -39,7 +40,8 @@ func (m *Matrix) tensor() (*tensors.Tensor, error) {
 }
 
 // Program is a GoMLX graph function, compiled once for each combination of argument shapes and kept: the way to write
-// server mathematics. Make it once, as a package-level variable.
+// server mathematics. Make it once: as a package-level variable or, if it depends on a strategy's options, in a field of its own that
+// is set when it is nil.
 type Program = xla.Program
 
 // NewProgram returns the program that build describes; nothing is compiled before it is first applied.
@@ -65,9 +67,6 @@ func failed(format string, a ...any) *Matrix {
 
 func fromTensor(t *tensors.Tensor) *Matrix {
 	dims := t.Shape().Dimensions
-	if len(dims) != 2 {
-		return failed("a program returned shape %v: want [n, d]", dims)
-	}
 	return &Matrix{rows: dims[0], cols: dims[1], t: t}
 }
 
@@ -98,9 +97,15 @@ func (m *Matrix) Err() error {
 // Apply runs a program on m and further arguments (matrices, []float32 or []float64 vectors, numbers); its one result
 // must be a matrix. Numbers and vectors reach the program as float32 parameters, so new values do not recompile.
 func (m *Matrix) Apply(p *Program, args ...any) *Matrix {
+	if p == nil {
+		return failed("Matrix.Apply: the program is nil")
+	}
 	out, err := run(p, append([]any{m}, args...))
 	if err != nil {
 		return &Matrix{err: err}
+	}
+	if s := out[0].Shape(); s.Rank() != 2 || s.DType != dtypes.Float32 || s.Size() == 0 {
+		return failed("%v returned %v: want (Float32)[n, d]", p, s)
 	}
 	return fromTensor(out[0])
 }
@@ -117,6 +122,8 @@ func run(p *Program, args []any) ([]*tensors.Tensor, error) {
 func forProgram(args []any) error {
 	for i, a := range args {
 		switch a := a.(type) {
+		case nil:
+			return located(fmt.Errorf("%w: argument %d is nil", ErrInvalid, i))
 		case *Matrix:
 			t, err := a.tensor()
 			if err != nil {

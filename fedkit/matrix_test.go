@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/internal/engine"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/floats/scalar"
 )
@@ -188,6 +190,22 @@ func TestMatrixErrorsStay(t *testing.T) {
 		}
 		if _, err := got.Gram(); err == nil {
 			t.Errorf("%s: Gram of a failed matrix gives no error", name)
+		}
+	}
+}
+
+// What a program returns is a matrix of float32, or an error that names the program.
+func TestProgramsThatReturnNoMatrix(t *testing.T) {
+	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
+	for want, got := range map[string]*Matrix{
+		`invalid: program "sum" returned (Float32): want (Float32)[n, d]`:       m.Apply(NewProgram("sum", func(a []*graph.Node) *graph.Node { return graph.ReduceAllSum(a[0]) })),
+		`invalid: program "row" returned (Float32)[2]: want (Float32)[n, d]`:    m.Apply(NewProgram("row", func(a []*graph.Node) *graph.Node { return graph.ReduceSum(a[0], 0) })),
+		`invalid: program "whole" returned (Int32)[2, 2]: want (Float32)[n, d]`: m.Apply(NewProgram("whole", func(a []*graph.Node) *graph.Node { return graph.ConvertDType(a[0], dtypes.Int32) })),
+		"invalid: Matrix.Apply: the program is nil":                             m.Apply(nil),
+		"invalid: argument 2 is nil":                                            m.Apply(addRows, m, nil),
+	} {
+		if err := got.Err(); !errors.Is(err, ErrInvalid) || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
 		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 // strategy keeps this many models between rounds. A Matrix never changes, so the old models and the new ones take memory
 // together. For use in Check; without a federation there is no error.
 func (f *Federation) Fits(field string, value int, models float64) error {
-	if f == nil {
+	if f == nil || f.Task == nil {
 		return nil
 	}
 	d := f.Task.size()
@@ -88,6 +88,9 @@ func (f *Federation) fitsRun(all []Strategy, n int) error {
 // of all clients, before and after a round, with their gradients. It knows nothing of what else runs, and on a GPU, whose
 // memory go-xla cannot tell, it is 2.
 func (f *Federation) SideBySide() int {
+	if f.made() != nil {
+		return 1
+	}
 	if !xla.OnCPU() {
 		return 2
 	}

@@ -48,8 +48,8 @@ func (f *Federation) Predict(ctx context.Context, models *Matrix, part Part, row
 	if ctx == nil {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
 	}
-	if f == nil || f.lazy == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", f, "made by fedkit.New"))
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: %w", err)
 	}
 	p, err := f.predict(ctx, models, part, rows, usualDevice())
 	if err != nil {

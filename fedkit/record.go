@@ -16,7 +16,7 @@ type Record struct {
 	Solves    []Solve `json:"solves,omitempty"` // what each client that took part did; one row per client
 	BytesDown int64   `json:"bytes_down"`       // server → clients, all together
 	BytesUp   int64   `json:"bytes_up"`         // clients → server
-	Kept      int64   `json:"kept,omitempty"`   // bytes of the models that the strategy's State keeps until the next round, [M, d] among them
+	Kept      int64   `json:"kept,omitempty"`   // bytes of all matrices and slices of numbers that the strategy's State keeps until the next round: models, [M, d] among them
 
 	// Clock is when the round ended, in s of the simulated clock of a federation with devices; Missed are the clients whose results
 	// the server did not wait for, or did not get, and those that sat out.

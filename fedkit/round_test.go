@@ -3,6 +3,7 @@ package fedkit
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -163,6 +164,14 @@ func TestObjective(t *testing.T) {
 		}
 		if math.Abs(float64(got.Solves[0].Loss-plain.Solves[0].Loss)) > 1e-6 {
 			t.Errorf("the loss is reported as %v, want that of the task, %v", got.Solves[0].Loss, plain.Solves[0].Loss)
+		}
+		// A name is only a name, even if lines of it are those of other inputs.
+		named := map[string]*Matrix{"offset\nprox\nkey": Zeros(1, 3), "\x00\xff": Zeros(1, 3)}
+		maps.Copy(named, job.Extra)
+		strange := job
+		strange.Extra = named
+		if n, err := r.Train(strange).Models.Sub(got.Models).Norms(); err != nil || slices.Max(n) != 0 {
+			t.Errorf("%v, %v from the solution without matrices of strange names", n, err)
 		}
 		// Shifting the logits is shifting the last biases, b2.
 		offset := []float32{1, -2, 0.5, 0, 0.25, -1}

@@ -311,12 +311,23 @@ func (u *underway) start(ctx context.Context) error {
 		guard(first, func(r *Round) error { return r.cluster(u.strategy) })
 		u.clusters = first.err == nil && first.record.Clusters != nil
 	}
-	if u.opts.Checkpoint != "" {
-		if err := encodeStates(io.Discard, u.states); err != nil { // rather now than after the first round
-			return err
-		}
+	if err := u.keep(); err != nil {
+		return fmt.Errorf("start: %w", err)
 	}
 	return u.resume()
+}
+
+// keep refuses a State that cannot be kept, if that has to be: rather now than after the first round.
+func (u *underway) keep() error {
+	if u.opts.Checkpoint == "" {
+		_, err := u.before()
+		return err
+	}
+	copies, err := copyStates(u.states)
+	if err != nil {
+		return err
+	}
+	return encodeStates(io.Discard, copies)
 }
 
 // resume goes on from the checkpoint.

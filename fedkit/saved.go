@@ -2,13 +2,12 @@ package fedkit
 
 import (
 	"cmp"
-	"encoding"
-	"encoding/gob"
 	"fmt"
 	"reflect"
 	"slices"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/tree"
 )
 
 // checkStates refuses what a strategy, and those it wraps, would lose in a checkpoint.
@@ -62,14 +61,14 @@ func checkState(s Strategy) error {
 // checkSaved refuses types that gob does not save whole.
 func checkSaved(path string, t reflect.Type, above []reflect.Type) error {
 	switch k := t.Kind(); {
-	case savesItself(t) || slices.Contains(above, t):
+	case tree.SavesItself(t) || slices.Contains(above, t):
 	case k == reflect.Func, k == reflect.Chan, k == reflect.Interface, k == reflect.UnsafePointer:
 		return Invalid(path, t, "of a type that encoding/gob saves whole: no function, channel or interface")
 	case k == reflect.Map:
 		return cmp.Or(checkSaved(path+"[key]", t.Key(), append(above, t)), checkSaved(path+"[…]", t.Elem(), append(above, t)))
 	case k == reflect.Slice, k == reflect.Array:
 		return checkSaved(path+"[…]", t.Elem(), append(above, t))
-	case k == reflect.Pointer && t.Elem().Kind() != reflect.Struct && !savesItself(t.Elem()):
+	case k == reflect.Pointer && t.Elem().Kind() != reflect.Struct && !tree.SavesItself(t.Elem()):
 		return Invalid(path, t, "no pointer: encoding/gob does not tell one to 0 from nil")
 	case k == reflect.Pointer:
 		return checkSaved(path, t.Elem(), append(above, t))
@@ -86,11 +85,4 @@ func checkSaved(path string, t reflect.Type, above []reflect.Type) error {
 		}
 	}
 	return nil
-}
-
-// savesItself says whether gob leaves a type to its own methods.
-func savesItself(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	gobs := p.Implements(reflect.TypeFor[gob.GobEncoder]()) && p.Implements(reflect.TypeFor[gob.GobDecoder]())
-	return gobs || p.Implements(reflect.TypeFor[encoding.BinaryMarshaler]()) && p.Implements(reflect.TypeFor[encoding.BinaryUnmarshaler]())
 }

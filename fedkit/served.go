@@ -32,8 +32,8 @@ func served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 	if ctx == nil {
 		return nil, Invalid("ctx", "nil", "a context, such as context.Background()")
 	}
-	if fed == nil || fed.lazy == nil {
-		return nil, Invalid("federation", fed, "made by fedkit.New")
+	if err := fed.made(); err != nil {
+		return nil, err
 	}
 	all, err := unwrap(s)
 	if err != nil {

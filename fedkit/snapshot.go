@@ -6,19 +6,30 @@ import (
 	"encoding/gob"
 	"fmt"
 	"reflect"
+
+	"fedkit.example/fedkit/internal/tree"
 )
 
 // copyStates returns the addresses of copies of States, which the next round does not change. Matrices never change, and
-// are shared: so this is fast, and what is large can be written while the next round runs.
-func copyStates(states []any) ([]any, error) {
-	copies := make([]any, len(states))
-	for i, state := range states {
+// are shared: so this is fast, and what is large can be written while the next round runs. A State with a cycle has no copy, and
+// gob would not come to an end with it.
+func copyStates(states []any) (copies []any, err error) {
+	defer func() {
+		if err != nil {
+			copies, err = nil, fmt.Errorf("the strategy's State cannot be saved: %w", err)
+		}
+	}()
+	defer recovered("its own method", &err)
+	for _, state := range states {
 		p := reflect.ValueOf(state)
+		if path, found := tree.Cycle(p.Elem()); found {
+			return nil, Invalid("State"+path, "what holds it", "a value that holds neither itself nor more than 100,000 others, one in the other")
+		}
 		q := reflect.New(p.Type().Elem())
 		if err := copyInto(q.Elem(), p.Elem()); err != nil {
-			return nil, fmt.Errorf("the strategy's State cannot be saved: %w", err)
+			return nil, err
 		}
-		copies[i] = q.Interface()
+		copies = append(copies, q.Interface())
 	}
 	return copies, nil
 }
@@ -29,7 +40,7 @@ func copyInto(to, v reflect.Value) (err error) {
 	switch k := t.Kind(); {
 	case !shares(t):
 		to.Set(v)
-	case savesItself(t):
+	case tree.SavesItself(t):
 		err = copySelf(to, v)
 	case v.IsZero():
 	case k == reflect.Pointer:
@@ -39,6 +50,8 @@ func copyInto(to, v reflect.Value) (err error) {
 		for i := 0; i < t.NumField() && err == nil; i++ {
 			if t.Field(i).IsExported() {
 				err = copyInto(to.Field(i), v.Field(i))
+			} else if t.Field(i).Name != "_" { // it would be lost
+				err = Invalid(cmp.Or(t.Name(), "State")+"."+t.Field(i).Name, "unexported", "exported")
 			}
 		}
 	case k == reflect.Slice:

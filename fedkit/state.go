@@ -7,72 +7,98 @@ import (
 	"unsafe"
 )
 
-// settleState looks at every matrix that a State keeps. It returns their bytes, and the error of one that failed, and where
-// it is. It puts together those in pieces, whose sums are rounded otherwise: when that happens must not depend on who looks at
-// them first.
+// settleState looks at every matrix that a State keeps. It returns the error of one that failed, and where it is, and the bytes of
+// all matrices and of all slices of numbers. It puts together matrices in pieces, whose sums are rounded otherwise: when that
+// happens must not depend on who looks at them first.
 func settleState(states []any) (bytes int64, err error) {
-	seen := map[any]bool{}
+	k := keeper{entered: map[spot]bool{}}
 	for _, state := range states {
-		if path, err := settleIn(reflect.ValueOf(state).Elem(), seen); err != nil {
+		if path, err := k.settle(reflect.ValueOf(state).Elem()); err != nil {
 			return 0, fmt.Errorf("%s: %w", "State"+path, err)
 		}
 	}
-	for at := range seen {
-		if at := at.([2]any); at[0] == reflect.TypeFor[*Matrix]() {
-			m := (*Matrix)(at[1].(unsafe.Pointer))
-			bytes += 4 * int64(m.rows) * int64(m.cols)
-		}
-	}
-	return bytes, nil
+	return k.bytes, nil
 }
 
-// settleIn enters each pointer once.
-func settleIn(v reflect.Value, seen map[any]bool) (path string, err error) {
-	if !mayHold(v.Type()) {
+// keeper adds up what is kept. It enters each pointer, slice and map once.
+type keeper struct {
+	entered map[spot]bool
+	bytes   int64
+}
+
+// spot is what a pointer, slice or map refers to. A slice is one with its length, as others may begin where it does.
+type spot struct {
+	of  reflect.Type
+	at  unsafe.Pointer
+	len int
+}
+
+func (k *keeper) settle(v reflect.Value) (path string, err error) {
+	t := v.Type()
+	if !mayHold(t) {
 		return "", nil
 	}
-	switch k := v.Kind(); {
-	case k == reflect.Pointer && !v.IsNil():
-		at := [2]any{v.Type(), v.UnsafePointer()}
-		if seen[at] {
+	switch kind := v.Kind(); {
+	case kind == reflect.Slice && isNumeric(t.Elem()):
+		k.bytes += int64(v.Len()) * int64(t.Elem().Size()) // shared or not: in a checkpoint they are not
+		return "", nil
+	case kind == reflect.Pointer, kind == reflect.Slice, kind == reflect.Map:
+		here := spot{of: t, at: v.UnsafePointer()}
+		if kind != reflect.Pointer {
+			here.len = v.Len()
+		}
+		if v.IsNil() || k.entered[here] {
 			return "", nil
 		}
-		seen[at] = true
-		if v.Type() == reflect.TypeFor[*Matrix]() {
-			_, err = (*Matrix)(v.UnsafePointer()).tensor()
+		k.entered[here] = true
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if t == reflect.TypeFor[*Matrix]() {
+			m := (*Matrix)(v.UnsafePointer())
+			k.bytes += 4 * int64(m.rows) * int64(m.cols)
+			_, err = m.tensor()
 			return "", err
 		}
-		return settleIn(v.Elem(), seen)
-	case k == reflect.Interface && !v.IsNil():
-		return settleIn(v.Elem(), seen)
-	case k == reflect.Struct:
+		return k.settle(v.Elem())
+	case reflect.Interface:
+		if !v.IsNil() {
+			return k.settle(v.Elem())
+		}
+	case reflect.Struct:
 		for f, in := range v.Fields() {
-			if path, err = settleIn(in, seen); err != nil {
+			if path, err = k.settle(in); err != nil {
 				return "." + f.Name + path, err
 			}
 		}
-	case k == reflect.Slice, k == reflect.Array, k == reflect.Map:
+	case reflect.Slice, reflect.Array, reflect.Map:
 		for key, in := range v.Seq2() {
-			if path, err = settleIn(in, seen); err != nil {
+			if path, err = k.settle(in); err != nil {
 				return fmt.Sprintf("[%v]%s", key, path), err
 			}
 		}
 	}
-	return path, err
+	return "", nil
 }
 
-// mayHold says whether a value of a type can lead to a matrix: most cannot, and there may be millions of them.
+// isNumeric says whether values of a type are numbers, or arrays of numbers.
+func isNumeric(t reflect.Type) bool {
+	k := t.Kind()
+	return reflect.Int <= k && k <= reflect.Complex128 && k != reflect.Uintptr || k == reflect.Array && isNumeric(t.Elem())
+}
+
+// mayHold says whether a value of a type can lead to a matrix or a slice of numbers: many cannot, and there may be millions of them.
 func mayHold(t reflect.Type) bool {
-	known, ok := leads.Load(t)
+	known, ok := holders.Load(t)
 	if !ok {
-		known, _ = leads.LoadOrStore(t, leadsToMatrix(t, map[reflect.Type]bool{}))
+		known, _ = holders.LoadOrStore(t, leads(t, map[reflect.Type]bool{}))
 	}
 	return known.(bool)
 }
 
-var leads sync.Map // by type
+var holders sync.Map // by type
 
-func leadsToMatrix(t reflect.Type, seen map[reflect.Type]bool) bool {
+func leads(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if seen[t] {
 		return false
 	}
@@ -81,12 +107,14 @@ func leadsToMatrix(t reflect.Type, seen map[reflect.Type]bool) bool {
 	case reflect.Interface:
 		return true
 	case reflect.Pointer:
-		return t == reflect.TypeFor[*Matrix]() || leadsToMatrix(t.Elem(), seen)
-	case reflect.Slice, reflect.Array, reflect.Map:
-		return leadsToMatrix(t.Elem(), seen)
+		return t == reflect.TypeFor[*Matrix]() || leads(t.Elem(), seen)
+	case reflect.Slice:
+		return isNumeric(t.Elem()) || leads(t.Elem(), seen)
+	case reflect.Array, reflect.Map:
+		return leads(t.Elem(), seen)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if leadsToMatrix(t.Field(i).Type, seen) {
+			if leads(t.Field(i).Type, seen) {
 				return true
 			}
 		}

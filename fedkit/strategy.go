@@ -8,9 +8,13 @@ package fedkit
 // other fields are options: they are checked before anything runs (see Checker), and kept in the History.
 //
 // A run with Options.Checkpoint saves State with encoding/gob, and refuses what would be lost: a State with unexported
-// fields, functions, channels or interfaces at any depth. A Matrix is saved, and so is any type with a MarshalBinary or
-// GobEncode method. A strategy that keeps nothing declares State struct{}. Unexported
-// fields are options too, but for those that are tagged: they hold what is computed from the others, and are not saved.
+// fields, functions, channels or interfaces at any depth, or one that holds itself. A Matrix is saved, and so is any type with a
+// MarshalBinary or GobEncode method. A run with a deadline, or on devices that drop out, puts State back after a round without
+// clients, and refuses unexported fields and a State that holds itself, too. A strategy that keeps nothing declares
+// State struct{}.
+//
+// Unexported fields are options too, but for those that are tagged: they hold what is computed from the others, and are not
+// saved.
 //
 //	mask []float32 `config:"-"` // made by the first round
 //

@@ -18,8 +18,8 @@ func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Update
 	if ctx == nil {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
 	}
-	if f == nil || f.lazy == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", f, "made by fedkit.New"))
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: %w", err)
 	}
 	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: usualDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f), quiet: true}
 	if u = r.Train(job); r.err != nil {
@@ -31,8 +31,8 @@ func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Update
 // Models returns k freshly drawn models, [k, d]: those that Round.Models draws in a run with this seed.
 func (f *Federation) Models(k int, seed uint64) (m *Matrix, err error) {
 	defer recovered("models", &err)
-	if f == nil || f.lazy == nil {
-		return nil, fmt.Errorf("fedkit: %w", Invalid("federation", f, "made by fedkit.New"))
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: %w", err)
 	}
 	r := &Round{Fed: f, opts: Options{Seed: seed}}
 	if m = r.Models(k); r.err != nil {

@@ -27,7 +27,7 @@ var (
 	Rounds   = Quantity{"rounds", rounds, chart.Short, true}
 	Down     = Quantity{"down", total(func(r *fedkit.Record) float64 { return float64(r.BytesDown) }), chart.Bytes, true} // bytes from the server to clients
 	Up       = Quantity{"up", total(func(r *fedkit.Record) float64 { return float64(r.BytesUp) }), chart.Bytes, true}     // bytes from clients to the server
-	Kept     = Quantity{"kept", kept, chart.Bytes, true}                                                                  // bytes of the models that the strategy keeps from round to round, at most
+	Kept     = Quantity{"kept", kept, chart.Bytes, true}                                                                  // bytes of the matrices and numbers that the strategy keeps from round to round, at most
 	Unseen   = Quantity{"unseen", mean((*fedkit.Record).MeanUnseen), chart.Percent, false}                                // mean over the test examples of clients that never took part
 	// ChosenOnTest is the mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest.
 	ChosenOnTest = Quantity{"chosen on test", mean((*fedkit.Record).MeanChosenOnTest), chart.Percent, false}

@@ -25,6 +25,9 @@ type APFL struct {
 
 // Check implements fedkit.Checker.
 func (s *APFL) Check(fed *fedkit.Federation, _ int) error {
+	if fed == nil {
+		return nil
+	}
 	if _, err := fed.Task.Mask("own", "shared"); err != nil {
 		return fedkit.Invalid("model", fed.Task.Name, "made by examples.Twin")
 	}

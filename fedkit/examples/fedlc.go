@@ -27,7 +27,7 @@ type FedLC struct {
 
 // Check implements fedkit.Checker.
 func (s *FedLC) Check(fed *fedkit.Federation, _ int) error {
-	if fed.Data.Classes == 0 {
+	if fed != nil && fed.Data.Classes == 0 {
 		return fedkit.Invalid("Classes", 0, "at least 2: logits are calibrated by labels")
 	}
 	return nil

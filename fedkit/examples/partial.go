@@ -26,6 +26,9 @@ type Partial struct {
 
 // Check implements fedkit.Checker.
 func (s *Partial) Check(fed *fedkit.Federation, _ int) error {
+	if fed == nil {
+		return nil
+	}
 	if _, err := fed.Task.Mask(s.Personal...); err != nil {
 		return fmt.Errorf("option Personal: %w", err)
 	}

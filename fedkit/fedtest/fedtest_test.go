@@ -6,11 +6,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
+	"github.com/gomlx/gomlx/core/graph"
 )
 
 // The plugin's destructors abort under the race detector when the process ends in the usual way.
@@ -21,11 +23,18 @@ type partway struct {
 	Fraction float64
 	Share    float64 `range:"(0,1]" default:"0.5"`
 	Local    fedkit.Local
-	State    struct{ X *fedkit.Matrix }
+	State    struct {
+		X    *fedkit.Matrix
+		Loop *loop
+	}
 
 	flaw   string
 	hidden *fedkit.Matrix
+	half   *fedkit.Program
 }
+
+// runs are those of partway so far.
+var runs atomic.Int64
 
 func (s *partway) Start(r *fedkit.Round) error {
 	s.State.X, s.hidden = r.Models(1), nil
@@ -51,9 +60,29 @@ func (s *partway) Round(r *fedkit.Round) error {
 		s.hidden = step
 	case "compiles":
 		s.State.X.Repeat(1 + r.T)
+	case "own program", "another program", "many programs":
+		step = step.Apply(s.program(r.T))
+	case "in a circle":
+		s.State.Loop = &loop{}
+		s.State.Loop.Next = s.State.Loop
 	}
 	s.State.X = s.State.X.Add(step)
 	return r.Err()
+}
+
+// program is ×1, in each run anew.
+func (s *partway) program(round int) *fedkit.Program {
+	if s.half == nil || s.flaw == "many programs" {
+		nothing := 0.
+		switch s.flaw {
+		case "another program":
+			nothing = float64(runs.Add(1)) * 1e-30
+		case "many programs":
+			nothing = float64(round) * 1e-30
+		}
+		s.half = fedkit.NewProgram("own", func(a []*graph.Node) *graph.Node { return graph.MulScalar(graph.AddScalar(a[0], nothing), 1) })
+	}
+	return s.half
 }
 
 func (s *partway) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
@@ -68,6 +97,9 @@ func (s *partway) Welcome(r *fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Global: s.State.X}
 }
 
+// loop can lead to itself.
+type loop struct{ Next *loop }
+
 // wrapped has the options of what it embeds.
 type wrapped struct{ partway }
 
@@ -78,14 +110,18 @@ func TestSuiteFindsFlaws(t *testing.T) {
 	}
 	local := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 	for flaw, want := range map[string]string{
-		"":          "",
-		"frozen":    "learns: the loss is",
-		"random":    "bytes: the bytes differ with 1 workers",
-		"forgetful": "bytes: a resumed run ends with different bytes",
-		"compiles":  "compilations: ",
-		"greedy":    "newcomers: a run with newcomers ends with different bytes",
-		"lost":      "newcomers: the loss of newcomer 0 is NaN",
-		"default":   "defaults: Share: 0 is not the default of 0.5",
+		"":                "",
+		"own program":     "",
+		"another program": "bytes: 2 programs were compiled in another run, want 0: they differ from those of the first run",
+		"many programs":   "compilations: 5 programs were compiled after round 1, want 0: make a fedkit.Program once",
+		"in a circle":     "bytes: invalid: State.Loop.Next = what holds it: must be a value without cycles",
+		"frozen":          "learns: the loss is",
+		"random":          "bytes: the bytes differ with 1 workers",
+		"forgetful":       "bytes: a resumed run ends with different bytes",
+		"compiles":        "compilations: ",
+		"greedy":          "newcomers: a run with newcomers ends with different bytes",
+		"lost":            "newcomers: the loss of newcomer 0 is NaN",
+		"default":         "defaults: Share: 0 is not the default of 0.5",
 	} {
 		err := fedtest.TestStrategy(&partway{Fraction: 0.5, Local: local, flaw: flaw})
 		switch {
@@ -94,6 +130,10 @@ func TestSuiteFindsFlaws(t *testing.T) {
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%s: error %v, want %s", flaw, err, want)
 		}
+	}
+	steps := fedkit.Local{Steps: 5, Batch: 8, LR: 0.05}
+	if err := fedtest.TestStrategy(&partway{Fraction: 0.5, Local: steps}); err != nil {
+		t.Errorf("with Local.Steps: %v", err)
 	}
 	if err := fedtest.TestStrategy(value{}); err == nil || !strings.Contains(err.Error(), "must be a pointer to a struct") {
 		t.Errorf("error %v for a strategy that is no pointer", err)

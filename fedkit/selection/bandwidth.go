@@ -28,7 +28,7 @@ func (s Bandwidth) Check(fed *fedkit.Federation, _ int) error {
 	if len(s.Seconds) > 0 && math.IsInf(slices.Min(s.Seconds), 1) {
 		return fedkit.Invalid("Seconds", "+Inf for every client", "finite for at least one")
 	}
-	if len(s.Seconds) != fed.Size() {
+	if fed != nil && len(s.Seconds) != fed.Size() {
 		return fedkit.Invalid("Seconds", fmt.Sprintf("%d times", len(s.Seconds)), fmt.Sprintf("%d, one per client", fed.Size()))
 	}
 	return nil

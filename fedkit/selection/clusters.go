@@ -108,7 +108,7 @@ func among(clients, labels []int) []int {
 }
 
 func checkLabels(labels []int, fed *fedkit.Federation) error {
-	if labels != nil && len(labels) != fed.Size() {
+	if labels != nil && fed != nil && len(labels) != fed.Size() {
 		return fedkit.Invalid("Labels", fmt.Sprintf("%d labels", len(labels)), fmt.Sprintf("%d, one per client, or nil", fed.Size()))
 	}
 	return nil

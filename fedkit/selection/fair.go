@@ -31,6 +31,9 @@ type Fair struct {
 
 // Check implements fedkit.Checker.
 func (s Fair) Check(fed *fedkit.Federation, n int) error {
+	if fed == nil {
+		return nil
+	}
 	m := fed.Size()
 	if least := (m - 1) / n; s.Wait > 0 && s.Wait < least {
 		return fedkit.Invalid("Wait", s.Wait, fmt.Sprintf("at least %d if %d of %d clients take part per round", least, n, m))

@@ -19,7 +19,7 @@ import (
 //	x    ← Σ_{i∈S} (n_i/N) w_i
 //
 // A client with E_i < 1 sits the round out, and is in Record.Missed. If that leaves nobody, x stays. E_i has no upper limit. ERT is in the
-// notes of each round, as "estimated seconds".
+// notes of each round, as "estimated seconds", if there are devices.
 //
 // The paper measures β_i, σ_i and δ_i in a first round of one epoch. Here the federation's devices tell what they take while they are on,
 // and there is no such round. The paper's four classes of epochs are
@@ -69,8 +69,10 @@ func (s *FedEff) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	e := s.tau(r) * float64(s.Local.WithDefaults().Epochs)
 	E := slices.Repeat([]int{max(1, whole(e))}, len(S))
-	if !s.Equal {
-		S, E = fitting(r, S, s.roundTime(r, e))
+	if r.Fed.Devices != nil { // always, unless Equal is set
+		if ert := s.roundTime(r, e); !s.Equal {
+			S, E = fitting(r, S, ert)
+		}
 	}
 	if len(S) == 0 {
 		return r.Err()

@@ -50,7 +50,7 @@ type FedSC struct {
 
 // Check implements fedkit.Checker.
 func (s *FedSC) Check(fed *fedkit.Federation, _ int) error {
-	if s.Updates {
+	if s.Updates || fed == nil {
 		return nil
 	}
 	return needsLabels(fed, "Updates", false, "true")

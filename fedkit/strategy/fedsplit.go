@@ -59,6 +59,8 @@ func (s *FedSplit) Check(fed *fedkit.Federation, _ int) error {
 		return fedkit.Invalid("Exact", true, "false on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes")
 	case s.Exact && !isRegression(fed):
 		return fedkit.Invalid("Exact", true, "false unless the model is linear or logistic regression")
+	case fed == nil:
+		return nil
 	case s.Exact:
 		return fed.Fits("parameters", fed.Task.Dim(), 4*float64(fed.Task.Dim())) // Hessians in float64
 	}

@@ -295,6 +295,24 @@ func TestFixedPointRefuses(t *testing.T) {
 	}
 }
 
+// It keeps x and every z_i, whose numbers are twice as long if Exact.
+func TestFedSplitKeeps(t *testing.T) {
+	fed := quadratic(t, even...)
+	model, m := int64(4*fed.Task.Dim()), int64(fed.Size())
+	for _, c := range []struct {
+		exact bool
+		want  int64
+	}{{false, model * (1 + m)}, {true, model * (1 + 2*m)}} {
+		s := &strategy.FedSplit{Exact: c.exact}
+		if !c.exact {
+			s.Local = standard
+		}
+		if got := run(t, fed, s, fedkit.Options{Rounds: 2}).Last().Kept; got != c.want {
+			t.Errorf("exact %v: %d bytes are kept, want %d", c.exact, got, c.want)
+		}
+	}
+}
+
 // On logistic regression, too, it reaches the optimum. FedAvg and FedProx do not.
 func TestFedSplitOnLogisticRegression(t *testing.T) {
 	if testing.Short() {

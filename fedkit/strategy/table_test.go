@@ -27,6 +27,15 @@ var (
 // all has every strategy, with options that suit fedtest.Quadratic.
 func all() map[string]fedkit.Strategy { return every.Strategies() }
 
+// Options can be checked before there is a federation.
+func TestCheckWithoutFederation(t *testing.T) {
+	for name, s := range all() {
+		if err := fedkit.Check(s, nil, 6); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestEveryStrategy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one run after the other: TestSideBySide runs all of them at once")

@@ -27,12 +27,16 @@ type mistake struct {
 }
 
 var hints = []hint{
-	{regexp.MustCompile(`^unknown field (\w+) in struct literal of type ([\w.]+)`), unknownField},
-	{regexp.MustCompile(`^\S+\.(\w+) undefined \(type \*?([\w.]+) has no field or method \w+\)`), unknownMember},
+	{regexp.MustCompile(`^(?:unknown|cannot refer to unexported) field (\w+) in struct literal of type ([\w.]+)`), unknownField},
+	{regexp.MustCompile(`^\S+\.(\w+) undefined \(type \*?([\w.]+) has no field or method \w+[,)]`), unknownMember},
+	{regexp.MustCompile(`^\S+\.(\w+) undefined \(cannot refer to unexported (?:field|method) \w+\)`), func(*mistake, []string) string {
+		return "names that begin with a small letter are of use in their own package only"
+	}},
 	{regexp.MustCompile(`\.(\w+) undefined \(type (?:\[|map\[|string)`), habitualMethod},
 	{regexp.MustCompile(`cannot indirect \S+ \(`), func(*mistake, []string) string { return "Go writes math.Pow(x, 2), or x * x" }},
 	{regexp.MustCompile(`^invalid argument: index -\d+ `), func(*mistake, []string) string { return "Go counts from the front only: xs[len(xs)-1] is the last" }},
-	{regexp.MustCompile(`^undefined: (\w+)\.(\w+)$`), unknownExport},
+	{regexp.MustCompile(`^undefined: (\w+)\.(\w+)(?: \(but have \w+\))?$`), unknownExport},
+	{regexp.MustCompile(`^name (\w+) not exported by package (\w+)$`), func(m *mistake, match []string) string { return unknownExport(m, []string{"", match[2], match[1]}) }},
 	{regexp.MustCompile(`^undefined: (\w+)$`), unknownName},
 	{regexp.MustCompile(`^declared and not used: `), unused},
 	{regexp.MustCompile(`(\S+) does not implement \S+ \(method \w+ has pointer receiver\)`), pointer},

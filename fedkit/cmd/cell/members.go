@@ -71,13 +71,16 @@ func unknownMember(m *mistake, match []string) string {
 	return suggested(match[1], names, match[2]+" has:", text)
 }
 
-func unknownExport(m *mistake, match []string) string {
-	p := m.read(m.path(match[1]))
+func unknownExport(m *mistake, match []string) string { return m.exports(m.path(match[1]), match[2]) }
+
+// exports lists what a package exports under names near to one; "" if its sources cannot be read.
+func (m *mistake) exports(importPath, name string) string {
+	p := m.read(importPath)
 	if p == nil {
 		return ""
 	}
 	all := exported(p)
-	return suggested(match[2], slices.Sorted(maps.Keys(all)), "package "+match[1]+" has, among others:", all)
+	return suggested(name, slices.Sorted(maps.Keys(all)), "package "+p.Name+" has, among others:", all)
 }
 
 // suggested names the nearest, and lists those that come near, each with what is said of it.

@@ -24,11 +24,16 @@ func unknownName(m *mistake, match []string) string {
 	if said := habits[name]; said != "" {
 		return said
 	}
-	if m.isPackage() {
+	member := m.member()
+	if member != "" {
 		for _, p := range m.packages() {
-			if path.Base(p) == name {
-				return fmt.Sprintf("missing above %%%%: import %q", p)
+			if path.Base(p) != name {
+				continue
 			}
+			if said := m.exports(p, member); said != "" && !token.IsExported(member) { // GoNB takes its import for unused, and leaves it out
+				return said
+			}
+			return fmt.Sprintf("missing above %%%%: import %q", p)
 		}
 		if !slices.Contains(m.earlier, name) {
 			if p := nearestPackage(name, m.packages()); p != "" {
@@ -42,8 +47,12 @@ func unknownName(m *mistake, match []string) string {
 	if near := nearest.Of(name, m.locals()); near != "" && len(name) > 2 {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
-	if token.IsExported(name) {
+	switch {
+	case token.IsExported(name):
 		return ""
+	case member != "" && !token.IsExported(member):
+		return fmt.Sprintf("if %s is a package, its names begin with a capital letter: %s.%s%s. If it is a variable, there is\nno such name here; %s",
+			name, name, strings.ToUpper(member[:1]), member[1:], keep)
 	}
 	return "no such name here; " + keep
 }
@@ -60,14 +69,14 @@ func nearestPackage(name string, packages []string) string {
 	return ""
 }
 
-// isPackage says whether the name at the mistake stands where a package's would: before a dot.
-func (m *mistake) isPackage() (is bool) {
+// member returns what stands after the name at the mistake and a dot, as after that of a package; "" if there is no dot.
+func (m *mistake) member() (name string) {
 	m.visit(func(n ast.Node) {
 		if s, ok := n.(*ast.SelectorExpr); ok && m.at(s.X) {
-			is = true
+			name = s.Sel.Name
 		}
 	})
-	return is
+	return name
 }
 
 // assigned says whether a value is assigned to the name at the mistake.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -74,6 +75,9 @@ type Batch struct {
 // extra is what the names of the inputs in Job.Extra begin with.
 const extra = "extra "
 
+// extraInput names the input for a matrix of Job.Extra. It is quoted, and so one line of the table, whatever it is called.
+func extraInput(name string) string { return extra + strconv.Quote(name) }
+
 // inputs is the table of what a solver of the job is called with, one name per line: the terms it does not use are not
 // there.
 func (j *Job) inputs(random bool) string {
@@ -96,7 +100,7 @@ func (j *Job) inputs(random bool) string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.Extra)) {
-		names = append(names, extra+name)
+		names = append(names, extraInput(name))
 	}
 	return strings.Join(names, "\n")
 }

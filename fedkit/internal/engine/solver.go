@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 
 	"github.com/gomlx/compute/dtypes"
@@ -126,7 +127,7 @@ func (e *Engine) values(job *Job, p *plan, g int, travels bool) values {
 		v[fmt.Sprint("start ", i)] = t
 	}
 	for name, t := range job.Extra {
-		v[extra+name] = of(t)
+		v[extraInput(name)] = of(t)
 	}
 	return v
 }
@@ -279,7 +280,8 @@ func (k solver) losses(e *Engine, s *loopState, x, y, used *graph.Node) (trained
 		return trained, trained, penalty
 	}
 	for _, name := range k.inputs() {
-		if is, ok := strings.CutPrefix(name, extra); ok {
+		if quoted, ok := strings.CutPrefix(name, extra); ok {
+			is, _ := strconv.Unquote(quoted)
 			b.Extra[is] = s.all(name)
 		}
 	}

@@ -41,6 +41,9 @@ func NewProgram(name string, build func(args []*graph.Node) []*graph.Node) *Prog
 	return &Program{name: name, build: build}
 }
 
+// String returns what errors call the program.
+func (p *Program) String() string { return fmt.Sprintf("program %q", p.name) }
+
 // WithSide declares values for the parameters that build itself adds to the graph, in the order it adds them.
 func (p *Program) WithSide(side func() []*tensors.Tensor) *Program {
 	p.side = side
@@ -51,7 +54,7 @@ func (p *Program) WithSide(side func() []*tensors.Tensor) *Program {
 func (p *Program) Call(args ...any) (out []*tensors.Tensor, err error) {
 	defer func() {
 		if err != nil {
-			out, err = nil, fmt.Errorf("program %q: %w", p.name, err)
+			out, err = nil, fmt.Errorf("%v: %w", p, err)
 		}
 	}()
 	defer caught(&err)

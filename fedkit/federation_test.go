@@ -1,0 +1,63 @@
+package fedkit
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// needy is a part that looks at the federation.
+type needy struct{}
+
+func (needy) Check(fed *Federation, _ int) error {
+	if len(fed.Clients) < 2 {
+		return Invalid("Size", len(fed.Clients), "at least 2")
+	}
+	return nil
+}
+
+// wordless is an interceptor that cannot describe itself.
+type wordless struct{ nudge }
+
+func (wordless) String() string { panic("no words") }
+
+// No method of a federation that is nil, or that New did not make, panics: those that need one say so.
+func TestFederationsThatNewDidNotMake(t *testing.T) {
+	ctx, of := context.Background(), reflect.TypeFor[*Federation]()
+	for _, fed := range []*Federation{nil, {}} {
+		for i := range of.NumMethod() {
+			name, method := of.Method(i).Name, reflect.ValueOf(fed).Method(i)
+			var args []reflect.Value
+			for j := range method.Type().NumIn() {
+				if arg := reflect.Zero(method.Type().In(j)); arg.Type() == reflect.TypeFor[context.Context]() {
+					args = append(args, reflect.ValueOf(ctx))
+				} else {
+					args = append(args, arg)
+				}
+			}
+			out := method.Call(args)
+			err, fails := out[len(out)-1].Interface().(error)
+			if name == "Fits" {
+				if fails {
+					t.Errorf("Fits without a federation: %v", err)
+				}
+			} else if last := out[len(out)-1].Type(); last == reflect.TypeFor[error]() && (!fails || !strings.Contains(err.Error(), "invalid: federation = nil: must be made by fedkit.New")) {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
+		if _, err := Run(ctx, fed.Intercept(nudge(1)), &mean{}, Options{Rounds: 1}); err == nil || err.Error() != "fedkit: invalid: federation = nil: must be made by fedkit.New" {
+			t.Errorf("a run with an interceptor: %v", err)
+		}
+	}
+	if err := Check(needy{}, nil, 3); !errors.Is(err, ErrInvalid) || !strings.HasPrefix(err.Error(), "needy: invalid: federation = nil: must be made by fedkit.New: panic without one: ") {
+		t.Errorf("Check: %v", err)
+	}
+	fed, _ := toy(t, 4, 4)
+	for want, by := range map[string]Interceptor{"interceptor = nil: must be a fedkit.Interceptor": (*wordless)(nil), "interceptor: panic: no words": wordless{}} {
+		if _, err := Run(ctx, fed.Intercept(by), &mean{}, Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
