@@ -13,6 +13,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/file"
+	"fedkit.example/fedkit/internal/text"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -133,7 +134,7 @@ func Open(path string) (Runs, error) {
 	defer func() { _ = f.Close() }() // it was only read
 	rs, err := readExtract(f)
 	if err != nil {
-		return nil, fmt.Errorf("study: %s: %w", path, err)
+		return nil, fmt.Errorf("study: %s: %w", path, text.ShortError(err))
 	}
 	return rs, nil
 }
