@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedkit.example/fedkit/internal/bounds"
+	"fedkit.example/fedkit/fedtest/bounds"
 )
 
 func TestRead(t *testing.T) {
