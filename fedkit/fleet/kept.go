@@ -229,7 +229,7 @@ func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 		case err != nil:
 			return nil, fmt.Errorf("worker %s: %w", f.labelOf(worker), err)
 		case a.Error != "":
-			return nil, fmt.Errorf("worker %s: %s", f.labelOf(worker), text.Short(a.Error))
+			return nil, fmt.Errorf("worker %s: %s", text.Short(f.labelOf(worker)), text.Short(a.Error))
 		case len(a.Missing) == 0:
 			return a, nil
 		case len(a.Missing[0]) != 64: // a result, not an object
