@@ -4,7 +4,6 @@ go 1.26.5
 
 require (
 	github.com/alecthomas/kong v1.12.1
-	github.com/goccy/go-yaml v1.18.0
 	github.com/gofrs/flock v0.13.0
 	github.com/gomlx/compute v0.1.0
 	github.com/gomlx/go-xla v0.4.0
@@ -19,6 +18,7 @@ require (
 	github.com/nats-io/nkeys v0.4.16
 	github.com/nats-io/nuid v1.0.1
 	github.com/sbinet/npyio v0.9.0
+	go.yaml.in/yaml/v3 v3.0.4
 	golang.org/x/image v0.26.0
 	golang.org/x/mod v0.41.0
 	golang.org/x/sync v0.24.0

@@ -13,7 +13,7 @@ import (
 //
 //	data := must.M1(datasets.CSV{File: "wine.csv", Label: "cultivar", Standardize: true}.Make())
 //
-// A file that begins like a gzip file is decompressed. Labels are names, of numbers or of words: the C different ones, in
+// A file that begins like a gzip file is decompressed: to 128 MiB, or to 200 times its size. A row has at most 64 MiB. Labels are names, of numbers or of words: the C different ones, in
 // ascending order, are the classes 0, …, C−1, as in scikit-learn's LabelEncoder. With Regression they are numbers, the
 // targets. Fields are separated by commas, and a decimal point is a point.
 type CSV struct {
@@ -91,10 +91,10 @@ func (c CSV) learn(d *Dataset, train, test *csvFile) (err error) {
 	}
 	numbers, classes := ranks(slices.Concat(train.labels, test.labels))
 	if classes < 2 {
-		return fmt.Errorf("datasets: %s: column %q: all labels are %q: must be at least 2 different ones", c.File, train.label, train.labels[0])
+		return fmt.Errorf("datasets: %s: column %s: all labels are %s: must be at least 2 different ones", c.File, quoted(train.label), quoted(train.labels[0]))
 	}
 	if classes > maxClasses {
-		return fmt.Errorf("datasets: %s: column %q has %d different labels: must be at most %d; Regression predicts numbers", c.File, train.label, classes, maxClasses)
+		return fmt.Errorf("datasets: %s: column %s has %d different labels: must be at most %d; Regression predicts numbers", c.File, quoted(train.label), classes, maxClasses)
 	}
 	d.Classes = classes
 	d.Train.Labels, d.Test.Labels = numbers[:n:n], numbers[n:]

@@ -1,13 +1,18 @@
 package datasets
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/bounds"
 )
 
 // saved writes a file into a new folder and returns its path.
@@ -104,6 +109,7 @@ func TestHeldRows(t *testing.T) {
 }
 
 func TestBadCSV(t *testing.T) {
+	long := strings.Repeat("x", 1e6)
 	for want, test := range map[string]struct {
 		CSV
 		content string
@@ -137,12 +143,20 @@ func TestBadCSV(t *testing.T) {
 		`line 2, column 2: bare " in non-quoted-field`:                                 {content: "a,y\n1\",0\n"},
 		`["a" "b" "c" "d" "e" "f" "g" "h"] … (9)`:                                      {content: "a,b,c,d,e,f,g,h,i\n", CSV: CSV{Label: "z"}},
 		`column "y" has 65537 different labels: must be at most 65536; Regression`:     {content: "a,y\n" + numbered(65537)},
-		`unexpected EOF`: {content: string(zipped([]byte(flowers))[:50])},
+		`is a Parquet file: must be comma-separated text`:                              {content: "PAR1\x15\x04\x15\x00"},
+		`is a zip archive, such as .npz and .xlsx are: must be comma-separated text`:   {content: "PK\x03\x04\x14\x00\x00"},
+		`is gzipped twice: must be comma-separated text`:                               {content: string(zipped(zipped([]byte(flowers))))},
+		`is text in UTF-16: must be comma-separated text`:                              {content: "\xff\xfea\x00,\x00y\x00\n\x00"},
+		`two columns are named "PAR1"`:                                                 {content: "PAR1,PAR1\n1,2\n"},
+		`line 2, column "a": "xxx`:                                                     {content: "a,y\n" + long + ",0\n"},
+		`line 2, column "xxx`:                                                          {content: long + ",y\nx,0\n"},
+		`line 3, column "y": "1.500`:                                                   {content: "a,y\n1,0\n1,1.5" + strings.Repeat("0", 1e6) + "\n"},
+		`unexpected EOF`:                                                               {content: string(zipped([]byte(flowers))[:50])},
 	} {
 		test.File = saved(t, "t.csv", test.content)
 		_, err := test.Make()
 		option := strings.HasPrefix(want, "CSV: ") || strings.Contains(want, "Share")
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "datasets: ") || !option && !strings.Contains(err.Error(), "t.csv") {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "datasets: ") || !option && !strings.Contains(err.Error(), "t.csv") || len(err.Error()) > 500 {
 			t.Errorf("%.200q: error %v, want %q and the file's name", test.content, err, want)
 		}
 	}
@@ -155,6 +169,49 @@ func TestBadCSV(t *testing.T) {
 	other := CSV{File: saved(t, "a.csv", "a,y\n1,0\n"), Test: saved(t, "b.csv", "b,y\n1,0\n")}
 	if _, err := other.Make(); err == nil || !strings.Contains(err.Error(), `b.csv: has the columns ["b" "y"]: must be those of `+other.File+`, ["a" "y"]`) {
 		t.Error(err)
+	}
+}
+
+// A table of 100,000 columns is read in about the time of its numbers, whether they are features or left out.
+func TestWideCSV(t *testing.T) {
+	const columns = 100_000
+	names := make([]string, columns)
+	for i := range names {
+		names[i] = fmt.Sprintf("a rather long name of a column: %d", i)
+	}
+	file := saved(t, "wide.csv", strings.Join(names, ",")+"\n"+strings.Repeat(strings.Repeat("1,", columns-1)+"0\n"+strings.Repeat("1,", columns-1)+"1\n", 3))
+	bounds.Check(t, 1<<20, func() {
+		d, err := CSV{File: file, Skip: names[:columns/2]}.Make()
+		if err != nil {
+			t.Error(err)
+		} else if d.Features() != columns/2-1 || d.Train.Len() != 5 {
+			t.Errorf("%v, %d rows", d.Shape, d.Train.Len())
+		}
+	})
+}
+
+// Small files whose field, blank lines or rows would fill the memory are refused.
+func TestBombsInCSV(t *testing.T) {
+	defer func(row int, all int64) { longestRow, unpackedAlways = row, all }(longestRow, unpackedAlways)
+	longestRow, unpackedAlways = 1<<20, 4<<20
+	for text, want := range map[string]string{
+		"x":     "has a row of more than 1 MiB: must be at most as many; is a quotation mark missing?",
+		"\n":    "has a row of more than 1 MiB",
+		"1,0\n": "unpacks to more than 4 MiB and 200 times its size: must be at most that; unpack it first",
+	} {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = io.WriteString(z, "a,y\n1,0\n")
+		for range 6 {
+			_, _ = io.WriteString(z, strings.Repeat(text, 1<<20))
+		}
+		_ = z.Close()
+		bounds.Check(t, 1<<19, func() { // lists of millions of rows have grown
+			err := (CSV{}).read(new(csvFile), &b)
+			if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 200 {
+				t.Errorf("%.300v, want %s", err, want)
+			}
+		})
 	}
 }
 
@@ -194,7 +251,12 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte, noHeader bool) {
 		c := CSV{File: "fuzz.csv", NoHeader: noHeader}
 		in := &csvFile{path: c.File}
-		if err := c.read(in, strings.NewReader(string(content))); err != nil {
+		var err error
+		bounds.Check(t, len(content), func() { err = c.read(in, bytes.NewReader(content)) })
+		if err != nil {
+			if len(err.Error()) > 2000 {
+				t.Fatal(err)
+			}
 			return
 		}
 		n := len(in.labels)

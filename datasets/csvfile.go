@@ -44,7 +44,13 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	r := csv.NewReader(withoutMark(unpacked))
+	row := &rowReader{r: unpacked, left: longestRow}
+	b := bufio.NewReader(row)
+	if err := isOther(b, "comma-separated text"); err != nil {
+		return err
+	}
+	skipMark(b)
+	r := csv.NewReader(b)
 	r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = -1, true, true
 	first, err := r.Read()
 	if err == io.EOF {
@@ -62,6 +68,7 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	}
 	for err == nil {
 		var fields []string
+		row.left = longestRow
 		if fields, err = r.Read(); err == nil {
 			err = t.add(r, fields, roles)
 		}
@@ -75,13 +82,28 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	return nil
 }
 
-// withoutMark skips the byte order mark that some programs write first.
-func withoutMark(r io.Reader) io.Reader {
-	b := bufio.NewReader(r)
+// longestRow is how many bytes a row may have: it is in memory before its fields are counted. Tests have less.
+var longestRow = 1 << 26
+
+// rowReader fails after longestRow bytes, unless left is set again.
+type rowReader struct {
+	r    io.Reader
+	left int
+}
+
+func (l *rowReader) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.left -= n; l.left < 0 {
+		return 0, fmt.Errorf("has a row of more than %d MiB: must be at most as many; is a quotation mark missing?", longestRow>>20)
+	}
+	return n, err
+}
+
+// skipMark skips the byte order mark that some programs write first.
+func skipMark(b *bufio.Reader) {
 	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
 		_, _ = b.Discard(len(mark)) // they are there
 	}
-	return b
 }
 
 // role is what a column is for.
@@ -96,7 +118,7 @@ const (
 
 // columns names the columns after the first line, and returns the role of each.
 func (c CSV) columns(t *csvFile, first []string) ([]role, error) {
-	names := make([]string, len(first))
+	names, seen := make([]string, len(first)), make(map[string]bool, len(first))
 	for i, name := range first {
 		names[i] = strings.TrimSpace(name)
 		if c.NoHeader {
@@ -106,9 +128,10 @@ func (c CSV) columns(t *csvFile, first []string) ([]role, error) {
 		case names[i] == "":
 			return nil, fmt.Errorf("column %d of the first line has no name: must have one, or NoHeader if that line is data "+
 				"(pandas writes such a column of row numbers unless index=False)", i+1)
-		case slices.Index(names, names[i]) < i:
-			return nil, fmt.Errorf("two columns are named %q: names must differ, or NoHeader if the first line is data", names[i])
+		case seen[names[i]]:
+			return nil, fmt.Errorf("two columns are named %s: names must differ, or NoHeader if the first line is data", quoted(names[i]))
 		}
+		seen[names[i]] = true
 	}
 	if t.names != nil && !slices.Equal(names, t.names) {
 		return nil, fmt.Errorf("has the columns %s: must be those of %s, %s", shortList(names), c.File, shortList(t.names))
@@ -118,14 +141,17 @@ func (c CSV) columns(t *csvFile, first []string) ([]role, error) {
 }
 
 func (c CSV) roles(t *csvFile) ([]role, error) {
-	roles := make([]role, len(t.names))
+	roles, column := make([]role, len(t.names)), make(map[string]int, len(t.names))
+	for i, name := range t.names {
+		column[name] = i
+	}
 	set := func(field, name string, to role) error {
-		i := slices.Index(t.names, name)
-		if i < 0 {
-			return fmt.Errorf("%s = %q: must be one of the columns %s", field, name, shortList(t.names))
+		i, known := column[name]
+		if !known {
+			return fmt.Errorf("%s = %s: must be one of the columns %s", field, quoted(name), shortList(t.names))
 		}
 		if roles[i] != feature {
-			return fmt.Errorf("%s = %q: must be a column without another use", field, name)
+			return fmt.Errorf("%s = %s: must be a column without another use", field, quoted(name))
 		}
 		roles[i] = to
 		return nil
@@ -152,11 +178,24 @@ func (c CSV) roles(t *csvFile) ([]role, error) {
 // shortList quotes names, of many the first ones.
 func shortList(names []string) string {
 	const most = 8
-	quoted := fmt.Sprintf("%q", names[:min(len(names), most)])
-	if len(names) > most {
-		return fmt.Sprintf("%s … (%d)", quoted, len(names))
+	var words []string
+	for _, name := range names[:min(len(names), most)] {
+		words = append(words, quoted(name))
 	}
-	return quoted
+	list := "[" + strings.Join(words, " ") + "]"
+	if len(names) > most {
+		return fmt.Sprintf("%s … (%d)", list, len(names))
+	}
+	return list
+}
+
+// quoted quotes words of any origin, of long ones the beginning.
+func quoted(words string) string {
+	const most = 60
+	if len(words) <= most {
+		return strconv.Quote(words)
+	}
+	return fmt.Sprintf("%.*q… (%d bytes)", most, words, len(words))
 }
 
 // add appends a line.
@@ -175,12 +214,12 @@ func (t *csvFile) add(r *csv.Reader, fields []string, roles []role) error {
 			v, err := strconv.ParseFloat(field, 32)
 			if err != nil || notFinite(float32(v)) {
 				line, _ := r.FieldPos(i)
-				return fmt.Errorf("line %d, column %q: %q: must be a finite number; Skip leaves a column out", line, t.names[i], field)
+				return fmt.Errorf("line %d, column %s: %s: must be a finite number; Skip leaves a column out", line, quoted(t.names[i]), quoted(field))
 			}
 			t.features = append(t.features, float32(v))
 		case label, owner:
 			if field == "" {
-				return fmt.Errorf("line %d, column %q: must not be empty", line, t.names[i])
+				return fmt.Errorf("line %d, column %s: must not be empty", line, quoted(t.names[i]))
 			}
 			if roles[i] == label {
 				t.labels = append(t.labels, strings.Clone(field))
@@ -199,7 +238,7 @@ func (t *csvFile) targets() ([]float32, error) {
 	for i, l := range t.labels {
 		v, err := strconv.ParseFloat(l, 32)
 		if y[i] = float32(v); err != nil || notFinite(y[i]) {
-			return nil, fmt.Errorf("datasets: %s: line %d, column %q: %q: must be a finite number, for Regression", t.path, t.lines[i], t.label, l)
+			return nil, fmt.Errorf("datasets: %s: line %d, column %s: %s: must be a finite number, for Regression", t.path, t.lines[i], quoted(t.label), quoted(l))
 		}
 	}
 	return y, nil
@@ -209,8 +248,8 @@ func (t *csvFile) targets() ([]float32, error) {
 func (t *csvFile) checkLabels() error {
 	for i, l := range t.labels {
 		if v, err := strconv.ParseFloat(l, 64); err == nil && (v != math.Trunc(v) || math.IsInf(v, 0)) {
-			return fmt.Errorf("datasets: %s: line %d, column %q: %q: must be a whole number or a word; Regression predicts numbers",
-				t.path, t.lines[i], t.label, l)
+			return fmt.Errorf("datasets: %s: line %d, column %s: %s: must be a whole number or a word; Regression predicts numbers",
+				t.path, t.lines[i], quoted(t.label), quoted(l))
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func (s *Split) Row(i int, dst []float32) []float32 {
 }
 
 // Check reports the first thing that is wrong with the data set: a size that does not fit the shape, a label outside
-// [0, Classes), a value that is not finite.
+// [0, Classes), labels that are all the same in both parts, a value that is not finite.
 func (d *Dataset) Check() error {
 	if d == nil {
 		return fmt.Errorf("datasets: the data set is nil")
@@ -83,6 +83,12 @@ func (d *Dataset) Check() error {
 	}
 	if (d.Train.Owner == nil) != (d.Test.Owner == nil) {
 		return fmt.Errorf("datasets: %s: Owner: must be known for both parts or for none", d.Name)
+	}
+	if labels := d.Train.Labels; labels != nil {
+		other := func(l int32) bool { return l != labels[0] }
+		if !slices.ContainsFunc(labels, other) && !slices.ContainsFunc(d.Test.Labels, other) {
+			return fmt.Errorf("datasets: %s: Labels: all are %d: must be at least 2 different ones", d.Name, labels[0])
+		}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package datasets
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -10,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // idxFile is one published file: its name without .gz, what it holds, and a published SHA-256. The SHA-256 of the
@@ -83,20 +80,6 @@ func (f *idxFile) decode(r io.Reader) ([]uint8, error) {
 		return nil, fmt.Errorf("has content with SHA-256 %s: the published file's is %s", inside, f.sha256)
 	}
 	return content[idxHeaderSize(f.dims):], nil
-}
-
-// gunzip decompresses r if it is gzipped. An idx file begins with 00 00, a gzip file with 1f 8b.
-func gunzip(r io.Reader) (io.Reader, error) {
-	b := bufio.NewReaderSize(r, 1<<16)
-	magic, err := b.Peek(2)
-	if err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
-		return b, nil // a read error returns at the next read
-	}
-	z, err := gzip.NewReader(b)
-	if err != nil {
-		return nil, fmt.Errorf("is not a gzip file: %w", err)
-	}
-	return z, nil
 }
 
 // idxUint8 is the type byte of an idx file that holds unsigned bytes.

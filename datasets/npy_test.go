@@ -3,14 +3,18 @@ package datasets
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/bounds"
 )
 
 // npyFile returns an NPY file, version 1.
@@ -136,6 +140,13 @@ func TestBadNPY(t *testing.T) {
 		"not.npy":       "hello, world, this is no array",
 		"nothing.npy":   "",
 		"one class.npy": npyFile("<i4", "(3,)", false, []int32{0, 0, 0}),
+		"threes.npy":    npyFile("<i4", "(3,)", false, []int32{3, 3, 3}),
+		"x.parquet":     "PAR1\x15\x04\x15\x00",
+		"dims.npy":      npyFile("<f4", "("+strings.Repeat("1,", 30000)+")", false, []float32{1}),
+		"type.npy":      npyFile(strings.Repeat("x", 60000), "(1, 1)", false, []float32{1}),
+		"records.npy":   strings.Replace(good, "'<f4'", "[('a','<f4')]", 1),
+		"size.npy":      npyFile("<f4", "(99999999999999999999, 2)", false, []float32{1}),
+		"twice.npy":     string(zipped(zipped([]byte(good)))),
 		"not.npz":       "hello",
 	})
 	x := func(path string) NPY { return NPY{X: path, Y: "y.npy"} }
@@ -146,9 +157,9 @@ func TestBadNPY(t *testing.T) {
 	}{
 		{x("nan.npy"), "nan.npy: row 1, value 1 is NaN: must be a finite float32"},
 		{x("huge.npy"), "huge.npy: row 1, value 1 is +Inf: must be a finite float32"},
-		{x("short.npy"), "short.npy ends before its 6 values are complete: EOF"},
+		{x("short.npy"), "short.npy ends before its 6 values are complete: unexpected EOF"},
 		{x("cut.npy"), "cut.npy ends before its 6 values are complete: unexpected EOF"},
-		{x("bomb.npy"), "bomb.npy ends before its 2000000000 values are complete: EOF"},
+		{x("bomb.npy"), "bomb.npy ends before its 2000000000 values are complete: unexpected EOF"},
 		{x("long.npy"), "long.npy continues after its 6 values: nothing may follow"},
 		{x("overflow.npy"), "overflow.npy has shape [4611686018427387904 4]: every dimension must be at least 1, and all together at most 2147483648 values"},
 		{x("empty.npy"), "empty.npy has shape [0 2]: every dimension must be at least 1"},
@@ -158,15 +169,22 @@ func TestBadNPY(t *testing.T) {
 		{x("half.npy"), "half.npy holds values of type <f2: must be"},
 		{x("objects.npy"), "objects.npy holds values of type |O: must be"},
 		{x("header.npy"), "header.npy has a header of 4294967295 bytes: must be at most 65536"},
-		{x("damaged.npy"), "damaged.npy is damaged: runtime error: slice bounds out of range"},
-		{x("not.npy"), "not.npy is not an NPY file: npy: not a valid NumPy file format"},
-		{x("nothing.npy"), "nothing.npy is not an NPY file: EOF"},
+		{x("damaged.npy"), `damaged.npy is damaged, or holds no plain array: its header is "{}"`},
+		{x("not.npy"), "not.npy is not an NPY file"},
+		{x("nothing.npy"), "nothing.npy is not an NPY file"},
 		{x("missing.npy"), "missing.npy: no such file"},
+		{x("x.parquet"), "x.parquet is a Parquet file: must be an NPY file"},
+		{x("twice.npy"), "twice.npy is gzipped twice: must be an NPY file"},
+		{x("dims.npy"), "dims.npy has more than 64 dimensions"},
+		{x("type.npy"), "type.npy is damaged, or holds no plain array: its header is \"{'descr': 'xxx"},
+		{x("records.npy"), "records.npy is damaged, or holds no plain array: its header is"},
+		{x("size.npy"), "size.npy has shape [9223372036854775807 2]: every dimension must be"},
 		{x("not.npz:x"), "not.npz: zip: not a valid zip file"},
 		{y("two.npy"), "two.npy has shape [2]: must be [3], one value per row of"},
 		{y("negative.npy"), "negative.npy: row 2 is -1 (int32): must be a whole number in [0, 65536)"},
 		{y("large.npy"), "large.npy: row 1 is 9.223372036854776e+18 (uint64): must be a whole number in [0, 65536)"},
 		{y("one class.npy"), "Classes = 1: must be at least 2"},
+		{NPY{X: "x.npy", Y: "threes.npy", Share: 0.4}, "x: Labels: all are 3: must be at least 2 different ones"},
 		{NPY{X: "x.npy", Y: "y.npy", Owner: "targets.npy"}, "targets.npy: row 0 is 0 (float32): must be a whole number in [0, 2147483648)"},
 		{NPY{X: "x.npy", Y: "y.npy", ChannelsFirst: true}, "x.npy has shape [3 2]: must be [n, channels, height, width], for ChannelsFirst"},
 		{NPY{X: "x.npy", Y: "y.npy", TestX: "wide.npy", TestY: "y.npy"}, "wide.npy: examples have shape [1]: must be [2], as in"},
@@ -179,9 +197,41 @@ func TestBadNPY(t *testing.T) {
 		{NPY{Y: "y.npy"}, "NPY: X is empty: must be the path of a file"},
 		{NPY{X: "x.npy"}, "NPY: Y is empty: must be the path of a file"},
 	} {
-		if _, err := test.in(dir).Make(); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "datasets: ") {
+		if _, err := test.in(dir).Make(); err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "datasets: ") || len(err.Error()) > 400 || strings.Contains(err.Error(), "runtime") {
 			t.Errorf("%+v:\nerror %v\nwant  %s", test.NPY, err, test.want)
 		}
+	}
+}
+
+// A small file that unpacks to far more than files of numbers do is refused after a part of it.
+func TestBombs(t *testing.T) {
+	defer func(was int64) { unpackedAlways = was }(unpackedAlways)
+	unpackedAlways = 4 << 20
+	header := npyFile("|u1", "(2000000000, 1)", false, []uint8{})
+	var packed, gz bytes.Buffer
+	archive := zip.NewWriter(&packed)
+	member, err := archive.Create("x.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []io.Writer{member, gzip.NewWriter(&gz)} {
+		_, _ = io.WriteString(w, header)
+		for range 20 {
+			_, _ = w.Write(make([]byte, 1<<20))
+		}
+		if c, is := w.(io.Closer); is {
+			_ = c.Close()
+		}
+	}
+	_ = archive.Close()
+	dir := folder(t, map[string]string{"x.npz": packed.String(), "x.npy": gz.String()})
+	for _, path := range []string{"x.npz:x", "x.npy"} {
+		bounds.Check(t, 0, func() {
+			_, err := openArray(filepath.Join(dir, path))
+			if want := "unpacks to more than 4 MiB and 200 times its size"; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", path, err, want)
+			}
+		})
 	}
 }
 
@@ -243,8 +293,13 @@ func FuzzNPY(f *testing.F) {
 	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\x00\x00{'descr': '"))
 	f.Add(zipped([]byte(npyFile("|u1", "(1, 1)", false, []uint8{1}))))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		a, err := readNPY(bytes.NewReader(file))
+		var a *array
+		var err error
+		bounds.Check(t, len(file), func() { a, err = readNPY(bytes.NewReader(file)) })
 		if err != nil {
+			if strings.Contains(err.Error(), "runtime") || len(err.Error()) > 400 {
+				t.Fatal(err)
+			}
 			return
 		}
 		n := 1

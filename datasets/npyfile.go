@@ -3,15 +3,17 @@ package datasets
 import (
 	"archive/zip"
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
-
-	"github.com/sbinet/npyio/npy"
 )
 
 // openArray reads an NPY file, gzipped or not, or an array of an NPZ archive.
@@ -42,6 +44,10 @@ func openMember(path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s.npz: %w", name, err)
 	}
+	info, err := os.Stat(name + ".npz")
+	if err != nil {
+		return nil, errors.Join(err, archive.Close())
+	}
 	var names []string
 	for _, f := range archive.File {
 		own := strings.TrimSuffix(f.Name, ".npy")
@@ -54,59 +60,116 @@ func openMember(path string) (io.ReadCloser, error) {
 			archive.Close()
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		return inArchive{r, archive}, nil
+		packed := min(int64(f.CompressedSize64), info.Size())
+		return inArchive{&unpacked{counter{Reader: r}, func() int64 { return packed }}, r, archive}, nil
 	}
 	archive.Close()
-	return nil, fmt.Errorf("%s.npz has no array %q: must be named after a colon, one of %s", name, member, shortList(names))
+	return nil, fmt.Errorf("%s.npz has no array %s: must be named after a colon, one of %s", name, quoted(member), shortList(names))
 }
 
 // inArchive closes the archive too.
 type inArchive struct {
-	io.ReadCloser
-	archive io.Closer
+	io.Reader
+	member, archive io.Closer
 }
 
-func (m inArchive) Close() error { return errors.Join(m.ReadCloser.Close(), m.archive.Close()) }
+func (m inArchive) Close() error { return errors.Join(m.member.Close(), m.archive.Close()) }
+
+// npyMagic begins every NPY file.
+const npyMagic = "\x93NUMPY"
 
 // longestHeader is far more than NumPy writes, in bytes.
 const longestHeader = 1 << 16
 
+// npyHeader is the dictionary that comes before the values of an array that is not made of records.
+var npyHeader = regexp.MustCompile(`^\{ *'descr': *'([<>|=]?)([^']{1,20})', *'fortran_order': *(True|False), *'shape': *\(([0-9, ]*)\),? *\}\s*$`)
+
+// npyTypes are the types of values, by NumPy's codes without the order of their bytes.
+var npyTypes = map[string]reflect.Type{
+	"b1": reflect.TypeFor[bool](), "?": reflect.TypeFor[bool](), "f4": reflect.TypeFor[float32](), "f8": reflect.TypeFor[float64](),
+	"i1": reflect.TypeFor[int8](), "i2": reflect.TypeFor[int16](), "i4": reflect.TypeFor[int32](), "i8": reflect.TypeFor[int64](),
+	"u1": reflect.TypeFor[uint8](), "u2": reflect.TypeFor[uint16](), "u4": reflect.TypeFor[uint32](), "u8": reflect.TypeFor[uint64](),
+}
+
 // readNPY reads one array. What is allocated depends on the values that are there, not on what the header says of them.
-func readNPY(file io.Reader) (a *array, err error) {
-	defer func() {
-		if p := recover(); p != nil { // npy trusts what it reads
-			a, err = nil, fmt.Errorf("is damaged: %v", p)
-		}
-	}()
+func readNPY(file io.Reader) (*array, error) {
 	unpacked, err := gunzip(file)
 	if err != nil {
 		return nil, err
 	}
 	b := bufio.NewReaderSize(unpacked, 1<<16)
-	if head, _ := b.Peek(12); len(head) == 12 && head[6] == 2 && binary.LittleEndian.Uint32(head[8:]) > longestHeader {
-		return nil, fmt.Errorf("has a header of %d bytes: must be at most %d", binary.LittleEndian.Uint32(head[8:]), longestHeader)
+	if magic, _ := b.Peek(len(npyMagic)); string(magic) != npyMagic {
+		return nil, cmp.Or(isOther(b, "an NPY file"), errors.New("is not an NPY file"))
 	}
-	r, err := npy.NewReader(b)
-	if err != nil {
-		return nil, fmt.Errorf("is not an NPY file: %w", err)
-	}
-	h := r.Header.Descr
-	n, err := size(h.Shape)
+	header, err := readHeader(b)
 	if err != nil {
 		return nil, err
 	}
-	t := npy.TypeFrom(h.Type)
-	if t == nil || t.Kind() > reflect.Float64 {
-		return nil, fmt.Errorf("holds values of type %s: must be bool, int, uint, float32 or float64", h.Type)
+	found := npyHeader.FindStringSubmatch(header)
+	if found == nil {
+		return nil, fmt.Errorf("is damaged, or holds no plain array: its header is %s", quoted(header))
 	}
-	values, err := readValues(r, t, n)
+	t := npyTypes[found[2]]
+	if t == nil {
+		return nil, fmt.Errorf("holds values of type %s: must be bool, int, uint, float32 or float64", found[1]+found[2])
+	}
+	shape, n, err := readShape(found[4])
 	if err != nil {
 		return nil, err
 	}
-	if _, err := b.ReadByte(); err != io.EOF {
+	order := binary.ByteOrder(binary.LittleEndian)
+	if found[1] == ">" {
+		order = binary.BigEndian
+	}
+	values, err := readValues(b, order, t, n)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.ReadByte(); err == nil {
 		return nil, fmt.Errorf("continues after its %d values: nothing may follow", n)
+	} else if err != io.EOF { // such as a wrong checksum
+		return nil, err
 	}
-	return &array{shape: h.Shape, strides: laidOut(h.Shape, h.Fortran), values: values}, nil
+	return &array{shape: shape, strides: laidOut(shape, found[3] == "True"), values: values}, nil
+}
+
+// readHeader returns the text between the magic and the values.
+func readHeader(b *bufio.Reader) (string, error) {
+	start := make([]byte, len(npyMagic)+2) // with the version
+	if _, err := io.ReadFull(b, start); err != nil {
+		return "", errors.New("ends in its header")
+	}
+	length := make([]byte, 4)
+	if start[len(npyMagic)] == 1 {
+		length = length[:2]
+	}
+	if _, err := io.ReadFull(b, length); err != nil {
+		return "", errors.New("ends in its header")
+	}
+	n := binary.LittleEndian.Uint32(append(length, 0, 0)[:4])
+	if n > longestHeader {
+		return "", fmt.Errorf("has a header of %d bytes: must be at most %d", n, longestHeader)
+	}
+	header := make([]byte, n)
+	if _, err := io.ReadFull(b, header); err != nil {
+		return "", errors.New("ends in its header")
+	}
+	return string(header), nil
+}
+
+// readShape reads dimensions such as "5, 3", and returns their product too.
+func readShape(words string) (shape []int, n int, err error) {
+	for word := range strings.FieldsFuncSeq(words, func(r rune) bool { return r == ',' || r == ' ' }) {
+		k, err := strconv.Atoi(word)
+		if err != nil {
+			k = math.MaxInt
+		}
+		if shape = append(shape, k); len(shape) > 64 {
+			return nil, 0, errors.New("has more than 64 dimensions: NumPy allows no more")
+		}
+	}
+	n, err = size(shape)
+	return shape, n, err
 }
 
 // size returns the number of values in an array.
@@ -122,17 +185,19 @@ func size(shape []int) (int, error) {
 }
 
 // readValues returns a slice of n values of a type.
-func readValues(r *npy.Reader, t reflect.Type, n int) (reflect.Value, error) {
+func readValues(r io.Reader, order binary.ByteOrder, t reflect.Type, n int) (reflect.Value, error) {
 	const most = 1 << 16 // values at a time
 	all := reflect.MakeSlice(reflect.SliceOf(t), 0, min(n, most))
 	buffer := reflect.MakeSlice(all.Type(), min(n, most), min(n, most))
-	piece := reflect.New(all.Type())
 	for all.Len() < n {
-		piece.Elem().Set(buffer.Slice(0, min(most, n-all.Len())))
-		if err := r.Read(piece.Interface()); err != nil {
+		piece := buffer.Slice(0, min(most, n-all.Len()))
+		if err := binary.Read(r, order, piece.Interface()); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
 			return all, fmt.Errorf("ends before its %d values are complete: %w", n, err)
 		}
-		all = reflect.AppendSlice(all, piece.Elem())
+		all = reflect.AppendSlice(all, piece)
 	}
 	return all, nil
 }

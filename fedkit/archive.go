@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"time"
+
+	"fedkit.example/fedkit/internal/text"
 )
 
 // archive is what a run leaves on the disk as it goes on: its history, and its checkpoint. Both may be missing.
@@ -91,7 +93,7 @@ func (a *archive) load(path string) (rounds []Record, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("checkpoint %s: %w", path, err)
+			err = fmt.Errorf("checkpoint %s: %w", path, text.ShortError(err))
 		}
 	}()
 	c, state, err := readCheckpoint(b)

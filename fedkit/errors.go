@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -21,7 +22,7 @@ var (
 	ErrNoDevice = xla.ErrNoPlugin
 )
 
-// Invalid is the error for a bad option: it names the field, the value it has and what is allowed. Strategies and parts
+// Invalid is the error for a bad option: it names the field, the value it has and what is allowed. A long value is cut short. Strategies and parts
 // return it from their Check method.
 func Invalid(field string, value any, allowed string) error {
 	return &invalid{field, fmt.Sprint(value), allowed}
@@ -30,7 +31,7 @@ func Invalid(field string, value any, allowed string) error {
 type invalid struct{ field, value, allowed string }
 
 func (e *invalid) Error() string {
-	return fmt.Sprintf("%v: %s = %s: must be %s", ErrInvalid, e.field, e.value, e.allowed)
+	return fmt.Sprintf("%v: %s = %s: must be %s", ErrInvalid, text.Short(e.field), text.Short(e.value), e.allowed)
 }
 
 func (e *invalid) Unwrap() error { return ErrInvalid }

@@ -11,6 +11,7 @@ import (
 
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/text"
 )
 
 // History is what happened in a run: one Record per round, and what is needed to tell runs apart. It is saved and loaded,
@@ -98,7 +99,8 @@ func (h *History) Seconds() float64 {
 // String prints the history as a table with one line per round; long histories are thinned out.
 func (h *History) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s: %s; %s, %d parameters; seed %d, %s\n", h.Name, h.Data, h.Partition, h.Model, h.Params, h.Seed, h.device())
+	head := fmt.Sprintf("%s on %s: %s; %s, %d parameters; seed %d, %s", h.Name, h.Data, h.Partition, h.Model, h.Params, h.Seed, h.device())
+	b.WriteString(text.Line(head) + "\n")
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	timed := h.Devices != nil
 	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\ttest loss\taccuracy\town accuracy\tup\tdown\ttime\t%s\n", map[bool]string{true: "clock\t"}[timed])

@@ -10,6 +10,7 @@ import (
 
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/packed"
+	"fedkit.example/fedkit/internal/text"
 )
 
 // A history file has a line of JSON for the run, one for each round, and one for its end, which has the number of rounds
@@ -149,7 +150,7 @@ func load(path string, whole bool) (h *History, err error) {
 		err = h.Check()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("fedkit: load history %s: %w", path, err)
+		return nil, fmt.Errorf("fedkit: load history %s: %w", path, text.ShortError(err))
 	}
 	return h, nil
 }

@@ -171,6 +171,7 @@ func TestExtremeFederations(t *testing.T) {
 func TestModelsByClientAreEstimated(t *testing.T) {
 	const clients, features = 3000, 64
 	part := datasets.Split{Floats: make([]float32, clients*features), Labels: make([]int32, clients)}
+	part.Labels[0] = 1
 	d := &datasets.Dataset{Name: "zeros", Shape: []int{features}, Classes: 10, Train: part, Test: part}
 	var given partition.Given
 	for i := range clients {

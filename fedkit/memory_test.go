@@ -78,6 +78,7 @@ func large(t *testing.T, first int) *Federation {
 		return datasets.Split{Bytes: make([]uint8, n*features), Labels: make([]int32, n), Scale: 1}
 	}
 	d := &datasets.Dataset{Name: "large", Shape: []int{features}, Classes: 2, Train: part(rows), Test: part(2)}
+	d.Test.Labels[0] = 1
 	fed, err := New(d, partition.Given{{Train: []int{first, 2}, Test: []int{0}}, {Train: []int{3, 4}, Test: []int{1}}}, func(*datasets.Dataset) (*Task, error) {
 		return &Task{Name: "large", Params: []Param{{Name: "w", Shape: []int{features, 2}}}, Forward: func(p []*graph.Node, x *graph.Node) *graph.Node {
 			c, b := p[0].Shape().Dimensions[0], x.Shape().Dimensions[1]

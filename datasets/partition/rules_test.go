@@ -520,6 +520,7 @@ func TestEditBytes(t *testing.T) {
 		t.Errorf("%v, want %v", s.Bytes, want)
 	}
 	d := &datasets.Dataset{Name: "bytes", Shape: []int{4}, Classes: 2, Train: *s, Test: *s}
+	d.Test.Labels = []int32{1}
 	deal, err := Intensity{Of: Given{{Train: []int{0}, Test: []int{0}}}, Gain: []float64{1.5}}.Deal(d)
 	if want := []uint8{3, 18, 153, 255}; err != nil || !slices.Equal(deal.Data.Test.Bytes, want) || s.Bytes[3] != 202 {
 		t.Errorf("%v, %v, want %v", deal, err, want)

@@ -16,6 +16,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/nearest"
+	"fedkit.example/fedkit/internal/text"
 )
 
 // Build makes a value, such as a fedkit.Strategy or fedkit.Options, from a tree as YAML or JSON files have it: a name, a
@@ -207,7 +208,7 @@ func setList(path string, v reflect.Value, tree any) error {
 
 func setText(path string, t encoding.TextUnmarshaler, tree any) error {
 	if err := t.UnmarshalText([]byte(word(tree))); err != nil {
-		return fedkit.Invalid(path, word(tree), err.Error())
+		return fedkit.Invalid(path, word(tree), text.Short(err.Error()))
 	}
 	return nil
 }

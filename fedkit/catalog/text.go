@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"fedkit.example/fedkit"
-	"github.com/goccy/go-yaml"
+	"fedkit.example/fedkit/internal/yaml"
 )
 
 // Parse reads a part in one line into a tree: its name, unless only options are given, and options with their paths.
@@ -27,11 +27,11 @@ func Parse(text string) (map[string]any, error) {
 			tree["type"] = word
 			continue
 		}
-		var v any
-		if err := yaml.Unmarshal([]byte(value), &v); err != nil || path == "" || value == "" {
+		v, err := yaml.Read([]byte(value))
+		if err != nil || path == "" || value == "" {
 			return nil, fedkit.Invalid("option", fmt.Sprintf("%q", word), "a name, =, and a value such as 0.1, true, Krum or [0, 90]")
 		}
-		Set(tree, path, v)
+		Set(tree, path, yaml.Plain(v))
 	}
 	return tree, nil
 }

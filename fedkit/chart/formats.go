@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"fedkit.example/fedkit/internal/text"
 )
 
 // Save writes the table to a file, in the form that its extension names: ".csv", ".tex" (LaTeX), ".md" (Markdown), ".txt"
@@ -26,7 +28,8 @@ func (t *Table) Save(path string) error {
 }
 
 // CSV writes Data, or Lines if there are none, with commas between cells. Numbers have all their digits, and those that
-// are NaN are empty. The note is left out. If the table cannot be shown, it is empty: see Err.
+// are NaN are empty. Words that a spreadsheet would compute, for they begin with =, +, - or @, have an apostrophe before them, and
+// so have those that begin with one. The note is left out. If the table cannot be shown, it is empty: see Err.
 func (t *Table) CSV() string {
 	if t.Err() != nil {
 		return ""
@@ -60,7 +63,7 @@ func raw(cell any) string {
 	v, ok := cell.(float64)
 	switch {
 	case !ok:
-		return fmt.Sprint(cell)
+		return text.Cell(fmt.Sprint(cell))
 	case math.IsNaN(v):
 		return ""
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"fedkit.example/fedkit/internal/text"
 )
 
 // Table is lines of cells: HTML in a notebook, text on standard output elsewhere. Save writes it for papers and programs.
@@ -100,7 +102,7 @@ func (t *Table) left(column int) bool { return column == 0 || slices.Contains(t.
 // String writes the table for a fixed-width font.
 func (t *Table) String() string {
 	if err := t.Err(); err != nil {
-		return ErrorPrefix + err.Error() + "\n"
+		return ErrorPrefix + text.Lines(err.Error()) + "\n"
 	}
 	var width []int
 	lines := t.starred()
@@ -128,12 +130,12 @@ func (t *Table) String() string {
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 	if t.Note != "" {
-		b.WriteString(t.Note + "\n")
+		b.WriteString(text.Lines(t.Note) + "\n")
 	}
 	return b.String()
 }
 
-// starred returns the lines with a star after each bold cell, and a space after the others of its column.
+// starred returns the lines, without what moves a terminal's cursor, with a star after each bold cell, and a space after the others of its column.
 func (t *Table) starred() [][]string {
 	bold := map[int]bool{}
 	for at, is := range t.Bold {
@@ -142,7 +144,8 @@ func (t *Table) starred() [][]string {
 	lines := make([][]string, len(t.Lines))
 	for i, line := range t.Lines {
 		lines[i] = slices.Clone(line)
-		for k := range line {
+		for k, c := range line {
+			lines[i][k] = text.Line(c)
 			switch {
 			case t.Bold[At{i, k}]:
 				lines[i][k] += "*"

@@ -44,6 +44,25 @@ func TestNumbersStayWhole(t *testing.T) {
 	}
 }
 
+// Names from files neither move a terminal's cursor nor begin lines, and no spreadsheet computes them. Numbers stay numbers.
+func TestNamesOfAnyOrigin(t *testing.T) {
+	table := &Table{Lines: [][]string{{"", "accuracy"}, {"=1+1\x1b[2J\nFedAvg", "-0.5"}, {"-a", "-1"}}, Note: "\u009b31m"}
+	want := "                       accuracy\n" +
+		`=1+1\u001b[2J\nFedAvg      -0.5` + "\n" +
+		"-a                           -1\n" +
+		`\u009b31m` + "\n"
+	if got := table.String(); got != want {
+		t.Errorf("got:\n%q, want\n%q", got, want)
+	}
+	if got := table.CSV(); got != ",accuracy\n\"'=1+1\x1b[2J\nFedAvg\",-0.5\n'-a,-1\n" {
+		t.Errorf("got:\n%q", got)
+	}
+	table.Data = [][]any{{"", "accuracy"}, {"@", -0.5}, {"-1", -1}}
+	if got := table.CSV(); got != ",accuracy\n'@,-0.5\n-1,-1\n" {
+		t.Errorf("got:\n%q", got)
+	}
+}
+
 func TestTablesThatCannotBeShown(t *testing.T) {
 	for want, table := range map[string]*Table{"is nil": nil, "no lines": {Note: "empty"}} {
 		if err := table.Err(); err == nil || !strings.Contains(err.Error(), want) {

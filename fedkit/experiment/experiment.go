@@ -14,8 +14,9 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/attack"
 	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/internal/text"
+	"fedkit.example/fedkit/internal/yaml"
 	"fedkit.example/fedkit/sim"
-	"github.com/goccy/go-yaml"
 )
 
 // Experiment is all that a run needs.
@@ -109,17 +110,29 @@ func (w World) Federation() (*fedkit.Federation, error) {
 	return attack.On(fed, *w.Attack.Share, w.Attack.By, w.Attack.Seed)
 }
 
-// ReadTree reads a YAML file as a tree for Build.
-func ReadTree(path string) (tree map[string]any, err error) { return tree, readFile(path, &tree) }
+// ReadTree reads a YAML file as a tree for Build. Errors: a file that is no map, is not YAML, or is larger than a file that
+// somebody wrote: 1 MiB, or 100,000 values, those that its aliases stand for included.
+func ReadTree(path string) (tree map[string]any, err error) {
+	file, err := readFile(path)
+	if file == nil || err != nil {
+		return nil, err
+	}
+	return yaml.Plain(file).(map[string]any), nil
+}
 
-// readFile reads a YAML file. A key of a struct that it does not have is an error.
-func readFile(path string, into any, options ...yaml.DecodeOption) error {
-	text, err := os.ReadFile(path)
+// readFile reads a YAML file, which must have sections; nil for an empty one.
+func readFile(path string) (yaml.Map, error) {
+	b, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
+		return nil, fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
 	}
-	if err := yaml.UnmarshalWithOptions(text, into, append(options, yaml.DisallowUnknownField())...); err != nil {
-		return fmt.Errorf("%w: %s: %w", fedkit.ErrInvalid, path, err)
+	v, err := yaml.Read(b)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", fedkit.ErrInvalid, path, text.ShortError(err))
 	}
-	return nil
+	file, is := v.(yaml.Map)
+	if !is && v != nil {
+		return nil, fedkit.Invalid(path, fmt.Sprintf("a %T", v), "sections with their names")
+	}
+	return file, nil
 }

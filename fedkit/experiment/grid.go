@@ -12,8 +12,8 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/catalog"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/yaml"
 	"fedkit.example/fedkit/study"
-	"github.com/goccy/go-yaml"
 )
 
 // Grid is a study as it is written down: its runs.
@@ -50,41 +50,58 @@ type Cell struct {
 // and with what varies only there. The name of a strategy, or of a set of strategies, becomes the run's; what else varies
 // is a label under the last word of its path, or that of labels; "" there leaves the label out. A seed is no label.
 //
-// The error names the path and what is allowed. All runs are made before any is run, so that a mistake is found first.
+// The error names the path and what is allowed. All runs are made before any is run, so that a mistake is found first. There
+// may be 100,000 of them.
 func ReadGrid(path string) (Grid, error) {
-	var sections map[string]any
-	if err := readFile(path, &sections); err != nil {
+	file, err := readFile(path)
+	if err != nil {
 		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(sections)) {
-		if name != "base" && name != "vary" && name != "labels" {
-			return nil, fedkit.Invalid(path, fmt.Sprintf("%q", name), "sections base, vary and labels")
+	f := gridFile{base: map[string]any{}, labels: map[string]string{}}
+	for _, section := range file {
+		entries, is := section.Value.(yaml.Map)
+		if !is && section.Value != nil {
+			return nil, fedkit.Invalid(section.Key, fmt.Sprint(section.Value), "names with what they stand for")
 		}
-	}
-	var f gridFile
-	if err := readFile(path, &f, yaml.UseOrderedMap()); err != nil {
-		return nil, err
+		switch section.Key {
+		case "base":
+			f.base = yaml.Plain(entries).(map[string]any)
+		case "vary":
+			f.vary = entries
+		case "labels":
+			for _, l := range entries {
+				f.labels[l.Key] = catalog.Text(yaml.Plain(l.Value))
+			}
+		default:
+			return nil, fedkit.Invalid(path, fmt.Sprintf("%q", section.Key), "sections base, vary and labels")
+		}
 	}
 	return f.grid()
 }
 
 // gridFile is what ReadGrid reads.
 type gridFile struct {
-	Base   map[string]any    `yaml:"base"`
-	Vary   yaml.MapSlice     `yaml:"vary"`
-	Labels map[string]string `yaml:"labels"`
+	base   map[string]any
+	vary   yaml.Map
+	labels map[string]string
 
 	paths []string // of all that varies
 }
 
+// mostRuns is how many runs a grid may have.
+const mostRuns = 100_000
+
 // grid returns the runs.
 func (f *gridFile) grid() (g Grid, err error) {
-	if err := errors.Join(f.check("vary.", f.Vary, nil), f.checkLabels()); err != nil {
+	if err := errors.Join(f.check("vary.", f.vary, nil), f.checkLabels()); err != nil {
 		return nil, err
 	}
+	if n := runsOf(f.vary); n > mostRuns {
+		return nil, fedkit.Invalid("vary", fmt.Sprintf("%.0f combinations", n), fmt.Sprintf("at most %d", mostRuns))
+	}
 	base := map[string]any{}
-	catalog.Merge(base, sections(f.Base))
-	for c := range f.combinations(&Cell{tree: base}, f.Vary) {
+	catalog.Merge(base, f.base)
+	for c := range f.combinations(&Cell{tree: base}, f.vary) {
 		if c.Experiment, err = Build(c.tree); err != nil {
 			return nil, fmt.Errorf("%s: %w", c, err)
 		}
@@ -94,11 +111,28 @@ func (f *gridFile) grid() (g Grid, err error) {
 	return g, nil
 }
 
+// runsOf returns the number of combinations, which no int may hold.
+func runsOf(vary yaml.Map) float64 {
+	all := 1.0
+	for _, v := range vary {
+		list, _ := v.Value.([]any)
+		n := float64(len(list))
+		sets, _ := v.Value.(yaml.Map)
+		for _, s := range sets {
+			_, inner := split(s.Value)
+			more, _ := inner.(yaml.Map)
+			n += runsOf(more)
+		}
+		all *= n
+	}
+	return all
+}
+
 // check refuses what is neither a list nor sets, and a path that varies twice, since its second list would hide the first.
 // Outer are the paths that vary around it.
-func (f *gridFile) check(at string, vary yaml.MapSlice, outer []string) error {
+func (f *gridFile) check(at string, vary yaml.Map, outer []string) error {
 	for _, v := range vary {
-		path := fmt.Sprint(v.Key)
+		path := v.Key
 		if slices.ContainsFunc(outer, func(o string) bool { return strings.EqualFold(path, o) }) {
 			return fedkit.Invalid(at+path, "given twice", "given once: case does not matter")
 		}
@@ -106,18 +140,18 @@ func (f *gridFile) check(at string, vary yaml.MapSlice, outer []string) error {
 		f.paths = append(f.paths, path)
 	}
 	for _, v := range vary {
-		path := at + fmt.Sprint(v.Key)
-		sets, isSets := v.Value.(yaml.MapSlice)
+		path := at + v.Key
+		sets, isSets := v.Value.(yaml.Map)
 		if values, isList := v.Value.([]any); !isSets && !isList || len(values)+len(sets) == 0 {
 			return fedkit.Invalid(path, fmt.Sprint(v.Value), "a list of values, or sets of what belongs together, by name")
 		}
 		for _, s := range sets {
-			name := fmt.Sprintf("%s.%v", path, s.Key)
-			if _, is := s.Value.(yaml.MapSlice); !is && s.Value != nil {
+			name := fmt.Sprintf("%s.%s", path, s.Key)
+			if _, is := s.Value.(yaml.Map); !is && s.Value != nil {
 				return fedkit.Invalid(name, fmt.Sprint(s.Value), "sections, such as {strategy: FedAvg}")
 			}
 			_, inner := split(s.Value)
-			vary, is := inner.(yaml.MapSlice)
+			vary, is := inner.(yaml.Map)
 			if !is && inner != nil {
 				return fedkit.Invalid(name+".vary", fmt.Sprint(inner), "paths with lists of values")
 			}
@@ -132,25 +166,25 @@ func (f *gridFile) check(at string, vary yaml.MapSlice, outer []string) error {
 // split returns the sections of a set, and what varies in it.
 func split(set any) (own map[string]any, vary any) {
 	own = map[string]any{}
-	items, _ := set.(yaml.MapSlice)
+	items, _ := set.(yaml.Map)
 	for _, item := range items {
 		if item.Key == "vary" {
 			vary = item.Value
 			continue
 		}
-		own[fmt.Sprint(item.Key)] = plain(item.Value)
+		own[item.Key] = yaml.Plain(item.Value)
 	}
 	return own, vary
 }
 
 // combinations yields a cell for each combination of what varies, made of c.
-func (f *gridFile) combinations(c *Cell, vary yaml.MapSlice) iter.Seq[*Cell] {
+func (f *gridFile) combinations(c *Cell, vary yaml.Map) iter.Seq[*Cell] {
 	return func(yield func(*Cell) bool) {
 		if len(vary) == 0 {
 			yield(c)
 			return
 		}
-		path := fmt.Sprint(vary[0].Key)
+		path := vary[0].Key
 		for n, inner := range f.values(c, path, vary[0].Value) {
 			for one := range f.combinations(n, append(slices.Clone(inner), vary[1:]...)) {
 				if !yield(one) {
@@ -162,14 +196,14 @@ func (f *gridFile) combinations(c *Cell, vary yaml.MapSlice) iter.Seq[*Cell] {
 }
 
 // values yields the cell with each of a path's values, and what varies in that value alone.
-func (f *gridFile) values(c *Cell, path string, values any) iter.Seq2[*Cell, yaml.MapSlice] {
-	return func(yield func(*Cell, yaml.MapSlice) bool) {
-		if sets, is := values.(yaml.MapSlice); is {
+func (f *gridFile) values(c *Cell, path string, values any) iter.Seq2[*Cell, yaml.Map] {
+	return func(yield func(*Cell, yaml.Map) bool) {
+		if sets, is := values.(yaml.Map); is {
 			for _, s := range sets {
 				own, vary := split(s.Value)
-				n := c.named(path, f.label(path), fmt.Sprint(s.Key))
+				n := c.named(path, f.label(path), s.Key)
 				catalog.Merge(n.tree, own)
-				inner, _ := vary.(yaml.MapSlice)
+				inner, _ := vary.(yaml.Map)
 				if !yield(n, inner) {
 					return
 				}
@@ -177,7 +211,7 @@ func (f *gridFile) values(c *Cell, path string, values any) iter.Seq2[*Cell, yam
 			return
 		}
 		for _, value := range values.([]any) {
-			value = plain(value)
+			value = yaml.Plain(value)
 			n := c.named(path, f.label(path), catalog.Text(value))
 			catalog.Set(n.tree, path, value)
 			if !yield(n, nil) {
@@ -210,7 +244,7 @@ func (c *Cell) String() string {
 
 // label is what values of a path are called. Runs that differ in their seed alone are repetitions: they need no label.
 func (f *gridFile) label(path string) string {
-	for p, label := range f.Labels {
+	for p, label := range f.labels {
 		if strings.EqualFold(p, path) {
 			return label
 		}
@@ -229,40 +263,12 @@ func (f *gridFile) label(path string) string {
 
 // checkLabels refuses names for what does not vary.
 func (f *gridFile) checkLabels() error {
-	for path, label := range f.Labels {
+	for path, label := range f.labels {
 		if !slices.ContainsFunc(f.paths, func(p string) bool { return strings.EqualFold(p, path) }) {
 			return fedkit.Invalid("labels."+path, label, "the name of a path that is in vary")
 		}
 	}
 	return nil
-}
-
-// sections are plain maps and lists.
-func sections(of map[string]any) map[string]any {
-	all := map[string]any{}
-	for name, v := range of {
-		all[name] = plain(v)
-	}
-	return all
-}
-
-// plain turns ordered maps into maps.
-func plain(v any) any {
-	switch v := v.(type) {
-	case yaml.MapSlice:
-		m := map[string]any{}
-		for _, item := range v {
-			m[fmt.Sprint(item.Key)] = plain(item.Value)
-		}
-		return m
-	case []any:
-		list := make([]any, len(v))
-		for i, e := range v {
-			list[i] = plain(e)
-		}
-		return list
-	}
-	return v
 }
 
 // With returns the cells with a name, a seed or a label: With("name", "FedAvg"), With("α", "0.1").

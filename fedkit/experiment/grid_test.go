@@ -58,3 +58,25 @@ func TestMistakesInAGrid(t *testing.T) {
 		}
 	}
 }
+
+// A file that asks for more than a machine can do is refused before anything is made of it, in a few words.
+func TestGridsBeyondBounds(t *testing.T) {
+	seeds := "[" + strings.TrimSuffix(strings.Repeat("1, ", 100), ", ") + "]"
+	for text, want := range map[string]string{
+		"vary: {a: " + seeds + ", b: " + seeds + ", c: " + seeds + ", d: " + seeds + "}":                                                          "vary = 100000000 combinations: must be at most 100000",
+		"vary: {a: {x: {vary: {b: " + seeds + ", c: " + seeds + "}}, y: {vary: {b: " + seeds + ", c: " + seeds + "}}}, d: [1, 2, 3, 4, 5, 6, 7]}": "vary = 140000 combinations",
+		"base: {a: &a [&b [&c [x, x], *c, *c], *b], b: *a}\nvary: " + strings.Repeat("[", 100_000):                                                "exceeded max depth",
+		"base: {strategy: " + strings.Repeat("x", 1_000_000) + "}\nvary: {strategy.Mu: [1]}":                                                      "Strategy = xxx",
+		"labels: {" + strings.Repeat("x", 1_000_000) + ": y}":                                                                                     "did not find expected",
+		"vary: {x: " + strings.Repeat("y", 1_000_000) + "}":                                                                                       "vary.x = yyy",
+		"base: *" + strings.Repeat("y", 1_000_000):                                                                                                "yyy",
+	} {
+		path := filepath.Join(t.TempDir(), "study.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadGrid(path); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) || len(err.Error()) > 3000 {
+			t.Errorf("%.200s\n%.3000v, want %s", text, err, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/file"
+	"fedkit.example/fedkit/internal/text"
 )
 
 // Columns are those of a table, in their order. See Row.
@@ -20,7 +21,9 @@ var Columns = []string{"run", "round", "client", "metric", "value"}
 const TableSchema = 1
 
 // CSV writes the rows of a history as comma-separated values, after a line with the names of the columns. Numbers have as
-// many digits as they need to come back the same, in pandas with float_precision="round_trip".
+// many digits as they need to come back the same, in pandas with float_precision="round_trip". Names that a spreadsheet would
+// compute, for they begin with =, +, - or @, have an apostrophe before them, and so have those that begin with one: in pandas,
+// table.run.str.removeprefix("'") are the names as they were.
 func CSV(w io.Writer, run string, h *fedkit.History) error {
 	if h == nil {
 		return fmt.Errorf("export: %w", fedkit.Invalid("history", "nil", "a history"))
@@ -31,7 +34,7 @@ func CSV(w io.Writer, run string, h *fedkit.History) error {
 	}
 	for r := range Rows(run, h) {
 		value := strconv.FormatFloat(r.Value, 'g', -1, 64)
-		if err := c.Write([]string{r.Run, strconv.Itoa(r.Round), strconv.Itoa(r.Client), r.Metric, value}); err != nil {
+		if err := c.Write([]string{text.Cell(r.Run), strconv.Itoa(r.Round), strconv.Itoa(r.Client), text.Cell(r.Metric), value}); err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
 	}

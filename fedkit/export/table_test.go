@@ -209,13 +209,14 @@ func curve(h *fedkit.History, digits int) string {
 	return "[" + strings.Join(points, ", ") + "]"
 }
 
-// Two lines of pandas read a folder of tables, and a pivot has the curve that the history has.
+// Two lines of pandas read a folder of tables, and a pivot has the curve that the history has. A name that a spreadsheet would
+// compute comes back as it was.
 func TestTableInPandas(t *testing.T) {
 	dir, h := t.TempDir(), improving()
 	if err := export.Table(filepath.Join(dir, "a.csv.gz"), "a", h); err != nil {
 		t.Fatal(err)
 	}
-	if err := export.Table(filepath.Join(dir, "b.csv.gz"), "b", made()); err != nil {
+	if err := export.Table(filepath.Join(dir, "b.csv.gz"), "=b", made()); err != nil {
 		t.Fatal(err)
 	}
 	got := python(t, `
@@ -225,10 +226,11 @@ t = pd.concat(map(pd.read_csv, glob.glob(sys.argv[1] + "/*.csv.gz")))
 p = t[t.client == -1].pivot(index="round", columns=["metric", "run"], values="value")
 print([(round, "%.12g" % a) for round, a in p.global_accuracy.a.dropna().items()])
 print([str(t[c].dtype) for c in ["round", "client", "value"]], sorted(t.run.unique()))
-b = t[t.run == "b"].set_index(["metric", "client"]).value
+t.run = t.run.str.removeprefix("'")
+b = t[t.run == "=b"].set_index(["metric", "client"]).value
 print(b["test_loss"].tolist(), b["note_ρ"].isna().all())
 `, dir)
-	if want := curve(h, 12) + "\n['int64', 'int64', 'float64'] ['a', 'b']\n[1.0, inf] True"; got != want {
+	if want := curve(h, 12) + "\n['int64', 'int64', 'float64'] [\"'=b\", 'a']\n[1.0, inf] True"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

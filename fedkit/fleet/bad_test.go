@@ -435,6 +435,22 @@ func TestCanceledCalls(t *testing.T) {
 	})
 }
 
+// What a worker says of a failure is quoted in a few words, and so is what stands in a fleet's file.
+func TestLongWords(t *testing.T) {
+	long := strings.Repeat("x", 10<<20)
+	a := &attempt{call: &call{d: &device{fleet: &Fleet{}}}}
+	if _, err := a.take(&remote.Answer{Machine: long, Error: long}); err == nil || len(err.Error()) > 3000 {
+		t.Errorf("%.200v", err)
+	}
+	path := filepath.Join(t.TempDir(), "fleet.json")
+	if err := os.WriteFile(path, []byte(`{"version":`+strings.Repeat("9", 1<<20)+`}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readTicket(path); !errors.Is(err, ErrTicket) || len(err.Error()) > 3000 {
+		t.Errorf("%.200v", err)
+	}
+}
+
 func FuzzBeat(f *testing.F) {
 	good, err := json.Marshal(Beat{Worker: "x", Slots: 2, Doing: []string{"a"}})
 	if err != nil {

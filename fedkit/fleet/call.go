@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/internal/remote"
+	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -136,7 +137,7 @@ func (a *attempt) take(got *remote.Answer) (again bool, err error) {
 		return true, nil
 	}
 	if got.Error != "" {
-		return false, fmt.Errorf("worker %s: %s", f.labelOf(got.Machine), got.Error)
+		return false, fmt.Errorf("worker %s: %s", text.Short(f.labelOf(got.Machine)), text.Short(got.Error))
 	}
 	a.d.times.add(a.msg.Program, got.Seconds)
 	return false, nil

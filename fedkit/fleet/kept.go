@@ -10,6 +10,7 @@ import (
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/remote"
+	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -228,7 +229,7 @@ func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 		case err != nil:
 			return nil, fmt.Errorf("worker %s: %w", f.labelOf(worker), err)
 		case a.Error != "":
-			return nil, fmt.Errorf("worker %s: %s", f.labelOf(worker), a.Error)
+			return nil, fmt.Errorf("worker %s: %s", text.Short(f.labelOf(worker)), text.Short(a.Error))
 		case len(a.Missing) == 0:
 			return a, nil
 		case len(a.Missing[0]) != 64: // a result, not an object

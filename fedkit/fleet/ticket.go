@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"fedkit.example/fedkit/internal/text"
+
 	"github.com/google/renameio/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
@@ -35,7 +37,7 @@ var ErrTicket = errors.New("the fleet's file cannot be used")
 func readTicket(path string) (t *ticket, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("fleet: %w: %s: %w; ./scripts/hub writes one", ErrTicket, path, err)
+			err = fmt.Errorf("fleet: %w: %s: %w; ./scripts/hub writes one", ErrTicket, path, text.ShortError(err))
 		}
 	}()
 	b, err := os.ReadFile(path)

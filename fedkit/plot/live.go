@@ -13,6 +13,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/internal/text"
 )
 
 // Pauses between updates. A figure is redrawn by the browser from scratch, so it comes less often than the line.
@@ -240,6 +241,7 @@ func (l *live) showLine(p *progress, now time.Time, final bool) {
 
 // print writes a line to the log. One without an end is overwritten by the next, if the log is a terminal.
 func (l *live) print(line, end string) {
+	line = text.Lines(line)
 	if l.terminal {
 		fmt.Fprintf(l.log, "\r\x1b[K%s%s", line, end)
 	} else {

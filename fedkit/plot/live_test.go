@@ -13,6 +13,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
 )
 
@@ -215,6 +216,14 @@ func TestLiveOutsideNotebook(t *testing.T) {
 	play(l, out.clock, history("B", 0.1, 0.2), time.Second, nil)
 	if s := plain(log.String()); strings.Count(s, "\r") != 3 || strings.Count(s, "\n") != 2 {
 		t.Errorf("%q", s)
+	}
+}
+
+// Names and errors neither move a terminal's cursor nor begin lines.
+func TestLineOfAnyName(t *testing.T) {
+	p := &progress{Run: compare.Run{History: &fedkit.History{}}, label: "\x1b[2J\r\nFedAvg", over: true, err: errors.New("\x1bc")}
+	if got, want := p.line(time.Now()), `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -104,7 +105,7 @@ func (p *progress) line(now time.Time) string {
 	} else {
 		parts = p.under(now)
 	}
-	return cmp.Or(p.label, p.Name) + "  " + strings.Join(parts, " · ")
+	return text.Line(cmp.Or(p.label, p.Name) + "  " + strings.Join(parts, " · "))
 }
 
 // end says how the run ended.

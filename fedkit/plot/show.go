@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/notebook"
 )
 
@@ -65,13 +66,14 @@ func showFederation(fed *fedkit.Federation) {
 }
 
 // say takes the way of the figures in a notebook, so that the text comes before the figure.
-func say(text string) {
+func say(words string) {
+	words = text.Lines(words)
 	if !chart.InNotebook() {
-		fmt.Println(text)
+		fmt.Println(words)
 		return
 	}
 	var d chart.Display
-	if d.Text(text, true) != nil {
-		fmt.Println(text)
+	if d.Text(words, true) != nil {
+		fmt.Println(words)
 	}
 }

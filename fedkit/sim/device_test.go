@@ -72,13 +72,13 @@ func TestDevicesThatCannotBe(t *testing.T) {
 		{on(5, Interval{0, 5}), ""},
 		{Device{}, ""},
 	} {
-		if got := text(test.device.Check()); got != test.want {
+		if got := said(test.device.Check()); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.device, got, test.want)
 		}
 	}
 }
 
-func text(err error) string {
+func said(err error) string {
 	if err == nil {
 		return ""
 	}

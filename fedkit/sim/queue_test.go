@@ -128,7 +128,7 @@ func TestQueueRefusals(t *testing.T) {
 		{math.NaN(), "sim.Queue: Event.Time = NaN of client 3: must be a number ≥ 5, which is now"},
 		{math.Inf(1), "sim.Queue: Event.Time = +Inf of client 3: must be a number ≥ 5, which is now"},
 	} {
-		if err := q.Push(Event{Time: test.time, Client: 3}); text(err) != test.want || q.Len() != 0 {
+		if err := q.Push(Event{Time: test.time, Client: 3}); said(err) != test.want || q.Len() != 0 {
 			t.Errorf("%v, want %q", err, test.want)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fedkit.example/fedkit/internal/text"
 )
 
 // Trace has the devices of a file, as ReadTrace reads it: client i has that of row i, unless Shuffle is set.
@@ -120,7 +122,7 @@ func ReadTrace(r io.Reader) ([]Device, error) {
 func checkHeader(header []string) error {
 	for k, name := range header {
 		if columns[name] == nil && name != "on" {
-			return fmt.Errorf("column %q: must be per_example, reference, down, up, latency, drop or on", name)
+			return fmt.Errorf("column %q: must be per_example, reference, down, up, latency, drop or on", text.Short(name))
 		}
 		if slices.Contains(header[:k], name) {
 			return fmt.Errorf("column %q: must be there once", name)
@@ -138,15 +140,15 @@ func readDevice(header, row []string) (d Device, err error) {
 			*columns[name](&d), err = readNumber(cell)
 		}
 		if err != nil {
-			return d, fmt.Errorf("%s = %q: %w", name, cell, err)
+			return d, fmt.Errorf("%s = %q: %w", name, text.Short(cell), err)
 		}
 	}
 	return d, d.Check()
 }
 
 // readNumber refuses NaN and Inf too, which ParseFloat knows.
-func readNumber(text string) (float64, error) {
-	v, err := strconv.ParseFloat(text, 64)
+func readNumber(word string) (float64, error) {
+	v, err := strconv.ParseFloat(word, 64)
 	if err != nil || checkNumber("", v) != nil {
 		return 0, errors.New("must be a number ≥ 0")
 	}
@@ -157,14 +159,14 @@ func readIntervals(cell string) (on []Interval, err error) {
 	if cell == "always" {
 		return nil, nil
 	}
-	for _, text := range strings.Fields(cell) {
-		from, to, _ := strings.Cut(text, ":")
+	for word := range strings.FieldsSeq(cell) {
+		from, to, _ := strings.Cut(word, ":")
 		var i Interval
 		if i.From, err = readNumber(from); err == nil {
 			i.To, err = readNumber(to)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q: must be two numbers ≥ 0, from:to", text)
+			return nil, fmt.Errorf("%q: must be two numbers ≥ 0, from:to", text.Short(word))
 		}
 		on = append(on, i)
 	}

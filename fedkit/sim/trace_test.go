@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/bounds"
 )
 
 func TestReadTrace(t *testing.T) {
@@ -57,8 +59,14 @@ func TestTracesWithHoles(t *testing.T) {
 			t.Errorf("%q: %v, want %q", test.csv, err, test.want)
 		}
 	}
+	long := strings.Repeat("x", 1e6)
+	for _, csv := range []string{long + "\n", "up\n" + long + "\n", "on\n" + long + "\n", "on\n0:1 " + long + "\n"} {
+		if _, err := ReadTrace(strings.NewReader(csv)); err == nil || len(err.Error()) > 3000 {
+			t.Errorf("%.200v of %d bytes", err, len(said(err)))
+		}
+	}
 	_, err := Trace{File: "testdata/devices.csv"}.Draw(4)
-	if want := "sim.Trace: testdata/devices.csv has 3 rows: must have at least 4, one per client"; text(err) != want {
+	if want := "sim.Trace: testdata/devices.csv has 3 rows: must have at least 4, one per client"; said(err) != want {
 		t.Errorf("%v, want %q", err, want)
 	}
 }
@@ -72,7 +80,9 @@ func FuzzReadTrace(f *testing.F) {
 		f.Add(csv)
 	}
 	f.Fuzz(func(t *testing.T, csv string) {
-		devices, err := ReadTrace(strings.NewReader(csv))
+		var devices []Device
+		var err error
+		bounds.Check(t, len(csv), func() { devices, err = ReadTrace(strings.NewReader(csv)) })
 		if err != nil {
 			return
 		}

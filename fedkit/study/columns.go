@@ -103,6 +103,9 @@ func (c *column) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
+// deepest is how many names a path may have, far more than any.
+const deepest = 10
+
 func isNumber(b []byte) bool { return b[0] == '-' || b[0] >= '0' && b[0] <= '9' }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -115,7 +118,7 @@ func (c *column) UnmarshalJSON(b []byte) error {
 	if err := d.Decode(&p); err != nil {
 		return err
 	}
-	if len(p.Path) == 0 || p.Scale < 0 {
+	if len(p.Path) == 0 || len(p.Path) > deepest || p.Scale < 0 {
 		return errors.New("it is not a figure of rounds")
 	}
 	*c = column(p)

@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/file"
+	"fedkit.example/fedkit/internal/text"
 )
 
 // schema is the number of the form in which entries are written. Those with a larger one are left alone.
@@ -58,7 +59,7 @@ func read(dir, id string) (*Run, error) {
 	}
 	r, err := parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("study: %s: %w", filepath.Join(dir, id, entryFile), err)
+		return nil, fmt.Errorf("study: %s: %w", filepath.Join(dir, id, entryFile), text.ShortError(err))
 	}
 	if r.ID = id; idOf(r.About.Strategy, r.Key) != id {
 		return nil, fmt.Errorf("study: %s: the key in it is %q", filepath.Join(dir, id, entryFile), r.Key)

@@ -13,6 +13,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/file"
+	"fedkit.example/fedkit/internal/text"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -32,8 +33,30 @@ const extractSchema = 1
 // decimals is how fine numbers are that are not whole: 10,000 stands for four decimals.
 const decimals = 10_000
 
-// mostExtract bounds what an extract may be when it is unpacked.
-const mostExtract = 1 << 30
+// What an extract may be, so that a small file cannot fill the memory: usually it unpacks to 20 times its size.
+const (
+	unpackedAlways = 1 << 24 // bytes
+	unpackedTimes  = 200     // its size
+	mostRuns       = 100_000
+	mostRecords    = 1 << 21
+	mostFigures    = 1000
+	window         = 1 << 25 // bytes, of zstd
+)
+
+// mostUnpacked is how many bytes may come of packed ones.
+func mostUnpacked(packed int64) int64 { return max(unpackedAlways, unpackedTimes*packed) }
+
+// counted counts what is written.
+type counted struct {
+	io.Writer
+	n int64
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n += int64(n)
+	return n, err
+}
 
 type extractHead struct {
 	Fedkit string `json:"fedkit"`
@@ -88,12 +111,18 @@ func (rs Runs) extract(path string) error {
 			return err
 		}
 	}
+	if len(rs) > mostRuns || columns.rows > mostRecords || len(columns.all) > mostFigures {
+		return fmt.Errorf("%d runs, %d evaluated rounds, %d figures: must be at most %d, %d and %d; write several extracts",
+			len(rs), columns.rows, len(columns.all), mostRuns, mostRecords, mostFigures)
+	}
 	return file.Stream(path, func(w io.Writer) error {
-		z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(1<<25), zstd.WithEncoderConcurrency(1))
+		packed := &counted{Writer: w}
+		z, err := zstd.NewWriter(packed, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
 		if err != nil {
 			return err
 		}
-		lines := json.NewEncoder(z)
+		unpacked := &counted{Writer: z}
+		lines := json.NewEncoder(unpacked)
 		err = lines.Encode(extractHead{"extract", extractSchema, len(rs)})
 		for i, r := range rs {
 			x := extracted{r.entry(), len(records[i])}
@@ -103,9 +132,14 @@ func (rs Runs) extract(path string) error {
 		for _, c := range columns.all {
 			err = errors.Join(err, lines.Encode(c))
 		}
-		return errors.Join(err, z.Close())
+		if err = errors.Join(err, z.Close()); err == nil && unpacked.n > mostUnpacked(packed.n) {
+			err = errUnpacked
+		}
+		return err
 	})
 }
+
+var errUnpacked = fmt.Errorf("it unpacks to more than %d MiB and %d times its size: must be at most that; write several extracts", unpackedAlways>>20, unpackedTimes)
 
 // evaluated returns the evaluated rounds and the last one, each with what those since the one before took.
 func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
@@ -133,18 +167,22 @@ func Open(path string) (Runs, error) {
 	defer func() { _ = f.Close() }() // it was only read
 	rs, err := readExtract(f)
 	if err != nil {
-		return nil, fmt.Errorf("study: %s: %w", path, err)
+		return nil, fmt.Errorf("study: %s: %w", path, text.ShortError(err))
 	}
 	return rs, nil
 }
 
 func readExtract(r io.Reader) (Runs, error) {
-	z, err := zstd.NewReader(r, zstd.WithDecoderMaxMemory(mostExtract), zstd.WithDecoderConcurrency(1))
+	packed, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}
 	defer z.Close()
-	in := bufio.NewScanner(io.LimitReader(z, mostExtract))
+	in := bufio.NewScanner(io.LimitReader(z, mostUnpacked(int64(len(packed)))))
 	in.Buffer(nil, 1<<26)
 	if !in.Scan() {
 		return nil, errors.Join(errors.New("it is not an extract of runs"), in.Err())
@@ -156,9 +194,17 @@ func readExtract(r io.Reader) (Runs, error) {
 	if head.Schema > extractSchema {
 		return nil, fmt.Errorf("%w: schema %d, this one knows %d", fedkit.ErrNewer, head.Schema, extractSchema)
 	}
+	if head.Runs > mostRuns {
+		return nil, fmt.Errorf("it is damaged: it has %d runs, must be at most %d", head.Runs, mostRuns)
+	}
 	var lines [][]byte
 	for in.Scan() {
-		lines = append(lines, slices.Clone(in.Bytes()))
+		if lines = append(lines, slices.Clone(in.Bytes())); len(lines) > max(0, head.Runs)+mostFigures {
+			return nil, fmt.Errorf("it is damaged: it has more than %d figures", mostFigures)
+		}
+	}
+	if n, _ := z.Read(make([]byte, 1)); n > 0 && in.Err() == nil {
+		return nil, errUnpacked
 	}
 	if in.Err() != nil || head.Runs < 0 || len(lines) < head.Runs {
 		return nil, errors.Join(fmt.Errorf("it is damaged: it has %d lines for %d runs", len(lines), head.Runs), in.Err())
@@ -175,6 +221,9 @@ func readExtract(r io.Reader) (Runs, error) {
 	columns, err := readColumns(lines[head.Runs:])
 	if err != nil {
 		return nil, err
+	}
+	if columns.rows > mostRecords {
+		return nil, fmt.Errorf("it is damaged: it has %d records, must be at most %d", columns.rows, mostRecords)
 	}
 	first, rows := make([]int, len(rs)), 0
 	for i, n := range records {

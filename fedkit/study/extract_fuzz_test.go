@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/bounds"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -21,7 +22,10 @@ func FuzzReadExtract(f *testing.F) {
 	f.Add(whole)
 	f.Add([]byte(`{"fedkit":"extract","schema":1,"runs":0}` + "\n" + `{"path":["round"],"values":[1,1]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rs, err := readExtract(bytes.NewReader(z.EncodeAll(text, nil)))
+		var rs Runs
+		var err error
+		packed := z.EncodeAll(text, nil)
+		bounds.Check(t, len(text), func() { rs, err = readExtract(bytes.NewReader(packed)) })
 		if err != nil {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/fedtest/bounds"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
@@ -125,6 +126,27 @@ func TestExtractThatIsNone(t *testing.T) {
 		if _, err := study.Open(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v, want %s", text, err, want)
 		}
+	}
+	// Small files that would take memory, time or stack in no relation to their size.
+	figure := func(path, values string, n int) string {
+		return `{"path":` + path + `,"values":[` + strings.Repeat(values, n) + "1]}\n"
+	}
+	for want, text := range map[string]string{
+		"it unpacks to more than 16 MiB and 200 times its size": strings.Repeat(figure(`["round"]`, "0,", 30_000), 300),
+		"it has more than 1000 figures":                         strings.Repeat("\n", 15<<20),
+		"it has 3000000 records, must be at most 2097152":       figure(`["round"]`, "0,", 2_999_999),
+		"figure 1: it is not a figure of rounds":                figure("["+strings.Repeat(`"a",`, 1_000_000)+`"a"]`, "", 0),
+		"figure 1: json: unknown field \"aaa":                   `{"` + strings.Repeat("a", 1_000_000) + `":1}`,
+	} {
+		b := z.EncodeAll([]byte(`{"fedkit":"extract","runs":0}`+"\n"+text), nil)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		bounds.Check(t, 1<<20, func() {
+			if _, err := study.Open(path); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1200 {
+				t.Errorf("%.2000v, want %s", err, want)
+			}
+		})
 	}
 	if _, err := study.Open(filepath.Join(dir, "none.runs")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)

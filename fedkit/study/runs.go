@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/text"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -86,7 +87,7 @@ func (rs Runs) load(load func(*Run) (*fedkit.History, error)) []*fedkit.History 
 	each(len(rs), func(i int) {
 		h, err := load(rs[i])
 		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
+			fmt.Fprintln(os.Stderr, text.Lines(err.Error()))
 			return
 		}
 		h.Name = called(rs[i].Name, slices.DeleteFunc(slices.Clone(rs[i].Labels), func(l Label) bool { return !telling[l.Key] }))

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/internal/text"
 )
 
 // say says what is stored, what is to run, and why: "23 stored, 2 to run: Local.LR: 0.03, was 0.1".
@@ -38,7 +39,7 @@ var said sync.Map
 func (s *Study) sayf(format string, values ...any) {
 	s.saying.Lock()
 	defer s.saying.Unlock()
-	fmt.Fprintf(s.log(), format, values...)
+	fmt.Fprint(s.log(), text.Lines(fmt.Sprintf(format, values...)))
 }
 
 // sayCode warns of runs that other code computed.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/fleet"
+	"fedkit.example/fedkit/internal/text"
 )
 
 type fleetCommand struct {
@@ -62,7 +63,8 @@ func (l *fleetCommand) Run(c *console) error {
 	fmt.Fprintln(w, "worker\thost\tprocess\tslots\tdoing\tkept\tdone\tkind")
 	for _, b := range f.Workers() {
 		kinds[b.Kind] = true
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%.1f MB\t%d calls\t%s\n", b.Worker, b.Host, b.PID, b.Slots, cmp.Or(strings.Join(b.Programs, "; "), "nothing"), float64(b.Bytes)/1e6, b.Done, b.Kind)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%.1f MB\t%d calls\t%s\n", text.Line(b.Worker), text.Line(b.Host), b.PID, b.Slots,
+			text.Line(cmp.Or(strings.Join(b.Programs, "; "), "nothing")), float64(b.Bytes)/1e6, b.Done, text.Line(b.Kind.String()))
 	}
 	fmt.Fprintf(c.err, "hub %s: %.1f MB of calls, %.1f MB of objects\n%d workers", hub.URL, float64(hub.Memory)/1e6, float64(hub.Disk)/1e6, len(f.Workers()))
 	if len(kinds) > 1 {

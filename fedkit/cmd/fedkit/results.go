@@ -13,6 +13,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/study"
 )
 
@@ -76,16 +77,16 @@ func (l *listCommand) Run(c *console) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "id\tname\tseed\trounds\taccuracy\tseconds\tfinished\t")
 	for _, r := range runs {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.2f %%\t%.1f\t%s\t%s\n", r.ID, r, r.About.Seed, r.Rounds, 100*r.Accuracy, r.Seconds,
-			r.Finished.Local().Format(time.DateTime), firstLine(r.Error))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.2f %%\t%.1f\t%s\t%s\n", r.ID, text.Line(r.String()), r.About.Seed, r.Rounds, 100*r.Accuracy, r.Seconds,
+			r.Finished.Local().Format(time.DateTime), text.Line(firstLine(r.Error)))
 	}
 	fmt.Fprintf(c.err, "%d runs, %.1f MB\n", len(runs), float64(runs.Size())/1e6)
 	return w.Flush()
 }
 
-func firstLine(text string) string {
-	text, _, _ = strings.Cut(text, "\n")
-	return text
+func firstLine(words string) string {
+	words, _, _ = strings.Cut(words, "\n")
+	return words
 }
 
 // result is a stored run in one line of JSON.
@@ -128,8 +129,8 @@ func (s *showCommand) Run(c *console) error {
 	runs, err := s.runs(c)
 	for _, r := range runs {
 		h := r.About
-		fmt.Fprintf(c.out, "%s: %s, seed %d\n  %v\n  %s; %s; %s\n  %v\n  %s, code %s, finished %s\n", r.ID, r, h.Seed, h.Config,
-			h.Data, h.Partition, h.Model, h.Settings, h.Device, h.Code, r.Finished.Local().Format(time.DateTime))
+		fmt.Fprintf(c.out, "%s: %s, seed %d\n  %v\n  %s; %s; %s\n  %v\n  %s, code %s, finished %s\n", r.ID, text.Line(r.String()), h.Seed, h.Config,
+			text.Line(h.Data), text.Line(h.Partition), text.Line(h.Model), h.Settings, text.Line(h.Device), text.Line(h.Code), r.Finished.Local().Format(time.DateTime))
 		if r.Error != "" {
 			fmt.Fprintln(c.out, "  failed:", r.Error)
 		}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode"
 
 	"fedkit.example/fedkit/experiment"
 )
@@ -83,6 +84,32 @@ func TestStudyAndResults(t *testing.T) {
 	}
 	if status, out, log := on("list"); status != done || strings.Count(out, "\n") != 6 || !strings.Contains(log, r.ID) {
 		t.Error(status, out, log)
+	}
+}
+
+// Names and labels are shown in their own place, whatever they are: they end no line, and give a terminal no orders.
+func TestNamesOfAnyOrigin(t *testing.T) {
+	dir := t.TempDir()
+	path, store := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "runs")
+	text := "base: {data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: 1}}\n" +
+		`vary: {strategy: {"=1+1\e[2J\nFedAvg": {strategy: FedAvg}}, world: {"\r\u009b31m": {options: {Seed: 1}}, b: {options: {Seed: 2}}}}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"study", path}, {"study", path}, {"results", "list"}, {"results", "show"}, {"results", "table"}, {"results", "list", "x=\x1b"}} {
+		status, out, log := do(append(args, "--store", store)...)
+		if i := strings.IndexFunc(out+log, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }); i >= 0 || status == failed {
+			t.Errorf("%q: status %d\n%s%s", args, status, out, log)
+		}
+		if strings.Join(args, " ") == "results list" && (strings.Count(out, "\n") != 3 || !strings.Contains(out, `=1+1\u001b[2J\nFedAvg, world \r\u009b31m`)) {
+			t.Error(out)
+		}
+		if args[0] == "study" && strings.Count(out, "\n") == 2 && !strings.Contains(out, `"name":"=1+1\u001b[2J\nFedAvg"`) {
+			t.Error(out)
+		}
+	}
+	if status, out, _ := do("results", "table", "--store", store, "--format", "csv"); status != done || !strings.Contains(out, `"'=1+1\u001b[2J`) {
+		t.Error(status, out)
 	}
 }
 

@@ -30,7 +30,10 @@ func Of(name string, known []string) string {
 	return near[0]
 }
 
-func distance(name, known string) int { return edits(Normal(name), Normal(known)) }
+func distance(name, known string) int {
+	const most = 100 // bytes: what is longer is near to nothing
+	return edits(Normal(name[:min(len(name), most)]), Normal(known))
+}
 
 // edits is the Levenshtein distance: how many letters must be put in, left out or changed to make b of a.
 func edits(a, b string) int {

@@ -2,6 +2,7 @@ package nearest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -11,6 +12,14 @@ func TestOf(t *testing.T) {
 		if got := Of(name, known); got != want {
 			t.Errorf("%q: got %q, expected %q", name, got, want)
 		}
+	}
+}
+
+// A name of megabytes is near to nothing, and that is known at once.
+func TestLongName(t *testing.T) {
+	known := slices.Repeat([]string{"Aggregator", strings.Repeat("x", 50)}, 100)
+	if got := Of(strings.Repeat("x", 1<<24), known); got != "" {
+		t.Error(got)
 	}
 }
 

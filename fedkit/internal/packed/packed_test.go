@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/bounds"
 )
 
 type row struct {
@@ -84,7 +86,9 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 2, 'i', 'd', constant, 1}) // 2⁶² rows
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var list []row
-		if _, err := Read(b, &list); err == nil && len(list) > len(b) {
+		var err error
+		bounds.Check(t, len(b), func() { _, err = Read(b, &list) })
+		if err == nil && len(list) > len(b) {
 			t.Errorf("%d rows of %d bytes", len(list), len(b))
 		}
 	})

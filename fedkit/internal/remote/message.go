@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 )
@@ -183,12 +184,12 @@ func encode(head any, inline [][]byte) []byte {
 }
 
 func decode(message []byte, head any) (inline [][]byte, err error) {
-	text, rest, ok := next(message)
+	object, rest, ok := next(message)
 	if !ok {
 		return nil, errMessage
 	}
-	if err := json.Unmarshal(text, head); err != nil {
-		return nil, fmt.Errorf("%w: %v", errMessage, err)
+	if err := json.Unmarshal(object, head); err != nil {
+		return nil, fmt.Errorf("%w: %v", errMessage, text.ShortError(err))
 	}
 	for len(rest) > 0 {
 		var b []byte

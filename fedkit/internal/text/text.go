@@ -1,0 +1,103 @@
+// Package text makes words of any origin, such as names, labels and what stands in a file, fit for where they are shown: in
+// messages, on a terminal, in a spreadsheet.
+package text
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// most is how many bytes a message quotes of anything.
+const most = 1000
+
+// Short returns the words, or the beginning of those that are too long for a message, and how many bytes there are.
+func Short(words string) string {
+	if len(words) <= most {
+		return words
+	}
+	end := most
+	for end > 0 && !utf8.RuneStart(words[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", words[:end], len(words))
+}
+
+// ShortError returns the error with its words as Short has them; nil for nil.
+func ShortError(err error) error {
+	if err == nil || len(err.Error()) <= most {
+		return err
+	}
+	return &short{err}
+}
+
+type short struct{ error }
+
+func (s *short) Error() string { return Short(s.error.Error()) }
+func (s *short) Unwrap() error { return s.error }
+
+// Line returns the words on one line. Control characters, which move a terminal's cursor or color what follows, and bytes
+// that are no UTF-8, are written as Go and JSON do: \n, \u001b, \xff.
+func Line(words string) string { return visible(words, func(r rune) bool { return false }) }
+
+// Lines is Line for words on several lines, which may have tabs.
+func Lines(words string) string {
+	return visible(words, func(r rune) bool { return r == '\n' || r == '\t' })
+}
+
+func visible(words string, allowed func(rune) bool) string {
+	hidden := func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) && !allowed(r) }
+	if strings.IndexFunc(words, hidden) < 0 {
+		return words
+	}
+	var b strings.Builder
+	for len(words) > 0 {
+		r, n := utf8.DecodeRuneInString(words)
+		if n == 1 && r == utf8.RuneError || r != utf8.RuneError && hidden(r) {
+			b.WriteString(escaped(words[:n], r))
+		} else {
+			b.WriteString(words[:n])
+		}
+		words = words[n:]
+	}
+	return b.String()
+}
+
+// escaped writes a character, in a form that JSON reads too if it is one.
+func escaped(char string, r rune) string {
+	q := strconv.QuoteToASCII(char)
+	if q = q[1 : len(q)-1]; r != utf8.RuneError {
+		q = strings.Replace(q, `\x`, `\u00`, 1)
+	}
+	return q
+}
+
+// Cell returns words for a cell of a CSV file. Spreadsheets compute what begins with =, +, - or @, so that such words have an
+// apostrophe before them, as those have that begin with an apostrophe: without the first one, any cell is as it was. Numbers
+// stay numbers.
+func Cell(words string) string {
+	first, _ := utf8.DecodeRuneInString(words)
+	if !strings.ContainsRune("'=+-@\t\r\n＝＋－＠", first) || words == "" {
+		return words
+	}
+	if _, err := strconv.ParseFloat(words, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return words
+	}
+	return "'" + words
+}
+
+// Terminal returns a writer that passes on lines of text, as Lines has them. What is written at once is text of its own.
+func Terminal(w io.Writer) io.Writer { return terminal{w} }
+
+type terminal struct{ w io.Writer }
+
+func (t terminal) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(t.w, Lines(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
