@@ -19,9 +19,9 @@ func FuzzReadExtract(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
-	f.Add([]byte(`{"fedkit":"extract","schema":1,"runs":0}` + "\n" + `{"path":["round"],"values":[1,1]}`))
+	f.Add([]byte(`{"fedkit":"extract","schema":2,"runs":0}` + "\n" + `{"path":["round"],"values":[1,1]}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rs, err := readExtract(bytes.NewReader(z.EncodeAll(text, nil)))
+		rs, err := readExtract(bytes.NewReader(z.EncodeAll(SealExtract(text), nil)))
 		if err != nil {
 			return
 		}
