@@ -61,6 +61,9 @@ type Options struct {
 	CheckpointAfter time.Duration `range:"[1,inf)" default:"no limit"`              // also write one when a round ends this long after the last. Without CheckpointEvery, it is the only rule
 }
 
+// Config returns the options that change results, as History.Settings has them.
+func (o Options) Config() *config.Config { return o.settings() }
+
 // NotFinite is what happens when a client's update holds NaN or Inf.
 type NotFinite int
 
