@@ -50,6 +50,16 @@ func TestAlteredFiles(t *testing.T) {
 	}{
 		{"histories swapped", func() error { return swap("history.jsonl") }, light, "history.jsonl: altered, or ", 2, "history.jsonl: altered, or "},
 		{"histories swapped", func() error { return swap("history.jsonl") }, whole, "history.jsonl: altered, or ", 2, "damaged, and computed anew: "},
+		{"history of equal length", func() error {
+			path := runs[0].Path("history.jsonl")
+			h, err := fedkit.Load(path)
+			if err != nil {
+				return err
+			}
+			first, second := h.Rounds[0].Global, h.Rounds[1].Global
+			first.Accuracy, second.Accuracy = second.Accuracy, first.Accuracy
+			return h.Save(path)
+		}, light, "history.jsonl: altered, or of another run: its checksum", 1, "history.jsonl: altered, or of another run"},
 		{"history lost", func() error { return os.Remove(runs[0].Path("history.jsonl")) }, light, "no such file", 1, "no such file"},
 		{"accuracy edited", func() error { return alter(entry, `"accuracy": 0.`, `"accuracy": 9.`) }, listed, entry + ": altered", 1, "entry.json: altered"},
 		{"error added", func() error { return alter(entry, `"about":`, `"error": "lost", "about":`) }, listed, entry + ": altered", 1, "entry.json: altered"},
