@@ -58,20 +58,20 @@ func (s *Study) compute(ctx context.Context, missing []*plan) error {
 
 // ended turns what ended the study into its error.
 func (s *Study) ended(err error, missing []*plan) error {
-	left, blocked := 0, []string(nil)
+	left, blocked := 0, []error(nil)
 	for _, p := range missing {
 		if !p.stored {
 			left++
 		}
 		if p.blocked != nil {
-			blocked = append(blocked, p.blocked.Error())
+			blocked = append(blocked, p.blocked)
 		}
 	}
 	switch {
 	case err == nil && blocked == nil:
 		return nil
 	case err == nil:
-		err = errors.New(first3(blocked))
+		err = errors.Join(blocked[:min(3, len(blocked))]...)
 	case errors.Is(err, fedkit.ErrStopped) && left < len(s.plans):
 		s.sayf("stopped: %d of %d runs are left; those that had begun go on from their checkpoints next time\n", left, len(missing))
 		return nil
@@ -189,6 +189,11 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 			return err
 		}
 		p.Models = true
+	}
+	for _, q := range s.plans { // of the same run
+		if q.Key == p.Key {
+			p.From = append(p.From, slices.DeleteFunc(slices.Clone(q.From), p.isMadeFrom)...)
+		}
 	}
 	if err := p.write(); err != nil {
 		return err

@@ -213,7 +213,7 @@ func TestUnreadableEntries(t *testing.T) {
 func TestMadeFrom(t *testing.T) {
 	fed, dir := digits(t), t.TempDir()
 	type world struct{ Clients int }
-	add := func(from ...any) (study.Runs, string) {
+	add := func(dir string, from ...any) (study.Runs, string) {
 		st := study.New(dir)
 		for _, from := range from {
 			st.AddFrom(from, fed, &strategy.FedAvg{}, fedkit.Options{Rounds: 1})
@@ -231,7 +231,7 @@ func TestMadeFrom(t *testing.T) {
 		{world{10}, "1 stored, 0 to run\n", []string{"10", "20"}},
 		{nil, "1 stored, 0 to run\n", []string{"10", "20"}},
 	} {
-		if _, words := add(c.from); words != c.ran {
+		if _, words := add(dir, c.from); words != c.ran {
 			t.Errorf("%d: %q, want %q", i, words, c.ran)
 		}
 		runs, damaged := study.List(dir)
@@ -246,5 +246,10 @@ func TestMadeFrom(t *testing.T) {
 		if err := runs[0].Check(); err != nil || !slices.Equal(got, c.stored) {
 			t.Errorf("%d: from %q, want %q: %v", i, got, c.stored, err)
 		}
+	}
+	dir = t.TempDir()
+	add(dir, world{10}, world{20}, world{10}) // at once
+	if runs, _ := study.List(dir); len(runs) != 1 || len(runs[0].From) != 2 {
+		t.Error(runs)
 	}
 }
