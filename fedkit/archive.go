@@ -46,6 +46,7 @@ func openArchive(o Options, h *History, states []any) (a *archive, err error) {
 	if a.log, err = openLines("Options.Checkpoint", path, path+roundsSuffix); err != nil {
 		return a, err
 	}
+	finishRotation(path)
 	f, err := os.Create(path + newSuffix)
 	if err == nil {
 		err = errors.Join(f.Close(), os.Remove(path+newSuffix))
@@ -57,18 +58,18 @@ func openArchive(o Options, h *History, states []any) (a *archive, err error) {
 }
 
 // resume returns the rounds that the checkpoint has, with all Solves and Clusters, after setting the States: none if there
-// is no checkpoint. One that is damaged is set aside, and the one before it used.
+// is no checkpoint, whatever else is there. One that is damaged is set aside, and the one before it used.
 func (a *archive) resume() (rounds []Record, err error) {
 	if a.log == nil {
 		return nil, nil
 	}
 	path := a.opts.Checkpoint
 	rounds, err = a.load(path)
-	if errors.Is(err, fs.ErrNotExist) { // the run was killed while it wrote, or never wrote
-		if rounds, err = a.load(path + beforeSuffix); errors.Is(err, fs.ErrNotExist) {
-			return nil, a.begin(0, 0, 0)
+	if errors.Is(err, fs.ErrNotExist) { // never written, or removed
+		if err := os.Remove(path + beforeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
 		}
-		return rounds, err
+		return nil, a.begin(0, 0, 0)
 	}
 	var other otherRun
 	if err == nil || errors.As(err, &other) {
@@ -82,7 +83,10 @@ func (a *archive) resume() (rounds []Record, err error) {
 		return nil, errors.Join(err, worse)
 	}
 	slog.Warn("fedkit: the run goes on from the checkpoint before", "round", len(rounds), "kept", path+damagedSuffix, "because", err)
-	return rounds, os.Rename(path, path+damagedSuffix)
+	if err := os.Rename(path, path+damagedSuffix); err != nil {
+		return nil, err
+	}
+	return rounds, os.Rename(path+beforeSuffix, path)
 }
 
 // load goes on from one file.

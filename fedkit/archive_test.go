@@ -188,6 +188,59 @@ func TestDamagedCheckpoints(t *testing.T) {
 	}
 }
 
+// What is beside a checkpoint is not used without it, so that removing it begins anew; also if it is of another run, or damaged. A
+// run that was killed when the old checkpoint had left its place and the new one had not taken it goes on.
+func TestRemovedCheckpoints(t *testing.T) {
+	fed, _ := toy(t, 4, 9)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "c")
+	o := Options{Rounds: 4, Checkpoint: path}
+	upTo(t, fed, trained(), o, 2)
+	upTo(t, fed, trained(), o, 3)
+	good := contents(t, dir)
+	for what, c := range map[string]struct {
+		files map[string]string
+		seed  uint64
+		first int // round that is run
+	}{
+		"removed":                 {map[string]string{"c.before": good["c.before"], "c.rounds": good["c.rounds"]}, 0, 1},
+		"of another run":          {map[string]string{"c.before": good["c.before"], "c.rounds": good["c.rounds"]}, 1, 1},
+		"damaged beside":          {map[string]string{"c.before": "damaged", "c.rounds": "damaged"}, 0, 1},
+		"removed after a kill":    {map[string]string{"c.before": good["c.before"], "c.rounds": good["c.rounds"], "c.new": good["c"][:99]}, 0, 1},
+		"killed when it was free": {map[string]string{"c.before": good["c.before"], "c.rounds": good["c.rounds"], "c.new": good["c"]}, 0, 4},
+		"damaged":                 {map[string]string{"c": "damaged", "c.before": good["c.before"], "c.rounds": good["c.rounds"]}, 0, 3},
+	} {
+		restore(t, dir, c.files)
+		first := 0
+		o.Seed, o.Watch = c.seed, watching(func(h *History) {
+			if first == 0 {
+				first = len(h.Rounds)
+			}
+		})
+		h, err := Run(context.Background(), fed, trained(), o)
+		if err != nil || len(h.Rounds) != 4 || first != c.first {
+			t.Errorf("%s: it begins with round %d, error %v, want round %d", what, first, err, c.first)
+		}
+	}
+	// The one that was before a damaged one is the checkpoint now: killed at once, the run goes on from it.
+	restore(t, dir, map[string]string{"c": "damaged", "c.before": good["c.before"], "c.rounds": good["c.rounds"]})
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	o.Seed = 0
+	if _, err := Run(canceled, fed, trained(), o); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if left := contents(t, dir); left["c"] != good["c.before"] || left["c.damaged"] != "damaged" {
+		t.Errorf("%d files are left", len(left))
+	}
+}
+
+// watching is told of rounds.
+type watching func(*History)
+
+func (w watching) Round(h *History, _ int) { w(h) }
+func (watching) Done(*History, error)      {}
+
 // A checkpoint that is whole but says what cannot be is refused.
 func TestCraftedCheckpoints(t *testing.T) {
 	fed, _ := toy(t, 4, 9)

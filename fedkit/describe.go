@@ -35,8 +35,8 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 			h, err = nil, fmt.Errorf("fedkit: %s%w", name, err)
 		}
 	}()
-	if fed == nil || fed.lazy == nil {
-		return nil, nil, Invalid("federation", fed, "made by fedkit.New")
+	if err := fed.made(); err != nil {
+		return nil, nil, err
 	}
 	if all, err = unwrap(s); err != nil {
 		return nil, nil, err

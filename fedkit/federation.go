@@ -25,7 +25,7 @@ type Federation struct {
 	rule         partition.Rule
 	deviceRule   sim.Rule
 	manifest     func() partition.Manifest
-	made         *made
+	origin       *origin
 	interceptors []Interceptor
 	lazy         *lazyEngine
 }
@@ -95,7 +95,7 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 		return nil, err
 	}
 	return &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: task, rule: rule,
-		manifest: manifest(deal, rule), made: madeOf(deal.Data, deal.Clients, task), lazy: newLazyEngine(trainRows(deal.Clients))}, nil
+		manifest: manifest(deal, rule), origin: originOf(deal.Data, deal.Clients, task), lazy: newLazyEngine(trainRows(deal.Clients))}, nil
 }
 
 // dealOut asks a rule for its deal and its description.

@@ -135,11 +135,19 @@ func load(path string, whole bool) (h *History, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("fedkit: load history: %w", err)
 	}
-	if bytes.HasPrefix(b, []byte(historyStart)) {
-		h, err = parse(b, whole)
+	if h, err = ParseHistory(b, whole); err != nil {
+		return nil, fmt.Errorf("fedkit: load history %s: %w", path, err)
+	}
+	return h, nil
+}
+
+// ParseHistory is Load for what is in a file, or LoadLight if it is not to be whole. It changes file.
+func ParseHistory(file []byte, whole bool) (h *History, err error) {
+	if bytes.HasPrefix(file, []byte(historyStart)) {
+		h, err = parse(file, whole)
 	} else {
 		h = new(History)
-		err = json.Unmarshal(b, h)
+		err = json.Unmarshal(file, h)
 		for i := range h.Rounds {
 			if !whole {
 				h.Rounds[i].light()
@@ -150,7 +158,7 @@ func load(path string, whole bool) (h *History, err error) {
 		err = h.Check()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("fedkit: load history %s: %w", path, text.ShortError(err))
+		return nil, text.ShortError(err)
 	}
 	return h, nil
 }

@@ -55,7 +55,7 @@ func (f *Federation) HoldOut(n int, seed uint64) (*Federation, error) {
 	unseen.Rule = fmt.Sprintf("%s; the %d %s held out, seed %d", f.Rule, n, clients, seed)
 	seen.Unseen = &unseen
 	for _, g := range []*Federation{&seen, &unseen} {
-		g.manifest, g.made = g.manifestOf(), madeOf(g.Data, g.Clients, g.Task)
+		g.manifest, g.origin = g.manifestOf(), originOf(g.Data, g.Clients, g.Task)
 	}
 	return &seen, nil
 }

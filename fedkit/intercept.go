@@ -66,9 +66,9 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	g.Rule, g.Data, g.lazy = f.Rule+"; "+note, d, newLazyEngine(f.lazy.rows)
 	if f.Unseen != nil {
 		unseen := *f.Unseen
-		unseen.Data, unseen.lazy, unseen.made = d, g.lazy, madeOf(d, unseen.Clients, g.Task)
+		unseen.Data, unseen.lazy, unseen.origin = d, g.lazy, originOf(d, unseen.Clients, g.Task)
 		g.Unseen = &unseen
 	}
-	g.manifest, g.made = g.manifestOf(), madeOf(d, g.Clients, g.Task)
+	g.manifest, g.origin = g.manifestOf(), originOf(d, g.Clients, g.Task)
 	return &g, nil
 }

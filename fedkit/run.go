@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/sim"
 )
@@ -52,13 +53,16 @@ type Options struct {
 	// rounds computes nothing. So a notebook whose page was closed or reloaded is simply run again, and plot.Follow shows the run
 	// meanwhile, from another notebook. The file is written while the run goes on, and when it ends or is interrupted; folders are made
 	// as needed. Beside it stand the rounds so far (".rounds") and the checkpoint before it (".before"), which is used if it
-	// is damaged itself. Writing takes at most one part in sixty of a run's time: if rounds are faster than that, not every one
-	// that is due is written, but the newest and the last. The strategy must keep everything in a State that can be saved (see
-	// Strategy). Default: none.
+	// is damaged itself. To begin anew, remove the file: what stands beside it is then not used. Writing takes at most one part in
+	// sixty of a run's time: if rounds are faster than that, not every one that is due is written, but the newest and the last. The
+	// strategy must keep everything in a State that can be saved (see Strategy). Default: none.
 	Checkpoint      string
 	CheckpointEvery int           `range:"[1,inf)" default:"every evaluated round"` // rounds from one checkpoint to the next
 	CheckpointAfter time.Duration `range:"[1,inf)" default:"no limit"`              // also write one when a round ends this long after the last. Without CheckpointEvery, it is the only rule
 }
+
+// Config returns the options that change results, as History.Settings has them.
+func (o Options) Config() *config.Config { return o.settings() }
 
 // NotFinite is what happens when a client's update holds NaN or Inf.
 type NotFinite int

@@ -139,6 +139,20 @@ func (c *checkpointFile) rotate() error {
 	return syncFolder(filepath.Dir(c.path))
 }
 
+// finishRotation gives the new checkpoint its place if a run was killed when that was free.
+func finishRotation(path string) {
+	if exists(path) || !exists(path+beforeSuffix) {
+		return
+	}
+	b, err := os.ReadFile(path + newSuffix)
+	if err == nil {
+		_, _, err = readCheckpoint(b)
+	}
+	if err == nil {
+		_ = os.Rename(path+newSuffix, path) // else the run begins anew
+	}
+}
+
 // syncFolder makes the names of files last, on systems that can.
 func syncFolder(path string) error {
 	d, err := os.Open(path)

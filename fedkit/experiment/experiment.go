@@ -2,7 +2,7 @@
 // run by the command fedkit, over ssh and for hours, and read in a notebook:
 //
 //	grid, err := experiment.ReadGrid("study.yaml")
-//	runs, err := grid.Runs("runs", "study.runs") // what fedkit study has stored
+//	found, err := grid.Find("runs", "study.runs") // what fedkit study has stored
 package experiment
 
 import (

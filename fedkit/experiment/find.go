@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,65 +19,97 @@ import (
 
 // Found is what is there of a grid's runs.
 type Found struct {
-	Runs    study.Runs // in the grid's order, those that failed too
+	Runs    study.Runs // in the grid's order, under its names and labels; those that failed too
 	Stored  int        // how many of Runs are from the folder; the others are from the extract
 	Missing []*Cell    // that are in neither
 
 	dir, extract string
-	code         map[string]int // number of runs by the code that computed them, if that is not this code
-	changed      int            // number of runs that are called like one of the grid, and were computed under other options
+	code, device map[string]int // number of runs by the code that computed them, if that is not this code, and by the kind of device
+	changed      map[string]int // number of runs that are called like one of the grid, by what differs
+	several      int            // number of runs that are there more than once
 	damaged      []error
 }
 
 // Find returns the runs of the grid that are there, and computes nothing: those stored in a folder, and for the others those
-// of an extract (see study.Runs.Extract), if these are there. No data are loaded. A run is found by its name, labels and seed,
-// if strategy, partition, devices and the number of rounds are those of the grid.
+// of an extract (see study.Runs.Extract), if these are there. A run is found by everything that the grid says of it: the strategy with
+// all its options and parts, data, partition, model, clients held out, devices, attack, the options that change results, and the seed.
+// Names and labels are for people: a run that has others takes those of the grid.
+//
+// No data are loaded, so what is in their files is not compared; nor are the kind of device and the code, which String tells. Of
+// several runs that are there, such as of two machines, it is the one that was finished last. A run is known by what it was made from
+// if it is of a study that Grid.Study made, now or when it found the run stored.
 //
 // Errors: no run is there. What is damaged is left out, and named by String.
 func (g Grid) Find(dir, extract string) (*Found, error) {
-	f := &Found{dir: dir, extract: extract, code: map[string]int{}}
+	f := &Found{dir: dir, extract: extract, code: map[string]int{}, device: map[string]int{}, changed: map[string]int{}}
 	stored, damaged := study.List(dir)
 	f.damaged = damaged
-	inStore, inExtract := byCall(stored), sync.OnceValue(func() map[string]study.Runs { // if it is needed
+	inStore, inExtract := newIndex(stored), sync.OnceValue(func() *index { // if it is needed
 		kept, err := study.Open(extract)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			f.damaged = append(f.damaged, err)
 		}
-		return byCall(kept)
+		return newIndex(kept)
 	})
 	for _, c := range g {
-		r := c.among(inStore)
-		if r != nil {
+		made := c.made()
+		all := inStore.made[made]
+		if all != nil {
 			f.Stored++
-		} else if r = c.among(inExtract()); r == nil {
+		} else if all = inExtract().made[made]; all == nil {
 			f.Missing = append(f.Missing, c)
-			if inStore[c.called()] != nil || inExtract()[c.called()] != nil {
-				f.changed++
+			if near := slices.Concat(inStore.called[c.called()], inExtract().called[c.called()]); near != nil {
+				f.changed[c.nearest(near)]++
 			}
 			continue
 		}
-		f.Runs = append(f.Runs, r)
+		if len(all) > 1 {
+			f.several++
+		}
+		f.Runs = append(f.Runs, c.of(slices.MaxFunc(all, func(a, b *study.Run) int { return a.Finished.Compare(b.Finished) })))
 	}
 	if len(f.Runs) == 0 {
-		return nil, errors.Join(append([]error{fmt.Errorf("experiment: %w: none of %d runs is in %s or %s", os.ErrNotExist, len(g), dir, extract)}, f.damaged...)...)
+		return nil, errors.Join(append([]error{fmt.Errorf("experiment: %w: none of %d runs is in %s or %s%s", os.ErrNotExist, len(g), dir, extract, f.others())}, f.damaged...)...)
 	}
 	now := source.Of()
 	for _, r := range f.Runs {
 		if was, _, _ := strings.Cut(r.About.Code, ";"); was != now {
 			f.code[was]++
 		}
+		f.device[r.About.Device]++
 	}
 	return f, nil
 }
 
-// byCall returns runs by what they are called. Runs of a study and of an older form of it may be called the same.
-func byCall(rs study.Runs) map[string]study.Runs {
-	all := map[string]study.Runs{}
+// index has runs by what they are made of, and by what they are called.
+type index struct{ made, called map[string]study.Runs }
+
+func newIndex(rs study.Runs) *index {
+	in := &index{map[string]study.Runs{}, map[string]study.Runs{}}
 	for _, r := range rs {
-		words := fmt.Sprintf("%s, seed %d", r, r.About.Seed)
-		all[words] = append(all[words], r)
+		for _, from := range r.From {
+			key := made{from, r.About.Config, r.About.Settings, r.About.Seed}.String()
+			in.made[key] = append(in.made[key], r)
+		}
+		called := fmt.Sprintf("%s, seed %d", r, r.About.Seed)
+		in.called[called] = append(in.called[called], r)
 	}
-	return all
+	return in
+}
+
+// made is all that a grid says of a run.
+type made struct {
+	From, Strategy, Settings *config.Config
+	Seed                     uint64
+}
+
+func (m made) String() string {
+	b, _ := json.Marshal(m) // which configurations allow always
+	return string(b)
+}
+
+func (c *Cell) made() string {
+	return made{config.Of(c.World), config.Of(c.Strategy), c.Options.Config(), c.Options.Seed}.String()
 }
 
 // called is what the run of the cell is called, with its labels and seed.
@@ -84,23 +117,60 @@ func (c *Cell) called() string {
 	return fmt.Sprintf("%s, seed %d", &Cell{name: c.runName(), Labels: c.Labels}, c.Options.Seed)
 }
 
-// among returns the cell's run, nil if it is not there.
-func (c *Cell) among(runs map[string]study.Runs) *study.Run {
-	for _, r := range runs[c.called()] {
-		rounds, _ := r.About.Settings.At("Rounds")
-		if same(r.About.Config, c.Strategy) && same(r.About.Manifest.Config, c.Partition) && same(r.About.Devices, c.Devices) && rounds == fmt.Sprint(c.Options.Rounds) {
-			return r
-		}
+// of returns the cell's run under the cell's name and labels.
+func (c *Cell) of(r *study.Run) *study.Run {
+	named := *r
+	named.Name, named.Labels = c.runName(), nil
+	for pair := range slices.Chunk(c.Labels, 2) {
+		named.Labels = append(named.Labels, study.Label{Key: fmt.Sprint(pair[0]), Value: fmt.Sprint(pair[1])})
 	}
-	return nil
+	return &named
 }
 
-// same says whether a value has this configuration.
-func same(was *config.Config, is any) bool {
-	if was == nil || is == nil {
-		return was == nil && is == nil
+// nearest says in what the cell's run differs from the one of those that is most like it.
+func (c *Cell) nearest(runs study.Runs) string {
+	var best []string
+	for _, r := range runs {
+		fields := append(config.Diff(r.About.Config, config.Of(c.Strategy)), c.otherWorld(r)...)
+		for _, d := range config.Diff(r.About.Settings, c.Options.Config()) {
+			fields = append(fields, "Options."+d)
+		}
+		if best == nil || len(fields) < len(best) {
+			best = fields
+		}
 	}
-	return was.String() == config.Of(is).String()
+	return strings.Join(best, ", ")
+}
+
+// otherWorld says in what the cell's world differs from what a run's federation is made from.
+func (c *Cell) otherWorld(r *study.Run) (best []string) {
+	if r.From == nil {
+		return []string{"nothing says what its data are made from"}
+	}
+	for i, from := range r.From {
+		if fields := config.Diff(from, config.Of(c.World)); i == 0 || len(fields) < len(best) {
+			best = fields
+		}
+	}
+	return best
+}
+
+// others says what differs in runs that are called like those of the grid; nothing if there are none.
+func (f *Found) others() string {
+	if len(f.changed) == 0 {
+		return ""
+	}
+	n := 0
+	for _, runs := range f.changed {
+		n += runs
+	}
+	reasons := slices.SortedFunc(maps.Keys(f.changed), func(a, b string) int { return cmp.Or(f.changed[b]-f.changed[a], cmp.Compare(a, b)) })
+	return fmt.Sprintf("\nof these, there with other options: %d: %s", n, some(reasons, func(reason string) string {
+		if f.changed[reason] == n {
+			return reason
+		}
+		return fmt.Sprintf("%s (%d)", reason, f.changed[reason])
+	}))
 }
 
 // String says where the runs are from, which are missing or failed, and what other code computed, in a line each.
@@ -117,7 +187,15 @@ func (f *Found) String() string {
 		say(n, fmt.Sprintf("runs from the extract %s, of %s", f.extract, latest.Finished.Format(time.DateOnly)), "")
 	}
 	say(len(f.Missing), "missing", some(f.Missing, (*Cell).called))
-	say(f.changed, "of these, there with other options", "")
+	if others := f.others(); others != "" {
+		lines = append(lines, others[1:])
+	}
+	say(f.several, "there more than once, with other data, devices or code: the newest is taken", "")
+	if len(f.device) > 1 {
+		for _, kind := range slices.Sorted(maps.Keys(f.device)) {
+			say(f.device[kind], "computed on "+kind, "")
+		}
+	}
 	failed := f.Runs.Failed()
 	say(len(failed), "failed", some(failed, func(r *study.Run) string { return r.Err().Error() }))
 	for _, code := range slices.SortedFunc(maps.Keys(f.code), func(a, b string) int { return cmp.Or(f.code[b]-f.code[a], cmp.Compare(a, b)) }) {

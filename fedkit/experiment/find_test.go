@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,18 +33,7 @@ vary:
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	store, extract := filepath.Join(dir, "runs"), filepath.Join(dir, "some.runs")
-	read := func(text string) Grid {
-		t.Helper()
-		path := filepath.Join(dir, "study.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		g, err := ReadGrid(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g
-	}
+	read := func(text string) Grid { return written(t, text) }
 	g := read(findable)
 	if _, err := g.Find(store, extract); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "none of 6 runs is in") {
 		t.Fatal(err)
@@ -103,8 +94,105 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(entry, []byte(strings.Replace(string(b), `"code": "fedkit `, `"code": "fedkit old`, 1)), 0o600); err != nil {
+	other := strings.Replace(string(b), `"code": "fedkit `, `"code": "fedkit old`, 1)
+	if err := os.WriteFile(entry, []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check(g, 3, 3, 3, "computed by other code: 1: fedkit old", "damaged: study: "+extract)
+	check(g, 2, 2, 4, "damaged: study: "+extract, "damaged: study: "+entry+": altered")
+	other = other[:strings.LastIndex(other, sealed)]
+	if err := os.WriteFile(entry, fmt.Appendf(nil, "%s%s%x\"\n}\n", other, sealed, sha256.Sum256([]byte(other))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check(g, 3, 3, 3, "computed by other code: 1: fedkit old")
+}
+
+// sealed begins the last line of an entry.
+const sealed = ",\n\t\"sha256\": \""
+
+// A run is found by all that the file says of it, and by nothing else: whatever is changed, no old run is shown.
+func TestFindComparesEverything(t *testing.T) {
+	const text = `
+base:
+  strategy: FedAvg Local.Batch=16 Local.LR=0.1
+  data: Synthetic Clients=6 Features=4 Classes=3 Seed=1
+  partition: Natural
+  model: MLP Hidden=4
+  holdout: {Clients: 1, Seed: 1}
+  devices: Devices PerExample=0.1
+  attack: {By: SignFlip, Share: 0.4, Seed: 1}
+  options: {Rounds: 2, EvalEvery: 2}
+vary:
+  options.Seed: [1, 2]
+`
+	dir := t.TempDir()
+	store := filepath.Join(dir, "runs")
+	st, err := written(t, text).Study(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Log = t.Output()
+	if _, err := st.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := written(t, text).Find(store, "none"); err != nil || len(f.Runs) != 2 || f.String() != "runs from the folder "+store+": 2" {
+		t.Fatal(f, err)
+	}
+	for _, c := range [][3]string{
+		{"Batch=16", "Batch=8", "Local.Batch: 8, was 16"},
+		{"Batch=16", "Batch=16 Aggregator=Median", "Aggregator: aggregate.Median{}, was not set"},
+		{"Features=4", "Features=5", "Data.Features: 5, was 4"},
+		{"Seed=1\n  part", "Seed=2\n  part", "Data.Seed: 2, was 1"},
+		{"Natural", "IID Clients=6", "Partition: partition.IID{Clients: 6}, was partition.Natural{}"},
+		{"MLP Hidden=4", "MLP Hidden=5", "Model.Hidden[0]: 5, was 4"},
+		{"model: MLP", "model: {type: UniformStart, Of: MLP Hidden=4} #", "Model: "},
+		{"Clients: 1, Seed: 1", "Clients: 2, Seed: 1", "HoldOut.Clients: 2, was 1"},
+		{"Clients: 1, Seed: 1", "Clients: 1, Seed: 2", "HoldOut.Seed: 2, was 1"},
+		{"PerExample=0.1", "PerExample=0.2", "Devices.PerExample: sim.Constant(0.2), was sim.Constant(0.1)"},
+		{"By: SignFlip", "By: LabelFlip", "Attack.By: attack.LabelFlip{}, was attack.SignFlip{}"},
+		{"By: SignFlip", "By: SignFlip Scale=2", "Attack.By.Scale: 2, was not set"},
+		{"Share: 0.4", "Share: 0.6", "Attack.Share: 0.6, was 0.4"},
+		{"Share: 0.4, Seed: 1", "Share: 0.4, Seed: 2", "Attack.Seed: 2, was 1"},
+		{"  attack: {By: SignFlip, Share: 0.4, Seed: 1}\n", "", "Attack: not set, was "},
+		{"Rounds: 2", "Rounds: 3", "Options.Rounds: 3, was 2"},
+		{"EvalEvery: 2", "EvalEvery: 1", "Options.EvalEvery: 1, was 2"},
+		{"EvalEvery: 2", "EvalEvery: 2, NotFinite: Skip", "Options.NotFinite: "},
+		{"EvalEvery: 2", "EvalEvery: 2, Metrics: [MacroF1]", "Options.Metrics: "},
+	} {
+		if !strings.Contains(text, c[0]) {
+			t.Fatal(c[0])
+		}
+		f, err := written(t, strings.Replace(text, c[0], c[1], 1)).Find(store, "none")
+		if err == nil || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "of these, there with other options: 2: "+c[2]) {
+			t.Errorf("%s: found %v, %v; want %s", c[1], f, err, c[2])
+		}
+	}
+	// Names and labels are not compared: runs take those of the file that they are found by. The same run may have several.
+	again := written(t, strings.Replace(text, "options.Seed: [1, 2]", `options.Seed: [1, 2]
+  strategy: {one: {}, two: {}}
+  speed: {slow: {strategy: {Local: {Batch: 16}}}}`, 1))
+	f, err := again.Find(store, "none")
+	if err != nil || len(f.Runs) != 4 || len(f.Runs.With("name", "two", "speed", "slow")) != 2 || f.Runs[0].Key != f.Runs[1].Key {
+		t.Fatal(f, err)
+	}
+	extract := filepath.Join(dir, "some.runs")
+	if err := f.Runs.Extract(extract); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := again.Find("none", extract); err != nil || f.Stored != 0 || len(f.Runs.With("name", "two", "speed", "slow")) != 2 {
+		t.Error(f, err)
+	}
+}
+
+// written reads a grid.
+func written(t *testing.T, text string) Grid {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "study.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g, err := ReadGrid(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }

@@ -303,7 +303,7 @@ func (g Grid) Study(dir string) (*study.Study, error) {
 			}
 			feds[key] = fed
 		}
-		st.Add(feds[key], c.Strategy, c.Options, c.Labels...)
+		st.AddFrom(c.World, feds[key], c.Strategy, c.Options, c.Labels...)
 	}
 	return st, nil
 }

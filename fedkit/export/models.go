@@ -66,6 +66,19 @@ func LoadModels(path string, task *fedkit.Task) (*fedkit.Serving, error) {
 	return sv, nil
 }
 
+// ReadModels is LoadModels for a file that is open.
+func ReadModels(f *os.File, task *fedkit.Task) (*fedkit.Serving, error) {
+	sv := new(fedkit.Serving)
+	err := checkTask(task)
+	if err == nil {
+		err = take(f, func(r *reader) error { return r.serving(task, sv) })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return sv, nil
+}
+
 func about(task *fedkit.Task) map[string]string {
 	return map[string]string{"schema": schema, "task": task.Name, "made_by": "fedkit"}
 }
@@ -200,11 +213,11 @@ func (w *writer) save(path string, err error) error {
 	return nil
 }
 
-// load opens a file and lets take read all that is in it.
-func load(path string, task *fedkit.Task, take func(*reader) error) error {
+// load opens a file and lets by read all that is in it.
+func load(path string, task *fedkit.Task, by func(*reader) error) error {
 	err := checkTask(task)
 	if err == nil {
-		err = open(path, take)
+		err = open(path, by)
 	}
 	if err != nil {
 		return fmt.Errorf("export: %s: %w", path, err)
@@ -212,12 +225,17 @@ func load(path string, task *fedkit.Task, take func(*reader) error) error {
 	return nil
 }
 
-func open(path string, take func(*reader) error) error {
+func open(path string, by func(*reader) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	return take(f, by)
+}
+
+// take lets by read all that is in a file.
+func take(f *os.File, by func(*reader) error) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -229,7 +247,7 @@ func open(path string, take func(*reader) error) error {
 	if s := r.meta["schema"]; s != "" && s != schema {
 		return fedkit.Invalid("schema", s, schema+": a newer fedkit wrote the file")
 	}
-	return take(r)
+	return by(r)
 }
 
 // matrix takes a model under each of the prefixes.

@@ -73,11 +73,14 @@ func again(r Run, h fedkit.History, dir string, seed uint64) (err error) {
 	if r.Key, err = keyOf(&about); err != nil {
 		return err
 	}
-	r.About, r.ID, r.dir = &about, idOf(about.Strategy, r.Key), dir
+	r.files, r.About, r.ID, r.dir = nil, &about, idOf(about.Strategy, r.Key), dir
 	if err := os.MkdirAll(r.Path("."), 0o777); err != nil {
 		return err
 	}
 	if err := h.Save(r.Path(historyFile)); err != nil {
+		return err
+	}
+	if err := r.record(historyFile); err != nil {
 		return err
 	}
 	return r.write()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,11 +16,10 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/export"
 )
 
 // compute runs what is missing, some side by side. The first error of the study itself ends it: a folder that cannot be
-// written to, ctx canceled. An interrupt ends it without one.
+// written to, ctx canceled. An interrupt ends it without one. A run whose own place is not free is left.
 func (s *Study) compute(ctx context.Context, missing []*plan) error {
 	if err := s.writable(); err != nil {
 		return err
@@ -34,35 +34,44 @@ func (s *Study) compute(ctx context.Context, missing []*plan) error {
 	for range s.sideBySide(missing) {
 		working.Go(func() {
 			for {
-				p, lock, err := queue.take(ctx)
-				if p != nil {
-					err = s.store(ctx, p, w)
-					lock.release()
+				p, lock := queue.take(ctx)
+				if p == nil {
+					return
 				}
+				err := s.store(ctx, p, w)
+				lock.release()
 				if err != nil {
 					cancel(err)
-				}
-				if p == nil || err != nil {
 					return
 				}
 			}
 		})
 	}
 	working.Wait()
+	for _, p := range missing {
+		if p.blocked != nil {
+			w.Done(p.About, p.blocked)
+		}
+	}
 	return s.ended(context.Cause(ctx), missing)
 }
 
 // ended turns what ended the study into its error.
 func (s *Study) ended(err error, missing []*plan) error {
-	left := 0
+	left, blocked := 0, []error(nil)
 	for _, p := range missing {
 		if !p.stored {
 			left++
 		}
+		if p.blocked != nil {
+			blocked = append(blocked, p.blocked)
+		}
 	}
 	switch {
-	case err == nil:
+	case err == nil && blocked == nil:
 		return nil
+	case err == nil:
+		err = errors.Join(blocked[:min(3, len(blocked))]...)
 	case errors.Is(err, fedkit.ErrStopped) && left < len(s.plans):
 		s.sayf("stopped: %d of %d runs are left; those that had begun go on from their checkpoints next time\n", left, len(missing))
 		return nil
@@ -94,9 +103,6 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 		return nil
 	}
 	if err := p.changed(); err != nil { // by a run before it, say
-		return err
-	}
-	if err := os.MkdirAll(p.Path("."), 0o777); err != nil {
 		return err
 	}
 	p.clear()
@@ -140,13 +146,22 @@ func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.H
 	return fedkit.Run(ctx, p.fed, p.strategy, o)
 }
 
+// room makes the run's folder. What cannot be written over is set aside.
+func (p *plan) room() error {
+	errs := []error{aside(p.Path("."), fs.ModeDir), os.MkdirAll(p.Path("."), 0o777)}
+	for _, file := range []string{entryFile, historyFile, modelsFile, tableFile, checkpointFile} {
+		errs = append(errs, aside(p.Path(file), 0))
+	}
+	return errors.Join(errs...)
+}
+
 // clear removes what killed writes have left, and what is stored of a run that is computed anew, but for its checkpoint.
 func (p *plan) clear() {
 	left := append(files(p.Path("."), "."), files(filepath.Join(p.dir, tableFolder), "."+p.ID)...)
-	for _, path := range append(left, p.Path(entryFile), p.Path(historyFile), p.Path(modelsFile), p.table()) {
+	for _, path := range append(left, p.Path(entryFile), p.Path(historyFile), p.Path(modelsFile), p.Path(tableFile)) {
 		_ = os.Remove(path)
 	}
-	p.Rounds, p.Accuracy, p.Models = 0, fedkit.Float(math.NaN()), false
+	p.Rounds, p.Accuracy, p.Models, p.files = 0, fedkit.Float(math.NaN()), false, nil
 }
 
 // files returns the paths in a folder whose names begin alike. The folder may be called "runs [new]", which has another
@@ -168,7 +183,7 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 		if err := h.Save(p.Path(historyFile)); err != nil {
 			return err
 		}
-		if err := export.Table(p.table(), p.ID, h); err != nil {
+		if err := errors.Join(p.record(historyFile), p.writeTable(h)); err != nil {
 			return err
 		}
 	}
@@ -177,6 +192,11 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 			return err
 		}
 		p.Models = true
+	}
+	for _, q := range s.plans { // of the same run
+		if q.Key == p.Key {
+			p.From = append(p.From, slices.DeleteFunc(slices.Clone(q.From), p.isMadeFrom)...)
+		}
 	}
 	if err := p.write(); err != nil {
 		return err

@@ -2,43 +2,53 @@ package study
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/text"
 )
 
-// schema is the number of the form in which entries are written. Those with a larger one are left alone.
-const schema = 1
+// schema is the number of the form in which entries are written. Those with a larger one are left alone; those with a smaller one
+// have no checksums, and their runs are computed anew.
+const schema = 2
+
+// errOlder is the error of what was written without checksums.
+var errOlder = errors.New("stored by an older fedkit, without checksums")
 
 // entry is a Run as it is stored.
 type entry struct {
-	Schema   int             `json:"schema"`
-	Key      string          `json:"key"`
-	Name     string          `json:"name"`
-	Labels   []Label         `json:"labels,omitempty"`
-	Rounds   int             `json:"rounds"`
-	Accuracy fedkit.Float    `json:"accuracy"`
-	Seconds  float64         `json:"seconds"`
-	Finished time.Time       `json:"finished"`
-	Models   bool            `json:"models,omitempty"`
-	Error    string          `json:"error,omitempty"`
-	Retry    bool            `json:"retry,omitempty"`
-	About    *fedkit.History `json:"about"`
+	Schema   int          `json:"schema"`
+	Key      string       `json:"key"`
+	Name     string       `json:"name"`
+	Labels   []Label      `json:"labels,omitempty"`
+	Rounds   int          `json:"rounds"`
+	Accuracy fedkit.Float `json:"accuracy"`
+	Seconds  float64      `json:"seconds"`
+	Finished time.Time    `json:"finished"`
+	Models   bool         `json:"models,omitempty"`
+	Error    string       `json:"error,omitempty"`
+	Retry    bool         `json:"retry,omitempty"`
+
+	Files map[string]digest `json:"files,omitempty"`
+	From  []*config.Config  `json:"from,omitempty"`
+	About *fedkit.History   `json:"about"`
 }
 
 // entry is the run as it is stored.
 func (r *Run) entry() entry {
 	about := *r.About
 	about.Rounds = nil
-	return entry{schema, r.Key, r.Name, r.Labels, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Models, r.Error, r.Retry, &about}
+	return entry{schema, r.Key, r.Name, r.Labels, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Models, r.Error, r.Retry, r.files, r.From, &about}
 }
 
 func (r *Run) write() error {
@@ -46,23 +56,46 @@ func (r *Run) write() error {
 	if err != nil {
 		return err
 	}
-	return file.Write(r.Path(entryFile), append(b, '\n'))
+	return file.Write(r.Path(entryFile), seal(b))
+}
+
+// sealed begins the last line of an entry, with the SHA-256 of all that stands before it.
+const sealed = ",\n\t\"sha256\": \""
+
+// seal adds the last line.
+func seal(entry []byte) []byte {
+	entry = slices.Clip(bytes.TrimSuffix(entry, []byte("\n}")))
+	return fmt.Appendf(entry, "%s%x\"\n}\n", sealed, sha256.Sum256(entry))
+}
+
+// unseal takes it off, and refuses an entry that was altered.
+func unseal(b []byte) ([]byte, error) {
+	i := bytes.LastIndex(b, []byte(sealed))
+	if i < 0 {
+		return nil, errors.New("altered: it has no checksum")
+	}
+	entry := append(b[:i:i], "\n}"...)
+	if !bytes.Equal(seal(entry), b) {
+		return nil, errors.New("altered: its checksum does not match")
+	}
+	return entry, nil
 }
 
 var form = regexp.MustCompile(`^[^/\\]+-[0-9a-f]{12}$`) // of an entry's name
 
 // read reads the entry of a name.
 func read(dir, id string) (*Run, error) {
-	b, err := os.ReadFile(filepath.Join(dir, id, entryFile))
+	path := filepath.Join(dir, id, entryFile)
+	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("study: %w", err)
 	}
 	r, err := parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("study: %s: %w", filepath.Join(dir, id, entryFile), text.ShortError(err))
+		return nil, fmt.Errorf("study: %s: %w", path, text.ShortError(err))
 	}
 	if r.ID = id; idOf(r.About.Strategy, r.Key) != id {
-		return nil, fmt.Errorf("study: %s: the key in it is %q", filepath.Join(dir, id, entryFile), r.Key)
+		return nil, fmt.Errorf("study: %s: the key in it is %q", path, r.Key)
 	}
 	r.dir = dir
 	return r, nil
@@ -76,8 +109,15 @@ func parse(b []byte) (*Run, error) {
 	if err := json.Unmarshal(b, &version); err != nil {
 		return nil, err
 	}
-	if version.Schema > schema {
+	switch {
+	case version.Schema > schema:
 		return nil, fmt.Errorf("%w: schema %d, this one knows %d", fedkit.ErrNewer, version.Schema, schema)
+	case version.Schema > 0 && version.Schema < schema:
+		return nil, errOlder
+	}
+	b, err := unseal(b)
+	if err != nil {
+		return nil, err
 	}
 	var e entry
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -97,5 +137,5 @@ func (e *entry) run() (*Run, error) {
 		return nil, errors.New("its key is not that of what it says")
 	}
 	return &Run{Key: e.Key, Name: e.Name, Labels: e.Labels, Rounds: e.Rounds, Accuracy: e.Accuracy, Seconds: e.Seconds, Finished: e.Finished,
-		Models: e.Models, Error: e.Error, Retry: e.Retry, About: e.About}, nil
+		Models: e.Models, Error: e.Error, Retry: e.Retry, From: e.From, About: e.About, files: e.Files}, nil
 }

@@ -3,9 +3,12 @@ package study
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"math"
 	"os"
@@ -18,17 +21,18 @@ import (
 )
 
 // An extract is compressed by zstd. It has a line of JSON that says what it is, one for each run, and then one for each figure
-// of rounds, with its values in all rounds of all runs:
+// of rounds, with its values in all rounds of all runs. The last line is the SHA-256 of those before it:
 //
-//	{"fedkit":"extract","schema":1,"runs":2}
+//	{"fedkit":"extract","schema":2,"runs":2}
 //	{"name":"FedAvg",…,"records":2}
 //	{"name":"FedProx",…,"records":2}
 //	{"path":["round"],"values":[5,5,-5,5]}
 //	{"path":["global","accuracy"],"scale":10000,"values":[8012,911,-1003,845]}
+//	{"sha256":"f6e0…"}
 //
 // A number is scaled and rounded, and written as its difference from the one before, which takes few bytes. Null is none, and
 // what is no number, or too large, is there as a string of its JSON.
-const extractSchema = 1
+const extractSchema = 2
 
 // decimals is how fine numbers are that are not whole: 10,000 stands for four decimals.
 const decimals = 10_000
@@ -64,6 +68,13 @@ type extractHead struct {
 	Runs   int    `json:"runs"`
 }
 
+// extractLast is the last line.
+type extractLast struct {
+	SHA256 string `json:"sha256"`
+}
+
+func lastOf(sum hash.Hash) extractLast { return extractLast{hex.EncodeToString(sum.Sum(nil))} }
+
 type extracted struct {
 	entry
 	Records int `json:"records"` // in its history
@@ -88,10 +99,10 @@ func (rs Runs) extract(path string) error {
 	}
 	seen := map[string]bool{}
 	for _, r := range rs {
-		if seen[r.Key] {
+		if seen[r.Key+r.String()] {
 			return fmt.Errorf("%s, seed %d, is there twice", r, r.About.Seed)
 		}
-		seen[r.Key] = true
+		seen[r.Key+r.String()] = true
 	}
 	records, errs := make([][]fedkit.Record, len(rs)), make([]error, len(rs))
 	each(len(rs), func(i int) {
@@ -121,18 +132,19 @@ func (rs Runs) extract(path string) error {
 		if err != nil {
 			return err
 		}
-		unpacked := &counted{Writer: z}
-		lines := json.NewEncoder(unpacked)
+		unpacked, sum := &counted{Writer: z}, sha256.New()
+		lines := json.NewEncoder(io.MultiWriter(unpacked, sum))
 		err = lines.Encode(extractHead{"extract", extractSchema, len(rs)})
 		for i, r := range rs {
 			x := extracted{r.entry(), len(records[i])}
-			x.Key, x.Models, x.Seconds = "", false, math.Round(decimals*x.Seconds)/decimals // a key is made of the rest
+			x.Key, x.Models, x.Files, x.Seconds = "", false, nil, math.Round(decimals*x.Seconds)/decimals // a key is made of the rest
 			err = errors.Join(err, lines.Encode(x))
 		}
 		for _, c := range columns.all {
 			err = errors.Join(err, lines.Encode(c))
 		}
-		if err = errors.Join(err, z.Close()); err == nil && unpacked.n > mostUnpacked(packed.n) {
+		err = errors.Join(err, json.NewEncoder(unpacked).Encode(lastOf(sum)), z.Close())
+		if err == nil && unpacked.n > mostUnpacked(packed.n) {
 			err = errUnpacked
 		}
 		return err
@@ -158,7 +170,8 @@ func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
 
 // Open returns the runs that Extract wrote. Their histories are light, as Extract has them, and they have no files.
 //
-// Errors: no such file, one that is no extract, or is damaged; ErrNewer for one that a newer fedkit wrote.
+// Errors: no such file; one that is no extract, was altered, or was written by an older fedkit, without a checksum; ErrNewer for one
+// that a newer fedkit wrote.
 func Open(path string) (Runs, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -194,20 +207,32 @@ func readExtract(r io.Reader) (Runs, error) {
 	if head.Schema > extractSchema {
 		return nil, fmt.Errorf("%w: schema %d, this one knows %d", fedkit.ErrNewer, head.Schema, extractSchema)
 	}
+	if head.Schema < extractSchema {
+		return nil, fmt.Errorf("schema %d: an older fedkit wrote it, without a checksum: write it anew", head.Schema)
+	}
 	if head.Runs > mostRuns {
 		return nil, fmt.Errorf("it is damaged: it has %d runs, must be at most %d", head.Runs, mostRuns)
 	}
-	var lines [][]byte
+	lines, sum := [][]byte{slices.Clone(in.Bytes())}, sha256.New()
 	for in.Scan() {
-		if lines = append(lines, slices.Clone(in.Bytes())); len(lines) > max(0, head.Runs)+mostFigures {
+		fmt.Fprintf(sum, "%s\n", lines[len(lines)-1])
+		if lines = append(lines, slices.Clone(in.Bytes())); len(lines) > max(0, head.Runs)+mostFigures+2 {
 			return nil, fmt.Errorf("it is damaged: it has more than %d figures", mostFigures)
 		}
 	}
 	if n, _ := z.Read(make([]byte, 1)); n > 0 && in.Err() == nil {
 		return nil, errUnpacked
 	}
-	if in.Err() != nil || head.Runs < 0 || len(lines) < head.Runs {
-		return nil, errors.Join(fmt.Errorf("it is damaged: it has %d lines for %d runs", len(lines), head.Runs), in.Err())
+	if in.Err() != nil {
+		return nil, in.Err()
+	}
+	var last extractLast
+	if err := json.Unmarshal(lines[len(lines)-1], &last); err != nil || last != lastOf(sum) {
+		return nil, errors.New("altered, or cut off: its checksum does not match")
+	}
+	lines = lines[1 : len(lines)-1]
+	if head.Runs < 0 || len(lines) < head.Runs {
+		return nil, fmt.Errorf("it is damaged: it has %d lines for %d runs", len(lines), head.Runs)
 	}
 	rs, records, errs := make(Runs, head.Runs), make([]int, head.Runs), make([]error, head.Runs)
 	each(head.Runs, func(i int) {
@@ -241,9 +266,24 @@ func readExtract(r io.Reader) (Runs, error) {
 			}
 			h.Rounds = append(h.Rounds, r)
 		}
-		errs[i] = h.Check()
+		if errs[i] = h.Check(); errs[i] == nil {
+			errs[i] = rs[i].agrees(h)
+		}
 	})
 	return rs, errors.Join(errs...)
+}
+
+// agrees refuses a history that does not end as the run says: its numbers have four decimals.
+func (r *Run) agrees(h *fedkit.History) error {
+	rounds := 0
+	if last := h.Last(); last != nil {
+		rounds = last.Round
+	}
+	was, is := float64(r.Accuracy), h.Accuracy()
+	if rounds != r.Rounds || math.Abs(was-is) > 1.0/decimals || math.IsNaN(was) != math.IsNaN(is) {
+		return fmt.Errorf("it is damaged: %s, seed %d, has %d rounds and an accuracy of %.4f, and its figures %d and %.4f", r, r.About.Seed, r.Rounds, was, rounds, is)
+	}
+	return nil
 }
 
 // readExtracted reads the line of a run, whose history has no records yet, and the number of these.

@@ -20,11 +20,11 @@ func FuzzReadExtract(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
-	f.Add([]byte(`{"fedkit":"extract","schema":1,"runs":0}` + "\n" + `{"path":["round"],"values":[1,1]}`))
+	f.Add([]byte(`{"fedkit":"extract","schema":2,"runs":0}` + "\n" + `{"path":["round"],"values":[1,1]}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var rs Runs
 		var err error
-		packed := z.EncodeAll(text, nil)
+		packed := z.EncodeAll(SealExtract(text), nil)
 		bounds.Check(t, len(text), func() { rs, err = readExtract(bytes.NewReader(packed)) })
 		if err != nil {
 			return

@@ -112,15 +112,16 @@ func TestExtractThatIsNone(t *testing.T) {
 	z, _ := zstd.NewWriter(nil)
 	path := filepath.Join(dir, "x.runs")
 	for text, want := range map[string]string{
-		"":                                     "it is not an extract of runs",
-		"{}":                                   "it is not an extract of runs",
-		`{"fedkit":"extract","schema":2}`:      "a newer fedkit wrote it: schema 2",
-		`{"fedkit":"extract","runs":3}` + "\n": "it has 0 lines for 3 runs",
-		`{"fedkit":"extract","runs":-1}`:       "it has 0 lines for -1 runs",
-		`{"fedkit":"extract","runs":1}` + "\n{}\n":                                       "run 1: it is not a run",
-		`{"fedkit":"extract","runs":0}` + "\n{\"path\":[\"round\"],\"values\":[true]}\n": "figure 1: [round] has the value true",
+		"":                                       "it is not an extract of runs",
+		"{}":                                     "it is not an extract of runs",
+		`{"fedkit":"extract","schema":3}` + "\n": "a newer fedkit wrote it: schema 3",
+		`{"fedkit":"extract","schema":1,"runs":0}` + "\n":                                               "schema 1: an older fedkit wrote it, without a checksum",
+		`{"fedkit":"extract","schema":2,"runs":3}` + "\n":                                               "it has 0 lines for 3 runs",
+		`{"fedkit":"extract","schema":2,"runs":-1}` + "\n":                                              "it has 0 lines for -1 runs",
+		`{"fedkit":"extract","schema":2,"runs":1}` + "\n{}\n":                                           "run 1: it is not a run",
+		`{"fedkit":"extract","schema":2,"runs":0}` + "\n" + `{"path":["round"],"values":[true]}` + "\n": "figure 1: [round] has the value true",
 	} {
-		if err := os.WriteFile(path, z.EncodeAll([]byte(text), nil), 0o600); err != nil {
+		if err := os.WriteFile(path, z.EncodeAll(study.SealExtract([]byte(text)), nil), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := study.Open(path); err == nil || !strings.Contains(err.Error(), want) {
@@ -169,11 +170,42 @@ func TestExtractWithTooManyRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.runs")
 	for records, want := range map[string]string{"3": "", "4": "it is damaged: runs have more records than the 6", "9223372036854775807": "it is damaged"} {
 		text := bytes.Replace(whole, []byte(`"records":3`), []byte(`"records":`+records), 1)
-		if err := os.WriteFile(path, z.EncodeAll(text, nil), 0o600); err != nil {
+		if err := os.WriteFile(path, z.EncodeAll(study.SealExtract(text), nil), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := study.Open(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s records: %v, want %q", records, err, want)
+		}
+	}
+}
+
+// An extract whose numbers were edited is refused: by its checksum and, if that was made anew, where a run says something else.
+func TestExtractThatWasEdited(t *testing.T) {
+	whole, err := os.ReadFile("testdata/extract.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, _ := zstd.NewWriter(nil)
+	path := filepath.Join(t.TempDir(), "x.runs")
+	good := study.SealExtract(whole)
+	for _, c := range []struct {
+		what, want string
+		text       []byte
+	}{
+		{"nothing", "", good},
+		{"the accuracy of all rounds", "altered, or cut off: its checksum does not match", bytes.Replace(good, []byte(`"values":[1309,`), []byte(`"values":[91900,`), 1)},
+		{"a run's accuracy", "altered, or cut off: its checksum does not match", bytes.Replace(good, []byte(`"accuracy":0.25`), []byte(`"accuracy":9.19`), 1)},
+		{"its end", "altered, or cut off: its checksum does not match", whole},
+		{"the last figure", "altered, or cut off: its checksum does not match", good[:len(good)-80]},
+		{"the accuracy and the checksum", "FedAvg, seed 0, has 3 rounds and an accuracy of 0.2563, and its figures 3 and 9.3154",
+			study.SealExtract(bytes.Replace(whole, []byte(`"values":[1309,`), []byte(`"values":[91900,`), 1))},
+		{"the number of rounds and the checksum", "has 4 rounds and", study.SealExtract(bytes.Replace(whole, []byte(`"rounds":3`), []byte(`"rounds":4`), 1))},
+	} {
+		if err := os.WriteFile(path, z.EncodeAll(c.text, nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if rs, err := study.Open(path); (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path)) {
+			t.Errorf("%s: %v, %v, want %q", c.what, rs, err, c.want)
 		}
 	}
 }

@@ -334,7 +334,7 @@ func TestFlagsAreInTheKey(t *testing.T) {
 	}{
 		{"", "0 stored, 1 to run\n"},
 		{"XLA_FLAGS=--xla_cpu_enable_fast_math=true", "0 stored, 1 to run: device: cpu --xla_cpu_enable_fast_math=true, was cpu\n"},
-		{"GOMLX_BACKEND=xla:cpu,tf32=true", "0 stored, 1 to run: device: cpu tf32=true, was cpu\n"},
+		{"GOMLX_BACKEND=xla:cpu,tf32=true", "0 stored, 1 to run: model: other content, though it is called MLP-8 as before, device: cpu tf32=true, was cpu\n"},
 		{"GOMLX_BACKEND=xla:cpu,tf32=false", "1 stored, 0 to run\n"},
 		{"XLA_FLAGS=--xla_dump_to=" + dir + "/dump", "1 stored, 0 to run\n"},
 	} {

@@ -45,6 +45,9 @@ func tryLock(dir, id string) (*lock, error) {
 
 // release removes the file while it has the lock.
 func (l *lock) release() {
+	if l == nil {
+		return
+	}
 	_ = os.Remove(l.Path())
 	_ = l.Close()
 }

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"fmt"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/export"
@@ -13,11 +14,23 @@ func (p *plan) keepModels(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return export.Models(p.Path(modelsFile), p.fed.Task, sv)
+	if err := export.Models(p.Path(modelsFile), p.fed.Task, sv); err != nil {
+		return err
+	}
+	return p.record(modelsFile)
 }
 
 // Final loads the models that the strategy served at the end, for the task that it ran on, and which each client used.
-// Study.Models keeps them.
+// Study.Models keeps them. A file that is not what was stored is refused: remove it, and the study computes the run anew.
 func (r *Run) Final(task *fedkit.Task) (*fedkit.Serving, error) {
-	return export.LoadModels(r.Path(modelsFile), task)
+	f, err := r.open(modelsFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sv, err := export.ReadModels(f, task)
+	if err != nil {
+		return nil, fmt.Errorf("study: %s: %w", f.Name(), err)
+	}
+	return sv, nil
 }

@@ -13,15 +13,15 @@ type queue struct {
 	missing []*plan
 }
 
-// take returns the first run that no other process computes, with its lock. While others compute all that are left, it
-// waits. It returns nil if none is left, or ctx is done.
-func (q *queue) take(ctx context.Context) (*plan, *lock, error) {
+// take returns the first run that no other process computes, with its lock, and with room for it. While others compute all that
+// are left, it waits. It returns nil if none is left, or ctx is done.
+func (q *queue) take(ctx context.Context) (*plan, *lock) {
 	for {
 		if ctx.Err() != nil {
-			return nil, nil, nil
+			return nil, nil
 		}
-		if p, l, err := q.try(); p != nil || err != nil || q.empty() {
-			return p, l, err
+		if p, l := q.try(); p != nil || q.empty() {
+			return p, l
 		}
 		select {
 		case <-ctx.Done():
@@ -30,19 +30,27 @@ func (q *queue) take(ctx context.Context) (*plan, *lock, error) {
 	}
 }
 
-func (q *queue) try() (*plan, *lock, error) {
+func (q *queue) try() (*plan, *lock) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i, p := range q.missing {
-		if l, err := tryLock(p.dir, p.ID); l != nil || err != nil {
-			q.missing = slices.Delete(q.missing, i, i+1)
-			if err != nil {
-				p = nil
-			}
-			return p, l, err
+	for i := 0; i < len(q.missing); {
+		p := q.missing[i]
+		l, err := tryLock(p.dir, p.ID)
+		if l == nil && err == nil { // another process computes it
+			i++
+			continue
 		}
+		q.missing = slices.Delete(q.missing, i, i+1)
+		if err == nil {
+			err = p.room()
+		}
+		if err == nil {
+			return p, l
+		}
+		l.release()
+		p.blocked = err
 	}
-	return nil, nil, nil
+	return nil, nil
 }
 
 func (q *queue) empty() bool {

@@ -3,13 +3,17 @@ package study
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
 )
 
 // Run is a stored run, as its entry describes it.
@@ -28,18 +32,13 @@ type Run struct {
 	Error    string          // why it failed; empty if it did not
 	Retry    bool            // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
 
-	dir     string          // the store's
-	extract *fedkit.History // of a run that Open read, which has no files
-}
+	// From is what its federation was made from, as each study that added it with AddFrom wrote that down; none if no one did.
+	From []*config.Config
 
-// Files of an entry.
-const (
-	entryFile      = "entry.json"
-	historyFile    = "history.jsonl"
-	modelsFile     = "models.safetensors"
-	checkpointFile = "checkpoint"
-	tableFolder    = "table"
-)
+	dir     string            // the store's
+	files   map[string]digest // as they were stored, by name
+	extract *fedkit.History   // of a run that Open read, which has no files
+}
 
 // String is what the run is called: its name with its labels, "FedAvg, α 0.1".
 func (r *Run) String() string { return called(r.Name, r.Labels) }
@@ -52,30 +51,34 @@ func (r *Run) Err() error {
 	return fmt.Errorf("%s: %s", r, r.Error)
 }
 
-// Path returns the path of a file of the run: "history.jsonl", "models.safetensors".
-func (r *Run) Path(file string) string { return filepath.Join(r.dir, r.ID, file) }
-
-// table is the path of its long table.
-func (r *Run) table() string { return filepath.Join(r.dir, tableFolder, r.ID+".csv.gz") }
-
-// History loads what happened. Of a failed run, it is what happened before.
-func (r *Run) History() (*fedkit.History, error) { return r.load(fedkit.Load) }
+// History loads what happened. Of a failed run, it is what happened before. A file that is not what was stored is refused.
+func (r *Run) History() (*fedkit.History, error) { return r.load(true) }
 
 // Light loads the history without what is kept for each client, which is faster, and enough for tables and curves.
-func (r *Run) Light() (*fedkit.History, error) { return r.load(fedkit.LoadLight) }
+func (r *Run) Light() (*fedkit.History, error) { return r.load(false) }
 
-func (r *Run) load(load func(string) (*fedkit.History, error)) (*fedkit.History, error) {
+func (r *Run) load(whole bool) (*fedkit.History, error) {
 	if r.extract != nil {
 		h := *r.extract // its name may be changed
+		h.Name = r.Name
 		return &h, nil
 	}
-	h, err := load(r.Path(historyFile))
-	if errors.Is(err, fs.ErrNotExist) && r.Error != "" {
+	if r.Rounds == 0 && r.Error != "" {
 		return nil, r.Err()
 	}
+	f, err := r.open(historyFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("study: %w", err)
+	}
+	h, err := fedkit.ParseHistory(b, whole)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("study: %s: %w", r.Path(historyFile), err)
 	case h.Stopped || len(h.Rounds) != r.Rounds:
 		return nil, fmt.Errorf("study: %s: it is cut off: it has %d rounds of %d", r.Path(historyFile), len(h.Rounds), r.Rounds)
 	}
@@ -98,7 +101,7 @@ func (r *Run) Size() (bytes int64) {
 		return nil
 	}
 	_ = filepath.WalkDir(r.Path("."), count)
-	_ = filepath.WalkDir(r.table(), count)
+	_ = filepath.WalkDir(r.Path(tableFile), count)
 	return bytes
 }
 
@@ -140,6 +143,11 @@ func (r *Run) Value(key string) (value string, ok bool) {
 	return h.Config.At(key)
 }
 
+// isMadeFrom says whether a study wrote down that the run's federation is made from what has this configuration.
+func (r *Run) isMadeFrom(c *config.Config) bool {
+	return slices.ContainsFunc(r.From, func(o *config.Config) bool { return reflect.DeepEqual(o, c) })
+}
+
 // remove deletes the entry; a run that is being computed is refused.
 func (r *Run) remove() error {
 	if r.extract != nil {
@@ -153,7 +161,7 @@ func (r *Run) remove() error {
 		return fmt.Errorf("study: %s: another process computes it", r.ID)
 	}
 	defer lock.release()
-	if err := os.Remove(r.table()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(r.Path(tableFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("study: %w", err)
 	}
 	// First what says that there is a run: what is left of an interrupted removal is no entry.

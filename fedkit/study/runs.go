@@ -15,8 +15,8 @@ import (
 // Runs are stored runs.
 type Runs []*Run
 
-// List returns all runs that are stored in a folder, by name; none if there is no such folder. A damaged entry, or one that
-// a newer fedkit wrote, is left out, and named by an error.
+// List returns all runs that are stored in a folder, by name; none if there is no such folder. An entry that was altered or cannot be
+// read, or that a newer fedkit wrote, is left out, and named by an error; those of an older fedkit are counted in one.
 func List(dir string) (runs Runs, damaged []error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -25,16 +25,22 @@ func List(dir string) (runs Runs, damaged []error) {
 		}
 		return nil, damaged
 	}
-	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() || !form.MatchString(e.Name()) })
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !form.MatchString(e.Name()) })
 	all, errs := make([]*Run, len(entries)), make([]error, len(entries))
 	each(len(entries), func(i int) { all[i], errs[i] = read(dir, entries[i].Name()) })
+	older := 0
 	for i, r := range all {
 		switch {
 		case r != nil:
 			runs = append(runs, r)
+		case errors.Is(errs[i], errOlder):
+			older++
 		case !errors.Is(errs[i], os.ErrNotExist): // without an entry yet: it is being computed, or was
 			damaged = append(damaged, errs[i])
 		}
+	}
+	if older > 0 {
+		damaged = append(damaged, fmt.Errorf("study: %s: %d runs are left out: %w", dir, older, errOlder))
 	}
 	return runs, damaged
 }

@@ -2,6 +2,7 @@ package study
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,10 +24,17 @@ func (s *Study) say(missing []*plan) {
 		return
 	}
 	s.sayf("%s\n", line)
+	older := 0
 	for _, p := range missing {
-		if p.problem != nil {
+		switch {
+		case errors.Is(p.problem, errOlder):
+			older++
+		case p.problem != nil:
 			s.sayf("damaged, and computed anew: %v\n", p.problem)
 		}
+	}
+	if older > 0 {
+		s.sayf("computed anew: %d runs: %v\n", older, errOlder)
 	}
 	s.sayCode()
 }
@@ -89,6 +97,8 @@ func (s *Study) reasons(missing []*plan) string {
 // reason says in what a run differs from the one of its name that is most like it, labels and seed first.
 func (p *plan) reason(stored Runs) string {
 	switch {
+	case errors.Is(p.problem, errOlder):
+		return "stored by an older fedkit"
 	case p.problem != nil:
 		return "damaged"
 	case p.models:

@@ -13,6 +13,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/config"
 )
 
 // pause is how often a run's checkpoint is written, unless its options say so.
@@ -48,15 +49,26 @@ type plan struct {
 	models  bool  // it is stored, but without its models
 	other   bool  // it failed, and other code ran
 	problem error // with what is stored
+	blocked error // why nothing can be stored
 }
 
 // Add adds a run. Labels are pairs of a key and a value, as in log/slog: "α", 0.1. They and Options.Name are for people: for
 // filters, tables and figures. The strategy is copied as it is now, so that one value may be added many times; a part that
 // it holds by a pointer must not be changed before Run is over. What is wrong is said by Run, before anything runs.
 func (s *Study) Add(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs ...any) {
+	s.AddFrom(nil, fed, strategy, o, pairs...)
+}
+
+// AddFrom is Add for a federation that is written down, such as in a file. From is what it is made from: its configuration (see
+// config.Of) is kept with the run, so that the run can be found by it without its data, as experiment.Grid.Find does. It is not part
+// of what identifies the run. Nil is nothing.
+func (s *Study) AddFrom(from any, fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs ...any) {
 	p, err := s.plan(fed, strategy, o, pairs)
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("study: run %d: %w", len(s.plans)+1, err)
+	}
+	if err == nil && from != nil {
+		p.From = []*config.Config{config.Of(from)}
 	}
 	s.plans = append(s.plans, p)
 }
@@ -106,7 +118,8 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 }
 
 // Run computes the runs that are not stored, side by side, and stores each as it finishes. It returns those that were added,
-// in this order, with those that failed: see Run.Err. It says how many are stored, how many are to run, and why.
+// in this order, with those that failed: see Run.Err. It says how many are stored, how many are to run, and why. What is stored and
+// was altered is said too, and computed anew.
 //
 // A run whose training fails, with NaN for example, is stored with its error, and the others go on. A run that fails for a
 // reason outside of it is stored too, but the next Run tries it again, from its checkpoint if the code is the same.
@@ -115,7 +128,8 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 // back, the others go on from their checkpoints next time.
 //
 // Errors: no run; a run that cannot be run, or not be stored, by its field; two runs with the same name, labels and seed,
-// and other options; a folder that cannot be written to; an entry that a newer fedkit wrote; ctx canceled.
+// and other options; a folder that cannot be written to; an entry that a newer fedkit wrote; a run whose place in the folder is taken
+// by something else, after the others were computed; ctx canceled.
 func (s *Study) Run(ctx context.Context) (Runs, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
@@ -211,8 +225,9 @@ func distinct(plans []*plan) (all []*plan) {
 
 // look finds out what is stored.
 func (s *Study) look() error {
+	var mended []string
 	for _, p := range s.plans {
-		p.stored, p.models, p.other, p.problem = false, false, false, nil
+		p.stored, p.models, p.other, p.problem, p.blocked = false, false, false, nil, nil
 		r, err := read(s.Dir, p.ID)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
@@ -221,8 +236,8 @@ func (s *Study) look() error {
 			return err
 		case err == nil && r.Key != p.Key:
 			err = fmt.Errorf("study: %s: it is the entry of another run, whose key begins alike", p.Path(entryFile))
-		case err == nil && r.Error == "":
-			_, err = r.Light()
+		case err == nil:
+			err = r.whole()
 		}
 		if err != nil {
 			p.problem = err
@@ -231,8 +246,14 @@ func (s *Study) look() error {
 		p.models = s.Models && !r.Models && r.Error == ""
 		p.other = r.Retry && r.About.Code != p.code
 		if p.stored = s.enough(r); p.stored {
+			if err := r.mend(p.From); err != nil {
+				mended = append(mended, err.Error())
+			}
 			p.take(r)
 		}
+	}
+	if mended != nil {
+		s.sayf("%s\n", first3(mended))
 	}
 	return nil
 }
@@ -245,7 +266,7 @@ func (s *Study) enough(r *Run) bool {
 // take takes over how a run ended.
 func (p *plan) take(r *Run) {
 	p.Rounds, p.Accuracy, p.Seconds, p.Finished, p.Models, p.Error, p.Retry = r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Models, r.Error, r.Retry
-	p.About.Code = r.About.Code
+	p.files, p.About.Code = r.files, r.About.Code
 }
 
 // results are the runs that are stored now.

@@ -448,10 +448,10 @@ func TestListing(t *testing.T) {
 	}
 
 	// An entry of a newer fedkit is left alone.
-	if err := alter(listed[0].Path("entry.json"), `"schema": 1`, `"schema": 2`); err != nil {
+	if err := alter(listed[0].Path("entry.json"), `"schema": 2`, `"schema": 3`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Run(ctx); !errors.Is(err, fedkit.ErrNewer) || !strings.Contains(err.Error(), "schema 2") {
+	if _, err := st.Run(ctx); !errors.Is(err, fedkit.ErrNewer) || !strings.Contains(err.Error(), "schema 3") {
 		t.Error(err)
 	}
 	if left, damaged = study.List(dir); len(left) != 5 || len(damaged) != 1 || !errors.Is(damaged[0], fedkit.ErrNewer) {
@@ -557,7 +557,7 @@ func TestOtherCode(t *testing.T) {
 	}
 	runs, _ := make()
 	code := runs[0].About.Code
-	if err := alter(runs[0].Path("entry.json"), code, "fedkit older"); err != nil {
+	if err := study.AlterEntry(runs[0].Path("entry.json"), code, "fedkit older"); err != nil {
 		t.Fatal(err)
 	}
 	want := "1 stored, 0 to run\n1 of the stored runs were computed by other code (fedkit older; this is " + code + "): Study.Again computes them anew\n"

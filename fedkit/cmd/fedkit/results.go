@@ -21,6 +21,7 @@ type resultsCommand struct {
 	List   listCommand   `cmd:"" help:"List runs."`
 	Show   showCommand   `cmd:"" help:"Show what runs are made of, and their rounds."`
 	Table  tableCommand  `cmd:"" help:"Compare runs in a table."`
+	Check  checkCommand  `cmd:"" help:"Read every file of runs, and name those that are not as they were stored."`
 	Remove removeCommand `cmd:"" help:"Remove runs, without a question. The beginning of an id must be that of one run alone."`
 }
 
@@ -138,6 +139,20 @@ func (s *showCommand) Run(c *console) error {
 		if err = errors.Join(err, failed); failed == nil {
 			fmt.Fprintln(c.out, history)
 		}
+	}
+	return err
+}
+
+type checkCommand struct{ store }
+
+// Run reads all files of runs.
+func (k *checkCommand) Run(c *console) error {
+	runs, err := k.runs(c)
+	for _, r := range runs {
+		err = errors.Join(err, r.Check())
+	}
+	if err == nil {
+		fmt.Fprintln(c.out, len(runs), "runs are as they were stored")
 	}
 	return err
 }

@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/experiment"
+	"fedkit.example/fedkit/study"
 )
 
 type studyCommand struct {
@@ -56,6 +58,11 @@ func (s *studyCommand) Run(c *console) error {
 		key, value, _ := strings.Cut(only, "=")
 		if grid = grid.With(key, value); len(grid) == 0 {
 			return fedkit.Invalid("only", only, "the name, the seed or a label of a run of the file, such as seed=1")
+		}
+	}
+	if s.Extract != "" {
+		if _, err := study.Open(s.Extract); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fedkit.Invalid("--extract", s.Extract, "an extract that can be read, since its runs are kept, or no file: "+err.Error())
 		}
 	}
 	var options []*fedkit.Options

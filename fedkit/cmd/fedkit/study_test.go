@@ -54,6 +54,7 @@ func TestStudyAndResults(t *testing.T) {
 		{[]string{"show", r.ID}, 11, "strategy.FedAvg{Local: {Batch: 16, LR: 0.1}}"},
 		{[]string{"table"}, 6, "FedProx Mu=0.1, α 0.1"},
 		{[]string{"table", "α=1", "--format", "csv", "--baseline", "FedAvg", "--columns", "accuracy,pairs"}, 3, "FedProx Mu=0.1,"},
+		{[]string{"check", "α=0.1"}, 1, "6 runs are as they were stored"},
 		{[]string{"remove", "α=1"}, 6, "FedProx-"},
 		{[]string{"list"}, 7, "α 0.1"},
 	} {
@@ -77,6 +78,16 @@ func TestStudyAndResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if status, out, log := on("table"); status != done || strings.Count(out, "\n") != 4 {
+		t.Error(status, out, log)
+	}
+	if status, out, log := on("check"); status != failed || out != "" || !strings.Contains(log, filepath.Join(r.ID, "history.jsonl")+": altered, or cut off") {
+		t.Error(status, out, log)
+	}
+	// An extract is written over only if its runs can be kept.
+	if err := os.Truncate(extract, 100); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--extract", extract); status != refused || out != "" || !strings.Contains(log, "--extract = "+extract+": must be an extract that can be read") {
 		t.Error(status, out, log)
 	}
 	if err := os.WriteFile(filepath.Join(store, r.ID, "entry.json"), []byte("{"), 0o600); err != nil {

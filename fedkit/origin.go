@@ -9,26 +9,23 @@ import (
 	"fedkit.example/datasets/partition"
 )
 
-// made is what a federation was made of: hashes of what its pointers and slices hold, so that a later change is noticed. They
+// origin is what a federation was made of: hashes of what its pointers and slices hold, so that a later change is noticed. They
 // take a few milliseconds for MNIST, and mean nothing to another process.
-type made struct {
+type origin struct {
 	data    [3]uint64 // training part, test part, the rest
 	clients uint64
 	task    uint64
 	kept    Task // a copy, so that no other function can get the address of one of the task's
 }
 
-func madeOf(d *datasets.Dataset, clients []partition.Client, t *Task) *made {
-	return &made{[3]uint64{sumOf(d.Train), sumOf(d.Test), sumOf([]any{d.Shape, d.Classes, d.Groups})}, sumOf(clients), sumOf(*t), *t}
+func originOf(d *datasets.Dataset, clients []partition.Client, t *Task) *origin {
+	return &origin{[3]uint64{sumOf(d.Train), sumOf(d.Test), sumOf([]any{d.Shape, d.Classes, d.Groups})}, sumOf(clients), sumOf(*t), *t}
 }
 
 // unchanged refuses a federation that is not what it was when it was made. Its data may be on the device already, its programs
 // compiled, and its results would be stored under the name of what was there before.
 func (f *Federation) unchanged() error {
-	if f.made == nil { // a literal
-		return nil
-	}
-	was, is := f.made, madeOf(f.Data, f.Clients, f.Task)
+	was, is := f.origin, originOf(f.Data, f.Clients, f.Task)
 	for _, part := range []struct {
 		name   string
 		same   bool

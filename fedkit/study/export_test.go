@@ -1,0 +1,29 @@
+package study
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"os"
+)
+
+// SealExtract adds the last line to the others of an extract.
+func SealExtract(lines []byte) []byte {
+	sum := sha256.New()
+	sum.Write(lines)
+	last, _ := json.Marshal(lastOf(sum))
+	return append(append(lines[:len(lines):len(lines)], last...), '\n')
+}
+
+// AlterEntry replaces a text in an entry, as a program that knows how it is sealed can.
+func AlterEntry(path, old, by string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	entry, err := unseal(b)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, seal(bytes.Replace(entry, []byte(old), []byte(by), 1)), 0o600)
+}

@@ -1,0 +1,200 @@
+package study
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/export"
+)
+
+// Files of an entry. The long table is in a folder with those of all runs.
+const (
+	entryFile      = "entry.json"
+	historyFile    = "history.jsonl"
+	modelsFile     = "models.safetensors"
+	tableFile      = "table.csv.gz"
+	checkpointFile = "checkpoint"
+	tableFolder    = "table"
+)
+
+// Path returns the path of a file of the run: "history.jsonl", "models.safetensors", "table.csv.gz".
+func (r *Run) Path(file string) string {
+	if file == tableFile {
+		return filepath.Join(r.dir, tableFolder, r.ID+".csv.gz")
+	}
+	return filepath.Join(r.dir, r.ID, file)
+}
+
+// digest is what an entry says of a file's content.
+type digest struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"` // in hexadecimal
+}
+
+// record keeps the digest of a file that was written.
+func (r *Run) record(file string) error {
+	f, err := os.Open(r.Path(file))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d, err := digestOf(f)
+	if r.files == nil {
+		r.files = map[string]digest{}
+	}
+	r.files[file] = d
+	return err
+}
+
+func digestOf(f io.Reader) (d digest, err error) {
+	h := sha256.New()
+	d.Bytes, err = io.Copy(h, f)
+	d.SHA256 = hex.EncodeToString(h.Sum(nil))
+	return d, err
+}
+
+// open opens a file of the run, and compares it with what was stored.
+func (r *Run) open(file string) (*os.File, error) {
+	if err := r.checkSize(file); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(r.Path(file))
+	if err != nil {
+		return nil, fmt.Errorf("study: %w", err)
+	}
+	is, err := digestOf(f)
+	if err == nil && is != r.files[file] {
+		err = errors.New("altered, or of another run: its checksum is not that in " + entryFile)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		_ = f.Close() // it was only read
+		return nil, fmt.Errorf("study: %s: %w", r.Path(file), err)
+	}
+	return f, nil
+}
+
+// checkSize refuses a file that is missing, or is not as long as what was stored.
+func (r *Run) checkSize(file string) error {
+	was, kept := r.files[file]
+	if !kept {
+		return fmt.Errorf("study: %s: the run has none: %w", r.Path(file), fs.ErrNotExist)
+	}
+	info, err := os.Stat(r.Path(file))
+	switch {
+	case err != nil:
+		return fmt.Errorf("study: %w", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("study: %s: it is not a file", r.Path(file))
+	case info.Size() != was.Bytes:
+		return fmt.Errorf("study: %s: altered, or cut off: it has %d bytes of %d", r.Path(file), info.Size(), was.Bytes)
+	}
+	return nil
+}
+
+// Check reads every file of the run, and refuses those that are not as they were stored: the history, the final models, and the
+// long table, which others read. What reads a history or models compares that file itself. A run of an extract has no files.
+func (r *Run) Check() error {
+	var errs []error
+	for _, file := range []string{historyFile, modelsFile, tableFile} {
+		if _, kept := r.files[file]; kept {
+			f, err := r.open(file)
+			if err == nil {
+				err = f.Close()
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// whole refuses a stored run without its history, or without models that were kept. These may be large: their content is compared
+// when they are read.
+func (r *Run) whole() error {
+	if r.Models {
+		if err := r.checkSize(modelsFile); err != nil {
+			return err
+		}
+	}
+	if r.Rounds == 0 {
+		return nil
+	}
+	_, err := r.Light()
+	return err
+}
+
+// mend writes the long table of a stored run anew if it is missing or altered, and adds to the entry what its federation is made from.
+// The error says what was mended too.
+func (r *Run) mend(from []*config.Config) error {
+	table := r.checkTable()
+	from = slices.DeleteFunc(slices.Clone(from), r.isMadeFrom)
+	if table == nil && len(from) == 0 {
+		return nil
+	}
+	lock, err := tryLock(r.dir, r.ID)
+	if lock == nil { // another process has the run
+		return errors.Join(table, err)
+	}
+	defer lock.release()
+	if table != nil {
+		h, err := r.History()
+		if err == nil {
+			err = r.writeTable(h)
+		}
+		if err != nil {
+			return errors.Join(table, err)
+		}
+		table = fmt.Errorf("%w: written anew", table)
+	}
+	r.From = append(r.From, from...)
+	return errors.Join(table, r.write())
+}
+
+func (r *Run) checkTable() error {
+	if r.Rounds == 0 {
+		return nil
+	}
+	f, err := r.open(tableFile)
+	if err == nil {
+		err = f.Close()
+	}
+	return err
+}
+
+// writeTable writes the long table, whatever stands in its place.
+func (r *Run) writeTable(h *fedkit.History) error {
+	err := aside(r.Path(tableFile), 0)
+	if err == nil {
+		err = export.Table(r.Path(tableFile), r.ID, h)
+	}
+	if err != nil {
+		return err
+	}
+	return r.record(tableFile)
+}
+
+// aside renames what is not of the type that belongs in a place. Nobody knows what it is, so it is not removed.
+func aside(path string, belongs fs.FileMode) error {
+	if info, err := os.Stat(path); err == nil && info.Mode().Type() == belongs {
+		return nil
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	to := path + ".damaged"
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("study: %s does not belong there: remove it, and %s too", path, to)
+	}
+	return os.Rename(path, to)
+}
