@@ -80,7 +80,6 @@ func (h *Hub) start(o HubOptions) error {
 	if o.File == "" {
 		return fedkit.Invalid("File", "nothing", "the path of the file for workers and notebooks")
 	}
-	o.Dir = cmp.Or(o.Dir, o.File+".hub")
 	if o.Memory != 0 && o.Memory < leastMemory {
 		return fedkit.Invalid("Memory", o.Memory, fmt.Sprintf("at least %s", size(leastMemory)))
 	}
@@ -88,7 +87,7 @@ func (h *Hub) start(o HubOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := o.makeDir(); err != nil {
 		return err
 	}
 	h.lock = flock.New(filepath.Join(o.Dir, "lock"))
@@ -127,6 +126,22 @@ func (h *Hub) start(o HubOptions) error {
 	}
 	t.Notebook, h.less = "", forWorkers(o.File)
 	return t.write(h.less)
+}
+
+// makeDir makes the folder, which nobody else may look into: data lie there, and keys. One that was there before may hold other things too
+// if it was named: then this is so for the objects alone, as keys have a mode of their own.
+func (o *HubOptions) makeDir() error {
+	private := filepath.Join(o.Dir, server.JetStreamStoreDir)
+	if o.Dir == "" {
+		o.Dir = o.File + ".hub"
+		private = o.Dir
+	}
+	for _, dir := range []string{o.Dir, private} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(private, 0o700)
 }
 
 // forWorkers is the path of the second file.
