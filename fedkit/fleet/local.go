@@ -264,7 +264,7 @@ func (p *process) run() error {
 			return nil
 		case <-tick.C:
 		}
-		if h.server.NumClients() > 0 {
+		if h.used() {
 			used = time.Now()
 		} else if time.Since(used) > p.Idle {
 			return nil
