@@ -119,14 +119,16 @@ func TestOtherVersion(t *testing.T) {
 func TestWrongBeats(t *testing.T) {
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
-	for _, b := range []string{"", "{", "[]", `{"Worker":"other","Slots":1}`, `{"Worker":"x"}`, `{"Worker":"x","Slots":-1}`, `{"Worker":"x","Slots":1000000}`} {
+	for _, b := range []string{"", "{", "[]", `{"Worker":"other","Slots":1}`, `{"Worker":"x"}`, `{"Worker":"x","Slots":-1}`, `{"Worker":"x","Slots":1000000}`,
+		`{"Worker":"x","Slots":1,"Programs":["` + strings.Repeat("x", 5000) + `"]}`} {
 		f.heard(&nats.Msg{Subject: beats + "x", Data: []byte(b)})
 	}
 	if n := len(f.Workers()); n != 0 {
 		t.Errorf("%d workers", n)
 	}
-	if f.heard(&nats.Msg{Subject: beats + "x", Data: []byte(`{"Worker":"x","Slots":1}`)}); len(f.Workers()) != 1 {
-		t.Error("a beat was not heard")
+	f.heard(&nats.Msg{Subject: beats + "x", Data: []byte(`{"Worker":"x","Slots":1,"Host":"\u001b[2J","Programs":["a\nb"]}`)})
+	if all := f.Workers(); len(all) != 1 || all[0].Host != "·[2J" || all[0].Programs[0] != "a·b" {
+		t.Error("a beat was not heard, or not made harmless:", all)
 	}
 }
 

@@ -10,7 +10,8 @@
 // Histories and States have the same bytes without a fleet and with any number of workers of one Kind, whoever is killed meanwhile:
 // who trains beside whom is planned here, a group of clients is one call, and means are added up in a fixed order.
 //
-// Who has the file may run any program of XLA's on the workers: trust them as you trust those with a shell there.
+// Who has the file may run any program of XLA's on the workers: trust them as you trust those with a shell there. Workers have a file of
+// their own, and README says what they can do with it.
 package fleet
 
 import (

@@ -412,3 +412,27 @@ func TestWorkersSee(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The answer of a worker that was asked for it is its own, whatever it says, also when another is audited by it.
+func TestAnswerInAnotherName(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	for range 2 {
+		startWorker(t, h.File(), WorkerOptions{}, func(w *work) {
+			honest := w.perform
+			w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+				a := honest(ctx, c, queued)
+				if !queued {
+					a.ID, a.Machine = "other", "nobody"
+				}
+				return a
+			}
+		})
+	}
+	f := join(t, h.File())
+	f.Audit = 1
+	if err := f.Wait(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	same(t, f)
+}
