@@ -13,8 +13,8 @@ import (
 // answered takes an answer of a worker.
 func (f *Fleet) answered(m *nats.Msg) {
 	a, err := remote.DecodeAnswer(m.Data)
-	if err != nil {
-		return // not from a worker
+	if err != nil || answers+f.name+"."+a.Machine != m.Subject {
+		return // not from a worker, or not from this one
 	}
 	v, ok := f.calls.Load(a.ID)
 	switch {

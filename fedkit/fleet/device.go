@@ -90,10 +90,10 @@ type part struct {
 	object *object
 }
 
-// call prepares a call. The first argument is a result that a worker keeps, unless it is nil.
+// call prepares a call. Only a worker that was given it knows its ID, so nobody else answers it. The first argument is a result that a worker keeps, unless it is nil.
 func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
 	c := &call{d: d, program: p, arguments: arguments, answers: make(chan *remote.Answer, 16),
-		msg: &remote.Call{ID: fmt.Sprint(d.prefix, d.count.Add(1)), Return: back}}
+		msg: &remote.Call{ID: fmt.Sprint(d.prefix, d.count.Add(1), ".", newName()), Return: back}}
 	var list []shapes.Shape
 	if first != nil {
 		list = append(list, shapes.Make(first.dtype, first.dims...))

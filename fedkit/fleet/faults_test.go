@@ -54,7 +54,7 @@ func newCrowd(t *testing.T, n int) *crowd {
 		for _, w := range c.Workers() {
 			_ = syscall.Kill(w.PID, syscall.SIGKILL)
 		}
-		_ = syscall.Kill(c.hubPID(), syscall.SIGKILL)
+		c.killHub()
 	})
 	return c
 }
@@ -66,10 +66,21 @@ func (c *crowd) startHub() {
 	}
 }
 
+// hubPID is the process of the hub; 0 if it has ended.
 func (c *crowd) hubPID() int {
-	b, _ := os.ReadFile(filepath.Join(c.dir, "hub.pid"))
-	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
-	return pid
+	files, _ := filepath.Glob(filepath.Join(c.dir, "*"+recordExtension))
+	for _, file := range files {
+		if p, err := recorded(file); p != nil && err == nil && slices.Contains(arguments(p.Pid), "hub") {
+			return p.Pid
+		}
+	}
+	return 0
+}
+
+func (c *crowd) killHub() {
+	if pid := c.hubPID(); pid > 0 {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
 }
 
 // alive reports whether the hub has written its file and answers.
@@ -182,7 +193,7 @@ var faults = []fault{
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}},
 	{"hub killed and started again", false, func(c *crowd, rng *rand.Rand) {
-		_ = syscall.Kill(c.hubPID(), syscall.SIGKILL)
+		c.killHub()
 		time.Sleep(time.Duration(rng.IntN(1000)) * time.Millisecond)
 		c.startHub()
 	}},

@@ -2,13 +2,14 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"strconv"
 	"time"
 
 	"fedkit.example/fedkit/internal/remote"
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 )
 
 // fetch gets an object from the store. What the hub cannot give now counts as not there: the notebook sends it again.
@@ -20,7 +21,7 @@ func (w *work) fetch(ctx context.Context, hash string) (data []byte, err error) 
 		if data, err = w.object(ctx, hash); err == nil || errors.Is(err, errTooLarge) || ctx.Err() != nil {
 			return data, err
 		}
-		if errors.Is(err, jetstream.ErrObjectNotFound) {
+		if errors.Is(err, errLost) {
 			break
 		}
 	}
@@ -29,45 +30,62 @@ func (w *work) fetch(ctx context.Context, hash string) (data []byte, err error) 
 
 var errTooLarge = errors.New("too large for this worker")
 
-// object gets an object, for as long as some of it comes.
-func (w *work) object(ctx context.Context, hash string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Hour) // without a deadline, the library gives a whole object five seconds
-	defer cancel()
-	stalled := time.AfterFunc(slowest, cancel)
-	defer stalled.Stop()
-	store, err := w.js.ObjectStore(ctx, bucket)
+// object gets an object from a desk, for as long as some of it comes.
+func (w *work) object(ctx context.Context, hash string) (data []byte, err error) {
+	parts, err := w.nc.SubscribeSync(w.nc.NewInbox())
 	if err != nil {
 		return nil, err
 	}
-	object, err := store.Get(ctx, hash)
-	if err != nil {
-		return nil, err
-	}
-	defer object.Close()
-	info, err := object.Info()
-	if err != nil {
-		return nil, err
-	}
-	if info.Size > uint64(w.memory) {
-		return nil, fmt.Errorf("an object of %s: %w, which keeps at most %s; start it with more --memory", size(info.Size), errTooLarge, size(uint64(w.memory)))
-	}
-	if info.Size > chunk {
-		stalled.Stop()
-		w.fetching.Lock()
-		defer w.fetching.Unlock()
-	}
-	data := make([]byte, info.Size)
-	for read := 0; read < len(data); {
-		stalled.Reset(slowest)
-		n, err := object.Read(data[read:])
-		if read += n; err != nil && read < len(data) {
+	defer func() { _ = parts.Unsubscribe() }()
+	for r, ask := (dataRequest{Hash: hash}), true; ; {
+		if ask {
+			request, err := json.Marshal(r)
+			if err != nil {
+				return nil, err
+			}
+			if err := w.nc.PublishRequest(desks+w.beat.Worker+wantData, parts.Subject, request); err != nil {
+				return nil, err
+			}
+		}
+		m, size, err := w.part(ctx, parts)
+		if err != nil {
 			return nil, err
 		}
+		if data == nil {
+			if data = make([]byte, 0, size); size > chunk {
+				w.fetching.Lock()
+				defer w.fetching.Unlock()
+			}
+		}
+		data = append(data, m.Data...)
+		r.Have, r.From = uint64(len(data)), m.Header.Get(nextField)
+		if ask = r.From != ""; ask && r.Have >= size {
+			break
+		}
 	}
-	if n, err := object.Read(make([]byte, 1)); n > 0 || !errors.Is(err, io.EOF) { // it is compared with its digest at the end
-		return nil, fmt.Errorf("object %.12s… is damaged: %w", hash, err)
+	if hashOf(data) != hash {
+		return nil, fmt.Errorf("object %.12s… is damaged", hash)
 	}
 	return data, nil
+}
+
+// part waits for the next part of an object, and returns the size of the whole too.
+func (w *work) part(ctx context.Context, parts *nats.Subscription) (m *nats.Msg, whole uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, slowest)
+	defer cancel()
+	m, err = parts.NextMsgWithContext(ctx)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case m.Header.Get(replyLost) != "":
+		return nil, 0, errLost
+	case m.Header.Get(replyError) != "":
+		return nil, 0, errors.New(m.Header.Get(replyError))
+	}
+	if whole, err = strconv.ParseUint(m.Header.Get(sizeField), 10, 64); err == nil && whole > uint64(w.memory) {
+		err = fmt.Errorf("an object of %s: %w, which keeps at most %s; start it with more --memory", size(whole), errTooLarge, size(uint64(w.memory)))
+	}
+	return m, whole, err
 }
 
 // slowest is how long nothing of an object may come.

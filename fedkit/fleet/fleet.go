@@ -10,7 +10,8 @@
 // Histories and States have the same bytes without a fleet and with any number of workers of one Kind, whoever is killed meanwhile:
 // who trains beside whom is planned here, a group of clients is one call, and means are added up in a fixed order.
 //
-// Who has the file may run any program of XLA's on the workers: trust them as you trust those with a shell there.
+// Who has the file may run any program of XLA's on the workers: trust them as you trust those with a shell there. Workers have a file of
+// their own, and README says what they can do with it.
 package fleet
 
 import (
@@ -73,7 +74,7 @@ var (
 	ErrNoHub = errors.New("no hub")
 )
 
-// newName returns a name that nobody else has, in this process or another.
+// newName returns a name that nobody else has, in this process or another, and that nobody guesses.
 func newName() string { return nuid.New().Next()[:12] }
 
 // Join connects to the fleet of a file that a hub has written.
@@ -85,7 +86,7 @@ func Join(file string) (*Fleet, error) {
 	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}, doing: map[string][]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), queues: map[string]bool{}, left: map[string]time.Time{}}
 	f.seats.room, f.store.fleet = f.room, f
 	f.ctx, f.tell = context.WithCancel(context.Background())
-	f.nc, err = t.connect(notebook, nats.Name("notebook"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // whoever waits is told
+	f.nc, err = t.connectNotebook(nats.Name("notebook"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // whoever waits is told
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { f.away() }), nats.ReconnectHandler(func(*nats.Conn) { go f.back() }))
 	if err != nil {
 		return nil, err
@@ -101,8 +102,13 @@ func (f *Fleet) begin(t *ticket) (err error) {
 	if f.js, err = jetstream.New(f.nc); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	for subject, handle := range map[string]nats.MsgHandler{answers + f.name: f.answered, beats + "*": f.heard} {
+	for subject, handle := range map[string]nats.MsgHandler{answers + f.name + ".*": f.answered, beats + "*": f.heard} {
 		if _, err := f.nc.Subscribe(subject, handle); err != nil {
+			return fmt.Errorf("fleet: %w", err)
+		}
+	}
+	if !t.ofHub() {
+		if err := serve(f.nc); err != nil {
 			return fmt.Errorf("fleet: %w", err)
 		}
 	}

@@ -25,13 +25,14 @@ import (
 	"fedkit.example/fedkit"
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 )
 
 // HubOptions say where a hub is and how much it holds. The zero value, but for File, is a hub for this machine alone.
 type HubOptions struct {
 	// File is written for workers and notebooks, with their keys; required. With Listen there is a second one beside it, with the key
-	// of workers alone, for machines that are trusted less: fleet.worker.json beside fleet.json.
+	// of workers alone, for machines that are trusted less: fleet.worker.json beside fleet.json. README says what it is good for.
 	File   string
 	Dir    string   // where it keeps objects and its own keys; default: File + ".hub"
 	Listen string   // host:port that other machines reach it by; TLS is on then. Default: loopback, any port
@@ -40,9 +41,10 @@ type HubOptions struct {
 	Disk   int64    // bytes of objects, at most; default 16 GB
 }
 
-// Hub is an embedded NATS server with JetStream: it passes calls, answers and objects on, and computes nothing.
+// Hub is an embedded NATS server with JetStream, and a desk: it passes calls, answers and objects on, and computes nothing.
 type Hub struct {
 	server *server.Server
+	desk   *nats.Conn
 	lock   *flock.Flock // of the folder
 	url    string
 	file   string
@@ -80,7 +82,6 @@ func (h *Hub) start(o HubOptions) error {
 	if o.File == "" {
 		return fedkit.Invalid("File", "nothing", "the path of the file for workers and notebooks")
 	}
-	o.Dir = cmp.Or(o.Dir, o.File+".hub")
 	if o.Memory != 0 && o.Memory < leastMemory {
 		return fedkit.Invalid("Memory", o.Memory, fmt.Sprintf("at least %s", size(leastMemory)))
 	}
@@ -88,7 +89,7 @@ func (h *Hub) start(o HubOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := o.makeDir(); err != nil {
 		return err
 	}
 	h.lock = flock.New(filepath.Join(o.Dir, "lock"))
@@ -115,6 +116,12 @@ func (h *Hub) start(o HubOptions) error {
 	if err != nil {
 		return err
 	}
+	if h.desk, err = (&ticket{Notebook: kept.Notebook}).connectNotebook(nats.Name("desk"), nats.InProcessServer(h.server)); err != nil {
+		return err
+	}
+	if err := serve(h.desk); err != nil {
+		return err
+	}
 	kept.Port = h.server.Addr().(*net.TCPAddr).Port
 	scheme, name := "nats", host
 	if o.Listen != "" {
@@ -127,6 +134,22 @@ func (h *Hub) start(o HubOptions) error {
 	}
 	t.Notebook, h.less = "", forWorkers(o.File)
 	return t.write(h.less)
+}
+
+// makeDir makes the folder, which nobody else may look into: data lie there, and keys. One that was there before may hold other things too
+// if it was named: then this is so for the objects alone, as keys have a mode of their own.
+func (o *HubOptions) makeDir() error {
+	private := filepath.Join(o.Dir, server.JetStreamStoreDir)
+	if o.Dir == "" {
+		o.Dir = o.File + ".hub"
+		private = o.Dir
+	}
+	for _, dir := range []string{o.Dir, private} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(private, 0o700)
 }
 
 // forWorkers is the path of the second file.
@@ -165,24 +188,14 @@ func reachable(host string) string {
 }
 
 func (o *HubOptions) start(host string, port int, k *secrets) (*server.Server, error) {
-	options := &server.Options{
-		Host: host, Port: port, NoSigs: true, MaxPayload: maxPayload, MaxPending: 256 << 20,
-		JetStream: true, StoreDir: o.Dir, JetStreamMaxMemory: cmp.Or(o.Memory, hubMemory), JetStreamMaxStore: cmp.Or(o.Disk, hubDisk),
+	door, err := newDoor(k)
+	if err != nil {
+		return nil, err
 	}
-	for role, seed := range []string{k.Notebook, k.Worker} {
-		pair, err := nkeys.FromSeed([]byte(seed))
-		if err != nil {
-			return nil, err
-		}
-		public, err := pair.PublicKey()
-		if err != nil {
-			return nil, err
-		}
-		user := &server.NkeyUser{Nkey: public}
-		if role == int(worker) {
-			user.Permissions = workerMay
-		}
-		options.Nkeys = append(options.Nkeys, user)
+	options := &server.Options{
+		Host: host, Port: port, NoSigs: true, MaxPayload: maxPayload, MaxPending: 256 << 20, MaxSubs: 1 << 16,
+		CustomClientAuthentication: door, AlwaysEnableNonce: true,
+		JetStream: true, StoreDir: o.Dir, JetStreamMaxMemory: cmp.Or(o.Memory, hubMemory), JetStreamMaxStore: cmp.Or(o.Disk, hubDisk),
 	}
 	if o.Listen != "" {
 		pair, err := tls.X509KeyPair([]byte(k.Certificate), []byte(k.Key))
@@ -317,6 +330,9 @@ func (h *Hub) URL() string { return h.url }
 
 // Close ends the hub.
 func (h *Hub) Close() {
+	if h.desk != nil {
+		h.desk.Close()
+	}
 	if h.server != nil {
 		h.server.Shutdown()
 		h.server.WaitForShutdown()
@@ -325,6 +341,9 @@ func (h *Hub) Close() {
 		_ = h.lock.Unlock() // the end of the process does it too
 	}
 }
+
+// used reports whether anybody but the desk is connected.
+func (h *Hub) used() bool { return h.server.NumClients() > 1 }
 
 // HubState is where the hub of a fleet is, and what it holds.
 type HubState struct {

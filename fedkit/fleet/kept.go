@@ -225,6 +225,9 @@ func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 			return nil, err
 		}
 		a, err := remote.DecodeAnswer(reply)
+		if err == nil {
+			a.ID, a.Machine = c.msg.ID, worker // whatever it says
+		}
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("worker %s: %w", f.labelOf(worker), err)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,35 +122,25 @@ func (o *LocalOptions) join() (f *Fleet, err error) {
 	return nil, err
 }
 
-// Stop ends the workers and the hub of a fleet that Local started, and leaves it.
+// Stop ends the workers and the hub of a fleet that Local started, in this program or another, and leaves it. Workers that were started
+// in other ways are told to leave. Stop is an error for a fleet that Local did not start, which goes on.
 func (f *Fleet) Stop() error {
 	defer f.Close()
-	host, err := os.Hostname()
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(f.file), "*"+recordExtension))
 	if err != nil {
 		return fmt.Errorf("fleet: stop: %w", err)
 	}
+	if files == nil {
+		return fmt.Errorf("fleet: stop: Local did not start the fleet of %s: interrupt its hub and its workers", f.file)
+	}
 	for _, w := range f.Workers() {
-		if w.Host == host {
-			err = errors.Join(err, end(w.PID))
-		}
+		_ = f.nc.Publish(asks+w.Worker+leave, []byte("its fleet was stopped")) // it may be gone
 	}
-	b, readErr := os.ReadFile(filepath.Join(filepath.Dir(f.file), "hub.pid"))
-	if readErr != nil {
-		return errors.Join(err, fmt.Errorf("fleet: stop: %s is not a file of Local's: %w", f.file, readErr))
+	_ = f.nc.FlushTimeout(lease)
+	for _, file := range files {
+		err = errors.Join(err, end(file))
 	}
-	pid, convErr := strconv.Atoi(strings.TrimSpace(string(b)))
-	if convErr != nil {
-		return errors.Join(err, fmt.Errorf("fleet: stop: %w", convErr))
-	}
-	return errors.Join(err, end(pid))
-}
-
-// end asks a process to end. One that has ended already is no error.
-func end(pid int) error {
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("fleet: stop: process %d: %w", pid, err)
-	}
-	return nil
+	return err
 }
 
 // process is what this program is to be when it is started again: a part of a fleet, rather than itself.
@@ -185,7 +176,8 @@ func (o *LocalOptions) start(p process, ended func(error)) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(self)
+	token := rand.Text()
+	cmd := exec.Command(self, name, "of", o.Dir, token) // which it does not look at, but Stop and people do
 	cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
 	if o.GPUs && p.Role == "worker" {
 		cmd.Env = append(cmd.Env, GPU(p.Number-1)...)
@@ -194,6 +186,9 @@ func (o *LocalOptions) start(p process, ended func(error)) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return err
+	}
+	if err := remember(o.Dir, cmd.Process.Pid, token); err != nil {
+		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
 	go func() {
 		err := cmd.Wait()
@@ -261,9 +256,6 @@ func (p *process) run() error {
 		return err
 	}
 	defer h.Close()
-	if err := os.WriteFile(filepath.Join(p.Dir, "hub.pid"), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
-		return err
-	}
 	say("hub at %s", h.URL())
 	used := time.Now()
 	for tick := time.NewTicker(time.Second); ; {
@@ -272,7 +264,7 @@ func (p *process) run() error {
 			return nil
 		case <-tick.C:
 		}
-		if h.server.NumClients() > 0 {
+		if h.used() {
 			used = time.Now()
 		} else if time.Since(used) > p.Idle {
 			return nil

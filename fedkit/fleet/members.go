@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"fedkit.example/fedkit/internal/remote"
 	"github.com/nats-io/nats.go"
@@ -98,7 +100,7 @@ func (w *member) counts() bool { return w.out == "" && w.Protocol == remote.Prot
 // heard takes a beat.
 func (f *Fleet) heard(m *nats.Msg) {
 	var b Beat
-	if err := json.Unmarshal(m.Data, &b); err != nil || beats+b.Worker != m.Subject || b.Slots < 1 || b.Slots > 1<<16 {
+	if err := json.Unmarshal(m.Data, &b); err != nil || beats+b.Worker != m.Subject || b.Slots < 1 || b.Slots > 1<<16 || !b.plain() {
 		return // not from a worker
 	}
 	f.mu.Lock()
@@ -111,6 +113,27 @@ func (f *Fleet) heard(m *nats.Msg) {
 	w.Beat, w.kind, w.seen = b, b.Kind.Key(), time.Now()
 	f.mu.Unlock()
 	f.seats.grant()
+}
+
+// plain makes what people are shown of a beat harmless: text without control characters. It reports whether that is short.
+func (b *Beat) plain() bool {
+	k := &b.Kind
+	texts := []*string{&b.Host, &k.Device, &k.Plugin, &k.Processor, &k.Flags}
+	for i := range b.Programs {
+		texts = append(texts, &b.Programs[i])
+	}
+	for _, text := range texts {
+		if len(*text) > 4096 {
+			return false
+		}
+		*text = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return '·'
+			}
+			return r
+		}, *text)
+	}
+	return true
 }
 
 // member returns a worker that is there; nil if it is not.

@@ -8,13 +8,14 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// What is said where. Calls wait in a stream, from which workers of a kind take them; the rest is said at once or not at all.
+// What is said where. Calls wait in a stream, from which desks give them to workers of a kind; the rest is said at once or not at all.
+// The hub sees to it that a worker says nothing under a subject that has the name of another.
 const (
 	stream = "fedkit-calls" // of subjects queue.KIND
 	bucket = "fedkit"       // of objects by their hash
 
 	queue    = "fedkit.call."    // + kind: a call, for the first worker that takes it
-	answers  = "fedkit.answer."  // + notebook: what came of it
+	answers  = "fedkit.answer."  // + notebook.worker: what came of it
 	beats    = "fedkit.beat."    // + worker: that it is there, and what it does
 	hellos   = "fedkit.hello."   // + notebook: that it is there
 	goodbyes = "fedkit.goodbye." // + notebook: that a run is over, and its results can be forgotten
@@ -23,7 +24,16 @@ const (
 	askRead  = ".read"           // some bytes of a result
 	askHash  = ".hash"           // hashes of results
 	forget   = ".forget"         // results
-	leave    = ".leave"          // its work, since its results are wrong
+	leave    = ".leave"          // its work, since its results are wrong, or its fleet was stopped
+	desks    = "fedkit.desk."    // + worker + one of:
+	wantCall = ".call"           // of the queue that is named
+	wantData = ".data"           // some of an object
+	renew    = ".renew"          // a lease
+	done     = ".done"           // a call
+	back     = ".back"           // a call, for somebody else
+
+	notebookInbox = "_NOTEBOOK"
+	workerInbox   = "_WORKER." // + worker
 )
 
 // queueOf names the queue of a kind. Workers of another version have others, as they do not understand these calls.
@@ -37,14 +47,12 @@ const (
 	thrice = 3                      // deliveries of a call, and workers that were lost with it, after which it is given up
 )
 
-// workerMay is what workers are allowed: to take work, to answer, and to fetch objects.
-var workerMay = &server.Permissions{
-	Publish: &server.SubjectPermission{Allow: []string{
-		beats + "*", answers + "*",
-		"$JS.API.CONSUMER.INFO." + stream + ".*", "$JS.API.CONSUMER.MSG.NEXT." + stream + ".*", "$JS.ACK." + stream + ".>",
-		"$JS.API.STREAM.INFO.OBJ_" + bucket, "$JS.API.STREAM.MSG.GET.OBJ_" + bucket, "$JS.API.DIRECT.GET.OBJ_" + bucket + ".>",
-		"$JS.API.CONSUMER.CREATE.OBJ_" + bucket + ".>", "$JS.API.CONSUMER.DELETE.OBJ_" + bucket + ".>", "$JS.FC.OBJ_" + bucket + ".>",
-	}},
-	Subscribe: &server.SubjectPermission{Allow: []string{asks + ">", hellos + "*", goodbyes + "*", worker.inbox() + ".>"}},
-	Response:  &server.ResponsePermission{MaxMsgs: 1, Expires: 10 * time.Minute},
+// workerMay is what a worker is allowed: to speak under its name, and to hear what is for it and from notebooks. It cannot reach JetStream,
+// where a request names the subject of its reply, and a consumer that of its messages, which the hub would then publish for it.
+func workerMay(name string) *server.Permissions {
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{beats + name, answers + "*." + name, desks + name + ".*"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{asks + name + ".*", hellos + "*", goodbyes + "*", workerInbox + name + ".>"}},
+		Response:  &server.ResponsePermission{MaxMsgs: 1, Expires: 10 * time.Minute},
+	}
 }

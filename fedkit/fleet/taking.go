@@ -9,7 +9,6 @@ import (
 
 	"fedkit.example/fedkit/internal/remote"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // askAgain ends the requests for work that were made before a reconnection.
@@ -22,12 +21,11 @@ func (w *work) askAgain() {
 
 // take takes one call after the other, as long as ctx lasts.
 func (w *work) take(ctx context.Context) {
-	var calls jetstream.Consumer
 	for ctx.Err() == nil {
 		w.mu.Lock()
 		again := w.again
 		w.mu.Unlock()
-		asking, cancel := context.WithTimeout(ctx, 5*time.Second)
+		asking, cancel := context.WithTimeout(ctx, turn+lease)
 		go func() {
 			defer cancel()
 			select {
@@ -35,39 +33,44 @@ func (w *work) take(ctx context.Context) {
 			case <-asking.Done():
 			}
 		}()
-		var err error
-		if calls == nil {
-			calls, err = w.js.Consumer(asking, stream, queueOf(w.beat.Kind.Key()))
-		}
-		if err == nil {
-			err = w.takeOne(ctx, asking, calls)
-		}
+		err := w.takeOne(ctx, asking)
 		cancel()
-		if err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, jetstream.ErrNoMessages) && !errors.Is(err, context.DeadlineExceeded) {
-			calls = nil
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			pause(ctx, 100*time.Millisecond) // no notebook has come yet, or the hub was started again and the queue has to be made again
 		}
 	}
 }
 
 // takeOne takes a call if one comes while asking lasts.
-func (w *work) takeOne(ctx, asking context.Context, calls jetstream.Consumer) error {
-	batch, err := calls.Fetch(1, jetstream.FetchContext(asking), jetstream.FetchHeartbeat(time.Second))
+func (w *work) takeOne(ctx, asking context.Context) error {
+	calls, err := w.nc.SubscribeSync(w.nc.NewInbox())
 	if err != nil {
 		return err
 	}
-	for m := range batch.Messages() {
+	defer func() { _ = calls.Unsubscribe() }() // so that the desk knows that nobody waits any more
+	if err := w.nc.PublishRequest(desks+w.beat.Worker+wantCall, calls.Subject, []byte(queueOf(w.beat.Kind.Key()))); err != nil {
+		return err
+	}
+	m, err := calls.NextMsgWithContext(asking)
+	switch {
+	case err != nil:
+		return err
+	case m.Header.Get(replyError) != "":
+		return errors.New(m.Header.Get(replyError))
+	case m.Header.Get(leaseField) != "": // else none came
+		_ = m.Respond(nil)
 		w.do(ctx, m)
 	}
-	return batch.Error()
+	return nil
 }
 
 // do answers a call from the queue. It renews the lease meanwhile.
-func (w *work) do(ctx context.Context, m jetstream.Msg) {
-	c, err := remote.DecodeCall(m.Data())
+func (w *work) do(ctx context.Context, m *nats.Msg) {
+	say := func(what string) { _ = w.nc.Publish(desks+w.beat.Worker+what, []byte(m.Header.Get(leaseField))) }
+	c, err := remote.DecodeCall(m.Data)
 	if err != nil {
 		w.say("a call that cannot be read: %v", err)
-		_ = m.Term()
+		say(done)
 		return
 	}
 	from, _, _ := strings.Cut(c.ID, ".")
@@ -75,13 +78,14 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 	heard, known := w.heard[from]
 	if known && time.Since(heard) > 10*silent { // nobody waits for it any more
 		w.mu.Unlock()
-		_ = m.Term()
+		say(done)
 		return
 	}
 	w.mu.Unlock()
 	defer w.busy(c)()
+	to := answers + from + "." + w.beat.Worker
 	begun := remote.Answer{ID: c.ID, Machine: w.beat.Worker, Begun: true}
-	_ = w.nc.Publish(answers+from, begun.Encode()) // so that it is known who is to blame if no more is heard; the beats say it too
+	_ = w.nc.Publish(to, begun.Encode()) // so that it is known who is to blame if no more is heard; the beats say it too
 	working, stop := context.WithCancel(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
@@ -91,7 +95,7 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 				tick.Stop()
 				return
 			case <-tick.C:
-				_ = m.InProgress() // a lease that runs out costs the call once more, and nothing else
+				say(renew)
 			}
 		}
 	})
@@ -99,11 +103,11 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 	stop()
 	renewing.Wait()
 	if ctx.Err() != nil {
-		_ = m.Nak()
+		say(back)
 		return
 	}
-	if w.answer(ctx, answers+from, a.Encode()) {
-		_ = m.Ack()
+	if w.answer(ctx, to, a.Encode()) {
+		say(done)
 	}
 }
 

@@ -22,7 +22,7 @@ type ticket struct {
 	Version int    `json:"version"`
 	URL     string `json:"url"`
 	CA      string `json:"ca,omitempty"` // PEM; the hub speaks TLS then, and nothing else
-	// Seeds of NATS keys. Who runs programs needs the first, a worker the second.
+	// Seeds of NATS keys. Who runs programs has the first. The second vouches for the keys that workers make, one for each.
 	Notebook string `json:"notebook,omitempty"`
 	Worker   string `json:"worker,omitempty"`
 	// Credentials is a .creds file of a NATS server of your own, instead of the keys.
@@ -82,21 +82,60 @@ func writeSecret(path string, b []byte) error {
 	return f.CloseAtomicallyReplace()
 }
 
-// role is who somebody is to the hub.
-type role int
+// ofHub reports whether the file is of a hub, and not of a NATS server of your own.
+func (t *ticket) ofHub() bool { return t.Credentials == "" && t.Notebook+t.Worker != "" }
 
-const (
-	notebook role = iota
-	worker
-)
+// connectNotebook opens the connection of a notebook.
+func (t *ticket) connectNotebook(more ...nats.Option) (*nats.Conn, error) {
+	if !t.ofHub() {
+		return t.connect(notebookInbox, more...)
+	}
+	if t.Notebook == "" {
+		return nil, fmt.Errorf("fleet: %w: it has a key for workers, and none for notebooks", ErrTicket)
+	}
+	key, err := nkeys.FromSeed([]byte(t.Notebook))
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %w: its key: %w", ErrTicket, err)
+	}
+	public, err := key.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %w: its key: %w", ErrTicket, err)
+	}
+	return t.connect(notebookInbox, append(more, nats.Nkey(public, key.Sign))...)
+}
 
-// inbox is where answers to each are sent, so that nobody reads those of others.
-func (r role) inbox() string { return []string{"_NOTEBOOK", "_WORKER"}[r] }
+// connectWorker opens the connection of a worker, and returns its name, which is that of a key that it alone has.
+func (t *ticket) connectWorker(more ...nats.Option) (nc *nats.Conn, name string, err error) {
+	if !t.ofHub() {
+		name = newName()
+		nc, err = t.connect(workerInbox+name, more...)
+		return nc, name, err
+	}
+	join, err := nkeys.FromSeed([]byte(t.Worker))
+	if err != nil {
+		return nil, "", fmt.Errorf("fleet: %w: its key for workers: %w", ErrTicket, err)
+	}
+	key, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, "", fmt.Errorf("fleet: worker: %w", err)
+	}
+	public, err := key.PublicKey()
+	if err != nil {
+		return nil, "", fmt.Errorf("fleet: worker: %w", err)
+	}
+	token, err := vouch(join, public)
+	if err != nil {
+		return nil, "", fmt.Errorf("fleet: worker: %w", err)
+	}
+	name = nameOf(public)
+	nc, err = t.connect(workerInbox+name, append(more, nats.Nkey(public, key.Sign), nats.Token(token))...)
+	return nc, name, err
+}
 
-// connect opens a connection, which reconnects for ever.
-func (t *ticket) connect(as role, more ...nats.Option) (*nats.Conn, error) {
+// connect opens a connection, which reconnects for ever. Answers are sent to an inbox, so that nobody reads those of others.
+func (t *ticket) connect(inbox string, more ...nats.Option) (*nats.Conn, error) {
 	options := append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.Timeout(5 * time.Second),
-		nats.CustomInboxPrefix(as.inbox()), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(32 << 20)}, more...)
+		nats.CustomInboxPrefix(inbox), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(32 << 20)}, more...)
 	if t.CA != "" {
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM([]byte(t.CA)) {
@@ -104,22 +143,8 @@ func (t *ticket) connect(as role, more ...nats.Option) (*nats.Conn, error) {
 		}
 		options = append(options, nats.Secure(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}))
 	}
-	seed := []string{t.Notebook, t.Worker}[as]
-	switch {
-	case t.Credentials != "":
+	if t.Credentials != "" {
 		options = append(options, nats.UserCredentials(t.Credentials))
-	case seed != "":
-		pair, err := nkeys.FromSeed([]byte(seed))
-		if err != nil {
-			return nil, fmt.Errorf("fleet: %w: its key: %w", ErrTicket, err)
-		}
-		public, err := pair.PublicKey()
-		if err != nil {
-			return nil, fmt.Errorf("fleet: %w: its key: %w", ErrTicket, err)
-		}
-		options = append(options, nats.Nkey(public, pair.Sign))
-	case t.Notebook != t.Worker:
-		return nil, fmt.Errorf("fleet: %w: it has a key for workers, and none for notebooks", ErrTicket)
 	}
 	nc, err := nats.Connect(t.URL, options...)
 	switch {

@@ -17,7 +17,6 @@ import (
 	"fedkit.example/fedkit/internal/remote"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // WorkerOptions say how a worker works. The zero value is a usual one.
@@ -90,8 +89,8 @@ func newWork(file string, o WorkerOptions) (*work, error) {
 	}
 	o.Memory = cmp.Or(o.Memory, 4<<30)
 	w := &work{memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, again: make(chan struct{}), doing: map[string]int{}, names: map[string]string{}, heard: map[string]time.Time{},
-		beat: Beat{Worker: newName(), Host: host, PID: os.Getpid(), Number: o.number, Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
-	w.nc, err = t.connect(worker, nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
+		beat: Beat{Host: host, PID: os.Getpid(), Number: o.number, Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
+	w.nc, w.beat.Worker, err = t.connectWorker(nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // not at the end
 				o.Say("the hub is away: %v", err)
@@ -105,10 +104,6 @@ func newWork(file string, o WorkerOptions) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.js, err = jetstream.New(w.nc); err != nil {
-		w.nc.Close()
-		return nil, fmt.Errorf("fleet: worker: %w", err)
-	}
 	w.machine = remote.NewMachine(w.beat.Worker, client, o.Slots, o.Memory, w.fetch)
 	w.perform = w.machine.Run
 	o.Say("worker %s of %s: %s, %d at once", w.beat.Worker, t.URL, kind, o.Slots)
@@ -118,7 +113,6 @@ func newWork(file string, o WorkerOptions) (*work, error) {
 // work is a worker at work.
 type work struct {
 	nc      *nats.Conn
-	js      jetstream.JetStream
 	machine *remote.Machine
 	perform func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer // machine.Run
 	memory  int64

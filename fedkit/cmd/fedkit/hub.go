@@ -25,7 +25,7 @@ folder, it has the same keys, and workers and notebooks find it again.
 
 FILE has its address and the keys to it, and nobody else can read it. Whoever has it may run programs on the workers: trust
 them as you trust those with a shell there. With --listen there is a second file, fleet.worker.json beside fleet.json. Whoever
-has that one can only work. Give it to machines that are trusted less:
+has that one can only join as a new worker, with a key and a name of its own. Give it to machines that are trusted less:
 
   fedkit hub --listen 0.0.0.0:4222 --name head.cluster.example
   fedkit worker fleet.worker.json                                  # on any machine`

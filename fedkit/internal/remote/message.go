@@ -14,7 +14,7 @@ import (
 )
 
 // Protocol is the version of the messages. Machines of different versions do not work together.
-const Protocol = 1
+const Protocol = 2
 
 // Call asks a machine to run a program.
 type Call struct {

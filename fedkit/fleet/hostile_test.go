@@ -1,0 +1,438 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/remote"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+)
+
+// hostile is a client with the file for workers, beside a victim that is at work on a call.
+type hostile struct {
+	*testing.T
+	hub     *Hub
+	fleet   *Fleet
+	ticket  *ticket
+	nc      *nats.Conn
+	name    string
+	refused chan error
+
+	victim string
+	call   *call
+	lease  string // of the victim's
+}
+
+// newHostile lets the victim take its call. It does it once it is released.
+func newHostile(t *testing.T, release <-chan struct{}) (x *hostile, result <-chan []engine.Value) {
+	x = &hostile{T: t, hub: startHub(t, HubOptions{Listen: "127.0.0.1:0"}), refused: make(chan error, 100)}
+	x.fleet = join(t, x.hub.File())
+	var err error
+	if x.ticket, err = readTicket(x.hub.WorkerFile()); err != nil {
+		t.Fatal(err)
+	}
+	if x.nc, x.name, err = x.ticket.connectWorker(nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { x.refused <- err })); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(x.nc.Close)
+	leases := make(chan *nats.Msg, 100)
+	if _, err := x.fleet.nc.ChanSubscribe(desks+"*"+renew, leases); err != nil {
+		t.Fatal(err)
+	}
+	taken := make(chan string, 1)
+	victim, _ := startWorker(t, x.hub.WorkerFile(), WorkerOptions{Slots: 1}, func(w *work) {
+		honest := w.perform
+		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+			taken <- c.ID
+			<-release
+			return honest(ctx, c, queued)
+		}
+	})
+	x.victim = victim.beat.Worker
+	d, results := device1(t, x.fleet), make(chan []engine.Value, 1)
+	go func() {
+		out, err := d.Run(t.Context(), double, []any{float32(21)})
+		if err != nil {
+			t.Error(err)
+		}
+		results <- out
+	}()
+	v, _ := x.fleet.calls.Load(<-taken)
+	x.call, x.lease = v.(*call), string((<-leases).Data)
+	return x, results
+}
+
+// denied fails unless the hub refuses to publish each message.
+func (x *hostile) denied(subjects ...string) {
+	for _, subject := range subjects {
+		x.send(nats.NewMsg(subject))
+		x.isRefused("Publish", subject)
+	}
+}
+
+// unheard fails unless the hub refuses each subscription.
+func (x *hostile) unheard(subjects ...string) {
+	for _, subject := range subjects {
+		if _, err := x.nc.SubscribeSync(subject); err != nil {
+			x.Fatal(err)
+		}
+		x.isRefused("Subscription", subject)
+	}
+}
+
+func (x *hostile) isRefused(what, subject string) {
+	x.Helper()
+	select {
+	case err := <-x.refused:
+		says(x.T, err, what, subject)
+	case <-time.After(5 * time.Second):
+		x.Error("a worker may:", what, subject)
+	}
+}
+
+func (x *hostile) send(m *nats.Msg) {
+	if err := x.nc.PublishMsg(m); err != nil {
+		x.Fatal(err)
+	}
+}
+
+// ask asks the desk for data, and returns what it says.
+func (x *hostile) ask(hash string) *nats.Msg {
+	request, err := json.Marshal(dataRequest{Hash: hash})
+	if err != nil {
+		x.Fatal(err)
+	}
+	m, err := x.nc.Request(desks+x.name+wantData, request, 5*time.Second)
+	if err != nil {
+		x.Fatal(hash, err)
+	}
+	return m
+}
+
+// settle waits until the notebook has heard what was said before.
+func (x *hostile) settle() {
+	b := Beat{Worker: x.name, Slots: 1, Protocol: remote.Protocol + 1, Bytes: time.Now().UnixNano()}
+	text, err := json.Marshal(b)
+	if err != nil {
+		x.Fatal(err)
+	}
+	x.send(&nats.Msg{Subject: beats + x.name, Data: text})
+	wait(x.T, "the beat of "+x.name, func() bool { w := x.fleet.member(x.name); return w != nil && w.Bytes == b.Bytes })
+}
+
+// unanswered fails if an answer was taken for that of the call.
+func (x *hostile) unanswered() {
+	x.settle() // it is known now, so that an answer of its own is heard
+	last := &call{}
+	x.fleet.calls.Store("last", last)
+	x.send(&nats.Msg{Subject: answers + x.fleet.name + "." + x.name, Data: (&remote.Answer{ID: "last", Machine: x.name, Begun: true}).Encode()})
+	wait(x.T, "the last answer", func() bool {
+		last.mu.Lock()
+		defer last.mu.Unlock()
+		return len(last.begun) == 1
+	})
+	x.call.mu.Lock()
+	defer x.call.mu.Unlock()
+	if x.call.answer != nil || len(x.call.answers) > 0 || len(x.call.begun) != 1 || x.call.begun[0].Worker != x.victim {
+		x.Error("an answer was taken:", x.call.answer, x.call.begun)
+	}
+}
+
+// enter tries to connect, and fails unless it is refused.
+func (x *hostile) enter(public string, key nkeys.KeyPair, token string) {
+	x.Helper()
+	nc, err := x.ticket.connect(workerInbox+"x", nats.Nkey(public, key.Sign), nats.Token(token))
+	if err == nil {
+		nc.Close()
+	}
+	says(x.T, err, "refuses its key")
+}
+
+// impossible is what a worker cannot do, in the words of README, and attempts at it.
+var impossible = map[string]func(x *hostile){
+	"speak under the name of another worker": func(x *hostile) {
+		x.denied(beats+x.victim, answers+x.fleet.name+"."+x.victim, desks+x.victim+wantCall, desks+x.victim+wantData, desks+x.victim+renew, desks+x.victim+done, desks+x.victim+back)
+		beat, err := json.Marshal(Beat{Worker: x.victim, Host: "stolen", Slots: 1})
+		if err != nil {
+			x.Fatal(err)
+		}
+		x.send(&nats.Msg{Subject: beats + x.name, Data: beat})
+		for _, a := range []remote.Answer{{ID: x.call.msg.ID, Machine: x.victim, Begun: true}, {ID: x.call.msg.ID, Machine: x.victim, Error: "stolen"}} {
+			x.send(&nats.Msg{Subject: answers + x.fleet.name + "." + x.name, Data: a.Encode()})
+		}
+		x.unanswered()
+		if w := x.fleet.member(x.victim); w.Host == "stolen" {
+			x.Error("the victim's beat is another's")
+		}
+	},
+	"have a name that is taken": func(x *hostile) {
+		key, public := newKey(x.T)
+		_, other := newKey(x.T)
+		join, err := nkeys.FromSeed([]byte(x.ticket.Worker))
+		if err != nil {
+			x.Fatal(err)
+		}
+		token, err := vouch(join, other)
+		if err != nil {
+			x.Fatal(err)
+		}
+		x.enter(other, key, token) // another's key, without its seed
+		x.enter(public, key, token)
+		if nameOf(public) == nameOf(other) {
+			x.Error("two keys of one name")
+		}
+	},
+	"answer a call that it was not given": func(x *hostile) {
+		id := strings.Split(x.call.msg.ID, ".") // its notebook, run and number can be guessed
+		if len(id) != 4 || len(id[3]) < 12 {
+			x.Error("an ID that can be guessed:", x.call.msg.ID)
+		}
+		for _, guess := range []string{strings.Join(id[:3], "."), strings.Join(id[:3], ".") + ".", id[0], ""} {
+			for _, a := range []remote.Answer{{ID: guess, Machine: x.name, Begun: true}, {ID: guess, Machine: x.name, Error: "guessed"}} {
+				x.send(&nats.Msg{Subject: answers + x.fleet.name + "." + x.name, Data: a.Encode()})
+			}
+		}
+		x.unanswered()
+	},
+	"hear what is said to others": func(x *hostile) {
+		x.unheard(asks+x.victim+askRun, asks+x.victim+".*", asks+"*"+askRun, asks+">", beats+"*", answers+">", desks+">", queue+"*", workerInbox+x.victim+".>", workerInbox+">", notebookInbox+".>",
+			"$O.>", "$JS.>", "$JS.ACK.>", "$SYS.>", "fedkit.>", ">", "*.>", "_INBOX.>")
+	},
+	"read an object whose hash it does not know, or change one": func(x *hostile) {
+		if err := x.fleet.store.put(x.Context(), []*object{x.fleet.store.given([]byte("secret"))}); err != nil {
+			x.Fatal(err)
+		}
+		if m := x.ask(hashOf([]byte("secret"))); string(m.Data) != "secret" {
+			x.Error("not even with its hash:", m.Header)
+		}
+		for _, hash := range []string{hashOf([]byte("other")), "", "*", ">", hashOf([]byte("secret"))[:63] + "*"} {
+			if m := x.ask(hash); len(m.Data) > 0 || m.Header.Get(replyLost)+m.Header.Get(replyError) == "" {
+				x.Errorf("%q: %q", hash, m.Data)
+			}
+		}
+		x.denied("$O."+bucket+".C.x", "$O."+bucket+".M.x")
+	},
+	"reach JetStream, with its streams, consumers and objects": func(x *hostile) {
+		objects, queue := "OBJ_"+bucket, queueOf(x.call.d.kinds[0])
+		x.denied("$JS.API.INFO", "$JS.API.STREAM.LIST", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.CREATE.mine")
+		for _, of := range []string{stream, objects} {
+			x.denied("$JS.API.STREAM.INFO."+of, "$JS.API.STREAM.UPDATE."+of, "$JS.API.STREAM.DELETE."+of, "$JS.API.STREAM.PURGE."+of, "$JS.API.STREAM.MSG.GET."+of, "$JS.API.STREAM.MSG.DELETE."+of,
+				"$JS.API.DIRECT.GET."+of, "$JS.API.DIRECT.GET."+of+".x", "$JS.API.CONSUMER.LIST."+of, "$JS.API.CONSUMER.CREATE."+of, "$JS.API.CONSUMER.CREATE."+of+".x", "$JS.API.CONSUMER.DURABLE.CREATE."+of+".x")
+		}
+		x.denied("$JS.API.CONSUMER.INFO."+stream+"."+queue, "$JS.API.CONSUMER.DELETE."+stream+"."+queue, "$JS.API.CONSUMER.MSG.NEXT."+stream+"."+queue, "$JS.ACK."+stream+"."+queue+".1.1.1.1.0", "$JS.FC."+objects+".x")
+	},
+	"make the hub or a notebook say something for it": func(x *hostile) {
+		elsewhere := []string{asks + x.victim + leave, workerInbox + x.victim + ".x", workerInbox + "x", "$JS.API.STREAM.DELETE." + stream, goodbyes + x.fleet.name, notebookInbox + ".x"}
+		heard := make(chan *nats.Msg, 100)
+		for _, subject := range elsewhere {
+			if _, err := x.fleet.nc.ChanSubscribe(subject, heard); err != nil {
+				x.Fatal(err)
+			}
+		}
+		if err := x.fleet.nc.Flush(); err != nil {
+			x.Fatal(err)
+		}
+		for _, to := range elsewhere {
+			for _, what := range []string{wantCall, wantData, renew, done, back} { // all of which are refused, were the reply for its sender
+				x.send(&nats.Msg{Subject: desks + x.name + what, Reply: to, Data: []byte("{}")})
+			}
+			x.send(&nats.Msg{Subject: beats + x.name, Reply: to, Data: []byte("{}")})
+			x.send(&nats.Msg{Subject: answers + x.fleet.name + "." + x.name, Reply: to})
+			trace := nats.NewMsg(beats + x.name)
+			trace.Header.Set("Nats-Trace-Dest", to)
+			x.send(trace)
+			x.isRefused("Publish", to)
+		}
+		x.ask(hashOf(nil))
+		x.settle()
+		if len(heard) > 0 {
+			m := <-heard
+			x.Errorf("%s: %q", m.Subject, m.Data)
+		}
+		if _, err := x.fleet.js.Stream(x.Context(), stream); err != nil {
+			x.Error(err)
+		}
+	},
+	"send another away, or take its calls from it": func(x *hostile) {
+		x.denied(asks+x.victim+leave, asks+x.victim+forget, asks+x.victim+askRun, asks+x.victim+askRead, asks+x.victim+askHash)
+		for _, what := range []string{renew, done, back} { // with the number of the victim's lease, which it cannot know
+			x.send(&nats.Msg{Subject: desks + x.name + what, Data: []byte(x.lease)})
+		}
+		x.ask(hashOf(nil))
+		x.settle()
+		info, err := x.fleet.stream.Info(x.Context())
+		if err != nil || info.State.Msgs != 1 {
+			x.Error("the call is done:", info, err)
+		}
+	},
+	"be a notebook, which asks for calls and programs": func(x *hostile) {
+		x.denied(queue+queueOf(x.call.d.kinds[0]), hellos+"x", goodbyes+x.fleet.name, notebookInbox+".x")
+		_, err := Join(x.hub.WorkerFile())
+		says(x.T, err, "none for notebooks")
+		join, err := nkeys.FromSeed([]byte(x.ticket.Worker))
+		if err != nil {
+			x.Fatal(err)
+		}
+		public, err := join.PublicKey()
+		if err != nil {
+			x.Fatal(err)
+		}
+		x.enter(public, join, "") // the key that vouches for others
+		key, own := newKey(x.T)
+		x.enter(own, key, "") // a key for which nobody vouches
+		token, err := vouch(key, own)
+		if err != nil {
+			x.Fatal(err)
+		}
+		x.enter(own, key, token)
+	},
+}
+
+func newKey(t *testing.T) (key nkeys.KeyPair, public string) {
+	t.Helper()
+	key, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if public, err = key.PublicKey(); err != nil {
+		t.Fatal(err)
+	}
+	return key, public
+}
+
+// Whoever has the file for workers can do nothing of what README says that a worker cannot, and another's run is as it was.
+func TestHostile(t *testing.T) {
+	release := make(chan struct{})
+	x, result := newHostile(t, release)
+	for what, try := range impossible {
+		t.Run(what, func(t *testing.T) {
+			try(&hostile{t, x.hub, x.fleet, x.ticket, x.nc, x.name, x.refused, x.victim, x.call, x.lease})
+		})
+	}
+	close(release)
+	out := <-result
+	if out == nil {
+		t.Fatal("no result")
+	}
+	if y, err := out[0].Tensor(); err != nil || y.Value() != float32(42) {
+		t.Error(y, err)
+	}
+	if len(x.refused) > 0 {
+		t.Error(<-x.refused)
+	}
+}
+
+// README lists what is tried here, and nothing else.
+func TestHostileIsListed(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, ok := strings.Cut(string(text), "It cannot\n\n")
+	if !ok {
+		t.Fatal("README has no list of what a worker cannot do")
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	var lines []string
+	for line := range strings.Lines(list) {
+		line = strings.TrimRight(strings.TrimPrefix(line, "- "), ",;.\n")
+		if lines = append(lines, line); impossible[line] == nil {
+			t.Errorf("not tried: %q", line)
+		}
+	}
+	for what := range impossible {
+		if !slices.Contains(lines, what) {
+			t.Errorf("not in README: %q", what)
+		}
+	}
+}
+
+// A worker sees what it works on: a call with the hash of its program, the program, and that a notebook is there.
+func TestWorkersSee(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	f := join(t, h.File())
+	k, err := readTicket(h.File())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, name, err := k.connectWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	x := &hostile{T: t, nc: nc, name: name}
+	hello, err := nc.SubscribeSync(hellos + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, err := thisKind()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(Beat{Worker: name, Slots: 1, Protocol: remote.Protocol, Kind: kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.send(&nats.Msg{Subject: beats + name, Data: text})
+	if err := f.Wait(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	d, ended := device1(t, f), make(chan error, 1)
+	go func() {
+		_, err := d.Run(ctx, double, []any{float32(1)})
+		ended <- err
+	}()
+	var m *nats.Msg
+	wait(t, "a call", func() bool {
+		m, err = nc.Request(desks+name+wantCall, []byte(queueOf(kind.Key())), turn+lease)
+		return err == nil && m.Header.Get(leaseField) != ""
+	})
+	c, err := remote.DecodeCall(m.Data)
+	if err != nil || c.Name != "double" {
+		t.Fatal(c, err)
+	}
+	if m := x.ask(c.Program); !strings.Contains(string(m.Data), "stablehlo.add") {
+		t.Errorf("%q", m.Data)
+	}
+	if m, err := hello.NextMsg(5 * time.Second); err != nil || m.Subject != hellos+f.name {
+		t.Error(m, err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// The answer of a worker that was asked for it is its own, whatever it says, also when another is audited by it.
+func TestAnswerInAnotherName(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	for range 2 {
+		startWorker(t, h.File(), WorkerOptions{}, func(w *work) {
+			honest := w.perform
+			w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+				a := honest(ctx, c, queued)
+				if !queued {
+					a.ID, a.Machine = "other", "nobody"
+				}
+				return a
+			}
+		})
+	}
+	f := join(t, h.File())
+	f.Audit = 1
+	if err := f.Wait(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	same(t, f)
+}
