@@ -51,7 +51,7 @@ type FedSC struct {
 // Check implements fedkit.Checker.
 func (s *FedSC) Check(fed *fedkit.Federation, _ int) error {
 	if s.Updates {
-		return nil
+		return fitsClustered(fed)
 	}
 	return needsLabels(fed, "Updates", false, "true")
 }
