@@ -69,7 +69,8 @@ func (f *Federation) engine() (*engine.Engine, error) {
 }
 
 // New deals the data out by the rule and makes the model's task for it. It fails before anything runs if the rule cannot
-// be met, a client would have no training or no test row, the model does not fit the data, or its graphs cannot be built.
+// be met, a client would have no training or no test row, the model does not fit the data, its graphs cannot be built, or it
+// computes something for an example from other examples, as batch normalization does.
 func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
@@ -124,7 +125,10 @@ func makeTask(model Model, data *datasets.Dataset) (task *Task, err error) {
 	if err := task.check(); err != nil {
 		return nil, err
 	}
-	return task, task.try(data, usual)
+	if err := task.try(data, usual); err != nil {
+		return nil, err
+	}
+	return task, task.alone(data)
 }
 
 // recovered turns a panic in what others wrote into an error; for use with defer.

@@ -342,6 +342,9 @@ func (m *Matrix) Norms() ([]float64, error) { return m.byRow(norms) }
 
 // Gram returns the inner products of the rows, m·mᵀ [n, n].
 func (m *Matrix) Gram() (*mat.SymDense, error) {
+	if err := fitsPairs("rows", m.Rows()); err != nil {
+		return nil, err
+	}
 	g, err := m.host(gram)
 	if err != nil {
 		return nil, err

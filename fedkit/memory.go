@@ -5,11 +5,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"fedkit.example/datasets"
@@ -32,13 +31,41 @@ func (f *Federation) Fits(field string, value int, models float64) error {
 	return fits(field, value, float64(value), 2*4*models*d, fmt.Sprintf("%.0f models of %.0f parameters, before and after a round,", models, d))
 }
 
-// fits refuses an option if what it stands for takes more bytes than there are; they are proportional to size.
-func fits(field string, value any, size, bytes float64, what string) error {
-	free := available()
-	if bytes > free {
+// FitsPairs returns an error for an option that asks for so many clients, n, that there is no memory to compare each two of them, as
+// Matrix.Points does. For use in Check; without a federation there is no error.
+func (f *Federation) FitsPairs(field string, n int) error {
+	if f == nil {
+		return nil
+	}
+	return fitsPairs(field, n)
+}
+
+// bytesPerPair is what the product of two rows takes, by ordered pair: a float32 on the device, another one on the host, and half of the
+// float64 that the two of them have in a symmetric matrix.
+const bytesPerPair = 4 + 4 + 8/2
+
+// fitsPairs refuses n rows if the products of each two take more bytes than there are.
+func fitsPairs(field string, n int) error {
+	bytes := bytesPerPair * float64(n) * float64(n)
+	free := room(bytes)
+	if !(bytes > free) {
+		return nil
+	}
+	return Invalid(field, n, fmt.Sprintf("at most %.0f: the products of each two take %s, and %s are free", math.Floor(math.Sqrt(free/bytesPerPair)), inBytes(bytes), inBytes(free)))
+}
+
+// room returns how many bytes are free. If they are too few, it looks again after what is no longer used was given back.
+func room(bytes float64) (free float64) {
+	if free = available(); bytes > free {
 		settle()
 		free = available()
 	}
+	return free
+}
+
+// fits refuses an option if what it stands for takes more bytes than there are; they are proportional to size.
+func fits(field string, value any, size, bytes float64, what string) error {
+	free := room(bytes)
 	if !(bytes > free) {
 		return nil
 	}
@@ -179,32 +206,56 @@ var available = func() float64 {
 			free = 1024 * kB
 		}
 	}
-	return min(free, memoryLimit())
+	return min(free, groupsLeave("/"))
 }
 
 // unknownMemory stands for the memory of a device that does not tell: more than any one device has.
 const unknownMemory = float64(1 << 40)
 
-// memoryLimit is what the process's control groups allow it, +Inf outside Linux.
-var memoryLimit = sync.OnceValue(func() float64 {
-	limit := math.Inf(1)
-	for line := range strings.Lines(readFile("/proc/self/cgroup")) {
+// controlGroups are the names that a version of Linux's control groups has for a group's memory.
+type controlGroups struct{ root, limit, used, idle string }
+
+var (
+	groupsOne = controlGroups{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
+	groupsTwo = controlGroups{"sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"}
+)
+
+// groupsLeave is how many bytes the process's control groups, such as a container's, still allow it; +Inf without a limit. The files
+// are under a root, which is "/" except in tests.
+func groupsLeave(root string) float64 {
+	left := math.Inf(1)
+	for line := range strings.Lines(readFile(filepath.Join(root, "proc/self/cgroup"))) {
 		_, group, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, path, _ := strings.Cut(group, ":")
-		root, file := "/sys/fs/cgroup", "memory.max"
-		if controllers == "memory" { // version 1
-			root, file = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		g := groupsTwo
+		if slices.Contains(strings.Split(controllers, ","), "memory") {
+			g = groupsOne
 		} else if controllers != "" {
 			continue
 		}
 		for parent := ""; path != parent; parent, path = path, filepath.Dir(path) {
-			if bytes, err := strconv.ParseFloat(strings.TrimSpace(readFile(filepath.Join(root, path, file))), 64); err == nil {
-				limit = min(limit, bytes)
-			}
+			left = min(left, g.left(filepath.Join(root, g.root, path)))
 		}
 	}
-	return limit
-})
+	return left
+}
+
+// left is what the limit of the group in a folder leaves. Pages of files that were not read lately are not counted as used: Linux
+// takes them back when memory is short.
+func (g controlGroups) left(folder string) float64 {
+	limit, err := strconv.ParseFloat(strings.TrimSpace(readFile(filepath.Join(folder, g.limit))), 64)
+	if err != nil { // "max", or no such group
+		return math.Inf(1)
+	}
+	used, _ := strconv.ParseFloat(strings.TrimSpace(readFile(filepath.Join(folder, g.used))), 64)
+	for line := range strings.Lines(readFile(filepath.Join(folder, "memory.stat"))) {
+		if value, ok := strings.CutPrefix(line, g.idle+" "); ok {
+			idle, _ := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			used -= idle
+		}
+	}
+	return max(0, limit-max(0, used))
+}
 
 // readFile returns what a file of the system says, "" if there is none.
 func readFile(path string) string {
@@ -215,7 +266,7 @@ func readFile(path string) string {
 // settle gives the memory of what is no longer used back. Finalizers, which free the device's, run beside the program.
 func settle() {
 	for range 2 {
-		runtime.GC()
+		debug.FreeOSMemory()
 		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -1,6 +1,7 @@
 package fedkit
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,6 +13,9 @@ import (
 // Points returns the rows of m as points to be clustered. Only inner products reach the host, [n+1, n+1]: those of the rows
 // around their mean, and with it, so that float32 keeps the digits of small differences.
 func (m *Matrix) Points() (*cluster.Points, error) {
+	if err := fitsPairs("rows", m.Rows()); err != nil {
+		return nil, err
+	}
 	mean := m.Mean(nil)
 	if err := mean.Err(); err != nil {
 		return nil, err
@@ -64,12 +68,12 @@ var gramAround = NewProgram("gram around", func(a []*graph.Node) (gram *graph.No
 // Points is Matrix.Points in a round. After an error it has no points.
 func (r *Round) Points(m *Matrix) *cluster.Points {
 	defer r.back(r.stage)
-	if r.in("points") {
-		p, err := m.Points()
-		if err == nil {
-			return p
-		}
-		r.Fail(err)
+	var p *cluster.Points
+	if r.in("points") && r.leaving(func() (err error) {
+		p, err = m.Points()
+		return err
+	}) {
+		return p
 	}
 	return new(cluster.Points)
 }
@@ -84,13 +88,40 @@ func (r *Round) Cluster(by cluster.Clusterer, p *cluster.Points, k int) []int {
 	if f, ok := by.(cluster.Finder); k == 0 && !(ok && f.Finds()) {
 		by = cluster.BestSilhouette{Of: by}
 	}
-	labels, err := by.Cluster(p, k, r.Rand("cluster"))
-	if err == nil && (len(labels) != p.Len() || slices.Min(labels) < 0 || k > 0 && slices.Max(labels) >= k) {
-		err = Invalid("what the clusterer returned", labels, fmt.Sprintf("%d labels in [0, k)", p.Len()))
+	var labels []int
+	rng := r.Rand("cluster")
+	if r.leaving(func() (err error) {
+		labels, err = by.Cluster(p, k, rng)
+		if err == nil && (len(labels) != p.Len() || slices.Min(labels) < 0 || k > 0 && slices.Max(labels) >= k) {
+			err = Invalid("what the clusterer returned", labels, fmt.Sprintf("%d labels in [0, k)", p.Len()))
+		}
+		return err
+	}) {
+		return labels
 	}
-	if err != nil {
+	return make([]int, p.Len())
+}
+
+// leaving does work that takes long if there are many clients, and reports whether it succeeded. If the run is canceled, the work is
+// left to itself, as engine.Device leaves a program: nobody waits for what is lost either way.
+func (r *Round) leaving(work func() error) bool {
+	done := make(chan error, 1)
+	go func() {
+		err := errors.New("the work was given up") // by runtime.Goexit
+		defer func() { done <- err }()
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %w", panicked(p))
+			}
+		}()
+		err = work()
+	}()
+	select {
+	case err := <-done:
 		r.Fail(err)
-		return make([]int, p.Len())
+		return err == nil
+	case <-r.ctx.Done():
+		r.Fail(r.ctx.Err())
+		return false
 	}
-	return labels
 }

@@ -57,7 +57,7 @@ func (s *AdaptiveClustering) Check(fed *fedkit.Federation, _ int) error {
 	if s.Reuse && s.AsPublished {
 		return fedkit.Invalid("Reuse", true, "false if AsPublished is set: the published code trains again")
 	}
-	return nil
+	return fitsClustered(fed)
 }
 
 // Start draws x. Before the first round all clients are in one cluster.

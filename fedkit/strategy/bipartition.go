@@ -3,15 +3,16 @@ package strategy
 import (
 	"math"
 
+	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
 	"gonum.org/v1/gonum/mat"
 )
 
 // bipartition returns the part of each of the rows, 0 or 1, and the greatest cosine between a row of one and a row of the
 // other; 1 for a row alone, which has nobody to leave. A row of zeros is at a right angle to all.
-func (s *CFL) bipartition(gram *mat.SymDense, rows []int) (part []int, alpha float64, err error) {
+func (s *CFL) bipartition(r *fedkit.Round, gram *mat.SymDense, rows []int) (part []int, alpha float64) {
 	if len(rows) < 2 {
-		return nil, 1, nil
+		return nil, 1
 	}
 	apart := cluster.NewCondensed(len(rows)) // 1 − cosine
 	for a, i := range rows {
@@ -27,11 +28,7 @@ func (s *CFL) bipartition(gram *mat.SymDense, rows []int) (part []int, alpha flo
 	if s.Complete {
 		by = cluster.Complete
 	}
-	tree, err := cluster.Link(cluster.Apart(apart), by)
-	if err != nil {
-		return nil, 1, err
-	}
-	part, alpha = tree.Cut(2), math.Inf(-1)
+	part, alpha = r.Cluster(cluster.Agglomerative{Linkage: by}, cluster.Apart(apart), 2), math.Inf(-1)
 	for a := range rows {
 		for b := range a {
 			if part[a] != part[b] {
@@ -39,5 +36,5 @@ func (s *CFL) bipartition(gram *mat.SymDense, rows []int) (part []int, alpha flo
 			}
 		}
 	}
-	return part, alpha, nil
+	return part, alpha
 }

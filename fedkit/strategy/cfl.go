@@ -110,8 +110,8 @@ func (s *CFL) split(r *fedkit.Round, u *fedkit.Updates, before *fedkit.Matrix, i
 			rows = append(rows, i)
 		}
 	}
-	part, alpha, err := s.bipartition(gram, rows)
-	if r.Fail(err); err != nil || !(math.Sqrt(max(0, 1-alpha)/2) > s.GammaMax) {
+	part, alpha := s.bipartition(r, gram, rows)
+	if r.Err() != nil || !(math.Sqrt(max(0, 1-alpha)/2) > s.GammaMax) {
 		return
 	}
 	st := &s.State

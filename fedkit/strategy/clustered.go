@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"slices"
 
 	"fedkit.example/fedkit"
@@ -130,6 +131,11 @@ func (c *Clustered) newcomers(r *fedkit.Round, u *fedkit.Updates, of []int) fedk
 	all := Clustered{Of: nobody(r.Clients())}
 	all.set(u.Clients(), of)
 	return c.serving(all.Of)
+}
+
+// fitsClustered refuses a federation with more clients than there is memory to cluster the models of.
+func fitsClustered(fed *fedkit.Federation) error {
+	return cmp.Or(fed.Fits("clients", fed.Size(), float64(fed.Size())), fed.FitsPairs("clients", fed.Size()))
 }
 
 // nearest returns, for each row of x [n, d], the row of centers [k, d] at the least Euclidean distance, the first of equals.

@@ -64,7 +64,7 @@ type FedAC struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *FedAC) Check(fed *fedkit.Federation, _ int) error {
+func (s *FedAC) Check(fed *fedkit.Federation, n int) error {
 	if fed == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (s *FedAC) Check(fed *fedkit.Federation, _ int) error {
 		return err
 	}
 	d := cmp.Or(s.D, 10)
-	return fed.Fits("D", d, float64(d))
+	return cmp.Or(fed.Fits("D", d, float64(d)), fed.FitsPairs("clients per round", n))
 }
 
 func (s *FedAC) head(t *fedkit.Task) []string {

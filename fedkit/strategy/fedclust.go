@@ -45,7 +45,7 @@ type FedClust struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *FedClust) Check(fed *fedkit.Federation, _ int) error {
+func (s *FedClust) Check(fed *fedkit.Federation, n int) error {
 	switch {
 	case s.Once && s.Several:
 		return fedkit.Invalid("Several", true, "false if Once is set: all clients train one initial model")
@@ -58,9 +58,9 @@ func (s *FedClust) Check(fed *fedkit.Federation, _ int) error {
 		return fmt.Errorf("option Layers: %w", err)
 	}
 	if s.Once { // everyone's models in round 1
-		return fed.Fits("clients", fed.Size(), float64(fed.Size()))
+		return fitsClustered(fed)
 	}
-	return fed.Fits("K", s.K, float64(s.K))
+	return cmp.Or(fed.Fits("K", s.K, float64(s.K)), fed.FitsPairs("clients per round", n))
 }
 
 // Start draws one model for all, or several.

@@ -46,12 +46,12 @@ type FedPRISM struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *FedPRISM) Check(fed *fedkit.Federation, _ int) error {
+func (s *FedPRISM) Check(fed *fedkit.Federation, n int) error {
 	k := cmp.Or(s.K, 3)
 	if s.M < 0 || s.M > k {
 		return fedkit.Invalid("M", s.M, "in [1, K], or 0 for K")
 	}
-	return fed.Fits("K", k, 1+2*float64(k))
+	return cmp.Or(fed.Fits("K", k, 1+2*float64(k)), fed.FitsPairs("clients per round", n))
 }
 
 // Start draws one model for all, and uniform weights.

@@ -50,8 +50,11 @@ type FedSC struct {
 
 // Check implements fedkit.Checker.
 func (s *FedSC) Check(fed *fedkit.Federation, _ int) error {
-	if s.Updates || fed == nil {
+	switch {
+	case fed == nil:
 		return nil
+	case s.Updates:
+		return fitsClustered(fed)
 	}
 	return needsLabels(fed, "Updates", false, "true")
 }

@@ -29,9 +29,9 @@ type FeSEM struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *FeSEM) Check(fed *fedkit.Federation, _ int) error {
+func (s *FeSEM) Check(fed *fedkit.Federation, n int) error {
 	k := cmp.Or(s.K, 2)
-	return fed.Fits("K", k, float64(k))
+	return cmp.Or(fed.Fits("K", k, float64(k)), fed.FitsPairs("clients per round", n))
 }
 
 // Start draws one model for all.

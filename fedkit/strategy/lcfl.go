@@ -34,7 +34,7 @@ type LCFL struct {
 
 // Check implements fedkit.Checker.
 func (s *LCFL) Check(fed *fedkit.Federation, _ int) error {
-	return fed.Fits("clients", fed.Size(), float64(fed.Size())) // the models that are clustered
+	return fitsClustered(fed)
 }
 
 // Start draws one model for all.

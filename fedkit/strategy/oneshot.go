@@ -33,7 +33,7 @@ type OneShot struct {
 
 // Check implements fedkit.Checker.
 func (s *OneShot) Check(fed *fedkit.Federation, _ int) error {
-	return fed.Fits("clients", fed.Size(), float64(fed.Size())) // the models that are clustered
+	return fitsClustered(fed)
 }
 
 // Start draws one model for all.

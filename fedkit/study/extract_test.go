@@ -139,7 +139,7 @@ func TestExtractThatIsNone(t *testing.T) {
 		"figure 1: it is not a figure of rounds":                figure("["+strings.Repeat(`"a",`, 1_000_000)+`"a"]`, "", 0),
 		"figure 1: json: unknown field \"aaa":                   `{"` + strings.Repeat("a", 1_000_000) + `":1}`,
 	} {
-		b := z.EncodeAll([]byte(`{"fedkit":"extract","runs":0}`+"\n"+text), nil)
+		b := z.EncodeAll(study.SealExtract([]byte(`{"fedkit":"extract","schema":2,"runs":0}`+"\n"+text)), nil)
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/gobackend"
 	gxla "github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/pjrt"
 )
@@ -31,7 +32,7 @@ func split(config string) (backend, plugin, options string) {
 func checkConfig(config string) error {
 	backend, plugin, _ := split(config)
 	if !slices.Contains(aliases, backend) {
-		if slices.Contains(compute.List(), backend) {
+		if backend != gobackend.BackendName && slices.Contains(compute.List(), backend) { // the interpreter cannot train
 			return nil
 		}
 		return errors.New("must be xla:cpu, xla:cuda or xla:/path/to/plugin.so")

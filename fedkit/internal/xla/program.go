@@ -73,6 +73,11 @@ func (p *Program) Call(args ...any) (out []*tensors.Tensor, err error) {
 	if v.err != nil {
 		return nil, v.err
 	}
+	return p.execute(v.run, &in)
+}
+
+// execute runs a version of the program.
+func (p *Program) execute(run compute.Executable, in *inputs) (out []*tensors.Tensor, err error) {
 	if p.side != nil {
 		for _, t := range p.side() {
 			if err := in.add(t); err != nil {
@@ -80,7 +85,7 @@ func (p *Program) Call(args ...any) (out []*tensors.Tensor, err error) {
 			}
 		}
 	}
-	results, err := v.run.Execute(in.buffers, in.donate, 0)
+	results, err := run.Execute(in.buffers, in.donate, 0)
 	if err != nil {
 		return nil, err
 	}

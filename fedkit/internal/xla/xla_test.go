@@ -55,6 +55,7 @@ func TestMissingPlugin(t *testing.T) {
 		"half the CPU's": {"", `"xla:cpu": the plugin ` + part + ` cannot be used: it is no shared library, or was cut off: `, []string{"PJRT_PLUGIN_LIBRARY_PATH=" + dir}},
 		"no such device": {"xla:abacus", `: a plugin's name is cpu or cuda, or set GOMLX_BACKEND to `, nil},
 		"other backend":  {"abacus", `: must be xla:cpu, xla:cuda or xla:/path/to/plugin.so`, nil},
+		"interpreter":    {"go", `: must be xla:cpu, xla:cuda or xla:/path/to/plugin.so`, nil},
 		"no CUDA plugin": {"xla:cuda,tf32=true", `: XLA's CUDA plugin is not installed: on a machine with an NVIDIA driver, GOMLX_BACKEND=xla:cuda ./scripts/lab setup `, none},
 	} {
 		if runtime.GOOS+runtime.GOARCH != "linuxamd64" && (strings.Contains(test.want, "library") || strings.Contains(test.want, "CUDA")) {

@@ -1,0 +1,65 @@
+package xla
+
+import (
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/gobackend"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// interpreter computes in Go. Its operations must come one after the other: side by side, they have been seen to wait for each
+// other forever.
+var interpreter = sync.OnceValues(func() (compute.Backend, error) { return gobackend.New("ops_sequential") })
+
+// interpreting is held by the one program that is interpreted.
+var interpreting sync.Mutex
+
+// mostWork is how many products a program to be interpreted may take: more of them take longer than to compile it.
+const mostWork = 2e8
+
+// Interpret is Call in Go, on the host: nothing is compiled, so that a small program takes milliseconds. Errors: operations that
+// the interpreter does not have, too much work.
+func (p *Program) Interpret(args ...any) (out []*tensors.Tensor, err error) {
+	defer caught(&err)
+	b, err := interpreter()
+	if err != nil {
+		return nil, err
+	}
+	interpreting.Lock()
+	defer interpreting.Unlock()
+	in := inputs{backend: b}
+	for _, a := range args {
+		if err := in.add(a); err != nil {
+			return nil, err
+		}
+	}
+	g, outputs := p.graph(b, in.shapes)
+	defer g.Finalize()
+	if work(g) > mostWork {
+		return nil, errors.New("too much work")
+	}
+	if err := g.Compile(outputs...); err != nil {
+		return nil, err
+	}
+	return p.execute(g.Executable(), &in)
+}
+
+// work is about how many products a graph takes.
+func work(g *graph.Graph) (products float64) {
+	for _, n := range g.Nodes() {
+		size := float64(n.Shape().Size())
+		switch n.Type() {
+		case graph.NodeTypeDotGeneral: // m·k values times k·n ones are m·n
+			products += math.Sqrt(size * float64(n.Inputs()[0].Shape().Size()) * float64(n.Inputs()[1].Shape().Size()))
+		case graph.NodeTypeConvGeneral: // by output value, all of a kernel but for its output channels, which are about as many as its inputs
+			products += size * float64(n.Inputs()[1].Shape().Size()) / float64(n.Inputs()[1].Shape().Dim(-1))
+		default:
+			products += size
+		}
+	}
+	return products
+}
