@@ -137,7 +137,7 @@ func TestExtractThatIsNone(t *testing.T) {
 		"it has more than 1000 figures":                         strings.Repeat("\n", 15<<20),
 		"it has 3000000 records, must be at most 2097152":       figure(`["round"]`, "0,", 2_999_999),
 		"figure 1: it is not a figure of rounds":                figure("["+strings.Repeat(`"a",`, 1_000_000)+`"a"]`, "", 0),
-		"figure 1: json: unknown field \"aaa":                   `{"` + strings.Repeat("a", 1_000_000) + `":1}`,
+		"figure 1: json: unknown field \"aaa":                   `{"` + strings.Repeat("a", 1_000_000) + `":1}` + "\n",
 	} {
 		b := z.EncodeAll(study.SealExtract([]byte(`{"fedkit":"extract","schema":2,"runs":0}`+"\n"+text)), nil)
 		if err := os.WriteFile(path, b, 0o600); err != nil {
