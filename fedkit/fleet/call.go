@@ -23,7 +23,9 @@ type call struct {
 	msg       *remote.Call
 	objects   []*object
 
-	answers chan *remote.Answer
+	returns []remote.Result // what an answer has
+
+	answers chan received
 
 	again   sync.Mutex // it is done again by one at a time
 	mu      sync.Mutex
@@ -97,11 +99,12 @@ func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 		}
 		select {
 		case got := <-c.answers:
-			if publish, err = a.take(got); err != nil {
+			var right bool
+			if right, publish, err = a.take(got); err != nil {
 				return nil, err
 			}
-			if !publish {
-				return c.audited(ctx, got)
+			if right {
+				return c.audited(ctx, got.Answer)
 			}
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -122,24 +125,32 @@ func (a *attempt) sit() (err error) {
 	return err
 }
 
-// take looks at an answer, and says whether the call has to be published again.
-func (a *attempt) take(got *remote.Answer) (again bool, err error) {
+// take looks at an answer, and says whether it is right, or the call has to be published again.
+func (a *attempt) take(got received) (right, again bool, err error) {
 	f := a.d.fleet
 	if f.isOut(got.Machine) {
-		return true, nil
+		return false, true, nil
+	}
+	if got.wrong != nil {
+		err := f.distrust(got.Machine, got.wrong)
+		if a.tries++; a.tries > 20 {
+			return false, false, fmt.Errorf("fleet: %w", err)
+		}
+		return false, !a.alsoAsk([]string{got.Machine}, false), nil
 	}
 	if len(got.Missing) > 0 {
 		if a.tries++; a.tries > 20 {
-			return false, fmt.Errorf("fleet: program %q: workers do not find %d objects in the hub's store, which is too small or damaged", a.msg.Name, len(got.Missing))
+			return false, false, fmt.Errorf("fleet: program %q: workers, %s the last, do not find %d objects in the hub's store, which is too small or damaged",
+				a.msg.Name, f.labelOf(got.Machine), len(got.Missing))
 		}
 		f.store.forget(got.Missing...)
-		return true, nil
+		return false, true, nil
 	}
 	if got.Error != "" {
-		return false, fmt.Errorf("worker %s: %s", f.labelOf(got.Machine), got.Error)
+		return false, false, f.said(got.Answer)
 	}
-	a.d.times.add(a.msg.Program, got.Seconds)
-	return false, nil
+	a.d.times.add(a.msg.Program, min(max(0, got.Seconds), time.Since(a.begin).Seconds()))
+	return true, false, nil
 }
 
 // look sees how it is with the call, and says whether it has to be published again.
@@ -161,7 +172,7 @@ func (a *attempt) look() (again bool, err error) {
 	case at != nil:
 		a.published, a.wait = time.Now(), 0
 		if len(a.asked) < 2 && time.Since(a.begin) > a.d.times.slow(a.msg.Program) {
-			a.overtake(at)
+			a.alsoAsk(at, true)
 		}
 	case alone == 0 && time.Since(a.published) > silent+a.wait: // nobody has it: a message was lost, or all are busy
 		if a.tries++; a.tries > 60 {
@@ -196,11 +207,16 @@ func (c *call) where() (at, died []string) {
 	return at, died
 }
 
-// overtake asks a worker that is idle too, once others take too long.
-func (a *attempt) overtake(slow []string) {
-	other := a.d.fleet.other(a.d.kinds, append(slow, a.asked...), true)
+// said is the error that a worker answered with.
+func (f *Fleet) said(a *remote.Answer) error {
+	return fmt.Errorf("worker %s: %.4000s", f.labelOf(a.Machine), a.Error)
+}
+
+// alsoAsk asks another worker directly, if there is one. It may have to be idle.
+func (a *attempt) alsoAsk(not []string, idle bool) bool {
+	other := a.d.fleet.other(a.d.kinds, append(not, a.asked...), idle)
 	if other == "" {
-		return
+		return false
 	}
 	a.asked = append(a.asked, other)
 	c := a.call
@@ -208,9 +224,10 @@ func (a *attempt) overtake(slow []string) {
 	go func() {
 		defer c.d.fleet.store.letGo(c.objects)
 		if got, err := c.ask(c.d.ctx, other); err == nil { // else the others go on
-			c.answered(got)
+			c.answered(got, nil)
 		}
 	}()
+	return true
 }
 
 // publish puts what the call needs into the store, and the call into the queue.

@@ -92,7 +92,7 @@ type part struct {
 
 // call prepares a call. The first argument is a result that a worker keeps, unless it is nil.
 func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
-	c := &call{d: d, program: p, arguments: arguments, answers: make(chan *remote.Answer, 16),
+	c := &call{d: d, program: p, arguments: arguments, answers: make(chan received, 16),
 		msg: &remote.Call{ID: fmt.Sprint(d.prefix, d.count.Add(1)), Return: back}}
 	var list []shapes.Shape
 	if first != nil {
@@ -122,6 +122,7 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 	}
 	text := d.fleet.store.object(source.Hash, len(source.Text), func() ([]byte, error) { return source.Text, nil })
 	c.msg.Program, c.msg.Name = source.Hash, source.Name
+	c.returns = remote.Expected(source.Results, back)
 	c.objects = append(c.objects, text)
 	return c, nil
 }

@@ -144,12 +144,12 @@ func (c *call) holder() (string, error) {
 	c.answer, c.holders = nil, nil // the next answer counts
 	c.mu.Unlock()
 	a, err := c.do(c.d.ctx)
+	c.mu.Lock()
+	c.answer = first // whatever came of it: the next one is compared with it too
+	c.mu.Unlock()
 	if err != nil {
 		return "", err
 	}
-	c.mu.Lock()
-	c.answer = first
-	c.mu.Unlock()
 	if !slices.EqualFunc(first.Inline, a.Inline, slices.Equal) {
 		err := fmt.Errorf("fleet: workers %s and %s gave results with other bytes for the same call of program %q", f.labelOf(first.Machine), f.labelOf(a.Machine), c.msg.Name)
 		c.d.fail(err)
@@ -224,11 +224,17 @@ func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 			return nil, err
 		}
 		a, err := remote.DecodeAnswer(reply)
+		if err == nil {
+			err = c.check(a)
+		}
+		if err == nil && a.Machine != worker {
+			err = fmt.Errorf("it is of %.40q", a.Machine)
+		}
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("worker %s: %w", f.labelOf(worker), err)
+			return nil, f.distrust(worker, fmt.Errorf("program %q: %w", c.msg.Name, err))
 		case a.Error != "":
-			return nil, fmt.Errorf("worker %s: %s", f.labelOf(worker), a.Error)
+			return nil, f.said(a)
 		case len(a.Missing) == 0:
 			return a, nil
 		case len(a.Missing[0]) != 64: // a result, not an object

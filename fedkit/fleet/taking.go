@@ -102,7 +102,7 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 		_ = m.Nak()
 		return
 	}
-	if w.answer(ctx, answers+from, a.Encode()) {
+	if w.answer(ctx, from, a) {
 		_ = m.Ack()
 	}
 }
@@ -124,10 +124,14 @@ func (w *work) busy(c *remote.Call) (done func()) {
 	}
 }
 
-// answer publishes an answer, and says whether the hub has it.
-func (w *work) answer(ctx context.Context, to string, message []byte) bool {
+// answer publishes an answer to a notebook, and says whether the hub has it.
+func (w *work) answer(ctx context.Context, to string, a *remote.Answer) bool {
+	m := nats.NewMsg(answers + to)
+	m.Header.Set(answerTo, a.ID)
+	m.Header.Set(answerOf, w.beat.Worker)
+	m.Data = a.Encode()
 	for ctx.Err() == nil {
-		if err := w.nc.Publish(to, message); err == nil && w.nc.FlushTimeout(lease) == nil {
+		if err := w.nc.PublishMsg(m); err == nil && w.nc.FlushTimeout(lease) == nil {
 			return true
 		}
 		pause(ctx, 100*time.Millisecond)

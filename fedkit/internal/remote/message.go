@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 )
 
 // Protocol is the version of the messages. Machines of different versions do not work together.
@@ -63,6 +65,34 @@ type Result struct {
 	Type dtypes.DType
 	Dims []int
 	Kept bool
+}
+
+// String returns it as Float32[2 3], and whether it is kept.
+func (r Result) String() string {
+	kept := ""
+	if r.Kept {
+		kept = " kept"
+	}
+	return fmt.Sprintf("%v%v%s", r.Type, r.Dims, kept)
+}
+
+// Expected returns what a machine answers of a program that returns values of these shapes, to a call that takes some bytes back.
+func Expected(shapes []shapes.Shape, back int) (results []Result) {
+	for _, s := range shapes {
+		r := Result{Type: s.DType, Dims: s.Dimensions}
+		if size := xla.Bytes(r.Type, r.Dims); size > back {
+			r.Kept = true
+		} else {
+			back -= size
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+// Equal reports whether two results are of the same type and dimensions, and both kept or both not.
+func (r Result) Equal(other Result) bool {
+	return r.Type == other.Type && r.Kept == other.Kept && slices.Equal(r.Dims, other.Dims)
 }
 
 var errMessage = errors.New("not a message of this protocol")
