@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"fedkit.example/fedkit/internal/remote"
 	"github.com/nats-io/nats.go"
@@ -23,10 +22,7 @@ func (f *Fleet) answered(m *nats.Msg) {
 		v.(*call).answered(a, err)
 	case ok && a.Begun:
 		if w := f.member(a.Machine); w != nil {
-			c := v.(*call)
-			c.mu.Lock()
-			c.begun = append(slices.DeleteFunc(c.begun, func(s start) bool { return s.member == w }), start{w, time.Now()})
-			c.mu.Unlock()
+			v.(*call).begin(w)
 		}
 	case ok:
 		v.(*call).answered(a, v.(*call).check(a))
@@ -93,6 +89,7 @@ func (wrongAnswer) Is(target error) bool { return target == errLost }
 
 // distrust notes a wrong answer of a worker. After three it is left out.
 func (f *Fleet) distrust(worker string, wrong error) error {
+	wrong = fmt.Errorf("%.500s", wrong) // it may quote the answer
 	f.mu.Lock()
 	n := 0
 	if w := f.workers[worker]; w != nil && w.out == "" { // a name that is nobody's can be made up

@@ -272,11 +272,15 @@ func TestNoRoom(t *testing.T) {
 func TestNoMemoryForCalls(t *testing.T) {
 	usualLimits(t)
 	h := startHub(t, HubOptions{Memory: 16 << 20})
-	release := make(chan struct{})
+	known, release := make(chan struct{}), make(chan struct{})
 	startWorker(t, h.File(), WorkerOptions{Slots: 7}, func(w *work) {
 		honest := w.perform
 		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
-			<-release
+			select {
+			case <-known:
+				<-release
+			default:
+			}
 			return honest(ctx, c, queued)
 		}
 	})
@@ -287,6 +291,10 @@ func TestNoMemoryForCalls(t *testing.T) {
 	for i := range many {
 		many[i] = float32(i)
 	}
+	if _, err := d.Run(t.Context(), double, []any{many}); err != nil { // a program that nobody knows has one call at a time
+		t.Fatal(err)
+	}
+	close(known)
 	ended := make(chan error, 8)
 	for range cap(ended) {
 		go func() {

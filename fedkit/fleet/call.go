@@ -52,13 +52,19 @@ type attempt struct {
 	published time.Time
 	wait      time.Duration // until it is published again if nobody has it
 	tries     int
-	queued    []uint64 // where it stands in the queue
-	asked     []string // who was asked for it directly, since others were slow
+	queued    uint64   // where it stands in the queue; 0: nowhere
+	more      bool     // it may be done more than once
+	asked     []string // who was asked for it directly, since others were slow or wrong
 }
 
 // do publishes the call and waits for an answer, whatever happens to the hub and to workers.
 func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 	f := c.d.fleet
+	ended, err := c.tried(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { ended(err) }()
 	if err := c.d.err(); err != nil {
 		return nil, err
 	}
@@ -84,8 +90,8 @@ func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 		if err != nil {
 			f.calls.Delete(c.msg.ID)
 		}
-		if err != nil || len(a.queued) > 1 || a.asked != nil { // else the worker that answered says that it is done
-			go f.withdraw(a.queued)
+		if err != nil || a.more { // else the worker that answered says that it is done
+			a.withdraw()
 		}
 	}()
 	a.begin = time.Now()
@@ -113,6 +119,28 @@ func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 				return nil, err
 			}
 		}
+	}
+}
+
+// tried waits until a worker has answered a call of the program, in this run or another, or until this call is the only one of it: a
+// program that brings workers down gets no more of them than one call does. Who is let through says how the call ended.
+func (c *call) tried(ctx context.Context) (ended func(error), err error) {
+	alone := make(chan struct{}, 1) // it has the right to be the only one; closed once there was an answer
+	alone <- struct{}{}
+	v, _ := c.d.fleet.tried.LoadOrStore(c.msg.Program, alone)
+	alone = v.(chan struct{})
+	select {
+	case _, first := <-alone:
+		return func(err error) {
+			switch {
+			case first && err == nil:
+				close(alone)
+			case first:
+				alone <- struct{}{}
+			}
+		}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -157,21 +185,24 @@ func (a *attempt) take(got received) (right, again bool, err error) {
 func (a *attempt) look() (again bool, err error) {
 	f := a.d.fleet
 	at, died := a.where()
+	_ = a.blame(died) // it fails the run
 	switch alone := f.aloneFor([]string{a.kind}); {
 	case a.d.err() != nil:
 		return false, a.d.err()
-	case len(died) >= thrice:
-		return false, fmt.Errorf("fleet: program %q: %d workers were lost while they had it: %s; it may bring them down, see their logs", a.msg.Name, len(died), strings.Join(died, ", "))
 	case f.isAgain(a.hub): // the hub was lost, and the call with it
+		a.queued, a.more = 0, true
 		return true, nil
 	case f.aloneFor(a.d.kinds) > f.patience():
+		if len(died) > 0 {
+			return false, fmt.Errorf("program %q: lost while they had it: %s; %w", a.msg.Name, strings.Join(died, ", "), f.nobody())
+		}
 		return false, f.nobody()
 	case alone > silent && len(a.d.kinds) > 1: // somebody of another kind may
 		f.seats.give(a.kind)
 		return true, a.sit()
 	case at != nil:
 		a.published, a.wait = time.Now(), 0
-		if len(a.asked) < 2 && time.Since(a.begin) > a.d.times.slow(a.msg.Program) {
+		if len(a.asked) < 2 && a.had() < thrice && time.Since(a.begin) > a.d.times.slow(a.msg.Program) {
 			a.alsoAsk(at, true)
 		}
 	case alone == 0 && time.Since(a.published) > silent+a.wait: // nobody has it: a message was lost, or all are busy
@@ -182,6 +213,32 @@ func (a *attempt) look() (again bool, err error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// blame fails the run once three workers were lost while they had the call.
+func (c *call) blame(died []string) error {
+	if len(died) < thrice {
+		return nil
+	}
+	err := fmt.Errorf("fleet: program %q: %d workers were lost while they had it: %s; it may bring them down, see their logs", c.msg.Name, len(died), strings.Join(died, ", "))
+	if c.d.err() == nil {
+		c.d.fail(err)
+	}
+	return err
+}
+
+// begin notes that a worker has the call.
+func (c *call) begin(w *member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = append(slices.DeleteFunc(c.begun, func(s start) bool { return s.member == w }), start{w, time.Now()})
+}
+
+// had returns how many workers have or had the call.
+func (c *call) had() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.begun)
 }
 
 // where returns the workers that have the call, and the labels of those that were lost while they had it.
@@ -219,6 +276,7 @@ func (a *attempt) alsoAsk(not []string, idle bool) bool {
 		return false
 	}
 	a.asked = append(a.asked, other)
+	a.withdraw() // it would go to others too, should these be lost
 	c := a.call
 	c.d.fleet.store.hold(c.objects)
 	go func() {
@@ -233,6 +291,7 @@ func (a *attempt) alsoAsk(not []string, idle bool) bool {
 // publish puts what the call needs into the store, and the call into the queue.
 func (a *attempt) publish() error {
 	f := a.d.fleet
+	a.withdraw()
 	for begin := time.Now(); ; {
 		if err := f.store.put(a.ctx, a.objects); err != nil {
 			return err
@@ -247,7 +306,7 @@ func (a *attempt) publish() error {
 		if err = f.makeQueue(there, a.kind); err == nil {
 			var ack *jetstream.PubAck
 			if ack, err = f.js.Publish(there, queue+queueOf(a.kind), a.msg.Encode()); err == nil {
-				a.queued = append(a.queued, ack.Sequence)
+				a.queued = ack.Sequence
 			}
 		}
 		cancel()
@@ -266,13 +325,18 @@ func (a *attempt) publish() error {
 	}
 }
 
-// withdraw takes calls out of the queue.
-func (f *Fleet) withdraw(queued []uint64) {
-	ctx, cancel := context.WithTimeout(f.ctx, silent)
-	defer cancel()
-	for _, at := range queued {
-		_ = f.stream.DeleteMsg(ctx, at) // if it is there yet; the hub forgets it after a while
+// withdraw takes the call out of the queue, if it was put there.
+func (a *attempt) withdraw() {
+	if a.queued == 0 {
+		return
 	}
+	f, at := a.d.fleet, a.queued
+	a.queued, a.more = 0, true
+	go func() {
+		ctx, cancel := context.WithTimeout(f.ctx, silent)
+		defer cancel()
+		_ = f.stream.DeleteMsg(ctx, at) // if it is there yet; the hub forgets it after a while
+	}()
 }
 
 // isAgain reports whether the hub was lost and is there again, since it was in a state.

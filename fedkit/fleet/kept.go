@@ -194,12 +194,17 @@ func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, er
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
+	ended, err := c.tried(d.ctx)
+	if err != nil {
+		return nil, err
+	}
 	d.fleet.store.hold(c.objects)
 	defer d.fleet.store.letGo(c.objects)
 	err = k.where(func(worker string) error {
 		values, err = c.at(worker)
 		return err
 	})
+	ended(err)
 	return values, err
 }
 
@@ -216,8 +221,15 @@ func (c *call) at(worker string) ([]engine.Value, error) {
 func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 	f := c.d.fleet
 	for range 10 {
+		_, died := c.where()
+		if err := c.blame(died); err != nil {
+			return nil, err
+		}
 		if err := f.store.put(ctx, c.objects); err != nil {
 			return nil, err
+		}
+		if w := f.member(worker); w != nil {
+			c.begin(w)
 		}
 		reply, err := f.ask(ctx, worker, askRun, c.msg.Encode())
 		if err != nil {

@@ -81,7 +81,7 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 	w.mu.Unlock()
 	defer w.busy(c)()
 	begun := remote.Answer{ID: c.ID, Machine: w.beat.Worker, Begun: true}
-	_ = w.nc.Publish(answers+from, begun.Encode()) // so that it is known who is to blame if no more is heard; the beats say it too
+	_ = w.nc.Publish(answers+from, begun.Encode()) // so that it is known who is to blame if no more is heard
 	working, stop := context.WithCancel(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
@@ -95,6 +95,7 @@ func (w *work) do(ctx context.Context, m jetstream.Msg) {
 			}
 		}
 	})
+	_ = w.nc.FlushTimeout(lease) // before the program, which may end this process; the beats say it too
 	a := w.perform(ctx, c, true)
 	stop()
 	renewing.Wait()
