@@ -75,11 +75,10 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte) ([
 			return nil, ctx.Err()
 		case errors.Is(err, nats.ErrNoResponders): // dead, unless its connection was lost: then it says so soon
 			f.mu.Lock()
-			seen := w.seen
-			f.mu.Unlock()
-			if time.Since(seen) > 3*beat {
-				return nil, lost
+			if time.Since(w.seen) > 3*beat && f.workers[worker] == w {
+				f.lost(w)
 			}
+			f.mu.Unlock()
 			pause(ctx, beat/5)
 		case errors.Is(err, nats.ErrMaxPayload):
 			return nil, err
