@@ -1,10 +1,10 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"fedkit.example/fedkit/internal/remote"
 	"github.com/nats-io/nats.go"
@@ -13,20 +13,23 @@ import (
 // answered takes an answer of a worker.
 func (f *Fleet) answered(m *nats.Msg) {
 	a, err := remote.DecodeAnswer(m.Data)
-	if err != nil || answers+f.name+"."+a.Machine != m.Subject {
+	from := strings.TrimPrefix(m.Subject, answers+f.name+".") // as the hub has made sure
+	switch {
+	case err != nil:
+		a = &remote.Answer{ID: m.Header.Get(answerTo), Machine: from}
+	case a.Machine != from:
 		return // not from a worker, or not from this one
 	}
 	v, ok := f.calls.Load(a.ID)
 	switch {
+	case ok && err != nil:
+		v.(*call).answered(a, err)
 	case ok && a.Begun:
 		if w := f.member(a.Machine); w != nil {
-			c := v.(*call)
-			c.mu.Lock()
-			c.begun = append(slices.DeleteFunc(c.begun, func(s start) bool { return s.member == w }), start{w, time.Now()})
-			c.mu.Unlock()
+			v.(*call).begin(w)
 		}
 	case ok:
-		v.(*call).answered(a)
+		v.(*call).answered(a, v.(*call).check(a))
 	default: // nobody needs it any more
 		f.forgetResults(a)
 	}
@@ -34,20 +37,86 @@ func (f *Fleet) answered(m *nats.Msg) {
 
 // forgetResults lets a worker forget what it keeps of an answer.
 func (f *Fleet) forgetResults(a *remote.Answer) {
+	var keys []string
 	for i, r := range a.Results {
 		if r.Kept {
-			f.forget(a.Machine, remote.Key(a.ID, i))
+			keys = append(keys, remote.Key(a.ID, i))
 		}
+	}
+	if keys != nil {
+		f.forget(a.Machine, keys...)
 	}
 }
 
+// answerTo is the header with the call's ID, for answers that cannot be read.
+const answerTo = "Fedkit-Call"
+
+// received is an answer, and what is wrong with it.
+type received struct {
+	*remote.Answer
+	wrong error
+}
+
+// check says what is wrong with an answer, before anything is made of it. That of a worker that is at fault can have anything in it.
+func (c *call) check(a *remote.Answer) error {
+	switch {
+	case a.ID != c.msg.ID:
+		return fmt.Errorf("it is to call %.40q, not %q", a.ID, c.msg.ID)
+	case len(a.Missing) > 0:
+		for _, name := range a.Missing {
+			if name == "" || !c.needs(name) {
+				return fmt.Errorf("it misses %.100q, which the call does not need", name)
+			}
+		}
+	case a.Error == "" && !slices.EqualFunc(a.Results, c.returns, remote.Result.Equal):
+		return fmt.Errorf("it has the results %.200s, and the program returns %v", fmt.Sprint(a.Results), c.returns)
+	}
+	return nil
+}
+
+// needs reports whether the call has an object or a result among its arguments.
+func (c *call) needs(name string) bool {
+	return slices.ContainsFunc(c.objects, func(o *object) bool { return o.hash == name }) ||
+		slices.ContainsFunc(c.msg.Args, func(a remote.Arg) bool {
+			return slices.ContainsFunc(a.Parts, func(p remote.Part) bool { return p.Kept == name })
+		})
+}
+
+// wrongAnswer is the error for one. What it was to bring is lost, as it is with a worker that is gone.
+type wrongAnswer struct{ error }
+
+// Is reports that it is errLost.
+func (wrongAnswer) Is(target error) bool { return target == errLost }
+
+// distrust notes a wrong answer of a worker. After three it is left out.
+func (f *Fleet) distrust(worker string, wrong error) error {
+	wrong = fmt.Errorf("%.500s", wrong) // it may quote the answer
+	f.mu.Lock()
+	n := 0
+	if w := f.workers[worker]; w != nil && w.out == "" { // a name that is nobody's can be made up
+		w.wrong++
+		n = w.wrong
+		f.events = append(f.events, fmt.Sprintf("worker %s gave a wrong answer: %v", w.label(), wrong))
+	}
+	f.mu.Unlock()
+	if n == thrice {
+		f.leaveOut(worker, fmt.Sprintf("%d wrong answers, the last: %v", n, wrong))
+	}
+	return wrongAnswer{fmt.Errorf("worker %s gave a wrong answer: %w", f.labelOf(worker), wrong)}
+}
+
 // answered takes an answer. That of a call which has one is compared with it.
-func (c *call) answered(a *remote.Answer) {
+func (c *call) answered(a *remote.Answer, wrong error) {
+	if wrong != nil {
+		wrong = fmt.Errorf("program %q: %w", c.msg.Name, wrong)
+	}
 	c.mu.Lock()
 	first := c.answer
 	c.mu.Unlock()
 	if first != nil && len(a.Missing) == 0 && a.Error == "" {
-		if first.Machine != a.Machine {
+		if wrong != nil {
+			_ = c.d.fleet.distrust(a.Machine, wrong) // nobody needs it
+		} else if first.Machine != a.Machine {
 			go func() {
 				c.compare(first, a)
 				c.mu.Lock()
@@ -61,7 +130,7 @@ func (c *call) answered(a *remote.Answer) {
 		return
 	}
 	select {
-	case c.answers <- a:
+	case c.answers <- received{a, wrong}:
 	default: // more than anybody asked for
 	}
 }

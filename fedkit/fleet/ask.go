@@ -13,9 +13,6 @@ import (
 
 // read fetches a result of this many bytes from a worker, a few chunks at a time. Of large ones a worker keeps only one at hand.
 func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte, error) {
-	if size < 0 {
-		return nil, fmt.Errorf("worker %s: a result of no size", f.labelOf(worker))
-	}
 	if w := f.member(worker); w != nil && size > chunk {
 		w.reading.Lock()
 		defer w.reading.Unlock()
@@ -32,7 +29,7 @@ func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte,
 			}
 			some, err := f.ask(ctx, worker, askRead, request)
 			if err == nil && len(some) != to-from {
-				err = fmt.Errorf("worker %s: %d bytes of a result, not %d", f.labelOf(worker), len(some), to-from)
+				err = f.distrust(worker, fmt.Errorf("%d bytes of a result, not %d", len(some), to-from))
 			}
 			copy(data[from:], some)
 			return err
@@ -71,18 +68,17 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte) ([
 		case err == nil && reply.Header.Get(replyLost) != "":
 			return nil, lost
 		case err == nil && reply.Header.Get(replyError) != "":
-			return nil, fmt.Errorf("worker %s: %s", f.labelOf(worker), reply.Header.Get(replyError))
+			return nil, fmt.Errorf("worker %s: %.4000s", f.labelOf(worker), reply.Header.Get(replyError))
 		case err == nil:
 			return reply.Data, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, nats.ErrNoResponders): // dead, unless its connection was lost: then it says so soon
 			f.mu.Lock()
-			seen := w.seen
-			f.mu.Unlock()
-			if time.Since(seen) > 3*beat {
-				return nil, lost
+			if time.Since(w.seen) > 3*beat && f.workers[worker] == w {
+				f.lost(w)
 			}
+			f.mu.Unlock()
 			pause(ctx, beat/5)
 		case errors.Is(err, nats.ErrMaxPayload):
 			return nil, err

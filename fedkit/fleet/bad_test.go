@@ -228,11 +228,15 @@ func TestNoRoom(t *testing.T) {
 func TestNoMemoryForCalls(t *testing.T) {
 	usualLimits(t)
 	h := startHub(t, HubOptions{Memory: 16 << 20})
-	release := make(chan struct{})
+	known, release := make(chan struct{}), make(chan struct{})
 	startWorker(t, h.File(), WorkerOptions{Slots: 7}, func(w *work) {
 		honest := w.perform
 		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
-			<-release
+			select {
+			case <-known:
+				<-release
+			default:
+			}
 			return honest(ctx, c, queued)
 		}
 	})
@@ -243,6 +247,10 @@ func TestNoMemoryForCalls(t *testing.T) {
 	for i := range many {
 		many[i] = float32(i)
 	}
+	if _, err := d.Run(t.Context(), double, []any{many}); err != nil { // a program that nobody knows has one call at a time
+		t.Fatal(err)
+	}
+	close(known)
 	ended := make(chan error, 8)
 	for range cap(ended) {
 		go func() {
@@ -395,7 +403,7 @@ func TestCanceledCalls(t *testing.T) {
 func TestLongWords(t *testing.T) {
 	long := strings.Repeat("x", 10<<20)
 	a := &attempt{call: &call{d: &device{fleet: &Fleet{}}}}
-	if _, err := a.take(&remote.Answer{Machine: long, Error: long}); err == nil || len(err.Error()) > 3000 {
+	if _, _, err := a.take(received{Answer: &remote.Answer{Machine: long, Error: long}}); err == nil || len(err.Error()) > 3000 {
 		t.Errorf("%.200v", err)
 	}
 	path := filepath.Join(t.TempDir(), "fleet.json")

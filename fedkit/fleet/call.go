@@ -24,7 +24,9 @@ type call struct {
 	msg       *remote.Call
 	objects   []*object
 
-	answers chan *remote.Answer
+	returns []remote.Result // what an answer has
+
+	answers chan received
 
 	again   sync.Mutex // it is done again by one at a time
 	mu      sync.Mutex
@@ -51,13 +53,19 @@ type attempt struct {
 	published time.Time
 	wait      time.Duration // until it is published again if nobody has it
 	tries     int
-	queued    []uint64 // where it stands in the queue
-	asked     []string // who was asked for it directly, since others were slow
+	queued    uint64   // where it stands in the queue; 0: nowhere
+	more      bool     // it may be done more than once
+	asked     []string // who was asked for it directly, since others were slow or wrong
 }
 
 // do publishes the call and waits for an answer, whatever happens to the hub and to workers.
 func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 	f := c.d.fleet
+	ended, err := c.tried(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { ended(err) }()
 	if err := c.d.err(); err != nil {
 		return nil, err
 	}
@@ -83,8 +91,8 @@ func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 		if err != nil {
 			f.calls.Delete(c.msg.ID)
 		}
-		if err != nil || len(a.queued) > 1 || a.asked != nil { // else the worker that answered says that it is done
-			go f.withdraw(a.queued)
+		if err != nil || a.more { // else the worker that answered says that it is done
+			a.withdraw()
 		}
 	}()
 	a.begin = time.Now()
@@ -98,11 +106,12 @@ func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 		}
 		select {
 		case got := <-c.answers:
-			if publish, err = a.take(got); err != nil {
+			var right bool
+			if right, publish, err = a.take(got); err != nil {
 				return nil, err
 			}
-			if !publish {
-				return c.audited(ctx, got)
+			if right {
+				return c.audited(ctx, got.Answer)
 			}
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -111,6 +120,28 @@ func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 				return nil, err
 			}
 		}
+	}
+}
+
+// tried waits until a worker has answered a call of the program, in this run or another, or until this call is the only one of it: a
+// program that brings workers down gets no more of them than one call does. Who is let through says how the call ended.
+func (c *call) tried(ctx context.Context) (ended func(error), err error) {
+	alone := make(chan struct{}, 1) // it has the right to be the only one; closed once there was an answer
+	alone <- struct{}{}
+	v, _ := c.d.fleet.tried.LoadOrStore(c.msg.Program, alone)
+	alone = v.(chan struct{})
+	select {
+	case _, first := <-alone:
+		return func(err error) {
+			switch {
+			case first && err == nil:
+				close(alone)
+			case first:
+				alone <- struct{}{}
+			}
+		}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -123,46 +154,57 @@ func (a *attempt) sit() (err error) {
 	return err
 }
 
-// take looks at an answer, and says whether the call has to be published again.
-func (a *attempt) take(got *remote.Answer) (again bool, err error) {
+// take looks at an answer, and says whether it is right, or the call has to be published again.
+func (a *attempt) take(got received) (right, again bool, err error) {
 	f := a.d.fleet
 	if f.isOut(got.Machine) {
-		return true, nil
+		return false, true, nil
+	}
+	if got.wrong != nil {
+		err := f.distrust(got.Machine, got.wrong)
+		if a.tries++; a.tries > 20 {
+			return false, false, fmt.Errorf("fleet: %w", err)
+		}
+		return false, !a.alsoAsk([]string{got.Machine}, false), nil
 	}
 	if len(got.Missing) > 0 {
 		if a.tries++; a.tries > 20 {
-			return false, fmt.Errorf("fleet: program %q: workers do not find %d objects in the hub's store, which is too small or damaged", a.msg.Name, len(got.Missing))
+			return false, false, fmt.Errorf("fleet: program %q: workers, %s the last, do not find %d objects in the hub's store, which is too small or damaged",
+				a.msg.Name, f.labelOf(got.Machine), len(got.Missing))
 		}
 		f.store.forget(got.Missing...)
-		return true, nil
+		return false, true, nil
 	}
 	if got.Error != "" {
-		return false, fmt.Errorf("worker %s: %s", text.Short(f.labelOf(got.Machine)), text.Short(got.Error))
+		return false, false, f.said(got.Answer)
 	}
-	a.d.times.add(a.msg.Program, got.Seconds)
-	return false, nil
+	a.d.times.add(a.msg.Program, min(max(0, got.Seconds), time.Since(a.begin).Seconds()))
+	return true, false, nil
 }
 
 // look sees how it is with the call, and says whether it has to be published again.
 func (a *attempt) look() (again bool, err error) {
 	f := a.d.fleet
 	at, died := a.where()
+	_ = a.blame(died) // it fails the run
 	switch alone := f.aloneFor([]string{a.kind}); {
 	case a.d.err() != nil:
 		return false, a.d.err()
-	case len(died) >= thrice:
-		return false, fmt.Errorf("fleet: program %q: %d workers were lost while they had it: %s; it may bring them down, see their logs", a.msg.Name, len(died), strings.Join(died, ", "))
 	case f.isAgain(a.hub): // the hub was lost, and the call with it
+		a.queued, a.more = 0, true
 		return true, nil
 	case f.aloneFor(a.d.kinds) > f.patience():
+		if len(died) > 0 {
+			return false, fmt.Errorf("program %q: lost while they had it: %s; %w", a.msg.Name, strings.Join(died, ", "), f.nobody())
+		}
 		return false, f.nobody()
 	case alone > silent && len(a.d.kinds) > 1: // somebody of another kind may
 		f.seats.give(a.kind)
 		return true, a.sit()
 	case at != nil:
 		a.published, a.wait = time.Now(), 0
-		if len(a.asked) < 2 && time.Since(a.begin) > a.d.times.slow(a.msg.Program) {
-			a.overtake(at)
+		if len(a.asked) < 2 && a.had() < thrice && time.Since(a.begin) > a.d.times.slow(a.msg.Program) {
+			a.alsoAsk(at, true)
 		}
 	case alone == 0 && time.Since(a.published) > silent+a.wait: // nobody has it: a message was lost, or all are busy
 		if a.tries++; a.tries > 60 {
@@ -172,6 +214,32 @@ func (a *attempt) look() (again bool, err error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// blame fails the run once three workers were lost while they had the call.
+func (c *call) blame(died []string) error {
+	if len(died) < thrice {
+		return nil
+	}
+	err := fmt.Errorf("fleet: program %q: %d workers were lost while they had it: %s; it may bring them down, see their logs", c.msg.Name, len(died), strings.Join(died, ", "))
+	if c.d.err() == nil {
+		c.d.fail(err)
+	}
+	return err
+}
+
+// begin notes that a worker has the call.
+func (c *call) begin(w *member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = append(slices.DeleteFunc(c.begun, func(s start) bool { return s.member == w }), start{w, time.Now()})
+}
+
+// had returns how many workers have or had the call.
+func (c *call) had() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.begun)
 }
 
 // where returns the workers that have the call, and the labels of those that were lost while they had it.
@@ -197,26 +265,34 @@ func (c *call) where() (at, died []string) {
 	return at, died
 }
 
-// overtake asks a worker that is idle too, once others take too long.
-func (a *attempt) overtake(slow []string) {
-	other := a.d.fleet.other(a.d.kinds, append(slow, a.asked...), true)
+// said is the error that a worker answered with.
+func (f *Fleet) said(a *remote.Answer) error {
+	return fmt.Errorf("worker %s: %s", text.Short(f.labelOf(a.Machine)), text.Short(a.Error))
+}
+
+// alsoAsk asks another worker directly, if there is one. It may have to be idle.
+func (a *attempt) alsoAsk(not []string, idle bool) bool {
+	other := a.d.fleet.other(a.d.kinds, append(not, a.asked...), idle)
 	if other == "" {
-		return
+		return false
 	}
 	a.asked = append(a.asked, other)
+	a.withdraw() // it would go to others too, should these be lost
 	c := a.call
 	c.d.fleet.store.hold(c.objects)
 	go func() {
 		defer c.d.fleet.store.letGo(c.objects)
 		if got, err := c.ask(c.d.ctx, other); err == nil { // else the others go on
-			c.answered(got)
+			c.answered(got, nil)
 		}
 	}()
+	return true
 }
 
 // publish puts what the call needs into the store, and the call into the queue.
 func (a *attempt) publish() error {
 	f := a.d.fleet
+	a.withdraw()
 	for begin := time.Now(); ; {
 		if err := f.store.put(a.ctx, a.objects); err != nil {
 			return err
@@ -231,7 +307,7 @@ func (a *attempt) publish() error {
 		if err = f.makeQueue(there, a.kind); err == nil {
 			var ack *jetstream.PubAck
 			if ack, err = f.js.Publish(there, queue+queueOf(a.kind), a.msg.Encode()); err == nil {
-				a.queued = append(a.queued, ack.Sequence)
+				a.queued = ack.Sequence
 			}
 		}
 		cancel()
@@ -250,13 +326,18 @@ func (a *attempt) publish() error {
 	}
 }
 
-// withdraw takes calls out of the queue.
-func (f *Fleet) withdraw(queued []uint64) {
-	ctx, cancel := context.WithTimeout(f.ctx, silent)
-	defer cancel()
-	for _, at := range queued {
-		_ = f.stream.DeleteMsg(ctx, at) // if it is there yet; the hub forgets it after a while
+// withdraw takes the call out of the queue, if it was put there.
+func (a *attempt) withdraw() {
+	if a.queued == 0 {
+		return
 	}
+	f, at := a.d.fleet, a.queued
+	a.queued, a.more = 0, true
+	go func() {
+		ctx, cancel := context.WithTimeout(f.ctx, silent)
+		defer cancel()
+		_ = f.stream.DeleteMsg(ctx, at) // if it is there yet; the hub forgets it after a while
+	}()
 }
 
 // isAgain reports whether the hub was lost and is there again, since it was in a state.

@@ -90,9 +90,10 @@ type part struct {
 	object *object
 }
 
-// call prepares a call. Only a worker that was given it knows its ID, so nobody else answers it. The first argument is a result that a worker keeps, unless it is nil.
+// call prepares a call. Only a worker that was given it knows its ID, so nobody else answers it. The first argument is a result
+// that a worker keeps, unless it is nil.
 func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
-	c := &call{d: d, program: p, arguments: arguments, answers: make(chan *remote.Answer, 16),
+	c := &call{d: d, program: p, arguments: arguments, answers: make(chan received, 16),
 		msg: &remote.Call{ID: fmt.Sprint(d.prefix, d.count.Add(1), ".", newName()), Return: back}}
 	var list []shapes.Shape
 	if first != nil {
@@ -122,6 +123,7 @@ func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*
 	}
 	text := d.fleet.store.object(source.Hash, len(source.Text), func() ([]byte, error) { return source.Text, nil })
 	c.msg.Program, c.msg.Name = source.Hash, source.Name
+	c.returns = remote.Expected(source.Results, back)
 	c.objects = append(c.objects, text)
 	return c, nil
 }

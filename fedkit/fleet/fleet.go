@@ -49,6 +49,7 @@ type Fleet struct {
 	runs    atomic.Int64
 	pending atomic.Int64 // bytes that workers keep since the collector was last called
 	calls   sync.Map     // of *call, by ID: those whose answers matter
+	tried   sync.Map     // of chan struct{}, by program: closed once a worker has answered a call of it
 	done    ring
 	seats   seats
 	store   store

@@ -10,7 +10,6 @@ import (
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/remote"
-	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -145,12 +144,12 @@ func (c *call) holder() (string, error) {
 	c.answer, c.holders = nil, nil // the next answer counts
 	c.mu.Unlock()
 	a, err := c.do(c.d.ctx)
+	c.mu.Lock()
+	c.answer = first // whatever came of it: the next one is compared with it too
+	c.mu.Unlock()
 	if err != nil {
 		return "", err
 	}
-	c.mu.Lock()
-	c.answer = first
-	c.mu.Unlock()
 	if !slices.EqualFunc(first.Inline, a.Inline, slices.Equal) {
 		err := fmt.Errorf("fleet: workers %s and %s gave results with other bytes for the same call of program %q", f.labelOf(first.Machine), f.labelOf(a.Machine), c.msg.Name)
 		c.d.fail(err)
@@ -195,12 +194,17 @@ func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, er
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
+	ended, err := c.tried(d.ctx)
+	if err != nil {
+		return nil, err
+	}
 	d.fleet.store.hold(c.objects)
 	defer d.fleet.store.letGo(c.objects)
 	err = k.where(func(worker string) error {
 		values, err = c.at(worker)
 		return err
 	})
+	ended(err)
 	return values, err
 }
 
@@ -217,8 +221,15 @@ func (c *call) at(worker string) ([]engine.Value, error) {
 func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 	f := c.d.fleet
 	for range 10 {
+		_, died := c.where()
+		if err := c.blame(died); err != nil {
+			return nil, err
+		}
 		if err := f.store.put(ctx, c.objects); err != nil {
 			return nil, err
+		}
+		if w := f.member(worker); w != nil {
+			c.begin(w)
 		}
 		reply, err := f.ask(ctx, worker, askRun, c.msg.Encode())
 		if err != nil {
@@ -227,12 +238,13 @@ func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 		a, err := remote.DecodeAnswer(reply)
 		if err == nil {
 			a.ID, a.Machine = c.msg.ID, worker // whatever it says
+			err = c.check(a)
 		}
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("worker %s: %w", f.labelOf(worker), err)
+			return nil, f.distrust(worker, fmt.Errorf("program %q: %w", c.msg.Name, err))
 		case a.Error != "":
-			return nil, fmt.Errorf("worker %s: %s", text.Short(f.labelOf(worker)), text.Short(a.Error))
+			return nil, f.said(a)
 		case len(a.Missing) == 0:
 			return a, nil
 		case len(a.Missing[0]) != 64: // a result, not an object

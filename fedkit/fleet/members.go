@@ -23,6 +23,7 @@ type member struct {
 	gone chan struct{} // closed when it is lost
 	out  string        // why its results do not count
 
+	wrong   int        // how many of its answers were
 	reading sync.Mutex // a large result
 }
 
@@ -252,7 +253,7 @@ func (f *Fleet) labelOf(worker string) string {
 	if w := f.workers[worker]; w != nil {
 		return w.label()
 	}
-	return worker
+	return fmt.Sprintf("%.40s", worker)
 }
 
 // isOut reports whether a worker's results do not count.

@@ -85,7 +85,7 @@ func (w *work) do(ctx context.Context, m *nats.Msg) {
 	defer w.busy(c)()
 	to := answers + from + "." + w.beat.Worker
 	begun := remote.Answer{ID: c.ID, Machine: w.beat.Worker, Begun: true}
-	_ = w.nc.Publish(to, begun.Encode()) // so that it is known who is to blame if no more is heard; the beats say it too
+	_ = w.nc.Publish(to, begun.Encode()) // so that it is known who is to blame if no more is heard
 	working, stop := context.WithCancel(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
@@ -99,6 +99,7 @@ func (w *work) do(ctx context.Context, m *nats.Msg) {
 			}
 		}
 	})
+	_ = w.nc.FlushTimeout(lease) // before the program, which may end this process; the beats say it too
 	a := w.perform(ctx, c, true)
 	stop()
 	renewing.Wait()
@@ -106,7 +107,7 @@ func (w *work) do(ctx context.Context, m *nats.Msg) {
 		say(back)
 		return
 	}
-	if w.answer(ctx, to, a.Encode()) {
+	if w.answer(ctx, to, a) {
 		say(done)
 	}
 }
@@ -128,10 +129,13 @@ func (w *work) busy(c *remote.Call) (done func()) {
 	}
 }
 
-// answer publishes an answer, and says whether the hub has it.
-func (w *work) answer(ctx context.Context, to string, message []byte) bool {
+// answer publishes an answer to a subject of its notebook's, and says whether the hub has it.
+func (w *work) answer(ctx context.Context, to string, a *remote.Answer) bool {
+	m := nats.NewMsg(to)
+	m.Header.Set(answerTo, a.ID)
+	m.Data = a.Encode()
 	for ctx.Err() == nil {
-		if err := w.nc.Publish(to, message); err == nil && w.nc.FlushTimeout(lease) == nil {
+		if err := w.nc.PublishMsg(m); err == nil && w.nc.FlushTimeout(lease) == nil {
 			return true
 		}
 		pause(ctx, 100*time.Millisecond)

@@ -23,13 +23,16 @@ func (t *times) add(program string, seconds float64) {
 	t.seconds[program] = list[max(0, len(list)-most):]
 }
 
+// compiling is how long the first call of a program may take, which has to be compiled. Tests change it.
+var compiling = 2 * time.Minute
+
 // slow returns how long a call of a program may take until somebody else is asked too: four times the median, and a second.
 func (t *times) slow(program string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list := slices.Sorted(slices.Values(t.seconds[program]))
 	if len(list) == 0 {
-		return time.Hour // it may have to be compiled first
+		return compiling
 	}
 	return time.Second + time.Duration(4*list[len(list)/2]*float64(time.Second))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -108,44 +107,6 @@ type everyRound struct{ do func(round int) }
 
 func (w *everyRound) Round(h *fedkit.History, _ int) { w.do(len(h.Rounds)) }
 func (w *everyRound) Done(*fedkit.History, error)    {}
-
-// A call that takes its workers with it ends the run after the third.
-func TestCallThatKills(t *testing.T) {
-	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
-	var mu sync.Mutex
-	var names []string
-	for range 5 {
-		startWorker(t, h.File(), WorkerOptions{Slots: 1}, func(w *work) {
-			w.perform = func(ctx context.Context, c *remote.Call, _ bool) *remote.Answer {
-				mu.Lock()
-				names = append(names, w.beat.Worker)
-				mu.Unlock()
-				_ = w.nc.Flush()
-				w.nc.Close()
-				<-ctx.Done()
-				return nil
-			}
-		})
-	}
-	if err := f.Wait(t.Context(), 5); err != nil {
-		t.Fatal(err)
-	}
-	_, err := few(t, f)
-	if err == nil || !strings.Contains(err.Error(), `program "solve`) || !strings.Contains(err.Error(), "3 workers were lost") {
-		t.Fatalf("error %v, want one that names the program", err)
-	}
-	named := 0
-	for _, name := range names {
-		if strings.Contains(err.Error(), name) {
-			named++
-		}
-	}
-	if named != 3 {
-		t.Errorf("%d workers are named, want 3: %v", named, err)
-	}
-}
 
 // A worker that takes much longer than others is overtaken, and its late answer counts for nothing.
 func TestOvertaking(t *testing.T) {

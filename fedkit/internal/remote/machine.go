@@ -90,7 +90,7 @@ func (m *Machine) Run(ctx context.Context, c *Call, queued bool) *Answer {
 		case errors.As(err, &lost):
 			a.Missing = lost
 		case err != nil:
-			a.Error = err.Error()
+			a.Error = fmt.Sprintf("%.4000s", err.Error())
 		}
 		return a, nil
 	})

@@ -319,3 +319,21 @@ func TestEndWhileWaiting(t *testing.T) {
 		t.Errorf("who is asked directly waits for nobody: %+v", a)
 	}
 }
+
+// The least integer divided by −1, or by 0, which ends a process on many processors, has a result.
+func TestLeastInteger(t *testing.T) {
+	m, s := machine(t, 1<<20)
+	for of, size := range map[dtypes.DType]int{dtypes.Int8: 1, dtypes.Int16: 2, dtypes.Int32: 4, dtypes.Int64: 8} {
+		for _, op := range []string{"divide", "remainder"} {
+			least, one := make([]byte, 2*size), bytes.Repeat([]byte{255}, 2*size)
+			least[size-1], least[2*size-1] = 128, 128
+			clear(one[size:])
+			arg := Arg{of, []int{2}, []Part{{Size: 2 * size}}}
+			text := strings.NewReplacer("4xf32", fmt.Sprintf("2xi%d", 8*size), "add", op).Replace(sum)
+			c := &Call{ID: fmt.Sprint(op, of), Program: s.put([]byte(text)), Name: op, Args: []Arg{arg, arg}, Return: 16, Inline: [][]byte{least, one}}
+			if a := run(t, m, c); a.Error != "" || len(a.Inline) != 1 || len(a.Inline[0]) != 2*size {
+				t.Errorf("%s of %v: %+v", op, of, a)
+			}
+		}
+	}
+}

@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 )
 
 // Protocol is the version of the messages. Machines of different versions do not work together.
@@ -66,6 +69,34 @@ type Result struct {
 	Kept bool
 }
 
+// String returns it as Float32[2 3], and whether it is kept.
+func (r Result) String() string {
+	kept := ""
+	if r.Kept {
+		kept = " kept"
+	}
+	return fmt.Sprintf("%v%v%s", r.Type, r.Dims, kept)
+}
+
+// Expected returns what a machine answers of a program that returns values of these shapes, to a call that takes some bytes back.
+func Expected(shapes []shapes.Shape, back int) (results []Result) {
+	for _, s := range shapes {
+		r := Result{Type: s.DType, Dims: s.Dimensions}
+		if size := xla.Bytes(r.Type, r.Dims); size > back {
+			r.Kept = true
+		} else {
+			back -= size
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+// Equal reports whether two results are of the same type and dimensions, and both kept or both not.
+func (r Result) Equal(other Result) bool {
+	return r.Type == other.Type && r.Kept == other.Kept && slices.Equal(r.Dims, other.Dims)
+}
+
 var errMessage = errors.New("not a message of this protocol")
 
 // check refuses sizes that do not fit together.
@@ -79,7 +110,7 @@ func (c *Call) check() error {
 			}
 			size += p.Size
 			if p.Object == "" && p.Kept == "" {
-				if inline >= len(c.Inline) || !fills(c.Inline[inline], p.Size) {
+				if !fills(c.Inline[inline], p.Size) {
 					return fmt.Errorf("%w: argument %d is not whole", errMessage, i)
 				}
 				inline++
@@ -89,10 +120,19 @@ func (c *Call) check() error {
 			return fmt.Errorf("%w: argument %d: %d bytes for %s %v", errMessage, i, size, a.Type, a.Dims)
 		}
 	}
-	if inline != len(c.Inline) {
-		return fmt.Errorf("%w: %d parts, %d of them named", errMessage, len(c.Inline), inline)
-	}
 	return nil
+}
+
+// named returns how many parts are in the message.
+func (c *Call) named() (n int) {
+	for _, a := range c.Args {
+		for _, p := range a.Parts {
+			if p.Object == "" && p.Kept == "" {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // Trim returns bytes without the repetitions of their last four.
@@ -123,19 +163,26 @@ func (a *Answer) check() error {
 	for i, r := range a.Results {
 		size := bytesOf(r.Type, r.Dims)
 		if size < 0 {
-			return fmt.Errorf("%w: result %d: %s %v", errMessage, i, r.Type, r.Dims)
+			return fmt.Errorf("%w: result %d: %.100s", errMessage, i, r)
 		}
 		if !r.Kept {
-			if inline >= len(a.Inline) || len(a.Inline[inline]) != size {
+			if len(a.Inline[inline]) != size {
 				return fmt.Errorf("%w: result %d is not whole", errMessage, i)
 			}
 			inline++
 		}
 	}
-	if inline != len(a.Inline) {
-		return fmt.Errorf("%w: %d results, %d of them named", errMessage, len(a.Inline), inline)
-	}
 	return nil
+}
+
+// named returns how many results are in the message.
+func (a *Answer) named() (n int) {
+	for _, r := range a.Results {
+		if !r.Kept {
+			n++
+		}
+	}
+	return n
 }
 
 // bytesOf returns the size of a value, −1 for a type or dimensions that there are not.
@@ -155,7 +202,7 @@ func (a *Answer) Encode() []byte { return encode(a, a.Inline) }
 // DecodeCall reads a call. It trusts nothing.
 func DecodeCall(message []byte) (c *Call, err error) {
 	c = new(Call)
-	if c.Inline, err = decode(message, c); err == nil {
+	if c.Inline, err = decode(message, c, math.MaxInt); err == nil {
 		err = c.check()
 	}
 	return c, err
@@ -164,7 +211,7 @@ func DecodeCall(message []byte) (c *Call, err error) {
 // DecodeAnswer reads an answer. It trusts nothing.
 func DecodeAnswer(message []byte) (a *Answer, err error) {
 	a = new(Answer)
-	if a.Inline, err = decode(message, a); err == nil {
+	if a.Inline, err = decode(message, a, mostHead); err == nil {
 		err = a.check()
 	}
 	return a, err
@@ -183,20 +230,31 @@ func encode(head any, inline [][]byte) []byte {
 	return message
 }
 
-func decode(message []byte, head any) (inline [][]byte, err error) {
+// mostHead is how many bytes the head of an answer may have: the small things in it take much more memory than they have bytes.
+const mostHead = 256 << 10
+
+// decode reads a head of at most some bytes, and returns as many inline bytes as it names.
+func decode(message []byte, head interface{ named() int }, most int) (inline [][]byte, err error) {
 	object, rest, ok := next(message)
 	if !ok {
 		return nil, errMessage
 	}
+	if len(object) > most {
+		return nil, fmt.Errorf("%w: a head of %d bytes, want at most %d", errMessage, len(object), most)
+	}
 	if err := json.Unmarshal(object, head); err != nil {
 		return nil, fmt.Errorf("%w: %v", errMessage, text.ShortError(err))
 	}
-	for len(rest) > 0 {
+	n := head.named()
+	for range n {
 		var b []byte
 		if b, rest, ok = next(rest); !ok {
-			return nil, errMessage
+			return nil, fmt.Errorf("%w: %d parts, %d of them named", errMessage, len(inline), n)
 		}
 		inline = append(inline, b)
+	}
+	if len(rest) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes more than are named", errMessage, len(rest))
 	}
 	return inline, nil
 }

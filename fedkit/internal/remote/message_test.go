@@ -2,7 +2,10 @@ package remote
 
 import (
 	"bytes"
+	"encoding/binary"
 	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/compute/dtypes"
@@ -30,8 +33,12 @@ func FuzzDecodeCall(f *testing.F) {
 	for _, c := range someCalls {
 		f.Add(c.Encode())
 	}
+	f.Add(made(`{"Args":[`+strings.Repeat(`{"Parts":[{},{}]},`, 1000)+`{}]}`, 0))
+	f.Add(made(`{}`, 1<<16))
 	f.Fuzz(func(t *testing.T, message []byte) {
-		c, err := DecodeCall(message)
+		var c *Call
+		var err error
+		takes(t, 100*len(message), func() { c, err = DecodeCall(message) })
 		if err != nil {
 			return
 		}
@@ -47,13 +54,41 @@ func FuzzDecodeCall(f *testing.F) {
 	})
 }
 
+// made returns a message of a head and so many inline values of no bytes.
+func made(head string, empty int) []byte {
+	return append(append(binary.LittleEndian.AppendUint32(nil, uint32(len(head))), head...), make([]byte, 4*empty)...)
+}
+
+// takes fails if a function takes more than some bytes of memory, and a few more than that.
+func takes(t *testing.T, most int, do func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(most)+1<<20 {
+		t.Fatalf("%d bytes of memory, want at most %d", took, most+1<<20)
+	}
+}
+
 func FuzzDecodeAnswer(f *testing.F) {
 	for _, a := range someAnswers {
 		f.Add(a.Encode())
 	}
+	for _, head := range []string{`{"Results":[` + strings.Repeat(`{},`, 80_000) + `{}]}`, `{"Missing":[` + strings.Repeat(`"",`, 80_000) + `""]}`,
+		`{"Results":[{"Dims":[` + strings.Repeat(`0,`, 120_000) + `0]}]}`, strings.Repeat("[", 200_000), `{"Results":[{"Type":` + strings.Repeat("9", 200_000) + `}]}`} {
+		f.Add(made(head, 0))
+	}
+	f.Add(made(`{"Missing":[`+strings.Repeat(`"",`, 1<<20)+`""]}`, 0))
+	f.Add(made(`{}`, 1<<20))
 	f.Fuzz(func(t *testing.T, message []byte) {
-		a, err := DecodeAnswer(message)
+		var a *Answer
+		var err error
+		takes(t, 32<<20, func() { a, err = DecodeAnswer(message) }) // however long it is
 		if err != nil {
+			if len(err.Error()) > 1000 {
+				t.Fatalf("an error of %d bytes", len(err.Error()))
+			}
 			return
 		}
 		again, err := DecodeAnswer(a.Encode())

@@ -170,17 +170,26 @@ func (p *Program) Build(arguments ...shapes.Shape) (err error) {
 }
 
 // Text returns what the program for arguments of the given shapes computes, as StableHLO. Equal texts are equal programs.
-func (p *Program) Text(arguments ...shapes.Shape) (text []byte, err error) {
+func (p *Program) Text(arguments ...shapes.Shape) ([]byte, error) {
+	text, _, err := p.written(arguments)
+	return text, err
+}
+
+// written returns the program for arguments of the given shapes as StableHLO, and the shapes of its results.
+func (p *Program) written(arguments []shapes.Shape) (text []byte, results []shapes.Shape, err error) {
 	b, err := Backend()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer caught(&err)
 	g, outputs := p.graph(writing{b, &text}, arguments)
-	if err := g.Compile(outputs...); err != errWritten && text == nil {
-		return nil, err
+	for _, o := range outputs {
+		results = append(results, o.Shape())
 	}
-	return text, nil
+	if err := g.Compile(outputs...); err != errWritten && text == nil {
+		return nil, nil, err
+	}
+	return text, results, nil
 }
 
 // graph builds the graph for arguments of the given shapes; it panics with what is wrong.

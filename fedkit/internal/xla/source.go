@@ -10,23 +10,24 @@ import (
 
 // Source is a program for arguments of given shapes, for a machine elsewhere to compile.
 type Source struct {
-	Name string
-	Text []byte // StableHLO
-	Hash string // of the text
+	Name    string
+	Text    []byte         // StableHLO
+	Hash    string         // of the text
+	Results []shapes.Shape // that it returns
 }
 
 // Source returns the program for arguments of the given shapes as text. It is written once for each combination of shapes.
 func (p *Program) Source(arguments []shapes.Shape) (*Source, error) {
 	v := p.version(arguments)
 	v.writing.Do(func() {
-		text, err := p.Text(arguments...)
+		text, results, err := p.written(arguments)
 		if err != nil {
 			v.unwritten = err
 			return
 		}
 		text = append([]byte("module @program {"), text...)
 		hash := sha256.Sum256(text)
-		v.source = &Source{Name: p.name, Text: text, Hash: hex.EncodeToString(hash[:])}
+		v.source = &Source{Name: p.name, Text: text, Hash: hex.EncodeToString(hash[:]), Results: results}
 	})
 	return v.source, v.unwritten
 }

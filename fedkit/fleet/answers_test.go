@@ -1,0 +1,206 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/remote"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/nats-io/nats.go"
+)
+
+// wrongAnswers are what a worker at fault may make of its answers.
+var wrongAnswers = map[string]func(a *remote.Answer){
+	"no results":             func(a *remote.Answer) { a.Results, a.Inline = nil, nil },
+	"one result less":        func(a *remote.Answer) { a.Results, a.Inline = a.Results[1:], nil },
+	"one result more":        func(a *remote.Answer) { a.Results = append(a.Results, a.Results[0]) },
+	"another rank":           func(a *remote.Answer) { a.Results[0].Dims = append(slices.Clone(a.Results[0].Dims), 1) },
+	"a vector, not a matrix": func(a *remote.Answer) { a.Results[0].Dims = []int{4} },
+	"another type":           func(a *remote.Answer) { a.Results[0].Type = dtypes.Float64 },
+	"a terabyte":             func(a *remote.Answer) { a.Results[0].Dims = []int{1 << 38} },
+	"brought, not kept": func(a *remote.Answer) {
+		a.Results[0] = remote.Result{Type: dtypes.Float32, Dims: []int{1}}
+		a.Inline = slices.Insert(a.Inline, 0, make([]byte, 4))
+	},
+	"not readable":              func(a *remote.Answer) { a.Inline = append(a.Inline, []byte("more")) },
+	"misses what nobody needs":  func(a *remote.Answer) { a.Missing = []string{strings.Repeat("0", 64)} },
+	"misses nothing by no name": func(a *remote.Answer) { a.Missing = []string{""} },
+	"negative time, no results": func(a *remote.Answer) { a.Seconds, a.Results, a.Inline = -1e308, nil, nil },
+}
+
+// pair is a program with two results for any argument.
+var pair = xla.NewProgram("pair", func(a []*graph.Node) []*graph.Node {
+	return []*graph.Node{graph.Add(a[0], a[0]), graph.Mul(a[0], a[0])}
+})
+
+// A worker whose answers are not what the program returns is named, and what is used is from another one.
+func TestWrongAnswers(t *testing.T) {
+	t.Parallel()
+	for what, change := range wrongAnswers {
+		for _, fromQueue := range []bool{true, false} {
+			t.Run(fmt.Sprint(what, ", from the queue: ", fromQueue), func(t *testing.T) {
+				t.Parallel()
+				h := startHub(t, HubOptions{})
+				answered := make(chan struct{}, 1000)
+				bad, _ := startWorker(t, h.File(), WorkerOptions{}, func(w *work) {
+					right := w.perform
+					w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+						a := *right(ctx, c, queued) // others may get it too
+						if queued == fromQueue && len(a.Results) > 0 {
+							a.Results = slices.Clone(a.Results)
+							change(&a)
+							answered <- struct{}{}
+						}
+						return &a
+					}
+				})
+				f := join(t, h.File())
+				if err := f.Wait(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				d := device1(t, f)
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					got, err := pairOfPair(t.Context(), d)
+					if err != nil || !slices.Equal(got, []float32{4, 16, 36, 64}) {
+						t.Errorf("%v (%v), want the squares of 2, 4, 6, 8", got, err)
+					}
+				}()
+				select {
+				case <-answered:
+				case <-ended:
+				}
+				startWorker(t, h.File(), WorkerOptions{}, nil)
+				<-ended
+				if s := f.String(); !strings.Contains(s, bad.beat.Worker) || !strings.Contains(s, `gave a wrong answer: program "pair"`) {
+					t.Error("the worker is not named:", s)
+				}
+			})
+		}
+	}
+}
+
+// pairOfPair runs pair on [1 2; 3 4] and again on the sum, where that is kept, and returns the squares.
+func pairOfPair(ctx context.Context, d engine.Device) ([]float32, error) {
+	out, err := d.Run(ctx, pair, []any{[][]float32{{1, 2}, {3, 4}}})
+	if err != nil {
+		return nil, err
+	}
+	if out, err = out[0].Then(pair); err != nil {
+		return nil, err
+	}
+	y, err := out[1].Tensor()
+	if err != nil {
+		return nil, err
+	}
+	return xla.Host(y)
+}
+
+// A worker that has given three wrong answers is left out; if it was alone, the error says why.
+func TestThreeWrongAnswers(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	f := join(t, h.File())
+	f.Patience = time.Second
+	bad, _ := startWorker(t, h.File(), WorkerOptions{}, func(w *work) {
+		w.perform = func(_ context.Context, c *remote.Call, _ bool) *remote.Answer {
+			return &remote.Answer{ID: c.ID, Machine: w.beat.Worker, Results: []remote.Result{{Type: dtypes.Float32, Dims: []int{1 << 38}, Kept: true}}}
+		}
+	})
+	d := device1(t, f)
+	_, err := d.Run(t.Context(), double, []any{float32(1)})
+	says(t, err, "no worker", bad.beat.Worker, "3 wrong answers", `program "double"`, "Float32[274877906944]", "returns [Float32[]")
+}
+
+// That an answer cannot be read is known at once, with the call and the worker that it is of.
+func TestUnreadableAnswer(t *testing.T) {
+	h := startHub(t, HubOptions{})
+	bad, _ := startWorker(t, h.File(), WorkerOptions{}, nil)
+	f := join(t, h.File())
+	c, err := device1(t, f).(*device).call(double, nil, []any{float32(1)}, small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.calls.Store(c.msg.ID, c)
+	f.answered(&nats.Msg{Subject: answers + f.name + "." + bad.beat.Worker, Data: []byte("not an answer"), Header: nats.Header{answerTo: {c.msg.ID}}})
+	if len(c.answers) != 1 {
+		t.Fatal("nobody was told")
+	}
+	got := <-c.answers
+	right, again, err := (&attempt{call: c}).take(got)
+	if right || !again || err != nil || got.Machine != bad.beat.Worker || !strings.Contains(f.String(), bad.beat.Worker) {
+		t.Errorf("asked again: %v (%v); %v", again, err, f)
+	}
+	for _, data := range []string{"", "not an answer", "\x02\x00\x00\x00{}"} { // of nobody
+		f.answered(&nats.Msg{Data: []byte(data)})
+	}
+}
+
+// What is kept by a worker that is gone is an error while there is no other one, and is done again once there is.
+func TestKeptByNobody(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	f := join(t, h.File())
+	f.Patience = time.Second
+	_, kill := startWorker(t, h.File(), WorkerOptions{}, nil)
+	out, err := device1(t, f).Run(t.Context(), double, []any{float32(3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !out[0].Away() {
+		t.Fatal("it is not kept")
+	}
+	kill()
+	for range 2 {
+		if _, err := out[0].Tensor(); !errors.Is(err, ErrNoWorker) {
+			t.Fatal(err)
+		}
+	}
+	startWorker(t, h.File(), WorkerOptions{}, nil)
+	if err := f.Wait(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	y, err := out[0].Tensor()
+	if err != nil || y.Value() != float32(6) {
+		t.Errorf("%v (%v), want 6", y, err)
+	}
+}
+
+// A worker that never answers the first call of a program is overtaken, though nobody knows yet how long that may take.
+func TestFirstCallHangs(t *testing.T) {
+	if compiling > 5*time.Minute {
+		t.Errorf("the first call may take %v", compiling)
+	}
+	defer func(before time.Duration) { compiling = before }(compiling)
+	compiling = 100 * time.Millisecond
+	h := startHub(t, HubOptions{})
+	f := join(t, h.File())
+	var hangs atomic.Bool
+	for range 2 {
+		startWorker(t, h.File(), WorkerOptions{Slots: 1}, func(w *work) {
+			right := w.perform
+			w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+				if hangs.CompareAndSwap(false, true) {
+					<-ctx.Done()
+				}
+				return right(ctx, c, queued)
+			}
+		})
+	}
+	if err := f.Wait(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := doubled(t, device1(t, f), float32(2)); err != nil || got != 4 {
+		t.Errorf("%v (%v), want 4", got, err)
+	}
+}

@@ -1,0 +1,174 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fedkit.example/fedkit/internal/remote"
+)
+
+// victims are workers that some calls end, as if their processes were killed. Nobody is told but by the silence.
+type victims struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// start starts n of them, which are ended by the calls that are deadly.
+func (v *victims) start(t *testing.T, f *Fleet, n int, deadly func(queued bool) bool) {
+	t.Helper()
+	for range n {
+		startWorker(t, f.File(), WorkerOptions{Slots: 1}, func(w *work) {
+			right := w.perform
+			w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+				if !deadly(queued) {
+					return right(ctx, c, queued)
+				}
+				v.mu.Lock()
+				if !slices.Contains(v.names, w.beat.Worker) {
+					v.names = append(v.names, w.beat.Worker)
+				}
+				v.mu.Unlock()
+				w.nc.Close()
+				<-ctx.Done()
+				return new(remote.Answer)
+			}
+		})
+	}
+	if err := f.Wait(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// three fails unless an error names the program and the three workers that it has ended, and there are no more of these.
+func (v *victims) three(t *testing.T, err error, program string) {
+	t.Helper()
+	says(t, err, `program "`+program, "3 workers were lost")
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	says(t, err, v.names...)
+	if len(v.names) != 3 {
+		t.Errorf("%d workers were ended, want 3: %v", len(v.names), v.names)
+	}
+}
+
+// A call that takes its workers with it ends the run after the third.
+func TestCallThatKills(t *testing.T) {
+	t.Parallel()
+	f := join(t, startHub(t, HubOptions{}).File())
+	var v victims
+	v.start(t, f, 5, func(bool) bool { return true })
+	_, err := few(t, f)
+	v.three(t, err, "solve")
+}
+
+// Many calls of a program take no more workers with them than one.
+func TestCallsThatKill(t *testing.T) {
+	t.Parallel()
+	f := join(t, startHub(t, HubOptions{}).File())
+	var v victims
+	v.start(t, f, 6, func(bool) bool { return true })
+	d := device1(t, f)
+	errs := make(chan error, 8)
+	for range cap(errs) {
+		go func() {
+			_, err := d.Run(t.Context(), double, []any{float32(1)})
+			errs <- err
+		}()
+	}
+	for range cap(errs) {
+		v.three(t, <-errs, "double")
+	}
+}
+
+// A program that takes those with it that keep its argument ends the run after the third, though each time another one keeps it.
+func TestThenThatKills(t *testing.T) {
+	t.Parallel()
+	f := join(t, startHub(t, HubOptions{}).File())
+	var v victims
+	v.start(t, f, 6, func(queued bool) bool { return !queued })
+	out, err := device1(t, f).Run(t.Context(), double, []any{float32(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = out[0].Then(pair)
+	v.three(t, err, "pair")
+}
+
+// Who is asked too because a call takes long counts among the three.
+func TestLateCallThatKills(t *testing.T) {
+	t.Parallel()
+	f := join(t, startHub(t, HubOptions{}).File())
+	var v victims
+	var deadly atomic.Bool
+	v.start(t, f, 6, func(bool) bool { return deadly.Load() })
+	d := device1(t, f)
+	if _, err := d.Run(t.Context(), double, []any{float32(1)}); err != nil { // so that it is known how long it takes
+		t.Fatal(err)
+	}
+	deadly.Store(true)
+	_, err := d.Run(t.Context(), double, []any{float32(1)})
+	v.three(t, err, "double")
+}
+
+// killers are programs that end the process which compiles them.
+var killers = map[string]string{
+	"calls itself": `module @program {
+func.func @main(%a: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @main(%a) : (tensor<f32>) -> tensor<f32>
+  "stablehlo.return"(%0) : (tensor<f32>) -> ()
+}
+}`,
+	"is nested deeply": "module @program {\n" + strings.Repeat("module {\n", 100_000),
+	"has a size that overflows": `module @program {
+func.func @main(%a: tensor<f32>) -> tensor<4611686018427387904x4xf32> {
+  %0 = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<4611686018427387904x4xf32>
+  "stablehlo.return"(%0) : (tensor<4611686018427387904x4xf32>) -> ()
+}
+}`,
+}
+
+// A program that ends the processes of workers ends the run, which names it, after three of them. The others go on.
+func TestProgramThatKills(t *testing.T) {
+	t.Parallel()
+	for what, text := range killers {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			f, err := Local(5, LocalOptions{Dir: t.TempDir(), Idle: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = f.Stop() })
+			d := device1(t, f).(*device)
+			errs := make(chan error, 4)
+			for range cap(errs) {
+				go func() { errs <- d.runText(t.Context(), what, text) }()
+			}
+			for range cap(errs) {
+				says(t, <-errs, `program "`+what, "3 workers were lost")
+			}
+			if n := len(f.Workers()); n != 2 {
+				t.Errorf("%d workers are left of 5, want 2", n)
+			}
+			if got, err := doubled(t, device1(t, f), float32(1)); err != nil || got != 2 {
+				t.Errorf("those that are left: %v (%v)", got, err)
+			}
+		})
+	}
+}
+
+// runText runs a program that is given as text, on a number.
+func (d *device) runText(ctx context.Context, name, text string) error {
+	c, err := d.call(double, nil, []any{float32(1)}, small)
+	if err != nil {
+		return err
+	}
+	c.msg.Name, c.msg.Program = name, hashOf([]byte(text))
+	c.objects = []*object{d.fleet.store.object(c.msg.Program, len(text), func() ([]byte, error) { return []byte(text), nil })}
+	_, err = c.do(ctx)
+	return err
+}
