@@ -81,14 +81,16 @@ func (h *History) Complete() error {
 		in string
 		c  *config.Config
 	}{{"", h.Config}, {"interceptors", h.Interceptors}, {"Options.", h.Settings}} {
-		for _, path := range part.c.Unnamed() {
-			is, _ := part.c.At(path)
-			allowed := "what a configuration can tell from others"
-			if strings.HasSuffix(strings.TrimSuffix(is, ")"), "func") {
-				is, allowed = "a function without a name", "one that is declared with func at the top level, a method of a type, or in a struct with a field Name"
-			}
-			return Invalid(part.in+path, is, allowed+", or in a field that is tagged `config:\"-\"`, since it only holds what is computed from the others")
+		paths := part.c.Unnamed()
+		if len(paths) == 0 {
+			continue
 		}
+		is, _ := part.c.At(paths[0])
+		allowed := "what a configuration can tell from others"
+		if strings.HasSuffix(strings.TrimSuffix(is, ")"), "func") {
+			is, allowed = "a function without a name", "one that is declared with func at the top level, a method of a type, or in a struct with a field Name"
+		}
+		return Invalid(part.in+paths[0], is, allowed+", or in a field that is tagged `config:\"-\"`, since it only holds what is computed from the others")
 	}
 	return nil
 }

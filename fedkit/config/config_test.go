@@ -116,6 +116,11 @@ func (Median) Aggregate()    {}
 func (*Krum) Aggregate()     {}
 func (By) String() string    { return "by something" }
 
+func locked(s *secret) *secret {
+	s.mu.Lock()
+	return s
+}
+
 func named()             {}
 func generic[T any]()    {}
 func (Mean) method()     {}
@@ -150,7 +155,7 @@ var cases = []struct {
 
 	// Values of every kind, alone and in an interface.
 	{anything{hidden: 1}, `config_test.anything{hidden: 1}`, `{"hidden":1,"type":"config_test.anything"}`},
-	{secret{value: &Krum{2}, list: []any{Mean{}}, left: 3, Wait: time.Second}, `config_test.secret{"value": {F: 2}, Wait: 1000000000, list: [config_test.Mean{}]}`,
+	{locked(&secret{value: &Krum{2}, list: []any{Mean{}}, left: 3, Wait: time.Second}), `config_test.secret{"value": {F: 2}, Wait: 1000000000, list: [config_test.Mean{}]}`,
 		`{"\"value\"":{"F":2},"Wait":1000000000,"list":[{"type":"config_test.Mean"}],"type":"config_test.secret"}`},
 	{dated{When{time.Unix(0, 0).UTC()}, 2}, `config_test.dated{K: 2, Time: "1970-01-01T00:00:00Z"}`, `{"K":2,"Time":"1970-01-01T00:00:00Z","type":"config_test.dated"}`},
 	{anything{A: math.SmallestNonzeroFloat64, B: math.NaN()}, `config_test.anything{A: float64(5e-324), B: float64(NaN)}`,
