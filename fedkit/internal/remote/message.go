@@ -10,7 +10,6 @@ import (
 	"math"
 	"slices"
 
-	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -243,7 +242,7 @@ func decode(message []byte, head interface{ named() int }, most int) (inline [][
 		return nil, fmt.Errorf("%w: a head of %d bytes, want at most %d", errMessage, len(object), most)
 	}
 	if err := json.Unmarshal(object, head); err != nil {
-		return nil, fmt.Errorf("%w: %v", errMessage, text.ShortError(err))
+		return nil, fmt.Errorf("%w: %.200s", errMessage, err)
 	}
 	n := head.named()
 	for range n {
