@@ -16,12 +16,10 @@ import (
 // φ is used; W [M, d] has every client's model after its last round, of which only h_i is used. Identities: without personal
 // layers it is FedAvg, and with nothing else LocalOnly.
 type Partial struct {
-	Personal []string     // layers, as in Task.Mask: []string{"dense2"}
-	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
-	State    struct {
-		X, W *fedkit.Matrix // φ in a whole model [1, d], and every client's model after its last round [M, d]
-	}
+	Personal []string                      // layers, as in Task.Mask: []string{"dense2"}
+	Fraction float64                       // share of the clients in a round, in (0, 1]; default all
+	Local    fedkit.Local                  // local solver: E epochs, B examples per batch, η
+	State    struct{ X, W *fedkit.Matrix } // φ in a whole model [1, d], and every client's model after its last round [M, d]
 }
 
 // Check implements fedkit.Checker.

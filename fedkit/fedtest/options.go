@@ -86,7 +86,7 @@ func (c Suite) defaults(s fedkit.Strategy) error {
 	for _, o := range optionsOf(reflect.TypeOf(s).Elem()) {
 		usual, err := strconv.ParseFloat(o.usual, 64)
 		holder := reflect.ValueOf(s).Elem().FieldByIndex(o.index[:len(o.index)-1])
-		if local, ok := holder.Interface().(fedkit.Local); ok && local.Steps > 0 && o.usual == "1" {
+		if holder.Type() == reflect.TypeFor[fedkit.Local]() && holder.FieldByName("Steps").Int() > 0 && o.usual == "1" {
 			continue // Epochs, which Steps are instead of
 		}
 		if err != nil || len(o.index) > 1 && holder.IsZero() {

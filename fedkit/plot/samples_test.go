@@ -72,8 +72,10 @@ func TestSamples(t *testing.T) {
 // Colors keep their places, and black is −1 if that is what a model sees.
 func TestSamplesInColor(t *testing.T) {
 	part := datasets.Split{Scale: 1 / 127.5, Shift: -1, Labels: []int32{1}, Bytes: []uint8{255, 0, 0, 0, 51, 255}}
+	other := part
+	other.Labels = []int32{0}
 	fed := &fedkit.Federation{
-		Data:    &datasets.Dataset{Name: "rgb", Shape: []int{1, 2, 3}, Classes: 2, Train: part, Test: part},
+		Data:    &datasets.Dataset{Name: "rgb", Shape: []int{1, 2, 3}, Classes: 2, Train: part, Test: other},
 		Clients: []partition.Client{{Train: []int{0}, Test: []int{0}}},
 	}
 	f := Samples(fed, 2)
