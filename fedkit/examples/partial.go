@@ -12,14 +12,15 @@ import (
 //	(φ_i, h_i) ← epochs on f_i(φ, h_i)    from the shared φ and the client's own h_i, for i ∈ S
 //	φ ← Σ_{i∈S} (n_i/N) φ_i
 //
-// A newcomer trains the initial h on φ, which it leaves as it is, ten times as long as in a round. X is [1, d], of which only
-// φ is used; W [M, d] has every client's model after its last round, of which only h_i is used. Identities: without personal
-// layers it is FedAvg, and with nothing else LocalOnly.
+// An unseen client trains the initial h on φ, which it leaves as it is, ten times as long as in a round. Of X only φ is used,
+// of W only h_i. Identities: without personal layers it is FedAvg, and with nothing else LocalOnly.
 type Partial struct {
-	Personal []string                      // layers, as in Task.Mask: []string{"dense2"}
-	Fraction float64                       // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local                  // local solver: E epochs, B examples per batch, η
-	State    struct{ X, W *fedkit.Matrix } // φ in a whole model [1, d], and every client's model after its last round [M, d]
+	Personal []string     // layers, as in Task.Mask: []string{"dense2"}
+	Fraction float64      // share of the clients in a round, in (0, 1]; default all
+	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
+	State    struct {
+		X, W *fedkit.Matrix // φ in a whole model [1, d], and every client's model after its last round [M, d]
+	}
 }
 
 // Check implements fedkit.Checker.
@@ -49,8 +50,7 @@ func (s *Partial) models(r *fedkit.Round) *fedkit.Matrix {
 func (s *Partial) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.models(r).Take(S...), Local: s.Local, Shared: r.Mask(s.Personal...).Not()})
-	s.State.W = s.State.W.Put(u.Clients(), u.Models)
-	s.State.X = u.Models.Mean(u.Examples())
+	s.State.W, s.State.X = s.State.W.Put(u.Clients(), u.Models), u.Models.Mean(u.Examples())
 	return r.Err()
 }
 

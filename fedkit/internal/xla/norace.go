@@ -1,0 +1,5 @@
+//go:build !race
+
+package xla
+
+const raceDetector = false
