@@ -125,7 +125,17 @@ func (x *hostile) settle() {
 		x.Fatal(err)
 	}
 	x.send(&nats.Msg{Subject: beats + x.name, Data: text})
-	wait(x.T, "the beat of "+x.name, func() bool { w := x.fleet.member(x.name); return w != nil && w.Bytes == b.Bytes })
+	wait(x.T, "the beat of "+x.name, func() bool { return x.lastBeat(x.name).Bytes == b.Bytes })
+}
+
+// lastBeat is what the notebook knows of a worker.
+func (x *hostile) lastBeat(name string) (b Beat) {
+	x.fleet.mu.Lock()
+	defer x.fleet.mu.Unlock()
+	if w := x.fleet.workers[name]; w != nil {
+		b = w.Beat
+	}
+	return b
 }
 
 // unanswered fails if an answer was taken for that of the call.
@@ -169,7 +179,7 @@ var impossible = map[string]func(x *hostile){
 			x.send(&nats.Msg{Subject: answers + x.fleet.name + "." + x.name, Data: a.Encode()})
 		}
 		x.unanswered()
-		if w := x.fleet.member(x.victim); w.Host == "stolen" {
+		if x.lastBeat(x.victim).Host == "stolen" {
 			x.Error("the victim's beat is another's")
 		}
 	},
