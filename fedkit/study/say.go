@@ -94,7 +94,8 @@ func (s *Study) reasons(missing []*plan) string {
 	return strings.Join(all, "; ")
 }
 
-// reason says in what a run differs from the one of its name that is most like it, labels and seed first.
+// reason says in what a run differs from the one of its name that is most like it, labels and seed first. Among equals, the words
+// decide, not the order of keys.
 func (p *plan) reason(stored Runs) string {
 	switch {
 	case errors.Is(p.problem, errOlder):
@@ -104,11 +105,7 @@ func (p *plan) reason(stored Runs) string {
 	case p.models:
 		return "models were not kept"
 	}
-	type candidate struct {
-		apart  int
-		fields []string
-	}
-	var best *candidate
+	var fields []string
 	for _, r := range stored {
 		if r.Key == p.Key {
 			return "failed before: " + r.Error
@@ -116,16 +113,14 @@ func (p *plan) reason(stored Runs) string {
 		if r.About.Seed != p.About.Seed || !slices.Equal(r.Labels, p.Labels) {
 			continue // a run that was not there yet
 		}
-		fields := differences(r.About, p.About)
-		c := candidate{len(fields), fields}
-		if best == nil || c.apart < best.apart {
-			best = &c
+		if d := differences(r.About, p.About); fields == nil || cmp.Or(len(d)-len(fields), slices.Compare(d, fields)) < 0 {
+			fields = d
 		}
 	}
-	if best == nil || best.apart > 3 { // another experiment
+	if len(fields) > 3 { // another experiment
 		return ""
 	}
-	return strings.Join(best.fields, ", ")
+	return strings.Join(fields, ", ")
 }
 
 // first3 writes the first three lines.
