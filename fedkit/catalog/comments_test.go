@@ -127,7 +127,7 @@ func TestOneMu(t *testing.T) {
 			}
 			var text []byte
 			switch filepath.Ext(path) {
-			case ".go":
+			case ".go", ".yaml":
 				text, err = os.ReadFile(path)
 			case ".ipynb":
 				text, err = cells(path)
