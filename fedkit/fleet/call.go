@@ -50,6 +50,7 @@ type attempt struct {
 	kind      string
 	hub       chan struct{} // its state when the call was published
 	begin     time.Time
+	given     time.Time // to a worker that was asked for it, or to the queue
 	published time.Time
 	wait      time.Duration // until it is published again if nobody has it
 	tries     int
@@ -96,6 +97,7 @@ func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 		}
 	}()
 	a.begin = time.Now()
+	a.given = a.begin
 	tick := time.NewTicker(beat / 5)
 	defer tick.Stop()
 	for publish := true; ; {
@@ -185,7 +187,7 @@ func (a *attempt) take(got received) (right, again bool, err error) {
 // look sees how it is with the call, and says whether it has to be published again.
 func (a *attempt) look() (again bool, err error) {
 	f := a.d.fleet
-	at, died := a.where()
+	at, died, unheard := a.where()
 	_ = a.blame(died) // it fails the run
 	switch alone := f.aloneFor([]string{a.kind}); {
 	case a.d.err() != nil:
@@ -203,9 +205,10 @@ func (a *attempt) look() (again bool, err error) {
 		return true, a.sit()
 	case at != nil:
 		a.published, a.wait = time.Now(), 0
-		if len(a.asked) < 2 && a.had() < thrice && time.Since(a.begin) > a.d.times.slow(a.msg.Program) {
+		if len(a.asked) < 2 && a.had() < thrice && time.Since(a.given) > a.d.times.slow(a.msg.Program) {
 			a.alsoAsk(at, true)
 		}
+	case unheard+len(died) >= thrice: // it goes to nobody else until it is known what became of these
 	case alone == 0 && time.Since(a.published) > silent+a.wait: // nobody has it: a message was lost, or all are busy
 		if a.tries++; a.tries > 60 {
 			return false, fmt.Errorf("fleet: program %q was given to workers %d times, and no answer came", a.msg.Name, a.tries)
@@ -242,8 +245,9 @@ func (c *call) had() int {
 	return len(c.begun)
 }
 
-// where returns the workers that have the call, and the labels of those that were lost while they had it.
-func (c *call) where() (at, died []string) {
+// where returns the workers that have the call, the labels of those that were lost while they had it, and how many of those that took it
+// were not heard of since.
+func (c *call) where() (at, died []string, unheard int) {
 	f := c.d.fleet
 	at = f.at(c.msg.ID)
 	f.mu.Lock()
@@ -257,12 +261,15 @@ func (c *call) where() (at, died []string) {
 				died = append(died, s.label())
 			}
 		default:
+			if !s.seen.After(s.at) {
+				unheard++
+			}
 			if time.Since(s.at) < silent && !slices.Contains(at, s.Worker) { // its next beat says so
 				at = append(at, s.Worker)
 			}
 		}
 	}
-	return at, died
+	return at, died, unheard
 }
 
 // said is the error that a worker answered with.
@@ -276,12 +283,16 @@ func (a *attempt) alsoAsk(not []string, idle bool) bool {
 	if other == "" {
 		return false
 	}
-	a.asked = append(a.asked, other)
-	a.withdraw() // it would go to others too, should these be lost
+	a.asked, a.given = append(a.asked, other), time.Now()
+	withdrawn := a.withdraw() // it would go to others too, should these be lost
 	c := a.call
+	if w := c.d.fleet.member(other); w != nil {
+		c.begin(w)
+	}
 	c.d.fleet.store.hold(c.objects)
 	go func() {
 		defer c.d.fleet.store.letGo(c.objects)
+		<-withdrawn
 		if got, err := c.ask(c.d.ctx, other); err == nil { // else the others go on
 			c.answered(got, nil)
 		}
@@ -326,18 +337,22 @@ func (a *attempt) publish() error {
 	}
 }
 
-// withdraw takes the call out of the queue, if it was put there.
-func (a *attempt) withdraw() {
+// withdraw takes the call out of the queue, if it was put there. It returns at once; the channel is closed when it is done.
+func (a *attempt) withdraw() <-chan struct{} {
+	end := make(chan struct{})
 	if a.queued == 0 {
-		return
+		close(end)
+		return end
 	}
 	f, at := a.d.fleet, a.queued
 	a.queued, a.more = 0, true
 	go func() {
+		defer close(end)
 		ctx, cancel := context.WithTimeout(f.ctx, silent)
 		defer cancel()
 		_ = f.stream.DeleteMsg(ctx, at) // if it is there yet; the hub forgets it after a while
 	}()
+	return end
 }
 
 // isAgain reports whether the hub was lost and is there again, since it was in a state.

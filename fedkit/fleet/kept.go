@@ -221,7 +221,7 @@ func (c *call) at(worker string) ([]engine.Value, error) {
 func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 	f := c.d.fleet
 	for range 10 {
-		_, died := c.where()
+		_, died, _ := c.where()
 		if err := c.blame(died); err != nil {
 			return nil, err
 		}
