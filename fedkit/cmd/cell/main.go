@@ -5,6 +5,8 @@
 //     compiler's messages are followed by hints (see hinted)
 //   - test -c, for cells with %test: hints
 //   - get: left out if nothing may be fetched, as the compiler then says what is missing, and in which line
+//
+// Under the name gopls it stands before gopls (see help): "gopls PROGRAM SOCKET".
 package main
 
 import (
@@ -20,6 +22,9 @@ import (
 )
 
 func main() {
+	if filepath.Base(os.Args[0]) == "gopls" && len(os.Args) == 3 {
+		fail(help(os.Args[1], os.Args[2]))
+	}
 	program, args := os.Getenv("FEDKIT_GO"), os.Args[1:]
 	if program == "" {
 		fail(errors.New("FEDKIT_GO is not set: this program is for the kernel, which sets it to the path of go"))

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// Files outside the cell's folder are not opened, but gopls hears when they change on disk; all else arrives as it was sent.
+func TestHandOn(t *testing.T) {
+	say := func(method, uri string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"textDocument/%s","params":{"textDocument":{"uri":"file://%s","text":"π"}}}`, method, uri)
+	}
+	disk := func(kind int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"workspace/didChangeWatchedFiles","params":{"changes":[{"uri":"file:///fed%%20kit/a.go","type":%d}]}}`, kind)
+	}
+	framed := func(bodies ...string) string {
+		var s strings.Builder
+		for _, body := range bodies {
+			fmt.Fprintf(&s, "Content-Length: %d\r\n\r\n%s", len(body), body)
+		}
+		return s.String()
+	}
+	init, own := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, "/cell/main.go"
+	const outside = "/fed%20kit/a.go"
+	in := framed(init, say("didOpen", own), say("didOpen", outside), say("didChange", own), say("didChange", outside), say("didClose", outside), "[1, 2]")
+	want := framed(init, say("didOpen", own), say("didChange", own), disk(2), disk(3), "[1, 2]")
+	var got strings.Builder
+	if err := handOn(&got, strings.NewReader(in), "/cell"); err != io.EOF || got.String() != want {
+		t.Errorf("%v, and\n%s\nwant\n%s", err, got.String(), want)
+	}
+	for _, bad := range []string{"Content-Length: x\r\n\r\n", "Content-Length: 9999999999999\r\n\r\n", "Content-Length: 5\r\n\r\nabc", "\r\n\r\n"} {
+		if err := handOn(io.Discard, strings.NewReader(bad), "/cell"); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
