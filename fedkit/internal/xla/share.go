@@ -32,6 +32,18 @@ func (s sharing) Builder(name string) compute.Builder {
 
 type builder struct{ *gxla.Builder }
 
+// Main implements compute.Builder.
+func (b builder) Main() compute.Function { return forCPU(b.Builder.Main()) }
+
+// NewFunction implements compute.Builder.
+func (b builder) NewFunction(name string) (compute.Function, error) {
+	f, err := b.Builder.NewFunction(name)
+	if err != nil {
+		return nil, err
+	}
+	return forCPU(f), nil
+}
+
 // Compile implements compute.Builder.
 func (b builder) Compile() (compute.Executable, error) {
 	text, err := stableHLO(b.Builder)
@@ -67,19 +79,19 @@ var errWritten = errors.New("written down, not compiled")
 func (w writing) Builder(name string) compute.Builder {
 	b := w.Backend.Builder(name)
 	if x, ok := b.(*gxla.Builder); ok {
-		return writer{x, w.text}
+		return writer{builder{x}, w.text}
 	}
 	return b
 }
 
 type writer struct {
-	*gxla.Builder
+	builder
 	text *[]byte
 }
 
 // Compile implements compute.Builder.
 func (w writer) Compile() (_ compute.Executable, err error) {
-	if *w.text, err = stableHLO(w.Builder); err != nil {
+	if *w.text, err = stableHLO(w.builder.Builder); err != nil {
 		return nil, err
 	}
 	return nil, errWritten

@@ -1,0 +1,263 @@
+package xla
+
+import (
+	"slices"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+)
+
+// ConvGeneral writes a convolution in the form that is fast. XLA has a fast one for one order of the axes, and brings others into it,
+// but not inside a loop: a gradient would be computed number by number there.
+func (f function) ConvGeneral(x, w compute.Value, axes compute.ConvolveAxesConfig, strides []int, paddings [][2]int,
+	inputDilations, kernelDilations []int, groups, batchGroups int) (compute.Value, error) {
+	if s, err := f.Shape(x); err != nil || batchGroups > 1 || s.DType != dtypes.Float32 {
+		return f.Function.ConvGeneral(x, w, axes, strides, paddings, inputDilations, kernelDilations, groups, batchGroups)
+	}
+	n := len(axes.InputSpatial)
+	c := convolution{chain: &chain{f: f}, x: x, w: w, groups: max(1, groups), strides: orDefault(strides, n, 1), paddings: orDefault(paddings, n, [2]int{}),
+		input: orDefault(inputDilations, n, 1), kernel: orDefault(kernelDilations, n, 1)}
+	var y compute.Value
+	if c.sums(axes) {
+		y = c.products()
+	} else {
+		c.x = c.transpose(x, slices.Concat([]int{axes.InputBatch}, axes.InputSpatial, []int{axes.InputChannels}))
+		c.w = c.transpose(w, slices.Concat(axes.KernelSpatial, []int{axes.KernelInputChannels, axes.KernelOutputChannels}))
+		y = c.convolved()
+	}
+	back := make([]int, n+2)
+	for i, axis := range slices.Concat([]int{axes.OutputBatch}, axes.OutputSpatial, []int{axes.OutputChannels}) {
+		back[axis] = i
+	}
+	return c.transpose(y, back), c.err
+}
+
+func orDefault[T any](of []T, n int, value T) []T {
+	if len(of) == 0 {
+		return slices.Repeat([]T{value}, n)
+	}
+	return of
+}
+
+// convolution is one with its axes in order: x [B, space…, i], w [space…, i, o]; result [B, space…, o].
+type convolution struct {
+	*chain
+	x, w                   compute.Value
+	groups                 int
+	strides, input, kernel []int // by axis in space: strides and dilations
+	paddings               [][2]int
+}
+
+// places returns the extent of the result in space, for the extents of x and w.
+func (c *convolution) places(x, w []int) []int {
+	out := make([]int, len(c.strides))
+	for a := range out {
+		out[a] = ((x[a]-1)*c.input[a]+1+c.paddings[a][0]+c.paddings[a][1]-(w[a]-1)*c.kernel[a]-1)/c.strides[a] + 1
+	}
+	return out
+}
+
+func all(of []int, value int) bool {
+	return !slices.ContainsFunc(of, func(v int) bool { return v != value })
+}
+
+// sums reports whether this is the gradient of a kernel, [space…, i, B] with [space…, i, o], in which each place of the result is one
+// matrix product, and these are faster: if there is one place, or x is read with gaps.
+func (c *convolution) sums(axes compute.ConvolveAxesConfig) bool {
+	n := len(c.strides)
+	x, w := c.dims(c.x), c.dims(c.w)
+	if c.err != nil || c.groups > 1 || !all(c.input, 1) || axes.InputBatch != n+1 || axes.KernelOutputChannels != n+1 ||
+		axes.InputChannels != axes.KernelInputChannels || !slices.Equal(axes.InputSpatial, axes.KernelSpatial) || axes.InputChannels != 0 {
+		return false
+	}
+	places := 1
+	for _, p := range c.places(x[1:], w[1:]) {
+		places *= p
+	}
+	return places == 1 || places <= 25 && !all(c.kernel, 1)
+}
+
+// products are the places of the result, a matrix product each: x [i, space…, B], w [i, space…, o], still in the order that they came in.
+func (c *convolution) products() compute.Value {
+	x, w := c.dims(c.x), c.dims(c.w)
+	n := len(c.strides)
+	out := c.places(x[1:], w[1:])
+	padded := c.pad(c.x, 1, c.paddings)
+	rows := 1
+	for _, d := range w[:n+1] {
+		rows *= d
+	}
+	flat := c.chain.do(c.f.Reshape(c.w, rows, w[n+1]))
+	var sums []compute.Value
+	for _, place := range grid(out) {
+		from, to, step := make([]int, n+2), append([]int{x[0]}, make([]int, n+1)...), slices.Repeat([]int{1}, n+2)
+		to[n+1] = x[n+1]
+		for a, p := range place {
+			from[a+1] = p * c.strides[a]
+			to[a+1], step[a+1] = from[a+1]+(w[a+1]-1)*c.kernel[a]+1, c.kernel[a]
+		}
+		seen := c.chain.do(c.f.Reshape(c.chain.do(c.f.Slice(padded, from, to, step)), rows, x[n+1]))
+		sums = append(sums, c.chain.do(c.f.Reshape(c.dot(seen, 0, flat), 1, x[n+1], w[n+1])))
+	}
+	y := c.chain.do(c.f.Reshape(c.chain.do(c.f.Concatenate(0, sums...)), slices.Concat(out, []int{x[n+1], w[n+1]})...))
+	order := []int{n}
+	for a := range n {
+		order = append(order, a)
+	}
+	return c.transpose(y, append(order, n+1))
+}
+
+// convolved is the convolution, with its axes in order.
+func (c *convolution) convolved() compute.Value {
+	x, w := c.dims(c.x), c.dims(c.w)
+	n := len(c.strides)
+	switch {
+	case c.err != nil:
+		return nil
+	case !all(c.input, 1) && all(c.kernel, 1) && all(c.strides, 1) && c.groups == 1:
+		return c.phases(x[1:n+1], w[:n])
+	case all(w[:n], 1) && all(c.input, 1) && c.groups == 1 && !slices.ContainsFunc(c.paddings, func(p [2]int) bool { return p != [2]int{} }):
+		return c.pointwise(x, w)
+	}
+	return c.chain.do(c.f.Function.ConvGeneral(c.x, c.w, channelsLast(n), c.strides, c.paddings, c.input, c.kernel, c.groups, 1))
+}
+
+// channelsLast is the order of the axes for which XLA has a fast convolution.
+func channelsLast(space int) (a compute.ConvolveAxesConfig) {
+	for i := range space {
+		a.InputSpatial = append(a.InputSpatial, i+1)
+		a.KernelSpatial = append(a.KernelSpatial, i)
+	}
+	a.OutputSpatial = a.InputSpatial
+	a.InputChannels, a.OutputChannels = space+1, space+1
+	a.KernelInputChannels, a.KernelOutputChannels = space, space+1
+	return a
+}
+
+// pointwise is a convolution whose kernel has one place: a matrix product.
+func (c *convolution) pointwise(x, w []int) compute.Value {
+	n := len(c.strides)
+	out := slices.Concat(x[:1], c.places(x[1:], w), w[n+1:])
+	seen := c.x
+	if !all(c.strides, 1) {
+		seen = c.chain.do(c.f.Slice(c.x, make([]int, n+2), x, slices.Concat([]int{1}, c.strides, []int{1})))
+	}
+	rows := 1
+	for _, d := range out[:n+1] {
+		rows *= d
+	}
+	y := c.dot(c.chain.do(c.f.Reshape(seen, rows, w[n])), 1, c.chain.do(c.f.Reshape(c.w, w[n], w[n+1])))
+	return c.chain.do(c.f.Reshape(y, out...))
+}
+
+// phases is the gradient of what a convolution with strides reads: x has s − 1 zeros after every number, by axis. The places of the
+// result with the same remainder by s see the same part of the kernel, and no zeros: a convolution for each remainder.
+func (c *convolution) phases(x, w []int) compute.Value {
+	n, s := len(c.strides), c.input
+	out := c.places(x, w)
+	each := make([]int, n) // places of a phase
+	for a := range n {
+		each[a] = (out[a] + s[a] - 1) / s[a]
+	}
+	parts := grid(s)
+	values := make([]compute.Value, len(parts))
+	dims := c.dims(c.x)
+	channels := c.dims(c.w)
+	for i, remainder := range parts {
+		from, taps, paddings := make([]int, n+2), make([]int, n), make([][2]int, n)
+		empty := false
+		for a, r := range remainder {
+			low := c.paddings[a][0] - r
+			from[a] = ((low % s[a]) + s[a]) % s[a]
+			if taps[a] = (w[a] - from[a] + s[a] - 1) / s[a]; w[a] <= from[a] {
+				empty = true
+			}
+			paddings[a][0] = (low - from[a]) / s[a]
+			paddings[a][1] = each[a] - x[a] - paddings[a][0] + taps[a] - 1
+		}
+		if empty {
+			values[i] = c.number(float32(0), slices.Concat(dims[:1], each, channels[n+1:])...)
+			continue
+		}
+		part := c.chain.do(c.f.Slice(c.w, from, channels, slices.Concat(s, []int{1, 1})))
+		one := slices.Repeat([]int{1}, n)
+		phase := convolution{chain: c.chain, x: c.pad(c.x, 1, crops(paddings)), w: part, groups: 1, strides: one, input: one, kernel: one, paddings: paddings}
+		values[i] = phase.convolved()
+	}
+	return c.interleave(values, s, out)
+}
+
+// crops takes negative paddings out, which are crops.
+func crops(paddings [][2]int) [][2]int {
+	less := make([][2]int, len(paddings))
+	for a := range paddings {
+		for end := range 2 {
+			less[a][end] = min(0, paddings[a][end])
+			paddings[a][end] -= less[a][end]
+		}
+	}
+	return less
+}
+
+// interleave puts phases together, those of the last axis next to each other: the first out places of each axis.
+func (c *convolution) interleave(phases []compute.Value, s, out []int) compute.Value {
+	for a := len(s) - 1; a >= 0; a-- {
+		var joined []compute.Value
+		for group := range slices.Chunk(phases, s[a]) {
+			dims := c.dims(group[0])
+			if c.err != nil {
+				return nil
+			}
+			var columns []compute.Value
+			for _, v := range group {
+				columns = append(columns, c.chain.do(c.f.Reshape(v, slices.Insert(slices.Clone(dims), a+2, 1)...)))
+			}
+			y := columns[0]
+			if len(columns) > 1 {
+				y = c.chain.do(c.f.Concatenate(a+2, columns...))
+			}
+			dims = slices.Clone(dims)
+			dims[a+1] *= s[a]
+			y = c.chain.do(c.f.Reshape(y, dims...))
+			if dims[a+1] > out[a] {
+				dims[a+1] = out[a]
+				y = c.chain.do(c.f.Slice(y, make([]int, len(dims)), dims, nil))
+			}
+			joined = append(joined, y)
+		}
+		phases = joined
+	}
+	return phases[0]
+}
+
+// pad pads axes from the given one on; negative paddings crop.
+func (c *convolution) pad(x compute.Value, from int, paddings [][2]int) compute.Value {
+	if !slices.ContainsFunc(paddings, func(p [2]int) bool { return p != [2]int{} }) || c.err != nil {
+		return x
+	}
+	axes := make([]compute.PadAxis, len(c.dims(x)))
+	for a, p := range paddings {
+		axes[from+a] = compute.PadAxis{Start: p[0], End: p[1]}
+	}
+	return c.chain.do(c.f.Pad(x, c.chain.do(c.f.Constant([]float32{0})), axes...))
+}
+
+// dot is the product of two matrices, which contracts an axis of the first with the first of the second.
+func (c *convolution) dot(a compute.Value, axis int, b compute.Value) compute.Value {
+	return c.chain.do(c.f.DotGeneral(a, []int{axis}, nil, b, []int{0}, nil, compute.DotGeneralConfig{}))
+}
+
+// grid lists all places of a box, the last axis fastest.
+func grid(extent []int) [][]int {
+	places := [][]int{{}}
+	for _, e := range extent {
+		var next [][]int
+		for _, p := range places {
+			for i := range e {
+				next = append(next, append(slices.Clone(p), i))
+			}
+		}
+		places = next
+	}
+	return places
+}

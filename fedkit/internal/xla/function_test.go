@@ -1,0 +1,161 @@
+package xla
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// different are numbers without ties, in random order.
+func different(rng *rand.Rand, dims ...int) *tensors.Tensor {
+	n := shapes.Make(dtypes.Float32, dims...).Size()
+	values := make([]float32, n)
+	for i, v := range rng.Perm(n) {
+		values[i] = float32(2*v-n) / float32(n)
+	}
+	return tensors.FromFlatDataAndDimensions(values, dims...)
+}
+
+// looped computes a function of some tensors inside a loop of one step.
+func looped(f func(in []*Node) []*Node) func(in []*Node) []*Node {
+	return func(in []*Node) []*Node {
+		g := in[0].Graph()
+		state := append([]*Node{Const(g, []int32{0})}, in...)
+		shaped := NewGraph(g.Backend(), "shapes")
+		defer shaped.Finalize()
+		var there []*Node
+		for i, n := range in {
+			there = append(there, Parameter(shaped, fmt.Sprint(i), n.Shape()))
+		}
+		for _, out := range f(there) {
+			state = append(state, BroadcastToDims(Const(g, []float32{0}), append([]int{1}, out.Shape().Dimensions...)...))
+		}
+		inside := func(g *Graph) (s []*Node) {
+			for i, n := range state {
+				s = append(s, Parameter(g, fmt.Sprint("s", i), n.Shape()))
+			}
+			return s
+		}
+		more := NewClosure(g, func(g *Graph) []*Node { return []*Node{Reshape(LessThan(inside(g)[0], Const(g, []int32{1})))} })
+		step := NewClosure(g, func(g *Graph) []*Node {
+			s := inside(g)
+			out := append([]*Node{AddScalar(s[0], 1)}, s[1:1+len(in)]...)
+			for _, o := range f(s[1 : 1+len(in)]) {
+				out = append(out, InsertAxes(o, 0))
+			}
+			return out
+		})
+		return While(more, step, state...)[1+len(in):]
+	}
+}
+
+// same fails unless a function and its gradient are computed inside a loop, in the forms of this package, as XLA computes them alone.
+func same(t *testing.T, f func(in []*Node) *Node, in ...any) {
+	t.Helper()
+	b, err := Backend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := func(in []*Node) []*Node {
+		y := f(in)
+		at := Iota(y.Graph(), shapes.Make(dtypes.Float32, y.Shape().Size()), 0)
+		loss := ReduceAllSum(Mul(Reshape(y, -1), Sin(MulScalar(at, 0.7))))
+		return append([]*Node{y}, Gradient(loss, in...)...)
+	}
+	alone := MustNewExec(b, both)
+	want := alone.MustExec(in...)
+	got, err := NewProgram("looped", looped(both)).Call(in...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range want {
+		a, b := tensors.MustCopyFlatData[float32](got[i]), tensors.MustCopyFlatData[float32](w)
+		largest := 0.0
+		for j := range b {
+			largest = max(largest, math.Abs(float64(b[j])))
+		}
+		for j := range b {
+			if d := math.Abs(float64(a[j] - b[j])); !(d <= 1e-5*max(1, largest)) {
+				t.Fatalf("result %d of %d, %v at %d: %v, want %v", i, len(want), w.Shape(), j, a[j], b[j])
+			}
+		}
+	}
+}
+
+// Convolutions of every kind, and what GoMLX derives from them, are what XLA's are.
+func TestConvolutions(t *testing.T) {
+	for _, c := range []struct {
+		dims             []int // of x, after B: space, then channels
+		kernel, channels int
+		stride, dilation int
+		pad              bool
+		groups           int
+	}{
+		{[]int{8, 8, 3}, 5, 4, 1, 1, true, 1},
+		{[]int{8, 8, 3}, 5, 4, 1, 1, false, 1},
+		{[]int{9, 7, 2}, 3, 4, 2, 1, true, 1},
+		{[]int{9, 7, 2}, 3, 4, 2, 1, false, 1},
+		{[]int{9, 8, 2}, 3, 4, 3, 1, true, 1},
+		{[]int{9, 9, 2}, 2, 4, 3, 1, false, 1}, // the last column is not seen
+		{[]int{8, 8, 4}, 1, 3, 1, 1, false, 1},
+		{[]int{9, 7, 4}, 1, 3, 2, 1, false, 1},
+		{[]int{10, 9, 2}, 3, 3, 1, 2, true, 1},
+		{[]int{10, 9, 2}, 3, 3, 1, 2, false, 1},
+		{[]int{8, 8, 4}, 3, 6, 1, 1, true, 2},
+		{[]int{8, 8, 4}, 3, 4, 2, 1, true, 4}, // depthwise
+		{[]int{12, 3}, 3, 4, 2, 1, true, 1},
+		{[]int{12, 3}, 4, 4, 1, 1, true, 1},
+		{[]int{6, 5, 4, 2}, 3, 3, 2, 1, true, 1},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			n := len(c.dims) - 1
+			x := different(rng, append([]int{3}, c.dims...)...)
+			var w []int
+			for range n {
+				w = append(w, c.kernel)
+			}
+			w = append(w, c.dims[n]/c.groups, c.channels)
+			same(t, func(in []*Node) *Node {
+				conv := Convolve(in[0], in[1]).Strides(c.stride).ChannelGroupCount(c.groups)
+				if c.dilation > 1 {
+					conv = conv.Strides(1).Dilations(c.dilation)
+				}
+				if c.pad {
+					return conv.PadSame().Done()
+				}
+				return conv.NoPadding().Done()
+			}, x, different(rng, w...))
+		})
+	}
+}
+
+// Pooling of every kind, and what GoMLX derives from it, is what XLA's is.
+func TestPooling(t *testing.T) {
+	kinds := map[string]func(*Node) *PoolBuilder{"max": MaxPool, "min": MinPool, "mean": MeanPool, "sum": SumPool}
+	for name, pool := range kinds {
+		for _, c := range []struct {
+			h, w, window, stride int
+			pad                  bool
+		}{{8, 6, 2, 2, false}, {7, 9, 2, 2, false}, {8, 8, 3, 2, false}, {9, 9, 3, 3, false}, {8, 8, 3, 1, true}, {12, 12, 6, 6, false}} {
+			t.Run(fmt.Sprint(name, c), func(t *testing.T) {
+				same(t, func(in []*Node) *Node {
+					p := pool(in[0]).Window(c.window).Strides(c.stride)
+					if c.pad {
+						return p.PadSame().Done()
+					}
+					return p.NoPadding().Done()
+				}, different(rand.New(rand.NewPCG(1, 2)), 2, c.h, c.w, 3))
+			})
+		}
+	}
+}
+
+var _ compute.Function = function{}
