@@ -42,7 +42,15 @@ SYSTEMS = {
         "jax-vmap": peer("bench", "jax_vmap.py", rounds=4),
         "torch-loop": peer("bench", "torch_loop.py"),
     },
+    "femnist-cnn": {
+        "fedkit": fedkit,
+        "fedkit-gomlx": lambda task, n: fedkit(task + "-gomlx", n),
+        "jax-step": peer("bench", "jax_vmap.py", "step"),
+        "jax-vmap": peer("bench", "jax_vmap.py", rounds=4),
+        "torch-loop": peer("bench", "torch_loop.py"),
+    },
 }
+SYSTEMS["cifar-resnet8"] = SYSTEMS["femnist-cnn"]
 
 # What is measured besides rounds: each is a line of JSON with times in milliseconds.
 PARTS = {
@@ -125,7 +133,7 @@ def alternate(task, systems, args, env, show):
 
 def main():
     parser = argparse.ArgumentParser(prog="./scripts/bench", description=__doc__.splitlines()[0])
-    parser.add_argument("task", nargs="*", help="mnist-mlp, cifar-lenet (default: both), parts, cluster, or gpu")
+    parser.add_argument("task", nargs="*", help=f"{', '.join(SYSTEMS)} (default: all), parts, cluster, or gpu")
     parser.add_argument("--rounds", type=int, default=21, help="rounds per run; the first is left out of the median (21)")
     parser.add_argument("--runs", type=int, default=3, help="runs of each system, in turn (3)")
     parser.add_argument("--only", metavar="NAME,…", help="only these systems besides fedkit")

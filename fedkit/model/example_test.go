@@ -67,6 +67,22 @@ func ExampleGRU() {
 	// Output: GRU-8-16, 1450 parameters knows the verse: true
 }
 
+// Networks fit images of any size: 28 × 28 pixels of MNIST, or 8 × 8 of the digits, on which a residual network learns too.
+func ExampleResNet8() {
+	for _, m := range []fedkit.Model{model.CNN(), model.ResNet8()} {
+		fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, m))
+		fmt.Println(fed.Task)
+	}
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.ResNet8()))
+	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 32, LR: 0.1}}
+	h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 5, EvalEvery: 5}))
+	fmt.Println("learns:", h.Accuracy() > 0.8)
+	// Output:
+	// CNN, 188810 parameters
+	// ResNet-8, 77562 parameters
+	// learns: true
+}
+
 // A model that does not fit the data is refused before anything runs.
 func ExampleLeNet() {
 	_, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.LeNet())

@@ -24,9 +24,9 @@ import (
 // client and the step. What it adds to the loss, as layers.AddL2Regularization does, is minimized with the mean loss of
 // the batch, but is no part of the losses reported. Evaluation is without either.
 //
-// Fails if the function panics, returns another shape, cannot be trained, draws random numbers while it predicts, or has
-// variables that are not trained, such as the running averages of batch normalization. A step of training is compiled to
-// find out.
+// Fails if the function panics, returns another shape, cannot be trained, draws random numbers while it predicts, has
+// variables that are not trained, such as the running averages of batch normalization, or a convolution whose gradient GoMLX
+// gets wrong. A step of training is compiled to find out.
 //
 // Such a function knows nothing of the client axis, so clients are trained one per program, a little slower than with
 // the built-in models. Convolutions and pooling, and their gradients, are compiled in forms that are fast on a CPU: a step

@@ -204,6 +204,9 @@ func TestGoMLXRefusals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("refusals, one after the other")
 	}
+	patches := func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+		return layers.Convolution(s, x).Channels(2).KernelSize(2).Strides(2).NoPadding().Done()
+	}
 	dense := func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return layers.Dense(s.In("d"), graph.Reshape(x, x.Shape().Dimensions[0], -1), true, 3)
 	}
@@ -234,11 +237,19 @@ func TestGoMLXRefusals(t *testing.T) {
 			s.SetParam(regularizer.ParamL1, 0.1)
 			return dense(s, x)
 		},
+		"kernel of a convolution behind other layers = [2 2]: must be odd": func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+			return dense(s, patches(s.In("two"), patches(s.In("one"), x)))
+		},
 	} {
 		_, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("named", fn))
 		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) || fn != nil && !strings.HasPrefix(err.Error(), "model.GoMLX: named: ") {
 			t.Errorf("error %v, want %s", err, want)
 		}
+	}
+	if _, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("patches", func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+		return dense(s, patches(s, x)) // nobody asks for the gradient of what it reads
+	})); err != nil {
+		t.Error(err)
 	}
 	_, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("panics", func(_ *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return graph.Reshape(x, 7, 7, 7)

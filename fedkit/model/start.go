@@ -29,7 +29,12 @@ func UniformStart(of fedkit.Model) fedkit.Model {
 		inputs := map[string]int{} // by layer
 		for _, p := range t.Params {
 			if layer, isWeights := strings.CutSuffix(p.Name, "/weights"); isWeights {
-				inputs[layer] = fanIn(p.Shape)
+				inputs[layer] += p.Size()
+			}
+		}
+		for _, p := range t.Params {
+			if layer, isBiases := strings.CutSuffix(p.Name, "/biases"); isBiases {
+				inputs[layer] /= p.Size() // one for each output
 			}
 		}
 		for i, p := range t.Params {
@@ -42,17 +47,6 @@ func UniformStart(of fedkit.Model) fedkit.Model {
 		t.Name += ", uniform start"
 		return t, nil
 	}
-}
-
-// fanIn is the number of inputs of one output: of dense weights [in, out] and of convolutions [out, in, h, w].
-func fanIn(shape []int) int {
-	switch len(shape) {
-	case 2:
-		return shape[0]
-	case 4:
-		return shape[1] * shape[2] * shape[3]
-	}
-	return 0
 }
 
 // uniform draws from ±most.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -35,12 +36,30 @@ func (f *function) check() error {
 // predicts builds the function as evaluation does.
 func (f *function) predicts(g *Graph) error {
 	known := f.store.NumVariables()
-	f.call(f.store, f.examples(g), false)
+	x := f.examples(g)
+	f.call(f.store, x, false)
+	if err := shifted(g, x); err != nil {
+		return err
+	}
 	if v := f.store.GetVariable(mlmodel.RNGStateVariableName); v != nil && v.InUseByGraph(g) {
 		return fedkit.Invalid("random numbers while predicting", "drawn", "drawn only if scope.IsTraining")
 	}
 	for _, v := range slices.Collect(f.store.IterVariables())[known:] {
 		return fedkit.Invalid("variable "+layer(v), "made while predicting only", "made while training")
+	}
+	return nil
+}
+
+// shifted refuses a convolution whose gradient would be wrong: GoMLX v0.28.1 shifts that of what a convolution reads by a pixel if the
+// kernel has an even size. What depends on no variable needs no gradient, such as the patches of the input.
+func shifted(g *Graph, x *Node) error {
+	learned := map[*Node]bool{}
+	for _, n := range g.Nodes() { // in the order in which they were made
+		learned[n] = n.Type() == NodeTypeParameter && n != x || slices.ContainsFunc(n.Inputs(), func(in *Node) bool { return learned[in] })
+		kernel := xla.Kernel(n)
+		if learned[n] && slices.ContainsFunc(kernel, func(k int) bool { return k%2 == 0 }) && learned[n.Inputs()[0]] {
+			return fedkit.Invalid("kernel of a convolution behind other layers", kernel, "odd, since GoMLX's gradient is wrong for an even one; model.Convolution takes any")
+		}
 	}
 	return nil
 }

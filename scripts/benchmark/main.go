@@ -85,6 +85,12 @@ func main() {
 	case "cifar-lenet": // 1000 clients × 50, 50 per round, 5 batches of 10
 		fed = must.M1(fedkit.New(must.M1(datasets.CIFAR10()), partition.IID{Clients: 1000}, model.LeNet()))
 		avg = &strategy.FedAvg{Fraction: 0.05, Local: fedkit.Local{Batch: 10, LR: 0.1}}
+	case "femnist-cnn", "femnist-cnn-gomlx": // MNIST, 200 clients × 300, 5 per round, 6 batches of 50
+		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 200}, network(task, model.CNN(), cnn)))
+		avg = &strategy.FedAvg{Fraction: 0.025, Local: fedkit.Local{Batch: 50, LR: 0.1}}
+	case "cifar-resnet8", "cifar-resnet8-gomlx": // 200 clients × 250, 4 per round, 5 batches of 50
+		fed = must.M1(fedkit.New(must.M1(datasets.CIFAR10()), partition.IID{Clients: 200}, network(task, model.ResNet8(), resNet8)))
+		avg = &strategy.FedAvg{Fraction: 0.02, Local: fedkit.Local{Batch: 50, LR: 0.1}}
 	default:
 		fmt.Fprintf(os.Stderr, "no task %q\n", task)
 		os.Exit(2)

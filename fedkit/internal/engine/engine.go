@@ -10,6 +10,9 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"golang.org/x/sync/errgroup"
 )
@@ -31,6 +34,10 @@ type Engine struct {
 	width Width
 	held  [2]held // by part
 
+	// convolves reports whether the model has convolutions. Those of several clients are done one after the other, so they gain nothing
+	// from sharing a program, which would only be larger.
+	convolves func() bool
+
 	mu       sync.Mutex // guards programs
 	programs map[design]*xla.Program
 }
@@ -44,6 +51,7 @@ type held struct {
 // New returns the engine for clients that hold these training rows of the data.
 func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
 	e := &Engine{task: task, data: data, rows: rows, width: CPU, programs: map[design]*xla.Program{}}
+	e.convolves = sync.OnceValue(func() bool { return convolves(&task, data.Shape) })
 	if !xla.OnCPU() {
 		e.width = GPU
 	}
@@ -73,9 +81,15 @@ func hold(s *datasets.Split, features int) (h held, err error) {
 	return h, err
 }
 
+func convolves(task *Task, example []int) bool {
+	p := xla.NewProgram("forward", func(in []*graph.Node) []*graph.Node { return []*graph.Node{task.Forward(task.Split(in[0]), in[1])} })
+	found, err := p.Convolves(shapes.Make(dtypes.Float32, 1, task.Dim()), shapes.Make(dtypes.Float32, append([]int{1, 2}, example...)...))
+	return found && err == nil // what is wrong is said when the program is built that is needed
+}
+
 // WithWidth returns an engine like e, except for the width of its programs.
 func (e *Engine) WithWidth(w Width) *Engine {
-	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, programs: map[design]*xla.Program{}}
+	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, convolves: e.convolves, programs: map[design]*xla.Program{}}
 }
 
 // patience is how long a call that is under way is waited for once its context has ended. A notebook kills its program five

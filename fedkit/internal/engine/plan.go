@@ -99,7 +99,7 @@ func (e *Engine) batch(job *Job) int {
 
 // Lanes returns how many clients of a job one program can train side by side, however many there are.
 func (e *Engine) Lanes(job *Job) int {
-	if e.task.alone() {
+	if e.task.alone() || e.convolves() {
 		return 1
 	}
 	most, total := e.sizes()

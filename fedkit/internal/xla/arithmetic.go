@@ -2,6 +2,7 @@ package xla
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -20,6 +21,29 @@ func (p *Program) Arithmetic(arguments ...shapes.Shape) (operations float64, err
 		operations += 2 * multiplyAdds(n)
 	}
 	return operations, nil
+}
+
+// Convolves reports whether the program for arguments of the given shapes has a convolution.
+func (p *Program) Convolves(arguments ...shapes.Shape) (found bool, err error) {
+	b, err := Backend()
+	if err != nil {
+		return false, err
+	}
+	defer caught(&err)
+	g, _ := p.graph(sharing{b}, arguments)
+	return slices.ContainsFunc(g.Nodes(), func(n *graph.Node) bool { return Kernel(n) != nil }), nil
+}
+
+// Kernel returns the extent of a convolution's kernel in space, and nil for any other node.
+func Kernel(n *graph.Node) (extent []int) {
+	if n.Type() != graph.NodeTypeConvGeneral {
+		return nil
+	}
+	axes := detail(n, "axes").FieldByName("KernelSpatial")
+	for i := range axes.Len() {
+		extent = append(extent, n.Inputs()[1].Shape().Dim(int(axes.Index(i).Int())))
+	}
+	return extent
 }
 
 // multiplyAdds returns how many there are in a product or a convolution: for each value of the result, one per value of the

@@ -1,0 +1,119 @@
+package model
+
+import (
+	"fmt"
+
+	"fedkit.example/fedkit"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Convolution says how an image is convolved; zero is the default. Axes and padding are those of GoMLX's layers.Convolution. On a CPU
+// it is compiled to what is fastest there: see scripts/bench.md.
+type Convolution struct {
+	Name     string // of the layer, for errors
+	Stride   int    // pixels from one place of the kernel to the next; default 1
+	Dilation int    // pixels from one number of the kernel to the next; default 1. Not both are more than 1
+	Groups   int    // of channels, each with channels of the result of its own; default 1
+	Same     bool   // pad with zeros so that, with stride 1, the result is as large as x: (k−1)/2 pixels before and k/2 after
+}
+
+// Of convolves for each client: x [C, B, h, w, i], or [1, B, h, w, i] if all clients see the same; w [C, k, l, i/Groups, o]. The result is
+// [C, B, h', w', o], with h' = ⌊(h + padding − (k−1)·Dilation − 1) / Stride⌋ + 1. It panics, as is usual while a graph is built, with
+// what does not fit; fedkit.New returns that as its error.
+func (c Convolution) Of(x, w *Node) *Node {
+	c.Stride, c.Dilation, c.Groups = max(1, c.Stride), max(1, c.Dilation), max(1, c.Groups)
+	xd, wd := x.Shape().Dimensions, w.Shape().Dimensions
+	refuse := func(what string, value any, allowed string) {
+		panic(fedkit.Invalid(fmt.Sprintf("convolution %s: %s", c.Name, what), value, allowed))
+	}
+	switch {
+	case len(xd) != 5:
+		refuse("x", xd, "[C B h w channels]")
+	case len(wd) != 5 || xd[0] != wd[0] && xd[0] != 1:
+		refuse("w", wd, fmt.Sprintf("[%d k l channels/Groups outputs]", xd[0]))
+	case c.Stride > 1 && c.Dilation > 1:
+		refuse("Dilation", c.Dilation, "1, since Stride is more")
+	case xd[4]%c.Groups != 0 || wd[4]%c.Groups != 0:
+		refuse("Groups", c.Groups, fmt.Sprintf("a divisor of the channels of x and of the result, %d and %d", xd[4], wd[4]))
+	case wd[3] != xd[4]/c.Groups:
+		refuse("w", wd, fmt.Sprintf("[… %d %d], as x has %d channels", xd[4]/c.Groups, wd[4], xd[4]))
+	}
+	var paddings [][2]int
+	for a := range 2 {
+		seen, p := (wd[1+a]-1)*c.Dilation+1, [2]int{}
+		if c.Same {
+			p = [2]int{(seen - 1) / 2, seen / 2}
+		}
+		if size := xd[2+a] + p[0] + p[1]; size < seen {
+			refuse("kernel", wd[1:3], fmt.Sprintf("at most %d pixels, as x has with its padding", size))
+		}
+		if wd[1+a]%2 == 0 { // GoMLX v0.28.1 shifts the gradient of a kernel with an even size; a zero more changes nothing
+			w = longer(w, 1+a)
+			p[1] += c.Dilation
+		}
+		paddings = append(paddings, p)
+	}
+	clients := make([]*Node, wd[0])
+	for i := range clients {
+		conv := Convolve(client(x, min(i, xd[0]-1)), client(w, i)).PaddingPerDim(paddings).ChannelGroupCount(c.Groups)
+		if c.Dilation > 1 {
+			conv = conv.Dilations(c.Dilation)
+		} else {
+			conv = conv.Strides(c.Stride)
+		}
+		clients[i] = InsertAxes(conv.Done(), 0)
+	}
+	return join(clients)
+}
+
+// client is what is of one client.
+func client(v *Node, i int) *Node { return Squeeze(SliceAxis(v, 0, AxisElem(i)), 0) }
+
+// join puts clients together.
+func join(clients []*Node) *Node {
+	if len(clients) == 1 {
+		return clients[0]
+	}
+	return Concatenate(clients, 0)
+}
+
+// longer appends a zero along an axis.
+func longer(w *Node, axis int) *Node {
+	d := append([]int(nil), w.Shape().Dimensions...)
+	d[axis] = 1
+	return Concatenate([]*Node{w, Zeros(w.Graph(), shapes.Make(w.DType(), d...))}, axis)
+}
+
+// MaxPooling is the largest number of each channel in size × size windows, side by side, for each client: [C, B, h, w, ch] →
+// [C, B, ⌊h/size⌋, ⌊w/size⌋, ch]. Rows and columns that are left over are not seen. At a tie the gradient goes to the first, row by row.
+func MaxPooling(x *Node, size int) *Node {
+	d := x.Shape().Dimensions
+	y := MaxPool(Reshape(x, d[0]*d[1], d[2], d[3], d[4])).Window(size).NoPadding().Done()
+	return Reshape(y, append([]int{d[0], d[1]}, y.Shape().Dimensions[1:]...)...)
+}
+
+// GroupNorm normalizes each example's channels in groups (Wu and He, arXiv 1803.08494) for each client: over the pixels and channels of a
+// group,
+//
+//	y = gain ⊙ (x − mean) / √(variance + 10⁻⁵) + offset,
+//
+// x [C or 1, B, h, w, ch], gain and offset [C, ch].
+func GroupNorm(x, gain, offset *Node, groups int) *Node {
+	d := x.Shape().Dimensions
+	pixels, ch := d[2]*d[3], d[4]
+	if groups < 1 || ch%groups != 0 {
+		panic(fedkit.Invalid("group normalization: groups", groups, fmt.Sprintf("a divisor of the channels, %d", ch)))
+	}
+	flat := Reshape(OptimizationBarrier(x), d[0], d[1], pixels, ch) // else what x comes from is computed again for every sum
+	mean := func(v *Node) *Node {                                   // of each group, for its channels: [C, B, 1, ch]
+		sums := ReduceSum(Reshape(ReduceSum(v, 2), d[0], d[1], groups, ch/groups), 3)
+		return Reshape(BroadcastToDims(InsertAxes(MulScalar(sums, 1/float64(pixels*ch/groups)), -1), d[0], d[1], groups, ch/groups), d[0], d[1], 1, ch)
+	}
+	m := mean(flat)
+	v := mean(Square(Sub(flat, StopGradient(m)))) // its derivative by the mean is 0
+	// With one factor and one term for all pixels of a channel, gradients take two sums over the pixels, and not four.
+	factor := Div(InsertAxes(gain, 1, 1), Sqrt(AddScalar(v, 1e-5)))
+	y := Add(Mul(flat, factor), Sub(InsertAxes(offset, 1, 1), Mul(m, factor)))
+	return Reshape(y, append([]int{y.Shape().Dim(0)}, d[1:]...)...)
+}
