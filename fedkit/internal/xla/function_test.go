@@ -70,7 +70,7 @@ func same(t *testing.T, f func(in []*Node) *Node, in ...any) {
 		return append([]*Node{y}, Gradient(loss, in...)...)
 	}
 	alone := MustNewExec(b, both)
-	want := alone.MustExec(in...)
+	want := alone.MustCall(in...)
 	got, err := NewProgram("looped", looped(both)).Call(in...)
 	if err != nil {
 		t.Fatal(err)
