@@ -19,6 +19,9 @@ type Sight struct {
 	Last    time.Time // when the file was last written
 }
 
+// justMade is how long an empty file may be nobody's: its program has made it, and is about to lock it.
+const justMade = time.Second
+
 // Look says how far the run is that writes a file, from any program. The path is that of Options.History or Options.Checkpoint.
 // The run is not disturbed. One that is killed goes on no more, at once.
 //
@@ -34,6 +37,7 @@ func Look(path string) (*Sight, error) {
 	}
 	s.Last, s.Going = info.ModTime(), isWritten(file) // asked first: what is read is then all, if nobody writes
 	if info.Size() == 0 {
+		s.Going = s.Going || time.Since(s.Last) < justMade
 		return s, nil
 	}
 	if s.History, err = LoadLight(file); err != nil {

@@ -51,6 +51,8 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[logisticRegression](): "model.LogisticRegression",
 	reflect.TypeFor[mlp]():                "model.MLP",
 	reflect.TypeFor[leNet]():              "model.LeNet",
+	reflect.TypeFor[cnn]():                "model.CNN",
+	reflect.TypeFor[resNet8]():            "model.ResNet8",
 	reflect.TypeFor[gru]():                "model.GRU",
 	reflect.TypeFor[twin]():               "examples.Twin",
 	reflect.TypeFor[uniformStart]():       "model.UniformStart",

@@ -57,5 +57,5 @@ var kinds = []Kind{
 		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Quantity{}, partition.Natural{},
 		partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}}},
 	{"model", "models", reflect.TypeFor[Model](), []any{
-		linearRegression{}, logisticRegression{}, mlp{}, leNet{}, gru{}, twin{}, uniformStart{}}},
+		linearRegression{}, logisticRegression{}, mlp{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, uniformStart{}}},
 }

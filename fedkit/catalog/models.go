@@ -16,6 +16,8 @@ type (
 	linearRegression   struct{}
 	logisticRegression struct{}
 	leNet              struct{}
+	cnn                struct{}
+	resNet8            struct{}
 
 	mlp struct {
 		Hidden []int // sizes of the hidden layers; default none
@@ -39,6 +41,8 @@ type (
 func (linearRegression) Model() fedkit.Model   { return model.LinearRegression() }
 func (logisticRegression) Model() fedkit.Model { return model.LogisticRegression() }
 func (leNet) Model() fedkit.Model              { return model.LeNet() }
+func (cnn) Model() fedkit.Model                { return model.CNN() }
+func (resNet8) Model() fedkit.Model            { return model.ResNet8() }
 func (m mlp) Model() fedkit.Model              { return model.MLP(m.Hidden...) }
 func (m gru) Model() fedkit.Model              { return model.GRU(m.Vocabulary, m.Embedding, m.Units) }
 

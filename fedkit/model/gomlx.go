@@ -30,7 +30,7 @@ import (
 //
 // Such a function knows nothing of the client axis, so clients are trained one per program, a little slower than with
 // the built-in models. Convolutions and pooling, and their gradients, are compiled in forms that are fast on a CPU: a step
-// of a convolutional network takes 1.2 to 1.4 times as long as in PyTorch (scripts/bench.md).
+// of a convolutional network takes 1.2 to 1.6 times as long as in PyTorch (scripts/bench.md).
 func GoMLX(name string, fn func(scope *mlmodel.Scope, x *Node) *Node) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		if fn == nil {

@@ -148,6 +148,13 @@ func TestFollowNothing(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
+	if s, err := fedkit.Look(path); err != nil || !s.Going {
+		t.Errorf("a file that was made just now: %+v, %v", s, err)
+	}
+	old := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
 	l, out, _ := fakeLive()
 	h, err := follow(path, l)
 	if lines := out.of("line"); err != nil || h != nil || len(lines) != 1 || lines[0].text != "other  ■ ended before round 1: stopped, killed or failed" {
