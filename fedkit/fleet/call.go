@@ -53,6 +53,7 @@ type attempt struct {
 	given     time.Time // to a worker that was asked for it, or to the queue
 	published time.Time
 	wait      time.Duration // until it is published again if nobody has it
+	died      int           // workers that were lost with it before it was published
 	tries     int
 	queued    uint64   // where it stands in the queue; 0: nowhere
 	more      bool     // it may be done more than once
@@ -97,7 +98,6 @@ func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 		}
 	}()
 	a.begin = time.Now()
-	a.given = a.begin
 	tick := time.NewTicker(beat / 5)
 	defer tick.Stop()
 	for publish := true; ; {
@@ -209,6 +209,9 @@ func (a *attempt) look() (again bool, err error) {
 			a.alsoAsk(at, true)
 		}
 	case unheard+len(died) >= thrice: // it goes to nobody else until it is known what became of these
+	case alone == 0 && len(died) > a.died: // who had it was lost
+		a.died, a.wait = len(died), 0
+		return true, nil
 	case alone == 0 && time.Since(a.published) > silent+a.wait: // nobody has it: a message was lost, or all are busy
 		if a.tries++; a.tries > 60 {
 			return false, fmt.Errorf("fleet: program %q was given to workers %d times, and no answer came", a.msg.Name, a.tries)
@@ -303,7 +306,7 @@ func (a *attempt) alsoAsk(not []string, idle bool) bool {
 // publish puts what the call needs into the store, and the call into the queue.
 func (a *attempt) publish() error {
 	f := a.d.fleet
-	a.withdraw()
+	<-a.withdraw()
 	for begin := time.Now(); ; {
 		if err := f.store.put(a.ctx, a.objects); err != nil {
 			return err
@@ -325,6 +328,7 @@ func (a *attempt) publish() error {
 		switch {
 		case err == nil:
 			a.published = time.Now()
+			a.given = a.published
 			return nil
 		case a.ctx.Err() != nil:
 			return a.ctx.Err()

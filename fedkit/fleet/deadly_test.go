@@ -100,10 +100,10 @@ func TestThenThatKills(t *testing.T) {
 	v.three(t, err, "pair")
 }
 
-// Who is asked too because a call takes long counts among the three, also if the queue has given it to another one before that.
+// Who is asked too because a call takes long counts among the three, also if it was published again before that.
 func TestLateCallThatKills(t *testing.T) {
 	t.Parallel()
-	for _, late := range []float64{1, 1.8, 2.2, 4.2} { // seconds after which others are asked too; the queue's lease ends after two
+	for _, late := range []float64{1, 1.8, 2.2, 4.2} { // seconds after which others are asked too; who had it is lost after three
 		t.Run(fmt.Sprint(late), func(t *testing.T) {
 			t.Parallel()
 			f := join(t, startHub(t, HubOptions{}).File())

@@ -183,9 +183,9 @@ func (d *desk) lend(worker string, m jetstream.Msg, to string) error {
 	call := nats.NewMsg(to)
 	call.Data = m.Data()
 	call.Header.Set(leaseField, id)
-	_, err := d.nc.RequestMsg(call, lease)
+	_, err := d.nc.RequestMsg(call, late)
 	if !errors.Is(err, nats.ErrNoResponders) {
-		return nil // or it is late, and its lease runs out
+		return nil // or it is late: if it does not have it, the notebook publishes it again
 	}
 	d.release(id)
 	return errors.Join(err, m.Nak())

@@ -189,7 +189,7 @@ var faults = []fault{
 		}
 		pid := workers[rng.IntN(len(workers))].PID
 		_ = syscall.Kill(pid, syscall.SIGSTOP)
-		time.Sleep(lease + time.Duration(rng.IntN(3000))*time.Millisecond)
+		time.Sleep(late + time.Duration(rng.IntN(3000))*time.Millisecond)
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}},
 	{"hub killed and started again", false, func(c *crowd, rng *rand.Rand) {

@@ -404,7 +404,7 @@ func TestWorkersSee(t *testing.T) {
 	}()
 	var m *nats.Msg
 	wait(t, "a call", func() bool {
-		m, err = nc.Request(desks+name+wantCall, []byte(queueOf(kind.Key())), turn+lease)
+		m, err = nc.Request(desks+name+wantCall, []byte(queueOf(kind.Key())), turn+late)
 		return err == nil && m.Header.Get(leaseField) != ""
 	})
 	c, err := remote.DecodeCall(m.Data)

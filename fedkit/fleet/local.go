@@ -136,7 +136,7 @@ func (f *Fleet) Stop() error {
 	for _, w := range f.Workers() {
 		_ = f.nc.Publish(asks+w.Worker+leave, []byte("its fleet was stopped")) // it may be gone
 	}
-	_ = f.nc.FlushTimeout(lease)
+	_ = f.nc.FlushTimeout(late)
 	for _, file := range files {
 		err = errors.Join(err, end(file))
 	}

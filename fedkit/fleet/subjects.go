@@ -43,8 +43,9 @@ func queueOf(kind string) string { return fmt.Sprintf("v%d-%s", remote.Protocol,
 const (
 	beat   = 500 * time.Millisecond // from one beat to the next, of workers and notebooks
 	silent = 3 * time.Second        // without a beat: lost
-	lease  = 2 * time.Second        // after which a call is given to somebody else, unless it is renewed
-	thrice = 3                      // deliveries of a call, and workers that were lost with it, after which it is given up
+	late   = 2 * time.Second        // a reply that has not come
+	lease  = 30 * time.Second       // after which the queue gives a call to somebody else, unless it is renewed: its notebook does much sooner
+	thrice = 3                      // workers that were lost with a call, after which it is given up
 )
 
 // workerMay is what a worker is allowed: to speak under its name, and to hear what is for it and from notebooks. It cannot reach JetStream,

@@ -25,7 +25,7 @@ func (w *work) take(ctx context.Context) {
 		w.mu.Lock()
 		again := w.again
 		w.mu.Unlock()
-		asking, cancel := context.WithTimeout(ctx, turn+lease)
+		asking, cancel := context.WithTimeout(ctx, turn+late)
 		go func() {
 			defer cancel()
 			select {
@@ -89,7 +89,7 @@ func (w *work) do(ctx context.Context, m *nats.Msg) {
 	working, stop := context.WithCancel(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
-		for tick := time.NewTicker(lease / 4); ; {
+		for tick := time.NewTicker(late); ; {
 			select {
 			case <-working.Done():
 				tick.Stop()
@@ -99,7 +99,7 @@ func (w *work) do(ctx context.Context, m *nats.Msg) {
 			}
 		}
 	})
-	_ = w.nc.FlushTimeout(lease) // before the program, which may end this process; the beats say it too
+	_ = w.nc.FlushTimeout(late) // before the program, which may end this process; the beats say it too
 	a := w.perform(ctx, c, true)
 	stop()
 	renewing.Wait()
@@ -135,7 +135,7 @@ func (w *work) answer(ctx context.Context, to string, a *remote.Answer) bool {
 	m.Header.Set(answerTo, a.ID)
 	m.Data = a.Encode()
 	for ctx.Err() == nil {
-		if err := w.nc.PublishMsg(m); err == nil && w.nc.FlushTimeout(lease) == nil {
+		if err := w.nc.PublishMsg(m); err == nil && w.nc.FlushTimeout(late) == nil {
 			return true
 		}
 		pause(ctx, 100*time.Millisecond)
