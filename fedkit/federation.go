@@ -2,7 +2,9 @@ package fedkit
 
 import (
 	"fmt"
+	"os"
 	"sync"
+	"time"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
@@ -111,6 +113,7 @@ func dealOut(rule partition.Rule, data *datasets.Dataset) (deal *partition.Deal,
 // makeTask asks a model for its task, and finds out whether it works on the data.
 func makeTask(model Model, data *datasets.Dataset) (task *Task, err error) {
 	defer recovered("model", &err)
+	defer long("the model is compiled, to see that it can be trained")()
 	if task, err = model(data); err != nil {
 		return nil, err
 	}
@@ -129,6 +132,17 @@ func makeTask(model Model, data *datasets.Dataset) (task *Task, err error) {
 		return nil, err
 	}
 	return task, task.alone(data)
+}
+
+// long says on standard error what takes more than a second, and how long it took.
+func long(what string) (over func()) {
+	begin := time.Now()
+	says := time.AfterFunc(time.Second, func() { fmt.Fprintf(os.Stderr, "fedkit: %s …\n", what) })
+	return func() {
+		if !says.Stop() {
+			fmt.Fprintf(os.Stderr, "fedkit: %s: %.1f s\n", what, time.Since(begin).Seconds())
+		}
+	}
 }
 
 // recovered turns a panic in what others wrote into an error; for use with defer.

@@ -69,32 +69,34 @@ func main() {
 		must.M1(fedkit.Run(context.Background(), fed, evaluate{}, fedkit.Options{Rounds: 1, Workers: *workers}))
 		return
 	}
-	var fed *fedkit.Federation
-	var avg *strategy.FedAvg
+	data, clients, network, avg := datasets.MNIST, 100, model.MLP(128, 64), &strategy.FedAvg{}
 	switch task := flag.Arg(0); task {
 	case "mnist-mlp": // 100 clients × 600, 10 per round, 18 full batches of 32
-		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
 		avg = &strategy.FedAvg{Fraction: 0.1, Local: fedkit.Local{Steps: 18, Batch: 32, LR: 0.1}}
 	case "cohort-10", "cohort-100", "cohort-1000": // of 1000 clients × 60, 3 batches of 20
-		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 1000}, model.MLP(128, 64)))
+		clients = 1000
 		n := must.M1(strconv.Atoi(strings.TrimPrefix(task, "cohort-")))
 		avg = &strategy.FedAvg{Fraction: float64(n) / 1000, Local: fedkit.Local{Batch: 20, LR: 0.1}}
 	case "population": // 10,000 clients × 6
-		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 10000}, model.MLP(128, 64)))
+		clients = 10000
 		avg = &strategy.FedAvg{Fraction: 0.001, Local: fedkit.Local{Batch: 6, LR: 0.1}}
 	case "cifar-lenet": // 1000 clients × 50, 50 per round, 5 batches of 10
-		fed = must.M1(fedkit.New(must.M1(datasets.CIFAR10()), partition.IID{Clients: 1000}, model.LeNet()))
+		data, clients, network = datasets.CIFAR10, 1000, model.LeNet()
 		avg = &strategy.FedAvg{Fraction: 0.05, Local: fedkit.Local{Batch: 10, LR: 0.1}}
 	case "femnist-cnn", "femnist-cnn-gomlx": // MNIST, 200 clients × 300, 5 per round, 6 batches of 50
-		fed = must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 200}, network(task, model.CNN(), cnn)))
+		clients, network = 200, either(task, model.CNN(), cnn)
 		avg = &strategy.FedAvg{Fraction: 0.025, Local: fedkit.Local{Batch: 50, LR: 0.1}}
 	case "cifar-resnet8", "cifar-resnet8-gomlx": // 200 clients × 250, 4 per round, 5 batches of 50
-		fed = must.M1(fedkit.New(must.M1(datasets.CIFAR10()), partition.IID{Clients: 200}, network(task, model.ResNet8(), resNet8)))
+		data, clients, network = datasets.CIFAR10, 200, either(task, model.ResNet8(), resNet8)
 		avg = &strategy.FedAvg{Fraction: 0.02, Local: fedkit.Local{Batch: 50, LR: 0.1}}
 	default:
 		fmt.Fprintf(os.Stderr, "no task %q\n", task)
 		os.Exit(2)
 	}
+	examples := must.M1(data())
+	made := time.Now()
+	fed := must.M1(fedkit.New(examples, partition.IID{Clients: clients}, network))
+	took := time.Since(made)
 	ready := time.Since(begin)
 	if *profile != "" {
 		must.M(pprof.StartCPUProfile(must.M1(os.Create(*profile))))
@@ -113,7 +115,7 @@ func main() {
 	must.M(json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"peer": "fedkit", "task": flag.Arg(0), "rounds": *rounds, "ms_per_round": ms[len(ms)/2],
 		"first_round_s": h.Rounds[0].Seconds, "total_s": time.Since(begin).Seconds(),
-		"set_up_s": ready.Seconds(), "test_accuracy": h.Accuracy(), "peak_rss_mb": peak(),
+		"set_up_s": ready.Seconds(), "new_s": took.Seconds(), "test_accuracy": h.Accuracy(), "peak_rss_mb": peak(),
 	}))
 }
 

@@ -12,8 +12,8 @@ import (
 	mlmodel "github.com/gomlx/gomlx/ml/model"
 )
 
-// network is a model of fedkit's or, for a task that ends so, the same as a GoMLX model function of GoMLX's layers.
-func network(task string, own fedkit.Model, fn func(*mlmodel.Scope, *graph.Node) *graph.Node) fedkit.Model {
+// either is a model of fedkit's or, for a task that ends so, the same as a GoMLX model function of GoMLX's layers.
+func either(task string, own fedkit.Model, fn func(*mlmodel.Scope, *graph.Node) *graph.Node) fedkit.Model {
 	if strings.HasSuffix(task, "-gomlx") {
 		return model.GoMLX(strings.TrimSuffix(task, "-gomlx"), fn)
 	}

@@ -1,7 +1,10 @@
 package xla
 
 import (
+	"cmp"
+	"os"
 	"slices"
+	"sync"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -9,14 +12,30 @@ import (
 	gxla "github.com/gomlx/go-xla/compute/xla"
 )
 
-// function is a function of a graph for the CPU. Operations that XLA compiles to slow code there, above all inside a loop, it writes in
+// function is a function of a graph, as a CPU wants it. Operations that XLA compiles to slow code there, above all inside a loop, it writes in
 // another form, with the same result: so what GoMLX's layers ask for, and the gradients that it derives from them, are fast too. What
 // each form brings is in scripts/bench.md.
 type function struct{ *gxla.Function }
 
-// forCPU returns a function of go-xla's with these forms, if programs run on a CPU.
-func forCPU(f compute.Function) compute.Function {
-	if own, is := f.(*gxla.Function); is && OnCPU() {
+// formsEnv is the environment variable that chooses by hand: XLA's own forms, or those of function. By default a CPU has the latter.
+const (
+	formsEnv  = "FEDKIT_CONVOLUTIONS"
+	native    = "native"
+	rewritten = "rewritten"
+)
+
+// inForms says whether convolutions and poolings are rewritten.
+var inForms = sync.OnceValue(func() bool {
+	usual := native
+	if OnCPU() {
+		usual = rewritten
+	}
+	return cmp.Or(os.Getenv(formsEnv), usual) == rewritten
+})
+
+// inForm returns a function of go-xla's with these forms, if programs are to have them.
+func inForm(f compute.Function) compute.Function {
+	if own, is := f.(*gxla.Function); is && inForms() {
 		return function{own}
 	}
 	return f
@@ -28,7 +47,7 @@ func (f function) Closure() (compute.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return forCPU(c), nil
+	return inForm(c), nil
 }
 
 func (f function) While(cond, body compute.Function, state ...compute.Value) ([]compute.Value, error) {

@@ -33,7 +33,7 @@ func (s sharing) Builder(name string) compute.Builder {
 type builder struct{ *gxla.Builder }
 
 // Main implements compute.Builder.
-func (b builder) Main() compute.Function { return forCPU(b.Builder.Main()) }
+func (b builder) Main() compute.Function { return inForm(b.Builder.Main()) }
 
 // NewFunction implements compute.Builder.
 func (b builder) NewFunction(name string) (compute.Function, error) {
@@ -41,7 +41,7 @@ func (b builder) NewFunction(name string) (compute.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return forCPU(f), nil
+	return inForm(f), nil
 }
 
 // Compile implements compute.Builder.

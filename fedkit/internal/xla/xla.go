@@ -33,6 +33,9 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	if err := checkConfig(config); err != nil {
 		return nil, fmt.Errorf("%w: %s = %q: %w", ErrNoPlugin, compute.ConfigEnvVar, config, err)
 	}
+	if form := os.Getenv(formsEnv); form != "" && form != native && form != rewritten {
+		return nil, fmt.Errorf("%w: %s = %q: must be %s or %s", ErrNoPlugin, formsEnv, form, native, rewritten)
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
@@ -89,7 +92,8 @@ func OnCPU() bool {
 func Device() string { return strings.TrimSpace(Kind() + " " + Flags()) }
 
 // Flags returns the options that may change what programs compute, "" if there are none: those of XLA_FLAGS, or of the file
-// that it names, those of GOMLX_BACKEND but for the default tf32=false, and the hash of a plugin that it names by its path.
+// that it names, those of GOMLX_BACKEND but for the default tf32=false, the hash of a plugin that it names by its path, and the form of
+// convolutions that FEDKIT_CONVOLUTIONS asks for.
 var Flags = sync.OnceValue(func() string {
 	flags := strings.Fields(os.Getenv("XLA_FLAGS"))
 	if len(flags) > 0 && flags[0][0] != '-' {
@@ -102,6 +106,9 @@ var Flags = sync.OnceValue(func() string {
 	flags = slices.DeleteFunc(flags, func(f string) bool { return f == "tf32=false" || strings.HasPrefix(f, "--xla_dump_") })
 	if b, err := os.ReadFile(plugin); err == nil && filepath.IsAbs(plugin) {
 		flags = append(flags, fmt.Sprintf("plugin=%.8x", sha256.Sum256(b)))
+	}
+	if form := os.Getenv(formsEnv); form != "" {
+		flags = append(flags, "convolutions="+form)
 	}
 	return strings.Join(flags, " ")
 })
