@@ -37,7 +37,8 @@ func (t *Task) arithmetic(d *datasets.Dataset, batch int) (float64, error) {
 	}
 	arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{1, batch}, d.Shape...)...))
 	l := len(t.Params)
-	return xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
+	operations, _, err := xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
 		return []*graph.Node{t.Forward(in[:l:l], in[l])}
 	}).Arithmetic(arguments...)
+	return operations, err
 }

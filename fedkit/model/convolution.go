@@ -9,7 +9,8 @@ import (
 )
 
 // Convolution says how an image is convolved; zero is the default. Axes and padding are those of GoMLX's layers.Convolution. On a CPU
-// it is compiled to what is fastest there: see scripts/bench.md.
+// it is compiled to what is fastest there, see scripts/bench.md, and so are GoMLX's own layers; elsewhere to XLA's own convolution. The
+// environment variable FEDKIT_CONVOLUTIONS=native or =rewritten chooses by hand.
 type Convolution struct {
 	Name     string // of the layer, for errors
 	Stride   int    // pixels from one place of the kernel to the next; default 1

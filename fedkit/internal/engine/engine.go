@@ -34,9 +34,9 @@ type Engine struct {
 	width Width
 	held  [2]held // by part
 
-	// convolves reports whether the model has convolutions. Those of several clients are done one after the other, so they gain nothing
-	// from sharing a program, which would only be larger.
-	convolves func() bool
+	// convolutions returns the operations of convolutions in a forward pass, by example. Those of several clients are done one after the
+	// other: large ones gain nothing from sharing a program.
+	convolutions func() float64
 
 	mu       sync.Mutex // guards programs
 	programs map[design]*xla.Program
@@ -51,7 +51,7 @@ type held struct {
 // New returns the engine for clients that hold these training rows of the data.
 func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
 	e := &Engine{task: task, data: data, rows: rows, width: CPU, programs: map[design]*xla.Program{}}
-	e.convolves = sync.OnceValue(func() bool { return convolves(&task, data.Shape) })
+	e.convolutions = sync.OnceValue(func() float64 { return convolutions(&task, data.Shape) })
 	if !xla.OnCPU() {
 		e.width = GPU
 	}
@@ -81,15 +81,19 @@ func hold(s *datasets.Split, features int) (h held, err error) {
 	return h, err
 }
 
-func convolves(task *Task, example []int) bool {
+func convolutions(task *Task, example []int) float64 {
+	const some = 2
 	p := xla.NewProgram("forward", func(in []*graph.Node) []*graph.Node { return []*graph.Node{task.Forward(task.Split(in[0]), in[1])} })
-	found, err := p.Convolves(shapes.Make(dtypes.Float32, 1, task.Dim()), shapes.Make(dtypes.Float32, append([]int{1, 2}, example...)...))
-	return found && err == nil // what is wrong is said when the program is built that is needed
+	_, operations, err := p.Arithmetic(shapes.Make(dtypes.Float32, 1, task.Dim()), shapes.Make(dtypes.Float32, append([]int{1, some}, example...)...))
+	if err != nil {
+		return 0 // what is wrong is said when the program is built that is needed
+	}
+	return operations / some
 }
 
 // WithWidth returns an engine like e, except for the width of its programs.
 func (e *Engine) WithWidth(w Width) *Engine {
-	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, convolves: e.convolves, programs: map[design]*xla.Program{}}
+	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, convolutions: e.convolutions, programs: map[design]*xla.Program{}}
 }
 
 // patience is how long a call that is under way is waited for once its context has ended. A notebook kills its program five

@@ -75,7 +75,7 @@ var Blocks = []int{blockOfFew, blockOfMany}
 func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Scores, error) {
 	groups, size := v.groups()
 	k := evaluator{part: v.Part, examples: size, blocks: 1, outputs: v.Outputs}
-	if e.task.Variables == nil && !e.convolves() {
+	if e.task.Variables == nil && e.convolutions() == 0 {
 		if k.shared = v.Which == nil && v.models() > 1; k.shared {
 			programs := (v.models() + manyModels - 1) / manyModels
 			k.blocks = (v.models() + programs - 1) / programs

@@ -12,6 +12,13 @@ type Width struct {
 
 const unevenFactor = 1.5
 
+// fewConvolutions is up to how many operations of convolutions in a step clients share a program: their dense layers gain more than the
+// larger program costs. They are fewConvolving at most, since each takes its share of compiling.
+const (
+	fewConvolutions = 100e6
+	fewConvolving   = 4
+)
+
 // The widths for each kind of device.
 var (
 	CPU = Width{Even: 16, Uneven: 4, Memory: 512 << 20}
@@ -99,14 +106,19 @@ func (e *Engine) batch(job *Job) int {
 
 // Lanes returns how many clients of a job one program can train side by side, however many there are.
 func (e *Engine) Lanes(job *Job) int {
-	if e.task.alone() || e.convolves() {
+	most, total := e.sizes()
+	batch := e.batch(job)
+	work := float64(batch) * e.convolutions()
+	if e.task.alone() || work > fewConvolutions {
 		return 1
 	}
-	most, total := e.sizes()
-	batch, uneven := e.batch(job), (job.Steps == 0 || job.StepsOf != nil) && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)
+	uneven := (job.Steps == 0 || job.StepsOf != nil) && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)
 	lanes := e.width.Even
 	if uneven {
 		lanes = e.width.Uneven
+	}
+	if work > 0 {
+		lanes = min(lanes, fewConvolving)
 	}
 	perLane := 4 * (6*e.task.Dim() + 4*batch*e.data.Features())
 	return max(1, min(lanes, e.width.Memory/perLane))

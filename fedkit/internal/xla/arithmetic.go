@@ -2,36 +2,28 @@ package xla
 
 import (
 	"reflect"
-	"slices"
 
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
 // Arithmetic returns the floating-point operations of matrix products and convolutions in the program for arguments of the
-// given shapes: two per multiply-add. The body of a loop counts once, since the graph does not say how often it runs.
-func (p *Program) Arithmetic(arguments ...shapes.Shape) (operations float64, err error) {
+// given shapes, and how many of them are convolutions': two per multiply-add. The body of a loop counts once, since the graph does not
+// say how often it runs.
+func (p *Program) Arithmetic(arguments ...shapes.Shape) (operations, convolutions float64, err error) {
 	b, err := Backend()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer caught(&err)
 	g, _ := p.graph(sharing{b}, arguments)
 	for _, n := range g.Nodes() {
 		operations += 2 * multiplyAdds(n)
+		if n.Type() == graph.NodeTypeConvGeneral {
+			convolutions += 2 * multiplyAdds(n)
+		}
 	}
-	return operations, nil
-}
-
-// Convolves reports whether the program for arguments of the given shapes has a convolution.
-func (p *Program) Convolves(arguments ...shapes.Shape) (found bool, err error) {
-	b, err := Backend()
-	if err != nil {
-		return false, err
-	}
-	defer caught(&err)
-	g, _ := p.graph(sharing{b}, arguments)
-	return slices.ContainsFunc(g.Nodes(), func(n *graph.Node) bool { return Kernel(n) != nil }), nil
+	return operations, convolutions, nil
 }
 
 // Kernel returns the extent of a convolution's kernel in space, and nil for any other node.

@@ -1,7 +1,7 @@
 package xla
 
 import (
-	"cmp"
+	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -17,20 +17,24 @@ import (
 // each form brings is in scripts/bench.md.
 type function struct{ *gxla.Function }
 
-// formsEnv is the environment variable that chooses by hand: XLA's own forms, or those of function. By default a CPU has the latter.
-const (
-	formsEnv  = "FEDKIT_CONVOLUTIONS"
-	native    = "native"
-	rewritten = "rewritten"
-)
+// formsEnv is the environment variable that chooses by hand: XLA's own forms, "native", or those of function, "rewritten".
+const formsEnv = "FEDKIT_CONVOLUTIONS"
 
-// inForms says whether convolutions and poolings are rewritten.
-var inForms = sync.OnceValue(func() bool {
-	usual := native
-	if OnCPU() {
-		usual = rewritten
+// rewrites says whether convolutions and poolings are rewritten, as they are on a CPU unless the variable says otherwise.
+func rewrites(form string, cpu bool) (bool, error) {
+	switch form {
+	case "":
+		return cpu, nil
+	case "native", "rewritten":
+		return form == "rewritten", nil
 	}
-	return cmp.Or(os.Getenv(formsEnv), usual) == rewritten
+	return false, fmt.Errorf("%s = %q: must be native or rewritten", formsEnv, form)
+}
+
+// inForms is rewrites of this process.
+var inForms = sync.OnceValue(func() bool {
+	is, _ := rewrites(os.Getenv(formsEnv), OnCPU()) // Backend refuses other values
+	return is
 })
 
 // inForm returns a function of go-xla's with these forms, if programs are to have them.

@@ -33,8 +33,8 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	if err := checkConfig(config); err != nil {
 		return nil, fmt.Errorf("%w: %s = %q: %w", ErrNoPlugin, compute.ConfigEnvVar, config, err)
 	}
-	if form := os.Getenv(formsEnv); form != "" && form != native && form != rewritten {
-		return nil, fmt.Errorf("%w: %s = %q: must be %s or %s", ErrNoPlugin, formsEnv, form, native, rewritten)
+	if _, err := rewrites(os.Getenv(formsEnv), false); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoPlugin, err)
 	}
 	defer func() {
 		if p := recover(); p != nil {
