@@ -24,12 +24,13 @@ func (o SGD) Step(delta *fedkit.Matrix, _ []*fedkit.Matrix, _ int) (step *fedkit
 
 // Momentum averages Δ over rounds,
 //
-//	m ← βm + (1−β)Δ,  step = ηm,  m_0 = 0.
+//	m ← βm + (1−β)Δ,  step = ηm,  m_0 = 0,
 //
-// The older form m ← βm + Δ (arXiv 1909.06335) is the same with η/(1−β) in place of η.
+// or is a heavy ball, m ← βm + Δ, as in Hsu et al. (arXiv 1909.06335). The average with η/(1−β) takes the same steps.
 type Momentum struct {
-	LR   float64 `range:"(0,inf)" default:"1"` // η, server learning rate
-	Beta float64 `range:"[0,1)" default:"0.9"` // β, share of the last step
+	LR        float64 `range:"(0,inf)" default:"1"` // η, server learning rate
+	Beta      float64 `range:"[0,1)" default:"0.9"` // β, share of the last step
+	HeavyBall bool    // m ← βm + Δ; default m ← βm + (1−β)Δ
 }
 
 // Step implements fedkit.ServerOptimizer. It remembers m.
@@ -37,6 +38,10 @@ func (o Momentum) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, _ int) (st
 	if len(memory) != 1 {
 		memory = []*fedkit.Matrix{constant(delta, 0)}
 	}
-	m := average(memory[0], delta, cmp.Or(o.Beta, 0.9))
+	beta := cmp.Or(o.Beta, 0.9)
+	m := average(memory[0], delta, beta)
+	if o.HeavyBall {
+		m = memory[0].Apply(averaged, delta, beta, 1.0)
+	}
 	return m.Scale(cmp.Or(o.LR, 1)), []*fedkit.Matrix{m}
 }

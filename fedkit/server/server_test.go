@@ -86,6 +86,7 @@ func TestAgainstFloat64(t *testing.T) {
 		{server.SGD{LR: 0.5}, oracle.Server{Rule: "SGD", LR: 0.5}},
 		{server.Momentum{}, oracle.Server{Rule: "Momentum", LR: 1, Beta1: 0.9}},
 		{server.Momentum{LR: 2, Beta: 0.9999}, oracle.Server{Rule: "Momentum", LR: 2, Beta1: 0.9999}},
+		{server.Momentum{LR: 0.1, HeavyBall: true}, oracle.Server{Rule: "Momentum", LR: 1, Beta1: 0.9}},
 		{server.Momentum{Beta: fedkit.Zero}, oracle.Server{Rule: "SGD", LR: 1}},
 		{server.Adagrad{}, oracle.Server{Rule: "Adagrad", LR: 0.1, Beta1: 0.9, Epsilon: 1e-6}},
 		{server.Adagrad{LR: 0.3, Beta1: fedkit.Zero, Epsilon: 1e-4}, oracle.Server{Rule: "Adagrad", LR: 0.3, Epsilon: 1e-4}},

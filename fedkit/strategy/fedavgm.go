@@ -9,7 +9,8 @@ import (
 //
 //	Δ = x_avg − x,  m ← βm + (1−β)Δ,  x ← x + ηm,  x_avg = Σ_{i∈S} (n_i/N) w_i,
 //
-// with the defaults η = 1, β = 0.9. Identity: with β = 0 (fedkit.Zero) and η = 1 it is FedAvg.
+// with the defaults η = 1, β = 0.9. Identity: with β = 0 (fedkit.Zero) and η = 1 it is FedAvg. Hsu et al.'s own form is that of
+// server.Momentum.HeavyBall, m ← βm + Δ; so is the clients' fedkit.Momentum.
 type FedAvgM struct {
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
 	Selector   fedkit.Selector   // who takes part; default uniformly at random
