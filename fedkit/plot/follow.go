@@ -41,7 +41,8 @@ func follow(path string, l *live) (*fedkit.History, error) {
 		s, err := fedkit.Look(path)
 		switch {
 		case err == nil:
-			failures, f.Sight = 0, s
+			failures = 0
+			f.see(s)
 		case errors.Is(err, fs.ErrNotExist) && f.Sight != nil: // a run without a checkpoint leaves no file
 			f.Going = false
 		case s == nil || !s.Going || failures == mayFail:
@@ -68,6 +69,15 @@ type followed struct {
 
 	from   int // rounds that there were then
 	fromAt time.Time
+}
+
+// see takes the newest sight. While a run writes the end of its file, it looks like one that has yet to begin: what was seen
+// of it stays.
+func (f *followed) see(s *fedkit.Sight) {
+	if s.Going && s.History == nil && f.Sight != nil {
+		s.History = f.History
+	}
+	f.Sight = s
 }
 
 // pace returns seconds per round: as they went by or, before that, as the rounds say.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 )
 
 // compute computes a run that writes its files into a folder, and is looked after all the time.
-func compute(t *testing.T, dir string, rounds int, pause time.Duration) *fedkit.History {
+// After each round it rests.
+func compute(t *testing.T, dir string, rounds int, rest func(round int)) *fedkit.History {
 	t.Helper()
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.MLP(4))
 	if err != nil {
@@ -34,7 +36,7 @@ func compute(t *testing.T, dir string, rounds int, pause time.Duration) *fedkit.
 			t.Fatal(err)
 		}
 		last = h
-		time.Sleep(pause)
+		rest(len(h.Rounds))
 	}
 	return last
 }
@@ -44,13 +46,26 @@ func TestFollow(t *testing.T) {
 	for _, file := range []string{"run", "run.jsonl"} {
 		t.Run(file, func(t *testing.T) {
 			dir := t.TempDir()
-			own := make(chan *fedkit.History)
-			go func() { own <- compute(t, dir, 8, 100*time.Millisecond) }()
+			own, shown := make(chan *fedkit.History), make(chan bool)
+			go func() {
+				own <- compute(t, dir, 8, func(round int) {
+					if round == 4 { // these have to be seen while it goes on
+						<-shown
+					}
+				})
+			}()
 			if _, err := until(func() (*fedkit.Sight, error) { return fedkit.Look(filepath.Join(dir, file)) }); err != nil {
 				t.Fatal(err)
 			}
 			l, out, log := fakeLive()
 			l.now = time.Now
+			line, seen := false, sync.OnceFunc(func() { close(shown) })
+			out.sent = func(m message) {
+				line = line || strings.Contains(m.text, "/8 · accuracy ")
+				if line && m.id == "figure" {
+					seen()
+				}
+			}
 			h, err := follow(filepath.Join(dir, file), l)
 			want := <-own
 			if err != nil || h.Stopped || len(h.Rounds) != 8 || h.Accuracy() != want.Accuracy() {
@@ -70,6 +85,17 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// A file that has its end and is not let go yet looks like one that is yet to begin: what was seen stays.
+func TestFollowEnd(t *testing.T) {
+	h := &fedkit.History{Stopped: true}
+	f := &followed{}
+	for i, s := range []*fedkit.Sight{{Going: true}, {History: h, Going: true}, {Going: true}} {
+		if f.see(s); (f.History == h) != (i > 0) {
+			t.Errorf("look %d: %v", i+1, f.History)
+		}
+	}
+}
+
 // until asks until there is no error.
 func until[T any](ask func() (T, error)) (v T, err error) {
 	for range 200 {
@@ -84,7 +110,7 @@ func until[T any](ask func() (T, error)) (v T, err error) {
 // A run that is killed ends, whatever it has written by halves; run again, it goes on, and has all rounds.
 func TestFollowKilled(t *testing.T) {
 	if dir := os.Getenv("FEDKIT_TEST_FOLLOWED"); dir != "" { // the process that is killed
-		compute(t, dir, 1000, 50*time.Millisecond)
+		compute(t, dir, 1000, func(int) { time.Sleep(50 * time.Millisecond) })
 	}
 	self, err := os.Executable()
 	if err != nil {

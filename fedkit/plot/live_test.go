@@ -32,12 +32,16 @@ type fake struct {
 	messages []message
 	err      error
 	slow     time.Duration // the clock moves on by this much with every message
+	sent     func(message) // is told of each, if not nil
 }
 
 func (f *fake) send(m message) error {
 	m.at = *f.clock
 	f.messages = append(f.messages, m)
 	*f.clock = f.clock.Add(f.slow)
+	if f.sent != nil {
+		f.sent(m)
+	}
 	return f.err
 }
 
