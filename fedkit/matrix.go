@@ -2,6 +2,7 @@ package fedkit
 
 import (
 	"encoding/binary"
+	"fedkit.example/fedkit/internal/precision"
 	"fmt"
 	"math"
 	"slices"
@@ -359,7 +360,7 @@ func (m *Matrix) host(p *Program, more ...any) ([]float64, error) {
 	}
 	v, err := xla.Host(out[0])
 	xla.Free(out...)
-	return float64s(v), err
+	return precision.Double(v), err
 }
 
 // Host copies the values to the host, row after row.
@@ -369,14 +370,6 @@ func (m *Matrix) Host() ([]float32, error) {
 		return nil, err
 	}
 	return xla.Host(t)
-}
-
-func float64s(v []float32) []float64 {
-	out := make([]float64, len(v))
-	for i, x := range v {
-		out[i] = float64(x)
-	}
-	return out
 }
 
 // MarshalBinary encodes shape and values, little endian: a strategy's State is saved with it.

@@ -2,6 +2,7 @@ package fedkit
 
 import (
 	"cmp"
+	"fedkit.example/fedkit/internal/precision"
 
 	"fedkit.example/fedkit/internal/engine"
 	"github.com/gomlx/gomlx/core/graph"
@@ -53,7 +54,7 @@ func (p *pieces) byRow(program *Program, args []any) (numbers []float64, ok bool
 		some, e := m.Host()
 		err = cmp.Or(err, e)
 		for i := range m.Rows() {
-			all = append(all, float64s(some[i*m.cols:(i+1)*m.cols]))
+			all = append(all, precision.Double(some[i*m.cols:(i+1)*m.cols]))
 		}
 	})
 	if err != nil {

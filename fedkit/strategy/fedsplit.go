@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/convex"
+	"fedkit.example/fedkit/internal/precision"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -17,7 +19,7 @@ import (
 //
 // Its fixed point is the minimum of Σ_i φ_i, from which FedProx and FedAvg with several local steps end some way off: see
 // FixedPoint. If all φ_i have eigenvalues in [ℓ, L] and s = 1/√(ℓL), the distance falls by (√κ − 1)/(√κ + 1) per round or faster,
-// κ = L/ℓ: see Curvature and SplitRate.
+// κ = L/ℓ: see convex.Curvature and convex.SplitRate.
 //
 // The paper's φ_i sums over the examples of a client. Here φ_i = M (n_i/N) f_i + (λ/2)‖w‖², the same sum divided by the mean
 // number of examples, so that what is minimized is Σ_i (n_i/N) f_i(w) + (λ/2)‖w‖². Only prox_i feels the weights: next to f_i
@@ -43,7 +45,7 @@ type FedSplit struct {
 		Wide [][]float64    // z if Exact, instead of Z
 	}
 
-	problems []*regression `config:"-"` // of the clients, if Exact; Start makes them
+	problems []*convex.Problem `config:"-"` // of the clients, if Exact; Start makes them
 }
 
 // Check implements fedkit.Checker.
@@ -57,7 +59,7 @@ func (s *FedSplit) Check(fed *fedkit.Federation, _ int) error {
 		return fedkit.Invalid("Local", "local steps", "left out if Exact is set")
 	case s.Exact && fed != nil && fed.Devices != nil:
 		return fedkit.Invalid("Exact", true, "false on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes")
-	case s.Exact && !isRegression(fed):
+	case s.Exact && !convex.Regression(fed):
 		return fedkit.Invalid("Exact", true, "false unless the model is linear or logistic regression")
 	case fed == nil:
 		return nil
@@ -79,16 +81,16 @@ func (s *FedSplit) Start(r *fedkit.Round) error {
 		return err
 	}
 	for range r.Clients() {
-		s.State.Wide = append(s.State.Wide, wide(x))
+		s.State.Wide = append(s.State.Wide, precision.Double(x))
 	}
-	s.problems = regressions(r.Fed, s.L2)
-	return sameLosses(r)
+	s.problems = convex.Problems(r.Fed, s.L2)
+	return convex.Matches(r)
 }
 
 // Round implements fedkit.Strategy.
 func (s *FedSplit) Round(r *fedkit.Round) error {
 	mu := make([]float64, r.Clients()) // of the proximal term next to f_i: N/(M n_i s)
-	shares := sharesOf(r.Fed)
+	shares := convex.Shares(r.Fed)
 	for i, share := range shares {
 		mu[i] = 1 / (cmp.Or(s.Step, 1) * share)
 	}
@@ -126,7 +128,7 @@ func (s *FedSplit) exact(r *fedkit.Round, mu []float64) error {
 	for i, z := range s.State.Wide {
 		v := floats.AddScaledTo(make([]float64, len(x)), x, -1, z)
 		floats.Add(v, x)
-		half, err := s.problems[i].prox(v, mu[i], x)
+		half, err := s.problems[i].Prox(v, mu[i], x)
 		if err != nil {
 			return fmt.Errorf("proximal problem of client %d: %w: lower Step", i, err)
 		}
@@ -134,7 +136,7 @@ func (s *FedSplit) exact(r *fedkit.Round, mu []float64) error {
 		next[i] = floats.AddScaledTo(half, z, 2, half)
 	}
 	s.State.Wide = next
-	s.State.X = fedkit.NewMatrix(narrow(meanOfRows(next)), 1, len(x))
+	s.State.X = fedkit.NewMatrix(precision.Single(meanOfRows(next)), 1, len(x))
 	r.Traffic(float64(len(mu)), float64(len(mu)))
 	return cmp.Or(r.Err(), s.State.X.Err())
 }
@@ -142,36 +144,10 @@ func (s *FedSplit) exact(r *fedkit.Round, mu []float64) error {
 // Serve gives every client x.
 func (s *FedSplit) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
 
-// sharesOf returns M n_i/N of all clients: 1 if they have as many examples.
-func sharesOf(fed *fedkit.Federation) []float64 {
-	shares := make([]float64, fed.Size())
-	for i, c := range fed.Clients {
-		shares[i] = float64(len(c.Train))
-	}
-	floats.Scale(float64(len(shares))/floats.Sum(shares), shares)
-	return shares
-}
-
 func meanOfRows(rows [][]float64) []float64 {
 	mean := make([]float64, len(rows[0]))
 	for _, row := range rows {
 		floats.AddScaled(mean, 1/float64(len(rows)), row)
 	}
 	return mean
-}
-
-func wide(v []float32) []float64 {
-	w := make([]float64, len(v))
-	for i, x := range v {
-		w[i] = float64(x)
-	}
-	return w
-}
-
-func narrow(v []float64) []float32 {
-	n := make([]float32, len(v))
-	for i, x := range v {
-		n[i] = float32(x)
-	}
-	return n
 }

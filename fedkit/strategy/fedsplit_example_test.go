@@ -8,6 +8,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/convex"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 )
@@ -22,14 +23,14 @@ func ExampleFedSplit() {
 	if err != nil {
 		panic(err)
 	}
-	least, most, err := strategy.Curvature(fed, 0)
+	least, most, err := convex.Curvature(fed, 0)
 	if err != nil {
 		panic(err)
 	}
 	split := &strategy.FedSplit{Exact: true, Step: 1 / math.Sqrt(least*most)}
 	avg := &strategy.FedAvg{Local: fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.1}}
 	for _, s := range []fedkit.Strategy{split, avg} {
-		h, err := fedkit.Run(context.Background(), fed, strategy.WithGap(s, best), fedkit.Options{Rounds: 30, EvalEvery: 30})
+		h, err := fedkit.Run(context.Background(), fed, convex.WithGap(s, best), fedkit.Options{Rounds: 30, EvalEvery: 30})
 		if err != nil {
 			panic(err)
 		}

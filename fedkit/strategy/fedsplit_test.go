@@ -10,6 +10,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/convex"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
@@ -69,7 +70,7 @@ func widened(v []float32) (w []float64) {
 // gaps returns the relative gap to the optimum after every round.
 func gaps(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, rounds int, best *datasets.Optimum) (all []float64) {
 	t.Helper()
-	for _, r := range run(t, fed, strategy.WithGap(s, best), fedkit.Options{Rounds: rounds, EvalEvery: rounds}).Rounds {
+	for _, r := range run(t, fed, convex.WithGap(s, best), fedkit.Options{Rounds: rounds, EvalEvery: rounds}).Rounds {
 		all = append(all, float64(r.Notes["relative gap"]))
 	}
 	return all
@@ -79,10 +80,10 @@ func gaps(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, rounds int, b
 func TestGapIsOfAKnownOptimum(t *testing.T) {
 	fed, best := squares(t)
 	for want, s := range map[string]fedkit.Strategy{
-		"Optimum = nil: must be what Make returned":               strategy.WithGap(&strategy.FedAvg{}, nil),
-		"one without a global model: must be one with":            strategy.WithGap(&strategy.LocalOnly{}, best),
-		"the optimum is not one that Make returned":               strategy.WithGap(&strategy.FedAvg{}, &datasets.Optimum{}),
-		"FedProx: invalid: Of.Mu = -1: must be a number > 0, 0 f": strategy.WithGap(&strategy.FedProx{Mu: -1}, best),
+		"Optimum = nil: must be what Make returned":               convex.WithGap(&strategy.FedAvg{}, nil),
+		"one without a global model: must be one with":            convex.WithGap(&strategy.LocalOnly{}, best),
+		"the optimum is not one that Make returned":               convex.WithGap(&strategy.FedAvg{}, &datasets.Optimum{}),
+		"FedProx: invalid: Of.Mu = -1: must be a number > 0, 0 f": convex.WithGap(&strategy.FedProx{Mu: -1}, best),
 	} {
 		if _, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\nwant %s", err, want)
@@ -95,7 +96,7 @@ func TestGapOfARegression(t *testing.T) {
 	for name, made := range map[string]func(testing.TB) (*fedkit.Federation, *datasets.Optimum){"squares": squares, "unequal": unequal, "logistic": logistic} {
 		fed, best := made(t)
 		l2 := map[string]float64{"logistic": 0.1}[name]
-		relative, err := strategy.RegressionGap(fed, l2)
+		relative, err := convex.RegressionGap(fed, l2)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -112,7 +113,7 @@ func TestGapOfARegression(t *testing.T) {
 			t.Errorf("%s: the gap of %d parameters of %d", name, len(x)-1, len(x))
 		}
 		s := func() fedkit.Strategy { return &strategy.FedAvg{Local: standard} }
-		h := run(t, fed, strategy.WithRegressionGap(s(), l2), fedkit.Options{Rounds: 2})
+		h := run(t, fed, convex.WithRegressionGap(s(), l2), fedkit.Options{Rounds: 2})
 		if a, b := float64(h.Last().Notes["relative gap"]), gaps(t, fed, s(), 2, best)[1]; !(math.Abs(a-b) <= 1e-9*b) {
 			t.Errorf("%s: notes a relative gap of %v, want %v", name, a, b)
 		}
@@ -131,7 +132,7 @@ func TestGapOfARegressionRefuses(t *testing.T) {
 		"optimum of the regression: there is no unique solution":          federation(t, few, partition.Natural{}, model.LinearRegression()),
 		"L2 = 0: must be greater than 0 for logistic regression":          labeled,
 	} {
-		if _, err := fedkit.Run(t.Context(), fed, strategy.WithRegressionGap(&strategy.FedAvg{}, 0), fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := fedkit.Run(t.Context(), fed, convex.WithRegressionGap(&strategy.FedAvg{}, 0), fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\nwant %s", err, want)
 		}
 	}
@@ -142,8 +143,8 @@ func TestGapInAStudy(t *testing.T) {
 	fed, best := squares(t)
 	st := study.New(t.TempDir())
 	st.Log = io.Discard
-	st.Add(fed, strategy.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 5})
-	st.Add(fed, strategy.WithRegressionGap(&strategy.FedSplit{Exact: true}, 0), fedkit.Options{Rounds: 5})
+	st.Add(fed, convex.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 5})
+	st.Add(fed, convex.WithRegressionGap(&strategy.FedSplit{Exact: true}, 0), fedkit.Options{Rounds: 5})
 	for range 2 {
 		runs, err := st.Run(t.Context())
 		if err != nil || len(runs) != 2 {
@@ -162,7 +163,7 @@ func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
 		t.Skip("a curve")
 	}
 	fed, best := squares(t)
-	least, most, err := strategy.Curvature(fed, 0)
+	least, most, err := convex.Curvature(fed, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
 	if last := all[len(all)-1]; !(last < 1e-9) {
 		t.Errorf("FedSplit ends with a relative gap of %v", last)
 	}
-	want, err := strategy.SplitRate(fed, 0, step)
+	want, err := convex.SplitRate(fed, 0, step)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func TestOthersStopBesideTheOptimum(t *testing.T) {
 		"FedProx, K = 5, μ = ½":   {&strategy.FedProx{Mu: 0.5, Local: steps(5)}, tied(steps(5), 0.5), fed, best},
 		"FedAvg, one step":        {&strategy.FedAvg{Local: steps(1)}, steps(1), fed, best},
 	} {
-		point, err := strategy.FixedPoint(c.fed, c.same)
+		point, err := convex.FixedPoint(c.fed, c.same)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -239,7 +240,7 @@ func TestOthersStopBesideTheOptimum(t *testing.T) {
 func TestFixedPointOfExactSolves(t *testing.T) {
 	fed, _ := squares(t)
 	const mu = 0.5
-	x, err := strategy.FixedPoint(fed, fedkit.Local{Steps: 10_000, Batch: fedkit.FullBatch, LR: 0.1, Prox: mu})
+	x, err := convex.FixedPoint(fed, fedkit.Local{Steps: 10_000, Batch: fedkit.FullBatch, LR: 0.1, Prox: mu})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,17 +281,17 @@ func TestFixedPointRefuses(t *testing.T) {
 		"Local.Optimizer = {0}: must be SGD, or Weigh": with(func(l *fedkit.Local) { l.Optimizer = fedkit.Momentum{} }),
 		"Local.Schedule = {0 0}: must be nil":          with(func(l *fedkit.Local) { l.Schedule = fedkit.Cosine{} }),
 	} {
-		if _, err := strategy.FixedPoint(fed, l); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := convex.FixedPoint(fed, l); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\nwant %s", err, want)
 		}
 	}
-	if _, err := strategy.FixedPoint(labeled, full); err == nil {
+	if _, err := convex.FixedPoint(labeled, full); err == nil {
 		t.Error("a fixed point of logistic regression")
 	}
-	if _, err := strategy.SplitRate(labeled, 0, 1); err == nil {
+	if _, err := convex.SplitRate(labeled, 0, 1); err == nil {
 		t.Error("a rate of logistic regression")
 	}
-	if _, err := strategy.SplitRate(fed, 0, 0); err == nil {
+	if _, err := convex.SplitRate(fed, 0, 0); err == nil {
 		t.Error("a rate without a step")
 	}
 }
@@ -319,7 +320,7 @@ func TestFedSplitOnLogisticRegression(t *testing.T) {
 		t.Skip("a curve")
 	}
 	fed, best := logistic(t)
-	least, most, err := strategy.Curvature(fed, 0.1)
+	least, most, err := convex.Curvature(fed, 0.1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +351,7 @@ func TestFedSplitIsInexact(t *testing.T) {
 		t.Skip("a curve")
 	}
 	fed, best := squares(t)
-	least, most, err := strategy.Curvature(fed, 0)
+	least, most, err := convex.Curvature(fed, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -563,7 +564,7 @@ func TestFedSplitOnDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &strategy.FedSplit{Local: fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.3}}
-	h := run(t, fed, strategy.WithGap(s, best), fedkit.Options{Rounds: 25, EvalEvery: 25})
+	h := run(t, fed, convex.WithGap(s, best), fedkit.Options{Rounds: 25, EvalEvery: 25})
 	missed := 0
 	for _, r := range h.Rounds {
 		missed += len(r.Missed)
@@ -594,7 +595,7 @@ func TestFedSplitRefusesToSolveExactly(t *testing.T) {
 			t.Errorf("error %v\nwant %s", err, want)
 		}
 	}
-	if _, _, err := strategy.Curvature(rivals(t, model.MLP(3), 8, 8), 0); err == nil {
+	if _, _, err := convex.Curvature(rivals(t, model.MLP(3), 8, 8), 0); err == nil {
 		t.Error("Curvature of a hidden layer")
 	}
 }

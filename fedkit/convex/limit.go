@@ -1,4 +1,4 @@
-package strategy
+package convex
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/precision"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -25,9 +26,9 @@ func FixedPoint(fed *fedkit.Federation, l fedkit.Local) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, shares := fed.Task.Dim(), sharesOf(fed)
+	d, shares := fed.Task.Dim(), Shares(fed)
 	p, q := mat.NewDense(d, d, nil), mat.NewVecDense(d, nil) // x ← P x + q
-	for i, f := range regressions(fed, 0) {
+	for i, f := range Problems(fed, 0) {
 		f.l2 = lambda
 		all, weight := f.steps(max(l.Steps, l.Epochs), l.LR, l.Prox), shares[i]/float64(len(shares))
 		var own mat.Dense
@@ -47,7 +48,7 @@ func FixedPoint(fed *fedkit.Federation, l fedkit.Local) ([]float32, error) {
 	if err := x.SolveVec(p, q); err != nil {
 		return nil, err
 	}
-	return narrow(x.RawVector().Data), nil
+	return precision.Single(x.RawVector().Data), nil
 }
 
 // checkDescent refuses what FixedPoint does not know the fixed points of. It returns λ.
@@ -57,7 +58,7 @@ func checkDescent(fed *fedkit.Federation, l *fedkit.Local) (lambda float64, err 
 		decay.Then = l.Optimizer
 	}
 	switch {
-	case fed == nil || !isRegression(fed) || fed.Data.Classes > 0:
+	case fed == nil || !Regression(fed) || fed.Data.Classes > 0:
 		err = fedkit.Invalid("fed", "another model", "a federation whose model is linear regression")
 	case l.Batch != fedkit.FullBatch:
 		err = fedkit.Invalid("Local.Batch", l.Batch, "fedkit.FullBatch: minibatches come to no rest")
@@ -70,7 +71,7 @@ func checkDescent(fed *fedkit.Federation, l *fedkit.Local) (lambda float64, err 
 }
 
 // steps returns the matrix [2d+1, 2d+1] that takes (w, x, 1) to what it is after so many local steps of least squares.
-func (f *regression) steps(count int, rate, mu float64) *mat.Dense {
+func (f *Problem) steps(count int, rate, mu float64) *mat.Dense {
 	zero := make([]float64, f.x.RawMatrix().Cols)
 	d, h, g := len(zero), f.hessian(zero), f.gradient(zero)
 	one := mat.NewDense(2*d+1, 2*d+1, nil)
@@ -100,15 +101,15 @@ func (f *regression) steps(count int, rate, mu float64) *mat.Dense {
 // Errors: another model, a step ≤ 0.
 func SplitRate(fed *fedkit.Federation, l2, step float64) (float64, error) {
 	switch {
-	case fed == nil || !isRegression(fed) || fed.Data.Classes > 0:
+	case fed == nil || !Regression(fed) || fed.Data.Classes > 0:
 		return 0, fedkit.Invalid("fed", "another model", "a federation whose model is linear regression")
 	case !(step > 0) || math.IsInf(step, 0):
 		return 0, fedkit.Invalid("step", step, "a number > 0")
 	}
-	d, shares := fed.Task.Dim(), sharesOf(fed)
+	d, shares := fed.Task.Dim(), Shares(fed)
 	M := len(shares)
 	all := mat.NewDense(M*d, M*d, nil)
-	for i, f := range regressions(fed, l2) {
+	for i, f := range Problems(fed, l2) {
 		p := f.hessian(make([]float64, d))
 		p.ScaleSym(step*shares[i], p)
 		for j := range d {

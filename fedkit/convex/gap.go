@@ -1,4 +1,4 @@
-package strategy
+package convex
 
 import (
 	"fedkit.example/datasets"
@@ -8,7 +8,7 @@ import (
 // WithGap returns s, which notes after every round how far its global model x is from a known optimum: the figure
 // "relative gap" is (F(x) − F*)/F*, in float64. One of 0 is left out, since plots of gaps have logarithms.
 //
-//	h, err := fedkit.Run(ctx, fed, strategy.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 50})
+//	h, err := fedkit.Run(ctx, fed, convex.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 50})
 //	plot.Note("relative gap", h).Show()
 //
 // Errors of a run: s has no global model, or the optimum is of another one.

@@ -1,10 +1,11 @@
-package strategy
+package convex
 
 import (
 	"fmt"
 	"slices"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/precision"
 )
 
 // RegressionGap returns the relative gap (F(x) − F*)/F* ≥ 0 as a function of the parameters x of a linear or logistic regression
@@ -34,7 +35,7 @@ type withRegressionGap struct {
 	L2    float64 `range:"[0,inf)"` // λ, weight of ½‖w‖² in every client's objective
 	State struct{}
 
-	best *regressionOptimum `config:"-"` // Start finds it
+	best *optimum `config:"-"` // Start finds it
 }
 
 func (s *withRegressionGap) Unwrap() fedkit.Strategy              { return s.Of }
@@ -54,15 +55,15 @@ func (s *withRegressionGap) Round(r *fedkit.Round) error {
 	return noteGap(r, s.Of, s.best.gap)
 }
 
-// regressionOptimum is the minimum of what all clients have.
-type regressionOptimum struct {
-	*regression
+// optimum is the minimum of what all clients have.
+type optimum struct {
+	*Problem
 	least float64
 }
 
-func minimize(fed *fedkit.Federation, l2 float64) (*regressionOptimum, error) {
+func minimize(fed *fedkit.Federation, l2 float64) (*optimum, error) {
 	switch {
-	case fed == nil || !isRegression(fed):
+	case fed == nil || !Regression(fed):
 		return nil, fedkit.Invalid("fed", "another model", "a federation whose model is linear or logistic regression")
 	case fed.Data.Classes > 0 && !(l2 > 0):
 		return nil, fedkit.Invalid("L2", l2, "greater than 0 for logistic regression")
@@ -72,17 +73,17 @@ func minimize(fed *fedkit.Federation, l2 float64) (*regressionOptimum, error) {
 		rows = append(rows, c.Train...)
 	}
 	slices.Sort(rows)
-	f, zero := newRegression(fed.Data, rows, l2), make([]float64, fed.Task.Dim())
-	w, err := f.prox(zero, 0, zero)
+	f, zero := newProblem(fed.Data, rows, l2), make([]float64, fed.Task.Dim())
+	w, err := f.Prox(zero, 0, zero)
 	if err != nil {
 		return nil, fmt.Errorf("optimum of the regression: %w", err)
 	}
-	return &regressionOptimum{f, f.loss(w)}, nil
+	return &optimum{f, f.loss(w)}, nil
 }
 
-func (o *regressionOptimum) gap(x []float32) (float64, error) {
+func (o *optimum) gap(x []float32) (float64, error) {
 	if want := o.x.RawMatrix().Cols * o.k; len(x) != want {
 		return 0, fedkit.Invalid("len(x)", len(x), fmt.Sprintf("%d, the model's parameters", want))
 	}
-	return max(0, o.loss(wide(x))-o.least) / o.least, nil
+	return max(0, o.loss(precision.Double(x))-o.least) / o.least, nil
 }

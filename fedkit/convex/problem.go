@@ -1,4 +1,6 @@
-package strategy
+// Package convex has what is known exactly about federated linear and logistic regression: the optimum and how far a model is from it,
+// proximal problems, and rates and fixed points of algorithms. All of it is computed on the host, in float64.
+package convex
 
 import (
 	"errors"
@@ -7,16 +9,17 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/precision"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
-// regression is a client's objective in float64, for proximal problems that are to be solved exactly:
+// Problem is a client's objective in a linear or logistic regression:
 //
 //	f(W) = mean over rows of ½(x·W − y)², or of the cross entropy of softmax(x·W), + (λ/2)‖W‖²
 //
 // with rows x [n, p], ones last, and W [p, k], the bias last: flat, that is the order of a model with one dense layer.
-type regression struct {
+type Problem struct {
 	x      *mat.Dense
 	y      []float64 // targets, or labels
 	k      int       // outputs
@@ -24,8 +27,8 @@ type regression struct {
 	l2     float64
 }
 
-// isRegression says whether the model has the parameters of one dense layer and no training mode of its own.
-func isRegression(fed *fedkit.Federation) bool {
+// Regression reports whether the model has the parameters of one dense layer and no training mode of its own.
+func Regression(fed *fedkit.Federation) bool {
 	if fed == nil {
 		return true
 	}
@@ -34,19 +37,19 @@ func isRegression(fed *fedkit.Federation) bool {
 		slices.Equal(t.Params[0].Shape, []int{fed.Data.Features(), k}) && slices.Equal(t.Params[1].Shape, []int{k})
 }
 
-// sameLosses refuses a task whose losses are not those of a regression, at one model drawn at random: from its parameters
+// Matches returns an error unless the task's losses are those of a regression, at one model drawn at random: from its parameters
 // alone one cannot tell what its functions do.
-func sameLosses(r *fedkit.Round) error {
+func Matches(r *fedkit.Round) error {
 	w := make([]float64, r.Fed.Task.Dim())
 	rng := r.Rand("a model to compare losses at")
 	for i := range w {
 		w[i] = float64(float32(rng.NormFloat64()))
 	}
-	losses := r.Losses(fedkit.NewMatrix(narrow(w), 1, len(w)), fedkit.TrainPart, r.Everyone())
+	losses := r.Losses(fedkit.NewMatrix(precision.Single(w), 1, len(w)), fedkit.TrainPart, r.Everyone())
 	if r.Err() != nil {
 		return r.Err()
 	}
-	for i, f := range regressions(r.Fed, 0) {
+	for i, f := range Problems(r.Fed, 0) {
 		if want := f.loss(w); !(math.Abs(losses[0][i]-want) <= 1e-3*want) {
 			return fedkit.Invalid("Exact", true, "false unless the loss is half the squared error or the cross entropy of one dense layer")
 		}
@@ -54,22 +57,32 @@ func sameLosses(r *fedkit.Round) error {
 	return nil
 }
 
-// regressions returns φ_i/(M n_i/N) of all clients.
-func regressions(fed *fedkit.Federation, l2 float64) (all []*regression) {
-	shares := sharesOf(fed)
+// Problems returns the objectives φ_i/(M n_i/N) of all clients, φ_i = M (n_i/N) f_i + (λ/2)‖w‖² with the clients' losses f_i.
+func Problems(fed *fedkit.Federation, l2 float64) (all []*Problem) {
+	shares := Shares(fed)
 	for i, c := range fed.Clients {
-		all = append(all, newRegression(fed.Data, c.Train, l2/shares[i]))
+		all = append(all, newProblem(fed.Data, c.Train, l2/shares[i]))
 	}
 	return all
 }
 
-// newRegression is of some training rows of a data set.
-func newRegression(d *datasets.Dataset, rows []int, l2 float64) *regression {
+// Shares returns M n_i/N of all clients: 1 if they have as many examples.
+func Shares(fed *fedkit.Federation) []float64 {
+	shares := make([]float64, fed.Size())
+	for i, c := range fed.Clients {
+		shares[i] = float64(len(c.Train))
+	}
+	floats.Scale(float64(len(shares))/floats.Sum(shares), shares)
+	return shares
+}
+
+// newProblem is of some training rows of a data set.
+func newProblem(d *datasets.Dataset, rows []int, l2 float64) *Problem {
 	part, p := &d.Train, d.Features()+1
-	f := &regression{x: mat.NewDense(len(rows), p, nil), k: max(1, d.Classes), labels: d.Classes > 0, l2: l2}
+	f := &Problem{x: mat.NewDense(len(rows), p, nil), k: max(1, d.Classes), labels: d.Classes > 0, l2: l2}
 	values := make([]float32, p-1)
 	for i, row := range rows {
-		f.x.SetRow(i, append(wide(part.Row(row, values)), 1))
+		f.x.SetRow(i, append(precision.Double(part.Row(row, values)), 1))
 		if f.labels {
 			f.y = append(f.y, float64(part.Labels[row]))
 		} else {
@@ -80,7 +93,7 @@ func newRegression(d *datasets.Dataset, rows []int, l2 float64) *regression {
 }
 
 // residuals returns what the gradient of the loss by outputs is, x·W − y or probabilities less the label's 1, [n, k], and f.
-func (f *regression) residuals(w []float64) (e *mat.Dense, loss float64) {
+func (f *Problem) residuals(w []float64) (e *mat.Dense, loss float64) {
 	e = new(mat.Dense)
 	e.Mul(f.x, mat.NewDense(len(w)/f.k, f.k, w))
 	for i, y := range f.y {
@@ -100,13 +113,13 @@ func (f *regression) residuals(w []float64) (e *mat.Dense, loss float64) {
 	return e, loss/float64(len(f.y)) + f.l2/2*floats.Dot(w, w)
 }
 
-func (f *regression) loss(w []float64) float64 {
+func (f *Problem) loss(w []float64) float64 {
 	_, loss := f.residuals(w)
 	return loss
 }
 
 // gradient returns Xᵀe/n + λW, flat.
-func (f *regression) gradient(w []float64) []float64 {
+func (f *Problem) gradient(w []float64) []float64 {
 	e, _ := f.residuals(w)
 	g := mat.NewDense(len(w)/f.k, f.k, nil)
 	g.Mul(f.x.T(), e)
@@ -118,7 +131,7 @@ func (f *regression) gradient(w []float64) []float64 {
 
 // hessian returns, for each pair of outputs, the block Xᵀ diag(c_ab) X/n, and λ on the diagonal: c is 1 for squares and
 // p_a (δ_ab − p_b) for probabilities p.
-func (f *regression) hessian(w []float64) *mat.SymDense {
+func (f *Problem) hessian(w []float64) *mat.SymDense {
 	h, n := mat.NewSymDense(len(w), nil), float64(len(f.y))
 	e, _ := f.residuals(w)
 	curvature := func(i, a, b int) float64 {
@@ -154,9 +167,9 @@ func (f *regression) hessian(w []float64) *mat.SymDense {
 	return h
 }
 
-// prox returns argmin_w f(w) + (μ/2)‖w − v‖² by Newton's method from a start, with steps halved until they descend. For least
+// Prox returns argmin_w f(w) + (μ/2)‖w − v‖² by Newton's method from a start, with steps halved until they descend. For least
 // squares the first step is the last, but for round-off.
-func (f *regression) prox(v []float64, mu float64, start []float64) ([]float64, error) {
+func (f *Problem) Prox(v []float64, mu float64, start []float64) ([]float64, error) {
 	objective := func(w []float64) float64 {
 		d := floats.Distance(w, v, 2)
 		return f.loss(w) + mu/2*d*d
@@ -186,18 +199,18 @@ func (f *regression) prox(v []float64, mu float64, start []float64) ([]float64, 
 	return nil, errors.New("100 steps of Newton's method are not enough")
 }
 
-// Curvature returns ℓ and L, bounds of the eigenvalues of the Hessians of what FedSplit splits, M (n_i/N) f_i + (λ/2)‖w‖², over
+// Curvature returns ℓ and L, bounds on the eigenvalues of the Hessians of what FedSplit splits, M (n_i/N) f_i + (λ/2)‖w‖², over
 // all clients and all w. The paper's step is s = 1/√(ℓL). For least squares they are exact. For logistic regression ℓ is λ,
 // and L has the bound ½ for the curvature of the softmax.
 //
 // Errors: a model that is neither.
 func Curvature(fed *fedkit.Federation, l2 float64) (least, most float64, err error) {
-	if fed == nil || !isRegression(fed) {
+	if fed == nil || !Regression(fed) {
 		return 0, 0, fedkit.Invalid("fed", "another model", "a federation whose model is linear or logistic regression")
 	}
 	least = math.Inf(1)
-	shares := sharesOf(fed)
-	for i, f := range regressions(fed, 0) {
+	shares := Shares(fed)
+	for i, f := range Problems(fed, 0) {
 		f.k, f.labels = 1, false // XᵀX/n
 		var e mat.EigenSym
 		if !e.Factorize(f.hessian(make([]float64, fed.Data.Features()+1)), false) {
