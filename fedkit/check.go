@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/fault"
 )
 
 // Checker is a strategy, or a part of one at any depth, whose options can be wrong. Check is called once, before anything
@@ -30,7 +31,7 @@ type Checker interface {
 // that does need one is an error.
 func Check(part any, fed *Federation, n int) error {
 	if err := check("", part, fed, n); err != nil {
-		return within(config.Of(part).Name(), err)
+		return fault.Within(config.Of(part).Name(), err)
 	}
 	return nil
 }
@@ -42,7 +43,7 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 		if _, ok := p.(runtime.Error); ok && fed == nil {
 			err = fmt.Errorf("%w: panic without one: %v", Invalid("federation", "nil", "made by fedkit.New"), p)
 		} else if p != nil {
-			err = fmt.Errorf("panic while checking options: %w", panicked(p))
+			err = fmt.Errorf("panic while checking options: %w", fault.Panicked(p))
 		}
 	}()
 	if err := checkNils(path, v); err != nil { // in all of v, before any method is called
@@ -51,7 +52,7 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 	return config.Walk(v, func(at string, part any) error {
 		at = under(path, at)
 		if err := checkRanges(reflect.Indirect(reflect.ValueOf(part))); err != nil {
-			return within(at, err)
+			return fault.Within(at, err)
 		}
 		if o, ok := part.(Optimizer); ok {
 			if err := checkKey(at, o); err != nil {
@@ -59,7 +60,7 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 			}
 		}
 		if c, ok := part.(Checker); ok {
-			return within(at, c.Check(fed, n))
+			return fault.Within(at, c.Check(fed, n))
 		}
 		return nil
 	})

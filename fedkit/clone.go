@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+
+	"fedkit.example/fedkit/internal/fault"
 )
 
 // Clone returns a copy of a strategy that can run at the same time as the strategy itself. The strategy, those it wraps and
@@ -11,14 +13,14 @@ import (
 // shared. Errors: a strategy that Run refuses, one in an unexported field, a wrapper whose copy still wraps the same
 // strategy.
 func Clone(s Strategy) (c Strategy, err error) {
-	defer recovered("strategy", &err)
+	defer fault.Recovered("strategy", &err)
 	all, err := unwrap(s)
 	if err != nil {
 		return nil, err
 	}
 	v, err := cloned(reflect.ValueOf(s), map[any]reflect.Value{})
 	if err != nil {
-		return nil, within("strategy", err)
+		return nil, fault.Within("strategy", err)
 	}
 	copied, err := unwrap(v.Interface().(Strategy))
 	if err != nil {

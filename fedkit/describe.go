@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/internal/xla"
 )
@@ -29,7 +30,7 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	name := ""
 	defer func() {
 		if p := recover(); p != nil { // in a method of a part
-			err = fmt.Errorf("panic: %w", panicked(p))
+			err = fmt.Errorf("panic: %w", fault.Panicked(p))
 		}
 		if err != nil {
 			h, err = nil, fmt.Errorf("fedkit: %s%w", name, err)

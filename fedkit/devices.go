@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -32,7 +33,7 @@ func (f *Federation) On(rule sim.Rule) (*Federation, error) {
 
 // drawDevices asks a rule for its devices and its description.
 func drawDevices(rule sim.Rule, n int) (devices []sim.Device, words string, err error) {
-	defer recovered("rule", &err)
+	defer fault.Recovered("rule", &err)
 	if devices, err = rule.Draw(n); err != nil {
 		return nil, "", fmt.Errorf("%w: %w", ErrInvalid, err)
 	}

@@ -1,23 +1,20 @@
 package fedkit
 
 import (
-	"errors"
-	"fmt"
-
-	"fedkit.example/fedkit/internal/text"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/xla"
 )
 
 var (
 	// ErrInvalid says that an option, a shape or an index is not allowed. It is found before anything runs.
-	ErrInvalid = errors.New("invalid")
+	ErrInvalid = fault.ErrInvalid
 	// ErrNotFinite says that a client returned an update that holds NaN or Inf.
-	ErrNotFinite = errors.New("not finite")
+	ErrNotFinite = fault.ErrNotFinite
 	// ErrStopped says that the program was interrupted, by a notebook's stop button or Ctrl-C: before the run had finished a
 	// round, or before it began.
-	ErrStopped = errors.New("stopped: the program was interrupted")
+	ErrStopped = fault.ErrStopped
 	// ErrNewer says that a newer version of fedkit wrote a file, in a form that this one does not read.
-	ErrNewer = errors.New("a newer fedkit wrote it")
+	ErrNewer = fault.ErrNewer
 	// ErrNoDevice says that no XLA device could be opened, usually because set-up has not been run.
 	ErrNoDevice = xla.ErrNoPlugin
 )
@@ -25,27 +22,5 @@ var (
 // Invalid is the error for a bad option: it names the field, the value it has and what is allowed. A long value is cut short. Strategies and parts
 // return it from their Check method.
 func Invalid(field string, value any, allowed string) error {
-	return &invalid{field, fmt.Sprint(value), allowed}
-}
-
-type invalid struct{ field, value, allowed string }
-
-func (e *invalid) Error() string {
-	return fmt.Sprintf("%v: %s = %s: must be %s", ErrInvalid, text.Short(e.field), text.Short(e.value), e.allowed)
-}
-
-func (e *invalid) Unwrap() error { return ErrInvalid }
-
-// within puts the path of a part before the field that an error names.
-func within(path string, err error) error {
-	e, ok := err.(*invalid)
-	switch {
-	case err == nil || path == "":
-		return err
-	case !ok:
-		return fmt.Errorf("%s: %w", path, err)
-	case e.field == "": // the part is the option
-		return &invalid{path, e.value, e.allowed}
-	}
-	return &invalid{path + "." + e.field, e.value, e.allowed}
+	return fault.Invalid(field, value, allowed)
 }

@@ -9,6 +9,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -103,7 +104,7 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 
 // dealOut asks a rule for its deal and its description.
 func dealOut(rule partition.Rule, data *datasets.Dataset) (deal *partition.Deal, words string, err error) {
-	defer recovered("rule", &err)
+	defer fault.Recovered("rule", &err)
 	if deal, err = rule.Deal(data); err != nil {
 		return nil, "", err
 	}
@@ -112,7 +113,7 @@ func dealOut(rule partition.Rule, data *datasets.Dataset) (deal *partition.Deal,
 
 // makeTask asks a model for its task, and finds out whether it works on the data.
 func makeTask(model Model, data *datasets.Dataset) (task *Task, err error) {
-	defer recovered("model", &err)
+	defer fault.Recovered("model", &err)
 	defer long("the model is compiled, to see that it can be trained")()
 	if task, err = model(data); err != nil {
 		return nil, err
@@ -142,13 +143,6 @@ func long(what string) (over func()) {
 		if !says.Stop() {
 			fmt.Fprintf(os.Stderr, "fedkit: %s: %.1f s\n", what, time.Since(begin).Seconds())
 		}
-	}
-}
-
-// recovered turns a panic in what others wrote into an error; for use with defer.
-func recovered(what string, err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%s: panic: %w", what, panicked(p))
 	}
 }
 

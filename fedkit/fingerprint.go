@@ -9,6 +9,7 @@ import (
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/fault"
 )
 
 // fingerprint sums up a task for the federation's data: the SHA-256, in hexadecimal, of its parameters, of initial ones, and of
@@ -16,7 +17,7 @@ import (
 // model whose functions compute something else has another one, whatever its name. One that computes something else than
 // before is refused.
 func (f *Federation) fingerprint(batches []int) (sum string, err error) {
-	defer recovered("model", &err)
+	defer fault.Recovered("model", &err)
 	f.lazy.mu.Lock()
 	defer f.lazy.mu.Unlock()
 	h := sha256.New()

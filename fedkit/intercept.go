@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/fault"
 )
 
 // Interceptor stands between the clients and the server: it sees what the clients return, and says what arrives. Attacks
@@ -42,7 +43,7 @@ func (f *Federation) Intercept(by Interceptor) *Federation {
 }
 
 func describeInterceptor(by Interceptor) (words string, err error) {
-	defer recovered("interceptor", &err)
+	defer fault.Recovered("interceptor", &err)
 	if by == nil || isNil(reflect.ValueOf(by)) {
 		return "nil", Invalid("interceptor", "nil", "a fedkit.Interceptor")
 	}

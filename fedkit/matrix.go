@@ -2,6 +2,7 @@ package fedkit
 
 import (
 	"encoding/binary"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/precision"
 	"fmt"
 	"math"
@@ -56,14 +57,14 @@ func NewMatrix(values []float32, n, d int) *Matrix {
 		return failed("NewMatrix: %d values do not fill a matrix [%d, %d]", len(values), n, d)
 	}
 	t, err := xla.Upload(values, n, d)
-	return &Matrix{rows: n, cols: d, t: t, err: located(err)}
+	return &Matrix{rows: n, cols: d, t: t, err: fault.Located(err)}
 }
 
 // Failed returns a matrix whose Err is err: what a part returns if it cannot do its work.
 func Failed(err error) *Matrix { return &Matrix{err: err} }
 
 func failed(format string, a ...any) *Matrix {
-	return &Matrix{err: located(fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...))}
+	return &Matrix{err: fault.Located(fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...))}
 }
 
 func fromTensor(t *tensors.Tensor) *Matrix {
@@ -90,7 +91,7 @@ func (m *Matrix) Cols() int {
 // Err returns what went wrong in the operations that led to m, or nil.
 func (m *Matrix) Err() error {
 	if m == nil {
-		return located(fmt.Errorf("%w: the matrix is nil", ErrInvalid))
+		return fault.Located(fmt.Errorf("%w: the matrix is nil", ErrInvalid))
 	}
 	return m.err
 }
@@ -116,7 +117,7 @@ func run(p *Program, args []any) ([]*tensors.Tensor, error) {
 		return nil, err
 	}
 	out, err := p.Call(args...)
-	return out, located(err)
+	return out, fault.Located(err)
 }
 
 // forProgram makes of arguments what programs take.
@@ -124,7 +125,7 @@ func forProgram(args []any) error {
 	for i, a := range args {
 		switch a := a.(type) {
 		case nil:
-			return located(fmt.Errorf("%w: argument %d is nil", ErrInvalid, i))
+			return fault.Located(fmt.Errorf("%w: argument %d is nil", ErrInvalid, i))
 		case *Matrix:
 			t, err := a.tensor()
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/fault"
 )
 
 // Metric is a figure that a run records at every evaluation beside loss and accuracy: of the global model on the whole
@@ -61,7 +62,7 @@ func (r *Round) measure(s *engine.Scores, at, rows []int) map[string]Float {
 func measured(m Metric, p *Predictions) (v float64, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("metric %s: panic: %w", m, panicked(p))
+			err = fmt.Errorf("metric %s: panic: %w", m, fault.Panicked(p))
 		}
 	}()
 	return m.Measure(p), nil

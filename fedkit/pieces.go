@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/fault"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -78,7 +79,7 @@ func runAt(v engine.Value, program *Program, args ...any) *Matrix {
 	}
 	out, err := v.Then(program, args...)
 	if err != nil {
-		return &Matrix{err: located(err)}
+		return &Matrix{err: fault.Located(err)}
 	}
 	return fromValue(out[0])
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/internal/fault"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 )
@@ -111,7 +112,7 @@ func (r *Round) leaving(work func() error) bool {
 		defer func() { done <- err }()
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %w", panicked(p))
+				err = fmt.Errorf("panic: %w", fault.Panicked(p))
 			}
 		}()
 		err = work()

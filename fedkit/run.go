@@ -16,6 +16,7 @@ import (
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -467,7 +468,7 @@ func (r *Round) putBack(states, copies []any) {
 func guard(r *Round, step func(*Round) error) {
 	defer func() {
 		if p := recover(); p != nil && r.err == nil {
-			r.err = fmt.Errorf("panic: %w", panicked(p))
+			r.err = fmt.Errorf("panic: %w", fault.Panicked(p))
 		}
 	}()
 	if err := step(r); r.err == nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/tree"
 )
 
@@ -24,7 +25,7 @@ func checkStates(all []Strategy) error {
 	}
 	return config.Walk(all[0], func(path string, part any) error {
 		if s, ok := part.(Strategy); ok {
-			return within(path, checkState(s))
+			return fault.Within(path, checkState(s))
 		}
 		return nil
 	})

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"fedkit.example/fedkit/internal/fault"
 )
 
 // snapshot is what a checkpoint holds of a round that is over.
@@ -105,7 +107,7 @@ func (c *checkpointFile) write(snap *snapshot) (busy time.Duration, err error) {
 	defer func() {
 		busy = time.Since(begin)
 		if p := recover(); p != nil { // in a method of a State
-			err = fmt.Errorf("panic: %w", panicked(p))
+			err = fmt.Errorf("panic: %w", fault.Panicked(p))
 		}
 		if err != nil {
 			_ = os.Remove(c.path + newSuffix) // of no use

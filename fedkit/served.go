@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/fault"
 )
 
 // Served returns what the strategy serves now, after a Run or with a State that was set: the Global model [1, d], the
@@ -28,7 +29,7 @@ func Served(ctx context.Context, fed *Federation, s Strategy) (*Serving, error) 
 }
 
 func served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err error) {
-	defer recovered("served", &err) // a panic in a method of a part
+	defer fault.Recovered("served", &err) // a panic in a method of a part
 	if ctx == nil {
 		return nil, Invalid("ctx", "nil", "a context, such as context.Background()")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/tree"
 )
 
@@ -19,7 +20,7 @@ func copyStates(states []any) (copies []any, err error) {
 			copies, err = nil, fmt.Errorf("the strategy's State cannot be saved: %w", err)
 		}
 	}()
-	defer recovered("its own method", &err)
+	defer fault.Recovered("its own method", &err)
 	for _, state := range states {
 		p := reflect.ValueOf(state)
 		if path, found := tree.Cycle(p.Elem()); found {

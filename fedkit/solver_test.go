@@ -2,6 +2,7 @@ package fedkit
 
 import (
 	"context"
+	"fedkit.example/fedkit/internal/precision"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -93,7 +94,7 @@ func rowsOf(t testing.TB, m *Matrix) [][]float64 {
 	}
 	rows := make([][]float64, m.Rows())
 	for i := range rows {
-		rows[i] = float64s(v[i*m.Cols() : (i+1)*m.Cols()])
+		rows[i] = precision.Double(v[i*m.Cols() : (i+1)*m.Cols()])
 	}
 	return rows
 }
@@ -151,7 +152,7 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 		var y []float64
 		for _, r := range picked {
 			if r >= 0 {
-				x = append(x, float64s(fed.Data.Train.Row(int(r), nil)))
+				x = append(x, precision.Double(fed.Data.Train.Row(int(r), nil)))
 				y = append(y, float64(fed.Data.Train.Labels[r]))
 			}
 		}
@@ -367,7 +368,7 @@ func TestEvaluation(t *testing.T) {
 		t.Helper()
 		for r := range got.Loss {
 			for at, row := range rows {
-				x := [][]float64{float64s(fed.Data.Train.Row(row, nil))}
+				x := [][]float64{precision.Double(fed.Data.Train.Row(row, nil))}
 				want, _ := o.Gradient(w[model(r, at)], x, []float64{float64(fed.Data.Train.Labels[row])})
 				if math.Abs(float64(got.Loss[r][at])-want) > 1e-5*(1+want) {
 					t.Fatalf("%s: model %d, example %d: loss %v, want %v", name, r, at, got.Loss[r][at], want)

@@ -3,6 +3,8 @@ package fedkit
 import (
 	"context"
 	"fmt"
+
+	"fedkit.example/fedkit/internal/fault"
 )
 
 // Train lets clients solve their local problems outside of any run, and returns what they would send: to look at clients before
@@ -14,7 +16,7 @@ import (
 //
 // Errors: a job that Round.Train refuses, NaN or Inf from a client.
 func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Updates, err error) {
-	defer recovered("train", &err)
+	defer fault.Recovered("train", &err)
 	if ctx == nil {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
 	}
@@ -30,7 +32,7 @@ func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Update
 
 // Models returns k freshly drawn models, [k, d]: those that Round.Models draws in a run with this seed.
 func (f *Federation) Models(k int, seed uint64) (m *Matrix, err error) {
-	defer recovered("models", &err)
+	defer fault.Recovered("models", &err)
 	if err := f.made(); err != nil {
 		return nil, fmt.Errorf("fedkit: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -59,7 +60,7 @@ func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
 		}
 		return []*graph.Node{loss, accuracy}
 	}).Build(arguments...)
-	return within(stage, err)
+	return fault.Within(stage, err)
 }
 
 // mustBe panics, as is usual while a graph is built, unless n has a value for each of the last dimensions of each example.

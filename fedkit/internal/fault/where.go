@@ -1,4 +1,4 @@
-package fedkit
+package fault
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// calls returns the calls that led to whoever asks located or panicked, innermost first, without those of the packages.
+// calls returns the calls that led to whoever asks Located or Panicked, innermost first, without those of the packages.
 func calls(without ...string) (all []runtime.Frame) {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])
@@ -26,13 +26,13 @@ func calls(without ...string) (all []runtime.Frame) {
 }
 
 // own are the packages whose calls say nothing of a mistake in a strategy.
-var own = []string{"runtime", "reflect", "testing", "encoding/gob", "github.com/janpfeifer/must", "fedkit.example/fedkit", "fedkit.example/fedkit/config",
+var own = []string{"runtime", "reflect", "testing", "encoding/gob", "github.com/janpfeifer/must", "fedkit.example/fedkit", "fedkit.example/fedkit/config", "fedkit.example/fedkit/internal/fault",
 	"fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/xla", "fedkit.example/fedkit/notebook"}
 
 func line(f runtime.Frame) string { return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line) }
 
-// located adds to an error, where it is made, the line that led to it: "cfl.go:42".
-func located(err error) error {
+// Located adds to an error, where it is made, the line that led to it: "cfl.go:42".
+func Located(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -42,8 +42,8 @@ func located(err error) error {
 	return err
 }
 
-// panicked is the error for a recovered panic: what was said, and the calls that led there, without fedkit's own.
-func panicked(p any) error {
+// Panicked is the error for a recovered panic: what was said, and the calls that led there, without fedkit's own.
+func Panicked(p any) error {
 	all := calls(own...)
 	if len(all) == 0 {
 		all = calls("runtime", "reflect", "testing")

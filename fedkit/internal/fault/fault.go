@@ -1,0 +1,56 @@
+// Package fault has the errors of fedkit: what is not allowed, where it stands, and the line that led to it.
+package fault
+
+import (
+	"errors"
+	"fmt"
+
+	"fedkit.example/fedkit/internal/text"
+)
+
+var (
+	// ErrInvalid says that an option, a shape or an index is not allowed. It is found before anything runs.
+	ErrInvalid = errors.New("invalid")
+	// ErrNotFinite says that a client returned an update that holds NaN or Inf.
+	ErrNotFinite = errors.New("not finite")
+	// ErrStopped says that the program was interrupted, by a notebook's stop button or Ctrl-C: before the run had finished a
+	// round, or before it began.
+	ErrStopped = errors.New("stopped: the program was interrupted")
+	// ErrNewer says that a newer version of fedkit wrote a file, in a form that this one does not read.
+	ErrNewer = errors.New("a newer fedkit wrote it")
+)
+
+// Invalid is the error for a bad option: it names the field, the value it has and what is allowed. A long value is cut short. Strategies and parts
+// return it from their Check method.
+func Invalid(field string, value any, allowed string) error {
+	return &invalid{field, fmt.Sprint(value), allowed}
+}
+
+type invalid struct{ field, value, allowed string }
+
+func (e *invalid) Error() string {
+	return fmt.Sprintf("%v: %s = %s: must be %s", ErrInvalid, text.Short(e.field), text.Short(e.value), e.allowed)
+}
+
+func (e *invalid) Unwrap() error { return ErrInvalid }
+
+// Within puts the path of a part before the field that an error names.
+func Within(path string, err error) error {
+	e, ok := err.(*invalid)
+	switch {
+	case err == nil || path == "":
+		return err
+	case !ok:
+		return fmt.Errorf("%s: %w", path, err)
+	case e.field == "": // the part is the option
+		return &invalid{path, e.value, e.allowed}
+	}
+	return &invalid{path + "." + e.field, e.value, e.allowed}
+}
+
+// Recovered turns a panic in what others wrote into an error; for use with defer.
+func Recovered(what string, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%s: panic: %w", what, Panicked(p))
+	}
+}
