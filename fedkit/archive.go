@@ -8,17 +8,18 @@ import (
 	"os"
 	"time"
 
+	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/text"
 )
 
 // archive is what a run leaves on the disk as it goes on: its history, and its checkpoint. Both may be missing.
 type archive struct {
 	opts    Options
-	h       *History  // the run's, whose rounds are as Options.Keep has them
-	states  []any     // of the strategy
-	history *lineFile // of Options.History
-	begun   bool      // the history file is this run's
-	log     *lineFile // the rounds of Options.Checkpoint
+	h       *History    // the run's, whose rounds are as Options.Keep has them
+	states  []any       // of the strategy
+	history *lines.File // of Options.History
+	begun   bool        // the history file is this run's
+	log     *lines.File // the rounds of Options.Checkpoint
 	saver   *saver
 	last    *snapshot // of the last round
 	saved   int       // the round of the last checkpoint
@@ -35,7 +36,7 @@ func openArchive(o Options, h *History, states []any) (a *archive, err error) {
 		}
 	}()
 	if path := o.History; path != "" {
-		if a.history, err = openLines("Options.History", path, path); err != nil {
+		if a.history, err = lines.Open("Options.History", path, path); err != nil {
 			return a, err
 		}
 	}
@@ -43,7 +44,7 @@ func openArchive(o Options, h *History, states []any) (a *archive, err error) {
 	if path == "" {
 		return a, nil
 	}
-	if a.log, err = openLines("Options.Checkpoint", path, path+roundsSuffix); err != nil {
+	if a.log, err = lines.Open("Options.Checkpoint", path, path+roundsSuffix); err != nil {
 		return a, err
 	}
 	finishRotation(path)
@@ -52,7 +53,7 @@ func openArchive(o Options, h *History, states []any) (a *archive, err error) {
 		err = errors.Join(f.Close(), os.Remove(path+newSuffix))
 	}
 	if err != nil {
-		return a, cannotWrite("Options.Checkpoint", path, err)
+		return a, lines.CannotWrite("Options.Checkpoint", path, err)
 	}
 	return a, nil
 }
@@ -113,7 +114,7 @@ func (a *archive) load(path string) (rounds []Record, err error) {
 	if was := c.Run.Hardware; was != a.h.Hardware && was != "" {
 		slog.Warn("fedkit: other hardware began the run, which may round differently", "checkpoint", path, "was", was, "is", a.h.Hardware)
 	}
-	if rounds, err = readRounds(a.log.path, c); err != nil {
+	if rounds, err = readRounds(a.log.Name(), c); err != nil {
 		return nil, err
 	}
 	if err := decodeStates(state, a.states); err != nil {
@@ -152,10 +153,10 @@ func readRounds(path string, c *checkpointHeader) ([]Record, error) {
 }
 
 // begin lets further rounds follow the first ones.
-func (a *archive) begin(round int, size int64, sum chain) error {
-	err := a.log.cut(size, sum)
+func (a *archive) begin(round int, size int64, sum lines.Sum) error {
+	err := a.log.Cut(size, sum)
 	if size == 0 {
-		err = a.log.restart(a.h)
+		err = restart(a.log, a.h)
 	}
 	if err != nil {
 		return err
@@ -163,7 +164,7 @@ func (a *archive) begin(round int, size int64, sum chain) error {
 	a.saved, a.at = round, time.Now()
 	run := *a.h
 	run.Rounds = nil
-	a.saver = newSaver(&checkpointFile{path: a.opts.Checkpoint, run: &run, log: a.log.f})
+	a.saver = newSaver(&checkpointFile{path: a.opts.Checkpoint, run: &run, log: a.log.File})
 	return nil
 }
 
@@ -179,7 +180,7 @@ func (a *archive) add(r *Record) error {
 	}
 	own := *r
 	a.opts.Keep.scores(&own, a.opts)
-	err := a.log.add(&own)
+	err := add(a.log, &own)
 	if err == nil {
 		err = a.snap(r.Round)
 	}
@@ -200,13 +201,13 @@ func (a *archive) stream() error {
 	from := len(a.h.Rounds) - 1
 	if !a.begun {
 		from = 0
-		if err := a.history.restart(a.h); err != nil {
+		if err := restart(a.history, a.h); err != nil {
 			return err
 		}
 		a.begun = true
 	}
 	for i := max(from, 0); i < len(a.h.Rounds); i++ {
-		if err := a.history.add(&a.h.Rounds[i]); err != nil {
+		if err := add(a.history, &a.h.Rounds[i]); err != nil {
 			return err
 		}
 	}
@@ -216,7 +217,7 @@ func (a *archive) stream() error {
 // snap keeps the State of the round that is over, since the next one may be interrupted half-way.
 func (a *archive) snap(round int) error {
 	copies, err := copyStates(a.states)
-	a.last = &snapshot{round: round, size: a.log.size, sum: a.log.sum, states: copies}
+	a.last = &snapshot{round: round, size: a.log.Size, sum: a.log.Sum, states: copies}
 	return err
 }
 
@@ -260,10 +261,10 @@ func (a *archive) end() error {
 			return err
 		}
 	}
-	if err := a.history.append(func(c *chain) ([]byte, error) { return c.endingOf(a.h) }); err != nil {
+	if err := a.history.Append(func(c *lines.Sum) ([]byte, error) { return endingOf(c, a.h) }); err != nil {
 		return err
 	}
-	return a.history.f.Sync()
+	return a.history.Sync()
 }
 
 // release lets other runs have the files.
@@ -275,19 +276,32 @@ func (a *archive) release() {
 		_ = a.saver.close() // finish told
 	}
 	if a.log != nil && a.useless() {
-		_ = os.Remove(a.log.path)
+		_ = os.Remove(a.log.Name())
 	}
-	_ = a.log.close()
-	_ = a.history.close()
+	_ = a.log.Close()
+	_ = a.history.Close()
 }
 
 // useless says whether the rounds' file has nothing that a checkpoint goes on from.
 func (a *archive) useless() bool {
-	info, err := a.log.f.Stat()
+	info, err := a.log.Stat()
 	return err == nil && info.Size() == 0 || !exists(a.opts.Checkpoint) && !exists(a.opts.Checkpoint+beforeSuffix)
 }
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+// add adds the line of a round to a file.
+func add(f *lines.File, r *Record) error {
+	return f.Append(func(c *lines.Sum) ([]byte, error) { return recordOf(c, r) })
+}
+
+// restart leaves nothing but the line of a history.
+func restart(f *lines.File, h *History) error {
+	if err := f.Cut(0, 0); err != nil {
+		return err
+	}
+	return f.Append(func(c *lines.Sum) ([]byte, error) { return headingOf(c, h) })
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fedkit.example/fedkit/internal/lines"
 )
 
 // bytesOf is a State, and the rounds of a history without times.
@@ -257,23 +259,23 @@ func TestCraftedCheckpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		log, err := openLines("", "", path+roundsSuffix)
+		log, err := lines.Open("", "", path+roundsSuffix)
 		if err == nil {
-			err = log.restart(h)
+			err = restart(log, h)
 		}
 		for i := range rounds {
 			if err == nil {
-				err = log.add(&rounds[i])
+				err = add(log, &rounds[i])
 			}
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := trained()
-		if _, err := (&checkpointFile{path, h, log.f}).write(&snapshot{round: rounds[len(rounds)-1].Round, size: log.size, sum: log.sum, states: []any{&s.State}}); err != nil {
+		if _, err := (&checkpointFile{path, h, log.File}).write(&snapshot{round: rounds[len(rounds)-1].Round, size: log.Size, sum: log.Sum, states: []any{&s.State}}); err != nil {
 			t.Fatal(err)
 		}
-		_ = log.close()
+		_ = log.Close()
 		_ = os.Remove(path + beforeSuffix)
 		if h, err := Run(context.Background(), fed, s, Options{Rounds: 4, Checkpoint: path}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, error %v\nwant %s", h, err, want)
@@ -304,7 +306,7 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if n := len(b) - 4; n >= 0 {
-			b = binary.LittleEndian.AppendUint32(b[:n:n], crc32.Checksum(b[:n], castagnoli))
+			b = binary.LittleEndian.AppendUint32(b[:n:n], crc32.Checksum(b[:n], lines.Castagnoli))
 		}
 		c, state, err := readCheckpoint(b)
 		if err == nil && c.fits(h, states) == nil {

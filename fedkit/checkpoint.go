@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/lines"
 )
 
 // A checkpoint is what a run needs to go on, in two files: the rounds so far, which only grows, and the strategy's State,
@@ -35,7 +36,7 @@ type checkpointHeader struct {
 	Run    heading           `json:"run"`
 	Round  int               `json:"round"`
 	Size   int64             `json:"size"`   // of the rounds' file up to this round
-	Sum    chain             `json:"sum"`    // its checksum
+	Sum    lines.Sum         `json:"sum"`    // its checksum
 	Layout map[string]string `json:"layout"` // of State: gob would skip a field that has another name now
 }
 
@@ -48,7 +49,7 @@ func checkWritable(path string) error {
 		}
 	}
 	if err != nil {
-		return cannotWrite("Options.Checkpoint", path, err)
+		return lines.CannotWrite("Options.Checkpoint", path, err)
 	}
 	return nil
 }
@@ -59,7 +60,7 @@ func encodeCheckpoint(f io.Writer, run *History, snap *snapshot) error {
 	if err != nil {
 		return err
 	}
-	b, sum := bufio.NewWriterSize(f, 1<<20), crc32.New(castagnoli)
+	b, sum := bufio.NewWriterSize(f, 1<<20), crc32.New(lines.Castagnoli)
 	w := io.MultiWriter(b, sum)
 	start := binary.LittleEndian.AppendUint32([]byte(checkpointMagic), checkpointFormat)
 	start = binary.LittleEndian.AppendUint32(start, uint32(len(header)))
@@ -101,7 +102,7 @@ func readCheckpoint(b []byte) (h *checkpointHeader, state []byte, err error) {
 		return nil, nil, fmt.Errorf("%w: format %d, this one reads %d", ErrNewer, format, checkpointFormat)
 	}
 	body, sum := b[:len(b)-4], binary.LittleEndian.Uint32(b[len(b)-4:])
-	if rest = rest[8 : len(rest)-4]; crc32.Checksum(body, castagnoli) != sum || format != checkpointFormat || n > int64(len(rest)) {
+	if rest = rest[8 : len(rest)-4]; crc32.Checksum(body, lines.Castagnoli) != sum || format != checkpointFormat || n > int64(len(rest)) {
 		return nil, nil, errors.New("truncated or altered: its checksum does not match")
 	}
 	h = &checkpointHeader{Run: headingFor(new(History))}

@@ -63,7 +63,7 @@ func BenchmarkCheckpoints(b *testing.B) {
 			r.Solves = append(r.Solves, Solve{Round: t + 1, Client: c, Steps: 2, Loss: Float(t)})
 		}
 		u.h.Rounds = append(u.h.Rounds, r)
-		if err := u.archive.log.add(&r); err != nil {
+		if err := add(u.archive.log, &r); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,12 +9,13 @@ import (
 	"os"
 
 	"fedkit.example/fedkit/internal/file"
+	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/packed"
 	"fedkit.example/fedkit/internal/text"
 )
 
 // A history file has a line of JSON for the run, one for each round, and one for its end, which has the number of rounds
-// and says whether the run was interrupted. Each ends with a checksum (see chain). What a round has for each client is
+// and says whether the run was interrupted. Each ends with a checksum (see lines.Sum). What a round has for each client is
 // packed into one string, the last field before the checksum, so that a reader may leave it out.
 //
 //	{"fedkit":"history","schema":1,"name":"FedAvg",…,"crc":"0a1b2c3d"}
@@ -50,8 +51,8 @@ type ending struct {
 }
 
 // headingOf returns the first line of a history.
-func (c *chain) headingOf(h *History) ([]byte, error) {
-	return c.lineOf(headingFor(h))
+func headingOf(c *lines.Sum, h *History) ([]byte, error) {
+	return c.LineOf(headingFor(h))
 }
 
 func headingFor(h *History) heading {
@@ -59,21 +60,13 @@ func headingFor(h *History) heading {
 }
 
 // endingOf returns the last line.
-func (c *chain) endingOf(h *History) ([]byte, error) {
+func endingOf(c *lines.Sum, h *History) ([]byte, error) {
 	n := len(h.Rounds)
-	return c.lineOf(ending{&n, h.Stopped})
-}
-
-func (c *chain) lineOf(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return c.seal(b[:len(b)-1]), nil
+	return c.LineOf(ending{&n, h.Stopped})
 }
 
 // recordOf returns the line of a round.
-func (c *chain) recordOf(r *Record) ([]byte, error) {
+func recordOf(c *lines.Sum, r *Record) ([]byte, error) {
 	columns, err := pack(r)
 	if err != nil {
 		return nil, err
@@ -84,10 +77,10 @@ func (c *chain) recordOf(r *Record) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := make([]byte, 0, len(b)+len(packedField)+base64.StdEncoding.EncodedLen(len(columns))+crcSize+2)
+	line := make([]byte, 0, len(b)+len(packedField)+base64.StdEncoding.EncodedLen(len(columns))+lines.SumSize+2)
 	line = append(append(line, b[:len(b)-1]...), packedField...)
 	line = append(base64.StdEncoding.AppendEncode(line, columns), '"')
-	return c.seal(line), nil
+	return c.Seal(line), nil
 }
 
 // Save writes the history: a line of JSON for the run and one for each round, in which what is known of each client is
@@ -105,20 +98,20 @@ func (h *History) Save(path string) error {
 
 // file returns the whole file.
 func (h *History) file() ([]byte, error) {
-	var c chain
-	b, err := c.headingOf(h)
+	var c lines.Sum
+	b, err := headingOf(&c, h)
 	for i := range h.Rounds {
 		if err != nil {
 			return nil, err
 		}
 		var line []byte
-		line, err = c.recordOf(&h.Rounds[i])
+		line, err = recordOf(&c, &h.Rounds[i])
 		b = append(b, line...)
 	}
 	if err != nil {
 		return nil, err
 	}
-	end, err := c.endingOf(h)
+	end, err := endingOf(&c, h)
 	return append(b, end...), err
 }
 
@@ -224,7 +217,7 @@ func (p *parser) history() (*History, error) {
 // parser reads a file line by line.
 type parser struct {
 	rest  []byte
-	sum   chain
+	sum   lines.Sum
 	line  int
 	whole bool // also what is packed
 	ended bool
@@ -239,7 +232,7 @@ func (p *parser) object() ([]byte, error) {
 	}
 	p.line++
 	p.rest = rest
-	return p.sum.open(line)
+	return p.sum.Open(line)
 }
 
 func (p *parser) heading() (*History, error) {

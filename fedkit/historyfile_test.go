@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/internal/lines"
 )
 
 // crowded is a history of m clients, all of which take part and are scored in every round.
@@ -160,21 +162,21 @@ func TestHistoriesThatAreCutOrAltered(t *testing.T) {
 
 // seal gives lines the checksums that they lack.
 func seal(text string) []byte {
-	var c chain
+	var c lines.Sum
 	var b []byte
 	for line := range strings.Lines(text) {
-		b = append(b, c.seal([]byte(strings.TrimRight(line, "\n}")))...)
+		b = append(b, c.Seal([]byte(strings.TrimRight(line, "\n}")))...)
 	}
 	return b
 }
 
 // lineOf is the line of a record, without its checksum.
 func lineOf(t testing.TB, r Record) string {
-	b, err := new(chain).recordOf(&r)
+	b, err := recordOf(new(lines.Sum), &r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(b[:len(b)-1-crcSize]) + "}\n"
+	return string(b[:len(b)-1-lines.SumSize]) + "}\n"
 }
 
 func TestHistoriesWhosePartsDoNotFit(t *testing.T) {
@@ -219,7 +221,7 @@ func FuzzHistoryLines(f *testing.F) {
 	_, file := fileOf(f, sample())
 	unsealed := ""
 	for line := range strings.Lines(string(file)) {
-		unsealed += line[:len(line)-1-crcSize] + "}\n"
+		unsealed += line[:len(line)-1-lines.SumSize] + "}\n"
 	}
 	f.Add(unsealed)
 	f.Add(`{"fedkit":"history","schema":1,"clients":1000000000000}` + "\n" + `{"round":1,"packed":"AAAA"}`)

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/lines"
 )
 
 // snapshot is what a checkpoint holds of a round that is over.
 type snapshot struct {
 	round  int
 	size   int64 // of the rounds' file up to this round
-	sum    chain
+	sum    lines.Sum
 	states []any // copies
 }
 
