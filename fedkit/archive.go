@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/text"
 )
@@ -132,14 +133,13 @@ func readRounds(path string, c *checkpointHeader) ([]Record, error) {
 	if c.Size < 0 || c.Size > int64(len(b)) {
 		return nil, fmt.Errorf("its rounds: %s has %d bytes, want %d", path, len(b), c.Size)
 	}
-	p := parser{rest: b[:c.Size], whole: true}
-	h, err := p.history()
+	h, sum, open, err := history.ParseOpen(b[:c.Size])
 	if err == nil {
 		err = h.Check()
 	}
 	switch {
 	case err != nil:
-	case p.sum != c.Sum || len(p.rest) > 0 || p.ended:
+	case sum != c.Sum || !open:
 		err = errors.New("they are not those of the checkpoint")
 	case len(h.Rounds) != c.Round || c.Round > 0 && h.Last().Round != c.Round:
 		err = fmt.Errorf("%d of %d rounds", len(h.Rounds), c.Round)
@@ -261,7 +261,7 @@ func (a *archive) end() error {
 			return err
 		}
 	}
-	if err := a.history.Append(func(c *lines.Sum) ([]byte, error) { return endingOf(c, a.h) }); err != nil {
+	if err := a.history.Append(func(c *lines.Sum) ([]byte, error) { return history.EndLine(c, a.h) }); err != nil {
 		return err
 	}
 	return a.history.Sync()
@@ -295,7 +295,7 @@ func exists(path string) bool {
 
 // add adds the line of a round to a file.
 func add(f *lines.File, r *Record) error {
-	return f.Append(func(c *lines.Sum) ([]byte, error) { return recordOf(c, r) })
+	return f.Append(func(c *lines.Sum) ([]byte, error) { return history.RecordLine(c, r) })
 }
 
 // restart leaves nothing but the line of a history.
@@ -303,5 +303,5 @@ func restart(f *lines.File, h *History) error {
 	if err := f.Cut(0, 0); err != nil {
 		return err
 	}
-	return f.Append(func(c *lines.Sum) ([]byte, error) { return headingOf(c, h) })
+	return f.Append(func(c *lines.Sum) ([]byte, error) { return history.HeadingLine(c, h) })
 }

@@ -3,7 +3,6 @@ package fedkit
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"encoding/gob"
 	"encoding/json"
@@ -16,7 +15,7 @@ import (
 	"reflect"
 	"strings"
 
-	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/lines"
 )
 
@@ -33,7 +32,7 @@ const (
 
 // checkpointHeader says which run a checkpoint belongs to, and how far it is.
 type checkpointHeader struct {
-	Run    heading           `json:"run"`
+	Run    history.Heading   `json:"run"`
 	Round  int               `json:"round"`
 	Size   int64             `json:"size"`   // of the rounds' file up to this round
 	Sum    lines.Sum         `json:"sum"`    // its checksum
@@ -56,7 +55,7 @@ func checkWritable(path string) error {
 
 // encodeCheckpoint writes what a checkpoint holds.
 func encodeCheckpoint(f io.Writer, run *History, snap *snapshot) error {
-	header, err := json.Marshal(checkpointHeader{Run: headingFor(run), Round: snap.round, Size: snap.size, Sum: snap.sum, Layout: layoutOf(snap.states)})
+	header, err := json.Marshal(checkpointHeader{Run: history.HeadingOf(run), Round: snap.round, Size: snap.size, Sum: snap.sum, Layout: layoutOf(snap.states)})
 	if err != nil {
 		return err
 	}
@@ -105,8 +104,8 @@ func readCheckpoint(b []byte) (h *checkpointHeader, state []byte, err error) {
 	if rest = rest[8 : len(rest)-4]; crc32.Checksum(body, lines.Castagnoli) != sum || format != checkpointFormat || n > int64(len(rest)) {
 		return nil, nil, errors.New("truncated or altered: its checksum does not match")
 	}
-	h = &checkpointHeader{Run: headingFor(new(History))}
-	if err := strict(rest[:n], h); err != nil {
+	h = &checkpointHeader{Run: history.HeadingOf(new(History))}
+	if err := lines.Strict(rest[:n], h); err != nil {
 		return nil, nil, err
 	}
 	return h, rest[n:], nil
@@ -140,41 +139,9 @@ func (o otherRun) Unwrap() error { return ErrInvalid }
 
 // fits refuses a checkpoint of another run.
 func (h *checkpointHeader) fits(run *History, states []any) error {
-	differ := append((*History)(h.Run.plainHistory).differs(run), differLayouts(h.Layout, layoutOf(states))...)
+	differ := append(h.Run.History().Differs(run), differLayouts(h.Layout, layoutOf(states))...)
 	if differ != nil {
 		return otherRun(differ)
 	}
 	return nil
-}
-
-// differs says in what h is another run than past, field by field.
-func (past *History) differs(h *History) (fields []string) {
-	for _, f := range []struct {
-		name    string
-		was, is any
-	}{
-		{"Data", past.Data, h.Data}, {"Partition", past.Partition, h.Partition}, {"Model", past.Model, h.Model},
-		{"Clients", past.Clients, h.Clients}, {"Params", past.Params, h.Params}, {"Seed", past.Seed, h.Seed}, {"Device", past.Device, h.Device}, {"Task", past.Task, h.Task},
-		{"Types", past.Types, h.Types},
-	} {
-		if f.was != f.is {
-			fields = append(fields, fmt.Sprintf("%s: %v, was %v", f.name, f.is, f.was))
-		}
-	}
-	if was, is := past.Manifest, h.Manifest; was != nil && is != nil && !was.Equal(*is) {
-		fields = append(fields, fmt.Sprintf("Manifest: data %.12s, clients %.12s, was data %.12s, clients %.12s", is.Data, is.Clients, was.Data, was.Clients))
-		fields = append(fields, config.Diff(was.Config, is.Config)...)
-	}
-	for _, d := range config.Diff(past.Settings, h.Settings) {
-		if !strings.HasPrefix(d, "Rounds: ") { // a run may go on for longer
-			fields = append(fields, "Options."+d)
-		}
-	}
-	if past.DevicesHash != h.DevicesHash {
-		fields = append(fields, fmt.Sprintf("Devices: %.12s, was %.12s", cmp.Or(h.DevicesHash, "none"), cmp.Or(past.DevicesHash, "none")))
-	}
-	for _, d := range config.Diff(past.Interceptors, h.Interceptors) {
-		fields = append(fields, "interceptors"+d)
-	}
-	return append(fields, config.Diff(past.Config, h.Config)...)
 }

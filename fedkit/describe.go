@@ -3,7 +3,6 @@ package fedkit
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/fault"
@@ -72,28 +71,6 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	h.Types = config.Types(s, o.Metrics, fed.interceptors)
 	h.Task, err = fed.fingerprint(fed.batches(s))
 	return h, all, err
-}
-
-// Complete returns an error that names the first option of the run, of its strategy or of an interceptor that cannot be
-// written down, so that another run might be taken for this one; nil if there is none. Such a run has no checkpoint, and no
-// study stores it.
-func (h *History) Complete() error {
-	for _, part := range []struct {
-		in string
-		c  *config.Config
-	}{{"", h.Config}, {"interceptors", h.Interceptors}, {"Options.", h.Settings}} {
-		paths := part.c.Unnamed()
-		if len(paths) == 0 {
-			continue
-		}
-		is, _ := part.c.At(paths[0])
-		allowed := "what a configuration can tell from others"
-		if strings.HasSuffix(strings.TrimSuffix(is, ")"), "func") {
-			is, allowed = "a function without a name", "one that is declared with func at the top level, a method of a type, or in a struct with a field Name"
-		}
-		return Invalid(part.in+paths[0], is, allowed+", or in a field that is tagged `config:\"-\"`, since it only holds what is computed from the others")
-	}
-	return nil
 }
 
 // settings are the options that change results. A configuration leaves out what is zero, so a new option does not change

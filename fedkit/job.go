@@ -130,7 +130,7 @@ func (j *Job) solves(fed *Federation, round int, rates []float64, out *engine.So
 	solves, mu := make([]Solve, len(j.Clients)), j.mu()
 	for i, c := range j.Clients {
 		solves[i] = Solve{Round: round, Client: c, Examples: len(fed.Clients[c].Train), Steps: out.Steps[i], Loss: Float(out.Loss[i]),
-			Drift: Float(out.Drift[i]), LR: Float(rates[i]), private: j.Private}
+			Drift: Float(out.Drift[i]), LR: Float(rates[i]), Private: j.Private}
 		if mu != nil {
 			solves[i].Mu = Float(mu[i])
 		}

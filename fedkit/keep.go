@@ -34,9 +34,7 @@ func due(t, every, last int) bool {
 // scores leaves out Scores that are not to be kept.
 func (k Keep) scores(r *Record, o Options) {
 	if !due(r.Round, k.Scores*o.EvalEvery, o.Rounds) {
-		all := r.summary()
-		r.Scores, r.Unseen, r.ChosenOnTest, r.Summary = nil, nil, nil, &all
-		r.known()
+		r.LeaveOut(true, false)
 	}
 }
 
@@ -44,9 +42,7 @@ func (k Keep) scores(r *Record, o Options) {
 func (k Keep) thin(r *Record, o Options) {
 	k.scores(r, o)
 	if !due(r.Round, k.Solves, o.Rounds) {
-		all := r.summary()
-		r.Solves, r.Summary = nil, &all
-		r.known()
+		r.LeaveOut(false, true)
 	}
 	if !due(r.Round, k.Clusters, o.Rounds) {
 		r.Clusters = nil

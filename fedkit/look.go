@@ -64,7 +64,7 @@ func planned(h *History) int {
 func (s *Sight) ofCheckpoint(path string) {
 	if b, err := os.ReadFile(path); err == nil {
 		if c, _, err := readCheckpoint(b); err == nil {
-			s.Of = max(s.Of, planned((*History)(c.Run.plainHistory)))
+			s.Of = max(s.Of, planned(c.Run.History()))
 		}
 	}
 	n := len(s.History.Rounds)

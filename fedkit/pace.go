@@ -31,15 +31,6 @@ func (p Pace) Check(fed *Federation, _ int) error {
 	return nil
 }
 
-// Miss is a client whose result the server did not wait for, or did not get.
-type Miss struct {
-	Client int   `json:"client"`            // who, from 0
-	Begin  Float `json:"begin"`             // s of the clock at which its job began
-	End    Float `json:"end"`               // s at which it dropped out, or at which its result would have arrived
-	Lost   bool  `json:"lost,omitempty"`    // it dropped out
-	SatOut bool  `json:"sat_out,omitempty"` // it was given no job, and End is Begin: see Round.SitOut. If neither, it was late
-}
-
 // errNobody ends a round that is left without any client.
 var errNobody = errors.New("no client is left")
 

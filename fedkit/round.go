@@ -274,7 +274,7 @@ func (r *Round) account(job Job, u *Updates) (skipped int) {
 		}
 		s := &u.Solves[i]
 		if row, again := r.rows[s.Client]; again {
-			r.record.Solves[row].add(*s)
+			r.record.Solves[row].Add(*s)
 		} else {
 			r.rows[s.Client] = len(r.record.Solves)
 			r.record.Solves = append(r.record.Solves, *s)

@@ -122,7 +122,7 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			return
 		}
 		defer u.release()
-		u.h.on = o.On
+		u.h.On = o.On
 		u.starts()
 		if o.On != nil {
 			var leave func()
@@ -367,7 +367,7 @@ func (u *underway) round(ctx context.Context) error {
 	if err := u.play(r); err != nil {
 		return err
 	}
-	if err := r.record.check(u.fed.Size()); err != nil {
+	if err := r.record.Check(u.fed.Size()); err != nil {
 		return fmt.Errorf("round %d: %w", t, err)
 	}
 	u.clusters = r.record.Clusters != nil

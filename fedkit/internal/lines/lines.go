@@ -2,6 +2,7 @@
 package lines
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -50,4 +51,11 @@ func (c *Sum) Open(line []byte) (object []byte, err error) {
 		return nil, errors.New("altered, or not where it belongs: its checksum does not match")
 	}
 	return line[:n], nil
+}
+
+// Strict decodes JSON, and refuses fields that it does not know.
+func Strict(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
 }

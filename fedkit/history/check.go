@@ -1,4 +1,4 @@
-package fedkit
+package history
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func (h *History) Check() error {
 			return fmt.Errorf("record %d: round %d after round %d", i, r.Round, before)
 		}
 		before = r.Round
-		if err := r.check(h.Clients); err != nil {
+		if err := r.Check(h.Clients); err != nil {
 			return fmt.Errorf("record %d: %w", i, err)
 		}
 	}
@@ -27,8 +27,8 @@ func (h *History) Check() error {
 // mostClusters is how many clusters there may be, unless there are more clients.
 const mostClusters = 1 << 16
 
-// check refuses a record that a federation of m clients cannot have.
-func (r *Record) check(m int) error {
+// Check refuses a record that a federation of m clients cannot have.
+func (r *Record) Check(m int) error {
 	for _, seconds := range []float64{r.Seconds, r.EvalTime, float64(r.Clock)} {
 		if !(seconds >= 0) || math.IsInf(seconds, 0) {
 			return fmt.Errorf("%v seconds", seconds)

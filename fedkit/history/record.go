@@ -1,4 +1,4 @@
-package fedkit
+package history
 
 import (
 	"encoding/json"
@@ -30,19 +30,19 @@ type Record struct {
 	// was not evaluated, or if they were left out.
 	Scores   []Score `json:"scores,omitempty"`
 	Personal bool    `json:"personal,omitempty"` // the clients' own models are scored in Scores, not the global one
-	// Unseen are the scores of the clients that HoldOut took out of the federation, each on its own test examples under the
-	// model it finds (see Welcomer); nil without such clients, or if the round was not evaluated.
+	// Unseen are the scores of the clients that fedkit.HoldOut took out of the federation, each on its own test examples under the
+	// model it finds (see fedkit.Welcomer); nil without such clients, or if the round was not evaluated.
 	Unseen []Score `json:"unseen,omitempty"`
-	// ChosenOnTest are scores of the M clients as Options.ChooseOnTest wants them, to be read beside Scores only.
+	// ChosenOnTest are scores of the M clients as fedkit.Options.ChooseOnTest wants them, to be read beside Scores only.
 	ChosenOnTest []Score `json:"chosen_on_test,omitempty"`
 	// Clusters says which cluster each of the M clients is in, −1 if it is in none yet; nil if nothing is clustered, or if it is
-	// the lowest loss that decides (Serving.ByLoss) and the round was not evaluated.
+	// the lowest loss that decides (fedkit.Serving.ByLoss) and the round was not evaluated.
 	Clusters []int `json:"clusters,omitempty"`
 	// Clustering says how good Clusters is; nil if that is.
 	Clustering *Clustering `json:"clustering,omitempty"`
 	// Notes are the strategy's own figures for the round.
 	Notes map[string]Float `json:"notes,omitempty"`
-	// Summary sums up Solves and Scores if they were left out: see Keep and LoadLight. Training, Mean and Spread work in
+	// Summary sums up Solves and Scores if they were left out: see fedkit.Keep and LoadLight. Training, Mean and Spread work in
 	// both cases.
 	Summary *Summary `json:"summary,omitempty"`
 }
@@ -62,7 +62,16 @@ type Score struct {
 	Accuracy Float `json:"accuracy"` // share of the examples whose label is predicted, in [0, 1]
 	Examples int   `json:"examples"` // that were scored; 0 if the client has none, and then there is no loss or accuracy
 
-	Metrics map[string]Float `json:"metrics,omitempty"` // those of Options.Metrics by name; nil if Examples is 0
+	Metrics map[string]Float `json:"metrics,omitempty"` // those of fedkit.Options.Metrics by name; nil if Examples is 0
+}
+
+// Miss is a client whose result the server did not wait for, or did not get.
+type Miss struct {
+	Client int   `json:"client"`            // who, from 0
+	Begin  Float `json:"begin"`             // s of the clock at which its job began
+	End    Float `json:"end"`               // s at which it dropped out, or at which its result would have arrived
+	Lost   bool  `json:"lost,omitempty"`    // it dropped out
+	SatOut bool  `json:"sat_out,omitempty"` // it was given no job, and End is Begin: see fedkit.Round.SitOut. If neither, it was late
 }
 
 // Float is a float64 whose JSON form keeps values that are not finite: "NaN", "+Inf", "-Inf".

@@ -1,4 +1,4 @@
-package fedkit
+package history
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/packed"
@@ -30,8 +31,8 @@ const packedField = `,"packed":"`
 // historyStart begins every history file.
 const historyStart = `{"fedkit":"history",`
 
-// heading is the first line.
-type heading struct {
+// Heading is the first line.
+type Heading struct {
 	Fedkit string `json:"fedkit"`
 	Schema int    `json:"schema"`
 	*plainHistory
@@ -50,23 +51,25 @@ type ending struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// headingOf returns the first line of a history.
-func headingOf(c *lines.Sum, h *History) ([]byte, error) {
-	return c.LineOf(headingFor(h))
+// HeadingLine returns the first line of a history.
+func HeadingLine(c *lines.Sum, h *History) ([]byte, error) { return c.LineOf(HeadingOf(h)) }
+
+// HeadingOf returns the heading of a history. To decode one, take that of an empty history.
+func HeadingOf(h *History) Heading {
+	return Heading{Fedkit: "history", Schema: historySchema, plainHistory: (*plainHistory)(h)}
 }
 
-func headingFor(h *History) heading {
-	return heading{Fedkit: "history", Schema: historySchema, plainHistory: (*plainHistory)(h)}
-}
+// History is what the heading is of.
+func (h Heading) History() *History { return (*History)(h.plainHistory) }
 
-// endingOf returns the last line.
-func endingOf(c *lines.Sum, h *History) ([]byte, error) {
+// EndLine returns the last line.
+func EndLine(c *lines.Sum, h *History) ([]byte, error) {
 	n := len(h.Rounds)
 	return c.LineOf(ending{&n, h.Stopped})
 }
 
-// recordOf returns the line of a round.
-func recordOf(c *lines.Sum, r *Record) ([]byte, error) {
+// RecordLine returns the line of a round.
+func RecordLine(c *lines.Sum, r *Record) ([]byte, error) {
 	columns, err := pack(r)
 	if err != nil {
 		return nil, err
@@ -99,23 +102,23 @@ func (h *History) Save(path string) error {
 // file returns the whole file.
 func (h *History) file() ([]byte, error) {
 	var c lines.Sum
-	b, err := headingOf(&c, h)
+	b, err := HeadingLine(&c, h)
 	for i := range h.Rounds {
 		if err != nil {
 			return nil, err
 		}
 		var line []byte
-		line, err = recordOf(&c, &h.Rounds[i])
+		line, err = RecordLine(&c, &h.Rounds[i])
 		b = append(b, line...)
 	}
 	if err != nil {
 		return nil, err
 	}
-	end, err := endingOf(&c, h)
+	end, err := EndLine(&c, h)
 	return append(b, end...), err
 }
 
-// Load reads a history that Save or a run with Options.History wrote, also one from before the format had a number: a
+// Load reads a history that Save or a run with fedkit.Options.History wrote, also one from before the format had a number: a
 // single object of JSON. A file that was altered, or that a newer version wrote, is refused.
 func Load(path string) (*History, error) { return load(path, true) }
 
@@ -128,14 +131,14 @@ func load(path string, whole bool) (h *History, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("fedkit: load history: %w", err)
 	}
-	if h, err = ParseHistory(b, whole); err != nil {
+	if h, err = Parse(b, whole); err != nil {
 		return nil, fmt.Errorf("fedkit: load history %s: %w", path, err)
 	}
 	return h, nil
 }
 
-// ParseHistory is Load for what is in a file, or LoadLight if it is not to be whole. It changes file.
-func ParseHistory(file []byte, whole bool) (h *History, err error) {
+// Parse is Load for what is in a file, or LoadLight if it is not to be whole. It changes file.
+func Parse(file []byte, whole bool) (h *History, err error) {
 	if bytes.HasPrefix(file, []byte(historyStart)) {
 		h, err = parse(file, whole)
 	} else {
@@ -198,6 +201,13 @@ func parse(b []byte, whole bool) (*History, error) {
 	return p.history()
 }
 
+// ParseOpen reads a file that has no end yet. It returns the checksum of its lines, and whether it is all lines and has no end. It changes b.
+func ParseOpen(b []byte) (h *History, sum lines.Sum, open bool, err error) {
+	p := parser{rest: b, whole: true}
+	h, err = p.history()
+	return h, p.sum, len(p.rest) == 0 && !p.ended, err
+}
+
 func (p *parser) history() (*History, error) {
 	h, err := p.heading()
 	for err == nil && !p.ended {
@@ -249,13 +259,13 @@ func (p *parser) heading() (*History, error) {
 		return nil, err
 	}
 	if format.Schema > historySchema {
-		return nil, fmt.Errorf("%w: schema %d, this one reads %d", ErrNewer, format.Schema, historySchema)
+		return nil, fmt.Errorf("%w: schema %d, this one reads %d", fault.ErrNewer, format.Schema, historySchema)
 	}
 	if format.Schema != historySchema {
 		return nil, fmt.Errorf("schema %d: this version of fedkit reads %d", format.Schema, historySchema)
 	}
 	h := new(History)
-	err = strict(b, &heading{plainHistory: (*plainHistory)(h)})
+	err = lines.Strict(b, &Heading{plainHistory: (*plainHistory)(h)})
 	return h, err
 }
 
@@ -275,7 +285,7 @@ func (p *parser) record(b []byte) (*Record, error) {
 	r := new(Record)
 	columns, err := cut(&b)
 	if err == nil {
-		err = strict(append(b, '}'), (*plainRecord)(r))
+		err = lines.Strict(append(b, '}'), (*plainRecord)(r))
 	}
 	if err != nil || !p.whole {
 		return r, err
@@ -304,6 +314,19 @@ func cut(b *[]byte) (columns []byte, err error) {
 	return columns, nil
 }
 
+// LeaveOut leaves out scores or solves, and keeps what sums them up.
+func (r *Record) LeaveOut(scores, solves bool) {
+	all := r.summary()
+	r.Summary = &all
+	if scores {
+		r.Scores, r.Unseen, r.ChosenOnTest = nil, nil, nil
+	}
+	if solves {
+		r.Solves = nil
+	}
+	r.known()
+}
+
 // known leaves out of the summary what the record has.
 func (r *Record) known() {
 	s := r.Summary
@@ -329,7 +352,7 @@ func (r *Record) known() {
 
 func (p *parser) end(b []byte, h *History) error {
 	var e ending
-	if err := strict(b, &e); err != nil {
+	if err := lines.Strict(b, &e); err != nil {
 		return err
 	}
 	if e.End == nil || *e.End != len(h.Rounds) || len(p.rest) > 0 {

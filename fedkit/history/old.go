@@ -1,12 +1,11 @@
-package fedkit
+package history
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/lines"
 )
 
 // columns is how records were written before what a client did became a row: a list for each figure, in the order of
@@ -29,18 +28,11 @@ func (h *History) UnmarshalJSON(b []byte) error {
 		*plainHistory
 		Options *config.Config `json:"options"`
 	}{plainHistory: (*plainHistory)(h)}
-	err := strict(b, &both)
+	err := lines.Strict(b, &both)
 	if both.Options != nil {
 		h.Config = both.Options
 	}
 	return err
-}
-
-// strict refuses fields that it does not know.
-func strict(b []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	return d.Decode(into)
 }
 
 // UnmarshalJSON reads a record, also in the old form.
@@ -49,7 +41,7 @@ func (r *Record) UnmarshalJSON(b []byte) error {
 		*plainRecord
 		columns
 	}{plainRecord: (*plainRecord)(r)}
-	if err := strict(b, &both); err != nil {
+	if err := lines.Strict(b, &both); err != nil {
 		return err
 	}
 	if err := r.take(both.columns); err != nil {

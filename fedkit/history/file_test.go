@@ -1,4 +1,4 @@
-package fedkit
+package history
 
 import (
 	"bytes"
@@ -172,7 +172,7 @@ func seal(text string) []byte {
 
 // lineOf is the line of a record, without its checksum.
 func lineOf(t testing.TB, r Record) string {
-	b, err := recordOf(new(lines.Sum), &r)
+	b, err := RecordLine(new(lines.Sum), &r)
 	if err != nil {
 		t.Fatal(err)
 	}

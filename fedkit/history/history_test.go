@@ -1,0 +1,179 @@
+package history
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func sample() *History {
+	return &History{Name: "FedAvg", Strategy: "FedAvg", Data: "digits", Partition: "2 clients", Model: "MLP", Clients: 2, Params: 10, Device: "xla",
+		Rounds: []Record{
+			{Round: 1, Seconds: 0.5, Solves: []Solve{{Round: 1, Client: 1, Steps: 3, Loss: Float(math.NaN()), Skipped: true}}, BytesUp: 40, BytesDown: 4000,
+				Notes: map[string]Float{"mu": Float(math.Inf(1))}},
+			{Round: 2, Seconds: 0.25, Solves: []Solve{{Round: 2, Client: 0, Steps: 3, Loss: 1, Drift: 0.1}, {Round: 2, Client: 1, Steps: 5, Loss: 2, Drift: 0.2}}, BytesUp: 80, BytesDown: 5e9,
+				Global: &Score{Loss: 0.5, Accuracy: 0.9, Examples: 10}, Scores: []Score{{Loss: 0.4, Accuracy: 1, Examples: 3}, {Loss: 0.6, Accuracy: 0.5, Examples: 1}}, Clusters: []int{0, 1}},
+		}}
+}
+
+func TestHistorySaveLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "h.json")
+	h := sample()
+	if err := h.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !math.IsNaN(float64(back.Rounds[0].Solves[0].Loss)) {
+		t.Errorf("NaN came back as %v", back.Rounds[0].Solves[0].Loss)
+	}
+	h.Rounds[0].Solves[0].Loss, back.Rounds[0].Solves[0].Loss = 0, 0
+	if !reflect.DeepEqual(h, back) {
+		t.Errorf("%+v\nwant %+v", back, h)
+	}
+	if all, err := LoadAll(filepath.Join(filepath.Dir(path), "*.json")); err != nil || len(all) != 1 {
+		t.Errorf("LoadAll: %d histories, %v", len(all), err)
+	}
+	if _, err := LoadAll(filepath.Join(filepath.Dir(path), "*.none")); err == nil {
+		t.Error("LoadAll of nothing gives no error")
+	}
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%d files beside the history, %v", len(left)-1, err)
+	}
+}
+
+func TestHistoryFigures(t *testing.T) {
+	h := sample()
+	if a := h.Accuracy(); a != 0.9 {
+		t.Errorf("Accuracy %v, want 0.9", a)
+	}
+	if m := h.Last().Mean(); math.Abs(float64(m.Accuracy)-3.5/4) > 1e-12 || m.Examples != 4 {
+		t.Errorf("Mean %+v, want accuracy 0.875 on 4 examples", m)
+	}
+	if r := h.RoundsTo(0.9); r != 2 {
+		t.Errorf("RoundsTo(0.9) = %d, want 2", r)
+	}
+	if r := h.RoundsTo(0.91); r != 0 {
+		t.Errorf("RoundsTo(0.91) = %d, want 0", r)
+	}
+	if s := h.Seconds(); s != 0.75 {
+		t.Errorf("Seconds %v, want 0.75", s)
+	}
+	if a := (&History{}).Accuracy(); !math.IsNaN(a) {
+		t.Errorf("Accuracy of nothing: %v", a)
+	}
+}
+
+func TestHistoryTable(t *testing.T) {
+	want := `FedAvg on digits: 2 clients; MLP, 10 parameters; seed 0, xla
+  round  clients  steps  train loss  test loss  accuracy  own accuracy    up     down    time
+      1        1      3         NaN                                     40 B     4 kB  500 ms
+      2        2      8      1.5000     0.5000   90.00 %       87.50 %  80 B     5 GB  250 ms
+`
+	got := sample().String()
+	if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"empty":    "",
+		"cut":      `{"name": "x", "rounds": [{"round": 1`,
+		"unknown":  `{"name": "x", "color": 1}`,
+		"lengths":  `{"clients": 2, "rounds": [{"round": 1, "selected": [1], "steps": [], "train_loss": []}]}`,
+		"clients":  `{"clients": 2, "rounds": [{"round": 1, "selected": [], "steps": [], "train_loss": [], "local": [{"loss": 1, "accuracy": 1, "examples": 1}]}]}`,
+		"scores":   `{"clients": 2, "rounds": [{"round": 1, "solves": [], "scores": [{"loss": 1, "accuracy": 1, "examples": 1}]}]}`,
+		"client":   `{"clients": 2, "rounds": [{"round": 1, "solves": [{"client": 2, "steps": 1, "loss": 1, "drift": 1}]}]}`,
+		"negative": `{"clients": 2, "rounds": [{"round": 1, "solves": [{"client": -1, "steps": 1, "loss": 1, "drift": 1}]}]}`,
+		"field":    `{"rounds": [{"round": 1, "solves": [{"client": 1, "mood": 2}]}]}`,
+		"a number": `{"rounds": [{"round": 1, "selected": [1], "steps": [1], "train_loss": ["much"]}]}`,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if h, err := Load(path); err == nil {
+			t.Errorf("%s was accepted: %+v", name, h)
+		}
+	}
+	if _, err := Load(filepath.Join(dir, "missing")); err == nil {
+		t.Error("a missing file was accepted")
+	}
+}
+
+// Histories from before a client's figures were one row.
+func TestOldHistoriesLoad(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "h.json")
+	old := `{"name": "x", "options": "Fraction: 0.5", "clients": 2, "rounds": [{"round": 7, "selected": [1, 0], "steps": [3, 5],
+		"train_loss": [1, "NaN"], "divergence": [0.1, 0.2], "mu": [0, 0.5], "similarity": [1, -1], "skipped": [0],
+		"local": [{"loss": 1, "accuracy": 0.5, "examples": 4}, {"loss": 2, "accuracy": 1, "examples": 1}], "assign": [1, 0]}]}`
+	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := h.Rounds[0]
+	if want := (Solve{Round: 7, Client: 1, Steps: 3, Loss: 1, Drift: 0.1, Similarity: 1}); r.Solves[0] != want {
+		t.Errorf("%+v, want %+v", r.Solves[0], want)
+	}
+	if s := r.Solves[1]; s.Client != 0 || s.Steps != 5 || !math.IsNaN(float64(s.Loss)) || s.Drift != 0.2 || s.Mu != 0.5 || s.Similarity != -1 || !s.Skipped {
+		t.Errorf("%+v", s)
+	}
+	if len(r.Scores) != 2 || r.Scores[1].Loss != 2 || !slices.Equal(r.Clusters, []int{1, 0}) || h.Config.String() != "Fraction: 0.5" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func FuzzHistory(f *testing.F) {
+	b, err := json.Marshal(sample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "h")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h, err := Load(path)
+		if err != nil {
+			return
+		}
+		_ = h.String() + h.Strategy // what was accepted can be printed
+		h.Accuracy()
+		h.RoundsTo(0.5)
+	})
+}
+
+// Which device it was is kept, and printed without what its maker adds to the name.
+func TestHistorySaysWhichDevice(t *testing.T) {
+	for hardware, want := range map[string]string{
+		"": "cpu\n", "Intel(R) Xeon(R) Processor, 2 processors": "cpu: Intel Xeon, 2 processors\n",
+		"Intel(R) Xeon(R) CPU @ 2.20GHz, 1 processor":   "cpu: Intel Xeon, 1 processor\n",
+		"AMD EPYC 7B13 64-Core Processor, 4 processors": "cpu: AMD EPYC 7B13 64-Core, 4 processors\n",
+	} {
+		h := &History{Device: "cpu", Hardware: hardware}
+		if first, _, _ := strings.Cut(h.String(), "round"); !strings.Contains(first, ", "+want) {
+			t.Errorf("%q: %s, want %q", hardware, first, want)
+		}
+		path := filepath.Join(t.TempDir(), "history")
+		if err := h.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Load(path); err != nil || again.Hardware != hardware {
+			t.Errorf("%q became %+v, %v", hardware, again, err)
+		}
+	}
+}
