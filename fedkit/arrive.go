@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -198,7 +199,7 @@ func (r *Round) handIn(f *Flight, a Async, in []Work) (*Updates, error) {
 			s.Begin, s.Received, s.Finished, s.Arrived = Float(w.Begin), Float(w.Received), Float(w.Finished), Float(w.Arrived)
 		}
 	}
-	u.Models, u.Start = fromRows(models), fromRows(starts)
+	u.Models, u.Start = rows.FromRows(models), rows.FromRows(starts)
 	u.Trained = u.Models
 	f.Versions = slices.DeleteFunc(f.Versions, func(v Version) bool {
 		return v.Round != r.T && !slices.ContainsFunc(f.Work, func(w Work) bool { return w.Round == v.Round })

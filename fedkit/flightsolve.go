@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/rows"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -91,7 +92,7 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 		return err
 	}
 	for _, m := range starts {
-		t, err := m.tensor()
+		t, err := rows.Tensor(m)
 		if err != nil {
 			return err
 		}
@@ -104,7 +105,7 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 	}
 	for i, s := range job.solves(r.Fed, 0, rates, out)[:len(at)] {
 		w := &f.Work[at[i]]
-		w.Model, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = fromValue(out.Models[out.Place[i]]), s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
+		w.Model, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = rows.FromValue(out.Models[out.Place[i]]), s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
 		if err := w.Model.Err(); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/rows"
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
@@ -84,7 +85,7 @@ func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed
 			u.Start = j.Start.Take(only...)
 		}
 	}
-	u.Models = fromPieces(out.Models, out.Place)
+	u.Models = rows.FromPieces(out.Models, out.Place)
 	u.Trained = u.Models
 	return u, nil
 }
@@ -103,7 +104,7 @@ func pick[T any](values []T, at []int) (some []T) {
 func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) draws) (work *engine.Job, err error) {
 	onDevice := func(m *Matrix) (t *tensors.Tensor) {
 		if m != nil && err == nil {
-			t, err = m.tensor()
+			t, err = rows.Tensor(m)
 		}
 		return t
 	}

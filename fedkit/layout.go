@@ -48,6 +48,9 @@ func differLayouts(was, is map[string]string) (fields []string) {
 }
 
 func layout(t reflect.Type, above []reflect.Type) string {
+	if t == reflect.TypeFor[Matrix]() {
+		return "fedkit.Matrix" // as it was written before it had a package of its own
+	}
 	if tree.SavesItself(t) || slices.Contains(above, t) {
 		return t.String()
 	}

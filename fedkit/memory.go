@@ -3,16 +3,11 @@ package fedkit
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -28,7 +23,7 @@ func (f *Federation) Fits(field string, value int, models float64) error {
 		return nil
 	}
 	d := f.Task.size()
-	return fits(field, value, float64(value), 2*4*models*d, fmt.Sprintf("%.0f models of %.0f parameters, before and after a round,", models, d))
+	return memory.Fits(field, value, float64(value), 2*4*models*d, fmt.Sprintf("%.0f models of %.0f parameters, before and after a round,", models, d))
 }
 
 // FitsPairs returns an error for an option that asks for so many clients, n, that there is no memory to compare each two of them, as
@@ -37,45 +32,13 @@ func (f *Federation) FitsPairs(field string, n int) error {
 	if f == nil {
 		return nil
 	}
-	return fitsPairs(field, n)
-}
-
-// bytesPerPair is what the product of two rows takes, by ordered pair: a float32 on the device, another one on the host, and half of the
-// float64 that the two of them have in a symmetric matrix.
-const bytesPerPair = 4 + 4 + 8/2
-
-// fitsPairs refuses n rows if the products of each two take more bytes than there are.
-func fitsPairs(field string, n int) error {
-	bytes := bytesPerPair * float64(n) * float64(n)
-	free := room(bytes)
-	if !(bytes > free) {
-		return nil
-	}
-	return Invalid(field, n, fmt.Sprintf("at most %.0f: the products of each two take %s, and %s are free", math.Floor(math.Sqrt(free/bytesPerPair)), inBytes(bytes), inBytes(free)))
-}
-
-// room returns how many bytes are free. If they are too few, it looks again after what is no longer used was given back.
-func room(bytes float64) (free float64) {
-	if free = available(); bytes > free {
-		settle()
-		free = available()
-	}
-	return free
-}
-
-// fits refuses an option if what it stands for takes more bytes than there are; they are proportional to size.
-func fits(field string, value any, size, bytes float64, what string) error {
-	free := room(bytes)
-	if !(bytes > free) {
-		return nil
-	}
-	return Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free", math.Floor(size*free/bytes), what, inBytes(bytes), inBytes(free)))
+	return memory.FitsPairs(field, n)
 }
 
 // fitsModel refuses a model that is too large to be drawn on the host and put on the device.
 func (t *Task) fitsModel() error {
 	d := t.size()
-	return fits("model "+t.Name, fmt.Sprintf("%.0f parameters", d), d, 2*4*d, "its first values on the host and on the device")
+	return memory.Fits("model "+t.Name, fmt.Sprintf("%.0f parameters", d), d, 2*4*d, "its first values on the host and on the device")
 }
 
 // size is d as a float, which does not overflow.
@@ -101,7 +64,7 @@ func (f *Federation) fitsRun(all []Strategy, n int) error {
 		for _, s := range []*datasets.Split{&f.Data.Train, &f.Data.Test} {
 			bytes += len(s.Bytes) + 4*(len(s.Floats)+s.Len())
 		}
-		if err := fits("examples", examples, float64(examples), float64(bytes), "they"); err != nil {
+		if err := memory.Fits("examples", examples, float64(examples), float64(bytes), "they"); err != nil {
 			return err
 		}
 	}
@@ -122,13 +85,13 @@ func (f *Federation) SideBySide() int {
 		return 2
 	}
 	bytes := 4 * 4 * float64(f.Size()) * f.Task.size()
-	return int(max(1, min(1024, available()/2/bytes)))
+	return int(max(1, min(1024, memory.Available()/2/bytes)))
 }
 
 // fitsCohort refuses n clients whose models do not fit on the device.
 func (f *Federation) fitsCohort(n int) error {
 	d := f.Task.size()
-	return fits("clients per round", n, float64(n), 4*float64(n)*d, fmt.Sprintf("%d models of %.0f parameters", n, d))
+	return memory.Fits("clients per round", n, float64(n), 4*float64(n)*d, fmt.Sprintf("%d models of %.0f parameters", n, d))
 }
 
 // fitsLocal refuses more local steps of n clients than the batches of one program have room for. They are listed on the
@@ -169,7 +132,7 @@ func (f *Federation) fitsSteps(field string, value int, steps float64, l Local, 
 		lanes = max(1, min(float64(n), float64(engine.CPU.Uneven), float64(engine.CPU.Memory)/perLane)/2)
 	}
 	bytes := 2 * 4 * lanes * steps * float64(batch)
-	return fits(field, value, float64(value), bytes, fmt.Sprintf("batches of %d examples for %.0f steps", batch, steps))
+	return memory.Fits(field, value, float64(value), bytes, fmt.Sprintf("batches of %d examples for %.0f steps", batch, steps))
 }
 
 // fits refuses a job with more models, or more batches, than there is memory for.
@@ -192,94 +155,4 @@ func (j *Job) fits(f *Federation) error {
 		}
 	}
 	return f.fitsCohort(n)
-}
-
-// available returns how many bytes can still be allocated, roughly. Tests replace it.
-var available = func() float64 {
-	if !xla.OnCPU() {
-		return unknownMemory // the device's own, which go-xla cannot tell
-	}
-	free := unknownMemory
-	for line := range strings.Lines(readFile("/proc/meminfo")) {
-		if value, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
-			kB, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
-			free = 1024 * kB
-		}
-	}
-	return min(free, groupsLeave("/"))
-}
-
-// unknownMemory stands for the memory of a device that does not tell: more than any one device has.
-const unknownMemory = float64(1 << 40)
-
-// controlGroups are the names that a version of Linux's control groups has for a group's memory.
-type controlGroups struct{ root, limit, used, idle string }
-
-var (
-	groupsOne = controlGroups{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
-	groupsTwo = controlGroups{"sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"}
-)
-
-// groupsLeave is how many bytes the process's control groups, such as a container's, still allow it; +Inf without a limit. The files
-// are under a root, which is "/" except in tests.
-func groupsLeave(root string) float64 {
-	left := math.Inf(1)
-	for line := range strings.Lines(readFile(filepath.Join(root, "proc/self/cgroup"))) {
-		_, group, _ := strings.Cut(strings.TrimSpace(line), ":")
-		controllers, path, _ := strings.Cut(group, ":")
-		g := groupsTwo
-		if slices.Contains(strings.Split(controllers, ","), "memory") {
-			g = groupsOne
-		} else if controllers != "" {
-			continue
-		}
-		for parent := ""; path != parent; parent, path = path, filepath.Dir(path) {
-			left = min(left, g.left(filepath.Join(root, g.root, path)))
-		}
-	}
-	return left
-}
-
-// left is what the limit of the group in a folder leaves. Pages of files that were not read lately are not counted as used: Linux
-// takes them back when memory is short.
-func (g controlGroups) left(folder string) float64 {
-	limit, err := strconv.ParseFloat(strings.TrimSpace(readFile(filepath.Join(folder, g.limit))), 64)
-	if err != nil { // "max", or no such group
-		return math.Inf(1)
-	}
-	used, _ := strconv.ParseFloat(strings.TrimSpace(readFile(filepath.Join(folder, g.used))), 64)
-	for line := range strings.Lines(readFile(filepath.Join(folder, "memory.stat"))) {
-		if value, ok := strings.CutPrefix(line, g.idle+" "); ok {
-			idle, _ := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			used -= idle
-		}
-	}
-	return max(0, limit-max(0, used))
-}
-
-// readFile returns what a file of the system says, "" if there is none.
-func readFile(path string) string {
-	text, _ := os.ReadFile(path)
-	return string(text)
-}
-
-// settle gives the memory of what is no longer used back. Finalizers, which free the device's, run beside the program.
-func settle() {
-	for range 2 {
-		debug.FreeOSMemory()
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
-// inBytes writes a number of bytes: "8.1 GB".
-func inBytes(n float64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"}
-	u := 0
-	for ; n >= 1000 && u < len(units)-1; u++ {
-		n /= 1000
-	}
-	if n < 10 {
-		return fmt.Sprintf("%.1f %s", n, units[u])
-	}
-	return fmt.Sprintf("%.0f %s", n, units[u])
 }

@@ -3,13 +3,12 @@ package fedkit
 import (
 	"context"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/core/graph"
@@ -17,9 +16,9 @@ import (
 
 // machine lets the machine have this many bytes for the length of a test.
 func machine(t *testing.T, bytes float64) {
-	real := available
-	available = func() float64 { return bytes }
-	t.Cleanup(func() { available = real })
+	real := memory.Available
+	memory.Available = func() float64 { return bytes }
+	t.Cleanup(func() { memory.Available = real })
 }
 
 // The toy model has 39 parameters: 312 bytes for a model and its successor.
@@ -61,52 +60,6 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
-func TestMemoryOfThisMachine(t *testing.T) {
-	if free := available(); !(free > 1<<20) || free > unknownMemory {
-		t.Errorf("%v bytes are free", free)
-	}
-	for bytes, want := range map[float64]string{0: "0.0 B", 999: "999 B", 8.14e9: "8.1 GB", 36e12: "36 TB", 1e30: "1000000 YB"} {
-		if got := inBytes(bytes); got != want {
-			t.Errorf("%v: %q, want %q", bytes, got, want)
-		}
-	}
-}
-
-// What a container uses already is not free; what it would give back is.
-func TestMemoryOfAContainer(t *testing.T) {
-	const none = "9223372036854771712\n" // version 1 without a limit
-	for name, c := range map[string]struct {
-		files map[string]string
-		want  float64
-	}{
-		"no files":   {nil, math.Inf(1)},
-		"no limit":   {map[string]string{"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.max": "max\n", "sys/fs/cgroup/a/memory.current": "500\n"}, math.Inf(1)},
-		"limit only": {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "1000\n"}, 1000},
-		"version 2": {map[string]string{"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.max": "1000\n", "sys/fs/cgroup/a/memory.current": "700\n",
-			"sys/fs/cgroup/a/memory.stat": "anon 400\nactive_file 100\ninactive_file 200\n"}, 500},
-		"a group above": {map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "1000\n", "sys/fs/cgroup/a/b/memory.current": "700\n",
-			"sys/fs/cgroup/a/memory.max": "2000\n", "sys/fs/cgroup/a/memory.current": "1900\n"}, 100},
-		"more than allowed": {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "1000\n", "sys/fs/cgroup/memory.current": "1100\n"}, 0},
-		"version 1": {map[string]string{"proc/self/cgroup": "5:cpu,memory:/a\n1:name=systemd:/\n0::/\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": none,
-			"sys/fs/cgroup/memory/memory.usage_in_bytes": "900\n", "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "1000\n",
-			"sys/fs/cgroup/memory/a/memory.usage_in_bytes": "800\n", "sys/fs/cgroup/memory/a/memory.stat": "inactive_file 1\ntotal_inactive_file 300\n"}, 500},
-	} {
-		root := t.TempDir()
-		for path, text := range c.files {
-			path = filepath.Join(root, path)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := groupsLeave(root); got != c.want {
-			t.Errorf("%s: %v bytes are left, want %v", name, got, c.want)
-		}
-	}
-}
-
 // large is a federation of two clients whose data takes 20 MB, though they hold a few rows of it.
 func large(t *testing.T, first int) *Federation {
 	t.Helper()
@@ -135,7 +88,7 @@ func TestFederationsAreGivenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	settle()
+	memory.Settle()
 	buffers := pjrt.BuffersAlive()
 	run(5)
 	each := pjrt.BuffersAlive() - buffers
@@ -150,7 +103,7 @@ func TestFederationsAreGivenBack(t *testing.T) {
 	if most > 20*each {
 		t.Errorf("%d buffers were on the device at once, %d for each federation", most, each)
 	}
-	settle()
+	memory.Settle()
 	if left := pjrt.BuffersAlive() - buffers; left > each {
 		t.Errorf("%d buffers are left of 31 federations, %d for each", left, each)
 	}

@@ -7,6 +7,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/rows"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -189,14 +190,14 @@ func (r *Round) losses(models *Matrix, part Part, clients []int, loss [][]float6
 
 // scores evaluates models [k, d] as v says.
 func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evaluation, on engine.Device) (*engine.Scores, error) {
-	if err := models.checkCols("models", f.Task.Dim()); err != nil {
+	if err := rows.CheckCols(models, "models", f.Task.Dim()); err != nil {
 		return nil, err
 	}
 	e, err := f.engine()
 	if err != nil {
 		return nil, err
 	}
-	if v.Models, err = models.tensor(); err != nil {
+	if v.Models, err = rows.Tensor(models); err != nil {
 		return nil, err
 	}
 	return e.Evaluate(ctx, &v, on)

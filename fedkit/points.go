@@ -7,64 +7,7 @@ import (
 
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/internal/fault"
-	"github.com/gomlx/gomlx/core/graph"
-	"gonum.org/v1/gonum/mat"
 )
-
-// Points returns the rows of m as points to be clustered. Only inner products reach the host, [n+1, n+1]: those of the rows
-// around their mean, and with it, so that float32 keeps the digits of small differences.
-func (m *Matrix) Points() (*cluster.Points, error) {
-	if err := fitsPairs("rows", m.Rows()); err != nil {
-		return nil, err
-	}
-	mean := m.Mean(nil)
-	if err := mean.Err(); err != nil {
-		return nil, err
-	}
-	gram, place := m.pieces.apply(gramAround, mean)
-	if gram == nil {
-		gram, place = m.Apply(gramAround, mean), sequence(m.rows)
-	}
-	v, err := gram.Host()
-	if err != nil {
-		return nil, err
-	}
-	place = append(slices.Clip(place), gram.rows-1) // the mean
-	n := len(place)
-	upper := make([]float64, n*n)
-	for i, at := range place {
-		for j := i; j < n; j++ {
-			upper[i*n+j] = float64(v[at*gram.rows+place[j]])
-		}
-	}
-	return cluster.Shifted(mat.NewSymDense(n, upper)), nil
-}
-
-// columnsAtOnce is how many columns are centered at a time, so that they are still in the cache when they are multiplied.
-const columnsAtOnce = 1 << 15
-
-// gramAround is the Gram matrix of the rows of some matrices around a center [1, d], and of the center.
-var gramAround = NewProgram("gram around", func(a []*graph.Node) (gram *graph.Node) {
-	matrices, center := a[:len(a)-1], a[len(a)-1]
-	d := center.Shape().Dimensions[1]
-	for from := 0; from < d; from += columnsAtOnce {
-		some := func(m *graph.Node) *graph.Node {
-			return graph.Slice(m, graph.AxisRange(), graph.AxisRange(from, min(from+columnsAtOnce, d)))
-		}
-		var rows []*graph.Node
-		for _, m := range matrices {
-			rows = append(rows, graph.Sub(some(m), some(center)))
-		}
-		all := graph.Concatenate(append(rows, some(center)), 0)
-		part := graph.DotGeneral(all, []int{1}, nil, all, []int{1}, nil)
-		if gram == nil {
-			gram = part
-		} else {
-			gram = graph.Add(gram, part)
-		}
-	}
-	return gram
-})
 
 // Points is Matrix.Points in a round. After an error it has no points.
 func (r *Round) Points(m *Matrix) *cluster.Points {

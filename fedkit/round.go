@@ -10,6 +10,8 @@ import (
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/memory"
+	"fedkit.example/fedkit/internal/rows"
 )
 
 // Round is what a strategy works with during one round. Its methods remember the first error: a strategy may write its
@@ -65,15 +67,6 @@ func (r *Round) Clients() int { return r.Fed.Size() }
 // Everyone returns all clients, 0, 1, …, M−1.
 func (r *Round) Everyone() []int { return sequence(r.Clients()) }
 
-// sequence returns 0, 1, …, n−1.
-func sequence(n int) []int {
-	s := make([]int, n)
-	for i := range s {
-		s[i] = i
-	}
-	return s
-}
-
 // Rand returns the generator for a purpose in this round.
 func (r *Round) Rand(purpose string) *rand.Rand { return Random(r.opts.Seed, purpose, r.T) }
 
@@ -90,23 +83,23 @@ func (r *Round) Note(name string, value float64) {
 func (r *Round) Models(k int) *Matrix {
 	defer r.back(r.stage)
 	if !r.in("models") {
-		return &Matrix{err: r.err}
+		return Failed(r.err)
 	}
 	d := r.Fed.Task.Dim()
 	if k < 1 {
 		r.Fail(Invalid("k", k, "at least 1"))
-		return &Matrix{err: r.err}
+		return Failed(r.err)
 	}
-	if err := fits("k", k, float64(k), 2*4*float64(k)*float64(d), fmt.Sprintf("%d models of %d parameters, on the host and on the device,", k, d)); err != nil {
+	if err := memory.Fits("k", k, float64(k), 2*4*float64(k)*float64(d), fmt.Sprintf("%d models of %d parameters, on the host and on the device,", k, d)); err != nil {
 		r.Fail(err)
-		return &Matrix{err: r.err}
+		return Failed(r.err)
 	}
 	w := make([]float32, 0, k*d)
 	for j := range k {
 		one, err := r.Fed.Task.start(Random(r.opts.Seed, "model", j))
 		if err != nil {
 			r.Fail(err)
-			return &Matrix{err: r.err}
+			return Failed(r.err)
 		}
 		w = append(w, one...)
 	}
@@ -120,7 +113,7 @@ func (r *Round) Mask(layers ...string) *Matrix {
 	mask, err := r.Fed.Task.Mask(layers...)
 	if err != nil {
 		r.Fail(err)
-		return &Matrix{err: err}
+		return Failed(err)
 	}
 	return NewMatrix(mask, 1, len(mask))
 }
@@ -212,7 +205,7 @@ func (r *Round) receive(job Job, u *Updates) *Updates {
 }
 
 func (r *Round) noUpdates(job Job) *Updates {
-	bad := &Matrix{err: r.err}
+	bad := Failed(r.err)
 	u := &Updates{At: sequence(len(job.Clients)), Models: bad, Trained: bad, Start: bad}
 	for _, c := range job.Clients {
 		u.Solves = append(u.Solves, Solve{Round: r.T, Client: c})
@@ -301,7 +294,7 @@ func (r *Round) describe(job Job, u *Updates, skipped int) error {
 	if job.Shared != nil {
 		delta = delta.Mul(job.Shared)
 	}
-	similar, err := delta.byRow(cosines, delta.Mean(nil))
+	similar, err := rows.Cosines(delta, delta.Mean(nil))
 	at := 0
 	for i := range u.Solves {
 		if err == nil && !u.Solves[i].Skipped {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/rows"
 )
 
 // Serving is which model each client uses: a row of Models by Assign or ByLoss, or the rows mixed by Mix. If Models is nil,
@@ -187,7 +188,7 @@ func (s *Serving) Check(m, d int) error {
 		if models == nil {
 			continue
 		}
-		if err := models.checkCols("Serving", d); err != nil {
+		if err := rows.CheckCols(models, "Serving", d); err != nil {
 			return err
 		}
 	}

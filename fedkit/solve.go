@@ -1,5 +1,7 @@
 package fedkit
 
+import "fedkit.example/fedkit/internal/rows"
+
 // Updates is what came back from a job: a row for each of its clients, without any that were skipped.
 type Updates struct {
 	Solves  []Solve // [n]
@@ -10,7 +12,7 @@ type Updates struct {
 }
 
 // Delta returns Δ_i = w_i − what client i started from, [n, d].
-func (u *Updates) Delta() *Matrix { return u.Models.less(u.Start) }
+func (u *Updates) Delta() *Matrix { return rows.Less(u.Models, u.Start) }
 
 // Clients returns who sent the rows, [n].
 func (u *Updates) Clients() []int {

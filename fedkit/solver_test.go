@@ -2,7 +2,6 @@ package fedkit
 
 import (
 	"context"
-	"fedkit.example/fedkit/internal/precision"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,6 +11,8 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
@@ -355,7 +356,7 @@ func TestEvaluation(t *testing.T) {
 	w := rowsOf(t, models)
 	rng := rand.New(rand.NewPCG(3, 3))
 	n := fed.Data.Train.Len()
-	tensor, err := models.tensor()
+	tensor, err := rows.Tensor(models)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"sync"
 	"unsafe"
+
+	"fedkit.example/fedkit/internal/rows"
 )
 
 // settleState looks at every matrix that a State keeps. It returns the error of one that failed, and where it is, and the bytes of
@@ -56,8 +58,8 @@ func (k *keeper) settle(v reflect.Value) (path string, err error) {
 	case reflect.Pointer:
 		if t == reflect.TypeFor[*Matrix]() {
 			m := (*Matrix)(v.UnsafePointer())
-			k.bytes += 4 * int64(m.rows) * int64(m.cols)
-			_, err = m.tensor()
+			k.bytes += 4 * int64(m.Rows()) * int64(m.Cols())
+			_, err = rows.Tensor(m)
 			return "", err
 		}
 		return k.settle(v.Elem())

@@ -26,7 +26,7 @@ func calls(without ...string) (all []runtime.Frame) {
 }
 
 // own are the packages whose calls say nothing of a mistake in a strategy.
-var own = []string{"runtime", "reflect", "testing", "encoding/gob", "github.com/janpfeifer/must", "fedkit.example/fedkit", "fedkit.example/fedkit/config", "fedkit.example/fedkit/internal/fault",
+var own = []string{"runtime", "reflect", "testing", "encoding/gob", "github.com/janpfeifer/must", "fedkit.example/fedkit", "fedkit.example/fedkit/config", "fedkit.example/fedkit/internal/fault", "fedkit.example/fedkit/internal/rows",
 	"fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/xla", "fedkit.example/fedkit/notebook"}
 
 func line(f runtime.Frame) string { return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line) }

@@ -1,9 +1,11 @@
-package fedkit
+package rows
 
 import (
 	"fmt"
 	"sync"
 
+	"fedkit.example/fedkit/internal/memory"
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 )
@@ -24,7 +26,7 @@ func (m *Matrix) Repeat(n int) *Matrix {
 	if m.rows != 1 || n < 1 {
 		return failed("Matrix.Repeat: a matrix [%d, %d], %d times: want one row, at least once", m.rows, m.cols, n)
 	}
-	if err := fits("n", n, float64(n), 4*float64(n)*float64(m.cols), fmt.Sprintf("%d rows of %d", n, m.cols)); err != nil {
+	if err := memory.Fits("n", n, float64(n), 4*float64(n)*float64(m.cols), fmt.Sprintf("%d rows of %d", n, m.cols)); err != nil {
 		return failed("Matrix.Repeat: %v", err)
 	}
 	return m.Apply(takeRows, make([]int, n))
@@ -78,7 +80,7 @@ func (m *Matrix) Columns(from, to int) *Matrix {
 	p, _ := columnRanges.LoadOrStore([2]int{from, to}, NewProgram(fmt.Sprintf("columns %d to %d", from, to), func(a []*graph.Node) *graph.Node {
 		return graph.Slice(a[0], graph.AxisRange(), graph.AxisRange(from, to))
 	}))
-	return m.Apply(p.(*Program))
+	return m.Apply(p.(*xla.Program))
 }
 
 // columnRanges has the program for every range that was asked for.
@@ -111,7 +113,7 @@ func (m *Matrix) Inner(b *Matrix) (*mat.Dense, error) {
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
-	if err := b.checkCols("Matrix.Inner", m.cols); err != nil {
+	if err := CheckCols(b, "Matrix.Inner", m.cols); err != nil {
 		return nil, err
 	}
 	v, err := m.byRow(inner, b)

@@ -1,4 +1,4 @@
-package fedkit
+package rows
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/fault"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -20,7 +21,7 @@ func TestMatrix(t *testing.T) {
 func TestMatrixInPieces(t *testing.T) {
 	testMatrix(t, func() *Matrix {
 		ts := []*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t}
-		return fromPieces(engine.Values(ts), []int{2, 0, 1})
+		return FromPieces(engine.Values(ts), []int{2, 0, 1})
 	})
 }
 
@@ -38,16 +39,16 @@ func TestMatrixElsewhere(t *testing.T) {
 		}
 		return values
 	}
-	testMatrix(t, func() *Matrix { return fromPieces(pieces(), []int{2, 0, 1}) })
+	testMatrix(t, func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}) })
 	testMatrix(t, func() *Matrix {
-		return fromPieces(pieces(), []int{2, 0, 1}).less(NewMatrix([]float32{0, 0}, 1, 2))
+		return Less(FromPieces(pieces(), []int{2, 0, 1}), NewMatrix([]float32{0, 0}, 1, 2))
 	})
 	var many []engine.Value // more than are asked at a time, whose sums come in their order
 	var place []int
 	for i := range 5 * asked {
 		many, place = append(many, pieces()...), append(place, 4*i+2, 4*i, 4*i+1)
 	}
-	got, want := fromPieces(many, place).Mean(nil), NewMatrix([]float32{3, 4}, 1, 2)
+	got, want := FromPieces(many, place).Mean(nil), NewMatrix([]float32{3, 4}, 1, 2)
 	if lengths, err := got.Sub(want).Norms(); err != nil || lengths[0] > 1e-4 {
 		t.Errorf("the mean of many is off by %v (%v)", lengths, err)
 	}
@@ -56,11 +57,11 @@ func TestMatrixElsewhere(t *testing.T) {
 // So are rows that others have too.
 func TestMatrixFromRows(t *testing.T) {
 	rows := []*Matrix{NewMatrix([]float32{1, 2}, 1, 2), NewMatrix([]float32{3, 4}, 1, 2), NewMatrix([]float32{5, 6}, 1, 2)}
-	testMatrix(t, func() *Matrix { return fromRows(rows) })
+	testMatrix(t, func() *Matrix { return FromRows(rows) })
 	for len(rows) < 150 { // more than are mixed at once
 		rows = append(rows, rows[len(rows)-3])
 	}
-	if got := rowsOf(t, fromRows(rows).Mean(nil)); math.Abs(got[0][0]-3) > 1e-5 || math.Abs(got[0][1]-4) > 1e-5 {
+	if got := rowsOf(t, FromRows(rows).Mean(nil)); math.Abs(got[0][0]-3) > 1e-5 || math.Abs(got[0][1]-4) > 1e-5 {
 		t.Errorf("Mean of 150 rows: %v, want [[3 4]]", got)
 	}
 }
@@ -70,17 +71,17 @@ func TestMatrixOfDifferences(t *testing.T) {
 	row := func(a, b float32) *Matrix { return NewMatrix([]float32{a, b}, 1, 2) }
 	testMatrix(t, func() *Matrix {
 		ts := []*tensors.Tensor{NewMatrix([]float32{13, 24, 15, 26}, 2, 2).t, NewMatrix([]float32{11, 22, 7, 8}, 2, 2).t}
-		m := fromPieces(engine.Values(ts), []int{2, 0, 1}).less(row(10, 20))
+		m := Less(FromPieces(engine.Values(ts), []int{2, 0, 1}), row(10, 20))
 		if m.difference == nil {
 			t.Error("it is subtracted at once")
 		}
 		return m
 	})
 	testMatrix(t, func() *Matrix {
-		return fromRows([]*Matrix{row(2, 3), row(4, 5), row(6, 7)}).less(row(1, 1))
+		return Less(FromRows([]*Matrix{row(2, 3), row(4, 5), row(6, 7)}), row(1, 1))
 	})
 	testMatrix(t, func() *Matrix {
-		return fromRows([]*Matrix{row(2, 3), row(5, 6), row(8, 9)}).less(fromRows([]*Matrix{row(1, 1), row(2, 2), row(3, 3)}))
+		return Less(FromRows([]*Matrix{row(2, 3), row(5, 6), row(8, 9)}), FromRows([]*Matrix{row(1, 1), row(2, 2), row(3, 3)}))
 	})
 }
 
@@ -185,8 +186,8 @@ func TestMatrixErrorsStay(t *testing.T) {
 		"later":        m.Take(7).Add(m).Scale(2).Take(0).Mean(nil).Center(),
 		"stack":        StackRows(m, m.Take(9)),
 	} {
-		if err := got.Err(); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: error %v, want %v", name, err, ErrInvalid)
+		if err := got.Err(); !errors.Is(err, fault.ErrInvalid) {
+			t.Errorf("%s: error %v, want %v", name, err, fault.ErrInvalid)
 		}
 		if _, err := got.Gram(); err == nil {
 			t.Errorf("%s: Gram of a failed matrix gives no error", name)
@@ -204,7 +205,7 @@ func TestProgramsThatReturnNoMatrix(t *testing.T) {
 		"invalid: Matrix.Apply: the program is nil":                             m.Apply(nil),
 		"invalid: argument 2 is nil":                                            m.Apply(addRows, m, nil),
 	} {
-		if err := got.Err(); !errors.Is(err, ErrInvalid) || err.Error() != want {
+		if err := got.Err(); !errors.Is(err, fault.ErrInvalid) || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}

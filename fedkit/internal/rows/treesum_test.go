@@ -1,4 +1,4 @@
-package fedkit
+package rows
 
 import "testing"
 

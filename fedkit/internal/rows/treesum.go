@@ -1,4 +1,4 @@
-package fedkit
+package rows
 
 // treeSum adds matrices up in a fixed order, as a binary tree over their numbers: the sum has the same bytes wherever its terms were
 // computed. Of n terms it holds log₂ n at a time.

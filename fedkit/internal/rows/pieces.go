@@ -1,4 +1,4 @@
-package fedkit
+package rows
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -24,13 +25,13 @@ type pieces struct {
 	err    error
 }
 
-// fromPieces returns the matrix whose rows lie at the given places.
-func fromPieces(values []engine.Value, place []int) *Matrix {
+// FromPieces returns the matrix whose rows lie at the given places.
+func FromPieces(values []engine.Value, place []int) *Matrix {
 	return &Matrix{rows: len(place), cols: values[0].Dims()[1], pieces: &pieces{place: place, values: values}}
 }
 
-// fromRows returns the matrix of some rows, [1, d] each, which is put together only if something else than means is asked of it.
-func fromRows(rows []*Matrix) *Matrix {
+// FromRows returns the matrix of some rows, [1, d] each, which is put together only if something else than means is asked of it.
+func FromRows(rows []*Matrix) *Matrix {
 	var ts []*tensors.Tensor
 	for _, m := range rows {
 		t, err := m.tensor()
@@ -39,7 +40,7 @@ func fromRows(rows []*Matrix) *Matrix {
 		}
 		ts = append(ts, t)
 	}
-	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: sequence(len(rows)), lent: true, values: engine.Values(ts)}}
+	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: Sequence(len(rows)), lent: true, values: engine.Values(ts)}}
 }
 
 // lanes returns how many rows each piece has.
@@ -73,7 +74,7 @@ func (p *pieces) each(ask func(g int, piece engine.Value) *Matrix, take func(g i
 }
 
 // runAt runs a program where a value is, with it as the first argument, and brings the result here.
-func runAt(v engine.Value, program *Program, args ...any) *Matrix {
+func runAt(v engine.Value, program *xla.Program, args ...any) *Matrix {
 	if err := forProgram(args); err != nil {
 		return &Matrix{err: err}
 	}
@@ -81,11 +82,11 @@ func runAt(v engine.Value, program *Program, args ...any) *Matrix {
 	if err != nil {
 		return &Matrix{err: fault.Located(err)}
 	}
-	return fromValue(out[0])
+	return FromValue(out[0])
 }
 
-// fromValue returns the matrix of a value that is brought here.
-func fromValue(v engine.Value) *Matrix {
+// FromValue returns the matrix of a value that is brought here.
+func FromValue(v engine.Value) *Matrix {
 	t, err := v.Tensor()
 	if err != nil {
 		return &Matrix{err: err}
@@ -97,7 +98,7 @@ func fromValue(v engine.Value) *Matrix {
 func (p *pieces) here() ([]*tensors.Tensor, error) {
 	ts := make([]*tensors.Tensor, len(p.values))
 	var err error
-	p.each(func(_ int, v engine.Value) *Matrix { return fromValue(v) }, func(g int, m *Matrix) { ts[g], err = m.t, cmp.Or(err, m.err) })
+	p.each(func(_ int, v engine.Value) *Matrix { return FromValue(v) }, func(g int, m *Matrix) { ts[g], err = m.t, cmp.Or(err, m.err) })
 	return ts, err
 }
 
@@ -134,7 +135,7 @@ func (p *pieces) collect() (*tensors.Tensor, error) {
 
 // apply runs a program on all pieces, with a matrix as its last argument, and says in which row of theirs each row lies. It
 // returns nil if they are together, or if there are none.
-func (p *pieces) apply(program *Program, last *Matrix) (*Matrix, []int) {
+func (p *pieces) apply(program *xla.Program, last *Matrix) (*Matrix, []int) {
 	if p == nil {
 		return nil, nil
 	}

@@ -1,18 +1,19 @@
-package fedkit
+package rows
 
 import (
 	"cmp"
-	"fedkit.example/fedkit/internal/precision"
 
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
 // rowwise computes c numbers for each row of a matrix, from the row alone and further arguments: they are all that travels if rows
 // are on other machines.
 type rowwise struct {
-	of   *Program // of rows
-	less *Program // of rows less another one, which is the second argument
+	of   *xla.Program // of rows
+	less *xla.Program // of rows less another one, which is the second argument
 }
 
 // newRowwise returns what f computes for rows [n, d], [n, c].
@@ -23,6 +24,9 @@ func newRowwise(name string, f func(rows *graph.Node, more []*graph.Node) *graph
 			return f(graph.Sub(a[0], graph.BroadcastToDims(a[1], a[0].Shape().Dimensions...)), a[2:])
 		})}
 }
+
+// Cosines returns the cosine of every row of m and the one row of to, [n].
+func Cosines(m, to *Matrix) ([]float64, error) { return m.byRow(cosines, to) }
 
 // byRow returns the numbers, row after row. Rows in pieces are asked piece by piece.
 func (m *Matrix) byRow(w *rowwise, more ...any) ([]float64, error) {
@@ -43,7 +47,7 @@ func (m *Matrix) byRow(w *rowwise, more ...any) ([]float64, error) {
 }
 
 // byRow asks each piece; ok is false once they are together.
-func (p *pieces) byRow(program *Program, args []any) (numbers []float64, ok bool, err error) {
+func (p *pieces) byRow(program *xla.Program, args []any) (numbers []float64, ok bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.values == nil || p.lent {

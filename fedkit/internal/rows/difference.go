@@ -1,4 +1,4 @@
-package fedkit
+package rows
 
 import (
 	"sync"
@@ -16,9 +16,9 @@ type difference struct {
 	whole *Matrix
 }
 
-// less returns m − start, [n, d]. It is not computed before it is needed if m is in pieces, and either start is one row, or both are
+// Less returns m − start, [n, d]. It is not computed before it is needed if m is in pieces, and either start is one row, or both are
 // rows of their own.
-func (m *Matrix) less(start *Matrix) *Matrix {
+func Less(m, start *Matrix) *Matrix {
 	p := m.pieces
 	if m.Err() != nil || start.Err() != nil || p == nil || start.rows != 1 && !(p.lent && start.pieces != nil && start.pieces.lent) {
 		return m.Sub(start)

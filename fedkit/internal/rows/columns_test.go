@@ -1,0 +1,83 @@
+package rows
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/mat"
+)
+
+func TestColumns(t *testing.T) {
+	a, b := NewMatrix([]float32{1, 2, 3, 4, 5, 6}, 2, 3), NewMatrix([]float32{10, 20, 30}, 1, 3)
+	mask := NewMatrix([]float32{1, 0, 1}, 1, 3)
+	for name, c := range map[string]struct {
+		got  *Matrix
+		want [][]float64
+	}{
+		"Mul":              {a.Mul(b), [][]float64{{10, 40, 90}, {40, 100, 180}}},
+		"Mul of one row":   {b.Mul(a), [][]float64{{10, 40, 90}, {40, 100, 180}}},
+		"Not":              {mask.Not(), [][]float64{{0, 1, 0}}},
+		"Blend":            {a.Blend(b, mask), [][]float64{{1, 20, 3}, {4, 20, 6}}},
+		"Blend of one row": {b.Blend(a, mask), [][]float64{{10, 2, 30}, {10, 5, 30}}},
+		"Blend by row":     {b.Blend(b.Not(), NewMatrix([]float32{1, 0, 0, 0, 1, 0}, 2, 3)), [][]float64{{10, -19, -29}, {-9, 20, -29}}},
+		"Columns":          {a.Columns(1, 3), [][]float64{{2, 3}, {5, 6}}},
+		"JoinColumns":      {JoinColumns(a, b.Columns(0, 1)), [][]float64{{1, 2, 3, 10}, {4, 5, 6, 10}}},
+		"Repeat":           {b.Repeat(2), [][]float64{{10, 20, 30}, {10, 20, 30}}},
+		"Zeros":            {Zeros(2, 2), [][]float64{{0, 0}, {0, 0}}},
+		"ScaleRows":        {a.ScaleRows([]float64{2, -1}), [][]float64{{2, 4, 6}, {-4, -5, -6}}},
+	} {
+		if err := c.got.Err(); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := rowsOf(t, c.got); !equalRows(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	nan := NewMatrix([]float32{float32(math.NaN()), 2, 3}, 1, 3)
+	if got := rowsOf(t, b.Blend(nan, NewMatrix([]float32{1, 1, 0}, 1, 3))); !equalRows(got, [][]float64{{10, 20, 3}}) {
+		t.Errorf("what the mask leaves out of a blend shows: %v", got)
+	}
+	inner, err := a.Inner(b)
+	if err != nil || !mat.Equal(inner, mat.NewDense(2, 1, []float64{140, 320})) {
+		t.Errorf("inner products %v, %v", inner, err)
+	}
+}
+
+func equalRows(a, b [][]float64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !mat.Equal(mat.NewVecDense(len(a[i]), a[i]), mat.NewVecDense(len(b[i]), b[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestColumnsThatDoNotFit(t *testing.T) {
+	a, b := Zeros(2, 3), Zeros(3, 3)
+	for want, m := range map[string]*Matrix{
+		"Matrix.Mul: [2, 3] and [3, 3] do not fit":            a.Mul(b),
+		"Matrix.Blend: [1, 3] and [1, 4] do not fit":          Zeros(1, 3).Blend(a, Zeros(1, 4)),
+		"Matrix.Repeat: a matrix [2, 3], 4 times":             a.Repeat(4),
+		"Matrix.Columns: 2 to 4 of a matrix [2, 3]":           a.Columns(2, 4),
+		"JoinColumns: 2 rows beside 3":                        JoinColumns(a, b),
+		"Matrix.ScaleRows: 3 numbers for 2 rows":              a.ScaleRows(make([]float64, 3)),
+		"Zeros: [0, 3] is no shape of a matrix":               Zeros(0, 3),
+		"the matrix is nil":                                   a.Blend(nil, a),
+		"JoinColumns: nothing to join":                        JoinColumns(),
+		"Matrix.Columns: 2 to 2 of a matrix [2, 3]":           a.Columns(2, 2),
+		"Matrix.Repeat: a matrix [1, 3], 0 times: want one r": Zeros(1, 3).Repeat(0),
+	} {
+		if err := m.Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	if _, err := a.Inner(Zeros(1, 4)); err == nil {
+		t.Error("inner products of rows of different lengths")
+	}
+}

@@ -1,0 +1,24 @@
+package rows
+
+import (
+	"syscall"
+	"testing"
+
+	"fedkit.example/fedkit/internal/precision"
+)
+
+// The plugin's destructors abort under the race detector when the process ends in the usual way.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
+
+func rowsOf(t testing.TB, m *Matrix) [][]float64 {
+	t.Helper()
+	v, err := m.Host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([][]float64, m.Rows())
+	for i := range rows {
+		rows[i] = precision.Double(v[i*m.Cols() : (i+1)*m.Cols()])
+	}
+	return rows
+}

@@ -1,0 +1,412 @@
+// Package rows has matrices on the device whose rows are models: fedkit.Matrix, and what only fedkit itself asks of one.
+package rows
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/memory"
+	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Matrix is a float32 matrix [n, d] that lives on the device: each row is a model, an update, a control variate. It
+// never changes; operations give new ones. An operation that fails gives a Matrix whose Err is set, as do all
+// operations on it, so that a formula can be written in one line and checked once. Round reports the error of a matrix it is
+// given, with the line of the strategy that made the mistake.
+type Matrix struct {
+	rows, cols int
+	t          *tensors.Tensor
+	pieces     *pieces     // instead of t
+	difference *difference // likewise
+	err        error
+}
+
+// Tensor returns the rows in one piece.
+func Tensor(m *Matrix) (*tensors.Tensor, error) { return m.tensor() }
+
+// Sequence returns 0, 1, …, n−1.
+func Sequence(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = i
+	}
+	return s
+}
+
+// tensor returns the rows in one piece.
+func (m *Matrix) tensor() (*tensors.Tensor, error) {
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	switch {
+	case m.pieces != nil:
+		return m.pieces.together()
+	case m.difference != nil:
+		return m.difference.together()
+	}
+	return m.t, nil
+}
+
+// NewProgram returns the program that build describes; nothing is compiled before it is first applied.
+func NewProgram(name string, build func(args []*graph.Node) *graph.Node) *xla.Program {
+	return xla.NewProgram(name, func(args []*graph.Node) []*graph.Node { return []*graph.Node{build(args)} })
+}
+
+// NewMatrix puts n·d values, row after row, on the device.
+func NewMatrix(values []float32, n, d int) *Matrix {
+	if n < 1 || d < 1 || len(values) != n*d {
+		return failed("NewMatrix: %d values do not fill a matrix [%d, %d]", len(values), n, d)
+	}
+	t, err := xla.Upload(values, n, d)
+	return &Matrix{rows: n, cols: d, t: t, err: fault.Located(err)}
+}
+
+// Failed returns a matrix whose Err is err: what a part returns if it cannot do its work.
+func Failed(err error) *Matrix { return &Matrix{err: err} }
+
+func failed(format string, a ...any) *Matrix {
+	return &Matrix{err: fault.Located(fmt.Errorf("%w: "+format, append([]any{fault.ErrInvalid}, a...)...))}
+}
+
+func fromTensor(t *tensors.Tensor) *Matrix {
+	dims := t.Shape().Dimensions
+	return &Matrix{rows: dims[0], cols: dims[1], t: t}
+}
+
+// Rows returns n, 0 for a matrix that failed.
+func (m *Matrix) Rows() int {
+	if m == nil {
+		return 0
+	}
+	return m.rows
+}
+
+// Cols returns d, 0 for a matrix that failed.
+func (m *Matrix) Cols() int {
+	if m == nil {
+		return 0
+	}
+	return m.cols
+}
+
+// Err returns what went wrong in the operations that led to m, or nil.
+func (m *Matrix) Err() error {
+	if m == nil {
+		return fault.Located(fmt.Errorf("%w: the matrix is nil", fault.ErrInvalid))
+	}
+	return m.err
+}
+
+// Apply runs a program on m and further arguments (matrices, []float32 or []float64 vectors, numbers); its one result
+// must be a matrix. Numbers and vectors reach the program as float32 parameters, so new values do not recompile.
+func (m *Matrix) Apply(p *xla.Program, args ...any) *Matrix {
+	if p == nil {
+		return failed("Matrix.Apply: the program is nil")
+	}
+	out, err := run(p, append([]any{m}, args...))
+	if err != nil {
+		return &Matrix{err: err}
+	}
+	if s := out[0].Shape(); s.Rank() != 2 || s.DType != dtypes.Float32 || s.Size() == 0 {
+		return failed("%v returned %v: want (Float32)[n, d]", p, s)
+	}
+	return fromTensor(out[0])
+}
+
+func run(p *xla.Program, args []any) ([]*tensors.Tensor, error) {
+	if err := forProgram(args); err != nil {
+		return nil, err
+	}
+	out, err := p.Call(args...)
+	return out, fault.Located(err)
+}
+
+// forProgram makes of arguments what programs take.
+func forProgram(args []any) error {
+	for i, a := range args {
+		switch a := a.(type) {
+		case nil:
+			return fault.Located(fmt.Errorf("%w: argument %d is nil", fault.ErrInvalid, i))
+		case *Matrix:
+			t, err := a.tensor()
+			if err != nil {
+				return err
+			}
+			args[i] = t
+		case float64:
+			args[i] = float32(a)
+		case []float64:
+			v := make([]float32, len(a))
+			for j, x := range a {
+				v[j] = float32(x)
+			}
+			args[i] = v
+		case []int:
+			v := make([]int32, len(a))
+			for j, x := range a {
+				v[j] = int32(x)
+			}
+			args[i] = v
+		}
+	}
+	return nil
+}
+
+var (
+	addRows  = NewProgram("add", func(a []*graph.Node) *graph.Node { return graph.Add(a[0], a[1]) })
+	subRows  = NewProgram("sub", func(a []*graph.Node) *graph.Node { return graph.Sub(a[0], a[1]) })
+	scale    = NewProgram("scale", func(a []*graph.Node) *graph.Node { return graph.Mul(a[0], a[1]) })
+	takeRows = NewProgram("take", func(a []*graph.Node) *graph.Node {
+		return graph.Gather(a[0], graph.InsertAxes(a[1], -1))
+	})
+	putRows = NewProgram("put", func(a []*graph.Node) *graph.Node {
+		return graph.ScatterUpdate(a[0], graph.InsertAxes(a[1], -1), a[2], false, true)
+	})
+	mix  = NewProgram("mix", mixed)
+	gram = NewProgram("gram", func(a []*graph.Node) *graph.Node {
+		return graph.DotGeneral(a[0], []int{1}, nil, a[0], []int{1}, nil)
+	})
+	center = NewProgram("center", func(a []*graph.Node) *graph.Node {
+		return graph.Sub(a[0], graph.ReduceAndKeep(a[0], graph.ReduceMean, 0))
+	})
+	stack = NewProgram("stack", func(a []*graph.Node) *graph.Node { return graph.Concatenate(a, 0) })
+)
+
+// mixed is R·m for m [n, d] and the k·n weights of R.
+func mixed(a []*graph.Node) *graph.Node {
+	k := a[1].Shape().Dimensions[0] / a[0].Shape().Dimensions[0]
+	return graph.Dot(graph.Reshape(a[1], k, -1), a[0]).MatMul()
+}
+
+// fits says whether b can be added to m: the same shape, or one row.
+func (m *Matrix) fits(op string, b *Matrix) *Matrix {
+	if err := m.Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	if err := b.Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	if m.cols != b.cols || (m.rows != b.rows && m.rows != 1 && b.rows != 1) {
+		return failed("Matrix.%s: [%d, %d] and [%d, %d] do not fit", op, m.rows, m.cols, b.rows, b.cols)
+	}
+	return nil
+}
+
+// Add returns m + b; one of them may have a single row, which is then added to every row of the other.
+func (m *Matrix) Add(b *Matrix) *Matrix {
+	if bad := m.fits("Add", b); bad != nil {
+		return bad
+	}
+	return m.Apply(addRows, b)
+}
+
+// Sub returns m − b, with rows as in Add.
+func (m *Matrix) Sub(b *Matrix) *Matrix {
+	if bad := m.fits("Sub", b); bad != nil {
+		return bad
+	}
+	return m.Apply(subRows, b)
+}
+
+// Scale returns a·m.
+func (m *Matrix) Scale(a float64) *Matrix { return m.Apply(scale, a) }
+
+// Take returns the rows with the given indices, in that order: [len(rows), d].
+func (m *Matrix) Take(rows ...int) *Matrix {
+	if bad := m.checkRows("Take", rows); bad != nil {
+		return bad
+	}
+	return m.Apply(takeRows, rows)
+}
+
+// Put returns m with the given rows replaced by those of u ([len(rows), d]); a row may be named once.
+func (m *Matrix) Put(rows []int, u *Matrix) *Matrix {
+	if bad := m.checkRows("Put", rows); bad != nil {
+		return bad
+	}
+	if err := u.Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	if u.rows != len(rows) || u.cols != m.cols {
+		return failed("Matrix.Put: [%d, %d] does not fill %d rows of %d", u.rows, u.cols, len(rows), m.cols)
+	}
+	seen := make(map[int]bool, len(rows))
+	for _, r := range rows {
+		if seen[r] {
+			return failed("Matrix.Put: row %d is named twice", r)
+		}
+		seen[r] = true
+	}
+	return m.Apply(putRows, rows, u)
+}
+
+// CheckCols refuses models that do not have d parameters each.
+func CheckCols(m *Matrix, what string, d int) error {
+	if err := m.Err(); err != nil {
+		return err
+	}
+	if m.cols != d {
+		return fault.Invalid(what, fmt.Sprintf("[%d, %d]", m.rows, m.cols), fmt.Sprintf("[k, %d]", d))
+	}
+	return nil
+}
+
+func (m *Matrix) checkRows(op string, rows []int) *Matrix {
+	if err := m.Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	if len(rows) == 0 {
+		return failed("Matrix.%s: no rows named", op)
+	}
+	for _, r := range rows {
+		if r < 0 || r >= m.rows {
+			return failed("Matrix.%s: row %d of a matrix [%d, %d]", op, r, m.rows, m.cols)
+		}
+	}
+	return nil
+}
+
+// Mix returns R·m, the heart of federated learning: R is [k, n] weights, m the clients' rows [n, d], and the result the
+// new models [k, d]; or R is [n, k], m the models, and the result what each client starts from.
+func (m *Matrix) Mix(r [][]float64) *Matrix {
+	if err := m.Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	if len(r) == 0 {
+		return failed("Matrix.Mix: no weights")
+	}
+	for i, row := range r {
+		if len(row) != m.rows {
+			return failed("Matrix.Mix: row %d has %d weights for a matrix [%d, %d]", i, len(row), m.rows, m.cols)
+		}
+	}
+	if m.pieces != nil {
+		if sum := m.pieces.mix(r, nil); sum != nil {
+			return sum
+		}
+	}
+	if m.difference != nil {
+		if sum := m.difference.mix(r); sum != nil {
+			return sum
+		}
+	}
+	return m.Apply(mix, slices.Concat(r...))
+}
+
+// Mean returns the weighted mean of the rows, [1, d]: Σ weights_i m_i / Σ weights_i. Nil weights are equal ones.
+func (m *Matrix) Mean(weights []float64) *Matrix {
+	if err := m.Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	r := make([]float64, m.rows)
+	sum := 0.0
+	for i := range r {
+		r[i] = 1
+		if weights != nil {
+			if len(weights) != m.rows {
+				return failed("Matrix.Mean: %d weights for %d rows", len(weights), m.rows)
+			}
+			r[i] = weights[i]
+		}
+		sum += r[i]
+	}
+	if !(sum > 0) || math.IsInf(sum, 0) {
+		return failed("Matrix.Mean: the weights sum to %v", sum)
+	}
+	for i := range r {
+		r[i] /= sum
+	}
+	return m.Mix([][]float64{r})
+}
+
+// Center returns m with the mean of its rows subtracted from every row.
+func (m *Matrix) Center() *Matrix { return m.Apply(center) }
+
+// StackRows stacks matrices that have the same d.
+func StackRows(ms ...*Matrix) *Matrix {
+	if len(ms) == 0 {
+		return failed("StackRows: nothing to stack")
+	}
+	if err := ms[0].Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	rest := make([]any, 0, len(ms))
+	for _, m := range ms[1:] {
+		if bad := (&Matrix{rows: 1, cols: ms[0].cols}).fits("StackRows", m); bad != nil {
+			return bad
+		}
+		rest = append(rest, m)
+	}
+	return ms[0].Apply(stack, rest...)
+}
+
+// Norms returns the Euclidean length of every row, [n].
+func (m *Matrix) Norms() ([]float64, error) { return m.byRow(norms) }
+
+// Gram returns the inner products of the rows, m·mᵀ [n, n].
+func (m *Matrix) Gram() (*mat.SymDense, error) {
+	if err := memory.FitsPairs("rows", m.Rows()); err != nil {
+		return nil, err
+	}
+	g, err := m.host(gram)
+	if err != nil {
+		return nil, err
+	}
+	return mat.NewSymDense(m.rows, g), nil
+}
+
+func (m *Matrix) host(p *xla.Program, more ...any) ([]float64, error) {
+	out, err := run(p, append([]any{m}, more...))
+	if err != nil {
+		return nil, err
+	}
+	v, err := xla.Host(out[0])
+	xla.Free(out...)
+	return precision.Double(v), err
+}
+
+// Host copies the values to the host, row after row.
+func (m *Matrix) Host() ([]float32, error) {
+	t, err := m.tensor()
+	if err != nil {
+		return nil, err
+	}
+	return xla.Host(t)
+}
+
+// MarshalBinary encodes shape and values, little endian: a strategy's State is saved with it.
+func (m *Matrix) MarshalBinary() ([]byte, error) {
+	v, err := m.Host()
+	if err != nil {
+		return nil, err
+	}
+	b := binary.LittleEndian.AppendUint64(nil, uint64(m.rows))
+	b = binary.LittleEndian.AppendUint64(b, uint64(m.cols))
+	return binary.Append(b, binary.LittleEndian, v)
+}
+
+// UnmarshalBinary decodes what MarshalBinary made and puts it on the device.
+func (m *Matrix) UnmarshalBinary(b []byte) error {
+	if len(b) < 16 {
+		return fmt.Errorf("fedkit: a matrix of %d bytes is truncated", len(b))
+	}
+	n, d := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	b = b[16:]
+	if n == 0 || d == 0 || n > uint64(len(b)) || d > uint64(len(b)) || n*d*4 != uint64(len(b)) {
+		return fmt.Errorf("fedkit: %d bytes do not hold a matrix [%d, %d]", len(b), n, d)
+	}
+	v := make([]float32, n*d)
+	if _, err := binary.Decode(b, binary.LittleEndian, v); err != nil {
+		return err
+	}
+	*m = *NewMatrix(v, int(n), int(d))
+	return m.err
+}
