@@ -4,16 +4,16 @@ import "fedkit.example/fedkit/history"
 
 // What happened in a run, and the files that hold it, are in package history.
 type (
-	History    = history.History
-	Record     = history.Record
-	Score      = history.Score
-	Float      = history.Float
-	Spread     = history.Spread
-	Training   = history.Training
-	Summary    = history.Summary
-	Solve      = history.Solve
-	Miss       = history.Miss
-	Clustering = history.Clustering
+	History    = history.History    // what happened in a run
+	Record     = history.Record     // one round
+	Score      = history.Score      // loss and accuracy of a model
+	Float      = history.Float      // a number that may be NaN or infinite in JSON
+	Spread     = history.Spread     // accuracy over clients
+	Training   = history.Training   // what the clients of a round did together
+	Summary    = history.Summary    // of what a record leaves out
+	Solve      = history.Solve      // what a client did in a round
+	Miss       = history.Miss       // a client without a result
+	Clustering = history.Clustering // how good a clustering is
 )
 
 // Load reads a history that History.Save or a run with Options.History wrote: see history.Load.

@@ -33,11 +33,11 @@ const historyStart = `{"fedkit":"history",`
 
 // Heading is the first line.
 type Heading struct {
-	Fedkit string `json:"fedkit"`
-	Schema int    `json:"schema"`
+	Fedkit string `json:"fedkit"` // what the file is: "history"
+	Schema int    `json:"schema"` // of its lines
 	*plainHistory
-	Rounds  *struct{} `json:"rounds,omitempty"` // which have lines of their own
-	Stopped *struct{} `json:"stopped,omitempty"`
+	Rounds  *struct{} `json:"rounds,omitempty"`  // which have lines of their own
+	Stopped *struct{} `json:"stopped,omitempty"` // the last line says so
 }
 
 type (
