@@ -2,11 +2,10 @@ package fedkit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/gob"
 	"errors"
-	"hash/crc32"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -17,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"fedkit.example/fedkit/internal/lines"
+	"fedkit.example/fedkit/internal/checkpoint"
 )
 
 // bytesOf is a State, and the rounds of a history without times.
@@ -168,12 +167,12 @@ func TestDamagedCheckpoints(t *testing.T) {
 		if err := try("less", files); err != nil || log.Len() > 0 {
 			t.Errorf("with %d files: %v, log %s", len(files), err, log)
 		}
-		if exists(path + newSuffix) {
+		if _, err := os.Lstat(path + ".new"); err == nil {
 			t.Error("what a killed write left is still there")
 		}
 	}
 	newer := []byte(good["c"])
-	newer[len(checkpointMagic)] = 7
+	newer[len("fedkit checkpoint\n")] = 7
 	if err := try("newer", with("c", string(newer))); err != nil || !strings.Contains(log.String(), "a newer fedkit wrote it: format 7") {
 		t.Errorf("a newer one: %v, log %s", err, log)
 	}
@@ -259,65 +258,36 @@ func TestCraftedCheckpoints(t *testing.T) {
 		"1 of 2 rounds":          {{Round: 2}},
 		"cluster 10000000000000": {{Round: 1, Clusters: []int{0, 1e18}}},
 	} {
-		h, _, err := describedRun(fed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		log, err := lines.Open("", "", path+roundsSuffix)
-		if err == nil {
-			err = restart(log, h)
-		}
+		s := trained()
+		files, err := describedRun(fed, s, path)
 		for i := range rounds {
 			if err == nil {
-				err = add(log, &rounds[i])
+				err = files.Add(&rounds[i])
 			}
 		}
-		if err != nil {
+		if err = cmp.Or(err, files.Finish(nil)); err != nil {
 			t.Fatal(err)
 		}
-		s := trained()
-		if _, err := (&checkpointFile{path, h, log.File}).write(&snapshot{round: rounds[len(rounds)-1].Round, size: log.Size, sum: log.Sum, states: []any{&s.State}}); err != nil {
-			t.Fatal(err)
-		}
-		_ = log.Close()
-		_ = os.Remove(path + beforeSuffix)
+		files.Release()
 		if h, err := Run(context.Background(), fed, s, Options{Rounds: 4, Checkpoint: path}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, error %v\nwant %s", h, err, want)
 		}
 	}
 }
 
-// describedRun is what a run of trained begins with.
-func describedRun(fed *Federation) (*History, []any, error) {
-	u, err := begin(fed, trained(), Options{Rounds: 4})
+// describedRun returns new files of a checkpoint that a run of a strategy would begin with.
+func describedRun(fed *Federation, s *mean, path string) (*checkpoint.Files, error) {
+	u, err := begin(fed, s, Options{Rounds: 4})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	u.release()
-	return u.h, u.states, nil
-}
-
-func FuzzCheckpoint(f *testing.F) {
-	fed, _ := toy(f, 4)
-	h, states, err := describedRun(fed)
-	if err != nil {
-		f.Fatal(err)
+	_ = os.Remove(path)
+	f, err := checkpoint.Open(checkpoint.Config{Checkpoint: path, Thin: func(*Record) {}}, u.h, u.states)
+	if err == nil {
+		_, err = f.Resume()
 	}
-	var b bytes.Buffer
-	if err := encodeCheckpoint(&b, h, &snapshot{states: states}); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(b.Bytes())
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if n := len(b) - 4; n >= 0 {
-			b = binary.LittleEndian.AppendUint32(b[:n:n], crc32.Checksum(b[:n], lines.Castagnoli))
-		}
-		c, state, err := readCheckpoint(b)
-		if err == nil && c.fits(h, states) == nil {
-			s := trained()
-			_ = decodeStates(state, []any{&s.State})
-		}
-	})
+	return f, err
 }
 
 // A history that is streamed is the one that Run returns, whatever happens to the run.
@@ -435,30 +405,12 @@ func TestKeep(t *testing.T) {
 
 // When checkpoints are written, and that the last finished round always is.
 func TestWhenCheckpointsAreWritten(t *testing.T) {
-	a := &archive{opts: Options{EvalEvery: 3}}
-	due := func() (rounds []int) {
-		for t := range 8 {
-			if a.due(t + 1) {
-				rounds = append(rounds, t+1)
-			}
-		}
-		return rounds
+	if c := (Options{EvalEvery: 3}).files(); c.Every != 3 {
+		t.Errorf("by default every %d rounds, want those that are evaluated", c.Every)
 	}
-	if got := due(); !slices.Equal(got, []int{3, 6}) {
-		t.Errorf("by default after rounds %v, want the evaluated ones", got)
+	if c := (Options{EvalEvery: 3, CheckpointAfter: time.Minute}).files(); c.Every != 0 || c.After != time.Minute {
+		t.Errorf("every minute: %+v", c)
 	}
-	a.opts.CheckpointEvery = 4
-	if got := due(); !slices.Equal(got, []int{4, 8}) {
-		t.Errorf("every fourth round: after rounds %v", got)
-	}
-	a.opts.CheckpointEvery, a.opts.CheckpointAfter, a.at = 0, time.Minute, time.Now()
-	if got := due(); got != nil {
-		t.Errorf("after a minute: after rounds %v at once", got)
-	}
-	if a.at = time.Now().Add(-time.Hour); len(due()) != 8 {
-		t.Error("none after an hour")
-	}
-
 	fed, _ := toy(t, 4, 9)
 	path := filepath.Join(t.TempDir(), "c")
 	var ctx context.Context
@@ -473,8 +425,8 @@ func TestWhenCheckpointsAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, _, err := readCheckpoint(b); err != nil || c.Round != 4 {
-		t.Errorf("%+v, %v; want a checkpoint of round 4", c, err)
+	if !bytes.Contains(b, []byte(`"round":4,`)) {
+		t.Errorf("%.500q; want a checkpoint of round 4", b)
 	}
 	cancelRound5 = func() {}
 	again, straight := trained(), trained()
@@ -503,7 +455,7 @@ func cancels(r *Round, _ *Job) {
 func TestFilesOfAnotherProcess(t *testing.T) {
 	if path := os.Getenv("FEDKIT_TEST_LOCKED"); path != "" {
 		fed, _ := toy(t, 4)
-		for _, o := range []Options{{Checkpoint: path}, {History: path + roundsSuffix}} {
+		for _, o := range []Options{{Checkpoint: path}, {History: path +".rounds"}} {
 			o.Rounds = 1
 			if _, err := Run(context.Background(), fed, trained(), o); err != nil {
 				os.Stdout.WriteString(err.Error() + "\n")
@@ -520,7 +472,7 @@ func TestFilesOfAnotherProcess(t *testing.T) {
 		p := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFilesOfAnotherProcess$")
 		p.Env = append(os.Environ(), "FEDKIT_TEST_LOCKED="+path)
 		out, err := p.CombinedOutput()
-		for _, want := range []string{"Options.Checkpoint = " + path, "Options.History = " + path + roundsSuffix} {
+		for _, want := range []string{"Options.Checkpoint = " + path, "Options.History = " + path +".rounds"} {
 			if !strings.Contains(string(out), want+": must be a file of its own: another process writes this one") {
 				t.Errorf("%s, %v\nwant %s", out, err, want)
 			}

@@ -110,50 +110,13 @@ func under(path, part string) string {
 	return path + "." + part
 }
 
-// checkNils reports the first interface in v that holds a nil pointer or function: it looks as if it were set, but its
-// methods panic. State is no option, and is left out.
+// checkNils refuses interfaces in v that hold a nil pointer or function.
 func checkNils(path string, v any) error {
-	return nils(path, reflect.ValueOf(&v).Elem(), map[any]bool{})
-}
-
-func nils(path string, v reflect.Value, seen map[any]bool) error {
-	switch v.Kind() {
-	case reflect.Interface:
-		if isNil(v.Elem()) {
-			return Invalid(path, fmt.Sprintf("nil %s", v.Elem().Type()), "a value, or left out for the default")
-		}
-		return nils(path, v.Elem(), seen)
-	case reflect.Pointer:
-		if seen[v.UnsafePointer()] {
-			return nil
-		}
-		seen[v.UnsafePointer()] = true
-		return nils(path, v.Elem(), seen)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			f, at := v.Type().Field(i), path
-			if f.Name == "State" || !f.IsExported() && !f.Anonymous {
-				continue
-			}
-			if !f.Anonymous || f.Type.Kind() == reflect.Interface {
-				at = under(path, f.Name)
-			}
-			if err := nils(at, v.Field(i), seen); err != nil {
-				return err
-			}
-		}
-	case reflect.Slice, reflect.Array:
-		for i := 0; i < v.Len() && !plain(v.Type().Elem().Kind()); i++ {
-			if err := nils(fmt.Sprintf("%s[%d]", path, i), v.Index(i), seen); err != nil {
-				return err
-			}
-		}
+	if at, nothing := config.Unset(v); nothing != nil {
+		return Invalid(under(path, at), fmt.Sprint("nil ", nothing), "a value, or left out for the default")
 	}
 	return nil
 }
-
-// plain says whether values of a kind hold nothing else.
-func plain(k reflect.Kind) bool { return k < reflect.Array || k == reflect.String }
 
 func isNil(v reflect.Value) bool {
 	return (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()

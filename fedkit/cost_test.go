@@ -50,60 +50,56 @@ func BenchmarkCheckpoints(b *testing.B) {
 	strategy := func() *mean { return &mean{Local: Local{Epochs: 1, Batch: 8, LR: 0.01}} }
 	dir := b.TempDir()
 	o := Options{Rounds: 1 << 30, EvalEvery: 1 << 30, Checkpoint: filepath.Join(dir, "c"), CheckpointEvery: 1}
-	u, err := begin(fed, strategy(), o)
-	if err != nil {
-		b.Fatal(err)
+	started := func(o Options) *underway {
+		u, err := begin(fed, strategy(), o)
+		if err == nil {
+			err = u.start(context.Background())
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		return u
 	}
-	if err := u.start(context.Background()); err != nil {
-		b.Fatal(err)
-	}
+	u := started(o)
 	for t := range 2000 {
 		r := Record{Round: t + 1, Seconds: 0.1}
 		for c := range 5 {
 			r.Solves = append(r.Solves, Solve{Round: t + 1, Client: c, Steps: 2, Loss: Float(t)})
 		}
 		u.h.Rounds = append(u.h.Rounds, r)
-		if err := add(u.archive.log, &r); err != nil {
+		if err := u.files.Add(&r); err != nil {
 			b.Fatal(err)
 		}
 	}
-	o.Checkpoint = ""
-	v, err := begin(fed, strategy(), o)
-	if err == nil {
-		err = v.start(context.Background())
-	}
-	if err != nil {
+	if err := u.files.Finish(nil); err != nil {
 		b.Fatal(err)
 	}
+	u.release()
+	without := o
+	without.Checkpoint = ""
 	var took, ratios []float64
 	for b.Loop() {
 		var each [2]float64
-		for i, run := range []*underway{v, u} {
+		for i, o := range []Options{without, o} {
+			run := started(o)
 			begin := time.Now()
 			for range 300 {
 				if err := run.round(context.Background()); err != nil {
 					b.Fatal(err)
 				}
 			}
-			if i == 1 { // what is not yet written costs too
-				if err := u.archive.saver.close(); err != nil {
-					b.Fatal(err)
-				}
-				u.archive.saver = newSaver(u.archive.saver.file)
+			if err := run.files.Finish(nil); err != nil { // what is not yet written costs too
+				b.Fatal(err)
 			}
 			each[i] = time.Since(begin).Seconds() / 300
+			run.release()
 		}
 		took, ratios = append(took, each[0]), append(ratios, each[1]/each[0])
-	}
-	if err := u.archive.finish(nil); err != nil {
-		b.Fatal(err)
 	}
 	info, err := os.Stat(filepath.Join(dir, "c"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	u.release()
-	v.release()
 	slices.Sort(took)
 	slices.Sort(ratios)
 	n := len(ratios)

@@ -1,6 +1,9 @@
 package fedkit
 
-import "fedkit.example/fedkit/history"
+import (
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/checkpoint"
+)
 
 // What happened in a run, and the files that hold it, are in package history.
 type (
@@ -14,6 +17,7 @@ type (
 	Solve      = history.Solve      // what a client did in a round
 	Miss       = history.Miss       // a client without a result
 	Clustering = history.Clustering // how good a clustering is
+	Sight      = checkpoint.Sight   // how far a run is
 )
 
 // Load reads a history that History.Save or a run with Options.History wrote: see history.Load.
@@ -27,3 +31,9 @@ func LoadAll(pattern string) ([]*History, error) { return history.LoadAll(patter
 
 // ParseHistory is Load for what is in a file: see history.Parse.
 func ParseHistory(file []byte, whole bool) (*History, error) { return history.Parse(file, whole) }
+
+// Look says how far the run is that writes a file, from any program. The path is that of Options.History or Options.Checkpoint.
+// The run is not disturbed. One that is killed goes on no more, at once.
+//
+// Errors: no such file; a file that LoadLight refuses.
+func Look(path string) (*Sight, error) { return checkpoint.Look(path) }

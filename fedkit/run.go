@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/checkpoint"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/sim"
@@ -140,7 +141,7 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			}
 		}
 		err = u.stopped(ctx, err)
-		if err = errors.Join(err, u.archive.finish(err)); err != nil {
+		if err = errors.Join(err, u.files.Finish(err)); err != nil {
 			err = fmt.Errorf("fedkit: %s: %w", u.h.Name, err)
 		}
 		if o.Watch != nil {
@@ -179,10 +180,10 @@ type underway struct {
 	h        *History
 	past     *past
 	clock    *clock
-	states   []any // of the strategy and those it wraps, by address
-	claims   []any // what no other run may have: the strategies, their States, the checkpoint
-	clusters bool  // the strategy served clusters last time
-	archive  *archive
+	states   checkpoint.States // of the strategy and those it wraps
+	claims   []any             // what no other run may have: the strategies, their States, the checkpoint
+	clusters bool              // the strategy served clusters last time
+	files    *checkpoint.Files
 }
 
 // begin checks everything that can be checked before anything runs, and claims what the run needs.
@@ -204,7 +205,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 		return nil, err
 	}
 	if o.Checkpoint != "" {
-		if err := checkWritable(o.Checkpoint); err != nil {
+		if err := checkpoint.CheckWritable(o.Checkpoint); err != nil {
 			return nil, err
 		}
 	}
@@ -220,14 +221,14 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 var running sync.Map
 
 // claimsOf returns the addresses of the strategies and their States, and the path of the checkpoint.
-func claimsOf(all []Strategy, states []any, checkpoint string) []any {
+func claimsOf(all []Strategy, states []any, file string) []any {
 	claims := slices.Clone(states)
 	for _, s := range all {
 		if v := reflect.ValueOf(s); v.Kind() == reflect.Pointer && v.Elem().Type().Size() > 0 {
 			claims = append(claims, v.Interface())
 		}
 	}
-	if path, err := filepath.Abs(checkpoint); checkpoint != "" && err == nil {
+	if path, err := filepath.Abs(file); file != "" && err == nil {
 		claims = append(claims, path)
 	}
 	return claims
@@ -246,15 +247,25 @@ func (u *underway) claim() error {
 		}
 	}
 	var err error
-	if u.archive, err = openArchive(u.opts, u.h, u.states); err != nil {
+	if u.files, err = checkpoint.Open(u.opts.files(), u.h, u.states); err != nil {
 		u.release()
 	}
 	return err
 }
 
+// files says which files a run has.
+func (o Options) files() checkpoint.Config {
+	c := checkpoint.Config{History: o.History, Checkpoint: o.Checkpoint, Every: o.CheckpointEvery, After: o.CheckpointAfter}
+	if c.Every == 0 && c.After == 0 {
+		c.Every = o.EvalEvery
+	}
+	c.Thin = func(r *Record) { o.Keep.scores(r, o) }
+	return c
+}
+
 // release lets other runs have it.
 func (u *underway) release() {
-	u.archive.release()
+	u.files.Release()
 	for _, claim := range u.claims {
 		running.Delete(claim)
 	}
@@ -307,7 +318,7 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 func (u *underway) start(ctx context.Context) error {
 	r := u.at(ctx, 0)
 	guard(r, u.strategy.Start)
-	_, err := settleState(u.states)
+	_, err := u.states.Settle()
 	if r.Fail(err); r.err != nil {
 		return fmt.Errorf("start: %w", r.err)
 	}
@@ -328,16 +339,16 @@ func (u *underway) keep() error {
 		_, err := u.before()
 		return err
 	}
-	copies, err := copyStates(u.states)
+	copies, err := u.states.Copy()
 	if err != nil {
 		return err
 	}
-	return encodeStates(io.Discard, copies)
+	return copies.Encode(io.Discard)
 }
 
 // resume goes on from the checkpoint.
 func (u *underway) resume() error {
-	before, err := u.archive.resume()
+	before, err := u.files.Resume()
 	for i := range before {
 		u.past.add(&before[i])
 		u.clock.now = float64(before[i].Clock)
@@ -375,7 +386,7 @@ func (u *underway) round(ctx context.Context) error {
 	kept := *r.record
 	u.opts.Keep.thin(&kept, u.opts)
 	u.h.Rounds = append(u.h.Rounds, kept)
-	if err := u.archive.add(r.record); err != nil {
+	if err := u.files.Add(r.record); err != nil {
 		return fmt.Errorf("round %d: %w", t, err)
 	}
 	if u.opts.Watch != nil {
@@ -416,7 +427,7 @@ func (u *underway) play(r *Round) error {
 		r.err = nil
 		r.putBack(u.states, before)
 	}
-	r.record.Kept, err = settleState(u.states)
+	r.record.Kept, err = u.states.Settle()
 	r.Fail(err)
 	r.settleClock()
 	r.record.Seconds = time.Since(begin).Seconds()
@@ -440,25 +451,23 @@ func (u *underway) play(r *Round) error {
 }
 
 // before returns copies of the States if the round may end without any client, and nil if not.
-func (u *underway) before() (copies []any, err error) {
+func (u *underway) before() (copies checkpoint.States, err error) {
 	switch {
 	case u.opts.Pace.Deadline > 0 && u.fed.Devices != nil, slices.ContainsFunc(u.fed.Devices, func(d sim.Device) bool { return d.Drop > 0 }):
-		return copyStates(u.states)
+		return u.states.Copy()
 	case u.opts.NotFinite == Skip: // a State that cannot be copied ends such a run only if it comes to that
-		copies, _ = copyStates(u.states)
+		copies, _ = u.states.Copy()
 	}
 	return copies, nil
 }
 
 // putBack sets States to their copies. Work that is under way goes on.
-func (r *Round) putBack(states, copies []any) {
+func (r *Round) putBack(states, copies checkpoint.States) {
 	flights := make([]Flight, len(r.flight))
 	for i, f := range r.flight {
 		flights[i] = *f
 	}
-	for i, c := range copies {
-		reflect.ValueOf(states[i]).Elem().Set(reflect.ValueOf(c).Elem())
-	}
+	states.Restore(copies)
 	for i, f := range r.flight {
 		*f = flights[i]
 	}

@@ -1,21 +1,18 @@
 package fedkit
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/checkpoint"
 	"fedkit.example/fedkit/internal/fault"
-	"fedkit.example/fedkit/internal/tree"
 )
 
 // checkStates refuses what a strategy, and those it wraps, would lose in a checkpoint.
 func checkStates(all []Strategy) error {
 	err := config.Walk(all[0], func(path string, part any) error {
-		byPointer := reflect.PointerTo(reflect.TypeOf(part)).Implements(reflect.TypeFor[Strategy]())
-		if _, ok := part.(Strategy); (ok || byPointer) && path != "" && !isOneOf(all, part) {
+		if isStrategyType(reflect.TypeOf(part)) && path != "" && !isOneOf(all, part) {
 			return Invalid(path, fmt.Sprintf("%T", part), "returned by a method Unwrap() fedkit.Strategy, so that "+saved)
 		}
 		return nil
@@ -39,7 +36,7 @@ func checkState(s Strategy) error {
 	v := reflect.Indirect(reflect.ValueOf(s))
 	if v.Kind() == reflect.Struct {
 		for _, f := range reflect.VisibleFields(v.Type()) {
-			if is := reflect.TypeFor[Strategy](); !f.IsExported() && !f.Anonymous && (f.Type.Implements(is) || reflect.PointerTo(f.Type).Implements(is)) {
+			if !f.IsExported() && !f.Anonymous && isStrategyType(f.Type) {
 				return Invalid(f.Name, "unexported", "exported and returned by a method Unwrap() fedkit.Strategy, so that "+saved)
 			}
 		}
@@ -52,37 +49,8 @@ func checkState(s Strategy) error {
 		return Invalid("strategy", fmt.Sprintf("%T", s), "a pointer, so that "+saved)
 	}
 	for _, state := range statesIn(v) {
-		if err := checkSaved("State", state.Type(), nil); err != nil {
+		if err := checkpoint.Savable("State", state.Type()); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// checkSaved refuses types that gob does not save whole.
-func checkSaved(path string, t reflect.Type, above []reflect.Type) error {
-	switch k := t.Kind(); {
-	case tree.SavesItself(t) || slices.Contains(above, t):
-	case k == reflect.Func, k == reflect.Chan, k == reflect.Interface, k == reflect.UnsafePointer:
-		return Invalid(path, t, "of a type that encoding/gob saves whole: no function, channel or interface")
-	case k == reflect.Map:
-		return cmp.Or(checkSaved(path+"[key]", t.Key(), append(above, t)), checkSaved(path+"[…]", t.Elem(), append(above, t)))
-	case k == reflect.Slice, k == reflect.Array:
-		return checkSaved(path+"[…]", t.Elem(), append(above, t))
-	case k == reflect.Pointer && t.Elem().Kind() != reflect.Struct && !tree.SavesItself(t.Elem()):
-		return Invalid(path, t, "no pointer: encoding/gob does not tell one to 0 from nil")
-	case k == reflect.Pointer:
-		return checkSaved(path, t.Elem(), append(above, t))
-	case k == reflect.Struct:
-		for i := range t.NumField() {
-			f := t.Field(i)
-			at := path + "." + f.Name
-			if f.Name != "_" && !f.IsExported() {
-				return Invalid(at, "unexported", "exported, or encoding/gob leaves it out of the checkpoint")
-			}
-			if err := checkSaved(at, f.Type, append(above, t)); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func TestLongRunsNeedNoMoreMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := u.archive.finish(nil); err != nil {
+		if err := u.files.Finish(nil); err != nil {
 			t.Fatal(err)
 		}
 		u.h.Rounds, u.past = nil, nil

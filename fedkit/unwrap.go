@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/checkpoint"
+	"fedkit.example/fedkit/internal/tree"
 )
 
 // unwrap returns a strategy and those that it wraps, from the outermost to the innermost.
@@ -30,7 +32,7 @@ func unwrap(s Strategy) (all []Strategy, err error) {
 // visible refuses wrapped strategies that are in no exported field: their options would be neither checked nor kept.
 func visible(all []Strategy) error {
 	for i, s := range all[1:] {
-		seen := embeds(reflect.Indirect(reflect.ValueOf(all[i])), s)
+		seen := embeds(all[i], s)
 		_ = config.Walk(all[i], func(_ string, part any) error {
 			seen = seen || same(part, s)
 			return nil
@@ -42,21 +44,22 @@ func visible(all []Strategy) error {
 	return nil
 }
 
-// embeds says whether a strategy is an exported embedded field of a struct, or of one that it embeds.
-func embeds(v reflect.Value, s Strategy) bool {
-	if v.Kind() != reflect.Struct {
-		return false
-	}
-	for i := range v.NumField() {
-		f, in := v.Type().Field(i), v.Field(i)
-		if !f.Anonymous || !f.IsExported() {
-			continue
+// embeds says whether a strategy is an exported embedded field of another, or of a struct that this one embeds.
+func embeds(outer, s Strategy) (found bool) {
+	_, _ = tree.Walk(reflect.Indirect(reflect.ValueOf(outer)), anyType, func(n tree.Node) error {
+		v := n.Value
+		if n.Hidden() {
+			return tree.Skip
 		}
-		if in.CanAddr() && same(in.Addr().Interface(), s) || same(in.Interface(), s) || embeds(reflect.Indirect(in), s) {
-			return true
+		if n.Field.Anonymous {
+			found = found || same(v.Interface(), s) || v.CanAddr() && same(v.Addr().Interface(), s)
 		}
-	}
-	return false
+		if isEmbedded(n) {
+			return nil
+		}
+		return tree.Skip
+	})
+	return found
 }
 
 // same says whether two values are one pointer.
@@ -80,7 +83,7 @@ func field(all []Strategy, name string) (f reflect.Value, tag reflect.StructTag)
 }
 
 // statesOf returns the address of every State: of a strategy, of the structs it embeds, and of the strategies it wraps.
-func statesOf(all []Strategy) (states []any) {
+func statesOf(all []Strategy) (states checkpoint.States) {
 	for _, s := range all {
 		for _, state := range statesIn(reflect.Indirect(reflect.ValueOf(s))) {
 			if p := state.Addr().Interface(); !slices.Contains(states, p) {
@@ -93,16 +96,20 @@ func statesOf(all []Strategy) (states []any) {
 
 // statesIn leaves out what has no fields, which has nothing to save, and whose address is not its own.
 func statesIn(v reflect.Value) (states []reflect.Value) {
-	if v.Kind() != reflect.Struct {
-		return nil
-	}
-	for i := range v.NumField() {
-		f, in := v.Type().Field(i), v.Field(i)
-		if f.Name == "State" && in.CanAddr() && f.Type.Size() > 0 {
-			states = append(states, in)
-		} else if f.Anonymous {
-			states = append(states, statesIn(reflect.Indirect(in))...)
+	_, _ = tree.Walk(v, anyType, func(n tree.Node) error {
+		switch f := n.Field; {
+		case f.Name == "State" && n.Value.CanAddr() && f.Type.Size() > 0:
+			states = append(states, n.Value)
+		case isEmbedded(n):
+			return nil
 		}
-	}
+		return tree.Skip
+	})
 	return states
+}
+
+// isEmbedded says whether a node is a strategy, or a struct that is embedded in one.
+func isEmbedded(n tree.Node) bool {
+	k := n.Type.Kind()
+	return (n.Field.Name == "" || n.Field.Anonymous) && (k == reflect.Struct || k == reflect.Pointer)
 }

@@ -44,6 +44,36 @@ func walk(path string, v reflect.Value, above trail, visit func(string, any) err
 	return nil
 }
 
+// Unset returns the path and the type of the first interface in the parts of v that holds a nil pointer or function: it looks as if
+// it were set, but its methods panic. The type is nil if there is none.
+func Unset(v any) (path string, nothing reflect.Type) {
+	return unset("", reflect.ValueOf(&v).Elem(), nil)
+}
+
+func unset(path string, v reflect.Value, above trail) (string, reflect.Type) {
+	above, ok := above.enter(v)
+	for ok && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
+		in := v.Elem()
+		if k := in.Kind(); v.Kind() == reflect.Interface && (k == reflect.Pointer || k == reflect.Func) && in.IsNil() {
+			return path, in.Type()
+		}
+		v = in
+		above, ok = above.enter(v)
+	}
+	if !ok || plain(v.Type()) {
+		return "", nil
+	}
+	for _, p := range parts(v) {
+		if p.hidden {
+			continue
+		}
+		if at, nothing := unset(join(path, p.name), p.value, above); nothing != nil {
+			return at, nothing
+		}
+	}
+	return "", nil
+}
+
 // plain says whether a type has nothing to visit: int, string and the like, channels.
 func plain(t reflect.Type) bool {
 	k := t.Kind()

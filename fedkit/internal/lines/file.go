@@ -48,6 +48,9 @@ func Open(option, path, file string) (*File, error) {
 
 // tryLock waits a moment, since fedkit.Look has the lock for less than that.
 func tryLock(lock *flock.Flock) (bool, error) {
+	if ok, err := lock.TryLock(); ok || err != nil { // also if the machine is so busy that the time is over before the first try
+		return ok, err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	ok, err := lock.TryLockContext(ctx, 5*time.Millisecond)

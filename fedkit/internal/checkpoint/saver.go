@@ -1,4 +1,4 @@
-package fedkit
+package checkpoint
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/lines"
 )
@@ -18,13 +19,13 @@ type snapshot struct {
 	round  int
 	size   int64 // of the rounds' file up to this round
 	sum    lines.Sum
-	states []any // copies
+	states States // copies
 }
 
 // saver writes checkpoints while the run goes on. Between two it rests, so that it takes no more than one part in rest of
 // the time: if rounds are faster than that, the newest waits and those before it are left out.
 type saver struct {
-	file    *checkpointFile
+	file    *current
 	pending chan *snapshot // the newest that waits
 	closing chan struct{}
 	over    sync.WaitGroup
@@ -33,7 +34,7 @@ type saver struct {
 	err error // the first
 }
 
-func newSaver(file *checkpointFile) *saver {
+func newSaver(file *current) *saver {
 	s := &saver{file: file, pending: make(chan *snapshot, 1), closing: make(chan struct{})}
 	s.over.Go(func() {
 		for snap := range s.pending {
@@ -86,11 +87,11 @@ func (s *saver) failed() error {
 	return s.err
 }
 
-// checkpointFile is where the checkpoints of a run go.
-type checkpointFile struct {
+// current is where the checkpoints of a run go.
+type current struct {
 	path string
-	run  *History // without rounds
-	log  *os.File // the rounds
+	run  *history.History // without rounds
+	log  *os.File         // the rounds
 }
 
 // What stands beside a checkpoint.
@@ -103,7 +104,7 @@ const (
 
 // write writes a checkpoint; the file appears whole or not at all, and the one before it is kept. It returns how long that
 // took, the disk's part included: the system's work for it takes processors too.
-func (c *checkpointFile) write(snap *snapshot) (busy time.Duration, err error) {
+func (c *current) write(snap *snapshot) (busy time.Duration, err error) {
 	begin := time.Now()
 	defer func() {
 		busy = time.Since(begin)
@@ -122,7 +123,7 @@ func (c *checkpointFile) write(snap *snapshot) (busy time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err = encodeCheckpoint(f, c.run, snap); err == nil {
+	if err = encode(f, c.run, snap); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -132,7 +133,7 @@ func (c *checkpointFile) write(snap *snapshot) (busy time.Duration, err error) {
 }
 
 // rotate makes the new checkpoint the current one, and the current one that before it.
-func (c *checkpointFile) rotate() error {
+func (c *current) rotate() error {
 	if err := os.Rename(c.path, c.path+beforeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -149,7 +150,7 @@ func finishRotation(path string) {
 	}
 	b, err := os.ReadFile(path + newSuffix)
 	if err == nil {
-		_, _, err = readCheckpoint(b)
+		_, _, err = parse(b)
 	}
 	if err == nil {
 		_ = os.Rename(path+newSuffix, path) // else the run begins anew

@@ -1,4 +1,4 @@
-package fedkit
+package checkpoint
 
 import (
 	"errors"
@@ -8,15 +8,16 @@ import (
 	"strconv"
 	"time"
 
+	"fedkit.example/fedkit/history"
 	"github.com/gofrs/flock"
 )
 
 // Sight is how far a run is, as its file says.
 type Sight struct {
-	History *History  // without what is known of each client; nil before the first round. Stopped if the run ended early
-	Of      int       // rounds that it is to reach; 0 if that is not known
-	Going   bool      // a program writes the file
-	Last    time.Time // when the file was last written
+	History *history.History // without what is known of each client; nil before the first round. Stopped if the run ended early
+	Of      int              // rounds that it is to reach; 0 if that is not known
+	Going   bool             // a program writes the file
+	Last    time.Time        // when the file was last written
 }
 
 // justMade is how long an empty file may be nobody's: its program has made it, and is about to lock it.
@@ -40,7 +41,7 @@ func Look(path string) (*Sight, error) {
 		s.Going = s.Going || time.Since(s.Last) < justMade
 		return s, nil
 	}
-	if s.History, err = LoadLight(file); err != nil {
+	if s.History, err = history.LoadLight(file); err != nil {
 		return s, err
 	}
 	s.Of = planned(s.History)
@@ -54,7 +55,7 @@ func Look(path string) (*Sight, error) {
 }
 
 // planned returns how many rounds a run is to have, 0 if its history does not say.
-func planned(h *History) int {
+func planned(h *history.History) int {
 	text, _ := h.Settings.At("Rounds")
 	n, _ := strconv.Atoi(text)
 	return n
@@ -63,7 +64,7 @@ func planned(h *History) int {
 // ofCheckpoint adds what a checkpoint says: its rounds' file has no end, and a run that goes on may be for longer.
 func (s *Sight) ofCheckpoint(path string) {
 	if b, err := os.ReadFile(path); err == nil {
-		if c, _, err := readCheckpoint(b); err == nil {
+		if c, _, err := parse(b); err == nil {
 			s.Of = max(s.Of, planned(c.Run.History()))
 		}
 	}

@@ -1,4 +1,4 @@
-package fedkit
+package checkpoint
 
 import (
 	"cmp"
@@ -9,13 +9,14 @@ import (
 	"strconv"
 	"strings"
 
+	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/internal/tree"
 )
 
-// layoutOf returns the type of every field of States, by its path.
-func layoutOf(states []any) map[string]string {
+// layout returns the type of every field of the States, by its path.
+func (s States) layout() map[string]string {
 	types := map[string]string{}
-	for i, state := range states {
+	for i, state := range s {
 		path := "State"
 		if i > 0 { // of a strategy that the one before wraps
 			path += strconv.Itoa(i + 1)
@@ -27,7 +28,7 @@ func layoutOf(states []any) map[string]string {
 
 func flatten(path string, t reflect.Type, types map[string]string) {
 	if t.Kind() != reflect.Struct || tree.SavesItself(t) {
-		types[path] = layout(t, nil)
+		types[path] = typeOf(t, nil)
 		return
 	}
 	for i := range t.NumField() {
@@ -47,8 +48,9 @@ func differLayouts(was, is map[string]string) (fields []string) {
 	return fields
 }
 
-func layout(t reflect.Type, above []reflect.Type) string {
-	if t == reflect.TypeFor[Matrix]() {
+// typeOf writes a type with all that it is made of.
+func typeOf(t reflect.Type, above []reflect.Type) string {
+	if t == reflect.TypeFor[rows.Matrix]() {
 		return "fedkit.Matrix" // as it was written before it had a package of its own
 	}
 	if tree.SavesItself(t) || slices.Contains(above, t) {
@@ -59,15 +61,15 @@ func layout(t reflect.Type, above []reflect.Type) string {
 	case reflect.Struct:
 		var fields []string
 		for i := range t.NumField() {
-			fields = append(fields, t.Field(i).Name+" "+layout(t.Field(i).Type, above))
+			fields = append(fields, t.Field(i).Name+" "+typeOf(t.Field(i).Type, above))
 		}
 		return "{" + strings.Join(fields, ", ") + "}"
 	case reflect.Pointer:
-		return "*" + layout(t.Elem(), above)
+		return "*" + typeOf(t.Elem(), above)
 	case reflect.Slice, reflect.Array:
-		return "[]" + layout(t.Elem(), above)
+		return "[]" + typeOf(t.Elem(), above)
 	case reflect.Map:
-		return "map[" + layout(t.Key(), above) + "]" + layout(t.Elem(), above)
+		return "map[" + typeOf(t.Key(), above) + "]" + typeOf(t.Elem(), above)
 	}
 	return t.Kind().String()
 }

@@ -1,0 +1,77 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/lines"
+	"fedkit.example/fedkit/internal/rows"
+)
+
+// state is what a strategy keeps.
+type state struct {
+	X      *rows.Matrix
+	Groups map[string][]int
+}
+
+func FuzzCheckpoint(f *testing.F) {
+	h, states := &history.History{Name: "a run", Clients: 2}, States{&state{X: rows.Zeros(1, 2), Groups: map[string][]int{"a": {1}}}}
+	var b bytes.Buffer
+	if err := encode(&b, h, &snapshot{states: states}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if n := len(b) - 4; n >= 0 {
+			b = binary.LittleEndian.AppendUint32(b[:n:n], crc32.Checksum(b[:n], lines.Castagnoli))
+		}
+		c, state, err := parse(b)
+		if err == nil && c.fits(h, states) == nil {
+			_ = States{new(struct{ X *rows.Matrix })}.decode(state)
+		}
+	})
+}
+
+// A State whose field has another name is not read.
+func TestOtherState(t *testing.T) {
+	was, is := new(struct{ V *rows.Matrix }), new(struct{ Velocity *rows.Matrix })
+	var b bytes.Buffer
+	if err := encode(&b, &history.History{}, &snapshot{states: States{was}}); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := parse(b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.fits(&history.History{}, States{is}); err == nil || !strings.Contains(err.Error(), "State.V: missing, was *fedkit.Matrix; State.Velocity: *fedkit.Matrix, was missing") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestDue(t *testing.T) {
+	f := &Files{config: Config{Every: 4}}
+	due := func() (rounds []int) {
+		for t := range 8 {
+			if f.due(t + 1) {
+				rounds = append(rounds, t+1)
+			}
+		}
+		return rounds
+	}
+	if got := due(); !slices.Equal(got, []int{4, 8}) {
+		t.Errorf("every fourth round: after rounds %v", got)
+	}
+	f.config, f.at = Config{After: time.Minute}, time.Now()
+	if got := due(); got != nil {
+		t.Errorf("after a minute: after rounds %v at once", got)
+	}
+	if f.at = time.Now().Add(-time.Hour); len(due()) != 8 {
+		t.Error("none after an hour")
+	}
+}

@@ -1,0 +1,313 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/lines"
+	"fedkit.example/fedkit/internal/text"
+)
+
+// Config says which files a run has, and when it writes them.
+type Config struct {
+	History    string                // its file, "" for none: Options.History
+	Checkpoint string                // its path, "" for none: Options.Checkpoint
+	Every      int                   // rounds between checkpoints; 0 for no such rhythm
+	After      time.Duration         // since the last checkpoint; 0 for no such rhythm
+	Thin       func(*history.Record) // leaves out of a round what a checkpoint does not keep
+}
+
+// Files are what a run writes. Either may be missing.
+type Files struct {
+	config  Config
+	h       *history.History // the run's, whose rounds are as the history file keeps them
+	states  States
+	history *lines.File // of Options.History
+	begun   bool        // the history file is this run's
+	log     *lines.File // the rounds of Options.Checkpoint
+	saver   *saver
+	last    *snapshot // of the last round
+	saved   int       // the round of the last checkpoint
+	at      time.Time // when it was
+}
+
+// Open claims the files, clears what a killed run has left behind, and refuses paths that cannot be written.
+func Open(c Config, h *history.History, states States) (f *Files, err error) {
+	f = &Files{config: c, h: h, states: states}
+	defer func() {
+		if err != nil {
+			f.Release()
+			f = nil
+		}
+	}()
+	if path := c.History; path != "" {
+		if f.history, err = lines.Open("Options.History", path, path); err != nil {
+			return f, err
+		}
+	}
+	path := c.Checkpoint
+	if path == "" {
+		return f, nil
+	}
+	if f.log, err = lines.Open("Options.Checkpoint", path, path+roundsSuffix); err != nil {
+		return f, err
+	}
+	finishRotation(path)
+	trial, err := os.Create(path + newSuffix)
+	if err == nil {
+		err = errors.Join(trial.Close(), os.Remove(path+newSuffix))
+	}
+	if err != nil {
+		return f, lines.CannotWrite("Options.Checkpoint", path, err)
+	}
+	return f, nil
+}
+
+// Resume returns the rounds that the checkpoint has, with all Solves and Clusters, after setting the States: none if there
+// is no checkpoint, whatever else is there. One that is damaged is set aside, and the one before it used.
+func (f *Files) Resume() (rounds []history.Record, err error) {
+	if f.log == nil {
+		return nil, nil
+	}
+	path := f.config.Checkpoint
+	rounds, err = f.load(path)
+	if errors.Is(err, fs.ErrNotExist) { // never written, or removed
+		if err := os.Remove(path + beforeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		return nil, f.begin(0, 0, 0)
+	}
+	var other otherRun
+	if err == nil || errors.As(err, &other) {
+		return rounds, err
+	}
+	rounds, worse := f.load(path + beforeSuffix)
+	switch {
+	case errors.Is(worse, fs.ErrNotExist):
+		return nil, err
+	case worse != nil:
+		return nil, errors.Join(err, worse)
+	}
+	slog.Warn("fedkit: the run goes on from the checkpoint before", "round", len(rounds), "kept", path+damagedSuffix, "because", err)
+	if err := os.Rename(path, path+damagedSuffix); err != nil {
+		return nil, err
+	}
+	return rounds, os.Rename(path+beforeSuffix, path)
+}
+
+// load goes on from one file.
+func (f *Files) load(path string) (rounds []history.Record, err error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("checkpoint %s: %w", path, text.ShortError(err))
+		}
+	}()
+	c, state, err := parse(b)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.fits(f.h, f.states); err != nil {
+		return nil, err
+	}
+	if was := c.Run.Code; was != f.h.Code {
+		slog.Warn("fedkit: other code began the run", "checkpoint", path, "was", was, "is", f.h.Code)
+	}
+	if was := c.Run.Hardware; was != f.h.Hardware && was != "" {
+		slog.Warn("fedkit: other hardware began the run, which may round differently", "checkpoint", path, "was", was, "is", f.h.Hardware)
+	}
+	if rounds, err = readRounds(f.log.Name(), c); err != nil {
+		return nil, err
+	}
+	if err := f.states.decode(state); err != nil {
+		return nil, err
+	}
+	return rounds, f.begin(len(rounds), c.Size, c.Sum)
+}
+
+// readRounds reads the rounds that a checkpoint goes on from.
+func readRounds(path string, c *header) ([]history.Record, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("its rounds: %v", err) // not as if there were no checkpoint
+	}
+	if c.Size < 0 || c.Size > int64(len(b)) {
+		return nil, fmt.Errorf("its rounds: %s has %d bytes, want %d", path, len(b), c.Size)
+	}
+	h, sum, open, err := history.ParseOpen(b[:c.Size])
+	if err == nil {
+		err = h.Check()
+	}
+	switch {
+	case err != nil:
+	case sum != c.Sum || !open:
+		err = errors.New("they are not those of the checkpoint")
+	case len(h.Rounds) != c.Round || c.Round > 0 && h.Last().Round != c.Round:
+		err = fmt.Errorf("%d of %d rounds", len(h.Rounds), c.Round)
+	case h.Clients != c.Run.Clients:
+		err = fmt.Errorf("%d clients, want %d", h.Clients, c.Run.Clients)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its rounds: %s: %w", path, err)
+	}
+	return h.Rounds, nil
+}
+
+// begin lets further rounds follow the first ones.
+func (f *Files) begin(round int, size int64, sum lines.Sum) error {
+	err := f.log.Cut(size, sum)
+	if size == 0 {
+		err = restart(f.log, f.h)
+	}
+	if err != nil {
+		return err
+	}
+	f.saved, f.at = round, time.Now()
+	run := *f.h
+	run.Rounds = nil
+	f.saver = newSaver(&current{path: f.config.Checkpoint, run: &run, log: f.log.File})
+	return nil
+}
+
+// Add keeps a round, which has everything, and returns the error of a checkpoint that could not be written.
+func (f *Files) Add(r *history.Record) error {
+	if f.history != nil {
+		if err := f.stream(); err != nil {
+			return fmt.Errorf("history: %w", err)
+		}
+	}
+	if f.log == nil {
+		return nil
+	}
+	own := *r
+	f.config.Thin(&own)
+	err := add(f.log, &own)
+	if err == nil {
+		err = f.snap(r.Round)
+	}
+	if err == nil && f.due(r.Round) {
+		err = f.save()
+	}
+	if err == nil {
+		err = f.saver.failed()
+	}
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	return nil
+}
+
+// stream writes the rounds that the history file lacks.
+func (f *Files) stream() error {
+	from := len(f.h.Rounds) - 1
+	if !f.begun {
+		from = 0
+		if err := restart(f.history, f.h); err != nil {
+			return err
+		}
+		f.begun = true
+	}
+	for i := max(from, 0); i < len(f.h.Rounds); i++ {
+		if err := add(f.history, &f.h.Rounds[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// snap keeps the State of the round that is over, since the next one may be interrupted half-way.
+func (f *Files) snap(round int) error {
+	copies, err := f.states.Copy()
+	f.last = &snapshot{round: round, size: f.log.Size, sum: f.log.Sum, states: copies}
+	return err
+}
+
+// due says whether a checkpoint is written after a round.
+func (f *Files) due(round int) bool {
+	every, after := f.config.Every, f.config.After
+	return every > 0 && round%every == 0 || after > 0 && time.Since(f.at) >= after
+}
+
+func (f *Files) save() error {
+	f.saved, f.at = f.last.round, time.Now()
+	return f.saver.save(f.last)
+}
+
+// Finish writes what is still missing when the run is over: the last round's checkpoint, and the end of a history unless
+// the run failed.
+func (f *Files) Finish(failed error) error {
+	var errs []error
+	if f.saver != nil {
+		if f.last != nil && f.last.round > f.saved {
+			_ = f.save() // close tells
+		}
+		if err := f.saver.close(); err != nil && !errors.Is(failed, err) {
+			errs = append(errs, fmt.Errorf("checkpoint: %w", err))
+		}
+	}
+	if f.history != nil && failed == nil {
+		if err := f.end(); err != nil {
+			errs = append(errs, fmt.Errorf("history: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (f *Files) end() error {
+	if !f.begun {
+		if err := f.stream(); err != nil {
+			return err
+		}
+	}
+	if err := f.history.Append(func(c *lines.Sum) ([]byte, error) { return history.EndLine(c, f.h) }); err != nil {
+		return err
+	}
+	return f.history.Sync()
+}
+
+// Release lets other runs have the files.
+func (f *Files) Release() {
+	if f == nil {
+		return
+	}
+	if f.saver != nil {
+		_ = f.saver.close() // finish told
+	}
+	if f.log != nil && f.useless() {
+		_ = os.Remove(f.log.Name())
+	}
+	_ = f.log.Close()
+	_ = f.history.Close()
+}
+
+// useless says whether the rounds' file has nothing that a checkpoint goes on from.
+func (f *Files) useless() bool {
+	info, err := f.log.Stat()
+	return err == nil && info.Size() == 0 || !exists(f.config.Checkpoint) && !exists(f.config.Checkpoint+beforeSuffix)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// add adds the line of a round to a file.
+func add(f *lines.File, r *history.Record) error {
+	return f.Append(func(c *lines.Sum) ([]byte, error) { return history.RecordLine(c, r) })
+}
+
+// restart leaves nothing but the line of a history.
+func restart(f *lines.File, h *history.History) error {
+	if err := f.Cut(0, 0); err != nil {
+		return err
+	}
+	return f.Append(func(c *lines.Sum) ([]byte, error) { return history.HeadingLine(c, h) })
+}
