@@ -455,7 +455,7 @@ func cancels(r *Round, _ *Job) {
 func TestFilesOfAnotherProcess(t *testing.T) {
 	if path := os.Getenv("FEDKIT_TEST_LOCKED"); path != "" {
 		fed, _ := toy(t, 4)
-		for _, o := range []Options{{Checkpoint: path}, {History: path +".rounds"}} {
+		for _, o := range []Options{{Checkpoint: path}, {History: path + ".rounds"}} {
 			o.Rounds = 1
 			if _, err := Run(context.Background(), fed, trained(), o); err != nil {
 				os.Stdout.WriteString(err.Error() + "\n")
@@ -472,7 +472,7 @@ func TestFilesOfAnotherProcess(t *testing.T) {
 		p := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFilesOfAnotherProcess$")
 		p.Env = append(os.Environ(), "FEDKIT_TEST_LOCKED="+path)
 		out, err := p.CombinedOutput()
-		for _, want := range []string{"Options.Checkpoint = " + path, "Options.History = " + path +".rounds"} {
+		for _, want := range []string{"Options.Checkpoint = " + path, "Options.History = " + path + ".rounds"} {
 			if !strings.Contains(string(out), want+": must be a file of its own: another process writes this one") {
 				t.Errorf("%s, %v\nwant %s", out, err, want)
 			}
