@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -54,16 +53,6 @@ func selecting(seed uint64, by int, partSeed uint64) *fedkit.History {
 	return changed(func(h *fedkit.History) { h.Seed, h.Config = seed, config.Of(FedAvg{Selector: Softmax{by, partSeed}}) })
 }
 
-// old returns a run as old files have it.
-func old(seed uint64, text string) *fedkit.History {
-	return changed(func(h *fedkit.History) {
-		h.Seed, h.Config = seed, new(config.Config)
-		if err := json.Unmarshal([]byte(`"`+text+`"`), h.Config); err != nil {
-			panic(err)
-		}
-	})
-}
-
 // Only seeds of one configuration merge, and names that collide say what differs.
 func TestGroups(t *testing.T) {
 	one := with(0, 0.1)
@@ -92,9 +81,6 @@ func TestGroups(t *testing.T) {
 			h.Partition, h.Manifest = "noise", &partition.Manifest{Config: config.Of(partition.IID{Clients: 20}), Data: "a", Clients: "a"}
 		})}, []string{"FedAvg, partition.Noise, Of partition.IID{Clients: 20, Seed: 1}: 1", "FedAvg, partition.IID, Clients 20: 1"}},
 		"examples, the same in words": {[]*fedkit.History{dealtBy(1, "noise, seed 1", "a"), dealtBy(1, "noise, seed 1", "b")}, []string{"FedAvg (1): 1", "FedAvg (2): 1"}},
-		"old files":                   {[]*fedkit.History{old(1, "LR: 1"), old(2, "LR: 1")}, []string{"FedAvg: 2"}},
-		"old files that differ":       {[]*fedkit.History{old(1, "LR: 1"), old(1, "LR: 2")}, []string{"FedAvg (1): 1", "FedAvg (2): 1"}},
-		"old and new files":           {[]*fedkit.History{old(1, "LR: 1"), one, with(0, 0.2)}, []string{"FedAvg: 1", "FedAvg, Local.LR 0.1: 1", "FedAvg, Local.LR 0.2: 1"}},
 		"names given":                 {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Name, h.Data = "mine", "mnist" })}, []string{"FedAvg: 1", "mine: 1"}},
 		"a run given again":           {[]*fedkit.History{one, one, with(0, 0.1), with(1, 0.1)}, []string{"FedAvg: 2"}},
 		"other scores, all else the same": {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Seed, h.Rounds[0].Global.Accuracy = 0, 0.1 }), with(1, 0.1)},

@@ -13,6 +13,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 )
@@ -32,11 +33,17 @@ func (c *Config) root() any {
 // MarshalJSON writes the configuration as the package's documentation says.
 func (c *Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.root()) }
 
-// UnmarshalJSON reads a configuration. A string, as old files have it, is kept as it is.
+// UnmarshalJSON reads a configuration.
 func (c *Config) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	return d.Decode(&c.tree)
+	if err := d.Decode(&c.tree); err != nil {
+		return err
+	}
+	if s, is := c.tree.(string); is {
+		return fmt.Errorf("the configuration is the text %.40q, as an older version of fedkit wrote it: compute the run again, or read it with that version", s)
+	}
+	return nil
 }
 
 // Name returns the name of the value's type, without its package and type arguments: "FedAvg".

@@ -118,8 +118,8 @@ func (h *History) file() ([]byte, error) {
 	return append(b, end...), err
 }
 
-// Load reads a history that Save or a run with fedkit.Options.History wrote, also one from before the format had a number: a
-// single object of JSON. A file that was altered, or that a newer version wrote, is refused.
+// Load reads a history that Save or a run with fedkit.Options.History wrote. A file that was altered, or that a version of
+// fedkit with another format wrote, is refused.
 func Load(path string) (*History, error) { return load(path, true) }
 
 // LoadLight is Load without what is known of each client: Solves, Scores and Clusters are nil, and everything that sums
@@ -139,24 +139,24 @@ func load(path string, whole bool) (h *History, err error) {
 
 // Parse is Load for what is in a file, or LoadLight if it is not to be whole. It changes file.
 func Parse(file []byte, whole bool) (h *History, err error) {
-	if bytes.HasPrefix(file, []byte(historyStart)) {
-		h, err = parse(file, whole)
-	} else {
-		h = new(History)
-		err = json.Unmarshal(file, h)
-		for i := range h.Rounds {
-			if !whole {
-				h.Rounds[i].light()
-			}
-		}
+	if !bytes.HasPrefix(file, []byte(historyStart)) {
+		return nil, notHistory(file)
 	}
-	if err == nil {
+	if h, err = parse(file, whole); err == nil {
 		err = h.Check()
 	}
 	if err != nil {
 		return nil, text.ShortError(err)
 	}
 	return h, nil
+}
+
+// notHistory says what a file is that does not begin like a history.
+func notHistory(file []byte) error {
+	if bytes.HasPrefix(file, []byte("{")) && bytes.Contains(file, []byte(`"rounds"`)) { // before the format had a number
+		return errors.New("an older version of fedkit wrote it, as one JSON object, which this one does not read: compute the run again, or read it with that version")
+	}
+	return errors.New("no history, or altered")
 }
 
 // pack packs what a record has for each client.
@@ -187,12 +187,6 @@ func unpack(b []byte, r *Record) (err error) {
 		return fmt.Errorf("%d bytes too many", len(b))
 	}
 	return nil
-}
-
-// light leaves out what is known of each client.
-func (r *Record) light() {
-	all := r.summary()
-	r.Solves, r.Scores, r.Clusters, r.Unseen, r.ChosenOnTest, r.Summary = nil, nil, nil, nil, nil, &all
 }
 
 // parse reads a history file. It changes b.
@@ -296,9 +290,7 @@ func (p *parser) record(b []byte) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range r.Solves {
-		r.Solves[i].Round = r.Round
-	}
+	r.number()
 	r.known()
 	return r, nil
 }

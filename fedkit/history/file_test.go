@@ -2,7 +2,6 @@ package history
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -53,14 +52,6 @@ func BenchmarkLoad(b *testing.B) {
 		h.Rounds[i].Solves = h.Rounds[i].Solves[:1000]
 	}
 	path, file := fileOf(b, h)
-	old, err := json.Marshal(h)
-	if err != nil {
-		b.Fatal(err)
-	}
-	oldPath := filepath.Join(b.TempDir(), "old")
-	if err := os.WriteFile(oldPath, old, 0o600); err != nil {
-		b.Fatal(err)
-	}
 	for _, c := range []struct {
 		name string
 		size int
@@ -69,7 +60,6 @@ func BenchmarkLoad(b *testing.B) {
 		{"Load", len(file), func() error { _, err := Load(path); return err }},
 		{"LoadLight", len(file), func() error { _, err := LoadLight(path); return err }},
 		{"ReadFile", len(file), func() error { _, err := os.ReadFile(path); return err }},
-		{"Load JSON", len(old), func() error { _, err := Load(oldPath); return err }},
 		{"Save", len(file), func() error { return h.Save(path) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -20,7 +20,7 @@ import (
 type History struct {
 	Name      string         `json:"name"`               // label in plots and tables; the strategy's name unless set
 	Strategy  string         `json:"strategy"`           // type name: "FedAvg"
-	Config    *config.Config `json:"config"`             // the strategy with all its options and parts; only text in old files
+	Config    *config.Config `json:"config"`             // the strategy with all its options and parts
 	Data      string         `json:"data"`               // data set
 	Partition string         `json:"partition"`          // rule in words
 	Model     string         `json:"model"`              // name of the task

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"fedkit.example/fedkit/internal/lines"
 )
 
 // Record is one round.
@@ -72,6 +74,20 @@ type Miss struct {
 	End    Float `json:"end"`               // s at which it dropped out, or at which its result would have arrived
 	Lost   bool  `json:"lost,omitempty"`    // it dropped out
 	SatOut bool  `json:"sat_out,omitempty"` // it was given no job, and End is Begin: see fedkit.Round.SitOut. If neither, it was late
+}
+
+// UnmarshalJSON reads a record, and refuses fields that it does not know.
+func (r *Record) UnmarshalJSON(b []byte) error {
+	err := lines.Strict(b, (*plainRecord)(r))
+	r.number()
+	return err
+}
+
+// number gives each solve its round, which stands once in a file.
+func (r *Record) number() {
+	for i := range r.Solves {
+		r.Solves[i].Round = r.Round
+	}
 }
 
 // Float is a float64 whose JSON form keeps values that are not finite: "NaN", "+Inf", "-Inf".
