@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"fedkit.example/fedkit/internal/text"
 )
 
 // Percent writes a share: "93.1 %".
@@ -21,13 +23,8 @@ func zero(text string) string {
 
 // Bytes writes a number of bytes: "1.23 MB".
 func Bytes(v float64) string {
-	for _, unit := range []string{"B", "kB", "MB", "GB"} {
-		if v < 999.5 {
-			return Short(v) + " " + unit
-		}
-		v /= 1000
-	}
-	return Short(v) + " TB"
+	unit, size := text.ByteUnit(v)
+	return Short(v/size) + " " + unit
 }
 
 // Seconds writes a duration: "1.23 s", "3 min 20 s", "2 h 05 min", "4 d 03 h".
@@ -85,7 +82,7 @@ func bound(words string) string {
 }
 
 var gaps = []*regexp.Regexp{
-	regexp.MustCompile(`(\d) (%|(?:[kMGT]?B|ms|s|min|h|d|days)\b)`),
+	regexp.MustCompile(`(\d) (%|(?:[kMGTPEZY]?B|ms|s|min|h|d|days)\b)`),
 	regexp.MustCompile(`(\d\x{a0}(?:min|h|d)) (\d\d\x{a0})`),
 	regexp.MustCompile(`(±) (\d)`),
 	regexp.MustCompile(`([\d%sB]) (±)`),

@@ -6,7 +6,7 @@ import (
 )
 
 func TestUnits(t *testing.T) {
-	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 1234567: "1.23 MB", 9.9996e8: "1.00 GB", 2e13: "20 TB", 4e15: "4000 TB"} {
+	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 1234567: "1.23 MB", 9.9996e8: "1.00 GB", 2e13: "20 TB", 4e15: "4 PB"} {
 		if got := Bytes(v); got != want {
 			t.Errorf("%g bytes: %q, want %q", v, got, want)
 		}

@@ -141,15 +141,10 @@ func (h *History) device() string {
 
 var beside = regexp.MustCompile(`\((R|r|TM|tm)\)| CPU| Processor\b| @ [0-9.]+GHz`)
 
+// bytesText writes three digits at most: "1.5 MB".
 func bytesText(n int64) string {
-	v, unit := float64(n), "B"
-	for _, u := range []string{"kB", "MB", "GB", "TB"} {
-		if v < 1000 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	return fmt.Sprintf("%.3g %s", v, unit)
+	unit, size := text.ByteUnit(float64(n))
+	return fmt.Sprintf("%.3g %s", float64(n)/size, unit)
 }
 
 // LoadAll reads the histories that a pattern names (as in path.Match), in the order of their file names.

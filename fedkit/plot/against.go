@@ -7,6 +7,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/internal/text"
 )
 
 // Cost is what accuracy is drawn against in place of rounds.
@@ -87,12 +88,8 @@ func (c Cost) axis(f *chart.Figure, most float64) chart.Axis {
 	title, unit, by := "time", "s", 1.0
 	switch c {
 	case Bytes:
-		title, unit, by = "sent, both ways", "B", 1
-		for _, larger := range []string{"kB", "MB", "GB", "TB"} {
-			if most/by >= 1000 {
-				unit, by = larger, 1000*by
-			}
-		}
+		title = "sent, both ways"
+		unit, by = text.ByteUnit(most)
 	case Clock:
 		title = "simulated time"
 		unit, by = timeUnit(most)

@@ -192,7 +192,7 @@ func TestFleetMistakes(t *testing.T) {
 		{refused, "--memory: must be a size, such as 500MB", []string{"worker", file, "--memory", "a lot"}},
 		{refused, "--idle = -1h0m0s: must be", []string{"worker", file, "--idle=-1h"}},
 		{refused, "Listen = 4222: must be host:port", []string{"hub", "--file", at("new.json"), "--listen", "4222"}},
-		{refused, "Memory = 5: must be at least 16.0 MB", []string{"hub", "--file", at("new.json"), "--memory", "5"}},
+		{refused, "Memory = 5: must be at least 16 MB", []string{"hub", "--file", at("new.json"), "--memory", "5"}},
 		{failed, "another one keeps its objects in " + file + ".hub", []string{"hub", "--file", file}},
 		{failed, "address already in use", []string{"hub", "--file", at("new.json"), "--listen", strings.TrimPrefix(hub.URL(), "tls://")}},
 	} {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -27,7 +28,7 @@ func FitsPairs(field string, n int) error {
 	if !(bytes > free) {
 		return nil
 	}
-	return fault.Invalid(field, n, fmt.Sprintf("at most %.0f: the products of each two take %s, and %s are free", math.Floor(math.Sqrt(free/bytesPerPair)), Text(bytes), Text(free)))
+	return fault.Invalid(field, n, fmt.Sprintf("at most %.0f: the products of each two take %s, and %s are free", math.Floor(math.Sqrt(free/bytesPerPair)), text.Bytes(bytes), text.Bytes(free)))
 }
 
 // room returns how many bytes are free. If they are too few, it looks again after what is no longer used was given back.
@@ -45,7 +46,7 @@ func Fits(field string, value any, size, bytes float64, what string) error {
 	if !(bytes > free) {
 		return nil
 	}
-	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free", math.Floor(size*free/bytes), what, Text(bytes), Text(free)))
+	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free", math.Floor(size*free/bytes), what, text.Bytes(bytes), text.Bytes(free)))
 }
 
 // Available returns how many bytes can still be allocated, roughly. Tests replace it.
@@ -123,17 +124,4 @@ func Settle() {
 		debug.FreeOSMemory()
 		time.Sleep(20 * time.Millisecond)
 	}
-}
-
-// Text writes a number of bytes: "8.1 GB".
-func Text(n float64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"}
-	u := 0
-	for ; n >= 1000 && u < len(units)-1; u++ {
-		n /= 1000
-	}
-	if n < 10 {
-		return fmt.Sprintf("%.1f %s", n, units[u])
-	}
-	return fmt.Sprintf("%.0f %s", n, units[u])
 }

@@ -23,6 +23,14 @@ func TestShort(t *testing.T) {
 	}
 }
 
+func TestBytes(t *testing.T) {
+	for bytes, want := range map[float64]string{0: "0 B", 999: "999 B", 8.14e9: "8.1 GB", 9.96e3: "10 kB", 999_600: "1.0 MB", 36e12: "36 TB", 1e30: "1000000 YB"} {
+		if got := Bytes(bytes); got != want {
+			t.Errorf("%v: %q, want %q", bytes, got, want)
+		}
+	}
+}
+
 // Nothing that moves a cursor, hides or colors text reaches a terminal, and what is left can be read.
 func TestControlCharactersAreShown(t *testing.T) {
 	for words, want := range map[string]string{
