@@ -19,7 +19,7 @@ type said struct {
 // library is what is said, by package and name: "strategy.FedProx".
 type library map[string]*said
 
-// commentsFile is a library of all that is exported. A test writes it, and fails if it is not what the sources say.
+// commentsFile is a library of what the catalog says. A test writes it, and fails if it is not what the sources say.
 //
 //go:embed comments.json
 var commentsFile []byte
