@@ -13,16 +13,3 @@ var habits = map[string]string{
 	"range":     "Go writes for i := range 10",
 	"input":     "a cell cannot ask: put the value into a variable",
 }
-
-// habitualMethods are those of Python's lists, dictionaries and strings.
-var habitualMethods = map[string]string{
-	"append": "Go writes xs = append(xs, x)", "extend": "Go writes xs = append(xs, ys...)", "sort": "Go writes slices.Sort(xs)",
-	"index": "Go writes slices.Index(xs, x)", "copy": "Go writes slices.Clone(xs), or maps.Clone(m)",
-	"keys": "Go writes for k := range m", "values": "Go writes for _, v := range m", "items": "Go writes for k, v := range m",
-	"get":    "Go writes v, ok := m[k]",
-	"format": `Go writes fmt.Sprintf("α = %.2f", 0.3)`, "join": `Go writes strings.Join(texts, ", ")`, "split": `Go writes strings.Split(text, ", ")`,
-	"strip": "Go writes strings.TrimSpace(text)", "upper": "Go writes strings.ToUpper(text)", "lower": "Go writes strings.ToLower(text)",
-	"replace": "Go writes strings.ReplaceAll(text, old, new)", "startswith": "Go writes strings.HasPrefix(text, start)",
-}
-
-func habitualMethod(_ *mistake, match []string) string { return habitualMethods[match[1]] }

@@ -29,12 +29,6 @@ type mistake struct {
 var hints = []hint{
 	{regexp.MustCompile(`^(?:unknown|cannot refer to unexported) field (\w+) in struct literal of type ([\w.]+)`), unknownField},
 	{regexp.MustCompile(`^\S+\.(\w+) undefined \(type \*?([\w.]+) has no field or method \w+[,)]`), unknownMember},
-	{regexp.MustCompile(`^\S+\.(\w+) undefined \(cannot refer to unexported (?:field|method) \w+\)`), func(*mistake, []string) string {
-		return "names that begin with a small letter are of use in their own package only"
-	}},
-	{regexp.MustCompile(`\.(\w+) undefined \(type (?:\[|map\[|string)`), habitualMethod},
-	{regexp.MustCompile(`cannot indirect \S+ \(`), func(*mistake, []string) string { return "Go writes math.Pow(x, 2), or x * x" }},
-	{regexp.MustCompile(`^invalid argument: index -\d+ `), func(*mistake, []string) string { return "Go counts from the front only: xs[len(xs)-1] is the last" }},
 	{regexp.MustCompile(`^undefined: (\w+)\.(\w+)(?: \(but have \w+\))?$`), unknownExport},
 	{regexp.MustCompile(`^name (\w+) not exported by package (\w+)$`), func(m *mistake, match []string) string { return unknownExport(m, []string{"", match[2], match[1]}) }},
 	{regexp.MustCompile(`^undefined: (\w+)$`), unknownName},
@@ -44,8 +38,7 @@ var hints = []hint{
 	{regexp.MustCompile(`^assignment mismatch: (\d+) variables? but (\S+) returns (\d+) values$`), uncaught},
 	{regexp.MustCompile(`^multiple-value ([\w.]+)\(.*\) \(value of type \((.*)\)\)`), nested},
 	{regexp.MustCompile(`(?s)^not enough arguments in call to .*have \((\S*).*want \(context\.Context`), noContext},
-	{regexp.MustCompile(`^no new variables on left side of :=$`), again},
-	{regexp.MustCompile(`\(untyped float constant\) truncated to (int\w*)|\(mismatched types (\w+) and (\w+)\)|^cannot use (\w+) \(variable of type (int\w*|float\d+)\) as (int\w*|float\d+) value`), numbers},
+	{regexp.MustCompile(`\(untyped float constant\) truncated to int`), wholeNumber},
 	{regexp.MustCompile(`(?:no required module provides package|cannot find module providing package) (\S+?)(?:;|:|$)|^package (\S+) is not in std`), unknownPackage},
 }
 

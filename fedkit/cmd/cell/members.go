@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/doc"
-	"maps"
 	"slices"
 	"strings"
 
@@ -18,12 +17,10 @@ func (m *mistake) declared(name string) (spec ast.Spec, t *doc.Type) {
 	if !qualified {
 		return m.own(name), nil
 	}
-	if p := m.read(m.path(pkg)); p != nil {
-		if t = typeOf(p, of); t != nil {
-			return t.Decl.Specs[0], t
-		}
+	if t = m.typeOf(m.path(pkg), of); t == nil {
+		return nil, nil
 	}
-	return nil, nil
+	return t.Decl.Specs[0], t
 }
 
 // own returns a type that the cell declares.
@@ -41,34 +38,18 @@ func (m *mistake) own(name string) (found ast.Spec) {
 
 func unknownField(m *mistake, match []string) string {
 	spec, _ := m.declared(match[2])
-	all := fields(spec)
-	if len(all) == 0 {
-		return ""
-	}
-	names := make([]string, len(all))
-	text := map[string]string{}
-	for i, f := range all {
-		names[i], text[f.name] = f.name, f.text
-	}
-	return suggested(match[1], names, match[2]+" has:", text)
+	return suggested(match[1], match[2]+" has:", fields(spec))
 }
 
 func unknownMember(m *mistake, match []string) string {
 	spec, t := m.declared(match[2])
-	text := map[string]string{}
-	var names []string
-	for _, f := range fields(spec) {
-		names, text[f.name] = append(names, f.name), f.text
-	}
+	all := fields(spec)
 	if t != nil {
 		for _, f := range t.Methods {
-			names, text[f.Name+"()"] = append(names, f.Name+"()"), new(doc.Package).Synopsis(f.Doc)
+			all = append(all, field{f.Name + "()", new(doc.Package).Synopsis(f.Doc)})
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return suggested(match[1], names, match[2]+" has:", text)
+	return suggested(match[1], match[2]+" has:", all)
 }
 
 func unknownExport(m *mistake, match []string) string { return m.exports(m.path(match[1]), match[2]) }
@@ -79,13 +60,20 @@ func (m *mistake) exports(importPath, name string) string {
 	if p == nil {
 		return ""
 	}
-	all := exported(p)
-	return suggested(name, slices.Sorted(maps.Keys(all)), "package "+p.Name+" has, among others:", all)
+	return suggested(name, "package "+p.Name+" has, among others:", exported(p))
 }
 
-// suggested names the nearest, and lists those that come near, each with what is said of it.
-func suggested(name string, names []string, head string, text map[string]string) string {
+// suggested names the nearest, and lists those that come near, each with what is said of it; "" if there are none.
+func suggested(name, head string, all []field) string {
 	const most = 8
+	if len(all) == 0 {
+		return ""
+	}
+	var names []string
+	text := map[string]string{}
+	for _, f := range all {
+		names, text[f.name] = append(names, f.name), f.text
+	}
 	near := nearest.Sort(name, names)
 	if len(near) > most {
 		near = near[:most]

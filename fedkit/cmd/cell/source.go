@@ -2,12 +2,12 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -98,47 +98,64 @@ func (w workspace) read(importPath string) *doc.Package {
 	return p
 }
 
-// exported returns the first sentence on every exported name of a package.
-func exported(p *doc.Package) map[string]string {
-	all := map[string]string{}
+// exported returns the first sentence on every exported name of a package, sorted.
+func exported(p *doc.Package) (all []field) {
+	add := func(name, text string) {
+		if token.IsExported(name) {
+			all = append(all, field{name, p.Synopsis(text)})
+		}
+	}
 	values := func(vs []*doc.Value) {
 		for _, v := range vs {
 			for _, spec := range v.Decl.Specs {
 				spec := spec.(*ast.ValueSpec)
 				for _, name := range spec.Names {
-					all[name.Name] = p.Synopsis(cmp.Or(spec.Comment.Text(), spec.Doc.Text(), v.Doc))
+					add(name.Name, cmp.Or(spec.Comment.Text(), spec.Doc.Text(), v.Doc))
 				}
 			}
 		}
 	}
 	functions := func(fs []*doc.Func) {
 		for _, f := range fs {
-			all[f.Name] = p.Synopsis(f.Doc)
+			add(f.Name, f.Doc)
 		}
 	}
 	values(p.Consts)
 	values(p.Vars)
 	functions(p.Funcs)
 	for _, t := range p.Types {
-		all[t.Name] = p.Synopsis(t.Doc)
+		add(t.Name, t.Doc)
 		values(t.Consts)
 		values(t.Vars)
 		functions(t.Funcs)
 	}
-	maps.DeleteFunc(all, func(name, _ string) bool { return !token.IsExported(name) })
-	return all
+	slices.SortFunc(all, func(a, b field) int { return cmp.Compare(a.name, b.name) })
+	return slices.CompactFunc(all, func(a, b field) bool { return a.name == b.name })
 }
 
-// A field of a struct.
+// A field is what a struct or a package has under a name: a field, a method, an exported name.
 type field struct{ name, text string }
 
-// typeOf returns the type with this name, nil if the package does not have it.
-func typeOf(p *doc.Package, name string) *doc.Type {
+// typeOf returns the type that a package has under a name, which may stand for one of another package; nil if there is none.
+func (w workspace) typeOf(importPath, name string) *doc.Type {
+	p := w.read(importPath)
+	if p == nil {
+		return nil
+	}
 	i := slices.IndexFunc(p.Types, func(t *doc.Type) bool { return t.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return p.Types[i]
+	t := p.Types[i]
+	of, qualified := t.Decl.Specs[0].(*ast.TypeSpec).Type.(*ast.SelectorExpr)
+	if !qualified {
+		return t
+	}
+	j := slices.IndexFunc(p.Imports, func(at string) bool { return path.Base(at) == fmt.Sprint(of.X) })
+	if j < 0 {
+		return t
+	}
+	return cmp.Or(w.typeOf(p.Imports[j], of.Sel.Name), t)
 }
 
 // fields returns the exported fields that a literal of the struct may set, in their order; nil if it is no struct.

@@ -68,18 +68,6 @@ func noContext(_ *mistake, match []string) string {
 	return "the first argument is a context: context.Background()"
 }
 
-func again(*mistake, []string) string {
-	return "it is declared already: = instead of := gives it a new value"
-}
-
-func numbers(_ *mistake, match []string) string {
-	switch {
-	case match[1] != "":
-		return "Go never mixes whole numbers with others: write float64(n) * 0.5"
-	case match[4] != "":
-		return fmt.Sprintf("write %s(%s)", match[6], match[4])
-	case match[2] == "untyped" || match[3] == "untyped" || match[2] == "string" || match[3] == "string":
-		return `to put a number into a text: fmt.Sprint("α = ", 0.3)`
-	}
-	return "convert one of them, as in float64(x)"
+func wholeNumber(*mistake, []string) string {
+	return "Go never mixes whole numbers with others: write float64(n) * 0.5"
 }
