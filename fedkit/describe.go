@@ -28,13 +28,11 @@ func Describe(fed *Federation, s Strategy, o Options) (*History, error) {
 func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strategy, err error) {
 	name := ""
 	defer func() {
-		if p := recover(); p != nil { // in a method of a part
-			err = fmt.Errorf("panic: %w", fault.Panicked(p))
-		}
 		if err != nil {
 			h, err = nil, fmt.Errorf("fedkit: %s%w", name, err)
 		}
 	}()
+	defer fault.Recovered("", &err) // in a method of a part
 	if err := fed.made(); err != nil {
 		return nil, nil, err
 	}

@@ -1,7 +1,6 @@
 package fedkit
 
 import (
-	"fmt"
 	"strconv"
 
 	"fedkit.example/fedkit/internal/engine"
@@ -60,10 +59,6 @@ func (r *Round) measure(s *engine.Scores, at, rows []int) map[string]Float {
 
 // measured turns a panic in a metric into an error.
 func measured(m Metric, p *Predictions) (v float64, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("metric %s: panic: %w", m, fault.Panicked(p))
-		}
-	}()
+	defer fault.Recovered("metric "+m.String(), &err)
 	return m.Measure(p), nil
 }

@@ -53,11 +53,7 @@ func (r *Round) leaving(work func() error) bool {
 	go func() {
 		err := errors.New("the work was given up") // by runtime.Goexit
 		defer func() { done <- err }()
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %w", fault.Panicked(p))
-			}
-		}()
+		defer fault.Recovered("", &err)
 		err = work()
 	}()
 	select {

@@ -114,16 +114,13 @@ func (c *Cell) made() string {
 
 // called is what the run of the cell is called, with its labels and seed.
 func (c *Cell) called() string {
-	return fmt.Sprintf("%s, seed %d", &Cell{name: c.runName(), Labels: c.Labels}, c.Options.Seed)
+	return fmt.Sprintf("%s, seed %d", c.of(new(study.Run)), c.Options.Seed)
 }
 
 // of returns the cell's run under the cell's name and labels.
 func (c *Cell) of(r *study.Run) *study.Run {
 	named := *r
-	named.Name, named.Labels = c.runName(), nil
-	for pair := range slices.Chunk(c.Labels, 2) {
-		named.Labels = append(named.Labels, study.Label{Key: fmt.Sprint(pair[0]), Value: fmt.Sprint(pair[1])})
-	}
+	named.Name, named.Labels = c.runName(), c.labels()
 	return &named
 }
 

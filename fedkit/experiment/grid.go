@@ -235,11 +235,15 @@ func (c *Cell) named(path, label, text string) *Cell {
 
 // String is what a cell is called: "FedProx Mu=0.1, α 0.1".
 func (c *Cell) String() string {
-	words := []string{cmp.Or(c.name, "run")}
+	return (&study.Run{Name: cmp.Or(c.name, "run"), Labels: c.labels()}).String()
+}
+
+// labels are those that the cell's run gets.
+func (c *Cell) labels() (all []study.Label) {
 	for pair := range slices.Chunk(c.Labels, 2) {
-		words = append(words, fmt.Sprintf("%v %v", pair...))
+		all = append(all, study.Label{Key: fmt.Sprint(pair[0]), Value: fmt.Sprint(pair[1])})
 	}
-	return strings.Join(words, ", ")
+	return all
 }
 
 // label is what values of a path are called. Runs that differ in their seed alone are repetitions: they need no label.
@@ -274,11 +278,8 @@ func (f *gridFile) checkLabels() error {
 // With returns the cells with a name, a seed or a label: With("name", "FedAvg"), With("α", "0.1").
 func (g Grid) With(key, value string) (some Grid) {
 	for _, c := range g {
-		is := key == "name" && value == c.runName() || key == "seed" && value == fmt.Sprint(c.Options.Seed)
-		for pair := range slices.Chunk(c.Labels, 2) {
-			is = is || pair[0] == key && pair[1] == value
-		}
-		if is {
+		if key == "name" && value == c.runName() || key == "seed" && value == fmt.Sprint(c.Options.Seed) ||
+			slices.Contains(c.labels(), study.Label{Key: key, Value: value}) {
 			some = append(some, c)
 		}
 	}

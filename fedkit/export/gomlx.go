@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -81,7 +82,7 @@ func writeGoMLX(dir string, task *fedkit.Task, model *fedkit.Matrix) error {
 
 // saveGoMLX lets GoMLX save the values as variables.
 func saveGoMLX(dir string, task *fedkit.Task, values []float32) (err error) {
-	defer recovered(&err)
+	defer xla.Caught(&err)
 	store := mlmodel.NewStore()
 	for _, p := range task.Params {
 		scope, name := mlmodel.SplitPath(mlmodel.ScopeSeparator + p.Name)
@@ -96,7 +97,7 @@ func saveGoMLX(dir string, task *fedkit.Task, values []float32) (err error) {
 }
 
 func readGoMLX(dir string, task *fedkit.Task) (m *fedkit.Matrix, err error) {
-	defer recovered(&err)
+	defer xla.Caught(&err)
 	if err := checkTask(task); err != nil {
 		return nil, err
 	}
@@ -123,11 +124,4 @@ func readGoMLX(dir string, task *fedkit.Task) (m *fedkit.Matrix, err error) {
 	}
 	m = fedkit.NewMatrix(values, 1, len(values))
 	return m, m.Err()
-}
-
-// recovered turns a panic of GoMLX into an error.
-func recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%v", p)
-	}
 }

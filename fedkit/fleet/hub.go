@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/file"
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -284,7 +285,7 @@ func (k *secrets) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeSecret(filepath.Join(dir, "keys.json"), b)
+	return file.WriteSecret(filepath.Join(dir, "keys.json"), b)
 }
 
 // certify makes a certificate that vouches for itself.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"fedkit.example/fedkit/internal/file"
 )
 
 // Local records the processes that it starts, each in a file NUMBER.process beside the fleet's. The file holds a token that is among the
@@ -29,7 +31,7 @@ func remember(dir string, pid int, token string) error {
 			_ = os.Remove(file) // or another time
 		}
 	}
-	return writeSecret(filepath.Join(dir, strconv.Itoa(pid)+recordExtension), []byte(token))
+	return file.WriteSecret(filepath.Join(dir, strconv.Itoa(pid)+recordExtension), []byte(token))
 }
 
 // recorded returns the process of a record; nil if it has ended.

@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
+	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/text"
 
-	"github.com/google/renameio/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 )
@@ -63,23 +62,7 @@ func (t *ticket) write(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return writeSecret(path, append(b, '\n'))
-}
-
-// writeSecret writes a file, whole or not at all, for nobody else to read.
-func writeSecret(path string, b []byte) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o600))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Cleanup() }() // of what is left after an error
-	if _, err := f.Write(b); err != nil {
-		return err
-	}
-	return f.CloseAtomicallyReplace()
+	return file.WriteSecret(path, append(b, '\n'))
 }
 
 // ofHub reports whether the file is of a hub, and not of a NATS server of your own.

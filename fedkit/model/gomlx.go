@@ -96,15 +96,7 @@ func (f *function) variables(seed int64) (s *mlmodel.Store, err error) {
 
 // inGraph describes a graph that is thrown away. A panic is an error.
 func (f *function) inGraph(name string, build func(g *Graph) error) (err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case error:
-			err = p
-		default:
-			err = fmt.Errorf("%v", p)
-		}
-	}()
+	defer xla.Caught(&err)
 	b, err := xla.Backend()
 	if err != nil {
 		return err

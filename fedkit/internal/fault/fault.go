@@ -48,9 +48,10 @@ func Within(path string, err error) error {
 	return &invalid{path + "." + e.field, e.value, e.allowed}
 }
 
-// Recovered turns a panic in what others wrote into an error; for use with defer.
+// Recovered turns a panic in what others wrote into an error, "panic: …", before which it says what that was unless this is
+// empty; for use with defer.
 func Recovered(what string, err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("%s: panic: %w", what, Panicked(p))
+		*err = Within(what, fmt.Errorf("panic: %w", Panicked(p)))
 	}
 }

@@ -15,7 +15,7 @@ func (p *Program) Arithmetic(arguments ...shapes.Shape) (operations, convolution
 	if err != nil {
 		return 0, 0, err
 	}
-	defer caught(&err)
+	defer Caught(&err)
 	g, _ := p.graph(sharing{b}, arguments)
 	for _, n := range g.Nodes() {
 		operations += 2 * multiplyAdds(n)

@@ -10,7 +10,7 @@ import (
 
 // HostBytes copies a tensor to the host as it lies in memory.
 func HostBytes(t *tensors.Tensor) (data []byte, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	b, err := Backend()
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func HostBytes(t *tensors.Tensor) (data []byte, err error) {
 
 // FromBytes puts what HostBytes returned on the device.
 func FromBytes(data []byte, dtype dtypes.DType, dims []int) (t *tensors.Tensor, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	b, err := Backend()
 	if err != nil {
 		return nil, err

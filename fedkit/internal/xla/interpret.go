@@ -24,7 +24,7 @@ const mostWork = 2e8
 // Interpret is Call in Go, on the host: nothing is compiled, so that a small program takes milliseconds. Errors: operations that
 // the interpreter does not have, too much work, a program that was built with -race.
 func (p *Program) Interpret(args ...any) (out []*tensors.Tensor, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	if raceDetector { // with it, Go checks pointers too, and ends the process at the interpreter's, which are numbers meanwhile
 		return nil, errors.New("not with the race detector")
 	}

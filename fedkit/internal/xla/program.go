@@ -57,7 +57,7 @@ func (p *Program) Call(args ...any) (out []*tensors.Tensor, err error) {
 			out, err = nil, fmt.Errorf("%v: %w", p, err)
 		}
 	}()
-	defer caught(&err)
+	defer Caught(&err)
 	b, err := Backend()
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (p *Program) version(arguments []shapes.Shape) *version {
 
 // compile builds the graph for arguments of the given shapes and compiles it. Of the two, only the executable is kept.
 func (p *Program) compile(b compute.Backend, arguments []shapes.Shape) (run compute.Executable, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	builds.Add(1)
 	g, outputs := p.graph(sharing{b}, arguments)
 	if err := g.Compile(outputs...); err != nil {
@@ -164,7 +164,7 @@ func (p *Program) Build(arguments ...shapes.Shape) (err error) {
 	if err != nil {
 		return err
 	}
-	defer caught(&err)
+	defer Caught(&err)
 	p.graph(sharing{b}, arguments)
 	return nil
 }
@@ -181,7 +181,7 @@ func (p *Program) written(arguments []shapes.Shape) (text []byte, results []shap
 	if err != nil {
 		return nil, nil, err
 	}
-	defer caught(&err)
+	defer Caught(&err)
 	g, outputs := p.graph(writing{b, &text}, arguments)
 	for _, o := range outputs {
 		results = append(results, o.Shape())
@@ -202,8 +202,8 @@ func (p *Program) graph(b compute.Backend, arguments []shapes.Shape) (g *graph.G
 	return g, p.build(nodes)
 }
 
-// caught turns a panic into an error; for use with defer.
-func caught(err *error) {
+// Caught turns a panic of GoMLX into an error; for use with defer.
+func Caught(err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case error:

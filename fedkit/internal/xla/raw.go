@@ -52,7 +52,7 @@ func (c *Client) Device() string {
 
 // Compile compiles StableHLO text.
 func (c *Client) Compile(text []byte) (e *Executable, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	compilations.Add(1)
 	run, err := c.pjrt.Compile().WithStableHLO(text).Done()
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Client) Compile(text []byte) (e *Executable, err error) {
 
 // Put copies a value to the device.
 func (c *Client) Put(data []byte, dtype dtypes.DType, dims []int) (b *Buffer, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	if data == nil {
 		data = []byte{}
 	}
@@ -76,7 +76,7 @@ func (c *Client) Put(data []byte, dtype dtypes.DType, dims []int) (b *Buffer, er
 
 // Run runs the program, and returns when the device is done.
 func (e *Executable) Run(arguments ...*Buffer) (results []*Buffer, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	in := make([]*pjrt.Buffer, len(arguments))
 	for i, a := range arguments {
 		in[i] = a.pjrt
@@ -93,7 +93,7 @@ func (e *Executable) Run(arguments ...*Buffer) (results []*Buffer, err error) {
 
 // Shape returns type and dimensions.
 func (b *Buffer) Shape() (dtype dtypes.DType, dims []int, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	if dtype, err = b.pjrt.DType(); err != nil {
 		return dtype, nil, err
 	}
@@ -103,7 +103,7 @@ func (b *Buffer) Shape() (dtype dtypes.DType, dims []int, err error) {
 
 // Host copies the value to the host. It waits until the value is there.
 func (b *Buffer) Host() (data []byte, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	dtype, dims, err := b.Shape()
 	if err != nil {
 		return nil, err
