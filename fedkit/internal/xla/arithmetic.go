@@ -31,7 +31,7 @@ func Kernel(n *graph.Node) (extent []int) {
 	if n.Type() != graph.NodeTypeConvGeneral {
 		return nil
 	}
-	axes := detail(n, "axes").FieldByName("KernelSpatial")
+	axes := field(detail(n, "axes"), "KernelSpatial")
 	for i := range axes.Len() {
 		extent = append(extent, n.Inputs()[1].Shape().Dim(int(axes.Index(i).Int())))
 	}
@@ -51,7 +51,7 @@ func multiplyAdds(n *graph.Node) float64 {
 		return float64(n.Shape().Size()) * float64(each)
 	case graph.NodeTypeConvGeneral:
 		kernel := n.Inputs()[1].Shape()
-		channels := kernel.Dim(int(detail(n, "axes").FieldByName("KernelOutputChannels").Int()))
+		channels := kernel.Dim(int(field(detail(n, "axes"), "KernelOutputChannels").Int()))
 		return float64(n.Shape().Size()) * float64(kernel.Size()/channels)
 	}
 	return 0
@@ -59,6 +59,6 @@ func multiplyAdds(n *graph.Node) float64 {
 
 // detail returns an option of a node's operation. GoMLX shows it to nobody, except as text, so it is read where GoMLX keeps
 // it.
-func detail(n *graph.Node, field string) reflect.Value {
-	return reflect.ValueOf(n).Elem().FieldByName("inputs").Elem().Elem().FieldByName(field)
+func detail(n *graph.Node, name string) reflect.Value {
+	return field(field(reflect.ValueOf(n).Elem(), "inputs").Elem().Elem(), name)
 }

@@ -2,8 +2,6 @@ package xla
 
 import (
 	"fmt"
-	"reflect"
-	"unsafe"
 
 	"github.com/gomlx/compute/dtypes"
 	gxla "github.com/gomlx/go-xla/compute/xla"
@@ -21,7 +19,8 @@ type Executable struct{ pjrt *pjrt.LoadedExecutable }
 
 // NewClient returns the device that Backend opens, with the options that programs in this process have too. go-xla shows its client
 // to nobody, so it is taken from where go-xla keeps it.
-func NewClient() (*Client, error) {
+func NewClient() (c *Client, err error) {
+	defer Caught(&err)
 	b, err := Backend()
 	if err != nil {
 		return nil, err
@@ -30,8 +29,7 @@ func NewClient() (*Client, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: backend %q is not go-xla's", ErrNoPlugin, b.Name())
 	}
-	field := reflect.ValueOf(x).Elem().FieldByName("client")
-	return &Client{*(**pjrt.Client)(unsafe.Pointer(field.UnsafeAddr()))}, nil
+	return &Client{private[pjrt.Client](x, "client")}, nil
 }
 
 // Plugin returns the file that the device comes from.

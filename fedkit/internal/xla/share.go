@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 	"weak"
 
 	"github.com/gomlx/compute"
@@ -60,9 +58,9 @@ func (b builder) Compile() (compute.Executable, error) {
 }
 
 // stableHLO returns the text of a program. go-xla shows it to nobody, so it is taken from where go-xla keeps it.
-func stableHLO(b *gxla.Builder) ([]byte, error) {
-	field := reflect.ValueOf(b).Elem().FieldByName("builder")
-	text, err := (*(**stablehlo.Builder)(unsafe.Pointer(field.UnsafeAddr()))).Build()
+func stableHLO(b *gxla.Builder) (text []byte, err error) {
+	defer Caught(&err)
+	text, err = private[stablehlo.Builder](b, "builder").Build()
 	_, text, _ = bytes.Cut(text, []byte(" {")) // after "module @name", as the name does not matter
 	return text, err
 }

@@ -1,0 +1,30 @@
+package xla
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+)
+
+// privateOf are the versions whose private fields fedkit reads, all of them in this file: a backend's client, the builder of a
+// program's text, the options of a graph's operations. TestPrivateFields says whether other versions have them.
+const privateOf = "github.com/gomlx/go-xla v0.4.0, github.com/gomlx/gomlx v0.28.1"
+
+// private returns the pointer in a field of what of points to. It panics as field does.
+func private[T any](of any, name string) *T {
+	f := field(reflect.ValueOf(of).Elem(), name)
+	if f.Type() != reflect.TypeFor[*T]() {
+		panic(fmt.Errorf("%T.%s is a %v, not the %v of %s", of, name, f.Type(), reflect.TypeFor[*T](), privateOf))
+	}
+	return *(**T)(unsafe.Pointer(f.UnsafeAddr()))
+}
+
+// field returns a field of a struct. It panics with the versions that have it if there is none.
+func field(of reflect.Value, name string) reflect.Value {
+	if of.Kind() == reflect.Struct {
+		if f := of.FieldByName(name); f.IsValid() {
+			return f
+		}
+	}
+	panic(fmt.Errorf("%v has no field %s, which it has in %s", of.Type(), name, privateOf))
+}
