@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/stats"
 )
 
 // Across is a table of one quantity across panels, problems say: a line for each group of runs (see Groups), a column for each
@@ -106,7 +107,7 @@ func (g *grid) column(panel int, less bool) []float64 {
 func (g *grid) rank(less bool) {
 	of := make([][]float64, len(g.names))
 	for panel := range g.cells[0] {
-		r, _ := ranks(g.column(panel, less))
+		r, _ := stats.Ranks(g.column(panel, less))
 		for i := range r {
 			of[i] = append(of[i], r[i])
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/stats"
 )
 
 // Card is a reproduction card: what a source reports beside what came out here, and why they differ. It ends a notebook.
@@ -31,7 +32,7 @@ type Claim struct {
 func (c Card) Show() { c.Table().Show() }
 
 // Table returns the card as a table. Our number is the mean over seeds ± half of its 95 % confidence interval (see
-// Interval), and the gap is that mean minus the source's number. If one of ours is missing, because a run did not reach a
+// stats.Interval), and the gap is that mean minus the source's number. If one of ours is missing, because a run did not reach a
 // target, it says how many there are.
 //
 // Errors: an empty card.
@@ -45,7 +46,7 @@ func (c Card) Table() *chart.Table {
 		t.Data = [][]any{{"what", "source", "reported", "here", "here ±", "seeds", "gap", "unit", "why"}}
 		for _, l := range c {
 			ours := finites(l.Ours)
-			mean, half := Interval(ours)
+			mean, half := stats.Interval(ours)
 			here := l.write(mean, half)
 			if len(ours) < len(l.Ours) {
 				here += fmt.Sprintf(" (%d/%d)", len(ours), len(l.Ours))

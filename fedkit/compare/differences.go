@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/stats"
 )
 
 // Differences returns a quantity of runs minus that of the runs of a baseline, over pairs with equal seeds (of the run, and
@@ -34,7 +35,7 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 	q := c.By.orAccuracy()
 	d := each(gs, func(g *Group) []float64 { return q.pairs(g, gs[base], b) })
 	d[base] = nil // the baseline is not compared with itself
-	t, w := each(d, PairedT), each(d, wilcoxonOfPairs)
+	t, w := each(d, stats.PairedT), each(d, wilcoxonOfPairs)
 	count := func(v []float64) cell { return number(float64(len(v))) }
 	over := []string{fmt.Sprintf("difference: %s minus that of %s, over pairs of runs with equal seeds", q.Name, c.Baseline)}
 	student, ranks := []string{"t: paired t test, two-sided"}, []string{"Wilcoxon: signed-rank test, two-sided" + distribution(d)}
@@ -45,9 +46,9 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 	add("difference", []string{"±"}, each(d, q.signed), over)
 	add("pairs", nil, each(d, count), over)
 	add("p (t)", nil, each(t, pValue), student)
-	add("p (t, Holm)", nil, each(Holm(t), pValue), append(student, holm))
+	add("p (t, Holm)", nil, each(stats.Holm(t), pValue), append(student, holm))
 	add("p (Wilcoxon)", nil, each(w, pValue), ranks)
-	add("p (Wilcoxon, Holm)", nil, each(Holm(w), pValue), append(ranks, holm))
+	add("p (Wilcoxon, Holm)", nil, each(stats.Holm(w), pValue), append(ranks, holm))
 	for _, c := range all {
 		c.of[base] = cell{numbers: slices.Repeat([]float64{math.NaN()}, 1+len(c.data))}
 	}
@@ -59,7 +60,7 @@ func wilcoxonOfPairs(d []float64) float64 {
 	if len(d) < 2 {
 		return math.NaN()
 	}
-	p, _ := Wilcoxon(d)
+	p, _ := stats.Wilcoxon(d)
 	return p
 }
 
@@ -67,7 +68,7 @@ func wilcoxonOfPairs(d []float64) float64 {
 func distribution(all [][]float64) string {
 	used := map[bool]bool{} // exact or not
 	for _, d := range all {
-		if _, exact := Wilcoxon(d); len(d) > 1 {
+		if _, exact := stats.Wilcoxon(d); len(d) > 1 {
 			used[exact] = true
 		}
 	}

@@ -11,6 +11,6 @@
 // A run is read through its history alone, and tables do not need what a history has of each client, but for Idle, Wasted and
 // Staleness: light histories do for all else, and a table says what it misses.
 //
-// Statistics (Interval, PairedT, Wilcoxon, Holm, Friedman, CriticalDifference) are those of SciPy's functions with their
-// defaults. What cannot be said is NaN, and "–" in tables: an interval of one run, a test of differences that are all 0.
+// Intervals, tests and ranks are those of package stats. What cannot be said is NaN, and "–" in tables: an interval of one run, a
+// test of differences that are all 0.
 package compare

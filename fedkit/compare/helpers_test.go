@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/floats/scalar"
 
 	"fedkit.example/fedkit"
 )
@@ -37,6 +38,10 @@ func scored(h *fedkit.History, i int, accuracy []float64, examples []int) *fedki
 }
 
 var nan = math.NaN()
+
+func close(a, b float64) bool {
+	return math.IsNaN(a) && math.IsNaN(b) || scalar.EqualWithinAbsOrRel(a, b, 1e-9, 1e-9)
+}
 
 func near(a, b []float64) bool { return floats.EqualApprox(a, b, 1e-12) }
 

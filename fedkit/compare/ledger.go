@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/stats"
 )
 
 // Ledger holds claims against runs: what a source says, the effect that was measured in one or more settings, and a verdict,
@@ -46,10 +47,10 @@ type Setting struct {
 func (l Ledger) Show() { l.Table().Show() }
 
 // Table returns the ledger as a table, with a line for each setting. The effect is the mean of the differences ± half of its
-// 95 % confidence interval (see Interval).
+// 95 % confidence interval (see stats.Interval).
 //
 // A setting supports its claim if the effect is above Least with p < 0.05, and is against it if it is below with p < 0.05. The p
-// values are those of two-sided paired t tests (see PairedT), after Holm's correction over the settings of the claim: of 20
+// values are those of two-sided paired t tests (see stats.PairedT), after Holm's correction over the settings of the claim: of 20
 // claims without an effect, about one gets a verdict by chance. Differences that are all the same have p = 0; fewer than two
 // have no test. Verdicts are
 //
@@ -115,11 +116,11 @@ func (l Ledger) judge() (all [][]measured) {
 		for i, s := range f.In {
 			d := finites(s.Differences)
 			of[i].n = len(d)
-			of[i].mean, of[i].half = Interval(d)
-			p[i] = PairedT(f.above(d))
+			of[i].mean, of[i].half = stats.Interval(d)
+			p[i] = stats.PairedT(f.above(d))
 			of[i].p = p[i]
 		}
-		for i, holm := range Holm(p) {
+		for i, holm := range stats.Holm(p) {
 			m := &of[i]
 			m.holm = holm
 			switch {

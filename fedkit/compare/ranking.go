@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/stats"
 )
 
 // Ranking is how methods rank on average over blocks, problems or seeds: 1 is best (Demšar 2006, section 3.2.2).
@@ -102,7 +103,7 @@ func rankBlocks(methods []string, blocks [][]float64, less bool) (*Ranking, erro
 			}
 		}
 	}
-	p, mean, err := Friedman(blocks)
+	p, mean, err := stats.Friedman(blocks)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func rankBlocks(methods []string, blocks [][]float64, less bool) (*Ranking, erro
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(mean[i], mean[j]) })
-	r := &Ranking{Blocks: len(blocks), P: p, CD: CriticalDifference(len(methods), len(blocks))}
+	r := &Ranking{Blocks: len(blocks), P: p, CD: stats.CriticalDifference(len(methods), len(blocks))}
 	for _, i := range order {
 		r.Methods, r.Ranks = append(r.Methods, methods[i]), append(r.Ranks, mean[i])
 	}

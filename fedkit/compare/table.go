@@ -8,6 +8,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/stats"
 )
 
 // Comparison says what a table of runs has beside the usual columns. The zero value is ready to use, and has these:
@@ -27,7 +28,7 @@ import (
 //	simulated, idle, wasted, staleness  the quantities of these names, if they are not 0 in all runs
 //
 // There is one line per group (see Groups). A number is the mean over its seeds, and what follows "±" is half the 95 %
-// confidence interval of the mean (see Interval). A single run has no interval, nor has a number that is the same in all
+// confidence interval of the mean (see stats.Interval). A single run has no interval, nor has a number that is the same in all
 // runs. A run whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the
 // mean. If a strategy served personal models beside a global one, "global" and "clients' own" take the place of accuracy.
 type Comparison struct {
@@ -224,7 +225,7 @@ func (q Quantity) interval(v []float64) cell {
 	if len(v) == 0 {
 		return missing
 	}
-	mean, half := Interval(v)
+	mean, half := stats.Interval(v)
 	if slices.Min(v) == slices.Max(v) { // one run, or no chance in it
 		return cell{text: q.write(v[0]), numbers: []float64{v[0], half}}
 	}
@@ -240,7 +241,7 @@ func (q Quantity) reached(gs []*Group, b Basis) column {
 	return column{name: q.Name, data: []string{"reached"}, of: each(gs, func(g *Group) cell {
 		v, mean, text := q.finite(g.Runs, b), math.NaN(), "–"
 		if len(v) > 0 {
-			mean, _ = Interval(v)
+			mean, _ = stats.Interval(v)
 			text = q.write(mean)
 		}
 		if len(g.Runs) > 1 {

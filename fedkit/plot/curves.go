@@ -8,6 +8,7 @@ import (
 
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/stats"
 )
 
 // value is a number of a round.
@@ -21,7 +22,7 @@ type Band int
 
 const (
 	Deviation  Band = iota // ± one sample standard deviation (divisor n−1): how far runs differ
-	Confidence             // 95 % confidence interval of the mean (see compare.Interval), as tables have it
+	Confidence             // 95 % confidence interval of the mean (see stats.Interval), as tables have it
 )
 
 // Bands is what the bands of all figures show. Set it before figures are made.
@@ -64,7 +65,7 @@ func (b Band) around(v []float64) (mean, half float64) {
 		return v[0], 0
 	}
 	if b == Confidence {
-		return compare.Interval(v)
+		return stats.Interval(v)
 	}
 	return stat.MeanStdDev(v, nil)
 }

@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/janpfeifer/must"
+
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/stats"
 	"fedkit.example/fedkit/strategy"
-	"github.com/janpfeifer/must"
 )
 
 // findGroups asks which algorithms find the four groups of Rotated MNIST within 15 rounds: 40 clients with 50 images each, a
@@ -49,7 +51,7 @@ func findGroups() {
 		}
 	}
 	for i, a := range algorithms {
-		accuracy, half := compare.Interval(compare.Clients.Of(runs[i]...))
+		accuracy, half := stats.Interval(compare.Clients.Of(runs[i]...))
 		fmt.Printf("%-34s accuracy %4.1f ± %.1f %%", a.name, 100*accuracy, 100*half)
 		if i > 1 {
 			aris, found := compare.ARI.Of(runs[i]...), 0

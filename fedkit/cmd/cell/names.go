@@ -63,6 +63,9 @@ func nearestPackage(name string, packages []string) string {
 		names = append(names, path.Base(p))
 	}
 	near := nearest.Of(name, names)
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, name) }); i >= 0 {
+		near = names[i] // a beginning means more than a few letters
+	}
 	if i := slices.Index(names, near); i >= 0 && len(name) > 2 {
 		return packages[i]
 	}

@@ -1,4 +1,4 @@
-package compare
+package stats
 
 import (
 	"fmt"
@@ -27,10 +27,10 @@ func Friedman(blocks [][]float64) (p float64, meanRanks []float64, err error) {
 		if len(b) != len(meanRanks) {
 			return 0, nil, fmt.Errorf("block %d has %d values, and the first %d", i+1, len(b), len(meanRanks))
 		}
-		rank, t := ranks(b)
+		rank, t := Ranks(b)
 		ties += t
 		for j, r := range rank {
-			if !finite(b[j]) {
+			if math.IsNaN(b[j]) || math.IsInf(b[j], 0) {
 				return 0, nil, fmt.Errorf("block %d has %g", i+1, b[j])
 			}
 			meanRanks[j] += r / n

@@ -1,4 +1,4 @@
-package compare
+package stats
 
 import (
 	"math"
@@ -23,7 +23,7 @@ func Wilcoxon(differences []float64) (p float64, exact bool) {
 	if len(size) == 0 {
 		return math.NaN(), true
 	}
-	rank, ties := ranks(size)
+	rank, ties := Ranks(size)
 	w := 0.0 // sum of the ranks of positive differences
 	for i, r := range rank {
 		if positive[i] {

@@ -1,13 +1,13 @@
-package compare
+package stats
 
 import (
 	"cmp"
 	"slices"
 )
 
-// ranks returns the rank of each value, 1 for the smallest; equal values share their mean rank. Ties is the sum of
+// Ranks returns the rank of each value, 1 for the smallest; equal values share their mean rank. Ties is the sum of
 // t³ − t over the numbers t of equal values.
-func ranks(v []float64) (rank []float64, ties float64) {
+func Ranks(v []float64) (rank []float64, ties float64) {
 	order := make([]int, len(v))
 	for i := range order {
 		order[i] = i
