@@ -1,6 +1,6 @@
-// Package chart draws figures and tables in notebooks and files. It knows nothing of what it draws.
+// Package chart draws figures in notebooks and files. It knows nothing of what it draws.
 //
-// A chart is a value: a Figure, several of them side by side in a Row, or a Table. Show draws it. Nothing is drawn
+// A chart is a value: a Figure, several of them side by side in a Row, or a Table (see package table). Show draws it. Nothing is drawn
 // before that, so a chart may be changed first:
 //
 //	f := chart.Curves("Step sizes", "η", "test accuracy", series...)
@@ -14,9 +14,6 @@
 // In JupyterLab figures fit the cell, and have the colors of the theme. Outside a notebook the same call writes a PNG file and
 // says where; see Dir.
 //
-// A table is HTML in a notebook and text elsewhere. Its cells may be bold, and lead to other places: see Table.Bold and Links. Save writes it for a paper (LaTeX, Markdown) or for programs (CSV).
-//
 // A chart that cannot be drawn carries the error. Show displays it in the chart's place and on standard error, in a
-// line that begins with ErrorPrefix. A program that acts on errors asks Err, or calls PNG or Save, which return them. A table that cannot
-// be shown has an empty form as CSV, LaTeX and Markdown.
+// line that begins with ErrorPrefix. A program that acts on errors asks Err, or calls PNG or Save, which return them.
 package chart

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode"
 
-	"github.com/google/renameio/v2"
+	"fedkit.example/fedkit/internal/file"
 )
 
 // Dir is the folder that figures are written to outside a notebook; "" is the current one. It is made if need be.
@@ -31,12 +30,7 @@ func (s *sheet) write(log io.Writer) error {
 
 // writeFile writes a file that is complete or not there, and the folders it lies in.
 func writeFile(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	err := os.MkdirAll(dir, 0o777)
-	if err == nil {
-		err = renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(dir))
-	}
-	if err != nil {
+	if err := file.Write(path, data); err != nil {
 		return fmt.Errorf("chart: %w", err)
 	}
 	return nil

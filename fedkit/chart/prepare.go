@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"fedkit.example/fedkit/table"
 )
 
 // Sizes in CSS pixels, and opacities, that both forms share.
@@ -122,7 +124,7 @@ func (s *sheet) columns() int {
 
 func (f *Figure) prepare(points int) (*panel, error) {
 	own := *f
-	own.Title, own.Note, own.X.Title, own.Y.Title = bound(f.Title), bound(f.Note), bound(f.X.Title), bound(f.Y.Title)
+	own.Title, own.Note, own.X.Title, own.Y.Title = table.NoBreak(f.Title), table.NoBreak(f.Note), table.NoBreak(f.X.Title), table.NoBreak(f.Y.Title)
 	own.X.Names, own.Y.Names = allBound(f.X.Names), broken(allBound(f.Y.Names), tickText, 160)
 	p := &panel{Figure: &own}
 	p.Width, p.Height = cmp.Or(max(f.Width, 0), 560), cmp.Or(max(f.Height, 0), 320)

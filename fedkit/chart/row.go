@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"fedkit.example/fedkit/internal/display"
 )
 
 // Row is several figures side by side in one output, with one legend: accuracy and loss, say. More than four, or more than
@@ -16,7 +18,7 @@ type Row []*Figure
 // one line that says where. If the row cannot be drawn, its error is shown instead.
 func (r Row) Show() {
 	var d Display
-	d.report(d.Show(r, true))
+	d.output.Report(d.Show(r, true))
 }
 
 // Err returns why the row cannot be drawn, nil if it can: the error that one of its figures carries, or no figure, or
@@ -59,7 +61,7 @@ func (r Row) Save(path string) error {
 
 // draw makes the row ready and hands it to paint.
 func (r Row) draw(paint func(*sheet) error) error {
-	return try(func() error {
+	return display.Try(func() error {
 		s, err := r.prepare()
 		if err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"fedkit.example/fedkit/table"
 )
 
 // text says in a line or two what the sheet shows, for places that show nothing else.
@@ -29,9 +31,9 @@ func (s *sheet) text() string {
 func (s *scale) value(v float64) string {
 	switch {
 	case s.Percent:
-		return Percent(v)
+		return table.Percent(v)
 	case s.Whole:
-		return zero(fmt.Sprintf("%.0f", v))
+		return table.Unsigned(fmt.Sprintf("%.0f", v))
 	}
-	return zero(fmt.Sprintf("%.4g", v))
+	return table.Unsigned(fmt.Sprintf("%.4g", v))
 }

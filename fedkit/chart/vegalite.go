@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"fedkit.example/fedkit/table"
 )
 
 const vegaLiteSchema = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -169,7 +171,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 // tells lines of one name apart, "t" are the tips and "u" the images.
 func rows(all []series) (rows, columns []any) {
 	for i, t := range all {
-		row := object{"s": bound(t.Name), "k": float64(i)}
+		row := object{"s": table.NoBreak(t.Name), "k": float64(i)}
 		columns = nil
 		add := func(column string, data []any) {
 			if len(data) > 0 {
@@ -297,7 +299,7 @@ func (s *sheet) color(mark Mark) object {
 		if len(s.legend) < len(s.order) {
 			names := make([]any, len(s.legend))
 			for i, t := range s.legend {
-				names[i] = bound(t.name)
+				names[i] = table.NoBreak(t.name)
 			}
 			legend["values"] = names
 		}
@@ -328,7 +330,7 @@ func (t style) paint() string {
 func (s *sheet) byName(value func(style) any) object {
 	names, values := make([]any, len(s.order)), make([]any, len(s.order))
 	for i, t := range s.order {
-		names[i], values[i] = bound(t.name), value(t)
+		names[i], values[i] = table.NoBreak(t.name), value(t)
 	}
 	return object{"domain": names, "range": values}
 }

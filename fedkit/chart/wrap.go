@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+
+	"fedkit.example/fedkit/table"
 )
 
 // wideFont is how much wider letters may be in a browser that has neither Helvetica nor Arial.
@@ -51,4 +53,13 @@ func wrapped(words string, style text.Style, width string) any {
 func lines(words string, letter float64, width string) string {
 	return fmt.Sprintf(`split(trim(replace(%s, regexp('(.{1,' + max(9, floor((%s) / %g)) + '})( +|$)', 'g'), '$1\n')), '\n')`,
 		words, width, round(wideFont*letter, 3))
+}
+
+// allBound keeps the numbers of each on one line.
+func allBound(words []string) []string {
+	all := slices.Clone(words)
+	for i := range all {
+		all[i] = table.NoBreak(all[i])
+	}
+	return all
 }

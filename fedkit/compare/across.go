@@ -10,8 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/stats"
+	"fedkit.example/fedkit/table"
 )
 
 // Across is a table of one quantity across panels, problems say: a line for each group of runs (see Groups), a column for each
@@ -33,8 +33,8 @@ type Across struct {
 // Table returns the table; Show shows it.
 //
 // Errors: no panel, those of Table for the runs of a panel, runs that cannot be compared.
-func (a Across) Table(panels ...Panel) *chart.Table {
-	return chart.Make("compare: across", func(t *chart.Table) error {
+func (a Across) Table(panels ...Panel) *table.Table {
+	return table.Make("compare: across", func(t *table.Table) error {
 		if len(panels) == 0 {
 			return errors.New("no panel given")
 		}
@@ -127,7 +127,7 @@ func (g *grid) rank(less bool) {
 }
 
 // fill writes the cells into the table, in words and as data.
-func (g *grid) fill(t *chart.Table, what string, panels []Panel) {
+func (g *grid) fill(t *table.Table, what string, panels []Panel) {
 	head, data := []string{what}, []any{"run"}
 	for _, p := range panels {
 		head, data = append(head, p.Name), append(data, p.Name, p.Name+" ±", p.Name+" n")
@@ -153,8 +153,8 @@ func (g *grid) fill(t *chart.Table, what string, panels []Panel) {
 }
 
 // mark makes the best of each column bold, unless all are as good.
-func (g *grid) mark(t *chart.Table, less bool) {
-	t.Bold = map[chart.At]bool{}
+func (g *grid) mark(t *table.Table, less bool) {
+	t.Bold = map[table.At]bool{}
 	for panel := range g.cells[0] {
 		v := g.column(panel, less)
 		whole := slices.Clone(v)
@@ -169,7 +169,7 @@ func (g *grid) mark(t *chart.Table, less bool) {
 		}
 		for i := range whole {
 			if behind && finite(best) && whole[i] == best {
-				t.Bold[chart.At{Line: i + 1, Column: panel + 1}] = true
+				t.Bold[table.At{Line: i + 1, Column: panel + 1}] = true
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/table"
 )
 
 // Lines are groups by name, wherever they come first, and what a panel lacks is a dash.
@@ -29,7 +29,7 @@ func TestAcross(t *testing.T) {
 			t.Errorf("line %d: %q, want %q", i, tab.Lines[i], want)
 		}
 	}
-	if got, want := bold(tab), []chart.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}, {Line: 2, Column: 3}}; !slices.Equal(got, want) { // in y, all are as good
+	if got, want := bold(tab), []table.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}, {Line: 2, Column: 3}}; !slices.Equal(got, want) { // in y, all are as good
 		t.Errorf("bold %v, want %v", got, want)
 	}
 	if want := "mean over 1 to 2 seeds ± 95 % confidence interval; accuracy of the global model; bold (* in text): best mean"; tab.Note != want {
@@ -41,10 +41,10 @@ func TestAcross(t *testing.T) {
 }
 
 // bold returns the cells that are bold, line by line.
-func bold(tab *chart.Table) (all []chart.At) {
+func bold(tab *table.Table) (all []table.At) {
 	for i, line := range tab.Lines {
 		for k := range line {
-			if at := (chart.At{Line: i, Column: k}); tab.Bold[at] {
+			if at := (table.At{Line: i, Column: k}); tab.Bold[at] {
 				all = append(all, at)
 			}
 		}
@@ -61,7 +61,7 @@ func TestAcrossRanked(t *testing.T) {
 	if got := numbers(t, tab, "mean rank"); !near(got, []float64{1.5, 2, 2.5}) {
 		t.Error(got)
 	}
-	if tab.Lines[1][0] != "A" || tab.Lines[2][0] != "B" || !slices.Equal(bold(tab), []chart.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}}) {
+	if tab.Lines[1][0] != "A" || tab.Lines[2][0] != "B" || !slices.Equal(bold(tab), []table.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}}) {
 		t.Errorf("%q, %v", tab.Lines, bold(tab))
 	}
 }
@@ -69,10 +69,10 @@ func TestAcrossRanked(t *testing.T) {
 // Losses are better if they are less. A mean over some of the runs is not the best, whatever it is.
 func TestAcrossMarksWholeMeans(t *testing.T) {
 	a, b := method("A", 0.5, 0.6), method("B", 0.4, 0.9)
-	b[0].Rounds[1].Global.Loss = fedkit.Float(math.Inf(1))
+	b[0].Rounds[1].Global.Loss = history.Float(math.Inf(1))
 	c := method("C", 0.3, 0.3)
 	tab := Across{By: Loss}.Table(Panel{"x", slices.Concat(a, b, c)})
-	if got := cells(t, tab, "B", "x"); got[0] != "0.100 (1/2)" || !slices.Equal(bold(tab), []chart.At{{Line: 1, Column: 1}}) {
+	if got := cells(t, tab, "B", "x"); got[0] != "0.100 (1/2)" || !slices.Equal(bold(tab), []table.At{{Line: 1, Column: 1}}) {
 		t.Errorf("%q, %v", got, bold(tab))
 	}
 	if !strings.Contains(tab.Note, "best mean of those that all runs have") || !strings.Contains(tab.Note, "in brackets") {
@@ -82,9 +82,9 @@ func TestAcrossMarksWholeMeans(t *testing.T) {
 
 // What a quantity is written like does not say how many runs have it.
 func TestAcrossOfQuantitiesInBrackets(t *testing.T) {
-	q := Quantity{Name: "grade", Value: Accuracy.Value, Format: func(v float64) string { return chart.Percent(v) + " (of 100)" }}
+	q := Quantity{Name: "grade", Value: Accuracy.Value, Format: func(v float64) string { return table.Percent(v) + " (of 100)" }}
 	tab := Across{By: q}.Table(Panel{Name: "x", Runs: slices.Concat(method("A", 0.5), method("B", 0.4))})
-	if got := cells(t, tab, "A", "x"); got[0] != "50.0 % (of 100)" || !slices.Equal(bold(tab), []chart.At{{Line: 1, Column: 1}}) || strings.Contains(tab.Note, "in brackets") {
+	if got := cells(t, tab, "A", "x"); got[0] != "50.0 % (of 100)" || !slices.Equal(bold(tab), []table.At{{Line: 1, Column: 1}}) || strings.Contains(tab.Note, "in brackets") {
 		t.Errorf("%q, %v, %q", got, bold(tab), tab.Note)
 	}
 }
@@ -93,8 +93,8 @@ func TestAcrossMistakes(t *testing.T) {
 	for says, panels := range map[string][]Panel{
 		"compare: across: no panel given":                                    nil,
 		`compare: across: panel "x": no history given`:                       {{Name: "x"}},
-		`compare: across: panel "y": history 1 is nil`:                       {{"x", method("A", 0.5)}, {"y", []*fedkit.History{nil}}},
-		`compare: across: history "A" has only a global model and "P" only `: {{"x", method("A", 0.5)}, {"y", []*fedkit.History{scored(history("P", nan), 0, []float64{0.5}, []int{1})}}},
+		`compare: across: panel "y": history 1 is nil`:                       {{"x", method("A", 0.5)}, {"y", []*history.History{nil}}},
+		`compare: across: history "A" has only a global model and "P" only `: {{"x", method("A", 0.5)}, {"y", []*history.History{scored(ran("P", nan), 0, []float64{0.5}, []int{1})}}},
 	} {
 		if err := (Across{}).Table(panels...).Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 )
 
 // tellApart adds to the names of groups, which are all the same, the options in which they differ: "FedAvg, Local.LR 0.1".
 // What is not set adds nothing. Groups that this leaves alike get what else sets them apart, and in the end a number.
 func tellApart(gs []*Group) {
-	hs := each(gs, func(g *Group) *fedkit.History { return g.Runs[0].History })
+	hs := each(gs, func(g *Group) *history.History { return g.Runs[0].History })
 	names := labels(gs[0].Name, len(gs), differences(hs))
 	if len(count(names)) < len(gs) {
 		names = labels(gs[0].Name, len(gs), append(differences(hs), finer(hs)...))
@@ -27,15 +27,15 @@ func tellApart(gs []*Group) {
 }
 
 // differences are what sets histories apart: options of the strategy, pace, data, partition, model.
-func differences(hs []*fedkit.History) []config.Difference {
+func differences(hs []*history.History) []config.Difference {
 	return slices.Concat(known(hs), paces(hs),
-		words(hs, func(h *fedkit.History) string { return h.Data }),
+		words(hs, func(h *history.History) string { return h.Data }),
 		words(hs, wordsOf),
-		words(hs, func(h *fedkit.History) string { return h.Model }))
+		words(hs, func(h *history.History) string { return h.Model }))
 }
 
 // known are the options in which histories differ. Old files, whose configuration is only text, have no value of them.
-func known(hs []*fedkit.History) []config.Difference {
+func known(hs []*history.History) []config.Difference {
 	var configs []*config.Config
 	var of []int
 	for i, h := range hs {
@@ -54,20 +54,20 @@ func known(hs []*fedkit.History) []config.Difference {
 }
 
 // paces are the options in which servers kept to the clock differently.
-func paces(hs []*fedkit.History) []config.Difference {
-	all := options(each(hs, func(h *fedkit.History) *config.Config { return h.Settings })...)
+func paces(hs []*history.History) []config.Difference {
+	all := options(each(hs, func(h *history.History) *config.Config { return h.Settings })...)
 	return slices.DeleteFunc(all, func(d config.Difference) bool { return !strings.HasPrefix(d.Path, "Pace") })
 }
 
 // finer are what may set histories apart beside that.
-func finer(hs []*fedkit.History) []config.Difference {
+func finer(hs []*history.History) []config.Difference {
 	return slices.Concat(options(each(hs, rule)...),
-		words(hs, func(h *fedkit.History) string { return fmt.Sprintf("%d clients", h.Clients) }),
-		words(hs, func(h *fedkit.History) string { return fmt.Sprintf("%d parameters", h.Params) }))
+		words(hs, func(h *history.History) string { return fmt.Sprintf("%d clients", h.Clients) }),
+		words(hs, func(h *history.History) string { return fmt.Sprintf("%d parameters", h.Params) }))
 }
 
 // words is what histories say of one thing, if they do not all say the same.
-func words(hs []*fedkit.History, say func(*fedkit.History) string) []config.Difference {
+func words(hs []*history.History, say func(*history.History) string) []config.Difference {
 	values := each(hs, say)
 	if len(count(values)) == 1 {
 		return nil
@@ -103,7 +103,7 @@ func options(configs ...*config.Config) []config.Difference {
 }
 
 // rule is the configuration of the partition, nil in old files.
-func rule(h *fedkit.History) *config.Config {
+func rule(h *history.History) *config.Config {
 	if h.Manifest == nil {
 		return nil
 	}

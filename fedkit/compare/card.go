@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/stats"
+	"fedkit.example/fedkit/table"
 )
 
 // Card is a reproduction card: what a source reports beside what came out here, and why they differ. It ends a notebook.
@@ -36,8 +36,8 @@ func (c Card) Show() { c.Table().Show() }
 // target, it says how many there are.
 //
 // Errors: an empty card.
-func (c Card) Table() *chart.Table {
-	return chart.Make("compare: card", func(t *chart.Table) error {
+func (c Card) Table() *table.Table {
+	return table.Make("compare: card", func(t *table.Table) error {
 		if len(c) == 0 {
 			return fmt.Errorf("no line")
 		}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/table"
 )
 
 // Quantities of simulated time, NaN for runs without a clock: see fedkit.Federation.On. Runs without one have Staleness too. All but
@@ -21,9 +21,9 @@ import (
 //
 // Results that were not finite count as wasted too.
 var (
-	Simulated = Quantity{"simulated", ofClock(func(r *Run) float64 { return float64(r.History.Last().Clock) }), chart.Seconds, true} // s of the clock after the last round
-	Idle      = Quantity{"idle", ofTimes(times.idleShare), chart.Percent, true}                                                      // share of their time that clients wait
-	Wasted    = Quantity{"wasted", ofTimes(times.wastedShare), chart.Percent, true}                                                  // share of busy time without a result
+	Simulated = Quantity{"simulated", ofClock(func(r *Run) float64 { return float64(r.History.Last().Clock) }), table.Seconds, true} // s of the clock after the last round
+	Idle      = Quantity{"idle", ofTimes(times.idleShare), table.Percent, true}                                                      // share of their time that clients wait
+	Wasted    = Quantity{"wasted", ofTimes(times.wastedShare), table.Percent, true}                                                  // share of busy time without a result
 	Staleness = Quantity{"staleness", staleness, two, true}                                                                          // mean of Solve.Staleness over all results; 0 in synchronous rounds
 )
 
@@ -34,7 +34,7 @@ func SimulatedTo(target float64) Quantity {
 			return float64(at.Clock)
 		}
 		return math.NaN()
-	}, chart.Seconds, true}
+	}, table.Seconds, true}
 }
 
 // Clocked says whether the run has a clock, because its clients have devices.
@@ -54,7 +54,7 @@ func ofClock(of func(r *Run) float64) func(*Run, Basis) float64 {
 type times struct{ busy, idle, wasted float64 }
 
 // add adds a round, unless what its clients did was not kept.
-func (t *times) add(r *fedkit.Record) {
+func (t *times) add(r *history.Record) {
 	if r.Solves == nil && r.Training() != nil {
 		return
 	}
@@ -92,7 +92,7 @@ func ofTimes(of func(times) float64) func(*Run, Basis) float64 {
 }
 
 // IdleShare is Idle of one round, NaN if nobody was at work.
-func IdleShare(r *fedkit.Record) float64 {
+func IdleShare(r *history.Record) float64 {
 	var t times
 	t.add(r)
 	return t.idleShare()

@@ -8,15 +8,16 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/table"
 )
 
 // fourSpeeds returns a run of four clients that receive a model in 1 s, train for 1, 2, 3 and 4 s, and send it in 2 s.
-func fourSpeeds(t *testing.T, s fedkit.Strategy, pace fedkit.Pace) *fedkit.History {
+func fourSpeeds(t *testing.T, s fedkit.Strategy, pace fedkit.Pace) *history.History {
 	t.Helper()
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP())
 	if err != nil {
@@ -64,7 +65,7 @@ func TestSimulatedTime(t *testing.T) {
 }
 
 // timed gives the rounds of a run these ends.
-func timed(h *fedkit.History, clock ...fedkit.Float) *fedkit.History {
+func timed(h *history.History, clock ...history.Float) *history.History {
 	h.Devices = config.Of(sim.Constant(1))
 	for i, c := range clock {
 		h.Rounds[i].Clock = c
@@ -73,7 +74,7 @@ func timed(h *fedkit.History, clock ...fedkit.Float) *fedkit.History {
 }
 
 func TestSimulatedTo(t *testing.T) {
-	a, none := timed(history("A", 0.5, nan, 0.9), 60, 7200, 400_000), history("B", 0.9)
+	a, none := timed(ran("A", 0.5, nan, 0.9), 60, 7200, 400_000), ran("B", 0.9)
 	if got := SimulatedTo(0.6).Of(a, a, none); !near(got[:2], []float64{400_000, 400_000}) || !near(SimulatedTo(0.4).Of(a), []float64{60}) || got[2] == got[2] {
 		t.Errorf("%v", got)
 	}
@@ -96,10 +97,10 @@ func TestSimulatedTo(t *testing.T) {
 
 // What clients did in rounds whose solves were not kept is not known.
 func TestIdleOfSomeRounds(t *testing.T) {
-	h := timed(history("A", 0.5, 0.5, 0.5), 10, 20, 30)
-	h.Rounds[0].Solves = []fedkit.Solve{{Client: 1, Arrived: 4}}
-	h.Rounds[1].Summary, h.Rounds[1].Missed = &fedkit.Summary{Training: &fedkit.Training{Clients: 1}}, []fedkit.Miss{{Begin: 10, End: 90}}
-	h.Rounds[2].Missed = []fedkit.Miss{{Begin: 20, End: 26, Lost: true}}
+	h := timed(ran("A", 0.5, 0.5, 0.5), 10, 20, 30)
+	h.Rounds[0].Solves = []history.Solve{{Client: 1, Arrived: 4}}
+	h.Rounds[1].Summary, h.Rounds[1].Missed = &fedkit.Summary{Training: &fedkit.Training{Clients: 1}}, []history.Miss{{Begin: 10, End: 90}}
+	h.Rounds[2].Missed = []history.Miss{{Begin: 20, End: 26, Lost: true}}
 	if got := Idle.Of(h); !near(got, []float64{6. / 16}) {
 		t.Errorf("idle %v, want 6 of 16 s", got)
 	}
@@ -110,15 +111,15 @@ func TestIdleOfSomeRounds(t *testing.T) {
 
 // Runs of which that was not kept say so where their figures are missing.
 func TestIdleOfLightRuns(t *testing.T) {
-	whole, light := timed(history("A", 0.5), 10), timed(history("B", 0.5), 10)
-	whole.Rounds[0].Solves = []fedkit.Solve{{Client: 1, Arrived: 4}}
+	whole, light := timed(ran("A", 0.5), 10), timed(ran("B", 0.5), 10)
+	whole.Rounds[0].Solves = []history.Solve{{Client: 1, Arrived: 4}}
 	light.Rounds[0].Summary = &fedkit.Summary{Training: &fedkit.Training{Clients: 1}}
 	const says = ": of runs whose history has what each client did"
-	for want, tab := range map[string]*chart.Table{
+	for want, tab := range map[string]*table.Table{
 		"idle, wasted, staleness" + says: Table(light, whole),
 		"idle" + says:                    Comparison{Columns: []string{"idle", "time"}}.Table(light),
 		"":                               Comparison{Columns: []string{"time"}}.Table(light),
-		"; idle" + says:                  Across{By: Idle}.Table(Panel{"x", []*fedkit.History{light, whole}}),
+		"; idle" + says:                  Across{By: Idle}.Table(Panel{"x", []*history.History{light, whole}}),
 	} {
 		if err := tab.Err(); err != nil || !strings.Contains(tab.Note, want) || want == "" && strings.Contains(tab.Note, says) {
 			t.Errorf("%q is not in %q (%v)", want, tab.Note, err)
@@ -131,8 +132,8 @@ func TestIdleOfLightRuns(t *testing.T) {
 
 // Whoever sits out waits for the whole round.
 func TestIdleOfThoseWhoSitOut(t *testing.T) {
-	h := timed(history("A", 0.5), 10)
-	h.Rounds[0].Solves, h.Rounds[0].Missed = []fedkit.Solve{{Client: 1, Arrived: 4}}, []fedkit.Miss{{SatOut: true}}
+	h := timed(ran("A", 0.5), 10)
+	h.Rounds[0].Solves, h.Rounds[0].Missed = []history.Solve{{Client: 1, Arrived: 4}}, []history.Miss{{SatOut: true}}
 	if idle, wasted := Idle.Of(h), Wasted.Of(h); !near(idle, []float64{16. / 20}) || !near(wasted, []float64{0}) {
 		t.Errorf("idle %v, want 16 of 20 s; wasted %v", idle, wasted)
 	}
@@ -140,7 +141,7 @@ func TestIdleOfThoseWhoSitOut(t *testing.T) {
 
 // Runs with another pace are of another configuration, even if their scores are the same.
 func TestPacesAreConfigurations(t *testing.T) {
-	paced := func(seed uint64, p fedkit.Pace) *fedkit.History {
+	paced := func(seed uint64, p fedkit.Pace) *history.History {
 		h := timed(with(seed, 0.1), 10)
 		h.Settings = config.Of(struct {
 			Rounds int

@@ -6,14 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/stats"
 )
 
 // Differences returns a quantity of runs minus that of the runs of a baseline, over pairs with equal seeds (of the run, and
 // of the partition and parts as far as both have them), in the order of the first. Pairs in which one has no finite value
 // are left out. There are none if the runs cannot be compared.
-func Differences(q Quantity, of, base []*fedkit.History) []float64 {
+func Differences(q Quantity, of, base []*history.History) []float64 {
 	runs, err := Runs(append(slices.Clone(of), base...)...)
 	if err != nil {
 		return nil
@@ -30,7 +31,7 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 	base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == c.Baseline })
 	if base < 0 {
 		has := each(gs, func(g *Group) string { return g.Name })
-		return nil, fedkit.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), oneOf(has))
+		return nil, fault.Invalid("Baseline", fmt.Sprintf("%q", c.Baseline), oneOf(has))
 	}
 	q := c.By.orAccuracy()
 	d := each(gs, func(g *Group) []float64 { return q.pairs(g, gs[base], b) })

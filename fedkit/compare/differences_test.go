@@ -5,21 +5,21 @@ import (
 	"strings"
 	"testing"
 
-	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/table"
 )
 
 // method returns runs with these accuracies, by seed.
-func method(name string, accuracy ...float64) (all []*fedkit.History) {
+func method(name string, accuracy ...float64) (all []*history.History) {
 	for seed, a := range accuracy {
-		all = append(all, seeded(uint64(seed), history(name, 0.1, a)))
+		all = append(all, seeded(uint64(seed), ran(name, 0.1, a)))
 	}
 	return all
 }
 
 // cells returns the cells of a line under these heads.
-func cells(t *testing.T, tab *chart.Table, line string, heads ...string) (of []string) {
+func cells(t *testing.T, tab *table.Table, line string, heads ...string) (of []string) {
 	t.Helper()
 	if err := tab.Err(); err != nil {
 		t.Fatal(err)
@@ -70,10 +70,10 @@ func TestDifferences(t *testing.T) {
 // Differences of runs are those of the table.
 func TestDifferencesOfRuns(t *testing.T) {
 	a, b := method("A", 0.9, 0.7, 0.8), method("B", 0.5, 0.6)
-	if got := Differences(Accuracy, []*fedkit.History{a[2], a[1], a[0]}, b); !slices.Equal(got, []float64{0.1, 0.4}) {
+	if got := Differences(Accuracy, []*history.History{a[2], a[1], a[0]}, b); !slices.Equal(got, []float64{0.1, 0.4}) {
 		t.Error(got)
 	}
-	for _, none := range [][]*fedkit.History{nil, {nil}} {
+	for _, none := range [][]*history.History{nil, {nil}} {
 		if got := Differences(Quantity{}, a, none); len(got) > 0 {
 			t.Error(got)
 		}
@@ -93,17 +93,17 @@ func TestTiesOfDifferences(t *testing.T) {
 
 // Runs are a pair if all seeds agree that both have.
 func TestPairs(t *testing.T) {
-	softmax := func(seed, part uint64) *fedkit.History {
-		return changed(func(h *fedkit.History) { h.Seed, h.Config = seed, config.Of(FedAvg{Selector: Softmax{2, part}}) })
+	softmax := func(seed, part uint64) *history.History {
+		return changed(func(h *history.History) { h.Seed, h.Config = seed, config.Of(FedAvg{Selector: Softmax{2, part}}) })
 	}
-	dealt := func(runSeed, dealSeed uint64, name string) *fedkit.History {
+	dealt := func(runSeed, dealSeed uint64, name string) *history.History {
 		h := dealtBy(dealSeed, "noise, seed "+string(rune('0'+dealSeed)), "a")
 		h.Seed, h.Name = runSeed, name
 		return h
 	}
-	words := func(p string) *fedkit.History { return changed(func(h *fedkit.History) { h.Partition = p }) }
+	words := func(p string) *history.History { return changed(func(h *history.History) { h.Partition = p }) }
 	for what, c := range map[string]struct {
-		a, b *fedkit.History
+		a, b *history.History
 		want bool
 	}{
 		"the same seed":                        {with(1, 0.1), with(1, 0.2), true},
@@ -127,7 +127,7 @@ func TestPairs(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	hs := []*fedkit.History{history("A", 0.5, nan, 0.95), seeded(1, history("A", 0.9)), seeded(2, history("A", 0.8)), history("B", 0.95), history("C", 0.1)}
+	hs := []*history.History{ran("A", 0.5, nan, 0.95), seeded(1, ran("A", 0.9)), seeded(2, ran("A", 0.8)), ran("B", 0.95), ran("C", 0.1)}
 	tab := Comparison{Target: 0.9}.Table(hs...)
 	for line, want := range map[string][]string{
 		"A": {"2 (2/3)", "6 kB (2/3)", "1 s (2/3)"},
@@ -144,7 +144,7 @@ func TestTargets(t *testing.T) {
 }
 
 func TestData(t *testing.T) {
-	tab := Comparison{Columns: []string{"n", "accuracy", "rounds to 90 %"}, Target: 0.9}.Table(append(method("A", 0.5, 0.75), history("B, λ", 0.95))...)
+	tab := Comparison{Columns: []string{"n", "accuracy", "rounds to 90 %"}, Target: 0.9}.Table(append(method("A", 0.5, 0.75), ran("B, λ", 0.95))...)
 	want := "run,n,accuracy,accuracy ±,rounds to 90 %,rounds to 90 % reached\n" +
 		"A,2,0.625,1.5882755920218365,,0\n" +
 		"\"B, λ\",1,0.95,,1,1\n"
@@ -154,14 +154,14 @@ func TestData(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
-	one := history("one", 0.5)
-	for says, tab := range map[string]*chart.Table{
+	one := ran("one", 0.5)
+	for says, tab := range map[string]*table.Table{
 		"compare: table: no history given":                                          Table(),
 		"compare: table: history 2 is nil":                                          Table(one, nil),
-		`compare: table: history "blank" has no evaluated round among`:              Table(history("blank", nan)),
+		`compare: table: history "blank" has no evaluated round among`:              Table(ran("blank", nan)),
 		"compare: table: invalid: Target = 90: must be an accuracy in (0, 1]":       Comparison{Target: 90}.Table(one),
 		"compare: table: invalid: Target = NaN":                                     Comparison{Target: nan}.Table(one),
-		`compare: table: invalid: Baseline = "FedAvg": must be one of "one", "two"`: Comparison{Baseline: "FedAvg"}.Table(one, history("two", 0.5)),
+		`compare: table: invalid: Baseline = "FedAvg": must be one of "one", "two"`: Comparison{Baseline: "FedAvg"}.Table(one, ran("two", 0.5)),
 		`compare: table: invalid: Columns = "acuracy": must be one of "rounds", "a`: Comparison{Columns: []string{"acuracy"}}.Table(one),
 		"compare: card: no line":                                                    Card{}.Table(),
 	} {
@@ -173,18 +173,18 @@ func TestMistakes(t *testing.T) {
 
 // A repeated run, and groups that nothing in words tells apart, are remarked on; a history without clients' scores works.
 func TestRemarks(t *testing.T) {
-	long, short := history("A", 0.1, 0.2, 0.3), history("A", 0.1, 0.2)
+	long, short := ran("A", 0.1, 0.2, 0.3), ran("A", 0.1, 0.2)
 	if s := Table(long, short).String(); strings.Contains(s, " n ") || !strings.Contains(s, "counts once") {
 		t.Errorf("table:\n%s", s)
 	}
-	if s := Table(history("A", 0.1), history("A", 0.2)).String(); !strings.Contains(s, "A (1)") || !strings.Contains(s, "nothing in words tells them apart") {
+	if s := Table(ran("A", 0.1), ran("A", 0.2)).String(); !strings.Contains(s, "A (1)") || !strings.Contains(s, "nothing in words tells them apart") {
 		t.Errorf("table:\n%s", s)
 	}
 	if s := Table(with(0, 0.001), with(0, 0.1)).String(); strings.Contains(s, "±") || !strings.Contains(s, "FedAvg, Local.LR 0.1 ") {
 		t.Errorf("table:\n%s", s)
 	}
 	short.Stopped = true
-	if tab := Table(short, seeded(1, history("A", 0.3, 0.4, 0.5))); !strings.HasSuffix(tab.Note, "; A, seed 0: stopped after 2 rounds") {
+	if tab := Table(short, seeded(1, ran("A", 0.3, 0.4, 0.5))); !strings.HasSuffix(tab.Note, "; A, seed 0: stopped after 2 rounds") {
 		t.Errorf("note of the table: %q", tab.Note)
 	}
 }

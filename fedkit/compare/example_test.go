@@ -3,17 +3,17 @@ package compare_test
 import (
 	"fmt"
 
-	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/history"
 )
 
 // run is a history as fedkit.Run returns it, with these accuracies of the global model.
-func run(name string, seed uint64, accuracy ...fedkit.Float) *fedkit.History {
-	h := &fedkit.History{Name: name, Clients: 3, Seed: seed}
+func run(name string, seed uint64, accuracy ...history.Float) *history.History {
+	h := &history.History{Name: name, Clients: 3, Seed: seed}
 	for i, a := range accuracy {
-		h.Rounds = append(h.Rounds, fedkit.Record{
+		h.Rounds = append(h.Rounds, history.Record{
 			Round: i + 1, Seconds: 0.5, BytesUp: 1000, BytesDown: 2000,
-			Global: &fedkit.Score{Accuracy: a, Loss: 1 - a, Examples: 100},
+			Global: &history.Score{Accuracy: a, Loss: 1 - a, Examples: 100},
 		})
 	}
 	return h
@@ -32,9 +32,9 @@ func ExampleTable() {
 
 // Seeds of one configuration are one line, and runs with the same seed are pairs.
 func ExampleComparison_Table() {
-	var hs []*fedkit.History
-	for seed, better := range []fedkit.Float{0.03, 0.01, 0.04, -0.01, 0.05} {
-		luck := 0.02 * fedkit.Float(seed)
+	var hs []*history.History
+	for seed, better := range []history.Float{0.03, 0.01, 0.04, -0.01, 0.05} {
+		luck := 0.02 * history.Float(seed)
 		hs = append(hs, run("FedAvg", uint64(seed), 0.5+luck, 0.8+luck), run("FedProx", uint64(seed), 0.6+luck, 0.8+luck+better))
 	}
 	t := compare.Comparison{
@@ -55,7 +55,7 @@ func ExampleComparison_Table() {
 }
 
 func ExampleCard() {
-	hs := []*fedkit.History{run("FedAvg", 0, 0.96, 0.985), run("FedAvg", 1, 0.95, 0.981), run("FedAvg", 2, 0.97, 0.983)}
+	hs := []*history.History{run("FedAvg", 0, 0.96, 0.985), run("FedAvg", 1, 0.95, 0.981), run("FedAvg", 2, 0.97, 0.983)}
 	compare.Card{
 		{What: "accuracy, IID", Source: "a paper, Table 1", Theirs: 0.99, Ours: compare.Accuracy.Of(hs...), Unit: "%", Why: "no search for η"},
 		{What: "rounds to 98 %", Source: "the same", Theirs: 20, Ours: compare.RoundsTo(0.98).Of(hs...), Why: "a smaller model"},
@@ -88,18 +88,18 @@ func ExampleLedger() {
 
 // One quantity of three methods on two problems, with three seeds each.
 func ExampleAcross() {
-	panel := func(name string, accuracy map[string]fedkit.Float) compare.Panel {
+	panel := func(name string, accuracy map[string]history.Float) compare.Panel {
 		p := compare.Panel{Name: name}
 		for _, method := range []string{"FedAvg", "FedProx", "LocalOnly"} {
-			for seed, luck := range []fedkit.Float{0, 0.01, -0.01} {
+			for seed, luck := range []history.Float{0, 0.01, -0.01} {
 				p.Runs = append(p.Runs, run(method, uint64(seed), accuracy[method]+luck))
 			}
 		}
 		return p
 	}
 	compare.Across{Ranked: true}.Table(
-		panel("skewed", map[string]fedkit.Float{"FedAvg": 0.6, "FedProx": 0.65, "LocalOnly": 0.7}),
-		panel("even", map[string]fedkit.Float{"FedAvg": 0.9, "FedProx": 0.91, "LocalOnly": 0.5})).Show()
+		panel("skewed", map[string]history.Float{"FedAvg": 0.6, "FedProx": 0.65, "LocalOnly": 0.7}),
+		panel("even", map[string]history.Float{"FedAvg": 0.9, "FedProx": 0.91, "LocalOnly": 0.5})).Show()
 	// Output:
 	// accuracy         skewed           even   mean rank
 	// FedProx    65.0 ± 2.5 %   91.0 ± 2.5 %*       1.50
@@ -111,7 +111,7 @@ func ExampleAcross() {
 // FedProx is ahead by what the pairs of runs with equal seeds differ, in the one setting here.
 func ExampleLead() {
 	p := compare.Panel{Name: "skew"}
-	for seed, a := range []fedkit.Float{0.70, 0.72} {
+	for seed, a := range []history.Float{0.70, 0.72} {
 		p.Runs = append(p.Runs, run("FedAvg", uint64(seed), a), run("FedProx", uint64(seed), 0.75))
 	}
 	for _, s := range compare.Lead(compare.Accuracy, "FedProx", "FedAvg", p) {

@@ -3,7 +3,7 @@ package compare
 import (
 	"slices"
 
-	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 )
 
 // Group is the runs of one configuration: one experiment with several seeds.
@@ -26,7 +26,7 @@ func (g *Group) Both() bool {
 // "FedAvg, Local.LR 0.1", or in the end a number. A run that is given again counts once, the longer one.
 //
 // Errors: no history, a nil one.
-func Groups(h ...*fedkit.History) ([]*Group, error) {
+func Groups(h ...*history.History) ([]*Group, error) {
 	runs, err := Runs(h...)
 	if err != nil {
 		return nil, err

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"fedkit.example/datasets/partition"
-	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 )
 
 // A strategy with options, as configurations have it.
@@ -24,24 +24,24 @@ type (
 )
 
 // with returns a run of FedAvg with an option set, and scores that follow from seed and rate.
-func with(seed uint64, lr float64) *fedkit.History {
+func with(seed uint64, lr float64) *history.History {
 	s := FedAvg{}
 	s.Local.LR = lr
-	h := seeded(seed, history("FedAvg", 0.5+lr+float64(seed)/100))
+	h := seeded(seed, ran("FedAvg", 0.5+lr+float64(seed)/100))
 	h.Config, h.Data, h.Partition, h.Model = config.Of(s), "digits", "20 clients, IID", "MLP-64"
 	return h
 }
 
 // changed returns with(1, 0.1) after a change.
-func changed(change func(*fedkit.History)) *fedkit.History {
+func changed(change func(*history.History)) *history.History {
 	h := with(1, 0.1)
 	change(h)
 	return h
 }
 
 // dealtBy returns a run on a federation that was dealt with a seed.
-func dealtBy(seed uint64, words, clients string) *fedkit.History {
-	return changed(func(h *fedkit.History) {
+func dealtBy(seed uint64, words, clients string) *history.History {
+	return changed(func(h *history.History) {
 		h.Partition = words
 		h.Manifest = &partition.Manifest{Rule: words, Config: config.Of(partition.Noise{Of: partition.IID{Clients: 20, Seed: seed}, Seed: seed}), Data: clients, Clients: clients}
 		h.Seed = seed
@@ -49,41 +49,41 @@ func dealtBy(seed uint64, words, clients string) *fedkit.History {
 }
 
 // selecting returns a run whose strategy has a part with a seed of its own.
-func selecting(seed uint64, by int, partSeed uint64) *fedkit.History {
-	return changed(func(h *fedkit.History) { h.Seed, h.Config = seed, config.Of(FedAvg{Selector: Softmax{by, partSeed}}) })
+func selecting(seed uint64, by int, partSeed uint64) *history.History {
+	return changed(func(h *history.History) { h.Seed, h.Config = seed, config.Of(FedAvg{Selector: Softmax{by, partSeed}}) })
 }
 
 // Only seeds of one configuration merge, and names that collide say what differs.
 func TestGroups(t *testing.T) {
 	one := with(0, 0.1)
 	for what, c := range map[string]struct {
-		runs []*fedkit.History
+		runs []*history.History
 		want []string
 	}{
-		"seeds":                        {[]*fedkit.History{one, with(1, 0.1), with(2, 0.1)}, []string{"FedAvg: 3"}},
-		"learning rates":               {[]*fedkit.History{with(0, 0.001), one, with(1, 0.001)}, []string{"FedAvg, Local.LR 0.001: 2", "FedAvg, Local.LR 0.1: 1"}},
-		"an option that is set in one": {[]*fedkit.History{with(0, 0), one}, []string{"FedAvg: 1", "FedAvg, Local {LR: 0.1}: 1"}},
-		"parts": {[]*fedkit.History{selecting(0, 0, 0), selecting(0, 2, 0), one},
+		"seeds":                        {[]*history.History{one, with(1, 0.1), with(2, 0.1)}, []string{"FedAvg: 3"}},
+		"learning rates":               {[]*history.History{with(0, 0.001), one, with(1, 0.001)}, []string{"FedAvg, Local.LR 0.001: 2", "FedAvg, Local.LR 0.1: 1"}},
+		"an option that is set in one": {[]*history.History{with(0, 0), one}, []string{"FedAvg: 1", "FedAvg, Local {LR: 0.1}: 1"}},
+		"parts": {[]*history.History{selecting(0, 0, 0), selecting(0, 2, 0), one},
 			[]string{"FedAvg, Selector compare.Softmax: 1", "FedAvg, Selector compare.Softmax{By: 2}: 1", "FedAvg, Local {LR: 0.1}: 1"}},
-		"seeds of a part": {[]*fedkit.History{selecting(0, 2, 1), selecting(1, 2, 2), selecting(1, 2, 3)}, []string{"FedAvg: 3"}},
-		"a part with nothing but a seed": {[]*fedkit.History{one, changed(func(h *fedkit.History) {
+		"seeds of a part": {[]*history.History{selecting(0, 2, 1), selecting(1, 2, 2), selecting(1, 2, 3)}, []string{"FedAvg: 3"}},
+		"a part with nothing but a seed": {[]*history.History{one, changed(func(h *history.History) {
 			s := FedAvg{Noise: struct{ Seed uint64 }{3}}
 			s.Local.LR = 0.1
 			h.Config = config.Of(s)
 		})}, []string{"FedAvg: 2"}},
-		"strategies":          {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Config = config.Of(Softmax{}) })}, []string{"FedAvg, compare.FedAvg, Local {LR: 0.1}: 1", "FedAvg, compare.Softmax: 1"}},
-		"data":                {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Data = "mnist" })}, []string{"FedAvg, digits: 1", "FedAvg, mnist: 1"}},
-		"models":              {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Model = "MLP-32" })}, []string{"FedAvg, MLP-64: 1", "FedAvg, MLP-32: 1"}},
-		"sizes":               {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Params = 7 })}, []string{"FedAvg, 0 parameters: 1", "FedAvg, 7 parameters: 1"}},
-		"partitions":          {[]*fedkit.History{one, dealtBy(1, "20 clients, Dirichlet α = 0.1, seed 1", "a")}, []string{"FedAvg, 20 clients, IID: 1", "FedAvg, 20 clients, Dirichlet α = 0.1: 1"}},
-		"seeds of partitions": {[]*fedkit.History{dealtBy(1, "noise, seed 1", "a"), dealtBy(2, "noise, seed 2", "b")}, []string{"FedAvg: 2"}},
-		"rules, the same in words": {[]*fedkit.History{dealtBy(1, "noise", "a"), changed(func(h *fedkit.History) {
+		"strategies":          {[]*history.History{one, changed(func(h *history.History) { h.Config = config.Of(Softmax{}) })}, []string{"FedAvg, compare.FedAvg, Local {LR: 0.1}: 1", "FedAvg, compare.Softmax: 1"}},
+		"data":                {[]*history.History{one, changed(func(h *history.History) { h.Data = "mnist" })}, []string{"FedAvg, digits: 1", "FedAvg, mnist: 1"}},
+		"models":              {[]*history.History{one, changed(func(h *history.History) { h.Model = "MLP-32" })}, []string{"FedAvg, MLP-64: 1", "FedAvg, MLP-32: 1"}},
+		"sizes":               {[]*history.History{one, changed(func(h *history.History) { h.Params = 7 })}, []string{"FedAvg, 0 parameters: 1", "FedAvg, 7 parameters: 1"}},
+		"partitions":          {[]*history.History{one, dealtBy(1, "20 clients, Dirichlet α = 0.1, seed 1", "a")}, []string{"FedAvg, 20 clients, IID: 1", "FedAvg, 20 clients, Dirichlet α = 0.1: 1"}},
+		"seeds of partitions": {[]*history.History{dealtBy(1, "noise, seed 1", "a"), dealtBy(2, "noise, seed 2", "b")}, []string{"FedAvg: 2"}},
+		"rules, the same in words": {[]*history.History{dealtBy(1, "noise", "a"), changed(func(h *history.History) {
 			h.Partition, h.Manifest = "noise", &partition.Manifest{Config: config.Of(partition.IID{Clients: 20}), Data: "a", Clients: "a"}
 		})}, []string{"FedAvg, partition.Noise, Of partition.IID{Clients: 20, Seed: 1}: 1", "FedAvg, partition.IID, Clients 20: 1"}},
-		"examples, the same in words": {[]*fedkit.History{dealtBy(1, "noise, seed 1", "a"), dealtBy(1, "noise, seed 1", "b")}, []string{"FedAvg (1): 1", "FedAvg (2): 1"}},
-		"names given":                 {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Name, h.Data = "mine", "mnist" })}, []string{"FedAvg: 1", "mine: 1"}},
-		"a run given again":           {[]*fedkit.History{one, one, with(0, 0.1), with(1, 0.1)}, []string{"FedAvg: 2"}},
-		"other scores, all else the same": {[]*fedkit.History{one, changed(func(h *fedkit.History) { h.Seed, h.Rounds[0].Global.Accuracy = 0, 0.1 }), with(1, 0.1)},
+		"examples, the same in words": {[]*history.History{dealtBy(1, "noise, seed 1", "a"), dealtBy(1, "noise, seed 1", "b")}, []string{"FedAvg (1): 1", "FedAvg (2): 1"}},
+		"names given":                 {[]*history.History{one, changed(func(h *history.History) { h.Name, h.Data = "mine", "mnist" })}, []string{"FedAvg: 1", "mine: 1"}},
+		"a run given again":           {[]*history.History{one, one, with(0, 0.1), with(1, 0.1)}, []string{"FedAvg: 2"}},
+		"other scores, all else the same": {[]*history.History{one, changed(func(h *history.History) { h.Seed, h.Rounds[0].Global.Accuracy = 0, 0.1 }), with(1, 0.1)},
 			[]string{"FedAvg (1): 2", "FedAvg (2): 1"}},
 	} {
 		gs, err := Groups(c.runs...)

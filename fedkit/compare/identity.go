@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"strings"
 
-	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 )
 
 // identity is what runs are told apart by, written down once so that grouping thousands of them compares strings alone.
@@ -138,7 +138,7 @@ func (u unseeded) fits(v unseeded) bool {
 var seedInWords = regexp.MustCompile(`, seed (\d+)`)
 
 // wordsOf is the partition in words, without its seeds.
-func wordsOf(h *fedkit.History) string {
+func wordsOf(h *history.History) string {
 	if !strings.Contains(h.Partition, ", seed ") { // a regular expression is slow
 		return h.Partition
 	}

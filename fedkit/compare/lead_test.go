@@ -4,13 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 )
 
 // A lead is positive if the first is better, seed by seed, and a panel without runs has none.
 func TestLead(t *testing.T) {
 	x := Panel{"x", slices.Concat(method("A", 0.9, 0.7, 0.8), method("B", 0.4, 0.6), method("C", 0.1))}
-	bad := Panel{"bad", []*fedkit.History{nil}}
+	bad := Panel{"bad", []*history.History{nil}}
 	for what, c := range map[string]struct {
 		got  []Setting
 		want []float64

@@ -10,9 +10,9 @@ import (
 
 	"gonum.org/v1/gonum/floats/scalar"
 
-	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/stats"
+	"fedkit.example/fedkit/table"
 )
 
 // Ledger holds claims against runs: what a source says, the effect that was measured in one or more settings, and a verdict,
@@ -61,8 +61,8 @@ func (l Ledger) Show() { l.Table().Show() }
 //	too few runs          no setting has two differences
 //
 // Errors: an empty ledger, a finding without claim or setting, several settings of which one has no name, a Least that is not finite.
-func (l Ledger) Table() *chart.Table {
-	return chart.Make("compare: ledger", func(t *chart.Table) error {
+func (l Ledger) Table() *table.Table {
+	return table.Make("compare: ledger", func(t *table.Table) error {
 		if len(l) == 0 {
 			return errors.New("no claim")
 		}
@@ -80,13 +80,13 @@ func (f *Finding) check() error {
 	noName := func(s Setting) bool { return s.Name == "" }
 	switch {
 	case f.Claim == "":
-		return fedkit.Invalid("Claim", `""`, "what the source says")
+		return fault.Invalid("Claim", `""`, "what the source says")
 	case len(f.In) == 0:
-		return fmt.Errorf("claim %q: %w", f.Claim, fedkit.Invalid("In", "empty", "at least one setting"))
+		return fmt.Errorf("claim %q: %w", f.Claim, fault.Invalid("In", "empty", "at least one setting"))
 	case len(f.In) > 1 && slices.ContainsFunc(f.In, noName):
-		return fmt.Errorf("claim %q: %w", f.Claim, fedkit.Invalid("Setting.Name", `""`, "set, as there are several"))
+		return fmt.Errorf("claim %q: %w", f.Claim, fault.Invalid("Setting.Name", `""`, "set, as there are several"))
 	case !finite(f.Least):
-		return fmt.Errorf("claim %q: %w", f.Claim, fedkit.Invalid("Least", f.Least, "finite"))
+		return fmt.Errorf("claim %q: %w", f.Claim, fault.Invalid("Least", f.Least, "finite"))
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (f *Finding) count(of []measured, which side) (n int) {
 }
 
 // fill writes the table. The last columns are left out if no finding has them.
-func (l Ledger) fill(t *chart.Table, all [][]measured) {
+func (l Ledger) fill(t *table.Table, all [][]measured) {
 	const see = 8
 	head := []string{"claim", "source", "effect", "setting", "here", "n", "p (Holm)", "verdict", "see", "remark"}
 	wide := len(head)
@@ -213,12 +213,12 @@ func (l Ledger) fill(t *chart.Table, all [][]measured) {
 			wide = see
 		}
 	}
-	t.Lines, t.Left, t.Tall, t.Links = [][]string{head[:wide]}, []int{1, 2, 3, 7, 8, 9}, []int{0, 1, 2, 7, 8, 9}, map[chart.At]string{}
+	t.Lines, t.Left, t.Tall, t.Links = [][]string{head[:wide]}, []int{1, 2, 3, 7, 8, 9}, []int{0, 1, 2, 7, 8, 9}, map[table.At]string{}
 	t.Data = [][]any{{"claim", "source", "effect", "least", "unit", "setting", "here", "here ±", "n", "p", "p (Holm)", "verdict", "cell", "remark"}}
 	for k, f := range l {
 		verdict, number := f.verdict(all[k]), Claim{Unit: f.Unit}
 		if f.Cell != "" {
-			t.Links[chart.At{Line: len(t.Lines), Column: see}] = "#" + Heading(f.Cell)
+			t.Links[table.At{Line: len(t.Lines), Column: see}] = "#" + Heading(f.Cell)
 		}
 		for i, m := range all[k] {
 			s := f.In[i]

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/table"
 )
 
 var (
@@ -16,7 +16,7 @@ var (
 )
 
 // numbers returns a column of the data of a table.
-func numbers(t *testing.T, tab *chart.Table, head string) (v []float64) {
+func numbers(t *testing.T, tab *table.Table, head string) (v []float64) {
 	t.Helper()
 	if err := tab.Err(); err != nil {
 		t.Fatal(err)

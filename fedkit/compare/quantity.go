@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/table"
 )
 
 // Quantity is a number of each run, NaN if a run does not have it. The zero value stands for Accuracy.
@@ -19,21 +19,21 @@ type Quantity struct {
 
 // Quantities of a run. Scores are on test examples. Loss is that of the last evaluated round, and Rounds is how many the run has.
 var (
-	Accuracy = Quantity{"accuracy", func(r *Run, b Basis) float64 { return float64(b.last(r).Accuracy) }, chart.Percent, false} // at the last evaluated round
-	Best     = Quantity{"best", best, chart.Percent, false}                                                                     // highest accuracy of any round
-	Clients  = Quantity{"clients", spread(func(s *fedkit.Spread) fedkit.Float { return s.Mean }), chart.Percent, false}         // mean over clients on their own examples, each counting the same
-	Worst    = Quantity{"worst 10 %", spread(func(s *fedkit.Spread) fedkit.Float { return s.Worst }), chart.Percent, false}     // the same over the tenth of the clients that are worst off
+	Accuracy = Quantity{"accuracy", func(r *Run, b Basis) float64 { return float64(b.last(r).Accuracy) }, table.Percent, false} // at the last evaluated round
+	Best     = Quantity{"best", best, table.Percent, false}                                                                     // highest accuracy of any round
+	Clients  = Quantity{"clients", spread(func(s *history.Spread) history.Float { return s.Mean }), table.Percent, false}       // mean over clients on their own examples, each counting the same
+	Worst    = Quantity{"worst 10 %", spread(func(s *history.Spread) history.Float { return s.Worst }), table.Percent, false}   // the same over the tenth of the clients that are worst off
 	Loss     = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, three, true}
-	Rounds   = Quantity{"rounds", rounds, chart.Short, true}
-	Down     = Quantity{"down", total(func(r *fedkit.Record) float64 { return float64(r.BytesDown) }), chart.Bytes, true} // bytes from the server to clients
-	Up       = Quantity{"up", total(func(r *fedkit.Record) float64 { return float64(r.BytesUp) }), chart.Bytes, true}     // bytes from clients to the server
-	Kept     = Quantity{"kept", kept, chart.Bytes, true}                                                                  // bytes of the matrices and numbers that the strategy keeps from round to round, at most
-	Unseen   = Quantity{"unseen", mean((*fedkit.Record).MeanUnseen), chart.Percent, false}                                // mean over the test examples of clients that never took part
+	Rounds   = Quantity{"rounds", rounds, table.Short, true}
+	Down     = Quantity{"down", total(func(r *history.Record) float64 { return float64(r.BytesDown) }), table.Bytes, true} // bytes from the server to clients
+	Up       = Quantity{"up", total(func(r *history.Record) float64 { return float64(r.BytesUp) }), table.Bytes, true}     // bytes from clients to the server
+	Kept     = Quantity{"kept", kept, table.Bytes, true}                                                                   // bytes of the matrices and numbers that the strategy keeps from round to round, at most
+	Unseen   = Quantity{"unseen", mean((*history.Record).MeanUnseen), table.Percent, false}                                // mean over the test examples of clients that never took part
 	// ChosenOnTest is the mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest.
-	ChosenOnTest = Quantity{"chosen on test", mean((*fedkit.Record).MeanChosenOnTest), chart.Percent, false}
-	Clusters     = Quantity{"clusters", clustering(func(c *fedkit.Clustering) float64 { return float64(c.Count) }), chart.Short, false} // that have a client, in the last round
-	ARI          = Quantity{"ARI", clustering(func(c *fedkit.Clustering) float64 { return float64(c.ARI) }), two, false}                // adjusted Rand index with the true groups, in the last round
-	Time         = Quantity{"time", total(seconds), chart.Seconds, true}                                                                // of the rounds without the evaluations
+	ChosenOnTest = Quantity{"chosen on test", mean((*history.Record).MeanChosenOnTest), table.Percent, false}
+	Clusters     = Quantity{"clusters", clustering(func(c *history.Clustering) float64 { return float64(c.Count) }), table.Short, false} // that have a client, in the last round
+	ARI          = Quantity{"ARI", clustering(func(c *history.Clustering) float64 { return float64(c.ARI) }), two, false}                // adjusted Rand index with the true groups, in the last round
+	Time         = Quantity{"time", total(seconds), table.Seconds, true}                                                                 // of the rounds without the evaluations
 )
 
 // RoundsTo is the first round whose accuracy is at least target.
@@ -43,17 +43,17 @@ func RoundsTo(target float64) Quantity {
 			return float64(last.Round)
 		}
 		return math.NaN()
-	}, chart.Short, true}
+	}, table.Short, true}
 }
 
 // BytesTo is what was sent, both ways, until the accuracy was at least target.
 func BytesTo(target float64) Quantity {
-	return Quantity{"bytes to " + target100(target), to(target, Sent), chart.Bytes, true}
+	return Quantity{"bytes to " + target100(target), to(target, Sent), table.Bytes, true}
 }
 
 // TimeTo is the wall time of the rounds until the accuracy was at least target, evaluations apart.
 func TimeTo(target float64) Quantity {
-	return Quantity{"time to " + target100(target), to(target, seconds), chart.Seconds, true}
+	return Quantity{"time to " + target100(target), to(target, seconds), table.Seconds, true}
 }
 
 // Metric is a metric of Options.Metrics by its name, "macro F1", at the last evaluated round: of the global model, or the mean
@@ -78,7 +78,7 @@ func (q Quantity) On(b Basis) Quantity {
 // Of returns the quantity of each run: of the global model if every history has one, else of the clients' own.
 //
 // NaN stands for a run that does not have it. If the histories cannot be compared at all, each value is NaN.
-func (q Quantity) Of(h ...*fedkit.History) []float64 {
+func (q Quantity) Of(h ...*history.History) []float64 {
 	v := slices.Repeat([]float64{math.NaN()}, len(h))
 	runs, err := Runs(h...)
 	if err != nil {
@@ -108,8 +108,8 @@ func (q Quantity) write(v float64) string {
 
 // beside writes half of an interval beside its mean; that of a duration in the units of the mean.
 func (q Quantity) beside(half, mean float64) string {
-	if mean = math.Abs(mean); q.write(mean) == chart.Seconds(mean) {
-		return chart.SecondsLike(half, mean)
+	if mean = math.Abs(mean); q.write(mean) == table.Seconds(mean) {
+		return table.SecondsLike(half, mean)
 	}
 	return q.write(half)
 }
@@ -124,10 +124,10 @@ func (q Quantity) finite(runs []*Run, b Basis) (v []float64) {
 	return v
 }
 
-var noScore = fedkit.Score{Loss: fedkit.Float(math.NaN()), Accuracy: fedkit.Float(math.NaN())}
+var noScore = history.Score{Loss: history.Float(math.NaN()), Accuracy: history.Float(math.NaN())}
 
 // last is a run's last score; of NaN if there is none.
-func (b Basis) last(r *Run) *fedkit.Score {
+func (b Basis) last(r *Run) *history.Score {
 	if p := b.Points(r); len(p) > 0 {
 		return p[len(p)-1].Score
 	}
@@ -145,7 +145,7 @@ func best(r *Run, b Basis) float64 {
 }
 
 // spread reads a number of the last round in which clients were scored.
-func spread(of func(*fedkit.Spread) fedkit.Float) func(*Run, Basis) float64 {
+func spread(of func(*history.Spread) history.Float) func(*Run, Basis) float64 {
 	return func(r *Run, _ Basis) float64 {
 		for i := len(r.History.Rounds) - 1; i >= 0; i-- {
 			if s := r.History.Rounds[i].Spread(); s != nil {
@@ -157,7 +157,7 @@ func spread(of func(*fedkit.Spread) fedkit.Float) func(*Run, Basis) float64 {
 }
 
 // mean reads the accuracy of the last round that has a mean.
-func mean(of func(*fedkit.Record) *fedkit.Score) func(*Run, Basis) float64 {
+func mean(of func(*history.Record) *history.Score) func(*Run, Basis) float64 {
 	return func(r *Run, _ Basis) float64 {
 		for i := len(r.History.Rounds) - 1; i >= 0; i-- {
 			if s := of(&r.History.Rounds[i]); s != nil {
@@ -169,7 +169,7 @@ func mean(of func(*fedkit.Record) *fedkit.Score) func(*Run, Basis) float64 {
 }
 
 // clustering reads a number of the last round whose clusters are known.
-func clustering(of func(*fedkit.Clustering) float64) func(*Run, Basis) float64 {
+func clustering(of func(*history.Clustering) float64) func(*Run, Basis) float64 {
 	return func(r *Run, _ Basis) float64 {
 		for i := len(r.History.Rounds) - 1; i >= 0; i-- {
 			if c := r.History.Rounds[i].Clustering; c != nil {
@@ -204,7 +204,7 @@ func rounds(r *Run, _ Basis) float64 {
 }
 
 // total adds up a number over all rounds.
-func total(of func(*fedkit.Record) float64) func(*Run, Basis) float64 {
+func total(of func(*history.Record) float64) func(*Run, Basis) float64 {
 	return func(r *Run, _ Basis) (sum float64) {
 		for i := range r.History.Rounds {
 			sum += of(&r.History.Rounds[i])
@@ -214,7 +214,7 @@ func total(of func(*fedkit.Record) float64) func(*Run, Basis) float64 {
 }
 
 // to adds it up until the target is reached, NaN if it is not.
-func to(target float64, of func(*fedkit.Record) float64) func(*Run, Basis) float64 {
+func to(target float64, of func(*history.Record) float64) func(*Run, Basis) float64 {
 	return func(r *Run, b Basis) (sum float64) {
 		last := b.reached(r, target)
 		if last == nil {
@@ -230,10 +230,10 @@ func to(target float64, of func(*fedkit.Record) float64) func(*Run, Basis) float
 }
 
 // reached returns the first round whose accuracy is at least target, nil if there is none.
-func (b Basis) reached(r *Run, target float64) *fedkit.Record {
+func (b Basis) reached(r *Run, target float64) *history.Record {
 	for _, p := range b.Points(r) {
 		if float64(p.Score.Accuracy) >= target {
-			at := slices.IndexFunc(r.History.Rounds, func(rec fedkit.Record) bool { return rec.Round == p.Round })
+			at := slices.IndexFunc(r.History.Rounds, func(rec history.Record) bool { return rec.Round == p.Round })
 			return &r.History.Rounds[at]
 		}
 	}
@@ -241,9 +241,9 @@ func (b Basis) reached(r *Run, target float64) *fedkit.Record {
 }
 
 // Sent is how many bytes a round sent, both ways.
-func Sent(r *fedkit.Record) float64 { return float64(r.BytesDown) + float64(r.BytesUp) }
+func Sent(r *history.Record) float64 { return float64(r.BytesDown) + float64(r.BytesUp) }
 
-func seconds(r *fedkit.Record) float64 { return r.Seconds }
+func seconds(r *history.Record) float64 { return r.Seconds }
 
 // target100 writes a target without needless decimals: "92.5 %", "90 %".
 func target100(t float64) string { return fmt.Sprintf("%.4g %%", 100*t) }

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/stats"
 )
 
@@ -29,7 +29,7 @@ type Ranking struct {
 //
 // Errors: what Table refuses of a problem, fewer than two groups or blocks, a problem without one of the groups, a group
 // without a finite value.
-func Rank(q Quantity, problems ...[]*fedkit.History) (*Ranking, error) {
+func Rank(q Quantity, problems ...[]*history.History) (*Ranking, error) {
 	q = q.orAccuracy()
 	if len(problems) == 0 {
 		return nil, errors.New("no problem given")

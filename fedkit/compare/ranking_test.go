@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 )
 
 func TestRank(t *testing.T) {
@@ -27,13 +27,13 @@ func TestRank(t *testing.T) {
 	if err != nil || !slices.Equal(r.Methods, []string{"A", "B"}) || !near(r.Ranks, []float64{1, 2}) || r.Blocks != 2 {
 		t.Errorf("two problems: %+v, %v", r, err)
 	}
-	for says, problems := range map[string][][]*fedkit.History{
+	for says, problems := range map[string][][]*history.History{
 		"no problem given":                                              nil,
 		"problem 1: no history given":                                   {nil},
 		"ranks need at least 2 blocks and 2 methods":                    {method("A", 0.9)},
 		"problem 2: its runs are A; C, and those of the first are A; B": {slices.Concat(method("A", 0.9), method("B", 0.5)), slices.Concat(method("A", 0.9), method("C", 0.5))},
 		"problem 2: its runs are A, and those of the first are A; B":    {slices.Concat(method("A", 0.9), method("B", 0.5)), method("A", 0.9)},
-		"block 2 has NaN":                                               {slices.Concat(method("A", 0.9), method("B", 0.5)), slices.Concat([]*fedkit.History{scored(history("A", 0.9), 0, []float64{1}, []int{1})}, method("B", math.Inf(1)))},
+		"block 2 has NaN":                                               {slices.Concat(method("A", 0.9), method("B", 0.5)), slices.Concat([]*history.History{scored(ran("A", 0.9), 0, []float64{1}, []int{1})}, method("B", math.Inf(1)))},
 	} {
 		if _, err := Rank(Accuracy, problems...); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
@@ -43,12 +43,12 @@ func TestRank(t *testing.T) {
 
 // Runs that differ in the seed of a part pair with a run that has no such part, but only one of them does.
 func TestRankCountsEachRunOnce(t *testing.T) {
-	a := func(part uint64) *fedkit.History {
-		h := history("A", 0.9)
+	a := func(part uint64) *history.History {
+		h := ran("A", 0.9)
 		h.Config = config.Of(FedAvg{Selector: Softmax{2, part}})
 		return h
 	}
-	if r, err := Rank(Accuracy, []*fedkit.History{a(7), a(8), history("B", 0.5)}); err == nil {
+	if r, err := Rank(Accuracy, []*history.History{a(7), a(8), ran("B", 0.5)}); err == nil {
 		t.Errorf("%d blocks of 1 run of B", r.Blocks)
 	}
 }

@@ -7,29 +7,29 @@ import (
 	"maps"
 	"slices"
 
-	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 )
 
 // Run is a history as it is compared: what it is called, and its evaluated rounds.
 type Run struct {
-	History  *fedkit.History // as it was when the run was last followed
-	Name     string          // the history's name, or that of its strategy
-	Rounds   int             // that were taken in
-	Global   []Point         // scores of the one global model
-	Own      []Point         // means over clients, each under the model it uses
-	Personal bool            // the clients' models are not the global one
+	History  *history.History // as it was when the run was last followed
+	Name     string           // the history's name, or that of its strategy
+	Rounds   int              // that were taken in
+	Global   []Point          // scores of the one global model
+	Own      []Point          // means over clients, each under the model it uses
+	Personal bool             // the clients' models are not the global one
 
 	known *identity // once it has been asked for
 }
 
 // Point is an evaluated round.
 type Point struct {
-	Round int           // its number, from 1
-	Score *fedkit.Score // of the round
+	Round int            // its number, from 1
+	Score *history.Score // of the round
 }
 
 // Follow takes in the rounds of a history that are new. It may be called again while the history grows.
-func (r *Run) Follow(h *fedkit.History) {
+func (r *Run) Follow(h *history.History) {
 	r.History, r.Name = h, cmp.Or(h.Name, h.Strategy)
 	for ; r.Rounds < len(h.Rounds); r.Rounds++ {
 		rec := &h.Rounds[r.Rounds]
@@ -45,7 +45,7 @@ func (r *Run) Follow(h *fedkit.History) {
 
 // Metrics returns the names of the metrics that scores of the run have, sorted.
 func (r *Run) Metrics() []string {
-	all := map[string]fedkit.Float{}
+	all := map[string]history.Float{}
 	for _, p := range slices.Concat(r.Global, r.Own) {
 		maps.Copy(all, p.Score.Metrics)
 	}
@@ -70,11 +70,11 @@ func (r *Run) evaluated() bool { return len(r.Global)+len(r.Own) > 0 }
 func (r *Run) agrees(o *Run) bool { return agree(r.Global, o.Global) && agree(r.Own, o.Own) }
 
 func agree(a, b []Point) bool {
-	at := map[int]*fedkit.Score{}
+	at := map[int]*history.Score{}
 	for _, p := range a {
 		at[p.Round] = p.Score
 	}
-	same := func(x, y fedkit.Float) bool { return x == y || x != x && y != y }
+	same := func(x, y history.Float) bool { return x == y || x != x && y != y }
 	return !slices.ContainsFunc(b, func(p Point) bool {
 		s := at[p.Round]
 		return s != nil && !(same(s.Accuracy, p.Score.Accuracy) && same(s.Loss, p.Score.Loss))
@@ -84,7 +84,7 @@ func agree(a, b []Point) bool {
 // Runs follows every history.
 //
 // Errors: no history, a nil one.
-func Runs(h ...*fedkit.History) ([]*Run, error) {
+func Runs(h ...*history.History) ([]*Run, error) {
 	if len(h) == 0 {
 		return nil, errors.New("no history given")
 	}
@@ -100,7 +100,7 @@ func Runs(h ...*fedkit.History) ([]*Run, error) {
 }
 
 // Evaluated is Runs, and also refuses a history without an evaluated round.
-func Evaluated(h ...*fedkit.History) ([]*Run, error) {
+func Evaluated(h ...*history.History) ([]*Run, error) {
 	all, err := Runs(h...)
 	for _, r := range all {
 		if !r.evaluated() {

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/stats"
+	"fedkit.example/fedkit/table"
 )
 
 // Comparison says what a table of runs has beside the usual columns. The zero value is ready to use, and has these:
@@ -53,14 +54,14 @@ type Comparison struct {
 // Table returns the table that compares runs by a Comparison's zero value; Show shows it.
 //
 // Errors: no history, a nil one, one without an evaluated round.
-func Table(h ...*fedkit.History) *chart.Table { return Comparison{}.Table(h...) }
+func Table(h ...*history.History) *table.Table { return Comparison{}.Table(h...) }
 
 // Table returns the table that compares runs; Show shows it.
 //
 // Errors: no history, a nil one, one without an evaluated round, a target out of (0, 1], no group of the baseline's name,
 // no column of a name.
-func (c Comparison) Table(h ...*fedkit.History) *chart.Table {
-	return chart.Make("compare: table", func(t *chart.Table) error {
+func (c Comparison) Table(h ...*history.History) *table.Table {
+	return table.Make("compare: table", func(t *table.Table) error {
 		runs, err := Evaluated(h...)
 		if err != nil {
 			return err
@@ -180,7 +181,7 @@ func (b Basis) accuracy() Quantity {
 func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
 	if c.Target != 0 {
 		if !(c.Target > 0 && c.Target <= 1) {
-			return nil, fedkit.Invalid("Target", c.Target, "an accuracy in (0, 1]")
+			return nil, fault.Invalid("Target", c.Target, "an accuracy in (0, 1]")
 		}
 		clocked := slices.ContainsFunc(gs, func(g *Group) bool { return slices.ContainsFunc(g.Runs, (*Run).Clocked) })
 		for i, q := range []Quantity{RoundsTo(c.Target), BytesTo(c.Target), TimeTo(c.Target), SimulatedTo(c.Target)} {
@@ -270,7 +271,7 @@ func choose(all []column, names []string) (chosen []column, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(c column) bool { return c.name == name })
 		if i < 0 {
-			return nil, fedkit.Invalid("Columns", fmt.Sprintf("%q", name), oneOf(each(all, func(c column) string { return c.name })))
+			return nil, fault.Invalid("Columns", fmt.Sprintf("%q", name), oneOf(each(all, func(c column) string { return c.name })))
 		}
 		chosen = append(chosen, all[i])
 	}
@@ -278,7 +279,7 @@ func choose(all []column, names []string) (chosen []column, err error) {
 }
 
 // fill writes the columns into the table, in words and as data.
-func fill(t *chart.Table, gs []*Group, all []column) {
+func fill(t *table.Table, gs []*Group, all []column) {
 	head, data := []string{""}, []any{"run"}
 	for _, c := range all {
 		head, data = append(head, c.name), append(data, c.name)

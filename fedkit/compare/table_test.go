@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 )
 
 func TestTable(t *testing.T) {
-	a := scored(history("<FedAvg>", 0.2, 0.8, 0.6), 2, []float64{0.1, 0.2, 0.9}, []int{1, 1, 2})
-	tab := Table(a, history("B", 0.5), seeded(1, history("B", 0.7)))
+	a := scored(ran("<FedAvg>", 0.2, 0.8, 0.6), 2, []float64{0.1, 0.2, 0.9}, []int{1, 1, 2})
+	tab := Table(a, ran("B", 0.5), seeded(1, ran("B", 0.7)))
 	if err := tab.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -32,8 +32,8 @@ func TestTable(t *testing.T) {
 
 // A mean over the runs that did not diverge says so.
 func TestDivergedRuns(t *testing.T) {
-	h := []*fedkit.History{history("A", 0.5), seeded(1, history("A", 0.7)), seeded(2, history("A", 0.1)), history("B", 0.1)}
-	h[2].Rounds[0].Global.Loss, h[3].Rounds[0].Global.Loss = fedkit.Float(nan), fedkit.Float(nan)
+	h := []*history.History{ran("A", 0.5), seeded(1, ran("A", 0.7)), seeded(2, ran("A", 0.1)), ran("B", 0.1)}
+	h[2].Rounds[0].Global.Loss, h[3].Rounds[0].Global.Loss = history.Float(nan), history.Float(nan)
 	tab := Table(h...)
 	if got := append(cells(t, tab, "A", "loss"), cells(t, tab, "B", "loss")...); !slices.Equal(got, []string{"0.400 ± 1.271 (2/3)", "–"}) {
 		t.Errorf("%q", got)
@@ -45,7 +45,7 @@ func TestDivergedRuns(t *testing.T) {
 
 // The unit is written once if it is the same.
 func TestUnitsOfIntervals(t *testing.T) {
-	long, longer := history("A", 0.1), seeded(1, history("A", 0.1))
+	long, longer := ran("A", 0.1), seeded(1, ran("A", 0.1))
 	long.Rounds[0].Seconds, longer.Rounds[0].Seconds = 200, 204
 	long.Rounds[0].BytesUp, longer.Rounds[0].BytesUp = 1_000_000, 1_000_100
 	got := cells(t, Table(long, longer), "A", "time", "up")
@@ -77,9 +77,9 @@ func FuzzTable(f *testing.F) {
 	f.Add(0.5, 0.1, 3, 1)
 	f.Add(nan, math.Inf(-1), 0, -1)
 	f.Fuzz(func(t *testing.T, a, l float64, n, k int) {
-		s := fedkit.Score{Accuracy: fedkit.Float(a), Loss: fedkit.Float(l), Examples: n}
-		h := &fedkit.History{Name: "<b>", Rounds: []fedkit.Record{
-			{Round: n, Global: &s, Scores: []fedkit.Score{s, {}}}, {Round: k, Scores: []fedkit.Score{s}, Seconds: l},
+		s := history.Score{Accuracy: history.Float(a), Loss: history.Float(l), Examples: n}
+		h := &history.History{Name: "<b>", Rounds: []history.Record{
+			{Round: n, Global: &s, Scores: []history.Score{s, {}}}, {Round: k, Scores: []history.Score{s}, Seconds: l},
 		}}
 		other := *h
 		other.Seed, other.Name = 1, "c"
@@ -114,10 +114,10 @@ func TestPersonalTable(t *testing.T) {
 
 // Columns about clusters and newcomers are there if a run has such figures.
 func TestColumnsOfClusters(t *testing.T) {
-	a, b := history("A", 0.5, 0.6), history("B", 0.5, 0.6)
+	a, b := ran("A", 0.5, 0.6), ran("B", 0.5, 0.6)
 	first, last := &a.Rounds[0], &a.Rounds[1]
-	first.Unseen, first.ChosenOnTest = []fedkit.Score{{Accuracy: 0.5, Examples: 1}, {Accuracy: 0.8, Examples: 2}}, []fedkit.Score{{Accuracy: 0.9, Examples: 4}}
-	last.Clustering = &fedkit.Clustering{Count: 3, ARI: 0.25, NMI: fedkit.Float(nan)}
+	first.Unseen, first.ChosenOnTest = []history.Score{{Accuracy: 0.5, Examples: 1}, {Accuracy: 0.8, Examples: 2}}, []history.Score{{Accuracy: 0.9, Examples: 4}}
+	last.Clustering = &history.Clustering{Count: 3, ARI: 0.25, NMI: history.Float(nan)}
 	got := cells(t, Table(a, b), "A", "unseen", "chosen on test", "clusters", "ARI")
 	if want := []string{"70.0 %", "90.0 %", "3", "0.25"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -132,7 +132,7 @@ func TestColumnsOfClusters(t *testing.T) {
 
 // A column may be asked for if no run has it: programs write the same table of any runs.
 func TestRareColumns(t *testing.T) {
-	h := history("A", 0.5, 0.6)
+	h := ran("A", 0.5, 0.6)
 	heads := []string{"n", "accuracy", "global", "clients' own", "unseen", "chosen on test", "clusters", "ARI", "simulated", "idle", "wasted", "staleness", "simulated to 90 %"}
 	tab := Comparison{Target: 0.9, Columns: heads}.Table(h)
 	if got, want := cells(t, tab, "A", heads...), slices.Concat([]string{"1", "60.0 %", "60.0 %"}, slices.Repeat([]string{"–"}, 10)); !slices.Equal(got, want) {
@@ -154,8 +154,8 @@ func TestRareColumns(t *testing.T) {
 // Metrics are columns if they are asked for, by the basis of all runs, and quantities.
 func TestMetricColumns(t *testing.T) {
 	a, b := personal("A"), ordinary("B")
-	a.Rounds[1].Global.Metrics = map[string]fedkit.Float{"macro F1": 0.25}
-	a.Rounds[1].Scores[0].Metrics = map[string]fedkit.Float{"macro F1": 0.75}
+	a.Rounds[1].Global.Metrics = map[string]history.Float{"macro F1": 0.25}
+	a.Rounds[1].Scores[0].Metrics = map[string]history.Float{"macro F1": 0.75}
 	tab := Comparison{Columns: []string{"macro F1"}}.Table(a, b)
 	if got := append(cells(t, tab, "A", "macro F1"), cells(t, tab, "B", "macro F1")...); !slices.Equal(got, []string{"0.250", "–"}) {
 		t.Errorf("%q", got)

@@ -14,6 +14,7 @@ import (
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
+	"fedkit.example/fedkit/table"
 )
 
 // progress is how far one run has come.
@@ -183,7 +184,7 @@ func (p *progress) done() string {
 // pace writes seconds per round: "12 ms/round".
 func pace(s float64) string {
 	if s < 0.9995 {
-		return chart.Short(1000*s) + "\u00a0ms/round"
+		return table.Short(1000*s) + "\u00a0ms/round"
 	}
 	return chart.Seconds(s) + "/round"
 }

@@ -13,6 +13,7 @@ import (
 const (
 	guards = "fedkit.example/fedkit/notebook" // has Begin, Guard, Panic, and Show for cells that do not use fedkit
 	draws  = "fedkit.example/fedkit/plot"     // has Show for those that do
+	sends  = "fedkit.example/fedkit/gonb"     // shows tables and progress, whose packages link no kernel
 	musts  = "github.com/janpfeifer/must"
 )
 
@@ -31,6 +32,9 @@ func dress(path string, source []byte, show bool) ([]byte, error) {
 	linksFedkit := usesFedkit(file)
 	if linksFedkit { // others run briefly, and Go could no longer tell that they are deadlocked
 		variable = "; var _ = fedkitguard.Begin()"
+	}
+	if linksFedkit || imported(file, "fedkit.example/fedkit/table") != "" {
+		imports += fmt.Sprintf("; import _ %q", sends)
 	}
 	if name := imported(file, musts); name != "" {
 		variable += fmt.Sprintf("; var _ = func() int { %s.M = fedkitguard.Panic; return 0 }()", name) // before other variables
@@ -130,7 +134,8 @@ func imported(file *ast.File, path string) string {
 func usesFedkit(file *ast.File) bool {
 	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
 		p, _ := strconv.Unquote(i.Path.Value)
-		return p == "fedkit.example/fedkit" || strings.HasPrefix(p, "fedkit.example/fedkit/") && p != "fedkit.example/fedkit/chart" && p != guards
+		name, within := strings.CutPrefix(p, "fedkit.example/fedkit/")
+		return p == "fedkit.example/fedkit" || within && !slices.Contains([]string{"chart", "table", "stats", "gonb", "notebook"}, name)
 	})
 }
 

@@ -73,6 +73,7 @@ func TestDressPicksShow(t *testing.T) {
 		"fmt":                            "fedkitguard",
 		"fedkit.example/datasets":        "fedkitguard",
 		"fedkit.example/fedkit/chart":    "fedkitguard",
+		"fedkit.example/fedkit/table":    "fedkitguard",
 		"fedkit.example/fedkit":          "fedkitshow",
 		"fedkit.example/fedkit/strategy": "fedkitshow",
 	} {
@@ -82,6 +83,9 @@ func TestDressPicksShow(t *testing.T) {
 		}
 		if !strings.Contains(string(dressed), want+".Show(") || strings.Contains(string(dressed), draws) != (want == "fedkitshow") {
 			t.Errorf("%s: expected %s.Show in %s", path, want, dressed)
+		}
+		if links := want == "fedkitshow" || strings.HasSuffix(path, "/table"); strings.Contains(string(dressed), sends) != links {
+			t.Errorf("%s: links the kernel: %v, want %v", path, !links, links)
 		}
 	}
 }

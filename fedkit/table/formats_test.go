@@ -1,8 +1,9 @@
-package chart
+package table
 
 import (
 	"encoding/csv"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -61,7 +62,7 @@ func TestTeXWords(t *testing.T) {
 func TestNumbersAsCSV(t *testing.T) {
 	table := &Table{
 		Lines: [][]string{{"", "accuracy"}, {"A", "33.3 %"}, {"B", "–"}},
-		Data:  [][]any{{"run", "accuracy", "accuracy ±", "n"}, {"A", 1. / 3, 1e-20, 5}, {"B", nan, nan, 0}},
+		Data:  [][]any{{"run", "accuracy", "accuracy ±", "n"}, {"A", 1. / 3, 1e-20, 5}, {"B", math.NaN(), math.NaN(), 0}},
 	}
 	got, err := csv.NewReader(strings.NewReader(table.CSV())).ReadAll()
 	if err != nil {
@@ -90,7 +91,7 @@ func TestSaveTable(t *testing.T) {
 	if err := table.Save(filepath.Join(dir, "table.xlsx")); err == nil || !strings.Contains(err.Error(), ".csv, .tex, .md, .txt or .html, not \".xlsx\"") {
 		t.Errorf("%v", err)
 	}
-	if err := table.Save(filepath.Join(dir, "new", "table.csv", "x.csv")); err == nil || !strings.HasPrefix(err.Error(), "chart: ") {
+	if err := table.Save(filepath.Join(dir, "new", "table.csv", "x.csv")); err == nil || !strings.HasPrefix(err.Error(), "table: ") {
 		t.Errorf("a file where a folder should be: %v", err)
 	}
 	bad := &Table{err: errors.New("no runs")}

@@ -1,4 +1,4 @@
-package chart
+package table
 
 import (
 	"strings"
@@ -31,7 +31,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-func TestBound(t *testing.T) {
+func TestNoBreak(t *testing.T) {
 	for words, want := range map[string]string{
 		"rounds to 90 % of FedAvg":   "rounds to 90~% of FedAvg",
 		"60.0 ± 1.4 %":               "60.0~±~1.4~%",
@@ -41,7 +41,7 @@ func TestBound(t *testing.T) {
 		"1.2 MB of 3 hosts in 5 h":   "1.2~MB of 3 hosts in 5~h",
 		"a % b":                      "a % b",
 	} {
-		if got := strings.ReplaceAll(bound(words), "\u00a0", "~"); got != want {
+		if got := strings.ReplaceAll(NoBreak(words), "\u00a0", "~"); got != want {
 			t.Errorf("%q becomes %q, want %q", words, got, want)
 		}
 	}

@@ -1,9 +1,13 @@
-package chart
+package table
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/internal/display"
 )
 
 func TestTable(t *testing.T) {
@@ -19,13 +23,13 @@ func TestTable(t *testing.T) {
 	if s := table.HTML(); strings.Contains(s, "<FedAvg>") || !strings.Contains(s, `<td style="text-align:left">&lt;FedAvg&gt;</td>`) {
 		t.Errorf("got:\n%s", s)
 	}
-	if got := capture(t, &os.Stdout, table.Show); got != want {
+	if got := charttest.Capture(t, &os.Stdout, table.Show); got != want {
 		t.Errorf("printed:\n%s", got)
 	}
-	c := inCell(t)
+	c := charttest.InCell(t)
 	table.Show()
-	if f := c.outputs[0].forms; len(c.outputs) != 1 || f["text/html"] != table.HTML() || f["text/plain"] != want || c.syncs != 1 {
-		t.Errorf("%+v", c.outputs)
+	if f := c.Outputs[0].Forms; len(c.Outputs) != 1 || f["text/html"] != table.HTML() || f["text/plain"] != want || c.Syncs != 1 {
+		t.Errorf("%+v", c.Outputs)
 	}
 }
 
@@ -68,7 +72,7 @@ func TestTablesThatCannotBeShown(t *testing.T) {
 		if err := table.Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
-		if !strings.HasPrefix(table.String(), ErrorPrefix) || !strings.Contains(table.HTML(), ErrorPrefix) {
+		if !strings.HasPrefix(table.String(), display.ErrorPrefix) || !strings.Contains(table.HTML(), display.ErrorPrefix) {
 			t.Errorf("%q hides the error", table.String())
 		}
 	}
@@ -125,6 +129,18 @@ func TestLongTablesAreShortAsText(t *testing.T) {
 	} {
 		if got := firstLines(text, 8); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestMake(t *testing.T) {
+	for want, build := range map[string]func(*Table) error{
+		"":                              func(t *Table) error { t.Lines = [][]string{{"a"}}; return nil },
+		"plot: table: no history given": func(*Table) error { return errors.New("no history given") },
+		"plot: table: could not be drawn: index out of range": func(*Table) error { panic("index out of range") },
+	} {
+		if err := Make("plot: table", build).Err(); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -1,20 +1,19 @@
-package chart
+package table
 
 import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 
 	"fedkit.example/fedkit/internal/text"
 )
 
 // Percent writes a share: "93.1 %".
-func Percent(v float64) string { return zero(fmt.Sprintf("%.1f %%", 100*v)) }
+func Percent(v float64) string { return Unsigned(fmt.Sprintf("%.1f %%", 100*v)) }
 
-// zero drops the minus of a number that is written as 0.
-func zero(text string) string {
+// Unsigned drops the minus of a number that is written as 0: "-0.0".
+func Unsigned(text string) string {
 	if strings.ContainsAny(text, "123456789") {
 		return text
 	}
@@ -73,8 +72,8 @@ func Short(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// bound keeps numbers and what belongs to them on one line: none ends inside "60.0 ± 1.4 %" or "3 min 20 s".
-func bound(words string) string {
+// NoBreak keeps numbers and what belongs to them on one line: none ends inside "60.0 ± 1.4 %" or "3 min 20 s".
+func NoBreak(words string) string {
 	for _, gap := range gaps {
 		words = gap.ReplaceAllString(words, "$1\u00a0$2")
 	}
@@ -86,12 +85,4 @@ var gaps = []*regexp.Regexp{
 	regexp.MustCompile(`(\d\x{a0}(?:min|h|d)) (\d\d\x{a0})`),
 	regexp.MustCompile(`(±) (\d)`),
 	regexp.MustCompile(`([\d%sB]) (±)`),
-}
-
-func allBound(words []string) []string {
-	all := slices.Clone(words)
-	for i := range all {
-		all[i] = bound(all[i])
-	}
-	return all
 }

@@ -1,4 +1,4 @@
-package chart
+package table
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/text"
 )
 
@@ -22,9 +23,12 @@ func (t *Table) Save(path string) error {
 	ext := strings.ToLower(filepath.Ext(path))
 	form, ok := forms[ext]
 	if !ok {
-		return fmt.Errorf("chart: %s: a table is saved as .csv, .tex, .md, .txt or .html, not %q", path, ext)
+		return fmt.Errorf("table: %s: a table is saved as .csv, .tex, .md, .txt or .html, not %q", path, ext)
 	}
-	return writeFile(path, []byte(form()))
+	if err := file.Write(path, []byte(form())); err != nil {
+		return fmt.Errorf("table: %w", err)
+	}
+	return nil
 }
 
 // CSV writes Data, or Lines if there are none, with commas between cells. Numbers have all their digits, and those that
@@ -53,7 +57,9 @@ func (t *Table) data() [][]any {
 	}
 	all := make([][]any, len(t.Lines))
 	for i, line := range t.Lines {
-		all[i] = list(line)
+		for _, c := range line {
+			all[i] = append(all[i], c)
+		}
 	}
 	return all
 }

@@ -1,0 +1,83 @@
+// Package display is the cell of a notebook that runs the program, as far as it shows something. It knows nothing of what is shown,
+// and links no kernel: package gonb does.
+package display
+
+import (
+	"crypto/rand"
+	"fmt"
+	"html"
+	"os"
+)
+
+// Cell is a notebook cell, or a stand-in for one in tests. Outputs with the same id replace each other.
+type Cell interface {
+	Send(id string, forms, metadata map[string]any) error // an output by MIME type
+	Sync()                                                // waits until all is shown
+}
+
+var cell Cell
+
+// Use says in which cell the program runs, nil for none.
+func Use(c Cell) { cell = c }
+
+// InNotebook reports whether there is a cell.
+func InNotebook() bool { return cell != nil }
+
+// Output is one output of the cell. The zero value is ready to use.
+type Output struct{ id string }
+
+// Send puts the forms, by MIME type, into the place of what the output has shown before, and if they are final waits until they are
+// there.
+func (o *Output) Send(forms, metadata map[string]any, final bool) error {
+	if o.id == "" {
+		o.id = "chart_" + rand.Text()
+	}
+	if err := cell.Send(o.id, forms, metadata); err != nil {
+		return fmt.Errorf("chart: the notebook does not answer: %w", err)
+	}
+	if final {
+		cell.Sync()
+	}
+	return nil
+}
+
+// Text shows plain text in place of what the output has shown before; outside a notebook it does nothing. Final says
+// that no more will come, so that the program may end as soon as Text returns.
+func (o *Output) Text(text string, final bool) error {
+	if !InNotebook() {
+		return nil
+	}
+	return o.Send(map[string]any{"text/plain": text}, nil, final)
+}
+
+// Report shows an error, if there is one, where a figure or a table should be, and on standard error.
+func (o *Output) Report(err error) {
+	if err == nil {
+		return
+	}
+	text := ErrorPrefix + err.Error()
+	fmt.Fprintln(os.Stderr, text)
+	if InNotebook() {
+		_ = o.Send(map[string]any{"text/html": ErrorBox(err), "text/plain": text}, nil, true) // standard error has said it
+	}
+}
+
+// ErrorPrefix begins the line on standard error that says why a figure or a table could not be drawn, so that scripts can find it.
+const ErrorPrefix = "chart error: "
+
+// ErrorBox is HTML of an error that nobody scrolls past.
+func ErrorBox(err error) string {
+	return `<div style="border: 2px solid #c3322f; background: var(--jp-rendermime-error-background, #fdecea); ` +
+		`color: var(--jp-content-font-color1, #7a0016); padding: 8px 12px; white-space: pre-wrap; overflow-wrap: anywhere">` +
+		html.EscapeString(ErrorPrefix+err.Error()) + `</div>`
+}
+
+// Try turns a panic of f, or of the drawing libraries under it, into an error.
+func Try(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("could not be drawn: %v", p)
+		}
+	}()
+	return f()
+}

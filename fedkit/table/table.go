@@ -1,0 +1,238 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"fedkit.example/fedkit/internal/display"
+	"fedkit.example/fedkit/internal/text"
+)
+
+// Table is lines of cells: HTML in a notebook, text on standard output elsewhere. Save writes it for papers and programs.
+type Table struct {
+	Lines [][]string // the head first; the first column is set to the left, others to the right
+	Note  string     // small print under the table
+	Left  []int      // columns of words beside the first, which are set to the left too
+	Tall  []int      // columns that go on with the cells above in lines that have none of them: those cells are taller in HTML
+	Data  [][]any    // the same lines for programs, which read numbers rather than words: see CSV; default Lines
+
+	Bold  map[At]bool   // cells that stand out: bold, and with a "*" in text; not so in CSV
+	Links map[At]string // where cells lead to in HTML and Markdown: "#a-heading", "https://…", "02_data.ipynb"
+
+	err error // why it cannot be shown
+}
+
+// At is the place of a cell in Lines, the head being line 0.
+type At struct {
+	Line   int // from the top, 0 for the head
+	Column int // from the left, the first one being 0
+}
+
+// Make returns the table that build fills in. If build fails or panics, the table carries the error, with what before it:
+// "compare: table: no history given".
+func Make(what string, build func(*Table) error) *Table {
+	t := new(Table)
+	if err := display.Try(func() error { return build(t) }); err != nil {
+		t.err = fmt.Errorf("%s: %w", what, err)
+	}
+	return t
+}
+
+// firstLines returns the first lines of a text, about as many bytes as given, and says how many are left out.
+func firstLines(text string, bytes int) string {
+	lines := strings.SplitAfter(text, "\n")
+	n, size := 0, 0
+	for n < len(lines) && size+len(lines[n]) <= bytes {
+		size += len(lines[n])
+		n++
+	}
+	if n == len(lines) {
+		return text
+	}
+	return fmt.Sprintf("%s… and %d more lines, which the HTML form of this output has\n", text[:size], strings.Count(text[size:], "\n"))
+}
+
+// Show shows the table, or its error in its place.
+func (t *Table) Show() {
+	var o display.Output
+	switch err := t.Err(); {
+	case err != nil:
+		o.Report(err)
+	case display.InNotebook():
+		o.Report(o.Send(map[string]any{"text/html": t.HTML(), "text/plain": firstLines(t.String(), 2500)}, nil, true))
+	default:
+		fmt.Print(t)
+	}
+}
+
+// Err returns why the table cannot be shown, nil if it can: the error it carries, that it has no lines, data of another
+// number of lines, or a link to something else than a place, a page or a file.
+func (t *Table) Err() error {
+	switch {
+	case t == nil:
+		return errors.New("table: it is nil")
+	case t.err == nil && len(t.Lines) == 0:
+		return errors.New("table: it has no lines")
+	case t.err == nil && t.Data != nil && len(t.Data) != len(t.Lines):
+		return fmt.Errorf("table: it has %d lines, and data of %d: change both, or set Data to nil", len(t.Lines), len(t.Data))
+	}
+	if t.err != nil {
+		return t.err
+	}
+	for _, to := range t.Links {
+		if _, err := address(to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// address writes the address of a link with its symbols escaped.
+func address(to string) (string, error) {
+	u, err := url.Parse(to)
+	if err != nil || !slices.Contains([]string{"", "http", "https"}, u.Scheme) {
+		return "", fmt.Errorf("table: it has a link to %q: it must be a #place, a file or a page of http or https", to)
+	}
+	return u.String(), nil
+}
+
+// link returns the escaped address that a cell leads to, "" for none.
+func (t *Table) link(line, column int) string {
+	to, _ := address(t.Links[At{line, column}]) // which Err has seen
+	return to
+}
+
+// left says whether a column is set to the left.
+func (t *Table) left(column int) bool { return column == 0 || slices.Contains(t.Left, column) }
+
+// String writes the table for a fixed-width font.
+func (t *Table) String() string {
+	if err := t.Err(); err != nil {
+		return display.ErrorPrefix + text.Lines(err.Error()) + "\n"
+	}
+	var width []int
+	lines := t.starred()
+	for _, line := range lines {
+		for i, c := range line {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			width[i] = max(width[i], utf8.RuneCountInString(c))
+		}
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		text := ""
+		for i, c := range line {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+			if i > 0 {
+				text += "  "
+			}
+			if t.left(i) {
+				c, pad = pad, c
+			}
+			text += pad + c
+		}
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
+	if t.Note != "" {
+		b.WriteString(text.Lines(t.Note) + "\n")
+	}
+	return b.String()
+}
+
+// starred returns the lines, without what moves a terminal's cursor, with a star after each bold cell, and a space after the others of its column.
+func (t *Table) starred() [][]string {
+	bold := map[int]bool{}
+	for at, is := range t.Bold {
+		bold[at.Column] = bold[at.Column] || is
+	}
+	lines := make([][]string, len(t.Lines))
+	for i, line := range t.Lines {
+		lines[i] = slices.Clone(line)
+		for k, c := range line {
+			lines[i][k] = text.Line(c)
+			switch {
+			case t.Bold[At{i, k}]:
+				lines[i][k] += "*"
+			case bold[k]:
+				lines[i][k] += " "
+			}
+		}
+	}
+	return lines
+}
+
+// longNumber is how many bytes a cell of numbers has at most: one with more is a sentence, and may have several lines.
+const longNumber = 40
+
+// oneLine keeps a cell of numbers on one line, or on two if the table is too wide for the cell: "93.1 %" and "± 0.4 %".
+var oneLine = strings.NewReplacer(" ±", " ±", " ", "\u00a0")
+
+// HTML writes the table for a browser. No line of it ends between a number and its unit.
+func (t *Table) HTML() string {
+	if err := t.Err(); err != nil {
+		return display.ErrorBox(err)
+	}
+	var b strings.Builder
+	b.WriteString("<table>\n")
+	for i, line := range t.Lines {
+		b.WriteString(`<tr style="text-align:right">`) // most cells are numbers
+		for k := range line {
+			b.WriteString(t.htmlCell(i, k))
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</table>\n<small>" + html.EscapeString(NoBreak(t.Note)) + "</small>")
+	return b.String()
+}
+
+// htmlCell writes one cell; nothing if one above stands in its place.
+func (t *Table) htmlCell(line, column int) string {
+	if t.goesOn(line, column) {
+		return ""
+	}
+	c, cell, rows, style := t.Lines[line][column], "td", 1, []string(nil)
+	if line == 0 {
+		cell = "th"
+	}
+	words := oneLine.Replace(c)
+	if t.left(column) || line == 0 || len(c) > longNumber {
+		words = NoBreak(c)
+	}
+	for t.goesOn(line+rows, column) {
+		rows++
+	}
+	begin := "<" + cell
+	if t.left(column) {
+		style = append(style, "text-align:left")
+	}
+	if rows > 1 {
+		begin += fmt.Sprintf(` rowspan="%d"`, rows)
+		style = append(style, "vertical-align:top")
+	}
+	if style != nil {
+		begin += ` style="` + strings.Join(style, ";") + `"`
+	}
+	words = html.EscapeString(words)
+	if t.Bold[At{line, column}] {
+		words = "<b>" + words + "</b>"
+	}
+	if to := t.link(line, column); to != "" {
+		words = fmt.Sprintf(`<a href="%s">%s</a>`, html.EscapeString(to), words)
+	}
+	return begin + ">" + words + "</" + cell + ">"
+}
+
+// goesOn says whether a cell goes on with the one above.
+func (t *Table) goesOn(line, column int) bool {
+	if line < 2 || line >= len(t.Lines) || !slices.Contains(t.Tall, column) {
+		return false
+	}
+	return !slices.ContainsFunc(t.Tall, func(k int) bool { return k < len(t.Lines[line]) && t.Lines[line][k] != "" })
+}
