@@ -1,17 +1,4 @@
-// Package export writes models and histories for other programs, and reads models back.
-//
-// Models become safetensors files with the names of their layers, for NumPy, PyTorch and JAX:
-//
-//	err := export.SafeTensors("avg.safetensors", fed.Task, avg.State.X)
-//
-// and in Python
-//
-//	from safetensors.numpy import load_file
-//	w = load_file("avg.safetensors")["dense1/weights"]
-//
-// GoMLX writes a checkpoint for programs that use GoMLX without fedkit.
-//
-// Histories become long tables with the columns run, round, client, metric and value (see Row):
+// Package export writes histories for other programs, as long tables with the columns run, round, client, metric and value (see Row):
 //
 //	err := export.Table("runs/table/avg-1.csv.gz", "avg-1", h)
 //
@@ -23,4 +10,6 @@
 // Tables that compare runs write themselves, with a line per run: see table.Table.
 //
 //	err := compare.Table(h...).Save("runs.csv")
+//
+// Package weights writes models.
 package export

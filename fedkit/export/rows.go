@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 )
 
 // Server is the client of a row that is about no client: about the server, or all clients together.
@@ -25,7 +25,7 @@ type Row struct {
 // Rows returns every figure of a history, round by round. The names of the metrics are those in a history's file, after
 // what they are about:
 //
-//	seconds, bytes_up, …             the server's: fields of fedkit.Record
+//	seconds, bytes_up, …             the server's: fields of history.Record
 //	global_accuracy, global_loss, …  the global model's on the whole test part
 //	mean_accuracy, mean_loss, …      Record.Mean: over the clients' own test examples
 //	spread_worst, spread_median, …   Record.Spread: how accuracy is spread over the clients
@@ -33,9 +33,9 @@ type Row struct {
 //	chosen_on_test_accuracy, …       Record.MeanChosenOnTest
 //	clustering_count, clustering_ari, …  Record.Clustering
 //	note_…                           the strategy's own figures, under their names
-//	train_loss, train_steps, …       a client's that took part: fields of fedkit.Solve
-//	missed_begin, missed_end, …      a client's whose result was late or lost: fields of fedkit.Miss
-//	test_accuracy, test_loss, …      a client's model on its own test examples: fields of fedkit.Score
+//	train_loss, train_steps, …       a client's that took part: fields of history.Solve
+//	missed_begin, missed_end, …      a client's whose result was late or lost: fields of history.Miss
+//	test_accuracy, test_loss, …      a client's model on its own test examples: fields of history.Score
 //	cluster                          a client's
 //
 // Of a run on a federation with devices, clock is the server's, and train_begin, train_received, train_finished and
@@ -45,7 +45,7 @@ type Row struct {
 // Figures of Options.Metrics stand beside accuracy, under their names: "global_macro F1". Figures that a history's file
 // leaves out when they are 0, such as train_mu, have rows if one of them is not. A history without what is per client has
 // rows of the server only.
-func Rows(run string, h *fedkit.History) iter.Seq[Row] {
+func Rows(run string, h *history.History) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		if h == nil {
 			return
@@ -69,7 +69,7 @@ type figure struct {
 }
 
 // figures returns all there are.
-func figures(h *fedkit.History) iter.Seq[figure] {
+func figures(h *history.History) iter.Seq[figure] {
 	return func(yield func(figure) bool) {
 		for i := range h.Rounds {
 			if !figuresOf(&h.Rounds[i], yield) {
@@ -79,7 +79,7 @@ func figures(h *fedkit.History) iter.Seq[figure] {
 	}
 }
 
-func figuresOf(r *fedkit.Record, yield func(figure) bool) bool {
+func figuresOf(r *history.Record, yield func(figure) bool) bool {
 	of := func(client int, prefix string, v any) bool {
 		return walk(reflect.ValueOf(v), prefix, false, func(metric string, value float64, optional bool) bool {
 			return yield(figure{Row{Round: r.Round, Client: client, Metric: metric, Value: value}, optional})
@@ -120,7 +120,7 @@ func walk(v reflect.Value, name string, optional bool, yield func(metric string,
 	case v.Kind() == reflect.Struct:
 		return walkFields(v, name, yield)
 	case v.Kind() == reflect.Map:
-		figures, _ := v.Interface().(map[string]fedkit.Float)
+		figures, _ := v.Interface().(map[string]history.Float)
 		for _, key := range slices.Sorted(maps.Keys(figures)) {
 			if !yield(name+key, float64(figures[key]), false) {
 				return false

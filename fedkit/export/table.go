@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/text"
 )
@@ -24,9 +25,9 @@ const TableSchema = 1
 // many digits as they need to come back the same, in pandas with float_precision="round_trip". Names that a spreadsheet would
 // compute, for they begin with =, +, - or @, have an apostrophe before them, and so have those that begin with one: in pandas,
 // table.run.str.removeprefix("'") are the names as they were.
-func CSV(w io.Writer, run string, h *fedkit.History) error {
+func CSV(w io.Writer, run string, h *history.History) error {
 	if h == nil {
-		return fmt.Errorf("export: %w", fedkit.Invalid("history", "nil", "a history"))
+		return fmt.Errorf("export: %w", fault.Invalid("history", "nil", "a history"))
 	}
 	c := csv.NewWriter(w)
 	if err := c.Write(Columns); err != nil {
@@ -47,14 +48,14 @@ func CSV(w io.Writer, run string, h *fedkit.History) error {
 // Table writes the rows of a history (see CSV) to a file that pandas.read_csv reads: compressed if its name ends in ".csv.gz",
 // and as it is if it ends in ".csv". Run is the name that its rows have in a table of several runs. The file appears whole or
 // not at all, always with the same bytes; folders are made as needed.
-func Table(path, run string, h *fedkit.History) error {
+func Table(path, run string, h *history.History) error {
 	content := func(w io.Writer) error { return CSV(w, run, h) }
 	switch {
 	case strings.HasSuffix(path, ".csv"):
 	case strings.HasSuffix(path, ".csv.gz"):
 		content = func(w io.Writer) error { return compressed(w, run, h) }
 	default:
-		return fmt.Errorf("export: %w", fedkit.Invalid("path", strconv.Quote(path), "a name that ends in .csv or .csv.gz"))
+		return fmt.Errorf("export: %w", fault.Invalid("path", strconv.Quote(path), "a name that ends in .csv or .csv.gz"))
 	}
 	if err := file.Stream(path, content); err != nil {
 		return fmt.Errorf("export: table %s: %w", path, err)
@@ -62,7 +63,7 @@ func Table(path, run string, h *fedkit.History) error {
 	return nil
 }
 
-func compressed(w io.Writer, run string, h *fedkit.History) error {
+func compressed(w io.Writer, run string, h *history.History) error {
 	z := gzip.NewWriter(w)
 	z.Comment = fmt.Sprintf("fedkit table %d", TableSchema)
 	if err := CSV(z, run, h); err != nil {

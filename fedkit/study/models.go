@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/export"
+	"fedkit.example/fedkit/weights"
 )
 
 // keepModels keeps what the strategy serves at the end.
@@ -14,7 +14,7 @@ func (p *plan) keepModels(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := export.Models(p.Path(modelsFile), p.fed.Task, sv); err != nil {
+	if err := weights.Models(p.Path(modelsFile), p.fed.Task, sv); err != nil {
 		return err
 	}
 	return p.record(modelsFile)
@@ -28,7 +28,7 @@ func (r *Run) Final(task *fedkit.Task) (*fedkit.Serving, error) {
 		return nil, err
 	}
 	defer f.Close()
-	sv, err := export.ReadModels(f, task)
+	sv, err := weights.ReadModels(f, task)
 	if err != nil {
 		return nil, fmt.Errorf("study: %s: %w", f.Name(), err)
 	}

@@ -1,4 +1,4 @@
-package export
+package weights
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ import (
 // gives the same function the same values in a program without fedkit. The folder appears whole or not at all.
 func GoMLX(dir string, task *fedkit.Task, model *fedkit.Matrix) error {
 	if err := writeGoMLX(dir, task, model); err != nil {
-		return fmt.Errorf("export: %s: %w", dir, err)
+		return fmt.Errorf("weights: %s: %w", dir, err)
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func GoMLX(dir string, task *fedkit.Task, model *fedkit.Matrix) error {
 func LoadGoMLX(dir string, task *fedkit.Task) (*fedkit.Matrix, error) {
 	m, err := readGoMLX(dir, task)
 	if err != nil {
-		return nil, fmt.Errorf("export: %s: %w", dir, err)
+		return nil, fmt.Errorf("weights: %s: %w", dir, err)
 	}
 	return m, nil
 }

@@ -1,4 +1,4 @@
-package export_test
+package weights_test
 
 import (
 	"context"
@@ -9,11 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/export"
-	"fedkit.example/fedkit/internal/xla"
-	"fedkit.example/fedkit/model"
-	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -21,6 +16,12 @@ import (
 	"github.com/gomlx/gomlx/ml/layers/activation"
 	mlmodel "github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/model/checkpoint"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/xla"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/weights"
 )
 
 func twoLayers(scope *mlmodel.Scope, x *Node) *Node {
@@ -37,7 +38,7 @@ func TestGoMLX(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "new", "checkpoint")
-	if err := export.GoMLX(dir, fed.Task, s.State.X); err != nil {
+	if err := weights.GoMLX(dir, fed.Task, s.State.X); err != nil {
 		t.Fatal(err)
 	}
 	rows := []int{0, 3, 4, 100}
@@ -53,7 +54,7 @@ func TestGoMLX(t *testing.T) {
 			}
 		}
 	}
-	back, err := export.LoadGoMLX(dir, fed.Task)
+	back, err := weights.LoadGoMLX(dir, fed.Task)
 	if err != nil || !reflect.DeepEqual(host(t, back), host(t, s.State.X)) {
 		t.Errorf("%v, %v", back, err)
 	}
@@ -91,11 +92,11 @@ func TestGoMLXRefusals(t *testing.T) {
 		return layers.Dense(scope.In("features"), Reshape(ConvertDType(x, dtypes.F32), x.Shape().Dimensions[0], -1), true, 10)
 	}))
 	one, full := ramp(1, fed.Task.Dim()), filepath.Join(t.TempDir(), "full")
-	if err := export.GoMLX(full, fed.Task, one); err != nil {
+	if err := weights.GoMLX(full, fed.Task, one); err != nil {
 		t.Fatal(err)
 	}
 	load := func(dir string, task *fedkit.Task) error {
-		_, err := export.LoadGoMLX(dir, task)
+		_, err := weights.LoadGoMLX(dir, task)
 		return err
 	}
 	odd := &fedkit.Task{Name: "odd", Params: []fedkit.Param{{Name: "twice", Shape: []int{455}}, {Name: "twice", Shape: []int{455}}}}
@@ -103,20 +104,20 @@ func TestGoMLXRefusals(t *testing.T) {
 	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := export.GoMLX(filepath.Join(t.TempDir(), "slash")+"/", fed.Task, one); err != nil {
+	if err := weights.GoMLX(filepath.Join(t.TempDir(), "slash")+"/", fed.Task, one); err != nil {
 		t.Error(err)
 	}
 	for want, err := range map[string]error{
-		"task = nil":                        export.GoMLX(full, nil, one),
-		"model = [2, 910]: must be [1, 910": export.GoMLX(full, fed.Task, ramp(2, fed.Task.Dim())),
-		"dir = a folder with 2 entries: must be a new or an empty one": export.GoMLX(full, fed.Task, one),
-		"notes: not a directory":        export.GoMLX(file, fed.Task, one),
-		`Task.Params[1].Name = "twice"`: export.GoMLX(filepath.Join(empty, "odd"), odd, one),
+		"task = nil":                        weights.GoMLX(full, nil, one),
+		"model = [2, 910]: must be [1, 910": weights.GoMLX(full, fed.Task, ramp(2, fed.Task.Dim())),
+		"dir = a folder with 2 entries: must be a new or an empty one": weights.GoMLX(full, fed.Task, one),
+		"notes: not a directory":        weights.GoMLX(file, fed.Task, one),
+		`Task.Params[1].Name = "twice"`: weights.GoMLX(filepath.Join(empty, "odd"), odd, one),
 		"no such file or directory":     load(filepath.Join(full, "not there"), fed.Task),
 		"no checkpoints found":          load(empty, fed.Task),
 		"variable /features/dense/weights = (Float32)[64, 12]: must be (Float32)[64, 10]": load(full, other.Task),
 	} {
-		if err == nil || !strings.HasPrefix(err.Error(), "export: ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "weights: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}

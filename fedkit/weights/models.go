@@ -1,4 +1,4 @@
-package export
+package weights
 
 import (
 	"encoding/binary"
@@ -22,7 +22,7 @@ const schema = "1"
 // that fedkit made it. The file appears whole or not at all; folders are made as needed.
 func SafeTensors(path string, task *fedkit.Task, models *fedkit.Matrix) error {
 	if err := checkTask(task); err != nil {
-		return fmt.Errorf("export: %s: %w", path, err)
+		return fmt.Errorf("weights: %s: %w", path, err)
 	}
 	w := newWriter(about(task))
 	err := w.models(prefixes(models.Rows()), task, models)
@@ -51,7 +51,7 @@ func LoadSafeTensors(path string, task *fedkit.Task) (*fedkit.Matrix, error) {
 // resolve it.
 func Models(path string, task *fedkit.Task, sv *fedkit.Serving) error {
 	if err := checkServing(task, sv); err != nil {
-		return fmt.Errorf("export: %s: %w", path, err)
+		return fmt.Errorf("weights: %s: %w", path, err)
 	}
 	w := newWriter(about(task))
 	return w.save(path, w.serving(task, sv))
@@ -74,7 +74,7 @@ func ReadModels(f *os.File, task *fedkit.Task) (*fedkit.Serving, error) {
 		err = take(f, func(r *reader) error { return r.serving(task, sv) })
 	}
 	if err != nil {
-		return nil, fmt.Errorf("export: %w", err)
+		return nil, fmt.Errorf("weights: %w", err)
 	}
 	return sv, nil
 }
@@ -208,7 +208,7 @@ func (w *writer) save(path string, err error) error {
 		err = file.Stream(path, w.write)
 	}
 	if err != nil {
-		return fmt.Errorf("export: %s: %w", path, err)
+		return fmt.Errorf("weights: %s: %w", path, err)
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func load(path string, task *fedkit.Task, by func(*reader) error) error {
 		err = open(path, by)
 	}
 	if err != nil {
-		return fmt.Errorf("export: %s: %w", path, err)
+		return fmt.Errorf("weights: %s: %w", path, err)
 	}
 	return nil
 }

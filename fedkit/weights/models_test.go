@@ -1,4 +1,4 @@
-package export_test
+package weights_test
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/export"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/weights"
 )
 
 // ramp returns a matrix whose values are all different.
@@ -29,10 +29,10 @@ func TestSafeTensors(t *testing.T) {
 	task := digits(t, 2, model.MLP(5)).Task
 	for _, k := range []int{1, 3} {
 		path, m := filepath.Join(t.TempDir(), "new", "m.safetensors"), ramp(k, task.Dim())
-		if err := export.SafeTensors(path, task, m); err != nil {
+		if err := weights.SafeTensors(path, task, m); err != nil {
 			t.Fatal(err)
 		}
-		got, err := export.LoadSafeTensors(path, task)
+		got, err := weights.LoadSafeTensors(path, task)
 		if err != nil || got.Rows() != k || !reflect.DeepEqual(host(t, got), host(t, m)) {
 			t.Errorf("%d models: %v, %v", k, got, err)
 		}
@@ -55,13 +55,13 @@ func TestModels(t *testing.T) {
 		var files [2][]byte
 		for i := range files {
 			path := filepath.Join(t.TempDir(), "models.safetensors")
-			if err := export.Models(path, fed.Task, sv); err != nil {
+			if err := weights.Models(path, fed.Task, sv); err != nil {
 				t.Fatal(err)
 			}
 			if files[i], err = os.ReadFile(path); err != nil {
 				t.Fatal(err)
 			}
-			got, err := export.LoadModels(path, fed.Task)
+			got, err := weights.LoadModels(path, fed.Task)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,12 +88,12 @@ func TestModelsRefusals(t *testing.T) {
 	task, d, path := fed.Task, fed.Task.Dim(), filepath.Join(t.TempDir(), "m.safetensors")
 	other := digits(t, 2, model.MLP(3)).Task
 	one := ramp(1, d)
-	save := func(sv *fedkit.Serving) error { return export.Models(path, task, sv) }
+	save := func(sv *fedkit.Serving) error { return weights.Models(path, task, sv) }
 	load := func(write error, from *fedkit.Task) error {
 		if write != nil {
 			t.Fatal(write)
 		}
-		_, err := export.LoadModels(path, from)
+		_, err := weights.LoadModels(path, from)
 		return errors.Join(err, os.Remove(path))
 	}
 	named := func(names ...string) error {
@@ -101,25 +101,25 @@ func TestModelsRefusals(t *testing.T) {
 		for _, name := range names {
 			task.Params = append(task.Params, fedkit.Param{Name: name, Shape: []int{1}})
 		}
-		return export.SafeTensors(path, task, ramp(1, len(names)))
+		return weights.SafeTensors(path, task, ramp(1, len(names)))
 	}
 	for want, err := range map[string]error{
 		`Task.Params[1].Name = "w": must be a name that no other parameter has`:            named("w", "w"),
 		`Task.Params[0].Name = "": must be a name that no other parameter has`:             named(""),
 		`Task.Params[0].Name = "__metadata__": must be a name that no other parameter has`: named("__metadata__"),
-		"task = nil, or without parameters: must be the Task of a federation":              export.SafeTensors(path, nil, one),
-		"the matrix is nil":                                                 export.SafeTensors(path, task, nil),
-		"models = [1, 3]: must be [k, 650]":                                 export.SafeTensors(path, task, ramp(1, 3)),
+		"task = nil, or without parameters: must be the Task of a federation":              weights.SafeTensors(path, nil, one),
+		"the matrix is nil":                                                 weights.SafeTensors(path, task, nil),
+		"models = [1, 3]: must be [k, 650]":                                 weights.SafeTensors(path, task, ramp(1, 3)),
 		"Serving = nil: must be what fedkit.Served returns":                 save(nil),
 		"Serving.ByLoss = true: must be resolved into Assign":               save(&fedkit.Serving{Models: one, ByLoss: true}),
 		"Serving = empty: must be a global model or models":                 save(&fedkit.Serving{}),
 		"Serving.Assign = 1: must be in [0, 1) (client 0)":                  save(&fedkit.Serving{Models: one, Assign: []int{1}}),
 		"Serving.Clusters[1] = -2: must be in [0, 2³¹), or -1 for none":     save(&fedkit.Serving{Global: one, Clusters: []int{-1, -2}}),
 		`tensor "global/dense1/weights": shape = [64 10]: must be [64 3]`:   load(save(&fedkit.Serving{Global: one}), other),
-		`tensor = "dense1/biases": must be a parameter of the task's model`: load(export.SafeTensors(path, other, ramp(1, other.Dim())), other),
+		`tensor = "dense1/biases": must be a parameter of the task's model`: load(weights.SafeTensors(path, other, ramp(1, other.Dim())), other),
 		"no such file or directory":                                         load(nil, task),
 	} {
-		if err == nil || !strings.HasPrefix(err.Error(), "export: "+path+": ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "weights: "+path+": ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -133,7 +133,7 @@ func TestSafeTensorsInPython(t *testing.T) {
 	task := digits(t, 2, model.MLP(5)).Task
 	path, back, m := filepath.Join(t.TempDir(), "m.safetensors"), filepath.Join(t.TempDir(), "back.safetensors"), ramp(3, task.Dim())
 	sv := &fedkit.Serving{Global: m.Take(1), Models: m, Mix: [][]float64{{1, 0, 0}, {0.5, 0.25, 0.25}}, Clusters: []int{0, 2}}
-	if err := export.Models(path, task, sv); err != nil {
+	if err := weights.Models(path, task, sv); err != nil {
 		t.Fatal(err)
 	}
 	got := python(t, `
@@ -160,7 +160,7 @@ True
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	read, err := export.LoadSafeTensors(back, task)
+	read, err := weights.LoadSafeTensors(back, task)
 	if err != nil || !reflect.DeepEqual(host(t, read), host(t, m.Take(2))) {
 		t.Errorf("what Python wrote: %v, %v", read, err)
 	}
@@ -174,10 +174,10 @@ func ExampleSafeTensors() {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "line.safetensors")
-	if err := export.SafeTensors(path, task, fedkit.NewMatrix([]float32{1, 2, 0.5}, 1, 3)); err != nil {
+	if err := weights.SafeTensors(path, task, fedkit.NewMatrix([]float32{1, 2, 0.5}, 1, 3)); err != nil {
 		panic(err)
 	}
-	m, err := export.LoadSafeTensors(path, task)
+	m, err := weights.LoadSafeTensors(path, task)
 	if err != nil {
 		panic(err)
 	}
