@@ -8,7 +8,7 @@
 //	          of what is clustered: Dendrogram, Similarities, PCA
 //	many      Multiples, small figures of one kind; Ranks, mean ranks with their critical difference
 //	any       Show, for whatever a cell's last line is: a chart, a history, a federation
-//	live      Live, a watcher that draws while a run goes on, or a whole study; Progress, its line alone; Follow, for a run of another program
+//	live      Live, a watcher that draws while a run goes on, or a whole study; Follow, for a run of another program
 //
 // Each function returns a chart, which nobody sees until Show draws it. In the kernel "Go (fedkit)" the last line of a cell
 // shows by itself: see the function Show.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -101,9 +100,6 @@ func timed(h *fedkit.History, clock ...float64) *fedkit.History {
 	}
 	return h
 }
-
-// plain has usual spaces for those that keep a number and its unit on one line.
-func plain(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
 
 var nan = math.NaN()
 

@@ -3,29 +3,12 @@ package plot
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
-// The live line and the figures say that a run was stopped.
+// The figures say that a run was stopped.
 func TestStoppedRuns(t *testing.T) {
-	l, out, _ := fakeLive()
 	h := history("FedAvg", 0.1, 0.2)
-	all := h.Rounds
-	for i := range all {
-		*out.clock = out.clock.Add(time.Second)
-		h.Rounds = all[:i+1]
-		l.Round(h, 30)
-	}
 	h.Stopped = true
-	l.Done(h, nil)
-	if s := plain(l.lines(l.now())); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
-		t.Errorf("%q", s)
-	}
-	l, _, _ = fakeLive()
-	l.Done(h, nil) // of a checkpoint, before a further round
-	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, "FedAvg  ■ stopped after round 2 · ") {
-		t.Errorf("%q", s)
-	}
 	want := "FedAvg, seed 0: stopped after 2 rounds"
 	if f := Accuracy(h, seeded(1, history("FedAvg", 0.3, 0.4, 0.5))); !strings.HasSuffix(f.Note, "; "+want) {
 		t.Errorf("note of the figure: %q", f.Note)

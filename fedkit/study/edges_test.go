@@ -10,12 +10,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gofrs/flock"
+
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/plot"
+	"fedkit.example/fedkit/progress"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
-	"github.com/gofrs/flock"
 )
 
 // A history that was cut off after some rounds is not taken for the run's.
@@ -232,7 +233,7 @@ func TestNilWatchersAndPanics(t *testing.T) {
 		{"run 1: strategy: panic: lost", func(st *study.Study) { st.Add(fed, &panicking{}, o) }},
 	} {
 		st := study.New(t.TempDir())
-		st.Watch, st.Log = plot.Progress(), io.Discard
+		st.Watch, st.Log = progress.Line(), io.Discard
 		c.add(st)
 		if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%v, want %s", err, c.words)

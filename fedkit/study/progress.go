@@ -2,14 +2,14 @@ package study
 
 import (
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/plot"
+	"fedkit.example/fedkit/progress"
 )
 
 // watcher is told of all runs.
 func (s *Study) watcher(missing []*plan) fedkit.Watcher {
 	w := s.Watch
 	if w == nil {
-		w = plot.Progress()
+		w = progress.Line()
 	}
 	if p, ok := w.(fedkit.PlanWatcher); ok {
 		all := len(distinct(s.plans))

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/internal/display"
 	"fedkit.example/fedkit/internal/text"
 )
 
@@ -20,7 +20,7 @@ func (s *Study) say(missing []*plan) {
 	if reasons := s.reasons(missing); reasons != "" {
 		line += ": " + reasons
 	}
-	if _, known := said.LoadOrStore(s.Dir+line, true); known && len(missing) == 0 && chart.InNotebook() {
+	if _, known := said.LoadOrStore(s.Dir+line, true); known && len(missing) == 0 && display.InNotebook() {
 		return
 	}
 	s.sayf("%s\n", line)

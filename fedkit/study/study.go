@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/display"
 )
 
 // pause is how often a run's checkpoint is written, unless its options say so.
@@ -291,7 +291,7 @@ func (s *Study) log() io.Writer {
 	switch {
 	case s.Log != nil:
 		return s.Log
-	case chart.InNotebook():
+	case display.InNotebook():
 		return os.Stdout
 	}
 	return os.Stderr

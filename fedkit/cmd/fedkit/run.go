@@ -14,7 +14,7 @@ import (
 	"fedkit.example/fedkit/catalog"
 	"fedkit.example/fedkit/experiment"
 	"fedkit.example/fedkit/fleet"
-	"fedkit.example/fedkit/plot"
+	"fedkit.example/fedkit/progress"
 )
 
 type runCommand struct {
@@ -157,7 +157,7 @@ func join(file string, runs ...*fedkit.Options) (leave func(), err error) {
 // run prints what happens round by round, and a summary at the end.
 func run(ctx context.Context, e *experiment.Experiment, fed *fedkit.Federation, c *console) (h *fedkit.History, err error) {
 	fmt.Fprintln(c.err, fed)
-	e.Options.Watch = plot.Progress()
+	e.Options.Watch = progress.Line()
 	printed, lines := 0, json.NewEncoder(c.out)
 	for h, err = range fedkit.Rounds(ctx, fed, e.Strategy, e.Options) {
 		if h == nil {

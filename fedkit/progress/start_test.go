@@ -1,20 +1,18 @@
-package plot
+package progress
 
 import (
-	"slices"
+	"fmt"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"fedkit.example/fedkit/chart"
 )
 
 // The line is there before the first round is over, and ticks while a round takes long.
-func TestLiveFromTheStart(t *testing.T) {
-	l, out, _ := fakeLive()
-	h := synthetic("FedAvg", 1, 3, 1, 2, 0.9)
+func TestFromTheStart(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	h := steady(3)
 	all := h.Rounds
 	h.Rounds = nil
 	l.Start(h, 3)
@@ -24,7 +22,7 @@ func TestLiveFromTheStart(t *testing.T) {
 	}
 	lines := out.of("line")
 	if len(lines) < 12 || len(out.of("figure")) > 0 {
-		t.Fatalf("%d lines in 2.5 s, %d figures of nothing", len(lines), len(out.of("figure")))
+		t.Fatalf("%d lines in 2.5 s, %d figures before a round", len(lines), len(out.of("figure")))
 	}
 	for i, want := range map[int]string{0: "starting … 0.0 s", 5: "round 1 of 3 … 1.0 s", 12: "round 1 of 3 … 2.4 s"} {
 		if got := lines[i].text; !strings.HasPrefix(got, "FedAvg  ░") || !strings.HasSuffix(got, want) {
@@ -51,11 +49,11 @@ func TestLiveFromTheStart(t *testing.T) {
 }
 
 // What comes between two updates is shown soon, also if no round follows.
-func TestLiveCatchesUp(t *testing.T) {
+func TestCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shown := &messages{}
-		l := &live{name: "live", now: time.Now, notebook: true, pause: linePause, tick: linePause / 2, line: shown, figure: shown}
-		h := synthetic("FedAvg", 1, 9, 1, 2, 0.9)
+		shown, drawn := shown{}, shown{}
+		l := &Watcher{now: time.Now, notebook: true, pause: linePause, tick: linePause / 2, line: shown.text, figure: drawn.figure}
+		h := steady(9)
 		all := h.Rounds
 		h.Rounds = nil
 		l.Start(h, 9)
@@ -65,72 +63,39 @@ func TestLiveCatchesUp(t *testing.T) {
 			l.Round(h, 9)
 		}
 		time.Sleep(300 * time.Millisecond)
-		if text, _ := shown.last(); !strings.Contains(text, "round 3/9") {
+		if text := shown.last(); !strings.Contains(text, "round 3/9") {
 			t.Errorf("0.3 s after round 3: %q", text)
 		}
 		time.Sleep(time.Second)
-		if _, row := shown.last(); row == nil || len(row[0].Series[0].X) != 3 {
-			t.Errorf("1.3 s after round 3: %+v", row)
+		if text := drawn.last(); text != "3 rounds" {
+			t.Errorf("1.3 s after round 3: a figure of %s", text)
 		}
 		l.Done(h, nil)
 		time.Sleep(l.tick) // nobody looks after it any more
 	})
 }
 
-// messages has what was shown last, by whoever.
-type messages struct {
-	mu   sync.Mutex
-	text string
-	row  chart.Row
-}
+// shown has what was shown last.
+type shown struct{ what atomic.Value }
 
-func (m *messages) Text(text string, _ bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.text = plain(text)
+func (s *shown) text(text string, _ bool) error {
+	s.what.Store(plain(text))
 	return nil
 }
 
-func (m *messages) Show(row chart.Row, _ bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.row = row
-	return nil
+func (s *shown) figure(runs []*Run, _ bool) error {
+	return s.text(fmt.Sprintf("%d rounds", runs[0].Rounds), false)
 }
 
-func (m *messages) last() (string, chart.Row) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.text, m.row
-}
-
-// The axis of rounds reaches to the last round from the beginning, and to the last there is once the run is over.
-func TestLiveAxisIsSteady(t *testing.T) {
-	l, _, _ := fakeLive()
-	h := synthetic("FedAvg", 1, 10, 1, 2, 0.9)
-	for _, rounds := range []int{1, 7} {
-		h := *h
-		h.Rounds = h.Rounds[:rounds]
-		l.runs = nil
-		l.runs = nil
-		l.Round(&h, 50)
-		for _, f := range l.row() {
-			if !slices.Equal(f.X.Covers, []float64{1, 50}) {
-				t.Errorf("%s after %d rounds covers %v", f.Title, rounds, f.X.Covers)
-			}
-		}
-		h.Stopped = true
-		l.Done(&h, nil)
-		if c := l.row()[0].X.Covers; c != nil {
-			t.Errorf("a run that was stopped covers %v", c)
-		}
-	}
+func (s *shown) last() string {
+	text, _ := s.what.Load().(string)
+	return text
 }
 
 // A run that goes on from its checkpoint shows all rounds before its first one is over.
-func TestLiveFromCheckpoint(t *testing.T) {
-	l, out, _ := fakeLive()
-	h := synthetic("FedAvg", 1, 10, 1, 2, 0.9) // of 0.25 s
+func TestFromCheckpoint(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	h := steady(10) // of 0.25 s
 	all := h.Rounds
 	h.Rounds = nil
 	l.Start(h, 10)
@@ -140,9 +105,8 @@ func TestLiveFromCheckpoint(t *testing.T) {
 	if n := len(l.runs); n != 1 {
 		t.Fatalf("%d runs", n)
 	}
-	figures := out.of("figure")
-	if len(figures) != 1 || len(figures[0].row[0].Series[0].X) != 6 {
-		t.Fatalf("figures %+v", figures)
+	if figures := out.of("figure"); len(figures) != 1 || l.runs[0].Rounds != 6 {
+		t.Fatalf("%d figures, %d rounds", len(figures), l.runs[0].Rounds)
 	}
 	if got := plain(l.lines(l.now())); !strings.Contains(got, " round 6/10 · accuracy ") || !strings.Contains(got, " · 250 ms/round · 1 s left") {
 		t.Errorf("at the start: %q", got)

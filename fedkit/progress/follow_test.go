@@ -1,4 +1,4 @@
-package plot
+package progress
 
 import (
 	"context"
@@ -27,8 +27,8 @@ func compute(t *testing.T, dir string, rounds int, rest func(round int)) *fedkit
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := &messages{}
-	watch := &live{now: time.Now, notebook: true, pause: time.Millisecond, tick: time.Millisecond, line: shown, figure: shown}
+	var shown shown
+	watch := &Watcher{now: time.Now, notebook: true, pause: time.Millisecond, tick: time.Millisecond, line: shown.text, figure: shown.figure}
 	o := fedkit.Options{Rounds: rounds, Watch: watch, Checkpoint: filepath.Join(dir, "run"), History: filepath.Join(dir, "run.jsonl")}
 	var last *fedkit.History
 	for h, err := range fedkit.Rounds(context.Background(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, o) {
@@ -57,7 +57,7 @@ func TestFollow(t *testing.T) {
 			if _, err := until(func() (*fedkit.Sight, error) { return fedkit.Look(filepath.Join(dir, file)) }); err != nil {
 				t.Fatal(err)
 			}
-			l, out, log := fakeLive()
+			l, out, log := fakeWatcher()
 			l.now = time.Now
 			line, seen := false, sync.OnceFunc(func() { close(shown) })
 			out.sent = func(m message) {
@@ -66,7 +66,7 @@ func TestFollow(t *testing.T) {
 					seen()
 				}
 			}
-			h, err := follow(filepath.Join(dir, file), l)
+			h, err := l.Follow(filepath.Join(dir, file))
 			want := <-own
 			if err != nil || h.Stopped || len(h.Rounds) != 8 || h.Accuracy() != want.Accuracy() {
 				t.Fatalf("%v, %v", h, err)
@@ -78,7 +78,7 @@ func TestFollow(t *testing.T) {
 			if s := lines[len(lines)-2].text; !strings.Contains(s, "/8 · accuracy ") {
 				t.Errorf("before: %q", s)
 			}
-			if f := figures[len(figures)-1]; !f.final || len(f.row[0].Series[0].X) != 8 || len(figures) < 2 || log.Len() > 0 {
+			if f := figures[len(figures)-1]; !f.final || l.runs[0].Rounds != 8 || len(figures) < 2 || log.Len() > 0 {
 				t.Errorf("%d figures, log %q", len(figures), log)
 			}
 		})
@@ -143,8 +143,8 @@ func TestFollowKilled(t *testing.T) {
 	}
 	_ = f.Close()
 	for _, file := range []string{path, path + ".jsonl"} {
-		l, out, _ := fakeLive()
-		h, err := follow(file, l)
+		l, out, _ := fakeWatcher()
+		h, err := l.Follow(file)
 		if err != nil || !h.Stopped || len(h.Rounds) < 3 {
 			t.Fatalf("%v, %v", h, err)
 		}
@@ -161,14 +161,14 @@ func TestFollowKilled(t *testing.T) {
 // What is no run's file is said at once, as is a run that has ended before its first round.
 func TestFollowNothing(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Follow(filepath.Join(dir, "typo")); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "plot: follow: ") {
+	if _, err := Follow(filepath.Join(dir, "typo")); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "progress: follow: ") {
 		t.Error(err)
 	}
 	path := filepath.Join(dir, "other")
 	if err := os.WriteFile(path, []byte("round,accuracy\n1,0.5\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Follow(path); err == nil || !strings.HasPrefix(err.Error(), "plot: follow: ") {
+	if _, err := Follow(path); err == nil || !strings.HasPrefix(err.Error(), "progress: follow: ") {
 		t.Error(err)
 	}
 	if err := os.Truncate(path, 0); err != nil {
@@ -181,8 +181,8 @@ func TestFollowNothing(t *testing.T) {
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
 	}
-	l, out, _ := fakeLive()
-	h, err := follow(path, l)
+	l, out, _ := fakeWatcher()
+	h, err := l.Follow(path)
 	if lines := out.of("line"); err != nil || h != nil || len(lines) != 1 || lines[0].text != "other  ■ ended before round 1: stopped, killed or failed" {
 		t.Errorf("%v, %v, %+v", h, err, lines)
 	}

@@ -1,4 +1,4 @@
-package plot
+package progress
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/table"
 )
 
-var _ fedkit.PlanWatcher = (*live)(nil)
+var _ fedkit.PlanWatcher = (*Watcher)(nil)
 
 // plan is what a study is to run.
 type plan struct {
@@ -19,23 +19,23 @@ type plan struct {
 }
 
 // Plan implements fedkit.PlanWatcher. The line is shown at once.
-func (l *live) Plan(runs, stored int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.rescue()
-	l.plan = &plan{runs, stored, len(l.runs), l.now()}
-	l.showLine(nil, l.plan.start, runs == stored)
-	l.lineAt = l.after(l.plan.start, l.pause)
+func (w *Watcher) Plan(runs, stored int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.rescue()
+	w.plan = &plan{runs, stored, len(w.runs), w.now()}
+	w.showLine(nil, w.plan.start, runs == stored)
+	w.lineAt = w.after(w.plan.start, w.pause)
 }
 
 // progress counts the study's runs.
-func (s *plan) progress(all []*progress) (done, running, stopped, failed int, work float64) {
+func (s *plan) progress(all []*Run) (done, running, stopped, failed int, work float64) {
 	done, work = s.stored, 0
 	for _, p := range all[s.before:] {
 		switch {
-		case !p.over:
+		case !p.Over:
 			running++
-			work += float64(p.round) / float64(max(1, p.of))
+			work += float64(p.round) / float64(max(1, p.Of))
 			continue
 		case p.stopped():
 			stopped++
@@ -50,13 +50,13 @@ func (s *plan) progress(all []*progress) (done, running, stopped, failed int, wo
 }
 
 // over says whether no run is left to watch: all have ended, or nothing goes on after a stop.
-func (s *plan) over(all []*progress) bool {
+func (s *plan) over(all []*Run) bool {
 	done, running, stopped, failed, _ := s.progress(all)
 	return running == 0 && (stopped > 0 || done+failed >= s.runs)
 }
 
 // line is the progress in words. Runs that were stored are among those that are done.
-func (s *plan) line(all []*progress, now time.Time) string {
+func (s *plan) line(all []*Run, now time.Time) string {
 	done, running, stopped, failed, work := s.progress(all)
 	text := fmt.Sprintf("%d of %d done", done, s.runs)
 	for _, c := range []struct {
@@ -70,9 +70,9 @@ func (s *plan) line(all []*progress, now time.Time) string {
 	elapsed, left := now.Sub(s.start).Seconds(), float64(s.runs-s.stored)-work
 	switch {
 	case s.over(all):
-		text += ", in " + chart.Seconds(elapsed)
+		text += ", in " + table.Seconds(elapsed)
 	case work > 0:
-		text += ", " + chart.Seconds(math.Ceil(elapsed*left/work)) + " left"
+		text += ", " + table.Seconds(math.Ceil(elapsed*left/work)) + " left"
 	}
 	return text
 }

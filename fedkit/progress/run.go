@@ -1,4 +1,4 @@
-package plot
+package progress
 
 import (
 	"cmp"
@@ -10,19 +10,19 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/table"
 )
 
-// progress is how far one run has come.
-type progress struct {
+// Run is how far one run has come.
+type Run struct {
 	compare.Run
+	Over bool // the run has ended
+	Of   int  // rounds it is meant to reach, 0 if that is not known
+
 	label    string  // the name, and what sets the run apart from others of that name
-	over     bool    // the run has ended
-	of       int     // rounds it is meant to reach
 	round    int     // that it has reached
 	watched  int     // rounds seen while it ran
 	before   int     // rounds of the checkpoint that it went on from
@@ -36,7 +36,7 @@ type progress struct {
 }
 
 // begin takes in that the run starts, or has read the rounds of its checkpoint.
-func (p *progress) begin(h *fedkit.History, of int, now time.Time) {
+func (p *Run) begin(h *fedkit.History, of int, now time.Time) {
 	p.take(h, of, now)
 	if p.start.IsZero() {
 		p.start = now
@@ -53,7 +53,7 @@ func took(h *fedkit.History) (s float64) {
 }
 
 // advance takes in the round that has just ended.
-func (p *progress) advance(h *fedkit.History, of int, now time.Time) {
+func (p *Run) advance(h *fedkit.History, of int, now time.Time) {
 	p.take(h, of, now)
 	if p.watched++; p.watched > 1 {
 		return
@@ -68,30 +68,30 @@ func (p *progress) advance(h *fedkit.History, of int, now time.Time) {
 }
 
 // take takes in the rounds that are there.
-func (p *progress) take(h *fedkit.History, of int, now time.Time) {
+func (p *Run) take(h *fedkit.History, of int, now time.Time) {
 	p.Follow(h)
-	p.of, p.last = of, now
+	p.Of, p.last = of, now
 	if r := h.Last(); r != nil {
 		p.round, p.seconds = r.Round, r.Seconds+r.EvalTime
 	}
 }
 
 // forget lets go of the rounds of a run that has ended, which nobody needs any more: a study has many.
-func (p *progress) forget() {
+func (p *Run) forget() {
 	h := *p.History
 	h.Rounds = nil
 	p.History = &h
 }
 
 // stopped says whether the run was interrupted or canceled, and failed whether anything else ended it early.
-func (p *progress) stopped() bool {
-	return p.over && (p.err == nil && p.History.Stopped || errors.Is(p.err, context.Canceled))
+func (p *Run) stopped() bool {
+	return p.Over && (p.err == nil && p.History.Stopped || errors.Is(p.err, context.Canceled))
 }
 
-func (p *progress) failed() bool { return p.over && p.err != nil && !p.stopped() }
+func (p *Run) failed() bool { return p.Over && p.err != nil && !p.stopped() }
 
 // pace returns seconds per round.
-func (p *progress) pace() float64 {
+func (p *Run) pace() float64 {
 	if p.watched < 2 {
 		return p.seconds
 	}
@@ -99,9 +99,9 @@ func (p *progress) pace() float64 {
 }
 
 // line says it in one line.
-func (p *progress) line(now time.Time) string {
+func (p *Run) line(now time.Time) string {
 	var parts []string
-	if p.over {
+	if p.Over {
 		parts = append([]string{p.end()}, p.scores()...)
 	} else {
 		parts = p.under(now)
@@ -110,7 +110,7 @@ func (p *progress) line(now time.Time) string {
 }
 
 // end says how the run ended.
-func (p *progress) end() string {
+func (p *Run) end() string {
 	switch {
 	case p.err == nil && p.History.Stopped:
 		return "■ stopped " + p.after()
@@ -125,18 +125,18 @@ func (p *progress) end() string {
 }
 
 // under says how far a run that goes on is: round, scores, pace, and what it has been doing for a while.
-func (p *progress) under(now time.Time) (parts []string) {
+func (p *Run) under(now time.Time) (parts []string) {
 	since := now.Sub(p.last).Seconds()
 	if p.round == 0 {
-		parts = append(parts, bar(0, p.of)+" "+p.doing(since))
+		parts = append(parts, bar(0, p.Of)+" "+p.doing(since))
 	} else {
-		at := fmt.Sprintf("%s round %d/%d", bar(p.round, p.of), p.round, p.of)
-		if p.of == 0 {
+		at := fmt.Sprintf("%s round %d/%d", bar(p.round, p.Of), p.round, p.Of)
+		if p.Of == 0 {
 			at = fmt.Sprint("round ", p.round)
 		}
 		parts = append(append(append(parts, at), p.scores()...), pace(p.pace()))
-		if left := float64(p.of-p.round)*p.pace() - since; left > 0 {
-			parts = append(parts, chart.Seconds(math.Ceil(left))+" left")
+		if left := float64(p.Of-p.round)*p.pace() - since; left > 0 {
+			parts = append(parts, table.Seconds(math.Ceil(left))+" left")
 		}
 		if since > patience {
 			parts = append(parts, p.doing(since))
@@ -152,10 +152,10 @@ func (p *progress) under(now time.Time) (parts []string) {
 const patience = 1
 
 // doing says what has been going on since the last round.
-func (p *progress) doing(seconds float64) string {
+func (p *Run) doing(seconds float64) string {
 	what := fmt.Sprint("round ", p.round+1)
-	if p.of > 0 {
-		what += fmt.Sprint(" of ", p.of)
+	if p.Of > 0 {
+		what += fmt.Sprint(" of ", p.Of)
 	}
 	compiling := xla.Compiling() && p.History.Machines() == "" // else machines compile for themselves
 	p.compiled = p.compiled || compiling
@@ -169,8 +169,8 @@ func (p *progress) doing(seconds float64) string {
 }
 
 // done says what a run took that has reached its last round.
-func (p *progress) done() string {
-	s := fmt.Sprintf("%d rounds in %s", p.round, chart.Seconds(p.earlier+p.last.Sub(p.start).Seconds()))
+func (p *Run) done() string {
+	s := fmt.Sprintf("%d rounds in %s", p.round, table.Seconds(p.earlier+p.last.Sub(p.start).Seconds()))
 	switch p.before {
 	case 0:
 	case p.Rounds:
@@ -186,7 +186,7 @@ func pace(s float64) string {
 	if s < 0.9995 {
 		return table.Short(1000*s) + "\u00a0ms/round"
 	}
-	return chart.Seconds(s) + "/round"
+	return table.Seconds(s) + "/round"
 }
 
 // elapsed writes seconds that tick.
@@ -194,22 +194,22 @@ func elapsed(s float64) string {
 	if s < 9.95 {
 		return fmt.Sprintf("%.1f\u00a0s", max(0, s))
 	}
-	return chart.Seconds(math.Trunc(s))
+	return table.Seconds(math.Trunc(s))
 }
 
 // after says when it ended early. How many rounds it is meant to reach is known from the first one on.
-func (p *progress) after() string {
+func (p *Run) after() string {
 	switch {
 	case p.round == 0:
 		return "before round 1"
-	case p.of == 0:
+	case p.Of == 0:
 		return fmt.Sprintf("after round %d", p.round)
 	}
-	return fmt.Sprintf("after round %d of %d", p.round, p.of)
+	return fmt.Sprintf("after round %d of %d", p.round, p.Of)
 }
 
 // scores says how good the model is, or both are: the global one and the clients' own.
-func (p *progress) scores() (parts []string) {
+func (p *Run) scores() (parts []string) {
 	b := compare.GlobalModel
 	if p.Global == nil {
 		b = compare.OwnModels
@@ -218,9 +218,9 @@ func (p *progress) scores() (parts []string) {
 		return nil
 	}
 	if a := compare.Accuracy.Value(&p.Run, b); finite(a) {
-		parts = append(parts, "accuracy "+chart.Percent(a))
+		parts = append(parts, "accuracy "+table.Percent(a))
 		if own := compare.Accuracy.Value(&p.Run, compare.OwnModels); p.Personal && p.Global != nil && finite(own) {
-			parts[0] += fmt.Sprintf(" (clients' own %s)", chart.Percent(own))
+			parts[0] += fmt.Sprintf(" (clients' own %s)", table.Percent(own))
 		}
 	}
 	return append(parts, fmt.Sprintf("loss %.3g", compare.Loss.Value(&p.Run, b)))
@@ -240,3 +240,5 @@ func firstLine(err error) string {
 	}
 	return s
 }
+
+func finite(v float64) bool { return v-v == 0 }

@@ -1,4 +1,4 @@
-package plot
+package progress
 
 import (
 	"cmp"
@@ -13,29 +13,23 @@ import (
 	"fedkit.example/fedkit/compare"
 )
 
-// Follow shows a run that another program computes, a notebook whose page was closed for example: the line and the figure of
-// Live, until the run is over. The path is that of its Options.Checkpoint or Options.History. It returns the history, without
-// what is known of each client: see fedkit.LoadLight. A run that was stopped, failed or was killed is Stopped, and its line says so.
+// Follow shows a run that another program computes, until it is over: its line, as Line does. The path is that of its
+// Options.Checkpoint or Options.History. It returns the history, without what is known of each client: see fedkit.LoadLight. A run
+// that was stopped, failed or was killed is Stopped, and its line says so.
 //
 // The stop button ends Follow, and leaves the run alone.
 //
 // Errors: no such file; a file that is no history's, or was altered.
-func Follow(path string) (*fedkit.History, error) {
-	return follow(path, Live(filepath.Base(path)).(*live))
-}
-
-// FollowProgress is Follow without the figure.
-func FollowProgress(path string) (*fedkit.History, error) {
-	return follow(path, Progress().(*live))
-}
+func Follow(path string) (*fedkit.History, error) { return New(nil).Follow(path) }
 
 // mayFail is how often in a row a file that is being written may be unreadable: it may be read in the middle of a write.
 const mayFail = 10
 
-func follow(path string, l *live) (*fedkit.History, error) {
+// Follow is the function Follow with the watcher's figure.
+func (w *Watcher) Follow(path string) (*fedkit.History, error) {
 	ctx, release := fedkit.Interruptible(context.Background())
 	defer release()
-	f := &followed{path: path, start: l.now()}
+	f := &followed{path: path, start: w.now()}
 	for failures := 0; ; {
 		begin := time.Now()
 		s, err := fedkit.Look(path)
@@ -46,12 +40,12 @@ func follow(path string, l *live) (*fedkit.History, error) {
 		case errors.Is(err, fs.ErrNotExist) && f.Sight != nil: // a run without a checkpoint leaves no file
 			f.Going = false
 		case s == nil || !s.Going || failures == mayFail:
-			return nil, fmt.Errorf("plot: follow: %w", err)
+			return nil, fmt.Errorf("progress: follow: %w", err)
 		default:
 			failures, f.Sight = failures+1, cmp.Or(f.Sight, s)
 		}
 		over := !f.Going || ctx.Err() != nil
-		if l.follow(f, over); over {
+		if w.follow(f, over); over {
 			return f.History, nil
 		}
 		select {
@@ -100,35 +94,35 @@ func (f *followed) pace() float64 {
 var errEarly = errors.New("stopped, killed or failed")
 
 // follow shows what was seen.
-func (l *live) follow(f *followed, over bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.rescue()
-	now := l.now()
+func (w *Watcher) follow(f *followed, over bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.rescue()
+	now := w.now()
 	p := f.progress()
-	l.runs, l.groups, l.late = []*progress{p}, nil, true
+	w.runs, w.groups, w.late = []*Run{p}, nil, true
 	if !over {
-		l.update(p, now)
+		w.update(p, now)
 		return
 	}
-	l.showLine(p, now, true)
-	l.showFigure(true)
+	w.showLine(p, now, true)
+	w.draw(true)
 }
 
 // progress is that of Live, by the times that the rounds took.
-func (f *followed) progress() *progress {
-	p := &progress{over: !f.Going, of: f.Of, start: f.Last, last: f.Last}
+func (f *followed) progress() *Run {
+	p := &Run{Over: !f.Going, Of: f.Of, start: f.Last, last: f.Last}
 	if f.History == nil {
 		p.Run = compare.Run{History: &fedkit.History{}, Name: filepath.Base(f.path)}
 		p.last = f.start
-		if p.over {
+		if p.Over {
 			p.err = errEarly
 		}
 		return p
 	}
 	p.take(f.History, f.Of, f.Last)
 	p.earlier, p.seconds = took(f.History), f.pace()
-	if p.over && f.History.Stopped {
+	if p.Over && f.History.Stopped {
 		p.err = errEarly
 	}
 	return p

@@ -1,0 +1,293 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/internal/display"
+	"fedkit.example/fedkit/internal/text"
+)
+
+// Pauses between updates. A figure is redrawn by the browser from scratch, so it comes less often than the line.
+const (
+	linePause   = 200 * time.Millisecond
+	figurePause = 600 * time.Millisecond
+	logPause    = 10 * time.Second // if lines cannot be overwritten
+	costShare   = 60               // an update that takes t is followed by none for costShare · t
+	mostLines   = 12               // of finished runs
+)
+
+// Line returns a watcher that shows a run in a line of text: the round, accuracy, loss, time per round and the time left. The line is
+// there as soon as the run begins, says so while programs are compiled, and ticks while a round takes long. It stays in place and
+// is updated a few times per second at most. Pass one watcher to several runs to have a line for each.
+//
+// A study says how many runs it has (see fedkit.PlanWatcher), and is seen from then on: "57 of 100 done, 2 running, 12
+// stored, 3 min left", in a notebook with a line for each run that goes on or failed.
+//
+// Outside a notebook the line goes to standard error, every 10 seconds if that is no terminal.
+func Line() fedkit.Watcher { return New(nil) }
+
+// Watcher tells how far runs have come: see Line. It may watch runs that go on at the same time.
+type Watcher struct {
+	figure             func(runs []*Run, final bool) error // nil for none
+	now                func() time.Time
+	log                io.Writer                           // standard error
+	notebook, terminal bool                                // whether there is a notebook; whether log is a terminal
+	pause              time.Duration                       // between lines
+	tick               time.Duration                       // how often the line is looked after between rounds; 0 for never
+	line               func(text string, final bool) error // shows it in a notebook
+
+	mu               sync.Mutex
+	runs             []*Run
+	groups           []*compare.Group // of runs, until another begins or one ends
+	plan             *plan            // of a study, nil without one
+	lineAt, figureAt time.Time        // no update before these
+	said             string           // the line that is shown
+	late             bool             // the figure lacks a round
+	ticking          bool
+	complained       bool
+}
+
+// New returns a watcher that shows the line of Line, and calls figure, unless that is nil, with all runs in the order in which they
+// began: from time to time in a notebook, and in the end, which is final, anywhere. What figure returns or panics with is said
+// once on standard error, and never stops a run.
+func New(figure func(runs []*Run, final bool) error) *Watcher {
+	w := &Watcher{figure: figure, now: time.Now, log: os.Stderr, notebook: display.InNotebook(), pause: linePause, tick: linePause / 2,
+		line: new(display.Output).Text}
+	if info, err := os.Stderr.Stat(); err == nil {
+		w.terminal = info.Mode()&os.ModeCharDevice != 0
+	}
+	if !w.notebook && !w.terminal {
+		w.pause = logPause
+	}
+	return w
+}
+
+var _ fedkit.StartWatcher = (*Watcher)(nil)
+
+// Start implements fedkit.StartWatcher. In a log, which keeps every line, the first one comes later.
+func (w *Watcher) Start(h *fedkit.History, of int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.rescue()
+	now := w.now()
+	p := w.run(h)
+	p.begin(h, of, now)
+	w.late = w.late || p.round > 0
+	if w.notebook || w.terminal {
+		w.update(p, now)
+	}
+	if !w.ticking && w.tick > 0 {
+		w.ticking = true
+		go func() {
+			for w.lookAfter() {
+				time.Sleep(w.tick)
+			}
+		}()
+	}
+}
+
+// lookAfter updates what is shown if it is time to, since rounds may take long. It returns false if no run goes on.
+func (w *Watcher) lookAfter() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.rescue()
+	w.ticking = false // also if it panics
+	for _, p := range slices.Backward(w.runs) {
+		if !p.Over {
+			w.update(p, w.now())
+			w.ticking = true
+			break
+		}
+	}
+	return w.ticking
+}
+
+// Round implements fedkit.Watcher.
+func (w *Watcher) Round(h *fedkit.History, of int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.rescue()
+	if h == nil {
+		return
+	}
+	now := w.now()
+	p := w.run(h)
+	p.advance(h, of, now)
+	w.late = true
+	w.update(p, now)
+}
+
+// update shows the line, and in a notebook the figure, unless it is too early for that.
+func (w *Watcher) update(p *Run, now time.Time) {
+	if now.Before(w.lineAt) {
+		return
+	}
+	w.showLine(p, now, false)
+	w.lineAt = w.after(now, w.pause)
+	if !w.notebook || !w.late || now.Before(w.figureAt) {
+		return
+	}
+	w.draw(false)
+	w.figureAt = w.after(now, figurePause)
+}
+
+// Done implements fedkit.Watcher.
+func (w *Watcher) Done(h *fedkit.History, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.rescue()
+	if h == nil {
+		h = &fedkit.History{Name: "run"}
+	}
+	now := w.now()
+	p := w.run(h)
+	p.Follow(h)
+	p.Over, p.err, p.last = true, err, now
+	w.groups = nil
+	if r := h.Last(); r != nil {
+		p.round = r.Round // also if a checkpoint had it
+	}
+	if p.start.IsZero() {
+		p.start = now
+	}
+	p.forget()
+	if w.plan != nil && p.failed() && !w.notebook { // a notebook has it among its lines
+		w.tellApart()
+		w.print(p.line(now), "\n")
+	}
+	if w.plan != nil && !w.plan.over(w.runs) {
+		w.update(p, now)
+		return
+	}
+	w.lineAt, w.figureAt = time.Time{}, time.Time{}
+	w.showLine(p, now, true)
+	w.draw(true)
+}
+
+// run returns what is known of the run with this history.
+func (w *Watcher) run(h *fedkit.History) *Run {
+	for _, p := range w.runs {
+		if p.History == h && !p.Over {
+			return p
+		}
+	}
+	if w.plan != nil && w.plan.over(w.runs) { // this run is none of the study's
+		w.plan = nil
+	}
+	p := &Run{Run: compare.Run{History: h}}
+	w.runs, w.groups = append(w.runs, p), nil
+	return p
+}
+
+// after returns when the next update may come. An update that was slow, because the notebook is, makes it later.
+func (w *Watcher) after(begin time.Time, pause time.Duration) time.Time {
+	end := w.now()
+	return end.Add(max(pause, costShare*end.Sub(begin)))
+}
+
+// showLine shows what a run has to say; final says that no run goes on.
+func (w *Watcher) showLine(p *Run, now time.Time, final bool) {
+	w.tellApart()
+	text := w.headline(p, now)
+	if w.notebook {
+		text = w.lines(now)
+	}
+	if text == w.said && !final {
+		return
+	}
+	w.said = text
+	switch {
+	case w.notebook:
+		w.complain(w.line(text, final))
+	case final:
+		w.print(text, "\n")
+	default:
+		w.print(text, "")
+	}
+}
+
+// print writes a line to the log. One without an end is overwritten by the next, if the log is a terminal.
+func (w *Watcher) print(line, end string) {
+	line = text.Lines(line)
+	if w.terminal {
+		fmt.Fprintf(w.log, "\r\x1b[K%s%s", line, end)
+	} else {
+		fmt.Fprintln(w.log, line)
+	}
+}
+
+// headline is the one line of a terminal: of the study if there is one, else of the run.
+func (w *Watcher) headline(p *Run, now time.Time) string {
+	if w.plan != nil {
+		return w.plan.line(w.runs, now)
+	}
+	return p.line(now)
+}
+
+// tellApart labels the runs as in the figure.
+func (w *Watcher) tellApart() {
+	if w.groups != nil {
+		return
+	}
+	var runs []*compare.Run
+	of := map[*compare.Run]*Run{}
+	for _, p := range w.runs {
+		runs, of[&p.Run] = append(runs, &p.Run), p
+	}
+	w.groups = compare.GroupRuns(runs)
+	for _, g := range w.groups {
+		for _, r := range slices.Concat(g.Runs, g.Repeats) {
+			of[r].label = g.Name
+		}
+	}
+}
+
+// lines is one line per run: the latest finished ones, then those that go on. Of a study it is a line for all of it, and
+// one for each run that goes on or failed.
+func (w *Watcher) lines(now time.Time) string {
+	var study, over, on []string
+	for _, p := range w.runs {
+		switch {
+		case !p.Over:
+			on = append(on, p.line(now))
+		case w.plan == nil || p.failed():
+			over = append(over, p.line(now))
+		}
+	}
+	if n := len(over) - mostLines; n > 0 {
+		over = append([]string{fmt.Sprintf("… %d more finished", n)}, over[n:]...)
+	}
+	if w.plan != nil {
+		study = []string{w.plan.line(w.runs, now)}
+	}
+	return strings.Join(slices.Concat(study, over, on), "\n")
+}
+
+// draw draws the figure, if there is one.
+func (w *Watcher) draw(final bool) {
+	if w.late = false; w.figure != nil {
+		w.complain(w.figure(w.runs, final))
+	}
+}
+
+func (w *Watcher) complain(err error) {
+	if err != nil && !w.complained {
+		w.complained = true
+		fmt.Fprintf(w.log, "%sprogress: %v\n", display.ErrorPrefix, err)
+	}
+}
+
+// rescue keeps a panic, of what draws the figure, away from the run.
+func (w *Watcher) rescue() {
+	if p := recover(); p != nil {
+		w.complain(fmt.Errorf("could not be drawn: %v", p))
+	}
+}

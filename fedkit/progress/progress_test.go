@@ -1,0 +1,277 @@
+package progress
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/display"
+)
+
+// message is what a watcher has shown: a line, or a figure of this many runs.
+type message struct {
+	id    string
+	text  string
+	runs  int
+	final bool
+	at    time.Time
+}
+
+// fake is the notebook with the line and the figure.
+type fake struct {
+	clock    *time.Time
+	messages []message
+	err      error
+	slow     time.Duration // the clock moves on by this much with every message
+	sent     func(message) // is told of each, if not nil
+}
+
+func (f *fake) send(m message) error {
+	m.at = *f.clock
+	f.messages = append(f.messages, m)
+	*f.clock = f.clock.Add(f.slow)
+	if f.sent != nil {
+		f.sent(m)
+	}
+	return f.err
+}
+
+func (f *fake) of(id string) (m []message) {
+	for _, x := range f.messages {
+		if x.id == id {
+			m = append(m, x)
+		}
+	}
+	return m
+}
+
+func (f *fake) text(s string, final bool) error {
+	return f.send(message{id: "line", text: plain(s), final: final})
+}
+
+func (f *fake) figure(runs []*Run, final bool) error {
+	return f.send(message{id: "figure", runs: len(runs), final: final})
+}
+
+func fakeWatcher() (*Watcher, *fake, *bytes.Buffer) {
+	clock := time.Unix(1e9, 0)
+	out := &fake{clock: &clock}
+	log := &bytes.Buffer{}
+	return &Watcher{now: func() time.Time { return clock }, notebook: true, pause: linePause, log: log, line: out.text, figure: out.figure}, out, log
+}
+
+// play tells the watcher of a whole run, each round taking some time.
+func play(l fedkit.Watcher, clock *time.Time, h *fedkit.History, each time.Duration, err error) {
+	all := h.Rounds
+	for i := range all {
+		*clock = clock.Add(each)
+		h.Rounds = all[:i+1]
+		l.Round(h, len(all))
+	}
+	l.Done(h, err)
+}
+
+// history returns a run with a round of 0.25 s for each of these accuracies of the global model.
+func history(name string, accuracy ...float64) *fedkit.History {
+	h := &fedkit.History{Name: name}
+	for i, a := range accuracy {
+		h.Rounds = append(h.Rounds, fedkit.Record{Round: i + 1, Seconds: 0.25,
+			Global: &fedkit.Score{Accuracy: fedkit.Float(a), Loss: fedkit.Float(1 - a), Examples: 10}})
+	}
+	return h
+}
+
+// steady is a run of FedAvg that learns nothing.
+func steady(rounds int) *fedkit.History {
+	return history("FedAvg", slices.Repeat([]float64{0.5}, rounds)...)
+}
+
+// with returns a run of FedAvg with an option set.
+func with(seed uint64, lr float64) *fedkit.History {
+	type FedAvg struct{ Local struct{ LR float64 } }
+	s := FedAvg{}
+	s.Local.LR = lr
+	h := history("FedAvg", 0.5+lr+float64(seed)/100)
+	h.Seed, h.Config, h.Data = seed, config.Of(s), "digits"
+	return h
+}
+
+// plain has usual spaces for those that keep a number and its unit on one line.
+func plain(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
+
+func TestInNotebook(t *testing.T) {
+	l, out, log := fakeWatcher()
+	play(l, out.clock, steady(500), 10*time.Millisecond, nil) // 5 s in all
+
+	var ids []string
+	for _, m := range out.messages {
+		if !slices.Contains(ids, m.id) {
+			ids = append(ids, m.id)
+		}
+	}
+	if !slices.Equal(ids, []string{"line", "figure"}) {
+		t.Fatalf("outputs %v: want one line, then one figure", ids)
+	}
+	if n := len(out.of("line")); n < 20 || n > 27 {
+		t.Errorf("%d lines in 5 s", n)
+	}
+	if n := len(out.of("figure")); n < 7 || n > 10 {
+		t.Errorf("%d figures in 5 s", n)
+	}
+	for _, id := range ids {
+		m := out.of(id)
+		for i := 1; i < len(m)-1; i++ { // the last comes when the run is over
+			if d := m[i].at.Sub(m[i-1].at); d < 200*time.Millisecond {
+				t.Errorf("%s: %v after the one before", id, d)
+			}
+		}
+	}
+	figures := out.of("figure")
+	for i, m := range figures {
+		if m.final != (i == len(figures)-1) {
+			t.Errorf("figure %d of %d: final %v", i, len(figures), m.final)
+		}
+	}
+	lines := out.of("line")
+	if s := lines[len(lines)/2].text; !strings.Contains(s, "/500") || !strings.Contains(s, "10 ms/round") || !strings.Contains(s, " left") {
+		t.Errorf("half way: %s", s)
+	}
+	if s := lines[len(lines)-1].text; !strings.HasPrefix(s, "FedAvg  ✓ 500 rounds in 5.24 s · accuracy ") {
+		t.Errorf("at the end: %s", s)
+	}
+	if !lines[len(lines)-1].final || lines[0].final || log.Len() > 0 {
+		t.Errorf("log %q", log)
+	}
+}
+
+func TestLinesOfRuns(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	for range 3 {
+		play(l, out.clock, steady(20), time.Second, nil)
+	}
+	play(l, out.clock, history("FedProx", slices.Repeat([]float64{0.5}, 20)...), time.Second, context.Canceled)
+	last := plain(l.lines(l.now()))
+	if n := strings.Count(last, "\n"); n != 3 || !strings.Contains(last, "FedProx  ✗ canceled after round 20 of 20") {
+		t.Errorf("lines:\n%s", last)
+	}
+	if m := out.of("figure"); m[len(m)-1].runs != 4 {
+		t.Errorf("a figure of %d runs", m[len(m)-1].runs)
+	}
+}
+
+// Runs of one name that are not seeds of one configuration are told apart.
+func TestRunsAreToldApart(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	for _, lr := range []float64{0.001, 0.1} {
+		play(l, out.clock, with(0, lr), time.Second, nil)
+	}
+	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") || !strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓") {
+		t.Errorf("lines:\n%s", s)
+	}
+}
+
+// A run with a global model and the clients' own says how good both are.
+func TestLineOfBothModels(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	h := history("FedPRISM", 0.6)
+	h.Rounds[0].Personal, h.Rounds[0].Scores = true, []fedkit.Score{{Accuracy: 0.85, Examples: 1}}
+	play(l, out.clock, h, time.Second, nil)
+	if s := plain(l.lines(l.now())); !strings.Contains(s, "accuracy 60.0 % (clients' own 85.0 %) · loss 0.4") {
+		t.Errorf("%q", s)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	l, _, _ := fakeWatcher()
+	l.Done(history("early"), errors.New("no clients\nstack"))
+	if s := plain(l.lines(l.now())); s != "early  ✗ failed before round 1: no clients" {
+		t.Errorf("%q", s)
+	}
+	l.Round(nil, 3)
+	l.Done(nil, nil)
+	l.Round(&fedkit.History{}, 0)
+
+	l, out, log := fakeWatcher()
+	out.err = errors.New("pipe closed")
+	play(l, out.clock, history("x", 0.1, 0.2, 0.5), time.Second, nil)
+	if n := strings.Count(log.String(), "pipe closed"); n != 1 || !strings.HasPrefix(log.String(), display.ErrorPrefix+"progress: ") {
+		t.Errorf("said %d times", n)
+	}
+}
+
+// The line says that a run was stopped.
+func TestStoppedRuns(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	h := history("FedAvg", 0.1, 0.2)
+	all := h.Rounds
+	for i := range all {
+		*out.clock = out.clock.Add(time.Second)
+		h.Rounds = all[:i+1]
+		l.Round(h, 30)
+	}
+	h.Stopped = true
+	l.Done(h, nil)
+	if s := plain(l.lines(l.now())); s != "FedAvg  ■ stopped after round 2 of 30 · accuracy 20.0 % · loss 0.8" {
+		t.Errorf("%q", s)
+	}
+	l, _, _ = fakeWatcher()
+	l.Done(h, nil) // of a checkpoint, before a further round
+	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, "FedAvg  ■ stopped after round 2 · ") {
+		t.Errorf("%q", s)
+	}
+}
+
+// A notebook that takes 100 ms for a message is sent few of them: at most 5 % of the time goes there, but for the end.
+func TestBacksOff(t *testing.T) {
+	l, out, _ := fakeWatcher()
+	out.slow = 100 * time.Millisecond
+	begin := *out.clock
+	play(l, out.clock, steady(600), 50*time.Millisecond, nil)
+	if share := float64(len(out.messages)-2) * 0.1 / out.clock.Sub(begin).Seconds(); share > 0.12 {
+		t.Errorf("%.0f %% of the time", 100*share)
+	}
+}
+
+func TestOutsideNotebook(t *testing.T) {
+	l, out, log := fakeWatcher()
+	l.notebook, l.pause = false, logPause
+	play(l, out.clock, steady(100), 500*time.Millisecond, errors.New("out of memory"))
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 6 || !strings.Contains(lines[5], "✗ failed after round 100 of 100: out of memory") {
+		t.Errorf("in 50 s:\n%s", log)
+	}
+	if len(out.messages) != 1 || !out.messages[0].final {
+		t.Errorf("%+v: want the final figure alone", out.messages)
+	}
+	log.Reset()
+	l.terminal, l.pause = true, linePause
+	play(l, out.clock, history("B", 0.1, 0.2), time.Second, nil)
+	if s := plain(log.String()); strings.Count(s, "\r") != 3 || strings.Count(s, "\n") != 1 {
+		t.Errorf("%q", s)
+	}
+}
+
+// Names and errors neither move a terminal's cursor nor begin lines.
+func TestLineOfAnyName(t *testing.T) {
+	p := &Run{Run: compare.Run{History: &fedkit.History{}}, label: "\x1b[2J\r\nFedAvg", Over: true, err: errors.New("\x1bc")}
+	if got, want := p.line(time.Now()), `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What the figure panics with is said once, and the run goes on.
+func TestFigurePanics(t *testing.T) {
+	l, out, log := fakeWatcher()
+	l.figure = func([]*Run, bool) error { panic("index out of range") }
+	play(l, out.clock, steady(3), time.Second, nil)
+	if s := log.String(); s != display.ErrorPrefix+"progress: could not be drawn: index out of range\n" {
+		t.Errorf("%q", s)
+	}
+}
