@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fedkit.example/fedkit/internal/interrupt"
 )
 
 // interruptIn is the round in which a test's own process is interrupted; it is set in processes made for it.
@@ -89,7 +91,7 @@ var interruptedCases = []struct {
 		s := stoppable()
 		s.Before = func(r *Round, job *Job) {
 			if interrupts(r, job); r.T == 3 {
-				time.Sleep(2 * patience)
+				time.Sleep(2 * interrupt.Patience)
 				_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 				time.Sleep(time.Minute)
 			}
@@ -105,9 +107,33 @@ var interruptedCases = []struct {
 		}
 		h, err := Run(context.Background(), fed, s, Options{Rounds: 5})
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
-		time.Sleep(patience / 5)
+		time.Sleep(interrupt.Patience / 5)
 		fmt.Println(summary(h, err))
 	}, "2 rounds, true, <nil>"},
+	{"a guest", 3, func(fed *Federation, _ string) {
+		s := stoppable()
+		s.Before = func(r *Round, _ *Job) {
+			if r.T == interruptIn {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+				time.Sleep(time.Minute)
+			}
+		}
+		fmt.Println(summary(Run(context.Background(), fed, s, Options{Rounds: 5})))
+	}, "signal: interrupt"},
+	{"a guest, with the caller's own context", 3, func(fed *Federation, _ string) {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		h, err := Run(ctx, fed, stoppable(), Options{Rounds: 5})
+		fmt.Println(len(h.Rounds), h.Stopped, errors.Is(err, context.Canceled))
+		fmt.Println(summary(Run(context.Background(), fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 5})))
+	}, "2 false true\n5 rounds, false, <nil>"},
+	{"a guest that asks for it", 3, func(fed *Federation, _ string) {
+		ctx, release := Interruptible(context.Background())
+		defer release()
+		for range 2 {
+			fmt.Println(summary(Run(ctx, fed, stoppable(), Options{Rounds: 5})))
+		}
+	}, "2 rounds, true, <nil>\nnone, fedkit: stopped: the program was interrupted, ErrStopped"},
 	{"between runs", 0, func(fed *Federation, _ string) {
 		fmt.Println(summary(Run(context.Background(), fed, stoppable(), Options{Rounds: 2})))
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
@@ -132,7 +158,9 @@ func TestInterrupt(t *testing.T) {
 		fed, _ := toy(t, 4, 4)
 		for _, c := range interruptedCases {
 			if c.name == name {
-				interruptIn = c.round
+				if interruptIn = c.round; !strings.HasPrefix(name, "a guest") {
+					interrupt.Enable()
+				}
 				c.run(fed, os.Getenv("FEDKIT_TEST_CHECKPOINT"))
 			}
 		}

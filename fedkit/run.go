@@ -18,6 +18,7 @@ import (
 	"fedkit.example/fedkit/internal/checkpoint"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/interrupt"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -86,9 +87,10 @@ func (n NotFinite) Check(*Federation, int) error {
 // Run runs the strategy and returns what happened. An error comes with the round in which it happened, and with the
 // history so far. Canceling ctx is such an error.
 //
-// The stop button of a notebook, or Ctrl-C, is not: an interrupt ends the run without an error. The history of the rounds
-// that were finished comes back with Stopped set, and a checkpoint can be continued. The error is ErrStopped if no round was
-// finished, and for every run that the program starts afterwards. An interrupt half a second later or more ends the program.
+// Ending ctx with the cause ErrStopped is not: the history of the rounds that were finished comes back with Stopped set, and a
+// checkpoint can be continued. The error is ErrStopped if no round was finished. In a notebook the stop button does that to every
+// run under way, and to those that the cell starts afterwards; half a second later or more it ends the cell. Other programs keep
+// their interrupts, unless they ask for Interruptible.
 func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History, error) {
 	var last *History
 	for h, err := range Rounds(ctx, fed, s, o) {
@@ -101,9 +103,9 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 }
 
 // Rounds runs the strategy for a loop of your own: after each round it yields the history so far, whose last record is
-// that round's. An error comes once, at the end, with the history so far (nil if nothing could start). An interrupt ends
-// the loop as it ends Run. If no round is run, since a checkpoint has all of them or the program is interrupted, the
-// checkpoint's history comes once.
+// that round's. An error comes once, at the end, with the history so far (nil if nothing could start). What ends Run ends
+// the loop. If no round is run, since a checkpoint has all of them or the program is interrupted, the checkpoint's history
+// comes once.
 //
 //	for h, err := range fedkit.Rounds(ctx, fed, s, fedkit.Options{Rounds: 100}) {
 //		if err != nil { … }
@@ -115,8 +117,12 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			yield(nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()")))
 			return
 		}
-		ctx, release := listen(ctx)
+		ctx, release := interrupt.Context(ctx)
 		defer release()
+		if errors.Is(context.Cause(ctx), ErrStopped) {
+			yield(nil, fmt.Errorf("fedkit: %w", ErrStopped))
+			return
+		}
 		u, err := begin(fed, s, o)
 		if err != nil {
 			yield(nil, err)
@@ -188,9 +194,6 @@ type underway struct {
 
 // begin checks everything that can be checked before anything runs, and claims what the run needs.
 func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
-	if wasInterrupted(0) {
-		return nil, fmt.Errorf("fedkit: %w", ErrStopped)
-	}
 	h, all, err := describe(fed, s, o)
 	if err != nil {
 		return nil, err
@@ -395,10 +398,9 @@ func (u *underway) round(ctx context.Context) error {
 	return nil
 }
 
-// stopped turns the error that an interrupt causes into the history's mark, if there is a history. The interrupt may also
-// end the context that the caller gave, at the same time: this must not depend on which comes first.
+// stopped turns the error that an interrupt causes into the history's mark, if there is a history.
 func (u *underway) stopped(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil || !canceled(err) || !wasInterrupted(100*time.Millisecond) {
+	if err == nil || ctx.Err() == nil || !canceled(err) || !interrupt.Stopped(ctx) {
 		return err
 	}
 	if len(u.h.Rounds) == 0 {
@@ -406,6 +408,13 @@ func (u *underway) stopped(ctx context.Context, err error) error {
 	}
 	u.h.Stopped = true
 	return nil
+}
+
+// Interruptible returns a context that an interrupt ends, the stop button of a notebook or Ctrl-C, with ErrStopped as its
+// cause. Until release is called, the first interrupt does not end the program, nor do those within half a second of it. In a
+// notebook, Run and Rounds do this themselves; a cell of many runs needs it for the moments between them.
+func Interruptible(ctx context.Context) (_ context.Context, release func()) {
+	return interrupt.Notify(ctx)
 }
 
 func canceled(err error) bool {

@@ -1,5 +1,5 @@
 // Package notebook is what the kernel "Go (fedkit)" puts around the statements of a notebook cell: Guard says in a few lines what
-// ended a cell, Begin ends it with its kernel, and Show prints the value of its last line. It imports next to nothing, as every cell links it.
+// ended a cell, Begin gives it the stop button and ends it with its kernel, and Show prints the value of its last line. It imports next to nothing, as every cell links it.
 package notebook
 
 import (
@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"fedkit.example/fedkit/internal/interrupt"
 )
 
 // Guard is deferred by a cell's main. If that panics, it writes what happened and the lines of the cell that led there to
@@ -25,8 +27,12 @@ func Guard() {
 	}
 }
 
-// Begin lets the program end when the kernel that started it is gone: nobody could see or stop it any more.
+// Begin lets the stop button end runs without an error (see fedkit.Run), and ends the program when the kernel that started it is gone:
+// nobody could see or stop it any more. In a notebook with the stock GoNB kernel, one cell declares it for all:
+//
+//	var _ = notebook.Begin()
 func Begin() int {
+	interrupt.Enable()
 	kernel := os.Getppid()
 	go func() {
 		for os.Getppid() == kernel {

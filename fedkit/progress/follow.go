@@ -11,13 +11,14 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/internal/interrupt"
 )
 
 // Follow shows a run that another program computes, until it is over: its line, as Line does. The path is that of its
 // Options.Checkpoint or Options.History. It returns the history, without what is known of each client: see fedkit.LoadLight. A run
 // that was stopped, failed or was killed is Stopped, and its line says so.
 //
-// The stop button ends Follow, and leaves the run alone.
+// The stop button of a notebook ends Follow, and leaves the run alone.
 //
 // Errors: no such file; a file that is no history's, or was altered.
 func Follow(path string) (*fedkit.History, error) { return New(nil).Follow(path) }
@@ -27,7 +28,7 @@ const mayFail = 10
 
 // Follow is the function Follow with the watcher's figure.
 func (w *Watcher) Follow(path string) (*fedkit.History, error) {
-	ctx, release := fedkit.Interruptible(context.Background())
+	ctx, release := interrupt.Context(context.Background())
 	defer release()
 	f := &followed{path: path, start: w.now()}
 	for failures := 0; ; {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/interrupt"
 )
 
 // compute runs what is missing, some side by side. The first error of the study itself ends it: a folder that cannot be
@@ -24,7 +25,7 @@ func (s *Study) compute(ctx context.Context, missing []*plan) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
-	ctx, release := fedkit.Interruptible(ctx)
+	ctx, release := interrupt.Context(ctx)
 	defer release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -17,12 +17,14 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/interrupt"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/study"
 )
 
 // child runs a study in a process of its own, and says how many runs it computed.
 func child(dir string) {
+	interrupt.Enable() // as in a notebook
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
 	if err != nil {
 		fmt.Println(err)

@@ -124,7 +124,7 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 // A run whose training fails, with NaN for example, is stored with its error, and the others go on. A run that fails for a
 // reason outside of it is stored too, but the next Run tries it again, from its checkpoint if the code is the same.
 //
-// The stop button of a notebook, or Ctrl-C, is no error, as in fedkit.Run: the runs that were finished are stored and come
+// The stop button of a notebook is no error, as in fedkit.Run: the runs that were finished are stored and come
 // back, the others go on from their checkpoints next time.
 //
 // Errors: no run; a run that cannot be run, or not be stored, by its field; two runs with the same name, labels and seed,

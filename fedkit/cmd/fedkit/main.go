@@ -16,6 +16,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fleet"
+	"fedkit.example/fedkit/internal/interrupt"
 	"fedkit.example/fedkit/internal/text"
 	"github.com/alecthomas/kong"
 )
@@ -52,6 +53,7 @@ func main() { os.Exit(command(os.Args[1:], &console{os.Stdout, os.Stderr})) }
 
 // command runs the program with these arguments and returns its exit status.
 func command(args []string, c *console) int {
+	interrupt.Enable()
 	c = &console{text.Terminal(c.out), text.Terminal(c.err)}
 	over := false // as --help wants
 	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
