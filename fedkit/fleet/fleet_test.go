@@ -23,6 +23,7 @@ import (
 
 // The plugin's destructors abort under the race detector when the process ends in the usual way.
 func TestMain(m *testing.M) {
+	fleet.Main()
 	fleet.KeepAll()
 	if file := os.Getenv(asNotebook); file != "" {
 		if err := beNotebook(file); err != nil {

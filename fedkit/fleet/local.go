@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,10 +37,15 @@ type LocalOptions struct {
 }
 
 // Local returns a fleet of n worker processes on this machine, and a hub. They are started if they do not run already, outlive the
-// program, and stay warm for the next cell; without use they end by themselves. Stop ends them at once.
+// program, and stay warm for the next cell; without use they end by themselves. Stop ends them at once. They are this program,
+// started again: outside of notebooks, its main begins with Main.
 //
 //	f, err := fleet.Local(3, fleet.LocalOptions{})
 func Local(n int, o LocalOptions) (f *Fleet, err error) {
+	if !restartable.Load() {
+		return nil, errors.New("fleet: Local: the program cannot be started again as a worker: fleet.Main must come first in main, " +
+			"or a cell of the stock GoNB kernel declare: var _ = fleet.Main()")
+	}
 	if n < 1 || n > 1024 {
 		return nil, fmt.Errorf("fleet: Local: n = %d: want a number of workers, in [1, 1024]", n)
 	}
@@ -214,11 +220,19 @@ func GPU(number int) []string {
 	return env
 }
 
-// Started as a part of a fleet, a program is that and nothing else.
-func init() {
+// restartable says that this program calls Main.
+var restartable atomic.Bool
+
+// Main comes first in the main function of a program that calls Local, which starts the program again as a hub and as workers: there,
+// Main does that work and does not return. Otherwise it does nothing and returns 0. Cells of the kernel "Go (fedkit)" begin with it by
+// themselves. In a notebook with the stock GoNB kernel, one cell declares it for all:
+//
+//	var _ = fleet.Main()
+func Main() int {
+	restartable.Store(true)
 	text, ok := os.LookupEnv(roleVariable)
 	if !ok {
-		return
+		return 0
 	}
 	var p process
 	err := json.Unmarshal([]byte(text), &p)
@@ -230,6 +244,7 @@ func init() {
 		os.Exit(1)
 	}
 	os.Exit(0)
+	return 0
 }
 
 // run is the whole life of the process.

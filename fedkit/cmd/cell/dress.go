@@ -14,6 +14,7 @@ const (
 	guards = "fedkit.example/fedkit/notebook" // has Begin, Guard, Panic, and Show for cells that do not use fedkit
 	draws  = "fedkit.example/fedkit/plot"     // has Show for those that do
 	sends  = "fedkit.example/fedkit/gonb"     // shows tables and progress, whose packages link no kernel
+	fleets = "fedkit.example/fedkit/fleet"    // has Main
 	musts  = "github.com/janpfeifer/must"
 )
 
@@ -35,6 +36,9 @@ func dress(path string, source []byte, show bool) ([]byte, error) {
 	}
 	if linksFedkit || imported(file, "fedkit.example/fedkit/table") != "" {
 		imports += fmt.Sprintf("; import _ %q", sends)
+	}
+	if name := imported(file, fleets); name != "" { // first: a worker outlives the kernel, at whose end Begin ends the program
+		variable = fmt.Sprintf("; var _ = %s.Main()", name) + variable
 	}
 	if name := imported(file, musts); name != "" {
 		variable += fmt.Sprintf("; var _ = func() int { %s.M = fedkitguard.Panic; return 0 }()", name) // before other variables

@@ -244,3 +244,10 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// A program that does not say that it may be started again is not.
+func TestLocalWithoutMain(t *testing.T) {
+	if _, err := fleet.Local(1, fleet.LocalOptions{Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "fleet.Main must come first in main") {
+		t.Error(err)
+	}
+}
