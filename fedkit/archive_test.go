@@ -397,6 +397,10 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%+v: %v, error %v", c.keep, back, err)
 		}
 	}
+	r := Record{Round: 1, Missed: []Miss{{Client: 1}}}
+	if (Keep{Missed: Never}).thin(&r, Options{Rounds: 2}); r.Missed != nil {
+		t.Errorf("%+v", r.Missed)
+	}
 	_, err := Run(context.Background(), fed, trained(), Options{Rounds: 1, Keep: Keep{Solves: -2}})
 	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Options.Keep.Solves = -2: must be at least 1, 0 for every round, or fedkit.Never") {
 		t.Errorf("error %v", err)

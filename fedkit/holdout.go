@@ -130,7 +130,7 @@ func (r *Round) welcome(s Strategy, served *Serving) {
 	if fed == nil || !r.in("welcome") {
 		return
 	}
-	n := &Round{T: r.T, Fed: fed, ctx: r.ctx, opts: r.opts, on: r.on, record: &Record{}, rows: map[int]int{}, stage: r.stage, past: newPast(fed), quiet: true}
+	n := &Round{T: r.T, Fed: fed, ctx: r.ctx, opts: r.opts, on: r.on, record: &Record{}, rows: map[int]int{}, stage: r.stage, past: newPast(fed, nil, Keep{}), quiet: true}
 	sv := n.welcomed(s, served)
 	if r.Fail(n.err); r.err == nil {
 		r.record.Unseen = n.ownScores(&sv)

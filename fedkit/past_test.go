@@ -2,6 +2,7 @@ package fedkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -20,7 +21,11 @@ func (peek) UsesSimilarity() bool { return true }
 func (p peek) Select(r *Round, _ int) []int {
 	*p.seen = nil
 	for _, c := range r.Everyone() {
-		*p.seen = append(*p.seen, slices.Clone(r.Past(c)))
+		past := r.Past(c)
+		if last, rounds := r.Last(c); rounds != len(past) || rounds > 0 && last != past[rounds-1] {
+			r.Fail(fmt.Errorf("client %d: %+v of %d rounds, the past is %+v", c, last, rounds, past))
+		}
+		*p.seen = append(*p.seen, slices.Clone(past))
 	}
 	return r.Everyone()
 }
@@ -30,6 +35,8 @@ type picky struct {
 	seen  *[][]Solve `config:"-"`
 	State struct{ X *Matrix }
 }
+
+func (*picky) UsesPast() bool { return true }
 
 func (s *picky) Start(r *Round) error { s.State.X = r.Models(1); return r.Err() }
 
@@ -87,6 +94,27 @@ func TestPastIsWhatTheRecordsSay(t *testing.T) {
 	}
 	if !reflect.DeepEqual(whole, resumed) {
 		t.Errorf("after a resume the past is %+v, want %+v", resumed, whole)
+	}
+}
+
+// asks is a strategy that may have the past though the history leaves it out.
+type asks struct {
+	picky
+	uses bool
+}
+
+func (s *asks) UsesPast() bool { return s.uses }
+
+func TestPastIsThereForThoseWhoAsk(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	light := Options{Rounds: 3, Keep: Keep{Solves: Never}}
+	var seen [][]Solve
+	if _, err := Run(context.Background(), fed, &asks{picky{seen: &seen}, true}, light); err != nil || len(seen[0]) != 2 {
+		t.Errorf("%v, and the past is %+v", err, seen)
+	}
+	_, err := Run(context.Background(), fed, &asks{picky{seen: &seen}, false}, light)
+	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Options.Keep.Solves = -1: must be left out") {
+		t.Error(err)
 	}
 }
 

@@ -212,7 +212,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 			return nil, err
 		}
 	}
-	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Workers, usualWorkers())), h: h, past: newPast(fed), states: statesOf(all)}
+	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Workers, usualWorkers())), h: h, past: newPast(fed, all, o.Keep), states: statesOf(all)}
 	if u.clock, err = newClock(fed); err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 	if err != nil {
 		return nil, err
 	}
-	u := &underway{fed: fed, strategy: s, opts: Options{Rounds: 1, EvalEvery: 1}, on: usualDevice(), past: newPast(fed), states: statesOf(all)}
+	u := &underway{fed: fed, strategy: s, opts: Options{Rounds: 1, EvalEvery: 1}, on: usualDevice(), past: newPast(fed, nil, Keep{}), states: statesOf(all)}
 	if sv, err = u.served(ctx, all); err != nil {
 		return nil, fmt.Errorf("%s: %w", config.Of(all[len(all)-1]).Name(), err)
 	}

@@ -23,7 +23,7 @@ func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Update
 	if err := f.made(); err != nil {
 		return nil, fmt.Errorf("fedkit: %w", err)
 	}
-	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: usualDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f), quiet: true}
+	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: usualDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f, nil, Keep{}), quiet: true}
 	if u = r.Train(job); r.err != nil {
 		return nil, fmt.Errorf("fedkit: %w", r.err)
 	}

@@ -42,9 +42,8 @@ func (by By) Check(*fedkit.Federation, int) error {
 // UsesSimilarity implements fedkit.SimilarityUser.
 func (by By) UsesSimilarity() bool { return by == Dissimilarity }
 
-// of is the figure of a client that has taken part.
-func (by By) of(past []fedkit.Solve) float64 {
-	last := past[len(past)-1]
+// of is the figure of a client by what it did last.
+func (by By) of(last fedkit.Solve) float64 {
 	switch by {
 	case Dissimilarity:
 		return 1 - float64(last.Similarity)
@@ -59,13 +58,16 @@ func (by By) of(past []fedkit.Solve) float64 {
 // these are returned.
 func (by By) rank(r *fedkit.Round, n int) []int {
 	figure := func(c int) float64 {
-		if past := r.Past(c); len(past) > 0 {
-			return by.of(past)
+		if last, rounds := r.Last(c); rounds > 0 {
+			return by.of(last)
 		}
 		return math.Inf(1)
 	}
 	order := shuffled(r, "rank")
-	unknown := func(c int) bool { return len(r.Past(c)) == 0 }
+	unknown := func(c int) bool {
+		_, rounds := r.Last(c)
+		return rounds == 0
+	}
 	if known := slices.DeleteFunc(slices.Clone(order), unknown); len(known) < n {
 		order = known
 	}

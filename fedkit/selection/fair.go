@@ -63,11 +63,8 @@ func (s Fair) Select(r *fedkit.Round, n int) []int {
 	others := slices.DeleteFunc(shuffled(r, "fair"), func(c int) bool { return wanted[c] })
 	took, waited := make([]int, m), make([]int, m)
 	for c := range m {
-		past := r.Past(c)
-		took[c], waited[c] = len(past), r.T-1
-		if len(past) > 0 {
-			waited[c] -= past[len(past)-1].Round
-		}
+		last, rounds := r.Last(c)
+		took[c], waited[c] = rounds, r.T-1-last.Round
 	}
 	chosen := s.choose(r.T, n, len(picks), slices.Concat(picks, others), took, waited)
 	if len(chosen) == 0 && len(picks) > 0 {

@@ -42,6 +42,9 @@ func (s *FedProx) Check(*fedkit.Federation, int) error {
 
 func (s *FedProx) bounds() (low, high float64) { return cmp.Or(s.MuMin, 0.001), cmp.Or(s.MuMax, 1) }
 
+// UsesPast implements fedkit.PastUser.
+func (s *FedProx) UsesPast() bool { return s.Adaptive }
+
 // Round implements fedkit.Strategy.
 func (s *FedProx) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
