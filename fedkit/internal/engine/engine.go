@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/lru"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -38,9 +39,12 @@ type Engine struct {
 	// other: large ones gain nothing from sharing a program.
 	convolutions func() float64
 
-	mu       sync.Mutex // guards programs
-	programs map[design]*xla.Program
+	programs *lru.Cache[design, *xla.Program]
 }
+
+// maxPrograms is how many programs an engine keeps, those used last. A run has some ten, and a study that tries batch sizes or solvers on one
+// federation some for each.
+const maxPrograms = 512
 
 // held is a part of the data set on the device.
 type held struct {
@@ -50,7 +54,7 @@ type held struct {
 
 // New returns the engine for clients that hold these training rows of the data.
 func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
-	e := &Engine{task: task, data: data, rows: rows, width: CPU, programs: map[design]*xla.Program{}}
+	e := &Engine{task: task, data: data, rows: rows, width: CPU, programs: lru.New[design, *xla.Program](maxPrograms)}
 	e.convolutions = sync.OnceValue(func() float64 { return convolutions(&task, data.Shape) })
 	if !xla.OnCPU() {
 		e.width = GPU
@@ -93,7 +97,7 @@ func convolutions(task *Task, example []int) float64 {
 
 // WithWidth returns an engine like e, except for the width of its programs.
 func (e *Engine) WithWidth(w Width) *Engine {
-	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, convolutions: e.convolutions, programs: map[design]*xla.Program{}}
+	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, convolutions: e.convolutions, programs: lru.New[design, *xla.Program](maxPrograms)}
 }
 
 // patience is how long a call that is under way is waited for once its context has ended. A notebook kills its program five

@@ -38,11 +38,8 @@ func (e *Engine) run(ctx context.Context, on Device, d design, v values) ([]Valu
 
 // program returns the program of a design, created at first use.
 func (e *Engine) program(d design) *xla.Program {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	p := e.programs[d]
-	if p == nil {
-		p = xla.NewProgram(d.name(&e.task), func(arguments []*graph.Node) []*graph.Node {
+	return e.programs.Get(d, func() *xla.Program {
+		p := xla.NewProgram(d.name(&e.task), func(arguments []*graph.Node) []*graph.Node {
 			touchVariables(&e.task, arguments[0].Graph())
 			in := nodes{}
 			for i, name := range d.inputs() {
@@ -50,7 +47,6 @@ func (e *Engine) program(d design) *xla.Program {
 			}
 			return d.build(e, in)
 		})
-		e.programs[d] = withVariables(p, &e.task)
-	}
-	return p
+		return withVariables(p, &e.task)
+	})
 }

@@ -2,8 +2,8 @@ package rows
 
 import (
 	"fmt"
-	"sync"
 
+	"fedkit.example/fedkit/internal/lru"
 	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
@@ -77,14 +77,15 @@ func (m *Matrix) Columns(from, to int) *Matrix {
 	if from < 0 || from >= to || to > m.cols {
 		return failed("Matrix.Columns: %d to %d of a matrix [%d, %d]", from, to, m.rows, m.cols)
 	}
-	p, _ := columnRanges.LoadOrStore([2]int{from, to}, NewProgram(fmt.Sprintf("columns %d to %d", from, to), func(a []*graph.Node) *graph.Node {
-		return graph.Slice(a[0], graph.AxisRange(), graph.AxisRange(from, to))
+	return m.Apply(columnRanges.Get([2]int{from, to}, func() *xla.Program {
+		return NewProgram(fmt.Sprintf("columns %d to %d", from, to), func(a []*graph.Node) *graph.Node {
+			return graph.Slice(a[0], graph.AxisRange(), graph.AxisRange(from, to))
+		})
 	}))
-	return m.Apply(p.(*xla.Program))
 }
 
-// columnRanges has the program for every range that was asked for.
-var columnRanges sync.Map
+// columnRanges has the programs of the ranges that were asked for last: more than a model has layers.
+var columnRanges = lru.New[[2]int, *xla.Program](512)
 
 // JoinColumns puts matrices side by side: [n, Σd]. Those with a single row repeat it.
 func JoinColumns(ms ...*Matrix) *Matrix {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"fedkit.example/fedkit/internal/lru"
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -13,12 +14,10 @@ import (
 
 // Program is a graph function, compiled once for each combination of argument shapes and kept.
 type Program struct {
-	name  string
-	build func(args []*graph.Node) []*graph.Node
-	side  func() []*tensors.Tensor
-
-	mu       sync.Mutex
-	versions map[string]*version // by the shapes of the arguments
+	name     string
+	build    func(args []*graph.Node) []*graph.Node
+	side     func() []*tensors.Tensor
+	versions *lru.Cache[string, *version] // by the shapes of the arguments
 }
 
 // version is a program for arguments of given shapes.
@@ -32,13 +31,13 @@ type version struct {
 	unwritten error
 }
 
-// maxVersions is how many versions of a program are kept. Each takes some 50 kB, and programs for matrices outlive the
+// maxVersions is how many versions of a program are kept, those used last. Each takes some 50 kB, and programs for matrices outlive the
 // federations that they served.
 const maxVersions = 512
 
 // NewProgram returns the program that build describes. Nothing is compiled before the first Call.
 func NewProgram(name string, build func(args []*graph.Node) []*graph.Node) *Program {
-	return &Program{name: name, build: build}
+	return &Program{name: name, build: build, versions: lru.New[string, *version](maxVersions)}
 }
 
 // String returns what errors call the program.
@@ -134,17 +133,7 @@ func (p *Program) version(arguments []shapes.Shape) *version {
 			key = binary.AppendVarint(key, int64(d))
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	v := p.versions[string(key)]
-	if v == nil {
-		if len(p.versions) >= maxVersions || p.versions == nil {
-			p.versions = map[string]*version{} // rare: those still needed are compiled again
-		}
-		v = new(version)
-		p.versions[string(key)] = v
-	}
-	return v
+	return p.versions.Get(string(key), func() *version { return new(version) })
 }
 
 // compile builds the graph for arguments of the given shapes and compiles it. Of the two, only the executable is kept.
