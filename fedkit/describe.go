@@ -71,17 +71,12 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	return h, all, err
 }
 
-// settings are the options that change results. A configuration leaves out what is zero, so a new option does not change
-// what is known of runs without it.
-type settings struct {
-	Rounds, EvalEvery int
-	NotFinite         NotFinite
-	Metrics           []Metric
-	Keep              Keep
-	ChooseOnTest      bool
-	Pace              Pace
-}
+// settings are Options by the name that they have in configurations: that of all which are not tagged `results:"same"`. A configuration
+// leaves out what is zero, so a new option does not change what is known of runs without it.
+type settings Options
 
 func (o Options) settings() *config.Config {
-	return config.Of(settings{o.Rounds, cmp.Or(o.EvalEvery, 1), o.NotFinite, o.Metrics, o.Keep, o.ChooseOnTest, o.Pace})
+	o.EvalEvery = cmp.Or(o.EvalEvery, 1)
+	o.Seed = 0 // History.Seed has it
+	return config.Of(settings(o))
 }

@@ -22,15 +22,16 @@ import (
 	"fedkit.example/fedkit/sim"
 )
 
-// Options say how long and how a strategy runs. The zero value, but for Rounds, is a usual run.
+// Options say how long and how a strategy runs. The zero value, but for Rounds, is a usual run. Those that are not tagged
+// `results:"same"` change results: they belong to a run's identity in its History, its checkpoint and a study's keys.
 type Options struct {
 	Rounds    int       `range:"[1,inf)"` // how many; required
 	Seed      uint64    // for everything that is random: start, selection, batches
-	Name      string    // the history's label; default: the strategy's name
-	EvalEvery int       `range:"[1,inf)" default:"every round"` // rounds from one evaluation to the next; the last round is always evaluated
-	Workers   int       `range:"[1,inf)" default:"the default"` // programs in flight at once; default: half the processors, at least one. Results do not depend on it
+	Name      string    `results:"same"`                                       // the history's label; default: the strategy's name
+	EvalEvery int       `range:"[1,inf)" default:"every round"`                // rounds from one evaluation to the next; the last round is always evaluated
+	Workers   int       `range:"[1,inf)" default:"the default" results:"same"` // programs in flight at once; default: half the processors, at least one. Results do not depend on it
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
-	Watch     Watcher   // told of the progress: plot.Live(); default none
+	Watch     Watcher   `results:"same"` // told of the progress: plot.Live(); default none
 	Metrics   []Metric  // recorded at every evaluation, beside loss and accuracy: metric.MacroF1{}, …; default none
 
 	// Pace is how the server keeps to the simulated clock, on a federation with devices. Default: it waits for everyone.
@@ -42,12 +43,12 @@ type Options struct {
 	ChooseOnTest bool
 
 	// On is where the programs of the run run: a fleet of machines, from package fleet. Default: in this process.
-	On Machines
+	On Machines `results:"same"`
 
 	// History is a file that the history is written to as rounds end, so that it is there if the run is killed: see Load, and
 	// plot.Follow for a look at it while it grows.
 	// A file of that name is overwritten when the first round is over. Default: none.
-	History string
+	History string `results:"same"`
 	// Keep says what the history keeps of each client, and how often. Default: everything, of every round.
 	Keep Keep
 
@@ -59,9 +60,9 @@ type Options struct {
 	// is damaged itself. To begin anew, remove the file: what stands beside it is then not used. Writing takes at most one part in
 	// sixty of a run's time: if rounds are faster than that, not every one that is due is written, but the newest and the last. The
 	// strategy must keep everything in a State that can be saved (see Strategy). Default: none.
-	Checkpoint      string
-	CheckpointEvery int           `range:"[1,inf)" default:"every evaluated round"` // rounds from one checkpoint to the next
-	CheckpointAfter time.Duration `range:"[1,inf)" default:"no limit"`              // also write one when a round ends this long after the last. Without CheckpointEvery, it is the only rule
+	Checkpoint      string        `results:"same"`
+	CheckpointEvery int           `range:"[1,inf)" default:"every evaluated round" results:"same"` // rounds from one checkpoint to the next
+	CheckpointAfter time.Duration `range:"[1,inf)" default:"no limit" results:"same"`              // also write one when a round ends this long after the last. Without CheckpointEvery, it is the only rule
 }
 
 // Config returns the options that change results, as History.Settings has them.

@@ -22,6 +22,10 @@ import (
 // A field that only holds what is computed from the others, such as one that Start sets, is left out by its tag:
 //
 //	best *Optimum `config:"-"`
+//
+// So is an option that does not change results, which Walk has:
+//
+//	Workers int `results:"same"`
 func Of(v any) *Config {
 	if v == nil {
 		return nil
@@ -69,6 +73,9 @@ func typed(t reflect.Type, tree any) any {
 func object(v reflect.Value, above trail) any {
 	o := map[string]any{}
 	for _, p := range parts(v) {
+		if p.same {
+			continue
+		}
 		tree := of(p.value, above)
 		empty := p.value.Kind() == reflect.Struct && reflect.DeepEqual(tree, map[string]any{}) // but for its State, say
 		if v.Kind() == reflect.Map || !p.value.IsZero() && tree != nil && !empty {

@@ -85,6 +85,7 @@ type part struct {
 	name   string
 	value  reflect.Value
 	hidden bool // an unexported field
+	same   bool // a field that does not change results
 }
 
 // parts returns what a value holds one level below it; nothing if that is plain numbers, which may be a whole data set.
@@ -126,7 +127,7 @@ func fields(v reflect.Value) (all []part) {
 		if err != nil || flattened(f) && reflect.Indirect(in).Kind() == reflect.Struct || leftOut(v.Type(), f.Index) {
 			continue
 		}
-		p := part{name: f.Name, value: in, hidden: !in.CanInterface()}
+		p := part{name: f.Name, value: in, hidden: !in.CanInterface(), same: f.Tag.Get("results") == "same"}
 		if p.hidden {
 			p.name, p.value = unlike(special, f.Name), reflect.NewAt(f.Type, in.Addr().UnsafePointer()).Elem()
 		}
