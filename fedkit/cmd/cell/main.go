@@ -3,7 +3,7 @@
 //
 //   - build: the cell's last line is shown if it is an expression, a panic is told in a few lines (see dress), and the
 //     compiler's messages are followed by hints (see hinted)
-//   - test -c, for cells with %test: hints
+//   - test -c, for cells with %test: hints, and runs end as in other cells when they are stopped (see dress)
 //   - get: left out if nothing may be fetched, as the compiler then says what is missing, and in which line
 //
 // Under the name gopls it stands before gopls (see help): "gopls PROGRAM SOCKET".
@@ -35,7 +35,7 @@ func main() {
 	case args[0] == "build" && os.Getenv("GOOS") != "js":
 		os.Exit(build(cell{program: program, dir: dir, args: args}))
 	case args[0] == "test" && len(args) > 1 && args[1] == "-c":
-		out, status := run(program, args)
+		out, status := cell{program: program, dir: dir, args: args}.dressed("main_test.go", false)
 		os.Stdout.WriteString(hinted(string(out), dir))
 		os.Exit(status)
 	case args[0] == "get" && (len(args) == 1 || slices.Equal(args[1:], []string{"-t"})) && os.Getenv("GOPROXY") == "off":
@@ -66,9 +66,9 @@ var noValue = regexp.MustCompile(`\(no value\) used as value`)
 // build builds the cell and returns go's exit status. Whether the call on the last line has a value is known only to the compiler.
 // If it says that there is none, the cell is built again without showing it, which costs a tenth of a second.
 func build(c cell) int {
-	out, status := c.dressed(true)
+	out, status := c.dressed("main.go", true)
 	if status != 0 && noValue.Match(out) {
-		out, status = c.dressed(false)
+		out, status = c.dressed("main.go", false)
 	}
 	if status != 0 {
 		out = []byte(hinted(string(out), c.dir))
@@ -79,23 +79,23 @@ func build(c cell) int {
 	return status
 }
 
-// dressed builds main.go with what dress adds. A cell for which that cannot be done is built as it is.
-func (c cell) dressed(show bool) ([]byte, int) {
-	overlay, err := c.overlay(show)
+// dressed builds the file with what dress adds. A cell for which that cannot be done is built as it is.
+func (c cell) dressed(file string, show bool) ([]byte, int) {
+	overlay, err := c.overlay(file, show)
 	if err != nil {
 		return run(c.program, c.args)
 	}
-	return run(c.program, append([]string{"build", "-overlay=" + overlay}, c.args[1:]...))
+	return run(c.program, append([]string{c.args[0], "-overlay=" + overlay}, c.args[1:]...))
 }
 
-// overlay writes a copy of main.go that go takes instead into a folder of its own, which go does not look into, and returns
+// overlay writes a copy of the file that go takes instead into a folder of its own, which go does not look into, and returns
 // the file that says so.
-func (c cell) overlay(show bool) (string, error) {
+func (c cell) overlay(file string, show bool) (string, error) {
 	// The kernel may be used with another checkout of fedkit.
 	if _, err := os.Stat(openWorkspace(c.dir).folder(guards)); err != nil {
 		return "", err
 	}
-	path := filepath.Join(c.dir, "main.go")
+	path := filepath.Join(c.dir, file)
 	source, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
@@ -108,7 +108,7 @@ func (c cell) overlay(show bool) (string, error) {
 	if err := os.MkdirAll(own, 0o700); err != nil {
 		return "", err
 	}
-	copied, list := filepath.Join(own, "main.go"), filepath.Join(own, "overlay.json")
+	copied, list := filepath.Join(own, file), filepath.Join(own, "overlay.json")
 	if err := os.WriteFile(copied, dressed, 0o600); err != nil {
 		return "", err
 	}
