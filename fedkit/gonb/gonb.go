@@ -1,6 +1,6 @@
 // Package gonb shows figures, tables and the progress of runs in the notebook cell that runs the program. Package chart imports it, and
-// so do the cells of the kernel "Go (fedkit)". In the stock GoNB kernel, cells without figures import it themselves, else their
-// tables are text:
+// so do the cells of the kernel "Go (fedkit)". In the stock GoNB kernel, cells without figures import it themselves, else
+// their tables are text:
 //
 //	import _ "fedkit.example/fedkit/gonb"
 package gonb

@@ -36,30 +36,21 @@ func Follow(path string) (*fedkit.History, error) {
 	return watch(filepath.Base(path)).Follow(path)
 }
 
-// live draws runs that go on.
-type live struct {
-	name   string
-	figure chart.Display
-}
-
 func watch(name string) *progress.Watcher {
-	l := &live{cmp.Or(name, "live"), chart.Display{Log: os.Stderr}}
-	return progress.New(l.draw)
+	figure := &chart.Display{Log: os.Stderr}
+	return progress.New(func(runs []*progress.Run, final bool) error {
+		if row := live(cmp.Or(name, "live"), runs); row != nil {
+			return figure.Show(row, final)
+		}
+		return nil
+	})
 }
 
-// draw draws what there is to draw.
-func (l *live) draw(runs []*progress.Run, final bool) error {
-	if row := l.row(runs); row != nil {
-		return l.figure.Show(row, final)
-	}
-	return nil
-}
-
-// row returns accuracy and loss side by side; one of them if the other has no finite value, nil if neither has.
-func (l *live) row(runs []*progress.Run) (row chart.Row) {
+// live returns accuracy and loss side by side; one of them if the other has no finite value, nil if neither has.
+func live(name string, runs []*progress.Run) (row chart.Row) {
 	for _, m := range []measure{accuracy, loss} {
 		if f := panel(m, runs); f != nil {
-			f.Name, f.Width, f.Height = l.name, 380, 280
+			f.Name, f.Width, f.Height = name, 380, 280
 			row = append(row, f)
 		}
 	}

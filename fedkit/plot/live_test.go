@@ -77,8 +77,8 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	for seed := range uint64(3) {
 		hs = append(hs, synthetic("FedAvg", seed, 20, 1, 5, 0.9))
 	}
-	runs, l := ended(t, append(hs, synthetic("FedProx", 9, 20, 1, 5, 0.9))...), &live{name: "live"}
-	row := l.row(runs)
+	runs := ended(t, append(hs, synthetic("FedProx", 9, 20, 1, 5, 0.9))...)
+	row := live("live", runs)
 	if len(row) != 2 || len(row[0].Series) != 2 || len(row[0].Series[0].Lo) != 20 || row[0].Series[1].Lo != nil {
 		t.Fatalf("want a line with a band and one without: %+v", row)
 	}
@@ -87,7 +87,7 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	h.Rounds = h.Rounds[:7]
 	on := ended(t, h)
 	on[0].Over = false
-	row = l.row(append(runs, on...))
+	row = live("live", append(runs, on...))
 	if s := row[0].Series; len(s) != 3 || s[2].Name != "FedAvg" || len(s[2].X) != 7 || len(s[0].X) != 20 {
 		t.Errorf("%+v", s)
 	}
@@ -96,7 +96,7 @@ func TestLiveOverlaysRuns(t *testing.T) {
 
 // Runs of one name that are not seeds of one configuration are told apart.
 func TestLiveTellsRunsApart(t *testing.T) {
-	if s := new(live).row(ended(t, with(0, 0.001), with(0, 0.1)))[0].Series; len(s) != 2 || s[1].Name != "FedAvg, Local.LR 0.1" || s[0].Lo != nil {
+	if s := live("live", ended(t, with(0, 0.001), with(0, 0.1)))[0].Series; len(s) != 2 || s[1].Name != "FedAvg, Local.LR 0.1" || s[0].Lo != nil {
 		t.Errorf("%+v", s)
 	}
 }
@@ -108,13 +108,13 @@ func TestLiveAxisIsSteady(t *testing.T) {
 		h.Rounds = h.Rounds[:rounds]
 		runs := ended(t, h)
 		runs[0].Over, runs[0].Of = false, 50
-		for _, f := range new(live).row(runs) {
+		for _, f := range live("live", runs) {
 			if !slices.Equal(f.X.Covers, []float64{1, 50}) {
 				t.Errorf("%s after %d rounds covers %v", f.Title, rounds, f.X.Covers)
 			}
 		}
 		runs[0].Over = true
-		if c := new(live).row(runs)[0].X.Covers; c != nil {
+		if c := live("live", runs)[0].X.Covers; c != nil {
 			t.Errorf("a run that was stopped covers %v", c)
 		}
 	}
@@ -126,7 +126,7 @@ func TestLiveManyRuns(t *testing.T) {
 	for i := range 30 {
 		hs = append(hs, history(fmt.Sprint("method ", i), 0.5, 0.6))
 	}
-	row := new(live).row(ended(t, hs...))
+	row := live("live", ended(t, hs...))
 	if s := row[0].Series; len(s) != mostCurves || s[0].Name != "method 10" || !strings.HasSuffix(row[0].Note, "the latest 20 of 30 configurations") {
 		t.Errorf("%d curves, note %q", len(s), row[0].Note)
 	}
@@ -151,6 +151,6 @@ func TestFollow(t *testing.T) {
 func BenchmarkLive(b *testing.B) {
 	runs := ended(b, synthetic("FedAvg", 1, 500, 1, 100, 0.9))
 	for b.Loop() {
-		new(live).row(runs)
+		live("live", runs)
 	}
 }

@@ -60,7 +60,7 @@ func TestPersonalCurves(t *testing.T) {
 }
 
 func TestPersonalLive(t *testing.T) {
-	if row := new(live).row(ended(t, personal("FedPRISM"))); len(row) != 2 || len(row[0].Series) != 2 || row[0].Series[1].Name != "FedPRISM, clients' own" {
+	if row := live("live", ended(t, personal("FedPRISM"))); len(row) != 2 || len(row[0].Series) != 2 || row[0].Series[1].Name != "FedPRISM, clients' own" {
 		t.Errorf("%+v", row)
 	}
 }

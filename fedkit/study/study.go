@@ -25,7 +25,7 @@ type Study struct {
 	Parallel int            // runs side by side; default: as many as there are processors, or programs that a fleet runs at a time, fewer if they need more memory than there is
 	Again    bool           // computes everything anew, also what is stored
 	Models   bool           // keeps the final models
-	Watch    fedkit.Watcher // told of the progress of every run: plot.Live(); default: a line of text
+	Watch    fedkit.Watcher // told of the progress of every run: plot.Live(); default progress.Line()
 	Log      io.Writer      // where Run says what is stored and what is to run; default: standard output in a notebook, else standard error
 
 	plans  []*plan
