@@ -46,16 +46,16 @@ var pair = xla.NewProgram("pair", func(a []*graph.Node) []*graph.Node {
 func TestWrongAnswers(t *testing.T) {
 	t.Parallel()
 	for what, change := range wrongAnswers {
-		for _, fromQueue := range []bool{true, false} {
-			t.Run(fmt.Sprint(what, ", from the queue: ", fromQueue), func(t *testing.T) {
+		for _, onKept := range []bool{false, true} {
+			t.Run(fmt.Sprint(what, ", on what is kept: ", onKept), func(t *testing.T) {
 				t.Parallel()
 				h := startHub(t, HubOptions{})
 				answered := make(chan struct{}, 1000)
-				bad, _ := startWorker(t, h.File(), WorkerOptions{}, func(w *work) {
+				bad, _ := startWorker(t, h.File(), WorkerOptions{}, func(w *worker) {
 					right := w.perform
 					w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
 						a := *right(ctx, c, queued) // others may get it too
-						if queued == fromQueue && len(a.Results) > 0 {
+						if queued != onKept && len(a.Results) > 0 {
 							a.Results = slices.Clone(a.Results)
 							change(&a)
 							answered <- struct{}{}
@@ -112,7 +112,7 @@ func TestThreeWrongAnswers(t *testing.T) {
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
 	f.Patience = time.Second
-	bad, _ := startWorker(t, h.File(), WorkerOptions{}, func(w *work) {
+	bad, _ := startWorker(t, h.File(), WorkerOptions{}, func(w *worker) {
 		w.perform = func(_ context.Context, c *remote.Call, _ bool) *remote.Answer {
 			return &remote.Answer{ID: c.ID, Machine: w.beat.Worker, Results: []remote.Result{{Type: dtypes.Float32, Dims: []int{1 << 38}, Kept: true}}}
 		}
@@ -124,25 +124,28 @@ func TestThreeWrongAnswers(t *testing.T) {
 
 // That an answer cannot be read is known at once, with the call and the worker that it is of.
 func TestUnreadableAnswer(t *testing.T) {
-	h := startHub(t, HubOptions{})
-	bad, _ := startWorker(t, h.File(), WorkerOptions{}, nil)
-	f := join(t, h.File())
-	c, err := device1(t, f).(*device).call(double, nil, []any{float32(1)}, small)
+	t.Parallel()
+	f := join(t, startHub(t, HubOptions{}).File())
+	f.Patience = time.Second
+	k, err := readTicket(f.File())
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.calls.Store(c.msg.ID, c)
-	f.answered(&nats.Msg{Subject: answers + f.name + "." + bad.beat.Worker, Data: []byte("not an answer"), Header: nats.Header{answerTo: {c.msg.ID}}})
-	if len(c.answers) != 1 {
-		t.Fatal("nobody was told")
-	}
-	got := <-c.answers
-	right, again, err := (&attempt{call: c}).take(got)
-	if right || !again || err != nil || got.Machine != bad.beat.Worker || !strings.Contains(f.String(), bad.beat.Worker) {
-		t.Errorf("asked again: %v (%v); %v", again, err, f)
-	}
-	for _, data := range []string{"", "not an answer", "\x02\x00\x00\x00{}"} { // of nobody
-		f.answered(&nats.Msg{Data: []byte(data)})
+	for _, data := range []string{"", "not an answer", "\x02\x00\x00\x00{}"} {
+		nc, name, err := k.connectWorker()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		if _, err := nc.Subscribe(asks+name+askRun, func(m *nats.Msg) { _ = m.Respond([]byte(data)) }); err != nil {
+			t.Fatal(err)
+		}
+		pretend(t, nc, name)
+		if err := f.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		_, err = device1(t, f).Run(t.Context(), double, []any{float32(1)})
+		says(t, err, "no worker", name, "3 wrong answers", `program "double"`)
 	}
 }
 
@@ -187,7 +190,7 @@ func TestFirstCallHangs(t *testing.T) {
 	f := join(t, h.File())
 	var hangs atomic.Bool
 	for range 2 {
-		startWorker(t, h.File(), WorkerOptions{Slots: 1}, func(w *work) {
+		startWorker(t, h.File(), WorkerOptions{Slots: 1}, func(w *worker) {
 			right := w.perform
 			w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
 				if hangs.CompareAndSwap(false, true) {

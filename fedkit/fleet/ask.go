@@ -27,7 +27,7 @@ func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte,
 			if err != nil {
 				return err
 			}
-			some, err := f.ask(ctx, worker, askRead, request)
+			some, err := f.ask(ctx, worker, askRead, request, "")
 			if err == nil && len(some) != to-from {
 				err = f.distrust(worker, fmt.Errorf("%d bytes of a result, not %d", len(some), to-from))
 			}
@@ -38,8 +38,9 @@ func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte,
 	return data, group.Wait()
 }
 
-// ask asks a worker something, and asks again while it is there and does not answer.
-func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte) ([]byte, error) {
+// ask sends a request to a worker, and sends it again for as long as the worker is there and does not reply. call is the ID of the call
+// that is requested, if it is one.
+func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, call string) ([]byte, error) {
 	lost := fmt.Errorf("worker %s: %w", f.labelOf(worker), errLost)
 	for wait := silent; ; wait = min(2*wait, time.Minute) {
 		there, leaveHub, err := f.hub(ctx)
@@ -51,17 +52,12 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte) ([
 			leaveHub()
 			return nil, lost
 		}
-		asking, cancel := context.WithTimeout(there, wait)
-		stop := make(chan struct{})
+		asking, cancel := context.WithCancel(there)
 		go func() {
-			select {
-			case <-w.gone:
-				cancel()
-			case <-stop:
-			}
+			defer cancel()
+			f.awaitReply(asking, w, call, wait)
 		}()
 		reply, err := f.nc.RequestWithContext(asking, asks+worker+what, request)
-		close(stop)
 		cancel()
 		leaveHub()
 		switch {
@@ -91,5 +87,33 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte) ([
 	}
 }
 
+// awaitReply returns when ctx ends, when the worker is gone, and when its reply must have been lost: after a while, but not while its
+// heartbeats list the call. Before the hub forgets that the worker may reply, it is asked once more in any case.
+func (f *Fleet) awaitReply(ctx context.Context, w *member, call string, wait time.Duration) {
+	end := time.Now().Add(replyExpires / 2)
+	for timer := time.NewTimer(wait); ; timer.Reset(beat) {
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-w.gone:
+			return
+		case <-timer.C:
+		}
+		f.mu.Lock()
+		at := call != "" && w.has(call)
+		f.mu.Unlock()
+		if !at || time.Now().After(end) {
+			return
+		}
+	}
+}
+
 // errLost says that a worker does not have a result any more, or is gone itself.
 var errLost = errors.New("lost")
+
+// asLost is an error of a worker that is treated like its loss: somebody else is asked.
+type asLost struct{ error }
+
+// Is reports that it is errLost.
+func (asLost) Is(target error) bool { return target == errLost }

@@ -22,13 +22,14 @@ func (c *call) audited(ctx context.Context, a *remote.Answer) (*remote.Answer, e
 		return a, nil
 	}
 	for not := []string(nil); ; {
-		other := f.other(c.d.kinds, append(not, a.Machine), false)
+		other := f.seats.takeNow(seat{c.d.kinds, append(not, a.Machine), atAny})
 		if other == "" { // what cannot be checked is not checked
 			c.accept(a)
 			return a, nil
 		}
 		not = append(not, other)
 		b, err := c.ask(ctx, other)
+		f.seats.give(other)
 		if errors.Is(err, errLost) {
 			continue
 		}
@@ -100,11 +101,11 @@ func (c *call) same(a, b *remote.Answer) (bool, error) {
 		return true, nil
 	}
 	request := []byte(strings.Join(keys, " "))
-	one, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, request)
+	one, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, request, "")
 	if err != nil {
 		return false, err
 	}
-	other, err := c.d.fleet.ask(c.d.ctx, b.Machine, askHash, request)
+	other, err := c.d.fleet.ask(c.d.ctx, b.Machine, askHash, request, "")
 	return bytes.Equal(one, other), err
 }
 
@@ -136,7 +137,7 @@ func (c *call) sums(a *remote.Answer) (sums []string, err error) {
 			sums, inline = append(sums, hashOf(inline[0])), inline[1:]
 			continue
 		}
-		b, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, []byte(remote.Key(a.ID, i)))
+		b, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, []byte(remote.Key(a.ID, i)), "")
 		if err != nil {
 			return nil, err
 		}

@@ -12,11 +12,9 @@ import (
 	"fedkit.example/fedkit/internal/remote"
 	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
-// call is a call that workers are asked for, until nobody needs its results any more.
+// call is a call that workers are given, until nobody needs its results any more.
 type call struct {
 	d         *device
 	program   *xla.Program
@@ -26,99 +24,81 @@ type call struct {
 
 	returns []remote.Result // what an answer has
 
-	answers chan received
-
 	again   sync.Mutex // it is done again by one at a time
 	mu      sync.Mutex
 	answer  *remote.Answer // the one that counts
 	holders []string       // workers that keep its results
+	lost    []string       // workers that were lost with it: if they come back, they may keep its results too
 	using   int            // results that are needed
 	counted bool           // in using
-	begun   []start        // who took it since it was published
+	given   []*member      // workers that were given it since it was last begun
 }
 
-// start is that a worker took a call.
-type start struct {
-	*member
-	at time.Time
-}
-
-// attempt is a call that is waited for.
+// attempt is one execution of a call, by one worker after the other until one answers. A second or third one is asked beside it if it is late.
 type attempt struct {
 	*call
-	ctx       context.Context
-	kind      string
-	hub       chan struct{} // its state when the call was published
-	begin     time.Time
-	given     time.Time // to a worker that was asked for it, or to the queue
-	published time.Time
-	wait      time.Duration // until it is published again if nobody has it
-	died      int           // workers that were lost with it before it was published
-	tries     int
-	queued    uint64   // where it stands in the queue; 0: nowhere
-	more      bool     // it may be done more than once
-	asked     []string // who was asked for it directly, since others were slow or wrong
+	ctx     context.Context // until nobody needs an answer
+	replies chan reply
+	out     int // workers whose reply is to come
+	start   time.Time
+	begun   time.Time // when the last of them was given the call
+	times   int       // that the call was given in turn
+	last    error     // why it was given again
+	also    int       // workers that were asked since others were late
 }
 
-// do publishes the call and waits for an answer, whatever happens to the hub and to workers.
+// reply is what came of giving a call to a worker.
+type reply struct {
+	*remote.Answer
+	err  error
+	also bool // others have the call too, and matter
+}
+
+// mostTimes is how often a call is given to workers, none of which answers rightly or is lost with it.
+const mostTimes = 20
+
+// do gives the call to workers until one has answered, whatever happens to the hub and to workers. Late answers of others are compared.
 func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
-	f := c.d.fleet
 	ended, err := c.tried(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { ended(err) }()
-	if err := c.d.err(); err != nil {
-		return nil, err
-	}
-	a := &attempt{call: c, ctx: ctx}
-	if err := a.sit(); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if a.kind != "" {
-			f.seats.give(a.kind)
-		}
-	}()
-	f.store.hold(c.objects)
-	defer f.store.letGo(c.objects)
 	c.mu.Lock()
-	c.begun = nil
+	c.given = nil
 	c.mu.Unlock()
-	for len(c.answers) > 0 { // to the last time it was done
-		<-c.answers
-	}
-	f.calls.Store(c.msg.ID, c)
+	c.d.fleet.store.hold(c.objects)
+	defer c.d.fleet.store.letGo(c.objects)
+	asking, cancel := context.WithCancel(c.d.ctx)
+	a := &attempt{call: c, ctx: asking, replies: make(chan reply), start: time.Now()}
 	defer func() {
 		if err != nil {
-			f.calls.Delete(c.msg.ID)
+			cancel()
 		}
-		if err != nil || a.more { // else the worker that answered says that it is done
-			a.withdraw()
-		}
+		go a.finish(cancel)
 	}()
-	a.begin = time.Now()
 	tick := time.NewTicker(beat / 5)
 	defer tick.Stop()
-	for publish := true; ; {
-		if publish {
-			if err := a.publish(); err != nil {
-				return nil, fmt.Errorf("program %q: %w", c.msg.Name, err)
+	for {
+		if a.out == 0 {
+			if err := a.acquire(ctx); err != nil {
+				return nil, err
 			}
 		}
 		select {
-		case got := <-c.answers:
-			var right bool
-			if right, publish, err = a.take(got); err != nil {
+		case r := <-a.replies:
+			a.out--
+			right, err := a.take(r)
+			if err != nil {
 				return nil, err
 			}
 			if right {
-				return c.audited(ctx, got.Answer)
+				return c.audited(ctx, r.Answer)
 			}
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-tick.C:
-			if publish, err = a.look(); err != nil {
+			if err := a.poll(); err != nil {
 				return nil, err
 			}
 		}
@@ -147,85 +127,107 @@ func (c *call) tried(ctx context.Context) (ended func(error), err error) {
 	}
 }
 
-// sit waits for a seat, unless there is nobody to work.
-func (a *attempt) sit() (err error) {
-	a.kind, err = a.d.fleet.seats.take(a.ctx, a.d.line, a.d.kinds)
-	if errors.Is(err, ErrNoWorker) {
-		return a.d.fleet.nobody()
-	}
-	return err
-}
-
-// take looks at an answer, and says whether it is right, or the call has to be published again.
-func (a *attempt) take(got received) (right, again bool, err error) {
+// acquire waits for a seat at a worker, and gives it the call. It fails if there is no worker, or if the call was given to too many.
+func (a *attempt) acquire(ctx context.Context) error {
 	f := a.d.fleet
-	if f.isOut(got.Machine) {
-		return false, true, nil
+	if err := a.failed(); err != nil {
+		return err
 	}
-	if got.wrong != nil {
-		err := f.distrust(got.Machine, got.wrong)
-		if a.tries++; a.tries > 20 {
-			return false, false, fmt.Errorf("fleet: %w", err)
-		}
-		return false, !a.alsoAsk([]string{got.Machine}, false), nil
+	if a.times++; a.times > mostTimes {
+		return fmt.Errorf("fleet: program %q was given to workers %d times, and no answer came; the last time: %v", a.msg.Name, mostTimes, a.last)
 	}
-	if len(got.Missing) > 0 {
-		if a.tries++; a.tries > 20 {
-			return false, false, fmt.Errorf("fleet: program %q: workers, %s the last, do not find %d objects in the hub's store, which is too small or damaged",
-				a.msg.Name, f.labelOf(got.Machine), len(got.Missing))
-		}
-		f.store.forget(got.Missing...)
-		return false, true, nil
+	worker, err := f.seats.take(ctx, a.d.line, a.d.kinds)
+	switch died := a.died(); {
+	case errors.Is(err, ErrNoWorker) && len(died) > 0:
+		return fmt.Errorf("program %q: lost while they had it: %s; %w", a.msg.Name, strings.Join(died, ", "), f.nobody())
+	case errors.Is(err, ErrNoWorker):
+		return f.nobody()
+	case err != nil:
+		return err
 	}
-	if got.Error != "" {
-		return false, false, f.said(got.Answer)
+	if err := a.put(ctx); err != nil { // before the worker is asked, which is late only from then on
+		f.seats.give(worker)
+		return err
 	}
-	a.d.times.add(a.msg.Program, min(max(0, got.Seconds), time.Since(a.begin).Seconds()))
-	return true, false, nil
+	a.give(worker, false)
+	return nil
 }
 
-// look sees how it is with the call, and says whether it has to be published again.
-func (a *attempt) look() (again bool, err error) {
+// put puts what the call needs into the store.
+func (c *call) put(ctx context.Context) error {
+	if err := c.d.fleet.store.put(ctx, c.objects); err != nil {
+		return fmt.Errorf("program %q: %w", c.msg.Name, err)
+	}
+	return nil
+}
+
+// give sends the call to a worker, and gives its seat back when the worker no longer has the call.
+func (a *attempt) give(worker string, also bool) {
 	f := a.d.fleet
-	at, died, unheard := a.where()
-	_ = a.blame(died) // it fails the run
-	switch alone := f.aloneFor([]string{a.kind}); {
-	case a.d.err() != nil:
-		return false, a.d.err()
-	case f.isAgain(a.hub): // the hub was lost, and the call with it
-		a.queued, a.more = 0, true
-		return true, nil
-	case f.aloneFor(a.d.kinds) > f.patience():
-		if len(died) > 0 {
-			return false, fmt.Errorf("program %q: lost while they had it: %s; %w", a.msg.Name, strings.Join(died, ", "), f.nobody())
+	a.out++
+	a.begun = time.Now()
+	f.store.hold(a.objects)
+	go func() {
+		answer, err := a.ask(a.ctx, worker)
+		f.store.letGo(a.objects)
+		if a.ctx.Err() == nil {
+			f.seats.give(worker)
+		} else { // the worker may still be computing
+			go func() {
+				a.abandon(worker)
+				f.seats.give(worker)
+			}()
 		}
-		return false, f.nobody()
-	case alone > silent && len(a.d.kinds) > 1: // somebody of another kind may
-		f.seats.give(a.kind)
-		return true, a.sit()
-	case at != nil:
-		a.published, a.wait = time.Now(), 0
-		if len(a.asked) < 2 && a.had() < thrice && time.Since(a.given) > a.d.times.slow(a.msg.Program) {
-			a.alsoAsk(at, true)
-		}
-	case unheard+len(died) >= thrice: // it goes to nobody else until it is known what became of these
-	case alone == 0 && len(died) > a.died: // who had it was lost
-		a.died, a.wait = len(died), 0
-		return true, nil
-	case alone == 0 && time.Since(a.published) > silent+a.wait: // nobody has it: a message was lost, or all are busy
-		if a.tries++; a.tries > 60 {
-			return false, fmt.Errorf("fleet: program %q was given to workers %d times, and no answer came", a.msg.Name, a.tries)
-		}
-		a.wait = min(2*(a.wait+silent), time.Minute)
-		return true, nil
-	}
-	return false, nil
+		a.replies <- reply{answer, err, also}
+	}()
 }
 
-// blame fails the run once three workers were lost while they had the call.
-func (c *call) blame(died []string) error {
-	if len(died) < thrice {
+// take takes a reply, and reports whether it is the right answer. Otherwise the call goes on, unless that is an error.
+func (a *attempt) take(r reply) (right bool, err error) {
+	switch {
+	case r.err == nil && a.d.fleet.isOut(r.Machine):
+		return false, nil
+	case r.err == nil:
+		a.d.times.add(a.msg.Program, min(max(0, r.Seconds), time.Since(a.start).Seconds()))
+		return true, nil
+	case r.also, errors.Is(r.err, errLost):
+		a.last = r.err
+		return false, nil
+	}
+	return false, r.err
+}
+
+// poll fails a call that has cost too many workers, and asks another worker that is idle if the call takes long.
+func (a *attempt) poll() error {
+	if err := a.failed(); err != nil {
+		return err
+	}
+	given := a.hadBy()
+	if a.also == maxAttempts-1 || len(given) >= maxAttempts || time.Since(a.begun) < a.d.times.slow(a.msg.Program) {
 		return nil
+	}
+	if other := a.d.fleet.seats.takeNow(seat{a.d.kinds, given, atIdle}); other != "" {
+		a.also++
+		a.give(other, true)
+	}
+	return nil
+}
+
+// finish compares the answers that come when there is one already.
+func (a *attempt) finish(cancel func()) {
+	for ; a.out > 0; a.out-- {
+		if r := <-a.replies; r.err == nil {
+			a.compareLate(r.Answer)
+		}
+	}
+	cancel()
+}
+
+// failed returns why the call cannot go on: its run has failed, or three workers were lost while they had the call, which fails the run.
+func (c *call) failed() error {
+	died := c.died()
+	if len(died) < maxAttempts {
+		return c.d.err()
 	}
 	err := fmt.Errorf("fleet: program %q: %d workers were lost while they had it: %s; it may bring them down, see their logs", c.msg.Name, len(died), strings.Join(died, ", "))
 	if c.d.err() == nil {
@@ -234,139 +236,108 @@ func (c *call) blame(died []string) error {
 	return err
 }
 
-// begin notes that a worker has the call.
+// begin notes that a worker is given the call.
 func (c *call) begin(w *member) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.begun = append(slices.DeleteFunc(c.begun, func(s start) bool { return s.member == w }), start{w, time.Now()})
+	if !slices.Contains(c.given, w) {
+		c.given = append(c.given, w)
+	}
 }
 
-// had returns how many workers have or had the call.
-func (c *call) had() int {
+// hadBy returns the names of the workers that were given the call.
+func (c *call) hadBy() (names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.begun)
+	for _, w := range c.given {
+		names = append(names, w.name)
+	}
+	return names
 }
 
-// where returns the workers that have the call, the labels of those that were lost while they had it, and how many of those that took it
-// were not heard of since.
-func (c *call) where() (at, died []string, unheard int) {
+// died returns the labels of the workers that were lost while they had the call, but for those that said that they leave, and those
+// where it still waited for other notebooks' calls.
+func (c *call) died() (labels []string) {
 	f := c.d.fleet
-	at = f.at(c.msg.ID)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.begun {
+	for _, w := range c.given {
 		select {
-		case <-s.gone:
-			if s.out == "" {
-				died = append(died, s.label())
+		case <-w.gone:
+			if w.out == "" && !w.Leaving && !slices.Contains(w.Waiting, c.msg.ID) {
+				labels = append(labels, w.label())
 			}
 		default:
-			if !s.seen.After(s.at) {
-				unheard++
-			}
-			if time.Since(s.at) < silent && !slices.Contains(at, s.Worker) { // its next beat says so
-				at = append(at, s.Worker)
-			}
 		}
 	}
-	return at, died, unheard
+	return labels
 }
 
-// said is the error that a worker answered with.
-func (f *Fleet) said(a *remote.Answer) error {
-	return fmt.Errorf("worker %s: %s", text.Short(f.labelOf(a.Machine)), text.Short(a.Error))
-}
-
-// alsoAsk asks another worker directly, if there is one. It may have to be idle.
-func (a *attempt) alsoAsk(not []string, idle bool) bool {
-	other := a.d.fleet.other(a.d.kinds, append(not, a.asked...), idle)
-	if other == "" {
-		return false
-	}
-	a.asked, a.given = append(a.asked, other), time.Now()
-	withdrawn := a.withdraw() // it would go to others too, should these be lost
-	c := a.call
-	if w := c.d.fleet.member(other); w != nil {
-		c.begin(w)
-	}
-	c.d.fleet.store.hold(c.objects)
-	go func() {
-		defer c.d.fleet.store.letGo(c.objects)
-		<-withdrawn
-		if got, err := c.ask(c.d.ctx, other); err == nil { // else the others go on
-			c.answered(got, nil)
+// ask lets one worker do the call. The error is errLost if it is better done by another.
+func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
+	f := c.d.fleet
+	missing := 0
+	for range 10 {
+		if err := c.failed(); err != nil {
+			return nil, err
 		}
-	}()
-	return true
-}
-
-// publish puts what the call needs into the store, and the call into the queue.
-func (a *attempt) publish() error {
-	f := a.d.fleet
-	<-a.withdraw()
-	for begin := time.Now(); ; {
-		if err := f.store.put(a.ctx, a.objects); err != nil {
-			return err
+		if err := c.put(ctx); err != nil {
+			return nil, err
 		}
-		there, cancel, err := f.hub(a.ctx)
+		if w := f.member(worker); w != nil {
+			c.begin(w)
+		}
+		data, err := f.ask(ctx, worker, askRun, c.msg.Encode(), c.msg.ID)
+		if errors.Is(err, errLost) {
+			c.mu.Lock()
+			c.lost = append(c.lost, worker)
+			c.mu.Unlock()
+		}
 		if err != nil {
-			return err
+			return nil, err
+		}
+		a, err := remote.DecodeAnswer(data)
+		if err == nil {
+			a.ID, a.Machine = c.msg.ID, worker // whatever it says
+			err = c.check(a)
+		}
+		switch {
+		case err != nil:
+			return nil, f.distrust(worker, fmt.Errorf("program %q: %w", c.msg.Name, err))
+		case a.Error != "":
+			return nil, fmt.Errorf("worker %s: %s", text.Short(f.labelOf(worker)), text.Short(a.Error))
+		case len(a.Missing) == 0:
+			return a, nil
+		case len(a.Missing[0]) != 64: // a result, not an object
+			return nil, fmt.Errorf("result %s: %w", a.Missing[0], errLost)
+		}
+		missing = len(a.Missing)
+		f.store.forget(a.Missing...)
+	}
+	return nil, asLost{fmt.Errorf("fleet: program %q: worker %s does not find %d objects in the hub's store, which is too small or damaged", c.msg.Name, f.labelOf(worker), missing)}
+}
+
+// abandon lets a worker forget the call, and returns once it does not have it any more.
+func (c *call) abandon(worker string) {
+	f := c.d.fleet
+	w := f.member(worker)
+	if w == nil {
+		return
+	}
+	f.forgetCall(worker, c)
+	for from := time.Now().Add(beat); f.ctx.Err() == nil; pause(f.ctx, beat) {
+		select {
+		case <-w.gone:
+			return
+		default:
 		}
 		f.mu.Lock()
-		a.hub = f.ready
+		free := w.seen.After(from) && !w.has(c.msg.ID)
 		f.mu.Unlock()
-		if err = f.makeQueue(there, a.kind); err == nil {
-			var ack *jetstream.PubAck
-			if ack, err = f.js.Publish(there, queue+queueOf(a.kind), a.msg.Encode()); err == nil {
-				a.queued = ack.Sequence
-			}
+		if free {
+			return
 		}
-		cancel()
-		switch {
-		case err == nil:
-			a.published = time.Now()
-			a.given = a.published
-			return nil
-		case a.ctx.Err() != nil:
-			return a.ctx.Err()
-		case errors.Is(err, nats.ErrMaxPayload):
-			return err
-		case time.Since(begin) > f.patience():
-			return fmt.Errorf("fleet: the hub does not take calls: %w", err)
-		}
-		pause(a.ctx, beat/5)
-	}
-}
-
-// withdraw takes the call out of the queue, if it was put there. It returns at once; the channel is closed when it is done.
-func (a *attempt) withdraw() <-chan struct{} {
-	end := make(chan struct{})
-	if a.queued == 0 {
-		close(end)
-		return end
-	}
-	f, at := a.d.fleet, a.queued
-	a.queued, a.more = 0, true
-	go func() {
-		defer close(end)
-		ctx, cancel := context.WithTimeout(f.ctx, silent)
-		defer cancel()
-		_ = f.stream.DeleteMsg(ctx, at) // if it is there yet; the hub forgets it after a while
-	}()
-	return end
-}
-
-// isAgain reports whether the hub was lost and is there again, since it was in a state.
-func (f *Fleet) isAgain(state chan struct{}) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	select {
-	case <-f.ready:
-		return f.ready != state
-	default:
-		return false
 	}
 }

@@ -10,13 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// setUp makes the stream of calls and the store, if the hub does not have them.
+// setUp makes the store, if the hub does not have it.
 func (f *Fleet) setUp(ctx context.Context) error {
-	calls, err := f.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: stream, Subjects: []string{queue + "*"}, Retention: jetstream.WorkQueuePolicy,
-		Storage: jetstream.MemoryStorage, Discard: jetstream.DiscardNew, MaxAge: time.Hour}) // the hub's memory is the limit
-	if err != nil {
-		return fmt.Errorf("stream of calls: %w", err)
-	}
 	objects, err := f.js.ObjectStore(ctx, bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		objects, err = f.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bucket, Storage: jetstream.FileStorage, TTL: storeAge})
@@ -26,29 +21,9 @@ func (f *Fleet) setUp(ctx context.Context) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.queues = map[string]bool{}
-	if f.stream == nil { // they are names, and do for another hub too
-		f.stream, f.store.objects = calls, objects
+	if f.store.objects == nil { // it is a name, and does for another hub too
+		f.store.objects = objects
 	}
-	return nil
-}
-
-// makeQueue makes the queue of a kind, if this was not done yet.
-func (f *Fleet) makeQueue(ctx context.Context, kind string) error {
-	f.mu.Lock()
-	known := f.queues[kind]
-	f.mu.Unlock()
-	if known {
-		return nil
-	}
-	_, err := f.js.CreateOrUpdateConsumer(ctx, stream, jetstream.ConsumerConfig{Durable: queueOf(kind), FilterSubject: queue + queueOf(kind), AckPolicy: jetstream.AckExplicitPolicy,
-		AckWait: lease, MaxDeliver: thrice, MaxAckPending: 10000, MaxWaiting: 10000, MemoryStorage: true})
-	if err != nil {
-		return fmt.Errorf("queue of calls: %w", err)
-	}
-	f.mu.Lock()
-	f.queues[kind] = true
-	f.mu.Unlock()
 	return nil
 }
 

@@ -23,7 +23,7 @@ type victims struct {
 func (v *victims) start(t *testing.T, f *Fleet, n int, deadly func(queued bool) bool) {
 	t.Helper()
 	for range n {
-		startWorker(t, f.File(), WorkerOptions{Slots: 1}, func(w *work) {
+		startWorker(t, f.File(), WorkerOptions{Slots: 1}, func(w *worker) {
 			right := w.perform
 			w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
 				if !deadly(queued) {

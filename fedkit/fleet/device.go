@@ -18,9 +18,10 @@ import (
 // device is the fleet as a run sees it.
 type device struct {
 	fleet  *Fleet
-	ctx    context.Context // of the run
-	kinds  []string        // of workers that it may use
-	prefix string          // of the IDs of its calls
+	ctx    context.Context // until the run is over
+	cancel context.CancelFunc
+	kinds  []string // of workers that it may use
+	prefix string   // of the IDs of its calls
 	line   *line
 	count  atomic.Int64
 	times  times
@@ -44,12 +45,7 @@ func (d *device) Away() bool { return true }
 // leave ends the run: workers forget what they keep of it.
 func (d *device) leave() {
 	_ = d.fleet.nc.Publish(goodbyes+d.fleet.name, []byte(d.prefix)) // they forget it when this process is gone, at the latest
-	d.fleet.calls.Range(func(id, c any) bool {
-		if c.(*call).d == d {
-			d.fleet.calls.Delete(id)
-		}
-		return true
-	})
+	d.cancel()
 }
 
 func (d *device) fail(err error) {
@@ -64,7 +60,7 @@ func (d *device) err() error {
 	return d.failed
 }
 
-// Run implements engine.Device: it asks the first worker that is free.
+// Run implements engine.Device: it asks a worker that is free.
 func (d *device) Run(ctx context.Context, p *xla.Program, arguments []any) ([]engine.Value, error) {
 	c, err := d.call(p, nil, arguments, small)
 	if err != nil {
@@ -90,10 +86,10 @@ type part struct {
 	object *object
 }
 
-// call prepares a call. Only a worker that was given it knows its ID, so nobody else answers it. The first argument is a result
+// call prepares a call. Nobody guesses its ID, which names its results too. The first argument is a result
 // that a worker keeps, unless it is nil.
 func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
-	c := &call{d: d, program: p, arguments: arguments, answers: make(chan received, 16),
+	c := &call{d: d, program: p, arguments: arguments,
 		msg: &remote.Call{ID: fmt.Sprint(d.prefix, d.count.Add(1), ".", newName()), Return: back}}
 	var list []shapes.Shape
 	if first != nil {

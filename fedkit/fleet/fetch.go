@@ -13,7 +13,7 @@ import (
 )
 
 // fetch gets an object from the store. What the hub cannot give now counts as not there: the notebook sends it again.
-func (w *work) fetch(ctx context.Context, hash string) (data []byte, err error) {
+func (w *worker) fetch(ctx context.Context, hash string) (data []byte, err error) {
 	for try := range 3 {
 		if try > 0 {
 			pause(ctx, 200*time.Millisecond)
@@ -31,7 +31,7 @@ func (w *work) fetch(ctx context.Context, hash string) (data []byte, err error) 
 var errTooLarge = errors.New("too large for this worker")
 
 // object gets an object from a desk, for as long as some of it comes.
-func (w *work) object(ctx context.Context, hash string) (data []byte, err error) {
+func (w *worker) object(ctx context.Context, hash string) (data []byte, err error) {
 	parts, err := w.nc.SubscribeSync(w.nc.NewInbox())
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (w *work) object(ctx context.Context, hash string) (data []byte, err error)
 }
 
 // part waits for the next part of an object, and returns the size of the whole too.
-func (w *work) part(ctx context.Context, parts *nats.Subscription) (m *nats.Msg, whole uint64, err error) {
+func (w *worker) part(ctx context.Context, parts *nats.Subscription) (m *nats.Msg, whole uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, slowest)
 	defer cancel()
 	m, err = parts.NextMsgWithContext(ctx)

@@ -7,7 +7,7 @@
 // on this machine. Workers know nothing of federated learning: they get programs and arguments, by hash, and keep the models that come
 // out until these are mixed or fetched. So every strategy and every model of your own runs on them.
 //
-// Histories and States have the same bytes without a fleet and with any number of workers of one Kind, whoever is killed meanwhile:
+// Histories and States have the same bytes without a fleet and with any number of workers of one Platform, whoever is killed meanwhile:
 // who trains beside whom is planned here, a group of clients is one call, and means are added up in a fixed order.
 //
 // Who has the file may run any program of XLA's on the workers: trust them as you trust those with a shell there. Workers have a file of
@@ -48,22 +48,17 @@ type Fleet struct {
 
 	runs    atomic.Int64
 	pending atomic.Int64 // bytes that workers keep since the collector was last called
-	calls   sync.Map     // of *call, by ID: those whose answers matter
 	tried   sync.Map     // of chan struct{}, by program: closed once a worker has answered a call of it
-	done    ring
 	seats   seats
 	store   store
 
 	mu      sync.Mutex
 	workers map[string]*member
-	doing   map[string][]*member // by call, who has it
-	ready   chan struct{}        // closed once stream and store are there; another one while the hub is away
+	ready   chan struct{}        // closed once the store is there; another one while the hub is away
 	gone    chan struct{}        // closed when the hub is lost
 	losses  int                  // of the hub
 	left    map[string]time.Time // by kind, when the last worker was lost that was of it
-	stream  jetstream.Stream     // of calls
-	queues  map[string]bool
-	ctx     context.Context // until Close
+	ctx     context.Context      // until Close
 	tell    context.CancelFunc
 	events  []string
 }
@@ -84,8 +79,8 @@ func Join(file string) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}, doing: map[string][]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), queues: map[string]bool{}, left: map[string]time.Time{}}
-	f.seats.room, f.store.fleet = f.room, f
+	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), left: map[string]time.Time{}}
+	f.seats.free, f.store.fleet = f.free, f
 	f.ctx, f.tell = context.WithCancel(context.Background())
 	f.nc, err = t.connectNotebook(nats.Name("notebook"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // whoever waits is told
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { f.away() }), nats.ReconnectHandler(func(*nats.Conn) { go f.back() }))
@@ -103,10 +98,8 @@ func (f *Fleet) begin(t *ticket) (err error) {
 	if f.js, err = jetstream.New(f.nc); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	for subject, handle := range map[string]nats.MsgHandler{answers + f.name + ".*": f.answered, beats + "*": f.heard} {
-		if _, err := f.nc.Subscribe(subject, handle); err != nil {
-			return fmt.Errorf("fleet: %w", err)
-		}
+	if _, err := f.nc.Subscribe(beats+"*", f.onBeat); err != nil {
+		return fmt.Errorf("fleet: %w", err)
 	}
 	if !t.ofHub() {
 		if err := serve(f.nc); err != nil {
@@ -141,7 +134,8 @@ func (f *Fleet) Open(ctx context.Context) (engine.Device, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &device{fleet: f, ctx: ctx, kinds: kinds, prefix: fmt.Sprintf("%s.%d.", f.name, f.runs.Add(1)), line: new(line)}
+	d := &device{fleet: f, kinds: kinds, prefix: fmt.Sprintf("%s.%d.", f.name, f.runs.Add(1)), line: new(line)}
+	d.ctx, d.cancel = context.WithCancel(ctx)
 	return d, d.leave, nil
 }
 

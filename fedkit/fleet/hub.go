@@ -38,8 +38,11 @@ type HubOptions struct {
 	Dir    string   // where it keeps objects and its own keys; default: File + ".hub"
 	Listen string   // host:port that other machines reach it by; TLS is on then. Default: loopback, any port
 	Names  []string // host names and addresses that it is reached by, for its certificate, and the first for the file. Default: this machine's name
-	Memory int64    // bytes of calls that wait, at most; default 256 MB
+	Memory int64    // bytes of messages that wait for a worker or notebook which reads slowly, at most: what is more is sent again. Default 256 MB
 	Disk   int64    // bytes of objects, at most; default 16 GB
+
+	// Say is told what the server warns of, such as a full disk or a failed TLS handshake. Default: nobody is.
+	Say func(format string, a ...any)
 }
 
 // Hub is an embedded NATS server with JetStream, and a desk: it passes calls, answers and objects on, and computes nothing.
@@ -194,9 +197,9 @@ func (o *HubOptions) start(host string, port int, k *secrets) (*server.Server, e
 		return nil, err
 	}
 	options := &server.Options{
-		Host: host, Port: port, NoSigs: true, MaxPayload: maxPayload, MaxPending: 256 << 20, MaxSubs: 1 << 16,
+		Host: host, Port: port, NoSigs: true, MaxPayload: maxPayload, MaxPending: cmp.Or(o.Memory, hubMemory), MaxSubs: 1 << 16,
 		CustomClientAuthentication: door, AlwaysEnableNonce: true,
-		JetStream: true, StoreDir: o.Dir, JetStreamMaxMemory: cmp.Or(o.Memory, hubMemory), JetStreamMaxStore: cmp.Or(o.Disk, hubDisk),
+		JetStream: true, StoreDir: o.Dir, JetStreamMaxMemory: hubMemory, JetStreamMaxStore: cmp.Or(o.Disk, hubDisk),
 	}
 	if o.Listen != "" {
 		pair, err := tls.X509KeyPair([]byte(k.Certificate), []byte(k.Key))
@@ -210,13 +213,13 @@ func (o *HubOptions) start(host string, port int, k *secrets) (*server.Server, e
 	if err != nil {
 		return nil, err
 	}
-	fatal := make(fatal, 1)
-	s.SetLogger(fatal, false, false)
+	log := &serverLog{o.Say, make(chan error, 1)}
+	s.SetLogger(log, false, false)
 	ready := make(chan bool, 1)
 	go s.Start()
 	go func() { ready <- s.ReadyForConnections(10 * time.Second) }()
 	select {
-	case err = <-fatal:
+	case err = <-log.fatal:
 	case ok := <-ready:
 		if ok {
 			return s, nil
@@ -227,20 +230,30 @@ func (o *HubOptions) start(host string, port int, k *secrets) (*server.Server, e
 	return nil, err
 }
 
-// fatal hears why a server cannot start. What else it says is not for anybody.
-type fatal chan error
+// serverLog passes on what a server warns of, and captures the error with which it cannot start. Notices, as of each start, are dropped.
+type serverLog struct {
+	say   func(format string, a ...any)
+	fatal chan error
+}
 
-func (f fatal) Fatalf(format string, a ...any) {
+func (l *serverLog) Fatalf(format string, a ...any) {
 	select {
-	case f <- fmt.Errorf(format, a...):
-	default: // one is enough
+	case l.fatal <- fmt.Errorf(format, a...):
+	default: // it has started, or the first one is the cause
+		l.Errorf(format, a...)
 	}
 }
-func (fatal) Noticef(string, ...any) {}
-func (fatal) Warnf(string, ...any)   {}
-func (fatal) Errorf(string, ...any)  {}
-func (fatal) Debugf(string, ...any)  {}
-func (fatal) Tracef(string, ...any)  {}
+
+func (l *serverLog) Errorf(format string, a ...any) {
+	if l.say != nil {
+		l.say("hub: "+format, a...)
+	}
+}
+
+func (l *serverLog) Warnf(format string, a ...any) { l.Errorf(format, a...) }
+func (*serverLog) Noticef(string, ...any)          {}
+func (*serverLog) Debugf(string, ...any)           {}
+func (*serverLog) Tracef(string, ...any)           {}
 
 // secrets returns the keys that the hub had before, or new ones.
 func (o *HubOptions) secrets(host string) (*secrets, error) {
@@ -348,9 +361,8 @@ func (h *Hub) used() bool { return h.server.NumClients() > 1 }
 
 // HubState is where the hub of a fleet is, and what it holds.
 type HubState struct {
-	URL    string // without a password
-	Memory int64  // bytes of calls that wait
-	Disk   int64  // bytes of objects
+	URL  string // without a password
+	Disk int64  // bytes of objects
 }
 
 // Hub asks the hub what it holds.
@@ -359,5 +371,5 @@ func (f *Fleet) Hub(ctx context.Context) (HubState, error) {
 	if err != nil {
 		return HubState{}, fmt.Errorf("fleet: hub %s: %w", f.nc.ConnectedUrlRedacted(), err)
 	}
-	return HubState{f.nc.ConnectedUrlRedacted(), int64(account.Memory), int64(account.Store)}, nil
+	return HubState{f.nc.ConnectedUrlRedacted(), int64(account.Store)}, nil
 }

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -40,13 +39,9 @@ func (t *there) forget() {
 	t.once.Do(func() {
 		c, f := t.call, t.call.d.fleet
 		c.mu.Lock()
-		holders := slices.Clone(c.holders)
+		holders := slices.Concat(c.holders, c.lost)
 		c.using--
-		last := c.using == 0
 		c.mu.Unlock()
-		if last {
-			f.forgetLater(c)
-		}
 		for _, worker := range holders {
 			f.forget(worker, t.key())
 		}
@@ -141,12 +136,9 @@ func (c *call) holder() (string, error) {
 	}
 	c.mu.Lock()
 	first := c.answer
-	c.answer, c.holders = nil, nil // the next answer counts
+	c.holders = nil
 	c.mu.Unlock()
 	a, err := c.do(c.d.ctx)
-	c.mu.Lock()
-	c.answer = first // whatever came of it: the next one is compared with it too
-	c.mu.Unlock()
 	if err != nil {
 		return "", err
 	}
@@ -215,44 +207,6 @@ func (c *call) at(worker string) ([]engine.Value, error) {
 		return nil, err
 	}
 	return c.bring(worker, a)
-}
-
-// ask lets one worker do the call.
-func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
-	f := c.d.fleet
-	for range 10 {
-		_, died, _ := c.where()
-		if err := c.blame(died); err != nil {
-			return nil, err
-		}
-		if err := f.store.put(ctx, c.objects); err != nil {
-			return nil, err
-		}
-		if w := f.member(worker); w != nil {
-			c.begin(w)
-		}
-		reply, err := f.ask(ctx, worker, askRun, c.msg.Encode())
-		if err != nil {
-			return nil, err
-		}
-		a, err := remote.DecodeAnswer(reply)
-		if err == nil {
-			a.ID, a.Machine = c.msg.ID, worker // whatever it says
-			err = c.check(a)
-		}
-		switch {
-		case err != nil:
-			return nil, f.distrust(worker, fmt.Errorf("program %q: %w", c.msg.Name, err))
-		case a.Error != "":
-			return nil, f.said(a)
-		case len(a.Missing) == 0:
-			return a, nil
-		case len(a.Missing[0]) != 64: // a result, not an object
-			return nil, fmt.Errorf("result %s: %w", a.Missing[0], errLost)
-		}
-		f.store.forget(a.Missing...)
-	}
-	return nil, fmt.Errorf("fleet: program %q: worker %s does not find its arguments in the hub's store", c.msg.Name, f.labelOf(worker))
 }
 
 // bring fetches what the worker keeps of the results.

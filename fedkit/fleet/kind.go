@@ -14,8 +14,8 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 )
 
-// Kind is what decides how a machine rounds. Machines of one kind give the same bytes.
-type Kind struct {
+// Platform is what decides how a machine rounds. Machines of one kind give the same bytes.
+type Platform struct {
 	Device    string // "cpu", "cuda"
 	Plugin    string // the PJRT plugin: name, and the beginning of its SHA-256
 	Processor string // model of the processor, or of the GPU
@@ -24,13 +24,13 @@ type Kind struct {
 }
 
 // Key returns a short name of the kind.
-func (k Kind) Key() string {
+func (k Platform) Key() string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q", k)))
 	return hex.EncodeToString(sum[:6])
 }
 
 // String names the processor, its threads, the plugin and, if there are any, the flags.
-func (k Kind) String() string {
+func (k Platform) String() string {
 	s := fmt.Sprintf("%s, %d threads, %s", k.Processor, k.Threads, k.Plugin)
 	if k.Flags != "" {
 		s += ", " + k.Flags
@@ -39,12 +39,12 @@ func (k Kind) String() string {
 }
 
 // thisKind is that of this process. It opens the plugin.
-var thisKind = sync.OnceValues(func() (Kind, error) {
+var thisKind = sync.OnceValues(func() (Platform, error) {
 	client, err := xla.NewClient()
 	if err != nil {
-		return Kind{}, err
+		return Platform{}, err
 	}
-	k := Kind{Device: xla.Kind(), Processor: xla.Hardware(), Threads: runtime.NumCPU(), Flags: xla.Flags()}
+	k := Platform{Device: xla.Kind(), Processor: xla.Hardware(), Threads: runtime.NumCPU(), Flags: xla.Flags()}
 	if xla.OnCPU() {
 		k.Processor = processor()
 	}
@@ -69,7 +69,7 @@ func processor() string {
 }
 
 // hardware is that of fedkit.History.
-func (k Kind) hardware() string {
+func (k Platform) hardware() string {
 	if k.Device != "cpu" {
 		return k.Processor
 	}

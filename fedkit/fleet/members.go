@@ -17,11 +17,13 @@ import (
 
 // member is a worker as it is seen from here.
 type member struct {
-	Beat
-	kind string // key of its Kind
-	seen time.Time
-	gone chan struct{} // closed when it is lost
-	out  string        // why its results do not count
+	WorkerInfo        // its last heartbeat
+	name       string // the Worker of all of them
+	kind       string // key of its Platform
+	seen       time.Time
+	gone       chan struct{} // closed when it is lost
+	out        string        // why its results do not count
+	others     int           // calls that it has of other notebooks
 
 	wrong   int        // how many of its answers were
 	reading sync.Mutex // a large result
@@ -64,25 +66,10 @@ func (f *Fleet) lost(w *member) {
 	default:
 		close(w.gone)
 	}
-	f.works(w, nil)
 	if w.out == "" {
 		delete(f.workers, w.Worker)
 		f.left[w.kind] = time.Now()
 	}
-}
-
-// works notes the calls that a worker has now. The caller has f.mu.
-func (f *Fleet) works(w *member, on []string) {
-	for _, call := range w.Doing {
-		f.doing[call] = slices.DeleteFunc(f.doing[call], func(other *member) bool { return other == w })
-		if len(f.doing[call]) == 0 {
-			delete(f.doing, call)
-		}
-	}
-	for _, call := range on {
-		f.doing[call] = append(f.doing[call], w)
-	}
-	w.Doing = on
 }
 
 // live counts the workers that can be given calls. The caller has f.mu.
@@ -98,26 +85,38 @@ func (f *Fleet) live() (n int) {
 // counts reports whether a worker's results count.
 func (w *member) counts() bool { return w.out == "" && w.Protocol == remote.Protocol }
 
-// heard takes a beat.
-func (f *Fleet) heard(m *nats.Msg) {
-	var b Beat
+// onBeat takes a heartbeat.
+func (f *Fleet) onBeat(m *nats.Msg) {
+	var b WorkerInfo
 	if err := json.Unmarshal(m.Data, &b); err != nil || beats+b.Worker != m.Subject || b.Slots < 1 || b.Slots > 1<<16 || !b.plain() {
 		return // not from a worker
 	}
 	f.mu.Lock()
 	w := f.workers[b.Worker]
 	if w == nil {
-		w = &member{gone: make(chan struct{})}
+		w = &member{name: b.Worker, gone: make(chan struct{})}
 		f.workers[b.Worker] = w
 	}
-	f.works(w, b.Doing)
-	w.Beat, w.kind, w.seen = b, b.Kind.Key(), time.Now()
+	w.WorkerInfo, w.kind, w.seen, w.others = b, b.Kind.Key(), time.Now(), 0
+	for _, call := range slices.Concat(b.Doing, b.Waiting) {
+		if !strings.HasPrefix(call, f.name+".") {
+			w.others++
+		}
+	}
+	if w.Leaving {
+		f.lost(w)
+	}
 	f.mu.Unlock()
 	f.seats.grant()
 }
 
+// has reports whether the worker has a call, as it says itself.
+func (w *WorkerInfo) has(call string) bool {
+	return slices.Contains(w.Doing, call) || slices.Contains(w.Waiting, call)
+}
+
 // plain makes what people are shown of a beat harmless: text without control characters. It reports whether that is short.
-func (b *Beat) plain() bool {
+func (b *WorkerInfo) plain() bool {
 	k := &b.Kind
 	texts := []*string{&b.Host, &k.Device, &k.Plugin, &k.Processor, &k.Flags}
 	for i := range b.Programs {
@@ -149,7 +148,7 @@ func (f *Fleet) leaveOut(name, why string) {
 	f.mu.Lock()
 	w := f.workers[name]
 	if w == nil {
-		w = &member{Beat: Beat{Worker: name}, gone: make(chan struct{})}
+		w = &member{WorkerInfo: WorkerInfo{Worker: name}, name: name, gone: make(chan struct{})}
 		f.workers[name] = w
 	}
 	w.out = why
@@ -161,7 +160,7 @@ func (f *Fleet) leaveOut(name, why string) {
 }
 
 // label names a worker for people.
-func (w *Beat) label() string {
+func (w *WorkerInfo) label() string {
 	if w.Host == "" {
 		return w.Worker
 	}
@@ -169,16 +168,16 @@ func (w *Beat) label() string {
 }
 
 // Workers returns the workers that are there, in the order of their hosts.
-func (f *Fleet) Workers() []Beat {
+func (f *Fleet) Workers() []WorkerInfo {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []Beat
+	var all []WorkerInfo
 	for _, w := range f.workers {
 		if w.out == "" {
-			all = append(all, w.Beat)
+			all = append(all, w.WorkerInfo)
 		}
 	}
-	slices.SortFunc(all, func(a, b Beat) int {
+	slices.SortFunc(all, func(a, b WorkerInfo) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Worker, b.Worker))
 	})
 	return all
@@ -217,34 +216,6 @@ func (f *Fleet) aloneFor(kinds []string) time.Duration {
 		}
 	}
 	return time.Since(last)
-}
-
-// at returns the workers that say that they have a call.
-func (f *Fleet) at(call string) (workers []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, w := range f.doing[call] {
-		if w.counts() {
-			workers = append(workers, w.Worker)
-		}
-	}
-	return workers
-}
-
-// other returns a worker of some kinds that has the least to do, but for those not meant; "" if there is none, or none that is idle.
-func (f *Fleet) other(kinds, not []string, idle bool) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var best *member
-	for name, w := range f.workers {
-		if w.counts() && slices.Contains(kinds, w.kind) && !slices.Contains(not, name) && (best == nil || len(w.Doing) < len(best.Doing)) {
-			best = w
-		}
-	}
-	if best == nil || idle && len(best.Doing) > 0 {
-		return ""
-	}
-	return best.Worker
 }
 
 func (f *Fleet) labelOf(worker string) string {

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"fedkit.example/fedkit/internal/remote"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/nats-io/nats.go"
 )
 
 // hub starts a hub in this process.
@@ -36,9 +38,9 @@ func join(t *testing.T, file string) *Fleet {
 }
 
 // startWorker lets a worker of this process work, after a change to it. It can be ended as if it was killed: nobody is told.
-func startWorker(t *testing.T, file string, o WorkerOptions, change func(w *work)) (w *work, kill func()) {
+func startWorker(t *testing.T, file string, o WorkerOptions, change func(w *worker)) (w *worker, kill func()) {
 	t.Helper()
-	w, err := newWork(file, o)
+	w, err := newWorker(file, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +66,7 @@ func startWorker(t *testing.T, file string, o WorkerOptions, change func(w *work
 }
 
 // lying computes every call with other numbers.
-func lying(w *work) {
+func lying(w *worker) {
 	honest := w.perform
 	w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
 		inline := 0
@@ -101,4 +103,21 @@ func wait(t *testing.T, what string, is func() bool) {
 			t.Fatal("in vain waited for:", what)
 		}
 	}
+}
+
+// pretend says that a worker is there which is none, of this process's kind.
+func pretend(t *testing.T, nc *nats.Conn, name string) {
+	t.Helper()
+	kind, err := thisKind()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(WorkerInfo{Worker: name, Slots: 1, Protocol: remote.Protocol, Kind: kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for ; t.Context().Err() == nil && nc.Publish(beats+name, b) == nil; time.Sleep(beat) {
+		}
+	}()
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,8 +13,8 @@ import (
 )
 
 // kinds returns the kinds of the workers that count, and how many there are of each. The caller has f.mu.
-func (f *Fleet) kinds() map[Kind]int {
-	kinds := map[Kind]int{}
+func (f *Fleet) kinds() map[Platform]int {
+	kinds := map[Platform]int{}
 	for _, w := range f.workers {
 		if w.counts() {
 			kinds[w.Kind]++
@@ -82,6 +83,26 @@ func (f *Fleet) nobody() error {
 		more += "; those that are there round differently from those that the run began with"
 	}
 	return fmt.Errorf("fleet: %w for %v: start one with ./scripts/worker %s%s", ErrNoWorker, f.patience(), f.file, more)
+}
+
+// free returns the worker for a seat that has the least to do: calls that were given to it from here, and those of other notebooks as of
+// its last heartbeat. In turn it is given as many as it does at once, and one more, which it makes ready meanwhile. A worker that gave
+// wrong answers comes last.
+func (f *Fleet) free(s seat, given map[string]int) (worker string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var best *member
+	least := 0.
+	for name, w := range f.workers {
+		load := given[name] + w.others
+		if !w.counts() || !slices.Contains(s.kinds, w.kind) || slices.Contains(s.not, name) || s.which == inTurn && given[name] > w.Slots || s.which == atIdle && load > 0 {
+			continue
+		}
+		if each := float64(load) / float64(w.Slots); best == nil || cmp.Or(cmp.Compare(w.wrong, best.wrong), cmp.Compare(each, least)) < 0 {
+			best, worker, least = w, name, each
+		}
+	}
+	return worker
 }
 
 // room returns how many calls of a kind should be under way: as many as workers do at once, and one more for each of them.

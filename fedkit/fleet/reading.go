@@ -24,7 +24,7 @@ const (
 	replyError = "Fedkit-Error" // what went wrong
 )
 
-func (w *work) reply(m *nats.Msg, to func(request []byte) (data []byte, ok bool, err error)) {
+func (w *worker) reply(m *nats.Msg, to func(request []byte) (data []byte, ok bool, err error)) {
 	data, ok, err := to(m.Data)
 	reply := nats.NewMsg(m.Reply)
 	switch {
@@ -39,7 +39,7 @@ func (w *work) reply(m *nats.Msg, to func(request []byte) (data []byte, ok bool,
 }
 
 // readPart returns some bytes of a result. The whole of the one that is read stays on the host, until another is read, or for a while.
-func (w *work) readPart(request []byte) (data []byte, ok bool, err error) {
+func (w *worker) readPart(request []byte) (data []byte, ok bool, err error) {
 	var r readRequest
 	if err := json.Unmarshal(request, &r); err != nil {
 		return nil, false, err
@@ -61,7 +61,7 @@ func (w *work) readPart(request []byte) (data []byte, ok bool, err error) {
 }
 
 // hash returns the hashes of results, a line each.
-func (w *work) hash(request []byte) (data []byte, ok bool, err error) {
+func (w *worker) hash(request []byte) (data []byte, ok bool, err error) {
 	for key := range strings.FieldsSeq(string(request)) {
 		b, ok, err := w.machine.Read(key)
 		if !ok || err != nil {
@@ -74,19 +74,23 @@ func (w *work) hash(request []byte) (data []byte, ok bool, err error) {
 }
 
 // forgetRun forgets the results of a run.
-func (w *work) forgetRun(prefix string) {
+func (w *worker) forgetRun(prefix string) {
 	of := func(key string) bool { return strings.HasPrefix(key, prefix) }
+	w.unwanted(of)
 	w.closeRead(of)
 	w.machine.ForgetAll(of)
 }
 
-func (w *work) forget(keys []string) {
+func (w *worker) forget(keys []string) {
+	w.unwanted(func(call string) bool {
+		return slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, call+"/") })
+	})
 	w.closeRead(func(key string) bool { return slices.Contains(keys, key) })
 	w.machine.Forget(keys)
 }
 
 // closeRead lets go of the result that is read, if it is meant.
-func (w *work) closeRead(meant func(key string) bool) {
+func (w *worker) closeRead(meant func(key string) bool) {
 	w.reading.Lock()
 	defer w.reading.Unlock()
 	if meant(w.read) {

@@ -6,26 +6,39 @@ import (
 	"sync"
 )
 
-// seats lets so many calls of a kind be under way as there is room for. Those who wait are served in turn, a call of each run.
+// seats hands out places at workers to calls. Runs that wait are served round robin, one call each.
 type seats struct {
-	room func(kind string) int
+	free func(s seat, taken map[string]int) (worker string) // the worker for a seat; "" if there is none now
 
 	mu    sync.Mutex
-	taken map[string]int // by kind
+	taken map[string]int // by worker
 	lines []*line        // with somebody in them, who comes next first
 }
+
+// seat is a place that a call wants.
+type seat struct {
+	kinds []string // of the worker
+	not   []string // workers that are not meant
+	which int
+}
+
+const (
+	inTurn = iota // at a worker that has not its fill yet
+	atIdle        // at a worker that has nothing to do
+	atAny         // at any worker
+)
 
 // line is the calls of a run that wait.
 type line struct{ waiting []*waiting }
 
 type waiting struct {
-	kinds []string
-	seat  chan string // the kind; "" if nobody of any comes
+	seat
+	worker chan string // "" if there is no hope for one
 }
 
-// take waits for a seat, and returns its kind.
+// take waits for a seat in turn, and returns the worker.
 func (s *seats) take(ctx context.Context, l *line, kinds []string) (string, error) {
-	w := &waiting{kinds, make(chan string, 1)}
+	w := &waiting{seat{kinds: kinds}, make(chan string, 1)}
 	s.mu.Lock()
 	if l.waiting = append(l.waiting, w); len(l.waiting) == 1 {
 		s.lines = append(s.lines, l)
@@ -33,11 +46,11 @@ func (s *seats) take(ctx context.Context, l *line, kinds []string) (string, erro
 	s.mu.Unlock()
 	s.grant()
 	select {
-	case kind := <-w.seat:
-		if kind == "" {
+	case worker := <-w.worker:
+		if worker == "" {
 			return "", ErrNoWorker
 		}
-		return kind, nil
+		return worker, nil
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
@@ -49,13 +62,31 @@ func (s *seats) take(ctx context.Context, l *line, kinds []string) (string, erro
 		return "", ctx.Err()
 	}
 	s.mu.Unlock()
-	if kind := <-w.seat; kind != "" { // it came at the same time
-		s.give(kind)
+	if worker := <-w.worker; worker != "" { // it came at the same time
+		s.give(worker)
 	}
 	return "", ctx.Err()
 }
 
-// turnAway sends those away who wait for kinds that there is no hope for.
+// takeNow takes a seat out of turn, for a second worker on a call. It returns "" if there is none.
+func (s *seats) takeNow(want seat) (worker string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.takeFree(want)
+}
+
+// takeFree takes a seat if there is one. The caller has s.mu.
+func (s *seats) takeFree(want seat) (worker string) {
+	if s.taken == nil {
+		s.taken = map[string]int{}
+	}
+	if worker = s.free(want, s.taken); worker != "" {
+		s.taken[worker]++
+	}
+	return worker
+}
+
+// turnAway fails those who wait for kinds that there is no hope for.
 func (s *seats) turnAway(hopeless func(kinds []string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +95,7 @@ func (s *seats) turnAway(hopeless func(kinds []string) bool) {
 			if !hopeless(w.kinds) {
 				return false
 			}
-			w.seat <- ""
+			w.worker <- ""
 			return true
 		})
 		return len(l.waiting) == 0
@@ -72,9 +103,11 @@ func (s *seats) turnAway(hopeless func(kinds []string) bool) {
 }
 
 // give gives a seat back.
-func (s *seats) give(kind string) {
+func (s *seats) give(worker string) {
 	s.mu.Lock()
-	s.taken[kind]--
+	if s.taken[worker]--; s.taken[worker] == 0 {
+		delete(s.taken, worker)
+	}
 	s.mu.Unlock()
 	s.grant()
 }
@@ -83,19 +116,15 @@ func (s *seats) give(kind string) {
 func (s *seats) grant() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.taken == nil {
-		s.taken = map[string]int{}
-	}
 	for i := 0; i < len(s.lines); {
 		l := s.lines[i]
 		w := l.waiting[0]
-		at := slices.IndexFunc(w.kinds, func(kind string) bool { return s.taken[kind] < s.room(kind) })
-		if at < 0 {
+		worker := s.takeFree(w.seat)
+		if worker == "" {
 			i++
 			continue
 		}
-		s.taken[w.kinds[at]]++
-		w.seat <- w.kinds[at]
+		w.worker <- worker
 		s.lines = slices.Delete(s.lines, i, i+1)
 		if l.waiting = l.waiting[1:]; len(l.waiting) > 0 {
 			s.lines = append(s.lines, l)

@@ -17,9 +17,19 @@ func queued(t *testing.T, s *seats, l *line, n int) {
 	})
 }
 
+// withRoom returns workers that are free for so many calls each; a worker is called like its kind.
+func withRoom(room func(worker string) int) *seats {
+	return &seats{free: func(s seat, taken map[string]int) string {
+		if at := slices.IndexFunc(s.kinds, func(w string) bool { return taken[w] < room(w) }); at >= 0 {
+			return s.kinds[at]
+		}
+		return ""
+	}}
+}
+
 // Runs take turns, however many calls each has waiting.
 func TestSeatsInTurn(t *testing.T) {
-	s := &seats{room: func(string) int { return 1 }}
+	s := withRoom(func(string) int { return 1 })
 	kind, err := s.take(t.Context(), new(line), []string{"a"})
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +64,7 @@ func TestSeatsInTurn(t *testing.T) {
 // A call that only one kind may do does not keep those of other kinds waiting.
 func TestSeatsOfKinds(t *testing.T) {
 	room := map[string]int{"a": 0, "b": 2}
-	s := &seats{room: func(kind string) int { return room[kind] }}
+	s := withRoom(func(worker string) int { return room[worker] })
 	first := new(line)
 	got := make(chan string, 1)
 	go func() {
@@ -77,7 +87,7 @@ func TestSeatsOfKinds(t *testing.T) {
 
 // Who stops waiting, and who is turned away, takes no seat and leaves the others in their turn.
 func TestSeatsLeft(t *testing.T) {
-	s := &seats{room: func(kind string) int { return len(kind) - 1 }} // none of "a", one of "bb"
+	s := withRoom(func(worker string) int { return len(worker) - 1 }) // none of "a", one of "bb"
 	stays, leaves := new(line), new(line)
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 3)

@@ -73,7 +73,7 @@ func TestStopEndsItsOwn(t *testing.T) {
 	named, namedRuns := bystander(t)
 	for _, pid := range []int{named, 0, -1, 1} { // hostile workers of this host
 		name := "hostile" + strconv.Itoa(pid)
-		text, err := json.Marshal(Beat{Worker: name, Host: host, PID: pid, Slots: 1})
+		text, err := json.Marshal(WorkerInfo{Worker: name, Host: host, PID: pid, Slots: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestStopSendsOthersAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- Work(t.Context(), f.File(), WorkerOptions{}) }()
+	go func() { ended <- RunWorker(t.Context(), f.File(), WorkerOptions{}) }()
 	if err := f.Wait(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}

@@ -29,17 +29,19 @@ type WorkerOptions struct {
 	number int // from 1, of a worker that Local started
 }
 
-// Beat is what a worker says of itself, twice a second.
-type Beat struct {
+// WorkerInfo is what a worker says of itself, twice a second.
+type WorkerInfo struct {
 	Worker   string   // its name
 	Host     string   // name of the machine
 	PID      int      // of its process
 	Number   int      `json:",omitempty"` // from 1, of a worker that Local started
 	Protocol int      // version of the messages that it understands
-	Kind     Kind     // device, plugin and processors, which decide how it rounds
+	Kind     Platform // device, plugin and processors, which decide how it rounds
 	Slots    int      // calls at a time
-	Doing    []string // calls that it works on or has waiting
+	Doing    []string // calls that it works on, or makes ready
 	Programs []string // that these are of, in their order
+	Waiting  []string `json:",omitempty"` // calls that it has no place for yet, as notebooks share it
+	Leaving  bool     `json:",omitempty"` // it ends, and leaves its calls to others
 	Bytes    int64    // that it keeps
 	Done     int64    // calls
 }
@@ -53,16 +55,16 @@ var (
 
 // Work makes this process a worker of the fleet of a file, until ctx ends: it runs the programs that it is given, knows nothing of what
 // they are for, and keeps what comes out until it is asked for. It waits for a hub that is lost.
-func Work(ctx context.Context, file string, o WorkerOptions) error {
-	w, err := newWork(file, o)
+func RunWorker(ctx context.Context, file string, o WorkerOptions) error {
+	w, err := newWorker(file, o)
 	if err != nil {
 		return err
 	}
 	return w.run(ctx)
 }
 
-// newWork returns a worker that is connected.
-func newWork(file string, o WorkerOptions) (*work, error) {
+// newWorker returns a worker that is connected.
+func newWorker(file string, o WorkerOptions) (*worker, error) {
 	t, err := readTicket(file)
 	if err != nil {
 		return nil, err
@@ -88,8 +90,8 @@ func newWork(file string, o WorkerOptions) (*work, error) {
 		host = "unknown"
 	}
 	o.Memory = cmp.Or(o.Memory, 4<<30)
-	w := &work{memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, again: make(chan struct{}), doing: map[string]int{}, names: map[string]string{}, heard: map[string]time.Time{},
-		beat: Beat{Host: host, PID: os.Getpid(), Number: o.number, Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
+	w := &worker{memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, places: make(chan struct{}, o.Slots+1), jobs: map[string]*job{}, heard: map[string]time.Time{},
+		beat: WorkerInfo{Host: host, PID: os.Getpid(), Number: o.number, Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
 	w.nc, w.beat.Worker, err = t.connectWorker(nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // not at the end
@@ -99,7 +101,7 @@ func newWork(file string, o WorkerOptions) (*work, error) {
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Say("%v", err) }),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			o.Say("the hub is back")
-			w.askAgain()
+			w.reconnected()
 		}))
 	if err != nil {
 		return nil, err
@@ -111,23 +113,24 @@ func newWork(file string, o WorkerOptions) (*work, error) {
 }
 
 // work is a worker at work.
-type work struct {
+type worker struct {
 	nc      *nats.Conn
 	machine *remote.Machine
 	perform func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer // machine.Run
 	memory  int64
+	places  chan struct{} // of calls that need a slot, at work or made ready
 	idle    time.Duration
 	last    time.Time // that a notebook was heard
 	say     func(format string, a ...any)
 
 	fetching sync.Mutex // one large object at a time
 
-	mu    sync.Mutex
-	beat  Beat
-	again chan struct{}        // closed at a reconnection, which requests for work do not survive; another one then
-	doing map[string]int       // by call, how often it was asked for
-	names map[string]string    // by call, its program
-	heard map[string]time.Time // by notebook, when it was heard of last
+	telling sync.Mutex // heartbeats leave in the order in which they were taken
+	running sync.WaitGroup
+	mu      sync.Mutex
+	beat    WorkerInfo
+	jobs    map[string]*job      // by call
+	heard   map[string]time.Time // by notebook, when it was heard of last
 
 	reading sync.Mutex
 	read    string // key of the result that is read
@@ -135,13 +138,13 @@ type work struct {
 	readAt  time.Time
 }
 
-func (w *work) run(ctx context.Context) error {
+func (w *worker) run(ctx context.Context) error {
 	defer w.nc.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	me := asks + w.beat.Worker
 	for subject, handle := range map[string]nats.MsgHandler{
-		me + askRun:    func(m *nats.Msg) { go w.asked(ctx, m) },
+		me + askRun:    func(m *nats.Msg) { go w.onCall(ctx, m) },
 		me + askRead:   func(m *nats.Msg) { w.reply(m, w.readPart) },
 		me + askHash:   func(m *nats.Msg) { go w.reply(m, w.hash) },
 		me + forget:    func(m *nats.Msg) { w.forget(strings.Fields(string(m.Data))) },
@@ -153,17 +156,18 @@ func (w *work) run(ctx context.Context) error {
 			return fmt.Errorf("fleet: worker: %w", err)
 		}
 	}
-	var all sync.WaitGroup
-	for range w.machine.Slots() + 1 { // one is made ready while the others are at work
-		all.Go(func() { w.take(ctx) })
-	}
-	all.Go(func() { w.beatOn(ctx, cancel) })
-	all.Wait()
+	w.beatOn(ctx, cancel)
+	w.mu.Lock()
+	w.beat.Leaving = true
+	w.mu.Unlock() // from here on no call begins
+	w.tell()
+	_ = w.nc.FlushTimeout(late) // if the hub is there
+	w.running.Wait()
 	return context.Cause(ctx)
 }
 
 // beatOn says what the worker does, and forgets what notebooks wanted that are gone.
-func (w *work) beatOn(ctx context.Context, end context.CancelCauseFunc) {
+func (w *worker) beatOn(ctx context.Context, end context.CancelCauseFunc) {
 	for tick := time.NewTicker(beat); ; {
 		w.tell()
 		select {
@@ -187,11 +191,19 @@ func (w *work) beatOn(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-func (w *work) tell() {
+func (w *worker) tell() {
+	w.telling.Lock()
+	defer w.telling.Unlock()
 	w.mu.Lock()
 	b := w.beat
-	for _, call := range slices.Sorted(maps.Keys(w.doing)) {
-		b.Doing, b.Programs = append(b.Doing, call), append(b.Programs, w.names[call])
+	for _, call := range slices.Sorted(maps.Keys(w.jobs)) {
+		switch j := w.jobs[call]; {
+		case j.request == nil: // it is asked again
+		case j.waiting:
+			b.Waiting = append(b.Waiting, call)
+		default:
+			b.Doing, b.Programs = append(b.Doing, call), append(b.Programs, j.name)
+		}
 	}
 	w.mu.Unlock()
 	b.Bytes = w.machine.Bytes()
@@ -201,7 +213,7 @@ func (w *work) tell() {
 }
 
 // hello notes that a notebook is there. One that was not known is told about the worker at once.
-func (w *work) hello(m *nats.Msg) {
+func (w *worker) hello(m *nats.Msg) {
 	name := strings.TrimPrefix(m.Subject, hellos)
 	w.mu.Lock()
 	_, known := w.heard[name]

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/internal/every"
 	"fedkit.example/fedkit/internal/remote"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/nats-io/nats.go"
 )
 
 // few runs a strategy for a few rounds, and returns its bytes.
@@ -66,40 +69,38 @@ func TestAuditFindsLiar(t *testing.T) {
 	}
 }
 
-// If a result that was used already turns out wrong, the run fails and names the worker.
+// If a result that was used already turns out wrong, as somebody who was overtaken says at last, the run fails and names the worker.
 func TestLieThatWasUsed(t *testing.T) {
 	usualLimits(t)
+	defer func(before time.Duration) { compiling = before }(compiling)
+	compiling = 100 * time.Millisecond
 	h := startHub(t, HubOptions{})
-	liar, _ := startWorker(t, h.File(), WorkerOptions{}, lying)
 	f := join(t, h.File())
+	release := make(chan struct{})
+	startWorker(t, h.File(), WorkerOptions{}, func(w *worker) {
+		honest := w.perform
+		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+			<-release
+			return honest(ctx, c, queued)
+		}
+	})
 	if err := f.Wait(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	watch := &everyRound{do: func(round int) {
-		if round != 1 {
-			return
-		}
-		honest, _ := startWorker(t, h.File(), WorkerOptions{}, nil)
-		wait(t, "the second worker", func() bool { return f.member(honest.beat.Worker) != nil })
-		f.calls.Range(func(_, v any) bool { // the calls of the first round once more, as if somebody had overtaken the liar
-			c := v.(*call)
-			a, err := c.ask(t.Context(), honest.beat.Worker)
-			if err != nil {
-				t.Error(err)
-				return false
-			}
-			c.compare(c.answer, a)
-			return true
-		})
-	}}
-	fed, err := fedtest.Quadratic()
-	if err != nil {
+	d, ended := device1(t, f), make(chan error, 1)
+	go func() {
+		_, err := d.Run(t.Context(), double, []any{float32(1)})
+		ended <- err
+	}()
+	wait(t, "the first worker", func() bool { all := f.Workers(); return len(all) == 1 && len(all[0].Doing) == 1 })
+	liar, _ := startWorker(t, h.File(), WorkerOptions{}, lying)
+	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	_, err = fedkit.Run(t.Context(), fed, every.Strategies()["FedAvg"], fedkit.Options{Rounds: 5, On: f, Watch: watch})
-	if err == nil || !strings.Contains(err.Error(), liar.beat.Worker) || !strings.Contains(err.Error(), "was used") {
-		t.Errorf("error %v, want one that names the liar", err)
-	}
+	close(release)
+	wait(t, "the end of the run", func() bool { return d.(*device).err() != nil })
+	_, err := d.Run(t.Context(), double, []any{float32(1)})
+	says(t, err, liar.beat.Worker, "was used")
 }
 
 // everyRound calls a function after each round.
@@ -117,7 +118,7 @@ func TestOvertaking(t *testing.T) {
 	var done atomic.Int64
 	release, finished := make(chan struct{}), make(chan func() bool, 1)
 	for range 2 {
-		startWorker(t, h.File(), WorkerOptions{}, func(w *work) {
+		startWorker(t, h.File(), WorkerOptions{}, func(w *worker) {
 			honest := w.perform
 			w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
 				if strings.HasPrefix(c.Name, "solve") && done.Add(1) > 4 && stuck.CompareAndSwap(false, true) { // either of them
@@ -154,7 +155,7 @@ func TestNobodyIsLeft(t *testing.T) {
 	f := join(t, h.File())
 	f.Patience = time.Second
 	var kill func()
-	_, kill = startWorker(t, h.File(), WorkerOptions{}, func(w *work) {
+	_, kill = startWorker(t, h.File(), WorkerOptions{}, func(w *worker) {
 		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
 			kill()
 			<-ctx.Done()
@@ -211,5 +212,94 @@ func TestHubRestarts(t *testing.T) {
 	}
 	if !bytes.Equal(got[0], got[1]) {
 		t.Error("other bytes than without a fleet")
+	}
+}
+
+// A call goes on while the line of its worker drops: its answer is asked for again, and the call is not done again.
+func TestLineDropsDuringCall(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	p := newProxy(t, h.File())
+	begun, release := make(chan bool, 100), make(chan struct{})
+	w, _ := startWorker(t, p.File, WorkerOptions{}, func(w *worker) {
+		honest := w.perform
+		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+			begun <- true
+			<-release
+			return honest(ctx, c, queued)
+		}
+	})
+	f := join(t, h.File())
+	asked := make(chan *nats.Msg, 100)
+	if _, err := f.nc.ChanSubscribe(asks+"*"+askRun, asked); err != nil {
+		t.Fatal(err)
+	}
+	d, ended := device1(t, f), make(chan error, 1)
+	go func() {
+		_, err := d.Run(t.Context(), double, []any{float32(1)})
+		ended <- err
+	}()
+	<-begun
+	p.Drop()
+	wait(t, "the call to be asked for again", func() bool { return len(asked) > 1 })
+	wait(t, "the worker to have heard it", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, j := range w.jobs {
+			return j.request != nil
+		}
+		return false
+	})
+	close(release)
+	if err := <-ended; err != nil || len(begun) > 0 {
+		t.Errorf("done %d more times (%v)", len(begun), err)
+	}
+}
+
+// Notebooks share a worker in turn, and a call that only waits there is not to blame for the loss of the worker.
+func TestTwoNotebooks(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	begun := make(chan bool, 100)
+	_, kill := startWorker(t, h.File(), WorkerOptions{Slots: 1}, func(w *worker) {
+		w.perform = func(ctx context.Context, _ *remote.Call, _ bool) *remote.Answer {
+			begun <- true
+			<-ctx.Done()
+			return nil
+		}
+	})
+	errs := make(chan error, 3)
+	run := func(f *Fleet, p *xla.Program) *call {
+		d := device1(t, f).(*device)
+		c, err := d.call(p, nil, []any{float32(1)}, small)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, err := c.do(t.Context())
+			errs <- err
+		}()
+		return c
+	}
+	first, second := join(t, h.File()), join(t, h.File())
+	blamed := run(first, double)
+	run(first, pair)
+	<-begun
+	<-begun
+	c := run(second, double)
+	wait(t, "the call to wait", func() bool {
+		all := second.Workers()
+		return len(all) == 1 && slices.Contains(all[0].Waiting, c.msg.ID)
+	})
+	kill()
+	wait(t, "the loss of the worker", func() bool { return len(first.Workers())+len(second.Workers()) == 0 })
+	if len(blamed.died()) != 1 || len(c.died()) != 0 {
+		t.Error(blamed.died(), c.died())
+	}
+	startWorker(t, h.File(), WorkerOptions{}, nil)
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
 	}
 }

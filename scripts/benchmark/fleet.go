@@ -134,7 +134,7 @@ func fleetWorker(file, cores string) {
 	if cores != "" {
 		must.M(fleet.UseCores(cores))
 	}
-	if err := fleet.Work(context.Background(), file, fleet.WorkerOptions{Idle: time.Minute}); !errors.Is(err, fleet.ErrIdle) {
+	if err := fleet.RunWorker(context.Background(), file, fleet.WorkerOptions{Idle: time.Minute}); !errors.Is(err, fleet.ErrIdle) {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }

@@ -20,9 +20,8 @@ type fleetCommand struct {
 
 // hubLine is a hub in one line of JSON.
 type hubLine struct {
-	URL    string `json:"url"`
-	Memory int64  `json:"memory"` // bytes of calls that wait
-	Disk   int64  `json:"disk"`   // bytes of objects
+	URL  string `json:"url"`
+	Disk int64  `json:"disk"` // bytes of objects
 }
 
 // workerLine is a worker in one line of JSON.
@@ -58,7 +57,7 @@ func (l *fleetCommand) Run(c *console) error {
 	if l.JSON {
 		return printFleet(c, hub, f.Workers())
 	}
-	kinds := map[fleet.Kind]bool{}
+	kinds := map[fleet.Platform]bool{}
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "worker\thost\tprocess\tslots\tdoing\tkept\tdone\tkind")
 	for _, b := range f.Workers() {
@@ -66,7 +65,7 @@ func (l *fleetCommand) Run(c *console) error {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%.1f MB\t%d calls\t%s\n", text.Line(b.Worker), text.Line(b.Host), b.PID, b.Slots,
 			text.Line(cmp.Or(strings.Join(b.Programs, "; "), "nothing")), float64(b.Bytes)/1e6, b.Done, text.Line(b.Kind.String()))
 	}
-	fmt.Fprintf(c.err, "hub %s: %.1f MB of calls, %.1f MB of objects\n%d workers", hub.URL, float64(hub.Memory)/1e6, float64(hub.Disk)/1e6, len(f.Workers()))
+	fmt.Fprintf(c.err, "hub %s: %.1f MB of objects\n%d workers", hub.URL, float64(hub.Disk)/1e6, len(f.Workers()))
 	if len(kinds) > 1 {
 		fmt.Fprintf(c.err, " of %d kinds, which round differently: runs are refused unless Fleet.Mixed is set", len(kinds))
 	}
@@ -75,7 +74,7 @@ func (l *fleetCommand) Run(c *console) error {
 }
 
 // printFleet prints the hub and the workers in JSON lines.
-func printFleet(c *console, hub fleet.HubState, workers []fleet.Beat) error {
+func printFleet(c *console, hub fleet.HubState, workers []fleet.WorkerInfo) error {
 	lines := json.NewEncoder(c.out)
 	if err := lines.Encode(map[string]hubLine{"hub": hubLine(hub)}); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"fedkit.example/fedkit/fleet"
 )
@@ -14,7 +15,7 @@ type hubCommand struct {
 	Listen string   `placeholder:"HOST:PORT" help:"Serve other machines too, with TLS and keys. Default: this machine alone."`
 	Name   []string `placeholder:"NAME" help:"Host name or address by which other machines reach the hub. Default: this machine's name."`
 	Dir    string   `placeholder:"FOLDER" help:"Folder for its keys and for objects. Default: FILE.hub."`
-	Memory size     `default:"256MB" placeholder:"SIZE" help:"Memory for calls that wait. Default: ${default}."`
+	Memory size     `default:"256MB" placeholder:"SIZE" help:"Memory for messages that wait for a worker or notebook which reads slowly. Default: ${default}."`
 	Disk   size     `default:"16GB" placeholder:"SIZE" help:"Room for programs, data and models. Default: ${default}."`
 }
 
@@ -35,7 +36,10 @@ has that one can only join as a new worker, with a key and a name of its own. Gi
 func (h *hubCommand) Run(c *console) error {
 	ctx, release := interrupted()
 	defer release()
-	hub, err := fleet.StartHub(fleet.HubOptions{File: h.File, Dir: h.Dir, Listen: h.Listen, Names: h.Name, Memory: int64(h.Memory), Disk: int64(h.Disk)})
+	say := func(format string, a ...any) {
+		fmt.Fprintf(c.err, time.Now().Format(time.TimeOnly)+" "+format+"\n", a...)
+	}
+	hub, err := fleet.StartHub(fleet.HubOptions{File: h.File, Dir: h.Dir, Listen: h.Listen, Names: h.Name, Memory: int64(h.Memory), Disk: int64(h.Disk), Say: say})
 	if err != nil {
 		return err
 	}

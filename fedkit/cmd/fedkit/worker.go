@@ -57,7 +57,7 @@ func (w *workerCommand) Run(c *console) error {
 	say := func(format string, a ...any) {
 		fmt.Fprintf(c.err, time.Now().Format(time.TimeOnly)+" "+format+"\n", a...)
 	}
-	err := fleet.Work(ctx, w.File, fleet.WorkerOptions{Slots: w.Slots, Memory: int64(w.Memory), Idle: w.Idle, Say: say})
+	err := fleet.RunWorker(ctx, w.File, fleet.WorkerOptions{Slots: w.Slots, Memory: int64(w.Memory), Idle: w.Idle, Say: say})
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil

@@ -16,7 +16,7 @@ import (
 )
 
 // Protocol is the version of the messages. Machines of different versions do not work together.
-const Protocol = 2
+const Protocol = 3
 
 // Call asks a machine to run a program.
 type Call struct {
@@ -52,7 +52,6 @@ func Key(call string, i int) string { return fmt.Sprintf("%s/%d", call, i) }
 type Answer struct {
 	ID      string
 	Machine string
-	Begun   bool     `json:",omitempty"` // no answer yet: the machine has the call, and nothing else is set
 	Seconds float64  // at work
 	Error   string   `json:",omitempty"`
 	Missing []string `json:",omitempty"` // objects that the store does not have, and results that are not kept any more

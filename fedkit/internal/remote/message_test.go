@@ -23,7 +23,6 @@ var (
 		}, Inline: [][]byte{make([]byte, 8), make([]byte, 4)}},
 	}
 	someAnswers = []*Answer{
-		{ID: "a", Machine: "m", Begun: true},
 		{ID: "a", Machine: "m", Error: "e", Missing: []string{"o"}},
 		{ID: "a", Machine: "m", Seconds: 0.5, Results: []Result{{dtypes.Float32, []int{2}, false}, {dtypes.Float64, []int{1 << 20}, true}}, Inline: [][]byte{make([]byte, 8)}},
 	}

@@ -1,0 +1,122 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"fedkit.example/fedkit/internal/remote"
+	"github.com/nats-io/nats.go"
+)
+
+// job is a call that this worker has.
+type job struct {
+	name     string
+	request  *nats.Msg // the latest: a notebook that asks again no longer listens for a reply to the one before; nil: none that it may reply to
+	waiting  bool      // for a place
+	unwanted bool      // nobody needs what comes out
+}
+
+// onCall does a call and replies.
+func (w *worker) onCall(ctx context.Context, m *nats.Msg) {
+	c, err := remote.DecodeCall(m.Data)
+	if err != nil {
+		w.say("a call that cannot be read: %v", err)
+		return
+	}
+	j := &job{name: c.Name, request: m}
+	w.mu.Lock()
+	if known := w.jobs[c.ID]; known != nil || ctx.Err() != nil {
+		if known != nil {
+			known.request = m
+		}
+		w.mu.Unlock()
+		return
+	}
+	w.jobs[c.ID] = j
+	w.running.Add(1)
+	w.mu.Unlock()
+	defer w.running.Done()
+	a := w.do(ctx, c, j)
+	w.mu.Lock()
+	delete(w.jobs, c.ID)
+	w.beat.Done++
+	m = j.request
+	if j.unwanted {
+		w.machine.ForgetAll(func(key string) bool { return strings.HasPrefix(key, c.ID+"/") })
+	}
+	w.mu.Unlock()
+	if a != nil && m != nil {
+		_ = m.Respond(a.Encode()) // it is asked again if nobody hears
+	}
+}
+
+// reconnected notes that the hub no longer knows which requests this worker may reply to. Heartbeats do not list their calls until notebooks
+// have asked again.
+func (w *worker) reconnected() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, j := range w.jobs {
+		j.request = nil
+	}
+}
+
+// do returns the answer to a call; nil if this worker ends, or nobody needs it any more. What works on results that are kept here, as means
+// of models do, takes no place: whoever wants it waits for nothing else.
+func (w *worker) do(ctx context.Context, c *remote.Call, j *job) (a *remote.Answer) {
+	kept := slices.ContainsFunc(c.Args, func(a remote.Arg) bool { return len(a.Parts) > 0 && a.Parts[0].Kept != "" })
+	if !kept {
+		if !w.acquire(ctx, j) {
+			return nil
+		}
+		defer func() { <-w.places }()
+	}
+	notebook, _, _ := strings.Cut(c.ID, ".")
+	w.mu.Lock()
+	heard, known := w.heard[notebook]
+	needed := !j.unwanted && !(known && time.Since(heard) > 10*silent)
+	w.mu.Unlock()
+	if !needed {
+		return nil
+	}
+	if a = w.perform(ctx, c, !kept); ctx.Err() != nil {
+		return nil
+	}
+	return a
+}
+
+// acquire waits for a place: there are as many as slots, and one for a call that is made ready meanwhile. Notebooks that share the worker
+// wait in turn. Who waits is not to blame if the worker ends, so it is told when that is over.
+func (w *worker) acquire(ctx context.Context, j *job) bool {
+	select {
+	case w.places <- struct{}{}:
+		return true
+	default:
+	}
+	w.setWaiting(j, true)
+	select {
+	case w.places <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	w.setWaiting(j, false)
+	w.tell()
+	_ = w.nc.FlushTimeout(late) // before the program, which may end this process
+	return true
+}
+
+func (w *worker) setWaiting(j *job, waiting bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	j.waiting = waiting
+}
+
+// unwanted notes that nobody needs the results of some calls, also of those that are not done yet.
+func (w *worker) unwanted(of func(call string) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for call, j := range w.jobs {
+		j.unwanted = j.unwanted || of(call)
+	}
+}
