@@ -27,7 +27,7 @@ func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte,
 			if err != nil {
 				return err
 			}
-			some, err := f.ask(ctx, worker, askRead, request, "")
+			some, err := f.ask(ctx, worker, askRead, request, nil)
 			if err == nil && len(some) != to-from {
 				err = f.distrust(worker, fmt.Errorf("%d bytes of a result, not %d", len(some), to-from))
 			}
@@ -38,10 +38,11 @@ func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte,
 	return data, group.Wait()
 }
 
-// ask sends a request to a worker, and sends it again for as long as the worker is there and does not reply. call is the ID of the call
-// that is requested, if it is one.
-func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, call string) ([]byte, error) {
+// ask sends a request to a worker, and sends it again for as long as the worker is there and does not reply. c is the call that is
+// requested, if it is one.
+func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, c *call) ([]byte, error) {
 	lost := fmt.Errorf("worker %s: %w", f.labelOf(worker), errLost)
+	reached := false // it may have had the request
 	for wait := silent; ; wait = min(2*wait, time.Minute) {
 		there, leaveHub, err := f.hub(ctx)
 		if err != nil {
@@ -52,10 +53,13 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, ca
 			leaveHub()
 			return nil, lost
 		}
+		if c != nil {
+			c.begin(w)
+		}
 		asking, cancel := context.WithCancel(there)
 		go func() {
 			defer cancel()
-			f.awaitReply(asking, w, call, wait)
+			f.awaitReply(asking, w, c, wait)
 		}()
 		reply, err := f.nc.RequestWithContext(asking, asks+worker+what, request)
 		cancel()
@@ -70,6 +74,9 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, ca
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, nats.ErrNoResponders): // dead, unless its connection was lost: then it says so soon
+			if c != nil && !reached {
+				c.spare(w)
+			}
 			f.mu.Lock()
 			if time.Since(w.seen) > 3*beat && f.workers[worker] == w {
 				f.lost(w)
@@ -78,6 +85,8 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, ca
 			pause(ctx, beat/5)
 		case errors.Is(err, nats.ErrMaxPayload):
 			return nil, err
+		default:
+			reached = true
 		}
 		select {
 		case <-w.gone:
@@ -89,7 +98,7 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, ca
 
 // awaitReply returns when ctx ends, when the worker is gone, and when its reply must have been lost: after a while, but not while its
 // heartbeats list the call. Before the hub forgets that the worker may reply, it is asked once more in any case.
-func (f *Fleet) awaitReply(ctx context.Context, w *member, call string, wait time.Duration) {
+func (f *Fleet) awaitReply(ctx context.Context, w *member, c *call, wait time.Duration) {
 	end := time.Now().Add(replyExpires / 2)
 	for timer := time.NewTimer(wait); ; timer.Reset(beat) {
 		select {
@@ -101,7 +110,7 @@ func (f *Fleet) awaitReply(ctx context.Context, w *member, call string, wait tim
 		case <-timer.C:
 		}
 		f.mu.Lock()
-		at := call != "" && w.has(call)
+		at := c != nil && w.has(c.msg.ID)
 		f.mu.Unlock()
 		if !at || time.Now().After(end) {
 			return

@@ -101,11 +101,11 @@ func (c *call) same(a, b *remote.Answer) (bool, error) {
 		return true, nil
 	}
 	request := []byte(strings.Join(keys, " "))
-	one, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, request, "")
+	one, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, request, nil)
 	if err != nil {
 		return false, err
 	}
-	other, err := c.d.fleet.ask(c.d.ctx, b.Machine, askHash, request, "")
+	other, err := c.d.fleet.ask(c.d.ctx, b.Machine, askHash, request, nil)
 	return bytes.Equal(one, other), err
 }
 
@@ -137,7 +137,7 @@ func (c *call) sums(a *remote.Answer) (sums []string, err error) {
 			sums, inline = append(sums, hashOf(inline[0])), inline[1:]
 			continue
 		}
-		b, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, []byte(remote.Key(a.ID, i)), "")
+		b, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, []byte(remote.Key(a.ID, i)), nil)
 		if err != nil {
 			return nil, err
 		}

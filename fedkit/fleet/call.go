@@ -245,6 +245,13 @@ func (c *call) begin(w *member) {
 	}
 }
 
+// spare notes that the call did not reach a worker, so that it is not to blame if the worker is lost.
+func (c *call) spare(w *member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.given = slices.DeleteFunc(c.given, func(other *member) bool { return other == w })
+}
+
 // hadBy returns the names of the workers that were given the call.
 func (c *call) hadBy() (names []string) {
 	c.mu.Lock()
@@ -286,10 +293,7 @@ func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 		if err := c.put(ctx); err != nil {
 			return nil, err
 		}
-		if w := f.member(worker); w != nil {
-			c.begin(w)
-		}
-		data, err := f.ask(ctx, worker, askRun, c.msg.Encode(), c.msg.ID)
+		data, err := f.ask(ctx, worker, askRun, c.msg.Encode(), c)
 		if errors.Is(err, errLost) {
 			c.mu.Lock()
 			c.lost = append(c.lost, worker)

@@ -40,7 +40,7 @@ func (f *Fleet) away() {
 	}
 }
 
-// here notes that the hub is there, and has all it needs; unless it was lost meanwhile. Workers get time to find it too.
+// here notes that the hub is there, and has all it needs; unless it was lost meanwhile. Workers get more time than usual to find it too.
 func (f *Fleet) here(losses int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,7 +48,7 @@ func (f *Fleet) here(losses int) {
 		return
 	}
 	for _, w := range f.workers {
-		w.seen = time.Now()
+		w.seen = time.Now().Add(silent)
 	}
 	select {
 	case <-f.ready:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit/internal/remote"
+	"github.com/nats-io/nats.go"
 )
 
 // victims are workers that some calls end, as if their processes were killed. Nobody is told but by the silence.
@@ -182,4 +183,41 @@ func (d *device) runText(ctx context.Context, name, text string) error {
 	c.objects = []*object{d.fleet.store.object(c.msg.Program, len(text), func() ([]byte, error) { return []byte(text), nil })}
 	_, err = c.do(ctx)
 	return err
+}
+
+// Workers that were lost before a call reached them do not count.
+func TestLostBeforeTheCall(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, HubOptions{})
+	f := join(t, h.File())
+	k, err := readTicket(h.File())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lost []*nats.Conn
+	for range 3 {
+		nc, name, err := k.connectWorker()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pretend(t, nc, name)
+		lost = append(lost, nc)
+	}
+	if err := f.Wait(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	d := device1(t, f)
+	for _, nc := range lost {
+		nc.Close()
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := d.Run(t.Context(), double, []any{float32(1)})
+		ended <- err
+	}()
+	wait(t, "their loss", func() bool { return len(f.Workers()) == 0 })
+	startWorker(t, h.File(), WorkerOptions{}, nil)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }

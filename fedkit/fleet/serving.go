@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"fedkit.example/fedkit/internal/remote"
 	"github.com/nats-io/nats.go"
@@ -72,10 +71,8 @@ func (w *worker) do(ctx context.Context, c *remote.Call, j *job) (a *remote.Answ
 		}
 		defer func() { <-w.places }()
 	}
-	notebook, _, _ := strings.Cut(c.ID, ".")
 	w.mu.Lock()
-	heard, known := w.heard[notebook]
-	needed := !j.unwanted && !(known && time.Since(heard) > 10*silent)
+	needed := !j.unwanted
 	w.mu.Unlock()
 	if !needed {
 		return nil

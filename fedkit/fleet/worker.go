@@ -53,7 +53,7 @@ var (
 	ErrIdle = errors.New("nobody was there")
 )
 
-// Work makes this process a worker of the fleet of a file, until ctx ends: it runs the programs that it is given, knows nothing of what
+// RunWorker makes this process a worker of the fleet of a file, until ctx ends: it runs the programs that it is given, knows nothing of what
 // they are for, and keeps what comes out until it is asked for. It waits for a hub that is lost.
 func RunWorker(ctx context.Context, file string, o WorkerOptions) error {
 	w, err := newWorker(file, o)
@@ -183,6 +183,9 @@ func (w *worker) beatOn(ctx context.Context, end context.CancelCauseFunc) {
 			if time.Since(at) > 20*silent && w.nc.IsConnected() {
 				delete(w.heard, name)
 				w.say("notebook %s is gone", name)
+				for call, j := range w.jobs {
+					j.unwanted = j.unwanted || strings.HasPrefix(call, name+".")
+				}
 				w.machine.ForgetAll(func(key string) bool { return strings.HasPrefix(key, name+".") })
 			}
 		}
