@@ -14,7 +14,7 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 )
 
-// audited accepts an answer, in some cases only after another worker has given the same.
+// audited accepts an answer. A random share, Fleet.Audit, is accepted only once a second worker has computed the same.
 func (c *call) audited(ctx context.Context, a *remote.Answer) (*remote.Answer, error) {
 	f := c.d.fleet
 	if rand.Float64() >= f.Audit { // who is asked twice changes no result
@@ -64,8 +64,8 @@ func (c *call) audited(ctx context.Context, a *remote.Answer) (*remote.Answer, e
 	}
 }
 
-// compare finds out who is wrong if two workers answered with other bytes. That worker is left out. If its results have been used,
-// the run fails.
+// compare compares a second answer with the one that counts. If their bytes differ, whoever is wrong is left out, and if its results
+// have been used, the run fails.
 func (c *call) compare(first, second *remote.Answer) {
 	f := c.d.fleet
 	same, err := c.same(first, second)
@@ -109,7 +109,7 @@ func (c *call) same(a, b *remote.Answer) (bool, error) {
 	return bytes.Equal(one, other), err
 }
 
-// judge returns which of two answers are wrong: this process computes the call itself if it is of the workers' kind.
+// judge returns which of two answers are wrong. This process computes the call itself if it is of the workers' kind; otherwise both are.
 func (c *call) judge(first, second *remote.Answer) (wrong []*remote.Answer, why string) {
 	f := c.d.fleet
 	both := fmt.Sprintf("for the same call of program %q it and worker %%s gave results with other bytes", c.msg.Name)

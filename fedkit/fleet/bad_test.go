@@ -452,3 +452,21 @@ func TestServerOfYourOwn(t *testing.T) {
 		t.Error(got, err)
 	}
 }
+
+// A hub tells what its server warns of, such as a client that does not trust its certificate.
+func TestHubTells(t *testing.T) {
+	t.Parallel()
+	said := make(chan string, 100)
+	h := startHub(t, HubOptions{Listen: "127.0.0.1:0", Say: func(format string, a ...any) { said <- fmt.Sprintf(format, a...) }})
+	if _, err := Join(changed(t, h.File(), func(k *ticket) { k.CA = otherCertificate(t) })); err == nil {
+		t.Error("it was let in")
+	}
+	select {
+	case text := <-said:
+		if !strings.Contains(text, "TLS handshake") {
+			t.Error(text)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it says nothing")
+	}
+}

@@ -27,7 +27,7 @@ func (f *Fleet) setUp(ctx context.Context) error {
 	return nil
 }
 
-// away notes that the hub is lost: nobody waits for it as if it were there.
+// away marks the hub as lost, which ends all requests that wait for a reply.
 func (f *Fleet) away() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,7 +40,7 @@ func (f *Fleet) away() {
 	}
 }
 
-// here notes that the hub is there, and has all it needs; unless it was lost meanwhile. Workers get more time than usual to find it too.
+// here marks the hub as present and set up, unless it was lost again meanwhile. Workers get more time than usual to reconnect too.
 func (f *Fleet) here(losses int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +58,7 @@ func (f *Fleet) here(losses int) {
 	}
 }
 
-// back makes what a hub that was started again does not have. Whoever waits for it then does again what may have been lost.
+// back sets the hub up after a reconnection: it may be a new one, without objects. Requests that were under way are then sent again.
 func (f *Fleet) back() {
 	f.mu.Lock()
 	losses := f.losses

@@ -35,8 +35,8 @@ type Fleet struct {
 	// Mixed lets workers of different kinds work on one run. Its bytes then depend on who did what. Default: runs are refused while
 	// there are workers of different kinds.
 	Mixed bool
-	// Audit is the part of calls that a second worker does too before their results are used, in [0, 1]. A worker whose results are
-	// wrong is found out and left out. Calls that are done twice for other reasons are always compared. Default 0.
+	// Audit is the share of calls that a second worker computes too before their results are used, in [0, 1]. A worker whose results
+	// are wrong is detected and left out. Calls that are computed twice for other reasons are always compared. Default 0.
 	Audit float64
 	// Patience is how long to wait for the hub, and for a first worker. Default 30 s.
 	Patience time.Duration
@@ -70,7 +70,7 @@ var (
 	ErrNoHub = errors.New("no hub")
 )
 
-// newName returns a name that nobody else has, in this process or another, and that nobody guesses.
+// newName returns a name that is unique across processes and cannot be guessed.
 func newName() string { return nuid.New().Next()[:12] }
 
 // Join connects to the fleet of a file that a hub has written.

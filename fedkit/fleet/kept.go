@@ -48,8 +48,8 @@ func (t *there) forget() {
 	})
 }
 
-// keep returns a result that a worker keeps. Workers' memory is given back by cleanups, but the collector sees only the small
-// objects that stand for it.
+// keep returns a result that a worker keeps. Cleanups free it there. The collector sees only small stand-ins, so it is called here once
+// they stand for much memory.
 func (c *call) keep(i int, r remote.Result) *kept {
 	t := &there{call: c, index: i}
 	k := &kept{there: t, dtype: r.Type, dims: r.Dims}

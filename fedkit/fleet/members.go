@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// member is a worker as it is seen from here.
+// member is a worker as this notebook knows it.
 type member struct {
 	WorkerInfo        // its last heartbeat
 	name       string // the Worker of all of them
@@ -29,7 +29,7 @@ type member struct {
 	reading sync.Mutex // a large result
 }
 
-// watch says that this notebook is there, and notices workers that are not any more. Nobody is heard while the hub is away.
+// watch sends the heartbeats of this notebook, and detects lost workers by the silence of theirs. While the hub is away, nobody is lost.
 func (f *Fleet) watch() {
 	for tick := time.NewTicker(beat); ; {
 		connected := f.nc.IsConnected()
@@ -59,7 +59,7 @@ func (f *Fleet) watch() {
 	}
 }
 
-// lost notes that a worker is gone. The caller has f.mu.
+// lost marks a worker as lost, which ends all requests to it. The caller has f.mu.
 func (f *Fleet) lost(w *member) {
 	select {
 	case <-w.gone:
@@ -115,7 +115,7 @@ func (w *WorkerInfo) has(call string) bool {
 	return slices.Contains(w.Doing, call) || slices.Contains(w.Waiting, call)
 }
 
-// plain makes what people are shown of a beat harmless: text without control characters. It reports whether that is short.
+// plain replaces control characters in what people are shown of a heartbeat. It reports whether all of that is short.
 func (b *WorkerInfo) plain() bool {
 	k := &b.Kind
 	texts := []*string{&b.Host, &k.Device, &k.Plugin, &k.Processor, &k.Flags}
@@ -143,7 +143,7 @@ func (f *Fleet) member(name string) *member {
 	return f.workers[name]
 }
 
-// leaveOut lets a worker's results not count from now on, and tells it to leave.
+// leaveOut bans a worker: its results no longer count, and it is told to leave.
 func (f *Fleet) leaveOut(name, why string) {
 	f.mu.Lock()
 	w := f.workers[name]

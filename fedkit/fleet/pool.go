@@ -66,7 +66,7 @@ func (f *Fleet) Device() (kind, hardware string, err error) {
 	return strings.Join(slices.Sorted(maps.Keys(devices)), "+"), strings.Join(slices.Sorted(maps.Keys(machines)), " + "), nil
 }
 
-// nobody is the error for a fleet without workers.
+// nobody returns the error for a fleet without workers, with the reasons for which those that are there do not count.
 func (f *Fleet) nobody() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -61,8 +61,8 @@ func (w *worker) reconnected() {
 	}
 }
 
-// do returns the answer to a call; nil if this worker ends, or nobody needs it any more. What works on results that are kept here, as means
-// of models do, takes no place: whoever wants it waits for nothing else.
+// do returns the answer to a call; nil if this worker ends, or if nobody needs it any more. A call on results that are kept here, such as a
+// mean of models, takes no place: it is short, and a whole round waits for it.
 func (w *worker) do(ctx context.Context, c *remote.Call, j *job) (a *remote.Answer) {
 	kept := slices.ContainsFunc(c.Args, func(a remote.Arg) bool { return len(a.Parts) > 0 && a.Parts[0].Kept != "" })
 	if !kept {
@@ -83,8 +83,8 @@ func (w *worker) do(ctx context.Context, c *remote.Call, j *job) (a *remote.Answ
 	return a
 }
 
-// acquire waits for a place: there are as many as slots, and one for a call that is made ready meanwhile. Notebooks that share the worker
-// wait in turn. Who waits is not to blame if the worker ends, so it is told when that is over.
+// acquire waits for a place, in the order of arrival: there are as many as slots, and one for a call that is made ready meanwhile. A call
+// that waits is not blamed for the loss of the worker, so a heartbeat says that it no longer does before its program begins.
 func (w *worker) acquire(ctx context.Context, j *job) bool {
 	select {
 	case w.places <- struct{}{}:

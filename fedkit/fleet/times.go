@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// times are how long programs take, so that who takes much longer is noticed.
+// times records how long programs take, to detect stragglers.
 type times struct {
 	mu      sync.Mutex
 	seconds map[string][]float64 // by program, the last ones
@@ -26,7 +26,7 @@ func (t *times) add(program string, seconds float64) {
 // compiling is how long the first call of a program may take, which has to be compiled. Tests change it.
 var compiling = 2 * time.Minute
 
-// slow returns how long a call of a program may take until somebody else is asked too: four times the median, and a second.
+// slow returns how long a call of a program may take until a second worker is asked too: four times the median, plus a second.
 func (t *times) slow(program string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -166,7 +166,7 @@ func (w *worker) run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// beatOn says what the worker does, and forgets what notebooks wanted that are gone.
+// beatOn sends heartbeats until ctx ends, and drops what is kept for notebooks that are gone.
 func (w *worker) beatOn(ctx context.Context, end context.CancelCauseFunc) {
 	for tick := time.NewTicker(beat); ; {
 		w.tell()
@@ -194,6 +194,7 @@ func (w *worker) beatOn(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
+// tell sends a heartbeat.
 func (w *worker) tell() {
 	w.telling.Lock()
 	defer w.telling.Unlock()
@@ -215,7 +216,7 @@ func (w *worker) tell() {
 	}
 }
 
-// hello notes that a notebook is there. One that was not known is told about the worker at once.
+// hello takes the heartbeat of a notebook. A new one learns of the worker at once.
 func (w *worker) hello(m *nats.Msg) {
 	name := strings.TrimPrefix(m.Subject, hellos)
 	w.mu.Lock()
