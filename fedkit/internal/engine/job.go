@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -78,31 +76,43 @@ const extra = "extra "
 // extraInput names the input for a matrix of Job.Extra. It is quoted, and so one line of the table, whatever it is called.
 func extraInput(name string) string { return extra + strconv.Quote(name) }
 
-// inputs is the table of what a solver of the job is called with, one name per line: the terms it does not use are not
-// there.
-func (j *Job) inputs(random bool) string {
-	names := []string{"features", "labels", "batches", "first", "last", "steps", "rate", "rows"}
-	if j.Starts == nil {
-		names = append(names, "start")
-	}
-	for i := range j.Starts {
-		names = append(names, fmt.Sprint("start ", i))
-	}
-	for _, term := range []struct {
-		name string
-		used bool
-	}{
-		{"prox", j.Prox != nil}, {"weights", j.Prox != nil && j.ProxWeights != nil}, {"anchor", j.Prox != nil && j.Anchor != nil},
-		{"shift", j.Shift != nil}, {"mask", j.Mask != nil}, {"key", random},
-	} {
-		if term.used {
-			names = append(names, term.name)
-		}
+// term is what the loop of a solver reads of its clients, and the name of the input for it: numbers, by lane, or rows.
+type term struct {
+	name   string
+	byLane func(clients []int) any // [C, …] for the clients in the lanes, by position
+	rows   *tensors.Tensor         // [1 or n, g]
+}
+
+// terms describes the local problem of a job in the order of the solver's inputs. What the job does not use is not there. Steps are
+// those of each client, known once the job is planned.
+func (j *Job) terms(task *Task, steps []int) []term {
+	all := []term{
+		{name: "steps", byLane: lanes(func(i int) int32 { return int32(steps[i]) })},
+		{name: "rate", byLane: lanes(func(i int) float32 { return float32(j.Rate[i]) })},
+		{name: "prox", byLane: lanes(func(i int) float32 { return float32(j.Prox[i]) })},
+		{name: "weights", rows: j.ProxWeights},
+		{name: "anchor", rows: j.Anchor},
+		{name: "shift", rows: j.Shift},
+		{name: "mask", rows: j.Mask},
+		{name: "key", byLane: lanes(func(i int) []uint64 { key := j.Key(j.Clients[i]); return key[:] })},
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.Extra)) {
-		names = append(names, extraInput(name))
+		all = append(all, term{name: extraInput(name), rows: j.Extra[name]})
 	}
-	return strings.Join(names, "\n")
+	return slices.DeleteFunc(all, func(t term) bool {
+		return t.byLane == nil && t.rows == nil || t.name == "prox" && j.Prox == nil || t.name == "key" && task.Train == nil
+	})
+}
+
+// lanes lays a value of each client out by lane.
+func lanes[T any](of func(i int) T) func(clients []int) any {
+	return func(clients []int) any {
+		values := make([]T, len(clients))
+		for lane, i := range clients {
+			values[lane] = of(i)
+		}
+		return values
+	}
 }
 
 // stepsOf returns how many steps a client with n examples takes.

@@ -38,6 +38,17 @@ func (p *plan) groups() int { return len(p.order) / p.design.lanes }
 // lanes returns the clients of group g, by lane.
 func (p *plan) lanes(g int) []int { return p.order[g*p.design.lanes : (g+1)*p.design.lanes] }
 
+// busy returns the clients of group g, by lane. A lane that idles has another's: its result is not used, but must be finite.
+func (p *plan) busy(g int) []int {
+	clients := slices.Clone(p.lanes(g))
+	for lane, i := range clients {
+		if i < 0 {
+			clients[lane] = clients[0]
+		}
+	}
+	return clients
+}
+
 // clients returns the clients of group g, as errors call them.
 func (p *plan) clients(job *Job, g int) (clients []int) {
 	for _, i := range p.lanes(g) {
@@ -50,7 +61,10 @@ func (p *plan) clients(job *Job, g int) (clients []int) {
 
 func (e *Engine) plan(job *Job) plan {
 	most, _ := e.sizes()
-	k := solver{batch: e.batch(job), optimizer: job.Optimizer, objective: job.Objective, table: job.inputs(e.task.Train != nil)}
+	k := solver{batch: e.batch(job), optimizer: job.Optimizer, objective: job.Objective, apart: job.Starts != nil}
+	for _, t := range job.terms(&e.task, nil) {
+		k.table += t.name + "\n"
+	}
 	k.steps = job.stepsOf(most, k.batch, job.Epochs)
 
 	p := plan{steps: make([]int, len(job.Clients))}

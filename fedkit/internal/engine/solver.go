@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,68 +69,60 @@ func figures(vs []Value) (a, b []float32, err error) {
 
 // values are what group g of a plan is called with. If that travels, it has no rows but its clients' own.
 func (e *Engine) values(job *Job, p *plan, g int, travels bool) values {
+	clients, last := p.busy(g), 0
+	for _, i := range clients {
+		last = max(last, p.steps[i])
+	}
+	rows := make([]int32, len(clients))
+	for lane, i := range clients {
+		if rows[lane] = int32(i); travels {
+			rows[lane] = int32(lane)
+		}
+	}
+	matrix := func(t *tensors.Tensor) any {
+		switch {
+		case !travels || t == nil:
+		case t.Shape().Dimensions[0] > 1:
+			return Rows{t, clients}
+		case p.groups() <= few:
+			return Seldom{t}
+		}
+		return t
+	}
+	train := e.held[TrainPart]
+	v := values{
+		"features": train.features, "labels": train.labels, "batches": e.batches(job, p, clients),
+		"first": int32(0), "last": int32(last), "rows": rows, "start": matrix(job.Start),
+	}
+	for i, t := range job.Starts {
+		v[startInput(i)] = t
+	}
+	for _, t := range job.terms(&e.task, p.steps) {
+		if t.byLane != nil {
+			v[t.name] = t.byLane(clients)
+		} else {
+			v[t.name] = matrix(t.rows)
+		}
+	}
+	return v
+}
+
+// batches are the examples that clients see in each of their steps, [steps, C, B]; −1 where there is none.
+func (e *Engine) batches(job *Job, p *plan, clients []int) *tensors.Tensor {
 	k := p.design
 	batches := make([]int32, k.steps*k.lanes*k.batch)
 	for i := range batches {
 		batches[i] = -1
 	}
-	steps, last := make([]int32, k.lanes), int32(0)
-	rate, prox, rows, keys := make([]float32, k.lanes), make([]float32, k.lanes), make([]int32, k.lanes), make([]uint64, 3*k.lanes)
-	for lane, i := range p.lanes(g) {
-		if i < 0 {
-			i = p.lanes(g)[0] // the result is not used, but counts with weight 0, so it must be finite
-		}
+	for lane, i := range clients {
 		c := job.Clients[i]
-		steps[lane] = int32(p.steps[i])
-		last = max(last, steps[lane])
-		rows[lane] = int32(i)
-		rate[lane] = float32(job.Rate[i])
-		if job.Prox != nil {
-			prox[lane] = float32(job.Prox[i])
-		}
-		if e.task.Train != nil {
-			key := job.Key(c)
-			copy(keys[3*lane:], key[:])
-		}
 		draw := &Batches{Rows: e.rows[c], Full: job.Batch == FullBatch, Order: func(epoch int) *rand.Rand { return job.Order(c, epoch) }}
 		for s := range p.steps[i] {
 			at := (s*k.lanes + lane) * k.batch
 			draw.Next(batches[at : at+k.batch])
 		}
 	}
-	of := func(t *tensors.Tensor) any { return t }
-	if travels {
-		at := make([]int, k.lanes)
-		for lane := range rows {
-			at[lane], rows[lane] = int(rows[lane]), int32(lane)
-		}
-		of = func(t *tensors.Tensor) any {
-			switch {
-			case t == nil:
-				return t
-			case t.Shape().Dimensions[0] > 1:
-				return Rows{t, at}
-			case p.groups() <= few:
-				return Seldom{t}
-			}
-			return t
-		}
-	}
-	train := e.held[TrainPart]
-	v := values{
-		"features": train.features, "labels": train.labels,
-		"batches": tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch),
-		"first":   int32(0), "last": last, "steps": steps, "rate": rate, "rows": rows,
-		"start": of(job.Start), "prox": prox, "weights": of(job.ProxWeights), "anchor": of(job.Anchor), "shift": of(job.Shift), "mask": of(job.Mask),
-		"key": tensors.FromFlatDataAndDimensions(keys, k.lanes, 3),
-	}
-	for i, t := range job.Starts {
-		v[fmt.Sprint("start ", i)] = t
-	}
-	for name, t := range job.Extra {
-		v[extraInput(name)] = of(t)
-	}
-	return v
+	return tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch)
 }
 
 // solver is the design of a local solver; everything else is an input.
@@ -137,14 +130,34 @@ type solver struct {
 	lanes, steps, batch int // C clients at once, room for steps, B
 	optimizer           Optimizer
 	objective           Objective
-	table               string // of the inputs
+	apart               bool   // the models come one by one, and go so
+	table               string // of the names of the job's terms, one per line
 }
 
 func (k solver) name(task *Task) string {
 	return fmt.Sprintf("solve %s, %d clients, batch %d", task.Name, k.lanes, k.batch)
 }
 
-func (k solver) inputs() []string { return strings.Split(k.table, "\n") }
+func (k solver) inputs() []string {
+	names := []string{"features", "labels", "batches", "first", "last", "rows"}
+	return slices.Concat(names, k.startInputs(), k.terms())
+}
+
+// terms are the inputs that the loop carries: see Job.terms.
+func (k solver) terms() []string { return strings.Split(strings.TrimSuffix(k.table, "\n"), "\n") }
+
+// startInputs are the inputs for what the clients in the lanes start from.
+func (k solver) startInputs() (names []string) {
+	if !k.apart {
+		return []string{"start"}
+	}
+	for i := range k.lanes {
+		names = append(names, startInput(i))
+	}
+	return names
+}
+
+func startInput(lane int) string { return fmt.Sprint("start ", lane) }
 
 // distance is ‖a_i − b_i‖₂ by row, for use after a loop. The sum is a product with a vector of ones, since the loop
 // owns go-xla's only function for sums in this graph, and the scalar constants that GoMLX keeps.
@@ -156,62 +169,14 @@ func distance(a, b *graph.Node) *graph.Node {
 // build describes the local solver: one loop over the steps, in which all lanes take theirs side by side. The layers are
 // separate loop variables (a flat [d] would cost slices and padded gradients in every step), joined at the end.
 func (k solver) build(e *Engine, in nodes) []*graph.Node {
-	task := &e.task
-	own := func(m *graph.Node) *graph.Node { // [1 or n, d] → [C, d], for the clients in the lanes
-		if m.Shape().Dimensions[0] == 1 {
-			return graph.BroadcastToDims(m, k.lanes, m.Shape().Dimensions[1])
-		}
-		return graph.Gather(m, graph.InsertAxes(in["rows"], -1))
-	}
-	start := k.starts(in, own)
-	perClient := func(name string) []*graph.Node { return task.Split(own(in[name])) }
-	// The loop's state: part of it changes from step to step, the rest is carried along, since a loop body can reach
-	// outer nodes only through Gather and DynamicSlice. GoMLX keeps scalar constants and would hand one made
-	// here to the body, which cannot use it. So there are none, and zeros are differences.
-	zeros := func(v *graph.Node) *graph.Node { return graph.Sub(v, v) }
-	state := stateOf(start.Graph())
-	state.add("step", in["first"])
-	state.add("last", in["last"])
-	state.add("loss", zeros(in["rate"]))
-	w := task.Split(start)
-	state.add("w", w...)
-	for s := range k.optimizer.Slots() {
-		for _, v := range w {
-			state.add(fmt.Sprint("slot", s), zeros(v))
-		}
-	}
-	state.add("steps", in["steps"])
-	state.add("rate", in["rate"])
-	state.add("rate now", in["rate"]) // 0 once a client has done its steps
-	if in["prox"] != nil {
-		state.add("prox", in["prox"])
-	}
-	for _, term := range []string{"weights", "anchor", "shift", "mask"} {
-		switch {
-		case in[term] != nil:
-			state.add(term, perClient(term)...)
-		case term == "anchor" && in["prox"] != nil:
-			state.add(term, w...)
-		}
-	}
-	if in["key"] != nil {
-		state.add("key", in["key"])
-	}
-	for _, name := range k.inputs() {
-		switch {
-		case !strings.HasPrefix(name, extra):
-		case in[name].Shape().Dimensions[1] == task.Dim(): // a model
-			state.add(name, perClient(name)...)
-		default:
-			state.add(name, own(in[name]))
-		}
-	}
+	start := k.start(in)
+	state := k.state(&e.task, in, e.task.Split(start))
 	state.loop(
 		func(s *loopState) *graph.Node { return graph.LessThan(s.one("step"), s.one("last")) },
 		func(s *loopState) { k.step(e, s, in) })
 	models := Join(state.all("w"))
 	out := []*graph.Node{models}
-	if in["start"] == nil { // they came one by one, and go so
+	if k.apart {
 		out = nil
 		for i := range k.lanes {
 			out = append(out, graph.Slice(models, graph.AxisElem(i)))
@@ -220,16 +185,56 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 	return append(out, state.one("loss"), distance(models, start))
 }
 
-// starts is where the clients in the lanes start from, [C, d].
-func (k solver) starts(in nodes, own func(*graph.Node) *graph.Node) *graph.Node {
-	if in["start"] != nil {
-		return own(in["start"])
+// start is where the clients in the lanes start from, [C, d].
+func (k solver) start(in nodes) *graph.Node {
+	if !k.apart {
+		return k.own(in, in["start"])
 	}
-	all := make([]*graph.Node, k.lanes)
-	for i := range all {
-		all[i] = in[fmt.Sprint("start ", i)]
+	var all []*graph.Node
+	for _, name := range k.startInputs() {
+		all = append(all, in[name])
 	}
 	return graph.Concatenate(all, 0)
+}
+
+// own is the rows of a matrix for the clients in the lanes: [1 or n, d] → [C, d].
+func (k solver) own(in nodes, m *graph.Node) *graph.Node {
+	if m.Shape().Dimensions[0] == 1 {
+		return graph.BroadcastToDims(m, k.lanes, m.Shape().Dimensions[1])
+	}
+	return graph.Gather(m, graph.InsertAxes(in["rows"], -1))
+}
+
+// state is what the loop begins with, from models w. Part of it changes from step to step, the rest is carried along, since a loop body
+// can reach outer nodes only through Gather and DynamicSlice. GoMLX keeps scalar constants and would hand one made here to the body, which
+// cannot use it. So there are none, and zeros are differences.
+func (k solver) state(task *Task, in nodes, w []*graph.Node) *loopState {
+	zeros := func(v *graph.Node) *graph.Node { return graph.Sub(v, v) }
+	state := stateOf(in["rate"].Graph())
+	state.add("step", in["first"])
+	state.add("last", in["last"])
+	state.add("loss", zeros(in["rate"]))
+	state.add("rate now", in["rate"]) // 0 once a client has done its steps
+	state.add("w", w...)
+	for s := range k.optimizer.Slots() {
+		for _, v := range w {
+			state.add(fmt.Sprint("slot", s), zeros(v))
+		}
+	}
+	for _, name := range k.terms() {
+		switch t := in[name]; {
+		case t.Rank() != 2 || t.DType() != dtypes.Float32: // by lane already: all matrices are float32
+			state.add(name, t)
+		case t.Shape().Dimensions[1] == task.Dim(): // models
+			state.add(name, task.Split(k.own(in, t))...)
+		default:
+			state.add(name, k.own(in, t))
+		}
+	}
+	if in["prox"] != nil && in["anchor"] == nil {
+		state.add("anchor", w...)
+	}
+	return state
 }
 
 // step is the body of the loop: one step of every lane.
@@ -279,7 +284,7 @@ func (k solver) losses(e *Engine, s *loopState, x, y, used *graph.Node) (trained
 		trained = e.task.Loss(b.Out, y)
 		return trained, trained, penalty
 	}
-	for _, name := range k.inputs() {
+	for _, name := range k.terms() {
 		if quoted, ok := strings.CutPrefix(name, extra); ok {
 			is, _ := strconv.Unquote(quoted)
 			b.Extra[is] = s.all(name)
