@@ -105,8 +105,8 @@ func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) erro
 	if err != nil {
 		return named(c, err)
 	}
-	args, release, err := m.arguments(ctx, c)
-	defer release()
+	args, err := m.arguments(ctx, c)
+	defer args.release()
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) erro
 		}
 	}
 	begin := time.Now()
-	results, err := program.Run(args...)
+	results, err := program.Run(args.buffers...)
 	a.Seconds = time.Since(begin).Seconds()
 	if err != nil {
 		return named(c, err)
@@ -348,81 +348,104 @@ func (m *Machine) object(ctx context.Context, hash string) ([]byte, error) {
 	return data, nil
 }
 
-// arguments puts the arguments of a call on the device. They stay there until they are released.
-func (m *Machine) arguments(ctx context.Context, c *Call) (args []*xla.Buffer, release func(), err error) {
-	var used []*entry
-	var own []*xla.Buffer
-	release = func() {
-		m.release(used...)
-		for _, b := range own {
-			b.Free()
-		}
-	}
-	size := int64(0)
-	for _, a := range c.Args {
-		if size += int64(bytesOf(a.Type, a.Dims)); size > m.most {
-			return nil, release, fmt.Errorf("program %q: its arguments take more than the %d bytes that this machine keeps; start it with more --memory", c.Name, m.most)
-		}
-	}
-	inline := c.Inline
-	for _, a := range c.Args {
-		if len(a.Parts) == 1 {
-			switch p := a.Parts[0]; {
-			case p.Kept != "":
-				e := m.hold(p.Kept)
-				if e == nil {
-					return nil, release, missing{p.Kept}
-				}
-				used, args = append(used, e), append(args, e.buffer)
-				continue
-			case p.Object != "":
-				e, err := m.cached(ctx, p.Object, a.Type, a.Dims)
-				if err != nil {
-					return nil, release, err
-				}
-				used, args = append(used, e), append(args, e.buffer)
-				continue
-			}
-		}
-		data := make([]byte, 0, max(0, bytesOf(a.Type, a.Dims)))
-		for _, p := range a.Parts {
-			some := []byte(nil)
-			switch {
-			case p.Kept != "":
-				var ok bool
-				if some, ok, err = m.Read(p.Kept); err == nil && !ok {
-					err = missing{p.Kept}
-				}
-			case p.Object != "":
-				some, err = m.part(ctx, p.Object, &used)
-			default:
-				data, inline = fill(data, inline[0], p.Size), inline[1:]
-				continue
-			}
-			if err != nil {
-				return nil, release, err
-			}
-			if len(some) != p.Size {
-				return nil, release, fmt.Errorf("%w: a part of %d bytes has %d", errMessage, p.Size, len(some))
-			}
-			data = append(data, some...)
-		}
-		b, err := m.client.Put(data, a.Type, a.Dims)
-		if err != nil {
-			return nil, release, err
-		}
-		own, args = append(own, b), append(args, b)
-	}
-	return args, release, nil
+// arguments are those of a call, on the device until they are released.
+type arguments struct {
+	*Machine
+	buffers []*xla.Buffer
+	own     []*xla.Buffer // put there for this call alone
+	used    []*entry
+	inline  [][]byte // of the message, what is not put there yet
 }
 
-// part returns the bytes of an object that is one of many parts. It is cached like any other.
-func (m *Machine) part(ctx context.Context, hash string, used *[]*entry) ([]byte, error) {
-	e, err := m.cacheAs(ctx, hash, hash, func(data []byte) (*entry, error) { return &entry{part: data}, nil })
+// arguments puts the arguments of a call on the device. Whatever comes of it, they have to be released.
+func (m *Machine) arguments(ctx context.Context, c *Call) (*arguments, error) {
+	s, size := &arguments{Machine: m, inline: c.Inline}, int64(0)
+	for _, a := range c.Args {
+		if size += int64(bytesOf(a.Type, a.Dims)); size > m.most {
+			return s, fmt.Errorf("program %q: its arguments take more than the %d bytes that this machine keeps; start it with more --memory", c.Name, m.most)
+		}
+	}
+	for _, a := range c.Args {
+		if err := s.add(ctx, a); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (s *arguments) release() {
+	s.Machine.release(s.used...)
+	for _, b := range s.own {
+		b.Free()
+	}
+}
+
+// add puts an argument on the device. A single object or result is there already, or stays for the next call.
+func (s *arguments) add(ctx context.Context, a Arg) error {
+	if len(a.Parts) == 1 && !a.Parts[0].inline() {
+		e, err := s.whole(ctx, a)
+		if err == nil {
+			s.used, s.buffers = append(s.used, e), append(s.buffers, e.buffer)
+		}
+		return err
+	}
+	data, err := s.join(ctx, a)
+	if err != nil {
+		return err
+	}
+	b, err := s.client.Put(data, a.Type, a.Dims)
+	if err == nil {
+		s.own, s.buffers = append(s.own, b), append(s.buffers, b)
+	}
+	return err
+}
+
+// whole returns an argument that is a single result or object.
+func (s *arguments) whole(ctx context.Context, a Arg) (*entry, error) {
+	p := a.Parts[0]
+	if p.Kept == "" {
+		return s.cached(ctx, p.Object, a.Type, a.Dims)
+	}
+	if e := s.hold(p.Kept); e != nil {
+		return e, nil
+	}
+	return nil, missing{p.Kept}
+}
+
+// join returns the bytes of an argument's parts, one after the other.
+func (s *arguments) join(ctx context.Context, a Arg) ([]byte, error) {
+	data := make([]byte, 0, max(0, bytesOf(a.Type, a.Dims)))
+	for _, p := range a.Parts {
+		if p.inline() {
+			data, s.inline = fill(data, s.inline[0], p.Size), s.inline[1:]
+			continue
+		}
+		some, err := s.part(ctx, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(some) != p.Size:
+			return nil, fmt.Errorf("%w: a part of %d bytes has %d", errMessage, p.Size, len(some))
+		}
+		data = append(data, some...)
+	}
+	return data, nil
+}
+
+// part returns the bytes of a result or an object that is one of many parts. Objects are cached like any other.
+func (s *arguments) part(ctx context.Context, p Part) ([]byte, error) {
+	if p.Kept != "" {
+		data, ok, err := s.Read(p.Kept)
+		if err == nil && !ok {
+			err = missing{p.Kept}
+		}
+		return data, err
+	}
+	e, err := s.cacheAs(ctx, p.Object, p.Object, func(data []byte) (*entry, error) { return &entry{part: data}, nil })
 	if err != nil {
 		return nil, err
 	}
-	*used = append(*used, e)
+	s.used = append(s.used, e)
 	return e.part, nil
 }
 

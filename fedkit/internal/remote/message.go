@@ -45,6 +45,9 @@ type Part struct {
 	Kept   string `json:",omitempty"` // see Key
 }
 
+// inline reports whether the bytes are in the message.
+func (p Part) inline() bool { return p.Object == "" && p.Kept == "" }
+
 // Key names result i of a call, where it is kept.
 func Key(call string, i int) string { return fmt.Sprintf("%s/%d", call, i) }
 
@@ -107,7 +110,7 @@ func (c *Call) check() error {
 				return fmt.Errorf("%w: argument %d", errMessage, i)
 			}
 			size += p.Size
-			if p.Object == "" && p.Kept == "" {
+			if p.inline() {
 				if !fills(c.Inline[inline], p.Size) {
 					return fmt.Errorf("%w: argument %d is not whole", errMessage, i)
 				}
@@ -125,7 +128,7 @@ func (c *Call) check() error {
 func (c *Call) named() (n int) {
 	for _, a := range c.Args {
 		for _, p := range a.Parts {
-			if p.Object == "" && p.Kept == "" {
+			if p.inline() {
 				n++
 			}
 		}
