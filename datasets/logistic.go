@@ -18,7 +18,7 @@ import (
 //
 // W [classes, f]. Labels are drawn, so that the classes overlap: with enough rows they cannot be separated, and the
 // optimum is finite. Owner is the client. The objective is that of the model LogisticRegression, the cross entropy, plus
-// (λ/2)‖w‖² if L2 is set: train that with Local.Prox = λ and a Job.Anchor of zeros. Without it, adding one vector to the
+// (λ/2)‖w‖² if L2 is set: train that with a fedkit.Pull of weight λ to zeros. Without it, adding one vector to the
 // weights of all classes changes nothing. The optimum returned is the one whose weights sum to 0 over the classes. That
 // model starts at zero, and gradient steps keep the sum at 0.
 //

@@ -88,20 +88,12 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 
 // check refuses what a job cannot be asked for later than when it begins, since of a round that is over only Start and Local are known.
 func (a *Async) check(fed *Federation) error {
-	j := &a.Job
-	for _, m := range []struct {
-		field string
-		set   bool
-	}{
-		{"Clients", j.Clients != nil}, {"Epochs", j.Epochs != nil}, {"Steps", j.Steps != nil}, {"LR", j.LR != nil}, {"Prox", j.Prox != nil},
-		{"ProxWeights", j.ProxWeights != nil}, {"Anchor", j.Anchor != nil}, {"Shift", j.Shift != nil}, {"Mask", j.Mask != nil},
-		{"Extra", j.Extra != nil}, {"BatchesOf", j.BatchesOf != 0}, {"Private", j.Private},
-	} {
-		if m.set {
-			return Invalid("Async.Job."+m.field, "set", "empty: clients that began in earlier rounds differ in Start only")
+	for _, field := range a.Job.fields(fed, 1) {
+		if field.once {
+			return Invalid("Async.Job."+field.name, "set", "empty: clients that began in earlier rounds differ in Start only")
 		}
 	}
-	all := *j
+	all := a.Job
 	all.Clients = []int{0}
 	return all.check(fed, 1)
 }

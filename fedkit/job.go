@@ -1,8 +1,8 @@
 package fedkit
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,14 +15,14 @@ import (
 
 // Job is what the clients of a round are asked to do: start somewhere, and solve
 //
-//	w ← w − η_i · m ⊙ ( ∇f_i(w; batch) + μ_i p ⊙ (w − a) + s )
+//	w ← w − η_i · m ⊙ ( ∇f_i(w; batch) + Σ_k λ_k p_k ⊙ (w − a_k) + s )
 //
 // Matrices have one row for everyone, [1, d], or one for each client of the job, [n, d].
 //
 // # What travels
 //
-// A model's worth is 4d bytes. Unless a job says otherwise, each client receives one for Start, and one more for each of Anchor,
-// Shift, ProxWeights and a Mask with rows of its own that it is given; it sends one back. Interceptors, which attacks
+// A model's worth is 4d bytes. Unless a job says otherwise, each client receives one for Start, and one more for Shift, for
+// everything else that Pulls go to, and for every Mask with rows of its own; it sends one back. Interceptors, which attacks
 // are, see what is sent. With Shared only a part of every model travels. With Private nothing does. What Extra carries is not
 // counted. Down and Up say what none of this can know, such as a model that the client has already: after Round.Losses or
 // Round.Choose, which send all models to choose from, Down is Zero.
@@ -31,14 +31,14 @@ type Job struct {
 	Local   Local   // the local solver
 	Start   *Matrix // what each client starts from
 
-	Epochs      []int     // E_i by client of the job, instead of Local.Epochs
-	Steps       []int     // τ_i by client of the job, instead of Local.Epochs or Local.Steps; more than usual may compile a program with twice the room
-	LR          []float64 // η_i by client of the job, instead of Local.LR; Local.Schedule still applies
-	Prox        []float64 // μ_i by client of the job, instead of Local.Prox
-	ProxWeights *Matrix   // p; nil: 1 for every parameter
-	Anchor      *Matrix   // a; nil: Start
-	Shift       *Matrix   // s; nil: 0
-	Mask        *Matrix   // m, 1 for a parameter that is trained and 0 for one that stays; nil: all are trained
+	Epochs []int     // E_i by client of the job, instead of Local.Epochs
+	Steps  []int     // τ_i by client of the job, instead of Local.Epochs or Local.Steps; more than usual may compile a program with twice the room
+	LR     []float64 // η_i by client of the job, instead of Local.LR; Local.Schedule still applies
+	Pulls  []Pull    // λ_k, p_k and a_k, instead of Local.Prox, which pulls to Start
+	Shift  *Matrix   // s; nil: 0
+	Mask   *Matrix   // m, 1 for a parameter that is trained and 0 for one that stays; nil: all are trained
+
+	ProxWeights, Anchor *Matrix // Mask and To of the pull that Local.Prox is; FedAC alone needs them still
 
 	Objective Objective          // what is minimized; default: the task's loss
 	Extra     map[string]*Matrix // what the Objective sees by name, [1, g] or [n, g]; nobody trains, averages or sends it
@@ -112,11 +112,11 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 	for name, m := range j.Extra {
 		extra[name] = onDevice(m)
 	}
-	l := j.Local.WithDefaults()
+	l, pull := j.Local.WithDefaults(), j.pull()
 	work = &engine.Job{
-		Clients: fed.numbers(j.Clients), Names: j.Clients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer, Prox: j.mu(),
-		Start: onDevice(j.Start), ProxWeights: onDevice(j.ProxWeights), Anchor: onDevice(j.Anchor), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask),
-		Extra: extra,
+		Clients: fed.numbers(j.Clients), Names: j.Clients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
+		Prox: j.mu(), ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
+		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask), Extra: extra,
 		Order: func(client, epoch int) *rand.Rand { return draw(client).order(client, epoch) },
 		Key:   func(client int) [3]uint64 { return draw(client).key(client) },
 	}
@@ -162,14 +162,6 @@ func (d draws) key(client int) (key [3]uint64) {
 	return key
 }
 
-// mu returns μ_i of the clients of the job; nil if the objective has no proximal term.
-func (j *Job) mu() []float64 {
-	if j.Prox == nil && j.Local.Prox > 0 {
-		return slices.Repeat([]float64{j.Local.Prox}, len(j.Clients))
-	}
-	return j.Prox
-}
-
 // rates returns η_i of the clients of the job in a round.
 func (j *Job) rates(round int) ([]float64, error) {
 	factor := 1.0
@@ -208,15 +200,12 @@ func (j *Job) traffic(d int) (down, up float64, err error) {
 		up = float64(shared) / float64(d)
 	}
 	down = up
-	given := []*Matrix{j.Shift}
-	if j.mu() != nil {
-		given = append(given, j.Anchor, j.ProxWeights)
+	given, masks := []*Matrix{j.Shift}, []*Matrix{j.Mask}
+	for _, p := range j.pulls() {
+		given, masks = append(given, p.To), append(masks, p.Mask)
 	}
-	if j.Mask.Rows() > 1 {
-		given = append(given, j.Mask)
-	}
-	for _, m := range given {
-		if m != nil && m != j.Start {
+	for i, m := range append(given, masks...) {
+		if m != nil && m != j.Start && (i < len(given) || m.Rows() > 1) {
 			down += up
 		}
 	}
@@ -234,64 +223,59 @@ func or(v, usual float64) float64 {
 	return v
 }
 
+// jobField is one of a job's fields.
+type jobField struct {
+	name  string
+	once  bool  // it is set, and Async cannot ask for it: those that began in earlier rounds know Start and Local alone
+	wrong error // why the engine could not run the job
+}
+
+// fields describes the job by field, as the call-th of a round.
+func (j *Job) fields(f *Federation, call int) []jobField {
+	n, d := len(j.Clients), f.Task.Dim()
+	positive := func(n int) bool { return n >= 1 }
+	return []jobField{
+		{"Clients", j.Clients != nil, j.checkClients(f)},
+		{"Local", false, check("Local", j.Local, f, n)},
+		{"Start", false, checkRows("Start", j.Start, n, d)},
+		{"Epochs", j.Epochs != nil, cmp.Or(
+			refuse(j.Epochs != nil && j.Local.Steps > 0, "Job.Epochs", j.Epochs, "nil if Local.Steps is set: use Job.Steps"),
+			checkList("Epochs", j.Epochs, j.Clients, "at least 1", positive))},
+		{"Steps", j.Steps != nil, cmp.Or(
+			refuse(j.Steps != nil && j.Epochs != nil, "Job.Steps", j.Steps, "nil if Job.Epochs is set: use one of them"),
+			checkList("Steps", j.Steps, j.Clients, "at least 1", positive))},
+		{"LR", j.LR != nil, checkList("LR", j.LR, j.Clients, "a number > 0", func(lr float64) bool { return lr > 0 && !math.IsInf(lr, 0) })},
+		{"Pulls", j.Pulls != nil, j.checkPulls(d)},
+		{"Shift", j.Shift != nil, checkRows("Shift", j.Shift, n, d)},
+		{"Mask", j.Mask != nil, checkRows("Mask", j.Mask, n, d)},
+		{"ProxWeights", j.ProxWeights != nil, checkRows("ProxWeights", j.ProxWeights, n, d)},
+		{"Anchor", j.Anchor != nil, checkRows("Anchor", j.Anchor, n, d)},
+		{"Objective", false, j.checkObjective()},
+		{"Extra", j.Extra != nil, j.checkExtra()},
+		{"BatchesOf", j.BatchesOf != 0, refuse(j.BatchesOf < 0 || j.BatchesOf > call, "Job.BatchesOf", j.BatchesOf,
+			fmt.Sprintf("in [0, %d], the calls of Train in this round so far", call))},
+		{"Private", j.Private, refuse(j.Private && (j.Shared != nil || j.Down != 0 || j.Up != 0), "Job.Private", true,
+			"false if Shared, Down or Up is set: they say what travels")},
+		{"Shared", false, checkRows("Shared", j.Shared, 0, d)},
+		{"Down", false, checkTraffic("Down", j.Down)},
+		{"Up", false, checkTraffic("Up", j.Up)},
+	}
+}
+
 // check refuses a job that the engine could not run.
 func (j *Job) check(f *Federation, call int) error {
-	if err := j.checkClients(f); err != nil {
-		return err
-	}
-	n, d := len(j.Clients), f.Task.Dim()
-	if err := check("Local", j.Local, f, n); err != nil {
-		return err
-	}
-	if err := j.checkLists(); err != nil {
-		return err
-	}
-	if j.Private && (j.Shared != nil || j.Down != 0 || j.Up != 0) {
-		return Invalid("Job.Private", true, "false if Shared, Down or Up is set: they say what travels")
-	}
-	if j.BatchesOf < 0 || j.BatchesOf > call {
-		return Invalid("Job.BatchesOf", j.BatchesOf, fmt.Sprintf("in [0, %d], the calls of Train in this round so far", call))
-	}
-	if j.Objective != nil {
-		if err := checkKey("Job.Objective", j.Objective); err != nil {
-			return err
+	for _, field := range j.fields(f, call) {
+		if field.wrong != nil {
+			return field.wrong
 		}
 	}
-	for _, v := range []struct {
-		name string
-		v    float64
-	}{{"Down", j.Down}, {"Up", j.Up}} {
-		if !(v.v >= 0) || math.IsInf(v.v, 0) {
-			return Invalid("Job."+v.name, v.v, "a number ≥ 0: 0 for the usual, or fedkit.Zero")
-		}
-	}
-	if err := j.fits(f); err != nil {
-		return err
-	}
-	for _, m := range []struct {
-		field string
-		*Matrix
-	}{{"Start", j.Start}, {"ProxWeights", j.ProxWeights}, {"Anchor", j.Anchor}, {"Shift", j.Shift}, {"Mask", j.Mask}, {"Shared", j.Shared}} {
-		if m.Matrix == nil && m.field != "Start" {
-			continue
-		}
-		if err := m.Err(); err != nil {
-			return fmt.Errorf("job: %s: %w", m.field, err)
-		}
-		if m.field == "Shared" && (m.Rows() != 1 || m.Cols() != d) {
-			return Invalid("Job.Shared", fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[1, %d]", d))
-		}
-		if m.Cols() != d || (m.Rows() != 1 && m.Rows() != n) {
-			return Invalid("Job."+m.field, fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[1, %d] or [%d, %d]", d, n, d))
-		}
-	}
-	for name, m := range j.Extra {
-		if err := m.Err(); err != nil {
-			return fmt.Errorf("job: Extra[%q]: %w", name, err)
-		}
-		if m.Rows() != 1 && m.Rows() != n {
-			return Invalid(fmt.Sprintf("Job.Extra[%q]", name), fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[1, g] or [%d, g]", n))
-		}
+	return j.fits(f)
+}
+
+// refuse returns an error for a value that is bad.
+func refuse(bad bool, field string, value any, want string) error {
+	if bad {
+		return Invalid(field, value, want)
 	}
 	return nil
 }
@@ -315,21 +299,6 @@ func (j *Job) checkClients(f *Federation) error {
 	return nil
 }
 
-// checkLists refuses lists by client that do not fit.
-func (j *Job) checkLists() error {
-	switch {
-	case j.Steps != nil && j.Epochs != nil:
-		return Invalid("Job.Steps", j.Steps, "nil if Job.Epochs is set: use one of them")
-	case j.Epochs != nil && j.Local.Steps > 0:
-		return Invalid("Job.Epochs", j.Epochs, "nil if Local.Steps is set: use Job.Steps")
-	}
-	return errors.Join(
-		checkList("Epochs", j.Epochs, j.Clients, "at least 1", func(e int) bool { return e >= 1 }),
-		checkList("Steps", j.Steps, j.Clients, "at least 1", func(s int) bool { return s >= 1 }),
-		checkList("LR", j.LR, j.Clients, "a number > 0", func(lr float64) bool { return lr > 0 && !math.IsInf(lr, 0) }),
-		checkList("Prox", j.Prox, j.Clients, "≥ 0", func(mu float64) bool { return mu >= 0 && !math.IsInf(mu, 0) }))
-}
-
 // checkList refuses a list that has not one value for each client, or a value that is not allowed.
 func checkList[T any](name string, list []T, clients []int, allowed string, ok func(T) bool) error {
 	if list != nil && len(list) != len(clients) {
@@ -338,6 +307,45 @@ func checkList[T any](name string, list []T, clients []int, allowed string, ok f
 	for i, v := range list {
 		if !ok(v) {
 			return Invalid("Job."+name, v, fmt.Sprintf("%s (client %d)", allowed, clients[i]))
+		}
+	}
+	return nil
+}
+
+func checkTraffic(name string, models float64) error {
+	return refuse(!(models >= 0) || math.IsInf(models, 0), "Job."+name, models, "a number ≥ 0: 0 for the usual, or fedkit.Zero")
+}
+
+// checkRows refuses a matrix that is not [1, d] or, unless n is 0, [n, d]. Only Start may not be nil.
+func checkRows(name string, m *Matrix, n, d int) error {
+	if m == nil && name != "Start" {
+		return nil
+	}
+	if err := m.Err(); err != nil {
+		return fmt.Errorf("job: %s: %w", name, err)
+	}
+	want := fmt.Sprintf("[1, %d]", d)
+	if n > 0 {
+		want += fmt.Sprintf(" or [%d, %d]", n, d)
+	}
+	return refuse(m.Cols() != d || m.Rows() != 1 && m.Rows() != n, "Job."+name, fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), want)
+}
+
+func (j *Job) checkObjective() error {
+	if j.Objective == nil {
+		return nil
+	}
+	return checkKey("Job.Objective", j.Objective)
+}
+
+func (j *Job) checkExtra() error {
+	n := len(j.Clients)
+	for name, m := range j.Extra {
+		if err := m.Err(); err != nil {
+			return fmt.Errorf("job: Extra[%q]: %w", name, err)
+		}
+		if m.Rows() != 1 && m.Rows() != n {
+			return Invalid(fmt.Sprintf("Job.Extra[%q]", name), fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[1, g] or [%d, g]", n))
 		}
 	}
 	return nil

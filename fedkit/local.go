@@ -14,9 +14,9 @@ const FullBatch = engine.FullBatch
 
 // Local is the local problem of a client and how it is solved. One step of the one solver that serves all algorithms is
 //
-//	w ← w − η · m ⊙ ( ∇f(w; batch) + μ ⊙ (w − a) + s )
+//	w ← w − η · m ⊙ ( ∇f(w; batch) + μ (w − a) + s )
 //
-// with the mask m, the anchor a and the shift s of the Job; a term that is not used costs nothing. An Optimizer other than SGD
+// with the mask m and the shift s of the Job, and a its Start, unless it has Pulls; a term that is not used costs nothing. An Optimizer other than SGD
 // takes another direction than the gradient in the brackets.
 // The zero value stands for one epoch of SGD with batches of 32 and η = 0.1; in any other, Batch and LR are required.
 type Local struct {
@@ -26,7 +26,7 @@ type Local struct {
 	LR        float64   // η, learning rate
 	Schedule  Schedule  // how η changes with the rounds; default: it stays
 	Optimizer Optimizer // default SGD{}
-	Prox      float64   `range:"[0,inf)"` // μ of FedProx, (μ/2)‖w − a‖²
+	Prox      float64   `range:"[0,inf)"` // μ of FedProx, (μ/2)‖w − a‖²; of no effect in a Job with Pulls
 }
 
 // WithDefaults returns l with what its zero fields stand for; of Epochs and Steps one stays 0.

@@ -44,7 +44,7 @@ func (s *picky) Round(r *Round) error {
 	S := r.Select(peek{s.seen}, 0)
 	l := Local{Batch: 4, LR: 0.1}
 	r.Train(Job{Clients: S, Start: s.State.X, Local: l})
-	u := r.Train(Job{Clients: S, Start: s.State.X, Local: l, Prox: []float64{0.5, 0.25, 1}})
+	u := r.Train(Job{Clients: S, Start: s.State.X, Local: l, Pulls: []Pull{{Weights: []float64{0.5, 0.25, 1}}}})
 	s.State.X = u.Models.Mean(nil)
 	return r.Err()
 }

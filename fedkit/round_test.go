@@ -155,9 +155,7 @@ func TestObjective(t *testing.T) {
 	play1(t, fed, func(r *Round, x *Matrix) *Matrix {
 		job := Job{Clients: []int{0, 1}, Start: x, Local: local, Objective: tilted{0.7}, Extra: map[string]*Matrix{
 			"anchor": anchor, "offset": Zeros(1, 3)}}
-		prox := local
-		prox.Prox = 0.7
-		plain := r.Train(Job{Clients: []int{0, 1}, Start: x, Local: prox, Anchor: anchor})
+		plain := r.Train(Job{Clients: []int{0, 1}, Start: x, Local: local, Pulls: []Pull{{Weight: 0.7, To: anchor}}})
 		got := r.Train(job)
 		if n, err := got.Models.Sub(plain.Models).Norms(); err != nil || slices.Max(n) > 1e-6 {
 			t.Errorf("%v, %v from the proximal solution", n, err)

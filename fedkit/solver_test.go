@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -112,12 +114,9 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 	if l.Batch == FullBatch {
 		batch = most
 	}
-	epochs, mu := l.Epochs, l.Prox
+	epochs := l.Epochs
 	if job.Epochs != nil {
 		epochs = job.Epochs[i]
-	}
-	if job.Prox != nil {
-		mu = job.Prox[i]
 	}
 	rate := l.LR
 	if job.LR != nil {
@@ -134,9 +133,20 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 		steps = epochs * ((len(rows) + batch - 1) / batch)
 	}
 	start := at(job.Start, 0)
-	anchor, shift, mask, weights := at(job.Anchor, math.NaN()), at(job.Shift, 0), at(job.Mask, 1), at(job.ProxWeights, 1)
-	if job.Anchor == nil {
-		anchor = start
+	shift, mask := at(job.Shift, 0), at(job.Mask, 1)
+	pulls := job.Pulls
+	if pulls == nil {
+		pulls = []Pull{{Weight: l.Prox}}
+	}
+	pull := func(w []float64, j int) (sum float64) {
+		for _, p := range pulls {
+			to := start
+			if p.To != nil {
+				to = at(p.To, 0)
+			}
+			sum += p.weight(i) * at(p.Mask, 1)[j] * (w[j] - to[j])
+		}
+		return sum
 	}
 	w = append([]float64(nil), start...)
 	m, v := make([]float64, len(w)), make([]float64, len(w))
@@ -161,7 +171,7 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 		loss += f / float64(steps)
 		d := make([]float64, len(w))
 		for j := range w {
-			d[j] = mask[j] * (g[j] + mu*weights[j]*(w[j]-anchor[j]) + shift[j])
+			d[j] = mask[j] * (g[j] + pull(w, j) + shift[j])
 		}
 		decay := 0.0
 		optimizer := l.Optimizer
@@ -208,7 +218,14 @@ func TestSolverAgainstFloat64(t *testing.T) {
 		{"Adam", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.01, Optimizer: Adam{}}}},
 		{"proximal", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, Prox: 0.7}}},
 		{"proximal by client, to an anchor, by parameter", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1},
-			Prox: []float64{0, 0.1, 0.2, 0.3, 0.4, 5}, Anchor: randomMatrix(7, 1, d), ProxWeights: randomMatrix(8, 6, d)}},
+			Pulls: []Pull{{Weights: []float64{0, 0.1, 0.2, 0.3, 0.4, 5}, To: randomMatrix(7, 1, d), Mask: randomMatrix(8, 6, d)}}}},
+		{"two pulls, by client", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Pulls: []Pull{
+			{Weights: []float64{0, 0.1, 0.2, 0.3, 0.4, 5}, To: randomMatrix(7, 6, d)}, {Weights: []float64{0, 0.3, 0, 1e-6, 1, 2}, To: Zeros(1, d)}}}},
+		{"pulls on parts that overlap, and one by parameter", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Pulls: []Pull{
+			{Weight: 0.7}, {Weight: 0.2, To: randomMatrix(7, 1, d), Mask: ones(d, d/2)}, {Weight: 1e-4, To: randomMatrix(8, 6, d), Mask: ones(d, 3).Not()},
+			{Weights: []float64{0, 0.1, 0.2, 0.3, 0.4, 5}, To: randomMatrix(9, 1, d), Mask: randomMatrix(10, 1, d).Mul(randomMatrix(10, 1, d))}}}},
+		{"pulls on parts apart", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Pulls: []Pull{
+			{Weight: 3, To: randomMatrix(7, 6, d), Mask: ones(d, d/2)}, {Weight: 1e-4, To: randomMatrix(8, 1, d), Mask: ones(d, d/2).Not()}}}},
 		{"shift by client", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Shift: randomMatrix(9, 6, d)}},
 		{"mask", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Mask: ones(d, d/2)}},
 		{"epochs by client", odd, Job{Local: Local{Batch: 4, LR: 0.1}, Epochs: []int{1, 2, 3, 4, 5, 6}}},
@@ -217,8 +234,8 @@ func TestSolverAgainstFloat64(t *testing.T) {
 		{"clipped", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.2, Optimizer: Clip{Norm: 0.5, Then: Momentum{Beta: 0.8}}}}},
 		{"weight decay of what is trained", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, Optimizer: WeightDecay{Lambda: 0.3, Then: Clip{Norm: 0.7}}}, Mask: ones(d, d/2)}},
 		{"AdamW", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.01, Optimizer: WeightDecay{Lambda: 0.1, Then: Adam{}}}}},
-		{"all at once", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.05, Optimizer: Momentum{Beta: 0.5}, Prox: 0.3},
-			Anchor: randomMatrix(3, 6, d), Shift: randomMatrix(4, 1, d), Mask: ones(d, 20)}},
+		{"all at once", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.05, Optimizer: Momentum{Beta: 0.5}},
+			Pulls: []Pull{{Weight: 0.3, To: randomMatrix(3, 6, d)}}, Shift: randomMatrix(4, 1, d), Mask: ones(d, 20)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fed, o := toy(t, c.sizes...)
@@ -399,6 +416,17 @@ func TestEvaluation(t *testing.T) {
 	check("short blocks", scores(question), question.Rows, func(_, at int) int { return which[at] })
 }
 
+// Each field of a job is in the table that checks it.
+func TestFieldsOfJobs(t *testing.T) {
+	fed, _ := toy(t, 4)
+	fields := (&Job{Clients: []int{0}}).fields(fed, 1)
+	for i := range reflect.TypeFor[Job]().NumField() {
+		if name := reflect.TypeFor[Job]().Field(i).Name; !slices.ContainsFunc(fields, func(f jobField) bool { return f.name == name }) {
+			t.Errorf("no %s", name)
+		}
+	}
+}
+
 func TestJobsThatCannotRun(t *testing.T) {
 	fed, o := toy(t, 4, 4)
 	start := randomMatrix(1, 1, o.Dim())
@@ -426,7 +454,10 @@ func TestJobsThatCannotRun(t *testing.T) {
 		{Job{Clients: []int{0}, Local: ok, Start: start, Extra: map[string]*Matrix{"a": randomMatrix(1, 2, 3)}}, `invalid: Job.Extra["a"] = [2, 3]: must be [1, g] or [1, g]`},
 		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: 0.1, Schedule: ScheduleFunc(func(int) float64 { return 0 })}, Start: start}, "invalid: Local.Schedule = a factor of 0 in round 1: must be a number > 0"},
 		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: 0.1, Optimizer: Clip{}}, Start: start}, "invalid: Local.Optimizer.Norm = 0: must be a number > 0"},
-		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Prox: []float64{1, -1}}, "invalid: Job.Prox = -1: must be ≥ 0 (client 1)"},
+		{Job{Clients: []int{0, 1}, Local: ok, Start: start, Pulls: []Pull{{Weights: []float64{1, -1}}}}, "invalid: Job.Pulls[0].Weights = -1: must be ≥ 0 (client 1)"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, Pulls: []Pull{{Weight: 1}, {Weight: -1}}}, "invalid: Job.Pulls[1].Weight = -1: must be a number ≥ 0"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, Pulls: []Pull{{Weight: 1, Weights: []float64{1}}}}, "invalid: Job.Pulls[0].Weights = [1]: must be nil if Weight is set: use one of them"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, Pulls: []Pull{{Weight: 1, To: randomMatrix(1, 1, 3)}}}, fmt.Sprintf("invalid: Job.Pulls[0].To = [1, 3]: must be [1, %d] or [1, %d]", o.Dim(), o.Dim())},
 		{Job{Clients: []int{0}, Local: Local{LR: 0.1}, Start: start}, "invalid: Local.Batch = 0: must be at least 1, or fedkit.FullBatch"},
 		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: -0.1}, Start: start}, "invalid: Local.LR = -0.1: must be a number > 0"},
 	} {

@@ -2,7 +2,6 @@ package examples
 
 import (
 	"cmp"
-	"slices"
 
 	"fedkit.example/fedkit"
 )
@@ -34,12 +33,16 @@ func (s *Ditto) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *Ditto) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
-	lambda := slices.Repeat([]float64{cmp.Or(s.Lambda, 0.1)}, len(S))
-	v := r.Train(fedkit.Job{Clients: S, Start: s.State.V.Take(S...), Anchor: s.State.X, Prox: lambda, Local: s.Local, Private: true})
+	v := r.Train(fedkit.Job{Clients: S, Start: s.State.V.Take(S...), Pulls: s.pull(), Local: s.Local, Private: true})
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, BatchesOf: 1})
 	s.State.V = s.State.V.Put(v.Clients(), v.Models)
 	s.State.X = u.Models.Mean(u.Examples())
 	return r.Err()
+}
+
+// pull holds personal models near x.
+func (s *Ditto) pull() []fedkit.Pull {
+	return []fedkit.Pull{{To: s.State.X, Weight: cmp.Or(s.Lambda, 0.1)}}
 }
 
 // Serve gives every client its own model; x is the global one.
@@ -49,8 +52,6 @@ func (s *Ditto) Serve(r *fedkit.Round) fedkit.Serving {
 
 // Welcome gives each newcomer a model of its own, trained from x as in a round.
 func (s *Ditto) Welcome(r *fedkit.Round) fedkit.Serving {
-	local := s.Local.WithDefaults()
-	local.Prox = cmp.Or(s.Lambda, 0.1)
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.X, Local: local, Private: true})
+	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.X, Pulls: s.pull(), Local: s.Local, Private: true})
 	return fedkit.Serving{Global: s.State.X, Models: s.State.X.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.Everyone()}
 }

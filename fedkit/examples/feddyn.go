@@ -2,7 +2,6 @@ package examples
 
 import (
 	"cmp"
-	"slices"
 
 	"fedkit.example/fedkit"
 )
@@ -45,7 +44,7 @@ func (s *FedDyn) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *FedDyn) Round(r *fedkit.Round) error {
 	S, alpha := r.Select(nil, s.Fraction), cmp.Or(s.Alpha, 0.1)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Prox: slices.Repeat([]float64{alpha}, len(S)),
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Pulls: []fedkit.Pull{{Weight: alpha}},
 		Shift: s.State.Hi.Take(S...).Scale(-1), Down: 1}) // the client has h_i
 	step := u.Delta().Scale(alpha)
 	own := u.Trained.Sub(u.Start).Scale(alpha) // what the client knows of it

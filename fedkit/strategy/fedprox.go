@@ -56,6 +56,6 @@ func (s *FedProx) Round(r *fedkit.Round) error {
 			mu[i] = AdaptiveMu(mu[i], low, high, s.Local.WithDefaults().Epochs, drifts(r.Past(c)))
 		}
 	}
-	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Prox: mu})
+	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Pulls: []fedkit.Pull{{To: s.X, Weights: mu}}})
 	return s.step(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), combine(s.Aggregator, u))
 }

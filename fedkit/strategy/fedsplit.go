@@ -100,16 +100,19 @@ func (s *FedSplit) Round(r *fedkit.Round) error {
 	return s.inexact(r, mu, shares)
 }
 
-// inexact solves with the steps of Local. The two squares of w are one: μ‖w − v‖² + λ‖w‖² is (μ+λ)‖w − v μ/(μ+λ)‖² and a constant.
+// inexact solves with the steps of Local.
 func (s *FedSplit) inexact(r *fedkit.Round, mu, shares []float64) error {
 	x, z := s.State.X, s.State.Z
 	v := x.Scale(2).Sub(z)
-	both, part := make([]float64, len(mu)), make([]float64, len(mu))
-	for i, m := range mu {
-		both[i] = m + s.L2/shares[i]
-		part[i] = m / both[i]
+	pulls := []fedkit.Pull{{To: v, Weights: mu}}
+	if s.L2 > 0 {
+		l2 := make([]float64, len(shares))
+		for i, share := range shares {
+			l2[i] = s.L2 / share
+		}
+		pulls = append(pulls, fedkit.Pull{To: fedkit.Zeros(1, x.Cols()), Weights: l2})
 	}
-	job := fedkit.Job{Clients: r.Everyone(), Start: x, Local: s.Local, Anchor: v.ScaleRows(part), Prox: both, Down: 1} // z_i is there already
+	job := fedkit.Job{Clients: r.Everyone(), Start: x, Local: s.Local, Pulls: pulls, Down: 1} // z_i is there already
 	if s.Cold {
 		job.Start = v
 	}
