@@ -66,3 +66,18 @@ func squares(x *mat.Dense) []float64 {
 	}
 	return l
 }
+
+// CosineDistances returns 1 − cos of the angle between each two of some points of gram, [m]; 1 if either is zero.
+func CosineDistances(gram *mat.SymDense, points []int) *Condensed {
+	d := NewCondensed(len(points))
+	for a, i := range points {
+		for b, j := range points[:a] {
+			cosine := 0.0
+			if lengths := math.Sqrt(gram.At(i, i) * gram.At(j, j)); lengths > 0 {
+				cosine = gram.At(i, j) / lengths
+			}
+			d.Set(a, b, max(0, 1-cosine)) // rounding may leave a little less
+		}
+	}
+	return d
+}

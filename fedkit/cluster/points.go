@@ -25,6 +25,15 @@ func Vectors(x *mat.Dense) *Points {
 	return &Points{n: x.RawMatrix().Rows, x: x}
 }
 
+// Rows returns points with the coordinates of some rows of x, at least one.
+func Rows(x *mat.Dense, rows []int) *Points {
+	some := mat.NewDense(len(rows), x.RawMatrix().Cols, nil)
+	for at, i := range rows {
+		some.SetRow(at, x.RawRowView(i))
+	}
+	return Vectors(some)
+}
+
 // InnerProducts returns points whose inner products are gram [n, n].
 func InnerProducts(gram *mat.SymDense) *Points {
 	if gram == nil || gram.IsEmpty() {
