@@ -45,7 +45,7 @@ type AdaptiveClustering struct {
 		P, D     int            // p and d of the next round
 		Calm     int            // rounds in a row that left p alone
 		Loss     float64        // last L
-		Clusters []int          // by client, its cluster of the last round; −1 for none, [M]
+		Clusters cluster.Groups // by client, its cluster of the last round; −1 for none, [M]
 	}
 }
 
@@ -62,7 +62,7 @@ func (s *AdaptiveClustering) Check(fed *fedkit.Federation, _ int) error {
 
 // Start draws x. Before the first round all clients are in one cluster.
 func (s *AdaptiveClustering) Start(r *fedkit.Round) error {
-	s.State.X, s.State.Clusters = r.Models(1), make([]int, r.Clients())
+	s.State.X, s.State.Clusters = r.Models(1), make(cluster.Groups, r.Clients())
 	s.State.P, s.State.D, s.State.Calm, s.State.Loss = cmp.Or(s.P, r.Clients()), 1, 0, math.Inf(1)
 	return r.Err()
 }
@@ -85,10 +85,8 @@ func (s *AdaptiveClustering) Round(r *fedkit.Round) error {
 	}
 	chosen := selection.PerCluster(labels, 1+slices.Max(labels), rng)
 	slices.Sort(chosen)
-	s.State.Clusters = slices.Repeat([]int{-1}, r.Clients())
-	for i, c := range u.Clients() {
-		s.State.Clusters[c] = labels[i]
-	}
+	s.State.Clusters = cluster.Ungrouped(r.Clients())
+	s.State.Clusters.Set(u.Clients(), labels)
 	s.combine(r, u, chosen)
 	norm, err := s.State.X.Norms()
 	if err != nil {

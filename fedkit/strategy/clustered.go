@@ -13,26 +13,18 @@ import (
 // client are in use.
 type Clustered struct {
 	Models *fedkit.Matrix // w_c, [k, d]
-	Of     []int          // by client, its cluster; −1 for none yet, [M]
+	Of     cluster.Groups // by client, its cluster; −1 for none yet, [M]
 }
 
 // nobody returns m clients without a cluster.
-func nobody(m int) []int { return slices.Repeat([]int{-1}, m) }
+func nobody(m int) []int { return cluster.Ungrouped(m) }
 
 // inUse returns the clusters that have a client, in ascending order.
-func inUse(of []int) []int {
-	used := slices.Compact(slices.Sorted(slices.Values(of)))
-	if used[0] < 0 {
-		used = used[1:]
-	}
-	return used
-}
-
-func (c *Clustered) inUse() []int { return inUse(c.Of) }
+func inUse(of []int) []int { return cluster.Groups(of).Names() }
 
 // mean returns the mean of the models in use, or of all if none is, [1, d].
 func (c *Clustered) mean() *fedkit.Matrix {
-	used := c.inUse()
+	used := c.Of.Names()
 	if len(used) == 0 {
 		return c.Models.Mean(nil)
 	}
@@ -50,24 +42,13 @@ func (c *Clustered) starts(clients []int) *fedkit.Matrix {
 }
 
 // serving gives clients in these clusters the models of their clusters, and the mean to a client that has none.
-func (c *Clustered) serving(of []int) fedkit.Serving {
-	if !slices.Contains(of, -1) {
+func (c *Clustered) serving(of cluster.Groups) fedkit.Serving {
+	if !slices.Contains(of, cluster.None) {
 		return fedkit.Serving{Models: c.Models, Assign: of, Clusters: of}
 	}
 	assign := slices.Clone(of)
-	for i := range assign {
-		if assign[i] < 0 {
-			assign[i] = c.Models.Rows()
-		}
-	}
+	assign.Merge(cluster.None, c.Models.Rows()) // the row of the mean
 	return fedkit.Serving{Models: fedkit.StackRows(c.Models, c.mean()), Assign: assign, Clusters: of, Centroids: c.Models}
-}
-
-// set gives clients their clusters.
-func (c *Clustered) set(clients, of []int) {
-	for i, k := range of {
-		c.Of[clients[i]] = k
-	}
 }
 
 // match gives clients their new clusters, under the names of those that they share most clients with. A cluster of clients
@@ -86,15 +67,15 @@ func (c *Clustered) match(clients, of []int, grow bool) {
 		if old := c.Of[client]; old >= 0 {
 			overlap[old][of[i]]++
 		}
-		c.Of[client] = -1
+		c.Of[client] = cluster.None
 	}
-	others := c.inUse()
+	others := c.Of.Names()
 	for old, row := range overlap {
 		if !slices.Contains(others, old) {
 			floats.AddConst(0.5/float64(names), row) // less than a client, all together
 		}
 	}
-	c.set(clients, take(cluster.Match(overlap), of))
+	c.Of.Set(clients, take(cluster.Match(overlap), of))
 	if grow {
 		c.drop()
 	}
@@ -102,12 +83,7 @@ func (c *Clustered) match(clients, of []int, grow bool) {
 
 // drop leaves the clusters in use alone. New ones get any model.
 func (c *Clustered) drop() {
-	used := c.inUse()
-	for i, k := range c.Of {
-		if k >= 0 {
-			c.Of[i] = slices.Index(used, k)
-		}
-	}
+	used := c.Of.Pack()
 	for i, k := range used {
 		if k >= c.Models.Rows() {
 			used[i] = 0
@@ -118,9 +94,9 @@ func (c *Clustered) drop() {
 
 // join returns, for each row of x [n, d], the cluster in use with the nearest row of centers [k, d]; −1 if none is.
 func (c *Clustered) join(r *fedkit.Round, x, centers *fedkit.Matrix) []int {
-	used := c.inUse()
+	used := c.Of.Names()
 	if len(used) == 0 {
-		return nobody(x.Rows())
+		return cluster.Ungrouped(x.Rows())
 	}
 	return take(used, nearest(r, x, centers.Take(used...)))
 }
@@ -128,9 +104,9 @@ func (c *Clustered) join(r *fedkit.Round, x, centers *fedkit.Matrix) []int {
 // newcomers serves clients that trained as newcomers, all of a federation or all but those that were skipped: the models of
 // these clusters.
 func (c *Clustered) newcomers(r *fedkit.Round, u *fedkit.Updates, of []int) fedkit.Serving {
-	all := Clustered{Of: nobody(r.Clients())}
-	all.set(u.Clients(), of)
-	return c.serving(all.Of)
+	all := cluster.Ungrouped(r.Clients())
+	all.Set(u.Clients(), of)
+	return c.serving(all)
 }
 
 // fitsClustered refuses a federation with more clients than there is memory to cluster the models of.

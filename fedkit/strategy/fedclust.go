@@ -66,7 +66,7 @@ func (s *FedClust) Check(fed *fedkit.Federation, n int) error {
 // Start draws one model for all, or several.
 func (s *FedClust) Start(r *fedkit.Round) error {
 	k := max(s.K, 1)
-	s.State.Clustered = Clustered{r.Models(1).Repeat(k), nobody(r.Clients())}
+	s.State.Clustered = Clustered{r.Models(1).Repeat(k), cluster.Ungrouped(r.Clients())}
 	s.State.Initial, s.State.Means = nil, nil
 	switch {
 	case s.Several:
@@ -104,7 +104,7 @@ func (s *FedClust) assign(r *fedkit.Round, u *fedkit.Updates) {
 		return
 	}
 	of := take(s.State.Of, clients)
-	if !slices.Contains(of, -1) {
+	if !slices.Contains(of, cluster.None) {
 		return
 	}
 	for i, near := range s.State.join(r, s.features(r, u.Models), s.features(r, s.State.Models)) {
@@ -122,7 +122,7 @@ func (s *FedClust) once(r *fedkit.Round) error {
 	if r.Err() != nil {
 		return r.Err()
 	}
-	s.State.set(u.Clients(), of)
+	s.State.Of.Set(u.Clients(), of)
 	s.State.Models = s.State.Initial.Repeat(max(s.K, slices.Max(of)+1))
 	s.State.Means = meanByCluster(s.State.Models, u.Models, of, nil).Mul(layers)
 	return r.Err()

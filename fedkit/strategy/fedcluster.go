@@ -29,7 +29,7 @@ type FedCluster struct {
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		W       *fedkit.Matrix // W, [1, d]
-		Cluster []int          // by client, [M]
+		Cluster cluster.Groups // by client, [M]
 	}
 }
 

@@ -44,7 +44,7 @@ type FedSC struct {
 	Local     fedkit.Local      // E, B, η of the clients
 	State     struct {
 		X       *fedkit.Matrix // x, [1, d]
-		Cluster []int          // by client, [M]; nil before the first round
+		Cluster cluster.Groups // by client, [M]; nil before the first round
 	}
 }
 
@@ -94,10 +94,8 @@ func (s *FedSC) cluster(r *fedkit.Round) {
 		points = sealedShares(r)
 	}
 	labels := cluster.Renumber(r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{Linkage: cluster.Complete}), points, s.K))
-	s.State.Cluster = slices.Repeat([]int{-1}, r.Clients())
-	for at, i := range clients {
-		s.State.Cluster[i] = labels[at]
-	}
+	s.State.Cluster = cluster.Ungrouped(r.Clients())
+	s.State.Cluster.Set(clients, labels)
 }
 
 // unit scales rows to length 1; a row of zeros stays as it is.
@@ -114,7 +112,7 @@ func unit(r *fedkit.Round, m *fedkit.Matrix) *fedkit.Matrix {
 func (s *FedSC) Serve(r *fedkit.Round) fedkit.Serving {
 	clusters := s.State.Cluster
 	if clusters == nil {
-		clusters = make([]int, r.Clients())
+		clusters = make(cluster.Groups, r.Clients())
 	}
 	return fedkit.Serving{Global: s.State.X, Clusters: clusters}
 }

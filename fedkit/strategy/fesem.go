@@ -36,7 +36,7 @@ func (s *FeSEM) Check(fed *fedkit.Federation, n int) error {
 
 // Start draws one model for all.
 func (s *FeSEM) Start(r *fedkit.Round) error {
-	s.State.Clustered = Clustered{r.Models(1).Repeat(cmp.Or(s.K, 2)), nobody(r.Clients())}
+	s.State.Clustered = Clustered{r.Models(1).Repeat(cmp.Or(s.K, 2)), cluster.Ungrouped(r.Clients())}
 	return r.Err()
 }
 
@@ -45,7 +45,7 @@ func (s *FeSEM) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.starts(S), Local: s.Local})
 	of := s.nearest(r, u)
-	s.State.set(u.Clients(), of)
+	s.State.Of.Set(u.Clients(), of)
 	s.State.Models = meanByCluster(s.State.Models, u.Models, of, nil)
 	return r.Err()
 }
@@ -54,7 +54,7 @@ func (s *FeSEM) Round(r *fedkit.Round) error {
 func (s *FeSEM) nearest(r *fedkit.Round, u *fedkit.Updates) []int {
 	k := s.State.Models.Rows()
 	switch {
-	case len(s.State.inUse()) > 0:
+	case len(s.State.Of.Names()) > 0:
 		return nearest(r, u.Models, s.State.Models)
 	case s.Random:
 		of := r.Rand("centers").Perm(len(u.Solves))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/cluster"
 )
 
 // IFCA is the iterative federated clustering algorithm (Ghosh et al., arXiv 2006.04088, Algorithm 1):
@@ -30,7 +31,7 @@ type IFCA struct {
 	Gamma     float64         `range:"(0,inf)" default:"0.1"` // γ of option I, step of the server
 	State     struct {
 		Theta  *fedkit.Matrix // θ, [k, d]
-		Choice []int          // ĵ, [M]
+		Choice cluster.Groups // ĵ, [M]
 	}
 }
 
@@ -43,7 +44,7 @@ func (s *IFCA) Check(fed *fedkit.Federation, _ int) error {
 // Start draws k different models.
 func (s *IFCA) Start(r *fedkit.Round) error {
 	s.State.Theta = r.Models(cmp.Or(s.K, 2))
-	s.State.Choice = slices.Repeat([]int{-1}, r.Clients())
+	s.State.Choice = cluster.Ungrouped(r.Clients())
 	return r.Err()
 }
 
@@ -52,22 +53,20 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	theta := s.State.Theta
 	choice := r.Choose(theta, S)
-	for i, c := range S {
-		s.State.Choice[c] = choice[i]
-	}
+	s.State.Choice.Set(S, choice)
 	local := s.Local
 	if s.Gradients {
 		local = fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local, Down: fedkit.Zero}) // the models are there already
-	choice = take(choice, u.At)
+	chose := cluster.Groups(take(choice, u.At))
 	if s.Gradients {
-		m := len(choice)
+		m := len(chose)
 		gamma := slices.Repeat([]float64{cmp.Or(s.Gamma, 0.1) / float64(m)}, m)
-		s.State.Theta = theta.Add(u.Delta().Mix(members(choice, theta.Rows(), gamma))) // γ/m s_ij
+		s.State.Theta = theta.Add(u.Delta().Mix(chose.Weights(theta.Rows(), gamma))) // γ/m s_ij
 		return r.Err()
 	}
-	s.State.Theta = meanByCluster(theta, u.Models, choice, nil)
+	s.State.Theta = meanByCluster(theta, u.Models, chose, nil)
 	return r.Err()
 }
 

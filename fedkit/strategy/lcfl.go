@@ -28,7 +28,7 @@ type LCFL struct {
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Models  *fedkit.Matrix // one per cluster, [k, d]
-		Cluster []int          // by client, [M]
+		Cluster cluster.Groups // by client, [M]
 	}
 }
 
@@ -69,9 +69,7 @@ func (s *LCFL) cluster(r *fedkit.Round, u *fedkit.Updates) {
 		}
 	}
 	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{Linkage: cluster.Average}), cluster.Apart(d), s.K)
-	for at, i := range clients {
-		st.Cluster[i] = labels[at]
-	}
+	st.Cluster.Set(clients, labels)
 	st.Models = st.Models.Repeat(slices.Max(labels) + 1)
 }
 

@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/cluster"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -45,13 +46,13 @@ func members(cluster []int, k int, weights []float64) [][]float64 {
 
 // meanByCluster returns the models [k, d] after averaging the clients' rows u [n, d] within their clusters, with the
 // given weights (nil: equal ones). A cluster without a client keeps its model.
-func meanByCluster(models, u *fedkit.Matrix, cluster []int, weights []float64) *fedkit.Matrix {
+func meanByCluster(models, u *fedkit.Matrix, of cluster.Groups, weights []float64) *fedkit.Matrix {
 	k := models.Rows()
-	mean, stays := members(cluster, k, weights), make([][]float64, k) // [k, n] and [k, k]
+	mean, stays := of.Means(k, weights), make([][]float64, k) // [k, n] and [k, k]
 	for j, row := range mean {
 		if stays[j] = make([]float64, k); floats.Sum(row) == 0 {
 			stays[j][j] = 1
 		}
 	}
-	return u.Mix(toMeans(mean)).Add(models.Mix(stays))
+	return u.Mix(mean).Add(models.Mix(stays))
 }

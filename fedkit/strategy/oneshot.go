@@ -27,7 +27,7 @@ type OneShot struct {
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Theta   *fedkit.Matrix // θ, [k, d]
-		Cluster []int          // by client, [M]
+		Cluster cluster.Groups // by client, [M]
 	}
 }
 
@@ -68,9 +68,7 @@ func (s *OneShot) cluster(r *fedkit.Round) {
 	if len(left) > 0 {
 		labels = append(labels, r.Choose(st.Theta, left)...)
 	}
-	for at, i := range append(u.Clients(), left...) {
-		st.Cluster[i] = labels[at]
-	}
+	st.Cluster.Set(append(u.Clients(), left...), labels)
 }
 
 // Serve gives every client the model of its cluster.
