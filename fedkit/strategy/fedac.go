@@ -3,12 +3,11 @@ package strategy
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/internal/precision"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // FedAC is federated learning with adaptive clustering (Zhang et al., arXiv 2403.16460, Algorithms 1 to 3). Every client keeps
@@ -59,17 +58,16 @@ type FedAC struct {
 		Omega    *fedkit.Matrix // Ω, [k, d]; the initial model before the first round
 		Phi      *fedkit.Matrix // Φ and, unused, the mean of the decisions, [1, d]
 		Map      *fedkit.Matrix // M, [D, d]
-		Clusters []int          // k_i, or −1
+		Clusters cluster.Groups // k_i, or −1
 	}
 }
 
 // Check implements fedkit.Checker.
 func (s *FedAC) Check(fed *fedkit.Federation, n int) error {
-	if fed == nil {
-		return nil
-	}
 	a, b := s.thresholds()
 	switch {
+	case fed == nil:
+		return nil
 	case s.K > fed.Size():
 		return fedkit.Invalid("K", s.K, fmt.Sprintf("at most %d, the number of clients", fed.Size()))
 	case s.Local.Prox != 0:
@@ -77,21 +75,8 @@ func (s *FedAC) Check(fed *fedkit.Federation, n int) error {
 	case a >= b:
 		return fedkit.Invalid("A", a, fmt.Sprintf("less than B = %v", b))
 	}
-	if _, err := fed.Task.Mask(s.head(fed.Task)...); err != nil {
-		return fmt.Errorf("option Head: %w", err)
-	}
-	if err := fed.Fits("clients", fed.Size(), float64(fed.Size())); err != nil {
-		return err
-	}
-	d := cmp.Or(s.D, 10)
-	return cmp.Or(fed.Fits("D", d, float64(d)), fed.FitsPairs("clients per round", n))
-}
-
-func (s *FedAC) head(t *fedkit.Task) []string {
-	if s.Head != nil {
-		return s.Head
-	}
-	return []string{lastLayer(t)}
+	m, d := fed.Size(), cmp.Or(s.D, 10)
+	return cmp.Or(checkLayers("Head", fed, s.Head), fed.Fits("clients", m, float64(m)), fed.Fits("D", d, float64(d)), fed.FitsPairs("clients per round", n))
 }
 
 // Start draws one model and gives it to every client.
@@ -99,30 +84,40 @@ func (s *FedAC) Start(r *fedkit.Round) error {
 	x := r.Models(1)
 	s.State.W, s.State.Omega, s.State.Phi = x.Repeat(r.Clients()), x.Repeat(cmp.Or(s.K, 2)), x
 	s.State.Map = fedkit.Zeros(cmp.Or(s.D, 10), x.Cols())
-	s.State.Clusters = slices.Repeat([]int{-1}, r.Clients())
+	s.State.Clusters = cluster.Ungrouped(r.Clients())
 	return r.Err()
 }
 
 // Round implements fedkit.Strategy.
 func (s *FedAC) Round(r *fedkit.Round) error {
+	st := &s.State
 	u := r.Train(s.job(r, r.Select(s.Selector, s.Fraction)))
-	s.State.W = s.State.W.Put(u.Clients(), u.Models)
-	s.State.Phi = u.Models.Mean(nil)
+	st.W = st.W.Put(u.Clients(), u.Models)
+	st.Phi = u.Models.Mean(nil)
 	if r.Err() == nil && len(u.Solves) > 1 && (r.T-1)%cmp.Or(s.Every, 5) == 0 {
-		s.State.Map = principal(r, u.Models, cmp.Or(s.D, 10))
+		axes, err := cluster.Directions(r.Points(u.Models), cmp.Or(s.D, 10))
+		r.Fail(err)
+		st.Map = u.Models.Center().Mix(axes)
 	}
-	low := s.lowRank(r, s.State.W)
-	if r.Err() != nil {
+	low, err := st.W.Inner(st.Map) // M·w_i, [M, D]
+	r.Fail(err)
+	centers, err := st.Omega.Inner(st.Map)
+	if r.Fail(err); r.Err() != nil {
 		return r.Err()
 	}
-	if slices.Max(s.State.Clusters) < 0 {
-		s.setClusters(u.Clients(), r.Cluster(cluster.KMeans{}, points(take(low, u.Clients())), cmp.Or(s.K, 2)))
+	if len(st.Clusters.Names()) == 0 {
+		st.Clusters.Set(u.Clients(), r.Cluster(cluster.KMeans{}, cluster.Rows(low, u.Clients()), cmp.Or(s.K, 2)))
 	} else {
-		s.assign(u.Clients(), low, s.lowRank(r, s.State.Omega))
+		for _, i := range u.Clients() {
+			st.Clusters[i] = max(st.Clusters[i], 0) // the first that a new client is compared with
+		}
+		st.Clusters.Join(low, centers) // the E-step
 	}
 	s.average()
 	if !s.Fixed {
+		r.Note("clusters before", float64(st.Omega.Rows()))
 		s.tune(r, low)
+		r.Note("clusters after", float64(st.Omega.Rows()))
 	}
 	return r.Err()
 }
@@ -130,107 +125,28 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 // job is the local problem of clients S, of whom each receives its Ω_k and the embedding Φ.
 func (s *FedAC) job(r *fedkit.Round, S []int) fedkit.Job {
 	mu, lambda := cmp.Or(s.Mu, 0.1), cmp.Or(s.Lambda, 0.01)
-	share, k := mu/(mu+lambda), s.State.Omega.Rows()
-	head := r.Mask(s.head(r.Fed.Task)...)
-	embedding := head.Not()
-	own := take(s.State.Clusters, S)
-	for i := range own {
-		if own[i] < 0 {
-			own[i] = k // the mean of the Ω_k
-		}
-	}
-	omega := fedkit.StackRows(s.State.Omega, s.State.Omega.Mean(nil))
-	anchors := omega.Scale(share).Add(s.State.Phi.Scale(1-share)).Blend(omega, embedding) // [k+1, d]
+	share, decision := mu/(mu+lambda), r.Mask(headLayers(r.Fed.Task, s.Head)...)
+	embedding := decision.Not()
+	own := s.clusters().serving(take(s.State.Clusters, S))
+	anchors := own.Models.Scale(share).Add(s.State.Phi.Scale(1-share)).Blend(own.Models, embedding)
 	values, err := embedding.Host()
 	r.Fail(err)
-	size := 0.0
-	for _, v := range values {
-		size += float64(v)
-	}
+	size := floats.Sum(precision.Double(values))
 	local := s.Local.WithDefaults()
 	local.Prox = mu + lambda
 	return fedkit.Job{
 		Clients: S, Start: s.State.W.Take(S...), Local: local, Down: 1 + size/float64(len(values)),
-		ProxWeights: embedding.Add(head.Scale(share)),
-		Anchor:      anchors.Take(own...),
+		ProxWeights: embedding.Add(decision.Scale(share)), Anchor: anchors.Take(own.Assign...),
 	}
 }
 
-// principal returns the first principal directions of models, [D, d]: weighted sums of their differences from their mean.
-// Directions in which the models do not differ by more than rounding are 0.
-func principal(r *fedkit.Round, models *fedkit.Matrix, d int) *fedkit.Matrix {
-	at, err := cluster.PCA(r.Points(models), d) // column c is √λ_c u_c
-	if err != nil {
-		r.Fail(err)
-		return fedkit.Failed(err)
-	}
-	weights := make([][]float64, d)
-	most := 0.0
-	for c := range weights {
-		weights[c] = mat.Col(nil, c, at)
-		lambda := floats.Dot(weights[c], weights[c])
-		if most = max(most, lambda); lambda > 1e-6*most {
-			floats.Scale(1/lambda, weights[c])
-		} else {
-			clear(weights[c])
-		}
-	}
-	return models.Center().Mix(weights)
-}
-
-// lowRank returns M·w for every row of models, [n][D].
-func (s *FedAC) lowRank(r *fedkit.Round, models *fedkit.Matrix) (low [][]float64) {
-	inner, err := models.Inner(s.State.Map)
-	if r.Fail(err); r.Err() != nil {
-		return nil
-	}
-	for i := range models.Rows() {
-		low = append(low, inner.RawRowView(i))
-	}
-	return low
-}
-
-func points(rows [][]float64) *cluster.Points {
-	return cluster.Vectors(mat.NewDense(len(rows), len(rows[0]), slices.Concat(rows...)))
-}
-
-// assign is the E-step for the clients of the round and all that have a cluster.
-func (s *FedAC) assign(clients []int, low, omega [][]float64) {
-	for i, now := range s.State.Clusters {
-		if now < 0 && !slices.Contains(clients, i) {
-			continue
-		}
-		best := max(now, 0)
-		for k := range omega {
-			if cosine(low[i], omega[k]) > cosine(low[i], omega[best]) {
-				best = k
-			}
-		}
-		s.State.Clusters[i] = best
-	}
-}
-
-// cosine is 0 if a vector is.
-func cosine(a, b []float64) float64 {
-	if lengths := floats.Norm(a, 2) * floats.Norm(b, 2); lengths > 0 {
-		return floats.Dot(a, b) / lengths
-	}
-	return 0
-}
-
-func (s *FedAC) setClusters(clients, of []int) {
-	for i, k := range of {
-		s.State.Clusters[clients[i]] = k
-	}
-}
+// clusters are the Ω_k and who uses them.
+func (s *FedAC) clusters() *Clustered { return &Clustered{s.State.Omega, s.State.Clusters} }
 
 // average is the M-step. It drops clusters without a client.
 func (s *FedAC) average() {
-	used := inUse(s.State.Clusters)
-	for i, k := range s.State.Clusters {
-		s.State.Clusters[i] = slices.Index(used, k) // −1 for none
-	}
-	s.State.Omega = s.State.W.Mix(toMeans(members(s.State.Clusters, len(used), nil)))
+	names := s.State.Clusters.Pack()
+	s.State.Omega = s.State.W.Mix(s.State.Clusters.Means(len(names), nil))
 }
 
 // Serve gives every client its own model.

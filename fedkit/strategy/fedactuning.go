@@ -3,23 +3,14 @@ package strategy
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/internal/precision"
 	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/mat"
 )
-
-// tune tunes the number of clusters (Algorithm 3).
-func (s *FedAC) tune(r *fedkit.Round, low [][]float64) {
-	a, b := s.thresholds()
-	r.Note("clusters before", float64(s.State.Omega.Rows()))
-	if s.State.Omega.Rows() > 1 || s.halve(r, low, a) {
-		s.mergeAndDivide(r, low, a, b)
-	}
-	r.Note("clusters after", float64(s.State.Omega.Rows()))
-}
 
 // thresholds returns a and b. With fedkit.Zero for a, not even a client that is alone, G = 0, is merged.
 func (s *FedAC) thresholds() (a, b float64) {
@@ -29,41 +20,43 @@ func (s *FedAC) thresholds() (a, b float64) {
 	return a, cmp.Or(s.B, 0.5)
 }
 
-// halve divides the only cluster, unless a half would be merged, or be wider than it is far from the other.
-func (s *FedAC) halve(r *fedkit.Round, low [][]float64, a float64) bool {
-	before, omega := slices.Clone(s.State.Clusters), s.State.Omega
-	if !s.divide(r, 0, 1, low) {
-		return false
+// tune merges and divides clusters (Algorithm 3). A single one stays whole if a half would be merged, or be wider than it is far from
+// the other.
+func (s *FedAC) tune(r *fedkit.Round, low *mat.Dense) {
+	a, b := s.thresholds()
+	one, omega := slices.Clone(s.State.Clusters), s.State.Omega
+	if omega.Rows() == 1 {
+		s.divide(r, 0, low)
+		s.average()
 	}
-	s.average()
-	g, _ := s.ratios(r)
-	if r.Err() == nil && slices.Min(g) >= a && slices.Max(g) < 1 {
-		return true
-	}
-	s.State.Clusters, s.State.Omega = before, omega
-	return false
-}
-
-func (s *FedAC) mergeAndDivide(r *fedkit.Round, low [][]float64, a, b float64) {
 	g, apart := s.ratios(r)
-	next, rest, alone := len(g), len(g), make([]bool, len(g))
+	if omega.Rows() == 1 && !(len(g) == 2 && slices.Min(g) >= a && slices.Max(g) < 1) {
+		s.State.Clusters, s.State.Omega = one, omega
+		return
+	}
+	of, alone := s.State.Clusters, map[int]bool{}
 	for c := range g {
 		r.Note(fmt.Sprintf("G of %d", c), g[c])
 		switch {
 		case alone[c]:
-		case g[c] < a && rest > 1:
-			to := s.nearest(c, apart)
-			s.move(c, to)
+		case g[c] < a && len(of.Names()) > 1:
+			to := of.Nearest(c, apart)
+			of.Merge(c, to)
 			alone[to] = true
-			rest--
-		case g[c] > b && s.divide(r, c, next, low):
-			next++
-			rest++
+		case g[c] > b:
+			s.divide(r, c, low)
 		}
 	}
 	if r.Err() == nil {
 		s.average()
 	}
+}
+
+// divide divides a cluster by 2-means, if its clients differ.
+func (s *FedAC) divide(r *fedkit.Round, c int, low *mat.Dense) {
+	of := s.State.Clusters
+	in := of.Members(c)
+	of.Split(in, r.Cluster(cluster.KMeans{}, cluster.Rows(low, in), 2), 1+slices.Max(of))
 }
 
 // fromOwn is ‖w_i − Ω_k‖² of every row w_i, with its k, [n, 1], in one pass over the models.
@@ -72,78 +65,13 @@ var fromOwn = fedkit.NewProgram("distances from own centers", func(a []*graph.No
 	return graph.ReduceAndKeep(graph.Square(graph.Sub(a[0], own)), graph.ReduceSum, 1)
 })
 
-// ratios returns G of every cluster, [k], and the distances of the Ω. Clusters in one place without any spread have G = 0.
+// ratios returns G of every cluster, [k], and the distances of the Ω.
 func (s *FedAC) ratios(r *fedkit.Round) (g []float64, apart *cluster.Condensed) {
-	of, k := s.State.Clusters, s.State.Omega.Rows()
-	own := slices.Clone(of)
-	for i := range own {
-		own[i] = max(own[i], 0)
-	}
-	from, err := s.State.W.Apply(fromOwn, s.State.Omega, own).Host()
+	own := s.clusters().serving(s.State.Clusters)
+	from, err := s.State.W.Apply(fromOwn, own.Models, own.Assign).Host()
 	r.Fail(err)
-	apart = r.Points(s.State.Omega).Distances()
-	if r.Err() != nil {
+	if apart = r.Points(s.State.Omega).Distances(); r.Err() != nil {
 		return nil, nil
 	}
-	g, size := make([]float64, k), make([]float64, k)
-	for i, c := range of {
-		if c >= 0 {
-			g[c] += float64(from[i])
-			size[c]++
-		}
-	}
-	for c := range g {
-		inter := 0.0
-		for j := range k {
-			if j != c {
-				inter += math.Pow(apart.At(c, j), 2) / float64(k-1)
-			}
-		}
-		if g[c] > 0 {
-			g[c] /= size[c] * inter
-		}
-	}
-	return g, apart
-}
-
-// nearest returns the cluster with a client whose Ω is nearest to that of c.
-func (s *FedAC) nearest(c int, apart *cluster.Condensed) int {
-	best := -1
-	for j := range apart.Len() {
-		if j != c && slices.Contains(s.State.Clusters, j) && (best < 0 || apart.At(c, j) < apart.At(c, best)) {
-			best = j
-		}
-	}
-	return best
-}
-
-func (s *FedAC) move(from, to int) {
-	for i, c := range s.State.Clusters {
-		if c == from {
-			s.State.Clusters[i] = to
-		}
-	}
-}
-
-// divide moves half of a cluster to another, and says whether it could.
-func (s *FedAC) divide(r *fedkit.Round, c, to int, low [][]float64) bool {
-	var members []int
-	for i, of := range s.State.Clusters {
-		if of == c {
-			members = append(members, i)
-		}
-	}
-	if len(members) < 2 {
-		return false
-	}
-	halves := r.Cluster(cluster.KMeans{}, points(take(low, members)), 2)
-	if slices.Max(halves) == slices.Min(halves) {
-		return false
-	}
-	for i, h := range halves {
-		if h == 1 {
-			s.State.Clusters[members[i]] = to
-		}
-	}
-	return true
+	return s.State.Clusters.Ratios(precision.Double(from), apart), apart
 }

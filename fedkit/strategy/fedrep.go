@@ -1,10 +1,6 @@
 package strategy
 
-import (
-	"fmt"
-
-	"fedkit.example/fedkit"
-)
+import "fedkit.example/fedkit"
 
 // FedRep is federated representation learning (Collins et al., arXiv 2102.07078, Algorithm 1): clients share
 // a body φ, and each has its own head h_i. A client of S first trains its head on the body it receives, then the body
@@ -39,18 +35,7 @@ func (s *FedRep) Check(fed *fedkit.Federation, _ int) error {
 	if err := fed.Fits("clients", fed.Size(), float64(fed.Size())); err != nil {
 		return err
 	}
-	if _, err := fed.Task.Mask(s.head(fed.Task)...); err != nil {
-		return fmt.Errorf("option Head: %w", err)
-	}
-	return nil
-}
-
-// head returns the names of the head's layers.
-func (s *FedRep) head(t *fedkit.Task) []string {
-	if s.Head != nil {
-		return s.Head
-	}
-	return []string{lastLayer(t)}
+	return checkLayers("Head", fed, s.Head)
 }
 
 // Start draws one model and gives its head to every client.
@@ -63,7 +48,7 @@ func (s *FedRep) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *FedRep) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
-	layers := s.head(r.Fed.Task)
+	layers := headLayers(r.Fed.Task, s.Head)
 	head := r.Mask(layers...)
 	body := head.Not()
 	start := s.State.W.Take(S...).Blend(s.State.X, head)
@@ -89,13 +74,13 @@ func (s *FedRep) ofHead() fedkit.Local {
 
 // Serve gives every client the body with its own head.
 func (s *FedRep) Serve(r *fedkit.Round) fedkit.Serving {
-	head := r.Mask(s.head(r.Fed.Task)...)
+	head := r.Mask(headLayers(r.Fed.Task, s.Head)...)
 	return fedkit.Serving{Models: s.State.W.Blend(s.State.X, head), Assign: r.Everyone()}
 }
 
 // Welcome gives each newcomer the body with a head of its own, trained from the initial one.
 func (s *FedRep) Welcome(r *fedkit.Round) fedkit.Serving {
-	head, local := r.Mask(s.head(r.Fed.Task)...), s.ofHead()
+	head, local := r.Mask(headLayers(r.Fed.Task, s.Head)...), s.ofHead()
 	local.Epochs, local.Steps = 10*local.Epochs, 10*local.Steps
 	start := r.Models(1).Blend(s.State.X, head)
 	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: start, Local: local, Mask: head, Private: true})
