@@ -2,12 +2,12 @@ package strategy
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // FedPRISM keeps a global model w_g, K cluster models w_c and soft weights W [M, K], and gives each client a mixture of
@@ -94,7 +94,12 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 			mix[c] = append(mix[c], w)
 		}
 	}
-	s.State.Models = s.State.Models.Add(u.Delta().Mix(toMeans(mix)))
+	for _, row := range mix {
+		if sum := floats.Sum(row); sum > 0 {
+			floats.Scale(1/sum, row)
+		}
+	}
+	s.State.Models = s.State.Models.Add(u.Delta().Mix(mix))
 	if r.T%cmp.Or(s.Every, 5) == 0 {
 		s.updateClusters(r, u)
 	}
@@ -119,24 +124,25 @@ func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 		return
 	}
 	labels = cluster.Align(labels, take(s.State.W, clients))
-	gram := points.Gram()
+	gram, in := points.Gram(), cluster.Groups(labels)
 	if s.Center {
 		gram = points.Centered()
 	}
-	for i, cosines := range cluster.Cosines(gram, labels, k) {
-		s.State.W[clients[i]] = s.soft(cosines)
-	}
-	in := members(labels, k, nil)
+	s.weigh(s.State.W, clients, gram, in)
 	s.State.Sizes = make([]float64, k)
-	for c, row := range in {
-		s.State.Sizes[c] = floats.Sum(row)
+	for c := range k {
+		s.State.Sizes[c] = float64(len(in.Members(c)))
 	}
-	s.State.Centroids = x.Mix(toMeans(in))
+	s.State.Centroids = x.Mix(in.Means(k, nil))
 }
 
-// soft returns a client's weights of the clusters.
-func (s *FedPRISM) soft(cosines []float64) []float64 {
-	return cluster.SoftTop(cosines, cmp.Or(s.M, len(cosines)), cmp.Or(s.Temperature, 1))
+// weigh sets the weights w of clients, the first points of gram, by their cosines with the means of the groups.
+func (s *FedPRISM) weigh(w [][]float64, clients []int, gram *mat.SymDense, in cluster.Groups) {
+	k := s.State.Models.Rows() - 1
+	cosines := cluster.Cosines(gram, in, k)
+	for at, i := range clients {
+		w[i] = cluster.SoftTop(cosines[at], cmp.Or(s.M, k), cmp.Or(s.Temperature, 1))
+	}
 }
 
 // Serve gives each client its mixture. Its cluster is the one of the greatest weight, and none while all weigh the same.
@@ -144,11 +150,10 @@ func (s *FedPRISM) Serve(*fedkit.Round) fedkit.Serving { return s.serving(s.Stat
 
 func (s *FedPRISM) serving(w [][]float64) fedkit.Serving {
 	models, k := s.State.Models, s.State.Models.Rows()-1
-	clusters := make([]int, len(w))
+	clusters := cluster.Ungrouped(len(w))
 	for i := range w {
-		most := slices.Max(w[i])
-		if clusters[i] = slices.Index(w[i], most); k > 1 && most == slices.Min(w[i]) {
-			clusters[i] = -1
+		if most := slices.Max(w[i]); k == 1 || most > slices.Min(w[i]) {
+			clusters[i] = slices.Index(w[i], most)
 		}
 	}
 	own := make([]int, k)
@@ -173,16 +178,13 @@ func (s *FedPRISM) Welcome(r *fedkit.Round) fedkit.Serving {
 	if r.Err() != nil {
 		return fedkit.Serving{}
 	}
-	clients := u.Clients()
-	for i, c := range clients {
-		cosines := make([]float64, len(s.State.Sizes))
-		for k, size := range s.State.Sizes {
-			at := len(clients) + k
-			if cosines[k] = math.NaN(); size > 0 {
-				cosines[k] = gram.At(i, at) / max(math.Sqrt(gram.At(i, i)*gram.At(at, at)), 1e-300)
-			}
+	in := cluster.Ungrouped(len(u.Solves)) // and each centroid is a group
+	for c, size := range s.State.Sizes {
+		if size == 0 {
+			c = cluster.None
 		}
-		w[c] = s.soft(cosines)
+		in = append(in, c)
 	}
+	s.weigh(w, u.Clients(), gram, in)
 	return s.serving(w)
 }
