@@ -3,8 +3,10 @@ package strategy
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/cluster"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -36,96 +38,133 @@ type CFL struct {
 	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State    struct {
 		Models  *fedkit.Matrix // one per cluster, [k, d]
-		Cluster []int          // by client, [M]
-		Splits  []split        // the first part keeps its number, the second is 1 + the split's
+		Cluster cluster.Groups // by client, [M]
+		Splits  tree           // of clusters, in their order
 		Passed  []int          // by client, how many of the splits it needs not be placed in, [M]
 	}
-}
-
-// split is a cluster that was split.
-type split struct {
-	Of           int
-	Start, Parts *fedkit.Matrix // what its clients started from [1, d], and the mean updates of its two parts [2, d]
 }
 
 // Start draws one model for all.
 func (s *CFL) Start(r *fedkit.Round) error {
 	s.State.Models, s.State.Splits = r.Models(1), nil
-	s.State.Cluster, s.State.Passed = make([]int, r.Clients()), make([]int, r.Clients())
+	s.State.Cluster, s.State.Passed = make(cluster.Groups, r.Clients()), make([]int, r.Clients())
 	return r.Err()
 }
 
 // Round implements fedkit.Strategy.
 func (s *CFL) Round(r *fedkit.Round) error {
-	st := &s.State
-	S, k, before := r.Select(s.Selector, s.Fraction), st.Models.Rows(), st.Models
-	in := take(st.Cluster, S) // the model that each trains: its cluster's, or k + the number of a split
-	for i, c := range S {
-		if n := s.missed(st.Cluster[c], st.Passed[c]); n >= 0 {
-			in[i] = k + n
-		}
-	}
-	u := r.Train(fedkit.Job{Clients: S, Start: fedkit.StackRows(append([]*fedkit.Matrix{before}, s.starts()...)...).Take(in...), Local: s.Local})
-	in = take(in, u.At)
-	farthest, missed := make([]float64, k), make([]int, len(in))
-	for i, c := range in {
-		if missed[i] = c - k; c < k {
-			farthest[c] = max(farthest[c], float64(u.Solves[i].Drift))
-		}
-	}
-	step := u.Delta().Mix(toMeans(members(in, k, u.Examples())))
+	st, before, passed := &s.State, s.State.Models, slices.Clone(s.State.Passed)
+	u, in := s.train(r, r.Select(s.Selector, s.Fraction), st.Cluster, passed)
+	step := u.Delta().Mix(in.Means(before.Rows(), u.Examples()))
 	lengths, err := step.Norms()
 	if r.Fail(err); err != nil {
 		return r.Err()
+	}
+	farthest := make([]float64, len(lengths))
+	for c := range farthest {
+		for _, i := range in.Members(c) {
+			farthest[c] = max(farthest[c], float64(u.Solves[i].Drift))
+		}
 	}
 	far := floats.MaxIdx(farthest)
 	r.Note("largest update", farthest[far])
 	r.Note("mean update", lengths[far])
 	st.Models = before.Add(step)
-	for c, length := range lengths {
-		if r.T >= s.First && length < cmp.Or(s.Eps1, 0.4) && farthest[c] > cmp.Or(s.Eps2, 1.6) {
-			s.split(r, u, before, in, c)
+	for c := range lengths {
+		if r.T >= s.First && lengths[c] < cmp.Or(s.Eps1, 0.4) && farthest[c] > cmp.Or(s.Eps2, 1.6) {
+			s.split(r, u, in, c, before.Take(c))
 		}
 	}
-	for i, c := range u.Clients() {
-		if missed[i] < 0 {
-			st.Passed[c] = len(st.Splits)
+	for i, client := range u.Clients() { // one whose update is left out is placed later
+		if st.Passed[client] = passed[client]; in[i] != cluster.None {
+			st.Passed[client] = len(st.Splits)
 		}
 	}
-	s.place(r, u, missed, st.Cluster, st.Passed)
 	return r.Err()
 }
 
-// split splits the cluster c, if the cosines allow; row i of u is of a client in the cluster in[i].
-func (s *CFL) split(r *fedkit.Round, u *fedkit.Updates, before *fedkit.Matrix, in []int, c int) {
-	delta := u.Delta()
-	gram, err := delta.Gram()
-	if err != nil {
-		r.Fail(err)
+// split splits cluster c, whose clients started from start, if the cosines allow. in is the cluster of each row of u.
+func (s *CFL) split(r *fedkit.Round, u *fedkit.Updates, in cluster.Groups, c int, start *fedkit.Matrix) {
+	rows, by := in.Members(c), cluster.Agglomerative{Linkage: cluster.Single}
+	gram, err := u.Delta().Gram()
+	if r.Fail(err); err != nil || len(rows) < 2 { // one alone has nobody to leave
 		return
 	}
-	var rows []int
-	for i := range in {
-		if in[i] == c {
-			rows = append(rows, i)
-		}
+	if s.Complete {
+		by.Linkage = cluster.Complete
 	}
-	part, alpha := s.bipartition(r, gram, rows)
-	if r.Err() != nil || !(math.Sqrt(max(0, 1-alpha)/2) > s.GammaMax) {
+	apart := cluster.CosineDistances(gram, rows)
+	parts := cluster.Groups(r.Cluster(by, cluster.Apart(apart), 2))
+	if alpha := 1 - parts.Gap(apart); r.Err() != nil || !(math.Sqrt(max(0, 1-alpha)/2) > s.GammaMax) {
 		return
 	}
-	st := &s.State
-	of := nobody(len(in))
-	for at, i := range rows {
-		if of[i] = part[at]; of[i] == 1 {
-			st.Cluster[u.Solves[i].Client] = st.Models.Rows()
-		}
-	}
-	st.Splits = append(st.Splits, split{c, before.Take(c), delta.Mix(toMeans(members(of, 2, nil)))})
+	st, of := &s.State, cluster.Ungrouped(len(in))
+	of.Set(rows, parts)
+	st.Splits = append(st.Splits, split{c, start, u.Delta().Mix(of.Means(2, nil))})
+	st.Cluster.Split(take(u.Clients(), rows), parts, len(st.Splits))
 	st.Models = fedkit.StackRows(st.Models, st.Models.Take(c))
 }
 
 // Serve gives every client the model of its cluster.
 func (s *CFL) Serve(*fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Models: s.State.Models, Assign: s.State.Cluster, Clusters: s.State.Cluster}
+}
+
+// tree is the clusters that CFL has split, in this order. The first part of split n keeps the cluster's number, and the second is
+// cluster n+1.
+type tree []split
+
+type split struct {
+	Of           int
+	Start, Parts *fedkit.Matrix // what its clients started from [1, d], and the mean updates of its two parts [2, d]
+}
+
+// missed returns the first split that a client in a cluster has not passed, or cluster.None.
+func (t tree) missed(in, passed int) int {
+	if n := slices.IndexFunc(t[passed:], func(s split) bool { return s.Of == in }); n >= 0 {
+		return passed + n
+	}
+	return cluster.None
+}
+
+// train trains clients, each the model of its cluster. Who missed a split trains the model that was split, and is placed in the part
+// whose updates its own is more similar to. in is the cluster that each row of u trained for, none for those that were placed.
+func (s *CFL) train(r *fedkit.Round, clients []int, of cluster.Groups, passed []int) (u *fedkit.Updates, in cluster.Groups) {
+	k, starts, parts := s.State.Models.Rows(), []*fedkit.Matrix{s.State.Models}, []*fedkit.Matrix(nil)
+	for _, split := range s.State.Splits {
+		starts, parts = append(starts, split.Start), append(parts, split.Parts)
+	}
+	from := take(of, clients) // rows of starts: the clusters' models, and after these what was split
+	for i, c := range clients {
+		if n := s.State.Splits.missed(of[c], passed[c]); n != cluster.None {
+			from[i], passed[c] = k+n, n+1
+		}
+	}
+	u = r.Train(fedkit.Job{Clients: clients, Start: fedkit.StackRows(starts...).Take(from...), Local: s.Local})
+	in = take(from, u.At)
+	if slices.Max(in) < k {
+		return u, in
+	}
+	along, err := u.Delta().Inner(unit(r, fedkit.StackRows(parts...))) // [n, 2 splits]
+	r.Fail(err)
+	for i, c := range u.Clients() {
+		if n := in[i] - k; n >= 0 && r.Err() == nil {
+			if in[i] = cluster.None; along.At(i, 2*n+1) > along.At(i, 2*n) {
+				of[c] = n + 1
+			}
+		}
+	}
+	return u, in
+}
+
+// Welcome takes clients that never took part down the tree.
+func (s *CFL) Welcome(r *fedkit.Round) fedkit.Serving {
+	of, passed := make(cluster.Groups, r.Clients()), make([]int, r.Clients())
+	for {
+		here := slices.DeleteFunc(r.Everyone(), func(i int) bool { return s.State.Splits.missed(of[i], passed[i]) == cluster.None })
+		if len(here) == 0 || r.Err() != nil {
+			return fedkit.Serving{Models: s.State.Models, Assign: of, Clusters: of}
+		}
+		s.train(r, here, of, passed) // one whose update is left out stays in the first part
+	}
 }

@@ -16,12 +16,6 @@ type Clustered struct {
 	Of     cluster.Groups // by client, its cluster; −1 for none yet, [M]
 }
 
-// nobody returns m clients without a cluster.
-func nobody(m int) []int { return cluster.Ungrouped(m) }
-
-// inUse returns the clusters that have a client, in ascending order.
-func inUse(of []int) []int { return cluster.Groups(of).Names() }
-
 // mean returns the mean of the models in use, or of all if none is, [1, d].
 func (c *Clustered) mean() *fedkit.Matrix {
 	used := c.Of.Names()
