@@ -2,8 +2,6 @@ package strategy
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
@@ -54,8 +52,8 @@ func (s *FedClust) Check(fed *fedkit.Federation, n int) error {
 	case fed == nil:
 		return nil
 	}
-	if _, err := fed.Task.Mask(s.Layers...); err != nil {
-		return fmt.Errorf("option Layers: %w", err)
+	if err := checkLayers("Layers", fed, s.Layers); err != nil {
+		return err
 	}
 	if s.Once { // everyone's models in round 1
 		return fitsClustered(fed)
@@ -69,69 +67,55 @@ func (s *FedClust) Start(r *fedkit.Round) error {
 	s.State.Clustered = Clustered{r.Models(1).Repeat(k), cluster.Ungrouped(r.Clients())}
 	s.State.Initial, s.State.Means = nil, nil
 	switch {
+	case s.Once:
+		s.State.Initial = s.State.Models.Take(0)
 	case s.Several:
 		s.State.Models = r.Models(k)
 		for i, c := range r.Rand("clusters").Perm(r.Clients()) {
 			s.State.Of[c] = i % k
 		}
-	case s.Once:
-		s.State.Initial = s.State.Models.Take(0)
 	}
 	return r.Err()
 }
 
 // Round implements fedkit.Strategy.
 func (s *FedClust) Round(r *fedkit.Round) error {
-	if s.Once && r.T == 1 {
-		return s.once(r)
+	if s.Once {
+		return onceFedClust{s}.Round(r)
 	}
-	S := r.Select(s.Selector, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.starts(S), Local: s.Local})
-	s.assign(r, u)
-	if r.Err() == nil {
-		s.State.Models = meanByCluster(s.State.Models, u.Models, take(s.State.Of, u.Clients()), u.Examples())
-	}
-	return r.Err()
-}
-
-// assign gives every client of the round a cluster.
-func (s *FedClust) assign(r *fedkit.Round, u *fedkit.Updates) {
-	clients := u.Clients()
-	if !s.Once && (r.T-1)%cmp.Or(s.Every, 1) == 0 {
+	u := s.train(r)
+	if (r.T-1)%cmp.Or(s.Every, 1) == 0 {
 		if of := s.group(r, u.Models); r.Err() == nil {
-			s.State.match(clients, of, s.K == 0)
-		}
-		return
-	}
-	of := take(s.State.Of, clients)
-	if !slices.Contains(of, cluster.None) {
-		return
-	}
-	for i, near := range s.State.join(r, s.features(r, u.Models), s.features(r, s.State.Models)) {
-		if of[i] < 0 {
-			s.State.Of[clients[i]] = near
+			s.State.match(u.Clients(), of, s.K == 0)
 		}
 	}
+	return s.average(r, u)
 }
 
-// once is the paper's first round.
-func (s *FedClust) once(r *fedkit.Round) error {
-	layers := r.Mask(s.layers(r.Fed.Task)...)
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.Initial, Local: s.Local, Shared: layers, Down: 1})
-	of := s.group(r, u.Models)
-	if r.Err() != nil {
-		return r.Err()
-	}
-	s.State.Of.Set(u.Clients(), of)
-	s.State.Models = s.State.Initial.Repeat(max(s.K, slices.Max(of)+1))
-	s.State.Means = meanByCluster(s.State.Models, u.Models, of, nil).Mul(layers)
-	return r.Err()
+// train trains the clients of a round, each the model of its cluster.
+func (s *FedClust) train(r *fedkit.Round) *fedkit.Updates {
+	S := r.Select(s.Selector, s.Fraction)
+	return r.Train(fedkit.Job{Clients: S, Start: s.State.starts(S), Local: s.Local})
 }
 
 // group clusters models [n, d].
 func (s *FedClust) group(r *fedkit.Round, models *fedkit.Matrix) []int {
 	by := cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{})
 	return r.Cluster(by, r.Points(s.features(r, models)), s.K)
+}
+
+// average lets clients of the round without a cluster join the nearest, and averages what each cluster's clients returned.
+func (s *FedClust) average(r *fedkit.Round, u *fedkit.Updates) error {
+	in := cluster.Groups(take(s.State.Of, u.Clients()))
+	if alone := in.Members(cluster.None); alone != nil && r.Err() == nil {
+		near := s.State.join(r, s.features(r, u.Models), s.features(r, s.State.Models))
+		in.Set(alone, take(near, alone))
+		s.State.Of.Set(u.Clients(), in)
+	}
+	if r.Err() == nil {
+		s.State.Models = meanByCluster(s.State.Models, u.Models, in, u.Examples())
+	}
+	return r.Err()
 }
 
 // features returns what is compared of models: 0 elsewhere.
@@ -155,10 +139,14 @@ func (s *FedClust) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(
 
 // Welcome gives each newcomer the model of the cluster that it ends nearest to.
 func (s *FedClust) Welcome(r *fedkit.Round) fedkit.Serving {
-	start, centers := s.State.mean(), s.State.Models
 	if s.Once {
-		start, centers = s.State.Initial, cmp.Or(s.State.Means, centers)
+		return onceFedClust{s}.Welcome(r)
 	}
+	return s.welcome(r, s.State.mean(), s.State.Models)
+}
+
+// welcome trains newcomers from start, and serves each the model of the cluster whose center is nearest to where it ends.
+func (s *FedClust) welcome(r *fedkit.Round, start, centers *fedkit.Matrix) fedkit.Serving {
 	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: start, Local: s.Local})
 	return s.State.newcomers(r, u, s.State.join(r, s.features(r, u.Models), s.features(r, centers)))
 }
