@@ -7,6 +7,7 @@
 //	FedNova  epochs by client, and an aggregation by steps taken
 //	FedDyn   a Shift that the client keeps, so that it costs no traffic
 //	Ditto    a personal model: a Private job; Welcome for clients that never took part
+//	PFedMe   several Private jobs per round, each with a Pull elsewhere
 //	APFL     two models of a client that train side by side, in a model of your own: Twin
 //	QFedAvg  losses before training
 //	Partial  layers that stay with the client: FedPer, LG-FedAvg

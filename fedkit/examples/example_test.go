@@ -66,6 +66,13 @@ func ExampleDitto() {
 	// Output: more than 70 % right: true and true
 }
 
+// Personal models keep near x, which few classes of a client's own cannot drag away.
+func ExamplePFedMe() {
+	h := after(20, digits(), &examples.PFedMe{Fraction: 0.5, Rounds: 10, Lambda: 1, Eta: 0.5, Local: fedkit.Local{Steps: 5, Batch: 16, LR: 0.1}})
+	fmt.Println("more than 70 % right:", h.Last().Global.Accuracy > 0.7, "and", h.Last().Mean().Accuracy > 0.7)
+	// Output: more than 70 % right: true and true
+}
+
 // Twin makes the model that APFL needs: a client's own half, and the shared one, which alone travels.
 func ExampleAPFL() {
 	h := after(20, dealt(examples.Twin(model.MLP(16))), &examples.APFL{Fraction: 0.5, Alpha: 0.5, Local: short})

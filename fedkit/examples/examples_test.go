@@ -34,6 +34,7 @@ func TestSuite(t *testing.T) {
 	for _, s := range []fedkit.Strategy{
 		&examples.FedNova{Fraction: 0.5, Local: standard, Epochs: []int{1, 2, 3, 1, 2, 3}},
 		&examples.Ditto{Fraction: 0.5, Local: standard},
+		&examples.PFedMe{Fraction: 0.5, Rounds: 2, Lambda: 1, Eta: 1, Local: standard},
 		&examples.Partial{Fraction: 0.5, Local: standard, Personal: []string{"dense1/biases"}},
 		&examples.MOON{Fraction: 0.5, Local: standard},
 	} {
@@ -89,15 +90,22 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// The global models of Ditto and APFL are FedAvg's, whatever λ and α, and travel at its price.
+// The global models of Ditto and APFL are FedAvg's, whatever λ and α, and travel at its price. That of pFedMe is with R = 1 and ηλ = 1.
 func TestGlobalModelIsFedAvgs(t *testing.T) {
 	plain, twin := rivals()
 	o := fedkit.Options{Rounds: 4, Seed: 3}
-	want := run(t, plain, &strategy.FedAvg{Fraction: 0.5, Local: standard}, o).Last()
+	near := standard
+	near.Prox = 0.3
+	avg, prox := run(t, plain, &strategy.FedAvg{Fraction: 0.5, Local: standard}, o).Last(), run(t, plain, &strategy.FedAvg{Fraction: 0.5, Local: near}, o).Last()
 	for name, got := range map[string]*fedkit.Record{
-		"Ditto": run(t, plain, &examples.Ditto{Fraction: 0.5, Local: standard}, o).Last(),
-		"APFL":  run(t, twin, &examples.APFL{Fraction: 0.5, Local: standard}, o).Last(),
+		"Ditto":  run(t, plain, &examples.Ditto{Fraction: 0.5, Local: standard}, o).Last(),
+		"APFL":   run(t, twin, &examples.APFL{Fraction: 0.5, Local: standard}, o).Last(),
+		"pFedMe": run(t, plain, &examples.PFedMe{Fraction: 0.5, Local: standard, Rounds: 1, Lambda: 0.3, Eta: 1 / 0.3}, o).Last(),
 	} {
+		want := avg
+		if name == "pFedMe" {
+			want = prox
+		}
 		if p, q := float64(got.Global.Loss), float64(want.Global.Loss); !(math.Abs(p-q) <= 1e-5*q) {
 			t.Errorf("%s: the global model has a loss of %v, FedAvg's %v", name, p, q)
 		}
@@ -141,7 +149,7 @@ func TestNewcomers(t *testing.T) {
 	for _, c := range []struct {
 		fed *fedkit.Federation
 		s   fedkit.Strategy
-	}{{plain, &examples.Ditto{Local: l}}, {plain, &examples.Partial{Local: l, Personal: []string{"dense2"}}}, {twin, &examples.APFL{Local: l}}} {
+	}{{plain, &examples.Ditto{Local: l}}, {plain, &examples.PFedMe{Rounds: 2, Lambda: 1, Local: l}}, {plain, &examples.Partial{Local: l, Personal: []string{"dense2"}}}, {twin, &examples.APFL{Local: l}}} {
 		alone := *c.fed
 		alone.Unseen = nil
 		var unseen [2]fedkit.Float

@@ -145,6 +145,22 @@ func TestReplay(t *testing.T) {
 		})
 	})
 
+	envelope := &examples.PFedMe{Local: l, Rounds: 3, Lambda: 0.8, Eta: 0.5, Beta: 1.5}
+	theta := func() *fedkit.Matrix { return fedkit.StackRows(envelope.State.X, envelope.State.Theta) }
+	o.check(t, fed, envelope, theta, func(x []float64, own [][]float64) []float64 {
+		mean := make([]float64, len(x))
+		for i := range own {
+			w := x
+			own[i] = x
+			for range 3 {
+				own[i] = o.descend(steps, own[i], func(v []float64) float64 { return o.loss(i, v) + 0.8/2*math.Pow(floats.Distance(v, w, 2), 2) })
+				w = floats.AddScaledTo(make([]float64, len(x)), w, 0.5*0.8, floats.SubTo(make([]float64, len(x)), own[i], w))
+			}
+			floats.AddScaled(mean, 1/float64(len(own)), w)
+		}
+		return floats.AddScaledTo(mean, x, 1.5, floats.SubTo(mean, mean, x))
+	})
+
 	apfl := &examples.APFL{Local: l, Alpha: 0.3}
 	o.check(t, twins, apfl, func() *fedkit.Matrix { return fedkit.StackRows(apfl.State.X, apfl.State.V) }, func(x []float64, own [][]float64) []float64 {
 		return o.average(func(i int) []float64 {

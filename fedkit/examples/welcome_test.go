@@ -40,6 +40,7 @@ func TestWelcome(t *testing.T) {
 	first := float64s(must.M1(must.M1(fed.Models(1, seed)).Host()))
 
 	ditto, apfl := &examples.Ditto{Local: l, Lambda: 0.5}, &examples.APFL{Local: l, Alpha: 0.3}
+	envelope := &examples.PFedMe{Local: l, Rounds: 1, Lambda: 0.5}
 	partial, rep := &examples.Partial{Local: l, Personal: []string{"dense2"}}, &strategy.FedRep{Local: l}
 	ownHead := func(i int, x []float64) []float64 {
 		h := o.descend(10*steps, first[head:], func(h []float64) float64 { return o.loss(i, slices.Concat(x[:head], h)) })
@@ -51,6 +52,9 @@ func TestWelcome(t *testing.T) {
 		want func(i int, x []float64) []float64
 	}{
 		{ditto, func() *fedkit.Matrix { return ditto.State.X }, func(i int, x []float64) []float64 {
+			return o.descend(steps, x, func(v []float64) float64 { return o.loss(i, v) + 0.5/2*math.Pow(floats.Distance(v, x, 2), 2) })
+		}},
+		{envelope, func() *fedkit.Matrix { return envelope.State.X }, func(i int, x []float64) []float64 {
 			return o.descend(steps, x, func(v []float64) float64 { return o.loss(i, v) + 0.5/2*math.Pow(floats.Distance(v, x, 2), 2) })
 		}},
 		{apfl, func() *fedkit.Matrix { return apfl.State.X }, func(i int, x []float64) []float64 {

@@ -1,0 +1,68 @@
+package examples
+
+import (
+	"cmp"
+
+	"fedkit.example/fedkit"
+)
+
+// PFedMe is personalization with Moreau envelopes (T Dinh et al., arXiv 2006.08848, Algorithm 1). Clients fit personal models
+// θ_i near copies w_i of the global model x, R times a round, and move the copies towards them:
+//
+//	θ_i ≈ argmin_θ f_i(θ) + (λ/2)‖θ − w_i‖²,  w_i ← (1−ηλ) w_i + ηλ θ_i    for i ∈ S, R times from x
+//	x   ← (1−β) x + (β/|S|) Σ_{i∈S} w_i
+//
+// In the paper, clients outside of S work too, unheard, and one batch serves the K steps for θ_i. Back travels the last θ_i, from
+// which the server knows w_i. Identity: with R = ηλ = β = 1, x is FedProx's with μ = λ and equal weights.
+type PFedMe struct {
+	Fraction float64      // share of the clients in a round, in (0, 1]; default all
+	Local    fedkit.Local // K (Steps or Epochs), B and learning rate of θ_i; its Prox is not used
+	Rounds   int          `range:"[1,inf)" default:"20"`    // R, local rounds
+	Lambda   float64      `range:"[0,inf)" default:"15"`    // λ, pull of θ_i towards w_i
+	Eta      float64      `range:"(0,inf)" default:"0.005"` // η, learning rate of w_i
+	Beta     float64      `range:"(0,inf)" default:"1"`     // β, weight of the mean in x
+	State    struct {
+		X, Theta *fedkit.Matrix // x [1, d] and θ_i [M, d]
+	}
+}
+
+// Start draws one model for all.
+func (s *PFedMe) Start(r *fedkit.Round) error {
+	s.State.X = r.Models(1)
+	s.State.Theta = s.State.X.Repeat(r.Clients())
+	return r.Err()
+}
+
+// Round implements fedkit.Strategy.
+func (s *PFedMe) Round(r *fedkit.Round) error {
+	u, w := s.train(r, r.Select(nil, s.Fraction))
+	s.State.Theta = s.State.Theta.Put(u.Clients(), u.Trained)
+	s.State.X = s.State.X.Add(w.Mean(nil).Sub(s.State.X).Scale(cmp.Or(s.Beta, 1)))
+	return r.Err()
+}
+
+// train returns the last θ_i and w_i of S. All but the last θ_i are private.
+func (s *PFedMe) train(r *fedkit.Round, S []int) (u *fedkit.Updates, w *fedkit.Matrix) {
+	w, lambda, eta := s.State.X.Repeat(len(S)), cmp.Or(s.Lambda, 15), cmp.Or(s.Eta, 0.005)
+	theta := w
+	for left := cmp.Or(s.Rounds, 20); left > 0; left-- {
+		job := fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: lambda}}, Local: s.Local, Private: left > 1}
+		if left == 1 {
+			job.Down = 1 // x, at the beginning
+		}
+		u = r.Train(job)
+		S, theta, w = u.Clients(), u.Models, w.Take(u.At...).Scale(1-eta*lambda).Add(u.Models.Scale(eta*lambda))
+	}
+	return u, w
+}
+
+// Serve gives every client its own model; x is the global one.
+func (s *PFedMe) Serve(r *fedkit.Round) fedkit.Serving {
+	return fedkit.Serving{Global: s.State.X, Models: s.State.Theta, Assign: r.Everyone()}
+}
+
+// Welcome gives each newcomer a model of its own, fitted near x as in a round.
+func (s *PFedMe) Welcome(r *fedkit.Round) fedkit.Serving {
+	u, _ := s.train(r, r.Everyone())
+	return fedkit.Serving{Global: s.State.X, Models: s.State.X.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.Everyone()}
+}
