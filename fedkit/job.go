@@ -38,8 +38,6 @@ type Job struct {
 	Shift  *Matrix   // s; nil: 0
 	Mask   *Matrix   // m, 1 for a parameter that is trained and 0 for one that stays; nil: all are trained
 
-	ProxWeights, Anchor *Matrix // Mask and To of the pull that Local.Prox is; FedAC alone needs them still
-
 	Objective Objective          // what is minimized; default: the task's loss
 	Extra     map[string]*Matrix // what the Objective sees by name, [1, g] or [n, g]; nobody trains, averages or sends it
 
@@ -248,8 +246,6 @@ func (j *Job) fields(f *Federation, call int) []jobField {
 		{"Pulls", j.Pulls != nil, j.checkPulls(d)},
 		{"Shift", j.Shift != nil, checkRows("Shift", j.Shift, n, d)},
 		{"Mask", j.Mask != nil, checkRows("Mask", j.Mask, n, d)},
-		{"ProxWeights", j.ProxWeights != nil, checkRows("ProxWeights", j.ProxWeights, n, d)},
-		{"Anchor", j.Anchor != nil, checkRows("Anchor", j.Anchor, n, d)},
 		{"Objective", false, j.checkObjective()},
 		{"Extra", j.Extra != nil, j.checkExtra()},
 		{"BatchesOf", j.BatchesOf != 0, refuse(j.BatchesOf < 0 || j.BatchesOf > call, "Job.BatchesOf", j.BatchesOf,

@@ -131,6 +131,11 @@ func late(x *tried)     { x.timed, x.Pace.Deadline = true, 4 }
 func ifca(x *tried)     { x.ifca = true }
 func proximal(x *tried) { x.Local.Prox = 1 }
 
+// pulled pulls clients to their start.
+func pulled(x *tried) {
+	x.with(func(j *fedkit.Job) { j.Pulls = []fedkit.Pull{{Weight: 1}} })
+}
+
 // checkpointed writes a checkpoint of its own.
 func checkpointed(x *tried) { x.Checkpoint = filepath.Join(x.t.TempDir(), "c") }
 
@@ -173,17 +178,13 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Local.Optimizer": {nil, func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }},
 	"Local.Prox":      {nil, proximal},
 
-	"Job.Clients": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[1:] }) }},
-	"Job.Local":   {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Local.LR = 0.02 }) }},
-	"Job.Start":   {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Start = j.Start.Scale(2) }) }},
-	"Job.Epochs":  {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Epochs = each(j, 1) }) }},
-	"Job.Steps":   {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Steps = each(j, 3) }) }},
-	"Job.LR":      {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.LR = each(j, 0.02) }) }},
-	"Job.Prox":    {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Prox = each(j, 1.0) }) }},
-	"Job.ProxWeights": {proximal, func(x *tried) {
-		x.with(func(j *fedkit.Job) { j.ProxWeights = firstOnly(j.Start.Cols()) })
-	}},
-	"Job.Anchor":    {proximal, func(x *tried) { x.with(func(j *fedkit.Job) { j.Anchor = ramp(j.Start.Cols(), 1) }) }},
+	"Job.Clients":   {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[1:] }) }},
+	"Job.Local":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Local.LR = 0.02 }) }},
+	"Job.Start":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Start = j.Start.Scale(2) }) }},
+	"Job.Epochs":    {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Epochs = each(j, 1) }) }},
+	"Job.Steps":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Steps = each(j, 3) }) }},
+	"Job.LR":        {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.LR = each(j, 0.02) }) }},
+	"Job.Pulls":     {nil, pulled},
 	"Job.Shift":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Shift = ramp(j.Start.Cols(), 1) }) }},
 	"Job.Mask":      {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Mask = firstOnly(j.Start.Cols()) }) }},
 	"Job.Objective": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Objective = twice{} }) }},
@@ -196,6 +197,11 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Job.Shared":  {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Shared = firstOnly(j.Start.Cols()) }) }},
 	"Job.Down":    {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Down = 3 }) }},
 	"Job.Up":      {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Up = 3 }) }},
+
+	"Pull.To":      {pulled, func(x *tried) { x.with(func(j *fedkit.Job) { j.Pulls[0].To = ramp(j.Start.Cols(), 1) }) }},
+	"Pull.Weight":  {pulled, func(x *tried) { x.with(func(j *fedkit.Job) { j.Pulls[0].Weight = 2 }) }},
+	"Pull.Weights": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Pulls = []fedkit.Pull{{Weights: each(j, 1.0)}} }) }},
+	"Pull.Mask":    {pulled, func(x *tried) { x.with(func(j *fedkit.Job) { j.Pulls[0].Mask = firstOnly(j.Start.Cols()) }) }},
 }
 
 // Every option is in the table, and changes what a run comes to, and what identifies it, unless its tag says that it does not.
@@ -205,7 +211,7 @@ func TestOptionsSayWhetherTheyChangeResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := 0
-	for _, typ := range []reflect.Type{reflect.TypeFor[fedkit.Options](), reflect.TypeFor[fedkit.Keep](), reflect.TypeFor[fedkit.Pace](), reflect.TypeFor[fedkit.Local](), reflect.TypeFor[fedkit.Job]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[fedkit.Options](), reflect.TypeFor[fedkit.Keep](), reflect.TypeFor[fedkit.Pace](), reflect.TypeFor[fedkit.Local](), reflect.TypeFor[fedkit.Job](), reflect.TypeFor[fedkit.Pull]()} {
 		for f := range typ.Fields() {
 			name := typ.Name() + "." + f.Name
 			c, ok := optionCases[name]
@@ -229,7 +235,7 @@ func TestOptionsSayWhetherTheyChangeResults(t *testing.T) {
 			if (outcomes[0] == outcomes[1]) != same {
 				t.Errorf("%s: the outcomes are equal: %v, and its tag is %q; %.200q and %.200q", name, !same, f.Tag.Get("results"), outcomes[0], outcomes[1])
 			}
-			if elsewhere := typ.Name() == "Job" || name == "Options.Seed"; !elsewhere && (identities[0] == identities[1]) != same {
+			if elsewhere := typ.Name() == "Job" || typ.Name() == "Pull" || name == "Options.Seed"; !elsewhere && (identities[0] == identities[1]) != same {
 				t.Errorf("%s, whose tag is %q: %s and %s", name, f.Tag.Get("results"), identities[0], identities[1])
 			}
 		}

@@ -32,7 +32,7 @@ func (p *Pull) weight(i int) float64 {
 // pulls returns the job's pulls, of which Local.Prox may be one.
 func (j *Job) pulls() []Pull {
 	if j.Pulls == nil && j.Local.Prox > 0 {
-		return []Pull{{Weight: j.Local.Prox, To: j.Anchor, Mask: j.ProxWeights}}
+		return []Pull{{Weight: j.Local.Prox}}
 	}
 	return j.Pulls
 }

@@ -19,9 +19,8 @@ import (
 //	k_i ← the cluster with the greatest cosine of M·w_i and M·Ω_k,  for all clients
 //	Ω_k ← mean of w_i over cluster k
 //
-// M [D, d] are the principal directions of the models of S, found anew every few rounds. The solver has both pulls as one: with
-// the weights p = μ+λ on the embedding and μ on the decision, μ(w−Ω) + λ(φ−Φ) = p ⊙ (w − a), where a is (μΩ + λΦ)/(μ+λ) on the
-// embedding and Ω on the decision. A model of one layer has no embedding, unless Head names parameters.
+// M [D, d] are the principal directions of the models of S, found anew every few rounds. A model of one layer has no embedding,
+// unless Head names parameters.
 //
 // The number of clusters is then tuned, unless it is Fixed, by how wide a cluster is and how far from all others,
 //
@@ -124,19 +123,17 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 
 // job is the local problem of clients S, of whom each receives its Ω_k and the embedding Φ.
 func (s *FedAC) job(r *fedkit.Round, S []int) fedkit.Job {
-	mu, lambda := cmp.Or(s.Mu, 0.1), cmp.Or(s.Lambda, 0.01)
-	share, decision := mu/(mu+lambda), r.Mask(headLayers(r.Fed.Task, s.Head)...)
-	embedding := decision.Not()
+	embedding := r.Mask(headLayers(r.Fed.Task, s.Head)...).Not()
 	own := s.clusters().serving(take(s.State.Clusters, S))
-	anchors := own.Models.Scale(share).Add(s.State.Phi.Scale(1-share)).Blend(own.Models, embedding)
 	values, err := embedding.Host()
 	r.Fail(err)
 	size := floats.Sum(precision.Double(values))
-	local := s.Local.WithDefaults()
-	local.Prox = mu + lambda
 	return fedkit.Job{
-		Clients: S, Start: s.State.W.Take(S...), Local: local, Down: 1 + size/float64(len(values)),
-		ProxWeights: embedding.Add(decision.Scale(share)), Anchor: anchors.Take(own.Assign...),
+		Clients: S, Start: s.State.W.Take(S...), Local: s.Local, Down: 1 + size/float64(len(values)),
+		Pulls: []fedkit.Pull{
+			{To: own.Models.Take(own.Assign...), Weight: cmp.Or(s.Mu, 0.1)},
+			{To: s.State.Phi, Weight: cmp.Or(s.Lambda, 0.01), Mask: embedding},
+		},
 	}
 }
 
