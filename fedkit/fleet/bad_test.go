@@ -346,22 +346,28 @@ func TestCanceledCalls(t *testing.T) {
 		honest := w.perform
 		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
 			begun <- true
-			<-release
+			<-release // once, or closed
 			return honest(ctx, c, queued)
 		}
 	})
 	d := device1(t, f)
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 3)
-	for range 3 {
+	go func() { release <- struct{}{} }()
+	if _, err := d.Run(ctx, double, []any{float32(1)}); err != nil { // a program that nobody knows has one call at a time
+		t.Fatal(err)
+	}
+	<-begun
+	ended := make(chan error, 5)
+	for range cap(ended) {
 		go func() {
 			_, err := d.Run(ctx, double, []any{float32(1)})
 			ended <- err
 		}()
 	}
 	<-begun
+	<-begun // it is made ready
 	cancel()
-	for range 3 {
+	for range cap(ended) {
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
