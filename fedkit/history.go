@@ -26,9 +26,6 @@ func Load(path string) (*History, error) { return history.Load(path) }
 // LoadLight is Load without what is known of each client: see history.LoadLight.
 func LoadLight(path string) (*History, error) { return history.LoadLight(path) }
 
-// LoadAll reads the histories that a pattern names: see history.LoadAll.
-func LoadAll(pattern string) ([]*History, error) { return history.LoadAll(pattern) }
-
 // ParseHistory is Load for what is in a file: see history.Parse.
 func ParseHistory(file []byte, whole bool) (*History, error) { return history.Parse(file, whole) }
 

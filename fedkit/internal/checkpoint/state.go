@@ -125,7 +125,7 @@ func (s States) Settle() (size int64, err error) {
 	})
 	if err != nil {
 		_, path, _ = strings.Cut(path, "]") // of which State
-		return 0, fmt.Errorf("State%s: %w", path, err)
+		return 0, fmt.Errorf("%s: %w", "State"+path, err)
 	}
 	return size, nil
 }

@@ -7,7 +7,6 @@ package tree
 import (
 	"encoding"
 	"encoding/gob"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -18,9 +17,13 @@ import (
 
 // What a visitor may return beside nil and an error of its own, which ends the walk.
 var (
-	Skip = errors.New("do not look inside")
-	Stop = errors.New("found") // for Holds
+	Skip error = signal("do not look inside")
+	Stop error = signal("found") // for Holds
 )
+
+type signal string
+
+func (s signal) Error() string { return string(s) }
 
 // Node is a value on a walk, or a type.
 type Node struct {
