@@ -124,21 +124,19 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 // job is the local problem of clients S, of whom each receives its Ω_k and the embedding Φ.
 func (s *FedAC) job(r *fedkit.Round, S []int) fedkit.Job {
 	embedding := r.Mask(headLayers(r.Fed.Task, s.Head)...).Not()
-	own := s.clusters().serving(take(s.State.Clusters, S))
+	omega, own := fedkit.StackRows(s.State.Omega, s.State.Omega.Mean(nil)), cluster.Groups(take(s.State.Clusters, S))
+	own.Merge(cluster.None, s.State.Omega.Rows()) // the row of the mean, which is there always: nothing has to be compiled again
 	values, err := embedding.Host()
 	r.Fail(err)
 	size := floats.Sum(precision.Double(values))
 	return fedkit.Job{
 		Clients: S, Start: s.State.W.Take(S...), Local: s.Local, Down: 1 + size/float64(len(values)),
 		Pulls: []fedkit.Pull{
-			{To: own.Models.Take(own.Assign...), Weight: cmp.Or(s.Mu, 0.1)},
+			{To: omega.Take(own...), Weight: cmp.Or(s.Mu, 0.1)},
 			{To: s.State.Phi, Weight: cmp.Or(s.Lambda, 0.01), Mask: embedding},
 		},
 	}
 }
-
-// clusters are the Ω_k and who uses them.
-func (s *FedAC) clusters() *Clustered { return &Clustered{s.State.Omega, s.State.Clusters} }
 
 // average is the M-step. It drops clusters without a client.
 func (s *FedAC) average() {

@@ -67,8 +67,9 @@ var fromOwn = fedkit.NewProgram("distances from own centers", func(a []*graph.No
 
 // ratios returns G of every cluster, [k], and the distances of the Ω.
 func (s *FedAC) ratios(r *fedkit.Round) (g []float64, apart *cluster.Condensed) {
-	own := s.clusters().serving(s.State.Clusters)
-	from, err := s.State.W.Apply(fromOwn, own.Models, own.Assign).Host()
+	own := slices.Clone(s.State.Clusters)
+	own.Merge(cluster.None, 0) // any: who is in no cluster does not count
+	from, err := s.State.W.Apply(fromOwn, s.State.Omega, []int(own)).Host()
 	r.Fail(err)
 	if apart = r.Points(s.State.Omega).Distances(); r.Err() != nil {
 		return nil, nil
