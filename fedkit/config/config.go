@@ -1,4 +1,4 @@
-// Package config writes down what a Go value is made of, such as a strategy with its options and parts: its type, and the
+// Package config represents Go values, such as a strategy with its options and parts, as configurations: the type, and the
 // exported fields that differ from zero. Equal values have equal configurations, and equal bytes as JSON.
 //
 // A configuration is a tree of JSON values, with sorted keys. A struct or map is an object with one key per field. If it is
@@ -6,8 +6,8 @@
 //
 //	{"Aggregator": {"type": "aggregate.Median"}, "Fraction": 0.5, "Local": {"Batch": 16, "LR": 0.1}, "type": "strategy.FedAvg"}
 //
-// Other keys in lower case stand for what is not a struct or map: "value" is a number, string, bool or list that has a type,
-// "func" the name of a function, "unnamed" something that cannot be written, and "len" and "sha256" describe a long list.
+// Other lowercase keys stand for what is not a struct or map: "value" is a number, string, bool or list that has a type,
+// "func" the name of a function, "unnamed" a value that cannot be represented, and "len" and "sha256" describe a long list.
 package config
 
 import (
@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Config is what a value is made of. Configurations may be compared with reflect.DeepEqual.
+// Config is the configuration of a value. Configurations may be compared with reflect.DeepEqual.
 type Config struct {
 	tree any // nil, bool, json.Number, string, []any or map[string]any
 }
@@ -30,7 +30,7 @@ func (c *Config) root() any {
 	return c.tree
 }
 
-// MarshalJSON writes the configuration as the package's documentation says.
+// MarshalJSON writes the configuration in the format of the package documentation.
 func (c *Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.root()) }
 
 // UnmarshalJSON reads a configuration.
@@ -54,8 +54,8 @@ func (c *Config) Name() string {
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
-// At returns what stands at a path, as String writes it: "0.1" at "Local.LR", "aggregate.Krum" at "Aggregator.type". It
-// is not there if it is zero, or if no such field exists.
+// At returns the value at a path, as String writes it: "0.1" at "Local.LR", "aggregate.Krum" at "Aggregator.type". It is not ok if
+// the value is zero, or there is no such field.
 func (c *Config) At(path string) (text string, ok bool) {
 	tree := c.root()
 	for name := range strings.FieldsFuncSeq(strings.ReplaceAll(path, "[", ".["), func(r rune) bool { return r == '.' }) {
@@ -73,9 +73,9 @@ func (c *Config) At(path string) (text string, ok bool) {
 	return write(tree), true
 }
 
-// Unnamed returns the paths of what cannot be written down, so that the configuration is incomplete: functions without a
-// name, such as closures, and what is nested in itself or too deep. A closure in a struct with a field Name has that name,
-// if it is not empty.
+// Unnamed returns the paths of values that cannot be represented, so that the configuration is incomplete: functions without a
+// name, such as closures, and cyclic or too deeply nested values. A closure in a struct with a non-empty field Name has that
+// name.
 func (c *Config) Unnamed() []string { return unnamed("", c.root()) }
 
 func unnamed(path string, tree any) (paths []string) {
@@ -89,8 +89,8 @@ func unnamed(path string, tree any) (paths []string) {
 	return paths
 }
 
-// Field returns the exported field of a struct, or of the struct v points to; it may be one of an embedded struct. It is
-// not valid if there is none. Its tag comes with it.
+// Field returns an exported field of a struct, or of the struct v points to, embedded structs included, and its tag. The field is
+// invalid if there is none.
 func Field(v any, name string) (field reflect.Value, tag reflect.StructTag) {
 	s := reflect.Indirect(reflect.ValueOf(v))
 	if s.Kind() != reflect.Struct {

@@ -14,16 +14,17 @@ import (
 	"strings"
 )
 
-// Of returns the configuration of a value, or of what it points to; nil for nil. Fields are those that Walk has and, since
-// they change results too, unexported ones, except those that are zero. NaN and ±Inf are strings, and so is what has a
-// MarshalText method of its own; of what has MarshalBinary, its bytes are kept like a long list. Functions have a name, such as "main.train", except closures and method values (see
-// Unnamed). Of a slice or array with more than 64 elements it keeps their number, and the SHA-256 of their JSON.
+// Of returns the configuration of a value, or of what it points to; nil for nil. Fields are those that Walk visits and, since
+// they change results too, unexported ones; zero fields are left out. NaN and ±Inf are strings, and so are values with their own
+// MarshalText method; the bytes of MarshalBinary are kept like a long list. Functions have a name, such as "main.train", except
+// closures and method values (see Unnamed). A slice or array with more than 64 elements is kept as their number and the SHA-256 of
+// their JSON.
 //
-// A field that only holds what is computed from the others, such as one that Start sets, is left out by its tag:
+// A tag excludes a field that only holds what is computed from the others, such as one that Start sets:
 //
 //	best *Optimum `config:"-"`
 //
-// So is an option that does not change results, which Walk has:
+// Another tag excludes an option that does not change results, though Walk visits it:
 //
 //	Workers int `results:"same"`
 func Of(v any) *Config {
@@ -58,7 +59,7 @@ func of(v reflect.Value, above trail) any {
 	return basic(v)
 }
 
-// typed adds the type of what an interface holds to its configuration.
+// typed adds the type to the configuration of an interface's value.
 func typed(t reflect.Type, tree any) any {
 	o := map[string]any{"type": strings.TrimLeft(typeName(t), "*")}
 	if fields, ok := tree.(map[string]any); ok {
@@ -69,7 +70,7 @@ func typed(t reflect.Type, tree any) any {
 	return o
 }
 
-// object is the configuration of a struct or a map. Of a struct, it has what differs from zero.
+// object is the configuration of a struct, without zero fields, or of a map.
 func object(v reflect.Value, above trail) any {
 	o := map[string]any{}
 	for _, p := range parts(v) {
@@ -77,7 +78,7 @@ func object(v reflect.Value, above trail) any {
 			continue
 		}
 		tree := of(p.value, above)
-		empty := p.value.Kind() == reflect.Struct && reflect.DeepEqual(tree, map[string]any{}) // but for its State, say
+		empty := p.value.Kind() == reflect.Struct && reflect.DeepEqual(tree, map[string]any{}) // with nothing but its State, say
 		if v.Kind() == reflect.Map || !p.value.IsZero() && tree != nil && !empty {
 			o[p.name] = tree
 		}
@@ -88,7 +89,7 @@ func object(v reflect.Value, above trail) any {
 	return o
 }
 
-// nameFunctions gives the closures among the fields of a struct the name that it has.
+// nameFunctions names the closures among a struct's fields by its field Name.
 func nameFunctions(o map[string]any) {
 	name, _ := o["Name"].(string)
 	for field, tree := range o {
@@ -113,7 +114,7 @@ func list(v reflect.Value, above trail) any {
 	return all
 }
 
-// digest sums up a list of n elements.
+// digest returns the length and hash of a list of n elements.
 func digest(n int, list any) any {
 	b, err := json.Marshal(list)
 	if err != nil { // NaN and ±Inf
@@ -143,8 +144,8 @@ func basic(v reflect.Value) any {
 	return json.Number(s)
 }
 
-// writesItself says whether a type, or a pointer to it, has a MarshalText or MarshalBinary method that is not one of a field
-// embedded in it.
+// writesItself reports whether a type, or a pointer to it, has a MarshalText or MarshalBinary method that is not promoted from an
+// embedded field.
 func writesItself(t reflect.Type) bool {
 	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
 		if f := t.Field(i); f.Anonymous && marshals(f.Type) {
@@ -163,7 +164,7 @@ func marshals(t reflect.Type) bool {
 	return false
 }
 
-// written is what a value writes of itself: its text or, of its bytes, their number and hash.
+// written is the configuration of a value that marshals itself: its text, or the length and hash of its bytes.
 func written(v reflect.Value) any {
 	p := reflect.New(v.Type())
 	p.Elem().Set(v)
@@ -192,11 +193,11 @@ func function(v reflect.Value) any {
 	return map[string]any{"func": short(name)}
 }
 
-// short leaves the folders of fedkit's own packages out of a name: "server.Adam". Elsewhere, two packages may be called the
-// same.
+// short drops the folders of fedkit's own packages from a name: "server.Adam". Other packages keep them, since their names may
+// clash.
 func short(name string) string { return folders.ReplaceAllString(name, "") }
 
-// typeName names a type, with the paths of packages that are not fedkit's.
+// typeName returns the name of a type, with full paths of packages that are not fedkit's.
 func typeName(t reflect.Type) string {
 	switch k := t.Kind(); {
 	case k == reflect.Pointer:

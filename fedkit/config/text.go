@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// String writes the configuration in one line, much like a Go literal with sorted fields; "" for nil:
+// String returns the configuration in one line, much like a Go literal with sorted fields; "" for nil:
 //
 //	strategy.FedAvg{Aggregator: aggregate.Median{}, Fraction: 0.5, Local: {Batch: 16, LR: 0.1}}
 func (c *Config) String() string {
@@ -74,8 +74,8 @@ func writeFields(o map[string]any) string {
 }
 
 // Diff returns one line per field that differs, in order: "Aggregator: aggregate.Median{}, was not set", "Local.LR: 0.03,
-// was 0.1". If the values are of two types, that comes first: "type: strategy.FedProx, was strategy.FedAvg". There are no
-// lines if and only if the configurations are equal. Either may be nil.
+// was 0.1". Different types come first: "type: strategy.FedProx, was strategy.FedAvg". There are no lines if and only if the
+// configurations are equal. Either may be nil.
 func Diff(was, is *Config) (lines []string) {
 	for _, d := range Vary(was, is) {
 		lines = append(lines, strings.TrimPrefix(d.Path+": ", ": ")+d.Values[1]+", was "+d.Values[0])
@@ -83,7 +83,7 @@ func Diff(was, is *Config) (lines []string) {
 	return lines
 }
 
-// absent stands for a field that is not there. No JSON is read as it.
+// absent stands for a missing field. No JSON decodes to it.
 const absent = json.Number("not set")
 
 func field(o map[string]any, name string) any {
@@ -93,15 +93,15 @@ func field(o map[string]any, name string) any {
 	return absent
 }
 
-// special are the keys that are not fields.
+// special lists the keys that are not fields.
 var special = []string{"type", "value", "func", "unnamed", "len", "sha256"}
 
-// hasFields says whether an object can be read field by field.
+// hasFields reports whether the keys of an object, except "type", are fields.
 func hasFields(o map[string]any) bool {
 	return o != nil && !slices.ContainsFunc(special[1:], func(name string) bool { _, is := o[name]; return is })
 }
 
-// inside returns an object as it is, and a list as one with the keys [0], [1], …; nil for what has nothing inside.
+// inside returns an object itself, a list as an object with the keys [0], [1], …, and nil for anything else.
 func inside(tree any) map[string]any {
 	list, ok := tree.([]any)
 	if !ok {
@@ -115,7 +115,7 @@ func inside(tree any) map[string]any {
 	return o
 }
 
-// names returns the keys of objects: the type first, [2] before [10].
+// names returns the union of the objects' keys, sorted: the type first, [2] before [10].
 func names(objects ...map[string]any) []string {
 	all := map[string]any{}
 	for _, o := range objects {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Types returns a hash of the types that values and their parts have, with the fields of each, "" if all of them are
-// fedkit's. Types of one name, declared in two functions, may have other parts, and so do something else.
+// Types returns a hash of the types of values and their parts, with the fields of each; "" if all of them are fedkit's. It
+// distinguishes types of the same name that are declared in different functions, if their fields differ.
 func Types(values ...any) string {
 	all := map[string]bool{}
 	for _, v := range values {
@@ -41,13 +41,13 @@ func types(v reflect.Value, above trail, all map[string]bool) {
 	}
 }
 
-// foreign says whether a type was declared elsewhere than in fedkit; its tests count as elsewhere.
+// foreign reports whether a type is declared outside fedkit; fedkit's tests count as outside.
 func foreign(t reflect.Type) bool {
 	path := t.PkgPath()
 	return path != "" && (!strings.HasPrefix(path, "fedkit.example/") || strings.HasSuffix(path, "_test"))
 }
 
-// layout is the name of a type and, if it was declared elsewhere, what it consists of.
+// layout returns the name of a type and, if it is foreign, its fields or elements.
 func layout(t reflect.Type, above []reflect.Type) string {
 	name, inside := typeName(t), ""
 	if t.PkgPath() != "" && !foreign(t) || slices.Contains(above, t) {

@@ -14,7 +14,7 @@ type Difference struct {
 }
 
 // Vary returns the fields in which the configurations are not all equal, in order; none if all are equal. Any may be nil.
-// If an interface holds values of several types, it is one field: "Aggregator", not what is in it.
+// An interface with values of several types is one field: "Aggregator", not its options.
 func Vary(configs ...*Config) []Difference {
 	trees := make([]any, len(configs))
 	for i, c := range configs {
@@ -45,7 +45,7 @@ func vary(path string, trees []any) (all []Difference) {
 	return all
 }
 
-// haveFields says whether trees can be compared field by field: they are all lists, or all objects of one type.
+// haveFields reports whether trees can be compared field by field: all are lists, or all are objects of one type.
 func haveFields(path string, trees []any) bool {
 	first := inside(trees[0])
 	return !slices.ContainsFunc(trees, func(t any) bool {

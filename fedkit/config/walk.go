@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Walk calls visit for v and for every part of it, a part before what is in it: the exported fields of structs in their
-// order, what pointers and interfaces hold, the elements of slices, arrays and maps (by sorted key). Paths read "" for v,
-// "Aggregator", "Selector.Then", "Parts[2]". A part comes as a pointer if it is held by one, else as a value. The visible
-// fields of an embedded struct are those of its holder.
+// Walk visits v and all of its parts in pre-order: the exported fields of structs in declaration order, the targets of pointers and
+// interfaces, the elements of slices, arrays and maps (by sorted key). Paths are "" for v, "Aggregator", "Selector.Then",
+// "Parts[2]". A part is passed as a pointer if it is held by one, else as a value. The fields of an embedded struct are visited as
+// its holder's.
 //
-// Left out are fields named State or tagged `config:"-"`, what is nil, channels, and plain values such as an int or a string
-// (but not those of a type with a name). Not entered are types with a MarshalText or MarshalBinary method, pointers back to what holds them, and what is more
-// than 100 fields, elements and pointers away from v. The first error ends the walk and is returned.
+// Left out are fields named State or tagged `config:"-"`, nil, channels, and unnamed basic types such as int or string. Walk does
+// not descend into types with a MarshalText or MarshalBinary method, cycles, or more than 100 levels. The first error ends the walk
+// and is returned.
 func Walk(v any, visit func(path string, part any) error) error {
 	return walk("", reflect.ValueOf(v), nil, visit)
 }
@@ -44,8 +44,8 @@ func walk(path string, v reflect.Value, above trail, visit func(string, any) err
 	return nil
 }
 
-// Unset returns the path and the type of the first interface in the parts of v that holds a nil pointer or function: it looks as if
-// it were set, but its methods panic. The type is nil if there is none.
+// Unset returns the path and the type of the first interface in v that holds a typed nil pointer or function, which is not nil itself
+// but whose methods panic. The type is nil if there is none.
 func Unset(v any) (path string, nothing reflect.Type) {
 	return unset("", reflect.ValueOf(&v).Elem(), nil)
 }
@@ -74,7 +74,7 @@ func unset(path string, v reflect.Value, above trail) (string, reflect.Type) {
 	return "", nil
 }
 
-// plain says whether a type has nothing to visit: int, string and the like, channels.
+// plain reports whether a type has no parts to visit: an unnamed basic type or a channel.
 func plain(t reflect.Type) bool {
 	k := t.Kind()
 	return k == reflect.Chan || k == reflect.UnsafePointer || t.PkgPath() == "" && (k < reflect.Array || k == reflect.String)
@@ -88,7 +88,7 @@ type part struct {
 	same   bool // a field that does not change results
 }
 
-// parts returns what a value holds one level below it; nothing if that is plain numbers, which may be a whole data set.
+// parts returns the children of a value, but not plain elements, which may be a whole data set.
 func parts(v reflect.Value) (all []part) {
 	switch k := v.Kind(); {
 	case writesItself(v.Type()):
@@ -107,7 +107,7 @@ func parts(v reflect.Value) (all []part) {
 	return all
 }
 
-// unlike quotes a name that would be taken for one of the others.
+// unlike quotes a name that would clash with one of the others.
 func unlike(others []string, name string) string {
 	if slices.Contains(others, name) {
 		return strconv.Quote(name)
@@ -115,7 +115,7 @@ func unlike(others []string, name string) string {
 	return name
 }
 
-// fields returns the fields of a struct; those of an embedded struct come in its place.
+// fields returns the fields of a struct, with those of embedded structs in their place.
 func fields(v reflect.Value) (all []part) {
 	if !v.CanAddr() { // an unexported field is read at its address
 		at := reflect.New(v.Type()).Elem()
@@ -123,8 +123,8 @@ func fields(v reflect.Value) (all []part) {
 		v = at
 	}
 	for _, f := range reflect.VisibleFields(v.Type()) {
-		in, err := v.FieldByIndexErr(f.Index) // no field is in an embedded nil pointer
-		if err != nil || flattened(f) && reflect.Indirect(in).Kind() == reflect.Struct || leftOut(v.Type(), f.Index) {
+		in, err := v.FieldByIndexErr(f.Index) // fails in an embedded nil pointer
+		if err != nil || flattened(f) && reflect.Indirect(in).Kind() == reflect.Struct || excluded(v.Type(), f.Index) {
 			continue
 		}
 		p := part{name: f.Name, value: in, hidden: !in.CanInterface(), same: f.Tag.Get("results") == "same"}
@@ -136,24 +136,24 @@ func fields(v reflect.Value) (all []part) {
 	return all
 }
 
-// flattened says whether the fields of an embedded struct stand for it.
+// flattened reports whether an embedded struct is replaced by its fields.
 func flattened(f reflect.StructField) bool { return f.Anonymous && !writesItself(f.Type) }
 
-// leftOut says whether a field is no option: it is named State, tagged, in an embedded struct that is or that stands for
-// itself, or only locks or counts.
-func leftOut(t reflect.Type, index []int) bool {
+// excluded reports whether a field is not an option: it is named State, tagged, a lock or atomic, or in an embedded struct that is
+// left out or not flattened.
+func excluded(t reflect.Type, index []int) bool {
 	f := t.FieldByIndex(index)
 	locks := !f.IsExported() && (f.Type.PkgPath() == "sync" || f.Type.PkgPath() == "sync/atomic")
-	if above := index[:len(index)-1]; len(above) > 0 && (leftOut(t, above) || !flattened(t.FieldByIndex(above))) {
+	if above := index[:len(index)-1]; len(above) > 0 && (excluded(t, above) || !flattened(t.FieldByIndex(above))) {
 		return true
 	}
 	return locks || f.Name == "State" || f.Tag.Get("config") == "-"
 }
 
-// trail is what was entered to reach a part: pointers, slices and maps by address, and nil for anything else.
+// trail is the path to a part, to detect cycles: pointers, slices and maps by address, and nil for anything else.
 type trail []any
 
-// enter adds v to the trail. It is not ok if v is nothing, or is there already, or if the trail is too long.
+// enter adds v to the trail. It is not ok if v is invalid or a cycle, or if the trail is too long.
 func (t trail) enter(v reflect.Value) (trail, bool) {
 	var spot any
 	switch v.Kind() {
@@ -168,7 +168,7 @@ func element(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 func join(path, name string) string {
 	switch {
-	case name == "value": // of a type
+	case name == "value": // of a typed value that is not an object
 		return path
 	case path == "", strings.HasPrefix(name, "["):
 		return path + name
