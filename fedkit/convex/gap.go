@@ -5,13 +5,13 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// WithGap returns s, which notes after every round how far its global model x is from a known optimum: the figure
-// "relative gap" is (F(x) − F*)/F*, in float64. One of 0 is left out, since plots of gaps have logarithms.
+// WithGap wraps s to note the suboptimality of its global model x after every round: "relative gap" is (F(x) − F*)/F*, in
+// float64, for a known optimum. A gap of 0 is left out, since gaps are plotted on a log scale.
 //
 //	h, err := fedkit.Run(ctx, fed, convex.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 50})
 //	plot.Note("relative gap", h).Show()
 //
-// Errors of a run: s has no global model, or the optimum is of another one.
+// Errors of a run: s has no global model, or the optimum is that of another model.
 func WithGap(s fedkit.Strategy, best *datasets.Optimum) fedkit.Strategy {
 	g := &withGap{Of: s, best: best}
 	if best != nil {
@@ -22,7 +22,7 @@ func WithGap(s fedkit.Strategy, best *datasets.Optimum) fedkit.Strategy {
 
 type withGap struct {
 	Of      fedkit.Strategy
-	Optimum []float64 // what the configuration says of best
+	Optimum []float64 // identifies best in the configuration
 	State   struct{}
 
 	best *datasets.Optimum `config:"-"`

@@ -10,16 +10,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FixedPoint returns the model at which FedAvg comes to rest on linear regression, optimum or not. All clients take part, and
-// client i takes K steps from x on all of its examples,
+// FixedPoint returns the model to which FedAvg converges on linear regression, which is in general not the optimum. All clients
+// take part, and client i takes K local steps from x on all of its examples,
 //
 //	w_i ← w_i − η (H_i w_i − b_i + λ w_i + μ (w_i − x)),  x ← Σ_i (n_i/N) w_i,
 //
-// with H_i = X_iᵀX_i/n_i and b_i = X_iᵀy_i/n_i, rows of X_i ending in 1. With K = 1 that is the optimum. With more steps it is so
-// only if the clients agree (Pathak and Wainwright, arXiv 2005.05238, section 2). μ is Local.Prox, so that FedProx is here too:
-// with many steps, its proximal problems are solved. λ is that of fedkit.WeightDecay.
+// with H_i = X_iᵀX_i/n_i and b_i = X_iᵀy_i/n_i, rows of X_i ending in 1. With K = 1 the fixed point is the optimum. With more steps
+// it is so in general only if the clients' optima agree (Pathak and Wainwright, arXiv 2005.05238, section 2). μ is Local.Prox, which covers
+// FedProx: with many steps, its proximal problems are solved. λ is that of fedkit.WeightDecay.
 //
-// Errors: another model; local steps that are not these; an η at which x does not come to rest.
+// Errors: another model; other local steps; an η at which x does not converge.
 func FixedPoint(fed *fedkit.Federation, l fedkit.Local) ([]float32, error) {
 	l = l.WithDefaults()
 	lambda, err := checkDescent(fed, &l)
@@ -51,7 +51,7 @@ func FixedPoint(fed *fedkit.Federation, l fedkit.Local) ([]float32, error) {
 	return precision.Single(x.RawVector().Data), nil
 }
 
-// checkDescent refuses what FixedPoint does not know the fixed points of. It returns λ.
+// checkDescent refuses models and local solvers that FixedPoint does not cover, and returns λ.
 func checkDescent(fed *fedkit.Federation, l *fedkit.Local) (lambda float64, err error) {
 	decay, decays := l.Optimizer.(fedkit.WeightDecay)
 	if !decays {
@@ -70,7 +70,7 @@ func checkDescent(fed *fedkit.Federation, l *fedkit.Local) (lambda float64, err 
 	return decay.Lambda, err
 }
 
-// steps returns the matrix [2d+1, 2d+1] that takes (w, x, 1) to what it is after so many local steps of least squares.
+// steps returns the matrix [2d+1, 2d+1] that maps (w, x, 1) to its value after count local steps of least squares.
 func (f *Problem) steps(count int, rate, mu float64) *mat.Dense {
 	zero := make([]float64, f.x.RawMatrix().Cols)
 	d, h, g := len(zero), f.hessian(zero), f.gradient(zero)
@@ -90,13 +90,13 @@ func (f *Problem) steps(count int, rate, mu float64) *mat.Dense {
 	return &all
 }
 
-// SplitRate returns by how much the distance to the optimum falls per round of exact FedSplit in the long run, on linear
-// regression, with the step s: the spectral radius of the map of all z
+// SplitRate returns the asymptotic contraction rate per round of exact FedSplit on linear regression, with the step s: the
+// spectral radius of the map of all z
 //
 //	z_i ← z_i + 2 (P_i (2x − z_i) − x),  P_i = (I + s H_i)⁻¹,  x = (1/M) Σ_i z_i,
 //
-// H_i being the Hessian of φ_i. The bound (√κ − 1)/(√κ + 1) of FedSplit is of all problems with these ℓ and L, this rate of one.
-// It takes (M d)³ operations and more.
+// where H_i is the Hessian of φ_i. FedSplit's bound (√κ − 1)/(√κ + 1) holds for all problems with these ℓ and L, this rate for one.
+// It takes O((M d)³) operations.
 //
 // Errors: another model, a step ≤ 0.
 func SplitRate(fed *fedkit.Federation, l2, step float64) (float64, error) {
@@ -134,7 +134,7 @@ func SplitRate(fed *fedkit.Federation, l2, step float64) (float64, error) {
 	return radius(all)
 }
 
-// radius returns the largest modulus of an eigenvalue.
+// radius returns the spectral radius.
 func radius(m *mat.Dense) (most float64, err error) {
 	var e mat.Eigen
 	if !e.Factorize(m, mat.EigenNone) {

@@ -13,10 +13,10 @@ import (
 //
 //	F(x) = Σ_i (n_i/N) f_i(x) + (λ/2)‖x‖²
 //
-// Its minimum F* comes from Newton's method in float64, on the examples of all clients. Logistic regression needs λ > 0: without
-// it, adding one vector to the weights of all classes changes nothing.
+// Newton's method in float64 on the examples of all clients computes the minimum F*. Logistic regression needs λ > 0: without it,
+// the optimum is not unique, since adding one vector to the weights of all classes changes nothing.
 //
-// Errors: another model, or no unique optimum; of the function, another number of parameters.
+// Errors: another model, or no unique optimum; from the function, another number of parameters.
 func RegressionGap(fed *fedkit.Federation, l2 float64) (func(x []float32) (float64, error), error) {
 	o, err := minimize(fed, l2)
 	if err != nil {
@@ -25,7 +25,7 @@ func RegressionGap(fed *fedkit.Federation, l2 float64) (func(x []float32) (float
 	return o.gap, nil
 }
 
-// WithRegressionGap is WithGap for any data: it finds the optimum itself, as RegressionGap does.
+// WithRegressionGap is WithGap for any data: it computes the optimum itself, as RegressionGap does.
 func WithRegressionGap(s fedkit.Strategy, l2 float64) fedkit.Strategy {
 	return &withRegressionGap{Of: s, L2: l2}
 }
@@ -35,7 +35,7 @@ type withRegressionGap struct {
 	L2    float64 `range:"[0,inf)"` // λ, weight of ½‖w‖² in every client's objective
 	State struct{}
 
-	best *optimum `config:"-"` // Start finds it
+	best *optimum `config:"-"` // set by Start
 }
 
 func (s *withRegressionGap) Unwrap() fedkit.Strategy              { return s.Of }
@@ -55,7 +55,7 @@ func (s *withRegressionGap) Round(r *fedkit.Round) error {
 	return noteGap(r, s.Of, s.best.gap)
 }
 
-// optimum is the minimum of what all clients have.
+// optimum is the objective over all clients' examples, with its minimum.
 type optimum struct {
 	*Problem
 	least float64

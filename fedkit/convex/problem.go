@@ -1,5 +1,5 @@
-// Package convex has what is known exactly about federated linear and logistic regression: the optimum and how far a model is from it,
-// proximal problems, and rates and fixed points of algorithms. All of it is computed on the host, in float64.
+// Package convex has exact results for federated linear and logistic regression: the optimum and a model's suboptimality, proximal
+// problems, and rates and fixed points of algorithms. All of it is computed on the host, in float64.
 package convex
 
 import (
@@ -18,7 +18,7 @@ import (
 //
 //	f(W) = mean over rows of ½(x·W − y)², or of the cross entropy of softmax(x·W), + (λ/2)‖W‖²
 //
-// with rows x [n, p], ones last, and W [p, k], the bias last: flat, that is the order of a model with one dense layer.
+// with rows x [n, p], ones last, and W [p, k], the bias last; flattened, this is the parameter order of a model with one dense layer.
 type Problem struct {
 	x      *mat.Dense
 	y      []float64 // targets, or labels
@@ -27,7 +27,7 @@ type Problem struct {
 	l2     float64
 }
 
-// Regression reports whether the model has the parameters of one dense layer and no training mode of its own.
+// Regression reports whether the model has the parameters of one dense layer and no training mode.
 func Regression(fed *fedkit.Federation) bool {
 	if fed == nil {
 		return true
@@ -37,8 +37,8 @@ func Regression(fed *fedkit.Federation) bool {
 		slices.Equal(t.Params[0].Shape, []int{fed.Data.Features(), k}) && slices.Equal(t.Params[1].Shape, []int{k})
 }
 
-// Matches returns an error unless the task's losses are those of a regression, at one model drawn at random: from its parameters
-// alone one cannot tell what its functions do.
+// Matches returns an error unless the task's losses at one random model are those of a regression, since the parameters alone do not
+// show what its functions compute.
 func Matches(r *fedkit.Round) error {
 	w := make([]float64, r.Fed.Task.Dim())
 	rng := r.Rand("a model to compare losses at")
@@ -66,7 +66,7 @@ func Problems(fed *fedkit.Federation, l2 float64) (all []*Problem) {
 	return all
 }
 
-// Shares returns M n_i/N of all clients: 1 if they have as many examples.
+// Shares returns M n_i/N of all clients: all 1 if clients have equally many examples.
 func Shares(fed *fedkit.Federation) []float64 {
 	shares := make([]float64, fed.Size())
 	for i, c := range fed.Clients {
@@ -76,7 +76,7 @@ func Shares(fed *fedkit.Federation) []float64 {
 	return shares
 }
 
-// newProblem is of some training rows of a data set.
+// newProblem returns the problem of some training rows of a data set.
 func newProblem(d *datasets.Dataset, rows []int, l2 float64) *Problem {
 	part, p := &d.Train, d.Features()+1
 	f := &Problem{x: mat.NewDense(len(rows), p, nil), k: max(1, d.Classes), labels: d.Classes > 0, l2: l2}
@@ -92,7 +92,7 @@ func newProblem(d *datasets.Dataset, rows []int, l2 float64) *Problem {
 	return f
 }
 
-// residuals returns what the gradient of the loss by outputs is, x·W − y or probabilities less the label's 1, [n, k], and f.
+// residuals returns the gradient of the loss with respect to the outputs, x·W − y or probabilities minus one-hot labels, [n, k], and f.
 func (f *Problem) residuals(w []float64) (e *mat.Dense, loss float64) {
 	e = new(mat.Dense)
 	e.Mul(f.x, mat.NewDense(len(w)/f.k, f.k, w))
@@ -118,7 +118,7 @@ func (f *Problem) loss(w []float64) float64 {
 	return loss
 }
 
-// gradient returns Xᵀe/n + λW, flat.
+// gradient returns Xᵀe/n + λW, flattened.
 func (f *Problem) gradient(w []float64) []float64 {
 	e, _ := f.residuals(w)
 	g := mat.NewDense(len(w)/f.k, f.k, nil)
@@ -167,8 +167,8 @@ func (f *Problem) hessian(w []float64) *mat.SymDense {
 	return h
 }
 
-// Prox returns argmin_w f(w) + (μ/2)‖w − v‖² by Newton's method from a start, with steps halved until they descend. For least
-// squares the first step is the last, but for round-off.
+// Prox returns argmin_w f(w) + (μ/2)‖w − v‖² by Newton's method from start, with backtracking line search. Least squares needs one
+// step, up to round-off.
 func (f *Problem) Prox(v []float64, mu float64, start []float64) ([]float64, error) {
 	objective := func(w []float64) float64 {
 		d := floats.Distance(w, v, 2)
@@ -189,7 +189,7 @@ func (f *Problem) Prox(v []float64, mu float64, start []float64) ([]float64, err
 		d, now, slope := step.RawVector().Data, objective(w), floats.Dot(g, step.RawVector().Data)
 		length := floats.Norm(d, 2) / (1e-3 + floats.Norm(w, 2))
 		next := floats.SubTo(make([]float64, len(w)), w, d)
-		for t := 0.5; length > 1e-6 && t > 1e-9 && objective(next) > now-t*slope/2; t /= 2 { // shorter ones are lost in the objective's round-off
+		for t := 0.5; length > 1e-6 && t > 1e-9 && objective(next) > now-t*slope/2; t /= 2 { // below, the objective's round-off hides descent
 			floats.AddScaledTo(next, w, -t, d)
 		}
 		if w = next; length <= 1e-12 {
@@ -199,11 +199,11 @@ func (f *Problem) Prox(v []float64, mu float64, start []float64) ([]float64, err
 	return nil, errors.New("100 steps of Newton's method are not enough")
 }
 
-// Curvature returns ℓ and L, bounds on the eigenvalues of the Hessians of what FedSplit splits, M (n_i/N) f_i + (λ/2)‖w‖², over
-// all clients and all w. The paper's step is s = 1/√(ℓL). For least squares they are exact. For logistic regression ℓ is λ,
-// and L has the bound ½ for the curvature of the softmax.
+// Curvature returns ℓ and L, bounds on the eigenvalues of the Hessians of FedSplit's local objectives, M (n_i/N) f_i + (λ/2)‖w‖²,
+// over all clients and all w. The paper's step is s = 1/√(ℓL). For least squares they are exact. For logistic regression ℓ is λ,
+// and L uses the bound ½ on the curvature of the softmax.
 //
-// Errors: a model that is neither.
+// Errors: another model.
 func Curvature(fed *fedkit.Federation, l2 float64) (least, most float64, err error) {
 	if fed == nil || !Regression(fed) {
 		return 0, 0, fedkit.Invalid("fed", "another model", "a federation whose model is linear or logistic regression")
