@@ -24,10 +24,10 @@ func (h *History) Check() error {
 	return nil
 }
 
-// mostClusters is how many clusters there may be, unless there are more clients.
-const mostClusters = 1 << 16
+// maxClusters is the largest number of clusters, unless there are more clients.
+const maxClusters = 1 << 16
 
-// Check refuses a record that a federation of m clients cannot have.
+// Check refuses a record that is impossible for a federation of m clients.
 func (r *Record) Check(m int) error {
 	for _, seconds := range []float64{r.Seconds, r.EvalTime, float64(r.Clock)} {
 		if !(seconds >= 0) || math.IsInf(seconds, 0) {
@@ -46,7 +46,7 @@ func (r *Record) Check(m int) error {
 		return fmt.Errorf("%d client scores, chosen on test, for %d clients", len(r.ChosenOnTest), m)
 	}
 	for client, c := range r.Clusters {
-		if most := max(m, mostClusters); c < -1 || c >= most {
+		if most := max(m, maxClusters); c < -1 || c >= most {
 			return fmt.Errorf("client %d: cluster %d: must be in [0, %d), or -1 for none", client, c, most)
 		}
 	}
@@ -71,7 +71,7 @@ func (r *Record) Check(m int) error {
 	return r.checkSums()
 }
 
-// checkSums checks what there is for all clients together.
+// checkSums checks totals and means over clients.
 func (r *Record) checkSums() error {
 	scores := []*Score{r.Global}
 	if s := r.Summary; s != nil {
@@ -101,7 +101,7 @@ func (s *Score) check() error {
 	return nil
 }
 
-// checkSolves refuses clients that there are not, or that have two rows.
+// checkSolves refuses invalid rows, unknown clients and duplicates.
 func checkSolves(solves []Solve, m int) error {
 	ascending := true
 	for i, s := range solves {
@@ -129,7 +129,7 @@ func checkSolves(solves []Solve, m int) error {
 	return nil
 }
 
-// inOrder refuses times of the simulated clock that run back, or are none.
+// inOrder refuses times of the simulated clock that decrease, are negative or not finite.
 func inOrder(times ...Float) error {
 	before := 0.0
 	for _, t := range times {

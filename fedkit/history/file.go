@@ -16,14 +16,14 @@ import (
 )
 
 // A history file has a line of JSON for the run, one for each round, and one for its end, which has the number of rounds
-// and says whether the run was interrupted. Each ends with a checksum (see lines.Sum). What a round has for each client is
-// packed into one string, the last field before the checksum, so that a reader may leave it out.
+// and whether the run was interrupted. Each ends with a checksum (see lines.Sum). A round's per-client data are packed into
+// one string, the last field before the checksum, so that a reader may skip it.
 //
 //	{"fedkit":"history","schema":1,"name":"FedAvg",…,"crc":"0a1b2c3d"}
 //	{"round":1,"seconds":0.5,…,"summary":{…},"packed":"…","crc":"1b2c3d4e"}
 //	{"end":1,"crc":"2c3d4e5f"}
 //
-// A file that is still written, or whose run was killed, has no last line, and perhaps half a line at its end.
+// If the run goes on or was killed, the file has no end line, and may end with a partial line.
 const historySchema = 1
 
 const packedField = `,"packed":"`
@@ -33,11 +33,11 @@ const historyStart = `{"fedkit":"history",`
 
 // Heading is the first line.
 type Heading struct {
-	Fedkit string `json:"fedkit"` // what the file is: "history"
-	Schema int    `json:"schema"` // of its lines
+	Fedkit string `json:"fedkit"` // kind of file: "history"
+	Schema int    `json:"schema"` // version of the format
 	*plainHistory
-	Rounds  *struct{} `json:"rounds,omitempty"`  // which have lines of their own
-	Stopped *struct{} `json:"stopped,omitempty"` // the last line says so
+	Rounds  *struct{} `json:"rounds,omitempty"`  // hides History.Rounds, which have their own lines
+	Stopped *struct{} `json:"stopped,omitempty"` // hides History.Stopped, which is in the last line
 }
 
 type (
@@ -59,7 +59,7 @@ func HeadingOf(h *History) Heading {
 	return Heading{Fedkit: "history", Schema: historySchema, plainHistory: (*plainHistory)(h)}
 }
 
-// History is what the heading is of.
+// History returns the history of the heading.
 func (h Heading) History() *History { return (*History)(h.plainHistory) }
 
 // EndLine returns the last line.
@@ -86,8 +86,8 @@ func RecordLine(c *lines.Sum, r *Record) ([]byte, error) {
 	return c.Seal(line), nil
 }
 
-// Save writes the history: a line of JSON for the run and one for each round, in which what is known of each client is
-// packed. Every line has a checksum. The file appears whole or not at all; folders are made as needed.
+// Save writes the history atomically: a line of JSON for the run and one for each round, with packed per-client data and a checksum
+// per line. Folders are made as needed.
 func (h *History) Save(path string) error {
 	b, err := h.file()
 	if err == nil {
@@ -118,12 +118,11 @@ func (h *History) file() ([]byte, error) {
 	return append(b, end...), err
 }
 
-// Load reads a history that Save or a run with fedkit.Options.History wrote. A file that was altered, or that a version of
-// fedkit with another format wrote, is refused.
+// Load reads a history that Save or a run with fedkit.Options.History wrote. Errors: an altered file, or another format version.
 func Load(path string) (*History, error) { return load(path, true) }
 
-// LoadLight is Load without what is known of each client: Solves, Scores and Clusters are nil, and everything that sums
-// them up works. It is fast, for tables and curves of many runs.
+// LoadLight is Load without per-client data: Solves, Scores and Clusters are nil, but their totals and means work. It is fast, for
+// tables and curves of many runs.
 func LoadLight(path string) (*History, error) { return load(path, false) }
 
 func load(path string, whole bool) (h *History, err error) {
@@ -137,7 +136,7 @@ func load(path string, whole bool) (h *History, err error) {
 	return h, nil
 }
 
-// Parse is Load for what is in a file, or LoadLight if it is not to be whole. It changes file.
+// Parse is Load for the bytes of a file, or LoadLight unless whole is set. It overwrites file.
 func Parse(file []byte, whole bool) (h *History, err error) {
 	if !bytes.HasPrefix(file, []byte(historyStart)) {
 		return nil, notHistory(file)
@@ -151,7 +150,7 @@ func Parse(file []byte, whole bool) (h *History, err error) {
 	return h, nil
 }
 
-// notHistory says what a file is that does not begin like a history.
+// notHistory returns the error for a file that does not begin like a history.
 func notHistory(file []byte) error {
 	if bytes.HasPrefix(file, []byte("{")) && bytes.Contains(file, []byte(`"rounds"`)) { // before the format had a number
 		return errors.New("an older version of fedkit wrote it, as one JSON object, which this one does not read: compute the run again, or read it with that version")
@@ -159,10 +158,10 @@ func notHistory(file []byte) error {
 	return errors.New("no history, or altered")
 }
 
-// pack packs what a record has for each client.
+// pack packs a record's per-client data.
 func pack(r *Record) (b []byte, err error) {
 	lists := []any{r.Solves, r.Scores, r.Clusters}
-	if r.Unseen != nil || r.ChosenOnTest != nil { // which few files have
+	if r.Unseen != nil || r.ChosenOnTest != nil { // rare
 		lists = append(lists, r.Unseen, r.ChosenOnTest)
 	}
 	for _, list := range lists {
@@ -173,7 +172,7 @@ func pack(r *Record) (b []byte, err error) {
 	return b, nil
 }
 
-// unpack sets what pack packed.
+// unpack is the inverse of pack.
 func unpack(b []byte, r *Record) (err error) {
 	for i, list := range []any{&r.Solves, &r.Scores, &r.Clusters, &r.Unseen, &r.ChosenOnTest} {
 		if i == 3 && len(b) == 0 {
@@ -189,13 +188,14 @@ func unpack(b []byte, r *Record) (err error) {
 	return nil
 }
 
-// parse reads a history file. It changes b.
+// parse reads a history file. It overwrites b.
 func parse(b []byte, whole bool) (*History, error) {
 	p := parser{rest: b, whole: whole}
 	return p.history()
 }
 
-// ParseOpen reads a file that has no end yet. It returns the checksum of its lines, and whether it is all lines and has no end. It changes b.
+// ParseOpen reads a file that may have no end line yet. It returns the checksum of its lines; open reports whether it ends with a
+// whole line that is not the end line. It overwrites b.
 func ParseOpen(b []byte) (h *History, sum lines.Sum, open bool, err error) {
 	p := parser{rest: b, whole: true}
 	h, err = p.history()
@@ -223,12 +223,12 @@ type parser struct {
 	rest  []byte
 	sum   lines.Sum
 	line  int
-	whole bool // also what is packed
+	whole bool // with packed data
 	ended bool
 }
 
-// object returns the JSON object of the next line without its last brace, in whose place there is room; nil at the end
-// of the file, or before half a line.
+// object returns the JSON object of the next line without its closing brace, for which it has capacity; nil at the end of the
+// file, or before a partial line.
 func (p *parser) object() ([]byte, error) {
 	line, rest, ok := bytes.Cut(p.rest, []byte("\n"))
 	if !ok {
@@ -263,7 +263,7 @@ func (p *parser) heading() (*History, error) {
 	return h, err
 }
 
-// next returns the record of the next line; nil at the end, which it adds to the history.
+// next returns the record of the next line; nil at the end, whose line it applies to the history.
 func (p *parser) next(h *History) (*Record, error) {
 	b, err := p.object()
 	switch {
@@ -290,12 +290,12 @@ func (p *parser) record(b []byte) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.number()
-	r.known()
+	r.setRounds()
+	r.trimSummary()
 	return r, nil
 }
 
-// cut takes what is packed off the end of a record's line.
+// cut removes the packed data from the end of a record's line, and returns them.
 func cut(b *[]byte) (columns []byte, err error) {
 	n := len(*b) - 1
 	from := bytes.LastIndexByte((*b)[:max(n, 0)], '"') + 1
@@ -306,7 +306,7 @@ func cut(b *[]byte) (columns []byte, err error) {
 	return columns, nil
 }
 
-// LeaveOut leaves out scores or solves, and keeps what sums them up.
+// LeaveOut drops scores or solves, and keeps their totals and means in Summary.
 func (r *Record) LeaveOut(scores, solves bool) {
 	all := r.summary()
 	r.Summary = &all
@@ -316,11 +316,11 @@ func (r *Record) LeaveOut(scores, solves bool) {
 	if solves {
 		r.Solves = nil
 	}
-	r.known()
+	r.trimSummary()
 }
 
-// known leaves out of the summary what the record has.
-func (r *Record) known() {
+// trimSummary drops from the summary what the record itself has.
+func (r *Record) trimSummary() {
 	s := r.Summary
 	if s == nil {
 		return

@@ -1,4 +1,4 @@
-// Package history has what happened in a run: its records, the figures that sum them up, and the files that hold them. It needs no device.
+// Package history holds the results of runs: records per round, figures computed from them, and their files. It needs no device.
 package history
 
 import (
@@ -15,43 +15,43 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
-// History is what happened in a run: one Record per round, and what is needed to tell runs apart. It is saved and loaded,
-// printed as a table, compared and plotted.
+// History is the result of a run: one Record per round, and what identifies the run. It can be saved and loaded, printed as a
+// table, compared and plotted.
 type History struct {
-	Name      string         `json:"name"`               // label in plots and tables; the strategy's name unless set
+	Name      string         `json:"name"`               // label in plots and tables; default: the strategy's name
 	Strategy  string         `json:"strategy"`           // type name: "FedAvg"
 	Config    *config.Config `json:"config"`             // the strategy with all its options and parts
 	Data      string         `json:"data"`               // data set
-	Partition string         `json:"partition"`          // rule in words
+	Partition string         `json:"partition"`          // fedkit.Federation.Rule
 	Model     string         `json:"model"`              // name of the task
 	Clients   int            `json:"clients"`            // M
 	Params    int            `json:"params"`             // d
 	Seed      uint64         `json:"seed"`               // of the run: fedkit.Options.Seed
-	Device    string         `json:"device"`             // its kind, and the options that change what it computes: "cpu", "cuda tf32=true"
-	Hardware  string         `json:"hardware,omitempty"` // which it is: "Intel(R) Xeon(R) Platinum 8481C, 4 processors"; empty in old files
-	Rounds    []Record       `json:"rounds"`             // what happened in each, the first one first
+	Device    string         `json:"device"`             // kind, and options that change results: "cpu", "cuda tf32=true"
+	Hardware  string         `json:"hardware,omitempty"` // "Intel(R) Xeon(R) Platinum 8481C, 4 processors"; empty in old files
+	Rounds    []Record       `json:"rounds"`             // in order
 
-	// What else identifies the run; empty in old files.
+	// These identify the run too; empty in old files.
 	Settings     *config.Config `json:"settings,omitempty"`     // options of the run that change results: Rounds, EvalEvery, …
-	Task         string         `json:"task,omitempty"`         // SHA-256 of what the model computes and how it starts, in hexadecimal
-	Devices      *config.Config `json:"devices,omitempty"`      // rule of what the clients work on, if the run has a clock
-	DevicesHash  string         `json:"devices_hash,omitempty"` // SHA-256 of what it drew, in hexadecimal
-	Interceptors *config.Config `json:"interceptors,omitempty"` // who stands between the clients and the server
-	Types        string         `json:"types,omitempty"`        // hash of the types that the parts have which are not fedkit's: see config.Types
+	Task         string         `json:"task,omitempty"`         // fingerprint of the model and its initial parameters: SHA-256, in hexadecimal
+	Devices      *config.Config `json:"devices,omitempty"`      // rule that drew the devices, if the run has a clock
+	DevicesHash  string         `json:"devices_hash,omitempty"` // SHA-256 of the devices, in hexadecimal
+	Interceptors *config.Config `json:"interceptors,omitempty"` // between the clients and the server
+	Types        string         `json:"types,omitempty"`        // hash of the parts' types that are not fedkit's: see config.Types
 	Code         string         `json:"code,omitempty"`         // version of the code that ran: see fedkit.Describe
 
 	// Stopped says that the run was interrupted (by the stop button of a notebook, say) before its last round. Load also
-	// sets it if the file has no end, since the run that writes it goes on, failed or was killed.
+	// sets it if the file has no end, since the run is still going on, failed or was killed.
 	Stopped bool `json:"stopped,omitempty"`
 
-	// Manifest says by hashes what data the clients had; nil in histories from before it was kept.
+	// Manifest identifies the clients' data by hashes; nil in old files.
 	Manifest *partition.Manifest `json:"manifest,omitempty"`
 
-	On fmt.Stringer `json:"-"` // where the run goes on, nil if that is here
+	On fmt.Stringer `json:"-"` // machines that run the programs; nil for this process
 }
 
-// Machines says who computes the rounds and how much was moved so far, in a line: for the progress of a run on a fleet. It is
-// empty for any other.
+// Machines returns a line of progress for a run on a fleet: the machines, what they do, and how many bytes were moved. It is empty
+// for other runs.
 func (h *History) Machines() string {
 	if h.On == nil {
 		return ""
@@ -88,7 +88,7 @@ func (h *History) RoundsTo(target float64) int {
 	return 0
 }
 
-// Seconds returns the wall time of all rounds, evaluations apart.
+// Seconds returns the wall time of all rounds, without evaluations.
 func (h *History) Seconds() float64 {
 	t := 0.0
 	for _, r := range h.Rounds {
@@ -97,7 +97,7 @@ func (h *History) Seconds() float64 {
 	return t
 }
 
-// String prints the history as a table with one line per round; long histories are thinned out.
+// String returns the history as a table with one line per round; long histories are thinned to about 40 lines.
 func (h *History) String() string {
 	var b strings.Builder
 	head := fmt.Sprintf("%s on %s: %s; %s, %d parameters; seed %d, %s", h.Name, h.Data, h.Partition, h.Model, h.Params, h.Seed, h.device())
@@ -131,23 +131,23 @@ func (h *History) String() string {
 	return b.String()
 }
 
-// device says on what the rounds were computed, without marks and what else a processor's name has beside it.
+// device returns the device, with the processor's name without trademarks and clock rate.
 func (h *History) device() string {
 	if h.Hardware == "" {
 		return h.Device
 	}
-	return h.Device + ": " + beside.ReplaceAllString(h.Hardware, "")
+	return h.Device + ": " + processorNoise.ReplaceAllString(h.Hardware, "")
 }
 
-var beside = regexp.MustCompile(`\((R|r|TM|tm)\)| CPU| Processor\b| @ [0-9.]+GHz`)
+var processorNoise = regexp.MustCompile(`\((R|r|TM|tm)\)| CPU| Processor\b| @ [0-9.]+GHz`)
 
-// bytesText writes three digits at most: "1.5 MB".
+// bytesText formats bytes with at most three digits: "1.5 MB".
 func bytesText(n int64) string {
 	unit, size := text.ByteUnit(float64(n))
 	return fmt.Sprintf("%.3g %s", float64(n)/size, unit)
 }
 
-// LoadAll reads the histories that a pattern names (as in path.Match), in the order of their file names.
+// LoadAll reads the histories that match a pattern (as in filepath.Match), in the order of their file names.
 func LoadAll(pattern string) ([]*History, error) {
 	paths, err := filepath.Glob(pattern)
 	if err != nil {

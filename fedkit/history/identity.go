@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 )
 
-// Differs says in what h is another run than past, field by field.
+// Differs returns the identifying fields in which h differs from past, one line per field.
 func (past *History) Differs(h *History) (fields []string) {
 	for _, f := range []struct {
 		name    string
@@ -28,7 +28,7 @@ func (past *History) Differs(h *History) (fields []string) {
 		fields = append(fields, config.Diff(was.Config, is.Config)...)
 	}
 	for _, d := range config.Diff(past.Settings, h.Settings) {
-		if !strings.HasPrefix(d, "Rounds: ") { // a run may go on for longer
+		if !strings.HasPrefix(d, "Rounds: ") { // a resumed run may have more
 			fields = append(fields, "Options."+d)
 		}
 	}
@@ -41,9 +41,8 @@ func (past *History) Differs(h *History) (fields []string) {
 	return append(fields, config.Diff(past.Config, h.Config)...)
 }
 
-// Complete returns an error that names the first option of the run, of its strategy or of an interceptor that cannot be
-// written down, so that another run might be taken for this one; nil if there is none. Such a run has no checkpoint, and no
-// study stores it.
+// Complete returns an error that names the first option of the run, of its strategy or of an interceptor that a configuration
+// cannot represent; nil if there is none. Since such a run cannot be told from others, it has no checkpoint, and no study stores it.
 func (h *History) Complete() error {
 	for _, part := range []struct {
 		in string

@@ -15,41 +15,41 @@ type Record struct {
 	Seconds  float64 `json:"seconds"`                // wall time of the round without the evaluation
 	EvalTime float64 `json:"eval_seconds,omitempty"` // s of wall time that the evaluation took; 0 if there was none
 
-	Solves    []Solve `json:"solves,omitempty"` // what each client that took part did; one row per client
-	BytesDown int64   `json:"bytes_down"`       // server → clients, all together
-	BytesUp   int64   `json:"bytes_up"`         // clients → server
-	Kept      int64   `json:"kept,omitempty"`   // bytes of all matrices and slices of numbers that the strategy's State keeps until the next round: models, [M, d] among them
+	Solves    []Solve `json:"solves,omitempty"` // local solves, one row per participating client
+	BytesDown int64   `json:"bytes_down"`       // server → clients, total
+	BytesUp   int64   `json:"bytes_up"`         // clients → server, total
+	Kept      int64   `json:"kept,omitempty"`   // bytes of all matrices and slices of numbers in the strategy's State between rounds, such as models [M, d]
 
-	// Clock is when the round ended, in s of the simulated clock of a federation with devices; Missed are the clients whose results
-	// the server did not wait for, or did not get, and those that sat out.
+	// Clock is when the round ended, in s of the simulated clock of a federation with devices; Missed are the stragglers, dropouts and
+	// excluded clients.
 	Clock  Float  `json:"clock,omitempty"`
 	Missed []Miss `json:"missed,omitempty"` // see Clock
 
 	// Global is the score of the strategy's one global model on the whole test set; nil if there is no such model, or the
 	// round was not evaluated.
 	Global *Score `json:"global,omitempty"`
-	// Scores are those of the M clients, each on its own test examples under the model it would use; nil if the round
-	// was not evaluated, or if they were left out.
+	// Scores are those of the M clients, each on its own test examples under its served model; nil if the round was not
+	// evaluated, or if they were left out.
 	Scores   []Score `json:"scores,omitempty"`
-	Personal bool    `json:"personal,omitempty"` // the clients' own models are scored in Scores, not the global one
-	// Unseen are the scores of the clients that fedkit.HoldOut took out of the federation, each on its own test examples under the
-	// model it finds (see fedkit.Welcomer); nil without such clients, or if the round was not evaluated.
+	Personal bool    `json:"personal,omitempty"` // Scores are of personalized models, not the global one
+	// Unseen are the scores of the hold-out clients (fedkit.Federation.HoldOut), each on its own test examples under its served
+	// model (see fedkit.Welcomer); nil without such clients, or if the round was not evaluated.
 	Unseen []Score `json:"unseen,omitempty"`
-	// ChosenOnTest are scores of the M clients as fedkit.Options.ChooseOnTest wants them, to be read beside Scores only.
+	// ChosenOnTest are the optimistic scores of fedkit.Options.ChooseOnTest, to be read beside Scores only.
 	ChosenOnTest []Score `json:"chosen_on_test,omitempty"`
-	// Clusters says which cluster each of the M clients is in, −1 if it is in none yet; nil if nothing is clustered, or if it is
-	// the lowest loss that decides (fedkit.Serving.ByLoss) and the round was not evaluated.
+	// Clusters are the clusters of the M clients, −1 for none yet; nil if the strategy does not cluster, or if it clusters by lowest
+	// loss (fedkit.Serving.ByLoss) and the round was not evaluated.
 	Clusters []int `json:"clusters,omitempty"`
-	// Clustering says how good Clusters is; nil if that is.
+	// Clustering is the quality of Clusters; nil if Clusters is.
 	Clustering *Clustering `json:"clustering,omitempty"`
 	// Notes are the strategy's own figures for the round.
 	Notes map[string]Float `json:"notes,omitempty"`
-	// Summary sums up Solves and Scores if they were left out: see fedkit.Keep and LoadLight. Training, Mean and Spread work in
-	// both cases.
+	// Summary has the totals and means of Solves and Scores that were left out: see fedkit.Keep and LoadLight. Training, Mean and
+	// Spread work in both cases.
 	Summary *Summary `json:"summary,omitempty"`
 }
 
-// Clients returns who took part.
+// Clients returns the participating clients.
 func (r *Record) Clients() []int {
 	clients := make([]int, len(r.Solves))
 	for i, s := range r.Solves {
@@ -58,42 +58,42 @@ func (r *Record) Clients() []int {
 	return clients
 }
 
-// Score is a model's loss (mean over examples, natural logarithm) and accuracy (share in [0, 1]) on Examples examples.
+// Score is a model's loss and accuracy on Examples examples.
 type Score struct {
 	Loss     Float `json:"loss"`     // mean over the examples, natural logarithm
 	Accuracy Float `json:"accuracy"` // share of the examples whose label is predicted, in [0, 1]
-	Examples int   `json:"examples"` // that were scored; 0 if the client has none, and then there is no loss or accuracy
+	Examples int   `json:"examples"` // number of examples; 0 if the client has none, and then there is no loss or accuracy
 
 	Metrics map[string]Float `json:"metrics,omitempty"` // those of fedkit.Options.Metrics by name; nil if Examples is 0
 }
 
-// Miss is a client whose result the server did not wait for, or did not get.
+// Miss is a client without a result in the round: a straggler, a dropout or an excluded client.
 type Miss struct {
-	Client int   `json:"client"`            // who, from 0
+	Client int   `json:"client"`            // index, from 0
 	Begin  Float `json:"begin"`             // s of the clock at which its job began
-	End    Float `json:"end"`               // s at which it dropped out, or at which its result would have arrived
+	End    Float `json:"end"`               // s at which it dropped out, or its result would have arrived
 	Lost   bool  `json:"lost,omitempty"`    // it dropped out
-	SatOut bool  `json:"sat_out,omitempty"` // it was given no job, and End is Begin: see fedkit.Round.SitOut. If neither, it was late
+	SatOut bool  `json:"sat_out,omitempty"` // it was excluded without a job, and End is Begin: see fedkit.Round.SitOut. If neither, it was late
 }
 
-// UnmarshalJSON reads a record, and refuses fields that it does not know.
+// UnmarshalJSON reads a record, and refuses unknown fields.
 func (r *Record) UnmarshalJSON(b []byte) error {
 	err := lines.Strict(b, (*plainRecord)(r))
-	r.number()
+	r.setRounds()
 	return err
 }
 
-// number gives each solve its round, which stands once in a file.
-func (r *Record) number() {
+// setRounds sets the round of each solve, which a file has once per record.
+func (r *Record) setRounds() {
 	for i := range r.Solves {
 		r.Solves[i].Round = r.Round
 	}
 }
 
-// Float is a float64 whose JSON form keeps values that are not finite: "NaN", "+Inf", "-Inf".
+// Float is a float64 whose JSON form also has non-finite values: "NaN", "+Inf", "-Inf".
 type Float float64
 
-// MarshalJSON writes numbers as numbers, and what JSON has no number for as a string.
+// MarshalJSON writes finite values as numbers, and others as strings.
 func (f Float) MarshalJSON() ([]byte, error) {
 	v := float64(f)
 	if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -104,7 +104,7 @@ func (f Float) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (f *Float) UnmarshalJSON(b []byte) error {
-	v, err := strconv.ParseFloat(string(b), 64) // of a file with millions
+	v, err := strconv.ParseFloat(string(b), 64) // fast path: a file has millions
 	if err != nil || b[0] > '9' {
 		err = json.Unmarshal(b, &v)
 	}
@@ -132,9 +132,9 @@ func (r *Record) Score() *Score {
 	return r.Mean()
 }
 
-// Mean returns the mean over all clients' own test examples, each example counted once. Of a metric, it is the mean of the
-// clients' values, weighted by their numbers of examples; clients without a value, or with NaN, are left out. It is nil if
-// the round was not evaluated, or no client has a test example.
+// Mean returns the mean over all clients' own test examples, each example counted once. A metric is the mean of the clients'
+// values, weighted by their numbers of examples; clients without a value, or with NaN, are left out. It is nil if the round was
+// not evaluated, or no client has a test example.
 func (r *Record) Mean() *Score {
 	if r.Scores == nil && r.Summary != nil {
 		return r.Summary.Mean
@@ -142,7 +142,7 @@ func (r *Record) Mean() *Score {
 	return meanOf(r.Scores)
 }
 
-// MeanUnseen is Mean of the clients that never took part.
+// MeanUnseen is Mean over the hold-out clients.
 func (r *Record) MeanUnseen() *Score {
 	if r.Unseen == nil && r.Summary != nil {
 		return r.Summary.Unseen
@@ -150,7 +150,7 @@ func (r *Record) MeanUnseen() *Score {
 	return meanOf(r.Unseen)
 }
 
-// MeanChosenOnTest is Mean of ChosenOnTest.
+// MeanChosenOnTest is Mean over ChosenOnTest.
 func (r *Record) MeanChosenOnTest() *Score {
 	if r.ChosenOnTest == nil && r.Summary != nil {
 		return r.Summary.ChosenOnTest

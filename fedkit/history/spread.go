@@ -7,26 +7,26 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Spread is how accuracy is spread over the clients that have test examples: each on its own, and each counting the same.
-// An accuracy that is not finite counts as 0.
+// Spread is the distribution of accuracy over the clients that have test examples, each weighted equally. A non-finite accuracy
+// counts as 0.
 type Spread struct {
 	Mean   Float `json:"mean"`   // over clients
-	Worst  Float `json:"worst"`  // mean over the tenth of the clients, rounded up, that are worst off
-	Min    Float `json:"min"`    // of the client that is worst off
-	Q1     Float `json:"q1"`     // quartiles are interpolated between neighbors, as NumPy does
-	Median Float `json:"median"` // of the clients
+	Worst  Float `json:"worst"`  // mean over the worst tenth of the clients, rounded up
+	Min    Float `json:"min"`    // of the worst client
+	Q1     Float `json:"q1"`     // quartile, with linear interpolation as in NumPy
+	Median Float `json:"median"` // with linear interpolation
 	Q3     Float `json:"q3"`     // see Q1
-	Max    Float `json:"max"`    // of the client that is best off
+	Max    Float `json:"max"`    // of the best client
 }
 
-// Training sums up what the clients of a round did.
+// Training is the totals of a round's local training.
 type Training struct {
 	Clients int   `json:"clients"` // that took part
-	Steps   int   `json:"steps"`   // all together
-	Loss    Float `json:"loss"`    // mean of their training losses, each client counting the same
+	Steps   int   `json:"steps"`   // total over clients
+	Loss    Float `json:"loss"`    // mean training loss, each client weighted equally
 }
 
-// Summary is what a record knows of its clients all together. It has what Keep or LoadLight left out of the record.
+// Summary has a record's totals and means over clients, where Keep or LoadLight left out the clients' own.
 type Summary struct {
 	Training *Training `json:"training,omitempty"` // of Solves
 	Mean     *Score    `json:"mean,omitempty"`     // of Scores
@@ -36,12 +36,12 @@ type Summary struct {
 	ChosenOnTest *Score `json:"chosen_on_test,omitempty"` // mean of ChosenOnTest
 }
 
-// summary sums up the whole record.
+// summary returns the totals and means of the whole record.
 func (r *Record) summary() Summary {
 	return Summary{Training: r.Training(), Mean: r.Mean(), Spread: r.Spread(), Unseen: r.MeanUnseen(), ChosenOnTest: r.MeanChosenOnTest()}
 }
 
-// Training returns what the round's clients did, all together; nil if nobody trained.
+// Training returns the totals of the round's local training; nil if no client trained.
 func (r *Record) Training() *Training {
 	if r.Solves == nil && r.Summary != nil {
 		return r.Summary.Training
@@ -58,7 +58,7 @@ func (r *Record) Training() *Training {
 	return t
 }
 
-// Spread returns how accuracy is spread over the clients; nil if they were not scored, or none has a test example.
+// Spread returns the distribution of accuracy over clients; nil if the round was not evaluated, or no client has a test example.
 func (r *Record) Spread() *Spread {
 	if r.Scores == nil && r.Summary != nil {
 		return r.Summary.Spread
