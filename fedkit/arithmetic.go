@@ -10,16 +10,16 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Arithmetic returns the floating-point operations of a forward pass for one example of the data: what one example more in
-// a batch adds. A backward pass takes about twice as many, so training takes three times this number per example.
+// Arithmetic returns the floating-point operations of a forward pass per example: what one more example in a batch adds. A
+// backward pass takes about twice as many, so training takes three times this number per example.
 //
-// Matrix products and convolutions count two operations per multiply-add, as the task's graph has them; elementwise work,
-// which is little beside them, is left out. In model.LeNet, a convolution with pooling is a larger matrix product with
-// zeros in it: 36 multiply-adds for every 25 of the convolution itself. The body of a loop counts once.
+// Matrix products and convolutions of the task's graph count two operations per multiply-add; elementwise operations, which are
+// negligible beside them, are left out. In model.LeNet, a convolution with pooling is a larger matrix product padded with
+// zeros: 36 multiply-adds for every 25 of the convolution itself. The body of a loop counts once.
 //
-// Nothing is compiled. It fails if Forward does, or there is no device.
+// Nothing is compiled. Errors: Forward fails, or there is no device.
 func (t *Task) Arithmetic(d *datasets.Dataset) (float64, error) {
-	var operations [2]float64 // for a batch of one and of two
+	var operations [2]float64 // for batches of one and two examples
 	for i := range operations {
 		var err error
 		if operations[i], err = t.arithmetic(d, i+1); err != nil {
@@ -29,7 +29,7 @@ func (t *Task) Arithmetic(d *datasets.Dataset) (float64, error) {
 	return operations[1] - operations[0], nil
 }
 
-// arithmetic returns the operations of a forward pass for a batch, with those that it takes for any batch.
+// arithmetic returns the operations of a forward pass for a batch, including those that do not depend on its size.
 func (t *Task) arithmetic(d *datasets.Dataset, batch int) (float64, error) {
 	var arguments []shapes.Shape
 	for _, p := range t.Params {

@@ -10,30 +10,30 @@ import (
 	"fedkit.example/fedkit/sim"
 )
 
-// Async is an asynchronous round: clients are at work on models of different age, and the server goes on as soon as some
-// results are there.
+// Async is an asynchronous round with a buffer: clients train on models of different staleness, and the round ends as soon as the
+// buffer is full.
 //
 //	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: 100, Take: 10, Job: fedkit.Job{Start: s.State.X, Local: s.Local}})
 type Async struct {
-	AtWork   int      // clients at work at a time, at most
-	Take     int      // results that the server waits for; 0: 1
-	Selector Selector // who begins, of those that are idle and on; nil: uniformly at random
-	// Steps says how many local steps a client takes that begins now; nil: as many as the Job says.
+	AtWork   int      // concurrency: most clients training at a time
+	Take     int      // buffer size: results per round; 0: 1
+	Selector Selector // chooses among the idle clients whose devices are on; nil: uniformly at random
+	// Steps returns the local steps of a client that begins now; nil: those of the Job.
 	Steps func(client int, rng *rand.Rand) int
-	// Job is what a client that begins now is asked to do: Start, one row; Local and Objective, the same in all rounds; Shared, Down
+	// Job is the job of each client that begins now: Start, one row; Local and Objective, the same in all rounds; Shared, Down
 	// and Up.
 	Job Job
 }
 
-// Arrive lets clients begin and others hand in their work, until Take results have arrived, and returns these in the order of
-// their arrival; of the same moment, those that began first, and then by client. Solve.Staleness says how many rounds began since.
+// Arrive starts clients and collects results until Take have arrived. It returns them in the order of arrival; ties go to the work
+// that began in the earlier round, then to the lower client. Solve.Staleness is the number of rounds that began since.
 //
-// A client that begins gets the job's Start as it is now. One that arrives before the last of the results is replaced at that
-// moment; those that are missing at the end begin with the next round, from its model. A client that drops out is replaced too.
-// Results are computed as late as possible, and then many side by side.
+// A client that begins receives the job's current Start. A client whose result arrives, or that drops out, is replaced at once;
+// those still missing when the round ends begin with the next, from its model. Results are computed as late as possible, many
+// side by side.
 func (r *Round) Arrive(f *Flight, a Async) *Updates {
-	defer r.back(r.stage)
-	if !r.in("arrive") {
+	defer r.restoreStage(r.stage)
+	if !r.enter("arrive") {
 		return r.noUpdates(a.Job)
 	}
 	u, err := r.arrive(f, a)
@@ -59,7 +59,7 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 	if err := a.check(r.Fed); err != nil {
 		return nil, err
 	}
-	if err := r.use(f, a.Job.Start); err != nil {
+	if err := r.addVersion(f, a.Job.Start); err != nil {
 		return nil, err
 	}
 	var in []Work
@@ -83,10 +83,10 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 			in = append(in, w)
 		}
 	}
-	return r.handIn(f, a, in)
+	return r.collect(f, a, in)
 }
 
-// check refuses what a job cannot be asked for later than when it begins, since of a round that is over only Start and Local are known.
+// check refuses fields that cannot differ between rounds: of earlier rounds, only Start and Local are kept.
 func (a *Async) check(fed *Federation) error {
 	for _, field := range a.Job.fields(fed, 1) {
 		if field.once {
@@ -98,12 +98,12 @@ func (a *Async) check(fed *Federation) error {
 	return all.check(fed, 1)
 }
 
-// use has the work that begins in this round start from x.
-func (r *Round) use(f *Flight, x *Matrix) error {
+// addVersion makes x the model that work beginning in this round starts from.
+func (r *Round) addVersion(f *Flight, x *Matrix) error {
 	if r.began == nil {
 		r.began = map[int]int{}
 	}
-	if n := len(f.Versions); n > 0 && f.Versions[n-1].Round == r.T { // there was an Arrive before
+	if n := len(f.Versions); n > 0 && f.Versions[n-1].Round == r.T { // a second Arrive in the round
 		if f.Versions[n-1].X != x {
 			return Invalid("Async.Job.Start", "another model", "that of the first Arrive in this round")
 		}
@@ -114,14 +114,13 @@ func (r *Round) use(f *Flight, x *Matrix) error {
 	return nil
 }
 
-// dispatch lets idle clients begin until as many are at work as should be. A client whose result has just arrived waits for the
-// next model.
+// dispatch starts idle clients until AtWork are training. A client whose result has just arrived waits for the next model.
 func (r *Round) dispatch(f *Flight, a Async, in []Work) error {
 	busy := make([]bool, r.Clients())
 	for _, w := range append(slices.Clone(f.Work), in...) {
 		busy[w.Client] = true
 	}
-	if len(f.Work) == 0 { // nothing will happen before somebody is on
+	if len(f.Work) == 0 { // nothing happens until a device is on
 		r.clock.now = r.nextOn(busy)
 	}
 	idle := r.idle(busy)
@@ -147,7 +146,7 @@ func (r *Round) dispatch(f *Flight, a Async, in []Work) error {
 	return r.begin(f, &a)
 }
 
-// begin lets the clients of the job begin.
+// begin starts the clients of the job.
 func (r *Round) begin(f *Flight, a *Async) error {
 	down, up, err := a.Job.traffic(r.Fed.Task.Dim())
 	model, device := float64(4*r.Fed.Task.Dim()), new(sim.Device)
@@ -178,8 +177,8 @@ func (r *Round) begin(f *Flight, a *Async) error {
 	return err
 }
 
-// handIn returns what has arrived, and forgets what no work needs any more.
-func (r *Round) handIn(f *Flight, a Async, in []Work) (*Updates, error) {
+// collect returns the results that arrived, and drops model versions that no work started from.
+func (r *Round) collect(f *Flight, a Async, in []Work) (*Updates, error) {
 	u := &Updates{At: sequence(len(in))}
 	var models, starts []*Matrix
 	for _, w := range in {
@@ -196,10 +195,10 @@ func (r *Round) handIn(f *Flight, a Async, in []Work) (*Updates, error) {
 	f.Versions = slices.DeleteFunc(f.Versions, func(v Version) bool {
 		return v.Round != r.T && !slices.ContainsFunc(f.Work, func(w Work) bool { return w.Round == v.Round })
 	})
-	if len(f.Work) == 0 { // as after a resume
+	if len(f.Work) == 0 { // nil, as after a resume
 		f.Work, f.Queue.Events = nil, nil
 	}
 	r.calls++
-	a.Job.Clients, a.Job.Down = u.Clients(), Zero // the models traveled when the work began
+	a.Job.Clients, a.Job.Down = u.Clients(), Zero // the models were counted when the work began
 	return r.receive(a.Job, u), nil
 }

@@ -5,8 +5,7 @@ import (
 )
 
 // Candidates returns the clients that can be chosen now, in ascending order: all, or those whose devices are on; in an
-// asynchronous round, those of them that are idle. If no device is on and nobody is at work, the clock goes on to the first moment
-// at which one is.
+// asynchronous round, only idle ones. If no device is on and no client is training, the clock advances until one is.
 func (r *Round) Candidates() (some []int) {
 	if r.busy == nil && r.devices() != nil {
 		r.clock.now = r.nextOn(nil)
@@ -14,7 +13,7 @@ func (r *Round) Candidates() (some []int) {
 	return r.idle(r.busy)
 }
 
-// nextOn returns the first moment from now on at which the device of a client is on that is not busy.
+// nextOn returns the earliest time, from now on, at which the device of a client that is not busy is on.
 func (r *Round) nextOn(busy []bool) float64 {
 	if r.devices() == nil {
 		return r.clock.now
@@ -28,7 +27,7 @@ func (r *Round) nextOn(busy []bool) float64 {
 	return next
 }
 
-// idle returns the clients that are not busy, and on now.
+// idle returns the clients that are not busy and whose devices are on now.
 func (r *Round) idle(busy []bool) (some []int) {
 	devices := r.devices()
 	for i := range r.Clients() {

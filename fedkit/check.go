@@ -13,22 +13,21 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 )
 
-// Checker is a strategy, or a part of one at any depth, whose options can be wrong. Check is called once, before anything
-// runs, with the federation and n, the number of clients per round. The error names the field as the part knows it;
-// whoever walks over the strategy puts the part's path before it: "Aggregator.F".
+// Checker is a strategy, or a part of one at any depth, that validates its options. Check is called once, before anything
+// runs, with the federation and n, the number of clients per round. The error names the part's own field; the caller prefixes
+// the part's path: "Aggregator.F".
 //
-// What a number may be is better said at the field, by tags that are checked in the same walk:
+// The range of a number is better declared at the field, by tags that are checked in the same walk:
 //
 //	Beta float64 `range:"[0,1)" default:"0.9"` // β
 //
-// A range is an interval with open or closed ends. A field with a default may also be 0, which stands for it.
+// A range is an interval with open or closed ends. In a field with a default, 0 stands for the default.
 type Checker interface {
-	Check(fed *Federation, n int) error // what is wrong, made by Invalid, or nil
+	Check(fed *Federation, n int) error // made by Invalid, or nil
 }
 
-// Check checks a part on its own, for use outside a strategy: its options, and whether it suits n clients. The error
-// names the part by its type: "Krum.F". Without a federation, which may be nil, only what needs none is checked; a Check
-// that does need one is an error.
+// Check checks a part that is used outside a strategy: its options, and whether it suits n clients. The error names the part by
+// its type: "Krum.F". fed may be nil; then a part whose Check needs a federation is an error.
 func Check(part any, fed *Federation, n int) error {
 	if err := check("", part, fed, n); err != nil {
 		return fault.Within(config.Of(part).Name(), err)
@@ -66,35 +65,35 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 	})
 }
 
-// checkKey refuses a part that programs are compiled for unless equal values mean equal programs: one that cannot be
-// compared, and a pointer, behind which a field may change.
+// checkKey refuses a part that cannot be a key of the program cache, where equal values must mean equal programs: one that is not
+// comparable, and a pointer, behind which a field may change.
 func checkKey(field string, part any) error {
 	v := reflect.ValueOf(part)
 	switch {
 	case v.Kind() == reflect.Pointer:
 		return Invalid(field, fmt.Sprintf("a %T", part), fmt.Sprintf("a %v: a value, not a pointer to one", v.Type().Elem()))
-	case !v.Comparable() || refers(v):
+	case !v.Comparable() || hasPointer(v):
 		return Invalid(field, fmt.Sprintf("a %T", part), "of a comparable type, without pointers, slices, maps or functions")
 	}
 	return nil
 }
 
-// refers says whether there is a pointer in a comparable value, or a channel.
-func refers(v reflect.Value) bool {
+// hasPointer reports whether a comparable value contains a pointer or a channel.
+func hasPointer(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Chan, reflect.UnsafePointer:
 		return true
 	case reflect.Interface:
-		return !v.IsNil() && refers(v.Elem())
+		return !v.IsNil() && hasPointer(v.Elem())
 	case reflect.Struct:
 		for _, f := range v.Fields() {
-			if refers(f) {
+			if hasPointer(f) {
 				return true
 			}
 		}
 	case reflect.Array:
 		for i := range v.Len() {
-			if refers(v.Index(i)) {
+			if hasPointer(v.Index(i)) {
 				return true
 			}
 		}
@@ -122,7 +121,7 @@ func isNil(v reflect.Value) bool {
 	return (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
-// checkRanges reports the first field, embedded ones included, that is not in the range of its tag.
+// checkRanges refuses a field, embedded ones included, that is outside the range of its tag.
 func checkRanges(v reflect.Value) error {
 	if v.Kind() != reflect.Struct {
 		return nil
@@ -151,7 +150,7 @@ func number(v reflect.Value) float64 {
 	return v.Float()
 }
 
-// interval returns the ends of a range "[lo,hi)". A tag is written by programmers, and tested with the type that has it.
+// interval returns the ends of a range "[lo,hi)". It does not validate tags: the tests of the types do.
 func interval(r string) (lo, hi float64) {
 	a, b, _ := strings.Cut(r[1:len(r)-1], ",")
 	lo, _ = strconv.ParseFloat(a, 64)
@@ -167,7 +166,7 @@ func holds(r string, v float64) bool {
 // allowed words a range: "in (0, 1), 0 for the default of 0.9, or fedkit.Zero".
 func allowed(r, usual string, whole bool) string {
 	lo, hi := interval(r)
-	zero := r[0] == '[' && lo == 0 && usual != "" // 0 itself then has to be written in another way
+	zero := r[0] == '[' && lo == 0 && usual != "" // 0 stands for the default, so 0 itself is fedkit.Zero
 	if zero {
 		r = "(" + r[1:]
 	}
@@ -189,7 +188,7 @@ func allowed(r, usual string, whole bool) string {
 	return text + ", or 0 for " + usual
 }
 
-// cohort returns how many clients a strategy has in a round: the share in its field Fraction, all if it has none.
+// cohort returns a strategy's cohort size: from the participation rate in its field Fraction, or all clients if it has none.
 func cohort(all []Strategy, m int) (int, error) {
 	f, tag := field(all, "Fraction")
 	if !f.IsValid() || f.Kind() != reflect.Float64 {
@@ -202,11 +201,11 @@ func cohort(all []Strategy, m int) (int, error) {
 	if usual, err := strconv.ParseFloat(tag.Get("default"), 64); err == nil && share == 0 {
 		share = usual
 	}
-	return sizeOf(share, m), nil
+	return cohortSize(share, m), nil
 }
 
-// sizeOf returns how many of m clients a fraction stands for: the nearest number, at least one; 0 stands for all.
-func sizeOf(fraction float64, m int) int {
+// cohortSize returns the cohort size for a participation rate: rounded to the nearest of m clients, at least one; 0 stands for all.
+func cohortSize(fraction float64, m int) int {
 	if fraction == 0 {
 		return m
 	}

@@ -6,11 +6,11 @@ import (
 	"fedkit.example/fedkit/sim"
 )
 
-// clock is the simulated time of a run. Between rounds it is Record.Clock, so that it survives a resume.
+// clock is the simulated clock of a run. Record.Clock keeps it between rounds, so it survives a resume.
 type clock struct {
-	now        float64   // s, of the server
-	ready      []float64 // by client, when it is done with all that it was given in this round
-	operations float64   // of a forward and backward pass for one example
+	now        float64   // s, server time
+	ready      []float64 // by client, s at which it has finished all its jobs of this round
+	operations float64   // of a forward and backward pass, per example
 }
 
 func newClock(fed *Federation) (c *clock, err error) {
@@ -22,13 +22,13 @@ func newClock(fed *Federation) (c *clock, err error) {
 	return c, err
 }
 
-// visit is when a client does what a job asks for, in s of the clock.
+// visit holds the times of one client's job, in s of the clock.
 type visit struct {
 	begin, received, trained, arrived float64
-	lost                              bool // it drops out at arrived
+	lost                              bool // the client drops out at arrived
 }
 
-// visit is what a client does in a job that sends it some bytes, lets it train on some examples and sends some bytes back.
+// visit times a job in which a client receives down bytes, trains on a number of examples, and sends up bytes.
 func (c *clock) visit(d *sim.Device, client int, down, examples, up float64, rng *rand.Rand) (v visit) {
 	v.begin = max(c.now, c.ready[client])
 	v.received = d.On.Finish(v.begin, d.Receive(down))
@@ -40,7 +40,7 @@ func (c *clock) visit(d *sim.Device, client int, down, examples, up float64, rng
 	return v
 }
 
-// compare lets clients receive k models and compute their losses on their own examples, and returns when all are done.
+// compare times clients that receive k models and compute their losses on their own examples; end is when the last is done.
 func (c *clock) compare(f *Federation, k int, clients []int) (end float64) {
 	for _, i := range clients {
 		d := &f.Devices[i]
@@ -51,7 +51,7 @@ func (c *clock) compare(f *Federation, k int, clients []int) (end float64) {
 	return end
 }
 
-// settleClock ends the round on the clock: when all who trained are done. Whoever was late is not waited for, and stops.
+// settleClock ends the round on the clock, when all clients that trained are done. Stragglers stop without being waited for.
 func (r *Round) settleClock() {
 	if r.devices() == nil || r.err != nil {
 		return

@@ -8,10 +8,9 @@ import (
 	"fedkit.example/fedkit/internal/tree"
 )
 
-// Clone returns a copy of a strategy that can run at the same time as the strategy itself. The strategy, those it wraps and
-// those that its exported fields hold are copied, with their options and without their States; their other parts are
-// shared. Errors: a strategy that Run refuses, one in an unexported field, a wrapper whose copy still wraps the same
-// strategy.
+// Clone returns a copy of a strategy that can run concurrently with the original. The strategy, those it wraps and those in its
+// exported fields are copied, with their options and without their States; their other parts are shared. Errors: a strategy that
+// Run refuses, one in an unexported field, a wrapper whose copy still wraps the original.
 func Clone(s Strategy) (c Strategy, err error) {
 	defer fault.Recovered("strategy", &err)
 	all, err := unwrap(s)
@@ -36,7 +35,7 @@ func Clone(s Strategy) (c Strategy, err error) {
 
 func anyType(reflect.Type) bool { return true }
 
-// renew empties States, and has strategies copied, what is embedded in them, and slices of them.
+// renew is a visitor that clears States, and descends into what is copied: strategies, what they embed, and slices of them.
 func renew(n tree.Node) error {
 	v, f, k := n.Value, n.Field, n.Type.Kind()
 	switch {
@@ -54,7 +53,7 @@ func renew(n tree.Node) error {
 	return tree.Skip
 }
 
-// isStrategy says whether a field has a strategy.
+// isStrategy reports whether a field holds a strategy.
 func isStrategy(v reflect.Value) bool {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()

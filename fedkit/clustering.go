@@ -8,10 +8,10 @@ import (
 	"fedkit.example/fedkit/cluster"
 )
 
-// mostCentroids is how many clusters may have their distances in a record.
-const mostCentroids = 64
+// maxCentroids is the largest number of clusters whose distances are recorded.
+const maxCentroids = 64
 
-// recordClusters keeps the clusters that a strategy serves.
+// recordClusters records the clusters that a strategy serves, and their quality.
 func (r *Round) recordClusters(sv *Serving) {
 	r.record.Clusters = slices.Clone(sv.Clusters)
 	if sv.Clusters == nil {
@@ -35,13 +35,13 @@ func (r *Round) recordClusters(sv *Serving) {
 	r.record.Clustering = c
 }
 
-// distances returns those between the clusters' models.
+// distances returns the pairwise Euclidean distances of the clusters' models.
 func (r *Round) distances(sv *Serving) (d []Float) {
 	models := sv.clusterModels()
 	if models == nil && sv.ByLoss {
 		models = sv.Models
 	}
-	if models.Rows() < 2 || models.Rows() > mostCentroids {
+	if models.Rows() < 2 || models.Rows() > maxCentroids {
 		return nil
 	}
 	p, err := models.Points()

@@ -12,13 +12,13 @@ import (
 
 // Describe returns the history that Run would begin with. It has everything that identifies the run, and no rounds: the
 // strategy with all its options and parts, the task, the data, the options that change results, seed, device, and the
-// version of the code. All that can be checked before a run is; nothing is computed.
+// version of the code. It checks all that can be checked before a run; nothing is computed.
 //
-// Neither fedkit's version nor the hardware identifies a run. Code has the version, a hash of fedkit's source files (or
-// its version as a module if they are not there), and a hash of the declarations that a strategy or part of your own is made
-// of, which a study compares too.
+// Neither fedkit's version nor the hardware identifies a run. Code holds the version, a hash of fedkit's source files (or
+// its module version if there are none), and a hash of the declarations of your own strategy or parts, which a study compares
+// too.
 //
-// A federation whose data, clients or task are not what they were when it was made is refused.
+// Errors: options that Run refuses; a federation whose data, clients or task were changed after it was made.
 func Describe(fed *Federation, s Strategy, o Options) (*History, error) {
 	h, _, err := describe(fed, s, o)
 	return h, err
@@ -71,12 +71,12 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	return h, all, err
 }
 
-// settings are Options by the name that they have in configurations: that of all which are not tagged `results:"same"`. A configuration
-// leaves out what is zero, so a new option does not change what is known of runs without it.
+// settings gives Options its type name in configurations, which leave out fields tagged `results:"same"` and zero values. So a new
+// option does not change the identity of earlier runs.
 type settings Options
 
 func (o Options) settings() *config.Config {
 	o.EvalEvery = cmp.Or(o.EvalEvery, 1)
-	o.Seed = 0 // History.Seed has it
+	o.Seed = 0 // it is in History.Seed
 	return config.Of(settings(o))
 }

@@ -11,8 +11,8 @@ import (
 	"fedkit.example/fedkit/sim"
 )
 
-// On returns the same federation with a device for each client: every run on it is also timed by a simulated clock, see Pace.
-// The devices are drawn by the rule, before or after HoldOut. Without devices no run has a clock.
+// On returns the same federation with a device for each client, drawn by the rule: runs on it are timed by a simulated clock, see
+// Pace. It may be called before or after HoldOut. Without devices, runs have no clock.
 //
 //	fed, err = fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.Constant(1e6)})
 func (f *Federation) On(rule sim.Rule) (*Federation, error) {
@@ -48,14 +48,14 @@ func drawDevices(rule sim.Rule, n int) (devices []sim.Device, words string, err 
 	return devices, rule.String(), nil
 }
 
-// hashDevices returns the SHA-256 of devices, in hexadecimal. A rule alone does not say what is in the file that it reads.
+// hashDevices returns the SHA-256 of devices, in hexadecimal. The rule alone does not identify them: it may read a file.
 func hashDevices(devices []sim.Device) string {
 	h := sha256.New()
-	_ = json.NewEncoder(h).Encode(devices) // plain numbers, which Check has seen
+	_ = json.NewEncoder(h).Encode(devices) // plain numbers, already checked
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// devices returns what the clients work on; nil if the round is not timed: the federation has none, or it is an evaluation.
+// devices returns the clients' devices; nil if the round is not timed: the federation has none, or it is an evaluation.
 func (r *Round) devices() []sim.Device {
 	if r.quiet {
 		return nil
@@ -63,8 +63,8 @@ func (r *Round) devices() []sim.Device {
 	return r.Fed.Devices
 }
 
-// Estimate returns the seconds that a client needs to receive a model, to train on each of its examples once, and to send a model,
-// while its device is on. Without devices, they are 0.
+// Estimate returns the seconds that a client needs to receive a model, to train for one epoch, and to send a model, while its
+// device is on. Without devices, they are 0.
 func (r *Round) Estimate(client int) (receive, epoch, send float64) {
 	if r.devices() == nil {
 		return 0, 0, 0

@@ -13,18 +13,18 @@ import (
 	"fedkit.example/fedkit/sim"
 )
 
-// Federation is the world a strategy runs in: M clients, each holding rows of one data set, and the task they learn. The
-// data is put on the device once, at the first run. So a run on a federation whose data, clients or task were changed after it
-// was made is refused.
+// Federation is what a strategy runs on: M clients, each holding rows of one data set, and the task they learn. The data is
+// put on the device once, at the first run. So Run refuses a federation whose data, clients or task were changed after it was
+// made.
 type Federation struct {
 	Data    *datasets.Dataset  // whose rows the clients hold
-	Rule    string             // how the data was dealt out, in words
+	Rule    string             // description of the partition, hold-out, devices and interceptors
 	Clients []partition.Client // [M]
-	Task    *Task              // model, loss and how accuracy is counted
-	Devices []sim.Device       // [M], what they work on: see On; nil for runs without a clock
-	Unseen  *Federation        // clients that never take part, which HoldOut took out; nil if there are none
+	Task    *Task              // model, loss and accuracy
+	Devices []sim.Device       // [M], see On; nil for runs without a clock
+	Unseen  *Federation        // hold-out clients, see HoldOut; nil if there are none
 
-	number       []int // by client, its number among those of the engine; nil: the same
+	number       []int // by client, its number in the engine; nil: the same
 	rule         partition.Rule
 	deviceRule   sim.Rule
 	manifest     func() partition.Manifest
@@ -33,15 +33,15 @@ type Federation struct {
 	lazy         *lazyEngine
 }
 
-// lazyEngine is made at first use. The programs it compiled serve every run on the federation, and on those that Intercept
-// makes of it.
+// lazyEngine makes the engine at first use. Its compiled programs serve every run on the federation and on those that Intercept,
+// On and HoldOut derive from it.
 type lazyEngine struct {
 	mu sync.Mutex
 	*engine.Engine
 	rows [][]int // by the engine's client, its training rows
 
-	first string           // hash of the task's initial parameters, once known
-	texts map[int][32]byte // by batch size, of what it computes
+	first string           // memoized hash of the task's initial parameters
+	texts map[int][32]byte // by batch size, memoized hash of the task's StableHLO
 }
 
 func newLazyEngine(rows [][]int) *lazyEngine {
@@ -71,9 +71,9 @@ func (f *Federation) engine() (*engine.Engine, error) {
 	return e, err
 }
 
-// New deals the data out by the rule and makes the model's task for it. It fails before anything runs if the rule cannot
-// be met, a client would have no training or no test row, the model does not fit the data, its graphs cannot be built, or it
-// computes something for an example from other examples, as batch normalization does.
+// New partitions the data by the rule and makes the model's task for it. Errors: a rule that cannot be met, a client without
+// training or test rows, a model that does not fit the data, whose graphs cannot be built, or whose output for an example depends
+// on other examples, as with batch normalization.
 func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
@@ -111,10 +111,10 @@ func dealOut(rule partition.Rule, data *datasets.Dataset) (deal *partition.Deal,
 	return deal, rule.String(), nil
 }
 
-// makeTask asks a model for its task, and finds out whether it works on the data.
+// makeTask asks a model for its task, and checks that it can be trained on the data.
 func makeTask(model Model, data *datasets.Dataset) (task *Task, err error) {
 	defer fault.Recovered("model", &err)
-	defer long("the model is compiled, to see that it can be trained")()
+	defer reportSlow("the model is compiled, to see that it can be trained")()
 	if task, err = model(data); err != nil {
 		return nil, err
 	}
@@ -132,11 +132,11 @@ func makeTask(model Model, data *datasets.Dataset) (task *Task, err error) {
 	if err := task.try(data, usual); err != nil {
 		return nil, err
 	}
-	return task, task.alone(data)
+	return task, task.checkIndependence(data)
 }
 
-// long says on standard error what takes more than a second, and how long it took.
-func long(what string) (over func()) {
+// reportSlow reports on standard error what takes more than a second, and how long it took.
+func reportSlow(what string) (over func()) {
 	begin := time.Now()
 	says := time.AfterFunc(time.Second, func() { fmt.Fprintf(os.Stderr, "fedkit: %s …\n", what) })
 	return func() {
@@ -146,13 +146,12 @@ func long(what string) (over func()) {
 	}
 }
 
-// manifest is the deal's, computed at first use.
+// manifest returns the memoized manifest of a deal.
 func manifest(deal *partition.Deal, rule partition.Rule) func() partition.Manifest {
 	return sync.OnceValue(func() partition.Manifest { return deal.Manifest(rule) })
 }
 
-// Manifest says exactly what data the clients have, by hashes; histories keep it. It is empty for a federation that was
-// not made by New.
+// Manifest identifies the clients' data by hashes; histories keep it. It is empty for a federation that was not made by New.
 func (f *Federation) Manifest() partition.Manifest {
 	if f == nil || f.manifest == nil {
 		return partition.Manifest{}
@@ -160,7 +159,7 @@ func (f *Federation) Manifest() partition.Manifest {
 	return f.manifest()
 }
 
-// made refuses a federation that is nil, or a literal.
+// made refuses a federation that New did not make: nil, or a literal.
 func (f *Federation) made() error {
 	if f == nil || f.lazy == nil {
 		return Invalid("federation", f, "made by fedkit.New")

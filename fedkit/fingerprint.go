@@ -12,10 +12,9 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 )
 
-// fingerprint sums up a task for the federation's data: the SHA-256, in hexadecimal, of its parameters, of initial ones, and of
-// what it computes, as StableHLO, with a few examples, as many as are evaluated together, and batches of the given sizes. A
-// model whose functions compute something else has another one, whatever its name. One that computes something else than
-// before is refused.
+// fingerprint identifies a task on the federation's data: the SHA-256, in hexadecimal, of its parameters' names and shapes, of
+// initial values, and of its StableHLO for a few examples, for the evaluation blocks, and for the given batch sizes. Models that
+// compute different things have different fingerprints, whatever their names. A task that no longer computes what it did is refused.
 func (f *Federation) fingerprint(batches []int) (sum string, err error) {
 	defer fault.Recovered("model", &err)
 	f.lazy.mu.Lock()
@@ -62,7 +61,7 @@ func (t *Task) firstSum() (string, error) {
 	return string(h.Sum(nil)), nil
 }
 
-// batches are the sizes of batches that a strategy and its parts name, as the federation has them, in order.
+// batches returns the batch sizes of a strategy and its parts, capped at the largest client's examples, in ascending order.
 func (f *Federation) batches(s Strategy) (sizes []int) {
 	most := 0
 	for _, rows := range f.lazy.rows {

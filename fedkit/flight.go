@@ -6,43 +6,42 @@ import (
 	"fedkit.example/fedkit/sim"
 )
 
-// Flight is the work under way: what clients have begun, and not handed in yet. An asynchronous strategy keeps one in its State,
-// and nothing else has to be done for it.
+// Flight is the work in flight: what clients have begun and not yet returned. An asynchronous strategy only has to keep one in its
+// State.
 type Flight struct {
-	Queue    sim.Queue // of arrivals, and of clients that drop out
+	Queue    sim.Queue // of arrivals and dropouts
 	Work     []Work    // [n], in the order in which it began
-	Versions []Version // of the model, that some of it started from
-	Begun    int       // pieces of work so far
+	Versions []Version // of the model that the work started from
+	Begun    int       // jobs begun so far
 }
 
-// Work is what one client does.
+// Work is one client's job in flight.
 type Work struct {
-	Client int // who, from 0
-	Number int // pieces that began before it
+	Client int // index, from 0
+	Number int // jobs that began before it
 	Round  int // in which it began
-	Call   int // how often the client had begun in that round, from 1
+	Call   int // counts the client's jobs in that round, from 1
 
 	Begin, Received, Finished, Arrived float64 // s of the clock
 	Lost                               bool    // the client drops out at Arrived
 
-	Model               *Matrix // [1, d], what comes out of it; nil: it is not computed yet
-	Steps               int     // that it takes; 0: the job's. Once it is computed, what it took
-	Loss, Drift, LR, Mu float64 // as in Solve, once it is computed
+	Model               *Matrix // [1, d], result; nil until it is computed
+	Steps               int     // local steps; 0 for the Job's until Model is computed
+	Loss, Drift, LR, Mu float64 // as in Solve, once Model is computed
 }
 
-// Version is a model [1, d], and the round that began with it.
+// Version is the model [1, d] that a round began with.
 type Version struct {
-	Round int     // that began with the model
+	Round int     // number of the round, from 1
 	X     *Matrix // [1, d]
 }
 
-// event is when work ends. Of what ends at the same moment, what began in an earlier round is first: without delays, nobody waits
-// for ever.
+// event is the end of the work. Ties go to work that began in an earlier round: so no client starves when there are no delays.
 func (w *Work) event() sim.Event {
 	return sim.Event{Time: w.Arrived, Turn: w.Round, Client: w.Client, Number: w.Number}
 }
 
-// version returns the model that the work of a round began with.
+// version returns the model that a round began with.
 func (f *Flight) version(round int) *Matrix {
 	return f.Versions[slices.IndexFunc(f.Versions, func(v Version) bool { return v.Round == round })].X
 }

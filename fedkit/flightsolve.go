@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// compute solves work that is not solved yet, that first which ends first.
+// compute solves pending work in order of arrival.
 func (r *Round) compute(f *Flight, a Async) error {
 	e, err := r.Fed.engine()
 	if err != nil {
@@ -34,8 +34,8 @@ func (r *Round) compute(f *Flight, a Async) error {
 	return group.Wait()
 }
 
-// solvedNow returns how many of n pieces of work are solved now: enough to fill programs, a power of two of them, so that workers have
-// equal shares, and not all, since the rest is to fill the programs of later.
+// solvedNow returns how many of n pending jobs to solve now: enough to fill a power of two of programs, so that workers get equal
+// shares, but not all, since the rest fills later programs.
 func solvedNow(n, lanes, atWork int) int {
 	if n < lanes {
 		return n
@@ -47,11 +47,11 @@ func solvedNow(n, lanes, atWork int) int {
 	return programs * lanes
 }
 
-// lanes returns how many pieces of work one program solves side by side: half of them at most, since those that begin meanwhile are
-// often the next to arrive.
+// lanes returns how many jobs one program solves side by side: at most half of AtWork, since jobs that begin meanwhile are often
+// the next to arrive.
 func (a *Async) lanes(fed *Federation, e *engine.Engine) (int, error) {
 	job := a.Job
-	if a.Steps != nil { // they differ
+	if a.Steps != nil { // the program takes a step count per client
 		job.Steps = []int{1}
 	}
 	work, err := job.forEngine(fed, nil, nil)
@@ -61,7 +61,7 @@ func (a *Async) lanes(fed *Federation, e *engine.Engine) (int, error) {
 	return min(e.Lanes(work), max(1, a.AtWork/2)), nil
 }
 
-// solveWork solves some pieces of work, each from the model that it began with and with the randomness of its round.
+// solveWork solves jobs, each from the model of the round in which it began and with that round's randomness.
 func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes int) error {
 	starts, rates, draw := make([]*Matrix, 0, lanes), []float64(nil), map[int]draws{}
 	job.Clients, job.Steps = nil, nil
@@ -80,7 +80,7 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 	for i, number := range r.Fed.numbers(job.Clients) {
 		draw[number] = draws{r.opts.Seed, f.Work[at[i]].Round, f.Work[at[i]].Call}
 	}
-	for len(starts) < lanes { // so that the program is the same
+	for len(starts) < lanes { // padding, so that the program is the same
 		job.Clients, starts, rates = append(job.Clients, job.Clients[0]), append(starts, starts[0]), append(rates, rates[0])
 		if job.Steps != nil {
 			job.Steps = append(job.Steps, job.Steps[0])

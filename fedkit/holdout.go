@@ -9,20 +9,20 @@ import (
 	"fedkit.example/datasets/partition"
 )
 
-// Welcomer is a strategy that knows how a client that never took part finds its model. Without it, such a client gets the
-// global model or, if there are several models, the one with the lowest loss on its own training examples.
+// Welcomer is a strategy that serves unseen clients in its own way. By default, an unseen client gets the global model or, if
+// there are several models, the one with the lowest loss on its own training examples.
 type Welcomer interface {
 	Strategy
-	// Welcome is Serve for clients that never took part. r is a round of their own federation: they may train in it, and
-	// nothing of it is recorded. State must stay as it is.
+	// Welcome is Serve for unseen clients. r is a round of their own federation: they may train in it, and nothing of it is
+	// recorded. State must not change.
 	Welcome(r *Round) Serving
 }
 
-// HoldOut returns the federation without n of its clients, which never take part. They are in its field Unseen, and every
-// evaluation scores them, each under the model that it finds: see Welcomer and Record.Unseen. The seed draws them, from each true
-// group in proportion. The clients that are left are numbered anew, in their order.
+// HoldOut returns the federation without n hold-out clients. They are in its field Unseen, and every evaluation scores each under
+// the model it is served: see Welcomer and Record.Unseen. The seed draws them, stratified by true group. The remaining clients are
+// renumbered in order.
 //
-// Errors: n < 1, or so large that no client of some true group would be left; a federation that has unseen clients already, or
+// Errors: n < 1, or so large that some true group would lose all its clients; a federation that already has unseen clients or
 // interceptors.
 func (f *Federation) HoldOut(n int, seed uint64) (*Federation, error) {
 	if err := f.made(); err != nil {
@@ -31,7 +31,7 @@ func (f *Federation) HoldOut(n int, seed uint64) (*Federation, error) {
 	if f.Unseen != nil || f.interceptors != nil {
 		return nil, fmt.Errorf("fedkit: hold out: %w", Invalid("federation", f.Rule, "one without clients held out, attacks and other interceptors: they come after HoldOut"))
 	}
-	out, err := f.drawn(n, seed)
+	out, err := f.drawHoldOut(n, seed)
 	if err != nil {
 		return nil, fmt.Errorf("fedkit: hold out: %w", err)
 	}
@@ -60,9 +60,9 @@ func (f *Federation) HoldOut(n int, seed uint64) (*Federation, error) {
 	return &seen, nil
 }
 
-// drawn says by client whether it is held out. Each true group gives its share of n, rounded down, and those with the largest
-// remainders, the first of equals, one more.
-func (f *Federation) drawn(n int, seed uint64) (out []bool, err error) {
+// drawHoldOut returns, by client, whether it is held out. n is apportioned to the true groups by largest remainders; ties go to the
+// first group.
+func (f *Federation) drawHoldOut(n int, seed uint64) (out []bool, err error) {
 	groups := map[int][]int{}
 	for i, c := range f.Clients {
 		groups[c.Group] = append(groups[c.Group], i)
@@ -98,8 +98,7 @@ func (f *Federation) drawn(n int, seed uint64) (out []bool, err error) {
 	return out, nil
 }
 
-// manifestOf is the manifest of what the federation holds, computed at first use. The clients' hash is over those that are
-// unseen too.
+// manifestOf returns the memoized manifest of the federation's data. The clients' hash covers the unseen ones too.
 func (f *Federation) manifestOf() func() partition.Manifest {
 	data, clients, rule, unseen := f.Data, f.Clients, f.rule, f.Unseen
 	return sync.OnceValue(func() partition.Manifest {
@@ -112,7 +111,7 @@ func (f *Federation) manifestOf() func() partition.Manifest {
 	})
 }
 
-// numbers returns the engine's numbers of clients.
+// numbers maps clients to their numbers in the engine.
 func (f *Federation) numbers(clients []int) []int {
 	if f.number == nil {
 		return clients
@@ -124,22 +123,22 @@ func (f *Federation) numbers(clients []int) []int {
 	return n
 }
 
-// welcome scores the clients that never took part.
-func (r *Round) welcome(s Strategy, served *Serving) {
+// evaluateUnseen scores the unseen clients.
+func (r *Round) evaluateUnseen(s Strategy, served *Serving) {
 	fed := r.Fed.Unseen
-	if fed == nil || !r.in("welcome") {
+	if fed == nil || !r.enter("welcome") {
 		return
 	}
 	n := &Round{T: r.T, Fed: fed, ctx: r.ctx, opts: r.opts, on: r.on, record: &Record{}, rows: map[int]int{}, stage: r.stage, past: newPast(fed, nil, Keep{}), quiet: true}
-	sv := n.welcomed(s, served)
+	sv := n.serveUnseen(s, served)
 	if r.Fail(n.err); r.err == nil {
 		r.record.Unseen = n.ownScores(&sv)
 		r.Fail(n.err)
 	}
 }
 
-// welcomed is what they are served.
-func (r *Round) welcomed(s Strategy, served *Serving) (sv Serving) {
+// serveUnseen returns what the unseen clients are served.
+func (r *Round) serveUnseen(s Strategy, served *Serving) (sv Serving) {
 	if w := welcomer(s); w != nil {
 		sv = w.Welcome(r)
 	} else if served.Models == nil {
@@ -154,7 +153,7 @@ func (r *Round) welcomed(s Strategy, served *Serving) (sv Serving) {
 	return sv
 }
 
-// welcomer returns the outermost of a strategy and those it wraps that is one; nil if none is.
+// welcomer returns the outermost Welcomer of a strategy and those it wraps; nil if there is none.
 func welcomer(s Strategy) Welcomer {
 	all, _ := unwrap(s)
 	for _, s := range all {

@@ -10,32 +10,30 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 )
 
-// Interceptor stands between the clients and the server: it sees what the clients return, and says what arrives. Attacks
-// are made of it, and so is noise.
+// Interceptor changes updates between the clients and the server, as an attack or added noise does.
 type Interceptor interface {
-	// Intercept returns what arrives instead of u.Models, [n, d]; all randomness comes from rng.
+	// Intercept returns what the server receives instead of u.Models, [n, d]; all randomness must come from rng.
 	Intercept(u *Updates, rng *rand.Rand) *Matrix
 	// String describes it in a few words, for histories.
 	String() string
 }
 
-// nobody stands for an interceptor that has no description: one that is nil, or whose String panics.
-type nobody struct{ err error }
+// invalidInterceptor takes the place of an invalid interceptor, nil or with a String that panics, until a run reports err.
+type invalidInterceptor struct{ err error }
 
-func (nobody) Intercept(u *Updates, _ *rand.Rand) *Matrix { return u.Models }
-func (nobody) String() string                             { return "nil" }
-func (n nobody) Check(*Federation, int) error             { return n.err }
+func (invalidInterceptor) Intercept(u *Updates, _ *rand.Rand) *Matrix { return u.Models }
+func (invalidInterceptor) String() string                             { return "nil" }
+func (n invalidInterceptor) Check(*Federation, int) error             { return n.err }
 
 // Intercept returns the same federation with one more interceptor, after those it has. The two share the data on the device and
-// the programs compiled for it. A run on the federation refuses a nil interceptor, one whose String panics, and a federation that
-// was not made by New.
+// the compiled programs. Run refuses a nil interceptor, one whose String panics, and a federation that was not made by New.
 func (f *Federation) Intercept(by Interceptor) *Federation {
 	if f == nil {
 		return nil
 	}
 	words, err := describeInterceptor(by)
 	if err != nil {
-		by = nobody{err}
+		by = invalidInterceptor{err}
 	}
 	g := *f
 	g.Rule, g.interceptors = f.Rule+"; "+words, append(slices.Clone(f.interceptors), by)
@@ -50,8 +48,8 @@ func describeInterceptor(by Interceptor) (words string, err error) {
 	return by.String(), nil
 }
 
-// WithData returns the same federation on other data of the same shape, such as a copy with labels changed; note says
-// what differs, for histories. Errors: a federation that was not made by New, data that do not fit.
+// WithData returns the same federation on other data of the same shape, such as a copy with changed labels; note describes the
+// difference in histories. Errors: a federation that was not made by New, data that do not fit.
 func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, error) {
 	if err := f.made(); err != nil {
 		return nil, fmt.Errorf("fedkit: with data: %w", err)

@@ -13,44 +13,44 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Job is what the clients of a round are asked to do: start somewhere, and solve
+// Job is the local training of a round's clients: from Start, each iterates
 //
 //	w ← w − η_i · m ⊙ ( ∇f_i(w; batch) + Σ_k λ_k p_k ⊙ (w − a_k) + s )
 //
-// Matrices have one row for everyone, [1, d], or one for each client of the job, [n, d].
+// Matrices have one row for all clients, [1, d], or one per client of the job, [n, d].
 //
-// # What travels
+// # Communication
 //
-// A model's worth is 4d bytes. Unless a job says otherwise, each client receives one for Start, and one more for Shift, for
-// everything else that Pulls go to, and for every Mask with rows of its own; it sends one back. Interceptors, which attacks
-// are, see what is sent. With Shared only a part of every model travels. With Private nothing does. What Extra carries is not
-// counted. Down and Up say what none of this can know, such as a model that the client has already: after Round.Losses or
-// Round.Choose, which send all models to choose from, Down is Zero.
+// Traffic is counted in models of 4d bytes. By default, each client receives one for Start, and one more for Shift, for every other
+// target of Pulls, and for every Mask with one row per client; it sends one back, which interceptors such as attacks see. With
+// Shared, only a part of every model is communicated; with Private, nothing is. Extra is not counted. Down and Up override the
+// counts, for example if the clients have the model already: after Round.Losses or Round.Choose, which send all models, Down is
+// Zero.
 type Job struct {
 	Clients []int   // S, each at most once
 	Local   Local   // the local solver
-	Start   *Matrix // what each client starts from
+	Start   *Matrix // initial model of each client
 
 	Epochs []int     // E_i by client of the job, instead of Local.Epochs
-	Steps  []int     // τ_i by client of the job, instead of Local.Epochs or Local.Steps; more than usual may compile a program with twice the room
+	Steps  []int     // τ_i by client of the job, instead of Local.Epochs or Local.Steps; more than usual may compile a program of twice the capacity
 	LR     []float64 // η_i by client of the job, instead of Local.LR; Local.Schedule still applies
 	Pulls  []Pull    // λ_k, p_k and a_k, instead of Local.Prox, which pulls to Start
 	Shift  *Matrix   // s; nil: 0
-	Mask   *Matrix   // m, 1 for a parameter that is trained and 0 for one that stays; nil: all are trained
+	Mask   *Matrix   // m, 1 for a trained parameter and 0 for a frozen one; nil: all are trained
 
-	Objective Objective          // what is minimized; default: the task's loss
-	Extra     map[string]*Matrix // what the Objective sees by name, [1, g] or [n, g]; nobody trains, averages or sends it
+	Objective Objective          // replaces the task's loss; default: the task's loss
+	Extra     map[string]*Matrix // constants for the Objective by name, [1, g] or [n, g]; neither trained, averaged nor sent
 
-	// BatchesOf draws the batches of an earlier call of Train in this round again, the first being 1. Default 0: every call
-	// draws its own.
+	// BatchesOf reuses the batches of an earlier call of Train in this round, counted from 1. Default 0: every call draws its
+	// own.
 	BatchesOf int
 
-	Private  bool    // the trained models stay with their clients: nothing travels, and nothing is intercepted
-	Shared   *Matrix // 1 for a parameter that travels and 0 for one that stays with its client, [1, d]; nil: all travel
-	Down, Up float64 // models' worth that each client receives and sends; 0 is counted as above, Zero is none
+	Private  bool    // the trained models stay with their clients: nothing is communicated or intercepted
+	Shared   *Matrix // 1 for a parameter that is communicated and 0 for one that stays with its client, [1, d]; nil: all are communicated
+	Down, Up float64 // models that each client receives and sends; 0: counted as above, Zero: none
 }
 
-// solve lets the engine solve the job as the call-th of a round, for the clients at the given positions; nil: for all.
+// solve solves the job as the call-th of a round, for the clients at the positions in only; nil: for all.
 func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed uint64, round, call int, only []int) (*Updates, error) {
 	if err := j.check(fed, call); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed
 	return u, nil
 }
 
-// pick returns the values at the given positions, nil for a list that is nil.
+// pick returns the values at the given positions; nil for a nil list.
 func pick[T any](values []T, at []int) (some []T) {
 	for _, i := range at {
 		if values != nil {
@@ -98,7 +98,7 @@ func pick[T any](values []T, at []int) (some []T) {
 	return some
 }
 
-// forEngine puts the job in the engine's terms; draw says where the randomness of a client comes from, by the engine's number.
+// forEngine converts the job to the engine's; draw returns the source of a client's randomness, by the engine's client number.
 func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) draws) (work *engine.Job, err error) {
 	onDevice := func(m *Matrix) (t *tensors.Tensor) {
 		if m != nil && err == nil {
@@ -124,7 +124,7 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 	return work, err
 }
 
-// solves returns what each client did, in a round and at the given rates.
+// solves returns the clients' results in a round, at the given learning rates.
 func (j *Job) solves(fed *Federation, round int, rates []float64, out *engine.Solved) []Solve {
 	solves, mu := make([]Solve, len(j.Clients)), j.mu()
 	for i, c := range j.Clients {
@@ -137,13 +137,13 @@ func (j *Job) solves(fed *Federation, round int, rates []float64, out *engine.So
 	return solves
 }
 
-// draws is where the randomness of a call of Train comes from. Each call of a round has its own, from 1.
+// draws is the source of randomness for one call of Train; the calls of a round are counted from 1.
 type draws struct {
 	seed        uint64
 	round, call int
 }
 
-// order is how a client shuffles its examples in an epoch.
+// order returns the generator that shuffles a client's examples in an epoch.
 func (d draws) order(client, epoch int) *rand.Rand {
 	if d.call == 1 {
 		return Random(d.seed, "batches", d.round, client, epoch)
@@ -151,7 +151,7 @@ func (d draws) order(client, epoch int) *rand.Rand {
 	return Random(d.seed, "batches", d.round, client, epoch, d.call)
 }
 
-// key is the random bits of a client, for models that need them.
+// key returns a client's random bits for models with randomness, such as dropout.
 func (d draws) key(client int) (key [3]uint64) {
 	rng := Random(d.seed, "model's randomness", d.round, client, d.call)
 	for i := range key {
@@ -160,7 +160,7 @@ func (d draws) key(client int) (key [3]uint64) {
 	return key
 }
 
-// rates returns η_i of the clients of the job in a round.
+// rates returns the clients' learning rates η_i in a round.
 func (j *Job) rates(round int) ([]float64, error) {
 	factor := 1.0
 	if s := j.Local.Schedule; s != nil {
@@ -178,7 +178,7 @@ func (j *Job) rates(round int) ([]float64, error) {
 	return rates, nil
 }
 
-// traffic returns the models' worth that each client receives and sends.
+// traffic returns how many models each client receives and sends.
 func (j *Job) traffic(d int) (down, up float64, err error) {
 	if j.Private {
 		return 0, 0, nil
@@ -207,11 +207,11 @@ func (j *Job) traffic(d int) (down, up float64, err error) {
 			down += up
 		}
 	}
-	return or(j.Down, down), or(j.Up, up), nil
+	return orDefault(j.Down, down), orDefault(j.Up, up), nil
 }
 
-// or returns v, or usual if v is 0; Zero is 0.
-func or(v, usual float64) float64 {
+// orDefault resolves a value: usual for 0, and 0 for Zero.
+func orDefault(v, usual float64) float64 {
 	switch v {
 	case 0:
 		return usual
@@ -221,14 +221,14 @@ func or(v, usual float64) float64 {
 	return v
 }
 
-// jobField is one of a job's fields.
+// jobField is a field of a job, as checked.
 type jobField struct {
 	name  string
-	once  bool  // it is set, and Async cannot ask for it: those that began in earlier rounds know Start and Local alone
-	wrong error // why the engine could not run the job
+	once  bool  // it is set, which Async refuses: of earlier rounds, only Start and Local are kept
+	wrong error // why the engine cannot run the job
 }
 
-// fields describes the job by field, as the call-th of a round.
+// fields checks each field of the job, as the call-th of a round.
 func (j *Job) fields(f *Federation, call int) []jobField {
 	n, d := len(j.Clients), f.Task.Dim()
 	positive := func(n int) bool { return n >= 1 }
@@ -258,7 +258,7 @@ func (j *Job) fields(f *Federation, call int) []jobField {
 	}
 }
 
-// check refuses a job that the engine could not run.
+// check refuses a job that the engine cannot run.
 func (j *Job) check(f *Federation, call int) error {
 	for _, field := range j.fields(f, call) {
 		if field.wrong != nil {
@@ -268,7 +268,7 @@ func (j *Job) check(f *Federation, call int) error {
 	return j.fits(f)
 }
 
-// refuse returns an error for a value that is bad.
+// refuse returns an error if bad is set.
 func refuse(bad bool, field string, value any, want string) error {
 	if bad {
 		return Invalid(field, value, want)
@@ -276,8 +276,8 @@ func refuse(bad bool, field string, value any, want string) error {
 	return nil
 }
 
-// checkClients refuses clients that do not exist, and a client that is named twice: it would draw the same batches again,
-// and what it did would have no row of its own.
+// checkClients refuses clients that do not exist, and duplicates: a client listed twice would draw the same batches twice, and
+// have one row in the record.
 func (j *Job) checkClients(f *Federation) error {
 	if len(j.Clients) == 0 {
 		return Invalid("Job.Clients", "[]", "at least one client")
@@ -295,7 +295,7 @@ func (j *Job) checkClients(f *Federation) error {
 	return nil
 }
 
-// checkList refuses a list that has not one value for each client, or a value that is not allowed.
+// checkList refuses a list without one value per client, or with a value that is not allowed.
 func checkList[T any](name string, list []T, clients []int, allowed string, ok func(T) bool) error {
 	if list != nil && len(list) != len(clients) {
 		return Invalid("len(Job."+name+")", len(list), fmt.Sprintf("%d, one per client", len(clients)))

@@ -1,17 +1,17 @@
 package fedkit
 
-// Keep says how often a run's history keeps what each client did and scored. With many clients that is nearly all of its
-// memory and of its file. The zero value keeps everything. What all clients did together is kept of every round: Training,
-// Mean and Spread of a Record do not depend on Keep, and neither does the run itself. With Never for all, a run of any number of
-// clients takes less than a kilobyte more with every round; see also Round.Past.
+// Keep is how often a run's history keeps per-client data. With many clients that is nearly all of its memory and of its file.
+// The zero value keeps everything. Totals over clients are kept of every round: Training, Mean and Spread of a Record do not
+// depend on Keep, and neither do the run's results. With Never for all, a round adds less than a kilobyte, for any number of
+// clients; see also Round.Past.
 type Keep struct {
-	Scores   int `default:"every evaluation"` // evaluations from one whose Scores are kept to the next; Never for none
-	Solves   int `default:"every round"`      // rounds from one whose Solves are kept to the next; Never for none
-	Clusters int `default:"every round"`      // rounds from one whose Clusters are kept to the next; Never for none
-	Missed   int `default:"every round"`      // rounds from one whose Missed are kept to the next; Never for none
+	Scores   int `default:"every evaluation"` // keep Scores of every n-th evaluation; Never for none
+	Solves   int `default:"every round"`      // keep Solves of every n-th round; Never for none
+	Clusters int `default:"every round"`      // keep Clusters of every n-th round; Never for none
+	Missed   int `default:"every round"`      // keep Missed of every n-th round; Never for none
 }
 
-// Never is a number of rounds that no run reaches: see Keep.
+// Never keeps no round: see Keep.
 const Never = -1
 
 // Check implements Checker.
@@ -28,19 +28,19 @@ func (k Keep) Check(*Federation, int) error {
 	return nil
 }
 
-// due says whether round t, or the last one, is kept.
+// due reports whether round t is kept; the last one is, unless every is Never.
 func due(t, every, last int) bool {
 	return every == 0 || every > 0 && (t%every == 0 || t == last)
 }
 
-// scores leaves out Scores that are not to be kept.
+// scores drops Scores that are not due.
 func (k Keep) scores(r *Record, o Options) {
 	if !due(r.Round, k.Scores*o.EvalEvery, o.Rounds) {
 		r.LeaveOut(true, false)
 	}
 }
 
-// thin leaves out everything that is not to be kept.
+// thin drops everything that is not due.
 func (k Keep) thin(r *Record, o Options) {
 	k.scores(r, o)
 	if !due(r.Round, k.Solves, o.Rounds) {

@@ -6,30 +6,30 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 )
 
-// Zero is for options whose zero value stands for a default: it stands for 0 itself.
+// Zero stands for 0 itself in options whose zero value stands for a default.
 const Zero = math.SmallestNonzeroFloat64
 
-// FullBatch as Local.Batch takes all of a client's examples in every step.
+// FullBatch, as Local.Batch, uses all of a client's examples in every step.
 const FullBatch = engine.FullBatch
 
-// Local is the local problem of a client and how it is solved. One step of the one solver that serves all algorithms is
+// Local is a client's local solver. All algorithms share it; one local step is
 //
 //	w ← w − η · m ⊙ ( ∇f(w; batch) + μ (w − a) + s )
 //
-// with the mask m and the shift s of the Job, and a its Start, unless it has Pulls; a term that is not used costs nothing. An Optimizer other than SGD
-// takes another direction than the gradient in the brackets.
+// with the Job's mask m, shift s and proximal center a: its Start, unless it has Pulls. Unused terms cost nothing. An Optimizer
+// other than SGD replaces the gradient in the parentheses by its own direction.
 // The zero value stands for one epoch of SGD with batches of 32 and η = 0.1; in any other, Batch and LR are required.
 type Local struct {
 	Epochs    int       `range:"[1,inf)" default:"1"`                       // E, passes over the client's examples
 	Steps     int       `range:"[1,inf)" default:"steps counted by Epochs"` // τ, steps instead of epochs
 	Batch     int       // B, examples per step, or FullBatch; the last batch of an epoch may be smaller, and is weighted accordingly
 	LR        float64   // η, learning rate
-	Schedule  Schedule  // how η changes with the rounds; default: it stays
+	Schedule  Schedule  // how η changes with the rounds; default: constant
 	Optimizer Optimizer // default SGD{}
-	Prox      float64   `range:"[0,inf)"` // μ of FedProx, (μ/2)‖w − a‖²; of no effect in a Job with Pulls
+	Prox      float64   `range:"[0,inf)"` // μ of FedProx's proximal term (μ/2)‖w − a‖²; ignored in a Job with Pulls
 }
 
-// WithDefaults returns l with what its zero fields stand for; of Epochs and Steps one stays 0.
+// WithDefaults returns l with its defaults filled in; one of Epochs and Steps stays 0.
 func (l Local) WithDefaults() Local {
 	if l.Schedule == nil && l.Optimizer == nil && l == (Local{}) {
 		l = Local{Batch: 32, LR: 0.1}

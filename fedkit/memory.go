@@ -11,13 +11,13 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 )
 
-// What a run is certain to need is estimated before anything large is made, and refused if the machine does not have it.
-// Estimates are floats, which do not overflow, and low: they count the models, batches and examples that must be in
-// memory at one time, and nothing that the compiler adds.
+// A run's memory is estimated before anything large is allocated, and the run refused if the machine does not have it.
+// Estimates are floats, which do not overflow, and lower bounds: they count the models, batches and examples that must be in
+// memory at one time, without the compiler's temporaries.
 
-// Fits returns an error for an option that asks for more models than there is memory for: field has this value, and the
-// strategy keeps this many models between rounds. A Matrix never changes, so the old models and the new ones take memory
-// together. For use in Check; without a federation there is no error.
+// Fits returns an error if there is no memory for the models that a strategy keeps between rounds, with the option field set to
+// value. A Matrix is immutable, so old and new models are in memory together. For use in Check; without a federation there is no
+// error.
 func (f *Federation) Fits(field string, value int, models float64) error {
 	if f == nil || f.Task == nil {
 		return nil
@@ -26,8 +26,8 @@ func (f *Federation) Fits(field string, value int, models float64) error {
 	return memory.Fits(field, value, float64(value), 2*4*models*d, fmt.Sprintf("%.0f models of %.0f parameters, before and after a round,", models, d))
 }
 
-// FitsPairs returns an error for an option that asks for so many clients, n, that there is no memory to compare each two of them, as
-// Matrix.Points does. For use in Check; without a federation there is no error.
+// FitsPairs returns an error if there is no memory for the Gram matrix of n clients, which Matrix.Points makes. For use in Check;
+// without a federation there is no error.
 func (f *Federation) FitsPairs(field string, n int) error {
 	if f == nil {
 		return nil
@@ -35,7 +35,7 @@ func (f *Federation) FitsPairs(field string, n int) error {
 	return memory.FitsPairs(field, n)
 }
 
-// fitsModel refuses a model that is too large to be drawn on the host and put on the device.
+// fitsModel refuses a model whose initial parameters do not fit on host and device.
 func (t *Task) fitsModel() error {
 	d := t.size()
 	return memory.Fits("model "+t.Name, fmt.Sprintf("%.0f parameters", d), d, 2*4*d, "its first values on the host and on the device")
@@ -53,7 +53,7 @@ func (t *Task) size() (d float64) {
 	return d
 }
 
-// fitsRun refuses a data set that does not fit on the device, unless it is there already, and a cohort of n whose models
+// fitsRun refuses a data set that does not fit on the device, unless it is there already, and a cohort of n clients whose models
 // do not.
 func (f *Federation) fitsRun(all []Strategy, n int) error {
 	f.lazy.mu.Lock()
@@ -69,14 +69,14 @@ func (f *Federation) fitsRun(all []Strategy, n int) error {
 		}
 	}
 	if share, _ := field(all, "Fraction"); !share.IsValid() {
-		return nil // it may train fewer clients than there are
+		return nil // the cohort may be smaller than all clients
 	}
 	return f.fitsCohort(n)
 }
 
-// SideBySide returns how many runs on the federation there is memory for at one time, at least one: each holds the models
-// of all clients, before and after a round, with their gradients. It knows nothing of what else runs, and on a GPU, whose
-// memory go-xla cannot tell, it is 2.
+// SideBySide returns how many concurrent runs on the federation there is memory for, at least one: each holds the models
+// of all clients, before and after a round, with their gradients. It does not account for other runs. On a GPU, whose
+// memory go-xla cannot report, it is 2.
 func (f *Federation) SideBySide() int {
 	if f.made() != nil {
 		return 1
@@ -94,8 +94,8 @@ func (f *Federation) fitsCohort(n int) error {
 	return memory.Fits("clients per round", n, float64(n), 4*float64(n)*d, fmt.Sprintf("%d models of %.0f parameters", n, d))
 }
 
-// fitsLocal refuses more local steps of n clients than the batches of one program have room for. They are listed on the
-// host and on the device, for all clients that a program trains side by side and for the client with the most steps.
+// fitsLocal refuses local steps of n clients whose batch indices do not fit in memory. One program's are on the host and on the
+// device, padded to the client with the most steps, for all clients that it trains side by side.
 func (f *Federation) fitsLocal(l Local, n int) error {
 	if f == nil {
 		return nil
@@ -111,7 +111,7 @@ func (f *Federation) fitsLocal(l Local, n int) error {
 	return f.fitsSteps("Epochs", l.Epochs, float64(l.Epochs)*math.Ceil(float64(most)/float64(f.batch(l))), l, n)
 }
 
-// batch returns how many examples a batch has room for.
+// batch returns the largest number of examples in a batch.
 func (f *Federation) batch(l Local) int {
 	most := 0
 	for _, c := range f.Clients {
@@ -123,10 +123,10 @@ func (f *Federation) batch(l Local) int {
 	return min(l.Batch, most)
 }
 
-// fitsSteps refuses an option that asks for so many steps of the client with the most.
+// fitsSteps refuses an option that makes some client take more steps than there is memory for.
 func (f *Federation) fitsSteps(field string, value int, steps float64, l Local, n int) error {
 	batch := f.batch(l)
-	lanes := 1.0 // at least, as engine.Width has it
+	lanes := 1.0 // a lower bound of engine.Width
 	if f.Task.Store == nil && f.Task.Train == nil {
 		perLane := 4 * (6*f.Task.size() + 4*float64(batch)*float64(f.Data.Features()))
 		lanes = max(1, min(float64(n), float64(engine.CPU.Uneven), float64(engine.CPU.Memory)/perLane)/2)
@@ -135,7 +135,7 @@ func (f *Federation) fitsSteps(field string, value int, steps float64, l Local, 
 	return memory.Fits(field, value, float64(value), bytes, fmt.Sprintf("batches of %d examples for %.0f steps", batch, steps))
 }
 
-// fits refuses a job with more models, or more batches, than there is memory for.
+// fits refuses a job whose models or batches do not fit in memory.
 func (j *Job) fits(f *Federation) error {
 	l, n := j.Local.WithDefaults(), len(j.Clients)
 	if j.Epochs != nil {

@@ -7,17 +7,17 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 )
 
-// Metric is a figure that a run records at every evaluation beside loss and accuracy: of the global model on the whole
-// test part, and of each client's model on the client's own test examples. Package metric has some, and metric.Func makes
-// one from a function.
+// Metric is a figure that a run records at every evaluation, beside loss and accuracy: of the global model on the whole
+// test part, and of each client's model on the client's own test examples. See package metric; metric.Func makes one from a
+// function.
 type Metric interface {
-	// String returns the name under which the figure is recorded.
+	// String returns the name in records.
 	String() string
 	// Measure returns the figure, NaN if it is not defined for these examples. It may change p, which is a copy.
 	Measure(p *Predictions) float64
 }
 
-// checkMetrics refuses metrics that a record could not tell apart.
+// checkMetrics refuses metrics that are nil, or whose names are empty or duplicate.
 func checkMetrics(metrics []Metric) error {
 	seen := map[string]bool{}
 	for i, m := range metrics {
@@ -34,8 +34,8 @@ func checkMetrics(metrics []Metric) error {
 	return nil
 }
 
-// measure returns the run's metrics, by name, of the examples of s at the given positions, which are these rows of the
-// test part.
+// measure returns the run's metrics, by name, on the examples at the given positions of s, which are the given rows of the test
+// part.
 func (r *Round) measure(s *engine.Scores, at, rows []int) map[string]Float {
 	if len(r.opts.Metrics) == 0 || len(rows) == 0 || r.err != nil {
 		return nil

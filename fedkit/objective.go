@@ -8,26 +8,26 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Objective is what the clients of a Job minimize instead of the task's own loss: a regularizer that looks at other models,
-// a teacher's outputs, logits shifted by what a client knows. Equal values share a compiled program, so its type must be
-// comparable, and a number that changes from round to round belongs in Job.Extra rather than in a field.
+// Objective replaces the task's loss in a Job: with a regularizer toward other models, distillation from a teacher's outputs,
+// logits adjusted by a client's label distribution. Equal values share a compiled program, so its type must be comparable, and a
+// number that changes from round to round belongs in Job.Extra rather than in a field.
 type Objective interface {
-	// Loss returns the loss of every example, [C, B]. Its mean over a batch is minimized. Nothing may mix values of
-	// different clients.
+	// Loss returns the loss of every example, [C, B]. Its mean over a batch is minimized. It must not mix values of different
+	// clients.
 	Loss(b *Batch) *graph.Node
 }
 
-// Batch is what an Objective sees in a local step: a batch of examples for each of C clients, the model being trained, and
-// what the Job carries in Extra.
+// Batch is the input of an Objective in a local step: a batch of examples for each of C clients, the model being trained, and
+// the Job's Extra.
 type Batch struct {
 	Task   *Task         // whose Forward and Loss may be used
 	Params []*graph.Node // w, the model being trained, as in Task.Forward
 	X, Y   *graph.Node   // inputs [C, B, data shape…], and labels or targets [C, B]
 	Out    *graph.Node   // outputs of the model for X: [C, B, classes]
 
-	// Used is 1 for an example, and 0 for a row that only fills the batch of a client with fewer: [C, B]. A loss by example
-	// need not look at it, since such a row's loss does not count. One that takes a mean over the batch must, and must not
-	// divide by 0: a client that has done its steps while others go on has no examples.
+	// Used is 1 for an example and 0 for padding, [C, B]. A loss per example may ignore it, since the loss of padding does not
+	// count. A loss with a mean over the batch must use it, and must not divide by 0: a client that has finished its steps before
+	// others has no examples.
 	Used *graph.Node
 
 	extra    map[string][]*graph.Node
@@ -41,8 +41,8 @@ func (b *Batch) Loss(out *graph.Node) *graph.Node { return b.Task.Loss(out, b.Y)
 // Train, only Out is of the model in training mode.
 func (b *Batch) Forward(p []*graph.Node) *graph.Node { return b.Task.Forward(p, b.X) }
 
-// Features returns the representation of X by a model, such as Params or Model("global"), before its last layer: [C, B, f].
-// If the task does not say what that is, they are its outputs.
+// Features returns the representation of X by a model, such as Params or Model("global"), before its last layer: [C, B, f];
+// the outputs if the task has no Features.
 func (b *Batch) Features(p []*graph.Node) *graph.Node {
 	if b.Task.Features == nil {
 		return b.Forward(p)
@@ -50,7 +50,7 @@ func (b *Batch) Features(p []*graph.Node) *graph.Node {
 	return b.Task.Features(p, b.X)
 }
 
-// Extra returns what the Job carries under a name, [C, g]: for each client its own row, or the one there is.
+// Extra returns the matrix that the Job has under a name, [C, g]: each client's row, or the single row, broadcast.
 func (b *Batch) Extra(name string) *graph.Node {
 	nodes := b.named(name)
 	if len(nodes) == 1 {
@@ -59,8 +59,8 @@ func (b *Batch) Extra(name string) *graph.Node {
 	return b.Task.Join(nodes)
 }
 
-// Model returns a model [1, d] or [n, d] that the Job carries under a name, in parameters like Params. No gradient flows
-// into it.
+// Model returns the model that the Job's Extra has under a name, [1, d] or [n, d], split into parameters like Params. No gradient
+// flows into it.
 func (b *Batch) Model(name string) []*graph.Node {
 	nodes := b.named(name)
 	size := 0
@@ -81,10 +81,10 @@ func (b *Batch) named(name string) []*graph.Node {
 	return nodes
 }
 
-// Report sets the loss of every example, [C, B], that is reported in Solve.Loss. Default: the loss that is minimized.
+// Report sets the loss per example, [C, B], for Solve.Loss. Default: the loss that is minimized.
 func (b *Batch) Report(loss *graph.Node) { b.reported = loss }
 
-// objective is an Objective as the engine knows it.
+// objective adapts an Objective to the engine.
 type objective struct {
 	Objective
 	task *Task
@@ -96,7 +96,7 @@ func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
 	if b.reported == nil {
 		b.reported = trained
 	}
-	for _, loss := range []*graph.Node{trained, b.reported} { // any other shape would mix clients, or count rows that are not there
+	for _, loss := range []*graph.Node{trained, b.reported} { // any other shape would mix clients, or count padding
 		if want := in.Y.Shape().Dimensions; loss == nil || !slices.Equal(loss.Shape().Dimensions, want) {
 			var got any = "nil"
 			if loss != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Optimizer turns gradients into a step on a client: SGD, Momentum or Adam, or one of your own. Its memory starts empty in
-// every local solve. Equal values share a compiled program, so its type must be comparable.
+// Optimizer is a client's local optimizer: SGD, Momentum, Adam or your own. Its slots are reset at the start of every local solve.
+// Equal values share a compiled program, so its type must be comparable.
 type Optimizer interface {
-	// Slots returns how many values are kept for every parameter.
+	// Slots returns the number of state values per parameter.
 	Slots() int
-	// Direction returns what to subtract, times η, from the parameters w with gradients g, and the new slots. w, g and d
-	// have an entry for each of the model's parameters, [C, shape…] with the client axis in front; nothing may mix values
-	// of different clients. slots[j] are the j-th values kept, like w. t is the step's number from 1, a float32 scalar.
+	// Direction returns d of the step w ← w − ηd, from the gradients g, and the new slots. w, g and d have an entry for each of
+	// the model's parameters, [C, shape…] with the client axis in front; values of different clients must not be mixed.
+	// slots[j] holds the j-th state values, shaped like w. t is the step's number from 1, a float32 scalar.
 	Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) (d []*graph.Node, after [][]*graph.Node)
 }
 
@@ -70,20 +70,19 @@ func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) (
 	return d, [][]*graph.Node{m, v}
 }
 
-// Clip shortens a client's gradient g, over all of its parameters together, to at most Norm before another optimizer sees
-// it: g ← g · min(1, Norm/‖g‖₂).
+// Clip clips a client's gradient g to a global norm of at most Norm before another optimizer: g ← g · min(1, Norm/‖g‖₂).
 type Clip struct {
-	Norm float64   `range:"(0,inf)"` // longest gradient; required
+	Norm float64   `range:"(0,inf)"` // largest global norm; required
 	Then Optimizer // default SGD{}
 }
 
-// then returns an optimizer that another is around.
+// then returns the wrapped optimizer, SGD by default.
 func then(o Optimizer) Optimizer { return cmp.Or[Optimizer](o, SGD{}) }
 
 // Slots returns those of Then.
 func (c Clip) Slots() int { return then(c.Then).Slots() }
 
-// Direction returns that of Then for the shortened gradients.
+// Direction returns that of Then for the clipped gradients.
 func (c Clip) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
 	var squares *graph.Node // ‖g‖² by client, [C]
 	for _, v := range g {
@@ -94,7 +93,7 @@ func (c Clip) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node
 			squares = graph.Add(squares, s)
 		}
 	}
-	// A gradient of 0 stays 0, and one that is not finite does not become finite.
+	// A gradient of 0 stays 0, and a non-finite one stays non-finite.
 	by := graph.MinScalar(graph.Div(graph.Scalar(squares.Graph(), squares.DType(), c.Norm), graph.Sqrt(squares)), 1)
 	clipped := make([]*graph.Node, len(g))
 	for l, v := range g {
@@ -107,9 +106,8 @@ func (c Clip) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node
 	return then(c.Then).Direction(w, clipped, slots, t)
 }
 
-// WeightDecay pulls the parameters toward 0: d ← d + λw is what is subtracted, times η, where d is another optimizer's
-// direction. Around SGD this is the gradient of (λ/2)‖w‖², around Adam it is AdamW (arXiv 1711.05101). Parameters that a Job's
-// Mask keeps still do not decay.
+// WeightDecay adds weight decay to another optimizer's direction d: w ← w − η(d + λw). Around SGD this is the gradient of
+// (λ/2)‖w‖², around Adam it is AdamW (arXiv 1711.05101). Parameters that a Job's Mask freezes do not decay.
 type WeightDecay struct {
 	Lambda float64   `range:"[0,inf)"` // λ
 	Then   Optimizer // default SGD{}

@@ -9,21 +9,21 @@ import (
 	"fedkit.example/datasets/partition"
 )
 
-// origin is what a federation was made of: hashes of what its pointers and slices hold, so that a later change is noticed. They
-// take a few milliseconds for MNIST, and mean nothing to another process.
+// origin holds hashes of what a federation was made from, through pointers and slices, to detect later changes. They take a few
+// milliseconds for MNIST, and are valid in this process only.
 type origin struct {
 	data    [3]uint64 // training part, test part, the rest
 	clients uint64
 	task    uint64
-	kept    Task // a copy, so that no other function can get the address of one of the task's
+	kept    Task // keeps the task's closures alive, so that no other function gets the address of one
 }
 
 func originOf(d *datasets.Dataset, clients []partition.Client, t *Task) *origin {
 	return &origin{[3]uint64{sumOf(d.Train), sumOf(d.Test), sumOf([]any{d.Shape, d.Classes, d.Groups})}, sumOf(clients), sumOf(*t), *t}
 }
 
-// unchanged refuses a federation that is not what it was when it was made. Its data may be on the device already, its programs
-// compiled, and its results would be stored under the name of what was there before.
+// unchanged refuses a federation that was changed after it was made: its data may be on the device already, its programs compiled,
+// and its results would be stored under the identity of the original.
 func (f *Federation) unchanged() error {
 	was, is := f.origin, originOf(f.Data, f.Clients, f.Task)
 	for _, part := range []struct {
@@ -49,7 +49,7 @@ func (f *Federation) unchanged() error {
 
 var sumSeed = maphash.MakeSeed()
 
-// sumOf returns a hash of a value: of numbers, texts, the addresses of functions and pointers, and slices and structs of them.
+// sumOf returns a hash of a value made of numbers, strings, functions and pointers (by address), and slices and structs of them.
 func sumOf(v any) uint64 {
 	var h maphash.Hash
 	h.SetSeed(sumSeed)
@@ -75,7 +75,7 @@ func addTo(h *maphash.Hash, v reflect.Value) {
 		}
 	case reflect.Interface:
 		addTo(h, v.Elem())
-	case reflect.Func: // the closure's address, not the code's: closures of one function may differ in what they hold
+	case reflect.Func: // the closure's address, not the code's: closures of one function may capture different values
 		p := reflect.New(v.Type())
 		p.Elem().Set(v)
 		maphash.WriteComparable(h, *(*uintptr)(p.UnsafePointer()))

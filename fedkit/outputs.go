@@ -20,14 +20,14 @@ const (
 	TestPart  = engine.TestPart  // the test examples
 )
 
-// Predictions are what a model says about n examples, beside what is true of them.
+// Predictions are a model's outputs for n examples, with their labels or targets.
 type Predictions struct {
-	Outputs [][]float32 // [n, classes], before the softmax; [n, 1] for a regression
+	Outputs [][]float32 // [n, classes], logits; [n, 1] for a regression
 	Labels  []int32     // [n]; nil for a regression
 	Targets []float32   // [n], for a regression; else nil
 }
 
-// Classes returns the class of each example by the model: the one with the largest output, the first if several have it.
+// Classes returns the predicted class of each example: the one with the largest output, the first of ties.
 func (p *Predictions) Classes() []int32 {
 	classes := make([]int32, len(p.Outputs))
 	for i, out := range p.Outputs {
@@ -40,9 +40,9 @@ func (p *Predictions) Classes() []int32 {
 	return classes
 }
 
-// Predict returns what each of the models [k, d] says about rows of a part of the data, in their order: k Predictions.
-// Nil rows stand for all of them. The device works on one block at a time; only the result, k·n·classes numbers, grows with
-// the rows. After a run, models are in the strategy's State:
+// Predict returns the Predictions of each of the models [k, d] for rows of a part of the data, in their order. Nil rows stand for
+// all. The device works on one block at a time; only the result, k·n·classes numbers, grows with the rows. After a run, models are
+// in the strategy's State:
 //
 //	p, err := fed.Predict(ctx, avg.State.X, fedkit.TestPart, nil)
 func (f *Federation) Predict(ctx context.Context, models *Matrix, part Part, rows []int) ([]Predictions, error) {
@@ -52,18 +52,18 @@ func (f *Federation) Predict(ctx context.Context, models *Matrix, part Part, row
 	if err := f.made(); err != nil {
 		return nil, fmt.Errorf("fedkit: %w", err)
 	}
-	p, err := f.predict(ctx, models, part, rows, usualDevice())
+	p, err := f.predict(ctx, models, part, rows, defaultDevice())
 	if err != nil {
 		return nil, fmt.Errorf("fedkit: predict: %w", err)
 	}
 	return p, nil
 }
 
-// Predict is Federation.Predict in a round: for distillation, say. It adds nothing to the round's bytes, since the server may
-// have models and examples. After an error, the Predictions are empty.
+// Predict is Federation.Predict in a round, for distillation, say. It adds nothing to the round's bytes: it may run on the server.
+// After an error, the Predictions are empty.
 func (r *Round) Predict(models *Matrix, part Part, rows []int) []Predictions {
-	defer r.back(r.stage)
-	if r.in("predict") {
+	defer r.restoreStage(r.stage)
+	if r.enter("predict") {
 		p, err := r.Fed.predict(r.ctx, models, part, rows, r.on)
 		if err == nil {
 			return p
@@ -89,7 +89,7 @@ func (f *Federation) predict(ctx context.Context, models *Matrix, part Part, row
 	return all, nil
 }
 
-// predictions puts outputs beside the labels or targets of their rows.
+// predictions combines outputs with the labels or targets of their rows.
 func (f *Federation) predictions(part Part, rows []int, outputs [][]float32) Predictions {
 	p, split := Predictions{Outputs: outputs}, f.split(part)
 	for _, row := range rows {
@@ -103,8 +103,8 @@ func (f *Federation) predictions(part Part, rows []int, outputs [][]float32) Pre
 }
 
 // Losses returns the mean loss of every model [k, d] on each client's own examples of a part, [k][n]; NaN if it has none.
-// On the training part, this is how a client finds the model that suits it, and all k models travel to each of the clients.
-// On the test part it is an evaluation, which costs no bytes. On a simulated clock the server waits for the losses.
+// On the training part, as for choosing a cluster, all k models are sent to each of the clients. On the test part it is an
+// evaluation, which costs no bytes. On a simulated clock the server waits for the losses.
 func (r *Round) Losses(models *Matrix, part Part, clients []int) [][]float64 {
 	loss, end := r.compare(models, part, clients)
 	if r.devices() != nil && r.err == nil {
@@ -113,14 +113,14 @@ func (r *Round) Losses(models *Matrix, part Part, clients []int) [][]float64 {
 	return loss
 }
 
-// compare also returns when the clients know the losses, 0 if this takes no time.
+// compare also returns when the last client has its losses, 0 if this takes no time.
 func (r *Round) compare(models *Matrix, part Part, clients []int) (_ [][]float64, end float64) {
 	loss := make([][]float64, max(1, models.Rows()))
 	for j := range loss {
 		loss[j] = make([]float64, len(clients))
 	}
-	defer r.back(r.stage)
-	if !r.in("losses") {
+	defer r.restoreStage(r.stage)
+	if !r.enter("losses") {
 		return loss, 0
 	}
 	if err := r.losses(models, part, clients, loss); err != nil {
@@ -136,8 +136,8 @@ func (r *Round) compare(models *Matrix, part Part, clients []int) (_ [][]float64
 	return loss, end
 }
 
-// Choose returns, for each client, the model of models [k, d] with the lowest loss on its training examples, the first of
-// several. As in Losses, all k models travel to each of the clients, but the server does not wait: a client trains next.
+// Choose returns, for each client, the row of models [k, d] with the lowest loss on its training examples, the first of ties. As in
+// Losses, all k models are sent to each of the clients, but the server does not wait: a client trains next.
 func (r *Round) Choose(models *Matrix, clients []int) []int {
 	loss, _ := r.compare(models, TrainPart, clients)
 	if r.err != nil {
@@ -146,7 +146,7 @@ func (r *Round) Choose(models *Matrix, clients []int) []int {
 	return lowest(loss)
 }
 
-// lowest returns, for each column of loss [k][n], the row with the lowest value, the first of several.
+// lowest returns the argmin of each column of loss [k][n], the first of ties.
 func lowest(loss [][]float64) []int {
 	best, column := make([]int, len(loss[0])), make([]float64, len(loss))
 	for i := range best {
@@ -188,7 +188,7 @@ func (r *Round) losses(models *Matrix, part Part, clients []int, loss [][]float6
 	return nil
 }
 
-// scores evaluates models [k, d] as v says.
+// scores evaluates models [k, d] with the options of v.
 func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evaluation, on engine.Device) (*engine.Scores, error) {
 	if err := rows.CheckCols(models, "models", f.Task.Dim()); err != nil {
 		return nil, err

@@ -10,17 +10,17 @@ import (
 	"sort"
 )
 
-// Pace is how a server keeps to the clock in synchronous rounds, on a federation with devices: see Federation.On.
+// Pace is how a server handles stragglers in synchronous rounds, on a federation with devices: see Federation.On.
 //
-// A client does its jobs one after another: it receives what travels to it, trains, and sends. Train waits for all its clients,
-// unless nothing travels (Job.Private), and a round ends when all are done. A device that is off goes on when it is on again.
-// A client that drops out is left out from that moment on. Who is left out is in Record.Missed, with those that a strategy lets
-// sit out. If a job is left without any client, its round ends there: the strategy's State is what it was before, and the next
-// round begins.
+// A client does its jobs one after another: it receives, trains, and sends. Train waits for all its clients, unless nothing is
+// communicated (Job.Private), and a round ends when all are done. A device that is off resumes when it is on again. A client
+// that drops out is left out from that moment on. Record.Missed lists stragglers, dropouts, and clients that a strategy excludes. If
+// a job is left without any client, its round ends there: State is restored to that before the round, and the next round
+// begins.
 type Pace struct {
-	Deadline float64 `range:"[0,inf)"` // s that Train waits, after which it goes on with what has arrived; 0: as long as it takes, also for devices that are off
-	Over     float64 `range:"[0,inf)"` // share of clients that Round.Select chooses beyond those wanted; Train ends with as many as were wanted
-	Partial  bool    // those that would be late take as many steps as they can before the deadline, and are late only if it is none
+	Deadline float64 `range:"[0,inf)"` // s until Train goes on with the results that have arrived; 0: no deadline, also for devices that are off
+	Over     float64 `range:"[0,inf)"` // over-selection: extra share of clients to invite; the round closes once the wanted number has reported
+	Partial  bool    // partial work: stragglers take only the local steps that fit the deadline, and miss it only if not even one does
 }
 
 // Check implements Checker.
@@ -31,10 +31,10 @@ func (p Pace) Check(fed *Federation, _ int) error {
 	return nil
 }
 
-// errNobody ends a round that is left without any client.
-var errNobody = errors.New("no client is left")
+// errNoClients ends a round that is left without any client.
+var errNoClients = errors.New("no client is left")
 
-// timed lets the clients of a job solve it by the clock: those that are late or lost do not.
+// timed solves a job for its clients in time, without stragglers and dropouts.
 func (r *Round) timed(job *Job) (*Updates, error) {
 	if r.devices() == nil {
 		return job.solve(r.ctx, r.Fed, r.on, r.opts.Seed, r.T, r.calls, nil)
@@ -53,7 +53,7 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 	}
 	in := r.inTime(job, visits)
 	if len(in) == 0 {
-		return nil, errNobody
+		return nil, errNoClients
 	}
 	u, err := job.solve(r.ctx, r.Fed, r.on, r.opts.Seed, r.T, r.calls, in)
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 	return u, nil
 }
 
-// visits returns what each client does in a job and, if some have to do less to be in time, the steps of each.
+// visits returns the times of each client in a job and, with partial work, the steps of each.
 func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
 	down, up, err := job.traffic(r.Fed.Task.Dim())
 	model := float64(4 * r.Fed.Task.Dim())
@@ -79,7 +79,7 @@ func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
 			if steps == nil {
 				steps = slices.Clone(usual)
 			}
-			// The most steps that are in time: visits get longer with each.
+			// The most steps that meet the deadline: each makes the visit longer.
 			steps[i] = max(1, sort.Search(usual[i], func(less int) bool {
 				return r.clock.visit(d, c, down*model, examples[i]*float64(less+1)/float64(usual[i]), up*model, draw()).arrived > r.clock.now+pace.Deadline
 			}))
@@ -90,7 +90,7 @@ func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
 	return visits, steps, err
 }
 
-// inTime returns the clients of a job, by position, whose results the server gets and waits for. It moves the clock on.
+// inTime returns the positions of a job's clients whose results the server uses, and advances the clock.
 func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 	c := r.clock
 	begin, limit := c.now, math.Inf(1)
@@ -135,15 +135,15 @@ func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 	return in
 }
 
-// wanted returns how many results the server waits for: all but those that Select chose beyond the number wanted.
+// wanted returns how many results the server waits for: those of all clients, without the over-selected ones.
 func (r *Round) wanted(job *Job) int {
 	if !job.Private && slices.Equal(job.Clients, r.chosen) {
-		return len(r.chosen) - r.beyond
+		return len(r.chosen) - r.overSelected
 	}
 	return len(job.Clients)
 }
 
-// work returns the steps that each client of the job takes, and the examples that it sees in them.
+// work returns each client's local steps, and the examples processed in them.
 func (j *Job) work(f *Federation) (steps []int, examples []float64) {
 	l := j.Local.WithDefaults()
 	for i, c := range j.Clients {
@@ -166,17 +166,17 @@ func (j *Job) work(f *Federation) (steps []int, examples []float64) {
 	return steps, examples
 }
 
-// SitOut leaves clients out of the round because their devices are too slow for it, and says so in Record.Missed. A strategy that
-// has nobody left ends its round without Train.
+// SitOut excludes clients from the round because their devices are too slow, and records them in Record.Missed. A strategy without
+// remaining clients ends its round without Train.
 func (r *Round) SitOut(clients ...int) {
 	if r.quiet {
 		return
 	}
-	wanted, now, out := len(r.chosen)-r.beyond, Float(r.clock.now), map[int]bool{}
+	wanted, now, out := len(r.chosen)-r.overSelected, Float(r.clock.now), map[int]bool{}
 	for _, c := range clients {
 		r.record.Missed = append(r.record.Missed, Miss{Client: c, Begin: now, End: now, SatOut: true})
 		out[c] = true
 	}
 	r.chosen = slices.DeleteFunc(slices.Clone(r.chosen), func(c int) bool { return out[c] })
-	r.beyond = max(0, len(r.chosen)-wanted)
+	r.overSelected = max(0, len(r.chosen)-wanted)
 }

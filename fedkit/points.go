@@ -11,9 +11,9 @@ import (
 
 // Points is Matrix.Points in a round. After an error it has no points.
 func (r *Round) Points(m *Matrix) *cluster.Points {
-	defer r.back(r.stage)
+	defer r.restoreStage(r.stage)
 	var p *cluster.Points
-	if r.in("points") && r.leaving(func() (err error) {
+	if r.enter("points") && r.cancelable(func() (err error) {
 		p, err = m.Points()
 		return err
 	}) {
@@ -22,11 +22,11 @@ func (r *Round) Points(m *Matrix) *cluster.Points {
 	return new(cluster.Points)
 }
 
-// Cluster groups points with the round's randomness and returns the group of each, [n]. With k = 0 the
-// number of groups is the clusterer's choice, or that with the greatest mean silhouette if it makes none.
+// Cluster clusters points with the round's randomness and returns the label of each, [n]. With k = 0, the clusterer chooses the
+// number of clusters, or the greatest mean silhouette if the clusterer cannot.
 func (r *Round) Cluster(by cluster.Clusterer, p *cluster.Points, k int) []int {
-	defer r.back(r.stage)
-	if !r.in("cluster") {
+	defer r.restoreStage(r.stage)
+	if !r.enter("cluster") {
 		return make([]int, p.Len())
 	}
 	if f, ok := by.(cluster.Finder); k == 0 && !(ok && f.Finds()) {
@@ -34,7 +34,7 @@ func (r *Round) Cluster(by cluster.Clusterer, p *cluster.Points, k int) []int {
 	}
 	var labels []int
 	rng := r.Rand("cluster")
-	if r.leaving(func() (err error) {
+	if r.cancelable(func() (err error) {
 		labels, err = by.Cluster(p, k, rng)
 		if err == nil && (len(labels) != p.Len() || slices.Min(labels) < 0 || k > 0 && slices.Max(labels) >= k) {
 			err = Invalid("what the clusterer returned", labels, fmt.Sprintf("%d labels in [0, k)", p.Len()))
@@ -46,9 +46,9 @@ func (r *Round) Cluster(by cluster.Clusterer, p *cluster.Points, k int) []int {
 	return make([]int, p.Len())
 }
 
-// leaving does work that takes long if there are many clients, and reports whether it succeeded. If the run is canceled, the work is
-// left to itself, as engine.Device leaves a program: nobody waits for what is lost either way.
-func (r *Round) leaving(work func() error) bool {
+// cancelable does work that is slow for many clients, and reports whether it succeeded. If the run is canceled, it returns without
+// waiting for the work, as engine.Device does for a program.
+func (r *Round) cancelable(work func() error) bool {
 	done := make(chan error, 1)
 	go func() {
 		err := errors.New("the work was given up") // by runtime.Goexit

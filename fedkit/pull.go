@@ -8,17 +8,17 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Pull holds the models of clients near others, as the proximal term of FedProx does. It adds to what client i minimizes
+// Pull is a proximal term, as in FedProx. It adds to the objective of client i
 //
 //	(λ_i/2) Σ_j p_j (w_j − a_j)²,
 //
-// and so λ_i p ⊙ (w − a) to its gradient. Several pulls are merged into one that has the same gradient, so that the solver's program
-// is the same.
+// and so λ_i p ⊙ (w − a) to its gradient. Several pulls are merged into one with the same gradient, so that the compiled program
+// stays the same.
 type Pull struct {
 	To      *Matrix   // a, [1, d] or [n, d]; nil: Start
 	Weight  float64   // λ ≥ 0, the same for all clients
 	Weights []float64 // λ_i by client of the job, instead of Weight
-	Mask    *Matrix   // p, 1 for a parameter that is pulled and 0 for one that is not, or any weight ≥ 0, [1, d] or [n, d]; nil: 1 for all
+	Mask    *Matrix   // p, weight ≥ 0 of each parameter, such as 1 for one that is pulled and 0 for one that is not, [1, d] or [n, d]; nil: 1 for all
 }
 
 // weight returns λ of the i-th client of the job.
@@ -29,7 +29,7 @@ func (p *Pull) weight(i int) float64 {
 	return p.Weight
 }
 
-// pulls returns the job's pulls, of which Local.Prox may be one.
+// pulls returns the job's pulls, or that of Local.Prox.
 func (j *Job) pulls() []Pull {
 	if j.Pulls == nil && j.Local.Prox > 0 {
 		return []Pull{{Weight: j.Local.Prox}}
@@ -37,7 +37,7 @@ func (j *Job) pulls() []Pull {
 	return j.Pulls
 }
 
-// mu returns Σ_k λ_k of the clients of the job; nil if nothing pulls.
+// mu returns each client's Σ_k λ_k; nil if there are no pulls.
 func (j *Job) mu() (mu []float64) {
 	pulls := j.pulls()
 	if len(pulls) == 0 {
@@ -52,13 +52,13 @@ func (j *Job) mu() (mu []float64) {
 	return mu
 }
 
-// pull returns the one pull that stands for all of the job's. Its To is nil if that is Start.
+// pull merges the job's pulls into one. Its To is nil if that is Start.
 func (j *Job) pull() (one Pull) {
 	for i, p := range j.pulls() {
 		if i == 0 {
 			one = p
 		} else {
-			one = one.and(&p, j.Start)
+			one = one.merge(&p, j.Start)
 		}
 	}
 	if one.To == j.Start {
@@ -67,10 +67,10 @@ func (j *Job) pull() (one Pull) {
 	return one
 }
 
-// and returns the pull that stands for p and q, with π = λ/(λ+μ):
+// merge merges p and q, with π = λ/(λ+μ):
 //
 //	λ m ⊙ (w − a) + μ n ⊙ (w − b) = (λ+μ) o ⊙ (w − c),  o = π m + (1−π) n,  c = π m/o ⊙ a + (1−π) n/o ⊙ b.
-func (p *Pull) and(q *Pull, start *Matrix) (both Pull) {
+func (p *Pull) merge(q *Pull, start *Matrix) (both Pull) {
 	var shares, rests []float32 // π and 1−π, once if they are the same for all
 	for i := range max(1, len(p.Weights), len(q.Weights)) {
 		sum, share := p.weight(i)+q.weight(i), 1.0
@@ -93,7 +93,7 @@ func (p *Pull) and(q *Pull, start *Matrix) (both Pull) {
 	return both
 }
 
-// Where both masks are the same, o is theirs, and where one is 0, c is what the other pulls to: no rounding.
+// Without rounding, o is the masks' value where they are equal, and c is one pull's target where the other's mask is 0.
 var (
 	weighed   = NewProgram("weighed", func(a []*graph.Node) *graph.Node { return graph.Mul(a[0], a[1]) })
 	bothMasks = NewProgram("both masks", func(a []*graph.Node) *graph.Node {
@@ -101,14 +101,14 @@ var (
 		m, n := graph.BroadcastToDims(a[0], sum.Shape().Dimensions...), graph.BroadcastToDims(a[1], sum.Shape().Dimensions...)
 		return graph.Where(graph.Equal(m, n), m, sum)
 	})
-	shareOf = NewProgram("share of both", func(a []*graph.Node) *graph.Node { // 0 of nothing
+	shareOf = NewProgram("share of both", func(a []*graph.Node) *graph.Node { // 0 where the whole is 0
 		all, none := a[2], graph.ZerosLike(a[2])
 		part := graph.BroadcastToDims(graph.Mul(a[0], a[1]), all.Shape().Dimensions...)
 		return graph.Where(graph.Equal(all, none), none, graph.Div(part, all))
 	})
 )
 
-// checkPulls refuses pulls that do not fit.
+// checkPulls refuses pulls with invalid weights or shapes.
 func (j *Job) checkPulls(d int) error {
 	for k, p := range j.Pulls {
 		name, n := fmt.Sprintf("Pulls[%d]", k), len(j.Clients)

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Random returns the generator for one purpose: it depends on the arguments alone, never on what was drawn before or on which worker
-// draws, so the same seed gives the same bytes. Round and client are typical ids.
+// Random returns the generator for one purpose. It depends only on the arguments, not on earlier draws or the worker, so the same
+// seed gives the same bytes. Round and client are typical ids.
 func Random(seed uint64, purpose string, ids ...int) *rand.Rand {
 	b := binary.LittleEndian.AppendUint64(nil, seed)
 	for _, id := range ids {

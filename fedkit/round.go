@@ -14,30 +14,30 @@ import (
 	"fedkit.example/fedkit/internal/rows"
 )
 
-// Round is what a strategy works with during one round. Its methods remember the first error: a strategy may write its
-// steps down one after the other and return r.Err() at the end. After an error they do nothing.
+// Round is a strategy's interface to one round. Its methods remember the first error and then do nothing: a strategy may call
+// them one after the other and return r.Err() at the end.
 type Round struct {
 	T   int         // the round's number, from 1; 0 in Start
 	Fed *Federation // the clients, their data and the task
 
-	ctx    context.Context
-	opts   Options
-	on     engine.Device
-	record *Record
-	rows   map[int]int // by client, its row in the record
-	stage  string
-	past   *past
-	clock  *clock
-	chosen []int       // by Select
-	beyond int         // how many of them are more than wanted
-	busy   []bool      // by client, at work in an asynchronous round
-	begins int         // how often clients began in it
-	began  map[int]int // by client, how often it began in it
-	flight []*Flight   // of it
-	calls  int         // of Train
-	alike  bool        // the selector uses Solve.Similarity
-	quiet  bool        // an evaluation: nothing that travels counts
-	err    error
+	ctx          context.Context
+	opts         Options
+	on           engine.Device
+	record       *Record
+	rows         map[int]int // by client, its row in the record
+	stage        string
+	past         *past
+	clock        *clock
+	chosen       []int       // by Select
+	overSelected int         // number of over-selected clients among them
+	busy         []bool      // by client, in flight in an asynchronous round
+	begins       int         // dispatches in an asynchronous round
+	began        map[int]int // by client, jobs begun in an asynchronous round
+	flight       []*Flight   // of an asynchronous round
+	calls        int         // of Train
+	alike        bool        // the selector uses Solve.Similarity
+	quiet        bool        // an evaluation: communication is not counted
+	err          error
 }
 
 // Err returns the first error of the round.
@@ -53,13 +53,13 @@ func (r *Round) Fail(err error) {
 	}
 }
 
-func (r *Round) in(stage string) bool {
+func (r *Round) enter(stage string) bool {
 	r.stage = stage
 	return r.err == nil
 }
 
-// back returns to the stage before, at the end of another: defer r.back(r.stage).
-func (r *Round) back(stage string) { r.stage = stage }
+// restoreStage restores the previous stage: defer r.restoreStage(r.stage).
+func (r *Round) restoreStage(stage string) { r.stage = stage }
 
 // Clients returns M, the number of clients in the federation.
 func (r *Round) Clients() int { return r.Fed.Size() }
@@ -70,7 +70,7 @@ func (r *Round) Everyone() []int { return sequence(r.Clients()) }
 // Rand returns the generator for a purpose in this round.
 func (r *Round) Rand(purpose string) *rand.Rand { return Random(r.opts.Seed, purpose, r.T) }
 
-// Note keeps one of the strategy's own figures in the round's record.
+// Note records one of the strategy's own figures in Record.Notes.
 func (r *Round) Note(name string, value float64) {
 	if r.record.Notes == nil {
 		r.record.Notes = map[string]Float{}
@@ -78,11 +78,10 @@ func (r *Round) Note(name string, value float64) {
 	r.record.Notes[name] = Float(value)
 }
 
-// Models returns k freshly drawn models, [k, d], the same for the same seed: the first is the one every strategy with
-// one model starts from.
+// Models returns k freshly drawn models, [k, d], the same for the same seed: every strategy with one model starts from the first.
 func (r *Round) Models(k int) *Matrix {
-	defer r.back(r.stage)
-	if !r.in("models") {
+	defer r.restoreStage(r.stage)
+	if !r.enter("models") {
 		return Failed(r.err)
 	}
 	d := r.Fed.Task.Dim()
@@ -118,26 +117,25 @@ func (r *Round) Mask(layers ...string) *Matrix {
 	return NewMatrix(mask, 1, len(mask))
 }
 
-// Select returns the clients of the round in ascending order: a fraction of all (0 stands for all), chosen by the
-// selector (nil: uniformly at random without replacement). On a federation with devices they are some more, as Pace.Over says,
-// and at most as many as there are Candidates.
+// Select returns the round's cohort in ascending order: a fraction of all clients (0 stands for all), chosen by the selector (nil:
+// uniformly at random without replacement). On a federation with devices, Pace.Over adds clients, up to the number of Candidates.
 func (r *Round) Select(s Selector, fraction float64) []int {
-	defer r.back(r.stage)
-	if !r.in("select") {
+	defer r.restoreStage(r.stage)
+	if !r.enter("select") {
 		return nil
 	}
 	from := r.Candidates()
-	n := min(sizeOf(fraction, r.Clients()), len(from))
+	n := min(cohortSize(fraction, r.Clients()), len(from))
 	wanted := n
 	if r.devices() != nil {
 		n = min(len(from), int(math.Ceil(float64(n)*(1+r.opts.Pace.Over))))
 	}
 	chosen := r.choose(s, n, from, r.Rand("select"))
-	r.chosen, r.beyond = chosen, max(0, len(chosen)-wanted)
+	r.chosen, r.overSelected = chosen, max(0, len(chosen)-wanted)
 	return chosen
 }
 
-// choose lets a selector, or the generator if it is nil, choose n of some clients.
+// choose chooses n clients by a selector, uniformly at random if it is nil.
 func (r *Round) choose(s Selector, n int, from []int, rng *rand.Rand) (chosen []int) {
 	switch {
 	case s != nil:
@@ -166,11 +164,11 @@ func (r *Round) choose(s Selector, n int, from []int, rng *rand.Rand) (chosen []
 	return chosen
 }
 
-// Train lets the clients of the job solve their local problems. A client whose update holds NaN or Inf is an error that
-// names it, or is left out of the result, as Options.NotFinite says.
+// Train runs the job's local training and returns the updates. A client whose update holds NaN or Inf is an error that
+// names it, or is left out of the result, depending on Options.NotFinite.
 func (r *Round) Train(job Job) *Updates {
-	defer r.back(r.stage)
-	if !r.in("train") {
+	defer r.restoreStage(r.stage)
+	if !r.enter("train") {
 		return r.noUpdates(job)
 	}
 	r.calls++
@@ -182,7 +180,7 @@ func (r *Round) Train(job Job) *Updates {
 	return r.receive(job, u)
 }
 
-// receive lets the server have what clients return.
+// receive passes updates through the interceptors to the server, and records them.
 func (r *Round) receive(job Job, u *Updates) *Updates {
 	if !job.Private && !r.quiet {
 		if err := r.intercept(u, job.Shared); err != nil {
@@ -192,8 +190,8 @@ func (r *Round) receive(job Job, u *Updates) *Updates {
 	}
 	skipped := r.account(job, u)
 	all := skipped == len(u.Solves)
-	if all && r.opts.NotFinite == Skip && r.flight != nil { // there may be one result per round
-		r.Fail(fmt.Errorf("%w: no update is finite", errNobody))
+	if all && r.opts.NotFinite == Skip && r.flight != nil { // the buffer may hold a single result
+		r.Fail(fmt.Errorf("%w: no update is finite", errNoClients))
 		return r.noUpdates(job)
 	}
 	if skipped > 0 && (all || r.opts.NotFinite != Skip) {
@@ -213,13 +211,13 @@ func (r *Round) noUpdates(job Job) *Updates {
 	return u
 }
 
-// intercept lets whoever stands between clients and server change what arrives: of each model, what is shared.
+// intercept passes the shared part of each model through the interceptors.
 func (r *Round) intercept(u *Updates, shared *Matrix) error {
 	if len(r.Fed.interceptors) == 0 {
 		return nil
 	}
 	sent := *u
-	if shared != nil { // the rest is not there to be seen
+	if shared != nil { // the rest is not communicated
 		sent.Models, sent.Start = u.Models.Mul(shared), u.Start.Mul(shared)
 	}
 	for i, by := range r.Fed.interceptors {
@@ -236,7 +234,7 @@ func (r *Round) intercept(u *Updates, shared *Matrix) error {
 	return setDrifts(u, nil)
 }
 
-// setDrifts sets how far the clients went, in the columns that are shared.
+// setDrifts sets the drifts over the shared parameters, all if shared is nil.
 func setDrifts(u *Updates, shared *Matrix) error {
 	delta := u.Delta()
 	if shared != nil {
@@ -249,8 +247,8 @@ func setDrifts(u *Updates, shared *Matrix) error {
 	return err
 }
 
-// account writes what the clients did into the record, one row per client however often it trains, marks the updates that
-// are not finite, and returns their number.
+// account adds the solves to the record, one row per client however often it trains, marks the updates that are not finite,
+// and returns their number.
 func (r *Round) account(job Job, u *Updates) (skipped int) {
 	for i := range u.Solves {
 		if s := &u.Solves[i]; math.IsNaN(float64(s.Drift)) || math.IsInf(float64(s.Drift), 0) {
@@ -279,7 +277,7 @@ func (r *Round) account(job Job, u *Updates) (skipped int) {
 	return skipped
 }
 
-// describe sets what the rows of the job say of its clients and depends on what traveled.
+// describe sets the drifts and similarities, which depend on what is communicated.
 func (r *Round) describe(job Job, u *Updates, skipped int) error {
 	if job.Shared != nil {
 		if err := setDrifts(u, job.Shared); err != nil {
@@ -306,7 +304,7 @@ func (r *Round) describe(job Job, u *Updates, skipped int) error {
 }
 
 // Traffic adds to the round's bytes: models sent to clients, and models sent back; a part of a model is a fraction.
-// Train and Losses count what they send: see Job for what is counted, and how a job says otherwise.
+// Train and Losses count their own: see Job for what is counted, and how to override it.
 func (r *Round) Traffic(down, up float64) {
 	if r.quiet {
 		return

@@ -22,59 +22,57 @@ import (
 	"fedkit.example/fedkit/sim"
 )
 
-// Options say how long and how a strategy runs. The zero value, but for Rounds, is a usual run. Those that are not tagged
+// Options are the options of a run. The zero value is a plain run, except that Rounds is required. Options that are not tagged
 // `results:"same"` change results: they belong to a run's identity in its History, its checkpoint and a study's keys.
 type Options struct {
-	Rounds    int       `range:"[1,inf)"` // how many; required
-	Seed      uint64    // for everything that is random: start, selection, batches
+	Rounds    int       `range:"[1,inf)"` // number of rounds; required
+	Seed      uint64    // seed of all randomness: initial models, selection, batches
 	Name      string    `results:"same"`                                       // the history's label; default: the strategy's name
-	EvalEvery int       `range:"[1,inf)" default:"every round"`                // rounds from one evaluation to the next; the last round is always evaluated
-	Workers   int       `range:"[1,inf)" default:"the default" results:"same"` // programs in flight at once; default: half the processors, at least one. Results do not depend on it
+	EvalEvery int       `range:"[1,inf)" default:"every round"`                // evaluate every n-th round, and always the last
+	Workers   int       `range:"[1,inf)" default:"the default" results:"same"` // programs that run concurrently; default: half the processors, at least one. Does not change results
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
-	Watch     Watcher   `results:"same"` // told of the progress: plot.Live(); default none
+	Watch     Watcher   `results:"same"` // follows the progress: plot.Live(); default none
 	Metrics   []Metric  // recorded at every evaluation, beside loss and accuracy: metric.MacroF1{}, …; default none
 
-	// Pace is how the server keeps to the simulated clock, on a federation with devices. Default: it waits for everyone.
+	// Pace is how the server handles stragglers, on a federation with devices. Default: it waits for all clients.
 	Pace Pace
 
-	// ChooseOnTest also scores every client under the one of the clusters' models that has the lowest loss on the client's own *test*
-	// examples, as Record.ChosenOnTest. The published code of IFCA judges this way. It is too kind, since labels are used that a
-	// client does not have, and is there to compare with such figures. Without effect if there is no model for each cluster.
+	// ChooseOnTest also scores every client under the cluster model with the lowest loss on the client's own *test* examples, as
+	// Record.ChosenOnTest. The published code of IFCA evaluates this way. The figures are optimistic, since the choice uses test
+	// labels, and serve only to compare with published ones. No effect if there is not a model for each cluster.
 	ChooseOnTest bool
 
-	// On is where the programs of the run run: a fleet of machines, from package fleet. Default: in this process.
+	// On runs the programs on a fleet of machines, from package fleet. Default: in this process.
 	On Machines `results:"same"`
 
-	// History is a file that the history is written to as rounds end, so that it is there if the run is killed: see Load, and
-	// plot.Follow for a look at it while it grows.
-	// A file of that name is overwritten when the first round is over. Default: none.
+	// History is a file to which the history is appended after every round, so that it survives if the run is killed: see Load, and
+	// plot.Follow for watching it grow. An existing file is overwritten after the first round. Default: none.
 	History string `results:"same"`
-	// Keep says what the history keeps of each client, and how often. Default: everything, of every round.
+	// Keep is which per-client data the history keeps, and how often. Default: everything, of every round.
 	Keep Keep
 
-	// Checkpoint is a file that a run continues from if it is there already, for more rounds if Rounds is larger now; other
-	// options must be what they were. It then ends with the same bytes as a run that was never interrupted. One that has all of its
-	// rounds computes nothing. So a notebook whose page was closed or reloaded is simply run again, and plot.Follow shows the run
-	// meanwhile, from another notebook. The file is written while the run goes on, and when it ends or is interrupted; folders are made
-	// as needed. Beside it stand the rounds so far (".rounds") and the checkpoint before it (".before"), which is used if it
-	// is damaged itself. To begin anew, remove the file: what stands beside it is then not used. Writing takes at most one part in
-	// sixty of a run's time: if rounds are faster than that, not every one that is due is written, but the newest and the last. The
-	// strategy must keep everything in a State that can be saved (see Strategy). Default: none.
+	// Checkpoint is a file from which the run resumes if it exists, for more rounds if Rounds has grown; other options must be
+	// unchanged. A resumed run ends with the same bytes as an uninterrupted one, and a finished one computes nothing. So a notebook
+	// whose page was closed or reloaded is simply run again, and plot.Follow shows the run meanwhile, from another notebook. The file
+	// is written during the run, and when it ends or is interrupted; folders are made as needed. Beside it are the rounds so far
+	// (".rounds") and the previous checkpoint (".before"), which is used if the file is damaged. To start over, remove the file: the
+	// others are then ignored. The writer's duty cycle is at most 1/60: if rounds are faster, due checkpoints give way to newer ones,
+	// and the last is always written. The strategy must keep everything in a State that can be saved (see Strategy). Default: none.
 	Checkpoint      string        `results:"same"`
-	CheckpointEvery int           `range:"[1,inf)" default:"every evaluated round" results:"same"` // rounds from one checkpoint to the next
-	CheckpointAfter time.Duration `range:"[1,inf)" default:"no limit" results:"same"`              // also write one when a round ends this long after the last. Without CheckpointEvery, it is the only rule
+	CheckpointEvery int           `range:"[1,inf)" default:"every evaluated round" results:"same"` // checkpoint every n-th round
+	CheckpointAfter time.Duration `range:"[1,inf)" default:"no limit" results:"same"`              // also checkpoint when a round ends this long after the last one; without CheckpointEvery, it is the only rule
 }
 
 // Config returns the options that change results, as History.Settings has them.
 func (o Options) Config() *config.Config { return o.settings() }
 
-// NotFinite is what happens when a client's update holds NaN or Inf.
+// NotFinite is the policy for updates that hold NaN or Inf.
 type NotFinite int
 
-// What a run may do about them.
+// The policies for updates that are not finite.
 const (
 	Stop NotFinite = iota // end with an error that names round and client
-	Skip                  // leave the client out of the round, and its number in the record
+	Skip                  // leave the client out of the round, and mark it in the record
 )
 
 // Check implements Checker.
@@ -85,13 +83,13 @@ func (n NotFinite) Check(*Federation, int) error {
 	return nil
 }
 
-// Run runs the strategy and returns what happened. An error comes with the round in which it happened, and with the
-// history so far. Canceling ctx is such an error.
+// Run runs the strategy and returns its history. An error names the round, and comes with the history so far. Canceling ctx is
+// an error.
 //
-// Ending ctx with the cause ErrStopped is not: the history of the rounds that were finished comes back with Stopped set, and a
-// checkpoint can be continued. The error is ErrStopped if no round was finished. In a notebook the stop button does that to every
-// run under way, and to those that the cell starts afterwards; half a second later or more it ends the cell. Other programs keep
-// their interrupts, unless they ask for Interruptible.
+// Canceling ctx with the cause ErrStopped is not: the history of the finished rounds is returned with Stopped set, and the
+// checkpoint can be resumed. The error is ErrStopped if no round was finished. In a notebook, the stop button does this to all
+// current runs, and to those that the cell starts afterwards; pressed again after half a second or more, it ends the cell. Other
+// programs handle interrupts themselves, unless they use Interruptible.
 func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History, error) {
 	var last *History
 	for h, err := range Rounds(ctx, fed, s, o) {
@@ -103,10 +101,9 @@ func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History,
 	return last, nil
 }
 
-// Rounds runs the strategy for a loop of your own: after each round it yields the history so far, whose last record is
-// that round's. An error comes once, at the end, with the history so far (nil if nothing could start). What ends Run ends
-// the loop. If no round is run, since a checkpoint has all of them or the program is interrupted, the checkpoint's history
-// comes once.
+// Rounds runs the strategy in your own loop: after each round it yields the history so far, whose last record is that round's.
+// An error is yielded once, at the end, with the history so far (nil if nothing could start). It ends when Run would. If no round
+// is run, since a checkpoint has all of them or the program is interrupted, the checkpoint's history is yielded once.
 //
 //	for h, err := range fedkit.Rounds(ctx, fed, s, fedkit.Options{Rounds: 100}) {
 //		if err != nil { … }
@@ -131,7 +128,7 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 		}
 		defer u.release()
 		u.h.On = o.On
-		u.starts()
+		u.notifyStart()
 		if o.On != nil {
 			var leave func()
 			if u.on, leave, err = o.On.Open(ctx); err == nil {
@@ -160,25 +157,25 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 	}
 }
 
-// usualWorkers is the default of Options.Workers.
-func usualWorkers() int { return max(1, runtime.NumCPU()/2) }
+// defaultWorkers is the default of Options.Workers.
+func defaultWorkers() int { return max(1, runtime.NumCPU()/2) }
 
-// usualDevice is where programs run outside of runs.
-func usualDevice() engine.Device { return engine.Here(usualWorkers()) }
+// defaultDevice runs programs outside of runs.
+func defaultDevice() engine.Device { return engine.Here(defaultWorkers()) }
 
-// Machines run the programs of runs elsewhere. Package fleet makes them.
+// Machines run the programs of runs remotely. Package fleet makes them.
 type Machines interface {
-	// Open returns the device for a run, and what to call when the run is over.
+	// Open returns the device for a run, and a function to call when the run is over.
 	Open(ctx context.Context) (on engine.Device, leave func(), err error)
-	// Device returns what History.Device and History.Hardware say of them.
+	// Device returns History.Device and History.Hardware.
 	Device() (kind, hardware string, err error)
-	// AtOnce returns how many programs they run at a time.
+	// AtOnce returns the number of programs that they run concurrently.
 	AtOnce() int
-	// String says in a line who is there, what they do and how much was moved, for the progress of a run.
+	// String returns a line of progress: the machines, what they do, and how many bytes were moved.
 	String() string
 }
 
-// underway is a run between two rounds.
+// underway is the state of a run between rounds.
 type underway struct {
 	fed      *Federation
 	strategy Strategy
@@ -188,12 +185,12 @@ type underway struct {
 	past     *past
 	clock    *clock
 	states   checkpoint.States // of the strategy and those it wraps
-	claims   []any             // what no other run may have: the strategies, their States, the checkpoint
-	clusters bool              // the strategy served clusters last time
+	claims   []any             // resources this run holds exclusively: the strategies, their States, the checkpoint
+	clusters bool              // the strategy last served clusters
 	files    *checkpoint.Files
 }
 
-// begin checks everything that can be checked before anything runs, and claims what the run needs.
+// begin checks everything that can be checked before anything runs, and claims the run's exclusive resources.
 func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	h, all, err := describe(fed, s, o)
 	if err != nil {
@@ -213,7 +210,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 			return nil, err
 		}
 	}
-	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Workers, usualWorkers())), h: h, past: newPast(fed, all, o.Keep), states: statesOf(all)}
+	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Workers, defaultWorkers())), h: h, past: newPast(fed, all, o.Keep), states: statesOf(all)}
 	if u.clock, err = newClock(fed); err != nil {
 		return nil, err
 	}
@@ -221,7 +218,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	return u, u.claim()
 }
 
-// running has what the runs under way have claimed.
+// running holds the claims of all current runs.
 var running sync.Map
 
 // claimsOf returns the addresses of the strategies and their States, and the path of the checkpoint.
@@ -238,7 +235,7 @@ func claimsOf(all []Strategy, states []any, file string) []any {
 	return claims
 }
 
-// claim refuses what another run has.
+// claim claims the run's exclusive resources, and refuses those that another run holds.
 func (u *underway) claim() error {
 	for i, claim := range u.claims {
 		if _, busy := running.LoadOrStore(claim, true); busy {
@@ -257,7 +254,7 @@ func (u *underway) claim() error {
 	return err
 }
 
-// files says which files a run has.
+// files returns the configuration of the run's files.
 func (o Options) files() checkpoint.Config {
 	c := checkpoint.Config{History: o.History, Checkpoint: o.Checkpoint, Every: o.CheckpointEvery, After: o.CheckpointAfter}
 	if c.Every == 0 && c.After == 0 {
@@ -267,7 +264,7 @@ func (o Options) files() checkpoint.Config {
 	return c
 }
 
-// release lets other runs have it.
+// release closes the files, and releases the claims.
 func (u *underway) release() {
 	u.files.Release()
 	for _, claim := range u.claims {
@@ -284,7 +281,7 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 		return Invalid("Options.On", fmt.Sprintf("nil %T", o.On), "a fleet, or left out for none")
 	}
 	away := o.On != nil
-	o.Watch, o.On = nil, nil // no options of the run
+	o.Watch, o.On = nil, nil // not parts to check
 	if err := check("Options", o, fed, 0); err != nil {
 		return err
 	}
@@ -306,7 +303,7 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if err := check("", all[0], fed, n); err != nil {
 		return err
 	}
-	if err := fed.fitsRun(all, n); err != nil && !away { // what machines elsewhere have is not known here
+	if err := fed.fitsRun(all, n); err != nil && !away { // the fleet's memory is not known here
 		return err
 	}
 	if o.Checkpoint == "" {
@@ -318,29 +315,29 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	return checkStates(all)
 }
 
-// start lets the strategy start, or go on from its checkpoint.
+// start starts the strategy, or resumes it from its checkpoint.
 func (u *underway) start(ctx context.Context) error {
-	r := u.at(ctx, 0)
+	r := u.newRound(ctx, 0)
 	guard(r, u.strategy.Start)
 	_, err := u.states.Settle()
 	if r.Fail(err); r.err != nil {
 		return fmt.Errorf("start: %w", r.err)
 	}
-	if u.opts.EvalEvery > 1 { // a strategy that cannot serve yet serves no clusters
-		first := u.at(ctx, 0)
+	if u.opts.EvalEvery > 1 { // a strategy that cannot serve yet has no clusters
+		first := u.newRound(ctx, 0)
 		guard(first, func(r *Round) error { return r.cluster(u.strategy) })
 		u.clusters = first.err == nil && first.record.Clusters != nil
 	}
-	if err := u.keep(); err != nil {
+	if err := u.checkSnapshot(); err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
 	return u.resume()
 }
 
-// keep refuses a State that cannot be kept, if that has to be: rather now than after the first round.
-func (u *underway) keep() error {
+// checkSnapshot refuses a State that cannot be copied or saved, if the run will need it, before the first round rather than after.
+func (u *underway) checkSnapshot() error {
 	if u.opts.Checkpoint == "" {
-		_, err := u.before()
+		_, err := u.snapshot()
 		return err
 	}
 	copies, err := u.states.Copy()
@@ -350,7 +347,7 @@ func (u *underway) keep() error {
 	return copies.Encode(io.Discard)
 }
 
-// resume goes on from the checkpoint.
+// resume resumes from the checkpoint.
 func (u *underway) resume() error {
 	before, err := u.files.Resume()
 	for i := range before {
@@ -360,25 +357,25 @@ func (u *underway) resume() error {
 		u.opts.Keep.thin(&before[i], u.opts)
 	}
 	if u.h.Rounds = before; len(before) > 0 {
-		u.starts()
+		u.notifyStart()
 	}
 	return err
 }
 
-// starts tells the watcher that the run begins, if it wants to know.
-func (u *underway) starts() {
+// notifyStart notifies a StartWatcher that the run begins.
+func (u *underway) notifyStart() {
 	if w, ok := u.opts.Watch.(StartWatcher); ok {
 		w.Start(u.h, u.opts.Rounds)
 	}
 }
 
-// round adds a round to the history.
+// round runs a round and adds it to the history.
 func (u *underway) round(ctx context.Context) error {
 	t := len(u.h.Rounds) + 1
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("stopped after round %d of %d: %w", t-1, u.opts.Rounds, err)
 	}
-	r := u.at(ctx, t)
+	r := u.newRound(ctx, t)
 	if err := u.play(r); err != nil {
 		return err
 	}
@@ -399,7 +396,7 @@ func (u *underway) round(ctx context.Context) error {
 	return nil
 }
 
-// stopped turns the error that an interrupt causes into the history's mark, if there is a history.
+// stopped turns an interrupt's error into History.Stopped, if a round was finished.
 func (u *underway) stopped(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || !canceled(err) || !interrupt.Stopped(ctx) {
 		return err
@@ -411,9 +408,9 @@ func (u *underway) stopped(ctx context.Context, err error) error {
 	return nil
 }
 
-// Interruptible returns a context that an interrupt ends, the stop button of a notebook or Ctrl-C, with ErrStopped as its
-// cause. Until release is called, the first interrupt does not end the program, nor do those within half a second of it. In a
-// notebook, Run and Rounds do this themselves; a cell of many runs needs it for the moments between them.
+// Interruptible returns a context that an interrupt (a notebook's stop button or Ctrl-C) cancels, with ErrStopped as its cause.
+// Until release is called, the first interrupt does not end the program, nor do those within half a second of it. In a
+// notebook, Run and Rounds do this themselves; a cell with several runs needs it for the time between them.
 func Interruptible(ctx context.Context) (_ context.Context, release func()) {
 	return interrupt.Notify(ctx)
 }
@@ -422,20 +419,20 @@ func canceled(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrStopped)
 }
 
-// at returns round t.
-func (u *underway) at(ctx context.Context, t int) *Round {
+// newRound returns the Round for round t.
+func (u *underway) newRound(ctx context.Context, t int) *Round {
 	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, on: u.on, record: &Record{Round: t}, rows: map[int]int{}, past: u.past, clock: u.clock}
 }
 
 // play runs one round and, if it is due, its evaluation.
 func (u *underway) play(r *Round) error {
 	begin := time.Now()
-	before, err := u.before()
+	before, err := u.snapshot()
 	r.Fail(err)
 	guard(r, u.strategy.Round)
-	if before != nil && errors.Is(r.err, errNobody) {
+	if before != nil && errors.Is(r.err, errNoClients) {
 		r.err = nil
-		r.putBack(u.states, before)
+		r.restoreStates(u.states, before)
 	}
 	r.record.Kept, err = u.states.Settle()
 	r.Fail(err)
@@ -460,19 +457,19 @@ func (u *underway) play(r *Round) error {
 	return fmt.Errorf("round %d: %w", r.T, r.err)
 }
 
-// before returns copies of the States if the round may end without any client, and nil if not.
-func (u *underway) before() (copies checkpoint.States, err error) {
+// snapshot returns copies of the States if the round may end without clients, and else nil.
+func (u *underway) snapshot() (copies checkpoint.States, err error) {
 	switch {
 	case u.opts.Pace.Deadline > 0 && u.fed.Devices != nil, slices.ContainsFunc(u.fed.Devices, func(d sim.Device) bool { return d.Drop > 0 }):
 		return u.states.Copy()
-	case u.opts.NotFinite == Skip: // a State that cannot be copied ends such a run only if it comes to that
+	case u.opts.NotFinite == Skip: // a State that cannot be copied ends the run only if a copy is needed
 		copies, _ = u.states.Copy()
 	}
 	return copies, nil
 }
 
-// putBack sets States to their copies. Work that is under way goes on.
-func (r *Round) putBack(states, copies checkpoint.States) {
+// restoreStates restores States from their copies, except Flights: work in flight goes on.
+func (r *Round) restoreStates(states, copies checkpoint.States) {
 	flights := make([]Flight, len(r.flight))
 	for i, f := range r.flight {
 		flights[i] = *f

@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 )
 
-// checkStates refuses what a strategy, and those it wraps, would lose in a checkpoint.
+// checkStates refuses a strategy if a checkpoint would lose part of its State, or of those it wraps.
 func checkStates(all []Strategy) error {
 	err := config.Walk(all[0], func(path string, part any) error {
 		if isStrategyType(reflect.TypeOf(part)) && path != "" && !isOneOf(all, part) {
@@ -28,7 +28,7 @@ func checkStates(all []Strategy) error {
 	})
 }
 
-// saved is why a State is refused.
+// saved ends the errors about States.
 const saved = "Options.Checkpoint can save its State"
 
 func checkState(s Strategy) error {

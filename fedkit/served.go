@@ -10,13 +10,13 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 )
 
-// Served returns what the strategy serves now, after a Run or with a State that was set: the Global model [1, d], the
-// Models [k, d], and which of them each of the M clients uses. ByLoss is resolved into Assign and Clusters, as at an
-// evaluation. The State stays as it is, and the result stays as it is if the strategy goes on.
+// Served returns what the strategy serves now, after a Run or with a State that you set: the Global model [1, d], the
+// Models [k, d], and which of them each of the M clients uses. ByLoss is resolved into Assign and Clusters, as in an
+// evaluation. It does not change State, and later rounds do not change the result.
 //
-// It is a look at a result: it works after an interrupt too, like Federation.Predict, but not while the strategy is in a
-// run. A run that was stopped in the middle of a round may leave a State that cannot be served, which is an error. What
-// Serve trains or draws at random, it does as in round 0 of seed 0.
+// Like Federation.Predict, it works after an interrupt too, but not while the strategy is in a run. A run that was stopped
+// in the middle of a round may leave a State that cannot be served, which is an error. Training and random draws in Serve are
+// those of round 0 with seed 0.
 //
 //	sv, err := fedkit.Served(ctx, fed, rep)
 //	p, err := fed.Predict(ctx, sv.Models.Take(sv.Assign[3]), fedkit.TestPart, fed.Clients[3].Test)
@@ -40,14 +40,14 @@ func served(ctx context.Context, fed *Federation, s Strategy) (sv *Serving, err 
 	if err != nil {
 		return nil, err
 	}
-	u := &underway{fed: fed, strategy: s, opts: Options{Rounds: 1, EvalEvery: 1}, on: usualDevice(), past: newPast(fed, nil, Keep{}), states: statesOf(all)}
+	u := &underway{fed: fed, strategy: s, opts: Options{Rounds: 1, EvalEvery: 1}, on: defaultDevice(), past: newPast(fed, nil, Keep{}), states: statesOf(all)}
 	if sv, err = u.served(ctx, all); err != nil {
 		return nil, fmt.Errorf("%s: %w", config.Of(all[len(all)-1]).Name(), err)
 	}
 	return sv, nil
 }
 
-// served asks the strategy, once its options and those it wraps are found right.
+// served checks the options, and asks the strategy.
 func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error) {
 	if err := checkRun(u.fed, all, u.opts, nil); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error)
 		return nil, err
 	}
 	var sv Serving
-	r := u.at(ctx, 0)
+	r := u.newRound(ctx, 0)
 	guard(r, func(r *Round) error { sv = r.served(u.strategy); return r.err })
 	switch {
 	case r.err == nil:
@@ -72,12 +72,12 @@ func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error)
 	return nil, r.err
 }
 
-// empty says whether nothing is in any State.
+// empty reports whether all States are zero.
 func (u *underway) empty() bool {
 	return !slices.ContainsFunc(u.states, func(state any) bool { return !reflect.ValueOf(state).Elem().IsZero() })
 }
 
-// clone shares nothing with a State but the models, which never change.
+// clone shares only the models with a State, which are immutable.
 func (s Serving) clone() *Serving {
 	s.Assign, s.Clusters, s.Mix = slices.Clone(s.Assign), slices.Clone(s.Clusters), slices.Clone(s.Mix)
 	for i := range s.Mix {

@@ -9,28 +9,28 @@ import (
 	"fedkit.example/fedkit/internal/rows"
 )
 
-// Serving is which model each client uses: a row of Models by Assign or ByLoss, or the rows mixed by Mix. If Models is nil,
-// all use Global. A strategy that serves Clusters is asked after every round, so that the record has them for rounds that
-// are not evaluated too; any other is asked for evaluations only, and once at the start. So serve Clusters from the start
-// on, all 0 before the first split. What Serve trains is part of the evaluation, and not in the record.
+// Serving is which model each client uses: a row of Models by Assign or ByLoss, or a mixture of the rows by Mix. If Models is
+// nil, all use Global. If a strategy serves Clusters, Serve is called after every round, so that the record has them for rounds
+// without evaluation too; else it is called for evaluations only, and once at the start. So serve Clusters from the start, all 0
+// before the first split. Training in Serve is part of the evaluation, and not recorded.
 type Serving struct {
-	Global   *Matrix     // the one global model [1, d], if the strategy has one
+	Global   *Matrix     // global model [1, d], if the strategy has one
 	Models   *Matrix     // [k, d]
 	Assign   []int       // by client, the row it uses
 	ByLoss   bool        // each client uses the row with the lowest loss on its training examples; instead of Assign
 	Mix      [][]float64 // by client, the weight of every row, [M, k]; instead of Assign
-	Clusters []int       // by client, the cluster it is in, for the record, −1 for none; default with ByLoss: the row it uses at an evaluation
+	Clusters []int       // by client, its cluster for the record, −1 for none; default with ByLoss: the row it uses at an evaluation
 
-	// Centroids are the models of the clusters, [K, d], for their distances in the record; default: Models, if Assign or ByLoss
-	// says that a cluster has a row.
+	// Centroids are the clusters' models, [K, d], for their distances in the record; default: Models, if Assign equals Clusters or
+	// with ByLoss.
 	Centroids *Matrix
 }
 
 // evaluate scores what the strategy serves now: the global model on the whole test part, every client's own test examples
-// under the model that client would use, and those of clients that never took part.
+// under its served model, and those of the unseen clients.
 func (r *Round) evaluate(s Strategy) {
 	sv := r.served(s)
-	if !r.in("evaluate") {
+	if !r.enter("evaluate") {
 		return
 	}
 	r.recordClusters(&sv)
@@ -44,7 +44,7 @@ func (r *Round) evaluate(s Strategy) {
 		score := r.score(global, all, all)
 		r.record.Global = &score
 	}
-	if sv.Models == nil { // one model for all: every client's examples are scored already
+	if sv.Models == nil { // one model for all: every client's examples have been scored
 		r.record.Scores = make([]Score, r.Clients())
 		for c := range r.record.Scores {
 			own := r.Fed.Clients[c].Test
@@ -54,10 +54,10 @@ func (r *Round) evaluate(s Strategy) {
 		r.record.Scores = r.ownScores(&sv)
 		r.chooseOnTest(sv.clusterModels())
 	}
-	r.welcome(s, &sv)
+	r.evaluateUnseen(s, &sv)
 }
 
-// ownScores returns each client's score on its own test examples under what it is served.
+// ownScores returns each client's score on its own test examples under its served model.
 func (r *Round) ownScores(sv *Serving) (scores []Score) {
 	switch {
 	case sv.Models == nil:
@@ -65,7 +65,7 @@ func (r *Round) ownScores(sv *Serving) (scores []Score) {
 	case sv.Assign != nil:
 		return r.scoresOf(r.Everyone(), sv.Models, sv.Assign)
 	}
-	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim())) // personal mixtures, a few hundred megabytes of models at a time
+	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim())) // personalized mixtures, at most 256 MiB of models at a time
 	for clients := range slices.Chunk(r.Everyone(), chunk) {
 		personal := sv.Models.Mix(sv.Mix[clients[0] : clients[0]+len(clients)])
 		scores = append(scores, r.scoresOf(clients, personal, sequence(len(clients)))...)
@@ -84,13 +84,13 @@ func (s *Serving) clusterModels() *Matrix {
 	return nil
 }
 
-// chooseOnTest scores each client under the model with the lowest loss on its test examples, if that is wanted.
+// chooseOnTest implements Options.ChooseOnTest.
 func (r *Round) chooseOnTest(models *Matrix) {
 	if !r.opts.ChooseOnTest || models == nil {
 		return
 	}
 	best := lowest(r.Losses(models, TestPart, r.Everyone()))
-	if r.in("evaluate") {
+	if r.enter("evaluate") {
 		r.record.ChosenOnTest = r.scoresOf(r.Everyone(), models, best)
 	}
 }
@@ -107,9 +107,9 @@ func (r *Round) served(s Strategy) Serving {
 	return sv
 }
 
-// resolve sets Assign, and Clusters unless the strategy has its own, if the lowest loss decides.
+// resolve replaces ByLoss by Assign, and sets Clusters and Centroids unless the strategy has its own.
 func (r *Round) resolve(sv *Serving) {
-	if !sv.ByLoss || !r.in("evaluate") {
+	if !sv.ByLoss || !r.enter("evaluate") {
 		return
 	}
 	sv.Assign, sv.ByLoss = r.Choose(sv.Models, r.Everyone()), false
@@ -121,10 +121,10 @@ func (r *Round) resolve(sv *Serving) {
 	}
 }
 
-// serve returns what the strategy serves now, if it can be used.
+// serve returns what the strategy serves now, and whether it is valid.
 func (r *Round) serve(s Strategy) (sv Serving, ok bool) {
 	r.quiet = true
-	if r.in("serve") {
+	if r.enter("serve") {
 		sv = s.Serve(r)
 	}
 	if r.err == nil {
@@ -133,7 +133,7 @@ func (r *Round) serve(s Strategy) (sv Serving, ok bool) {
 	return sv, r.err == nil
 }
 
-// cluster keeps what the strategy serves in the record of a round that is not evaluated.
+// cluster records the clusters of a round without evaluation.
 func (r *Round) cluster(s Strategy) error {
 	if sv, ok := r.serve(s); ok {
 		r.recordClusters(&sv)
@@ -162,7 +162,7 @@ func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
 	return scores
 }
 
-// scores evaluates a model on test examples, or on each the model that which names. After an error it is nil.
+// scores evaluates models on test examples; which names the model of each example, nil for all. After an error it is nil.
 func (r *Round) scores(models *Matrix, rows, which []int) *engine.Scores {
 	v := engine.Evaluation{Part: TestPart, Rows: rows, Which: which, Outputs: len(r.opts.Metrics) > 0}
 	s, err := r.Fed.scores(r.ctx, models, v, r.on)
@@ -173,13 +173,13 @@ func (r *Round) scores(models *Matrix, rows, which []int) *engine.Scores {
 	return s
 }
 
-// score sums up the examples of s at the given positions, which are these rows of the test part.
+// score averages s over the examples at the given positions, which are the given rows of the test part.
 func (r *Round) score(s *engine.Scores, at, rows []int) Score {
 	loss, accuracy := s.Mean(0, at)
 	return Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: len(rows), Metrics: r.measure(s, at, rows)}
 }
 
-// Check refuses a Serving that does not suit m clients and models of d parameters each. What strategies serve is checked.
+// Check refuses a Serving that does not suit m clients and models of d parameters. Runs check what strategies serve.
 func (s *Serving) Check(m, d int) error {
 	if s.Global == nil && s.Models == nil {
 		return Invalid("Serving", "empty", "a global model or models")

@@ -2,19 +2,19 @@ package fedkit
 
 import "fedkit.example/fedkit/internal/rows"
 
-// Updates is what came back from a job: a row for each of its clients, without any that were skipped.
+// Updates is the result of a job: a row for each of its clients, without skipped ones.
 type Updates struct {
 	Solves  []Solve // [n]
-	At      []int   // where each stands in the job's Clients, [n]
-	Models  *Matrix // w_i as they arrived, [n, d]
-	Trained *Matrix // w_i as the clients have them, [n, d]: the same, unless somebody stands in between (see Interceptor)
-	Start   *Matrix // what they started from, [1, d] or [n, d]
+	At      []int   // position of each in the job's Clients, [n]
+	Models  *Matrix // w_i as received by the server, [n, d]
+	Trained *Matrix // w_i as trained by the clients, [n, d]: the same, unless there are interceptors
+	Start   *Matrix // initial models, [1, d] or [n, d]
 }
 
-// Delta returns Δ_i = w_i − what client i started from, [n, d].
+// Delta returns the updates Δ_i = w_i − the start of client i, [n, d].
 func (u *Updates) Delta() *Matrix { return rows.Less(u.Models, u.Start) }
 
-// Clients returns who sent the rows, [n].
+// Clients returns the client of each row, [n].
 func (u *Updates) Clients() []int {
 	clients := make([]int, len(u.Solves))
 	for i, s := range u.Solves {
@@ -32,7 +32,7 @@ func (u *Updates) Examples() []float64 {
 	return n
 }
 
-// without returns the updates without those that were skipped.
+// without returns the updates without skipped clients.
 func (u *Updates) without(skipped int) *Updates {
 	if skipped == 0 {
 		return u

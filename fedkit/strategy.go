@@ -3,30 +3,28 @@ package fedkit
 // Strategy is a federated algorithm. It owns nothing but the algorithm: the loop over rounds, batches, randomness,
 // evaluation, histories and progress are Run's.
 //
-// Two field names mean something to Run. What must outlive a round is kept in one exported field named State, so that it
-// can be saved and loaded. A field Fraction, a float64, is the share of the clients in a round; 0 stands for all. All
-// other fields are options: they are checked before anything runs (see Checker), and kept in the History.
+// Two field names are special to Run. What must outlive a round belongs in one exported field named State, which is saved and
+// loaded. A float64 field Fraction is the participation rate; 0 stands for all clients. All other fields are options: they are
+// checked before anything runs (see Checker), and kept in the History.
 //
 // A run with Options.Checkpoint saves State with encoding/gob, and refuses what would be lost: a State with unexported
-// fields, functions, channels or interfaces at any depth, or one that holds itself. A Matrix is saved, and so is any type with a
-// MarshalBinary or GobEncode method. A run with a deadline, or on devices that drop out, puts State back after a round without
-// clients, and refuses unexported fields and a State that holds itself, too. A strategy that keeps nothing declares
-// State struct{}.
+// fields, functions, channels or interfaces at any depth, or cycles. A Matrix is saved, and so is any type with a
+// MarshalBinary or GobEncode method. A run with a deadline, or on devices that drop out, restores State after a round without
+// clients, and refuses unexported fields and cycles, too. A stateless strategy declares State struct{}.
 //
-// Unexported fields are options too, but for those that are tagged: they hold what is computed from the others, and are not
-// saved.
+// Unexported fields are options too, except tagged ones, which hold values computed from the others and are not saved:
 //
 //	mask []float32 `config:"-"` // made by the first round
 //
 // A strategy may wrap another one: it holds it in an exported field (or embeds it) and returns it from a method
-// Unwrap() Strategy. Run then follows it. The State of both is saved, Fraction is the inner strategy's unless the wrapper
-// has its own, and the history is named after the innermost strategy. The options of both are checked and kept.
+// Unwrap() Strategy. The State of both is saved, Fraction is the inner strategy's unless the wrapper has its own, and the
+// history is named after the innermost strategy. The options of both are checked and kept.
 type Strategy interface {
-	// Start sets State up before the first round.
+	// Start initializes State before the first round.
 	Start(r *Round) error
-	// Round runs one round: choose clients, let them train, mix what comes back.
+	// Round runs one round: choose clients, train them, mix their models.
 	Round(r *Round) error
-	// Serve says which model each client would use now.
+	// Serve returns which model each client would use now.
 	Serve(r *Round) Serving
 }
 
@@ -36,19 +34,19 @@ type Selector interface {
 	Select(r *Round, n int) []int
 }
 
-// SelectorFunc lets a function be a Selector.
+// SelectorFunc adapts a function to Selector.
 type SelectorFunc func(r *Round, n int) []int
 
 // Select calls f.
 func (f SelectorFunc) Select(r *Round, n int) []int { return f(r, n) }
 
-// Aggregator turns the rows that came back into one: the mean, the median, …
+// Aggregator reduces the clients' rows to one: the mean, the median, …
 type Aggregator interface {
 	// Aggregate returns [1, d] from the clients' rows u [n, d] and weights [n] (usually their numbers of examples).
 	Aggregate(u *Matrix, weights []float64) *Matrix
 }
 
-// AggregatorFunc lets a function be an Aggregator.
+// AggregatorFunc adapts a function to Aggregator.
 type AggregatorFunc func(u *Matrix, weights []float64) *Matrix
 
 // Aggregate calls f.
@@ -57,7 +55,7 @@ func (f AggregatorFunc) Aggregate(u *Matrix, weights []float64) *Matrix { return
 // ServerOptimizer treats the averaged update Δ as a negative gradient and turns it into a step of the global model,
 // x ← x + step: plain, with momentum, or adaptive.
 type ServerOptimizer interface {
-	// Step returns the step [1, d] of round t (from 1) for Δ [1, d], and what the optimizer remembers after it; memory is
-	// what it remembered before, nil in the first round.
+	// Step returns the step [1, d] of round t (from 1) for Δ [1, d], and the optimizer's next memory; memory is that of the
+	// previous round, nil in the first.
 	Step(delta *Matrix, memory []*Matrix, t int) (step *Matrix, after []*Matrix)
 }

@@ -12,18 +12,17 @@ import (
 	mlmodel "github.com/gomlx/gomlx/ml/model"
 )
 
-// Model makes the task for a data set: it is what fedkit.New takes, because a model's first and last layer depend on
-// the data. Package model has ready ones.
+// Model makes the task for a data set, since a model's first and last layers depend on the data. Package model has ready ones.
 type Model func(d *datasets.Dataset) (*Task, error)
 
-// Task is what every client learns: a model, its loss and its accuracy, as GoMLX graph functions.
+// Task is a model with its loss and accuracy, as GoMLX graph functions.
 //
-// All functions work on several clients at once: parameters, inputs and labels carry a leading client axis C, and
-// nothing may mix values of different clients. A dense layer is a batched matrix product,
+// All functions work on several clients at once: parameters, inputs and labels have a leading client axis C, and
+// values of different clients must not be mixed. A dense layer is a batched matrix product,
 // Einsum("cbi,cio->cbo", x, w).
 type Task struct {
 	Name   string  // for histories and plots: "MLP-64"
-	Params []Param // in the order in which they make up a row [d] of a Matrix
+	Params []Param // concatenated in this order, a row [d] of a Matrix
 
 	// Init draws the initial parameters of a whole model, w [d]. Default: the Init of every parameter.
 	Init func(rng *rand.Rand, w []float32) error
@@ -38,24 +37,24 @@ type Task struct {
 	// label; for a regression, 1 − squared error.
 	Accuracy func(out, y *graph.Node) *graph.Node
 
-	// Train puts the model in training mode, for one that then does otherwise than in evaluation: dropout, penalties on the
-	// weights. It is called in every local step before Forward; what it returns is called after it, ends the mode, and
-	// returns a penalty [C] that is added to a client's mean loss over the batch (nil: none). key are random bits of the
-	// client and the step, [C, 3] uint64, in the form of GoMLX's state of a random generator. A task with Train trains one
-	// client per program (C = 1). A task made of another one, with a Forward around its Forward, keeps it. Default: none.
+	// Train puts a model in training mode, if that differs from evaluation: dropout, penalties on the weights. It is called in
+	// every local step before Forward; after Forward, end leaves the mode and returns a penalty [C] that is added to a client's
+	// mean loss over the batch (nil: none). key holds random bits of the client and the step, [C, 3] uint64, in the format of
+	// GoMLX's random generator state. A task with Train trains one client per program (C = 1). A task whose Forward wraps another
+	// task's should keep that task's Train. Default: none.
 	Train func(key *graph.Node) (end func() (penalty *graph.Node))
 	// Features is the representation of inputs before the model's last layer, [C, B, f], for losses and clusterings that
-	// compare it. Default: none.
+	// use it. Default: none.
 	Features func(p []*graph.Node, x *graph.Node) *graph.Node
 
 	// Store is set for a GoMLX model function, and nil otherwise: its variables are the parameters. Such a task has no
-	// client axis of its own; clients are trained one per program.
+	// client axis; each program trains one client.
 	Store *mlmodel.Store
 }
 
 // Param is one tensor of a model: a layer's weights or biases.
 type Param struct {
-	Name  string                            // "dense1/weights"; options such as a head's layers refer to it
+	Name  string                            // "dense1/weights"; options such as the layers of a head refer to it
 	Shape []int                             // [in, out], [out], …
 	Init  func(rng *rand.Rand, w []float32) // fills w; nil leaves zeros
 }
@@ -78,8 +77,8 @@ func (t *Task) Dim() int {
 	return d
 }
 
-// Mask returns 1 for every parameter of the named layers and 0 for the others, [d]. A name stands for the parameter of that
-// name and for all below it: "dense2" for "dense2/weights" and "dense2/biases". A name that matches nothing is an error.
+// Mask returns 1 for every parameter of the named layers and 0 for the others, [d]. A name matches the parameter of that
+// name and all below it: "dense2" matches "dense2/weights" and "dense2/biases". A name that matches nothing is an error.
 func (t *Task) Mask(layers ...string) ([]float32, error) {
 	mask := make([]float32, t.Dim())
 	for _, layer := range layers {
@@ -179,7 +178,7 @@ func (t *Task) start(rng *rand.Rand) ([]float32, error) {
 	return w, nil
 }
 
-// forEngine is the task as the engine knows it.
+// forEngine converts the task to the engine's.
 func (t *Task) forEngine() engine.Task {
 	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy, Train: t.Train}
 	for _, p := range t.Params {
@@ -191,7 +190,7 @@ func (t *Task) forEngine() engine.Task {
 	return e
 }
 
-// Split cuts rows of models [n, d] into the parameters they hold, [n, shape…] each, in a Program.
+// Split splits rows of models [n, d] into parameters, [n, shape…] each, in a Program.
 func (t *Task) Split(rows *graph.Node) []*graph.Node {
 	e := t.forEngine()
 	return e.Split(rows)
@@ -200,5 +199,5 @@ func (t *Task) Split(rows *graph.Node) []*graph.Node {
 // Join is the inverse of Split.
 func (t *Task) Join(p []*graph.Node) *graph.Node { return engine.Join(p) }
 
-// String has the name and the number of parameters.
+// String returns the name and the number of parameters.
 func (t *Task) String() string { return fmt.Sprintf("%s, %d parameters", t.Name, t.Dim()) }

@@ -7,9 +7,8 @@ import (
 	"fedkit.example/fedkit/internal/fault"
 )
 
-// Train lets clients solve their local problems outside of any run, and returns what they would send: to look at clients before
-// an algorithm is chosen, such as by the distances of their updates. Batches are those of round 1 of a run with this seed.
-// Interceptors are left out.
+// Train runs local training outside of any run, and returns the updates: to study clients before choosing an algorithm, such as by
+// the distances of their updates. Batches are those of round 1 of a run with this seed. Interceptors are not applied.
 //
 //	u, err := fed.Train(ctx, fedkit.Job{Clients: []int{0, 1, 2}, Start: x, Local: local}, 0)
 //	points, err := u.Delta().Points()
@@ -23,14 +22,14 @@ func (f *Federation) Train(ctx context.Context, job Job, seed uint64) (u *Update
 	if err := f.made(); err != nil {
 		return nil, fmt.Errorf("fedkit: %w", err)
 	}
-	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: usualDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f, nil, Keep{}), quiet: true}
+	r := &Round{T: 1, Fed: f, ctx: ctx, opts: Options{Rounds: 1, Seed: seed}, on: defaultDevice(), record: &Record{}, rows: map[int]int{}, past: newPast(f, nil, Keep{}), quiet: true}
 	if u = r.Train(job); r.err != nil {
 		return nil, fmt.Errorf("fedkit: %w", r.err)
 	}
 	return u, nil
 }
 
-// Models returns k freshly drawn models, [k, d]: those that Round.Models draws in a run with this seed.
+// Models returns k freshly drawn models, [k, d], as Round.Models does in a run with this seed.
 func (f *Federation) Models(k int, seed uint64) (m *Matrix, err error) {
 	defer fault.Recovered("models", &err)
 	if err := f.made(); err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// The trial has this many clients, with this many examples each.
+// The size of the trial: clients, and examples per client.
 const trialClients, trialBatch = 2, 3
 
-// try builds the graphs of a task without compiling them, which takes a few milliseconds: a mistake in them is found
-// before anything runs. If usual, the loss is the default one. The task of a GoMLX model function has no client axis.
+// try builds a task's graphs without compiling them, in a few milliseconds, so that mistakes are found before anything runs. usual
+// means the default loss. The task of a GoMLX model function has no client axis, and is skipped.
 func (t *Task) try(d *datasets.Dataset, usual bool) error {
 	if _, err := xla.Backend(); err != nil || t.Store != nil {
-		return nil // Run says that there is no device
+		return nil // Run reports a missing device
 	}
-	for _, sets := range []int{trialClients, 1} { // examples by client, and the same for all
+	for _, sets := range []int{trialClients, 1} { // examples per client, and the same for all clients
 		if err := t.tryWith(d, sets, usual); err != nil {
 			return fmt.Errorf("task %s: %w", t.Name, err)
 		}
@@ -28,7 +28,7 @@ func (t *Task) try(d *datasets.Dataset, usual bool) error {
 	return nil
 }
 
-// tryWith builds the graphs for so many sets of examples.
+// tryWith builds the graphs for a number of sets of examples: one per client, or one for all.
 func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
 	var arguments []shapes.Shape
 	for _, p := range t.Params {
@@ -63,7 +63,7 @@ func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
 	return fault.Within(stage, err)
 }
 
-// mustBe panics, as is usual while a graph is built, unless n has a value for each of the last dimensions of each example.
+// mustBe panics, as GoMLX does while a graph is built, unless n has shape [trialClients, trialBatch, last…].
 func mustBe(n *graph.Node, last ...int) {
 	want := shapes.Make(dtypes.Float32, append([]int{trialClients, trialBatch}, last...)...)
 	allowed := fmt.Sprintf("%v for %d clients with %d examples each", want, trialClients, trialBatch)

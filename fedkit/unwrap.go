@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit/internal/tree"
 )
 
-// unwrap returns a strategy and those that it wraps, from the outermost to the innermost.
+// unwrap returns a strategy and those it wraps, outermost first.
 func unwrap(s Strategy) (all []Strategy, err error) {
 	for path := "strategy"; ; path = "strategy.Unwrap()" {
 		v := reflect.ValueOf(s)
@@ -29,7 +29,7 @@ func unwrap(s Strategy) (all []Strategy, err error) {
 	}
 }
 
-// visible refuses wrapped strategies that are in no exported field: their options would be neither checked nor kept.
+// visible refuses wrapped strategies that no exported field holds: their options would be neither checked nor kept.
 func visible(all []Strategy) error {
 	for i, s := range all[1:] {
 		seen := embeds(all[i], s)
@@ -44,7 +44,7 @@ func visible(all []Strategy) error {
 	return nil
 }
 
-// embeds says whether a strategy is an exported embedded field of another, or of a struct that this one embeds.
+// embeds reports whether outer, or a struct that it embeds, embeds s in an exported field.
 func embeds(outer, s Strategy) (found bool) {
 	_, _ = tree.Walk(reflect.Indirect(reflect.ValueOf(outer)), anyType, func(n tree.Node) error {
 		v := n.Value
@@ -62,12 +62,12 @@ func embeds(outer, s Strategy) (found bool) {
 	return found
 }
 
-// same says whether two values are one pointer.
+// same reports whether two values are the same pointer.
 func same(a, b any) bool {
 	return a != nil && reflect.TypeOf(a).Kind() == reflect.Pointer && a == b
 }
 
-// isOneOf says whether a part is one of the strategies.
+// isOneOf reports whether a part is one of the strategies.
 func isOneOf(all []Strategy, part any) bool {
 	return slices.ContainsFunc(all, func(s Strategy) bool { return same(part, s) })
 }
@@ -94,7 +94,7 @@ func statesOf(all []Strategy) (states checkpoint.States) {
 	return states
 }
 
-// statesIn leaves out what has no fields, which has nothing to save, and whose address is not its own.
+// statesIn returns the States in v, without empty ones, which have nothing to save and may share an address.
 func statesIn(v reflect.Value) (states []reflect.Value) {
 	_, _ = tree.Walk(v, anyType, func(n tree.Node) error {
 		switch f := n.Field; {
@@ -108,7 +108,7 @@ func statesIn(v reflect.Value) (states []reflect.Value) {
 	return states
 }
 
-// isEmbedded says whether a node is a strategy, or a struct that is embedded in one.
+// isEmbedded reports whether a node is a strategy, or a struct embedded in one.
 func isEmbedded(n tree.Node) bool {
 	k := n.Type.Kind()
 	return (n.Field.Name == "" || n.Field.Anonymous) && (k == reflect.Struct || k == reflect.Pointer)

@@ -7,12 +7,12 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 )
 
-// alone refuses a model whose result for an example depends on other examples, as in batch normalization. Rows that do not count
-// fill up batches, and a model cannot tell which ones do.
-func (t *Task) alone(d *datasets.Dataset) error {
+// checkIndependence refuses a model whose output for an example depends on other examples, as with batch normalization: batches are
+// padded, and a model cannot tell which rows are padding.
+func (t *Task) checkIndependence(d *datasets.Dataset) error {
 	w, err := t.sample()
 	if err != nil {
-		return nil // a run says so
+		return nil // Run reports it
 	}
 	e := t.forEngine()
 	what, from := e.Mixing(d, t.Features, w)
@@ -24,13 +24,13 @@ func (t *Task) alone(d *datasets.Dataset) error {
 			"use layer or group normalization of each example, such as norm.LayerNorm")
 }
 
-// sample returns parameters of which none is 0, as many are at first: they would hide what the model computes.
+// sample returns initial parameters with every 0 replaced by a random value: zeros would hide dependencies between examples.
 func (t *Task) sample() (w []float32, err error) {
 	rng := Random(0, "sample")
 	if t.Store == nil {
 		w, err = t.start(rng)
 	} else {
-		w, err = t.stored() // its initializers would have to be compiled
+		w, err = t.stored() // drawing new ones would compile the initializers
 	}
 	for i := range w {
 		if w[i] == 0 {
@@ -40,7 +40,7 @@ func (t *Task) sample() (w []float32, err error) {
 	return w, err
 }
 
-// stored returns the parameters that the store of a GoMLX model function has.
+// stored returns the parameters in the store of a GoMLX model function.
 func (t *Task) stored() ([]float32, error) {
 	w := make([]float32, t.Dim())
 	rest := w
