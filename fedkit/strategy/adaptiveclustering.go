@@ -11,8 +11,8 @@ import (
 	"fedkit.example/fedkit/selection"
 )
 
-// AdaptiveClustering averages one client per cluster of clients, and lowers the number of clusters p while the loss falls,
-// with a coin as in simulated annealing. It is a lecture project; no paper describes it. In each round
+// AdaptiveClustering averages one client per cluster, and lowers the number of clusters p while the loss falls, with a coin
+// toss as in simulated annealing. It comes from a lecture project; no paper describes it. In each round
 //
 //	w_i ← local training from x,  every client i
 //	ratio = last L / L,  L the mean loss of all local steps;  +Inf in the first round
@@ -20,32 +20,32 @@ import (
 //	p clusters of the w_i;  S = one client of each
 //	x ← (1/|S|) Σ_{i∈S} w'_i,  w'_i ← local training from x once more, with other batches
 //
-// After StabilizeRounds rounds in which p was left alone, d is 1 again, and the count starts anew. x is [1, d]. Each round
-// notes p, d (both as they were before it), "ratio", L as "loss", and the length of the new x as "norm". A client whose model
-// is not finite is in no cluster. A newcomer uses x. Identities: with SAProb = 1 p stays at M; then it is FedAvg with equal
-// weights by Reuse, or if every step takes all examples.
+// After StabilizeRounds rounds in a row without a change of p, d returns to 1 and the count restarts. x is [1, d]. Each round
+// notes p and d (as they were before it), "ratio", L as "loss", and the norm of the new x as "norm". A client whose model is
+// not finite is in no cluster. Unseen clients use x. Identities: with SAProb = 1, p stays at M; then it is FedAvg with equal
+// weights if Reuse is set or batches are full.
 //
-// AsPublished is the project's code, which adds to x instead of averaging, one client of S after the other,
+// AsPublished follows the project's code, which adds to x client by client instead of averaging,
 //
-//	x ← x + w'_i/|S|,  w'_i ← local training from x as the clients before i left it,
+//	x ← x + w'_i/|S|,  w'_i ← local training from x as updated by the clients before i,
 //
-// so that x grows by about (1+1/|S|)^|S| per round, and the loss of every wrong answer with it.
+// so that x grows by a factor of about (1+1/|S|)^|S| per round, and the loss of every misclassified example with it.
 type AdaptiveClustering struct {
-	P               int               `range:"[1,inf)" default:"one per client"` // clusters in the first round, and the most
-	Threshold       float64           `range:"[0,inf)" default:"0.5"`            // ratios above it may lower p
-	SAProb          float64           `range:"[0,1]" default:"0.5"`              // probability to keep p nevertheless
-	StabilizeRounds int               `range:"[1,inf)" default:"3"`              // rounds in which p is left alone before d is 1 again
+	P               int               `range:"[1,inf)" default:"one per client"` // initial and maximal number of clusters
+	Threshold       float64           `range:"[0,inf)" default:"0.5"`            // ratio above which p may fall
+	SAProb          float64           `range:"[0,1]" default:"0.5"`              // probability of keeping p even then
+	StabilizeRounds int               `range:"[1,inf)" default:"3"`              // rounds without a change of p after which d returns to 1
 	Clusterer       cluster.Clusterer // default cluster.Agglomerative{}: Ward
 	First           bool              // the first client of each cluster instead of a random one
-	Reuse           bool              // average the w_i of S: nobody trains a second time
+	Reuse           bool              // average the w_i of S, without training again
 	AsPublished     bool              // add to x as the project's code does
 	Local           fedkit.Local      // default: one epoch of Adam with B = 64 and η = 0.001
 	State           struct {
 		X        *fedkit.Matrix // x, [1, d]
 		P, D     int            // p and d of the next round
-		Calm     int            // rounds in a row that left p alone
+		Calm     int            // rounds in a row without a change of p
 		Loss     float64        // last L
-		Clusters cluster.Groups // by client, its cluster of the last round; −1 for none, [M]
+		Clusters cluster.Groups // each client's cluster in the last round, −1 for none, [M]
 	}
 }
 
@@ -96,7 +96,7 @@ func (s *AdaptiveClustering) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// local is the local training of both kinds.
+// local returns the solver of both trainings.
 func (s *AdaptiveClustering) local() fedkit.Local {
 	if l := s.Local; l.Schedule != nil || l.Optimizer != nil || l != (fedkit.Local{}) {
 		return l
@@ -114,7 +114,7 @@ func meanLoss(u *fedkit.Updates) float64 {
 	return sum / float64(steps)
 }
 
-// adjust sets p and d after training with a mean loss, and returns the ratio. The coin is tossed only if p may fall.
+// adjust updates p and d from the mean training loss, and returns the ratio. The coin is tossed only if p may fall.
 func (s *AdaptiveClustering) adjust(loss float64, most int, keep func() bool) (ratio float64) {
 	st := &s.State
 	if st.Loss > 0 {
@@ -132,7 +132,7 @@ func (s *AdaptiveClustering) adjust(loss float64, most int, keep func() bool) (r
 	return ratio
 }
 
-// combine makes x of the chosen clients, given by their rows in u.
+// combine computes x from the chosen clients, given as rows of u.
 func (s *AdaptiveClustering) combine(r *fedkit.Round, u *fedkit.Updates, chosen []int) {
 	clients := take(u.Clients(), chosen)
 	switch {
@@ -144,7 +144,7 @@ func (s *AdaptiveClustering) combine(r *fedkit.Round, u *fedkit.Updates, chosen 
 			s.State.X = s.State.X.Add(w.Scale(1 / float64(len(clients))))
 		}
 	default:
-		s.State.X = r.Train(fedkit.Job{Clients: clients, Start: s.State.X, Local: s.local(), Down: fedkit.Zero}).Models.Mean(nil) // x is there already
+		s.State.X = r.Train(fedkit.Job{Clients: clients, Start: s.State.X, Local: s.local(), Down: fedkit.Zero}).Models.Mean(nil) // clients already have x
 	}
 }
 

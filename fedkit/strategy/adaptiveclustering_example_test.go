@@ -11,7 +11,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// While the loss falls, fewer and fewer clients are averaged.
+// While the loss falls, the number of averaged clients decreases.
 func ExampleAdaptiveClustering() {
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 8, Seed: 1}, model.MLP(32))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The whole algorithm in plain Go, in all three ways to make x.
+// The whole algorithm in plain Go, with all three ways to combine x.
 func TestAdaptiveClusteringAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -112,7 +112,7 @@ func TestAdaptiveClusteringLoss(t *testing.T) {
 	}
 }
 
-// A client without a finite model is in no cluster, and the others have one client more than clusters.
+// A client without a finite model is in no cluster; the others are one more than the clusters.
 func TestAdaptiveClusteringSkips(t *testing.T) {
 	s := &strategy.AdaptiveClustering{SAProb: 1, Local: standard}
 	h := run(t, quadratic(t, even...).Intercept(poison(2)), s, fedkit.Options{Rounds: 2, NotFinite: fedkit.Skip})

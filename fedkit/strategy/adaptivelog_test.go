@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The project's published log: 8 clients, threshold 0.5, 7 epochs. Given its losses and the tosses that it implies, p and d
-// are what it prints, exactly, and the ratios are, as far as losses with four decimals tell.
+// The project's published log: 8 clients, threshold 0.5, 7 epochs. Given its losses and the implied coin tosses, p and d match
+// exactly, and the ratios to the precision of losses with four decimals.
 func TestAdaptiveClusteringRepeatsTheLog(t *testing.T) {
 	s := &AdaptiveClustering{Threshold: 0.5, StabilizeRounds: 3}
 	s.State.P, s.State.D, s.State.Loss = 8, 1, math.Inf(1)
@@ -38,7 +38,7 @@ func TestAdaptiveClusteringRepeatsTheLog(t *testing.T) {
 	}
 }
 
-// p never falls below 1, and d stays below the number of clusters at the start; a loss of 0 has no ratio.
+// p never falls below 1, and d stays below the initial number of clusters; a loss of 0 has no ratio.
 func TestAdaptiveClusteringAtItsEnds(t *testing.T) {
 	never := func() bool { return false }
 	for most := range 5 {

@@ -2,15 +2,15 @@ package strategy
 
 import "fedkit.example/fedkit"
 
-// AdaptiveMu is the proximal weight of a client with the given drifts in the rounds it took part in, oldest first. It
-// exceeds the base μ after a larger drift than usual, and grows with the number of local epochs E,
+// AdaptiveMu is the proximal weight of a client with the given drifts in its past rounds, oldest first. It exceeds the base μ
+// after a larger drift than usual, and grows with the number of local epochs E,
 //
 //	μ_i  = clamp( μ · div_i/(hist_i + ε) · (1 + 0.1 (E − 1)), low, high ),  ε = 1e-8
 //	hist_i ← 0.3 div_i + 0.7 hist_i                                         after μ_i is computed
 //
-// where div_i = ‖w_i − x‖₂ in its last round. hist_i starts at the first drift; before that μ_i is
-// clamp(μ (1 + 0.1 (E − 1)), low, high). Drifts are in the history of every run (Round.Past), so none of this is state.
-// If steps are counted instead of epochs, E is 0 and counts as 1.
+// where div_i = ‖w_i − x‖₂ in its last round. hist_i starts at the first drift; before that μ_i is clamp(μ (1 + 0.1 (E − 1)),
+// low, high). Drifts are in the history of every run (Round.Past), so none of this is state. With Local.Steps, E is 0 and
+// counts as 1.
 func AdaptiveMu(mu, low, high float64, epochs int, drift []float64) float64 {
 	const smoothing, perEpoch, epsilon = 0.3, 0.1, 1e-8
 	if last := len(drift) - 1; last >= 0 {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The asynchronous rules in plain Go, on devices that make results up to several rounds old. Who arrives when is taken from the
-// record (TestArrivals has that by hand); what each starts from, trains to and counts is computed again.
+// The asynchronous rules in plain Go, on devices that cause staleness of several rounds. The order of arrival is taken from the
+// record (TestArrivals checks it by hand); start models, results and weights are recomputed.
 func TestAsynchronousAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -25,7 +25,7 @@ func TestAsynchronousAgainstFloat64(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
-	// A result is Δ_i/K_i or Δ_i, with a weight by age. x steps by the weighted mean of a buffer, or goes to w_i itself.
+	// A result is Δ_i/K_i or Δ_i, weighted by staleness. x steps by the buffer's weighted mean, or mixes in w_i.
 	for name, c := range map[string]struct {
 		s       fedkit.Strategy
 		weight  func(age, steps float64) float64

@@ -17,7 +17,7 @@ import (
 	"github.com/janpfeifer/must"
 )
 
-// digits are 20 clients that have handwritten digits, some more of one and some more of another.
+// digits are handwritten digits of 20 clients with label skew.
 var digits = sync.OnceValue(func() *fedkit.Federation {
 	return must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5, Seed: 1}, model.MLP(16)))
 })
@@ -40,7 +40,7 @@ func ExampleFedAvg() {
 	// more than 80 % right: true
 }
 
-// One step per round along the gradients of half of the clients, or two epochs of small steps on each of them.
+// One gradient step per round over half of the clients, or two epochs of small local steps on each of them.
 func ExampleFedSGD() {
 	sgd := after(10, digits(), &strategy.FedSGD{Fraction: 0.5, LR: 0.5})
 	avg := after(10, digits(), &strategy.FedAvg{Fraction: 0.5, Local: short})
@@ -48,7 +48,7 @@ func ExampleFedSGD() {
 	// Output: ten rounds of local training get further: true
 }
 
-// Halfway to the mean is as far as a server goes with η = 1/2.
+// Halfway to the mean is a server step with η = 1/2.
 func ExampleFedMiddleAvg() {
 	middle := after(10, digits(), &strategy.FedMiddleAvg{Fraction: 0.5, Local: short})
 	half := after(10, digits(), &strategy.FedOpt{Fraction: 0.5, Server: server.SGD{LR: 0.5}, Local: short})
@@ -56,7 +56,7 @@ func ExampleFedMiddleAvg() {
 	// Output: the same: true
 }
 
-// A fifth of the clients send their updates backwards and five times too large.
+// A fifth of the clients send their updates reversed and scaled by five.
 func ExampleFedMedian() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 20}, model.MLP(16)))
 	fed = must.M1(attack.On(fed, 0.2, attack.SignFlip{Scale: 5}, 1))
@@ -81,7 +81,7 @@ func ExampleFedProx() {
 	// Output: with μ = 1 they drift less than with μ = 0: true
 }
 
-// Each client has a μ of its own. The selections to compare with are options.
+// Each client has its own μ. The selections to compare with are options.
 func ExampleSmartFedProx() {
 	for _, who := range []fedkit.Selector{nil, selection.Explore{Then: selection.Diversity{}}, selection.Random{}} {
 		h := after(10, digits(), &strategy.SmartFedProx{Selector: who, MuMin: 0.01, MuMax: 0.5, Local: short})

@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Runs may go on side by side in one process: all strategies at once end as they do one by one.
+// Runs may be concurrent in one process: all strategies at once give the same results as one by one.
 func TestSideBySide(t *testing.T) {
 	fed := quadratic(t, uneven...)
 	records := func(s fedkit.Strategy, workers int) []byte {

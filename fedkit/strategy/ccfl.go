@@ -9,30 +9,30 @@ import (
 	"fedkit.example/fedkit/server"
 )
 
-// CCFL is client-centric federated adaptive optimization (Sun et al., Algorithms 2 and 3). Clients decide when they take part and
-// how much they do: client i fetches the model x_μ of that moment, takes K_{t,i} local steps, and sends
+// CCFL is client-centric federated adaptive optimization (Sun et al., Algorithms 2 and 3). Clients choose when to participate
+// and how many local steps to take: client i fetches the current model x_μ, takes K_{t,i} local steps, and sends
 //
 //	Δ_i = (w_i − x_μ)/K_{t,i}
 //
-// The server steps as soon as m of them are there, however old:
+// The server steps once the buffer holds m of them, whatever their staleness:
 //
 //	Δ = (1/m) Σ_i Δ_i,  x ← x + step(Δ)
 //
 // with Server as server.Adagrad (CC-FedAdagrad), server.Adam (CC-FedAdam), both in Reddi's form, or server.AMSGrad (CC-FedAMS).
-// Its synchronous counterparts, which do not divide by K, are FedAvg, FedAvgM and FedAdam. K_{t,i} is
-// what Local says or, with StepsMax, drawn whenever a client begins. A newcomer gets the global model.
-// Identity: without delay, with as many steps for everyone and m = AtWork = M, it is FedOpt with a Δ that is K times smaller.
+// Its synchronous counterparts, which do not divide by K, are FedAvg, FedAvgM and FedAdam. K_{t,i} comes from Local or, with
+// StepsMax, is drawn whenever a client starts. Unseen clients use the global model.
+// Identity: without delay, with equal K_{t,i} and m = AtWork = M, it is FedOpt with Δ divided by K.
 type CCFL struct {
-	AtWork   int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // clients that take part at a time
-	M        int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // m, results per step of the server
-	StepsMin int                    `range:"[1,inf)" default:"1"`                             // with StepsMax: K_{t,i} at least
-	StepsMax int                    `range:"[1,inf)" default:"as Local says"`                 // K_{t,i} at most, instead of the steps of Local
+	AtWork   int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // concurrency: clients training at a time
+	M        int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // m, buffer size: results per server step
+	StepsMin int                    `range:"[1,inf)" default:"1"`                             // least K_{t,i}, with StepsMax
+	StepsMax int                    `range:"[1,inf)" default:"as Local says"`                 // greatest K_{t,i}, instead of Local's steps
 	Server   fedkit.ServerOptimizer // default server.Adam in Reddi's form
-	Selector fedkit.Selector        // who takes part; default uniformly at random, of those that are idle
+	Selector fedkit.Selector        // chooses among idle clients; default uniformly at random
 	Local    fedkit.Local           // local solver: K steps, B, η_l
 	State    struct {
-		Global State         // x, and the memory of the server optimizer
-		Flight fedkit.Flight // the work under way
+		Global State         // x and the server optimizer's state
+		Flight fedkit.Flight // jobs in flight
 	}
 }
 
@@ -44,7 +44,7 @@ func (s *CCFL) Check(fed *fedkit.Federation, _ int) error {
 	return checkWork(fed, "M", s.AtWork, s.M)
 }
 
-// Start draws x; nobody is at work.
+// Start draws x; no client is training.
 func (s *CCFL) Start(r *fedkit.Round) error {
 	s.State.Flight = fedkit.Flight{}
 	return s.State.Global.Start(r)

@@ -10,37 +10,37 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// CFL is clustered federated learning (Sattler et al., arXiv 1910.01991, Algorithms 1–3, and its tree for new clients):
-// FedAvg within each cluster, and a cluster whose clients want to go far in different directions is split in two. Models are
-// [k, d], k = 1 at first; of the round's clients of each cluster,
+// CFL is clustered federated learning (Sattler et al., arXiv 1910.01991, Algorithms 1–3, and its tree for new clients): FedAvg
+// within each cluster, and a cluster is split in two when its clients' updates are large but point in different directions.
+// Models are [k, d], initially k = 1. In each cluster, over its clients in the round,
 //
 //	Δ̄ = Σ_i (n_i/N) Δ_i,   θ ← θ + Δ̄
 //	split if ‖Δ̄‖ < ε₁, max_i ‖Δ_i‖ > ε₂, and √((1 − α)/2) > γ_max
 //
-// where α is the greatest cosine between an update of one part and one of the other. The parts are those with the least α,
-// which single linkage finds. Both go on from θ, and may split again.
+// where α is the greatest cosine between updates of different parts. The bipartition minimizes α, which single linkage
+// achieves. Both parts continue from θ, and may split again.
 //
-// A client that took no part in a split is placed when it is next selected. It then trains the model that was split, and goes
-// with the part whose updates its own is more similar to; until then it uses the first part's model. A client that never took
-// part is taken down the whole tree of splits like this. The paper keeps every client's update, and compares with the nearest;
-// here it is the mean update of each part, three rows per split.
+// A client absent from a split is placed when it is next selected: it trains from the model that the split's clients started
+// from, and joins the part whose mean update has the greater cosine with its own; until then it uses the first part's model. An
+// unseen client descends the whole tree of splits this way. The paper keeps every client's update, and compares with the
+// nearest; here it is the mean update of each part, three rows per split.
 //
-// Which ε₁ and ε₂ suit depends on the model and the local work. The record notes the "largest update" ‖Δ_i‖ of each round and
-// the "mean update" ‖Δ̄‖ of its cluster. Identity: with ε₁ = 0 it is FedAvg.
+// Suitable ε₁ and ε₂ depend on the model and the local work. Each round notes the "largest update" ‖Δ_i‖ and the "mean update"
+// ‖Δ̄‖ of its cluster. Identity: with ε₁ = 0 it is FedAvg.
 type CFL struct {
 	Eps1     float64         `range:"[0,inf)" default:"0.4"` // ε₁: a cluster may be split if ‖mean Δ‖ is below it
 	Eps2     float64         `range:"[0,inf)" default:"1.6"` // ε₂: … and the largest ‖Δ_i‖ is above it
 	GammaMax float64         `range:"[0,1)"`                 // γ_max: … and the parts differ enough; 0: always
-	First    int             `range:"[1,inf)" default:"1"`   // first round with a split
-	Complete bool            // parts by complete linkage, as in the authors' code: one unusual client is no part
+	First    int             `range:"[1,inf)" default:"1"`   // first round that may split
+	Complete bool            // complete linkage, as in the authors' code: a single outlier is not split off
 	Fraction float64         // share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // who takes part; default uniformly at random
+	Selector fedkit.Selector // chooses the cohort; default uniformly at random
 	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State    struct {
 		Models  *fedkit.Matrix // one per cluster, [k, d]
-		Cluster cluster.Groups // by client, [M]
-		Splits  tree           // of clusters, in their order
-		Passed  []int          // by client, how many of the splits it needs not be placed in, [M]
+		Cluster cluster.Groups // each client's cluster, [M]
+		Splits  tree           // in order
+		Passed  []int          // per client, how many of the first splits no longer concern it, [M]
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *CFL) Round(r *fedkit.Round) error {
 			s.split(r, u, in, c, before.Take(c))
 		}
 	}
-	for i, client := range u.Clients() { // one whose update is left out is placed later
+	for i, client := range u.Clients() { // a client whose update was skipped is placed later
 		if st.Passed[client] = passed[client]; in[i] != cluster.None {
 			st.Passed[client] = len(st.Splits)
 		}
@@ -87,7 +87,7 @@ func (s *CFL) Round(r *fedkit.Round) error {
 func (s *CFL) split(r *fedkit.Round, u *fedkit.Updates, in cluster.Groups, c int, start *fedkit.Matrix) {
 	rows, by := in.Members(c), cluster.Agglomerative{Linkage: cluster.Single}
 	gram, err := u.Delta().Gram()
-	if r.Fail(err); err != nil || len(rows) < 2 { // one alone has nobody to leave
+	if r.Fail(err); err != nil || len(rows) < 2 { // a single client cannot split
 		return
 	}
 	if s.Complete {
@@ -110,16 +110,15 @@ func (s *CFL) Serve(*fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Models: s.State.Models, Assign: s.State.Cluster, Clusters: s.State.Cluster}
 }
 
-// tree is the clusters that CFL has split, in this order. The first part of split n keeps the cluster's number, and the second is
-// cluster n+1.
+// tree is CFL's splits, in order. The first part of split n keeps the cluster's number; the second becomes cluster n+1.
 type tree []split
 
 type split struct {
 	Of           int
-	Start, Parts *fedkit.Matrix // what its clients started from [1, d], and the mean updates of its two parts [2, d]
+	Start, Parts *fedkit.Matrix // its clients' start model [1, d], and its parts' mean updates [2, d]
 }
 
-// missed returns the first split that a client in a cluster has not passed, or cluster.None.
+// missed returns the first split of cluster in that is not among the passed ones, or cluster.None.
 func (t tree) missed(in, passed int) int {
 	if n := slices.IndexFunc(t[passed:], func(s split) bool { return s.Of == in }); n >= 0 {
 		return passed + n
@@ -127,14 +126,15 @@ func (t tree) missed(in, passed int) int {
 	return cluster.None
 }
 
-// train trains clients, each the model of its cluster. Who missed a split trains the model that was split, and is placed in the part
-// whose updates its own is more similar to. in is the cluster that each row of u trained for, none for those that were placed.
+// train trains clients from their clusters' models. A client that missed a split trains from the split's start model, and joins
+// the part whose mean update has the greater cosine with its own. in is the cluster that each row of u trained for, none for
+// clients just placed.
 func (s *CFL) train(r *fedkit.Round, clients []int, of cluster.Groups, passed []int) (u *fedkit.Updates, in cluster.Groups) {
 	k, starts, parts := s.State.Models.Rows(), []*fedkit.Matrix{s.State.Models}, []*fedkit.Matrix(nil)
 	for _, split := range s.State.Splits {
 		starts, parts = append(starts, split.Start), append(parts, split.Parts)
 	}
-	from := take(of, clients) // rows of starts: the clusters' models, and after these what was split
+	from := take(of, clients) // rows of starts: the clusters' models, then the splits' start models
 	for i, c := range clients {
 		if n := s.State.Splits.missed(of[c], passed[c]); n != cluster.None {
 			from[i], passed[c] = k+n, n+1
@@ -157,7 +157,7 @@ func (s *CFL) train(r *fedkit.Round, clients []int, of cluster.Groups, passed []
 	return u, in
 }
 
-// Welcome takes clients that never took part down the tree.
+// Welcome sends unseen clients down the tree of splits.
 func (s *CFL) Welcome(r *fedkit.Round) fedkit.Serving {
 	of, passed := make(cluster.Groups, r.Clients()), make([]int, r.Clients())
 	for {
@@ -165,6 +165,6 @@ func (s *CFL) Welcome(r *fedkit.Round) fedkit.Serving {
 		if len(here) == 0 || r.Err() != nil {
 			return fedkit.Serving{Models: s.State.Models, Assign: of, Clusters: of}
 		}
-		s.train(r, here, of, passed) // one whose update is left out stays in the first part
+		s.train(r, here, of, passed) // a client whose update was skipped stays in the first part
 	}
 }

@@ -20,7 +20,7 @@ type parent struct {
 	parts [2][]float64
 }
 
-// The paper's algorithms in plain Go, with unequal clients, of which two thirds take part: splits, parts that split again, and
+// The paper's algorithms in plain Go, with unequal clients and two-thirds participation: splits, parts that split again, and
 // clients that missed a split.
 func TestCFLAgainstFloat64(t *testing.T) {
 	if testing.Short() {
@@ -58,7 +58,7 @@ func TestCFLAgainstFloat64(t *testing.T) {
 			}
 			return false
 		}
-		late := map[int]int{} // clients of the round that missed a split, and where they end
+		late := map[int]int{} // clients of the round that missed a split, and their cluster after placement
 		for _, i := range r.Clients() {
 			before := in[i]
 			if placed(i) {
@@ -168,7 +168,7 @@ func similarity(a, b []float64) float64 {
 	return floats.Dot(a, b) / (floats.Norm(a, 2) * floats.Norm(b, 2))
 }
 
-// Clusters split until every client is alone, and a client alone has nobody to leave.
+// Clusters split until every client is alone; a single client cannot split.
 func TestCFLSplitsDownToOne(t *testing.T) {
 	always := &strategy.CFL{Eps1: 100, Eps2: fedkit.Zero, Local: standard}
 	for _, fed := range []*fedkit.Federation{quadratic(t, 8), quadratic(t, 8, 8)} {
@@ -178,7 +178,7 @@ func TestCFLSplitsDownToOne(t *testing.T) {
 	}
 }
 
-// Clients that never took part go down the tree of splits, and end where their group is. So do those that were away when their
+// Unseen clients descend the tree of splits to their group's cluster. So do those that were absent when their
 // cluster was split, although at first they are in its first part.
 func TestCFLWelcomesNewcomers(t *testing.T) {
 	if testing.Short() {
@@ -200,7 +200,7 @@ func TestCFLWelcomesNewcomers(t *testing.T) {
 	}
 }
 
-// Updates in one direction, of different lengths, have cosines that rounding takes beyond 1. Nobody leaves.
+// Parallel updates of different lengths have cosines that rounding takes beyond 1. No cluster splits.
 func TestCFLKeepsParallelUpdatesTogether(t *testing.T) {
 	s := &strategy.CFL{Eps1: 100, Eps2: fedkit.Zero, GammaMax: 0.01, Local: standard}
 	run(t, quadratic(t, even...).Intercept(oneWay{}), s, fedkit.Options{Rounds: 3})

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Clustered is what an algorithm keeps that has k models and gives each client one of them. Those of its clusters that have a
-// client are in use.
+// Clustered is the state of an algorithm with k models, one per cluster, each client in one of them. Clusters with a client are
+// in use.
 type Clustered struct {
 	Models *fedkit.Matrix // w_c, [k, d]
-	Of     cluster.Groups // by client, its cluster; −1 for none yet, [M]
+	Of     cluster.Groups // each client's cluster, −1 for none yet, [M]
 }
 
 // mean returns the mean of the models in use, or of all if none is, [1, d].
@@ -29,13 +29,13 @@ func (c *Clustered) mean() *fedkit.Matrix {
 	return c.Models.Mean(weights)
 }
 
-// starts returns what clients train from, [n, d]: the model of their cluster, or the mean if they have none.
+// starts returns the clients' start models, [n, d]: that of their cluster, or the mean without one.
 func (c *Clustered) starts(clients []int) *fedkit.Matrix {
 	s := c.serving(take(c.Of, clients))
 	return s.Models.Take(s.Assign...)
 }
 
-// serving gives clients in these clusters the models of their clusters, and the mean to a client that has none.
+// serving serves clients in the given clusters their clusters' models, and clients without a cluster the mean.
 func (c *Clustered) serving(of cluster.Groups) fedkit.Serving {
 	if !slices.Contains(of, cluster.None) {
 		return fedkit.Serving{Models: c.Models, Assign: of, Clusters: of}
@@ -45,9 +45,9 @@ func (c *Clustered) serving(of cluster.Groups) fedkit.Serving {
 	return fedkit.Serving{Models: fedkit.StackRows(c.Models, c.mean()), Assign: assign, Clusters: of, Centroids: c.Models}
 }
 
-// match gives clients their new clusters, under the names of those that they share most clients with. A cluster of clients
-// that had none takes a name that nobody else has, if there is one. With grow there are as many names as it takes, and those
-// not in use are dropped.
+// match assigns clients to their new clusters, numbered like the old clusters of greatest overlap. A cluster of clients without
+// an old one takes a number not in use, if there is one. With grow, numbers are added as needed, and clusters not in use are
+// dropped.
 func (c *Clustered) match(clients, of []int, grow bool) {
 	names, news := c.Models.Rows(), slices.Max(of)+1
 	if grow {
@@ -66,7 +66,7 @@ func (c *Clustered) match(clients, of []int, grow bool) {
 	others := c.Of.Names()
 	for old, row := range overlap {
 		if !slices.Contains(others, old) {
-			floats.AddConst(0.5/float64(names), row) // less than a client, all together
+			floats.AddConst(0.5/float64(names), row) // in total less than one client
 		}
 	}
 	c.Of.Set(clients, take(cluster.Match(overlap), of))
@@ -75,7 +75,7 @@ func (c *Clustered) match(clients, of []int, grow bool) {
 	}
 }
 
-// drop leaves the clusters in use alone. New ones get any model.
+// drop removes the clusters not in use. New ones get any model.
 func (c *Clustered) drop() {
 	used := c.Of.Pack()
 	for i, k := range used {
@@ -86,7 +86,7 @@ func (c *Clustered) drop() {
 	c.Models = c.Models.Take(used...)
 }
 
-// join returns, for each row of x [n, d], the cluster in use with the nearest row of centers [k, d]; −1 if none is.
+// join returns, for each row of x [n, d], the cluster in use with the nearest row of centers [k, d], or −1.
 func (c *Clustered) join(r *fedkit.Round, x, centers *fedkit.Matrix) []int {
 	used := c.Of.Names()
 	if len(used) == 0 {
@@ -95,15 +95,14 @@ func (c *Clustered) join(r *fedkit.Round, x, centers *fedkit.Matrix) []int {
 	return take(used, nearest(r, x, centers.Take(used...)))
 }
 
-// newcomers serves clients that trained as newcomers, all of a federation or all but those that were skipped: the models of
-// these clusters.
-func (c *Clustered) newcomers(r *fedkit.Round, u *fedkit.Updates, of []int) fedkit.Serving {
+// unseen serves unseen clients, trained as u, the models of their clusters of; skipped clients get the mean.
+func (c *Clustered) unseen(r *fedkit.Round, u *fedkit.Updates, of []int) fedkit.Serving {
 	all := cluster.Ungrouped(r.Clients())
 	all.Set(u.Clients(), of)
 	return c.serving(all)
 }
 
-// fitsClustered refuses a federation with more clients than there is memory to cluster the models of.
+// fitsClustered rejects a federation with too many clients to cluster their models in memory.
 func fitsClustered(fed *fedkit.Federation) error {
 	return cmp.Or(fed.Fits("clients", fed.Size(), float64(fed.Size())), fed.FitsPairs("clients", fed.Size()))
 }

@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// turned are digits in two groups of clients, of which one sees them upside down; two clients never take part.
+// turned are digits in two groups of clients, one of them rotated by 180°; two clients are held out.
 func turned() *fedkit.Federation {
 	fed, err := fedkit.New(datasets.Digits(), partition.Rotations{Of: partition.IID{Clients: 14, Seed: 1}, Degrees: []int{0, 180}}, model.MLP(32))
 	if err == nil {
@@ -33,7 +33,7 @@ func show(s fedkit.Strategy) {
 	fmt.Println(last.Clustering.Count, "clusters, ARI", last.Clustering.ARI, last.Mean().Accuracy > 0.82, last.MeanUnseen().Accuracy > 0.82)
 }
 
-// The clients of every round are grouped again, or all clients once by their last layers, as in the paper. The number of groups
+// The cohort is clustered in every round, or all clients once by their last layers, as in the paper. The number of clusters
 // is found.
 func ExampleFedClust() {
 	local := fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}
@@ -60,7 +60,7 @@ func ExampleFedPRISM() {
 	// 2 clusters, ARI 1 true true
 }
 
-// Clients go to the nearest of two centers.
+// Each client is assigned to the nearest of two centers.
 func ExampleFeSEM() {
 	show(&strategy.FeSEM{K: 2, Local: fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}})
 	// Output:

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Plain references for clustered algorithms: everything is tried, nothing is fast.
+// Brute-force references for clustered algorithms.
 
 // meanOf returns the weighted mean of some rows.
 func meanOf(x [][]float64, at []int, weights []float64) []float64 {
@@ -32,7 +32,7 @@ func meanOf(x [][]float64, at []int, weights []float64) []float64 {
 	return mean
 }
 
-// members returns who is in each of k groups.
+// members returns the members of each of k groups.
 func members(labels []int, k int) [][]int {
 	m := make([][]int, k)
 	for i, c := range labels {
@@ -65,7 +65,7 @@ func bestKMeans(x [][]float64, k int) (best []int) {
 	}
 }
 
-// merged merges the two nearest groups until k are left, or all are farther apart than height. Every distance is computed
+// merged merges the two nearest groups until k are left, or all are farther apart than height. It computes every distance
 // from the points.
 func merged(x [][]float64, k int, height float64, apart func(x [][]float64, a, b []int) float64) []int {
 	var groups [][]int
@@ -96,7 +96,7 @@ func merged(x [][]float64, k int, height float64, apart func(x [][]float64, a, b
 	return labels
 }
 
-// ward, average and single are how far two groups are apart.
+// ward, average and single are linkages.
 func ward(x [][]float64, a, b []int) float64 {
 	na, nb := float64(len(a)), float64(len(b))
 	return math.Sqrt(2*na*nb/(na+nb)) * floats.Distance(meanOf(x, a, nil), meanOf(x, b, nil), 2)
@@ -167,7 +167,7 @@ func replay(t *testing.T, l fedkit.Local, seed uint64) (fed *fedkit.Federation, 
 	return fed, number(fed), number(fed.Unseen)
 }
 
-// numbered is a solver for a part of a federation's clients. They draw their batches as if nobody had been held out.
+// numbered is a solver for a part of a federation's clients, with the batches that they draw without hold-out clients.
 type numbered struct {
 	solver
 	of []int
@@ -200,8 +200,8 @@ func (s numbered) sameLosses(t *testing.T, what string, got []fedkit.Score, mode
 	}
 }
 
-// Fed-PRISM in plain Go, over rounds in which some take part: the sums, the features, the clusters and their names, the
-// weights, who is served what, and newcomers.
+// Fed-PRISM in plain Go, over rounds of partial participation: the sums, the features, the clusters and their numbers, the
+// weights, the served models, and unseen clients.
 func TestFedPRISMAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -320,7 +320,7 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 						overlap[old][labels[at]] += W[i][old]
 					}
 				}
-				best, least := [][]float64(nil), math.Inf(1) // among equally good names, those that were taken
+				best, least := [][]float64(nil), math.Inf(1) // among equally good numberings, the one that was taken
 				var taken [][]float64
 				for _, naming := range namings(overlap) {
 					centroids = make([][]float64, k)

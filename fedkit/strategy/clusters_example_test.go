@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// threeGroups is a federation of three groups of clients that call the same things by different names.
+// threeGroups is a federation of three groups of clients with permuted labels.
 func threeGroups() *fedkit.Federation {
 	d, err := datasets.GaussianMixture{Clients: 12, Groups: 3, Rows: 60, Features: 4, Permute: true}.Make()
 	if err != nil {
@@ -36,8 +36,8 @@ func ariOf(fed *fedkit.Federation, s fedkit.Strategy, seed uint64) (ari float64)
 
 var briefly = fedkit.Local{Epochs: 2, Batch: 10, LR: 0.1}
 
-// Each client chooses the model that it loses least with. Whether each of three groups gets its own depends on where the
-// models start: five seeds, adjusted Rand index.
+// Each client chooses the model with the lowest loss. Whether each of three groups gets its own depends on the models'
+// initialization: five seeds, adjusted Rand index.
 func ExampleIFCA() {
 	fed := threeGroups()
 	for seed := range uint64(5) {
@@ -47,21 +47,21 @@ func ExampleIFCA() {
 	// 0.52 1.00 0.52 0.00 0.37
 }
 
-// The clients' own models are clustered once. How many clusters there are is found by silhouette.
+// The clients' local models are clustered once. The number of clusters is found by silhouette.
 func ExampleOneShot() {
 	fmt.Printf("ARI %.2f", ariOf(threeGroups(), &strategy.OneShot{Local: briefly}, 0))
 	// Output:
 	// ARI 1.00
 }
 
-// One cluster splits whenever its clients pull in different directions, until none does.
+// Clusters split while their clients' updates point in different directions.
 func ExampleCFL() {
 	fmt.Printf("ARI %.2f", ariOf(threeGroups(), &strategy.CFL{Eps1: 0.4, Eps2: 0.6, Local: briefly}, 0))
 	// Output:
 	// ARI 1.00
 }
 
-// After five rounds, clients are clustered by what they lose on each other's models.
+// After five rounds, clients are clustered by their losses on each other's models.
 func ExampleLCFL() {
 	fmt.Printf("ARI %.2f", ariOf(threeGroups(), &strategy.LCFL{Warmup: 5, Local: briefly}, 0))
 	// Output:

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden curves")
 
-// Accuracy and loss of every strategy on digits, against the curves kept in testdata. The tolerance leaves room for
-// rounding on other processors.
+// Accuracy and loss of every strategy on digits, against the golden curves in testdata. The tolerance allows for
+// different rounding on other processors.
 func TestGoldenCurves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("curves")

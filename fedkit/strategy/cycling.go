@@ -7,9 +7,9 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// sampleClusters returns who takes part in a round, by cluster: those of its clients that the selector chooses from all, or
-// without one a share of each cluster (0 stands for all), uniformly at random and at least one client. Who has no cluster, a
-// negative label, does not take part.
+// sampleClusters returns the round's cohort by cluster: the members that the selector chooses from all clients or, without a
+// selector, a share of each cluster (0: all), uniformly at random and at least one client. A client with a negative label is in
+// no cluster and does not participate.
 func sampleClusters(r *fedkit.Round, by fedkit.Selector, share float64, labels []int) [][]int {
 	clients := r.Everyone()
 	if by != nil {
@@ -31,8 +31,8 @@ func sampleClusters(r *fedkit.Round, by fedkit.Selector, share float64, labels [
 	return groups
 }
 
-// inTurn lets groups of clients train one after the other. Each starts from the mean of the group before, weighted by
-// examples, and the first from x. The result is the last mean.
+// inTurn trains groups of clients sequentially: the first from x, each other from the example-weighted mean of the group
+// before. It returns the last mean.
 func inTurn(r *fedkit.Round, x *fedkit.Matrix, groups [][]int, local fedkit.Local) *fedkit.Matrix {
 	for _, S := range groups {
 		if len(S) > 0 {

@@ -11,7 +11,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// The clients do the same work, but the model moves five times per round.
+// The clients do the same work, but the model is updated five times per round.
 func ExampleFedCluster() {
 	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5, Seed: 1}, model.MLP(32))
 	if err != nil {
@@ -34,7 +34,7 @@ func ExampleFedCluster() {
 	// true
 }
 
-// Each client holds the examples of two labels. The server finds who holds the same without seeing more than shares.
+// Each client holds examples of two labels. The server finds clients with the same labels from label shares alone.
 func ExampleFedSC() {
 	fed, err := fedkit.New(datasets.Digits(), partition.Classes{Clients: 10, Each: 2, Seed: 1}, model.MLP(32))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// FedProx limits the clients' drift, and SCAFFOLD removes it. Server optimizers work with both.
+// FedProx limits client drift, and SCAFFOLD corrects it. Server optimizers work with both.
 func ExampleSCAFFOLD() {
 	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5, Seed: 1}, model.MLP(32))
 	if err != nil {

@@ -11,46 +11,46 @@ import (
 )
 
 // FedAC is federated learning with adaptive clustering (Zhang et al., arXiv 2403.16460, Algorithms 1 to 3). Every client keeps
-// its own model w_i = (φ_i, h_i), an embedding and a decision. The model of its cluster k pulls all of it, and the mean Φ of
-// all embeddings the embedding:
+// its own model w_i = (φ_i, h_i), an embedding (body) and a decision (head). Its cluster's center Ω_k pulls the whole model,
+// and the mean Φ of all embeddings pulls the embedding:
 //
 //	w_i ← w_i − η ∇l_i(w_i) − ημ (w_i − Ω_k) − ηλ (φ_i − Φ),  i ∈ S
 //	Φ   ← mean of φ_i over S
 //	k_i ← the cluster with the greatest cosine of M·w_i and M·Ω_k,  for all clients
 //	Ω_k ← mean of w_i over cluster k
 //
-// M [D, d] are the principal directions of the models of S, found anew every few rounds. A model of one layer has no embedding,
+// M [D, d] holds the principal directions of the models of S, recomputed every few rounds. A one-layer model has no embedding,
 // unless Head names parameters.
 //
-// The number of clusters is then tuned, unless it is Fixed, by how wide a cluster is and how far from all others,
+// Unless Fixed, the number of clusters is then tuned, by each cluster's spread relative to its distance from the others,
 //
 //	G_k = mean ‖w_i − Ω_k‖² over cluster k / mean ‖Ω_k − Ω_j‖² over j ≠ k.
 //
-// A cluster with G < a goes to the one whose Ω is nearest, and one with G > b is divided by 2-means of M·w_i. All G are from
-// before the tuning. A cluster that took in another is left alone in that round, and the last one stays. A single cluster, for
-// which the paper divides by zero, is taken for two if both halves have a ≤ G < 1. Each round notes the number of clusters
-// before and after, and every G. The defaults of a and b are ours: for MNIST at four angles, true clusters have less than b
-// in the first round, and clusters of two angles each more. But G depends on the data, and falls with the rounds as μ pulls
-// the clients together.
+// A cluster with G < a is merged into the one with the nearest Ω, and one with G > b is split by 2-means of M·w_i. All G are
+// computed before tuning. A cluster that absorbed another is left unchanged in that round, and the last one is never merged. A
+// single cluster, for which the paper divides by zero, is split if both halves have a ≤ G < 1. Each round notes the number of
+// clusters before and after, and every G. The defaults of a and b are ours: for MNIST rotated by four angles, true clusters
+// have G < b in the first round, and clusters of two angles G > b. But G depends on the data, and falls over the rounds as μ
+// pulls the clients together.
 //
-// The paper prints a sum for Φ, and the least cosine for k_i: both are taken for misprints. It leaves open how clusters start:
-// here, by k-means of the first round's clients in the space of M. In a tie a client stays where it is. A cluster that loses
-// all clients is dropped. A client that never took part is in no cluster and has the initial model. Its first pull is towards
-// the mean of the Ω_k. A newcomer, on whom the paper is silent, uses the Ω_k with the lowest loss on its training examples.
-// Whoever forges what a client sends forges what the client goes on from, too: there is one w_i.
+// The paper prints a sum for Φ, and the least cosine for k_i: we read both as misprints. It leaves the initial clusters open:
+// here, k-means of the first round's clients in the space of M. In a tie a client stays in its cluster. A cluster that loses
+// all clients is dropped. A client that has not participated yet is in no cluster and has the initial model; its first pull is
+// toward the mean of the Ω_k. An unseen client, on which the paper is silent, uses the Ω_k with the lowest loss on its training
+// examples. An attack on a client's upload also changes the model that the client continues from: there is one w_i.
 // Identity: with μ = λ = 0 the clients' models are those of LocalOnly.
 type FedAC struct {
-	K        int             `range:"[1,inf)" default:"2"`    // clusters at the start
+	K        int             `range:"[1,inf)" default:"2"`    // initial number of clusters
 	Mu       float64         `range:"[0,inf)" default:"0.1"`  // μ, pull of Ω_k on the whole model
 	Lambda   float64         `range:"[0,inf)" default:"0.01"` // λ, pull of Φ on the embedding
-	D        int             `range:"[1,inf)" default:"10"`   // principal directions; those that n clients do not have are 0
-	Every    int             `range:"[1,inf)" default:"5"`    // rounds for which M is kept
-	Fixed    bool            // the number of clusters is not tuned
+	D        int             `range:"[1,inf)" default:"10"`   // principal directions; those beyond the rank of n models are 0
+	Every    int             `range:"[1,inf)" default:"5"`    // rounds between two updates of M
+	Fixed    bool            // keep the number of clusters
 	A        float64         `range:"[0,inf)" default:"0.001"` // a, G below which a cluster is merged
-	B        float64         `range:"(0,inf)" default:"0.5"`   // b, G above which a cluster is divided
-	Head     []string        // layers of the decision, as in Task.Mask; default that of the last parameter
+	B        float64         `range:"(0,inf)" default:"0.5"`   // b, G above which a cluster is split
+	Head     []string        // layers of the decision, as in Task.Mask; default the last parameter's
 	Fraction float64         // share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // who takes part; default uniformly at random
+	Selector fedkit.Selector // chooses the cohort; default uniformly at random
 	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State    struct {
 		W        *fedkit.Matrix // w_i, [M, d]
@@ -108,7 +108,7 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 		st.Clusters.Set(u.Clients(), r.Cluster(cluster.KMeans{}, cluster.Rows(low, u.Clients()), cmp.Or(s.K, 2)))
 	} else {
 		for _, i := range u.Clients() {
-			st.Clusters[i] = max(st.Clusters[i], 0) // the first that a new client is compared with
+			st.Clusters[i] = max(st.Clusters[i], 0) // a new client starts in cluster 0
 		}
 		st.Clusters.Join(low, centers) // the E-step
 	}
@@ -121,11 +121,11 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// job is the local problem of clients S, of whom each receives its Ω_k and the embedding Φ.
+// job is the local problem of clients S, each of which receives its Ω_k and the embedding Φ.
 func (s *FedAC) job(r *fedkit.Round, S []int) fedkit.Job {
 	embedding := r.Mask(headLayers(r.Fed.Task, s.Head)...).Not()
 	omega, own := fedkit.StackRows(s.State.Omega, s.State.Omega.Mean(nil)), cluster.Groups(take(s.State.Clusters, S))
-	own.Merge(cluster.None, s.State.Omega.Rows()) // the row of the mean, which is there always: nothing has to be compiled again
+	own.Merge(cluster.None, s.State.Omega.Rows()) // the row of the mean, always present, so that nothing is recompiled
 	values, err := embedding.Host()
 	r.Fail(err)
 	size := floats.Sum(precision.Double(values))
@@ -138,7 +138,7 @@ func (s *FedAC) job(r *fedkit.Round, S []int) fedkit.Job {
 	}
 }
 
-// average is the M-step. It drops clusters without a client.
+// average is the M-step. It drops empty clusters.
 func (s *FedAC) average() {
 	names := s.State.Clusters.Pack()
 	s.State.Omega = s.State.W.Mix(s.State.Clusters.Means(len(names), nil))
@@ -149,7 +149,7 @@ func (s *FedAC) Serve(r *fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Models: s.State.W, Assign: r.Everyone(), Clusters: s.State.Clusters, Centroids: s.State.Omega}
 }
 
-// Welcome lets newcomers choose among the Ω_k by loss.
+// Welcome lets unseen clients choose among the Ω_k by loss.
 func (s *FedAC) Welcome(*fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Models: s.State.Omega, ByLoss: true}
 }

@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// From one cluster, FedAC finds that the clients see digits turned by four angles.
+// Starting from one cluster, FedAC finds the four rotations of the clients' digits.
 func ExampleFedAC() {
 	fed, err := fedkit.New(datasets.Digits(), partition.Rotations{Of: partition.IID{Clients: 20, Seed: 1}}, model.LogisticRegression())
 	if err != nil {

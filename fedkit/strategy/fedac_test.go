@@ -97,7 +97,7 @@ func sameGroups(a, b []int) bool {
 // seen counts what happened in replays.
 type seen struct{ merged, divided, moved, single int }
 
-// Algorithms 1 to 3 of the paper in plain Go, with unequal clients, some of which take part. Clusters are merged and divided.
+// Algorithms 1 to 3 of the paper in plain Go, with unequal clients and partial participation. Clusters are merged and split.
 func TestFedACAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -245,7 +245,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 		if !sameGroups(r.Clusters, labels) {
 			t.Fatalf("seed %d, round %d: clusters %v, want %v", seed, r.Round, r.Clusters, labels)
 		}
-		labels = slices.Clone(r.Clusters) // which half is which is left to chance
+		labels = slices.Clone(r.Clusters) // the numbering of the halves is random
 		omega = nil
 		for c := range k {
 			omega = append(omega, meanRow(membersOf(w, labels, c)))
@@ -267,7 +267,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 	}
 }
 
-// byNotes compares every G with the notes of a round. Names may differ where k-means has just given them.
+// byNotes compares every G with the notes of a round. Numbers may differ where k-means has just given them.
 func byNotes(t *testing.T, r *fedkit.Record, want []float64, sorted bool) {
 	t.Helper()
 	var got []float64
@@ -283,7 +283,7 @@ func byNotes(t *testing.T, r *fedkit.Record, want []float64, sorted bool) {
 	}
 }
 
-// pack renames clusters 0, 1, …, k−1 in their order, and returns k.
+// pack renumbers clusters 0, 1, …, k−1 in order, and returns k.
 func pack(labels []int) int {
 	used := slices.Clone(labels)
 	slices.Sort(used)
@@ -294,7 +294,7 @@ func pack(labels []int) int {
 	return len(used)
 }
 
-// divide moves one of the best halves of a cluster to another.
+// divide splits a cluster by the best 2-means, and moves one half to another.
 func divide(labels []int, c, to int, w [][]float64, low func([]float64) []float64) bool {
 	var members []int
 	var points [][]float64
@@ -314,7 +314,7 @@ func divide(labels []int, c, to int, w [][]float64, low func([]float64) []float6
 	return true
 }
 
-// pulled is local SGD of a client with a further gradient, on the batches that fedkit draws.
+// pulled is a client's local SGD with an additional gradient, on the batches that fedkit draws.
 func (s solver) pulled(round, client int, start []float64, pull func(w []float64, j int) float64) []float64 {
 	w := slices.Clone(start)
 	order := slices.Clone(s.fed.Clients[client].Train)
@@ -330,7 +330,7 @@ func (s solver) pulled(round, client int, start []float64, pull func(w []float64
 	return w
 }
 
-// Clients that do not differ stay in one cluster; four groups of clients that do become four from one.
+// Equal clients stay in one cluster; four different groups of clients go from one cluster to four.
 func TestFedACFindsTheNumber(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a curve")
@@ -355,7 +355,7 @@ func TestFedACFindsTheNumber(t *testing.T) {
 	}
 }
 
-// Two clients alone, with G = 0 each, are merged unless a is 0.
+// Two clusters of one client each, with G = 0, are merged unless a is 0.
 func TestFedACMergesThoseAlone(t *testing.T) {
 	for a, want := range map[float64]int{0: 1, fedkit.Zero: 2} {
 		s := &strategy.FedAC{K: 2, A: a, Local: standard}
@@ -366,7 +366,7 @@ func TestFedACMergesThoseAlone(t *testing.T) {
 	}
 }
 
-// A client without a finite model keeps the one it has, and no cluster. A newcomer chooses by loss among the Ω_k.
+// A client without a finite model keeps its own, and has no cluster. Unseen clients choose among the Ω_k by loss.
 func TestFedACSkipsAndWelcomes(t *testing.T) {
 	fed, err := quadratic(t, 16, 16, 16, 16, 16, 16, 16, 16).HoldOut(2, 1)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// thresholds returns a and b. With fedkit.Zero for a, not even a client that is alone, G = 0, is merged.
+// thresholds returns a and b. With fedkit.Zero for a, not even a single client's cluster, G = 0, is merged.
 func (s *FedAC) thresholds() (a, b float64) {
 	if a = cmp.Or(s.A, 0.001); a == fedkit.Zero {
 		a = 0
@@ -20,8 +20,7 @@ func (s *FedAC) thresholds() (a, b float64) {
 	return a, cmp.Or(s.B, 0.5)
 }
 
-// tune merges and divides clusters (Algorithm 3). A single one stays whole if a half would be merged, or be wider than it is far from
-// the other.
+// tune merges and splits clusters (Algorithm 3). A single cluster stays whole if a half would have G < a or G ≥ 1.
 func (s *FedAC) tune(r *fedkit.Round, low *mat.Dense) {
 	a, b := s.thresholds()
 	one, omega := slices.Clone(s.State.Clusters), s.State.Omega
@@ -52,23 +51,23 @@ func (s *FedAC) tune(r *fedkit.Round, low *mat.Dense) {
 	}
 }
 
-// divide divides a cluster by 2-means, if its clients differ.
+// divide splits a cluster by 2-means, if its clients differ.
 func (s *FedAC) divide(r *fedkit.Round, c int, low *mat.Dense) {
 	of := s.State.Clusters
 	in := of.Members(c)
 	of.Split(in, r.Cluster(cluster.KMeans{}, cluster.Rows(low, in), 2), 1+slices.Max(of))
 }
 
-// fromOwn is ‖w_i − Ω_k‖² of every row w_i, with its k, [n, 1], in one pass over the models.
+// fromOwn is ‖w_i − Ω_k‖² of every row w_i from its own center, [n, 1], in one pass over the models.
 var fromOwn = fedkit.NewProgram("distances from own centers", func(a []*graph.Node) *graph.Node {
 	own := graph.Gather(a[1], graph.InsertAxes(a[2], -1))
 	return graph.ReduceAndKeep(graph.Square(graph.Sub(a[0], own)), graph.ReduceSum, 1)
 })
 
-// ratios returns G of every cluster, [k], and the distances of the Ω.
+// ratios returns G of every cluster, [k], and the distances between the Ω.
 func (s *FedAC) ratios(r *fedkit.Round) (g []float64, apart *cluster.Condensed) {
 	own := slices.Clone(s.State.Clusters)
-	own.Merge(cluster.None, 0) // any: who is in no cluster does not count
+	own.Merge(cluster.None, 0) // arbitrary: clients in no cluster do not count
 	from, err := s.State.W.Apply(fromOwn, s.State.Omega, []int(own)).Host()
 	r.Fail(err)
 	if apart = r.Points(s.State.Omega).Distances(); r.Err() != nil {

@@ -13,7 +13,7 @@ import (
 // or, with Server.Form = server.Reddi, x ← x + η m/(√v + τ) from v_0 = τ².
 type FedAdam struct {
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector   // who takes part; default uniformly at random
+	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local      fedkit.Local      // E, B, η of the clients
 	Aggregator fedkit.Aggregator // default aggregate.Mean
 	Server     server.Adam       // η, β1, β2 and ε of the server

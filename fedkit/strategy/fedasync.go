@@ -6,25 +6,25 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// FedAsync is asynchronous federated optimization (Xie et al., arXiv 1903.03934, Algorithm 1). Clients are at work on models x_τ
-// of different age, and every result moves the global model as it arrives:
+// FedAsync is asynchronous federated optimization (Xie et al., arXiv 1903.03934, Algorithm 1). Clients train on models x_τ of
+// different staleness t − τ, and every result updates the global model on arrival:
 //
 //	α_t = α · s(t − τ)
 //	x   ← (1 − α_t) x + α_t w_i
 //
-// Local.Prox is the paper's ρ, which keeps w_i near x_τ. With Updates it is x ← x + α_t (w_i − x_τ), as later papers have it: what
-// happened to x since τ is not taken back. A newcomer gets the global model.
+// Local.Prox is the paper's ρ, which keeps w_i near x_τ. With Updates, x ← x + α_t (w_i − x_τ), as in later papers: changes of
+// x since τ are kept. Unseen clients use the global model.
 // Identities: with AtWork = 1 nothing is stale, and both forms are the same; with Updates it is FedBuff with K = 1.
 type FedAsync struct {
-	AtWork    int             `range:"[1,inf)" default:"10, or all if they are fewer"` // clients at work at a time
-	Alpha     float64         `range:"(0,1]" default:"0.6"`                            // α, weight of a result that is not stale
+	AtWork    int             `range:"[1,inf)" default:"10, or all if they are fewer"` // concurrency: clients training at a time
+	Alpha     float64         `range:"(0,1]" default:"0.6"`                            // α, weight of a fresh result
 	Staleness Staleness       // s; default Poly: 1/√(1 + a)
 	Updates   bool            // add w_i − x_τ instead of mixing x and w_i
-	Selector  fedkit.Selector // who begins, of those that are idle; default uniformly at random
+	Selector  fedkit.Selector // chooses among idle clients; default uniformly at random
 	Local     fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Global State         // x
-		Flight fedkit.Flight // the work under way
+		Flight fedkit.Flight // jobs in flight
 	}
 }
 
@@ -33,13 +33,13 @@ func (s *FedAsync) Check(fed *fedkit.Federation, _ int) error {
 	return checkWork(fed, "K", s.AtWork, 1)
 }
 
-// Start draws x; nobody is at work.
+// Start draws x; no client is training.
 func (s *FedAsync) Start(r *fedkit.Round) error {
 	s.State.Flight = fedkit.Flight{}
 	return s.State.Global.Start(r)
 }
 
-// Round takes one result.
+// Round applies one result.
 func (s *FedAsync) Round(r *fedkit.Round) error {
 	x := s.State.Global.X
 	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: working(s.AtWork, r.Clients()), Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})

@@ -1,6 +1,6 @@
-// Package strategy has the algorithms of federated learning, one per file. Each is a fedkit.Strategy: it says who trains,
-// from where, toward what, and how the results are mixed, and nothing else. An algorithm is a struct: its options and
-// exchangeable parts are fields, and its Round spells out what it does in a round.
+// Package strategy has the algorithms of federated learning, one per file. Each is a fedkit.Strategy: it says which clients
+// train, from which model, toward what, and how the results are combined, and nothing else. An algorithm is a struct: its
+// options and pluggable parts are fields, and its Round spells out one round.
 package strategy
 
 import "fedkit.example/fedkit"
@@ -14,7 +14,7 @@ import "fedkit.example/fedkit"
 // x is [1, d]. Identity: with one client it is plain SGD. With Local.Prox = μ > 0 it is FedProx.
 type FedAvg struct {
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector   // who takes part; default uniformly at random
+	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local      fedkit.Local      // local solver: E epochs, B examples per batch, η
 	Aggregator fedkit.Aggregator // default aggregate.Mean
 	State

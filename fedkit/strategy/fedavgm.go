@@ -9,11 +9,11 @@ import (
 //
 //	Δ = x_avg − x,  m ← βm + (1−β)Δ,  x ← x + ηm,  x_avg = Σ_{i∈S} (n_i/N) w_i,
 //
-// with the defaults η = 1, β = 0.9. Identity: with β = 0 (fedkit.Zero) and η = 1 it is FedAvg. Hsu et al.'s own form is that of
-// server.Momentum.HeavyBall, m ← βm + Δ; so is the clients' fedkit.Momentum.
+// with the defaults η = 1, β = 0.9. Identity: with β = 0 (fedkit.Zero) and η = 1 it is FedAvg. Hsu et al. use heavy-ball momentum,
+// m ← βm + Δ (server.Momentum.HeavyBall), as does the clients' fedkit.Momentum.
 type FedAvgM struct {
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector   // who takes part; default uniformly at random
+	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local      fedkit.Local      // E, B, η of the clients
 	Aggregator fedkit.Aggregator // default aggregate.Mean
 	Server     server.Momentum   // η and β of the server

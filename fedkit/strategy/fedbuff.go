@@ -8,26 +8,26 @@ import (
 	"fedkit.example/fedkit/server"
 )
 
-// FedBuff is buffered asynchronous aggregation (Nguyen et al., arXiv 2106.06639, Algorithms 1 and 2). Clients are at work on
-// models x_τ of different age. As soon as K results are in the buffer, the server steps:
+// FedBuff is buffered asynchronous aggregation (Nguyen et al., arXiv 2106.06639, Algorithms 1 and 2). Clients train on models
+// x_τ of different staleness. Once the buffer holds K results, the server steps:
 //
 //	Δ_i = w_i − x_τi
 //	Δ̄   = (1/K) Σ_i s(t − τ_i) Δ_i
 //	x   ← x + step(Δ̄)
 //
-// All results count the same, however many examples their clients have. A client whose result is in the buffer waits for the next
-// model; any other is replaced as soon as it hands in or drops out. A newcomer gets the global model.
+// Weights do not depend on n_i. A client whose result is in the buffer waits for the next model; its slot, like that of a
+// dropout, goes to an idle client at once. Unseen clients use the global model.
 // Identities: with AtWork = K = M and no delay it is FedAvg on clients of equal size; with K = 1 it is FedAsync with Updates.
 type FedBuff struct {
-	AtWork    int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // clients at work at a time
-	K         int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // size of the buffer, at most AtWork
+	AtWork    int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // concurrency: clients training at a time
+	K         int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // buffer size, at most AtWork
 	Staleness Staleness              // s; default Poly: 1/√(1 + a)
 	Server    fedkit.ServerOptimizer // how x steps; default server.SGD: x + Δ̄
-	Selector  fedkit.Selector        // who begins, of those that are idle; default uniformly at random
+	Selector  fedkit.Selector        // chooses among idle clients; default uniformly at random
 	Local     fedkit.Local           // local solver: E epochs, B examples per batch, η
 	State     struct {
-		Global State         // x, and the memory of the server optimizer
-		Flight fedkit.Flight // the work under way
+		Global State         // x and the server optimizer's state
+		Flight fedkit.Flight // jobs in flight
 	}
 }
 
@@ -36,7 +36,7 @@ func (s *FedBuff) Check(fed *fedkit.Federation, _ int) error {
 	return checkWork(fed, "K", s.AtWork, s.K)
 }
 
-// checkWork refuses more clients at work than there are, and to wait for more results than that.
+// checkWork rejects a concurrency above the number of clients, and a buffer larger than the concurrency.
 func checkWork(fed *fedkit.Federation, field string, atWork, k int) error {
 	if fed == nil {
 		return nil
@@ -50,10 +50,10 @@ func checkWork(fed *fedkit.Federation, field string, atWork, k int) error {
 	return fed.Fits("AtWork", atWork, 2*float64(atWork))
 }
 
-// working returns n, or 10 of m if it is 0.
+// working returns n, or min(10, m) if n is 0.
 func working(n, m int) int { return cmp.Or(n, min(10, m)) }
 
-// Start draws x; nobody is at work.
+// Start draws x; no client is training.
 func (s *FedBuff) Start(r *fedkit.Round) error {
 	s.State.Flight = fedkit.Flight{}
 	return s.State.Global.Start(r)

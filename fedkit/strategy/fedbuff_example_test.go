@@ -15,8 +15,8 @@ import (
 	"github.com/janpfeifer/must"
 )
 
-// A tenth of the clients are slow. A synchronous round waits for them; a buffered one goes on with the first five results, of models
-// that are some rounds old.
+// A tenth of the clients are stragglers. A synchronous round waits for them; a buffered one closes with the first five results,
+// some of them stale.
 func ExampleFedBuff() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 20}, model.MLP(16)))
 	fed = must.M1(fed.On(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
@@ -36,8 +36,8 @@ func ExampleFedBuff() {
 	// FedBuff: 200 results in 17 s, the oldest of 17 rounds before
 }
 
-// Each result moves the model as it arrives. Here, those that are more than four rounds old are worth having: with Hinge they
-// hardly count.
+// Each result updates the model on arrival. Here, results with a staleness above four are useful: with Hinge they
+// have little weight.
 func ExampleFedAsync() {
 	fed := must.M1(digits().On(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
 	accuracy := map[strategy.Staleness]float64{}
@@ -53,7 +53,7 @@ func ExampleFedAsync() {
 	// the old ones help: true
 }
 
-// Each client does as many steps as it likes, and the server goes on as soon as five results are there.
+// Each client chooses its number of local steps, and the server steps once five results have arrived.
 func ExampleCCFL() {
 	fed := must.M1(digits().On(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
 	h := after(40, fed, &strategy.CCFL{AtWork: 10, M: 5, StepsMin: 5, StepsMax: 20, Server: server.AMSGrad{LR: 0.1}, Local: short})

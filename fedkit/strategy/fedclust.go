@@ -7,38 +7,38 @@ import (
 	"fedkit.example/fedkit/cluster"
 )
 
-// FedClust groups clients by the weights that they arrive at, and trains one model w_c per group, [k, d]. There are two
-// forms. By default it groups again and again: a client trains the model of its cluster and returns w_i; every C rounds,
-// from the first on, the clients of the round are grouped by ‖w_i − w_j‖₂ over the named layers; then
+// FedClust clusters clients by their trained weights, and trains one model w_c per cluster, [k, d]. There are two forms. By
+// default it clusters repeatedly: a client trains its cluster's model and returns w_i; every C rounds, from the first on, the
+// round's clients are clustered by ‖w_i − w_j‖₂ over the named layers; then
 //
 //	w_c ← Σ_{i∈c} (n_i/N_c) w_i,  N_c = Σ_{i∈c} n_i.
 //
-// Whole models remember where they started, so that clients rarely leave a cluster, right or wrong. New clusters are matched
-// to the old ones by the clients that they share. A client that has no cluster yet trains the mean of the cluster models;
-// between two groupings it then joins the nearest one.
+// Whole models stay close to where they started, so clients rarely change clusters, right or wrong. New clusters are matched to
+// old ones by shared clients. A client without a cluster trains the mean of the cluster models, and between two clusterings
+// joins the nearest cluster.
 //
-// With Once it is the paper's (Islam et al., arXiv 2403.04144 and 2407.07124), which groups a single time. In round 1 every
-// client, whatever the Fraction, trains the initial model and sends its last layer only, and nothing is averaged. From round
-// 2 on, each cluster is FedAvg for itself, from the initial model. The paper finds k by cutting a tree at a height:
-// Clusterer: cluster.Agglomerative{Linkage: cluster.Average, Height: λ}.
+// With Once it is the paper's (Islam et al., arXiv 2403.04144 and 2407.07124), which clusters once. In round 1 every client,
+// whatever the Fraction, trains the initial model and sends its last layer only, and nothing is averaged. From round 2 on, it
+// is FedAvg within each cluster, from the initial model. The paper finds k by cutting the dendrogram at a height: Clusterer:
+// cluster.Agglomerative{Linkage: cluster.Average, Height: λ}.
 //
-// A cluster without a client in the round keeps its model. With K = 0 one that no client belongs to is dropped. A newcomer
-// trains what a client without a cluster does, with Once the initial model, and gets the cluster that it ends nearest to: to
-// its model, with Once to the mean of what its clients sent. Identities: K = 1 is FedAvg, and K = M with all clients in every
-// round is LocalOnly.
+// A cluster without a client in the round keeps its model. With K = 0, empty clusters are dropped. An unseen client trains the
+// mean of the cluster models, with Once the initial model, and gets the cluster nearest to its result: by the cluster models,
+// with Once by the mean of what each cluster sent in round 1. Identities: K = 1 is FedAvg, and K = M with full participation is
+// LocalOnly.
 type FedClust struct {
-	K         int               `range:"[0,inf)"` // k; 0: as many as the clusterer finds, or by silhouette if it finds none
+	K         int               `range:"[0,inf)"` // k, clusters; 0: found by the clusterer, or else by silhouette
 	Clusterer cluster.Clusterer // default cluster.Agglomerative, with Ward's linkage
-	Layers    []string          // that are compared, as in Task.Mask; default all, with Once that of the last parameter
-	Every     int               `range:"[1,inf)" default:"1"` // C, rounds between two groupings; nothing with Once
+	Layers    []string          // layers to compare, as in Task.Mask; default all, with Once the last parameter's
+	Every     int               `range:"[1,inf)" default:"1"` // C, rounds between two clusterings; unused with Once
 	Once      bool              // the paper's form
-	Several   bool              // K initial models, each for an equal share of the clients, at random; default one for all
+	Several   bool              // K initial models, for equal random shares of the clients; default one for all
 	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
-	Selector  fedkit.Selector   // who takes part; default uniformly at random
+	Selector  fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Clustered
-		Initial, Means *fedkit.Matrix // with Once: the initial model [1, d], and what each cluster sent at first [k, d]
+		Initial, Means *fedkit.Matrix // with Once: the initial model [1, d], and the mean of each cluster's first uploads [k, d]
 	}
 }
 
@@ -55,7 +55,7 @@ func (s *FedClust) Check(fed *fedkit.Federation, n int) error {
 	if err := checkLayers("Layers", fed, s.Layers); err != nil {
 		return err
 	}
-	if s.Once { // everyone's models in round 1
+	if s.Once { // all clients' models in round 1
 		return fitsClustered(fed)
 	}
 	return cmp.Or(fed.Fits("K", s.K, float64(s.K)), fed.FitsPairs("clients per round", n))
@@ -92,7 +92,7 @@ func (s *FedClust) Round(r *fedkit.Round) error {
 	return s.average(r, u)
 }
 
-// train trains the clients of a round, each the model of its cluster.
+// train trains the round's clients, each from its cluster's model.
 func (s *FedClust) train(r *fedkit.Round) *fedkit.Updates {
 	S := r.Select(s.Selector, s.Fraction)
 	return r.Train(fedkit.Job{Clients: S, Start: s.State.starts(S), Local: s.Local})
@@ -104,7 +104,7 @@ func (s *FedClust) group(r *fedkit.Round, models *fedkit.Matrix) []int {
 	return r.Cluster(by, r.Points(s.features(r, models)), s.K)
 }
 
-// average lets clients of the round without a cluster join the nearest, and averages what each cluster's clients returned.
+// average assigns clients without a cluster to the nearest one, and averages the returned models within each cluster.
 func (s *FedClust) average(r *fedkit.Round, u *fedkit.Updates) error {
 	in := cluster.Groups(take(s.State.Of, u.Clients()))
 	if alone := in.Members(cluster.None); alone != nil && r.Err() == nil {
@@ -118,7 +118,7 @@ func (s *FedClust) average(r *fedkit.Round, u *fedkit.Updates) error {
 	return r.Err()
 }
 
-// features returns what is compared of models: 0 elsewhere.
+// features returns models with 0 for all but the compared layers.
 func (s *FedClust) features(r *fedkit.Round, models *fedkit.Matrix) *fedkit.Matrix {
 	if layers := s.layers(r.Fed.Task); len(layers) > 0 {
 		return models.Mul(r.Mask(layers...))
@@ -126,7 +126,7 @@ func (s *FedClust) features(r *fedkit.Round, models *fedkit.Matrix) *fedkit.Matr
 	return models
 }
 
-// layers returns the names of those that are compared, none for all.
+// layers returns the names of the compared layers, none for all.
 func (s *FedClust) layers(t *fedkit.Task) []string {
 	if s.Once && len(s.Layers) == 0 {
 		return []string{lastLayer(t)}
@@ -137,7 +137,7 @@ func (s *FedClust) layers(t *fedkit.Task) []string {
 // Serve gives each client the model of its cluster.
 func (s *FedClust) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(s.State.Of) }
 
-// Welcome gives each newcomer the model of the cluster that it ends nearest to.
+// Welcome gives each unseen client the model of the cluster nearest to its result.
 func (s *FedClust) Welcome(r *fedkit.Round) fedkit.Serving {
 	if s.Once {
 		return onceFedClust{s}.Welcome(r)
@@ -145,8 +145,8 @@ func (s *FedClust) Welcome(r *fedkit.Round) fedkit.Serving {
 	return s.welcome(r, s.State.mean(), s.State.Models)
 }
 
-// welcome trains newcomers from start, and serves each the model of the cluster whose center is nearest to where it ends.
+// welcome trains unseen clients from start, and serves each the model of the cluster with the nearest center.
 func (s *FedClust) welcome(r *fedkit.Round, start, centers *fedkit.Matrix) fedkit.Serving {
 	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: start, Local: s.Local})
-	return s.State.newcomers(r, u, s.State.join(r, s.features(r, u.Models), s.features(r, centers)))
+	return s.State.unseen(r, u, s.State.join(r, s.features(r, u.Models), s.features(r, centers)))
 }

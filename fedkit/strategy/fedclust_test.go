@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// clusters are models and who uses them, in plain Go.
+// clusters are models and their clients, in plain Go.
 type clusters struct {
 	models [][]float64
 	of     []int
@@ -57,7 +57,7 @@ func distance(a, b []float64) (sum float64) {
 	return sum
 }
 
-// average sets the models to the means of what clients sent.
+// average sets the models to the means of the clients' uploads.
 func (c clusters) average(clients []int, w [][]float64, weights []float64) {
 	for k := range c.models {
 		var own []int
@@ -90,7 +90,7 @@ func (c clusters) same(t *testing.T, got strategy.Clustered, o numbered, r *fedk
 	o.sameLosses(t, "FedClust or FeSEM", r.Scores, serve)
 }
 
-// FedClust in plain Go, both forms, over rounds in which some take part.
+// FedClust in plain Go, both forms, with partial participation.
 func TestFedClustAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -131,7 +131,7 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 				now.of[client] = i % k
 			}
 		}
-		var means [][]float64 // of what was sent in the first round of the paper's form
+		var means [][]float64 // of the uploads in round 1 of the paper's form
 		joined := 0
 		for h, err := range fedkit.Rounds(t.Context(), fed, &s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 			if err != nil {
@@ -180,13 +180,13 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 						}
 					}
 					for c := range 1 + slices.Max(labels) {
-						if !others[old] { // a name that nobody else has is better
+						if !others[old] { // a number not in use is better
 							overlap[old][c]++
 						}
 					}
 				}
 				same := false
-				for _, naming := range namings(overlap) { // equally good names may be taken as they come
+				for _, naming := range namings(overlap) { // any of equally good numberings
 					next := slices.Clone(now.of)
 					for at, i := range S {
 						next[i] = naming[labels[at]]
@@ -217,7 +217,7 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 				now.average(S, w, n)
 			}
 			now.same(t, s.State.Clustered, o, r)
-			// Newcomers.
+			// Unseen clients.
 			var serve [][]float64
 			for i := range fed.Unseen.Clients {
 				start, centers := now.own(-1), means
@@ -238,7 +238,7 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 	}
 }
 
-// The paper's form sends the last layer of all clients once; then whole models travel, of those who take part.
+// The paper's form sends the last layer of all clients once; then the cohort's whole models travel.
 func TestFedClustBytes(t *testing.T) {
 	fed := rivals(t, model.MLP(3), 8, 8, 8, 8)
 	for _, c := range []struct {
@@ -264,7 +264,7 @@ func TestFedClustBytes(t *testing.T) {
 	}
 }
 
-// scripted groups and chooses clients as a script says, by round.
+// scripted clusters and selects clients by a script per round.
 type scripted struct{ clients, labels [][]int }
 
 func (s scripted) Select(r *fedkit.Round, _ int) []int { return s.clients[r.T-1] }
@@ -273,7 +273,7 @@ func (s scripted) by(round *int) cluster.Clusterer {
 	return cluster.Func(func(*cluster.Points, int, *rand.Rand) ([]int, error) { return s.labels[*round], nil })
 }
 
-// Clusters keep their names, take free ones, come and go.
+// Clusters keep their numbers, take free ones, appear and vanish.
 func TestFedClustMatchesClusters(t *testing.T) {
 	fed := quadratic(t, even...)
 	script := scripted{
@@ -306,12 +306,12 @@ func TestFedClustMatchesClusters(t *testing.T) {
 	}
 }
 
-// finder finds the number of groups itself.
+// finder finds the number of clusters itself.
 type finder struct{ cluster.Clusterer }
 
 func (finder) Finds() bool { return true }
 
-// A client whose updates are not finite has no cluster. It is served the mean of the models, and hurts nobody.
+// A client whose updates are not finite has no cluster. It is served the mean of the models, and affects no other client.
 func TestClusteredSkips(t *testing.T) {
 	fed := rivals(t, model.MLP(), even...).Intercept(poison(2))
 	for name, s := range map[string]fedkit.Strategy{
@@ -336,7 +336,7 @@ func TestClusteredSkips(t *testing.T) {
 	}
 }
 
-// With two clients in a round and five clusters, some clusters have never had a client. Nobody is given their model.
+// With two clients per round and five clusters, some clusters have never had a client. Their models are not served.
 func TestClusteredWithFewClients(t *testing.T) {
 	fed := rivals(t, model.MLP(), even...)
 	initial := startOf(t, fed, 1)

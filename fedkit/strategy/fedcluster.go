@@ -9,27 +9,27 @@ import (
 	"fedkit.example/fedkit/cluster"
 )
 
-// FedCluster is cluster-cycling (Chen et al., arXiv 2009.10748, Algorithm 1): clients are in fixed clusters, which train one
-// after the other in each round, in a random order σ. After each of them, one model W [1, d] is updated,
+// FedCluster is cluster-cycling (Chen et al., arXiv 2009.10748, Algorithm 1): fixed clusters of clients train sequentially in
+// each round, in a random order σ. After each of them, one model W [1, d] is updated,
 //
 //	W ← Σ_{i∈S_c} (p_i/q_c) w_i,  c = σ(1), …, σ(K),  p_i = n_i/n,  q_c = Σ_{i∈S_c} p_i,
 //
-// where S_c are a share of the cluster's clients. A client trains once per round and sends what it does in FedAvg, but W moves
-// K times. Clusters are drawn at random with sizes as equal as they can be, found by a clusterer from the clients' label shares,
-// or given. With more clusters than clients, each client is alone.
+// where S_c is a share of the cluster's clients. A client trains once per round and sends as much as in FedAvg, but W moves K
+// times. Clusters are drawn at random with sizes as equal as possible, found by a clusterer from the clients' label shares, or
+// given. With more clusters than clients, each client is alone.
 //
-// A cluster without a client in the round is passed over. If no client of a turn returns a finite update, the run ends, also
-// with Options.NotFinite = Skip. A newcomer gets W. Identity: with one cluster it is FedAvg.
+// A cluster without a client in the round is skipped. If no client of a cluster returns a finite update, the run ends, even
+// with Options.NotFinite = Skip. Unseen clients use W. Identity: with one cluster it is FedAvg.
 type FedCluster struct {
-	K         int               `range:"[1,inf)" default:"5"` // clusters, the paper's M; the most of them if the Clusterer finds their number
+	K         int               `range:"[1,inf)" default:"5"` // clusters, the paper's M; the maximum if the Clusterer finds their number
 	Clusterer cluster.Clusterer // groups clients by their label shares (8 bytes per label, sent once); default: at random
-	Clusters  []int             // by client, its cluster; instead of K and Clusterer
-	Fraction  float64           // share of the clients of each cluster in a round, in (0, 1], at least one of them; default all
-	Selector  fedkit.Selector   // who takes part, of all clients; default uniformly at random in each cluster
+	Clusters  []int             // each client's cluster, instead of K and Clusterer
+	Fraction  float64           // share of each cluster's clients in a round, in (0, 1], at least one; default all
+	Selector  fedkit.Selector   // chooses from all clients; default uniformly at random in each cluster
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		W       *fedkit.Matrix // W, [1, d]
-		Cluster cluster.Groups // by client, [M]
+		Cluster cluster.Groups // each client's cluster, [M]
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// cycle replays one visit to a cluster in float64: the mean of what its clients make of x, weighted by examples.
+// cycle replays one visit to a cluster in float64: the example-weighted mean of its clients' models trained from x.
 func (s solver) cycle(round, call int, clients []int, x []float64) []float64 {
 	ones, zeros := slices.Repeat([]float64{1}, len(x)), make([]float64, len(x))
 	next, n := make([]float64, len(x)), 0.0
@@ -31,7 +31,7 @@ func (s solver) cycle(round, call int, clients []int, x []float64) []float64 {
 	return next
 }
 
-// visits divides the clients of a round, in the order in which they trained, into those of one cluster after the other.
+// visits divides the clients of a round, in training order, into consecutive clusters.
 func visits(r *fedkit.Record) (groups [][]int) {
 	last := -1
 	for _, i := range r.Clients() {
@@ -43,7 +43,7 @@ func visits(r *fedkit.Record) (groups [][]int) {
 	return groups
 }
 
-// Algorithm 1 of the paper in plain Go, with unequal clients, half of each cluster.
+// Algorithm 1 of the paper in plain Go, with unequal clients and half of each cluster per round.
 func TestFedClusterAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -79,7 +79,7 @@ func TestFedClusterAgainstFloat64(t *testing.T) {
 	}
 }
 
-// skewed is Digits dealt out by label, with few parameters.
+// skewed is Digits partitioned by label, with few parameters.
 func skewed(t testing.TB, clients int) *fedkit.Federation {
 	t.Helper()
 	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: clients, Alpha: 0.2, Seed: 4}, model.LogisticRegression())
@@ -174,7 +174,7 @@ func TestFedClusterFormsClusters(t *testing.T) {
 	}
 }
 
-// A client that returns NaN is left out of its cluster's mean. Without any client, a cluster has none.
+// A client that returns NaN is excluded from its cluster's mean. Without any client, a cluster has no mean.
 func TestFedClusterSkips(t *testing.T) {
 	fed := rivals(t, model.MLP(), even...).Intercept(poison(2))
 	s := &strategy.FedCluster{Clusters: []int{0, 0, 0, 1, 1, 1}, Local: standard}

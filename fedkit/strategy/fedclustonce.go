@@ -7,12 +7,12 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// onceFedClust is FedClust with Once, the paper's form. With θ the initial model, and v_i the last layer of what client i makes of it,
+// onceFedClust is FedClust with Once, the paper's form. With θ the initial model, and v_i the last layer of client i's result,
 //
 //	round 1:       v_i ← training from θ, every client;  clusters ← tree of ‖v_i − v_j‖₂, cut;  w_c ← θ
 //	from round 2:  w_c ← Σ_{i∈c∩S} (n_i/N_c) w_i,  w_i ← training from w_c,  N_c = Σ_{i∈c∩S} n_i
 //
-// A newcomer trains θ, and gets the cluster whose mean of the v_i is nearest to its own.
+// An unseen client trains θ, and gets the cluster whose mean v_i is nearest to its own.
 type onceFedClust struct{ *FedClust }
 
 // Round implements fedkit.Strategy.
@@ -32,7 +32,7 @@ func (s onceFedClust) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// Welcome gives each newcomer the model of the cluster that it ends nearest to.
+// Welcome gives each unseen client the model of the cluster nearest to its result.
 func (s onceFedClust) Welcome(r *fedkit.Round) fedkit.Serving {
 	return s.welcome(r, s.State.Initial, cmp.Or(s.State.Means, s.State.Models))
 }

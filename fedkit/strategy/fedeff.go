@@ -9,39 +9,40 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// FedEff is federated averaging in which each client trains for as many epochs as fit into the time of a round. Client i receives a
-// model in β_i seconds, takes σ_i for an epoch, and sends a model in δ_i; β_a, σ_a and δ_a are the means over all M clients:
+// FedEff is federated averaging in which each client trains for as many local epochs as fit into the round time. Client i
+// receives a model in β_i seconds, takes σ_i for an epoch, and sends a model in δ_i; β_a, σ_a and δ_a are the means over all M
+// clients:
 //
 //	E    = τ E_b                  the epochs of an average client
 //	ERT  = ⌈E σ_a + β_a + δ_a⌉    the estimated round time
-//	CT_i = ERT − (β_i + δ_i)      what client i has to compute in
+//	CT_i = ERT − (β_i + δ_i)      client i's time to compute
 //	E_i  = ⌊CT_i/σ_i⌋
 //	x    ← Σ_{i∈S} (n_i/N) w_i
 //
-// A client with E_i < 1 sits the round out, and is in Record.Missed. If that leaves nobody, x stays. E_i has no upper limit. ERT is in the
-// notes of each round, as "estimated seconds", if there are devices.
+// A client with E_i < 1 is excluded from the round, and is in Record.Missed. If no client is left, x does not change. E_i has
+// no upper limit. With devices, each round notes ERT as "estimated seconds".
 //
-// The paper measures β_i, σ_i and δ_i in a first round of one epoch. Here the federation's devices tell what they take while they are on,
+// The paper measures β_i, σ_i and δ_i in a first round of one epoch. Here they are those of the federation's devices while on,
 // and there is no such round. The paper's four classes of epochs are
 //
-//	EC     Equal                  the same for all clients and in all rounds, such as FedAvg
-//	UEC    the algorithm          they vary over clients
+//	EC     Equal                  the same for all clients and in all rounds, as in FedAvg
+//	UEC    the default            they vary over clients
 //	EIC    Equal, and a Schedule  they vary over rounds
-//	UEIC   a Schedule             they vary over both: the server changes τ as training goes on
+//	UEIC   a Schedule             they vary over both: the server changes τ during training
 //
-// x is [1, d]. Identities: Equal with τ = 1 is FedAvg; without Equal, it is on equal clients, if ERT is not rounded or an epoch takes
-// longer than a Unit.
+// x is [1, d]. Identities: with Equal and τ = 1 it is FedAvg; also without Equal on equal clients, if ERT is not rounded or an
+// epoch takes longer than a Unit.
 //
 // Source: Narmadha and Varalakshmi, "FedEff: efficient federated learning with optimal local epochs for heterogeneous clients",
 // Algorithm 2 and Equations 11 to 14.
 type FedEff struct {
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector   // who takes part; default uniformly at random
+	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local      fedkit.Local      // E_b, B, η; its Steps must stay 0
-	Tau        float64           `range:"(0,1]" default:"1"` // τ, the epoch deciding factor: less makes rounds shorter
-	Schedule   fedkit.Schedule   // τ is multiplied by its factor of the round; default: the same τ in all rounds
-	Equal      bool              // all train for ⌊E⌋ epochs, at least one, whatever their devices are
-	Unit       float64           `range:"[0,inf)" default:"1"` // s, of which ERT is the next multiple; fedkit.Zero: not rounded. Let it be short beside an epoch, or all train for more than E
+	Tau        float64           `range:"(0,1]" default:"1"` // τ, the epoch deciding factor: a smaller one shortens rounds
+	Schedule   fedkit.Schedule   // multiplies τ by its factor of the round; default: constant τ
+	Equal      bool              // all train for ⌊E⌋ epochs, at least one, on any device
+	Unit       float64           `range:"[0,inf)" default:"1"` // s, ERT is rounded up to a multiple; fedkit.Zero: not rounded. Keep it much shorter than an epoch, or all train longer than E
 	Aggregator fedkit.Aggregator // default aggregate.Mean
 	State
 }
@@ -107,7 +108,7 @@ func (s *FedEff) roundTime(r *fedkit.Round, e float64) (ert float64) {
 	return ert
 }
 
-// fitting returns those of some clients that have time for an epoch, and E_i of each. The others sit out.
+// fitting returns the clients with time for an epoch, and their E_i. It excludes the others from the round.
 func fitting(r *fedkit.Round, some []int, ert float64) (S, E []int) {
 	var slow []int
 	for _, i := range some {
@@ -122,8 +123,8 @@ func fitting(r *fedkit.Round, some []int, ert float64) (S, E []int) {
 	return S, E
 }
 
-// roundOff is what a quotient of times may be off by: it must not cost an epoch.
+// roundOff is the tolerance for quotients of times: rounding must not cost an epoch.
 const roundOff = 1e-9
 
-// whole returns ⌊x⌋, at most what no job can have.
+// whole returns ⌊x⌋, capped beyond what any job can have.
 func whole(x float64) int { return int(min(math.Floor(x+roundOff), 1<<40)) }

@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// The four classes: epochs may vary over clients, over rounds, over both, or not at all. Of two clients, the
+// The four classes: epochs vary over clients, over rounds, over both, or not at all. Of two clients, the
 // second computes three times as fast.
 func ExampleFedEff() {
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 2, Seed: 1}, model.LogisticRegression())

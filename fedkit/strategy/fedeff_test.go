@@ -13,7 +13,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// speeds are devices that receive a model of Quadratic, 20 bytes, in 1 s, train on an example for the given s, and send the model in 2 s.
+// speeds are devices that receive a model of Quadratic, 20 bytes, in 1 s, take the given s per example, and send the model in 2 s.
 func speeds(perExample ...float64) (devices sim.Given) {
 	for _, s := range perExample {
 		devices = append(devices, sim.Device{PerExample: s, Down: 20, Up: 10})
@@ -21,7 +21,7 @@ func speeds(perExample ...float64) (devices sim.Given) {
 	return devices
 }
 
-// with gives devices to a federation.
+// with sets a federation's devices.
 func with(t *testing.T, fed *fedkit.Federation, devices sim.Rule) *fedkit.Federation {
 	t.Helper()
 	fed, err := fed.On(devices)
@@ -41,7 +41,7 @@ func TestFedEffEpochs(t *testing.T) {
 		s       strategy.FedEff
 		devices sim.Given
 		ert     float64
-		epochs  [3]int // 0: sits out
+		epochs  [3]int // 0: excluded
 	}{
 		{"E = 3", strategy.FedEff{}, speeds(0.1, 0.2, 0.4), 10, [3]int{7, 3, 1}},                                          // 7 + 3, leaves 7
 		{"E = 1.5", strategy.FedEff{Tau: 0.5}, speeds(0.1, 0.2, 0.4), 7, [3]int{4, 2, 1}},                                 // 6.5 up to 7, leaves 4
@@ -81,7 +81,7 @@ func TestFedEffEpochs(t *testing.T) {
 
 func half(int) float64 { return 0.5 }
 
-// With equal clients and τ = 1, it is FedAvg to the last byte, with any clients if Equal is set.
+// With τ = 1 it is FedAvg bit for bit, on equal clients or with Equal.
 func TestFedEffOfEqualClients(t *testing.T) {
 	for _, c := range []struct {
 		sizes   []int
@@ -108,7 +108,7 @@ func TestFedEffOfEqualClients(t *testing.T) {
 	}
 }
 
-// Rounds without any client leave the model as it is, and take no time.
+// Rounds without any client do not change the model, and take no time.
 func TestFedEffWithoutAnybody(t *testing.T) {
 	fed := with(t, quadratic(t, 10, 10, 10), speeds(0.1, 0.1, 0.1))
 	h := run(t, fed, &strategy.FedEff{Tau: 0.5, Unit: fedkit.Zero, Local: fedkit.Local{Batch: 10, LR: 0.1}}, fedkit.Options{Rounds: 3})
@@ -119,7 +119,7 @@ func TestFedEffWithoutAnybody(t *testing.T) {
 	}
 }
 
-// Clients that are chosen beyond those that are wanted stand in for those that sit out.
+// Over-selected clients replace excluded ones.
 func TestFedEffWithMoreThanWanted(t *testing.T) {
 	fed := with(t, quadratic(t, 10, 10, 10, 10), speeds(0.1, 0.1, 0.2, 0.4))
 	s := &strategy.FedEff{Fraction: 0.5, Unit: fedkit.Zero, Local: fedkit.Local{Batch: 10, LR: 0.1}}

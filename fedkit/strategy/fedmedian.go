@@ -13,7 +13,7 @@ import (
 // so that fewer than half of the clients cannot move x at will. x is [1, d]. Identity: with one client it is FedAvg.
 type FedMedian struct {
 	Fraction float64         // C, share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // who takes part; default uniformly at random
+	Selector fedkit.Selector // chooses the cohort; default uniformly at random
 	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State
 }

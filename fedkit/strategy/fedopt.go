@@ -15,7 +15,7 @@ import "fedkit.example/fedkit"
 // would be the same: shifting all rows shifts the result.
 type FedOpt struct {
 	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector        // who takes part; default uniformly at random
+	Selector   fedkit.Selector        // chooses the cohort; default uniformly at random
 	Local      fedkit.Local           // E, B, η of the clients
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
 	Server     fedkit.ServerOptimizer // how x steps along the mean update; required

@@ -17,13 +17,13 @@ import (
 //	w_g ← w_g + (1/|S|) Σ_i Δ_i
 //	w_c ← w_c + Σ_i W_ic Δ_i / Σ_i W_ic          (a cluster without a client in S keeps its model)
 //
-// Every C rounds the clients of the round are clustered by features x_i. These are their models w_i, or with Updates their
+// Every C rounds the clients of the round are clustered by features x_i: their models w_i or, with Updates, their
 // Δ_i, which makes cluster.Spectral the covariance method. C_c is the mean of x_i in cluster c. W_i becomes the softmax of
 // cos(x_i, C_c) over the m greatest, or over all if fewer clusters have a client, and is 0 for the others. New clusters are
 // matched to the old ones by greatest overlap. W starts uniform, and absent clients keep their weights. Cosines of models are
 // all nearly 1: Center and Temperature spread them.
 //
-// A newcomer trains once from the mixture with uniform weights, and gets its weights in the same way from the last C_c.
+// An unseen client trains once from the mixture with uniform weights, and gets its weights likewise from the last C_c.
 // Identity: K = 1 with any α is FedAvg with equal weights.
 type FedPRISM struct {
 	K           int               `range:"[1,inf)" default:"3"` // clusters
@@ -35,13 +35,13 @@ type FedPRISM struct {
 	Center      bool              // subtract the mean of the features before computing cosines
 	Temperature float64           `range:"(0,inf)" default:"1"` // of the softmax over the top m cosines
 	Fraction    float64           // share of the clients in a round, in (0, 1]; default all
-	Selector    fedkit.Selector   // who takes part; default uniformly at random
+	Selector    fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local       fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State       struct {
 		Models    *fedkit.Matrix // w_g and w_1 … w_K, [1+K, d]
-		W         [][]float64    // of every client, what it weighs the clusters' models with, [M, K]
+		W         [][]float64    // each client's weights of the cluster models, [M, K]
 		Centroids *fedkit.Matrix // C_c of the last clustering, 0 for an empty cluster, [K, d]; nil before the first
-		Sizes     []float64      // clients that each cluster had then, [K]
+		Sizes     []float64      // cluster sizes in that clustering, [K]
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// features returns what clients are clustered by, [n, d].
+// features returns the clients' features x_i, [n, d].
 func (s *FedPRISM) features(u *fedkit.Updates) *fedkit.Matrix {
 	if s.Updates {
 		return u.Delta()
@@ -114,8 +114,8 @@ func (s *FedPRISM) features(u *fedkit.Updates) *fedkit.Matrix {
 	return u.Models
 }
 
-// updateClusters clusters the clients of the round and sets their weights. With fewer clients than clusters, some
-// clusters have no client and so no centroid: nobody in the round gives them weight, but they keep their models.
+// updateClusters clusters the clients of the round and sets their weights. With fewer clients than clusters, some clusters are
+// empty and have no centroid: no client in the round gives them weight, but they keep their models.
 func (s *FedPRISM) updateClusters(r *fedkit.Round, u *fedkit.Updates) {
 	k, clients, x := s.State.Models.Rows()-1, u.Clients(), s.features(u)
 	points := r.Points(x)
@@ -145,7 +145,7 @@ func (s *FedPRISM) weigh(w [][]float64, clients []int, gram *mat.SymDense, in cl
 	}
 }
 
-// Serve gives each client its mixture. Its cluster is the one of the greatest weight, and none while all weigh the same.
+// Serve gives each client its mixture. A client's cluster is that of the greatest weight, or none while all are equal.
 func (s *FedPRISM) Serve(*fedkit.Round) fedkit.Serving { return s.serving(s.State.W) }
 
 func (s *FedPRISM) serving(w [][]float64) fedkit.Serving {
@@ -163,7 +163,7 @@ func (s *FedPRISM) serving(w [][]float64) fedkit.Serving {
 	return fedkit.Serving{Global: models.Take(0), Models: models, Mix: s.ensemble(w), Clusters: clusters, Centroids: models.Take(own...)}
 }
 
-// Welcome gives each newcomer a mixture, by the cosines of its features and the last centroids.
+// Welcome gives each unseen client a mixture, by the cosines of its features with the last centroids.
 func (s *FedPRISM) Welcome(r *fedkit.Round) fedkit.Serving {
 	w := uniform(r.Clients(), s.State.Models.Rows()-1)
 	if s.State.Centroids == nil {
@@ -178,7 +178,7 @@ func (s *FedPRISM) Welcome(r *fedkit.Round) fedkit.Serving {
 	if r.Err() != nil {
 		return fedkit.Serving{}
 	}
-	in := cluster.Ungrouped(len(u.Solves)) // and each centroid is a group
+	in := cluster.Ungrouped(len(u.Solves)) // centroid c is group c
 	for c, size := range s.State.Sizes {
 		if size == 0 {
 			c = cluster.None

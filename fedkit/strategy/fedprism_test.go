@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// With two clients in a round and three clusters, one cluster is empty. The clients of the round give it no weight, and
+// With two clients per round and three clusters, one cluster is empty. The round's clients give it no weight, and
 // others keep theirs.
 func TestFedPRISMGivesEmptyClustersNoWeight(t *testing.T) {
 	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 6, Alpha: 0.5, Seed: 3}, model.LogisticRegression())

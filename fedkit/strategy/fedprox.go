@@ -7,25 +7,25 @@ import (
 	"fedkit.example/fedkit/server"
 )
 
-// FedProx is federated averaging whose clients are kept near the global model (Li et al., arXiv 1812.06127, Algorithm 2):
+// FedProx is federated averaging with a proximal term to the global model (Li et al., arXiv 1812.06127, Algorithm 2):
 // client i of S solves
 //
 //	w_i ≈ argmin_w f_i(w) + (μ_i/2) ‖w − x‖²,  x ← Σ_{i∈S} (n_i/N) w_i,
 //
-// with the solver and epochs of Local. All μ_i are Mu, unless Adaptive is set: see AdaptiveMu. As in FedOpt, the
-// Server may take a step other than the whole way from x to the aggregate.
+// with the solver and epochs of Local. All μ_i are Mu, unless Adaptive is set: see AdaptiveMu. As in FedOpt, a Server
+// can replace the full step from x to the aggregate.
 //
 // x is [1, d]. Identities: μ = 0 is FedAvg, and a fixed μ is FedAvg with Local.Prox.
 type FedProx struct {
 	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector        // who takes part; default uniformly at random
+	Selector   fedkit.Selector        // chooses the cohort; default uniformly at random
 	Local      fedkit.Local           // E, B, η; its Prox must stay 0
 	Mu         float64                `range:"[0,inf)" default:"0.1"` // μ, weight of the proximal term
 	Adaptive   bool                   // take μ_i from AdaptiveMu instead
 	MuMin      float64                `range:"[0,inf)" default:"0.001"` // least adaptive μ_i
 	MuMax      float64                `range:"(0,inf)" default:"1"`     // greatest adaptive μ_i
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
-	Server     fedkit.ServerOptimizer // default server.SGD, which goes the whole way
+	Server     fedkit.ServerOptimizer // default server.SGD, the full step
 	State
 }
 

@@ -36,7 +36,7 @@ func TestAdaptiveMu(t *testing.T) {
 	}
 }
 
-// The recorded μ_i are what the formula gives for the drifts recorded before, also across a resume.
+// The recorded μ_i follow the formula from the drifts recorded before, even after a resume.
 func TestFedProxAdaptsToTheRecord(t *testing.T) {
 	fed := quadratic(t, uneven...)
 	o := fedkit.Options{Rounds: 9, Seed: 4, EvalEvery: 3, Checkpoint: t.TempDir() + "/checkpoint"}

@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// FedRep in plain Go, with unequal clients, half of which take part.
+// FedRep in plain Go, with unequal clients and half of them per round.
 func TestFedRepAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -78,7 +78,7 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 		if r.Global != nil {
 			t.Error("there is no global model")
 		}
-		// Each client is served the body with its own head, whether it has taken part or not.
+		// Each client is served the body with its own head, whether it has participated or not.
 		for i, c := range fed.Clients {
 			in, y := rowsOf(&fed.Data.Test, c.Test)
 			loss, _ := o.net.Gradient(append(append([]float64(nil), x[:split]...), heads[i]...), in, y)
@@ -90,7 +90,7 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 }
 
 // The problem of the paper's theory (§4): the targets of client i are ⟨h_i, B x⟩, with two features B of twelve inputs
-// that all share, and their own h_i. With eight examples a client cannot find B alone, and one model for all gets h_i
+// shared by all, and their own h_i. With eight examples a client cannot find B alone, and one model for all gets h_i
 // wrong. FedRep finds both.
 func TestFedRepSharesTheBody(t *testing.T) {
 	if testing.Short() {

@@ -8,43 +8,43 @@ import (
 	"fedkit.example/fedkit/cluster"
 )
 
-// FedSC clusters clients once, before the first round, by what kinds of data they have (Wang et al., Electronic Research
-// Archive 31, 2023, doi:10.3934/era.2023266). The attribute of client i is the share of each label in its examples,
+// FedSC clusters clients once, before the first round, by their label distributions (Wang et al., Electronic Research Archive
+// 31, 2023, doi:10.3934/era.2023266). The attribute of client i is the share of each label in its examples,
 //
 //	I_i = [n_i1/n_i, n_i2/n_i, …],  d_ij = ‖I_i − I_j‖₂,
 //
-// and clusters are merged bottom-up, as far apart as their farthest clients are (complete linkage). Then one model x [1, d]
-// is trained. In a round, a share C of each cluster takes part; the clusters go in sequence and pass the model on (§3.3, the
-// default), or all of them train in parallel (Algorithm 1):
+// and clusters are merged bottom-up by complete linkage. Then one model x [1, d] is trained. In a round, a share C of each
+// cluster participates; the clusters train in sequence and pass the model on (§3.3, the default), or all train in parallel
+// (Algorithm 1):
 //
 //	x ← Σ_{i∈S_c} (n_i/N_c) w_i,  c = 1, 2, …        in sequence
 //	x ← x − η Σ_{i∈S} (n_i/N) Δ_i,  Δ_i = x − w_i    in parallel
 //
-// Clusters are numbered, and visited, in the order of their first clients; one without a client in the round is passed over.
-// If no client of a turn returns a finite update, the run ends, also with Options.NotFinite = Skip. A newcomer gets x.
+// Clusters are numbered, and visited, in the order of their first clients; one without a client in the round is skipped. If no
+// client of a turn returns a finite update, the run ends, even with Options.NotFinite = Skip. Unseen clients use x.
 //
-// Attributes travel sealed with HPKE (RFC 9180): each client receives the server's public key and sends 48 bytes more than
-// the 8 per label. Nothing else in a run depends on the keys. What does not open, or has another length, is an error that
-// names the client.
+// Attributes are encrypted with HPKE (RFC 9180): each client receives the server's public key and sends 48 bytes more than the
+// 8 per label. Nothing else in a run depends on the keys. An attribute that does not decrypt, or has the wrong length, is an
+// error that names the client.
 //
-// With Updates, all clients instead train once from the first x, and are clustered by the cosine similarity of what they
-// send; d_ij is then √(2 − 2 cos). That costs a round of FedAvg. Who is skipped in it gets no cluster, −1, and never takes
-// part.
+// With Updates, all clients instead train once from the first x, and are clustered by the cosine similarity of their updates;
+// d_ij is then √(2 − 2 cos). That costs a round of FedAvg. A client that is skipped in it gets no cluster, −1, and never
+// participates.
 //
-// Identities: with one cluster both schedules are FedAvg; in parallel with C = η = 1 so is any number of them, since clusters
-// only say who takes part.
+// Identities: with one cluster both schedules are FedAvg; in parallel with C = η = 1 so is any number of clusters, since they
+// only determine the cohort.
 type FedSC struct {
-	K         int               `range:"[0,inf)"` // N, clusters; 0: as many as the Clusterer finds, or with the greatest silhouette
+	K         int               `range:"[0,inf)"` // N, clusters; 0: found by the Clusterer, or else by silhouette
 	Clusterer cluster.Clusterer // default cluster.Agglomerative{Linkage: cluster.Complete}
 	Updates   bool              // cluster by the first updates instead of label shares
-	Parallel  bool              // Algorithm 1: all clusters at once; default section 3.3, one after the other
-	Eta       float64           `range:"(0,inf)" default:"1"` // η of Algorithm 1, at the server
-	Fraction  float64           // C, share of the clients of each cluster in a round, in (0, 1], at least one of them; default all
-	Selector  fedkit.Selector   // who takes part, of all clients; default uniformly at random in each cluster
+	Parallel  bool              // Algorithm 1: all clusters in parallel; default section 3.3, in sequence
+	Eta       float64           `range:"(0,inf)" default:"1"` // η of Algorithm 1, the server's step size
+	Fraction  float64           // C, share of each cluster's clients in a round, in (0, 1], at least one; default all
+	Selector  fedkit.Selector   // chooses from all clients; default uniformly at random in each cluster
 	Local     fedkit.Local      // E, B, η of the clients
 	State     struct {
 		X       *fedkit.Matrix // x, [1, d]
-		Cluster cluster.Groups // by client, [M]; nil before the first round
+		Cluster cluster.Groups // each client's cluster, [M]; nil before the first round
 	}
 }
 

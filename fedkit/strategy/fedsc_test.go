@@ -16,10 +16,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// attributeBytes is what a client of Digits sends: ten shares, an encapsulated key and a tag.
+// attributeBytes is the upload of a client of Digits: ten shares, an encapsulated key and a tag.
 const attributeBytes = 10*8 + 32 + 16
 
-// Both schedules in plain Go, with unequal clients, half of each cluster. Clusters are those of the label shares.
+// Both schedules in plain Go, with unequal clients and half of each cluster per round. Clusters are by label shares.
 func TestFedSCAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -76,7 +76,7 @@ func TestFedSCAgainstFloat64(t *testing.T) {
 	}
 }
 
-// With one cluster both schedules are FedAvg, and in parallel with all clients any number of clusters is.
+// With one cluster both schedules are FedAvg; in parallel with all clients, so is any number of clusters.
 func TestFedSCIsFedAvg(t *testing.T) {
 	fed := skewed(t, 6)
 	l, o := fedkit.Local{Batch: 20, LR: 0.1}, fedkit.Options{Rounds: 3, EvalEvery: 3, Seed: 3}
@@ -97,8 +97,8 @@ func TestFedSCIsFedAvg(t *testing.T) {
 	}
 }
 
-// Keys are drawn anew for each run, but nothing else is: the same seed gives the same bytes, for any number of workers, and
-// for a run that goes on from a checkpoint.
+// Keys are fresh for each run, but nothing else is: the same seed gives the same bytes, for any number of workers, and
+// for a run resumed from a checkpoint.
 func TestFedSCIsTheSameUnderOtherKeys(t *testing.T) {
 	fed := skewed(t, 8)
 	var first []byte
@@ -126,7 +126,7 @@ func TestFedSCIsTheSameUnderOtherKeys(t *testing.T) {
 	}
 }
 
-// pulled is an interceptor after which clients went in two directions, and one of them nowhere.
+// pulled is an interceptor that leaves updates in two directions, and one of them zero.
 type pulled struct{}
 
 func (pulled) String() string { return "pulled" }
@@ -145,7 +145,7 @@ func (pulled) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 	return u.Start.Add(fedkit.NewMatrix(v, len(u.Solves), d))
 }
 
-// By updates, clusters are directions, whatever the lengths.
+// With Updates, clusters are directions, whatever the lengths.
 func TestFedSCByUpdates(t *testing.T) {
 	fed := quadratic(t, even...)
 	s := &strategy.FedSC{K: 3, Updates: true, Local: standard}

@@ -15,9 +15,9 @@ import (
 // epoch of one full batch.
 type FedSGD struct {
 	Fraction float64         // C, share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // who takes part; default uniformly at random
-	LR       float64         `range:"(0,inf)" default:"0.1"`                        // η, step of the server
-	Batch    int             `range:"[1,inf)" default:"all of a client's examples"` // in a client's gradient
+	Selector fedkit.Selector // chooses the cohort; default uniformly at random
+	LR       float64         `range:"(0,inf)" default:"0.1"`                        // η, step size of the server
+	Batch    int             `range:"[1,inf)" default:"all of a client's examples"` // examples per client gradient
 	State
 }
 

@@ -10,34 +10,34 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// FedSplit splits the objective among the clients (Pathak and Wainwright, arXiv 2005.05238, Algorithm 1): client i keeps z_i,
-// and all clients take part in every round,
+// FedSplit is federated optimization by operator splitting (Pathak and Wainwright, arXiv 2005.05238, Algorithm 1): client i
+// keeps z_i, and all clients participate in every round,
 //
 //	z_i½ = prox_i(2x − z_i),  prox_i(v) = argmin_w φ_i(w) + ‖w − v‖²/(2s)
 //	z_i  ← z_i + 2 (z_i½ − x)
 //	x    ← (1/M) Σ_i z_i.
 //
-// Its fixed point is the minimum of Σ_i φ_i, from which FedProx and FedAvg with several local steps end some way off: see
-// FixedPoint. If all φ_i have eigenvalues in [ℓ, L] and s = 1/√(ℓL), the distance falls by (√κ − 1)/(√κ + 1) per round or faster,
-// κ = L/ℓ: see convex.Curvature and convex.SplitRate.
+// Its fixed point minimizes Σ_i φ_i, unlike those of FedProx and of FedAvg with several local steps: see
+// convex.FixedPoint. If all φ_i have eigenvalues in [ℓ, L] and s = 1/√(ℓL), the distance falls by (√κ − 1)/(√κ + 1) per round
+// or faster, κ = L/ℓ: see convex.Curvature and convex.SplitRate.
 //
 // The paper's φ_i sums over the examples of a client. Here φ_i = M (n_i/N) f_i + (λ/2)‖w‖², the same sum divided by the mean
-// number of examples, so that what is minimized is Σ_i (n_i/N) f_i(w) + (λ/2)‖w‖². Only prox_i feels the weights: next to f_i
-// there is N/(M n_i) times as much of both squares.
+// number of examples, so that what is minimized is Σ_i (n_i/N) f_i(w) + (λ/2)‖w‖². Only prox_i depends on the weights: relative
+// to f_i, both squares are scaled by N/(M n_i).
 //
-// By default prox_i is inexact, as many steps of Local from x as there are. Then x is the minimum only if the gradients are
-// those of full batches. Cold starts at 2x − z_i instead, which ends in a neighborhood that shrinks with the number of steps.
-// η must be less than 2 over the largest eigenvalue of the proximal problem. Exact solves it on the host in float64, for
-// linear and logistic regression; nothing is trained, so that the history has no solves, and interceptors see nothing. Devices
-// refuse it, because their clock could not tell how long it takes. With local steps, a client that drops out keeps its z_i.
+// By default prox_i is inexact: the steps of Local, starting from x. Then the fixed point is the minimum only with full-batch
+// gradients. Cold starts at 2x − z_i instead, and ends in a neighborhood that shrinks with the number of steps. η must be less
+// than 2 over the largest eigenvalue of the proximal problem. Exact solves it on the host in float64, for linear and logistic
+// regression; nothing is trained, so the history has no solves, and interceptors see nothing. It is rejected with devices,
+// whose clock cannot time it. With local steps, a client that drops out keeps its z_i.
 //
-// x is [1, d] and z [M, d]. A model travels each way. Whoever forges what a client sends does not reach its z_i.
-// Identity: a client that is alone has z = x and z½ = prox(x), a step of the proximal point method taken twice as far.
+// x is [1, d] and z [M, d]. One model travels each way. An attack on a client's upload does not change its z_i. Identity: a
+// single client has z = x and z½ = prox(x), a step of the proximal point method taken twice as far.
 type FedSplit struct {
-	Step  float64      `range:"(0,inf)" default:"1"` // s of prox_i
+	Step  float64      `range:"(0,inf)" default:"1"` // s, step size of prox_i
 	L2    float64      `range:"[0,inf)"`             // λ, weight of ½‖w‖² in every client's objective
-	Exact bool         // prox_i is exact
-	Cold  bool         // local steps start at 2x − z_i
+	Exact bool         // solve prox_i exactly
+	Cold  bool         // start local steps at 2x − z_i
 	Local fedkit.Local // e (its Steps or Epochs), B, η, unless Exact; its Prox must stay 0
 	State struct {
 		X    *fedkit.Matrix // x, [1, d]
@@ -45,7 +45,7 @@ type FedSplit struct {
 		Wide [][]float64    // z if Exact, instead of Z
 	}
 
-	problems []*convex.Problem `config:"-"` // of the clients, if Exact; Start makes them
+	problems []*convex.Problem `config:"-"` // the clients', if Exact; set by Start
 }
 
 // Check implements fedkit.Checker.
@@ -89,7 +89,7 @@ func (s *FedSplit) Start(r *fedkit.Round) error {
 
 // Round implements fedkit.Strategy.
 func (s *FedSplit) Round(r *fedkit.Round) error {
-	mu := make([]float64, r.Clients()) // of the proximal term next to f_i: N/(M n_i s)
+	mu := make([]float64, r.Clients()) // weight of the proximal term relative to f_i: N/(M n_i s)
 	shares := convex.Shares(r.Fed)
 	for i, share := range shares {
 		mu[i] = 1 / (cmp.Or(s.Step, 1) * share)
@@ -112,7 +112,7 @@ func (s *FedSplit) inexact(r *fedkit.Round, mu, shares []float64) error {
 		}
 		pulls = append(pulls, fedkit.Pull{To: fedkit.Zeros(1, x.Cols()), Weights: l2})
 	}
-	job := fedkit.Job{Clients: r.Everyone(), Start: x, Local: s.Local, Pulls: pulls, Down: 1} // z_i is there already
+	job := fedkit.Job{Clients: r.Everyone(), Start: x, Local: s.Local, Pulls: pulls, Down: 1} // clients already have z_i
 	if s.Cold {
 		job.Start = v
 	}
@@ -124,7 +124,7 @@ func (s *FedSplit) inexact(r *fedkit.Round, mu, shares []float64) error {
 	return r.Err()
 }
 
-// exact solves in float64. Only what is served is rounded.
+// exact solves in float64. Only the served x is rounded.
 func (s *FedSplit) exact(r *fedkit.Round, mu []float64) error {
 	x := meanOfRows(s.State.Wide)
 	next := make([][]float64, len(mu))

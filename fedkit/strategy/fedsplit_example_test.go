@@ -13,7 +13,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// On least squares, FedSplit reaches the optimum of the sum; FedAvg with several local steps stops beside it.
+// On least squares, FedSplit reaches the optimum of the sum; FedAvg with several local steps does not.
 func ExampleFedSplit() {
 	data, best, err := datasets.LeastSquares{Heterogeneity: 1}.Make()
 	if err != nil {

@@ -76,7 +76,7 @@ func gaps(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, rounds int, b
 	return all
 }
 
-// What cannot be noted is an error: no global model, no optimum, that of another model.
+// A gap that is undefined is an error: without a global model, an optimum, or one of the same model.
 func TestGapIsOfAKnownOptimum(t *testing.T) {
 	fed, best := squares(t)
 	for want, s := range map[string]fedkit.Strategy{
@@ -91,7 +91,7 @@ func TestGapIsOfAKnownOptimum(t *testing.T) {
 	}
 }
 
-// What Newton's method finds on all examples is the optimum that the data were made with.
+// Newton's method on all examples finds the optimum that the data were made with.
 func TestGapOfARegression(t *testing.T) {
 	for name, made := range map[string]func(testing.TB) (*fedkit.Federation, *datasets.Optimum){"squares": squares, "unequal": unequal, "logistic": logistic} {
 		fed, best := made(t)
@@ -138,7 +138,7 @@ func TestGapOfARegressionRefuses(t *testing.T) {
 	}
 }
 
-// A study keeps a run with its gaps, and knows it again.
+// A study stores a run with its gaps, and finds it again.
 func TestGapInAStudy(t *testing.T) {
 	fed, best := squares(t)
 	st := study.New(t.TempDir())
@@ -157,7 +157,7 @@ func TestGapInAStudy(t *testing.T) {
 }
 
 // Theorem 1 of the paper: with s = 1/√(ℓL), FedSplit reaches the optimum, and the distance falls by (√κ − 1)/(√κ + 1) per round
-// or faster. How fast it falls is the spectral radius of its map.
+// or faster. The rate is the spectral radius of its map.
 func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a curve")
@@ -188,7 +188,7 @@ func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
 	}
 }
 
-// FedAvg with several steps, and FedProx, stop beside the optimum, each where theory says (arXiv 2005.05238, section 2).
+// FedAvg with several steps, and FedProx, converge to other points, as in theory (arXiv 2005.05238, section 2).
 func TestOthersStopBesideTheOptimum(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a curve")
@@ -235,8 +235,8 @@ func TestOthersStopBesideTheOptimum(t *testing.T) {
 	}
 }
 
-// The fixed point of FedProx goes to that of exact solves, x = mean of (H_i + μI)⁻¹(b_i + μx): there, what the clients' own
-// solves say of x, x − w_i, adds up to 0.
+// FedProx's fixed point converges to that of exact solves, x = mean of (H_i + μI)⁻¹(b_i + μx): there, the clients' solves'
+// differences x − w_i sum to 0.
 func TestFixedPointOfExactSolves(t *testing.T) {
 	fed, _ := squares(t)
 	const mu = 0.5
@@ -296,7 +296,7 @@ func TestFixedPointRefuses(t *testing.T) {
 	}
 }
 
-// It keeps x and every z_i, whose numbers are twice as long if Exact.
+// The State has x and every z_i, which is float64 if Exact.
 func TestFedSplitKeeps(t *testing.T) {
 	fed := quadratic(t, even...)
 	model, m := int64(4*fed.Task.Dim()), int64(fed.Size())
@@ -344,7 +344,7 @@ func TestFedSplitOnLogisticRegression(t *testing.T) {
 	}
 }
 
-// Inexact solves from x have the optimum as their fixed point, however few steps they take. From 2x − z_i they end in a
+// Inexact solves from x have the optimum as their fixed point, with any number of steps. From 2x − z_i they end in a
 // neighborhood that shrinks with the number of steps.
 func TestFedSplitIsInexact(t *testing.T) {
 	if testing.Short() {
@@ -403,7 +403,7 @@ func TestFedSplitAgainstFloat64(t *testing.T) {
 	}
 }
 
-// Exact solves, with unequal clients, against thousands of gradient steps in plain Go.
+// Exact solves with unequal clients match thousands of gradient steps in plain Go.
 func TestFedSplitIsExact(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -445,7 +445,7 @@ func TestFedSplitIsExact(t *testing.T) {
 	}
 }
 
-// split is FedSplit in plain Go, but for the proximal problems.
+// split is FedSplit in plain Go, except the proximal problems.
 type split struct {
 	fed *fedkit.Federation
 	x   []float64
@@ -460,7 +460,7 @@ func newSplit(t *testing.T, fed *fedkit.Federation, seed uint64) *split {
 	return r
 }
 
-// round lets prox solve for every client, given its share M n_i/N and v.
+// round calls prox for every client, with its share M n_i/N and v.
 func (r *split) round(prox func(i int, share float64, v []float64) []float64) {
 	all := 0
 	for _, c := range r.fed.Clients {
@@ -490,8 +490,8 @@ func (r *split) compare(t *testing.T, x []float64, z [][]float64, same func(a, b
 	}
 }
 
-// Clients of unequal sizes count by their examples, as in the mean loss of all of them. With equal clients x goes as if there
-// were one, whose minimum it finds.
+// Clients are weighted by examples, as in the mean loss over all of them. With equal clients x evolves as if there
+// were one, and reaches its minimum.
 func TestFedSplitWeighsExamples(t *testing.T) {
 	d, best, err := datasets.LeastSquares{Clients: 1, Rows: 60, Features: 3, Seed: 2}.Make()
 	if err != nil {
@@ -517,7 +517,7 @@ func TestFedSplitWeighsExamples(t *testing.T) {
 	}
 }
 
-// A client that returns NaN keeps its z_i, and counts with it. Whoever forges what is sent reaches x, but no z_i.
+// A client that returns NaN keeps its z_i, which still counts. An attack on uploads changes x, but no z_i.
 func TestFedSplitSkipsAndIsNotForged(t *testing.T) {
 	fed := rivals(t, model.MLP(), even...)
 	after := func(fed *fedkit.Federation) (x, z [][]float64) {
@@ -549,8 +549,8 @@ func TestFedSplitSkipsAndIsNotForged(t *testing.T) {
 	}
 }
 
-// On devices, a client that drops out keeps its z_i, and x still reaches the optimum. Exact solves, which the clock could not
-// time, are refused.
+// On devices, a client that drops out keeps its z_i, and x still reaches the optimum. Exact solves, which the clock cannot
+// time, are rejected.
 func TestFedSplitOnDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a curve")
@@ -578,7 +578,7 @@ func TestFedSplitOnDevices(t *testing.T) {
 	}
 }
 
-// Exact is for what its formulas are of: neither a hidden layer, nor another loss in the same parameters.
+// Exact rejects models outside its formulas: a hidden layer, or another loss in the same parameters.
 func TestFedSplitRefusesToSolveExactly(t *testing.T) {
 	absolute := func(d *datasets.Dataset) (*fedkit.Task, error) {
 		task, err := model.LinearRegression()(d)

@@ -8,22 +8,22 @@ import (
 )
 
 // FeSEM is federated stochastic expectation maximization (Long et al., Multi-Center Federated Learning, arXiv 2005.01026,
-// Algorithm 1): K centers W̃ [K, d], and each client in the cluster of the nearest one. In a round every client of S trains
-// its center's model and returns W_i; then
+// Algorithm 1): K centers W̃ [K, d], with each client assigned to the nearest one. In a round every client of S trains its
+// center's model and returns W_i; then
 //
 //	E-step: r_i = argmin_k ‖W_i − W̃_k‖₂
 //	M-step: W̃_k ← Σ_i [r_i = k] W_i / Σ_i [r_i = k]
 //
-// All weigh the same, however many examples they have. The first clusters are found by k-means of the first models, which all
-// start from the same one, or drawn at random, as in the paper's code. A center that no client is nearest to stays as it is,
-// and may win clients back. The paper has every client in every round; here those of S alone take part in both steps, and the
-// others keep their cluster. A client that has none yet trains the mean of the centers, and so does a newcomer, which then
-// gets the center that its model is nearest to. Identity: K = 1 is FedAvg with equal weights.
+// Weights do not depend on n_i. The first clusters are found by k-means of the first models, all trained from one initial
+// model, or drawn at random, as in the paper's code. A center without clients does not change, and may win clients back. The
+// paper has full participation; here only S takes part in both steps, and other clients keep their cluster. A client without a
+// cluster trains the mean of the centers, and so does an unseen client, which then gets the center nearest to its model.
+// Identity: K = 1 is FedAvg with equal weights.
 type FeSEM struct {
 	K        int             `range:"[1,inf)" default:"2"` // k, centers
-	Random   bool            // the first clusters are drawn at random
+	Random   bool            // draw the first clusters at random
 	Fraction float64         // share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // who takes part; default uniformly at random
+	Selector fedkit.Selector // chooses the cohort; default uniformly at random
 	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State    struct{ Clustered }
 }
@@ -69,8 +69,8 @@ func (s *FeSEM) nearest(r *fedkit.Round, u *fedkit.Updates) []int {
 // Serve gives each client the center of its cluster.
 func (s *FeSEM) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(s.State.Of) }
 
-// Welcome gives each newcomer the center that it ends nearest to, from the mean of all.
+// Welcome trains each unseen client from the mean of the centers, and gives it the nearest one.
 func (s *FeSEM) Welcome(r *fedkit.Round) fedkit.Serving {
 	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.mean(), Local: s.Local})
-	return s.State.newcomers(r, u, s.State.join(r, u.Models, s.State.Models))
+	return s.State.unseen(r, u, s.State.join(r, u.Models, s.State.Models))
 }

@@ -8,7 +8,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// Algorithm 1 in plain Go, over rounds in which some take part.
+// Algorithm 1 in plain Go, with partial participation.
 func TestFeSEMAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -32,7 +32,7 @@ func TestFeSEMAgainstFloat64(t *testing.T) {
 				w = append(w, o.trained(r.Round, i, now.own(now.of[i])))
 			}
 			if r.Round == 1 {
-				got := make([]int, len(S)) // whose names are free
+				got := make([]int, len(S)) // whose numbers are free
 				for at, i := range S {
 					got[at] = s.State.Of[i]
 				}

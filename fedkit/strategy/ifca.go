@@ -18,17 +18,17 @@ import (
 //	option I:  θ_j ← θ_j − (γ/m) Σ_i s_ij ∇F_i(θ_j),   m = |S|
 //	option II: θ_j ← Σ_i s_ij w_i / Σ_i s_ij,          s_ij = 1 if j = ĵ_i, else 0
 //
-// All clients count the same, however many examples they have. A model that no client chose stays as it is. Whether the
-// models fall on different groups depends on their k random starts. A client, one that never took part too, uses the model
-// with the lowest loss on its training examples. The record has the last choice of each client, −1 before its first.
+// Weights do not depend on n_i. A model that no client chose does not change. Whether the models separate the groups depends
+// on their random initialization. Every client, even an unseen one, uses the model with the lowest loss on its training
+// examples. The record has each client's last choice, −1 before its first.
 // Identities with k = 1 and clients of equal size: option II is FedAvg, option I is FedSGD with η = γ.
 type IFCA struct {
 	K         int             `range:"[1,inf)" default:"2"` // k, number of models
 	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
-	Selector  fedkit.Selector // who takes part; default uniformly at random
-	Local     fedkit.Local    // local training of option II
+	Selector  fedkit.Selector // chooses the cohort; default uniformly at random
+	Local     fedkit.Local    // local solver of option II
 	Gradients bool            // option I: clients send gradients; default option II, models
-	Gamma     float64         `range:"(0,inf)" default:"0.1"` // γ of option I, step of the server
+	Gamma     float64         `range:"(0,inf)" default:"0.1"` // γ of option I, step size of the server
 	State     struct {
 		Theta  *fedkit.Matrix // θ, [k, d]
 		Choice cluster.Groups // ĵ, [M]
@@ -58,7 +58,7 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 	if s.Gradients {
 		local = fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
 	}
-	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local, Down: fedkit.Zero}) // the models are there already
+	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local, Down: fedkit.Zero}) // clients already have the models
 	chose := cluster.Groups(take(choice, u.At))
 	if s.Gradients {
 		m := len(chose)

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Algorithm 1 of the paper in plain Go, both options, with unequal clients, half of which take part. Choices that are close
-// would be decided by rounding: there are none at this seed.
+// Algorithm 1 of the paper in plain Go, both options, with unequal clients and half of them per round. Close choices
+// would be decided by rounding: this seed has none.
 func TestIFCAAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -77,7 +77,7 @@ func TestIFCAAgainstFloat64(t *testing.T) {
 	}
 }
 
-// starts are the first k models of a seed.
+// starts are a seed's first k models.
 func starts(fed *fedkit.Federation, seed uint64, k int) [][]float64 {
 	models := make([][]float64, k)
 	for j := range models {
@@ -95,7 +95,7 @@ func starts(fed *fedkit.Federation, seed uint64, k int) [][]float64 {
 	return models
 }
 
-// A client gets k models to choose from. The one it trains is then there already, and one comes back.
+// A client receives k models to choose from, so the one it trains is not sent again. It sends one.
 func TestIFCABytes(t *testing.T) {
 	const k = 3
 	fed := quadratic(t, 4, 4, 4, 4)

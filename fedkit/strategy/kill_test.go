@@ -41,7 +41,7 @@ func onDevices(fed *fedkit.Federation, name string) (*fedkit.Federation, error) 
 		OnFor: sim.Constant(0.4), OffFor: sim.Constant(0.1), Seed: 3})
 }
 
-// ending is what a run comes to: its State, and its records without times. Gob has other bytes in every process.
+// ending is the result of a run: its State, and its records without times. Gob's bytes differ between processes.
 func ending(s fedkit.Strategy, h *fedkit.History) (string, error) {
 	all := sha256.New()
 	state, _ := config.Field(s, "State")
@@ -57,7 +57,7 @@ func ending(s fedkit.Strategy, h *fedkit.History) (string, error) {
 	return fmt.Sprintf("%x", all.Sum(nil)), nil
 }
 
-// dump writes everything that a State holds.
+// dump writes all contents of a State.
 func dump(w io.Writer, v reflect.Value) (err error) {
 	if m, ok := v.Interface().(*fedkit.Matrix); ok && m != nil {
 		b, err := m.MarshalBinary()
@@ -84,7 +84,7 @@ func dump(w io.Writer, v reflect.Value) (err error) {
 	return err
 }
 
-// survive runs strategies with checkpoints, one after the other, and prints every round and what each comes to.
+// survive runs strategies with checkpoints, one after the other, and prints every round and each result.
 func survive(names []string, dir string) error {
 	fed, err := fedtest.Quadratic()
 	if err != nil {
@@ -169,7 +169,7 @@ func killing(t *testing.T, names []string, seed uint64) (kills int, sums map[str
 	return kills, sums
 }
 
-// A run that is killed at any moment, and started anew, ends with the same bytes as one that nobody stopped.
+// A run that is killed at any moment and restarted ends with the same bytes as an uninterrupted one.
 func TestKilledAnywhere(t *testing.T) {
 	if dir := os.Getenv("FEDKIT_TEST_SURVIVE"); dir != "" {
 		if err := survive(strings.Split(os.Getenv("FEDKIT_TEST_STRATEGIES"), ";"), dir); err != nil {

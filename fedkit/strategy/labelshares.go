@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// needsLabels refuses an option that groups clients by label shares, for data without labels.
+// needsLabels rejects an option that clusters clients by label shares, for data without labels.
 func needsLabels(fed *fedkit.Federation, field string, value any, allowed string) error {
 	if fed.Data.Classes > 0 {
 		return nil
@@ -19,14 +19,14 @@ func needsLabels(fed *fedkit.Federation, field string, value any, allowed string
 	return fedkit.Invalid(field, value, fmt.Sprintf("%s for data without labels", allowed))
 }
 
-// labelShares returns which share of each client's training examples has each label, [M, classes].
+// labelShares returns each client's label distribution over its training examples, [M, classes].
 func labelShares(fed *fedkit.Federation) *mat.Dense {
 	shares := partition.LabelShares(partition.Labels(fed.Data, fed.Clients))
 	return mat.NewDense(fed.Size(), fed.Data.Classes, slices.Concat(shares...))
 }
 
-// sealedShares lets every client seal its label shares, and the server open them. They cost the server's public key down, and
-// 8 bytes per label up beside what sealing adds.
+// sealedShares sends every client's label shares to the server, encrypted. The traffic is the server's public key down, and 8
+// bytes per label plus the encryption's overhead up.
 func sealedShares(r *fedkit.Round) *cluster.Points {
 	shares := labelShares(r.Fed)
 	M, classes := shares.Dims()

@@ -15,7 +15,7 @@ func headLayers(t *fedkit.Task, names []string) []string {
 	return []string{lastLayer(t)}
 }
 
-// checkLayers refuses names in an option that are not those of a federation's layers.
+// checkLayers rejects names in an option that are not layers of the federation's task.
 func checkLayers(option string, fed *fedkit.Federation, names []string) error {
 	if _, err := fed.Task.Mask(names...); err != nil {
 		return fmt.Errorf("option %s: %w", option, err)

@@ -9,26 +9,26 @@ import (
 	"fedkit.example/fedkit/cluster"
 )
 
-// LCFL clusters clients by what they lose on each other's models (Gu et al., arXiv 2407.09360; the rule is that of the
-// authors' code, github.com/wenh06/LCFL). It is FedAvg with equal weights for some rounds. In the last of these everyone
-// takes part, every client evaluates the models w_j of all others, and those that do well with each other's are close:
+// LCFL clusters clients by their losses on each other's models (Gu et al., arXiv 2407.09360; the rule is that of the authors'
+// code, github.com/wenh06/LCFL). It starts as FedAvg with equal weights. In the last warm-up round all clients participate,
+// each evaluates the models w_j of all others, and those that do well with each other's are close:
 //
 //	d_ij = |f_i(w_i) − f_i(w_j)| + |f_j(w_j) − f_j(w_i)|,   f_i: mean loss on the training examples of client i
 //
-// From then on it is FedAvg within each cluster. All clusters go on from the global model, and Models is [k, d], k = 1 at
-// first. A cluster without a client in a round keeps its model. The clustering sends M models to each of the M clients. A client
-// whose update was left out of it is in the first cluster; one that never took part uses the model with the lowest loss on its
-// training examples. The authors cluster by k-medoids. Identity: with K = 1 and clients of equal size it is FedAvg.
+// From then on it is FedAvg within each cluster, from the global model. Models is [k, d], initially k = 1. A cluster without a
+// client in a round keeps its model. The clustering sends M models to each of the M clients. A client whose update was skipped
+// there is in the first cluster; an unseen client uses the model with the lowest loss on its training examples. The authors
+// cluster by k-medoids. Identity: with K = 1 and clients of equal size it is FedAvg.
 type LCFL struct {
 	K         int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
-	Warmup    int               `range:"[1,inf)" default:"5"`                                            // rounds before the clusters part
-	Clusterer cluster.Clusterer // of points known by d_ij; default cluster.Agglomerative{Linkage: cluster.Average}
+	Warmup    int               `range:"[1,inf)" default:"5"`                                            // rounds before the clustering
+	Clusterer cluster.Clusterer // works on distances d_ij; default cluster.Agglomerative{Linkage: cluster.Average}
 	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
-	Selector  fedkit.Selector   // who takes part; default uniformly at random
+	Selector  fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Models  *fedkit.Matrix // one per cluster, [k, d]
-		Cluster cluster.Groups // by client, [M]
+		Cluster cluster.Groups // each client's cluster, [M]
 	}
 }
 

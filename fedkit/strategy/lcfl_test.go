@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// witness puts the first point alone, and keeps what it saw.
+// witness puts the first point into a cluster of its own, and keeps its input.
 type witness struct{ seen **cluster.Points }
 
 func (w witness) Cluster(p *cluster.Points, _ int, _ *rand.Rand) ([]int, error) {
@@ -23,7 +23,7 @@ func (w witness) Cluster(p *cluster.Points, _ int, _ *rand.Rand) ([]int, error) 
 	return labels, nil
 }
 
-// LCFL in plain Go: two rounds of FedAvg with equal weights, distances by what clients lose on each other's models, and
+// LCFL in plain Go: two rounds of FedAvg with equal weights, distances by the clients' losses on each other's models, and
 // FedAvg within the clusters.
 func TestLCFLAgainstFloat64(t *testing.T) {
 	if testing.Short() {

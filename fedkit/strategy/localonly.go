@@ -2,13 +2,13 @@ package strategy
 
 import "fedkit.example/fedkit"
 
-// LocalOnly does not federate: every client trains its own model w_i on its own examples, and nothing is shared. It shows
-// what a client reaches without the others. For a fair comparison, give it the same total of local epochs as the federated
-// runs. The models are W [M, d], all starting from the same one. A newcomer, who has not trained, gets the one
-// with the lowest loss on its training examples.
+// LocalOnly does not federate: every client trains its own model w_i on its own examples, and nothing is shared. It is the
+// baseline without collaboration. For a fair comparison, give it the same total of local epochs as the federated runs. The
+// models are W [M, d], all starting from the same one. An unseen client gets the model with the lowest loss on its training
+// examples.
 type LocalOnly struct {
 	Fraction float64         // C, share of the clients that train in a round, in (0, 1]; default all
-	Selector fedkit.Selector // who takes part; default uniformly at random
+	Selector fedkit.Selector // chooses the cohort; default uniformly at random
 	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
 	State    struct {
 		W *fedkit.Matrix // w_i, [M, d]

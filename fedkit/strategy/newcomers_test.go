@@ -11,7 +11,7 @@ import (
 	"fedkit.example/fedkit/model"
 )
 
-// groups is a federation of eight clients in two true groups that call the same digits by different names. Two are held out.
+// groups is a federation of eight clients in two true groups with permuted labels. Two are held out.
 func groups(t testing.TB, m fedkit.Model) *fedkit.Federation {
 	t.Helper()
 	deal, err := partition.Relabel{Of: partition.IID{Clients: 8, Seed: 1}, Groups: 2}.Deal(datasets.Digits())
@@ -31,7 +31,7 @@ func groups(t testing.TB, m fedkit.Model) *fedkit.Federation {
 	return fed
 }
 
-// Clients that never took part are served by every strategy, equally for any number of workers.
+// Every strategy serves unseen clients, with the same results for any number of workers.
 func TestNewcomers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one run after the other")

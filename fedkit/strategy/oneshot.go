@@ -9,25 +9,25 @@ import (
 )
 
 // OneShot clusters once (Ghosh et al., arXiv 2006.04088, the one-shot algorithm that they compare IFCA with). In the first
-// round every client trains for long, all from the same model, towards the minimizer of its own loss; the server clusters
-// these models w̃_i,
+// round every client trains for long, all from the same model, toward the minimizer of its own loss; the server clusters these
+// models w̃_i,
 //
 //	w̃_i ≈ argmin F_i;   C_1, …, C_k ← clusters of {w̃_i};   θ_j ← Σ_{i∈C_j} n_i w̃_i / Σ_{i∈C_j} n_i
 //
 // and from the second round on it is FedAvg within each cluster, from θ [k, d]. The paper does not say where the clusters'
-// models start: here it is the centers. A cluster without a client in a round keeps its model. A client whose first update
-// was left out, and one that never took part, uses the model with the lowest loss on its training examples. Identity: with
-// K = 1 and Times = 1 it is FedAvg.
+// models start: here, at the centers. A cluster without a client in a round keeps its model. A client whose first update was
+// skipped, or that is unseen, uses the model with the lowest loss on its training examples. Identity: with K = 1 and Times = 1
+// it is FedAvg.
 type OneShot struct {
 	K         int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
 	Clusterer cluster.Clusterer // default cluster.KMeans
-	Times     int               `range:"[1,inf)" default:"10"` // how many times the work of Local is done in the first round
-	Fraction  float64           // share of the clients in a later round, in (0, 1]; default all
-	Selector  fedkit.Selector   // who takes part in a later round; default uniformly at random
+	Times     int               `range:"[1,inf)" default:"10"` // factor on the work of Local in the first round
+	Fraction  float64           // share of the clients in later rounds, in (0, 1]; default all
+	Selector  fedkit.Selector   // chooses the cohort of later rounds; default uniformly at random
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
 	State     struct {
 		Theta   *fedkit.Matrix // θ, [k, d]
-		Cluster cluster.Groups // by client, [M]
+		Cluster cluster.Groups // each client's cluster, [M]
 	}
 }
 
@@ -55,7 +55,7 @@ func (s *OneShot) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// cluster is the first round.
+// cluster runs the first round.
 func (s *OneShot) cluster(r *fedkit.Round) {
 	st, times := &s.State, cmp.Or(s.Times, 10)
 	local := s.Local.WithDefaults()

@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// In the first round everyone trains for long; later a share of the clients does the usual work, and a cluster without any
+// In the first round all clients train longer; later a share of the clients does the usual work, and a cluster without any
 // of them keeps its model.
 func TestOneShotClustersOnce(t *testing.T) {
 	fed := quadratic(t, even...)
@@ -46,7 +46,7 @@ func TestOneShotClustersOnce(t *testing.T) {
 	}
 }
 
-// A client whose updates are left out has a cluster and a model all the same.
+// A client whose updates are skipped still has a cluster and a model.
 func TestClustersOfClientsLeftOut(t *testing.T) {
 	fed := quadratic(t, even...).Intercept(poison(2))
 	for _, s := range []fedkit.Strategy{

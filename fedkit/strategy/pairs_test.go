@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// What compares all clients with each other is refused before it runs if there are so many that their pairs do not fit: a million
+// Strategies that compare all pairs of clients are rejected before they run if the pairs do not fit into memory: a million
 // clients take 13 TB.
 func TestTooManyClientsToCompareAreRefused(t *testing.T) {
 	const n = 1 << 20

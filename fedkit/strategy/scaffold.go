@@ -10,8 +10,8 @@ import (
 	"fedkit.example/fedkit/server"
 )
 
-// SCAFFOLD corrects the drift of clients with control variates (Karimireddy et al., arXiv 1910.06378, Algorithm 1): c_i
-// estimates the gradient of client i, c that of all, and local steps also follow the difference,
+// SCAFFOLD corrects client drift with control variates (Karimireddy et al., arXiv 1910.06378, Algorithm 1): c_i
+// estimates client i's gradient, c the mean gradient, and local steps are corrected by the difference,
 //
 //	w_i ← w_i − η (∇f_i(w_i; batch) + c − c_i)          K_i steps from x
 //	c_i⁺ = c_i − c + (x − w_i)/(K_i η)                  option II, the default
@@ -19,16 +19,16 @@ import (
 //	x ← x + η_g (1/|S|) Σ_{i∈S} (w_i − x)
 //	c ← c + (1/M) Σ_{i∈S} (c_i⁺ − c_i)
 //
-// As in the paper, clients count equally, whatever their n_i: the mean of the M local losses is minimized. K_i is the
-// number of steps the client took. Option II reads mean gradients off plain steps, so it needs SGD clients; with Local.Prox
+// As in the paper, weights do not depend on n_i: the mean of the M local losses is minimized. K_i is the
+// client's number of local steps. Option II infers mean gradients from plain steps, so it needs SGD clients; with Local.Prox
 // the gradients are those of the proximal objective. Option I is for few local steps: with many, networks did not train
-// (notebook 05). An Aggregator replaces both means over S. Twice as much travels each way as in FedAvg.
+// (notebook 05). An Aggregator replaces both means over S. Traffic is twice FedAvg's each way.
 //
 // x and c are [1, d] and c_i [M, d], on the device: M models' worth of memory. Identity: since c = c_i = 0 at first, the
 // first round is FedAvg's if all n_i are equal and η_g = 1.
 type SCAFFOLD struct {
 	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
-	Selector   fedkit.Selector        // who takes part; default uniformly at random
+	Selector   fedkit.Selector        // chooses the cohort; default uniformly at random
 	Local      fedkit.Local           // local solver: K steps or E epochs, B, η
 	Gradients  bool                   // option I: c_i⁺ is the gradient at x; default option II, from the update
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
@@ -36,7 +36,7 @@ type SCAFFOLD struct {
 	State      struct {
 		X      *fedkit.Matrix   // x, [1, d]
 		C, Ci  *fedkit.Matrix   // c [1, d] and c_i [M, d]
-		Memory []*fedkit.Matrix // of the server optimizer
+		Memory []*fedkit.Matrix // state of the server optimizer
 	}
 }
 
@@ -81,7 +81,7 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 		for i, solve := range u.Solves {
 			rate[i] = 1 / (float64(solve.Steps) * float64(solve.LR))
 		}
-		next = ci.Sub(c).Sub(u.Trained.Sub(x).ScaleRows(rate)) // the client's own path, whoever forges what it sends
+		next = ci.Sub(c).Sub(u.Trained.Sub(x).ScaleRows(rate)) // the client's own path, even under attack
 	}
 
 	equal := slices.Repeat([]float64{1}, len(u.Solves))

@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// rivals is least squares on which clients of the given sizes disagree: each has its own solution and inputs.
+// rivals is heterogeneous least squares for clients of the given sizes: each has its own solution and inputs.
 func rivals(t testing.TB, m fedkit.Model, sizes ...int) *fedkit.Federation {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(8, 21))
@@ -117,7 +117,7 @@ func agree(got, want []float64) bool {
 	return floats.Distance(got, want, 2) <= 1e-5*math.Max(1e-2, floats.Norm(want, 2))
 }
 
-// Algorithm 1 of the paper in plain Go, both options, with unequal clients, half of which take part.
+// Algorithm 1 of the paper in plain Go, both options, with unequal clients and half of them per round.
 func TestScaffoldAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
@@ -183,7 +183,7 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 	}
 }
 
-// If clients disagree and take many local steps, FedAvg misses the minimum of their mean loss, which the normal equations
+// With heterogeneous clients and many local steps, FedAvg misses the minimum of their mean loss, which the normal equations
 // give. SCAFFOLD reaches it, with all clients or half of them per round (arXiv 1910.06378, §5).
 func TestScaffoldReachesTheOptimum(t *testing.T) {
 	if testing.Short() {
@@ -219,7 +219,7 @@ func TestScaffoldReachesTheOptimum(t *testing.T) {
 	}
 }
 
-// The first round, in which nothing is known yet, is FedAvg's.
+// The first round, with control variates of 0, is FedAvg's.
 func TestScaffoldStartsAsFedAvg(t *testing.T) {
 	fed := rivals(t, model.MLP(), even...)
 	for seed := range uint64(3) {
@@ -237,7 +237,7 @@ func TestScaffoldStartsAsFedAvg(t *testing.T) {
 	}
 }
 
-// A client that returns NaN is left out of every sum, with its control variate as it was.
+// A client that returns NaN is excluded from every sum, and keeps its control variate.
 func TestScaffoldSkips(t *testing.T) {
 	fed := rivals(t, model.MLP(), even...)
 	for _, gradients := range []bool{false, true} {
@@ -270,7 +270,7 @@ func (p poison) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 	return u.Models
 }
 
-// startOf returns the model that strategies with one model start from.
+// startOf returns the initial model of strategies with one model.
 func startOf(t testing.TB, fed *fedkit.Federation, seed uint64) []float64 {
 	t.Helper()
 	s := &freeze{}
@@ -293,7 +293,7 @@ func (plusOne) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 }
 func (plusOne) String() string { return "plus one" }
 
-// c_i is of the client's own path: whoever forges what it sends does not reach it.
+// c_i comes from the client's own path: an attack on its upload does not change it.
 func TestScaffoldVariatesAreNotForged(t *testing.T) {
 	fed := quadratic(t, even...)
 	variates := func(fed *fedkit.Federation, gradients bool) [][]float64 {

@@ -19,7 +19,7 @@ func ExampleFedAvgM() {
 	// β = 0.9: more than half right after ten rounds: false
 }
 
-// Steps get shorter as squares of updates add up. The paper's experiments have no momentum.
+// Steps shrink as squared updates accumulate. The paper's experiments have no momentum.
 func ExampleFedAdagrad() {
 	for _, rate := range []float64{0.01, 0.1} {
 		h := after(15, digits(), &strategy.FedAdagrad{Fraction: 0.5, Server: server.Adagrad{LR: rate, Beta1: fedkit.Zero}, Local: short})
@@ -30,7 +30,7 @@ func ExampleFedAdagrad() {
 	// η = 0.1: more than 70 % right: true
 }
 
-// Both forms of Adam. In Reddi's, nothing is corrected, and Epsilon is the paper's τ.
+// Both forms of Adam. Reddi's has no bias correction, and Epsilon is the paper's τ.
 func ExampleFedAdam() {
 	for _, o := range []server.Adam{{LR: 0.1}, {LR: 0.1, Form: server.Reddi, Epsilon: 0.001}} {
 		h := after(15, digits(), &strategy.FedAdam{Fraction: 0.5, Server: o, Local: short})
@@ -41,7 +41,7 @@ func ExampleFedAdam() {
 	// Reddi: more than 70 % right: true
 }
 
-// A server's η is found by trying: here for Yogi, whose steps are about as long as Adam's.
+// The server's η is tuned by trial: here for Yogi, whose steps are about as long as Adam's.
 func ExampleFedYogi() {
 	for _, rate := range []float64{0.01, 0.1} {
 		h := after(15, digits(), &strategy.FedYogi{Fraction: 0.5, Server: server.Yogi{LR: rate}, Local: short})

@@ -7,12 +7,12 @@ import (
 	"fedkit.example/fedkit/selection"
 )
 
-// SmartFedProx is FedProx with adaptive μ. Half of its clients are among those that drifted most when they last took part,
-// half among those that drifted least. The first rounds are random, and one in ten later: see selection.Explore. The
-// selections to compare it with are selection.Random{} and selection.Explore{Then: selection.Diversity{}}.
+// SmartFedProx is FedProx with adaptive μ. Half of its cohort is among the clients with the largest drift when they last
+// participated, half among those with the smallest. The first rounds are random, and one in ten later: see selection.Explore.
+// Compare it with the selections selection.Random{} and selection.Explore{Then: selection.Diversity{}}.
 type SmartFedProx struct {
 	Fraction float64         `range:"(0,1]" default:"0.5"` // C, share of the clients in a round
-	Selector fedkit.Selector // who; default selection.Explore{Then: selection.Hybrid{}}
+	Selector fedkit.Selector // chooses the cohort; default selection.Explore{Then: selection.Hybrid{}}
 	Local    fedkit.Local    // E, B, η; default 1, 32, 0.1
 	Mu       float64         `range:"[0,inf)" default:"0.1"`   // base μ, see AdaptiveMu
 	MuMin    float64         `range:"[0,inf)" default:"0.001"` // least μ_i

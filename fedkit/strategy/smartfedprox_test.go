@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// Half of the clients per round, and every μ_i is what the client's drifts in the history say.
+// Half of the clients per round; every μ_i follows from the client's drifts in the history.
 func TestSmartFedProxAdaptsMu(t *testing.T) {
 	h := run(t, quadratic(t, uneven...), &strategy.SmartFedProx{}, fedkit.Options{Rounds: 40, Seed: 3})
 	adapted := 0
@@ -32,7 +32,7 @@ func TestSmartFedProxAdaptsMu(t *testing.T) {
 	}
 }
 
-// pastDrifts lists how far a client drifted before a round.
+// pastDrifts lists a client's drifts before a round.
 func pastDrifts(h *fedkit.History, client, round int) (drifts []float64) {
 	for _, r := range h.Rounds[:round-1] {
 		if i := slices.Index(r.Clients(), client); i >= 0 {

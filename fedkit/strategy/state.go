@@ -7,14 +7,14 @@ import (
 	"fedkit.example/fedkit/aggregate"
 )
 
-// State is what an algorithm with one global model x keeps between rounds. An algorithm that embeds it starts from a
-// fresh x and serves x to every client. It only has to add its options and a Round.
+// State is the state of an algorithm with one global model x. An algorithm that embeds it starts from a fresh x and serves x to
+// every client. It only has to add its options and a Round.
 type State struct {
 	X      *fedkit.Matrix   // x, [1, d]
-	Memory []*fedkit.Matrix // of the server optimizer, if there is one
+	Memory []*fedkit.Matrix // state of the server optimizer, if any
 }
 
-// Start draws x; the server optimizer remembers nothing yet.
+// Start draws x and clears the server optimizer's state.
 func (s *State) Start(r *fedkit.Round) error {
 	s.X, s.Memory = r.Models(1), nil
 	return r.Err()

@@ -60,7 +60,7 @@ func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 	return h
 }
 
-// Two groups of clients whose optima differ. Clustered algorithms tell them apart, and newcomers find theirs; one global model
+// Two groups of clients with different optima. Clustered algorithms separate them, and unseen clients find theirs; one global model
 // cannot serve both.
 func TestGroupsAreFound(t *testing.T) {
 	if testing.Short() {
@@ -122,7 +122,7 @@ func TestGroupsAreFound(t *testing.T) {
 	}
 }
 
-// A checkpoint holds the whole configuration: every option and part, functions by name.
+// A checkpoint has the whole configuration: every option and part, functions by name.
 func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 	fed := quadratic(t, 8, 8)
 	file := filepath.Join(t.TempDir(), "checkpoint")

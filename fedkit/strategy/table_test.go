@@ -18,7 +18,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// Local training in the tables.
+// The local solver in the tables.
 var (
 	standard = every.Local
 	proximal = fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Prox: 0.3}
@@ -41,7 +41,7 @@ func TestEveryStrategy(t *testing.T) {
 		t.Skip("one run after the other: TestSideBySide runs all of them at once")
 	}
 	strategies := all()
-	for _, name := range slices.Sorted(maps.Keys(strategies)) { // in order: the suite gives each data that nothing had before, the same in every run
+	for _, name := range slices.Sorted(maps.Keys(strategies)) { // sorted, so that the suite's fresh data are the same in every run
 		s := strategies[name]
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}
@@ -53,14 +53,14 @@ func TestEveryStrategy(t *testing.T) {
 				suite.Warm = 2
 			case *strategy.LCFL:
 				suite.Warm = s.Warmup + 1
-			case *strategy.CFL: // by then every client is alone
+			case *strategy.CFL: // by then every cluster has one client
 				suite.Warm = 10
 			case *strategy.FedAC:
-				if suite.Warm = 2; !s.Fixed { // until there has been every number of clusters
+				if suite.Warm = 2; !s.Fixed { // until every number of clusters has occurred
 					suite.Warm = 100
 				}
 			case *strategy.FedEff:
-				if suite.Devices = slowAndFast; s.Schedule != nil { // until every number of clients has had time, and as many epochs as there are
+				if suite.Devices = slowAndFast; s.Schedule != nil { // until every number of participants and of epochs has occurred
 					suite.Warm = 40
 				}
 			case *strategy.AdaptiveClustering:
