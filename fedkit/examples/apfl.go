@@ -6,18 +6,18 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// APFL is adaptive personalized learning with a fixed α (Deng et al., arXiv 2003.13461, Algorithm 1). Client i uses the
-// mixture α v_i + (1−α) x. Its own v_i and a copy w_i of x step side by side:
+// APFL is adaptive personalized learning with a fixed α (Deng et al., arXiv 2003.13461, Algorithm 1). Client i uses the mixture
+// α v_i + (1−α) x. Its personal v_i and a copy w_i of x are trained jointly:
 //
 //	w_i ← w_i − η ∇f_i(w_i),  v_i ← v_i − η ∇_v f_i(α v_i + (1−α) w_i),  x ← Σ_{i∈S} (n_i/N) w_i.
 //
-// A job trains one model, so the federation's model must be Twin's, which holds both; only w_i travels. A newcomer trains its
-// v_i from x for a round. X is [1, d] and V [M, d]. Identities, unless Local.Optimizer mixes parameters as Clip does: x is
+// A job trains one model, so the federation's model must be Twin's, which holds both; only w_i travels. An unseen client trains
+// its v_i from x for a round. X is [1, d] and V [M, d]. Identities, unless Local.Optimizer mixes parameters as Clip does: x is
 // FedAvg's for every α, and with α = 1 the v_i are those of LocalOnly.
 type APFL struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
-	Alpha    float64      `range:"[0,1]" default:"0.5"` // α, share of the own model in the mixture
+	Alpha    float64      `range:"[0,1]" default:"0.5"` // α, weight of the personal model in the mixture
 	State    struct {
 		X, V *fedkit.Matrix // x [1, d] and v_i [M, d]
 	}
@@ -58,7 +58,7 @@ func (s *APFL) Serve(r *fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Global: fedkit.JoinColumns(x, x), Models: fedkit.JoinColumns(mixed, x), Assign: r.Everyone()}
 }
 
-// Welcome gives each newcomer its mixture, after a round of their own whose x is thrown away.
+// Welcome gives each unseen client its mixture, after one round whose x is discarded.
 func (s *APFL) Welcome(r *fedkit.Round) fedkit.Serving {
 	own := &APFL{Local: s.Local, Alpha: s.Alpha}
 	own.State.X, own.State.V = s.State.X, s.State.X.Repeat(r.Clients())

@@ -8,8 +8,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Distill keeps clients from forgetting what the global model knows by distillation (Hinton et al., arXiv 1503.02531), with
-// x as their teacher:
+// Distill counters local forgetting by knowledge distillation (Hinton et al., arXiv 1503.02531), with
+// x as the teacher:
 //
 //	loss = task's loss + λ T² KL(softmax(logits of x/T) ‖ softmax(logits/T)),  x ← Σ_{i∈S} (n_i/N) w_i.
 //
@@ -18,8 +18,8 @@ import (
 type Distill struct {
 	Fraction    float64      // share of the clients in a round, in (0, 1]; default all
 	Local       fedkit.Local // local solver: E epochs, B examples per batch, η
-	Weight      float64      `range:"[0,inf)" default:"0.1"` // λ, weight of the teacher
-	Temperature float64      `range:"(0,inf)" default:"1"`   // T, of the softmax of both
+	Weight      float64      `range:"[0,inf)" default:"0.1"` // λ, weight of the distillation term
+	Temperature float64      `range:"(0,inf)" default:"1"`   // T, of both softmaxes
 	strategy.State
 }
 
@@ -41,7 +41,7 @@ func (s *Distill) Round(r *fedkit.Round) error {
 
 type taught struct{ weight, temperature float64 }
 
-// Loss implements fedkit.Objective. The task's own loss is the one that is reported.
+// Loss implements fedkit.Objective. It reports the task's own loss.
 func (o taught) Loss(b *fedkit.Batch) *Node {
 	soft := func(logits *Node) *Node { return LogSoftmax(DivScalar(logits, o.temperature), -1) }
 	teacher, student := soft(b.Forward(b.Model("teacher"))), soft(b.Out)

@@ -6,18 +6,18 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Ditto has a global model x by FedAvg, and for each client a personal one, held near x (Li et al., arXiv 2012.04221,
-// Algorithm 1):
+// Ditto trains a global model x by FedAvg, and a personal model per client with a proximal term to x (Li et al., arXiv
+// 2012.04221, Algorithm 1):
 //
 //	v_i ≈ argmin_v f_i(v) + (λ/2)‖v − x‖²    for i ∈ S, from its last v_i
 //	x   ← Σ_{i∈S} (n_i/N) w_i
 //
-// Both solves of a client see the same batches. The personal one stays with the client; that of a newcomer starts from x. X is
-// [1, d] and V [M, d]. Identities: x is FedAvg's for every λ, and with λ = 0 the v_i are those of LocalOnly.
+// Both solves of a client see the same batches. Personal models stay with the clients; that of an unseen client starts from x.
+// X is [1, d] and V [M, d]. Identities: x is FedAvg's for every λ, and with λ = 0 the v_i are those of LocalOnly.
 type Ditto struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η of both solves; its Prox only holds w_i
-	Lambda   float64      `range:"[0,inf)" default:"0.1"` // λ, pull of a personal model towards x
+	Local    fedkit.Local // E, B, η of both solves; its Prox applies only to w_i
+	Lambda   float64      `range:"[0,inf)" default:"0.1"` // λ, weight of the proximal term
 	State    struct {
 		X, V *fedkit.Matrix // x [1, d] and v_i [M, d]
 	}
@@ -40,7 +40,7 @@ func (s *Ditto) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// pull holds personal models near x.
+// pull is the proximal term to x.
 func (s *Ditto) pull() []fedkit.Pull {
 	return []fedkit.Pull{{To: s.State.X, Weight: cmp.Or(s.Lambda, 0.1)}}
 }
@@ -50,7 +50,7 @@ func (s *Ditto) Serve(r *fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Global: s.State.X, Models: s.State.V, Assign: r.Everyone()}
 }
 
-// Welcome gives each newcomer a model of its own, trained from x as in a round.
+// Welcome gives each unseen client a personal model, trained from x as in a round.
 func (s *Ditto) Welcome(r *fedkit.Round) fedkit.Serving {
 	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.X, Pulls: s.pull(), Local: s.Local, Private: true})
 	return fedkit.Serving{Global: s.State.X, Models: s.State.X.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.Everyone()}

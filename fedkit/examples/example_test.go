@@ -14,7 +14,7 @@ import (
 	"github.com/janpfeifer/must"
 )
 
-// dealt gives each of 20 clients handwritten digits, some more of one and some more of another.
+// dealt partitions handwritten digits among 20 clients with label skew.
 func dealt(m fedkit.Model) *fedkit.Federation {
 	return must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.3, Seed: 1}, m))
 }
@@ -29,7 +29,7 @@ func after(rounds int, fed *fedkit.Federation, s fedkit.Strategy) *fedkit.Histor
 	return must.M1(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: rounds, EvalEvery: rounds}))
 }
 
-// drift is how far the clients of the last round moved, all together.
+// drift is the total drift of the last round's clients.
 func drift(h *fedkit.History) (sum float64) {
 	for _, s := range h.Last().Solves {
 		sum += float64(s.Drift)
@@ -48,7 +48,7 @@ func ExampleFedNova() {
 	// Output: more than 70 % right: true
 }
 
-// What corrects the clients' drift stays with them: as many bytes travel as in FedAvg.
+// The correction of client drift stays with the clients: traffic is FedAvg's.
 func ExampleFedDyn() {
 	dyn := after(20, digits(), &examples.FedDyn{Fraction: 0.5, Alpha: 0.1, Local: short})
 	avg := after(20, digits(), &strategy.FedAvg{Fraction: 0.5, Local: short})
@@ -59,28 +59,28 @@ func ExampleFedDyn() {
 	// for the bytes of FedAvg: true
 }
 
-// Each client has a model of its own besides the global one, which is FedAvg's for every λ.
+// Each client has a personal model besides the global one, which is FedAvg's for every λ.
 func ExampleDitto() {
 	h := after(20, digits(), &examples.Ditto{Fraction: 0.5, Lambda: 1, Local: short})
 	fmt.Println("more than 70 % right:", h.Last().Global.Accuracy > 0.7, "and", h.Last().Mean().Accuracy > 0.7)
 	// Output: more than 70 % right: true and true
 }
 
-// Personal models keep near x, which few classes of a client's own cannot drag away.
+// Personal models stay near x, which is robust to the few classes of each client.
 func ExamplePFedMe() {
 	h := after(20, digits(), &examples.PFedMe{Fraction: 0.5, Rounds: 10, Lambda: 1, Eta: 0.5, Local: fedkit.Local{Steps: 5, Batch: 16, LR: 0.1}})
 	fmt.Println("more than 70 % right:", h.Last().Global.Accuracy > 0.7, "and", h.Last().Mean().Accuracy > 0.7)
 	// Output: more than 70 % right: true and true
 }
 
-// Twin makes the model that APFL needs: a client's own half, and the shared one, which alone travels.
+// Twin makes the model that APFL needs: a personal half, and a shared one, which alone travels.
 func ExampleAPFL() {
 	h := after(20, dealt(examples.Twin(model.MLP(16))), &examples.APFL{Fraction: 0.5, Alpha: 0.5, Local: short})
 	fmt.Println("more than 70 % right:", h.Last().Mean().Accuracy > 0.7, "for", h.Last().BytesUp, "bytes per round")
 	// Output: more than 70 % right: true for 48400 bytes per round
 }
 
-// With a larger q, clients count for more that lose more, and steps get shorter.
+// With a larger q, clients with a higher loss have more weight, and steps get shorter.
 func ExampleQFedAvg() {
 	for _, q := range []float64{0, 1} {
 		h := after(20, digits(), &examples.QFedAvg{Fraction: 0.5, Q: q, Local: short})
@@ -102,14 +102,14 @@ func ExamplePartial() {
 	// without dense1: more than 70 % right: true, for 6800 bytes per round
 }
 
-// Clients see their examples more as the global model does, and less as they did themselves.
+// Clients' representations move toward the global model's, and away from their previous ones.
 func ExampleMOON() {
 	h := after(20, digits(), &examples.MOON{Fraction: 0.5, Mu: 1, Temperature: 0.5, Local: short})
 	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7)
 	// Output: more than 70 % right: true
 }
 
-// Clients do not unlearn the digits that they do not have, so they move less.
+// Clients do not forget digits that they lack, so they drift less.
 func ExampleFedLC() {
 	plain := after(20, digits(), &examples.FedLC{Fraction: 0.5, Tau: fedkit.Zero, Local: short})
 	calibrated := after(20, digits(), &examples.FedLC{Fraction: 0.5, Tau: 1, Local: short})
@@ -117,7 +117,7 @@ func ExampleFedLC() {
 	// Output: less drift: true
 }
 
-// The global model teaches the clients, so they move less.
+// The global model teaches the clients, so they drift less.
 func ExampleDistill() {
 	plain := after(20, digits(), &examples.Distill{Fraction: 0.5, Weight: fedkit.Zero, Local: short})
 	taught := after(20, digits(), &examples.Distill{Fraction: 0.5, Weight: 1, Temperature: 1, Local: short})

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 var standard = fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 
-// fedtest's suite, for the examples with the most of fedkit's doors. Its problem is least squares: it has no classes for FedLC
+// fedtest's suite, for the examples that use most of fedkit's API. Its problem is least squares: it has no classes for FedLC
 // and Distill, and no Twin for APFL.
 func TestSuite(t *testing.T) {
 	for _, s := range []fedkit.Strategy{
@@ -44,7 +44,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// rivals is a federation of two groups that call the same things by different names, for a plain model and for its twin. All
+// rivals is a federation of two groups with permuted labels, for a plain model and for its twin. All
 // clients have the same number of examples.
 var rivals = sync.OnceValues(func() (plain, twin *fedkit.Federation) {
 	d := must.M1(datasets.GaussianMixture{Clients: 6, Groups: 2, Rows: 24, TestRows: 10, Features: 5, Permute: true}.Make())
@@ -90,7 +90,7 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// The global models of Ditto and APFL are FedAvg's, whatever λ and α, and travel at its price. That of pFedMe is with R = 1 and ηλ = 1.
+// The global models of Ditto and APFL are FedAvg's, whatever λ and α, with its traffic. So is that of pFedMe with R = 1 and ηλ = 1.
 func TestGlobalModelIsFedAvgs(t *testing.T) {
 	plain, twin := rivals()
 	o := fedkit.Options{Rounds: 4, Seed: 3}
@@ -115,7 +115,7 @@ func TestGlobalModelIsFedAvgs(t *testing.T) {
 	}
 }
 
-// If clients disagree and take many steps, FedAvg misses the minimum of their mean loss. FedDyn reaches it.
+// With heterogeneous clients and many local steps, FedAvg misses the minimum of their mean loss. FedDyn reaches it.
 func TestFedDynReachesTheOptimum(t *testing.T) {
 	d, best, err := datasets.LeastSquares{Clients: 5, Rows: 20, Features: 3, Heterogeneity: 1}.Make()
 	if err != nil {
@@ -141,7 +141,7 @@ func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 	return h
 }
 
-// Clients that never took part get models of their own without changing a run, for any number of workers.
+// Unseen clients get personal models without changing a run, for any number of workers.
 func TestNewcomers(t *testing.T) {
 	plain, twin := rivals()
 	plain, twin = must.M1(plain.HoldOut(2, 1)), must.M1(twin.HoldOut(2, 1))

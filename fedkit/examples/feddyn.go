@@ -12,12 +12,12 @@ import (
 //	w_i ≈ argmin_w f_i(w) − ⟨h_i, w⟩ + (α/2)‖w − x‖²,  h_i ← h_i − α Δ_i    for i ∈ S
 //	h ← h − (α/M) Σ_{i∈S} Δ_i,  x ← (1/|S|) Σ_{i∈S} w_i − h/α
 //
-// Clients count equally: the mean of the M local losses is minimized, also if the clients disagree and solve their problems
-// exactly. h_i never travels, so a round costs what FedAvg's does. x and h are [1, d] and h_i [M, d]. Identity: the first
+// Clients have equal weights: the mean of the M local losses is minimized, even if clients disagree and solve their problems
+// exactly. h_i never travels, so traffic is FedAvg's. x and h are [1, d] and h_i [M, d]. Identity: the first
 // round, in which h_i = 0, is FedProx with μ = α and a server step of 1 + |S|/M.
 type FedDyn struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η; without Prox, which is α
+	Local    fedkit.Local // E, B, η; its Prox must stay 0
 	Alpha    float64      `range:"(0,inf)" default:"0.1"` // α, weight of the dynamic regularizer
 	State    struct {
 		X     *fedkit.Matrix // x, [1, d]
@@ -47,7 +47,7 @@ func (s *FedDyn) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Pulls: []fedkit.Pull{{Weight: alpha}},
 		Shift: s.State.Hi.Take(S...).Scale(-1), Down: 1}) // the client has h_i
 	step := u.Delta().Scale(alpha)
-	own := u.Trained.Sub(u.Start).Scale(alpha) // what the client knows of it
+	own := u.Trained.Sub(u.Start).Scale(alpha) // the client's own, before any attack
 	s.State.Hi = s.State.Hi.Put(u.Clients(), s.State.Hi.Take(u.Clients()...).Sub(own))
 	s.State.H = s.State.H.Sub(step.Mean(nil).Scale(float64(len(u.Solves)) / float64(r.Clients())))
 	s.State.X = u.Models.Mean(nil).Sub(s.State.H.Scale(1 / alpha))

@@ -11,17 +11,17 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// FedLC calibrates logits by the labels a client has (Zhang et al., arXiv 2209.00189, §4): with n_ic examples of class c at
+// FedLC calibrates logits by a client's label counts (Zhang et al., arXiv 2209.00189, §4): with n_ic examples of class c at
 // client i, it trains on
 //
 //	cross entropy of softmax(logit_c − τ n_ic^(−1/4)),  x ← Σ_{i∈S} (n_i/N) w_i,
 //
-// so that rare classes get wider margins. A class that the client has no example of counts as n_ic = 1e-8, which leaves it
+// so that rare classes get wider margins. A class without examples at the client counts as n_ic = 1e-8, which leaves it
 // out of the softmax. x is [1, d]. Identity: with τ = 0 it is FedAvg.
 type FedLC struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
-	Tau      float64      `range:"[0,inf)" default:"1"` // τ, strength of the calibration by labels
+	Tau      float64      `range:"[0,inf)" default:"1"` // τ, strength of the calibration
 	strategy.State
 }
 
@@ -52,7 +52,7 @@ func (s *FedLC) Round(r *fedkit.Round) error {
 
 type calibrated struct{}
 
-// Loss implements fedkit.Objective. The loss without offsets is the one that is reported.
+// Loss implements fedkit.Objective. It reports the loss without offsets.
 func (calibrated) Loss(b *fedkit.Batch) *Node {
 	b.Report(b.Loss(b.Out))
 	return b.Loss(Add(b.Out, InsertAxes(b.Extra("offset"), 1)))

@@ -9,7 +9,7 @@ import (
 )
 
 // FedNova is normalized averaging (Wang et al., arXiv 2007.07481, §4) for clients that take unequal numbers of steps τ_i.
-// Each update counts by its mean step, so that the clients that work more do not pull x toward their own optimum:
+// Each update is divided by its number of steps, so that clients with more steps do not bias x toward their own optimum:
 //
 //	x ← x + τ_eff Σ_{i∈S} p_i Δ_i/τ_i,  τ_eff = Σ_{i∈S} p_i τ_i,  p_i = n_i/N.
 //
@@ -17,7 +17,7 @@ import (
 type FedNova struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // E, B, η; without Optimizer and Prox
-	Epochs   []int        // E_i by client, [M]; default those of Local
+	Epochs   []int        // E_i per client, [M]; default those of Local
 	strategy.State
 }
 

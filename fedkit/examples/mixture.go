@@ -5,10 +5,10 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// mixture trains a Twin: its shared half as usual, and its own half as a part of the mixture.
+// mixture trains a Twin: its shared half as usual, and its own half through the mixture.
 type mixture struct{ alpha float64 }
 
-// Loss implements fedkit.Objective. The mixture's loss is the one that is reported.
+// Loss implements fedkit.Objective. It reports the mixture's loss.
 func (o mixture) Loss(b *fedkit.Batch) *Node {
 	v, w := b.Params[:len(b.Params)/2], b.Params[len(b.Params)/2:]
 	mixed := make([]*Node, len(v))

@@ -8,11 +8,11 @@ import (
 )
 
 // MOON is model-contrastive learning (Li et al., arXiv 2103.16257, Algorithm 1): a client's representations z of its
-// examples are drawn toward those of the global model, and away from those of the model it returned last,
+// examples are pulled toward those of the global model, and away from those of its previous local model,
 //
 //	loss = task's loss + μ · log(1 + exp((cos(z, z_previous) − cos(z, z_global))/T)),  x ← Σ_{i∈S} (n_i/N) w_i.
 //
-// z is what the task calls Features. x is [1, d] and Previous [M, d]; it stays with the clients, and is the initial model
+// z are the task's Features. x is [1, d] and Previous [M, d]; it stays with the clients, and is the initial model
 // before their first round. Identity: with μ = 0 it is FedAvg.
 type MOON struct {
 	Fraction    float64      // share of the clients in a round, in (0, 1]; default all
@@ -21,7 +21,7 @@ type MOON struct {
 	Temperature float64      `range:"(0,inf)" default:"0.5"` // T, of the contrastive term
 	State       struct {
 		X        *fedkit.Matrix // x, [1, d]
-		Previous *fedkit.Matrix // the model that each client returned last, at first x, [M, d]
+		Previous *fedkit.Matrix // each client's last local model, initially x, [M, d]
 	}
 }
 
@@ -47,7 +47,7 @@ func (s *MOON) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Globa
 
 type contrast struct{ mu, temperature float64 }
 
-// Loss implements fedkit.Objective. The task's own loss is the one that is reported.
+// Loss implements fedkit.Objective. It reports the task's own loss.
 func (o contrast) Loss(b *fedkit.Batch) *Node {
 	z := b.Features(b.Params)
 	alike := func(model string) *Node { return Squeeze(CosineSimilarity(z, b.Features(b.Model(model)), -1), -1) } // [C, B]

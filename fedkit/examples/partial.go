@@ -12,8 +12,8 @@ import (
 //	(φ_i, h_i) ← epochs on f_i(φ, h_i)    from the shared φ and the client's own h_i, for i ∈ S
 //	φ ← Σ_{i∈S} (n_i/N) φ_i
 //
-// An unseen client trains the initial h on φ, which it leaves as it is, ten times as long as in a round. Of X only φ is used,
-// of W only h_i. Identities: without personal layers it is FedAvg, and with nothing else LocalOnly.
+// An unseen client trains the initial h on the fixed φ, ten times as long as in a round. Of X only φ is used,
+// of W only h_i. Identities: without personal layers it is FedAvg, and with only personal layers LocalOnly.
 type Partial struct {
 	Personal []string     // layers, as in Task.Mask: []string{"dense2"}
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
@@ -59,7 +59,7 @@ func (s *Partial) Serve(r *fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Models: s.models(r), Assign: r.Everyone()}
 }
 
-// Welcome gives each newcomer the shared layers with its own.
+// Welcome gives each unseen client the shared layers with its own.
 func (s *Partial) Welcome(r *fedkit.Round) fedkit.Serving {
 	own, local := r.Mask(s.Personal...), s.Local.WithDefaults()
 	local.Epochs, local.Steps = 10*local.Epochs, 10*local.Steps

@@ -7,18 +7,18 @@ import (
 )
 
 // PFedMe is personalization with Moreau envelopes (T Dinh et al., arXiv 2006.08848, Algorithm 1). Clients fit personal models
-// θ_i near copies w_i of the global model x, R times a round, and move the copies towards them:
+// θ_i near copies w_i of the global model x, R times per round, and move the copies toward them:
 //
 //	θ_i ≈ argmin_θ f_i(θ) + (λ/2)‖θ − w_i‖²,  w_i ← (1−ηλ) w_i + ηλ θ_i    for i ∈ S, R times from x
 //	x   ← (1−β) x + (β/|S|) Σ_{i∈S} w_i
 //
-// In the paper, clients outside of S work too, unheard, and one batch serves the K steps for θ_i. Back travels the last θ_i, from
-// which the server knows w_i. Identity: with R = ηλ = β = 1, x is FedProx's with μ = λ and equal weights.
+// In the paper, clients outside S train too, without being aggregated, and one batch serves the K steps for θ_i. Clients send
+// the last θ_i, from which the server derives w_i. Identity: with R = ηλ = β = 1, x is FedProx's with μ = λ and equal weights.
 type PFedMe struct {
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // K (Steps or Epochs), B and learning rate of θ_i; its Prox is not used
 	Rounds   int          `range:"[1,inf)" default:"20"`    // R, local rounds
-	Lambda   float64      `range:"[0,inf)" default:"15"`    // λ, pull of θ_i towards w_i
+	Lambda   float64      `range:"[0,inf)" default:"15"`    // λ, weight of the proximal term
 	Eta      float64      `range:"(0,inf)" default:"0.005"` // η, learning rate of w_i
 	Beta     float64      `range:"(0,inf)" default:"1"`     // β, weight of the mean in x
 	State    struct {
@@ -48,7 +48,7 @@ func (s *PFedMe) train(r *fedkit.Round, S []int) (u *fedkit.Updates, w *fedkit.M
 	for left := cmp.Or(s.Rounds, 20); left > 0; left-- {
 		job := fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: lambda}}, Local: s.Local, Private: left > 1}
 		if left == 1 {
-			job.Down = 1 // x, at the beginning
+			job.Down = 1 // x, at the start
 		}
 		u = r.Train(job)
 		S, theta, w = u.Clients(), u.Models, w.Take(u.At...).Scale(1-eta*lambda).Add(u.Models.Scale(eta*lambda))
@@ -61,7 +61,7 @@ func (s *PFedMe) Serve(r *fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Global: s.State.X, Models: s.State.Theta, Assign: r.Everyone()}
 }
 
-// Welcome gives each newcomer a model of its own, fitted near x as in a round.
+// Welcome gives each unseen client a personal model, fitted near x as in a round.
 func (s *PFedMe) Welcome(r *fedkit.Round) fedkit.Serving {
 	u, _ := s.train(r, r.Everyone())
 	return fedkit.Serving{Global: s.State.X, Models: s.State.X.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.Everyone()}

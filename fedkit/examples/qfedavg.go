@@ -26,7 +26,7 @@ type QFedAvg struct {
 func (s *QFedAvg) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
 	loss := r.Losses(s.X, fedkit.TrainPart, S)[0]
-	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Down: fedkit.Zero}) // x is there already
+	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Down: fedkit.Zero}) // clients already have x
 	l, h, weight := 1/s.Local.Rate(r.T), 0.0, make([]float64, len(u.Solves))
 	for i, solve := range u.Solves {
 		f := loss[u.At[i]] + 1e-10 // a loss of 0 has no power q − 1

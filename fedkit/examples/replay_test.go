@@ -112,7 +112,7 @@ func (o world) descend(steps int, w []float64, loss func(w []float64) float64) [
 	return w
 }
 
-// Two rounds of a few steps with full batches, in float64. A replay returns the next global model, and replaces what the
+// Two rounds of a few full-batch steps, in float64. A replay returns the next global model, and replaces what the
 // clients keep, own[i], which is x at first.
 func TestReplay(t *testing.T) {
 	d := must.M1(datasets.GaussianMixture{Clients: 3, Groups: 1, Rows: 6, Features: inputs, Classes: classes, Separation: 1.5}.Make())
@@ -250,7 +250,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// check runs two rounds and replays them. state is what to compare: x if it has one row, what the clients keep if it has one
+// check runs two rounds and replays them. state is what to compare: x if it has one row, the clients' states if it has one
 // for each, otherwise both.
 func (o world) check(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, state func() *fedkit.Matrix, next func(x []float64, own [][]float64) []float64) {
 	t.Helper()

@@ -6,8 +6,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Twin is a model [2d] of two halves, "own" and "shared", of which the first predicts. Both are like the given model, which
-// must not be a GoMLX model function.
+// Twin is a model [2d] of two copies of the given model, "own" and "shared", of which the first predicts. The given model must
+// not be a GoMLX model function.
 func Twin(of fedkit.Model) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		t, err := of(d)

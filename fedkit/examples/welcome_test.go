@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// host keeps what its strategy serves newcomers.
+// host records what its strategy serves unseen clients.
 type host struct {
 	fedkit.Strategy
 	served fedkit.Serving
@@ -27,7 +27,7 @@ func (h *host) Welcome(r *fedkit.Round) fedkit.Serving {
 	return h.served
 }
 
-// What newcomers are served, in float64, with full batches.
+// The models served to unseen clients, in float64, with full batches.
 func TestWelcome(t *testing.T) {
 	const steps, rate, seed = 4, 0.3, 4
 	d := must.M1(datasets.GaussianMixture{Clients: 4, Groups: 1, Rows: 8, Features: inputs, Classes: classes, Separation: 1.5}.Make())
@@ -36,7 +36,7 @@ func TestWelcome(t *testing.T) {
 	fed, twins = must.M1(fed.HoldOut(2, 1)), must.M1(twins.HoldOut(2, 1))
 	l := fedkit.Local{Steps: steps, Batch: fedkit.FullBatch, LR: rate}
 	o, dim := world{fed.Unseen, rate}, fed.Task.Dim()
-	head := (inputs + 1) * hidden // where it begins
+	head := (inputs + 1) * hidden // its offset
 	first := float64s(must.M1(must.M1(fed.Models(1, seed)).Host()))
 
 	ditto, apfl := &examples.Ditto{Local: l, Lambda: 0.5}, &examples.APFL{Local: l, Alpha: 0.3}
