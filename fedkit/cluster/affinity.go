@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Affinity says how alike points are: numbers of at least 0, [n, n]. What a point is to itself does not matter.
+// Affinity measures how similar each pair of points is: numbers ≥ 0, [n, n]. The diagonal is ignored.
 type Affinity interface {
-	Affinity(p *Points) (*mat.SymDense, error) // the numbers, or why there are none
+	Affinity(p *Points) (*mat.SymDense, error)
 }
 
 // AffinityFunc turns a function into an Affinity.
@@ -19,7 +19,7 @@ type AffinityFunc func(p *Points) (*mat.SymDense, error)
 // Affinity calls f.
 func (f AffinityFunc) Affinity(p *Points) (*mat.SymDense, error) { return f(p) }
 
-// PositiveCosine is max(0, cos) of the angle between two points; 0 if a point is zero. On updates, it is their normalized
+// PositiveCosine is the cosine similarity, or 0 if it is negative or a point is zero. On updates, it is their normalized
 // correlation.
 type PositiveCosine struct{}
 
@@ -37,7 +37,7 @@ func (PositiveCosine) Affinity(p *Points) (*mat.SymDense, error) {
 	}), nil
 }
 
-// Gaussian is exp(−γ d²) of the distance d of two points.
+// Gaussian is the RBF kernel exp(−γ d²) of the distance d between two points.
 type Gaussian struct {
 	Gamma float64 `range:"(0,inf)" default:"1"` // γ, per squared distance
 }
@@ -51,13 +51,13 @@ func (a Gaussian) Affinity(p *Points) (*mat.SymDense, error) {
 	return pairwise(p.Len(), func(i, j int) float64 { return math.Exp(-gamma * d.At(i, j) * d.At(i, j)) }), nil
 }
 
-// InnerProduct is the points' inner products themselves. With InnerProducts, that is any affinity that is at hand.
+// InnerProduct is the inner product of two points. With InnerProducts, it is any precomputed affinity.
 type InnerProduct struct{}
 
 // Affinity implements Affinity.
 func (InnerProduct) Affinity(p *Points) (*mat.SymDense, error) { return p.Gram(), nil }
 
-// pairwise returns f of each pair i < j.
+// pairwise returns the symmetric matrix of f(i, j), i < j; its diagonal is 0.
 func pairwise(n int, f func(i, j int) float64) *mat.SymDense {
 	a := mat.NewSymDense(n, nil)
 	parallel(n, func(i int) {
@@ -75,7 +75,7 @@ func sizeOf(a *mat.SymDense) string {
 	return fmt.Sprintf("a matrix for %d", a.SymmetricDim())
 }
 
-// checkAffinity refuses what is no affinity of n points.
+// checkAffinity refuses a matrix that is not an affinity of n points.
 func checkAffinity(a *mat.SymDense, n int) error {
 	if a == nil || a.SymmetricDim() != n {
 		return invalid("what Affinity returned", sizeOf(a), fmt.Sprintf("a matrix for %d points", n))

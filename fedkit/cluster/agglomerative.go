@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// Linkage says how far two groups are apart, d(A, B).
+// Linkage is the distance d(A, B) of two groups.
 type Linkage int
 
 const (
-	Ward     Linkage = iota // √(2|A||B|/(|A|+|B|)) ‖mean A − mean B‖: the least growth of the sum of squares
-	Average                 // the mean distance between a point of A and one of B
-	Single                  // the least
-	Complete                // the greatest
+	Ward     Linkage = iota // √(2|A||B|/(|A|+|B|)) ‖mean A − mean B‖: least increase of the within-group sum of squares
+	Average                 // mean distance between a point of A and one of B
+	Single                  // smallest such distance
+	Complete                // largest such distance
 )
 
 var linkages = []string{"Ward", "Average", "Single", "Complete"}
@@ -25,13 +25,13 @@ func (l Linkage) String() string {
 	return linkages[l]
 }
 
-// Agglomerative merges the two nearest groups, from every point alone, until k are left, or until all are farther apart than
-// Height. It uses no randomness. See Link for the tree of all merges.
+// Agglomerative is hierarchical clustering: from singletons on, it merges the two nearest groups until k are left, or until all
+// are farther apart than Height. It is deterministic. See Link for the dendrogram.
 //
 // Errors: those of Clusterer, an unknown linkage, a negative Height.
 type Agglomerative struct {
 	Linkage Linkage // distance of two clusters; default Ward
-	Height  float64 `range:"[0,inf)"` // > 0: cut here instead, whatever number of groups that gives, but at most k if k > 0
+	Height  float64 `range:"[0,inf)"` // > 0: cut the tree at this height instead; k > 0 is then an upper bound on the number of groups
 }
 
 // Cluster implements Clusterer.
@@ -59,5 +59,5 @@ func (m Agglomerative) Cluster(p *Points, k int, _ *rand.Rand) ([]int, error) {
 	return labels, nil
 }
 
-// Finds implements Finder: with a Height.
+// Finds implements Finder: true with a Height.
 func (m Agglomerative) Finds() bool { return m.Height > 0 }

@@ -2,13 +2,13 @@ package cluster
 
 import "math"
 
-// Agreement compares a grouping with the truth. Points whose label is negative in either are left out. All are NaN if no point
-// is left, or if there is not one label and one truth for each point.
+// Agreement compares a clustering with the true groups. Points with a negative label in either are left out. All fields are NaN
+// if no point is left, or if there are not as many labels as true groups.
 type Agreement struct {
 	ARI      float64 // adjusted Rand index, 1 for the same groups, about 0 for random ones (Hubert and Arabie 1985)
 	NMI      float64 // mutual information over the mean of the entropies, in [0, 1]
-	Purity   float64 // share of the points that have the most frequent true group of their cluster
-	Accuracy float64 // share of the points in the true group of their cluster, if each group is that of at most one (see Match)
+	Purity   float64 // share of the points in the majority true group of their cluster
+	Accuracy float64 // share of the points in the true group that is matched to their cluster, one to one (see Match)
 }
 
 // Agree compares labels [n] with the true groups [n]. With n_ab the number of points in cluster a and true group b, and
@@ -17,7 +17,7 @@ type Agreement struct {
 //	ARI = (Σ_ab C(n_ab) − E)/(½ (Σ_a C(n_a) + Σ_b C(n_b)) − E),  E = Σ_a C(n_a) Σ_b C(n_b)/C(n)
 //	NMI = Σ_ab n_ab/n log(n n_ab/(n_a n_b)) / (½ (H_a + H_b)),  H_a = −Σ_a n_a/n log(n_a/n)
 //
-// Both are 1 where they would be 0/0: every point alone, or all together, in clusters and truth alike.
+// Both are 1 where they would be 0/0: only singletons, or one group, in labels and truth alike.
 func Agree(labels, truth []int) Agreement {
 	t := count(labels, truth)
 	if t.n == 0 {
@@ -26,12 +26,12 @@ func Agree(labels, truth []int) Agreement {
 	return Agreement{t.ari(), t.nmi(), t.purity(), t.accuracy()}
 }
 
-// contingency counts the points of each pair of a cluster and a true group. Its order is that of the points, so that sums
+// contingency is the sparse contingency table of clusters and true groups. Its cells are in the order of the points, so that sums
 // over it are the same in every run.
 type contingency struct {
 	n    float64
-	a, b []float64 // by cluster, by true group
-	both []cell    // those that have a point
+	a, b []float64 // points by cluster, by true group
+	both []cell    // nonempty cells
 }
 
 type cell struct {

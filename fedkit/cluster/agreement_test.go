@@ -48,12 +48,12 @@ func TestAgreeAtTheEdges(t *testing.T) {
 	}
 }
 
-// near says whether two numbers are within a tolerance, or both NaN.
+// near reports whether two numbers are within a tolerance, or both NaN.
 func near(a, b, tolerance float64) bool {
 	return math.Abs(a-b) <= tolerance || math.IsNaN(a) && math.IsNaN(b)
 }
 
-// Other names and another order of the points change no figure, and truth and labels may change places in ARI and NMI.
+// The scores do not depend on the names of groups or the order of the points, and ARI and NMI are symmetric in labels and truth.
 func TestAgreeIsInvariant(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 0))

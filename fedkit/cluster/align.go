@@ -2,10 +2,10 @@ package cluster
 
 import "slices"
 
-// Align gives new groups the names of the old ones they resemble most: it returns the labels [n] renamed by Match, where
-// two groups have in common what the new one's points had as their weights in the old one. before[i][c] is point i's weight
-// in the old group c, [n][k]: 1 and 0, or soft weights. If there are more than k new groups, those that are left get names
-// from k on. A negative label, none, becomes −1. Points beyond the end of before had no weights.
+// Align renames new groups after the old ones they resemble most: it returns the labels [n], renamed by Match. The overlap of an
+// old and a new group is the weight that the new one's points had in the old one. before[i][c] is point i's weight in old group
+// c, [n][k]: one-hot or soft. New groups beyond k get names from k on. A negative label (no group) becomes −1. Points beyond the
+// end of before have no weights.
 func Align(labels []int, before [][]float64) []int {
 	before = before[:min(len(before), len(labels))]
 	k := groups(labels)
@@ -23,9 +23,9 @@ func Align(labels []int, before [][]float64) []int {
 	return rename(labels, Match(overlap))
 }
 
-// Follow renames groups that may come and go: each group of labels [n] keeps the name of the group of before [n] with which it
-// shares most points, one to one (see Match). A group that shares none with an old one that is left gets the lowest name that
-// no old group has. A negative label, none, becomes −1. Points beyond the end of before had no group.
+// Follow renames groups whose number may change: each group of labels [n] keeps the name of the group of before [n] with which it
+// shares the most points, one to one (see Match). An unmatched group gets the lowest name that no old group has. A negative label
+// (no group) becomes −1. Points beyond the end of before had no group.
 func Follow(labels, before []int) []int {
 	before = before[:min(len(before), len(labels))]
 	now, then := Renumber(labels), Renumber(before)
@@ -53,7 +53,7 @@ func Follow(labels, before []int) []int {
 	return rename(now, name)
 }
 
-// groups returns how many names labels need: one more than the greatest.
+// groups returns the number of groups: one more than the greatest label.
 func groups(labels []int) int {
 	if len(labels) == 0 {
 		return 0

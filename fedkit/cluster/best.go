@@ -5,15 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// BestSilhouette finds the number of groups, Min to Max, whose mean silhouette is greatest; the least one if several are. All
-// points are one group if no number has a mean above 0, and if there are fewer than 3 points: a silhouette needs a group of two,
-// and another group.
+// BestSilhouette chooses the number of groups from Min to Max with the greatest mean silhouette, the smallest in a tie. All
+// points are one group if no mean is above 0, or if there are fewer than 3 points: a silhouette needs a group of two and another
+// group.
 //
 // Errors: those of Clusterer, Min or Max below 2, Max below Min.
 type BestSilhouette struct {
 	Of  Clusterer // default Agglomerative
-	Min int       `range:"[2,inf)" default:"2"`  // groups at least
-	Max int       `range:"[2,inf)" default:"10"` // at most one less than there are points
+	Min int       `range:"[2,inf)" default:"2"`  // fewest groups
+	Max int       `range:"[2,inf)" default:"10"` // most groups; at most n − 1 are tried
 }
 
 // Finds implements Finder.
@@ -53,7 +53,7 @@ func (m BestSilhouette) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error)
 	return best, nil
 }
 
-// each returns what groups the points for each number of groups. Agglomeration needs one tree for all.
+// each returns the clusterer to call for every number of groups. Agglomeration builds its tree only once.
 func (m BestSilhouette) each(p *Points) (Clusterer, error) {
 	of := cmp.Or[Clusterer](m.Of, Agglomerative{})
 	a, ok := of.(Agglomerative)

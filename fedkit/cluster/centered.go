@@ -5,7 +5,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// centered returns the rows less their mean.
+// centered returns the rows minus their mean.
 func centered(x *mat.Dense) *mat.Dense {
 	n, p := x.Dims()
 	mean, out := make([]float64, p), mat.NewDense(n, p, nil)

@@ -14,7 +14,7 @@ func invalid(field string, value any, allowed string) error {
 	return fmt.Errorf("cluster: %s = %v: must be %s", field, value, allowed)
 }
 
-// check refuses points that cannot be grouped, and k < 1.
+// check refuses k < 1, and points that cannot be clustered.
 func (p *Points) check(k int) error {
 	if k < 1 {
 		return invalid("k", k, "at least 1")
@@ -22,7 +22,7 @@ func (p *Points) check(k int) error {
 	return p.finite()
 }
 
-// finite refuses no points, and those that are not known by numbers.
+// finite refuses an empty set of points, and values that are not finite or too large.
 func (p *Points) finite() error {
 	switch {
 	case p.Len() < 1:

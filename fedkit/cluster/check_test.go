@@ -107,7 +107,7 @@ func TestBadOptions(t *testing.T) {
 }
 
 // Whatever the points, each method returns one label per point, numbered by the first points, of at most k groups; of k groups
-// if they are not to be found and there are as many points.
+// if the method does not choose their number and there are as many points.
 func TestDegeneratePoints(t *testing.T) {
 	for name, p := range map[string]*cluster.Points{
 		"one point":            cluster.Vectors(mat.NewDense(1, 3, []float64{1, 2, 3})),
@@ -151,7 +151,7 @@ func TestDegeneratePoints(t *testing.T) {
 	}
 }
 
-// No bytes make a method panic, or return neither labels nor an error.
+// Whatever the bytes, a method returns labels or an error, and never panics.
 func FuzzCluster(f *testing.F) {
 	f.Add([]byte{3, 2, 0, 1}, uint8(2))
 	f.Add(binary.LittleEndian.AppendUint64(nil, math.Float64bits(nan)), uint8(1))

@@ -1,9 +1,8 @@
-// Package cluster groups clients, finds how many groups there are, and says how good groups are and which is which from round to
-// round. Every method works on the Gram matrix G [n, n], G_ij = ⟨x_i, x_j⟩, of the clients' features x_i, however long these are,
-// so that only inner products of what clients sent reach the host. Coordinates or distances will do, too: see Points.
+// Package cluster clusters clients, chooses the number of clusters, scores a clustering, and matches clusters across rounds.
+// Every method works on the Gram matrix G [n, n], G_ij = ⟨x_i, x_j⟩, of the clients' features x_i, so that only inner products of
+// what clients sent reach the host, however long the features are. Coordinates or distances work, too: see Points.
 //
-// The same points, options and randomness give the same groups, on any number of cores. Groups are numbered by their first
-// points.
+// The same points, options and generator give the same groups on any number of cores. Groups are numbered by their first points.
 package cluster
 
 import (
@@ -13,20 +12,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Clusterer divides points into k groups, or into as many groups as there are points if these are fewer. The result holds
-// each point's group, 0 ≤ group < k. All randomness comes from rng; nil stands for one that is always the same.
+// Clusterer partitions n points into min(k, n) groups and returns their labels [n], 0 ≤ label < k. All randomness comes from rng;
+// nil is a generator with a fixed seed.
 //
 // Errors: no points, k < 1, coordinates, inner products or distances that are not finite or beyond 1e100 in size (inner products:
 // 1e200), distances below 0.
 type Clusterer interface {
-	Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) // by point, its group
+	Cluster(p *Points, k int, rng *rand.Rand) ([]int, error)
 }
 
-// Finder is a Clusterer that may find the number of groups itself. If Finds is true, k is the most groups there may be, and
-// may be 0 for no limit.
+// Finder is a Clusterer that may choose the number of groups itself. If Finds is true, k is an upper bound, or 0 for none.
 type Finder interface {
 	Clusterer
-	Finds() bool // whether it finds the number of groups as it is set
+	Finds() bool // whether its options make it choose the number of groups
 }
 
 // Func turns a function into a Clusterer.
@@ -35,7 +33,7 @@ type Func func(p *Points, k int, rng *rand.Rand) ([]int, error)
 // Cluster calls f.
 func (f Func) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) { return f(p, k, rng) }
 
-// Members returns the members of each of k groups, in ascending order. A label outside of [0, k) is no group's.
+// Members returns the members of each of k groups, in ascending order. Labels outside [0, k) are ignored.
 func Members(labels []int, k int) [][]int {
 	m := make([][]int, k)
 	for i, c := range labels {
@@ -50,7 +48,7 @@ func Members(labels []int, k int) [][]int {
 //
 //	‖x_i − c‖² = G_ii − 2 mean_j G_ij + mean_jl G_jl,  j, l over the group.
 //
-// An empty group is infinitely far away.
+// It is +Inf for an empty group.
 func ToCentroids(gram *mat.SymDense, labels []int, k int) [][]float64 {
 	inner, norm := Centroids(gram, labels, k)
 	for i := range inner {

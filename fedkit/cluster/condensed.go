@@ -4,7 +4,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Condensed holds a number for each pair of n points, in n(n−1)/2 float64: distances, in the order of SciPy's pdist.
+// Condensed is a symmetric matrix of n points with zeros on the diagonal, such as distances, in n(n−1)/2 float64 in the order of
+// SciPy's pdist.
 type Condensed struct {
 	n int
 	v []float64
@@ -57,7 +58,7 @@ func (d *Condensed) row(i int, to []float64) {
 	copy(to[i+1:], d.after(i))
 }
 
-// setRow is row the other way around.
+// setRow is the inverse of row.
 func (d *Condensed) setRow(i int, from []float64) {
 	at := i - 1
 	for j, v := range from[:i] {

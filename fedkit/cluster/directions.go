@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Directions returns the first d principal directions of points as weighted sums of the points less their mean, [d, n]: direction c,
-// of length 1, is Σ_i weights[c][i] (x_i − mean). Those in which the points do not differ by more than rounding in float32 are 0.
+// Directions returns the first d principal directions as weights of the centered points, [d, n]: direction c, a unit vector, is
+// Σ_i weights[c][i] (x_i − mean). Directions in which the points differ by no more than rounding in float32 are 0.
 //
 // Errors: those of PCA.
 func Directions(p *Points, d int) (weights [][]float64, err error) {

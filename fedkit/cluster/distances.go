@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Distances returns the Euclidean distances of the points, or those that they were made of: do not change them.
+// Distances returns the Euclidean distances of the points, or those they were made from. Do not modify the result.
 func (p *Points) Distances() *Condensed {
 	switch {
 	case p.Len() == 0:
@@ -32,7 +32,7 @@ func (p *Points) Distances() *Condensed {
 //
 //	d² = ‖x‖² − 2⟨x, y⟩ + ‖y‖²,
 //
-// or Σ (x−y)² if the difference is so small beside the vectors that this would lose digits. Equal vectors have exactly 0.
+// or Σ (x−y)² where that would lose digits to cancellation. Equal vectors are at distance 0 exactly.
 func between(x *mat.Dense) *Condensed {
 	d, length := NewCondensed(x.RawMatrix().Rows), squares(x)
 	products(x, func(i int, with []float64) {
@@ -67,7 +67,7 @@ func squares(x *mat.Dense) []float64 {
 	return l
 }
 
-// CosineDistances returns 1 − cos of the angle between each two of some points of gram, [m]; 1 if either is zero.
+// CosineDistances returns 1 − cos for each pair of the given points [m] of gram; 1 if either is zero.
 func CosineDistances(gram *mat.SymDense, points []int) *Condensed {
 	d := NewCondensed(len(points))
 	for a, i := range points {

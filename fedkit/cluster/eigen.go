@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leading returns the k greatest eigenvalues of a symmetric matrix, in descending order, and their eigenvectors, [n, k]. Those of a
-// large matrix are off by the tolerance, relative to the greatest eigenvalue.
+// leading returns the k greatest eigenvalues of a symmetric matrix, in descending order, and their eigenvectors, [n, k]. For a
+// large matrix they are approximate: the tolerance is relative to the greatest eigenvalue.
 func leading(s *mat.Dense, k int, tolerance float64) ([]float64, *mat.Dense, error) {
 	if n, _ := s.Dims(); n > 256 && krylovBlocks*(k+4) < n {
 		if values, u := krylov(s, k, tolerance); u != nil {
@@ -21,7 +21,7 @@ func leading(s *mat.Dense, k int, tolerance float64) ([]float64, *mat.Dense, err
 	return dense(mat.NewSymDense(n, s.RawMatrix().Data), k)
 }
 
-// dense takes them from all eigenvalues, in O(n³).
+// dense computes the full decomposition, in O(n³).
 func dense(s mat.Symmetric, k int) ([]float64, *mat.Dense, error) {
 	n := s.SymmetricDim()
 	var all mat.EigenSym
@@ -39,17 +39,17 @@ func dense(s mat.Symmetric, k int) ([]float64, *mat.Dense, error) {
 	return values, u, nil
 }
 
-// krylovBlocks is how many blocks of vectors a basis has room for.
+// krylovBlocks is the capacity of a basis, in blocks of vectors.
 const krylovBlocks = 8
 
-// krylov finds them by the Rayleigh–Ritz method in a space that grows by what the approximations found so far are off by. With the
-// rows of V [m, n] an orthonormal basis, H = V S V' = Y'ΘY and X = YV,
+// krylov finds them by the Rayleigh–Ritz method in a block Krylov space, which grows by the residuals of the current
+// approximations. With the rows of V [m, n] an orthonormal basis, H = V S V' = Y'ΘY and X = YV,
 //
 //	R = XS − ΘX,  V ← V and R, made orthonormal,
 //
-// until R is small. This is a block Krylov space; blocks of k+4 find eigenvalues that are equal, too. When the room for the basis
-// is full, it starts again from X (thick restart, Wu and Simon 2000). It is written by hand because gonum finds only all
-// eigenvalues: for five of n = 3,000, minutes in place of half a second. It returns nil if that takes too many steps.
+// until R is small. Blocks of k+4 vectors find multiple eigenvalues, too. A full basis restarts from X (thick restart, Wu and
+// Simon 2000). It is written by hand because gonum finds only all eigenvalues: for five of n = 3,000, minutes in place of half a
+// second. It returns nil if it does not converge.
 func krylov(s *mat.Dense, k int, tolerance float64) ([]float64, *mat.Dense) {
 	n, _ := s.Dims()
 	block, m := k+4, 0
@@ -109,7 +109,7 @@ func times(s, v, sv *mat.Dense, from, to int) {
 func orthonormal(v *mat.Dense, from, to int) {
 	for i := from; i < to; i++ {
 		row := v.RawRowView(i)
-		for range 5 { // again if so little is left that it is rounding
+		for range 5 { // again if little more than rounding is left
 			length := floats.Norm(row, 2)
 			if length == 0 {
 				row[i], length = 1, 1

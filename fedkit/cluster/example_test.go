@@ -77,7 +77,7 @@ func ExampleFunc() {
 	// Output: [0 1 0] <nil>
 }
 
-// Seven clients with one feature each. The tree holds all groupings at once: by number, and by how far apart groups are.
+// Seven clients with one feature each. The tree holds every clustering at once: by number of groups, and by distance.
 func ExampleLink() {
 	p := cluster.Vectors(mat.NewDense(7, 1, []float64{1, 2, 10, 11, 13, 50, 51}))
 	tree, err := cluster.Link(p, cluster.Complete)

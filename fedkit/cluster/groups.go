@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// None is the label of a point that is in no group.
+// None is the label of an ungrouped point.
 const None = -1
 
-// Groups are labels: the group of each point, 0, 1, … or None, [n]. A group exists while a point is in it. Labels that a Clusterer
-// returns are Groups without None.
+// Groups are labels: the group of each point, 0, 1, … or None, [n]. A group exists while it has points. A Clusterer returns
+// Groups without None.
 type Groups []int
 
 // Ungrouped returns n points in no group.
@@ -34,14 +34,14 @@ func (g Groups) Members(c int) (points []int) {
 	return points
 }
 
-// Set puts each of some points into the group that stands at its place in of.
+// Set assigns points[i] to group of[i].
 func (g Groups) Set(points, of []int) {
 	for at, i := range points {
 		g[i] = of[at]
 	}
 }
 
-// Split moves those of some points, all of one group, whose part is 1 to another group; those whose part is 0 stay.
+// Split divides a group: of the points, all of one group, those with part 1 move to another group and those with part 0 stay.
 func (g Groups) Split(points, part []int, to int) {
 	for at, i := range points {
 		if part[at] == 1 {
@@ -59,7 +59,7 @@ func (g Groups) Merge(c, into int) {
 	}
 }
 
-// Pack renames the groups that exist to 0, 1, …, in their order, and returns the names that they had.
+// Pack renumbers the existing groups 0, 1, … in ascending order, and returns their old names.
 func (g Groups) Pack() (names []int) {
 	names = g.Names()
 	for i, c := range g {
@@ -68,8 +68,7 @@ func (g Groups) Pack() (names []int) {
 	return names
 }
 
-// Weights returns the weight of each point in each of k groups, [k, n]: its own in the group that it is in, and 0 in the others.
-// Nil weights are 1.
+// Weights returns the weight of each point in each of k groups, [k, n]: its own in its group, 0 in the others. Nil weights are 1.
 func (g Groups) Weights(k int, weights []float64) [][]float64 {
 	in := zeros(k, len(g))
 	for i, c := range g {
@@ -84,8 +83,8 @@ func (g Groups) Weights(k int, weights []float64) [][]float64 {
 	return in
 }
 
-// Means returns the weights of the points in the weighted mean of each of k groups, [k, n]: those of Weights divided by their sum,
-// and 0 if that is 0.
+// Means returns the weights with which points average to the mean of each of k groups, [k, n]: those of Weights divided by their
+// sum, or 0 if that is 0.
 func (g Groups) Means(k int, weights []float64) [][]float64 {
 	means := g.Weights(k, weights)
 	for _, row := range means {
@@ -96,8 +95,8 @@ func (g Groups) Means(k int, weights []float64) [][]float64 {
 	return means
 }
 
-// Join is the E-step by angles: it moves every point x [n, p] that is in a group to the one whose center [k, p] has the greatest
-// cosine with it. In a tie a point stays where it is. The cosine with a vector of zeros is 0.
+// Join is an E-step by cosine similarity: every grouped point x [n, p] moves to the group whose center [k, p] has the greatest
+// cosine with it. In a tie it stays. The cosine with a zero vector is 0.
 func (g Groups) Join(x, centers *mat.Dense) {
 	for i := range g {
 		for c := range centers.RawMatrix().Rows {
@@ -115,8 +114,8 @@ func cosine(a, b []float64) float64 {
 	return 0
 }
 
-// Nearest returns the other group whose center is nearest to that of group c, the first of equals; None if there is no other. The
-// distances are those of the centers; groups that have none do not count.
+// Nearest returns the other group whose center is nearest to that of group c, the first in a tie; None if there is no other.
+// Groups beyond the given centers are ignored.
 func (g Groups) Nearest(c int, centers *Condensed) int {
 	best := None
 	for _, j := range g.Names() {
@@ -127,8 +126,8 @@ func (g Groups) Nearest(c int, centers *Condensed) int {
 	return best
 }
 
-// Gap returns the least distance between two points of different groups, +Inf if there is one group or none. Points in no group do
-// not count.
+// Gap returns the least distance between two points of different groups, +Inf with fewer than two groups. Ungrouped points are
+// ignored.
 func (g Groups) Gap(points *Condensed) float64 {
 	gap := math.Inf(1)
 	for i, a := range g {
@@ -141,12 +140,12 @@ func (g Groups) Gap(points *Condensed) float64 {
 	return gap
 }
 
-// Ratios returns how wide each of k groups is next to how far it is from the others, [k]:
+// Ratios returns the ratio of intra- to inter-cluster distance of each of k groups, [k]:
 //
 //	G_c = mean ‖x_i − m_c‖² over the members of c / mean ‖m_c − m_j‖² over j ≠ c.
 //
-// It takes the squared distance of every point from its group's center m, [n], and the distances of the k centers. A group without
-// any spread has G = 0, even if all centers are in one place.
+// own [n] is the squared distance of every point from its group's center m; centers are the distances of the k centers. A group
+// without any spread has G = 0, even if all centers coincide.
 func (g Groups) Ratios(own []float64, centers *Condensed) []float64 {
 	ratios := make([]float64, centers.Len())
 	for c := range ratios {

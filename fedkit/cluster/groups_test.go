@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Five clients in two clusters, and one that never took part. Cluster 0 is divided, and what is left of it joins cluster 2.
+// Five clients in two clusters, and one that never took part. Cluster 0 is split, and the rest of it merges into cluster 2.
 func ExampleGroups() {
 	g := cluster.Groups{0, 2, 0, cluster.None, 2, 0}
 	fmt.Println(g.Names(), g.Members(0), g.Means(3, nil)[2])

@@ -5,14 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-// KMeans divides points so that the sum of squared distances to their groups' means is small (Lloyd's iterations from
-// k-means++ starts, Arthur and Vassilvitskii 2007; the best of several starts is kept). No group is empty unless there are fewer
-// points than groups. If coordinates are known, it uses these, else the Gram matrix. It is written by hand because libraries want
-// coordinates.
+// KMeans minimizes the sum of squared distances to the groups' means (Lloyd's iterations from k-means++ starts, Arthur and
+// Vassilvitskii 2007; the best of several starts is kept). No group is empty unless there are fewer points than groups. It uses
+// coordinates if there are any, else the Gram matrix, for which libraries have no k-means.
 //
 // Errors: those of Clusterer, negative options.
 type KMeans struct {
-	Starts     int `range:"[1,inf)" default:"10"`  // from different random centers; the best one counts
+	Starts     int `range:"[1,inf)" default:"10"`  // random restarts; the best is kept
 	Iterations int `range:"[1,inf)" default:"300"` // at most, per start
 }
 
@@ -31,7 +30,7 @@ func (m KMeans) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) {
 		rng = rand.New(rand.NewPCG(0, 0))
 	}
 	s, starts := spaceOf(p), make([]lloyd, cmp.Or(m.Starts, 10))
-	for i := range starts { // each has its own randomness, so that they may run in any order
+	for i := range starts { // each has its own generator, so that they can run in parallel
 		starts[i] = lloyd{space: s, k: min(k, p.Len()), rng: rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))}
 	}
 	parallel(len(starts), func(i int) { starts[i].run(cmp.Or(m.Iterations, 300)) })

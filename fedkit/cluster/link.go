@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// Link returns the tree of an agglomeration: the n−1 merges of the two nearest groups. It is SciPy's, also where distances are
-// equal: then the lowest points come first. Ward's linkage takes the distances as Euclidean.
+// Link returns the dendrogram of hierarchical clustering: the n−1 merges of the two nearest groups. It equals SciPy's, even in
+// ties, where the lowest points come first. Ward's linkage treats the distances as Euclidean.
 //
-// It takes O(n²) time, and the memory of one Condensed, which is that of Distances unless the points are known by distances:
-// for single linkage the minimum spanning tree (Prim 1957), for the others chains of nearest neighbors (Müllner 2011,
-// arXiv 1109.2378, section 3).
+// Time is O(n²); memory is one Condensed, that of Distances unless the points were given by distances. Single linkage uses the
+// minimum spanning tree (Prim 1957), the others nearest-neighbor chains (Müllner 2011, arXiv 1109.2378, section 3).
 //
 // Errors: no points, points that are not finite, distances below 0, an unknown linkage.
 func Link(p *Points, by Linkage) (Tree, error) {
@@ -30,11 +29,11 @@ func Link(p *Points, by Linkage) (Tree, error) {
 	return grow(chains(d, by)), nil
 }
 
-// spanning returns the edges of the minimum spanning tree, each with the point that joined last as A.
+// spanning returns the minimum spanning tree in Prim's order: each merge has the point added last as A, and the next one as B.
 func spanning(d *Condensed) []Merge {
 	n := d.n
 	edges, rest := make([]Merge, 0, n), make([]int, n)
-	near := slices.Repeat([]float64{math.Inf(1)}, n) // of those in rest, to the tree
+	near := slices.Repeat([]float64{math.Inf(1)}, n) // distances of those in rest from the tree
 	for i := range rest {
 		rest[i] = i
 	}
@@ -60,9 +59,9 @@ func spanning(d *Condensed) []Merge {
 	}
 }
 
-// chains returns the merges that chains of nearest neighbors find, and uses up the distances. A chain goes from a group to its
-// nearest neighbor, to that one's nearest neighbor and so on, until two groups are each other's nearest: these merge, and the
-// chain goes on from what is left of it. This works because no merge brings a third group nearer.
+// chains returns the merges found by nearest-neighbor chains, and overwrites the distances. A chain goes from a group to its
+// nearest neighbor and on, until two groups are mutual nearest neighbors: these merge, and the rest of the chain continues. This
+// is exact because the linkages are reducible: no merge brings a third group nearer.
 func chains(d *Condensed, by Linkage) []Merge {
 	g := startMerging(d)
 	merges := make([]Merge, 0, d.n)

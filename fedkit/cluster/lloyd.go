@@ -12,10 +12,10 @@ type lloyd struct {
 	rng     *rand.Rand
 	labels  []int
 	d       [][]float64 // distances from the groups' means, [n][k]
-	inertia float64     // the sum of the squares of those of the points from their own
+	inertia float64     // sum of squared distances from the points' own means
 }
 
-// run seeds groups and moves every point to the nearest mean until none moves, at most a number of times.
+// run seeds the groups and reassigns points until none moves, or until the last iteration.
 func (l *lloyd) run(iterations int) {
 	l.seed()
 	l.d = zeros(len(l.labels), l.k)
@@ -28,8 +28,8 @@ func (l *lloyd) run(iterations int) {
 	}
 }
 
-// move gives every point to the nearest mean, its own or the lowest if several are, and says whether any point moved. A group
-// that has lost all its points gets the point farthest from its mean.
+// move assigns every point to the nearest mean, in a tie its own or else the lowest, and reports whether any point moved. An
+// empty group gets the point farthest from its mean.
 func (l *lloyd) move() (moved bool) {
 	size := make([]int, l.k)
 	for i, own := range l.labels {
@@ -61,9 +61,9 @@ func (l *lloyd) move() (moved bool) {
 	return moved
 }
 
-// seed chooses k points (k-means++): the first evenly, each next one with a probability proportional to its squared distance
-// from those chosen before, as the best of 2 + ⌊ln k⌋ that are drawn. It gives every point to the nearest of them, and each of
-// them to itself.
+// seed draws k points (greedy k-means++): the first uniformly, each next one with a probability proportional to its squared
+// distance from those chosen before, the best of 2 + ⌊ln k⌋ candidates. Every point joins the nearest of them, and each of them
+// its own group.
 func (l *lloyd) seed() {
 	n := len(l.lengths())
 	nearest, trial, best := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -89,7 +89,7 @@ func (l *lloyd) seed() {
 	}
 }
 
-// from sets to to the squared distance of each point from point j, or to what it was if that is less, and returns the sum.
+// from sets to[i] to the squared distance of points i and j, or to before[i] if that is less, and returns the sum.
 func (l *lloyd) from(j int, before, to []float64) (sum float64) {
 	l.products(j, to)
 	length := l.lengths()
@@ -105,7 +105,7 @@ func (l *lloyd) from(j int, before, to []float64) (sum float64) {
 	return sum
 }
 
-// draw returns the number i for which left lies between v_0 + … + v_{i−1} and v_0 + … + v_i; the last one if they are all less.
+// draw returns the first i with left < v_0 + … + v_i, or the last index: sampling by the cumulative sum.
 func draw(v []float64, left float64) int {
 	i := 0
 	for ; i < len(v)-1 && left >= v[i]; i++ {

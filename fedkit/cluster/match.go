@@ -3,12 +3,12 @@ package cluster
 import "math"
 
 // Match names new groups after the old ones they resemble most, so that a group's model keeps serving the same clients.
-// overlap[old][new], [K][L], says how much two groups have in common. The result, name[new] = old, [L], is the one-to-one
-// naming with the greatest total overlap; −1 stands for a new group that no old one is left for. A new group that is empty
-// gets an old name that no other takes. A number that is missing or not finite counts as 0.
+// overlap[old][new], [K][L], is the similarity of two groups. The result, name[new] = old, [L], is the one-to-one matching with
+// the greatest total overlap; −1 is a new group without an old one left for it. An empty new group gets an unused old name.
+// Missing or non-finite entries count as 0.
 //
-// This is linear assignment, by shortest augmenting paths (Jonker and Volgenant 1987) in O(K L min(K, L)). It is written by
-// hand because gonum has none.
+// This is linear assignment, by shortest augmenting paths (Jonker and Volgenant 1987) in O(K L min(K, L)). It is written by hand
+// because gonum has none.
 func Match(overlap [][]float64) (name []int) {
 	olds, news := len(overlap), 0
 	for _, row := range overlap {
@@ -33,11 +33,11 @@ func Match(overlap [][]float64) (name []int) {
 	return name
 }
 
-// assign gives each of some rows its own column, of which there are at least as many, with the greatest total gain. Row r and
-// column c stand at r+1 and c+1; row 0 and column 0 are dummies.
+// assign matches each row with its own column at the greatest total gain, rows ≤ columns. Row r and column c are at r+1 and c+1;
+// row 0 and column 0 are sentinels.
 func assign(rows, columns int, gain func(r, c int) float64) []int {
 	u, v := make([]float64, rows+1), make([]float64, columns+1) // potentials
-	row := make([]int, columns+1)                               // by column, the row it is given to
+	row := make([]int, columns+1)                               // by column, its row
 	for r := 1; r <= rows; r++ {
 		row[0] = r
 		at := 0

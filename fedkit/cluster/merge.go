@@ -2,14 +2,13 @@ package cluster
 
 import "math"
 
-// merging is what is left of the points in an agglomeration: groups in places 0, 1, …, and their distances. A group that has
-// gone into another one leaves an empty place.
+// merging is the state of an agglomeration: groups in slots 0, 1, …, and their distances. A merge leaves an empty slot.
 type merging struct {
 	left  int // groups
 	d     *Condensed
-	size  []float64 // by place; 0 if it is empty
-	point []int     // by place, one of its points
-	x, y  []float64 // two rows of d: that of the group whose nearest was looked for, and room for another
+	size  []float64 // by slot; 0 if it is empty
+	point []int     // by slot, one of its points
+	x, y  []float64 // two rows of d: that of the last nearest, and a buffer
 }
 
 func startMerging(d *Condensed) *merging {
@@ -20,7 +19,7 @@ func startMerging(d *Condensed) *merging {
 	return g
 }
 
-// first returns the lowest place that is not empty.
+// first returns the lowest nonempty slot.
 func (g *merging) first() int {
 	i := 0
 	for g.size[i] == 0 {
@@ -29,7 +28,7 @@ func (g *merging) first() int {
 	return i
 }
 
-// nearest returns the group nearest to i and its distance: the given one if none is nearer, else the lowest.
+// nearest returns the nearest neighbor of i and its distance: in a tie the given one, else the lowest.
 func (g *merging) nearest(i, given int) (int, float64) {
 	g.d.row(i, g.x)
 	at, least := given, math.Inf(1)
@@ -44,7 +43,7 @@ func (g *merging) nearest(i, given int) (int, float64) {
 	return at, least
 }
 
-// merge puts two groups together in the higher one's place. The nearest group to i was just found.
+// merge merges two groups into the higher slot, right after nearest(i).
 func (g *merging) merge(i, nearest int, height float64, by Linkage) {
 	g.d.row(nearest, g.y)
 	g.combine(g.size[i], g.size[nearest], height, by)
@@ -55,7 +54,7 @@ func (g *merging) merge(i, nearest int, height float64, by Linkage) {
 	g.left--
 }
 
-// combine sets y to the distances from the union of two groups, of m and n points, whose distances are x and y (Lance and Williams
+// combine sets y to the distances from the union of two groups of m and n points, whose distances are x and y (Lance and Williams
 // 1967).
 func (g *merging) combine(m, n, height float64, by Linkage) {
 	y := g.y[:len(g.x)]
@@ -79,24 +78,23 @@ func (g *merging) combine(m, n, height float64, by Linkage) {
 	}
 }
 
-// pack closes up the empty places when they are a fifth of all, so that what is left lies together in memory. The places in a
-// chain change with them.
+// pack compacts the slots once a fifth of them are empty, for locality, and renumbers a chain.
 func (g *merging) pack(chain []int) {
 	if 5*g.left > 4*g.d.n {
 		return
 	}
 	var full []int
-	place := make([]int, g.d.n)
+	slot := make([]int, g.d.n)
 	for i, size := range g.size {
 		if size > 0 {
-			place[i] = len(full)
+			slot[i] = len(full)
 			full = append(full, i)
 		}
 	}
 	for i, at := range chain {
-		chain[i] = place[at]
+		chain[i] = slot[at]
 	}
-	packed := &Condensed{len(full), g.d.v[:0]} // each number moves to the front, behind those that have moved
+	packed := &Condensed{len(full), g.d.v[:0]} // in place: every distance moves toward the front
 	for to, i := range full {
 		row := g.d.after(i)
 		for _, j := range full[to+1:] {

@@ -19,7 +19,7 @@ type oracle struct {
 	Groups []struct {
 		Name             string
 		X                [][]float64
-		Trees            map[string][][4]float64  // by linkage: what it merges, at which height, and how many points
+		Trees            map[string][][4]float64  // by linkage: its merges, with height and number of points
 		Cuts             map[string]map[int][]int // by linkage and k
 		Heights          map[string]float64       // by linkage: a height
 		At               map[string][]int         // labels there
@@ -66,7 +66,7 @@ func compare(t *testing.T, said []byte) {
 		vectors := cluster.Vectors(x)
 		known := map[string]*cluster.Points{"vectors": vectors, "inner products": cluster.InnerProducts(vectors.Gram()), "distances": cluster.Apart(vectors.Distances())}
 		if c.Name == "noise far from 0" {
-			delete(known, "inner products") // they have no digits of the distances
+			delete(known, "inner products") // too few digits for the distances
 		}
 		for as, p := range known {
 			what := c.Name + ", " + as
@@ -101,7 +101,7 @@ func compare(t *testing.T, said []byte) {
 			}
 			coordinates(t, what, p, c.PCA)
 			if as == "distances" {
-				continue // know no angles
+				continue // have no angles
 			}
 			for k, want := range c.Spectral {
 				labels, err := cluster.Spectral{}.Cluster(p, k, rand.New(rand.NewPCG(1, 1)))

@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// PCA returns the coordinates [n, d] of points along their d principal axes, about their mean, the most spread out first. They
-// come from the Gram matrix of the centered points, however long these are: with its eigenvalues λ_c and eigenvectors u_c [n],
-// column c is √λ_c u_c. An axis points to where its point farthest from the mean is, the lowest if several are. Axes that the
-// points do not have, beyond their rank, are 0.
+// PCA returns the coordinates [n, d] of the centered points along their first d principal axes, the greatest variance first. They
+// come from the Gram matrix, however long the points are: with its eigenvalues λ_c and eigenvectors u_c [n], column c is
+// √λ_c·u_c. The sign of an axis makes its coordinate of greatest size positive, the first in a tie. Axes beyond the rank of the
+// points are 0.
 //
 // Errors: d < 1, and those of points as in Clusterer.
 func PCA(p *Points, d int) (*mat.Dense, error) {
@@ -36,8 +36,8 @@ func PCA(p *Points, d int) (*mat.Dense, error) {
 	return at, nil
 }
 
-// axes returns the greatest eigenvalues and the coordinates along their axes, at most d. With fewer features than points, they
-// are those of the features' scatter.
+// axes returns the greatest eigenvalues and the coordinates along their axes, at most d. With fewer features than points, it
+// decomposes the features' scatter matrix.
 func (p *Points) axes(d int) ([]float64, *mat.Dense, error) {
 	if p.x != nil && p.x.RawMatrix().Cols < p.n {
 		var scatter, at mat.Dense
@@ -56,7 +56,7 @@ func (p *Points) axes(d int) ([]float64, *mat.Dense, error) {
 	return values, u, err
 }
 
-// aroundMean makes the inner products about the points' mean of those about any origin, in place:
+// aroundMean double-centers inner products in place, which moves their origin to the points' mean:
 //
 //	g_ij − mean_l g_il − mean_l g_lj + mean_lm g_lm.
 func aroundMean(g *mat.Dense) *mat.Dense {
@@ -70,7 +70,7 @@ func aroundMean(g *mat.Dense) *mat.Dense {
 	return g
 }
 
-// farthest returns the first of the numbers of greatest size; those that differ by rounding only are the same size.
+// farthest returns the first number of greatest size, up to rounding.
 func farthest(v []float64) float64 {
 	most := floats.Norm(v, math.Inf(1))
 	for _, x := range v {

@@ -4,10 +4,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Points are n things to be grouped. They are known by coordinates, by inner products or by distances; a method takes what it
-// needs, which is computed from what is known. Make them with Vectors, InnerProducts, Shifted or Apart, or with Matrix.Points
-// from the rows of a matrix on the device. They never change, and neither may what they were made of. The methods that group
-// them check that all numbers are finite.
+// Points are n points to be clustered, given by coordinates, inner products or distances; whatever a method needs is computed
+// from these. Make them with Vectors, InnerProducts, Shifted or Apart, or with Matrix.Points from the rows of a matrix on the
+// device. They are immutable: do not modify what they were made from. Clusterers check that all numbers are finite.
 type Points struct {
 	n         int
 	x         *mat.Dense    // [n, p], or nil
@@ -56,7 +55,7 @@ func Shifted(gram *mat.SymDense) *Points {
 	return p
 }
 
-// Apart returns points of which only the distances are known.
+// Apart returns points given by their distances alone.
 func Apart(d *Condensed) *Points {
 	if d == nil {
 		return new(Points)
@@ -73,7 +72,10 @@ func (p *Points) Len() int {
 }
 
 // Gram returns the inner products of the points [n, n]. If only distances are known, they are about the points' mean:
-// −½ (d_ij² − mean_l d_il² − mean_l d_lj² + mean_lm d_lm²). It may be what the points were made of: do not change it.
+//
+//	−½ (d_ij² − mean_l d_il² − mean_l d_lj² + mean_lm d_lm²).
+//
+// Do not modify the result.
 func (p *Points) Gram() *mat.SymDense {
 	switch {
 	case p.Len() == 0:
@@ -94,8 +96,8 @@ func (p *Points) Gram() *mat.SymDense {
 	return g
 }
 
-// Centered returns inner products [n, n] about an origin that keeps most digits of the distances: the mean, or that of the inner
-// products that the points were made of. It may be these themselves: do not change it.
+// Centered returns inner products [n, n] about the origin that keeps most digits of the distances: the mean, or the origin of the
+// given inner products. Do not modify the result.
 func (p *Points) Centered() *mat.SymDense {
 	switch {
 	case p.Len() > 0 && p.x != nil:

@@ -40,7 +40,7 @@ func TestDistancesOfEqualPoints(t *testing.T) {
 	}
 }
 
-// However the points are known, their distances are the same, and so are their inner products about the mean.
+// However the points are given, their distances are the same, and so are their inner products about the mean.
 func TestPointsKnownInEveryWay(t *testing.T) {
 	const n, p = 12, 4
 	x := normal(n, p, 5)

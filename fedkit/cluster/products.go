@@ -6,15 +6,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// products calls f, several at once, with the inner products of each row i and the rows i, i+1, …. gonum multiplies four rows at
-// once, and what is left in another way. So that equal rows have equal products wherever they stand, rows of zeros fill up the
-// last four.
+// products calls f in parallel with the inner products of each row i and the rows i, i+1, …. gonum multiplies four rows at once,
+// and the remainder in another way. Rows of zeros pad the last four, so that equal rows have equal products wherever they are.
 func products(x *mat.Dense, f func(i int, with []float64)) {
 	n, p := x.Dims()
 	filled := mat.NewDense(n+3, p, nil)
 	filled.Copy(x)
 	raw := filled.RawMatrix()
-	const rows = 64 // with the same room for products
+	const rows = 64 // per buffer of products
 	parallel((n+rows-1)/rows, func(b int) {
 		room := make([]float64, n+3)
 		for i := b * rows; i < min(n, (b+1)*rows); i++ {

@@ -1,6 +1,6 @@
 package cluster
 
-// Renumber returns labels 0, 1, … in the order in which the groups first appear. A negative label, none, becomes −1.
+// Renumber returns labels 0, 1, … in the order in which the groups first appear. A negative label (no group) becomes −1.
 func Renumber(labels []int) []int {
 	name, out := map[int]int{}, make([]int, len(labels))
 	for i, l := range labels {

@@ -6,13 +6,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Silhouette returns how well each point lies in its group, [n] in [−1, 1] (Rousseeuw 1987): with a the mean distance to the
-// others of its group and b the least mean distance to another group,
+// Silhouette returns the silhouette of each point, [n] in [−1, 1] (Rousseeuw 1987): with a the mean distance to the others of its
+// group and b the least mean distance to another group,
 //
 //	s = (b − a)/max(a, b).
 //
-// It is 0 for a point alone in its group, if there is one group only, and if a = b = 0. A point whose label is negative or
-// missing has 0 too, and counts for no other point.
+// It is 0 for a singleton, if there is only one group, and if a = b = 0. A point with a negative or missing label has 0, too, and
+// is ignored by all others.
 func Silhouette(p *Points, labels []int) []float64 { return silhouette(p.Distances(), labels) }
 
 func silhouette(d *Condensed, labels []int) []float64 {
@@ -32,10 +32,10 @@ func silhouette(d *Condensed, labels []int) []float64 {
 		}
 	}
 	s := make([]float64, n)
-	const some = 64 // points at once
-	parallel((n+some-1)/some, func(b int) {
-		from := b * some
-		to := min(n, from+some)
+	const block = 64 // points
+	parallel((n+block-1)/block, func(b int) {
+		from := b * block
+		to := min(n, from+block)
 		sums := toGroups(d, from, to, group, len(size))
 		for i := from; i < to; i++ {
 			if c := group[i]; c >= 0 && size[c] > 1 {
@@ -46,8 +46,7 @@ func silhouette(d *Condensed, labels []int) []float64 {
 	return s
 }
 
-// toGroups returns the sums of the distances of the points from, …, to−1 from each group, [k, to−from]. It reads the pairs in
-// the order in which they lie.
+// toGroups returns the sums of the distances of the points from, …, to−1 to each group, [k, to−from]. It reads d in memory order.
 func toGroups(d *Condensed, from, to int, group []int, k int) [][]float64 {
 	sums := make([][]float64, k)
 	for c := range sums {
@@ -55,13 +54,13 @@ func toGroups(d *Condensed, from, to int, group []int, k int) [][]float64 {
 	}
 	for i, c := range group[:to] {
 		after := d.after(i)
-		if first := max(i+1, from); c >= 0 && first < to { // i is one of the others' group
+		if first := max(i+1, from); c >= 0 && first < to { // to i's group, from later points
 			floats.Add(sums[c][first-from:], after[first-i-1:to-i-1])
 		}
 		if i < from {
 			continue
 		}
-		for o, v := range after { // and the others are of theirs
+		for o, v := range after { // from i, to the groups of later points
 			if c := group[i+1+o]; c >= 0 {
 				sums[c][i-from] += v
 			}

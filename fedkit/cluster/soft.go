@@ -8,11 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Cosines returns the cosine of the angle between every point and the mean of every group, [n][k]. It is 0 for a point
-// or a mean that is zero, and NaN for an empty group, which has no mean.
+// Cosines returns the cosine similarity of every point and the mean of every group, [n][k]: 0 if either is zero, NaN for an empty
+// group.
 //
-// Models that differ little have cosines close to 1, of which float32 keeps too few digits. Then give Cosines a Gram
-// matrix from Uncenter.
+// Similar models have cosines close to 1, of which float32 keeps too few digits. Then give Cosines a Gram matrix from Uncenter.
 func Cosines(gram *mat.SymDense, labels []int, k int) [][]float64 {
 	cosines, norm := Centroids(gram, labels, k)
 	for i := range cosines {
@@ -47,9 +46,8 @@ func Uncenter(gram *mat.SymDense) *mat.SymDense {
 	return sum
 }
 
-// SoftTop is the softmax of v/temperature over its m largest values, 0 for the others: soft weights of one point. With a
-// temperature of 0, only the greatest value has weight. NaN stands for a group that does not exist, and gets 0 too. If v has no
-// number, or m < 1, all weights are 0.
+// SoftTop is the softmax of v/temperature over its m largest values, 0 for the others: soft weights of one point. At temperature
+// 0, only the greatest value has weight. NaN is a missing group, which gets 0. If v is all NaN, or m < 1, all weights are 0.
 func SoftTop(v []float64, m int, temperature float64) []float64 {
 	var order []int
 	for c := range v {

@@ -7,21 +7,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// space is what k-means must know of points x_i.
+// space is what k-means needs to know of the points x_i.
 type space interface {
 	lengths() []float64           // ‖x_i‖² about any origin, [n]
 	products(j int, to []float64) // ⟨x_i, x_j⟩ about the same, [n]
 	means(k int) means            // for one start
 }
 
-// means are those of k groups of points.
+// means are the means of k groups of points.
 type means interface {
-	// measure sets d [n][k] to the distances of the points from the means of the groups that labels [n] now say. It may leave a
-	// distance at anything between that from the point's own mean and the right one. d has what measure set it to the last time.
+	// measure sets d [n][k] to the distances of the points from the means of the groups in labels [n]. A distance may also be any
+	// lower bound of it that is no less than the distance from the point's own mean. On entry, d is what the previous call set.
 	measure(labels []int, d [][]float64)
 }
 
-// spaceOf takes coordinates if they are known and fewer than the points, else the Gram matrix.
+// spaceOf uses coordinates if they are known and fewer than the points, else the Gram matrix.
 func spaceOf(p *Points) space {
 	if p.x != nil && p.x.RawMatrix().Cols < p.n {
 		x := centered(p.x)
@@ -35,7 +35,7 @@ func spaceOf(p *Points) space {
 	return &inner{g, length}
 }
 
-// vectors are points known by coordinates.
+// vectors are points given by coordinates.
 type vectors struct {
 	x      *mat.Dense
 	length []float64
@@ -56,8 +56,9 @@ type centers struct {
 	mean *mat.Dense // [k, p]
 }
 
-// measure computes only the distances that may be less than that from the point's own mean: by the triangle inequality, a distance
-// lessens at most by as much as the mean moves (Elkan 2003). Of 3,000 points that overlap, k-means takes half to a third of the time.
+// measure computes only the distances that may be less than that from the point's own mean: by the triangle inequality, a
+// distance shrinks at most by the movement of the mean (Elkan 2003). On 3,000 overlapping points, k-means takes half to a third
+// of the time.
 func (m *centers) measure(labels []int, d [][]float64) {
 	before := m.mean
 	m.mean = m.of(labels)
@@ -98,7 +99,7 @@ func (m *centers) of(labels []int) *mat.Dense {
 	return mean
 }
 
-// inner are points known by inner products.
+// inner are points given by inner products.
 type inner struct {
 	g      *mat.Dense // [n, n], both halves
 	length []float64
@@ -110,10 +111,10 @@ func (g *inner) products(j int, to []float64) { copy(to, g.g.RawRowView(j)) }
 
 func (g *inner) means(k int) means { return &sums{inner: g, sum: zeros(k, len(g.length))} }
 
-// sums are k sums s of points, known by their inner products with all points, [k][n].
+// sums are the sums s of the points in k groups, as inner products with all points, [k][n].
 type sums struct {
 	*inner
-	before []int // the groups that the sums are of
+	before []int // the labels of the sums
 	sum    [][]float64
 }
 
@@ -135,7 +136,7 @@ func (m *sums) measure(labels []int, d [][]float64) {
 	}
 }
 
-// add adds and subtracts the points that changed their group, in O(n) each.
+// add moves the points whose group changed from sum to sum, in O(n) each.
 func (m *sums) add(labels []int) {
 	for j, c := range labels {
 		if m.before != nil && m.before[j] == c {

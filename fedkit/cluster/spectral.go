@@ -11,15 +11,14 @@ import (
 
 // Spectral is normalized spectral clustering (Shi and Malik 2000; von Luxburg 2007, arXiv 0711.0189, section 4). With A the
 // affinity of the points without its diagonal, D the diagonal matrix of its row sums and U [n, k] the eigenvectors of the k
-// greatest eigenvalues of D^-½ A D^-½, k-means groups the rows of D^-½ U. A point with no affinity to another is a group of its
-// own to U.
+// greatest eigenvalues of D^-½ A D^-½, k-means groups the rows of D^-½ U. A point with no affinity to any other has a self-loop.
 //
-// With the affinity of the default on updates, it is the covariance method.
+// With the default affinity on updates, it is the covariance method.
 //
 // Errors: those of Clusterer, negative options, an affinity below 0 or not finite.
 type Spectral struct {
 	Affinity Affinity // default PositiveCosine
-	Starts   int      `range:"[1,inf)" default:"10"` // of k-means
+	Starts   int      `range:"[1,inf)" default:"10"` // k-means restarts
 }
 
 // Cluster implements Clusterer.
@@ -45,7 +44,7 @@ func (m Spectral) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) {
 	return KMeans{Starts: m.Starts}.Cluster(Vectors(u), k, rng)
 }
 
-// normalized returns D^-½ A D^-½ and the diagonal of D^-½. A point without a neighbor counts as its own only one.
+// normalized returns D^-½ A D^-½ and the diagonal of D^-½. An isolated point gets a self-loop.
 func normalized(a *mat.SymDense) (s *mat.Dense, scale []float64) {
 	s = full(a)
 	n, _ := s.Dims()

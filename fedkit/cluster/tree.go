@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// Merge is one step of an agglomeration. Groups are numbered as in SciPy: i < n is point i, n+s what step s made.
+// Merge is one step of an agglomeration. Groups are numbered as in SciPy: i < n is point i, n+s the result of step s.
 type Merge struct {
 	A, B   int     // A < B
 	Height float64 // their distance
-	Size   int     // points in both
+	Size   int     // points in the result
 }
 
-// Tree is the n−1 merges of n points, by height: a dendrogram.
+// Tree is a dendrogram: the n−1 merges of n points, by height.
 type Tree []Merge
 
 // Cut returns the labels of k groups, [n], numbered by their first points; n groups if k > n, one if k < 1. Of merges at the same
 // height, the later ones are undone first.
 func (t Tree) Cut(k int) []int { return t.labels(len(t) + 1 - min(max(k, 1), len(t)+1)) }
 
-// CutAt returns the labels of the groups that merge at most at a height.
+// CutAt returns the labels of the groups after all merges up to a height.
 func (t Tree) CutAt(height float64) []int {
 	steps := 0
 	for steps < len(t) && t[steps].Height <= height {
@@ -28,10 +28,10 @@ func (t Tree) CutAt(height float64) []int {
 	return t.labels(steps)
 }
 
-// labels are those after some steps.
+// labels returns the labels after the first steps.
 func (t Tree) labels(steps int) []int {
 	n := len(t) + 1
-	labels := make([]int, n+steps) // of points, and of what each step made
+	labels := make([]int, n+steps) // of points, then of the result of each step
 	for i := range labels {
 		labels[i] = i
 	}
@@ -41,7 +41,7 @@ func (t Tree) labels(steps int) []int {
 	return Renumber(labels[:n])
 }
 
-// grow makes a tree of merges in any order whose A and B are points, one of each of the two groups.
+// grow makes a tree of unordered merges, whose A and B are any points of the two groups, by union-find.
 func grow(merges []Merge) Tree {
 	slices.SortStableFunc(merges, func(a, b Merge) int { return cmp.Compare(a.Height, b.Height) })
 	n := len(merges) + 1
@@ -51,7 +51,7 @@ func grow(merges []Merge) Tree {
 	}
 	top := func(i int) int {
 		for above[i] != i {
-			above[i] = above[above[i]] // halves the way for the next time
+			above[i] = above[above[i]] // path halving
 			i = above[i]
 		}
 		return i
