@@ -14,15 +14,14 @@ type Tempered interface {
 	At(temperature float64) fedkit.Selector
 }
 
-// Annealed moves the temperature of a rule from one value to another. From a high to a low one, clients are chosen more
-// and more by rank. How random the first rounds are depends on M: they are nearly uniform if From is a multiple of M; see
-// Diversity. In round t the temperature is
+// Annealed is a temperature schedule for a rule: as the temperature falls, clients are chosen more and more by rank. The
+// first rounds are nearly uniform if From is a multiple of M; see Diversity. In round t the temperature is
 //
 //	T_t = T_1 (T_R/T_1)^{(t−1)/(R−1)} for t < R, and T_R from round R on.
 type Annealed struct {
 	From   float64  `range:"(0,inf)" default:"10"` // T_1, temperature of the first round
-	To     float64  `range:"(0,inf)" default:"1"`  // T_R, temperature of round R and after it
-	Rounds int      `range:"[1,inf)" default:"50"` // R, rounds until then
+	To     float64  `range:"(0,inf)" default:"1"`  // T_R, temperature from round R on
+	Rounds int      `range:"[1,inf)" default:"50"` // R, length of the schedule
 	Then   Tempered // the rule; default Diversity{}
 }
 

@@ -9,13 +9,12 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Bandwidth chooses the n fastest of the clients whose round fits a deadline (after FedCS, T. Nishio and
-// R. Yonetani, arXiv 1804.08333). If fewer fit, the round is smaller, since the deadline comes first. If none fits, the
-// fastest client takes part alone. It always chooses the same clients. Explore and Fair let others in, even those that
-// are never available.
+// Bandwidth chooses the n fastest clients that meet a deadline (after FedCS, T. Nishio and R. Yonetani, arXiv
+// 1804.08333). If fewer do, the cohort is smaller. If none does, the fastest client takes part alone. The choice never
+// changes. Explore and Fair let others in, even those that are never available.
 type Bandwidth struct {
 	Seconds  []float64 // by client, time for download, training and upload, ≥ 0; +Inf: never available
-	Deadline float64   `range:"(0,inf)" default:"none"` // s that a client may take; slower ones are left out
+	Deadline float64   `range:"(0,inf)" default:"none"` // s per round; stragglers are left out
 }
 
 // Check implements fedkit.Checker.

@@ -9,18 +9,18 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// By is the figure of a client's last round by which Diversity and Hybrid rank clients, largest first.
+// By is the statistic of a client's last round by which Diversity and Hybrid rank clients, largest first.
 type By int
 
 const (
-	Drift         By = iota // ‖w_i − x‖₂, how far it moved
-	Dissimilarity           // 1 − cos(Δ_i, mean Δ), in [0, 2]: how far its direction is from the others'
-	Loss                    // its mean training loss
+	Drift         By = iota // ‖w_i − x‖₂, client drift
+	Dissimilarity           // 1 − cos(Δ_i, mean Δ), in [0, 2]: how far its direction is from the mean update's
+	Loss                    // mean training loss
 )
 
 var names = []string{"drift", "dissimilarity", "loss"}
 
-// String returns the name in figures, "drift".
+// String returns the name in charts, "drift".
 func (by By) String() string {
 	if by.Check(nil, 0) != nil {
 		return fmt.Sprintf("By(%d)", int(by))
@@ -28,7 +28,7 @@ func (by By) String() string {
 	return names[by]
 }
 
-// MarshalText writes the figure's name into configurations.
+// MarshalText writes the name into configurations.
 func (by By) MarshalText() ([]byte, error) { return []byte(by.String()), nil }
 
 // Check implements fedkit.Checker.
@@ -42,7 +42,7 @@ func (by By) Check(*fedkit.Federation, int) error {
 // UsesSimilarity implements fedkit.SimilarityUser.
 func (by By) UsesSimilarity() bool { return by == Dissimilarity }
 
-// of is the figure of a client by what it did last.
+// of returns the statistic of a client's last round.
 func (by By) of(last fedkit.Solve) float64 {
 	switch by {
 	case Dissimilarity:
@@ -53,9 +53,8 @@ func (by By) of(last fedkit.Solve) float64 {
 	return float64(last.Drift)
 }
 
-// rank returns the clients, those with the largest figure first. Those that never took part come before all others, in
-// random order: they may differ most, and would otherwise never be heard from. If fewer than n have taken part, only
-// these are returned.
+// rank returns the clients in descending order. Those that never took part come first, in random order: they may differ
+// most, and would otherwise never be chosen. If fewer than n have taken part, it returns only those that have.
 func (by By) rank(r *fedkit.Round, n int) []int {
 	figure := func(c int) float64 {
 		if last, rounds := r.Last(c); rounds > 0 {

@@ -9,11 +9,11 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// OnePerCluster chooses one random client from each cluster, however many clients the strategy asks for. While no
-// clusters are known, it chooses the requested number at random.
+// OnePerCluster chooses one random client from each cluster, however many clients the strategy asks for. Without known
+// clusters, it chooses the requested number at random.
 type OnePerCluster struct {
 	First  bool  // the first client of each cluster instead
-	Labels []int // cluster of each client; negative: none. Default: those the strategy last served (Round.Clusters), clients without one being a cluster of their own
+	Labels []int // cluster of each client; negative: none. Default: those the strategy last served (Round.Clusters), with all unclustered clients as one more cluster
 }
 
 // Check implements fedkit.Checker.
@@ -37,11 +37,10 @@ func (s OnePerCluster) Select(r *fedkit.Round, n int) []int {
 	return PerCluster(labels, len(different), r.Rand("clusters"))
 }
 
-// ByCluster spreads the round over the clusters as evenly as possible: one random client from each cluster, then a second
-// from each, … until there are n. Clients without a cluster come last. While no clusters are known, all n are chosen at
-// random.
+// ByCluster stratifies the cohort by cluster: one random client from each, then a second from each, … until there are n.
+// Unclustered clients come last. Without known clusters, all n are random.
 type ByCluster struct {
-	Labels []int // cluster of each client; negative: none. Default: those the strategy last served (Round.Clusters), clients without one being a cluster of their own
+	Labels []int // cluster of each client; negative: none. Default: those the strategy last served (Round.Clusters), with all unclustered clients as one more cluster
 }
 
 // Check implements fedkit.Checker.
@@ -52,9 +51,9 @@ func (s ByCluster) Select(r *fedkit.Round, n int) []int {
 	return fill(r, PerCluster(among(r.Candidates(), known(s.Labels, r)), n, r.Rand("clusters")), n)
 }
 
-// PerCluster returns n of the indices i with a cluster, labels[i] ≥ 0, or all of them if there are fewer. It takes one of
-// each cluster, then a second of each, … Which ones of a cluster, and which clusters get the remainder of n, is random;
-// with a nil rng the first ones are taken. Strategies that cluster within a round use it to choose clients.
+// PerCluster returns n of the indices i with a cluster, labels[i] ≥ 0, or all of them if there are fewer: one of each
+// cluster, then a second of each, … The choice within a cluster, and of the clusters that get the remainder of n, is
+// random; with a nil rng it takes the first ones. Strategies that cluster within a round use it to choose clients.
 func PerCluster(labels []int, n int, rng *rand.Rand) []int {
 	var all []int
 	for i, c := range labels {
@@ -73,13 +72,13 @@ func PerCluster(labels []int, n int, rng *rand.Rand) []int {
 		turn[i] = members[labels[i]]
 		members[labels[i]]++
 	}
-	shuffle() // otherwise large clusters would come first in each turn
+	shuffle() // otherwise large clusters would come first in each pass
 	slices.SortStableFunc(all, func(i, j int) int { return cmp.Compare(turn[i], turn[j]) })
 	return all[:min(n, len(all))]
 }
 
-// known returns the given labels or, if there are none, the clusters that the strategy last served. There, clients that have
-// none yet are a cluster of their own, so that they are chosen some time; nil if nobody has one.
+// known returns the given labels or, if there are none, the clusters that the strategy last served, with all unclustered
+// clients as one more cluster, so that they are chosen, too; nil without any cluster.
 func known(labels []int, r *fedkit.Round) []int {
 	if labels != nil {
 		return labels
@@ -96,7 +95,7 @@ func known(labels []int, r *fedkit.Round) []int {
 	return served
 }
 
-// among returns the labels of some clients, and −1 for all others.
+// among keeps the labels of the given clients; all others get −1.
 func among(clients, labels []int) []int {
 	some := slices.Repeat([]int{-1}, len(labels))
 	for _, c := range clients {

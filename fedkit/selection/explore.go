@@ -6,9 +6,9 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Explore adds chance to a rule that relies on the clients' past. The first rounds are random, since nothing is known
-// yet. Each later round is random with probability ε, so that clients the rule overlooks are heard from again; otherwise
-// the rule chooses. A random round has the clients that a run without a Selector would have.
+// Explore makes a rule ε-greedy. The first rounds are random, since nothing is known yet. Each later round is random with
+// probability ε, so that clients the rule overlooks are chosen again. A random round has the same cohort as in a run
+// without a Selector.
 type Explore struct {
 	ColdStart int             `range:"[1,inf)" default:"2"` // random rounds at the start
 	Rate      float64         `range:"[0,1]" default:"0.1"` // ε, probability of a random round

@@ -10,22 +10,22 @@ import (
 
 // Fair bounds how rarely and how often a client takes part under another rule, in synchronous rounds.
 //
-// Wait: nobody is left out of more than T rounds in a row. This is possible if M ≤ n (T + 1).
+// Wait: no client sits out more than T rounds in a row. This is feasible if M ≤ n (T + 1).
 //
-// Quota: by round t nobody has taken part in more than ⌈q·t⌉ rounds. This is possible if q ≥ n/M.
+// Quota: by round t no client has taken part in more than ⌈q·t⌉ rounds. This is feasible if q ≥ n/M.
 //
-// A run for which a bound is impossible is refused. Otherwise each of them, if it is the only one, holds in every round,
-// whatever the rule wants. With both, Quota holds, and a client may sit out longer than T rounds when the quota leaves too few
-// places for all that are due. Fair looks ahead: it leaves nothing from which later rounds of n clients would break its bound.
-// Clients that have to take part come first, then those the rule wants, then random ones in place of those it may not
-// have.
+// An infeasible bound is an error. A bound that is the only one holds in every round, whatever the rule wants. With both,
+// Quota holds, and a client may sit out longer than T rounds when the quota leaves too few places for all that are due.
+// Fair looks ahead: its choice keeps the bound feasible for later rounds of n clients. Clients that must take part come
+// first, then those the rule wants, then random ones in place of those it may not have.
 //
-// This supposes that the strategy asks for the same n in every round, can choose among all clients and trains exactly whom Fair
-// chose. If not, as with devices that are off or late, Fair still chooses nobody who has reached the quota, and makes a round
-// smaller if it must, but Wait may not hold. A round in which nobody is below the quota is an error.
+// This assumes that the strategy asks for the same n in every round, can choose among all clients and trains exactly the
+// chosen cohort. Otherwise, as with unavailable devices or stragglers, Fair still chooses no client that has reached the
+// quota, and shrinks the cohort if it must, but Wait may not hold. A round in which every client has reached the quota is
+// an error.
 type Fair struct {
 	Wait  int             `range:"[1,inf)" default:"no bound"` // T, most rounds in a row that a client sits out
-	Quota float64         `range:"(0,1]" default:"no bound"`   // q, largest share of the rounds for a client, at least n/M
+	Quota float64         `range:"(0,1]" default:"no bound"`   // q, maximum participation rate of a client, at least n/M
 	Then  fedkit.Selector // the rule; default Random{}
 }
 
@@ -74,15 +74,15 @@ func (s Fair) Select(r *fedkit.Round, n int) []int {
 	return chosen
 }
 
-// choose returns the clients of round t. The order is of all clients and begins with those that the rule wants; took and
-// waited say in how many rounds each client took part, and how many in a row it has sat out since.
+// choose returns the cohort of round t. order has all clients, those that the rule wants first; took is each client's
+// number of rounds so far, waited the number in a row that it has sat out.
 //
-// The choices that keep both bounds are those that meet two families of conditions. Wait: at least so many of the clients
-// that have waited w rounds or more, for every w (see due). Quota: at most so many of those that may take part k times or
-// fewer by now, for every k (see quotaRoom). Each family alone is a matroid, so that taking clients in any order while
-// there is room ends with n of them. Both at once are no matroid: the due clients are taken first, preferably those with
-// much of their quota left, as far as the quota has room. TestFairKeepsBothBounds follows every choice for M ≤ 4, where
-// both always hold; from M = 8 on Wait may not.
+// A cohort keeps both bounds if it meets two families of constraints. Wait: a minimum number of the clients that have
+// waited w rounds or more, for every w (see due). Quota: a maximum number of the clients that may take part k times or
+// fewer by now, for every k (see quotaRoom). Each family alone is a matroid, so that a greedy choice in any order ends
+// with n clients. Both at once are no matroid: the due clients are taken first, preferably those with much of their quota
+// left, as far as the quota allows. TestFairKeepsBothBounds follows every choice for M ≤ 4, where both always hold; from
+// M = 8 on Wait may not.
 func (s Fair) choose(t, n, wanted int, order, took, waited []int) []int {
 	spare := s.spare(t, took)
 	bySpare := slices.Clone(order)

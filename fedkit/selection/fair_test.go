@@ -10,7 +10,7 @@ import (
 
 const largest = 6 // clients
 
-// world is what a run of Fair has come to: rounds taken part in and rounds waited, by client.
+// world is the state of a run of Fair: rounds taken part in and rounds waited, by client.
 type world struct{ took, waited [largest]int }
 
 // after returns the world after a round with the clients of a mask, and whether the bounds hold in it.
@@ -28,7 +28,7 @@ func (w world) after(s Fair, t, m int, mask uint) (world, bool) {
 	return w, true
 }
 
-// sorted numbers the clients anew, since those that are alike can change places, and drops what s does not bound.
+// sorted renumbers the clients, since those in the same state are interchangeable, and drops what s does not bound.
 func (w world) sorted(s Fair, m int) (v world) {
 	if s.Wait == 0 {
 		w.waited = v.waited
@@ -79,7 +79,7 @@ func bounds(m, n int) (all []Fair) {
 	return all
 }
 
-// Every world that can be reached if the rule may want any clients, in any order, n or fewer, in every round: the bounds
+// Every reachable state, if the rule may want any clients, in any order, n or fewer, in every round: the bounds
 // hold, and the round has at least as many clients as the rule wants.
 func TestFairKeepsBothBounds(t *testing.T) {
 	for m := 1; m <= 4; m++ {
@@ -133,8 +133,8 @@ func (h *horizon) possible(w world, t int) bool {
 	return p
 }
 
-// Under one bound a round has as many of the clients that the rule wants as any choice from which all later rounds are
-// possible.
+// Under one bound a round has as many of the clients that the rule wants as any choice that keeps all later rounds
+// feasible.
 func TestFairLeavesTheRuleItsChoice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {
@@ -187,8 +187,8 @@ func TestFairIsFast(t *testing.T) {
 	}
 }
 
-// With both bounds and more clients, the quota holds in every round of n clients; a client may wait longer than asked for,
-// but not without end.
+// With both bounds and more clients, the quota holds in every round of n clients; a client may wait longer than T,
+// but not forever.
 func TestFairKeepsTheQuotaFirst(t *testing.T) {
 	const m, n, rounds = 11, 5, 60
 	s := Fair{Wait: 2, Quota: float64(n) / m}

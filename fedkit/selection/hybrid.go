@@ -16,7 +16,7 @@ import (
 type Hybrid struct {
 	HighRatio   float64 `range:"[0,1]" default:"0.5"`                                                   // ρ, share from the high half
 	Temperature float64 `range:"(0,inf]" default:"1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"` // T, of the softmax over ranks
-	By          By      // what to rank by; default Drift
+	By          By      // statistic to rank by; default Drift
 }
 
 // At implements Tempered.

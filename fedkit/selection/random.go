@@ -1,5 +1,5 @@
-// Package selection has the rules that choose the clients of a round, one per file. A rule keeps no state: it relies only
-// on what the Round knows about the clients' past, and on its generators, so that a resumed run chooses the same clients.
+// Package selection has the rules that choose a round's cohort, one per file. A rule keeps no state: it relies only on
+// what the Round knows about the clients' past, and on its generators, so that a resumed run chooses the same clients.
 // Rules that wrap another one (Explore, Fair, Annealed) compose:
 //
 //	selection.Fair{Wait: 10, Then: selection.Explore{Then: selection.Hybrid{By: selection.Loss}}}
@@ -13,7 +13,7 @@ type Random struct{}
 // Select implements fedkit.Selector.
 func (Random) Select(r *fedkit.Round, n int) []int { return shuffled(r, "select")[:n] }
 
-// shuffled returns the clients that can be chosen, in random order.
+// shuffled returns the available clients in random order.
 func shuffled(r *fedkit.Round, purpose string) []int {
 	clients := r.Candidates()
 	order := r.Rand(purpose).Perm(len(clients))

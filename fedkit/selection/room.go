@@ -1,10 +1,10 @@
 package selection
 
-// room bounds a choice of clients by a number that each of them has: of the clients whose key is k or less, it may hold
-// left[k] more. A key beyond the last k is not bounded.
+// room is the capacity of a cohort: it may take left[k] more clients whose key is k or less. A key beyond the last k is
+// unbounded.
 type room struct {
 	key, left []int
-	full      int // the largest k for which nobody more may be chosen, −1 if there is none
+	full      int // the largest k without capacity, −1 if none
 }
 
 func newRoom(key, left []int) *room {
@@ -15,7 +15,7 @@ func newRoom(key, left []int) *room {
 	return r
 }
 
-// add adds clients to a choice, in this order, if there is room for them, until it has size of them.
+// add appends clients in this order, as far as there is capacity, until there are size of them.
 func (r *room) add(chosen, order []int, size int) []int {
 	in := make(map[int]bool, size)
 	for _, c := range chosen {
@@ -35,7 +35,7 @@ func (r *room) add(chosen, order []int, size int) []int {
 	return chosen
 }
 
-// take makes the room smaller by one client.
+// take uses up capacity for one client.
 func (r *room) take(c int) {
 	for k := r.key[c]; k < len(r.left); k++ {
 		if r.left[k]--; r.left[k] <= 0 {

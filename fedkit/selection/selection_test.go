@@ -156,7 +156,7 @@ func TestEveryRule(t *testing.T) {
 	}
 }
 
-// On devices that are off at times, every rule chooses among those that are on. In an asynchronous round it chooses among those
+// With devices that are off at times, every rule chooses among those that are on. In an asynchronous round it chooses among those
 // that are idle, too: who else is chosen is an error.
 func TestEveryRuleOnDevices(t *testing.T) {
 	fed, err := federation(t, 9).On(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 1}, OnFor: sim.Uniform{Low: 3, High: 9}, OffFor: sim.Uniform{Low: 1, High: 9}, Seed: 2})
@@ -386,7 +386,7 @@ func TestFairWait(t *testing.T) {
 	}
 }
 
-// By round t nobody has taken part more than ⌈q·t⌉ times, and the rule's clients take part as often as allowed.
+// By round t no client has taken part more than ⌈q·t⌉ times, and the rule's clients take part as often as allowed.
 func TestFairQuota(t *testing.T) {
 	for _, c := range []struct {
 		m int

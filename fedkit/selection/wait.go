@@ -2,9 +2,9 @@ package selection
 
 import "slices"
 
-// due returns the clients that must take part now, so that with n clients per round nobody ever waits longer than T. For
-// every h at most n·h of the others must take part in the next h rounds. They are as few as possible, and come from the
-// front of the order as far as possible.
+// due returns the clients that must take part now, so that with n clients per round no client ever waits longer than T:
+// for every h, at most n·h of the others must take part in the next h rounds. They are as few as possible, and come from
+// the front of the order as far as possible.
 func (s Fair) due(n int, order, waited []int) []int {
 	if s.Wait == 0 {
 		return nil
