@@ -5,15 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// Device is what one client works on. The zero value does everything at once and is always on.
+// Device is what one client trains on. The zero value takes no time and is always on.
 type Device struct {
 	PerExample float64 // s for the forward and backward pass of one training example
-	Reference  float64 // floating-point operations of this pass; 0: of the model that is trained, whatever it is
-	Down       float64 // bytes/s that it receives; 0: no limit
-	Up         float64 // bytes/s that it sends; 0: no limit
-	Latency    float64 // s that each message is on its way, in either direction
-	Drop       float64 // chance, in [0, 1), to drop out in the middle of a piece of work
-	On         Hours   // when it is on; work and messages wait while it is not
+	Reference  float64 // floating-point operations of this pass; 0: those of the trained model
+	Down       float64 // bytes/s of downloads; 0: no limit
+	Up         float64 // bytes/s of uploads; 0: no limit
+	Latency    float64 // s per message, in either direction
+	Drop       float64 // probability, in [0, 1), of dropping out before an update arrives
+	On         Hours   // availability; work and messages wait while it is off
 }
 
 // Receive returns the seconds that a message of this many bytes takes to reach the device: Latency + bytes/Down.
@@ -42,8 +42,8 @@ func (d Device) Compute(examples, operations float64) float64 {
 	return examples * d.PerExample * (operations / d.Reference)
 }
 
-// Dropout returns the share of a piece of work after which the device drops out: uniform in [0, 1) with chance Drop, and 1,
-// all of it, otherwise. It always takes two numbers from rng.
+// Dropout returns the share of a job's time, from download to upload, after which the device drops out: uniform in [0, 1)
+// with probability Drop, else 1, all of it. It always draws two numbers from rng.
 func (d Device) Dropout(rng *rand.Rand) float64 {
 	chance, share := rng.Float64(), rng.Float64()
 	if chance < d.Drop {
@@ -52,7 +52,7 @@ func (d Device) Dropout(rng *rand.Rand) float64 {
 	return 1
 }
 
-// Check reports the first field that is out of range: a negative time or rate, NaN, Inf, a chance that is not in [0, 1), or
+// Check reports the first field that is out of range: a negative time or rate, NaN, Inf, a probability outside [0, 1), or
 // hours that are out of order.
 func (d Device) Check() error {
 	for _, f := range []struct {

@@ -27,7 +27,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// As many drop out as Drop says, after half of the work on average.
+// The dropout rate is Drop, after half of the work on average.
 func TestDropout(t *testing.T) {
 	rng, d := rand.New(rand.NewPCG(1, 2)), Device{Drop: 0.3}
 	const n = 20000

@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// Devices draws each quantity of each device on its own. A quantity that is left out is 0, as in Device: it takes no time,
-// or has no limit.
+// Devices draws each quantity of each device independently. A quantity that is left out is 0, as in Device: it takes no
+// time, or has no limit.
 //
-// Client i has the same device however many there are. Each quantity has random numbers of its own, so changing one leaves
-// the others as they are.
+// Client i's device does not depend on the number of devices. Each quantity has its own random stream, so that changing one
+// leaves the others as they are.
 type Devices struct {
 	PerExample Distribution // s for the forward and backward pass of one training example
-	Reference  float64      // floating-point operations of this pass; 0: of the model that is trained
+	Reference  float64      // floating-point operations of this pass; 0: those of the trained model
 	Down, Up   Distribution // bytes/s
-	Latency    Distribution // s, each message, in either direction
-	Drop       Distribution // chance, in [0, 1), to drop out in the middle of a piece of work
+	Latency    Distribution // s per message, in either direction
+	Drop       Distribution // probability, in [0, 1), of dropping out before an update arrives
 
-	// A device is on for OnFor seconds and off for OffFor seconds, in turns, and starts anywhere in its turn. Default:
-	// always on.
+	// A device alternates between OnFor seconds on and OffFor seconds off, from a random phase. Default: always on.
 	OnFor, OffFor Distribution
 
 	Seed uint64 // chooses all that is drawn
@@ -56,10 +55,10 @@ func (r Devices) draw(n int) ([]Device, error) {
 	return devices, checkAll(devices)
 }
 
-// quantity is a field of Device, and what it is drawn from.
+// quantity is a field of Device and its distribution.
 type quantity struct {
 	field, words string
-	from         Distribution // nil: nothing
+	from         Distribution // nil: not set
 	of           func(d *Device) *float64
 }
 
@@ -91,7 +90,7 @@ func (q quantity) draw(n int, seed uint64) (values []float64, err error) {
 	return values, nil
 }
 
-// switchOn sets when devices are on.
+// switchOn sets the devices' hours.
 func (r Devices) switchOn(devices []Device) error {
 	if (r.OnFor == nil) != (r.OffFor == nil) {
 		return fmt.Errorf("OnFor = %v, OffFor = %v: must be both set, or none", r.OnFor, r.OffFor)
@@ -117,7 +116,7 @@ func (r Devices) switchOn(devices []Device) error {
 	return nil
 }
 
-// String returns "s per example 0.01, bytes/s up 100000, seed 7", of what is set.
+// String returns "s per example 0.01, bytes/s up 100000, seed 7", of the fields that are set.
 func (r Devices) String() string {
 	var parts []string
 	for _, q := range append(r.quantities(), quantity{words: "s on", from: r.OnFor}, quantity{words: "s off", from: r.OffFor}) {

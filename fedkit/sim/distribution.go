@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// A Distribution is what one quantity of a device is drawn from.
+// A Distribution draws one quantity of a device.
 type Distribution interface {
-	// Draw returns a number ≥ 0, or what is wrong with the distribution's fields.
+	// Draw returns a number ≥ 0. It fails if a field is out of range.
 	Draw(rng *rand.Rand) (float64, error)
 }
 
@@ -61,13 +61,13 @@ func (l LogNormal) String() string {
 	return fmt.Sprintf("log-normal, median %v, σ = %v", l.Median, l.Sigma)
 }
 
-// TwoClasses is one of two values. Each quantity is drawn on its own; devices that are slow in all respects are Mixed.
+// TwoClasses is one of two values. Quantities are independent; for devices that are slow in all respects, see Mixed.
 type TwoClasses struct {
 	Fast, Slow float64 // the two values
-	Share      float64 // chance of Slow, in [0, 1]
+	Share      float64 // probability of Slow, in [0, 1]
 }
 
-// Draw returns Slow with the chance Share, and Fast otherwise.
+// Draw returns Slow with probability Share, and Fast otherwise.
 func (c TwoClasses) Draw(rng *rand.Rand) (float64, error) {
 	if err := checkNumber("TwoClasses.Fast", c.Fast); err != nil {
 		return 0, err

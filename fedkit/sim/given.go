@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Given is the devices written by hand, client by client.
+// Given lists the devices by hand, client by client.
 //
 //	sim.Given{{PerExample: 0.01}, {PerExample: 0.1, Up: 1e5}}
 type Given []Device

@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// Hours say when a device is on. They repeat without end, so a device that is off always comes back. The zero value is
+// Hours are a device's availability. They repeat forever, so that a device that is off always comes back. The zero value is
 // always on.
 type Hours struct {
 	Intervals []Interval // in order, without overlap; none: always on
@@ -27,8 +27,8 @@ func (h Hours) Next(t float64) float64 {
 	return max(t, h.interval(h.at(t)).From)
 }
 
-// Finish returns when work is done that takes this many seconds and begins at t. It goes on only while the device is on:
-// it waits while the device is off, and then continues where it stopped. A piece that ends with an interval is done by then.
+// Finish returns when work of this many seconds that begins at t is done. It pauses while the device is off, and then
+// resumes where it stopped. Work that ends with an interval is done at that moment.
 func (h Hours) Finish(t, work float64) float64 {
 	if len(h.Intervals) == 0 {
 		return t + work
@@ -38,7 +38,7 @@ func (h Hours) Finish(t, work float64) float64 {
 	if left := h.interval(cycle, i).To - t; work > left {
 		work -= left
 		cycle, i = h.after(cycle, i)
-		whole := max(0, math.Ceil(work/h.share())-1) // cycles, after which work is left
+		whole := max(0, math.Ceil(work/h.share())-1) // full cycles, after which work is left
 		work = min(work-whole*h.share(), h.share())  // round-off of many cycles must not become more
 		cycle += whole
 		for on := h.Intervals[i]; work > on.To-on.From; on = h.Intervals[i] {
@@ -50,7 +50,7 @@ func (h Hours) Finish(t, work float64) float64 {
 	return t + work
 }
 
-// at returns the interval that holds t, or the next one: in which repetition, and its number.
+// at returns the interval that contains t, or else the next one: its repetition and its index.
 func (h Hours) at(t float64) (cycle float64, i int) {
 	cycle = math.Floor(t / h.period())
 	i = sort.Search(len(h.Intervals), func(i int) bool { return h.interval(cycle, i).To > t })
@@ -60,7 +60,7 @@ func (h Hours) at(t float64) (cycle float64, i int) {
 	return cycle, i
 }
 
-// after returns the interval after number i.
+// after returns the next interval.
 func (h Hours) after(cycle float64, i int) (float64, int) {
 	if i+1 == len(h.Intervals) {
 		return cycle + 1, 0
@@ -68,7 +68,7 @@ func (h Hours) after(cycle float64, i int) (float64, int) {
 	return cycle, i + 1
 }
 
-// interval returns an interval of a repetition.
+// interval returns interval i of a repetition.
 func (h Hours) interval(cycle float64, i int) Interval {
 	start, on := cycle*h.period(), h.Intervals[i]
 	return Interval{start + on.From, start + on.To}
@@ -76,7 +76,7 @@ func (h Hours) interval(cycle float64, i int) Interval {
 
 func (h Hours) period() float64 { return cmp.Or(h.Period, h.Intervals[len(h.Intervals)-1].To) }
 
-// share returns for how long the device is on in each period.
+// share returns the seconds per period that the device is on.
 func (h Hours) share() (s float64) {
 	for _, on := range h.Intervals {
 		s += on.To - on.From
@@ -103,7 +103,7 @@ func (h Hours) Check() error {
 	return nil
 }
 
-// alternate returns the hours of a device that is on and off in turns, and is switched on at the phase, in [0, on + off).
+// alternate returns the hours of a device that is on and off alternately, switched on at the phase, in [0, on + off).
 func alternate(on, off, phase float64) Hours {
 	period := on + off
 	if end := phase + on - period; end > 0 { // it is on at 0

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// invalid is the error for a field: the value it has, and what is allowed.
+// invalid is the error for a field: its value, and what is allowed.
 func invalid(field string, value any, allowed string) error {
 	return fmt.Errorf("%s = %v: must be %s", field, value, allowed)
 }
 
-// checkNumber refuses what is negative, NaN or Inf.
+// checkNumber refuses a negative number, NaN and Inf.
 func checkNumber(field string, v float64) error {
 	if !(v >= 0 && v <= math.MaxFloat64) {
 		return invalid(field, v, "a number ≥ 0")
@@ -18,7 +18,7 @@ func checkNumber(field string, v float64) error {
 	return nil
 }
 
-// checkClients refuses a draw of nothing.
+// checkClients refuses fewer than one client.
 func checkClients(n int) error {
 	if n < 1 {
 		return invalid("clients", n, "at least 1")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Mixed has classes of devices, such as phones and computers: each is what a rule draws, for a share of the clients. Who is
-// of which class is random.
+// Mixed has classes of devices, such as phones and computers, each drawn by a rule for a share of the clients. Clients are
+// assigned to classes at random.
 //
 //	sim.Mixed{Classes: []sim.Class{
 //		{Share: 0.8, Of: sim.Devices{PerExample: sim.Constant(0.1), Up: sim.Constant(1e5)}},
@@ -15,7 +15,7 @@ import (
 //	}}
 type Mixed struct {
 	Classes []Class // at least one
-	Seed    uint64  // chooses who is of which class
+	Seed    uint64  // assigns clients to classes
 }
 
 // Class is a class of devices.

@@ -7,12 +7,12 @@ import (
 	"math"
 )
 
-// Event is what happens to a client at a moment, such as the arrival of its piece of work.
+// Event is a timed event of a client, such as the arrival of its update.
 type Event struct {
 	Time   float64 // s
-	Turn   int     // of the same moment, the lowest turn is first, such as the round in which work began
-	Client int     // whom it happens to
-	Number int     // tells a client's events of the same moment and turn apart, such as the number of the piece of work
+	Turn   int     // at the same time the lowest comes first, such as the round in which training began
+	Client int     // its index
+	Number int     // tells a client's events of the same time and turn apart, such as the number of the update
 }
 
 // Compare orders events by time, turn, client and number.
@@ -20,11 +20,11 @@ func (e Event) Compare(o Event) int {
 	return cmp.Or(cmp.Compare(e.Time, o.Time), cmp.Compare(e.Turn, o.Turn), cmp.Compare(e.Client, o.Client), cmp.Compare(e.Number, o.Number))
 }
 
-// Queue gives events back in the order of their time, turn, client and number, whatever order they were put in. The zero value is
-// empty, at second 0. All that a queue is stands in its fields, so that it can be saved.
+// Queue is a priority queue of events, by time, turn, client and number. The zero value is empty, at second 0. Its whole
+// state is in its fields, so that it can be saved.
 type Queue struct {
-	Now    float64 // s; the time of the event that was taken last
-	Events []Event // still to come, as a heap: the next one first, the others in no order that matters
+	Now    float64 // s; the time of the last event popped
+	Events []Event // pending, as a heap: the next one first
 }
 
 // Push adds an event. It fails if the time is not finite, or before Now.
@@ -37,7 +37,7 @@ func (q *Queue) Push(e Event) error {
 	return nil
 }
 
-// Pop takes the next event out, and sets Now to its time; false if there is none.
+// Pop removes the next event and sets Now to its time; false if there is none.
 func (q *Queue) Pop() (Event, bool) {
 	last := len(q.Events) - 1
 	if last < 0 {
@@ -52,7 +52,7 @@ func (q *Queue) Pop() (Event, bool) {
 	return next, true
 }
 
-// Len returns the number of events still to come.
+// Len returns the number of pending events.
 func (q *Queue) Len() int { return len(q.Events) }
 
 // byTime is a heap for heap.Fix, which moves one event to its place. heap.Push and heap.Pop would allocate an interface for

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Events come out in their order, whatever order they were put in: nothing is lost, and nothing comes twice.
+// Events are popped in order, whatever order they were pushed in: none is lost, and none comes twice.
 func TestQueueOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
@@ -93,7 +93,7 @@ func TestQueueInASimulation(t *testing.T) {
 	}
 }
 
-// A queue that was saved and read again goes on as it would have.
+// A queue that is saved and restored continues as the original does.
 func TestQueueIsSaved(t *testing.T) {
 	q := queue(t, Event{3, 0, 0, 0}, Event{1, 0, 5, 0}, Event{1, 0, 2, 7}, Event{2, 0, 2, 8})
 	q.Pop()

@@ -70,7 +70,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// The distributions have the mean and the quantiles that their fields say.
+// The distributions have the mean and the quantiles that their fields set.
 func TestDistributions(t *testing.T) {
 	const n = 20000
 	draw := func(d Distribution) []float64 {

@@ -1,7 +1,7 @@
-// Package sim describes the devices that clients work on, for runs that are read against simulated seconds: how fast a
-// device computes and travels, when it is on, and how often it drops out. Nothing here sleeps or reads a clock.
+// Package sim describes the clients' devices for runs in simulated time: compute speed, bandwidth, availability and
+// dropout. Nothing here sleeps or reads a clock.
 //
-//	devices     Devices draws each quantity on its own, Mixed has classes, Trace reads a file; Given, by hand
+//	devices     Devices draws each quantity independently, Mixed has classes, Trace reads a file; Given, by hand
 //	quantities  Constant, Uniform, LogNormal, TwoClasses
 //	events      Queue
 //

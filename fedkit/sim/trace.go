@@ -62,7 +62,7 @@ func (r Trace) String() string {
 	return strings.Join(append([]string{"trace " + r.File}, seeded(r.Seed)...), ", ")
 }
 
-// columns are what a trace may have, besides "on".
+// columns are the columns of a trace, besides "on".
 var columns = map[string]func(d *Device) *float64{
 	"per_example": func(d *Device) *float64 { return &d.PerExample },
 	"reference":   func(d *Device) *float64 { return &d.Reference },
@@ -176,7 +176,7 @@ func readIntervals(cell string) (on []Interval, err error) {
 	return on, nil
 }
 
-// repeat makes all hours repeat at the latest end.
+// repeat makes all hours repeat after the latest end.
 func repeat(devices []Device) {
 	end := 0.0
 	for _, d := range devices {

@@ -71,7 +71,7 @@ func TestTracesWithHoles(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, it is refused, or read as devices that can be worked with.
+// Whatever a file holds, ReadTrace returns an error or valid devices.
 func FuzzReadTrace(f *testing.F) {
 	for _, csv := range []string{
 		"per_example,down,up,latency,on\n0.02,1e6,2e5,0.05,0:28800 86400:115200\n0.15,5e5,1e5,0.2,always\n",
