@@ -9,17 +9,17 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Form is one of two forms of the adaptive optimizers.
+// Form is one of two variants of the adaptive optimizers.
 type Form int
 
 const (
-	// Corrected is Adam's original form (arXiv 1412.6980) except for the place of ε: m̂ = m/(1−β1^t) and
-	// v̂ = v/(1−β2^t) make up for a memory that starts at zero, and ε is inside the root,
+	// Corrected is Adam's original form (arXiv 1412.6980) except for the place of ε: m̂ = m/(1−β1^t) and v̂ = v/(1−β2^t)
+	// correct the bias of starting at zero, and ε is inside the root,
 	//
 	//	step = η m̂/√(v̂ + ε),  m_0 = v_0 = 0.
 	Corrected Form = iota
 
-	// Reddi is that of arXiv 2003.00295, Algorithm 2: nothing is corrected, and τ, here Epsilon, is outside the root,
+	// Reddi is that of arXiv 2003.00295, Algorithm 2: there is no bias correction, and τ, here Epsilon, is outside the root,
 	//
 	//	step = η m/(√v + τ),  m_0 = 0,  v_0 = τ².
 	Reddi

@@ -12,7 +12,7 @@ import (
 //
 //	m ← β1 m + (1−β1)Δ,  v ← β2 v + (1−β2)Δ²,  v̂ ← max(v̂, v),  step = η m/(√v̂ + ε),
 //
-// with m_0 = v_0 = v̂_0 = 0. A step never gets longer because Δ got shorter.
+// with m_0 = v_0 = v̂_0 = 0. The effective learning rate η/(√v̂ + ε) never grows.
 type AMSGrad struct {
 	LR      float64 `range:"(0,inf)" default:"0.01"` // η, server learning rate
 	Beta1   float64 `range:"[0,1)" default:"0.9"`    // β1, of the mean of updates

@@ -3,7 +3,7 @@
 // strategy.FedOpt is the algorithm around them.
 //
 // Δ is [1, d], or [k, d] for k models at once: every parameter is treated separately. A memory of the wrong length, such
-// as another optimizer's, counts as none.
+// as another optimizer's, is treated as empty.
 package server
 
 import (
@@ -29,7 +29,7 @@ func (o SGD) Step(delta *fedkit.Matrix, _ []*fedkit.Matrix, _ int) (step *fedkit
 // or is a heavy ball, m ← βm + Δ, as in Hsu et al. (arXiv 1909.06335). The average with η/(1−β) takes the same steps.
 type Momentum struct {
 	LR        float64 `range:"(0,inf)" default:"1"` // η, server learning rate
-	Beta      float64 `range:"[0,1)" default:"0.9"` // β, share of the last step
+	Beta      float64 `range:"[0,1)" default:"0.9"` // β, weight of the previous m
 	HeavyBall bool    // m ← βm + Δ; default m ← βm + (1−β)Δ
 }
 

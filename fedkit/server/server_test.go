@@ -16,7 +16,7 @@ import (
 // Under the race detector the plugin's destructors abort when the process exits normally.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
-// models returns x_1, …, x_T: what the optimizer makes of the updates. It fails the test if a program is compiled after
+// models returns x_1, …, x_T, the optimizer's models. It fails the test if a program is compiled after
 // the first step.
 func models(t *testing.T, rule func(t int) fedkit.ServerOptimizer, x []float32, deltas [][]float32) (all [][]float32) {
 	t.Helper()
