@@ -1,5 +1,5 @@
-// Package aggregate combines the rows that clients return into one: by their mean, or by a robust alternative that a
-// few bad clients cannot move far.
+// Package aggregate combines the rows that clients return into one: by their mean, or by a robust rule that a few
+// malicious clients cannot move far.
 package aggregate
 
 import "fedkit.example/fedkit"

@@ -42,7 +42,7 @@ func ExampleMean() {
 	// [0.5] <nil>
 }
 
-// Krum needs n ≥ 2f+3 clients per round to withstand f attackers. Ask it for too much and it says so.
+// Krum needs n ≥ 2f+3 clients per round to withstand f attackers. More attackers are an error.
 func ExampleKrum() {
 	u := fedkit.NewMatrix([]float32{1, 1, 1, 1, 50, 50}, 6, 1)
 	_, err := aggregate.Krum{F: 2}.Aggregate(u, nil).Host()

@@ -16,7 +16,7 @@ import (
 // Clients with less than half of the weight cannot move it at will (RFA; Pillutla et al., arXiv 1912.13445). It is found
 // by the smoothed Weiszfeld iteration (Algorithm 2 there), β_i = α_i/max(ν, ‖z − u_i‖), z ← Σ β_i u_i/Σβ, starting at the
 // coordinate-wise median. z is always a mixture of the rows, so the iteration needs only their inner products.
-// The weights count: a client that claims many examples weighs a lot. Identity: with one client, its row.
+// It uses the weights: a client that claims many examples weighs a lot. Identity: with one client, its row.
 type GeometricMedian struct {
 	Smooth     float64 `range:"(0,inf)" default:"1e-6"` // ν, the least distance: smaller ones count as ν
 	Iterations int     `range:"[1,inf)" default:"500"`  // at most; stops once no weight moves by more than 1e-9

@@ -18,7 +18,7 @@ import (
 // an attacker's row consists mostly of honest ones. Identity: with one client, By alone.
 type NearestMix struct {
 	F  int               `range:"[1,inf)" default:"as many as the clients of a round allow"` // f, attackers to withstand, n ≥ 2f+1; default ⌊(n−1)/2⌋
-	By fedkit.Aggregator // what follows the mixing; default Median
+	By fedkit.Aggregator // aggregates the means; default Median
 }
 
 // Check implements fedkit.Checker.
