@@ -1,6 +1,6 @@
-// Package attack makes clients malicious, to test what withstands them: a share of a federation's clients sends forged
-// updates or learns from wrong labels. The result is a federation like any other. Every strategy runs on it, and attacks
-// can be combined.
+// Package attack makes clients malicious, to test robustness: a share of a federation's clients sends forged updates
+// or trains on wrong labels. The result is a federation like any other. Every strategy runs on it, and attacks can be
+// combined.
 package attack
 
 import (
@@ -11,7 +11,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Attack is what attackers do: SignFlip, Scaled, Gaussian, LabelFlip, OneLabel, or your own Forge.
+// Attack is the behavior of attackers: SignFlip, Scaled, Gaussian, LabelFlip, OneLabel, or your own Forge.
 type Attack interface {
 	// On returns the federation in which the given clients attack and the others behave as before.
 	On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error)
@@ -22,8 +22,8 @@ type Attack interface {
 // On returns the federation in which a share of the clients attacks: those that Attackers draws with the seed. To add
 // a second attack, call On again. With the same seed the same clients do both; with another seed, others may.
 //
-// Test data are never touched, so accuracy is what honest clients would see. As always, what reaches the server is
-// checked for NaN and Inf. Errors: a share outside [0, 1], an invalid option of the attack.
+// Test data are unchanged, so accuracy is that on clean data. As always, updates that reach the
+// server are checked for NaN and Inf. Errors: a share outside [0, 1], an invalid option of the attack.
 func On(fed *fedkit.Federation, share float64, a Attack, seed uint64) (*fedkit.Federation, error) {
 	if fed == nil {
 		return nil, fedkit.Invalid("federation", "nil", "made by fedkit.New")
@@ -76,7 +76,7 @@ func (f Forge) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, 
 	return intercept(fed, f, f.Send, attackers)
 }
 
-// marked tells for each client whether it is an attacker.
+// marked returns for each client whether it is an attacker.
 func marked(fed *fedkit.Federation, attackers []int) ([]bool, error) {
 	bad := make([]bool, fed.Size())
 	for _, c := range attackers {

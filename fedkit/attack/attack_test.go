@@ -302,8 +302,8 @@ func ExampleOn() {
 	// aggregate.GeometricMedian, more than 85% accurate: true
 }
 
-// What stays with its client cannot be attacked: strategies without anything that travels do as without the attack, and FedRep's
-// body is forged once, as it is sent.
+// What stays on the client cannot be attacked: strategies that communicate nothing are unaffected, and FedRep's body is forged
+// once, as it is sent.
 func TestWhatStaysIsNotAttacked(t *testing.T) {
 	honest, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP(32))
 	if err != nil {

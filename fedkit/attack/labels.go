@@ -7,7 +7,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// LabelFlip makes attackers learn from wrong labels, y ← C − 1 − y with C classes, and send what they learned.
+// LabelFlip makes attackers train on flipped labels, y ← C − 1 − y with C classes, and send the result.
 type LabelFlip struct{}
 
 // String returns "label flip".
@@ -18,7 +18,7 @@ func (a LabelFlip) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federati
 	return relabel(a, fed, attackers, func(y int32) int32 { return int32(fed.Data.Classes) - 1 - y })
 }
 
-// OneLabel makes attackers learn that everything belongs to one class, y ← Label.
+// OneLabel makes attackers train on one label for all examples, y ← Label.
 type OneLabel struct {
 	Label int // in [0, C)
 }

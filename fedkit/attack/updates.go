@@ -10,7 +10,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// SignFlip sends the update backwards, start − aΔ instead of start + Δ.
+// SignFlip reverses the update, start − aΔ instead of start + Δ.
 type SignFlip struct {
 	Scale float64 `range:"(0,inf)" default:"1"` // a
 }
@@ -23,7 +23,7 @@ func (s SignFlip) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federatio
 	return times(s, -cmp.Or(s.Scale, 1), fed, attackers)
 }
 
-// Scaled exaggerates the update, start + bΔ instead of start + Δ, so that one client outweighs the others (model
+// Scaled boosts the update, start + bΔ instead of start + Δ, so that one client outweighs the others (model
 // replacement; Bagdasaryan et al., arXiv 1807.00459, §3.2).
 type Scaled struct {
 	By float64 `range:"(0,inf)" default:"10"` // b
@@ -46,7 +46,7 @@ func times(a Attack, factor float64, fed *fedkit.Federation, attackers []int) (*
 	}, attackers)
 }
 
-// Gaussian adds noise to what the client learned, w + σ N(0, I), drawn anew in every round.
+// Gaussian adds noise to the client's model, w + σ N(0, I), drawn anew in every round.
 type Gaussian struct {
 	Sigma float64 `range:"(0,inf)" default:"1"` // σ, in units of the parameters
 }
@@ -103,7 +103,7 @@ func (f forgery) Intercept(u *fedkit.Updates, rng *rand.Rand) *fedkit.Matrix {
 
 func (f forgery) String() string { return by(f.Attack, f.bad) }
 
-// choose takes the rows of a[1] where a[2] is 1, those of a[0] elsewhere.
+// choose selects the rows of a[1] where a[2] is 1, those of a[0] elsewhere.
 var choose = fedkit.NewProgram("choose rows", func(a []*Node) *Node {
 	u, forged, bad := a[0], a[1], InsertAxes(a[2], -1)
 	return Where(BroadcastToDims(GreaterThan(bad, ZerosLike(bad)), u.Shape().Dimensions...), forged, u)
