@@ -10,8 +10,9 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// ExpectedCalibrationError says how far confidence is from accuracy (Guo et al., arXiv 1706.04599, eq. 3). The confidence
-// of an example is its largest softmax output. Bins B_m of the same width, ((m−1)/M, m/M], sort n examples by confidence, and
+// ExpectedCalibrationError is the mean gap between confidence and accuracy (Guo et al., arXiv 1706.04599, eq. 3). The
+// confidence of an example is its largest softmax output. With n examples in bins B_m of equal width, ((m−1)/M, m/M], by
+// confidence,
 //
 //	ECE = Σ_m |B_m|/n · | acc(B_m) − conf(B_m) |
 //

@@ -13,8 +13,8 @@ import (
 //
 //	F1_c = 2 TP_c / (2 TP_c + FP_c + FN_c),
 //
-// each class counted once. Only classes that occur count, among the labels or among the model's answers: a class that is
-// never right has 0. This is scikit-learn's f1_score(average="macro").
+// with equal weights. Only classes among the labels or the predictions count; one without a true positive has 0. This is
+// scikit-learn's f1_score(average="macro").
 type MacroF1 struct{}
 
 // String implements fedkit.Metric.

@@ -1,4 +1,4 @@
-// Package metric has figures for Options.Metrics. Each also measures what Federation.Predict returns:
+// Package metric has metrics for Options.Metrics. Each also measures what Federation.Predict returns:
 //
 //	p, err := fed.Predict(ctx, avg.State.X, fedkit.TestPart, nil)
 //	fmt.Println(metric.MacroF1{}.Measure(&p[0]))
@@ -27,7 +27,7 @@ func (f function) Check(*fedkit.Federation, int) error {
 	return nil
 }
 
-// labeled says whether there is an example with a label. A metric of labels is NaN for anything else.
+// labeled reports whether there is an example with a label. Without one, a metric of labels is NaN.
 func labeled(p *fedkit.Predictions) bool { return len(p.Labels) > 0 && len(p.Labels) == len(p.Outputs) }
 
 // needsLabels refuses a regression.

@@ -44,7 +44,7 @@ func TestMetricsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// What has no answer is NaN, never a panic.
+// An undefined metric is NaN, never a panic.
 func TestUndefined(t *testing.T) {
 	nan := float32(math.NaN())
 	for name, p := range map[string]*fedkit.Predictions{

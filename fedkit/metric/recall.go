@@ -7,8 +7,8 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Recall is the accuracy of one class: the share of its examples that the model gives to it, TP_c / (TP_c + FN_c). It is
-// NaN if no example has the class as its label.
+// Recall is the accuracy of one class: the share of its examples that the model predicts as such, TP_c / (TP_c + FN_c).
+// It is NaN if no example has the class as its label.
 type Recall struct {
 	Class int // c, from 0
 }
