@@ -45,7 +45,7 @@ func phases(x *Node, p int) *Node {
 	return Reshape(TransposeAllAxes(x, 0, 1, 3, 5, 2, 4, 6), d[0], d[1]*p*p, d[2]/p, d[3]/p, d[4])
 }
 
-// patches lists what every u × u window sees: [C, f, h, w, B] → [C, u·u·f, oh·ow·B].
+// patches is im2col for u × u windows: [C, f, h, w, B] → [C, u·u·f, oh·ow·B].
 func patches(x *Node, u int) *Node {
 	d := x.Shape().Dimensions
 	oh, ow := d[2]-u+1, d[3]-u+1

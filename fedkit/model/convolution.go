@@ -8,20 +8,20 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Convolution says how an image is convolved; zero is the default. Axes and padding are those of GoMLX's layers.Convolution. On a CPU
-// it is compiled to what is fastest there, see scripts/bench.md, and so are GoMLX's own layers; elsewhere to XLA's own convolution. The
-// environment variable FEDKIT_CONVOLUTIONS=native or =rewritten chooses by hand.
+// Convolution is the convolution of an image; zero fields are the defaults. Axes and padding are those of GoMLX's layers.Convolution. On
+// a CPU it is compiled to what is fastest there, see scripts/bench.md, as are GoMLX's own layers; elsewhere to XLA's own convolution. The
+// environment variable FEDKIT_CONVOLUTIONS=native or =rewritten overrides this.
 type Convolution struct {
 	Name     string // of the layer, for errors
-	Stride   int    // pixels from one place of the kernel to the next; default 1
-	Dilation int    // pixels from one number of the kernel to the next; default 1. Not both are more than 1
-	Groups   int    // of channels, each with channels of the result of its own; default 1
+	Stride   int    // pixels between positions of the kernel; default 1
+	Dilation int    // pixels between numbers of the kernel; default 1. At most one of Stride and Dilation is more than 1
+	Groups   int    // groups of channels, each with its own output channels; default 1
 	Same     bool   // pad with zeros so that, with stride 1, the result is as large as x: (k−1)/2 pixels before and k/2 after
 }
 
-// Of convolves for each client: x [C, B, h, w, i], or [1, B, h, w, i] if all clients see the same; w [C, k, l, i/Groups, o]. The result is
-// [C, B, h', w', o], with h' = ⌊(h + padding − (k−1)·Dilation − 1) / Stride⌋ + 1. It panics, as is usual while a graph is built, with
-// what does not fit; fedkit.New returns that as its error.
+// Of convolves for each client: x [C, B, h, w, i], or [1, B, h, w, i] if all clients see the same; w [C, k, l, i/Groups, o]. The result
+// is [C, B, h', w', o], with h' = ⌊(h + padding − (k−1)·Dilation − 1) / Stride⌋ + 1. Shapes that do not fit panic, as is usual while a
+// graph is built; fedkit.New returns that as its error.
 func (c Convolution) Of(x, w *Node) *Node {
 	c.Stride, c.Dilation, c.Groups = max(1, c.Stride), max(1, c.Dilation), max(1, c.Groups)
 	xd, wd := x.Shape().Dimensions, w.Shape().Dimensions
@@ -49,7 +49,7 @@ func (c Convolution) Of(x, w *Node) *Node {
 		if size := xd[2+a] + p[0] + p[1]; size < seen {
 			refuse("kernel", wd[1:3], fmt.Sprintf("at most %d pixels, as x has with its padding", size))
 		}
-		if wd[1+a]%2 == 0 { // GoMLX v0.28.1 shifts the gradient of a kernel with an even size; a zero more changes nothing
+		if wd[1+a]%2 == 0 { // GoMLX v0.28.1 shifts the gradient of a kernel with an even size; one more zero changes nothing
 			w = longer(w, 1+a)
 			p[1] += c.Dilation
 		}
@@ -68,10 +68,10 @@ func (c Convolution) Of(x, w *Node) *Node {
 	return join(clients)
 }
 
-// client is what is of one client.
+// client is the slice of one client.
 func client(v *Node, i int) *Node { return Squeeze(SliceAxis(v, 0, AxisElem(i)), 0) }
 
-// join puts clients together.
+// join concatenates clients.
 func join(clients []*Node) *Node {
 	if len(clients) == 1 {
 		return clients[0]
@@ -86,8 +86,8 @@ func longer(w *Node, axis int) *Node {
 	return Concatenate([]*Node{w, Zeros(w.Graph(), shapes.Make(w.DType(), d...))}, axis)
 }
 
-// MaxPooling is the largest number of each channel in size × size windows, side by side, for each client: [C, B, h, w, ch] →
-// [C, B, ⌊h/size⌋, ⌊w/size⌋, ch]. Rows and columns that are left over are not seen. At a tie the gradient goes to the first, row by row.
+// MaxPooling is max pooling over adjacent size × size windows for each client: [C, B, h, w, ch] → [C, B, ⌊h/size⌋, ⌊w/size⌋, ch].
+// Leftover rows and columns are dropped. At a tie the gradient goes to the first, row by row.
 func MaxPooling(x *Node, size int) *Node {
 	d := x.Shape().Dimensions
 	y := MaxPool(Reshape(x, d[0]*d[1], d[2], d[3], d[4])).Window(size).NoPadding().Done()
@@ -106,7 +106,7 @@ func GroupNorm(x, gain, offset *Node, groups int) *Node {
 	if groups < 1 || ch%groups != 0 {
 		panic(fedkit.Invalid("group normalization: groups", groups, fmt.Sprintf("a divisor of the channels, %d", ch)))
 	}
-	flat := Reshape(OptimizationBarrier(x), d[0], d[1], pixels, ch) // else what x comes from is computed again for every sum
+	flat := Reshape(OptimizationBarrier(x), d[0], d[1], pixels, ch) // else XLA computes x again for every sum
 	mean := func(v *Node) *Node {                                   // of each group, for its channels: [C, B, 1, ch]
 		sums := ReduceSum(Reshape(ReduceSum(v, 2), d[0], d[1], groups, ch/groups), 3)
 		return Reshape(BroadcastToDims(InsertAxes(MulScalar(sums, 1/float64(pixels*ch/groups)), -1), d[0], d[1], groups, ch/groups), d[0], d[1], 1, ch)

@@ -31,7 +31,7 @@ func ExampleMLP() {
 }
 
 // Any GoMLX model function can be trained by every strategy, with dropout and penalties on its weights. Its scopes name
-// its layers: here, each client keeps a classifier of its own.
+// its layers: here, each client keeps its own classifier.
 func ExampleGoMLX() {
 	twoLayers := func(scope *mlmodel.Scope, x *graph.Node) *graph.Node { // x [B, 8, 8, 1]
 		scope.SetParam(regularizer.ParamL2, 1e-4)

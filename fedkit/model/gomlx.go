@@ -18,19 +18,19 @@ import (
 
 // GoMLX turns a GoMLX model function, with its scopes, variables and layers, into a model. The function maps inputs x
 // [B, data shape…] to outputs [B, classes] (or [B] for a regression). Its trainable variables are the parameters, in the
-// order in which it creates them and under their paths, "hidden/dense/weights". They start as their initializers say.
+// order in which it creates them and under their paths, "hidden/dense/weights". Their initializers are used.
 //
-// Clients train it in GoMLX's training mode, so that dropout drops; its random numbers depend on the seed, the round, the
-// client and the step. What it adds to the loss, as layers.AddL2Regularization does, is minimized with the mean loss of
-// the batch, but is no part of the losses reported. Evaluation is without either.
+// Clients train it in GoMLX's training mode, in which dropout is active; its random numbers depend on the seed, the round, the
+// client and the step. Penalties that it adds, as layers.AddL2Regularization does, are minimized with the mean loss of the
+// batch, but are not part of the losses reported. Evaluation has neither dropout nor penalties.
 //
-// Fails if the function panics, returns another shape, cannot be trained, draws random numbers while it predicts, has
+// Fails if the function panics, returns another shape, cannot be trained, draws random numbers in prediction, has
 // variables that are not trained, such as the running averages of batch normalization, or a convolution whose gradient GoMLX
-// gets wrong. A step of training is compiled to find out.
+// gets wrong. One training step is compiled to find out.
 //
-// Such a function knows nothing of the client axis, so clients are trained one per program, a little slower than with
-// the built-in models. Convolutions and pooling, and their gradients, are compiled in forms that are fast on a CPU: a step
-// of a convolutional network takes 1.2 to 1.6 times as long as in PyTorch (scripts/bench.md).
+// Such a function has no client axis, so that each program trains one client, a little slower than with the built-in
+// models. Convolutions and pooling, and their gradients, are compiled in forms that are fast on a CPU: a training
+// step of a convolutional network takes 1.2 to 1.6 times as long as in PyTorch (scripts/bench.md).
 func GoMLX(name string, fn func(scope *mlmodel.Scope, x *Node) *Node) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		if fn == nil {
@@ -54,7 +54,7 @@ type function struct {
 	params []*mlmodel.Variable
 	random *mlmodel.Variable // state of the store's random generator; nil if there is none
 
-	training sync.Map // by graph in training mode, what the function added to the loss so far, *Node
+	training sync.Map // the penalties so far, *Node, by graph in training mode
 }
 
 func (f *function) task(name string) (t *fedkit.Task, err error) {
@@ -70,7 +70,7 @@ func (f *function) task(name string) (t *fedkit.Task, err error) {
 	return t, f.check()
 }
 
-// layer is a variable's path without the slash it begins with.
+// layer is a variable's path without its leading slash.
 func layer(v *mlmodel.Variable) string { return strings.TrimPrefix(v.Path(), mlmodel.ScopeSeparator) }
 
 // trained returns the trainable variables, in the order in which they were created.
@@ -94,7 +94,7 @@ func (f *function) variables(seed int64) (s *mlmodel.Store, err error) {
 	return s, err
 }
 
-// inGraph describes a graph that is thrown away. A panic is an error.
+// inGraph builds a scratch graph. A panic is returned as an error.
 func (f *function) inGraph(name string, build func(g *Graph) error) (err error) {
 	defer xla.Caught(&err)
 	b, err := xla.Backend()
@@ -106,23 +106,23 @@ func (f *function) inGraph(name string, build func(g *Graph) error) (err error) 
 	return build(g)
 }
 
-// few is the number of examples of a trial.
-const few = 3
+// trialBatch is the number of examples of a trial.
+const trialBatch = 3
 
-// examples is a parameter for a few examples, [B, data shape…].
+// examples is a parameter for the examples of a trial, [B, data shape…].
 func (f *function) examples(g *Graph) *Node {
-	return Parameter(g, "x", shapes.Make(dtypes.Float32, append([]int{few}, f.data.Shape...)...))
+	return Parameter(g, "x", shapes.Make(dtypes.Float32, append([]int{trialBatch}, f.data.Shape...)...))
 }
 
-// call builds the function into x's graph. It returns the output and the sum of what the function adds to the loss, a
-// scalar, or nil. It panics if the output has another shape than it must.
+// call builds the function into x's graph. It returns the output and the sum of the penalties, a scalar, or nil. It panics
+// if the output has the wrong shape.
 func (f *function) call(s *mlmodel.Store, x *Node, training bool) (out, penalty *Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	g := x.Graph()
 	mlmodel.SetStore(g, s)
 	s.SetTraining(g, training)
-	nothing := Reshape(Const(g, []float32{0})) // made in this call: a loop cannot use a scalar that GoMLX keeps from outside
+	nothing := Reshape(Const(g, []float32{0})) // made in this call: a loop cannot use GoMLX's cached scalars from outside it
 	for _, kind := range []string{train.TrainerMainLossGraphParamKey, train.TrainerRegularizationLossGraphParamKey} {
 		mlmodel.SetGraphParam(g, mlmodel.JoinPath(train.TrainerAbsoluteScope, kind), nothing)
 	}
@@ -134,7 +134,7 @@ func (f *function) call(s *mlmodel.Store, x *Node, training bool) (out, penalty 
 	return out, penalty
 }
 
-// fits panics if the output for a number of examples has another shape than it must.
+// fits panics if the output for a number of examples has the wrong shape.
 func (f *function) fits(out *Node, examples int) {
 	want := shapes.Make(dtypes.Float32, examples, max(1, f.data.Classes))
 	switch {

@@ -110,7 +110,7 @@ func TestGoMLXDropout(t *testing.T) {
 	}
 }
 
-// training is a strategy that only lets clients train, as a function says.
+// training is a strategy whose round is a function.
 type training struct{ each func(r *fedkit.Round) }
 
 func (s training) Start(*fedkit.Round) error { return nil }
@@ -247,7 +247,7 @@ func TestGoMLXRefusals(t *testing.T) {
 		}
 	}
 	if _, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("patches", func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
-		return dense(s, patches(s, x)) // nobody asks for the gradient of what it reads
+		return dense(s, patches(s, x)) // the gradient of its input is not needed
 	})); err != nil {
 		t.Error(err)
 	}

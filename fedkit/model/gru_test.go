@@ -99,7 +99,7 @@ func TestGRUAgainstFloat64(t *testing.T) {
 	}
 }
 
-// Clients that share a program do what they do alone, and evaluating models side by side gives what each gives alone.
+// Clients that share a program train as they do alone, and models evaluated side by side give the same as alone.
 func TestGRUKeepsClientsApart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")

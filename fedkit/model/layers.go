@@ -1,7 +1,7 @@
 // Package model has models for fedkit.New, the layers they consist of, and a way to use any GoMLX model
 // function. All layers carry the client axis: one program trains many clients side by side.
 //
-// # Models of your own
+// # Custom models
 //
 // A model is a function that makes a fedkit.Task for a data set: names, shapes and initializers of its parameters, and a
 // graph function for its outputs, in which every node has the client axis first. Dense, Convolution, ConvPool, MaxPooling,
@@ -58,7 +58,7 @@ func normal(variance float64) func(*rand.Rand, []float32) {
 	}
 }
 
-// denseParams are the two parameters of a dense layer; weights start as He draws them, biases at 0.
+// denseParams are the two parameters of a dense layer; weights are initialized by He, biases at 0.
 func denseParams(name string, in, out int) []fedkit.Param {
 	return []fedkit.Param{
 		{Name: name + "/weights", Shape: []int{in, out}, Init: He(in)},

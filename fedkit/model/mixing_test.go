@@ -41,7 +41,7 @@ func changed(change func(t *fedkit.Task)) fedkit.Model {
 	}
 }
 
-// A model that looks at the other rows of a batch would look at rows that only fill it: it is refused when the federation is made.
+// A model that mixes the rows of a batch would also mix in its padding: it is refused when the federation is made.
 func TestModelsThatMixExamplesAreRefused(t *testing.T) {
 	others, clients, number := "depends on the other examples of its batch", "depends on the examples of other clients", "depends on the number of examples in its batch"
 	forward := func(f func(x *graph.Node) *graph.Node) fedkit.Model {
@@ -95,7 +95,7 @@ func TestModelsThatMixExamplesAreRefused(t *testing.T) {
 	}
 }
 
-// What looks at one example at a time, in whatever way, is no mixing.
+// Anything that looks at one example at a time is not mixing.
 func TestModelsThatTreatExamplesAloneAreAccepted(t *testing.T) {
 	for name, m := range map[string]fedkit.Model{
 		"layer normalization": between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return norm.LayerNorm(s, x, -1).Done() }),

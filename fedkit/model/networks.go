@@ -32,7 +32,7 @@ func CNN() fedkit.Model {
 
 // cnn is CNN without its last layer, [C, B, 512].
 func cnn(p []*Node, x *Node) *Node {
-	for i := range 2 { // the largest of a window stays the largest with bias and ReLU
+	for i := range 2 { // bias and ReLU commute with the maximum
 		x = MaxPooling(Convolution{Name: fmt.Sprintf("conv%d", i+1), Same: true}.Of(x, p[2*i]), 2)
 		x = ReLU(Add(x, InsertAxes(p[2*i+1], 1, 1, 1)))
 	}
@@ -98,7 +98,7 @@ func resNet8(p []*Node, x *Node) *Node {
 	return ReduceMean(x, 2, 3)
 }
 
-// images refuses data that is not labeled images of some size.
+// images refuses data that is not labeled images of at least this side.
 func images(name string, d *datasets.Dataset, side int) error {
 	if len(d.Shape) != 3 || d.Shape[0] < side || d.Shape[1] < side || d.Classes == 0 {
 		return fedkit.Invalid(name+": data shape", d.Shape, fmt.Sprintf("labeled images [h w channels] with h and w ≥ %d", side))
@@ -106,7 +106,7 @@ func images(name string, d *datasets.Dataset, side int) error {
 	return nil
 }
 
-// convolutionParams is the kernel of a convolution, which starts as He draws it.
+// convolutionParams is the kernel of a convolution, initialized by He.
 func convolutionParams(name string, k, in, out int) fedkit.Param {
 	return fedkit.Param{Name: name + "/weights", Shape: []int{k, k, in, out}, Init: He(k * k * in)}
 }

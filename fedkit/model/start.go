@@ -9,12 +9,12 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// UniformStart is a model that starts as PyTorch's Linear and Conv2d do: weights and biases of a layer are uniform in ±1/√f,
-// where f is the number of inputs of one of its outputs. Without it, MLP and LeNet start as He draws, with biases of 0, and the
+// UniformStart initializes a model as PyTorch does Linear and Conv2d: weights and biases of a layer are uniform in ±1/√f,
+// where f is its fan-in. Without it, MLP and LeNet are initialized by He, with biases of 0, and the
 // regressions at zero.
 //
-// The start matters for clustering. Of k models, as many as possible should each suit another group of clients first, which
-// depends on how far apart they start.
+// Initialization matters for clustering. Of k models, as many as possible should each suit another group of clients first,
+// which depends on how far apart they start.
 //
 // Errors: a model with parameters that are not the weights or biases of a dense or convolutional layer.
 func UniformStart(of fedkit.Model) fedkit.Model {
@@ -34,7 +34,7 @@ func UniformStart(of fedkit.Model) fedkit.Model {
 		}
 		for _, p := range t.Params {
 			if layer, isBiases := strings.CutSuffix(p.Name, "/biases"); isBiases {
-				inputs[layer] /= p.Size() // one for each output
+				inputs[layer] /= p.Size() // the fan-in
 			}
 		}
 		for i, p := range t.Params {
@@ -49,11 +49,11 @@ func UniformStart(of fedkit.Model) fedkit.Model {
 	}
 }
 
-// uniform draws from ±most.
-func uniform(most float64) func(*rand.Rand, []float32) {
+// uniform draws from [−bound, bound).
+func uniform(bound float64) func(*rand.Rand, []float32) {
 	return func(rng *rand.Rand, w []float32) {
 		for i := range w {
-			w[i] = float32(most * (2*rng.Float64() - 1))
+			w[i] = float32(bound * (2*rng.Float64() - 1))
 		}
 	}
 }

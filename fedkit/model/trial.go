@@ -50,8 +50,8 @@ func (f *function) predicts(g *Graph) error {
 	return nil
 }
 
-// shifted refuses a convolution whose gradient would be wrong: GoMLX v0.28.1 shifts that of what a convolution reads by a pixel if the
-// kernel has an even size. What depends on no variable needs no gradient, such as the patches of the input.
+// shifted refuses a convolution whose gradient would be wrong: GoMLX v0.28.1 shifts the gradient of its input by a pixel if the kernel
+// has an even size. An input that depends on no variable, such as patches of x, needs no gradient.
 func shifted(g *Graph, x *Node) error {
 	learned := map[*Node]bool{}
 	for _, n := range g.Nodes() { // in the order in which they were made
@@ -64,10 +64,10 @@ func shifted(g *Graph, x *Node) error {
 	return nil
 }
 
-// trains compiles a step of gradient descent in a loop, as clients are trained: not all that a graph can do works there.
+// trains compiles a step of gradient descent in a loop, as clients are trained: not every graph operation works there.
 func (f *function) trains(g *Graph) error {
 	for v := range f.store.IterVariables() {
-		v.NodeValue(g) // a variable first met inside the loop would become a parameter of its body
+		v.NodeValue(g) // a variable first used inside the loop would become a parameter of its body
 	}
 	number := shapes.Make(dtypes.Int32)
 	state := []*Node{Parameter(g, "step", number), Parameter(g, "last", number), f.examples(g), Parameter(g, "key", shapes.Make(dtypes.Uint64, 1, 3))}
