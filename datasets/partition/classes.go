@@ -9,9 +9,9 @@ import (
 )
 
 // Classes gives every client the same number k of classes. One after another, the clients take the k classes that the
-// fewest hold so far (ties at random). So each class has Mk/C holders, plus or minus one. Its training rows and its test
-// rows are shuffled and cut into equal parts for them. If Mk < C, classes that nobody takes are left over; otherwise
-// every row is dealt.
+// fewest hold so far (ties at random). So each class has Mk/C holders, plus or minus one. Its training rows and its
+// test rows are shuffled and split evenly among them. If Mk < C, classes that no client holds are left over; otherwise
+// every row is assigned.
 //
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079), the
 // "#C = k" of section 4. There classes are drawn without this balance, so that some may have many holders, or none.
@@ -64,7 +64,7 @@ func (r Classes) holders(classes int) [][]int {
 	return holders
 }
 
-// deal cuts the rows of each class among its holders.
+// deal splits the rows of each class among its holders.
 func (r Classes) deal(part string, labels []int32, holders [][]int) ([][]int, error) {
 	h := newHand(labels, len(holders), 0, stream(r.Seed, part))
 	rows := make([][]int, r.Clients)

@@ -14,20 +14,21 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Dirichlet gives clients unequal labels and unequal sizes. For every class c it draws the clients' shares
+// Dirichlet is label and quantity skew. For every class c it draws the clients' shares
 //
 //	p_c ~ Dir(α·1)    [M]
 //
-// and cuts the class's training rows and its test rows, each shuffled, by these same shares, so that a client is
-// tested on the labels it trains on. Every row is dealt. E p_ci = 1/M and Var p_ci = (1/M)(1 − 1/M)/(αM + 1): a small
-// α gives each class to a few clients, a large one gives all clients the same.
+// and splits the class's training rows and its test rows, each shuffled, by these same shares, so that a client is
+// tested on the labels it trains on. Every row is assigned. E p_ci = 1/M and Var p_ci = (1/M)(1 − 1/M)/(αM + 1): a
+// small α gives each class to a few clients, a large one gives all clients the same.
 //
-// A client short of MinTrain or MinTest is topped up, one row at a time, from the client that holds the most rows of the
-// wanted label and can spare one. Nothing is drawn again. The wanted label is the one most missing from the client's own
-// mix: its drawn shares n_c·p_ci for training rows and, for test rows, the training labels it ends up with. Only if
-// nobody can spare any of those is it another. So a topped-up client keeps its label mix, but the smallest clients have
-// MinTrain rows instead of Dirichlet's number, and large holders give up a little. MinTrain = 1 changes least. If αM is
-// small, or there are few rows per client, many clients are topped up and MinTrain is the usual size.
+// A client short of MinTrain or MinTest is topped up, one row at a time, from the client that holds the most rows of
+// the wanted label and can spare one. Nothing is redrawn. The wanted label is the one most missing from the client's
+// own label distribution: its drawn shares n_c·p_ci for training rows and, for test rows, the training labels it ends
+// up with. Only if no client can spare any of those is it another. So a topped-up client keeps its label distribution,
+// but the smallest clients have MinTrain rows instead of Dirichlet's number, and large holders give up a little.
+// MinTrain = 1 changes least. If αM is small, or there are few rows per client, many clients are topped up and MinTrain
+// is the usual size.
 //
 // Source: T.-M. H. Hsu, H. Qi, M. Brown, Measuring the Effects of Non-Identical Data Distribution for Federated Visual
 // Classification, 2019 (arXiv 1909.06335), who draw each client's labels from Dir(α·p), at equal sizes. Drawing per
@@ -76,7 +77,7 @@ func (r Dirichlet) String() string {
 	return fmt.Sprintf("%s, Dirichlet α = %v%s", count(r.Clients), r.Alpha, seeded(r.Seed))
 }
 
-// checked returns the rule with its defaults filled in, or what is wrong with it.
+// checked returns the rule with its defaults filled in, or an error.
 func (r Dirichlet) checked(d *datasets.Dataset) (Dirichlet, error) {
 	if err := checkLabeled("Dirichlet", r.Clients, d); err != nil {
 		return r, err

@@ -6,7 +6,7 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Given is a deal written by hand, client by client. Rows may be left over.
+// Given is a partition written by hand, client by client. Rows may be left over.
 //
 //	partition.Given{
 //		{Train: []int{0, 1, 2}, Test: []int{0}},

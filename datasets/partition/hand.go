@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// hand is one part of a data set while it is dealt, class by class.
+// hand is one part of a data set while it is partitioned, class by class.
 type hand struct {
 	undealt [][]int   // rows of each class, shuffled; [C]
 	held    [][][]int // rows of class c that client i holds: held[c][i]; [C, M]
-	size    []int     // rows client i holds in all; [M]
+	size    []int     // rows that client i holds; [M]
 }
 
-// newHand sorts the rows by class and shuffles each class; nothing is dealt yet.
+// newHand sorts the rows by class and shuffles each class; none is assigned yet.
 func newHand(labels []int32, classes, clients int, src rand.Source) *hand {
 	h := &hand{undealt: make([][]int, classes), held: make([][][]int, classes), size: make([]int, clients)}
 	for row, c := range labels {
@@ -26,7 +26,7 @@ func newHand(labels []int32, classes, clients int, src rand.Source) *hand {
 	return h
 }
 
-// deal cuts the rows of class c by the shares p, [M]: client i gets those from Σ_{j<i} p_j to Σ_{j≤i} p_j, rounded to
+// deal splits the rows of class c by the shares p, [M]: client i gets those from Σ_{j<i} p_j to Σ_{j≤i} p_j, rounded to
 // whole rows.
 func (h *hand) deal(c int, p []float64) {
 	rows := h.undealt[c]

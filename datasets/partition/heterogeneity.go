@@ -24,14 +24,14 @@ func LabelShares(counts [][]int) [][]float64 {
 	return shares
 }
 
-// LabelDistance says how much clients differ in their labels: the mean over all pairs of clients of the total variation
-// distance of their label shares,
+// LabelDistance measures label skew: the mean over all pairs of clients of the total variation distance of their label
+// shares,
 //
 //	2/(M(M−1)) Σ_{i<j} ½ Σ_c |p_ic − p_jc|
 //
-// which is 0 if all have the same mix and 1 if no two share a class. Counts [M, C] are those of Labels. Clients without
-// labels are left out; with fewer than two clients the distance is 0. The time is proportional to C·M log M, not to the
-// number of pairs.
+// which is 0 if all have the same label distribution and 1 if no two share a class. Counts [M, C] are those of Labels.
+// Clients without labels are left out; with fewer than two clients the distance is 0. The time is proportional to C·M
+// log M, not to the number of pairs.
 func LabelDistance(counts [][]int) float64 {
 	shares := LabelShares(slices.DeleteFunc(slices.Clone(counts), empty))
 	m := len(shares)
@@ -57,8 +57,8 @@ func LabelDistance(counts [][]int) float64 {
 //
 //	exp(−Σ_c p_ic ln p_ic)
 //
-// which is 1 for a client of one class and C for one of an equal mix; 0 for a client without labels. Counts [M, C] are
-// those of Labels.
+// which is 1 for a client of one class and C for a uniform distribution; 0 for a client without labels. Counts [M, C]
+// are those of Labels.
 func EffectiveClasses(counts [][]int) []float64 {
 	effective := make([]float64, len(counts))
 	for i, n := range counts {

@@ -2,11 +2,11 @@ package partition
 
 import "fedkit.example/datasets"
 
-// IID deals the rows out at random, so that all clients' data look alike. The training rows are shuffled and cut into
-// Clients parts whose sizes differ by at most one, and so are the test rows. Every row is dealt.
+// IID assigns rows at random, so that all clients' data have the same distribution. The training rows are shuffled and
+// split into Clients parts whose sizes differ by at most one, and so are the test rows. Every row is assigned.
 //
-// Source: B. McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, 2017
-// (arXiv 1602.05629), section 3.
+// Source: B. McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, 2017 (arXiv
+// 1602.05629), section 3.
 type IID struct {
 	Clients int    // M; 1 to the number of rows, of training and of test rows
 	Seed    uint64 // of the shuffle

@@ -9,7 +9,7 @@ import (
 	"fedkit.example/datasets"
 )
 
-// inner deals by a rule that is part of another. The caller may change the list of clients, but not their rows.
+// inner partitions by a rule that is nested in another. The caller may change the list of clients, but not their rows.
 func inner(rule string, of Rule, d *datasets.Dataset) (*Deal, error) {
 	if v := reflect.ValueOf(of); of == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil() {
 		what := "nil"
@@ -29,8 +29,8 @@ func inner(rule string, of Rule, d *datasets.Dataset) (*Deal, error) {
 }
 
 // regroup splits the clients of each group, in their order, into k parts of equal size (plus or minus one), and returns
-// the part of each client, [M]. The new group of a client in part j of group g is g·k + j: the product of both. The field is
-// the one that says k.
+// the part of each client, [M]. The new group of a client in part j of group g is g·k + j: the product of both. field
+// is the option that sets k.
 func (d *Deal) regroup(rule, field string, k int) ([]int, error) {
 	size := map[int]int{}
 	for _, c := range d.Clients {
@@ -51,7 +51,7 @@ func (d *Deal) regroup(rule, field string, k int) ([]int, error) {
 	return parts, nil
 }
 
-// each calls change for every row that a client holds, with the part of the data set the row is in.
+// each calls change for every row of every client, with its part of the data set.
 func (d *Deal) each(change func(s *datasets.Split, part string, row, client int)) {
 	for i, c := range d.Clients {
 		for _, row := range c.Train {
@@ -96,7 +96,7 @@ func edit(s *datasets.Split, row int, change func(float64) float64) {
 	}
 }
 
-// checked returns the deal, or what is wrong with its data set after a change.
+// checked returns the deal, or an error if its data set does not pass Check after a change.
 func (d *Deal) checked(rule string) (*Deal, error) {
 	if err := d.Data.Check(); err != nil {
 		return nil, fmt.Errorf("partition.%s: %w", rule, err)

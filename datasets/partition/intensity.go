@@ -6,14 +6,14 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Intensity shifts the features of clients by brightness: every value of a client's training and test rows is multiplied
-// by its gain, as if cameras or scanners differed. The clients of Of are split evenly, in order, over the k entries of
-// Gain, and the position is the client's true group. If Of has groups already, Group is the product, as for Rotations.
+// Intensity is feature skew by brightness: every value of a client's training and test rows is multiplied by its gain,
+// as if cameras or scanners differed. The clients of Of are split evenly, in order, over the k entries of Gain, and the
+// position is the client's true group. If Of has groups already, Group is the product, as for Rotations.
 //
-// Bytes stay bytes: the byte is multiplied, rounded and limited to 255, so that black stays black whatever the split's
+// Bytes stay bytes: the byte is multiplied, rounded and clipped to 255, so that black stays black whatever the split's
 // Shift.
 type Intensity struct {
-	Of   Rule      // deals first
+	Of   Rule      // makes the clients
 	Gain []float64 // of each group, in (0, 10⁶]; 1 changes nothing
 }
 

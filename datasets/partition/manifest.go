@@ -12,15 +12,15 @@ import (
 	"fedkit.example/fedkit/config"
 )
 
-// Manifest says exactly what data a run saw: two runs with equal hashes had the same examples at the same clients.
-// It is saved with every history.
+// Manifest identifies the data of a run: two runs with equal hashes had the same examples at the same clients. It is
+// saved with every history.
 type Manifest struct {
 	Rule    string         `json:"rule"`             // in words
 	Config  *config.Config `json:"config,omitempty"` // of the rule, with every option and seed; nil in old files
 	Data    string         `json:"data"`             // SHA-256 of the data set's content, in hexadecimal
 	Clients string         `json:"clients"`          // SHA-256 of who holds which rows, in hexadecimal
 
-	// Seeds is what old files have in place of Config: the rule's Seed, then that of its Of, and so on.
+	// Seeds replaces Config in old files: the rule's Seed, then that of its Of, and so on.
 	Seeds []uint64 `json:"seeds,omitempty"`
 }
 
@@ -31,12 +31,12 @@ type Manifest struct {
 //	Clients  of each client: Group, Train, Test
 //
 // in this order. Each slice follows its length; an int is written as int64, anything else in the field's own type. Names
-// are not hashed. MNIST takes some tens of milliseconds.
+// are not hashed. MNIST takes tens of milliseconds.
 func (d *Deal) Manifest(rule Rule) Manifest {
 	return Manifest{Rule: rule.String(), Config: config.Of(rule), Data: hashData(d.Data), Clients: hashClients(d.Clients)}
 }
 
-// Equal says whether two runs saw the same data: the hashes are equal, and so is Config if both have one. Rule is not
+// Equal reports whether two runs saw the same data: the hashes are equal, and so is Config if both have one. Rule is not
 // compared, because its wording may change.
 func (m Manifest) Equal(other Manifest) bool {
 	return m.Data == other.Data && m.Clients == other.Clients &&

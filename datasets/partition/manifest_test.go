@@ -63,7 +63,7 @@ func TestManifestSeesEverything(t *testing.T) {
 	}
 }
 
-// A manifest comes back from JSON as it was: with every seed, and with nothing of a long list but its hash.
+// A manifest survives JSON unchanged: with every seed, and of a long list only its hash.
 func TestManifestKeepsTheRule(t *testing.T) {
 	given := make(Given, 1000)
 	for i := range given {

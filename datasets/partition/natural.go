@@ -9,12 +9,12 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Natural makes one client per owner of the data, as Split.Owner says: the writer, the speaker, the client of a synthetic
-// data set. Clients are in the order of their owners, and Group is the owner's entry in Dataset.Groups, if there is one.
-// Every row is dealt, except those of owners left out.
+// Natural makes one client per owner of the data, as in Split.Owner: the writer, the speaker, the client of a synthetic
+// data set. Clients are in the order of their owners, and Group is the owner's entry in Dataset.Groups, if there is
+// one. Every row is assigned, except those of owners left out.
 //
-// Source: S. Caldas et al., LEAF: A Benchmark for Federated Settings, 2018 (arXiv 1812.01097), which also leaves out users
-// with few examples.
+// Source: S. Caldas et al., LEAF: A Benchmark for Federated Settings, 2018 (arXiv 1812.01097), which also leaves out
+// users with few examples.
 type Natural struct {
 	Clients  int    // choose this many owners at random; default: all of them
 	MinTrain int    // training rows an owner needs; default 1
@@ -91,7 +91,7 @@ func (r Natural) check(d *datasets.Dataset) error {
 		checkOptional("Natural", "MinTest", r.MinTest))
 }
 
-// short says what a client lacks, "" if it has enough.
+// short describes which rows a client lacks, "" if it has enough.
 func (r Natural) short(c Client) string {
 	switch {
 	case len(c.Train) < r.MinTrain:

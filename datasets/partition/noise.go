@@ -7,8 +7,8 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Noise shifts the features of clients by different amounts of noise: it adds to every value, as a model sees it, of
-// client i's training and test rows a draw from
+// Noise is feature skew by different noise levels: it adds to every value, as a model sees it, of client i's training
+// and test rows a draw from
 //
 //	N(0, σ_i²)
 //
@@ -16,13 +16,13 @@ import (
 // group (the product, as for Rotations, if Of has groups already). If Max is set, noise grows from client to client,
 // σ_i = Max·(i+1)/M, and groups stay as they are.
 //
-// Bytes stay bytes: noise is rounded to whole steps of Scale, and values are limited to [0, 255]. A row's noise depends
+// Bytes stay bytes: noise is rounded to whole steps of Scale, and values are clipped to [0, 255]. A row's noise depends
 // only on Seed, part, row and σ.
 //
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079),
 // section 4, where the noise level grows with i/M; here the level is the standard deviation.
 type Noise struct {
-	Of   Rule      // deals first
+	Of   Rule      // makes the clients
 	Std  []float64 // σ of each group, in the units a model sees (images: 1 is white); in [0, 10⁶]
 	Max  float64   // σ of the last client, in (0, 10⁶]. Exactly one of Std and Max is set
 	Seed uint64    // of the noise

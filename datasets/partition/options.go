@@ -6,7 +6,7 @@ import (
 	"fedkit.example/datasets"
 )
 
-// checkClients reports what is wrong with a rule's Clients or with the data set.
+// checkClients checks a rule's Clients and the data set.
 func checkClients(rule string, clients int, d *datasets.Dataset) error {
 	if clients < 1 {
 		return fmt.Errorf("partition.%s: Clients = %d: must be at least 1", rule, clients)
@@ -26,7 +26,7 @@ func checkClients(rule string, clients int, d *datasets.Dataset) error {
 	return nil
 }
 
-// checkLabeled is checkClients for a rule that deals by label.
+// checkLabeled is checkClients for a rule that partitions by label.
 func checkLabeled(rule string, clients int, d *datasets.Dataset) error {
 	if err := checkClients(rule, clients, d); err != nil {
 		return err
@@ -45,7 +45,7 @@ func checkOptional(rule, field string, n int) error {
 	return nil
 }
 
-// checkMin reports what is wrong with the least number of rows, if M clients share n.
+// checkMin checks a minimum number of rows, if M clients share n.
 func checkMin(rule, field string, least, clients int, part string, n int) error {
 	if err := checkOptional(rule, field, least); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package partition deals a data set out to clients. Heterogeneity is the subject of federated learning, so each kind is
-// one rule, written as a literal. The same rule and seed give everyone the same clients.
+// Package partition partitions a data set among clients. Heterogeneity is the subject of federated learning, so each
+// kind is one rule, written as a literal. The same rule and seed give the same clients everywhere.
 //
 //	labels     Dirichlet, Shards, Classes
 //	sizes      Quantity; Dirichlet too; Take makes them equal, and small
@@ -7,8 +7,8 @@
 //	concept    Relabel: the same image, another label
 //	as found   Natural; Given, by hand; IID has none
 //
-// Rules compose: Quantity, Take, Rotations, Noise, Intensity and Relabel change what the rule in their field Of deals, in any
-// order.
+// Rules compose: Quantity, Take, Rotations, Noise, Intensity and Relabel change the clients of the rule in their field
+// Of, in any order.
 //
 //	partition.Rotations{Of: partition.Quantity{Of: partition.Dirichlet{Clients: 40, Alpha: 0.5}, Power: 1}}
 package partition
@@ -21,8 +21,8 @@ import (
 	"fedkit.example/datasets"
 )
 
-// A Rule deals a data set out to clients. Official training and test rows are never mixed: a client's test rows come
-// from the test part, and are chosen to match its training rows.
+// A Rule partitions a data set among clients. Official training and test rows are never mixed: a client's test rows
+// come from the test part, and are chosen to match its training rows.
 type Rule interface {
 	// Deal returns the clients. The same rule (with the same Seed) gives the same clients every time.
 	Deal(d *datasets.Dataset) (*Deal, error)
@@ -30,15 +30,15 @@ type Rule interface {
 	String() string
 }
 
-// Deal is what a rule returns: who holds which rows of which data set. Most rules return the data set they were given; one
-// that rotates images returns a new one.
+// Deal is a partition: who holds which rows of which data set. Most rules return the data set they were given; one that
+// rotates images returns a new one.
 type Deal struct {
 	Data    *datasets.Dataset // whose rows the clients hold
 	Clients []Client          // [M]
 }
 
 // Client lists what one client holds: indices of rows of the training and of the test part. At most one client holds a
-// row. Group is the true group if the rule knows one (the rotation, say), otherwise 0. If nested rules each make groups,
+// row. Group is the true group if the rule has groups (rotations, say), otherwise 0. If nested rules each make groups,
 // it is the product of them.
 type Client struct {
 	Train, Test []int // rows of the two parts, from 0
@@ -68,7 +68,7 @@ func (d *Deal) Check() error {
 
 // checkPart checks one part, of n rows.
 func checkPart(clients []Client, part string, rows func(Client) []int, n int) error {
-	holder := make([]int, n) // of each row: the client's index + 1, 0 for nobody
+	holder := make([]int, n) // of each row: the client's index + 1, 0 for none
 	for i, c := range clients {
 		if len(rows(c)) == 0 {
 			return fmt.Errorf("partition: client %d has no %s row: must have at least 1", i, part)

@@ -31,7 +31,7 @@ func regression(n int) *datasets.Dataset {
 	return &datasets.Dataset{Name: "line", Shape: []int{1}, Train: part, Test: part}
 }
 
-// checkWhole fails unless the deal passes Check and deals out every row, ascending.
+// checkWhole fails unless the deal passes Check and assigns every row, ascending.
 func checkWhole(t *testing.T, deal *Deal) {
 	t.Helper()
 	if err := deal.Check(); err != nil {

@@ -11,25 +11,24 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Quantity gives clients unequal amounts of data. Their shares q, [M], are drawn from a Dirichlet distribution or
-// follow a power law:
+// Quantity is quantity skew. The clients' shares q, [M], are drawn from a Dirichlet distribution or follow a power law:
 //
 //	q ~ Dir(α·1)            if Alpha is set
-//	q_i = r_i^−a / Σ r^−a   if Power is set, with the ranks r = 1..M dealt to the clients at random
+//	q_i = r_i^−a / Σ r^−a   if Power is set, with the ranks r = 1..M assigned to the clients at random
 //
-// If Clients is set, it deals all rows out at random in these shares, so that clients differ only in size. A client short
+// If Clients is set, it assigns all rows at random in these shares, so that clients differ only in size. A client short
 // of MinTrain or MinTest is topped up from the largest.
 //
-// If Of is set, it makes the clients of another rule unequal: client i keeps a random share q_i / max q of the rows that
-// Of deals it, and the others are left over. So labels stay as skewed as Of made them, and sizes are multiplied. The
-// share of training and test rows is the same. A client keeps at least MinTrain and MinTest rows, or, if the minimum is
-// the default, all it has if that is less.
+// If Of is set, it makes the clients of another rule unequal: client i keeps a random share q_i / max q of its rows,
+// and the others are left over. So label skew stays as Of made it, and sizes are multiplied. The share of training and
+// test rows is the same. A client keeps at least MinTrain and MinTest rows, or, if the minimum is the default, all it
+// has if that is less.
 //
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079),
 // section 4, for the Dirichlet sizes; T. Li et al., Federated Optimization in Heterogeneous Networks, 2020 (arXiv
 // 1812.06127), section 5.1, for sizes by a power law.
 type Quantity struct {
-	Of       Rule    // whose clients are made unequal; default: Clients of equal label mix
+	Of       Rule    // makes the clients; default: Clients of equal label distribution
 	Clients  int     // M; 1 to the number of rows, of training and of test rows; 0 if Of is set
 	Alpha    float64 // α > 0: sizes by a Dirichlet distribution; a small α gives nearly all to a few
 	Power    float64 // a > 0: sizes by a power law; 1 is Zipf's law. Exactly one of Alpha and Power is set
@@ -92,7 +91,7 @@ func (r Quantity) shares(m int) []float64 {
 	return q
 }
 
-// cut deals n rows out in the shares q, as if all were of one class.
+// cut partitions n rows in the shares q, as if all were of one class.
 func (r Quantity) cut(field string, least int, part string, n int, q []float64) ([][]int, error) {
 	if err := checkMin("Quantity", field, least, len(q), part, n); err != nil {
 		return nil, err
@@ -103,7 +102,7 @@ func (r Quantity) cut(field string, least int, part string, n int, q []float64) 
 	return h.all(), nil
 }
 
-// thin takes rows away from the clients of Of.
+// thin subsamples the rows of the clients of Of.
 func (r Quantity) thin(d *datasets.Dataset) (*Deal, error) {
 	deal, err := inner("Quantity", r.Of, d)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// stream returns the random numbers for one purpose ("train", "shares", at most 24 bytes), so that drawing more for one
-// does not shift those of another.
+// stream returns the random stream for one purpose ("train", "shares", at most 24 bytes), so that drawing more for one
+// does not shift the others.
 func stream(seed uint64, purpose string) rand.Source {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)

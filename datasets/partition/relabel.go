@@ -8,16 +8,15 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Relabel makes groups of clients that disagree about labels: in group j every label c, of training and of test rows,
-// becomes π_j(c). Images stay the same, so no single model can fit two groups that have the classes about which they
-// disagree. The clients of Of are split evenly, in
-// order, over the k groups, and j is the client's true group. If Of has groups already, Group is the product, as for
-// Rotations.
+// Relabel is concept shift: groups of clients disagree about labels. In group j every label c, of training and of test
+// rows, becomes π_j(c). Images stay the same, so no single model can fit two groups that have the classes about which
+// they disagree. The clients of Of are split evenly, in order, over the k groups, and j is the client's true group. If
+// Of has groups already, Group is the product, as for Rotations.
 //
 // Source: F. Sattler, K.-R. Müller, W. Samek, Clustered Federated Learning: Model-Agnostic Distributed Multitask
 // Optimization under Privacy Constraints, 2021 (arXiv 1910.01991), whose clients differ by permuted labels.
 type Relabel struct {
-	Of     Rule    // deals first
+	Of     Rule    // makes the clients
 	Groups int     // k; default 2, or the number of Maps. The first keeps its labels, the others draw different permutations
 	Maps   [][]int // [k, C], π_j(c), to choose the permutations; default: drawn
 	Seed   uint64  // of the permutations

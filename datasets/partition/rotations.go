@@ -7,25 +7,25 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Rotations turns the images of each client, training and test, by one of k angles, counterclockwise. The clients of Of
-// are split evenly, in order, over the angles, and the angle's position in Degrees is the client's true group. If Of has
-// groups already, the clients of each are split, and Group is the product: the inner group times k plus the position, so
-// that every pair of the two is a separate group.
+// Rotations is feature skew by rotation: the images of each client, training and test, are rotated by one of k angles,
+// counterclockwise. The clients of Of are split evenly, in order, over the angles, and the angle's position in Degrees
+// is the client's true group. If Of has groups already, the clients of each are split, and Group is the product: the
+// inner group times k plus the position, so that every pair of the two is a separate group.
 //
-// With Every, each angle has all clients of Of instead, and so the whole data set. The new data set has k times the rows,
-// one copy after another, and k times the clients, those of the first angle first. Clients at the same place in different
-// groups hold the same images, turned differently. This is the Rotated MNIST of IFCA:
+// With Every, each angle has all clients of Of instead, and so the whole data set. The new data set has k times the
+// rows, one copy after another, and k times the clients, those of the first angle first. Clients at the same place in
+// different groups hold the same images, rotated differently. This is the Rotated MNIST of IFCA:
 //
 //	partition.Rotations{Of: partition.IID{Clients: 300}, Every: true} // m = 1200 clients of n = 200 images
 //
 // Source: A. Ghosh et al., An Efficient Framework for Clustered Federated Learning, 2020 (arXiv 2006.04088), section 6.
 type Rotations struct {
-	Of      Rule  // deals first
+	Of      Rule  // makes the clients
 	Degrees []int // k different multiples of 90; default 0, 90, 180, 270
 	Every   bool  // each angle has the whole data set; default: a share of the clients
 }
 
-// Deal returns the clients of Of with turned images, in a new data set; bytes stay bytes. It fails if Degrees is not
+// Deal returns the clients of Of with rotated images, in a new data set; bytes stay bytes. It fails if Degrees is not
 // allowed, a group has fewer clients than there are angles, Of fails, or the examples are not images (Shape [h w] or
 // [h w channels], square except for 180 degrees).
 func (r Rotations) Deal(d *datasets.Dataset) (*Deal, error) {
@@ -95,7 +95,7 @@ func (r Rotations) degrees() ([]int, error) {
 	return all, nil
 }
 
-// turn returns, for each value of a turned image, where it was before.
+// turn returns, for each value of a rotated image, where it was before.
 func turn(d *datasets.Dataset, degrees int) ([]int, error) {
 	if len(d.Shape) != 2 && len(d.Shape) != 3 {
 		return nil, fmt.Errorf("partition.Rotations: %s has examples of shape %v: must be images, [h w] or [h w channels]", d.Name, d.Shape)

@@ -162,7 +162,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// What the words of Shards say holds for few clients as for many: at most C − 1 clients know more than Each classes, all
+// The bounds in the comment of Shards hold for few clients as for many: at most C − 1 clients know more than Each classes, all
 // together at most M·Each + C − 1, and sizes differ by at most Each.
 func TestShardsOfAnyLength(t *testing.T) {
 	d := datasets.Digits()
@@ -364,7 +364,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// Turned once more, and then twice, every image is back where it was.
+// Rotated once more, and then twice, every image is back where it was.
 func TestRotationsUndo(t *testing.T) {
 	d := gray(40, 20, 5, 2, 2)
 	quarter := func(of Rule, degrees int) Rule { return Rotations{Of: of, Degrees: []int{degrees}} }
@@ -596,7 +596,7 @@ func TestErrorsOfRules(t *testing.T) {
 	}
 }
 
-// wrongRule deals nothing out, without an error.
+// wrongRule assigns nothing, without an error.
 type wrongRule struct{}
 
 func (wrongRule) Deal(*datasets.Dataset) (*Deal, error) { return nil, nil }
@@ -630,7 +630,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Any rule with any options, alone or inside any other, deals or refuses, and never panics.
+// Any rule with any options, alone or inside any other, makes clients or returns an error, and never panics.
 func FuzzRules(f *testing.F) {
 	for k := range uint8(14) {
 		f.Add(60, 30, k, k*3, 5, 2, 0.5, uint64(k), true)

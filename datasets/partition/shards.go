@@ -13,7 +13,7 @@ import (
 )
 
 // Shards is the pathological partition: the training rows are sorted by label and cut into Clients·Each shards of equal
-// size (plus or minus one row), and every client gets Each of them at random. So sizes differ by at most Each rows.
+// size (plus or minus one row), and every client gets Each of them, at random. So sizes differ by at most Each rows.
 //
 // A shard may contain the border of two classes. There are C − 1 borders, so that at most C − 1 clients know more than
 // Each classes, and a client knows at most Each + (C − 1)/M of them on average. If no shard is longer than the smallest
@@ -21,8 +21,8 @@ import (
 // shards each know up to seven.
 //
 // Of the test rows of class c, client i gets the same share n_ic/n_c as of the training rows, so that it is tested on the
-// labels it trains on. A client that would get none gets one, of its own labels if somebody can spare one. Every row is
-// dealt.
+// labels it trains on. A client that would get none gets one, of its own labels if another client can spare one.
+// Every row is assigned.
 //
 // Source: B. McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, 2017 (arXiv
 // 1602.05629), section 3: 200 shards of 300 MNIST images, 100 clients. The paper does not split the test rows.
@@ -58,9 +58,9 @@ func (r Shards) String() string {
 	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(cmp.Or(r.Each, 2), "shard"), seeded(r.Seed))
 }
 
-// follow deals the test rows out to clients that hold these training rows, [M]. Of class c, client i gets the share
-// n_ic/n_c, rounded to whole rows, and at least one row in all; see topUp. A class without training rows is
-// shared equally. All rows are dealt.
+// follow assigns the test rows to clients that hold these training rows, [M]. Of class c, client i gets the share
+// n_ic/n_c, rounded to whole rows, and at least one row in all; see topUp. A class without training rows is shared
+// equally. All rows are assigned.
 func follow(d *datasets.Dataset, train [][]int, src rand.Source) [][]int {
 	h := newHand(d.Test.Labels, d.Classes, len(train), src)
 	held := make([][]float64, d.Classes) // [C, M]

@@ -7,11 +7,11 @@ import (
 	"fedkit.example/datasets"
 )
 
-// Take leaves each client of Of a few of its rows, chosen at random: Train of its training rows and Test of its test rows,
-// or all it has if that is less. The others are left over. So a small experiment has clients of one size, whatever the
-// size of the data set, and groups and labels as Of made them.
+// Take subsamples the clients of Of at random: each keeps Train of its training rows and Test of its test rows, or all
+// it has if that is less. The others are left over. So a small experiment has clients of one size, whatever the size of
+// the data set, and groups and labels as Of made them.
 type Take struct {
-	Of    Rule   // deals first
+	Of    Rule   // makes the clients
 	Train int    // training rows per client, ≥ 1
 	Test  int    // test rows per client; default all
 	Seed  uint64 // chooses the rows

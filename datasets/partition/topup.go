@@ -7,9 +7,9 @@ import (
 )
 
 // topUp moves rows until every client holds at least the given number, for which there must be enough rows. A client's
-// own label mix is given by logw(c, i), the logarithm of its weight for class c. Its next row is of the class with the
-// highest w_c/(held_c + ½) that somebody can spare: Webster's method of apportioning seats, which keeps held closest to
-// proportional to w. The row comes from the client that holds the most of that class.
+// own label distribution is given by logw(c, i), the logarithm of its weight for class c. Its next row is of the class
+// with the highest w_c/(held_c + ½) that another client can spare: Webster's method of apportioning seats, which keeps
+// held closest to proportional to w. The row comes from the client that holds the most of that class.
 func (h *hand) topUp(least int, logw func(c, i int) float64) {
 	from := make([]donors, len(h.held)) // [C]
 	for c := range from {
@@ -37,7 +37,7 @@ func (h *hand) topUp(least int, logw func(c, i int) float64) {
 	}
 }
 
-// move gives the last row of class c that one client holds to another.
+// move reassigns the last row of class c that one client holds to another.
 func (h *hand) move(c, from, to int) {
 	rows := h.held[c][from]
 	last := len(rows) - 1
@@ -48,7 +48,7 @@ func (h *hand) move(c, from, to int) {
 }
 
 // donors orders the clients by how many rows of one class they hold: donors[k] lists those with k. A client that cannot
-// spare a row never can again, since nobody is topped up beyond the minimum. So it is dropped when it is met, and all
+// spare a row never can again, since no client is topped up beyond the minimum. So it is dropped when it is met, and all
 // steps together take time proportional to clients and rows moved.
 type donors [][]int
 
@@ -61,7 +61,7 @@ func newDonors(held [][]int) donors {
 	return d
 }
 
-// most returns how many rows of the class the next donor holds, 0 if nobody can spare one.
+// most returns how many rows of the class the next donor holds, 0 if no client can spare one.
 func (d *donors) most(canSpare func(i int) bool) int {
 	for k := len(*d) - 1; k > 0; k = len(*d) - 1 {
 		clients := (*d)[k]
