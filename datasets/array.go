@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// array is what an NPY file holds.
+// array is the content of an NPY file.
 type array struct {
 	path    string
 	shape   []int
 	strides []int         // of each dimension in values
-	values  reflect.Value // a slice of the file's own type
+	values  reflect.Value // a slice of the file's type
 }
 
-// laidOut returns the strides of an array that stands in the order of its dimensions, or in Fortran's.
-func laidOut(shape []int, fortran bool) []int {
+// stridesOf returns the strides of an array in C or Fortran order.
+func stridesOf(shape []int, fortran bool) []int {
 	strides, step := make([]int, len(shape)), 1
 	for k := range shape {
 		if !fortran {
@@ -27,7 +27,7 @@ func laidOut(shape []int, fortran bool) []int {
 	return strides
 }
 
-// images returns the shape of an example, channels last, after making it so.
+// images moves channels last, and returns the shape of an example.
 func (a *array) images(channelsFirst bool) ([]int, error) {
 	switch dims := len(a.shape); {
 	case channelsFirst && dims != 4:
@@ -47,7 +47,7 @@ func (a *array) images(channelsFirst bool) ([]int, error) {
 // fill sets the features of a part, row after row.
 func (a *array) fill(s *Split) (err error) {
 	if bytes, ok := a.values.Interface().([]uint8); ok {
-		s.Bytes, s.Scale = inRows(bytes, a.shape, a.strides), 1.0/255
+		s.Bytes, s.Scale = rowMajor(bytes, a.shape, a.strides), 1.0/255
 		return nil
 	}
 	s.Floats, err = a.floats()
@@ -68,7 +68,7 @@ func (a *array) along(path string) (*array, error) {
 
 func (a *array) isFloat() bool { return a.values.Type().Elem().Kind() >= reflect.Float32 }
 
-// floats returns the values row after row. All must be finite.
+// floats returns the values in C order. All must be finite.
 func (a *array) floats() ([]float32, error) {
 	v, ok := a.values.Interface().([]float32)
 	if !ok {
@@ -77,7 +77,7 @@ func (a *array) floats() ([]float32, error) {
 			v[i] = float32(a.at(i))
 		}
 	}
-	v = inRows(v, a.shape, a.strides)
+	v = rowMajor(v, a.shape, a.strides)
 	if i := slices.IndexFunc(v, notFinite); i >= 0 {
 		f := len(v) / a.shape[0]
 		return nil, fmt.Errorf("datasets: %s: row %d, value %d is %v: must be a finite float32", a.path, i/f, i%f, v[i])
@@ -113,9 +113,9 @@ func (a *array) at(i int) float64 {
 	return 0
 }
 
-// inRows returns values in the order of their dimensions: the last one changes fastest.
-func inRows[T any](values []T, shape, strides []int) []T {
-	if slices.Equal(strides, laidOut(shape, false)) {
+// rowMajor returns values in C order: the last dimension changes fastest.
+func rowMajor[T any](values []T, shape, strides []int) []T {
+	if slices.Equal(strides, stridesOf(shape, false)) {
 		return values
 	}
 	ordered := make([]T, 0, len(values))

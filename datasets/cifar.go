@@ -18,8 +18,8 @@ import (
 
 // CIFAR10 returns CIFAR-10: 50,000 training and 10,000 test images of 10 classes (airplane, automobile, bird, cat,
 // deer, dog, frog, horse, ship, truck), Shape [32 32 3], Bytes with Scale 1/127.5 and Shift −1, so that a model sees
-// [−1, 1]. The rows are the official ones in the official order. The three colors of a pixel are next to each other; the
-// files have one color plane after another.
+// [−1, 1]. The rows are the official ones in the official order. Channels are last; the files have one color plane
+// after another.
 //
 // It reads the official archive cifar-10-binary.tar.gz, or its six files in the folder cifar-10-batches-bin. Either may be
 // directly under Loader's Cache or Data, or in the folder cifar-10 there. If neither exists, the archive is downloaded

@@ -13,26 +13,27 @@ import (
 //
 //	data := must.M1(datasets.CSV{File: "wine.csv", Label: "cultivar", Standardize: true}.Make())
 //
-// A file that begins like a gzip file is decompressed: to 128 MiB, or to 200 times its size. A row has at most 64 MiB. Labels are names, of numbers or of words: the C different ones, in
-// ascending order, are the classes 0, …, C−1, as in scikit-learn's LabelEncoder. With Regression they are numbers, the
-// targets. Fields are separated by commas, and a decimal point is a point.
+// A gzipped file, whatever its name, is decompressed: to 128 MiB, or to 200 times its size. A row has at most 64 MiB.
+// Labels are names, numbers or words: the C distinct ones, in ascending order, are the classes 0, …, C−1, as in
+// scikit-learn's LabelEncoder. With Regression they are numbers, the targets. Fields are separated by commas, and a
+// decimal point is a point.
 type CSV struct {
 	File        string   // required
 	Name        string   // default: the file's, without its extensions
 	NoHeader    bool     // the first line is data; columns are then named "1", "2", …
 	Label       string   // name of the column of labels; default: the last one
-	Owner       string   // name of a column that says whose each example is, in words or numbers; default: unknown
+	Owner       string   // name of the column of owners, words or numbers; default: unknown
 	Skip        []string // names of columns to leave out
 	Regression  bool     // labels are numbers to be predicted
 	Shape       []int    // of one example, for images in a table; default [f], the number of columns left
 	Standardize bool     // (x − mean) / standard deviation in each column, both of the training rows
 	Test        string   // a file with the same columns that has the test rows; default: a Share of File is held back
-	Share       float64  `range:"(0,1)" default:"0.2"` // of the rows to test with: of each owner's rows of each label, ± 1
+	Share       float64  `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed        uint64   // chooses these rows
 }
 
 // Make returns the data set: Shape [f] or as given, Floats, rows in the order of the file. It fails if a field is missing
-// or is not a finite number, and says where. Owners are numbered like classes; deal them with the partition rule Natural.
+// or is not a finite number, and says where. Owners are numbered like classes; the partition rule Natural makes each a client.
 func (c CSV) Make() (*Dataset, error) {
 	if c.File == "" {
 		return nil, errors.New("datasets: CSV: File is empty: must be the path of a file")
@@ -72,7 +73,7 @@ func (c CSV) shape(d *Dataset, t *csvFile) error {
 	return nil
 }
 
-// learn fills both parts with features and with what is to be learned.
+// learn fills both parts with features and with labels or targets.
 func (c CSV) learn(d *Dataset, train, test *csvFile) (err error) {
 	n := len(train.labels)
 	d.Train.Floats, d.Test.Floats = train.features, test.features
@@ -114,7 +115,7 @@ func (c CSV) finish(d *Dataset) (*Dataset, error) {
 	return d.finite()
 }
 
-// maxClasses is the most that labels in files may say there are. More are no classes, but numbers of another kind.
+// maxClasses is the most classes that labels in a file may imply. Beyond it they are numbers of another kind.
 const maxClasses = 1 << 16
 
 // bare returns the name of a file without its folder and extensions.

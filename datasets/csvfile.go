@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// csvFile is what a CSV file holds.
+// csvFile is the content of a CSV file.
 type csvFile struct {
 	path     string
 	names    []string // of all columns
@@ -82,7 +82,7 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	return nil
 }
 
-// longestRow is how many bytes a row may have: it is in memory before its fields are counted. Tests have less.
+// longestRow limits the bytes of a row, which is in memory before its fields are counted. Tests lower it.
 var longestRow = 1 << 26
 
 // rowReader fails after longestRow bytes, unless left is set again.
@@ -102,11 +102,11 @@ func (l *rowReader) Read(p []byte) (int, error) {
 // skipMark skips the byte order mark that some programs write first.
 func skipMark(b *bufio.Reader) {
 	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
-		_, _ = b.Discard(len(mark)) // they are there
+		_, _ = b.Discard(len(mark)) // Peek has buffered them
 	}
 }
 
-// role is what a column is for.
+// role is the purpose of a column.
 type role int
 
 const (
@@ -175,7 +175,7 @@ func (c CSV) roles(t *csvFile) ([]role, error) {
 	return roles, nil
 }
 
-// shortList quotes names, of many the first ones.
+// shortList quotes names, only the first of many.
 func shortList(names []string) string {
 	const most = 8
 	var words []string
@@ -189,7 +189,7 @@ func shortList(names []string) string {
 	return list
 }
 
-// quoted quotes words of any origin, of long ones the beginning.
+// quoted quotes untrusted text, only the beginning if it is long.
 func quoted(words string) string {
 	const most = 60
 	if len(words) <= most {
@@ -244,7 +244,7 @@ func (t *csvFile) targets() ([]float32, error) {
 	return y, nil
 }
 
-// checkLabels refuses labels that are numbers and no names.
+// checkLabels refuses labels that are fractions or infinite.
 func (t *csvFile) checkLabels() error {
 	for i, l := range t.labels {
 		if v, err := strconv.ParseFloat(l, 64); err == nil && (v != math.Trunc(v) || math.IsInf(v, 0)) {

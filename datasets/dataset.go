@@ -1,7 +1,6 @@
-// Package datasets holds the data on which federated learning is studied: readers for the official files of the usual
-// data sets, one embedded data set so that everything works without a network, synthetic data whose groups or whose optimum
-// are known, and readers for your own data, tables (CSV) and arrays (NPY). Its subpackage partition has the rules that deal a
-// data set out to clients.
+// Package datasets has the data on which federated learning is studied: readers for the official files of the usual data
+// sets, an embedded data set that needs no network, synthetic data with known groups or a known optimum, and readers for
+// your own tables (CSV) and arrays (NPY). Its subpackage partition has the rules that partition a data set among clients.
 package datasets
 
 import (
@@ -16,12 +15,12 @@ type Dataset struct {
 	Shape   []int  // of one example, channels last: [28 28 1] for an MNIST image, [13] for a table row
 	Classes int    // number of labels, 0 for a regression
 	Train   Split  // what clients train on
-	Test    Split  // what models are judged by
+	Test    Split  // what models are evaluated on
 	Groups  []int  // by owner, the true group; nil if there is none
 }
 
 // Split is one part of a data set: n examples, row after row. Exactly one of Bytes and Floats holds the features
-// ([n, f] with f the product of the data set's Shape), and exactly one of Labels and Targets holds what is to be learned.
+// ([n, f] with f the product of the data set's Shape), and exactly one of Labels and Targets holds the ground truth.
 //
 // Images stay the bytes they are on disk. The value that a model sees is Scale·byte + Shift, computed on the device.
 type Split struct {
@@ -30,7 +29,7 @@ type Split struct {
 	Floats       []float32 // [n, f], features as numbers
 	Labels       []int32   // [n], 0 ≤ label < Classes
 	Targets      []float32 // [n], for a regression
-	Owner        []int32   // [n], whose each example is (its writer, its client), from 0; nil if unknown
+	Owner        []int32   // [n], owner of each example (its writer, its client), from 0; nil if unknown
 }
 
 // Len returns n, the number of examples.

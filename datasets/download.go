@@ -18,11 +18,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// stalled is how long a server may send nothing before the download gives up.
+// stalled is the idle timeout of a download.
 var stalled = 30 * time.Second // a variable for the tests
 
-// reach is how long connecting to a server may take, and unreached how long one that took longer is not tried again: many a program
-// asks for its data several times, and does without those that it cannot get.
+// reach is the timeout of connecting to a server; one that exceeded it is not tried again for unreached: many programs
+// ask for their data several times, and do without what they cannot get.
 var reach, unreached = 2 * time.Second, time.Minute
 
 var client = &http.Client{Transport: &http.Transport{
@@ -52,9 +52,9 @@ func within(connect dial) dial {
 	}
 }
 
-// download fetches a file into a folder and returns its path. The file appears there complete and checked, or not at
-// all: it is written under its name with .part, checked, and renamed. A .part that a broken connection or a killed process
-// left is resumed. (That is why this is not left to renameio, which starts every write from an empty file.)
+// download fetches a file into a folder and returns its path. The file appears there complete and checked, or not at all:
+// it is written under its name with .part, checked, and renamed. A .part left by a broken connection or a killed process
+// is resumed. (That is why this is not left to renameio, which starts every write from an empty file.)
 func (l *Loader) download(ctx context.Context, address, folder string, s *source) (path string, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
@@ -177,7 +177,7 @@ func (l *Loader) get(ctx context.Context, address string, part *os.File, s *sour
 		}
 		have = 0
 	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable:
-		return true, nil // there is no more
+		return true, nil // already complete
 	}
 	meter := &meter{w: l.progress(), name: strings.TrimSuffix(s.name, ".gz")}
 	meter.start(address, have, response.ContentLength)
@@ -234,13 +234,13 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// onWrite is an io.Writer that is told how much is written, and drops it.
+// onWrite is an io.Writer that reports how much is written, and discards it.
 type onWrite func(n int)
 
 func (f onWrite) Write(p []byte) (int, error) { f(len(p)); return len(p), nil }
 
-// meter writes a line when a download starts and one per quarter. Unlike a moving bar, lines look the same in a
-// terminal, a notebook and a log.
+// meter logs the start of a download and each quarter of it. Unlike a moving bar, lines look the same in a terminal, a
+// notebook and a log.
 type meter struct {
 	w           io.Writer
 	name        string
@@ -248,7 +248,7 @@ type meter struct {
 	quarters    int64 // reported so far
 }
 
-// start announces a download of rest bytes (below 1: unknown) after the first have bytes, which are there.
+// start announces a download of rest bytes (below 1: unknown) after the first have bytes, which are already there.
 func (m *meter) start(url string, have, rest int64) {
 	switch m.done = have; {
 	case rest < 1:

@@ -41,7 +41,7 @@ func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, fil
 
 func honest(w http.ResponseWriter, _ *http.Request, file []byte) { w.Write(file) }
 
-// resumable answers as file servers do, with the range that is asked for.
+// resumable answers as file servers do, with the requested range.
 func resumable(w http.ResponseWriter, r *http.Request, file []byte) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file))
 }
@@ -199,7 +199,7 @@ func awaitPart(t *testing.T, cache string, size int64) {
 	t.Error("the part does not grow")
 }
 
-// A server that does not accept connections costs its time once, and not again in every call. Another mirror is asked all the same.
+// A server that does not accept connections costs its timeout once, and not again in every call. Other mirrors are still asked.
 func TestDownloadFromAnUnreachableServer(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
 	dials := 0
@@ -236,7 +236,7 @@ func TestDownloadResumes(t *testing.T) {
 	whole := zipped(contents["train-images"])
 	for name, test := range map[string]struct {
 		part   []byte
-		ranges []string // what is asked for
+		ranges []string // requested
 	}{
 		"the beginning":  {whole[:10], []string{"bytes=10-"}},
 		"all of it":      {whole, []string{fmt.Sprintf("bytes=%d-", len(whole))}},
@@ -263,7 +263,7 @@ func TestDownloadResumes(t *testing.T) {
 	}
 }
 
-// The part stands for a full disk: writing to it fails in the same way.
+// The part simulates a full disk: writing to it fails in the same way.
 func TestDownloadToAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full")

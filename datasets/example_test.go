@@ -59,7 +59,7 @@ func ExampleGaussianMixture() {
 	// client 3 is of group 1
 }
 
-// What is left to gain at the start, when all weights are 0.
+// The optimality gap at the start, when all weights are 0.
 func ExampleLeastSquares() {
 	d, optimum, err := datasets.LeastSquares{Features: 3, Heterogeneity: 0.5}.Make()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // FEMNIST returns the handwritten digits and letters of LEAF, by writer: images of 62 classes (0–9, A–Z, a–z), Shape
-// [28 28 1], Bytes with Scale 1/255, so that a model sees [0, 1], dark strokes (0) on white (1). Owner says who wrote
-// each image; the partition rule Natural makes every writer a client.
+// [28 28 1], Bytes with Scale 1/255, so that a model sees [0, 1], dark strokes (0) on white (1). Owner is the
+// writer of each image; the partition rule Natural makes every writer a client.
 //
 // The images come from NIST's Special Database 19. LEAF's program (github.com/TalwalkarLab/leaf) fetches them, sorts them
 // by writer, samples and splits them, with options for each step. So there is no file to download and no checksum to

@@ -109,7 +109,7 @@ func TestFEMNISTIsNotThere(t *testing.T) {
 	}
 }
 
-// Every byte comes back. The second file has what else JSON allows.
+// Every byte comes back. The second file uses other forms that JSON allows.
 func TestLEAFNumbers(t *testing.T) {
 	var w writer
 	for i := range 256 {

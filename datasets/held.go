@@ -10,7 +10,7 @@ import (
 // defaultShare is the share of the rows that are held back for testing.
 const defaultShare = 0.2
 
-// checkShare says what is wrong with a share of rows for testing, which is not used if a file has those rows.
+// checkShare refuses a share of test rows outside [0, 1), and one that is set although a file has those rows.
 func checkShare(what string, share float64, file string) error {
 	switch {
 	case !(share >= 0 && share < 1):
@@ -21,8 +21,8 @@ func checkShare(what string, share float64, file string) error {
 	return nil
 }
 
-// holdBack moves a share of the training rows to the test part, at random: of each owner's rows of each label, plus or minus
-// one. Both parts keep the order of the rows.
+// holdBack moves a random share of the training rows to the test part, stratified by owner and label, plus or minus one
+// row. Both parts keep the order of the rows.
 func (d *Dataset) holdBack(share float64, seed uint64) error {
 	share = cmp.Or(share, defaultShare)
 	all, n := d.Train, d.Train.Len()

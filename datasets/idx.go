@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// idxFile is one published file: its name without .gz, what it holds, and a published SHA-256. The SHA-256 of the
+// idxFile is one published file: its name without .gz, its dimensions, and a published SHA-256. The SHA-256 of the
 // uncompressed content does not depend on how the file was compressed. If only that of the .gz is published, only that
 // very .gz will do.
 type idxFile struct {
@@ -120,7 +120,7 @@ func readIDX(r io.Reader, dims []int) ([]byte, error) {
 	return content, nil
 }
 
-// checkIDXHeader says what is wrong with a header of the right length.
+// checkIDXHeader checks a header of the right length.
 func checkIDXHeader(h []byte, dims []int) error {
 	switch {
 	case h[0] != 0 || h[1] != 0:

@@ -51,7 +51,7 @@ func TestReadIDX(t *testing.T) {
 	}
 }
 
-// zeros never ends.
+// zeros is an endless reader of zeros.
 type zeros struct{ n int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {

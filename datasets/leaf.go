@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// writer is what one LEAF file holds of one user.
+// writer is one user in a LEAF file.
 type writer struct {
 	name   string
 	pixels []uint8 // [n, f]
@@ -107,7 +107,7 @@ func decode[T any](d *json.Decoder, list *[]T) error {
 	return err
 }
 
-// number is a float64 that is not null in JSON: a float64 would be left as it is.
+// number is a float64 that refuses JSON's null, which would leave a float64 unchanged.
 type number float64
 
 // UnmarshalJSON fails unless text is a number that a float64 can hold.
@@ -144,13 +144,13 @@ func object(d *json.Decoder, value func(key string) error) error {
 	return err
 }
 
-// What is not needed is bounded too.
+// Limits on what is skipped.
 const (
 	longestName = 256 // bytes
 	deepest     = 32  // brackets, of what is skipped
 )
 
-// skip reads a value and forgets it.
+// skip reads a value and discards it.
 func skip(d *json.Decoder) error {
 	for depth := 0; ; {
 		token, err := d.Token()
@@ -171,7 +171,7 @@ func skip(d *json.Decoder) error {
 	}
 }
 
-// ends checks that nothing follows.
+// ends checks that the file ends here.
 func ends(d *json.Decoder) error {
 	switch _, err := d.Token(); err {
 	case io.EOF:
@@ -183,7 +183,7 @@ func ends(d *json.Decoder) error {
 	}
 }
 
-// damage says where the file is wrong: at the beginning or the end of the value that was read last.
+// damage adds the position to an error: the beginning or the end of the value that was read last.
 func damage(d *json.Decoder, err error) error {
 	at := d.InputOffset()
 	ahead, _ := io.Copy(io.Discard, d.Buffered())

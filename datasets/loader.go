@@ -21,7 +21,7 @@ import (
 type Loader struct {
 	Cache    string    // downloads are kept here; default $FEDKIT_CACHE, else "fedkit" in os.UserCacheDir
 	Data     string    // files you already have; default $FEDKIT_DATA, else none
-	Offline  bool      // never download; nor is it done if $FEDKIT_OFFLINE is not empty
+	Offline  bool      // never download; also if $FEDKIT_OFFLINE is not empty
 	Progress io.Writer // told about downloads, line by line; default os.Stderr, io.Discard for silence
 }
 
@@ -67,7 +67,7 @@ type source struct {
 	name  string                  // of the file to download
 	urls  []string                // of that file, tried in order
 	limit int64                   // its size is at most this, in bytes
-	check func(r io.Reader) error // says what is wrong with it
+	check func(r io.Reader) error // returns an error if the content is wrong
 	hint  string                  // how to get it if it cannot be downloaded
 }
 

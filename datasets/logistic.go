@@ -134,7 +134,7 @@ func (o *logistic) polish(w []float64) (loss float64, ok bool) {
 	return o.loss(w), floats.Norm(g, 2) < 1e-10 && mat.Norm(&step, 2) < 1e-6*(1+floats.Norm(w, 2))
 }
 
-// probabilities returns those of all classes, [n, classes], and the mean cross entropy.
+// probabilities returns the class probabilities, [n, classes], and the mean cross entropy.
 func (o *logistic) probabilities(w []float64) (p *mat.Dense, loss float64) {
 	p = new(mat.Dense)
 	p.Mul(o.x, mat.NewDense(len(w)/o.classes, o.classes, w))

@@ -55,7 +55,7 @@ const (
 func checkSize(what, name string, most float64, factors ...int) error {
 	product := 1.0
 	for _, f := range factors {
-		product *= float64(uint(f)) // of a sum that has overflowed too
+		product *= float64(uint(f)) // an overflowed sum is large, too
 	}
 	if product > most {
 		return fmt.Errorf("datasets: %s: %s = %v: must be at most %v", what, name, product, most)

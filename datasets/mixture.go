@@ -8,7 +8,7 @@ import (
 )
 
 // GaussianMixture makes data with true groups of clients, for the study of clustered methods. Every class of every group
-// is a round Gaussian cloud,
+// is an isotropic Gaussian cloud,
 //
 //	x ~ N(m_gc, I),  m_gc uniform on the sphere of radius Separation,
 //
@@ -43,7 +43,7 @@ func (m GaussianMixture) Make() (*Dataset, error) {
 	}
 	centers := make([][][]float64, m.Groups) // [K, classes, f]
 	for g := range centers {
-		rng := random(m.Seed, "mixture centres", g) // the name belongs to the seed, its spelling too
+		rng := random(m.Seed, "mixture centres", g) // part of the seed, spelling included
 		for range m.Classes {
 			centers[g] = append(centers[g], onSphere(rng, m.Features, m.Separation))
 		}

@@ -12,19 +12,19 @@ import (
 //	data := must.M1(datasets.NPY{X: "x.npy", Y: "y.npy"}.Make())
 //
 // X is [n, f], [n, height, width] or [n, height, width, channels], of bool, int, uint, float32 or float64, in C or Fortran
-// order. Arrays of uint8 are taken for images: they stay bytes, and a model sees [0, 1]. All others it sees as they are.
+// order. Arrays of uint8 are taken for images: they stay bytes, and a model sees [0, 1]. It sees all others unchanged.
 // Y is [n] or [n, 1]. Whole numbers and bools are labels, which count from 0, and C is the greatest plus 1; floats are the
 // targets of a regression: in NumPy, y.astype(int) makes labels.
 //
 // Instead of a file, an array of an NPZ archive may be named after a colon: "mnist.npz:x_train".
 type NPY struct {
 	X, Y          string  // files of features and labels of the n training rows; required
-	Owner         string  // a file of whole numbers ≥ 0, [n], that say whose each row is; default: unknown
+	Owner         string  // a file of owners, whole numbers ≥ 0, [n]; default: unknown
 	TestX, TestY  string  // files of the test rows; default: a Share of the rows is held back
 	TestOwner     string  // required if there are TestX and Owner
 	ChannelsFirst bool    // X is [n, channels, height, width], as PyTorch has images
 	Name          string  // default: that of X, without its extensions
-	Share         float64 `range:"(0,1)" default:"0.2"` // of the rows to test with: of each owner's rows of each label, ± 1
+	Share         float64 `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed          uint64  // chooses these rows
 }
 

@@ -235,7 +235,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// NumPy's own files hold what NumPy says of them.
+// NumPy's files are read with the values that NumPy reports.
 func TestNPYAgreesWithNumPy(t *testing.T) {
 	dir := t.TempDir()
 	lines := numpy(t, `

@@ -67,7 +67,7 @@ func openMember(path string) (io.ReadCloser, error) {
 	return nil, fmt.Errorf("%s.npz has no array %s: must be named after a colon, one of %s", name, quoted(member), shortList(names))
 }
 
-// inArchive closes the archive too.
+// inArchive closes the archive, too.
 type inArchive struct {
 	io.Reader
 	member, archive io.Closer
@@ -78,20 +78,20 @@ func (m inArchive) Close() error { return errors.Join(m.member.Close(), m.archiv
 // npyMagic begins every NPY file.
 const npyMagic = "\x93NUMPY"
 
-// longestHeader is far more than NumPy writes, in bytes.
+// longestHeader is the limit, in bytes, far above what NumPy writes.
 const longestHeader = 1 << 16
 
 // npyHeader is the dictionary that comes before the values of an array that is not made of records.
 var npyHeader = regexp.MustCompile(`^\{ *'descr': *'([<>|=]?)([^']{1,20})', *'fortran_order': *(True|False), *'shape': *\(([0-9, ]*)\),? *\}\s*$`)
 
-// npyTypes are the types of values, by NumPy's codes without the order of their bytes.
+// npyTypes are the types of values, by NumPy's type codes without byte order.
 var npyTypes = map[string]reflect.Type{
 	"b1": reflect.TypeFor[bool](), "?": reflect.TypeFor[bool](), "f4": reflect.TypeFor[float32](), "f8": reflect.TypeFor[float64](),
 	"i1": reflect.TypeFor[int8](), "i2": reflect.TypeFor[int16](), "i4": reflect.TypeFor[int32](), "i8": reflect.TypeFor[int64](),
 	"u1": reflect.TypeFor[uint8](), "u2": reflect.TypeFor[uint16](), "u4": reflect.TypeFor[uint32](), "u8": reflect.TypeFor[uint64](),
 }
 
-// readNPY reads one array. What is allocated depends on the values that are there, not on what the header says of them.
+// readNPY reads one array. What is allocated depends on the values present, not on the header's claims.
 func readNPY(file io.Reader) (*array, error) {
 	unpacked, err := gunzip(file)
 	if err != nil {
@@ -130,7 +130,7 @@ func readNPY(file io.Reader) (*array, error) {
 	} else if err != io.EOF { // such as a wrong checksum
 		return nil, err
 	}
-	return &array{shape: shape, strides: laidOut(shape, found[3] == "True"), values: values}, nil
+	return &array{shape: shape, strides: stridesOf(shape, found[3] == "True"), values: values}, nil
 }
 
 // readHeader returns the text between the magic and the values.

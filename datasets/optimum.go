@@ -11,7 +11,7 @@ import (
 //
 //	F(w) = Σ_i (n_i/N) f_i(w) = the mean loss of all N training examples (+ (λ/2)‖w‖²),
 //
-// where f_i is the mean loss of client i's n_i examples: what federated averaging over all clients should minimize. It is
+// where f_i is the mean loss of client i's n_i examples: the objective of federated averaging over all clients. It is
 // computed in float64 from the float32 values of the data set.
 type Optimum struct {
 	W    []float64 // [d], in the order of the model's parameters: weights [f] or [f, classes], then the bias or biases
@@ -20,8 +20,8 @@ type Optimum struct {
 	gap func(w []float64) float64
 }
 
-// Gap returns F(w) − F(W) ≥ 0 for the parameters w [d] of a model: what is left to gain. It is computed in float64, with
-// far more digits than a float32 loss has.
+// Gap returns the optimality gap F(w) − F(W) ≥ 0 of the parameters w [d] of a model. It is computed in float64, with far
+// more digits than a float32 loss has.
 func (o *Optimum) Gap(w []float32) (float64, error) {
 	if o == nil || o.gap == nil {
 		return 0, errors.New("datasets: Optimum.Gap: the optimum is not one that Make returned")

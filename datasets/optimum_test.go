@@ -48,7 +48,7 @@ func TestOptimum(t *testing.T) {
 		0.26967055006, 0.116725260835, 0.0494956077177, -0.166220868553}, 1.0326872238170541, at, 0.16603293025500454)
 }
 
-// At the optimum there is nothing to gain, anywhere else there is. Clients' optima differ with h.
+// The gap is 0 at the optimum and positive anywhere else. Clients' optima differ with h.
 func TestOptimumOfMadeData(t *testing.T) {
 	for name, made := range map[string]func(h float64) (*Dataset, *Optimum, error){
 		"least squares": func(h float64) (*Dataset, *Optimum, error) { return LeastSquares{Heterogeneity: h, Seed: 2}.Make() },
@@ -83,7 +83,7 @@ func TestOptimumOfMadeData(t *testing.T) {
 				}
 				w[j] = old
 			}
-			// How far the first client's own optimum is from that of all.
+			// The gap of the first client's own optimum.
 			var own Split
 			f := d.Features()
 			own.Floats = d.Train.Floats[:50*f]

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// parallel calls work for 0..n−1, at most one per processor at a time. All of them run; of their errors, the one with the
-// lowest index is returned, so that it is the same every time.
+// parallel calls work for 0..n−1, at most one per processor at a time. All of them run; the error returned is the one
+// with the lowest index, the same every time.
 func parallel(n int, work func(i int) error) error {
 	errs := make([]error, n)
 	var group errgroup.Group

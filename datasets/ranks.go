@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// ranks numbers names by their place among the different ones in ascending order, and returns how many there are. Names
-// that are all whole numbers are ordered, and told apart, by their values.
+// ranks numbers names by their rank among the distinct ones in ascending order, and returns how many there are. If all
+// names are whole numbers, they are compared by value.
 func ranks(names []string) (numbers []int32, different int) {
 	if values, ok := wholeNumbers(names); ok {
 		return places(values)

@@ -3,7 +3,7 @@ package datasets
 import "gonum.org/v1/gonum/stat"
 
 // standardize shifts and scales each feature by its mean and standard deviation (of the n training rows, with the divisor n).
-// One that is the same in all rows is only shifted.
+// Constant features are only shifted.
 func (d *Dataset) standardize() {
 	f, n := d.Features(), d.Train.Len()
 	column := make([]float64, n)

@@ -14,7 +14,7 @@ import (
 //	y = argmax softmax(W_k x + b_k)
 //
 // (u_k and B_k are numbers, W_k [classes, f], b_k [classes], v_k [f]). Client k has 50 + ⌊e^z⌋ examples, z ~ N(4, 2²), of
-// which 80 % are for training. The zero value is synthetic(0, 0). Owner is the client; deal the data with the partition
+// which 80 % are for training. The zero value is synthetic(0, 0). Owner is the client: partition the data with the
 // rule Natural.
 //
 // The paper has α control how much the local models differ. In its formula, which this follows, α does not change the

@@ -9,11 +9,11 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// A compressed file may unpack to 128 MiB, and a larger one to 200 times its size. Numbers rarely take a fiftieth of their
-// size: what takes less was made to fill the memory, or can be unpacked before it is read.
+// A compressed file may unpack to 128 MiB, and a larger one to 200 times its size. Numbers rarely compress to a
+// fiftieth: a smaller file is a decompression bomb, or can be unpacked before it is read.
 const unpackedTimes = 200
 
-var unpackedAlways int64 = 1 << 27 // tests have less
+var unpackedAlways int64 = 1 << 27 // tests lower it
 
 // gunzip decompresses r if it is gzipped. An idx file begins with 00 00, a gzip file with 1f 8b.
 func gunzip(r io.Reader) (io.Reader, error) {
@@ -42,10 +42,10 @@ func (c *counter) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// unpacked fails when there is more of it than the packed bytes may have.
+// unpacked fails once the compression ratio is too high.
 type unpacked struct {
 	counter
-	packed func() int64 // that were read so far
+	packed func() int64 // bytes read so far
 }
 
 func (u *unpacked) Read(p []byte) (int, error) {
@@ -56,7 +56,7 @@ func (u *unpacked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Beginnings of files that are often taken for others.
+// Magic numbers of files that are often taken for others.
 var beginnings = []struct{ bytes, kind string }{
 	{"PAR1", "a Parquet file"},
 	{"ARROW1", "an Arrow file"},
@@ -71,7 +71,7 @@ var beginnings = []struct{ bytes, kind string }{
 	{"\xfe\xff", "text in UTF-16"},
 }
 
-// isOther returns an error for a file of another kind than it must be. Text, which has no control characters, is of none of them.
+// isOther returns an error for a file of another known kind. Text, which has no control characters, is none of them.
 func isOther(b *bufio.Reader, mustBe string) error {
 	head, _ := b.Peek(64)
 	if !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffd' }) {
