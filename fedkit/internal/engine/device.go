@@ -7,44 +7,45 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Device runs programs. This is the seam between what is computed and where: planning, randomness and mixing stay on this side of
-// it, and other machines are another Device.
+// Device runs programs. It separates what is computed from where: planning, randomness and mixing stay with the caller, and a
+// fleet of machines is another Device.
 type Device interface {
-	// Run runs a program on arguments: tensors, Go values that become tensors and, on a device away, Rows and Seldom. An end of ctx ends the wait.
+	// Run runs a program on arguments: tensors, Go values that become tensors and, on a remote device, Rows and Seldom. Canceling
+	// ctx ends the wait.
 	Run(ctx context.Context, p *xla.Program, arguments []any) ([]Value, error)
-	// AtOnce returns how many programs should be under way at a time. Results do not depend on it.
+	// AtOnce returns the concurrency: how many programs should be in flight. Results do not depend on it.
 	AtOnce() int
-	// Away reports whether arguments have to travel. Then a program is given no more rows of a matrix than it reads.
+	// Away reports whether the device is remote. Arguments then travel, so a program gets only the matrix rows that it reads.
 	Away() bool
 }
 
-// Value is what a program left where it ran.
+// Value is a result that stays on the device where its program ran.
 type Value interface {
 	// Dims returns its dimensions.
 	Dims() []int
-	// Tensor brings it to the device of this process, if it is not there already.
+	// Tensor copies it to this process's device, unless it is there already.
 	Tensor() (*tensors.Tensor, error)
-	// Then runs a program where the value is, with the value as its first argument.
+	// Then runs a program on the value's device, with the value as its first argument.
 	Then(p *xla.Program, arguments ...any) ([]Value, error)
 	// Away reports whether it is on another machine.
 	Away() bool
-	// Free gives its memory back.
+	// Free releases its memory.
 	Free()
 }
 
-// Rows are some rows of a matrix, as an argument.
+// Rows is an argument: the rows At of a matrix.
 type Rows struct {
 	Of *tensors.Tensor // [n, d]
 	At []int
 }
 
-// Seldom is a tensor that few calls need, as an argument: it is better sent with each of them than put where all find it.
+// Seldom is an argument that few calls need: a tensor sent inline with each call instead of uploaded once for all.
 type Seldom struct{ *tensors.Tensor }
 
-// few is how many calls that is.
-const few = 2
+// fewCalls is the most calls for which a tensor is sent inline.
+const fewCalls = 2
 
-// Here is the device of this process. It runs as many programs at once as it says.
+// Here is the device of this process; its value is the concurrency.
 type Here int
 
 // Run implements Device.
@@ -59,7 +60,7 @@ func (h Here) AtOnce() int { return int(h) }
 // Away implements Device.
 func (Here) Away() bool { return false }
 
-// Values returns tensors of this process as values.
+// Values wraps tensors of this process as values.
 func Values(ts []*tensors.Tensor) []Value {
 	values := make([]Value, len(ts))
 	for i, t := range ts {

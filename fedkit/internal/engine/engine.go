@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Part names the training or the test part of a data set.
+// Part selects the training or test split of a data set.
 type Part int
 
 // The parts of a data set.
@@ -35,18 +35,18 @@ type Engine struct {
 	width Width
 	held  [2]held // by part
 
-	// convolutions returns the operations of convolutions in a forward pass, by example. Those of several clients are done one after the
-	// other: large ones gain nothing from sharing a program.
+	// convolutions returns the operations of a forward pass's convolutions, per example. Those of several clients run one after
+	// the other, so large ones gain nothing from sharing a program.
 	convolutions func() float64
 
 	programs *lru.Cache[design, *xla.Program]
 }
 
-// maxPrograms is how many programs an engine keeps, those used last. A run has some ten, and a study that tries batch sizes or solvers on one
-// federation some for each.
+// maxPrograms bounds the LRU cache of an engine's programs. A run has about ten; a study that varies batch sizes or solvers on
+// one federation has a few for each.
 const maxPrograms = 512
 
-// held is a part of the data set on the device.
+// held is one split of the data set, on the device.
 type held struct {
 	features *tensors.Tensor // [N, f]
 	labels   *tensors.Tensor // or targets, [N]
@@ -90,22 +90,22 @@ func convolutions(task *Task, example []int) float64 {
 	p := xla.NewProgram("forward", func(in []*graph.Node) []*graph.Node { return []*graph.Node{task.Forward(task.Split(in[0]), in[1])} })
 	_, operations, err := p.Arithmetic(shapes.Make(dtypes.Float32, 1, task.Dim()), shapes.Make(dtypes.Float32, append([]int{1, some}, example...)...))
 	if err != nil {
-		return 0 // what is wrong is said when the program is built that is needed
+		return 0 // the error is reported when the program itself is built
 	}
 	return operations / some
 }
 
-// WithWidth returns an engine like e, except for the width of its programs.
+// WithWidth returns an engine on the same data whose programs have width w.
 func (e *Engine) WithWidth(w Width) *Engine {
 	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, convolutions: e.convolutions, programs: lru.New[design, *xla.Program](maxPrograms)}
 }
 
-// patience is how long a call that is under way is waited for once its context has ended. A notebook kills its program five
-// seconds after its stop button; what the call would return is lost either way.
+// patience is the grace period for calls in flight after cancellation. A notebook kills its program five seconds after its stop
+// button; the result of the call is lost either way.
 const patience = 2 * time.Second
 
-// parallel runs work(0), …, work(n−1), at most workers at once, and returns the first error by index. If the context ends, no
-// more are begun, and those under way are left to themselves after a while.
+// parallel runs work(0), …, work(n−1), at most workers at once, and returns the first error by index. After cancellation it
+// starts no more, and abandons those in flight once patience is over.
 func parallel(ctx context.Context, workers, n int, work func(i int) error) error {
 	done := make(chan error, 1)
 	go func() { done <- all(ctx, workers, n, work) }()
@@ -135,7 +135,7 @@ func all(ctx context.Context, workers, n int, work func(i int) error) error {
 			return nil
 		})
 	}
-	_ = group.Wait() // always nil: errs keeps the errors by index, so that the first does not depend on the workers
+	_ = group.Wait() // always nil: errs keeps the errors by index, so that the first does not depend on scheduling
 	for _, err := range errs {
 		if err != nil {
 			return err

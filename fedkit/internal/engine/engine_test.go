@@ -58,7 +58,7 @@ func (e *Engine) job(t *testing.T, clients ...int) *Job {
 		Order: func(client, epoch int) *rand.Rand { return rand.New(rand.NewPCG(uint64(client), uint64(epoch))) }}
 }
 
-// elsewhere is a device that counts what it is asked to run, and gets no rows but those it needs.
+// elsewhere is a remote device that counts its calls and the rows sent to it.
 type elsewhere struct {
 	Here
 	calls atomic.Int64
@@ -93,8 +93,8 @@ func (d *elsewhere) Run(ctx context.Context, p *xla.Program, arguments []any) ([
 	return d.Here.Run(ctx, p, arguments)
 }
 
-// A solve is calls of programs on the device, one per group of the plan; w goes half of the way to 3 in each step. Elsewhere, a
-// program gets its own clients' starts and no others, and the same comes out.
+// A solve calls the device once per group of the plan; each step moves w halfway to 3. A remote device gets only its own clients'
+// starts, and returns the same models.
 func TestSolveOnADevice(t *testing.T) {
 	sizes := []int{2, 4, 6, 2, 2, 8, 40}
 	e, away := least(t, sizes...), &elsewhere{Here: 3}
@@ -136,7 +136,7 @@ func TestSolveOnADevice(t *testing.T) {
 	}
 }
 
-// So is an evaluation, and a program elsewhere gets the models that it scores and no others.
+// An evaluation calls the device too, and a remote one gets only the models that it scores.
 func TestEvaluateOnADevice(t *testing.T) {
 	e, away := least(t, 40, 40, 40), &elsewhere{Here: 2}
 	models, err := xla.Upload([]float32{1, 2, 3}, 3, 1)
@@ -178,7 +178,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// One program's clients keep their order, however different they are: so no round needs a program that others did not.
+// Clients that fit one program keep their order, whatever their sizes, so that no round needs a program of its own.
 func TestPlanOfOneProgram(t *testing.T) {
 	e := least(t, 2, 4, 6, 2, 2, 8, 40)
 	if p := e.plan(e.job(t, 0, 6, 3)); !slices.Equal(p.order, []int{0, 1, 2}) {
@@ -186,7 +186,7 @@ func TestPlanOfOneProgram(t *testing.T) {
 	}
 }
 
-// Declaration and call go by one table: what is not given is named, terms that are not used are not in it.
+// Declaration and calls share one table of inputs: a missing input is named in the error, and unused terms are left out.
 func TestInputsByName(t *testing.T) {
 	e := least(t, 2, 4)
 	job := e.job(t, 0, 1)
@@ -202,7 +202,7 @@ func TestInputsByName(t *testing.T) {
 	}
 }
 
-// A call that takes long does not hold up a run that is to stop.
+// A long call does not delay cancellation.
 func TestStoppingDoesNotWaitForLongCalls(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	forever := make(chan struct{})
@@ -217,11 +217,11 @@ func TestStoppingDoesNotWaitForLongCalls(t *testing.T) {
 	}
 }
 
-// Clients whose steps take few operations of convolutions share programs, a few in each; those that take many have one each.
+// Clients with cheap convolutions share programs, a few in each; those with expensive ones have one each.
 func TestLanesOfConvolutions(t *testing.T) {
 	e := least(t, 2, 2, 2, 2, 2, 2, 2, 2)
 	job := e.job(t, 0, 1, 2, 3, 4, 5, 6, 7)
-	for operations, want := range map[float64]int{0: e.width.Even, 1: 4, 40e6: 4, 60e6: 1} { // of an example; a step has two
+	for operations, want := range map[float64]int{0: e.width.Even, 1: 4, 40e6: 4, 60e6: 1} { // per example; a step has two examples
 		e.convolutions = func() float64 { return operations }
 		if got := e.Lanes(job); got != want {
 			t.Errorf("%.0f operations: %d clients in a program, want %d", operations, got, want)

@@ -9,7 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Evaluation asks for the loss and the accuracy of models on examples, and for their outputs if these are wanted.
+// Evaluation requests the loss and accuracy of models on examples, and their outputs if wanted.
 type Evaluation struct {
 	Models  *tensors.Tensor // [k, d]
 	Part    Part
@@ -24,7 +24,7 @@ func (v *Evaluation) models() int { return v.Models.Shape().Dimensions[0] }
 // Scores has an entry for each model scored ([k], or [1] if Evaluation.Which is given) and each example.
 type Scores struct {
 	Loss, Accuracy [][]float32
-	Outputs        [][][]float32 // all that the model puts out for the example, in one list; nil if not wanted
+	Outputs        [][][]float32 // the model's outputs for the example, flattened; nil if not wanted
 }
 
 // Mean returns the mean loss and accuracy of a model over the examples at the given positions, NaN if there are none.
@@ -52,8 +52,8 @@ func newScores(v *Evaluation) *Scores {
 	return s
 }
 
-// evaluator is the design of an evaluation: blocks of examples side by side, and examples per block. If shared, all
-// blocks are the same examples under different models.
+// evaluator is the design of an evaluation program: parallel blocks, and examples per block. If shared, all blocks have the same
+// examples, under different models.
 type evaluator struct {
 	part             Part
 	blocks, examples int
@@ -64,14 +64,14 @@ type evaluator struct {
 const (
 	blockOfMany = 1024 // examples per program, if each model has many
 	blockOfFew  = 32   // examples per block, if every client has its own model
-	fewBlocks   = 32   // blocks per program, likewise
+	fewBlocks   = 32   // blocks per program, if every client has its own model
 	manyModels  = 8    // models per program at most, if all are scored on the same examples
 )
 
-// Blocks are the sizes of the blocks.
+// Blocks lists the block sizes.
 var Blocks = []int{blockOfFew, blockOfMany}
 
-// Evaluate scores models on examples. They run in blocks of one size, however many there are, so nothing recompiles.
+// Evaluate scores models on examples. Examples run in blocks of a fixed size, so their number does not recompile.
 func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Scores, error) {
 	groups, size := v.groups()
 	k := evaluator{part: v.Part, examples: size, blocks: 1, outputs: v.Outputs}
@@ -95,7 +95,7 @@ type group struct {
 	at     []int
 }
 
-// groups returns the groups, examples of the same model together, and a suitable block size.
+// groups groups the examples by model, and chooses a block size.
 func (v *Evaluation) groups() ([]group, int) {
 	if v.Which == nil {
 		g := group{models: make([]int32, v.models()), at: make([]int, len(v.Rows))}
@@ -151,7 +151,7 @@ func (k evaluator) calls(groups []group) (calls [][]block) {
 	return calls
 }
 
-// evaluate makes one of so many calls and stores its results in out.
+// evaluate makes one of the calls and stores its results in out.
 func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evaluation, call []block, calls int, out *Scores) error {
 	lists := k.blocks
 	if k.shared {
@@ -173,7 +173,7 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 			at[b], which[b] = int(which[b]), int32(b)
 		}
 		models = Rows{v.Models, at}
-	} else if on.Away() && calls <= few {
+	} else if on.Away() && calls <= fewCalls {
 		models = Seldom{v.Models}
 	}
 	results, err := e.run(ctx, on, k, values{
@@ -201,7 +201,7 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 	return nil
 }
 
-// set stores what a program returned for its example number at.
+// set stores a program's results for its at-th example.
 func (s *Scores) set(model, position int, results [][]float32, at int) {
 	s.Loss[model][position], s.Accuracy[model][position] = results[0][at], results[1][at]
 	if s.Outputs != nil {

@@ -10,41 +10,41 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// FullBatch as Job.Batch takes all of a client's examples in every step.
+// FullBatch as Job.Batch uses all of a client's examples in every step.
 const FullBatch = -1
 
-// Job is what clients are asked to do: start somewhere, and solve
+// Job is the local problem of some clients. From Start, each takes local steps
 //
 //	w ← w − η_i · m ⊙ ( ∇f_i(w; batch) + μ_i p ⊙ (w − a) + s )
 //
-// Tensors have one row for everyone, [1, d], or one for each client of the job, [n, d]; a term whose tensor is nil costs
+// Tensors have one row shared by all clients, [1, d], or one per client of the job, [n, d]; a term whose tensor is nil costs
 // nothing.
 type Job struct {
 	Clients   []int
-	Names     []int     // what errors call the clients
+	Names     []int     // the clients' numbers in errors
 	Batch     int       // examples per step, or FullBatch
 	Epochs    int       // passes over the client's examples
 	EpochsOf  []int     // by client of the job, instead of Epochs
-	Steps     int       // if not 0, steps instead of epochs
+	Steps     int       // if not 0, local steps instead of epochs
 	StepsOf   []int     // by client of the job, instead of epochs or Steps
 	Rate      []float64 // η_i by client of the job
 	Optimizer Optimizer
-	Prox      []float64 // μ_i by client of the job; nil: no such term
+	Prox      []float64 // μ_i by client of the job; nil: no proximal term
 
 	Start                            *tensors.Tensor
 	ProxWeights, Anchor, Shift, Mask *tensors.Tensor // p, a, s, m; an Anchor of nil is Start
 
 	Objective Objective                  // nil: the task's loss
-	Extra     map[string]*tensors.Tensor // what the objective sees by name, [1, g] or [n, g]
+	Extra     map[string]*tensors.Tensor // the objective's inputs by name, [1, g] or [n, g]
 
-	// Starts are one model [1, d] for each client of a job that one program does, in place of Start. The models that come out are apart,
-	// too: nobody has to put them together and take them apart.
+	// Starts replaces Start in a job that fits one program: one model [1, d] per client. The trained models are separate values
+	// too, which saves stacking and slicing.
 	Starts []*tensors.Tensor
 
-	// Only are the clients that do, by position, in ascending order; nil: all. Whoever is left out, the same programs serve.
+	// Only lists the positions of the clients that train, ascending; nil: all. The programs do not depend on it.
 	Only []int
 
-	// Order returns the generator of the order in which a client sees its examples in an epoch.
+	// Order returns the generator that shuffles a client's examples in an epoch.
 	Order func(client, epoch int) *rand.Rand
 	// Key returns the random bits of a client, for a task that needs them.
 	Key func(client int) [3]uint64
@@ -56,35 +56,35 @@ type Optimizer interface {
 	Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node)
 }
 
-// Objective is what is minimized instead of the task's loss.
+// Objective replaces the task's loss in training.
 type Objective interface {
-	// Losses returns the loss of every example that is minimized and the one that is reported, [C, B] each.
+	// Losses returns two losses per example, [C, B] each: the one that is minimized and the one that is reported.
 	Losses(Batch) (trained, reported *graph.Node)
 }
 
-// Batch is what an objective sees in a step. Used [C, B] is 1 for an example, and 0 for a row that only fills a batch. Extra
-// holds one node [C, g], or, for models, one per parameter.
+// Batch is the input of an objective in a step. Used [C, B] is the padding mask: 1 for an example, 0 for padding. Extra holds one
+// node [C, g] or, for models, one per parameter.
 type Batch struct {
 	Params          []*graph.Node
 	X, Y, Out, Used *graph.Node
 	Extra           map[string][]*graph.Node
 }
 
-// extra is what the names of the inputs in Job.Extra begin with.
+// extra prefixes the names of the inputs in Job.Extra.
 const extra = "extra "
 
-// extraInput names the input for a matrix of Job.Extra. It is quoted, and so one line of the table, whatever it is called.
+// extraInput names the input for a matrix of Job.Extra. Quoting keeps any name on one line of the solver's table.
 func extraInput(name string) string { return extra + strconv.Quote(name) }
 
-// term is what the loop of a solver reads of its clients, and the name of the input for it: numbers, by lane, or rows.
+// term is a per-client input of the solver's loop, by name: values by lane, or rows of a matrix.
 type term struct {
 	name   string
 	byLane func(clients []int) any // [C, …] for the clients in the lanes, by position
 	rows   *tensors.Tensor         // [1 or n, g]
 }
 
-// terms describes the local problem of a job in the order of the solver's inputs. What the job does not use is not there. Steps are
-// those of each client, known once the job is planned.
+// terms lists the terms of a job's local problem in the order of the solver's inputs, without those that it does not use. steps
+// are the clients' local steps, known once the job is planned.
 func (j *Job) terms(task *Task, steps []int) []term {
 	all := []term{
 		{name: "steps", byLane: lanes(func(i int) int32 { return int32(steps[i]) })},
@@ -104,7 +104,7 @@ func (j *Job) terms(task *Task, steps []int) []term {
 	})
 }
 
-// lanes lays a value of each client out by lane.
+// lanes returns a function that collects a value per client, by lane.
 func lanes[T any](of func(i int) T) func(clients []int) any {
 	return func(clients []int) any {
 		values := make([]T, len(clients))
@@ -115,7 +115,7 @@ func lanes[T any](of func(i int) T) func(clients []int) any {
 	}
 }
 
-// stepsOf returns how many steps a client with n examples takes.
+// stepsOf returns the number of local steps of a client with n examples.
 func (j *Job) stepsOf(n, batch, epochs int) int {
 	if j.Steps > 0 {
 		return j.Steps
@@ -123,10 +123,10 @@ func (j *Job) stepsOf(n, batch, epochs int) int {
 	return epochs * ((n + batch - 1) / batch)
 }
 
-// Batches splits a client's examples into batches, in a new order every epoch. The last batch holds what is left.
+// Batches splits a client's examples into batches, reshuffled every epoch. The last batch of an epoch has the remainder.
 type Batches struct {
 	Rows  []int
-	Full  bool // one batch holds all, so there is no order to draw
+	Full  bool // full batch: no shuffling
 	Order func(epoch int) *rand.Rand
 
 	order []int32

@@ -10,11 +10,11 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Mixing says what a task computes for an example from more than the example, and from what: "Task.Forward", "the other examples
-// of its batch". It returns "" if it finds nothing. Rows that only fill a batch would change such a result.
+// Mixing detects a task that mixes examples: it returns which result depends on more than the example itself, and on what, such
+// as "Task.Forward" and "the other examples of its batch"; "" if none does. Padding would change such a result.
 //
-// The model with parameters w sees one example of the data in several batches. Go computes this, in milliseconds; where it
-// cannot, or finds something, the device has the last word. features may be nil.
+// It runs the model with parameters w on one example in several batches. The interpreter does so in milliseconds; if it fails, or
+// finds something, the device decides. features may be nil.
 func (t *Task) Mixing(d *datasets.Dataset, features func(p []*graph.Node, x *graph.Node) *graph.Node, w []float32) (what, from string) {
 	for _, call := range []func(*xla.Program, ...any) ([]*tensors.Tensor, error){(*xla.Program).Interpret, (*xla.Program).Call} {
 		m := &mixing{task: t, data: d, features: features, w: w, call: call}
@@ -27,7 +27,7 @@ func (t *Task) Mixing(d *datasets.Dataset, features func(p []*graph.Node, x *gra
 	return what, from
 }
 
-// mixing is the trial of a task.
+// mixing is one check of a task.
 type mixing struct {
 	task     *Task
 	data     *datasets.Dataset
@@ -35,11 +35,11 @@ type mixing struct {
 	w        []float32
 	program  *xla.Program
 	call     func(*xla.Program, ...any) ([]*tensors.Tensor, error)
-	names    []string // of what the program returns
-	smooth   int      // how many of them rounding changes little, and are without random numbers
+	names    []string // of the program's results
+	smooth   int      // how many of them, the first ones, are deterministic and robust to rounding
 }
 
-// find tries the batches.
+// find compares the results over the batches.
 func (m *mixing) find() (what, from string, err error) {
 	row := func(i int) int { return i * (m.data.Train.Len() - 1) / 4 }
 	a, b, c, d, e := row(0), row(1), row(2), row(3), row(4)
@@ -52,14 +52,14 @@ func (m *mixing) find() (what, from string, err error) {
 	for _, trial := range []struct {
 		batches [][]int // of the first client and of another one
 		from    string
-		names   int // of so many results
+		names   int // how many results to compare
 	}{
 		{[][]int{{a, d, e}, {b, c, d}}, "the other examples of its batch", all},
 		{[][]int{{a, b, c}, {e, a, b}}, "the examples of other clients", all},
 		{[][]int{{a, b}, {b, c}}, "the number of examples in its batch", smooth},
 	} {
 		if m.task.alone() && slices.Equal(trial.batches[0], first[0]) {
-			continue // it never sees the other one
+			continue // it never sees the other client
 		}
 		got, err := m.run(trial.batches)
 		if err != nil {
@@ -74,7 +74,7 @@ func (m *mixing) find() (what, from string, err error) {
 	return "", "", nil
 }
 
-// run returns what the model computes for the first client's first example.
+// run returns the model's results for the first client's first example.
 func (m *mixing) run(batches [][]int) (results [][]float32, err error) {
 	if m.task.alone() {
 		batches = batches[:1]
@@ -110,12 +110,12 @@ func (m *mixing) run(batches [][]int) (results [][]float32, err error) {
 	return results, err
 }
 
-// of is a tensor on the host.
+// of returns a tensor on the host.
 func of[T float32 | int32 | uint64](values []T, dims ...int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(values, dims...)
 }
 
-// build describes all that the task computes for the first client's first example.
+// build builds the graph of all results of the task for the first client's first example.
 func (m *mixing) build(in []*graph.Node) (results []*graph.Node) {
 	t := m.task
 	touchVariables(t, in[0].Graph())
@@ -143,7 +143,7 @@ func (m *mixing) build(in []*graph.Node) (results []*graph.Node) {
 	return results
 }
 
-// alike says whether results are the same but for rounding, which a batch of another size may change.
+// alike reports whether results are equal up to rounding, which depends on the batch size.
 func alike(a, b []float32) bool {
 	var most, apart float64
 	for i := range a {

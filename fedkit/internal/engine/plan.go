@@ -2,8 +2,8 @@ package engine
 
 import "slices"
 
-// Width is how many clients one program trains side by side. More lanes make longer matrix products, which a GPU
-// needs to be busy. Fewer lanes take less memory, and waste less if clients differ in size.
+// Width is how many clients one program trains in parallel, in a lane each. More lanes mean larger matrix products, which keep a
+// GPU busy. Fewer lanes take less memory, and waste less if clients differ in size.
 type Width struct {
 	Even   int // at most
 	Uneven int // at most, if the largest client has over unevenFactor times the mean number of examples
@@ -12,8 +12,8 @@ type Width struct {
 
 const unevenFactor = 1.5
 
-// fewConvolutions is up to how many operations of convolutions in a step clients share a program: their dense layers gain more than the
-// larger program costs. They are fewConvolving at most, since each takes its share of compiling.
+// Clients whose convolutions take at most fewConvolutions operations per step share a program: their dense layers gain more than
+// the larger program costs. At most fewConvolving share one, since compile time grows with each.
 const (
 	fewConvolutions = 100e6
 	fewConvolving   = 4
@@ -22,23 +22,23 @@ const (
 // The widths for each kind of device.
 var (
 	CPU = Width{Even: 16, Uneven: 4, Memory: 512 << 20}
-	GPU = Width{Even: 256, Uneven: 64, Memory: 4 << 30} // go-xla cannot tell what a device has: half of a small card
+	GPU = Width{Even: 256, Uneven: 64, Memory: 4 << 30} // go-xla does not report a device's memory: half of a small card
 )
 
-// plan is how a job is laid out: which client of the job is in which lane (−1: the lane idles).
+// plan assigns the clients of a job to lanes (−1: an idle lane).
 type plan struct {
 	design solver
 	steps  []int // by client of the job
 	order  []int // by lane, group after group
 }
 
-// groups returns how many calls of the program the plan takes.
+// groups returns the number of calls of the program.
 func (p *plan) groups() int { return len(p.order) / p.design.lanes }
 
 // lanes returns the clients of group g, by lane.
 func (p *plan) lanes(g int) []int { return p.order[g*p.design.lanes : (g+1)*p.design.lanes] }
 
-// busy returns the clients of group g, by lane. A lane that idles has another's: its result is not used, but must be finite.
+// busy returns the clients of group g, by lane. An idle lane repeats another client: its result is not used, but must be finite.
 func (p *plan) busy(g int) []int {
 	clients := slices.Clone(p.lanes(g))
 	for lane, i := range clients {
@@ -49,7 +49,7 @@ func (p *plan) busy(g int) []int {
 	return clients
 }
 
-// clients returns the clients of group g, as errors call them.
+// clients returns the clients of group g, by their numbers in errors.
 func (p *plan) clients(job *Job, g int) (clients []int) {
 	for _, i := range p.lanes(g) {
 		if i >= 0 {
@@ -80,7 +80,7 @@ func (e *Engine) plan(job *Job) plan {
 		}
 		longest = max(longest, p.steps[i])
 	}
-	for k.steps < longest { // more than usual: double the room, so that few programs serve all
+	for k.steps < longest { // double the capacity, so that few programs serve all
 		k.steps *= 2
 	}
 	k.lanes = share(len(job.Clients), e.Lanes(job))
@@ -95,13 +95,13 @@ func (e *Engine) plan(job *Job) plan {
 	return p
 }
 
-// share returns how many of n clients train side by side in each of as few groups as possible, at most so many.
+// share splits n clients evenly into as few groups of at most most clients as possible, and returns the group size.
 func share(n, most int) int {
 	groups := (n + most - 1) / most
 	return (n + groups - 1) / groups
 }
 
-// sizes returns how many examples the largest client has, and how many all have.
+// sizes returns the number of examples of the largest client, and of all clients.
 func (e *Engine) sizes() (most, total int) {
 	for _, rows := range e.rows {
 		most, total = max(most, len(rows)), total+len(rows)
@@ -109,7 +109,7 @@ func (e *Engine) sizes() (most, total int) {
 	return most, total
 }
 
-// batch returns how many examples a step of the job has room for.
+// batch returns the batch size of the job's programs: at most the examples of the largest client.
 func (e *Engine) batch(job *Job) int {
 	most, _ := e.sizes()
 	if job.Batch == FullBatch {
@@ -118,7 +118,7 @@ func (e *Engine) batch(job *Job) int {
 	return min(job.Batch, most)
 }
 
-// Lanes returns how many clients of a job one program can train side by side, however many there are.
+// Lanes returns how many clients of a job one program can train in parallel, whatever their number.
 func (e *Engine) Lanes(job *Job) int {
 	most, total := e.sizes()
 	batch := e.batch(job)
@@ -138,8 +138,8 @@ func (e *Engine) Lanes(job *Job) int {
 	return max(1, min(lanes, e.width.Memory/perLane))
 }
 
-// byLength lays clients out in lanes: those with about the same number of steps share a program, the longest first. If one program
-// does for all, they stay in order: their rows need not be put in order then.
+// byLength assigns clients to lanes, longest first, so that clients with similar numbers of steps share a program. If one program
+// holds all, they keep their order, and their rows need no gathering.
 func byLength(steps, clients []int, lanes int) []int {
 	order := slices.Clone(clients)
 	if len(order) > lanes {

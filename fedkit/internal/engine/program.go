@@ -11,12 +11,12 @@ import (
 // design is all that a compiled program depends on. Equal designs share a program.
 type design interface {
 	name(task *Task) string
-	// inputs is the one table of what the program is called with. Both its declaration and its calls use these names.
+	// inputs names the program's inputs, for both its declaration and its calls.
 	inputs() []string
 	build(e *Engine, in nodes) []*graph.Node
 }
 
-// nodes are the inputs of a program by name, and values what it is called with.
+// nodes are a program's inputs by name, values its arguments.
 type (
 	nodes  map[string]*graph.Node
 	values map[string]any

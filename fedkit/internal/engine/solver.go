@@ -13,9 +13,9 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Solved is what came out of a job.
+// Solved is the result of a job.
 type Solved struct {
-	Models []Value   // as the programs left them, [lanes, d] each, or [1, d] with Job.Starts
+	Models []Value   // as the programs returned them, [lanes, d] each, or [1, d] with Job.Starts
 	Place  []int     // by client of the job, its row in the stacked Models
 	Steps  []int     // by client of the job, like Loss and Drift
 	Loss   []float64 // mean training loss over the steps
@@ -31,14 +31,14 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 		each = p.design.lanes
 	}
 	out := &Solved{Models: make([]Value, groups*each), Place: make([]int, n), Steps: p.steps, Loss: make([]float64, n), Drift: make([]float64, n)}
-	lists := make([][]Value, groups) // of losses and drifts; read once all programs are under way
+	lists := make([][]Value, groups) // losses and drifts; read once all programs are dispatched
 	err := parallel(ctx, on.AtOnce(), groups, func(g int) error {
 		results, err := e.run(ctx, on, p.design, e.values(job, &p, g, on.Away()))
 		switch {
 		case err == nil:
 			copy(out.Models[g*each:], results[:each])
 			lists[g] = results[each:]
-		case on.Away() && ctx.Err() == nil: // some groups were done, and these were not
+		case on.Away() && ctx.Err() == nil: // other groups may have succeeded
 			err = fmt.Errorf("clients %v: %w", p.clients(job, g), err)
 		}
 		return err
@@ -58,7 +58,7 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 	return out, err
 }
 
-// figures copies the two lists of figures that a program returns to the host.
+// figures copies a program's losses and drifts to the host.
 func figures(vs []Value) (a, b []float32, err error) {
 	if a, err = host(vs[0]); err != nil {
 		return nil, nil, err
@@ -67,7 +67,7 @@ func figures(vs []Value) (a, b []float32, err error) {
 	return a, b, err
 }
 
-// values are what group g of a plan is called with. If that travels, it has no rows but its clients' own.
+// values returns the arguments for group g of a plan. If they travel, they have only the rows of its own clients.
 func (e *Engine) values(job *Job, p *plan, g int, travels bool) values {
 	clients, last := p.busy(g), 0
 	for _, i := range clients {
@@ -84,7 +84,7 @@ func (e *Engine) values(job *Job, p *plan, g int, travels bool) values {
 		case !travels || t == nil:
 		case t.Shape().Dimensions[0] > 1:
 			return Rows{t, clients}
-		case p.groups() <= few:
+		case p.groups() <= fewCalls:
 			return Seldom{t}
 		}
 		return t
@@ -107,7 +107,7 @@ func (e *Engine) values(job *Job, p *plan, g int, travels bool) values {
 	return v
 }
 
-// batches are the examples that clients see in each of their steps, [steps, C, B]; −1 where there is none.
+// batches returns the examples of each client in each step, [steps, C, B]; −1 is padding.
 func (e *Engine) batches(job *Job, p *plan, clients []int) *tensors.Tensor {
 	k := p.design
 	batches := make([]int32, k.steps*k.lanes*k.batch)
@@ -127,11 +127,11 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) *tensors.Tensor {
 
 // solver is the design of a local solver; everything else is an input.
 type solver struct {
-	lanes, steps, batch int // C clients at once, room for steps, B
+	lanes, steps, batch int // C clients, capacity in steps, B
 	optimizer           Optimizer
 	objective           Objective
-	apart               bool   // the models come one by one, and go so
-	table               string // of the names of the job's terms, one per line
+	apart               bool   // models are separate inputs and outputs: see Job.Starts
+	table               string // names of the job's terms, one per line
 }
 
 func (k solver) name(task *Task) string {
@@ -146,7 +146,7 @@ func (k solver) inputs() []string {
 // terms are the inputs that the loop carries: see Job.terms.
 func (k solver) terms() []string { return strings.Split(strings.TrimSuffix(k.table, "\n"), "\n") }
 
-// startInputs are the inputs for what the clients in the lanes start from.
+// startInputs names the inputs for the lanes' initial models.
 func (k solver) startInputs() (names []string) {
 	if !k.apart {
 		return []string{"start"}
@@ -159,15 +159,15 @@ func (k solver) startInputs() (names []string) {
 
 func startInput(lane int) string { return fmt.Sprint("start ", lane) }
 
-// distance is ‖a_i − b_i‖₂ by row, for use after a loop. The sum is a product with a vector of ones, since the loop
-// owns go-xla's only function for sums in this graph, and the scalar constants that GoMLX keeps.
+// distance is ‖a_i − b_i‖₂ by row, for use after a loop. The sum is a product with a vector of ones, since the loop owns go-xla's
+// only function for sums in this graph, and the scalar constants that GoMLX caches.
 func distance(a, b *graph.Node) *graph.Node {
 	ones := graph.BroadcastToDims(graph.Const(a.Graph(), []float32{1}), a.Shape().Dimensions[1])
 	return graph.Sqrt(graph.Dot(graph.Square(graph.Sub(a, b)), ones).MatMul())
 }
 
-// build describes the local solver: one loop over the steps, in which all lanes take theirs side by side. The layers are
-// separate loop variables (a flat [d] would cost slices and padded gradients in every step), joined at the end.
+// build builds the local solver: one loop over the local steps, with all lanes in parallel. The layers are separate loop
+// variables (a flat [d] would cost slices and padded gradients in every step), joined at the end.
 func (k solver) build(e *Engine, in nodes) []*graph.Node {
 	start := k.start(in)
 	state := k.state(&e.task, in, e.task.Split(start))
@@ -185,7 +185,7 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 	return append(out, state.one("loss"), distance(models, start))
 }
 
-// start is where the clients in the lanes start from, [C, d].
+// start returns the initial models of the lanes, [C, d].
 func (k solver) start(in nodes) *graph.Node {
 	if !k.apart {
 		return k.own(in, in["start"])
@@ -197,7 +197,7 @@ func (k solver) start(in nodes) *graph.Node {
 	return graph.Concatenate(all, 0)
 }
 
-// own is the rows of a matrix for the clients in the lanes: [1 or n, d] → [C, d].
+// own returns the lanes' rows of a matrix: [1 or n, d] → [C, d].
 func (k solver) own(in nodes, m *graph.Node) *graph.Node {
 	if m.Shape().Dimensions[0] == 1 {
 		return graph.BroadcastToDims(m, k.lanes, m.Shape().Dimensions[1])
@@ -205,9 +205,9 @@ func (k solver) own(in nodes, m *graph.Node) *graph.Node {
 	return graph.Gather(m, graph.InsertAxes(in["rows"], -1))
 }
 
-// state is what the loop begins with, from models w. Part of it changes from step to step, the rest is carried along, since a loop body
-// can reach outer nodes only through Gather and DynamicSlice. GoMLX keeps scalar constants and would hand one made here to the body, which
-// cannot use it. So there are none, and zeros are differences.
+// state returns the loop's initial state, from models w. Part of it is loop-invariant, and carried along since a loop body can
+// reach outer nodes only through Gather and DynamicSlice. GoMLX caches scalar constants and would hand one made here to the body,
+// which cannot use it. So there are none, and zeros are differences.
 func (k solver) state(task *Task, in nodes, w []*graph.Node) *loopState {
 	zeros := func(v *graph.Node) *graph.Node { return graph.Sub(v, v) }
 	state := stateOf(in["rate"].Graph())
@@ -242,7 +242,7 @@ func (k solver) step(e *Engine, s *loopState, in nodes) {
 	i, w := s.one("step"), s.all("w")
 	zero := graph.Const(i.Graph(), int32(0))
 	rows := graph.Reshape(graph.DynamicSlice(in["batches"], []*graph.Node{i, zero, zero}, []int{1, k.lanes, k.batch}), k.lanes, k.batch)
-	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 where the batch is not full
+	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 for padding
 	x, labels := examples(e.data, TrainPart, in, graph.Max(rows, zero))
 
 	trained, reported, penalty := k.losses(e, s, x, labels, used)
@@ -268,12 +268,12 @@ func (k solver) step(e *Engine, s *loopState, in nodes) {
 	s.set("rate now", graph.Mul(s.one("rate"), graph.ConvertDType(graph.LessThan(i, s.one("steps")), dtypes.Float32)))
 }
 
-// losses returns what a step minimizes and what it reports, [C, B] each, and a penalty [C] or nil.
+// losses returns the loss that a step minimizes and the one it reports, [C, B] each, and a penalty [C] or nil.
 func (k solver) losses(e *Engine, s *loopState, x, y, used *graph.Node) (trained, reported, penalty *graph.Node) {
 	b := Batch{Params: s.all("w"), X: x, Y: y, Used: used, Extra: map[string][]*graph.Node{}}
 	end := func() *graph.Node { return nil }
 	if e.task.Train != nil {
-		key := s.one("key") // its first word chooses the stream of random bits: each step has its own
+		key := s.one("key") // the first word selects the random stream: one per step
 		step := graph.Reshape(graph.ConvertDType(s.one("step"), dtypes.Uint64), 1, 1)
 		step = graph.Concatenate([]*graph.Node{step, graph.Const(step.Graph(), [][]uint64{{0, 0}})}, 1)
 		end = e.task.Train(graph.Add(key, graph.BroadcastToDims(step, k.lanes, 3)))
@@ -314,7 +314,7 @@ func (k solver) update(s *loopState, in nodes, gradient []*graph.Node) {
 		k.mustFit("slots", slot, w)
 	}
 	for l, d := range direction {
-		if in["mask"] != nil { // whatever the optimizer does, what the mask keeps still does not move
+		if in["mask"] != nil { // masked parameters stay fixed, whatever the optimizer does
 			d = graph.Where(graph.Equal(s.all("mask")[l], graph.ZerosLike(d)), graph.ZerosLike(d), d)
 		}
 		w[l] = graph.Sub(w[l], graph.Mul(d, along(rate, d)))
@@ -325,7 +325,7 @@ func (k solver) update(s *loopState, in nodes, gradient []*graph.Node) {
 	}
 }
 
-// mustFit panics, as is usual while a graph is built, unless an optimizer returned a node like every parameter.
+// mustFit panics, as is usual while a graph is built, unless an optimizer returned a node of every parameter's shape.
 func (k solver) mustFit(what string, got, w []*graph.Node) {
 	if len(got) != len(w) {
 		panic(fmt.Errorf("%T returned %d %s for %d parameters", k.optimizer, len(got), what, len(w)))

@@ -11,21 +11,20 @@ import (
 	mlmodel "github.com/gomlx/gomlx/ml/model"
 )
 
-// Task is what every client learns. All functions work on several clients at once: parameters, inputs and labels carry a
-// leading client axis C.
+// Task is the learning problem. All functions are batched over clients: parameters, inputs and labels have a leading axis C.
 type Task struct {
 	Name     string
-	Shapes   [][]int                                          // of the parameters, in the order in which they make up a row [d]
+	Shapes   [][]int                                          // of the parameters, in their order in a row [d]
 	Forward  func(p []*graph.Node, x *graph.Node) *graph.Node // p[l] [C, Shapes[l]…], x [C or 1, B, …] → outputs [C, B, …]
 	Loss     func(out, y *graph.Node) *graph.Node             // [C, B]
 	Accuracy func(out, y *graph.Node) *graph.Node             // [C, B]
 
-	// Train puts the model in training mode for the next Forward, with random bits, [C, 3] uint64, until what it returns is
-	// called, which gives a penalty [C] to add to the mean loss, or nil. If it is set, clients train one per program.
+	// Train puts the model in training mode for the next Forward, with random bits key, [C, 3] uint64, until end is called, which
+	// returns a penalty [C] to add to the mean loss, or nil. If Train is set, each program trains one client.
 	Train func(key *graph.Node) (end func() (penalty *graph.Node))
 
-	// Variables are the parameters of a GoMLX model function, nil for any other task. Such a task has no client axis:
-	// its clients are trained one per program.
+	// Variables are the parameters of a GoMLX model function, nil for any other task. Such a task has no client axis: each
+	// program trains one client.
 	Variables []*mlmodel.Variable
 }
 
@@ -66,10 +65,10 @@ func Join(p []*graph.Node) *graph.Node {
 	return graph.Concatenate(flat, 1)
 }
 
-// alone says whether clients have to be trained one per program.
+// alone reports whether each program trains one client.
 func (t *Task) alone() bool { return t.Variables != nil || t.Train != nil }
 
-// examples fetches rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets [C, B].
+// examples gathers rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets [C, B].
 func examples(d *datasets.Dataset, part Part, in nodes, rows *graph.Node) (x, labels *graph.Node) {
 	at := graph.InsertAxes(rows, -1)
 	x, labels = graph.Gather(in["features"], at), graph.Gather(in["labels"], at)

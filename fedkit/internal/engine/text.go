@@ -8,8 +8,8 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Text returns what a task computes, as StableHLO: outputs, losses, accuracies and gradients of so many examples, in training
-// mode too if it has one, and features if it has them. Equal texts are equal tasks.
+// Text lowers a task to StableHLO: outputs, losses, accuracies and gradients of a batch, in training mode too if it has one, and
+// features if it has them. Equal texts are equal tasks.
 func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Node, x *graph.Node) *graph.Node) ([]byte, error) {
 	lanes := 2
 	if t.alone() {
@@ -29,9 +29,9 @@ func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Nod
 		touchVariables(t, in[0].Graph())
 		l := len(t.Shapes)
 		p, x, y, key := in[:l:l], in[l], in[l+1], in[l+2]
-		outputs := t.written(p, x, y, nil)
+		outputs := t.traced(p, x, y, nil)
 		if t.Train != nil {
-			outputs = append(outputs, t.written(p, x, y, key)...)
+			outputs = append(outputs, t.traced(p, x, y, key)...)
 		}
 		if features != nil {
 			outputs = append(outputs, features(p, x))
@@ -40,8 +40,8 @@ func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Nod
 	}).Text(arguments...)
 }
 
-// written is what a task computes, in training mode if there is a key.
-func (t *Task) written(p []*graph.Node, x, y, key *graph.Node) []*graph.Node {
+// traced returns the task's outputs, losses, accuracies and gradients, in training mode if there is a key.
+func (t *Task) traced(p []*graph.Node, x, y, key *graph.Node) []*graph.Node {
 	end := func() *graph.Node { return nil }
 	if key != nil {
 		end = t.Train(key)
