@@ -7,9 +7,9 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Arithmetic returns the floating-point operations of matrix products and convolutions in the program for arguments of the
-// given shapes, and how many of them are convolutions': two per multiply-add. The body of a loop counts once, since the graph does not
-// say how often it runs.
+// Arithmetic returns the floating-point operations of matrix products and convolutions in the program for arguments of the given
+// shapes, and those of the convolutions alone: two per multiply-add. A loop's body counts once, since the graph does not give its
+// trip count.
 func (p *Program) Arithmetic(arguments ...shapes.Shape) (operations, convolutions float64, err error) {
 	b, err := Backend()
 	if err != nil {
@@ -26,7 +26,7 @@ func (p *Program) Arithmetic(arguments ...shapes.Shape) (operations, convolution
 	return operations, convolutions, nil
 }
 
-// Kernel returns the extent of a convolution's kernel in space, and nil for any other node.
+// Kernel returns the spatial shape of a convolution's kernel, and nil for any other node.
 func Kernel(n *graph.Node) (extent []int) {
 	if n.Type() != graph.NodeTypeConvGeneral {
 		return nil
@@ -38,7 +38,7 @@ func Kernel(n *graph.Node) (extent []int) {
 	return extent
 }
 
-// multiplyAdds returns how many there are in a product or a convolution: for each value of the result, one per value of the
+// multiplyAdds counts the multiply-adds of a product or convolution: for each value of the result, one per value of the
 // contracted axes, or of the kernel of its channel.
 func multiplyAdds(n *graph.Node) float64 {
 	switch n.Type() {
@@ -57,8 +57,7 @@ func multiplyAdds(n *graph.Node) float64 {
 	return 0
 }
 
-// detail returns an option of a node's operation. GoMLX shows it to nobody, except as text, so it is read where GoMLX keeps
-// it.
+// detail returns an option of a node's operation. GoMLX exports it only as text, so it is read from a private field.
 func detail(n *graph.Node, name string) reflect.Value {
 	return field(field(reflect.ValueOf(n).Elem(), "inputs").Elem().Elem(), name)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// HostBytes copies a tensor to the host as it lies in memory.
+// HostBytes copies a tensor's raw bytes to the host.
 func HostBytes(t *tensors.Tensor) (data []byte, err error) {
 	defer Caught(&err)
 	b, err := Backend()
@@ -27,7 +27,7 @@ func HostBytes(t *tensors.Tensor) (data []byte, err error) {
 	return data, buffer.ToFlatData(data)
 }
 
-// FromBytes puts what HostBytes returned on the device.
+// FromBytes uploads bytes as HostBytes returns them.
 func FromBytes(data []byte, dtype dtypes.DType, dims []int) (t *tensors.Tensor, err error) {
 	defer Caught(&err)
 	b, err := Backend()

@@ -7,8 +7,8 @@ import (
 	"github.com/gomlx/compute/dtypes"
 )
 
-// ConvGeneral writes a convolution in the form that is fast. XLA has a fast one for one order of the axes, and brings others into it,
-// but not inside a loop: a gradient would be computed number by number there.
+// ConvGeneral rewrites a convolution into a fast form. XLA has a fast one for one layout, and transposes others to it, but not
+// inside a loop: a gradient would be computed by scalar code there.
 func (f function) ConvGeneral(x, w compute.Value, axes compute.ConvolveAxesConfig, strides []int, paddings [][2]int,
 	inputDilations, kernelDilations []int, groups, batchGroups int) (compute.Value, error) {
 	if s, err := f.Shape(x); err != nil || batchGroups > 1 || s.DType != dtypes.Float32 {
@@ -39,17 +39,17 @@ func orDefault[T any](of []T, n int, value T) []T {
 	return of
 }
 
-// convolution is one with its axes in order: x [B, space…, i], w [space…, i, o]; result [B, space…, o].
+// convolution is a convolution in channels-last layout: x [B, space…, i], w [space…, i, o]; result [B, space…, o].
 type convolution struct {
 	*chain
 	x, w                   compute.Value
 	groups                 int
-	strides, input, kernel []int // by axis in space: strides and dilations
+	strides, input, kernel []int // by spatial axis: strides, and dilations of x and w
 	paddings               [][2]int
 }
 
-// places returns the extent of the result in space, for the extents of x and w.
-func (c *convolution) places(x, w []int) []int {
+// spatial returns the spatial shape of the result, for those of x and w.
+func (c *convolution) spatial(x, w []int) []int {
 	out := make([]int, len(c.strides))
 	for a := range out {
 		out[a] = ((x[a]-1)*c.input[a]+1+c.paddings[a][0]+c.paddings[a][1]-(w[a]-1)*c.kernel[a]-1)/c.strides[a] + 1
@@ -61,8 +61,8 @@ func all(of []int, value int) bool {
 	return !slices.ContainsFunc(of, func(v int) bool { return v != value })
 }
 
-// sums reports whether this is the gradient of a kernel, [space…, i, B] with [space…, i, o], in which each place of the result is one
-// matrix product, and these are faster: if there is one place, or x is read with gaps.
+// sums reports whether this is the gradient of a kernel, [space…, i, B] with [space…, i, o], and faster as one matrix product per
+// position of the result: if there is one position, or the kernel is dilated.
 func (c *convolution) sums(axes compute.ConvolveAxesConfig) bool {
 	n := len(c.strides)
 	x, w := c.dims(c.x), c.dims(c.w)
@@ -71,17 +71,17 @@ func (c *convolution) sums(axes compute.ConvolveAxesConfig) bool {
 		return false
 	}
 	places := 1
-	for _, p := range c.places(x[1:], w[1:]) {
+	for _, p := range c.spatial(x[1:], w[1:]) {
 		places *= p
 	}
 	return places == 1 || places <= 25 && !all(c.kernel, 1)
 }
 
-// products are the places of the result, a matrix product each: x [i, space…, B], w [i, space…, o], still in the order that they came in.
+// products computes each position of the result as a product of x [i, space…, B] and w [i, space…, o], in their own layout.
 func (c *convolution) products() compute.Value {
 	x, w := c.dims(c.x), c.dims(c.w)
 	n := len(c.strides)
-	out := c.places(x[1:], w[1:])
+	out := c.spatial(x[1:], w[1:])
 	padded := c.pad(c.x, 1, c.paddings)
 	rows := 1
 	for _, d := range w[:n+1] {
@@ -107,7 +107,7 @@ func (c *convolution) products() compute.Value {
 	return c.transpose(y, append(order, n+1))
 }
 
-// convolved is the convolution, with its axes in order.
+// convolved computes the convolution in channels-last layout.
 func (c *convolution) convolved() compute.Value {
 	x, w := c.dims(c.x), c.dims(c.w)
 	n := len(c.strides)
@@ -122,7 +122,7 @@ func (c *convolution) convolved() compute.Value {
 	return c.chain.do(c.f.Function.ConvGeneral(c.x, c.w, channelsLast(n), c.strides, c.paddings, c.input, c.kernel, c.groups, 1))
 }
 
-// channelsLast is the order of the axes for which XLA has a fast convolution.
+// channelsLast is the layout for which XLA has a fast convolution.
 func channelsLast(space int) (a compute.ConvolveAxesConfig) {
 	for i := range space {
 		a.InputSpatial = append(a.InputSpatial, i+1)
@@ -134,10 +134,10 @@ func channelsLast(space int) (a compute.ConvolveAxesConfig) {
 	return a
 }
 
-// pointwise is a convolution whose kernel has one place: a matrix product.
+// pointwise computes a convolution whose kernel has one position as a matrix product.
 func (c *convolution) pointwise(x, w []int) compute.Value {
 	n := len(c.strides)
-	out := slices.Concat(x[:1], c.places(x[1:], w), w[n+1:])
+	out := slices.Concat(x[:1], c.spatial(x[1:], w), w[n+1:])
 	seen := c.x
 	if !all(c.strides, 1) {
 		seen = c.chain.do(c.f.Slice(c.x, make([]int, n+2), x, slices.Concat([]int{1}, c.strides, []int{1})))
@@ -150,12 +150,13 @@ func (c *convolution) pointwise(x, w []int) compute.Value {
 	return c.chain.do(c.f.Reshape(y, out...))
 }
 
-// phases is the gradient of what a convolution with strides reads: x has s − 1 zeros after every number, by axis. The places of the
-// result with the same remainder by s see the same part of the kernel, and no zeros: a convolution for each remainder.
+// phases computes the input gradient of a strided convolution, in which x is dilated: s − 1 zeros after every number, by axis.
+// Positions of the result with the same remainder by s meet the same part of the kernel, and no zeros: one convolution per
+// remainder.
 func (c *convolution) phases(x, w []int) compute.Value {
 	n, s := len(c.strides), c.input
-	out := c.places(x, w)
-	each := make([]int, n) // places of a phase
+	out := c.spatial(x, w)
+	each := make([]int, n) // spatial shape of a phase
 	for a := range n {
 		each[a] = (out[a] + s[a] - 1) / s[a]
 	}
@@ -176,7 +177,7 @@ func (c *convolution) phases(x, w []int) compute.Value {
 			paddings[a][1] = each[a] - x[a] - paddings[a][0] + taps[a] - 1
 		}
 		if empty {
-			values[i] = c.number(float32(0), slices.Concat(dims[:1], each, channels[n+1:])...)
+			values[i] = c.full(float32(0), slices.Concat(dims[:1], each, channels[n+1:])...)
 			continue
 		}
 		part := c.chain.do(c.f.Slice(c.w, from, channels, slices.Concat(s, []int{1, 1})))
@@ -187,7 +188,7 @@ func (c *convolution) phases(x, w []int) compute.Value {
 	return c.interleave(values, s, out)
 }
 
-// crops takes negative paddings out, which are crops.
+// crops splits off the negative paddings, which are crops.
 func crops(paddings [][2]int) [][2]int {
 	less := make([][2]int, len(paddings))
 	for a := range paddings {
@@ -199,7 +200,7 @@ func crops(paddings [][2]int) [][2]int {
 	return less
 }
 
-// interleave puts phases together, those of the last axis next to each other: the first out places of each axis.
+// interleave joins the phases, those of the last axis adjacent, and crops each axis to out.
 func (c *convolution) interleave(phases []compute.Value, s, out []int) compute.Value {
 	for a := len(s) - 1; a >= 0; a-- {
 		var joined []compute.Value
@@ -242,12 +243,12 @@ func (c *convolution) pad(x compute.Value, from int, paddings [][2]int) compute.
 	return c.chain.do(c.f.Pad(x, c.chain.do(c.f.Constant([]float32{0})), axes...))
 }
 
-// dot is the product of two matrices, which contracts an axis of the first with the first of the second.
+// dot is the product of two matrices, contracting an axis of a with the first of b.
 func (c *convolution) dot(a compute.Value, axis int, b compute.Value) compute.Value {
 	return c.chain.do(c.f.DotGeneral(a, []int{axis}, nil, b, []int{0}, nil, compute.DotGeneralConfig{}))
 }
 
-// grid lists all places of a box, the last axis fastest.
+// grid lists all positions in a box, the last axis fastest.
 func grid(extent []int) [][]int {
 	places := [][]int{{}}
 	for _, e := range extent {

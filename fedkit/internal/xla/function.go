@@ -12,15 +12,14 @@ import (
 	gxla "github.com/gomlx/go-xla/compute/xla"
 )
 
-// function is a function of a graph, as a CPU wants it. Operations that XLA compiles to slow code there, above all inside a loop, it writes in
-// another form, with the same result: so what GoMLX's layers ask for, and the gradients that it derives from them, are fast too. What
-// each form brings is in scripts/bench.md.
+// function is a graph function for a CPU. It rewrites operations that XLA compiles to slow code there, above all inside a loop,
+// into equivalent ones, so that GoMLX's layers and their gradients are fast. scripts/bench.md has the speedups.
 type function struct{ *gxla.Function }
 
-// formsEnv is the environment variable that chooses by hand: XLA's own forms, "native", or those of function, "rewritten".
+// formsEnv is the environment variable that overrides the choice: XLA's own forms, "native", or those of function, "rewritten".
 const formsEnv = "FEDKIT_CONVOLUTIONS"
 
-// rewrites says whether convolutions and poolings are rewritten, as they are on a CPU unless the variable says otherwise.
+// rewrites reports whether convolutions and poolings are rewritten, as they are on a CPU unless the variable overrides it.
 func rewrites(form string, cpu bool) (bool, error) {
 	switch form {
 	case "":
@@ -31,15 +30,15 @@ func rewrites(form string, cpu bool) (bool, error) {
 	return false, fmt.Errorf("%s = %q: must be native or rewritten", formsEnv, form)
 }
 
-// inForms is rewrites of this process.
-var inForms = sync.OnceValue(func() bool {
+// rewriting is rewrites for this process.
+var rewriting = sync.OnceValue(func() bool {
 	is, _ := rewrites(os.Getenv(formsEnv), OnCPU()) // Backend refuses other values
 	return is
 })
 
-// inForm returns a function of go-xla's with these forms, if programs are to have them.
-func inForm(f compute.Function) compute.Function {
-	if own, is := f.(*gxla.Function); is && inForms() {
+// rewritten returns a go-xla function that rewrites, if this process does.
+func rewritten(f compute.Function) compute.Function {
+	if own, is := f.(*gxla.Function); is && rewriting() {
 		return function{own}
 	}
 	return f
@@ -51,34 +50,34 @@ func (f function) Closure() (compute.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inForm(c), nil
+	return rewritten(c), nil
 }
 
 func (f function) While(cond, body compute.Function, state ...compute.Value) ([]compute.Value, error) {
-	return f.Function.While(plain(cond), plain(body), state...)
+	return f.Function.While(unwrap(cond), unwrap(body), state...)
 }
 
 func (f function) If(which compute.Value, yes, no compute.Function) ([]compute.Value, error) {
-	return f.Function.If(which, plain(yes), plain(no))
+	return f.Function.If(which, unwrap(yes), unwrap(no))
 }
 
 func (f function) Sort(less compute.Function, axis int, stable bool, in ...compute.Value) ([]compute.Value, error) {
-	return f.Function.Sort(plain(less), axis, stable, in...)
+	return f.Function.Sort(unwrap(less), axis, stable, in...)
 }
 
 func (f function) Call(target compute.Function, in ...compute.Value) ([]compute.Value, error) {
-	return f.Function.Call(plain(target), in...)
+	return f.Function.Call(unwrap(target), in...)
 }
 
-// plain is the function as go-xla knows it.
-func plain(f compute.Function) compute.Function {
+// unwrap returns go-xla's own function.
+func unwrap(f compute.Function) compute.Function {
 	if own, is := f.(function); is {
 		return own.Function
 	}
 	return f
 }
 
-// chain is a chain of operations that ends with the first error.
+// chain builds operations one after the other, and keeps the first error.
 type chain struct {
 	f   function
 	err error
@@ -101,7 +100,7 @@ func (c *chain) dims(v compute.Value) []int {
 	return s.Dimensions
 }
 
-// transpose changes the order of axes, if they are in another one.
+// transpose permutes the axes, unless they are in order.
 func (c *chain) transpose(x compute.Value, axes []int) compute.Value {
 	if c.err != nil || slices.IsSorted(axes) {
 		return x
@@ -109,8 +108,8 @@ func (c *chain) transpose(x compute.Value, axes []int) compute.Value {
 	return c.do(c.f.Transpose(x, axes...))
 }
 
-// number is a constant of some dimensions.
-func (c *chain) number(value any, dims ...int) compute.Value {
+// full is a constant tensor of the given dimensions.
+func (c *chain) full(value any, dims ...int) compute.Value {
 	var of compute.Value
 	t := dtypes.Float32
 	switch v := value.(type) {

@@ -13,7 +13,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// different are numbers without ties, in random order.
+// different has distinct numbers, in random order.
 func different(rng *rand.Rand, dims ...int) *tensors.Tensor {
 	n := shapes.Make(dtypes.Float32, dims...).Size()
 	values := make([]float32, n)
@@ -56,7 +56,7 @@ func looped(f func(in []*Node) []*Node) func(in []*Node) []*Node {
 	}
 }
 
-// same fails unless a function and its gradient are computed inside a loop, in the forms of this package, as XLA computes them alone.
+// same fails unless a function and its gradient, rewritten and inside a loop, equal XLA's own outside of one.
 func same(t *testing.T, f func(in []*Node) *Node, in ...any) {
 	t.Helper()
 	b, err := Backend()
@@ -89,7 +89,7 @@ func same(t *testing.T, f func(in []*Node) *Node, in ...any) {
 	}
 }
 
-// Convolutions of every kind, and what GoMLX derives from them, are what XLA's are.
+// Rewritten convolutions of every kind, and their gradients, equal XLA's own.
 func TestConvolutions(t *testing.T) {
 	for _, c := range []struct {
 		dims             []int // of x, after B: space, then channels
@@ -103,7 +103,7 @@ func TestConvolutions(t *testing.T) {
 		{[]int{9, 7, 2}, 3, 4, 2, 1, true, 1},
 		{[]int{9, 7, 2}, 3, 4, 2, 1, false, 1},
 		{[]int{9, 8, 2}, 3, 4, 3, 1, true, 1},
-		{[]int{9, 9, 2}, 2, 4, 3, 1, false, 1}, // the last column is not seen
+		{[]int{9, 9, 2}, 2, 4, 3, 1, false, 1}, // the last column is not read
 		{[]int{8, 8, 4}, 1, 3, 1, 1, false, 1},
 		{[]int{9, 7, 4}, 1, 3, 2, 1, false, 1},
 		{[]int{10, 9, 2}, 3, 3, 1, 2, true, 1},
@@ -137,7 +137,7 @@ func TestConvolutions(t *testing.T) {
 	}
 }
 
-// Pooling of every kind, and what GoMLX derives from it, is what XLA's is.
+// Rewritten poolings of every kind, and their gradients, equal XLA's own.
 func TestPooling(t *testing.T) {
 	kinds := map[string]func(*Node) *PoolBuilder{"max": MaxPool, "min": MinPool, "mean": MeanPool, "sum": SumPool}
 	for name, pool := range kinds {

@@ -23,7 +23,7 @@ var Hardware = sync.OnceValue(func() string {
 	return GPU()
 })
 
-// Processors says how many there are of a model, as Hardware does.
+// Processors formats a processor's model and their number, as in Hardware.
 func Processors(model string, n int) string {
 	if n == 1 {
 		return model + ", 1 processor"
@@ -31,8 +31,7 @@ func Processors(model string, n int) string {
 	return fmt.Sprintf("%s, %d processors", model, n)
 }
 
-// Processor returns the model of the processor, and what else tells it from others: a model's name may be no more than its
-// maker's.
+// Processor returns the processor's model name, and further fields that identify it: the name may be just the vendor's.
 func Processor() (model, more string) {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
@@ -42,7 +41,7 @@ func Processor() (model, more string) {
 	return processorIn(f)
 }
 
-// processorIn reads what Linux says of the first processor.
+// processorIn reads the first processor from Linux's cpuinfo.
 func processorIn(cpuinfo io.Reader) (model, more string) {
 	for lines := bufio.NewScanner(cpuinfo); lines.Scan() && (model == "" || more == ""); {
 		name, value, _ := strings.Cut(lines.Text(), ":")
@@ -56,10 +55,10 @@ func processorIn(cpuinfo io.Reader) (model, more string) {
 	return cmp.Or(model, runtime.GOARCH), more
 }
 
-// GPU returns the model of the GPU, as NVIDIA's driver says, or what the plugin calls it.
+// GPU returns the model of the GPU from NVIDIA's driver or, without it, the plugin's name for it.
 func GPU() string {
 	if models := modelsIn("/proc/driver/nvidia/gpus"); len(models) > 0 {
-		return strings.Join(models, " or ") // which of them it is, the driver does not say
+		return strings.Join(models, " or ") // the driver does not say which of them
 	}
 	c, err := NewClient()
 	if err != nil {
@@ -68,7 +67,7 @@ func GPU() string {
 	return c.Device()
 }
 
-// modelsIn reads the different models that a folder of the driver has, with a folder for each GPU.
+// modelsIn reads the distinct models from a folder of the driver, which has a folder per GPU.
 func modelsIn(folder string) (models []string) {
 	paths, _ := filepath.Glob(filepath.Join(folder, "*", "information"))
 	for _, path := range paths {

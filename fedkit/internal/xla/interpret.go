@@ -11,21 +11,20 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// interpreter computes in Go. Its operations must come one after the other: side by side, they have been seen to wait for each
-// other forever.
+// interpreter runs graphs in Go. Its operations must run sequentially: in parallel, they have been seen to deadlock.
 var interpreter = sync.OnceValues(func() (compute.Backend, error) { return gobackend.New("ops_sequential") })
 
-// interpreting is held by the one program that is interpreted.
+// interpreting serializes interpreted programs.
 var interpreting sync.Mutex
 
-// mostWork is how many products a program to be interpreted may take: more of them take longer than to compile it.
+// mostWork is the most multiplications to interpret: for more, compiling is faster.
 const mostWork = 2e8
 
 // Interpret is Call in Go, on the host: nothing is compiled, so that a small program takes milliseconds. Errors: operations that
-// the interpreter does not have, too much work, a program that was built with -race.
+// the interpreter lacks, too much work, a program built with -race.
 func (p *Program) Interpret(args ...any) (out []*tensors.Tensor, err error) {
 	defer Caught(&err)
-	if raceDetector { // with it, Go checks pointers too, and ends the process at the interpreter's, which are numbers meanwhile
+	if raceDetector { // it includes checkptr, which aborts at the interpreter's pointers, as they are integers for a while
 		return nil, errors.New("not with the race detector")
 	}
 	b, err := interpreter()
@@ -51,7 +50,7 @@ func (p *Program) Interpret(args ...any) (out []*tensors.Tensor, err error) {
 	return p.execute(g.Executable(), &in)
 }
 
-// work is about how many products a graph takes.
+// work estimates the multiplications of a graph.
 func work(g *graph.Graph) (products float64) {
 	for _, n := range g.Nodes() {
 		size := float64(n.Shape().Size())

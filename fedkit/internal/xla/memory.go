@@ -11,13 +11,13 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// collectAfter is how many new bytes may pile up on the device before the garbage collector is called. Device memory is
-// freed by finalizers, but the collector sees only the small Go objects that stand for it and would wait far too long.
+// collectAfter is how many new bytes may accumulate on the device before the garbage collector is called. Device memory is freed
+// by finalizers, but the collector sees only the small Go objects that hold it and would wait far too long.
 const collectAfter = 192 << 20
 
 var pending atomic.Int64
 
-// count counts a new tensor on the device.
+// count accounts for a new tensor on the device.
 func count(t *tensors.Tensor) {
 	if pending.Add(t.ByteSize()) > collectAfter {
 		pending.Store(0)

@@ -17,7 +17,7 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 )
 
-// aliases are what go-xla is called in a configuration.
+// aliases are go-xla's names in a configuration.
 var aliases = []string{gxla.BackendName, "stablehlo", "shlo", "hlo"}
 
 // split returns the backend, the plugin by name or path, and what follows: "xla:cuda,tf32=true".
@@ -27,8 +27,8 @@ func split(config string) (backend, plugin, options string) {
 	return backend, plugin, options
 }
 
-// checkConfig refuses a configuration that cannot work. Files are looked at before they are opened: the system ends a process
-// that reads a library beyond its end, and go-xla panics at what is no library.
+// checkConfig refuses a configuration that cannot work. It inspects files before they are loaded: the system kills a process that
+// reads a truncated library, and go-xla panics at a file that is not a library.
 func checkConfig(config string) error {
 	backend, plugin, _ := split(config)
 	if !slices.Contains(aliases, backend) {
@@ -51,7 +51,7 @@ func checkConfig(config string) error {
 	return nil
 }
 
-// checkLibrary refuses a file that is not there, is no shared library, or is only the first part of one.
+// checkLibrary refuses a file that is missing, not a shared library, or truncated.
 func checkLibrary(path string) error {
 	info, err := os.Stat(path)
 	switch {

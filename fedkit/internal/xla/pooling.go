@@ -8,14 +8,14 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// window is what a pooling operation slides over an operand: plain windows, of so few places that each can be an operation.
+// window is the window of a pooling operation: unpadded, and of so few positions that each can be an operation.
 type window struct {
 	of, out       shapes.Shape
 	size, strides []int
-	places        [][]int // of the window, the last axis fastest
+	places        [][]int // positions in the window, the last axis fastest
 }
 
-// pooling returns the windows of a pooling operation; nil if they are padded, or have very many places.
+// pooling returns the window of a pooling operation; nil if it is padded, or has many positions.
 func (f function) pooling(x compute.Value, size, strides []int, paddings [][2]int) *window {
 	shape, err := f.Shape(x)
 	if err != nil || shape.DType != dtypes.Float32 || len(size) != shape.Rank() {
@@ -36,7 +36,7 @@ func (f function) pooling(x compute.Value, size, strides []int, paddings [][2]in
 	return w
 }
 
-// slice is what stands at a place of every window.
+// slice returns the values at one position of every window.
 func (w *window) slice(c *chain, x compute.Value, place []int) compute.Value {
 	limits := make([]int, len(place))
 	for a, p := range place {
@@ -45,7 +45,7 @@ func (w *window) slice(c *chain, x compute.Value, place []int) compute.Value {
 	return c.do(c.f.Slice(x, place, limits, w.strides))
 }
 
-// ReduceWindow compares or adds what stands at the places of the windows, a place at a time.
+// ReduceWindow pools by an elementwise maximum, minimum or sum over the positions of the window.
 func (f function) ReduceWindow(x compute.Value, kind compute.ReduceOpType, size, strides, inputDilations, windowDilations []int,
 	paddings [][2]int) (compute.Value, error) {
 	join := map[compute.ReduceOpType]func(a, b compute.Value) (compute.Value, error){
@@ -62,21 +62,20 @@ func (f function) ReduceWindow(x compute.Value, kind compute.ReduceOpType, size,
 	return y, c.err
 }
 
-// SelectAndScatterMax finds the first largest place of every window, and gives it what comes back. XLA would write every number to a
-// place that it looks up.
+// SelectAndScatterMax routes every gradient to the first maximum of its window. XLA would scatter them one by one.
 func (f function) SelectAndScatterMax(x, v compute.Value, size, strides []int, paddings [][2]int) (compute.Value, error) {
 	w := f.pooling(x, size, strides, paddings)
 	if w == nil || !slices.Equal(w.size, w.strides) {
 		return f.Function.SelectAndScatterMax(x, v, size, strides, paddings)
 	}
 	c := &chain{f: f}
-	best, first := w.slice(c, x, w.places[0]), c.number(int32(0), w.out.Dimensions...)
+	best, first := w.slice(c, x, w.places[0]), c.full(int32(0), w.out.Dimensions...)
 	for i, p := range w.places[1:] {
 		now := w.slice(c, x, p)
 		larger := c.do(f.GreaterThan(now, best))
-		best, first = c.do(f.Where(larger, now, best)), c.do(f.Where(larger, c.number(int32(i+1), w.out.Dimensions...), first))
+		best, first = c.do(f.Where(larger, now, best)), c.do(f.Where(larger, c.full(int32(i+1), w.out.Dimensions...), first))
 	}
-	// Each axis of the windows becomes two, from window to window and within one.
+	// Each pooled axis becomes two: across windows and within one.
 	var tiled, kept []int
 	for a, s := range w.size {
 		kept = append(kept, len(tiled))
@@ -87,15 +86,15 @@ func (f function) SelectAndScatterMax(x, v compute.Value, size, strides []int, p
 	spread := func(v compute.Value, t dtypes.DType) compute.Value {
 		return c.do(f.BroadcastInDim(v, shapes.Make(t, tiled...), kept))
 	}
-	place, step := c.number(int32(0), tiled...), 1
+	place, step := c.full(int32(0), tiled...), 1
 	for a := len(w.size) - 1; a >= 0; a-- {
 		if s := w.size[a]; s > 1 {
 			at := c.do(f.Iota(shapes.Make(dtypes.Int32, tiled...), kept[a]+1))
-			place = c.do(f.Add(place, c.do(f.Mul(at, c.number(int32(step), tiled...)))))
+			place = c.do(f.Add(place, c.do(f.Mul(at, c.full(int32(step), tiled...)))))
 			step *= s
 		}
 	}
-	zero := c.number(float32(0), tiled...)
+	zero := c.full(float32(0), tiled...)
 	d := c.do(f.Where(c.do(f.Equal(place, spread(first, dtypes.Int32))), spread(v, dtypes.Float32), zero))
 	whole := slices.Clone(w.out.Dimensions)
 	pad, rest := make([]compute.PadAxis, len(whole)), false

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// privateOf are the versions whose private fields fedkit reads, all of them in this file: a backend's client, the builder of a
-// program's text, the options of a graph's operations. TestPrivateFields says whether other versions have them.
+// privateOf names the versions whose private fields fedkit reads, all of them in this file: a backend's client, the builder of a
+// program's text, the options of a graph's operations. TestPrivateFields checks other versions for them.
 const privateOf = "github.com/gomlx/go-xla v0.4.0, github.com/gomlx/gomlx v0.28.1"
 
 // private returns the pointer in a field of what of points to. It panics as field does.
@@ -19,7 +19,7 @@ func private[T any](of any, name string) *T {
 	return *(**T)(unsafe.Pointer(f.UnsafeAddr()))
 }
 
-// field returns a field of a struct. It panics with the versions that have it if there is none.
+// field returns a field of a struct. If there is none, it panics with the versions that have it.
 func field(of reflect.Value, name string) reflect.Value {
 	if of.Kind() == reflect.Struct {
 		if f := of.FieldByName(name); f.IsValid() {

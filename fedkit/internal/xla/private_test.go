@@ -10,7 +10,7 @@ import (
 	"github.com/gomlx/go-xla/stablehlo"
 )
 
-// go-xla's private fields are where fedkit reads them; TestArithmetic reads GoMLX's. With other versions, this says which.
+// go-xla has the private fields that fedkit reads; TestArithmetic covers GoMLX's. It fails if go.mod has other versions.
 func TestPrivateFields(t *testing.T) {
 	mod, err := os.ReadFile("../../../go.mod")
 	if err != nil {

@@ -26,13 +26,13 @@ type version struct {
 	run  compute.Executable
 	err  error
 
-	writing   sync.Once
-	source    *Source
-	unwritten error
+	lowering sync.Once
+	source   *Source
+	lowerErr error
 }
 
-// maxVersions is how many versions of a program are kept, those used last. Each takes some 50 kB, and programs for matrices outlive the
-// federations that they served.
+// maxVersions bounds the LRU cache of a program's versions. Each takes some 50 kB, and programs for matrices outlive their
+// federations.
 const maxVersions = 512
 
 // NewProgram returns the program that build describes. Nothing is compiled before the first Call.
@@ -40,7 +40,7 @@ func NewProgram(name string, build func(args []*graph.Node) []*graph.Node) *Prog
 	return &Program{name: name, build: build, versions: lru.New[string, *version](maxVersions)}
 }
 
-// String returns what errors call the program.
+// String returns the program's name in errors.
 func (p *Program) String() string { return fmt.Sprintf("program %q", p.name) }
 
 // WithSide declares values for the parameters that build itself adds to the graph, in the order it adds them.
@@ -104,7 +104,7 @@ type inputs struct {
 	backend compute.Backend
 	shapes  []shapes.Shape
 	buffers []compute.Buffer
-	donate  []bool // whether the program may reuse the memory, as that of a Go value
+	donate  []bool // whether the program may reuse the memory: that of a Go value's copy
 }
 
 func (in *inputs) add(argument any) (err error) {
@@ -136,7 +136,7 @@ func (p *Program) version(arguments []shapes.Shape) *version {
 	return p.versions.Get(string(key), func() *version { return new(version) })
 }
 
-// compile builds the graph for arguments of the given shapes and compiles it. Of the two, only the executable is kept.
+// compile builds the graph for arguments of the given shapes and compiles it. Only the executable is kept.
 func (p *Program) compile(b compute.Backend, arguments []shapes.Shape) (run compute.Executable, err error) {
 	defer Caught(&err)
 	builds.Add(1)
@@ -147,7 +147,7 @@ func (p *Program) compile(b compute.Backend, arguments []shapes.Shape) (run comp
 	return g.Executable(), nil
 }
 
-// Build builds the graph for arguments of the given shapes and throws it away: it finds mistakes in milliseconds.
+// Build builds the graph for arguments of the given shapes and discards it: this finds mistakes in milliseconds.
 func (p *Program) Build(arguments ...shapes.Shape) (err error) {
 	b, err := Backend()
 	if err != nil {
@@ -158,30 +158,30 @@ func (p *Program) Build(arguments ...shapes.Shape) (err error) {
 	return nil
 }
 
-// Text returns what the program for arguments of the given shapes computes, as StableHLO. Equal texts are equal programs.
+// Text lowers the program to StableHLO, for arguments of the given shapes. Equal texts are equal programs.
 func (p *Program) Text(arguments ...shapes.Shape) ([]byte, error) {
-	text, _, err := p.written(arguments)
+	text, _, err := p.lower(arguments)
 	return text, err
 }
 
-// written returns the program for arguments of the given shapes as StableHLO, and the shapes of its results.
-func (p *Program) written(arguments []shapes.Shape) (text []byte, results []shapes.Shape, err error) {
+// lower returns the program as StableHLO for arguments of the given shapes, and the shapes of its results.
+func (p *Program) lower(arguments []shapes.Shape) (text []byte, results []shapes.Shape, err error) {
 	b, err := Backend()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer Caught(&err)
-	g, outputs := p.graph(writing{b, &text}, arguments)
+	g, outputs := p.graph(lowering{b, &text}, arguments)
 	for _, o := range outputs {
 		results = append(results, o.Shape())
 	}
-	if err := g.Compile(outputs...); err != errWritten && text == nil {
+	if err := g.Compile(outputs...); err != errLowered && text == nil {
 		return nil, nil, err
 	}
 	return text, results, nil
 }
 
-// graph builds the graph for arguments of the given shapes; it panics with what is wrong.
+// graph builds the graph for arguments of the given shapes; it panics with the error.
 func (p *Program) graph(b compute.Backend, arguments []shapes.Shape) (g *graph.Graph, outputs []*graph.Node) {
 	g = graph.NewGraph(b, p.name)
 	nodes := make([]*graph.Node, len(arguments))

@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 )
 
-// Client is the device of this process without graphs and tensors: what a machine needs that runs the programs of others.
+// Client is the device of this process without graphs and tensors, for a worker that runs the programs of other machines.
 type Client struct{ pjrt *pjrt.Client }
 
 // Buffer is a value on the device of a Client.
@@ -17,8 +17,8 @@ type Buffer struct{ pjrt *pjrt.Buffer }
 // Executable is a program that a Client has compiled.
 type Executable struct{ pjrt *pjrt.LoadedExecutable }
 
-// NewClient returns the device that Backend opens, with the options that programs in this process have too. go-xla shows its client
-// to nobody, so it is taken from where go-xla keeps it.
+// NewClient returns the device that Backend opens, with the same options as programs in this process. go-xla does not export its
+// client, so it is read from a private field.
 func NewClient() (c *Client, err error) {
 	defer Caught(&err)
 	b, err := Backend()
@@ -32,7 +32,7 @@ func NewClient() (c *Client, err error) {
 	return &Client{private[pjrt.Client](x, "client")}, nil
 }
 
-// Plugin returns the file that the device comes from.
+// Plugin returns the path of the device's plugin.
 func (c *Client) Plugin() string { return c.pjrt.Plugin().Path() }
 
 // Device describes the device in the plugin's words.
@@ -99,7 +99,7 @@ func (b *Buffer) Shape() (dtype dtypes.DType, dims []int, err error) {
 	return dtype, dims, err
 }
 
-// Host copies the value to the host. It waits until the value is there.
+// Host copies the value to the host, and blocks until it is there.
 func (b *Buffer) Host() (data []byte, err error) {
 	defer Caught(&err)
 	dtype, dims, err := b.Shape()
@@ -113,10 +113,10 @@ func (b *Buffer) Host() (data []byte, err error) {
 	return data, b.pjrt.ToHost(data)
 }
 
-// Free gives the memory back.
+// Free releases the memory.
 func (b *Buffer) Free() { _ = b.pjrt.Destroy() }
 
-// Bytes returns how many bytes a value takes, −1 if a dimension is none or it is more than a terabyte.
+// Bytes returns the size of a value in bytes, −1 if a dimension is negative or it is more than a terabyte.
 func Bytes(dtype dtypes.DType, dims []int) int {
 	const most = 1 << 40
 	n := dtype.Size()

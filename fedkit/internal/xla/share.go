@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// sharing is a backend that compiles equal programs once: federations of one shape share them. Programs are equal if
+// sharing is a backend that compiles equal programs once, so that federations of one shape share them. Programs are equal if
 // their StableHLO text is, which has the values of all constants in full.
 type sharing struct{ compute.Backend }
 
@@ -31,7 +31,7 @@ func (s sharing) Builder(name string) compute.Builder {
 type builder struct{ *gxla.Builder }
 
 // Main implements compute.Builder.
-func (b builder) Main() compute.Function { return inForm(b.Builder.Main()) }
+func (b builder) Main() compute.Function { return rewritten(b.Builder.Main()) }
 
 // NewFunction implements compute.Builder.
 func (b builder) NewFunction(name string) (compute.Function, error) {
@@ -39,7 +39,7 @@ func (b builder) NewFunction(name string) (compute.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inForm(f), nil
+	return rewritten(f), nil
 }
 
 // Compile implements compute.Builder.
@@ -57,7 +57,7 @@ func (b builder) Compile() (compute.Executable, error) {
 	return run.(*gxla.Executable), nil
 }
 
-// stableHLO returns the text of a program. go-xla shows it to nobody, so it is taken from where go-xla keeps it.
+// stableHLO returns the text of a program. go-xla does not export it, so it is read from a private field.
 func stableHLO(b *gxla.Builder) (text []byte, err error) {
 	defer Caught(&err)
 	text, err = private[stablehlo.Builder](b, "builder").Build()
@@ -65,56 +65,56 @@ func stableHLO(b *gxla.Builder) (text []byte, err error) {
 	return text, err
 }
 
-// writing is a backend that writes programs down instead of compiling them.
-type writing struct {
+// lowering is a backend that lowers programs to text instead of compiling them.
+type lowering struct {
 	compute.Backend
 	text *[]byte
 }
 
-var errWritten = errors.New("written down, not compiled")
+var errLowered = errors.New("written down, not compiled")
 
 // Builder implements compute.Backend.
-func (w writing) Builder(name string) compute.Builder {
-	b := w.Backend.Builder(name)
+func (l lowering) Builder(name string) compute.Builder {
+	b := l.Backend.Builder(name)
 	if x, ok := b.(*gxla.Builder); ok {
-		return writer{builder{x}, w.text}
+		return lowerer{builder{x}, l.text}
 	}
 	return b
 }
 
-type writer struct {
+type lowerer struct {
 	builder
 	text *[]byte
 }
 
 // Compile implements compute.Builder.
-func (w writer) Compile() (_ compute.Executable, err error) {
-	if *w.text, err = stableHLO(w.builder.Builder); err != nil {
+func (l lowerer) Compile() (_ compute.Executable, err error) {
+	if *l.text, err = stableHLO(l.builder.Builder); err != nil {
 		return nil, err
 	}
-	return nil, errWritten
+	return nil, errLowered
 }
 
 var (
 	compiling    singleflight.Group // by the key of programs
 	compiled     sync.Map           // of weak pointers to executables, by key
 	compilations atomic.Int64
-	atWork       atomic.Int64 // compilations that go on
+	compilingNow atomic.Int64 // compilations in progress
 	builds       atomic.Int64
 )
 
-// Compilations counts the programs compiled by this process so far. Builds also counts those that were there already, under
-// another Program: finding that out takes milliseconds, so it must not happen in every round either.
+// Compilations counts the programs compiled by this process so far. Builds also counts those found already compiled, under
+// another Program: the lookup takes milliseconds, so it must not happen in every round either.
 func Compilations() int64 { return compilations.Load() }
 
-// Compiling reports whether this process compiles a program at this moment.
-func Compiling() bool { return atWork.Load() > 0 }
+// Compiling reports whether this process is compiling a program.
+func Compiling() bool { return compilingNow.Load() > 0 }
 
-// Builds counts the graphs built by this process so far in order to be compiled.
+// Builds counts the graphs that this process has built for compilation so far.
 func Builds() int64 { return builds.Load() }
 
-// compileOnce returns the executable of the program with a key. Nobody must finalize it: it is given back when the last
-// program that uses it is gone.
+// compileOnce returns the executable of the program with a key. It must not be finalized: it is freed when the last program that
+// uses it is gone.
 func compileOnce(key [sha256.Size]byte, b *gxla.Builder) (*gxla.Executable, error) {
 	if known, ok := compiled.Load(key); ok {
 		if run := known.(weak.Pointer[gxla.Executable]).Value(); run != nil {
@@ -122,8 +122,8 @@ func compileOnce(key [sha256.Size]byte, b *gxla.Builder) (*gxla.Executable, erro
 		}
 	}
 	compilations.Add(1)
-	atWork.Add(1)
-	defer atWork.Add(-1)
+	compilingNow.Add(1)
+	defer compilingNow.Add(-1)
 	made, err := b.Compile()
 	if err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func compileOnce(key [sha256.Size]byte, b *gxla.Builder) (*gxla.Executable, erro
 	return run, nil
 }
 
-// recent holds on to the executables that programs began to use last, so that a loop that makes one federation after the
-// other does not compile in every turn.
+// recent keeps the executables that programs began to use last, so that a loop over federations does not recompile in every
+// iteration.
 var recent ring
 
 type ring struct {

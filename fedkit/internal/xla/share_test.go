@@ -33,7 +33,7 @@ func lastOf(t *testing.T, p *xla.Program, n int) float32 {
 	return v[n-1]
 }
 
-// Programs are equal whatever they are called, and differ if a value in a long constant does.
+// Programs are equal regardless of their names, and differ if a value in a long constant does.
 func TestEqualProgramsAreCompiledOnce(t *testing.T) {
 	const n = 20_000
 	one := make([]float32, n)
@@ -53,13 +53,13 @@ func TestEqualProgramsAreCompiledOnce(t *testing.T) {
 	}
 }
 
-// Executables outlive one of the programs that share them, and all but the last few are given back when nobody has them.
+// Executables outlive one of the programs that share them, and all but the most recent are freed when no longer used.
 func TestUnusedProgramsAreGivenBack(t *testing.T) {
 	const kept = 32
 	settle := func() {
 		for range 3 {
 			runtime.GC()
-			time.Sleep(20 * time.Millisecond) // finalizers run beside the program
+			time.Sleep(20 * time.Millisecond) // finalizers run concurrently
 		}
 	}
 	settle()
@@ -82,7 +82,7 @@ func TestUnusedProgramsAreGivenBack(t *testing.T) {
 	}
 }
 
-// A function that panics is an error, at every call.
+// A graph function that panics gives an error at every call.
 func TestPanicWhileBuilding(t *testing.T) {
 	p := xla.NewProgram("panics", func(a []*graph.Node) []*graph.Node { panic("no") })
 	for range 2 {
@@ -92,7 +92,7 @@ func TestPanicWhileBuilding(t *testing.T) {
 	}
 }
 
-// The collector sees only the small objects that stand for uploads, so it is called once their bytes have piled up.
+// The collector sees only the small objects that hold uploads, so it is called once enough bytes have accumulated.
 func TestDroppedUploadsAreGivenBack(t *testing.T) {
 	values := make([]uint8, 40<<20)
 	first, most := pjrt.BuffersAlive(), int64(0)
@@ -100,7 +100,7 @@ func TestDroppedUploadsAreGivenBack(t *testing.T) {
 		if _, err := xla.Upload(values, len(values)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Millisecond) // finalizers run beside the program
+		time.Sleep(5 * time.Millisecond) // finalizers run concurrently
 		most = max(most, pjrt.BuffersAlive()-first)
 	}
 	if most > 12 {

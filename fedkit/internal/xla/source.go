@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Source is a program for arguments of given shapes, for a machine elsewhere to compile.
+// Source is a program for arguments of given shapes, for another machine to compile.
 type Source struct {
 	Name    string
 	Text    []byte         // StableHLO
@@ -16,20 +16,20 @@ type Source struct {
 	Results []shapes.Shape // that it returns
 }
 
-// Source returns the program for arguments of the given shapes as text. It is written once for each combination of shapes.
+// Source returns the program for arguments of the given shapes as text, memoized by their shapes.
 func (p *Program) Source(arguments []shapes.Shape) (*Source, error) {
 	v := p.version(arguments)
-	v.writing.Do(func() {
-		text, results, err := p.written(arguments)
+	v.lowering.Do(func() {
+		text, results, err := p.lower(arguments)
 		if err != nil {
-			v.unwritten = err
+			v.lowerErr = err
 			return
 		}
 		text = append([]byte("module @program {"), text...)
 		hash := sha256.Sum256(text)
 		v.source = &Source{Name: p.name, Text: text, Hash: hex.EncodeToString(hash[:]), Results: results}
 	})
-	return v.source, v.unwritten
+	return v.source, v.lowerErr
 }
 
 // Side returns the values of the parameters that the program adds to its arguments.

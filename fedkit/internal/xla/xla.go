@@ -1,10 +1,10 @@
-// Package xla is the one place where fedkit meets the compiler: it opens the PJRT plugin once per process, and
-// compiles graph functions into programs. Equal programs are compiled once, whoever describes them. It counts
-// compilations, so that a test can check that nothing recompiles.
+// Package xla is the one place where fedkit meets the compiler: it opens the PJRT plugin once per process, and compiles graph
+// functions into programs. Equal programs are compiled once, wherever they are built. It counts compilations, so that a test can
+// check that nothing recompiles.
 //
-// Matrix products are computed in float32 on every device. NVIDIA GPUs can be several times faster with TF32, which keeps
-// 10 of the 23 bits of a factor's fraction, about three decimal digits. GOMLX_BACKEND=xla:cuda,tf32=true turns it on.
-// Convolutions inside GoMLX model functions are not covered: go-xla leaves their precision to XLA.
+// Matrix products are computed in float32 on every device. NVIDIA GPUs can be several times faster with TF32, which keeps 10 of
+// the 23 mantissa bits of a factor, about three decimal digits. GOMLX_BACKEND=xla:cuda,tf32=true turns it on. Convolutions inside
+// GoMLX model functions are not covered: go-xla leaves their precision to XLA.
 package xla
 
 import (
@@ -70,15 +70,14 @@ func inFloat32(config string) string {
 	return name + ":" + options + ",tf32=false"
 }
 
-// onCPU says whether options, which start with a plugin's name or path, are those of the CPU.
+// onCPU reports whether options, which start with a plugin's name or path, are those of the CPU.
 func onCPU(options string) bool {
 	plugin, _, _ := strings.Cut(options, ",")
 	return strings.Contains(filepath.Base(plugin), "cpu")
 }
 
-// oneDevice is the option of the CPU plugin that sets how many devices it shows. By default it shows four, and splits
-// every matrix product among at least four threads. They get in each other's way if there are fewer processors: a round
-// of the benchmark's MLP takes a third longer on two.
+// oneDevice is the CPU plugin's option for the number of devices. The default of four splits every matrix product among at least
+// four threads, which contend if there are fewer processors: a round of the benchmark's MLP takes a third longer on two.
 const oneDevice = "cpu_device_count"
 
 // OnCPU reports whether programs run on the CPU, rather than on a GPU or the like.

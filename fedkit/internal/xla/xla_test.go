@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	syscall.Exit(m.Run())
 }
 
-// What cannot be opened is said in one line, with what to do. No process ends by a damaged file.
+// A plugin that cannot be opened gives a short error with advice, and a damaged file does not end the process.
 func TestMissingPlugin(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
