@@ -18,7 +18,7 @@ func Zeros(n, d int) *Matrix {
 	return NewMatrix(make([]float32, d), 1, d).Repeat(n)
 }
 
-// Repeat returns n times the one row of m, [n, d].
+// Repeat returns the single row of m n times, [n, d].
 func (m *Matrix) Repeat(n int) *Matrix {
 	if err := m.Err(); err != nil {
 		return &Matrix{err: err}
@@ -32,8 +32,7 @@ func (m *Matrix) Repeat(n int) *Matrix {
 	return m.Apply(takeRows, make([]int, n))
 }
 
-// Mul returns the product of m and b value by value, with rows as in Add. With a mask it keeps what the mask has as 1 and
-// makes the rest 0.
+// Mul returns the elementwise product of m and b, with rows as in Add. A mask of ones and zeros keeps or zeroes values.
 func (m *Matrix) Mul(b *Matrix) *Matrix {
 	if bad := m.fits("Mul", b); bad != nil {
 		return bad
@@ -41,7 +40,7 @@ func (m *Matrix) Mul(b *Matrix) *Matrix {
 	return m.Apply(mulRows, b)
 }
 
-// Not returns 1 − m: of a mask, the rest.
+// Not returns 1 − m: the complement of a mask.
 func (m *Matrix) Not() *Matrix { return m.Apply(not) }
 
 // Blend returns the values of m where the mask is not 0, and those of b elsewhere. Each of the three may have a single row,
@@ -84,7 +83,7 @@ func (m *Matrix) Columns(from, to int) *Matrix {
 	}))
 }
 
-// columnRanges has the programs of the ranges that were asked for last: more than a model has layers.
+// columnRanges is an LRU cache of programs by range, larger than the number of a model's layers.
 var columnRanges = lru.New[[2]int, *xla.Program](512)
 
 // JoinColumns puts matrices side by side: [n, Σd]. Those with a single row repeat it.
@@ -137,7 +136,7 @@ var (
 	join = NewProgram("join", func(a []*graph.Node) *graph.Node { return graph.Concatenate(sameRows(a), 1) })
 )
 
-// sameRows repeats single rows until all matrices have as many.
+// sameRows broadcasts single rows to the number of rows of the others.
 func sameRows(a []*graph.Node) []*graph.Node {
 	n := 1
 	for _, m := range a {

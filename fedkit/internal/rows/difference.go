@@ -7,8 +7,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// difference is models in pieces, less what they started from. Means of it are taken piece by piece. Anything else subtracts first,
-// once.
+// difference is a lazy subtraction: models in pieces minus their starts. Means are taken piece by piece; any other operation
+// subtracts first, once.
 type difference struct {
 	models, start *Matrix
 
@@ -16,11 +16,10 @@ type difference struct {
 	whole *Matrix
 }
 
-// Less returns m − start, [n, d]. It is not computed before it is needed if m is in pieces, and either start is one row, or both are
-// rows of their own.
+// Less returns m − start, [n, d]. It is lazy if m is in pieces, and either start is a single row or both are from FromRows.
 func Less(m, start *Matrix) *Matrix {
 	p := m.pieces
-	if m.Err() != nil || start.Err() != nil || p == nil || start.rows != 1 && !(p.lent && start.pieces != nil && start.pieces.lent) {
+	if m.Err() != nil || start.Err() != nil || p == nil || start.rows != 1 && !(p.shared && start.pieces != nil && start.pieces.shared) {
 		return m.Sub(start)
 	}
 	if bad := m.fits("Sub", start); bad != nil {
@@ -29,8 +28,8 @@ func Less(m, start *Matrix) *Matrix {
 	return &Matrix{rows: m.rows, cols: m.cols, difference: &difference{models: m, start: start}}
 }
 
-// together returns the difference in one piece.
-func (d *difference) together() (*tensors.Tensor, error) {
+// materialize returns the difference as one tensor.
+func (d *difference) materialize() (*tensors.Tensor, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.whole == nil {
@@ -39,10 +38,10 @@ func (d *difference) together() (*tensors.Tensor, error) {
 	return d.whole.tensor()
 }
 
-// mix adds up what each piece gives; nil once they are together.
+// mix sums the contributions of the pieces; nil if the pieces are joined already.
 func (d *difference) mix(r [][]float64) *Matrix {
 	p := d.models.pieces
-	if !p.lent {
+	if !p.shared {
 		return p.mix(r, d.start)
 	}
 	start := make([]any, d.models.rows)
@@ -55,7 +54,7 @@ func (d *difference) mix(r [][]float64) *Matrix {
 		if own.values == nil {
 			return nil
 		}
-		ts, err := own.here()
+		ts, err := own.fetch()
 		if err != nil {
 			return &Matrix{err: err}
 		}
@@ -70,11 +69,11 @@ func (d *difference) mix(r [][]float64) *Matrix {
 }
 
 var (
-	// mixLess mixes rows less another one.
+	// mixLess mixes rows minus one row.
 	mixLess = NewProgram("mix less", func(a []*graph.Node) *graph.Node {
 		return mixed([]*graph.Node{graph.Sub(a[0], graph.BroadcastToDims(a[2], a[0].Shape().Dimensions...)), a[1]})
 	})
-	// mixRowsLess mixes rows, each less one of its own, which stand behind them.
+	// mixRowsLess mixes rows, each minus its own start; the starts follow the rows.
 	mixRowsLess = NewProgram("mix rows less", func(a []*graph.Node) *graph.Node {
 		n := len(a) / 2
 		rows := make([]*graph.Node, n)

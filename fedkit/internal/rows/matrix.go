@@ -1,4 +1,4 @@
-// Package rows has matrices on the device whose rows are models: fedkit.Matrix, and what only fedkit itself asks of one.
+// Package rows has matrices on the device whose rows are models: fedkit.Matrix, and functions on it for fedkit alone.
 package rows
 
 import (
@@ -17,19 +17,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Matrix is a float32 matrix [n, d] that lives on the device: each row is a model, an update, a control variate. It
-// never changes; operations give new ones. An operation that fails gives a Matrix whose Err is set, as do all
-// operations on it, so that a formula can be written in one line and checked once. Round reports the error of a matrix it is
-// given, with the line of the strategy that made the mistake.
+// Matrix is a float32 matrix [n, d] that lives on the device: each row is a model, an update, a control variate. It is immutable;
+// operations return new ones. An operation that fails gives a Matrix whose Err is set, as do all operations on it, so that a
+// formula can be written in one line and checked once. Round reports the error of a matrix it is given, with the line of the
+// strategy that made the mistake.
 type Matrix struct {
 	rows, cols int
 	t          *tensors.Tensor
 	pieces     *pieces     // instead of t
-	difference *difference // likewise
+	difference *difference // instead of t
 	err        error
 }
 
-// Tensor returns the rows in one piece.
+// Tensor returns the matrix as one tensor.
 func Tensor(m *Matrix) (*tensors.Tensor, error) { return m.tensor() }
 
 // Sequence returns 0, 1, …, n−1.
@@ -41,16 +41,16 @@ func Sequence(n int) []int {
 	return s
 }
 
-// tensor returns the rows in one piece.
+// tensor returns the matrix as one tensor.
 func (m *Matrix) tensor() (*tensors.Tensor, error) {
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
 	switch {
 	case m.pieces != nil:
-		return m.pieces.together()
+		return m.pieces.materialize()
 	case m.difference != nil:
-		return m.difference.together()
+		return m.difference.materialize()
 	}
 	return m.t, nil
 }
@@ -69,7 +69,7 @@ func NewMatrix(values []float32, n, d int) *Matrix {
 	return &Matrix{rows: n, cols: d, t: t, err: fault.Located(err)}
 }
 
-// Failed returns a matrix whose Err is err: what a part returns if it cannot do its work.
+// Failed returns a matrix whose Err is err: the result of a component that fails.
 func Failed(err error) *Matrix { return &Matrix{err: err} }
 
 func failed(format string, a ...any) *Matrix {
@@ -129,7 +129,7 @@ func run(p *xla.Program, args []any) ([]*tensors.Tensor, error) {
 	return out, fault.Located(err)
 }
 
-// forProgram makes of arguments what programs take.
+// forProgram converts arguments, in place, to those that programs take.
 func forProgram(args []any) error {
 	for i, a := range args {
 		switch a := a.(type) {
@@ -186,7 +186,7 @@ func mixed(a []*graph.Node) *graph.Node {
 	return graph.Dot(graph.Reshape(a[1], k, -1), a[0]).MatMul()
 }
 
-// fits says whether b can be added to m: the same shape, or one row.
+// fits returns nil if b can be added to m (it has the same shape, or either has one row), and otherwise a failed matrix.
 func (m *Matrix) fits(op string, b *Matrix) *Matrix {
 	if err := m.Err(); err != nil {
 		return &Matrix{err: err}
@@ -227,7 +227,7 @@ func (m *Matrix) Take(rows ...int) *Matrix {
 	return m.Apply(takeRows, rows)
 }
 
-// Put returns m with the given rows replaced by those of u ([len(rows), d]); a row may be named once.
+// Put returns m with the given rows replaced by those of u ([len(rows), d]); rows must differ.
 func (m *Matrix) Put(rows []int, u *Matrix) *Matrix {
 	if bad := m.checkRows("Put", rows); bad != nil {
 		return bad
@@ -274,8 +274,8 @@ func (m *Matrix) checkRows(op string, rows []int) *Matrix {
 	return nil
 }
 
-// Mix returns R·m, the heart of federated learning: R is [k, n] weights, m the clients' rows [n, d], and the result the
-// new models [k, d]; or R is [n, k], m the models, and the result what each client starts from.
+// Mix returns R·m, the heart of federated learning: R is [k, n] weights, m the clients' rows [n, d], and the result the new
+// models [k, d]; or R is [n, k], m the models, and the result the clients' initial models.
 func (m *Matrix) Mix(r [][]float64) *Matrix {
 	if err := m.Err(); err != nil {
 		return &Matrix{err: err}
@@ -301,7 +301,7 @@ func (m *Matrix) Mix(r [][]float64) *Matrix {
 	return m.Apply(mix, slices.Concat(r...))
 }
 
-// Mean returns the weighted mean of the rows, [1, d]: Σ weights_i m_i / Σ weights_i. Nil weights are equal ones.
+// Mean returns the weighted mean of the rows, [1, d]: Σ weights_i m_i / Σ weights_i. Nil weights are uniform.
 func (m *Matrix) Mean(weights []float64) *Matrix {
 	if err := m.Err(); err != nil {
 		return &Matrix{err: err}
@@ -348,10 +348,10 @@ func StackRows(ms ...*Matrix) *Matrix {
 	return ms[0].Apply(stack, rest...)
 }
 
-// Norms returns the Euclidean length of every row, [n].
+// Norms returns the Euclidean norm of every row, [n].
 func (m *Matrix) Norms() ([]float64, error) { return m.byRow(norms) }
 
-// Gram returns the inner products of the rows, m·mᵀ [n, n].
+// Gram returns the Gram matrix of the rows, m·mᵀ [n, n].
 func (m *Matrix) Gram() (*mat.SymDense, error) {
 	if err := memory.FitsPairs("rows", m.Rows()); err != nil {
 		return nil, err
@@ -382,7 +382,7 @@ func (m *Matrix) Host() ([]float32, error) {
 	return xla.Host(t)
 }
 
-// MarshalBinary encodes shape and values, little endian: a strategy's State is saved with it.
+// MarshalBinary encodes shape and values, little endian, for a strategy's State in checkpoints.
 func (m *Matrix) MarshalBinary() ([]byte, error) {
 	v, err := m.Host()
 	if err != nil {
@@ -393,7 +393,7 @@ func (m *Matrix) MarshalBinary() ([]byte, error) {
 	return binary.Append(b, binary.LittleEndian, v)
 }
 
-// UnmarshalBinary decodes what MarshalBinary made and puts it on the device.
+// UnmarshalBinary decodes what MarshalBinary encoded and puts it on the device.
 func (m *Matrix) UnmarshalBinary(b []byte) error {
 	if len(b) < 16 {
 		return fmt.Errorf("fedkit: a matrix of %d bytes is truncated", len(b))

@@ -17,7 +17,7 @@ func TestMatrix(t *testing.T) {
 	testMatrix(t, func() *Matrix { return NewMatrix([]float32{1, 2, 3, 4, 5, 6}, 3, 2) })
 }
 
-// Rows that two programs trained, in another order and with an idle lane, are as good as any.
+// A matrix in pieces, from two programs, in another order and with an idle lane, behaves the same.
 func TestMatrixInPieces(t *testing.T) {
 	testMatrix(t, func() *Matrix {
 		ts := []*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t}
@@ -30,7 +30,7 @@ type away struct{ engine.Value }
 
 func (away) Away() bool { return true }
 
-// So are those that stayed where they were trained.
+// So does one whose pieces are on another machine.
 func TestMatrixElsewhere(t *testing.T) {
 	pieces := func() []engine.Value {
 		var values []engine.Value
@@ -43,9 +43,9 @@ func TestMatrixElsewhere(t *testing.T) {
 	testMatrix(t, func() *Matrix {
 		return Less(FromPieces(pieces(), []int{2, 0, 1}), NewMatrix([]float32{0, 0}, 1, 2))
 	})
-	var many []engine.Value // more than are asked at a time, whose sums come in their order
+	var many []engine.Value // more than maxRequests, summed in order
 	var place []int
-	for i := range 5 * asked {
+	for i := range 5 * maxRequests {
 		many, place = append(many, pieces()...), append(place, 4*i+2, 4*i, 4*i+1)
 	}
 	got, want := FromPieces(many, place).Mean(nil), NewMatrix([]float32{3, 4}, 1, 2)
@@ -54,7 +54,7 @@ func TestMatrixElsewhere(t *testing.T) {
 	}
 }
 
-// So are rows that others have too.
+// So does one of shared rows.
 func TestMatrixFromRows(t *testing.T) {
 	rows := []*Matrix{NewMatrix([]float32{1, 2}, 1, 2), NewMatrix([]float32{3, 4}, 1, 2), NewMatrix([]float32{5, 6}, 1, 2)}
 	testMatrix(t, func() *Matrix { return FromRows(rows) })
@@ -66,7 +66,7 @@ func TestMatrixFromRows(t *testing.T) {
 	}
 }
 
-// What the rows of pieces are more than their start is as good, too.
+// So does a lazy difference.
 func TestMatrixOfDifferences(t *testing.T) {
 	row := func(a, b float32) *Matrix { return NewMatrix([]float32{a, b}, 1, 2) }
 	testMatrix(t, func() *Matrix {
@@ -195,7 +195,7 @@ func TestMatrixErrorsStay(t *testing.T) {
 	}
 }
 
-// What a program returns is a matrix of float32, or an error that names the program.
+// A program must return a matrix of float32; otherwise an error names it.
 func TestProgramsThatReturnNoMatrix(t *testing.T) {
 	m := NewMatrix([]float32{1, 2, 3, 4}, 2, 2)
 	for want, got := range map[string]*Matrix{

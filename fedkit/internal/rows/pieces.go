@@ -12,25 +12,25 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// pieces are rows as they came out of the programs that trained them, wherever that was: row i of the matrix is row place[i] of
-// the pieces on top of each other. Means, norms and Points take them as they are, which saves a large cohort a copy of all its
-// models, and lets those of other machines stay there. Anything else puts them together first, once.
+// pieces are rows as the programs that trained them returned them, on any machine: row i of the matrix is row place[i] of the
+// stacked pieces. Means, norms and Points work piece by piece, which saves a large cohort a copy of all its models, and leaves
+// remote ones where they are. Any other operation joins them first, once.
 type pieces struct {
-	place []int
-	lent  bool // others have the values too
+	place  []int
+	shared bool // the values have other owners: do not free them
 
 	mu     sync.Mutex
-	values []engine.Value // [lanes, d] each; nil once they are together
+	values []engine.Value // [lanes, d] each; nil once joined
 	whole  *tensors.Tensor
 	err    error
 }
 
-// FromPieces returns the matrix whose rows lie at the given places.
+// FromPieces returns the matrix whose row i is row place[i] of the stacked values.
 func FromPieces(values []engine.Value, place []int) *Matrix {
 	return &Matrix{rows: len(place), cols: values[0].Dims()[1], pieces: &pieces{place: place, values: values}}
 }
 
-// FromRows returns the matrix of some rows, [1, d] each, which is put together only if something else than means is asked of it.
+// FromRows returns the matrix of rows [1, d], which are stacked only for operations other than means.
 func FromRows(rows []*Matrix) *Matrix {
 	var ts []*tensors.Tensor
 	for _, m := range rows {
@@ -40,16 +40,16 @@ func FromRows(rows []*Matrix) *Matrix {
 		}
 		ts = append(ts, t)
 	}
-	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: Sequence(len(rows)), lent: true, values: engine.Values(ts)}}
+	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: Sequence(len(rows)), shared: true, values: engine.Values(ts)}}
 }
 
 // lanes returns how many rows each piece has.
 func (p *pieces) lanes() int { return p.values[0].Dims()[0] }
 
-// asked is how many pieces on other machines are asked at a time.
-const asked = 32
+// maxRequests is how many remote pieces are queried concurrently.
+const maxRequests = 32
 
-// each asks every piece, and takes the answers in order.
+// each queries every piece, and takes the answers in order.
 func (p *pieces) each(ask func(g int, piece engine.Value) *Matrix, take func(g int, answer *Matrix)) {
 	if !p.values[0].Away() {
 		for g, v := range p.values {
@@ -57,7 +57,7 @@ func (p *pieces) each(ask func(g int, piece engine.Value) *Matrix, take func(g i
 		}
 		return
 	}
-	answers, room := make([]chan *Matrix, len(p.values)), make(chan struct{}, asked)
+	answers, room := make([]chan *Matrix, len(p.values)), make(chan struct{}, maxRequests)
 	for g := range answers {
 		answers[g] = make(chan *Matrix, 1)
 	}
@@ -73,7 +73,7 @@ func (p *pieces) each(ask func(g int, piece engine.Value) *Matrix, take func(g i
 	}
 }
 
-// runAt runs a program where a value is, with it as the first argument, and brings the result here.
+// runAt runs a program on a value's device, with the value as the first argument, and fetches the result.
 func runAt(v engine.Value, program *xla.Program, args ...any) *Matrix {
 	if err := forProgram(args); err != nil {
 		return &Matrix{err: err}
@@ -85,7 +85,7 @@ func runAt(v engine.Value, program *xla.Program, args ...any) *Matrix {
 	return FromValue(out[0])
 }
 
-// FromValue returns the matrix of a value that is brought here.
+// FromValue fetches a value as a matrix.
 func FromValue(v engine.Value) *Matrix {
 	t, err := v.Tensor()
 	if err != nil {
@@ -94,16 +94,16 @@ func FromValue(v engine.Value) *Matrix {
 	return fromTensor(t)
 }
 
-// here returns the pieces, which are brought here.
-func (p *pieces) here() ([]*tensors.Tensor, error) {
+// fetch copies all pieces to this process's device.
+func (p *pieces) fetch() ([]*tensors.Tensor, error) {
 	ts := make([]*tensors.Tensor, len(p.values))
 	var err error
 	p.each(func(_ int, v engine.Value) *Matrix { return FromValue(v) }, func(g int, m *Matrix) { ts[g], err = m.t, cmp.Or(err, m.err) })
 	return ts, err
 }
 
-// together returns the rows in one piece, and gives the pieces back.
-func (p *pieces) together() (*tensors.Tensor, error) {
+// materialize returns the rows as one tensor, and frees the pieces.
+func (p *pieces) materialize() (*tensors.Tensor, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.values != nil {
@@ -114,7 +114,7 @@ func (p *pieces) together() (*tensors.Tensor, error) {
 }
 
 func (p *pieces) collect() (*tensors.Tensor, error) {
-	ts, err := p.here()
+	ts, err := p.fetch()
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (p *pieces) collect() (*tensors.Tensor, error) {
 		return ts[0], nil
 	}
 	out, err := run(collect, append(anys(ts), p.place))
-	if !p.lent {
+	if !p.shared {
 		for _, v := range p.values {
 			v.Free()
 		}
@@ -133,8 +133,8 @@ func (p *pieces) collect() (*tensors.Tensor, error) {
 	return out[0], nil
 }
 
-// apply runs a program on all pieces, with a matrix as its last argument, and says in which row of theirs each row lies. It
-// returns nil if they are together, or if there are none.
+// apply runs a program on all pieces, with a matrix as its last argument, and returns each row's place too. It returns nil if the
+// pieces are joined already, or if there are none.
 func (p *pieces) apply(program *xla.Program, last *Matrix) (*Matrix, []int) {
 	if p == nil {
 		return nil, nil
@@ -144,10 +144,10 @@ func (p *pieces) apply(program *xla.Program, last *Matrix) (*Matrix, []int) {
 	if p.values == nil {
 		return nil, nil
 	}
-	if len(p.values) == 1 { // where it is
+	if len(p.values) == 1 { // on its own device
 		return runAt(p.values[0], program, last), p.place
 	}
-	ts, err := p.here()
+	ts, err := p.fetch()
 	if err != nil {
 		return &Matrix{err: err}, p.place
 	}
@@ -163,14 +163,14 @@ func anys(ts []*tensors.Tensor) []any {
 	return args
 }
 
-// mix adds up what each piece gives, of the rows less one [1, d] if that is not nil; nil once they are together.
+// mix sums the contributions of the pieces, of rows minus less [1, d] if that is not nil; nil if the pieces are joined already.
 func (p *pieces) mix(r [][]float64, less *Matrix) *Matrix {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.values == nil:
 		return nil
-	case p.lent:
+	case p.shared:
 		return p.mixRows(r, nil)
 	}
 	lanes := p.lanes()
@@ -193,10 +193,10 @@ func (p *pieces) mix(r [][]float64, less *Matrix) *Matrix {
 	return sum.total()
 }
 
-// mixRows mixes rows that are not in one piece, some at a time; less has what is to be taken away from each, or is nil.
+// mixRows mixes separate rows, a chunk at a time; less has what to subtract from each, or is nil.
 func (p *pieces) mixRows(r [][]float64, less []any) *Matrix {
 	const most = 64 // per program
-	rows, err := p.here()
+	rows, err := p.fetch()
 	if err != nil {
 		return &Matrix{err: err}
 	}
@@ -219,7 +219,7 @@ func (p *pieces) mixRows(r [][]float64, less []any) *Matrix {
 
 var (
 	mixRows = NewProgram("mix rows", func(a []*graph.Node) *graph.Node { return mixedRows(a[:len(a)-1], a[len(a)-1]) })
-	// collect puts pieces together, and their rows in order.
+	// collect stacks pieces and gathers their rows in order.
 	collect = NewProgram("collect", func(a []*graph.Node) *graph.Node {
 		last := len(a) - 1
 		return graph.Gather(graph.Concatenate(a[:last], 0), graph.InsertAxes(a[last], -1))

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Points returns the rows of m as points to be clustered. Only inner products reach the host, [n+1, n+1]: those of the rows
-// around their mean, and with it, so that float32 keeps the digits of small differences.
+// Points returns the rows of m as points for clustering. Only inner products reach the host, [n+1, n+1]: the Gram matrix of the
+// centered rows and their mean, so that float32 keeps the digits of small differences.
 func (m *Matrix) Points() (*cluster.Points, error) {
 	if err := memory.FitsPairs("rows", m.Rows()); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (m *Matrix) Points() (*cluster.Points, error) {
 // columnsAtOnce is how many columns are centered at a time, so that they are still in the cache when they are multiplied.
 const columnsAtOnce = 1 << 15
 
-// gramAround is the Gram matrix of the rows of some matrices around a center [1, d], and of the center.
+// gramAround is the Gram matrix of the rows of some matrices minus a center [1, d], and of the center itself.
 var gramAround = NewProgram("gram around", func(a []*graph.Node) (gram *graph.Node) {
 	matrices, center := a[:len(a)-1], a[len(a)-1]
 	d := center.Shape().Dimensions[1]

@@ -9,14 +9,14 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// rowwise computes c numbers for each row of a matrix, from the row alone and further arguments: they are all that travels if rows
-// are on other machines.
+// rowwise computes c numbers per row of a matrix, from the row alone and further arguments: for remote rows, only these numbers
+// travel back.
 type rowwise struct {
 	of   *xla.Program // of rows
-	less *xla.Program // of rows less another one, which is the second argument
+	less *xla.Program // of rows minus one row, the second argument
 }
 
-// newRowwise returns what f computes for rows [n, d], [n, c].
+// newRowwise returns the programs of f, rows [n, d] → [n, c].
 func newRowwise(name string, f func(rows *graph.Node, more []*graph.Node) *graph.Node) *rowwise {
 	return &rowwise{
 		NewProgram(name, func(a []*graph.Node) *graph.Node { return f(a[0], a[1:]) }),
@@ -25,10 +25,10 @@ func newRowwise(name string, f func(rows *graph.Node, more []*graph.Node) *graph
 		})}
 }
 
-// Cosines returns the cosine of every row of m and the one row of to, [n].
+// Cosines returns the cosine similarity of every row of m to the single row of to, [n].
 func Cosines(m, to *Matrix) ([]float64, error) { return m.byRow(cosines, to) }
 
-// byRow returns the numbers, row after row. Rows in pieces are asked piece by piece.
+// byRow returns the numbers, row after row. Pieces are queried one by one.
 func (m *Matrix) byRow(w *rowwise, more ...any) ([]float64, error) {
 	if err := m.Err(); err != nil {
 		return nil, err
@@ -46,11 +46,11 @@ func (m *Matrix) byRow(w *rowwise, more ...any) ([]float64, error) {
 	return m.host(w.of, more...)
 }
 
-// byRow asks each piece; ok is false once they are together.
+// byRow queries each piece; ok is false if they are joined already.
 func (p *pieces) byRow(program *xla.Program, args []any) (numbers []float64, ok bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.values == nil || p.lent {
+	if p.values == nil || p.shared {
 		return nil, false, nil
 	}
 	var all [][]float64 // by row of the pieces
@@ -71,15 +71,15 @@ func (p *pieces) byRow(program *xla.Program, args []any) (numbers []float64, ok 
 }
 
 var (
-	// norms are the lengths of rows.
+	// norms are the Euclidean norms of rows.
 	norms = newRowwise("norms", func(rows *graph.Node, _ []*graph.Node) *graph.Node {
 		return graph.InsertAxes(lengths(rows), -1)
 	})
-	// inner are the products of rows with those of a matrix [k, d].
+	// inner are the inner products of rows with those of a matrix [k, d].
 	inner = newRowwise("inner", func(rows *graph.Node, with []*graph.Node) *graph.Node {
 		return graph.DotGeneral(rows, []int{1}, nil, with[0], []int{1}, nil)
 	})
-	// cosines are those of rows and one other [1, d]; 0 if either is zero.
+	// cosines are the cosine similarities of rows to one row [1, d]; 0 if either is zero.
 	cosines = newRowwise("cosines", func(rows *graph.Node, with []*graph.Node) *graph.Node {
 		product := graph.ReduceSum(graph.Mul(rows, with[0]), 1)
 		both := graph.Mul(lengths(rows), lengths(with[0]))

@@ -1,10 +1,10 @@
 package rows
 
-// treeSum adds matrices up in a fixed order, as a binary tree over their numbers: the sum has the same bytes wherever its terms were
-// computed. Of n terms it holds log₂ n at a time.
+// treeSum sums matrices in a fixed order, as a binary tree over their indices, so that the sum is bitwise the same wherever its
+// terms were computed. Of n terms it holds log₂ n at a time.
 type treeSum struct {
 	sums   []*Matrix
-	levels []int // of each sum: it is of 2^level terms
+	levels []int // sums[i] has 2^levels[i] terms
 }
 
 // add adds the next term.

@@ -2,8 +2,8 @@ package rows
 
 import "testing"
 
-// The order of additions is that of a binary tree: ((1 + 2) + (3 + 4)) + (5 + 6), and so on. With numbers of very different size,
-// every order has another sum.
+// The order of additions is that of a binary tree: ((1 + 2) + (3 + 4)) + (5 + 6), and so on. With numbers of very different
+// magnitude, every order gives another sum.
 func TestTreeSum(t *testing.T) {
 	values := []float32{1e8, 3, -1e8, 1, 7, 1e7, -3, 0.5, -1e7, 2, 1e-3}
 	var tree func(v []float32) float32
