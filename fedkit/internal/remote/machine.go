@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Machine runs programs, keeps what came out, and keeps what it fetched for the next time.
+// Machine runs programs, keeps their results, and caches the objects that it fetches.
 type Machine struct {
 	name   string
 	client *xla.Client
@@ -33,18 +33,18 @@ type Machine struct {
 	mu       sync.Mutex
 	programs map[string]*program
 	cache    map[string]*list.Element // of *entry, by hash and type
-	recent   *list.List               // of *entry; the first was used last
+	recent   *list.List               // of *entry, most recently used first
 	kept     map[string]*entry        // by Key
 	bytes    int64
 }
 
-// program is a program that is compiled.
+// program is a compiled program.
 type program struct {
 	*xla.Executable
 	takes []string // the types of its arguments, in StableHLO
 }
 
-// entry is an object or a result, on the device or, if it is a part of arguments, on the host.
+// entry is an object or a result, on the device or, as a part of an argument, on the host.
 type entry struct {
 	key    string
 	buffer *xla.Buffer
@@ -57,8 +57,8 @@ type entry struct {
 // ErrNoObject says that the store does not have an object.
 var ErrNoObject = errors.New("no such object")
 
-// NewMachine returns a machine that runs so many programs at once, and uses so much memory for what it keeps. It fetches what it
-// does not have, by hash.
+// NewMachine returns a machine that runs at most slots queued programs at once, and keeps and caches at most most bytes. It
+// fetches missing objects by hash.
 func NewMachine(name string, client *xla.Client, slots int, most int64, fetch func(ctx context.Context, hash string) ([]byte, error)) *Machine {
 	return &Machine{name: name, client: client, fetch: fetch, slots: make(chan struct{}, max(1, slots)), most: most,
 		programs: map[string]*program{}, cache: map[string]*list.Element{}, recent: list.New(), kept: map[string]*entry{}}
@@ -74,13 +74,13 @@ func (m *Machine) Bytes() int64 {
 	return m.bytes
 }
 
-// missing is an error for what has to be sent again.
+// missing is the error of objects and results that have to be sent again.
 type missing []string
 
 func (m missing) Error() string { return fmt.Sprintf("missing: %v", []string(m)) }
 
-// Run does what a call asks. A call that it is at work on already is done once. Of programs that wait for nothing but the device,
-// no more run at once than there are slots; queued ones do not wait for those that were asked for directly.
+// Run executes a call; duplicates of a call in progress share its answer. Once their arguments are on the device, queued calls
+// wait for one of the slots. Direct ones do not.
 func (m *Machine) Run(ctx context.Context, c *Call, queued bool) *Answer {
 	v, _, _ := m.once.Do("call "+c.ID, func() (any, error) {
 		a := &Answer{ID: c.ID, Machine: m.name}
@@ -142,7 +142,7 @@ func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) erro
 	return nil
 }
 
-// named says which program an error is of, unless something is missing.
+// named adds the program's name to an error, unless something is missing.
 func named(c *Call, err error) error {
 	if _, ok := errors.AsType[missing](err); ok {
 		return err
@@ -150,7 +150,7 @@ func named(c *Call, err error) error {
 	return fmt.Errorf("program %q: %w", c.Name, err)
 }
 
-// result takes the bytes of a result that there is room for, and keeps any other.
+// result returns the bytes of a result that fits in room, and keeps any other.
 func (m *Machine) result(key string, b *xla.Buffer, room int) (r Result, data []byte, err error) {
 	if r.Type, r.Dims, err = b.Shape(); err != nil {
 		return r, nil, err
@@ -168,7 +168,7 @@ func (m *Machine) result(key string, b *xla.Buffer, room int) (r Result, data []
 func (m *Machine) keep(key string, b *xla.Buffer, size int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.kept[key] != nil { // done twice: the bytes are the same
+	if m.kept[key] != nil { // computed twice: the bytes are the same
 		b.Free()
 		return nil
 	}
@@ -182,7 +182,7 @@ func (m *Machine) keep(key string, b *xla.Buffer, size int64) error {
 	return nil
 }
 
-// hold returns a result that is kept, until it is released; nil if it is not.
+// hold pins a kept result until its release; nil if there is none.
 func (m *Machine) hold(key string) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -203,7 +203,7 @@ func (m *Machine) release(used ...*entry) {
 	}
 }
 
-// drop forgets an entry, whose memory is given back once nobody uses it.
+// drop removes an entry; its last user frees the memory.
 func (m *Machine) drop(e *entry) {
 	m.bytes -= e.bytes
 	if e.gone = true; e.users == 0 {
@@ -218,7 +218,7 @@ func (e *entry) free() {
 	e.part = nil
 }
 
-// Forget lets go of results.
+// Forget drops results.
 func (m *Machine) Forget(keys []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -227,7 +227,7 @@ func (m *Machine) Forget(keys []string) {
 	}
 }
 
-// ForgetAll lets go of the results whose keys are meant.
+// ForgetAll drops the results whose keys meant accepts.
 func (m *Machine) ForgetAll(meant func(key string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -245,7 +245,7 @@ func (m *Machine) forget(key string) {
 	}
 }
 
-// Read returns the bytes of a result that is kept; ok is false if it is not.
+// Read returns the bytes of a kept result; ok is false if there is none.
 func (m *Machine) Read(key string) (data []byte, ok bool, err error) {
 	e := m.hold(key)
 	if e == nil {
@@ -256,10 +256,10 @@ func (m *Machine) Read(key string) (data []byte, ok bool, err error) {
 	return data, true, err
 }
 
-// foreign are operations that reach out of a program, in any dialect and version of one.
+// foreign matches operations that reach outside a program, in any dialect and version of one.
 var foreign = regexp.MustCompile(`\.(custom_call|infeed|outfeed|send|recv|composite)`)
 
-// check refuses programs that reach out, and those that could hide it: MLIR as bytecode, and names that are written with escapes.
+// check refuses programs that reach outside, and forms that could hide it: MLIR bytecode, and names with escapes.
 func check(text []byte) error {
 	if found := foreign.FindSubmatch(text); found != nil {
 		return fmt.Errorf("it has a %s: what reaches out of a program is refused", found[1])
@@ -270,7 +270,7 @@ func check(text []byte) error {
 	return nil
 }
 
-// program returns the program of a call, compiled.
+// program returns the compiled program of a call.
 func (m *Machine) program(ctx context.Context, c *Call) (*program, error) {
 	known := func() *program {
 		m.mu.Lock()
@@ -281,7 +281,7 @@ func (m *Machine) program(ctx context.Context, c *Call) (*program, error) {
 		return p, nil
 	}
 	v, err, _ := m.once.Do("program "+c.Program, func() (any, error) {
-		if p := known(); p != nil { // since it was looked for
+		if p := known(); p != nil { // compiled in the meantime
 			return p, nil
 		}
 		text, err := m.object(ctx, c.Program)
@@ -314,13 +314,13 @@ func (m *Machine) program(ctx context.Context, c *Call) (*program, error) {
 	return v.(*program), nil
 }
 
-// signature finds the arguments of a program, and tensor the type of each.
+// signature matches the arguments of a program, and tensor the type of each.
 var (
 	signature = regexp.MustCompile(`@main\(([^)]*)\)`)
 	tensor    = regexp.MustCompile(`tensor<[^>]*>`)
 )
 
-// check refuses arguments of other types than the program takes. The plugin looks no further than at their number and sizes.
+// check refuses arguments of other types than the program takes: the plugin checks only their number and sizes.
 func (p *program) check(args []Arg) error {
 	if len(args) != len(p.takes) {
 		return fmt.Errorf("%d arguments, not %d", len(args), len(p.takes))
@@ -333,7 +333,7 @@ func (p *program) check(args []Arg) error {
 	return nil
 }
 
-// object fetches an object, and checks that it is what its name says.
+// object fetches an object, and verifies its hash.
 func (m *Machine) object(ctx context.Context, hash string) ([]byte, error) {
 	data, err := m.fetch(ctx, hash)
 	switch {
@@ -352,12 +352,12 @@ func (m *Machine) object(ctx context.Context, hash string) ([]byte, error) {
 type arguments struct {
 	*Machine
 	buffers []*xla.Buffer
-	own     []*xla.Buffer // put there for this call alone
+	own     []*xla.Buffer // uploaded for this call alone
 	used    []*entry
-	inline  [][]byte // of the message, what is not put there yet
+	inline  [][]byte // the message's inline bytes that are not uploaded yet
 }
 
-// arguments puts the arguments of a call on the device. Whatever comes of it, they have to be released.
+// arguments puts the arguments of a call on the device. They have to be released, even after an error.
 func (m *Machine) arguments(ctx context.Context, c *Call) (*arguments, error) {
 	s, size := &arguments{Machine: m, inline: c.Inline}, int64(0)
 	for _, a := range c.Args {
@@ -380,7 +380,7 @@ func (s *arguments) release() {
 	}
 }
 
-// add puts an argument on the device. A single object or result is there already, or stays for the next call.
+// add puts an argument on the device. A single object is cached there, and a single result is there already.
 func (s *arguments) add(ctx context.Context, a Arg) error {
 	if len(a.Parts) == 1 && !a.Parts[0].inline() {
 		e, err := s.whole(ctx, a)
@@ -412,7 +412,7 @@ func (s *arguments) whole(ctx context.Context, a Arg) (*entry, error) {
 	return nil, missing{p.Kept}
 }
 
-// join returns the bytes of an argument's parts, one after the other.
+// join concatenates the bytes of an argument's parts.
 func (s *arguments) join(ctx context.Context, a Arg) ([]byte, error) {
 	data := make([]byte, 0, max(0, bytesOf(a.Type, a.Dims)))
 	for _, p := range a.Parts {
@@ -432,7 +432,7 @@ func (s *arguments) join(ctx context.Context, a Arg) ([]byte, error) {
 	return data, nil
 }
 
-// part returns the bytes of a result or an object that is one of many parts. Objects are cached like any other.
+// part returns the bytes of one of several parts, a result or an object. Objects are cached on the host.
 func (s *arguments) part(ctx context.Context, p Part) ([]byte, error) {
 	if p.Kept != "" {
 		data, ok, err := s.Read(p.Kept)
@@ -460,7 +460,7 @@ func (m *Machine) cached(ctx context.Context, hash string, t dtypes.DType, dims 
 	})
 }
 
-// cacheAs returns what is made of an object, which is cached under a key. It stays until it is released.
+// cacheAs returns the entry made of an object, cached under a key and pinned until its release.
 func (m *Machine) cacheAs(ctx context.Context, hash, key string, made func(data []byte) (*entry, error)) (*entry, error) {
 	for {
 		m.mu.Lock()
@@ -476,7 +476,7 @@ func (m *Machine) cacheAs(ctx context.Context, hash, key string, made func(data 
 			m.mu.Lock()
 			known := m.cache[key]
 			m.mu.Unlock()
-			if known != nil { // since it was looked for
+			if known != nil { // cached in the meantime
 				return nil, nil
 			}
 			data, err := m.object(ctx, hash)
@@ -496,7 +496,7 @@ func (m *Machine) cacheAs(ctx context.Context, hash, key string, made func(data 
 			m.cache[key] = m.recent.PushFront(e)
 			m.bytes += e.bytes
 			const large = 64 << 20
-			if e.part == nil && len(data) > large { // it is on the device now; the collector would leave a copy for long
+			if e.part == nil && len(data) > large { // it is on the device; the collector would keep the host's copy for long
 				data = nil
 				runtime.GC()
 			}
@@ -508,7 +508,7 @@ func (m *Machine) cacheAs(ctx context.Context, hash, key string, made func(data 
 	}
 }
 
-// makeRoom lets go of the objects that were used longest ago, as long as there is too much.
+// makeRoom evicts unused objects, the least recently used first, until there is room for more bytes.
 func (m *Machine) makeRoom(more int64) {
 	for at := m.recent.Back(); at != nil && m.bytes+more > m.most; {
 		e, before := at.Value.(*entry), at.Prev()

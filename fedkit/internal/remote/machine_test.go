@@ -23,7 +23,7 @@ import (
 // The plugin's destructors abort under the race detector when the process ends in the usual way.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
-// shelf is a store, which counts how often each object is fetched.
+// shelf is a store that counts how often each object is fetched.
 type shelf struct {
 	mu      sync.Mutex
 	objects map[string][]byte
@@ -79,7 +79,7 @@ func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
 }
 }`
 
-// adding is a call of sum, whose results of more than some bytes are kept.
+// adding is a call of sum; results of more than back bytes are kept.
 func adding(s *shelf, id string, back int, a, b Part, inline ...[]byte) *Call {
 	four := func(p Part) Arg { p.Size = 16; return Arg{dtypes.Float32, []int{4}, []Part{p}} }
 	return &Call{ID: id, Program: s.put([]byte(sum)), Name: "sum", Args: []Arg{four(a), four(b)}, Return: back, Inline: inline}
@@ -98,7 +98,7 @@ func run(t *testing.T, m *Machine, c *Call) *Answer {
 	return a
 }
 
-// Arguments come in the message, from the store, and from results that are kept; results come back or are kept.
+// Arguments come in the message, from the store, and from kept results; results are returned or kept.
 func TestRun(t *testing.T) {
 	m, s := machine(t, 1<<20)
 	one, ten := floats(1, 2, 3, 4), floats(10, 20, 30, 40)
@@ -124,7 +124,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What the store does not have, or not as it was, is asked for again, and nothing else of the call is lost.
+// Objects that are missing from the store, or damaged, are reported as missing; once they are there, calls succeed.
 func TestMissing(t *testing.T) {
 	m, s := machine(t, 1<<20)
 	hash := s.put(floats(1, 2, 3, 4))
@@ -143,7 +143,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Objects are fetched once while there is room, those used longest ago go first, and results that are kept stay.
+// Objects are fetched once while there is room, and evicted least recently used first; kept results stay.
 func TestMemory(t *testing.T) {
 	m, s := machine(t, 3*16)
 	var hashes []string
@@ -163,7 +163,7 @@ func TestMemory(t *testing.T) {
 		t.Fatalf("%+v, %d bytes", a, m.Bytes())
 	}
 	call(0, 1)
-	if s.fetched[hashes[0]] != 1 || s.fetched[hashes[1]] != 1 { // 2 had to go
+	if s.fetched[hashes[0]] != 1 || s.fetched[hashes[1]] != 1 { // 2 was evicted
 		t.Error("what was used last has gone")
 	}
 	if call(2, 2); s.fetched[hashes[2]] != 2 || m.Bytes() > 48 {
@@ -184,7 +184,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Rows of several objects make up one argument. The copies of them that are cached are on the host.
+// Several objects can make up one argument. They are cached on the host.
 func TestParts(t *testing.T) {
 	m, s := machine(t, 1<<20)
 	a, b := s.put(floats(1, 2)), s.put(floats(3, 4))
@@ -200,7 +200,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// A call that comes twice while it is at work is done once, and programs and objects that many calls need are fetched once.
+// Concurrent duplicates of a call are executed once, and programs and objects that many calls need are fetched once.
 func TestAtOnce(t *testing.T) {
 	client, err := xla.NewClient()
 	if err != nil {
@@ -233,7 +233,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// Programs that reach out of the machine are refused, however they are written; so are programs that are none.
+// Programs that reach outside the machine are refused in every spelling; so is text that is no program.
 func TestForeignPrograms(t *testing.T) {
 	m, s := machine(t, 1<<20)
 	with := func(op string) string {
@@ -291,7 +291,7 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// An argument that takes more memory than there is, written in a few bytes, is refused before there is any attempt to have it.
+// An argument larger than the machine's memory, encoded in a few bytes, is refused before anything is allocated.
 func TestHugeArgument(t *testing.T) {
 	m, s := machine(t, 1<<20)
 	c := adding(s, "huge", 16, Part{}, Part{}, floats(1), floats(1))
@@ -320,7 +320,7 @@ func TestEndWhileWaiting(t *testing.T) {
 	}
 }
 
-// The least integer divided by −1, or by 0, which ends a process on many processors, has a result.
+// The least integer divided by −1, or by 0, which traps on many processors, has a result.
 func TestLeastInteger(t *testing.T) {
 	m, s := machine(t, 1<<20)
 	for of, size := range map[dtypes.DType]int{dtypes.Int8: 1, dtypes.Int16: 2, dtypes.Int32: 4, dtypes.Int64: 8} {

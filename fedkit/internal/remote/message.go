@@ -1,5 +1,5 @@
-// Package remote is what one machine asks of another: to run a program on arguments, and to keep what comes out until it is asked
-// for. A Machine does so. It knows programs and bytes, and nothing of clients, rounds or models.
+// Package remote is the protocol by which one machine has another run programs and keep their results, and the Machine that
+// serves it. It knows programs and bytes, and nothing of clients, rounds or models.
 package remote
 
 import (
@@ -20,25 +20,24 @@ const Protocol = 3
 
 // Call asks a machine to run a program.
 type Call struct {
-	ID      string // unlike that of any other call
+	ID      string // unique
 	Program string // hash of its StableHLO text
 	Name    string // of the program, for messages
 	Args    []Arg
-	Return  int // bytes of results that the answer may carry; what is more is kept
+	Return  int // bytes of results that the answer may carry inline; the rest is kept
 
-	Inline [][]byte `json:"-"` // what parts carry themselves, in their order
+	Inline [][]byte `json:"-"` // the bytes of inline parts, in order
 }
 
-// Arg is an argument: its parts, one after the other.
+// Arg is an argument: its parts, concatenated.
 type Arg struct {
 	Type  dtypes.DType
 	Dims  []int
 	Parts []Part
 }
 
-// Part is bytes: in the message, in the store by their hash, or kept by the machine as a result of an earlier call. One of them. Of
-// bytes in a message that end with the same four over and over, as lists of examples do that have room for more, only the first of
-// these are sent.
+// Part is bytes from one of three places: inline in the message, in the store by hash, or kept by the machine as an earlier
+// result. If inline bytes end in repetitions of their last four, as padded lists of examples do, the repetitions are not sent.
 type Part struct {
 	Size   int
 	Object string `json:",omitempty"` // hash
@@ -48,22 +47,22 @@ type Part struct {
 // inline reports whether the bytes are in the message.
 func (p Part) inline() bool { return p.Object == "" && p.Kept == "" }
 
-// Key names result i of a call, where it is kept.
+// Key is the name under which result i of a call is kept.
 func Key(call string, i int) string { return fmt.Sprintf("%s/%d", call, i) }
 
-// Answer is what a machine says to a call.
+// Answer is a machine's reply to a call.
 type Answer struct {
 	ID      string
 	Machine string
-	Seconds float64  // at work
+	Seconds float64  // compute time
 	Error   string   `json:",omitempty"`
-	Missing []string `json:",omitempty"` // objects that the store does not have, and results that are not kept any more
+	Missing []string `json:",omitempty"` // objects missing from the store, and results no longer kept
 	Results []Result
 
-	Inline [][]byte `json:"-"` // the bytes of results that are not kept, in their order
+	Inline [][]byte `json:"-"` // the bytes of results that are not kept, in order
 }
 
-// Result is what came out of a program.
+// Result describes a result of a program.
 type Result struct {
 	Type dtypes.DType
 	Dims []int
@@ -79,7 +78,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("%v%v%s", r.Type, r.Dims, kept)
 }
 
-// Expected returns what a machine answers of a program that returns values of these shapes, to a call that takes some bytes back.
+// Expected returns the results that a machine reports for a program with results of these shapes, in a call with Return back.
 func Expected(shapes []shapes.Shape, back int) (results []Result) {
 	for _, s := range shapes {
 		r := Result{Type: s.DType, Dims: s.Dimensions}
@@ -100,7 +99,7 @@ func (r Result) Equal(other Result) bool {
 
 var errMessage = errors.New("not a message of this protocol")
 
-// check refuses sizes that do not fit together.
+// check refuses inconsistent sizes.
 func (c *Call) check() error {
 	inline := 0
 	for i, a := range c.Args {
@@ -124,8 +123,8 @@ func (c *Call) check() error {
 	return nil
 }
 
-// named returns how many parts are in the message.
-func (c *Call) named() (n int) {
+// inlineCount returns how many parts are in the message.
+func (c *Call) inlineCount() (n int) {
 	for _, a := range c.Args {
 		for _, p := range a.Parts {
 			if p.inline() {
@@ -145,7 +144,7 @@ func Trim(b []byte) []byte {
 	return b[:n]
 }
 
-// fills reports whether b, with its last four bytes repeated, can be of a size.
+// fills reports whether b, with its last four bytes repeated, can fill size bytes.
 func fills(b []byte, size int) bool {
 	return len(b) == size || len(b) >= 4 && len(b) < size && (size-len(b))%4 == 0
 }
@@ -176,8 +175,8 @@ func (a *Answer) check() error {
 	return nil
 }
 
-// named returns how many results are in the message.
-func (a *Answer) named() (n int) {
+// inlineCount returns how many results are in the message.
+func (a *Answer) inlineCount() (n int) {
 	for _, r := range a.Results {
 		if !r.Kept {
 			n++
@@ -186,7 +185,7 @@ func (a *Answer) named() (n int) {
 	return n
 }
 
-// bytesOf returns the size of a value, −1 for a type or dimensions that there are not.
+// bytesOf returns the size of a value, −1 for an invalid type or dimensions.
 func bytesOf(t dtypes.DType, dims []int) int {
 	if !t.IsSupported() || t.IsPacked() {
 		return -1
@@ -200,7 +199,7 @@ func (c *Call) Encode() []byte { return encode(c, c.Inline) }
 // Encode returns the message.
 func (a *Answer) Encode() []byte { return encode(a, a.Inline) }
 
-// DecodeCall reads a call. It trusts nothing.
+// DecodeCall decodes and validates an untrusted call.
 func DecodeCall(message []byte) (c *Call, err error) {
 	c = new(Call)
 	if c.Inline, err = decode(message, c, math.MaxInt); err == nil {
@@ -209,7 +208,7 @@ func DecodeCall(message []byte) (c *Call, err error) {
 	return c, err
 }
 
-// DecodeAnswer reads an answer. It trusts nothing.
+// DecodeAnswer decodes and validates an untrusted answer.
 func DecodeAnswer(message []byte) (a *Answer, err error) {
 	a = new(Answer)
 	if a.Inline, err = decode(message, a, mostHead); err == nil {
@@ -218,11 +217,11 @@ func DecodeAnswer(message []byte) (a *Answer, err error) {
 	return a, err
 }
 
-// encode returns the head as JSON, and the inline bytes, each with its length before it.
+// encode returns the head as JSON and the inline bytes, each length-prefixed.
 func encode(head any, inline [][]byte) []byte {
 	text, err := json.Marshal(head)
 	if err != nil {
-		panic(err) // the types above have nothing that JSON has not
+		panic(err) // the types above always marshal
 	}
 	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
 	for _, b := range inline {
@@ -231,11 +230,11 @@ func encode(head any, inline [][]byte) []byte {
 	return message
 }
 
-// mostHead is how many bytes the head of an answer may have: the small things in it take much more memory than they have bytes.
+// mostHead bounds the head of an answer: its small values take much more memory decoded than encoded.
 const mostHead = 256 << 10
 
-// decode reads a head of at most some bytes, and returns as many inline bytes as it names.
-func decode(message []byte, head interface{ named() int }, most int) (inline [][]byte, err error) {
+// decode reads a head of at most most bytes, and returns as many inline bytes as it announces.
+func decode(message []byte, head interface{ inlineCount() int }, most int) (inline [][]byte, err error) {
 	object, rest, ok := next(message)
 	if !ok {
 		return nil, errMessage
@@ -246,7 +245,7 @@ func decode(message []byte, head interface{ named() int }, most int) (inline [][
 	if err := json.Unmarshal(object, head); err != nil {
 		return nil, fmt.Errorf("%w: %.200s", errMessage, err)
 	}
-	n := head.named()
+	n := head.inlineCount()
 	for range n {
 		var b []byte
 		if b, rest, ok = next(rest); !ok {
@@ -260,7 +259,7 @@ func decode(message []byte, head interface{ named() int }, most int) (inline [][
 	return inline, nil
 }
 
-// next returns what comes first in a message, and what follows.
+// next splits off the first length-prefixed bytes of a message.
 func next(message []byte) (first, rest []byte, ok bool) {
 	if len(message) < 4 {
 		return nil, nil, false

@@ -41,7 +41,7 @@ func FuzzDecodeCall(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, a := range c.Args { // what will be made room for
+		for _, a := range c.Args { // what will be allocated
 			if bytesOf(a.Type, a.Dims) < 0 {
 				t.Fatalf("%+v", a)
 			}
@@ -53,12 +53,12 @@ func FuzzDecodeCall(f *testing.F) {
 	})
 }
 
-// made returns a message of a head and so many inline values of no bytes.
+// made returns a message of a head and some empty inline values.
 func made(head string, empty int) []byte {
 	return append(append(binary.LittleEndian.AppendUint32(nil, uint32(len(head))), head...), make([]byte, 4*empty)...)
 }
 
-// takes fails if a function takes more than some bytes of memory, and a few more than that.
+// takes fails if a function allocates more than most bytes and another 1 MiB.
 func takes(t *testing.T, most int, do func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -138,7 +138,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// Bytes that repeat their end travel without the repetitions.
+// Repetitions at the end of bytes are not sent.
 func TestTrim(t *testing.T) {
 	for _, b := range [][]byte{nil, {1}, {0, 0, 0, 0}, make([]byte, 9), bytes.Repeat([]byte{255}, 400), {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, {9, 1, 2, 3, 4, 1, 2, 3, 4}} {
 		short := Trim(b)
