@@ -1,5 +1,5 @@
-// Package checkpoint is what a run leaves on the disk as it goes on, and what it goes on from: the file of its history, and its
-// checkpoint with the States of its strategy.
+// Package checkpoint writes the files of a run, and resumes from them: its history, and its checkpoint with the States of its
+// strategy.
 package checkpoint
 
 import (
@@ -20,24 +20,24 @@ import (
 	"fedkit.example/fedkit/internal/lines"
 )
 
-// A checkpoint is what a run needs to go on, in two files: the rounds so far, which only grows, and the strategy's State,
-// which is written anew each time:
+// A checkpoint is what a run needs to resume, in two files: the rounds so far, which only grows, and the strategy's State, which
+// is rewritten each time:
 //
 //	magic, format (4 bytes), length of the header (4 bytes), header (JSON), State (gob), CRC-32C of all of it (4 bytes)
 //
-// with little-endian numbers. Randomness needs nothing, since it depends on seed, round and client alone.
+// with little-endian numbers. Random generators are not saved, since randomness depends on seed, round and client alone.
 const (
 	magic  = "fedkit checkpoint\n"
 	format = 1
 )
 
-// header says which run a checkpoint belongs to, and how far it is.
+// header identifies the run of a checkpoint, and its round.
 type header struct {
 	Run    history.Heading   `json:"run"`
 	Round  int               `json:"round"`
 	Size   int64             `json:"size"`   // of the rounds' file up to this round
 	Sum    lines.Sum         `json:"sum"`    // its checksum
-	Layout map[string]string `json:"layout"` // of State: gob would skip a field that has another name now
+	Layout map[string]string `json:"layout"` // of State: gob would skip a renamed field
 }
 
 // CheckWritable makes the folder of a checkpoint, and refuses a path that is a folder.
@@ -54,7 +54,7 @@ func CheckWritable(path string) error {
 	return nil
 }
 
-// encode writes what a checkpoint holds.
+// encode writes a checkpoint.
 func encode(f io.Writer, run *history.History, snap *snapshot) error {
 	head, err := json.Marshal(header{Run: history.HeadingOf(run), Round: snap.round, Size: snap.size, Sum: snap.sum, Layout: snap.states.layout()})
 	if err != nil {
@@ -102,7 +102,7 @@ func parse(b []byte) (h *header, state []byte, err error) {
 	return h, rest[n:], nil
 }
 
-// otherRun is the error of a checkpoint that belongs to another run: it says in what they differ.
+// otherRun is the error of a checkpoint that belongs to another run: it lists the differences.
 type otherRun []string
 
 func (o otherRun) Error() string {

@@ -14,7 +14,7 @@ import (
 	"fedkit.example/fedkit/internal/rows"
 )
 
-// state is what a strategy keeps.
+// state is a strategy's State.
 type state struct {
 	X      *rows.Matrix
 	Groups map[string][]int
@@ -38,7 +38,7 @@ func FuzzCheckpoint(f *testing.F) {
 	})
 }
 
-// A State whose field has another name is not read.
+// A State with a renamed field is refused.
 func TestOtherState(t *testing.T) {
 	was, is := new(struct{ V *rows.Matrix }), new(struct{ Velocity *rows.Matrix })
 	var b bytes.Buffer

@@ -17,26 +17,26 @@ import (
 type Config struct {
 	History    string                // its file, "" for none: Options.History
 	Checkpoint string                // its path, "" for none: Options.Checkpoint
-	Every      int                   // rounds between checkpoints; 0 for no such rhythm
-	After      time.Duration         // since the last checkpoint; 0 for no such rhythm
-	Thin       func(*history.Record) // leaves out of a round what a checkpoint does not keep
+	Every      int                   // rounds between checkpoints; 0: not by rounds
+	After      time.Duration         // time between checkpoints; 0: not by time
+	Thin       func(*history.Record) // removes from a round what a checkpoint does not keep
 }
 
-// Files are what a run writes. Either may be missing.
+// Files are the files that a run writes. Either may be missing.
 type Files struct {
 	config  Config
 	h       *history.History // the run's, whose rounds are as the history file keeps them
 	states  States
 	history *lines.File // of Options.History
-	begun   bool        // the history file is this run's
+	begun   bool        // the history file has this run's heading
 	log     *lines.File // the rounds of Options.Checkpoint
 	saver   *saver
 	last    *snapshot // of the last round
 	saved   int       // the round of the last checkpoint
-	at      time.Time // when it was
+	at      time.Time // the time of the last checkpoint
 }
 
-// Open claims the files, clears what a killed run has left behind, and refuses paths that cannot be written.
+// Open locks the files, cleans up after a killed run, and refuses paths that cannot be written.
 func Open(c Config, h *history.History, states States) (f *Files, err error) {
 	f = &Files{config: c, h: h, states: states}
 	defer func() {
@@ -68,8 +68,8 @@ func Open(c Config, h *history.History, states States) (f *Files, err error) {
 	return f, nil
 }
 
-// Resume returns the rounds that the checkpoint has, with all Solves and Clusters, after setting the States: none if there
-// is no checkpoint, whatever else is there. One that is damaged is set aside, and the one before it used.
+// Resume sets the States from the checkpoint and returns its rounds, with all Solves and Clusters: none if there is no
+// checkpoint, whatever other files there are. A damaged one is set aside, and the previous one used.
 func (f *Files) Resume() (rounds []history.Record, err error) {
 	if f.log == nil {
 		return nil, nil
@@ -100,7 +100,7 @@ func (f *Files) Resume() (rounds []history.Record, err error) {
 	return rounds, os.Rename(path+beforeSuffix, path)
 }
 
-// load goes on from one file.
+// load resumes from one file.
 func (f *Files) load(path string) (rounds []history.Record, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -133,11 +133,11 @@ func (f *Files) load(path string) (rounds []history.Record, err error) {
 	return rounds, f.begin(len(rounds), c.Size, c.Sum)
 }
 
-// readRounds reads the rounds that a checkpoint goes on from.
+// readRounds reads the rounds of a checkpoint.
 func readRounds(path string, c *header) ([]history.Record, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("its rounds: %v", err) // not as if there were no checkpoint
+		return nil, fmt.Errorf("its rounds: %v", err) // %v: fs.ErrNotExist would mean that there is no checkpoint
 	}
 	if c.Size < 0 || c.Size > int64(len(b)) {
 		return nil, fmt.Errorf("its rounds: %s has %d bytes, want %d", path, len(b), c.Size)
@@ -161,7 +161,7 @@ func readRounds(path string, c *header) ([]history.Record, error) {
 	return h.Rounds, nil
 }
 
-// begin lets further rounds follow the first ones.
+// begin prepares the files for the rounds after the given one.
 func (f *Files) begin(round int, size int64, sum lines.Sum) error {
 	err := f.log.Cut(size, sum)
 	if size == 0 {
@@ -177,7 +177,7 @@ func (f *Files) begin(round int, size int64, sum lines.Sum) error {
 	return nil
 }
 
-// Add keeps a round, which has everything, and returns the error of a checkpoint that could not be written.
+// Add writes a complete round, and returns the error of a checkpoint that could not be written.
 func (f *Files) Add(r *history.Record) error {
 	if f.history != nil {
 		if err := f.stream(); err != nil {
@@ -223,14 +223,14 @@ func (f *Files) stream() error {
 	return nil
 }
 
-// snap keeps the State of the round that is over, since the next one may be interrupted half-way.
+// snap copies the State after a round, since the next one may be interrupted halfway.
 func (f *Files) snap(round int) error {
 	copies, err := f.states.Copy()
 	f.last = &snapshot{round: round, size: f.log.Size, sum: f.log.Sum, states: copies}
 	return err
 }
 
-// due says whether a checkpoint is written after a round.
+// due reports whether a checkpoint is due after a round.
 func (f *Files) due(round int) bool {
 	every, after := f.config.Every, f.config.After
 	return every > 0 && round%every == 0 || after > 0 && time.Since(f.at) >= after
@@ -241,13 +241,13 @@ func (f *Files) save() error {
 	return f.saver.save(f.last)
 }
 
-// Finish writes what is still missing when the run is over: the last round's checkpoint, and the end of a history unless
-// the run failed.
+// Finish writes what is missing when the run is over: the last round's checkpoint, and the end of a history unless the run
+// failed.
 func (f *Files) Finish(failed error) error {
 	var errs []error
 	if f.saver != nil {
 		if f.last != nil && f.last.round > f.saved {
-			_ = f.save() // close tells
+			_ = f.save() // close returns the error
 		}
 		if err := f.saver.close(); err != nil && !errors.Is(failed, err) {
 			errs = append(errs, fmt.Errorf("checkpoint: %w", err))
@@ -273,13 +273,13 @@ func (f *Files) end() error {
 	return f.history.Sync()
 }
 
-// Release lets other runs have the files.
+// Release closes the files, and unlocks them for other runs.
 func (f *Files) Release() {
 	if f == nil {
 		return
 	}
 	if f.saver != nil {
-		_ = f.saver.close() // finish told
+		_ = f.saver.close() // Finish returned the error
 	}
 	if f.log != nil && f.useless() {
 		_ = os.Remove(f.log.Name())
@@ -288,7 +288,7 @@ func (f *Files) Release() {
 	_ = f.history.Close()
 }
 
-// useless says whether the rounds' file has nothing that a checkpoint goes on from.
+// useless reports whether no checkpoint refers to the rounds' file.
 func (f *Files) useless() bool {
 	info, err := f.log.Stat()
 	return err == nil && info.Size() == 0 || !exists(f.config.Checkpoint) && !exists(f.config.Checkpoint+beforeSuffix)
@@ -299,12 +299,12 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// add adds the line of a round to a file.
+// add appends the line of a round to a file.
 func add(f *lines.File, r *history.Record) error {
 	return f.Append(func(c *lines.Sum) ([]byte, error) { return history.RecordLine(c, r) })
 }
 
-// restart leaves nothing but the line of a history.
+// restart empties a file but for the heading line of a history.
 func restart(f *lines.File, h *history.History) error {
 	if err := f.Cut(0, 0); err != nil {
 		return err

@@ -18,7 +18,7 @@ func (s States) layout() map[string]string {
 	types := map[string]string{}
 	for i, state := range s {
 		path := "State"
-		if i > 0 { // of a strategy that the one before wraps
+		if i > 0 { // of a wrapped strategy
 			path += strconv.Itoa(i + 1)
 		}
 		flatten(path, reflect.TypeOf(state).Elem(), types)
@@ -36,7 +36,7 @@ func flatten(path string, t reflect.Type, types map[string]string) {
 	}
 }
 
-// differLayouts says field by field in what two layouts differ.
+// differLayouts lists the fields in which two layouts differ.
 func differLayouts(was, is map[string]string) (fields []string) {
 	all := maps.Clone(is)
 	maps.Copy(all, was)
@@ -48,10 +48,10 @@ func differLayouts(was, is map[string]string) (fields []string) {
 	return fields
 }
 
-// typeOf writes a type with all that it is made of.
+// typeOf writes a type with the types of its fields and elements.
 func typeOf(t reflect.Type, above []reflect.Type) string {
 	if t == reflect.TypeFor[rows.Matrix]() {
-		return "fedkit.Matrix" // as it was written before it had a package of its own
+		return "fedkit.Matrix" // its name before it had a package of its own
 	}
 	if tree.SavesItself(t) || slices.Contains(above, t) {
 		return t.String()

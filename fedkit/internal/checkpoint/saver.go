@@ -14,7 +14,7 @@ import (
 	"fedkit.example/fedkit/internal/lines"
 )
 
-// snapshot is what a checkpoint holds of a round that is over.
+// snapshot is the content of a checkpoint after a round.
 type snapshot struct {
 	round  int
 	size   int64 // of the rounds' file up to this round
@@ -22,11 +22,11 @@ type snapshot struct {
 	states States // copies
 }
 
-// saver writes checkpoints while the run goes on. Between two it rests, so that it takes no more than one part in rest of
-// the time: if rounds are faster than that, the newest waits and those before it are left out.
+// saver writes checkpoints in the background. Its duty cycle is at most 1/60: if rounds are faster, the newest snapshot waits and
+// older ones are dropped.
 type saver struct {
 	file    *current
-	pending chan *snapshot // the newest that waits
+	pending chan *snapshot // the newest, waiting
 	closing chan struct{}
 	over    sync.WaitGroup
 
@@ -44,23 +44,24 @@ func newSaver(file *current) *saver {
 			busy, err := file.write(snap)
 			s.fail(err)
 			select {
-			case <-time.After(rest * busy):
-			case <-s.closing: // the last one waits for nothing
+			case <-time.After(idleFactor * busy):
+			case <-s.closing: // the last one does not wait
 			}
 		}
 	})
 	return s
 }
 
-const rest = 60
+// idleFactor is the idle time after a write, per time of writing.
+const idleFactor = 60
 
-// save has a snapshot written soon, instead of one that still waits. It returns the error of those before it.
+// save queues a snapshot in place of a waiting one, and returns the error of earlier ones.
 func (s *saver) save(snap *snapshot) error {
 	select {
 	case <-s.pending:
 	default:
 	}
-	s.pending <- snap // nobody else sends
+	s.pending <- snap // the only sender
 	return s.failed()
 }
 
@@ -87,23 +88,23 @@ func (s *saver) failed() error {
 	return s.err
 }
 
-// current is where the checkpoints of a run go.
+// current is the destination of a run's checkpoints.
 type current struct {
 	path string
 	run  *history.History // without rounds
 	log  *os.File         // the rounds
 }
 
-// What stands beside a checkpoint.
+// Suffixes of the files beside a checkpoint.
 const (
 	roundsSuffix  = ".rounds"  // the rounds so far, as in a history file
-	beforeSuffix  = ".before"  // the checkpoint before it
+	beforeSuffix  = ".before"  // the previous checkpoint
 	newSuffix     = ".new"     // the next one, while it is written
 	damagedSuffix = ".damaged" // one that could not be read
 )
 
-// write writes a checkpoint; the file appears whole or not at all, and the one before it is kept. It returns how long that
-// took, the disk's part included: the system's work for it takes processors too.
+// write writes a checkpoint atomically, and keeps the previous one. It returns the time taken, the disk's included: the system's
+// work for it takes processors too.
 func (c *current) write(snap *snapshot) (busy time.Duration, err error) {
 	begin := time.Now()
 	defer func() {
@@ -132,7 +133,7 @@ func (c *current) write(snap *snapshot) (busy time.Duration, err error) {
 	return 0, c.rotate()
 }
 
-// rotate makes the new checkpoint the current one, and the current one that before it.
+// rotate makes the new checkpoint the current one, and the current one the previous one.
 func (c *current) rotate() error {
 	if err := os.Rename(c.path, c.path+beforeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -143,7 +144,7 @@ func (c *current) rotate() error {
 	return syncFolder(filepath.Dir(c.path))
 }
 
-// finishRotation gives the new checkpoint its place if a run was killed when that was free.
+// finishRotation completes a rotation that was killed between its two renames.
 func finishRotation(path string) {
 	if exists(path) || !exists(path+beforeSuffix) {
 		return
@@ -153,16 +154,16 @@ func finishRotation(path string) {
 		_, _, err = parse(b)
 	}
 	if err == nil {
-		_ = os.Rename(path+newSuffix, path) // else the run begins anew
+		_ = os.Rename(path+newSuffix, path) // otherwise the run starts over
 	}
 }
 
-// syncFolder makes the names of files last, on systems that can.
+// syncFolder flushes the entries of a folder to disk, on systems that can.
 func syncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	_ = d.Sync() // not every file system has it
+	_ = d.Sync() // not every file system supports it
 	return d.Close()
 }

@@ -14,10 +14,10 @@ import (
 	"fedkit.example/fedkit/internal/tree"
 )
 
-// States are the addresses of a strategy's State and of those of the strategies that it wraps.
+// States are pointers to the States of a strategy and of those that it wraps.
 type States []any
 
-// Savable refuses types of State that gob does not save whole; path is where the State stands.
+// Savable refuses State types that gob does not save completely; path is that of the State.
 func Savable(path string, state reflect.Type) error {
 	return tree.Types(state, func(n tree.Node) error {
 		t, at := n.Type, path+n.Path
@@ -35,8 +35,8 @@ func Savable(path string, state reflect.Type) error {
 	})
 }
 
-// Copy returns copies that the next round does not change. Matrices never change, and are shared: so this is fast, and what is
-// large can be written while the next round runs. A State with a cycle has no copy, and gob would not come to an end with it.
+// Copy returns copies that the next round does not change. Matrices are immutable and shared, so this is fast, and large ones can
+// be written while the next round runs. A State with a cycle is refused: gob would not terminate.
 func (s States) Copy() (copies States, err error) {
 	defer func() {
 		if err != nil {
@@ -59,7 +59,7 @@ func (s States) Copy() (copies States, err error) {
 	return copies, nil
 }
 
-// shares says whether a value of a type shares memory that may change with its shallow copies.
+// shares reports whether values of a type share mutable memory with their shallow copies.
 var shares = tree.Holds(func(n tree.Node) error {
 	switch k := n.Type.Kind(); {
 	case isMatrix(n.Type):
@@ -74,11 +74,11 @@ func isMatrix(t reflect.Type) bool {
 	return t == reflect.TypeFor[rows.Matrix]() || t == reflect.TypeFor[*rows.Matrix]()
 }
 
-// own copies what saves itself as a checkpoint does, and refuses what gob would lose.
+// own copies values that save themselves by encoding and decoding them, and refuses what gob would lose.
 func own(n tree.Node) error {
 	switch t := n.Type; {
 	case tree.SavesItself(t):
-		p := reflect.New(t) // gob wants an address, which the values of a map have not
+		p := reflect.New(t) // gob needs an address, which map values lack
 		p.Elem().Set(n.Value)
 		var b bytes.Buffer
 		if err := gob.NewEncoder(&b).EncodeValue(p); err != nil {
@@ -103,34 +103,34 @@ func (s States) Restore(copies States) {
 	}
 }
 
-// Settle looks at every matrix that the States keep. It returns the error of one that failed, and where it is, and the bytes of
-// all matrices and of all slices of numbers. It puts together matrices in pieces, whose sums are rounded otherwise: when that
-// happens must not depend on who looks at them first.
+// Settle materializes every matrix in the States. It returns the bytes of all matrices and of all slices of numbers, or the error
+// of a failed matrix and its path. Sums over pieces round differently, so when pieces are joined must not depend on their first
+// reader.
 func (s States) Settle() (size int64, err error) {
 	path, err := tree.Walk(reflect.ValueOf([]any(s)), mayHold, func(n tree.Node) error {
 		t := n.Type
 		switch {
 		case t.Kind() == reflect.Slice && isNumeric(t.Elem()):
-			size += int64(n.Value.Len()) * int64(t.Elem().Size()) // shared or not: in a checkpoint they are not
+			size += int64(n.Value.Len()) * int64(t.Elem().Size()) // counted each time if shared: a checkpoint has copies
 			return tree.Skip
 		case t != reflect.TypeFor[*rows.Matrix]():
 			return nil
 		case n.Again || n.Value.IsNil():
 			return tree.Skip
 		}
-		m := (*rows.Matrix)(n.Value.UnsafePointer()) // of an unexported field, too
+		m := (*rows.Matrix)(n.Value.UnsafePointer()) // works for unexported fields too
 		size += 4 * int64(m.Rows()) * int64(m.Cols())
 		_, err := rows.Tensor(m)
 		return cmp.Or(err, tree.Skip)
 	})
 	if err != nil {
-		_, path, _ = strings.Cut(path, "]") // of which State
+		_, path, _ = strings.Cut(path, "]") // without the index of the State
 		return 0, fmt.Errorf("%s: %w", "State"+path, err)
 	}
 	return size, nil
 }
 
-// mayHold says whether a value of a type can lead to a matrix or a slice of numbers.
+// mayHold reports whether a value of a type can lead to a matrix or a slice of numbers.
 var mayHold = tree.Holds(func(n tree.Node) error {
 	t := n.Type
 	if k := t.Kind(); k == reflect.Interface || t == reflect.TypeFor[*rows.Matrix]() || k == reflect.Slice && isNumeric(t.Elem()) {
@@ -139,7 +139,7 @@ var mayHold = tree.Holds(func(n tree.Node) error {
 	return nil
 })
 
-// isNumeric says whether values of a type are numbers, or arrays of numbers.
+// isNumeric reports whether values of a type are numbers, or arrays of numbers.
 func isNumeric(t reflect.Type) bool {
 	k := t.Kind()
 	return reflect.Int <= k && k <= reflect.Complex128 && k != reflect.Uintptr || k == reflect.Array && isNumeric(t.Elem())
@@ -159,13 +159,13 @@ func (s States) Encode(w io.Writer) error {
 // decode sets the States to what Encode wrote.
 func (s States) decode(b []byte) (err error) {
 	defer func() {
-		if p := recover(); p != nil { // gob is given a file's bytes
+		if p := recover(); p != nil { // gob decodes untrusted bytes
 			err = fmt.Errorf("the strategy's State: %v", p)
 		}
 	}()
 	d := gob.NewDecoder(bytes.NewReader(b))
 	for _, state := range s {
-		reflect.ValueOf(state).Elem().SetZero() // gob leaves out what is zero
+		reflect.ValueOf(state).Elem().SetZero() // gob omits zero values
 		if err := d.Decode(state); err != nil {
 			return fmt.Errorf("the strategy's State: %w", err)
 		}
