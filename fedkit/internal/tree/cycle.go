@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// Cycle returns where a value holds what holds it, such as ".Head.Next", and whether it does anywhere: encoding/gob and recursive
-// copies then end the program. A value that is too deep counts as one. Like gob, it leaves out unexported fields and what saves
-// itself.
+// Cycle returns the path of a cycle in a value, such as ".Head.Next", and whether there is one: encoding/gob and recursive copies
+// would end the program. A value that is nested too deeply counts as one. Like gob, it skips unexported fields and values that
+// save themselves.
 func Cycle(v reflect.Value) (path string, found bool) {
 	path, err := Walk(v, mayLoop, func(n Node) error {
 		switch {
@@ -23,7 +23,7 @@ func Cycle(v reflect.Value) (path string, found bool) {
 
 var errCycle = errors.New("cycle")
 
-// mayLoop says whether values of a type can hold themselves: those of most cannot.
+// mayLoop reports whether values of a type can contain themselves: those of most cannot.
 var mayLoop = Holds(func(n Node) error {
 	switch {
 	case n.Hidden(), SavesItself(n.Type):

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// node is a list that can be a circle, in every way in which a type can lead to itself.
+// node can contain itself, in every way in which a type can.
 type node struct {
 	Next  *node
 	Kids  []node
@@ -17,7 +17,7 @@ type node struct {
 	back  *node // gob does not follow it
 }
 
-// sealed saves itself, and so may hold itself.
+// sealed saves itself, and so may contain itself.
 type sealed struct{ Next *sealed }
 
 func (*sealed) MarshalBinary() ([]byte, error) { return nil, nil }

@@ -2,16 +2,16 @@ package tree
 
 import "reflect"
 
-// Own gives v, which is a shallow copy, copies of its own of what it refers to: of what the visitor enters. What it skips stays
-// shared, as are values of types that into refuses. A pointer that comes twice is copied once.
+// Own makes v, a shallow copy, a deep one: it copies what v refers to, as far as the visitor enters. What the visitor skips stays
+// shared, as do values of types that into refuses. A pointer that occurs twice is copied once.
 func Own(v reflect.Value, into func(reflect.Type) bool, visit Visitor) error {
-	return (&owner{into: into, visit: visit, copies: map[spot]reflect.Value{}}).own(v, reflect.StructField{})
+	return (&owner{into: into, visit: visit, copies: map[referent]reflect.Value{}}).own(v, reflect.StructField{})
 }
 
 type owner struct {
 	into   func(reflect.Type) bool
 	visit  Visitor
-	copies map[spot]reflect.Value // of pointers
+	copies map[referent]reflect.Value // of pointers
 }
 
 func (o *owner) own(v reflect.Value, f reflect.StructField) error {
@@ -19,7 +19,7 @@ func (o *owner) own(v reflect.Value, f reflect.StructField) error {
 		return nil
 	}
 	if err := o.visit(Node{Value: v, Type: v.Type(), Field: f}); err != nil {
-		return unless(err)
+		return unlessSkip(err)
 	}
 	switch k := v.Kind(); {
 	case k == reflect.Struct:
@@ -49,7 +49,7 @@ func (o *owner) own(v reflect.Value, f reflect.StructField) error {
 }
 
 func (o *owner) pointer(v reflect.Value) error {
-	s, _ := spotOf(v)
+	s, _ := referentOf(v)
 	if c, ok := o.copies[s]; ok {
 		v.Set(c)
 		return nil
@@ -87,7 +87,7 @@ func (o *owner) entries(v reflect.Value) error {
 	return nil
 }
 
-// copied returns a copy that can be set, of what cannot.
+// copied returns a settable deep copy of a value that cannot be set.
 func (o *owner) copied(v reflect.Value) (reflect.Value, error) {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)

@@ -1,7 +1,7 @@
 // Package tree walks values and types as trees, in the sense of JAX's pytrees: structs, slices, arrays, maps, pointers and
 // interfaces are branches, everything else is a leaf. The rules are the same for every walk: fields come under their names,
-// embedded ones too; what a pointer, slice or map refers to is entered once, however many refer to it; visitors decide what
-// to leave out. Options of a strategy, whose embedded structs have no names of their own, are config.Walk's.
+// embedded ones too; what a pointer, slice or map refers to is entered once, however many refer to it; visitors decide what to
+// skip. A strategy's options, whose embedded structs add no names to a path, are walked by config.Walk.
 package tree
 
 import (
@@ -15,7 +15,7 @@ import (
 	"unsafe"
 )
 
-// What a visitor may return beside nil and an error of its own, which ends the walk.
+// A visitor returns nil, one of these signals, or an error of its own, which ends the walk.
 var (
 	Skip error = signal("do not look inside")
 	Stop error = signal("found") // for Holds
@@ -25,26 +25,26 @@ type signal string
 
 func (s signal) Error() string { return string(s) }
 
-// Node is a value on a walk, or a type.
+// Node is a value or a type on a walk.
 type Node struct {
 	Value reflect.Value
 	Type  reflect.Type
-	Field reflect.StructField // that holds it; without a name for an element and for what is pointed to
+	Field reflect.StructField // that holds it; without a name for elements and pointees
 	Path  string              // of a type: ".Head[…].Next"
 	Again bool                // what it refers to was visited before, and is not entered again
-	Above bool                // it leads back to what holds it, or is more than 100,000 references deep
+	Above bool                // it refers to one of its ancestors, or is more than 100,000 references deep
 }
 
-// Hidden says whether an unexported field holds the node. Its value can be read, but not set.
+// Hidden reports whether an unexported field holds the node. Its value can be read, but not set.
 func (n Node) Hidden() bool { return n.Field.Name != "" && !n.Field.IsExported() }
 
-// A Visitor is called for a node before what is in it.
+// A Visitor is called for a node before its children.
 type Visitor func(n Node) error
 
-// Walk visits v and the values in it, of the types that into allows: there may be millions that are of no interest. It returns
-// the first error, and the path of the value whose visit returned it: ".Head.Next[3]".
+// Walk visits v and the values in it, and prunes types that into refuses: there may be millions of no interest. It returns the
+// first error, and the path of the value whose visit returned it: ".Head.Next[3]".
 func Walk(v reflect.Value, into func(reflect.Type) bool, visit Visitor) (path string, err error) {
-	w := walk{into: into, visit: visit, entered: map[spot]bool{}}
+	w := walk{into: into, visit: visit, entered: map[referent]bool{}}
 	if err = w.value(v, reflect.StructField{}); err == nil {
 		return "", nil
 	}
@@ -60,26 +60,27 @@ const maxDepth = 100_000
 type walk struct {
 	into    func(reflect.Type) bool
 	visit   Visitor
-	entered map[spot]bool // true until it is left
+	entered map[referent]bool // true while it is on the path
 	depth   int
-	path    []string // of an error, from its end
+	path    []string // of an error, innermost first
 }
 
-// spot is what a pointer, slice or map refers to. A slice is one with its length, as others may begin where it does.
-type spot struct {
+// referent is what a pointer, slice or map refers to. For a slice it includes the length, as others may begin at the same
+// address.
+type referent struct {
 	of  reflect.Type
 	at  unsafe.Pointer
 	len int
 }
 
-func spotOf(v reflect.Value) (s spot, refers bool) {
+func referentOf(v reflect.Value) (s referent, refers bool) {
 	switch k := v.Kind(); {
 	case k == reflect.Pointer && !v.IsNil():
-		return spot{v.Type(), v.UnsafePointer(), 1}, true
+		return referent{v.Type(), v.UnsafePointer(), 1}, true
 	case (k == reflect.Slice || k == reflect.Map) && v.Len() > 0:
-		return spot{v.Type(), v.UnsafePointer(), v.Len()}, true
+		return referent{v.Type(), v.UnsafePointer(), v.Len()}, true
 	}
-	return spot{}, false
+	return referent{}, false
 }
 
 func (w *walk) value(v reflect.Value, f reflect.StructField) error {
@@ -87,20 +88,20 @@ func (w *walk) value(v reflect.Value, f reflect.StructField) error {
 		return nil
 	}
 	n := Node{Value: v, Type: v.Type(), Field: f}
-	s, refers := spotOf(v)
+	s, refers := referentOf(v)
 	if refers {
 		n.Above, n.Again = w.entered[s]
 		n.Above = n.Above || w.depth == maxDepth
 	}
 	err := w.visit(n)
 	if n.Again || n.Above {
-		return unless(err)
+		return unlessSkip(err)
 	}
 	if refers {
 		w.entered[s] = err == nil
 	}
 	if err != nil {
-		return unless(err)
+		return unlessSkip(err)
 	}
 	if refers {
 		w.depth++
@@ -131,21 +132,21 @@ func (w *walk) inside(v reflect.Value) error {
 	return nil
 }
 
-func unless(err error) error {
+func unlessSkip(err error) error {
 	if err == Skip {
 		return nil
 	}
 	return err
 }
 
-// Types visits a type and those that its values lead to. It enters each of them once.
+// Types visits a type and the types reachable from its values, and enters each of them once.
 func Types(t reflect.Type, visit Visitor) error {
-	entered := map[reflect.Type]bool{} // true until it is left
+	entered := map[reflect.Type]bool{} // true while it is on the path
 	var look func(n Node) error
 	look = func(n Node) error {
 		n.Above, n.Again = entered[n.Type]
 		if err := visit(n); err != nil || n.Again {
-			return unless(err)
+			return unlessSkip(err)
 		}
 		entered[n.Type] = true
 		defer func() { entered[n.Type] = false }()
@@ -172,7 +173,7 @@ func Types(t reflect.Type, visit Visitor) error {
 	return look(Node{Type: t})
 }
 
-// Holds returns a function that says whether a type leads to one for which visit returns Stop. It remembers its answers.
+// Holds returns a memoized function that reports whether a type leads to one for which visit returns Stop.
 func Holds(visit Visitor) func(reflect.Type) bool {
 	var known sync.Map
 	return func(t reflect.Type) bool {
@@ -184,7 +185,7 @@ func Holds(visit Visitor) func(reflect.Type) bool {
 	}
 }
 
-// SavesItself says whether gob leaves a type to its own methods.
+// SavesItself reports whether gob leaves a type to its own methods.
 func SavesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	gobs := p.Implements(reflect.TypeFor[gob.GobEncoder]()) && p.Implements(reflect.TypeFor[gob.GobDecoder]())
