@@ -1,4 +1,4 @@
-// Package file writes files that others may be reading.
+// Package file writes files atomically, as others may be reading them.
 package file
 
 import (
@@ -10,12 +10,12 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Write writes a file that appears whole or not at all; folders are made as needed.
+// Write writes a file that appears whole or not at all; folders are created as needed.
 func Write(path string, b []byte) error {
 	return Stream(path, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
-// WriteSecret is Write for a file that nobody else may read.
+// WriteSecret is Write for a file that only its owner may read.
 func WriteSecret(path string, b []byte) error {
 	return write(path, 0o600, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
@@ -32,7 +32,7 @@ func write(path string, permissions os.FileMode, content func(io.Writer) error) 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Cleanup() }() // of what is left after an error
+	defer func() { _ = f.Cleanup() }() // of the temporary file after an error
 	w := bufio.NewWriter(f)
 	if err := content(w); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package interrupt hears interrupts: Ctrl-C, or a notebook's stop button. It leaves them alone until a program enables it.
+// Package interrupt handles interrupts: Ctrl-C, or a notebook's stop button. It does nothing until a program enables it.
 package interrupt
 
 import (
@@ -15,7 +15,7 @@ import (
 
 var enabled atomic.Bool
 
-// Enable lets Context hear interrupts for the rest of the program. The cells of a notebook do that, and the command fedkit. In other
+// Enable makes Context handle interrupts for the rest of the program. Notebook cells and the command fedkit call it. In other
 // programs a run obeys its context alone.
 func Enable() { enabled.Store(true) }
 
@@ -27,34 +27,34 @@ func Context(ctx context.Context) (_ context.Context, release func()) {
 	return context.WithCancel(ctx)
 }
 
-// Stopped reports whether an interrupt ended ctx. It may also end a context of the caller's that ctx comes from, at the same time: the
-// answer does not depend on which ends first.
+// Stopped reports whether an interrupt ended ctx. The interrupt may also end a parent context of the caller's: the answer does
+// not depend on which ends first.
 func Stopped(ctx context.Context) bool {
 	return errors.Is(context.Cause(ctx), fault.ErrStopped) || enabled.Load() && came(100*time.Millisecond)
 }
 
-// interrupted is closed by the first interrupt that comes while somebody listens.
+// interrupted is closed by the first interrupt during a Notify.
 var (
 	interrupted = make(chan struct{})
-	interrupt   = sync.OnceFunc(func() { pardon(); close(interrupted) })
+	interrupt   = sync.OnceFunc(func() { debounce(); close(interrupted) })
 )
 
-// Patience is how long further interrupts count as the first: a button that is clicked twice, or an interrupt that goes both to
-// a notebook's kernel, which passes it on, and to all that the kernel has started.
+// Patience is the debounce interval, in which further interrupts count as the first: a double click on the button, or an
+// interrupt that goes both to a notebook's kernel, which forwards it, and to the kernel's child processes.
 const Patience = 500 * time.Millisecond
 
-// pardon lets interrupts be without effect for a moment.
-func pardon() {
+// debounce ignores interrupts for Patience.
+func debounce() {
 	more := make(chan os.Signal, 1)
 	signal.Notify(more, os.Interrupt)
 	time.AfterFunc(Patience, func() { signal.Stop(more) })
 }
 
-// Notify returns a context that an interrupt ends, with ErrStopped as its cause, until release is called. Only the first interrupt is
-// caught, so that a later one ends the program as usual, and every later context is over from the start.
+// Notify returns a context that an interrupt cancels, with ErrStopped as its cause, until release is called. Only the first
+// interrupt is caught: a later one ends the program as usual, and later contexts are canceled from the start.
 func Notify(ctx context.Context) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	if signal.Ignored(os.Interrupt) { // a program in the background of a script, which others' interrupts must not stop
+	if signal.Ignored(os.Interrupt) { // a script's background job: the interrupts are not for it
 		return ctx, func() { cancel(nil) }
 	}
 	if came(0) {
@@ -67,11 +67,11 @@ func Notify(ctx context.Context) (_ context.Context, release func()) {
 		select {
 		case <-signals:
 			interrupt()
-		case <-interrupted: // as another run saw
+		case <-interrupted: // caught by another run
 		case <-over:
 		}
 		signal.Stop(signals)
-		if len(signals) > 0 { // it came with the end
+		if len(signals) > 0 { // it arrived during release
 			interrupt()
 		}
 		if came(0) {
@@ -85,7 +85,7 @@ func Notify(ctx context.Context) (_ context.Context, release func()) {
 	}
 }
 
-// came waits a moment for an interrupt that may be on its way.
+// came reports whether an interrupt has arrived, and waits a moment for one.
 func came(moment time.Duration) bool {
 	select {
 	case <-interrupted:

@@ -12,15 +12,15 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// File is a file of lines (see Sum) that grows while a run goes on, and that no other process writes.
+// File is a file of lines (see Sum) that grows during a run, locked against other writers.
 type File struct {
 	*os.File
 	lock *flock.Flock
-	Size int64 // what is written whole
-	Sum  Sum   // its checksum
+	Size int64 // of the complete lines
+	Sum  Sum   // their checksum
 }
 
-// Open opens the file of an option, which begins at path, and makes it and its folders as needed. What is in it stays.
+// Open opens and locks the file of an option, whose value is path, and creates it and its folders as needed. Its content stays.
 func Open(option, path, file string) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return nil, CannotWrite(option, path, err)
@@ -41,14 +41,14 @@ func Open(option, path, file string) (*File, error) {
 			l.File = f
 			break
 		}
-		l.lock, _ = nil, f.Close() // who had it has removed it
+		l.lock, _ = nil, f.Close() // its previous owner has removed it
 	}
 	return l, nil
 }
 
-// tryLock waits a moment, since fedkit.Look has the lock for less than that.
+// tryLock retries for a moment, since fedkit.Look holds the lock for less than that.
 func tryLock(lock *flock.Flock) (bool, error) {
-	if ok, err := lock.TryLock(); ok || err != nil { // also if the machine is so busy that the time is over before the first try
+	if ok, err := lock.TryLock(); ok || err != nil { // without a timeout: a busy machine may exceed it before the first try
 		return ok, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -73,7 +73,7 @@ func (l *File) Append(make func(*Sum) ([]byte, error)) error {
 		return err
 	}
 	if _, err := l.File.WriteAt(line, l.Size); err != nil {
-		_ = l.File.Truncate(l.Size) // best effort: half a line is left out by readers
+		_ = l.File.Truncate(l.Size) // best effort: readers skip half a line
 		return fmt.Errorf("%s: %w", l.Name(), err)
 	}
 	l.Size += int64(len(line))
@@ -81,13 +81,13 @@ func (l *File) Append(make func(*Sum) ([]byte, error)) error {
 	return nil
 }
 
-// Cut leaves the first size bytes, whose checksum is sum.
+// Cut truncates the file to size bytes, whose checksum is sum.
 func (l *File) Cut(size int64, sum Sum) error {
 	l.Size, l.Sum = size, sum
 	return l.File.Truncate(size)
 }
 
-// Close lets others write.
+// Close closes the file, and unlocks it for other writers.
 func (l *File) Close() error {
 	if l == nil {
 		return nil

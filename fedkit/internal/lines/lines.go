@@ -1,4 +1,4 @@
-// Package lines has files of lines of JSON that grow, in which every line has a checksum.
+// Package lines has growing files of lines of JSON, in which every line has a checksum.
 package lines
 
 import (
@@ -10,8 +10,8 @@ import (
 	"hash/crc32"
 )
 
-// Sum is the checksum of the lines of a file so far. Each line is a JSON object whose last field is the CRC-32C of the
-// bytes before it, going on from the line before: a line that was altered, removed, doubled or moved is found.
+// Sum is the checksum of the lines of a file so far. Each line is a JSON object whose last field is the CRC-32C of the bytes
+// before it, chained from the line before, so that altered, removed, duplicated and moved lines are detected.
 type Sum uint32
 
 // Castagnoli is the polynomial of the checksums.
@@ -53,7 +53,7 @@ func (c *Sum) Open(line []byte) (object []byte, err error) {
 	return line[:n], nil
 }
 
-// Strict decodes JSON, and refuses fields that it does not know.
+// Strict decodes JSON, and refuses unknown fields.
 func Strict(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

@@ -1,10 +1,10 @@
-// Package lru keeps what was used last.
+// Package lru has a cache that evicts the least recently used value.
 package lru
 
 import "sync"
 
-// Cache keeps a value for each of a bounded number of keys, those that were used last. A value that is dropped lives on for whoever
-// still uses it. A Cache may be used by several goroutines at once.
+// Cache has a value for each of a bounded number of keys, and evicts the least recently used. An evicted value stays valid for
+// its users. A Cache is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	most int
 
@@ -18,20 +18,20 @@ type value[V any] struct {
 	last int // use
 }
 
-// New returns a cache for this many keys, at least one.
+// New returns a cache for at most this many keys, at least one.
 func New[K comparable, V any](most int) *Cache[K, V] {
 	return &Cache[K, V]{most: most, values: map[K]*value[V]{}}
 }
 
-// Get returns the value of a key, made if it is not there, in place of the one that was not used for longest. The function must be quick, as
-// others wait.
+// Get returns the value of a key. It makes a missing one, and evicts the least recently used if the cache is full. made must be
+// quick, as others wait.
 func (c *Cache[K, V]) Get(key K, made func() V) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := c.values[key]
 	if v == nil {
 		if len(c.values) >= c.most {
-			c.drop()
+			c.evict()
 		}
 		v = &value[V]{V: made()}
 		c.values[key] = v
@@ -41,8 +41,8 @@ func (c *Cache[K, V]) Get(key K, made func() V) V {
 	return v.V
 }
 
-// drop makes room for a key.
-func (c *Cache[K, V]) drop() {
+// evict removes the least recently used key.
+func (c *Cache[K, V]) evict() {
 	var oldest K
 	last := c.uses + 1
 	for key, v := range c.values {

@@ -1,4 +1,4 @@
-// Package memory says how many bytes are free, and refuses what takes more.
+// Package memory estimates how many bytes are free, and refuses what takes more.
 package memory
 
 import (
@@ -17,11 +17,11 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 )
 
-// bytesPerPair is what the product of two rows takes, by ordered pair: a float32 on the device, another one on the host, and half of the
-// float64 that the two of them have in a symmetric matrix.
+// bytesPerPair is the memory of a Gram matrix per ordered pair of rows: a float32 on the device, another on the host, and half of
+// the float64 that the pair shares in a symmetric matrix.
 const bytesPerPair = 4 + 4 + 8/2
 
-// FitsPairs refuses n rows if the products of each two take more bytes than there are.
+// FitsPairs refuses n rows if their Gram matrix takes more bytes than are free.
 func FitsPairs(field string, n int) error {
 	bytes := bytesPerPair * float64(n) * float64(n)
 	free := room(bytes)
@@ -31,7 +31,7 @@ func FitsPairs(field string, n int) error {
 	return fault.Invalid(field, n, fmt.Sprintf("at most %.0f: the products of each two take %s, and %s are free", math.Floor(math.Sqrt(free/bytesPerPair)), text.Bytes(bytes), text.Bytes(free)))
 }
 
-// room returns how many bytes are free. If they are too few, it looks again after what is no longer used was given back.
+// room returns how many bytes are free. If they are too few, it measures again after a garbage collection.
 func room(bytes float64) (free float64) {
 	if free = Available(); bytes > free {
 		Settle()
@@ -40,7 +40,7 @@ func room(bytes float64) (free float64) {
 	return free
 }
 
-// Fits refuses an option if what it stands for takes more bytes than there are; they are proportional to size.
+// Fits refuses an option's value if it takes more bytes than are free; the bytes are proportional to size.
 func Fits(field string, value any, size, bytes float64, what string) error {
 	free := room(bytes)
 	if !(bytes > free) {
@@ -52,7 +52,7 @@ func Fits(field string, value any, size, bytes float64, what string) error {
 // Available returns how many bytes can still be allocated, roughly. Tests replace it.
 var Available = func() float64 {
 	if !xla.OnCPU() {
-		return Unknown // the device's own, which go-xla cannot tell
+		return Unknown // the device's memory, which go-xla does not report
 	}
 	free := Unknown
 	for line := range strings.Lines(readFile("/proc/meminfo")) {
@@ -61,30 +61,30 @@ var Available = func() float64 {
 			free = 1024 * kB
 		}
 	}
-	return min(free, groupsLeave("/"))
+	return min(free, cgroupsLeave("/"))
 }
 
-// Unknown stands for the memory of a device that does not tell: more than any one device has.
+// Unknown stands for a device's memory that is not reported: more than any one device has.
 const Unknown = float64(1 << 40)
 
-// controlGroups are the names that a version of Linux's control groups has for a group's memory.
-type controlGroups struct{ root, limit, used, idle string }
+// cgroupFiles are the files for memory in one version of Linux's control groups.
+type cgroupFiles struct{ root, limit, used, idle string }
 
 var (
-	groupsOne = controlGroups{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
-	groupsTwo = controlGroups{"sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"}
+	cgroupV1 = cgroupFiles{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
+	cgroupV2 = cgroupFiles{"sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"}
 )
 
-// groupsLeave is how many bytes the process's control groups, such as a container's, still allow it; +Inf without a limit. The files
-// are under a root, which is "/" except in tests.
-func groupsLeave(root string) float64 {
+// cgroupsLeave is how many bytes the process's control groups, such as a container's, still allow; +Inf without a limit. Their
+// files are under root, which is "/" except in tests.
+func cgroupsLeave(root string) float64 {
 	left := math.Inf(1)
 	for line := range strings.Lines(readFile(filepath.Join(root, "proc/self/cgroup"))) {
 		_, group, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, path, _ := strings.Cut(group, ":")
-		g := groupsTwo
+		g := cgroupV2
 		if slices.Contains(strings.Split(controllers, ","), "memory") {
-			g = groupsOne
+			g = cgroupV1
 		} else if controllers != "" {
 			continue
 		}
@@ -95,9 +95,9 @@ func groupsLeave(root string) float64 {
 	return left
 }
 
-// left is what the limit of the group in a folder leaves. Pages of files that were not read lately are not counted as used: Linux
-// takes them back when memory is short.
-func (g controlGroups) left(folder string) float64 {
+// left is what the limit of the group in a folder leaves. File pages that were not read lately do not count as used: Linux
+// reclaims them when memory is short.
+func (g cgroupFiles) left(folder string) float64 {
 	limit, err := strconv.ParseFloat(strings.TrimSpace(readFile(filepath.Join(folder, g.limit))), 64)
 	if err != nil { // "max", or no such group
 		return math.Inf(1)
@@ -112,13 +112,13 @@ func (g controlGroups) left(folder string) float64 {
 	return max(0, limit-max(0, used))
 }
 
-// readFile returns what a file of the system says, "" if there is none.
+// readFile returns the content of a system file, "" if there is none.
 func readFile(path string) string {
 	text, _ := os.ReadFile(path)
 	return string(text)
 }
 
-// Settle gives the memory of what is no longer used back. Finalizers, which free the device's, run beside the program.
+// Settle collects garbage and returns memory to the system. Finalizers, which free the device's memory, run concurrently.
 func Settle() {
 	for range 2 {
 		debug.FreeOSMemory()

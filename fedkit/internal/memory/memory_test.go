@@ -13,7 +13,7 @@ func TestMemoryOfThisMachine(t *testing.T) {
 	}
 }
 
-// What a container uses already is not free; what it would give back is.
+// Memory that a container uses is not free; what Linux would reclaim is.
 func TestMemoryOfAContainer(t *testing.T) {
 	const none = "9223372036854771712\n" // version 1 without a limit
 	for name, c := range map[string]struct {
@@ -42,7 +42,7 @@ func TestMemoryOfAContainer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := groupsLeave(root); got != c.want {
+		if got := cgroupsLeave(root); got != c.want {
 			t.Errorf("%s: %v bytes are left, want %v", name, got, c.want)
 		}
 	}
