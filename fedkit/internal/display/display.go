@@ -1,5 +1,5 @@
-// Package display is the cell of a notebook that runs the program, as far as it shows something. It knows nothing of what is shown,
-// and links no kernel: package gonb does.
+// Package display sends outputs to the notebook cell that runs the program. It knows nothing of their content, and links no
+// kernel: package gonb does.
 package display
 
 import (
@@ -17,7 +17,7 @@ type Cell interface {
 
 var cell Cell
 
-// Use says in which cell the program runs, nil for none.
+// Use sets the cell that the program runs in, nil for none.
 func Use(c Cell) { cell = c }
 
 // InNotebook reports whether there is a cell.
@@ -26,8 +26,7 @@ func InNotebook() bool { return cell != nil }
 // Output is one output of the cell. The zero value is ready to use.
 type Output struct{ id string }
 
-// Send puts the forms, by MIME type, into the place of what the output has shown before, and if they are final waits until they are
-// there.
+// Send replaces the output by the forms, by MIME type, and if they are final waits until they are shown.
 func (o *Output) Send(forms, metadata map[string]any, final bool) error {
 	if o.id == "" {
 		o.id = "chart_" + rand.Text()
@@ -41,8 +40,8 @@ func (o *Output) Send(forms, metadata map[string]any, final bool) error {
 	return nil
 }
 
-// Text shows plain text in place of what the output has shown before; outside a notebook it does nothing. Final says
-// that no more will come, so that the program may end as soon as Text returns.
+// Text replaces the output by plain text; outside a notebook it does nothing. If it is final, the program may end as soon as Text
+// returns.
 func (o *Output) Text(text string, final bool) error {
 	if !InNotebook() {
 		return nil
@@ -58,14 +57,14 @@ func (o *Output) Report(err error) {
 	text := ErrorPrefix + err.Error()
 	fmt.Fprintln(os.Stderr, text)
 	if InNotebook() {
-		_ = o.Send(map[string]any{"text/html": ErrorBox(err), "text/plain": text}, nil, true) // standard error has said it
+		_ = o.Send(map[string]any{"text/html": ErrorBox(err), "text/plain": text}, nil, true) // it is on standard error already
 	}
 }
 
 // ErrorPrefix begins the line on standard error that says why a figure or a table could not be drawn, so that scripts can find it.
 const ErrorPrefix = "chart error: "
 
-// ErrorBox is HTML of an error that nobody scrolls past.
+// ErrorBox is an error in an HTML box that stands out.
 func ErrorBox(err error) string {
 	return `<div style="border: 2px solid #c3322f; background: var(--jp-rendermime-error-background, #fdecea); ` +
 		`color: var(--jp-content-font-color1, #7a0016); padding: 8px 12px; white-space: pre-wrap; overflow-wrap: anywhere">` +

@@ -1,4 +1,4 @@
-// Package fault has the errors of fedkit: what is not allowed, where it stands, and the line that led to it.
+// Package fault has the errors of fedkit: what is invalid, the path of the option, and the line of code that led to it.
 package fault
 
 import (
@@ -16,12 +16,12 @@ var (
 	// ErrStopped says that the program was interrupted, by a notebook's stop button or Ctrl-C: before the run had finished a
 	// round, or before it began.
 	ErrStopped = errors.New("stopped: the program was interrupted")
-	// ErrNewer says that a newer version of fedkit wrote a file, in a form that this one does not read.
+	// ErrNewer says that a newer version of fedkit wrote a file, in a format that this one does not read.
 	ErrNewer = errors.New("a newer fedkit wrote it")
 )
 
-// Invalid is the error for a bad option: it names the field, the value it has and what is allowed. A long value is cut short. Strategies and parts
-// return it from their Check method.
+// Invalid is the error for a bad option: it names the field, the value it has and what is allowed. A long value is truncated.
+// Strategies and components return it from their Check method.
 func Invalid(field string, value any, allowed string) error {
 	return &invalid{field, fmt.Sprint(value), allowed}
 }
@@ -34,7 +34,7 @@ func (e *invalid) Error() string {
 
 func (e *invalid) Unwrap() error { return ErrInvalid }
 
-// Within puts the path of a part before the field that an error names.
+// Within prefixes the field that an error names with the path of its component.
 func Within(path string, err error) error {
 	e, ok := err.(*invalid)
 	switch {
@@ -42,14 +42,13 @@ func Within(path string, err error) error {
 		return err
 	case !ok:
 		return fmt.Errorf("%s: %w", path, err)
-	case e.field == "": // the part is the option
+	case e.field == "": // the component is the option
 		return &invalid{path, e.value, e.allowed}
 	}
 	return &invalid{path + "." + e.field, e.value, e.allowed}
 }
 
-// Recovered turns a panic in what others wrote into an error, "panic: …", before which it says what that was unless this is
-// empty; for use with defer.
+// Recovered turns a panic in user code into an error, "panic: …", prefixed with what unless that is empty; for use with defer.
 func Recovered(what string, err *error) {
 	if p := recover(); p != nil {
 		*err = Within(what, fmt.Errorf("panic: %w", Panicked(p)))

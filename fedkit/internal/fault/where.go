@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// calls returns the calls that led to whoever asks Located or Panicked, innermost first, without those of the packages.
+// calls returns the stack of the caller of Located or Panicked, innermost first, without frames of the given packages.
 func calls(without ...string) (all []runtime.Frame) {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])
@@ -25,13 +25,13 @@ func calls(without ...string) (all []runtime.Frame) {
 	return all
 }
 
-// own are the packages whose calls say nothing of a mistake in a strategy.
+// own lists the packages whose frames say nothing about a mistake in a strategy.
 var own = []string{"runtime", "reflect", "testing", "encoding/gob", "github.com/janpfeifer/must", "fedkit.example/fedkit", "fedkit.example/fedkit/config", "fedkit.example/fedkit/internal/fault", "fedkit.example/fedkit/internal/rows",
 	"fedkit.example/fedkit/internal/engine", "fedkit.example/fedkit/internal/xla", "fedkit.example/fedkit/notebook"}
 
 func line(f runtime.Frame) string { return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line) }
 
-// Located adds to an error, where it is made, the line that led to it: "cfl.go:42".
+// Located adds to an error, where it is made, the line of code that led to it: "cfl.go:42".
 func Located(err error) error {
 	if err == nil {
 		return nil
@@ -42,7 +42,7 @@ func Located(err error) error {
 	return err
 }
 
-// Panicked is the error for a recovered panic: what was said, and the calls that led there, without fedkit's own.
+// Panicked is the error for a recovered panic: its value, and the stack without fedkit's own frames.
 func Panicked(p any) error {
 	all := calls(own...)
 	if len(all) == 0 {

@@ -14,14 +14,14 @@ func Normal(name string) string {
 
 var apart = strings.NewReplacer("-", "", "_", "", " ", "")
 
-// Sort returns the known names, those with the fewest edits to name first, and equally near ones in their order.
+// Sort returns the known names by their edit distance to name, ties in their order.
 func Sort(name string, known []string) []string {
 	near := slices.Clone(known)
 	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
 	return near
 }
 
-// Of returns the known name with the fewest edits, and "" if nearly everything would have to change.
+// Of returns the known name with the least edit distance, and "" if nearly everything would have to change.
 func Of(name string, known []string) string {
 	near := Sort(name, known)
 	if len(near) == 0 || distance(name, near[0]) > max(2, len(Normal(near[0]))/2) {
@@ -35,9 +35,9 @@ func distance(name, known string) int {
 	return edits(Normal(name[:min(len(name), most)]), Normal(known))
 }
 
-// edits is the Levenshtein distance: how many letters must be put in, left out or changed to make b of a.
+// edits is the Levenshtein distance: how many insertions, deletions and substitutions turn a into b.
 func edits(a, b string) int {
-	row := make([]int, len(b)+1) // of the first letters of a, from each beginning of b
+	row := make([]int, len(b)+1) // distances of the current prefix of a to each prefix of b
 	for j := range row {
 		row[j] = j
 	}

@@ -1,22 +1,22 @@
-// Package packed writes lists of equal rows column by column, in few bytes and quick to read: a list of structs has a
-// column for each exported field, under its name in JSON, and a list of integers has one. Fields may be floats, ints,
-// bools, and maps of strings to floats; those that JSON leaves out ("-") are left out, and so are columns of zeros.
+// Package packed is a compact columnar encoding of lists that is quick to read: a list of structs has a column for each exported
+// field, under its name in JSON, and a list of integers has one. Fields may be floats, ints, bools, and maps of strings to
+// floats. Fields that JSON omits ("-") are omitted, and so are columns of zeros.
 //
 // A list is
 //
 //	1 + rows (0: nil), columns, then for each column its name and its cells
 //
-// with numbers as varints. A cell is a number of 64 bits, and stands in 8 bytes if it is a float and as a signed varint if
-// not. The cells of a column are in the shortest of these forms, whose number is before them:
+// with numbers as varints. A cell is a number of 64 bits: 8 bytes for a float, otherwise a signed varint. A column has the
+// shortest of these encodings, after its number:
 //
 //	0 constant    one cell for all rows
-//	1 dictionary  their number less 1 in a byte, up to 256 cells, then a byte for each row
-//	2 singles     floats that float32 has exactly, in 4 bytes each
+//	1 dictionary  number of distinct cells − 1 in a byte, up to 256 cells, then a byte for each row
+//	2 singles     floats that are exact in float32, in 4 bytes each
 //	3 doubles     floats
-//	4 steps       integers, each as the difference from the one before
+//	4 steps       integers, delta-encoded
 //
 // A map has a column for each key: which rows have it, and then the values. The first cells of a list and of a map are never
-// constant: so there are at most as many rows as bytes, and what a crafted list asks for is bounded by its length.
+// constant, so there are at most as many rows as bytes, and the memory that a crafted list takes is bounded by its length.
 package packed
 
 import (
@@ -42,7 +42,7 @@ const (
 // Append packs a list, a slice of structs or ints.
 func Append(b []byte, list any) ([]byte, error) { return packList(b, reflect.ValueOf(list)) }
 
-// Read unpacks what Append packed into list, a pointer to a slice, and returns what comes after it.
+// Read unpacks what Append packed into list, a pointer to a slice, and returns the bytes after it.
 func Read(b []byte, list any) (rest []byte, err error) {
 	return unpackList(b, reflect.ValueOf(list).Elem())
 }
@@ -50,7 +50,7 @@ func Read(b []byte, list any) (rest []byte, err error) {
 // figure is a field of a row; a row that is a number has one figure, itself.
 type figure struct {
 	name string
-	at   []int // index, as reflect has it
+	at   []int // reflect's field index
 	kind reflect.Kind
 }
 
@@ -71,7 +71,7 @@ func figuresOf(row reflect.Type) (all []figure) {
 // of returns the field of a row.
 func (f figure) of(row reflect.Value) reflect.Value { return row.FieldByIndex(f.at) }
 
-// offset is where the field stands in a row.
+// offset is the field's byte offset in a row.
 func (f figure) offset(row reflect.Type) uintptr {
 	if f.at == nil {
 		return 0
@@ -88,7 +88,7 @@ func (f figure) each(list reflect.Value, do func(i int, field unsafe.Pointer)) {
 	}
 }
 
-// get sets the cells to what the rows have.
+// get copies the field of every row to the cells.
 func (f figure) get(list reflect.Value, cells []uint64) {
 	f.each(list, func(i int, field unsafe.Pointer) {
 		switch f.kind {
@@ -105,7 +105,7 @@ func (f figure) get(list reflect.Value, cells []uint64) {
 	})
 }
 
-// set sets what the rows have.
+// set copies the cells to the field of every row.
 func (f figure) set(list reflect.Value, cells []uint64) {
 	f.each(list, func(i int, field unsafe.Pointer) {
 		switch f.kind {
@@ -193,7 +193,7 @@ func packCells(b []byte, cells []uint64, floats, full bool) []byte {
 	return append(b, plain...)
 }
 
-// dictionaryOf returns the different cells, and which of them each row has; nil if there are none, or more than 256.
+// dictionaryOf returns the distinct cells, and each row's index into them; nil if there are none, or more than 256.
 func dictionaryOf(cells []uint64) (words []uint64, index []byte) {
 	known := map[uint64]byte{}
 	index = make([]byte, len(cells))
@@ -244,7 +244,7 @@ func appendCell(b []byte, c uint64, float bool) []byte {
 	return binary.AppendVarint(b, int64(c))
 }
 
-// errBroken says that a list ends too early, or has a number that it cannot have.
+// errBroken says that a list ends too early, or has an impossible number.
 var errBroken = errors.New("a packed list is broken")
 
 func unpackList(b []byte, list reflect.Value) ([]byte, error) {

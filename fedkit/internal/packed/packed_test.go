@@ -18,7 +18,7 @@ type row struct {
 	own    int
 }
 
-// Lists of every form come back as they were.
+// Lists of every form survive a round trip.
 func TestListsComeBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name, of := range map[string]func(i int) row{

@@ -1,4 +1,4 @@
-// Package precision changes the precision of numbers.
+// Package precision converts between float32 and float64.
 package precision
 
 // Double returns values as float64.

@@ -22,10 +22,10 @@ func NewServer() (Server, error) {
 	return Server{key}, err
 }
 
-// PublicKey returns what clients seal with.
+// PublicKey returns the key that clients seal with.
 func (s Server) PublicKey() []byte { return s.key.PublicKey().Bytes() }
 
-// Seal returns values [n] as client sends them, in 8n + Overhead bytes. They differ each time.
+// Seal encrypts the values [n] of a client, in 8n + Overhead bytes, which differ each time.
 func Seal(publicKey []byte, client int, values []float64) ([]byte, error) {
 	key, err := hpke.DHKEM(ecdh.X25519()).NewPublicKey(publicKey)
 	if err != nil {
@@ -53,5 +53,5 @@ func (s Server) Open(client int, sealed []byte, n int) ([]float64, error) {
 	return values, err
 }
 
-// sender binds what is sealed to its client: nobody can send it as another's.
+// sender binds a sealed message to its client: nobody can send it as another's.
 func sender(client int) []byte { return fmt.Appendf(nil, "fedkit client %d", client) }

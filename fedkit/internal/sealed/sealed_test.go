@@ -25,7 +25,7 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// What is changed on the way, cut off, empty, sealed for another server, sent as another client's or of another size.
+// Open refuses messages that are altered, cut off, empty, sealed for another server, sent as another client's or of another size.
 func TestOpenRefuses(t *testing.T) {
 	server, other := must.M1(sealed.NewServer()), must.M1(sealed.NewServer())
 	right := must.M1(sealed.Seal(server.PublicKey(), 3, []float64{1, 2, 3}))

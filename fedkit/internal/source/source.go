@@ -1,4 +1,4 @@
-// Package source says which code values are made of.
+// Package source fingerprints the code that values are made of.
 package source
 
 import (
@@ -23,8 +23,8 @@ import (
 	"fedkit.example/fedkit/config"
 )
 
-// Of says which code values are made of: fedkit's version, and that of the declarations outside of it that the
-// values are made of: "fedkit 0f1e2d3c4b5a; own 5a4b3c2d1e0f". Code that cannot be found is left out.
+// Of fingerprints the code of values: fedkit's version, and a hash of the declarations outside of it that the values are made of:
+// "fedkit 0f1e2d3c4b5a; own 5a4b3c2d1e0f". Code that cannot be found is left out.
 func Of(values ...any) string {
 	from := map[string][]string{} // names by folder
 	for _, v := range values {
@@ -44,8 +44,8 @@ func Of(values ...any) string {
 	return strings.Join(all, "; ")
 }
 
-// declared returns the file with the methods of a value's type, or with a function, and the type's or function's name, for a
-// closure its place.
+// declared returns the file of a value's methods, or of a function, and the name of the type or function; for a closure, its
+// place.
 func declared(part any) (file, name string) {
 	v := reflect.Indirect(reflect.ValueOf(part))
 	if v.Kind() == reflect.Interface { // behind a pointer
@@ -74,10 +74,10 @@ func declared(part any) (file, name string) {
 	return "", ""
 }
 
-// place names the function literals of a line.
+// place identifies the function literals of a line.
 func place(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }
 
-// outermost returns the name of the declaration that a function is in, its type's if that is a method: "T" for
+// outermost returns the name of the declaration that contains a function, for a method its type's: "T" for
 // "example.com/own.(*T).Choose.func1".
 func outermost(function string) string {
 	_, name, _ := strings.Cut(function[strings.LastIndex(function, "/")+1:], ".")
@@ -88,14 +88,14 @@ func outermost(function string) string {
 	return name
 }
 
-// sources is the folder of the module, as it was called when the program was built.
+// sources is the folder of the module, as of when the program was built.
 var sources = sync.OnceValue(func() string {
 	_, file, _, _ := runtime.Caller(0) // fedkit/internal/source/source.go
 	return strings.TrimSuffix(file, "fedkit/internal/source/source.go")
 })
 
-// version is a hash of fedkit's source files or, if they are not there, what the program says of its modules. A test is not
-// told: Go would run it again whenever any of the files has changed.
+// version is a hash of fedkit's source files or, without them, the module's version in the build info. Tests do not read the
+// files: Go would rerun a cached test whenever any of them has changed.
 var version = sync.OnceValue(func() string {
 	if flag.Lookup("test.v") != nil {
 		return "in a test"
@@ -123,7 +123,7 @@ func hashFiles(root string) string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:6])
 }
 
-// module is the version that the program was built with.
+// module is the module's version in the build info.
 func module() string {
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {
@@ -137,8 +137,8 @@ func module() string {
 	return "unknown"
 }
 
-// hashDeclarations returns a hash of the declarations in a folder that have the given names, and of all there that they
-// use; "" if there are none. What surrounds a function literal does not count, or every change of a cell would.
+// hashDeclarations returns a hash of the named declarations in a folder, and of all in it that they use; "" if there are none.
+// What surrounds a function literal does not count, or every change of a cell would.
 func hashDeclarations(dir string, start []string) string {
 	files := token.NewFileSet()
 	byName := map[string][]string{} // texts of declarations
@@ -179,7 +179,7 @@ func hashDeclarations(dir string, start []string) string {
 	return hashReachable(start, byName, uses)
 }
 
-// declares returns the names that a declaration stands under; a method stands under its type's.
+// declares returns the names of a declaration; of a method, its type's.
 func declares(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -207,7 +207,7 @@ func declares(d ast.Decl) (names []string) {
 	return names
 }
 
-// hashReachable hashes what can be reached from the names; "" if that is nothing.
+// hashReachable hashes the declarations that can be reached from the names; "" if there are none.
 func hashReachable(next []string, byName, uses map[string][]string) string {
 	seen := map[string]bool{}
 	for len(next) > 0 {

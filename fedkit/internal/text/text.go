@@ -1,5 +1,5 @@
-// Package text makes words of any origin, such as names, labels and what stands in a file, fit for where they are shown: in
-// messages, on a terminal, in a spreadsheet.
+// Package text makes untrusted text, such as names, labels and contents of files, safe to show: in messages, on a terminal, in a
+// spreadsheet.
 package text
 
 import (
@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// most is how many bytes a message quotes of anything.
+// most is how many bytes of a text a message quotes.
 const most = 1000
 
-// Short returns the words, or the beginning of those that are too long for a message, and how many bytes there are.
+// Short returns the words, truncated if they are too long for a message, with their number of bytes.
 func Short(words string) string {
 	if len(words) <= most {
 		return words
@@ -27,7 +27,7 @@ func Short(words string) string {
 	return fmt.Sprintf("%s… (%d bytes)", words[:end], len(words))
 }
 
-// ShortError returns the error with its words as Short has them; nil for nil.
+// ShortError returns the error with its text as Short has it; nil for nil.
 func ShortError(err error) error {
 	if err == nil || len(err.Error()) <= most {
 		return err
@@ -40,8 +40,8 @@ type short struct{ error }
 func (s *short) Error() string { return Short(s.error.Error()) }
 func (s *short) Unwrap() error { return s.error }
 
-// Line returns the words on one line. Control characters, which move a terminal's cursor or color what follows, and bytes
-// that are no UTF-8, are written as Go and JSON do: \n, \u001b, \xff.
+// Line returns the words on one line. Control characters, which move a terminal's cursor or color what follows, and invalid UTF-8
+// are escaped as in Go and JSON: \n, \u001b, \xff.
 func Line(words string) string { return visible(words, func(r rune) bool { return false }) }
 
 // Lines is Line for words on several lines, which may have tabs.
@@ -67,7 +67,7 @@ func visible(words string, allowed func(rune) bool) string {
 	return b.String()
 }
 
-// escaped writes a character, in a form that JSON reads too if it is one.
+// escaped escapes a character, in a form that JSON reads too unless it is invalid UTF-8.
 func escaped(char string, r rune) string {
 	q := strconv.QuoteToASCII(char)
 	if q = q[1 : len(q)-1]; r != utf8.RuneError {
@@ -76,9 +76,9 @@ func escaped(char string, r rune) string {
 	return q
 }
 
-// Cell returns words for a cell of a CSV file. Spreadsheets compute what begins with =, +, - or @, so that such words have an
-// apostrophe before them, as those have that begin with an apostrophe: without the first one, any cell is as it was. Numbers
-// stay numbers.
+// Cell returns words for a cell of a CSV file. Spreadsheets evaluate what begins with =, +, - or @, so such words get an
+// apostrophe in front, as do words that begin with one: without its first apostrophe, any cell is as it was. Numbers stay
+// numbers.
 func Cell(words string) string {
 	first, _ := utf8.DecodeRuneInString(words)
 	if !strings.ContainsRune("'=+-@\t\r\n＝＋－＠", first) || words == "" {
@@ -90,7 +90,7 @@ func Cell(words string) string {
 	return "'" + words
 }
 
-// Terminal returns a writer that passes on lines of text, as Lines has them. What is written at once is text of its own.
+// Terminal returns a writer that passes on text as Lines has it. Every Write is text of its own.
 func Terminal(w io.Writer) io.Writer { return terminal{w} }
 
 type terminal struct{ w io.Writer }

@@ -55,7 +55,7 @@ func TestControlCharactersAreShown(t *testing.T) {
 	}
 }
 
-// A spreadsheet computes no cell, numbers stay numbers, and every cell comes back.
+// A spreadsheet evaluates no cell, numbers stay numbers, and every cell can be restored.
 func TestCell(t *testing.T) {
 	for words, want := range map[string]string{
 		"": "", "FedAvg": "FedAvg", "-0.5": "-0.5", "+1e3": "+1e3", "-1e999": "-1e999", "a=b": "a=b", "− 1": "− 1",

@@ -1,4 +1,4 @@
-// Package yaml reads YAML files of any origin within bounds of size, depth and time.
+// Package yaml reads untrusted YAML files within bounds of size, depth and time.
 package yaml
 
 import (
@@ -14,14 +14,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What a file may have. Aliases count as what they stand for.
+// Limits of a file. Aliases count as their expansion.
 const (
 	mostBytes  = 1 << 20
 	mostValues = 100_000
-	deepest    = 100 // lists and maps inside one another
+	deepest    = 100 // nested lists and maps
 )
 
-// Map is a map in the order of the file. Its keys differ.
+// Map is a map in the order of the file. Its keys are unique.
 type Map []Item
 
 // Item is an entry of a Map.
@@ -32,7 +32,7 @@ type Item struct {
 
 // Read returns the one document of a file: nil, a bool, a number, a string, a []any or a Map.
 //
-// Errors: what is no YAML, and what is larger or deeper than a file that somebody wrote.
+// Errors: invalid YAML, and files larger or deeper than anybody writes.
 func Read(file []byte) (any, error) {
 	if len(file) > mostBytes {
 		return nil, fmt.Errorf("it has %d bytes: must be at most %d", len(file), mostBytes)
@@ -50,7 +50,7 @@ func Read(file []byte) (any, error) {
 	return new(reader).value(&document, 0)
 }
 
-// Plain returns the value with maps in no order.
+// Plain returns the value with unordered maps.
 func Plain(value any) any {
 	switch v := value.(type) {
 	case Map:
@@ -82,7 +82,7 @@ func (r *reader) value(n *yaml.Node, depth int) (any, error) {
 	case yaml.DocumentNode:
 		return r.value(n.Content[0], depth)
 	case yaml.AliasNode:
-		return r.value(n.Alias, depth+1) // which may be around it
+		return r.value(n.Alias, depth+1) // which may contain the alias
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
 		for i, e := range n.Content {
@@ -98,7 +98,7 @@ func (r *reader) value(n *yaml.Node, depth int) (any, error) {
 	return scalar(n)
 }
 
-// scalar reads one word. Dates stay text, and so do numbers such as 1e-3, which are labels as they are written.
+// scalar reads one word. Dates stay text, and so do numbers such as 1e-3, which are labels as written.
 func scalar(n *yaml.Node) (value any, err error) {
 	if err := n.Decode(&value); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func scalar(n *yaml.Node) (value any, err error) {
 	return value, nil
 }
 
-// mapping reads a map. What it merges stands where that is written, without the keys that it has itself.
+// mapping reads a map. Merged entries stand at the place of the merge, without keys that the map has itself.
 func (r *reader) mapping(n *yaml.Node, depth int) (Map, error) {
 	m, seen := Map{}, map[string]bool{}
 	for key := range slices.Chunk(n.Content, 2) {

@@ -42,7 +42,7 @@ func laughs() string {
 	return text
 }
 
-// What would take the memory or the time of the machine is refused, in a short sentence.
+// Files that would exhaust memory or time are refused, with a short error.
 func TestHostileFiles(t *testing.T) {
 	const n = 100_000
 	for text, want := range map[string]string{
@@ -69,7 +69,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// What is read has a bounded size, and is what JSON can have.
+// Values that are read have a bounded size, and can be JSON.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("base: {strategy: FedAvg}\nvary:\n  strategy.Local.LR: [0.1, 1e-3]\n"))
 	f.Add([]byte("a: &a {b: [1, 'x', \"y\\n\"]}\nc: {<<: *a, d: !!str 1}\n? k\n: |\n  text\n"))
