@@ -49,7 +49,7 @@ func (o *Output) Text(text string, final bool) error {
 	return o.Send(map[string]any{"text/plain": text}, nil, final)
 }
 
-// Report shows an error, if there is one, where a figure or a table should be, and on standard error.
+// Report shows an error, if there is one, in place of a figure or a table, and on standard error.
 func (o *Output) Report(err error) {
 	if err == nil {
 		return

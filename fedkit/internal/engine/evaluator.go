@@ -124,13 +124,13 @@ func (v *Evaluation) groups() ([]group, int) {
 	return groups, size
 }
 
-// block fills one slot of a program: positions of examples, at most one block's worth, and the model to score.
+// block fills one slot of a program: positions of at most k.examples examples, and the model to score.
 type block struct {
 	model int32
 	at    []int
 }
 
-// calls lays the groups out in blocks, k.blocks per call. Shared calls repeat the positions for every model.
+// calls arranges the groups in blocks, k.blocks per call. Shared calls repeat the positions for every model.
 func (k evaluator) calls(groups []group) (calls [][]block) {
 	var open []block
 	for _, g := range groups {

@@ -6,7 +6,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// loopState is the state of a graph.While by name: lists of nodes in the order in which they were added.
+// loopState is the state of a graph.While by name: lists of nodes in the order of their addition.
 type loopState struct {
 	g     *graph.Graph
 	names []string

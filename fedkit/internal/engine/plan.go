@@ -5,8 +5,8 @@ import "slices"
 // Width is how many clients one program trains in parallel, in a lane each. More lanes mean larger matrix products, which keep a
 // GPU busy. Fewer lanes take less memory, and waste less if clients differ in size.
 type Width struct {
-	Even   int // at most
-	Uneven int // at most, if the largest client has over unevenFactor times the mean number of examples
+	Even   int // lanes at most
+	Uneven int // lanes at most, if the largest client has over unevenFactor times the mean number of examples
 	Memory int // bytes, for all lanes together
 }
 

@@ -31,7 +31,7 @@ func Of(name string, known []string) string {
 }
 
 func distance(name, known string) int {
-	const most = 100 // bytes: what is longer is near to nothing
+	const most = 100 // bytes: no longer name is near any
 	return edits(Normal(name[:min(len(name), most)]), Normal(known))
 }
 

@@ -15,7 +15,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A name of megabytes is near to nothing, and that is known at once.
+// A name of megabytes is near none, and that is known at once.
 func TestLongName(t *testing.T) {
 	known := slices.Repeat([]string{"Aggregator", strings.Repeat("x", 50)}, 100)
 	if got := Of(strings.Repeat("x", 1<<24), known); got != "" {

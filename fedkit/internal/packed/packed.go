@@ -145,7 +145,7 @@ func packList(b []byte, list reflect.Value) ([]byte, error) {
 	return append(binary.AppendUvarint(b, uint64(n)), columns...), nil
 }
 
-// packMap packs a map of floats as two columns for each key: which rows have it, and what it is.
+// packMap packs a map of floats as two columns per key: which rows have it, and its values.
 func packMap(b []byte, f figure, list reflect.Value, n *int) []byte {
 	keys := map[string]bool{}
 	rows := make([]reflect.Value, list.Len())

@@ -54,7 +54,7 @@ type entry struct {
 	gone   bool // to be freed by the last user
 }
 
-// ErrNoObject says that the store does not have an object.
+// ErrNoObject says that an object is not in the store.
 var ErrNoObject = errors.New("no such object")
 
 // NewMachine returns a machine that runs at most slots queued programs at once, and keeps and caches at most most bytes. It
@@ -164,7 +164,7 @@ func (m *Machine) result(key string, b *xla.Buffer, room int) (r Result, data []
 	return r, data, err
 }
 
-// keep keeps a result, if there is memory for it.
+// keep stores a result, if there is memory for it.
 func (m *Machine) keep(key string, b *xla.Buffer, size int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -97,7 +97,7 @@ func (m *Matrix) Cols() int {
 	return m.cols
 }
 
-// Err returns what went wrong in the operations that led to m, or nil.
+// Err returns the error of the operations that led to m, or nil.
 func (m *Matrix) Err() error {
 	if m == nil {
 		return fault.Located(fmt.Errorf("%w: the matrix is nil", fault.ErrInvalid))

@@ -85,7 +85,7 @@ func TestMatrixOfDifferences(t *testing.T) {
 	})
 }
 
-// More columns than are multiplied at once.
+// More columns than one block of columnsAtOnce.
 func TestPointsOfManyColumns(t *testing.T) {
 	d := 2*columnsAtOnce + 3
 	values := make([]float32, 2*d)

@@ -88,5 +88,5 @@ var (
 	})
 )
 
-// lengths is the Euclidean length of every row.
+// lengths is the Euclidean norm of every row.
 func lengths(m *graph.Node) *graph.Node { return graph.Sqrt(graph.ReduceSum(graph.Square(m), 1)) }

@@ -98,7 +98,7 @@ func TestOf(t *testing.T) {
 	}
 	pointer := new(any)
 	*pointer = own{}
-	// A method that is bound is in the code of its type; a closure is code of its own.
+	// A bound method belongs to the code of its type; a closure has code of its own.
 	bound := struct {
 		Name string
 		F    func() int

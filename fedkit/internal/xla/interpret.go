@@ -57,7 +57,7 @@ func work(g *graph.Graph) (products float64) {
 		switch n.Type() {
 		case graph.NodeTypeDotGeneral: // m·k values times k·n ones are m·n
 			products += math.Sqrt(size * float64(n.Inputs()[0].Shape().Size()) * float64(n.Inputs()[1].Shape().Size()))
-		case graph.NodeTypeConvGeneral: // by output value, all of a kernel but for its output channels, which are about as many as its inputs
+		case graph.NodeTypeConvGeneral: // per output value, a kernel without one of its channel axes, input or output: they are about as large
 			products += size * float64(n.Inputs()[1].Shape().Size()) / float64(n.Inputs()[1].Shape().Dim(-1))
 		default:
 			products += size
