@@ -8,7 +8,7 @@ import (
 	"fedkit.example/fedkit/internal/remote"
 )
 
-// forgetCall lets a worker forget what it keeps of a call, or would.
+// forgetCall tells a worker to forget the results of a call, finished or not.
 func (f *Fleet) forgetCall(worker string, c *call) {
 	var keys []string
 	for i := range c.returns {
@@ -17,7 +17,7 @@ func (f *Fleet) forgetCall(worker string, c *call) {
 	f.forget(worker, keys...)
 }
 
-// check says what is wrong with an answer, before anything is made of it. That of a worker that is at fault can have anything in it.
+// check validates an answer before any use: a faulty worker may send anything.
 func (c *call) check(a *remote.Answer) error {
 	switch {
 	case len(a.Missing) > 0:
@@ -57,7 +57,7 @@ func (f *Fleet) distrust(worker string, wrong error) error {
 	return asLost{fmt.Errorf("worker %s gave a wrong answer: %w", f.labelOf(worker), wrong)}
 }
 
-// compareLate compares an answer with the one that counts, and lets the worker forget it unless its results are a second copy to keep.
+// compareLate compares an answer with the one that counts. The worker forgets it unless its results are a second copy to keep.
 func (c *call) compareLate(a *remote.Answer) {
 	c.mu.Lock()
 	first := c.answer
@@ -73,12 +73,12 @@ func (c *call) compareLate(a *remote.Answer) {
 	}
 }
 
-// forget lets a worker forget results.
+// forget tells a worker to forget results.
 func (f *Fleet) forget(worker string, keys ...string) {
 	_ = f.nc.Publish(asks+worker+forget, []byte(strings.Join(keys, " "))) // they are forgotten with their run, at the latest
 }
 
-// accept makes an answer the one that counts, unless there was one before.
+// accept makes an answer the one that counts, unless there is one.
 func (c *call) accept(a *remote.Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *call) accept(a *remote.Answer) {
 	c.holds(a.Machine)
 }
 
-// holds notes that a worker has the results. The caller has c.mu.
+// holds notes that a worker has the results. The caller holds c.mu.
 func (c *call) holds(worker string) {
 	if !slices.Contains(c.holders, worker) {
 		c.holders = append(c.holders, worker)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// read fetches a result of this many bytes from a worker, a few chunks at a time. Of large ones a worker keeps only one at hand.
+// read fetches a result of this many bytes from a worker, a few chunks at a time. Of large results, a worker serves one at a time.
 func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte, error) {
 	if w := f.member(worker); w != nil && size > chunk {
 		w.reading.Lock()
@@ -38,11 +38,11 @@ func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte,
 	return data, group.Wait()
 }
 
-// ask sends a request to a worker, and sends it again for as long as the worker is there and does not reply. c is the call that is
-// requested, if it is one.
+// ask sends a request to a worker, and resends it for as long as the worker is there and does not reply. c is the call that is
+// requested, nil for other requests.
 func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, c *call) ([]byte, error) {
 	lost := fmt.Errorf("worker %s: %w", f.labelOf(worker), errLost)
-	reached := false // it may have had the request
+	reached := false // the worker may have received the request
 	for wait := silent; ; wait = min(2*wait, time.Minute) {
 		there, leaveHub, err := f.hub(ctx)
 		if err != nil {
@@ -121,8 +121,8 @@ func (f *Fleet) awaitReply(ctx context.Context, w *member, c *call, wait time.Du
 // errLost says that a worker does not have a result any more, or is gone itself.
 var errLost = errors.New("lost")
 
-// asLost is an error of a worker that is treated like its loss: somebody else is asked.
+// asLost is an error of a worker that counts as its loss: another worker is asked.
 type asLost struct{ error }
 
-// Is reports that it is errLost.
+// Is reports whether the target is errLost.
 func (asLost) Is(target error) bool { return target == errLost }

@@ -17,13 +17,13 @@ import (
 // audited accepts an answer. A random share, Fleet.Audit, is accepted only once a second worker has computed the same.
 func (c *call) audited(ctx context.Context, a *remote.Answer) (*remote.Answer, error) {
 	f := c.d.fleet
-	if rand.Float64() >= f.Audit { // who is asked twice changes no result
+	if rand.Float64() >= f.Audit { // which calls are audited changes no result
 		c.accept(a)
 		return a, nil
 	}
 	for not := []string(nil); ; {
 		other := f.seats.takeNow(seat{c.d.kinds, append(not, a.Machine), atAny})
-		if other == "" { // what cannot be checked is not checked
+		if other == "" { // no second worker: accept it unchecked
 			c.accept(a)
 			return a, nil
 		}
@@ -37,7 +37,7 @@ func (c *call) audited(ctx context.Context, a *remote.Answer) (*remote.Answer, e
 			return nil, err
 		}
 		same, err := c.same(a, b)
-		if errors.Is(err, errLost) { // by one of them
+		if errors.Is(err, errLost) { // either worker was lost
 			a = b
 			continue
 		}
@@ -146,7 +146,7 @@ func (c *call) sums(a *remote.Answer) (sums []string, err error) {
 	return sums, nil
 }
 
-// compute does the call in this process, and returns the hashes of its results.
+// compute runs the call in this process, and returns the hashes of its results.
 func (c *call) compute() (sums []string, err error) {
 	arguments := slices.Clone(c.arguments)
 	for i, a := range arguments {
@@ -154,7 +154,7 @@ func (c *call) compute() (sums []string, err error) {
 		case engine.Seldom:
 			arguments[i] = a.Tensor
 		case engine.Rows:
-			if arguments[i], err = together(a); err != nil {
+			if arguments[i], err = gather(a); err != nil {
 				return nil, err
 			}
 		}
@@ -174,8 +174,8 @@ func (c *call) compute() (sums []string, err error) {
 	return sums, nil
 }
 
-// together returns rows as a tensor of their own.
-func together(r engine.Rows) (any, error) {
+// gather copies rows into one tensor.
+func gather(r engine.Rows) (any, error) {
 	all, err := xla.HostBytes(r.Of)
 	if err != nil {
 		return nil, err

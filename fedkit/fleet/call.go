@@ -14,17 +14,17 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 )
 
-// call is a call that workers are given, until nobody needs its results any more.
+// call is a call to workers, until nobody needs its results any more.
 type call struct {
 	d         *device
 	program   *xla.Program
-	arguments []any // as they were given, for who checks it
+	arguments []any // as given, for a check in this process
 	msg       *remote.Call
 	objects   []*object
 
-	returns []remote.Result // what an answer has
+	returns []remote.Result // expected in an answer
 
-	again   sync.Mutex // it is done again by one at a time
+	again   sync.Mutex // one repetition at a time
 	mu      sync.Mutex
 	answer  *remote.Answer // the one that counts
 	holders []string       // workers that keep its results
@@ -54,7 +54,7 @@ type reply struct {
 	also bool // others have the call too, and matter
 }
 
-// mostTimes is how often a call is given to workers, none of which answers rightly or is lost with it.
+// mostTimes limits how often a call is given to workers that return no valid answer.
 const mostTimes = 20
 
 // do gives the call to workers until one has answered, whatever happens to the hub and to workers. Late answers of others are compared.
@@ -105,10 +105,10 @@ func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 	}
 }
 
-// tried waits until a worker has answered a call of the program, in this run or another, or until this call is the only one of it: a
-// program that brings workers down gets no more of them than one call does. Who is let through says how the call ended.
+// tried admits calls of a new program one at a time, until a worker has answered one, in this run or another: a program that
+// crashes workers costs no more of them than one call does. The caller reports how its call ended.
 func (c *call) tried(ctx context.Context) (ended func(error), err error) {
-	alone := make(chan struct{}, 1) // it has the right to be the only one; closed once there was an answer
+	alone := make(chan struct{}, 1) // a token for the one call that is admitted; closed once there was an answer
 	alone <- struct{}{}
 	v, _ := c.d.fleet.tried.LoadOrStore(c.msg.Program, alone)
 	alone = v.(chan struct{})
@@ -145,7 +145,7 @@ func (a *attempt) acquire(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	if err := a.put(ctx); err != nil { // before the worker is asked, which is late only from then on
+	if err := a.put(ctx); err != nil { // before the worker is asked: lateness counts from then
 		f.seats.give(worker)
 		return err
 	}
@@ -153,7 +153,7 @@ func (a *attempt) acquire(ctx context.Context) error {
 	return nil
 }
 
-// put puts what the call needs into the store.
+// put uploads what the call needs to the store.
 func (c *call) put(ctx context.Context) error {
 	if err := c.d.fleet.store.put(ctx, c.objects); err != nil {
 		return fmt.Errorf("program %q: %w", c.msg.Name, err)
@@ -213,7 +213,7 @@ func (a *attempt) poll() error {
 	return nil
 }
 
-// finish compares the answers that come when there is one already.
+// finish compares answers that arrive after the first.
 func (a *attempt) finish(cancel func()) {
 	for ; a.out > 0; a.out-- {
 		if r := <-a.replies; r.err == nil {
@@ -282,7 +282,7 @@ func (c *call) died() (labels []string) {
 	return labels
 }
 
-// ask lets one worker do the call. The error is errLost if it is better done by another.
+// ask runs the call on one worker. The error is errLost if another worker should run it.
 func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 	f := c.d.fleet
 	missing := 0
@@ -304,7 +304,7 @@ func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 		}
 		a, err := remote.DecodeAnswer(data)
 		if err == nil {
-			a.ID, a.Machine = c.msg.ID, worker // whatever it says
+			a.ID, a.Machine = c.msg.ID, worker // whatever the answer says
 			err = c.check(a)
 		}
 		switch {
@@ -323,7 +323,7 @@ func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 	return nil, asLost{fmt.Errorf("fleet: program %q: worker %s does not find %d objects in the hub's store, which is too small or damaged", c.msg.Name, f.labelOf(worker), missing)}
 }
 
-// abandon lets a worker forget the call, and returns once it does not have it any more.
+// abandon tells a worker to forget the call, and returns once the worker no longer has it.
 func (c *call) abandon(worker string) {
 	f := c.d.fleet
 	w := f.member(worker)

@@ -21,7 +21,7 @@ func (f *Fleet) setUp(ctx context.Context) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.store.objects == nil { // it is a name, and does for another hub too
+	if f.store.objects == nil { // only a name: it serves for another hub too
 		f.store.objects = objects
 	}
 	return nil

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// coresVariable says that the processors were chosen already.
+// coresVariable marks a process whose processors have been chosen.
 const coresVariable = "FEDKIT_CORES"
 
-// UseCores lets the whole process run on some processors only: "2", the first two of those that it may run on, or "4-7,9", by their
-// place among them. The plugin starts as many threads as the process has processors when it is opened, so the program starts itself
+// UseCores pins the whole process to some processors: "2", the first two of those that it may run on, or "4-7,9", by their index
+// among them. The plugin starts as many threads as the process has processors when it is opened, so the program executes itself
 // again, with the same arguments: call it first.
 func UseCores(which string) error {
 	if os.Getenv(coresVariable) == which {
@@ -42,7 +42,7 @@ func UseCores(which string) error {
 		}
 		want.Set(all[at])
 	}
-	runtime.LockOSThread() // the thread's processors are those of the program that it becomes
+	runtime.LockOSThread() // the program that replaces this one inherits the thread's processors
 	if err := unix.SchedSetaffinity(0, &want); err != nil {
 		return fmt.Errorf("fleet: cores %q: %w", which, err)
 	}
@@ -50,7 +50,7 @@ func UseCores(which string) error {
 	return fmt.Errorf("fleet: cores %q: %w", which, err)
 }
 
-// places reads "2" or "4-7,9".
+// places parses "2" or "4-7,9".
 func places(which string) (list []int, err error) {
 	if n, err := strconv.Atoi(which); err == nil && n > 0 {
 		for i := range n {

@@ -4,7 +4,7 @@ package fleet
 
 import "errors"
 
-// UseCores lets the process run on some processors only. It can be done on Linux.
+// UseCores pins the process to some processors. It needs Linux.
 func UseCores(string) error {
 	return errors.New("fleet: cores can be chosen on Linux only")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// desk gives workers the objects whose hash they know, so that they need no JetStream. The hub has one; at a NATS server of your own,
-// every notebook has.
+// desk serves objects by their hash, so that workers need no access to JetStream. The hub has one; with your own NATS server,
+// every notebook has one.
 type desk struct {
 	nc *nats.Conn
 	js jetstream.JetStream
@@ -22,24 +22,24 @@ type desk struct {
 	mu     sync.Mutex
 	chunks jetstream.Stream // of objects
 	infos  jetstream.ObjectStore
-	waits  map[string]int // by worker, requests under way
+	waits  map[string]int // by worker, requests in flight
 }
 
 const (
-	mostWaits = 1024          // of a worker, at once
-	atOnce    = 8             // chunks of an object, after which a worker asks for more
+	mostWaits = 1024          // limit on a worker's requests in flight
+	atOnce    = 8             // chunks per request
 	sizeField = "Fedkit-Size" // bytes of the object
-	nextField = "Fedkit-Next" // where to go on, with the last of the chunks
+	nextField = "Fedkit-Next" // where to resume, sent with the last chunk of a reply
 )
 
 // dataRequest asks for some chunks of an object.
 type dataRequest struct {
 	Hash string
 	Have uint64 // bytes
-	From string // nextField of the chunks before
+	From string // nextField of the previous reply
 }
 
-// serve lets a desk serve workers, for as long as its connection is open.
+// serve starts a desk, which runs until its connection is closed.
 func serve(nc *nats.Conn) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -50,7 +50,7 @@ func serve(nc *nats.Conn) error {
 	return err
 }
 
-// onRequest gives a worker what it asks for. A reply goes to an inbox of that worker and nowhere else.
+// onRequest serves a worker's request. Replies go to an inbox of that worker and nowhere else.
 func (d *desk) onRequest(m *nats.Msg) {
 	worker := strings.TrimSuffix(strings.TrimPrefix(m.Subject, desks), wantData)
 	if !strings.HasPrefix(m.Reply, workerInbox+worker+".") {
@@ -63,7 +63,7 @@ func (d *desk) onRequest(m *nats.Msg) {
 	}
 	d.waits[worker]++
 	go func() {
-		if err := d.giveData(m.Data, m.Reply); err != nil { // it asks again if nobody hears
+		if err := d.giveData(m.Data, m.Reply); err != nil { // if this is lost, the worker asks again
 			reply := nats.NewMsg(m.Reply)
 			reply.Header.Set(replyError, err.Error())
 			_ = d.nc.PublishMsg(reply)
@@ -76,9 +76,9 @@ func (d *desk) onRequest(m *nats.Msg) {
 	}()
 }
 
-// giveData gives some chunks of an object.
+// giveData sends some chunks of an object.
 func (d *desk) giveData(request []byte, to string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), slowest)
+	ctx, cancel := context.WithTimeout(context.Background(), chunkTimeout)
 	defer cancel()
 	var r dataRequest
 	if err := json.Unmarshal(request, &r); err != nil {
@@ -120,7 +120,7 @@ func (d *desk) giveData(request []byte, to string) error {
 	}
 }
 
-// objects returns where objects are, once a notebook has made it.
+// objects returns the object store, once a notebook has made it.
 func (d *desk) objects(ctx context.Context) (infos jetstream.ObjectStore, chunks jetstream.Stream, err error) {
 	d.mu.Lock()
 	infos, chunks = d.infos, d.chunks

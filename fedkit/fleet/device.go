@@ -60,7 +60,7 @@ func (d *device) err() error {
 	return d.failed
 }
 
-// Run implements engine.Device: it asks a worker that is free.
+// Run implements engine.Device: it runs the program on a free worker.
 func (d *device) Run(ctx context.Context, p *xla.Program, arguments []any) ([]engine.Value, error) {
 	c, err := d.call(p, nil, arguments, small)
 	if err != nil {
@@ -75,19 +75,19 @@ func (d *device) Run(ctx context.Context, p *xla.Program, arguments []any) ([]en
 
 // Limits, which tests change.
 var (
-	small = 32 << 10 // bytes of results that come back with the answer to a call that any worker may do; what is more stays there
-	tiny  = 2 << 10  // bytes of an argument that travels with every call rather than once
+	small = 32 << 10 // bytes of results that return with the answer to a call that any worker may run; larger ones stay there
+	tiny  = 2 << 10  // bytes of an argument that travels with every call, not once
 )
 
-// part is bytes of an argument: inline, or an object.
+// part holds bytes of an argument: inline, or as an object.
 type part struct {
 	size   int
 	inline []byte
 	object *object
 }
 
-// call prepares a call. Nobody guesses its ID, which names its results too. The first argument is a result
-// that a worker keeps, unless it is nil.
+// call prepares a call. Its ID, which also names its results, cannot be guessed. The first argument, unless nil, is a result that
+// a worker keeps.
 func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
 	c := &call{d: d, program: p, arguments: arguments,
 		msg: &remote.Call{ID: fmt.Sprint(d.prefix, d.count.Add(1), ".", newName()), Return: back}}
@@ -145,8 +145,8 @@ func (c *call) add(shape shapes.Shape, parts []part, room int) int {
 	return room
 }
 
-// argument returns the shape and the parts of an argument: bytes of what only this call has, or that is tiny, and objects. If it is
-// to travel along with the call, it is an object only if the store has it.
+// argument returns the shape and the parts of an argument: inline bytes if it is tiny or only this call has it, else objects. If
+// it is to travel along with the call, it is an object only if the store has it.
 func (d *device) argument(a any, along bool) (shape shapes.Shape, parts []part, err error) {
 	switch a := a.(type) {
 	case engine.Rows:

@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// door is who a hub lets in: who has the notebooks' key, and workers. Each of these makes a key of its own, for which the key in its file
-// vouches, and may speak under the name of its own key alone. So the file lets anybody be a new worker, and nobody one that is there.
+// door authenticates clients: notebooks by their key, and workers. A worker generates its own key pair, signed with the key in its file,
+// and may publish under its own name alone. So anyone with the file can be a new worker, and nobody can pose as another one.
 type door struct{ notebook, worker nkeys.KeyPair }
 
 func newDoor(k *secrets) (d *door, err error) {
@@ -54,7 +54,7 @@ func vouch(join nkeys.KeyPair, public string) (token string, err error) {
 
 func vouchedFor(public string) []byte { return []byte("fedkit worker " + public) }
 
-// nameOf returns the name of the worker with a public key. No other key has it: it is 80 bits of a hash.
+// nameOf derives a worker's name from its public key. No two keys share it: it is 80 bits of a hash.
 func nameOf(public string) string {
 	sum := sha256.Sum256([]byte(public))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))

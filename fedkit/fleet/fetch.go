@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// fetch gets an object from the store. What the hub cannot give now counts as not there: the notebook sends it again.
+// fetch gets an object from the store. One that the hub cannot deliver counts as missing: the notebook sends it again.
 func (w *worker) fetch(ctx context.Context, hash string) (data []byte, err error) {
 	for try := range 3 {
 		if try > 0 {
@@ -30,7 +30,7 @@ func (w *worker) fetch(ctx context.Context, hash string) (data []byte, err error
 
 var errTooLarge = errors.New("too large for this worker")
 
-// object gets an object from a desk, for as long as some of it comes.
+// object gets an object from a desk, and gives up once no more of it arrives.
 func (w *worker) object(ctx context.Context, hash string) (data []byte, err error) {
 	parts, err := w.nc.SubscribeSync(w.nc.NewInbox())
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *worker) object(ctx context.Context, hash string) (data []byte, err erro
 
 // part waits for the next part of an object, and returns the size of the whole too.
 func (w *worker) part(ctx context.Context, parts *nats.Subscription) (m *nats.Msg, whole uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, slowest)
+	ctx, cancel := context.WithTimeout(ctx, chunkTimeout)
 	defer cancel()
 	m, err = parts.NextMsgWithContext(ctx)
 	switch {
@@ -88,5 +88,5 @@ func (w *worker) part(ctx context.Context, parts *nats.Subscription) (m *nats.Ms
 	return m, whole, err
 }
 
-// slowest is how long nothing of an object may come.
-const slowest = 10 * time.Second
+// chunkTimeout is the limit for the next chunk of an object.
+const chunkTimeout = 10 * time.Second

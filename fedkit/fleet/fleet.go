@@ -3,15 +3,15 @@
 //	f, err := fleet.Join("fleet.json")
 //	h, err := fedkit.Run(ctx, fed, avg, fedkit.Options{Rounds: 100, On: f})
 //
-// A hub passes messages on (./scripts/hub), and workers run programs (./scripts/worker fleet.json, on any machine). Local starts both
-// on this machine. Workers know nothing of federated learning: they get programs and arguments, by hash, and keep the models that come
-// out until these are mixed or fetched. So every strategy and every model of your own runs on them.
+// A hub relays messages (./scripts/hub), and workers run programs (./scripts/worker fleet.json, on any machine). Local starts
+// both on this machine. Workers know nothing of federated learning: they receive programs and arguments, by hash, and keep the
+// resulting models until these are mixed or fetched. So every strategy and every model of your own runs on them.
 //
-// Histories and States have the same bytes without a fleet and with any number of workers of one Platform, whoever is killed meanwhile:
-// who trains beside whom is planned here, a group of clients is one call, and means are added up in a fixed order.
+// Histories and States have the same bytes without a fleet and with any number of workers of one Platform, whichever are killed
+// meanwhile: clients are grouped here, a group is one call, and means are added up in a fixed order.
 //
-// Who has the file may run any program of XLA's on the workers: trust them as you trust those with a shell there. Workers have a file of
-// their own, and README says what they can do with it.
+// Anyone with the file can run any XLA program on the workers: trust them as you trust those with a shell there. Workers have
+// their own file, and README says what it allows.
 package fleet
 
 import (
@@ -32,8 +32,8 @@ import (
 
 // Fleet is a hub and its workers, as this process sees them. It is an option of runs: fedkit.Options{On: f}. Runs share it fairly.
 type Fleet struct {
-	// Mixed lets workers of different kinds work on one run. Its bytes then depend on who did what. Default: runs are refused while
-	// there are workers of different kinds.
+	// Mixed allows workers of different kinds in one run. Its bytes then depend on which worker ran what. Default: runs are
+	// refused while there are workers of different kinds.
 	Mixed bool
 	// Audit is the share of calls that a second worker computes too before their results are used, in [0, 1]. A worker whose results
 	// are wrong is detected and left out. Calls that are computed twice for other reasons are always compared. Default 0.
@@ -47,24 +47,24 @@ type Fleet struct {
 	js   jetstream.JetStream
 
 	runs    atomic.Int64
-	pending atomic.Int64 // bytes that workers keep since the collector was last called
+	pending atomic.Int64 // bytes that workers keep since the last garbage collection
 	tried   sync.Map     // of chan struct{}, by program: closed once a worker has answered a call of it
 	seats   seats
 	store   store
 
 	mu      sync.Mutex
 	workers map[string]*member
-	ready   chan struct{}        // closed once the store is there; another one while the hub is away
+	ready   chan struct{}        // closed once the store is set up; a new one while the hub is away
 	gone    chan struct{}        // closed when the hub is lost
 	losses  int                  // of the hub
-	left    map[string]time.Time // by kind, when the last worker was lost that was of it
+	left    map[string]time.Time // by kind, when its last worker was lost
 	ctx     context.Context      // until Close
 	tell    context.CancelFunc
 	events  []string
 }
 
 var (
-	// ErrNoWorker says that nobody runs the programs.
+	// ErrNoWorker says that there is no worker to run programs.
 	ErrNoWorker = errors.New("no worker")
 	// ErrNoHub says that the hub cannot be reached.
 	ErrNoHub = errors.New("no hub")
@@ -82,7 +82,7 @@ func Join(file string) (*Fleet, error) {
 	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), left: map[string]time.Time{}}
 	f.seats.free, f.store.fleet = f.free, f
 	f.ctx, f.tell = context.WithCancel(context.Background())
-	f.nc, err = t.connectNotebook(nats.Name("notebook"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // whoever waits is told
+	f.nc, err = t.connectNotebook(nats.Name("notebook"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // whoever waits gets the error
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { f.away() }), nats.ReconnectHandler(func(*nats.Conn) { go f.back() }))
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (f *Fleet) Bytes() (received, sent uint64) {
 	return s.InBytes, s.OutBytes
 }
 
-// String says who is there and what was moved, in a line.
+// String summarizes workers, traffic and events in one line.
 func (f *Fleet) String() string {
 	f.mu.Lock()
 	busy, n := 0, f.live()

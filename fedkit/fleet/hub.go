@@ -30,22 +30,22 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// HubOptions say where a hub is and how much it holds. The zero value, but for File, is a hub for this machine alone.
+// HubOptions configure a hub. With no more than File, it serves this machine alone.
 type HubOptions struct {
-	// File is written for workers and notebooks, with their keys; required. With Listen there is a second one beside it, with the key
-	// of workers alone, for machines that are trusted less: fleet.worker.json beside fleet.json. README says what it is good for.
+	// File is written for workers and notebooks, with their keys; required. With Listen a second one is written beside it, with
+	// the key of workers alone, for less trusted machines: fleet.worker.json beside fleet.json. README says what it allows.
 	File   string
-	Dir    string   // where it keeps objects and its own keys; default: File + ".hub"
-	Listen string   // host:port that other machines reach it by; TLS is on then. Default: loopback, any port
-	Names  []string // host names and addresses that it is reached by, for its certificate, and the first for the file. Default: this machine's name
-	Memory int64    // bytes of messages that wait for a worker or notebook which reads slowly, at most: what is more is sent again. Default 256 MB
-	Disk   int64    // bytes of objects, at most; default 16 GB
+	Dir    string   // objects and the hub's own keys; default: File + ".hub"
+	Listen string   // host:port for other machines, which use TLS. Default: loopback, any port
+	Names  []string // host names and addresses for its certificate; the first is for the file. Default: this machine's name
+	Memory int64    // limit on bytes buffered for a worker or notebook that reads slowly; what exceeds it is sent again. Default 256 MB
+	Disk   int64    // limit on the bytes of objects; default 16 GB
 
-	// Say is told what the server warns of, such as a full disk or a failed TLS handshake. Default: nobody is.
+	// Say receives the server's warnings, such as a full disk or a failed TLS handshake. Default: none.
 	Say func(format string, a ...any)
 }
 
-// Hub is an embedded NATS server with JetStream, and a desk: it passes calls, answers and objects on, and computes nothing.
+// Hub is an embedded NATS server with JetStream, and a desk: it relays calls, answers and objects, and computes nothing.
 type Hub struct {
 	server *server.Server
 	desk   *nats.Conn
@@ -64,7 +64,7 @@ const (
 	leastMemory = 16e6 // bytes: a few messages
 )
 
-// secrets are what a hub keeps, so that its file stays right when it is started again.
+// secrets are what a hub stores, so that its file stays valid after a restart.
 type secrets struct {
 	Notebook, Worker string // seeds
 	Certificate, Key string // PEM
@@ -97,7 +97,7 @@ func (h *Hub) start(o HubOptions) error {
 		return err
 	}
 	h.lock = flock.New(filepath.Join(o.Dir, "lock"))
-	moment, cancel := context.WithTimeout(context.Background(), time.Second) // for one that is about to end
+	moment, cancel := context.WithTimeout(context.Background(), time.Second) // another hub may be shutting down
 	defer cancel()
 	if _, err := h.lock.TryLockContext(moment, 20*time.Millisecond); err != nil {
 		if moment.Err() == nil {
@@ -114,7 +114,7 @@ func (h *Hub) start(o HubOptions) error {
 		port = kept.Port
 	}
 	h.server, err = o.start(host, port, kept)
-	if err != nil && anyPort && port != server.RANDOM_PORT { // somebody else has it now
+	if err != nil && anyPort && port != server.RANDOM_PORT { // another process has the port now
 		h.server, err = o.start(host, server.RANDOM_PORT, kept)
 	}
 	if err != nil {
@@ -140,8 +140,8 @@ func (h *Hub) start(o HubOptions) error {
 	return t.write(h.less)
 }
 
-// makeDir makes the folder, which nobody else may look into: data lie there, and keys. One that was there before may hold other things too
-// if it was named: then this is so for the objects alone, as keys have a mode of their own.
+// makeDir makes the folder, with access for its owner only, as it holds data and keys. If it was named, it may hold other
+// files: then this goes for the objects alone, and keys have their own mode.
 func (o *HubOptions) makeDir() error {
 	private := filepath.Join(o.Dir, server.JetStreamStoreDir)
 	if o.Dir == "" {
@@ -180,7 +180,7 @@ func (o *HubOptions) address() (host string, port int, err error) {
 	return cmp.Or(host, "0.0.0.0"), port, nil
 }
 
-// reachable is the host name in the file: a hub that listens everywhere is found by the name of its machine.
+// reachable returns the host name for the file: the machine's name if the hub listens everywhere.
 func reachable(host string) string {
 	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
 		return host
@@ -301,7 +301,7 @@ func (k *secrets) write(dir string) error {
 	return file.WriteSecret(filepath.Join(dir, "keys.json"), b)
 }
 
-// certify makes a certificate that vouches for itself.
+// certify makes a self-signed certificate.
 func (k *secrets) certify() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -352,20 +352,20 @@ func (h *Hub) Close() {
 		h.server.WaitForShutdown()
 	}
 	if h.lock != nil {
-		_ = h.lock.Unlock() // the end of the process does it too
+		_ = h.lock.Unlock() // the end of the process unlocks it too
 	}
 }
 
 // used reports whether anybody but the desk is connected.
 func (h *Hub) used() bool { return h.server.NumClients() > 1 }
 
-// HubState is where the hub of a fleet is, and what it holds.
+// HubState is the state of a fleet's hub.
 type HubState struct {
 	URL  string // without a password
 	Disk int64  // bytes of objects
 }
 
-// Hub asks the hub what it holds.
+// Hub asks the hub for its state.
 func (f *Fleet) Hub(ctx context.Context) (HubState, error) {
 	account, err := f.js.AccountInfo(ctx)
 	if err != nil {

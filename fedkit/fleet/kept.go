@@ -14,25 +14,24 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// kept is a result that a worker keeps. If the worker is lost, the call is done again.
+// kept is a handle on a result that a worker keeps. If the worker is lost, the call runs again.
 type kept struct {
 	*there
 	dtype dtypes.DType
 	dims  []int
 
 	mu   sync.Mutex
-	here *tensors.Tensor // once it was brought
+	here *tensors.Tensor // nil until it is fetched
 }
 
-// there is a result where it is kept. It is forgotten there once: when it was brought here, when it is freed, or when nobody
-// refers to it any more.
+// there is the result at the worker. It is released there once: after a fetch, by Free, or when its handle is garbage.
 type there struct {
 	call  *call
 	index int
 	once  sync.Once
 }
 
-// key names it there.
+// key returns the result's name at the worker.
 func (t *there) key() string { return remote.Key(t.call.msg.ID, t.index) }
 
 func (t *there) forget() {
@@ -48,8 +47,8 @@ func (t *there) forget() {
 	})
 }
 
-// keep returns a result that a worker keeps. Cleanups free it there. The collector sees only small stand-ins, so it is called here once
-// they stand for much memory.
+// keep returns a handle on a result that a worker keeps. A cleanup frees the result there. The garbage collector sees only small
+// handles, so it is run here once they stand for much memory.
 func (c *call) keep(i int, r remote.Result) *kept {
 	t := &there{call: c, index: i}
 	k := &kept{there: t, dtype: r.Type, dims: r.Dims}
@@ -62,10 +61,10 @@ func (c *call) keep(i int, r remote.Result) *kept {
 	return k
 }
 
-// collectAfter is how many bytes may pile up, for each program that runs at a time, before the collector is called.
+// collectAfter is the number of bytes of results, for each program that runs at a time, after which the garbage collector is run.
 const collectAfter = 192 << 20
 
-// values returns what came out of a call: what came back is here, and what is kept is there.
+// values returns the results of a call: tensors if they came with the answer, handles on those that the worker keeps.
 func (c *call) values(a *remote.Answer) (values []engine.Value, err error) {
 	inline := a.Inline
 	for i, r := range a.Results {
@@ -96,8 +95,8 @@ func (k *kept) Free() {
 	k.forget()
 }
 
-// where asks a worker that keeps the result. If none is left, the call is done again first.
-func (k *kept) where(ask func(worker string) error) error {
+// withHolder calls ask with a worker that keeps the result. If none is left, the call runs again first.
+func (k *kept) withHolder(ask func(worker string) error) error {
 	c, d := k.call, k.call.d
 	for try := 0; ; try++ {
 		if err := d.err(); err != nil {
@@ -121,7 +120,7 @@ func (k *kept) where(ask func(worker string) error) error {
 	}
 }
 
-// holder returns a worker that keeps the results of the call, which is done again if there is none.
+// holder returns a worker that keeps the results of the call. If there is none, the call runs again.
 func (c *call) holder() (string, error) {
 	c.again.Lock()
 	defer c.again.Unlock()
@@ -150,16 +149,16 @@ func (c *call) holder() (string, error) {
 	return a.Machine, nil
 }
 
-// Tensor implements engine.Value: it fetches the bytes.
+// Tensor implements engine.Value: it fetches the result.
 func (k *kept) Tensor() (*tensors.Tensor, error) {
-	defer runtime.KeepAlive(k) // so that it is not forgotten meanwhile
+	defer runtime.KeepAlive(k) // no cleanup meanwhile
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.here != nil {
 		return k.here, nil
 	}
 	var data []byte
-	err := k.where(func(worker string) (err error) {
+	err := k.withHolder(func(worker string) (err error) {
 		data, err = k.call.d.fleet.read(k.call.d.ctx, worker, k.key(), xla.Bytes(k.dtype, k.dims))
 		return err
 	})
@@ -172,9 +171,9 @@ func (k *kept) Tensor() (*tensors.Tensor, error) {
 	return k.here, err
 }
 
-// Then implements engine.Value. All that comes out is brought here.
+// Then implements engine.Value. All results are fetched.
 func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, err error) {
-	defer runtime.KeepAlive(k) // so that it is not forgotten meanwhile
+	defer runtime.KeepAlive(k) // no cleanup meanwhile
 	k.mu.Lock()
 	here := k.here
 	k.mu.Unlock()
@@ -192,7 +191,7 @@ func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, er
 	}
 	d.fleet.store.hold(c.objects)
 	defer d.fleet.store.letGo(c.objects)
-	err = k.where(func(worker string) error {
+	err = k.withHolder(func(worker string) error {
 		values, err = c.at(worker)
 		return err
 	})
@@ -200,7 +199,7 @@ func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, er
 	return values, err
 }
 
-// at lets one worker do the call, and brings all that comes out.
+// at runs the call on one worker, and fetches all results.
 func (c *call) at(worker string) ([]engine.Value, error) {
 	a, err := c.ask(c.d.ctx, worker)
 	if err != nil {
@@ -209,7 +208,7 @@ func (c *call) at(worker string) ([]engine.Value, error) {
 	return c.bring(worker, a)
 }
 
-// bring fetches what the worker keeps of the results.
+// bring fetches the results that the worker keeps.
 func (c *call) bring(worker string, a *remote.Answer) ([]engine.Value, error) {
 	f := c.d.fleet
 	for i := range a.Results {

@@ -14,7 +14,7 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 )
 
-// Platform is what decides how a machine rounds. Machines of one kind give the same bytes.
+// Platform is what decides how a machine rounds. Machines of one Platform compute the same bytes.
 type Platform struct {
 	Device    string // "cpu", "cuda"
 	Plugin    string // the PJRT plugin: name, and the beginning of its SHA-256
@@ -23,7 +23,7 @@ type Platform struct {
 	Flags     string // options of XLA_FLAGS and GOMLX_BACKEND that may change what programs compute
 }
 
-// Key returns a short name of the kind.
+// Key returns a fingerprint of the Platform.
 func (k Platform) Key() string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q", k)))
 	return hex.EncodeToString(sum[:6])
@@ -38,7 +38,7 @@ func (k Platform) String() string {
 	return s
 }
 
-// thisKind is that of this process. It opens the plugin.
+// thisKind returns the Platform of this process. It opens the plugin.
 var thisKind = sync.OnceValues(func() (Platform, error) {
 	client, err := xla.NewClient()
 	if err != nil {
@@ -61,14 +61,14 @@ var thisKind = sync.OnceValues(func() (Platform, error) {
 	return k, nil
 })
 
-// processor returns the model of the processor, with a hash of what else tells it from others.
+// processor returns the model of the processor, with a hash of its other features.
 func processor() string {
 	model, more := xla.Processor()
 	sum := sha256.Sum256([]byte(more))
 	return fmt.Sprintf("%s %x", model, sum[:2])
 }
 
-// hardware is that of fedkit.History.
+// hardware returns the Platform as fedkit.History names it.
 func (k Platform) hardware() string {
 	if k.Device != "cpu" {
 		return k.Processor

@@ -20,25 +20,25 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// LocalOptions say how a fleet of this machine is started. The zero value is a usual one.
+// LocalOptions configure a fleet on this machine. The zero value is ready to use.
 type LocalOptions struct {
-	// Dir keeps the fleet's file and the logs of its processes. Programs that name the same folder find the same fleet.
-	// Default: fedkit-fleet in the user's cache folder.
+	// Dir keeps the fleet's file and the logs of its processes. Programs with the same Dir share the fleet. Default: fedkit-fleet
+	// in the user's cache folder.
 	Dir string
-	// Cores is how many processors each worker may run on: the first gets the first ones, and so on. Default: all of them, which is
-	// what a run without a fleet has: with fewer, bytes differ from those of such a run.
+	// Cores is the number of processors that each worker is pinned to, in order. Default: all of them, as in a run without a
+	// fleet; with fewer, bytes differ from those of such a run.
 	Cores int
-	// GPUs gives each worker a GPU of its own, the first number 0.
+	// GPUs gives each worker its own GPU, counted from 0.
 	GPUs bool
-	// Slots is how many programs a worker runs at once; see WorkerOptions.
+	// Slots is the number of programs that a worker runs at once; see WorkerOptions.
 	Slots int
-	// Idle is how long hub and workers stay when no program uses them. Default 10 min.
+	// Idle is the time without use after which hub and workers exit. Default 10 min.
 	Idle time.Duration
 }
 
-// Local returns a fleet of n worker processes on this machine, and a hub. They are started if they do not run already, outlive the
-// program, and stay warm for the next cell; without use they end by themselves. Stop ends them at once. They are this program,
-// started again: outside of notebooks, its main begins with Main.
+// Local returns a fleet of n worker processes and a hub on this machine. They are started unless they already run, outlive the
+// program, stay warm for the next cell, and exit after Idle without use; Stop ends them at once. They are this program, started
+// again: outside notebooks, its main begins with Main.
 //
 //	f, err := fleet.Local(3, fleet.LocalOptions{})
 func Local(n int, o LocalOptions) (f *Fleet, err error) {
@@ -77,7 +77,7 @@ func Local(n int, o LocalOptions) (f *Fleet, err error) {
 			f = nil
 		}
 	}()
-	time.Sleep(beat) // those that are there say so
+	time.Sleep(beat) // running workers send a heartbeat meanwhile
 	return f, o.fill(f, n)
 }
 
@@ -104,10 +104,10 @@ func (o *LocalOptions) fill(f *Fleet, n int) error {
 	return err
 }
 
-// file is the fleet's.
+// file returns the path of the fleet's file.
 func (o *LocalOptions) file() string { return filepath.Join(o.Dir, "fleet.json") }
 
-// join connects to the hub, which is started if it is not there.
+// join connects to the hub, and starts it if it does not run.
 func (o *LocalOptions) join() (f *Fleet, err error) {
 	if f, err = Join(o.file()); err == nil {
 		return f, nil
@@ -128,8 +128,8 @@ func (o *LocalOptions) join() (f *Fleet, err error) {
 	return nil, err
 }
 
-// Stop ends the workers and the hub of a fleet that Local started, in this program or another, and leaves it. Workers that were started
-// in other ways are told to leave. Stop is an error for a fleet that Local did not start, which goes on.
+// Stop ends the workers and the hub of a fleet that Local started, in this program or another, and leaves it. Workers that were
+// started in other ways are told to leave. For a fleet that Local did not start, Stop returns an error, and the fleet goes on.
 func (f *Fleet) Stop() error {
 	defer f.Close()
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(f.file), "*"+recordExtension))
@@ -149,17 +149,17 @@ func (f *Fleet) Stop() error {
 	return err
 }
 
-// process is what this program is to be when it is started again: a part of a fleet, rather than itself.
+// process is the part of a fleet that this program becomes when it is started again.
 type process struct {
 	Role   string
 	Number int // of a worker, from 1
 	LocalOptions
 }
 
-// roleVariable carries a process, as JSON.
+// roleVariable names the environment variable that carries a process, as JSON.
 const roleVariable = "FEDKIT_FLEET_PROCESS"
 
-// start starts this program as a part of the fleet, in a session of its own. It tells how the process ended, should it.
+// start starts this program as a part of the fleet, in its own session. If the process ends, ended is told how.
 func (o *LocalOptions) start(p process, ended func(error)) error {
 	p.LocalOptions = *o
 	text, err := json.Marshal(p)
@@ -183,7 +183,7 @@ func (o *LocalOptions) start(p process, ended func(error)) error {
 	}
 	defer log.Close()
 	token := rand.Text()
-	cmd := exec.Command(self, name, "of", o.Dir, token) // which it does not look at, but Stop and people do
+	cmd := exec.Command(self, name, "of", o.Dir, token) // arguments for Stop and for people; the process ignores them
 	cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
 	if o.GPUs && p.Role == "worker" {
 		cmd.Env = append(cmd.Env, GPU(p.Number-1)...)
@@ -204,11 +204,11 @@ func (o *LocalOptions) start(p process, ended func(error)) error {
 	return nil
 }
 
-// GPU returns the environment of a worker that has one GPU to itself, by its number among those that this process may use.
+// GPU returns the environment that gives a worker one GPU, by its number among those that this process may use.
 func GPU(number int) []string {
 	device := strconv.Itoa(number)
 	if may := strings.Split(os.Getenv("CUDA_VISIBLE_DEVICES"), ","); may[0] != "" {
-		device = "-1" // none, rather than somebody else's
+		device = "-1" // none, rather than another process's
 		if number < len(may) {
 			device = may[number]
 		}
@@ -220,12 +220,12 @@ func GPU(number int) []string {
 	return env
 }
 
-// restartable says that this program calls Main.
+// restartable is set if this program calls Main.
 var restartable atomic.Bool
 
-// Main comes first in the main function of a program that calls Local, which starts the program again as a hub and as workers: there,
-// Main does that work and does not return. Otherwise it does nothing and returns 0. Cells of the kernel "Go (fedkit)" begin with it by
-// themselves. In a notebook with the stock GoNB kernel, one cell declares it for all:
+// Main comes first in the main function of a program that calls Local, which starts the program again as a hub and as workers: in
+// those processes, Main serves and does not return. In any other, it does nothing and returns 0. Cells of the kernel "Go
+// (fedkit)" call it by themselves. In a notebook with the stock GoNB kernel, one cell declares it for all:
 //
 //	var _ = fleet.Main()
 func Main() int {
@@ -247,7 +247,7 @@ func Main() int {
 	return 0
 }
 
-// run is the whole life of the process.
+// run serves as the hub or as a worker until the process ends.
 func (p *process) run() error {
 	if p.Role == "worker" && p.Cores > 0 {
 		if err := UseCores(fmt.Sprintf("%d-%d", (p.Number-1)*p.Cores, p.Number*p.Cores-1)); err != nil {

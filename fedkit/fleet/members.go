@@ -18,15 +18,15 @@ import (
 // member is a worker as this notebook knows it.
 type member struct {
 	WorkerInfo        // its last heartbeat
-	name       string // the Worker of all of them
+	name       string // Worker of every heartbeat
 	kind       string // key of its Platform
 	seen       time.Time
 	gone       chan struct{} // closed when it is lost
-	out        string        // why its results do not count
-	others     int           // calls that it has of other notebooks
+	out        string        // why it is banned; "" if it is not
+	others     int           // calls from other notebooks
 
-	wrong   int        // how many of its answers were
-	reading sync.Mutex // a large result
+	wrong   int        // wrong answers
+	reading sync.Mutex // one large result at a time
 }
 
 // watch sends the heartbeats of this notebook, and detects lost workers by the silence of theirs. While the hub is away, nobody is lost.
@@ -34,7 +34,7 @@ func (f *Fleet) watch() {
 	for tick := time.NewTicker(beat); ; {
 		connected := f.nc.IsConnected()
 		if connected {
-			_ = f.nc.Publish(hellos+f.name, nil) // the next one says it again
+			_ = f.nc.Publish(hellos+f.name, nil) // the next one makes up for a lost one
 		}
 		select {
 		case <-f.ctx.Done():
@@ -59,7 +59,7 @@ func (f *Fleet) watch() {
 	}
 }
 
-// lost marks a worker as lost, which ends all requests to it. The caller has f.mu.
+// lost marks a worker as lost, which ends all requests to it. The caller holds f.mu.
 func (f *Fleet) lost(w *member) {
 	select {
 	case <-w.gone:
@@ -72,7 +72,7 @@ func (f *Fleet) lost(w *member) {
 	}
 }
 
-// live counts the workers that can be given calls. The caller has f.mu.
+// live counts the workers that can be given calls. The caller holds f.mu.
 func (f *Fleet) live() (n int) {
 	for _, w := range f.workers {
 		if w.counts() {
@@ -85,7 +85,7 @@ func (f *Fleet) live() (n int) {
 // counts reports whether a worker's results count.
 func (w *member) counts() bool { return w.out == "" && w.Protocol == remote.Protocol }
 
-// onBeat takes a heartbeat.
+// onBeat handles a worker's heartbeat.
 func (f *Fleet) onBeat(m *nats.Msg) {
 	var b WorkerInfo
 	if err := json.Unmarshal(m.Data, &b); err != nil || beats+b.Worker != m.Subject || b.Slots < 1 || b.Slots > 1<<16 || !b.plain() {
@@ -110,12 +110,12 @@ func (f *Fleet) onBeat(m *nats.Msg) {
 	f.seats.grant()
 }
 
-// has reports whether the worker has a call, as it says itself.
+// has reports whether the worker's heartbeat lists a call.
 func (w *WorkerInfo) has(call string) bool {
 	return slices.Contains(w.Doing, call) || slices.Contains(w.Waiting, call)
 }
 
-// plain replaces control characters in what people are shown of a heartbeat. It reports whether all of that is short.
+// plain replaces control characters in the texts of a heartbeat, which people see, and reports whether all texts are short.
 func (b *WorkerInfo) plain() bool {
 	k := &b.Kind
 	texts := []*string{&b.Host, &k.Device, &k.Plugin, &k.Processor, &k.Flags}
@@ -156,7 +156,7 @@ func (f *Fleet) leaveOut(name, why string) {
 	f.left[w.kind] = time.Now()
 	f.events = append(f.events, fmt.Sprintf("worker %s was left out: %s", w.label(), why))
 	f.mu.Unlock()
-	_ = f.nc.Publish(asks+name+leave, []byte(why)) // it does not count, whether it hears or not
+	_ = f.nc.Publish(asks+name+leave, []byte(why)) // it is banned whether it receives this or not
 }
 
 // label names a worker for people.
@@ -167,7 +167,7 @@ func (w *WorkerInfo) label() string {
 	return fmt.Sprintf("%s (%s, process %d)", w.Worker, w.Host, w.PID)
 }
 
-// Workers returns the workers that are there, in the order of their hosts.
+// Workers returns the workers that are there, sorted by host.
 func (f *Fleet) Workers() []WorkerInfo {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -200,7 +200,7 @@ func (f *Fleet) Wait(ctx context.Context, n int) error {
 	}
 }
 
-// aloneFor returns for how long there has been no worker of some kinds.
+// aloneFor returns how long there has been no worker of some kinds.
 func (f *Fleet) aloneFor(kinds []string) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/internal/remote"
 )
 
-// kinds returns the kinds of the workers that count, and how many there are of each. The caller has f.mu.
+// kinds counts the workers that can be given calls, by kind. The caller holds f.mu.
 func (f *Fleet) kinds() map[Platform]int {
 	kinds := map[Platform]int{}
 	for _, w := range f.workers {
@@ -23,7 +23,7 @@ func (f *Fleet) kinds() map[Platform]int {
 	return kinds
 }
 
-// choose returns the kinds of workers that a run may use.
+// choose returns the kinds of workers that a run may use, and waits for a first worker.
 func (f *Fleet) choose(ctx context.Context) ([]string, error) {
 	for begin := time.Now(); ; pause(ctx, beat/10) {
 		f.mu.Lock()
@@ -66,7 +66,7 @@ func (f *Fleet) Device() (kind, hardware string, err error) {
 	return strings.Join(slices.Sorted(maps.Keys(devices)), "+"), strings.Join(slices.Sorted(maps.Keys(machines)), " + "), nil
 }
 
-// nobody returns the error for a fleet without workers, with the reasons for which those that are there do not count.
+// nobody returns the error for a fleet without workers, with the reasons why those that are there do not count.
 func (f *Fleet) nobody() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

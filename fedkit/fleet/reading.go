@@ -35,10 +35,10 @@ func (w *worker) reply(m *nats.Msg, to func(request []byte) (data []byte, ok boo
 	default:
 		reply.Data = data
 	}
-	_ = m.RespondMsg(reply) // it is asked again if nobody hears
+	_ = m.RespondMsg(reply) // if this is lost, it is requested again
 }
 
-// readPart returns some bytes of a result. The whole of the one that is read stays on the host, until another is read, or for a while.
+// readPart returns some bytes of a result. The result stays on the host, until another is read, or for a while.
 func (w *worker) readPart(request []byte) (data []byte, ok bool, err error) {
 	var r readRequest
 	if err := json.Unmarshal(request, &r); err != nil {
@@ -89,7 +89,7 @@ func (w *worker) forget(keys []string) {
 	w.machine.Forget(keys)
 }
 
-// closeRead lets go of the result that is read, if it is meant.
+// closeRead drops the result that is being read, if it is meant.
 func (w *worker) closeRead(meant func(key string) bool) {
 	w.reading.Lock()
 	defer w.reading.Unlock()

@@ -16,11 +16,11 @@ import (
 	"fedkit.example/fedkit/internal/file"
 )
 
-// Local records the processes that it starts, each in a file NUMBER.process beside the fleet's. The file holds a token that is among the
-// arguments of the process, and of no other: a process is found again by both, since its number may be another's by now.
+// Local records the processes that it starts, each in a file PID.process beside the fleet's. The file holds a unique token, which
+// is also an argument of the process: both together identify it, since PIDs are reused.
 const recordExtension = ".process"
 
-// remember records a process, and forgets those that have ended.
+// remember records a process, and removes the records of those that have ended.
 func remember(dir string, pid int, token string) error {
 	old, err := filepath.Glob(filepath.Join(dir, "*"+recordExtension))
 	if err != nil {
@@ -28,7 +28,7 @@ func remember(dir string, pid int, token string) error {
 	}
 	for _, file := range old {
 		if p, err := recorded(file); p == nil && err == nil {
-			_ = os.Remove(file) // or another time
+			_ = os.Remove(file) // or next time
 		}
 	}
 	return file.WriteSecret(filepath.Join(dir, strconv.Itoa(pid)+recordExtension), []byte(token))
@@ -41,20 +41,20 @@ func recorded(file string) (*os.Process, error) {
 		return nil, nil // not a record
 	}
 	token, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) { // somebody else has removed it
+	if errors.Is(err, fs.ErrNotExist) { // another process has removed it
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	p, err := os.FindProcess(pid) // before its arguments are compared: it stands for this process, and for no later one of its number
+	p, err := os.FindProcess(pid) // first, so that p stays this process even if its PID is reused while arguments are compared
 	if err != nil || len(token) == 0 || !slices.Contains(arguments(pid), string(token)) {
 		return nil, nil // no such process
 	}
 	return p, nil
 }
 
-// arguments returns those of a process; none if there is none.
+// arguments returns the command line of a process; empty if there is no such process.
 func arguments(pid int) []string {
 	if runtime.GOOS == "linux" {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

@@ -8,32 +8,32 @@ import (
 
 // seats hands out places at workers to calls. Runs that wait are served round robin, one call each.
 type seats struct {
-	free func(s seat, taken map[string]int) (worker string) // the worker for a seat; "" if there is none now
+	free func(s seat, taken map[string]int) (worker string) // the best worker for a seat; "" if there is none now
 
 	mu    sync.Mutex
 	taken map[string]int // by worker
-	lines []*line        // with somebody in them, who comes next first
+	lines []*line        // nonempty queues, the next one first
 }
 
-// seat is a place that a call wants.
+// seat is what a call asks for.
 type seat struct {
 	kinds []string // of the worker
-	not   []string // workers that are not meant
+	not   []string // workers to leave out
 	which int
 }
 
 const (
-	inTurn = iota // at a worker that has not its fill yet
-	atIdle        // at a worker that has nothing to do
+	inTurn = iota // at a worker with room
+	atIdle        // at an idle worker
 	atAny         // at any worker
 )
 
-// line is the calls of a run that wait.
+// line is the queue of a run's calls.
 type line struct{ waiting []*waiting }
 
 type waiting struct {
 	seat
-	worker chan string // "" if there is no hope for one
+	worker chan string // "" if none can be expected
 }
 
 // take waits for a seat in turn, and returns the worker.
@@ -62,7 +62,7 @@ func (s *seats) take(ctx context.Context, l *line, kinds []string) (string, erro
 		return "", ctx.Err()
 	}
 	s.mu.Unlock()
-	if worker := <-w.worker; worker != "" { // it came at the same time
+	if worker := <-w.worker; worker != "" { // a worker came at the same time
 		s.give(worker)
 	}
 	return "", ctx.Err()
@@ -75,7 +75,7 @@ func (s *seats) takeNow(want seat) (worker string) {
 	return s.takeFree(want)
 }
 
-// takeFree takes a seat if there is one. The caller has s.mu.
+// takeFree takes a seat if there is one. The caller holds s.mu.
 func (s *seats) takeFree(want seat) (worker string) {
 	if s.taken == nil {
 		s.taken = map[string]int{}
@@ -86,7 +86,7 @@ func (s *seats) takeFree(want seat) (worker string) {
 	return worker
 }
 
-// turnAway fails those who wait for kinds that there is no hope for.
+// turnAway fails the calls that wait for kinds without hope of a worker.
 func (s *seats) turnAway(hopeless func(kinds []string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *seats) give(worker string) {
 	s.grant()
 }
 
-// grant gives free seats to those who wait.
+// grant gives free seats to waiting calls.
 func (s *seats) grant() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

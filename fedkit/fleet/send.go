@@ -15,10 +15,10 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// send puts an object into the hub's store, in the way of the library, which has two faults with large ones: it sends all chunks
-// at once, of which the hub refuses those that it has no room for yet, and it then leaves an entry without chunks behind.
+// send uploads an object in the library's format, with backpressure. The library itself fails with large objects: it sends all
+// chunks at once, of which the hub refuses those that it has no room for yet, and leaves an entry without chunks behind.
 func (s *store) send(ctx context.Context, hash string, b []byte) (err error) {
-	const window = 16 // chunks that the hub has not acknowledged yet
+	const window = 16 // unacknowledged chunks
 	sum, err := hex.DecodeString(hash)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *store) send(ctx context.Context, hash string, b []byte) (err error) {
 	return err
 }
 
-// acknowledged waits until the hub has a chunk.
+// acknowledged waits until the hub acknowledges a chunk.
 func acknowledged(ctx context.Context, chunk jetstream.PubAckFuture) error {
 	select {
 	case <-chunk.Ok():
@@ -69,16 +69,16 @@ func acknowledged(ctx context.Context, chunk jetstream.PubAckFuture) error {
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(slowest):
+	case <-time.After(chunkTimeout):
 		return errors.New("no answer")
 	}
 }
 
-// purge removes the chunks of an object that was not sent in full.
+// purge removes the chunks of an incomplete upload.
 func (s *store) purge(chunks string) {
-	ctx, cancel := context.WithTimeout(s.fleet.ctx, slowest)
+	ctx, cancel := context.WithTimeout(s.fleet.ctx, chunkTimeout)
 	defer cancel()
 	if objects, err := s.fleet.js.Stream(ctx, "OBJ_"+bucket); err == nil {
-		_ = objects.Purge(ctx, jetstream.WithPurgeSubject(chunks)) // if it fails, they take room for a day
+		_ = objects.Purge(ctx, jetstream.WithPurgeSubject(chunks)) // if this fails, they take room for a day
 	}
 }

@@ -17,7 +17,7 @@ type job struct {
 	unwanted bool      // nobody needs what comes out
 }
 
-// onCall does a call and replies.
+// onCall runs a call and replies.
 func (w *worker) onCall(ctx context.Context, m *nats.Msg) {
 	c, err := remote.DecodeCall(m.Data)
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *worker) onCall(ctx context.Context, m *nats.Msg) {
 	}
 	w.mu.Unlock()
 	if a != nil && m != nil {
-		_ = m.Respond(a.Encode()) // it is asked again if nobody hears
+		_ = m.Respond(a.Encode()) // if this is lost, it is requested again
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// store is the objects that this process has put into the hub's store, where they lie under their hash: programs, parts of the data,
-// models to start from.
+// store tracks the objects that this process has put into the hub's content-addressed store: programs, parts of the data, initial
+// models.
 type store struct {
 	fleet   *Fleet
 	objects jetstream.ObjectStore
@@ -30,36 +30,36 @@ type store struct {
 	hashes sync.Map // *hashes, by weak.Pointer[tensors.Tensor]
 }
 
-// object is something that a call needs and that is too large to be sent with it.
+// object is a part of a call that is too large to travel with it.
 type object struct {
 	hash  string
 	size  int
 	bytes func() ([]byte, error)
 
-	putting sync.Mutex
-	there   bool
-	doubted bool  // a worker did not find it, or not whole
-	passing bool  // it is removed once no call under way needs it
-	users   int   // calls under way
-	turn    int64 // of the last use
+	putting   sync.Mutex
+	there     bool
+	doubted   bool  // a worker found it missing or incomplete
+	temporary bool  // to be removed once no call in flight needs it
+	users     int   // calls in flight that need it
+	turn      int64 // last use, for LRU eviction
 }
 
-// storeMost is how many bytes of objects that no call needs now stay in the store.
-const storeMost = 1 << 30
+// storeLimit is the size in bytes above which the store evicts objects that no call in flight needs.
+const storeLimit = 1 << 30
 
-// storeAge is how long the hub keeps an object. If it is needed longer, it is sent again.
+// storeAge is the time to live of an object at the hub. One that is needed longer is sent again.
 const storeAge = 24 * time.Hour
 
-// hashes are those of a tensor's bytes.
+// hashes memoizes the hashes of a tensor: of all its bytes, and of each row.
 type hashes struct {
 	once sync.Once
 	all  string
 	err  error
 
 	byRow sync.Once
-	data  []byte // rows of which calls need some each
+	data  []byte // the tensor's bytes, of which each call needs some rows
 	rows  []string
-	often []bool // whether the row is there more than once
+	often []bool // whether the row occurs more than once
 }
 
 func hashOf(b []byte) string {
@@ -67,7 +67,7 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hashesOf returns the hashes of a tensor, which never changes.
+// hashesOf returns the memoized hashes of a tensor, which never changes.
 func (s *store) hashesOf(t *tensors.Tensor) *hashes {
 	key := weak.Make(t)
 	if h, ok := s.hashes.Load(key); ok {
@@ -95,7 +95,7 @@ func (s *store) tensor(t *tensors.Tensor) (*object, error) {
 	return s.object(h.all, int(t.ByteSize()), func() ([]byte, error) { return xla.HostBytes(t) }), nil
 }
 
-// rows returns rows of a matrix: bytes of those that are in it once, since no other call reads them, and objects of any other.
+// rows returns rows of a matrix: a row that occurs once travels inline, since no other call reads it; any other is an object.
 func (s *store) rows(t *tensors.Tensor, at []int) (parts []part, err error) {
 	h, n := s.hashesOf(t), t.Shape().Dimensions[0]
 	h.byRow.Do(func() {
@@ -136,16 +136,16 @@ func (h *hashes) row(i int) []byte {
 	return h.data[i*size : (i+1)*size : (i+1)*size]
 }
 
-// given returns bytes that only one call needs as an object.
+// given wraps bytes that only one call needs in an object.
 func (s *store) given(b []byte) *object {
 	o := s.object(hashOf(b), len(b), func() ([]byte, error) { return b, nil })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o.passing = true
+	o.temporary = true
 	return o
 }
 
-// object returns the object with a hash. Whoever needs it holds it.
+// object returns the object with a hash, known or new. Callers that need it in the store hold it.
 func (s *store) object(hash string, size int, bytes func() ([]byte, error)) *object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *store) object(hash string, size int, bytes func() ([]byte, error)) *obj
 	return o
 }
 
-// hold keeps objects known and in the store until they are let go. One that was forgotten may be known anew: then that one is meant.
+// hold pins objects in the store until letGo. One that was forgotten and is known anew is replaced by its successor.
 func (s *store) hold(objects []*object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,19 +181,19 @@ func (s *store) hold(objects []*object) {
 	}
 }
 
-// letGo lets objects be removed once there is no room.
+// letGo unpins objects, which may then be evicted.
 func (s *store) letGo(objects []*object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range objects {
-		if o.users--; o.users == 0 && o.passing && o.there {
+		if o.users--; o.users == 0 && o.temporary && o.there {
 			s.remove(o)
 		}
 	}
-	s.makeRoom(storeMost)
+	s.makeRoom(storeLimit)
 }
 
-// makeRoom removes the objects that were used longest ago while there are too many bytes. The caller has s.mu.
+// makeRoom evicts unpinned objects, least recently used first, down to this many bytes. The caller holds s.mu.
 func (s *store) makeRoom(most int64) {
 	for s.bytes > most {
 		var oldest *object
@@ -209,13 +209,13 @@ func (s *store) makeRoom(most int64) {
 	}
 }
 
-// remove removes an object. The caller has s.mu.
+// remove removes an object. The caller holds s.mu.
 func (s *store) remove(o *object) {
 	o.there = false
 	s.bytes -= int64(o.size)
 	delete(s.known, o.hash)
 	objects := s.objects
-	go func() { _ = objects.Delete(context.Background(), o.hash) }() // it takes room, and nothing else is wrong
+	go func() { _ = objects.Delete(context.Background(), o.hash) }() // a failure costs room, no more
 }
 
 // has reports whether an object is in the store.
@@ -225,7 +225,7 @@ func (s *store) has(o *object) bool {
 	return o.there
 }
 
-// forget forgets that objects are in the store, all or some: they may have been lost. Those that no call needs are known no more.
+// forget marks objects as possibly lost: those with these hashes, or all. Objects that no call needs are dropped.
 func (s *store) forget(hashes ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +243,7 @@ func (s *store) forget(hashes ...string) {
 	}
 }
 
-// put puts objects into the store that are not there. It waits for a hub that is away.
+// put uploads the objects that the store lacks. It waits while the hub is away.
 func (s *store) put(ctx context.Context, objects []*object) error {
 	for _, o := range objects {
 		for try := 0; ; try++ {
@@ -298,10 +298,10 @@ func (s *store) putOne(ctx context.Context, o *object) error {
 		return err
 	}
 	defer cancel()
-	info, err := s.objects.GetInfo(ctx, o.hash) // of an earlier run, or another notebook
+	info, err := s.objects.GetInfo(ctx, o.hash) // uploaded by an earlier run, or another notebook
 	if known := err == nil && info.Size == uint64(o.size) && !doubted; !known {
 		if err == nil {
-			_ = s.objects.Delete(ctx, o.hash) // so that its chunks take no room; if it stays, the new one counts
+			_ = s.objects.Delete(ctx, o.hash) // to free its chunks; if that fails, the new entry still replaces it
 		}
 		b, err := read()
 		if err != nil {
@@ -320,5 +320,5 @@ func (s *store) putOne(ctx context.Context, o *object) error {
 	return nil
 }
 
-// chunk is how many bytes of an object or a result travel in one message.
+// chunk is the number of bytes of an object or a result per message.
 const chunk = 512 << 10

@@ -6,20 +6,20 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Subjects. A notebook sends each call to the worker that it chose, as a request; only objects lie in JetStream. The hub sees to it that
-// a worker publishes under its own name alone, and replies only to what it was asked.
+// Subjects. A notebook sends each call as a request to the worker it chose; only objects are in JetStream. The hub lets a worker
+// publish under its own name only, and reply only to requests it received.
 const (
 	bucket = "fedkit" // of objects by their hash
 
-	beats    = "fedkit.beat."    // + worker: that it is there, and what it does
-	hellos   = "fedkit.hello."   // + notebook: that it is there
-	goodbyes = "fedkit.goodbye." // + notebook: that a run is over, and its results can be forgotten
+	beats    = "fedkit.beat."    // + worker: heartbeat, with what it runs
+	hellos   = "fedkit.hello."   // + notebook: heartbeat
+	goodbyes = "fedkit.goodbye." // + notebook: a run is over, and its results can be forgotten
 	asks     = "fedkit.worker."  // + worker + one of:
 	askRun   = ".run"            // a call
 	askRead  = ".read"           // some bytes of a result
 	askHash  = ".hash"           // hashes of results
 	forget   = ".forget"         // results that nobody needs
-	leave    = ".leave"          // the fleet, since its results are wrong, or the fleet was stopped
+	leave    = ".leave"          // the fleet, because of wrong results, or because the fleet was stopped
 	desks    = "fedkit.desk."    // + worker + wantData
 	wantData = ".data"           // some of an object
 
@@ -35,8 +35,8 @@ const (
 	maxAttempts  = 3                      // workers that may be lost with a call, or wrong answers of a worker, before it is given up
 )
 
-// workerMay is what a worker is allowed: to publish under its name, and to subscribe to what is for it and from notebooks. It cannot reach
-// JetStream, where a request names the subject of its reply, and a consumer that of its messages, which the hub would then publish for it.
+// workerMay returns a worker's permissions: to publish under its name, and to subscribe to its own subjects and those of
+// notebooks. It has no access to JetStream, where requests and consumers name a subject that the hub then publishes to for them.
 func workerMay(name string) *server.Permissions {
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: []string{beats + name, desks + name + wantData}},

@@ -16,15 +16,15 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// ticket is what the one file says that workers and notebooks are given: where the hub is, and the keys to it.
+// ticket is the content of a fleet's file: the address of the hub, and the keys to it.
 type ticket struct {
 	Version int    `json:"version"`
 	URL     string `json:"url"`
-	CA      string `json:"ca,omitempty"` // PEM; the hub speaks TLS then, and nothing else
-	// Seeds of NATS keys. Who runs programs has the first. The second vouches for the keys that workers make, one for each.
+	CA      string `json:"ca,omitempty"` // PEM; if set, the hub accepts TLS only
+	// Seeds of NATS keys: of notebooks, which run programs; and to sign the keys that workers generate, one each.
 	Notebook string `json:"notebook,omitempty"`
 	Worker   string `json:"worker,omitempty"`
-	// Credentials is a .creds file of a NATS server of your own, instead of the keys.
+	// Credentials is a .creds file for your own NATS server, instead of the keys.
 	Credentials string `json:"credentials,omitempty"`
 }
 
@@ -56,7 +56,7 @@ func readTicket(path string) (t *ticket, err error) {
 	return t, nil
 }
 
-// write writes the file, for nobody else to read.
+// write writes the file, readable by its owner only.
 func (t *ticket) write(path string) error {
 	b, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *ticket) write(path string) error {
 	return file.WriteSecret(path, append(b, '\n'))
 }
 
-// ofHub reports whether the file is of a hub, and not of a NATS server of your own.
+// ofHub reports whether the file is for a hub, not for your own NATS server.
 func (t *ticket) ofHub() bool { return t.Credentials == "" && t.Notebook+t.Worker != "" }
 
 // connectNotebook opens the connection of a notebook.
@@ -87,7 +87,7 @@ func (t *ticket) connectNotebook(more ...nats.Option) (*nats.Conn, error) {
 	return t.connect(notebookInbox, append(more, nats.Nkey(public, key.Sign))...)
 }
 
-// connectWorker opens the connection of a worker, and returns its name, which is that of a key that it alone has.
+// connectWorker opens the connection of a worker, and returns its name: that of the key pair that it generates here.
 func (t *ticket) connectWorker(more ...nats.Option) (nc *nats.Conn, name string, err error) {
 	if !t.ofHub() {
 		name = newName()
@@ -115,7 +115,7 @@ func (t *ticket) connectWorker(more ...nats.Option) (nc *nats.Conn, name string,
 	return nc, name, err
 }
 
-// connect opens a connection, which reconnects for ever. Answers are sent to an inbox, so that nobody reads those of others.
+// connect opens a connection that reconnects forever. Replies go to the client's own inbox, so that nobody reads those of others.
 func (t *ticket) connect(inbox string, more ...nats.Option) (*nats.Conn, error) {
 	options := append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.Timeout(5 * time.Second),
 		nats.CustomInboxPrefix(inbox), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.ReconnectBufSize(32 << 20)}, more...)

@@ -9,7 +9,7 @@ import (
 // times records how long programs take, to detect stragglers.
 type times struct {
 	mu      sync.Mutex
-	seconds map[string][]float64 // by program, the last ones
+	seconds map[string][]float64 // by program, the latest
 }
 
 func (t *times) add(program string, seconds float64) {
@@ -23,7 +23,7 @@ func (t *times) add(program string, seconds float64) {
 	t.seconds[program] = list[max(0, len(list)-most):]
 }
 
-// compiling is how long the first call of a program may take, which has to be compiled. Tests change it.
+// compiling is the limit for the first call of a program, which includes compilation. Tests change it.
 var compiling = 2 * time.Minute
 
 // slow returns how long a call of a program may take until a second worker is asked too: four times the median, plus a second.

@@ -19,42 +19,42 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// WorkerOptions say how a worker works. The zero value is a usual one.
+// WorkerOptions configure a worker. The zero value is ready to use.
 type WorkerOptions struct {
-	Slots  int                           // programs at once; default: half of the processors that it may run on, at least one; 1 on a GPU
-	Memory int64                         // bytes of objects and results that it keeps, at most; default 4 GB
-	Idle   time.Duration                 // the worker ends if no notebook was there for so long; default: never
-	Say    func(format string, a ...any) // told what happens; default: nobody
+	Slots  int                           // concurrent programs; default: half of the processors that it may run on, at least one; 1 on a GPU
+	Memory int64                         // limit on the bytes of objects and results that it keeps; default 4 GB
+	Idle   time.Duration                 // time without a notebook after which the worker exits; default: never
+	Say    func(format string, a ...any) // receives log lines; default: none
 
 	number int // from 1, of a worker that Local started
 }
 
-// WorkerInfo is what a worker says of itself, twice a second.
+// WorkerInfo is a worker's heartbeat, sent twice a second.
 type WorkerInfo struct {
 	Worker   string   // its name
 	Host     string   // name of the machine
 	PID      int      // of its process
 	Number   int      `json:",omitempty"` // from 1, of a worker that Local started
-	Protocol int      // version of the messages that it understands
+	Protocol int      // version of the message format
 	Kind     Platform // device, plugin and processors, which decide how it rounds
-	Slots    int      // calls at a time
-	Doing    []string // calls that it works on, or makes ready
-	Programs []string // that these are of, in their order
-	Waiting  []string `json:",omitempty"` // calls that it has no place for yet, as notebooks share it
-	Leaving  bool     `json:",omitempty"` // it ends, and leaves its calls to others
+	Slots    int      // calls that it runs at once
+	Doing    []string // calls that it runs or prepares
+	Programs []string // their programs, in the same order
+	Waiting  []string `json:",omitempty"` // queued calls, if notebooks share the worker
+	Leaving  bool     `json:",omitempty"` // it exits, and leaves its calls to others
 	Bytes    int64    // that it keeps
-	Done     int64    // calls
+	Done     int64    // calls finished
 }
 
 var (
 	// ErrLeft says that a worker was told to leave.
 	ErrLeft = errors.New("told to leave")
-	// ErrIdle says that a worker ended since nobody needed it.
+	// ErrIdle says that a worker exited because no notebook was there.
 	ErrIdle = errors.New("nobody was there")
 )
 
-// RunWorker makes this process a worker of the fleet of a file, until ctx ends: it runs the programs that it is given, knows nothing of what
-// they are for, and keeps what comes out until it is asked for. It waits for a hub that is lost.
+// RunWorker makes this process a worker of the fleet of a file, until ctx ends: it runs the programs it receives, without knowing
+// what they are for, and keeps their results until they are requested. If the hub is lost, it waits.
 func RunWorker(ctx context.Context, file string, o WorkerOptions) error {
 	w, err := newWorker(file, o)
 	if err != nil {
@@ -94,7 +94,7 @@ func newWorker(file string, o WorkerOptions) (*worker, error) {
 		beat: WorkerInfo{Host: host, PID: os.Getpid(), Number: o.number, Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
 	w.nc, w.beat.Worker, err = t.connectWorker(nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil { // not at the end
+			if err != nil { // nil: closed by this worker
 				o.Say("the hub is away: %v", err)
 			}
 		}),
@@ -112,28 +112,28 @@ func newWorker(file string, o WorkerOptions) (*worker, error) {
 	return w, nil
 }
 
-// work is a worker at work.
+// worker is the state of a running worker.
 type worker struct {
 	nc      *nats.Conn
 	machine *remote.Machine
 	perform func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer // machine.Run
 	memory  int64
-	places  chan struct{} // of calls that need a slot, at work or made ready
+	places  chan struct{} // one per call that needs a slot and is running or prepared
 	idle    time.Duration
-	last    time.Time // that a notebook was heard
+	last    time.Time // last heartbeat of any notebook
 	say     func(format string, a ...any)
 
 	fetching sync.Mutex // one large object at a time
 
-	telling sync.Mutex // heartbeats leave in the order in which they were taken
+	telling sync.Mutex // heartbeats leave in the order in which they were made
 	running sync.WaitGroup
 	mu      sync.Mutex
 	beat    WorkerInfo
 	jobs    map[string]*job      // by call
-	heard   map[string]time.Time // by notebook, when it was heard of last
+	heard   map[string]time.Time // last heartbeat, by notebook
 
 	reading sync.Mutex
-	read    string // key of the result that is read
+	read    string // key of the result being read
 	data    []byte
 	readAt  time.Time
 }
@@ -212,11 +212,11 @@ func (w *worker) tell() {
 	w.mu.Unlock()
 	b.Bytes = w.machine.Bytes()
 	if text, err := json.Marshal(b); err == nil && w.nc.IsConnected() {
-		_ = w.nc.Publish(beats+b.Worker, text) // the next beat says it again
+		_ = w.nc.Publish(beats+b.Worker, text) // the next heartbeat repeats it
 	}
 }
 
-// hello takes the heartbeat of a notebook. A new one learns of the worker at once.
+// hello handles the heartbeat of a notebook. A new one gets the worker's at once.
 func (w *worker) hello(m *nats.Msg) {
 	name := strings.TrimPrefix(m.Subject, hellos)
 	w.mu.Lock()
