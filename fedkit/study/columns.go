@@ -14,7 +14,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// column is a figure of rounds, by its path in the JSON of a record.
+// column is a quantity of rounds, by its path in the JSON of a record.
 type column struct {
 	Path   []string `json:"path"`
 	Scale  int64    `json:"scale,omitempty"` // 0: the numbers are whole
@@ -23,7 +23,7 @@ type column struct {
 	raw []json.RawMessage // of all rows, as they were added
 }
 
-// columns are the figures of a list of records.
+// columns are the quantities of a list of records.
 type columns struct {
 	all    []*column
 	byPath map[string]*column
@@ -103,7 +103,7 @@ func (c *column) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// deepest is how many names a path may have, far more than any.
+// deepest limits the names of a path; real ones have far fewer.
 const deepest = 10
 
 func isNumber(b []byte) bool { return b[0] == '-' || b[0] >= '0' && b[0] <= '9' }

@@ -19,8 +19,8 @@ import (
 	"fedkit.example/fedkit/internal/interrupt"
 )
 
-// compute runs what is missing, some side by side. The first error of the study itself ends it: a folder that cannot be
-// written to, ctx canceled. An interrupt ends it without one. A run whose own place is not free is left.
+// compute runs what is missing, some of it concurrently. The first error of the study itself ends it: an unwritable folder, ctx
+// canceled. An interrupt ends it without an error. A run whose place something else takes is skipped.
 func (s *Study) compute(ctx context.Context, missing []*plan) error {
 	if err := s.writable(); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 	return nil
 }
 
-// begin runs it from its checkpoint or, if that is damaged, anew.
+// begin starts the run from its checkpoint or, if that is damaged, from round 0.
 func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.History, error) {
 	o := p.opts
 	o.Watch = watch{w}
@@ -156,7 +156,7 @@ func (p *plan) room() error {
 	return errors.Join(errs...)
 }
 
-// clear removes what killed writes have left, and what is stored of a run that is computed anew, but for its checkpoint.
+// clear removes leftovers of killed writes, and the stored files of a run that is recomputed, except its checkpoint.
 func (p *plan) clear() {
 	left := append(files(p.Path("."), "."), files(filepath.Join(p.dir, tableFolder), "."+p.ID)...)
 	for _, path := range append(left, p.Path(entryFile), p.Path(historyFile), p.Path(modelsFile), p.Path(tableFile)) {
@@ -165,8 +165,7 @@ func (p *plan) clear() {
 	p.Rounds, p.Accuracy, p.Models, p.files = 0, fedkit.Float(math.NaN()), false, nil
 }
 
-// files returns the paths in a folder whose names begin alike. The folder may be called "runs [new]", which has another
-// meaning in filepath.Glob.
+// files returns the paths in a folder whose names have a prefix. filepath.Glob would take a folder "runs [new]" for a pattern.
 func files(dir, start string) (paths []string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -214,8 +213,8 @@ func (r *Run) removeCheckpoint() {
 	}
 }
 
-// sideBySide is how many runs go on at the same time. A run of a small model leaves processors idle, and one of few clients
-// machines of a fleet; large ones keep all of them busy, and take memory.
+// sideBySide returns the number of concurrent runs. A run of a small model leaves processors idle, and one of few clients leaves
+// machines of a fleet idle; large ones keep all of them busy, and take memory.
 func (s *Study) sideBySide(missing []*plan) int {
 	n := s.Parallel
 	if n == 0 {

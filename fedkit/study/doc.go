@@ -1,4 +1,4 @@
-// Package study keeps runs: each is stored in a folder under the key of its whole configuration, and computed once.
+// Package study caches runs: each is stored in a folder under the key of its whole configuration, and computed once.
 //
 // Runs are added in plain loops, then run together:
 //
@@ -44,12 +44,12 @@
 //	import glob, pandas as pd
 //	runs = pd.concat(map(pd.read_csv, glob.glob("runs/table/*.csv.gz")))
 //
-// The entry has the checksum of each file, and its own. What was altered, or is another run's, is refused by name when it is read. The next
-// study computes such a run anew, or writes its long table anew. What is in the place of a file or folder and does not belong there is
-// set aside, under its name with ".damaged". Run.Check reads all files of a run, also the table, which only others read.
+// The entry has the checksum of each file, and its own. A file that was altered, or is another run's, is refused by name when it
+// is read. The next study recomputes such a run, or rewrites its long table. Anything else in the place of a file or folder is
+// renamed, with ".damaged" added. Run.Check reads all files of a run, also the table, which only other programs read.
 //
 // Runs.Extract writes what tables and curves need of any number of runs into one small file, and Open reads it.
 //
-// These are plain files, which may be copied and removed by hand. Several processes may use one folder at the same time. A
-// run that was killed goes on from its checkpoint.
+// These are plain files, which may be copied and removed by hand. Several processes may use one folder at the same time. A run
+// that was killed resumes from its checkpoint.
 package study

@@ -18,8 +18,8 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
-// schema is the number of the form in which entries are written. Those with a larger one are left alone; those with a smaller one
-// have no checksums, and their runs are computed anew.
+// schema is the version of the entries' format. Newer entries are left alone; older ones have no checksums, and their runs are
+// recomputed.
 const schema = 2
 
 // errOlder is the error of what was written without checksums.
@@ -68,7 +68,7 @@ func seal(entry []byte) []byte {
 	return fmt.Appendf(entry, "%s%x\"\n}\n", sealed, sha256.Sum256(entry))
 }
 
-// unseal takes it off, and refuses an entry that was altered.
+// unseal removes the last line, and refuses an entry that was altered.
 func unseal(b []byte) ([]byte, error) {
 	i := bytes.LastIndex(b, []byte(sealed))
 	if i < 0 {
@@ -101,7 +101,7 @@ func read(dir, id string) (*Run, error) {
 	return r, nil
 }
 
-// parse reads an entry, and checks that what it says of the run is what its key is made of.
+// parse reads an entry, and checks that its key is that of the run it describes.
 func parse(b []byte) (*Run, error) {
 	var version struct {
 		Schema int `json:"schema"`

@@ -20,8 +20,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// An extract is compressed by zstd. It has a line of JSON that says what it is, one for each run, and then one for each figure
-// of rounds, with its values in all rounds of all runs. The last line is the SHA-256 of those before it:
+// An extract is compressed by zstd. It has a line of JSON that says what it is, one for each run, and then one for each quantity,
+// with its values in all rounds of all runs. The last line is the SHA-256 of those before it:
 //
 //	{"fedkit":"extract","schema":2,"runs":2}
 //	{"name":"FedAvg",…,"records":2}
@@ -30,14 +30,14 @@ import (
 //	{"path":["global","accuracy"],"scale":10000,"values":[8012,911,-1003,845]}
 //	{"sha256":"f6e0…"}
 //
-// A number is scaled and rounded, and written as its difference from the one before, which takes few bytes. Null is none, and
-// what is no number, or too large, is there as a string of its JSON.
+// Numbers are scaled, rounded and delta-encoded, which takes few bytes. Null stands for no value; what is no number, or too
+// large, is a string of its JSON.
 const extractSchema = 2
 
-// decimals is how fine numbers are that are not whole: 10,000 stands for four decimals.
+// decimals is the resolution of numbers that are not whole: 10,000 stands for four decimals.
 const decimals = 10_000
 
-// What an extract may be, so that a small file cannot fill the memory: usually it unpacks to 20 times its size.
+// Limits of an extract, so that a small file cannot fill the memory: usually it unpacks to 20 times its size.
 const (
 	unpackedAlways = 1 << 24 // bytes
 	unpackedTimes  = 200     // its size
@@ -47,7 +47,7 @@ const (
 	window         = 1 << 25 // bytes, of zstd
 )
 
-// mostUnpacked is how many bytes may come of packed ones.
+// mostUnpacked limits the size of an unpacked extract.
 func mostUnpacked(packed int64) int64 { return max(unpackedAlways, unpackedTimes*packed) }
 
 // counted counts what is written.
@@ -81,9 +81,8 @@ type extracted struct {
 }
 
 // Extract writes what tables and curves need of the runs into one small file, which may be committed beside a notebook or a
-// paper: see Open. Of a history it has the evaluated rounds, without what is known of each client. Each stands for the rounds
-// since the one before, whose seconds and bytes are added to its own. Numbers that are not whole have four decimals.
-// The file appears whole or not at all.
+// paper: see Open. It keeps the evaluated rounds, without what is recorded per client. Seconds and bytes of other rounds are
+// added to the next one that is kept. Numbers that are not whole have four decimals. The file is written atomically.
 //
 // Errors: no runs, two that are the same, a history that cannot be loaded.
 func (rs Runs) Extract(path string) error {
@@ -153,7 +152,7 @@ func (rs Runs) extract(path string) error {
 
 var errUnpacked = fmt.Errorf("it unpacks to more than %d MiB and %d times its size: must be at most that; write several extracts", unpackedAlways>>20, unpackedTimes)
 
-// evaluated returns the evaluated rounds and the last one, each with what those since the one before took.
+// evaluated returns the evaluated rounds and the last one, with the seconds and bytes since the one before.
 func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
 	var since fedkit.Record
 	for i, r := range rounds {
@@ -273,7 +272,7 @@ func readExtract(r io.Reader) (Runs, error) {
 	return rs, errors.Join(errs...)
 }
 
-// agrees refuses a history that does not end as the run says: its numbers have four decimals.
+// agrees refuses a history that does not end as the run says, within four decimals.
 func (r *Run) agrees(h *fedkit.History) error {
 	rounds := 0
 	if last := h.Last(); last != nil {

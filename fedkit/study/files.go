@@ -34,13 +34,13 @@ func (r *Run) Path(file string) string {
 	return filepath.Join(r.dir, r.ID, file)
 }
 
-// digest is what an entry says of a file's content.
+// digest identifies the content of a file.
 type digest struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"` // in hexadecimal
 }
 
-// record keeps the digest of a file that was written.
+// record stores the digest of a file that was written.
 func (r *Run) record(file string) error {
 	f, err := os.Open(r.Path(file))
 	if err != nil {
@@ -62,7 +62,7 @@ func digestOf(f io.Reader) (d digest, err error) {
 	return d, err
 }
 
-// open opens a file of the run, and compares it with what was stored.
+// open opens a file of the run, and verifies its digest.
 func (r *Run) open(file string) (*os.File, error) {
 	if err := r.checkSize(file); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func (r *Run) checkSize(file string) error {
 	return nil
 }
 
-// Check reads every file of the run, and refuses those that are not as they were stored: the history, the final models, and the
-// long table, which others read. What reads a history or models compares that file itself. A run of an extract has no files.
+// Check verifies every file of the run: the history, the final models, and the long table, which other programs read. Loading a
+// history or models verifies that file. A run of an extract has no files.
 func (r *Run) Check() error {
 	var errs []error
 	for _, file := range []string{historyFile, modelsFile, tableFile} {
@@ -119,7 +119,7 @@ func (r *Run) Check() error {
 	return errors.Join(errs...)
 }
 
-// whole refuses a stored run without its history, or without models that were kept. These may be large: their content is compared
+// whole refuses a stored run without its history, or without models that were kept. These may be large: their content is verified
 // when they are read.
 func (r *Run) whole() error {
 	if r.Models {
@@ -134,8 +134,8 @@ func (r *Run) whole() error {
 	return err
 }
 
-// mend writes the long table of a stored run anew if it is missing or altered, and adds to the entry what its federation is made from.
-// The error says what was mended too.
+// mend rewrites the long table of a stored run if it is missing or altered, and adds to the entry what its federation is made
+// from. The error also says what was mended.
 func (r *Run) mend(from []*config.Config) error {
 	table := r.checkTable()
 	from = slices.DeleteFunc(slices.Clone(from), r.isMadeFrom)
@@ -172,7 +172,7 @@ func (r *Run) checkTable() error {
 	return err
 }
 
-// writeTable writes the long table, whatever stands in its place.
+// writeTable writes the long table, and replaces whatever is in its place.
 func (r *Run) writeTable(h *fedkit.History) error {
 	err := aside(r.Path(tableFile), 0)
 	if err == nil {
@@ -184,7 +184,7 @@ func (r *Run) writeTable(h *fedkit.History) error {
 	return r.record(tableFile)
 }
 
-// aside renames what is not of the type that belongs in a place. Nobody knows what it is, so it is not removed.
+// aside renames a file or folder of a type that does not belong in a place. Its content is unknown, so it is not removed.
 func aside(path string, belongs fs.FileMode) error {
 	if info, err := os.Stat(path); err == nil && info.Mode().Type() == belongs {
 		return nil

@@ -30,8 +30,8 @@ func identityOf(h *fedkit.History) identity {
 	return identity{h.Config, h.Interceptors, h.Task, h.Manifest.Data, h.Manifest.Clients, h.DevicesHash, h.Settings, h.Seed, h.Device, h.Types, ownCode(h.Code)}
 }
 
-// ownCode is what a history's Code says of parts that are not fedkit's. Stored runs are served when fedkit's own code has
-// changed, which Run says, but not when that of a strategy in a cell has.
+// ownCode is the part of a history's Code that is not fedkit's. Stored runs stay valid when fedkit's own code changes, of which
+// Run warns, but not when a strategy in a cell does.
 func ownCode(code string) string {
 	_, own, _ := strings.Cut(code, "; ")
 	return own
@@ -52,7 +52,7 @@ func keyOf(h *fedkit.History) (string, error) {
 // idOf names the entry of a run: "FedAvg-1a2b3c4d5e6f".
 func idOf(strategy, key string) string { return strategy + "-" + key[:12] }
 
-// differences says in what one run is another than a stored one, field by field.
+// differences lists, field by field, how a run differs from a stored one.
 func differences(was, is *fedkit.History) (fields []string) {
 	a, b := identityOf(was), identityOf(is)
 	fields = config.Diff(a.Strategy, b.Strategy)

@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Label says something of a run in the user's words: α is 0.1.
+// Label describes a run in the user's words: α is 0.1.
 type Label struct {
 	Key, Value string // "α" and "0.1"
 }

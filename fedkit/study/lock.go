@@ -10,8 +10,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lock lets one process at a time compute or remove a run. It is gone with the process that has it, however that ends. On a
-// file system without locks it keeps nobody away: two processes may then compute the same run, with the same results.
+// lock lets one process at a time compute or remove a run. It is released when its process ends in any way. On a file system
+// without locks it has no effect: two processes may then compute the same run, with the same results.
 type lock struct{ *flock.Flock }
 
 // tryLock returns nil if another process has the lock.
@@ -32,7 +32,7 @@ func tryLock(dir, id string) (*lock, error) {
 		case !ok:
 			return nil, f.Close()
 		}
-		// Whoever had it may have removed the file, so that others lock another one of that name.
+		// The previous holder may have removed the file, so that others lock a new one of that name.
 		is, err := f.Stat()
 		if err == nil {
 			if at, err := os.Stat(path); err == nil && os.SameFile(is, at) {

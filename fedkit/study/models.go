@@ -8,7 +8,7 @@ import (
 	"fedkit.example/fedkit/weights"
 )
 
-// keepModels keeps what the strategy serves at the end.
+// keepModels stores the models that the strategy serves at the end.
 func (p *plan) keepModels(ctx context.Context) error {
 	sv, err := fedkit.Served(ctx, p.fed, p.strategy)
 	if err != nil {

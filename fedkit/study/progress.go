@@ -5,7 +5,7 @@ import (
 	"fedkit.example/fedkit/progress"
 )
 
-// watcher is told of all runs.
+// watcher returns the observer of all runs, and gives it the plan.
 func (s *Study) watcher(missing []*plan) fedkit.Watcher {
 	w := s.Watch
 	if w == nil {
@@ -18,7 +18,7 @@ func (s *Study) watcher(missing []*plan) fedkit.Watcher {
 	return w
 }
 
-// watch is told of the rounds of one run. Its end is told once, also if it begins twice, or not at all.
+// watch observes the rounds of one run. It reports the end once, also if the run begins twice, or not at all.
 type watch struct{ fedkit.Watcher }
 
 func (watch) Done(*fedkit.History, error) {}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// queue has the runs that nobody computes yet.
+// queue holds the runs that no process computes yet.
 type queue struct {
 	mu      sync.Mutex
 	missing []*plan

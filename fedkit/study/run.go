@@ -26,13 +26,13 @@ type Run struct {
 	About    *fedkit.History // what identifies it; no rounds
 	Rounds   int             // that were run
 	Accuracy fedkit.Float    // at the last evaluated round, as History.Accuracy has it
-	Seconds  float64         // from start to end, where it was computed in one go
+	Seconds  float64         // wall time, if it was computed in one go
 	Finished time.Time       // when it ended
 	Models   bool            // whether its final models are kept
 	Error    string          // why it failed; empty if it did not
 	Retry    bool            // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
 
-	// From is what its federation was made from, as each study that added it with AddFrom wrote that down; none if no one did.
+	// From is what its federation was made from, one per study that recorded it with AddFrom; empty if none did.
 	From []*config.Config
 
 	dir     string            // the store's
@@ -51,10 +51,10 @@ func (r *Run) Err() error {
 	return fmt.Errorf("%s: %s", r, r.Error)
 }
 
-// History loads what happened. Of a failed run, it is what happened before. A file that is not what was stored is refused.
+// History loads the history; that of a failed run ends before the failure. A file that was altered is refused.
 func (r *Run) History() (*fedkit.History, error) { return r.load(true) }
 
-// Light loads the history without what is kept for each client, which is faster, and enough for tables and curves.
+// Light loads the history without what is recorded per client, which is faster, and enough for tables and curves.
 func (r *Run) Light() (*fedkit.History, error) { return r.load(false) }
 
 func (r *Run) load(whole bool) (*fedkit.History, error) {
@@ -105,7 +105,7 @@ func (r *Run) Size() (bytes int64) {
 	return bytes
 }
 
-// Is says whether a label or an option of the run has a value. Keys are looked up among the labels, then the words
+// Is reports whether a label or an option of the run has a value. Keys are looked up among the labels, then the words
 // "name", "strategy", "data", "partition", "model", "seed" and "device", then the options of the run ("Rounds") and
 // those of the strategy, by their path ("Local.LR", "Aggregator.type").
 func (r *Run) Is(key string, value any) bool {
@@ -143,7 +143,7 @@ func (r *Run) Value(key string) (value string, ok bool) {
 	return h.Config.At(key)
 }
 
-// isMadeFrom says whether a study wrote down that the run's federation is made from what has this configuration.
+// isMadeFrom reports whether a study recorded that the run's federation was made from this configuration.
 func (r *Run) isMadeFrom(c *config.Config) bool {
 	return slices.ContainsFunc(r.From, func(o *config.Config) bool { return reflect.DeepEqual(o, c) })
 }
@@ -164,7 +164,7 @@ func (r *Run) remove() error {
 	if err := os.Remove(r.Path(tableFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("study: %w", err)
 	}
-	// First what says that there is a run: what is left of an interrupted removal is no entry.
+	// The entry first: what is left of an interrupted removal is then no run.
 	if err := os.Remove(r.Path(entryFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("study: %w", err)
 	}

@@ -79,11 +79,11 @@ func (rs Runs) Failed() Runs {
 	return slices.DeleteFunc(slices.Clone(rs), func(r *Run) bool { return r.Error == "" })
 }
 
-// Histories loads the histories of the runs that did not fail. A run with labels is called by them too, as far as they tell
-// these runs apart: "FedAvg, α 0.1". What cannot be loaded is said on standard error, and is nil.
+// Histories loads the histories of the runs that did not fail. Their names include the labels that distinguish these runs:
+// "FedAvg, α 0.1". One that cannot be loaded is nil, and the reason goes to standard error.
 func (rs Runs) Histories() []*fedkit.History { return rs.load((*Run).History) }
 
-// Light is Histories without what is kept for each client, which is faster, and enough for tables and curves.
+// Light is Histories without what is recorded per client, which is faster, and enough for tables and curves.
 func (rs Runs) Light() []*fedkit.History { return rs.load((*Run).Light) }
 
 func (rs Runs) load(load func(*Run) (*fedkit.History, error)) []*fedkit.History {
@@ -102,12 +102,12 @@ func (rs Runs) load(load func(*Run) (*fedkit.History, error)) []*fedkit.History 
 	return hs
 }
 
-// telling are the keys of labels that do not have one value in all of the runs.
+// telling returns the keys of labels whose values differ between the runs.
 func (rs Runs) telling() map[string]bool {
 	keys := map[string]bool{}
 	for _, r := range rs {
 		for _, l := range r.Labels {
-			if _, known := keys[l.Key]; known { // what one run says, all do
+			if _, known := keys[l.Key]; known { // one answer for all runs with the key
 				continue
 			}
 			keys[l.Key] = slices.ContainsFunc(rs, func(o *Run) bool { return !o.Is(l.Key, l.Value) })

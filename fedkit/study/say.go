@@ -13,7 +13,7 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
-// say says what is stored, what is to run, and why: "23 stored, 2 to run: Local.LR: 0.03, was 0.1".
+// say reports what is stored, what is to run, and why: "23 stored, 2 to run: Local.LR: 0.03, was 0.1".
 func (s *Study) say(missing []*plan) {
 	stored := len(distinct(s.plans)) - len(missing)
 	line := fmt.Sprintf("%d stored, %d to run", stored, len(missing))
@@ -39,11 +39,11 @@ func (s *Study) say(missing []*plan) {
 	s.sayCode()
 }
 
-// said has what this program has said. That nothing is to run is said once: a notebook's cell may ask for the same study
+// said holds what this program has printed. That nothing is to run is printed once: a notebook's cell may run the same study
 // again and again.
 var said sync.Map
 
-// sayf writes a line, also for runs that go on side by side.
+// sayf prints a line; concurrent runs may call it.
 func (s *Study) sayf(format string, values ...any) {
 	s.saying.Lock()
 	defer s.saying.Unlock()
@@ -94,8 +94,8 @@ func (s *Study) reasons(missing []*plan) string {
 	return strings.Join(all, "; ")
 }
 
-// reason says in what a run differs from the one of its name that is most like it, labels and seed first. Among equals, the words
-// decide, not the order of keys.
+// reason returns how a run differs from the most similar one of its name, labels and seed first. Ties are broken by the words,
+// not by the order of keys.
 func (p *plan) reason(stored Runs) string {
 	switch {
 	case errors.Is(p.problem, errOlder):

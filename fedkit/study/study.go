@@ -16,16 +16,16 @@ import (
 	"fedkit.example/fedkit/internal/display"
 )
 
-// pause is how often a run's checkpoint is written, unless its options say so.
+// pause is the interval between a run's checkpoints, unless its options set one.
 const pause = 10 * time.Second
 
 // Study is a list of runs that are computed once and stored.
 type Study struct {
 	Dir      string         // the folder of the runs
-	Parallel int            // runs side by side; default: as many as there are processors, or programs that a fleet runs at a time, fewer if they need more memory than there is
-	Again    bool           // computes everything anew, also what is stored
+	Parallel int            // concurrent runs; default: as many as there are processors, or programs that a fleet runs at a time, fewer if memory is short
+	Again    bool           // recomputes everything, also what is stored
 	Models   bool           // keeps the final models
-	Watch    fedkit.Watcher // told of the progress of every run: plot.Live(); default progress.Line()
+	Watch    fedkit.Watcher // receives the progress of every run: plot.Live(); default progress.Line()
 	Log      io.Writer      // where Run says what is stored and what is to run; default: standard output in a notebook, else standard error
 
 	plans  []*plan
@@ -33,7 +33,7 @@ type Study struct {
 	saying sync.Mutex
 }
 
-// New returns a study whose runs are stored in a folder. It is made when the first run is stored.
+// New returns a study whose runs are stored in a folder, which is made when the first run is stored.
 func New(dir string) *Study { return &Study{Dir: dir} }
 
 // plan is a run that was added.
@@ -53,15 +53,15 @@ type plan struct {
 }
 
 // Add adds a run. Labels are pairs of a key and a value, as in log/slog: "α", 0.1. They and Options.Name are for people: for
-// filters, tables and figures. The strategy is copied as it is now, so that one value may be added many times; a part that
-// it holds by a pointer must not be changed before Run is over. What is wrong is said by Run, before anything runs.
+// filters, tables and figures. The strategy is copied as it is now, so that one value may be added many times; a part that it
+// holds by a pointer must not be changed before Run returns. Run reports mistakes before anything runs.
 func (s *Study) Add(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs ...any) {
 	s.AddFrom(nil, fed, strategy, o, pairs...)
 }
 
-// AddFrom is Add for a federation that is written down, such as in a file. From is what it is made from: its configuration (see
-// config.Of) is kept with the run, so that the run can be found by it without its data, as experiment.Grid.Find does. It is not part
-// of what identifies the run. Nil is nothing.
+// AddFrom is Add for a federation that a value describes, such as one read from a file. The configuration of from (see config.Of)
+// is stored with the run, so that experiment.Grid.Find finds the run by it, without the data. It is not part of the key. A nil
+// from is ignored.
 func (s *Study) AddFrom(from any, fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.Options, pairs ...any) {
 	p, err := s.plan(fed, strategy, o, pairs)
 	if err != nil && s.err == nil {
@@ -117,15 +117,15 @@ func (s *Study) plan(fed *fedkit.Federation, strategy fedkit.Strategy, o fedkit.
 	return p, nil
 }
 
-// Run computes the runs that are not stored, side by side, and stores each as it finishes. It returns those that were added,
-// in this order, with those that failed: see Run.Err. It says how many are stored, how many are to run, and why. What is stored and
-// was altered is said too, and computed anew.
+// Run computes the runs that are not stored, concurrently, and stores each as it finishes. It returns the runs in the order in
+// which they were added, with those that failed: see Run.Err. It prints how many are stored, how many are to run, and why. Stored
+// runs that were altered are named too, and recomputed.
 //
-// A run whose training fails, with NaN for example, is stored with its error, and the others go on. A run that fails for a
-// reason outside of it is stored too, but the next Run tries it again, from its checkpoint if the code is the same.
+// A run whose training fails, with NaN for example, is stored with its error, and the others go on. A run that fails for an
+// external reason is stored too, but the next Run retries it, from its checkpoint if the code is the same.
 //
-// The stop button of a notebook is no error, as in fedkit.Run: the runs that were finished are stored and come
-// back, the others go on from their checkpoints next time.
+// The stop button of a notebook is no error, as in fedkit.Run: finished runs are stored and returned, and the others resume from
+// their checkpoints next time.
 //
 // Errors: no run; a run that cannot be run, or not be stored, by its field; two runs with the same name, labels and seed,
 // and other options; a folder that cannot be written to; an entry that a newer fedkit wrote; a run whose place in the folder is taken
@@ -174,7 +174,7 @@ func (s *Study) check(ctx context.Context) error {
 	return s.conflicts()
 }
 
-// conflicts refuses runs that are called the same by the user, and are not the same.
+// conflicts refuses different runs that have the same name, labels and seed.
 func (s *Study) conflicts() error {
 	first := map[string]*plan{}
 	for i, p := range s.plans {
@@ -199,7 +199,7 @@ func (p *plan) place(dir string) {
 	}
 }
 
-// changed refuses a run that is not what its key says, since what it shares was changed after Add.
+// changed refuses a run that no longer has its key, because something it shares was changed after Add.
 func (p *plan) changed() error {
 	is, err := fedkit.Describe(p.fed, p.strategy, p.opts)
 	if err != nil {
@@ -211,7 +211,7 @@ func (p *plan) changed() error {
 	return nil
 }
 
-// distinct are the plans without those of a run that is planned already.
+// distinct returns one plan per run.
 func distinct(plans []*plan) (all []*plan) {
 	seen := map[string]bool{}
 	for _, p := range plans {
@@ -223,7 +223,7 @@ func distinct(plans []*plan) (all []*plan) {
 	return all
 }
 
-// look finds out what is stored.
+// look loads what is stored, and mends it.
 func (s *Study) look() error {
 	var mended []string
 	for _, p := range s.plans {
@@ -258,12 +258,12 @@ func (s *Study) look() error {
 	return nil
 }
 
-// enough says whether what is stored of a run is all that the study wants.
+// enough reports whether what is stored of a run is all that the study wants.
 func (s *Study) enough(r *Run) bool {
 	return !s.Again && !r.Retry && (r.Models || !s.Models || r.Error != "")
 }
 
-// take takes over how a run ended.
+// take records how a run ended.
 func (p *plan) take(r *Run) {
 	p.Rounds, p.Accuracy, p.Seconds, p.Finished, p.Models, p.Error, p.Retry = r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Models, r.Error, r.Retry
 	p.files, p.About.Code = r.files, r.About.Code
@@ -286,7 +286,7 @@ func (s *Study) results() (runs Runs) {
 	return runs
 }
 
-// log is where the study speaks.
+// log returns where the study prints.
 func (s *Study) log() io.Writer {
 	switch {
 	case s.Log != nil:
