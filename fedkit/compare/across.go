@@ -14,19 +14,19 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
-// Across is a table of one quantity across panels, problems say: a line for each group of runs (see Groups), a column for each
-// panel. The zero value is ready to use.
+// Across is a table of one quantity across panels, such as problems: a line for each group of runs (see Groups), a column for
+// each panel. The zero value is ready to use.
 //
 //	compare.Across{By: compare.Clients}.Table(compare.Panel{"labels", skewed}, compare.Panel{"none", even}).Show()
 //
-// A number is the mean over a group's runs ± half of its 95 % confidence interval, as in the table of a Comparison. The best
-// mean of a column is bold: of the groups whose runs all have a finite value, for others may look good by what they lack.
+// A number is the mean over a group's runs ± half of its 95 % confidence interval, as in the table of a Comparison. The best mean
+// of a column is bold, among groups whose runs all have a finite value: others may look good by what they lack.
 type Across struct {
 	By Quantity // default Accuracy
 
-	// Ranked puts lines in the order of their mean rank over the panels, the best first, and adds it as the last column. In each
-	// panel, 1 is the best mean, equal ones share their mean rank, and groups without a value share the last. Default: lines in
-	// order of appearance.
+	// Ranked sorts lines by their mean rank over the panels, the best first, and adds it as the last column. In each panel, 1 is
+	// the best mean, ties share their mean rank, and groups without a value share the last. Default: lines in order of
+	// appearance.
 	Ranked bool
 }
 
@@ -63,7 +63,7 @@ func (a Across) Table(panels ...Panel) *table.Table {
 	})
 }
 
-// grid is the cells of such a table, by line and panel. A group that a panel does not have is nil.
+// grid holds the cells of such a table, by line and panel. A group that a panel does not have is nil.
 type grid struct {
 	names  []string
 	groups [][]*Group
@@ -89,7 +89,7 @@ func (q Quantity) grid(panels [][]*Group, b Basis) *grid {
 	return g
 }
 
-// column returns the means of a panel, negative if more is better, so that the smallest is the best. Those that are missing are +Inf.
+// column returns the means of a panel, negated if more is better, so that the smallest is the best. Missing ones are +Inf.
 func (g *grid) column(panel int, less bool) []float64 {
 	return each(g.cells, func(line []cell) float64 {
 		switch v := line[panel].numbers[0]; {
@@ -103,7 +103,7 @@ func (g *grid) column(panel int, less bool) []float64 {
 	})
 }
 
-// rank puts the lines in the order of their mean ranks.
+// rank sorts the lines by their mean ranks.
 func (g *grid) rank(less bool) {
 	of := make([][]float64, len(g.names))
 	for panel := range g.cells[0] {
@@ -126,7 +126,7 @@ func (g *grid) rank(less bool) {
 	*g = *sorted
 }
 
-// fill writes the cells into the table, in words and as data.
+// fill writes the cells into the table, as text and as data.
 func (g *grid) fill(t *table.Table, what string, panels []Panel) {
 	head, data := []string{what}, []any{"run"}
 	for _, p := range panels {
@@ -152,7 +152,7 @@ func (g *grid) fill(t *table.Table, what string, panels []Panel) {
 	}
 }
 
-// mark makes the best of each column bold, unless all are as good.
+// mark makes the best of each column bold, unless all tie.
 func (g *grid) mark(t *table.Table, less bool) {
 	t.Bold = map[table.At]bool{}
 	for panel := range g.cells[0] {
@@ -175,7 +175,7 @@ func (g *grid) mark(t *table.Table, less bool) {
 	}
 }
 
-// notes say what the numbers are.
+// notes explain the numbers.
 func (g *grid) notes(q Quantity, all []*Run, b Basis) (says []string) {
 	least, most, partial := math.MaxInt, 0, false
 	for i := range g.groups {

@@ -10,7 +10,7 @@ import (
 )
 
 // tellApart adds to the names of groups, which are all the same, the options in which they differ: "FedAvg, Local.LR 0.1".
-// What is not set adds nothing. Groups that this leaves alike get what else sets them apart, and in the end a number.
+// Options that are not set add nothing. Groups that this leaves alike get other differences, and in the end a number.
 func tellApart(gs []*Group) {
 	hs := each(gs, func(g *Group) *history.History { return g.Runs[0].History })
 	names := labels(gs[0].Name, len(gs), differences(hs))
@@ -26,7 +26,7 @@ func tellApart(gs []*Group) {
 	}
 }
 
-// differences are what sets histories apart: options of the strategy, pace, data, partition, model.
+// differences lists what distinguishes histories: options of the strategy, pace, data, partition, model.
 func differences(hs []*history.History) []config.Difference {
 	return slices.Concat(known(hs), paces(hs),
 		words(hs, func(h *history.History) string { return h.Data }),
@@ -34,7 +34,7 @@ func differences(hs []*history.History) []config.Difference {
 		words(hs, func(h *history.History) string { return h.Model }))
 }
 
-// known are the options in which histories differ. Old files, whose configuration is only text, have no value of them.
+// known lists the options in which histories differ. Old files, whose configuration is only text, have no values of them.
 func known(hs []*history.History) []config.Difference {
 	var configs []*config.Config
 	var of []int
@@ -53,20 +53,20 @@ func known(hs []*history.History) []config.Difference {
 	return all
 }
 
-// paces are the options in which servers kept to the clock differently.
+// paces lists the options in which the servers' pace differed.
 func paces(hs []*history.History) []config.Difference {
 	all := options(each(hs, func(h *history.History) *config.Config { return h.Settings })...)
 	return slices.DeleteFunc(all, func(d config.Difference) bool { return !strings.HasPrefix(d.Path, "Pace") })
 }
 
-// finer are what may set histories apart beside that.
+// finer lists further differences.
 func finer(hs []*history.History) []config.Difference {
 	return slices.Concat(options(each(hs, rule)...),
 		words(hs, func(h *history.History) string { return fmt.Sprintf("%d clients", h.Clients) }),
 		words(hs, func(h *history.History) string { return fmt.Sprintf("%d parameters", h.Params) }))
 }
 
-// words is what histories say of one thing, if they do not all say the same.
+// words returns what histories say of one thing, if they do not all agree.
 func words(hs []*history.History, say func(*history.History) string) []config.Difference {
 	values := each(hs, say)
 	if len(count(values)) == 1 {
@@ -75,7 +75,7 @@ func words(hs []*history.History, say func(*history.History) string) []config.Di
 	return []config.Difference{{Values: values}}
 }
 
-// labels adds to a name, for each of n, its values.
+// labels returns, for each of n, the name with its values.
 func labels(name string, n int, all []config.Difference) []string {
 	names := slices.Repeat([]string{name}, n)
 	for _, d := range all {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Basis is which scores runs are compared by.
+// Basis is the kind of scores that runs are compared by.
 type Basis int
 
 const (

@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
-// Card is a reproduction card: what a source reports beside what came out here, and why they differ. It ends a notebook.
+// Card is a reproduction card: what a source reports, what came out here, and why they differ. It ends a notebook.
 //
 //	compare.Card{{
 //		What: "rounds to 99 %, E = 5, IID", Source: "McMahan et al. 2017, Table 2", Theirs: 20,
@@ -92,10 +92,10 @@ func (l Claim) signed(v, half float64) string {
 	return text
 }
 
-// zero says whether a number is written as 0, and so without a sign.
+// zero reports whether a number is written as 0, and so without a sign.
 func zero(text string) bool { return !strings.ContainsAny(text, "123456789") }
 
-// digits is how many a number has after the point: one for shares, else so that some count.
+// digits returns the number of decimals: one for shares, else enough for some significant digits.
 func (l Claim) digits(v float64, some int) int {
 	switch {
 	case l.Unit == "%" || l.Unit == "points":
@@ -106,7 +106,7 @@ func (l Claim) digits(v float64, some int) int {
 	return max(0, some-1-int(math.Floor(math.Log10(math.Abs(v)))))
 }
 
-// decimal writes a number with a real minus. A number that is not 0 is not written as if it were.
+// decimal writes a number with a true minus sign. A number that is not 0 is not written as 0.
 func decimal(v float64, digits int) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', digits, 64)
 	if digits > 6 {

@@ -9,12 +9,12 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
-// Quantities of simulated time, NaN for runs without a clock: see fedkit.Federation.On. Runs without one have Staleness too. All but
-// Simulated are of the rounds whose Solves were kept.
+// Quantities of simulated time, NaN for runs without a clock: see fedkit.Federation.On. Staleness needs no clock. All but
+// Simulated are over the rounds whose Solves were kept.
 //
 // A client that began at b, and whose result arrived at a in a round that ended at c, was busy for a − b and idle for c − a: in
-// synchronous rounds it waited for the others, in asynchronous ones for a full buffer. One that was late or dropped out at e (see
-// Record.Missed) was busy for min(e, c) − b, and not idle. One that sat out was idle for the whole round, c − b, and its a is b.
+// synchronous rounds it waited for stragglers, in asynchronous ones for a full buffer. One that was late or dropped out at e (see
+// Record.Missed) was busy for min(e, c) − b, and not idle. One that sat out was idle for the whole round, c − b, with a = b.
 //
 //	Idle   = Σ (c − a) / (Σ (c − b) + Σ_missed (min(e, c) − b))
 //	Wasted = Σ_missed (min(e, c) − b) / (Σ (a − b) + Σ_missed (min(e, c) − b))
@@ -37,10 +37,10 @@ func SimulatedTo(target float64) Quantity {
 	}, table.Seconds, true}
 }
 
-// Clocked says whether the run has a clock, because its clients have devices.
+// Clocked reports whether the run has a clock, because its clients have devices.
 func (r *Run) Clocked() bool { return r.History.Devices != nil }
 
-// ofClock reads a number of a run that has a clock, and a round.
+// ofClock reads a quantity of a run that has a clock and a round.
 func ofClock(of func(r *Run) float64) func(*Run, Basis) float64 {
 	return func(r *Run, _ Basis) float64 {
 		if !r.Clocked() || r.History.Last() == nil {
@@ -50,10 +50,10 @@ func ofClock(of func(r *Run) float64) func(*Run, Basis) float64 {
 	}
 }
 
-// times are what clients did with their time, in s of the clock, all together.
+// times is the clients' total time by use, in s of the clock.
 type times struct{ busy, idle, wasted float64 }
 
-// add adds a round, unless what its clients did was not kept.
+// add adds a round, unless its Solves were not kept.
 func (t *times) add(r *history.Record) {
 	if r.Solves == nil && r.Training() != nil {
 		return
@@ -80,7 +80,7 @@ func (t *times) add(r *history.Record) {
 func (t times) idleShare() float64   { return t.idle / (t.busy + t.idle) }
 func (t times) wastedShare() float64 { return t.wasted / t.busy }
 
-// ofTimes reads a number of what the clients of a run did with their time.
+// ofTimes reads a quantity of how a run's clients spent their time.
 func ofTimes(of func(times) float64) func(*Run, Basis) float64 {
 	return ofClock(func(r *Run) float64 {
 		var t times
@@ -91,7 +91,7 @@ func ofTimes(of func(times) float64) func(*Run, Basis) float64 {
 	})
 }
 
-// IdleShare is Idle of one round, NaN if nobody was at work.
+// IdleShare is Idle of one round, NaN if no client was at work.
 func IdleShare(r *history.Record) float64 {
 	var t times
 	t.add(r)
@@ -108,8 +108,8 @@ func staleness(r *Run, _ Basis) float64 {
 	return sum / n
 }
 
-// lacking says which columns some runs cannot have, because what each client did was not kept: of those shown, and if no
-// columns were asked for, of those that runs with a clock would have.
+// lacking names the columns that some runs cannot have, because their Solves were not kept: among those shown or, if no columns
+// were asked for, those of runs with a clock.
 func lacking(runs []*Run, shown []column, asked bool) []string {
 	if !slices.ContainsFunc(runs, (*Run).light) {
 		return nil
@@ -127,7 +127,7 @@ func lacking(runs []*Run, shown []column, asked bool) []string {
 	return []string{strings.Join(names, ", ") + ": of runs whose history has what each client did: Load in place of LoadLight, Histories in place of Light"}
 }
 
-// light says whether clients trained, but what each did was not kept.
+// light reports whether clients trained, but their Solves were not kept.
 func (r *Run) light() bool {
 	trained := false
 	for i := range r.History.Rounds {

@@ -11,9 +11,9 @@ import (
 	"fedkit.example/fedkit/stats"
 )
 
-// Differences returns a quantity of runs minus that of the runs of a baseline, over pairs with equal seeds (of the run, and
-// of the partition and parts as far as both have them), in the order of the first. Pairs in which one has no finite value
-// are left out. There are none if the runs cannot be compared.
+// Differences returns a quantity of runs minus that of a baseline's, over pairs with equal seeds (of the run, and of the
+// partition and parts as far as both have them), in the order of the first. Pairs without two finite values are left out. The
+// result is nil if the runs cannot be compared.
 func Differences(q Quantity, of, base []*history.History) []float64 {
 	runs, err := Runs(append(slices.Clone(of), base...)...)
 	if err != nil {
@@ -26,7 +26,7 @@ func Differences(q Quantity, of, base []*history.History) []float64 {
 	return q.orAccuracy().pairs(&Group{Runs: runs[:len(of)]}, &Group{Runs: runs[len(of):]}, b)
 }
 
-// differences are the columns that compare each group with the baseline.
+// differences returns the columns that compare each group with the baseline.
 func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) {
 	base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == c.Baseline })
 	if base < 0 {
@@ -65,7 +65,7 @@ func wilcoxonOfPairs(d []float64) float64 {
 	return p
 }
 
-// distribution says what Wilcoxon's p values come from.
+// distribution says how Wilcoxon's p values were computed.
 func distribution(all [][]float64) string {
 	used := map[bool]bool{} // exact or not
 	for _, d := range all {
@@ -104,10 +104,10 @@ func (q Quantity) overPairs(g, base *Group, b Basis, compare func(v, base float6
 	return all
 }
 
-// signed writes differences as their mean, with its sign, and its interval; those of shares are points.
+// signed writes differences as their signed mean and its interval; those of shares are points.
 func (q Quantity) signed(v []float64) cell {
 	unsigned := q
-	unsigned.Format = func(v float64) string { return q.write(math.Abs(v)) } // units are chosen by size
+	unsigned.Format = func(v float64) string { return q.write(math.Abs(v)) } // units depend on the size
 	c := unsigned.interval(v)
 	c.text = strings.ReplaceAll(c.text, " %", " points")
 	switch mean := c.numbers[0]; {

@@ -6,11 +6,11 @@
 //
 // A Comparison has one line per group and many quantities, Across one quantity in many settings.
 //
-// Card holds a source's numbers against those of runs, and Ledger what sources claim, with a verdict on each.
+// Card compares a source's numbers with those of runs, and Ledger tests what sources claim, with a verdict on each.
 //
-// A run is read through its history alone, and tables do not need what a history has of each client, but for Idle, Wasted and
-// Staleness: light histories do for all else, and a table says what it misses.
+// A run is read through its history alone. Light histories suffice: only Idle, Wasted and Staleness need what a history records
+// per client, and a table says what it misses.
 //
-// Intervals, tests and ranks are those of package stats. What cannot be said is NaN, and "–" in tables: an interval of one run, a
+// Intervals, tests and ranks are those of package stats. Undefined values are NaN, and "–" in tables: an interval of one run, a
 // test of differences that are all 0.
 package compare

@@ -8,22 +8,22 @@ import (
 
 // Group is the runs of one configuration: one experiment with several seeds.
 type Group struct {
-	Name    string // of its runs, and what sets them apart from other runs of that name: "FedAvg, Local.LR 0.1"
+	Name    string // of its runs, and what distinguishes them from other runs of that name: "FedAvg, Local.LR 0.1"
 	Runs    []*Run // one per seed
-	Repeats []*Run // runs that are there already: same configuration, same seeds, same scores. They do not count
+	Repeats []*Run // duplicates: same configuration, same seeds, same scores. They do not count
 
-	numbered bool // because nothing in words sets it apart
+	numbered bool // because no words distinguish it
 }
 
-// Both says whether the runs served personal models beside a global one.
+// Both reports whether the runs served personal models beside a global one.
 func (g *Group) Both() bool {
 	return !slices.ContainsFunc(g.Runs, func(r *Run) bool { return !r.Personal || len(r.Global) == 0 })
 }
 
-// Groups sorts histories by configuration, in order of appearance: what they are called, the strategy with its options,
-// the data and how they were dealt, the model, the pace on a clock. Histories of one group differ in their seeds only, be it the run's, the
-// partition's or that of a part of the strategy. If groups have the same name, what differs is added to it:
-// "FedAvg, Local.LR 0.1", or in the end a number. A run that is given again counts once, the longer one.
+// Groups sorts histories by configuration, in order of appearance: their name, the strategy with its options, the data and how
+// they were dealt, the model, the pace on a clock. Histories of one group differ in their seeds only, be it the run's, the
+// partition's or that of a part of the strategy. If groups have the same name, what differs is added to it: "FedAvg, Local.LR
+// 0.1", or in the end a number. Of a run that is given twice, the longer one counts.
 //
 // Errors: no history, a nil one.
 func Groups(h ...*history.History) ([]*Group, error) {
@@ -34,7 +34,7 @@ func Groups(h ...*history.History) ([]*Group, error) {
 	return GroupRuns(runs), nil
 }
 
-// GroupRuns is Groups for runs that are followed already.
+// GroupRuns is Groups for runs that have been followed.
 func GroupRuns(all []*Run) (gs []*Group) {
 	known := map[string][]*Group{}
 	byName := map[string][]*Group{}
@@ -53,7 +53,7 @@ func GroupRuns(all []*Run) (gs []*Group) {
 	return gs
 }
 
-// take adds a run to the group if it belongs there. Of a run that is there twice, the longer one counts.
+// take adds a run to the group if it belongs there. Of duplicates, the longer one counts.
 func (g *Group) take(r *Run) bool {
 	id := r.identity()
 	if !g.Runs[0].identity().oneConfiguration(id) {
@@ -66,7 +66,7 @@ func (g *Group) take(r *Run) bool {
 			return false
 		case oneSeed(o, r):
 			if !o.agrees(r) {
-				return false // they differ in something that histories do not say
+				return false // they differ in something that histories do not record
 			}
 			twin = i
 		}

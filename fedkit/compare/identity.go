@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/history"
 )
 
-// identity is what runs are told apart by, written down once so that grouping thousands of them compares strings alone.
+// identity is the key by which runs are grouped, made once so that grouping thousands of them compares strings alone.
 type identity struct {
 	configuration string // all but seeds, the rule of the partition and the data themselves
 	strategy      unseeded
@@ -21,7 +21,7 @@ type identity struct {
 	data          string   // hashes of the examples, of who holds them and of the devices; empty in old files
 }
 
-// identity returns the run's, which does not change while the run goes on.
+// identity memoizes the run's, which does not change while the run goes on.
 func (r *Run) identity() *identity {
 	if r.known != nil {
 		return r.known
@@ -48,25 +48,25 @@ func (a *identity) oneConfiguration(b *identity) bool {
 	return a.configuration == b.configuration && (p == "" || q == "" || p == q)
 }
 
-// oneData says whether two runs had the same examples at the same clients, or may have had: those of old files, and
+// oneData reports whether two runs had the same examples at the same clients, or may have had: those of old files, and
 // those that were dealt with different seeds.
 func (a *identity) oneData(b *identity) bool {
 	return a.data == "" || b.data == "" || a.data == b.data || !a.oneDeal(b)
 }
 
-// oneDeal says whether the data were dealt by the same rule with the same seeds.
+// oneDeal reports whether the data were dealt by the same rule with the same seeds.
 func (a *identity) oneDeal(b *identity) bool {
 	p, q := a.partition.with, b.partition.with
 	return a.words == b.words && (p == "" || q == "" || p == q)
 }
 
-// oneSeed says whether two runs of one configuration have the same seeds.
+// oneSeed reports whether two runs of one configuration have the same seeds.
 func oneSeed(a, b *Run) bool {
 	x, y := a.identity(), b.identity()
 	return a.History.Seed == b.History.Seed && x.oneDeal(y) && x.strategy.with == y.strategy.with
 }
 
-// paired says whether two runs, of one configuration or of two, have the same seeds: that of the run, and those of the
+// paired reports whether two runs, of one configuration or of two, have the same seeds: that of the run, and those of the
 // partition and of parts of the strategy as far as both have them.
 func paired(a, b *Run) bool {
 	x, y := a.identity(), b.identity()
@@ -121,7 +121,7 @@ func (u *unseeded) take(path string, tree any) {
 	}
 }
 
-// fits says whether the seeds are equal: all of them if the configurations are equal but for seeds, else those that are
+// fits reports whether the seeds are equal: all of them if the configurations are equal but for seeds, else those that are
 // at the same place in both.
 func (u unseeded) fits(v unseeded) bool {
 	if u.without == v.without {

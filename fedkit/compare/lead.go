@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Lead returns by how much one group of runs is better than another in each panel, for a Ledger: the differences of a quantity over
-// pairs of runs with equal seeds (see Differences), with their sign changed if less is better. Groups are called as in tables
-// (see Groups). A pair of which one has no finite value is NaN. A panel without one of the groups, or whose runs cannot be
-// compared, has no differences.
+// Lead returns by how much one group of runs is better than another in each panel, for a Ledger: the differences of a quantity
+// over pairs of runs with equal seeds (see Differences), negated if less is better. Groups have their names in tables (see
+// Groups). A pair without two finite values is NaN. A panel without one of the groups, or whose runs cannot be compared, has no
+// differences.
 //
 //	compare.Finding{Claim: "SCAFFOLD is ahead of FedAvg", Unit: "points", In: compare.Lead(compare.Accuracy, "SCAFFOLD", "FedAvg", panels...)}
 func Lead(q Quantity, of, over string, panels ...Panel) []Setting {
@@ -21,13 +21,13 @@ func Lead(q Quantity, of, over string, panels ...Panel) []Setting {
 	})
 }
 
-// Saved is Lead of a quantity of which less is better, as a share of what the second group needs: 1 − v/v′, so that 0.5 is
-// half of it, in the unit "%".
+// Saved is Lead for a quantity of which less is better, as a share of what the second group needs: 1 − v/v′, so that 0.5 is half
+// of it, in the unit "%".
 func Saved(q Quantity, of, over string, panels ...Panel) []Setting {
 	return q.orAccuracy().settings(of, over, panels, func(v, base float64) float64 { return rounded(1 - v/base) })
 }
 
-// rounded drops what arithmetic adds, so that 0.3 − 0.2 and 0.2 − 0.1 are a tie.
+// rounded drops rounding errors, so that 0.3 − 0.2 and 0.2 − 0.1 are a tie.
 func rounded(v float64) float64 { return math.Round(1e12*v) / 1e12 }
 
 // settings compares two groups of each panel, pair by pair.

@@ -15,8 +15,8 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
-// Ledger holds claims against runs: what a source says, the effect that was measured in one or more settings, and a verdict,
-// which is computed. It ends a notebook that compares many methods.
+// Ledger tests claims against runs: what a source says, the effect measured in one or more settings, and a verdict, which is
+// computed. It ends a notebook that compares many methods.
 //
 //	compare.Ledger{{
 //		Claim: "SCAFFOLD is ahead of FedAvg if labels are skewed", Source: "Karimireddy et al. 2020, Table 3",
@@ -31,16 +31,16 @@ type Finding struct {
 	Source string    // paper and place
 	Effect string    // what the differences are: "SCAFFOLD − FedAvg, accuracy"
 	Unit   string    // as that of Claim: "points" and "%" of shares in [0, 1], else it follows the numbers: "s", "rounds"
-	Least  float64   // the claim is that the effect is above this: default 0; 0.5 of a share for "halves", −0.01 for "not worse by a point"
+	Least  float64   // the claim is that the effect is above this: default 0; 0.5 as a share for "halves", −0.01 for "not worse by a point"
 	In     []Setting // where it was measured
 	Cell   string    // heading of the notebook over the runs, "3 · Who wins where", which the table leads to: see Heading
 	Remark string    // what else a reader should know
 }
 
-// Setting is where a claim was held against runs.
+// Setting is where a claim was tested.
 type Setting struct {
 	Name        string    // "label skew"; may be empty if it is the only one
-	Differences []float64 // one per seed, positive where they support the claim: see Lead, Saved, Differences. Those that are not finite are left out
+	Differences []float64 // one per seed, positive if it supports the claim: see Lead, Saved, Differences. Values that are not finite are left out
 }
 
 // Show shows the ledger as a table.
@@ -51,8 +51,8 @@ func (l Ledger) Show() { l.Table().Show() }
 //
 // A setting supports its claim if the effect is above Least with p < 0.05, and is against it if it is below with p < 0.05. The p
 // values are those of two-sided paired t tests (see stats.PairedT), after Holm's correction over the settings of the claim: of 20
-// claims without an effect, about one gets a verdict by chance. Differences that are all the same have p = 0; fewer than two
-// have no test. Verdicts are
+// claims without an effect, about one gets a verdict by chance. Differences that are all equal have p = 0; fewer than two have no
+// test. Verdicts are
 //
 //	holds                 all settings support the claim
 //	holds only with X     some do; others that are against it are named
@@ -91,7 +91,7 @@ func (f *Finding) check() error {
 	return nil
 }
 
-// measured is what came out in one setting.
+// measured is the outcome in one setting.
 type measured struct {
 	mean, half float64
 	n          int     // finite differences
@@ -99,7 +99,7 @@ type measured struct {
 	says       side
 }
 
-// side is what a setting says of a claim.
+// side is how a setting relates to a claim.
 type side int
 
 const (
@@ -202,7 +202,7 @@ func (f *Finding) count(of []measured, which side) (n int) {
 	return n
 }
 
-// fill writes the table. The last columns are left out if no finding has them.
+// fill writes the table, without columns that no finding fills.
 func (l Ledger) fill(t *table.Table, all [][]measured) {
 	const see = 8
 	head := []string{"claim", "source", "effect", "setting", "here", "n", "p (Holm)", "verdict", "see", "remark"}
@@ -233,7 +233,7 @@ func (l Ledger) fill(t *table.Table, all [][]measured) {
 	t.Note = l.note(all)
 }
 
-// effect says what was measured, and what it must be above, if not 0.
+// effect writes what was measured, and Least if it is not 0.
 func (f *Finding) effect(number Claim) string {
 	if f.Least == 0 {
 		return f.Effect
@@ -241,7 +241,7 @@ func (f *Finding) effect(number Claim) string {
 	return strings.TrimPrefix(f.Effect+", above "+number.write(f.Least, math.NaN()), ", ")
 }
 
-// pairs writes how many differences are finite, and of how many if not of all.
+// pairs writes the number of finite differences, and of all if some are not.
 func (s Setting) pairs(n int) string {
 	if n < len(s.Differences) {
 		return fmt.Sprintf("%d/%d", n, len(s.Differences))
@@ -249,7 +249,7 @@ func (s Setting) pairs(n int) string {
 	return fmt.Sprint(n)
 }
 
-// note says how many verdicts there are of each kind, and how they came about.
+// note counts the verdicts of each kind, and explains them.
 func (l Ledger) note(all [][]measured) string {
 	tests, of := 0, map[string]int{}
 	for k, f := range l {
@@ -270,16 +270,16 @@ func (l Ledger) note(all [][]measured) string {
 		"p: paired t test, two-sided, with Holm's correction over the settings of a claim; a setting counts if p < 0.05; %d tests", strings.Join(counts, ", "), tests)
 }
 
-// kinds are how verdicts begin; the second is before the first, with which it begins too.
+// kinds are the beginnings of verdicts; the first is before its own prefix, the second.
 var kinds = []string{"holds only", "holds", "does not hold here", "not seen here", "too few runs"}
 
 func kind(verdict string) string {
 	return kinds[slices.IndexFunc(kinds, func(k string) bool { return strings.HasPrefix(verdict, k) })]
 }
 
-// Heading returns the place of a heading of a notebook in an address, as JupyterLab and exported pages name it: its words,
-// joined by "-". Words with other symbols than addresses have are left out, for JupyterLab finds no heading with such: give it
-// a place of its own, and "3 · Who wins where" is found by <a id="3-Who-wins-where"></a> above it.
+// Heading returns the anchor of a notebook's heading, as JupyterLab and exported pages name it: its words, joined by "-". Words
+// with symbols that are not allowed in addresses are left out, as JupyterLab finds no heading with them: give it an anchor, and
+// "3 · Who wins where" is found by <a id="3-Who-wins-where"></a> above it.
 func Heading(words string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(words), func(w string) bool {
 		return (&url.URL{Fragment: w}).EscapedFragment() != w

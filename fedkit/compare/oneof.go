@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// oneOf lists what is allowed, the first twenty of it.
+// oneOf lists the first twenty allowed names.
 func oneOf(names []string) string {
 	const most = 20
 	quoted := each(names[:min(len(names), most)], func(s string) string { return fmt.Sprintf("%q", s) })

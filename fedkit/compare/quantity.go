@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
-// Quantity is a number of each run, NaN if a run does not have it. The zero value stands for Accuracy.
+// Quantity is a number per run, NaN if a run does not have it. The zero value stands for Accuracy.
 type Quantity struct {
 	Name   string                        // of its column: "accuracy"
 	Value  func(r *Run, b Basis) float64 // b is what all runs have scores of
@@ -22,18 +22,18 @@ var (
 	Accuracy = Quantity{"accuracy", func(r *Run, b Basis) float64 { return float64(b.last(r).Accuracy) }, table.Percent, false} // at the last evaluated round
 	Best     = Quantity{"best", best, table.Percent, false}                                                                     // highest accuracy of any round
 	Clients  = Quantity{"clients", spread(func(s *history.Spread) history.Float { return s.Mean }), table.Percent, false}       // mean over clients on their own examples, each counting the same
-	Worst    = Quantity{"worst 10 %", spread(func(s *history.Spread) history.Float { return s.Worst }), table.Percent, false}   // the same over the tenth of the clients that are worst off
+	Worst    = Quantity{"worst 10 %", spread(func(s *history.Spread) history.Float { return s.Worst }), table.Percent, false}   // the same over the worst-off tenth of the clients
 	Loss     = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, three, true}
 	Rounds   = Quantity{"rounds", rounds, table.Short, true}
 	Down     = Quantity{"down", total(func(r *history.Record) float64 { return float64(r.BytesDown) }), table.Bytes, true} // bytes from the server to clients
 	Up       = Quantity{"up", total(func(r *history.Record) float64 { return float64(r.BytesUp) }), table.Bytes, true}     // bytes from clients to the server
-	Kept     = Quantity{"kept", kept, table.Bytes, true}                                                                   // bytes of the matrices and numbers that the strategy keeps from round to round, at most
+	Kept     = Quantity{"kept", kept, table.Bytes, true}                                                                   // largest size in bytes of the matrices and numbers that the strategy keeps between rounds
 	Unseen   = Quantity{"unseen", mean((*history.Record).MeanUnseen), table.Percent, false}                                // mean over the test examples of clients that never took part
 	// ChosenOnTest is the mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest.
 	ChosenOnTest = Quantity{"chosen on test", mean((*history.Record).MeanChosenOnTest), table.Percent, false}
-	Clusters     = Quantity{"clusters", clustering(func(c *history.Clustering) float64 { return float64(c.Count) }), table.Short, false} // that have a client, in the last round
+	Clusters     = Quantity{"clusters", clustering(func(c *history.Clustering) float64 { return float64(c.Count) }), table.Short, false} // nonempty clusters in the last round
 	ARI          = Quantity{"ARI", clustering(func(c *history.Clustering) float64 { return float64(c.ARI) }), two, false}                // adjusted Rand index with the true groups, in the last round
-	Time         = Quantity{"time", total(seconds), table.Seconds, true}                                                                 // of the rounds without the evaluations
+	Time         = Quantity{"time", total(seconds), table.Seconds, true}                                                                 // wall time of the rounds without evaluations
 )
 
 // RoundsTo is the first round whose accuracy is at least target.
@@ -46,12 +46,12 @@ func RoundsTo(target float64) Quantity {
 	}, table.Short, true}
 }
 
-// BytesTo is what was sent, both ways, until the accuracy was at least target.
+// BytesTo is the number of bytes sent, both ways, until the accuracy was at least target.
 func BytesTo(target float64) Quantity {
 	return Quantity{"bytes to " + target100(target), to(target, Sent), table.Bytes, true}
 }
 
-// TimeTo is the wall time of the rounds until the accuracy was at least target, evaluations apart.
+// TimeTo is the wall time of the rounds, without evaluations, until the accuracy was at least target.
 func TimeTo(target float64) Quantity {
 	return Quantity{"time to " + target100(target), to(target, seconds), table.Seconds, true}
 }
@@ -67,7 +67,7 @@ func Metric(name string) Quantity {
 	}, three, false}
 }
 
-// On is the quantity by scores of one basis, whatever runs are compared by: compare.Accuracy.On(compare.OwnModels).
+// On is the quantity with a basis of its own, whatever runs are compared by: compare.Accuracy.On(compare.OwnModels).
 func (q Quantity) On(b Basis) Quantity {
 	q = q.orAccuracy()
 	of := q.Value
@@ -106,7 +106,7 @@ func (q Quantity) write(v float64) string {
 	return q.Format(v)
 }
 
-// beside writes half of an interval beside its mean; that of a duration in the units of the mean.
+// beside writes half of an interval after its mean; a duration in the units of the mean.
 func (q Quantity) beside(half, mean float64) string {
 	if mean = math.Abs(mean); q.write(mean) == table.Seconds(mean) {
 		return table.SecondsLike(half, mean)
@@ -144,7 +144,7 @@ func best(r *Run, b Basis) float64 {
 	return best
 }
 
-// spread reads a number of the last round in which clients were scored.
+// spread reads a number of the last round in which clients were evaluated.
 func spread(of func(*history.Spread) history.Float) func(*Run, Basis) float64 {
 	return func(r *Run, _ Basis) float64 {
 		for i := len(r.History.Rounds) - 1; i >= 0; i-- {
@@ -183,7 +183,7 @@ func clustering(of func(*history.Clustering) float64) func(*Run, Basis) float64 
 func two(v float64) string   { return decimal(v, 2) }
 func three(v float64) string { return decimal(v, 3) }
 
-// kept is NaN for runs of old code, which does not say.
+// kept is NaN for runs of old code, which did not record it.
 func kept(r *Run, _ Basis) float64 {
 	most := int64(0)
 	for i := range r.History.Rounds {
@@ -195,7 +195,7 @@ func kept(r *Run, _ Basis) float64 {
 	return float64(most)
 }
 
-// rounds is the number of the last round, of which an extract (see study.Runs.Extract) has not all before.
+// rounds is the number of the last round: an extract (see study.Runs.Extract) does not have all of them.
 func rounds(r *Run, _ Basis) float64 {
 	if last := r.History.Last(); last != nil {
 		return float64(last.Round)
@@ -213,7 +213,7 @@ func total(of func(*history.Record) float64) func(*Run, Basis) float64 {
 	}
 }
 
-// to adds it up until the target is reached, NaN if it is not.
+// to adds a number up until the target is reached, NaN if it is not.
 func to(target float64, of func(*history.Record) float64) func(*Run, Basis) float64 {
 	return func(r *Run, b Basis) (sum float64) {
 		last := b.reached(r, target)

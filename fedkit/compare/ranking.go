@@ -13,14 +13,14 @@ import (
 	"fedkit.example/fedkit/stats"
 )
 
-// Ranking is how methods rank on average over blocks, problems or seeds: 1 is best (Demšar 2006, section 3.2.2).
+// Ranking is the mean ranks of methods over blocks, problems or seeds: 1 is best (Demšar 2006, section 3.2.2).
 type Ranking struct {
-	Methods []string  // by name of their group, the best first
+	Methods []string  // names of their groups, the best first
 	Ranks   []float64 // mean over blocks; equal values share their mean rank
 	Blocks  int       // N
 	P       float64   // of Friedman's test that all methods are equal
-	CD      float64   // critical difference: methods whose ranks are less far apart do not differ at the level of 5 %
-	Cliques [][2]int  // the first and the last method of each largest set that does not differ; sets of one are left out
+	CD      float64   // critical difference: methods whose ranks are closer do not differ at the 5 % level
+	Cliques [][2]int  // the first and the last method of each maximal set that does not differ; sets of one are left out
 }
 
 // Rank ranks the groups of runs by a quantity. Each problem is a list of histories, and all have groups of the same
@@ -61,7 +61,7 @@ func Rank(q Quantity, problems ...[]*history.History) (*Ranking, error) {
 	return rankBlocks(methods, blocks, q.Less)
 }
 
-// inOrder returns the groups in the order of these names, which are theirs.
+// inOrder returns the groups in the order of their names here.
 func inOrder(gs []*Group, names []string) ([]*Group, error) {
 	byName := map[string]*Group{}
 	for _, g := range gs {
@@ -76,7 +76,7 @@ func inOrder(gs []*Group, names []string) ([]*Group, error) {
 	return each(names, func(name string) *Group { return byName[name] }), nil
 }
 
-// bySeed returns the values of all groups for each run of the first that all have; each run counts once.
+// bySeed returns a block for each run of the first group whose seeds all groups have; each run counts once.
 func (q Quantity) bySeed(gs []*Group, b Basis) (blocks [][]float64) {
 	used := map[*Run]bool{}
 	for _, first := range gs[0].Runs {
@@ -120,7 +120,7 @@ func rankBlocks(methods []string, blocks [][]float64, less bool) (*Ranking, erro
 	return r, nil
 }
 
-// cliques returns the largest stretches of sorted ranks that are not as far apart as cd.
+// cliques returns the maximal stretches of sorted ranks within cd.
 func cliques(ranks []float64, cd float64) (all [][2]int) {
 	end := 0
 	for from := range ranks {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Remarks are what a reader should know of groups: which runs were left out, were stopped, or cannot be compared.
+// Remarks tells readers about groups: which runs were left out, were stopped, or cannot be compared.
 func Remarks(gs []*Group) (all []string) {
 	numbered := false
 	for _, g := range gs {
@@ -33,7 +33,7 @@ func Remarks(gs []*Group) (all []string) {
 	return all
 }
 
-// nameOf tells a run from the others of its group.
+// nameOf distinguishes a run from the others of its group.
 func (g *Group) nameOf(r *Run) string {
 	if len(g.Runs) == 1 {
 		return g.Name

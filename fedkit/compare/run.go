@@ -10,16 +10,16 @@ import (
 	"fedkit.example/fedkit/history"
 )
 
-// Run is a history as it is compared: what it is called, and its evaluated rounds.
+// Run is a history prepared for comparison: its name, and its evaluated rounds.
 type Run struct {
-	History  *history.History // as it was when the run was last followed
+	History  *history.History // as of the last Follow
 	Name     string           // the history's name, or that of its strategy
-	Rounds   int              // that were taken in
+	Rounds   int              // that were read
 	Global   []Point          // scores of the one global model
 	Own      []Point          // means over clients, each under the model it uses
 	Personal bool             // the clients' models are not the global one
 
-	known *identity // once it has been asked for
+	known *identity // memoized
 }
 
 // Point is an evaluated round.
@@ -28,7 +28,7 @@ type Point struct {
 	Score *history.Score // of the round
 }
 
-// Follow takes in the rounds of a history that are new. It may be called again while the history grows.
+// Follow reads the new rounds of a history. It may be called again while the history grows.
 func (r *Run) Follow(h *history.History) {
 	r.History, r.Name = h, cmp.Or(h.Name, h.Strategy)
 	for ; r.Rounds < len(h.Rounds); r.Rounds++ {
@@ -63,10 +63,10 @@ func metrics(gs []*Group) (all []string) {
 	return slices.Compact(all)
 }
 
-// evaluated says whether there is a score.
+// evaluated reports whether there is a score.
 func (r *Run) evaluated() bool { return len(r.Global)+len(r.Own) > 0 }
 
-// agrees says whether two runs have the same scores wherever both were evaluated.
+// agrees reports whether two runs have the same scores wherever both were evaluated.
 func (r *Run) agrees(o *Run) bool { return agree(r.Global, o.Global) && agree(r.Own, o.Own) }
 
 func agree(a, b []Point) bool {

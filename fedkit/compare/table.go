@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
-// Comparison says what a table of runs has beside the usual columns. The zero value is ready to use, and has these:
+// Comparison chooses what a table of runs has beside the usual columns. The zero value is ready to use, and has these:
 //
 //	n           seeds, if any group has several
 //	rounds      that were run
@@ -28,10 +28,10 @@ import (
 //	time        wall time of the rounds without the evaluations
 //	simulated, idle, wasted, staleness  the quantities of these names, if they are not 0 in all runs
 //
-// There is one line per group (see Groups). A number is the mean over its seeds, and what follows "±" is half the 95 %
-// confidence interval of the mean (see stats.Interval). A single run has no interval, nor has a number that is the same in all
-// runs. A run whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the
-// mean. If a strategy served personal models beside a global one, "global" and "clients' own" take the place of accuracy.
+// There is one line per group (see Groups). A number is the mean over its seeds, and what follows "±" is half the 95 % confidence
+// interval of the mean (see stats.Interval). There is no interval for a single run, or if all runs have the same number. A run
+// whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the mean. If a strategy
+// served personal models beside a global one, "global" and "clients' own" take the place of accuracy.
 type Comparison struct {
 	// Target is an accuracy in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways), time and, if a
 	// run has a clock, simulated time: the mean over the seeds that did, and in brackets how many did. Default: no such
@@ -46,8 +46,8 @@ type Comparison struct {
 	Baseline string
 	By       Quantity // default Accuracy
 
-	// Columns are the names of the columns to show, in this order. Each of the above may be asked for, also if no run has it, and so may
-	// metrics of the runs (see Metric). Default: the above that runs have.
+	// Columns are the names of the columns to show, in this order: any of the above, also if no run has it, and metrics of the
+	// runs (see Metric). Default: those of the above that runs have.
 	Columns []string
 }
 
@@ -85,23 +85,23 @@ func (c Comparison) Table(h ...*history.History) *table.Table {
 	})
 }
 
-// column is one column of a table to be read, and one or more of its data.
+// column is one column of a table for readers, and one or more of its data.
 type column struct {
 	name string
 	data []string // names of the data beside the one called name
 	of   []cell   // one per group
-	says []string // what it means
-	rare bool     // it is shown only if it is asked for
+	says []string // its explanation
+	rare bool     // shown only on request
 }
 
-// cell is what a table says of a group in words, and in numbers: as many as the column has data.
+// cell is a group's entry as text, and as numbers: as many as the column has data.
 type cell struct {
 	text    string
 	numbers []float64
-	partial bool // it is of some of a group's runs only, and no note of its column says so
+	partial bool // over some of a group's runs only, and no note of its column says so
 }
 
-// usual are the columns of every table, and those that it has if it is asked for them.
+// usual returns the columns of every table, and those shown on request.
 func usual(gs []*Group, b Basis) (all []column) {
 	n := func(g *Group) cell { return number(float64(len(g.Runs))) }
 	all = append(all, column{name: "n", of: each(gs, n), says: []string{"n: seeds"}, rare: !several(gs)})
@@ -141,7 +141,7 @@ func usual(gs []*Group, b Basis) (all []column) {
 	return all
 }
 
-// some says whether a run has such a value.
+// some reports whether any run has such a value.
 func (q Quantity) some(gs []*Group, b Basis, such func(float64) bool) bool {
 	return slices.ContainsFunc(gs, func(g *Group) bool {
 		return slices.ContainsFunc(g.Runs, func(r *Run) bool { return such(q.Value(r, b)) })
@@ -152,7 +152,7 @@ func several(gs []*Group) bool {
 	return slices.ContainsFunc(gs, func(g *Group) bool { return len(g.Runs) > 1 })
 }
 
-// notes say what the columns of a table mean, each once.
+// notes explain the columns of a table, each once.
 func notes(gs []*Group, all []column) (says []string) {
 	if several(gs) {
 		says = append(says, "±: 95 % confidence interval of the mean")
@@ -170,14 +170,14 @@ func notes(gs []*Group, all []column) (says []string) {
 	return says
 }
 
-// accuracy is the accuracy by this basis, whatever others are compared by.
+// accuracy is Accuracy on this basis, whatever runs are compared by.
 func (b Basis) accuracy() Quantity {
 	q := Accuracy.On(b)
 	q.Name = b.Name()
 	return q
 }
 
-// columns are those that the comparison asks for.
+// columns returns those that the comparison asks for.
 func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
 	if c.Target != 0 {
 		if !(c.Target > 0 && c.Target <= 1) {
@@ -201,7 +201,7 @@ func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
 	return all, nil
 }
 
-// column has the mean over each group's runs, and its interval.
+// column returns the mean over each group's runs, with its interval.
 func (q Quantity) column(gs []*Group, b Basis) column {
 	return column{name: q.Name, data: []string{"±"}, of: each(gs, func(g *Group) cell {
 		v, n := q.finite(g.Runs, b), len(g.Runs)
@@ -213,7 +213,7 @@ func (q Quantity) column(gs []*Group, b Basis) column {
 	})}
 }
 
-// partial says whether one of its cells is.
+// partial reports whether any cell is.
 func (c column) partial() bool {
 	return slices.ContainsFunc(c.of, func(of cell) bool { return of.partial })
 }
@@ -227,7 +227,7 @@ func (q Quantity) interval(v []float64) cell {
 		return missing
 	}
 	mean, half := stats.Interval(v)
-	if slices.Min(v) == slices.Max(v) { // one run, or no chance in it
+	if slices.Min(v) == slices.Max(v) { // one run, or a constant
 		return cell{text: q.write(v[0]), numbers: []float64{v[0], half}}
 	}
 	m, h := q.write(mean), q.beside(half, mean)
@@ -237,7 +237,7 @@ func (q Quantity) interval(v []float64) cell {
 	return cell{text: m + " ± " + h, numbers: []float64{mean, half}}
 }
 
-// reached has the mean over the runs that have the quantity, and how many have.
+// reached returns the mean over the runs that have the quantity, and their number.
 func (q Quantity) reached(gs []*Group, b Basis) column {
 	return column{name: q.Name, data: []string{"reached"}, of: each(gs, func(g *Group) cell {
 		v, mean, text := q.finite(g.Runs, b), math.NaN(), "–"
@@ -278,7 +278,7 @@ func choose(all []column, names []string) (chosen []column, err error) {
 	return chosen, nil
 }
 
-// fill writes the columns into the table, in words and as data.
+// fill writes the columns into the table, as text and as data.
 func fill(t *table.Table, gs []*Group, all []column) {
 	head, data := []string{""}, []any{"run"}
 	for _, c := range all {
