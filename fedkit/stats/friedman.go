@@ -44,8 +44,8 @@ func Friedman(blocks [][]float64) (p float64, meanRanks []float64, err error) {
 	return distuv.ChiSquared{K: k - 1}.Survival(chi2), meanRanks, nil
 }
 
-// CriticalDifference is how far the mean ranks of two of k methods over N blocks must be apart to differ at the level of
-// 5 %, by Nemenyi's test (Demšar 2006, section 3.2.2):
+// CriticalDifference is the distance between the mean ranks of two of k methods over N blocks from which they differ at the 5 %
+// level, by Nemenyi's test (Demšar 2006, section 3.2.2):
 //
 //	CD = q·√(k(k+1)/(6N)),
 //
@@ -54,7 +54,7 @@ func CriticalDifference(k, blocks int) float64 {
 	return studentizedRange(0.95, k) / math.Sqrt2 * math.Sqrt(float64(k)*float64(k+1)/(6*float64(blocks)))
 }
 
-// studentizedRange is the quantile of the range of k standard normal values. Their range is at most q with probability
+// studentizedRange is a quantile of the range of k standard normal values. Their range is at most q with probability
 //
 //	k·∫ φ(z)·(Φ(z) − Φ(z−q))^(k−1) dz,
 //

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Holm corrects p values of m tests so that any of them may be held against one level (Holm 1979). With them in order,
+// Holm corrects the p values of m tests so that all may be compared with one level (Holm 1979). In ascending order,
 //
 //	p̃_(i) = max_{j≤i} min(1, (m−j+1)·p_(j)).
 //

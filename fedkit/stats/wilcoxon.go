@@ -10,8 +10,8 @@ import (
 // exact. Differences of 0 are left out, and equal ones share their mean rank.
 //
 // The p value is exact if n ≤ 50 and there are neither zeros nor ties, or if n ≤ 13. Otherwise it is that of the normal
-// distribution with the variance corrected for ties, without correction for continuity. That is what
-// scipy.stats.wilcoxon does by default. It is NaN if nothing differs.
+// distribution, with the variance corrected for ties and no continuity correction, as in scipy.stats.wilcoxon by default. It is
+// NaN if nothing differs.
 func Wilcoxon(differences []float64) (p float64, exact bool) {
 	var size []float64
 	var positive []bool
@@ -40,9 +40,9 @@ func Wilcoxon(differences []float64) (p float64, exact bool) {
 	return 2 * distuv.UnitNormal.CDF(-math.Abs(z)), false
 }
 
-// signedRank is the two-sided p value of w among all 2ⁿ ways to give signs to the ranks, which are multiples of ½.
+// signedRank is the two-sided p value of w among all 2ⁿ assignments of signs to the ranks, which are multiples of ½.
 func signedRank(rank []float64, w float64) float64 {
-	ways := []float64{1} // ways[i] is how many ways give a sum of i/2
+	ways := []float64{1} // ways[i] is the number of assignments with sum i/2
 	for _, r := range rank {
 		step := int(2 * r)
 		next := make([]float64, len(ways)+step)
