@@ -1,5 +1,5 @@
-// Package table writes tables, as text, HTML, LaTeX, Markdown and CSV, and numbers with their units. It knows nothing of what they say, and
-// links nothing that draws.
+// Package table writes tables as text, HTML, LaTeX, Markdown and CSV, and numbers with their units. It knows nothing of their
+// content, and links no drawing code.
 //
 //	t := &table.Table{Lines: [][]string{{"rule", "accuracy"}, {"FedAvg", table.Percent(0.912)}}}
 //	t.Show()

@@ -13,8 +13,8 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
-// Save writes the table to a file, in the form that its extension names: ".csv", ".tex" (LaTeX), ".md" (Markdown), ".txt"
-// or ".html". The file is complete or not there at all; folders are made as needed.
+// Save writes the table to a file, in the form of its extension: ".csv", ".tex" (LaTeX), ".md" (Markdown), ".txt" or ".html". The
+// file is written atomically; folders are made as needed.
 func (t *Table) Save(path string) error {
 	if err := t.Err(); err != nil {
 		return err
@@ -31,9 +31,9 @@ func (t *Table) Save(path string) error {
 	return nil
 }
 
-// CSV writes Data, or Lines if there are none, with commas between cells. Numbers have all their digits, and those that
-// are NaN are empty. Words that a spreadsheet would compute, for they begin with =, +, - or @, have an apostrophe before them, and
-// so have those that begin with one. The note is left out. If the table cannot be shown, it is empty: see Err.
+// CSV writes Data, or Lines if there are none, separated by commas. Numbers have all their digits, and NaN is empty. Text that a
+// spreadsheet would compute, because it begins with =, +, - or @, is prefixed with an apostrophe, and so is text that begins with
+// one. The note is left out. If the table cannot be shown, the result is empty: see Err.
 func (t *Table) CSV() string {
 	if t.Err() != nil {
 		return ""
@@ -76,7 +76,7 @@ func raw(cell any) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// Markdown writes the table with pipes, as GitHub and JupyterLab read it. If it cannot be shown, it is empty: see Err.
+// Markdown writes the table with pipes, for GitHub and JupyterLab. If it cannot be shown, the result is empty: see Err.
 func (t *Table) Markdown() string {
 	if t.Err() != nil {
 		return ""
@@ -114,7 +114,7 @@ func (t *Table) markdownCell(line, column int, words string) string {
 var markdown = strings.NewReplacer("\n", " ", "\r", " ", `\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`,
 	">", `\>`, "[", `\[`, "]", `\]`, "~", `\~`, "$", `\$`)
 
-// full returns the lines, all as long as the longest.
+// full returns the lines, padded to the longest.
 func (t *Table) full() [][]string {
 	most := 1
 	for _, line := range t.Lines {

@@ -2,10 +2,9 @@ package table
 
 import "strings"
 
-// LaTeX writes the table as a tabular environment with rules of the package booktabs, and the note under it. It has
-// nothing but ASCII for the symbols that tables of runs have (Greek letters, ±, −, ×, ≤, superscripts), so that pdflatex
-// takes it with \usepackage{booktabs} alone; letters with accents need a LaTeX of 2018 or later. If the table cannot be
-// shown, it is empty: see Err.
+// LaTeX writes the table as a tabular environment with booktabs rules, and the note under it. The symbols that tables of runs
+// have (Greek letters, ±, −, ×, ≤, superscripts) are written in ASCII, so that pdflatex needs \usepackage{booktabs} alone;
+// accented letters need LaTeX of 2018 or later. If the table cannot be shown, the result is empty: see Err.
 func (t *Table) LaTeX() string {
 	if t.Err() != nil {
 		return ""
@@ -40,13 +39,13 @@ func (t *Table) LaTeX() string {
 	return b.String()
 }
 
-// latex writes words so that TeX sets them as they are. Groups keep commands apart from what follows, and a "[" or "*" at
-// the beginning of a line from the "\\" before it.
+// latex escapes text for TeX. Groups keep commands apart from what follows, and a "[" or "*" at the beginning of a line from the
+// "\\" before it.
 func latex(words string) string { return texWords.Replace(words) }
 
 var texWords = strings.NewReplacer(latexSymbols()...)
 
-// latexSymbols lists what TeX reads in another way, or has no letter for, each followed by what stands for it.
+// latexSymbols lists what TeX would interpret, or has no letter for, each followed by its replacement.
 func latexSymbols() []string {
 	all := []string{
 		`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "$", `\$`, "&", `\&`, "#", `\#`, "%", `\%`, "_", `\_`,

@@ -12,7 +12,7 @@ import (
 // Percent writes a share: "93.1 %".
 func Percent(v float64) string { return Unsigned(fmt.Sprintf("%.1f %%", 100*v)) }
 
-// Unsigned drops the minus of a number that is written as 0: "-0.0".
+// Unsigned drops the minus of a number that rounds to 0: "-0.0".
 func Unsigned(text string) string {
 	if strings.ContainsAny(text, "123456789") {
 		return text
@@ -34,8 +34,8 @@ func Seconds(s float64) string {
 	return SecondsLike(s, s)
 }
 
-// SecondsLike writes a duration in the units that Seconds has for another one, for what follows "±": "1 min 37 s" beside "6 min
-// 29 s", "4 s" beside it too, but "120 s" beside "80 s". One that is not 0 is not written as if it were.
+// SecondsLike writes a duration in the units in which Seconds writes another, for what follows "±": "1 min 37 s" beside "6 min 29
+// s", "4 s" beside it too, but "120 s" beside "80 s". One that is not 0 is not written as 0.
 func SecondsLike(s, like float64) string {
 	switch n := int(like + 0.5); {
 	case like < 99.95:
@@ -49,7 +49,7 @@ func SecondsLike(s, like float64) string {
 	}
 }
 
-// inTwo writes a duration in two units, the larger one of which has many of the smaller one.
+// inTwo writes a duration in two units, the larger of which is this many of the smaller.
 func inTwo(s, smaller float64, many int, large, small string) string {
 	n := int(s/smaller + 0.5)
 	if s > 0 {
@@ -61,7 +61,7 @@ func inTwo(s, smaller float64, many int, large, small string) string {
 	return fmt.Sprintf("%d %s %02d %s", n/many, large, n%many, small)
 }
 
-// Short writes a number that is not negative with three digits, 1.23, 12.3, 123, but 12 for a whole number.
+// Short writes a nonnegative number with three digits, 1.23, 12.3, 123, but 12 for a whole number.
 func Short(v float64) string {
 	switch {
 	case v == math.Trunc(v) || v >= 99.95:
@@ -72,7 +72,7 @@ func Short(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// NoBreak keeps numbers and what belongs to them on one line: none ends inside "60.0 ± 1.4 %" or "3 min 20 s".
+// NoBreak keeps numbers and their units on one line: no line breaks inside "60.0 ± 1.4 %" or "3 min 20 s".
 func NoBreak(words string) string {
 	for _, gap := range gaps {
 		words = gap.ReplaceAllString(words, "$1\u00a0$2")

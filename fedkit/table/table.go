@@ -15,25 +15,25 @@ import (
 
 // Table is lines of cells: HTML in a notebook, text on standard output elsewhere. Save writes it for papers and programs.
 type Table struct {
-	Lines [][]string // the head first; the first column is set to the left, others to the right
+	Lines [][]string // the header first; the first column is left-aligned, others right-aligned
 	Note  string     // small print under the table
-	Left  []int      // columns of words beside the first, which are set to the left too
-	Tall  []int      // columns that go on with the cells above in lines that have none of them: those cells are taller in HTML
-	Data  [][]any    // the same lines for programs, which read numbers rather than words: see CSV; default Lines
+	Left  []int      // further left-aligned columns, for text
+	Tall  []int      // columns whose cells span the lines below that have none of them: taller cells in HTML
+	Data  [][]any    // the same lines for programs, as numbers rather than text: see CSV; default Lines
 
-	Bold  map[At]bool   // cells that stand out: bold, and with a "*" in text; not so in CSV
-	Links map[At]string // where cells lead to in HTML and Markdown: "#a-heading", "https://…", "02_data.ipynb"
+	Bold  map[At]bool   // bold cells, marked with "*" in text; not so in CSV
+	Links map[At]string // links of cells in HTML and Markdown: "#a-heading", "https://…", "02_data.ipynb"
 
 	err error // why it cannot be shown
 }
 
-// At is the place of a cell in Lines, the head being line 0.
+// At is the position of a cell in Lines, the header being line 0.
 type At struct {
-	Line   int // from the top, 0 for the head
+	Line   int // from the top, 0 for the header
 	Column int // from the left, the first one being 0
 }
 
-// Make returns the table that build fills in. If build fails or panics, the table carries the error, with what before it:
+// Make returns the table that build fills in. If build fails or panics, the table carries the error, prefixed with what:
 // "compare: table: no history given".
 func Make(what string, build func(*Table) error) *Table {
 	t := new(Table)
@@ -43,7 +43,7 @@ func Make(what string, build func(*Table) error) *Table {
 	return t
 }
 
-// firstLines returns the first lines of a text, about as many bytes as given, and says how many are left out.
+// firstLines returns the first lines of a text, about this many bytes, and says how many are left out.
 func firstLines(text string, bytes int) string {
 	lines := strings.SplitAfter(text, "\n")
 	n, size := 0, 0
@@ -70,8 +70,8 @@ func (t *Table) Show() {
 	}
 }
 
-// Err returns why the table cannot be shown, nil if it can: the error it carries, that it has no lines, data of another
-// number of lines, or a link to something else than a place, a page or a file.
+// Err returns why the table cannot be shown, nil if it can: the error it carries, no lines, a different number of lines in Data,
+// or a link that is neither an anchor, a page nor a file.
 func (t *Table) Err() error {
 	switch {
 	case t == nil:
@@ -92,7 +92,7 @@ func (t *Table) Err() error {
 	return nil
 }
 
-// address writes the address of a link with its symbols escaped.
+// address escapes the address of a link.
 func address(to string) (string, error) {
 	u, err := url.Parse(to)
 	if err != nil || !slices.Contains([]string{"", "http", "https"}, u.Scheme) {
@@ -101,13 +101,13 @@ func address(to string) (string, error) {
 	return u.String(), nil
 }
 
-// link returns the escaped address that a cell leads to, "" for none.
+// link returns the escaped address of a cell's link, "" for none.
 func (t *Table) link(line, column int) string {
-	to, _ := address(t.Links[At{line, column}]) // which Err has seen
+	to, _ := address(t.Links[At{line, column}]) // Err has checked it
 	return to
 }
 
-// left says whether a column is set to the left.
+// left reports whether a column is set to the left.
 func (t *Table) left(column int) bool { return column == 0 || slices.Contains(t.Left, column) }
 
 // String writes the table for a fixed-width font.
@@ -146,7 +146,7 @@ func (t *Table) String() string {
 	return b.String()
 }
 
-// starred returns the lines, without what moves a terminal's cursor, with a star after each bold cell, and a space after the others of its column.
+// starred returns the lines without control codes, with a star after each bold cell, and a space after others of its column.
 func (t *Table) starred() [][]string {
 	bold := map[int]bool{}
 	for at, is := range t.Bold {
@@ -168,13 +168,13 @@ func (t *Table) starred() [][]string {
 	return lines
 }
 
-// longNumber is how many bytes a cell of numbers has at most: one with more is a sentence, and may have several lines.
+// longNumber is the limit in bytes for a cell of numbers: a longer one is a sentence, and may wrap.
 const longNumber = 40
 
-// oneLine keeps a cell of numbers on one line, or on two if the table is too wide for the cell: "93.1 %" and "± 0.4 %".
+// oneLine keeps a cell of numbers on one line, or on two if the table is too wide: "93.1 %" and "± 0.4 %".
 var oneLine = strings.NewReplacer(" ±", " ±", " ", "\u00a0")
 
-// HTML writes the table for a browser. No line of it ends between a number and its unit.
+// HTML writes the table for a browser. No line breaks between a number and its unit.
 func (t *Table) HTML() string {
 	if err := t.Err(); err != nil {
 		return display.ErrorBox(err)
@@ -192,7 +192,7 @@ func (t *Table) HTML() string {
 	return b.String()
 }
 
-// htmlCell writes one cell; nothing if one above stands in its place.
+// htmlCell writes one cell; nothing if the cell above spans it.
 func (t *Table) htmlCell(line, column int) string {
 	if t.goesOn(line, column) {
 		return ""
@@ -229,7 +229,7 @@ func (t *Table) htmlCell(line, column int) string {
 	return begin + ">" + words + "</" + cell + ">"
 }
 
-// goesOn says whether a cell goes on with the one above.
+// goesOn reports whether the cell above spans a cell.
 func (t *Table) goesOn(line, column int) bool {
 	if line < 2 || line >= len(t.Lines) || !slices.Contains(t.Tall, column) {
 		return false
