@@ -7,7 +7,7 @@
 //	t = pd.concat(map(pd.read_csv, glob.glob("runs/table/*.csv.gz")))
 //	t[t.client == -1].pivot(index="round", columns=["metric", "run"], values="value").global_accuracy.plot()
 //
-// Tables that compare runs write themselves, with a line per run: see table.Table.
+// Tables that compare runs have their own Save, with a line per run: see table.Table.
 //
 //	err := compare.Table(h...).Save("runs.csv")
 //

@@ -10,20 +10,20 @@ import (
 	"fedkit.example/fedkit/history"
 )
 
-// Server is the client of a row that is about no client: about the server, or all clients together.
+// Server is the client of a row about the server, or about all clients together.
 const Server = -1
 
-// Row is one figure of a history.
+// Row is one number of a history.
 type Row struct {
-	Run    string  // what the caller calls it
+	Run    string  // name of the run, from the caller
 	Round  int     // from 1
 	Client int     // or Server
 	Metric string  // see Rows
-	Value  float64 // 0 or 1 for what is false or true
+	Value  float64 // 0 or 1 for false or true
 }
 
-// Rows returns every figure of a history, round by round. The names of the metrics are those in a history's file, after
-// what they are about:
+// Rows returns every number of a history, round by round. Metrics have the names of a history's file, prefixed with what they are
+// about:
 //
 //	seconds, bytes_up, …             the server's: fields of history.Record
 //	global_accuracy, global_loss, …  the global model's on the whole test part

@@ -21,10 +21,10 @@ var Columns = []string{"run", "round", "client", "metric", "value"}
 // as the comment "fedkit table 1".
 const TableSchema = 1
 
-// CSV writes the rows of a history as comma-separated values, after a line with the names of the columns. Numbers have as
-// many digits as they need to come back the same, in pandas with float_precision="round_trip". Names that a spreadsheet would
-// compute, for they begin with =, +, - or @, have an apostrophe before them, and so have those that begin with one: in pandas,
-// table.run.str.removeprefix("'") are the names as they were.
+// CSV writes the rows of a history as comma-separated values, after a header. Numbers have as many digits as they need to be read
+// back exactly, in pandas with float_precision="round_trip". Names that a spreadsheet would compute, because they begin with =,
+// +, - or @, are prefixed with an apostrophe, and so are those that begin with one: in pandas, table.run.str.removeprefix("'")
+// restores them.
 func CSV(w io.Writer, run string, h *history.History) error {
 	if h == nil {
 		return fmt.Errorf("export: %w", fault.Invalid("history", "nil", "a history"))
@@ -46,8 +46,8 @@ func CSV(w io.Writer, run string, h *history.History) error {
 }
 
 // Table writes the rows of a history (see CSV) to a file that pandas.read_csv reads: compressed if its name ends in ".csv.gz",
-// and as it is if it ends in ".csv". Run is the name that its rows have in a table of several runs. The file appears whole or
-// not at all, always with the same bytes; folders are made as needed.
+// and as it is if it ends in ".csv". Run is the name of its rows in a table of several runs. The file is written atomically,
+// always with the same bytes; folders are made as needed.
 func Table(path, run string, h *history.History) error {
 	content := func(w io.Writer) error { return CSV(w, run, h) }
 	switch {
