@@ -14,14 +14,13 @@ import (
 	"github.com/gomlx/gomlx/ml/model/checkpoint"
 )
 
-// GoMLX writes one model [1, d] as a checkpoint of GoMLX, a folder, which must not be there yet or be empty. It holds a
-// variable for each parameter of the task, in the scope that its name says: for a task of model.GoMLX those of its model
-// function, so that
+// GoMLX writes one model [1, d] as a GoMLX checkpoint, a folder, which must not exist yet or be empty. It holds a variable for
+// each parameter of the task, in the scope of its name: for a task of model.GoMLX those of its model function, so that
 //
 //	store := mlmodel.NewStore()
 //	_, err := checkpoint.Load(store).Dir(dir).Done()
 //
-// gives the same function the same values in a program without fedkit. The folder appears whole or not at all.
+// gives the same function the same values in a program without fedkit. The folder is written atomically.
 func GoMLX(dir string, task *fedkit.Task, model *fedkit.Matrix) error {
 	if err := writeGoMLX(dir, task, model); err != nil {
 		return fmt.Errorf("weights: %s: %w", dir, err)
@@ -29,8 +28,8 @@ func GoMLX(dir string, task *fedkit.Task, model *fedkit.Matrix) error {
 	return nil
 }
 
-// LoadGoMLX reads one model [1, d] of a task from the last checkpoint in a folder. Fails if a parameter is missing, or is
-// not float32 and in its shape. Variables that are no parameters, such as an optimizer's, are left alone.
+// LoadGoMLX reads one model [1, d] of a task from the last checkpoint in a folder. It fails if a parameter is missing, or is not
+// float32 with its shape. Other variables, such as an optimizer's, are ignored.
 func LoadGoMLX(dir string, task *fedkit.Task) (*fedkit.Matrix, error) {
 	m, err := readGoMLX(dir, task)
 	if err != nil {
@@ -55,7 +54,7 @@ func writeGoMLX(dir string, task *fedkit.Task, model *fedkit.Matrix) error {
 	}
 	dir = filepath.Clean(dir) // the folder of "a/b/" is a
 	switch entries, err := os.ReadDir(dir); {
-	case err != nil && !os.IsNotExist(err): // a file, say, which is not ours to replace
+	case err != nil && !os.IsNotExist(err): // a file, say, which we must not replace
 		return err
 	case len(entries) > 0:
 		return fedkit.Invalid("dir", fmt.Sprintf("a folder with %d entries", len(entries)), "a new or an empty one")
@@ -80,7 +79,7 @@ func writeGoMLX(dir string, task *fedkit.Task, model *fedkit.Matrix) error {
 	return os.Rename(temporary, dir)
 }
 
-// saveGoMLX lets GoMLX save the values as variables.
+// saveGoMLX saves the values as variables of GoMLX.
 func saveGoMLX(dir string, task *fedkit.Task, values []float32) (err error) {
 	defer xla.Caught(&err)
 	store := mlmodel.NewStore()

@@ -14,12 +14,12 @@ import (
 	"fedkit.example/fedkit/internal/file"
 )
 
-// schema is the version of what the names in a file mean.
+// schema is the version of the names in a file.
 const schema = "1"
 
-// SafeTensors writes models [k, d] as a safetensors file. One model has a float32 tensor for each parameter of the task,
-// under its name: "dense1/weights". Of several, that of model i is "i/dense1/weights". The metadata say schema, task and
-// that fedkit made it. The file appears whole or not at all; folders are made as needed.
+// SafeTensors writes models [k, d] as a safetensors file. One model has a float32 tensor for each parameter of the task, under
+// its name: "dense1/weights". Of several, that of model i is "i/dense1/weights". The metadata say schema, task and that fedkit
+// made it. The file is written atomically; folders are made as needed.
 func SafeTensors(path string, task *fedkit.Task, models *fedkit.Matrix) error {
 	if err := checkTask(task); err != nil {
 		return fmt.Errorf("weights: %s: %w", path, err)
@@ -29,8 +29,8 @@ func SafeTensors(path string, task *fedkit.Task, models *fedkit.Matrix) error {
 	return w.save(path, err)
 }
 
-// LoadSafeTensors reads models [k, d] of a task from a safetensors file that SafeTensors or another program wrote. Nothing in
-// it is trusted. Fails if it is damaged, or does not have exactly the task's parameters, as float32 and in their shapes.
+// LoadSafeTensors reads models [k, d] of a task from a safetensors file that SafeTensors or another program wrote. The content is
+// untrusted. It fails if the file is damaged, or does not have exactly the task's parameters, as float32 with their shapes.
 func LoadSafeTensors(path string, task *fedkit.Task) (*fedkit.Matrix, error) {
 	var m *fedkit.Matrix
 	err := load(path, task, func(r *reader) (err error) {
@@ -83,7 +83,7 @@ func about(task *fedkit.Task) map[string]string {
 	return map[string]string{"schema": schema, "task": task.Name, "made_by": "fedkit"}
 }
 
-// prefixes returns what the names of each of k models begin with.
+// prefixes returns the name prefixes of each of k models.
 func prefixes(k int) []string {
 	if k == 1 {
 		return []string{""}
@@ -130,7 +130,7 @@ func checkServing(task *fedkit.Task, sv *fedkit.Serving) error {
 	return sv.Check(clients(sv), task.Dim())
 }
 
-// clients returns M, 0 if nothing is said of clients.
+// clients returns M, 0 if sv has nothing per client.
 func clients(sv *fedkit.Serving) int { return max(len(sv.Assign), len(sv.Mix), len(sv.Clusters)) }
 
 // models adds the rows of m, each under a prefix.
@@ -150,7 +150,7 @@ func (w *writer) models(prefixes []string, task *fedkit.Task, m *fedkit.Matrix) 
 	return nil
 }
 
-// writeRows writes the rows one after the other, as the tensors in them are. Only one copy of them is on the host.
+// writeRows writes the rows one after the other, in the layout of their tensors. Only one copy of them is on the host.
 func writeRows(to io.Writer, m *fedkit.Matrix) error {
 	values, err := m.Host()
 	if err != nil {
@@ -168,13 +168,13 @@ func writeRows(to io.Writer, m *fedkit.Matrix) error {
 	return nil
 }
 
-// numbers adds a tensor of few numbers.
+// numbers adds a small tensor.
 func (w *writer) numbers(name, dtype string, values any, shape ...int) {
 	w.add(name, dtype, shape...)
 	w.data = append(w.data, func(to io.Writer) error { return binary.Write(to, binary.LittleEndian, values) })
 }
 
-// serving adds the parts of sv. Those whose values are longest come first, so that all are aligned.
+// serving adds the parts of sv, those with the longest values first, so that all are aligned.
 func (w *writer) serving(task *fedkit.Task, sv *fedkit.Serving) (err error) {
 	if sv.Mix != nil {
 		w.numbers("mix", "F64", slices.Concat(sv.Mix...), len(sv.Mix), sv.Models.Rows())
@@ -202,7 +202,7 @@ func (w *writer) list(name string, list []int) {
 	w.numbers(name, "I32", values, len(values))
 }
 
-// save writes the file, unless laying it out failed.
+// save writes the file, unless its layout failed.
 func (w *writer) save(path string, err error) error {
 	if err == nil {
 		err = file.Stream(path, w.write)
@@ -213,7 +213,7 @@ func (w *writer) save(path string, err error) error {
 	return nil
 }
 
-// load opens a file and lets by read all that is in it.
+// load opens a file for by to read.
 func load(path string, task *fedkit.Task, by func(*reader) error) error {
 	err := checkTask(task)
 	if err == nil {
@@ -234,7 +234,7 @@ func open(path string, by func(*reader) error) error {
 	return take(f, by)
 }
 
-// take lets by read all that is in a file.
+// take reads the header of a file, and by the rest.
 func take(f *os.File, by func(*reader) error) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -250,7 +250,7 @@ func take(f *os.File, by func(*reader) error) error {
 	return by(r)
 }
 
-// matrix takes a model under each of the prefixes.
+// matrix takes one model per prefix.
 func (r *reader) matrix(prefixes []string, task *fedkit.Task) (*fedkit.Matrix, error) {
 	values, err := r.rows(prefixes, task)
 	if err != nil {
@@ -260,7 +260,7 @@ func (r *reader) matrix(prefixes []string, task *fedkit.Task) (*fedkit.Matrix, e
 	return m, m.Err()
 }
 
-// rows checks all tensors before it makes room for them: the file has as many bytes.
+// rows checks all tensors before it allocates them: then the file has as many bytes.
 func (r *reader) rows(prefixes []string, task *fedkit.Task) ([]float32, error) {
 	for _, prefix := range prefixes {
 		for _, p := range task.Params {
@@ -282,7 +282,7 @@ func (r *reader) rows(prefixes []string, task *fedkit.Task) ([]float32, error) {
 	return values, nil
 }
 
-// serving takes all parts of sv that are there.
+// serving takes all parts of sv that the file has.
 func (r *reader) serving(task *fedkit.Task, sv *fedkit.Serving) (err error) {
 	global, personal := 0, 0
 	for name := range r.tensors {

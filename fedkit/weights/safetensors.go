@@ -12,27 +12,27 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// The safetensors format: the length of the header in 8 bytes, little endian; the header, which is JSON and says of each
-// tensor what it is and where it begins and ends in the data; the data, all of it and nothing twice.
+// The safetensors format: the length of the header in 8 bytes, little endian; the header, JSON with the type, shape and offsets
+// of each tensor; the data, which the tensors cover without gap or overlap.
 // https://huggingface.co/docs/safetensors
 
 // maxHeader is the format's limit on the length of a header.
 const maxHeader = 100_000_000
 
-// metadata is the name in the header of what belongs to no tensor.
+// metadata is the header's key for what belongs to no tensor.
 const metadata = "__metadata__"
 
-// tensor is what the header says of one.
+// tensor is a tensor's entry in the header.
 type tensor struct {
 	DType   string   `json:"dtype"`
 	Shape   []int    `json:"shape"`
 	Offsets [2]int64 `json:"data_offsets"` // from the beginning of the data
 }
 
-// sizes of the values that models and what belongs to them are made of.
+// sizes of the types of values.
 var sizes = map[string]int64{"F32": 4, "F64": 8, "I32": 4}
 
-// writer lays a file out before any of it is written.
+// writer lays out a file before writing it.
 type writer struct {
 	header map[string]any
 	end    int64                   // of the data so far
@@ -79,7 +79,7 @@ func (w *writer) write(to io.Writer) error {
 	return nil
 }
 
-// reader has the tensors of a file that have not been taken yet.
+// reader holds the tensors of a file that have not been taken yet.
 type reader struct {
 	tensors map[string]tensor
 	meta    map[string]string
@@ -200,7 +200,7 @@ func (r *reader) values(name string, v any) error {
 	return binary.Read(io.NewSectionReader(r.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), binary.LittleEndian, v)
 }
 
-// done refuses a file with tensors that nobody took.
+// done refuses a file with tensors that were not taken.
 func (r *reader) done() error {
 	if len(r.tensors) == 0 {
 		return nil
