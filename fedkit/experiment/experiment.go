@@ -1,5 +1,5 @@
-// Package experiment has runs and studies as they are written down, in YAML files or on the command line. The same files are
-// run by the command fedkit, over ssh and for hours, and read in a notebook:
+// Package experiment describes runs and studies in YAML files or on the command line. The same files are run by the command
+// fedkit, over ssh and for hours, and read in a notebook:
 //
 //	grid, err := experiment.ReadGrid("study.yaml")
 //	found, err := grid.Find("runs", "study.runs") // what fedkit study has stored
@@ -19,37 +19,37 @@ import (
 	"fedkit.example/fedkit/sim"
 )
 
-// Experiment is all that a run needs.
+// Experiment is everything a run needs.
 type Experiment struct {
 	Strategy fedkit.Strategy // the algorithm, with its options
-	World                    // whom it runs with
+	World                    // its federation
 	Options  fedkit.Options  // of the run
 }
 
-// World is what a federation is made of.
+// World is everything a federation is made of.
 type World struct {
 	Data      catalog.Data   // examples
-	Partition partition.Rule // deals them out
-	Model     catalog.Model  // that is trained
-	HoldOut   HeldOut        // clients that never take part; default none
-	Devices   sim.Rule       // what clients work on; default: a run without a clock
-	Attack    Attackers      // clients that attack; default none
+	Partition partition.Rule // deals them to clients
+	Model     catalog.Model  // to train
+	HoldOut   HeldOut        // hold-out clients; default none
+	Devices   sim.Rule       // simulated devices of clients; default: a run without a clock
+	Attack    Attackers      // malicious clients; default none
 }
 
-// HeldOut are clients that never take part, and are scored: see fedkit.Federation.HoldOut.
+// HeldOut are hold-out clients, which never take part and are only evaluated: see fedkit.Federation.HoldOut.
 type HeldOut struct {
 	Clients int    // how many
 	Seed    uint64 // draws them
 }
 
-// Attackers are a share of the clients, drawn with a seed: see attack.On.
+// Attackers are a share of the clients, drawn by a seed: see attack.On.
 type Attackers struct {
 	By    attack.Attack // what they do
 	Share *float64      // of the clients, in [0, 1]
 	Seed  uint64        // draws them
 }
 
-// check refuses an attack of which only one half is given, and that would then be none.
+// check refuses an attack of which only one half is given, which would have no effect.
 func (a Attackers) check() error {
 	switch {
 	case a.By == nil && (a.Share != nil || a.Seed != 0):
@@ -60,8 +60,8 @@ func (a Attackers) check() error {
 	return nil
 }
 
-// Build makes an experiment of a tree with the sections strategy, data, partition, model, holdout, devices, attack and
-// options, as catalog.Build takes it. Nothing is loaded. The error names the option and what is allowed.
+// Build makes an experiment from a tree with the sections strategy, data, partition, model, holdout, devices, attack and options,
+// as catalog.Build takes it. Nothing is loaded. The error names the option and what is allowed.
 func Build(tree map[string]any) (*Experiment, error) {
 	e, err := catalog.Build[*Experiment](tree)
 	if err != nil {
@@ -81,7 +81,7 @@ func Build(tree map[string]any) (*Experiment, error) {
 	return e, e.Attack.check()
 }
 
-// Federation loads the data and deals it out.
+// Federation loads the data and deals them to the clients.
 func (w World) Federation() (*fedkit.Federation, error) {
 	data, err := w.Data.Make()
 	switch {
@@ -110,8 +110,8 @@ func (w World) Federation() (*fedkit.Federation, error) {
 	return attack.On(fed, *w.Attack.Share, w.Attack.By, w.Attack.Seed)
 }
 
-// ReadTree reads a YAML file as a tree for Build. Errors: a file that is no map, is not YAML, or is larger than a file that
-// somebody wrote: 1 MiB, or 100,000 values, those that its aliases stand for included.
+// ReadTree reads a YAML file as a tree for Build. Errors: a file that is no map, is not YAML, or is larger than any written by
+// hand: 1 MiB, or 100,000 values, expanded aliases included.
 func ReadTree(path string) (tree map[string]any, err error) {
 	file, err := readFile(path)
 	if file == nil || err != nil {

@@ -17,7 +17,7 @@ import (
 	"fedkit.example/fedkit/study"
 )
 
-// Found is what is there of a grid's runs.
+// Found is the part of a grid's runs that was found.
 type Found struct {
 	Runs    study.Runs // in the grid's order, under its names and labels; those that failed too
 	Stored  int        // how many of Runs are from the folder; the others are from the extract
@@ -25,21 +25,21 @@ type Found struct {
 
 	dir, extract string
 	code, device map[string]int // number of runs by the code that computed them, if that is not this code, and by the kind of device
-	changed      map[string]int // number of runs that are called like one of the grid, by what differs
-	several      int            // number of runs that are there more than once
+	changed      map[string]int // number of runs that are named like one of the grid, by what differs
+	several      int            // number of runs that were found more than once
 	damaged      []error
 }
 
-// Find returns the runs of the grid that are there, and computes nothing: those stored in a folder, and for the others those
-// of an extract (see study.Runs.Extract), if these are there. A run is found by everything that the grid says of it: the strategy with
-// all its options and parts, data, partition, model, clients held out, devices, attack, the options that change results, and the seed.
-// Names and labels are for people: a run that has others takes those of the grid.
+// Find returns the runs of the grid that exist, and computes nothing: those stored in a folder, and otherwise those of an extract
+// (see study.Runs.Extract). A run is found by everything that the grid says of it: the strategy with all its options and parts,
+// data, partition, model, hold-out clients, devices, attack, the options that change results, and the seed. Names and labels are
+// for people: a run with other ones takes those of the grid.
 //
-// No data are loaded, so what is in their files is not compared; nor are the kind of device and the code, which String tells. Of
-// several runs that are there, such as of two machines, it is the one that was finished last. A run is known by what it was made from
-// if it is of a study that Grid.Study made, now or when it found the run stored.
+// No data are loaded, so the content of their files is not compared; nor are the kind of device and the code, which String
+// reports. Of several runs, such as from two machines, the one that finished last counts. A run can be found if a study of
+// Grid.Study computed it, or found it stored.
 //
-// Errors: no run is there. What is damaged is left out, and named by String.
+// Errors: no run was found. Damaged ones are left out, and named by String.
 func (g Grid) Find(dir, extract string) (*Found, error) {
 	f := &Found{dir: dir, extract: extract, code: map[string]int{}, device: map[string]int{}, changed: map[string]int{}}
 	stored, damaged := study.List(dir)
@@ -81,7 +81,7 @@ func (g Grid) Find(dir, extract string) (*Found, error) {
 	return f, nil
 }
 
-// index has runs by what they are made of, and by what they are called.
+// index finds runs by what they are made of, and by their name.
 type index struct{ made, called map[string]study.Runs }
 
 func newIndex(rs study.Runs) *index {
@@ -97,14 +97,14 @@ func newIndex(rs study.Runs) *index {
 	return in
 }
 
-// made is all that a grid says of a run.
+// made is everything that a grid says of a run.
 type made struct {
 	From, Strategy, Settings *config.Config
 	Seed                     uint64
 }
 
 func (m made) String() string {
-	b, _ := json.Marshal(m) // which configurations allow always
+	b, _ := json.Marshal(m) // configurations always encode
 	return string(b)
 }
 
@@ -112,7 +112,7 @@ func (c *Cell) made() string {
 	return made{config.Of(c.World), config.Of(c.Strategy), c.Options.Config(), c.Options.Seed}.String()
 }
 
-// called is what the run of the cell is called, with its labels and seed.
+// called is the name of the cell's run, with its labels and seed.
 func (c *Cell) called() string {
 	return fmt.Sprintf("%s, seed %d", c.of(new(study.Run)), c.Options.Seed)
 }
@@ -124,7 +124,7 @@ func (c *Cell) of(r *study.Run) *study.Run {
 	return &named
 }
 
-// nearest says in what the cell's run differs from the one of those that is most like it.
+// nearest returns how the cell's run differs from the most similar of these.
 func (c *Cell) nearest(runs study.Runs) string {
 	var best []string
 	for _, r := range runs {
@@ -139,7 +139,7 @@ func (c *Cell) nearest(runs study.Runs) string {
 	return strings.Join(best, ", ")
 }
 
-// otherWorld says in what the cell's world differs from what a run's federation is made from.
+// otherWorld returns how the cell's world differs from what a run's federation is made from.
 func (c *Cell) otherWorld(r *study.Run) (best []string) {
 	if r.From == nil {
 		return []string{"nothing says what its data are made from"}
@@ -152,7 +152,7 @@ func (c *Cell) otherWorld(r *study.Run) (best []string) {
 	return best
 }
 
-// others says what differs in runs that are called like those of the grid; nothing if there are none.
+// others lists what differs in runs that are named like those of the grid; empty if there are none.
 func (f *Found) others() string {
 	if len(f.changed) == 0 {
 		return ""
@@ -170,7 +170,7 @@ func (f *Found) others() string {
 	}))
 }
 
-// String says where the runs are from, which are missing or failed, and what other code computed, in a line each.
+// String reports, in a line each, where the runs are from, which are missing or failed, and what other code computed.
 func (f *Found) String() string {
 	var lines []string
 	say := func(n int, what, more string) {
@@ -204,7 +204,7 @@ func (f *Found) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// some are the first three words of a list.
+// some lists the first three of a list.
 func some[T any](list []T, word func(T) string) string {
 	var words []string
 	for _, v := range list[:min(3, len(list))] {

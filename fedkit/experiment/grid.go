@@ -88,7 +88,7 @@ type gridFile struct {
 	paths []string // of all that varies
 }
 
-// mostRuns is how many runs a grid may have.
+// mostRuns limits the runs of a grid.
 const mostRuns = 100_000
 
 // grid returns the runs.
@@ -111,7 +111,7 @@ func (f *gridFile) grid() (g Grid, err error) {
 	return g, nil
 }
 
-// runsOf returns the number of combinations, which no int may hold.
+// runsOf returns the number of combinations, which may exceed any int.
 func runsOf(vary yaml.Map) float64 {
 	all := 1.0
 	for _, v := range vary {
@@ -128,8 +128,8 @@ func runsOf(vary yaml.Map) float64 {
 	return all
 }
 
-// check refuses what is neither a list nor sets, and a path that varies twice, since its second list would hide the first.
-// Outer are the paths that vary around it.
+// check refuses what is neither a list nor sets, and a path that varies twice, since its second list would hide the first. Outer
+// lists the paths that vary around it.
 func (f *gridFile) check(at string, vary yaml.Map, outer []string) error {
 	for _, v := range vary {
 		path := v.Key
@@ -163,7 +163,7 @@ func (f *gridFile) check(at string, vary yaml.Map, outer []string) error {
 	return nil
 }
 
-// split returns the sections of a set, and what varies in it.
+// split returns the sections of a set, and its own variations.
 func split(set any) (own map[string]any, vary any) {
 	own = map[string]any{}
 	items, _ := set.(yaml.Map)
@@ -177,7 +177,7 @@ func split(set any) (own map[string]any, vary any) {
 	return own, vary
 }
 
-// combinations yields a cell for each combination of what varies, made of c.
+// combinations yields a cell, derived from c, for each combination of what varies.
 func (f *gridFile) combinations(c *Cell, vary yaml.Map) iter.Seq[*Cell] {
 	return func(yield func(*Cell) bool) {
 		if len(vary) == 0 {
@@ -195,7 +195,7 @@ func (f *gridFile) combinations(c *Cell, vary yaml.Map) iter.Seq[*Cell] {
 	}
 }
 
-// values yields the cell with each of a path's values, and what varies in that value alone.
+// values yields the cell with each value of a path, and what varies only with that value.
 func (f *gridFile) values(c *Cell, path string, values any) iter.Seq2[*Cell, yaml.Map] {
 	return func(yield func(*Cell, yaml.Map) bool) {
 		if sets, is := values.(yaml.Map); is {
@@ -221,7 +221,7 @@ func (f *gridFile) values(c *Cell, path string, values any) iter.Seq2[*Cell, yam
 	}
 }
 
-// named returns the cell with a value of a path, as people call it. A strategy is no label: the run is called by it.
+// named returns the cell with a readable value of a path. A strategy is no label: it names the run.
 func (c *Cell) named(path, label, text string) *Cell {
 	n := &Cell{tree: maps.Clone(c.tree), name: c.name, Labels: slices.Clone(c.Labels)}
 	switch {
@@ -233,12 +233,12 @@ func (c *Cell) named(path, label, text string) *Cell {
 	return n
 }
 
-// String is what a cell is called: "FedProx Mu=0.1, α 0.1".
+// String is the cell's name: "FedProx Mu=0.1, α 0.1".
 func (c *Cell) String() string {
 	return (&study.Run{Name: cmp.Or(c.name, "run"), Labels: c.labels()}).String()
 }
 
-// labels are those that the cell's run gets.
+// labels returns the labels of the cell's run.
 func (c *Cell) labels() (all []study.Label) {
 	for pair := range slices.Chunk(c.Labels, 2) {
 		all = append(all, study.Label{Key: fmt.Sprint(pair[0]), Value: fmt.Sprint(pair[1])})
@@ -246,7 +246,7 @@ func (c *Cell) labels() (all []study.Label) {
 	return all
 }
 
-// label is what values of a path are called. Runs that differ in their seed alone are repetitions: they need no label.
+// label returns the label of a path. Runs that differ in their seed alone are repetitions: they need no label.
 func (f *gridFile) label(path string) string {
 	for p, label := range f.labels {
 		if strings.EqualFold(p, path) {
@@ -265,7 +265,7 @@ func (f *gridFile) label(path string) string {
 	return end
 }
 
-// checkLabels refuses names for what does not vary.
+// checkLabels refuses labels for what does not vary.
 func (f *gridFile) checkLabels() error {
 	for path, label := range f.labels {
 		if !slices.ContainsFunc(f.paths, func(p string) bool { return strings.EqualFold(p, path) }) {
@@ -286,13 +286,12 @@ func (g Grid) With(key, value string) (some Grid) {
 	return some
 }
 
-// runName is what the run of the cell is called.
+// runName is the name of the cell's run.
 func (c *Cell) runName() string { return cmp.Or(c.Options.Name, config.Of(c.Strategy).Name()) }
 
-// Study returns the study of the grid, whose runs are stored in a folder. Each federation is made once, however many runs
-// share it.
+// Study returns the study of the grid, whose runs are stored in a folder. Each federation is made once, and shared by its runs.
 //
-// Errors: data that are not there, or do not suit; the error names the run.
+// Errors: missing or unsuitable data; the error names the run.
 func (g Grid) Study(dir string) (*study.Study, error) {
 	st, feds := study.New(dir), map[string]*fedkit.Federation{}
 	for _, c := range g {
