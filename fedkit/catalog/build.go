@@ -19,18 +19,17 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
-// Build makes a value, such as a fedkit.Strategy or fedkit.Options, from a tree as YAML or JSON files have it: a name, a
-// text for Parse, or a map of options in which "type" is the name. Names are matched without regard to case, dashes,
-// underscores and package. It is the inverse of config.Of, and takes a *config.Config too.
+// Build makes a value, such as a fedkit.Strategy or fedkit.Options, from a tree as read from YAML or JSON: a name, a text for
+// Parse, or a map of options in which "type" is the name. Names match regardless of case, dashes, underscores and package. Build
+// is the inverse of config.Of, and takes a *config.Config too.
 //
 //	catalog.Build[fedkit.Aggregator](map[string]any{"type": "Krum", "F": 2})
 //
-// A number 0 that is written down is 0, or refused, even if a field's zero value stands for a default by its tag; options
-// that are left out are the default. The constants Zero and FullBatch are known by name, and so are +Inf, and durations
-// such as 30s.
+// An explicit 0 is 0, or refused, even if a field's zero value stands for a default by its tag; options that are left out have
+// their defaults. The constants Zero and FullBatch are known by name, and so are +Inf, and durations such as 30s.
 //
-// The error names the option and what is allowed. It suggests the nearest name for one that is not known. Whether options
-// suit each other and the data is not checked: see fedkit.Check.
+// The error names the option and what is allowed, and suggests the nearest name for an unknown one. Whether options suit each
+// other and the data is not checked: see fedkit.Check.
 func Build[T any](tree any) (value T, err error) {
 	if c, ok := tree.(*config.Config); ok {
 		if tree, err = plain(c); err != nil {
@@ -52,7 +51,7 @@ func plain(c *config.Config) (tree any, err error) {
 	return tree, d.Decode(&tree)
 }
 
-// set sets v, which stands at the path, to what the tree says. Nothing leaves it as it is.
+// set sets v, at the path, to the value of the tree. A nil tree leaves it as it is.
 func set(path string, v reflect.Value, tree any) error {
 	if tree == nil {
 		return nil
@@ -76,7 +75,7 @@ func set(path string, v reflect.Value, tree any) error {
 	return setBasic(path, v, tree)
 }
 
-// setPart sets a field for a thing of a kind.
+// setPart sets a field to a thing of a kind.
 func setPart(path string, v reflect.Value, tree any) error {
 	k, known := kindOf(v.Type())
 	if !known {
@@ -103,7 +102,7 @@ func setPart(path string, v reflect.Value, tree any) error {
 			continue
 		}
 		part := t.new()
-		if part.CanFloat() { // the form that config.Of has
+		if part.CanFloat() { // the form that config.Of gives
 			return set(path, v, options[key(options, "value")])
 		}
 		if err := setStruct(path, reflect.Indirect(part), options); err != nil {
@@ -118,7 +117,7 @@ func setPart(path string, v reflect.Value, tree any) error {
 	return unknown(cmp.Or(path, k.Name), name, "the name of "+k.a(), name, names)
 }
 
-// number returns the thing of the kind that is a number, such as a constant, if the tree is one.
+// number returns the thing of the kind that is a number, such as a constant, if the tree is a number.
 func (k Kind) number(tree any) (part reflect.Value, ok bool) {
 	x, is := number(tree)
 	for _, t := range k.Things() {
@@ -152,7 +151,7 @@ func setStruct(path string, v reflect.Value, tree any) error {
 	return nil
 }
 
-// setOption sets the one of a struct's fields that has the name.
+// setOption sets the struct's field of this name.
 func setOption(path string, v reflect.Value, all []reflect.StructField, name string, tree any) error {
 	if same(name, "type") {
 		if own, is := nameOf(v.Type()), word(tree); !same(is, own) && !same(is, own[strings.Index(own, ".")+1:]) {
@@ -175,8 +174,7 @@ func setOption(path string, v reflect.Value, all []reflect.StructField, name str
 	return unknown(under(path, name), word(tree), "an option of "+nameOf(v.Type()), name, names)
 }
 
-// written returns the tree for a field. A 0 that somebody wrote is to be 0 and not the default: it is refused if the field
-// cannot be 0.
+// written returns the tree for a field. An explicit 0 means 0, not the default: it is refused if the field cannot be 0.
 func written(at string, f reflect.StructField, tree any) (any, error) {
 	r, usual := f.Tag.Get("range"), f.Tag.Get("default")
 	if x, ok := number(tree); !ok || x != 0 || r == "" || usual == "" {
@@ -213,7 +211,7 @@ func setText(path string, t encoding.TextUnmarshaler, tree any) error {
 	return nil
 }
 
-// setBasic sets a number, a bool, a string or one of an enumeration.
+// setBasic sets a number, a bool, a string or an enumeration's value.
 func setBasic(path string, v reflect.Value, tree any) error {
 	text := word(tree)
 	if names := constants(v.Type()); names != nil {
@@ -257,7 +255,7 @@ func setBasic(path string, v reflect.Value, tree any) error {
 	return fedkit.Invalid(path, text, fmt.Sprintf("a %v, which can be made in Go only", v.Type()))
 }
 
-// named are the constants that stand for numbers.
+// named maps constants to the numbers they stand for.
 var named = map[string]string{
 	"zero":      strconv.FormatFloat(fedkit.Zero, 'g', -1, 64),
 	"fullbatch": strconv.Itoa(fedkit.FullBatch),
@@ -271,7 +269,7 @@ func refused(ok bool, path string, tree any, allowed string) error {
 	return fedkit.Invalid(path, word(tree), allowed)
 }
 
-// number reads a number, which YAML and JSON may have left as a text.
+// number reads a number, which YAML and JSON may have left as text.
 func number(tree any) (float64, bool) {
 	if _, isBool := tree.(bool); isBool {
 		return 0, false

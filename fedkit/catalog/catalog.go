@@ -1,5 +1,5 @@
-// Package catalog lists every ready-made thing by name, such as strategies, aggregators and data sets, with its options
-// and what its comments say. Build makes a thing from its name and options, as they stand in a file or on a command line:
+// Package catalog lists every ready-made component by name, such as strategies, aggregators and data sets, with its options and
+// its doc comment. Build makes one from its name and options, as given in a file or on a command line:
 //
 //	s, err := catalog.Build[fedkit.Strategy]("FedAvg Fraction=0.5 Local.LR=0.1 Aggregator=Krum Aggregator.F=2")
 //
@@ -15,14 +15,14 @@ import (
 	"sync"
 )
 
-// Kind is a sort of things that can stand in for one another: strategies, aggregators, …
+// Kind is a kind of interchangeable components: strategies, aggregators, …
 type Kind struct {
 	Name, Plural string       // "aggregator", "aggregators"
 	Type         reflect.Type // the interface that they implement
 	values       []any        // the zero value of each
 }
 
-// Thing is one ready-made thing.
+// Thing is one ready-made component.
 type Thing struct {
 	Kind Kind   // what it is: a strategy, a selector, …
 	Name string // "FedProx"
@@ -35,7 +35,7 @@ func Kinds() []Kind { return slices.Clone(kinds) }
 // Things returns all things of the kind, by name.
 func (k Kind) Things() []Thing { return slices.Clone(things()[k.Name]) }
 
-// things has those of each kind.
+// things maps each kind to its things.
 var things = sync.OnceValue(func() map[string][]Thing {
 	all := map[string][]Thing{}
 	for _, k := range kinds {
@@ -65,7 +65,7 @@ func (t Thing) Source() string { return comments().of(t.Type()).paper() }
 // Options returns what can be set, in the order of the fields.
 func (t Thing) Options() []Option { return Options(reflect.TypeOf(t.zero)) }
 
-// new returns a new zero value, with which the strategy is a pointer to one.
+// new returns a new zero value; for a strategy, a pointer to one.
 func (t Thing) new() reflect.Value {
 	v := reflect.ValueOf(t.zero)
 	if v.Kind() == reflect.Pointer {
@@ -74,7 +74,7 @@ func (t Thing) new() reflect.Value {
 	return reflect.New(v.Type()).Elem()
 }
 
-// nameOf returns the name of a type without a pointer's star. For a type that stands for a function, it is the function's.
+// nameOf returns the name of a type without a pointer's star. For a type that wraps a function, it is the function's.
 func nameOf(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -85,7 +85,7 @@ func nameOf(t reflect.Type) string {
 	return strings.TrimPrefix(t.String(), "main.")
 }
 
-// a is the kind with its article.
+// a is the kind with its indefinite article.
 func (k Kind) a() string {
 	if strings.ContainsRune("aeiou", rune(k.Name[0])) {
 		return "an " + k.Name
@@ -93,7 +93,7 @@ func (k Kind) a() string {
 	return "a " + k.Name
 }
 
-// kindOf returns the kind whose things may be in a field of the type: its own interface, or a narrower one.
+// kindOf returns the kind whose things fit into a field of the type: its own interface, or a narrower one.
 func kindOf(field reflect.Type) (Kind, bool) {
 	for _, k := range kinds {
 		if field == k.Type || field.Kind() == reflect.Interface && field.Implements(k.Type) {
@@ -122,5 +122,5 @@ func Find(name string, among ...Kind) ([]Thing, error) {
 	return found, nil
 }
 
-// named says whether the name stands for the thing: "FedProx", "fed-prox" or "strategy.FedProx".
+// named reports whether the name stands for the thing: "FedProx", "fed-prox" or "strategy.FedProx".
 func (t Thing) named(name string) bool { return same(name, t.Name) || same(name, t.Type()) }

@@ -9,17 +9,17 @@ import (
 	"sync"
 )
 
-// said is what the source says of a type or function.
+// said is the source's comments on a type or function.
 type said struct {
 	Doc       string            `json:"doc,omitempty"`
 	Fields    map[string]string `json:"fields,omitempty"`    // of a struct
 	Constants []string          `json:"constants,omitempty"` // of an enumeration, 0, 1, …
 }
 
-// library is what is said, by package and name: "strategy.FedProx".
+// library maps names with packages to comments: "strategy.FedProx".
 type library map[string]*said
 
-// commentsFile is a library of what the catalog says. A test writes it, and fails if it is not what the sources say.
+// commentsFile is the library of the catalog. A test writes it, and fails if it differs from the sources.
 //
 //go:embed comments.json
 var commentsFile []byte
@@ -50,7 +50,7 @@ var (
 	arXiv         = regexp.MustCompile(`arXiv \d{4}\.\d{4,5}`)
 )
 
-// paper is the paragraph that begins with "Source:" or, if there is none, what is said in parentheses of a paper.
+// paper is the paragraph that begins with "Source:" or, if there is none, the text in parentheses that names a paper.
 func (s *said) paper() string {
 	for p := range strings.SplitSeq(s.Doc, "\n\n") {
 		if source, ok := strings.CutPrefix(p, "Source: "); ok {

@@ -11,7 +11,7 @@ type Data interface {
 	Make() (*datasets.Dataset, error) // loads it, or makes it
 }
 
-// Those of the package that are functions, or have an optimum too.
+// Types for those of the package that are functions, or have an optimum too.
 type (
 	digits       struct{}
 	mnist        struct{}
@@ -38,7 +38,7 @@ func (l logistic) Make() (*datasets.Dataset, error) {
 	return d, err
 }
 
-// functions are the names of what types of this package stand for.
+// functions are the names of the functions that types of this package stand for.
 var functions = map[reflect.Type]string{
 	reflect.TypeFor[digits]():             "datasets.Digits",
 	reflect.TypeFor[mnist]():              "datasets.MNIST",

@@ -17,7 +17,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// kinds has everything that the packages export. A test compares it with them.
+// kinds lists everything that the packages export. A test compares it with them.
 var kinds = []Kind{
 	{"strategy", "strategies", reflect.TypeFor[fedkit.Strategy](), []any{
 		&strategy.FedAvg{}, &strategy.FedSGD{}, &strategy.FedMiddleAvg{}, &strategy.FedOpt{}, &strategy.FedAvgM{}, &strategy.FedAdagrad{},

@@ -49,7 +49,7 @@ func (m gru) Model() fedkit.Model              { return model.GRU(m.Vocabulary, 
 func (m twin) Model() fedkit.Model         { return around(m.Of, examples.Twin) }
 func (m uniformStart) Model() fedkit.Model { return around(m.Of, model.UniformStart) }
 
-// around returns a model that is made of another.
+// around returns a model that wraps another.
 func around(of Model, by func(fedkit.Model) fedkit.Model) fedkit.Model {
 	if of == nil {
 		return func(*datasets.Dataset) (*fedkit.Task, error) {

@@ -11,8 +11,8 @@ import (
 
 func same(a, b string) bool { return nearest.Normal(a) == nearest.Normal(b) }
 
-// unknown is the error for a name that is none of the known ones. It suggests the one with the fewest edits, unless nearly
-// everything would have to change.
+// unknown is the error for an unknown name. It suggests the known name with the smallest edit distance, unless nearly everything
+// would have to change.
 func unknown(field, value, allowed, name string, known []string) error {
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	if len(known) == 0 {

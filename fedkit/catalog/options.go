@@ -10,7 +10,7 @@ import (
 type Option struct {
 	Name    string   // "Mu"
 	Type    string   // "float64", "aggregator", "one of Corrected, Reddi"
-	Default string   // as in the struct's tag; the comment may have one instead
+	Default string   // as in the struct's tag; otherwise the comment may say it
 	Range   string   // "[0,1)"; "" for any value
 	Comment string   // the field's: its symbol in the paper and what it is
 	Options []Option // of a struct
@@ -32,8 +32,7 @@ func Options(t reflect.Type) (options []Option) {
 	return options
 }
 
-// fields returns what can be set in a struct: exported fields, those of embedded structs in their place, without what is
-// in a State.
+// fields returns what can be set in a struct: exported fields, with those of embedded structs in place, without those of a State.
 func fields(t reflect.Type) (all []reflect.StructField) {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -58,7 +57,7 @@ func holder(t reflect.Type, f reflect.StructField) reflect.Type {
 	return t
 }
 
-// typeOf words a type for those who write files, not Go.
+// typeOf names a type for those who write files, not Go.
 func typeOf(t reflect.Type) string {
 	if k, ok := kindOf(t); ok {
 		return k.Name

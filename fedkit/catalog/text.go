@@ -11,7 +11,7 @@ import (
 	"fedkit.example/fedkit/internal/yaml"
 )
 
-// Parse reads a part in one line into a tree: its name, unless only options are given, and options with their paths.
+// Parse reads a component in one line into a tree: its name, unless only options are given, and options with their paths.
 //
 //	Parse("NearestMix F=2 By=Krum By.F=1") // {"type": "NearestMix", "F": 2, "By": {"type": "Krum", "F": 1}}
 //
@@ -36,7 +36,7 @@ func Parse(text string) (map[string]any, error) {
 	return tree, nil
 }
 
-// Text writes a part in one line, as Parse reads it.
+// Text writes a component in one line, as Parse reads it.
 func Text(tree any) string {
 	o, isMap := tree.(map[string]any)
 	if !isMap {
@@ -45,7 +45,7 @@ func Text(tree any) string {
 	return strings.Join(assignments("", o), " ")
 }
 
-// assignments are a name and options with their paths: "By=Krum", "By.F=1".
+// assignments returns a name and options with their paths: "By=Krum", "By.F=1".
 func assignments(path string, o map[string]any) (all []string) {
 	kind := key(o, "type")
 	switch name, named := o[kind]; {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Set sets one option in a tree: Set(tree, "Local.LR", 0.1). What is on the way is made, and what is there already is
-// merged with the value.
+// Set sets one option in a tree: Set(tree, "Local.LR", 0.1). Missing levels are created, and an existing value is merged with the
+// new one.
 func Set(tree map[string]any, path string, value any) {
 	names := strings.Split(path, ".")
 	for i := len(names) - 1; i > 0; i-- {
@@ -17,8 +17,8 @@ func Set(tree map[string]any, path string, value any) {
 	tree[name] = merged(tree[name], value)
 }
 
-// Merge puts what from has into a tree: options replace those of the same name, the options of a part those of the part,
-// and null takes away an option that is there.
+// Merge merges from into a tree: options replace those of the same name, the options of a part are merged, and null removes an
+// option.
 func Merge(tree, from map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(from)) {
 		if there := key(tree, name); from[name] == nil && tree[there] != nil {
@@ -29,7 +29,7 @@ func Merge(tree, from map[string]any) {
 	}
 }
 
-// merged returns a value with another one put into it, if both are parts and one of them has options.
+// merged merges one value into another, if both are parts and one of them has options.
 func merged(old, value any) any {
 	into, add := part(old), part(value)
 	if into == nil || add == nil || !hasOptions(old) && !hasOptions(value) {
@@ -40,7 +40,7 @@ func merged(old, value any) any {
 	return into
 }
 
-// part returns the tree of a part, which may be written in one line; nil for what is none.
+// part returns the tree of a part, which may be written in one line; nil for anything else.
 func part(v any) map[string]any {
 	o, err := object(v)
 	if err != nil {
@@ -54,7 +54,7 @@ func hasOptions(v any) bool {
 	return !isText || strings.Contains(text, "=")
 }
 
-// key returns the name that the tree has for an option already, or else the given one.
+// key returns the tree's own spelling of an option, or else the given one.
 func key(tree map[string]any, name string) string {
 	for k := range tree {
 		if same(k, name) {
