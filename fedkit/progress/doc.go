@@ -1,4 +1,4 @@
-// Package progress says how far runs have come, in lines of text. It draws nothing: plot.Live adds a figure.
+// Package progress shows the progress of runs in lines of text. It draws nothing: plot.Live adds a figure.
 //
 //	h, err := fedkit.Run(ctx, fed, avg, fedkit.Options{Rounds: 30, Watch: progress.Line()})
 //	h, err := progress.Follow("runs/digits") // of a run that another program computes

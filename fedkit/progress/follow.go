@@ -14,8 +14,8 @@ import (
 	"fedkit.example/fedkit/internal/interrupt"
 )
 
-// Follow shows a run that another program computes, until it is over: its line, as Line does. The path is that of its
-// Options.Checkpoint or Options.History. It returns the history, without what is known of each client: see fedkit.LoadLight. A run
+// Follow shows the line of a run that another program computes, until it is over, as Line does. The path is its
+// Options.Checkpoint or Options.History. It returns the history, without what is recorded per client: see fedkit.LoadLight. A run
 // that was stopped, failed or was killed is Stopped, and its line says so.
 //
 // The stop button of a notebook ends Follow, and leaves the run alone.
@@ -23,7 +23,7 @@ import (
 // Errors: no such file; a file that is no history's, or was altered.
 func Follow(path string) (*fedkit.History, error) { return New(nil).Follow(path) }
 
-// mayFail is how often in a row a file that is being written may be unreadable: it may be read in the middle of a write.
+// mayFail is the number of consecutive reads that may fail: a read may hit the middle of a write.
 const mayFail = 10
 
 // Follow is the function Follow with the watcher's figure.
@@ -60,14 +60,14 @@ func (w *Watcher) Follow(path string) (*fedkit.History, error) {
 type followed struct {
 	*fedkit.Sight
 	path  string
-	start time.Time // when it was first looked at
+	start time.Time // first read
 
-	from   int // rounds that there were then
+	from   int // rounds at that time
 	fromAt time.Time
 }
 
-// see takes the newest sight. While a run writes the end of its file, it looks like one that has yet to begin: what was seen
-// of it stays.
+// see stores the latest state. While a run writes the end of its file, it looks like one that has yet to begin: then the earlier
+// history stays.
 func (f *followed) see(s *fedkit.Sight) {
 	if s.Going && s.History == nil && f.Sight != nil {
 		s.History = f.History
@@ -75,11 +75,11 @@ func (f *followed) see(s *fedkit.Sight) {
 	f.Sight = s
 }
 
-// pace returns seconds per round: as they went by or, before that, as the rounds say.
+// pace returns seconds per round: measured between reads or, before that, as recorded in the rounds.
 func (f *followed) pace() float64 {
 	rounds := f.History.Rounds
 	n := len(rounds)
-	if f.from == 0 || n < f.from { // it has begun anew
+	if f.from == 0 || n < f.from { // it started over
 		f.from, f.fromAt = n, f.Last
 	}
 	switch {
@@ -91,10 +91,10 @@ func (f *followed) pace() float64 {
 	return took(f.History)
 }
 
-// errEarly is the end of a run before its last round: its file does not say why.
+// errEarly is the error of a run that ended before its last round: its file does not say why.
 var errEarly = errors.New("stopped, killed or failed")
 
-// follow shows what was seen.
+// follow shows the latest state.
 func (w *Watcher) follow(f *followed, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +110,7 @@ func (w *Watcher) follow(f *followed, over bool) {
 	w.draw(true)
 }
 
-// progress is that of Live, by the times that the rounds took.
+// progress is the same as in Live, from the recorded times of rounds.
 func (f *followed) progress() *Run {
 	p := &Run{Over: !f.Going, Of: f.Of, start: f.Last, last: f.Last}
 	if f.History == nil {

@@ -11,7 +11,7 @@ import (
 
 var _ fedkit.PlanWatcher = (*Watcher)(nil)
 
-// plan is what a study is to run.
+// plan is the size of a study.
 type plan struct {
 	runs, stored int
 	before       int // runs that were watched before it
@@ -49,13 +49,13 @@ func (s *plan) progress(all []*Run) (done, running, stopped, failed int, work fl
 	return done, running, stopped, failed, work
 }
 
-// over says whether no run is left to watch: all have ended, or nothing goes on after a stop.
+// over reports whether no run is left to watch: all have ended, or nothing goes on after a stop.
 func (s *plan) over(all []*Run) bool {
 	done, running, stopped, failed, _ := s.progress(all)
 	return running == 0 && (stopped > 0 || done+failed >= s.runs)
 }
 
-// line is the progress in words. Runs that were stored are among those that are done.
+// line writes the progress. Stored runs count as done.
 func (s *plan) line(all []*Run, now time.Time) string {
 	done, running, stopped, failed, work := s.progress(all)
 	text := fmt.Sprintf("%d of %d done", done, s.runs)

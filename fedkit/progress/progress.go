@@ -20,44 +20,44 @@ const (
 	linePause   = 200 * time.Millisecond
 	figurePause = 600 * time.Millisecond
 	logPause    = 10 * time.Second // if lines cannot be overwritten
-	costShare   = 60               // an update that takes t is followed by none for costShare · t
+	costShare   = 60               // duty cycle of at most 1/60: an update that takes t is followed by none for costShare · t
 	mostLines   = 12               // of finished runs
 )
 
-// Line returns a watcher that shows a run in a line of text: the round, accuracy, loss, time per round and the time left. The line is
-// there as soon as the run begins, says so while programs are compiled, and ticks while a round takes long. It stays in place and
+// Line returns a watcher that shows a run in a line of text: the round, accuracy, loss, time per round and the time left. The
+// line appears as soon as the run begins, shows when programs are compiled, and ticks during long rounds. It stays in place and
 // is updated a few times per second at most. Pass one watcher to several runs to have a line for each.
 //
-// A study says how many runs it has (see fedkit.PlanWatcher), and is seen from then on: "57 of 100 done, 2 running, 12
-// stored, 3 min left", in a notebook with a line for each run that goes on or failed.
+// A study announces its runs (see fedkit.PlanWatcher), which are then counted: "57 of 100 done, 2 running, 12 stored, 3 min
+// left", in a notebook with a line for each run that goes on or failed.
 //
 // Outside a notebook the line goes to standard error, every 10 seconds if that is no terminal.
 func Line() fedkit.Watcher { return New(nil) }
 
-// Watcher tells how far runs have come: see Line. It may watch runs that go on at the same time.
+// Watcher shows the progress of runs, which may be concurrent: see Line.
 type Watcher struct {
 	figure             func(runs []*Run, final bool) error // nil for none
 	now                func() time.Time
 	log                io.Writer                           // standard error
 	notebook, terminal bool                                // whether there is a notebook; whether log is a terminal
 	pause              time.Duration                       // between lines
-	tick               time.Duration                       // how often the line is looked after between rounds; 0 for never
+	tick               time.Duration                       // interval at which the line is refreshed between rounds; 0 for never
 	line               func(text string, final bool) error // shows it in a notebook
 
 	mu               sync.Mutex
 	runs             []*Run
-	groups           []*compare.Group // of runs, until another begins or one ends
+	groups           []*compare.Group // of runs; reset when a run begins or ends
 	plan             *plan            // of a study, nil without one
-	lineAt, figureAt time.Time        // no update before these
+	lineAt, figureAt time.Time        // no update before these times
 	said             string           // the line that is shown
-	late             bool             // the figure lacks a round
+	late             bool             // the figure is a round behind
 	ticking          bool
 	complained       bool
 }
 
-// New returns a watcher that shows the line of Line, and calls figure, unless that is nil, with all runs in the order in which they
-// began: from time to time in a notebook, and in the end, which is final, anywhere. What figure returns or panics with is said
-// once on standard error, and never stops a run.
+// New returns a watcher that shows the line of Line, and calls figure, unless nil, with all runs in the order in which they
+// began: from time to time in a notebook, and at the end, with final set, anywhere. An error or panic of figure is printed once
+// on standard error, and never stops a run.
 func New(figure func(runs []*Run, final bool) error) *Watcher {
 	w := &Watcher{figure: figure, now: time.Now, log: os.Stderr, notebook: display.InNotebook(), pause: linePause, tick: linePause / 2,
 		line: new(display.Output).Text}
@@ -94,7 +94,7 @@ func (w *Watcher) Start(h *fedkit.History, of int) {
 	}
 }
 
-// lookAfter updates what is shown if it is time to, since rounds may take long. It returns false if no run goes on.
+// lookAfter refreshes what is shown when it is due, since rounds may take long. It returns false if no run goes on.
 func (w *Watcher) lookAfter() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +125,7 @@ func (w *Watcher) Round(h *fedkit.History, of int) {
 	w.update(p, now)
 }
 
-// update shows the line, and in a notebook the figure, unless it is too early for that.
+// update shows the line, and in a notebook the figure, when they are due.
 func (w *Watcher) update(p *Run, now time.Time) {
 	if now.Before(w.lineAt) {
 		return
@@ -159,7 +159,7 @@ func (w *Watcher) Done(h *fedkit.History, err error) {
 		p.start = now
 	}
 	p.forget()
-	if w.plan != nil && p.failed() && !w.notebook { // a notebook has it among its lines
+	if w.plan != nil && p.failed() && !w.notebook { // a notebook lists it
 		w.tellApart()
 		w.print(p.line(now), "\n")
 	}
@@ -172,7 +172,7 @@ func (w *Watcher) Done(h *fedkit.History, err error) {
 	w.draw(true)
 }
 
-// run returns what is known of the run with this history.
+// run returns the progress of the run with this history.
 func (w *Watcher) run(h *fedkit.History) *Run {
 	for _, p := range w.runs {
 		if p.History == h && !p.Over {
@@ -187,13 +187,13 @@ func (w *Watcher) run(h *fedkit.History) *Run {
 	return p
 }
 
-// after returns when the next update may come. An update that was slow, because the notebook is, makes it later.
+// after returns the time of the next update. A slow update, because the notebook is slow, delays it.
 func (w *Watcher) after(begin time.Time, pause time.Duration) time.Time {
 	end := w.now()
 	return end.Add(max(pause, costShare*end.Sub(begin)))
 }
 
-// showLine shows what a run has to say; final says that no run goes on.
+// showLine shows the state of a run; final means that no run goes on.
 func (w *Watcher) showLine(p *Run, now time.Time, final bool) {
 	w.tellApart()
 	text := w.headline(p, now)
@@ -214,7 +214,7 @@ func (w *Watcher) showLine(p *Run, now time.Time, final bool) {
 	}
 }
 
-// print writes a line to the log. One without an end is overwritten by the next, if the log is a terminal.
+// print writes a line to the log. On a terminal, a line without an end is overwritten by the next.
 func (w *Watcher) print(line, end string) {
 	line = text.Lines(line)
 	if w.terminal {
@@ -224,7 +224,7 @@ func (w *Watcher) print(line, end string) {
 	}
 }
 
-// headline is the one line of a terminal: of the study if there is one, else of the run.
+// headline is the single line of a terminal: of the study if there is one, else of the run.
 func (w *Watcher) headline(p *Run, now time.Time) string {
 	if w.plan != nil {
 		return w.plan.line(w.runs, now)
@@ -250,8 +250,8 @@ func (w *Watcher) tellApart() {
 	}
 }
 
-// lines is one line per run: the latest finished ones, then those that go on. Of a study it is a line for all of it, and
-// one for each run that goes on or failed.
+// lines has one line per run: the latest finished ones, then those that go on. For a study it has one line in all, and one for
+// each run that goes on or failed.
 func (w *Watcher) lines(now time.Time) string {
 	var study, over, on []string
 	for _, p := range w.runs {
@@ -285,7 +285,7 @@ func (w *Watcher) complain(err error) {
 	}
 }
 
-// rescue keeps a panic, of what draws the figure, away from the run.
+// rescue keeps a panic of the figure away from the run.
 func (w *Watcher) rescue() {
 	if p := recover(); p != nil {
 		w.complain(fmt.Errorf("could not be drawn: %v", p))

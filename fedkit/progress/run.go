@@ -16,26 +16,26 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
-// Run is how far one run has come.
+// Run is the progress of one run.
 type Run struct {
 	compare.Run
 	Over bool // the run has ended
-	Of   int  // rounds it is meant to reach, 0 if that is not known
+	Of   int  // rounds to reach, 0 if unknown
 
-	label    string  // the name, and what sets the run apart from others of that name
-	round    int     // that it has reached
+	label    string  // the name, and what distinguishes the run from others of that name
+	round    int     // latest
 	watched  int     // rounds seen while it ran
-	before   int     // rounds of the checkpoint that it went on from
-	earlier  float64 // seconds that these took
+	before   int     // rounds in the checkpoint it resumed from
+	earlier  float64 // seconds of those rounds
 	start    time.Time
-	first    time.Time // end of the first round seen: it compiles, and says little about the others
+	first    time.Time // end of the first round seen: it compiles, and is not representative
 	last     time.Time // end of the latest
 	seconds  float64   // of the latest round
-	compiled bool      // programs were compiled while it was looked at
+	compiled bool      // programs were compiled while it was watched
 	err      error
 }
 
-// begin takes in that the run starts, or has read the rounds of its checkpoint.
+// begin notes that the run starts, or has read the rounds of its checkpoint.
 func (p *Run) begin(h *fedkit.History, of int, now time.Time) {
 	p.take(h, of, now)
 	if p.start.IsZero() {
@@ -44,7 +44,7 @@ func (p *Run) begin(h *fedkit.History, of int, now time.Time) {
 	p.before, p.earlier = len(h.Rounds), took(h)
 }
 
-// took returns the seconds of all rounds, evaluations included.
+// took returns the total seconds of the rounds, evaluations included.
 func took(h *fedkit.History) (s float64) {
 	for i := range h.Rounds {
 		s += h.Rounds[i].Seconds + h.Rounds[i].EvalTime
@@ -52,7 +52,7 @@ func took(h *fedkit.History) (s float64) {
 	return s
 }
 
-// advance takes in the round that has just ended.
+// advance notes the round that has just ended.
 func (p *Run) advance(h *fedkit.History, of int, now time.Time) {
 	p.take(h, of, now)
 	if p.watched++; p.watched > 1 {
@@ -67,7 +67,7 @@ func (p *Run) advance(h *fedkit.History, of int, now time.Time) {
 	}
 }
 
-// take takes in the rounds that are there.
+// take reads the rounds so far.
 func (p *Run) take(h *fedkit.History, of int, now time.Time) {
 	p.Follow(h)
 	p.Of, p.last = of, now
@@ -76,14 +76,14 @@ func (p *Run) take(h *fedkit.History, of int, now time.Time) {
 	}
 }
 
-// forget lets go of the rounds of a run that has ended, which nobody needs any more: a study has many.
+// forget drops the rounds of a run that has ended: a study has many.
 func (p *Run) forget() {
 	h := *p.History
 	h.Rounds = nil
 	p.History = &h
 }
 
-// stopped says whether the run was interrupted or canceled, and failed whether anything else ended it early.
+// stopped reports whether the run was interrupted or canceled, and failed whether anything else ended it early.
 func (p *Run) stopped() bool {
 	return p.Over && (p.err == nil && p.History.Stopped || errors.Is(p.err, context.Canceled))
 }
@@ -98,7 +98,7 @@ func (p *Run) pace() float64 {
 	return p.last.Sub(p.first).Seconds() / float64(p.watched-1)
 }
 
-// line says it in one line.
+// line is the progress in one line.
 func (p *Run) line(now time.Time) string {
 	var parts []string
 	if p.Over {
@@ -109,7 +109,7 @@ func (p *Run) line(now time.Time) string {
 	return text.Line(cmp.Or(p.label, p.Name) + "  " + strings.Join(parts, " · "))
 }
 
-// end says how the run ended.
+// end describes how the run ended.
 func (p *Run) end() string {
 	switch {
 	case p.err == nil && p.History.Stopped:
@@ -124,7 +124,7 @@ func (p *Run) end() string {
 	return "✗ failed " + p.after() + ": " + firstLine(p.err)
 }
 
-// under says how far a run that goes on is: round, scores, pace, and what it has been doing for a while.
+// under describes the progress of a run that goes on: round, scores, pace, and its current activity.
 func (p *Run) under(now time.Time) (parts []string) {
 	since := now.Sub(p.last).Seconds()
 	if p.round == 0 {
@@ -148,16 +148,16 @@ func (p *Run) under(now time.Time) (parts []string) {
 	return parts
 }
 
-// patience is how many seconds a round takes before the line says that it goes on.
+// patience is the number of seconds after which the line says that a round goes on.
 const patience = 1
 
-// doing says what has been going on since the last round.
+// doing describes the activity since the last round.
 func (p *Run) doing(seconds float64) string {
 	what := fmt.Sprint("round ", p.round+1)
 	if p.Of > 0 {
 		what += fmt.Sprint(" of ", p.Of)
 	}
-	compiling := xla.Compiling() && p.History.Machines() == "" // else machines compile for themselves
+	compiling := xla.Compiling() && p.History.Machines() == "" // else the machines compile
 	p.compiled = p.compiled || compiling
 	switch {
 	case compiling:
@@ -168,7 +168,7 @@ func (p *Run) doing(seconds float64) string {
 	return what + " … " + elapsed(seconds)
 }
 
-// done says what a run took that has reached its last round.
+// done summarizes a run that has reached its last round.
 func (p *Run) done() string {
 	s := fmt.Sprintf("%d rounds in %s", p.round, table.Seconds(p.earlier+p.last.Sub(p.start).Seconds()))
 	switch p.before {
@@ -189,7 +189,7 @@ func pace(s float64) string {
 	return table.Seconds(s) + "/round"
 }
 
-// elapsed writes seconds that tick.
+// elapsed writes seconds of a running clock.
 func elapsed(s float64) string {
 	if s < 9.95 {
 		return fmt.Sprintf("%.1f\u00a0s", max(0, s))
@@ -197,7 +197,7 @@ func elapsed(s float64) string {
 	return table.Seconds(math.Trunc(s))
 }
 
-// after says when it ended early. How many rounds it is meant to reach is known from the first one on.
+// after describes a run that ended early. The number of its rounds is known from the first one on.
 func (p *Run) after() string {
 	switch {
 	case p.round == 0:
@@ -208,7 +208,7 @@ func (p *Run) after() string {
 	return fmt.Sprintf("after round %d of %d", p.round, p.Of)
 }
 
-// scores says how good the model is, or both are: the global one and the clients' own.
+// scores lists the accuracy of the global model, the clients' own, or both.
 func (p *Run) scores() (parts []string) {
 	b := compare.GlobalModel
 	if p.Global == nil {
