@@ -1,5 +1,6 @@
-// Package notebook is what the kernel "Go (fedkit)" puts around the statements of a notebook cell: Guard says in a few lines what
-// ended a cell, Begin gives it the stop button and ends it with its kernel, and Show prints the value of its last line. It imports next to nothing, as every cell links it.
+// Package notebook is what the kernel "Go (fedkit)" puts around the statements of a notebook cell: Guard explains in a few lines
+// why a cell ended, Begin connects it to the stop button and to the life of its kernel, and Show prints the value of its last
+// line. It imports next to nothing, as every cell links it.
 package notebook
 
 import (
@@ -14,9 +15,9 @@ import (
 	"fedkit.example/fedkit/internal/interrupt"
 )
 
-// Guard is deferred by a cell's main. If that panics, it writes what happened and the lines of the cell that led there to
-// standard error, and ends the program with status 2, as Go does, but without the calls of packages. If GOTRACEBACK is set (in a
-// cell: %env GOTRACEBACK all), Go says it all itself.
+// Guard is deferred by a cell's main. After a panic, it writes the reason and the lines of the cell that led there to standard
+// error, and ends the program with status 2, as Go does, but without the calls of packages. If GOTRACEBACK is set (in a cell:
+// %env GOTRACEBACK all), Go prints its full trace.
 func Guard() {
 	if os.Getenv("GOTRACEBACK") != "" {
 		return
@@ -27,8 +28,8 @@ func Guard() {
 	}
 }
 
-// Begin lets the stop button end runs without an error (see fedkit.Run), and ends the program when the kernel that started it is gone:
-// nobody could see or stop it any more. In a notebook with the stock GoNB kernel, one cell declares it for all:
+// Begin makes the stop button end runs without an error (see fedkit.Run), and ends the program when its kernel is gone: nobody
+// could see or stop it any more. In a notebook with the stock GoNB kernel, one cell declares it for all:
 //
 //	var _ = notebook.Begin()
 func Begin() int {
@@ -50,7 +51,7 @@ func Panic(err error) {
 	}
 }
 
-// calls returns the calls of functions of the cell that led to the panic, innermost first.
+// calls returns the cell's stack frames at the panic, innermost first.
 func calls() (own []runtime.Frame) {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -66,7 +67,7 @@ func calls() (own []runtime.Frame) {
 // inMain finds lines of the cell in an error of fedkit, which names files without their folders.
 var inMain = regexp.MustCompile(`(^|[\s(])(main\.go:\d+)\b`)
 
-// report says what happened and where. GoNB puts the number of the cell and the line in it before every "/…/main.go:12".
+// report describes the panic and where it happened. GoNB replaces "/…/main.go:12" by the number of the cell and the line in it.
 func report(p any, own []runtime.Frame) string {
 	text := said(p)
 	if len(own) == 0 {
@@ -81,7 +82,7 @@ func report(p any, own []runtime.Frame) string {
 	return text + "\n"
 }
 
-// said is the text of the panic. Errors of packages speak for themselves.
+// said is the text of the panic. Errors of packages are shown as they are.
 func said(p any) string {
 	if err, ok := p.(error); ok {
 		if _, ok := p.(runtime.Error); !ok {

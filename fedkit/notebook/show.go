@@ -2,8 +2,7 @@ package notebook
 
 import "fmt"
 
-// Show shows the values of the last line of a cell: what has a method Show by that method, such as a figure or a table, and
-// anything else as text.
+// Show shows the values of the last line of a cell: by their method Show, such as a figure or a table, or else as text.
 func Show(values ...any) {
 	for _, v := range Values(values...) {
 		if s, ok := v.(interface{ Show() }); ok {
@@ -14,8 +13,8 @@ func Show(values ...any) {
 	}
 }
 
-// Values returns what is to be shown of the values of an expression: none that is nil, and nothing of a function such as
-// fmt.Println or Write, which returns a number of bytes and an error. Panics with the last value if that is an error.
+// Values returns which values of an expression to show: none that is nil, and nothing of a function such as fmt.Println or Write,
+// which returns a number of bytes and an error. Panics with the last value if that is an error.
 func Values(values ...any) (shown []any) {
 	if len(values) == 0 {
 		return nil

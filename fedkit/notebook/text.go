@@ -10,11 +10,11 @@ import (
 const (
 	most = 10 // numbers and texts of a list, entries of a map
 	few  = 3  // longer elements of a list
-	deep = 4  // levels of values in values
+	deep = 4  // depth of nested values
 )
 
-// Text is the value as text: its own, if it has a method String or Error, else about as Go writes it, without fields that are
-// zero. Long lists are cut short, as a data set would be megabytes.
+// Text is the value as text: that of its method String or Error, else about as Go writes it, without zero fields. Long lists are
+// cut short, as a data set would be megabytes.
 func Text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -74,7 +74,7 @@ func write(b *strings.Builder, v reflect.Value, levels int) {
 	}
 }
 
-// ownText is what the value says of itself.
+// ownText is the value's own text.
 func ownText(v reflect.Value) (string, bool) {
 	if !v.CanInterface() {
 		return "", false
@@ -100,7 +100,7 @@ func writeFields(b *strings.Builder, v reflect.Value, levels int) {
 			between = ", "
 		}
 	}
-	if !open { // all that it has is its own affair
+	if !open { // unexported fields only
 		b.WriteString("…")
 	}
 	b.WriteString("}")
