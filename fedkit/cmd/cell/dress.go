@@ -18,8 +18,8 @@ const (
 	musts  = "github.com/janpfeifer/must"
 )
 
-// dress returns the cell with Guard deferred in main and, if show is set, with main's last statement handed to Show if it is an
-// expression that may have a value. No line moves. Line directives keep the columns, too.
+// dress returns the cell with Guard deferred in main and, if show is set, with main's last statement passed to Show if it is an
+// expression that may have a value. Line numbers stay, and line directives keep the columns, too.
 func dress(path string, source []byte, show bool) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, source, parser.SkipObjectResolution)
@@ -29,9 +29,9 @@ func dress(path string, source []byte, show bool) ([]byte, error) {
 	d := &dresser{path: path, fset: fset, source: source}
 	d.after(file.Package, "")
 	imports := fmt.Sprintf("; import fedkitguard %q", guards)
-	variable := "; var _ = fedkitguard.Guard" // in a file without main, too, the import is used
+	variable := "; var _ = fedkitguard.Guard" // also without main, the import is used
 	linksFedkit := usesFedkit(file)
-	if linksFedkit { // others run briefly, and Go could no longer tell that they are deadlocked
+	if linksFedkit { // other cells run briefly, and Go could no longer detect a deadlock in them
 		variable = "; var _ = fedkitguard.Begin()"
 	}
 	if linksFedkit || imported(file, "fedkit.example/fedkit/table") != "" {
@@ -64,7 +64,7 @@ func dress(path string, source []byte, show bool) ([]byte, error) {
 	return d.dressed(), nil
 }
 
-// dresser puts text into a source file.
+// dresser inserts text into a source file.
 type dresser struct {
 	path   string
 	fset   *token.FileSet
@@ -77,18 +77,18 @@ type addition struct {
 	text string
 }
 
-// before puts text where a line of the source ends.
+// before inserts text at a line's end in the source.
 func (d *dresser) before(pos token.Pos, text string) {
 	d.added = append(d.added, addition{d.fset.Position(pos).Offset, text})
 }
 
-// after puts text before the character at pos, and a directive that says where that character is.
+// after inserts text before the character at pos, and a line directive with that character's position.
 func (d *dresser) after(pos token.Pos, text string) {
 	p := d.fset.Position(pos)
 	d.added = append(d.added, addition{p.Offset, fmt.Sprintf("%s/*line %s:%d:%d*/", text, d.path, p.Line, p.Column)})
 }
 
-// dressed returns the source with all that was added, in the order in which it was.
+// dressed returns the source with all insertions, which are in order.
 func (d *dresser) dressed() (out []byte) {
 	from := 0
 	for _, a := range d.added {
@@ -98,7 +98,7 @@ func (d *dresser) dressed() (out []byte) {
 	return append(out, d.source[from:]...)
 }
 
-// endOfImports is where the last import ends, or the package clause if there is none.
+// endOfImports is the end of the last import, or of the package clause if there is none.
 func endOfImports(file *ast.File) token.Pos {
 	end := file.Name.End()
 	for _, decl := range file.Decls {
@@ -134,7 +134,7 @@ func imported(file *ast.File, path string) string {
 	return ""
 }
 
-// usesFedkit says whether the cell links fedkit anyway: most packages import it.
+// usesFedkit reports whether the cell links fedkit anyway: most packages import it.
 func usesFedkit(file *ast.File) bool {
 	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
 		p, _ := strconv.Unquote(i.Path.Value)
@@ -154,7 +154,7 @@ func lastValue(file *ast.File, main *ast.FuncDecl) ast.Expr {
 	}
 	switch x := ast.Unparen(statement.X).(type) {
 	case *ast.UnaryExpr:
-		if x.Op == token.ARROW { // waits for somebody
+		if x.Op == token.ARROW { // receives from a channel
 			return nil
 		}
 	case *ast.FuncLit:
@@ -167,7 +167,7 @@ func lastValue(file *ast.File, main *ast.FuncDecl) ast.Expr {
 	return statement.X
 }
 
-// silent says whether a function is known to have nothing to show, as the most frequent last lines have: such cells are built once.
+// silent reports whether a function is known to have nothing to show, as the most frequent last lines have: such cells are built once.
 func silent(file *ast.File, f ast.Expr) bool {
 	switch f := f.(type) {
 	case *ast.FuncLit:
@@ -187,7 +187,7 @@ func silent(file *ast.File, f ast.Expr) bool {
 var silentFunctions = []string{"print", "println", "panic", "close", "clear", "delete", "copy", "fmt.Print", "fmt.Println", "fmt.Printf", "fmt.Fprint",
 	"fmt.Fprintln", "fmt.Fprintf", "log.Print", "log.Println", "log.Printf", "flag.Parse", "must.M", "os.Exit", "time.Sleep"}
 
-// silentMethod says whether the cell itself declares a method with this name and without results.
+// silentMethod reports whether the cell itself declares a method with this name and without results.
 func silentMethod(file *ast.File, name string) bool {
 	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
 		f, ok := d.(*ast.FuncDecl)

@@ -1,6 +1,6 @@
 package main
 
-// habits are names that a Python user writes, and what Go has instead.
+// habits maps names that a Python user writes to their Go counterparts.
 var habits = map[string]string{
 	"True": "Go writes true", "False": "Go writes false", "None": "Go writes nil",
 	"str": "Go writes fmt.Sprint(x), and string for the type", "float": "Go writes float64",

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// help is gopls to GoNB, which asks it at a socket in the cell's folder. GoNB says of each file of fedkit that it is open, and for
-// each of them gopls asks go for its package: the first completion took 40 s. Those on disk gopls finds itself, in a second.
+// help stands in for gopls: GoNB connects to it at a socket in the cell's folder. GoNB opens each file of fedkit, and for each of
+// them gopls asks go for its package: the first completion took 40 s. gopls finds files on disk by itself, in a second.
 func help(program, socket string) error {
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket})
 	if err != nil {
@@ -37,29 +37,29 @@ func help(program, socket string) error {
 		if err := gopls.Start(); err != nil {
 			return err
 		}
-		_ = handOn(in, conn, filepath.Dir(socket)) // until either of them is gone
+		_ = handOn(in, conn, filepath.Dir(socket)) // until either side closes
 		in.Close()
 		_ = gopls.Wait()
 		conn.Close()
 	}
 }
 
-// message is what of a message of the language server protocol says which file it is about.
+// message is the part of a language server message that names the file it is about.
 type message struct {
 	Method string
 	Params struct{ TextDocument struct{ URI string } }
 }
 
-// What happens to a file, in the protocol's numbers for files on disk.
+// Changes of a file, in the protocol's numbers for files on disk.
 const (
-	opened  = 0 // it has none: the file is as it is on disk
+	opened  = 0 // none: the file is as it is on disk
 	changed = 2
 	deleted = 3
 )
 
 var onDisk = map[string]int{"textDocument/didOpen": opened, "textDocument/didChange": changed, "textDocument/didClose": deleted}
 
-// handOn hands GoNB's messages on, but for files outside the cell's folder: they did not open, but may have changed on disk.
+// handOn forwards GoNB's messages. A file outside the cell's folder is not opened, but may have changed on disk.
 func handOn(to io.Writer, from io.Reader, dir string) error {
 	in := bufio.NewReader(from)
 	for {
@@ -76,7 +76,7 @@ func handOn(to io.Writer, from io.Reader, dir string) error {
 			return err
 		}
 		var m message
-		_ = json.Unmarshal(body, &m) // else it is handed on as it is
+		_ = json.Unmarshal(body, &m) // else it is forwarded as it is
 		at, err := url.Parse(m.Params.TextDocument.URI)
 		switch kind, known := onDisk[m.Method]; {
 		case !known || err != nil || filepath.Dir(at.Path) == dir:

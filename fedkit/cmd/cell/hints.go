@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// A hint says in a few lines what a reader may do about a message of the compiler: match has the parts of the message.
+// A hint is a few lines of advice on a message of the compiler: match has the parts of the message.
 type hint struct {
 	message *regexp.Regexp
 	text    func(m *mistake, match []string) string
 }
 
-// A mistake is a place in the cell at which the compiler complains.
+// A mistake is a place in the cell that the compiler complains about.
 type mistake struct {
 	workspace
 	file         *ast.File // nil if the cell cannot be parsed
@@ -44,7 +44,7 @@ var hints = []hint{
 
 var place = regexp.MustCompile(`^\S*main(?:_test)?\.go:(\d+):(?:(\d+):)? (.*)`)
 
-// hinted puts a hint after each message that there is one for, and leaves out the line that names the package.
+// hinted adds a hint after each message that has one, and drops the line that names the package.
 func hinted(out, dir string) string {
 	m := &mistake{workspace: openWorkspace(dir), fset: token.NewFileSet(), earlier: remembered(dir)}
 	for _, name := range []string{"main.go", "main_test.go"} { // GoNB writes one of them
@@ -73,8 +73,8 @@ func hinted(out, dir string) string {
 
 var fetch = regexp.MustCompile(`; to add it:\n\tgo get \S+`)
 
-// messages returns what the compiler says: each message is a line, and those after it that begin with a tab. Nothing can be
-// fetched, so the advice to do so is left out.
+// messages splits the compiler's output: each message is a line, with those after it that begin with a tab. Advice to fetch
+// modules is dropped, as nothing can be fetched.
 func messages(out string) (all []string) {
 	for line := range strings.Lines(fetch.ReplaceAllString(out, "")) {
 		switch {

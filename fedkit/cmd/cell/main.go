@@ -1,5 +1,5 @@
-// Command cell stands in for the go command in the kernel "Go (fedkit)". It hands everything on to go, but for three things
-// that GoNB asks for in a cell's folder:
+// Command cell stands in for the go command in the kernel "Go (fedkit)". It forwards everything to go, except three requests of
+// GoNB in a cell's folder:
 //
 //   - build: the cell's last line is shown if it is an expression, a panic is told in a few lines (see dress), and the
 //     compiler's messages are followed by hints (see hinted)
@@ -44,13 +44,13 @@ func main() {
 	fail(syscall.Exec(program, append([]string{"go"}, args...), os.Environ()))
 }
 
-// inCell says whether GoNB writes its cells into this folder.
+// inCell reports whether GoNB writes its cells into this folder.
 func inCell(dir string) bool {
 	its := os.Getenv("GONB_TMP_DIR")
 	if its == "" || its == dir {
 		return its != ""
 	}
-	a, err := filepath.EvalSymlinks(its) // as macOS's /tmp is one
+	a, err := filepath.EvalSymlinks(its) // macOS's /tmp, for one
 	b, err2 := filepath.EvalSymlinks(dir)
 	return err == nil && err2 == nil && a == b
 }
@@ -63,8 +63,8 @@ type cell struct {
 
 var noValue = regexp.MustCompile(`\(no value\) used as value`)
 
-// build builds the cell and returns go's exit status. Whether the call on the last line has a value is known only to the compiler.
-// If it says that there is none, the cell is built again without showing it, which costs a tenth of a second.
+// build builds the cell and returns go's exit status. Only the compiler knows whether the call on the last line has a value. If
+// it has none, the cell is built again without showing it, which costs a tenth of a second.
 func build(c cell) int {
 	out, status := c.dressed("main.go", true)
 	if status != 0 && noValue.Match(out) {
@@ -79,7 +79,7 @@ func build(c cell) int {
 	return status
 }
 
-// dressed builds the file with what dress adds. A cell for which that cannot be done is built as it is.
+// dressed builds the file with what dress adds. If that fails, the cell is built as it is.
 func (c cell) dressed(file string, show bool) ([]byte, int) {
 	overlay, err := c.overlay(file, show)
 	if err != nil {
@@ -88,8 +88,8 @@ func (c cell) dressed(file string, show bool) ([]byte, int) {
 	return run(c.program, append([]string{c.args[0], "-overlay=" + overlay}, c.args[1:]...))
 }
 
-// overlay writes a copy of the file that go takes instead into a folder of its own, which go does not look into, and returns
-// the file that says so.
+// overlay writes a copy of the file for go's overlay into its own folder, which go ignores, and returns the overlay's
+// description.
 func (c cell) overlay(file string, show bool) (string, error) {
 	// The kernel may be used with another checkout of fedkit.
 	if _, err := os.Stat(openWorkspace(c.dir).folder(guards)); err != nil {

@@ -54,7 +54,7 @@ func unknownMember(m *mistake, match []string) string {
 
 func unknownExport(m *mistake, match []string) string { return m.exports(m.path(match[1]), match[2]) }
 
-// exports lists what a package exports under names near to one; "" if its sources cannot be read.
+// exports lists what a package exports under names similar to one; "" if its sources cannot be read.
 func (m *mistake) exports(importPath, name string) string {
 	p := m.read(importPath)
 	if p == nil {
@@ -63,7 +63,7 @@ func (m *mistake) exports(importPath, name string) string {
 	return suggested(name, "package "+p.Name+" has, among others:", exported(p))
 }
 
-// suggested names the nearest, and lists those that come near, each with what is said of it; "" if there are none.
+// suggested names the most similar name, and lists similar ones with their comments; "" if there are none.
 func suggested(name, head string, all []field) string {
 	const most = 8
 	if len(all) == 0 {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// What earlier cells declared is kept in a file beside the cell.
+// memory is the file beside the cell that keeps what earlier cells declared.
 func memory(dir string) string { return filepath.Join(dir, ".fedkit", "variables") }
 
-// remember keeps the names of the variables of a cell that compiles.
+// remember stores the names of the variables of a cell that compiles.
 func remember(dir string) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, "main.go"), nil, parser.SkipObjectResolution)
 	if err != nil {

@@ -30,7 +30,7 @@ func unknownName(m *mistake, match []string) string {
 			if path.Base(p) != name {
 				continue
 			}
-			if said := m.exports(p, member); said != "" && !token.IsExported(member) { // GoNB takes its import for unused, and leaves it out
+			if said := m.exports(p, member); said != "" && !token.IsExported(member) { // GoNB takes the import for unused, and drops it
 				return said
 			}
 			return fmt.Sprintf("missing above %%%%: import %q", p)
@@ -64,7 +64,7 @@ func nearestPackage(name string, packages []string) string {
 	}
 	near := nearest.Of(name, names)
 	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, name) }); i >= 0 {
-		near = names[i] // a beginning means more than a few letters
+		near = names[i] // a common prefix counts more than a few letters
 	}
 	if i := slices.Index(names, near); i >= 0 && len(name) > 2 {
 		return packages[i]
@@ -72,7 +72,7 @@ func nearestPackage(name string, packages []string) string {
 	return ""
 }
 
-// member returns what stands after the name at the mistake and a dot, as after that of a package; "" if there is no dot.
+// member returns the selector after the name at the mistake, as in package.Member; "" if there is none.
 func (m *mistake) member() (name string) {
 	m.visit(func(n ast.Node) {
 		if s, ok := n.(*ast.SelectorExpr); ok && m.at(s.X) {
@@ -82,7 +82,7 @@ func (m *mistake) member() (name string) {
 	return name
 }
 
-// assigned says whether a value is assigned to the name at the mistake.
+// assigned reports whether a value is assigned to the name at the mistake.
 func (m *mistake) assigned() (is bool) {
 	m.visit(func(n ast.Node) {
 		if a, ok := n.(*ast.AssignStmt); ok && a.Tok == token.ASSIGN && slices.ContainsFunc(a.Lhs, m.at) {

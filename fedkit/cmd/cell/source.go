@@ -64,7 +64,7 @@ func (w workspace) packages() (all []string) {
 	return all
 }
 
-// folder returns where a package's sources are, "" if it is of no module of the workspace.
+// folder returns the folder of a package's sources, "" if no module of the workspace has it.
 func (w workspace) folder(importPath string) string {
 	for module, root := range w {
 		if below, ok := strings.CutPrefix(importPath+"/", module+"/"); ok {
@@ -133,10 +133,10 @@ func exported(p *doc.Package) (all []field) {
 	return slices.CompactFunc(all, func(a, b field) bool { return a.name == b.name })
 }
 
-// A field is what a struct or a package has under a name: a field, a method, an exported name.
+// A field is a named member of a struct or a package: a field, a method, an exported name.
 type field struct{ name, text string }
 
-// typeOf returns the type that a package has under a name, which may stand for one of another package; nil if there is none.
+// typeOf returns a package's type by name, which may be an alias for one of another package; nil if there is none.
 func (w workspace) typeOf(importPath, name string) *doc.Type {
 	p := w.read(importPath)
 	if p == nil {
@@ -158,7 +158,7 @@ func (w workspace) typeOf(importPath, name string) *doc.Type {
 	return cmp.Or(w.typeOf(p.Imports[j], of.Sel.Name), t)
 }
 
-// fields returns the exported fields that a literal of the struct may set, in their order; nil if it is no struct.
+// fields returns the exported fields that a literal of the struct may set, in order; nil if it is no struct.
 func fields(spec ast.Spec) (all []field) {
 	t, ok := spec.(*ast.TypeSpec)
 	if !ok {
@@ -178,7 +178,7 @@ func fields(spec ast.Spec) (all []field) {
 	return all
 }
 
-// fieldText is what the source says of a field, in a line.
+// fieldText is the source's comment on a field, in a line.
 func fieldText(f *ast.Field) string {
 	text := f.Comment.Text()
 	if text == "" {

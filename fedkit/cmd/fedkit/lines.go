@@ -6,7 +6,7 @@ import (
 	"fedkit.example/fedkit/config"
 )
 
-// line is a round in one line of JSON. What a round does not have is left out.
+// line is a round as one line of JSON, without what a round does not have.
 type line struct {
 	Round     int                     `json:"round"`
 	Seconds   float64                 `json:"seconds"`
@@ -43,7 +43,7 @@ func lineOf(r *fedkit.Record) line {
 	return l
 }
 
-// summary is a run in one line of JSON.
+// summary is a run as one line of JSON.
 type summary struct {
 	Name      string         `json:"name"`
 	Strategy  *config.Config `json:"strategy"`

@@ -2,9 +2,9 @@
 //
 //	go run ./fedkit/cmd/fedkit --help
 //
-// Standard output has only data, and standard error what is for people. The exit status is 0 if everything was done, 1 after
-// a failure, 2 if a name, an option or a file is wrong (nothing has been written then), and 130 if an interrupt or SIGTERM
-// came before the end. Hubs and workers have no end of their own: an interrupt is a success.
+// Standard output has only data, and standard error what is for people. The exit status is 0 on success, 1 after a failure, 2 if
+// a name, an option or a file is wrong (nothing has been written then), and 130 after an interrupt or SIGTERM. Hubs and workers
+// run until they are interrupted: for them that is a success.
 package main
 
 import (
@@ -28,7 +28,7 @@ const (
 	stopped = 130
 )
 
-// errStopped says that a run was stopped before its end. What it has done was printed.
+// errStopped says that a run was stopped before its end. Its rounds so far were printed.
 var errStopped = errors.New("stopped before the end")
 
 // console is where a command writes.
@@ -55,7 +55,7 @@ func main() { os.Exit(command(os.Args[1:], &console{os.Stdout, os.Stderr})) }
 func command(args []string, c *console) int {
 	interrupt.Enable()
 	c = &console{text.Terminal(c.out), text.Terminal(c.err)}
-	over := false // as --help wants
+	over := false // set by --help
 	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
 		kong.Description("Federated learning without a notebook."))
 	if err != nil { // a mistake in the tags above

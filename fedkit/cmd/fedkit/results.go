@@ -25,13 +25,13 @@ type resultsCommand struct {
 	Remove removeCommand `cmd:"" help:"Remove runs, without a question. The beginning of an id must be that of one run alone."`
 }
 
-// store is a folder of runs, and some of them.
+// store is a folder of runs, and a selection of them.
 type store struct {
 	Store string   `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
 	Runs  []string `arg:"" optional:"" name:"run" sep:"none" help:"Runs by id, or the beginning of it, and by labels and options: α=0.1 strategy=FedAvg Local.LR=0.1. Default: all."`
 }
 
-// runs returns those that were asked for. Damaged entries are named on standard error.
+// runs returns the selected runs. Damaged entries are named on standard error.
 func (s *store) runs(c *console) (study.Runs, error) {
 	if _, err := os.Stat(s.Store); err != nil {
 		return nil, fedkit.Invalid("--store", s.Store, "a folder that a study has made: "+err.Error())
@@ -145,7 +145,7 @@ func (s *showCommand) Run(c *console) error {
 
 type checkCommand struct{ store }
 
-// Run reads all files of runs.
+// Run verifies all files of runs.
 func (k *checkCommand) Run(c *console) error {
 	runs, err := k.runs(c)
 	for _, r := range runs {
@@ -159,7 +159,7 @@ func (k *checkCommand) Run(c *console) error {
 
 type removeCommand struct{ store }
 
-// Run removes the runs that are named, and prints their ids. The beginning of an id must be that of one run alone.
+// Run removes the named runs, and prints their ids. A prefix of an id must be unique.
 func (r *removeCommand) Run(c *console) error {
 	if len(r.Runs) == 0 {
 		return fedkit.Invalid("run", "nothing", "given: ids, or labels and options such as α=0.1")

@@ -69,7 +69,7 @@ Standard output has one JSON line per round, then one with a summary; progress g
 SIGTERM ends the run after its last finished round; with --checkpoint, the same command goes on from there.`
 }
 
-// tree returns the file's tree with the flags put into it.
+// tree returns the file's tree with the flags merged into it.
 func (r *runCommand) tree() (map[string]any, error) {
 	var tree map[string]any
 	if r.File != "" {
@@ -139,7 +139,7 @@ func (r *runCommand) Run(c *console) error {
 	return err
 }
 
-// join lets runs go on on the fleet of a file, if there is one, until it is left.
+// join makes runs use the fleet of a file, if one is given, until leave is called.
 func join(file string, runs ...*fedkit.Options) (leave func(), err error) {
 	if file == "" {
 		return func() {}, nil
@@ -154,7 +154,7 @@ func join(file string, runs ...*fedkit.Options) (leave func(), err error) {
 	return f.Close, nil
 }
 
-// run prints what happens round by round, and a summary at the end.
+// run prints each round, and a summary at the end.
 func run(ctx context.Context, e *experiment.Experiment, fed *fedkit.Federation, c *console) (h *fedkit.History, err error) {
 	fmt.Fprintln(c.err, fed)
 	e.Options.Watch = progress.Line()
@@ -163,7 +163,7 @@ func run(ctx context.Context, e *experiment.Experiment, fed *fedkit.Federation, 
 		if h == nil {
 			return nil, err
 		}
-		for ; printed < len(h.Rounds); printed++ { // all that a checkpoint had come at once
+		for ; printed < len(h.Rounds); printed++ { // rounds of a checkpoint come all at once
 			if err := lines.Encode(lineOf(&h.Rounds[printed])); err != nil {
 				return h, err
 			}

@@ -49,7 +49,7 @@ func (p *partsCommand) Run(c *console) error {
 	return describe(c.out, p.Name, catalog.Kinds()...)
 }
 
-// overview says of each thing of a kind what it is, where it comes from, and what can be set.
+// overview prints, for each thing of a kind, its synopsis, its source and its options.
 func overview(to io.Writer, k catalog.Kind) error {
 	for _, t := range k.Things() {
 		fmt.Fprintf(to, "%s\n%s", t.Name, indented(t.Synopsis()))
@@ -64,7 +64,7 @@ func overview(to io.Writer, k catalog.Kind) error {
 	return nil
 }
 
-// describe says all that there is to know of the things of that name.
+// describe prints everything about the things of that name.
 func describe(to io.Writer, name string, among ...catalog.Kind) error {
 	things, err := catalog.Find(name, among...)
 	if err != nil {
@@ -90,7 +90,7 @@ func indented(text string) string {
 	return string((&comment.Printer{TextPrefix: "  ", TextWidth: width}).Text(new(comment.Parser).Parse(text)))
 }
 
-// options prints a table; with all, also the options of structs.
+// options prints a table; if deep is set, also the options of structs.
 func options(to io.Writer, all []catalog.Option, deep bool) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	rows(w, "", all, deep)

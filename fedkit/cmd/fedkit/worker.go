@@ -81,7 +81,7 @@ func (w *workerCommand) check() error {
 	return nil
 }
 
-// takeGPU lets this process have one GPU. It opens the plugin.
+// takeGPU restricts this process to one GPU. It opens the plugin.
 func takeGPU(number int) error {
 	for _, variable := range fleet.GPU(number) {
 		name, value, _ := strings.Cut(variable, "=")
