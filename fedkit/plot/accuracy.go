@@ -14,11 +14,11 @@ import (
 // what they are of: "FedPRISM, global" and "FedPRISM, clients' own". Rounds that were not evaluated are skipped, and so
 // are values that are not finite.
 //
-// Runs of one configuration, with several seeds, become one line, their mean, in a band of ± one sample standard
-// deviation (divisor n−1; or see Bands), over the rounds that all of them have. Bands end at 0 and 100 %. The runs have equal Name, Config, Data, Partition, Model,
-// Clients, Params and Manifest but for what a seed changes, be it the run's, the partition's or that of a part. Where
-// names collide, what differs is added to them: "FedAvg, Local.LR 0.1", or in the end a number. A run that is given again
-// counts once. The note says so, and which runs were stopped.
+// Runs of one configuration, with several seeds, become one line, their mean, in a band of ± one sample standard deviation
+// (divisor n−1; or see Bands), over the rounds that all of them have. Bands end at 0 and 100 %. Such runs have equal Name,
+// Config, Data, Partition, Model, Clients, Params and Manifest, except for the seeds of the run, the partition and parts. Where
+// names collide, what differs is added to them: "FedAvg, Local.LR 0.1", or in the end a number. A run that is given again counts
+// once. The note says so, and which runs were stopped.
 //
 // Errors: no history, a nil one, one without an evaluated round.
 func Accuracy(h ...*fedkit.History) *chart.Figure { return overRounds(accuracy, h) }
@@ -48,7 +48,7 @@ func overRounds(m measure, h []*fedkit.History) *chart.Figure {
 	})
 }
 
-// compared follows the histories, with what they can be compared by.
+// compared follows the histories, and returns the basis on which they can be compared.
 func compared(h []*fedkit.History) ([]*compare.Run, compare.Basis, error) {
 	all, err := compare.Evaluated(h...)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
-// Cost is what accuracy is drawn against in place of rounds.
+// Cost is what accuracy is drawn against instead of rounds.
 type Cost int
 
 const (
@@ -19,8 +19,8 @@ const (
 	Clock               // simulated time, of runs whose clients have devices
 )
 
-// Against returns the figure of test accuracy against what it took to reach it; Show draws it. Several runs of one
-// configuration have their mean cost at each round. All else is as in Accuracy.
+// Against returns the figure of test accuracy against its cost; Show draws it. Several runs of one configuration have their mean
+// cost at each round. All else is as in Accuracy.
 //
 // Errors: those of Accuracy, a cost that is not one, Clock of a run without one.
 func Against(x Cost, h ...*fedkit.History) *chart.Figure {

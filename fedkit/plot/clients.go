@@ -12,10 +12,10 @@ import (
 	"fedkit.example/fedkit/compare"
 )
 
-// ClientAccuracy returns the figure of how accuracy is spread over clients; Show draws it. It has, for each history, the
-// accuracy of every client on its own test rows, under the model it would use, at the last round in which clients were
-// evaluated. A dot is a client; the box holds the middle half of them and the bar is the median. Runs of one
-// configuration are pooled, as in Accuracy. Clients without test rows are left out.
+// ClientAccuracy returns the figure of the distribution of accuracy over clients; Show draws it. It has, for each history, the
+// accuracy of every client on its own test rows, under the model it would use, at the last round in which clients were evaluated.
+// A dot is a client, the box is the interquartile range and the bar the median. Runs of one configuration are pooled, as in
+// Accuracy. Clients without test rows are left out.
 //
 // Errors: no history, a nil one, one in which clients were never evaluated.
 func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
@@ -53,7 +53,7 @@ type client struct {
 	accuracy float64
 }
 
-// pool is the clients of all runs of a group, by accuracy.
+// pool is the clients of all runs of a group, sorted by accuracy.
 type pool struct {
 	name    string
 	clients []client
@@ -109,7 +109,7 @@ func unscored(r *compare.Run, name string) error {
 	return fmt.Errorf("history %q has no round in which clients were evaluated", name)
 }
 
-// strip lays the clients out as dots that do not hide each other: the more clients have nearly the same accuracy, the
+// strip jitters the clients' dots so that they do not hide each other: the more clients have nearly the same accuracy, the
 // farther their dots spread.
 func (p *pool) strip(row float64) chart.Series {
 	kept := chart.Thin(p.clients, maxDots)
@@ -122,15 +122,15 @@ func (p *pool) strip(row float64) chart.Series {
 	return s
 }
 
-// crowd returns how close client i has neighbors: 0 for none, 1 if at least a fifth of all clients, and 10, are within
-// two percentage points.
+// crowd returns the density around client i: 0 for no neighbors, 1 if at least a fifth of all clients, and 10, are within two
+// percentage points.
 func crowd(c []client, i int) float64 {
 	near := func(a float64) int { return sort.Search(len(c), func(k int) bool { return c[k].accuracy >= a }) }
 	n := near(c[i].accuracy+0.02) - near(c[i].accuracy-0.02) - 1
 	return min(1, float64(n)/max(10, 0.2*float64(len(c))))
 }
 
-// halves is the van der Corput sequence ½, ¼, ¾, ⅛, …: an even spread over (0, 1) without chance.
+// halves is the van der Corput sequence ½, ¼, ¾, ⅛, …: deterministic, with low discrepancy in (0, 1).
 func halves(i int) (v float64) {
 	for step := 0.5; i > 0; i, step = i/2, step/2 {
 		v += step * float64(i%2)

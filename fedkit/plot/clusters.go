@@ -11,13 +11,12 @@ import (
 	"fedkit.example/fedkit/cluster"
 )
 
-// maxStays is how many cells of a figure of clusters fit into a notebook; those that name their clients take more.
+// maxStays limits the cells of a figure of clusters to what fits into a notebook; those that name their clients take more.
 const maxStays, maxNamed = 1200, 900
 
-// Clusters returns the figure of which cluster every client belonged to, round by round; Show draws it. The clusters of a
-// round have the names of those before that they share most clients with (cluster.Follow), so that a group keeps its color
-// even if a method numbers its clusters anew each time. Rounds in which nothing was clustered are skipped: the last
-// assignment before them is drawn on. A client without a cluster has no color.
+// Clusters returns the figure of which cluster every client belonged to, round by round; Show draws it. The clusters of a round
+// are matched to those before that they share most clients with (cluster.Follow), so that a group keeps its color even if a
+// method renumbers its clusters. Rounds without a clustering keep the last assignment. A client without a cluster has no color.
 //
 // True groups [M], if given, are what clients are sorted by, from the bottom up, with lines between them and a strip at
 // the right: plot.Clusters(h, partition.Groups(fed.Clients)...). The strip has another shade of the color of the
@@ -75,7 +74,7 @@ type assignment struct {
 	labels []int
 }
 
-// assigned returns the rounds that have an assignment. A cluster has the name of the one before that it goes on with.
+// assigned returns the rounds that have an assignment. A cluster has the name of its predecessor.
 func assigned(h *fedkit.History) ([]assignment, error) {
 	if h == nil {
 		return nil, errors.New("the history is nil: did its run fail?")

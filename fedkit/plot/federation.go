@@ -29,7 +29,7 @@ func holds(fed *fedkit.Federation) error {
 	return nil
 }
 
-// dealt puts what was dealt out, and how, before a note.
+// dealt puts the data set and the rule of the partition before a note.
 func dealt(fed *fedkit.Federation, note string) string {
 	if fed.Rule != "" {
 		note = fed.Rule + "; " + note

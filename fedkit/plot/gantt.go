@@ -11,7 +11,7 @@ import (
 	"fedkit.example/fedkit/compare"
 )
 
-// What a Gantt chart shows at most.
+// Limits of a Gantt chart.
 const (
 	maxWorkers = 30  // clients, unless they are chosen
 	maxParts   = 600 // bars

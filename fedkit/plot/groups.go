@@ -36,8 +36,8 @@ func distinct(labels []int) []int {
 func clusterName(label int) string { return fmt.Sprintf("cluster %d", label) }
 func groupName(group int) string   { return fmt.Sprintf("group %d", group) }
 
-// nameLike says of the series of true groups in a figure which cluster they are drawn like, another shade of its color: one
-// to one, so that they have most clients in common. A client in the wrong cluster shows two colors.
+// nameLike matches true groups to clusters, one to one, so that they share the most clients. The series of a group is drawn in
+// another shade of its cluster's color, so a client in the wrong cluster shows two colors.
 func nameLike(f *chart.Figure, labels, truth []int) {
 	clusters, groups := distinct(labels), distinct(truth)
 	if len(clusters) == 0 || len(groups) == 0 {

@@ -44,7 +44,7 @@ func (of Of) String() string {
 	return strings.ToLower(recorded[of].name)
 }
 
-// maxCells is how many cells of a heat map fit into a notebook.
+// maxCells limits the cells of a heat map to what fits into a notebook.
 const maxCells = 900
 
 // Heat returns the figure of one value of every client, round by round; Show draws it. A filled cell is a client that
@@ -52,7 +52,7 @@ const maxCells = 900
 // cell stands for several rounds and shows the client's mean over those it took part in; the note says so. At most the first
 // 100 clients are drawn.
 //
-// Figures that are to be compared have the same shades for the same values if each has the histories of all of them beside:
+// To compare figures by their shades, give each the histories of all as beside:
 //
 //	for _, h := range hs {
 //		plot.Heat(h, plot.Drift, hs...).Show()
@@ -154,7 +154,7 @@ func shaded(cells []cell, of Of, covers []float64) []chart.Series {
 	return chart.Shades(s, values, covers...)
 }
 
-// tip words the value of a cell.
+// tip writes the value of a cell.
 func (c cell) tip(of Of) string {
 	switch {
 	case of != Participation:

@@ -6,13 +6,13 @@ import (
 	"fedkit.example/fedkit/compare"
 )
 
-// Idle returns the figure of how much of their time clients wait, round by round; Show draws it. Of a round that ended at c, with
-// results of clients that began at b and were back at a, it is
+// Idle returns the figure of the share of their time that clients wait, round by round; Show draws it. Of a round that ended at
+// c, with results of clients that began at b and were back at a, it is
 //
 //	Σ (c − a) / Σ (c − b)
 //
-// with Σ over the clients, those that were late or dropped out busy until then, and those that sat out idle: see compare.Idle. There is one line per
-// configuration, as in Accuracy. Bands end at 0 and 1.
+// with Σ over the clients; those that were late or dropped out were busy until then, and those that sat out were idle: see
+// compare.Idle. There is one line per configuration, as in Accuracy. Bands end at 0 and 1.
 //
 // Errors: no history, a nil one, one without a clock, or without the Solves of any round.
 func Idle(h ...*fedkit.History) *chart.Figure {

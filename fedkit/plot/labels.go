@@ -7,9 +7,9 @@ import (
 	"fedkit.example/fedkit/chart"
 )
 
-// Labels returns the figure of how labels are spread over clients; Show draws it. The area of the bubble at (client,
-// label) is the number of training rows with that label that the client holds. Clients of different true groups differ
-// in color. At most the first 100 clients are drawn, fewer if there are very many labels; the note says so.
+// Labels returns the figure of the distribution of labels over clients; Show draws it. The area of the bubble at (client, label)
+// is the number of training rows with that label that the client holds. Clients of different true groups differ in color. At most
+// the first 100 clients are drawn, fewer if there are very many labels; the note says so.
 //
 // Errors: no federation, no data, no clients, a data set without labels, a row that the data set does not have.
 func Labels(fed *fedkit.Federation) *chart.Figure {

@@ -13,7 +13,7 @@ import (
 	"fedkit.example/fedkit/progress"
 )
 
-// mostCurves is how many configurations are in the figure: their colors still differ, and updates are fast.
+// mostCurves limits the configurations in the figure, so that their colors differ and updates are fast.
 const mostCurves = 20
 
 // Live returns a watcher that draws a run while it goes on: a line with the round, accuracy, loss, time per round and
@@ -27,7 +27,7 @@ const mostCurves = 20
 // have, the figure has the latest.
 //
 // Outside a notebook the figure is written into chart.Dir when a run is over, as "live.png" or the name given here. A figure that
-// cannot be shown or written never stops the run: the reason is said once on standard error.
+// cannot be shown or written never stops the run: the reason is printed once on standard error.
 func Live(name ...string) fedkit.Watcher { return watch(strings.Join(name, "-")) }
 
 // Follow shows a run that another program computes, a notebook whose page was closed for example: the line and the figure of
@@ -93,7 +93,7 @@ func panel(m measure, runs []*progress.Run) *chart.Figure {
 	return f
 }
 
-// planned returns the rounds that the axis has from the beginning: those of the runs that go on.
+// planned returns the x axis from the beginning: the rounds of the runs that go on.
 func planned(shown []*progress.Run) (rounds []float64) {
 	for _, p := range shown {
 		if !p.Over && p.Of > 0 {

@@ -65,7 +65,7 @@ func showFederation(fed *fedkit.Federation) {
 	figure.Show()
 }
 
-// say takes the way of the figures in a notebook, so that the text comes before the figure.
+// say sends text by the channel of the figures in a notebook, so that it comes before the figure.
 func say(words string) {
 	words = text.Lines(words)
 	if !chart.InNotebook() {

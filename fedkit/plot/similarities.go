@@ -15,9 +15,9 @@ import (
 // maxRows is how many clients a figure of pairs shows.
 const maxRows = 200
 
-// Similarities returns the figure of how alike clients are: the cosine of each two points, from green to dark blue if it is
-// positive, from yellow to dark red if it is negative; Show draws it. The scale begins at −1, or at 0.9, 0.99, … if all
-// cosines are larger. The cosine with a point of length 0 is 0. The diagonal has the shade of the largest cosine beside it.
+// Similarities returns the figure of the cosine similarity of each two clients' points, from green to dark blue if it is
+// positive, from yellow to dark red if it is negative; Show draws it. The scale begins at −1, or at 0.9, 0.99, … if all cosines
+// are larger. The cosine with a point of length 0 is 0. The diagonal has the shade of the largest cosine beside it.
 // Points whose squared lengths are 1 have their inner products as cosines, so a matrix of similarities is drawn as
 // cluster.InnerProducts(s).
 //
@@ -92,7 +92,7 @@ func inner(p *cluster.Points, about func(*cluster.Points) *mat.SymDense) (*mat.S
 	return gram, nil
 }
 
-// alikeOrder returns the clients with those next to each other that are alike, cluster by cluster.
+// alikeOrder returns the clients in an order that puts similar ones next to each other, cluster by cluster.
 func alikeOrder(cos *mat.SymDense, labels []int) ([]int, error) {
 	n := cos.SymmetricDim()
 	apart := cluster.NewCondensed(n)

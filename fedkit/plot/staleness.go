@@ -11,10 +11,10 @@ import (
 // maxAges is how many bars a histogram of ages has.
 const maxAges = 30
 
-// Staleness returns the figure of how old the results were that the server used; Show draws it. The height of a bar is the share
-// of a configuration's results with this Solve.Staleness: the rounds that began after the client did. Configurations stand side
-// by side, and runs of one are pooled. In synchronous rounds all is 0. If there are many ages, a bar stands for several; the note
-// says so.
+// Staleness returns the figure of the staleness of the results that the server used; Show draws it. The height of a bar is the
+// share of a configuration's results with this Solve.Staleness: the rounds that began after the client did. Configurations stand
+// side by side, and runs of one are pooled. In synchronous rounds all is 0. If there are many values, a bar stands for several;
+// the note says so.
 //
 // Errors: no history, a nil one, one without the Solves of any round.
 func Staleness(h ...*fedkit.History) *chart.Figure {
