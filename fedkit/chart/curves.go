@@ -50,7 +50,7 @@ func (s Series) byX() Series {
 	return s.at(order)
 }
 
-// evenerInLogs says whether the values are all positive, span a factor of ten or more, and have a smaller largest gap,
+// evenerInLogs reports whether the values are all positive, span a factor of ten or more, and have a smaller largest gap,
 // in relation to their range, once their logarithms are taken.
 func evenerInLogs(values []float64) bool {
 	v := slices.Compact(slices.Sorted(slices.Values(values)))
@@ -66,7 +66,7 @@ func evenerInLogs(values []float64) bool {
 	return logs < plain
 }
 
-// shares says whether the label speaks of accuracy or a share, and all values lie in [least, 1].
+// shares reports whether the label speaks of accuracy or a share, and all values lie in [least, 1].
 func shares(label string, values []float64, least float64) bool {
 	label = strings.ToLower(label)
 	return (strings.Contains(label, "accuracy") || strings.Contains(label, "share")) && slices.Min(values) >= least && slices.Max(values) <= 1

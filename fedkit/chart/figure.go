@@ -13,7 +13,7 @@ type Figure struct {
 	Area    string    // what Series.Size counts, in the tooltip: "training rows"
 	Targets []float64 // dashed lines across the figure at these values of Y
 	Series  []Series  // drawn in this order, later ones on top
-	Legend  bool      // there is a legend although an axis has Names, which mostly say what it would
+	Legend  bool      // show a legend although an axis has Names, which mostly replace it
 
 	Width, Height int // of the area inside the axes, in CSS pixels; default 560 × 320. In a narrow cell it is less wide
 
@@ -27,7 +27,7 @@ type Axis struct {
 	Percent bool      // values are shares, or differences of shares, and written as percentages
 	Whole   bool      // ticks at whole numbers only: rounds, clients, labels
 	Names   []string  // of the positions 0, 1, 2, …, "" for no tick; nil for an axis of numbers
-	Covers  []float64 // values that the range has beside the data, so that figures have one range, say
+	Covers  []float64 // values that the range includes beside the data, so that figures share one range
 
 	// Bounds are the least and the greatest value that the quantity can have: [0, 1] for an accuracy, [0, +Inf] for a loss. Bands
 	// and the axis end there, unless a point lies beyond. Default: [−1, 1] if Percent is set, else none.
@@ -45,11 +45,11 @@ const (
 	Segments             // a straight line from (X, Y) to (X2, Y2)
 )
 
-// Series is one set of points. Series with the same Name share a color and a line in the legend. All slices that are
-// set go with X, element by element. A point with a value that is not finite is left out. So are points beyond what
-// keeps a notebook light, about 30 kB of JSON for a row of figures: the series is cut into stretches of equally many points, and
-// the first and the last point of each stay, with those that have its least and greatest values. A line so has every peak, and
-// the same gaps. The figure's note says how many points are left.
+// Series is one set of points. Series with the same Name share a color and a line in the legend. All slices that are set go with
+// X, element by element. A point with a value that is not finite is left out. Long series are downsampled to keep a notebook
+// light, about 30 kB of JSON for a row of figures: of each stretch of equally many points, the first and the last stay, with
+// those that have its least and greatest values. So a line keeps every peak and gap. The figure's note says how many points are
+// left.
 type Series struct {
 	Name    string        // in the legend and in tooltips; series of one name have one color
 	Of      string        // what the series is of, which has one color in all figures of a row; default Name

@@ -28,7 +28,7 @@ func (s *sheet) write(log io.Writer) error {
 	return err
 }
 
-// writeFile writes a file that is complete or not there, and the folders it lies in.
+// writeFile writes a file atomically, and makes its folders.
 func writeFile(path string, data []byte) error {
 	if err := file.Write(path, data); err != nil {
 		return fmt.Errorf("chart: %w", err)

@@ -101,7 +101,7 @@ func (s *sheet) sizes() (all []size) {
 	return all
 }
 
-// alike says whether all panels have one width, and one height.
+// alike reports whether all panels have one width, and one height.
 func (s *sheet) alike() (wide, high bool) {
 	first := s.panels[0]
 	return !slices.ContainsFunc(s.panels, func(p *panel) bool { return p.Width != first.Width }),
@@ -145,7 +145,7 @@ func (s *sheet) height(i int) string {
 	return fmt.Sprintf("%s * %g", s.signalOf(i, "width"), round(float64(p.Height)/float64(p.Width), 5))
 }
 
-// matrix says whether the panel has named rows and columns: it is made smaller as a whole.
+// matrix reports whether the panel has named rows and columns: it is made smaller as a whole.
 func (p *panel) matrix() bool { return p.X.Names != nil && p.Y.Names != nil }
 
 // around is the width of what stands beside a panel's area.

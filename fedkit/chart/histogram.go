@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Histogram returns the figure of how values are spread, the accuracy of each client, say; Show draws it. The label of
-// its y axis says what is counted. The X of a series are the values of one group, nothing else of it is used; groups
-// stand side by side in the same bins. A bin holds its lower end, and the last one both ends. Values of exactly 0, such as ties,
-// have a narrow bin of their own, so that winners, losers and ties do not share one. Values that are not finite are left out.
+// Histogram returns the figure of the distribution of values, the accuracy of each client, say; Show draws it. The label of its y
+// axis says what is counted. Of a series only X is used: the values of one group. Groups stand side by side in the same bins. A
+// bin holds its lower end, and the last one both ends. Values of exactly 0, such as ties, have a narrow bin of their own, so that
+// winners, losers and ties do not share one. Values that are not finite are left out.
 //
 // The x axis is one of percentages if its label speaks of accuracy or a share, and all values lie in [−1, 1].
 //
@@ -72,7 +72,7 @@ func split(edges []float64, zeros bool) (all []bin) {
 	return slices.Insert(all, at, zero)
 }
 
-// holds says whether a value that lies in one of the bins is in this one.
+// holds reports whether a value that lies in one of the bins is in this one.
 func (b bin) holds(v float64, last bool) bool {
 	return v >= b.from && v < b.to || v == b.from && b.from == b.to || last && v >= b.to
 }

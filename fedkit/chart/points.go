@@ -70,8 +70,8 @@ func (s Series) clean(x, y Axis, points int) series {
 	return c
 }
 
-// thin keeps n of some points at most, but for the smallest n: of each stretch of the series the first and the last one, and those
-// with the least and the greatest value of each column. It is the M4 aggregation (Jugel et al. 2014), and also for bands.
+// thin downsamples some points to at most n, but for the smallest n, by M4 aggregation (Jugel et al. 2014), bands included: of
+// each stretch of the series it keeps the first and the last one, and those with the least and the greatest value of each column.
 func (s Series) thin(points []int, n int) []int {
 	if len(points) <= n {
 		return points
@@ -135,7 +135,7 @@ func (s *Series) complete() int {
 	return n
 }
 
-// drawable says whether point i can be drawn. It may lack its band, which is then as narrow as the line.
+// drawable reports whether point i can be drawn. It may lack its band, which is then as narrow as the line.
 func (s *Series) drawable(cols []column, i int, x, y Axis) bool {
 	good := s.Mark != Images || s.Images[i] != nil && !s.Images[i].Bounds().Empty()
 	for _, c := range cols {

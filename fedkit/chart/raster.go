@@ -13,9 +13,9 @@ const mostCells = 150
 // mostPixels is how many cells the image of a raster may have in a row or column.
 const mostPixels = 2000
 
-// Raster is Shades, in finer steps, for cells that are all of one size and side by side, as those of a matrix are. More than
-// 150 of them become one image, which has no tooltips, over one cell for each step. A scale with both signs has warm colors
-// below 0 and cold ones above. Covers are values that the scale has beside the data, so that figures have one scale.
+// Raster is Shades, in finer steps, for cells that are all of one size and side by side, as those of a matrix are. More than 150
+// of them become one image, which has no tooltips, over one cell for each step. A scale with both signs has warm colors below 0
+// and cold ones above. Covers are values that the scale includes beside the data, so that figures share one scale.
 func Raster(s Series, values []float64, covers ...float64) []Series {
 	steps := s.shades(values, 20, scale.side, covers...)
 	points := 0

@@ -39,8 +39,7 @@ func (r Row) VegaLite() (spec map[string]any) {
 	return spec
 }
 
-// Save writes the row to a file: ".png" for an image, ".json" for the Vega-Lite specification. The file is complete or
-// not there at all.
+// Save writes the row to a file: ".png" for an image, ".json" for the Vega-Lite specification. The file is written atomically.
 func (r Row) Save(path string) error {
 	return r.draw(func(s *sheet) (err error) {
 		var data []byte

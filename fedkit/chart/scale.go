@@ -17,7 +17,7 @@ type scale struct {
 	digits int    // decimals of the ticks; -1 if they are written in another way, and format does not say how
 }
 
-// holds says whether a value can be drawn on the axis. Beyond some bounds, ticks would no longer be numbers.
+// holds reports whether a value can be drawn on the axis. Beyond some bounds, ticks would no longer be numbers.
 func (a Axis) holds(v float64) bool {
 	switch most := math.Abs(v); {
 	case !finite(v) || most > 1e300 || a.Whole && most > 1e9:

@@ -2,10 +2,10 @@ package chart
 
 import "sort"
 
-// Shades divides a series by one value for each of its points: into one series for each step of a scale, the larger the
-// values the darker, named for its range. The steps are even, or even in logarithms if the values span more than a
-// factor of 30. Points without a finite value are left out, and so are steps without a point. Covers are values that the scale has
-// beside the data: figures with equal ones have the same steps.
+// Shades divides a series by one value for each of its points: into one series for each step of a scale, the larger the values
+// the darker, named for its range. The steps are even, or even in logarithms if the values span more than a factor of 30. Points
+// without a finite value are left out, and so are steps without a point. Covers are values that the scale includes beside the
+// data: figures with equal ones have the same steps.
 func Shades(s Series, values []float64, covers ...float64) (steps []Series) {
 	return s.shades(values, 8, scale.shade, covers...)
 }

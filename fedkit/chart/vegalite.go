@@ -92,7 +92,7 @@ func (p *panel) targets() object {
 	}
 }
 
-// alike says whether two series go into one layer.
+// alike reports whether two series go into one layer.
 func (s *series) alike(t series) bool {
 	return s.Mark == t.Mark && s.Opacity == t.Opacity && len(s.cols) == len(t.cols) && (s.Tip == nil) == (t.Tip == nil)
 }

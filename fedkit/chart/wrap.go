@@ -38,8 +38,7 @@ func broken(names []string, style text.Style, width vg.Length) []string {
 	return all
 }
 
-// wrapped is what Vega writes of some words: as they are, or on several lines if they are wider than an expression in
-// pixels says, and that may be less than tight.
+// wrapped is a text for Vega: as it is if it is at most tight wide, else broken into lines as wide as an expression in pixels.
 func wrapped(words string, style text.Style, width string) any {
 	wide := float64(style.Width(words))
 	if wide <= tight {
