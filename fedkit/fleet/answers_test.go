@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// wrongAnswers are what a worker at fault may make of its answers.
+// wrongAnswers are the invalid answers that a faulty worker may send.
 var wrongAnswers = map[string]func(a *remote.Answer){
 	"no results":             func(a *remote.Answer) { a.Results, a.Inline = nil, nil },
 	"one result less":        func(a *remote.Answer) { a.Results, a.Inline = a.Results[1:], nil },
@@ -42,7 +42,7 @@ var pair = xla.NewProgram("pair", func(a []*graph.Node) []*graph.Node {
 	return []*graph.Node{graph.Add(a[0], a[0]), graph.Mul(a[0], a[0])}
 })
 
-// A worker whose answers are not what the program returns is named, and what is used is from another one.
+// A worker with an invalid answer is named, and another worker's answer is used.
 func TestWrongAnswers(t *testing.T) {
 	t.Parallel()
 	for what, change := range wrongAnswers {
@@ -54,7 +54,7 @@ func TestWrongAnswers(t *testing.T) {
 				bad, _ := startWorker(t, h.File(), WorkerOptions{}, func(w *worker) {
 					right := w.perform
 					w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
-						a := *right(ctx, c, queued) // others may get it too
+						a := *right(ctx, c, queued) // others may receive it too
 						if queued != onKept && len(a.Results) > 0 {
 							a.Results = slices.Clone(a.Results)
 							change(&a)
@@ -90,7 +90,7 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// pairOfPair runs pair on [1 2; 3 4] and again on the sum, where that is kept, and returns the squares.
+// pairOfPair runs pair on [1 2; 3 4] and again on the sum, at the worker that keeps it, and returns the squares.
 func pairOfPair(ctx context.Context, d engine.Device) ([]float32, error) {
 	out, err := d.Run(ctx, pair, []any{[][]float32{{1, 2}, {3, 4}}})
 	if err != nil {
@@ -106,7 +106,7 @@ func pairOfPair(ctx context.Context, d engine.Device) ([]float32, error) {
 	return xla.Host(y)
 }
 
-// A worker that has given three wrong answers is left out; if it was alone, the error says why.
+// A worker is banned after three invalid answers; if it was alone, the error says why.
 func TestThreeWrongAnswers(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -122,7 +122,7 @@ func TestThreeWrongAnswers(t *testing.T) {
 	says(t, err, "no worker", bad.beat.Worker, "3 wrong answers", `program "double"`, "Float32[274877906944]", "returns [Float32[]")
 }
 
-// That an answer cannot be read is known at once, with the call and the worker that it is of.
+// An answer that cannot be decoded is reported at once, with its call and its worker.
 func TestUnreadableAnswer(t *testing.T) {
 	t.Parallel()
 	f := join(t, startHub(t, HubOptions{}).File())
@@ -149,7 +149,7 @@ func TestUnreadableAnswer(t *testing.T) {
 	}
 }
 
-// What is kept by a worker that is gone is an error while there is no other one, and is done again once there is.
+// A result kept by a lost worker is an error while there is no other worker, and is computed again once there is one.
 func TestKeptByNobody(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -179,7 +179,7 @@ func TestKeptByNobody(t *testing.T) {
 	}
 }
 
-// A worker that never answers the first call of a program is overtaken, though nobody knows yet how long that may take.
+// A worker that never answers the first call of a program is overtaken, although no duration is known yet.
 func TestFirstCallHangs(t *testing.T) {
 	if compiling > 5*time.Minute {
 		t.Errorf("the first call may take %v", compiling)

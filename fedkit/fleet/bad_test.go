@@ -22,7 +22,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// changed writes a fleet's file anew, after a change.
+// changed rewrites a fleet's file after a change.
 func changed(t *testing.T, file string, change func(k *ticket)) string {
 	t.Helper()
 	k, err := readTicket(file)
@@ -37,7 +37,7 @@ func changed(t *testing.T, file string, change func(k *ticket)) string {
 	return other
 }
 
-// says fails unless an error has all words.
+// says fails unless an error contains all words.
 func says(t *testing.T, err error, words ...string) {
 	t.Helper()
 	for _, word := range words {
@@ -47,7 +47,7 @@ func says(t *testing.T, err error, words ...string) {
 	}
 }
 
-// Who has a wrong file is refused, as a notebook and as a worker, with the reason.
+// A wrong file is refused, for a notebook and for a worker, with the reason.
 func TestWrongFiles(t *testing.T) {
 	t.Parallel()
 	plain := startHub(t, HubOptions{})
@@ -103,7 +103,7 @@ func otherCertificate(t *testing.T) string {
 	return k.Certificate
 }
 
-// A worker of another version is given nothing, and the error says why.
+// A worker of another version gets no calls, and the error says why.
 func TestOtherVersion(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -115,7 +115,7 @@ func TestOtherVersion(t *testing.T) {
 	says(t, err, "no worker", fmt.Sprintf("speaks version %d", remote.Protocol+1), "./scripts/worker")
 }
 
-// Beats that are none are not counted.
+// Malformed heartbeats are ignored.
 func TestWrongBeats(t *testing.T) {
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
@@ -132,7 +132,7 @@ func TestWrongBeats(t *testing.T) {
 	}
 }
 
-// Workers of two kinds are refused, unless they are allowed. If those of one kind go, the others do their work.
+// Workers of two kinds are refused, unless Mixed is set. If those of one kind leave, the others take over.
 func TestTwoKinds(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -148,7 +148,7 @@ func TestTwoKinds(t *testing.T) {
 	same(t, f)
 	d := device1(t, f)
 	kill()
-	for range 6 { // some of them for the kind that is gone
+	for range 6 { // some of them for the kind that left
 		if _, err := d.Run(t.Context(), double, []any{float32(1)}); err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func doubled(t *testing.T, d engine.Device, x any) (float32, error) {
 	return values[0], nil
 }
 
-// What is too large for a worker, or for the hub, is refused by name, and smaller things go on.
+// What is too large for a worker, or for the hub, is refused by name, and smaller calls still run.
 func TestNoRoom(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -224,7 +224,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// More calls than a hub has memory for wait here, and are all done.
+// More calls than the hub has memory for wait in this process, and all are done.
 func TestLittleMemoryForCalls(t *testing.T) {
 	usualLimits(t)
 	h := startHub(t, HubOptions{Memory: 16 << 20})
@@ -251,7 +251,7 @@ func TestLittleMemoryForCalls(t *testing.T) {
 	}
 }
 
-// An object that was damaged in the store, or has gone from it, is sent again.
+// An object that was damaged in the store, or is missing from it, is sent again.
 func TestDamagedObject(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -271,14 +271,14 @@ func TestDamagedObject(t *testing.T) {
 			t.Fatal(err)
 		}
 		kill()
-		_, kill = startWorker(t, h.File(), WorkerOptions{}, nil) // which has not fetched it
+		_, kill = startWorker(t, h.File(), WorkerOptions{}, nil) // a new worker, which has not fetched it
 		if got, err := doubled(t, d, x); err != nil || got != 6 {
 			t.Fatal(got, err)
 		}
 	}
 }
 
-// A worker without the plugin ends at once, and says what to do.
+// A worker without the plugin exits at once, and says what to do.
 func TestWorkerWithoutPlugin(t *testing.T) {
 	h := startHub(t, HubOptions{})
 	t.Setenv("GOMLX_BACKEND", "xla:/nowhere/cpu.so")
@@ -292,7 +292,7 @@ func TestWorkerWithoutPlugin(t *testing.T) {
 	})
 }
 
-// Two fleets of one process do not take each other's answers and results.
+// Two fleets of one process do not receive each other's answers and results.
 func TestTwoFleets(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -311,7 +311,7 @@ func TestTwoFleets(t *testing.T) {
 	}
 }
 
-// A fleet that was closed ends its runs.
+// Closing a fleet ends its runs.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -323,7 +323,7 @@ func TestClosed(t *testing.T) {
 	says(t, err, "closed")
 }
 
-// A hub that stays away ends runs with what to do.
+// If the hub stays away, runs end with advice.
 func TestHubStaysAway(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -336,7 +336,7 @@ func TestHubStaysAway(t *testing.T) {
 	says(t, err, "no hub for 1s", "./scripts/hub")
 }
 
-// A run that is canceled leaves no seat taken, and a worker does none of its calls that it has not begun.
+// A canceled run leaves no seat taken, and a worker skips those of its calls that it has not begun.
 func TestCanceledCalls(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -346,14 +346,14 @@ func TestCanceledCalls(t *testing.T) {
 		honest := w.perform
 		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
 			begun <- true
-			<-release // once, or closed
+			<-release // once, or after it is closed
 			return honest(ctx, c, queued)
 		}
 	})
 	d := device1(t, f)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { release <- struct{}{} }()
-	if _, err := d.Run(ctx, double, []any{float32(1)}); err != nil { // a program that nobody knows has one call at a time
+	if _, err := d.Run(ctx, double, []any{float32(1)}); err != nil { // an unknown program has one call at a time
 		t.Fatal(err)
 	}
 	<-begun
@@ -365,7 +365,7 @@ func TestCanceledCalls(t *testing.T) {
 		}()
 	}
 	<-begun
-	<-begun // it is made ready
+	<-begun // a worker prepares it
 	cancel()
 	for range cap(ended) {
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -383,7 +383,7 @@ func TestCanceledCalls(t *testing.T) {
 	}
 }
 
-// What a worker says of a failure is quoted in a few words, and so is what stands in a fleet's file.
+// Error texts of workers and content of a fleet's file are quoted briefly.
 func TestLongWords(t *testing.T) {
 	long := strings.Repeat("x", 10<<20)
 	h := startHub(t, HubOptions{})
@@ -440,7 +440,7 @@ func FuzzTicket(f *testing.F) {
 	})
 }
 
-// A NATS server of one's own, with its usual limits and without keys, does as well as a hub.
+// Your own NATS server, with its usual limits and without keys, serves as well as a hub.
 func TestServerOfYourOwn(t *testing.T) {
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, JetStream: true, StoreDir: t.TempDir()})
 	if err != nil {
@@ -459,7 +459,7 @@ func TestServerOfYourOwn(t *testing.T) {
 	}
 }
 
-// A hub tells what its server warns of, such as a client that does not trust its certificate.
+// A hub passes on its server's warnings, such as of a client that does not trust its certificate.
 func TestHubTells(t *testing.T) {
 	t.Parallel()
 	said := make(chan string, 100)

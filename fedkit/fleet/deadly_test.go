@@ -14,13 +14,13 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// victims are workers that some calls end, as if their processes were killed. Nobody is told but by the silence.
+// victims are workers that some calls kill, like processes: only their silence tells.
 type victims struct {
 	mu    sync.Mutex
 	names []string
 }
 
-// start starts n of them, which are ended by the calls that are deadly.
+// start starts n of them; the deadly calls kill their worker.
 func (v *victims) start(t *testing.T, f *Fleet, n int, deadly func(queued bool) bool) {
 	t.Helper()
 	for range n {
@@ -46,7 +46,7 @@ func (v *victims) start(t *testing.T, f *Fleet, n int, deadly func(queued bool) 
 	}
 }
 
-// three fails unless an error names the program and the three workers that it has ended, and there are no more of these.
+// three fails unless an error names the program and exactly the three workers that it has killed.
 func (v *victims) three(t *testing.T, err error, program string) {
 	t.Helper()
 	says(t, err, `program "`+program, "3 workers were lost")
@@ -58,7 +58,7 @@ func (v *victims) three(t *testing.T, err error, program string) {
 	}
 }
 
-// A call that takes its workers with it ends the run after the third.
+// A call that kills its workers ends the run after the third.
 func TestCallThatKills(t *testing.T) {
 	t.Parallel()
 	f := join(t, startHub(t, HubOptions{}).File())
@@ -68,7 +68,7 @@ func TestCallThatKills(t *testing.T) {
 	v.three(t, err, "solve")
 }
 
-// Many calls of a program take no more workers with them than one.
+// Many calls of a program kill no more workers than one.
 func TestCallsThatKill(t *testing.T) {
 	t.Parallel()
 	f := join(t, startHub(t, HubOptions{}).File())
@@ -87,7 +87,7 @@ func TestCallsThatKill(t *testing.T) {
 	}
 }
 
-// A program that takes those with it that keep its argument ends the run after the third, though each time another one keeps it.
+// A program that kills the workers that keep its argument ends the run after the third, though each time another one keeps it.
 func TestThenThatKills(t *testing.T) {
 	t.Parallel()
 	f := join(t, startHub(t, HubOptions{}).File())
@@ -101,10 +101,10 @@ func TestThenThatKills(t *testing.T) {
 	v.three(t, err, "pair")
 }
 
-// Who is asked too because a call takes long counts among the three, also if it was published again before that.
+// A worker that was asked because another is late counts among the three, also if the call was published again before that.
 func TestLateCallThatKills(t *testing.T) {
 	t.Parallel()
-	for _, late := range []float64{1, 1.8, 2.2, 4.2} { // seconds after which others are asked too; who had it is lost after three
+	for _, late := range []float64{1, 1.8, 2.2, 4.2} { // seconds until other workers are asked too; a lost worker is detected after three
 		t.Run(fmt.Sprint(late), func(t *testing.T) {
 			t.Parallel()
 			f := join(t, startHub(t, HubOptions{}).File())
@@ -127,7 +127,7 @@ func TestLateCallThatKills(t *testing.T) {
 	}
 }
 
-// killers are programs that end the process which compiles them.
+// killers are programs that crash the process which compiles them.
 var killers = map[string]string{
 	"calls itself": `module @program {
 func.func @main(%a: tensor<f32>) -> tensor<f32> {
@@ -144,7 +144,7 @@ func.func @main(%a: tensor<f32>) -> tensor<4611686018427387904x4xf32> {
 }`,
 }
 
-// A program that ends the processes of workers ends the run, which names it, after three of them. The others go on.
+// A program that crashes workers' processes ends the run, which names it, after three of them. Other runs go on.
 func TestProgramThatKills(t *testing.T) {
 	t.Parallel()
 	for what, text := range killers {

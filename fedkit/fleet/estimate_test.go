@@ -13,9 +13,9 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// Where one term is all that counts, the estimate is that term.
+// If one term dominates, the estimate is that term.
 func TestEstimate(t *testing.T) {
-	const tiny, huge = 1e-12, 1e18 // so that what passing on costs does not count
+	const tiny, huge = 1e-12, 1e18 // so that overheads vanish
 	free := fleet.Estimate{Calls: 64, Seconds: 1, Params: 1e6, PerRound: tiny, PerCall: tiny, Passed: huge}
 	with := func(change func(*fleet.Estimate)) fleet.Estimate {
 		e := free
@@ -52,7 +52,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// The bytes of rounds are those of the formulas.
+// The bytes per round follow the formulas.
 func TestBytes(t *testing.T) {
 	mix, err := datasets.GaussianMixture{Clients: 64, Rows: 100, TestRows: 1, Features: 100}.Make()
 	if err != nil {

@@ -1,4 +1,5 @@
 package fleet
 
-// KeepAll lets workers keep all results and fetch all arguments, however small: so small models take the way of large ones.
+// KeepAll makes workers keep all results and fetch all arguments, however small, so that small models take the path of large
+// ones.
 func KeepAll() { small, tiny = 0, 0 }

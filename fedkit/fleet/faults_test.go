@@ -25,7 +25,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// crowd is a hub and workers in processes of their own, behind two proxies, that faults happen to.
+// crowd is a hub and workers, each its own process, behind two proxies, for fault injection.
 type crowd struct {
 	*testing.T
 	*Fleet
@@ -66,7 +66,7 @@ func (c *crowd) startHub() {
 	}
 }
 
-// hubPID is the process of the hub; 0 if it has ended.
+// hubPID is the PID of the hub; 0 if it has ended.
 func (c *crowd) hubPID() int {
 	files, _ := filepath.Glob(filepath.Join(c.dir, "*"+recordExtension))
 	for _, file := range files {
@@ -100,14 +100,14 @@ func (c *crowd) startWorker() {
 	c.started++
 }
 
-// fault is something that goes wrong, and is over when its function returns.
+// fault is an injected fault, which is over when its function returns.
 type fault struct {
 	name string
 	kill bool // a worker is killed, and recovery has a limit
 	do   func(c *crowd, rng *rand.Rand)
 }
 
-// kill kills a worker, at once or when a moment of the runs comes, and starts another.
+// kill kills a worker, at once or at a given moment of the runs, and starts another.
 func kill(when *moment) func(c *crowd, rng *rand.Rand) {
 	return func(c *crowd, rng *rand.Rand) {
 		workers := c.Workers()
@@ -118,12 +118,12 @@ func kill(when *moment) func(c *crowd, rng *rand.Rand) {
 		if when != nil {
 			when.next()
 		}
-		_ = syscall.Kill(w.PID, syscall.SIGKILL) // it may just be gone
+		_ = syscall.Kill(w.PID, syscall.SIGKILL) // it may have ended just now
 		c.startWorker()
 	}
 }
 
-// bad spoils one of the lines for a while.
+// bad degrades one of the lines for a while.
 func bad(spoil func(p *proxy, rng *rand.Rand) (mend func()), most time.Duration) func(c *crowd, rng *rand.Rand) {
 	return func(c *crowd, rng *rand.Rand) {
 		p := []*proxy{c.line, c.lines}[rng.IntN(2)]
@@ -133,7 +133,7 @@ func bad(spoil func(p *proxy, rng *rand.Rand) (mend func()), most time.Duration)
 	}
 }
 
-// moment is a place in the runs that somebody may wait for.
+// moment is a point of the runs that a fault can wait for.
 type moment struct {
 	mu   sync.Mutex
 	come chan struct{}
@@ -161,10 +161,10 @@ func (m *moment) is() {
 	}
 }
 
-// Moments of the runs: a round begins, which is before its solves, and the models are trained but not mixed yet.
+// Moments of the runs: the beginning of a round, before its solves, and when models are trained but not mixed yet.
 var begins, trained moment
 
-// noticed is a mean that says when it is asked for.
+// noticed is a mean that reports when it is called.
 func noticed(u *fedkit.Matrix, weights []float64) *fedkit.Matrix {
 	trained.is()
 	return aggregate.Mean{}.Aggregate(u, weights)
@@ -209,14 +209,14 @@ var faults = []fault{
 	}, 2*time.Second)},
 }
 
-// contender is a run that is repeated while faults happen, and must end with the same bytes every time.
+// contender is a run that is repeated under faults, and must end with the same bytes every time.
 type contender struct {
 	name  string
 	fed   *fedkit.Federation
 	new   func() fedkit.Strategy
 	want  []byte
-	round atomic.Int64 // UnixNano of the last one
-	stall atomic.Int64 // ns, the longest from one to the next
+	round atomic.Int64 // UnixNano of the latest
+	stall atomic.Int64 // ns, longest time between two rounds
 	runs  atomic.Int64
 }
 
@@ -266,8 +266,8 @@ func contenders(t *testing.T) []*contender {
 	return all
 }
 
-// Whatever happens to workers, hub and lines, runs end with the same bytes, and go on soon. FEDKIT_FAULTS says how many faults
-// happen; without it, one of each kind.
+// Under any fault of workers, hub and lines, runs end with the same bytes, and recover soon. FEDKIT_FAULTS is the number of
+// faults; without it, one of each kind.
 func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs")
@@ -275,7 +275,7 @@ func TestFaults(t *testing.T) {
 	most, err := strconv.Atoi(os.Getenv("FEDKIT_FAULTS"))
 	limit := 6 * time.Second // after a kill
 	if err != nil {
-		most, limit = len(faults), 15*time.Second // beside other tests
+		most, limit = len(faults), 15*time.Second // other tests run at the same time
 	}
 	all := contenders(t)
 	c := newCrowd(t, 3)
@@ -331,7 +331,7 @@ func TestFaults(t *testing.T) {
 	t.Log(c.Fleet)
 }
 
-// suffer lets a fault happen, and returns how long a run had no round at most. It waits until all runs and workers are there again.
+// suffer injects a fault, and returns the longest time without a round of any run. It waits until all runs and workers recover.
 func (c *crowd) suffer(all []*contender, x fault, rng *rand.Rand) (stall time.Duration, ok bool) {
 	for _, k := range all {
 		k.stall.Store(0)
@@ -360,7 +360,7 @@ func (c *crowd) suffer(all []*contender, x fault, rng *rand.Rand) (stall time.Du
 	return stall, true
 }
 
-// who says who waits for what.
+// who dumps the state of the fleet: who waits for what.
 func (c *crowd) who() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, c.Fleet)

@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// hostile is a client with the file for workers, beside a victim that is at work on a call.
+// hostile is a client with the file for workers, beside a victim that runs a call.
 type hostile struct {
 	*testing.T
 	hub     *Hub
@@ -28,12 +28,12 @@ type hostile struct {
 
 	victim string
 	call   string         // ID of the victim's
-	reply  string         // where its answer is awaited
-	calls  chan *nats.Msg // that the notebook gives to workers, but for that one
+	reply  string         // the inbox for its answer
+	calls  chan *nats.Msg // of the notebook to workers, except that one
 	result chan []engine.Value
 }
 
-// newHostile lets the victim take its call. It does it once it is released.
+// newHostile lets the victim take its call, which it runs once it is released.
 func newHostile(t *testing.T, release <-chan struct{}) *hostile {
 	x := &hostile{T: t, hub: startHub(t, HubOptions{Listen: "127.0.0.1:0"}), refused: make(chan error, 100), calls: make(chan *nats.Msg, 100), result: make(chan []engine.Value, 1)}
 	x.fleet = join(t, x.hub.File())
@@ -105,7 +105,7 @@ func (x *hostile) send(m *nats.Msg) {
 	}
 }
 
-// ask asks the desk for data, and returns what it says.
+// ask sends a request to the desk, and returns its reply.
 func (x *hostile) ask(hash string) *nats.Msg {
 	request, err := json.Marshal(dataRequest{Hash: hash})
 	if err != nil {
@@ -118,7 +118,7 @@ func (x *hostile) ask(hash string) *nats.Msg {
 	return m
 }
 
-// settle waits until the notebook has heard what was said before.
+// settle waits until the notebook has handled all earlier messages.
 func (x *hostile) settle() {
 	b := WorkerInfo{Worker: x.name, Slots: 1, Protocol: remote.Protocol + 1, Bytes: time.Now().UnixNano()}
 	text, err := json.Marshal(b)
@@ -129,7 +129,7 @@ func (x *hostile) settle() {
 	wait(x.T, "the beat of "+x.name, func() bool { return x.lastBeat(x.name).Bytes == b.Bytes })
 }
 
-// lastBeat is what the notebook knows of a worker.
+// lastBeat is the notebook's latest heartbeat of a worker.
 func (x *hostile) lastBeat(name string) (b WorkerInfo) {
 	x.fleet.mu.Lock()
 	defer x.fleet.mu.Unlock()
@@ -139,7 +139,7 @@ func (x *hostile) lastBeat(name string) (b WorkerInfo) {
 	return b
 }
 
-// undisturbed fails if the call was answered, or is not the victim's alone.
+// undisturbed fails if the call was answered, or is no longer with the victim alone.
 func (x *hostile) undisturbed() {
 	x.settle()
 	time.Sleep(2 * beat)
@@ -148,7 +148,7 @@ func (x *hostile) undisturbed() {
 	}
 }
 
-// enter tries to connect, and fails unless it is refused.
+// enter tries to connect, and fails unless the hub refuses.
 func (x *hostile) enter(public string, key nkeys.KeyPair, token string) {
 	x.Helper()
 	nc, err := x.ticket.connect(workerInbox+"x", nats.Nkey(public, key.Sign), nats.Token(token))
@@ -158,7 +158,7 @@ func (x *hostile) enter(public string, key nkeys.KeyPair, token string) {
 	says(x.T, err, "refuses its key")
 }
 
-// impossible is what a worker cannot do, in the words of README, and attempts at it.
+// impossible maps what a worker cannot do, in README's words, to attempts at it.
 var impossible = map[string]func(x *hostile){
 	"speak under the name of another worker": func(x *hostile) {
 		x.denied(beats+x.victim, desks+x.victim+wantData)
@@ -194,7 +194,7 @@ var impossible = map[string]func(x *hostile){
 		if len(id) != 4 || len(id[3]) < 12 {
 			x.Error("an ID that can be guessed:", x.call)
 		}
-		x.send(&nats.Msg{Subject: x.reply, Data: (&remote.Answer{ID: x.call, Machine: x.name, Error: "stolen"}).Encode()}) // which it cannot know
+		x.send(&nats.Msg{Subject: x.reply, Data: (&remote.Answer{ID: x.call, Machine: x.name, Error: "stolen"}).Encode()}) // it cannot know this subject
 		x.isRefused("Publish", x.reply)
 		x.undisturbed()
 	},
@@ -235,7 +235,7 @@ var impossible = map[string]func(x *hostile){
 			x.Fatal(err)
 		}
 		for _, to := range elsewhere {
-			x.send(&nats.Msg{Subject: desks + x.name + wantData, Reply: to, Data: []byte("{}")}) // which is refused, were the reply for its sender
+			x.send(&nats.Msg{Subject: desks + x.name + wantData, Reply: to, Data: []byte("{}")}) // the desk would reply with an error, were the inbox the sender's
 			x.send(&nats.Msg{Subject: beats + x.name, Reply: to, Data: []byte("{}")})
 			trace := nats.NewMsg(beats + x.name)
 			trace.Header.Set("Nats-Trace-Dest", to)
@@ -254,7 +254,7 @@ var impossible = map[string]func(x *hostile){
 	},
 	"send another away, or take its calls from it": func(x *hostile) {
 		x.denied(asks+x.victim+leave, asks+x.victim+forget, asks+x.victim+askRun, asks+x.victim+askRead, asks+x.victim+askHash)
-		b := WorkerInfo{Worker: x.name, Slots: 1, Protocol: remote.Protocol + 1, Doing: []string{x.call}, Waiting: []string{x.call}} // with the ID, which it cannot know
+		b := WorkerInfo{Worker: x.name, Slots: 1, Protocol: remote.Protocol + 1, Doing: []string{x.call}, Waiting: []string{x.call}} // with an ID that it cannot know
 		text, err := json.Marshal(b)
 		if err != nil {
 			x.Fatal(err)
@@ -274,9 +274,9 @@ var impossible = map[string]func(x *hostile){
 		if err != nil {
 			x.Fatal(err)
 		}
-		x.enter(public, join, "") // the key that vouches for others
+		x.enter(public, join, "") // the key that signs others
 		key, own := newKey(x.T)
-		x.enter(own, key, "") // a key for which nobody vouches
+		x.enter(own, key, "") // an unsigned key
 		token, err := vouch(key, own)
 		if err != nil {
 			x.Fatal(err)
@@ -297,7 +297,7 @@ func newKey(t *testing.T) (key nkeys.KeyPair, public string) {
 	return key, public
 }
 
-// Whoever has the file for workers can do nothing of what README says that a worker cannot, and another's run is as it was.
+// A client with the file for workers can do nothing that README rules out, and another's run is undisturbed.
 func TestHostile(t *testing.T) {
 	release := make(chan struct{})
 	x := newHostile(t, release)
@@ -319,7 +319,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// README lists what is tried here, and nothing else.
+// README lists exactly what is tried here.
 func TestHostileIsListed(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -344,7 +344,7 @@ func TestHostileIsListed(t *testing.T) {
 	}
 }
 
-// A worker sees what it works on: a call with the hash of its program, the program, and that a notebook is there.
+// A worker sees what it runs: a call with the hash of its program, the program, and notebooks' heartbeats.
 func TestWorkersSee(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -397,7 +397,7 @@ func TestWorkersSee(t *testing.T) {
 	}
 }
 
-// The answer of a worker is its own, whatever it says, also when another is audited by it.
+// An answer counts as that of the worker that was asked, whatever it says, also when it audits another.
 func TestAnswerInAnotherName(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})

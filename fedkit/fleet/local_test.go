@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/fleet"
 )
 
-// Local finds what runs already, and starts what is missing: a worker that died is replaced, with its number.
+// Local reuses running workers, and starts missing ones: a worker that died is replaced, with its number.
 func TestLocal(t *testing.T) {
 	o := fleet.LocalOptions{Dir: t.TempDir(), Idle: time.Minute}
 	f, err := fleet.Local(2, o)

@@ -17,7 +17,7 @@ import (
 	mlmodel "github.com/gomlx/gomlx/ml/model"
 )
 
-// withDropout is a model as a notebook cell has it: a GoMLX function, with variables and random bits of its own.
+// withDropout is a model as in a notebook cell: a GoMLX function with its own variables and random bits.
 func withDropout(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
 	x = graph.Reshape(x, x.Shape().Dimensions[0], -1)
 	x = graph.Tanh(layers.Dense(scope.In("hidden"), x, true, 32))
@@ -41,8 +41,8 @@ func large() *datasets.Dataset {
 	return &d
 }
 
-// Models with convolutions, with variables and random bits, or with an objective and metrics of their own are the same on a fleet:
-// a worker knows none of them.
+// Models with convolutions, with variables and random bits, or with their own objective and metrics are the same on a fleet: a
+// worker knows none of them.
 func TestEveryModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs")

@@ -50,7 +50,7 @@ func beNotebook(file string) error {
 	return nil
 }
 
-// A notebook that dies goes on from its checkpoint, on the same fleet.
+// A notebook that dies resumes from its checkpoint, on the same fleet.
 func TestKilledNotebook(t *testing.T) {
 	fed, err := twelve()
 	if err != nil {

@@ -37,7 +37,7 @@ func join(t *testing.T, file string) *Fleet {
 	return f
 }
 
-// startWorker lets a worker of this process work, after a change to it. It can be ended as if it was killed: nobody is told.
+// startWorker starts a worker in this process, after a change to it. Kill ends it silently, like a killed process.
 func startWorker(t *testing.T, file string, o WorkerOptions, change func(w *worker)) (w *worker, kill func()) {
 	t.Helper()
 	w, err := newWorker(file, o)
@@ -65,7 +65,7 @@ func startWorker(t *testing.T, file string, o WorkerOptions, change func(w *work
 	return w, kill
 }
 
-// lying computes every call with other numbers.
+// lying computes wrong results.
 func lying(w *worker) {
 	honest := w.perform
 	w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
@@ -88,14 +88,14 @@ func lying(w *worker) {
 	}
 }
 
-// usualLimits lets small results come back with the answer, as they do outside of tests.
+// usualLimits lets small results return with the answer, as outside tests.
 func usualLimits(t *testing.T) {
 	a, b := small, tiny
 	t.Cleanup(func() { small, tiny = a, b })
 	small, tiny = 32<<10, 2<<10
 }
 
-// wait waits until something is so.
+// wait waits until a condition holds.
 func wait(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -105,7 +105,7 @@ func wait(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// pretend says that a worker is there which is none, of this process's kind.
+// pretend sends heartbeats of a worker that does not exist, of this process's kind.
 func pretend(t *testing.T, nc *nats.Conn, name string) {
 	t.Helper()
 	kind, err := thisKind()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// proxy stands between a hub and those who reach it by another file. It counts bytes, and can be a bad line.
+// proxy relays between a hub and clients that use another file. It counts bytes, and can degrade the line.
 type proxy struct {
 	File     string       // like the hub's, with the proxy's address
 	Up, Down atomic.Int64 // bytes to the hub, and from it
@@ -21,9 +21,9 @@ type proxy struct {
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
-	delay time.Duration // of every piece
+	delay time.Duration // per piece
 	rate  float64       // bytes per second, both ways each; 0: no limit
-	until chan struct{} // closed when nothing is held back any more; nil: nothing is
+	until chan struct{} // closed when nothing is held back any more; nil: nothing is held
 }
 
 // newProxy starts a proxy to the hub of a file.
@@ -58,7 +58,7 @@ func newProxy(t *testing.T, file string) *proxy {
 	return p
 }
 
-// serve passes on what comes, both ways, until either side ends.
+// serve relays both ways until either side ends.
 func (p *proxy) serve(c net.Conn) {
 	defer c.Close()
 	hub, err := net.Dial("tcp", p.hub)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// queued waits until a run has this many calls that wait.
+// queued waits until a run has this many waiting calls.
 func queued(t *testing.T, s *seats, l *line, n int) {
 	t.Helper()
 	wait(t, "calls that wait", func() bool {
@@ -17,7 +17,7 @@ func queued(t *testing.T, s *seats, l *line, n int) {
 	})
 }
 
-// withRoom returns workers that are free for so many calls each; a worker is called like its kind.
+// withRoom returns workers with room for this many calls each; a worker has the name of its kind.
 func withRoom(room func(worker string) int) *seats {
 	return &seats{free: func(s seat, taken map[string]int) string {
 		if at := slices.IndexFunc(s.kinds, func(w string) bool { return taken[w] < room(w) }); at >= 0 {
@@ -61,7 +61,7 @@ func TestSeatsInTurn(t *testing.T) {
 	}
 }
 
-// A call that only one kind may do does not keep those of other kinds waiting.
+// A call for one kind does not block those of other kinds.
 func TestSeatsOfKinds(t *testing.T) {
 	room := map[string]int{"a": 0, "b": 2}
 	s := withRoom(func(worker string) int { return room[worker] })
@@ -85,7 +85,7 @@ func TestSeatsOfKinds(t *testing.T) {
 	}
 }
 
-// Who stops waiting, and who is turned away, takes no seat and leaves the others in their turn.
+// A call that stops waiting, or is turned away, takes no seat and leaves the others in their turn.
 func TestSeatsLeft(t *testing.T) {
 	s := withRoom(func(worker string) int { return len(worker) - 1 }) // none of "a", one of "bb"
 	stays, leaves := new(line), new(line)

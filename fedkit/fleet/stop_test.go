@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// bystander starts a process that has nothing to do with a fleet, and returns it with a way to ask whether it still runs.
+// bystander starts a process unrelated to a fleet, and returns it with a function that reports whether it still runs.
 func bystander(t *testing.T) (pid int, runs func() bool) {
 	t.Helper()
 	cmd := exec.Command("sleep", "60")
@@ -39,7 +39,7 @@ func bystander(t *testing.T) (pid int, runs func() bool) {
 	}
 }
 
-// Stop ends the processes that Local started, and no process that a worker names or that has the number of one that has ended.
+// Stop ends the processes that Local started, but none that a worker names, or that has the PID of one that has ended.
 func TestStopEndsItsOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -62,7 +62,7 @@ func TestStopEndsItsOwn(t *testing.T) {
 		own = append(own, p)
 	}
 	f.Close()
-	later, err := Join(f.File()) // as another cell does, in a process of its own
+	later, err := Join(f.File()) // another cell, which is its own process
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestStopOfOthers(t *testing.T) {
 	}
 }
 
-// A worker that was started by hand is told to leave when its fleet is stopped.
+// A worker started by hand is told to leave when its fleet is stopped.
 func TestStopSendsOthersAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -145,7 +145,7 @@ func TestStopSendsOthersAway(t *testing.T) {
 	}
 }
 
-// The folder of a hub is closed to others, also if it was open before; a folder that was named keeps its mode, but for the objects in it.
+// The folder of a hub is private, also if it was open before; a named folder keeps its mode, except for the objects in it.
 func TestHubClosesItsFolder(t *testing.T) {
 	dir := t.TempDir()
 	file, named := filepath.Join(dir, "fleet.json"), filepath.Join(dir, "named")

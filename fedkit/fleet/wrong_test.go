@@ -52,7 +52,7 @@ func same(t *testing.T, f *Fleet) {
 	}
 }
 
-// With every call done twice, a worker that lies is found before its result is used.
+// With every call computed twice, a worker that lies is detected before its result is used.
 func TestAuditFindsLiar(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -69,7 +69,7 @@ func TestAuditFindsLiar(t *testing.T) {
 	}
 }
 
-// If a result that was used already turns out wrong, as somebody who was overtaken says at last, the run fails and names the worker.
+// If a result turns out wrong after it was used, by the late answer of an overtaken worker, the run fails and names the worker.
 func TestLieThatWasUsed(t *testing.T) {
 	usualLimits(t)
 	defer func(before time.Duration) { compiling = before }(compiling)
@@ -109,7 +109,7 @@ type everyRound struct{ do func(round int) }
 func (w *everyRound) Round(h *fedkit.History, _ int) { w.do(len(h.Rounds)) }
 func (w *everyRound) Done(*fedkit.History, error)    {}
 
-// A worker that takes much longer than others is overtaken, and its late answer counts for nothing.
+// A straggler is overtaken, and its late answer is not used.
 func TestOvertaking(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -124,7 +124,7 @@ func TestOvertaking(t *testing.T) {
 				if strings.HasPrefix(c.Name, "solve") && done.Add(1) > 4 && stuck.CompareAndSwap(false, true) { // either of them
 					<-release
 					a := honest(ctx, c, queued)
-					finished <- func() bool { // whether it keeps what came out
+					finished <- func() bool { // reports whether it keeps the result
 						_, ok, _ := w.machine.Read(remote.Key(c.ID, 0))
 						return ok
 					}
@@ -148,7 +148,7 @@ func TestOvertaking(t *testing.T) {
 	wait(t, "that the slow one forgets what nobody needs", func() bool { return !keeps() })
 }
 
-// A run ends with an error that says what to do if all workers go and none comes, with calls that wait and calls under way.
+// If all workers leave and none comes, a run ends with an error that says what to do, with calls waiting and in flight.
 func TestNobodyIsLeft(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -178,7 +178,7 @@ func TestNobodyIsLeft(t *testing.T) {
 	}
 }
 
-// A hub with TLS that is started again, in the middle of a run, has the same keys and address, and the run goes on.
+// A hub with TLS that restarts in the middle of a run has the same keys and address, and the run goes on.
 func TestHubRestarts(t *testing.T) {
 	t.Parallel()
 	o := HubOptions{File: filepath.Join(t.TempDir(), "fleet.json"), Listen: "127.0.0.1:0"}
@@ -215,7 +215,7 @@ func TestHubRestarts(t *testing.T) {
 	}
 }
 
-// A call goes on while the line of its worker drops: its answer is asked for again, and the call is not done again.
+// A call survives a dropped connection of its worker: its answer is requested again, without computing it again.
 func TestLineDropsDuringCall(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
@@ -256,7 +256,7 @@ func TestLineDropsDuringCall(t *testing.T) {
 	}
 }
 
-// Notebooks share a worker in turn, and a call that only waits there is not to blame for the loss of the worker.
+// Notebooks share a worker in turn, and a call that is only queued there is not blamed for the loss of the worker.
 func TestTwoNotebooks(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, HubOptions{})
