@@ -1,5 +1,4 @@
 package fleet
 
-// KeepAll makes workers keep all results and fetch all arguments, however small, so that small models take the path of large
-// ones.
+// KeepAll makes workers keep all results and fetch all arguments, so that small models take the path of large ones.
 func KeepAll() { small, tiny = 0, 0 }

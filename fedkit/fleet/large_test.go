@@ -27,8 +27,7 @@ func peak(t *testing.T, pid int) int {
 	return kB >> 10
 }
 
-// A model of 500 MB travels to a worker as an object; its successor stays there, is used there, and is read back, in bounded
-// memory.
+// A 500 MB model travels to a worker as an object; its successor is kept, used and read back there, in bounded memory.
 func TestLargeModel(t *testing.T) {
 	if os.Getenv("FEDKIT_FAULTS") == "" {
 		t.Skip("moves gigabytes: runs with the long campaign of faults, FEDKIT_FAULTS=200")
