@@ -14,7 +14,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// What a store of 10,000 runs of 30 rounds with 20 clients takes: ten configurations with 1,000 seeds each.
+// The cost of a store of 10,000 runs of 30 rounds with 20 clients: ten configurations with 1,000 seeds each.
 func BenchmarkStore(b *testing.B) {
 	dir := b.TempDir()
 	fill(b, dir, 10, 1000)
@@ -66,7 +66,7 @@ func fill(b *testing.B, dir string, configurations, seeds int) {
 	}
 }
 
-// again stores a run as if it had had another seed.
+// again stores a run under another seed.
 func again(r Run, h fedkit.History, dir string, seed uint64) (err error) {
 	about := *r.About
 	about.Seed, h.Seed = seed, seed

@@ -12,8 +12,7 @@ import (
 	"fedkit.example/fedkit/study"
 )
 
-// A disk that is full ends a study with that error. What was stored stays, nothing is half-written, and with more room the
-// study goes on.
+// A full disk ends a study with that error. Stored runs stay, no file is half-written, and with more room the study resumes.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=96k"); err != nil {
@@ -55,7 +54,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written to can be read: a study that is complete needs no more.
+// A complete study needs no write access to its folder.
 func TestReadOnlyFolder(t *testing.T) {
 	if os.Geteuid() == 0 {
 		dir := t.TempDir()
@@ -68,7 +67,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "runs")
 	readOnly(t, dir, func() error { return os.Chmod(dir, 0o555) })
-	_ = os.Chmod(dir, 0o777) // so that it can be removed
+	_ = os.Chmod(dir, 0o777) // for the removal
 }
 
 func readOnly(t *testing.T, dir string, protect func() error) {

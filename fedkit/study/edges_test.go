@@ -19,7 +19,7 @@ import (
 	"fedkit.example/fedkit/study"
 )
 
-// A history that was cut off after some rounds is not taken for the run's.
+// A history that was truncated is not taken for the run's.
 func TestHistoriesCutOff(t *testing.T) {
 	st := study.New(t.TempDir())
 	three(st, digits(t), avg(0.1), 3)
@@ -47,7 +47,7 @@ func TestHistoriesCutOff(t *testing.T) {
 	}
 }
 
-// The folder is the one that the study has when it runs.
+// Dir counts as it is when Run begins.
 func TestFolderGivenLast(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var st study.Study
@@ -65,14 +65,14 @@ func TestFolderGivenLast(t *testing.T) {
 	}
 }
 
-// holds has a strategy of its own, which it does not unwrap.
+// holds wraps a strategy, without Unwrap.
 type holds struct{ Inner *strategy.FedAvg }
 
 func (h *holds) Start(r *fedkit.Round) error          { return h.Inner.Start(r) }
 func (h *holds) Round(r *fedkit.Round) error          { return h.Inner.Round(r) }
 func (h *holds) Serve(r *fedkit.Round) fedkit.Serving { return h.Inner.Serve(r) }
 
-// Runs side by side share no State, however a strategy holds another one.
+// Concurrent runs share no State, however a strategy wraps another.
 func TestStrategiesHeldByOthers(t *testing.T) {
 	fed, held := digits(t), &holds{avg(0.1)}
 	if c, err := fedkit.Clone(held); err != nil || c.(*holds).Inner == held.Inner || c.(*holds).Inner.Local.LR != 0.1 {
@@ -93,7 +93,7 @@ func TestStrategiesHeldByOthers(t *testing.T) {
 	}
 }
 
-// hides has a strategy that is neither copied nor part of the key.
+// hides wraps a strategy that is neither copied nor part of the key.
 type hides struct {
 	strategy.FedAvg
 	inner *strategy.FedAvg
@@ -108,7 +108,7 @@ func TestStrategiesHidden(t *testing.T) {
 	}
 }
 
-// What is computed anew does not go on from a checkpoint.
+// A recomputed run does not resume from a checkpoint.
 func TestAgainFromTheStart(t *testing.T) {
 	fed, dir := digits(t), t.TempDir()
 	st := study.New(dir)
@@ -128,13 +128,13 @@ func TestAgainFromTheStart(t *testing.T) {
 	}
 }
 
-// rounds is told of rounds.
+// rounds observes rounds.
 type rounds func(h *fedkit.History)
 
 func (r rounds) Round(h *fedkit.History, _ int) { r(h) }
 func (rounds) Done(*fedkit.History, error)      {}
 
-// A part that was changed after Add would be stored under a configuration that it does not have.
+// A part changed after Add would be stored under a configuration that it does not have.
 func TestPartsChangedAfterAdd(t *testing.T) {
 	fed := digits(t)
 	st := study.New(t.TempDir())
@@ -147,7 +147,7 @@ func TestPartsChangedAfterAdd(t *testing.T) {
 	}
 }
 
-// Folders may be called as people like.
+// Folders may have any name.
 func TestNamesOfFolders(t *testing.T) {
 	st := study.New(filepath.Join(t.TempDir(), "runs [α] *"))
 	st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 1}, "label\n/", "\x00")
@@ -158,7 +158,7 @@ func TestNamesOfFolders(t *testing.T) {
 	}
 }
 
-// A checkpoint is not thrown away because a run cannot begin.
+// A checkpoint is kept if a run cannot begin.
 func TestCheckpointsOutliveErrors(t *testing.T) {
 	fed := digits(t)
 	st := study.New(t.TempDir())
@@ -193,7 +193,7 @@ func TestCheckpointsOutliveErrors(t *testing.T) {
 	}
 }
 
-// panicking panics when it is asked what it wraps.
+// panicking panics when it is unwrapped.
 type panicking struct{ strategy.FedAvg }
 
 func (*panicking) Unwrap() fedkit.Strategy { panic("lost") }

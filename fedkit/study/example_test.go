@@ -19,14 +19,14 @@ func Example() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16)))
 
 	st := study.New(dir)
-	st.Log = os.Stdout // where a notebook shows it
+	st.Log = os.Stdout // as in a notebook
 	for _, lr := range []float64{0.03, 0.3} {
 		for seed := range uint64(2) {
 			st.Add(fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: lr}}, fedkit.Options{Rounds: 3, Seed: seed}, "η", lr)
 		}
 	}
 	runs := must.M1(st.Run(ctx))
-	runs = must.M1(st.Run(ctx)) // as in a cell that is run again
+	runs = must.M1(st.Run(ctx)) // as in a cell that runs again
 	for _, h := range runs.With("seed", 1).Histories() {
 		fmt.Printf("%s: %d rounds\n", h.Name, len(h.Rounds))
 	}

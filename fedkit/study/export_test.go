@@ -15,7 +15,7 @@ func SealExtract(lines []byte) []byte {
 	return append(append(lines[:len(lines):len(lines)], last...), '\n')
 }
 
-// AlterEntry replaces a text in an entry, as a program that knows how it is sealed can.
+// AlterEntry replaces a text in an entry, and seals the entry anew.
 func AlterEntry(path, old, by string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// What is read of any bytes is an error, or runs whose histories can be relied on.
+// Arbitrary bytes give an error, or runs with valid histories.
 func FuzzReadExtract(f *testing.F) {
 	z, err := zstd.NewWriter(nil)
 	if err != nil {

@@ -60,7 +60,7 @@ func TestExtractSaysWhichRuns(t *testing.T) {
 	}
 }
 
-// An extract's histories give the numbers of the histories that it was made of.
+// An extract's histories have the numbers of the original histories.
 func TestExtractHasTheNumbers(t *testing.T) {
 	dir := t.TempDir()
 	st := study.New(filepath.Join(dir, "runs"))
@@ -90,7 +90,7 @@ func TestExtractHasTheNumbers(t *testing.T) {
 			}
 		}
 	}
-	// Writing what was read gives the same file.
+	// Writing the runs again gives the same file.
 	again := filepath.Join(dir, "again.runs")
 	if err := all.Extract(again); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestExtractThatIsNone(t *testing.T) {
 			t.Errorf("%s\n%v, want %s", text, err, want)
 		}
 	}
-	// Small files that would take memory, time or stack in no relation to their size.
+	// Small files that would take memory, time or stack out of proportion to their size.
 	figure := func(path, values string, n int) string {
 		return `{"path":` + path + `,"values":[` + strings.Repeat(values, n) + "1]}\n"
 	}
@@ -160,7 +160,7 @@ func TestExtractThatIsNone(t *testing.T) {
 	}
 }
 
-// Runs that say they have more records than there are figures are refused, however many they say.
+// Runs that claim more records than there are values are refused, however many they claim.
 func TestExtractWithTooManyRecords(t *testing.T) {
 	whole, err := os.ReadFile("testdata/extract.jsonl")
 	if err != nil {
@@ -179,7 +179,7 @@ func TestExtractWithTooManyRecords(t *testing.T) {
 	}
 }
 
-// An extract whose numbers were edited is refused: by its checksum and, if that was made anew, where a run says something else.
+// An extract with edited numbers is refused: by its checksum or, if that was made anew, because a run contradicts them.
 func TestExtractThatWasEdited(t *testing.T) {
 	whole, err := os.ReadFile("testdata/extract.jsonl")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"fedkit.example/fedkit/study"
 )
 
-// What was altered in a store, or is another run's, is refused by name when it is read, and computed anew by the next study.
+// A file that was altered, or is another run's, is refused by name when it is read, and the next study recomputes the run.
 func TestAlteredFiles(t *testing.T) {
 	fed := digits(t)
 	st := study.New(t.TempDir())
@@ -44,9 +44,9 @@ func TestAlteredFiles(t *testing.T) {
 		what   string
 		damage func() error
 		read   func(*study.Run) error
-		says   string // when it is read, of the first run
-		anew   int    // runs that are computed
-		hint   string // what is said by the study
+		says   string // on reading the first run
+		anew   int    // recomputed runs
+		hint   string // printed by the study
 	}{
 		{"histories swapped", func() error { return swap("history.jsonl") }, light, "history.jsonl: altered, or ", 2, "history.jsonl: altered, or "},
 		{"histories swapped", func() error { return swap("history.jsonl") }, whole, "history.jsonl: altered, or ", 2, "damaged, and computed anew: "},
@@ -94,7 +94,7 @@ func TestAlteredFiles(t *testing.T) {
 			t.Errorf("%s: other content", c.what)
 		}
 	}
-	// Models are as long as those of another run: they are compared when they are read.
+	// Models have the length of another run's: their content is verified when they are read.
 	if err := swap("models.safetensors"); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestAlteredFiles(t *testing.T) {
 	}
 }
 
-// Runs that an older fedkit stored, without checksums, are counted in one line, and computed anew.
+// Runs that an older fedkit stored, without checksums, are counted in one line, and recomputed.
 func TestOlderEntries(t *testing.T) {
 	st := study.New(t.TempDir())
 	three(st, digits(t), avg(0.1), 1)
@@ -124,7 +124,7 @@ func TestOlderEntries(t *testing.T) {
 	}
 }
 
-// What stands in the place of a file or folder of a run stops neither the others, nor their listing. It is set aside, not removed.
+// Anything in the place of a file or folder of a run stops neither other runs nor their listing. It is renamed, not removed.
 func TestPlacesThatAreTaken(t *testing.T) {
 	fed := digits(t)
 	folder := func(path string) error {
@@ -190,7 +190,7 @@ func TestRunsThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// An entry that nobody may read is computed anew.
+// An unreadable entry is recomputed.
 func TestUnreadableEntries(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may read everything")
@@ -209,7 +209,7 @@ func TestUnreadableEntries(t *testing.T) {
 	}
 }
 
-// What a federation is made from is kept with its run, also with one that was stored without.
+// The description of a federation is stored with its run, also later if the run was stored without.
 func TestMadeFrom(t *testing.T) {
 	fed, dir := digits(t), t.TempDir()
 	type world struct{ Clients int }
@@ -227,7 +227,7 @@ func TestMadeFrom(t *testing.T) {
 	}{
 		{nil, "0 stored, 1 to run\n", nil},
 		{world{10}, "1 stored, 0 to run\n", []string{"10"}},
-		{world{20}, "1 stored, 0 to run\n", []string{"10", "20"}}, // another word for the same
+		{world{20}, "1 stored, 0 to run\n", []string{"10", "20"}}, // another spelling of the same
 		{world{10}, "1 stored, 0 to run\n", []string{"10", "20"}},
 		{nil, "1 stored, 0 to run\n", []string{"10", "20"}},
 	} {
@@ -248,7 +248,7 @@ func TestMadeFrom(t *testing.T) {
 		}
 	}
 	dir = t.TempDir()
-	add(dir, world{10}, world{20}, world{10}) // at once
+	add(dir, world{10}, world{20}, world{10}) // concurrently
 	if runs, _ := study.List(dir); len(runs) != 1 || len(runs[0].From) != 2 {
 		t.Error(runs)
 	}

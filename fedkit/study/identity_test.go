@@ -20,7 +20,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// by is a number in an unexported field of every kind.
+// by holds a number in an unexported field of every kind.
 type by struct {
 	number  float64
 	slice   []float64
@@ -52,7 +52,7 @@ func (b by) factor() float64 {
 func half() float64    { return 0.5 }
 func quarter() float64 { return 0.25 }
 
-// Parts whose options are in an unexported field.
+// Parts with options in an unexported field.
 type (
 	scaled struct {
 		strategy.FedAvg
@@ -101,7 +101,7 @@ func (s *pulled) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// Two types of one name, which differ in what they embed.
+// Two types of one name that differ in what they embed.
 func slow() fedkit.Strategy {
 	type local struct{ strategy.FedAvg }
 	return &local{*avg(0.1)}
@@ -112,13 +112,13 @@ func fast() fedkit.Strategy {
 	return &local{scaled{*avg(0.1), by{of: half}}}
 }
 
-// unlike is what two runs that differ in one thing are made of.
+// unlike makes two runs that differ in one thing.
 type unlike struct {
 	name string
 	of   func(t *testing.T, second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric)
 }
 
-// everyUnlike are pairs of runs that have the same names everywhere, and different results.
+// everyUnlike are pairs of runs with equal names everywhere, and different results.
 func everyUnlike(t *testing.T) (all []unlike) {
 	fed := digits(t)
 	add := func(name string, of func(second bool) (*fedkit.Federation, fedkit.Strategy, []fedkit.Metric)) {
@@ -182,7 +182,7 @@ func everyUnlike(t *testing.T) (all []unlike) {
 	return all
 }
 
-// onlyAt is a federation whose model computes something else with batches of one size.
+// onlyAt is a federation whose model computes something else with one batch size.
 func onlyAt(t *testing.T, batch int, by float64) *fedkit.Federation {
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
 		task, err := model.MLP(8)(d)
@@ -202,7 +202,7 @@ func onlyAt(t *testing.T, batch int, by float64) *fedkit.Federation {
 	return fed
 }
 
-// No stored result is served for a run that differs in anything, and no checkpoint is continued by one.
+// A run that differs in anything is neither served a stored result nor resumed from another's checkpoint.
 func TestWhatChangesResultsIsInTheKey(t *testing.T) {
 	for _, u := range everyUnlike(t) {
 		t.Run(u.name, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestWhatChangesResultsIsInTheKey(t *testing.T) {
 	}
 }
 
-// What has no form that could be compared is not stored, and the error says what to do.
+// What cannot be serialized for the key is not stored, and the error says what to do.
 func TestWhatCannotBeInTheKey(t *testing.T) {
 	k := 0.5
 	fed := digits(t)
@@ -268,7 +268,7 @@ func TestWhatCannotBeInTheKey(t *testing.T) {
 	}
 }
 
-// What was added is what runs: a change of what it shares is noticed before anything is stored.
+// Runs are as they were added: a change of what they share is detected before anything is stored.
 func TestChangedAfterAdd(t *testing.T) {
 	own := func() *fedkit.Federation {
 		d := *datasets.Digits()
@@ -282,7 +282,7 @@ func TestChangedAfterAdd(t *testing.T) {
 	weight := 1.0
 	for name, c := range map[string]struct {
 		change func(fed *fedkit.Federation)
-		words  string // "": what was added runs
+		words  string // "" if the added run runs
 	}{
 		"labels":       {func(fed *fedkit.Federation) { fed.Data.Train.Labels[0]++ }, "Federation.Data.Train = changed"},
 		"test rows":    {func(fed *fedkit.Federation) { fed.Data.Test.Bytes[3] = 5 }, "Federation.Data.Test = changed"},
@@ -316,7 +316,7 @@ func TestChangedAfterAdd(t *testing.T) {
 		} else if err == nil || !strings.Contains(err.Error(), c.words) || len(runs) > 0 {
 			t.Errorf("%s: %v, %v, want %s", name, runs, err, c.words)
 		}
-		// A run of what was changed is refused as well, and so is adding it.
+		// The changed run is refused as well, and so is adding it.
 		if c.words != "" || name == "fewer" {
 			if _, err := fedkit.Run(ctx, fed, avg(0.1), fedkit.Options{Rounds: 1}); !errors.Is(err, fedkit.ErrInvalid) {
 				t.Errorf("%s: %v", name, err)

@@ -22,7 +22,7 @@ import (
 	"fedkit.example/fedkit/study"
 )
 
-// child runs a study in a process of its own, and says how many runs it computed.
+// child runs a study in its own process, and prints how many runs it computed.
 func child(dir string) {
 	interrupt.Enable() // as in a notebook
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
@@ -30,7 +30,7 @@ func child(dir string) {
 		fmt.Println(err)
 		return
 	}
-	if _, err := fedkit.Run(ctx, fed, avg(0.1), fedkit.Options{Rounds: 1}); err != nil { // compiles
+	if _, err := fedkit.Run(ctx, fed, avg(0.1), fedkit.Options{Rounds: 1}); err != nil { // compile first
 		fmt.Println(err)
 		return
 	}
@@ -80,7 +80,7 @@ func start(t testing.TB, dir string) *process {
 	return p
 }
 
-// Two processes fill one store: each run is computed once, and the histories are those of one process.
+// Two processes fill one store: each run is computed once, and the histories are those of a single process.
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	both := []*process{start(t, dir), start(t, dir)}
@@ -104,7 +104,7 @@ func TestTwoProcesses(t *testing.T) {
 	wantSame(t, dir)
 }
 
-// wantSame compares a filled store with what one process computes. Nothing else may be left in it.
+// wantSame compares a store with that of a single process. Nothing else may be left in it.
 func wantSame(t *testing.T, dir string) {
 	t.Helper()
 	fed := digits(t)
@@ -133,7 +133,7 @@ func wantSame(t *testing.T, dir string) {
 	}
 }
 
-// A study that is killed again and again goes on where it was, and ends with the same bytes.
+// A study that is killed again and again resumes, and ends with the same bytes.
 func TestKilledStudies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes are killed, and no goroutine")
@@ -151,7 +151,7 @@ func TestKilledStudies(t *testing.T) {
 	wantSame(t, dir)
 }
 
-// The stop button ends a study without an error: what was finished is there, and the rest goes on from its checkpoints.
+// The stop button ends a study without an error: finished runs are stored, and the rest resume from their checkpoints.
 func TestStoppedStudies(t *testing.T) {
 	if signal.Ignored(os.Interrupt) {
 		signal.Reset(os.Interrupt)

@@ -64,7 +64,7 @@ func three(st *study.Study, fed *fedkit.Federation, s fedkit.Strategy, rounds in
 	}
 }
 
-// run runs a study, and returns what it said.
+// run runs a study, and returns what it printed.
 func run(t testing.TB, st *study.Study) (study.Runs, string) {
 	t.Helper()
 	var log strings.Builder
@@ -79,7 +79,7 @@ func run(t testing.TB, st *study.Study) (study.Runs, string) {
 	return runs, log.String()
 }
 
-// times are what differs from run to run.
+// times are the fields that differ between repetitions.
 func withoutTimes(h *fedkit.History) string {
 	c := *h
 	c.Rounds = slices.Clone(h.Rounds)
@@ -90,7 +90,7 @@ func withoutTimes(h *fedkit.History) string {
 	return string(b)
 }
 
-// Nothing is computed twice, and what is computed says why.
+// Nothing is computed twice, and the reason for each computation is printed.
 func TestOnlyWhatIsMissingIsComputed(t *testing.T) {
 	fed, dir := digits(t), filepath.Join(t.TempDir(), "runs")
 	count := &counter{}
@@ -129,7 +129,7 @@ func TestOnlyWhatIsMissingIsComputed(t *testing.T) {
 	}
 }
 
-// Runs on other devices are other runs, also if the rule that draws them reads the same in words.
+// Runs on other devices are other runs, also if the rule that draws them reads the same.
 func TestDevicesIdentifyRuns(t *testing.T) {
 	plain, dir := digits(t), t.TempDir()
 	trace := filepath.Join(dir, "devices.csv")
@@ -192,7 +192,7 @@ func (c *counter) Done(h *fedkit.History, err error) {
 	}
 }
 
-// A stored run is what a run alone gives, whatever goes on beside it.
+// A stored run equals the run alone, whatever runs concurrently.
 func TestStoredRunsAreRuns(t *testing.T) {
 	fed := digits(t)
 	strategies := []fedkit.Strategy{avg(0.1), &strategy.SCAFFOLD{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}, &strategy.IFCA{K: 2, Fraction: 0.5}}
@@ -225,7 +225,7 @@ func TestStoredRunsAreRuns(t *testing.T) {
 	}
 }
 
-// What goes into the key, and what does not.
+// What is part of the key, and what is not.
 func TestWhatIdentifiesARun(t *testing.T) {
 	fed := digits(t)
 	add := func(f *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *study.Study {
@@ -278,10 +278,10 @@ func TestWhatIdentifiesARun(t *testing.T) {
 	}
 }
 
-// examples is a metric, as somebody writes it.
+// examples is a user's metric.
 func examples(p *fedkit.Predictions) float64 { return float64(len(p.Outputs)) }
 
-// What is wrong is said before anything runs.
+// Mistakes are reported before anything runs.
 func TestStudiesThatCannotRun(t *testing.T) {
 	fed, dir := digits(t), t.TempDir()
 	closure := fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.Everyone()[:n] })
@@ -321,7 +321,7 @@ func TestStudiesThatCannotRun(t *testing.T) {
 		t.Error("something was written:", err)
 	}
 	st := study.New(filepath.Join(dir, "runs"))
-	st.Add(fed, avg(0.1), o) // told apart by their options
+	st.Add(fed, avg(0.1), o) // distinguished by their options
 	st.Add(fed, avg(0.2), o)
 	if runs, _ := run(t, st); len(runs) != 2 {
 		t.Error(runs)
@@ -336,7 +336,7 @@ func TestStudiesThatCannotRun(t *testing.T) {
 	}
 }
 
-// A run that fails is an entry, and the others go on. It is not tried again if its training failed.
+// A failed run is an entry, and the others go on. It is not retried if its training failed.
 func TestFailedRuns(t *testing.T) {
 	fed, dir := digits(t), t.TempDir()
 	count := &counter{}
@@ -420,7 +420,7 @@ func TestListing(t *testing.T) {
 		t.Errorf("%q, want %q", names, want)
 	}
 
-	// What is damaged is named and left out, and computed anew by the next study.
+	// Damaged runs are named and left out, and the next study recomputes them.
 	for i, damage := range []func(path string) error{
 		func(path string) error { return os.WriteFile(path, []byte(`{"schema": 1`), 0o666) },
 		func(path string) error { return os.Truncate(path, 100) },
@@ -482,7 +482,7 @@ func alter(path, old, by string) error {
 	return err
 }
 
-// Final models are kept if asked, also of runs that were stored without.
+// Final models are kept on request, also of runs that were stored without.
 func TestFinalModels(t *testing.T) {
 	fed, dir := digits(t), t.TempDir()
 	for _, words := range []string{"0 stored, 2 to run\n", "0 stored, 2 to run: models were not kept\n", "2 stored, 0 to run\n"} {
@@ -507,7 +507,7 @@ func TestFinalModels(t *testing.T) {
 	}
 }
 
-// The tables are what pandas reads.
+// pandas reads the tables.
 func TestPandas(t *testing.T) {
 	python := os.Getenv("FEDKIT_PYTHON")
 	if python == "" {
@@ -527,7 +527,7 @@ print(*(f"{curve[id][3]:.12f}" for id in sys.argv[2:]))`, st.Dir, runs[0].ID, ru
 	}
 }
 
-// A run whose checkpoint is damaged begins anew, and says so.
+// A run whose checkpoint is damaged starts over, and says so.
 func TestDamagedCheckpoints(t *testing.T) {
 	fed := digits(t)
 	st := study.New(filepath.Join(t.TempDir(), "a"))
@@ -547,7 +547,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 	}
 }
 
-// A stored run of other code is used, with a warning.
+// A stored run of other code is served, with a warning.
 func TestOtherCode(t *testing.T) {
 	fed, dir := digits(t), t.TempDir()
 	make := func() (study.Runs, string) {
