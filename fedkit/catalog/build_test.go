@@ -27,7 +27,8 @@ import (
 var local = fedkit.Local{Epochs: 2, Batch: 16, LR: 0.03, Schedule: fedkit.Decay{Gamma: 0.9, Every: 3},
 	Optimizer: fedkit.Clip{Norm: 1, Then: fedkit.WeightDecay{Lambda: 1e-4, Then: fedkit.Adam{Beta1: 0.8}}}, Prox: 0.1}
 
-// Build makes of a configuration, also after it was JSON or one line of text, a value with the same configuration.
+// Build turns a configuration, also after a round trip through JSON or one line of text, into a value with the same
+// configuration.
 func TestBuildIsTheInverseOfOf(t *testing.T) {
 	for _, s := range []fedkit.Strategy{
 		&strategy.FedAvg{Fraction: 0.5, Local: local, Selector: selection.Explore{ColdStart: 3, Then: selection.Hybrid{By: selection.Loss, Temperature: math.Inf(1)}}},
@@ -97,7 +98,7 @@ func inverse[T any](t *testing.T, v T) {
 	}
 }
 
-// A text, a name with options, and other spellings of names make the same value.
+// A text, a name with options, and other spellings of names give the same value.
 func TestBuildKnowsManySpellings(t *testing.T) {
 	want := &strategy.FedProx{Mu: 0.1, MuMin: fedkit.Zero, Local: fedkit.Local{Batch: fedkit.FullBatch, LR: 1e-3, Schedule: fedkit.Cosine{Rounds: 30}},
 		Aggregator: aggregate.Krum{F: 2}}
@@ -184,7 +185,7 @@ func TestBuildRefusesMistakes(t *testing.T) {
 	}
 }
 
-// Options that are set later go where they belong, and trees that were merged before stay as they are.
+// Options that are set later are merged where they belong, and trees that were merged before stay unchanged.
 func TestSetMerges(t *testing.T) {
 	base := map[string]any{"strategy": "FedAvg Aggregator=Krum", "data": "Digits"}
 	a, b := map[string]any{}, map[string]any{}

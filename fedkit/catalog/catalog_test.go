@@ -17,12 +17,12 @@ import (
 // Under the race detector the plugin's destructors abort when the process exits normally.
 func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
-// unlisted implement an interface of a kind, but have no name and options in a file: adapters for functions, parts of
+// unlisted implement an interface of a kind, but have no name and options in a file: adapters for functions, building blocks of
 // others, and what only Go code can make.
 var unlisted = []string{"fedkit.AggregatorFunc", "fedkit.SelectorFunc", "fedkit.ScheduleFunc", "cluster.Func", "cluster.AffinityFunc", "attack.Forge", "partition.Given", "sim.Given", "model.GoMLX"}
 
-// Everything that the packages export and that can stand for a part is listed: types that implement the interface of a
-// kind, types that make a data set, and functions that return a data set or a model.
+// Every exported component is listed: types that implement the interface of a kind, types that make a data set, and functions
+// that return a data set or a model.
 func TestEverythingIsListed(t *testing.T) {
 	var listed []string
 	for _, k := range catalog.Kinds() {
@@ -114,7 +114,7 @@ func options(all []catalog.Option, visit func(catalog.Option)) {
 	}
 }
 
-// What is said of FedProx's μ is what its field says, and the paper is that of its comment.
+// The comment on FedProx's μ is that of its field, and the paper that of its type's comment.
 func TestFindTellsSymbolsAndSources(t *testing.T) {
 	things, err := catalog.Find("fed-prox", catalog.Kinds()...)
 	if err != nil || len(things) != 1 {
@@ -156,7 +156,7 @@ func TestFindSuggestsTheNearestName(t *testing.T) {
 	}
 }
 
-// The names of an enumeration are those that its values print.
+// The names of an enumeration are what its values print.
 func TestEnumerationsKnowTheirNames(t *testing.T) {
 	for name, tree := range map[string]string{"server.Adam": "Form", "selection.Hybrid": "By"} {
 		things, err := catalog.Find(name, catalog.Kinds()...)

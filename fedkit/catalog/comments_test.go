@@ -21,11 +21,11 @@ import (
 
 var update = flag.Bool("update", false, "write comments.json")
 
-// packages are the folders of what the catalog lists.
+// packages are the folders of the catalog's components.
 var packages = []string{"datasets", "datasets/partition", "fedkit", "fedkit/aggregate", "fedkit/attack", "fedkit/catalog", "fedkit/cluster", "fedkit/examples",
 	"fedkit/metric", "fedkit/model", "fedkit/selection", "fedkit/server", "fedkit/sim", "fedkit/strategy"}
 
-// The comments are those of the sources.
+// The comments equal those of the sources.
 func TestCommentsAreCurrent(t *testing.T) {
 	l := library{}
 	for _, folder := range packages {
@@ -57,7 +57,7 @@ func TestCommentsAreCurrent(t *testing.T) {
 	}
 }
 
-// listed returns what the catalog says: the comments of its things, and those of their options and of a run's.
+// listed returns the catalog's texts: the comments of its things, and those of their options and of a run's.
 func (l library) listed() library {
 	few := library{}
 	for _, k := range kinds {
@@ -75,7 +75,7 @@ func (l library) listed() library {
 	return few
 }
 
-// take takes what is said of the options of a type over from all.
+// take copies the comments on a type's options from all.
 func (l library) take(all library, t reflect.Type) {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -95,7 +95,7 @@ func (l library) take(all library, t reflect.Type) {
 	}
 }
 
-// at returns the place of a name.
+// at returns the position of a name.
 func (l library) at(name string) *said {
 	if l[name] == nil {
 		l[name] = new(said)
@@ -138,7 +138,7 @@ func (l library) types(pkg string, d *ast.GenDecl) {
 	}
 }
 
-// enumeration reads constants of a type of their own that count from 0: Stop NotFinite = iota, Skip.
+// enumeration reads typed constants that count from 0: Stop NotFinite = iota, Skip.
 func (l library) enumeration(pkg string, d *ast.GenDecl) {
 	first := d.Specs[0].(*ast.ValueSpec)
 	t, named := first.Type.(*ast.Ident)
@@ -153,7 +153,7 @@ func (l library) enumeration(pkg string, d *ast.GenDecl) {
 	}
 }
 
-// The letter μ is always the Greek one, U+03BC, and never the micro sign, which looks the same and is not found by a search.
+// The letter μ is always the Greek one, U+03BC, and never the micro sign, which looks the same but is missed by a search.
 func TestOneMu(t *testing.T) {
 	const micro = "\u00b5"
 	root := filepath.FromSlash("../..")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Every exported name has a comment. A struct that is written in place, as State is, has those of its fields.
+// Every exported name has a comment, and so have the fields of anonymous structs, such as State.
 func TestEveryNameHasAComment(t *testing.T) {
 	files := token.NewFileSet()
 	names := 0
@@ -50,7 +50,7 @@ func TestEveryNameHasAComment(t *testing.T) {
 		for _, s := range d.Specs {
 			doc := func(name *ast.Ident) *ast.CommentGroup {
 				if d.Lparen.IsValid() && !slices.Contains(strings.Fields(d.Doc.Text()), name.Name) {
-					return nil // that of a group, which is not about this one
+					return nil // the group's comment does not describe this one
 				}
 				return d.Doc
 			}

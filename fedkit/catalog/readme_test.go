@@ -33,7 +33,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// rows returns the lines of the README's table with this head, without the head.
+// rows returns the lines of the README's table with this header, without the header.
 func rows(t *testing.T, head string) []string {
 	t.Helper()
 	_, rest, found := strings.Cut(read(t, "README.md"), "\n"+head+"\n|---")
@@ -53,7 +53,7 @@ func links(text string) (paths []string) {
 	return paths
 }
 
-// code returns what the code cells of a notebook say.
+// code returns the code cells of a notebook.
 func code(t *testing.T, path string) string {
 	t.Helper()
 	var notebook struct {
@@ -74,12 +74,12 @@ func code(t *testing.T, path string) string {
 	return b.String()
 }
 
-// uses says whether code has the name: "strategy.FedAvg", but not "strategy.FedAvgM".
+// uses reports whether code has the name: "strategy.FedAvg", but not "strategy.FedAvgM".
 func uses(code, name string) bool {
 	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(code)
 }
 
-// bare returns the letters and digits of a text, in lower case: "Fed-PRISM" is FedPRISM.
+// bare returns the letters and digits of a text, in lower case: "Fed-PRISM" is "fedprism".
 func bare(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -89,7 +89,7 @@ func bare(text string) string {
 	}, text)
 }
 
-// notebooks returns the repository's own, "notebooks/00_start.ipynb".
+// notebooks returns the repository's notebooks, "notebooks/00_start.ipynb".
 func notebooks(t *testing.T) (paths []string) {
 	t.Helper()
 	found, _ := filepath.Glob(filepath.Join(top, "notebooks", "[0-9][0-9]_*.ipynb"))
@@ -166,7 +166,7 @@ func filesIn(text, folder string) []string {
 	return slices.DeleteFunc(links(text), func(path string) bool { return filepath.ToSlash(filepath.Dir(path)) != folder })
 }
 
-// inWords has what the README calls parts whose names in Go are other words.
+// inWords maps names in Go to the README's words for them.
 var inWords = map[string]string{
 	"selection.Explore": "exploration", "cluster.BestSilhouette": "silhouette", "partition.Relabel": "label permutations", "partition.Take": "a few rows each",
 	"model.LinearRegression": "linear",
@@ -218,7 +218,7 @@ func TestEveryNotebookHasACard(t *testing.T) {
 	}
 }
 
-// What outputs link to within a notebook is there: a place of its own, or a heading (see compare.Heading).
+// Links within a notebook's outputs lead to an anchor or a heading (see compare.Heading).
 func TestLinksInNotebooksLeadSomewhere(t *testing.T) {
 	anchor, place, heading := regexp.MustCompile(`href=\\"#([^"\\]+)`), regexp.MustCompile(`<a id=\\"([^"\\]+)`), regexp.MustCompile(`"#+ ([^"\\]+)`)
 	n := 0
@@ -241,7 +241,7 @@ func TestLinksInNotebooksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// The tests that hold for all strategies have every one of package strategy.
+// The tests of all strategies cover every one of package strategy.
 func TestEveryStrategyIsTested(t *testing.T) {
 	tested := map[string]bool{}
 	for _, s := range every.Strategies() {

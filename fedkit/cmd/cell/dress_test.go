@@ -10,7 +10,7 @@ import (
 
 var directive = regexp.MustCompile(`/\*line [^*]*\*/`)
 
-// body returns what stands between the braces of main, without directives and Guard.
+// body returns the statements of main, without directives and Guard.
 func body(source string) string {
 	_, source, _ = strings.Cut(directive.ReplaceAllString(source, ""), "defer fedkitguard.Guard(); ")
 	return strings.TrimSpace(source[:strings.LastIndex(source, "}")])
@@ -118,7 +118,7 @@ func TestDressKeepsPlaces(t *testing.T) {
 	}
 }
 
-// A program that is started again as a worker does nothing else before.
+// A program that is started again as a worker does nothing before that.
 func TestDressLetsWorkersWork(t *testing.T) {
 	dressed, err := dress("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+fleets+"\"\n)\n\nvar f = g()\n\nfunc main() {}\n"), true)
 	if want := "; var _ = x.Main(); var _ = fedkitguard.Begin()\n"; err != nil || !strings.Contains(string(dressed), want) {

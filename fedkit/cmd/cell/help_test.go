@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Files outside the cell's folder are not opened, but gopls hears when they change on disk; all else arrives as it was sent.
+// Files outside the cell's folder are not opened, but gopls is notified when they change on disk; all else is forwarded
+// unchanged.
 func TestHandOn(t *testing.T) {
 	say := func(method, uri string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"textDocument/%s","params":{"textDocument":{"uri":"file://%s","text":"π"}}}`, method, uri)

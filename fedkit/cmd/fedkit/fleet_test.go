@@ -41,7 +41,7 @@ func stop(t *testing.T, c *exec.Cmd, log *strings.Builder, by os.Signal) {
 	}
 }
 
-// await waits for something that takes a moment.
+// await waits for a condition that takes a moment.
 func await(t *testing.T, what string, there func() bool) {
 	t.Helper()
 	for begin := time.Now(); !there(); time.Sleep(20 * time.Millisecond) {
@@ -51,7 +51,7 @@ func await(t *testing.T, what string, there func() bool) {
 	}
 }
 
-// listed returns what is listed of a fleet.
+// listed returns the command's list of a fleet.
 func listed(t *testing.T, file string) (hub hubLine, workers []workerLine) {
 	t.Helper()
 	status, out, log := do("fleet", file, "--json")
@@ -72,8 +72,8 @@ func listed(t *testing.T, file string) (hub hubLine, workers []workerLine) {
 	return hub, workers
 }
 
-// A hub that others reach and two workers, one of which has the file for workers alone, do a run, are listed, and end when they
-// are interrupted.
+// A hub for other machines and two workers, one of which has the file for workers alone, complete a run, are listed, and exit
+// when interrupted.
 func TestFleet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing is concurrent in the command itself")
@@ -131,7 +131,7 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a file, a key, an option or a machine is named.
+// Mistakes in a file, a key, an option or a machine are named.
 func TestFleetMistakes(t *testing.T) {
 	at := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	text := func(text string) string {
@@ -245,7 +245,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A program that does not say that it may be started again is not.
+// A program that does not call Main is not started again.
 func TestLocalWithoutMain(t *testing.T) {
 	if _, err := fleet.Local(1, fleet.LocalOptions{Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "fleet.Main must come first in main") {
 		t.Error(err)

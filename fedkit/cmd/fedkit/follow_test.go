@@ -8,7 +8,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// A run is followed until it is over, here at once. The status says how it ended.
+// A run is followed until it is over, here at once. The exit status says how it ended.
 func TestFollow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	if status, _, log := do("follow", path); status != refused || !strings.HasPrefix(log, "fedkit: invalid: file = "+path+": must be one that a run writes: ") {

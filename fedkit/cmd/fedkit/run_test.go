@@ -35,7 +35,7 @@ func decode(t *testing.T, out string) (rounds []line, s summary) {
 	return nil, s
 }
 
-// The best accuracy of a run without any is none, and NaN in one round does not hide the others.
+// A run without any accuracy has no best one, and NaN in one round does not hide the others.
 func TestSummaryOfOddAccuracies(t *testing.T) {
 	h := &fedkit.History{}
 	if s := summaryOf(h, nil); s.Best == s.Best {
@@ -49,7 +49,7 @@ func TestSummaryOfOddAccuracies(t *testing.T) {
 	}
 }
 
-// A file is run as it says, and flags override it. The history is that of the same run in Go.
+// A file is run as written, and flags override it. The history is that of the same run in Go.
 func TestRunPrintsRoundsAndSummary(t *testing.T) {
 	saved := filepath.Join(t.TempDir(), "runs", "history")
 	status, out, log := do("run", "testdata/run.yaml", "--strategy", "Mu=0.01", "--rounds", "2", "--save", saved)
@@ -75,7 +75,7 @@ func TestRunPrintsRoundsAndSummary(t *testing.T) {
 	}
 }
 
-// Flags alone are enough, and a failure in a round comes with what there was before it.
+// Flags alone suffice, and after a failure the rounds before it are printed.
 func TestRunFails(t *testing.T) {
 	status, out, log := do(with(small, "--strategy", "FedAvg Local.LR=1e30 Local.Batch=8", "--rounds", "20")...)
 	rounds, s := decode(t, out)
@@ -84,8 +84,8 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// An interrupt, and SIGTERM as Slurm sends it, end a run between rounds. The same command then goes on from its checkpoint,
-// and prints what one that was never stopped prints.
+// An interrupt, and SIGTERM as from Slurm, end a run between rounds. The same command then resumes from its checkpoint, and
+// prints what an uninterrupted run prints.
 func TestStoppedRunsGoOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing is concurrent in the command itself")
@@ -136,7 +136,7 @@ var times = regexp.MustCompile(`"(eval_)?seconds":[^,]*,`)
 
 func withoutTimes(out string) string { return times.ReplaceAllString(out, "") }
 
-// Clients that are held out are scored, in every line.
+// Hold-out clients are evaluated, in every line.
 func TestRunScoresUnseenClients(t *testing.T) {
 	status, out, log := do("run", "--strategy", "IFCA Local.LR=0.1 Local.Batch=16", "--data", "Digits", "--partition", "IID Clients=10",
 		"--model", "MLP", "--rounds", "1", "--holdout", "Clients=3 Seed=2")
@@ -149,7 +149,7 @@ func TestRunScoresUnseenClients(t *testing.T) {
 	}
 }
 
-// On devices, every line has the simulated clock, and who was not waited for.
+// On devices, every line has the simulated clock, and the clients that were missed.
 func TestRunOnDevices(t *testing.T) {
 	status, out, log := do("run", "--strategy", "FedBuff AtWork=4 K=2 Staleness=Hinge Local.LR=0.1 Local.Batch=16", "--data", "Digits", "--partition", "IID Clients=10",
 		"--model", "MLP", "--rounds", "5", "--devices", "Devices PerExample=0.01 Up.type=LogNormal Up.Median=1e4 Up.Sigma=1 Drop=0.3 Seed=2")

@@ -83,7 +83,7 @@ func TestStudyAndResults(t *testing.T) {
 	if status, out, log := on("check"); status != failed || out != "" || !strings.Contains(log, filepath.Join(r.ID, "history.jsonl")+": altered, or cut off") {
 		t.Error(status, out, log)
 	}
-	// An extract is written over only if its runs can be kept.
+	// An extract is replaced only if its runs can be kept.
 	if err := os.Truncate(extract, 100); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestStudyAndResults(t *testing.T) {
 	}
 }
 
-// Names and labels are shown in their own place, whatever they are: they end no line, and give a terminal no orders.
+// Names and labels cannot break lines or control a terminal.
 func TestNamesOfAnyOrigin(t *testing.T) {
 	dir := t.TempDir()
 	path, store := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "runs")
@@ -124,7 +124,7 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 	}
 }
 
-// A run that fails does not stop the others, but is no success.
+// A failed run does not stop the others, but the status is a failure.
 func TestStudyTellsOfFailures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "study.yaml")
 	text := "base: {strategy: FedAvg Local.Batch=8, data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: 9}}\nvary: {strategy.Local.LR: [1e30, 0.1]}\n"
@@ -137,7 +137,7 @@ func TestStudyTellsOfFailures(t *testing.T) {
 	}
 }
 
-// SIGTERM ends a study; what was finished is printed.
+// SIGTERM ends a study; finished runs are printed.
 func TestStudyIsTerminated(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "study.yaml")
