@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
-// Lines are groups by name, wherever they come first, and what a panel lacks is a dash.
+// Lines are groups by name, whichever panel has them first, and what a panel lacks is a dash.
 func TestAcross(t *testing.T) {
 	x := Panel{Name: "x", Runs: slices.Concat(method("A", 0.5, 0.6), method("B", 0.9, 0.7))}
 	y := Panel{Name: "y", Runs: slices.Concat(method("C", 0.3, 0.4), method("A", 0.3, 0.4))}
@@ -29,7 +29,7 @@ func TestAcross(t *testing.T) {
 			t.Errorf("line %d: %q, want %q", i, tab.Lines[i], want)
 		}
 	}
-	if got, want := bold(tab), []table.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}, {Line: 2, Column: 3}}; !slices.Equal(got, want) { // in y, all are as good
+	if got, want := bold(tab), []table.At{{Line: 1, Column: 3}, {Line: 2, Column: 1}, {Line: 2, Column: 3}}; !slices.Equal(got, want) { // in y, all tie
 		t.Errorf("bold %v, want %v", got, want)
 	}
 	if want := "mean over 1 to 2 seeds ± 95 % confidence interval; accuracy of the global model; bold (* in text): best mean"; tab.Note != want {
@@ -66,7 +66,7 @@ func TestAcrossRanked(t *testing.T) {
 	}
 }
 
-// Losses are better if they are less. A mean over some of the runs is not the best, whatever it is.
+// Smaller losses are better. A mean over some of the runs is never the best.
 func TestAcrossMarksWholeMeans(t *testing.T) {
 	a, b := method("A", 0.5, 0.6), method("B", 0.4, 0.9)
 	b[0].Rounds[1].Global.Loss = history.Float(math.Inf(1))
@@ -80,7 +80,7 @@ func TestAcrossMarksWholeMeans(t *testing.T) {
 	}
 }
 
-// What a quantity is written like does not say how many runs have it.
+// The format of a quantity does not decide how many runs have it.
 func TestAcrossOfQuantitiesInBrackets(t *testing.T) {
 	q := Quantity{Name: "grade", Value: Accuracy.Value, Format: func(v float64) string { return table.Percent(v) + " (of 100)" }}
 	tab := Across{By: q}.Table(Panel{Name: "x", Runs: slices.Concat(method("A", 0.5), method("B", 0.4))})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A claim may be a difference, which has one kind of minus in all columns.
+// A claim may be a difference, with the same minus sign in all columns.
 func TestNegativeClaim(t *testing.T) {
 	for _, l := range []Claim{
 		{Theirs: -0.01, Ours: []float64{-0.221}, Unit: "%"},
@@ -20,7 +20,7 @@ func TestNegativeClaim(t *testing.T) {
 	}
 }
 
-// Numbers are as long as they mean something, and say in what unit.
+// Numbers have as many digits as are significant, and their unit.
 func TestClaims(t *testing.T) {
 	for _, c := range []struct {
 		l    Claim

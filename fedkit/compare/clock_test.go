@@ -37,11 +37,11 @@ func fourSpeeds(t *testing.T, s fedkit.Strategy, pace fedkit.Pace) *history.Hist
 	return h
 }
 
-// Without a deadline, the clients wait for 3, 2, 1 and 0 of the 7 s of a round. With one of 5.5 s, two of them wait for 1.5
-// and 0.5 s and the work of the other two is lost; when two of four are enough, they are there after 4 and 5 s.
+// Without a deadline, the clients wait for 3, 2, 1 and 0 of the 7 s of a round. With one of 5.5 s, two of them wait for 1.5 and
+// 0.5 s and the work of the other two is lost; if two of four suffice, they arrive after 4 and 5 s.
 //
-// As soon as each client is back, FedBuff with two results per step has those of clients 0 and 1 after 5 s; in the second round,
-// that of client 2, which began with the first, after 6 s, and that of 3 after 7.
+// With clients that restart at once, FedBuff with two results per step has those of clients 0 and 1 after 5 s; in the second
+// round, that of client 2, which began with the first, after 6 s, and that of 3 after 7.
 func TestSimulatedTime(t *testing.T) {
 	hundred := fedkit.Local{Steps: 10, Batch: 10, LR: 0.1}
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestSimulatedTime(t *testing.T) {
 	}
 }
 
-// timed gives the rounds of a run these ends.
+// timed sets the ends of a run's rounds.
 func timed(h *history.History, clock ...history.Float) *history.History {
 	h.Devices = config.Of(sim.Constant(1))
 	for i, c := range clock {
@@ -95,7 +95,7 @@ func TestSimulatedTo(t *testing.T) {
 	}
 }
 
-// What clients did in rounds whose solves were not kept is not known.
+// Without Solves, the clients' times are unknown.
 func TestIdleOfSomeRounds(t *testing.T) {
 	h := timed(ran("A", 0.5, 0.5, 0.5), 10, 20, 30)
 	h.Rounds[0].Solves = []history.Solve{{Client: 1, Arrived: 4}}
@@ -109,7 +109,7 @@ func TestIdleOfSomeRounds(t *testing.T) {
 	}
 }
 
-// Runs of which that was not kept say so where their figures are missing.
+// A table says which runs lack those quantities.
 func TestIdleOfLightRuns(t *testing.T) {
 	whole, light := timed(ran("A", 0.5), 10), timed(ran("B", 0.5), 10)
 	whole.Rounds[0].Solves = []history.Solve{{Client: 1, Arrived: 4}}
@@ -130,7 +130,7 @@ func TestIdleOfLightRuns(t *testing.T) {
 	}
 }
 
-// Whoever sits out waits for the whole round.
+// A client that sits out waits for the whole round.
 func TestIdleOfThoseWhoSitOut(t *testing.T) {
 	h := timed(ran("A", 0.5), 10)
 	h.Rounds[0].Solves, h.Rounds[0].Missed = []history.Solve{{Client: 1, Arrived: 4}}, []history.Miss{{SatOut: true}}

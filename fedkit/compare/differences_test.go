@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit/table"
 )
 
-// method returns runs with these accuracies, by seed.
+// method returns runs with these accuracies, one per seed.
 func method(name string, accuracy ...float64) (all []*history.History) {
 	for seed, a := range accuracy {
 		all = append(all, seeded(uint64(seed), ran(name, 0.1, a)))
@@ -18,7 +18,7 @@ func method(name string, accuracy ...float64) (all []*history.History) {
 	return all
 }
 
-// cells returns the cells of a line under these heads.
+// cells returns the cells of a line under these headers.
 func cells(t *testing.T, tab *table.Table, line string, heads ...string) (of []string) {
 	t.Helper()
 	if err := tab.Err(); err != nil {
@@ -80,7 +80,7 @@ func TestDifferencesOfRuns(t *testing.T) {
 	}
 }
 
-// Differences that are equal but for rounding are ties.
+// Differences that are equal up to rounding are ties.
 func TestTiesOfDifferences(t *testing.T) {
 	gs, err := Groups(slices.Concat(method("A", 0.2, 0.3, 0.9), method("B", 0.1, 0.2, 0.8))...)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestTiesOfDifferences(t *testing.T) {
 	}
 }
 
-// Runs are a pair if all seeds agree that both have.
+// Runs are a pair if all seeds that both have are equal.
 func TestPairs(t *testing.T) {
 	softmax := func(seed, part uint64) *history.History {
 		return changed(func(h *history.History) { h.Seed, h.Config = seed, config.Of(FedAvg{Selector: Softmax{2, part}}) })
@@ -171,7 +171,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A repeated run, and groups that nothing in words tells apart, are remarked on; a history without clients' scores works.
+// A repeated run, and groups without a difference in words, are remarked on; a history without clients' scores works.
 func TestRemarks(t *testing.T) {
 	long, short := ran("A", 0.1, 0.2, 0.3), ran("A", 0.1, 0.2)
 	if s := Table(long, short).String(); strings.Contains(s, " n ") || !strings.Contains(s, "counts once") {

@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit/history"
 )
 
-// A strategy with options, as configurations have it.
+// A strategy with options, as in configurations.
 type (
 	FedAvg struct {
 		Local    struct{ LR float64 }
@@ -32,7 +32,7 @@ func with(seed uint64, lr float64) *history.History {
 	return h
 }
 
-// changed returns with(1, 0.1) after a change.
+// changed modifies with(1, 0.1) and returns it.
 func changed(change func(*history.History)) *history.History {
 	h := with(1, 0.1)
 	change(h)
@@ -48,7 +48,7 @@ func dealtBy(seed uint64, words, clients string) *history.History {
 	})
 }
 
-// selecting returns a run whose strategy has a part with a seed of its own.
+// selecting returns a run whose strategy has a part with its own seed.
 func selecting(seed uint64, by int, partSeed uint64) *history.History {
 	return changed(func(h *history.History) { h.Seed, h.Config = seed, config.Of(FedAvg{Selector: Softmax{by, partSeed}}) })
 }

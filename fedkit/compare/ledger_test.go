@@ -67,7 +67,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// Verdicts say what holds where, and no more than the runs show.
+// Verdicts name the settings in which a claim holds, and claim no more than the runs show.
 func TestVerdicts(t *testing.T) {
 	same, none := []float64{2, 2, 2}, []float64{0, 0, 0}
 	for _, c := range []struct {
@@ -81,7 +81,7 @@ func TestVerdicts(t *testing.T) {
 		{0, []Setting{{"x", clear}, {"y", unclear}, {"z", nil}}, "holds only with x; too few runs with z"},
 		{0, []Setting{{"", opposed}}, "does not hold here: the opposite"},
 		{0, []Setting{{"x", opposed}, {"y", unclear}}, "does not hold here: the opposite with x"},
-		{-0.05, []Setting{{"x", opposed}, {"y", none}}, "holds"}, // not worse by more than that
+		{-0.05, []Setting{{"x", opposed}, {"y", none}}, "holds"}, // not worse by more than 0.05
 		{0, []Setting{{"", unclear}}, "not seen here"},
 		{0, []Setting{{"x", none}, {"y", []float64{1}}}, "not seen here; too few runs with y"},
 		{0, []Setting{{"x", []float64{5}}, {"y", []float64{nan, nan}}}, "too few runs"},
@@ -94,7 +94,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// What is seen in one setting may be chance, and so is what is seen in one of many. Other claims do not matter.
+// An effect in one setting may be chance, and so may one in one of many. Other claims do not matter.
 func TestLedgerCorrectsWithinAClaim(t *testing.T) {
 	seen := Setting{"x", []float64{0.03, 0.01, 0.04, 0.015, 0.05}} // p = 0.018
 	other := Finding{Claim: "B", In: []Setting{{"", unclear}}}
@@ -109,7 +109,7 @@ func TestLedgerCorrectsWithinAClaim(t *testing.T) {
 	}
 }
 
-// The last columns are there if they say something, and one leads to the heading.
+// The last columns are shown if they have content, and one links to the heading.
 func TestLedgerColumns(t *testing.T) {
 	f := Finding{Claim: "<A>", Unit: "points", In: []Setting{{"x", clear}, {"y", nil}}}
 	if head := (Ledger{f}).Table().Lines[0]; head[len(head)-1] != "verdict" {

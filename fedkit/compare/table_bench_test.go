@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/history"
 )
 
-// store returns n histories of 30 rounds without what is per client, with 5 seeds of each configuration.
+// store returns n light histories of 30 rounds, with 5 seeds of each configuration.
 func store(n int) (all []*history.History) {
 	for i := range n {
 		s := FedAvg{Selector: Softmax{By: i / 100, Seed: uint64(i % 5)}}
@@ -26,7 +26,7 @@ func store(n int) (all []*history.History) {
 	return all
 }
 
-// A table over 10,000 runs is to take less than 2 s.
+// A table over 10,000 runs should take less than 2 s.
 func BenchmarkTable(b *testing.B) {
 	all := store(10_000)
 	for b.Loop() {

@@ -30,7 +30,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A mean over the runs that did not diverge says so.
+// A mean over the runs that did not diverge says how many these are.
 func TestDivergedRuns(t *testing.T) {
 	h := []*history.History{ran("A", 0.5), seeded(1, ran("A", 0.7)), seeded(2, ran("A", 0.1)), ran("B", 0.1)}
 	h[2].Rounds[0].Global.Loss, h[3].Rounds[0].Global.Loss = history.Float(nan), history.Float(nan)
@@ -58,7 +58,7 @@ func TestUnitsOfIntervals(t *testing.T) {
 	}
 }
 
-// No number is less than nothing and nothing.
+// Numbers that round to 0 have no sign.
 func TestNoNegativeZero(t *testing.T) {
 	for got, want := range map[string]string{
 		Accuracy.signed([]float64{-0.0002, 0.0001}).text: "0.0 ± 0.2 points", ARI.write(-0.001): "0.00", ARI.write(-0.12): "−0.12",
@@ -112,7 +112,7 @@ func TestPersonalTable(t *testing.T) {
 	}
 }
 
-// Columns about clusters and newcomers are there if a run has such figures.
+// Columns about clusters and unseen clients are shown if a run has them.
 func TestColumnsOfClusters(t *testing.T) {
 	a, b := ran("A", 0.5, 0.6), ran("B", 0.5, 0.6)
 	first, last := &a.Rounds[0], &a.Rounds[1]
@@ -130,7 +130,7 @@ func TestColumnsOfClusters(t *testing.T) {
 	}
 }
 
-// A column may be asked for if no run has it: programs write the same table of any runs.
+// A column may be requested if no run has it: programs write the same table for any runs.
 func TestRareColumns(t *testing.T) {
 	h := ran("A", 0.5, 0.6)
 	heads := []string{"n", "accuracy", "global", "clients' own", "unseen", "chosen on test", "clusters", "ARI", "simulated", "idle", "wasted", "staleness", "simulated to 90 %"}
@@ -151,7 +151,7 @@ func TestRareColumns(t *testing.T) {
 	}
 }
 
-// Metrics are columns if they are asked for, by the basis of all runs, and quantities.
+// Metrics are columns on request, on the basis of all runs, and quantities.
 func TestMetricColumns(t *testing.T) {
 	a, b := personal("A"), ordinary("B")
 	a.Rounds[1].Global.Metrics = map[string]history.Float{"macro F1": 0.25}

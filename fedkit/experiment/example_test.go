@@ -6,7 +6,7 @@ import (
 	"fedkit.example/fedkit/experiment"
 )
 
-// A study that is written down: two strategies on two partitions, with three seeds. The name of the partition's option is given.
+// A study in a file: two strategies on two partitions, with three seeds. The label of the partition's option is given.
 func ExampleReadGrid() {
 	grid, err := experiment.ReadGrid("testdata/study.yaml")
 	if err != nil {

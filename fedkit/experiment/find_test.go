@@ -29,7 +29,7 @@ vary:
   options.Seed: [1, 2]
 `
 
-// What is found of a grid: runs of the folder, then those of the extract. What is called the same and is not the same is missing.
+// Find returns runs of the folder, then those of the extract. A different run of the same name is missing.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	store, extract := filepath.Join(dir, "runs"), filepath.Join(dir, "some.runs")
@@ -66,7 +66,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	check(g, 6, 6, 0, "runs from the folder "+store+": 6")
-	// Runs of an older form of the study, which are called the same.
+	// Runs of an older form of the study, with the same names.
 	older, err := read(strings.ReplaceAll(findable, "LR: 0.1", "LR: 0.3")).Study(store)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestFind(t *testing.T) {
 	if _, err := read(strings.Replace(findable, "IID Clients=4", "IID Clients=5", 1)).Find(store, extract); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	// A damaged extract, and code that is not this one.
+	// A damaged extract, and other code.
 	if err := os.WriteFile(extract, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestFind(t *testing.T) {
 // sealed begins the last line of an entry.
 const sealed = ",\n\t\"sha256\": \""
 
-// A run is found by all that the file says of it, and by nothing else: whatever is changed, no old run is shown.
+// A run is found by everything in the file, and by nothing else: whatever is changed, no old run is shown.
 func TestFindComparesEverything(t *testing.T) {
 	const text = `
 base:
@@ -166,7 +166,7 @@ vary:
 			t.Errorf("%s: found %v, %v; want %s", c[1], f, err, c[2])
 		}
 	}
-	// Names and labels are not compared: runs take those of the file that they are found by. The same run may have several.
+	// Names and labels are not compared: runs take those of the file by which they are found. One run may have several.
 	again := written(t, strings.Replace(text, "options.Seed: [1, 2]", `options.Seed: [1, 2]
   strategy: {one: {}, two: {}}
   speed: {slow: {strategy: {Local: {Batch: 16}}}}`, 1))
@@ -183,7 +183,7 @@ vary:
 	}
 }
 
-// written reads a grid.
+// written reads a grid from text.
 func written(t *testing.T, text string) Grid {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "study.yaml")

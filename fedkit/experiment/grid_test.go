@@ -59,7 +59,7 @@ func TestMistakesInAGrid(t *testing.T) {
 	}
 }
 
-// A file that asks for more than a machine can do is refused before anything is made of it, in a few words.
+// A file that asks for more than a machine can do is refused at once, with a short message.
 func TestGridsBeyondBounds(t *testing.T) {
 	seeds := "[" + strings.TrimSuffix(strings.Repeat("1, ", 100), ", ") + "]"
 	for text, want := range map[string]string{

@@ -54,7 +54,7 @@ func ExampleCSV() {
 	// avg-1,1,3,train_lr,0.5
 }
 
-// A history has a line for every figure of every round, a table one for every run.
+// A history has a line for every number of every round, a table one for every run.
 func ExampleTable() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -91,7 +91,7 @@ func ExampleTable() {
 	// FedAvg,1,,0.75,,0.75,,,,,,0.5,,800,,400,,0.25,
 }
 
-// Every figure is there once, and what a history's file leaves out is, unless it is needed.
+// Every number is there once; what a history's file leaves out is left out too, unless it is needed.
 func TestRows(t *testing.T) {
 	var got []string
 	for r := range export.Rows("a", made()) {
@@ -119,7 +119,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Times of the simulated clock are rows of a run that has one.
+// Times of the simulated clock are rows of runs that have one.
 func TestRowsOfAClock(t *testing.T) {
 	h := &history.History{Clients: 3, Rounds: []history.Record{
 		{Round: 1, Clock: 7.5, Solves: []history.Solve{{Client: 1, Received: 1, Finished: 4, Arrived: 6, Staleness: 2}}},
@@ -211,8 +211,8 @@ func curve(h *history.History, digits int) string {
 	return "[" + strings.Join(points, ", ") + "]"
 }
 
-// Two lines of pandas read a folder of tables, and a pivot has the curve that the history has. A name that a spreadsheet would
-// compute comes back as it was.
+// Two lines of pandas read a folder of tables, and a pivot has the history's curve. A name that a spreadsheet would compute is
+// restored.
 func TestTableInPandas(t *testing.T) {
 	dir, h := t.TempDir(), improving()
 	if err := export.Table(filepath.Join(dir, "a.csv.gz"), "a", h); err != nil {

@@ -94,7 +94,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Guard ends the program, so it runs in one of its own.
+// Guard ends the program, so it runs in its own process.
 func TestGuard(t *testing.T) {
 	if os.Getenv("FEDKIT_TEST_GUARD") != "" {
 		defer Guard()
@@ -108,7 +108,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A cell ends with the kernel that started it: here a process that starts another and ends when that has begun.
+// A cell ends with the kernel that started it: here a process that starts another and exits once that has begun.
 func TestBegin(t *testing.T) {
 	again := func(as string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestBegin$")

@@ -19,8 +19,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 )
 
-// compute computes a run that writes its files into a folder, and is looked after all the time.
-// After each round it rests.
+// compute computes a run that writes its files into a folder, and is watched all the time. It rests after each round.
 func compute(t *testing.T, dir string, rounds int, rest func(round int)) *fedkit.History {
 	t.Helper()
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.MLP(4))
@@ -41,7 +40,7 @@ func compute(t *testing.T, dir string, rounds int, rest func(round int)) *fedkit
 	return last
 }
 
-// A run that is followed from beside it looks as to its own watcher, by its checkpoint as by its history.
+// A followed run looks as to its own watcher, by its checkpoint and by its history.
 func TestFollow(t *testing.T) {
 	for _, file := range []string{"run", "run.jsonl"} {
 		t.Run(file, func(t *testing.T) {
@@ -49,7 +48,7 @@ func TestFollow(t *testing.T) {
 			own, shown := make(chan *fedkit.History), make(chan bool)
 			go func() {
 				own <- compute(t, dir, 8, func(round int) {
-					if round == 4 { // these have to be seen while it goes on
+					if round == 4 { // shown while it goes on
 						<-shown
 					}
 				})
@@ -85,7 +84,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A file that has its end and is not let go yet looks like one that is yet to begin: what was seen stays.
+// A file whose end is being written looks like one that is yet to begin: the earlier state stays.
 func TestFollowEnd(t *testing.T) {
 	h := &fedkit.History{Stopped: true}
 	f := &followed{}
@@ -96,7 +95,7 @@ func TestFollowEnd(t *testing.T) {
 	}
 }
 
-// until asks until there is no error.
+// until retries until there is no error.
 func until[T any](ask func() (T, error)) (v T, err error) {
 	for range 200 {
 		if v, err = ask(); err == nil {
@@ -107,7 +106,7 @@ func until[T any](ask func() (T, error)) (v T, err error) {
 	return v, err
 }
 
-// A run that is killed ends, whatever it has written by halves; run again, it goes on, and has all rounds.
+// A killed run ends, however incomplete its files are; run again, it resumes, and has all rounds.
 func TestFollowKilled(t *testing.T) {
 	if dir := os.Getenv("FEDKIT_TEST_FOLLOWED"); dir != "" { // the process that is killed
 		compute(t, dir, 1000, func(int) { time.Sleep(50 * time.Millisecond) })
@@ -158,7 +157,7 @@ func TestFollowKilled(t *testing.T) {
 	}
 }
 
-// What is no run's file is said at once, as is a run that has ended before its first round.
+// A file that is not a run's is reported at once, as is a run that ended before its first round.
 func TestFollowNothing(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Follow(filepath.Join(dir, "typo")); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "progress: follow: ") {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A study is seen before its first round is over; then its runs are counted, and the time left follows from them.
+// A study is shown before its first round is over; then its runs are counted, and the time left follows from them.
 func TestStudy(t *testing.T) {
 	l, out, _ := fakeWatcher()
 	l.Plan(10, 4)
@@ -51,7 +51,7 @@ func TestStudy(t *testing.T) {
 	}
 }
 
-// A run after a study is none of it.
+// A run after a study does not belong to it.
 func TestAfterStudy(t *testing.T) {
 	l, out, _ := fakeWatcher()
 	l.Plan(1, 0)
@@ -62,7 +62,7 @@ func TestAfterStudy(t *testing.T) {
 	}
 }
 
-// A study that is stopped draws its figure to the end.
+// A stopped study still draws its final figure.
 func TestStudyStopped(t *testing.T) {
 	l, out, _ := fakeWatcher()
 	l.Plan(10, 0)
@@ -113,7 +113,7 @@ func TestStudyFails(t *testing.T) {
 	}
 }
 
-// The rounds of runs that have ended are let go of.
+// The rounds of finished runs are released.
 func TestRoundsAreForgotten(t *testing.T) {
 	l, out, _ := fakeWatcher()
 	l.Plan(30, 0)

@@ -15,7 +15,7 @@ import (
 	"fedkit.example/fedkit/internal/display"
 )
 
-// message is what a watcher has shown: a line, or a figure of this many runs.
+// message is something that a watcher has shown: a line, or a figure of this many runs.
 type message struct {
 	id    string
 	text  string
@@ -29,8 +29,8 @@ type fake struct {
 	clock    *time.Time
 	messages []message
 	err      error
-	slow     time.Duration // the clock moves on by this much with every message
-	sent     func(message) // is told of each, if not nil
+	slow     time.Duration // every message advances the clock by this much
+	sent     func(message) // called with each, if not nil
 }
 
 func (f *fake) send(m message) error {
@@ -67,7 +67,7 @@ func fakeWatcher() (*Watcher, *fake, *bytes.Buffer) {
 	return &Watcher{now: func() time.Time { return clock }, notebook: true, pause: linePause, log: log, line: out.text, figure: out.figure}, out, log
 }
 
-// play tells the watcher of a whole run, each round taking some time.
+// play runs a watcher through a run, each round taking some time.
 func play(l fedkit.Watcher, clock *time.Time, h *fedkit.History, each time.Duration, err error) {
 	all := h.Rounds
 	for i := range all {
@@ -127,7 +127,7 @@ func TestInNotebook(t *testing.T) {
 	}
 	for _, id := range ids {
 		m := out.of(id)
-		for i := 1; i < len(m)-1; i++ { // the last comes when the run is over
+		for i := 1; i < len(m)-1; i++ { // the last message comes when the run is over
 			if d := m[i].at.Sub(m[i-1].at); d < 200*time.Millisecond {
 				t.Errorf("%s: %v after the one before", id, d)
 			}
@@ -166,7 +166,7 @@ func TestLinesOfRuns(t *testing.T) {
 	}
 }
 
-// Runs of one name that are not seeds of one configuration are told apart.
+// Runs of one name that are not seeds of one configuration are distinguished.
 func TestRunsAreToldApart(t *testing.T) {
 	l, out, _ := fakeWatcher()
 	for _, lr := range []float64{0.001, 0.1} {
@@ -177,7 +177,7 @@ func TestRunsAreToldApart(t *testing.T) {
 	}
 }
 
-// A run with a global model and the clients' own says how good both are.
+// A run with a global model and the clients' own shows the accuracy of both.
 func TestLineOfBothModels(t *testing.T) {
 	l, out, _ := fakeWatcher()
 	h := history("FedPRISM", 0.6)
@@ -228,7 +228,7 @@ func TestStoppedRuns(t *testing.T) {
 	}
 }
 
-// A notebook that takes 100 ms for a message is sent few of them: at most 5 % of the time goes there, but for the end.
+// If a notebook takes 100 ms per message, the duty cycle is at most 5 %, except at the end.
 func TestBacksOff(t *testing.T) {
 	l, out, _ := fakeWatcher()
 	out.slow = 100 * time.Millisecond
@@ -258,7 +258,7 @@ func TestOutsideNotebook(t *testing.T) {
 	}
 }
 
-// Names and errors neither move a terminal's cursor nor begin lines.
+// Names and errors neither control a terminal nor break lines.
 func TestLineOfAnyName(t *testing.T) {
 	p := &Run{Run: compare.Run{History: &fedkit.History{}}, label: "\x1b[2J\r\nFedAvg", Over: true, err: errors.New("\x1bc")}
 	if got, want := p.line(time.Now()), `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`; got != want {
@@ -266,7 +266,7 @@ func TestLineOfAnyName(t *testing.T) {
 	}
 }
 
-// What the figure panics with is said once, and the run goes on.
+// A panic of the figure is reported once, and the run goes on.
 func TestFigurePanics(t *testing.T) {
 	l, out, log := fakeWatcher()
 	l.figure = func([]*Run, bool) error { panic("index out of range") }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The line is there before the first round is over, and ticks while a round takes long.
+// The line appears before the first round is over, and ticks during long rounds.
 func TestFromTheStart(t *testing.T) {
 	l, out, _ := fakeWatcher()
 	h := steady(3)
@@ -48,7 +48,7 @@ func TestFromTheStart(t *testing.T) {
 	}
 }
 
-// What comes between two updates is shown soon, also if no round follows.
+// A change between two updates is shown soon, also if no round follows.
 func TestCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shown, drawn := shown{}, shown{}
@@ -71,11 +71,11 @@ func TestCatchesUp(t *testing.T) {
 			t.Errorf("1.3 s after round 3: a figure of %s", text)
 		}
 		l.Done(h, nil)
-		time.Sleep(l.tick) // nobody looks after it any more
+		time.Sleep(l.tick) // until the ticker has stopped
 	})
 }
 
-// shown has what was shown last.
+// shown has the latest output.
 type shown struct{ what atomic.Value }
 
 func (s *shown) text(text string, _ bool) error {
@@ -92,7 +92,7 @@ func (s *shown) last() string {
 	return text
 }
 
-// A run that goes on from its checkpoint shows all rounds before its first one is over.
+// A resumed run shows all earlier rounds before its first one is over.
 func TestFromCheckpoint(t *testing.T) {
 	l, out, _ := fakeWatcher()
 	h := steady(10) // of 0.25 s

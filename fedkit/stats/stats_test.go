@@ -77,7 +77,7 @@ func TestPairedTests(t *testing.T) {
 	}
 }
 
-// By the definition: 3·0.01, 2·0.02, and 0.03 is raised to what comes before it. The second are those of
+// By the definition: 3·0.01, 2·0.02, and 0.03 is raised to its predecessor. The second are those of
 //
 //	import numpy as np
 //	p = np.array([0.02, 0.2, 0.001, 0.04, 0.9]); o = np.argsort(p); m = len(p)

@@ -19,7 +19,7 @@ func ExampleTable() {
 	// on test rows
 }
 
-// A paper takes the table as it is, with the package booktabs.
+// A paper includes the table as it is, with the package booktabs.
 func ExampleTable_LaTeX() {
 	t := table.Table{Lines: [][]string{{"rule", "accuracy"}, {"FedProx, μ = 0.1", "91.2 ± 0.4 %"}}}
 	fmt.Print(t.LaTeX())

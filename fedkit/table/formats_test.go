@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// results is a table with everything that has a meaning of its own in one form or another.
+// results is a table with everything that some form would interpret.
 func results() *Table {
 	return &Table{
 		Lines: [][]string{{"", "accuracy", "why"}, {"FedProx, μ 0.1", "60.0 ± 1.4 %", "a_b|c & <d> [e] $5 #1 {f} ~ ^ \\"}, {"x, \"y\"", "–"}},
@@ -46,7 +46,7 @@ x, ''y'' & -- &  \\
 	}
 }
 
-// What stands for a symbol is ASCII, which every TeX reads.
+// Replacements of symbols are ASCII, which every TeX reads.
 func TestTeXWords(t *testing.T) {
 	words := latexSymbols()
 	for i := 0; i < len(words); i += 2 {
@@ -58,7 +58,7 @@ func TestTeXWords(t *testing.T) {
 	}
 }
 
-// Programs get all digits of the numbers behind the words, and nothing for what is not a number.
+// Programs get all digits of the numbers, and empty cells for what is not a number.
 func TestNumbersAsCSV(t *testing.T) {
 	table := &Table{
 		Lines: [][]string{{"", "accuracy"}, {"A", "33.3 %"}, {"B", "–"}},

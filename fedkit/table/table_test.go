@@ -33,7 +33,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Neither numbers nor their units get lines of their own, only what follows ±. Sentences may have several lines.
+// Neither numbers nor their units wrap, only what follows ±. Sentences may wrap.
 func TestNumbersStayWhole(t *testing.T) {
 	table := &Table{Left: []int{2}, Note: "± 1.4 %",
 		Lines: [][]string{{"", "to 90 % of all", "why"}, {"a b", "3 min 22 s ± 25.4 s", "it has 5 % of the rows"}}}
@@ -48,7 +48,7 @@ func TestNumbersStayWhole(t *testing.T) {
 	}
 }
 
-// Names from files neither move a terminal's cursor nor begin lines, and no spreadsheet computes them. Numbers stay numbers.
+// Names from files neither control a terminal nor break lines, and no spreadsheet computes them. Numbers stay numbers.
 func TestNamesOfAnyOrigin(t *testing.T) {
 	table := &Table{Lines: [][]string{{"", "accuracy"}, {"=1+1\x1b[2J\nFedAvg", "-0.5"}, {"-a", "-1"}}, Note: "\u009b31m"}
 	want := "                       accuracy\n" +
@@ -109,7 +109,7 @@ func TestMarkedCells(t *testing.T) {
 	}
 }
 
-// A table does not lead to programs.
+// Links of a table do not run code.
 func TestLinksThatAreRefused(t *testing.T) {
 	for _, to := range []string{"javascript:alert(1)", " javascript:alert(1)", "JavaScript:alert(1)", "java\nscript:alert(1)", "data:text/html,x", "%zz"} {
 		table := &Table{Lines: [][]string{{"a"}}, Links: map[At]string{{0, 0}: to}}
@@ -119,7 +119,7 @@ func TestLinksThatAreRefused(t *testing.T) {
 	}
 }
 
-// A notebook has all of a long table once, in HTML.
+// A notebook holds all of a long table once, as HTML.
 func TestLongTablesAreShortAsText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                "",

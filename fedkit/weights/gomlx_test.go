@@ -30,7 +30,7 @@ func twoLayers(scope *mlmodel.Scope, x *Node) *Node {
 	return layers.Dense(scope.In("classifier"), x, true, 10)
 }
 
-// A program that has GoMLX and the model function, but no fedkit, predicts what the federation predicts.
+// A program with GoMLX and the model function, but without fedkit, makes the federation's predictions.
 func TestGoMLX(t *testing.T) {
 	fed := digits(t, 3, model.GoMLX("two layers", twoLayers))
 	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}
@@ -60,7 +60,7 @@ func TestGoMLX(t *testing.T) {
 	}
 }
 
-// predict loads a checkpoint and returns the outputs for rows of the test part, all with GoMLX.
+// predict loads a checkpoint and returns the outputs for rows of the test part, with GoMLX alone.
 func predict(t *testing.T, dir string, fed *fedkit.Federation, rows []int) [][]float32 {
 	t.Helper()
 	backend, err := xla.Backend()

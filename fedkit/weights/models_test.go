@@ -39,7 +39,7 @@ func TestSafeTensors(t *testing.T) {
 	}
 }
 
-// What is served comes back, whatever there is of it, and always as the same bytes.
+// Every kind of Serving survives a round trip, always with the same bytes.
 func TestModels(t *testing.T) {
 	fed, local := digits(t, 4, model.LogisticRegression()), fedkit.Local{Batch: 16, LR: 0.1}
 	for _, s := range []fedkit.Strategy{
@@ -128,7 +128,7 @@ func TestModelsRefusals(t *testing.T) {
 	}
 }
 
-// The safetensors package has the numbers that fedkit has, and writes a file that fedkit reads.
+// The safetensors package reads fedkit's numbers, and writes a file that fedkit reads.
 func TestSafeTensorsInPython(t *testing.T) {
 	task := digits(t, 2, model.MLP(5)).Task
 	path, back, m := filepath.Join(t.TempDir(), "m.safetensors"), filepath.Join(t.TempDir(), "back.safetensors"), ramp(3, task.Dim())

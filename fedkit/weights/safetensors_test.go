@@ -12,7 +12,7 @@ import (
 
 var small = &fedkit.Task{Name: "small", Params: []fedkit.Param{{Name: "w", Shape: []int{2, 1}}, {Name: "b", Shape: []int{}}}}
 
-// crafted is a file with a header and a number of bytes after it.
+// crafted is a file with a given header and a number of bytes after it.
 func crafted(header string, data int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), make([]byte, data)...)
@@ -77,7 +77,7 @@ func TestDamagedSafeTensors(t *testing.T) {
 	}
 }
 
-// A file of a later version is refused by name.
+// A newer file is refused by name.
 func TestNewerSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	if err := newWriter(map[string]string{"schema": "2"}).save(path, nil); err != nil {
@@ -88,7 +88,7 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-// Whatever is in a file: no panic, and no more models than it has room for.
+// For any file: no panic, and no more models than it has room for.
 func FuzzSafeTensors(f *testing.F) {
 	f.Add(crafted("{"+headerW+","+headerB+"}", 12))
 	f.Add(crafted(`{"__metadata__":{"schema":"1"},"0/w":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]}}`, 8))
