@@ -34,7 +34,8 @@ type call struct {
 	given   []*member      // workers that were given it since it was last begun
 }
 
-// attempt is one execution of a call, by one worker after the other until one answers. A second or third one is asked beside it if it is late.
+// attempt is one execution of a call, by one worker after another until one answers. If it is late, up to two more are asked in
+// parallel.
 type attempt struct {
 	*call
 	ctx     context.Context // until nobody needs an answer

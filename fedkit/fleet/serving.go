@@ -14,7 +14,7 @@ type job struct {
 	name     string
 	request  *nats.Msg // the latest: a notebook that asks again no longer listens for a reply to the one before; nil: none that it may reply to
 	waiting  bool      // for a place
-	unwanted bool      // nobody needs what comes out
+	unwanted bool      // nobody needs the results
 }
 
 // onCall runs a call and replies.
@@ -109,7 +109,7 @@ func (w *worker) setWaiting(j *job, waiting bool) {
 	j.waiting = waiting
 }
 
-// unwanted notes that nobody needs the results of some calls, also of those that are not done yet.
+// unwanted notes that nobody needs the results of some calls, finished or not.
 func (w *worker) unwanted(of func(call string) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

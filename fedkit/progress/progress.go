@@ -29,7 +29,7 @@ const (
 // is updated a few times per second at most. Pass one watcher to several runs to have a line for each.
 //
 // A study announces its runs (see fedkit.PlanWatcher), which are then counted: "57 of 100 done, 2 running, 12 stored, 3 min
-// left", in a notebook with a line for each run that goes on or failed.
+// left", in a notebook with a line for each active or failed run.
 //
 // Outside a notebook the line goes to standard error, every 10 seconds if that is no terminal.
 func Line() fedkit.Watcher { return New(nil) }
@@ -94,7 +94,7 @@ func (w *Watcher) Start(h *fedkit.History, of int) {
 	}
 }
 
-// lookAfter refreshes what is shown when it is due, since rounds may take long. It returns false if no run goes on.
+// lookAfter refreshes what is shown when it is due, since rounds may take long. It returns false if no run is active.
 func (w *Watcher) lookAfter() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,7 +193,7 @@ func (w *Watcher) after(begin time.Time, pause time.Duration) time.Time {
 	return end.Add(max(pause, costShare*end.Sub(begin)))
 }
 
-// showLine shows the state of a run; final means that no run goes on.
+// showLine shows the state of a run; final means that no run is active.
 func (w *Watcher) showLine(p *Run, now time.Time, final bool) {
 	w.tellApart()
 	text := w.headline(p, now)
@@ -250,8 +250,8 @@ func (w *Watcher) tellApart() {
 	}
 }
 
-// lines has one line per run: the latest finished ones, then those that go on. For a study it has one line in all, and one for
-// each run that goes on or failed.
+// lines has one line per run: the latest finished ones, then the active ones. For a study it has one line in all, and one for
+// each active or failed run.
 func (w *Watcher) lines(now time.Time) string {
 	var study, over, on []string
 	for _, p := range w.runs {

@@ -124,7 +124,7 @@ func (p *Run) end() string {
 	return "✗ failed " + p.after() + ": " + firstLine(p.err)
 }
 
-// under describes the progress of a run that goes on: round, scores, pace, and its current activity.
+// under describes the progress of an active run: round, scores, pace, and its current activity.
 func (p *Run) under(now time.Time) (parts []string) {
 	since := now.Sub(p.last).Seconds()
 	if p.round == 0 {
@@ -148,7 +148,7 @@ func (p *Run) under(now time.Time) (parts []string) {
 	return parts
 }
 
-// patience is the number of seconds after which the line says that a round goes on.
+// patience is the number of seconds after which the line shows that a round is still running.
 const patience = 1
 
 // doing describes the activity since the last round.
