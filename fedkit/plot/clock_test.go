@@ -22,7 +22,7 @@ func atWork() *fedkit.History {
 	return h
 }
 
-// bars returns, by series, what is drawn from where to where in which row.
+// bars returns, by series, the ends and the row of each bar.
 func bars(f *chart.Figure) map[string][][3]float64 {
 	all := map[string][][3]float64{}
 	for _, s := range f.Series {
@@ -64,7 +64,7 @@ func TestGantt(t *testing.T) {
 	}
 }
 
-// Work is cut off where the rounds shown begin and end.
+// Work is cut off at the ends of the rounds shown.
 func TestGanttOfSome(t *testing.T) {
 	f := Schedule{Clients: []int{1, 0, 3}, First: 2}.Gantt(atWork())
 	if got := bars(f)["training"]; f.Err() != nil || !slices.Equal(got, [][3]float64{{0, 2, 2}, {0, 3, 1}}) || !slices.Equal(f.Y.Names, []string{"3", "0", "1"}) {
@@ -79,7 +79,7 @@ func TestGanttOfSome(t *testing.T) {
 	}
 }
 
-// working returns a run in which everyone works in all rounds.
+// working returns a run in which all clients work in all rounds.
 func working(name string, rounds, clients int) *fedkit.History {
 	h := timed(&fedkit.History{Name: name, Clients: clients, Rounds: make([]fedkit.Record, rounds)})
 	for i := range h.Rounds {
@@ -92,7 +92,7 @@ func working(name string, rounds, clients int) *fedkit.History {
 	return h
 }
 
-// However long a run is, its figures are light, and say what they leave out.
+// However long a run, its figures are small, and say what they leave out.
 func TestLongRunsOnAClock(t *testing.T) {
 	h := working("large", 60, 200)
 	all := make([]int, 200)
@@ -115,7 +115,7 @@ func TestLongRunsOnAClock(t *testing.T) {
 	}
 }
 
-// Of the results of FedBuff, one of three is of age 1, and those of FedAvg are of age 0. Their bars stand side by side.
+// Of FedBuff's results, one of three has staleness 1, and those of FedAvg have 0. Their bars stand side by side.
 func TestStaleness(t *testing.T) {
 	f := Staleness(atWork(), attended("FedAvg", 3, []int{0, 1}, []int{2}))
 	if err := f.Err(); err != nil {
@@ -130,8 +130,8 @@ func TestStaleness(t *testing.T) {
 	}
 }
 
-// In round 1 client 0 waits for 2 s of 10, and 2 works for all of the 10; in round 2 nobody waits but client 0, for 2 of 6 s, while
-// 1 works for 14 s and 3 for 7.
+// In round 1 client 0 waits for 2 s of 10, and 2 works for all of the 10; in round 2 only client 0 waits, for 2 of 6 s, while 1
+// works for 14 s and 3 for 7.
 func TestIdleAndRoundTimes(t *testing.T) {
 	h := atWork()
 	if f := Idle(h); f.Err() != nil || !near(f.Series[0].Y, []float64{2. / 20, 2. / 27}) || !f.Y.Percent {

@@ -19,7 +19,7 @@ func assignments(rounds ...[]int) *fedkit.History {
 	return h
 }
 
-// A method that numbers its clusters anew in each round still has one color per group.
+// A group keeps its color even if a method renumbers its clusters in each round.
 func TestClustersKeepTheirColors(t *testing.T) {
 	f := Clusters(assignments([]int{0, 0, 1, 1}, []int{1, 1, 0, 0}, []int{2, -1, 0, 0}, []int{1, 1, 1, 0}))
 	if err := f.Err(); err != nil {

@@ -90,7 +90,7 @@ func TestDendrogramCuts(t *testing.T) {
 	}
 }
 
-// Of many leaves the earliest merges are drawn as one leaf; nobody is lost.
+// In a large tree the earliest merges are drawn as one leaf; no client is lost.
 func TestDendrogramOfMany(t *testing.T) {
 	p, truth := blobs(300, 4, 10, 0.3, 1)
 	tree, err := cluster.Link(p, cluster.Ward)

@@ -59,7 +59,7 @@ func FuzzHistory(f *testing.F) {
 	})
 }
 
-// fuzzed fails the test if the figure made a drawing function panic, or has a specification that is not one.
+// fuzzed fails the test if a drawing function panicked, or if the figure's specification is invalid.
 func fuzzed(t *testing.T, f *chart.Figure) {
 	t.Helper()
 	if err := f.Err(); err == nil {

@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit/config"
 )
 
-// FedAvg is a strategy with options, as configurations have it.
+// FedAvg is a strategy with options, as in configurations.
 type FedAvg struct {
 	Local    struct{ LR float64 }
 	Selector any
@@ -41,7 +41,7 @@ func TestRatesAreNotSeeds(t *testing.T) {
 	}
 }
 
-// Of a run that is given again the longer one counts, and the note says that it counts once.
+// Of a repeated run the longer one counts, and the note says that it counts once.
 func TestRepeats(t *testing.T) {
 	short, long := history("A", 0.1, 0.2), history("A", 0.1, 0.2, 0.3)
 	f := Accuracy(short, long, seeded(1, history("A", 0.3, 0.4, 0.5)))
@@ -56,7 +56,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// Functions without a name cannot be compared: their runs merge, but not without a word.
+// Unnamed functions cannot be compared: their runs merge, with a remark.
 func TestClosures(t *testing.T) {
 	run := func(seed uint64) *fedkit.History {
 		h := with(seed, 0.1)

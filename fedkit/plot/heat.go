@@ -22,7 +22,7 @@ const (
 	Steps                   // local steps
 )
 
-// what they are called, and where a solve has them.
+// Names of the values, and their fields in a Solve.
 var recorded = []struct {
 	name, field string
 	of          func(fedkit.Solve) fedkit.Float

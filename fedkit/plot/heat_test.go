@@ -56,7 +56,7 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// A client without a μ has no cell, though another has one; a loss of 0 is a loss.
+// A client without a μ has no cell, even if another has one; a loss of 0 is a value.
 func TestHeatOfSome(t *testing.T) {
 	h := &fedkit.History{Clients: 3, Rounds: []fedkit.Record{{Round: 1, Solves: []fedkit.Solve{
 		{Client: 0, Mu: 0.1, Similarity: 0.5, Loss: 1}, {Client: 1}, {Client: 2, Mu: 1, Similarity: -0.5}}}}}

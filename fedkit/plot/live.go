@@ -16,15 +16,15 @@ import (
 // mostCurves limits the configurations in the figure, so that their colors differ and updates are fast.
 const mostCurves = 20
 
-// Live returns a watcher that draws a run while it goes on: a line with the round, accuracy, loss, time per round and
-// the time left (see progress.Line), and a figure of accuracy and loss against rounds. Both stay in place and are updated a few
-// times per second at most. A 500-round run leaves two outputs, the last line and the figure with its PNG. A run that
-// is stopped or canceled, or fails, says so in its line and keeps its figure. One that goes on from its checkpoint has all its
-// rounds in the figure.
+// Live returns a watcher that draws a run in progress: a line with the round, accuracy, loss, time per round and the time left
+// (see progress.Line), and a figure of accuracy and loss against rounds. Both stay in place and are updated a few times per
+// second at most. A 500-round run leaves two outputs, the last line and the figure with its PNG. A run that is stopped or
+// canceled, or fails, says so in its line and keeps its figure. One that resumes from its checkpoint has all its rounds in the
+// figure.
 //
-// Pass one watcher to several runs to see them in one figure: finished runs stay, and the seeds of one configuration
-// merge into a mean and a band as in Accuracy. It may watch runs that go on at the same time. Beyond 20 configurations, as a study may
-// have, the figure has the latest.
+// Pass one watcher to several runs to see them in one figure: finished runs stay, and the seeds of one configuration merge into a
+// mean and a band as in Accuracy. Runs may be concurrent. Beyond 20 configurations, as a study may have, the figure shows the
+// latest.
 //
 // Outside a notebook the figure is written into chart.Dir when a run is over, as "live.png" or the name given here. A figure that
 // cannot be shown or written never stops the run: the reason is printed once on standard error.
@@ -57,8 +57,8 @@ func live(name string, runs []*progress.Run) (row chart.Row) {
 	return row
 }
 
-// panel draws one measure: finished runs as Accuracy would, and each run that goes on as a line of its own; nil if there
-// is nothing to draw.
+// panel draws one measure: finished runs as Accuracy would, and each active run as a line of its own; nil if there is nothing to
+// draw.
 func panel(m measure, runs []*progress.Run) *chart.Figure {
 	shown, b := comparable(m, runs)
 	gs := compare.GroupRuns(each(shown, func(p *progress.Run) *compare.Run { return &p.Run }))
@@ -93,7 +93,7 @@ func panel(m measure, runs []*progress.Run) *chart.Figure {
 	return f
 }
 
-// planned returns the x axis from the beginning: the rounds of the runs that go on.
+// planned returns the x axis from the beginning: the rounds of the active runs.
 func planned(shown []*progress.Run) (rounds []float64) {
 	for _, p := range shown {
 		if !p.Over && p.Of > 0 {
@@ -103,7 +103,7 @@ func planned(shown []*progress.Run) (rounds []float64) {
 	return rounds
 }
 
-// latest returns the groups that the latest runs belong to, as many as are drawn, in the order they have.
+// latest returns the groups of the latest runs, as many as are drawn, in their order.
 func latest(gs []*compare.Group, runs []*progress.Run) []*compare.Group {
 	if len(gs) <= mostCurves {
 		return gs
@@ -123,8 +123,8 @@ func latest(gs []*compare.Group, runs []*progress.Run) []*compare.Group {
 	return slices.DeleteFunc(gs, func(g *compare.Group) bool { return !drawn[g] })
 }
 
-// comparable returns the runs that have something to draw: all of them, or if they have no model in common to be
-// judged by, those that are judged as the newest is.
+// comparable returns the runs that have something to draw: all of them or, without a common basis, those on the basis of the
+// newest.
 func comparable(m measure, runs []*progress.Run) (shown []*progress.Run, b compare.Basis) {
 	has := func(p []compare.Point) bool {
 		return slices.ContainsFunc(p, func(q compare.Point) bool { return finite(m.value(q.Score)) })

@@ -17,7 +17,7 @@ import (
 	"fedkit.example/fedkit/progress"
 )
 
-// ended are runs that are over, as a watcher knows them.
+// ended are finished runs, as in a watcher.
 func ended(t testing.TB, h ...*fedkit.History) (runs []*progress.Run) {
 	all, err := compare.Runs(h...)
 	if err != nil {
@@ -26,7 +26,7 @@ func ended(t testing.TB, h ...*fedkit.History) (runs []*progress.Run) {
 	return each(all, func(r *compare.Run) *progress.Run { return &progress.Run{Run: *r, Over: true, Of: r.Rounds} })
 }
 
-// play tells the watcher of a whole run.
+// play runs a watcher through a run.
 func play(w fedkit.Watcher, h *fedkit.History, err error) {
 	all := h.Rounds
 	for i := range all {
@@ -82,7 +82,7 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	if len(row) != 2 || len(row[0].Series) != 2 || len(row[0].Series[0].Lo) != 20 || row[0].Series[1].Lo != nil {
 		t.Fatalf("want a line with a band and one without: %+v", row)
 	}
-	// A fourth seed while it goes on: a line of its own, over the band of the finished ones.
+	// A fourth seed in progress: its own line, over the band of the finished ones.
 	h := synthetic("FedAvg", 4, 20, 1, 5, 0.9)
 	h.Rounds = h.Rounds[:7]
 	on := ended(t, h)
@@ -94,14 +94,14 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	charttest.Spec(t, row)
 }
 
-// Runs of one name that are not seeds of one configuration are told apart.
+// Runs of one name that are not seeds of one configuration are distinguished.
 func TestLiveTellsRunsApart(t *testing.T) {
 	if s := live("live", ended(t, with(0, 0.001), with(0, 0.1)))[0].Series; len(s) != 2 || s[1].Name != "FedAvg, Local.LR 0.1" || s[0].Lo != nil {
 		t.Errorf("%+v", s)
 	}
 }
 
-// The axis of rounds reaches to the last round from the beginning, and to the last there is once the run is over.
+// The axis of rounds extends to the last round from the beginning, and to the last one present once the run is over.
 func TestLiveAxisIsSteady(t *testing.T) {
 	for _, rounds := range []int{1, 7} {
 		h := synthetic("FedAvg", 1, 10, 1, 2, 0.9)
@@ -120,7 +120,7 @@ func TestLiveAxisIsSteady(t *testing.T) {
 	}
 }
 
-// Of many configurations the latest are drawn.
+// Of many configurations only the latest are drawn.
 func TestLiveManyRuns(t *testing.T) {
 	var hs []*fedkit.History
 	for i := range 30 {

@@ -65,7 +65,7 @@ func attendances(h []*fedkit.History) (all []*attendance, gs []*compare.Group, e
 	return all, gs, nil
 }
 
-// add counts a run by its share of all runs, and says whether anybody took part.
+// add counts a run by its share of all runs, and reports whether any client took part.
 func (a *attendance) add(h *fedkit.History, share float64) (any bool) {
 	a.rounds += share * float64(len(h.Rounds))
 	a.times = append(a.times, make([]float64, max(0, h.Clients-len(a.times)))...)

@@ -22,7 +22,7 @@ func ordinary(name string) *fedkit.History {
 	return scored(scored(history(name, 0.4, 0.5), 0, []float64{0.4, 0.4}, []int{1, 1}), 1, []float64{0.3, 0.7}, []int{1, 1})
 }
 
-// Where a strategy serves a global and personal models, both curves are drawn and named.
+// If a strategy serves a global and personal models, both curves are drawn and named.
 func TestPersonalCurves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("drawing")

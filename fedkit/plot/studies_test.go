@@ -94,7 +94,7 @@ func TestMultiples(t *testing.T) {
 	}
 }
 
-// Ranges are those of the figures in the same unit: 6 of kB is not 6 of MB.
+// Ranges are shared by figures in the same unit: 6 of kB is not 6 of MB.
 func TestMultiplesOfOtherUnits(t *testing.T) {
 	large := history("A", 0.5, 0.7)
 	large.Rounds[0].BytesUp = 1e6
