@@ -11,7 +11,7 @@ import (
 	"fedkit.example/fedkit/stats"
 )
 
-// Differences returns a quantity of runs minus that of a baseline's, over pairs with equal seeds (of the run, and of the
+// Differences returns a quantity of runs minus that of a baseline, over pairs with equal seeds (of the run, and of the
 // partition and parts as far as both have them), in the order of the first. Pairs without two finite values are left out. The
 // result is nil if the runs cannot be compared.
 func Differences(q Quantity, of, base []*history.History) []float64 {
