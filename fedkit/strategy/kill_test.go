@@ -161,7 +161,7 @@ func killing(t *testing.T, names []string, seed uint64) (kills int, sums map[str
 				kills++
 			}
 		}
-		if err := p.Wait(); err != nil && !strings.Contains(err.Error(), "killed") {
+		if err := p.Wait(); err != nil && !strings.Contains(err.Error(), "killed") || err == nil && said.Len() > 0 {
 			t.Errorf("%v: %s", err, &said)
 			return kills, sums
 		}

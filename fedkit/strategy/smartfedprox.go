@@ -28,6 +28,9 @@ func (s *SmartFedProx) fedProx() *FedProx {
 // Check implements fedkit.Checker.
 func (s *SmartFedProx) Check(fed *fedkit.Federation, n int) error { return s.fedProx().Check(fed, n) }
 
+// UsesPast implements fedkit.PastUser.
+func (*SmartFedProx) UsesPast() bool { return true }
+
 // Round implements fedkit.Strategy.
 func (s *SmartFedProx) Round(r *fedkit.Round) error {
 	prox := s.fedProx()
