@@ -10,7 +10,7 @@ import (
 
 // Affinity measures how similar each pair of points is: numbers ≥ 0, [n, n]. The diagonal is ignored.
 type Affinity interface {
-	Affinity(p *Points) (*mat.SymDense, error)
+	Affinity(p *Points) (*mat.SymDense, error) // the matrix, or why there is none
 }
 
 // AffinityFunc turns a function into an Affinity.

@@ -18,7 +18,7 @@ import (
 // Errors: no points, k < 1, coordinates, inner products or distances that are not finite or beyond 1e100 in size (inner products:
 // 1e200), distances below 0.
 type Clusterer interface {
-	Cluster(p *Points, k int, rng *rand.Rand) ([]int, error)
+	Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) // the labels
 }
 
 // Finder is a Clusterer that may choose the number of groups itself. If Finds is true, k is an upper bound, or 0 for none.
