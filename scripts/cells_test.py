@@ -162,7 +162,7 @@ class Cells(unittest.TestCase):
             "%%\navg := &strategy.FedAvg{\n\tFracton: 0.5,\n}\navg",
             "Line 3", "unknown field Fracton in struct literal of type strategy.FedAvg\n",
             "did you mean Fraction? strategy.FedAvg has:", "Fraction    C, share of the clients in a round, in (0, 1]; default all",
-            "Selector    who takes part; default uniformly at random", without=["# gonb_"],
+            "Selector    chooses the cohort; default uniformly at random", without=["# gonb_"],
         )  # fmt: skip
         self.fails("%%\nplot.Acuracy(nil).Show()", "Line 2", "undefined: plot.Acuracy\n", "did you mean Accuracy? package plot has, among others:")
         self.fails("%%\nfmt.Println(strateg.FedAvg{})", "undefined: strateg\n", 'did you mean strategy? (import "fedkit.example/fedkit/strategy")')
@@ -222,7 +222,7 @@ class Cells(unittest.TestCase):
         inspect("_ = strategy.FedAvg{Frac|tion: 0.5}", r"field Fraction float64.*default all")
         inspect("_ = fedkit.Local{Epo|chs: 2}", r'default:"1".*passes over the client')
         inspect("h := &fedkit.History{}\nh.Acc|uracy()", r"Accuracy returns the accuracy of the last evaluated round")
-        inspect("_ = fedkit.FullBa|tch", r"takes all of a client's examples")
+        inspect("_ = fedkit.FullBa|tch", r"uses all of a client's examples")
         inspect("fed|kit.New()", r"Package fedkit is a toolkit")
         inspect("plot.Show(|)", r"Show shows any values")
         ask("complete", "%%\n_ = strategy.FedAvg{|}", r"\bFraction Selector Local Aggregator\b")
