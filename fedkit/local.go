@@ -9,7 +9,7 @@ import (
 // Zero stands for 0 itself in options whose zero value stands for a default.
 const Zero = math.SmallestNonzeroFloat64
 
-// FullBatch, as Local.Batch, uses all of a client's examples in every step.
+// FullBatch as Local.Batch uses all of a client's examples in every step.
 const FullBatch = engine.FullBatch
 
 // Local is a client's local solver. All algorithms share it; one local step is
