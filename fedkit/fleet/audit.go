@@ -64,7 +64,7 @@ func (c *call) audited(ctx context.Context, a *remote.Answer) (*remote.Answer, e
 	}
 }
 
-// compare compares a second answer with the one that counts. If their bytes differ, whoever is wrong is left out, and if its results
+// compare compares a second answer with the one that counts. If their bytes differ, the worker that is wrong is excluded, and if its results
 // have been used, the run fails.
 func (c *call) compare(first, second *remote.Answer) {
 	f := c.d.fleet

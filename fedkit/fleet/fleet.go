@@ -82,7 +82,7 @@ func Join(file string) (*Fleet, error) {
 	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), left: map[string]time.Time{}}
 	f.seats.free, f.store.fleet = f.free, f
 	f.ctx, f.tell = context.WithCancel(context.Background())
-	f.nc, err = t.connectNotebook(nats.Name("notebook"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // whoever waits gets the error
+	f.nc, err = t.connectNotebook(nats.Name("notebook"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // the waiting caller gets the error
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { f.away() }), nats.ReconnectHandler(func(*nats.Conn) { go f.back() }))
 	if err != nil {
 		return nil, err

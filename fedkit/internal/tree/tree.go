@@ -98,14 +98,11 @@ func (w *walk) value(v reflect.Value, f reflect.StructField) error {
 		return unlessSkip(err)
 	}
 	if refers {
-		w.entered[s] = err == nil
+		w.entered[s], w.depth = err == nil, w.depth+1
+		defer func() { w.entered[s], w.depth = false, w.depth-1 }()
 	}
 	if err != nil {
 		return unlessSkip(err)
-	}
-	if refers {
-		w.depth++
-		defer func() { w.entered[s], w.depth = false, w.depth-1 }()
 	}
 	return w.inside(v)
 }
