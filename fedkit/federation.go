@@ -1,8 +1,15 @@
 package fedkit
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -181,4 +188,128 @@ func (f *Federation) String() string {
 		return "nil"
 	}
 	return fmt.Sprintf("%s: %s; %s", f.Data.Name, f.Rule, f.Task)
+}
+
+// On returns the same federation with a device for each client, drawn by the rule: runs on it are timed by a simulated clock, see
+// Pace. It may be called before or after HoldOut. Without devices, runs have no clock.
+//
+//	fed, err = fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.Constant(1e6)})
+func (f *Federation) On(rule sim.Rule) (*Federation, error) {
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: devices: %w", err)
+	}
+	if err := checkNils("devices", rule); err != nil || rule == nil {
+		return nil, fmt.Errorf("fedkit: devices: %w", cmp.Or(err, Invalid("rule", "nil", "a sim.Rule")))
+	}
+	devices, words, err := drawDevices(rule, f.Size())
+	if err != nil {
+		return nil, fmt.Errorf("fedkit: devices: %w", err)
+	}
+	g := *f
+	g.Devices, g.deviceRule, g.Rule = devices, rule, f.Rule+"; devices: "+words
+	return &g, nil
+}
+
+// drawDevices asks a rule for its devices and its description.
+func drawDevices(rule sim.Rule, n int) (devices []sim.Device, words string, err error) {
+	defer fault.Recovered("rule", &err)
+	if devices, err = rule.Draw(n); err != nil {
+		return nil, "", fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if len(devices) != n {
+		return nil, "", Invalid("what the rule drew", fmt.Sprintf("%d devices", len(devices)), fmt.Sprintf("%d, one per client", n))
+	}
+	for i, d := range devices {
+		if err := d.Check(); err != nil {
+			return nil, "", fmt.Errorf("client %d: %w: %w", i, ErrInvalid, err)
+		}
+	}
+	return devices, rule.String(), nil
+}
+
+// hashDevices returns the SHA-256 of devices, in hexadecimal. The rule alone does not identify them: it may read a file.
+func hashDevices(devices []sim.Device) string {
+	h := sha256.New()
+	_ = json.NewEncoder(h).Encode(devices) // plain numbers, already checked
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// devices returns the clients' devices; nil if the round is not timed: the federation has none, or it is an evaluation.
+func (r *Round) devices() []sim.Device {
+	if r.quiet {
+		return nil
+	}
+	return r.Fed.Devices
+}
+
+// Estimate returns the seconds that a client needs to receive a model, to train for one epoch, and to send a model, while its
+// device is on. Without devices, they are 0.
+func (r *Round) Estimate(client int) (receive, epoch, send float64) {
+	if r.devices() == nil {
+		return 0, 0, 0
+	}
+	d, model := &r.Fed.Devices[client], float64(4*r.Fed.Task.Dim())
+	return d.Receive(model), d.Compute(float64(len(r.Fed.Clients[client].Train)), r.clock.operations), d.Send(model)
+}
+
+// Interceptor changes updates between the clients and the server, as an attack or added noise does.
+type Interceptor interface {
+	// Intercept returns what the server receives instead of u.Models, [n, d]; all randomness must come from rng.
+	Intercept(u *Updates, rng *rand.Rand) *Matrix
+	// String describes it in a few words, for histories.
+	String() string
+}
+
+// invalidInterceptor takes the place of an invalid interceptor, nil or with a String that panics, until a run reports err.
+type invalidInterceptor struct{ err error }
+
+func (invalidInterceptor) Intercept(u *Updates, _ *rand.Rand) *Matrix { return u.Models }
+func (invalidInterceptor) String() string                             { return "nil" }
+func (n invalidInterceptor) Check(*Federation, int) error             { return n.err }
+
+// Intercept returns the same federation with one more interceptor, after those it has. The two share the data on the device and
+// the compiled programs. Run refuses a nil interceptor, one whose String panics, and a federation that was not made by New.
+func (f *Federation) Intercept(by Interceptor) *Federation {
+	if f == nil {
+		return nil
+	}
+	words, err := describeInterceptor(by)
+	if err != nil {
+		by = invalidInterceptor{err}
+	}
+	g := *f
+	g.Rule, g.interceptors = f.Rule+"; "+words, append(slices.Clone(f.interceptors), by)
+	return &g
+}
+
+func describeInterceptor(by Interceptor) (words string, err error) {
+	defer fault.Recovered("interceptor", &err)
+	if by == nil || isNil(reflect.ValueOf(by)) {
+		return "nil", Invalid("interceptor", "nil", "a fedkit.Interceptor")
+	}
+	return by.String(), nil
+}
+
+// WithData returns the same federation on other data of the same shape, such as a copy with changed labels; note describes the
+// difference in histories. Errors: a federation that was not made by New, data that do not fit.
+func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, error) {
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: with data: %w", err)
+	}
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(d.Shape, f.Data.Shape) || d.Classes != f.Data.Classes || d.Train.Len() != f.Data.Train.Len() || d.Test.Len() != f.Data.Test.Len() {
+		return nil, Invalid("data", fmt.Sprintf("%v, %d classes, %d and %d examples", d.Shape, d.Classes, d.Train.Len(), d.Test.Len()),
+			fmt.Sprintf("like the federation's: %v, %d classes, %d and %d examples", f.Data.Shape, f.Data.Classes, f.Data.Train.Len(), f.Data.Test.Len()))
+	}
+	g := *f
+	g.Rule, g.Data, g.lazy = f.Rule+"; "+note, d, newLazyEngine(f.lazy.rows)
+	if f.Unseen != nil {
+		unseen := *f.Unseen
+		unseen.Data, unseen.lazy, unseen.origin = d, g.lazy, originOf(d, unseen.Clients, g.Task)
+		g.Unseen = &unseen
+	}
+	g.manifest, g.origin = g.manifestOf(), originOf(d, g.Clients, g.Task)
+	return &g, nil
 }

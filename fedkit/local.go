@@ -1,9 +1,11 @@
 package fedkit
 
 import (
+	"cmp"
 	"math"
 
 	"fedkit.example/fedkit/internal/engine"
+	"github.com/gomlx/gomlx/core/graph"
 )
 
 // Zero stands for 0 itself in options whose zero value stands for a default.
@@ -64,4 +66,161 @@ func (l Local) Check(fed *Federation, n int) error {
 		return Invalid("LR", l.LR, "a number > 0")
 	}
 	return fed.fitsLocal(l, n)
+}
+
+// Optimizer is a client's local optimizer: SGD, Momentum, Adam or your own. Its slots are reset at the start of every local solve.
+// Equal values share a compiled program, so its type must be comparable.
+type Optimizer interface {
+	// Slots returns the number of state values per parameter.
+	Slots() int
+	// Direction returns d of the step w ← w − ηd, from the gradients g, and the new slots. w, g and d have an entry for each of
+	// the model's parameters, [C, shape…] with the client axis in front; values of different clients must not be mixed.
+	// slots[j] holds the j-th state values, shaped like w. t is the step's number from 1, a float32 scalar.
+	Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) (d []*graph.Node, after [][]*graph.Node)
+}
+
+// SGD steps along the gradient.
+type SGD struct{}
+
+// Slots returns 0.
+func (SGD) Slots() int { return 0 }
+
+// Direction returns g.
+func (SGD) Direction(_, g []*graph.Node, _ [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	return g, nil
+}
+
+// Momentum is heavy-ball SGD: v ← βv + g, w ← w − ηv.
+type Momentum struct {
+	Beta float64 `range:"[0,1)" default:"0.9"` // β
+}
+
+// Slots returns 1: v.
+func (Momentum) Slots() int { return 1 }
+
+// Direction returns v ← βv + g.
+func (m Momentum) Direction(_, g []*graph.Node, v [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	d := make([]*graph.Node, len(g))
+	for l := range g {
+		d[l] = graph.Add(graph.MulScalar(v[0][l], cmp.Or(m.Beta, 0.9)), g[l])
+	}
+	return d, [][]*graph.Node{d}
+}
+
+// Adam is the bias-corrected adaptive step of arXiv 1412.6980: w ← w − η m̂/(√v̂ + ε).
+type Adam struct {
+	Beta1   float64 `range:"[0,1)" default:"0.9"`    // β1
+	Beta2   float64 `range:"[0,1)" default:"0.999"`  // β2
+	Epsilon float64 `range:"(0,inf)" default:"1e-8"` // ε
+}
+
+// Slots returns 2: m and v.
+func (Adam) Slots() int { return 2 }
+
+// Direction returns m̂/(√v̂ + ε).
+func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	b1, b2 := cmp.Or(a.Beta1, 0.9), cmp.Or(a.Beta2, 0.999)
+	corrected := func(x *graph.Node, b float64) *graph.Node {
+		return graph.Div(x, graph.OneMinus(graph.Pow(graph.Scalar(t.Graph(), t.DType(), b), t)))
+	}
+	d, m, v := make([]*graph.Node, len(g)), make([]*graph.Node, len(g)), make([]*graph.Node, len(g))
+	for l := range g {
+		m[l] = graph.Add(graph.MulScalar(mv[0][l], b1), graph.MulScalar(g[l], 1-b1))
+		v[l] = graph.Add(graph.MulScalar(mv[1][l], b2), graph.MulScalar(graph.Square(g[l]), 1-b2))
+		d[l] = graph.Div(corrected(m[l], b1), graph.AddScalar(graph.Sqrt(corrected(v[l], b2)), cmp.Or(a.Epsilon, 1e-8)))
+	}
+	return d, [][]*graph.Node{m, v}
+}
+
+// Clip clips a client's gradient g to a global norm of at most Norm before another optimizer: g ← g · min(1, Norm/‖g‖₂).
+type Clip struct {
+	Norm float64   `range:"(0,inf)"` // largest global norm; required
+	Then Optimizer // default SGD{}
+}
+
+// then returns the wrapped optimizer, SGD by default.
+func then(o Optimizer) Optimizer { return cmp.Or[Optimizer](o, SGD{}) }
+
+// Slots returns those of Then.
+func (c Clip) Slots() int { return then(c.Then).Slots() }
+
+// Direction returns that of Then for the clipped gradients.
+func (c Clip) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	var squares *graph.Node // ‖g‖² by client, [C]
+	for _, v := range g {
+		s := graph.ReduceSum(graph.Reshape(graph.Square(v), v.Shape().Dimensions[0], -1), 1)
+		if squares == nil {
+			squares = s
+		} else {
+			squares = graph.Add(squares, s)
+		}
+	}
+	// A gradient of 0 stays 0, and a non-finite one stays non-finite.
+	by := graph.MinScalar(graph.Div(graph.Scalar(squares.Graph(), squares.DType(), c.Norm), graph.Sqrt(squares)), 1)
+	clipped := make([]*graph.Node, len(g))
+	for l, v := range g {
+		dims := make([]int, v.Rank()-1)
+		for a := range dims {
+			dims[a] = 1
+		}
+		clipped[l] = graph.Mul(v, graph.Reshape(by, append([]int{v.Shape().Dimensions[0]}, dims...)...))
+	}
+	return then(c.Then).Direction(w, clipped, slots, t)
+}
+
+// WeightDecay adds weight decay to another optimizer's direction d: w ← w − η(d + λw). Around SGD this is the gradient of
+// (λ/2)‖w‖², around Adam it is AdamW (arXiv 1711.05101). Parameters that a Job's Mask freezes do not decay.
+type WeightDecay struct {
+	Lambda float64   `range:"[0,inf)"` // λ
+	Then   Optimizer // default SGD{}
+}
+
+// Slots returns those of Then.
+func (o WeightDecay) Slots() int { return then(o.Then).Slots() }
+
+// Direction returns that of Then, plus λw.
+func (o WeightDecay) Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	d, after := then(o.Then).Direction(w, g, slots, t)
+	decayed := make([]*graph.Node, len(d))
+	for l := range d {
+		decayed[l] = graph.Add(d[l], graph.MulScalar(w[l], o.Lambda))
+	}
+	return decayed, after
+}
+
+// Schedule is the clients' learning-rate schedule over rounds.
+type Schedule interface {
+	// Factor returns the factor of η in round t, from 1; it must be > 0.
+	Factor(t int) float64
+}
+
+// ScheduleFunc adapts a function to Schedule.
+type ScheduleFunc func(t int) float64
+
+// Factor calls f.
+func (f ScheduleFunc) Factor(t int) float64 { return f(t) }
+
+// Decay lowers η exponentially: the factor of round t is γ^⌊(t−1)/Every⌋.
+type Decay struct {
+	Gamma float64 `range:"(0,1]" default:"0.99"` // γ
+	Every int     `range:"[1,inf)" default:"1"`  // rounds per step
+}
+
+// Factor implements Schedule.
+func (d Decay) Factor(t int) float64 {
+	return math.Pow(cmp.Or(d.Gamma, 0.99), float64((t-1)/cmp.Or(d.Every, 1)))
+}
+
+// Cosine anneals η along half a cosine, by a factor of 1 in round 1 to Floor from round Rounds on (arXiv 1608.03983, without
+// restarts).
+type Cosine struct {
+	Rounds int     `range:"[2,inf)"`              // round in which Floor is reached; required
+	Floor  float64 `range:"(0,1]" default:"0.01"` // final factor of η
+}
+
+// Factor implements Schedule.
+func (c Cosine) Factor(t int) float64 {
+	floor := cmp.Or(c.Floor, 0.01)
+	done := min(1, float64(t-1)/float64(c.Rounds-1))
+	return floor + (1-floor)*(1+math.Cos(math.Pi*done))/2
 }

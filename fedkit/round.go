@@ -8,10 +8,11 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/memory"
-	"fedkit.example/fedkit/internal/rows"
 )
 
 // Round is a strategy's interface to one round. Its methods remember the first error and then do nothing: a strategy may call
@@ -164,152 +165,161 @@ func (r *Round) choose(s Selector, n int, from []int, rng *rand.Rand) (chosen []
 	return chosen
 }
 
-// Train runs the job's local training and returns the updates. A client whose update holds NaN or Inf is an error that
-// names it, or is left out of the result, depending on Options.NotFinite.
-func (r *Round) Train(job Job) *Updates {
+// Candidates returns the clients that can be chosen now, in ascending order: all, or those whose devices are on; in an
+// asynchronous round, only idle ones. If no device is on and no client is training, the clock advances until one is.
+func (r *Round) Candidates() (some []int) {
+	if r.busy == nil && r.devices() != nil {
+		r.clock.now = r.nextOn(nil)
+	}
+	return r.idle(r.busy)
+}
+
+// nextOn returns the earliest time, from now on, at which the device of a client that is not busy is on.
+func (r *Round) nextOn(busy []bool) float64 {
+	if r.devices() == nil {
+		return r.clock.now
+	}
+	next := math.Inf(1)
+	for i, d := range r.devices() {
+		if busy == nil || !busy[i] {
+			next = min(next, d.On.Next(r.clock.now))
+		}
+	}
+	return next
+}
+
+// idle returns the clients that are not busy and whose devices are on now.
+func (r *Round) idle(busy []bool) (some []int) {
+	devices := r.devices()
+	for i := range r.Clients() {
+		if (busy == nil || !busy[i]) && (devices == nil || devices[i].On.Next(r.clock.now) == r.clock.now) {
+			some = append(some, i)
+		}
+	}
+	return some
+}
+
+// SimilarityUser is a selector, or a part of one, that may use Solve.Similarity, which is computed only on demand.
+type SimilarityUser interface {
+	UsesSimilarity() bool // whether it does with its current options
+}
+
+// PastUser is a strategy, or a part of one, that may call Round.Past.
+type PastUser interface {
+	UsesPast() bool // whether it does with its current options
+}
+
+// past is each client's participation so far. It is rebuilt from the History, so it survives a resume.
+type past struct {
+	rounds   []int     // by client, number of rounds in which it took part
+	last     []Solve   // by client, the latest
+	whole    bool      // all Solves are kept, not only the latest
+	solves   [][]Solve // by client, oldest first
+	clusters []int     // the last served
+}
+
+// newPast keeps all Solves if the history does, or a PastUser needs them.
+func newPast(fed *Federation, all []Strategy, k Keep) *past {
+	p := &past{rounds: make([]int, fed.Size()), last: make([]Solve, fed.Size()), whole: k.Solves == 0, solves: make([][]Solve, fed.Size())}
+	for _, s := range all {
+		_ = config.Walk(s, func(_ string, part any) error {
+			u, ok := part.(PastUser)
+			p.whole = p.whole || ok && u.UsesPast()
+			return nil
+		})
+	}
+	return p
+}
+
+func (p *past) add(r *Record) {
+	for _, s := range r.Solves {
+		if s.Skipped {
+			continue
+		}
+		s.Round = r.Round
+		p.rounds[s.Client]++
+		if p.last[s.Client] = s; p.whole {
+			p.solves[s.Client] = append(p.solves[s.Client], s)
+		}
+	}
+	if r.Clusters != nil {
+		p.clusters = r.Clusters
+	}
+}
+
+// Last returns a client's Solve in the latest earlier round in which it took part, zero if there is none, and the number of those
+// rounds.
+func (r *Round) Last(client int) (s Solve, rounds int) {
+	return r.past.last[client], r.past.rounds[client]
+}
+
+// Past returns a client's Solves in all earlier rounds, oldest first, as for a μ that adapts to clients. They must not be changed.
+// To save memory, it is an error if Keep leaves out Solves and no part of the strategy is a PastUser that UsesPast. Last always works.
+func (r *Round) Past(client int) []Solve {
+	if !r.past.whole {
+		r.Fail(Invalid("Options.Keep.Solves", r.opts.Keep.Solves, "left out for a strategy that calls Round.Past, or one of its parts must have UsesPast; Round.Last is always known"))
+		return nil
+	}
+	return r.past.solves[client]
+}
+
+// Clusters returns the cluster of each client, [M], as last served (Serving.Clusters); nil if there are none, or none yet. It must
+// not be changed.
+func (r *Round) Clusters() []int { return r.past.clusters }
+
+// Points is Matrix.Points in a round. After an error it has no points.
+func (r *Round) Points(m *Matrix) *cluster.Points {
 	defer r.restoreStage(r.stage)
-	if !r.enter("train") {
-		return r.noUpdates(job)
+	var p *cluster.Points
+	if r.enter("points") && r.cancelable(func() (err error) {
+		p, err = m.Points()
+		return err
+	}) {
+		return p
 	}
-	r.calls++
-	u, err := r.timed(&job)
-	if err != nil {
+	return new(cluster.Points)
+}
+
+// Cluster clusters points with the round's randomness and returns the label of each, [n]. With k = 0, the clusterer chooses the
+// number of clusters, or the greatest mean silhouette if the clusterer cannot.
+func (r *Round) Cluster(by cluster.Clusterer, p *cluster.Points, k int) []int {
+	defer r.restoreStage(r.stage)
+	if !r.enter("cluster") {
+		return make([]int, p.Len())
+	}
+	if f, ok := by.(cluster.Finder); k == 0 && !(ok && f.Finds()) {
+		by = cluster.BestSilhouette{Of: by}
+	}
+	var labels []int
+	rng := r.Rand("cluster")
+	if r.cancelable(func() (err error) {
+		labels, err = by.Cluster(p, k, rng)
+		if err == nil && (len(labels) != p.Len() || slices.Min(labels) < 0 || k > 0 && slices.Max(labels) >= k) {
+			err = Invalid("what the clusterer returned", labels, fmt.Sprintf("%d labels in [0, k)", p.Len()))
+		}
+		return err
+	}) {
+		return labels
+	}
+	return make([]int, p.Len())
+}
+
+// cancelable does work that is slow for many clients, and reports whether it succeeded. If the run is canceled, it returns without
+// waiting for the work, as engine.Device does for a program.
+func (r *Round) cancelable(work func() error) bool {
+	done := make(chan error, 1)
+	go func() {
+		err := errors.New("the work was given up") // by runtime.Goexit
+		defer func() { done <- err }()
+		defer fault.Recovered("", &err)
+		err = work()
+	}()
+	select {
+	case err := <-done:
 		r.Fail(err)
-		return r.noUpdates(job)
+		return err == nil
+	case <-r.ctx.Done():
+		r.Fail(r.ctx.Err())
+		return false
 	}
-	return r.receive(job, u)
-}
-
-// receive passes updates through the interceptors to the server, and records them.
-func (r *Round) receive(job Job, u *Updates) *Updates {
-	if !job.Private && !r.quiet {
-		if err := r.intercept(u, job.Shared); err != nil {
-			r.Fail(err)
-			return r.noUpdates(job)
-		}
-	}
-	skipped := r.account(job, u)
-	all := skipped == len(u.Solves)
-	if all && r.opts.NotFinite == Skip && r.flight != nil { // the buffer may hold a single result
-		r.Fail(fmt.Errorf("%w: no update is finite", errNoClients))
-		return r.noUpdates(job)
-	}
-	if skipped > 0 && (all || r.opts.NotFinite != Skip) {
-		first := u.Solves[slices.IndexFunc(u.Solves, func(s Solve) bool { return s.Skipped })]
-		r.Fail(fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", first.Client, ErrNotFinite))
-		return r.noUpdates(job)
-	}
-	return u.without(skipped)
-}
-
-func (r *Round) noUpdates(job Job) *Updates {
-	bad := Failed(r.err)
-	u := &Updates{At: sequence(len(job.Clients)), Models: bad, Trained: bad, Start: bad}
-	for _, c := range job.Clients {
-		u.Solves = append(u.Solves, Solve{Round: r.T, Client: c})
-	}
-	return u
-}
-
-// intercept passes the shared part of each model through the interceptors.
-func (r *Round) intercept(u *Updates, shared *Matrix) error {
-	if len(r.Fed.interceptors) == 0 {
-		return nil
-	}
-	sent := *u
-	if shared != nil { // the rest is not communicated
-		sent.Models, sent.Start = u.Models.Mul(shared), u.Start.Mul(shared)
-	}
-	for i, by := range r.Fed.interceptors {
-		sent.Trained = sent.Models
-		sent.Models = by.Intercept(&sent, Random(r.opts.Seed, "intercept", r.T, r.calls, i))
-		if m := sent.Models; m.Err() == nil && (m.Rows() != u.Models.Rows() || m.Cols() != u.Models.Cols()) {
-			return Invalid("what "+by.String()+" returned", fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[%d, %d]", u.Models.Rows(), u.Models.Cols()))
-		}
-	}
-	if shared != nil {
-		sent.Models = sent.Models.Blend(u.Models, shared)
-	}
-	u.Models = sent.Models
-	return setDrifts(u, nil)
-}
-
-// setDrifts sets the drifts over the shared parameters, all if shared is nil.
-func setDrifts(u *Updates, shared *Matrix) error {
-	delta := u.Delta()
-	if shared != nil {
-		delta = delta.Mul(shared)
-	}
-	drifts, err := delta.Norms()
-	for i := range drifts {
-		u.Solves[i].Drift = Float(drifts[i])
-	}
-	return err
-}
-
-// account adds the solves to the record, one row per client however often it trains, marks the updates that are not finite,
-// and returns their number.
-func (r *Round) account(job Job, u *Updates) (skipped int) {
-	for i := range u.Solves {
-		if s := &u.Solves[i]; math.IsNaN(float64(s.Drift)) || math.IsInf(float64(s.Drift), 0) {
-			s.Skipped = true
-			skipped++
-		}
-	}
-	if !job.Private && skipped < len(u.Solves) {
-		r.Fail(r.describe(job, u, skipped))
-	}
-	for i := range u.Solves {
-		if r.quiet { // training in Serve is part of an evaluation
-			break
-		}
-		s := &u.Solves[i]
-		if row, again := r.rows[s.Client]; again {
-			r.record.Solves[row].Add(*s)
-		} else {
-			r.rows[s.Client] = len(r.record.Solves)
-			r.record.Solves = append(r.record.Solves, *s)
-		}
-	}
-	down, up, err := job.traffic(r.Fed.Task.Dim())
-	r.Fail(err)
-	r.Traffic(float64(len(u.Solves))*down, float64(len(u.Solves))*up)
-	return skipped
-}
-
-// describe sets the drifts and similarities, which depend on what is communicated.
-func (r *Round) describe(job Job, u *Updates, skipped int) error {
-	if job.Shared != nil {
-		if err := setDrifts(u, job.Shared); err != nil {
-			return err
-		}
-	}
-	if !r.alike {
-		return nil
-	}
-	kept := u.without(skipped)
-	delta := kept.Delta()
-	if job.Shared != nil {
-		delta = delta.Mul(job.Shared)
-	}
-	similar, err := rows.Cosines(delta, delta.Mean(nil))
-	at := 0
-	for i := range u.Solves {
-		if err == nil && !u.Solves[i].Skipped {
-			u.Solves[i].Similarity = Float(similar[at])
-			at++
-		}
-	}
-	return err
-}
-
-// Traffic adds to the round's bytes: models sent to clients, and models sent back; a part of a model is a fraction.
-// Train and Losses count their own: see Job for what is counted, and how to override it.
-func (r *Round) Traffic(down, up float64) {
-	if r.quiet {
-		return
-	}
-	model := float64(4 * r.Fed.Task.Dim())
-	r.record.BytesDown += int64(math.Round(down * model))
-	r.record.BytesUp += int64(math.Round(up * model))
 }

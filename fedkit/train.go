@@ -3,9 +3,162 @@ package fedkit
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/rows"
 )
+
+// Train runs the job's local training and returns the updates. A client whose update holds NaN or Inf is an error that
+// names it, or is left out of the result, depending on Options.NotFinite.
+func (r *Round) Train(job Job) *Updates {
+	defer r.restoreStage(r.stage)
+	if !r.enter("train") {
+		return r.noUpdates(job)
+	}
+	r.calls++
+	u, err := r.timed(&job)
+	if err != nil {
+		r.Fail(err)
+		return r.noUpdates(job)
+	}
+	return r.receive(job, u)
+}
+
+// receive passes updates through the interceptors to the server, and records them.
+func (r *Round) receive(job Job, u *Updates) *Updates {
+	if !job.Private && !r.quiet {
+		if err := r.intercept(u, job.Shared); err != nil {
+			r.Fail(err)
+			return r.noUpdates(job)
+		}
+	}
+	skipped := r.account(job, u)
+	all := skipped == len(u.Solves)
+	if all && r.opts.NotFinite == Skip && r.flight != nil { // the buffer may hold a single result
+		r.Fail(fmt.Errorf("%w: no update is finite", errNoClients))
+		return r.noUpdates(job)
+	}
+	if skipped > 0 && (all || r.opts.NotFinite != Skip) {
+		first := u.Solves[slices.IndexFunc(u.Solves, func(s Solve) bool { return s.Skipped })]
+		r.Fail(fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", first.Client, ErrNotFinite))
+		return r.noUpdates(job)
+	}
+	return u.without(skipped)
+}
+
+func (r *Round) noUpdates(job Job) *Updates {
+	bad := Failed(r.err)
+	u := &Updates{At: sequence(len(job.Clients)), Models: bad, Trained: bad, Start: bad}
+	for _, c := range job.Clients {
+		u.Solves = append(u.Solves, Solve{Round: r.T, Client: c})
+	}
+	return u
+}
+
+// intercept passes the shared part of each model through the interceptors.
+func (r *Round) intercept(u *Updates, shared *Matrix) error {
+	if len(r.Fed.interceptors) == 0 {
+		return nil
+	}
+	sent := *u
+	if shared != nil { // the rest is not communicated
+		sent.Models, sent.Start = u.Models.Mul(shared), u.Start.Mul(shared)
+	}
+	for i, by := range r.Fed.interceptors {
+		sent.Trained = sent.Models
+		sent.Models = by.Intercept(&sent, Random(r.opts.Seed, "intercept", r.T, r.calls, i))
+		if m := sent.Models; m.Err() == nil && (m.Rows() != u.Models.Rows() || m.Cols() != u.Models.Cols()) {
+			return Invalid("what "+by.String()+" returned", fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[%d, %d]", u.Models.Rows(), u.Models.Cols()))
+		}
+	}
+	if shared != nil {
+		sent.Models = sent.Models.Blend(u.Models, shared)
+	}
+	u.Models = sent.Models
+	return setDrifts(u, nil)
+}
+
+// setDrifts sets the drifts over the shared parameters, all if shared is nil.
+func setDrifts(u *Updates, shared *Matrix) error {
+	delta := u.Delta()
+	if shared != nil {
+		delta = delta.Mul(shared)
+	}
+	drifts, err := delta.Norms()
+	for i := range drifts {
+		u.Solves[i].Drift = Float(drifts[i])
+	}
+	return err
+}
+
+// account adds the solves to the record, one row per client however often it trains, marks the updates that are not finite,
+// and returns their number.
+func (r *Round) account(job Job, u *Updates) (skipped int) {
+	for i := range u.Solves {
+		if s := &u.Solves[i]; math.IsNaN(float64(s.Drift)) || math.IsInf(float64(s.Drift), 0) {
+			s.Skipped = true
+			skipped++
+		}
+	}
+	if !job.Private && skipped < len(u.Solves) {
+		r.Fail(r.describe(job, u, skipped))
+	}
+	for i := range u.Solves {
+		if r.quiet { // training in Serve is part of an evaluation
+			break
+		}
+		s := &u.Solves[i]
+		if row, again := r.rows[s.Client]; again {
+			r.record.Solves[row].Add(*s)
+		} else {
+			r.rows[s.Client] = len(r.record.Solves)
+			r.record.Solves = append(r.record.Solves, *s)
+		}
+	}
+	down, up, err := job.traffic(r.Fed.Task.Dim())
+	r.Fail(err)
+	r.Traffic(float64(len(u.Solves))*down, float64(len(u.Solves))*up)
+	return skipped
+}
+
+// describe sets the drifts and similarities, which depend on what is communicated.
+func (r *Round) describe(job Job, u *Updates, skipped int) error {
+	if job.Shared != nil {
+		if err := setDrifts(u, job.Shared); err != nil {
+			return err
+		}
+	}
+	if !r.alike {
+		return nil
+	}
+	kept := u.without(skipped)
+	delta := kept.Delta()
+	if job.Shared != nil {
+		delta = delta.Mul(job.Shared)
+	}
+	similar, err := rows.Cosines(delta, delta.Mean(nil))
+	at := 0
+	for i := range u.Solves {
+		if err == nil && !u.Solves[i].Skipped {
+			u.Solves[i].Similarity = Float(similar[at])
+			at++
+		}
+	}
+	return err
+}
+
+// Traffic adds to the round's bytes: models sent to clients, and models sent back; a part of a model is a fraction.
+// Train and Losses count their own: see Job for what is counted, and how to override it.
+func (r *Round) Traffic(down, up float64) {
+	if r.quiet {
+		return
+	}
+	model := float64(4 * r.Fed.Task.Dim())
+	r.record.BytesDown += int64(math.Round(down * model))
+	r.record.BytesUp += int64(math.Round(up * model))
+}
 
 // Train runs local training outside of any run, and returns the updates: to study clients before choosing an algorithm, such as by
 // the distances of their updates. Batches are those of round 1 of a run with this seed. Interceptors are not applied.
@@ -40,4 +193,54 @@ func (f *Federation) Models(k int, seed uint64) (m *Matrix, err error) {
 		return nil, fmt.Errorf("fedkit: %w", r.err)
 	}
 	return m, nil
+}
+
+// Updates is the result of a job: a row for each of its clients, without skipped ones.
+type Updates struct {
+	Solves  []Solve // [n]
+	At      []int   // position of each in the job's Clients, [n]
+	Models  *Matrix // w_i as received by the server, [n, d]
+	Trained *Matrix // w_i as trained by the clients, [n, d]: the same, unless there are interceptors
+	Start   *Matrix // initial models, [1, d] or [n, d]
+}
+
+// Delta returns the updates Δ_i = w_i − the start of client i, [n, d].
+func (u *Updates) Delta() *Matrix { return rows.Less(u.Models, u.Start) }
+
+// Clients returns the client of each row, [n].
+func (u *Updates) Clients() []int {
+	clients := make([]int, len(u.Solves))
+	for i, s := range u.Solves {
+		clients[i] = s.Client
+	}
+	return clients
+}
+
+// Examples returns n_i, the usual weights of the rows, [n].
+func (u *Updates) Examples() []float64 {
+	n := make([]float64, len(u.Solves))
+	for i, s := range u.Solves {
+		n[i] = float64(s.Examples)
+	}
+	return n
+}
+
+// without returns the updates without skipped clients.
+func (u *Updates) without(skipped int) *Updates {
+	if skipped == 0 {
+		return u
+	}
+	v := &Updates{Start: u.Start}
+	var keep []int
+	for i, s := range u.Solves {
+		if !s.Skipped {
+			keep = append(keep, i)
+			v.Solves, v.At = append(v.Solves, s), append(v.At, u.At[i])
+		}
+	}
+	v.Models, v.Trained = u.Models.Take(keep...), u.Trained.Take(keep...)
+	if u.Start.Rows() > 1 {
+		v.Start = u.Start.Take(keep...)
+	}
+	return v
 }

@@ -13,7 +13,7 @@ import (
 	"unicode"
 
 	"fedkit.example/fedkit/catalog"
-	"fedkit.example/fedkit/internal/every"
+	"fedkit.example/fedkit/fedtest/every"
 )
 
 // top is the repository's root.
@@ -249,7 +249,7 @@ func TestEveryStrategyIsTested(t *testing.T) {
 	}
 	for _, s := range catalog.Kinds()[0].Things() {
 		if strings.HasPrefix(s.Type(), "strategy.") && !tested[s.Type()] {
-			t.Errorf("%s is missing in fedkit/internal/every", s.Type())
+			t.Errorf("%s is missing in fedkit/fedtest/every", s.Type())
 		}
 	}
 }

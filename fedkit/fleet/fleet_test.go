@@ -15,8 +15,8 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/every"
 	"fedkit.example/fedkit/fleet"
-	"fedkit.example/fedkit/internal/every"
 	"fedkit.example/fedkit/sim"
 	"golang.org/x/sync/errgroup"
 )

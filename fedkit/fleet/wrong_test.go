@@ -13,7 +13,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
-	"fedkit.example/fedkit/internal/every"
+	"fedkit.example/fedkit/fedtest/every"
 	"fedkit.example/fedkit/internal/remote"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/nats-io/nats.go"

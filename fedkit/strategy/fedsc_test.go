@@ -10,8 +10,8 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/every"
 	"fedkit.example/fedkit/fedtest/oracle"
-	"fedkit.example/fedkit/internal/every"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
 )

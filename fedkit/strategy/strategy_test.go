@@ -15,7 +15,7 @@ import (
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest"
-	"fedkit.example/fedkit/internal/every"
+	"fedkit.example/fedkit/fedtest/every"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"

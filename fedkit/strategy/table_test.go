@@ -12,7 +12,7 @@ import (
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest"
-	"fedkit.example/fedkit/internal/every"
+	"fedkit.example/fedkit/fedtest/every"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"

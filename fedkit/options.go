@@ -1,0 +1,160 @@
+package fedkit
+
+import (
+	"context"
+	"time"
+
+	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/engine"
+)
+
+// Options are the options of a run. The zero value is a plain run, except that Rounds is required. Options that are not tagged
+// `results:"same"` change results: they belong to a run's identity in its History, its checkpoint and a study's keys.
+type Options struct {
+	Rounds    int       `range:"[1,inf)"` // number of rounds; required
+	Seed      uint64    // seed of all randomness: initial models, selection, batches
+	Name      string    `results:"same"`                                       // the history's label; default: the strategy's name
+	EvalEvery int       `range:"[1,inf)" default:"every round"`                // evaluate every n-th round, and always the last
+	Workers   int       `range:"[1,inf)" default:"the default" results:"same"` // programs that run concurrently; default: half the processors, at least one. Does not change results
+	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
+	Watch     Watcher   `results:"same"` // follows the progress: plot.Live(); default none
+	Metrics   []Metric  // recorded at every evaluation, beside loss and accuracy: metric.MacroF1{}, …; default none
+
+	// Pace is how the server handles stragglers, on a federation with devices. Default: it waits for all clients.
+	Pace Pace
+
+	// ChooseOnTest also scores every client under the cluster model with the lowest loss on the client's own *test* examples, as
+	// Record.ChosenOnTest. The published code of IFCA evaluates this way. The figures are optimistic, since the choice uses test
+	// labels, and serve only to compare with published ones. No effect if there is not a model for each cluster.
+	ChooseOnTest bool
+
+	// On runs the programs on a fleet of machines, from package fleet. Default: in this process.
+	On Machines `results:"same"`
+
+	// History is a file to which the history is appended after every round, so that it survives if the run is killed: see Load, and
+	// plot.Follow for watching it grow. An existing file is overwritten after the first round. Default: none.
+	History string `results:"same"`
+	// Keep is which per-client data the history keeps, and how often. Default: everything, of every round.
+	Keep Keep
+
+	// Checkpoint is a file from which the run resumes if it exists, for more rounds if Rounds has grown; other options must be
+	// unchanged. A resumed run ends with the same bytes as an uninterrupted one, and a finished one computes nothing. So a notebook
+	// whose page was closed or reloaded is simply run again, and plot.Follow shows the run meanwhile, from another notebook. The file
+	// is written during the run, and when it ends or is interrupted; folders are made as needed. Beside it are the rounds so far
+	// (".rounds") and the previous checkpoint (".before"), which is used if the file is damaged. To start over, remove the file: the
+	// others are then ignored. The writer's duty cycle is at most 1/60: if rounds are faster, due checkpoints give way to newer ones,
+	// and the last is always written. The strategy must keep everything in a State that can be saved (see Strategy). Default: none.
+	Checkpoint      string        `results:"same"`
+	CheckpointEvery int           `range:"[1,inf)" default:"every evaluated round" results:"same"` // checkpoint every n-th round
+	CheckpointAfter time.Duration `range:"[1,inf)" default:"no limit" results:"same"`              // also checkpoint when a round ends this long after the last one; without CheckpointEvery, it is the only rule
+}
+
+// Config returns the options that change results, as History.Settings has them.
+func (o Options) Config() *config.Config { return o.settings() }
+
+// NotFinite is the policy for updates that hold NaN or Inf.
+type NotFinite int
+
+// The policies for updates that are not finite.
+const (
+	Stop NotFinite = iota // end with an error that names round and client
+	Skip                  // leave the client out of the round, and mark it in the record
+)
+
+// Check implements Checker.
+func (n NotFinite) Check(*Federation, int) error {
+	if n != Stop && n != Skip {
+		return Invalid("", int(n), "fedkit.Stop or fedkit.Skip")
+	}
+	return nil
+}
+
+// Machines run the programs of runs remotely. Package fleet makes them.
+type Machines interface {
+	// Open returns the device for a run, and a function to call when the run is over.
+	Open(ctx context.Context) (on engine.Device, leave func(), err error)
+	// Device returns History.Device and History.Hardware.
+	Device() (kind, hardware string, err error)
+	// AtOnce returns the number of programs that they run concurrently.
+	AtOnce() int
+	// String returns a line of progress: the machines, what they do, and how many bytes were moved.
+	String() string
+}
+
+// Keep is how often a run's history keeps per-client data. With many clients that is nearly all of its memory and of its file.
+// The zero value keeps everything. Totals over clients are kept of every round: Training, Mean and Spread of a Record do not
+// depend on Keep, and neither do the run's results. With Never for all, a round adds less than a kilobyte, for any number of
+// clients; see also Round.Past.
+type Keep struct {
+	Scores   int `default:"every evaluation"` // keep Scores of every n-th evaluation; Never for none
+	Solves   int `default:"every round"`      // keep Solves of every n-th round; Never for none
+	Clusters int `default:"every round"`      // keep Clusters of every n-th round; Never for none
+	Missed   int `default:"every round"`      // keep Missed of every n-th round; Never for none
+}
+
+// Never keeps no round: see Keep.
+const Never = -1
+
+// Check implements Checker.
+func (k Keep) Check(*Federation, int) error {
+	for _, f := range []struct {
+		name  string
+		every int
+		usual string
+	}{{"Scores", k.Scores, "every evaluation"}, {"Solves", k.Solves, "every round"}, {"Clusters", k.Clusters, "every round"}, {"Missed", k.Missed, "every round"}} {
+		if f.every < Never {
+			return Invalid(f.name, f.every, "at least 1, 0 for "+f.usual+", or fedkit.Never")
+		}
+	}
+	return nil
+}
+
+// due reports whether round t is kept; the last one is, unless every is Never.
+func due(t, every, last int) bool {
+	return every == 0 || every > 0 && (t%every == 0 || t == last)
+}
+
+// scores drops Scores that are not due.
+func (k Keep) scores(r *Record, o Options) {
+	if !due(r.Round, k.Scores*o.EvalEvery, o.Rounds) {
+		r.LeaveOut(true, false)
+	}
+}
+
+// thin drops everything that is not due.
+func (k Keep) thin(r *Record, o Options) {
+	k.scores(r, o)
+	if !due(r.Round, k.Solves, o.Rounds) {
+		r.LeaveOut(false, true)
+	}
+	if !due(r.Round, k.Clusters, o.Rounds) {
+		r.Clusters = nil
+	}
+	if !due(r.Round, k.Missed, o.Rounds) {
+		r.Missed = nil
+	}
+}
+
+// Watcher follows the progress of a run, as progress lines and live plots do. The run's goroutine calls it.
+type Watcher interface {
+	// Round is called after every round, with the new record last in h.Rounds; of is the planned number of rounds.
+	Round(h *History, of int)
+	// Done is called once, when the run is over: finished, stopped by an interrupt (h.Stopped; err is nil), canceled or failed.
+	Done(h *History, err error)
+}
+
+// StartWatcher is a Watcher that is notified before the first round, which may be slow since it compiles programs.
+type StartWatcher interface {
+	Watcher
+	// Start is called when the run begins, before anything is computed; of is the planned number of rounds. If the run resumes
+	// from a checkpoint, Start is called again, with the checkpoint's rounds in h.Rounds.
+	Start(h *History, of int)
+}
+
+// PlanWatcher is a Watcher that can show the progress of a whole study.
+type PlanWatcher interface {
+	Watcher
+	// Plan is called once, before the first run of a study, with its number of runs, and how many of them are stored already and
+	// not run. Round and Done are called for each other run, concurrently if runs are concurrent.
+	Plan(runs, stored int)
+}
