@@ -32,6 +32,23 @@ type Split struct {
 	Owner        []int32   // [n], owner of each example (its writer, its client), from 0; nil if unknown
 }
 
+// Part is the training or the test part of a data set.
+type Part int
+
+// The parts of a data set.
+const (
+	TrainPart Part = iota // the training examples
+	TestPart              // the test examples
+)
+
+// Part returns a part of the data set.
+func (d *Dataset) Part(part Part) *Split {
+	if part == TestPart {
+		return &d.Test
+	}
+	return &d.Train
+}
+
 // Len returns n, the number of examples.
 func (s *Split) Len() int { return max(len(s.Labels), len(s.Targets)) }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/checkpoint"
 )
 
@@ -397,7 +398,7 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%+v: %v, error %v", c.keep, back, err)
 		}
 	}
-	r := Record{Round: 1, Missed: []Miss{{Client: 1}}}
+	r := Record{Round: 1, Missed: []history.Miss{{Client: 1}}}
 	if (Keep{Missed: Never}).thin(&r, Options{Rounds: 2}); r.Missed != nil {
 		t.Errorf("%+v", r.Missed)
 	}
@@ -486,6 +487,6 @@ func TestFilesOfAnotherProcess(t *testing.T) {
 }
 
 // sums is what sums up a record.
-func sums(r *Record) Summary {
-	return Summary{Training: r.Training(), Mean: r.Mean(), Spread: r.Spread(), Unseen: r.MeanUnseen(), ChosenOnTest: r.MeanChosenOnTest()}
+func sums(r *Record) history.Summary {
+	return history.Summary{Training: r.Training(), Mean: r.Mean(), Spread: r.Spread(), Unseen: r.MeanUnseen(), ChosenOnTest: r.MeanChosenOnTest()}
 }

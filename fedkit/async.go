@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/flight"
 	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/sim"
 	"golang.org/x/sync/errgroup"
@@ -64,13 +66,13 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 	if err := r.addVersion(f, a.Job.Start); err != nil {
 		return nil, err
 	}
-	var in []Work
+	var in []flight.Work
 	for len(in) < take {
 		if err := r.dispatch(f, a, in); err != nil {
 			return nil, err
 		}
 		event, _ := f.Queue.Pop()
-		at := slices.IndexFunc(f.Work, func(w Work) bool { return w.Number == event.Number })
+		at := slices.IndexFunc(f.Work, func(w flight.Work) bool { return w.Number == event.Number })
 		r.clock.now = max(r.clock.now, event.Time)
 		if w := &f.Work[at]; !w.Lost && w.Model == nil {
 			if err := r.compute(f, a); err != nil {
@@ -80,7 +82,7 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 		w := f.Work[at]
 		f.Work = slices.Delete(f.Work, at, at+1)
 		if w.Lost {
-			r.record.Missed = append(r.record.Missed, Miss{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), Lost: true})
+			r.record.Missed = append(r.record.Missed, history.Miss{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), Lost: true})
 		} else {
 			in = append(in, w)
 		}
@@ -112,12 +114,12 @@ func (r *Round) addVersion(f *Flight, x *Matrix) error {
 		return nil
 	}
 	r.flight = append(r.flight, f)
-	f.Versions = append(f.Versions, Version{r.T, x})
+	f.Versions = append(f.Versions, flight.Version{Round: r.T, X: x})
 	return nil
 }
 
 // dispatch starts idle clients until AtWork are training. A client whose result has just arrived waits for the next model.
-func (r *Round) dispatch(f *Flight, a Async, in []Work) error {
+func (r *Round) dispatch(f *Flight, a Async, in []flight.Work) error {
 	busy := make([]bool, r.Clients())
 	for _, w := range append(slices.Clone(f.Work), in...) {
 		busy[w.Client] = true
@@ -168,8 +170,8 @@ func (r *Round) begin(f *Flight, a *Async) error {
 		}
 		_, examples := one.work(r.Fed)
 		v := r.clock.visit(device, c, down*model, examples[0], up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
-		w := Work{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost}
-		if err := f.Queue.Push(w.event()); err != nil {
+		w := flight.Work{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost}
+		if err := f.Queue.Push(w.Event()); err != nil {
 			return err
 		}
 		f.Work = append(f.Work, w)
@@ -180,11 +182,11 @@ func (r *Round) begin(f *Flight, a *Async) error {
 }
 
 // collect returns the results that arrived, and drops model versions that no work started from.
-func (r *Round) collect(f *Flight, a Async, in []Work) (*Updates, error) {
+func (r *Round) collect(f *Flight, a Async, in []flight.Work) (*Updates, error) {
 	u := &Updates{At: sequence(len(in))}
 	var models, starts []*Matrix
 	for _, w := range in {
-		models, starts = append(models, w.Model), append(starts, f.version(w.Round))
+		models, starts = append(models, w.Model), append(starts, f.Start(w.Round))
 		u.Solves = append(u.Solves, Solve{Round: r.T, Client: w.Client, Examples: len(r.Fed.Clients[w.Client].Train), Steps: w.Steps, Loss: Float(w.Loss),
 			Drift: Float(w.Drift), LR: Float(w.LR), Mu: Float(w.Mu), Staleness: r.T - w.Round})
 		if r.devices() != nil {
@@ -194,8 +196,8 @@ func (r *Round) collect(f *Flight, a Async, in []Work) (*Updates, error) {
 	}
 	u.Models, u.Start = rows.FromRows(models), rows.FromRows(starts)
 	u.Trained = u.Models
-	f.Versions = slices.DeleteFunc(f.Versions, func(v Version) bool {
-		return v.Round != r.T && !slices.ContainsFunc(f.Work, func(w Work) bool { return w.Round == v.Round })
+	f.Versions = slices.DeleteFunc(f.Versions, func(v flight.Version) bool {
+		return v.Round != r.T && !slices.ContainsFunc(f.Work, func(w flight.Work) bool { return w.Round == v.Round })
 	})
 	if len(f.Work) == 0 { // nil, as after a resume
 		f.Work, f.Queue.Events = nil, nil
@@ -207,43 +209,7 @@ func (r *Round) collect(f *Flight, a Async, in []Work) (*Updates, error) {
 
 // Flight is the work in flight: what clients have begun and not yet returned. An asynchronous strategy only has to keep one in its
 // State.
-type Flight struct {
-	Queue    sim.Queue // of arrivals and dropouts
-	Work     []Work    // [n], in the order in which it began
-	Versions []Version // of the model that the work started from
-	Begun    int       // jobs begun so far
-}
-
-// Work is one client's job in flight.
-type Work struct {
-	Client int // index, from 0
-	Number int // jobs that began before it
-	Round  int // in which it began
-	Call   int // counts the client's jobs in that round, from 1
-
-	Begin, Received, Finished, Arrived float64 // s of the clock
-	Lost                               bool    // the client drops out at Arrived
-
-	Model               *Matrix // [1, d], result; nil until it is computed
-	Steps               int     // local steps; 0 for the Job's until Model is computed
-	Loss, Drift, LR, Mu float64 // as in Solve, once Model is computed
-}
-
-// Version is the model [1, d] that a round began with.
-type Version struct {
-	Round int     // number of the round, from 1
-	X     *Matrix // [1, d]
-}
-
-// event is the end of the work. Ties go to work that began in an earlier round: so no client starves when there are no delays.
-func (w *Work) event() sim.Event {
-	return sim.Event{Time: w.Arrived, Turn: w.Round, Client: w.Client, Number: w.Number}
-}
-
-// version returns the model that a round began with.
-func (f *Flight) version(round int) *Matrix {
-	return f.Versions[slices.IndexFunc(f.Versions, func(v Version) bool { return v.Round == round })].X
-}
+type Flight = flight.Flight
 
 // compute solves pending work in order of arrival.
 func (r *Round) compute(f *Flight, a Async) error {
@@ -257,7 +223,7 @@ func (r *Round) compute(f *Flight, a Async) error {
 			at = append(at, i)
 		}
 	}
-	slices.SortFunc(at, func(i, j int) int { return f.Work[i].event().Compare(f.Work[j].event()) })
+	slices.SortFunc(at, func(i, j int) int { return f.Work[i].Event().Compare(f.Work[j].Event()) })
 	lanes, err := a.lanes(r.Fed, e)
 	if err != nil {
 		return err
@@ -304,7 +270,7 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 	job.Clients, job.Steps = nil, nil
 	for _, i := range at {
 		w := &f.Work[i]
-		job.Clients, starts = append(job.Clients, w.Client), append(starts, f.version(w.Round))
+		job.Clients, starts = append(job.Clients, w.Client), append(starts, f.Start(w.Round))
 		rate, err := (&Job{Clients: []int{w.Client}, Local: job.Local}).rates(w.Round)
 		if err != nil {
 			return err

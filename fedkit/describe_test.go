@@ -13,6 +13,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/attack"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/loss"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/gomlx/core/graph"
@@ -67,7 +68,7 @@ func TestTasksHaveFingerprints(t *testing.T) {
 			t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node { return graph.MulScalar(forward(p, x), 2) }
 		}),
 		wide(func(t *fedkit.Task) {
-			t.Loss = func(out, y *graph.Node) *graph.Node { return graph.MulScalar(fedkit.CrossEntropy(out, y), 2) }
+			t.Loss = func(out, y *graph.Node) *graph.Node { return graph.MulScalar(loss.CrossEntropy(out, y), 2) }
 		}),
 		wide(func(t *fedkit.Task) { t.Params[0].Init = nil }),
 		wide(func(t *fedkit.Task) { t.Params[0].Name = "other" }),

@@ -13,8 +13,6 @@ var (
 	// ErrStopped says that the program was interrupted, by a notebook's stop button or Ctrl-C: before the run had finished a
 	// round, or before it began.
 	ErrStopped = fault.ErrStopped
-	// ErrNewer says that a newer version of fedkit wrote a file, in a format that this version does not read.
-	ErrNewer = fault.ErrNewer
 	// ErrNoDevice says that no XLA device could be opened, usually because set-up has not been run.
 	ErrNoDevice = xla.ErrNoPlugin
 )

@@ -131,7 +131,7 @@ func ExampleFederation_Predict() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.MLP(32)))
 	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.2}}
 	must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 20}))
-	p := must.M1(fed.Predict(context.Background(), avg.State.X, fedkit.TestPart, nil))[0]
+	p := must.M1(fed.Predict(context.Background(), avg.State.X, datasets.TestPart, nil))[0]
 	var confusion [10][10]int // by label and answer
 	for i, class := range p.Classes() {
 		confusion[p.Labels[i]][class]++

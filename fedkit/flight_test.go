@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/flight"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 )
@@ -104,7 +105,7 @@ func TestWorkIsDoneOnce(t *testing.T) {
 			t.Errorf("seed %d: %d pieces of work began, %d ended, %d are under way", seed, f.Begun, ended, len(f.Work))
 		}
 		for _, w := range f.Work {
-			if !slices.ContainsFunc(f.Versions, func(v fedkit.Version) bool { return v.Round == w.Round }) || len(f.Versions) > atWork+1 {
+			if !slices.ContainsFunc(f.Versions, func(v flight.Version) bool { return v.Round == w.Round }) || len(f.Versions) > atWork+1 {
 				t.Errorf("seed %d: %d models are kept for %d pieces of work", seed, len(f.Versions), len(f.Work))
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 )
@@ -138,7 +139,7 @@ func TestUnseenClientsAreScored(t *testing.T) {
 	if want := under(t, fed.Unseen, &fedkit.Serving{Global: fedAvg.State.X}); !near(accuracies(histories["global"]), want) {
 		t.Errorf("accuracies %v, want %v", accuracies(histories["global"]), want)
 	}
-	own := func(part fedkit.Part) []int { // by the losses that Predict gives
+	own := func(part datasets.Part) []int { // by the losses that Predict gives
 		best := make([]int, fed.Unseen.Size())
 		for i, c := range fed.Unseen.Clients {
 			p, err := fed.Unseen.Predict(ctx, ifca.State.Theta, part, c.Train)
@@ -154,7 +155,7 @@ func TestUnseenClientsAreScored(t *testing.T) {
 		}
 		return best
 	}
-	if want := under(t, fed.Unseen, &fedkit.Serving{Models: ifca.State.Theta, Assign: own(fedkit.TrainPart)}); !near(accuracies(histories["by loss"]), want) {
+	if want := under(t, fed.Unseen, &fedkit.Serving{Models: ifca.State.Theta, Assign: own(datasets.TrainPart)}); !near(accuracies(histories["by loss"]), want) {
 		t.Errorf("accuracies %v, want %v", accuracies(histories["by loss"]), want)
 	}
 	if a, b := histories["welcomed"].Last().MeanUnseen(), histories["global"].Last().MeanUnseen(); !(a.Accuracy > b.Accuracy) {
@@ -222,7 +223,7 @@ func TestClusteringIsRecorded(t *testing.T) {
 	if back, err := fedkit.Load(path); err != nil || !reflect.DeepEqual(back.Rounds[3], h.Rounds[3]) {
 		t.Errorf("read as %+v\nwant %+v, error %v", back.Rounds[3], h.Rounds[3], err)
 	}
-	light, err := fedkit.LoadLight(path)
+	light, err := history.LoadLight(path)
 	if err != nil {
 		t.Fatal(err)
 	}

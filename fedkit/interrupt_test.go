@@ -128,7 +128,7 @@ var interruptedCases = []struct {
 		fmt.Println(summary(Run(context.Background(), fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 5})))
 	}, "2 false true\n5 rounds, false, <nil>"},
 	{"a guest that asks for it", 3, func(fed *Federation, _ string) {
-		ctx, release := Interruptible(context.Background())
+		ctx, release := interrupt.Notify(context.Background())
 		defer release()
 		for range 2 {
 			fmt.Println(summary(Run(ctx, fed, stoppable(), Options{Rounds: 5})))

@@ -11,6 +11,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/loss"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/gomlx/core/graph"
@@ -153,11 +154,11 @@ func TestExtremeFederations(t *testing.T) {
 			forward(func(_ []*graph.Node, x *graph.Node) *graph.Node { return x })},
 		{extreme{"loss by client", "task logistic: invalid: Task.Loss = (Float32)[2]: must be (Float32)[2, 3] for 2 clients"}, iid,
 			task(func(t *fedkit.Task) {
-				t.Loss = func(out, y *graph.Node) *graph.Node { return graph.ReduceMean(fedkit.CrossEntropy(out, y), 1) }
+				t.Loss = func(out, y *graph.Node) *graph.Node { return graph.ReduceMean(loss.CrossEntropy(out, y), 1) }
 			})},
 		{extreme{"accuracy by client", "task logistic: invalid: Task.Accuracy = (Float32)[2]: must be (Float32)[2, 3] for 2 clients"}, iid,
 			task(func(t *fedkit.Task) {
-				t.Accuracy = func(out, y *graph.Node) *graph.Node { return graph.ReduceMean(fedkit.Right(out, y), 1) }
+				t.Accuracy = func(out, y *graph.Node) *graph.Node { return graph.ReduceMean(loss.Right(out, y), 1) }
 			})},
 	} {
 		c.holds(t, func() error {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"fedkit.example/fedkit/internal/checkpoint"
 )
 
 // looker notes what Look says of the run's files while it goes on.
@@ -17,7 +19,7 @@ type looker struct {
 
 func (l *looker) Round(h *History, _ int) {
 	for _, file := range l.files {
-		s, err := Look(file)
+		s, err := checkpoint.Look(file)
 		if err != nil || !s.Going || !s.History.Stopped {
 			l.t.Fatalf("%s: %+v, %v", file, s, err)
 		}
@@ -48,7 +50,7 @@ func TestLook(t *testing.T) {
 			t.Errorf("seen %v of %v, want %v of %v", w.rounds, w.planned, step.seen, step.planned)
 		}
 		for _, file := range w.files {
-			if s, err := Look(file); err != nil || s.Going || s.History.Stopped || len(s.History.Rounds) != step.rounds || s.Of != step.rounds {
+			if s, err := checkpoint.Look(file); err != nil || s.Going || s.History.Stopped || len(s.History.Rounds) != step.rounds || s.Of != step.rounds {
 				t.Errorf("%s: %+v, %v", file, s, err)
 			}
 		}

@@ -91,7 +91,7 @@ func TestMetricsOfPredictions(t *testing.T) {
 		return h
 	}
 	compare := func(who string, models *fedkit.Matrix, rows []int, score fedkit.Score) {
-		p, err := fed.Predict(context.Background(), models, fedkit.TestPart, rows)
+		p, err := fed.Predict(context.Background(), models, datasets.TestPart, rows)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/notebook"
@@ -115,7 +116,7 @@ func TestMistakesAreFound(t *testing.T) {
 		}, `^fedkit: clumsy: round 1: mine$`},
 		{"Round", func(s *clumsy, r *fedkit.Round) error {
 			r.Select(fedkit.SelectorFunc(func(r *fedkit.Round, _ int) []int {
-				r.Losses(s.State.X, fedkit.TrainPart, r.Everyone())
+				r.Losses(s.State.X, datasets.TrainPart, r.Everyone())
 				r.Fail(errors.New("mine"))
 				return nil
 			}), 0)

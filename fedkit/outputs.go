@@ -13,15 +13,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Part is the training or the test part of a data set.
-type Part = engine.Part
-
-// The parts of a data set.
-const (
-	TrainPart = engine.TrainPart // the training examples
-	TestPart  = engine.TestPart  // the test examples
-)
-
 // Predictions are a model's outputs for n examples, with their labels or targets.
 type Predictions struct {
 	Outputs [][]float32 // [n, classes], logits; [n, 1] for a regression
@@ -46,8 +37,8 @@ func (p *Predictions) Classes() []int32 {
 // all. The device works on one block at a time; only the result, k·n·classes numbers, grows with the rows. After a run, models are
 // in the strategy's State:
 //
-//	p, err := fed.Predict(ctx, avg.State.X, fedkit.TestPart, nil)
-func (f *Federation) Predict(ctx context.Context, models *Matrix, part Part, rows []int) ([]Predictions, error) {
+//	p, err := fed.Predict(ctx, avg.State.X, datasets.TestPart, nil)
+func (f *Federation) Predict(ctx context.Context, models *Matrix, part datasets.Part, rows []int) ([]Predictions, error) {
 	if ctx == nil {
 		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
 	}
@@ -63,7 +54,7 @@ func (f *Federation) Predict(ctx context.Context, models *Matrix, part Part, row
 
 // Predict is Federation.Predict in a round, for distillation, say. It adds nothing to the round's bytes: it may run on the server.
 // After an error, the Predictions are empty.
-func (r *Round) Predict(models *Matrix, part Part, rows []int) []Predictions {
+func (r *Round) Predict(models *Matrix, part datasets.Part, rows []int) []Predictions {
 	defer r.restoreStage(r.stage)
 	if r.enter("predict") {
 		p, err := r.Fed.predict(r.ctx, models, part, rows, r.on)
@@ -75,7 +66,7 @@ func (r *Round) Predict(models *Matrix, part Part, rows []int) []Predictions {
 	return make([]Predictions, max(1, models.Rows()))
 }
 
-func (f *Federation) predict(ctx context.Context, models *Matrix, part Part, rows []int, on engine.Device) ([]Predictions, error) {
+func (f *Federation) predict(ctx context.Context, models *Matrix, part datasets.Part, rows []int, on engine.Device) ([]Predictions, error) {
 	rows, err := f.checkRows(part, rows)
 	if err != nil {
 		return nil, err
@@ -92,8 +83,8 @@ func (f *Federation) predict(ctx context.Context, models *Matrix, part Part, row
 }
 
 // predictions combines outputs with the labels or targets of their rows.
-func (f *Federation) predictions(part Part, rows []int, outputs [][]float32) Predictions {
-	p, split := Predictions{Outputs: outputs}, f.split(part)
+func (f *Federation) predictions(part datasets.Part, rows []int, outputs [][]float32) Predictions {
+	p, split := Predictions{Outputs: outputs}, f.Data.Part(part)
 	for _, row := range rows {
 		if split.Labels != nil {
 			p.Labels = append(p.Labels, split.Labels[row])
@@ -107,7 +98,7 @@ func (f *Federation) predictions(part Part, rows []int, outputs [][]float32) Pre
 // Losses returns the mean loss of every model [k, d] on each client's own examples of a part, [k][n]; NaN if it has none.
 // On the training part, as for choosing a cluster, all k models are sent to each of the clients. On the test part it is an
 // evaluation, which costs no bytes. On a simulated clock the server waits for the losses.
-func (r *Round) Losses(models *Matrix, part Part, clients []int) [][]float64 {
+func (r *Round) Losses(models *Matrix, part datasets.Part, clients []int) [][]float64 {
 	loss, end := r.compare(models, part, clients)
 	if r.devices() != nil && r.err == nil {
 		r.clock.now = max(r.clock.now, end)
@@ -116,7 +107,7 @@ func (r *Round) Losses(models *Matrix, part Part, clients []int) [][]float64 {
 }
 
 // compare also returns when the last client has its losses, 0 if this takes no time.
-func (r *Round) compare(models *Matrix, part Part, clients []int) (_ [][]float64, end float64) {
+func (r *Round) compare(models *Matrix, part datasets.Part, clients []int) (_ [][]float64, end float64) {
 	loss := make([][]float64, max(1, models.Rows()))
 	for j := range loss {
 		loss[j] = make([]float64, len(clients))
@@ -129,7 +120,7 @@ func (r *Round) compare(models *Matrix, part Part, clients []int) (_ [][]float64
 		r.Fail(err)
 		return loss, 0
 	}
-	if part == TrainPart {
+	if part == datasets.TrainPart {
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
 		if r.devices() != nil {
 			end = r.clock.compare(r.Fed, models.Rows(), clients)
@@ -141,7 +132,7 @@ func (r *Round) compare(models *Matrix, part Part, clients []int) (_ [][]float64
 // Choose returns, for each client, the row of models [k, d] with the lowest loss on its training examples, the first of ties. As in
 // Losses, all k models are sent to each of the clients, but the server does not wait: a client trains next.
 func (r *Round) Choose(models *Matrix, clients []int) []int {
-	loss, _ := r.compare(models, TrainPart, clients)
+	loss, _ := r.compare(models, datasets.TrainPart, clients)
 	if r.err != nil {
 		return make([]int, len(clients))
 	}
@@ -161,7 +152,7 @@ func lowest(loss [][]float64) []int {
 }
 
 // losses fills loss [k][n].
-func (r *Round) losses(models *Matrix, part Part, clients []int, loss [][]float64) error {
+func (r *Round) losses(models *Matrix, part datasets.Part, clients []int, loss [][]float64) error {
 	if err := checkPart(part); err != nil {
 		return err
 	}
@@ -205,33 +196,26 @@ func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evalua
 	return e.Evaluate(ctx, &v, on)
 }
 
-func (f *Federation) split(part Part) *datasets.Split {
-	if part == TestPart {
-		return &f.Data.Test
-	}
-	return &f.Data.Train
-}
-
-func ownRows(c partition.Client, part Part) []int {
-	if part == TestPart {
+func ownRows(c partition.Client, part datasets.Part) []int {
+	if part == datasets.TestPart {
 		return c.Test
 	}
 	return c.Train
 }
 
-func checkPart(part Part) error {
-	if part != TrainPart && part != TestPart {
-		return Invalid("part", int(part), "fedkit.TrainPart or fedkit.TestPart")
+func checkPart(part datasets.Part) error {
+	if part != datasets.TrainPart && part != datasets.TestPart {
+		return Invalid("part", int(part), "datasets.TrainPart or datasets.TestPart")
 	}
 	return nil
 }
 
 // checkRows returns the rows, all if they are nil.
-func (f *Federation) checkRows(part Part, rows []int) ([]int, error) {
+func (f *Federation) checkRows(part datasets.Part, rows []int) ([]int, error) {
 	if err := checkPart(part); err != nil {
 		return nil, err
 	}
-	n := f.split(part).Len()
+	n := f.Data.Part(part).Len()
 	if rows == nil {
 		return sequence(n), nil
 	}
@@ -285,7 +269,7 @@ func (r *Round) measure(s *engine.Scores, at, rows []int) map[string]Float {
 		for i, j := range at {
 			own[i] = append(own[i], s.Outputs[0][j]...)
 		}
-		p := r.Fed.predictions(TestPart, rows, own)
+		p := r.Fed.predictions(datasets.TestPart, rows, own)
 		v, err := measured(m, &p)
 		if err != nil {
 			r.Fail(err)

@@ -78,15 +78,15 @@ func TestPredictAgainstFloat64(t *testing.T) {
 		model  fedkit.Model
 		sizes  []int
 		models int
-		part   fedkit.Part
+		part   datasets.Part
 		rows   []int
 	}{
-		"one model":                  {digits, model.MLP(16), []int{64, 16, 10}, 1, fedkit.TestPart, nil},
-		"more than one block":        {digits, model.MLP(16), []int{64, 16, 10}, 2, fedkit.TrainPart, nil},
-		"more than one program":      {digits, model.MLP(8), []int{64, 8, 10}, 9, fedkit.TestPart, []int{5, 300, 0, 5}},
-		"GoMLX":                      {digits, model.GoMLX("linear", linear), []int{64, 10}, 2, fedkit.TestPart, []int{7, 1}},
-		"regression":                 {line, model.MLP(4), []int{3, 4, 1}, 3, fedkit.TrainPart, nil},
-		"regression, one row, twice": {line, model.MLP(), []int{3, 1}, 1, fedkit.TestPart, []int{2, 2}},
+		"one model":                  {digits, model.MLP(16), []int{64, 16, 10}, 1, datasets.TestPart, nil},
+		"more than one block":        {digits, model.MLP(16), []int{64, 16, 10}, 2, datasets.TrainPart, nil},
+		"more than one program":      {digits, model.MLP(8), []int{64, 8, 10}, 9, datasets.TestPart, []int{5, 300, 0, 5}},
+		"GoMLX":                      {digits, model.GoMLX("linear", linear), []int{64, 10}, 2, datasets.TestPart, []int{7, 1}},
+		"regression":                 {line, model.MLP(4), []int{3, 4, 1}, 3, datasets.TrainPart, nil},
+		"regression, one row, twice": {line, model.MLP(), []int{3, 1}, 1, datasets.TestPart, []int{2, 2}},
 	} {
 		fed, o := federation(t, c.data, c.model), oracle.MLP{Sizes: c.sizes}
 		models, w := noise(c.models, fed.Task.Dim())
@@ -154,8 +154,8 @@ func TestLossesAndPredictionsInARound(t *testing.T) {
 			warm = xla.Compilations()
 		}
 		models := fedkit.StackRows(r.Models(1), two)
-		test, train = r.Losses(models, fedkit.TestPart, r.Everyone()), r.Losses(models, fedkit.TrainPart, []int{4, 1})
-		said = r.Predict(models, fedkit.TrainPart, fed.Clients[4].Train)
+		test, train = r.Losses(models, datasets.TestPart, r.Everyone()), r.Losses(models, datasets.TrainPart, []int{4, 1})
+		said = r.Predict(models, datasets.TrainPart, fed.Clients[4].Train)
 	}}
 	h, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 3})
 	if err != nil {
@@ -198,16 +198,16 @@ func TestPredictAndLossesRefuse(t *testing.T) {
 	ctx, one := context.Background(), fedkit.NewMatrix(make([]float32, 650), 1, 650)
 	var none context.Context
 	for want, ask := range map[string]func() ([]fedkit.Predictions, error){
-		"part = 7: must be fedkit.TrainPart or fedkit.TestPart": func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, 7, nil) },
-		"rows = -1: must be in [0, ":                            func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, fedkit.TestPart, []int{0, -1}) },
-		"rows = []: must be at least one row, or nil for all":   func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, fedkit.TestPart, []int{}) },
+		"part = 7: must be datasets.TrainPart or datasets.TestPart": func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, 7, nil) },
+		"rows = -1: must be in [0, ":                                func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, datasets.TestPart, []int{0, -1}) },
+		"rows = []: must be at least one row, or nil for all":       func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, datasets.TestPart, []int{}) },
 		"models = [1, 1]: must be [k, 650]": func() ([]fedkit.Predictions, error) {
-			return fed.Predict(ctx, fedkit.NewMatrix([]float32{1}, 1, 1), fedkit.TestPart, nil)
+			return fed.Predict(ctx, fedkit.NewMatrix([]float32{1}, 1, 1), datasets.TestPart, nil)
 		},
-		"the matrix is nil": func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, nil, fedkit.TestPart, nil) },
-		"ctx = nil":         func() ([]fedkit.Predictions, error) { return fed.Predict(none, one, fedkit.TestPart, nil) },
+		"the matrix is nil": func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, nil, datasets.TestPart, nil) },
+		"ctx = nil":         func() ([]fedkit.Predictions, error) { return fed.Predict(none, one, datasets.TestPart, nil) },
 		"federation = nil": func() ([]fedkit.Predictions, error) {
-			return (*fedkit.Federation)(nil).Predict(ctx, one, fedkit.TestPart, nil)
+			return (*fedkit.Federation)(nil).Predict(ctx, one, datasets.TestPart, nil)
 		},
 	} {
 		if p, err := ask(); p != nil || !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
@@ -216,9 +216,9 @@ func TestPredictAndLossesRefuse(t *testing.T) {
 	}
 	for want, ask := range map[string]func(r *fedkit.Round){
 		"losses: invalid: part = -1":    func(r *fedkit.Round) { r.Losses(one, -1, []int{0}) },
-		"losses: invalid: clients = 6":  func(r *fedkit.Round) { r.Losses(one, fedkit.TestPart, []int{6}) },
-		"losses: invalid: clients = []": func(r *fedkit.Round) { r.Losses(one, fedkit.TestPart, nil) },
-		"predict: invalid: rows = 1797": func(r *fedkit.Round) { r.Predict(one, fedkit.TrainPart, []int{1797}) },
+		"losses: invalid: clients = 6":  func(r *fedkit.Round) { r.Losses(one, datasets.TestPart, []int{6}) },
+		"losses: invalid: clients = []": func(r *fedkit.Round) { r.Losses(one, datasets.TestPart, nil) },
+		"predict: invalid: rows = 1797": func(r *fedkit.Round) { r.Predict(one, datasets.TrainPart, []int{1797}) },
 	} {
 		if _, err := fedkit.Run(ctx, fed, asking{ask}, fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), "round 1: "+want) {
 			t.Errorf("error %v; want %s", err, want)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -128,7 +129,7 @@ func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 		c.ready[client] = v.arrived
 		if !kept(i) {
 			c.ready[client] = min(v.arrived, end)
-			r.record.Missed = append(r.record.Missed, Miss{Client: client, Begin: Float(v.begin), End: Float(v.arrived), Lost: v.lost})
+			r.record.Missed = append(r.record.Missed, history.Miss{Client: client, Begin: Float(v.begin), End: Float(v.arrived), Lost: v.lost})
 		}
 	}
 	if !job.Private {
@@ -176,7 +177,7 @@ func (r *Round) SitOut(clients ...int) {
 	}
 	wanted, now, out := len(r.chosen)-r.overSelected, Float(r.clock.now), map[int]bool{}
 	for _, c := range clients {
-		r.record.Missed = append(r.record.Missed, Miss{Client: c, Begin: now, End: now, SatOut: true})
+		r.record.Missed = append(r.record.Missed, history.Miss{Client: c, Begin: now, End: now, SatOut: true})
 		out[c] = true
 	}
 	r.chosen = slices.DeleteFunc(slices.Clone(r.chosen), func(c int) bool { return out[c] })

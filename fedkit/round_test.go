@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/datasets"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 )
@@ -255,7 +256,7 @@ func TestObjectiveOverABatch(t *testing.T) {
 	start := randomMatrix(5, 1, o.Dim())
 	play1(t, fed, func(r *Round, x *Matrix) *Matrix {
 		u := r.Train(Job{Clients: []int{0, 1}, Start: start, Local: Local{Batch: FullBatch, LR: 0.1}, Objective: batchMean{}})
-		p := r.Predict(start, TrainPart, nil)
+		p := r.Predict(start, datasets.TrainPart, nil)
 		for i, c := range fed.Clients {
 			want := 0.0
 			for k := range 3 {

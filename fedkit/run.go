@@ -27,7 +27,7 @@ import (
 // Canceling ctx with the cause ErrStopped is not: the history of the finished rounds is returned with Stopped set, and the
 // checkpoint can be resumed. The error is ErrStopped if no round was finished. In a notebook, the stop button does this to all
 // current runs, and to those that the cell starts afterwards; pressed again after half a second or more, it ends the cell. Other
-// programs handle interrupts themselves, unless they use Interruptible.
+// programs handle interrupts themselves, unless they use notebook.Interruptible.
 func Run(ctx context.Context, fed *Federation, s Strategy, o Options) (*History, error) {
 	var last *History
 	for h, err := range Rounds(ctx, fed, s, o) {
@@ -288,9 +288,9 @@ func (u *underway) resume() error {
 	return err
 }
 
-// notifyStart notifies a StartWatcher that the run begins.
+// notifyStart notifies a watcher that the run begins.
 func (u *underway) notifyStart() {
-	if w, ok := u.opts.Watch.(StartWatcher); ok {
+	if w, ok := u.opts.Watch.(interface{ Start(*History, int) }); ok {
 		w.Start(u.h, u.opts.Rounds)
 	}
 }
@@ -332,13 +332,6 @@ func (u *underway) stopped(ctx context.Context, err error) error {
 	}
 	u.h.Stopped = true
 	return nil
-}
-
-// Interruptible returns a context that an interrupt (a notebook's stop button or Ctrl-C) cancels, with ErrStopped as its cause.
-// Until release is called, the first interrupt does not end the program, nor do those within half a second of it. In a
-// notebook, Run and Rounds do this themselves; a cell with several runs needs it for the time between them.
-func Interruptible(ctx context.Context) (_ context.Context, release func()) {
-	return interrupt.Notify(ctx)
 }
 
 func canceled(err error) bool {

@@ -26,7 +26,7 @@ func under(t *testing.T, fed *fedkit.Federation, sv *fedkit.Serving) (accuracy [
 		case sv.Mix != nil:
 			models = sv.Models.Mix(sv.Mix[i : i+1])
 		}
-		p, err := fed.Predict(context.Background(), models, fedkit.TestPart, c.Test)
+		p, err := fed.Predict(context.Background(), models, datasets.TestPart, c.Test)
 		if err != nil {
 			t.Fatal(err)
 		}

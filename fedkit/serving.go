@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strconv"
 
+	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/rows"
@@ -96,7 +98,7 @@ func (r *Round) chooseOnTest(models *Matrix) {
 	if !r.opts.ChooseOnTest || models == nil {
 		return
 	}
-	best := lowest(r.Losses(models, TestPart, r.Everyone()))
+	best := lowest(r.Losses(models, datasets.TestPart, r.Everyone()))
 	if r.enter("evaluate") {
 		r.record.ChosenOnTest = r.scoresOf(r.Everyone(), models, best)
 	}
@@ -171,7 +173,7 @@ func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
 
 // scores evaluates models on test examples; which names the model of each example, nil for all. After an error it is nil.
 func (r *Round) scores(models *Matrix, rows, which []int) *engine.Scores {
-	v := engine.Evaluation{Part: TestPart, Rows: rows, Which: which, Outputs: len(r.opts.Metrics) > 0}
+	v := engine.Evaluation{Part: datasets.TestPart, Rows: rows, Which: which, Outputs: len(r.opts.Metrics) > 0}
 	s, err := r.Fed.scores(r.ctx, models, v, r.on)
 	if err != nil {
 		r.Fail(err)
@@ -251,7 +253,7 @@ func (s *Serving) Check(m, d int) error {
 // those of round 0 with seed 0.
 //
 //	sv, err := fedkit.Served(ctx, fed, rep)
-//	p, err := fed.Predict(ctx, sv.Models.Take(sv.Assign[3]), fedkit.TestPart, fed.Clients[3].Test)
+//	p, err := fed.Predict(ctx, sv.Models.Take(sv.Assign[3]), datasets.TestPart, fed.Clients[3].Test)
 func Served(ctx context.Context, fed *Federation, s Strategy) (*Serving, error) {
 	sv, err := served(ctx, fed, s)
 	if err != nil {
@@ -327,7 +329,7 @@ func (r *Round) recordClusters(sv *Serving) {
 	if sv.Clusters == nil {
 		return
 	}
-	c := &Clustering{}
+	c := &history.Clustering{}
 	names := slices.Clone(sv.Clusters)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"fedkit.example/datasets"
 )
 
 // splits has one cluster, and two from round 3 on.
@@ -84,9 +86,9 @@ func (s *chooses) Serve(r *Round) Serving {
 		return Serving{Models: s.State.W, ByLoss: true}
 	}
 	best := make([]int, r.Clients())
-	for j, row := range r.Losses(s.State.W, TrainPart, r.Everyone()) {
+	for j, row := range r.Losses(s.State.W, datasets.TrainPart, r.Everyone()) {
 		for i, loss := range row {
-			if loss < r.Losses(s.State.W.Take(best[i]), TrainPart, []int{i})[0][0] {
+			if loss < r.Losses(s.State.W.Take(best[i]), datasets.TrainPart, []int{i})[0][0] {
 				best[i] = j
 			}
 		}

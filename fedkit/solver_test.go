@@ -377,7 +377,7 @@ func TestEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	question := engine.Evaluation{Models: tensor, Part: engine.TrainPart, Rows: rng.Perm(n)}
+	question := engine.Evaluation{Models: tensor, Part: datasets.TrainPart, Rows: rng.Perm(n)}
 	which := make([]int, n)
 	for i := range which {
 		which[i] = rng.IntN(4)

@@ -9,6 +9,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
+	"fedkit.example/fedkit/loss"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -124,44 +125,19 @@ func (t *Task) check() error {
 // complete sets the defaults that depend on the data.
 func (t *Task) complete(d *datasets.Dataset) {
 	if t.Loss == nil {
-		t.Loss = CrossEntropy
+		t.Loss = loss.CrossEntropy
 		if d.Classes == 0 {
-			t.Loss = SquaredError
+			t.Loss = loss.SquaredError
 		}
 	}
 	if t.Accuracy == nil {
-		t.Accuracy = Right
+		t.Accuracy = loss.Right
 		if d.Classes == 0 {
-			t.Accuracy = func(out, y *graph.Node) *graph.Node { return graph.OneMinus(graph.MulScalar(SquaredError(out, y), 2)) }
+			t.Accuracy = func(out, y *graph.Node) *graph.Node {
+				return graph.OneMinus(graph.MulScalar(loss.SquaredError(out, y), 2))
+			}
 		}
 	}
-}
-
-// CrossEntropy is −log softmax(out)[y] for every example: out [C, B, classes], y [C, B] labels; result [C, B].
-func CrossEntropy(out, y *graph.Node) *graph.Node {
-	dims := out.Shape().Dimensions
-	label := graph.OneHot(y, dims[2], out.DType())
-	if y.Shape().Dimensions[0] != dims[0] { // the same examples for all models
-		label = graph.BroadcastToDims(label, dims...)
-	}
-	return graph.Neg(graph.ReduceSum(graph.Mul(label, graph.LogSoftmax(out, -1)), -1))
-}
-
-// SquaredError is ½(out − y)² for every example: out [C, B] (or [C, B, 1]), y [C, B] targets; result [C, B].
-func SquaredError(out, y *graph.Node) *graph.Node {
-	if out.Rank() == 3 {
-		out = graph.Squeeze(out, -1)
-	}
-	return graph.MulScalar(graph.Square(graph.Sub(out, y)), 0.5)
-}
-
-// Right is 1 if the largest output is the label, else 0: out [C, B, classes], y [C, B]; result [C, B].
-func Right(out, y *graph.Node) *graph.Node {
-	best := graph.ArgMax(out, -1, y.DType())
-	if best.Shape().Dimensions[0] != y.Shape().Dimensions[0] {
-		y = graph.BroadcastToDims(y, best.Shape().Dimensions...)
-	}
-	return graph.ConvertDType(graph.Equal(best, y), out.DType())
 }
 
 // start draws a model's initial parameters.

@@ -3,6 +3,7 @@ package examples
 import (
 	"math"
 
+	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
@@ -25,7 +26,7 @@ type QFedAvg struct {
 // Round implements fedkit.Strategy.
 func (s *QFedAvg) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
-	loss := r.Losses(s.X, fedkit.TrainPart, S)[0]
+	loss := r.Losses(s.X, datasets.TrainPart, S)[0]
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Down: fedkit.Zero}) // clients already have x
 	l, h, weight := 1/s.Local.Rate(r.T), 0.0, make([]float64, len(u.Solves))
 	for i, solve := range u.Solves {

@@ -15,6 +15,9 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
+// ErrNewer says that a newer version of fedkit wrote a file, in a format that this version does not read.
+var ErrNewer = fault.ErrNewer
+
 // A history file has a line of JSON for the run, one for each round, and one for its end, which has the number of rounds
 // and whether the run was interrupted. Each ends with a checksum (see lines.Sum). A round's per-client data are packed into
 // one string, the last field before the checksum, so that a reader may skip it.
@@ -253,7 +256,7 @@ func (p *parser) heading() (*History, error) {
 		return nil, err
 	}
 	if format.Schema > historySchema {
-		return nil, fmt.Errorf("%w: schema %d, this one reads %d", fault.ErrNewer, format.Schema, historySchema)
+		return nil, fmt.Errorf("%w: schema %d, this one reads %d", ErrNewer, format.Schema, historySchema)
 	}
 	if format.Schema != historySchema {
 		return nil, fmt.Errorf("schema %d: this version of fedkit reads %d", format.Schema, historySchema)

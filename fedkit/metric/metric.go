@@ -1,6 +1,6 @@
 // Package metric has metrics for Options.Metrics. Each also measures what Federation.Predict returns:
 //
-//	p, err := fed.Predict(ctx, avg.State.X, fedkit.TestPart, nil)
+//	p, err := fed.Predict(ctx, avg.State.X, datasets.TestPart, nil)
 //	fmt.Println(metric.MacroF1{}.Measure(&p[0]))
 package metric
 

@@ -111,11 +111,11 @@ func TestGRUKeepsClientsApart(t *testing.T) {
 	run(t, fed, training{func(r *fedkit.Round) {
 		job := fedkit.Job{Clients: r.Everyone(), Start: r.Models(1), Local: fedkit.Local{Batch: 4, LR: 0.5}, BatchesOf: 1}
 		together := r.Train(job).Models
-		losses := r.Losses(together, fedkit.TrainPart, r.Everyone())
+		losses := r.Losses(together, datasets.TrainPart, r.Everyone())
 		job.Clients = []int{1}
 		alone := r.Train(job).Models
 		close32(t, "model", host(t, together.Take(1)), host(t, alone), 1e-6)
-		for k, loss := range r.Losses(alone, fedkit.TrainPart, r.Everyone())[0] {
+		for k, loss := range r.Losses(alone, datasets.TrainPart, r.Everyone())[0] {
 			if math.Abs(loss-losses[1][k]) > 1e-6 {
 				t.Errorf("client %d: loss %v side by side, %v alone", k, losses[1][k], loss)
 			}

@@ -9,6 +9,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/loss"
 	"fedkit.example/fedkit/model"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers"
@@ -35,7 +36,7 @@ func normalized(x *graph.Node, axis int) *graph.Node {
 func changed(change func(t *fedkit.Task)) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		t, err := model.LogisticRegression()(d)
-		t.Name, t.Loss, t.Accuracy = "named", fedkit.CrossEntropy, fedkit.Right
+		t.Name, t.Loss, t.Accuracy = "named", loss.CrossEntropy, loss.Right
 		change(t)
 		return t, err
 	}
@@ -78,7 +79,7 @@ func TestModelsThatMixExamplesAreRefused(t *testing.T) {
 		"size": {forward(func(out *graph.Node) *graph.Node { return graph.DivScalar(out, float64(out.Shape().Dim(1))) }), "Task.Forward", number},
 		"loss": {changed(func(t *fedkit.Task) {
 			t.Loss = func(out, y *graph.Node) *graph.Node {
-				loss := fedkit.CrossEntropy(out, y)
+				loss := loss.CrossEntropy(out, y)
 				return graph.BroadcastToDims(graph.ReduceAndKeep(loss, graph.ReduceMean, 1), loss.Shape().Dimensions...)
 			}
 		}), "Task.Loss", others},

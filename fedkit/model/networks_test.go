@@ -205,7 +205,7 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 				to := host(t, solves.Models)
 				for i, m := range []*fedkit.Matrix{from, solves.Models} {
 					loss := []float64{want.Loss, want.After}[i]
-					if got := r.Losses(m, fedkit.TrainPart, r.Everyone())[0][0]; !(math.Abs(got-loss) <= 1e-5*(1+loss)) {
+					if got := r.Losses(m, datasets.TrainPart, r.Everyone())[0][0]; !(math.Abs(got-loss) <= 1e-5*(1+loss)) {
 						t.Errorf("loss %d is %v, want %v", i, got, loss)
 					}
 				}

@@ -4,6 +4,7 @@
 package notebook
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,6 +43,13 @@ func Begin() int {
 		os.Exit(1)
 	}()
 	return 0
+}
+
+// Interruptible returns a context that an interrupt (a notebook's stop button or Ctrl-C) cancels, with fedkit.ErrStopped as its cause.
+// Until release is called, the first interrupt does not end the program, nor do those within half a second of it. Runs in a cell do
+// this themselves; a cell with several runs needs it for the time between them.
+func Interruptible(ctx context.Context) (_ context.Context, release func()) {
+	return interrupt.Notify(ctx)
 }
 
 // Panic replaces must.M, which would write the same error three times.

@@ -15,7 +15,7 @@ import (
 )
 
 // Follow shows the line of a run that another program computes, until it is over, as Line does. The path is its
-// Options.Checkpoint or Options.History. It returns the history, without what is recorded per client: see fedkit.LoadLight. A run
+// Options.Checkpoint or Options.History. It returns the history, without what is recorded per client: see history.LoadLight. A run
 // that was stopped, failed or was killed is Stopped, and its line says so.
 //
 // The stop button of a notebook ends Follow, and leaves the run alone.
@@ -33,7 +33,7 @@ func (w *Watcher) Follow(path string) (*fedkit.History, error) {
 	f := &followed{path: path, start: w.now()}
 	for failures := 0; ; {
 		begin := time.Now()
-		s, err := fedkit.Look(path)
+		s, err := Look(path)
 		switch {
 		case err == nil:
 			failures = 0
@@ -58,7 +58,7 @@ func (w *Watcher) Follow(path string) (*fedkit.History, error) {
 
 // followed is a run of another program.
 type followed struct {
-	*fedkit.Sight
+	*Sight
 	path  string
 	start time.Time // first read
 
@@ -68,7 +68,7 @@ type followed struct {
 
 // see stores the latest state. While a run writes the end of its file, it looks like one that has yet to begin: then the earlier
 // history stays.
-func (f *followed) see(s *fedkit.Sight) {
+func (f *followed) see(s *Sight) {
 	if s.Going && s.History == nil && f.Sight != nil {
 		s.History = f.History
 	}

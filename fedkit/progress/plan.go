@@ -5,11 +5,8 @@ import (
 	"math"
 	"time"
 
-	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/table"
 )
-
-var _ fedkit.PlanWatcher = (*Watcher)(nil)
 
 // plan is the size of a study.
 type plan struct {
@@ -18,7 +15,7 @@ type plan struct {
 	start        time.Time
 }
 
-// Plan implements fedkit.PlanWatcher. The line is shown at once.
+// Plan implements study.PlanWatcher. The line is shown at once.
 func (w *Watcher) Plan(runs, stored int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -28,7 +28,7 @@ const (
 // line appears as soon as the run begins, shows when programs are compiled, and ticks during long rounds. It stays in place and
 // is updated a few times per second at most. Pass one watcher to several runs to have a line for each.
 //
-// A study announces its runs (see fedkit.PlanWatcher), which are then counted: "57 of 100 done, 2 running, 12 stored, 3 min
+// A study announces its runs (see study.PlanWatcher), which are then counted: "57 of 100 done, 2 running, 12 stored, 3 min
 // left", in a notebook with a line for each active or failed run.
 //
 // Outside a notebook the line goes to standard error, every 10 seconds if that is no terminal.
@@ -70,9 +70,7 @@ func New(figure func(runs []*Run, final bool) error) *Watcher {
 	return w
 }
 
-var _ fedkit.StartWatcher = (*Watcher)(nil)
-
-// Start implements fedkit.StartWatcher. In a log, which keeps every line, the first one comes later.
+// Start is called before the first round: see fedkit.Watcher. In a log, which keeps every line, the first one comes later.
 func (w *Watcher) Start(h *fedkit.History, of int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
 )
@@ -61,7 +62,7 @@ func (s *LCFL) Round(r *fedkit.Round) error {
 // cluster clusters the clients by d_ij.
 func (s *LCFL) cluster(r *fedkit.Round, u *fedkit.Updates) {
 	st, clients := &s.State, u.Clients()
-	f := r.Losses(u.Models, fedkit.TrainPart, clients) // f_i(w_j) is f[j][i]
+	f := r.Losses(u.Models, datasets.TrainPart, clients) // f_i(w_j) is f[j][i]
 	d := cluster.NewCondensed(len(clients))
 	for i := range clients {
 		for j := range i {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/interrupt"
 )
 
@@ -139,7 +140,7 @@ func (s *Study) begin(ctx context.Context, p *plan, w fedkit.Watcher) (*fedkit.H
 	o.Watch = watch{w}
 	_, missing := os.Stat(o.Checkpoint)
 	h, err := fedkit.Run(ctx, p.fed, p.strategy, o)
-	if started := h != nil; err == nil || missing != nil || ctx.Err() != nil || !started || len(h.Rounds) > 0 || errors.Is(err, fedkit.ErrNewer) {
+	if started := h != nil; err == nil || missing != nil || ctx.Err() != nil || !started || len(h.Rounds) > 0 || errors.Is(err, history.ErrNewer) {
 		return h, err
 	}
 	s.sayf("%s begins anew: %v\n", p.Run, err)

@@ -14,6 +14,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/text"
 )
@@ -111,7 +112,7 @@ func parse(b []byte) (*Run, error) {
 	}
 	switch {
 	case version.Schema > schema:
-		return nil, fmt.Errorf("%w: schema %d, this one knows %d", fedkit.ErrNewer, version.Schema, schema)
+		return nil, fmt.Errorf("%w: schema %d, this one knows %d", history.ErrNewer, version.Schema, schema)
 	case version.Schema > 0 && version.Schema < schema:
 		return nil, errOlder
 	}

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/file"
 	"fedkit.example/fedkit/internal/text"
 	"github.com/klauspost/compress/zstd"
@@ -204,7 +205,7 @@ func readExtract(r io.Reader) (Runs, error) {
 		return nil, errors.New("it is not an extract of runs")
 	}
 	if head.Schema > extractSchema {
-		return nil, fmt.Errorf("%w: schema %d, this one knows %d", fedkit.ErrNewer, head.Schema, extractSchema)
+		return nil, fmt.Errorf("%w: schema %d, this one knows %d", history.ErrNewer, head.Schema, extractSchema)
 	}
 	if head.Schema < extractSchema {
 		return nil, fmt.Errorf("schema %d: an older fedkit wrote it, without a checksum: write it anew", head.Schema)

@@ -14,6 +14,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/loss"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
@@ -289,7 +290,7 @@ func TestChangedAfterAdd(t *testing.T) {
 		"rows":         {func(fed *fedkit.Federation) { fed.Clients[2].Train = fed.Clients[2].Train[:5] }, "Federation.Clients = changed"},
 		"fewer":        {func(fed *fedkit.Federation) { fed.Clients = fed.Clients[:6] }, ""},
 		"other data":   {func(fed *fedkit.Federation) { fed.Data = datasets.Digits() }, ""},
-		"loss":         {func(fed *fedkit.Federation) { fed.Task.Loss = fedkit.SquaredError }, "Federation.Task = changed"},
+		"loss":         {func(fed *fedkit.Federation) { fed.Task.Loss = loss.SquaredError }, "Federation.Task = changed"},
 		"loss's value": {func(*fedkit.Federation) { weight = 2 }, "Federation.Task = changed"},
 	} {
 		fed := own()
@@ -297,7 +298,7 @@ func TestChangedAfterAdd(t *testing.T) {
 			var err error
 			fed, err = fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
 				task, err := model.MLP(8)(d)
-				task.Loss = func(out, y *graph.Node) *graph.Node { return graph.MulScalar(fedkit.CrossEntropy(out, y), weight) }
+				task.Loss = func(out, y *graph.Node) *graph.Node { return graph.MulScalar(loss.CrossEntropy(out, y), weight) }
 				return task, err
 			})
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 )
 
 // Run is a stored run, as its entry describes it.
@@ -75,7 +76,7 @@ func (r *Run) load(whole bool) (*fedkit.History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("study: %w", err)
 	}
-	h, err := fedkit.ParseHistory(b, whole)
+	h, err := history.Parse(b, whole)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("study: %s: %w", r.Path(historyFile), err)

@@ -13,6 +13,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/display"
 )
 
@@ -232,7 +233,7 @@ func (s *Study) look() error {
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			continue
-		case errors.Is(err, fedkit.ErrNewer):
+		case errors.Is(err, history.ErrNewer):
 			return err
 		case err == nil && r.Key != p.Key:
 			err = fmt.Errorf("study: %s: it is the entry of another run, whose key begins alike", p.Path(entryFile))

@@ -22,6 +22,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/attack"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
@@ -451,10 +452,10 @@ func TestListing(t *testing.T) {
 	if err := alter(listed[0].Path("entry.json"), `"schema": 2`, `"schema": 3`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Run(ctx); !errors.Is(err, fedkit.ErrNewer) || !strings.Contains(err.Error(), "schema 3") {
+	if _, err := st.Run(ctx); !errors.Is(err, history.ErrNewer) || !strings.Contains(err.Error(), "schema 3") {
 		t.Error(err)
 	}
-	if left, damaged = study.List(dir); len(left) != 5 || len(damaged) != 1 || !errors.Is(damaged[0], fedkit.ErrNewer) {
+	if left, damaged = study.List(dir); len(left) != 5 || len(damaged) != 1 || !errors.Is(damaged[0], history.ErrNewer) {
 		t.Error(left, damaged)
 	}
 

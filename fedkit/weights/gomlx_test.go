@@ -17,6 +17,7 @@ import (
 	mlmodel "github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/model/checkpoint"
 
+	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/model"
@@ -42,7 +43,7 @@ func TestGoMLX(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := []int{0, 3, 4, 100}
-	want, err := fed.Predict(context.Background(), s.State.X, fedkit.TestPart, rows)
+	want, err := fed.Predict(context.Background(), s.State.X, datasets.TestPart, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

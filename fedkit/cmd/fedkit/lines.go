@@ -4,6 +4,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 )
 
 // line is a round as one line of JSON, without what a round does not have.
@@ -19,7 +20,7 @@ type line struct {
 	Accuracy  *fedkit.Float           `json:"accuracy,omitempty"`
 	Own       *fedkit.Float           `json:"own_accuracy,omitempty"`    // on the clients' own examples
 	Unseen    *fedkit.Float           `json:"unseen_accuracy,omitempty"` // of clients that never took part
-	Clusters  *fedkit.Clustering      `json:"clustering,omitempty"`
+	Clusters  *history.Clustering     `json:"clustering,omitempty"`
 	Metrics   map[string]fedkit.Float `json:"metrics,omitempty"`
 	Notes     map[string]fedkit.Float `json:"notes,omitempty"`
 	BytesUp   int64                   `json:"bytes_up"`

@@ -18,15 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Part selects the training or test split of a data set.
-type Part int
-
-// The parts of a data set.
-const (
-	TrainPart Part = iota
-	TestPart
-)
-
 // Engine holds a data set on a device, and the programs compiled for it.
 type Engine struct {
 	task  Task

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fedkit.example/datasets"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -12,7 +13,7 @@ import (
 // Evaluation requests the loss and accuracy of models on examples, and their outputs if wanted.
 type Evaluation struct {
 	Models  *tensors.Tensor // [k, d]
-	Part    Part
+	Part    datasets.Part
 	Rows    []int // examples
 	Which   []int // by example, the model to score; nil: every model on every example
 	Outputs bool
@@ -55,7 +56,7 @@ func newScores(v *Evaluation) *Scores {
 // evaluator is the design of an evaluation program: parallel blocks, and examples per block. If shared, all blocks have the same
 // examples, under different models.
 type evaluator struct {
-	part             Part
+	part             datasets.Part
 	blocks, examples int
 	shared           bool
 	outputs          bool

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedkit.example/datasets"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -89,7 +90,7 @@ func (e *Engine) values(job *Job, p *plan, g int, travels bool) values {
 		}
 		return t
 	}
-	train := e.held[TrainPart]
+	train := e.held[datasets.TrainPart]
 	v := values{
 		"features": train.features, "labels": train.labels, "batches": e.batches(job, p, clients),
 		"first": int32(0), "last": int32(last), "rows": rows, "start": matrix(job.Start),
@@ -243,7 +244,7 @@ func (k solver) step(e *Engine, s *loopState, in nodes) {
 	zero := graph.Const(i.Graph(), int32(0))
 	rows := graph.Reshape(graph.DynamicSlice(in["batches"], []*graph.Node{i, zero, zero}, []int{1, k.lanes, k.batch}), k.lanes, k.batch)
 	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 for padding
-	x, labels := examples(e.data, TrainPart, in, graph.Max(rows, zero))
+	x, labels := examples(e.data, datasets.TrainPart, in, graph.Max(rows, zero))
 
 	trained, reported, penalty := k.losses(e, s, x, labels, used)
 	mean := func(loss *graph.Node) *graph.Node { // [C, B] → [C]

@@ -69,13 +69,13 @@ func Join(p []*graph.Node) *graph.Node {
 func (t *Task) alone() bool { return t.Variables != nil || t.Train != nil }
 
 // examples gathers rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets [C, B].
-func examples(d *datasets.Dataset, part Part, in nodes, rows *graph.Node) (x, labels *graph.Node) {
+func examples(d *datasets.Dataset, part datasets.Part, in nodes, rows *graph.Node) (x, labels *graph.Node) {
 	at := graph.InsertAxes(rows, -1)
 	x, labels = graph.Gather(in["features"], at), graph.Gather(in["labels"], at)
 	if x.DType() != dtypes.Float32 { // images are kept as bytes
 		x = graph.ConvertDType(x, dtypes.Float32)
 		split := &d.Train
-		if part == TestPart {
+		if part == datasets.TestPart {
 			split = &d.Test
 		}
 		x = graph.MulScalar(x, float64(split.Scale))
