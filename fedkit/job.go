@@ -331,7 +331,7 @@ func (j *Job) checkObjective() error {
 	if j.Objective == nil {
 		return nil
 	}
-	return checkKey("Job.Objective", j.Objective)
+	return engine.CheckKey("Job.Objective", j.Objective)
 }
 
 func (j *Job) checkExtra() error {

@@ -198,49 +198,6 @@ func (u *underway) release() {
 	}
 }
 
-// checkRun checks the options of a run and those of its strategy.
-func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
-	if isNil(reflect.ValueOf(o.Watch)) {
-		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
-	}
-	if isNil(reflect.ValueOf(o.On)) {
-		return Invalid("Options.On", fmt.Sprintf("nil %T", o.On), "a fleet, or left out for none")
-	}
-	away := o.On != nil
-	o.Watch, o.On = nil, nil // not parts to check
-	if err := check("Options", o, fed, 0); err != nil {
-		return err
-	}
-	if err := checkMetrics(o.Metrics); err != nil {
-		return err
-	}
-	if o.History != "" && filepath.Clean(o.History) == filepath.Clean(o.Checkpoint) {
-		return Invalid("Options.History", o.History, "another file than Options.Checkpoint")
-	}
-	for _, by := range fed.interceptors {
-		if err := check("", by, fed, 0); err != nil {
-			return err
-		}
-	}
-	n, err := cohort(all, fed.Size())
-	if err != nil {
-		return err
-	}
-	if err := check("", all[0], fed, n); err != nil {
-		return err
-	}
-	if err := fed.fitsRun(all, n); err != nil && !away { // the fleet's memory is not known here
-		return err
-	}
-	if o.Checkpoint == "" {
-		return nil
-	}
-	if err := h.Complete(); err != nil {
-		return err
-	}
-	return checkStates(all)
-}
-
 // start starts the strategy, or resumes it from its checkpoint.
 func (u *underway) start(ctx context.Context) error {
 	r := u.newRound(ctx, 0)

@@ -1,9 +1,11 @@
 package fedkit
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/checkpoint"
@@ -81,6 +83,22 @@ func field(all []Strategy, name string) (f reflect.Value, tag reflect.StructTag)
 		}
 	}
 	return f, tag
+}
+
+// cohort returns a strategy's cohort size: from the participation rate in its field Fraction, or all clients if it has none.
+func cohort(all []Strategy, m int) (int, error) {
+	f, tag := field(all, "Fraction")
+	if !f.IsValid() || f.Kind() != reflect.Float64 {
+		return m, nil
+	}
+	share := f.Float()
+	if !(share >= 0 && share <= 1) {
+		return 0, Invalid("Fraction", share, config.Allowed("(0,1]", cmp.Or(tag.Get("default"), "every client"), false))
+	}
+	if usual, err := strconv.ParseFloat(tag.Get("default"), 64); err == nil && share == 0 {
+		share = usual
+	}
+	return cohortSize(share, m), nil
 }
 
 // statesOf returns the address of every State: of a strategy, of the structs it embeds, and of the strategies it wraps.
@@ -171,51 +189,4 @@ func isStrategy(v reflect.Value) bool {
 func isStrategyType(t reflect.Type) bool {
 	is := reflect.TypeFor[Strategy]()
 	return t.Implements(is) || reflect.PointerTo(t).Implements(is)
-}
-
-// checkStates refuses a strategy if a checkpoint would lose part of its State, or of those it wraps.
-func checkStates(all []Strategy) error {
-	err := config.Walk(all[0], func(path string, part any) error {
-		if isStrategyType(reflect.TypeOf(part)) && path != "" && !isOneOf(all, part) {
-			return Invalid(path, fmt.Sprintf("%T", part), "returned by a method Unwrap() fedkit.Strategy, so that "+saved)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return config.Walk(all[0], func(path string, part any) error {
-		if s, ok := part.(Strategy); ok {
-			return fault.Within(path, checkState(s))
-		}
-		return nil
-	})
-}
-
-// saved ends the errors about States.
-const saved = "Options.Checkpoint can save its State"
-
-func checkState(s Strategy) error {
-	_, wraps := s.(interface{ Unwrap() Strategy })
-	v := reflect.Indirect(reflect.ValueOf(s))
-	if v.Kind() == reflect.Struct {
-		for _, f := range reflect.VisibleFields(v.Type()) {
-			if !f.IsExported() && !f.Anonymous && isStrategyType(f.Type) {
-				return Invalid(f.Name, "unexported", "exported and returned by a method Unwrap() fedkit.Strategy, so that "+saved)
-			}
-		}
-	}
-	state, _ := config.Field(s, "State")
-	switch {
-	case !state.IsValid() && !wraps:
-		return Invalid("State", "missing", "an exported field with all that outlives a round (struct{} if nothing does), so that Options.Checkpoint can save it")
-	case state.IsValid() && !state.CanAddr():
-		return Invalid("strategy", fmt.Sprintf("%T", s), "a pointer, so that "+saved)
-	}
-	for _, state := range statesIn(v) {
-		if err := checkpoint.Savable("State", state.Type()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -5,17 +5,18 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
+	"path/filepath"
 	"reflect"
 	"slices"
-	"unsafe"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/checkpoint"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/source"
+	"fedkit.example/fedkit/internal/tree"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -78,6 +79,96 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	h.Types = config.Types(s, o.Metrics, fed.interceptors)
 	h.Task, err = fed.fingerprint(fed.batches(s))
 	return h, all, err
+}
+
+// checkRun checks the options of a run and those of its strategy.
+func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
+	if isNil(reflect.ValueOf(o.Watch)) {
+		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
+	}
+	if isNil(reflect.ValueOf(o.On)) {
+		return Invalid("Options.On", fmt.Sprintf("nil %T", o.On), "a fleet, or left out for none")
+	}
+	away := o.On != nil
+	o.Watch, o.On = nil, nil // not parts to check
+	if err := check("Options", o, fed, 0); err != nil {
+		return err
+	}
+	if err := checkMetrics(o.Metrics); err != nil {
+		return err
+	}
+	if o.History != "" && filepath.Clean(o.History) == filepath.Clean(o.Checkpoint) {
+		return Invalid("Options.History", o.History, "another file than Options.Checkpoint")
+	}
+	for _, by := range fed.interceptors {
+		if err := check("", by, fed, 0); err != nil {
+			return err
+		}
+	}
+	n, err := cohort(all, fed.Size())
+	if err != nil {
+		return err
+	}
+	if err := check("", all[0], fed, n); err != nil {
+		return err
+	}
+	if err := fed.fitsRun(all, n); err != nil && !away { // the fleet's memory is not known here
+		return err
+	}
+	if o.Checkpoint == "" {
+		return nil
+	}
+	if err := h.Complete(); err != nil {
+		return err
+	}
+	return checkStates(all)
+}
+
+// checkStates refuses a strategy if a checkpoint would lose part of its State, or of those it wraps.
+func checkStates(all []Strategy) error {
+	err := config.Walk(all[0], func(path string, part any) error {
+		if isStrategyType(reflect.TypeOf(part)) && path != "" && !isOneOf(all, part) {
+			return Invalid(path, fmt.Sprintf("%T", part), "returned by a method Unwrap() fedkit.Strategy, so that "+saved)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return config.Walk(all[0], func(path string, part any) error {
+		if s, ok := part.(Strategy); ok {
+			return fault.Within(path, checkState(s))
+		}
+		return nil
+	})
+}
+
+// saved ends the errors about States.
+const saved = "Options.Checkpoint can save its State"
+
+func checkState(s Strategy) error {
+	_, wraps := s.(interface{ Unwrap() Strategy })
+	v := reflect.Indirect(reflect.ValueOf(s))
+	if v.Kind() == reflect.Struct {
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			if !f.IsExported() && !f.Anonymous && isStrategyType(f.Type) {
+				return Invalid(f.Name, "unexported", "exported and returned by a method Unwrap() fedkit.Strategy, so that "+saved)
+			}
+		}
+	}
+	state, _ := config.Field(s, "State")
+	switch {
+	case !state.IsValid() && !wraps:
+		return Invalid("State", "missing", "an exported field with all that outlives a round (struct{} if nothing does), so that Options.Checkpoint can save it")
+	case state.IsValid() && !state.CanAddr():
+		return Invalid("strategy", fmt.Sprintf("%T", s), "a pointer, so that "+saved)
+	}
+	for _, state := range statesIn(v) {
+		if err := checkpoint.Savable("State", state.Type()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settings gives Options its type name in configurations, which leave out fields tagged `results:"same"` and zero values. So a new
@@ -172,7 +263,7 @@ type origin struct {
 }
 
 func originOf(d *datasets.Dataset, clients []partition.Client, t *Task) *origin {
-	return &origin{[3]uint64{sumOf(d.Train), sumOf(d.Test), sumOf([]any{d.Shape, d.Classes, d.Groups})}, sumOf(clients), sumOf(*t), *t}
+	return &origin{[3]uint64{tree.Sum(d.Train), tree.Sum(d.Test), tree.Sum([]any{d.Shape, d.Classes, d.Groups})}, tree.Sum(clients), tree.Sum(*t), *t}
 }
 
 // unchanged refuses a federation that was changed after it was made: its data may be on the device already, its programs compiled,
@@ -198,43 +289,4 @@ func (f *Federation) unchanged() error {
 		return f.Unseen.unchanged()
 	}
 	return nil
-}
-
-var sumSeed = maphash.MakeSeed()
-
-// sumOf returns a hash of a value made of numbers, strings, functions and pointers (by address), and slices and structs of them.
-func sumOf(v any) uint64 {
-	var h maphash.Hash
-	h.SetSeed(sumSeed)
-	addTo(&h, reflect.ValueOf(v))
-	return h.Sum64()
-}
-
-func addTo(h *maphash.Hash, v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Invalid:
-	case reflect.Struct:
-		for _, f := range v.Fields() {
-			addTo(h, f)
-		}
-	case reflect.Slice:
-		maphash.WriteComparable(h, v.Len())
-		if k := v.Type().Elem().Kind(); k >= reflect.Bool && k <= reflect.Complex128 {
-			_, _ = h.Write(unsafe.Slice((*byte)(v.UnsafePointer()), v.Len()*int(v.Type().Elem().Size())))
-			return
-		}
-		for i := range v.Len() {
-			addTo(h, v.Index(i))
-		}
-	case reflect.Interface:
-		addTo(h, v.Elem())
-	case reflect.Func: // the closure's address, not the code's: closures of one function may capture different values
-		p := reflect.New(v.Type())
-		p.Elem().Set(v)
-		maphash.WriteComparable(h, *(*uintptr)(p.UnsafePointer()))
-	case reflect.Pointer:
-		maphash.WriteComparable(h, v.Pointer())
-	default:
-		maphash.WriteComparable(h, v.Interface())
-	}
 }
