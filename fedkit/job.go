@@ -178,6 +178,29 @@ func (j *Job) rates(round int) ([]float64, error) {
 	return rates, nil
 }
 
+// work returns each client's local steps, and the examples processed in them.
+func (j *Job) work(f *Federation) (steps []int, examples []float64) {
+	l := j.Local.WithDefaults()
+	for i, c := range j.Clients {
+		own, batch, epochs, s := len(f.Clients[c].Train), l.Batch, l.Epochs, l.Steps
+		if batch == FullBatch || batch > own {
+			batch = own
+		}
+		if j.Epochs != nil {
+			epochs = j.Epochs[i]
+		}
+		if j.Steps != nil {
+			s = j.Steps[i]
+		}
+		if s > 0 {
+			steps, examples = append(steps, s), append(examples, float64(s*batch))
+		} else {
+			steps, examples = append(steps, epochs*((own+batch-1)/batch)), append(examples, float64(epochs*own))
+		}
+	}
+	return steps, examples
+}
+
 // traffic returns how many models each client receives and sends.
 func (j *Job) traffic(d int) (down, up float64, err error) {
 	if j.Private {

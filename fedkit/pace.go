@@ -146,29 +146,6 @@ func (r *Round) wanted(job *Job) int {
 	return len(job.Clients)
 }
 
-// work returns each client's local steps, and the examples processed in them.
-func (j *Job) work(f *Federation) (steps []int, examples []float64) {
-	l := j.Local.WithDefaults()
-	for i, c := range j.Clients {
-		own, batch, epochs, s := len(f.Clients[c].Train), l.Batch, l.Epochs, l.Steps
-		if batch == FullBatch || batch > own {
-			batch = own
-		}
-		if j.Epochs != nil {
-			epochs = j.Epochs[i]
-		}
-		if j.Steps != nil {
-			s = j.Steps[i]
-		}
-		if s > 0 {
-			steps, examples = append(steps, s), append(examples, float64(s*batch))
-		} else {
-			steps, examples = append(steps, epochs*((own+batch-1)/batch)), append(examples, float64(epochs*own))
-		}
-	}
-	return steps, examples
-}
-
 // SitOut excludes clients from the round because their devices are too slow, and records them in Record.Missed. A strategy without
 // remaining clients ends its round without Train.
 func (r *Round) SitOut(clients ...int) {
