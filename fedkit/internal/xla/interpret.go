@@ -34,10 +34,8 @@ func (p *Program) Interpret(args ...any) (out []*tensors.Tensor, err error) {
 	interpreting.Lock()
 	defer interpreting.Unlock()
 	in := inputs{backend: b}
-	for _, a := range args {
-		if err := in.add(a); err != nil {
-			return nil, err
-		}
+	if err := in.add(args...); err != nil {
+		return nil, err
 	}
 	g, outputs := p.graph(b, in.shapes)
 	defer g.Finalize()
