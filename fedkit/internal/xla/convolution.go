@@ -57,8 +57,16 @@ func (c *convolution) spatial(x, w []int) []int {
 	return out
 }
 
-func all(of []int, value int) bool {
-	return !slices.ContainsFunc(of, func(v int) bool { return v != value })
+func all[T comparable](of []T, value T) bool {
+	return !slices.ContainsFunc(of, func(v T) bool { return v != value })
+}
+
+func product(of []int) int {
+	n := 1
+	for _, v := range of {
+		n *= v
+	}
+	return n
 }
 
 // sums reports whether this is the gradient of a kernel, [space…, i, B] with [space…, i, o], and faster as one matrix product per
@@ -70,10 +78,7 @@ func (c *convolution) sums(axes compute.ConvolveAxesConfig) bool {
 		axes.InputChannels != axes.KernelInputChannels || !slices.Equal(axes.InputSpatial, axes.KernelSpatial) || axes.InputChannels != 0 {
 		return false
 	}
-	places := 1
-	for _, p := range c.spatial(x[1:], w[1:]) {
-		places *= p
-	}
+	places := product(c.spatial(x[1:], w[1:]))
 	return places == 1 || places <= 25 && !all(c.kernel, 1)
 }
 
@@ -82,11 +87,7 @@ func (c *convolution) products() compute.Value {
 	x, w := c.dims(c.x), c.dims(c.w)
 	n := len(c.strides)
 	out := c.spatial(x[1:], w[1:])
-	padded := c.pad(c.x, 1, c.paddings)
-	rows := 1
-	for _, d := range w[:n+1] {
-		rows *= d
-	}
+	padded, rows := c.pad(c.x, 1, c.paddings), product(w[:n+1])
 	flat := c.do(c.f.Reshape(c.w, rows, w[n+1]))
 	var sums []compute.Value
 	for _, place := range grid(out) {
@@ -116,7 +117,7 @@ func (c *convolution) convolved() compute.Value {
 		return nil
 	case !all(c.input, 1) && all(c.kernel, 1) && all(c.strides, 1) && c.groups == 1:
 		return c.phases(x[1:n+1], w[:n])
-	case all(w[:n], 1) && all(c.input, 1) && c.groups == 1 && !slices.ContainsFunc(c.paddings, func(p [2]int) bool { return p != [2]int{} }):
+	case all(w[:n], 1) && all(c.input, 1) && c.groups == 1 && all(c.paddings, [2]int{}):
 		return c.pointwise(x, w)
 	}
 	return c.do(c.f.Function.ConvGeneral(c.x, c.w, channelsLast(n), c.strides, c.paddings, c.input, c.kernel, c.groups, 1))
@@ -142,11 +143,7 @@ func (c *convolution) pointwise(x, w []int) compute.Value {
 	if !all(c.strides, 1) {
 		seen = c.do(c.f.Slice(c.x, make([]int, n+2), x, slices.Concat([]int{1}, c.strides, []int{1})))
 	}
-	rows := 1
-	for _, d := range out[:n+1] {
-		rows *= d
-	}
-	y := c.dot(c.do(c.f.Reshape(seen, rows, w[n])), 1, c.do(c.f.Reshape(c.w, w[n], w[n+1])))
+	y := c.dot(c.do(c.f.Reshape(seen, product(out[:n+1]), w[n])), 1, c.do(c.f.Reshape(c.w, w[n], w[n+1])))
 	return c.do(c.f.Reshape(y, out...))
 }
 
@@ -233,7 +230,7 @@ func (c *convolution) interleave(phases []compute.Value, s, out []int) compute.V
 
 // pad pads axes from the given one on; negative paddings crop.
 func (c *convolution) pad(x compute.Value, from int, paddings [][2]int) compute.Value {
-	if !slices.ContainsFunc(paddings, func(p [2]int) bool { return p != [2]int{} }) || c.err != nil {
+	if all(paddings, [2]int{}) || c.err != nil {
 		return x
 	}
 	axes := make([]compute.PadAxis, len(c.dims(x)))
