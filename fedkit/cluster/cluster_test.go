@@ -198,7 +198,7 @@ func TestCosinesOfSimilarModels(t *testing.T) {
 		return &g
 	}
 	want := cluster.Cosines(gram(models, false), labels, k)
-	got := cluster.Cosines(cluster.Uncenter(gram(around, true)), labels, k)
+	got := cluster.Cosines(cluster.Shifted(gram(around, true)).Gram(), labels, k)
 	naive := cluster.Cosines(gram(models, true), labels, k)
 	wrong := 0
 	for i := range n {
