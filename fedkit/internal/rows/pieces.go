@@ -155,7 +155,8 @@ func (p *pieces) apply(program *xla.Program, last *Matrix) (*Matrix, []int) {
 	return fromTensor(ts[0]).Apply(program, append(anys(ts[1:]), last)...), p.place
 }
 
-func anys(ts []*tensors.Tensor) []any {
+// anys returns values as arguments.
+func anys[T any](ts []T) []any {
 	args := make([]any, len(ts))
 	for i, t := range ts {
 		args[i] = t
