@@ -109,14 +109,11 @@ func TestSolveOnADevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var models []float32
-		for _, m := range out.Models {
-			rows, err := host(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			models = append(models, rows...)
+		rows, err := hosts(out.Models)
+		if err != nil {
+			t.Fatal(err)
 		}
+		models := slices.Concat(rows...)
 		for i, n := range sizes {
 			want := starts[i]
 			for range n / 2 {

@@ -44,10 +44,11 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 		return err
 	})
 	for g := 0; g < groups && err == nil; g++ {
-		var loss, drift []float32
-		if loss, drift, err = figures(lists[g]); err != nil {
+		var figures [][]float32
+		if figures, err = hosts(lists[g]); err != nil {
 			break
 		}
+		loss, drift := figures[0], figures[1]
 		for lane, i := range p.lanes(g) {
 			if i >= 0 {
 				out.Place[i] = g*p.design.lanes + lane
@@ -56,15 +57,6 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 		}
 	}
 	return out, err
-}
-
-// figures copies a program's losses and drifts to the host.
-func figures(vs []Value) (a, b []float32, err error) {
-	if a, err = host(vs[0]); err != nil {
-		return nil, nil, err
-	}
-	b, err = host(vs[1])
-	return a, b, err
 }
 
 // values returns the arguments for group g of a plan. If they travel, they have only the rows of its own clients.

@@ -32,15 +32,6 @@ type Matrix struct {
 // Tensor returns the matrix as one tensor.
 func Tensor(m *Matrix) (*tensors.Tensor, error) { return m.tensor() }
 
-// Sequence returns 0, 1, …, n−1.
-func Sequence(n int) []int {
-	s := make([]int, n)
-	for i := range s {
-		s[i] = i
-	}
-	return s
-}
-
 // tensor returns the matrix as one tensor.
 func (m *Matrix) tensor() (*tensors.Tensor, error) {
 	if err := m.Err(); err != nil {

@@ -40,7 +40,7 @@ func FromRows(rows []*Matrix) *Matrix {
 		}
 		ts = append(ts, t)
 	}
-	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: Sequence(len(rows)), shared: true, values: engine.Values(ts)}}
+	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: engine.Sequence(len(rows)), shared: true, values: engine.Values(ts)}}
 }
 
 // lanes returns how many rows each piece has.
