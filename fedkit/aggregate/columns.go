@@ -1,7 +1,7 @@
 package aggregate
 
 import (
-	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/xla"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -13,10 +13,10 @@ const cached = 1 << 19
 func byColumns(u, first *Node, f func(u *Node) *Node) *Node {
 	n, d := u.Shape().Dimensions[0], u.Shape().Dimensions[1]
 	w := min(d, max(1, cached/powerOfTwo(n)))
-	s := engine.NewLoop(u.Graph())
+	s := xla.NewLoop(u.Graph())
 	s.Add("from", first)
 	s.Add("out", Slice(u, AxisRange(0, 1)))
-	s.Run(func(s *engine.Loop) *Node { return LessThan(s.One("from"), Const(s.One("from").Graph(), int32(d))) }, func(s *engine.Loop) {
+	s.Run(func(s *xla.Loop) *Node { return LessThan(s.One("from"), Const(s.One("from").Graph(), int32(d))) }, func(s *xla.Loop) {
 		from := s.One("from")
 		zero := Const(from.Graph(), int32(0))
 		at := []*Node{zero, Min(from, Const(from.Graph(), int32(d-w)))} // the last block may overlap the previous one

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -70,7 +69,7 @@ func (f *function) trains(g *Graph) error {
 	for v := range f.store.IterVariables() {
 		v.NodeValue(g) // a variable first used inside the loop would become a parameter of its body
 	}
-	s := engine.NewLoop(g)
+	s := xla.NewLoop(g)
 	s.Add("step", Parameter(g, "step", shapes.Make(dtypes.Int32)))
 	s.Add("last", Parameter(g, "last", shapes.Make(dtypes.Int32)))
 	s.Add("x", f.examples(g))
@@ -78,7 +77,7 @@ func (f *function) trains(g *Graph) error {
 	for l, v := range f.params {
 		s.Add("w", Parameter(g, fmt.Sprint("w", l), shapes.Make(dtypes.Float32, append([]int{1}, v.Shape().Dimensions...)...)))
 	}
-	s.Run(func(s *engine.Loop) *Node { return LessThan(s.One("step"), s.One("last")) }, func(s *engine.Loop) {
+	s.Run(func(s *xla.Loop) *Node { return LessThan(s.One("step"), s.One("last")) }, func(s *xla.Loop) {
 		w, end := s.All("w"), f.train(s.One("key"))
 		loss := ReduceAllSum(f.forward(w, InsertAxes(s.One("x"), 0)))
 		if penalty := end(); penalty != nil {

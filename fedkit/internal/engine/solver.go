@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -164,8 +165,8 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 	start := k.start(in)
 	state := k.state(&e.task, in, e.task.Split(start))
 	state.Run(
-		func(s *Loop) *graph.Node { return graph.LessThan(s.One("step"), s.One("last")) },
-		func(s *Loop) { k.step(e, s, in) })
+		func(s *xla.Loop) *graph.Node { return graph.LessThan(s.One("step"), s.One("last")) },
+		func(s *xla.Loop) { k.step(e, s, in) })
 	models := Join(state.All("w"))
 	out := []*graph.Node{models}
 	if k.apart {
@@ -200,9 +201,9 @@ func (k solver) own(in nodes, m *graph.Node) *graph.Node {
 // state returns the loop's initial state, from models w. Part of it is loop-invariant, and carried along since a loop body can
 // reach outer nodes only through Gather and DynamicSlice. GoMLX caches scalar constants and would hand one made here to the body,
 // which cannot use it. So there are none, and zeros are differences.
-func (k solver) state(task *Task, in nodes, w []*graph.Node) *Loop {
+func (k solver) state(task *Task, in nodes, w []*graph.Node) *xla.Loop {
 	zeros := func(v *graph.Node) *graph.Node { return graph.Sub(v, v) }
-	state := NewLoop(in["rate"].Graph())
+	state := xla.NewLoop(in["rate"].Graph())
 	state.Add("step", in["first"])
 	state.Add("last", in["last"])
 	state.Add("loss", zeros(in["rate"]))
@@ -230,7 +231,7 @@ func (k solver) state(task *Task, in nodes, w []*graph.Node) *Loop {
 }
 
 // step is the body of the loop: one step of every lane.
-func (k solver) step(e *Engine, s *Loop, in nodes) {
+func (k solver) step(e *Engine, s *xla.Loop, in nodes) {
 	i, w := s.One("step"), s.All("w")
 	zero := graph.Const(i.Graph(), int32(0))
 	rows := graph.Reshape(graph.DynamicSlice(in["batches"], []*graph.Node{i, zero, zero}, []int{1, k.lanes, k.batch}), k.lanes, k.batch)
@@ -261,7 +262,7 @@ func (k solver) step(e *Engine, s *Loop, in nodes) {
 }
 
 // losses returns the loss that a step minimizes and the one it reports, [C, B] each, and a penalty [C] or nil.
-func (k solver) losses(e *Engine, s *Loop, x, y, used *graph.Node) (trained, reported, penalty *graph.Node) {
+func (k solver) losses(e *Engine, s *xla.Loop, x, y, used *graph.Node) (trained, reported, penalty *graph.Node) {
 	b := Batch{Params: s.All("w"), X: x, Y: y, Used: used, Extra: map[string][]*graph.Node{}}
 	end := func() *graph.Node { return nil }
 	if e.task.Train != nil {
@@ -287,7 +288,7 @@ func (k solver) losses(e *Engine, s *Loop, x, y, used *graph.Node) (trained, rep
 }
 
 // update moves the parameters one step along the optimizer's direction.
-func (k solver) update(s *Loop, in nodes, gradient []*graph.Node) {
+func (k solver) update(s *xla.Loop, in nodes, gradient []*graph.Node) {
 	rate, w := s.One("rate now"), s.All("w")
 	t := graph.AddScalar(graph.ConvertDType(s.One("step"), dtypes.Float32), 1)
 	g, slots := make([]*graph.Node, len(w)), make([][]*graph.Node, k.optimizer.Slots())
@@ -330,7 +331,7 @@ func (k solver) mustFit(what string, got, w []*graph.Node) {
 }
 
 // descent is m ⊙ (∇f + μ p ⊙ (w − a) + s) for the parameter l.
-func descent(s *Loop, in nodes, d *graph.Node, l int) *graph.Node {
+func descent(s *xla.Loop, in nodes, d *graph.Node, l int) *graph.Node {
 	if in["prox"] != nil {
 		pull := graph.Mul(along(s.One("prox"), d), graph.Sub(s.All("w")[l], s.All("anchor")[l]))
 		if in["weights"] != nil {
