@@ -1,6 +1,7 @@
 package fedkit
 
 import (
+	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
@@ -36,4 +37,4 @@ func StackRows(ms ...*Matrix) *Matrix { return rows.StackRows(ms...) }
 func JoinColumns(ms ...*Matrix) *Matrix { return rows.JoinColumns(ms...) }
 
 // sequence returns 0, 1, …, n−1.
-var sequence = rows.Sequence
+var sequence = engine.Sequence

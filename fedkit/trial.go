@@ -30,36 +30,27 @@ func (t *Task) try(d *datasets.Dataset, usual bool) error {
 
 // tryWith builds the graphs for a number of sets of examples: one per client, or one for all.
 func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
-	var arguments []shapes.Shape
-	for _, p := range t.Params {
-		arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{trialClients}, p.Shape...)...))
-	}
-	label := dtypes.Int32
-	if d.Classes == 0 {
-		label = dtypes.Float32
-	}
-	arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{sets, trialBatch}, d.Shape...)...), shapes.Make(label, sets, trialBatch))
-	stage := ""
+	e, stage := t.forEngine(), ""
 	err := xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
-		l := len(t.Params)
+		p, x, y, _ := e.Inputs(in)
 		stage = "Task.Forward"
-		out := t.Forward(in[:l:l], in[l])
+		out := t.Forward(p, x)
 		if usual && d.Classes > 0 {
 			mustBe(out, d.Classes)
 		} else if out == nil || usual && out.Rank() != 3 {
 			mustBe(out)
 		}
 		stage = "Task.Accuracy"
-		accuracy := t.Accuracy(out, in[l+1])
+		accuracy := t.Accuracy(out, y)
 		mustBe(accuracy)
 		stage = "Task.Loss"
-		loss := t.Loss(out, in[l+1])
+		loss := t.Loss(out, y)
 		mustBe(loss)
 		if sets > 1 {
-			graph.Gradient(graph.ReduceAllSum(loss), in[:l]...)
+			graph.Gradient(graph.ReduceAllSum(loss), p...)
 		}
 		return []*graph.Node{loss, accuracy}
-	}).Build(arguments...)
+	}).Build(e.Arguments(d, trialClients, sets, trialBatch)...)
 	return fault.Within(stage, err)
 }
 

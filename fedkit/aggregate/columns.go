@@ -1,8 +1,7 @@
 package aggregate
 
 import (
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
+	"fedkit.example/fedkit/internal/xla"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -14,22 +13,17 @@ const cached = 1 << 19
 func byColumns(u, first *Node, f func(u *Node) *Node) *Node {
 	n, d := u.Shape().Dimensions[0], u.Shape().Dimensions[1]
 	w := min(d, max(1, cached/powerOfTwo(n)))
-	out := Slice(u, AxisRange(0, 1))
-	state := func(g *Graph) (from, out *Node) {
-		return Parameter(g, "from", shapes.Make(dtypes.Int32)), Parameter(g, "out", shapes.Make(u.DType(), 1, d))
-	}
-	more := NewClosure(u.Graph(), func(g *Graph) []*Node {
-		from, _ := state(g)
-		return []*Node{LessThan(from, Const(g, int32(d)))}
+	s := xla.NewLoop(u.Graph())
+	s.Add("from", first)
+	s.Add("out", Slice(u, AxisRange(0, 1)))
+	s.Run(func(s *xla.Loop) *Node { return LessThan(s.One("from"), Const(s.One("from").Graph(), int32(d))) }, func(s *xla.Loop) {
+		from := s.One("from")
+		zero := Const(from.Graph(), int32(0))
+		at := []*Node{zero, Min(from, Const(from.Graph(), int32(d-w)))} // the last block may overlap the previous one
+		s.Set("out", DynamicUpdateSlice(s.One("out"), f(DynamicSlice(u, at, []int{n, w})), at))
+		s.Set("from", AddScalar(from, int32(w)))
 	})
-	next := NewClosure(u.Graph(), func(g *Graph) []*Node {
-		from, out := state(g)
-		zero := Const(g, int32(0))
-		at := []*Node{zero, Min(from, Const(g, int32(d-w)))} // the last block may overlap the previous one
-		out = DynamicUpdateSlice(out, f(DynamicSlice(u, at, []int{n, w})), at)
-		return []*Node{AddScalar(from, int32(w)), out}
-	})
-	return While(more, next, first, out)[1]
+	return s.One("out")
 }
 
 // sortRows sorts every column of u [n, w] by a bitonic network (Batcher 1968): log²n steps that compare and exchange

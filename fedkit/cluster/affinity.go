@@ -80,13 +80,5 @@ func checkAffinity(a *mat.SymDense, n int) error {
 	if a == nil || a.SymmetricDim() != n {
 		return invalid("what Affinity returned", sizeOf(a), fmt.Sprintf("a matrix for %d points", n))
 	}
-	raw := a.RawSymmetric()
-	for i := range n {
-		for o, v := range raw.Data[i*raw.Stride+i+1 : i*raw.Stride+n] {
-			if !(v >= 0 && v <= largest) {
-				return invalid(fmt.Sprintf("Affinity of points %d and %d", i, i+1+o), v, "a number in [0, 1e100]")
-			}
-		}
-	}
-	return nil
+	return distances.check("Affinity of points %d and %d", n, func(i int) (int, []float64) { return i + 1, upper(a, i)[1:] })
 }

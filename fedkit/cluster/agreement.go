@@ -1,6 +1,10 @@
 package cluster
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Agreement compares a clustering with the true groups. Points with a negative label in either are left out. All fields are NaN
 // if no point is left, or if there are not as many labels as true groups.
@@ -26,17 +30,13 @@ func Agree(labels, truth []int) Agreement {
 	return Agreement{t.ari(), t.nmi(), t.purity(), t.accuracy()}
 }
 
-// contingency is the sparse contingency table of clusters and true groups. Its cells are in the order of the points, so that sums
-// over it are the same in every run.
+// contingency is the contingency table of clusters and true groups.
 type contingency struct {
-	n    float64
-	a, b []float64 // points by cluster, by true group
-	both []cell    // nonempty cells
-}
-
-type cell struct {
-	a, b int
-	n    float64
+	n     float64
+	a, b  []float64   // points by cluster, by true group
+	both  [][]float64 // points by true group and cluster
+	cells []float64   // the nonempty ones of them, in the order of the points, so that sums are the same in every run
+	at    [][2]int    // their clusters and true groups
 }
 
 func count(labels, truth []int) (t contingency) {
@@ -50,41 +50,31 @@ func count(labels, truth []int) (t contingency) {
 		}
 	}
 	as, bs = Renumber(as), Renumber(bs)
-	at := map[[2]int]int{}
+	t.n, t.a, t.b, t.both = float64(len(as)), make([]float64, groups(as)), make([]float64, groups(bs)), zeros(groups(bs), groups(as))
 	for i, a := range as {
 		b := bs[i]
-		if a == len(t.a) {
-			t.a = append(t.a, 0)
+		if t.both[b][a] == 0 {
+			t.at = append(t.at, [2]int{a, b})
 		}
-		if b == len(t.b) {
-			t.b = append(t.b, 0)
-		}
-		c, known := at[[2]int{a, b}]
-		if !known {
-			c = len(t.both)
-			at[[2]int{a, b}] = c
-			t.both = append(t.both, cell{a: a, b: b})
-		}
-		t.both[c].n++
+		t.both[b][a]++
 		t.a[a]++
 		t.b[b]++
-		t.n++
+	}
+	for _, at := range t.at {
+		t.cells = append(t.cells, t.both[at[1]][at[0]])
 	}
 	return t
 }
 
 func (t contingency) ari() float64 {
 	pairs := func(v float64) float64 { return v * (v - 1) / 2 }
-	var same, a, b float64
-	for _, c := range t.both {
-		same += pairs(c.n)
+	all := func(sizes []float64) (sum float64) {
+		for _, v := range sizes {
+			sum += pairs(v)
+		}
+		return sum
 	}
-	for _, v := range t.a {
-		a += pairs(v)
-	}
-	for _, v := range t.b {
-		b += pairs(v)
-	}
+	same, a, b := all(t.cells), all(t.a), all(t.b)
 	expected, greatest := a/max(pairs(t.n), 1)*b, (a+b)/2
 	if greatest == expected {
 		return 1
@@ -98,8 +88,8 @@ func (t contingency) nmi() float64 {
 		return 1
 	}
 	mutual := 0.0
-	for _, c := range t.both {
-		mutual += c.n / t.n * math.Log(c.n*t.n/(t.a[c.a]*t.b[c.b]))
+	for i, n := range t.cells {
+		mutual += n / t.n * math.Log(n*t.n/(t.a[t.at[i][0]]*t.b[t.at[i][1]]))
 	}
 	return min(max(0, 2*mutual/entropies), 1) // rounding may leave a little less or more
 }
@@ -111,25 +101,18 @@ func (t contingency) entropy(sizes []float64) (h float64) {
 	return h
 }
 
-func (t contingency) purity() (p float64) {
+func (t contingency) purity() float64 {
 	most := make([]float64, len(t.a))
-	for _, c := range t.both {
-		most[c.a] = max(most[c.a], c.n)
+	for i, n := range t.cells {
+		most[t.at[i][0]] = max(most[t.at[i][0]], n)
 	}
-	for _, v := range most {
-		p += v
-	}
-	return p / t.n
+	return floats.Sum(most) / t.n
 }
 
 func (t contingency) accuracy() (hits float64) {
-	overlap := zeros(len(t.b), len(t.a))
-	for _, c := range t.both {
-		overlap[c.b][c.a] = c.n
-	}
-	for a, b := range Match(overlap) {
+	for a, b := range Match(t.both) {
 		if b >= 0 {
-			hits += overlap[b][a]
+			hits += t.both[b][a]
 		}
 	}
 	return hits / t.n

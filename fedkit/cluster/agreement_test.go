@@ -40,12 +40,14 @@ func TestAgreeAtTheEdges(t *testing.T) {
 		"some without a label":    {[]int{3, -1, 3, 8}, []int{0, 1, 0, 1}, cluster.Agreement{1, 1, 1, 1}},
 	} {
 		got := cluster.Agree(c.labels, c.truth)
-		for i, pair := range [][2]float64{{got.ARI, c.want.ARI}, {got.NMI, c.want.NMI}, {got.Purity, c.want.Purity}, {got.Accuracy, c.want.Accuracy}} {
-			if !near(pair[0], pair[1], 1e-15) {
-				t.Errorf("%s: figure %d is %v, want %v", name, i, pair[0], pair[1])
-			}
+		if !agree(got, c.want, 1e-15) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
+}
+
+func agree(a, b cluster.Agreement, tolerance float64) bool {
+	return near(a.ARI, b.ARI, tolerance) && near(a.NMI, b.NMI, tolerance) && near(a.Purity, b.Purity, tolerance) && near(a.Accuracy, b.Accuracy, tolerance)
 }
 
 // near reports whether two numbers are within a tolerance, or both NaN.
@@ -68,7 +70,7 @@ func TestAgreeIsInvariant(t *testing.T) {
 			renamed[i], there[i] = name[labels[j]], truth[j]
 		}
 		a, b, swapped := cluster.Agree(labels, truth), cluster.Agree(renamed, there), cluster.Agree(truth, labels)
-		if !near(a.ARI, b.ARI, 1e-12) || !near(a.NMI, b.NMI, 1e-12) || !near(a.Purity, b.Purity, 1e-12) || !near(a.Accuracy, b.Accuracy, 1e-12) {
+		if !agree(a, b, 1e-12) {
 			t.Errorf("seed %d: %v, with other names %v", seed, a, b)
 		}
 		if !near(a.ARI, swapped.ARI, 1e-12) || !near(a.NMI, swapped.NMI, 1e-12) || !near(a.Accuracy, swapped.Accuracy, 1e-12) {

@@ -72,3 +72,28 @@ func rename(labels, name []int) []int {
 	}
 	return renamed
 }
+
+// Renumber returns labels 0, 1, … in the order in which the groups first appear. A negative label (no group) becomes −1.
+func Renumber(labels []int) []int {
+	name, out := map[int]int{}, make([]int, len(labels))
+	for i, l := range labels {
+		if l < 0 {
+			out[i] = -1
+			continue
+		}
+		if _, known := name[l]; !known {
+			name[l] = len(name)
+		}
+		out[i] = name[l]
+	}
+	return out
+}
+
+// zeros returns a table of zeros [rows][columns] in one allocation.
+func zeros(rows, columns int) [][]float64 {
+	t, all := make([][]float64, rows), make([]float64, rows*columns)
+	for i := range t {
+		t[i] = all[i*columns : (i+1)*columns : (i+1)*columns]
+	}
+	return t
+}

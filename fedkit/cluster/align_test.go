@@ -9,19 +9,13 @@ import (
 )
 
 func TestAlign(t *testing.T) {
-	before := [][]float64{{1, 0, 0}, {0.6, 0.4, 0}, {0, 0, 1}, {0, 0.1, 0.9}}
-	if got, want := cluster.Align([]int{1, 1, 0, 0}, before), []int{0, 0, 2, 2}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-}
-
-func TestAlignWithMoreOrFewerGroups(t *testing.T) {
 	for _, c := range []struct {
 		labels []int
 		before [][]float64
 		want   []int
 	}{
-		{nil, nil, []int{}},
+		{[]int{1, 1, 0, 0}, [][]float64{{1, 0, 0}, {0.6, 0.4, 0}, {0, 0, 1}, {0, 0.1, 0.9}}, []int{0, 0, 2, 2}},
+		{nil, nil, []int{}}, // more or fewer groups
 		{[]int{0, 1}, nil, []int{0, 1}},
 		{[]int{1, 0, 2}, [][]float64{{1, 0}, {0, 1}, {0, 1}}, []int{0, 1, 2}},
 		{[]int{1, 1, -1}, [][]float64{{0, 0, 1}, {0, 0, 1}, {1, 0, 0}}, []int{2, 2, -1}},

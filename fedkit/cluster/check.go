@@ -22,57 +22,53 @@ func (p *Points) check(k int) error {
 	return p.finite()
 }
 
+// limit is a range of numbers.
+type limit struct {
+	low, high float64
+	words     string
+}
+
+var (
+	coordinates   = limit{-largest, largest, "a number, at most 1e100 in size"}
+	innerProducts = limit{-largest * largest, largest * largest, "a number, at most 1e200 in size"}
+	distances     = limit{0, largest, "a number in [0, 1e100]"}
+)
+
+// check refuses rows with a number outside the limit. A row has the values of the columns from some column on; name formats row and
+// column.
+func (l limit) check(name string, rows int, row func(i int) (from int, values []float64)) error {
+	for i := range rows {
+		from, values := row(i)
+		for o, v := range values {
+			if !(v >= l.low && v <= l.high) {
+				return invalid(fmt.Sprintf(name, i, from+o), v, l.words)
+			}
+		}
+	}
+	return nil
+}
+
 // finite refuses an empty set of points, and values that are not finite or too large.
 func (p *Points) finite() error {
 	switch {
 	case p.Len() < 1:
 		return invalid("the number of points", 0, "at least 1")
 	case p.x != nil:
-		return finiteVectors(p.x)
+		return coordinates.check("feature %[2]d of point %[1]d", p.n, func(i int) (int, []float64) { return 0, p.x.RawRowView(i) })
 	case p.distances != nil:
-		return p.distances.check()
+		return distances.check("the distance of points %d and %d", p.n, func(i int) (int, []float64) { return i + 1, p.distances.after(i) })
 	}
-	return p.finiteGram()
+	if err := innerProducts.check("the inner product of points %d and %d", p.n, func(i int) (int, []float64) { return i, upper(p.gram, i) }); err != nil {
+		return err
+	}
+	if !(math.Abs(p.length) <= innerProducts.high) {
+		return invalid("the squared length of the common part", p.length, innerProducts.words)
+	}
+	return innerProducts.check("the inner product of point %[2]d and the common part", 1, func(int) (int, []float64) { return 0, p.origin })
 }
 
-func finiteVectors(x *mat.Dense) error {
-	for i := range x.RawMatrix().Rows {
-		for j, v := range x.RawRowView(i) {
-			if !(math.Abs(v) <= largest) {
-				return invalid(fmt.Sprintf("feature %d of point %d", j, i), v, "a number, at most 1e100 in size")
-			}
-		}
-	}
-	return nil
-}
-
-func (d *Condensed) check() error {
-	for i := range d.n {
-		for o, v := range d.after(i) {
-			if !(v >= 0 && v <= largest) {
-				return invalid(fmt.Sprintf("the distance of points %d and %d", i, i+1+o), v, "a number in [0, 1e100]")
-			}
-		}
-	}
-	return nil
-}
-
-func (p *Points) finiteGram() error {
-	g := p.gram.RawSymmetric()
-	for i := range p.n {
-		for o, v := range g.Data[i*g.Stride+i : i*g.Stride+p.n] {
-			if !(math.Abs(v) <= largest*largest) {
-				return invalid(fmt.Sprintf("the inner product of points %d and %d", i, i+o), v, "a number, at most 1e200 in size")
-			}
-		}
-	}
-	for i, v := range p.origin {
-		if !(math.Abs(v) <= largest*largest) {
-			return invalid(fmt.Sprintf("the inner product of point %d and the common part", i), v, "a number, at most 1e200 in size")
-		}
-	}
-	if !(math.Abs(p.length) <= largest*largest) {
-		return invalid("the squared length of the common part", p.length, "a number, at most 1e200 in size")
-	}
-	return nil
+// upper returns row i of a symmetric matrix from the diagonal on. It is not a copy.
+func upper(s *mat.SymDense, i int) []float64 {
+	raw := s.RawSymmetric()
+	return raw.Data[i*raw.Stride+i : i*raw.Stride+raw.N]
 }

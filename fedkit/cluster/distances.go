@@ -17,12 +17,11 @@ func (p *Points) Distances() *Condensed {
 	case p.x != nil:
 		return between(p.x)
 	}
-	d, g := NewCondensed(p.n), p.gram.RawSymmetric()
+	d := NewCondensed(p.n)
 	parallel(p.n, func(i int) {
-		own, row := g.Data[i*g.Stride+i], d.after(i)
-		for o, v := range g.Data[i*g.Stride+i+1 : i*g.Stride+p.n] {
-			j := i + 1 + o
-			row[o] = math.Sqrt(max(0, own-2*v+g.Data[j*g.Stride+j]))
+		own, row := upper(p.gram, i), d.after(i)
+		for o, v := range own[1:] {
+			row[o] = math.Sqrt(max(0, own[0]-2*v+p.gram.At(i+1+o, i+1+o)))
 		}
 	})
 	return d
@@ -80,4 +79,17 @@ func CosineDistances(gram *mat.SymDense, points []int) *Condensed {
 		}
 	}
 	return d
+}
+
+// centered returns the rows minus their mean.
+func centered(x *mat.Dense) *mat.Dense {
+	n, p := x.Dims()
+	mean, out := make([]float64, p), mat.NewDense(n, p, nil)
+	for i := range n {
+		floats.AddScaled(mean, 1/float64(n), x.RawRowView(i))
+	}
+	for i := range n {
+		floats.SubTo(out.RawRowView(i), x.RawRowView(i), mean)
+	}
+	return out
 }

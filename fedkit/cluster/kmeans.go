@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"math/rand/v2"
+	"slices"
 )
 
 // KMeans minimizes the sum of squared distances to the groups' means (Lloyd's iterations from k-means++ starts, Arthur and
@@ -34,11 +35,6 @@ func (m KMeans) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) {
 		starts[i] = lloyd{space: s, k: min(k, p.Len()), rng: rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))}
 	}
 	parallel(len(starts), func(i int) { starts[i].run(cmp.Or(m.Iterations, 300)) })
-	best := starts[0]
-	for _, l := range starts {
-		if l.inertia < best.inertia {
-			best = l
-		}
-	}
+	best := slices.MinFunc(starts, func(a, b lloyd) int { return cmp.Compare(a.inertia, b.inertia) })
 	return Renumber(best.labels), nil
 }

@@ -19,9 +19,9 @@ type lloyd struct {
 func (l *lloyd) run(iterations int) {
 	l.seed()
 	l.d = zeros(len(l.labels), l.k)
-	means := l.means(l.k)
-	for means.measure(l.labels, l.d); iterations > 0 && l.move(); iterations-- {
-		means.measure(l.labels, l.d)
+	measure := l.means(l.k)
+	for measure(l.labels, l.d); iterations > 0 && l.move(); iterations-- {
+		measure(l.labels, l.d)
 	}
 	for i, c := range l.labels {
 		l.inertia += l.d[i][c] * l.d[i][c]
@@ -65,7 +65,7 @@ func (l *lloyd) move() (moved bool) {
 // distance from those chosen before, the best of 2 + ⌊ln k⌋ candidates. Every point joins the nearest of them, and each of them
 // its own group.
 func (l *lloyd) seed() {
-	n := len(l.lengths())
+	n := len(l.lengths)
 	nearest, trial, best := make([]float64, n), make([]float64, n), make([]float64, n)
 	l.labels = make([]int, n)
 	at := l.rng.IntN(n)
@@ -92,10 +92,8 @@ func (l *lloyd) seed() {
 // from sets to[i] to the squared distance of points i and j, or to before[i] if that is less, and returns the sum.
 func (l *lloyd) from(j int, before, to []float64) (sum float64) {
 	l.products(j, to)
-	length := l.lengths()
-	own := length[j]
 	for i, product := range to {
-		d := max(0, length[i]-2*product+own)
+		d := max(0, l.lengths[i]-2*product+l.lengths[j])
 		if before != nil {
 			d = min(d, before[i])
 		}

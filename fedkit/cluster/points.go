@@ -42,7 +42,7 @@ func InnerProducts(gram *mat.SymDense) *Points {
 }
 
 // Shifted returns points x_i + m, given the inner products [n+1, n+1] of x_1, …, x_n and m. With a small x and a large m, such
-// as models around their mean, rounding the inner products to float32 loses nothing that matters.
+// as models around their mean, rounding the inner products to float32 loses nothing that matters: each keeps its own digits.
 func Shifted(gram *mat.SymDense) *Points {
 	if gram == nil || gram.SymmetricDim() < 2 {
 		return new(Points)
@@ -89,8 +89,8 @@ func (p *Points) Gram() *mat.SymDense {
 	}
 	g := mat.NewSymDense(p.n, nil)
 	for i := range p.n {
-		for j := i; j < p.n; j++ {
-			g.SetSym(i, j, p.gram.At(i, j)+p.origin[i]+p.origin[j]+p.length)
+		for o, v := range upper(p.gram, i) {
+			g.SetSym(i, i+o, v+p.origin[i]+p.origin[i+o]+p.length)
 		}
 	}
 	return g

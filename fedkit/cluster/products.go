@@ -30,7 +30,6 @@ func products(x *mat.Dense, f func(i int, with []float64)) {
 func gramOf(x *mat.Dense) *mat.SymDense {
 	n := x.RawMatrix().Rows
 	g := mat.NewSymDense(n, nil)
-	raw := g.RawSymmetric()
-	products(x, func(i int, with []float64) { copy(raw.Data[i*raw.Stride+i:], with) })
+	products(x, func(i int, with []float64) { copy(upper(g, i), with) })
 	return g
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -17,56 +18,28 @@ func Silhouette(p *Points, labels []int) []float64 { return silhouette(p.Distanc
 
 func silhouette(d *Condensed, labels []int) []float64 {
 	n := d.n
-	group := make([]int, n)
-	for i := range group {
-		group[i] = -1
-		if i < len(labels) {
-			group[i] = labels[i]
-		}
-	}
+	group := append(slices.Clone(labels[:min(n, len(labels))]), Ungrouped(max(0, n-len(labels)))...)
 	group = Renumber(group)
-	size := make([]float64, groups(group))
-	for _, c := range group {
+	size, sums := make([]float64, groups(group)), zeros(groups(group), n) // sums of the distances of the points to each group
+	for i, c := range group {
+		after := d.after(i)
 		if c >= 0 {
 			size[c]++
+			floats.Add(sums[c][i+1:], after)
+		}
+		for o, v := range after {
+			if to := group[i+1+o]; to >= 0 {
+				sums[to][i] += v
+			}
 		}
 	}
 	s := make([]float64, n)
-	const block = 64 // points
-	parallel((n+block-1)/block, func(b int) {
-		from := b * block
-		to := min(n, from+block)
-		sums := toGroups(d, from, to, group, len(size))
-		for i := from; i < to; i++ {
-			if c := group[i]; c >= 0 && size[c] > 1 {
-				s[i] = width(c, i-from, sums, size)
-			}
+	for i, c := range group {
+		if c >= 0 && size[c] > 1 {
+			s[i] = width(c, i, sums, size)
 		}
-	})
+	}
 	return s
-}
-
-// toGroups returns the sums of the distances of the points from, …, to−1 to each group, [k, to−from]. It reads d in memory order.
-func toGroups(d *Condensed, from, to int, group []int, k int) [][]float64 {
-	sums := make([][]float64, k)
-	for c := range sums {
-		sums[c] = make([]float64, to-from)
-	}
-	for i, c := range group[:to] {
-		after := d.after(i)
-		if first := max(i+1, from); c >= 0 && first < to { // to i's group, from later points
-			floats.Add(sums[c][first-from:], after[first-i-1:to-i-1])
-		}
-		if i < from {
-			continue
-		}
-		for o, v := range after { // from i, to the groups of later points
-			if c := group[i+1+o]; c >= 0 {
-				sums[c][i-from] += v
-			}
-		}
-	}
-	return sums
 }
 
 // width is the silhouette of a point in group own, whose sums are in this column.

@@ -11,7 +11,8 @@ import (
 // Cosines returns the cosine similarity of every point and the mean of every group, [n][k]: 0 if either is zero, NaN for an empty
 // group.
 //
-// Similar models have cosines close to 1, of which float32 keeps too few digits. Then give Cosines a Gram matrix from Uncenter.
+// Similar models have cosines close to 1, of which float32 keeps too few digits. Then give Cosines the Gram
+// matrix of points made by Shifted.
 func Cosines(gram *mat.SymDense, labels []int, k int) [][]float64 {
 	cosines, norm := Centroids(gram, labels, k)
 	for i := range cosines {
@@ -26,24 +27,6 @@ func Cosines(gram *mat.SymDense, labels []int, k int) [][]float64 {
 		}
 	}
 	return cosines
-}
-
-// Uncenter returns the Gram matrix of points x_i + m, in float64. It takes the Gram matrix [n+1, n+1] of x_1, …, x_n and
-// m:
-//
-//	⟨x_i + m, x_j + m⟩ = ⟨x_i, x_j⟩ + ⟨x_i, m⟩ + ⟨x_j, m⟩ + ⟨m, m⟩
-//
-// With models minus their mean as the points and the mean as m, it is the Gram matrix of the models. Rounding the small
-// and the large inner products to float32 then loses nothing that matters: each keeps its own digits.
-func Uncenter(gram *mat.SymDense) *mat.SymDense {
-	m := gram.SymmetricDim() - 1
-	sum := mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := i; j < m; j++ {
-			sum.SetSym(i, j, gram.At(i, j)+gram.At(i, m)+gram.At(j, m)+gram.At(m, m))
-		}
-	}
-	return sum
 }
 
 // SoftTop is the softmax of v/temperature over its m largest values, 0 for the others: soft weights of one point. At temperature

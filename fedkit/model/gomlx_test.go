@@ -33,12 +33,7 @@ func twoLayers(rate float64) func(*mlmodel.Scope, *graph.Node) *graph.Node {
 }
 
 func digits(t *testing.T, m fedkit.Model) *fedkit.Federation {
-	t.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return federation(t, datasets.Digits(), partition.IID{Clients: 5}, m)
 }
 
 // A GoMLX model function with scopes, variables and layers trains, and does what model.MLP does from the same
@@ -137,13 +132,10 @@ func ones(clients, features int) (*datasets.Dataset, partition.Rule) {
 func TestGoMLXDropoutDrawsAnew(t *testing.T) {
 	const n = 64
 	data, rule := ones(2, n)
-	fed, err := fedkit.New(data, rule, model.GoMLX("mask", func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+	fed := federation(t, data, rule, model.GoMLX("mask", func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
 		w := scope.VariableWithValue("w", make([]float32, n)).NodeValue(x.Graph())
 		return graph.ReduceSum(graph.Mul(layers.DropoutStatic(scope, x, 0.5), graph.InsertAxes(w, 0)), -1)
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	masks := map[string]string{}
 	add := func(name string, w []float32) {
 		var mask strings.Builder
@@ -246,11 +238,9 @@ func TestGoMLXRefusals(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	if _, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("patches", func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+	oneClient(t, classes(4, 8, 1, 3), model.GoMLX("patches", func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return dense(s, patches(s, x)) // the gradient of its input is not needed
-	})); err != nil {
-		t.Error(err)
-	}
+	}))
 	_, err := fedkit.New(classes(4, 8, 1, 3), partition.IID{Clients: 1}, model.GoMLX("panics", func(_ *mlmodel.Scope, x *graph.Node) *graph.Node {
 		return graph.Reshape(x, 7, 7, 7)
 	}))

@@ -1,16 +1,13 @@
 package model_test
 
 import (
-	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/model"
-	"fedkit.example/fedkit/strategy"
 )
 
 // sequences is a data set of n sequences of T tokens, and of the token that follows.
@@ -72,17 +69,9 @@ func TestGRUAgainstFloat64(t *testing.T) {
 		t.Skip("arithmetic")
 	}
 	d := sequences(7, 5, 4)
-	s := &strategy.FedSGD{LR: 0.3}
-	var w []float64
-	h := run(t, oneClient(t, d, model.GRU(4, 2, 3)), &watched{FedSGD: s, each: func() {
-		for _, v := range host(t, s.State.X) {
-			w = append(w, float64(v))
-		}
-	}}, fedkit.Options{Rounds: 1})
-	n := len(w) / 2
-	before, after := w[:n], w[n:]
+	before, after, solve := step(t, oneClient(t, d, model.GRU(4, 2, 3)))
 	loss := func() float64 { return gruLoss(before, d, 4, 2, 3) }
-	if got, want := float64(h.Rounds[0].Solves[0].Loss), loss(); math.Abs(got-want) > 1e-6 {
+	if got, want := float64(solve.Loss), loss(); math.Abs(got-want) > 1e-6 {
 		t.Errorf("loss %v, want %v", got, want)
 	}
 	for j := range before {
@@ -104,11 +93,7 @@ func TestGRUKeepsClientsApart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
 	}
-	fed, err := fedkit.New(sequences(24, 3, 4), partition.IID{Clients: 3}, model.GRU(4, 2, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, fed, training{func(r *fedkit.Round) {
+	run(t, federation(t, sequences(24, 3, 4), partition.IID{Clients: 3}, model.GRU(4, 2, 3)), training{func(r *fedkit.Round) {
 		job := fedkit.Job{Clients: r.Everyone(), Start: r.Models(1), Local: fedkit.Local{Batch: 4, LR: 0.5}, BatchesOf: 1}
 		together := r.Train(job).Models
 		losses := r.Losses(together, datasets.TrainPart, r.Everyone())
@@ -138,9 +123,6 @@ func TestGRURefusals(t *testing.T) {
 		"model.GRU: token = 0.5":                                 {scaled, model.GRU(4, 2, 2)},
 		"model.GRU: data shape = [8 8 1]: must be [T]":           {classes(4, 8, 1, 3), model.GRU(256, 2, 2)},
 	} {
-		_, err := fedkit.New(c.d, partition.IID{Clients: 1}, c.m)
-		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		refused(t, c.d, c.m, want)
 	}
 }

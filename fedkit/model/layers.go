@@ -14,6 +14,7 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -64,6 +65,15 @@ func denseParams(name string, in, out int) []fedkit.Param {
 		{Name: name + "/weights", Shape: []int{in, out}, Init: He(in)},
 		{Name: name + "/biases", Shape: []int{out}},
 	}
+}
+
+// chainParams are the parameters of dense layers of the given sizes, one after the other: "dense1", "dense2", ….
+func chainParams(in int, sizes ...int) (params []fedkit.Param) {
+	for l, out := range sizes {
+		params = append(params, denseParams(fmt.Sprintf("dense%d", l+1), in, out)...)
+		in = out
+	}
+	return params
 }
 
 // hiddenLayers chains dense layers with ReLU after each; p holds their parameters in pairs.

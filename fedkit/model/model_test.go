@@ -12,6 +12,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/oracle"
+	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/compute/shapes"
@@ -134,8 +135,12 @@ func classes(n, side, ch, k int) *datasets.Dataset {
 
 // oneClient is a federation in which one client holds all data.
 func oneClient(t *testing.T, d *datasets.Dataset, m fedkit.Model) *fedkit.Federation {
+	return federation(t, d, partition.IID{Clients: 1}, m)
+}
+
+func federation(t *testing.T, d *datasets.Dataset, rule partition.Rule, m fedkit.Model) *fedkit.Federation {
 	t.Helper()
-	fed, err := fedkit.New(d, partition.IID{Clients: 1}, m)
+	fed, err := fedkit.New(d, rule, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +154,27 @@ func run(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 		t.Fatal(err)
 	}
 	return h
+}
+
+// step makes one full-batch step with η = 0.3, and returns the parameters before and after it.
+func step(t *testing.T, fed *fedkit.Federation) (before, after []float64, solve fedkit.Solve) {
+	t.Helper()
+	start, err := fed.Models(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &strategy.FedSGD{LR: 0.3}
+	h := run(t, fed, s, fedkit.Options{Rounds: 1})
+	return precision.Double(host(t, start)), precision.Double(host(t, s.State.X)), h.Last().Solves[0]
+}
+
+// refused checks that a federation of one client with this model is refused.
+func refused(t *testing.T, d *datasets.Dataset, m fedkit.Model, want string) {
+	t.Helper()
+	_, err := fedkit.New(d, partition.IID{Clients: 1}, m)
+	if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
 }
 
 // One full-batch step of the dense models matches the oracle.
@@ -184,56 +210,27 @@ func TestDenseModelsAgainstFloat64(t *testing.T) {
 		{"MLP regression", model.MLP(5), oracle.MLP{Sizes: []int{6, 5, 1}, Regression: true}},
 	} {
 		d := table(c.o.Regression)
-		s := &strategy.FedSGD{LR: 0.3}
-		var w []float64
-		h := run(t, oneClient(t, d, c.model), &watched{FedSGD: s, each: func() {
-			for _, v := range host(t, s.State.X) {
-				w = append(w, float64(v))
-			}
-		}}, fedkit.Options{Rounds: 1})
-		n := c.o.Dim()
+		before, after, solve := step(t, oneClient(t, d, c.model))
 		var x [][]float64
 		var y []float64
 		for i := range d.Train.Len() {
-			var row []float64
-			for _, v := range d.Train.Row(i, nil) {
-				row = append(row, float64(v))
-			}
-			x = append(x, row)
+			x = append(x, precision.Double(d.Train.Row(i, nil)))
 			if c.o.Regression {
 				y = append(y, float64(d.Train.Targets[i]))
 			} else {
 				y = append(y, float64(d.Train.Labels[i]))
 			}
 		}
-		loss, grad := c.o.Gradient(w[:n], x, y)
-		if got := float64(h.Rounds[0].Solves[0].Loss); math.Abs(got-loss) > 1e-5*(1+loss) {
+		loss, grad := c.o.Gradient(before, x, y)
+		if got := float64(solve.Loss); math.Abs(got-loss) > 1e-5*(1+loss) {
 			t.Errorf("%s: loss %v, want %v", c.name, got, loss)
 		}
 		for j := range grad {
-			if want := w[j] - 0.3*grad[j]; math.Abs(w[n+j]-want) > 1e-5*(1+math.Abs(want)) {
-				t.Fatalf("%s: parameter %d is %v, want %v", c.name, j, w[n+j], want)
+			if want := before[j] - 0.3*grad[j]; math.Abs(after[j]-want) > 1e-5*(1+math.Abs(want)) {
+				t.Fatalf("%s: parameter %d is %v, want %v", c.name, j, after[j], want)
 			}
 		}
 	}
-}
-
-// watched calls each after Start and after every round.
-type watched struct {
-	*strategy.FedSGD
-	each func()
-}
-
-func (s *watched) Start(r *fedkit.Round) error {
-	err := s.FedSGD.Start(r)
-	s.each()
-	return err
-}
-
-func (s *watched) Round(r *fedkit.Round) error {
-	err := s.FedSGD.Round(r)
-	s.each()
-	return err
 }
 
 // The last layer of a model, on top of its representation, gives its outputs.
@@ -296,10 +293,7 @@ func TestModelsThatDoNotFit(t *testing.T) {
 		"model.LeNet: data shape = [8 8 1]":     {labels, model.LeNet()},
 		"model = nil":                           {labels, nil},
 	} {
-		_, err := fedkit.New(c.d, partition.IID{Clients: 1}, c.m)
-		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		refused(t, c.d, c.m, want)
 	}
 }
 
@@ -335,14 +329,8 @@ func TestRegressionsReachTheKnownOptimum(t *testing.T) {
 		}
 		clients[4].Train = append(clients[4].Train, clients[0].Train[10:]...)
 		clients[0].Train = clients[0].Train[:10]
-		fed, err := fedkit.New(c.data, clients, c.model)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := &strategy.FedSGD{LR: c.lr}
-		if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 300, EvalEvery: 300}); err != nil {
-			t.Fatal(err)
-		}
+		fed, s := federation(t, c.data, clients, c.model), &strategy.FedSGD{LR: c.lr}
+		run(t, fed, s, fedkit.Options{Rounds: 300, EvalEvery: 300})
 		w := host(t, s.State.X)
 		gap, err := c.optimum.Gap(w)
 		if err != nil || gap > 1e-9 {

@@ -49,11 +49,7 @@ func MLP(hidden ...int) fedkit.Model {
 
 // dense chains dense layers of the given sizes with ReLU between them.
 func dense(name string, in int, sizes []int) *fedkit.Task {
-	t := &fedkit.Task{Name: name}
-	for l, out := range sizes {
-		t.Params = append(t.Params, denseParams(fmt.Sprintf("dense%d", l+1), in, out)...)
-		in = out
-	}
+	t := &fedkit.Task{Name: name, Params: chainParams(in, sizes...)}
 	return lastDense(t, func(p []*graph.Node, x *graph.Node) *graph.Node { return hiddenLayers(p, Flatten(x)) })
 }
 
@@ -84,11 +80,7 @@ func LeNet() fedkit.Model {
 			{Name: "conv2/weights", Shape: []int{16, 6, 5, 5}, Init: He(25 * 6)},
 			{Name: "conv2/biases", Shape: []int{16}},
 		}}
-		in := flat
-		for l, out := range []int{120, 84, d.Classes} {
-			t.Params = append(t.Params, denseParams(fmt.Sprintf("dense%d", l+1), in, out)...)
-			in = out
-		}
+		t.Params = append(t.Params, chainParams(flat, 120, 84, d.Classes)...)
 		return lastDense(t, leNet), nil
 	}
 }

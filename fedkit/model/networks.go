@@ -24,8 +24,7 @@ func CNN() fedkit.Model {
 				fedkit.Param{Name: fmt.Sprintf("conv%d/biases", i+1), Shape: []int{out}})
 			in = out
 		}
-		t.Params = append(t.Params, denseParams("dense1", d.Shape[0]/4*(d.Shape[1]/4)*in, 512)...)
-		t.Params = append(t.Params, denseParams("dense2", 512, d.Classes)...)
+		t.Params = append(t.Params, chainParams(d.Shape[0]/4*(d.Shape[1]/4)*in, 512, d.Classes)...)
 		return lastDense(t, cnn), nil
 	}
 }

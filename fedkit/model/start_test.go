@@ -1,22 +1,16 @@
 package model_test
 
 import (
-	"errors"
 	"math"
 	"testing"
 
-	"fedkit.example/datasets"
-	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/model"
 )
 
 // All parameters of a layer fill ±1/√f, and their variance is that of a uniform distribution, 1/(3f).
 func TestUniformStart(t *testing.T) {
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 2}, model.UniformStart(model.MLP(200)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := digits(t, model.UniformStart(model.MLP(200)))
 	m, err := fed.Models(1, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -39,9 +33,7 @@ func TestUniformStart(t *testing.T) {
 	if fed.Task.Name != "MLP-200, uniform start" {
 		t.Errorf("the model is called %q", fed.Task.Name)
 	}
-	for name, of := range map[string]fedkit.Model{"nil": nil, "GRU": model.GRU(64, 4, 4)} {
-		if _, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 2}, model.UniformStart(of)); !errors.Is(err, fedkit.ErrInvalid) {
-			t.Errorf("%s: error %v", name, err)
-		}
+	for name, of := range map[string]fedkit.Model{"of = nil": nil, "parameter = embedding": model.GRU(4, 2, 3)} {
+		refused(t, sequences(4, 5, 4), model.UniformStart(of), "model.UniformStart: "+name)
 	}
 }

@@ -69,39 +69,30 @@ func (f *function) trains(g *Graph) error {
 	for v := range f.store.IterVariables() {
 		v.NodeValue(g) // a variable first used inside the loop would become a parameter of its body
 	}
-	number := shapes.Make(dtypes.Int32)
-	state := []*Node{Parameter(g, "step", number), Parameter(g, "last", number), f.examples(g), Parameter(g, "key", shapes.Make(dtypes.Uint64, 1, 3))}
+	s := xla.NewLoop(g)
+	s.Add("step", Parameter(g, "step", shapes.Make(dtypes.Int32)))
+	s.Add("last", Parameter(g, "last", shapes.Make(dtypes.Int32)))
+	s.Add("x", f.examples(g))
+	s.Add("key", Parameter(g, "key", shapes.Make(dtypes.Uint64, 1, 3)))
 	for l, v := range f.params {
-		state = append(state, Parameter(g, fmt.Sprint("w", l), shapes.Make(dtypes.Float32, append([]int{1}, v.Shape().Dimensions...)...)))
+		s.Add("w", Parameter(g, fmt.Sprint("w", l), shapes.Make(dtypes.Float32, append([]int{1}, v.Shape().Dimensions...)...)))
 	}
-	inside := func(g *Graph) (s []*Node) {
-		for i, n := range state {
-			s = append(s, Parameter(g, fmt.Sprint("s", i), n.Shape()))
-		}
-		return s
-	}
-	more := NewClosure(g, func(g *Graph) []*Node {
-		s := inside(g)
-		return []*Node{LessThan(s[0], s[1])}
-	})
-	step := NewClosure(g, func(g *Graph) []*Node {
-		s := inside(g)
-		w := s[4:]
-		end := f.train(s[3])
-		loss := ReduceAllSum(f.forward(w, InsertAxes(s[2], 0)))
+	s.Run(func(s *xla.Loop) *Node { return LessThan(s.One("step"), s.One("last")) }, func(s *xla.Loop) {
+		w, end := s.All("w"), f.train(s.One("key"))
+		loss := ReduceAllSum(f.forward(w, InsertAxes(s.One("x"), 0)))
 		if penalty := end(); penalty != nil {
 			loss = Add(loss, Squeeze(penalty, 0))
 		}
 		for l, d := range Gradient(loss, w...) {
 			w[l] = Sub(w[l], d)
 		}
-		s[0] = AddScalar(s[0], 1)
-		return s
+		s.Set("w", w...)
+		s.Set("step", AddScalar(s.One("step"), 1))
 	})
 	for p := range f.store.IterGraphParams(g) {
 		if p.Key == train.TrainerPerStepUpdateGraphFnParamKey {
 			return fedkit.Invalid("update after every step in "+p.Scope, "registered", "none: regularizer.L2 and train.AddRegularizationLoss need none, regularizer.L1 does")
 		}
 	}
-	return g.Compile(While(more, step, state...)...)
+	return g.Compile(s.Flat()...)
 }

@@ -56,20 +56,17 @@ func (by By) of(last fedkit.Solve) float64 {
 // rank returns the clients in descending order. Those that never took part come first, in random order: they may differ
 // most, and would otherwise never be chosen. If fewer than n have taken part, it returns only those that have.
 func (by By) rank(r *fedkit.Round, n int) []int {
-	figure := func(c int) float64 {
+	order, figure := shuffled(r, "rank"), map[int]float64{}
+	var known []int
+	for _, c := range order {
+		figure[c] = math.Inf(1)
 		if last, rounds := r.Last(c); rounds > 0 {
-			return by.of(last)
+			known, figure[c] = append(known, c), by.of(last)
 		}
-		return math.Inf(1)
 	}
-	order := shuffled(r, "rank")
-	unknown := func(c int) bool {
-		_, rounds := r.Last(c)
-		return rounds == 0
-	}
-	if known := slices.DeleteFunc(slices.Clone(order), unknown); len(known) < n {
+	if len(known) < n {
 		order = known
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(figure(b), figure(a)) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(figure[b], figure[a]) })
 	return order
 }

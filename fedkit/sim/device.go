@@ -55,16 +55,13 @@ func (d Device) Dropout(rng *rand.Rand) float64 {
 // Check reports the first field that is out of range: a negative time or rate, NaN, Inf, a probability outside [0, 1), or
 // hours that are out of order.
 func (d Device) Check() error {
-	for _, f := range []struct {
-		name  string
-		value float64
-	}{{"PerExample", d.PerExample}, {"Reference", d.Reference}, {"Down", d.Down}, {"Up", d.Up}, {"Latency", d.Latency}} {
-		if err := checkNumber(f.name, f.value); err != nil {
-			return err
-		}
-	}
 	if !(d.Drop >= 0 && d.Drop < 1) {
 		return invalid("Drop", d.Drop, "in [0, 1)")
+	}
+	for _, q := range quantities {
+		if err := checkNumber(q.field, *q.of(&d)); err != nil {
+			return err
+		}
 	}
 	if err := d.On.Check(); err != nil {
 		return fmt.Errorf("On.%w", err)

@@ -24,24 +24,17 @@ type Devices struct {
 }
 
 // Draw returns n devices. It fails if a field is out of range, or a distribution draws a number that is.
-func (r Devices) Draw(n int) ([]Device, error) {
-	devices, err := r.draw(n)
-	if err != nil {
-		return nil, fmt.Errorf("sim.Devices: %w", err)
-	}
-	return devices, nil
-}
-
-func (r Devices) draw(n int) ([]Device, error) {
+func (r Devices) Draw(n int) (devices []Device, err error) {
+	defer within("sim.Devices", &devices, &err)
 	if err := checkClients(n); err != nil {
 		return nil, err
 	}
-	devices := make([]Device, n)
+	devices = make([]Device, n)
 	for i := range devices {
 		devices[i].Reference = r.Reference
 	}
-	for _, q := range r.quantities() {
-		values, err := q.draw(n, r.Seed)
+	for _, q := range quantities {
+		values, err := r.values(q.field, q.from(r), n)
 		if err != nil {
 			return nil, err
 		}
@@ -55,35 +48,34 @@ func (r Devices) draw(n int) ([]Device, error) {
 	return devices, checkAll(devices)
 }
 
-// quantity is a field of Device and its distribution.
+// quantity is a number of a Device.
 type quantity struct {
-	field, words string
-	from         Distribution // nil: not set
-	of           func(d *Device) *float64
+	field, column, words string // in Device, in a trace, in the description of Devices
+	of                   func(d *Device) *float64
+	from                 func(r Devices) Distribution // nil: not set
 }
 
-func (r Devices) quantities() []quantity {
-	return []quantity{
-		{"PerExample", "s per example", r.PerExample, func(d *Device) *float64 { return &d.PerExample }},
-		{"Down", "bytes/s down", r.Down, func(d *Device) *float64 { return &d.Down }},
-		{"Up", "bytes/s up", r.Up, func(d *Device) *float64 { return &d.Up }},
-		{"Latency", "s latency", r.Latency, func(d *Device) *float64 { return &d.Latency }},
-		{"Drop", "chance to drop out", r.Drop, func(d *Device) *float64 { return &d.Drop }},
-	}
+var quantities = []quantity{
+	{"PerExample", "per_example", "s per example", func(d *Device) *float64 { return &d.PerExample }, func(r Devices) Distribution { return r.PerExample }},
+	{"Reference", "reference", "", func(d *Device) *float64 { return &d.Reference }, func(Devices) Distribution { return nil }},
+	{"Down", "down", "bytes/s down", func(d *Device) *float64 { return &d.Down }, func(r Devices) Distribution { return r.Down }},
+	{"Up", "up", "bytes/s up", func(d *Device) *float64 { return &d.Up }, func(r Devices) Distribution { return r.Up }},
+	{"Latency", "latency", "s latency", func(d *Device) *float64 { return &d.Latency }, func(r Devices) Distribution { return r.Latency }},
+	{"Drop", "drop", "chance to drop out", func(d *Device) *float64 { return &d.Drop }, func(r Devices) Distribution { return r.Drop }},
 }
 
-// draw returns a number ≥ 0 for each device, [n], or none.
-func (q quantity) draw(n int, seed uint64) (values []float64, err error) {
-	if q.from == nil {
+// values draws a number ≥ 0 for each of n devices, or none.
+func (r Devices) values(field string, from Distribution, n int) (values []float64, err error) {
+	if from == nil {
 		return nil, nil
 	}
-	rng := stream(seed, q.field)
+	rng := stream(r.Seed, field)
 	values = make([]float64, n)
 	for i := range values {
-		if values[i], err = q.from.Draw(rng); err != nil {
-			return nil, fmt.Errorf("%s: %w", q.field, err)
+		if values[i], err = from.Draw(rng); err != nil {
+			return nil, fmt.Errorf("%s: %w", field, err)
 		}
-		if err := checkNumber(q.field, values[i]); err != nil {
+		if err := checkNumber(field, values[i]); err != nil {
 			return nil, fmt.Errorf("client %d: %w", i, err)
 		}
 	}
@@ -95,11 +87,11 @@ func (r Devices) switchOn(devices []Device) error {
 	if (r.OnFor == nil) != (r.OffFor == nil) {
 		return fmt.Errorf("OnFor = %v, OffFor = %v: must be both set, or none", r.OnFor, r.OffFor)
 	}
-	on, err := quantity{field: "OnFor", from: r.OnFor}.draw(len(devices), r.Seed)
+	on, err := r.values("OnFor", r.OnFor, len(devices))
 	if err != nil {
 		return err
 	}
-	off, err := quantity{field: "OffFor", from: r.OffFor}.draw(len(devices), r.Seed)
+	off, err := r.values("OffFor", r.OffFor, len(devices))
 	if err != nil {
 		return err
 	}
@@ -119,11 +111,16 @@ func (r Devices) switchOn(devices []Device) error {
 // String returns "s per example 0.01, bytes/s up 100000, seed 7", of the fields that are set.
 func (r Devices) String() string {
 	var parts []string
-	for _, q := range append(r.quantities(), quantity{words: "s on", from: r.OnFor}, quantity{words: "s off", from: r.OffFor}) {
-		if q.from != nil {
-			parts = append(parts, fmt.Sprintf("%s %v", q.words, q.from))
+	add := func(words string, from Distribution) {
+		if from != nil {
+			parts = append(parts, fmt.Sprintf("%s %v", words, from))
 		}
 	}
+	for _, q := range quantities {
+		add(q.words, q.from(r))
+	}
+	add("s on", r.OnFor)
+	add("s off", r.OffFor)
 	if parts == nil {
 		parts = []string{"without delay"}
 	}

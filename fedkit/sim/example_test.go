@@ -69,12 +69,6 @@ func ExampleReadTrace() {
 	// client 2: work of an hour that begins at second 28000 ends at 31600
 }
 
-func ExampleReadTrace_holes() {
-	_, err := sim.ReadTrace(strings.NewReader("per_example,up\n0.02,2e5\n0.15,\n"))
-	fmt.Println(err)
-	// Output: line 3: up = "": must be a number ≥ 0
-}
-
 func ExampleQueue() {
 	var q sim.Queue
 	for _, e := range []sim.Event{{Time: 9, Client: 0}, {Time: 4, Client: 2}, {Time: 4, Client: 1}} {

@@ -11,14 +11,12 @@ import (
 type Given []Device
 
 // Draw returns a copy of the devices. It fails unless there is one per client, and each passes its Check.
-func (r Given) Draw(n int) ([]Device, error) {
+func (r Given) Draw(n int) (devices []Device, err error) {
+	defer within("sim.Given", &devices, &err)
 	if len(r) != n {
-		return nil, fmt.Errorf("sim.Given: %d devices: must be %d, one per client", len(r), n)
+		return nil, fmt.Errorf("%d devices: must be %d, one per client", len(r), n)
 	}
-	if err := checkAll(r); err != nil {
-		return nil, fmt.Errorf("sim.Given: %w", err)
-	}
-	return slices.Clone(r), nil
+	return slices.Clone(r), checkAll(r)
 }
 
 // String returns "3 devices, given".

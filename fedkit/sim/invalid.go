@@ -35,3 +35,10 @@ func checkAll(devices []Device) error {
 	}
 	return nil
 }
+
+// within names the rule in the error of its Draw, which then returns no devices; for use with defer.
+func within(rule string, devices *[]Device, err *error) {
+	if *err != nil {
+		*devices, *err = nil, fmt.Errorf("%s: %w", rule, *err)
+	}
+}

@@ -26,17 +26,8 @@ type Class struct {
 
 // Draw returns n devices: of each class, its share of n rounded to whole clients. It fails if there is no class, a share is
 // out of range, or a rule fails.
-func (r Mixed) Draw(n int) ([]Device, error) {
-	devices, err := r.draw(n)
-	if err != nil {
-		return nil, fmt.Errorf("sim.Mixed: %w", err)
-	}
-	stream(r.Seed, "classes").Shuffle(n, func(i, j int) { devices[i], devices[j] = devices[j], devices[i] })
-	return devices, nil
-}
-
-// draw returns the devices class by class.
-func (r Mixed) draw(n int) (devices []Device, err error) {
+func (r Mixed) Draw(n int) (devices []Device, err error) {
+	defer within("sim.Mixed", &devices, &err)
 	if err := checkClients(n); err != nil {
 		return nil, err
 	}
@@ -66,6 +57,7 @@ func (r Mixed) draw(n int) (devices []Device, err error) {
 		}
 		devices = append(devices, drawn...)
 	}
+	stream(r.Seed, "classes").Shuffle(n, func(i, j int) { devices[i], devices[j] = devices[j], devices[i] })
 	return devices, nil
 }
 

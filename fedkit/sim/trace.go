@@ -22,15 +22,8 @@ type Trace struct {
 }
 
 // Draw returns n devices. It fails if the file cannot be read, something is wrong with it, or it has fewer than n rows.
-func (r Trace) Draw(n int) ([]Device, error) {
-	devices, err := r.draw(n)
-	if err != nil {
-		return nil, fmt.Errorf("sim.Trace: %w", err)
-	}
-	return devices, nil
-}
-
-func (r Trace) draw(n int) ([]Device, error) {
+func (r Trace) Draw(n int) (devices []Device, err error) {
+	defer within("sim.Trace", &devices, &err)
 	if err := checkClients(n); err != nil {
 		return nil, err
 	}
@@ -39,7 +32,7 @@ func (r Trace) draw(n int) ([]Device, error) {
 		return nil, err
 	}
 	defer f.Close()
-	devices, err := ReadTrace(f)
+	devices, err = ReadTrace(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.File, err)
 	}
@@ -62,14 +55,13 @@ func (r Trace) String() string {
 	return strings.Join(append([]string{"trace " + r.File}, seeded(r.Seed)...), ", ")
 }
 
-// columns are the columns of a trace, besides "on".
-var columns = map[string]func(d *Device) *float64{
-	"per_example": func(d *Device) *float64 { return &d.PerExample },
-	"reference":   func(d *Device) *float64 { return &d.Reference },
-	"down":        func(d *Device) *float64 { return &d.Down },
-	"up":          func(d *Device) *float64 { return &d.Up },
-	"latency":     func(d *Device) *float64 { return &d.Latency },
-	"drop":        func(d *Device) *float64 { return &d.Drop },
+// column returns the quantity in a column of a trace, or nil.
+func column(name string) *quantity {
+	at := slices.IndexFunc(quantities, func(q quantity) bool { return q.column == name })
+	if at < 0 {
+		return nil
+	}
+	return &quantities[at]
 }
 
 // ReadTrace reads devices from comma-separated values: a header, then one row per device. The columns are the fields of
@@ -121,7 +113,7 @@ func ReadTrace(r io.Reader) ([]Device, error) {
 
 func checkHeader(header []string) error {
 	for k, name := range header {
-		if columns[name] == nil && name != "on" {
+		if column(name) == nil && name != "on" {
 			return fmt.Errorf("column %q: must be per_example, reference, down, up, latency, drop or on", text.Short(name))
 		}
 		if slices.Contains(header[:k], name) {
@@ -137,7 +129,7 @@ func readDevice(header, row []string) (d Device, err error) {
 		if name == "on" {
 			d.On.Intervals, err = readIntervals(cell)
 		} else {
-			*columns[name](&d), err = readNumber(cell)
+			*column(name).of(&d), err = readNumber(cell)
 		}
 		if err != nil {
 			return d, fmt.Errorf("%s = %q: %w", name, text.Short(cell), err)

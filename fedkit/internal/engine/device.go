@@ -82,12 +82,19 @@ func (l local) Then(p *xla.Program, arguments ...any) ([]Value, error) {
 	return Values(out), err
 }
 
-// host copies a value to the host, and frees it.
-func host(v Value) ([]float32, error) {
-	t, err := v.Tensor()
-	if err != nil {
-		return nil, err
+// hosts copies values to the host, and frees them.
+func hosts(values []Value) (all [][]float32, err error) {
+	for _, v := range values {
+		t, err := v.Tensor()
+		if err != nil {
+			return nil, err
+		}
+		one, err := xla.Host(t)
+		v.Free()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
 	}
-	defer v.Free()
-	return xla.Host(t)
+	return all, nil
 }

@@ -11,9 +11,6 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/lru"
 	"fedkit.example/fedkit/internal/xla"
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
-	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"golang.org/x/sync/errgroup"
 )
@@ -46,7 +43,14 @@ type held struct {
 // New returns the engine for clients that hold these training rows of the data.
 func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
 	e := &Engine{task: task, data: data, rows: rows, width: CPU, programs: lru.New[design, *xla.Program](maxPrograms)}
-	e.convolutions = sync.OnceValue(func() float64 { return convolutions(&task, data.Shape) })
+	e.convolutions = sync.OnceValue(func() float64 {
+		const some = 2
+		_, operations, err := task.Arithmetic(data, some)
+		if err != nil {
+			return 0 // the error is reported when the program itself is built
+		}
+		return operations / some
+	})
 	if !xla.OnCPU() {
 		e.width = GPU
 	}
@@ -74,16 +78,6 @@ func hold(s *datasets.Split, features int) (h held, err error) {
 		h.labels, err = xla.Upload(s.Targets, s.Len())
 	}
 	return h, err
-}
-
-func convolutions(task *Task, example []int) float64 {
-	const some = 2
-	p := xla.NewProgram("forward", func(in []*graph.Node) []*graph.Node { return []*graph.Node{task.Forward(task.Split(in[0]), in[1])} })
-	_, operations, err := p.Arithmetic(shapes.Make(dtypes.Float32, 1, task.Dim()), shapes.Make(dtypes.Float32, append([]int{1, some}, example...)...))
-	if err != nil {
-		return 0 // the error is reported when the program itself is built
-	}
-	return operations / some
 }
 
 // WithWidth returns an engine on the same data whose programs have width w.

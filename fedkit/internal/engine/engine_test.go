@@ -109,14 +109,11 @@ func TestSolveOnADevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var models []float32
-		for _, m := range out.Models {
-			rows, err := host(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			models = append(models, rows...)
+		rows, err := hosts(out.Models)
+		if err != nil {
+			t.Fatal(err)
 		}
+		models := slices.Concat(rows...)
 		for i, n := range sizes {
 			want := starts[i]
 			for range n / 2 {
@@ -158,7 +155,8 @@ func TestEvaluateOnADevice(t *testing.T) {
 	}
 }
 
-// Every client of a job has one lane, those with the most steps come first, and idle lanes are the last.
+// Every client of a job has one lane, those with the most steps come first, and idle lanes are the last. Clients that fit one program
+// keep their order, whatever their sizes, so that no round needs a program of its own.
 func TestPlan(t *testing.T) {
 	e := least(t, 2, 4, 6, 2, 2, 8, 40)
 	p := e.plan(e.job(t, 6, 0, 2, 4, 5))
@@ -176,11 +174,6 @@ func TestPlan(t *testing.T) {
 	if tail := p.order[len(seen):]; slices.ContainsFunc(tail, func(i int) bool { return i != -1 }) {
 		t.Errorf("lanes %v, want idle ones after the clients", p.order)
 	}
-}
-
-// Clients that fit one program keep their order, whatever their sizes, so that no round needs a program of its own.
-func TestPlanOfOneProgram(t *testing.T) {
-	e := least(t, 2, 4, 6, 2, 2, 8, 40)
 	if p := e.plan(e.job(t, 0, 6, 3)); !slices.Equal(p.order, []int{0, 1, 2}) {
 		t.Errorf("lanes %v, want 0, 1, 2", p.order)
 	}

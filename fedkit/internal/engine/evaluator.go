@@ -74,55 +74,26 @@ var Blocks = []int{blockOfFew, blockOfMany}
 
 // Evaluate scores models on examples. Examples run in blocks of a fixed size, so their number does not recompile.
 func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Scores, error) {
-	groups, size := v.groups()
-	k := evaluator{part: v.Part, examples: size, blocks: 1, outputs: v.Outputs}
+	byModel := map[int][]int{} // examples to score, by position in v.Rows
+	for j, m := range v.Which {
+		byModel[m] = append(byModel[m], j)
+	}
+	k := evaluator{part: v.Part, examples: blockOfMany, blocks: 1, outputs: v.Outputs}
+	if len(v.Rows) < blockOfMany/4*len(byModel) {
+		k.examples = blockOfFew
+	}
 	if e.task.Variables == nil && e.convolutions() == 0 {
 		if k.shared = v.Which == nil && v.models() > 1; k.shared {
 			programs := (v.models() + manyModels - 1) / manyModels
 			k.blocks = (v.models() + programs - 1) / programs
-		} else if size == blockOfFew {
+		} else if k.examples == blockOfFew {
 			k.blocks = fewBlocks
 		}
 	}
 	out := newScores(v)
-	calls := k.calls(groups)
+	calls := k.calls(v, byModel)
 	err := parallel(ctx, on.AtOnce(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], len(calls), out) })
 	return out, err
-}
-
-// group is examples (by position in Evaluation.Rows) to score with the same models.
-type group struct {
-	models []int32
-	at     []int
-}
-
-// groups groups the examples by model, and chooses a block size.
-func (v *Evaluation) groups() ([]group, int) {
-	if v.Which == nil {
-		g := group{models: make([]int32, v.models()), at: make([]int, len(v.Rows))}
-		for j := range g.models {
-			g.models[j] = int32(j)
-		}
-		for j := range g.at {
-			g.at[j] = j
-		}
-		return []group{g}, blockOfMany
-	}
-	byModel := map[int][]int{}
-	for j, m := range v.Which {
-		byModel[m] = append(byModel[m], j)
-	}
-	size := blockOfMany
-	if len(v.Rows) < blockOfMany/4*len(byModel) {
-		size = blockOfFew
-	}
-	var groups []group
-	for m := range v.models() {
-		if at := byModel[m]; at != nil {
-			groups = append(groups, group{models: []int32{int32(m)}, at: at})
-		}
-	}
-	return groups, size
 }
 
 // block fills one slot of a program: positions of at most k.examples examples, and the model to score.
@@ -131,24 +102,35 @@ type block struct {
 	at    []int
 }
 
-// calls arranges the groups in blocks, k.blocks per call. Shared calls repeat the positions for every model.
-func (k evaluator) calls(groups []group) (calls [][]block) {
+// calls arranges the examples in blocks, k.blocks per call. Shared calls repeat the positions for every model.
+func (k evaluator) calls(v *Evaluation, byModel map[int][]int) (calls [][]block) {
 	var open []block
-	for _, g := range groups {
-		for at := range slices.Chunk(g.at, k.examples) {
-			for _, m := range g.models {
-				if open = append(open, block{m, at}); len(open) == k.blocks {
-					calls, open = append(calls, open), nil
-				}
+	end := func() {
+		if open != nil {
+			calls, open = append(calls, open), nil
+		}
+	}
+	add := func(m int, at []int) {
+		if open = append(open, block{int32(m), at}); len(open) == k.blocks {
+			end()
+		}
+	}
+	if v.Which == nil {
+		for at := range slices.Chunk(Sequence(len(v.Rows)), k.examples) {
+			for m := range v.models() {
+				add(m, at)
 			}
-			if k.shared && open != nil { // other examples need another call
-				calls, open = append(calls, open), nil
+			if k.shared { // other examples need another call
+				end()
 			}
 		}
 	}
-	if open != nil {
-		calls = append(calls, open)
+	for m := range v.models() {
+		for at := range slices.Chunk(byModel[m], k.examples) {
+			add(m, at)
+		}
 	}
+	end()
 	return calls
 }
 
@@ -184,11 +166,9 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 	if err != nil {
 		return err
 	}
-	figures := make([][]float32, len(results)) // losses, accuracies and, if wanted, outputs
-	for i, r := range results {
-		if figures[i], err = host(r); err != nil {
-			return err
-		}
+	figures, err := hosts(results) // losses, accuracies and, if wanted, outputs
+	if err != nil {
+		return err
 	}
 	for b, blk := range call {
 		row := 0

@@ -85,14 +85,21 @@ func (e *Engine) plan(job *Job) plan {
 	}
 	k.lanes = share(len(job.Clients), e.Lanes(job))
 	p.design = k
-	p.order = job.Only
-	if job.Only == nil {
-		for i := range job.Clients {
-			p.order = append(p.order, i)
-		}
+	clients := job.Only
+	if clients == nil {
+		clients = Sequence(len(job.Clients))
 	}
-	p.order = byLength(p.steps, p.order, k.lanes)
+	p.order = byLength(p.steps, clients, k.lanes)
 	return p
+}
+
+// Sequence returns 0, 1, …, n−1.
+func Sequence(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = i
+	}
+	return s
 }
 
 // share splits n clients evenly into as few groups of at most most clients as possible, and returns the group size.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -45,10 +46,11 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 		return err
 	})
 	for g := 0; g < groups && err == nil; g++ {
-		var loss, drift []float32
-		if loss, drift, err = figures(lists[g]); err != nil {
+		var figures [][]float32
+		if figures, err = hosts(lists[g]); err != nil {
 			break
 		}
+		loss, drift := figures[0], figures[1]
 		for lane, i := range p.lanes(g) {
 			if i >= 0 {
 				out.Place[i] = g*p.design.lanes + lane
@@ -57,15 +59,6 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 		}
 	}
 	return out, err
-}
-
-// figures copies a program's losses and drifts to the host.
-func figures(vs []Value) (a, b []float32, err error) {
-	if a, err = host(vs[0]); err != nil {
-		return nil, nil, err
-	}
-	b, err = host(vs[1])
-	return a, b, err
 }
 
 // values returns the arguments for group g of a plan. If they travel, they have only the rows of its own clients.
@@ -172,10 +165,10 @@ func distance(a, b *graph.Node) *graph.Node {
 func (k solver) build(e *Engine, in nodes) []*graph.Node {
 	start := k.start(in)
 	state := k.state(&e.task, in, e.task.Split(start))
-	state.loop(
-		func(s *loopState) *graph.Node { return graph.LessThan(s.one("step"), s.one("last")) },
-		func(s *loopState) { k.step(e, s, in) })
-	models := Join(state.all("w"))
+	state.Run(
+		func(s *xla.Loop) *graph.Node { return graph.LessThan(s.One("step"), s.One("last")) },
+		func(s *xla.Loop) { k.step(e, s, in) })
+	models := Join(state.All("w"))
 	out := []*graph.Node{models}
 	if k.apart {
 		out = nil
@@ -183,7 +176,7 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 			out = append(out, graph.Slice(models, graph.AxisElem(i)))
 		}
 	}
-	return append(out, state.one("loss"), distance(models, start))
+	return append(out, state.One("loss"), distance(models, start))
 }
 
 // start returns the initial models of the lanes, [C, d].
@@ -209,38 +202,38 @@ func (k solver) own(in nodes, m *graph.Node) *graph.Node {
 // state returns the loop's initial state, from models w. Part of it is loop-invariant, and carried along since a loop body can
 // reach outer nodes only through Gather and DynamicSlice. GoMLX caches scalar constants and would hand one made here to the body,
 // which cannot use it. So there are none, and zeros are differences.
-func (k solver) state(task *Task, in nodes, w []*graph.Node) *loopState {
+func (k solver) state(task *Task, in nodes, w []*graph.Node) *xla.Loop {
 	zeros := func(v *graph.Node) *graph.Node { return graph.Sub(v, v) }
-	state := stateOf(in["rate"].Graph())
-	state.add("step", in["first"])
-	state.add("last", in["last"])
-	state.add("loss", zeros(in["rate"]))
-	state.add("rate now", in["rate"]) // 0 once a client has done its steps
-	state.add("w", w...)
+	state := xla.NewLoop(in["rate"].Graph())
+	state.Add("step", in["first"])
+	state.Add("last", in["last"])
+	state.Add("loss", zeros(in["rate"]))
+	state.Add("rate now", in["rate"]) // 0 once a client has done its steps
+	state.Add("w", w...)
 	for s := range k.optimizer.Slots() {
 		for _, v := range w {
-			state.add(fmt.Sprint("slot", s), zeros(v))
+			state.Add(fmt.Sprint("slot", s), zeros(v))
 		}
 	}
 	for _, name := range k.terms() {
 		switch t := in[name]; {
 		case t.Rank() != 2 || t.DType() != dtypes.Float32: // by lane already: all matrices are float32
-			state.add(name, t)
+			state.Add(name, t)
 		case t.Shape().Dimensions[1] == task.Dim(): // models
-			state.add(name, task.Split(k.own(in, t))...)
+			state.Add(name, task.Split(k.own(in, t))...)
 		default:
-			state.add(name, k.own(in, t))
+			state.Add(name, k.own(in, t))
 		}
 	}
 	if in["prox"] != nil && in["anchor"] == nil {
-		state.add("anchor", w...)
+		state.Add("anchor", w...)
 	}
 	return state
 }
 
 // step is the body of the loop: one step of every lane.
-func (k solver) step(e *Engine, s *loopState, in nodes) {
-	i, w := s.one("step"), s.all("w")
+func (k solver) step(e *Engine, s *xla.Loop, in nodes) {
+	i, w := s.One("step"), s.All("w")
 	zero := graph.Const(i.Graph(), int32(0))
 	rows := graph.Reshape(graph.DynamicSlice(in["batches"], []*graph.Node{i, zero, zero}, []int{1, k.lanes, k.batch}), k.lanes, k.batch)
 	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 for padding
@@ -260,22 +253,22 @@ func (k solver) step(e *Engine, s *loopState, in nodes) {
 		loss = mean(reported)
 	}
 
-	active := graph.ConvertDType(graph.LessThan(i, s.one("steps")), dtypes.Float32) // [C], 0 once a client has done its steps
-	s.set("loss", graph.Add(s.one("loss"), graph.Mul(loss, active)))
+	active := graph.ConvertDType(graph.LessThan(i, s.One("steps")), dtypes.Float32) // [C], 0 once a client has done its steps
+	s.Set("loss", graph.Add(s.One("loss"), graph.Mul(loss, active)))
 	k.update(s, in, gradient)
 	i = graph.AddScalar(i, 1)
-	s.set("step", i)
+	s.Set("step", i)
 	// Computed one step ahead, so that the update of every parameter reads it instead of recomputing it.
-	s.set("rate now", graph.Mul(s.one("rate"), graph.ConvertDType(graph.LessThan(i, s.one("steps")), dtypes.Float32)))
+	s.Set("rate now", graph.Mul(s.One("rate"), graph.ConvertDType(graph.LessThan(i, s.One("steps")), dtypes.Float32)))
 }
 
 // losses returns the loss that a step minimizes and the one it reports, [C, B] each, and a penalty [C] or nil.
-func (k solver) losses(e *Engine, s *loopState, x, y, used *graph.Node) (trained, reported, penalty *graph.Node) {
-	b := Batch{Params: s.all("w"), X: x, Y: y, Used: used, Extra: map[string][]*graph.Node{}}
+func (k solver) losses(e *Engine, s *xla.Loop, x, y, used *graph.Node) (trained, reported, penalty *graph.Node) {
+	b := Batch{Params: s.All("w"), X: x, Y: y, Used: used, Extra: map[string][]*graph.Node{}}
 	end := func() *graph.Node { return nil }
 	if e.task.Train != nil {
-		key := s.one("key") // the first word selects the random stream: one per step
-		step := graph.Reshape(graph.ConvertDType(s.one("step"), dtypes.Uint64), 1, 1)
+		key := s.One("key") // the first word selects the random stream: one per step
+		step := graph.Reshape(graph.ConvertDType(s.One("step"), dtypes.Uint64), 1, 1)
 		step = graph.Concatenate([]*graph.Node{step, graph.Const(step.Graph(), [][]uint64{{0, 0}})}, 1)
 		end = e.task.Train(graph.Add(key, graph.BroadcastToDims(step, k.lanes, 3)))
 	}
@@ -288,7 +281,7 @@ func (k solver) losses(e *Engine, s *loopState, x, y, used *graph.Node) (trained
 	for _, name := range k.terms() {
 		if quoted, ok := strings.CutPrefix(name, extra); ok {
 			is, _ := strconv.Unquote(quoted)
-			b.Extra[is] = s.all(name)
+			b.Extra[is] = s.All(name)
 		}
 	}
 	trained, reported = k.objective.Losses(b)
@@ -296,15 +289,15 @@ func (k solver) losses(e *Engine, s *loopState, x, y, used *graph.Node) (trained
 }
 
 // update moves the parameters one step along the optimizer's direction.
-func (k solver) update(s *loopState, in nodes, gradient []*graph.Node) {
-	rate, w := s.one("rate now"), s.all("w")
-	t := graph.AddScalar(graph.ConvertDType(s.one("step"), dtypes.Float32), 1)
+func (k solver) update(s *xla.Loop, in nodes, gradient []*graph.Node) {
+	rate, w := s.One("rate now"), s.All("w")
+	t := graph.AddScalar(graph.ConvertDType(s.One("step"), dtypes.Float32), 1)
 	g, slots := make([]*graph.Node, len(w)), make([][]*graph.Node, k.optimizer.Slots())
 	for l := range w {
 		g[l] = descent(s, in, gradient[l], l)
 	}
 	for j := range slots {
-		slots[j] = s.all(fmt.Sprint("slot", j))
+		slots[j] = s.All(fmt.Sprint("slot", j))
 	}
 	direction, slots := k.optimizer.Direction(w, g, slots, t)
 	k.mustFit("directions", direction, w)
@@ -316,13 +309,13 @@ func (k solver) update(s *loopState, in nodes, gradient []*graph.Node) {
 	}
 	for l, d := range direction {
 		if in["mask"] != nil { // masked parameters stay fixed, whatever the optimizer does
-			d = graph.Where(graph.Equal(s.all("mask")[l], graph.ZerosLike(d)), graph.ZerosLike(d), d)
+			d = graph.Where(graph.Equal(s.All("mask")[l], graph.ZerosLike(d)), graph.ZerosLike(d), d)
 		}
 		w[l] = graph.Sub(w[l], graph.Mul(d, along(rate, d)))
 	}
-	s.set("w", w...)
+	s.Set("w", w...)
 	for j := range slots {
-		s.set(fmt.Sprint("slot", j), slots[j]...)
+		s.Set(fmt.Sprint("slot", j), slots[j]...)
 	}
 }
 
@@ -339,19 +332,19 @@ func (k solver) mustFit(what string, got, w []*graph.Node) {
 }
 
 // descent is m ⊙ (∇f + μ p ⊙ (w − a) + s) for the parameter l.
-func descent(s *loopState, in nodes, d *graph.Node, l int) *graph.Node {
+func descent(s *xla.Loop, in nodes, d *graph.Node, l int) *graph.Node {
 	if in["prox"] != nil {
-		pull := graph.Mul(along(s.one("prox"), d), graph.Sub(s.all("w")[l], s.all("anchor")[l]))
+		pull := graph.Mul(along(s.One("prox"), d), graph.Sub(s.All("w")[l], s.All("anchor")[l]))
 		if in["weights"] != nil {
-			pull = graph.Mul(pull, s.all("weights")[l])
+			pull = graph.Mul(pull, s.All("weights")[l])
 		}
 		d = graph.Add(d, pull)
 	}
 	if in["shift"] != nil {
-		d = graph.Add(d, s.all("shift")[l])
+		d = graph.Add(d, s.All("shift")[l])
 	}
 	if in["mask"] != nil {
-		d = graph.Mul(d, s.all("mask")[l])
+		d = graph.Mul(d, s.All("mask")[l])
 	}
 	return d
 }

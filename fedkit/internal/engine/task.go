@@ -6,6 +6,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	mlmodel "github.com/gomlx/gomlx/ml/model"
@@ -63,6 +64,34 @@ func Join(p []*graph.Node) *graph.Node {
 		flat[l] = graph.Reshape(v, v.Shape().Dimensions[0], -1)
 	}
 	return graph.Concatenate(flat, 1)
+}
+
+// Arguments returns the shapes of a program's arguments: the parameters of some lanes, x and y for as many sets of examples, or one
+// for all lanes, and random bits. See Inputs.
+func (t *Task) Arguments(d *datasets.Dataset, lanes, sets, batch int) (all []shapes.Shape) {
+	for _, shape := range t.Shapes {
+		all = append(all, shapes.Make(dtypes.Float32, append([]int{lanes}, shape...)...))
+	}
+	label := dtypes.Int32
+	if d.Classes == 0 {
+		label = dtypes.Float32
+	}
+	return append(all, shapes.Make(dtypes.Float32, append([]int{sets, batch}, d.Shape...)...),
+		shapes.Make(label, sets, batch), shapes.Make(dtypes.Uint64, lanes, 3))
+}
+
+// Inputs splits the nodes of Arguments.
+func (t *Task) Inputs(in []*graph.Node) (p []*graph.Node, x, y, key *graph.Node) {
+	l := len(t.Shapes)
+	return in[:l:l], in[l], in[l+1], in[l+2]
+}
+
+// Arithmetic returns the floating-point operations of a forward pass for a batch, and those of its convolutions alone.
+func (t *Task) Arithmetic(d *datasets.Dataset, batch int) (operations, convolutions float64, err error) {
+	return xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
+		p, x, _, _ := t.Inputs(in)
+		return []*graph.Node{t.Forward(p, x)}
+	}).Arithmetic(t.Arguments(d, 1, 1, batch)...)
 }
 
 // alone reports whether each program trains one client.

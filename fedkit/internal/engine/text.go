@@ -3,8 +3,6 @@ package engine
 import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/xla"
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -15,20 +13,9 @@ func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Nod
 	if t.alone() {
 		lanes = 1
 	}
-	var arguments []shapes.Shape
-	for _, shape := range t.Shapes {
-		arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{lanes}, shape...)...))
-	}
-	label := dtypes.Int32
-	if d.Classes == 0 {
-		label = dtypes.Float32
-	}
-	arguments = append(arguments, shapes.Make(dtypes.Float32, append([]int{lanes, batch}, d.Shape...)...),
-		shapes.Make(label, lanes, batch), shapes.Make(dtypes.Uint64, lanes, 3))
 	return xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
 		touchVariables(t, in[0].Graph())
-		l := len(t.Shapes)
-		p, x, y, key := in[:l:l], in[l], in[l+1], in[l+2]
+		p, x, y, key := t.Inputs(in)
 		outputs := t.traced(p, x, y, nil)
 		if t.Train != nil {
 			outputs = append(outputs, t.traced(p, x, y, key)...)
@@ -37,7 +24,7 @@ func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Nod
 			outputs = append(outputs, features(p, x))
 		}
 		return outputs
-	}).Text(arguments...)
+	}).Text(t.Arguments(d, lanes, lanes, batch)...)
 }
 
 // traced returns the task's outputs, losses, accuracies and gradients, in training mode if there is a key.

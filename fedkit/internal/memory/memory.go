@@ -23,30 +23,26 @@ const bytesPerPair = 4 + 4 + 8/2
 
 // FitsPairs refuses n rows if their Gram matrix takes more bytes than are free.
 func FitsPairs(field string, n int) error {
-	bytes := bytesPerPair * float64(n) * float64(n)
-	free := room(bytes)
-	if !(bytes > free) {
-		return nil
-	}
-	return fault.Invalid(field, n, fmt.Sprintf("at most %.0f: the products of each two take %s, and %s are free", math.Floor(math.Sqrt(free/bytesPerPair)), text.Bytes(bytes), text.Bytes(free)))
-}
-
-// room returns how many bytes are free. If they are too few, it measures again after a garbage collection.
-func room(bytes float64) (free float64) {
-	if free = Available(); bytes > free {
-		Settle()
-		free = Available()
-	}
-	return free
+	most := func(free float64) float64 { return math.Sqrt(free / bytesPerPair) }
+	return fits(field, n, bytesPerPair*float64(n)*float64(n), "the products of each two", most)
 }
 
 // Fits refuses an option's value if it takes more bytes than are free; the bytes are proportional to size.
 func Fits(field string, value any, size, bytes float64, what string) error {
-	free := room(bytes)
+	return fits(field, value, bytes, what, func(free float64) float64 { return size * free / bytes })
+}
+
+// fits measures again after a garbage collection if too few bytes are free. most is the largest value that some bytes hold.
+func fits(field string, value any, bytes float64, what string, most func(free float64) float64) error {
+	free := Available()
+	if bytes > free {
+		Settle()
+		free = Available()
+	}
 	if !(bytes > free) {
 		return nil
 	}
-	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free", math.Floor(size*free/bytes), what, text.Bytes(bytes), text.Bytes(free)))
+	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free", math.Floor(most(free)), what, text.Bytes(bytes), text.Bytes(free)))
 }
 
 // Available returns how many bytes can still be allocated, roughly. Tests replace it.

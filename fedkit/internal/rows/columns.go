@@ -20,11 +20,8 @@ func Zeros(n, d int) *Matrix {
 
 // Repeat returns the single row of m n times, [n, d].
 func (m *Matrix) Repeat(n int) *Matrix {
-	if err := m.Err(); err != nil {
-		return &Matrix{err: err}
-	}
-	if m.rows != 1 || n < 1 {
-		return failed("Matrix.Repeat: a matrix [%d, %d], %d times: want one row, at least once", m.rows, m.cols, n)
+	if m.Rows() != 1 || n < 1 {
+		return m.refuse("Matrix.Repeat: a matrix [%d, %d], %d times: want one row, at least once", m.Rows(), m.Cols(), n)
 	}
 	if err := memory.Fits("n", n, float64(n), 4*float64(n)*float64(m.cols), fmt.Sprintf("%d rows of %d", n, m.cols)); err != nil {
 		return failed("Matrix.Repeat: %v", err)
@@ -46,12 +43,7 @@ func (m *Matrix) Not() *Matrix { return m.Apply(not) }
 // Blend returns the values of m where the mask is not 0, and those of b elsewhere. Each of the three may have a single row,
 // which then stands for all.
 func (m *Matrix) Blend(b, mask *Matrix) *Matrix {
-	for _, other := range []*Matrix{b, mask} {
-		if bad := m.fits("Blend", other); bad != nil {
-			return bad
-		}
-	}
-	if bad := b.fits("Blend", mask); bad != nil {
+	if bad := m.fits("Blend", b, mask); bad != nil {
 		return bad
 	}
 	return m.Apply(blend, b, mask)
@@ -59,22 +51,16 @@ func (m *Matrix) Blend(b, mask *Matrix) *Matrix {
 
 // ScaleRows returns m with row i multiplied by by[i].
 func (m *Matrix) ScaleRows(by []float64) *Matrix {
-	if err := m.Err(); err != nil {
-		return &Matrix{err: err}
-	}
-	if len(by) != m.rows {
-		return failed("Matrix.ScaleRows: %d numbers for %d rows", len(by), m.rows)
+	if len(by) != m.Rows() {
+		return m.refuse("Matrix.ScaleRows: %d numbers for %d rows", len(by), m.Rows())
 	}
 	return m.Apply(scaleRows, by)
 }
 
 // Columns returns the columns from, …, to−1: [n, to−from].
 func (m *Matrix) Columns(from, to int) *Matrix {
-	if err := m.Err(); err != nil {
-		return &Matrix{err: err}
-	}
-	if from < 0 || from >= to || to > m.cols {
-		return failed("Matrix.Columns: %d to %d of a matrix [%d, %d]", from, to, m.rows, m.cols)
+	if from < 0 || from >= to || to > m.Cols() {
+		return m.refuse("Matrix.Columns: %d to %d of a matrix [%d, %d]", from, to, m.Rows(), m.Cols())
 	}
 	return m.Apply(columnRanges.Get([2]int{from, to}, func() *xla.Program {
 		return NewProgram(fmt.Sprintf("columns %d to %d", from, to), func(a []*graph.Node) *graph.Node {
@@ -98,14 +84,12 @@ func JoinColumns(ms ...*Matrix) *Matrix {
 		}
 		n = max(n, m.rows)
 	}
-	rest := make([]any, 0, len(ms))
 	for _, m := range ms {
 		if m.rows != 1 && m.rows != n {
 			return failed("JoinColumns: %d rows beside %d", m.rows, n)
 		}
-		rest = append(rest, m)
 	}
-	return ms[0].Apply(join, rest[1:]...)
+	return ms[0].Apply(join, anys(ms[1:])...)
 }
 
 // Inner returns the inner products of the rows of m and those of b, m·bᵀ [n, k], on the host.

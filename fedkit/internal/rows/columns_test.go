@@ -2,9 +2,11 @@ package rows
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -31,12 +33,12 @@ func TestColumns(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := rowsOf(t, c.got); !equalRows(got, c.want) {
+		if got := rowsOf(t, c.got); !equalRows(got, c.want, 0) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 	nan := NewMatrix([]float32{float32(math.NaN()), 2, 3}, 1, 3)
-	if got := rowsOf(t, b.Blend(nan, NewMatrix([]float32{1, 1, 0}, 1, 3))); !equalRows(got, [][]float64{{10, 20, 3}}) {
+	if got := rowsOf(t, b.Blend(nan, NewMatrix([]float32{1, 1, 0}, 1, 3))); !equalRows(got, [][]float64{{10, 20, 3}}, 0) {
 		t.Errorf("what the mask leaves out of a blend shows: %v", got)
 	}
 	inner, err := a.Inner(b)
@@ -45,16 +47,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-func equalRows(a, b [][]float64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !mat.Equal(mat.NewVecDense(len(a[i]), a[i]), mat.NewVecDense(len(b[i]), b[i])) {
-			return false
-		}
-	}
-	return true
+func equalRows(a, b [][]float64, tolerance float64) bool {
+	return slices.EqualFunc(a, b, func(a, b []float64) bool { return floats.EqualApprox(a, b, tolerance) })
 }
 
 func TestColumnsThatDoNotFit(t *testing.T) {

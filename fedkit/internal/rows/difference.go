@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -44,10 +45,7 @@ func (d *difference) mix(r [][]float64) *Matrix {
 	if !p.shared {
 		return p.mix(r, d.start)
 	}
-	start := make([]any, d.models.rows)
-	for i := range start {
-		start[i] = d.start
-	}
+	start := slices.Repeat([]any{d.start}, d.models.rows)
 	if own := d.start.pieces; d.start.rows > 1 {
 		own.mu.Lock()
 		defer own.mu.Unlock()

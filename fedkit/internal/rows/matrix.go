@@ -32,15 +32,6 @@ type Matrix struct {
 // Tensor returns the matrix as one tensor.
 func Tensor(m *Matrix) (*tensors.Tensor, error) { return m.tensor() }
 
-// Sequence returns 0, 1, …, n−1.
-func Sequence(n int) []int {
-	s := make([]int, n)
-	for i := range s {
-		s[i] = i
-	}
-	return s
-}
-
 // tensor returns the matrix as one tensor.
 func (m *Matrix) tensor() (*tensors.Tensor, error) {
 	if err := m.Err(); err != nil {
@@ -74,6 +65,14 @@ func Failed(err error) *Matrix { return &Matrix{err: err} }
 
 func failed(format string, a ...any) *Matrix {
 	return &Matrix{err: fault.Located(fmt.Errorf("%w: "+format, append([]any{fault.ErrInvalid}, a...)...))}
+}
+
+// refuse returns a matrix that failed: with the error of m if it has one, which came first.
+func (m *Matrix) refuse(format string, a ...any) *Matrix {
+	if err := m.Err(); err != nil {
+		return &Matrix{err: err}
+	}
+	return failed(format, a...)
 }
 
 func fromTensor(t *tensors.Tensor) *Matrix {
@@ -186,16 +185,19 @@ func mixed(a []*graph.Node) *graph.Node {
 	return graph.Dot(graph.Reshape(a[1], k, -1), a[0]).MatMul()
 }
 
-// fits returns nil if b can be added to m (it has the same shape, or either has one row), and otherwise a failed matrix.
-func (m *Matrix) fits(op string, b *Matrix) *Matrix {
-	if err := m.Err(); err != nil {
-		return &Matrix{err: err}
-	}
-	if err := b.Err(); err != nil {
-		return &Matrix{err: err}
-	}
-	if m.cols != b.cols || (m.rows != b.rows && m.rows != 1 && b.rows != 1) {
-		return failed("Matrix.%s: [%d, %d] and [%d, %d] do not fit", op, m.rows, m.cols, b.rows, b.cols)
+// fits returns nil if matrices can be added to m and to each other (they have the same shape, or one row), and otherwise a failed
+// matrix.
+func (m *Matrix) fits(op string, others ...*Matrix) *Matrix {
+	all := append([]*Matrix{m}, others...)
+	for i, b := range all {
+		if err := b.Err(); err != nil {
+			return &Matrix{err: err}
+		}
+		for _, a := range all[:i] {
+			if a.cols != b.cols || (a.rows != b.rows && a.rows != 1 && b.rows != 1) {
+				return failed("Matrix.%s: [%d, %d] and [%d, %d] do not fit", op, a.rows, a.cols, b.rows, b.cols)
+			}
+		}
 	}
 	return nil
 }
@@ -232,11 +234,8 @@ func (m *Matrix) Put(rows []int, u *Matrix) *Matrix {
 	if bad := m.checkRows("Put", rows); bad != nil {
 		return bad
 	}
-	if err := u.Err(); err != nil {
-		return &Matrix{err: err}
-	}
-	if u.rows != len(rows) || u.cols != m.cols {
-		return failed("Matrix.Put: [%d, %d] does not fill %d rows of %d", u.rows, u.cols, len(rows), m.cols)
+	if u.Rows() != len(rows) || u.cols != m.cols {
+		return u.refuse("Matrix.Put: [%d, %d] does not fill %d rows of %d", u.Rows(), u.Cols(), len(rows), m.cols)
 	}
 	seen := make(map[int]bool, len(rows))
 	for _, r := range rows {
@@ -260,15 +259,12 @@ func CheckCols(m *Matrix, what string, d int) error {
 }
 
 func (m *Matrix) checkRows(op string, rows []int) *Matrix {
-	if err := m.Err(); err != nil {
-		return &Matrix{err: err}
-	}
 	if len(rows) == 0 {
-		return failed("Matrix.%s: no rows named", op)
+		return m.refuse("Matrix.%s: no rows named", op)
 	}
 	for _, r := range rows {
-		if r < 0 || r >= m.rows {
-			return failed("Matrix.%s: row %d of a matrix [%d, %d]", op, r, m.rows, m.cols)
+		if r < 0 || r >= m.Rows() {
+			return m.refuse("Matrix.%s: row %d of a matrix [%d, %d]", op, r, m.Rows(), m.Cols())
 		}
 	}
 	return nil
@@ -277,11 +273,8 @@ func (m *Matrix) checkRows(op string, rows []int) *Matrix {
 // Mix returns R·m, the heart of federated learning: R is [k, n] weights, m the clients' rows [n, d], and the result the new
 // models [k, d]; or R is [n, k], m the models, and the result the clients' initial models.
 func (m *Matrix) Mix(r [][]float64) *Matrix {
-	if err := m.Err(); err != nil {
-		return &Matrix{err: err}
-	}
-	if len(r) == 0 {
-		return failed("Matrix.Mix: no weights")
+	if m.Err() != nil || len(r) == 0 {
+		return m.refuse("Matrix.Mix: no weights")
 	}
 	for i, row := range r {
 		if len(row) != m.rows {
@@ -303,26 +296,22 @@ func (m *Matrix) Mix(r [][]float64) *Matrix {
 
 // Mean returns the weighted mean of the rows, [1, d]: Σ weights_i m_i / Σ weights_i. Nil weights are uniform.
 func (m *Matrix) Mean(weights []float64) *Matrix {
-	if err := m.Err(); err != nil {
-		return &Matrix{err: err}
+	if weights == nil {
+		weights = slices.Repeat([]float64{1}, m.Rows())
 	}
-	r := make([]float64, m.rows)
+	if len(weights) != m.Rows() {
+		return m.refuse("Matrix.Mean: %d weights for %d rows", len(weights), m.Rows())
+	}
 	sum := 0.0
-	for i := range r {
-		r[i] = 1
-		if weights != nil {
-			if len(weights) != m.rows {
-				return failed("Matrix.Mean: %d weights for %d rows", len(weights), m.rows)
-			}
-			r[i] = weights[i]
-		}
-		sum += r[i]
+	for _, w := range weights {
+		sum += w
 	}
 	if !(sum > 0) || math.IsInf(sum, 0) {
-		return failed("Matrix.Mean: the weights sum to %v", sum)
+		return m.refuse("Matrix.Mean: the weights sum to %v", sum)
 	}
-	for i := range r {
-		r[i] /= sum
+	r := make([]float64, m.rows)
+	for i, w := range weights {
+		r[i] = w / sum
 	}
 	return m.Mix([][]float64{r})
 }
@@ -335,17 +324,12 @@ func StackRows(ms ...*Matrix) *Matrix {
 	if len(ms) == 0 {
 		return failed("StackRows: nothing to stack")
 	}
-	if err := ms[0].Err(); err != nil {
-		return &Matrix{err: err}
-	}
-	rest := make([]any, 0, len(ms))
-	for _, m := range ms[1:] {
-		if bad := (&Matrix{rows: 1, cols: ms[0].cols}).fits("StackRows", m); bad != nil {
+	for _, m := range ms {
+		if bad := (&Matrix{rows: 1, cols: ms[0].Cols()}).fits("StackRows", m); bad != nil {
 			return bad
 		}
-		rest = append(rest, m)
 	}
-	return ms[0].Apply(stack, rest...)
+	return ms[0].Apply(stack, anys(ms[1:])...)
 }
 
 // Norms returns the Euclidean norm of every row, [n].

@@ -3,6 +3,7 @@ package rows
 import (
 	"errors"
 	"math"
+	"reflect"
 	"testing"
 
 	"fedkit.example/fedkit/internal/engine"
@@ -10,7 +11,6 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-	"gonum.org/v1/gonum/floats/scalar"
 )
 
 func TestMatrix(t *testing.T) {
@@ -33,11 +33,8 @@ func (away) Away() bool { return true }
 // So does one whose pieces are on another machine.
 func TestMatrixElsewhere(t *testing.T) {
 	pieces := func() []engine.Value {
-		var values []engine.Value
-		for _, v := range engine.Values([]*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t}) {
-			values = append(values, away{v})
-		}
-		return values
+		here := engine.Values([]*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t})
+		return []engine.Value{away{here[0]}, away{here[1]}}
 	}
 	testMatrix(t, func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}) })
 	testMatrix(t, func() *Matrix {
@@ -54,9 +51,11 @@ func TestMatrixElsewhere(t *testing.T) {
 	}
 }
 
+func row(a, b float32) *Matrix { return NewMatrix([]float32{a, b}, 1, 2) }
+
 // So does one of shared rows.
 func TestMatrixFromRows(t *testing.T) {
-	rows := []*Matrix{NewMatrix([]float32{1, 2}, 1, 2), NewMatrix([]float32{3, 4}, 1, 2), NewMatrix([]float32{5, 6}, 1, 2)}
+	rows := []*Matrix{row(1, 2), row(3, 4), row(5, 6)}
 	testMatrix(t, func() *Matrix { return FromRows(rows) })
 	for len(rows) < 150 { // more than are mixed at once
 		rows = append(rows, rows[len(rows)-3])
@@ -68,7 +67,6 @@ func TestMatrixFromRows(t *testing.T) {
 
 // So does a lazy difference.
 func TestMatrixOfDifferences(t *testing.T) {
-	row := func(a, b float32) *Matrix { return NewMatrix([]float32{a, b}, 1, 2) }
 	testMatrix(t, func() *Matrix {
 		ts := []*tensors.Tensor{NewMatrix([]float32{13, 24, 15, 26}, 2, 2).t, NewMatrix([]float32{11, 22, 7, 8}, 2, 2).t}
 		m := Less(FromPieces(engine.Values(ts), []int{2, 0, 1}), row(10, 20))
@@ -100,12 +98,6 @@ func TestPointsOfManyColumns(t *testing.T) {
 }
 
 func testMatrix(t *testing.T, fresh func() *Matrix) {
-	if got := rowsOf(t, fresh().Mix([][]float64{{1, 0, 1}, {0, 2, 0}})); got[0][0] != 6 || got[0][1] != 8 || got[1][0] != 6 || got[1][1] != 8 {
-		t.Errorf("Mix: %v, want [[6 8] [6 8]]", got)
-	}
-	if got := rowsOf(t, fresh().Mean([]float64{1, 0, 3})); got[0][0] != 4 || got[0][1] != 5 {
-		t.Errorf("Mean: %v, want [[4 5]]", got)
-	}
 	points, err := fresh().Points()
 	if err != nil {
 		t.Fatal(err)
@@ -116,15 +108,17 @@ func testMatrix(t *testing.T, fresh func() *Matrix) {
 		}
 	}
 	m := fresh()
-	row := NewMatrix([]float32{10, 20}, 1, 2)
+	one := row(10, 20)
 	for _, c := range []struct {
 		name string
 		got  *Matrix
 		want [][]float64
 	}{
+		{"Mix at once", fresh().Mix([][]float64{{1, 0, 1}, {0, 2, 0}}), [][]float64{{6, 8}, {6, 8}}},
+		{"weighted Mean at once", fresh().Mean([]float64{1, 0, 3}), [][]float64{{4, 5}}},
 		{"Add", m.Add(m), [][]float64{{2, 4}, {6, 8}, {10, 12}}},
-		{"Add row", m.Add(row), [][]float64{{11, 22}, {13, 24}, {15, 26}}},
-		{"Sub from row", row.Sub(m), [][]float64{{9, 18}, {7, 16}, {5, 14}}},
+		{"Add row", m.Add(one), [][]float64{{11, 22}, {13, 24}, {15, 26}}},
+		{"Sub from row", one.Sub(m), [][]float64{{9, 18}, {7, 16}, {5, 14}}},
 		{"Scale", m.Scale(-0.5), [][]float64{{-0.5, -1}, {-1.5, -2}, {-2.5, -3}}},
 		{"Take", m.Take(2, 0, 2), [][]float64{{5, 6}, {1, 2}, {5, 6}}},
 		{"Put", m.Put([]int{2, 0}, m.Take(0, 1)), [][]float64{{3, 4}, {3, 4}, {1, 2}}},
@@ -132,19 +126,14 @@ func testMatrix(t *testing.T, fresh func() *Matrix) {
 		{"Mean", m.Mean(nil), [][]float64{{3, 4}}},
 		{"weighted Mean", m.Mean([]float64{1, 0, 3}), [][]float64{{4, 5}}},
 		{"Center", m.Center(), [][]float64{{-2, -2}, {0, 0}, {2, 2}}},
-		{"StackRows", StackRows(row, m), [][]float64{{10, 20}, {1, 2}, {3, 4}, {5, 6}}},
+		{"StackRows", StackRows(one, m), [][]float64{{10, 20}, {1, 2}, {3, 4}, {5, 6}}},
 	} {
 		if err := c.got.Err(); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		got := rowsOf(t, c.got)
-		for i := range c.want {
-			for j := range c.want[i] {
-				if len(got) != len(c.want) || !scalar.EqualWithinRel(got[i][j], c.want[i][j], 1e-6) {
-					t.Fatalf("%s: %v, want %v", c.name, got, c.want)
-				}
-			}
+		if got := rowsOf(t, c.got); !equalRows(got, c.want, 1e-6) {
+			t.Fatalf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 	norms, err := m.Norms()
@@ -221,13 +210,8 @@ func TestMatrixBinary(t *testing.T) {
 	if err := back.UnmarshalBinary(b); err != nil {
 		t.Fatal(err)
 	}
-	want, got := rowsOf(t, m), rowsOf(t, &back)
-	for i := range want {
-		for j := range want[i] {
-			if got[i][j] != want[i][j] {
-				t.Fatalf("%v, want %v", got, want)
-			}
-		}
+	if want, got := rowsOf(t, m), rowsOf(t, &back); !reflect.DeepEqual(got, want) {
+		t.Fatalf("%v, want %v", got, want)
 	}
 }
 

@@ -40,7 +40,7 @@ func FromRows(rows []*Matrix) *Matrix {
 		}
 		ts = append(ts, t)
 	}
-	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: Sequence(len(rows)), shared: true, values: engine.Values(ts)}}
+	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: engine.Sequence(len(rows)), shared: true, values: engine.Values(ts)}}
 }
 
 // lanes returns how many rows each piece has.
@@ -155,7 +155,8 @@ func (p *pieces) apply(program *xla.Program, last *Matrix) (*Matrix, []int) {
 	return fromTensor(ts[0]).Apply(program, append(anys(ts[1:]), last)...), p.place
 }
 
-func anys(ts []*tensors.Tensor) []any {
+// anys returns values as arguments.
+func anys[T any](ts []T) []any {
 	args := make([]any, len(ts))
 	for i, t := range ts {
 		args[i] = t

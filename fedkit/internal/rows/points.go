@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/memory"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
@@ -21,7 +22,7 @@ func (m *Matrix) Points() (*cluster.Points, error) {
 	}
 	gram, place := m.pieces.apply(gramAround, mean)
 	if gram == nil {
-		gram, place = m.Apply(gramAround, mean), Sequence(m.rows)
+		gram, place = m.Apply(gramAround, mean), engine.Sequence(m.rows)
 	}
 	v, err := gram.Host()
 	if err != nil {

@@ -11,12 +11,8 @@ import (
 // shapes, and those of the convolutions alone: two per multiply-add. A loop's body counts once, since the graph does not give its
 // trip count.
 func (p *Program) Arithmetic(arguments ...shapes.Shape) (operations, convolutions float64, err error) {
-	b, err := Backend()
-	if err != nil {
-		return 0, 0, err
-	}
 	defer Caught(&err)
-	g, _ := p.graph(sharing{b}, arguments)
+	g, _ := p.shared(nil, arguments)
 	for _, n := range g.Nodes() {
 		operations += 2 * multiplyAdds(n)
 		if n.Type() == graph.NodeTypeConvGeneral {

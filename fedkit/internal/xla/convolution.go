@@ -57,8 +57,16 @@ func (c *convolution) spatial(x, w []int) []int {
 	return out
 }
 
-func all(of []int, value int) bool {
-	return !slices.ContainsFunc(of, func(v int) bool { return v != value })
+func all[T comparable](of []T, value T) bool {
+	return !slices.ContainsFunc(of, func(v T) bool { return v != value })
+}
+
+func product(of []int) int {
+	n := 1
+	for _, v := range of {
+		n *= v
+	}
+	return n
 }
 
 // sums reports whether this is the gradient of a kernel, [space…, i, B] with [space…, i, o], and faster as one matrix product per
@@ -70,10 +78,7 @@ func (c *convolution) sums(axes compute.ConvolveAxesConfig) bool {
 		axes.InputChannels != axes.KernelInputChannels || !slices.Equal(axes.InputSpatial, axes.KernelSpatial) || axes.InputChannels != 0 {
 		return false
 	}
-	places := 1
-	for _, p := range c.spatial(x[1:], w[1:]) {
-		places *= p
-	}
+	places := product(c.spatial(x[1:], w[1:]))
 	return places == 1 || places <= 25 && !all(c.kernel, 1)
 }
 
@@ -82,12 +87,8 @@ func (c *convolution) products() compute.Value {
 	x, w := c.dims(c.x), c.dims(c.w)
 	n := len(c.strides)
 	out := c.spatial(x[1:], w[1:])
-	padded := c.pad(c.x, 1, c.paddings)
-	rows := 1
-	for _, d := range w[:n+1] {
-		rows *= d
-	}
-	flat := c.chain.do(c.f.Reshape(c.w, rows, w[n+1]))
+	padded, rows := c.pad(c.x, 1, c.paddings), product(w[:n+1])
+	flat := c.do(c.f.Reshape(c.w, rows, w[n+1]))
 	var sums []compute.Value
 	for _, place := range grid(out) {
 		from, to, step := make([]int, n+2), append([]int{x[0]}, make([]int, n+1)...), slices.Repeat([]int{1}, n+2)
@@ -96,10 +97,10 @@ func (c *convolution) products() compute.Value {
 			from[a+1] = p * c.strides[a]
 			to[a+1], step[a+1] = from[a+1]+(w[a+1]-1)*c.kernel[a]+1, c.kernel[a]
 		}
-		seen := c.chain.do(c.f.Reshape(c.chain.do(c.f.Slice(padded, from, to, step)), rows, x[n+1]))
-		sums = append(sums, c.chain.do(c.f.Reshape(c.dot(seen, 0, flat), 1, x[n+1], w[n+1])))
+		seen := c.do(c.f.Reshape(c.do(c.f.Slice(padded, from, to, step)), rows, x[n+1]))
+		sums = append(sums, c.do(c.f.Reshape(c.dot(seen, 0, flat), 1, x[n+1], w[n+1])))
 	}
-	y := c.chain.do(c.f.Reshape(c.chain.do(c.f.Concatenate(0, sums...)), slices.Concat(out, []int{x[n+1], w[n+1]})...))
+	y := c.do(c.f.Reshape(c.do(c.f.Concatenate(0, sums...)), slices.Concat(out, []int{x[n+1], w[n+1]})...))
 	order := []int{n}
 	for a := range n {
 		order = append(order, a)
@@ -116,10 +117,10 @@ func (c *convolution) convolved() compute.Value {
 		return nil
 	case !all(c.input, 1) && all(c.kernel, 1) && all(c.strides, 1) && c.groups == 1:
 		return c.phases(x[1:n+1], w[:n])
-	case all(w[:n], 1) && all(c.input, 1) && c.groups == 1 && !slices.ContainsFunc(c.paddings, func(p [2]int) bool { return p != [2]int{} }):
+	case all(w[:n], 1) && all(c.input, 1) && c.groups == 1 && all(c.paddings, [2]int{}):
 		return c.pointwise(x, w)
 	}
-	return c.chain.do(c.f.Function.ConvGeneral(c.x, c.w, channelsLast(n), c.strides, c.paddings, c.input, c.kernel, c.groups, 1))
+	return c.do(c.f.Function.ConvGeneral(c.x, c.w, channelsLast(n), c.strides, c.paddings, c.input, c.kernel, c.groups, 1))
 }
 
 // channelsLast is the layout for which XLA has a fast convolution.
@@ -140,14 +141,10 @@ func (c *convolution) pointwise(x, w []int) compute.Value {
 	out := slices.Concat(x[:1], c.spatial(x[1:], w), w[n+1:])
 	seen := c.x
 	if !all(c.strides, 1) {
-		seen = c.chain.do(c.f.Slice(c.x, make([]int, n+2), x, slices.Concat([]int{1}, c.strides, []int{1})))
+		seen = c.do(c.f.Slice(c.x, make([]int, n+2), x, slices.Concat([]int{1}, c.strides, []int{1})))
 	}
-	rows := 1
-	for _, d := range out[:n+1] {
-		rows *= d
-	}
-	y := c.dot(c.chain.do(c.f.Reshape(seen, rows, w[n])), 1, c.chain.do(c.f.Reshape(c.w, w[n], w[n+1])))
-	return c.chain.do(c.f.Reshape(y, out...))
+	y := c.dot(c.do(c.f.Reshape(seen, product(out[:n+1]), w[n])), 1, c.do(c.f.Reshape(c.w, w[n], w[n+1])))
+	return c.do(c.f.Reshape(y, out...))
 }
 
 // phases computes the input gradient of a strided convolution, in which x is dilated: s − 1 zeros after every number, by axis.
@@ -177,10 +174,10 @@ func (c *convolution) phases(x, w []int) compute.Value {
 			paddings[a][1] = each[a] - x[a] - paddings[a][0] + taps[a] - 1
 		}
 		if empty {
-			values[i] = c.full(float32(0), slices.Concat(dims[:1], each, channels[n+1:])...)
+			values[i] = full(c.chain, float32(0), slices.Concat(dims[:1], each, channels[n+1:])...)
 			continue
 		}
-		part := c.chain.do(c.f.Slice(c.w, from, channels, slices.Concat(s, []int{1, 1})))
+		part := c.do(c.f.Slice(c.w, from, channels, slices.Concat(s, []int{1, 1})))
 		one := slices.Repeat([]int{1}, n)
 		phase := convolution{chain: c.chain, x: c.pad(c.x, 1, crops(paddings)), w: part, groups: 1, strides: one, input: one, kernel: one, paddings: paddings}
 		values[i] = phase.convolved()
@@ -211,18 +208,18 @@ func (c *convolution) interleave(phases []compute.Value, s, out []int) compute.V
 			}
 			var columns []compute.Value
 			for _, v := range group {
-				columns = append(columns, c.chain.do(c.f.Reshape(v, slices.Insert(slices.Clone(dims), a+2, 1)...)))
+				columns = append(columns, c.do(c.f.Reshape(v, slices.Insert(slices.Clone(dims), a+2, 1)...)))
 			}
 			y := columns[0]
 			if len(columns) > 1 {
-				y = c.chain.do(c.f.Concatenate(a+2, columns...))
+				y = c.do(c.f.Concatenate(a+2, columns...))
 			}
 			dims = slices.Clone(dims)
 			dims[a+1] *= s[a]
-			y = c.chain.do(c.f.Reshape(y, dims...))
+			y = c.do(c.f.Reshape(y, dims...))
 			if dims[a+1] > out[a] {
 				dims[a+1] = out[a]
-				y = c.chain.do(c.f.Slice(y, make([]int, len(dims)), dims, nil))
+				y = c.do(c.f.Slice(y, make([]int, len(dims)), dims, nil))
 			}
 			joined = append(joined, y)
 		}
@@ -233,19 +230,19 @@ func (c *convolution) interleave(phases []compute.Value, s, out []int) compute.V
 
 // pad pads axes from the given one on; negative paddings crop.
 func (c *convolution) pad(x compute.Value, from int, paddings [][2]int) compute.Value {
-	if !slices.ContainsFunc(paddings, func(p [2]int) bool { return p != [2]int{} }) || c.err != nil {
+	if all(paddings, [2]int{}) || c.err != nil {
 		return x
 	}
 	axes := make([]compute.PadAxis, len(c.dims(x)))
 	for a, p := range paddings {
 		axes[from+a] = compute.PadAxis{Start: p[0], End: p[1]}
 	}
-	return c.chain.do(c.f.Pad(x, c.chain.do(c.f.Constant([]float32{0})), axes...))
+	return c.do(c.f.Pad(x, c.do(c.f.Constant([]float32{0})), axes...))
 }
 
 // dot is the product of two matrices, contracting an axis of a with the first of b.
 func (c *convolution) dot(a compute.Value, axis int, b compute.Value) compute.Value {
-	return c.chain.do(c.f.DotGeneral(a, []int{axis}, nil, b, []int{0}, nil, compute.DotGeneralConfig{}))
+	return c.do(c.f.DotGeneral(a, []int{axis}, nil, b, []int{0}, nil, compute.DotGeneralConfig{}))
 }
 
 // grid lists all positions in a box, the last axis fastest.

@@ -109,14 +109,7 @@ func (c *chain) transpose(x compute.Value, axes []int) compute.Value {
 }
 
 // full is a constant tensor of the given dimensions.
-func (c *chain) full(value any, dims ...int) compute.Value {
-	var of compute.Value
-	t := dtypes.Float32
-	switch v := value.(type) {
-	case int32:
-		of, t = c.do(c.f.Constant([]int32{v})), dtypes.Int32
-	case float32:
-		of = c.do(c.f.Constant([]float32{v}))
-	}
-	return c.do(c.f.BroadcastInDim(of, shapes.Make(t, dims...), nil))
+func full[T interface{ int32 | float32 }](c *chain, value T, dims ...int) compute.Value {
+	of := c.do(c.f.Constant([]T{value}))
+	return c.do(c.f.BroadcastInDim(of, shapes.Make(dtypes.FromGenericsType[T](), dims...), nil))
 }

@@ -27,32 +27,23 @@ func different(rng *rand.Rand, dims ...int) *tensors.Tensor {
 func looped(f func(in []*Node) []*Node) func(in []*Node) []*Node {
 	return func(in []*Node) []*Node {
 		g := in[0].Graph()
-		state := append([]*Node{Const(g, []int32{0})}, in...)
 		shaped := NewGraph(g.Backend(), "shapes")
 		defer shaped.Finalize()
+		s := NewLoop(g)
+		s.Add("step", Const(g, []int32{0}))
 		var there []*Node
 		for i, n := range in {
+			s.Add("in", n)
 			there = append(there, Parameter(shaped, fmt.Sprint(i), n.Shape()))
 		}
 		for _, out := range f(there) {
-			state = append(state, BroadcastToDims(Const(g, []float32{0}), append([]int{1}, out.Shape().Dimensions...)...))
+			s.Add("out", BroadcastToDims(Const(g, []float32{0}), out.Shape().Dimensions...))
 		}
-		inside := func(g *Graph) (s []*Node) {
-			for i, n := range state {
-				s = append(s, Parameter(g, fmt.Sprint("s", i), n.Shape()))
-			}
-			return s
-		}
-		more := NewClosure(g, func(g *Graph) []*Node { return []*Node{Reshape(LessThan(inside(g)[0], Const(g, []int32{1})))} })
-		step := NewClosure(g, func(g *Graph) []*Node {
-			s := inside(g)
-			out := append([]*Node{AddScalar(s[0], 1)}, s[1:1+len(in)]...)
-			for _, o := range f(s[1 : 1+len(in)]) {
-				out = append(out, InsertAxes(o, 0))
-			}
-			return out
+		s.Run(func(s *Loop) *Node { return Reshape(LessThan(s.One("step"), Const(s.One("step").Graph(), []int32{1}))) }, func(s *Loop) {
+			s.Set("out", f(s.All("in"))...)
+			s.Set("step", AddScalar(s.One("step"), 1))
 		})
-		return While(more, step, state...)[1+len(in):]
+		return s.All("out")
 	}
 }
 

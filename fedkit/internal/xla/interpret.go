@@ -2,7 +2,6 @@ package xla
 
 import (
 	"errors"
-	"math"
 	"sync"
 
 	"github.com/gomlx/compute"
@@ -34,10 +33,8 @@ func (p *Program) Interpret(args ...any) (out []*tensors.Tensor, err error) {
 	interpreting.Lock()
 	defer interpreting.Unlock()
 	in := inputs{backend: b}
-	for _, a := range args {
-		if err := in.add(a); err != nil {
-			return nil, err
-		}
+	if err := in.add(args...); err != nil {
+		return nil, err
 	}
 	g, outputs := p.graph(b, in.shapes)
 	defer g.Finalize()
@@ -51,17 +48,9 @@ func (p *Program) Interpret(args ...any) (out []*tensors.Tensor, err error) {
 }
 
 // work estimates the multiplications of a graph.
-func work(g *graph.Graph) (products float64) {
-	for _, n := range g.Nodes() {
-		size := float64(n.Shape().Size())
-		switch n.Type() {
-		case graph.NodeTypeDotGeneral: // m·k values times k·n ones are m·n
-			products += math.Sqrt(size * float64(n.Inputs()[0].Shape().Size()) * float64(n.Inputs()[1].Shape().Size()))
-		case graph.NodeTypeConvGeneral: // per output value, a kernel without one of its channel axes, input or output: they are about as large
-			products += size * float64(n.Inputs()[1].Shape().Size()) / float64(n.Inputs()[1].Shape().Dim(-1))
-		default:
-			products += size
-		}
+func work(g *graph.Graph) (n float64) {
+	for _, node := range g.Nodes() {
+		n += float64(node.Shape().Size()) + multiplyAdds(node)
 	}
-	return products
+	return n
 }

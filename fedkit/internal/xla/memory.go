@@ -27,28 +27,16 @@ func count(t *tensors.Tensor) {
 
 // Upload puts values on the device, with the given dimensions.
 func Upload[T interface{ uint8 | int32 | float32 }](values []T, dims ...int) (t *tensors.Tensor, err error) {
-	b, err := Backend()
-	if err != nil {
-		return nil, err
-	}
 	shape := shapes.Make(dtypes.FromGenericsType[T](), dims...)
 	if shape.Size() != len(values) {
 		return nil, fmt.Errorf("upload: %d values do not fill shape %v", len(values), dims)
 	}
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), shape.ByteSize())
-	if t, err = tensors.FromRaw(b, 0, shape, raw); err == nil {
-		count(t)
-	}
-	return t, err
+	return FromBytes(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), shape.ByteSize()), shape.DType, dims)
 }
 
 // Host copies a tensor of float32 to the host.
 func Host(t *tensors.Tensor) (values []float32, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("download: %v", r)
-		}
-	}()
+	defer Caught(&err)
 	return tensors.CopyFlatData[float32](t)
 }
 

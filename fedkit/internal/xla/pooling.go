@@ -69,11 +69,11 @@ func (f function) SelectAndScatterMax(x, v compute.Value, size, strides []int, p
 		return f.Function.SelectAndScatterMax(x, v, size, strides, paddings)
 	}
 	c := &chain{f: f}
-	best, first := w.slice(c, x, w.places[0]), c.full(int32(0), w.out.Dimensions...)
+	best, first := w.slice(c, x, w.places[0]), full(c, int32(0), w.out.Dimensions...)
 	for i, p := range w.places[1:] {
 		now := w.slice(c, x, p)
 		larger := c.do(f.GreaterThan(now, best))
-		best, first = c.do(f.Where(larger, now, best)), c.do(f.Where(larger, c.full(int32(i+1), w.out.Dimensions...), first))
+		best, first = c.do(f.Where(larger, now, best)), c.do(f.Where(larger, full(c, int32(i+1), w.out.Dimensions...), first))
 	}
 	// Each pooled axis becomes two: across windows and within one.
 	var tiled, kept []int
@@ -86,15 +86,15 @@ func (f function) SelectAndScatterMax(x, v compute.Value, size, strides []int, p
 	spread := func(v compute.Value, t dtypes.DType) compute.Value {
 		return c.do(f.BroadcastInDim(v, shapes.Make(t, tiled...), kept))
 	}
-	place, step := c.full(int32(0), tiled...), 1
+	place, step := full(c, int32(0), tiled...), 1
 	for a := len(w.size) - 1; a >= 0; a-- {
 		if s := w.size[a]; s > 1 {
 			at := c.do(f.Iota(shapes.Make(dtypes.Int32, tiled...), kept[a]+1))
-			place = c.do(f.Add(place, c.do(f.Mul(at, c.full(int32(step), tiled...)))))
+			place = c.do(f.Add(place, c.do(f.Mul(at, full(c, int32(step), tiled...)))))
 			step *= s
 		}
 	}
-	zero := c.full(float32(0), tiled...)
+	zero := full(c, float32(0), tiled...)
 	d := c.do(f.Where(c.do(f.Equal(place, spread(first, dtypes.Int32))), spread(v, dtypes.Float32), zero))
 	whole := slices.Clone(w.out.Dimensions)
 	pad, rest := make([]compute.PadAxis, len(whole)), false

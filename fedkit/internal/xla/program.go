@@ -22,13 +22,8 @@ type Program struct {
 
 // version is a program for arguments of given shapes.
 type version struct {
-	once sync.Once
-	run  compute.Executable
-	err  error
-
-	lowering sync.Once
-	source   *Source
-	lowerErr error
+	run    func() (compute.Executable, error)
+	source func() (*Source, error)
 }
 
 // maxVersions bounds the LRU cache of a program's versions. Each takes some 50 kB, and programs for matrices outlive their
@@ -62,17 +57,14 @@ func (p *Program) Call(args ...any) (out []*tensors.Tensor, err error) {
 		return nil, err
 	}
 	in := inputs{backend: b}
-	for _, a := range args {
-		if err := in.add(a); err != nil {
-			return nil, err
-		}
+	if err := in.add(args...); err != nil {
+		return nil, err
 	}
-	v := p.version(in.shapes)
-	v.once.Do(func() { v.run, v.err = p.compile(b, in.shapes) })
-	if v.err != nil {
-		return nil, v.err
+	run, err := p.version(in.shapes).run()
+	if err != nil {
+		return nil, err
 	}
-	return p.execute(v.run, &in)
+	return p.execute(run, &in)
 }
 
 // execute runs a version of the program.
@@ -107,24 +99,28 @@ type inputs struct {
 	donate  []bool // whether the program may reuse the memory: that of a Go value's copy
 }
 
-func (in *inputs) add(argument any) (err error) {
-	t, kept := argument.(*tensors.Tensor)
-	if !kept {
-		if t, err = tensors.FromAnyValue(argument); err != nil {
+func (in *inputs) add(arguments ...any) (err error) {
+	for _, a := range arguments {
+		t, kept := a.(*tensors.Tensor)
+		if !kept {
+			if t, err = tensors.FromAnyValue(a); err != nil {
+				return err
+			}
+		}
+		onDevice := t.DonateBuffer
+		if kept {
+			onDevice = t.Buffer
+		}
+		buffer, err := onDevice(in.backend, 0)
+		if err != nil {
 			return err
 		}
+		in.shapes, in.buffers, in.donate = append(in.shapes, t.Shape()), append(in.buffers, buffer), append(in.donate, !kept)
 	}
-	in.shapes = append(in.shapes, t.Shape())
-	onDevice := t.DonateBuffer
-	if kept {
-		onDevice = t.Buffer
-	}
-	buffer, err := onDevice(in.backend, 0)
-	in.buffers, in.donate = append(in.buffers, buffer), append(in.donate, !kept)
-	return err
+	return nil
 }
 
-// version returns the program for arguments of the given shapes, to be compiled at its first use.
+// version returns the program for arguments of the given shapes, to be compiled or lowered at its first use.
 func (p *Program) version(arguments []shapes.Shape) *version {
 	var key []byte
 	for _, s := range arguments {
@@ -133,14 +129,19 @@ func (p *Program) version(arguments []shapes.Shape) *version {
 			key = binary.AppendVarint(key, int64(d))
 		}
 	}
-	return p.versions.Get(string(key), func() *version { return new(version) })
+	return p.versions.Get(string(key), func() *version {
+		return &version{
+			run:    sync.OnceValues(func() (compute.Executable, error) { return p.compile(arguments) }),
+			source: sync.OnceValues(func() (*Source, error) { return p.lower(arguments) }),
+		}
+	})
 }
 
 // compile builds the graph for arguments of the given shapes and compiles it. Only the executable is kept.
-func (p *Program) compile(b compute.Backend, arguments []shapes.Shape) (run compute.Executable, err error) {
+func (p *Program) compile(arguments []shapes.Shape) (run compute.Executable, err error) {
 	defer Caught(&err)
 	builds.Add(1)
-	g, outputs := p.graph(sharing{b}, arguments)
+	g, outputs := p.shared(nil, arguments)
 	if err := g.Compile(outputs...); err != nil {
 		return nil, err
 	}
@@ -149,36 +150,27 @@ func (p *Program) compile(b compute.Backend, arguments []shapes.Shape) (run comp
 
 // Build builds the graph for arguments of the given shapes and discards it: this finds mistakes in milliseconds.
 func (p *Program) Build(arguments ...shapes.Shape) (err error) {
-	b, err := Backend()
-	if err != nil {
-		return err
-	}
 	defer Caught(&err)
-	p.graph(sharing{b}, arguments)
+	p.shared(nil, arguments)
 	return nil
 }
 
 // Text lowers the program to StableHLO, for arguments of the given shapes. Equal texts are equal programs.
 func (p *Program) Text(arguments ...shapes.Shape) ([]byte, error) {
-	text, _, err := p.lower(arguments)
-	return text, err
+	s, err := p.lower(arguments)
+	if err != nil {
+		return nil, err
+	}
+	return s.Text[len(opening):], nil
 }
 
-// lower returns the program as StableHLO for arguments of the given shapes, and the shapes of its results.
-func (p *Program) lower(arguments []shapes.Shape) (text []byte, results []shapes.Shape, err error) {
+// shared builds the graph for this process's device; it panics with the error. See sharing for lowered.
+func (p *Program) shared(lowered *[]byte, arguments []shapes.Shape) (g *graph.Graph, outputs []*graph.Node) {
 	b, err := Backend()
 	if err != nil {
-		return nil, nil, err
+		panic(err)
 	}
-	defer Caught(&err)
-	g, outputs := p.graph(lowering{b, &text}, arguments)
-	for _, o := range outputs {
-		results = append(results, o.Shape())
-	}
-	if err := g.Compile(outputs...); err != errLowered && text == nil {
-		return nil, nil, err
-	}
-	return text, results, nil
+	return p.graph(sharing{b, lowered}, arguments)
 }
 
 // graph builds the graph for arguments of the given shapes; it panics with the error.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"weak"
 
+	"fedkit.example/fedkit/internal/lru"
 	"github.com/gomlx/compute"
 	gxla "github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/stablehlo"
@@ -16,19 +17,28 @@ import (
 )
 
 // sharing is a backend that compiles equal programs once, so that federations of one shape share them. Programs are equal if
-// their StableHLO text is, which has the values of all constants in full.
-type sharing struct{ compute.Backend }
+// their StableHLO text is, which has the values of all constants in full. With a lowered, programs are lowered to this text
+// instead.
+type sharing struct {
+	compute.Backend
+	lowered *[]byte
+}
+
+var errLowered = errors.New("written down, not compiled")
 
 // Builder implements compute.Backend.
 func (s sharing) Builder(name string) compute.Builder {
 	b := s.Backend.Builder(name)
 	if x, ok := b.(*gxla.Builder); ok {
-		return builder{x}
+		return builder{x, s.lowered}
 	}
 	return b
 }
 
-type builder struct{ *gxla.Builder }
+type builder struct {
+	*gxla.Builder
+	lowered *[]byte
+}
 
 // Main implements compute.Builder.
 func (b builder) Main() compute.Function { return rewritten(b.Builder.Main()) }
@@ -48,13 +58,16 @@ func (b builder) Compile() (compute.Executable, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.lowered != nil {
+		*b.lowered = text
+		return nil, errLowered
+	}
 	key := sha256.Sum256(text)
 	run, err, _ := compiling.Do(string(key[:]), func() (any, error) { return compileOnce(key, b.Builder) })
 	if err != nil {
 		return nil, err
 	}
-	recent.keep(run.(*gxla.Executable))
-	return run.(*gxla.Executable), nil
+	return recent.Get(key, func() *gxla.Executable { return run.(*gxla.Executable) }), nil
 }
 
 // stableHLO returns the text of a program. go-xla does not export it, so it is read from a private field.
@@ -63,36 +76,6 @@ func stableHLO(b *gxla.Builder) (text []byte, err error) {
 	text, err = private[stablehlo.Builder](b, "builder").Build()
 	_, text, _ = bytes.Cut(text, []byte(" {")) // after "module @name", as the name does not matter
 	return text, err
-}
-
-// lowering is a backend that lowers programs to text instead of compiling them.
-type lowering struct {
-	compute.Backend
-	text *[]byte
-}
-
-var errLowered = errors.New("written down, not compiled")
-
-// Builder implements compute.Backend.
-func (l lowering) Builder(name string) compute.Builder {
-	b := l.Backend.Builder(name)
-	if x, ok := b.(*gxla.Builder); ok {
-		return lowerer{builder{x}, l.text}
-	}
-	return b
-}
-
-type lowerer struct {
-	builder
-	text *[]byte
-}
-
-// Compile implements compute.Builder.
-func (l lowerer) Compile() (_ compute.Executable, err error) {
-	if *l.text, err = stableHLO(l.builder.Builder); err != nil {
-		return nil, err
-	}
-	return nil, errLowered
 }
 
 var (
@@ -135,24 +118,5 @@ func compileOnce(key [sha256.Size]byte, b *gxla.Builder) (*gxla.Executable, erro
 	return run, nil
 }
 
-// recent keeps the executables that programs began to use last, so that a loop over federations does not recompile in every
-// iteration.
-var recent ring
-
-type ring struct {
-	mu   sync.Mutex
-	runs [32]*gxla.Executable
-	next int
-}
-
-func (r *ring) keep(run *gxla.Executable) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, known := range r.runs {
-		if known == run {
-			return
-		}
-	}
-	r.runs[r.next] = run
-	r.next = (r.next + 1) % len(r.runs)
-}
+// recent keeps the executables that programs used last, so that a loop over federations does not recompile in every iteration.
+var recent = lru.New[[sha256.Size]byte, *gxla.Executable](32)

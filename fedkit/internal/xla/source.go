@@ -16,20 +16,28 @@ type Source struct {
 	Results []shapes.Shape // that it returns
 }
 
+const opening = "module @program {"
+
 // Source returns the program for arguments of the given shapes as text, memoized by their shapes.
 func (p *Program) Source(arguments []shapes.Shape) (*Source, error) {
-	v := p.version(arguments)
-	v.lowering.Do(func() {
-		text, results, err := p.lower(arguments)
-		if err != nil {
-			v.lowerErr = err
-			return
-		}
-		text = append([]byte("module @program {"), text...)
-		hash := sha256.Sum256(text)
-		v.source = &Source{Name: p.name, Text: text, Hash: hex.EncodeToString(hash[:]), Results: results}
-	})
-	return v.source, v.lowerErr
+	return p.version(arguments).source()
+}
+
+// lower lowers the program for arguments of the given shapes.
+func (p *Program) lower(arguments []shapes.Shape) (s *Source, err error) {
+	defer Caught(&err)
+	var text []byte
+	g, outputs := p.shared(&text, arguments)
+	if err := g.Compile(outputs...); err != errLowered && text == nil {
+		return nil, err
+	}
+	text = append([]byte(opening), text...)
+	hash := sha256.Sum256(text)
+	s = &Source{Name: p.name, Text: text, Hash: hex.EncodeToString(hash[:])}
+	for _, o := range outputs {
+		s.Results = append(s.Results, o.Shape())
+	}
+	return s, nil
 }
 
 // Side returns the values of the parameters that the program adds to its arguments.
