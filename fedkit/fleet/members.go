@@ -43,11 +43,7 @@ func (f *Fleet) watch() {
 		case <-tick.C:
 		}
 		f.mu.Lock()
-		select {
-		case <-f.ready:
-		default:
-			connected = false
-		}
+		connected = connected && f.there.Err() == nil
 		for _, w := range f.workers {
 			if connected && time.Since(w.seen) > silent {
 				f.lost(w)

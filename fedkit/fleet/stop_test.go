@@ -152,7 +152,7 @@ func TestHubClosesItsFolder(t *testing.T) {
 	for _, c := range []struct {
 		HubOptions
 		closed string
-	}{{HubOptions{File: file}, file + ".hub"}, {HubOptions{File: file, Dir: named}, filepath.Join(named, "jetstream")}} {
+	}{{HubOptions{File: file}, file + ".hub"}, {HubOptions{File: file, Dir: named}, filepath.Join(named, objectsDir)}} {
 		if err := os.MkdirAll(c.closed, 0o777); err != nil {
 			t.Fatal(err)
 		}
