@@ -36,7 +36,7 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, c 
 			return nil, err
 		}
 		w := f.member(worker)
-		if w == nil || f.isOut(worker) {
+		if w == nil {
 			leaveHub()
 			return nil, lost
 		}

@@ -415,7 +415,7 @@ func FuzzBeat(f *testing.F) {
 		fleet := &Fleet{workers: map[string]*member{}, left: map[string]time.Time{}}
 		fleet.seats.free = fleet.free
 		fleet.onBeat(&nats.Msg{Subject: beats + "x", Data: b})
-		if n := fleet.room(Platform{}.Key()); n < 0 || len(fleet.Workers()) > 1 {
+		if n := fleet.atOnce(1, Platform{}.Key()); n < 0 || len(fleet.Workers()) > 1 {
 			t.Fatal(n, fleet.Workers())
 		}
 	})

@@ -30,14 +30,8 @@ type device struct {
 	failed error // results that were used turned out wrong
 }
 
-// AtOnce implements engine.Device.
-func (d *device) AtOnce() int {
-	n := 1
-	for _, kind := range d.kinds {
-		n += d.fleet.room(kind)
-	}
-	return n
-}
+// AtOnce implements engine.Device: each worker makes one call ready while it runs others.
+func (d *device) AtOnce() int { return 1 + d.fleet.atOnce(1, d.kinds...) }
 
 // Away implements engine.Device.
 func (d *device) Away() bool { return true }

@@ -144,9 +144,9 @@ func (f *Fleet) Bytes() (received, sent uint64) {
 // String summarizes workers, traffic and events in one line.
 func (f *Fleet) String() string {
 	f.mu.Lock()
-	busy, n := 0, f.live()
-	for _, w := range f.workers {
-		if w.counts() && len(w.Doing) > 0 {
+	busy, n := 0, 0
+	for w := range f.counting() {
+		if n++; len(w.Doing) > 0 {
 			busy++
 		}
 	}

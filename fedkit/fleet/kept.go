@@ -129,7 +129,7 @@ func (c *call) holder() (string, error) {
 	holders := slices.Clone(c.holders)
 	c.mu.Unlock()
 	for _, worker := range holders {
-		if f.member(worker) != nil && !f.isOut(worker) {
+		if f.member(worker) != nil {
 			return worker, nil
 		}
 	}

@@ -170,9 +170,7 @@ func (f *Files) begin(round int, size int64, sum lines.Sum) error {
 		return err
 	}
 	f.saved, f.at = round, time.Now()
-	run := *f.h
-	run.Rounds = nil
-	f.saver = newSaver(&current{path: f.config.Checkpoint, run: &run, log: f.log.File})
+	f.saver = newSaver(f.config.Checkpoint, *f.h, f.log.File)
 	return nil
 }
 
