@@ -286,7 +286,7 @@ func describedRun(fed *Federation, s *mean, path string) (*checkpoint.Files, err
 	_ = os.Remove(path)
 	f, err := checkpoint.Open(checkpoint.Config{Checkpoint: path, Thin: func(*Record) {}}, u.h, u.states)
 	if err == nil {
-		_, err = f.Resume()
+		_, err = f.Resume(nil)
 	}
 	return f, err
 }

@@ -247,6 +247,13 @@ func (p *past) add(r *Record) {
 	}
 }
 
+func (p *past) clear() {
+	clear(p.rounds)
+	clear(p.last)
+	clear(p.solves)
+	p.clusters = nil
+}
+
 // Last returns a client's Solve in the latest earlier round in which it took part, zero if there is none, and the number of those
 // rounds.
 func (r *Round) Last(client int) (s Solve, rounds int) {

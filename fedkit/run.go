@@ -232,14 +232,17 @@ func (u *underway) checkSnapshot() error {
 
 // resume resumes from the checkpoint.
 func (u *underway) resume() error {
-	before, err := u.files.Resume()
-	for i := range before {
-		u.past.add(&before[i])
-		u.clock.now = float64(before[i].Clock)
-		u.clusters = before[i].Clusters != nil
-		u.opts.Keep.thin(&before[i], u.opts)
-	}
-	if u.h.Rounds = before; len(before) > 0 {
+	var err error
+	u.h.Rounds, err = u.files.Resume(func(r *Record) {
+		if r.Round == 1 { // again, if the newest checkpoint is damaged
+			u.past.clear()
+		}
+		u.past.add(r)
+		u.clock.now = float64(r.Clock)
+		u.clusters = r.Clusters != nil
+		u.opts.Keep.thin(r, u.opts)
+	})
+	if len(u.h.Rounds) > 0 {
 		u.notifyStart()
 	}
 	return err

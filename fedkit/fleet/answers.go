@@ -34,7 +34,7 @@ func (c *call) check(a *remote.Answer) error {
 
 // needs reports whether the call has an object or a result among its arguments.
 func (c *call) needs(name string) bool {
-	return slices.ContainsFunc(c.objects, func(o *object) bool { return o.hash == name }) ||
+	return slices.ContainsFunc(c.objects, func(o object) bool { return o.hash == name }) ||
 		slices.ContainsFunc(c.msg.Args, func(a remote.Arg) bool {
 			return slices.ContainsFunc(a.Parts, func(p remote.Part) bool { return p.Kept == name })
 		})
@@ -63,7 +63,13 @@ func (c *call) compareLate(a *remote.Answer) {
 	first := c.answer
 	c.mu.Unlock()
 	if first != nil && first.Machine != a.Machine {
-		c.compare(first, a)
+		switch wrong, why, err := c.compare(first, a); {
+		case err != nil:
+		case wrong == nil:
+			c.accept(a)
+		case slices.Contains(wrong, first):
+			c.d.fail(fmt.Errorf("fleet: worker %s: %s; its result was used in this run already: run it again, from the checkpoint before if it has any", c.d.fleet.labelOf(first.Machine), why))
+		}
 	}
 	c.mu.Lock()
 	needed := c.using > 0
@@ -78,7 +84,7 @@ func (f *Fleet) forget(worker string, keys ...string) {
 	_ = f.nc.Publish(asks+worker+forget, []byte(strings.Join(keys, " "))) // they are forgotten with their run, at the latest
 }
 
-// accept makes an answer the one that counts, unless there is one.
+// accept makes an answer the one that counts, unless there is one, and notes that its worker has the results.
 func (c *call) accept(a *remote.Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,12 +97,7 @@ func (c *call) accept(a *remote.Answer) {
 		}
 	}
 	c.counted = true
-	c.holds(a.Machine)
-}
-
-// holds notes that a worker has the results. The caller holds c.mu.
-func (c *call) holds(worker string) {
-	if !slices.Contains(c.holders, worker) {
-		c.holders = append(c.holders, worker)
+	if !slices.Contains(c.holders, a.Machine) {
+		c.holders = append(c.holders, a.Machine)
 	}
 }

@@ -20,21 +20,20 @@ import (
 
 // wrongAnswers are the invalid answers that a faulty worker may send.
 var wrongAnswers = map[string]func(a *remote.Answer){
-	"no results":             func(a *remote.Answer) { a.Results, a.Inline = nil, nil },
-	"one result less":        func(a *remote.Answer) { a.Results, a.Inline = a.Results[1:], nil },
+	"no results":             func(a *remote.Answer) { a.Results = nil },
+	"one result less":        func(a *remote.Answer) { a.Results = a.Results[1:] },
 	"one result more":        func(a *remote.Answer) { a.Results = append(a.Results, a.Results[0]) },
 	"another rank":           func(a *remote.Answer) { a.Results[0].Dims = append(slices.Clone(a.Results[0].Dims), 1) },
 	"a vector, not a matrix": func(a *remote.Answer) { a.Results[0].Dims = []int{4} },
 	"another type":           func(a *remote.Answer) { a.Results[0].Type = dtypes.Float64 },
 	"a terabyte":             func(a *remote.Answer) { a.Results[0].Dims = []int{1 << 38} },
 	"brought, not kept": func(a *remote.Answer) {
-		a.Results[0] = remote.Result{Type: dtypes.Float32, Dims: []int{1}}
-		a.Inline = slices.Insert(a.Inline, 0, make([]byte, 4))
+		a.Results[0] = remote.Result{Type: dtypes.Float32, Dims: []int{1}, Data: make([]byte, 4)}
 	},
-	"not readable":              func(a *remote.Answer) { a.Inline = append(a.Inline, []byte("more")) },
+	"not readable":              func(a *remote.Answer) { a.Results[0] = remote.Result{Type: dtypes.Float32, Data: []byte("a lot")} },
 	"misses what nobody needs":  func(a *remote.Answer) { a.Missing = []string{strings.Repeat("0", 64)} },
 	"misses nothing by no name": func(a *remote.Answer) { a.Missing = []string{""} },
-	"negative time, no results": func(a *remote.Answer) { a.Seconds, a.Results, a.Inline = -1e308, nil, nil },
+	"negative time, no results": func(a *remote.Answer) { a.Seconds, a.Results = -1e308, nil },
 }
 
 // pair is a program with two results for any argument.

@@ -2,13 +2,11 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"golang.org/x/sync/errgroup"
 )
 
 // read fetches a result of this many bytes from a worker, a few chunks at a time. Of large results, a worker serves one at a time.
@@ -18,24 +16,13 @@ func (f *Fleet) read(ctx context.Context, worker, key string, size int) ([]byte,
 		defer w.reading.Unlock()
 	}
 	data := make([]byte, size)
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(4)
-	for from := 0; from < size; from += chunk {
-		to := min(from+chunk, size)
-		group.Go(func() error {
-			request, err := json.Marshal(readRequest{key, from, to - from})
-			if err != nil {
-				return err
-			}
-			some, err := f.ask(ctx, worker, askRead, request, nil)
-			if err == nil && len(some) != to-from {
-				err = f.distrust(worker, fmt.Errorf("%d bytes of a result, not %d", len(some), to-from))
-			}
-			copy(data[from:], some)
-			return err
-		})
-	}
-	return data, group.Wait()
+	return data, fill(ctx, data, 0, func(ctx context.Context, from, n int) ([]byte, error) {
+		some, err := f.ask(ctx, worker, askRead, readRequest{key, int64(from), int64(n)}.encode(), nil)
+		if err == nil && len(some) != n {
+			err = f.distrust(worker, fmt.Errorf("%d bytes of a result, not %d", len(some), n))
+		}
+		return some, err
+	})
 }
 
 // ask sends a request to a worker, and resends it for as long as the worker is there and does not reply. c is the call that is
@@ -49,7 +36,7 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, c 
 			return nil, err
 		}
 		w := f.member(worker)
-		if w == nil || f.isOut(worker) {
+		if w == nil {
 			leaveHub()
 			return nil, lost
 		}
@@ -64,13 +51,15 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, c 
 		reply, err := f.nc.RequestWithContext(asking, asks+worker+what, request)
 		cancel()
 		leaveHub()
+		err = said(reply, err)
+		_, hasSaid := errors.AsType[refused](err)
 		switch {
-		case err == nil && reply.Header.Get(replyLost) != "":
-			return nil, lost
-		case err == nil && reply.Header.Get(replyError) != "":
-			return nil, fmt.Errorf("worker %s: %.4000s", f.labelOf(worker), reply.Header.Get(replyError))
 		case err == nil:
 			return reply.Data, nil
+		case errors.Is(err, errLost):
+			return nil, lost
+		case hasSaid:
+			return nil, fmt.Errorf("worker %s: %w", f.labelOf(worker), err)
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, nats.ErrNoResponders): // dead, unless its connection was lost: then it says so soon

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,118 +35,71 @@ func (c *call) audited(ctx context.Context, a *remote.Answer) (*remote.Answer, e
 		if err != nil {
 			return nil, err
 		}
-		same, err := c.same(a, b)
-		if errors.Is(err, errLost) { // either worker was lost
+		switch wrong, why, err := c.compare(a, b); {
+		case errors.Is(err, errLost): // either worker was lost
 			a = b
-			continue
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
-		}
-		if same {
+		case wrong == nil:
 			c.accept(a)
-			c.mu.Lock()
-			c.holds(b.Machine)
-			c.mu.Unlock()
+			c.accept(b)
 			return a, nil
-		}
-		wrong, why := c.judge(a, b)
-		for _, w := range wrong {
-			f.leaveOut(w.Machine, why)
-		}
-		if len(wrong) > 1 {
+		case len(wrong) > 1:
 			return nil, fmt.Errorf("fleet: %s", why)
-		}
-		if wrong[0] == a {
+		case wrong[0] == a:
 			a = b
 		}
 	}
 }
 
-// compare compares a second answer with the one that counts. If their bytes differ, the worker that is wrong is excluded, and if its results
-// have been used, the run fails.
-func (c *call) compare(first, second *remote.Answer) {
+// compare returns which of two answers are wrong, and why: none if they have the same bytes. If this process is of the workers' kind,
+// it computes the call itself; otherwise both are. Workers with wrong answers are left out.
+func (c *call) compare(a, b *remote.Answer) (wrong []*remote.Answer, why string, err error) {
+	one, err := c.sums(a)
+	if err != nil {
+		return nil, "", err
+	}
+	other, err := c.sums(b)
+	if err != nil || one == other {
+		return nil, "", err
+	}
 	f := c.d.fleet
-	same, err := c.same(first, second)
-	if err != nil || same {
-		if same && err == nil {
-			c.mu.Lock()
-			c.holds(second.Machine)
-			c.mu.Unlock()
+	wrong = []*remote.Answer{a, b}
+	why = fmt.Sprintf("for the same call of program %q workers %s and %s gave results with other bytes", c.msg.Name, f.labelOf(a.Machine), f.labelOf(b.Machine))
+	if kind, err := thisKind(); err == nil && slices.Contains(c.d.kinds, kind.Key()) {
+		if right, err := c.compute(); err == nil && (right == one || right == other) {
+			if right == one {
+				a, b = b, a
+			}
+			wrong = []*remote.Answer{a}
+			why = fmt.Sprintf("for the same call of program %q it and worker %s gave results with other bytes, and this process agrees with the other", c.msg.Name, f.labelOf(b.Machine))
 		}
-		return
 	}
-	wrong, why := c.judge(first, second)
-	for _, a := range wrong {
-		f.leaveOut(a.Machine, why)
+	for _, w := range wrong {
+		f.leaveOut(w.Machine, why)
 	}
-	if slices.Contains(wrong, first) {
-		c.d.fail(fmt.Errorf("fleet: worker %s: %s; its result was used in this run already: run it again, from the checkpoint before if it has any", f.labelOf(first.Machine), why))
-	}
+	return wrong, why, nil
 }
 
-// same reports whether two answers have the same bytes.
-func (c *call) same(a, b *remote.Answer) (bool, error) {
-	if len(a.Results) != len(b.Results) || !slices.EqualFunc(a.Inline, b.Inline, bytes.Equal) {
-		return false, nil
-	}
+// sums returns the hashes of an answer's results, a line each, those that the worker keeps last.
+func (c *call) sums(a *remote.Answer) (sums string, err error) {
 	var keys []string
 	for i, r := range a.Results {
 		if r.Kept {
 			keys = append(keys, remote.Key(a.ID, i))
+		} else {
+			sums += hashOf(r.Data) + "\n"
 		}
 	}
 	if keys == nil {
-		return true, nil
+		return sums, nil
 	}
-	request := []byte(strings.Join(keys, " "))
-	one, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, request, nil)
-	if err != nil {
-		return false, err
-	}
-	other, err := c.d.fleet.ask(c.d.ctx, b.Machine, askHash, request, nil)
-	return bytes.Equal(one, other), err
+	far, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, readRequest{Key: strings.Join(keys, " ")}.encode(), nil)
+	return sums + string(far), err
 }
 
-// judge returns which of two answers are wrong. This process computes the call itself if it is of the workers' kind; otherwise both are.
-func (c *call) judge(first, second *remote.Answer) (wrong []*remote.Answer, why string) {
-	f := c.d.fleet
-	both := fmt.Sprintf("for the same call of program %q it and worker %%s gave results with other bytes", c.msg.Name)
-	if kind, err := thisKind(); err == nil && slices.Contains(c.d.kinds, kind.Key()) {
-		if sums, err := c.compute(); err == nil {
-			for i, a := range []*remote.Answer{first, second} {
-				if got, err := c.sums(a); err == nil && !slices.Equal(got, sums) {
-					wrong = append(wrong, a)
-					why = fmt.Sprintf(both, f.labelOf([]string{second.Machine, first.Machine}[i])) + ", and this process agrees with the other"
-				}
-			}
-			if len(wrong) == 1 {
-				return wrong, why
-			}
-		}
-	}
-	return []*remote.Answer{first, second}, fmt.Sprintf("for the same call of program %q workers %s and %s gave results with other bytes", c.msg.Name, f.labelOf(first.Machine), f.labelOf(second.Machine))
-}
-
-// sums returns the hashes of all results of an answer.
-func (c *call) sums(a *remote.Answer) (sums []string, err error) {
-	inline := a.Inline
-	for i, r := range a.Results {
-		if !r.Kept {
-			sums, inline = append(sums, hashOf(inline[0])), inline[1:]
-			continue
-		}
-		b, err := c.d.fleet.ask(c.d.ctx, a.Machine, askHash, []byte(remote.Key(a.ID, i)), nil)
-		if err != nil {
-			return nil, err
-		}
-		sums = append(sums, strings.TrimSpace(string(b)))
-	}
-	return sums, nil
-}
-
-// compute runs the call in this process, and returns the hashes of its results.
-func (c *call) compute() (sums []string, err error) {
+// compute runs the call in this process, and returns the sums of its results.
+func (c *call) compute() (sums string, err error) {
 	arguments := slices.Clone(c.arguments)
 	for i, a := range arguments {
 		switch a := a.(type) {
@@ -155,23 +107,28 @@ func (c *call) compute() (sums []string, err error) {
 			arguments[i] = a.Tensor
 		case engine.Rows:
 			if arguments[i], err = gather(a); err != nil {
-				return nil, err
+				return "", err
 			}
 		}
 	}
 	out, err := c.program.Call(arguments...)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer xla.Free(out...)
-	for _, t := range out {
+	kept := ""
+	for i, t := range out {
 		b, err := xla.HostBytes(t)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		sums = append(sums, hashOf(b))
+		if line := hashOf(b) + "\n"; c.returns[i].Kept {
+			kept += line
+		} else {
+			sums += line
+		}
 	}
-	return sums, nil
+	return sums + kept, nil
 }
 
 // gather copies rows into one tensor.

@@ -20,7 +20,8 @@ type call struct {
 	program   *xla.Program
 	arguments []any // as given, for a check in this process
 	msg       *remote.Call
-	objects   []*object
+	objects   []object
+	room      int // bytes that may still travel with it
 
 	returns []remote.Result // expected in an answer
 
@@ -68,8 +69,6 @@ func (c *call) do(ctx context.Context) (answer *remote.Answer, err error) {
 	c.mu.Lock()
 	c.given = nil
 	c.mu.Unlock()
-	c.d.fleet.store.hold(c.objects)
-	defer c.d.fleet.store.letGo(c.objects)
 	asking, cancel := context.WithCancel(c.d.ctx)
 	a := &attempt{call: c, ctx: asking, replies: make(chan reply), start: time.Now()}
 	defer func() {
@@ -167,10 +166,8 @@ func (a *attempt) give(worker string, also bool) {
 	f := a.d.fleet
 	a.out++
 	a.begun = time.Now()
-	f.store.hold(a.objects)
 	go func() {
 		answer, err := a.ask(a.ctx, worker)
-		f.store.letGo(a.objects)
 		if a.ctx.Err() == nil {
 			f.seats.give(worker)
 		} else { // the worker may still be computing
@@ -319,9 +316,9 @@ func (c *call) ask(ctx context.Context, worker string) (*remote.Answer, error) {
 			return nil, fmt.Errorf("result %s: %w", a.Missing[0], errLost)
 		}
 		missing = len(a.Missing)
-		f.store.forget(a.Missing...)
+		f.store.doubt(a.Missing)
 	}
-	return nil, asLost{fmt.Errorf("fleet: program %q: worker %s does not find %d objects in the hub's store, which is too small or damaged", c.msg.Name, f.labelOf(worker), missing)}
+	return nil, asLost{fmt.Errorf("fleet: program %q: worker %s does not find %d objects at the hub's desk, which is too small or damaged", c.msg.Name, f.labelOf(worker), missing)}
 }
 
 // abandon tells a worker to forget the call, and returns once the worker no longer has it.

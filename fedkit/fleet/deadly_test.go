@@ -180,7 +180,7 @@ func (d *device) runText(ctx context.Context, name, text string) error {
 		return err
 	}
 	c.msg.Name, c.msg.Program = name, hashOf([]byte(text))
-	c.objects = []*object{d.fleet.store.object(c.msg.Program, len(text), func() ([]byte, error) { return []byte(text), nil })}
+	c.objects = []object{objectOf(c.msg.Program, []byte(text))}
 	_, err = c.do(ctx)
 	return err
 }

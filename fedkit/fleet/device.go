@@ -30,14 +30,8 @@ type device struct {
 	failed error // results that were used turned out wrong
 }
 
-// AtOnce implements engine.Device.
-func (d *device) AtOnce() int {
-	n := 1
-	for _, kind := range d.kinds {
-		n += d.fleet.room(kind)
-	}
-	return n
-}
+// AtOnce implements engine.Device: each worker makes one call ready while it runs others.
+func (d *device) AtOnce() int { return 1 + d.fleet.atOnce(1, d.kinds...) }
 
 // Away implements engine.Device.
 func (d *device) Away() bool { return true }
@@ -79,107 +73,119 @@ var (
 	tiny  = 2 << 10  // bytes of an argument that travels with every call, not once
 )
 
-// part holds bytes of an argument: inline, or as an object.
-type part struct {
-	size   int
-	inline []byte
-	object *object
-}
-
 // call prepares a call. Its ID, which also names its results, cannot be guessed. The first argument, unless nil, is a result that
 // a worker keeps.
 func (d *device) call(p *xla.Program, first *kept, arguments []any, back int) (*call, error) {
-	c := &call{d: d, program: p, arguments: arguments,
-		msg: &remote.Call{ID: fmt.Sprint(d.prefix, d.count.Add(1), ".", newName()), Return: back}}
+	s := &d.fleet.store
+	c := &call{d: d, program: p, arguments: arguments, room: int(d.fleet.nc.MaxPayload()) - 64<<10,
+		msg: &remote.Call{ID: fmt.Sprint(d.prefix, d.count.Add(1), ".", newName()), Desk: s.desk, Return: back}}
 	var list []shapes.Shape
 	if first != nil {
 		list = append(list, shapes.Make(first.dtype, first.dims...))
-		size := xla.Bytes(first.dtype, first.dims)
-		c.msg.Args = append(c.msg.Args, remote.Arg{Type: first.dtype, Dims: first.dims, Parts: []remote.Part{{Size: size, Kept: first.key()}}})
+		c.argument(list[0])
+		c.part(remote.Part{Size: xla.Bytes(first.dtype, first.dims), Kept: first.key()})
 	}
-	room := int(d.fleet.nc.MaxPayload()) - 64<<10 // for what travels with the call
 	for _, a := range arguments {
-		shape, parts, err := d.argument(a, first != nil)
+		shape, err := c.add(a, first != nil)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, shape)
-		room = c.add(shape, parts, room)
 	}
 	source, err := p.Source(list)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range p.Side() {
-		shape, parts, err := d.argument(t, false)
-		if err != nil {
+		if _, err := c.add(t, false); err != nil {
 			return nil, err
 		}
-		room = c.add(shape, parts, room)
 	}
-	text := d.fleet.store.object(source.Hash, len(source.Text), func() ([]byte, error) { return source.Text, nil })
 	c.msg.Program, c.msg.Name = source.Hash, source.Name
 	c.returns = remote.Expected(source.Results, back)
-	c.objects = append(c.objects, text)
+	c.objects = append(c.objects, objectOf(source.Hash, source.Text))
 	return c, nil
 }
 
-// add adds an argument. What is small or has no hash yet travels with the call, as long as there is room.
-func (c *call) add(shape shapes.Shape, parts []part, room int) int {
-	arg := remote.Arg{Type: shape.DType, Dims: slices.Clone(shape.Dimensions)}
-	for _, p := range parts {
-		if p.inline != nil && len(remote.Trim(p.inline)) > room {
-			p.object, p.inline = c.d.fleet.store.given(p.inline), nil
-		}
-		if p.object == nil {
-			p.inline = remote.Trim(p.inline)
-			room -= len(p.inline)
-			c.msg.Inline = append(c.msg.Inline, p.inline)
-			arg.Parts = append(arg.Parts, remote.Part{Size: p.size})
-			continue
-		}
-		c.objects = append(c.objects, p.object)
-		arg.Parts = append(arg.Parts, remote.Part{Size: p.size, Object: p.object.hash})
-	}
-	c.msg.Args = append(c.msg.Args, arg)
-	return room
-}
-
-// argument returns the shape and the parts of an argument: inline bytes if it is tiny or only this call has it, else objects. If
-// it is to travel along with the call, it is an object only if the store has it.
-func (d *device) argument(a any, along bool) (shape shapes.Shape, parts []part, err error) {
+// add adds an argument, and returns its shape: inline bytes if it is tiny or only this call has it, else objects. If it is to travel
+// along with the call, it is an object only if the desk has it.
+func (c *call) add(a any, along bool) (shape shapes.Shape, err error) {
+	s := &c.d.fleet.store
+	t, known := a.(*tensors.Tensor)
 	switch a := a.(type) {
 	case engine.Rows:
 		shape = a.Of.Shape().Clone()
 		shape.Dimensions[0] = len(a.At)
-		parts, err = d.fleet.store.rows(a.Of, a.At)
-		return shape, parts, err
+		c.argument(shape)
+		return shape, c.rows(a)
 	case engine.Seldom:
-		return d.argument(a.Tensor, true)
-	case *tensors.Tensor:
-		if a.IsOnAnyDevice() && int(a.ByteSize()) > tiny {
-			o, err := d.fleet.store.tensor(a)
-			if err != nil {
-				return shape, nil, err
-			}
-			if !along || d.fleet.store.has(o) {
-				return a.Shape(), []part{{size: o.size, object: o}}, nil
-			}
-		}
-		b, err := xla.HostBytes(a)
-		return a.Shape(), []part{{size: len(b), inline: nonNil(b)}}, err
+		return c.add(a.Tensor, true)
 	}
-	t, err := tensors.FromAnyValue(a)
-	if err != nil {
-		return shape, nil, err
+	if !known {
+		if t, err = tensors.FromAnyValue(a); err != nil {
+			return shape, err
+		}
+	}
+	c.argument(t.Shape())
+	if known && t.IsOnAnyDevice() && int(t.ByteSize()) > tiny {
+		o, err := s.tensor(t)
+		if err != nil {
+			return shape, err
+		}
+		if !along || s.of(o.hash).there.Load() {
+			c.object(o)
+			return t.Shape(), nil
+		}
 	}
 	b, err := xla.HostBytes(t)
-	return t.Shape(), []part{{size: len(b), inline: nonNil(b)}}, err
+	c.inline(b)
+	return t.Shape(), err
 }
 
-func nonNil(b []byte) []byte {
-	if b == nil {
-		return []byte{}
+// rows adds the rows of a matrix: a row that occurs once travels inline, since no other call reads it; any other is an object.
+func (c *call) rows(r engine.Rows) error {
+	h, err := c.d.fleet.store.rowsOf(r.Of)
+	if err != nil {
+		return err
 	}
-	return b
+	var own []byte
+	for _, i := range r.At {
+		if !h.often[i] {
+			own = append(own, h.row(i)...)
+			continue
+		}
+		c.inline(own)
+		own = nil
+		c.object(objectOf(h.rows[i], h.row(i)))
+	}
+	c.inline(own)
+	return nil
+}
+
+// argument begins an argument.
+func (c *call) argument(s shapes.Shape) {
+	c.msg.Args = append(c.msg.Args, remote.Arg{Type: s.DType, Dims: slices.Clone(s.Dimensions)})
+}
+
+// inline adds bytes that travel with the call, as long as there is room.
+func (c *call) inline(b []byte) {
+	data := remote.Trim(b)
+	switch {
+	case len(b) == 0:
+	case len(data) > c.room:
+		c.object(objectOf(hashOf(b), b))
+	default:
+		c.room -= len(data)
+		c.part(remote.Part{Size: len(b), Data: data})
+	}
+}
+
+func (c *call) object(o object) {
+	c.objects = append(c.objects, o)
+	c.part(remote.Part{Size: o.size, Object: o.hash})
+}
+
+func (c *call) part(p remote.Part) {
+	a := &c.msg.Args[len(c.msg.Args)-1]
+	a.Parts = append(a.Parts, p)
 }

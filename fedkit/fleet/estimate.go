@@ -53,15 +53,13 @@ const (
 )
 
 // Sent returns the bytes per round and run from the notebook to the hub: Fleet.Bytes counts them.
-func (e Estimate) Sent() float64 { return e.up(1) }
+func (e Estimate) Sent() float64 { return e.Up(1) }
 
 // Received returns the bytes per round and run from the hub to the notebook: Fleet.Bytes counts them.
 func (e Estimate) Received() float64 { return e.calls() * (e.models() + receivedWith) }
 
 // Up returns the bytes per round and run from the hub to n workers. They send it as many as Received.
-func (e Estimate) Up(n int) float64 { return e.up(n) }
-
-func (e Estimate) up(n int) float64 {
+func (e Estimate) Up(n int) float64 {
 	models := min(float64(n), e.calls())
 	if e.Calls <= 2 {
 		models = e.calls()

@@ -68,9 +68,9 @@ func (c *crowd) startHub() {
 
 // hubPID is the PID of the hub; 0 if it has ended.
 func (c *crowd) hubPID() int {
-	files, _ := filepath.Glob(filepath.Join(c.dir, "*"+recordExtension))
+	files, _ := filepath.Glob(filepath.Join(c.dir, "hub-*"+recordExtension))
 	for _, file := range files {
-		if p, err := recorded(file); p != nil && err == nil && slices.Contains(arguments(p.Pid), "hub") {
+		if p := recorded(file); p != nil {
 			return p.Pid
 		}
 	}

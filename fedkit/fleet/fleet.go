@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +27,6 @@ import (
 
 	"fedkit.example/fedkit/internal/engine"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 )
 
@@ -44,7 +44,6 @@ type Fleet struct {
 	file string
 	name string // of this notebook
 	nc   *nats.Conn
-	js   jetstream.JetStream
 
 	runs    atomic.Int64
 	pending atomic.Int64 // bytes that workers keep since the last garbage collection
@@ -54,9 +53,8 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	workers map[string]*member
-	ready   chan struct{}        // closed once the store is set up; a new one while the hub is away
-	gone    chan struct{}        // closed when the hub is lost
-	losses  int                  // of the hub
+	there   context.Context      // until the hub is lost; another one once it is back
+	away    context.CancelFunc   // ends it
 	left    map[string]time.Time // by kind, when its last worker was lost
 	ctx     context.Context      // until Close
 	tell    context.CancelFunc
@@ -79,41 +77,39 @@ func Join(file string) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}, ready: make(chan struct{}), gone: make(chan struct{}), left: map[string]time.Time{}}
-	f.seats.free, f.store.fleet = f.free, f
+	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}, left: map[string]time.Time{}}
+	f.seats.free = f.free
+	f.store.fleet, f.store.desk = f, hubDesk
 	f.ctx, f.tell = context.WithCancel(context.Background())
+	f.here()
 	f.nc, err = t.connectNotebook(nats.Name("notebook"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // the waiting caller gets the error
-		nats.DisconnectErrHandler(func(*nats.Conn, error) { f.away() }), nats.ReconnectHandler(func(*nats.Conn) { go f.back() }))
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { f.lostHub() }), nats.ReconnectHandler(func(*nats.Conn) { f.here() }))
 	if err != nil {
 		return nil, err
 	}
-	if err := f.begin(t); err != nil {
-		f.Close()
-		return nil, err
+	if !t.ofHub() {
+		err = f.ownDesk()
 	}
+	if err == nil {
+		_, err = f.nc.Subscribe(beats+"*", f.onBeat)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	go f.watch()
 	return f, nil
 }
 
-func (f *Fleet) begin(t *ticket) (err error) {
-	if f.js, err = jetstream.New(f.nc); err != nil {
-		return fmt.Errorf("fleet: %w", err)
+// ownDesk starts a desk of this process, for a server that has none.
+func (f *Fleet) ownDesk() error {
+	dir, err := os.MkdirTemp("", "fedkit-desk-")
+	if err != nil {
+		return err
 	}
-	if _, err := f.nc.Subscribe(beats+"*", f.onBeat); err != nil {
-		return fmt.Errorf("fleet: %w", err)
-	}
-	if !t.ofHub() {
-		if err := serve(f.nc); err != nil {
-			return fmt.Errorf("fleet: %w", err)
-		}
-	}
-	setup, cancel := context.WithTimeout(f.ctx, 10*time.Second)
-	defer cancel()
-	if err := f.setUp(setup); err != nil {
-		return fmt.Errorf("fleet: hub %s: %w", t.URL, err)
-	}
-	f.here(0)
-	go f.watch()
-	return nil
+	context.AfterFunc(f.ctx, func() { _ = os.RemoveAll(dir) })
+	f.store.desk = f.name
+	return serve(f.nc, f.name, dir, hubDisk)
 }
 
 // File returns the path of the fleet's file, for other programs to join.
@@ -148,9 +144,9 @@ func (f *Fleet) Bytes() (received, sent uint64) {
 // String summarizes workers, traffic and events in one line.
 func (f *Fleet) String() string {
 	f.mu.Lock()
-	busy, n := 0, f.live()
-	for _, w := range f.workers {
-		if w.counts() && len(w.Doing) > 0 {
+	busy, n := 0, 0
+	for w := range f.counting() {
+		if n++; len(w.Doing) > 0 {
 			busy++
 		}
 	}
@@ -158,7 +154,7 @@ func (f *Fleet) String() string {
 	kinds := len(f.kinds())
 	f.mu.Unlock()
 	received, sent := f.Bytes()
-	s := fmt.Sprintf("%d workers, %d at work, %s sent, %s received", n, busy, size(sent), size(received))
+	s := fmt.Sprintf("%d workers, %d at work, %s sent, %s received", n, busy, bytesText(sent), bytesText(received))
 	if kinds > 1 {
 		s += fmt.Sprintf(", of %d kinds", kinds)
 	}

@@ -107,11 +107,7 @@ func (x *hostile) send(m *nats.Msg) {
 
 // ask sends a request to the desk, and returns its reply.
 func (x *hostile) ask(hash string) *nats.Msg {
-	request, err := json.Marshal(dataRequest{Hash: hash})
-	if err != nil {
-		x.Fatal(err)
-	}
-	m, err := x.nc.Request(desks+x.name+wantData, request, 5*time.Second)
+	m, err := x.nc.Request(desks+hubDesk+"."+x.name+wantData, readRequest{hash, 0, chunk}.encode(), 5*time.Second)
 	if err != nil {
 		x.Fatal(hash, err)
 	}
@@ -161,7 +157,7 @@ func (x *hostile) enter(public string, key nkeys.KeyPair, token string) {
 // impossible maps what a worker cannot do, in README's words, to attempts at it.
 var impossible = map[string]func(x *hostile){
 	"speak under the name of another worker": func(x *hostile) {
-		x.denied(beats+x.victim, desks+x.victim+wantData)
+		x.denied(beats+x.victim, desks+hubDesk+"."+x.victim+wantData)
 		beat, err := json.Marshal(WorkerInfo{Worker: x.victim, Host: "stolen", Slots: 1, Leaving: true})
 		if err != nil {
 			x.Fatal(err)
@@ -203,7 +199,7 @@ var impossible = map[string]func(x *hostile){
 			"$O.>", "$JS.>", "$JS.ACK.>", "$SYS.>", "fedkit.>", ">", "*.>", "_INBOX.>")
 	},
 	"read an object whose hash it does not know, or change one": func(x *hostile) {
-		if err := x.fleet.store.put(x.Context(), []*object{x.fleet.store.given([]byte("secret"))}); err != nil {
+		if err := x.fleet.store.put(x.Context(), []object{objectOf(hashOf([]byte("secret")), []byte("secret"))}); err != nil {
 			x.Fatal(err)
 		}
 		if m := x.ask(hashOf([]byte("secret"))); string(m.Data) != "secret" {
@@ -214,17 +210,17 @@ var impossible = map[string]func(x *hostile){
 				x.Errorf("%q: %q", hash, m.Data)
 			}
 		}
-		x.denied("$O."+bucket+".C.x", "$O."+bucket+".M.x")
+		x.denied(desks+hubDesk+put, "$O.fedkit.C.x", "$O.fedkit.M.x")
 	},
 	"reach JetStream, with its streams, consumers and objects": func(x *hostile) {
-		of := "OBJ_" + bucket
+		const of = "OBJ_fedkit"
 		x.denied("$JS.API.INFO", "$JS.API.STREAM.LIST", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.CREATE.mine", "$JS.ACK."+of+".x.1.1.1.1.0", "$JS.FC."+of+".x")
 		x.denied("$JS.API.STREAM.INFO."+of, "$JS.API.STREAM.UPDATE."+of, "$JS.API.STREAM.DELETE."+of, "$JS.API.STREAM.PURGE."+of, "$JS.API.STREAM.MSG.GET."+of, "$JS.API.STREAM.MSG.DELETE."+of,
 			"$JS.API.DIRECT.GET."+of, "$JS.API.DIRECT.GET."+of+".x", "$JS.API.CONSUMER.LIST."+of, "$JS.API.CONSUMER.CREATE."+of, "$JS.API.CONSUMER.CREATE."+of+".x", "$JS.API.CONSUMER.DURABLE.CREATE."+of+".x",
 			"$JS.API.CONSUMER.INFO."+of+".x", "$JS.API.CONSUMER.DELETE."+of+".x", "$JS.API.CONSUMER.MSG.NEXT."+of+".x")
 	},
 	"make the hub or a notebook say something for it": func(x *hostile) {
-		elsewhere := []string{asks + x.victim + leave, workerInbox + x.victim + ".x", workerInbox + "x", "$JS.API.STREAM.DELETE.OBJ_" + bucket, goodbyes + x.fleet.name, notebookInbox + ".x"}
+		elsewhere := []string{asks + x.victim + leave, workerInbox + x.victim + ".x", workerInbox + "x", "$JS.API.STREAM.DELETE.OBJ_fedkit", desks + hubDesk + put, goodbyes + x.fleet.name, notebookInbox + ".x"}
 		heard := make(chan *nats.Msg, 100)
 		for _, subject := range elsewhere {
 			if _, err := x.fleet.nc.ChanSubscribe(subject, heard); err != nil {
@@ -235,7 +231,7 @@ var impossible = map[string]func(x *hostile){
 			x.Fatal(err)
 		}
 		for _, to := range elsewhere {
-			x.send(&nats.Msg{Subject: desks + x.name + wantData, Reply: to, Data: []byte("{}")}) // the desk would reply with an error, were the inbox the sender's
+			x.send(&nats.Msg{Subject: desks + hubDesk + "." + x.name + wantData, Reply: to, Data: []byte("{}")}) // the desk would reply with an error, were the inbox the sender's
 			x.send(&nats.Msg{Subject: beats + x.name, Reply: to, Data: []byte("{}")})
 			trace := nats.NewMsg(beats + x.name)
 			trace.Header.Set("Nats-Trace-Dest", to)
@@ -247,9 +243,6 @@ var impossible = map[string]func(x *hostile){
 		if len(heard) > 0 {
 			m := <-heard
 			x.Errorf("%s: %q", m.Subject, m.Data)
-		}
-		if _, err := x.fleet.js.Stream(x.Context(), "OBJ_"+bucket); err != nil {
-			x.Error(err)
 		}
 	},
 	"send another away, or take its calls from it": func(x *hostile) {

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -45,7 +44,7 @@ type HubOptions struct {
 	Say func(format string, a ...any)
 }
 
-// Hub is an embedded NATS server with JetStream, and a desk: it relays calls, answers and objects, and computes nothing.
+// Hub is an embedded NATS server and a desk: it relays calls, answers and objects, and computes nothing.
 type Hub struct {
 	server *server.Server
 	desk   *nats.Conn
@@ -62,6 +61,8 @@ const (
 	maxPayload = 4 << 20 // bytes of a message
 
 	leastMemory = 16e6 // bytes: a few messages
+
+	objectsDir = "objects" // folder in that of the hub
 )
 
 // secrets are what a hub stores, so that its file stays valid after a restart.
@@ -87,7 +88,7 @@ func (h *Hub) start(o HubOptions) error {
 		return fedkit.Invalid("File", "nothing", "the path of the file for workers and notebooks")
 	}
 	if o.Memory != 0 && o.Memory < leastMemory {
-		return fedkit.Invalid("Memory", o.Memory, fmt.Sprintf("at least %s", size(leastMemory)))
+		return fedkit.Invalid("Memory", o.Memory, fmt.Sprintf("at least %s", bytesText(int64(leastMemory))))
 	}
 	host, port, err := o.address()
 	if err != nil {
@@ -123,7 +124,7 @@ func (h *Hub) start(o HubOptions) error {
 	if h.desk, err = (&ticket{Notebook: kept.Notebook}).connectNotebook(nats.Name("desk"), nats.InProcessServer(h.server)); err != nil {
 		return err
 	}
-	if err := serve(h.desk); err != nil {
+	if err := serve(h.desk, hubDesk, filepath.Join(o.Dir, objectsDir), cmp.Or(o.Disk, hubDisk)); err != nil {
 		return err
 	}
 	kept.Port = h.server.Addr().(*net.TCPAddr).Port
@@ -143,7 +144,7 @@ func (h *Hub) start(o HubOptions) error {
 // makeDir makes the folder, with access for its owner only, as it holds data and keys. If it was named, it may hold other
 // files: then this goes for the objects alone, and keys have their own mode.
 func (o *HubOptions) makeDir() error {
-	private := filepath.Join(o.Dir, server.JetStreamStoreDir)
+	private := filepath.Join(o.Dir, objectsDir)
 	if o.Dir == "" {
 		o.Dir = o.File + ".hub"
 		private = o.Dir
@@ -199,7 +200,6 @@ func (o *HubOptions) start(host string, port int, k *secrets) (*server.Server, e
 	options := &server.Options{
 		Host: host, Port: port, NoSigs: true, MaxPayload: maxPayload, MaxPending: cmp.Or(o.Memory, hubMemory), MaxSubs: 1 << 16,
 		CustomClientAuthentication: door, AlwaysEnableNonce: true,
-		JetStream: true, StoreDir: o.Dir, JetStreamMaxMemory: hubMemory, JetStreamMaxStore: cmp.Or(o.Disk, hubDisk),
 	}
 	if o.Listen != "" {
 		pair, err := tls.X509KeyPair([]byte(k.Certificate), []byte(k.Key))
@@ -307,11 +307,7 @@ func (k *secrets) certify() error {
 	if err != nil {
 		return err
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-	if err != nil {
-		return err
-	}
-	c := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "fedkit hub"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(10, 0, 0),
+	c := &x509.Certificate{Subject: pkix.Name{CommonName: "fedkit hub"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(10, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	for _, name := range k.Names {
 		if ip := net.ParseIP(name); ip != nil {
@@ -367,9 +363,10 @@ type HubState struct {
 
 // Hub asks the hub for its state.
 func (f *Fleet) Hub(ctx context.Context) (HubState, error) {
-	account, err := f.js.AccountInfo(ctx)
-	if err != nil {
-		return HubState{}, fmt.Errorf("fleet: hub %s: %w", f.nc.ConnectedUrlRedacted(), err)
+	url := f.nc.ConnectedUrlRedacted()
+	stored, err := f.store.send(ctx, putRequest{Hash: hashOf(nil)}, nil)
+	if err != nil && !errors.Is(err, errLost) {
+		return HubState{}, fmt.Errorf("fleet: hub %s: %w", url, err)
 	}
-	return HubState{f.nc.ConnectedUrlRedacted(), int64(account.Store)}, nil
+	return HubState{url, stored}, nil
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
@@ -66,17 +67,16 @@ const collectAfter = 192 << 20
 
 // values returns the results of a call: tensors if they came with the answer, handles on those that the worker keeps.
 func (c *call) values(a *remote.Answer) (values []engine.Value, err error) {
-	inline := a.Inline
 	for i, r := range a.Results {
 		if r.Kept {
 			values = append(values, c.keep(i, r))
 			continue
 		}
-		t, err := xla.FromBytes(inline[0], r.Type, r.Dims)
+		t, err := xla.FromBytes(r.Data, r.Type, r.Dims)
 		if err != nil {
 			return nil, fmt.Errorf("fleet: %w", err)
 		}
-		values, inline = append(values, engine.Values([]*tensors.Tensor{t})...), inline[1:]
+		values = append(values, engine.Values([]*tensors.Tensor{t})...)
 	}
 	return values, nil
 }
@@ -129,7 +129,7 @@ func (c *call) holder() (string, error) {
 	holders := slices.Clone(c.holders)
 	c.mu.Unlock()
 	for _, worker := range holders {
-		if f.member(worker) != nil && !f.isOut(worker) {
+		if f.member(worker) != nil {
 			return worker, nil
 		}
 	}
@@ -141,7 +141,7 @@ func (c *call) holder() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !slices.EqualFunc(first.Inline, a.Inline, slices.Equal) {
+	if !slices.EqualFunc(first.Results, a.Results, func(a, b remote.Result) bool { return bytes.Equal(a.Data, b.Data) }) {
 		err := fmt.Errorf("fleet: workers %s and %s gave results with other bytes for the same call of program %q", f.labelOf(first.Machine), f.labelOf(a.Machine), c.msg.Name)
 		c.d.fail(err)
 		return "", err
@@ -189,8 +189,6 @@ func (k *kept) Then(p *xla.Program, arguments ...any) (values []engine.Value, er
 	if err != nil {
 		return nil, err
 	}
-	d.fleet.store.hold(c.objects)
-	defer d.fleet.store.letGo(c.objects)
 	err = k.withHolder(func(worker string) error {
 		values, err = c.at(worker)
 		return err
@@ -205,30 +203,17 @@ func (c *call) at(worker string) ([]engine.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.bring(worker, a)
-}
-
-// bring fetches the results that the worker keeps.
-func (c *call) bring(worker string, a *remote.Answer) ([]engine.Value, error) {
-	f := c.d.fleet
 	for i := range a.Results {
 		r := &a.Results[i]
 		if !r.Kept {
 			continue
 		}
 		key := remote.Key(a.ID, i)
-		data, err := f.read(c.d.ctx, worker, key, xla.Bytes(r.Type, r.Dims))
-		if err != nil {
+		if r.Data, err = c.d.fleet.read(c.d.ctx, worker, key, xla.Bytes(r.Type, r.Dims)); err != nil {
 			return nil, err
 		}
-		f.forget(worker, key)
-		before := 0
-		for _, other := range a.Results[:i] {
-			if !other.Kept {
-				before++
-			}
-		}
-		r.Kept, a.Inline = false, slices.Insert(a.Inline, before, data)
+		r.Kept = false
+		c.d.fleet.forget(worker, key)
 	}
 	return c.values(a)
 }

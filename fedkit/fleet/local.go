@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -144,7 +143,14 @@ func (f *Fleet) Stop() error {
 	}
 	_ = f.nc.FlushTimeout(late)
 	for _, file := range files {
-		err = errors.Join(err, end(file))
+		if p := recorded(file); p != nil {
+			if failed := p.Signal(syscall.SIGTERM); !errors.Is(failed, os.ErrProcessDone) {
+				err = errors.Join(err, failed)
+			}
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("fleet: stop: %w", err)
 	}
 	return err
 }
@@ -182,18 +188,22 @@ func (o *LocalOptions) start(p process, ended func(error)) error {
 		return err
 	}
 	defer log.Close()
-	token := rand.Text()
-	cmd := exec.Command(self, name, "of", o.Dir, token) // arguments for Stop and for people; the process ignores them
+	record, err := newRecord(o.Dir, name)
+	if err != nil {
+		return err
+	}
+	defer record.Close()
+	cmd := exec.Command(self, name, "of", o.Dir) // arguments for people; the process ignores them
 	cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
 	if o.GPUs && p.Role == "worker" {
 		cmd.Env = append(cmd.Env, GPU(p.Number-1)...)
 	}
-	cmd.Dir, cmd.Stdout, cmd.Stderr = o.Dir, log, log
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = o.Dir, log, log, []*os.File{record}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	if err := remember(o.Dir, cmd.Process.Pid, token); err != nil {
+	if _, err := fmt.Fprint(record, cmd.Process.Pid); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
 	go func() {

@@ -43,11 +43,7 @@ func (f *Fleet) watch() {
 		case <-tick.C:
 		}
 		f.mu.Lock()
-		select {
-		case <-f.ready:
-		default:
-			connected = false
-		}
+		connected = connected && f.there.Err() == nil
 		for _, w := range f.workers {
 			if connected && time.Since(w.seen) > silent {
 				f.lost(w)
@@ -70,16 +66,6 @@ func (f *Fleet) lost(w *member) {
 		delete(f.workers, w.Worker)
 		f.left[w.kind] = time.Now()
 	}
-}
-
-// live counts the workers that can be given calls. The caller holds f.mu.
-func (f *Fleet) live() (n int) {
-	for _, w := range f.workers {
-		if w.counts() {
-			n++
-		}
-	}
-	return n
 }
 
 // counts reports whether a worker's results count.
@@ -136,11 +122,14 @@ func (b *WorkerInfo) plain() bool {
 	return true
 }
 
-// member returns a worker that is there; nil if it is not.
+// member returns a worker that is there, and not banned; nil if it is not.
 func (f *Fleet) member(name string) *member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.workers[name]
+	if w := f.workers[name]; w != nil && w.out == "" {
+		return w
+	}
+	return nil
 }
 
 // leaveOut bans a worker: its results no longer count, and it is told to leave.
@@ -187,7 +176,7 @@ func (f *Fleet) Workers() []WorkerInfo {
 func (f *Fleet) Wait(ctx context.Context, n int) error {
 	for begin := time.Now(); ; pause(ctx, beat/10) {
 		f.mu.Lock()
-		live := f.live()
+		live := len(slices.Collect(f.counting()))
 		f.mu.Unlock()
 		switch {
 		case live >= n:
@@ -204,12 +193,10 @@ func (f *Fleet) Wait(ctx context.Context, n int) error {
 func (f *Fleet) aloneFor(kinds []string) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var last time.Time
-	for _, w := range f.workers {
-		if w.counts() && slices.Contains(kinds, w.kind) {
-			return 0
-		}
+	for range f.counting(kinds...) {
+		return 0
 	}
+	var last time.Time
 	for _, kind := range kinds {
 		if left := f.left[kind]; left.After(last) {
 			last = left

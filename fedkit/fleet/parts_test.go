@@ -69,19 +69,14 @@ func startWorker(t *testing.T, file string, o WorkerOptions, change func(w *work
 func lying(w *worker) {
 	honest := w.perform
 	w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
-		inline := 0
 		for _, a := range c.Args {
-			for _, p := range a.Parts {
-				if p.Object != "" || p.Kept != "" {
-					continue
-				}
-				if b := slices.Clone(c.Inline[inline]); a.Type == dtypes.Float32 {
+			for i, p := range a.Parts {
+				if b := slices.Clone(p.Data); a.Type == dtypes.Float32 {
 					for i := 1; i < len(b); i += 4 {
 						b[i] ^= 0x40
 					}
-					c.Inline[inline] = b
+					a.Parts[i].Data = b
 				}
-				inline++
 			}
 		}
 		return honest(ctx, c, queued)

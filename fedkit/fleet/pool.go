@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -12,13 +13,22 @@ import (
 	"fedkit.example/fedkit/internal/remote"
 )
 
-// kinds counts the workers that can be given calls, by kind. The caller holds f.mu.
+// counting yields the workers that can be given calls, of some kinds or, without any, of all. The caller holds f.mu.
+func (f *Fleet) counting(kinds ...string) iter.Seq[*member] {
+	return func(yield func(*member) bool) {
+		for _, w := range f.workers {
+			if w.counts() && (kinds == nil || slices.Contains(kinds, w.kind)) && !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// kinds counts them by kind.
 func (f *Fleet) kinds() map[Platform]int {
 	kinds := map[Platform]int{}
-	for _, w := range f.workers {
-		if w.counts() {
-			kinds[w.Kind]++
-		}
+	for w := range f.counting() {
+		kinds[w.Kind]++
 	}
 	return kinds
 }
@@ -93,38 +103,27 @@ func (f *Fleet) free(s seat, given map[string]int) (worker string) {
 	defer f.mu.Unlock()
 	var best *member
 	least := 0.
-	for name, w := range f.workers {
-		load := given[name] + w.others
-		if !w.counts() || !slices.Contains(s.kinds, w.kind) || slices.Contains(s.not, name) || s.which == inTurn && given[name] > w.Slots || s.which == atIdle && load > 0 {
+	for w := range f.counting(s.kinds...) {
+		load := given[w.name] + w.others
+		if slices.Contains(s.not, w.name) || s.which == inTurn && given[w.name] > w.Slots || s.which == atIdle && load > 0 {
 			continue
 		}
 		if each := float64(load) / float64(w.Slots); best == nil || cmp.Or(cmp.Compare(w.wrong, best.wrong), cmp.Compare(each, least)) < 0 {
-			best, worker, least = w, name, each
+			best, worker, least = w, w.name, each
 		}
 	}
 	return worker
 }
 
-// room returns how many calls of a kind should be under way: as many as workers do at once, and one more for each of them.
-func (f *Fleet) room(kind string) (n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, w := range f.workers {
-		if w.counts() && w.kind == kind {
-			n += w.Slots + 1
-		}
-	}
-	return n
-}
-
 // AtOnce implements fedkit.Machines.
-func (f *Fleet) AtOnce() (n int) {
+func (f *Fleet) AtOnce() int { return f.atOnce(0) }
+
+// atOnce returns how many calls workers of some kinds do at once, and some more for each of them.
+func (f *Fleet) atOnce(more int, kinds ...string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, w := range f.workers {
-		if w.counts() {
-			n += w.Slots
-		}
+	for w := range f.counting(kinds...) {
+		n += w.Slots + more
 	}
 	return n
 }

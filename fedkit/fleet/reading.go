@@ -1,76 +1,52 @@
 package fleet
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
+	"fedkit.example/fedkit/internal/remote"
 )
-
-// readRequest asks for some bytes of a result.
-type readRequest struct {
-	Key        string
-	From, Size int
-}
-
-// Headers of replies.
-const (
-	replyLost  = "Fedkit-Lost"  // the result is not kept
-	replyError = "Fedkit-Error" // what went wrong
-)
-
-func (w *worker) reply(m *nats.Msg, to func(request []byte) (data []byte, ok bool, err error)) {
-	data, ok, err := to(m.Data)
-	reply := nats.NewMsg(m.Reply)
-	switch {
-	case err != nil:
-		reply.Header.Set(replyError, err.Error())
-	case !ok:
-		reply.Header.Set(replyLost, "yes")
-	default:
-		reply.Data = data
-	}
-	_ = m.RespondMsg(reply) // if this is lost, it is requested again
-}
 
 // readPart returns some bytes of a result. The result stays on the host, until another is read, or for a while.
-func (w *worker) readPart(request []byte) (data []byte, ok bool, err error) {
-	var r readRequest
-	if err := json.Unmarshal(request, &r); err != nil {
-		return nil, false, err
-	}
+func (w *worker) readPart(r readRequest) (data []byte, whole int64, err error) {
 	w.reading.Lock()
 	defer w.reading.Unlock()
 	if w.read != r.Key {
-		if w.data, ok, err = w.machine.Read(r.Key); !ok || err != nil {
-			w.read = ""
-			return nil, ok, err
+		b, ok, err := w.machine.Read(r.Key)
+		if err != nil {
+			return nil, 0, err
 		}
-		w.read = r.Key
+		if !ok {
+			return nil, 0, errLost
+		}
+		w.read, w.data = r.Key, b
 	}
 	w.readAt = time.Now()
-	if r.From < 0 || r.Size < 0 || r.From > len(w.data) || r.Size > len(w.data)-r.From {
-		return nil, false, fmt.Errorf("bytes %d to %d of a result of %d", r.From, r.From+r.Size, len(w.data))
+	n, err := r.within(int64(len(w.data)))
+	if err != nil {
+		return nil, 0, err
 	}
-	return w.data[r.From : r.From+r.Size], true, nil
+	return w.data[r.From : r.From+n], int64(len(w.data)), nil
 }
 
 // hash returns the hashes of results, a line each.
-func (w *worker) hash(request []byte) (data []byte, ok bool, err error) {
-	for key := range strings.FieldsSeq(string(request)) {
+func (w *worker) hash(r readRequest) (data []byte, whole int64, err error) {
+	for key := range strings.FieldsSeq(r.Key) {
 		b, ok, err := w.machine.Read(key)
-		if !ok || err != nil {
-			return nil, ok, err
+		if err != nil {
+			return nil, 0, err
 		}
-		sum := sha256.Sum256(b)
-		data = append(append(data, hex.EncodeToString(sum[:])...), '\n')
+		if !ok {
+			return nil, 0, errLost
+		}
+		data = append(data, hashOf(b)+"\n"...)
 	}
-	return data, true, nil
+	return data, 0, nil
 }
 
 // forgetRun forgets the results of a run.
@@ -95,5 +71,41 @@ func (w *worker) closeRead(meant func(key string) bool) {
 	defer w.reading.Unlock()
 	if meant(w.read) {
 		w.read, w.data = "", nil
+	}
+}
+
+// fetch gets an object from a desk. One that the desk cannot deliver counts as missing: the notebook sends it again.
+func (w *worker) fetch(ctx context.Context, desk, hash string) ([]byte, error) {
+	first, whole, err := w.object(ctx, desk, readRequest{hash, 0, chunk})
+	if err != nil || whole <= int64(len(first)) {
+		return first, err
+	}
+	if whole > w.memory {
+		return nil, fmt.Errorf("an object of %s: too large for this worker, which keeps at most %s; start it with more --memory", bytesText(whole), bytesText(w.memory))
+	}
+	w.fetching.Lock()
+	defer w.fetching.Unlock()
+	data := make([]byte, whole)
+	err = fill(ctx, data, copy(data, first), func(ctx context.Context, from, size int) ([]byte, error) {
+		some, _, err := w.object(ctx, desk, readRequest{hash, int64(from), int64(size)})
+		return some, err
+	})
+	return data, err
+}
+
+// object gets some bytes of an object, and the size of the whole.
+func (w *worker) object(ctx context.Context, desk string, r readRequest) (data []byte, whole int64, err error) {
+	for try := 0; ; try++ {
+		waiting, cancel := context.WithTimeout(ctx, chunkTimeout)
+		m, err := w.nc.RequestWithContext(waiting, desks+desk+"."+w.beat.Worker+wantData, r.encode())
+		cancel()
+		if err = said(m, err); err == nil {
+			whole, err = strconv.ParseInt(m.Header.Get(sizeField), 10, 64)
+			return m.Data, whole, err
+		}
+		if errors.Is(err, errLost) || try == 2 || ctx.Err() != nil {
+			return nil, 0, fmt.Errorf("%w: %w", remote.ErrNoObject, err)
+		}
+		pause(ctx, beat/2)
 	}
 }

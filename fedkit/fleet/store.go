@@ -4,30 +4,33 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
-	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 	"weak"
 
+	"fedkit.example/fedkit/internal/lru"
+	"fedkit.example/fedkit/internal/text"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
 )
 
-// store tracks the objects that this process has put into the hub's content-addressed store: programs, parts of the data, initial
-// models.
+// store brings objects to a desk, and remembers which are there.
 type store struct {
-	fleet   *Fleet
-	objects jetstream.ObjectStore
+	fleet *Fleet
+	desk  string
 
 	mu     sync.Mutex
-	known  map[string]*object // by hash
-	turn   int64
-	bytes  int64
-	hashes sync.Map // *hashes, by weak.Pointer[tensors.Tensor]
+	known  *lru.Cache[string, *stored] // by hash
+	hashes sync.Map                    // *hashes, by weak.Pointer[tensors.Tensor]
 }
 
 // object is a part of a call that is too large to travel with it.
@@ -35,20 +38,24 @@ type object struct {
 	hash  string
 	size  int
 	bytes func() ([]byte, error)
-
-	putting   sync.Mutex
-	there     bool
-	doubted   bool  // a worker found it missing or incomplete
-	temporary bool  // to be removed once no call in flight needs it
-	users     int   // calls in flight that need it
-	turn      int64 // last use, for LRU eviction
 }
 
-// storeLimit is the size in bytes above which the store evicts objects that no call in flight needs.
-const storeLimit = 1 << 30
+// stored says whether the desk has an object.
+type stored struct {
+	putting sync.Mutex
+	there   atomic.Bool
+	doubted atomic.Bool // a worker found it missing or incomplete
+}
 
-// storeAge is the time to live of an object at the hub. One that is needed longer is sent again.
-const storeAge = 24 * time.Hour
+// mostKnown is how many objects are remembered.
+const mostKnown = 1 << 14
+
+// Sizes of what travels.
+const (
+	chunk        = 512 << 10        // bytes of an object or a result per message
+	window       = 4                // chunks of one under way
+	chunkTimeout = 10 * time.Second // limit for the reply with the next one
+)
 
 // hashes memoizes the hashes of a tensor: of all its bytes, and of each row.
 type hashes struct {
@@ -67,6 +74,8 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+func bytesText[N int | int64 | uint64](n N) string { return text.Bytes(float64(n)) }
+
 // hashesOf returns the memoized hashes of a tensor, which never changes.
 func (s *store) hashesOf(t *tensors.Tensor) *hashes {
 	key := weak.Make(t)
@@ -81,7 +90,7 @@ func (s *store) hashesOf(t *tensors.Tensor) *hashes {
 }
 
 // tensor returns a tensor as an object.
-func (s *store) tensor(t *tensors.Tensor) (*object, error) {
+func (s *store) tensor(t *tensors.Tensor) (o object, err error) {
 	h := s.hashesOf(t)
 	h.once.Do(func() {
 		var b []byte
@@ -89,20 +98,17 @@ func (s *store) tensor(t *tensors.Tensor) (*object, error) {
 			h.all = hashOf(b)
 		}
 	})
-	if h.err != nil {
-		return nil, h.err
-	}
-	return s.object(h.all, int(t.ByteSize()), func() ([]byte, error) { return xla.HostBytes(t) }), nil
+	return object{h.all, int(t.ByteSize()), func() ([]byte, error) { return xla.HostBytes(t) }}, h.err
 }
 
-// rows returns rows of a matrix: a row that occurs once travels inline, since no other call reads it; any other is an object.
-func (s *store) rows(t *tensors.Tensor, at []int) (parts []part, err error) {
-	h, n := s.hashesOf(t), t.Shape().Dimensions[0]
+// rowsOf returns the memoized hashes of the rows of a matrix too.
+func (s *store) rowsOf(t *tensors.Tensor) (*hashes, error) {
+	h := s.hashesOf(t)
 	h.byRow.Do(func() {
 		if h.data, h.err = xla.HostBytes(t); h.err != nil {
 			return
 		}
-		seen := map[string]int{}
+		seen, n := map[string]int{}, t.Shape().Dimensions[0]
 		h.rows, h.often = make([]string, n), make([]bool, n)
 		for i := range h.rows {
 			h.rows[i] = hashOf(h.row(i))
@@ -112,22 +118,7 @@ func (s *store) rows(t *tensors.Tensor, at []int) (parts []part, err error) {
 			h.often[i] = seen[h.rows[i]] > 1
 		}
 	})
-	if h.err != nil {
-		return nil, h.err
-	}
-	for _, i := range at {
-		row := h.row(i)
-		if last := len(parts) - 1; h.often[i] {
-			o := s.object(h.rows[i], len(row), func() ([]byte, error) { return row, nil })
-			parts = append(parts, part{size: o.size, object: o})
-		} else if last >= 0 && parts[last].object == nil {
-			parts[last].inline = append(parts[last].inline, row...)
-			parts[last].size += len(row)
-		} else {
-			parts = append(parts, part{size: len(row), inline: slices.Clone(row)})
-		}
-	}
-	return parts, nil
+	return h, h.err
 }
 
 // row returns the bytes of a row.
@@ -136,115 +127,36 @@ func (h *hashes) row(i int) []byte {
 	return h.data[i*size : (i+1)*size : (i+1)*size]
 }
 
-// given wraps bytes that only one call needs in an object.
-func (s *store) given(b []byte) *object {
-	o := s.object(hashOf(b), len(b), func() ([]byte, error) { return b, nil })
+// objectOf returns bytes as an object.
+func objectOf(hash string, b []byte) object {
+	return object{hash, len(b), func() ([]byte, error) { return b, nil }}
+}
+
+// of returns what is known of an object.
+func (s *store) of(hash string) *stored {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o.temporary = true
-	return o
+	return s.known.Get(hash, func() *stored { return new(stored) })
 }
 
-// object returns the object with a hash, known or new. Callers that need it in the store hold it.
-func (s *store) object(hash string, size int, bytes func() ([]byte, error)) *object {
+// forget forgets where objects are: the hub may be a new one.
+func (s *store) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known == nil {
-		s.known = map[string]*object{}
-	}
-	o := s.known[hash]
-	if o == nil {
-		o = &object{hash: hash, size: size}
-		s.known[hash] = o
-	}
-	if o.bytes == nil || !o.there || o.users == 0 { // the tensor of an earlier call may have been freed
-		o.bytes = bytes
-	}
-	s.turn++
-	o.turn = s.turn
-	return o
+	s.known = lru.New[string, *stored](mostKnown)
 }
 
-// hold pins objects in the store until letGo. One that was forgotten and is known anew is replaced by its successor.
-func (s *store) hold(objects []*object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, o := range objects {
-		switch known := s.known[o.hash]; known {
-		case o:
-		case nil:
-			s.known[o.hash] = o
-		default:
-			objects[i] = known
-		}
-		objects[i].users++
+// doubt marks objects that a worker did not find.
+func (s *store) doubt(hashes []string) {
+	for _, hash := range hashes {
+		o := s.of(hash)
+		o.doubted.Store(true)
+		o.there.Store(false)
 	}
 }
 
-// letGo unpins objects, which may then be evicted.
-func (s *store) letGo(objects []*object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range objects {
-		if o.users--; o.users == 0 && o.temporary && o.there {
-			s.remove(o)
-		}
-	}
-	s.makeRoom(storeLimit)
-}
-
-// makeRoom evicts unpinned objects, least recently used first, down to this many bytes. The caller holds s.mu.
-func (s *store) makeRoom(most int64) {
-	for s.bytes > most {
-		var oldest *object
-		for _, o := range s.known {
-			if o.there && o.users == 0 && (oldest == nil || o.turn < oldest.turn) {
-				oldest = o
-			}
-		}
-		if oldest == nil {
-			return
-		}
-		s.remove(oldest)
-	}
-}
-
-// remove removes an object. The caller holds s.mu.
-func (s *store) remove(o *object) {
-	o.there = false
-	s.bytes -= int64(o.size)
-	delete(s.known, o.hash)
-	objects := s.objects
-	go func() { _ = objects.Delete(context.Background(), o.hash) }() // a failure costs room, no more
-}
-
-// has reports whether an object is in the store.
-func (s *store) has(o *object) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return o.there
-}
-
-// forget marks objects as possibly lost: those with these hashes, or all. Objects that no call needs are dropped.
-func (s *store) forget(hashes ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for hash, o := range s.known {
-		if len(hashes) > 0 && !slices.Contains(hashes, hash) {
-			continue
-		}
-		if o.there {
-			s.bytes -= int64(o.size)
-		}
-		o.there, o.doubted = false, hashes != nil
-		if o.users == 0 {
-			delete(s.known, hash)
-		}
-	}
-}
-
-// put uploads the objects that the store lacks. It waits while the hub is away.
-func (s *store) put(ctx context.Context, objects []*object) error {
+// put brings the objects that the desk lacks. It waits while the hub is away.
+func (s *store) put(ctx context.Context, objects []object) error {
 	for _, o := range objects {
 		for try := 0; ; try++ {
 			err := s.putOne(ctx, o)
@@ -257,40 +169,20 @@ func (s *store) put(ctx context.Context, objects []*object) error {
 			if errors.Is(err, ErrNoHub) {
 				return err
 			}
-			pause(ctx, beat/5)
-			if full := isFull(err); full && try < 2 {
-				s.mu.Lock()
-				s.makeRoom(0)
-				s.mu.Unlock()
-				pause(ctx, beat)
-			} else if full || try > 20 {
-				return fmt.Errorf("fleet: the hub does not take an object of %s: %w", size(uint64(o.size)), err)
+			if _, full := errors.AsType[refused](err); full && try >= 2 || try > 20 {
+				return fmt.Errorf("fleet: the hub does not take an object of %s: %w", bytesText(o.size), err)
 			}
+			pause(ctx, beat/5)
 		}
 	}
 	return nil
 }
 
-// isFull reports whether the hub has no room.
-func isFull(err error) bool {
-	var api *jetstream.APIError
-	if !errors.As(err, &api) {
-		return false
-	}
-	switch api.ErrorCode {
-	case 10002, 10023, 10028, 10047, 10077: // limits exceeded, insufficient resources, memory exceeded, storage exceeded, maximum bytes exceeded
-		return true
-	}
-	return false
-}
-
-func (s *store) putOne(ctx context.Context, o *object) error {
-	o.putting.Lock()
-	defer o.putting.Unlock()
-	s.mu.Lock()
-	there, doubted, read := o.there, o.doubted, o.bytes
-	s.mu.Unlock()
-	if there {
+func (s *store) putOne(ctx context.Context, o object) error {
+	is := s.of(o.hash)
+	is.putting.Lock()
+	defer is.putting.Unlock()
+	if is.there.Load() {
 		return nil
 	}
 	ctx, cancel, err := s.fleet.hub(ctx)
@@ -298,27 +190,77 @@ func (s *store) putOne(ctx context.Context, o *object) error {
 		return err
 	}
 	defer cancel()
-	info, err := s.objects.GetInfo(ctx, o.hash) // uploaded by an earlier run, or another notebook
-	if known := err == nil && info.Size == uint64(o.size) && !doubted; !known {
-		if err == nil {
-			_ = s.objects.Delete(ctx, o.hash) // to free its chunks; if that fails, the new entry still replaces it
-		}
-		b, err := read()
-		if err != nil {
-			return err
-		}
-		if err := s.send(ctx, o.hash, b); err != nil {
-			return err
+	r := putRequest{Hash: o.hash, Size: int64(o.size)}
+	if err = errLost; !is.doubted.Load() {
+		_, err = s.send(ctx, r, nil) // an earlier run, or another notebook, may have brought it
+	}
+	if errors.Is(err, errLost) {
+		var b []byte
+		if b, err = o.bytes(); err == nil {
+			err = s.upload(ctx, r, b)
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !o.there {
-		s.bytes += int64(o.size)
+	if err == nil {
+		is.doubted.Store(false)
+		is.there.Store(true)
 	}
-	o.there, o.doubted = true, false
-	return nil
+	return err
 }
 
-// chunk is the number of bytes of an object or a result per message.
-const chunk = 512 << 10
+// upload sends an object, some chunks at a time.
+func (s *store) upload(ctx context.Context, r putRequest, b []byte) error {
+	r.Upload = rand.Uint64()
+	group, some := errgroup.WithContext(ctx)
+	group.SetLimit(window)
+	for ; len(b) > chunk; b = b[chunk:] {
+		part, data := r, b[:chunk]
+		group.Go(func() error { _, err := s.send(some, part, data); return err })
+		r.From += chunk
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	r.Last = true
+	_, err := s.send(ctx, r, b)
+	return err
+}
+
+// send sends a request to the desk, and returns how many bytes it stores.
+func (s *store) send(ctx context.Context, r putRequest, data []byte) (stored int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, chunkTimeout)
+	defer cancel()
+	head, err := json.Marshal(r)
+	if err != nil {
+		return 0, err
+	}
+	m := nats.NewMsg(desks + s.desk + put)
+	m.Header.Set(putField, string(head))
+	m.Data = data
+	reply, err := s.fleet.nc.RequestMsgWithContext(ctx, m)
+	if err == nil {
+		stored, _ = strconv.ParseInt(reply.Header.Get(sizeField), 10, 64) // about
+	}
+	return stored, said(reply, err)
+}
+
+// fill reads bytes from a position on, some chunks at a time.
+func fill(ctx context.Context, data []byte, from int, read func(ctx context.Context, from, size int) ([]byte, error)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(window)
+	for from := from; from < len(data); from += chunk {
+		group.Go(func() error {
+			some, err := read(ctx, from, min(chunk, len(data)-from))
+			copy(data[from:], some)
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// pause waits for a while, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

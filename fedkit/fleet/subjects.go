@@ -6,11 +6,9 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Subjects. A notebook sends each call as a request to the worker it chose; only objects are in JetStream. The hub lets a worker
+// Subjects. A notebook sends each call as a request to the worker it chose, and each object to a desk. The hub lets a worker
 // publish under its own name only, and reply only to requests it received.
 const (
-	bucket = "fedkit" // of objects by their hash
-
 	beats    = "fedkit.beat."    // + worker: heartbeat, with what it runs
 	hellos   = "fedkit.hello."   // + notebook: heartbeat
 	goodbyes = "fedkit.goodbye." // + notebook: a run is over, and its results can be forgotten
@@ -20,8 +18,9 @@ const (
 	askHash  = ".hash"           // hashes of results
 	forget   = ".forget"         // results that nobody needs
 	leave    = ".leave"          // the fleet, because of wrong results, or because the fleet was stopped
-	desks    = "fedkit.desk."    // + worker + wantData
-	wantData = ".data"           // some of an object
+	desks    = "fedkit.desk."    // + desk + one of:
+	put      = ".put"            // some of an object, from a notebook
+	wantData = ".data"           // some of an object, for a worker, whose "." + name comes before
 
 	notebookInbox = "_NOTEBOOK"
 	workerInbox   = "_WORKER." // + worker
@@ -36,10 +35,11 @@ const (
 )
 
 // workerMay returns a worker's permissions: to publish under its name, and to subscribe to its own subjects and those of
-// notebooks. It has no access to JetStream, where requests and consumers name a subject that the hub then publishes to for them.
+// notebooks. A server with JetStream must not give it access, where requests name a subject
+// that the server then publishes to for them.
 func workerMay(name string) *server.Permissions {
 	return &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{beats + name, desks + name + wantData}},
+		Publish:   &server.SubjectPermission{Allow: []string{beats + name, desks + hubDesk + "." + name + wantData}},
 		Subscribe: &server.SubjectPermission{Allow: []string{asks + name + ".*", hellos + "*", goodbyes + "*", workerInbox + name + ".>"}},
 		Response:  &server.ResponsePermission{MaxMsgs: 1, Expires: replyExpires},
 	}

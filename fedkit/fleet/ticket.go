@@ -76,15 +76,11 @@ func (t *ticket) connectNotebook(more ...nats.Option) (*nats.Conn, error) {
 	if t.Notebook == "" {
 		return nil, fmt.Errorf("fleet: %w: it has a key for workers, and none for notebooks", ErrTicket)
 	}
-	key, err := nkeys.FromSeed([]byte(t.Notebook))
+	_, login, err := loginOf(nkeys.FromSeed([]byte(t.Notebook)))
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w: its key: %w", ErrTicket, err)
 	}
-	public, err := key.PublicKey()
-	if err != nil {
-		return nil, fmt.Errorf("fleet: %w: its key: %w", ErrTicket, err)
-	}
-	return t.connect(notebookInbox, append(more, nats.Nkey(public, key.Sign))...)
+	return t.connect(notebookInbox, append(more, login)...)
 }
 
 // connectWorker opens the connection of a worker, and returns its name: that of the key pair that it generates here.
@@ -98,21 +94,26 @@ func (t *ticket) connectWorker(more ...nats.Option) (nc *nats.Conn, name string,
 	if err != nil {
 		return nil, "", fmt.Errorf("fleet: %w: its key for workers: %w", ErrTicket, err)
 	}
-	key, err := nkeys.CreateUser()
-	if err != nil {
-		return nil, "", fmt.Errorf("fleet: worker: %w", err)
+	public, login, err := loginOf(nkeys.CreateUser())
+	token := ""
+	if err == nil {
+		token, err = vouch(join, public)
 	}
-	public, err := key.PublicKey()
-	if err != nil {
-		return nil, "", fmt.Errorf("fleet: worker: %w", err)
-	}
-	token, err := vouch(join, public)
 	if err != nil {
 		return nil, "", fmt.Errorf("fleet: worker: %w", err)
 	}
 	name = nameOf(public)
-	nc, err = t.connect(workerInbox+name, append(more, nats.Nkey(public, key.Sign), nats.Token(token))...)
+	nc, err = t.connect(workerInbox+name, append(more, login, nats.Token(token))...)
 	return nc, name, err
+}
+
+// loginOf returns the public key of a pair, and the option to connect with it.
+func loginOf(key nkeys.KeyPair, failed error) (public string, login nats.Option, err error) {
+	if failed != nil {
+		return "", nil, failed
+	}
+	public, err = key.PublicKey()
+	return public, nats.Nkey(public, key.Sign), err
 }
 
 // connect opens a connection that reconnects forever. Replies go to the client's own inbox, so that nobody reads those of others.

@@ -106,7 +106,7 @@ func newWorker(file string, o WorkerOptions) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.machine = remote.NewMachine(w.beat.Worker, client, o.Slots, o.Memory, w.fetch)
+	w.machine = remote.NewMachine(client, o.Slots, o.Memory, w.fetch)
 	w.perform = w.machine.Run
 	o.Say("worker %s of %s: %s, %d at once", w.beat.Worker, t.URL, kind, o.Slots)
 	return w, nil
@@ -145,8 +145,8 @@ func (w *worker) run(ctx context.Context) error {
 	me := asks + w.beat.Worker
 	for subject, handle := range map[string]nats.MsgHandler{
 		me + askRun:    func(m *nats.Msg) { go w.onCall(ctx, m) },
-		me + askRead:   func(m *nats.Msg) { w.reply(m, w.readPart) },
-		me + askHash:   func(m *nats.Msg) { go w.reply(m, w.hash) },
+		me + askRead:   func(m *nats.Msg) { respond(m, w.readPart) },
+		me + askHash:   func(m *nats.Msg) { go respond(m, w.hash) },
 		me + forget:    func(m *nats.Msg) { w.forget(strings.Fields(string(m.Data))) },
 		me + leave:     func(m *nats.Msg) { cancel(fmt.Errorf("fleet: worker: %w: %s", ErrLeft, m.Data)) },
 		hellos + "*":   w.hello,

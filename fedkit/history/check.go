@@ -10,16 +10,27 @@ func (h *History) Check() error {
 	if h.Clients < 0 || h.Params < 0 {
 		return fmt.Errorf("%d clients, %d parameters", h.Clients, h.Params)
 	}
-	before := 0
 	for i := range h.Rounds {
-		r := &h.Rounds[i]
-		if r.Round <= before {
-			return fmt.Errorf("record %d: round %d after round %d", i, r.Round, before)
+		before := &History{Clients: h.Clients, Rounds: h.Rounds[:i]}
+		if err := before.checkNext(&h.Rounds[i]); err != nil {
+			return err
 		}
-		before = r.Round
-		if err := r.Check(h.Clients); err != nil {
-			return fmt.Errorf("record %d: %w", i, err)
-		}
+	}
+	return nil
+}
+
+// checkNext refuses a record that cannot follow.
+func (h *History) checkNext(r *Record) error {
+	before := 0
+	if last := h.Last(); last != nil {
+		before = last.Round
+	}
+	err := r.Check(h.Clients)
+	if r.Round <= before {
+		err = fmt.Errorf("round %d after round %d", r.Round, before)
+	}
+	if err != nil {
+		return fmt.Errorf("record %d: %w", len(h.Rounds), err)
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package history
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"fedkit.example/fedkit/internal/fault"
@@ -139,26 +141,19 @@ func load(path string, whole bool) (h *History, err error) {
 	return h, nil
 }
 
-// Parse is Load for the bytes of a file, or LoadLight unless whole is set. It overwrites file.
-func Parse(file []byte, whole bool) (h *History, err error) {
-	if !bytes.HasPrefix(file, []byte(historyStart)) {
-		return nil, notHistory(file)
-	}
-	if h, err = parse(file, whole); err == nil {
-		err = h.Check()
-	}
-	if err != nil {
-		return nil, text.ShortError(err)
-	}
-	return h, nil
+// Parse is Load for the bytes of a file, or LoadLight unless whole is set.
+func Parse(file []byte, whole bool) (*History, error) {
+	p := parser{file: bufio.NewReaderSize(bytes.NewReader(file), startSize), whole: whole}
+	h, err := p.history(func(*History, *Record) error { return nil })
+	return h, text.ShortError(err)
 }
 
-// notHistory returns the error for a file that does not begin like a history.
-func notHistory(file []byte) error {
-	if bytes.HasPrefix(file, []byte("{")) && bytes.Contains(file, []byte(`"rounds"`)) { // before the format had a number
-		return errors.New("an older version of fedkit wrote it, as one JSON object, which this one does not read: compute the run again, or read it with that version")
-	}
-	return errors.New("no history, or altered")
+// ReadOpen reads a file that may have no end line yet. It calls each for every round before the next one is read: what that drops
+// takes no memory. It returns the checksum of the lines; open reports whether the file ends with a whole line that is not the end line.
+func ReadOpen(file io.Reader, each func(h *History, r *Record) error) (h *History, sum lines.Sum, open bool, err error) {
+	p := parser{file: bufio.NewReaderSize(file, startSize), whole: true}
+	h, err = p.history(each)
+	return h, p.sum, !p.partial && !p.ended, err
 }
 
 // pack packs a record's per-client data.
@@ -191,26 +186,28 @@ func unpack(b []byte, r *Record) (err error) {
 	return nil
 }
 
-// parse reads a history file. It overwrites b.
-func parse(b []byte, whole bool) (*History, error) {
-	p := parser{rest: b, whole: whole}
-	return p.history()
+// parser reads a file line by line.
+type parser struct {
+	file    *bufio.Reader
+	sum     lines.Sum
+	line    int
+	whole   bool // with packed data
+	ended   bool
+	partial bool // its last line is cut off
 }
 
-// ParseOpen reads a file that may have no end line yet. It returns the checksum of its lines; open reports whether it ends with a
-// whole line that is not the end line. It overwrites b.
-func ParseOpen(b []byte) (h *History, sum lines.Sum, open bool, err error) {
-	p := parser{rest: b, whole: true}
-	h, err = p.history()
-	return h, p.sum, len(p.rest) == 0 && !p.ended, err
-}
-
-func (p *parser) history() (*History, error) {
+func (p *parser) history(each func(h *History, r *Record) error) (*History, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	h, err := p.heading()
 	for err == nil && !p.ended {
 		var r *Record
-		if r, err = p.next(h); r == nil {
+		if r, err = p.next(h); r == nil || err != nil {
 			break
+		}
+		if err = h.checkNext(r); err == nil {
+			err = each(h, r)
 		}
 		h.Rounds = append(h.Rounds, *r)
 	}
@@ -221,25 +218,36 @@ func (p *parser) history() (*History, error) {
 	return h, nil
 }
 
-// parser reads a file line by line.
-type parser struct {
-	rest  []byte
-	sum   lines.Sum
-	line  int
-	whole bool // with packed data
-	ended bool
+// startSize is the number of bytes in which an old file is recognized.
+const startSize = 1 << 16
+
+// check refuses a file that does not begin like a history.
+func (p *parser) check() error {
+	start, err := p.file.Peek(startSize)
+	switch {
+	case bytes.HasPrefix(start, []byte(historyStart)):
+		return nil
+	case err != nil && err != io.EOF:
+		return err
+	case bytes.HasPrefix(start, []byte("{")) && bytes.Contains(start, []byte(`"rounds"`)): // before the format had a number
+		return errors.New("an older version of fedkit wrote it, as one JSON object, which this one does not read: compute the run again, or read it with that version")
+	}
+	return errors.New("no history, or altered")
 }
 
 // object returns the JSON object of the next line without its closing brace, for which it has capacity; nil at the end of the
 // file, or before a partial line.
 func (p *parser) object() ([]byte, error) {
-	line, rest, ok := bytes.Cut(p.rest, []byte("\n"))
-	if !ok {
+	line, err := p.file.ReadBytes('\n')
+	if err == io.EOF {
+		p.partial = len(line) > 0
 		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
 	p.line++
-	p.rest = rest
-	return p.sum.Open(line)
+	return p.sum.Open(line[:len(line)-1])
 }
 
 func (p *parser) heading() (*History, error) {
@@ -262,8 +270,10 @@ func (p *parser) heading() (*History, error) {
 		return nil, fmt.Errorf("schema %d: this version of fedkit reads %d", format.Schema, historySchema)
 	}
 	h := new(History)
-	err = lines.Strict(b, &Heading{plainHistory: (*plainHistory)(h)})
-	return h, err
+	if err := lines.Strict(b, &Heading{plainHistory: (*plainHistory)(h)}); err != nil {
+		return nil, err
+	}
+	return h, h.Check()
 }
 
 // next returns the record of the next line; nil at the end, whose line it applies to the history.
@@ -350,7 +360,7 @@ func (p *parser) end(b []byte, h *History) error {
 	if err := lines.Strict(b, &e); err != nil {
 		return err
 	}
-	if e.End == nil || *e.End != len(h.Rounds) || len(p.rest) > 0 {
+	if _, err := p.file.Peek(1); err == nil || e.End == nil || *e.End != len(h.Rounds) {
 		return fmt.Errorf("the end does not come after %d rounds", len(h.Rounds))
 	}
 	h.Stopped, p.ended = e.Stopped, true

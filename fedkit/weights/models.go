@@ -1,9 +1,8 @@
 package weights
 
 import (
-	"encoding/binary"
+	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"slices"
@@ -21,28 +20,19 @@ const schema = "1"
 // its name: "dense1/weights". Of several, that of model i is "i/dense1/weights". The metadata say schema, task and that fedkit
 // made it. The file is written atomically; folders are made as needed.
 func SafeTensors(path string, task *fedkit.Task, models *fedkit.Matrix) error {
-	if err := checkTask(task); err != nil {
-		return fmt.Errorf("weights: %s: %w", path, err)
-	}
-	w := newWriter(about(task))
-	err := w.models(prefixes(models.Rows()), task, models)
-	return w.save(path, err)
+	return save(path, task, func(w *writer) error { return w.models(prefixes(models.Rows()), task, models) })
 }
 
 // LoadSafeTensors reads models [k, d] of a task from a safetensors file that SafeTensors or another program wrote. The content is
 // untrusted. It fails if the file is damaged, or does not have exactly the task's parameters, as float32 with their shapes.
-func LoadSafeTensors(path string, task *fedkit.Task) (*fedkit.Matrix, error) {
-	var m *fedkit.Matrix
-	err := load(path, task, func(r *reader) (err error) {
+func LoadSafeTensors(path string, task *fedkit.Task) (m *fedkit.Matrix, err error) {
+	err = load(path, task, func(r *reader) error {
 		if m, err = r.matrix(prefixes(max(1, len(r.tensors)/len(task.Params))), task); err != nil {
 			return err
 		}
 		return r.done()
 	})
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return m, err
 }
 
 // Models writes what a strategy serves (see fedkit.Served) as a safetensors file: the global model's parameters as
@@ -50,37 +40,29 @@ func LoadSafeTensors(path string, task *fedkit.Task) (*fedkit.Matrix, error) {
 // Clusters as "assign" and "clusters", int32 [M], and Mix as "mix", float64 [M, k]. ByLoss is refused, since a file cannot
 // resolve it.
 func Models(path string, task *fedkit.Task, sv *fedkit.Serving) error {
-	if err := checkServing(task, sv); err != nil {
-		return fmt.Errorf("weights: %s: %w", path, err)
-	}
-	w := newWriter(about(task))
-	return w.save(path, w.serving(task, sv))
+	return save(path, task, func(w *writer) error {
+		if err := checkServing(task, sv); err != nil {
+			return err
+		}
+		return w.serving(task, sv)
+	})
 }
 
 // LoadModels reads what Models wrote, and checks it as LoadSafeTensors does.
-func LoadModels(path string, task *fedkit.Task) (*fedkit.Serving, error) {
-	sv := new(fedkit.Serving)
-	if err := load(path, task, func(r *reader) error { return r.serving(task, sv) }); err != nil {
-		return nil, err
-	}
-	return sv, nil
+func LoadModels(path string, task *fedkit.Task) (sv *fedkit.Serving, err error) {
+	err = load(path, task, func(r *reader) error { sv, err = r.serving(task); return err })
+	return sv, err
 }
 
 // ReadModels is LoadModels for a file that is open.
-func ReadModels(f *os.File, task *fedkit.Task) (*fedkit.Serving, error) {
-	sv := new(fedkit.Serving)
-	err := checkTask(task)
-	if err == nil {
-		err = take(f, func(r *reader) error { return r.serving(task, sv) })
+func ReadModels(f *os.File, task *fedkit.Task) (sv *fedkit.Serving, err error) {
+	if err = checkTask(task); err == nil {
+		err = open(f, func(r *reader) error { sv, err = r.serving(task); return err })
 	}
 	if err != nil {
-		return nil, fmt.Errorf("weights: %w", err)
+		err = fmt.Errorf("weights: %w", err)
 	}
-	return sv, nil
-}
-
-func about(task *fedkit.Task) map[string]string {
-	return map[string]string{"schema": schema, "task": task.Name, "made_by": "fedkit"}
+	return sv, err
 }
 
 // prefixes returns the name prefixes of each of k models.
@@ -141,43 +123,23 @@ func (w *writer) models(prefixes []string, task *fedkit.Task, m *fedkit.Matrix) 
 	if m.Cols() != task.Dim() {
 		return fedkit.Invalid("models", fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[k, %d]", task.Dim()))
 	}
-	for _, prefix := range prefixes {
-		for _, p := range task.Params {
-			w.add(prefix+p.Name, "F32", p.Shape...)
-		}
-	}
-	w.data = append(w.data, func(to io.Writer) error { return writeRows(to, m) })
-	return nil
-}
-
-// writeRows writes the rows one after the other, in the layout of their tensors. Only one copy of them is on the host.
-func writeRows(to io.Writer, m *fedkit.Matrix) error {
 	values, err := m.Host()
 	if err != nil {
 		return err
 	}
-	var b []byte
-	for part := range slices.Chunk(values, 1<<16) {
-		if b, err = binary.Append(b[:0], binary.LittleEndian, part); err != nil {
-			return err
-		}
-		if _, err := to.Write(b); err != nil {
-			return err
+	for _, prefix := range prefixes {
+		for _, p := range task.Params {
+			add(w, prefix+p.Name, values[:p.Size()], p.Shape...)
+			values = values[p.Size():]
 		}
 	}
 	return nil
-}
-
-// numbers adds a small tensor.
-func (w *writer) numbers(name, dtype string, values any, shape ...int) {
-	w.add(name, dtype, shape...)
-	w.data = append(w.data, func(to io.Writer) error { return binary.Write(to, binary.LittleEndian, values) })
 }
 
 // serving adds the parts of sv, those with the longest values first, so that all are aligned.
 func (w *writer) serving(task *fedkit.Task, sv *fedkit.Serving) (err error) {
 	if sv.Mix != nil {
-		w.numbers("mix", "F64", slices.Concat(sv.Mix...), len(sv.Mix), sv.Models.Rows())
+		add(w, "mix", slices.Concat(sv.Mix...), len(sv.Mix), sv.Models.Rows())
 	}
 	if sv.Global != nil {
 		err = w.models([]string{"global/"}, task, sv.Global)
@@ -199,13 +161,17 @@ func (w *writer) list(name string, list []int) {
 	for c, v := range list {
 		values[c] = int32(v)
 	}
-	w.numbers(name, "I32", values, len(values))
+	add(w, name, values, len(values))
 }
 
-// save writes the file, unless its layout failed.
-func (w *writer) save(path string, err error) error {
+// save writes a file to which by adds tensors.
+func save(path string, task *fedkit.Task, by func(*writer) error) error {
+	err := checkTask(task)
 	if err == nil {
-		err = file.Stream(path, w.write)
+		w := &writer{header: map[string]any{metadata: map[string]string{"schema": schema, "task": task.Name, "made_by": "fedkit"}}}
+		if err = by(w); err == nil {
+			err = file.Stream(path, w.write)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("weights: %s: %w", path, err)
@@ -217,7 +183,11 @@ func (w *writer) save(path string, err error) error {
 func load(path string, task *fedkit.Task, by func(*reader) error) error {
 	err := checkTask(task)
 	if err == nil {
-		err = open(path, by)
+		var f *os.File
+		if f, err = os.Open(path); err == nil {
+			defer f.Close()
+			err = open(f, by)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("weights: %s: %w", path, err)
@@ -225,17 +195,8 @@ func load(path string, task *fedkit.Task, by func(*reader) error) error {
 	return nil
 }
 
-func open(path string, by func(*reader) error) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return take(f, by)
-}
-
-// take reads the header of a file, and by the rest.
-func take(f *os.File, by func(*reader) error) error {
+// open reads the header of a file, and by the rest.
+func open(f *os.File, by func(*reader) error) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -273,7 +234,7 @@ func (r *reader) rows(prefixes []string, task *fedkit.Task) ([]float32, error) {
 	rest := values
 	for _, prefix := range prefixes {
 		for _, p := range task.Params {
-			if err := r.values(prefix+p.Name, rest[:p.Size()]); err != nil {
+			if err := take(r, prefix+p.Name, rest[:p.Size()]); err != nil {
 				return nil, err
 			}
 			rest = rest[p.Size():]
@@ -282,40 +243,36 @@ func (r *reader) rows(prefixes []string, task *fedkit.Task) ([]float32, error) {
 	return values, nil
 }
 
-// serving takes all parts of sv that the file has.
-func (r *reader) serving(task *fedkit.Task, sv *fedkit.Serving) (err error) {
-	global, personal := 0, 0
-	for name := range r.tensors {
-		if strings.HasPrefix(name, "global/") {
-			global++
-		} else if strings.HasPrefix(name, "models/") {
-			personal++
+// serving takes all parts of a Serving that the file has.
+func (r *reader) serving(task *fedkit.Task) (sv *fedkit.Serving, err error) {
+	sv = new(fedkit.Serving)
+	count := func(prefix string) (n int) {
+		for name := range r.tensors {
+			if strings.HasPrefix(name, prefix) {
+				n++
+			}
 		}
+		return n
 	}
-	if global > 0 {
-		if sv.Global, err = r.matrix([]string{"global/"}, task); err != nil {
-			return err
-		}
+	if count("global/") > 0 {
+		sv.Global, err = r.matrix([]string{"global/"}, task)
 	}
-	if personal > 0 {
-		k := max(1, personal/len(task.Params))
-		if sv.Models, err = r.matrix(numbered("models/", k), task); err != nil {
-			return err
-		}
+	if n := count("models/"); n > 0 && err == nil {
+		sv.Models, err = r.matrix(numbered("models/", max(1, n/len(task.Params))), task)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if sv.Assign, err = r.list("assign"); err != nil {
-		return err
+		return nil, err
 	}
 	if sv.Clusters, err = r.list("clusters"); err != nil {
-		return err
+		return nil, err
 	}
 	if sv.Mix, err = r.mix(sv.Models.Rows()); err != nil {
-		return err
+		return nil, err
 	}
-	if err := r.done(); err != nil {
-		return err
-	}
-	return checkServing(task, sv)
+	return sv, cmp.Or(r.done(), checkServing(task, sv))
 }
 
 // list takes a list of integers, nil if it is not there.
@@ -324,12 +281,11 @@ func (r *reader) list(name string) ([]int, error) {
 	if !ok {
 		return nil, nil
 	}
-	n := int((t.Offsets[1] - t.Offsets[0]) / 4)
-	if err := r.has(name, "I32", n); err != nil {
+	if err := r.has(name, "I32", t.len()); err != nil {
 		return nil, err
 	}
-	values, list := make([]int32, n), make([]int, n)
-	err := r.values(name, values)
+	values, list := make([]int32, t.len()), make([]int, t.len())
+	err := take(r, name, values)
 	for i, v := range values {
 		list[i] = int(v)
 	}
@@ -337,7 +293,7 @@ func (r *reader) list(name string) ([]int, error) {
 }
 
 // mix takes the weights of k models, nil if they are not there.
-func (r *reader) mix(k int) (rows [][]float64, err error) {
+func (r *reader) mix(k int) ([][]float64, error) {
 	t, ok := r.tensors["mix"]
 	if !ok {
 		return nil, nil
@@ -345,14 +301,10 @@ func (r *reader) mix(k int) (rows [][]float64, err error) {
 	if k == 0 {
 		return nil, fedkit.Invalid("tensor", `"mix"`, "with models")
 	}
-	n := int((t.Offsets[1] - t.Offsets[0]) / 8)
-	if err := r.has("mix", "F64", n/k, k); err != nil {
+	if err := r.has("mix", "F64", t.len()/k, k); err != nil {
 		return nil, err
 	}
-	values := make([]float64, n)
-	err = r.values("mix", values)
-	for row := range slices.Chunk(values, k) {
-		rows = append(rows, row)
-	}
-	return rows, err
+	values := make([]float64, t.len())
+	err := take(r, "mix", values)
+	return slices.Collect(slices.Chunk(values, k)), err
 }

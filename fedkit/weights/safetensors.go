@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -32,6 +33,14 @@ type tensor struct {
 // sizes of the types of values.
 var sizes = map[string]int64{"F32": 4, "F64": 8, "I32": 4}
 
+// number is a type of values.
+type number interface{ float32 | float64 | int32 }
+
+// dtypeOf returns the name of a type of values.
+func dtypeOf[T number]() string {
+	return map[reflect.Kind]string{reflect.Float32: "F32", reflect.Float64: "F64", reflect.Int32: "I32"}[reflect.TypeFor[T]().Kind()]
+}
+
 // writer lays out a file before writing it.
 type writer struct {
 	header map[string]any
@@ -39,20 +48,19 @@ type writer struct {
 	data   []func(io.Writer) error // in the order of the offsets
 }
 
-// newWriter begins a file with its metadata.
-func newWriter(meta map[string]string) *writer {
-	return &writer{header: map[string]any{metadata: meta}}
-}
-
-// add adds a tensor whose values come next in the data.
-func (w *writer) add(name, dtype string, shape ...int) {
+// add adds a tensor, whose values come next in the data.
+func add[T number](w *writer, name string, values []T, shape ...int) {
 	begin := w.end
-	n := sizes[dtype]
-	for _, d := range shape {
-		n *= int64(d)
-	}
-	w.end += n
-	w.header[name] = tensor{DType: dtype, Shape: append([]int{}, shape...), Offsets: [2]int64{begin, w.end}}
+	w.end += int64(binary.Size(values))
+	w.header[name] = tensor{DType: dtypeOf[T](), Shape: append([]int{}, shape...), Offsets: [2]int64{begin, w.end}}
+	w.data = append(w.data, func(to io.Writer) error {
+		for some := range slices.Chunk(values, 1<<16) { // binary.Write copies them
+			if err := binary.Write(to, binary.LittleEndian, some); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // write writes the file. The data begins at a multiple of 8 bytes.
@@ -65,10 +73,7 @@ func (w *writer) write(to io.Writer) error {
 	if len(header) > maxHeader {
 		return fedkit.Invalid("header", fmt.Sprintf("%d bytes", len(header)), fmt.Sprintf("at most %d: the names of fewer tensors", maxHeader))
 	}
-	if err := binary.Write(to, binary.LittleEndian, uint64(len(header))); err != nil {
-		return err
-	}
-	if _, err := to.Write(header); err != nil {
+	if _, err := to.Write(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)); err != nil {
 		return err
 	}
 	for _, values := range w.data {
@@ -137,7 +142,10 @@ func (r *reader) parse(header []byte) error {
 
 // check refuses tensors that overlap, leave a gap, are not as long as their shape says, or do not end with the data.
 func (r *reader) check(size int64) error {
-	names := slices.SortedFunc(maps.Keys(r.tensors), func(a, b string) int { return slices.Compare(r.order(a), r.order(b)) })
+	names := slices.SortedFunc(maps.Keys(r.tensors), func(a, b string) int {
+		one, other := r.tensors[a].Offsets, r.tensors[b].Offsets
+		return slices.Compare(one[:], other[:])
+	})
 	at := int64(0)
 	for _, name := range names {
 		t := r.tensors[name]
@@ -155,29 +163,25 @@ func (r *reader) check(size int64) error {
 	return nil
 }
 
-func (r *reader) order(name string) []int64 {
-	t := r.tensors[name]
-	return t.Offsets[:]
-}
-
 // check compares the length of the data with the shape, without overflow.
 func (t tensor) check() error {
 	size, known := sizes[t.DType]
 	if !known {
 		return fedkit.Invalid("dtype", t.DType, "F32, F64 or I32")
 	}
-	length := t.Offsets[1] - t.Offsets[0]
+	length, fits := t.Offsets[1]-t.Offsets[0], true
 	for _, d := range t.Shape {
-		if d < 0 || d > 0 && size > length/int64(d) {
-			return fedkit.Invalid("shape", t.Shape, fmt.Sprintf("%d bytes of %s", length, t.DType))
-		}
+		fits = fits && d >= 0 && (d == 0 || size <= length/int64(d))
 		size *= int64(d)
 	}
-	if size != length {
+	if !fits || size != length {
 		return fedkit.Invalid("shape", t.Shape, fmt.Sprintf("%d bytes of %s", length, t.DType))
 	}
 	return nil
 }
+
+// len returns the number of values.
+func (t tensor) len() int { return int((t.Offsets[1] - t.Offsets[0]) / sizes[t.DType]) }
 
 // has refuses a file without a tensor of this name, type and shape.
 func (r *reader) has(name, dtype string, shape ...int) error {
@@ -193,11 +197,11 @@ func (r *reader) has(name, dtype string, shape ...int) error {
 	return nil
 }
 
-// values reads the values of a tensor that is there into v, and takes it.
-func (r *reader) values(name string, v any) error {
+// take reads the values of a tensor that is there.
+func take[T number](r *reader, name string, values []T) error {
 	t := r.tensors[name]
 	delete(r.tensors, name)
-	return binary.Read(io.NewSectionReader(r.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), binary.LittleEndian, v)
+	return binary.Read(io.NewSectionReader(r.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), binary.LittleEndian, values)
 }
 
 // done refuses a file with tensors that were not taken.

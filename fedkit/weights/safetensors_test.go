@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/file"
 )
 
 var small = &fedkit.Task{Name: "small", Params: []fedkit.Param{{Name: "w", Shape: []int{2, 1}}, {Name: "b", Shape: []int{}}}}
@@ -80,7 +81,7 @@ func TestDamagedSafeTensors(t *testing.T) {
 // A newer file is refused by name.
 func TestNewerSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := newWriter(map[string]string{"schema": "2"}).save(path, nil); err != nil {
+	if err := file.Stream(path, (&writer{header: map[string]any{metadata: map[string]string{"schema": "2"}}}).write); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadSafeTensors(path, small); err == nil || !strings.Contains(err.Error(), "schema = 2: must be 1: a newer fedkit wrote the file") {

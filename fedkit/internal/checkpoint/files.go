@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -68,14 +69,15 @@ func Open(c Config, h *history.History, states States) (f *Files, err error) {
 	return f, nil
 }
 
-// Resume sets the States from the checkpoint and returns its rounds, with all Solves and Clusters: none if there is no
-// checkpoint, whatever other files there are. A damaged one is set aside, and the previous one used.
-func (f *Files) Resume() (rounds []history.Record, err error) {
+// Resume sets the States from the checkpoint, and returns its rounds: none if there is no checkpoint, whatever other files there
+// are. It calls each for every round, with all Solves and Clusters, before it reads the next: what that drops takes no memory. A
+// damaged checkpoint is set aside, and the previous one is used: then each begins again with round 1.
+func (f *Files) Resume(each func(*history.Record)) (rounds []history.Record, err error) {
 	if f.log == nil {
 		return nil, nil
 	}
 	path := f.config.Checkpoint
-	rounds, err = f.load(path)
+	rounds, err = f.load(path, each)
 	if errors.Is(err, fs.ErrNotExist) { // never written, or removed
 		if err := os.Remove(path + beforeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -86,7 +88,7 @@ func (f *Files) Resume() (rounds []history.Record, err error) {
 	if err == nil || errors.As(err, &other) {
 		return rounds, err
 	}
-	rounds, worse := f.load(path + beforeSuffix)
+	rounds, worse := f.load(path+beforeSuffix, each)
 	switch {
 	case errors.Is(worse, fs.ErrNotExist):
 		return nil, err
@@ -101,7 +103,7 @@ func (f *Files) Resume() (rounds []history.Record, err error) {
 }
 
 // load resumes from one file.
-func (f *Files) load(path string) (rounds []history.Record, err error) {
+func (f *Files) load(path string, each func(*history.Record)) (rounds []history.Record, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -124,8 +126,8 @@ func (f *Files) load(path string) (rounds []history.Record, err error) {
 	if was := c.Run.Hardware; was != f.h.Hardware && was != "" {
 		slog.Warn("fedkit: other hardware began the run, which may round differently", "checkpoint", path, "was", was, "is", f.h.Hardware)
 	}
-	if rounds, err = readRounds(f.log.Name(), c); err != nil {
-		return nil, err
+	if rounds, err = f.readRounds(c, each); err != nil {
+		return nil, fmt.Errorf("its rounds: %s: %w", f.log.Name(), err)
 	}
 	if err := f.states.decode(state); err != nil {
 		return nil, err
@@ -134,29 +136,26 @@ func (f *Files) load(path string) (rounds []history.Record, err error) {
 }
 
 // readRounds reads the rounds of a checkpoint.
-func readRounds(path string, c *header) ([]history.Record, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("its rounds: %v", err) // %v: fs.ErrNotExist would mean that there is no checkpoint
+func (f *Files) readRounds(c *header, each func(*history.Record)) ([]history.Record, error) {
+	if info, err := f.log.Stat(); err != nil {
+		return nil, err
+	} else if c.Size < 0 || c.Size > info.Size() {
+		return nil, fmt.Errorf("%d bytes, want %d", info.Size(), c.Size)
 	}
-	if c.Size < 0 || c.Size > int64(len(b)) {
-		return nil, fmt.Errorf("its rounds: %s has %d bytes, want %d", path, len(b), c.Size)
-	}
-	h, sum, open, err := history.ParseOpen(b[:c.Size])
-	if err == nil {
-		err = h.Check()
-	}
+	h, sum, open, err := history.ReadOpen(io.NewSectionReader(f.log, 0, c.Size), func(h *history.History, r *history.Record) error {
+		if h.Clients != c.Run.Clients {
+			return fmt.Errorf("%d clients, want %d", h.Clients, c.Run.Clients)
+		}
+		each(r)
+		return nil
+	})
 	switch {
 	case err != nil:
+		return nil, err
 	case sum != c.Sum || !open:
-		err = errors.New("they are not those of the checkpoint")
+		return nil, errors.New("they are not those of the checkpoint")
 	case len(h.Rounds) != c.Round || c.Round > 0 && h.Last().Round != c.Round:
-		err = fmt.Errorf("%d of %d rounds", len(h.Rounds), c.Round)
-	case h.Clients != c.Run.Clients:
-		err = fmt.Errorf("%d clients, want %d", h.Clients, c.Run.Clients)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("its rounds: %s: %w", path, err)
+		return nil, fmt.Errorf("%d of %d rounds", len(h.Rounds), c.Round)
 	}
 	return h.Rounds, nil
 }
@@ -171,9 +170,7 @@ func (f *Files) begin(round int, size int64, sum lines.Sum) error {
 		return err
 	}
 	f.saved, f.at = round, time.Now()
-	run := *f.h
-	run.Rounds = nil
-	f.saver = newSaver(&current{path: f.config.Checkpoint, run: &run, log: f.log.File})
+	f.saver = newSaver(f.config.Checkpoint, *f.h, f.log.File)
 	return nil
 }
 

@@ -25,8 +25,10 @@ type snapshot struct {
 // saver writes checkpoints in the background. Its duty cycle is at most 1/60: if rounds are faster, the newest snapshot waits and
 // older ones are dropped.
 type saver struct {
-	file    *current
-	pending chan *snapshot // the newest, waiting
+	path    string
+	run     *history.History // without rounds
+	log     *os.File         // the rounds
+	pending chan *snapshot   // the newest, waiting
 	closing chan struct{}
 	over    sync.WaitGroup
 
@@ -34,17 +36,21 @@ type saver struct {
 	err error // the first
 }
 
-func newSaver(file *current) *saver {
-	s := &saver{file: file, pending: make(chan *snapshot, 1), closing: make(chan struct{})}
+func newSaver(path string, run history.History, log *os.File) *saver {
+	run.Rounds = nil
+	s := &saver{path: path, run: &run, log: log, pending: make(chan *snapshot, 1), closing: make(chan struct{})}
 	s.over.Go(func() {
 		for snap := range s.pending {
 			if s.failed() != nil {
 				continue
 			}
-			busy, err := file.write(snap)
-			s.fail(err)
+			begin := time.Now() // until the disk is done: the system's work for it takes processors too
+			err := s.write(snap)
+			s.mu.Lock()
+			s.err = err
+			s.mu.Unlock()
 			select {
-			case <-time.After(idleFactor * busy):
+			case <-time.After(idleFactor * time.Since(begin)):
 			case <-s.closing: // the last one does not wait
 			}
 		}
@@ -76,23 +82,10 @@ func (s *saver) close() error {
 	return s.failed()
 }
 
-func (s *saver) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.err = err
-}
-
 func (s *saver) failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
-}
-
-// current is the destination of a run's checkpoints.
-type current struct {
-	path string
-	run  *history.History // without rounds
-	log  *os.File         // the rounds
 }
 
 // Suffixes of the files beside a checkpoint.
@@ -103,45 +96,42 @@ const (
 	damagedSuffix = ".damaged" // one that could not be read
 )
 
-// write writes a checkpoint atomically, and keeps the previous one. It returns the time taken, the disk's included: the system's
-// work for it takes processors too.
-func (c *current) write(snap *snapshot) (busy time.Duration, err error) {
-	begin := time.Now()
+// write writes a checkpoint atomically, and keeps the previous one.
+func (s *saver) write(snap *snapshot) (err error) {
 	defer func() {
-		busy = time.Since(begin)
 		if p := recover(); p != nil { // in a method of a State
 			err = fmt.Errorf("panic: %w", fault.Panicked(p))
 		}
 		if err != nil {
-			_ = os.Remove(c.path + newSuffix) // of no use
-			err = fmt.Errorf("checkpoint %s of round %d: %w", c.path, snap.round, err)
+			_ = os.Remove(s.path + newSuffix) // of no use
+			err = fmt.Errorf("checkpoint %s of round %d: %w", s.path, snap.round, err)
 		}
 	}()
-	if err := c.log.Sync(); err != nil {
-		return 0, err
+	if err := s.log.Sync(); err != nil {
+		return err
 	}
-	f, err := os.Create(c.path + newSuffix)
+	f, err := os.Create(s.path + newSuffix)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if err = encode(f, c.run, snap); err == nil {
+	if err = encode(f, s.run, snap); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return 0, err
-	}
-	return 0, c.rotate()
-}
-
-// rotate makes the new checkpoint the current one, and the current one the previous one.
-func (c *current) rotate() error {
-	if err := os.Rename(c.path, c.path+beforeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Rename(c.path+newSuffix, c.path); err != nil {
+	if err := os.Rename(s.path, s.path+beforeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncFolder(filepath.Dir(c.path))
+	if err := os.Rename(s.path+newSuffix, s.path); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(s.path))
+	if err != nil {
+		return err
+	}
+	_ = folder.Sync() // not every file system supports it
+	return folder.Close()
 }
 
 // finishRotation completes a rotation that was killed between its two renames.
@@ -156,14 +146,4 @@ func finishRotation(path string) {
 	if err == nil {
 		_ = os.Rename(path+newSuffix, path) // otherwise the run starts over
 	}
-}
-
-// syncFolder flushes the entries of a folder to disk, on systems that can.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // not every file system supports it
-	return d.Close()
 }

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"bytes"
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,58 +13,59 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"fedkit.example/fedkit/internal/lru"
 	"fedkit.example/fedkit/internal/xla"
-	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/go-xla/types/shapes"
-	"golang.org/x/sync/singleflight"
 )
 
 // Machine runs programs, keeps their results, and caches the objects that it fetches.
 type Machine struct {
-	name   string
-	client *xla.Client
-	fetch  func(ctx context.Context, hash string) ([]byte, error)
-	slots  chan struct{}
-	most   int64 // bytes kept and cached together
+	client   *xla.Client
+	fetch    Fetch
+	slots    chan struct{}
+	most     int64 // bytes kept and cached together
+	programs *lru.Cache[string, *program]
 
-	once singleflight.Group // of programs, objects and calls
-
-	mu       sync.Mutex
-	programs map[string]*program
-	cache    map[string]*list.Element // of *entry, by hash and type
-	recent   *list.List               // of *entry, most recently used first
-	kept     map[string]*entry        // by Key
-	bytes    int64
+	mu    sync.Mutex
+	cache map[string]*entry // objects, by hash and type
+	kept  map[string]*entry // by Key
+	bytes int64
+	uses  int64 // of the cache
 }
+
+// Fetch gets an object by its hash from a desk.
+type Fetch func(ctx context.Context, desk, hash string) ([]byte, error)
 
 // program is a compiled program.
 type program struct {
+	making sync.Mutex
 	*xla.Executable
 	takes []string // the types of its arguments, in StableHLO
 }
 
 // entry is an object or a result, on the device or, as a part of an argument, on the host.
 type entry struct {
-	key    string
+	making sync.Mutex
+	made   bool // an object that was fetched
 	buffer *xla.Buffer
 	part   []byte
 	bytes  int64
 	users  int
-	gone   bool // to be freed by the last user
+	last   int64 // use
+	gone   bool  // to be freed by the last user
 }
 
-// ErrNoObject says that an object is not in the store.
+// ErrNoObject says that an object is not at the desk.
 var ErrNoObject = errors.New("no such object")
 
-// NewMachine returns a machine that runs at most slots queued programs at once, and keeps and caches at most most bytes. It
-// fetches missing objects by hash.
-func NewMachine(name string, client *xla.Client, slots int, most int64, fetch func(ctx context.Context, hash string) ([]byte, error)) *Machine {
-	return &Machine{name: name, client: client, fetch: fetch, slots: make(chan struct{}, max(1, slots)), most: most,
-		programs: map[string]*program{}, cache: map[string]*list.Element{}, recent: list.New(), kept: map[string]*entry{}}
-}
+// mostPrograms is how many programs stay compiled.
+const mostPrograms = 512
 
-// Slots returns how many programs it runs at once.
-func (m *Machine) Slots() int { return cap(m.slots) }
+// NewMachine returns a machine that runs at most slots queued programs at once, and keeps and caches at most most bytes.
+func NewMachine(client *xla.Client, slots int, most int64, fetch Fetch) *Machine {
+	return &Machine{client: client, fetch: fetch, slots: make(chan struct{}, max(1, slots)), most: most,
+		programs: lru.New[string, *program](mostPrograms), cache: map[string]*entry{}, kept: map[string]*entry{}}
+}
 
 // Bytes returns how many bytes it keeps and caches.
 func (m *Machine) Bytes() int64 {
@@ -79,22 +79,16 @@ type missing []string
 
 func (m missing) Error() string { return fmt.Sprintf("missing: %v", []string(m)) }
 
-// Run executes a call; duplicates of a call in progress share its answer. Once their arguments are on the device, queued calls
-// wait for one of the slots. Direct ones do not.
+// Run executes a call. Once their arguments are on the device, queued calls wait for one of the slots. Direct ones do not.
 func (m *Machine) Run(ctx context.Context, c *Call, queued bool) *Answer {
-	v, _, _ := m.once.Do("call "+c.ID, func() (any, error) {
-		a := &Answer{ID: c.ID, Machine: m.name}
-		err := m.run(ctx, c, a, queued)
-		var lost missing
-		switch {
-		case errors.As(err, &lost):
-			a.Missing = lost
-		case err != nil:
-			a.Error = fmt.Sprintf("%.4000s", err.Error())
-		}
-		return a, nil
-	})
-	return v.(*Answer)
+	a := new(Answer)
+	err := m.run(ctx, c, a, queued)
+	if lost, ok := errors.AsType[missing](err); ok {
+		a.Missing = lost
+	} else if err != nil {
+		a.Error = fmt.Sprintf("%.4000s", err.Error())
+	}
+	return a
 }
 
 func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) error {
@@ -103,7 +97,7 @@ func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) erro
 		err = program.check(c.Args)
 	}
 	if err != nil {
-		return named(c, err)
+		return fmt.Errorf("program %q: %w", c.Name, err)
 	}
 	args, err := m.arguments(ctx, c)
 	defer args.release()
@@ -122,11 +116,11 @@ func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) erro
 	results, err := program.Run(args.buffers...)
 	a.Seconds = time.Since(begin).Seconds()
 	if err != nil {
-		return named(c, err)
+		return fmt.Errorf("program %q: %w", c.Name, err)
 	}
 	room := c.Return
 	for i, b := range results {
-		r, data, err := m.result(Key(c.ID, i), b, room)
+		r, err := m.result(Key(c.ID, i), b, room)
 		if err != nil {
 			for _, later := range results[i+1:] {
 				later.Free()
@@ -134,34 +128,23 @@ func (m *Machine) run(ctx context.Context, c *Call, a *Answer, queued bool) erro
 			return fmt.Errorf("program %q: result %d: %w", c.Name, i, err)
 		}
 		a.Results = append(a.Results, r)
-		if !r.Kept {
-			a.Inline = append(a.Inline, data)
-			room -= len(data)
-		}
+		room -= len(r.Data)
 	}
 	return nil
 }
 
-// named adds the program's name to an error, unless something is missing.
-func named(c *Call, err error) error {
-	if _, ok := errors.AsType[missing](err); ok {
-		return err
-	}
-	return fmt.Errorf("program %q: %w", c.Name, err)
-}
-
-// result returns the bytes of a result that fits in room, and keeps any other.
-func (m *Machine) result(key string, b *xla.Buffer, room int) (r Result, data []byte, err error) {
+// result returns a result with its bytes if they fit in room, and keeps any other.
+func (m *Machine) result(key string, b *xla.Buffer, room int) (r Result, err error) {
 	if r.Type, r.Dims, err = b.Shape(); err != nil {
-		return r, nil, err
+		return r, err
 	}
 	if size := xla.Bytes(r.Type, r.Dims); size > room {
 		r.Kept = true
-		return r, nil, m.keep(key, b, int64(size))
+		return r, m.keep(key, b, int64(size))
 	}
-	data, err = b.Host()
+	r.Data, err = b.Host()
 	b.Free()
-	return r, data, err
+	return r, err
 }
 
 // keep stores a result, if there is memory for it.
@@ -177,7 +160,7 @@ func (m *Machine) keep(key string, b *xla.Buffer, size int64) error {
 		b.Free()
 		return fmt.Errorf("%d bytes are more than this machine has memory left for: it keeps %d bytes, of at most %d; start it with more --memory, or more machines", size, m.bytes, m.most)
 	}
-	m.kept[key] = &entry{key: key, buffer: b, bytes: size}
+	m.kept[key] = &entry{buffer: b, bytes: size}
 	m.bytes += size
 	return nil
 }
@@ -272,46 +255,24 @@ func check(text []byte) error {
 
 // program returns the compiled program of a call.
 func (m *Machine) program(ctx context.Context, c *Call) (*program, error) {
-	known := func() *program {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		return m.programs[c.Program]
-	}
-	if p := known(); p != nil {
+	p := m.programs.Get(c.Program, func() *program { return new(program) })
+	p.making.Lock()
+	defer p.making.Unlock()
+	if p.Executable != nil {
 		return p, nil
 	}
-	v, err, _ := m.once.Do("program "+c.Program, func() (any, error) {
-		if p := known(); p != nil { // compiled in the meantime
-			return p, nil
-		}
-		text, err := m.object(ctx, c.Program)
-		if err != nil {
-			return nil, err
-		}
-		if err := check(text); err != nil {
-			return nil, err
-		}
-		run, err := m.client.Compile(text)
-		if err != nil {
-			return nil, err
-		}
-		made := &program{Executable: run}
-		if found := signature.FindSubmatch(text); found != nil {
-			made.takes = tensor.FindAllString(string(found[1]), -1)
-		}
-		const most = 512
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if len(m.programs) >= most {
-			clear(m.programs) // rare: those still needed are compiled again
-		}
-		m.programs[c.Program] = made
-		return made, nil
-	})
+	text, err := m.object(ctx, c, c.Program)
+	if err == nil {
+		err = check(text)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return v.(*program), nil
+	if found := signature.FindSubmatch(text); found != nil {
+		p.takes = tensor.FindAllString(string(found[1]), -1)
+	}
+	p.Executable, err = m.client.Compile(text)
+	return p, err
 }
 
 // signature matches the arguments of a program, and tensor the type of each.
@@ -333,33 +294,27 @@ func (p *program) check(args []Arg) error {
 	return nil
 }
 
-// object fetches an object, and verifies its hash.
-func (m *Machine) object(ctx context.Context, hash string) ([]byte, error) {
-	data, err := m.fetch(ctx, hash)
-	switch {
-	case errors.Is(err, ErrNoObject):
-		return nil, missing{hash}
-	case err != nil:
-		return nil, err
+// object fetches an object of a call, and verifies its hash.
+func (m *Machine) object(ctx context.Context, c *Call, hash string) ([]byte, error) {
+	data, err := m.fetch(ctx, c.Desk, hash)
+	if sum := sha256.Sum256(data); errors.Is(err, ErrNoObject) || err == nil && hex.EncodeToString(sum[:]) != hash {
+		return nil, missing{hash} // to be sent again
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash { // damaged: it has to be sent again
-		return nil, missing{hash}
-	}
-	return data, nil
+	return data, err
 }
 
 // arguments are those of a call, on the device until they are released.
 type arguments struct {
 	*Machine
+	call    *Call
 	buffers []*xla.Buffer
 	own     []*xla.Buffer // uploaded for this call alone
 	used    []*entry
-	inline  [][]byte // the message's inline bytes that are not uploaded yet
 }
 
 // arguments puts the arguments of a call on the device. They have to be released, even after an error.
 func (m *Machine) arguments(ctx context.Context, c *Call) (*arguments, error) {
-	s, size := &arguments{Machine: m, inline: c.Inline}, int64(0)
+	s, size := &arguments{Machine: m, call: c}, int64(0)
 	for _, a := range c.Args {
 		if size += int64(bytesOf(a.Type, a.Dims)); size > m.most {
 			return s, fmt.Errorf("program %q: its arguments take more than the %d bytes that this machine keeps; start it with more --memory", c.Name, m.most)
@@ -400,16 +355,22 @@ func (s *arguments) add(ctx context.Context, a Arg) error {
 	return err
 }
 
-// whole returns an argument that is a single result or object.
+// whole returns an argument that is a single result or object, on the device.
 func (s *arguments) whole(ctx context.Context, a Arg) (*entry, error) {
 	p := a.Parts[0]
-	if p.Kept == "" {
-		return s.cached(ctx, p.Object, a.Type, a.Dims)
+	if p.Kept != "" {
+		if e := s.hold(p.Kept); e != nil {
+			return e, nil
+		}
+		return nil, missing{p.Kept}
 	}
-	if e := s.hold(p.Kept); e != nil {
-		return e, nil
-	}
-	return nil, missing{p.Kept}
+	return s.cached(ctx, p.Object, fmt.Sprint(p.Object, a.Type, a.Dims), func(e *entry, data []byte) (err error) {
+		if bytesOf(a.Type, a.Dims) != len(data) {
+			return fmt.Errorf("%w: object %.12s… has %d bytes, not those of %s %v", errMessage, p.Object, len(data), a.Type, a.Dims)
+		}
+		e.buffer, err = s.client.Put(data, a.Type, a.Dims)
+		return err
+	})
 }
 
 // join concatenates the bytes of an argument's parts.
@@ -417,7 +378,7 @@ func (s *arguments) join(ctx context.Context, a Arg) ([]byte, error) {
 	data := make([]byte, 0, max(0, bytesOf(a.Type, a.Dims)))
 	for _, p := range a.Parts {
 		if p.inline() {
-			data, s.inline = fill(data, s.inline[0], p.Size), s.inline[1:]
+			data = fill(data, p.Data, p.Size)
 			continue
 		}
 		some, err := s.part(ctx, p)
@@ -441,7 +402,7 @@ func (s *arguments) part(ctx context.Context, p Part) ([]byte, error) {
 		}
 		return data, err
 	}
-	e, err := s.cacheAs(ctx, p.Object, p.Object, func(data []byte) (*entry, error) { return &entry{part: data}, nil })
+	e, err := s.cached(ctx, p.Object, p.Object, func(e *entry, data []byte) error { e.part = data; return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -449,74 +410,58 @@ func (s *arguments) part(ctx context.Context, p Part) ([]byte, error) {
 	return e.part, nil
 }
 
-// cached returns an object on the device.
-func (m *Machine) cached(ctx context.Context, hash string, t dtypes.DType, dims []int) (*entry, error) {
-	return m.cacheAs(ctx, hash, fmt.Sprint(hash, t, dims), func(data []byte) (*entry, error) {
-		if bytesOf(t, dims) != len(data) {
-			return nil, fmt.Errorf("%w: object %.12s… has %d bytes, not those of %s %v", errMessage, hash, len(data), t, dims)
-		}
-		b, err := m.client.Put(data, t, dims)
-		return &entry{buffer: b}, err
-	})
-}
-
-// cacheAs returns the entry made of an object, cached under a key and pinned until its release.
-func (m *Machine) cacheAs(ctx context.Context, hash, key string, made func(data []byte) (*entry, error)) (*entry, error) {
-	for {
-		m.mu.Lock()
-		if at := m.cache[key]; at != nil {
-			e := at.Value.(*entry)
-			e.users++
-			m.recent.MoveToFront(at)
-			m.mu.Unlock()
-			return e, nil
-		}
-		m.mu.Unlock()
-		_, err, _ := m.once.Do("object "+key, func() (any, error) {
-			m.mu.Lock()
-			known := m.cache[key]
-			m.mu.Unlock()
-			if known != nil { // cached in the meantime
-				return nil, nil
-			}
-			data, err := m.object(ctx, hash)
-			if err != nil {
-				return nil, err
-			}
-			m.mu.Lock()
-			m.makeRoom(int64(len(data)))
-			m.mu.Unlock()
-			e, err := made(data)
-			if err != nil {
-				return nil, err
-			}
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			e.key, e.bytes = key, int64(len(data))
-			m.cache[key] = m.recent.PushFront(e)
-			m.bytes += e.bytes
-			const large = 64 << 20
-			if e.part == nil && len(data) > large { // it is on the device; the collector would keep the host's copy for long
-				data = nil
-				runtime.GC()
-			}
-			return nil, nil
-		})
-		if err != nil {
-			return nil, err
-		}
+// cached returns the entry made of an object, cached under a key and pinned until its release.
+func (s *arguments) cached(ctx context.Context, hash, key string, made func(e *entry, data []byte) error) (*entry, error) {
+	s.mu.Lock()
+	e := s.cache[key]
+	if e == nil {
+		e = new(entry)
+		s.cache[key] = e
 	}
+	s.uses++
+	e.users, e.last = e.users+1, s.uses
+	s.mu.Unlock()
+	e.making.Lock()
+	defer e.making.Unlock()
+	if e.made {
+		return e, nil
+	}
+	data, err := s.object(ctx, s.call, hash)
+	if err == nil {
+		s.mu.Lock()
+		s.makeRoom(int64(len(data)))
+		s.mu.Unlock()
+		err = made(e, data)
+	}
+	if err != nil { // the next one tries again
+		s.Machine.release(e)
+		return nil, err
+	}
+	s.mu.Lock()
+	e.made, e.bytes = true, int64(len(data))
+	s.bytes += e.bytes
+	s.mu.Unlock()
+	const large = 64 << 20
+	if e.part == nil && len(data) > large { // it is on the device; the collector would keep the host's copy for long
+		data = nil
+		runtime.GC()
+	}
+	return e, nil
 }
 
 // makeRoom evicts unused objects, the least recently used first, until there is room for more bytes.
 func (m *Machine) makeRoom(more int64) {
-	for at := m.recent.Back(); at != nil && m.bytes+more > m.most; {
-		e, before := at.Value.(*entry), at.Prev()
-		if e.users == 0 {
-			m.recent.Remove(at)
-			delete(m.cache, e.key)
-			m.drop(e)
+	for m.bytes+more > m.most {
+		oldest := ""
+		for key, e := range m.cache {
+			if e.users == 0 && (oldest == "" || e.last < m.cache[oldest].last) {
+				oldest = key
+			}
 		}
-		at = before
+		if oldest == "" {
+			return
+		}
+		m.drop(m.cache[oldest])
+		delete(m.cache, oldest)
 	}
 }

@@ -42,7 +42,7 @@ func (s *shelf) put(b []byte) (hash string) {
 	return hash
 }
 
-func (s *shelf) fetch(_ context.Context, hash string) ([]byte, error) {
+func (s *shelf) fetch(_ context.Context, _, hash string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fetched[hash]++
@@ -61,7 +61,7 @@ func machine(t *testing.T, memory int64) (*Machine, *shelf) {
 	}
 	s := new(shelf)
 	s.put(nil)
-	return NewMachine("m", client, 2, memory, s.fetch), s
+	return NewMachine(client, 2, memory, s.fetch), s
 }
 
 func floats(values ...float32) (b []byte) {
@@ -81,8 +81,14 @@ func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
 
 // adding is a call of sum; results of more than back bytes are kept.
 func adding(s *shelf, id string, back int, a, b Part, inline ...[]byte) *Call {
-	four := func(p Part) Arg { p.Size = 16; return Arg{dtypes.Float32, []int{4}, []Part{p}} }
-	return &Call{ID: id, Program: s.put([]byte(sum)), Name: "sum", Args: []Arg{four(a), four(b)}, Return: back, Inline: inline}
+	c := &Call{ID: id, Program: s.put([]byte(sum)), Name: "sum", Return: back}
+	for _, p := range []Part{a, b} {
+		if p.Size = 16; p.inline() {
+			p.Data, inline = inline[0], inline[1:]
+		}
+		c.Args = append(c.Args, Arg{dtypes.Float32, []int{4}, []Part{p}})
+	}
+	return c
 }
 
 func run(t *testing.T, m *Machine, c *Call) *Answer {
@@ -103,11 +109,11 @@ func TestRun(t *testing.T) {
 	m, s := machine(t, 1<<20)
 	one, ten := floats(1, 2, 3, 4), floats(10, 20, 30, 40)
 	a := run(t, m, adding(s, "first", 0, Part{}, Part{Object: s.put(ten)}, one))
-	if a.Error != "" || len(a.Results) != 1 || !a.Results[0].Kept || a.Inline != nil {
+	if a.Error != "" || len(a.Results) != 1 || !a.Results[0].Kept || a.Results[0].Data != nil {
 		t.Fatalf("%+v", a)
 	}
 	b := run(t, m, adding(s, "second", 16, Part{Kept: Key("first", 0)}, Part{Kept: Key("first", 0)}))
-	if b.Error != "" || !bytes.Equal(b.Inline[0], floats(22, 44, 66, 88)) {
+	if b.Error != "" || !bytes.Equal(b.Results[0].Data, floats(22, 44, 66, 88)) {
 		t.Fatalf("%+v", b)
 	}
 	kept, ok, err := m.Read(Key("first", 0))
@@ -138,7 +144,7 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	s.put(floats(1, 2, 3, 4))
-	if a := run(t, m, adding(s, "back", 16, Part{Object: hash}, Part{Object: hash})); !bytes.Equal(a.Inline[0], floats(2, 4, 6, 8)) {
+	if a := run(t, m, adding(s, "back", 16, Part{Object: hash}, Part{Object: hash})); !bytes.Equal(a.Results[0].Data, floats(2, 4, 6, 8)) {
 		t.Errorf("%+v", a)
 	}
 }
@@ -188,10 +194,10 @@ func TestMemory(t *testing.T) {
 func TestParts(t *testing.T) {
 	m, s := machine(t, 1<<20)
 	a, b := s.put(floats(1, 2)), s.put(floats(3, 4))
-	c := adding(s, "rows", 16, Part{}, Part{}, floats(1, 1, 1, 1))
+	c := adding(s, "rows", 16, Part{Object: a}, Part{}, floats(1, 1, 1, 1))
 	c.Args[0].Parts = []Part{{Size: 8, Object: a}, {Size: 8, Object: b}}
 	for range 2 {
-		if got := run(t, m, c); got.Error != "" || !bytes.Equal(got.Inline[0], floats(2, 3, 4, 5)) {
+		if got := run(t, m, c); got.Error != "" || !bytes.Equal(got.Results[0].Data, floats(2, 3, 4, 5)) {
 			t.Fatalf("%+v", got)
 		}
 	}
@@ -200,7 +206,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Concurrent duplicates of a call are executed once, and programs and objects that many calls need are fetched once.
+// Programs and objects that many calls need at the same time are fetched once.
 func TestAtOnce(t *testing.T) {
 	client, err := xla.NewClient()
 	if err != nil {
@@ -209,18 +215,18 @@ func TestAtOnce(t *testing.T) {
 	s := new(shelf)
 	object := s.put(floats(1, 2, 3, 4))
 	asked, release := make(chan string, 100), make(chan struct{})
-	m := NewMachine("m", client, 2, 1<<20, func(ctx context.Context, hash string) ([]byte, error) {
+	m := NewMachine(client, 2, 1<<20, func(ctx context.Context, desk, hash string) ([]byte, error) {
 		asked <- hash
 		<-release
-		return s.fetch(ctx, hash)
+		return s.fetch(ctx, desk, hash)
 	})
 	before := xla.Compilations()
 	var all sync.WaitGroup
 	var right atomic.Int64
 	for i := range 8 {
 		all.Go(func() {
-			a := m.Run(t.Context(), adding(s, fmt.Sprint("call ", i/2), 16, Part{Object: object}, Part{Object: object}), true)
-			if a.Error == "" && bytes.Equal(a.Inline[0], floats(2, 4, 6, 8)) {
+			a := m.Run(t.Context(), adding(s, fmt.Sprint("call ", i), 16, Part{Object: object}, Part{Object: object}), true)
+			if a.Error == "" && bytes.Equal(a.Results[0].Data, floats(2, 4, 6, 8)) {
 				right.Add(1)
 			}
 		})
@@ -264,7 +270,9 @@ func TestForeignPrograms(t *testing.T) {
 // Arguments that are too many, too few or of another shape or type than the program's are an error.
 func TestWrongArguments(t *testing.T) {
 	m, s := machine(t, 1<<20)
-	arg := func(t dtypes.DType, dims ...int) Arg { return Arg{t, dims, []Part{{Size: bytesOf(t, dims)}}} }
+	arg := func(t dtypes.DType, dims ...int) Arg {
+		return Arg{t, dims, []Part{{Size: bytesOf(t, dims), Data: make([]byte, bytesOf(t, dims))}}}
+	}
 	four := arg(dtypes.Float32, 4)
 	for what, args := range map[string][]Arg{
 		"none":          {},
@@ -279,9 +287,6 @@ func TestWrongArguments(t *testing.T) {
 		"square":        {four, arg(dtypes.Float32, 2, 2)},
 	} {
 		c := &Call{ID: what, Program: s.put([]byte(sum)), Name: "sum", Args: args, Return: 1 << 20}
-		for _, a := range args {
-			c.Inline = append(c.Inline, make([]byte, a.Parts[0].Size))
-		}
 		if a := run(t, m, c); !strings.Contains(a.Error, `program "sum"`) {
 			t.Errorf("%s: %+v, want an error", what, a)
 		}
@@ -297,7 +302,7 @@ func TestHugeArgument(t *testing.T) {
 	c := adding(s, "huge", 16, Part{}, Part{}, floats(1), floats(1))
 	c.Program = s.put([]byte(strings.ReplaceAll(sum, "4xf32", "262144xf32")))
 	for i := range c.Args {
-		c.Args[i] = Arg{dtypes.Float32, []int{1 << 18}, []Part{{Size: 1 << 20}}}
+		c.Args[i] = Arg{dtypes.Float32, []int{1 << 18}, []Part{{Size: 1 << 20, Data: floats(1)}}}
 	}
 	if a := run(t, m, c); !strings.Contains(a.Error, "--memory") {
 		t.Errorf("%+v, want it to be refused", a)
@@ -307,7 +312,7 @@ func TestHugeArgument(t *testing.T) {
 // A call that waits for a slot ends with its context.
 func TestEndWhileWaiting(t *testing.T) {
 	m, s := machine(t, 1<<20)
-	for range m.Slots() {
+	for range cap(m.slots) {
 		m.slots <- struct{}{}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -328,10 +333,10 @@ func TestLeastInteger(t *testing.T) {
 			least, one := make([]byte, 2*size), bytes.Repeat([]byte{255}, 2*size)
 			least[size-1], least[2*size-1] = 128, 128
 			clear(one[size:])
-			arg := Arg{of, []int{2}, []Part{{Size: 2 * size}}}
+			arg := func(data []byte) Arg { return Arg{of, []int{2}, []Part{{Size: 2 * size, Data: data}}} }
 			text := strings.NewReplacer("4xf32", fmt.Sprintf("2xi%d", 8*size), "add", op).Replace(sum)
-			c := &Call{ID: fmt.Sprint(op, of), Program: s.put([]byte(text)), Name: op, Args: []Arg{arg, arg}, Return: 16, Inline: [][]byte{least, one}}
-			if a := run(t, m, c); a.Error != "" || len(a.Inline) != 1 || len(a.Inline[0]) != 2*size {
+			c := &Call{ID: fmt.Sprint(op, of), Program: s.put([]byte(text)), Name: op, Args: []Arg{arg(least), arg(one)}, Return: 16}
+			if a := run(t, m, c); a.Error != "" || len(a.Results) != 1 || len(a.Results[0].Data) != 2*size {
 				t.Errorf("%s of %v: %+v", op, of, a)
 			}
 		}

@@ -16,17 +16,16 @@ import (
 )
 
 // Protocol is the version of the messages. Machines of different versions do not work together.
-const Protocol = 3
+const Protocol = 4
 
 // Call asks a machine to run a program.
 type Call struct {
 	ID      string // unique
 	Program string // hash of its StableHLO text
 	Name    string // of the program, for messages
+	Desk    string // where its program and its objects are
 	Args    []Arg
-	Return  int // bytes of results that the answer may carry inline; the rest is kept
-
-	Inline [][]byte `json:"-"` // the bytes of inline parts, in order
+	Return  int // bytes of results that the answer may carry; the rest is kept
 }
 
 // Arg is an argument: its parts, concatenated.
@@ -42,6 +41,7 @@ type Part struct {
 	Size   int
 	Object string `json:",omitempty"` // hash
 	Kept   string `json:",omitempty"` // see Key
+	Data   []byte `json:"-"`          // in the message
 }
 
 // inline reports whether the bytes are in the message.
@@ -52,21 +52,20 @@ func Key(call string, i int) string { return fmt.Sprintf("%s/%d", call, i) }
 
 // Answer is a machine's reply to a call.
 type Answer struct {
-	ID      string
-	Machine string
+	ID      string   `json:"-"` // of the call, and Machine, that of the machine: for whoever has asked
+	Machine string   `json:"-"`
 	Seconds float64  // compute time
 	Error   string   `json:",omitempty"`
-	Missing []string `json:",omitempty"` // objects missing from the store, and results no longer kept
+	Missing []string `json:",omitempty"` // objects missing from the desk, and results no longer kept
 	Results []Result
-
-	Inline [][]byte `json:"-"` // the bytes of results that are not kept, in order
 }
 
-// Result describes a result of a program.
+// Result is a result of a program.
 type Result struct {
 	Type dtypes.DType
 	Dims []int
-	Kept bool
+	Kept bool   // by the machine
+	Data []byte `json:"-"` // in the message, unless it is kept
 }
 
 // String returns it as Float32[2 3], and whether it is kept.
@@ -99,40 +98,28 @@ func (r Result) Equal(other Result) bool {
 
 var errMessage = errors.New("not a message of this protocol")
 
-// check refuses inconsistent sizes.
-func (c *Call) check() error {
-	inline := 0
+// read reads the inline bytes, and refuses inconsistent sizes.
+func (c *Call) read(rest []byte) ([]byte, error) {
 	for i, a := range c.Args {
-		size := 0
-		for _, p := range a.Parts {
-			if p.Size < 0 || p.Size > bytesOf(a.Type, a.Dims)-size || p.Object != "" && p.Kept != "" {
-				return fmt.Errorf("%w: argument %d", errMessage, i)
+		size, want := 0, bytesOf(a.Type, a.Dims)
+		for j := range a.Parts {
+			p, ok := &a.Parts[j], true
+			if p.Size < 0 || p.Size > want-size || p.Object != "" && p.Kept != "" {
+				return nil, fmt.Errorf("%w: argument %d", errMessage, i)
 			}
 			size += p.Size
 			if p.inline() {
-				if !fills(c.Inline[inline], p.Size) {
-					return fmt.Errorf("%w: argument %d is not whole", errMessage, i)
+				p.Data, rest, ok = next(rest)
+				if !ok || !fills(p.Data, p.Size) {
+					return nil, fmt.Errorf("%w: argument %d is not whole", errMessage, i)
 				}
-				inline++
 			}
 		}
-		if want := bytesOf(a.Type, a.Dims); want < 0 || want != size {
-			return fmt.Errorf("%w: argument %d: %d bytes for %s %v", errMessage, i, size, a.Type, a.Dims)
+		if want < 0 || want != size {
+			return nil, fmt.Errorf("%w: argument %d: %d bytes for %s %v", errMessage, i, size, a.Type, a.Dims)
 		}
 	}
-	return nil
-}
-
-// inlineCount returns how many parts are in the message.
-func (c *Call) inlineCount() (n int) {
-	for _, a := range c.Args {
-		for _, p := range a.Parts {
-			if p.inline() {
-				n++
-			}
-		}
-	}
-	return n
+	return rest, nil
 }
 
 // Trim returns bytes without the repetitions of their last four.
@@ -158,31 +145,21 @@ func fill(data, b []byte, size int) []byte {
 	return data
 }
 
-func (a *Answer) check() error {
-	inline := 0
-	for i, r := range a.Results {
+// read reads the results that are not kept, and refuses those that do not have their size.
+func (a *Answer) read(rest []byte) ([]byte, error) {
+	for i := range a.Results {
+		r, ok := &a.Results[i], true
 		size := bytesOf(r.Type, r.Dims)
 		if size < 0 {
-			return fmt.Errorf("%w: result %d: %.100s", errMessage, i, r)
+			return nil, fmt.Errorf("%w: result %d: %.100s", errMessage, i, r)
 		}
 		if !r.Kept {
-			if len(a.Inline[inline]) != size {
-				return fmt.Errorf("%w: result %d is not whole", errMessage, i)
+			if r.Data, rest, ok = next(rest); !ok || len(r.Data) != size {
+				return nil, fmt.Errorf("%w: result %d is not whole", errMessage, i)
 			}
-			inline++
 		}
 	}
-	return nil
-}
-
-// inlineCount returns how many results are in the message.
-func (a *Answer) inlineCount() (n int) {
-	for _, r := range a.Results {
-		if !r.Kept {
-			n++
-		}
-	}
-	return n
+	return rest, nil
 }
 
 // bytesOf returns the size of a value, −1 for an invalid type or dimensions.
@@ -193,70 +170,76 @@ func bytesOf(t dtypes.DType, dims []int) int {
 	return xla.Bytes(t, dims)
 }
 
-// Encode returns the message.
-func (c *Call) Encode() []byte { return encode(c, c.Inline) }
-
-// Encode returns the message.
-func (a *Answer) Encode() []byte { return encode(a, a.Inline) }
-
-// DecodeCall decodes and validates an untrusted call.
-func DecodeCall(message []byte) (c *Call, err error) {
-	c = new(Call)
-	if c.Inline, err = decode(message, c, math.MaxInt); err == nil {
-		err = c.check()
+// Encode returns the message: the head as JSON and the inline bytes, each length-prefixed.
+func (c *Call) Encode() []byte {
+	message := head(c)
+	for _, a := range c.Args {
+		for _, p := range a.Parts {
+			if p.inline() {
+				message = add(message, p.Data)
+			}
+		}
 	}
-	return c, err
+	return message
 }
 
-// DecodeAnswer decodes and validates an untrusted answer.
-func DecodeAnswer(message []byte) (a *Answer, err error) {
-	a = new(Answer)
-	if a.Inline, err = decode(message, a, mostHead); err == nil {
-		err = a.check()
+// Encode returns the message.
+func (a *Answer) Encode() []byte {
+	message := head(a)
+	for _, r := range a.Results {
+		if !r.Kept {
+			message = add(message, r.Data)
+		}
 	}
-	return a, err
+	return message
 }
 
-// encode returns the head as JSON and the inline bytes, each length-prefixed.
-func encode(head any, inline [][]byte) []byte {
-	text, err := json.Marshal(head)
+func head(of any) []byte {
+	text, err := json.Marshal(of)
 	if err != nil {
 		panic(err) // the types above always marshal
 	}
-	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
-	for _, b := range inline {
-		message = append(binary.LittleEndian.AppendUint32(message, uint32(len(b))), b...)
-	}
-	return message
+	return add(nil, text)
+}
+
+func add(message, b []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(message, uint32(len(b))), b...)
+}
+
+// DecodeCall decodes and validates an untrusted call.
+func DecodeCall(message []byte) (*Call, error) {
+	c := new(Call)
+	return c, decode(message, c, math.MaxInt)
+}
+
+// DecodeAnswer decodes and validates an untrusted answer.
+func DecodeAnswer(message []byte) (*Answer, error) {
+	a := new(Answer)
+	return a, decode(message, a, mostHead)
 }
 
 // mostHead bounds the head of an answer: its small values take much more memory decoded than encoded.
 const mostHead = 256 << 10
 
-// decode reads a head of at most most bytes, and returns as many inline bytes as it announces.
-func decode(message []byte, head interface{ inlineCount() int }, most int) (inline [][]byte, err error) {
+// decode reads a head of at most most bytes, and what it announces.
+func decode(message []byte, into interface {
+	read(inline []byte) (rest []byte, err error)
+}, most int) error {
 	object, rest, ok := next(message)
 	if !ok {
-		return nil, errMessage
+		return errMessage
 	}
 	if len(object) > most {
-		return nil, fmt.Errorf("%w: a head of %d bytes, want at most %d", errMessage, len(object), most)
+		return fmt.Errorf("%w: a head of %d bytes, want at most %d", errMessage, len(object), most)
 	}
-	if err := json.Unmarshal(object, head); err != nil {
-		return nil, fmt.Errorf("%w: %.200s", errMessage, err)
+	if err := json.Unmarshal(object, into); err != nil {
+		return fmt.Errorf("%w: %.200s", errMessage, err)
 	}
-	n := head.inlineCount()
-	for range n {
-		var b []byte
-		if b, rest, ok = next(rest); !ok {
-			return nil, fmt.Errorf("%w: %d parts, %d of them named", errMessage, len(inline), n)
-		}
-		inline = append(inline, b)
+	rest, err := into.read(rest)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%w: %d bytes more than are named", errMessage, len(rest))
 	}
-	if len(rest) > 0 {
-		return nil, fmt.Errorf("%w: %d bytes more than are named", errMessage, len(rest))
-	}
-	return inline, nil
+	return err
 }
 
 // next splits off the first length-prefixed bytes of a message.

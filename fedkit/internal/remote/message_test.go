@@ -16,15 +16,15 @@ var (
 	someCalls = []*Call{
 		{},
 		{ID: "a.1.1", Program: "p", Name: "n", Return: 5, Args: []Arg{
-			{dtypes.Float32, []int{2, 2}, []Part{{Size: 8}, {Size: 8, Object: "o"}}},
+			{dtypes.Float32, []int{2, 2}, []Part{{Size: 8, Data: make([]byte, 8)}, {Size: 8, Object: "o"}}},
 			{dtypes.Int32, nil, []Part{{Size: 4, Kept: Key("b", 1)}}},
 			{dtypes.Uint8, []int{0}, nil},
-			{dtypes.Float32, []int{100}, []Part{{Size: 400}}},
-		}, Inline: [][]byte{make([]byte, 8), make([]byte, 4)}},
+			{dtypes.Float32, []int{100}, []Part{{Size: 400, Data: make([]byte, 4)}}},
+		}},
 	}
 	someAnswers = []*Answer{
-		{ID: "a", Machine: "m", Error: "e", Missing: []string{"o"}},
-		{ID: "a", Machine: "m", Seconds: 0.5, Results: []Result{{dtypes.Float32, []int{2}, false}, {dtypes.Float64, []int{1 << 20}, true}}, Inline: [][]byte{make([]byte, 8)}},
+		{Error: "e", Missing: []string{"o"}},
+		{Seconds: 0.5, Results: []Result{{dtypes.Float32, []int{2}, false, make([]byte, 8)}, {dtypes.Float64, []int{1 << 20}, true, nil}}},
 	}
 )
 
@@ -109,7 +109,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	part := func(size int, dims ...int) *Call {
-		return &Call{Args: []Arg{{dtypes.Float32, dims, []Part{{Size: size}}}}, Inline: [][]byte{make([]byte, 4)}}
+		return &Call{Args: []Arg{{dtypes.Float32, dims, []Part{{Size: size, Data: make([]byte, 4)}}}}}
 	}
 	for what, c := range map[string]*Call{
 		"a part too long":        part(8, 1),
@@ -118,8 +118,7 @@ func TestMessages(t *testing.T) {
 		"a negative dimension":   part(4, -1),
 		"more than can be":       part(1<<40, 1<<40, 1<<40),
 		"dimensions that wrap":   part(0, 1<<38, 1<<24),
-		"no bytes for a part":    {Args: part(4, 1).Args},
-		"bytes of no part":       {Inline: [][]byte{nil}},
+		"no bytes for a part":    {Args: []Arg{{dtypes.Float32, []int{1}, []Part{{Size: 4}}}}},
 		"a type that is none":    {Args: []Arg{{99, nil, nil}}},
 		"sizes that wrap around": {Args: []Arg{{dtypes.Uint8, []int{4}, []Part{{Size: 1 << 62, Object: "a"}, {Size: 1 << 62, Object: "a"}, {Size: 1 << 62, Object: "a"}, {Size: 1<<62 + 4, Object: "a"}}}}},
 		"an object and a result": {Args: []Arg{{dtypes.Uint8, []int{4}, []Part{{Size: 4, Object: "a", Kept: "b"}}}}},
@@ -128,7 +127,7 @@ func TestMessages(t *testing.T) {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}
-	for _, b := range [][]byte{nil, {1}, {1, 0, 0, 0}, {255, 255, 255, 255, '{'}, {2, 0, 0, 0, '{', '}', 1}, {2, 0, 0, 0, '{', '}', 1, 0, 0, 0}} {
+	for _, b := range [][]byte{nil, {1}, {1, 0, 0, 0}, {255, 255, 255, 255, '{'}, {2, 0, 0, 0, '{', '}', 1}, {2, 0, 0, 0, '{', '}', 0, 0, 0, 0}} {
 		if c, err := DecodeCall(b); err == nil {
 			t.Errorf("%v: %+v", b, c)
 		}
