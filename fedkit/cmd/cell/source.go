@@ -7,12 +7,14 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -74,108 +76,104 @@ func (w workspace) folder(importPath string) string {
 	return ""
 }
 
-// read returns what is exported by the package, nil if its sources cannot be read.
-func (w workspace) read(importPath string) *doc.Package {
+// read returns the files of a package, without tests; nil if its sources cannot be read.
+func (w workspace) read(importPath string) (files []*ast.File) {
 	folder := w.folder(importPath)
 	if folder == "" {
 		return nil
 	}
 	paths, _ := filepath.Glob(filepath.Join(folder, "*.go"))
-	fset := token.NewFileSet()
-	var files []*ast.File
 	for _, p := range paths {
-		if strings.HasSuffix(p, "_test.go") {
-			continue
-		}
-		if f, err := parser.ParseFile(fset, p, nil, parser.ParseComments|parser.SkipObjectResolution); err == nil {
+		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err == nil && !strings.HasSuffix(p, "_test.go") {
 			files = append(files, f)
 		}
 	}
-	p, err := doc.NewFromFiles(fset, files, importPath)
-	if err != nil {
-		return nil
-	}
-	return p
+	return files
 }
 
-// exported returns the first sentence on every exported name of a package, sorted.
-func exported(p *doc.Package) (all []field) {
-	add := func(name, text string) {
-		if token.IsExported(name) {
-			all = append(all, field{name, p.Synopsis(text)})
-		}
+// A member is a field of a struct or a declared name, with its comment in a line.
+type member struct {
+	name, text string
+	spec       *ast.TypeSpec // of a type
+}
+
+// declared returns the names that files declare, sorted, with the first sentence on each.
+func declared(files []*ast.File) (all []member) {
+	add := func(name *ast.Ident, spec *ast.TypeSpec, comments ...*ast.CommentGroup) {
+		i := slices.IndexFunc(comments, func(c *ast.CommentGroup) bool { return c != nil })
+		all = append(all, member{name.Name, new(doc.Package).Synopsis(comments[max(0, i)].Text()), spec})
 	}
-	values := func(vs []*doc.Value) {
-		for _, v := range vs {
-			for _, spec := range v.Decl.Specs {
-				spec := spec.(*ast.ValueSpec)
-				for _, name := range spec.Names {
-					add(name.Name, cmp.Or(spec.Comment.Text(), spec.Doc.Text(), v.Doc))
+	for _, f := range files {
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					add(d.Name, nil, d.Doc)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch s := spec.(type) {
+					case *ast.TypeSpec:
+						add(s.Name, s, s.Doc, s.Comment, d.Doc)
+					case *ast.ValueSpec:
+						for _, name := range s.Names {
+							add(name, nil, s.Comment, s.Doc, d.Doc)
+						}
+					}
 				}
 			}
 		}
 	}
-	functions := func(fs []*doc.Func) {
-		for _, f := range fs {
-			add(f.Name, f.Doc)
+	slices.SortFunc(all, func(a, b member) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+// fields returns the exported fields of the struct that a type expression of the cell names, in order; nil if that is not known.
+func (c *checked) fields(of ast.Expr) (all []member) {
+	files, name := []*ast.File{c.file}, types.ExprString(of)
+	if s, qualified := of.(*ast.SelectorExpr); qualified {
+		pkg, _ := s.X.(*ast.Ident)
+		p, ok := c.info.Uses[pkg].(*types.PkgName)
+		if !ok {
+			return nil
+		}
+		files, name = c.read(p.Imported().Path()), s.Sel.Name
+	}
+	for range 2 { // an alias is declared in another package
+		types := declared(files)
+		i := slices.IndexFunc(types, func(m member) bool { return m.name == name && m.spec != nil })
+		if i < 0 {
+			return nil
+		}
+		switch t := types[i].spec.Type.(type) {
+		case *ast.StructType:
+			for _, f := range t.Fields.List {
+				for _, name := range f.Names {
+					if name.IsExported() {
+						all = append(all, member{name: name.Name, text: fieldText(f)})
+					}
+				}
+			}
+			return all
+		case *ast.SelectorExpr:
+			name = t.Sel.Name
+			files = c.read(pathOf(files, fmt.Sprint(t.X)))
 		}
 	}
-	values(p.Consts)
-	values(p.Vars)
-	functions(p.Funcs)
-	for _, t := range p.Types {
-		add(t.Name, t.Doc)
-		values(t.Consts)
-		values(t.Vars)
-		functions(t.Funcs)
-	}
-	slices.SortFunc(all, func(a, b field) int { return cmp.Compare(a.name, b.name) })
-	return slices.CompactFunc(all, func(a, b field) bool { return a.name == b.name })
+	return nil
 }
 
-// A field is a named member of a struct or a package: a field, a method, an exported name.
-type field struct{ name, text string }
-
-// typeOf returns a package's type by name, which may be an alias for one of another package; nil if there is none.
-func (w workspace) typeOf(importPath, name string) *doc.Type {
-	p := w.read(importPath)
-	if p == nil {
-		return nil
-	}
-	i := slices.IndexFunc(p.Types, func(t *doc.Type) bool { return t.Name == name })
-	if i < 0 {
-		return nil
-	}
-	t := p.Types[i]
-	of, qualified := t.Decl.Specs[0].(*ast.TypeSpec).Type.(*ast.SelectorExpr)
-	if !qualified {
-		return t
-	}
-	j := slices.IndexFunc(p.Imports, func(at string) bool { return path.Base(at) == fmt.Sprint(of.X) })
-	if j < 0 {
-		return t
-	}
-	return cmp.Or(w.typeOf(p.Imports[j], of.Sel.Name), t)
-}
-
-// fields returns the exported fields that a literal of the struct may set, in order; nil if it is no struct.
-func fields(spec ast.Spec) (all []field) {
-	t, ok := spec.(*ast.TypeSpec)
-	if !ok {
-		return nil
-	}
-	s, ok := t.Type.(*ast.StructType)
-	if !ok {
-		return nil
-	}
-	for _, f := range s.Fields.List {
-		for _, name := range f.Names {
-			if token.IsExported(name.Name) {
-				all = append(all, field{name.Name, fieldText(f)})
+// pathOf returns the import path of a package that one of the files imports by this name; "" if none does.
+func pathOf(files []*ast.File, name string) string {
+	for _, f := range files {
+		for _, i := range f.Imports {
+			if p, _ := strconv.Unquote(i.Path.Value); path.Base(p) == name {
+				return p
 			}
 		}
 	}
-	return all
+	return ""
 }
 
 // fieldText is the source's comment on a field, in a line.
