@@ -11,9 +11,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/fedtest"
-	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
 )
@@ -115,36 +113,26 @@ func TestWeightsThatAreRefused(t *testing.T) {
 	}
 }
 
-// One round in float64: x moves by Σ_i p_i Δ_i / Σ_i p_i, with Δ_i/K_i for CC-FL.
+// One round of FedAvg in float64, with weights from a function. An Aggregator gets the weights.
 func TestWeightedMean(t *testing.T) {
-	fed := quadratic(t, uneven...)
-	steps := fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}
+	fed, p, got := quadratic(t, uneven...), []float64{1, 0, 3, 2, 0.5, 0.25}, []float64(nil)
 	x, err := fed.Models(1, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := fed.Train(context.Background(), fedkit.Job{Clients: []int{0, 1, 2, 3, 4, 5}, Start: x, Local: steps}, 5)
+	u, err := fed.Train(context.Background(), fedkit.Job{Clients: []int{0, 1, 2, 3, 4, 5}, Start: x, Local: standard}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := []float64{1, 0, 3, 2, 0.5, 0.25}
-	by := strategy.WeightingFunc(func(s fedkit.Solve) float64 { return p[s.Client] })
 	mean := make([]float64, 5)
-	for i, delta := range host(t, u.Delta()) {
-		floats.AddScaled(mean, p[i]/6.75, delta)
+	for i, w := range host(t, u.Models) {
+		floats.AddScaled(mean, p[i]/6.75, w)
 	}
-	avg, geometric := &strategy.FedAvg{Weighting: by, Local: steps}, &strategy.FedAvg{Weighting: by, Aggregator: aggregate.GeometricMedian{}, Local: steps}
-	buff := &strategy.FedBuff{AtWork: 6, K: 6, Weighting: by, Local: steps}
-	cc := &strategy.CCFL{AtWork: 6, M: 6, Weighting: by, Server: server.SGD{}, Local: steps}
-	for _, s := range []fedkit.Strategy{avg, geometric, buff, cc} {
-		run(t, fed, s, fedkit.Options{Rounds: 1, Seed: 5})
-	}
-	moved := func(to *fedkit.Matrix) []float64 { return host(t, to.Sub(x))[0] }
-	if !agree(moved(avg.State.X), mean) || !agree(moved(buff.State.Global.X), mean) || agree(moved(geometric.State.X), mean) {
-		t.Errorf("x moves by %v and %v, want %v", moved(avg.State.X), moved(buff.State.Global.X), mean)
-	}
-	if floats.Scale(1./4, mean); !agree(moved(cc.State.Global.X), mean) {
-		t.Errorf("CC-FL's x moves by %v, want %v", moved(cc.State.Global.X), mean)
+	s := &strategy.FedAvg{Local: standard, Weighting: strategy.WeightingFunc(func(s fedkit.Solve) float64 { return p[s.Client] }),
+		Aggregator: fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix { got = weights; return u.Mean(weights) })}
+	run(t, fed, s, fedkit.Options{Rounds: 1, Seed: 5})
+	if x := host(t, s.State.X)[0]; !agree(x, mean) || !slices.Equal(got, p) {
+		t.Errorf("x is %v with weights %v, want %v with %v", x, got, mean, p)
 	}
 }
 
