@@ -21,7 +21,7 @@ import (
 // with Server as server.Adagrad (CC-FedAdagrad), server.Adam (CC-FedAdam), both in Reddi's form, or server.AMSGrad (CC-FedAMS).
 // Its synchronous counterparts, which do not divide by K, are FedAvg, FedAvgM and FedAdam. K_{t,i} comes from Local or, with
 // StepsMax, is drawn whenever a client starts. Unseen clients use the global model.
-// Identity: without delay, with equal K_{t,i} and m = AtWork = M, it is FedOpt with Δ divided by K.
+// Identity: without delay, with equal K_{t,i} and m = AtWork = M, it is FedOpt with equal weights and Δ divided by K.
 type CCFL struct {
 	AtWork    int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // concurrency: clients training at a time
 	M         int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // m, buffer size: results per server step

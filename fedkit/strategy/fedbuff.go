@@ -18,7 +18,7 @@ import (
 //
 // A client whose result is in the buffer waits for the next model; its slot, like that of a dropout, goes to an idle client at
 // once. Unseen clients use the global model.
-// Identities: with AtWork = K = M and no delay it is FedAvg on clients of equal size; with K = 1 it is FedAsync with Updates.
+// Identities: with AtWork = K = M and no delay it is FedAvg with equal weights; with K = 1 it is FedAsync with Updates.
 type FedBuff struct {
 	AtWork    int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // concurrency: clients training at a time
 	K         int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // buffer size, at most AtWork

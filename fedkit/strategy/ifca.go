@@ -21,7 +21,7 @@ import (
 // A model that no client chose does not change. Whether the models separate the groups depends on their random initialization.
 // Every client, even an unseen one, uses the model with the lowest loss on its training examples. The record has each client's
 // last choice, −1 before its first.
-// Identities with k = 1 and clients of equal size: option II is FedAvg, option I is FedSGD with η = γ.
+// Identities: with k = 1, option II is FedAvg with equal weights, and option I is FedSGD with equal weights and η = γ.
 type IFCA struct {
 	K         int             `range:"[1,inf)" default:"2"` // k, number of models
 	Fraction  float64         // share of the clients in a round, in (0, 1]; default all

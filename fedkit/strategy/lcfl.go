@@ -18,7 +18,7 @@ import (
 // From then on it is FedAvg within each cluster, from the global model. Models is [k, d], initially k = 1. A cluster without a
 // client in a round keeps its model. The clustering sends M models to each of the M clients. A client whose update was skipped
 // there is in the first cluster; an unseen client uses the model with the lowest loss on its training examples. The authors
-// cluster by k-medoids. Identity: with K = 1 and clients of equal size it is FedAvg.
+// cluster by k-medoids. Identity: with K = 1 it is FedAvg with equal weights.
 type LCFL struct {
 	K         int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
 	Warmup    int               `range:"[1,inf)" default:"5"`                                            // rounds before the clustering

@@ -24,7 +24,7 @@ import (
 // networks did not train (notebook 05). An Aggregator replaces both means over S. Traffic is twice FedAvg's each way.
 //
 // x and c are [1, d] and c_i [M, d], on the device: M models' worth of memory. Identity: since c = c_i = 0 at first, the
-// first round is FedAvg's if all n_i are equal and η_g = 1.
+// first round is that of FedAvg with equal weights if η_g = 1.
 type SCAFFOLD struct {
 	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
 	Selector   fedkit.Selector        // chooses the cohort; default uniformly at random

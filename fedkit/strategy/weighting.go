@@ -15,10 +15,9 @@ import (
 //
 // so that Σ_i p_i f_i is minimized. In clustered algorithms both sums are over the clients of a cluster; one whose clients all
 // have p_i = 0 keeps its model, or is an error in FedAC, whose Ω_k is nothing but the mean. An Aggregator gets the p_i, but some,
-// like the median, use no weights. How clients are compared, clustered and evaluated does not depend on p_i.
+// like the median, use no weights. Distances and scores of clients are not weighted.
 //
-// SCAFFOLD, FedAC and FedDyn need p_i of absent clients, too: then s is their last Solve, of which Client and Examples are always
-// known.
+// SCAFFOLD, FedAC and FedDyn need p_i of absent clients, too: s is then their last Solve, which always has Client and Examples.
 type Weighting interface {
 	Weight(s fedkit.Solve) float64 // p_i ≥ 0 of client s.Client, finite; only ratios matter, and not all may be 0
 }
