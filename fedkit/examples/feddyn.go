@@ -13,9 +13,9 @@ import (
 //	w_i ≈ argmin_w f_i(w) − ⟨h_i, w⟩ + (α/2)‖w − x‖²,  h_i ← h_i − α Δ_i    for i ∈ S
 //	h ← h − (α/M) Σ_{i∈S} Δ_i,  x ← (1/|S|) Σ_{i∈S} w_i − h/α
 //
-// By default clients have equal weights: the mean of the M local losses is minimized, even if clients disagree and solve their problems
-// exactly. h_i never travels, so traffic is FedAvg's. x and h are [1, d] and h_i [M, d]. Identity: the first
-// round, in which h_i = 0, is FedProx with μ = α and a server step of 1 + |S|/M.
+// Clients have equal weights by default: the mean of the M local losses is minimized, even if clients disagree and solve their
+// problems exactly. h_i never travels, so traffic is FedAvg's. x and h are [1, d] and h_i [M, d]. Identity: the first round, in
+// which h_i = 0, is FedProx with μ = α, equal weights and a server step of 1 + |S|/M.
 type FedDyn struct {
 	Fraction  float64            // share of the clients in a round, in (0, 1]; default all
 	Local     fedkit.Local       // E, B, η; its Prox must stay 0
