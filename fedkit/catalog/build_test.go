@@ -33,7 +33,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 	for _, s := range []fedkit.Strategy{
 		&strategy.FedAvg{Fraction: 0.5, Local: local, Selector: selection.Explore{ColdStart: 3, Then: selection.Hybrid{By: selection.Loss, Temperature: math.Inf(1)}}},
 		&strategy.FedSGD{LR: 0.5, Batch: 7},
-		&strategy.FedMiddleAvg{Aggregator: aggregate.NearestMix{F: 2, By: aggregate.Krum{F: 1}}},
+		&strategy.FedMiddleAvg{Weighting: strategy.Equal{}, Aggregator: aggregate.NearestMix{F: 2, By: aggregate.Krum{F: 1}}},
 		&strategy.FedOpt{Server: server.Yogi{LR: 0.02, Form: server.Reddi}},
 		&strategy.FedAvgM{Server: server.Momentum{Beta: fedkit.Zero}},
 		&strategy.FedAdagrad{Server: server.Adagrad{LR: 0.1}},
@@ -41,7 +41,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 		&strategy.FedYogi{Fraction: 0.1},
 		&strategy.FedMedian{Local: fedkit.Local{Steps: 5, Batch: fedkit.FullBatch, LR: 1e-3}},
 		&strategy.FedProx{Mu: fedkit.Zero, Adaptive: true, MuMax: 2, Aggregator: aggregate.TrimmedMean{Share: 0.1}, Server: server.SGD{LR: 0.5}},
-		&strategy.SCAFFOLD{Gradients: true, Aggregator: aggregate.GeometricMedian{Smooth: 1e-5}, Selector: selection.Fair{Wait: 4, Then: selection.Annealed{Then: selection.Diversity{}}}},
+		&strategy.SCAFFOLD{Gradients: true, Weighting: strategy.ByExamples{}, Aggregator: aggregate.GeometricMedian{Smooth: 1e-5}, Selector: selection.Fair{Wait: 4, Then: selection.Annealed{Then: selection.Diversity{}}}},
 		&strategy.SmartFedProx{Mu: 0.3, Selector: selection.Bandwidth{Seconds: []float64{1, math.Inf(1), 2.5}, Deadline: 3}},
 		&strategy.FedSplit{Step: 0.2, L2: 0.1, Exact: true},
 		&strategy.FedAsync{AtWork: 5, Alpha: 0.3, Staleness: strategy.Hinge{B: 2}, Updates: true},

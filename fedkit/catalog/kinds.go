@@ -43,6 +43,7 @@ var kinds = []Kind{
 	{"affinity", "affinities", reflect.TypeFor[cluster.Affinity](), []any{
 		cluster.PositiveCosine{}, cluster.Gaussian{}, cluster.InnerProduct{}}},
 	{"staleness weight", "staleness weights", reflect.TypeFor[strategy.Staleness](), []any{strategy.Even{}, strategy.Poly{}, strategy.Hinge{}}},
+	{"weighting", "weightings", reflect.TypeFor[strategy.Weighting](), []any{strategy.ByExamples{}, strategy.Equal{}}},
 	{"rule of devices", "rules of devices", reflect.TypeFor[sim.Rule](), []any{sim.Devices{}, sim.Mixed{}, sim.Trace{}}},
 	{"distribution", "distributions", reflect.TypeFor[sim.Distribution](), []any{
 		sim.Constant(0), sim.Uniform{}, sim.LogNormal{}, sim.TwoClasses{}}},

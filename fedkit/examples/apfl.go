@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/strategy"
 )
 
 // APFL is adaptive personalized learning with a fixed α (Deng et al., arXiv 2003.13461, Algorithm 1). Client i uses the mixture
@@ -15,20 +16,18 @@ import (
 // its v_i from x for a round. X is [1, d] and V [M, d]. Identities, unless Local.Optimizer mixes parameters as Clip does: x is
 // FedAvg's for every α, and with α = 1 the v_i are those of LocalOnly.
 type APFL struct {
-	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
-	Alpha    float64      `range:"[0,1]" default:"0.5"` // α, weight of the personal model in the mixture
-	State    struct {
+	Fraction  float64            // share of the clients in a round, in (0, 1]; default all
+	Local     fedkit.Local       // local solver: E epochs, B examples per batch, η
+	Alpha     float64            `range:"[0,1]" default:"0.5"` // α, weight of the personal model in the mixture
+	Weighting strategy.Weighting // of w_i; default strategy.ByExamples; the paper has strategy.Equal
+	State     struct {
 		X, V *fedkit.Matrix // x [1, d] and v_i [M, d]
 	}
 }
 
 // Check implements fedkit.Checker.
 func (s *APFL) Check(fed *fedkit.Federation, _ int) error {
-	if fed == nil {
-		return nil
-	}
-	if _, err := fed.Task.Mask("own", "shared"); err != nil {
+	if fed != nil && !isTwin(fed.Task) {
 		return fedkit.Invalid("model", fed.Task.Name, "made by examples.Twin")
 	}
 	return nil
@@ -47,7 +46,7 @@ func (s *APFL) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: S, Start: fedkit.JoinColumns(s.State.V.Take(S...), s.State.X), Local: s.Local,
 		Objective: mixture{cmp.Or(s.Alpha, 0.5)}, Shared: r.Mask("shared")})
 	s.State.V = s.State.V.Put(u.Clients(), u.Models.Columns(0, d))
-	s.State.X = u.Models.Columns(d, 2*d).Mean(u.Examples())
+	s.State.X = u.Models.Columns(d, 2*d).Mean(strategy.Weights(r, u, s.Weighting, strategy.ByExamples{}))
 	return r.Err()
 }
 

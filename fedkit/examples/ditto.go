@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/strategy"
 )
 
 // Ditto trains a global model x by FedAvg, and a personal model per client with a proximal term to x (Li et al., arXiv
@@ -15,10 +16,11 @@ import (
 // Both solves of a client see the same batches. Personal models stay with the clients; that of an unseen client starts from x.
 // X is [1, d] and V [M, d]. Identities: x is FedAvg's for every λ, and with λ = 0 the v_i are those of LocalOnly.
 type Ditto struct {
-	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η of both solves; its Prox applies only to w_i
-	Lambda   float64      `range:"[0,inf)" default:"0.1"` // λ, weight of the proximal term
-	State    struct {
+	Fraction  float64            // share of the clients in a round, in (0, 1]; default all
+	Local     fedkit.Local       // E, B, η of both solves; its Prox applies only to w_i
+	Lambda    float64            `range:"[0,inf)" default:"0.1"` // λ, weight of the proximal term
+	Weighting strategy.Weighting // of w_i; default strategy.ByExamples; the paper leaves it open
+	State     struct {
 		X, V *fedkit.Matrix // x [1, d] and v_i [M, d]
 	}
 }
@@ -36,7 +38,7 @@ func (s *Ditto) Round(r *fedkit.Round) error {
 	v := r.Train(fedkit.Job{Clients: S, Start: s.State.V.Take(S...), Pulls: s.pull(), Local: s.Local, Private: true})
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, BatchesOf: 1})
 	s.State.V = s.State.V.Put(v.Clients(), v.Models)
-	s.State.X = u.Models.Mean(u.Examples())
+	s.State.X = u.Models.Mean(strategy.Weights(r, u, s.Weighting, strategy.ByExamples{}))
 	return r.Err()
 }
 

@@ -170,6 +170,45 @@ func TestNewcomers(t *testing.T) {
 	}
 }
 
+// A Weighting replaces n_i or 1, whichever is the default. FedDyn's h stays the weighted mean of all h_i.
+func TestWeighting(t *testing.T) {
+	plain, twin := rivals()
+	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.1}
+	for name, c := range map[string]struct {
+		with      func(strategy.Weighting) fedkit.Strategy
+		byDefault strategy.Weighting
+	}{
+		"APFL":   {func(by strategy.Weighting) fedkit.Strategy { return &examples.APFL{Local: l, Weighting: by} }, strategy.ByExamples{}},
+		"Ditto":  {func(by strategy.Weighting) fedkit.Strategy { return &examples.Ditto{Local: l, Weighting: by} }, strategy.ByExamples{}},
+		"FedDyn": {func(by strategy.Weighting) fedkit.Strategy { return &examples.FedDyn{Local: l, Weighting: by} }, strategy.Equal{}},
+		"pFedMe": {func(by strategy.Weighting) fedkit.Strategy {
+			return &examples.PFedMe{Rounds: 2, Local: l, Weighting: by}
+		}, strategy.Equal{}},
+		"QFedAvg": {func(by strategy.Weighting) fedkit.Strategy { return &examples.QFedAvg{Q: 0.5, Local: l, Weighting: by} }, strategy.Equal{}},
+	} {
+		fed, uneven := plain, must.M1(fedtest.Quadratic())
+		if name == "APFL" {
+			fed, uneven = twin, must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 5, Alpha: 0.5, Seed: 1}, examples.Twin(tiny)))
+		}
+		outcome := func(fed *fedkit.Federation, by strategy.Weighting) string {
+			s := c.with(by)
+			return string(must.M1(fedtest.Outcome(s, must.M1(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2})))))
+		}
+		equal, examples := outcome(uneven, strategy.Equal{}), outcome(uneven, strategy.ByExamples{})
+		if usual := outcome(uneven, nil); equal == examples || usual != outcome(uneven, c.byDefault) {
+			t.Errorf("%s: the weights change nothing, or the default is another than documented", name)
+		}
+		if outcome(fed, strategy.Equal{}) != outcome(fed, strategy.ByExamples{}) {
+			t.Errorf("%s: Equal and ByExamples differ on clients of one size", name)
+		}
+	}
+	s := &examples.FedDyn{Fraction: 0.5, Local: l, Weighting: strategy.ByExamples{}}
+	must.M1(fedkit.Run(t.Context(), must.M1(fedtest.Quadratic()), s, fedkit.Options{Rounds: 5}))
+	if far := must.M1(s.State.Hi.Mean([]float64{20, 31, 8, 24, 17, 40}).Sub(s.State.H).Norms())[0]; far > 1e-6 {
+		t.Errorf("h is %v from the mean of h_i", far)
+	}
+}
+
 // Every algorithm stays short.
 func TestLength(t *testing.T) {
 	files, err := filepath.Glob("*.go")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/strategy"
 )
 
 // FedDyn is dynamic regularization (Acar et al., arXiv 2111.04263, Algorithm 1). Each client keeps h_i, an estimate of its
@@ -12,14 +13,15 @@ import (
 //	w_i ≈ argmin_w f_i(w) − ⟨h_i, w⟩ + (α/2)‖w − x‖²,  h_i ← h_i − α Δ_i    for i ∈ S
 //	h ← h − (α/M) Σ_{i∈S} Δ_i,  x ← (1/|S|) Σ_{i∈S} w_i − h/α
 //
-// Clients have equal weights: the mean of the M local losses is minimized, even if clients disagree and solve their problems
-// exactly. h_i never travels, so traffic is FedAvg's. x and h are [1, d] and h_i [M, d]. Identity: the first
-// round, in which h_i = 0, is FedProx with μ = α and a server step of 1 + |S|/M.
+// Clients have equal weights by default: the mean of the M local losses is minimized, even if clients disagree and solve their
+// problems exactly. h_i never travels, so traffic is FedAvg's. x and h are [1, d] and h_i [M, d]. Identity: the first round, in
+// which h_i = 0, is FedProx with μ = α, equal weights and a server step of 1 + |S|/M.
 type FedDyn struct {
-	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // E, B, η; its Prox must stay 0
-	Alpha    float64      `range:"(0,inf)" default:"0.1"` // α, weight of the dynamic regularizer
-	State    struct {
+	Fraction  float64            // share of the clients in a round, in (0, 1]; default all
+	Local     fedkit.Local       // E, B, η; its Prox must stay 0
+	Alpha     float64            `range:"(0,inf)" default:"0.1"` // α, weight of the dynamic regularizer
+	Weighting strategy.Weighting // default strategy.Equal, as in the paper
+	State     struct {
 		X     *fedkit.Matrix // x, [1, d]
 		H, Hi *fedkit.Matrix // h [1, d] and h_i [M, d]
 	}
@@ -46,11 +48,11 @@ func (s *FedDyn) Round(r *fedkit.Round) error {
 	S, alpha := r.Select(nil, s.Fraction), cmp.Or(s.Alpha, 0.1)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Pulls: []fedkit.Pull{{Weight: alpha}},
 		Shift: s.State.Hi.Take(S...).Scale(-1), Down: 1}) // the client has h_i
-	step := u.Delta().Scale(alpha)
+	p, step := strategy.Weights(r, u, s.Weighting, strategy.Equal{}), u.Delta().Scale(alpha)
 	own := u.Trained.Sub(u.Start).Scale(alpha) // the client's own, before any attack
 	s.State.Hi = s.State.Hi.Put(u.Clients(), s.State.Hi.Take(u.Clients()...).Sub(own))
-	s.State.H = s.State.H.Sub(step.Mean(nil).Scale(float64(len(u.Solves)) / float64(r.Clients())))
-	s.State.X = u.Models.Mean(nil).Sub(s.State.H.Scale(1 / alpha))
+	s.State.H = s.State.H.Sub(step.Mean(p).Scale(strategy.Share(r, u, s.Weighting, strategy.Equal{})))
+	s.State.X = u.Models.Mean(p).Sub(s.State.H.Scale(1 / alpha))
 	return r.Err()
 }
 

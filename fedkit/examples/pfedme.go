@@ -4,24 +4,25 @@ import (
 	"cmp"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/strategy"
 )
 
 // PFedMe is personalization with Moreau envelopes (T Dinh et al., arXiv 2006.08848, Algorithm 1). Clients fit personal models
 // θ_i near copies w_i of the global model x, R times per round, and move the copies toward them:
 //
-//	θ_i ≈ argmin_θ f_i(θ) + (λ/2)‖θ − w_i‖²,  w_i ← (1−ηλ) w_i + ηλ θ_i    for i ∈ S, R times from x
-//	x   ← (1−β) x + (β/|S|) Σ_{i∈S} w_i
+//	θ_i ≈ argmin_θ f_i(θ) + (λ/2)‖θ − w_i‖²,  w_i ← (1−ηλ) w_i + ηλ θ_i,  x ← (1−β) x + (β/|S|) Σ_{i∈S} w_i
 //
 // In the paper, clients outside S train too, without being aggregated, and one batch serves the K steps for θ_i. Clients send
 // the last θ_i, from which the server derives w_i. Identity: with R = ηλ = β = 1, x is FedProx's with μ = λ and equal weights.
 type PFedMe struct {
-	Fraction float64      // share of the clients in a round, in (0, 1]; default all
-	Local    fedkit.Local // K (Steps or Epochs), B and learning rate of θ_i; its Prox is not used
-	Rounds   int          `range:"[1,inf)" default:"20"`    // R, local rounds
-	Lambda   float64      `range:"[0,inf)" default:"15"`    // λ, weight of the proximal term
-	Eta      float64      `range:"(0,inf)" default:"0.005"` // η, learning rate of w_i
-	Beta     float64      `range:"(0,inf)" default:"1"`     // β, weight of the mean in x
-	State    struct {
+	Fraction  float64            // share of the clients in a round, in (0, 1]; default all
+	Local     fedkit.Local       // K (Steps or Epochs), B and learning rate of θ_i; its Prox is not used
+	Rounds    int                `range:"[1,inf)" default:"20"`    // R, local rounds
+	Lambda    float64            `range:"[0,inf)" default:"15"`    // λ, weight of the proximal term
+	Eta       float64            `range:"(0,inf)" default:"0.005"` // η, learning rate of w_i
+	Beta      float64            `range:"(0,inf)" default:"1"`     // β, weight of the mean in x
+	Weighting strategy.Weighting // of w_i; default strategy.Equal, as in the paper
+	State     struct {
 		X, Theta *fedkit.Matrix // x [1, d] and θ_i [M, d]
 	}
 }
@@ -37,15 +38,14 @@ func (s *PFedMe) Start(r *fedkit.Round) error {
 func (s *PFedMe) Round(r *fedkit.Round) error {
 	u, w := s.train(r, r.Select(nil, s.Fraction))
 	s.State.Theta = s.State.Theta.Put(u.Clients(), u.Trained)
-	s.State.X = s.State.X.Add(w.Mean(nil).Sub(s.State.X).Scale(cmp.Or(s.Beta, 1)))
+	s.State.X = s.State.X.Add(w.Mean(strategy.Weights(r, u, s.Weighting, strategy.Equal{})).Sub(s.State.X).Scale(cmp.Or(s.Beta, 1)))
 	return r.Err()
 }
 
 // train returns the last θ_i and w_i of S. All but the last θ_i are private.
 func (s *PFedMe) train(r *fedkit.Round, S []int) (u *fedkit.Updates, w *fedkit.Matrix) {
 	w, lambda, eta := s.State.X.Repeat(len(S)), cmp.Or(s.Lambda, 15), cmp.Or(s.Eta, 0.005)
-	theta := w
-	for left := cmp.Or(s.Rounds, 20); left > 0; left-- {
+	for left, theta := cmp.Or(s.Rounds, 20), w; left > 0; left-- {
 		job := fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: lambda}}, Local: s.Local, Private: left > 1}
 		if left == 1 {
 			job.Down = 1 // x, at the start

@@ -28,3 +28,8 @@ func Twin(of fedkit.Model) fedkit.Model {
 		return twin, nil
 	}
 }
+
+func isTwin(t *fedkit.Task) bool {
+	_, err := t.Mask("own", "shared")
+	return err == nil
+}

@@ -39,6 +39,7 @@ type AdaptiveClustering struct {
 	First           bool              // the first client of each cluster instead of a random one
 	Reuse           bool              // average the w_i of S, without training again
 	AsPublished     bool              // add to x as the project's code does
+	Weighting       Weighting         // of the clients of S; default Equal, as in the project
 	Local           fedkit.Local      // default: one epoch of Adam with B = 64 and η = 0.001
 	State           struct {
 		X        *fedkit.Matrix // x, [1, d]
@@ -56,6 +57,9 @@ func (s *AdaptiveClustering) Check(fed *fedkit.Federation, _ int) error {
 	}
 	if s.Reuse && s.AsPublished {
 		return fedkit.Invalid("Reuse", true, "false if AsPublished is set: the published code trains again")
+	}
+	if s.Weighting != nil && s.AsPublished {
+		return fedkit.Invalid("Weighting", fmt.Sprintf("%T", s.Weighting), "nil if AsPublished is set: the published code does not average")
 	}
 	return fitsClustered(fed)
 }
@@ -137,14 +141,15 @@ func (s *AdaptiveClustering) combine(r *fedkit.Round, u *fedkit.Updates, chosen 
 	clients := take(u.Clients(), chosen)
 	switch {
 	case s.Reuse:
-		s.State.X = u.Models.Take(chosen...).Mean(nil)
+		s.State.X = u.Models.Take(chosen...).Mean(take(Weights(r, u, s.Weighting, Equal{}), chosen))
 	case s.AsPublished:
 		for _, c := range clients {
 			w := r.Train(fedkit.Job{Clients: []int{c}, Start: s.State.X, Local: s.local()}).Models
 			s.State.X = s.State.X.Add(w.Scale(1 / float64(len(clients))))
 		}
 	default:
-		s.State.X = r.Train(fedkit.Job{Clients: clients, Start: s.State.X, Local: s.local(), Down: fedkit.Zero}).Models.Mean(nil) // clients already have x
+		u = r.Train(fedkit.Job{Clients: clients, Start: s.State.X, Local: s.local(), Down: fedkit.Zero}) // clients already have x
+		s.State.X = u.Models.Mean(Weights(r, u, s.Weighting, Equal{}))
 	}
 }
 

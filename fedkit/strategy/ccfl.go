@@ -21,16 +21,17 @@ import (
 // with Server as server.Adagrad (CC-FedAdagrad), server.Adam (CC-FedAdam), both in Reddi's form, or server.AMSGrad (CC-FedAMS).
 // Its synchronous counterparts, which do not divide by K, are FedAvg, FedAvgM and FedAdam. K_{t,i} comes from Local or, with
 // StepsMax, is drawn whenever a client starts. Unseen clients use the global model.
-// Identity: without delay, with equal K_{t,i} and m = AtWork = M, it is FedOpt with Δ divided by K.
+// Identity: without delay, with equal K_{t,i} and m = AtWork = M, it is FedOpt with equal weights and Δ divided by K.
 type CCFL struct {
-	AtWork   int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // concurrency: clients training at a time
-	M        int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // m, buffer size: results per server step
-	StepsMin int                    `range:"[1,inf)" default:"1"`                             // least K_{t,i}, with StepsMax
-	StepsMax int                    `range:"[1,inf)" default:"as Local says"`                 // greatest K_{t,i}, instead of Local's steps
-	Server   fedkit.ServerOptimizer // default server.Adam in Reddi's form
-	Selector fedkit.Selector        // chooses among idle clients; default uniformly at random
-	Local    fedkit.Local           // local solver: K steps, B, η_l
-	State    struct {
+	AtWork    int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // concurrency: clients training at a time
+	M         int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // m, buffer size: results per server step
+	StepsMin  int                    `range:"[1,inf)" default:"1"`                             // least K_{t,i}, with StepsMax
+	StepsMax  int                    `range:"[1,inf)" default:"as Local says"`                 // greatest K_{t,i}, instead of Local's steps
+	Server    fedkit.ServerOptimizer // default server.Adam in Reddi's form
+	Weighting Weighting              // among the m results; default Equal, as in the paper
+	Selector  fedkit.Selector        // chooses among idle clients; default uniformly at random
+	Local     fedkit.Local           // local solver: K steps, B, η_l
+	State     struct {
 		Global State         // x and the server optimizer's state
 		Flight fedkit.Flight // jobs in flight
 	}
@@ -59,11 +60,11 @@ func (s *CCFL) Round(r *fedkit.Round) error {
 		work.Steps = func(_ int, rng *rand.Rand) int { return least + rng.IntN(s.StepsMax-least+1) }
 	}
 	u := r.Arrive(&s.State.Flight, work)
-	weights := make([]float64, len(u.Solves))
+	p := relativeWeights(r, u, s.Weighting, Equal{})
 	for i, solve := range u.Solves {
-		weights[i] = 1 / float64(m*max(1, solve.Steps))
+		p[i] /= float64(m * max(1, solve.Steps))
 	}
-	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.Adam{Form: server.Reddi}), u.Delta().Mix([][]float64{weights}))
+	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.Adam{Form: server.Reddi}), u.Delta().Mix([][]float64{p}))
 }
 
 // Serve gives every client x.

@@ -28,15 +28,16 @@ import (
 // Suitable ε₁ and ε₂ depend on the model and the local work. Each round notes the "largest update" ‖Δ_i‖ and the "mean update"
 // ‖Δ̄‖ of its cluster. Identity: with ε₁ = 0 it is FedAvg.
 type CFL struct {
-	Eps1     float64         `range:"[0,inf)" default:"0.4"` // ε₁: a cluster may be split if ‖mean Δ‖ is below it
-	Eps2     float64         `range:"[0,inf)" default:"1.6"` // ε₂: … and the largest ‖Δ_i‖ is above it
-	GammaMax float64         `range:"[0,1)"`                 // γ_max: … and the parts differ enough; 0: always
-	First    int             `range:"[1,inf)" default:"1"`   // first round that may split
-	Complete bool            // complete linkage, as in the authors' code: a single outlier is not split off
-	Fraction float64         // share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // chooses the cohort; default uniformly at random
-	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
-	State    struct {
+	Eps1      float64         `range:"[0,inf)" default:"0.4"` // ε₁: a cluster may be split if ‖mean Δ‖ is below it
+	Eps2      float64         `range:"[0,inf)" default:"1.6"` // ε₂: … and the largest ‖Δ_i‖ is above it
+	GammaMax  float64         `range:"[0,1)"`                 // γ_max: … and the parts differ enough; 0: always
+	First     int             `range:"[1,inf)" default:"1"`   // first round that may split
+	Complete  bool            // complete linkage, as in the authors' code: a single outlier is not split off
+	Weighting Weighting       // default ByExamples, as in the paper; the authors' code has Equal
+	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
+	Selector  fedkit.Selector // chooses the cohort; default uniformly at random
+	Local     fedkit.Local    // local solver: E epochs, B examples per batch, η
+	State     struct {
 		Models  *fedkit.Matrix // one per cluster, [k, d]
 		Cluster cluster.Groups // each client's cluster, [M]
 		Splits  tree           // in order
@@ -55,7 +56,7 @@ func (s *CFL) Start(r *fedkit.Round) error {
 func (s *CFL) Round(r *fedkit.Round) error {
 	st, before, passed := &s.State, s.State.Models, slices.Clone(s.State.Passed)
 	u, in := s.train(r, r.Select(s.Selector, s.Fraction), st.Cluster, passed)
-	step := u.Delta().Mix(in.Means(before.Rows(), u.Examples()))
+	step := u.Delta().Mix(in.Means(before.Rows(), Weights(r, u, s.Weighting, ByExamples{})))
 	lengths, err := step.Norms()
 	if r.Fail(err); err != nil {
 		return r.Err()

@@ -31,13 +31,13 @@ func sampleClusters(r *fedkit.Round, by fedkit.Selector, share float64, labels [
 	return groups
 }
 
-// inTurn trains groups of clients sequentially: the first from x, each other from the example-weighted mean of the group
-// before. It returns the last mean.
-func inTurn(r *fedkit.Round, x *fedkit.Matrix, groups [][]int, local fedkit.Local) *fedkit.Matrix {
+// inTurn trains groups of clients sequentially: the first from x, each other from the weighted mean of the group before. It
+// returns the last mean.
+func inTurn(r *fedkit.Round, x *fedkit.Matrix, groups [][]int, local fedkit.Local, by Weighting) *fedkit.Matrix {
 	for _, S := range groups {
 		if len(S) > 0 {
 			u := r.Train(fedkit.Job{Clients: S, Start: x, Local: local})
-			x = u.Models.Mean(u.Examples())
+			x = u.Models.Mean(Weights(r, u, by, ByExamples{}))
 		}
 	}
 	return x

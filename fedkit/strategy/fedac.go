@@ -40,19 +40,20 @@ import (
 // examples. An attack on a client's upload also changes the model that the client continues from: there is one w_i.
 // Identity: with μ = λ = 0 the clients' models are those of LocalOnly.
 type FedAC struct {
-	K        int             `range:"[1,inf)" default:"2"`    // initial number of clusters
-	Mu       float64         `range:"[0,inf)" default:"0.1"`  // μ, pull of Ω_k on the whole model
-	Lambda   float64         `range:"[0,inf)" default:"0.01"` // λ, pull of Φ on the embedding
-	D        int             `range:"[1,inf)" default:"10"`   // principal directions; those beyond the rank of n models are 0
-	Every    int             `range:"[1,inf)" default:"5"`    // rounds between two updates of M
-	Fixed    bool            // keep the number of clusters
-	A        float64         `range:"[0,inf)" default:"0.001"` // a, G below which a cluster is merged
-	B        float64         `range:"(0,inf)" default:"0.5"`   // b, G above which a cluster is split
-	Head     []string        // layers of the decision, as in Task.Mask; default the last parameter's
-	Fraction float64         // share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // chooses the cohort; default uniformly at random
-	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
-	State    struct {
+	K         int             `range:"[1,inf)" default:"2"`    // initial number of clusters
+	Mu        float64         `range:"[0,inf)" default:"0.1"`  // μ, pull of Ω_k on the whole model
+	Lambda    float64         `range:"[0,inf)" default:"0.01"` // λ, pull of Φ on the embedding
+	D         int             `range:"[1,inf)" default:"10"`   // principal directions; those beyond the rank of n models are 0
+	Every     int             `range:"[1,inf)" default:"5"`    // rounds between two updates of M
+	Fixed     bool            // keep the number of clusters
+	A         float64         `range:"[0,inf)" default:"0.001"` // a, G below which a cluster is merged
+	B         float64         `range:"(0,inf)" default:"0.5"`   // b, G above which a cluster is split
+	Head      []string        // layers of the decision, as in Task.Mask; default the last parameter's
+	Weighting Weighting       // of Φ and Ω_k; default Equal, as in the paper
+	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
+	Selector  fedkit.Selector // chooses the cohort; default uniformly at random
+	Local     fedkit.Local    // local solver: E epochs, B examples per batch, η
+	State     struct {
 		W        *fedkit.Matrix // w_i, [M, d]
 		Omega    *fedkit.Matrix // Ω, [k, d]; the initial model before the first round
 		Phi      *fedkit.Matrix // Φ and, unused, the mean of the decisions, [1, d]
@@ -92,7 +93,7 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 	st := &s.State
 	u := r.Train(s.job(r, r.Select(s.Selector, s.Fraction)))
 	st.W = st.W.Put(u.Clients(), u.Models)
-	st.Phi = u.Models.Mean(nil)
+	st.Phi = u.Models.Mean(Weights(r, u, s.Weighting, Equal{}))
 	if r.Err() == nil && len(u.Solves) > 1 && (r.T-1)%cmp.Or(s.Every, 5) == 0 {
 		axes, err := cluster.Directions(r.Points(u.Models), cmp.Or(s.D, 10))
 		r.Fail(err)
@@ -112,10 +113,11 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 		}
 		st.Clusters.Join(low, centers) // the E-step
 	}
-	s.average()
+	p := weighAll(r, u, s.Weighting, Equal{})
+	s.average(r, p)
 	if !s.Fixed {
 		r.Note("clusters before", float64(st.Omega.Rows()))
-		s.tune(r, low)
+		s.tune(r, low, p)
 		r.Note("clusters after", float64(st.Omega.Rows()))
 	}
 	return r.Err()
@@ -138,10 +140,16 @@ func (s *FedAC) job(r *fedkit.Round, S []int) fedkit.Job {
 	}
 }
 
-// average is the M-step. It drops empty clusters.
-func (s *FedAC) average() {
+// average is the M-step, with weights p [M]. It drops empty clusters.
+func (s *FedAC) average(r *fedkit.Round, p []float64) {
 	names := s.State.Clusters.Pack()
-	s.State.Omega = s.State.W.Mix(s.State.Clusters.Means(len(names), nil))
+	means := s.State.Clusters.Means(len(names), p)
+	for c, row := range means {
+		if floats.Sum(row) == 0 {
+			r.Fail(fedkit.Invalid(fmt.Sprintf("sum of Weighting in cluster %d", c), 0, "a finite number > 0"))
+		}
+	}
+	s.State.Omega = s.State.W.Mix(means)
 }
 
 // Serve gives every client its own model.

@@ -20,13 +20,14 @@ func (s *FedAC) thresholds() (a, b float64) {
 	return a, cmp.Or(s.B, 0.5)
 }
 
-// tune merges and splits clusters (Algorithm 3). A single cluster stays whole if a half would have G < a or G ≥ 1.
-func (s *FedAC) tune(r *fedkit.Round, low *mat.Dense) {
+// tune merges and splits clusters (Algorithm 3), with weights p in the M-step. A single cluster stays whole if a half would have
+// G < a or G ≥ 1.
+func (s *FedAC) tune(r *fedkit.Round, low *mat.Dense, p []float64) {
 	a, b := s.thresholds()
 	one, omega := slices.Clone(s.State.Clusters), s.State.Omega
 	if omega.Rows() == 1 {
 		s.divide(r, 0, low)
-		s.average()
+		s.average(r, p)
 	}
 	g, apart := s.ratios(r)
 	if omega.Rows() == 1 && !(len(g) == 2 && slices.Min(g) >= a && slices.Max(g) < 1) {
@@ -47,7 +48,7 @@ func (s *FedAC) tune(r *fedkit.Round, low *mat.Dense) {
 		}
 	}
 	if r.Err() == nil {
-		s.average()
+		s.average(r, p)
 	}
 }
 

@@ -16,6 +16,7 @@ type FedAdagrad struct {
 	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local      fedkit.Local      // E, B, η of the clients
 	Aggregator fedkit.Aggregator // default aggregate.Mean
+	Weighting  Weighting         // default ByExamples; the paper's Algorithm 2 has Equal
 	Server     server.Adagrad    // η, β1 and ε of the server
 	State
 }
@@ -24,5 +25,5 @@ type FedAdagrad struct {
 func (s *FedAdagrad) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local})
-	return s.step(r, s.Server, combine(s.Aggregator, u))
+	return s.step(r, s.Server, combine(r, u, s.Aggregator, s.Weighting))
 }

@@ -17,6 +17,7 @@ type FedAvg struct {
 	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local      fedkit.Local      // local solver: E epochs, B examples per batch, η
 	Aggregator fedkit.Aggregator // default aggregate.Mean
+	Weighting  Weighting         // default ByExamples, as in the paper; CC-FL compares with Equal (Sun et al., Algorithm 1)
 	State
 }
 
@@ -24,6 +25,6 @@ type FedAvg struct {
 func (s *FedAvg) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local})
-	s.X = combine(s.Aggregator, u)
+	s.X = combine(r, u, s.Aggregator, s.Weighting)
 	return r.Err()
 }

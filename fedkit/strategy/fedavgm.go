@@ -16,6 +16,7 @@ type FedAvgM struct {
 	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local      fedkit.Local      // E, B, η of the clients
 	Aggregator fedkit.Aggregator // default aggregate.Mean
+	Weighting  Weighting         // default ByExamples, as in the paper; CC-FL compares with Equal (Sun et al., Algorithm 1)
 	Server     server.Momentum   // η and β of the server
 	State
 }
@@ -24,5 +25,5 @@ type FedAvgM struct {
 func (s *FedAvgM) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local})
-	return s.step(r, s.Server, combine(s.Aggregator, u))
+	return s.step(r, s.Server, combine(r, u, s.Aggregator, s.Weighting))
 }

@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/server"
+	"gonum.org/v1/gonum/floats"
 )
 
 // FedBuff is buffered asynchronous aggregation (Nguyen et al., arXiv 2106.06639, Algorithms 1 and 2). Clients train on models
@@ -15,13 +16,14 @@ import (
 //	Δ̄   = (1/K) Σ_i s(t − τ_i) Δ_i
 //	x   ← x + step(Δ̄)
 //
-// Weights do not depend on n_i. A client whose result is in the buffer waits for the next model; its slot, like that of a
-// dropout, goes to an idle client at once. Unseen clients use the global model.
-// Identities: with AtWork = K = M and no delay it is FedAvg on clients of equal size; with K = 1 it is FedAsync with Updates.
+// A client whose result is in the buffer waits for the next model; its slot, like that of a dropout, goes to an idle client at
+// once. Unseen clients use the global model.
+// Identities: with AtWork = K = M and no delay it is FedAvg with equal weights; with K = 1 it is FedAsync with Updates.
 type FedBuff struct {
 	AtWork    int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // concurrency: clients training at a time
 	K         int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // buffer size, at most AtWork
 	Staleness Staleness              // s; default Poly: 1/√(1 + a)
+	Weighting Weighting              // among the K results, beside s; default Equal, as in the paper
 	Server    fedkit.ServerOptimizer // how x steps; default server.SGD: x + Δ̄
 	Selector  fedkit.Selector        // chooses among idle clients; default uniformly at random
 	Local     fedkit.Local           // local solver: E epochs, B examples per batch, η
@@ -64,8 +66,9 @@ func (s *FedBuff) Round(r *fedkit.Round) error {
 	atWork, x := working(s.AtWork, r.Clients()), s.State.Global.X
 	k := working(s.K, atWork)
 	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: atWork, Take: k, Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
-	mean := u.Delta().Mix([][]float64{weights(cmp.Or[Staleness](s.Staleness, Poly{}), u, 1/float64(k))})
-	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), mean)
+	p := discounts(cmp.Or[Staleness](s.Staleness, Poly{}), u, 1/float64(k))
+	floats.Mul(p, relativeWeights(r, u, s.Weighting, Equal{}))
+	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), u.Delta().Mix([][]float64{p}))
 }
 
 // Serve gives every client x.

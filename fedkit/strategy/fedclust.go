@@ -33,6 +33,7 @@ type FedClust struct {
 	Every     int               `range:"[1,inf)" default:"1"` // C, rounds between two clusterings; unused with Once
 	Once      bool              // the paper's form
 	Several   bool              // K initial models, for equal random shares of the clients; default one for all
+	Weighting Weighting         // default ByExamples, as in FedAvg
 	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
@@ -113,7 +114,7 @@ func (s *FedClust) average(r *fedkit.Round, u *fedkit.Updates) error {
 		s.State.Of.Set(u.Clients(), in)
 	}
 	if r.Err() == nil {
-		s.State.Models = meanByCluster(s.State.Models, u.Models, in, u.Examples())
+		s.State.Models = meanByCluster(s.State.Models, u.Models, in, Weights(r, u, s.Weighting, ByExamples{}))
 	}
 	return r.Err()
 }

@@ -24,6 +24,7 @@ type FedCluster struct {
 	K         int               `range:"[1,inf)" default:"5"` // clusters, the paper's M; the maximum if the Clusterer finds their number
 	Clusterer cluster.Clusterer // groups clients by their label shares (8 bytes per label, sent once); default: at random
 	Clusters  []int             // each client's cluster, instead of K and Clusterer
+	Weighting Weighting         // default ByExamples, as in the paper
 	Fraction  float64           // share of each cluster's clients in a round, in (0, 1], at least one; default all
 	Selector  fedkit.Selector   // chooses from all clients; default uniformly at random in each cluster
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
@@ -72,7 +73,7 @@ func (s *FedCluster) Round(r *fedkit.Round) error {
 	}
 	groups := sampleClusters(r, s.Selector, s.Fraction, s.State.Cluster)
 	order := r.Rand("order").Perm(len(groups))
-	s.State.W = inTurn(r, s.State.W, take(groups, order), s.Local)
+	s.State.W = inTurn(r, s.State.W, take(groups, order), s.Local, s.Weighting)
 	return r.Err()
 }
 

@@ -44,6 +44,7 @@ type FedEff struct {
 	Equal      bool              // all train for ⌊E⌋ epochs, at least one, on any device
 	Unit       float64           `range:"[0,inf)" default:"1"` // s, ERT is rounded up to a multiple; fedkit.Zero: not rounded. Keep it much shorter than an epoch, or all train longer than E
 	Aggregator fedkit.Aggregator // default aggregate.Mean
+	Weighting  Weighting         // default ByExamples, as in the paper
 	State
 }
 
@@ -79,7 +80,7 @@ func (s *FedEff) Round(r *fedkit.Round) error {
 		return r.Err()
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Epochs: E})
-	s.X = combine(s.Aggregator, u)
+	s.X = combine(r, u, s.Aggregator, s.Weighting)
 	return r.Err()
 }
 

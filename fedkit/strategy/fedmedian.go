@@ -22,6 +22,6 @@ type FedMedian struct {
 func (s *FedMedian) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local})
-	s.X = combine(aggregate.Median{}, u)
+	s.X = aggregate.Median{}.Aggregate(u.Models, nil)
 	return r.Err()
 }

@@ -12,6 +12,7 @@ type FedMiddleAvg struct {
 	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local      fedkit.Local      // local solver: E epochs, B examples per batch, η
 	Aggregator fedkit.Aggregator // default aggregate.Mean
+	Weighting  Weighting         // of x_avg; default ByExamples
 	State
 }
 
@@ -19,6 +20,6 @@ type FedMiddleAvg struct {
 func (s *FedMiddleAvg) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local})
-	s.X = combine(s.Aggregator, u).Add(s.X).Scale(0.5)
+	s.X = combine(r, u, s.Aggregator, s.Weighting).Add(s.X).Scale(0.5)
 	return r.Err()
 }

@@ -18,6 +18,7 @@ type FedOpt struct {
 	Selector   fedkit.Selector        // chooses the cohort; default uniformly at random
 	Local      fedkit.Local           // E, B, η of the clients
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
+	Weighting  Weighting              // default ByExamples; the paper's Algorithm 1 has Equal
 	Server     fedkit.ServerOptimizer // how x steps along the mean update; required
 	State
 }
@@ -34,5 +35,5 @@ func (s *FedOpt) Check(*fedkit.Federation, int) error {
 func (s *FedOpt) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local})
-	return s.step(r, s.Server, combine(s.Aggregator, u))
+	return s.step(r, s.Server, combine(r, u, s.Aggregator, s.Weighting))
 }

@@ -31,6 +31,7 @@ type FedPRISM struct {
 	Every       int               `range:"[1,inf)" default:"5"` // C, rounds between two clusterings
 	Alpha       float64           `range:"[0,1]" default:"0.5"` // α, weight of the global model
 	Clusterer   cluster.Clusterer // default cluster.KMeans
+	Weighting   Weighting         // of Δ_i in w_g and, times W_ic, in w_c; default Equal
 	Updates     bool              // the features are Δ_i; default w_i
 	Center      bool              // subtract the mean of the features before computing cosines
 	Temperature float64           `range:"(0,inf)" default:"1"` // of the softmax over the top m cosines
@@ -89,9 +90,10 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.Models.Mix(s.ensemble(take(s.State.W, S))), Local: s.Local})
 	mix := make([][]float64, s.State.Models.Rows()) // [1+K, n]
-	for _, i := range u.Clients() {
+	p := Weights(r, u, s.Weighting, Equal{})
+	for at, i := range u.Clients() {
 		for c, w := range append([]float64{1}, s.State.W[i]...) {
-			mix[c] = append(mix[c], w)
+			mix[c] = append(mix[c], w*p[at])
 		}
 	}
 	for _, row := range mix {

@@ -25,6 +25,7 @@ type FedProx struct {
 	MuMin      float64                `range:"[0,inf)" default:"0.001"` // least adaptive μ_i
 	MuMax      float64                `range:"(0,inf)" default:"1"`     // greatest adaptive μ_i
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
+	Weighting  Weighting              // default ByExamples; the paper has Equal, with clients drawn in proportion to n_i
 	Server     fedkit.ServerOptimizer // default server.SGD, the full step
 	State
 }
@@ -57,5 +58,5 @@ func (s *FedProx) Round(r *fedkit.Round) error {
 		}
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Pulls: []fedkit.Pull{{To: s.X, Weights: mu}}})
-	return s.step(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), combine(s.Aggregator, u))
+	return s.step(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{}), combine(r, u, s.Aggregator, s.Weighting))
 }

@@ -21,6 +21,7 @@ type FedRep struct {
 	Fraction   float64           // C, share of the clients in a round, in (0, 1]; default all
 	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
 	Aggregator fedkit.Aggregator // of the bodies; default aggregate.Mean
+	Weighting  Weighting         // of the bodies; default ByExamples, as in the authors' code; the paper has Equal
 	State      struct {
 		X *fedkit.Matrix // a model of which only the body, φ, is used, [1, d]
 		W *fedkit.Matrix // each client's model after its last round, [M, d]
@@ -59,7 +60,7 @@ func (s *FedRep) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: S, Start: start, Local: s.Local, Mask: body, Shared: body})
 	s.State.W = s.State.W.Put(u.Clients(), u.Models)
 	u.Models = s.State.X.Blend(u.Models, head) // the server sees no heads: aggregators get the same one for all clients
-	s.State.X = combine(s.Aggregator, u)
+	s.State.X = combine(r, u, s.Aggregator, s.Weighting)
 	return r.Err()
 }
 

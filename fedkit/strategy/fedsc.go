@@ -39,6 +39,7 @@ type FedSC struct {
 	Updates   bool              // cluster by the first updates instead of label shares
 	Parallel  bool              // Algorithm 1: all clusters in parallel; default section 3.3, in sequence
 	Eta       float64           `range:"(0,inf)" default:"1"` // η of Algorithm 1, the server's step size
+	Weighting Weighting         // default ByExamples, as in the paper
 	Fraction  float64           // C, share of each cluster's clients in a round, in (0, 1], at least one; default all
 	Selector  fedkit.Selector   // chooses from all clients; default uniformly at random in each cluster
 	Local     fedkit.Local      // E, B, η of the clients
@@ -75,12 +76,12 @@ func (s *FedSC) Round(r *fedkit.Round) error {
 	}
 	groups := sampleClusters(r, s.Selector, s.Fraction, s.State.Cluster)
 	if !s.Parallel {
-		s.State.X = inTurn(r, s.State.X, groups, s.Local)
+		s.State.X = inTurn(r, s.State.X, groups, s.Local, s.Weighting)
 		return r.Err()
 	}
 	S := slices.Sorted(slices.Values(slices.Concat(groups...)))
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local})
-	s.State.X = s.State.X.Add(u.Delta().Mean(u.Examples()).Scale(cmp.Or(s.Eta, 1)))
+	s.State.X = s.State.X.Add(u.Delta().Mean(Weights(r, u, s.Weighting, ByExamples{})).Scale(cmp.Or(s.Eta, 1)))
 	return r.Err()
 }
 

@@ -14,10 +14,11 @@ import (
 // A client's gradient is that of its full local loss, or of a random batch if Batch is set. Identity: FedAvg with one
 // epoch of one full batch.
 type FedSGD struct {
-	Fraction float64         // C, share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // chooses the cohort; default uniformly at random
-	LR       float64         `range:"(0,inf)" default:"0.1"`                        // η, step size of the server
-	Batch    int             `range:"[1,inf)" default:"all of a client's examples"` // examples per client gradient
+	Fraction  float64         // C, share of the clients in a round, in (0, 1]; default all
+	Selector  fedkit.Selector // chooses the cohort; default uniformly at random
+	Weighting Weighting       // default ByExamples, as in the paper
+	LR        float64         `range:"(0,inf)" default:"0.1"`                        // η, step size of the server
+	Batch     int             `range:"[1,inf)" default:"all of a client's examples"` // examples per client gradient
 	State
 }
 
@@ -30,6 +31,6 @@ func (s *FedSGD) Round(r *fedkit.Round) error {
 	}
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: gradient})
-	s.X = s.X.Add(u.Delta().Mean(u.Examples()).Scale(cmp.Or(s.LR, 0.1)))
+	s.X = s.X.Add(u.Delta().Mean(Weights(r, u, s.Weighting, ByExamples{})).Scale(cmp.Or(s.LR, 0.1)))
 	return r.Err()
 }

@@ -14,18 +14,18 @@ import (
 //	E-step: r_i = argmin_k ‖W_i − W̃_k‖₂
 //	M-step: W̃_k ← Σ_i [r_i = k] W_i / Σ_i [r_i = k]
 //
-// Weights do not depend on n_i. The first clusters are found by k-means of the first models, all trained from one initial
-// model, or drawn at random, as in the paper's code. A center without clients does not change, and may win clients back. The
-// paper has full participation; here only S takes part in both steps, and other clients keep their cluster. A client without a
-// cluster trains the mean of the centers, and so does an unseen client, which then gets the center nearest to its model.
-// Identity: K = 1 is FedAvg with equal weights.
+// The first clusters are found by k-means of the first models, all trained from one initial model, or drawn at random, as in the
+// paper's code. A center without clients does not change, and may win clients back. The paper has full participation; here only
+// S takes part in both steps, and other clients keep their cluster. A client without a cluster trains the mean of the centers,
+// and so does an unseen client, which then gets the center nearest to its model. Identity: K = 1 is FedAvg with equal weights.
 type FeSEM struct {
-	K        int             `range:"[1,inf)" default:"2"` // k, centers
-	Random   bool            // draw the first clusters at random
-	Fraction float64         // share of the clients in a round, in (0, 1]; default all
-	Selector fedkit.Selector // chooses the cohort; default uniformly at random
-	Local    fedkit.Local    // local solver: E epochs, B examples per batch, η
-	State    struct{ Clustered }
+	K         int             `range:"[1,inf)" default:"2"` // k, centers
+	Random    bool            // draw the first clusters at random
+	Weighting Weighting       // default Equal, as in the paper
+	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
+	Selector  fedkit.Selector // chooses the cohort; default uniformly at random
+	Local     fedkit.Local    // local solver: E epochs, B examples per batch, η
+	State     struct{ Clustered }
 }
 
 // Check implements fedkit.Checker.
@@ -46,7 +46,8 @@ func (s *FeSEM) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.starts(S), Local: s.Local})
 	of := s.nearest(r, u)
 	s.State.Of.Set(u.Clients(), of)
-	s.State.Models = meanByCluster(s.State.Models, u.Models, of, nil)
+	p := Weights(r, u, s.Weighting, Equal{})
+	s.State.Models = meanByCluster(s.State.Models, u.Models, of, p)
 	return r.Err()
 }
 

@@ -2,10 +2,10 @@ package strategy
 
 import (
 	"cmp"
-	"slices"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"gonum.org/v1/gonum/floats"
 )
 
 // IFCA is the iterative federated clustering algorithm (Ghosh et al., arXiv 2006.04088, Algorithm 1):
@@ -18,10 +18,10 @@ import (
 //	option I:  θ_j ← θ_j − (γ/m) Σ_i s_ij ∇F_i(θ_j),   m = |S|
 //	option II: θ_j ← Σ_i s_ij w_i / Σ_i s_ij,          s_ij = 1 if j = ĵ_i, else 0
 //
-// Weights do not depend on n_i. A model that no client chose does not change. Whether the models separate the groups depends
-// on their random initialization. Every client, even an unseen one, uses the model with the lowest loss on its training
-// examples. The record has each client's last choice, −1 before its first.
-// Identities with k = 1 and clients of equal size: option II is FedAvg, option I is FedSGD with η = γ.
+// A model that no client chose does not change. Whether the models separate the groups depends on their random initialization.
+// Every client, even an unseen one, uses the model with the lowest loss on its training examples. The record has each client's
+// last choice, −1 before its first.
+// Identities: with k = 1, option II is FedAvg with equal weights, and option I is FedSGD with equal weights and η = γ.
 type IFCA struct {
 	K         int             `range:"[1,inf)" default:"2"` // k, number of models
 	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
@@ -29,6 +29,7 @@ type IFCA struct {
 	Local     fedkit.Local    // local solver of option II
 	Gradients bool            // option I: clients send gradients; default option II, models
 	Gamma     float64         `range:"(0,inf)" default:"0.1"` // γ of option I, step size of the server
+	Weighting Weighting       // default Equal, as in the paper, whose clients all have n examples
 	State     struct {
 		Theta  *fedkit.Matrix // θ, [k, d]
 		Choice cluster.Groups // ĵ, [M]
@@ -61,12 +62,12 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local, Down: fedkit.Zero}) // clients already have the models
 	chose := cluster.Groups(take(choice, u.At))
 	if s.Gradients {
-		m := len(chose)
-		gamma := slices.Repeat([]float64{cmp.Or(s.Gamma, 0.1) / float64(m)}, m)
+		gamma := relativeWeights(r, u, s.Weighting, Equal{})
+		floats.Scale(cmp.Or(s.Gamma, 0.1)/float64(len(chose)), gamma)
 		s.State.Theta = theta.Add(u.Delta().Mix(chose.Weights(theta.Rows(), gamma))) // γ/m s_ij
 		return r.Err()
 	}
-	s.State.Theta = meanByCluster(theta, u.Models, chose, nil)
+	s.State.Theta = meanByCluster(theta, u.Models, chose, Weights(r, u, s.Weighting, Equal{}))
 	return r.Err()
 }
 

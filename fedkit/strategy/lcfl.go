@@ -19,11 +19,12 @@ import (
 // From then on it is FedAvg within each cluster, from the global model. Models is [k, d], initially k = 1. A cluster without a
 // client in a round keeps its model. The clustering sends M models to each of the M clients. A client whose update was skipped
 // there is in the first cluster; an unseen client uses the model with the lowest loss on its training examples. The authors
-// cluster by k-medoids. Identity: with K = 1 and clients of equal size it is FedAvg.
+// cluster by k-medoids. Identity: with K = 1 it is FedAvg with equal weights.
 type LCFL struct {
 	K         int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
 	Warmup    int               `range:"[1,inf)" default:"5"`                                            // rounds before the clustering
 	Clusterer cluster.Clusterer // works on distances d_ij; default cluster.Agglomerative{Linkage: cluster.Average}
+	Weighting Weighting         // default Equal, as in the authors' code
 	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector   // chooses the cohort; default uniformly at random
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
@@ -52,7 +53,8 @@ func (s *LCFL) Round(r *fedkit.Round) error {
 		S = r.Select(s.Selector, s.Fraction)
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: st.Models.Take(take(st.Cluster, S)...), Local: s.Local})
-	st.Models = meanByCluster(st.Models, u.Models, take(st.Cluster, u.Clients()), nil)
+	p := Weights(r, u, s.Weighting, Equal{})
+	st.Models = meanByCluster(st.Models, u.Models, take(st.Cluster, u.Clients()), p)
 	if last {
 		s.cluster(r, u)
 	}

@@ -22,6 +22,7 @@ type OneShot struct {
 	K         int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
 	Clusterer cluster.Clusterer // default cluster.KMeans
 	Times     int               `range:"[1,inf)" default:"10"` // factor on the work of Local in the first round
+	Weighting Weighting         // default ByExamples; the paper leaves it open
 	Fraction  float64           // share of the clients in later rounds, in (0, 1]; default all
 	Selector  fedkit.Selector   // chooses the cohort of later rounds; default uniformly at random
 	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
@@ -51,7 +52,7 @@ func (s *OneShot) Round(r *fedkit.Round) error {
 	}
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: st.Theta.Take(take(st.Cluster, S)...), Local: s.Local})
-	st.Theta = meanByCluster(st.Theta, u.Models, take(st.Cluster, u.Clients()), u.Examples())
+	st.Theta = meanByCluster(st.Theta, u.Models, take(st.Cluster, u.Clients()), Weights(r, u, s.Weighting, ByExamples{}))
 	return r.Err()
 }
 
@@ -63,7 +64,7 @@ func (s *OneShot) cluster(r *fedkit.Round) {
 	local.Steps *= times
 	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: st.Theta, Local: local})
 	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.KMeans{}), r.Points(u.Models), s.K)
-	st.Theta = meanByCluster(st.Theta.Repeat(slices.Max(labels)+1), u.Models, labels, u.Examples())
+	st.Theta = meanByCluster(st.Theta.Repeat(slices.Max(labels)+1), u.Models, labels, Weights(r, u, s.Weighting, ByExamples{}))
 	left := slices.DeleteFunc(r.Everyone(), func(i int) bool { return slices.Contains(u.Clients(), i) })
 	if len(left) > 0 {
 		labels = append(labels, r.Choose(st.Theta, left)...)

@@ -3,7 +3,6 @@ package strategy
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
@@ -19,19 +18,20 @@ import (
 //	x ← x + η_g (1/|S|) Σ_{i∈S} (w_i − x)
 //	c ← c + (1/M) Σ_{i∈S} (c_i⁺ − c_i)
 //
-// As in the paper, weights do not depend on n_i: the mean of the M local losses is minimized. K_i is the
-// client's number of local steps. Option II infers mean gradients from plain steps, so it needs SGD clients; with Local.Prox
-// the gradients are those of the proximal objective. Option I is for few local steps: with many, networks did not train
-// (notebook 05). An Aggregator replaces both means over S. Traffic is twice FedAvg's each way.
+// The mean of the M local losses is minimized or, with a Weighting, Σ_i p_i f_i: then p_i/Σ_S p replaces 1/|S|, and p_i/Σ_M p
+// replaces 1/M. K_i is the client's number of local steps. Option II infers mean gradients from plain steps, so it needs SGD
+// clients; with Local.Prox the gradients are those of the proximal objective. Option I is for few local steps: with many,
+// networks did not train (notebook 05). An Aggregator replaces both means over S. Traffic is twice FedAvg's each way.
 //
 // x and c are [1, d] and c_i [M, d], on the device: M models' worth of memory. Identity: since c = c_i = 0 at first, the
-// first round is FedAvg's if all n_i are equal and η_g = 1.
+// first round is that of FedAvg with equal weights if η_g = 1.
 type SCAFFOLD struct {
 	Fraction   float64                // C, share of the clients in a round, in (0, 1]; default all
 	Selector   fedkit.Selector        // chooses the cohort; default uniformly at random
 	Local      fedkit.Local           // local solver: K steps or E epochs, B, η
 	Gradients  bool                   // option I: c_i⁺ is the gradient at x; default option II, from the update
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
+	Weighting  Weighting              // default Equal, as in the paper
 	Server     fedkit.ServerOptimizer // its η is η_g; default server.SGD with η_g = 1
 	State      struct {
 		X      *fedkit.Matrix   // x, [1, d]
@@ -84,11 +84,10 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 		next = ci.Sub(c).Sub(u.Trained.Sub(x).ScaleRows(rate)) // the client's own path, even under attack
 	}
 
-	equal := slices.Repeat([]float64{1}, len(u.Solves))
-	step, memory := optimizer.Step(aggregator.Aggregate(u.Models, equal).Sub(x), s.State.Memory, r.T)
+	p := Weights(r, u, s.Weighting, Equal{})
+	step, memory := optimizer.Step(aggregator.Aggregate(u.Models, p).Sub(x), s.State.Memory, r.T)
 	s.State.X, s.State.Memory = x.Add(step), memory
-	share := float64(len(u.Solves)) / float64(r.Clients())
-	s.State.C = c.Add(aggregator.Aggregate(next.Sub(ci), equal).Scale(share))
+	s.State.C = c.Add(aggregator.Aggregate(next.Sub(ci), p).Scale(Share(r, u, s.Weighting, Equal{})))
 	s.State.Ci = s.State.Ci.Put(u.Clients(), next)
 	return r.Err()
 }

@@ -221,13 +221,13 @@ func TestScaffoldReachesTheOptimum(t *testing.T) {
 
 // The first round, with control variates of 0, is FedAvg's.
 func TestScaffoldStartsAsFedAvg(t *testing.T) {
-	fed := rivals(t, model.MLP(), even...)
+	fed, n := rivals(t, model.MLP(), uneven...), strategy.ByExamples{}
 	for seed := range uint64(3) {
 		o := fedkit.Options{Rounds: 1, Seed: seed}
 		avg := &strategy.FedAvg{Fraction: 0.5, Local: standard}
 		run(t, fed, avg, o)
 		for _, s := range []*strategy.SCAFFOLD{
-			{Fraction: 0.5, Local: standard}, {Fraction: 0.5, Local: standard, Gradients: true}, {Fraction: 0.5, Local: standard, Aggregator: aggregate.Mean{}},
+			{Fraction: 0.5, Weighting: n, Local: standard}, {Fraction: 0.5, Weighting: n, Local: standard, Gradients: true}, {Fraction: 0.5, Weighting: n, Local: standard, Aggregator: aggregate.Mean{}},
 		} {
 			run(t, fed, s, o)
 			if got, want := host(t, s.State.X)[0], host(t, avg.State.X)[0]; !agree(got, want) {

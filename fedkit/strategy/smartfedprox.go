@@ -11,18 +11,19 @@ import (
 // participated, half among those with the smallest. The first rounds are random, and one in ten later: see selection.Explore.
 // Compare it with the selections selection.Random{} and selection.Explore{Then: selection.Diversity{}}.
 type SmartFedProx struct {
-	Fraction float64         `range:"(0,1]" default:"0.5"` // C, share of the clients in a round
-	Selector fedkit.Selector // chooses the cohort; default selection.Explore{Then: selection.Hybrid{}}
-	Local    fedkit.Local    // E, B, η; default 1, 32, 0.1
-	Mu       float64         `range:"[0,inf)" default:"0.1"`   // base μ, see AdaptiveMu
-	MuMin    float64         `range:"[0,inf)" default:"0.001"` // least μ_i
-	MuMax    float64         `range:"(0,inf)" default:"1"`     // greatest μ_i
+	Fraction  float64         `range:"(0,1]" default:"0.5"` // C, share of the clients in a round
+	Selector  fedkit.Selector // chooses the cohort; default selection.Explore{Then: selection.Hybrid{}}
+	Weighting Weighting       // default ByExamples, see FedProx
+	Local     fedkit.Local    // E, B, η; default 1, 32, 0.1
+	Mu        float64         `range:"[0,inf)" default:"0.1"`   // base μ, see AdaptiveMu
+	MuMin     float64         `range:"[0,inf)" default:"0.001"` // least μ_i
+	MuMax     float64         `range:"(0,inf)" default:"1"`     // greatest μ_i
 	State
 }
 
 func (s *SmartFedProx) fedProx() *FedProx {
 	return &FedProx{Fraction: cmp.Or(s.Fraction, 0.5), Selector: cmp.Or[fedkit.Selector](s.Selector, selection.Explore{}), Local: s.Local,
-		Mu: s.Mu, Adaptive: true, MuMin: s.MuMin, MuMax: s.MuMax, State: s.State}
+		Weighting: s.Weighting, Mu: s.Mu, Adaptive: true, MuMin: s.MuMin, MuMax: s.MuMax, State: s.State}
 }
 
 // Check implements fedkit.Checker.

@@ -40,8 +40,8 @@ func (h Hinge) Weight(a int) float64 {
 	return 1
 }
 
-// weights returns s(a_i) times a factor.
-func weights(s Staleness, u *fedkit.Updates, factor float64) []float64 {
+// discounts returns s(a_i) times a factor.
+func discounts(s Staleness, u *fedkit.Updates, factor float64) []float64 {
 	w := make([]float64, len(u.Solves))
 	for i, solve := range u.Solves {
 		w[i] = factor * s.Weight(solve.Staleness)

@@ -36,6 +36,6 @@ func (s *State) stepBy(r *fedkit.Round, optimizer fedkit.ServerOptimizer, delta 
 }
 
 // combine aggregates the clients' models; the default is their mean, weighted by examples.
-func combine(a fedkit.Aggregator, u *fedkit.Updates) *fedkit.Matrix {
-	return cmp.Or[fedkit.Aggregator](a, aggregate.Mean{}).Aggregate(u.Models, u.Examples())
+func combine(r *fedkit.Round, u *fedkit.Updates, a fedkit.Aggregator, by Weighting) *fedkit.Matrix {
+	return cmp.Or[fedkit.Aggregator](a, aggregate.Mean{}).Aggregate(u.Models, Weights(r, u, by, ByExamples{}))
 }

@@ -84,7 +84,7 @@ func TestIdentities(t *testing.T) {
 	one := []int{30}
 	full := fedkit.Local{Batch: fedkit.FullBatch, LR: 0.2}
 	with := func(by fedkit.Aggregator) *strategy.FedAvg { return &strategy.FedAvg{Aggregator: by, Local: l} }
-	mean := &strategy.FedAvg{Local: l}
+	mean, equal, n := &strategy.FedAvg{Local: l}, &strategy.FedAvg{Weighting: strategy.Equal{}, Local: l}, strategy.ByExamples{}
 	for _, c := range []struct {
 		name  string
 		sizes []int
@@ -95,9 +95,9 @@ func TestIdentities(t *testing.T) {
 		{"FedAvg with one client = LocalOnly", one, mean, &strategy.LocalOnly{Local: l}},
 		{"FedAvg with Local.Prox and μ = 0 = FedAvg", uneven, &strategy.FedAvg{Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Prox: fedkit.Zero}}, mean},
 
-		{"the trimmed mean that trims nothing = FedAvg", even, with(aggregate.TrimmedMean{Share: fedkit.Zero}), mean},
+		{"the trimmed mean that trims nothing = FedAvg", uneven, with(aggregate.TrimmedMean{Share: fedkit.Zero}), equal},
 		{"the trimmed mean that trims most = FedMedian", uneven, with(aggregate.TrimmedMean{Share: 0.49}), &strategy.FedMedian{Local: l}},
-		{"Multi-Krum that keeps all = FedAvg", even, with(aggregate.MultiKrum{M: 6}), mean},
+		{"Multi-Krum that keeps all = FedAvg", uneven, with(aggregate.MultiKrum{M: 6}), equal},
 		{"Multi-Krum that keeps one = Krum", uneven, with(aggregate.MultiKrum{F: 1, M: 1}), with(aggregate.Krum{F: 1})},
 		{"the trimmed mean of one client = FedAvg", one, with(aggregate.TrimmedMean{}), mean},
 		{"the nearest mix of one client = FedAvg", one, with(aggregate.NearestMix{}), mean},
@@ -125,45 +125,45 @@ func TestIdentities(t *testing.T) {
 			&strategy.SmartFedProx{Selector: selection.Random{}, MuMin: fedkit.Zero, MuMax: fedkit.Zero}, &strategy.FedAvg{Fraction: 0.5, Aggregator: aggregate.Mean{}}},
 		{"SCAFFOLD with one client = FedAvg", one, &strategy.SCAFFOLD{Local: l}, mean},
 
-		{"FedBuff that waits for everyone = FedAvg", even, &strategy.FedBuff{AtWork: 6, K: 6, Local: l}, mean},
+		{"FedBuff that waits for everyone = FedAvg", uneven, &strategy.FedBuff{AtWork: 6, K: 6, Weighting: n, Local: l}, mean},
 		{"FedBuff with K = 1 = FedAsync with Updates", uneven, &strategy.FedBuff{AtWork: 3, K: 1, Server: server.SGD{LR: 0.6}, Local: l}, &strategy.FedAsync{AtWork: 3, Updates: true, Local: l}},
-		{"CCFL that waits for everyone = FedOpt", even, &strategy.CCFL{AtWork: 6, M: 6, Server: server.Momentum{LR: 4}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}},
+		{"CCFL that waits for everyone = FedOpt", uneven, &strategy.CCFL{AtWork: 6, M: 6, Weighting: n, Server: server.Momentum{LR: 4}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}},
 			&strategy.FedOpt{Server: server.Momentum{}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}}},
 		{"FedAsync with one client at work, in both forms", uneven, &strategy.FedAsync{AtWork: 1, Local: l}, &strategy.FedAsync{AtWork: 1, Updates: true, Local: l}},
 		{"FedEff with equal epochs = FedAvg", uneven, &strategy.FedEff{Equal: true, Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
 
-		{"FedRep with an empty head = FedAvg", uneven, &strategy.FedRep{Head: []string{}, Local: l}, mean},
+		{"FedRep with an empty head = FedAvg", uneven, &strategy.FedRep{Head: []string{}, Weighting: strategy.Equal{}, Local: l}, equal},
 		{"FedRep with an empty head, some clients", uneven,
 			&strategy.FedRep{Head: []string{}, HeadEpochs: 5, Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
 		{"FedRep whose head is the whole model = LocalOnly", uneven, &strategy.FedRep{Local: l}, &strategy.LocalOnly{Local: l}},
 		{"FedRep, a head of all layers", uneven, &strategy.FedRep{Head: []string{"dense1"}, HeadEpochs: 2, Local: l}, &strategy.LocalOnly{Local: l}},
 
-		{"FedCluster with one cluster = FedAvg", uneven, &strategy.FedCluster{K: 1, Local: l}, mean},
+		{"FedCluster with one cluster = FedAvg", uneven, &strategy.FedCluster{K: 1, Weighting: strategy.Equal{}, Local: l}, equal},
 		{"FedCluster with one cluster, some clients", uneven,
 			&strategy.FedCluster{Clusters: make([]int, 6), Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
 		{"FedCluster with one cluster and a selector", uneven,
 			&strategy.FedCluster{K: 1, Fraction: 0.5, Selector: fedkit.SelectorFunc(every.Sorted), Local: l},
 			&strategy.FedAvg{Fraction: 0.5, Selector: fedkit.SelectorFunc(every.Sorted), Local: l}},
 
-		{"AdaptiveClustering with p = M and the first training = FedAvg", even, &strategy.AdaptiveClustering{SAProb: 1, Reuse: true, Local: l}, mean},
-		{"AdaptiveClustering with p = M and full batches = FedAvg", even, &strategy.AdaptiveClustering{SAProb: 1, Local: full}, &strategy.FedAvg{Local: full}},
+		{"AdaptiveClustering with p = M and the first training = FedAvg", uneven, &strategy.AdaptiveClustering{SAProb: 1, Reuse: true, Weighting: n, Local: l}, mean},
+		{"AdaptiveClustering with p = M and full batches = FedAvg", uneven, &strategy.AdaptiveClustering{SAProb: 1, Weighting: n, Local: full}, &strategy.FedAvg{Local: full}},
 		{"AdaptiveClustering with p = M, one client", one, &strategy.AdaptiveClustering{Reuse: true, Local: l}, mean},
 		{"FedAC with μ = λ = 0 = LocalOnly", uneven, &strategy.FedAC{Mu: fedkit.Zero, Lambda: fedkit.Zero, Local: l}, &strategy.LocalOnly{Local: l}},
 		{"FedAC with μ = λ = 0, some clients", uneven,
 			&strategy.FedAC{K: 3, Mu: fedkit.Zero, Lambda: fedkit.Zero, Fraction: 0.5, Local: l}, &strategy.LocalOnly{Fraction: 0.5, Local: l}},
 		{"FedAC with μ = λ = 0, one client", one, &strategy.FedAC{Mu: fedkit.Zero, Lambda: fedkit.Zero, Local: l}, mean},
-		{"IFCA with k = 1 = FedAvg", even, &strategy.IFCA{K: 1, Local: l}, mean},
-		{"IFCA by gradients with k = 1 = FedSGD", even, &strategy.IFCA{K: 1, Gradients: true, Gamma: 0.2}, &strategy.FedSGD{LR: 0.2}},
+		{"IFCA with k = 1 = FedAvg", uneven, &strategy.IFCA{K: 1, Weighting: n, Local: l}, mean},
+		{"IFCA by gradients with k = 1 = FedSGD", uneven, &strategy.IFCA{K: 1, Gradients: true, Gamma: 0.2, Weighting: n}, &strategy.FedSGD{LR: 0.2}},
 		{"OneShot with K = 1 and Times = 1 = FedAvg", uneven, &strategy.OneShot{K: 1, Times: 1, Local: l}, mean},
-		{"LCFL with K = 1 = FedAvg", even, &strategy.LCFL{K: 1, Warmup: 2, Local: l}, mean},
+		{"LCFL with K = 1 = FedAvg", uneven, &strategy.LCFL{K: 1, Warmup: 2, Weighting: n, Local: l}, mean},
 		{"CFL with ε₁ = 0 = FedAvg", uneven, &strategy.CFL{Fraction: 0.5, Eps1: fedkit.Zero, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
 		{"FedClust with K = 1 = FedAvg", uneven, &strategy.FedClust{K: 1, Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
-		{"FedClust with K = 1 and few groupings", uneven, &strategy.FedClust{K: 1, Every: 3, Layers: []string{"dense1/biases"}, Clusterer: cluster.KMeans{}, Local: l}, mean},
+		{"FedClust with K = 1 and few groupings", uneven, &strategy.FedClust{K: 1, Every: 3, Layers: []string{"dense1/biases"}, Clusterer: cluster.KMeans{}, Weighting: strategy.Equal{}, Local: l}, equal},
 		{"FedClust with every client alone = LocalOnly", uneven, &strategy.FedClust{K: 6, Local: l}, &strategy.LocalOnly{Local: l}},
 		{"FedClust with a low threshold = LocalOnly", uneven, &strategy.FedClust{Clusterer: cluster.Agglomerative{Linkage: cluster.Single, Height: 1e-9}, Local: l}, &strategy.LocalOnly{Local: l}},
-		{"FeSEM with K = 1 = FedAvg", even, &strategy.FeSEM{K: 1, Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
-		{"Fed-PRISM with K = 1 = FedAvg with equal weights", even, &strategy.FedPRISM{K: 1, Every: 2, Alpha: 0.3, Local: l}, mean},
-		{"Fed-PRISM with K = 1 and centering", even, &strategy.FedPRISM{K: 1, Every: 1, Alpha: fedkit.Zero, Center: true, Local: l}, mean},
+		{"FeSEM with K = 1 = FedAvg", uneven, &strategy.FeSEM{K: 1, Fraction: 0.5, Weighting: n, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
+		{"Fed-PRISM with K = 1 = FedAvg with equal weights", uneven, &strategy.FedPRISM{K: 1, Every: 2, Alpha: 0.3, Local: l}, equal},
+		{"Fed-PRISM with K = 1 and centering", uneven, &strategy.FedPRISM{K: 1, Every: 1, Alpha: fedkit.Zero, Center: true, Weighting: n, Local: l}, mean},
 	} {
 		if err := fedtest.Identical(c.a, c.b, c.sizes...); err != nil {
 			t.Errorf("%s: %v", c.name, err)

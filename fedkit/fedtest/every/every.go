@@ -27,6 +27,7 @@ func Strategies() map[string]fedkit.Strategy {
 		"FedAvg, Multi-Krum":       &strategy.FedAvg{Aggregator: aggregate.MultiKrum{F: 1}, Local: l},
 		"FedAC":                    &strategy.FedAC{K: 2, Fixed: true, Fraction: 0.5, Local: l},
 		"FedAC, tuned":             &strategy.FedAC{K: 1, Every: 1, D: 2, Head: []string{"dense1/biases"}, Local: l},
+		"FedAC, by loss":           &strategy.FedAC{Fixed: true, Fraction: 0.5, Weighting: strategy.WeightingFunc(ByLoss), Local: l},
 		"FedAvg, geometric median": &strategy.FedAvg{Aggregator: aggregate.GeometricMedian{}, Local: l},
 		"FedAvg, nearest mix":      &strategy.FedAvg{Aggregator: aggregate.NearestMix{F: 1}, Local: l},
 		"FedMedian":                &strategy.FedMedian{Fraction: 0.5, Local: l},
@@ -49,6 +50,7 @@ func Strategies() map[string]fedkit.Strategy {
 		"SCAFFOLD":     &strategy.SCAFFOLD{Fraction: 0.5, Local: l},
 		"SCAFFOLD, gradients": &strategy.SCAFFOLD{Fraction: 0.5, Gradients: true, Server: server.SGD{LR: 0.5},
 			Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Optimizer: fedkit.Momentum{Beta: 0.5}}},
+		"SCAFFOLD, by examples":     &strategy.SCAFFOLD{Fraction: 0.5, Weighting: strategy.ByExamples{}, Local: l},
 		"FedAsync":                  &strategy.FedAsync{AtWork: 3, Local: l},
 		"FedAsync, updates":         &strategy.FedAsync{AtWork: 4, Updates: true, Staleness: strategy.Hinge{A: 2, B: 1}, Local: l},
 		"FedBuff":                   &strategy.FedBuff{AtWork: 4, K: 2, Server: server.Momentum{}, Local: l},
@@ -91,3 +93,6 @@ func Strategies() map[string]fedkit.Strategy {
 
 // Sorted selects the first n clients.
 func Sorted(r *fedkit.Round, n int) []int { return r.Everyone()[:n] }
+
+// ByLoss weighs clients by their training loss.
+func ByLoss(s fedkit.Solve) float64 { return float64(s.Loss) + 1e-3 }

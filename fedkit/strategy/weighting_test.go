@@ -1,0 +1,150 @@
+package strategy_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/strategy"
+	"gonum.org/v1/gonum/floats"
+)
+
+// weighted returns a copy of a strategy with a Weighting; nil without that option.
+func weighted(s fedkit.Strategy, by strategy.Weighting) fedkit.Strategy {
+	v := reflect.New(reflect.TypeOf(s).Elem())
+	v.Elem().Set(reflect.ValueOf(s).Elem())
+	f := v.Elem().FieldByName("Weighting")
+	if !f.IsValid() {
+		return nil
+	}
+	f.Set(reflect.ValueOf(&by).Elem())
+	return v.Interface().(fedkit.Strategy)
+}
+
+func bySize(s fedkit.Solve) float64 { return 3 * float64(s.Examples) }
+
+func alike(w float64) strategy.Weighting {
+	return strategy.WeightingFunc(func(fedkit.Solve) float64 { return w })
+}
+
+// Every strategy with a weighted mean has the option. Its default is the one that its comment names, and a custom weighting is as
+// good as a built-in one.
+func TestWeightings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs")
+	}
+	without := []string{
+		"FedMedian", // a median has no weights
+		"FedAsync",  // one result at a time
+		"FedSplit",  // weights are in the objectives, and x is the plain mean of z
+		"LocalOnly", // no mean
+	}
+	equally := []string{"SCAFFOLD", "CCFL", "FedBuff", "FedPRISM", "IFCA", "LCFL", "FeSEM", "FedAC", "AdaptiveClustering"} // by default
+	same, different := quadratic(t, even...), quadratic(t, uneven...)
+	moved := map[string]bool{}
+	for name, s := range all() {
+		kind, _, _ := strings.Cut(name, ",")
+		if weighted(s, nil) == nil {
+			if !slices.Contains(without, kind) {
+				t.Errorf("%s has no Weighting", name)
+			}
+			continue
+		}
+		outcome := func(fed *fedkit.Federation, by strategy.Weighting) []byte {
+			s := weighted(s, by)
+			b, err := fedtest.Outcome(s, run(t, on(fed, s), s, fedkit.Options{Rounds: 3, EvalEvery: 3, Seed: 5}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		usual, equal, examples := outcome(different, nil), outcome(different, strategy.Equal{}), outcome(different, strategy.ByExamples{})
+		if custom := outcome(different, strategy.WeightingFunc(bySize)); !bytes.Equal(custom, examples) {
+			t.Errorf("%s: a custom weighting by examples differs from ByExamples", name)
+		}
+		if slices.Contains(equally, kind) {
+			examples, equal = equal, examples
+		}
+		if moved[kind] = moved[kind] || !bytes.Equal(equal, examples); !bytes.Equal(usual, examples) {
+			t.Errorf("%s: the default is another than documented", name)
+		}
+		if !bytes.Equal(outcome(same, strategy.Equal{}), outcome(same, strategy.ByExamples{})) {
+			t.Errorf("%s: Equal and ByExamples differ on clients of one size", name)
+		}
+		_, err := fedkit.Run(context.Background(), on(same, s), weighted(s, alike(math.NaN())), fedkit.Options{Rounds: 3})
+		if want := "invalid: Weighting of client "; !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, want)
+		}
+	}
+	for kind, m := range moved {
+		if !m && kind != "FedOpt" { // there with a median
+			t.Errorf("%s: weights change nothing", kind)
+		}
+	}
+}
+
+func TestWeightsThatAreRefused(t *testing.T) {
+	for want, w := range map[string]float64{
+		"Weighting of client 0 = -1: must be a finite number ≥ 0":   -1,
+		"Weighting of client 0 = +Inf: must be a finite number ≥ 0": math.Inf(1),
+		"sum of Weighting = 0: must be a finite number > 0":         0,
+		"sum of Weighting = +Inf: must be a finite number > 0":      math.MaxFloat64,
+	} {
+		_, err := fedkit.Run(context.Background(), quadratic(t, even...), &strategy.FedAvg{Local: standard, Weighting: alike(w)}, fedkit.Options{Rounds: 1})
+		if !errors.Is(err, fedkit.ErrInvalid) || !strings.HasSuffix(err.Error(), "invalid: "+want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	first := strategy.WeightingFunc(func(s fedkit.Solve) float64 { return float64(1 - min(1, s.Client)) })
+	_, err := fedkit.Run(context.Background(), quadratic(t, even...), &strategy.FedAC{K: 3, Fixed: true, Local: standard, Weighting: first}, fedkit.Options{Rounds: 1})
+	if err == nil || !strings.Contains(err.Error(), "invalid: sum of Weighting in cluster ") {
+		t.Errorf("error %v", err)
+	}
+	s := &strategy.AdaptiveClustering{AsPublished: true, Weighting: strategy.Equal{}}
+	if err := fedkit.Check(s, quadratic(t, even...), 6); err == nil || !strings.Contains(err.Error(), "Weighting = strategy.Equal: must be nil if AsPublished is set") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// One round of FedAvg in float64, with weights from a function. An Aggregator gets the weights.
+func TestWeightedMean(t *testing.T) {
+	fed, p, got := quadratic(t, uneven...), []float64{1, 0, 3, 2, 0.5, 0.25}, []float64(nil)
+	x, err := fed.Models(1, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := fed.Train(context.Background(), fedkit.Job{Clients: []int{0, 1, 2, 3, 4, 5}, Start: x, Local: standard}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := make([]float64, 5)
+	for i, w := range host(t, u.Models) {
+		floats.AddScaled(mean, p[i]/6.75, w)
+	}
+	s := &strategy.FedAvg{Local: standard, Weighting: strategy.WeightingFunc(func(s fedkit.Solve) float64 { return p[s.Client] }),
+		Aggregator: fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix { got = weights; return u.Mean(weights) })}
+	run(t, fed, s, fedkit.Options{Rounds: 1, Seed: 5})
+	if x := host(t, s.State.X)[0]; !agree(x, mean) || !slices.Equal(got, p) {
+		t.Errorf("x is %v with weights %v, want %v with %v", x, got, mean, p)
+	}
+}
+
+// SCAFFOLD's c stays the weighted mean of all c_i, whoever takes part.
+func TestWeightedControlVariates(t *testing.T) {
+	s := &strategy.SCAFFOLD{Fraction: 0.5, Weighting: strategy.ByExamples{}, Local: standard}
+	run(t, quadratic(t, uneven...), s, fedkit.Options{Rounds: 5})
+	mean := make([]float64, 5)
+	for i, ci := range host(t, s.State.Ci) {
+		floats.AddScaled(mean, float64(uneven[i])/140, ci)
+	}
+	if c := host(t, s.State.C)[0]; !agree(c, mean) {
+		t.Errorf("c is %v, want %v", c, mean)
+	}
+}
