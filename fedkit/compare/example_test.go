@@ -87,7 +87,7 @@ func ExampleLedger() {
 }
 
 // One quantity of three methods on two problems, with three seeds each.
-func ExampleAcross() {
+func ExamplePivot() {
 	panel := func(name string, accuracy map[string]history.Float) compare.Panel {
 		p := compare.Panel{Name: name}
 		for _, method := range []string{"FedAvg", "FedProx", "LocalOnly"} {
@@ -97,7 +97,7 @@ func ExampleAcross() {
 		}
 		return p
 	}
-	compare.Across{Ranked: true}.Table(
+	compare.Pivot{Ranked: true}.Table(
 		panel("skewed", map[string]history.Float{"FedAvg": 0.6, "FedProx": 0.65, "LocalOnly": 0.7}),
 		panel("even", map[string]history.Float{"FedAvg": 0.9, "FedProx": 0.91, "LocalOnly": 0.5})).Show()
 	// Output:

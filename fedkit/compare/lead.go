@@ -14,7 +14,7 @@ import (
 func Lead(q Quantity, of, over string, panels ...Panel) []Setting {
 	q = q.orAccuracy()
 	return q.settings(of, over, panels, func(v, base float64) float64 {
-		if q.Less {
+		if q.LowerIsBetter {
 			v, base = base, v
 		}
 		return rounded(v - base)
