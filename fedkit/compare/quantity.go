@@ -171,18 +171,20 @@ func (q Quantity) Of(h ...*history.History) []float64 {
 	return v
 }
 
-// Curves prepares histories for curves of the quantity: their runs, and what these are compared by. Scored says that a strategy
-// with personal models beside a global one has two curves.
+// Scored reports whether it is a number of a score, and so of the global model or of the clients' own.
+func (q Quantity) Scored() bool { return q.scored }
+
+// Follow returns the runs of histories that have the quantity round by round, and what they are compared by.
 //
 // Errors: those of Runs, and of Evaluated and CommonBasis for scores; a quantity that is no number of rounds, a run that does not
 // have it.
-func (q Quantity) Curves(h ...*history.History) (all []*Run, b Basis, scored bool, err error) {
-	if q = q.orAccuracy(); q.ByRound == nil {
-		return nil, 0, false, fmt.Errorf("quantity %q has no values by round (Quantity.ByRound)", q.Name)
-	}
+func (q Quantity) Follow(h ...*history.History) (all []*Run, b Basis, err error) {
 	follow := Runs
 	if q.scored {
 		follow = Evaluated
+	}
+	if q.ByRound == nil {
+		return nil, 0, fmt.Errorf("quantity %q has no values by round (Quantity.ByRound)", q.Name)
 	}
 	if all, err = follow(h...); err == nil && q.scored {
 		b, err = CommonBasis(all)
@@ -190,7 +192,7 @@ func (q Quantity) Curves(h ...*history.History) (all []*Run, b Basis, scored boo
 	for i := 0; i < len(all) && err == nil && q.lacks != nil; i++ {
 		err = q.lacks(all[i])
 	}
-	return all, b, q.scored, err
+	return all, b, err
 }
 
 // Axis returns what an axis of the quantity says, without its unit.
