@@ -6,7 +6,7 @@
 //
 // A Comparison has one line per group and many quantities, a Pivot one quantity in many settings.
 //
-// Card compares a source's numbers with those of runs, and Ledger tests what sources claim, with a verdict on each.
+// Claims tests what sources report and claim against runs, with a verdict on each, which is computed.
 //
 // A run is read through its history alone. Light histories suffice: only Idle, Wasted and Staleness need what a history records
 // per client, and a table says what it misses.

@@ -43,7 +43,7 @@ var (
 	Rounds = perRound(Quantity{Name: "rounds", Unit: "1", LowerIsBetter: true}, func(r *history.Record) (float64, bool) { return float64(r.Round), true }) // the number of the last one: an extract (see study.Runs.Extract) does not have all
 	Down   = sofar(Quantity{Name: "down", Unit: "B", LowerIsBetter: true}, func(r *history.Record) float64 { return float64(r.BytesDown) })                // bytes from the server to clients
 	Up     = sofar(Quantity{Name: "up", Unit: "B", LowerIsBetter: true}, func(r *history.Record) float64 { return float64(r.BytesUp) })                    // bytes from clients to the server
-	Sent   = sofar(Quantity{Name: "sent", Long: "sent, both ways", Title: "Bytes", Unit: "B", LowerIsBetter: true}, sent)                                                  // Down + Up
+	Sent   = sofar(Quantity{Name: "sent", Long: "sent, both ways", Title: "Bytes", Unit: "B", LowerIsBetter: true}, sent)                                  // Down + Up
 	Time   = sofar(Quantity{Name: "time", Unit: "s", LowerIsBetter: true}, seconds)                                                                        // wall time of the rounds without evaluations
 	Kept   = Quantity{Name: "kept", Unit: "B", LowerIsBetter: true, ByRound: kept}                                                                         // largest size in bytes of the matrices and numbers that the strategy keeps between rounds
 )

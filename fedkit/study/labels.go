@@ -25,7 +25,7 @@ func labels(pairs []any) (all []Label, err error) {
 		if slices.ContainsFunc(all, func(l Label) bool { return l.Key == key }) {
 			return nil, fedkit.Invalid("label", fmt.Sprintf("%q given twice", key), "different keys")
 		}
-		all = append(all, Label{key, fmt.Sprint(p[1])})
+		all = append(all, Label{Key: key, Value: fmt.Sprint(p[1])})
 	}
 	return all, nil
 }

@@ -46,7 +46,7 @@ func TestHints(t *testing.T) {
 		{"unexported field", "", "cannot refer to unexported field problems in struct literal of type strategy.FedSplit", []string{"strategy.FedSplit has:", "Exact"}},
 		{"member with a small letter", "", "h.accuracy undefined (type *fedkit.History has no field or method accuracy, but does have method Accuracy)", []string{"did you mean Accuracy()?"}},
 		{"far export", "", "undefined: strategy.FederatedAveraging", []string{"package strategy has, among others:"}},
-		{"constant", "", "undefined: plot.Clok", []string{"did you mean Clock?", "Clock", "simulated time"}},
+		{"constant", "", "undefined: plot.Confidnce", []string{"did you mean Confidence?", "Confidence", "confidence interval"}},
 		{"package", "strat.FedAvg()", "undefined: strat", []string{`did you mean strategy? (import "fedkit.example/fedkit/strategy")`}},
 		{"missing import", "compare.Table()", "undefined: compare", []string{`missing above %%: import "fedkit.example/fedkit/compare"`}},
 		{"variable", "plot.Show(h)", "undefined: h", []string{"no such name here; a cell is a program of its own", `fedkit.Options{History: "h.jsonl"}`, `study.New("runs")`}},
