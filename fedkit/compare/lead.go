@@ -8,7 +8,7 @@ import (
 // Lead returns by how much one group of runs is better than another in each panel, for Claims: the differences of a quantity
 // over pairs of runs with equal seeds (see Differences), negated if less is better. Groups have their names in tables (see
 // Groups). A pair without two finite values is NaN. A panel without one of the groups, or whose runs cannot be compared, has no
-// differences.
+// differences. Without another group, "", the numbers are those of the first, run by run.
 //
 //	compare.Claim{What: "SCAFFOLD is ahead of FedAvg", Unit: "points", In: compare.Lead(compare.Accuracy, "SCAFFOLD", "FedAvg", panels...)}
 func Lead(q Quantity, of, over string, panels ...Panel) []Setting {
@@ -45,6 +45,9 @@ func (q Quantity) settings(of, over string, panels []Panel, compare func(v, base
 		gs := GroupRuns(runs)
 		i := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == of })
 		k := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == over })
+		if i >= 0 && over == "" {
+			s.Here = each(gs[i].Runs, func(r *Run) float64 { return q.Value(r, b) })
+		}
 		if i >= 0 && k >= 0 {
 			s.Here = q.overPairs(gs[i], gs[k], b, compare)
 		}

@@ -77,27 +77,35 @@ func (r *Run) notes() []string {
 }
 
 // RoundsTo is the first round whose accuracy is at least target.
-func RoundsTo(target float64) Quantity { return until("rounds", target, Rounds) }
+func RoundsTo(target float64) Quantity { return toAccuracy("rounds", target, Rounds) }
 
 // BytesTo is the number of bytes sent, both ways, until the accuracy was at least target.
-func BytesTo(target float64) Quantity { return until("bytes", target, Sent) }
+func BytesTo(target float64) Quantity { return toAccuracy("bytes", target, Sent) }
 
 // TimeTo is the wall time of the rounds, without evaluations, until the accuracy was at least target.
-func TimeTo(target float64) Quantity { return until("time", target, Time) }
+func TimeTo(target float64) Quantity { return toAccuracy("time", target, Time) }
 
 // SimulatedTo is the simulated clock at the end of the first round whose accuracy is at least target.
-func SimulatedTo(target float64) Quantity { return until("simulated", target, Simulated) }
+func SimulatedTo(target float64) Quantity { return toAccuracy("simulated", target, Simulated) }
 
-// until is a cost in the first round whose accuracy is at least target, NaN if there is none.
-func until(name string, target float64, cost Quantity) Quantity {
-	return Quantity{Name: name + " to " + target100(target), Unit: cost.Unit, LowerIsBetter: true, Summary: func(r *Run, b Basis) float64 {
-		points := b.Points(r)
-		i := slices.IndexFunc(points, func(p Point) bool { return float64(p.Score.Accuracy) >= target })
+func toAccuracy(name string, target float64, cost Quantity) Quantity {
+	q := Until(Accuracy, target, cost)
+	q.Name = name + " to " + target100(target)
+	return q
+}
+
+// Until is a cost, Rounds say, in the first round in which a quantity is at least target, or at most if less is better; NaN if there
+// is none.
+func Until(of Quantity, target float64, cost Quantity) Quantity {
+	name := fmt.Sprintf("%s to %s %s", cost.Name, of.Name, of.write(target))
+	return Quantity{Name: name, Unit: cost.Unit, LowerIsBetter: true, Summary: func(r *Run, b Basis) float64 {
+		values := of.ByRound(r, b)
+		i := slices.IndexFunc(values, func(v Value) bool { return v.Of >= target && !of.LowerIsBetter || v.Of <= target && of.LowerIsBetter })
 		if i < 0 {
 			return math.NaN()
 		}
 		costs := cost.ByRound(r, b)
-		at := slices.IndexFunc(costs, func(v Value) bool { return v.Round == points[i].Round })
+		at := slices.IndexFunc(costs, func(v Value) bool { return v.Round == values[i].Round })
 		if at < 0 { // it has no clock
 			return math.NaN()
 		}
