@@ -212,7 +212,7 @@ func TestReadmeListsEveryNotebook(t *testing.T) {
 // Each notebook ends with a reproduction card, or a ledger of claims.
 func TestEveryNotebookHasACard(t *testing.T) {
 	for _, path := range notebooks(t) {
-		if code := code(t, path); !uses(code, "compare.Card") && !uses(code, "compare.Ledger") {
+		if code := code(t, path); !uses(code, "compare.Claims") {
 			t.Errorf("%s has no card", path)
 		}
 	}

@@ -1,12 +1,12 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"fedkit.example/fedkit/history"
-	"fedkit.example/fedkit/table"
 )
 
 // Quantities of simulated time, NaN for runs without a clock: see fedkit.Federation.On. Staleness needs no clock. All but
@@ -21,33 +21,56 @@ import (
 //
 // Results that were not finite count as wasted too.
 var (
-	Simulated = Quantity{"simulated", ofClock(func(r *Run) float64 { return float64(r.History.Last().Clock) }), table.Seconds, true} // s of the clock after the last round
-	Idle      = Quantity{"idle", ofTimes(times.idleShare), table.Percent, true}                                                      // share of their time that clients wait
-	Wasted    = Quantity{"wasted", ofTimes(times.wastedShare), table.Percent, true}                                                  // share of busy time without a result
-	Staleness = Quantity{"staleness", staleness, two, true}                                                                          // mean of Solve.Staleness over all results; 0 in synchronous rounds
+	Simulated = ofClock(Quantity{Name: "simulated", Long: "simulated time", LowerIsBetter: true, Unit: "s", ByRound: clocks})                                                                              // s of the clock after the last round
+	RoundTime = ofClock(Quantity{Name: "round time", Title: "Simulated time of each round", Long: "time", LowerIsBetter: true, Unit: "s", Range: notNegative, Include: []float64{0}, ByRound: roundTimes}) // s of the clock that a round took
+	Idle      = ofClock(Quantity{Name: "idle", Long: "idle share", Title: "Share of their time that clients wait", Unit: "%", LowerIsBetter: true, Range: share, Include: []float64{0},
+		ByRound: ofRounds(times.idleShare), Summary: ofTimes(times.idleShare)}) // share of their time that clients wait
+	Wasted    = ofClock(Quantity{Name: "wasted", Long: "share of busy time without a result", Unit: "%", LowerIsBetter: true, Range: share, ByRound: ofRounds(times.wastedShare), Summary: ofTimes(times.wastedShare)}) // share of busy time without a result
+	Staleness = Quantity{Name: "staleness", LowerIsBetter: true, Range: notNegative, Format: two, ByRound: stalenessByRound, Summary: staleness}                                                                        // mean of Solve.Staleness over all results; 0 in synchronous rounds
 )
-
-// SimulatedTo is the simulated clock at the end of the first round whose accuracy is at least target.
-func SimulatedTo(target float64) Quantity {
-	return Quantity{"simulated to " + target100(target), func(r *Run, b Basis) float64 {
-		if at := b.reached(r, target); at != nil && r.Clocked() {
-			return float64(at.Clock)
-		}
-		return math.NaN()
-	}, table.Seconds, true}
-}
 
 // Clocked reports whether the run has a clock, because its clients have devices.
 func (r *Run) Clocked() bool { return r.History.Devices != nil }
 
-// ofClock reads a quantity of a run that has a clock and a round.
-func ofClock(of func(r *Run) float64) func(*Run, Basis) float64 {
-	return func(r *Run, _ Basis) float64 {
+// Timed refuses a run without a simulated clock.
+func (r *Run) Timed() error {
+	if r.Clocked() {
+		return nil
+	}
+	return fmt.Errorf("history %q has no simulated clock: its clients have no devices (see Federation.On)", r.Name)
+}
+
+// ofClock is a quantity that only runs with a clock and a round have.
+func ofClock(q Quantity) Quantity {
+	q.lacks = (*Run).Timed
+	values, number := q.ByRound, q.Value
+	q.ByRound = func(r *Run, b Basis) []Value {
+		if !r.Clocked() {
+			return nil
+		}
+		return values(r, b)
+	}
+	q.Summary = func(r *Run, b Basis) float64 {
 		if !r.Clocked() || r.History.Last() == nil {
 			return math.NaN()
 		}
-		return of(r)
+		return number(r, b)
 	}
+	return q
+}
+
+// clocks returns the times at which rounds ended, in s of the clock.
+func clocks(r *Run, _ Basis) []Value {
+	return each(r.History.Rounds, func(rec history.Record) Value { return Value{rec.Round, float64(rec.Clock)} })
+}
+
+// roundTimes returns how long each round took.
+func roundTimes(r *Run, b Basis) []Value {
+	all, before := clocks(r, b), 0.0
+	for i := range all {
+		all[i].Of, before = all[i].Of-before, all[i].Of
+	}
+	return all
 }
 
 // times is the clients' total time by use, in s of the clock.
@@ -80,24 +103,38 @@ func (t *times) add(r *history.Record) {
 func (t times) idleShare() float64   { return t.idle / (t.busy + t.idle) }
 func (t times) wastedShare() float64 { return t.wasted / t.busy }
 
-// ofTimes reads a quantity of how a run's clients spent their time.
+// ofTimes reads a quantity of how a run's clients spent their time, and ofRounds that of each round, NaN if no client was at work.
 func ofTimes(of func(times) float64) func(*Run, Basis) float64 {
-	return ofClock(func(r *Run) float64 {
+	return func(r *Run, _ Basis) float64 {
 		var t times
 		for i := range r.History.Rounds {
 			t.add(&r.History.Rounds[i])
 		}
 		return of(t)
+	}
+}
+
+func ofRounds(of func(times) float64) func(*Run, Basis) []Value {
+	return func(r *Run, _ Basis) []Value {
+		return each(r.History.Rounds, func(rec history.Record) Value {
+			var t times
+			t.add(&rec)
+			return Value{rec.Round, of(t)}
+		})
+	}
+}
+
+func stalenessByRound(r *Run, _ Basis) []Value {
+	return each(r.History.Rounds, func(rec history.Record) Value {
+		sum := 0.0
+		for _, s := range rec.Solves {
+			sum += float64(s.Staleness)
+		}
+		return Value{rec.Round, sum / float64(len(rec.Solves))}
 	})
 }
 
-// IdleShare is Idle of one round, NaN if no client was at work.
-func IdleShare(r *history.Record) float64 {
-	var t times
-	t.add(r)
-	return t.idleShare()
-}
-
+// staleness is the mean over the results of all rounds.
 func staleness(r *Run, _ Basis) float64 {
 	sum, n := 0.0, 0.0
 	for i := range r.History.Rounds {

@@ -119,7 +119,7 @@ func TestIdleOfLightRuns(t *testing.T) {
 		"idle, wasted, staleness" + says: Table(light, whole),
 		"idle" + says:                    Comparison{Columns: []string{"idle", "time"}}.Table(light),
 		"":                               Comparison{Columns: []string{"time"}}.Table(light),
-		"; idle" + says:                  Across{By: Idle}.Table(Panel{"x", []*history.History{light, whole}}),
+		"; idle" + says:                  Pivot{By: Idle}.Table(Panel{"x", []*history.History{light, whole}}),
 	} {
 		if err := tab.Err(); err != nil || !strings.Contains(tab.Note, want) || want == "" && strings.Contains(tab.Note, says) {
 			t.Errorf("%q is not in %q (%v)", want, tab.Note, err)

@@ -163,7 +163,7 @@ func TestMistakes(t *testing.T) {
 		"compare: table: invalid: Target = NaN":                                     Comparison{Target: nan}.Table(one),
 		`compare: table: invalid: Baseline = "FedAvg": must be one of "one", "two"`: Comparison{Baseline: "FedAvg"}.Table(one, ran("two", 0.5)),
 		`compare: table: invalid: Columns = "acuracy": must be one of "rounds", "a`: Comparison{Columns: []string{"acuracy"}}.Table(one),
-		"compare: card: no line":                                                    Card{}.Table(),
+		"compare: claims: no claim":                                                 Claims{}.Table(),
 	} {
 		if err := tab.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)

@@ -4,9 +4,9 @@
 //	compare.Table(hs...).Show()
 //	compare.Comparison{Baseline: "FedAvg", Target: 0.9}.Table(hs...).Save("table.tex")
 //
-// A Comparison has one line per group and many quantities, Across one quantity in many settings.
+// A Comparison has one line per group and many quantities, a Pivot one quantity in many settings.
 //
-// Card compares a source's numbers with those of runs, and Ledger tests what sources claim, with a verdict on each.
+// Claims tests what sources report and claim against runs, with a verdict on each, which is computed.
 //
 // A run is read through its history alone. Light histories suffice: only Idle, Wasted and Staleness need what a history records
 // per client, and a table says what it misses.

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Lead returns by how much one group of runs is better than another in each panel, for a Ledger: the differences of a quantity
+// Lead returns by how much one group of runs is better than another in each panel, for Claims: the differences of a quantity
 // over pairs of runs with equal seeds (see Differences), negated if less is better. Groups have their names in tables (see
 // Groups). A pair without two finite values is NaN. A panel without one of the groups, or whose runs cannot be compared, has no
-// differences.
+// differences. Without another group, "", the numbers are those of the first, run by run.
 //
-//	compare.Finding{Claim: "SCAFFOLD is ahead of FedAvg", Unit: "points", In: compare.Lead(compare.Accuracy, "SCAFFOLD", "FedAvg", panels...)}
+//	compare.Claim{What: "SCAFFOLD is ahead of FedAvg", Unit: "points", In: compare.Lead(compare.Accuracy, "SCAFFOLD", "FedAvg", panels...)}
 func Lead(q Quantity, of, over string, panels ...Panel) []Setting {
 	q = q.orAccuracy()
 	return q.settings(of, over, panels, func(v, base float64) float64 {
-		if q.Less {
+		if q.LowerIsBetter {
 			v, base = base, v
 		}
 		return rounded(v - base)
@@ -45,8 +45,11 @@ func (q Quantity) settings(of, over string, panels []Panel, compare func(v, base
 		gs := GroupRuns(runs)
 		i := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == of })
 		k := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == over })
+		if i >= 0 && over == "" {
+			s.Here = each(gs[i].Runs, func(r *Run) float64 { return q.Value(r, b) })
+		}
 		if i >= 0 && k >= 0 {
-			s.Differences = q.overPairs(gs[i], gs[k], b, compare)
+			s.Here = q.overPairs(gs[i], gs[k], b, compare)
 		}
 		return s
 	})

@@ -1,78 +1,157 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/table"
 )
 
-// Quantity is a number per run, NaN if a run does not have it. The zero value stands for Accuracy.
+// Quantity is a number of a run, and of its rounds: the one definition that tables, figures, ranks and claims share. The zero value
+// stands for Accuracy. A custom one takes a name and a function:
+//
+//	drift := compare.PerRound("mean drift", func(r *fedkit.Record) (float64, bool) {
+//		return stat.Mean(drifts(r), nil), len(r.Solves) > 0
+//	})
 type Quantity struct {
-	Name   string                        // of its column: "accuracy"
-	Value  func(r *Run, b Basis) float64 // b is what all runs have scores of
-	Format func(float64) string          // default "%.4g"
-	Less   bool                          // less is better: loss, bytes
+	Name  string // of its column: "ARI"
+	Long  string // on axes: "adjusted Rand index"; default Name
+	Title string // of its figure; default Name
+	Unit  string // "%" of a share, "B", "s", or "1" of a count, which decides how it is written and drawn; default a plain number
+
+	LowerIsBetter bool       // loss, bytes
+	Range         [2]float64 // the least and the greatest value that it can have, which end bands and axes; default none
+	Include       []float64  // values that its axis shows, whatever the data are
+
+	// ByRound returns its values in the rounds of a run that have one; b is what all runs have scores of. Nil: it is no number of rounds.
+	ByRound func(r *Run, b Basis) []Value
+	Summary func(r *Run, b Basis) float64 // the run's number, NaN if it has none; default: the last of ByRound
+	Format  func(float64) string          // default by Unit, else "%.4g"
+
+	scored bool             // of a score, and so another one on another basis
+	lacks  func(*Run) error // why a run does not have it, beyond having no values
 }
 
-// Quantities of a run. Scores are on test examples. Loss is that of the last evaluated round, and Rounds is how many the run has.
-var (
-	Accuracy = Quantity{"accuracy", func(r *Run, b Basis) float64 { return float64(b.last(r).Accuracy) }, table.Percent, false} // at the last evaluated round
-	Best     = Quantity{"best", best, table.Percent, false}                                                                     // highest accuracy of any round
-	Clients  = Quantity{"clients", spread(func(s *history.Spread) history.Float { return s.Mean }), table.Percent, false}       // mean over clients on their own examples, each counting the same
-	Worst    = Quantity{"worst 10 %", spread(func(s *history.Spread) history.Float { return s.Worst }), table.Percent, false}   // the same over the worst-off tenth of the clients
-	Loss     = Quantity{"loss", func(r *Run, b Basis) float64 { return float64(b.last(r).Loss) }, three, true}
-	Rounds   = Quantity{"rounds", rounds, table.Short, true}
-	Down     = Quantity{"down", total(func(r *history.Record) float64 { return float64(r.BytesDown) }), table.Bytes, true} // bytes from the server to clients
-	Up       = Quantity{"up", total(func(r *history.Record) float64 { return float64(r.BytesUp) }), table.Bytes, true}     // bytes from clients to the server
-	Kept     = Quantity{"kept", kept, table.Bytes, true}                                                                   // largest size in bytes of the matrices and numbers that the strategy keeps between rounds
-	Unseen   = Quantity{"unseen", mean((*history.Record).MeanUnseen), table.Percent, false}                                // mean over the test examples of clients that never took part
-	// ChosenOnTest is the mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest.
-	ChosenOnTest = Quantity{"chosen on test", mean((*history.Record).MeanChosenOnTest), table.Percent, false}
-	Clusters     = Quantity{"clusters", clustering(func(c *history.Clustering) float64 { return float64(c.Count) }), table.Short, false} // nonempty clusters in the last round
-	ARI          = Quantity{"ARI", clustering(func(c *history.Clustering) float64 { return float64(c.ARI) }), two, false}                // adjusted Rand index with the true groups, in the last round
-	Time         = Quantity{"time", total(seconds), table.Seconds, true}                                                                 // wall time of the rounds without evaluations
-)
+// Value is a quantity of a round.
+type Value struct {
+	Round int // its number, from 1
+	Of    float64
+}
 
-// RoundsTo is the first round whose accuracy is at least target.
-func RoundsTo(target float64) Quantity {
-	return Quantity{"rounds to " + target100(target), func(r *Run, b Basis) float64 {
-		if last := b.reached(r, target); last != nil {
-			return float64(last.Round)
+// PerRound is a quantity of a record; there is false for a round that does not have it. The number of a run is that of its last such
+// round.
+func PerRound(name string, of func(r *history.Record) (v float64, there bool)) Quantity {
+	q := Quantity{Name: name}
+	q.ByRound = func(r *Run, _ Basis) (all []Value) {
+		for i := range r.History.Rounds {
+			rec := &r.History.Rounds[i]
+			if v, there := of(rec); there {
+				all = append(all, Value{rec.Round, v})
+			}
+		}
+		return all
+	}
+	q.Summary = func(r *Run, _ Basis) float64 {
+		for i := len(r.History.Rounds) - 1; i >= 0; i-- {
+			if v, there := of(&r.History.Rounds[i]); there {
+				return v
+			}
 		}
 		return math.NaN()
-	}, table.Short, true}
+	}
+	return q
 }
 
-// BytesTo is the number of bytes sent, both ways, until the accuracy was at least target.
-func BytesTo(target float64) Quantity {
-	return Quantity{"bytes to " + target100(target), to(target, Sent), table.Bytes, true}
+// sofar is the sum of a number of each round, up to a round.
+func sofar(q Quantity, of func(*history.Record) float64) Quantity {
+	q.ByRound = func(r *Run, _ Basis) (all []Value) {
+		sum := 0.0
+		for i := range r.History.Rounds {
+			rec := &r.History.Rounds[i]
+			sum += of(rec)
+			all = append(all, Value{rec.Round, sum})
+		}
+		return all
+	}
+	q.Summary = func(r *Run, _ Basis) (sum float64) {
+		for i := range r.History.Rounds {
+			sum += of(&r.History.Rounds[i])
+		}
+		return sum
+	}
+	return q
 }
 
-// TimeTo is the wall time of the rounds, without evaluations, until the accuracy was at least target.
-func TimeTo(target float64) Quantity {
-	return Quantity{"time to " + target100(target), to(target, seconds), table.Seconds, true}
-}
-
-// Metric is a metric of Options.Metrics by its name, "macro F1", at the last evaluated round: of the global model, or the mean
-// over the clients' own, as in Accuracy. More is better, unless Less is set.
-func Metric(name string) Quantity {
-	return Quantity{name, func(r *Run, b Basis) float64 {
-		if v, ok := b.last(r).Metrics[name]; ok {
-			return float64(v)
+// score is a number of the scores that runs are compared by.
+func score(q Quantity, of func(*history.Score) float64) Quantity {
+	q.scored = true
+	q.ByRound = func(r *Run, b Basis) []Value {
+		return each(b.Points(r), func(p Point) Value { return Value{p.Round, of(p.Score)} })
+	}
+	q.Summary = func(r *Run, b Basis) float64 {
+		if p := b.Points(r); len(p) > 0 {
+			return of(p[len(p)-1].Score)
 		}
 		return math.NaN()
-	}, three, false}
+	}
+	return q
+}
+
+// with copies the definition of a quantity, but for what it is made from.
+func (q Quantity) with(of Quantity) Quantity {
+	q.ByRound, q.Summary = of.ByRound, of.Summary
+	return q
+}
+
+// LastRounds is the mean of a quantity over the last n rounds, of those that have it. In round t, these are t−n+1 to t.
+func LastRounds(n int, q Quantity) Quantity {
+	q = q.orAccuracy()
+	of := q.ByRound
+	q.Name, q.Title = fmt.Sprintf("%s, last %d rounds", q.Name, n), ""
+	q.ByRound = func(r *Run, b Basis) []Value {
+		all, from := of(r, b), 0
+		means := make([]Value, len(all))
+		for i, v := range all {
+			for all[from].Round <= v.Round-n {
+				from++
+			}
+			sum := 0.0
+			for _, v := range all[from : i+1] {
+				sum += v.Of
+			}
+			means[i] = Value{v.Round, sum / float64(i+1-from)}
+		}
+		return means
+	}
+	q.Summary = nil
+	return q
 }
 
 // On is the quantity with a basis of its own, whatever runs are compared by: compare.Accuracy.On(compare.OwnModels).
 func (q Quantity) On(b Basis) Quantity {
 	q = q.orAccuracy()
-	of := q.Value
-	q.Name, q.Value = q.Name+", "+b.Name(), func(r *Run, _ Basis) float64 { return of(r, b) }
+	of := q
+	q.Name, q.scored = q.Name+", "+b.Name(), false
+	q.Summary = func(r *Run, _ Basis) float64 { return of.Value(r, b) }
+	if of.ByRound != nil {
+		q.ByRound = func(r *Run, _ Basis) []Value { return of.ByRound(r, b) }
+	}
 	return q
+}
+
+// Value returns the number of a run, NaN if it has none.
+func (q Quantity) Value(r *Run, b Basis) float64 {
+	if q = q.orAccuracy(); q.Summary != nil {
+		return q.Summary(r, b)
+	}
+	if all := q.ByRound(r, b); len(all) > 0 {
+		return all[len(all)-1].Of
+	}
+	return math.NaN()
 }
 
 // Of returns the quantity of each run: of the global model if every history has one, else of the clients' own.
@@ -86,30 +165,67 @@ func (q Quantity) Of(h ...*history.History) []float64 {
 	}
 	if b, err := CommonBasis(runs); err == nil {
 		for i, r := range runs {
-			v[i] = q.orAccuracy().Value(r, b)
+			v[i] = q.Value(r, b)
 		}
 	}
 	return v
 }
 
+// Scored reports whether it is a number of a score, and so of the global model or of the clients' own.
+func (q Quantity) Scored() bool { return q.scored }
+
+// Follow returns the runs of histories that have the quantity round by round, and what they are compared by.
+//
+// Errors: those of Runs, and of Evaluated and CommonBasis for scores; a quantity that is no number of rounds, a run that does not
+// have it.
+func (q Quantity) Follow(h ...*history.History) (all []*Run, b Basis, err error) {
+	follow := Runs
+	if q.scored {
+		follow = Evaluated
+	}
+	if q.ByRound == nil {
+		return nil, 0, fmt.Errorf("quantity %q has no values by round (Quantity.ByRound)", q.Name)
+	}
+	if all, err = follow(h...); err == nil && q.scored {
+		b, err = CommonBasis(all)
+	}
+	for i := 0; i < len(all) && err == nil && q.lacks != nil; i++ {
+		err = q.lacks(all[i])
+	}
+	return all, b, err
+}
+
+// Axis returns what an axis of the quantity says, without its unit.
+func (q Quantity) Axis() string { return cmp.Or(q.Long, q.Name) }
+
+// orAccuracy replaces the zero value.
 func (q Quantity) orAccuracy() Quantity {
-	if q.Value == nil {
+	if q.ByRound == nil && q.Summary == nil {
 		return Accuracy
 	}
 	return q
 }
 
 func (q Quantity) write(v float64) string {
-	if q.Format == nil {
-		return fmt.Sprintf("%.4g", v+0) // -0 becomes 0
+	switch {
+	case q.Format != nil:
+		return q.Format(v)
+	case q.Unit == "%":
+		return table.Percent(v)
+	case q.Unit == "B":
+		return table.Bytes(v)
+	case q.Unit == "s":
+		return table.Seconds(v)
+	case q.Unit == "1":
+		return table.Short(v)
 	}
-	return q.Format(v)
+	return fmt.Sprintf("%.4g", v+0) // -0 becomes 0
 }
 
 // beside writes half of an interval after its mean; a duration in the units of the mean.
 func (q Quantity) beside(half, mean float64) string {
-	if mean = math.Abs(mean); q.write(mean) == table.Seconds(mean) {
-		return table.SecondsLike(half, mean)
+	if q.Unit == "s" && q.Format == nil {
+		return table.SecondsLike(half, math.Abs(mean))
 	}
 	return q.write(half)
 }
@@ -124,128 +240,22 @@ func (q Quantity) finite(runs []*Run, b Basis) (v []float64) {
 	return v
 }
 
-var noScore = history.Score{Loss: history.Float(math.NaN()), Accuracy: history.Float(math.NaN())}
-
-// last is a run's last score; of NaN if there is none.
-func (b Basis) last(r *Run) *history.Score {
-	if p := b.Points(r); len(p) > 0 {
-		return p[len(p)-1].Score
-	}
-	return &noScore
-}
-
-func best(r *Run, b Basis) float64 {
-	best := math.NaN()
-	for _, p := range b.Points(r) {
-		if a := float64(p.Score.Accuracy); !(a <= best) && finite(a) {
-			best = a
-		}
-	}
-	return best
-}
-
-// spread reads a number of the last round in which clients were evaluated.
-func spread(of func(*history.Spread) history.Float) func(*Run, Basis) float64 {
-	return func(r *Run, _ Basis) float64 {
-		for i := len(r.History.Rounds) - 1; i >= 0; i-- {
-			if s := r.History.Rounds[i].Spread(); s != nil {
-				return float64(of(s))
-			}
-		}
-		return math.NaN()
-	}
-}
-
-// mean reads the accuracy of the last round that has a mean.
-func mean(of func(*history.Record) *history.Score) func(*Run, Basis) float64 {
-	return func(r *Run, _ Basis) float64 {
-		for i := len(r.History.Rounds) - 1; i >= 0; i-- {
-			if s := of(&r.History.Rounds[i]); s != nil {
-				return float64(s.Accuracy)
-			}
-		}
-		return math.NaN()
-	}
-}
-
-// clustering reads a number of the last round whose clusters are known.
-func clustering(of func(*history.Clustering) float64) func(*Run, Basis) float64 {
-	return func(r *Run, _ Basis) float64 {
-		for i := len(r.History.Rounds) - 1; i >= 0; i-- {
-			if c := r.History.Rounds[i].Clustering; c != nil {
-				return of(c)
-			}
-		}
-		return math.NaN()
-	}
-}
-
 func two(v float64) string   { return decimal(v, 2) }
 func three(v float64) string { return decimal(v, 3) }
-
-// kept is NaN for runs of old code, which did not record it.
-func kept(r *Run, _ Basis) float64 {
-	most := int64(0)
-	for i := range r.History.Rounds {
-		most = max(most, r.History.Rounds[i].Kept)
-	}
-	if most == 0 {
-		return math.NaN()
-	}
-	return float64(most)
-}
-
-// rounds is the number of the last round: an extract (see study.Runs.Extract) does not have all of them.
-func rounds(r *Run, _ Basis) float64 {
-	if last := r.History.Last(); last != nil {
-		return float64(last.Round)
-	}
-	return 0
-}
-
-// total adds up a number over all rounds.
-func total(of func(*history.Record) float64) func(*Run, Basis) float64 {
-	return func(r *Run, _ Basis) (sum float64) {
-		for i := range r.History.Rounds {
-			sum += of(&r.History.Rounds[i])
-		}
-		return sum
-	}
-}
-
-// to adds a number up until the target is reached, NaN if it is not.
-func to(target float64, of func(*history.Record) float64) func(*Run, Basis) float64 {
-	return func(r *Run, b Basis) (sum float64) {
-		last := b.reached(r, target)
-		if last == nil {
-			return math.NaN()
-		}
-		for k := range r.History.Rounds {
-			if rec := &r.History.Rounds[k]; rec.Round <= last.Round {
-				sum += of(rec)
-			}
-		}
-		return sum
-	}
-}
-
-// reached returns the first round whose accuracy is at least target, nil if there is none.
-func (b Basis) reached(r *Run, target float64) *history.Record {
-	for _, p := range b.Points(r) {
-		if float64(p.Score.Accuracy) >= target {
-			at := slices.IndexFunc(r.History.Rounds, func(rec history.Record) bool { return rec.Round == p.Round })
-			return &r.History.Rounds[at]
-		}
-	}
-	return nil
-}
-
-// Sent is how many bytes a round sent, both ways.
-func Sent(r *history.Record) float64 { return float64(r.BytesDown) + float64(r.BytesUp) }
-
-func seconds(r *history.Record) float64 { return r.Seconds }
 
 // target100 writes a target without needless decimals: "92.5 %", "90 %".
 func target100(t float64) string { return fmt.Sprintf("%.4g %%", 100*t) }
 
 func finite(v float64) bool { return v-v == 0 }
+
+// noSuch says that a run does not have a name, and which it has.
+func noSuch(r *Run, what, name string, has []string) error {
+	if slices.Contains(has, name) {
+		return nil
+	}
+	it := "none"
+	if len(has) > 0 {
+		it = strings.Join(each(has, func(name string) string { return fmt.Sprintf("%q", name) }), ", ")
+	}
+	return fmt.Errorf("history %q has no %s %q: it has %s", r.Name, what, name, it)
+}

@@ -58,7 +58,7 @@ func Rank(q Quantity, problems ...[]*history.History) (*Ranking, error) {
 			blocks = append(blocks, each(gs, func(g *Group) float64 { return stat.Mean(q.finite(g.Runs, b), nil) }))
 		}
 	}
-	return rankBlocks(methods, blocks, q.Less)
+	return rankBlocks(methods, blocks, q.LowerIsBetter)
 }
 
 // inOrder returns the groups in the order of their names here.

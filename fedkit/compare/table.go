@@ -80,7 +80,7 @@ func (c Comparison) Table(h ...*history.History) *table.Table {
 			return err
 		}
 		t.Note = strings.Join(slices.Concat(notes(gs, all), lacking(runs, all, len(c.Columns) > 0), Remarks(gs)), "; ")
-		fill(t, gs, all)
+		fill(t, "", each(gs, func(g *Group) string { return g.Name }), all)
 		return nil
 	})
 }
@@ -279,8 +279,8 @@ func choose(all []column, names []string) (chosen []column, err error) {
 }
 
 // fill writes the columns into the table, as text and as data.
-func fill(t *table.Table, gs []*Group, all []column) {
-	head, data := []string{""}, []any{"run"}
+func fill(t *table.Table, corner string, names []string, all []column) {
+	head, data := []string{corner}, []any{"run"}
 	for _, c := range all {
 		head, data = append(head, c.name), append(data, c.name)
 		for _, part := range c.data {
@@ -288,8 +288,8 @@ func fill(t *table.Table, gs []*Group, all []column) {
 		}
 	}
 	t.Lines, t.Data = [][]string{head}, [][]any{data}
-	for i, g := range gs {
-		line, data := []string{g.Name}, []any{g.Name}
+	for i, name := range names {
+		line, data := []string{name}, []any{name}
 		for _, c := range all {
 			line = append(line, c.of[i].text)
 			for _, v := range c.of[i].numbers {

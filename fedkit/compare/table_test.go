@@ -63,7 +63,7 @@ func TestNoNegativeZero(t *testing.T) {
 	for got, want := range map[string]string{
 		Accuracy.signed([]float64{-0.0002, 0.0001}).text: "0.0 ± 0.2 points", ARI.write(-0.001): "0.00", ARI.write(-0.12): "−0.12",
 		Loss.write(-1e-5): "0.000", Quantity{}.write(math.Copysign(0, -1)): "0", Accuracy.write(-0.0001): "0.0 %",
-		Claim{Unit: "points"}.signed(0.0001, 0.02): "0.0 ± 2.0 points", Claim{Unit: "points"}.signed(0.01, nan): "+1.0 points",
+		unitNumber("points").signed(0.0001, 0.02): "0.0 ± 2.0 points", unitNumber("points").signed(0.01, nan): "+1.0 points",
 		Accuracy.signed([]float64{-0.002, 0.001}).text: "−0.1 ± 1.9 points", Time.signed([]float64{-300, -340}).text: "−5 min 20 s ± 4 min 14 s",
 	} {
 		if got != want {

@@ -47,6 +47,9 @@ type History struct {
 	// Manifest identifies the clients' data by hashes; nil in old files.
 	Manifest *partition.Manifest `json:"manifest,omitempty"`
 
+	// Labels are those of a study, after the run's own name: {"name", "FedAvg"}, {"α", "0.1"}; none for other runs. They are not in the file.
+	Labels []Label `json:"-"`
+
 	On fmt.Stringer `json:"-"` // machines that run the programs; nil for this process
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
 )
 
@@ -30,10 +31,10 @@ func TestAgreement(t *testing.T) {
 		f *chart.Figure
 		y []float64
 	}{
-		"ARI":           {ARI(a, b, c), []float64{0.5, 0.9}},
-		"NMI":           {NMI(a, b, c), []float64{0.4, 0.8}},
-		"purity":        {Purity(a, b, c), []float64{0.3, 0.7}},
-		"cluster-count": {ClusterCount(a, b, c), []float64{1, 2, 3}},
+		"ARI":      {ARI(a, b, c), []float64{0.5, 0.9}},
+		"NMI":      {Over(compare.NMI, a, b, c), []float64{0.4, 0.8}},
+		"purity":   {Over(compare.Purity, a, b, c), []float64{0.3, 0.7}},
+		"clusters": {ClusterCount(a, b, c), []float64{1, 2, 3}},
 	} {
 		if err := want.f.Err(); err != nil {
 			t.Fatal(name, err)
@@ -90,10 +91,10 @@ func TestAgreementRefusals(t *testing.T) {
 	one := grouped("IFCA", 0, []float64{0.5})
 	for says, f := range map[string]*chart.Figure{
 		"plot: ARI: no history given":                                                      ARI(),
-		"plot: purity: history 2 is nil":                                                   Purity(one, nil),
-		`plot: NMI: history "FedAvg" has no clustering (Record.Clustering)`:                NMI(one, history("FedAvg", 0.5)),
+		"plot: purity: history 2 is nil":                                                   Over(compare.Purity, one, nil),
+		`plot: NMI: history "FedAvg" has no clustering (Record.Clustering)`:                Over(compare.NMI, one, history("FedAvg", 0.5)),
 		`history "x" has nothing to compare its clusters with: its federation has no true`: ARI(grouped("x", 0, []float64{nan, nan})),
-		`plot: number of clusters: history "blank" has no clustering`:                      ClusterCount(&fedkit.History{Name: "blank"}),
+		`plot: clusters: history "blank" has no clustering`:                                ClusterCount(&fedkit.History{Name: "blank"}),
 		"plot: cluster distances: the history is nil":                                      ClusterDistances(nil),
 		`history "IFCA" has no distances of clusters (Clustering.Distances)`:               ClusterDistances(one),
 	} {

@@ -27,8 +27,8 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 		f.Name, f.Title = "client-accuracy", "Accuracy of each client"
 		f.Note = "dot: a client on its own test rows; box: middle half; bar: median"
 		noteEach(f, compare.Remarks(gs))
-		f.X, f.Point = share, "client"
-		f.X.Title = "test accuracy of the client"
+		f.X = chart.Axis{Title: "test accuracy of the client", Percent: true, Bounds: [2]float64{0, 1}}
+		f.Point = "client"
 		f.Height = 50 + 64*len(pools)
 		lo, hi := 1.0, 0.0
 		for _, p := range pools {

@@ -164,7 +164,7 @@ func TestClockRefusals(t *testing.T) {
 		`plot: gantt: invalid: Last = 1: must be at least First, which is`: Schedule{First: 2, Last: 1}.Gantt(h),
 		`plot: gantt: history "light" has no work of these clients in`:     Gantt(light),
 		`plot: gantt: history "A" has no round`:                            Gantt(timed(&fedkit.History{Name: "A"})),
-		`plot: round times: history "plain" has no simulated clock`:        RoundTimes(h, without),
+		`plot: round time: history "plain" has no simulated clock`:         RoundTimes(h, without),
 		`plot: idle: history "plain" has no simulated clock`:               Idle(h, without),
 		`plot: idle: "light" has no round with a finite idle share`:        Idle(light),
 		`plot: staleness: history "light" has no results of single client`: Staleness(light),

@@ -1,21 +1,14 @@
 package plot
 
 import (
-	"gonum.org/v1/gonum/stat"
-
 	"fmt"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"fedkit.example/fedkit/chart"
-	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/stats"
 )
-
-// value is a number of a round.
-type value struct {
-	round int
-	of    float64
-}
 
 // Band is what bands show around the mean of a configuration's runs.
 type Band int
@@ -38,25 +31,10 @@ type curve struct {
 	mean, spread []float64 // spread is 0 for one run
 }
 
-// average returns the mean over runs. A round counts if every one of them has a finite value there: a mean over other
-// runs at other rounds would bend the curve.
-func average(name string, runs []*compare.Run, read func(*compare.Run) []value) curve {
-	c := curve{name: name, runs: len(runs)}
-	values := map[int][]float64{}
-	for _, t := range runs {
-		for _, v := range read(t) {
-			if finite(v.of) {
-				values[v.round] = append(values[v.round], v.of)
-			}
-		}
-	}
-	for _, r := range read(runs[0]) {
-		if v := values[r.round]; len(v) == c.runs {
-			m, s := Bands.around(v)
-			c.x, c.mean, c.spread = append(c.x, float64(r.round)), append(c.mean, m), append(c.spread, s)
-		}
-	}
-	return c
+// add adds a point: the mean of some values that are finite, and their band.
+func (c *curve) add(x float64, values ...float64) {
+	m, s := Bands.around(values)
+	c.x, c.mean, c.spread = append(c.x, x), append(c.mean, m), append(c.spread, s)
 }
 
 // around returns the mean of values and half the width of the band, which is 0 for one value.

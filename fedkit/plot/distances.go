@@ -56,7 +56,7 @@ func pairs(h *fedkit.History) (cs []curve) {
 					of[[2]int{a, b}] = at
 					cs = append(cs, curve{name: fmt.Sprintf("%d and %d", a, b)})
 				}
-				cs[at].add(h.Rounds[i].Round, d[0])
+				cs[at].addFinite(h.Rounds[i].Round, d[0])
 				d = d[1:]
 			}
 		}
@@ -70,9 +70,9 @@ func extremes(h *fedkit.History) []curve {
 	for i := range h.Rounds {
 		if d := distances(&h.Rounds[i]); len(d) > 0 {
 			round := h.Rounds[i].Round
-			far.add(round, slices.Max(d))
-			mean.add(round, stat.Mean(d, nil))
-			near.add(round, slices.Min(d))
+			far.addFinite(round, slices.Max(d))
+			mean.addFinite(round, stat.Mean(d, nil))
+			near.addFinite(round, slices.Min(d))
 		}
 	}
 	return []curve{far, mean, near}
@@ -86,10 +86,9 @@ func distances(r *fedkit.Record) []float64 {
 	return each(r.Clustering.Distances, func(d fedkit.Float) float64 { return float64(d) })
 }
 
-// add adds a round to the curve of one run.
-func (c *curve) add(round int, v float64) {
-	c.runs = 1
-	if finite(v) {
-		c.x, c.mean, c.spread = append(c.x, float64(round)), append(c.mean, v), append(c.spread, 0)
+// addFinite adds a round to the curve of one run.
+func (c *curve) addFinite(round int, v float64) {
+	if c.runs = 1; finite(v) {
+		c.add(float64(round), v)
 	}
 }

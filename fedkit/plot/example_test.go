@@ -104,7 +104,7 @@ func ExampleMultiples() {
 }
 
 func ExampleAgainst() {
-	f := plot.Against(plot.Bytes, run("FedAvg", 0.2, 0.4, 0.5))
+	f := plot.Against(compare.Sent, compare.Accuracy, run("FedAvg", 0.2, 0.4, 0.5))
 	fmt.Println(f.X.Title, f.Series[0].X, f.Series[0].Y)
 	// Output:
 	// sent, both ways (kB) [3 6 9] [0.2 0.4 0.5]

@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
 )
 
@@ -24,7 +25,7 @@ func figures() map[string]*chart.Figure {
 		"samples":    Samples(tiny(), 4),
 		"clusters":   Clusters(synthetic("IFCA", 1, 8, 4, 6, 0.9)),
 
-		"against-clock": Against(Clock, timed(history("FedAvg", 0.2, 0.4, 0.6), 500, 1000, 1500), timed(history("FedAsync", 0.1, 0.5), 300, 600)),
+		"against-clock": Against(compare.Simulated, compare.Accuracy, timed(history("FedAvg", 0.2, 0.4, 0.6), 500, 1000, 1500), timed(history("FedAsync", 0.1, 0.5), 300, 600)),
 		"gantt":         Gantt(atWork()),
 		"idle":          Idle(atWork(), working("FedAvg", 3, 5)),
 		"round-times":   RoundTimes(atWork(), timed(seeded(1, atWork()), 9, 18), working("FedAvg", 3, 5)),

@@ -73,7 +73,7 @@ func (s Schedule) Gantt(h *fedkit.History) *chart.Figure {
 func (s Schedule) check(h *fedkit.History) (first, last int, err error) {
 	runs, err := compare.Runs(h)
 	if err == nil {
-		err = clocked(runs[0])
+		err = runs[0].Timed()
 	}
 	if err == nil && len(h.Rounds) == 0 {
 		err = fmt.Errorf("history %q has no round", runs[0].Name)

@@ -48,8 +48,8 @@ func watch(name string) *progress.Watcher {
 
 // live returns accuracy and loss side by side; one of them if the other has no finite value, nil if neither has.
 func live(name string, runs []*progress.Run) (row chart.Row) {
-	for _, m := range []measure{accuracy, loss} {
-		if f := panel(m, runs); f != nil {
+	for _, q := range []compare.Quantity{compare.Accuracy, compare.Loss} {
+		if f := panel(q, runs); f != nil {
 			f.Name, f.Width, f.Height = name, 380, 280
 			row = append(row, f)
 		}
@@ -57,38 +57,38 @@ func live(name string, runs []*progress.Run) (row chart.Row) {
 	return row
 }
 
-// panel draws one measure: finished runs as Accuracy would, and each active run as a line of its own; nil if there is nothing to
+// panel draws one quantity: finished runs as Accuracy would, and each active run as a line of its own; nil if there is nothing to
 // draw.
-func panel(m measure, runs []*progress.Run) *chart.Figure {
-	shown, b := comparable(m, runs)
+func panel(q compare.Quantity, runs []*progress.Run) *chart.Figure {
+	shown, b := comparable(q, runs)
 	gs := compare.GroupRuns(each(shown, func(p *progress.Run) *compare.Run { return &p.Run }))
 	all := len(gs)
-	gs = latest(gs, shown)
+	v := &view{q, b, latest(gs, shown), q.Range}
 	going := map[*compare.Run]bool{}
 	for _, p := range shown {
 		going[&p.Run] = !p.Over
 	}
 	var over, on []curve
-	for _, g := range gs {
+	for _, g := range v.groups {
 		var done []*compare.Run
 		for _, r := range g.Runs {
 			if !going[r] {
 				done = append(done, r)
 			} else {
-				on = append(on, m.curves(g, []*compare.Run{r}, b)...)
+				on = append(on, v.curvesOf(g, []*compare.Run{r})...)
 			}
 		}
 		if done != nil {
-			over = append(over, m.curves(g, done, b)...)
+			over = append(over, v.curvesOf(g, done)...)
 		}
 	}
 	f := &chart.Figure{}
-	if _ = m.draw(f, gs, append(over, on...), b); f.Series == nil { // curves without a common round are left out
+	if _ = v.draw(f, append(over, on...)); f.Series == nil { // curves without a common round are left out
 		return nil
 	}
 	f.X.Covers = planned(shown)
-	if len(gs) < all {
-		note(f, "the latest %d of %d configurations", len(gs), all)
+	if len(v.groups) < all {
+		note(f, "the latest %d of %d configurations", len(v.groups), all)
 	}
 	return f
 }
@@ -125,21 +125,21 @@ func latest(gs []*compare.Group, runs []*progress.Run) []*compare.Group {
 
 // comparable returns the runs that have something to draw: all of them or, without a common basis, those on the basis of the
 // newest.
-func comparable(m measure, runs []*progress.Run) (shown []*progress.Run, b compare.Basis) {
-	has := func(p []compare.Point) bool {
-		return slices.ContainsFunc(p, func(q compare.Point) bool { return finite(m.value(q.Score)) })
+func comparable(q compare.Quantity, runs []*progress.Run) (shown []*progress.Run, b compare.Basis) {
+	has := func(p *progress.Run, b compare.Basis) bool {
+		return slices.ContainsFunc(q.ByRound(&p.Run, b), func(v compare.Value) bool { return finite(v.Of) })
 	}
 	for _, p := range runs {
-		if has(p.Global) || has(p.Own) {
+		if has(p, compare.GlobalModel) || has(p, compare.OwnModels) {
 			shown = append(shown, p)
 		}
 	}
 	b, err := compare.CommonBasis(each(shown, func(p *progress.Run) *compare.Run { return &p.Run }))
 	if err != nil {
-		if b = compare.OwnModels; has(shown[len(shown)-1].Global) {
+		if b = compare.OwnModels; has(shown[len(shown)-1], compare.GlobalModel) {
 			b = compare.GlobalModel
 		}
-		shown = slices.DeleteFunc(shown, func(p *progress.Run) bool { return !has(b.Points(&p.Run)) })
+		shown = slices.DeleteFunc(shown, func(p *progress.Run) bool { return !has(p, b) })
 	}
 	return shown, b
 }

@@ -10,7 +10,7 @@ import (
 	"fedkit.example/fedkit/compare"
 )
 
-// Panel is some of the runs of a study, those with one label: "α = 0.1". Tables across panels take the same: see compare.Across.
+// Panel is some of the runs of a study, those with one label: "α = 0.1". Tables across panels take the same: see compare.Pivot.
 type Panel = compare.Panel
 
 // Multiples returns small figures of one kind side by side, one per panel, with one legend and, for axes of one unit, the same

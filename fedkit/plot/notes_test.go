@@ -79,13 +79,13 @@ func TestMetric(t *testing.T) {
 
 func TestUnknownNames(t *testing.T) {
 	for want, f := range map[string]*chart.Figure{
-		`plot: note: history "CFL" has no note "norms": it has "norm", "other"`: Note("norms", noted(0, "norm", 1)),
-		`plot: note: history "A" has no note "norm": it has none`:               Note("norm", noted(0, "norm", 1), history("A", 1)),
-		`plot: note: no history given`:                                          Note("norm"),
-		`plot: note: "CFL" has no round with a finite norm`:                     Note("norm", noted(0, "norm", math.Inf(1))),
-		`plot: metric: history "A" has no metric "F2": it has "ECE", "F1"`:      Metric("F2", metered(history("A", 1), 0, 1, 1)),
-		`plot: metric: history "A" has no metric "F1": it has none`:             Metric("F1", history("A", 1)),
-		`plot: metric: history "CFL" has no evaluated round among its 1`:        Metric("F1", noted(0, "norm", 1)),
+		`plot: norms: history "CFL" has no note "norms": it has "norm", "other"`: Note("norms", noted(0, "norm", 1)),
+		`plot: norm: history "A" has no note "norm": it has none`:                Note("norm", noted(0, "norm", 1), history("A", 1)),
+		`plot: norm: no history given`:                                           Note("norm"),
+		`plot: norm: "CFL" has no round with a finite norm`:                      Note("norm", noted(0, "norm", math.Inf(1))),
+		`plot: F2: history "A" has no metric "F2": it has "ECE", "F1"`:           Metric("F2", metered(history("A", 1), 0, 1, 1)),
+		`plot: F1: history "A" has no metric "F1": it has none`:                  Metric("F1", history("A", 1)),
+		`plot: F1: history "CFL" has no evaluated round among its 1`:             Metric("F1", noted(0, "norm", 1)),
 	} {
 		if err := f.Err(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

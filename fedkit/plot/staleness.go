@@ -40,8 +40,7 @@ func Staleness(h ...*fedkit.History) *chart.Figure {
 		f.Name, f.Title, f.Point = "staleness", "Age of the results", "age"
 		bars := most/wide + 1
 		f.X = chart.Axis{Title: "rounds since the client began", Whole: true, Covers: []float64{-0.5, float64(bars*wide) - 0.5}}
-		f.Y, f.Height = share, 240
-		f.Y.Title = "share of results"
+		f.Y, f.Height = chart.Axis{Title: "share of results", Percent: true, Bounds: [2]float64{0, 1}}, 240
 		if wide > 1 {
 			note(f, "a bar is %d ages", wide)
 		}

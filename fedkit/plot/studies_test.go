@@ -29,7 +29,7 @@ func panels(n int) (all []Panel) {
 }
 
 func TestAgainst(t *testing.T) {
-	f := Against(Bytes, history("A", nan, 0.5), seeded(1, history("A", nan, 0.7)), history("B", 0.1, nan, 0.3))
+	f := Against(compare.Sent, compare.Accuracy, history("A", nan, 0.5), seeded(1, history("A", nan, 0.7)), history("B", 0.1, nan, 0.3))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -41,22 +41,23 @@ func TestAgainst(t *testing.T) {
 	charttest.Drawn(t, f)
 	slow := history("A", 0.2, 0.3)
 	slow.Seed, slow.Rounds[0].Seconds = 1, 2.5
-	f = Against(Seconds, history("A", 0.1, 0.2), slow)
+	f = Against(compare.Time, compare.Accuracy, history("A", 0.1, 0.2), slow)
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if s := f.Series[0]; !near(s.X, []float64{1.5, 2}) || !strings.HasSuffix(f.Note, "; time: mean over runs") {
 		t.Errorf("%v, note %q", s.X, f.Note)
 	}
-	f = Against(Clock, timed(history("A", nan, 0.2, 0.3), 3600, 7200, 14400), timed(seeded(1, history("A", 0.1, 0.3, 0.4)), 1, 10800, 21600))
+	f = Against(compare.Simulated, compare.Accuracy, timed(history("A", nan, 0.2, 0.3), 3600, 7200, 14400), timed(seeded(1, history("A", 0.1, 0.3, 0.4)), 1, 10800, 21600))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if s := f.Series[0]; !near(s.X, []float64{2.5, 5}) || f.X.Title != "simulated time (h)" || f.Name != "accuracy-against-clock" || !strings.HasSuffix(f.Note, "; simulated time: mean over runs") {
+	if s := f.Series[0]; !near(s.X, []float64{2.5, 5}) || f.X.Title != "simulated time (h)" || f.Name != "accuracy-against-simulated" || !strings.HasSuffix(f.Note, "; simulated time: mean over runs") {
 		t.Errorf("%v, %q, %q, note %q", s.X, f.X.Title, f.Name, f.Note)
 	}
 	for says, f := range map[string]*chart.Figure{
-		"no history given": Against(Seconds), "must be plot.Bytes": Against(7, slow), `history "A" has no simulated clock`: Against(Clock, slow),
+		"no history given": Against(compare.Time, compare.Accuracy), `quantity "rounds to 90 %" has no values by round`: Against(compare.RoundsTo(0.9), compare.Accuracy, slow),
+		`history "A" has no simulated clock`: Against(compare.Simulated, compare.Accuracy, slow),
 	} {
 		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
@@ -98,7 +99,7 @@ func TestMultiples(t *testing.T) {
 func TestMultiplesOfOtherUnits(t *testing.T) {
 	large := history("A", 0.5, 0.7)
 	large.Rounds[0].BytesUp = 1e6
-	bytes := func(h ...*fedkit.History) *chart.Figure { return Against(Bytes, h...) }
+	bytes := func(h ...*fedkit.History) *chart.Figure { return Against(compare.Sent, compare.Accuracy, h...) }
 	row := Multiples(bytes, Panel{Name: "small", Runs: []*fedkit.History{history("A", 0.5, 0.7)}}, Panel{Name: "large", Runs: []*fedkit.History{large}})
 	if err := row.Err(); err != nil {
 		t.Fatal(err)

@@ -1,32 +1,16 @@
 package study
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 )
 
 // Label describes a run in the user's words: α is 0.1.
-type Label struct {
-	Key, Value string // "α" and "0.1"
-}
-
-// String returns "α 0.1".
-func (l Label) String() string { return l.Key + " " + l.Value }
-
-// MarshalJSON writes a label as a pair.
-func (l Label) MarshalJSON() ([]byte, error) { return json.Marshal([2]string{l.Key, l.Value}) }
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (l *Label) UnmarshalJSON(b []byte) error {
-	var pair [2]string
-	err := json.Unmarshal(b, &pair)
-	l.Key, l.Value = pair[0], pair[1]
-	return err
-}
+type Label = history.Label
 
 // labels makes labels of alternating keys and values.
 func labels(pairs []any) (all []Label, err error) {
@@ -41,7 +25,7 @@ func labels(pairs []any) (all []Label, err error) {
 		if slices.ContainsFunc(all, func(l Label) bool { return l.Key == key }) {
 			return nil, fedkit.Invalid("label", fmt.Sprintf("%q given twice", key), "different keys")
 		}
-		all = append(all, Label{key, fmt.Sprint(p[1])})
+		all = append(all, Label{Key: key, Value: fmt.Sprint(p[1])})
 	}
 	return all, nil
 }

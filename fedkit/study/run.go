@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"fedkit.example/fedkit"
@@ -61,7 +60,7 @@ func (r *Run) Light() (*fedkit.History, error) { return r.load(false) }
 func (r *Run) load(whole bool) (*fedkit.History, error) {
 	if r.extract != nil {
 		h := *r.extract // its name may be changed
-		h.Name = r.Name
+		h.Name, h.Labels = r.Name, r.labels()
 		return &h, nil
 	}
 	if r.Rounds == 0 && r.Error != "" {
@@ -83,7 +82,7 @@ func (r *Run) load(whole bool) (*fedkit.History, error) {
 	case h.Stopped || len(h.Rounds) != r.Rounds:
 		return nil, fmt.Errorf("study: %s: it is cut off: it has %d rounds of %d", r.Path(historyFile), len(h.Rounds), r.Rounds)
 	}
-	h.Name = r.Name
+	h.Name, h.Labels = r.Name, r.labels()
 	return h, nil
 }
 
@@ -106,43 +105,21 @@ func (r *Run) Size() (bytes int64) {
 	return bytes
 }
 
-// Is reports whether a label or an option of the run has a value. Keys are looked up among the labels, then the words
-// "name", "strategy", "data", "partition", "model", "seed" and "device", then the options of the run ("Rounds") and
-// those of the strategy, by their path ("Local.LR", "Aggregator.type").
+// Is reports whether a label or an option of the run has a value: see Value.
 func (r *Run) Is(key string, value any) bool {
 	is, ok := r.Value(key)
 	return ok && is == fmt.Sprint(value)
 }
 
-// Value returns the value that Is compares.
+// Value returns the value of a label or an option: see fedkit.History.Value.
 func (r *Run) Value(key string) (value string, ok bool) {
-	for _, l := range r.Labels {
-		if l.Key == key {
-			return l.Value, true
-		}
-	}
-	h := r.About
-	switch strings.ToLower(key) {
-	case "name":
-		return r.Name, true
-	case "strategy":
-		return h.Strategy, true
-	case "data":
-		return h.Data, true
-	case "partition":
-		return h.Partition, true
-	case "model":
-		return h.Model, true
-	case "seed":
-		return fmt.Sprint(h.Seed), true
-	case "device":
-		return h.Device, true
-	}
-	if value, ok = h.Settings.At(key); ok {
-		return value, true
-	}
-	return h.Config.At(key)
+	h := *r.About
+	h.Labels = r.labels()
+	return h.Value(key)
 }
+
+// labels returns the name as a label, and the labels.
+func (r *Run) labels() []Label { return append([]Label{{Key: "name", Value: r.Name}}, r.Labels...) }
 
 // isMadeFrom reports whether a study recorded that the run's federation was made from this configuration.
 func (r *Run) isMadeFrom(c *config.Config) bool {

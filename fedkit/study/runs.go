@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/text"
 	"golang.org/x/sync/errgroup"
 )
@@ -64,6 +65,14 @@ func (rs Runs) With(key string, value any, more ...any) Runs {
 	return some
 }
 
+// Any returns the runs whose label or option has one of the values, in the order of these.
+func (rs Runs) Any(key string, values ...any) (some Runs) {
+	for _, v := range values {
+		some = append(some, rs.With(key, v)...)
+	}
+	return some
+}
+
 // Values returns the different values of a label or option, in order of appearance: see Run.Value.
 func (rs Runs) Values(key string) (values []string) {
 	for _, r := range rs {
@@ -88,7 +97,6 @@ func (rs Runs) Light() []*fedkit.History { return rs.load((*Run).Light) }
 
 func (rs Runs) load(load func(*Run) (*fedkit.History, error)) []*fedkit.History {
 	rs = slices.DeleteFunc(slices.Clone(rs), func(r *Run) bool { return r.Error != "" })
-	telling := rs.telling()
 	hs := make([]*fedkit.History, len(rs))
 	each(len(rs), func(i int) {
 		h, err := load(rs[i])
@@ -96,24 +104,10 @@ func (rs Runs) load(load func(*Run) (*fedkit.History, error)) []*fedkit.History 
 			fmt.Fprintln(os.Stderr, text.Lines(err.Error()))
 			return
 		}
-		h.Name = called(rs[i].Name, slices.DeleteFunc(slices.Clone(rs[i].Labels), func(l Label) bool { return !telling[l.Key] }))
 		hs[i] = h
 	})
+	history.Distinguish(hs)
 	return hs
-}
-
-// telling returns the keys of labels whose values differ between the runs.
-func (rs Runs) telling() map[string]bool {
-	keys := map[string]bool{}
-	for _, r := range rs {
-		for _, l := range r.Labels {
-			if _, known := keys[l.Key]; known { // one answer for all runs with the key
-				continue
-			}
-			keys[l.Key] = slices.ContainsFunc(rs, func(o *Run) bool { return !o.Is(l.Key, l.Value) })
-		}
-	}
-	return keys
 }
 
 // Size returns the bytes that the runs take on disk.

@@ -11,11 +11,11 @@ import (
 )
 
 // Lines are groups by name, whichever panel has them first, and what a panel lacks is a dash.
-func TestAcross(t *testing.T) {
+func TestPivot(t *testing.T) {
 	x := Panel{Name: "x", Runs: slices.Concat(method("A", 0.5, 0.6), method("B", 0.9, 0.7))}
 	y := Panel{Name: "y", Runs: slices.Concat(method("C", 0.3, 0.4), method("A", 0.3, 0.4))}
 	z := Panel{Name: "z", Runs: slices.Concat(method("C", 0.5), method("B", 0.7), method("A", 0.7))}
-	tab := Across{}.Table(x, y, z)
+	tab := Pivot{}.Table(x, y, z)
 	if err := tab.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ func bold(tab *table.Table) (all []table.At) {
 }
 
 // By hand: A has ranks 2, 1.5 and 1, B 1, 3 (it is missing) and 2, C 3 (missing), 1.5 and 3.
-func TestAcrossRanked(t *testing.T) {
-	tab := Across{Ranked: true}.Table(
+func TestPivotRanked(t *testing.T) {
+	tab := Pivot{Ranked: true}.Table(
 		Panel{"x", slices.Concat(method("B", 0.9), method("A", 0.5))},
 		Panel{"y", slices.Concat(method("C", 0.3), method("A", 0.3))},
 		Panel{"z", slices.Concat(method("C", 0.5), method("B", 0.6), method("A", 0.7))})
@@ -67,11 +67,11 @@ func TestAcrossRanked(t *testing.T) {
 }
 
 // Smaller losses are better. A mean over some of the runs is never the best.
-func TestAcrossMarksWholeMeans(t *testing.T) {
+func TestPivotMarksWholeMeans(t *testing.T) {
 	a, b := method("A", 0.5, 0.6), method("B", 0.4, 0.9)
 	b[0].Rounds[1].Global.Loss = history.Float(math.Inf(1))
 	c := method("C", 0.3, 0.3)
-	tab := Across{By: Loss}.Table(Panel{"x", slices.Concat(a, b, c)})
+	tab := Pivot{By: Loss}.Table(Panel{"x", slices.Concat(a, b, c)})
 	if got := cells(t, tab, "B", "x"); got[0] != "0.100 (1/2)" || !slices.Equal(bold(tab), []table.At{{Line: 1, Column: 1}}) {
 		t.Errorf("%q, %v", got, bold(tab))
 	}
@@ -81,22 +81,22 @@ func TestAcrossMarksWholeMeans(t *testing.T) {
 }
 
 // The format of a quantity does not decide how many runs have it.
-func TestAcrossOfQuantitiesInBrackets(t *testing.T) {
-	q := Quantity{Name: "grade", Value: Accuracy.Value, Format: func(v float64) string { return table.Percent(v) + " (of 100)" }}
-	tab := Across{By: q}.Table(Panel{Name: "x", Runs: slices.Concat(method("A", 0.5), method("B", 0.4))})
+func TestPivotOfQuantitiesInBrackets(t *testing.T) {
+	q := Quantity{Name: "grade", Summary: Accuracy.Value, Format: func(v float64) string { return table.Percent(v) + " (of 100)" }}
+	tab := Pivot{By: q}.Table(Panel{Name: "x", Runs: slices.Concat(method("A", 0.5), method("B", 0.4))})
 	if got := cells(t, tab, "A", "x"); got[0] != "50.0 % (of 100)" || !slices.Equal(bold(tab), []table.At{{Line: 1, Column: 1}}) || strings.Contains(tab.Note, "in brackets") {
 		t.Errorf("%q, %v, %q", got, bold(tab), tab.Note)
 	}
 }
 
-func TestAcrossMistakes(t *testing.T) {
+func TestPivotMistakes(t *testing.T) {
 	for says, panels := range map[string][]Panel{
-		"compare: across: no panel given":                                    nil,
-		`compare: across: panel "x": no history given`:                       {{Name: "x"}},
-		`compare: across: panel "y": history 1 is nil`:                       {{"x", method("A", 0.5)}, {"y", []*history.History{nil}}},
-		`compare: across: history "A" has only a global model and "P" only `: {{"x", method("A", 0.5)}, {"y", []*history.History{scored(ran("P", nan), 0, []float64{0.5}, []int{1})}}},
+		"compare: pivot: no panel given":                                    nil,
+		`compare: pivot: panel "x": no history given`:                       {{Name: "x"}},
+		`compare: pivot: panel "y": history 1 is nil`:                       {{"x", method("A", 0.5)}, {"y", []*history.History{nil}}},
+		`compare: pivot: history "A" has only a global model and "P" only `: {{"x", method("A", 0.5)}, {"y", []*history.History{scored(ran("P", nan), 0, []float64{0.5}, []int{1})}}},
 	} {
-		if err := (Across{}).Table(panels...).Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
+		if err := (Pivot{}).Table(panels...).Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
 	}

@@ -1,0 +1,172 @@
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"fedkit.example/fedkit/stats"
+	"fedkit.example/fedkit/table"
+)
+
+// Pivot is a table of one quantity: a row for each group of runs (see Groups), a column for each panel, such as a problem or a value
+// of a label. The zero value is ready to use.
+//
+//	compare.Pivot{By: compare.Clients}.Table(compare.Split("α", hs...)...).Show()
+//
+// A number is the mean over a group's runs ± half of its 95 % confidence interval, as in the table of a Comparison. The best mean
+// of a column is bold, among groups whose runs all have a finite value: others may look good by what they lack.
+type Pivot struct {
+	By Quantity // default Accuracy
+
+	// Ranked sorts rows by their mean rank over the panels, the best first, and adds it as the last column. In each panel, 1 is
+	// the best mean, ties share their mean rank, and groups without a value share the last. Default: rows in order of appearance.
+	Ranked bool
+}
+
+// Table returns the table; Show shows it.
+//
+// Errors: no panel, those of Table for the runs of a panel, runs that cannot be compared.
+func (p Pivot) Table(panels ...Panel) *table.Table {
+	return table.Make("compare: pivot", func(t *table.Table) error {
+		if len(panels) == 0 {
+			return errors.New("no panel given")
+		}
+		q := p.By.orAccuracy()
+		var all []*Run
+		of := make([][]*Run, len(panels))
+		for i, p := range panels {
+			runs, err := Evaluated(p.Runs...)
+			if err != nil {
+				return fmt.Errorf("panel %q: %w", p.Name, err)
+			}
+			of[i], all = runs, append(all, runs...)
+		}
+		b, err := CommonBasis(all)
+		if err != nil {
+			return err
+		}
+		groups := each(of, GroupRuns)
+		g := q.grid(panels, groups, b)
+		if p.Ranked {
+			g.rank()
+		}
+		fill(t, cmp.Or(q.Name, "quantity"), g.names, g.columns)
+		t.Bold = g.best()
+		t.Note = strings.Join(g.notes(q, groups, all, b), "; ")
+		return nil
+	})
+}
+
+// grid is such a table: a cell for each row in each column.
+type grid struct {
+	names   []string
+	columns []column
+	sign    float64 // −1 if more is better, so that the smallest is the best
+}
+
+// grid puts the groups of all panels in rows by name, and writes the quantity of each.
+func (q Quantity) grid(panels []Panel, groups [][]*Group, b Basis) *grid {
+	g := &grid{sign: -1}
+	if q.LowerIsBetter {
+		g.sign = 1
+	}
+	row := map[string]int{}
+	for _, group := range slices.Concat(groups...) {
+		if _, known := row[group.Name]; !known {
+			row[group.Name] = len(g.names)
+			g.names = append(g.names, group.Name)
+		}
+	}
+	for i, p := range panels {
+		c := column{name: p.Name, data: []string{"±", "n"}, of: slices.Repeat([]cell{{text: "–", numbers: []float64{math.NaN(), math.NaN(), 0}}}, len(g.names))}
+		for k, of := range q.column(groups[i], b).of {
+			of.numbers = append(of.numbers, float64(len(groups[i][k].Runs)))
+			c.of[row[groups[i][k].Name]] = of
+		}
+		g.columns = append(g.columns, c)
+	}
+	return g
+}
+
+// signed returns the means of a column so that the smallest is the best; missing ones are +Inf.
+func (g *grid) signed(c column) []float64 {
+	return each(c.of, func(of cell) float64 {
+		if !finite(of.numbers[0]) {
+			return math.Inf(1)
+		}
+		return g.sign * of.numbers[0]
+	})
+}
+
+// rank sorts the rows by their mean ranks.
+func (g *grid) rank() {
+	order, mean := make([]int, len(g.names)), make([]float64, len(g.names))
+	ranks := each(g.columns, func(c column) []float64 { r, _ := stats.Ranks(g.signed(c)); return r })
+	for i := range order {
+		order[i] = i
+		mean[i] = stat.Mean(each(ranks, func(r []float64) float64 { return r[i] }), nil)
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(mean[i], mean[j]) })
+	g.columns = append(g.columns, column{name: "mean rank", of: each(mean, func(m float64) cell { return cell{text: two(m), numbers: []float64{m}} })})
+	g.names = each(order, func(i int) string { return g.names[i] })
+	for k, c := range g.columns {
+		g.columns[k].of = each(order, func(i int) cell { return c.of[i] })
+	}
+}
+
+// best returns the places of the best of each panel, unless all tie.
+func (g *grid) best() map[table.At]bool {
+	bold := map[table.At]bool{}
+	for k, c := range g.columns {
+		v := g.signed(c)
+		whole := slices.Clone(v)
+		for i, of := range c.of {
+			if of.partial {
+				whole[i] = math.Inf(1)
+			}
+		}
+		best, behind := slices.Min(whole), false
+		for i := range v {
+			behind = behind || finite(v[i]) && whole[i] != best
+		}
+		for i := range whole {
+			if c.data != nil && behind && finite(best) && whole[i] == best {
+				bold[table.At{Line: i + 1, Column: k + 1}] = true
+			}
+		}
+	}
+	return bold
+}
+
+// notes explain the numbers.
+func (g *grid) notes(q Quantity, groups [][]*Group, all []*Run, b Basis) (says []string) {
+	sizes := each(slices.Concat(groups...), func(g *Group) int { return len(g.Runs) })
+	switch least, most := slices.Min(sizes), slices.Max(sizes); {
+	case most > 1 && least == most:
+		says = append(says, fmt.Sprintf("mean over %d seeds ± 95 %% confidence interval", most))
+	case most > 1:
+		says = append(says, fmt.Sprintf("mean over %d to %d seeds ± 95 %% confidence interval", least, most))
+	}
+	if slices.ContainsFunc(all, func(r *Run) bool { return fmt.Sprint(q.Value(r, b)) != fmt.Sprint(q.Value(r, b.Other())) }) {
+		says = append(says, q.Name+" "+b.String())
+	}
+	best := "bold (* in text): best mean"
+	if slices.ContainsFunc(g.columns, column.partial) {
+		says = append(says, "in brackets: how many of all runs have a finite value, if not all")
+		best += " of those that all runs have"
+	}
+	says = append(append(says, best), lacking(all, []column{{name: q.Name}}, true)...)
+	var remarks []string
+	for _, r := range slices.Concat(each(groups, Remarks)...) {
+		if !slices.Contains(remarks, r) {
+			remarks = append(remarks, r)
+		}
+	}
+	return append(says, remarks...)
+}

@@ -1,0 +1,201 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"fedkit.example/fedkit/history"
+)
+
+var (
+	share       = [2]float64{0, 1}
+	notNegative = [2]float64{0, math.Inf(1)}
+)
+
+// Quantities of scores, on test examples, in the last evaluated round.
+var (
+	Accuracy = score(Quantity{Name: "accuracy", Unit: "%", Range: share}, func(s *history.Score) float64 { return float64(s.Accuracy) })
+	Loss     = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) })
+	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true} // highest accuracy of any round
+)
+
+// Quantities of all clients, in the last round that has them.
+var (
+	Clients      = perRound(Quantity{Name: "clients", Unit: "%", Range: share}, spread(func(s *history.Spread) history.Float { return s.Mean }))     // mean over clients on their own examples, each counting the same
+	Worst        = perRound(Quantity{Name: "worst 10 %", Unit: "%", Range: share}, spread(func(s *history.Spread) history.Float { return s.Worst })) // the same over the worst-off tenth of the clients
+	Unseen       = perRound(Quantity{Name: "unseen", Unit: "%", Range: share}, mean((*history.Record).MeanUnseen))                                   // mean over the test examples of clients that never took part
+	ChosenOnTest = perRound(Quantity{Name: "chosen on test", Unit: "%", Range: share}, mean((*history.Record).MeanChosenOnTest))                     // mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest
+)
+
+// Quantities of clusters, and of their agreement with the true groups: see cluster.Agreement.
+var (
+	Clusters = clustering(Quantity{Name: "clusters", Title: "Number of clusters", Unit: "1", Range: notNegative, Include: []float64{0}, lacks: clustered},
+		func(c *history.Clustering) history.Float { return history.Float(c.Count) }) // those that have a client
+	ARI    = agreement("ARI", "adjusted Rand index", func(c *history.Clustering) history.Float { return c.ARI })           // 1 for the same groups, about 0 for random ones
+	NMI    = agreement("NMI", "normalized mutual information", func(c *history.Clustering) history.Float { return c.NMI }) // 1 for the same groups, 0 for independent ones
+	Purity = agreement("purity", "purity", func(c *history.Clustering) history.Float { return c.Purity })                  // share of clients that have the most frequent true group of their cluster
+)
+
+// Quantities of work and traffic. Bytes and times are those of all rounds so far.
+var (
+	Rounds = perRound(Quantity{Name: "rounds", Unit: "1", LowerIsBetter: true}, func(r *history.Record) (float64, bool) { return float64(r.Round), true }) // the number of the last one: an extract (see study.Runs.Extract) does not have all
+	Down   = sofar(Quantity{Name: "down", Unit: "B", LowerIsBetter: true}, func(r *history.Record) float64 { return float64(r.BytesDown) })                // bytes from the server to clients
+	Up     = sofar(Quantity{Name: "up", Unit: "B", LowerIsBetter: true}, func(r *history.Record) float64 { return float64(r.BytesUp) })                    // bytes from clients to the server
+	Sent   = sofar(Quantity{Name: "sent", Long: "sent, both ways", Title: "Bytes", Unit: "B", LowerIsBetter: true}, sent)                                  // Down + Up
+	Time   = sofar(Quantity{Name: "time", Unit: "s", LowerIsBetter: true}, seconds)                                                                        // wall time of the rounds without evaluations
+	Kept   = Quantity{Name: "kept", Unit: "B", LowerIsBetter: true, ByRound: kept}                                                                         // largest size in bytes of the matrices and numbers that the strategy keeps between rounds
+)
+
+// Metric is a metric of Options.Metrics by its name, "macro F1", at the last evaluated round: of the global model, or the mean
+// over the clients' own, as in Accuracy. More is better, unless LowerIsBetter is set.
+func Metric(name string) Quantity {
+	return score(Quantity{Name: name, Format: three, lacks: func(r *Run) error { return noSuch(r, "metric", name, r.Metrics()) }}, func(s *history.Score) float64 {
+		if v, ok := s.Metrics[name]; ok {
+			return float64(v)
+		}
+		return math.NaN()
+	})
+}
+
+// Note is one of the strategy's own figures (Record.Notes), in the last round that has it.
+func Note(name string) Quantity {
+	return perRound(Quantity{Name: name, lacks: func(r *Run) error { return noSuch(r, "note", name, r.notes()) }}, func(r *history.Record) (float64, bool) {
+		v, ok := r.Notes[name]
+		return float64(v), ok
+	})
+}
+
+// notes returns the names of the notes of a run, sorted.
+func (r *Run) notes() []string {
+	all := map[string]history.Float{}
+	for i := range r.History.Rounds {
+		maps.Copy(all, r.History.Rounds[i].Notes)
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// RoundsTo is the first round whose accuracy is at least target.
+func RoundsTo(target float64) Quantity { return toAccuracy("rounds", target, Rounds) }
+
+// BytesTo is the number of bytes sent, both ways, until the accuracy was at least target.
+func BytesTo(target float64) Quantity { return toAccuracy("bytes", target, Sent) }
+
+// TimeTo is the wall time of the rounds, without evaluations, until the accuracy was at least target.
+func TimeTo(target float64) Quantity { return toAccuracy("time", target, Time) }
+
+// SimulatedTo is the simulated clock at the end of the first round whose accuracy is at least target.
+func SimulatedTo(target float64) Quantity { return toAccuracy("simulated", target, Simulated) }
+
+func toAccuracy(name string, target float64, cost Quantity) Quantity {
+	q := Until(Accuracy, target, cost)
+	q.Name = name + " to " + target100(target)
+	return q
+}
+
+// Until is a cost, Rounds say, in the first round in which a quantity is at least target, or at most if less is better; NaN if there
+// is none.
+func Until(of Quantity, target float64, cost Quantity) Quantity {
+	name := fmt.Sprintf("%s to %s %s", cost.Name, of.Name, of.write(target))
+	return Quantity{Name: name, Unit: cost.Unit, LowerIsBetter: true, Summary: func(r *Run, b Basis) float64 {
+		values := of.ByRound(r, b)
+		i := slices.IndexFunc(values, func(v Value) bool { return v.Of >= target && !of.LowerIsBetter || v.Of <= target && of.LowerIsBetter })
+		if i < 0 {
+			return math.NaN()
+		}
+		costs := cost.ByRound(r, b)
+		at := slices.IndexFunc(costs, func(v Value) bool { return v.Round == values[i].Round })
+		if at < 0 { // it has no clock
+			return math.NaN()
+		}
+		return costs[at].Of
+	}}
+}
+
+// perRound is PerRound with a definition.
+func perRound(q Quantity, of func(*history.Record) (float64, bool)) Quantity {
+	return q.with(PerRound("", of))
+}
+
+// spread reads a number of a round in which clients were evaluated.
+func spread(of func(*history.Spread) history.Float) func(*history.Record) (float64, bool) {
+	return func(r *history.Record) (float64, bool) {
+		if s := r.Spread(); s != nil {
+			return float64(of(s)), true
+		}
+		return 0, false
+	}
+}
+
+// mean reads the accuracy of a round that has a mean.
+func mean(of func(*history.Record) *history.Score) func(*history.Record) (float64, bool) {
+	return func(r *history.Record) (float64, bool) {
+		if s := of(r); s != nil {
+			return float64(s.Accuracy), true
+		}
+		return 0, false
+	}
+}
+
+// clustering is a number of a round whose clusters are known.
+func clustering(q Quantity, of func(*history.Clustering) history.Float) Quantity {
+	return perRound(q, func(r *history.Record) (float64, bool) {
+		if r.Clustering == nil {
+			return 0, false
+		}
+		return float64(of(r.Clustering)), true
+	})
+}
+
+// agreement is an index of how well clusters agree with the true groups. It may be below 0.
+func agreement(name, long string, of func(*history.Clustering) history.Float) Quantity {
+	q := Quantity{Name: name, Long: long, Title: "Agreement of clusters with true groups", Range: share, Include: share[:], Format: two}
+	q = clustering(q, of)
+	q.lacks = func(r *Run) error {
+		if err := clustered(r); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(q.ByRound(r, 0), func(v Value) bool { return finite(v.Of) }) {
+			return fmt.Errorf("history %q has nothing to compare its clusters with: its federation has no true groups, or only one", r.Name)
+		}
+		return nil
+	}
+	return q
+}
+
+// clustered reports a run that does not cluster its clients.
+func clustered(r *Run) error {
+	if slices.ContainsFunc(r.History.Rounds, func(rec history.Record) bool { return rec.Clustering != nil }) {
+		return nil
+	}
+	return fmt.Errorf("history %q has no clustering (Record.Clustering): %q does not cluster its clients", r.Name, r.History.Strategy)
+}
+
+// bestSoFar has the highest finite accuracy up to each round.
+func bestSoFar(r *Run, b Basis) (all []Value) {
+	most := math.NaN()
+	for _, p := range b.Points(r) {
+		if a := float64(p.Score.Accuracy); !(a <= most) && finite(a) {
+			most = a
+		}
+		all = append(all, Value{p.Round, most})
+	}
+	return all
+}
+
+// kept has the largest size up to each round; no values for runs of old code, which did not record it.
+func kept(r *Run, _ Basis) (all []Value) {
+	most := int64(0)
+	for i := range r.History.Rounds {
+		if most = max(most, r.History.Rounds[i].Kept); most > 0 {
+			all = append(all, Value{r.History.Rounds[i].Round, float64(most)})
+		}
+	}
+	return all
+}
+
+// sent is how many bytes a round sent, both ways.
+func sent(r *history.Record) float64 { return float64(r.BytesDown) + float64(r.BytesUp) }
+
+func seconds(r *history.Record) float64 { return r.Seconds }
