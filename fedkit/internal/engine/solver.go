@@ -350,10 +350,7 @@ func descent(s *xla.Loop, in nodes, d *graph.Node, l int) *graph.Node {
 
 // along reshapes one number per lane, [C], to fit a parameter: [C, 1, …].
 func along(v, like *graph.Node) *graph.Node {
-	dims := make([]int, like.Rank())
-	for a := range dims {
-		dims[a] = 1
-	}
+	dims := slices.Repeat([]int{1}, like.Rank())
 	dims[0] = v.Shape().Dimensions[0]
 	return graph.Reshape(v, dims...)
 }
