@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"syscall"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -18,6 +19,9 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 )
+
+// Under the race detector the plugin's destructors abort when the process exits normally.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 func random(seed uint64, n int) []float32 {
 	rng := rand.New(rand.NewPCG(seed, 1))

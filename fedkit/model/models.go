@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
@@ -14,7 +15,7 @@ func LinearRegression() fedkit.Model {
 		if d.Classes != 0 {
 			return nil, fedkit.Invalid("model.LinearRegression: Classes", d.Classes, "0, a regression; model.LogisticRegression is for labels")
 		}
-		t := dense("linear", d.Features(), []int{1})
+		t := dense("linear", d.Features(), 1)
 		t.Params[0].Init = nil
 		return t, nil
 	}
@@ -26,7 +27,7 @@ func LogisticRegression() fedkit.Model {
 		if d.Classes == 0 {
 			return nil, fedkit.Invalid("model.LogisticRegression: Classes", 0, "at least 2; model.LinearRegression is for regressions")
 		}
-		t := dense("logistic", d.Features(), []int{d.Classes})
+		t := dense("logistic", d.Features(), d.Classes)
 		t.Params[0].Init = nil
 		return t, nil
 	}
@@ -43,12 +44,12 @@ func MLP(hidden ...int) fedkit.Model {
 			}
 			name += fmt.Sprintf("-%d", h)
 		}
-		return dense(name, d.Features(), append(append([]int{}, hidden...), max(1, d.Classes))), nil
+		return dense(name, d.Features(), append(slices.Clone(hidden), max(1, d.Classes))...), nil
 	}
 }
 
 // dense chains dense layers of the given sizes with ReLU between them.
-func dense(name string, in int, sizes []int) *fedkit.Task {
+func dense(name string, in int, sizes ...int) *fedkit.Task {
 	t := &fedkit.Task{Name: name, Params: chainParams(in, sizes...)}
 	return lastDense(t, func(p []*graph.Node, x *graph.Node) *graph.Node { return hiddenLayers(p, Flatten(x)) })
 }

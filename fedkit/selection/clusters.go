@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/cluster"
 )
 
 // OnePerCluster chooses one random client from each cluster, however many clients the strategy asks for. Without known
@@ -22,19 +23,14 @@ func (s OnePerCluster) Check(fed *fedkit.Federation, _ int) error { return check
 // Select implements fedkit.Selector.
 func (s OnePerCluster) Select(r *fedkit.Round, n int) []int {
 	labels := among(r.Candidates(), known(s.Labels, r))
-	different := map[int]bool{}
-	for _, c := range labels {
-		if c >= 0 {
-			different[c] = true
-		}
-	}
+	different := len(cluster.Groups(labels).Names())
 	switch {
-	case len(different) == 0:
+	case different == 0:
 		return Random{}.Select(r, n)
 	case s.First:
-		return PerCluster(labels, len(different), nil)
+		return PerCluster(labels, different, nil)
 	}
-	return PerCluster(labels, len(different), r.Rand("clusters"))
+	return PerCluster(labels, different, r.Rand("clusters"))
 }
 
 // ByCluster stratifies the cohort by cluster: one random client from each, then a second from each, … until there are n.

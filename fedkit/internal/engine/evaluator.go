@@ -159,9 +159,9 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 	} else if on.Away() && calls <= fewCalls {
 		models = Seldom{v.Models}
 	}
-	results, err := e.run(ctx, on, k, values{
-		"features": data.features, "labels": data.labels,
-		"rows": tensors.FromFlatDataAndDimensions(rows, lists, k.examples), "which": which, "models": models,
+	results, err := e.run(ctx, on, k, []input{
+		{"features", data.features}, {"labels", data.labels},
+		{"rows", tensors.FromFlatDataAndDimensions(rows, lists, k.examples)}, {"which", which}, {"models", models},
 	})
 	if err != nil {
 		return err
@@ -198,8 +198,6 @@ func (k evaluator) name(task *Task) string {
 	}
 	return name
 }
-
-func (evaluator) inputs() []string { return []string{"features", "labels", "rows", "which", "models"} }
 
 func (k evaluator) build(e *Engine, in nodes) []*graph.Node {
 	p := e.task.Split(graph.Gather(in["models"], graph.InsertAxes(in["which"], -1)))

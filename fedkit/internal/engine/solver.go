@@ -35,7 +35,7 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 	out := &Solved{Models: make([]Value, groups*each), Place: make([]int, n), Steps: p.steps, Loss: make([]float64, n), Drift: make([]float64, n)}
 	lists := make([][]Value, groups) // losses and drifts; read once all programs are dispatched
 	err := parallel(ctx, on.AtOnce(), groups, func(g int) error {
-		results, err := e.run(ctx, on, p.design, e.values(job, &p, g, on.Away()))
+		results, err := e.run(ctx, on, p.design, e.inputs(job, &p, g, on.Away()))
 		switch {
 		case err == nil:
 			copy(out.Models[g*each:], results[:each])
@@ -61,8 +61,8 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 	return out, err
 }
 
-// values returns the arguments for group g of a plan. If they travel, they have only the rows of its own clients.
-func (e *Engine) values(job *Job, p *plan, g int, travels bool) values {
+// inputs returns the arguments for group g of a plan. If they travel, they have only the rows of its own clients.
+func (e *Engine) inputs(job *Job, p *plan, g int, travels bool) []input {
 	clients, last := p.busy(g), 0
 	for _, i := range clients {
 		last = max(last, p.steps[i])
@@ -84,21 +84,24 @@ func (e *Engine) values(job *Job, p *plan, g int, travels bool) values {
 		return t
 	}
 	train := e.held[datasets.TrainPart]
-	v := values{
-		"features": train.features, "labels": train.labels, "batches": e.batches(job, p, clients),
-		"first": int32(0), "last": int32(last), "rows": rows, "start": matrix(job.Start),
+	in := []input{
+		{"features", train.features}, {"labels", train.labels}, {"batches", e.batches(job, p, clients)},
+		{"first", int32(0)}, {"last", int32(last)}, {"rows", rows},
+	}
+	if job.Starts == nil {
+		in = append(in, input{"start", matrix(job.Start)})
 	}
 	for i, t := range job.Starts {
-		v[startInput(i)] = t
+		in = append(in, input{startInput(i), t})
 	}
 	for _, t := range job.terms(&e.task, p.steps) {
 		if t.byLane != nil {
-			v[t.name] = t.byLane(clients)
+			in = append(in, input{t.name, t.byLane(clients)})
 		} else {
-			v[t.name] = matrix(t.rows)
+			in = append(in, input{t.name, matrix(t.rows)})
 		}
 	}
-	return v
+	return in
 }
 
 // batches returns the examples of each client in each step, [steps, C, B]; −1 is padding.
@@ -132,25 +135,10 @@ func (k solver) name(task *Task) string {
 	return fmt.Sprintf("solve %s, %d clients, batch %d", task.Name, k.lanes, k.batch)
 }
 
-func (k solver) inputs() []string {
-	names := []string{"features", "labels", "batches", "first", "last", "rows"}
-	return slices.Concat(names, k.startInputs(), k.terms())
-}
-
 // terms are the inputs that the loop carries: see Job.terms.
 func (k solver) terms() []string { return strings.Split(strings.TrimSuffix(k.table, "\n"), "\n") }
 
-// startInputs names the inputs for the lanes' initial models.
-func (k solver) startInputs() (names []string) {
-	if !k.apart {
-		return []string{"start"}
-	}
-	for i := range k.lanes {
-		names = append(names, startInput(i))
-	}
-	return names
-}
-
+// startInput names the input for a lane's initial model, if models are apart.
 func startInput(lane int) string { return fmt.Sprint("start ", lane) }
 
 // distance is ‖a_i − b_i‖₂ by row, for use after a loop. The sum is a product with a vector of ones, since the loop owns go-xla's
@@ -185,8 +173,8 @@ func (k solver) start(in nodes) *graph.Node {
 		return k.own(in, in["start"])
 	}
 	var all []*graph.Node
-	for _, name := range k.startInputs() {
-		all = append(all, in[name])
+	for lane := range k.lanes {
+		all = append(all, in[startInput(lane)])
 	}
 	return graph.Concatenate(all, 0)
 }
@@ -351,10 +339,7 @@ func descent(s *xla.Loop, in nodes, d *graph.Node, l int) *graph.Node {
 
 // along reshapes one number per lane, [C], to fit a parameter: [C, 1, …].
 func along(v, like *graph.Node) *graph.Node {
-	dims := make([]int, like.Rank())
-	for a := range dims {
-		dims[a] = 1
-	}
+	dims := slices.Repeat([]int{1}, like.Rank())
 	dims[0] = v.Shape().Dimensions[0]
 	return graph.Reshape(v, dims...)
 }

@@ -51,11 +51,8 @@ var Available = func() float64 {
 		return Unknown // the device's memory, which go-xla does not report
 	}
 	free := Unknown
-	for line := range strings.Lines(readFile("/proc/meminfo")) {
-		if value, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
-			kB, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
-			free = 1024 * kB
-		}
+	if kB, known := number("/proc/meminfo", "MemAvailable:"); known {
+		free = 1024 * kB
 	}
 	return min(free, cgroupsLeave("/"))
 }
@@ -94,18 +91,24 @@ func cgroupsLeave(root string) float64 {
 // left is what the limit of the group in a folder leaves. File pages that were not read lately do not count as used: Linux
 // reclaims them when memory is short.
 func (g cgroupFiles) left(folder string) float64 {
-	limit, err := strconv.ParseFloat(strings.TrimSpace(readFile(filepath.Join(folder, g.limit))), 64)
-	if err != nil { // "max", or no such group
+	limit, known := number(filepath.Join(folder, g.limit), "")
+	if !known { // "max", or no such group
 		return math.Inf(1)
 	}
-	used, _ := strconv.ParseFloat(strings.TrimSpace(readFile(filepath.Join(folder, g.used))), 64)
-	for line := range strings.Lines(readFile(filepath.Join(folder, "memory.stat"))) {
-		if value, ok := strings.CutPrefix(line, g.idle+" "); ok {
-			idle, _ := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			used -= idle
+	used, _ := number(filepath.Join(folder, g.used), "")
+	idle, _ := number(filepath.Join(folder, "memory.stat"), g.idle+" ")
+	return max(0, limit-max(0, used-idle))
+}
+
+// number returns the number that follows a prefix in the first such line of a system file; false if there is none.
+func number(path, prefix string) (v float64, known bool) {
+	for line := range strings.Lines(readFile(path)) {
+		if rest, ok := strings.CutPrefix(line, prefix); ok {
+			v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
+			return v, err == nil
 		}
 	}
-	return max(0, limit-max(0, used))
+	return 0, false
 }
 
 // readFile returns the content of a system file, "" if there is none.

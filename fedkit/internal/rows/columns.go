@@ -30,24 +30,14 @@ func (m *Matrix) Repeat(n int) *Matrix {
 }
 
 // Mul returns the elementwise product of m and b, with rows as in Add. A mask of ones and zeros keeps or zeroes values.
-func (m *Matrix) Mul(b *Matrix) *Matrix {
-	if bad := m.fits("Mul", b); bad != nil {
-		return bad
-	}
-	return m.Apply(mulRows, b)
-}
+func (m *Matrix) Mul(b *Matrix) *Matrix { return m.with("Mul", mulRows, b) }
 
 // Not returns 1 − m: the complement of a mask.
 func (m *Matrix) Not() *Matrix { return m.Apply(not) }
 
 // Blend returns the values of m where the mask is not 0, and those of b elsewhere. Each of the three may have a single row,
 // which then stands for all.
-func (m *Matrix) Blend(b, mask *Matrix) *Matrix {
-	if bad := m.fits("Blend", b, mask); bad != nil {
-		return bad
-	}
-	return m.Apply(blend, b, mask)
-}
+func (m *Matrix) Blend(b, mask *Matrix) *Matrix { return m.with("Blend", blend, b, mask) }
 
 // ScaleRows returns m with row i multiplied by by[i].
 func (m *Matrix) ScaleRows(by []float64) *Matrix {

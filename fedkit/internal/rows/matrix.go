@@ -143,11 +143,7 @@ func forProgram(args []any) error {
 		case float64:
 			args[i] = float32(a)
 		case []float64:
-			v := make([]float32, len(a))
-			for j, x := range a {
-				v[j] = float32(x)
-			}
-			args[i] = v
+			args[i] = precision.Single(a)
 		case []int:
 			v := make([]int32, len(a))
 			for j, x := range a {
@@ -202,21 +198,19 @@ func (m *Matrix) fits(op string, others ...*Matrix) *Matrix {
 	return nil
 }
 
-// Add returns m + b; one of them may have a single row, which is then added to every row of the other.
-func (m *Matrix) Add(b *Matrix) *Matrix {
-	if bad := m.fits("Add", b); bad != nil {
+// with applies a program to matrices that fit.
+func (m *Matrix) with(op string, p *xla.Program, others ...*Matrix) *Matrix {
+	if bad := m.fits(op, others...); bad != nil {
 		return bad
 	}
-	return m.Apply(addRows, b)
+	return m.Apply(p, anys(others)...)
 }
 
+// Add returns m + b; one of them may have a single row, which is then added to every row of the other.
+func (m *Matrix) Add(b *Matrix) *Matrix { return m.with("Add", addRows, b) }
+
 // Sub returns m − b, with rows as in Add.
-func (m *Matrix) Sub(b *Matrix) *Matrix {
-	if bad := m.fits("Sub", b); bad != nil {
-		return bad
-	}
-	return m.Apply(subRows, b)
-}
+func (m *Matrix) Sub(b *Matrix) *Matrix { return m.with("Sub", subRows, b) }
 
 // Scale returns a·m.
 func (m *Matrix) Scale(a float64) *Matrix { return m.Apply(scale, a) }
