@@ -412,7 +412,7 @@ func FuzzBeat(f *testing.F) {
 	f.Add(good)
 	f.Add([]byte(`{"Worker":"x","Slots":1,"Doing":null,"Kind":{"Threads":-1}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		fleet := &Fleet{workers: map[string]*member{}, left: map[string]time.Time{}}
+		fleet := &Fleet{workers: map[string]*member{}}
 		fleet.seats.free = fleet.free
 		fleet.onBeat(&nats.Msg{Subject: beats + "x", Data: b})
 		if n := fleet.atOnce(1, Platform{}.Key()); n < 0 || len(fleet.Workers()) > 1 {

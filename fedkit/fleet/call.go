@@ -136,7 +136,7 @@ func (a *attempt) acquire(ctx context.Context) error {
 	if a.times++; a.times > mostTimes {
 		return fmt.Errorf("fleet: program %q was given to workers %d times, and no answer came; the last time: %v", a.msg.Name, mostTimes, a.last)
 	}
-	worker, err := f.seats.take(ctx, a.d.line, a.d.kinds)
+	worker, err := f.seats.take(ctx, a.d.line, a.d.kinds, f.patience())
 	switch died := a.died(); {
 	case errors.Is(err, ErrNoWorker) && len(died) > 0:
 		return fmt.Errorf("program %q: lost while they had it: %s; %w", a.msg.Name, strings.Join(died, ", "), f.nobody())
