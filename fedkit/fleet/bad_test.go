@@ -342,14 +342,10 @@ func TestCanceledCalls(t *testing.T) {
 	h := startHub(t, HubOptions{})
 	f := join(t, h.File())
 	begun, release := make(chan bool, 100), make(chan struct{})
-	w, _ := startWorker(t, h.File(), WorkerOptions{Slots: 1}, func(w *worker) {
-		honest := w.perform
-		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
-			begun <- true
-			<-release // once, or after it is closed
-			return honest(ctx, c, queued)
-		}
-	})
+	w, _ := startWorker(t, h.File(), WorkerOptions{Slots: 1}, before(func(context.Context, *remote.Call) {
+		begun <- true
+		<-release // once, or after it is closed
+	}))
 	d := device1(t, f)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { release <- struct{}{} }()

@@ -58,17 +58,7 @@ func (v *victims) three(t *testing.T, err error, program string) {
 	}
 }
 
-// A call that kills its workers ends the run after the third.
-func TestCallThatKills(t *testing.T) {
-	t.Parallel()
-	f := join(t, startHub(t, HubOptions{}).File())
-	var v victims
-	v.start(t, f, 5, func(bool) bool { return true })
-	_, err := few(t, f)
-	v.three(t, err, "solve")
-}
-
-// Many calls of a program kill no more workers than one.
+// Calls that kill their workers end the run after the third, however many there are.
 func TestCallsThatKill(t *testing.T) {
 	t.Parallel()
 	f := join(t, startHub(t, HubOptions{}).File())
@@ -210,11 +200,7 @@ func TestLostBeforeTheCall(t *testing.T) {
 	for _, nc := range lost {
 		nc.Close()
 	}
-	ended := make(chan error, 1)
-	go func() {
-		_, err := d.Run(t.Context(), double, []any{float32(1)})
-		ended <- err
-	}()
+	ended := running(t.Context(), d)
 	wait(t, "their loss", func() bool { return len(f.Workers()) == 0 })
 	startWorker(t, h.File(), WorkerOptions{}, nil)
 	if err := <-ended; err != nil {
