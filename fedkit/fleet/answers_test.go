@@ -62,9 +62,7 @@ func TestWrongAnswers(t *testing.T) {
 					}
 				})
 				f := join(t, h.File())
-				if err := f.Wait(t.Context(), 1); err != nil {
-					t.Fatal(err)
-				}
+				workers(t, f, 1)
 				d := device1(t, f)
 				ended := make(chan struct{})
 				go func() {
@@ -126,9 +124,7 @@ func TestThreeWrongAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		pretend(t, nc, name)
-		if err := f.Wait(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		workers(t, f, 1)
 		_, err = device1(t, f).Run(t.Context(), double, []any{float32(1)})
 		says(t, err, append(words, "no worker", name, "3 wrong answers", `program "double"`)...)
 	}
@@ -137,8 +133,7 @@ func TestThreeWrongAnswers(t *testing.T) {
 // A result kept by a lost worker is an error while there is no other worker, and is computed again once there is one.
 func TestKeptByNobody(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	f.Patience = time.Second
 	_, kill := startWorker(t, h.File(), WorkerOptions{}, nil)
 	out, err := device1(t, f).Run(t.Context(), double, []any{float32(3)})
@@ -155,9 +150,7 @@ func TestKeptByNobody(t *testing.T) {
 		}
 	}
 	startWorker(t, h.File(), WorkerOptions{}, nil)
-	if err := f.Wait(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 1)
 	y, err := out[0].Tensor()
 	if err != nil || y.Value() != float32(6) {
 		t.Errorf("%v (%v), want 6", y, err)

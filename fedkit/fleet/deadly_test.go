@@ -41,9 +41,7 @@ func (v *victims) start(t *testing.T, f *Fleet, n int, deadly func(queued bool) 
 			}
 		})
 	}
-	if err := f.Wait(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, n)
 }
 
 // three fails unless an error names the program and exactly the three workers that it has killed.
@@ -178,8 +176,7 @@ func (d *device) runText(ctx context.Context, name, text string) error {
 // Workers that were lost before a call reached them do not count.
 func TestLostBeforeTheCall(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	k, err := readTicket(h.File())
 	if err != nil {
 		t.Fatal(err)
@@ -193,9 +190,7 @@ func TestLostBeforeTheCall(t *testing.T) {
 		pretend(t, nc, name)
 		lost = append(lost, nc)
 	}
-	if err := f.Wait(t.Context(), 3); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 3)
 	d := device1(t, f)
 	for _, nc := range lost {
 		nc.Close()

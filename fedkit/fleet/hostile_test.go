@@ -336,8 +336,7 @@ func TestHostileIsListed(t *testing.T) {
 // A worker sees what it runs: a call with the hash of its program, the program, and notebooks' heartbeats.
 func TestWorkersSee(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	k, err := readTicket(h.File())
 	if err != nil {
 		t.Fatal(err)
@@ -357,9 +356,7 @@ func TestWorkersSee(t *testing.T) {
 		t.Fatal(err)
 	}
 	pretend(t, nc, name)
-	if err := f.Wait(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := running(ctx, device1(t, f))
 	m, err := calls.NextMsg(5 * time.Second)

@@ -38,6 +38,20 @@ func join(t *testing.T, file string) *Fleet {
 	return f
 }
 
+func hubAndFleet(t *testing.T) (*Hub, *Fleet) {
+	t.Helper()
+	h := startHub(t, HubOptions{})
+	return h, join(t, h.File())
+}
+
+// workers waits until there are n.
+func workers(t *testing.T, f *Fleet, n int) {
+	t.Helper()
+	if err := f.Wait(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // startWorker starts a worker in this process, after a change to it. Kill ends it silently, like a killed process.
 func startWorker(t *testing.T, file string, o WorkerOptions, change func(w *worker)) (w *worker, kill func()) {
 	t.Helper()

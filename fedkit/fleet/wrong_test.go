@@ -60,9 +60,7 @@ func TestAuditFindsLiar(t *testing.T) {
 	startWorker(t, h.File(), WorkerOptions{}, nil)
 	f := join(t, h.File())
 	f.Audit = 1
-	if err := f.Wait(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 2)
 	same(t, f)
 	if s := f.String(); !strings.Contains(s, liar.beat.Worker) || !strings.Contains(s, "left out") || len(f.Workers()) != 1 {
 		t.Errorf("the liar is not named: %s", s)
@@ -78,13 +76,10 @@ func TestLieThatWasUsed(t *testing.T) {
 	usualLimits(t)
 	defer func(before time.Duration) { compiling = before }(compiling)
 	compiling = 100 * time.Millisecond
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	release := make(chan struct{})
 	startWorker(t, h.File(), WorkerOptions{}, before(func(context.Context, *remote.Call) { <-release }))
-	if err := f.Wait(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 1)
 	d := device1(t, f)
 	ended := running(t.Context(), d)
 	wait(t, "the first worker", func() bool { all := f.Workers(); return len(all) == 1 && len(all[0].Doing) == 1 })
@@ -107,8 +102,7 @@ func (w *everyRound) Done(*fedkit.History, error)    {}
 // A straggler is overtaken, and its late answer is not used.
 func TestOvertaking(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	var stuck atomic.Bool
 	var done atomic.Int64
 	release, finished := make(chan struct{}), make(chan func() bool, 1)
@@ -129,9 +123,7 @@ func TestOvertaking(t *testing.T) {
 			}
 		})
 	}
-	if err := f.Wait(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 2)
 	begin := time.Now()
 	same(t, f)
 	t.Log(time.Since(begin))
@@ -146,17 +138,14 @@ func TestOvertaking(t *testing.T) {
 // If all workers leave and none comes, a run ends with an error that says what to do, with calls waiting and in flight.
 func TestNobodyIsLeft(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	f.Patience = time.Second
 	var kill func()
 	_, kill = startWorker(t, h.File(), WorkerOptions{}, before(func(ctx context.Context, _ *remote.Call) {
 		kill()
 		<-ctx.Done()
 	}))
-	if err := f.Wait(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 1)
 	begin := time.Now()
 	_, err := few(t, f)
 	if !errors.Is(err, ErrNoWorker) || !strings.Contains(err.Error(), "./scripts/worker "+h.File()) {
@@ -179,9 +168,7 @@ func TestHubRestarts(t *testing.T) {
 		startWorker(t, h.File(), WorkerOptions{}, nil)
 	}
 	f := join(t, h.File())
-	if err := f.Wait(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 2)
 	var got [2][]byte
 	for i, on := range []fedkit.Machines{nil, f} {
 		fed, err := fedtest.Quadratic()
