@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,9 +62,7 @@ func TestWrongAnswers(t *testing.T) {
 					}
 				})
 				f := join(t, h.File())
-				if err := f.Wait(t.Context(), 1); err != nil {
-					t.Fatal(err)
-				}
+				workers(t, f, 1)
 				d := device1(t, f)
 				ended := make(chan struct{})
 				go func() {
@@ -105,32 +102,19 @@ func pairOfPair(ctx context.Context, d engine.Device) ([]float32, error) {
 	return xla.Host(y)
 }
 
-// A worker is banned after three invalid answers; if it was alone, the error says why.
+// A worker is banned after three answers that are invalid, or that cannot be decoded; if it was alone, the error says why.
 func TestThreeWrongAnswers(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
-	f.Patience = time.Second
-	bad, _ := startWorker(t, h.File(), WorkerOptions{}, func(w *worker) {
-		w.perform = func(_ context.Context, c *remote.Call, _ bool) *remote.Answer {
-			return &remote.Answer{ID: c.ID, Machine: w.beat.Worker, Results: []remote.Result{{Type: dtypes.Float32, Dims: []int{1 << 38}, Kept: true}}}
+	terabyte := remote.Answer{Results: []remote.Result{{Type: dtypes.Float32, Dims: []int{1 << 38}, Kept: true}}}
+	for data, words := range map[string][]string{
+		string(terabyte.Encode()): {"Float32[274877906944]", "returns [Float32[]"}, "": nil, "not an answer": nil, "\x02\x00\x00\x00{}": nil,
+	} {
+		f := join(t, startHub(t, HubOptions{}).File())
+		f.Patience = time.Second
+		k, err := readTicket(f.File())
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-	d := device1(t, f)
-	_, err := d.Run(t.Context(), double, []any{float32(1)})
-	says(t, err, "no worker", bad.beat.Worker, "3 wrong answers", `program "double"`, "Float32[274877906944]", "returns [Float32[]")
-}
-
-// An answer that cannot be decoded is reported at once, with its call and its worker.
-func TestUnreadableAnswer(t *testing.T) {
-	t.Parallel()
-	f := join(t, startHub(t, HubOptions{}).File())
-	f.Patience = time.Second
-	k, err := readTicket(f.File())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, data := range []string{"", "not an answer", "\x02\x00\x00\x00{}"} {
 		nc, name, err := k.connectWorker()
 		if err != nil {
 			t.Fatal(err)
@@ -140,19 +124,16 @@ func TestUnreadableAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		pretend(t, nc, name)
-		if err := f.Wait(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		workers(t, f, 1)
 		_, err = device1(t, f).Run(t.Context(), double, []any{float32(1)})
-		says(t, err, "no worker", name, "3 wrong answers", `program "double"`)
+		says(t, err, append(words, "no worker", name, "3 wrong answers", `program "double"`)...)
 	}
 }
 
 // A result kept by a lost worker is an error while there is no other worker, and is computed again once there is one.
 func TestKeptByNobody(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	f.Patience = time.Second
 	_, kill := startWorker(t, h.File(), WorkerOptions{}, nil)
 	out, err := device1(t, f).Run(t.Context(), double, []any{float32(3)})
@@ -169,40 +150,9 @@ func TestKeptByNobody(t *testing.T) {
 		}
 	}
 	startWorker(t, h.File(), WorkerOptions{}, nil)
-	if err := f.Wait(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 1)
 	y, err := out[0].Tensor()
 	if err != nil || y.Value() != float32(6) {
 		t.Errorf("%v (%v), want 6", y, err)
-	}
-}
-
-// A worker that never answers the first call of a program is overtaken, although no duration is known yet.
-func TestFirstCallHangs(t *testing.T) {
-	if compiling > 5*time.Minute {
-		t.Errorf("the first call may take %v", compiling)
-	}
-	defer func(before time.Duration) { compiling = before }(compiling)
-	compiling = 100 * time.Millisecond
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
-	var hangs atomic.Bool
-	for range 2 {
-		startWorker(t, h.File(), WorkerOptions{Slots: 1}, func(w *worker) {
-			right := w.perform
-			w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
-				if hangs.CompareAndSwap(false, true) {
-					<-ctx.Done()
-				}
-				return right(ctx, c, queued)
-			}
-		})
-	}
-	if err := f.Wait(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := doubled(t, device1(t, f), float32(2)); err != nil || got != 4 {
-		t.Errorf("%v (%v), want 4", got, err)
 	}
 }

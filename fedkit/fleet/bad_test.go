@@ -106,8 +106,7 @@ func otherCertificate(t *testing.T) string {
 // A worker of another version gets no calls, and the error says why.
 func TestOtherVersion(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	f.Patience = time.Second
 	startWorker(t, h.File(), WorkerOptions{}, func(w *worker) { w.beat.Protocol++ })
 	wait(t, "the worker", func() bool { return len(f.Workers()) == 1 })
@@ -117,8 +116,7 @@ func TestOtherVersion(t *testing.T) {
 
 // Malformed heartbeats are ignored.
 func TestWrongBeats(t *testing.T) {
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	_, f := hubAndFleet(t)
 	for _, b := range []string{"", "{", "[]", `{"Worker":"other","Slots":1}`, `{"Worker":"x"}`, `{"Worker":"x","Slots":-1}`, `{"Worker":"x","Slots":1000000}`,
 		`{"Worker":"x","Slots":1,"Programs":["` + strings.Repeat("x", 5000) + `"]}`} {
 		f.onBeat(&nats.Msg{Subject: beats + "x", Data: []byte(b)})
@@ -135,13 +133,10 @@ func TestWrongBeats(t *testing.T) {
 // Workers of two kinds are refused, unless Mixed is set. If those of one kind leave, the others take over.
 func TestTwoKinds(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	startWorker(t, h.File(), WorkerOptions{}, nil)
 	_, kill := startWorker(t, h.File(), WorkerOptions{}, func(w *worker) { w.beat.Kind.Flags = "--other" })
-	if err := f.Wait(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 2)
 	_, err := few(t, f)
 	says(t, err, "2 kinds", "--other", "Fleet.Mixed")
 	f.Mixed = true
@@ -254,8 +249,7 @@ func TestLittleMemoryForCalls(t *testing.T) {
 // An object that was damaged in the store, or is missing from it, is sent again.
 func TestDamagedObject(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	_, kill := startWorker(t, h.File(), WorkerOptions{}, nil)
 	d := device1(t, f)
 	x := large(t, 3, 1e6)
@@ -339,17 +333,12 @@ func TestHubStaysAway(t *testing.T) {
 // A canceled run leaves no seat taken, and a worker skips those of its calls that it has not begun.
 func TestCanceledCalls(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	begun, release := make(chan bool, 100), make(chan struct{})
-	w, _ := startWorker(t, h.File(), WorkerOptions{Slots: 1}, func(w *worker) {
-		honest := w.perform
-		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
-			begun <- true
-			<-release // once, or after it is closed
-			return honest(ctx, c, queued)
-		}
-	})
+	w, _ := startWorker(t, h.File(), WorkerOptions{Slots: 1}, before(func(context.Context, *remote.Call) {
+		begun <- true
+		<-release // once, or after it is closed
+	}))
 	d := device1(t, f)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { release <- struct{}{} }()
@@ -412,7 +401,7 @@ func FuzzBeat(f *testing.F) {
 	f.Add(good)
 	f.Add([]byte(`{"Worker":"x","Slots":1,"Doing":null,"Kind":{"Threads":-1}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		fleet := &Fleet{workers: map[string]*member{}, left: map[string]time.Time{}}
+		fleet := &Fleet{workers: map[string]*member{}}
 		fleet.seats.free = fleet.free
 		fleet.onBeat(&nats.Msg{Subject: beats + "x", Data: b})
 		if n := fleet.atOnce(1, Platform{}.Key()); n < 0 || len(fleet.Workers()) > 1 {

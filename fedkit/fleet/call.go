@@ -136,7 +136,7 @@ func (a *attempt) acquire(ctx context.Context) error {
 	if a.times++; a.times > mostTimes {
 		return fmt.Errorf("fleet: program %q was given to workers %d times, and no answer came; the last time: %v", a.msg.Name, mostTimes, a.last)
 	}
-	worker, err := f.seats.take(ctx, a.d.line, a.d.kinds)
+	worker, err := f.seats.take(ctx, a.d.line, a.d.kinds, f.patience())
 	switch died := a.died(); {
 	case errors.Is(err, ErrNoWorker) && len(died) > 0:
 		return fmt.Errorf("program %q: lost while they had it: %s; %w", a.msg.Name, strings.Join(died, ", "), f.nobody())
@@ -163,20 +163,15 @@ func (c *call) put(ctx context.Context) error {
 
 // give sends the call to a worker, and gives its seat back when the worker no longer has the call.
 func (a *attempt) give(worker string, also bool) {
-	f := a.d.fleet
 	a.out++
 	a.begun = time.Now()
 	go func() {
 		answer, err := a.ask(a.ctx, worker)
-		if a.ctx.Err() == nil {
-			f.seats.give(worker)
-		} else { // the worker may still be computing
-			go func() {
-				a.abandon(worker)
-				f.seats.give(worker)
-			}()
-		}
 		a.replies <- reply{answer, err, also}
+		if a.ctx.Err() != nil { // the worker may still be computing
+			a.abandon(worker)
+		}
+		a.d.fleet.seats.give(worker)
 	}()
 }
 

@@ -41,9 +41,7 @@ func (v *victims) start(t *testing.T, f *Fleet, n int, deadly func(queued bool) 
 			}
 		})
 	}
-	if err := f.Wait(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, n)
 }
 
 // three fails unless an error names the program and exactly the three workers that it has killed.
@@ -58,17 +56,7 @@ func (v *victims) three(t *testing.T, err error, program string) {
 	}
 }
 
-// A call that kills its workers ends the run after the third.
-func TestCallThatKills(t *testing.T) {
-	t.Parallel()
-	f := join(t, startHub(t, HubOptions{}).File())
-	var v victims
-	v.start(t, f, 5, func(bool) bool { return true })
-	_, err := few(t, f)
-	v.three(t, err, "solve")
-}
-
-// Many calls of a program kill no more workers than one.
+// Calls that kill their workers end the run after the third, however many there are.
 func TestCallsThatKill(t *testing.T) {
 	t.Parallel()
 	f := join(t, startHub(t, HubOptions{}).File())
@@ -188,8 +176,7 @@ func (d *device) runText(ctx context.Context, name, text string) error {
 // Workers that were lost before a call reached them do not count.
 func TestLostBeforeTheCall(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	k, err := readTicket(h.File())
 	if err != nil {
 		t.Fatal(err)
@@ -203,18 +190,12 @@ func TestLostBeforeTheCall(t *testing.T) {
 		pretend(t, nc, name)
 		lost = append(lost, nc)
 	}
-	if err := f.Wait(t.Context(), 3); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 3)
 	d := device1(t, f)
 	for _, nc := range lost {
 		nc.Close()
 	}
-	ended := make(chan error, 1)
-	go func() {
-		_, err := d.Run(t.Context(), double, []any{float32(1)})
-		ended <- err
-	}()
+	ended := running(t.Context(), d)
 	wait(t, "their loss", func() bool { return len(f.Workers()) == 0 })
 	startWorker(t, h.File(), WorkerOptions{}, nil)
 	if err := <-ended; err != nil {

@@ -46,9 +46,6 @@ type putRequest struct {
 
 // serve starts a desk, which runs until its connection is closed.
 func serve(nc *nats.Conn, name, dir string, most int64) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
 	d := &desk{dir: dir, most: most}
 	if err := d.makeRoom(); err != nil {
 		return err

@@ -47,9 +47,7 @@ func newCrowd(t *testing.T, n int) *crowd {
 	for range n {
 		c.startWorker()
 	}
-	if err := c.Wait(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, c.Fleet, n)
 	t.Cleanup(func() {
 		for _, w := range c.Workers() {
 			_ = syscall.Kill(w.PID, syscall.SIGKILL)

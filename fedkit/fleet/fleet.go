@@ -53,10 +53,9 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	workers map[string]*member
-	there   context.Context      // until the hub is lost; another one once it is back
-	away    context.CancelFunc   // ends it
-	left    map[string]time.Time // by kind, when its last worker was lost
-	ctx     context.Context      // until Close
+	there   context.Context    // until the hub is lost; another one once it is back
+	away    context.CancelFunc // ends it
+	ctx     context.Context    // until Close
 	tell    context.CancelFunc
 	events  []string
 }
@@ -77,8 +76,8 @@ func Join(file string) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}, left: map[string]time.Time{}}
-	f.seats.free = f.free
+	f := &Fleet{file: file, name: newName(), workers: map[string]*member{}}
+	f.seats.free, f.seats.any = f.free, f.any
 	f.store.fleet, f.store.desk = f, hubDesk
 	f.ctx, f.tell = context.WithCancel(context.Background())
 	f.here()

@@ -49,14 +49,10 @@ func newHostile(t *testing.T, release <-chan struct{}) *hostile {
 		t.Fatal(err)
 	}
 	taken := make(chan string, 1)
-	victim, _ := startWorker(t, x.hub.WorkerFile(), WorkerOptions{Slots: 1}, func(w *worker) {
-		honest := w.perform
-		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
-			taken <- c.ID
-			<-release
-			return honest(ctx, c, queued)
-		}
-	})
+	victim, _ := startWorker(t, x.hub.WorkerFile(), WorkerOptions{Slots: 1}, before(func(_ context.Context, c *remote.Call) {
+		taken <- c.ID
+		<-release
+	}))
 	x.victim = victim.beat.Worker
 	d := device1(t, x.fleet)
 	go func() {
@@ -340,8 +336,7 @@ func TestHostileIsListed(t *testing.T) {
 // A worker sees what it runs: a call with the hash of its program, the program, and notebooks' heartbeats.
 func TestWorkersSee(t *testing.T) {
 	t.Parallel()
-	h := startHub(t, HubOptions{})
-	f := join(t, h.File())
+	h, f := hubAndFleet(t)
 	k, err := readTicket(h.File())
 	if err != nil {
 		t.Fatal(err)
@@ -361,15 +356,9 @@ func TestWorkersSee(t *testing.T) {
 		t.Fatal(err)
 	}
 	pretend(t, nc, name)
-	if err := f.Wait(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	d, ended := device1(t, f), make(chan error, 1)
-	go func() {
-		_, err := d.Run(ctx, double, []any{float32(1)})
-		ended <- err
-	}()
+	ended := running(ctx, device1(t, f))
 	m, err := calls.NextMsg(5 * time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -388,26 +377,4 @@ func TestWorkersSee(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-}
-
-// An answer counts as that of the worker that was asked, whatever it says, also when it audits another.
-func TestAnswerInAnotherName(t *testing.T) {
-	t.Parallel()
-	h := startHub(t, HubOptions{})
-	for range 2 {
-		startWorker(t, h.File(), WorkerOptions{}, func(w *worker) {
-			honest := w.perform
-			w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
-				a := *honest(ctx, c, queued)
-				a.ID, a.Machine = "other", "nobody"
-				return &a
-			}
-		})
-	}
-	f := join(t, h.File())
-	f.Audit = 1
-	if err := f.Wait(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
-	same(t, f)
 }

@@ -51,7 +51,6 @@ func (f *Fleet) watch() {
 		}
 		f.mu.Unlock()
 		f.seats.grant()
-		f.seats.turnAway(func(kinds []string) bool { return f.aloneFor(kinds) > f.patience() })
 	}
 }
 
@@ -64,7 +63,6 @@ func (f *Fleet) lost(w *member) {
 	}
 	if w.out == "" {
 		delete(f.workers, w.Worker)
-		f.left[w.kind] = time.Now()
 	}
 }
 
@@ -142,7 +140,6 @@ func (f *Fleet) leaveOut(name, why string) {
 	}
 	w.out = why
 	f.lost(w)
-	f.left[w.kind] = time.Now()
 	f.events = append(f.events, fmt.Sprintf("worker %s was left out: %s", w.label(), why))
 	f.mu.Unlock()
 	_ = f.nc.Publish(asks+name+leave, []byte(why)) // it is banned whether it receives this or not
@@ -189,20 +186,14 @@ func (f *Fleet) Wait(ctx context.Context, n int) error {
 	}
 }
 
-// aloneFor returns how long there has been no worker of some kinds.
-func (f *Fleet) aloneFor(kinds []string) time.Duration {
+// any reports whether there is a worker of some kinds.
+func (f *Fleet) any(kinds []string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for range f.counting(kinds...) {
-		return 0
+		return true
 	}
-	var last time.Time
-	for _, kind := range kinds {
-		if left := f.left[kind]; left.After(last) {
-			last = left
-		}
-	}
-	return time.Since(last)
+	return false
 }
 
 func (f *Fleet) labelOf(worker string) string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/remote"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/nats-io/nats.go"
@@ -37,6 +38,20 @@ func join(t *testing.T, file string) *Fleet {
 	return f
 }
 
+func hubAndFleet(t *testing.T) (*Hub, *Fleet) {
+	t.Helper()
+	h := startHub(t, HubOptions{})
+	return h, join(t, h.File())
+}
+
+// workers waits until there are n.
+func workers(t *testing.T, f *Fleet, n int) {
+	t.Helper()
+	if err := f.Wait(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // startWorker starts a worker in this process, after a change to it. Kill ends it silently, like a killed process.
 func startWorker(t *testing.T, file string, o WorkerOptions, change func(w *worker)) (w *worker, kill func()) {
 	t.Helper()
@@ -63,6 +78,27 @@ func startWorker(t *testing.T, file string, o WorkerOptions, change func(w *work
 		}
 	})
 	return w, kill
+}
+
+// before lets a worker do something before each call.
+func before(do func(ctx context.Context, c *remote.Call)) func(w *worker) {
+	return func(w *worker) {
+		honest := w.perform
+		w.perform = func(ctx context.Context, c *remote.Call, queued bool) *remote.Answer {
+			do(ctx, c)
+			return honest(ctx, c, queued)
+		}
+	}
+}
+
+// running runs double, and returns how that ends.
+func running(ctx context.Context, d engine.Device) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		_, err := d.Run(ctx, double, []any{float32(1)})
+		ended <- err
+	}()
+	return ended
 }
 
 // lying computes wrong results.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"fedkit.example/fedkit/internal/remote"
 )
@@ -26,7 +25,7 @@ func (w *worker) readPart(r readRequest) (data []byte, whole int64, err error) {
 		}
 		w.read, w.data = r.Key, b
 	}
-	w.readAt = time.Now()
+	w.drop.Reset(silent)
 	n, err := r.within(int64(len(w.data)))
 	if err != nil {
 		return nil, 0, err
@@ -49,29 +48,27 @@ func (w *worker) hash(r readRequest) (data []byte, whole int64, err error) {
 	return data, 0, nil
 }
 
-// forgetRun forgets the results of a run.
+// forgetRun forgets the results of a run, or of a notebook.
 func (w *worker) forgetRun(prefix string) {
 	of := func(key string) bool { return strings.HasPrefix(key, prefix) }
-	w.unwanted(of)
-	w.closeRead(of)
-	w.machine.ForgetAll(of)
+	w.forget(of, of)
 }
 
-func (w *worker) forget(keys []string) {
-	w.unwanted(func(call string) bool {
+// forgetKeys forgets results.
+func (w *worker) forgetKeys(keys []string) {
+	w.forget(func(call string) bool {
 		return slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, call+"/") })
-	})
-	w.closeRead(func(key string) bool { return slices.Contains(keys, key) })
-	w.machine.Forget(keys)
+	}, func(key string) bool { return slices.Contains(keys, key) })
 }
 
-// closeRead drops the result that is being read, if it is meant.
-func (w *worker) closeRead(meant func(key string) bool) {
-	w.reading.Lock()
-	defer w.reading.Unlock()
-	if meant(w.read) {
-		w.read, w.data = "", nil
+// forget forgets results, and notes that nobody needs those of calls that are not finished.
+func (w *worker) forget(call, key func(string) bool) {
+	w.mu.Lock()
+	for id, j := range w.jobs {
+		j.unwanted = j.unwanted || call(id)
 	}
+	w.mu.Unlock()
+	w.machine.Forget(key)
 }
 
 // fetch gets an object from a desk. One that the desk cannot deliver counts as missing: the notebook sends it again.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // seats hands out places at workers to calls. Runs that wait are served round robin, one call each.
 type seats struct {
 	free func(s seat, taken map[string]int) (worker string) // the best worker for a seat; "" if there is none now
+	any  func(kinds []string) bool                          // whether there are workers of some kinds
 
 	mu    sync.Mutex
 	taken map[string]int // by worker
@@ -33,11 +35,11 @@ type line struct{ waiting []*waiting }
 
 type waiting struct {
 	seat
-	worker chan string // "" if none can be expected
+	worker chan string
 }
 
-// take waits for a seat in turn, and returns the worker.
-func (s *seats) take(ctx context.Context, l *line, kinds []string) (string, error) {
+// take waits for a seat in turn, and returns the worker. It fails once there has been none of these kinds for a while.
+func (s *seats) take(ctx context.Context, l *line, kinds []string, patience time.Duration) (worker string, err error) {
 	w := &waiting{seat{kinds: kinds}, make(chan string, 1)}
 	s.mu.Lock()
 	if l.waiting = append(l.waiting, w); len(l.waiting) == 1 {
@@ -45,27 +47,35 @@ func (s *seats) take(ctx context.Context, l *line, kinds []string) (string, erro
 	}
 	s.mu.Unlock()
 	s.grant()
-	select {
-	case worker := <-w.worker:
-		if worker == "" {
-			return "", ErrNoWorker
+	tick := time.NewTicker(max(time.Millisecond, min(beat, patience/2)))
+	defer tick.Stop()
+	for last := time.Now(); err == nil; {
+		select {
+		case worker := <-w.worker:
+			return worker, nil
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-tick.C:
+			if s.any(kinds) {
+				last = time.Now()
+			} else if time.Since(last) > patience {
+				err = ErrNoWorker
+			}
 		}
-		return worker, nil
-	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	if i := slices.Index(l.waiting, w); i >= 0 {
 		if l.waiting = slices.Delete(l.waiting, i, i+1); len(l.waiting) == 0 {
 			s.lines = slices.DeleteFunc(s.lines, func(other *line) bool { return other == l })
 		}
-		s.mu.Unlock()
-		return "", ctx.Err()
 	}
 	s.mu.Unlock()
-	if worker := <-w.worker; worker != "" { // a worker came at the same time
+	select {
+	case worker = <-w.worker: // it came at the same time
 		s.give(worker)
+	default:
 	}
-	return "", ctx.Err()
+	return "", err
 }
 
 // takeNow takes a seat out of turn, for a second worker on a call. It returns "" if there is none.
@@ -84,22 +94,6 @@ func (s *seats) takeFree(want seat) (worker string) {
 		s.taken[worker]++
 	}
 	return worker
-}
-
-// turnAway fails the calls that wait for kinds without hope of a worker.
-func (s *seats) turnAway(hopeless func(kinds []string) bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lines = slices.DeleteFunc(s.lines, func(l *line) bool {
-		l.waiting = slices.DeleteFunc(l.waiting, func(w *waiting) bool {
-			if !hopeless(w.kinds) {
-				return false
-			}
-			w.worker <- ""
-			return true
-		})
-		return len(l.waiting) == 0
-	})
 }
 
 // give gives a seat back.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 )
 
 // queued waits until a run has this many waiting calls.
@@ -24,13 +25,13 @@ func withRoom(room func(worker string) int) *seats {
 			return s.kinds[at]
 		}
 		return ""
-	}}
+	}, any: func(kinds []string) bool { return kinds[0] != "nobody" }}
 }
 
 // Runs take turns, however many calls each has waiting.
 func TestSeatsInTurn(t *testing.T) {
 	s := withRoom(func(string) int { return 1 })
-	kind, err := s.take(t.Context(), new(line), []string{"a"})
+	kind, err := s.take(t.Context(), new(line), []string{"a"}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestSeatsInTurn(t *testing.T) {
 	ask := func(run string, l *line, n int) {
 		for i := range n {
 			go func() {
-				if _, err := s.take(t.Context(), l, []string{"a"}); err == nil {
+				if _, err := s.take(t.Context(), l, []string{"a"}, time.Minute); err == nil {
 					turns <- run
 				}
 			}()
@@ -68,12 +69,12 @@ func TestSeatsOfKinds(t *testing.T) {
 	first := new(line)
 	got := make(chan string, 1)
 	go func() {
-		kind, _ := s.take(t.Context(), first, []string{"a"})
+		kind, _ := s.take(t.Context(), first, []string{"a"}, time.Minute)
 		got <- kind
 	}()
 	queued(t, s, first, 1)
 	for range 2 {
-		if kind, err := s.take(t.Context(), new(line), []string{"a", "b"}); kind != "b" || err != nil {
+		if kind, err := s.take(t.Context(), new(line), []string{"a", "b"}, time.Minute); kind != "b" || err != nil {
 			t.Fatal(kind, err)
 		}
 	}
@@ -85,31 +86,29 @@ func TestSeatsOfKinds(t *testing.T) {
 	}
 }
 
-// A call that stops waiting, or is turned away, takes no seat and leaves the others in their turn.
+// A call that stops waiting, or for which there is nobody, takes no seat and leaves the others in their turn.
 func TestSeatsLeft(t *testing.T) {
-	s := withRoom(func(worker string) int { return len(worker) - 1 }) // none of "a", one of "bb"
+	s := withRoom(func(worker string) int { return map[string]int{"room": 1}[worker] })
 	stays, leaves := new(line), new(line)
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 3)
 	take := func(ctx context.Context, l *line, kind string) {
-		_, err := s.take(ctx, l, []string{kind})
+		_, err := s.take(ctx, l, []string{kind}, 50*time.Millisecond)
 		errs <- err
 	}
-	go take(ctx, leaves, "a")
+	go take(ctx, leaves, "busy")
 	queued(t, s, leaves, 1)
-	go take(t.Context(), stays, "a")
+	go take(t.Context(), stays, "nobody")
 	queued(t, s, stays, 1)
+	if err := <-errs; !errors.Is(err, ErrNoWorker) {
+		t.Error(err)
+	}
+	queued(t, s, leaves, 1)
 	cancel()
 	if err := <-errs; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	s.turnAway(func([]string) bool { return false })
-	queued(t, s, stays, 1)
-	s.turnAway(func(kinds []string) bool { return kinds[0] == "a" })
-	if err := <-errs; !errors.Is(err, ErrNoWorker) {
-		t.Error(err)
-	}
-	if take(t.Context(), stays, "bb"); <-errs != nil || s.taken["a"] != 0 || s.taken["bb"] != 1 || len(s.lines) != 0 {
+	if take(t.Context(), stays, "room"); <-errs != nil || s.taken["busy"] != 0 || s.taken["room"] != 1 || len(s.lines) != 0 {
 		t.Error(s.taken, s.lines)
 	}
 }

@@ -43,7 +43,7 @@ func (w *worker) onCall(ctx context.Context, m *nats.Msg) {
 	w.beat.Done++
 	m = j.request
 	if j.unwanted {
-		w.machine.ForgetAll(func(key string) bool { return strings.HasPrefix(key, c.ID+"/") })
+		w.machine.Forget(func(key string) bool { return strings.HasPrefix(key, c.ID+"/") })
 	}
 	w.mu.Unlock()
 	if a != nil && m != nil {
@@ -107,13 +107,4 @@ func (w *worker) setWaiting(j *job, waiting bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	j.waiting = waiting
-}
-
-// unwanted notes that nobody needs the results of some calls, finished or not.
-func (w *worker) unwanted(of func(call string) bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for call, j := range w.jobs {
-		j.unwanted = j.unwanted || of(call)
-	}
 }

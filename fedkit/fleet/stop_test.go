@@ -129,9 +129,7 @@ func TestStopSendsOthersAway(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- RunWorker(t.Context(), f.File(), WorkerOptions{}) }()
-	if err := f.Wait(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
+	workers(t, f, 2)
 	if err := f.Stop(); err != nil {
 		t.Error(err)
 	}

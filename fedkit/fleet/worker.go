@@ -108,6 +108,11 @@ func newWorker(file string, o WorkerOptions) (*worker, error) {
 	}
 	w.machine = remote.NewMachine(client, o.Slots, o.Memory, w.fetch)
 	w.perform = w.machine.Run
+	w.drop = time.AfterFunc(silent, func() {
+		w.reading.Lock()
+		defer w.reading.Unlock()
+		w.read, w.data = "", nil
+	})
 	o.Say("worker %s of %s: %s, %d at once", w.beat.Worker, t.URL, kind, o.Slots)
 	return w, nil
 }
@@ -135,7 +140,7 @@ type worker struct {
 	reading sync.Mutex
 	read    string // key of the result being read
 	data    []byte
-	readAt  time.Time
+	drop    *time.Timer // after a while
 }
 
 func (w *worker) run(ctx context.Context) error {
@@ -147,7 +152,7 @@ func (w *worker) run(ctx context.Context) error {
 		me + askRun:    func(m *nats.Msg) { go w.onCall(ctx, m) },
 		me + askRead:   func(m *nats.Msg) { respond(m, w.readPart) },
 		me + askHash:   func(m *nats.Msg) { go respond(m, w.hash) },
-		me + forget:    func(m *nats.Msg) { w.forget(strings.Fields(string(m.Data))) },
+		me + forget:    func(m *nats.Msg) { w.forgetKeys(strings.Fields(string(m.Data))) },
 		me + leave:     func(m *nats.Msg) { cancel(fmt.Errorf("fleet: worker: %w: %s", ErrLeft, m.Data)) },
 		hellos + "*":   w.hello,
 		goodbyes + "*": func(m *nats.Msg) { w.forgetRun(string(m.Data)) },
@@ -183,14 +188,10 @@ func (w *worker) beatOn(ctx context.Context, end context.CancelCauseFunc) {
 			if time.Since(at) > 20*silent && w.nc.IsConnected() {
 				delete(w.heard, name)
 				w.say("notebook %s is gone", name)
-				for call, j := range w.jobs {
-					j.unwanted = j.unwanted || strings.HasPrefix(call, name+".")
-				}
-				w.machine.ForgetAll(func(key string) bool { return strings.HasPrefix(key, name+".") })
+				go w.forgetRun(name + ".")
 			}
 		}
 		w.mu.Unlock()
-		w.closeRead(func(string) bool { return time.Since(w.readAt) > silent })
 	}
 }
 

@@ -56,8 +56,13 @@ type ending struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// HeadingLine returns the first line of a history.
-func HeadingLine(c *lines.Sum, h *History) ([]byte, error) { return c.LineOf(HeadingOf(h)) }
+// Line writes a line of a history's file.
+type Line = func(c *lines.Sum) ([]byte, error)
+
+// HeadingLine is the first line of a history.
+func HeadingLine(h *History) Line {
+	return func(c *lines.Sum) ([]byte, error) { return c.LineOf(HeadingOf(h)) }
+}
 
 // HeadingOf returns the heading of a history. To decode one, take that of an empty history.
 func HeadingOf(h *History) Heading {
@@ -67,14 +72,18 @@ func HeadingOf(h *History) Heading {
 // History returns the history of the heading.
 func (h Heading) History() *History { return (*History)(h.plainHistory) }
 
-// EndLine returns the last line.
-func EndLine(c *lines.Sum, h *History) ([]byte, error) {
+// EndLine is the last line.
+func EndLine(h *History) Line {
 	n := len(h.Rounds)
-	return c.LineOf(ending{&n, h.Stopped})
+	return func(c *lines.Sum) ([]byte, error) { return c.LineOf(ending{&n, h.Stopped}) }
 }
 
-// RecordLine returns the line of a round.
-func RecordLine(c *lines.Sum, r *Record) ([]byte, error) {
+// RecordLine is the line of a round.
+func RecordLine(r *Record) Line {
+	return func(c *lines.Sum) ([]byte, error) { return recordLine(c, r) }
+}
+
+func recordLine(c *lines.Sum, r *Record) ([]byte, error) {
 	columns, err := pack(r)
 	if err != nil {
 		return nil, err
@@ -105,22 +114,20 @@ func (h *History) Save(path string) error {
 }
 
 // file returns the whole file.
-func (h *History) file() ([]byte, error) {
-	var c lines.Sum
-	b, err := HeadingLine(&c, h)
+func (h *History) file() (b []byte, err error) {
+	all := []Line{HeadingLine(h)}
 	for i := range h.Rounds {
+		all = append(all, RecordLine(&h.Rounds[i]))
+	}
+	var c lines.Sum
+	for _, next := range append(all, EndLine(h)) {
+		line, err := next(&c)
 		if err != nil {
 			return nil, err
 		}
-		var line []byte
-		line, err = RecordLine(&c, &h.Rounds[i])
 		b = append(b, line...)
 	}
-	if err != nil {
-		return nil, err
-	}
-	end, err := EndLine(&c, h)
-	return append(b, end...), err
+	return b, nil
 }
 
 // Load reads a history that Save or a run with fedkit.Options.History wrote. Errors: an altered file, or another format version.

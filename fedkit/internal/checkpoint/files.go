@@ -186,7 +186,7 @@ func (f *Files) Add(r *history.Record) error {
 	}
 	own := *r
 	f.config.Thin(&own)
-	err := add(f.log, &own)
+	err := f.log.Append(history.RecordLine(&own))
 	if err == nil {
 		err = f.snap(r.Round)
 	}
@@ -213,7 +213,7 @@ func (f *Files) stream() error {
 		f.begun = true
 	}
 	for i := max(from, 0); i < len(f.h.Rounds); i++ {
-		if err := add(f.history, &f.h.Rounds[i]); err != nil {
+		if err := f.history.Append(history.RecordLine(&f.h.Rounds[i])); err != nil {
 			return err
 		}
 	}
@@ -264,7 +264,7 @@ func (f *Files) end() error {
 			return err
 		}
 	}
-	if err := f.history.Append(func(c *lines.Sum) ([]byte, error) { return history.EndLine(c, f.h) }); err != nil {
+	if err := f.history.Append(history.EndLine(f.h)); err != nil {
 		return err
 	}
 	return f.history.Sync()
@@ -296,15 +296,10 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// add appends the line of a round to a file.
-func add(f *lines.File, r *history.Record) error {
-	return f.Append(func(c *lines.Sum) ([]byte, error) { return history.RecordLine(c, r) })
-}
-
 // restart empties a file but for the heading line of a history.
 func restart(f *lines.File, h *history.History) error {
 	if err := f.Cut(0, 0); err != nil {
 		return err
 	}
-	return f.Append(func(c *lines.Sum) ([]byte, error) { return history.HeadingLine(c, h) })
+	return f.Append(history.HeadingLine(h))
 }

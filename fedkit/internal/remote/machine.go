@@ -201,30 +201,15 @@ func (e *entry) free() {
 	e.part = nil
 }
 
-// Forget drops results.
-func (m *Machine) Forget(keys []string) {
+// Forget drops the results whose keys meant accepts.
+func (m *Machine) Forget(meant func(key string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, key := range keys {
-		m.forget(key)
-	}
-}
-
-// ForgetAll drops the results whose keys meant accepts.
-func (m *Machine) ForgetAll(meant func(key string) bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for key := range m.kept {
+	for key, e := range m.kept {
 		if meant(key) {
-			m.forget(key)
+			delete(m.kept, key)
+			m.drop(e)
 		}
-	}
-}
-
-func (m *Machine) forget(key string) {
-	if e := m.kept[key]; e != nil {
-		delete(m.kept, key)
-		m.drop(e)
 	}
 }
 

@@ -120,7 +120,7 @@ func TestRun(t *testing.T) {
 	if !ok || err != nil || !bytes.Equal(kept, floats(11, 22, 33, 44)) {
 		t.Fatal(kept, ok, err)
 	}
-	m.Forget([]string{Key("first", 0)})
+	m.Forget(func(key string) bool { return key == Key("first", 0) })
 	if _, ok, _ := m.Read(Key("first", 0)); ok {
 		t.Error("it was not forgotten")
 	}
@@ -184,7 +184,7 @@ func TestMemory(t *testing.T) {
 	if refused == nil || !strings.Contains(refused.Error, "--memory") || m.Bytes() > 48 {
 		t.Errorf("%+v, %d bytes: want results refused that there is no memory for", refused, m.Bytes())
 	}
-	m.ForgetAll(func(key string) bool { return strings.HasPrefix(key, "kept") })
+	m.Forget(func(key string) bool { return strings.HasPrefix(key, "kept") })
 	if call(0, 1); m.Bytes() > 48 {
 		t.Errorf("%d bytes", m.Bytes())
 	}
