@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/checkpoint"
 )
@@ -23,22 +24,15 @@ import (
 // bytesOf is a State, and the rounds of a history without times.
 func bytesOf(t testing.TB, state any, h *History) []byte {
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(state); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, gob.NewEncoder(&b).Encode(state))
 	own := *h
 	own.Rounds = slices.Clone(h.Rounds)
 	for i := range own.Rounds {
 		own.Rounds[i].Seconds, own.Rounds[i].EvalTime = 0, 0
 	}
 	path := filepath.Join(t.TempDir(), "h")
-	if err := own.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, own.Save(path))
+	file := expect.Value(os.ReadFile(path))(t)
 	return append(b.Bytes(), file...)
 }
 
@@ -54,9 +48,7 @@ func warnings(t *testing.T) *strings.Builder {
 func upTo(t testing.TB, fed *Federation, s Strategy, o Options, round int) *History {
 	t.Helper()
 	for h, err := range Rounds(context.Background(), fed, s, o) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if len(h.Rounds) == round {
 			return h
 		}
@@ -72,43 +64,29 @@ func contents(t testing.TB, dir string) map[string]string {
 	all := map[string]string{}
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := expect.Value(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		all[e.Name()] = string(b)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return all
 }
 
 func restore(t testing.TB, dir string, files map[string]string) {
 	for name := range contents(t, dir) {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.Remove(filepath.Join(dir, name)))
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 }
 
 // Whichever byte of a checkpoint or of its rounds is altered, and wherever they are cut off: the run goes on from the
 // checkpoint before, says so, and ends with the same bytes; or it is refused, and nothing is lost.
 func TestDamagedCheckpoints(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one run after the other")
-	}
+	expect.Long(t, "one run after the other")
 	fed, _ := toy(t, 4, 9)
 	s := trained()
-	h, err := Run(context.Background(), fed, s, Options{Rounds: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(Run(context.Background(), fed, s, Options{Rounds: 4}))(t)
 	want := bytesOf(t, s.State, h)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "c")
@@ -179,19 +157,13 @@ func TestDamagedCheckpoints(t *testing.T) {
 	}
 	files := with("c", string(newer))
 	delete(files, "c.before")
-	if err := try("newer", files); err == nil || !strings.Contains(err.Error(), path+": a newer fedkit wrote it: format 7, this one reads 1") {
-		t.Errorf("only a newer one: %v", err)
-	}
+	expect.Error(t, path+": a newer fedkit wrote it: format 7, this one reads 1")(try("newer", files))
 	var older bytes.Buffer
-	if err := gob.NewEncoder(&older).Encode(struct {
+	expect.OK(t, gob.NewEncoder(&older).Encode(struct {
 		History, State []byte
 		Layout         string
-	}{[]byte("{}"), nil, "{}"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := try("older", map[string]string{"c": older.String()}); err == nil || !strings.Contains(err.Error(), "an older version of fedkit wrote it") {
-		t.Errorf("an older one: %v", err)
-	}
+	}{[]byte("{}"), nil, "{}"}))
+	expect.Error(t, "an older version of fedkit wrote it")(try("older", map[string]string{"c": older.String()}))
 }
 
 // What is beside a checkpoint is not used without it, so that removing it begins anew; also if it is of another run, or damaged. A
@@ -266,9 +238,7 @@ func TestCraftedCheckpoints(t *testing.T) {
 				err = files.Add(&rounds[i])
 			}
 		}
-		if err = cmp.Or(err, files.Finish(nil)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, cmp.Or(err, files.Finish(nil)))
 		files.Release()
 		if h, err := Run(context.Background(), fed, s, Options{Rounds: 4, Checkpoint: path}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, error %v\nwant %s", h, err, want)
@@ -304,9 +274,7 @@ func TestStreamedHistory(t *testing.T) {
 		}
 	}
 	for h, err := range Rounds(context.Background(), fed, trained(), o) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		going := *h
 		going.Stopped = true
 		same(&going)
@@ -315,10 +283,7 @@ func TestStreamedHistory(t *testing.T) {
 		}
 	}
 	again := trained()
-	h, err := Run(context.Background(), fed, again, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(Run(context.Background(), fed, again, o))(t)
 	same(h)
 	o.Checkpoint = ""
 	straight := trained()
@@ -339,9 +304,7 @@ func TestStreamedHistory(t *testing.T) {
 	}
 	failed.Stopped = true
 	same(failed)
-	if _, err := Run(context.Background(), fed, trained(), Options{Rounds: 1, History: dir}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Options.History = "+dir+": must be a file that can be written") {
-		t.Errorf("error %v for a folder", err)
-	}
+	expect.Invalid(t, "Options.History = "+dir+": must be a file that can be written")(Run(context.Background(), fed, trained(), Options{Rounds: 1, History: dir}))
 }
 
 // What is kept changes neither the run, nor what it knows of the clients, nor what it says of all of them together.
@@ -351,10 +314,7 @@ func TestKeep(t *testing.T) {
 		var seen [][]Solve
 		o := Options{Rounds: 7, EvalEvery: 2, Keep: k, Checkpoint: filepath.Join(t.TempDir(), "c")}
 		upTo(t, fed, &picky{seen: &seen}, o, 5)
-		h, err := Run(context.Background(), fed, &picky{seen: &seen}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := expect.Value(Run(context.Background(), fed, &picky{seen: &seen}, o))(t)
 		return h, seen
 	}
 	all, past := run(Keep{})
@@ -391,9 +351,7 @@ func TestKeep(t *testing.T) {
 			}
 		}
 		path := filepath.Join(t.TempDir(), "h")
-		if err := h.Save(path); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, h.Save(path))
 		if back, err := Load(path); err != nil || !reflect.DeepEqual(back, h) {
 			t.Errorf("%+v: %v, error %v", c.keep, back, err)
 		}
@@ -403,9 +361,7 @@ func TestKeep(t *testing.T) {
 		t.Errorf("%+v", r.Missed)
 	}
 	_, err := Run(context.Background(), fed, trained(), Options{Rounds: 1, Keep: Keep{Solves: -2}})
-	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Options.Keep.Solves = -2: must be at least 1, 0 for every round, or fedkit.Never") {
-		t.Errorf("error %v", err)
-	}
+	expect.Invalid(t, "Options.Keep.Solves = -2: must be at least 1, 0 for every round, or fedkit.Never")(err)
 }
 
 // When checkpoints are written, and that the last finished round always is.
@@ -426,20 +382,14 @@ func TestWhenCheckpointsAreWritten(t *testing.T) {
 	if _, err := Run(ctx, fed, s, o); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(os.ReadFile(path))(t)
 	if !bytes.Contains(b, []byte(`"round":4,`)) {
 		t.Errorf("%.500q; want a checkpoint of round 4", b)
 	}
 	cancelRound5 = func() {}
 	again, straight := trained(), trained()
 	again.Before, straight.Before = cancels, cancels
-	h, err := Run(context.Background(), fed, again, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(Run(context.Background(), fed, again, o))(t)
 	o.Checkpoint = ""
 	whole, err := Run(context.Background(), fed, straight, o)
 	if err != nil || !bytes.Equal(bytesOf(t, straight.State, whole), bytesOf(t, again.State, h)) {
@@ -471,9 +421,7 @@ func TestFilesOfAnotherProcess(t *testing.T) {
 	fed, _ := toy(t, 4)
 	path := filepath.Join(t.TempDir(), "c")
 	for _, err := range Rounds(context.Background(), fed, trained(), Options{Rounds: 2, Checkpoint: path}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		p := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFilesOfAnotherProcess$")
 		p.Env = append(os.Environ(), "FEDKIT_TEST_LOCKED="+path)
 		out, err := p.CombinedOutput()

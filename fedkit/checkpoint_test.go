@@ -2,14 +2,14 @@ package fedkit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // forgetful keeps its model, but not in State.
@@ -61,9 +61,9 @@ type inside struct {
 	State struct{}
 }
 
-type hidden struct {
+type hidden[S Strategy] struct {
 	stateless
-	inner Strategy
+	inner S
 	State struct{}
 }
 
@@ -94,7 +94,9 @@ func TestCheckpointsThatCannotWork(t *testing.T) {
 		{&wrapper{Strategy: &forgetful{}}, "Strategy.State.lost = unexported"},
 		{&ensemble{All: []Strategy{nil, &mean{}}}, "All[1] = *fedkit.mean: must be returned by"},
 		{&inside{}, "Inner = fedkit.mean: must be returned by"},
-		{&hidden{inner: &mean{}}, "inner = unexported: must be exported and returned by a method Unwrap()"},
+		{&hidden[Strategy]{inner: &mean{}}, "inner = unexported: must be exported and returned by a method Unwrap()"},
+		{&hidden[*mean]{inner: &mean{}}, "inner = unexported: must be exported"},
+		{&keeps[*int]{}, "State = *int: must be no pointer"},
 		{&keeps[struct{}]{}, ""},
 		{&keeps[struct {
 			X    *Matrix
@@ -106,17 +108,12 @@ func TestCheckpointsThatCannotWork(t *testing.T) {
 		{&wrapper{Strategy: &wrapper{Strategy: &mean{}}}, ""},
 	} {
 		o := Options{Rounds: 1, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
-		h, err := Run(context.Background(), fed, c.s, o)
-		if c.want == "" && err != nil {
-			t.Errorf("%T: %v", c.s, err)
+		if c.want != "" {
+			expect.Refused(t, c.want)(Run(context.Background(), fed, c.s, o))
+			o.Checkpoint = ""
 		}
-		if c.want != "" && (h != nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%T: %v, error %v\nwant %s", c.s, h, err, c.want)
-		}
-		if o.Checkpoint = ""; c.want != "" {
-			if _, err := Run(context.Background(), fed, c.s, o); err != nil {
-				t.Errorf("%T without a checkpoint: %v", c.s, err)
-			}
+		if _, err := Run(context.Background(), fed, c.s, o); err != nil {
+			t.Errorf("%T with the checkpoint %q: %v", c.s, o.Checkpoint, err)
 		}
 	}
 }
@@ -137,10 +134,7 @@ func TestWrappersThatCannotRun(t *testing.T) {
 		{&wrapper{Strategy: &mean{Local: Local{Batch: -2, LR: 1}}}, "Strategy.Local.Batch = -2"},
 		{&wrapper{Strategy: &partial{Fraction: 2}}, "Fraction = 2"},
 	} {
-		h, err := Run(context.Background(), fed, c.s, Options{Rounds: 1})
-		if h != nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, error %v\nwant %s", h, err, c.want)
-		}
+		expect.Refused(t, c.want)(Run(context.Background(), fed, c.s, Options{Rounds: 1}))
 	}
 }
 
@@ -168,32 +162,22 @@ func TestWrappedStrategyResumes(t *testing.T) {
 		inner := &partial{mean{Local: Local{Batch: 4, LR: 0.1}}, 0.5, perRound{2}}
 		return &wrapper{Strategy: &wrapper{Strategy: inner}, Loud: true}
 	}
-	want, err := Run(context.Background(), fed, make(), Options{Rounds: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := expect.Value(Run(context.Background(), fed, make(), Options{Rounds: 6}))(t)
 	if want.Name != "partial" || want.Config.String() != "fedkit.wrapper{Loud: true, Strategy: fedkit.wrapper{Strategy: fedkit.partial{Fraction: 0.5, Local: {Batch: 4, LR: 0.1}, Part: {N: 2}}}}" {
 		t.Errorf("%s, %s", want.Name, want.Config)
 	}
 	o := Options{Rounds: 6, Checkpoint: filepath.Join(t.TempDir(), "new", "checkpoint")}
 	s := make()
 	for h, err := range Rounds(context.Background(), fed, s, o) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if inner := s.Unwrap(); len(h.Rounds) == 1 {
-			if _, err := Run(context.Background(), fed, inner, Options{Rounds: 1}); !errors.Is(err, ErrInvalid) {
-				t.Errorf("error %v for a strategy that a wrapper has", err)
-			}
+			expect.Invalid(t)(Run(context.Background(), fed, inner, Options{Rounds: 1}))
 		}
 		if len(h.Rounds) == 4 {
 			break
 		}
 	}
-	got, err := Run(context.Background(), fed, make(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := expect.Value(Run(context.Background(), fed, make(), o))(t)
 	for i := range want.Rounds {
 		if a, b := want.Rounds[i], got.Rounds[i]; !reflect.DeepEqual(a.Scores, b.Scores) || !reflect.DeepEqual(a.Notes, b.Notes) {
 			t.Errorf("round %d: %+v; without interruption %+v", i+1, b, a)
@@ -242,27 +226,19 @@ func TestCheckpointsThatCannotBeWritten(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, nil, 0o644))
 	paths := []string{dir, dir + "/new/", file + "/checkpoint"}
 	if os.Getuid() != 0 { // whom no mode stops
 		closed := filepath.Join(dir, "closed")
-		if err := os.Mkdir(closed, 0o555); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.Mkdir(closed, 0o555))
 		paths = append(paths, closed+"/checkpoint", closed+"/new/checkpoint")
 	}
 	for _, path := range paths {
-		h, err := Run(context.Background(), fed, &mean{Before: unexpected}, Options{Rounds: 2, Checkpoint: path})
-		if h != nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Options.Checkpoint = "+path+": must be a file that can be written") {
-			t.Errorf("%v, error %v", h, err)
-		}
+		expect.Refused(t, "Options.Checkpoint = "+path+": must be a file that can be written")(
+			Run(context.Background(), fed, &mean{Before: unexpected}, Options{Rounds: 2, Checkpoint: path}))
 	}
 	path := filepath.Join(dir, "good", "checkpoint")
-	if _, err := Run(context.Background(), fed, &mean{Before: unexpected}, Options{Rounds: 2, Checkpoint: path}); err == nil {
-		t.Error("a panic is no error")
-	}
+	expect.Error(t)(Run(context.Background(), fed, &mean{Before: unexpected}, Options{Rounds: 2, Checkpoint: path}))
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v without a round", left, err)
 	}
@@ -271,18 +247,6 @@ func TestCheckpointsThatCannotBeWritten(t *testing.T) {
 // A checkpoint goes on for more rounds, and under no other options that change results.
 func TestCheckpointsKeepTheirSettings(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
-	begun := func() Options {
-		o := Options{Rounds: 4, Checkpoint: filepath.Join(t.TempDir(), "c")}
-		for h, err := range Rounds(context.Background(), fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, o) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(h.Rounds) == 2 {
-				break
-			}
-		}
-		return o
-	}
 	for words, change := range map[string]func(*Options){
 		"Options.EvalEvery: 2, was 1":                  func(o *Options) { o.EvalEvery = 2 },
 		"Options.NotFinite: 1, was not set":            func(o *Options) { o.NotFinite = Skip },
@@ -290,11 +254,13 @@ func TestCheckpointsKeepTheirSettings(t *testing.T) {
 		"must be another file than Options.Checkpoint": func(o *Options) { o.History = o.Checkpoint },
 		"": func(o *Options) { o.Rounds = 5 },
 	} {
-		o := begun()
+		o := Options{Rounds: 4, Checkpoint: filepath.Join(t.TempDir(), "c")}
+		upTo(t, fed, trained(), o, 2)
 		change(&o)
-		h, err := Run(context.Background(), fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, o)
-		if words == "" && (err != nil || len(h.Rounds) != 5) || words != "" && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), words)) {
-			t.Errorf("%v, want %s", err, words)
+		if h, err := Run(context.Background(), fed, trained(), o); words != "" {
+			expect.Invalid(t, words)(err)
+		} else if err != nil || len(h.Rounds) != 5 {
+			t.Errorf("%v, %v", h, err)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package fedkit_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -15,6 +13,8 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
@@ -26,10 +26,7 @@ var hundred = fedkit.Local{Steps: 10, Batch: 10, LR: 0.1}
 // fourSpeeds is a federation of four clients that receive a model in 1 s, train for 1, 2, 3 and 4 s, and send it in 2 s.
 func fourSpeeds(t *testing.T, change func(i int, d *sim.Device)) *fedkit.Federation {
 	t.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP()))(t)
 	model, devices := float64(4*fed.Task.Dim()), make(sim.Given, 4)
 	for i := range devices {
 		devices[i] = sim.Device{PerExample: 0.01 * float64(i+1), Down: model, Up: model / 2}
@@ -37,19 +34,12 @@ func fourSpeeds(t *testing.T, change func(i int, d *sim.Device)) *fedkit.Federat
 			change(i, &devices[i])
 		}
 	}
-	if fed, err = fed.On(devices); err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fed.On(devices))(t)
 }
 
 func timed(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
 	t.Helper()
-	h, err := fedkit.Run(context.Background(), fed, s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return expect.Value(fedkit.Run(context.Background(), fed, s, o))(t)
 }
 
 func TestClock(t *testing.T) {
@@ -121,16 +111,13 @@ func TestClockAfterResume(t *testing.T) {
 		func() fedkit.Strategy { return &strategy.FedBuff{AtWork: 5, K: 2, Local: hundred} },
 		func() fedkit.Strategy { return &strategy.FedAsync{AtWork: 5, Local: hundred} },
 	} {
-		fed, err := relabeled(t).On(devices)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fed := expect.Value(relabeled(t).On(devices))(t)
 		o := fedkit.Options{Rounds: 12, EvalEvery: 4, Workers: 2, Pace: fedkit.Pace{Deadline: 10, Over: 0.3}}
 		whole := timed(t, fed, s(), o)
 		o.Checkpoint, o.Rounds, o.Workers = filepath.Join(t.TempDir(), "run"), 8, 1
 		timed(t, fed, s(), o)
 		o.Rounds = 12
-		if again := timed(t, fed, s(), o); !bytes.Equal(untimed(t, whole), untimed(t, again)) {
+		if again := timed(t, fed, s(), o); !bytes.Equal(expect.Value(fedtest.Outcome(nil, whole))(t), expect.Value(fedtest.Outcome(nil, again))(t)) {
 			t.Errorf("%s: another history after a resume", whole.Strategy)
 		}
 		if whole.Last().Clock <= whole.Rounds[0].Clock {
@@ -152,30 +139,12 @@ func TestLateClientsAfterResume(t *testing.T) {
 	}
 }
 
-// untimed is what a history says without the seconds that it really took.
-func untimed(t *testing.T, h *fedkit.History) []byte {
-	t.Helper()
-	for i := range h.Rounds {
-		h.Rounds[i].Seconds, h.Rounds[i].EvalTime = 0, 0
-	}
-	b, err := json.Marshal(h.Rounds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func TestDevicesThatAreRefused(t *testing.T) {
 	fed := relabeled(t)
 	for _, pace := range []fedkit.Pace{{Deadline: -1}, {Over: -0.1}, {Over: math.Inf(1)}, {Deadline: math.NaN()}, {Deadline: 3}} { // the last: without devices
-		_, err := fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: hundred}, fedkit.Options{Rounds: 1, Pace: pace})
-		if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), "Options.Pace") {
-			t.Errorf("%+v: %v", pace, err)
-		}
+		expect.Invalid(t, "Options.Pace")(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: hundred}, fedkit.Options{Rounds: 1, Pace: pace}))
 	}
 	for _, rule := range []sim.Rule{nil, (*sim.Given)(nil), sim.Given{{}}, sim.Devices{Up: sim.Constant(-1)}, sim.Devices{Drop: sim.Constant(1)}} {
-		if _, err := fed.On(rule); !errors.Is(err, fedkit.ErrInvalid) {
-			t.Errorf("%#v: %v", rule, err)
-		}
+		expect.Invalid(t)(fed.On(rule))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -29,18 +30,14 @@ func million(t testing.TB) *Federation {
 		}
 		clients = append(clients, c)
 	}
-	fed, err := New(d, partition.Given(clients), func(*datasets.Dataset) (*Task, error) {
+	return expect.Value(New(d, partition.Given(clients), func(*datasets.Dataset) (*Task, error) {
 		return &Task{Name: "million", Params: []Param{{Name: "w", Shape: []int{features, out}}}, Forward: func(p []*graph.Node, x *graph.Node) *graph.Node {
 			if c := p[0].Shape().Dimensions[0]; x.Shape().Dimensions[0] != c {
 				x = graph.BroadcastToDims(x, c, x.Shape().Dimensions[1], x.Shape().Dimensions[2])
 			}
 			return graph.Einsum("cbi,cio->cbo", x, p[0])
 		}}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	}))(t)
 }
 
 // What a checkpoint after every round costs when the model has a million parameters and 2,000 rounds are behind it: 300
@@ -55,9 +52,7 @@ func BenchmarkCheckpoints(b *testing.B) {
 		if err == nil {
 			err = u.start(context.Background())
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, err)
 		return u
 	}
 	u := started(o)
@@ -67,13 +62,9 @@ func BenchmarkCheckpoints(b *testing.B) {
 			r.Solves = append(r.Solves, Solve{Round: t + 1, Client: c, Steps: 2, Loss: Float(t)})
 		}
 		u.h.Rounds = append(u.h.Rounds, r)
-		if err := u.files.Add(&r); err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, u.files.Add(&r))
 	}
-	if err := u.files.Finish(nil); err != nil {
-		b.Fatal(err)
-	}
+	expect.OK(b, u.files.Finish(nil))
 	u.release()
 	without := o
 	without.Checkpoint = ""
@@ -84,9 +75,7 @@ func BenchmarkCheckpoints(b *testing.B) {
 			run := started(o)
 			begin := time.Now()
 			for range 300 {
-				if err := run.round(context.Background()); err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, run.round(context.Background()))
 			}
 			if err := run.files.Finish(nil); err != nil { // what is not yet written costs too
 				b.Fatal(err)
@@ -96,10 +85,7 @@ func BenchmarkCheckpoints(b *testing.B) {
 		}
 		took, ratios = append(took, each[0]), append(ratios, each[1]/each[0])
 	}
-	info, err := os.Stat(filepath.Join(dir, "c"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	info := expect.Value(os.Stat(filepath.Join(dir, "c")))(b)
 	slices.Sort(took)
 	slices.Sort(ratios)
 	n := len(ratios)

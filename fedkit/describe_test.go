@@ -13,6 +13,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/attack"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/loss"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -36,22 +37,13 @@ func dense(rate float64) func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
 // described is the description of a run in a small world.
 func described(t *testing.T, m fedkit.Model, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
 	t.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := fedkit.Describe(fed, s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, m))(t)
+	return expect.Value(fedkit.Describe(fed, s, o))(t)
 }
 
 // The task's fingerprint tells apart what has the same name, and is the same in every process.
 func TestTasksHaveFingerprints(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing is concurrent")
-	}
+	expect.Long(t, "nothing is concurrent")
 	wide := func(change func(*fedkit.Task)) fedkit.Model {
 		return func(d *datasets.Dataset) (*fedkit.Task, error) {
 			task, err := model.MLP(8)(d)
@@ -107,24 +99,12 @@ func TestTasksHaveFingerprints(t *testing.T) {
 
 // A description has the options of the run, who stands in between, and which code it is; the run has the same.
 func TestDescribe(t *testing.T) {
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
-	if err != nil {
-		t.Fatal(err)
-	}
-	attacked, err := attack.On(fed, 0.2, attack.SignFlip{Scale: 3}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8)))(t)
+	attacked := expect.Value(attack.On(fed, 0.2, attack.SignFlip{Scale: 3}, 1))(t)
 	s := &strategy.FedAvg{Selector: fedkit.SelectorFunc(first)}
 	o := fedkit.Options{Rounds: 2, Seed: 7, EvalEvery: 2}
-	is, err := fedkit.Describe(attacked, s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := fedkit.Run(context.Background(), attacked, s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	is := expect.Value(fedkit.Describe(attacked, s, o))(t)
+	h := expect.Value(fedkit.Run(context.Background(), attacked, s, o))(t)
 	h.Rounds = nil
 	a, _ := json.Marshal(is)
 	if b, _ := json.Marshal(h); string(a) != string(b) {
@@ -143,9 +123,7 @@ func TestDescribe(t *testing.T) {
 	if d := config.Diff(plain.Config, is.Config); len(d) != 1 {
 		t.Error(d)
 	}
-	if _, err := fedkit.Describe(fed, &strategy.FedAvg{Fraction: 2}, o); err == nil || !strings.Contains(err.Error(), "Fraction = 2") {
-		t.Error(err)
-	}
+	expect.Error(t, "Fraction = 2")(fedkit.Describe(fed, &strategy.FedAvg{Fraction: 2}, o))
 }
 
 // first selects the first n clients.
@@ -175,31 +153,18 @@ func (s *stuck) Unwrap() fedkit.Strategy              { return s.in }
 
 // A clone has the options and no State, and shares nothing with the original that a run changes.
 func TestClones(t *testing.T) {
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8)))(t)
 	inner := &strategy.FedAvg{Fraction: 0.2, Local: fedkit.Local{Batch: 16, LR: 0.1}}
 	for _, s := range []fedkit.Strategy{inner, &held{Inner: inner}, &embedding{inner}, &holding{*inner}, &held{Inner: &embedding{inner}}} {
-		if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}); err != nil {
-			t.Fatalf("%T: %v", s, err)
-		}
+		expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}))(t)
 		before := inner.State.X
-		clone, err := fedkit.Clone(s)
-		if err != nil {
-			t.Fatalf("%T: %v", s, err)
-		}
+		clone := expect.Value(fedkit.Clone(s))(t)
 		if a, b := config.Of(s), config.Of(clone); config.Diff(a, b) != nil {
 			t.Errorf("%T: %s, want %s", s, b, a)
 		}
 		for h, err := range fedkit.Rounds(context.Background(), fed, clone, fedkit.Options{Rounds: 2}) {
-			if err != nil {
-				t.Fatalf("%T: %v", s, err)
-			}
-			if len(h.Rounds) == 1 { // while the clone runs
-				if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}); err != nil {
-					t.Fatalf("%T: %v", s, err)
-				}
+			if expect.OK(t, err); len(h.Rounds) == 1 { // while the clone runs
+				expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}))(t)
 				before = inner.State.X
 			}
 		}
@@ -207,10 +172,6 @@ func TestClones(t *testing.T) {
 			t.Errorf("%T: a run of the clone changed the original", s)
 		}
 	}
-	if _, err := fedkit.Clone(nil); err == nil {
-		t.Error("nil was cloned")
-	}
-	if _, err := fedkit.Clone(&stuck{inner}); err == nil || !strings.Contains(err.Error(), "exported field") {
-		t.Error(err)
-	}
+	expect.Error(t)(fedkit.Clone(nil))
+	expect.Error(t, "exported field")(fedkit.Clone(&stuck{inner}))
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // A full disk ends a run with an error that says so, and what was written whole is still there: once there is room, the
@@ -47,10 +49,7 @@ func onSmallDisk(t *testing.T, dir string) {
 	mount(0, "48k")
 	fed, _ := toy(t, 4, 9)
 	straight, again := trained(), trained()
-	want, err := Run(context.Background(), fed, straight, Options{Rounds: 60})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := expect.Value(Run(context.Background(), fed, straight, Options{Rounds: 60}))(t)
 	o := Options{Rounds: 60, Checkpoint: filepath.Join(dir, "c"), History: filepath.Join(dir, "h")}
 	full, err := Run(context.Background(), fed, trained(), o)
 	if !errors.Is(err, syscall.ENOSPC) || len(full.Rounds) < 5 || len(full.Rounds) == 60 || !strings.Contains(err.Error(), fmt.Sprintf("round %d: ", len(full.Rounds))) {
@@ -67,9 +66,7 @@ func onSmallDisk(t *testing.T, dir string) {
 	first := 0
 	var last *History
 	for h, err := range Rounds(context.Background(), fed, again, o) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if last = h; first == 0 {
 			first = len(h.Rounds)
 		}

@@ -3,7 +3,6 @@ package fedkit_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/flight"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
@@ -68,11 +68,8 @@ func TestWorkIsDoneOnce(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		atWork := 1 + rng.IntN(8)
 		s := &strategy.FedBuff{AtWork: atWork, K: 1 + rng.IntN(atWork), Local: fedkit.Local{Steps: 1, Batch: 10, LR: 0.1}}
-		fed, err := relabeled(t).On(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 2}, Up: sim.Uniform{Low: 1e3, High: 1e6}, Drop: sim.Constant(0.3 * rng.Float64()),
-			OnFor: sim.Uniform{Low: 5, High: 50}, OffFor: sim.Uniform{Low: 1, High: 50}, Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fed := expect.Value(relabeled(t).On(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 2}, Up: sim.Uniform{Low: 1e3, High: 1e6}, Drop: sim.Constant(0.3 * rng.Float64()),
+			OnFor: sim.Uniform{Low: 5, High: 50}, OffFor: sim.Uniform{Low: 1, High: 50}, Seed: seed}))(t)
 		h := timed(t, fed, s, fedkit.Options{Rounds: 80, EvalEvery: 80, Seed: seed})
 		free, now, ended := make([]float64, fed.Size()), 0.0, 0
 		took := func(client int, begin, end fedkit.Float) {
@@ -175,9 +172,7 @@ func TestArriveTwice(t *testing.T) {
 		}
 	}
 	_, err := fedkit.Run(context.Background(), fed, &arrivingTwice{letting: s, change: true}, fedkit.Options{Rounds: 2})
-	if !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), "Async.Job.Start = another model") {
-		t.Errorf("error %v, want one that names the start", err)
-	}
+	expect.Invalid(t, "Async.Job.Start = another model")(err)
 }
 
 type arrivingTwice struct {
@@ -225,8 +220,6 @@ func TestWorkThatIsRefused(t *testing.T) {
 			c.change(&a)
 			return a
 		}}
-		if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 2}); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(fmt.Sprint(err), c.field+" = ") {
-			t.Errorf("error %v, want one that names %s", err, c.field)
-		}
+		expect.Invalid(t, c.field+" = ")(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 2}))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -15,6 +14,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -23,19 +23,12 @@ import (
 // relabeled is a federation of twelve clients in three true groups.
 func relabeled(t *testing.T) *fedkit.Federation {
 	t.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.Relabel{Of: partition.IID{Clients: 12, Seed: 1}, Groups: 3}, model.MLP())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fedkit.New(datasets.Digits(), partition.Relabel{Of: partition.IID{Clients: 12, Seed: 1}, Groups: 3}, model.MLP()))(t)
 }
 
 func TestHoldOut(t *testing.T) {
 	all := relabeled(t)
-	fed, err := all.HoldOut(5, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(all.HoldOut(5, 2))(t)
 	if fed.Size() != 7 || fed.Unseen.Size() != 5 {
 		t.Fatalf("%d clients and %d unseen ones, want 7 and 5", fed.Size(), fed.Unseen.Size())
 	}
@@ -69,13 +62,9 @@ func TestHoldOut(t *testing.T) {
 		t.Errorf("the rule is %q, want …%s", fed.Rule, want)
 	}
 	for _, n := range []int{-1, 0, 10, 100} {
-		if _, err := all.HoldOut(n, 0); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), "must be in [1, 9], so that each of 3 true groups keeps a client") {
-			t.Errorf("n = %d: error %v", n, err)
-		}
+		expect.Invalid(t, "must be in [1, 9], so that each of 3 true groups keeps a client")(all.HoldOut(n, 0))
 	}
-	if _, err := fed.HoldOut(1, 0); !errors.Is(err, fedkit.ErrInvalid) {
-		t.Errorf("held out twice: error %v", err)
-	}
+	expect.Invalid(t)(fed.HoldOut(1, 0))
 }
 
 // welcoming is FedAvg that trains newcomers from its model, and serves each what it trained.
@@ -91,19 +80,13 @@ func (s *welcoming) Welcome(r *fedkit.Round) fedkit.Serving {
 // What unseen clients score is what their own rows say of the models that they find; the run itself is the same with them.
 func TestUnseenClientsAreScored(t *testing.T) {
 	ctx := context.Background()
-	fed, err := relabeled(t).HoldOut(3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(relabeled(t).HoldOut(3, 1))(t)
 	without := *fed
 	without.Unseen = nil
 	local := fedkit.Local{Batch: 16, LR: 0.1}
 	run := func(fed *fedkit.Federation, s fedkit.Strategy, workers int) *fedkit.History {
 		t.Helper()
-		h, err := fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 3, EvalEvery: 2, Workers: workers})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := expect.Value(fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 3, EvalEvery: 2, Workers: workers}))(t)
 		for i := range h.Rounds {
 			h.Rounds[i].Seconds, h.Rounds[i].EvalTime = 0, 0
 		}
@@ -142,10 +125,7 @@ func TestUnseenClientsAreScored(t *testing.T) {
 	own := func(part datasets.Part) []int { // by the losses that Predict gives
 		best := make([]int, fed.Unseen.Size())
 		for i, c := range fed.Unseen.Clients {
-			p, err := fed.Unseen.Predict(ctx, ifca.State.Theta, part, c.Train)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := expect.Value(fed.Unseen.Predict(ctx, ifca.State.Theta, part, c.Train))(t)
 			least := math.Inf(1)
 			for j := range p {
 				if loss := crossEntropy(&p[j]); loss < least {
@@ -172,10 +152,7 @@ func TestChooseOnTest(t *testing.T) {
 	fed := relabeled(t)
 	ifca := &strategy.IFCA{Local: fedkit.Local{Batch: 16, LR: 0.1}, K: 4}
 	o := fedkit.Options{Rounds: 2, EvalEvery: 2, ChooseOnTest: true}
-	h, err := fedkit.Run(context.Background(), fed, ifca, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(fedkit.Run(context.Background(), fed, ifca, o))(t)
 	last := h.Last()
 	if len(last.ChosenOnTest) != 12 || h.Rounds[0].ChosenOnTest != nil {
 		t.Fatalf("%d scores, %d in round 1", len(last.ChosenOnTest), len(h.Rounds[0].ChosenOnTest))
@@ -198,15 +175,9 @@ func TestChooseOnTest(t *testing.T) {
 
 // Every round of a strategy that serves clusters says how good they are, in files too.
 func TestClusteringIsRecorded(t *testing.T) {
-	fed, err := relabeled(t).HoldOut(3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(relabeled(t).HoldOut(3, 1))(t)
 	s := &strategy.FedPRISM{K: 3, M: 1, Center: true, Every: 1, Local: fedkit.Local{Epochs: 3, Batch: 16, LR: 0.1}}
-	h, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 4, EvalEvery: 4, ChooseOnTest: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 4, EvalEvery: 4, ChooseOnTest: true}))(t)
 	for _, r := range h.Rounds {
 		c := r.Clustering
 		if c == nil || c.Count < 1 || !(c.NMI >= 0) || !(c.Purity > 0) {
@@ -217,16 +188,11 @@ func TestClusteringIsRecorded(t *testing.T) {
 		t.Errorf("%+v, want the true groups; clusters %v", c, h.Last().Clusters)
 	}
 	path := filepath.Join(t.TempDir(), "h")
-	if err := h.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, h.Save(path))
 	if back, err := fedkit.Load(path); err != nil || !reflect.DeepEqual(back.Rounds[3], h.Rounds[3]) {
 		t.Errorf("read as %+v\nwant %+v, error %v", back.Rounds[3], h.Rounds[3], err)
 	}
-	light, err := history.LoadLight(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	light := expect.Value(history.LoadLight(path))(t)
 	a, b := light.Last(), h.Last()
 	if a.Unseen != nil || a.ChosenOnTest != nil || !reflect.DeepEqual(a.MeanUnseen(), b.MeanUnseen()) || !reflect.DeepEqual(a.MeanChosenOnTest(), b.MeanChosenOnTest()) || !reflect.DeepEqual(a.Clustering, b.Clustering) {
 		t.Errorf("light: %+v", a)
@@ -235,15 +201,9 @@ func TestClusteringIsRecorded(t *testing.T) {
 
 // Without true groups there is nothing to agree with; distances are those of the models.
 func TestClusteringWithoutTruth(t *testing.T) {
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.MLP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.MLP()))(t)
 	s := &strategy.IFCA{K: 3, Local: fedkit.Local{Batch: 16, LR: 0.1}}
-	h, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}))(t)
 	c := h.Last().Clustering
 	if c == nil || c.ARI == c.ARI || c.NMI == c.NMI || c.Purity == c.Purity {
 		t.Fatalf("%+v, want NaN", c)
@@ -263,26 +223,14 @@ func TestClusteringWithoutTruth(t *testing.T) {
 func TestTrainOutsideARun(t *testing.T) {
 	fed := relabeled(t)
 	ctx, local := context.Background(), fedkit.Local{Batch: 16, LR: 0.1}
-	x, err := fed.Models(1, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := fed.Train(ctx, fedkit.Job{Clients: []int{0, 4, 9}, Start: x, Local: local}, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := expect.Value(fed.Models(1, 5))(t)
+	u := expect.Value(fed.Train(ctx, fedkit.Job{Clients: []int{0, 4, 9}, Start: x, Local: local}, 5))(t)
 	only := &strategy.LocalOnly{Local: local}
-	if _, err := fedkit.Run(ctx, fed, only, fedkit.Options{Rounds: 1, Seed: 5}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(fedkit.Run(ctx, fed, only, fedkit.Options{Rounds: 1, Seed: 5}))(t)
 	a, _ := u.Models.Host()
 	if b, err := only.State.W.Take(0, 4, 9).Host(); err != nil || !slices.Equal(a, b) {
 		t.Errorf("not what the clients do in round 1; error %v", err)
 	}
-	if _, err := fed.Train(ctx, fedkit.Job{Clients: []int{12}, Start: x, Local: local}, 5); !errors.Is(err, fedkit.ErrInvalid) {
-		t.Errorf("client 12 of 12: error %v", err)
-	}
-	if _, err := fed.Models(0, 0); !errors.Is(err, fedkit.ErrInvalid) {
-		t.Errorf("no model: error %v", err)
-	}
+	expect.Invalid(t)(fed.Train(ctx, fedkit.Job{Clients: []int{12}, Start: x, Local: local}, 5))
+	expect.Invalid(t)(fed.Models(0, 0))
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/interrupt"
 )
 
@@ -166,10 +167,7 @@ func TestInterrupt(t *testing.T) {
 		}
 		syscall.Exit(0)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := expect.Value(os.Executable())(t)
 	command := []string{self, "-test.run=^TestInterrupt$"}
 	if signal.Ignored(os.Interrupt) { // as they are in the background of a script, and what it starts inherits that
 		heeding := []string{"env", "--default-signal=INT"}
@@ -194,10 +192,7 @@ func TestInterrupt(t *testing.T) {
 		t.Error(err)
 	}
 	fed, _ := toy(t, 4, 4)
-	want, err := Run(context.Background(), fed, stoppable(), Options{Rounds: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := expect.Value(Run(context.Background(), fed, stoppable(), Options{Rounds: 5}))(t)
 	got, err := Run(context.Background(), fed, stoppable(), Options{Rounds: 5, Checkpoint: checkpoint})
 	if err != nil || got.Stopped || len(got.Rounds) != 5 || !reflect.DeepEqual(got.Last().Scores, want.Last().Scores) {
 		t.Errorf("after the interrupted run: %s, %v; want it to go on to the same scores", got, err)

@@ -11,6 +11,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/loss"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -27,9 +28,7 @@ func (c extreme) holds(t *testing.T, do func() error) {
 		runtime.ReadMemStats(&before)
 		err := do()
 		runtime.ReadMemStats(&after)
-		if c.words == "" && err != nil || c.words != "" && (err == nil || !strings.Contains(err.Error(), c.words)) {
-			t.Errorf("error %v, want %q", err, c.words)
-		}
+		expect.Outcome(t, c.words)(err)
 		if strings.Contains(c.words, " = ") && !errors.Is(err, fedkit.ErrInvalid) { // names a field
 			t.Errorf("%v is not ErrInvalid", err)
 		}
@@ -61,13 +60,8 @@ func (s *staged) Round(r *fedkit.Round) error {
 }
 
 func TestExtremeOptions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one run after the other")
-	}
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 3}, model.LogisticRegression())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Long(t, "one run after the other")
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 3}, model.LogisticRegression()))(t)
 	once := fedkit.Options{Rounds: 1}
 	local := func(change func(*fedkit.Local)) fedkit.Strategy {
 		l := fedkit.Local{Batch: 32, LR: 0.1}
@@ -178,10 +172,7 @@ func TestModelsByClientAreEstimated(t *testing.T) {
 	for i := range clients {
 		given = append(given, partition.Client{Train: []int{i}, Test: []int{i}})
 	}
-	fed, err := fedkit.New(d, given, model.MLP(1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(d, given, model.MLP(1<<20)))(t)
 	for _, c := range []struct {
 		extreme
 		s fedkit.Strategy

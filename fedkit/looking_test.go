@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -83,10 +84,7 @@ func (s *chained) Serve(*Round) Serving { return Serving{Global: s.State.X} }
 // and the history so far comes back.
 func TestStateInACircleIsNotSaved(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
-	drops, err := fed.On(sim.Devices{Drop: sim.Constant(0.1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	drops := expect.Value(fed.On(sim.Devices{Drop: sim.Constant(0.1)}))(t)
 	const path = "the strategy's State cannot be saved: invalid: State.Head.Kids[1].Next.Next = what holds it: must be a value that"
 	for _, c := range []struct {
 		fed    *Federation
@@ -111,10 +109,8 @@ func TestStateInACircleIsNotSaved(t *testing.T) {
 			t.Errorf("circle in round %d, %+v: %v, error %v, want %s", c.circle, c.o, h, err, c.want)
 		}
 	}
-	_, err = Run(context.Background(), drops, &queued{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 2})
-	if err == nil || !strings.Contains(err.Error(), "start: the strategy's State cannot be saved: invalid: List.root = unexported: must be exported") {
-		t.Errorf("error %v for a State that cannot be put back whole", err)
-	}
+	expect.Error(t, "start: the strategy's State cannot be saved: invalid: List.root = unexported: must be exported")(
+		Run(context.Background(), drops, &queued{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 2}))
 }
 
 // hoard keeps numbers in every way, in circles too.
@@ -163,10 +159,7 @@ func (s *hoard) Start(r *Round) error {
 // Kept is the bytes of all matrices and slices of numbers.
 func TestKept(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
-	h, err := Run(context.Background(), fed, &hoard{}, Options{Rounds: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(Run(context.Background(), fed, &hoard{}, Options{Rounds: 1}))(t)
 	if got, want := h.Last().Kept, int64(8*fed.Task.Dim()+56+20+48+16+2+3+8); got != want {
 		t.Errorf("%d bytes, want %d", got, want)
 	}
@@ -206,14 +199,9 @@ func TestLookingChangesNothing(t *testing.T) {
 	outcome := func(o Options) ([]byte, *Record) {
 		s := &tuned{Local: Local{Batch: 4, LR: 0.1}}
 		o.Rounds, o.Seed = 6, 1
-		h, err := Run(context.Background(), fed, s, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := expect.Value(Run(context.Background(), fed, s, o))(t)
 		var b bytes.Buffer
-		if err := gob.NewEncoder(&b).Encode(s.State); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, gob.NewEncoder(&b).Encode(s.State))
 		return b.Bytes(), h.Last()
 	}
 	want, r := outcome(Options{EvalEvery: 6})
@@ -245,11 +233,6 @@ type (
 		Inner
 		Other int
 	}
-	concealed struct {
-		stateless
-		inner *mean
-		State struct{}
-	}
 )
 
 func (s *embeddingPointer) Unwrap() Strategy { return s.Inner }
@@ -263,41 +246,26 @@ func TestWrappersThatEmbed(t *testing.T) {
 		func() Strategy { return &embeddingPointer{Inner: &Inner{}} },
 		func() Strategy { return &embeddingValue{} },
 	} {
-		straight, err := Run(context.Background(), fed, make(), Options{Rounds: 4, Seed: 2})
-		if err != nil {
-			t.Errorf("%T: %v", make(), err)
-			continue
-		}
-		path := filepath.Join(t.TempDir(), "checkpoint")
-		for _, rounds := range []int{2, 4} {
-			h, err := Run(context.Background(), fed, make(), Options{Rounds: rounds, Seed: 2, Checkpoint: path})
-			if err != nil {
-				t.Errorf("%T: %v", make(), err)
-			} else if rounds == 4 && h.Last().Global.Loss != straight.Last().Global.Loss {
-				t.Errorf("%T: loss %v after a resume, %v without", make(), h.Last().Global.Loss, straight.Last().Global.Loss)
-			}
+		o := Options{Rounds: 4, Seed: 2}
+		straight := expect.Value(Run(context.Background(), fed, make(), o))(t)
+		o.Checkpoint, o.Rounds = filepath.Join(t.TempDir(), "checkpoint"), 2
+		expect.Value(Run(context.Background(), fed, make(), o))(t)
+		o.Rounds = 4
+		if h := expect.Value(Run(context.Background(), fed, make(), o))(t); h.Last().Global.Loss != straight.Last().Global.Loss {
+			t.Errorf("%T: loss %v after a resume, %v without", make(), h.Last().Global.Loss, straight.Last().Global.Loss)
 		}
 	}
 }
 
-// What a checkpoint would lose is refused before round 1, and a State of another make is not read.
+// A State of another make is not read, and one that cannot be saved is refused before round 1.
 func TestStatesThatAreLost(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
-	path := filepath.Join(t.TempDir(), "checkpoint")
-	for _, c := range []struct {
-		s    Strategy
-		want string
-	}{
-		{&keeps[struct{ V *Matrix }]{}, ""},
-		{&keeps[struct{ Velocity *Matrix }]{}, "belongs to another run"}, // the name of the type differs too
-		{&concealed{inner: &mean{}}, "inner = unexported: must be exported"},
-		{&keeps[*int]{}, "State = *int: must be no pointer"},
-		{&missing{}, "State cannot be saved"},
-	} {
-		_, err := Run(context.Background(), fed, c.s, Options{Rounds: 1, Checkpoint: path})
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "round 1:")) {
-			t.Errorf("%T: error %v, want %q", c.s, err, c.want)
-		}
+	o := Options{Rounds: 1, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	expect.Value(Run(context.Background(), fed, &keeps[struct{ V *Matrix }]{}, o))(t)
+	expect.Error(t, "belongs to another run")(Run(context.Background(), fed, &keeps[struct{ Velocity *Matrix }]{}, o)) // the name of the type differs too
+	_, err := Run(context.Background(), fed, &missing{}, o)
+	if expect.Error(t, "State cannot be saved")(err); strings.Contains(err.Error(), "round 1:") {
+		t.Error(err)
 	}
 }
 
@@ -312,23 +280,6 @@ func (s *missing) Start(r *Round) error {
 	return s.stateless.Start(r)
 }
 
-// What a run has, no other run may have: neither its strategy, with a State or without, nor its checkpoint.
-func TestRunsShareNothing(t *testing.T) {
-	fed, _ := toy(t, 4, 4)
-	path := filepath.Join(t.TempDir(), "checkpoint")
-	s := &stateless{}
-	for range Rounds(context.Background(), fed, s, Options{Rounds: 1}) {
-		if _, err := Run(context.Background(), fed, s, Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), "in another run") {
-			t.Errorf("error %v for a strategy in two runs", err)
-		}
-	}
-	for range Rounds(context.Background(), fed, &mean{}, Options{Rounds: 1, Checkpoint: path}) {
-		if _, err := Run(context.Background(), fed, &mean{}, Options{Rounds: 1, Checkpoint: path}); err == nil || !strings.Contains(err.Error(), "another run writes this one") {
-			t.Errorf("error %v for a checkpoint of two runs", err)
-		}
-	}
-}
-
 // Models and rows that nobody has room for are errors.
 func TestHugeMatrices(t *testing.T) {
 	fed, _ := toy(t, 4)
@@ -336,13 +287,6 @@ func TestHugeMatrices(t *testing.T) {
 		"models":        func(r *Round, _ *Matrix) *Matrix { return r.Models(1 << 42) },
 		"Matrix.Repeat": func(_ *Round, x *Matrix) *Matrix { return x.Repeat(1 << 42) },
 	} {
-		_, err := Run(context.Background(), fed, &scripted{do: do}, Options{Rounds: 1})
-		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "are free") {
-			t.Errorf("error %v, want one that names %s", err, name)
-		}
-	}
-	_, err := Run(context.Background(), fed.Intercept(nil), &mean{}, Options{Rounds: 1})
-	if err == nil || !strings.Contains(err.Error(), "interceptor = nil") {
-		t.Errorf("error %v for a nil interceptor", err)
+		expect.Error(t, name, "are free")(Run(context.Background(), fed, &scripted{do: do}, Options{Rounds: 1}))
 	}
 }

@@ -3,11 +3,11 @@ package fedkit
 import (
 	"context"
 	"math"
-	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/go-xla/pjrt"
@@ -46,15 +46,10 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 			"invalid: model big = 400 parameters: must be at most 390"},
 		{"a huge model", func() error { return (&Task{Params: []Param{{Shape: []int{math.MaxInt, math.MaxInt}}}}).fitsModel() }, "must be at most 390"},
 	} {
-		err := c.check()
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
-		}
+		expect.Outcome(t, c.want)(c.check())
 	}
 	machine(t, 2900)
-	if _, err := Run(context.Background(), fed, &mean{}, Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), "examples = 123: must be at most 120") {
-		t.Errorf("error %v for data that does not fit", err)
-	}
+	expect.Error(t, "examples = 123: must be at most 120")(Run(context.Background(), fed, &mean{}, Options{Rounds: 1}))
 	if fed.lazy.Engine != nil {
 		t.Error("the data was put on the device")
 	}
@@ -69,24 +64,18 @@ func large(t *testing.T, first int) *Federation {
 	}
 	d := &datasets.Dataset{Name: "large", Shape: []int{features}, Classes: 2, Train: part(rows), Test: part(2)}
 	d.Test.Labels[0] = 1
-	fed, err := New(d, partition.Given{{Train: []int{first, 2}, Test: []int{0}}, {Train: []int{3, 4}, Test: []int{1}}}, func(*datasets.Dataset) (*Task, error) {
+	return expect.Value(New(d, partition.Given{{Train: []int{first, 2}, Test: []int{0}}, {Train: []int{3, 4}, Test: []int{1}}}, func(*datasets.Dataset) (*Task, error) {
 		return &Task{Name: "large", Params: []Param{{Name: "w", Shape: []int{features, 2}}}, Forward: func(p []*graph.Node, x *graph.Node) *graph.Node {
 			c, b := p[0].Shape().Dimensions[0], x.Shape().Dimensions[1]
 			return graph.Einsum("cbi,cio->cbo", graph.BroadcastToDims(x, c, b, features), p[0])
 		}}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	}))(t)
 }
 
 // Federations of one shape share their programs, and what they had on the device is given back when they are dropped.
 func TestFederationsAreGivenBack(t *testing.T) {
 	run := func(first int) {
-		if _, err := Run(context.Background(), large(t, first), &mean{Local: Local{Batch: 2, LR: 0.1}}, Options{Rounds: 1}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Value(Run(context.Background(), large(t, first), &mean{Local: Local{Batch: 2, LR: 0.1}}, Options{Rounds: 1}))(t)
 	}
 	memory.Settle()
 	buffers := pjrt.BuffersAlive()

@@ -3,7 +3,6 @@ package fedkit_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
@@ -25,9 +25,7 @@ func same(a, b fedkit.Float) bool {
 // The loss, computed again as a metric, is the loss that the record has: for a global model, one model per cluster, one per
 // client, mixtures, a part of a model, a regression, and a GoMLX model. The first evaluation compiles all that is needed.
 func TestMetricsSeeWhatIsServed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one run after the other")
-	}
+	expect.Long(t, "one run after the other")
 	l := fedkit.Local{Batch: 16, LR: 0.1}
 	digits := federation(t, datasets.Digits(), model.MLP(8))
 	for name, c := range map[string]struct {
@@ -47,9 +45,7 @@ func TestMetricsSeeWhatIsServed(t *testing.T) {
 			o, warm := fedkit.Options{Rounds: 4, EvalEvery: 2, Metrics: []fedkit.Metric{metric.Func("loss", crossEntropy)}}, int64(0)
 			var h *fedkit.History
 			for now, err := range fedkit.Rounds(context.Background(), c.fed, c.s, o) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				if h = now; len(h.Rounds) == 2 {
 					warm = xla.Compilations()
 				}
@@ -84,17 +80,10 @@ func TestMetricsOfPredictions(t *testing.T) {
 	fed := federation(t, datasets.Digits(), model.MLP(8))
 	metrics := append(metric.PerClass(10), metric.MacroF1{}, metric.ExpectedCalibrationError{})
 	run := func(s fedkit.Strategy, o fedkit.Options) *fedkit.History {
-		h, err := fedkit.Run(context.Background(), fed, s, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return h
+		return expect.Value(fedkit.Run(context.Background(), fed, s, o))(t)
 	}
 	compare := func(who string, models *fedkit.Matrix, rows []int, score fedkit.Score) {
-		p, err := fed.Predict(context.Background(), models, datasets.TestPart, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := expect.Value(fed.Predict(context.Background(), models, datasets.TestPart, rows))(t)
 		for _, m := range metrics {
 			if want := fedkit.Float(m.Measure(&p[0])); len(score.Metrics) != 12 || !same(score.Metrics[m.String()], want) {
 				t.Errorf("%s: %s = %v, want %v", who, m, score.Metrics[m.String()], want)
@@ -112,13 +101,8 @@ func TestMetricsOfPredictions(t *testing.T) {
 	}
 
 	path := filepath.Join(t.TempDir(), "h.json")
-	if err := personal.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	back, err := fedkit.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, personal.Save(path))
+	back := expect.Value(fedkit.Load(path))(t)
 	missing := 0
 	for c, s := range back.Last().Scores {
 		for name, v := range s.Metrics {
@@ -153,9 +137,7 @@ func TestMetricsOfEveryKind(t *testing.T) {
 		"Options.Metrics[0].Bins = -1: must be at least 1":                                        {metric.ExpectedCalibrationError{Bins: -1}},
 		"Options.Metrics[1].Class = 10: must be in [0, 10)":                                       {metric.MacroF1{}, metric.Recall{Class: 10}},
 	} {
-		if h, err := run(metrics...); h != nil || !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		expect.Refused(t, want)(run(metrics...))
 	}
 	panics := metric.Func("sad", func(p *fedkit.Predictions) float64 { return float64(p.Outputs[0][10]) })
 	if h, err := run(panics); h == nil || err == nil || !strings.Contains(err.Error(), "round 1: evaluate: metric sad: panic: runtime error: index out of range") {
@@ -168,10 +150,7 @@ func TestMetricsOfEveryKind(t *testing.T) {
 		}
 		return math.NaN()
 	})
-	h, err := run(spoils, metric.Func("loss", crossEntropy))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(run(spoils, metric.Func("loss", crossEntropy)))(t)
 	for _, s := range append(h.Last().Scores, *h.Last().Global, *h.Last().Mean()) {
 		if !same(s.Metrics["loss"], s.Loss) || !math.IsNaN(float64(s.Metrics["spoils"])) {
 			t.Errorf("loss %v, metrics %v", s.Loss, s.Metrics)

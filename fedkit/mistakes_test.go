@@ -13,6 +13,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/notebook"
 	"github.com/gomlx/gomlx/core/graph"
 )
@@ -83,10 +84,7 @@ func lines(text string) string {
 
 // Errors name the strategy's own lines and the step that went wrong.
 func TestMistakesAreFound(t *testing.T) {
-	fed, err := fedtest.Quadratic()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedtest.Quadratic())(t)
 	for _, c := range []struct {
 		fails string
 		do    func(s *clumsy, r *fedkit.Round) error
@@ -134,6 +132,11 @@ func TestMistakesAreFound(t *testing.T) {
 		{"Start", func(s *clumsy, r *fedkit.Round) error { panic(fs.ErrExist) }, `start: panic: file already exists\n\tfedkit_test\.TestMis`},
 		{"Round", func(s *clumsy, r *fedkit.Round) error { notebook.Panic(errors.New("mine")); return nil }, `round 1: panic: mine\n\tfedkit_test\.TestMis`},
 		{"Serve", func(s *clumsy, r *fedkit.Round) error { panic("so") }, `round 1: panic: so\n\tfedkit_test\.TestMis`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error { return errors.New("mine") }, `^fedkit: clumsy: round 1: mine$`},
+		{"Round", func(s *clumsy, r *fedkit.Round) error {
+			r.Select(fedkit.SelectorFunc(func(*fedkit.Round, int) []int { return []int{0, 0} }), 0.5)
+			return r.Err()
+		}, `^fedkit: clumsy: round 1: select: invalid: Selector = \[0 0\]: must be different clients in \[0, 6\)$`},
 	} {
 		_, err := fedkit.Run(context.Background(), fed, &clumsy{fails: c.fails, do: c.do}, fedkit.Options{Rounds: 1})
 		if err == nil || !regexp.MustCompile(lines(c.want)).MatchString(err.Error()) {
@@ -143,7 +146,7 @@ func TestMistakesAreFound(t *testing.T) {
 			t.Errorf("%v is %v: %v, want %v", err, fs.ErrExist, !want, want)
 		}
 	}
-	_, err = fedkit.Run(context.Background(), fed, &clumsy{Part: part{fs.ErrExist}}, fedkit.Options{Rounds: 1})
+	_, err := fedkit.Run(context.Background(), fed, &clumsy{Part: part{fs.ErrExist}}, fedkit.Options{Rounds: 1})
 	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), lines("panic while checking options: file already exists\n\tfedkit_test.part.Check mistakes_test.go:@check")) {
 		t.Errorf("error %v, want one from Check", err)
 	}

@@ -2,16 +2,16 @@ package fedkit_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
+	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/model"
 	"github.com/gomlx/gomlx/core/graph"
@@ -26,9 +26,7 @@ func federation(t testing.TB, d *datasets.Dataset, m fedkit.Model) *fedkit.Feder
 	if d.Classes == 0 {
 		fed, err = fedkit.New(d, partition.IID{Clients: 6}, m)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return fed
 }
 
@@ -69,9 +67,7 @@ func linear(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
 
 // Outputs of one model and of many, on either part, are those of the formula in float64.
 func TestPredictAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	digits, line := datasets.Digits(), sums()
 	for name, c := range map[string]struct {
 		data   *datasets.Dataset
@@ -90,10 +86,7 @@ func TestPredictAgainstFloat64(t *testing.T) {
 	} {
 		fed, o := federation(t, c.data, c.model), oracle.MLP{Sizes: c.sizes}
 		models, w := noise(c.models, fed.Task.Dim())
-		got, err := fed.Predict(context.Background(), models, c.part, c.rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := expect.Value(fed.Predict(context.Background(), models, c.part, c.rows))(t)
 		split, rows := []*datasets.Split{&c.data.Train, &c.data.Test}[c.part], c.rows
 		for row := 0; c.rows == nil && row < split.Len(); row++ {
 			rows = append(rows, row)
@@ -104,7 +97,7 @@ func TestPredictAgainstFloat64(t *testing.T) {
 		for j, p := range got {
 			w := append(w[j], make([]float64, o.Dim()-len(w[j]))...) // a layer without biases has zeros
 			for i, row := range rows {
-				if far := distance(p.Outputs[i], o.Outputs(w, float64s(split.Row(row, nil)))); !(far < 1e-5) {
+				if far := distance(p.Outputs[i], o.Outputs(w, precision.Double(split.Row(row, nil)))); !(far < 1e-5) {
 					t.Fatalf("%s: model %d, row %d: %v away", name, j, row, far)
 				}
 				if split.Labels != nil && p.Labels[i] != split.Labels[row] || split.Targets != nil && p.Targets[i] != split.Targets[row] {
@@ -113,14 +106,6 @@ func TestPredictAgainstFloat64(t *testing.T) {
 			}
 		}
 	}
-}
-
-func float64s(v []float32) []float64 {
-	out := make([]float64, len(v))
-	for i := range v {
-		out[i] = float64(v[i])
-	}
-	return out
 }
 
 // distance is the largest difference, relative to values of about 1; infinite between lists of different lengths.
@@ -157,10 +142,7 @@ func TestLossesAndPredictionsInARound(t *testing.T) {
 		test, train = r.Losses(models, datasets.TestPart, r.Everyone()), r.Losses(models, datasets.TrainPart, []int{4, 1})
 		said = r.Predict(models, datasets.TrainPart, fed.Clients[4].Train)
 	}}
-	h, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 3}))(t)
 	if n := xla.Compilations() - warm; n != 0 {
 		t.Errorf("%d programs were compiled after the first round, want 0", n)
 	}
@@ -186,7 +168,7 @@ func crossEntropy(p *fedkit.Predictions) (sum float64) {
 			sum += math.Pow(float64(out[0]-p.Targets[i]), 2) / 2
 			continue
 		}
-		z := float64s(out)
+		z := precision.Double(out)
 		sum += floats.LogSumExp(z) - z[p.Labels[i]]
 	}
 	return sum / float64(len(p.Outputs))
@@ -210,9 +192,7 @@ func TestPredictAndLossesRefuse(t *testing.T) {
 			return (*fedkit.Federation)(nil).Predict(ctx, one, datasets.TestPart, nil)
 		},
 	} {
-		if p, err := ask(); p != nil || !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, error %v; want %s", p, err, want)
-		}
+		expect.Refused(t, want)(ask())
 	}
 	for want, ask := range map[string]func(r *fedkit.Round){
 		"losses: invalid: part = -1":    func(r *fedkit.Round) { r.Losses(one, -1, []int{0}) },
@@ -220,8 +200,6 @@ func TestPredictAndLossesRefuse(t *testing.T) {
 		"losses: invalid: clients = []": func(r *fedkit.Round) { r.Losses(one, datasets.TestPart, nil) },
 		"predict: invalid: rows = 1797": func(r *fedkit.Round) { r.Predict(one, datasets.TrainPart, []int{1797}) },
 	} {
-		if _, err := fedkit.Run(ctx, fed, asking{ask}, fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), "round 1: "+want) {
-			t.Errorf("error %v; want %s", err, want)
-		}
+		expect.Error(t, "round 1: "+want)(fedkit.Run(ctx, fed, asking{ask}, fedkit.Options{Rounds: 1}))
 	}
 }

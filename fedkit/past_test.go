@@ -2,7 +2,6 @@ package fedkit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // peek is a selector that keeps what it is told of the clients before it chooses all of them.
@@ -54,10 +55,7 @@ func (s *picky) Serve(*Round) Serving { return Serving{Global: s.State.X, Cluste
 func TestPastIsWhatTheRecordsSay(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
 	var whole, resumed [][]Solve
-	h, err := Run(context.Background(), fed, &picky{seen: &whole}, Options{Rounds: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(Run(context.Background(), fed, &picky{seen: &whole}, Options{Rounds: 4}))(t)
 	for c, past := range whole {
 		if len(past) != 3 {
 			t.Fatalf("client %d: %+v, want three rounds", c, past)
@@ -75,23 +73,9 @@ func TestPastIsWhatTheRecordsSay(t *testing.T) {
 		}
 	}
 
-	file := filepath.Join(t.TempDir(), "checkpoint")
-	for _, rounds := range []int{2, 4} {
-		if rounds == 2 { // interrupted: the options must be the same, so the loop is left
-			for h, err := range Rounds(context.Background(), fed, &picky{seen: &resumed}, Options{Rounds: 4, Checkpoint: file}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(h.Rounds) == rounds {
-					break
-				}
-			}
-			continue
-		}
-		if _, err := Run(context.Background(), fed, &picky{seen: &resumed}, Options{Rounds: 4, Checkpoint: file}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	o := Options{Rounds: 4, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	upTo(t, fed, &picky{seen: &resumed}, o, 2)
+	expect.Value(Run(context.Background(), fed, &picky{seen: &resumed}, o))(t)
 	if !reflect.DeepEqual(whole, resumed) {
 		t.Errorf("after a resume the past is %+v, want %+v", resumed, whole)
 	}
@@ -112,10 +96,7 @@ func TestPastIsThereForThoseWhoAsk(t *testing.T) {
 	if _, err := Run(context.Background(), fed, &asks{picky{seen: &seen}, true}, light); err != nil || len(seen[0]) != 2 {
 		t.Errorf("%v, and the past is %+v", err, seen)
 	}
-	_, err := Run(context.Background(), fed, &asks{picky{seen: &seen}, false}, light)
-	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "Options.Keep.Solves = -1: must be left out") {
-		t.Error(err)
-	}
+	expect.Invalid(t, "Options.Keep.Solves = -1: must be left out")(Run(context.Background(), fed, &asks{picky{seen: &seen}, false}, light))
 }
 
 // nudge moves what the last client sends by a number.
@@ -141,13 +122,8 @@ func TestIntercept(t *testing.T) {
 	var records [3]Record
 	for i, f := range []*Federation{fed, bad, bad} {
 		s := &mean{Local: l}
-		h, err := Run(context.Background(), f, s, Options{Rounds: 1, Seed: 3, Workers: 1 + i})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if states[i], err = s.State.X.Host(); err != nil {
-			t.Fatal(err)
-		}
+		h := expect.Value(Run(context.Background(), f, s, Options{Rounds: 1, Seed: 3, Workers: 1 + i}))(t)
+		states[i] = expect.Value(s.State.X.Host())(t)
 		records[i] = h.Rounds[0]
 	}
 	if !slices.Equal(states[1], states[2]) {
@@ -164,10 +140,8 @@ func TestIntercept(t *testing.T) {
 	}
 
 	// NaN that arrives is found, whoever made it.
-	_, err := Run(context.Background(), fed.Intercept(nudge(math.NaN())), &mean{Local: l}, Options{Rounds: 1})
-	if err == nil || !strings.Contains(err.Error(), "round 1: train: client 2 returned an update that is not finite") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, "round 1: train: client 2 returned an update that is not finite")(
+		Run(context.Background(), fed.Intercept(nudge(math.NaN())), &mean{Local: l}, Options{Rounds: 1}))
 }
 
 func TestWithData(t *testing.T) {
@@ -175,17 +149,12 @@ func TestWithData(t *testing.T) {
 	d := *fed.Data
 	d.Train.Labels = slices.Clone(d.Train.Labels)
 	slices.Reverse(d.Train.Labels)
-	other, err := fed.Intercept(nudge(1)).WithData(&d, "raised")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := expect.Value(fed.Intercept(nudge(1)).WithData(&d, "raised"))(t)
 	if !strings.HasSuffix(other.Rule, "; nudged; raised") || len(other.interceptors) != 1 {
 		t.Errorf("rule %q, %d interceptors", other.Rule, len(other.interceptors))
 	}
 	d.Shape = append([]int{1}, d.Shape...)
-	if _, err := fed.WithData(&d, "x"); err == nil || !strings.Contains(err.Error(), "data = ") {
-		t.Errorf("error %v for another shape", err)
-	}
+	expect.Error(t, "data = ")(fed.WithData(&d, "x"))
 }
 
 func TestMask(t *testing.T) {
@@ -197,7 +166,5 @@ func TestMask(t *testing.T) {
 			t.Errorf("%v: %v, %v; want %s", layers, got, err, want)
 		}
 	}
-	if _, err := task.Mask("b"); err == nil || !strings.Contains(err.Error(), `layer = "b": must be one of a/weights, a/biases, ab/weights, or the part of one before a slash`) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, `layer = "b": must be one of a/weights, a/biases, ab/weights, or the part of one before a slash`)(task.Mask("b"))
 }

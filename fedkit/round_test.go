@@ -2,15 +2,19 @@ package fedkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
-	"strings"
 	"testing"
+	"time"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/floats"
 )
@@ -36,10 +40,7 @@ func (s *scripted) Serve(*Round) Serving { return Serving{Global: s.State.X} }
 // play1 runs one round on the federation and returns its record.
 func play1(t *testing.T, fed *Federation, do func(r *Round, x *Matrix) *Matrix) *Record {
 	t.Helper()
-	h, err := Run(context.Background(), fed, &scripted{do: do}, Options{Rounds: 1, Seed: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(Run(context.Background(), fed, &scripted{do: do}, Options{Rounds: 1, Seed: 4}))(t)
 	return h.Last()
 }
 
@@ -185,7 +186,7 @@ func TestObjective(t *testing.T) {
 	})
 }
 
-// An objective that asks for what the job does not carry, or whose type cannot be a key, is an error.
+// An objective that asks for what the job does not carry, or whose type cannot be a key, is an error. So is a wrong optimizer.
 func TestObjectivesThatCannotRun(t *testing.T) {
 	fed, _ := toy(t, 4)
 	for want, job := range map[string]Job{
@@ -198,6 +199,8 @@ func TestObjectivesThatCannotRun(t *testing.T) {
 		"Job.Objective = a fedkit.behind: must be of a comparable type":    {Objective: behind{new(float64)}},
 		"Job.Private = true: must be false if Shared, Down or Up is set":   {Private: true, Down: 1},
 		"Local.Optimizer = a *fedkit.Adam: must be a fedkit.Adam: a value": {Local: Local{Batch: 2, LR: 0.1, Optimizer: &Adam{}}},
+		"fedkit.few returned 3 directions for 4 parameters":                {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{3, 1}}},
+		"fedkit.few returned 0 slots, but keeps 1":                         {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{4, 0}}},
 	} {
 		_, err := Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
 			job.Clients, job.Start = []int{0}, x
@@ -206,10 +209,17 @@ func TestObjectivesThatCannotRun(t *testing.T) {
 			}
 			return r.Train(job).Models
 		}}, Options{Rounds: 1})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		expect.Error(t, want)(err)
 	}
+}
+
+// few is an optimizer with a mistake.
+type few struct{ Directions, Kept int }
+
+func (o few) Slots() int { return 1 }
+
+func (o few) Direction(_, g []*graph.Node, slots [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	return g[:o.Directions], slots[:o.Kept]
 }
 
 // summed mixes the losses of all clients.
@@ -274,30 +284,6 @@ func TestObjectiveOverABatch(t *testing.T) {
 	})
 }
 
-// few is an optimizer with a mistake.
-type few struct{ Directions, Kept int }
-
-func (o few) Slots() int { return 1 }
-
-func (o few) Direction(_, g []*graph.Node, slots [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
-	return g[:o.Directions], slots[:o.Kept]
-}
-
-func TestOptimizersThatCannotRun(t *testing.T) {
-	fed, _ := toy(t, 4)
-	for want, o := range map[string]Optimizer{
-		"fedkit.few returned 3 directions for 4 parameters": few{3, 1},
-		"fedkit.few returned 0 slots, but keeps 1":          few{4, 0},
-	} {
-		_, err := Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
-			return r.Train(Job{Clients: []int{0}, Start: x, Local: Local{Batch: 2, LR: 0.1, Optimizer: o}}).Models
-		}}, Options{Rounds: 1})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
-	}
-}
-
 // firstRow returns one row for all, and watches what it is shown.
 type firstRow struct{ seen *[]*Matrix }
 
@@ -315,9 +301,7 @@ func TestInterceptors(t *testing.T) {
 		return r.Train(Job{Clients: []int{0, 1}, Start: x, Local: Local{Batch: 2, LR: 0.1}, Shared: r.Mask("w1")}).Models.Mean(nil)
 	}}, Options{Rounds: 1})
 	want := fmt.Sprintf("invalid: what the first row returned = [1, %d]: must be [2, %d]", o.Dim(), o.Dim())
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	expect.Error(t, want)(err)
 	for _, m := range seen {
 		if n, err := m.Columns(20, o.Dim()).Norms(); err != nil || slices.Max(n) != 0 {
 			t.Errorf("an interceptor sees %v, %v of what stays with the client", n, err)
@@ -328,7 +312,7 @@ func TestInterceptors(t *testing.T) {
 // What is said of a client is of what it shares, and a client that was skipped says nothing of the others.
 func TestSolvesOfSharedAndSkipped(t *testing.T) {
 	fed, _ := toy(t, 4, 6, 5)
-	h, err := Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
+	h := expect.Value(Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
 		r.alike = true
 		u := r.Train(Job{Clients: []int{0, 1, 2}, Start: x, Local: Local{Batch: 2, LR: 0.1}, LR: []float64{0.1, 1e30, 0.1}, Shared: r.Mask("w1")})
 		n, err := u.Delta().Columns(0, 20).Norms()
@@ -336,13 +320,83 @@ func TestSolvesOfSharedAndSkipped(t *testing.T) {
 			t.Errorf("drift %v, want %v, %v", u.Solves[1].Drift, n, err)
 		}
 		return u.Models.Mean(nil)
-	}}, Options{Rounds: 1, NotFinite: Skip})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}, Options{Rounds: 1, NotFinite: Skip}))(t)
 	for _, s := range h.Last().Solves {
 		if s.Skipped != (s.Client == 1) || math.IsNaN(float64(s.Similarity)) || (s.Similarity == 0) != s.Skipped {
 			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// A server program can work layer by layer.
+func TestSplitAndJoin(t *testing.T) {
+	fed, o := toy(t, 3)
+	last := NewProgram("biases of the last layer alone", func(a []*graph.Node) *graph.Node {
+		p := fed.Task.Split(a[0])
+		for l := range p[:len(p)-1] {
+			p[l] = graph.ZerosLike(p[l])
+		}
+		return fed.Task.Join(p)
+	})
+	x := randomMatrix(1, 2, o.Dim())
+	want := x.Mul(ones(o.Dim(), o.Dim()-3).Not())
+	if got := rowsOf(t, x.Apply(last)); !reflect.DeepEqual(got, rowsOf(t, want)) {
+		t.Errorf("%v, want %v", got, rowsOf(t, want))
+	}
+}
+
+// grouped is a strategy that groups its clients by their models, and nothing else.
+type grouped struct {
+	mean
+	by cluster.Func
+}
+
+func (g *grouped) Round(r *Round) error {
+	r.Cluster(g.by, r.Points(r.Models(r.Clients())), 2)
+	return r.Err()
+}
+
+// A clustering that takes long does not keep a run that was canceled.
+func TestClusteringHearsACancel(t *testing.T) {
+	fed, _ := toy(t, 4, 4, 4)
+	ctx, cancel := context.WithCancel(t.Context())
+	over, late := make(chan bool), make(chan bool, 1)
+	s := &grouped{by: func(p *cluster.Points, _ int, _ *rand.Rand) ([]int, error) {
+		cancel()
+		select {
+		case <-over:
+		case <-time.After(20 * time.Second): // Run waits for this function
+			late <- true
+		}
+		return make([]int, p.Len()), nil
+	}}
+	_, err := Run(ctx, fed, s, Options{Rounds: 1})
+	close(over)
+	if !errors.Is(err, context.Canceled) || len(late) > 0 {
+		t.Errorf("error %v, and Run waited for the clusterer: %v", err, len(late) > 0)
+	}
+}
+
+// A panic in a clusterer is an error that says where, as elsewhere in a strategy.
+func TestPanicInAClusterer(t *testing.T) {
+	fed, _ := toy(t, 4, 4, 4)
+	s := &grouped{by: func(*cluster.Points, int, *rand.Rand) ([]int, error) { panic("no idea") }}
+	expect.Error(t, "cluster: panic: no idea\n\tcluster.Func.Cluster ")(Run(t.Context(), fed, s, Options{Rounds: 1}))
+}
+
+// Inner products of 100 rows take 12 bytes for each two of them. Too many are refused before they are computed, and by a strategy's Check
+// before anything runs.
+func TestPairsThatDoNotFitAreRefused(t *testing.T) {
+	m := Zeros(100, 3)
+	for _, bytes := range []float64{120_000, 119_999} {
+		machine(t, bytes)
+		_, points := m.Points()
+		_, gram := m.Gram()
+		for _, err := range []error{points, gram, new(Federation).FitsPairs("rows", 100)} {
+			want := "invalid: rows = 100: must be at most 99: the products of each two take 120 kB, and 120 kB are free"
+			if fits := bytes == 120_000; fits && err != nil || !fits && (err == nil || err.Error() != want) {
+				t.Errorf("%.0f bytes: error %v, want %q", bytes, err, want)
+			}
 		}
 	}
 }

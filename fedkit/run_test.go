@@ -6,7 +6,10 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // mean is federated averaging in a few lines, with a hook.
@@ -37,10 +40,7 @@ func TestRunRecords(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
 	w := &watch{}
 	s := &mean{Local: Local{Batch: 4, LR: 0.1, Epochs: 2}}
-	h, err := Run(context.Background(), fed, s, Options{Rounds: 5, EvalEvery: 2, Seed: 3, Watch: w})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(Run(context.Background(), fed, s, Options{Rounds: 5, EvalEvery: 2, Seed: 3, Watch: w}))(t)
 	if h.Name != "mean" || h.Data != "toy" || h.Clients != 3 || h.Params != fed.Task.Dim() || h.Seed != 3 {
 		t.Errorf("header %+v", h)
 	}
@@ -98,17 +98,8 @@ func TestCancelKeepsWhatHappened(t *testing.T) {
 func TestBreakOutOfRounds(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
 	w := &watch{}
-	n := 0
-	for h, err := range Rounds(context.Background(), fed, &mean{}, Options{Rounds: 10, Watch: w}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n = len(h.Rounds); n == 3 {
-			break
-		}
-	}
-	if n != 3 || w.done != 1 {
-		t.Errorf("%d rounds, %d times done, want 3 and 1", n, w.done)
+	if upTo(t, fed, &mean{}, Options{Rounds: 10, Watch: w}, 3); w.rounds != 3 || w.done != 1 {
+		t.Errorf("%d rounds, %d times done, want 3 and 1", w.rounds, w.done)
 	}
 }
 
@@ -126,16 +117,10 @@ func TestNotFinite(t *testing.T) {
 	fed, _ := toy(t, 4, 4, 4)
 	s := &mean{Local: Local{Batch: 4, LR: 0.1}, Before: poison}
 	h, err := Run(context.Background(), fed, s, Options{Rounds: 5})
-	if !errors.Is(err, ErrNotFinite) || !strings.Contains(err.Error(), "round 2") || !strings.Contains(err.Error(), "client 1 ") {
-		t.Errorf("error %v, want one that names round 2 and client 1", err)
+	if expect.Error(t, "round 2", "client 1 ")(err); !errors.Is(err, ErrNotFinite) || len(h.Rounds) != 1 {
+		t.Errorf("error %v, %d rounds are kept; want %v and 1", err, len(h.Rounds), ErrNotFinite)
 	}
-	if len(h.Rounds) != 1 {
-		t.Errorf("%d rounds are kept, want 1", len(h.Rounds))
-	}
-	h, err = Run(context.Background(), fed, s, Options{Rounds: 3, NotFinite: Skip})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h = expect.Value(Run(context.Background(), fed, s, Options{Rounds: 3, NotFinite: Skip}))(t)
 	if r := h.Rounds[1]; len(r.Solves) != 3 || r.Solves[0].Skipped || !r.Solves[1].Skipped || r.Solves[2].Skipped {
 		t.Errorf("record %+v, want client 1 skipped", r)
 	}
@@ -145,42 +130,6 @@ func TestNotFinite(t *testing.T) {
 	all := &mean{Local: Local{Batch: 4, LR: 1e38, Steps: 9}}
 	if _, err = Run(context.Background(), fed, all, Options{Rounds: 3, NotFinite: Skip}); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("error %v where every client diverged, want %v", err, ErrNotFinite)
-	}
-}
-
-type broken struct {
-	mean
-	how string
-}
-
-func (s *broken) Round(r *Round) error {
-	switch s.how {
-	case "panic":
-		var none []int
-		_ = none[r.T]
-	case "error":
-		return errors.New("no such luck")
-	case "shape":
-		s.State.X = s.State.X.Add(NewMatrix([]float32{1}, 1, 1))
-	case "selector":
-		r.Select(SelectorFunc(func(*Round, int) []int { return []int{0, 0} }), 0.5)
-		return r.Err()
-	}
-	return nil
-}
-
-func TestStrategyMistakes(t *testing.T) {
-	fed, _ := toy(t, 4, 4)
-	for how, want := range map[string]string{
-		"panic":    "fedkit: broken: round 1: panic: runtime error: index out of range [1] with length 0",
-		"error":    "fedkit: broken: round 1: no such luck",
-		"shape":    "fedkit: broken: round 1: State.X: invalid: Matrix.Add: [1, 39] and [1, 1] do not fit",
-		"selector": "fedkit: broken: round 1: select: invalid: Selector = [0 0]: must be different clients in [0, 2)",
-	} {
-		_, err := Run(context.Background(), fed, &broken{how: how}, Options{Rounds: 2})
-		if err == nil || firstLine(err) != want {
-			t.Errorf("%s: error %v\nwant %s", how, err, want)
-		}
 	}
 }
 
@@ -229,9 +178,7 @@ func TestChecksOfEveryKind(t *testing.T) {
 		"outer.Parts[1].Beta = 1: must be in (0, 1), 0 for the default of 0.9":         outer{inner{Count: 1}, []any{SGD{}, Momentum{Beta: 1}}},
 		"panic while checking options: no such luck":                                   outer{inner{Count: 1}, []any{unlucky{}}},
 	} {
-		if err := Check(part, nil, 0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		expect.Error(t, want)(Check(part, nil, 0))
 	}
 }
 
@@ -257,38 +204,25 @@ type unlucky struct{}
 
 func (unlucky) Check(*Federation, int) error { panic("no such luck") }
 
-// Running a finished cell again returns its history.
-func TestFinishedCheckpoint(t *testing.T) {
+// What a run has, no other run may have: neither its strategy, with a State or without, nor its checkpoint. Once it is over, another
+// may.
+func TestRunsShareNothing(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
-	o := Options{Rounds: 3, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
-	for i := range 2 {
-		h, err := Run(context.Background(), fed, &mean{}, o)
-		if err != nil || h == nil || len(h.Rounds) != 3 {
-			t.Errorf("run %d: %v, %v; want three rounds", i+1, h, err)
+	for _, s := range []Strategy{&mean{}, &stateless{}} {
+		for _, err := range Rounds(context.Background(), fed, s, Options{Rounds: 2}) {
+			expect.OK(t, err)
+			expect.Refused(t, "invalid: strategy = a value that is in another run: must be one per run: its State cannot be shared")(
+				Run(context.Background(), fed, s, Options{Rounds: 1}))
 		}
+		expect.Value(Run(context.Background(), fed, s, Options{Rounds: 1}))(t)
 	}
-}
-
-// One strategy value has one State, which two runs cannot share; once a run is over, another may have it.
-func TestStrategyOfAnotherRun(t *testing.T) {
-	fed, _ := toy(t, 4, 4)
-	s := &mean{}
-	for _, err := range Rounds(context.Background(), fed, s, Options{Rounds: 2}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		const want = "fedkit: mean: invalid: strategy = a value that is in another run: must be one per run: its State cannot be shared"
-		if h, err := Run(context.Background(), fed, s, Options{Rounds: 1}); h != nil || err == nil || err.Error() != want {
-			t.Errorf("%v, error %v\nwant %s", h, err, want)
-		}
-	}
-	if _, err := Run(context.Background(), fed, s, Options{Rounds: 1}); err != nil {
-		t.Error(err)
+	o := Options{Rounds: 1, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	for _, err := range Rounds(context.Background(), fed, &mean{}, o) {
+		expect.OK(t, err)
+		expect.Error(t, "another run writes this one")(Run(context.Background(), fed, &mean{}, o))
 	}
 	var none context.Context
-	if h, err := Run(none, fed, s, Options{Rounds: 1}); h != nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "ctx = nil") {
-		t.Errorf("%v, error %v for a nil context", h, err)
-	}
+	expect.Refused(t, "ctx = nil")(Run(none, fed, &mean{}, Options{Rounds: 1}))
 }
 
 func TestLocalCheck(t *testing.T) {
@@ -306,11 +240,10 @@ func TestLocalCheck(t *testing.T) {
 		"Local.LR = +Inf":          {Batch: 1, LR: math.Inf(1)},
 		"use one of them":          {Batch: 1, LR: 1, Steps: 1, Epochs: 1},
 	} {
-		if err := check("Local", l, nil, 0); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, want %s", l, err, want)
-		}
+		expect.Invalid(t, want)(check("Local", l, nil, 0))
 	}
-	if err := check("Local", Local{}, nil, 0); err != nil {
-		t.Errorf("the zero value: %v", err)
-	}
+	expect.OK(t, check("Local", Local{}, nil, 0))
 }
+
+// The plugin's destructors abort under the race detector when the process ends in the usual way.
+func TestMain(m *testing.M) { syscall.Exit(m.Run()) }

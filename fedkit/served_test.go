@@ -2,7 +2,6 @@ package fedkit_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 )
@@ -26,10 +26,7 @@ func under(t *testing.T, fed *fedkit.Federation, sv *fedkit.Serving) (accuracy [
 		case sv.Mix != nil:
 			models = sv.Models.Mix(sv.Mix[i : i+1])
 		}
-		p, err := fed.Predict(context.Background(), models, datasets.TestPart, c.Test)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := expect.Value(fed.Predict(context.Background(), models, datasets.TestPart, c.Test))(t)
 		right := 0.0
 		for j, class := range p[0].Classes() {
 			if class == p[0].Labels[j] {
@@ -44,10 +41,7 @@ func under(t *testing.T, fed *fedkit.Federation, sv *fedkit.Serving) (accuracy [
 // What is served after a run is what its last evaluation scored, and asking for it changes nothing.
 func TestServed(t *testing.T) {
 	ctx := context.Background()
-	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 6, Alpha: 0.3}, model.MLP(8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 6, Alpha: 0.3}, model.MLP(8)))(t)
 	local := fedkit.Local{Batch: 16, LR: 0.1}
 	fedAvg, rep, only := &strategy.FedAvg{Local: local}, &strategy.FedRep{Local: local}, &strategy.LocalOnly{Local: local}
 	ifca, prism := &strategy.IFCA{Local: local, K: 3}, &strategy.FedPRISM{Local: local, Every: 1}
@@ -64,15 +58,9 @@ func TestServed(t *testing.T) {
 		{ifca, func() *fedkit.Matrix { return ifca.State.Theta }, false, 3, true},
 		{prism, func() *fedkit.Matrix { return prism.State.Models }, true, -1, true},
 	} {
-		h, err := fedkit.Run(ctx, fed, c.s, fedkit.Options{Rounds: 2, Seed: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := expect.Value(fedkit.Run(ctx, fed, c.s, fedkit.Options{Rounds: 2, Seed: 3}))(t)
 		before := c.state()
-		sv, err := fedkit.Served(ctx, fed, c.s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sv := expect.Value(fedkit.Served(ctx, fed, c.s))(t)
 		if c.state() != before {
 			t.Errorf("%s: the State has another matrix", h.Name)
 		}
@@ -110,16 +98,10 @@ func (s *own) Serve(*fedkit.Round) fedkit.Serving {
 
 func TestServedRefusals(t *testing.T) {
 	ctx := context.Background()
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 2}, model.LogisticRegression())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 2}, model.LogisticRegression()))(t)
 	s := &own{}
 	s.State.X, s.State.Assign = fedkit.Zeros(2, fed.Task.Dim()), []int{1, 0}
-	sv, err := fedkit.Served(ctx, fed, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sv := expect.Value(fedkit.Served(ctx, fed, s))(t)
 	s.State.Assign[0] = 0
 	if !slices.Equal(sv.Assign, []int{1, 0}) {
 		t.Errorf("what was served changed to %v with the State", sv.Assign)
@@ -151,8 +133,6 @@ func TestServedRefusals(t *testing.T) {
 		}
 	}
 	for range fedkit.Rounds(ctx, fed, s, fedkit.Options{Rounds: 1}) {
-		if _, err := fedkit.Served(ctx, fed, s); !errors.Is(err, fedkit.ErrInvalid) {
-			t.Errorf("error %v for a strategy in a run", err)
-		}
+		expect.Invalid(t)(fedkit.Served(ctx, fed, s))
 	}
 }

@@ -2,14 +2,13 @@ package fedkit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // splits has one cluster, and two from round 3 on.
@@ -39,18 +38,8 @@ func (s *splits) Serve(r *Round) Serving {
 func TestClustersOfEveryRound(t *testing.T) {
 	fed, _ := toy(t, 4, 4, 4, 4)
 	o := Options{Rounds: 7, EvalEvery: 2, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
-	for h, err := range Rounds(context.Background(), fed, &splits{}, o) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(h.Rounds) == 2 {
-			break
-		}
-	}
-	h, err := Run(context.Background(), fed, &splits{}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	upTo(t, fed, &splits{}, o, 2)
+	h := expect.Value(Run(context.Background(), fed, &splits{}, o))(t)
 	for i, r := range h.Rounds {
 		want := []int{0, 0, 0, 0}
 		if i+1 >= 3 {
@@ -66,10 +55,8 @@ func TestClustersOfEveryRound(t *testing.T) {
 			t.Errorf("%v; Serve was called %d times, want %d", err, s.calls, want)
 		}
 	}
-	_, err = Run(context.Background(), fed, &splits{Short: true}, Options{Rounds: 4, EvalEvery: 4})
-	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "splits: round 2: serve: invalid: len(Serving.Clusters) = 3: must be 4") {
-		t.Errorf("error %v for three clusters of four clients", err)
-	}
+	_, err := Run(context.Background(), fed, &splits{Short: true}, Options{Rounds: 4, EvalEvery: 4})
+	expect.Invalid(t, "splits: round 2: serve: invalid: len(Serving.Clusters) = 3: must be 4")(err)
 }
 
 // chooses serves three models that nobody trains.
@@ -100,11 +87,7 @@ func (s *chooses) Serve(r *Round) Serving {
 func TestServingByLoss(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2, 5, 7)
 	run := func(s Strategy) *History {
-		h, err := Run(context.Background(), fed, s, Options{Rounds: 2, EvalEvery: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return h
+		return expect.Value(Run(context.Background(), fed, s, Options{Rounds: 2, EvalEvery: 2}))(t)
 	}
 	got, want := run(&chooses{ByLoss: true}), run(&chooses{})
 	a, b := got.Last(), want.Last()
@@ -134,8 +117,39 @@ func TestServingCheck(t *testing.T) {
 		{Serving{Global: one, Clusters: []int{1}}, "len(Serving.Clusters) = 1: must be 2, one per client"},
 		{Serving{Models: m, ByLoss: true}, ""},
 	} {
-		if err := c.sv.Check(2, 1); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%+v: error %v, want %s", c.sv, err, c.want)
+		expect.Outcome(t, c.want)(c.sv.Check(2, 1))
+	}
+}
+
+// ownModels serves a global model, and each client the model it trained itself.
+type ownModels struct {
+	mean
+	models *Matrix
+}
+
+func (s *ownModels) Round(r *Round) error {
+	s.Before = func(_ *Round, job *Job) {
+		s.models = r.Train(*job).Models
+	}
+	return s.mean.Round(r)
+}
+
+func (s *ownModels) Serve(r *Round) Serving {
+	sv := s.mean.Serve(r)
+	sv.Models, sv.Assign = s.models, r.Everyone()
+	return sv
+}
+
+// A record tells scores of personal models from those of the one global model.
+func TestRecordsTellPersonalModels(t *testing.T) {
+	fed, _ := toy(t, 4, 9, 2)
+	for want, s := range map[bool]Strategy{false: &mean{}, true: &ownModels{}} {
+		h := expect.Value(Run(context.Background(), fed, s, Options{Rounds: 2, EvalEvery: 2}))(t)
+		if r := h.Rounds[0]; r.Personal {
+			t.Errorf("%s: personal scores in a round that was not evaluated", h.Name)
+		}
+		if r := h.Rounds[1]; r.Personal != want || r.Global == nil || r.Scores == nil {
+			t.Errorf("%s: %+v, want Personal = %v", h.Name, r, want)
 		}
 	}
 }

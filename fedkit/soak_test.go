@@ -9,6 +9,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/go-xla/pjrt"
@@ -38,19 +39,13 @@ func (*meter) Done(*fedkit.History, error) {}
 // A run of 1,000 clients whose history keeps little, with a selector that ranks them, checkpoints and a streamed history, takes less
 // than a kilobyte per round on the host, for the round's record, and nothing on the device.
 func TestLongRunsNeedNoMoreMemory(t *testing.T) {
-	fed, err := fedtest.Quadratic(slices.Repeat([]int{4}, 1000)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedtest.Quadratic(slices.Repeat([]int{4}, 1000)...))(t)
 	const first, last = 200, 2000
 	dir, m := t.TempDir(), &meter{after: []int{first, last}}
 	s := &strategy.FedAvg{Fraction: 0.03, Selector: selection.Fair{Quota: 0.5, Then: selection.Hybrid{}}, Local: fedkit.Local{Batch: 4, LR: 1e-8}}
-	_, err = fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: last, EvalEvery: 100, Watch: m,
+	expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: last, EvalEvery: 100, Watch: m,
 		Keep:       fedkit.Keep{Scores: fedkit.Never, Solves: fedkit.Never, Clusters: fedkit.Never, Missed: fedkit.Never},
-		Checkpoint: filepath.Join(dir, "c"), CheckpointEvery: 10, History: filepath.Join(dir, "h")})
-	if err != nil {
-		t.Fatal(err)
-	}
+		Checkpoint: filepath.Join(dir, "c"), CheckpointEvery: 10, History: filepath.Join(dir, "h")}))(t)
 	perRound := (m.bytes[1] - m.bytes[0]) / (last - first)
 	t.Logf("%.2f MB, then %.0f bytes per round; %d and %d buffers", m.bytes[0]/1e6, perRound, m.buffers[0], m.buffers[1])
 	if perRound > 1000 || m.buffers[1] > m.buffers[0] {

@@ -11,6 +11,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/precision"
@@ -38,7 +39,7 @@ func toy(t testing.TB, sizes ...int) (*Federation, oracle.MLP) {
 		clients = append(clients, c)
 	}
 	o := oracle.MLP{Sizes: []int{features, hidden, classes}}
-	fed, err := New(d, partition.Given(clients), func(*datasets.Dataset) (*Task, error) {
+	fed := expect.Value(New(d, partition.Given(clients), func(*datasets.Dataset) (*Task, error) {
 		normal := func(rng *rand.Rand, w []float32) {
 			for i := range w {
 				w[i] = float32(rng.NormFloat64() / 2)
@@ -56,10 +57,7 @@ func toy(t testing.TB, sizes ...int) (*Federation, oracle.MLP) {
 			}
 			return layer(graph.MaxScalar(layer(x, p[0], p[1]), 0), p[2], p[3])
 		}}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return fed, o
 }
 
@@ -73,11 +71,7 @@ func addExample(s *datasets.Split, rng *rand.Rand, features, classes int) {
 // solve solves a job as Round.Train does.
 func solve(t testing.TB, fed *Federation, workers int, job Job, seed uint64, round int) *Updates {
 	t.Helper()
-	u, err := job.solve(context.Background(), fed, engine.Here(workers), seed, round, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
+	return expect.Value(job.solve(context.Background(), fed, engine.Here(workers), seed, round, 1, nil))(t)
 }
 
 func randomMatrix(seed uint64, n, d int) *Matrix {
@@ -91,10 +85,7 @@ func randomMatrix(seed uint64, n, d int) *Matrix {
 
 func rowsOf(t testing.TB, m *Matrix) [][]float64 {
 	t.Helper()
-	v, err := m.Host()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := expect.Value(m.Host())(t)
 	rows := make([][]float64, m.Rows())
 	for i := range rows {
 		rows[i] = precision.Double(v[i*m.Cols() : (i+1)*m.Cols()])
@@ -200,9 +191,7 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 }
 
 func TestSolverAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic: TestSameBytesForAnyNumberOfWorkers is about the workers")
-	}
+	expect.Long(t, "arithmetic: TestSameBytesForAnyNumberOfWorkers is about the workers")
 	even, odd := []int{8, 8, 8, 8}, []int{3, 17, 8, 1, 12, 5}
 	d := 5*4 + 4 + 4*3 + 3
 	for nth, c := range []struct {
@@ -300,10 +289,7 @@ func testSideBySide(t *testing.T, w engine.Width) {
 		sizes = append(sizes, 1+(i*i)%23)
 	}
 	fed, o := toy(t, sizes...)
-	e, err := fed.engine()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := expect.Value(fed.engine())(t)
 	fed.lazy.Engine = e.WithWidth(w)
 	start := randomMatrix(5, 1, o.Dim())
 	job := Job{Clients: sequence(len(sizes)), Local: Local{Epochs: 2, Batch: 4, LR: 0.1}, Start: start}
@@ -336,10 +322,7 @@ func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
 			u := solve(t, fed, workers, Job{Clients: sequence(len(sizes)), Local: Local{Batch: 4, LR: 0.1}, Start: w}, 9, round)
 			w = u.Models.Mean(u.Examples())
 		}
-		v, err := w.Host()
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := expect.Value(w.Host())(t)
 		if first == nil {
 			first = v
 		}
@@ -373,10 +356,7 @@ func TestEvaluation(t *testing.T) {
 	w := rowsOf(t, models)
 	rng := rand.New(rand.NewPCG(3, 3))
 	n := fed.Data.Train.Len()
-	tensor, err := rows.Tensor(models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tensor := expect.Value(rows.Tensor(models))(t)
 	question := engine.Evaluation{Models: tensor, Part: datasets.TrainPart, Rows: rng.Perm(n)}
 	which := make([]int, n)
 	for i := range which {
@@ -399,15 +379,8 @@ func TestEvaluation(t *testing.T) {
 	}
 	scores := func(q engine.Evaluation) *engine.Scores {
 		t.Helper()
-		e, err := fed.engine()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := e.Evaluate(context.Background(), &q, engine.Here(2))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		e := expect.Value(fed.engine())(t)
+		return expect.Value(e.Evaluate(context.Background(), &q, engine.Here(2)))(t)
 	}
 	check("every model", scores(question), question.Rows, func(r, _ int) int { return r })
 	question.Which = which

@@ -6,38 +6,60 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/checkpoint"
 )
 
-// starter notes what it is told, with the number of rounds.
-type starter []string
-
-func (s *starter) Start(h *History, of int) {
-	*s = append(*s, fmt.Sprintf("start %d/%d", len(h.Rounds), of))
+// starter notes what it is told, with the number of rounds, and what Look says of the run's files while it goes on.
+type starter struct {
+	files []string
+	told  []string
 }
+
+func (s *starter) note(what string, n, of int) {
+	s.told = append(s.told, fmt.Sprintf("%s %d/%d", what, n, of))
+}
+
+func (s *starter) Start(h *History, of int) { s.note("start", len(h.Rounds), of) }
+func (s *starter) Done(h *History, _ error) { s.note("done", len(h.Rounds), len(h.Rounds)) }
 func (s *starter) Round(h *History, of int) {
-	*s = append(*s, fmt.Sprintf("round %d/%d", len(h.Rounds), of))
+	s.note("round", len(h.Rounds), of)
+	for _, file := range s.files {
+		if l, err := checkpoint.Look(file); err != nil || !l.Going || !l.History.Stopped {
+			s.told = append(s.told, fmt.Sprintf("%s: %+v, %v", file, l, err))
+		} else {
+			s.note("seen", len(l.History.Rounds), max(l.Of, len(l.History.Rounds)))
+		}
+	}
 }
-func (s *starter) Done(h *History, _ error) { *s = append(*s, fmt.Sprintf("done %d", len(h.Rounds))) }
 
-// A watcher is told of the start, also of the rounds of a checkpoint. A run whose checkpoint has all rounds is over at once.
-func TestWatcherIsToldOfTheStart(t *testing.T) {
+// A watcher is told of the start, also of the rounds of a checkpoint. A run whose checkpoint has all rounds is over at once. Its files
+// tell other programs as much.
+func TestWatchersAndLook(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
 	o := Options{Checkpoint: filepath.Join(t.TempDir(), "run")}
+	o.History = o.Checkpoint + ".jsonl"
 	for _, step := range []struct {
 		rounds int
-		want   starter
+		want   []string
 	}{
-		{2, starter{"start 0/2", "round 1/2", "round 2/2", "done 2"}},
-		{3, starter{"start 0/3", "start 2/3", "round 3/3", "done 3"}},
-		{3, starter{"start 0/3", "start 3/3", "done 3"}},
+		{2, []string{"start 0/2", "round 1/2", "seen 1/2", "seen 1/2", "round 2/2", "seen 2/2", "seen 2/2", "done 2/2"}},
+		{3, []string{"start 0/3", "start 2/3", "round 3/3", "seen 3/3", "seen 3/3", "done 3/3"}},
+		{3, []string{"start 0/3", "start 3/3", "done 3/3"}},
 	} {
-		var w starter
-		o.Rounds, o.Watch = step.rounds, &w
-		if h, err := Run(context.Background(), fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, o); err != nil || len(h.Rounds) != step.rounds {
-			t.Fatalf("%d rounds: %v, %v", step.rounds, h, err)
+		w := &starter{files: []string{o.Checkpoint, o.History}}
+		o.Rounds, o.Watch = step.rounds, w
+		if h := expect.Value(Run(context.Background(), fed, trained(), o))(t); len(h.Rounds) != step.rounds {
+			t.Errorf("%d rounds: %v", step.rounds, h)
 		}
-		if !slices.Equal(w, step.want) {
-			t.Errorf("%d rounds: told %q, want %q", step.rounds, w, step.want)
+		if !slices.Equal(w.told, step.want) {
+			t.Errorf("%d rounds: told %q, want %q", step.rounds, w.told, step.want)
+		}
+		for _, file := range w.files {
+			if s, err := checkpoint.Look(file); err != nil || s.Going || s.History.Stopped || len(s.History.Rounds) != step.rounds || s.Of != step.rounds {
+				t.Errorf("%s: %+v, %v", file, s, err)
+			}
 		}
 	}
 }

@@ -1,14 +1,14 @@
 package aggregate_test
 
 import (
-	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
+	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -127,10 +127,7 @@ func TestBreakdown(t *testing.T) {
 			}
 		}
 		for name, by := range robust {
-			v, err := by.Aggregate(matrix(rows), nil).Host()
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := expect.Value(by.Aggregate(matrix(rows), nil).Host())(t)
 			for j := range v {
 				if !(math.Abs(float64(v[j])) < 4) { // the others are standard normal
 					t.Errorf("%s: three rows at %v give %v", name, far, v[j])
@@ -148,15 +145,8 @@ func TestOrderOfClientsDoesNotMatter(t *testing.T) {
 	rows := random(12, 30, 2)
 	turned := append(append([][]float64{}, rows[5:]...), rows[:5]...)
 	for name, by := range robust {
-		v, err := by.Aggregate(matrix(rows), nil).Host()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := make([]float64, len(v))
-		for j := range v {
-			want[j] = float64(v[j])
-		}
-		is(t, name, by.Aggregate(matrix(turned), nil), want, 2e-6)
+		v := expect.Value(by.Aggregate(matrix(rows), nil).Host())(t)
+		is(t, name, by.Aggregate(matrix(turned), nil), precision.Double(v), 2e-6)
 	}
 }
 
@@ -196,18 +186,12 @@ func TestRobustRefuses(t *testing.T) {
 		"GeometricMedian.Smooth = -1: must be a number > 0, or 0 for the default of 1e-6":         aggregate.GeometricMedian{Smooth: -1},
 		"GeometricMedian.Iterations = -1: must be at least 1, or 0 for the default of 500":        aggregate.GeometricMedian{Iterations: -1},
 	} {
-		if err := by.Aggregate(u, nil).Err(); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v\nwant %s", err, want)
-		}
+		expect.Invalid(t, want)(by.Aggregate(u, nil).Err())
 	}
-	for name, by := range robust {
-		if err := by.Aggregate(u.Take(99), nil).Err(); !errors.Is(err, fedkit.ErrInvalid) {
-			t.Errorf("%s: error %v for a failed matrix", name, err)
-		}
+	for _, by := range robust {
+		expect.Invalid(t)(by.Aggregate(u.Take(99), nil).Err())
 	}
-	if err := (aggregate.GeometricMedian{}).Aggregate(u, []float64{1}).Err(); !errors.Is(err, fedkit.ErrInvalid) {
-		t.Errorf("error %v for too few weights", err)
-	}
+	expect.Invalid(t)((aggregate.GeometricMedian{}).Aggregate(u, []float64{1}).Err())
 }
 
 // The trimmed share, f and the weights are not part of a program.
@@ -216,9 +200,7 @@ func TestOptionsDoNotRecompile(t *testing.T) {
 	var before int64
 	for i, share := range []float64{0.1, 0.2, 0.4} {
 		for _, by := range []fedkit.Aggregator{aggregate.TrimmedMean{Share: share}, aggregate.MultiKrum{F: 1 + i}, aggregate.GeometricMedian{Iterations: 3 + i}, aggregate.NearestMix{F: 1 + i}} {
-			if err := by.Aggregate(u, nil).Err(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, by.Aggregate(u, nil).Err())
 		}
 		if i == 0 {
 			before = xla.Compilations()

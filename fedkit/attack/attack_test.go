@@ -17,6 +17,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/attack"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -29,37 +30,24 @@ var local = fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}
 
 func digits(t testing.TB) *fedkit.Federation {
 	t.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16)))(t)
 }
 
 func on(t testing.TB, fed *fedkit.Federation, share float64, a attack.Attack, seed uint64) *fedkit.Federation {
 	t.Helper()
-	fed, err := attack.On(fed, share, a, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(attack.On(fed, share, a, seed))(t)
 }
 
 // arrivals runs rounds of FedAvg and returns what arrived in the last one.
 func arrivals(t testing.TB, fed *fedkit.Federation, rounds, workers int, seed uint64) (sent [][]float32) {
 	t.Helper()
 	eye := fedkit.AggregatorFunc(func(m *fedkit.Matrix, w []float64) *fedkit.Matrix {
-		v, err := m.Host()
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := expect.Value(m.Host())(t)
 		sent = slices.Collect(slices.Chunk(v, m.Cols()))
 		return m.Mean(w)
 	})
 	s := &strategy.FedAvg{Local: local, Aggregator: eye}
-	if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: rounds, EvalEvery: rounds, Workers: workers, Seed: seed}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: rounds, EvalEvery: rounds, Workers: workers, Seed: seed}))(t)
 	return sent
 }
 
@@ -68,15 +56,10 @@ func start(t testing.TB, fed *fedkit.Federation, seed uint64) []float32 {
 	t.Helper()
 	var x []float32
 	s := &strategy.FedAvg{Local: local, Selector: fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int {
-		var err error
-		if x, err = r.Models(1).Host(); err != nil {
-			t.Fatal(err)
-		}
+		x = expect.Value(r.Models(1).Host())(t)
 		return r.Everyone()
 	})}
-	if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1, Seed: seed}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1, Seed: seed}))(t)
 	return x
 }
 
@@ -209,9 +192,7 @@ func TestRobustRulesWithstand(t *testing.T) {
 		first, last := int64(0), (*fedkit.History)(nil)
 		s := &strategy.FedAvg{Fraction: 0.9, Local: local, Aggregator: by}
 		for h, err := range fedkit.Rounds(context.Background(), fed, s, fedkit.Options{Rounds: 15, Seed: 1}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if last = h; len(h.Rounds) == 1 {
 				first = xla.Compilations()
 			}
@@ -261,21 +242,12 @@ func TestRefused(t *testing.T) {
 		"attackers = [3 3]: must be different clients in [0, 10)": func() (*fedkit.Federation, error) { return attack.SignFlip{}.On(fed, []int{3, 3}) },
 		"attackers = [10]":                                        func() (*fedkit.Federation, error) { return attack.LabelFlip{}.On(fed, []int{10}) },
 	} {
-		if got, err := do(); got != nil || !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v\nwant %s", err, want)
-		}
+		expect.Refused(t, want)(do())
 	}
-	if _, err := attack.Attackers(0, 0.1, 0); !errors.Is(err, fedkit.ErrInvalid) {
-		t.Errorf("error %v for no clients", err)
-	}
+	expect.Invalid(t)(attack.Attackers(0, 0.1, 0))
 	targets := &datasets.Dataset{Name: "a line", Shape: []int{1}, Train: datasets.Split{Floats: []float32{1, 2}, Targets: []float32{1, 2}}, Test: datasets.Split{Floats: []float32{1, 2}, Targets: []float32{1, 2}}}
-	line, err := fedkit.New(targets, partition.IID{Clients: 2}, model.MLP())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := attack.On(line, 0.5, attack.LabelFlip{}, 0); err == nil || !strings.Contains(err.Error(), "data = a line: must be labeled") {
-		t.Errorf("error %v for a label attack on a regression", err)
-	}
+	line := expect.Value(fedkit.New(targets, partition.IID{Clients: 2}, model.MLP()))(t)
+	expect.Error(t, "data = a line: must be labeled")(attack.On(line, 0.5, attack.LabelFlip{}, 0))
 }
 
 // Three of ten clients send their updates backwards and five times too large.
@@ -305,21 +277,12 @@ func ExampleOn() {
 // What stays on the client cannot be attacked: strategies that communicate nothing are unaffected, and FedRep's body is forged
 // once, as it is sent.
 func TestWhatStaysIsNotAttacked(t *testing.T) {
-	honest, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP(32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	honest := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP(32)))(t)
 	last := func(fed *fedkit.Federation, s fedkit.Strategy) *fedkit.Record {
-		h, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Seed: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Seed: 3}))(t)
 		return h.Last()
 	}
-	fed, err := attack.On(honest, 1, attack.Gaussian{Sigma: 0.1}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(attack.On(honest, 1, attack.Gaussian{Sigma: 0.1}, 1))(t)
 	alone := &strategy.LocalOnly{}
 	if got, want := last(fed, alone), last(honest, alone); !reflect.DeepEqual(got.Scores, want.Scores) {
 		t.Errorf("models that never travel score %v under an attack, %v without", got.Mean(), want.Mean())

@@ -2,10 +2,8 @@ package catalog_test
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -17,6 +15,7 @@ import (
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/examples"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
@@ -81,13 +80,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 // decoded is a configuration as encoding/json reads it: its numbers are float64.
 func decoded(t *testing.T, c *config.Config) (tree any) {
 	t.Helper()
-	b, err := json.Marshal(c)
-	if err == nil {
-		err = json.Unmarshal(b, &tree)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(expect.Value(json.Marshal(c))(t), &tree))
 	return tree
 }
 
@@ -162,27 +155,11 @@ func TestBuildRefusesMistakes(t *testing.T) {
 		"FedProx Aggregator=Median F=2": {"F = 2", "an option of strategy.FedProx"},
 		"FedAvg Selector=Annealed Selector.Then=Random": {"Selector.Then = Random", "Diversity, Hybrid"},
 	} {
-		_, err := catalog.Build[fedkit.Strategy](tree)
-		if !errors.Is(err, fedkit.ErrInvalid) {
-			t.Errorf("%s: %v", tree, err)
-			continue
-		}
-		for _, part := range want {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: %v: does not say %s", tree, err, part)
-			}
-		}
+		expect.Invalid(t, want...)(catalog.Build[fedkit.Strategy](tree))
 	}
-	if _, err := catalog.Build[fedkit.Options]("Watch=Live"); !errors.Is(err, fedkit.ErrInvalid) {
-		t.Error(err)
-	}
-	if _, err := catalog.Build[fedkit.Strategy](config.Of(&strategy.FedAvg{Aggregator: fedkit.AggregatorFunc(nil)})); err == nil {
-		t.Error("a function was made of its name")
-	}
-	long := config.Of(selection.ByCluster{Labels: make([]int, 100)})
-	if _, err := catalog.Build[fedkit.Selector](long); err == nil || !strings.Contains(err.Error(), "only its hash was kept") {
-		t.Error(err)
-	}
+	expect.Invalid(t)(catalog.Build[fedkit.Options]("Watch=Live"))
+	expect.Error(t)(catalog.Build[fedkit.Strategy](config.Of(&strategy.FedAvg{Aggregator: fedkit.AggregatorFunc(nil)})))
+	expect.Error(t, "only its hash was kept")(catalog.Build[fedkit.Selector](config.Of(selection.ByCluster{Labels: make([]int, 100)})))
 }
 
 // Options that are set later are merged where they belong, and trees that were merged before stay unchanged.

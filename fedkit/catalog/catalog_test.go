@@ -11,6 +11,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/fedtest/expect"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -147,10 +148,7 @@ func TestStrategiesNameTheirPaper(t *testing.T) {
 }
 
 func TestFindSuggestsTheNearestName(t *testing.T) {
-	_, err := catalog.Find("Kurm", catalog.Kinds()...)
-	if err == nil || !strings.Contains(err.Error(), "did you mean Krum?") {
-		t.Error(err)
-	}
+	expect.Error(t, "did you mean Krum?")(catalog.Find("Kurm", catalog.Kinds()...))
 	if adams, err := catalog.Find("Adam", catalog.Kinds()...); err != nil || len(adams) != 2 {
 		t.Error(adams, err)
 	}
@@ -159,10 +157,7 @@ func TestFindSuggestsTheNearestName(t *testing.T) {
 // The names of an enumeration are what its values print.
 func TestEnumerationsKnowTheirNames(t *testing.T) {
 	for name, tree := range map[string]string{"server.Adam": "Form", "selection.Hybrid": "By"} {
-		things, err := catalog.Find(name, catalog.Kinds()...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		things := expect.Value(catalog.Find(name, catalog.Kinds()...))(t)
 		i := slices.IndexFunc(things[0].Options(), func(o catalog.Option) bool { return o.Name == tree })
 		names, ok := strings.CutPrefix(things[0].Options()[i].Type, "one of ")
 		if !ok {
@@ -187,8 +182,6 @@ func build(t *testing.T, k catalog.Kind, text string) (v any) {
 	case "selector":
 		v, err = catalog.Build[fedkit.Selector](text)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return v
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 var update = flag.Bool("update", false, "write comments.json")
@@ -34,10 +35,7 @@ func TestCommentsAreCurrent(t *testing.T) {
 			if strings.HasSuffix(path, "_test.go") {
 				continue
 			}
-			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := expect.Value(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution))(t)
 			l.read(f)
 		}
 	}
@@ -45,13 +43,9 @@ func TestCommentsAreCurrent(t *testing.T) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "\t")
-	if err := e.Encode(l.listed()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, e.Encode(l.listed()))
 	if *update {
-		if err := os.WriteFile("comments.json", b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile("comments.json", b.Bytes(), 0o644))
 	} else if !bytes.Equal(b.Bytes(), commentsFile) {
 		t.Error("comments.json is not what the sources say: go test ./fedkit/catalog -run Comments -update")
 	}
@@ -158,7 +152,7 @@ func TestOneMu(t *testing.T) {
 	const micro = "\u00b5"
 	root := filepath.FromSlash("../..")
 	for _, folder := range []string{"datasets", "fedkit", "notebooks"} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
+		expect.OK(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -175,10 +169,7 @@ func TestOneMu(t *testing.T) {
 				}
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // Every exported name has a comment, and so have the fields of anonymous structs, such as State.
@@ -92,9 +94,7 @@ func TestEveryNameHasAComment(t *testing.T) {
 		return nil
 	}
 	for _, root := range []string{"../../datasets", "../../fedkit"} {
-		if err := filepath.WalkDir(filepath.FromSlash(root), visit); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, filepath.WalkDir(filepath.FromSlash(root), visit))
 	}
 	if names < 1000 {
 		t.Errorf("found only %d names", names)
@@ -122,10 +122,7 @@ func TestEveryStrategyHasAnExample(t *testing.T) {
 	for _, pkg := range []string{"strategy", "examples"} {
 		paths, _ := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
 		for _, path := range paths {
-			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := expect.Value(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments))(t)
 			for _, e := range doc.Examples(f) {
 				outputs[pkg+"."+e.Name] = e.Output
 			}

@@ -14,6 +14,7 @@ import (
 
 	"fedkit.example/fedkit/catalog"
 	"fedkit.example/fedkit/fedtest/every"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // top is the repository's root.
@@ -26,10 +27,7 @@ var (
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(os.ReadFile(filepath.Join(top, filepath.FromSlash(path))))(t)
 	return string(b)
 }
 

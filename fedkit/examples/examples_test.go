@@ -17,6 +17,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
@@ -117,10 +118,7 @@ func TestGlobalModelIsFedAvgs(t *testing.T) {
 
 // With heterogeneous clients and many local steps, FedAvg misses the minimum of their mean loss. FedDyn reaches it.
 func TestFedDynReachesTheOptimum(t *testing.T) {
-	d, best, err := datasets.LeastSquares{Clients: 5, Rows: 20, Features: 3, Heterogeneity: 1}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, best := expect.Values(datasets.LeastSquares{Clients: 5, Rows: 20, Features: 3, Heterogeneity: 1}.Make())(t)
 	fed := must.M1(fedkit.New(d, partition.Natural{}, model.LinearRegression()))
 	l := fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.1}
 	avg, dyn := &strategy.FedAvg{Local: l}, &examples.FedDyn{Local: l, Alpha: 0.5}
@@ -134,11 +132,7 @@ func TestFedDynReachesTheOptimum(t *testing.T) {
 
 func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
 	t.Helper()
-	h, err := fedkit.Run(t.Context(), fed, s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return expect.Value(fedkit.Run(t.Context(), fed, s, o))(t)
 }
 
 // Unseen clients get personal models without changing a run, for any number of workers.
@@ -211,15 +205,9 @@ func TestWeighting(t *testing.T) {
 
 // Every algorithm stays short.
 func TestLength(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := expect.Value(filepath.Glob("*.go"))(t)
 	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := expect.Value(os.ReadFile(name))(t)
 		lines := slices.DeleteFunc(strings.Split(string(b), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
 		if len(lines) > 60 && !strings.HasSuffix(name, "_test.go") {
 			t.Errorf("%s has %d lines, want at most 60", name, len(lines))

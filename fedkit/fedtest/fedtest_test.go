@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -105,9 +105,7 @@ type wrapped struct{ partway }
 
 // A strategy that is right passes; each flaw is found by the test that is meant for it.
 func TestSuiteFindsFlaws(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one run after the other")
-	}
+	expect.Long(t, "one run after the other")
 	local := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 	for flaw, want := range map[string]string{
 		"":                "",
@@ -123,21 +121,11 @@ func TestSuiteFindsFlaws(t *testing.T) {
 		"lost":            "newcomers: the loss of newcomer 0 is NaN",
 		"default":         "defaults: Share: 0 is not the default of 0.5",
 	} {
-		err := fedtest.TestStrategy(&partway{Fraction: 0.5, Local: local, flaw: flaw})
-		switch {
-		case want == "" && err != nil:
-			t.Error(err)
-		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-			t.Errorf("%s: error %v, want %s", flaw, err, want)
-		}
+		expect.Outcome(t, want)(fedtest.TestStrategy(&partway{Fraction: 0.5, Local: local, flaw: flaw}))
 	}
 	steps := fedkit.Local{Steps: 5, Batch: 8, LR: 0.05}
-	if err := fedtest.TestStrategy(&partway{Fraction: 0.5, Local: steps}); err != nil {
-		t.Errorf("with Local.Steps: %v", err)
-	}
-	if err := fedtest.TestStrategy(value{}); err == nil || !strings.Contains(err.Error(), "must be a pointer to a struct") {
-		t.Errorf("error %v for a strategy that is no pointer", err)
-	}
+	expect.OK(t, fedtest.TestStrategy(&partway{Fraction: 0.5, Local: steps}))
+	expect.Error(t, "must be a pointer to a struct")(fedtest.TestStrategy(value{}))
 }
 
 type value struct{}
@@ -148,17 +136,11 @@ func (value) Serve(*fedkit.Round) (s fedkit.Serving) { return s }
 
 // An embedded strategy's options are the outer one's.
 func TestEmbedded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one run after the other")
-	}
+	expect.Long(t, "one run after the other")
 	s := &wrapped{partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}}
-	if err := fedtest.TestStrategy(s); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, fedtest.TestStrategy(s))
 	s.flaw = "default"
-	if err := fedtest.TestStrategy(s); err == nil || !strings.Contains(err.Error(), "defaults: Share") {
-		t.Errorf("error %v, want one about Share", err)
-	}
+	expect.Error(t, "defaults: Share")(fedtest.TestStrategy(s))
 }
 
 // around wraps a strategy.
@@ -168,17 +150,13 @@ func (s *around) Unwrap() fedkit.Strategy { return s.Strategy }
 
 // A wrapped strategy is tested like any other; nothing of the one that is given is touched.
 func TestWrapped(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one run after the other")
-	}
+	expect.Long(t, "one run after the other")
 	inner := &partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}
 	if err := fedtest.TestStrategy(&around{&around{inner}}); err != nil || inner.State.X != nil {
 		t.Errorf("%v, %v", err, inner.State)
 	}
 	inner.flaw = "forgetful"
-	if err := fedtest.TestStrategy(&around{inner}); err == nil || !strings.Contains(err.Error(), "bytes: a resumed run") {
-		t.Errorf("error %v, want one about a resumed run", err)
-	}
+	expect.Error(t, "bytes: a resumed run")(fedtest.TestStrategy(&around{inner}))
 }
 
 func ExampleTestStrategy() {

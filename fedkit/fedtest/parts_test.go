@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -14,6 +13,7 @@ import (
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/selection"
@@ -25,41 +25,31 @@ import (
 
 // fedkit's own parts are held to what users' parts are.
 func TestOwnParts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one run after the other")
-	}
+	expect.Long(t, "one run after the other")
 	for _, s := range []fedkit.Selector{
 		selection.Explore{Then: selection.Hybrid{By: selection.Dissimilarity}}, selection.ByCluster{Labels: []int{0, 1, 0, 1, 2, -1}},
 		selection.Fair{Wait: 8}, selection.Bandwidth{Seconds: []float64{3, 1, 2, 5, 4, 0}},
 	} {
-		is(t, fmt.Sprintf("%T", s), fedtest.TestSelector(s), "")
+		expect.OK(t, fedtest.TestSelector(s))
 	}
 	for _, a := range []fedkit.Aggregator{aggregate.Krum{}, aggregate.NearestMix{}} {
-		is(t, fmt.Sprintf("%T", a), fedtest.TestAggregator(a), "")
+		expect.OK(t, fedtest.TestAggregator(a))
 	}
 	for _, o := range []fedkit.ServerOptimizer{server.Adagrad{}, server.AMSGrad{}} {
-		is(t, fmt.Sprintf("%T", o), fedtest.TestServerOptimizer(o), "")
+		expect.OK(t, fedtest.TestServerOptimizer(o))
 	}
 	for _, c := range []cluster.Clusterer{
 		cluster.KMeans{}, cluster.Agglomerative{}, cluster.Agglomerative{Linkage: cluster.Single, Height: 1}, cluster.Spectral{}, cluster.BestSilhouette{},
 	} {
-		is(t, fmt.Sprintf("%T", c), fedtest.TestClusterer(c), "")
+		expect.OK(t, fedtest.TestClusterer(c))
 	}
 	for _, m := range append(metric.PerClass(2), metric.MacroF1{}, metric.ExpectedCalibrationError{}) {
-		is(t, m.String(), fedtest.TestMetric(m), "")
+		expect.OK(t, fedtest.TestMetric(m))
 	}
 	for _, r := range []sim.Rule{
 		sim.Devices{PerExample: sim.LogNormal{Median: 1, Sigma: 1}, Drop: sim.Constant(0.1)}, sim.Given{{}, {Up: 1}}, sim.Mixed{Classes: []sim.Class{{Share: 1, Of: sim.Devices{}}}},
 	} {
-		is(t, r.String(), fedtest.TestDevices(r, 2), "")
-	}
-}
-
-// is holds an error to what it must say; "" for none.
-func is(t *testing.T, what string, err error, want string) {
-	t.Helper()
-	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-		t.Errorf("%s: error %v, want %q", what, err, want)
+		expect.OK(t, fedtest.TestDevices(r, 2))
 	}
 }
 
@@ -73,10 +63,10 @@ func (s *turns) Select(r *fedkit.Round, n int) []int {
 
 // Each flaw of a selector is found.
 func TestSelectorFlaws(t *testing.T) {
-	is(t, "counts", fedtest.TestSelector(&turns{}), "*fedtest_test.turns: bytes: the bytes differ")
-	is(t, "no source", fedtest.TestSelector(fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return rand.Perm(r.Clients())[:n] })), "bytes: the bytes differ")
-	is(t, "twice", fedtest.TestSelector(fedkit.SelectorFunc(func(_ *fedkit.Round, n int) []int { return make([]int, n) })), "chooses: fedkit: host: round 1: select: invalid: Selector = [0 0")
-	is(t, "off", fedtest.TestSelector(fedkit.SelectorFunc(all)), "clock: fedkit: host: round 1: select: the selector chose no client")
+	expect.Error(t, "*fedtest_test.turns: bytes: the bytes differ")(fedtest.TestSelector(&turns{}))
+	expect.Error(t, "bytes: the bytes differ")(fedtest.TestSelector(fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return rand.Perm(r.Clients())[:n] })))
+	expect.Error(t, "chooses: fedkit: host: round 1: select: invalid: Selector = [0 0")(fedtest.TestSelector(fedkit.SelectorFunc(func(_ *fedkit.Round, n int) []int { return make([]int, n) })))
+	expect.Error(t, "clock: fedkit: host: round 1: select: the selector chose no client")(fedtest.TestSelector(fedkit.SelectorFunc(all)))
 }
 
 // all chooses nobody unless every device is on.
@@ -100,7 +90,7 @@ func TestAggregatorFlaws(t *testing.T) {
 		},
 		"bytes: the bytes differ": func(u *fedkit.Matrix, w []float64) *fedkit.Matrix { return u.Mean(w).Scale(1 + 1e-6*rand.Float64()) },
 	} {
-		is(t, want, fedtest.TestAggregator(f), want)
+		expect.Outcome(t, want)(fedtest.TestAggregator(f))
 	}
 }
 
@@ -124,10 +114,10 @@ func (o *private) Step(delta *fedkit.Matrix, _ []*fedkit.Matrix, t int) (*fedkit
 // Each flaw of a server optimizer is found.
 func TestServerOptimizerFlaws(t *testing.T) {
 	err := fedtest.TestServerOptimizer(&private{})
-	is(t, "private", err, "step: the same step again")
-	is(t, "private", err, "bytes: fedkit: host: checkpoint")
-	is(t, "private", err, "it belongs to another run: Server.last: 36 elements")
-	is(t, "still", fedtest.TestServerOptimizer(&private{still: true}), "learns: the loss is")
+	expect.Error(t, "step: the same step again")(err)
+	expect.Error(t, "bytes: fedkit: host: checkpoint")(err)
+	expect.Error(t, "it belongs to another run: Server.last: 36 elements")(err)
+	expect.Error(t, "learns: the loss is")(fedtest.TestServerOptimizer(&private{still: true}))
 }
 
 // Each flaw of a clusterer is found.
@@ -148,7 +138,7 @@ func TestClustererFlaws(t *testing.T) {
 			return l, nil
 		},
 	} {
-		is(t, want, fedtest.TestClusterer(f), want)
+		expect.Outcome(t, want)(fedtest.TestClusterer(f))
 	}
 }
 
@@ -171,17 +161,15 @@ func (o mean) Loss(b *fedkit.Batch) *Node {
 
 // An objective that is right passes; one that mixes clients, or counts rows that only fill a batch, does not.
 func TestObjective(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many programs")
-	}
+	expect.Long(t, "many programs")
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.Quantity{Clients: 40, Power: 1, Seed: 1}, model.LogisticRegression()))
 	job := fedkit.Job{Clients: []int{3, 11, 20, 39}, Start: must.M1(fed.Models(1, 1)), Local: fedkit.Local{Epochs: 1, Batch: 16, LR: 0.01}}
 	for flaw, want := range map[string]string{"": "", "clients": "clients: client", "rows": "filled batches: client", "none": "clients: fedkit: train: client"} {
 		job.Objective = mean{flaw}
-		is(t, flaw, fedtest.TestObjective(fed, job), want)
+		expect.Outcome(t, want)(fedtest.TestObjective(fed, job))
 	}
 	job.Clients, job.Objective = job.Clients[:1], mean{}
-	is(t, "one", fedtest.TestObjective(fed, job), "two clients at least")
+	expect.Error(t, "two clients at least")(fedtest.TestObjective(fed, job))
 }
 
 // Each flaw of a metric and of a rule of devices is found.
@@ -192,13 +180,13 @@ func TestMetricAndDevicesFlaws(t *testing.T) {
 		"regression: panic: runti": func(p *fedkit.Predictions) float64 { return float64(p.Labels[0]) },
 		"one example: panic":       func(p *fedkit.Predictions) float64 { return float64(p.Outputs[1][0]) },
 	} {
-		is(t, want, fedtest.TestMetric(metric.Func("mine", f)), want)
+		expect.Outcome(t, want)(fedtest.TestMetric(metric.Func("mine", f)))
 	}
-	is(t, "no name", fedtest.TestMetric(metric.Func("", func(*fedkit.Predictions) float64 { return 0 })), "name: the method String returns nothing")
-	is(t, "count", fedtest.TestDevices(drawn(func(n int) ([]sim.Device, error) { return make([]sim.Device, 3), nil }), 4), "devices: it drew 3 devices, want 4")
-	is(t, "bad", fedtest.TestDevices(drawn(func(n int) ([]sim.Device, error) { return []sim.Device{{Drop: 1}}, nil }), 1), "devices: device 0: ")
-	is(t, "random", fedtest.TestDevices(drawn(func(n int) ([]sim.Device, error) { return []sim.Device{{Up: rand.Float64()}}, nil }), 1), "again: it drew other devices")
-	is(t, "refused", fedtest.TestDevices(drawn(func(n int) ([]sim.Device, error) { return nil, errors.New("none") }), 1), "devices: none")
+	expect.Error(t, "name: the method String returns nothing")(fedtest.TestMetric(metric.Func("", func(*fedkit.Predictions) float64 { return 0 })))
+	expect.Error(t, "devices: it drew 3 devices, want 4")(fedtest.TestDevices(drawn(func(n int) ([]sim.Device, error) { return make([]sim.Device, 3), nil }), 4))
+	expect.Error(t, "devices: device 0: ")(fedtest.TestDevices(drawn(func(n int) ([]sim.Device, error) { return []sim.Device{{Drop: 1}}, nil }), 1))
+	expect.Error(t, "again: it drew other devices")(fedtest.TestDevices(drawn(func(n int) ([]sim.Device, error) { return []sim.Device{{Up: rand.Float64()}}, nil }), 1))
+	expect.Error(t, "devices: none")(fedtest.TestDevices(drawn(func(n int) ([]sim.Device, error) { return nil, errors.New("none") }), 1))
 }
 
 type drawn func(n int) ([]sim.Device, error)

@@ -15,6 +15,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/sim"
@@ -42,22 +43,14 @@ func federation(t testing.TB, m int) *fedkit.Federation {
 			part.Floats, part.Targets = append(part.Floats, x, y), append(part.Targets, target)
 		}
 	}
-	fed, err := fedkit.New(d, clients, model.MLP())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fedkit.New(d, clients, model.MLP()))(t)
 }
 
 // run runs FedAvg with n clients per round.
 func run(t testing.TB, fed *fedkit.Federation, s fedkit.Selector, n int, o fedkit.Options) *fedkit.History {
 	t.Helper()
 	o.EvalEvery = max(o.EvalEvery, o.Rounds)
-	h, err := fedkit.Run(context.Background(), fed, fedavg(fed, s, n), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return expect.Value(fedkit.Run(context.Background(), fed, fedavg(fed, s, n), o))(t)
 }
 
 func fedavg(fed *fedkit.Federation, s fedkit.Selector, n int) *strategy.FedAvg {
@@ -138,17 +131,12 @@ func TestEveryRule(t *testing.T) {
 
 			o = fedkit.Options{Rounds: 12, EvalEvery: 3, Seed: uint64(n), Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 			for h, err := range fedkit.Rounds(context.Background(), fed, fedavg(fed, rule, n), o) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, err)
 				if len(h.Rounds) == 7 {
 					break
 				}
 			}
-			h, err := fedkit.Run(context.Background(), fed, fedavg(fed, rule, n), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := expect.Value(fedkit.Run(context.Background(), fed, fedavg(fed, rule, n), o))(t)
 			if got := selected(h); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: resumed, it chooses %v, want %v", name, got, want)
 			}
@@ -159,10 +147,7 @@ func TestEveryRule(t *testing.T) {
 // With devices that are off at times, every rule chooses among those that are on. In an asynchronous round it chooses among those
 // that are idle, too: who else is chosen is an error.
 func TestEveryRuleOnDevices(t *testing.T) {
-	fed, err := federation(t, 9).On(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 1}, OnFor: sim.Uniform{Low: 3, High: 9}, OffFor: sim.Uniform{Low: 1, High: 9}, Seed: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(federation(t, 9).On(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 1}, OnFor: sim.Uniform{Low: 3, High: 9}, OffFor: sim.Uniform{Low: 1, High: 9}, Seed: 2}))(t)
 	o := fedkit.Options{Rounds: 30, EvalEvery: 30}
 	for name, rule := range rules {
 		on := watched{rule, func(r *fedkit.Round, n int, chosen []int) {
@@ -481,10 +466,7 @@ func TestOnePerCluster(t *testing.T) {
 	}
 	// The clusters that a strategy serves: random before the first evaluation, one each after it.
 	ifca := &strategy.IFCA{K: 2, Fraction: 0.7, Selector: selection.OnePerCluster{}, Local: fedkit.Local{Batch: 4, LR: 0.05}}
-	h, err := fedkit.Run(context.Background(), fed, ifca, fedkit.Options{Rounds: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := expect.Value(fedkit.Run(context.Background(), fed, ifca, fedkit.Options{Rounds: 6}))(t)
 	for i, r := range h.Rounds {
 		if i == 0 && len(r.Solves) != 6 {
 			t.Errorf("%d clients in the first round, want 6", len(r.Solves))

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/server"
 )
 
@@ -18,10 +20,7 @@ import (
 //   - Its FedAdam multiplies η by √(1−β2^{t+1})/(1−β1^{t+1}), which the paper does not: here each round's η includes it.
 //   - Its FedAvgM is m ← βm + Δ: ours with η/(1−β). Its FedAdagrad has β1 = 0, as in the paper's experiments.
 func TestAgainstFlower(t *testing.T) {
-	b, err := os.ReadFile("testdata/flower.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(os.ReadFile("testdata/flower.json"))(t)
 	var flower struct {
 		Start  []float32
 		Deltas [][]float32
@@ -32,9 +31,7 @@ func TestAgainstFlower(t *testing.T) {
 			X        [][]float64
 		}
 	}
-	if err := json.Unmarshal(b, &flower); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(b, &flower))
 	for _, c := range flower.Cases {
 		o := c.Options
 		rule := map[string]func(t int) fedkit.ServerOptimizer{
@@ -48,7 +45,7 @@ func TestAgainstFlower(t *testing.T) {
 		}[c.Strategy]
 		got := models(t, rule, flower.Start, flower.Deltas)
 		for i, want := range c.X {
-			if far := distance(got[i], want, float64s(flower.Start)); !(far <= 1e-5) {
+			if far := distance(got[i], want, precision.Double(flower.Start)); !(far <= 1e-5) {
 				t.Errorf("%s, %v, v0 = %g: round %d is %.2g away", c.Strategy, o, c.V0, i+1, far)
 				break
 			}

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
+	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/server"
 )
@@ -27,12 +29,7 @@ func models(t *testing.T, rule func(t int) fedkit.ServerOptimizer, x []float32, 
 	for i, d := range deltas {
 		step, memory = rule(i+1).Step(fedkit.NewMatrix(d, 1, len(d)), memory, i+1)
 		at = at.Add(step)
-		now, err := at.Host()
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, now)
-		if i == 0 {
+		if all = append(all, expect.Value(at.Host())(t)); i == 0 {
 			first = xla.Compilations()
 		}
 	}
@@ -56,14 +53,6 @@ func distance(a []float32, b, start []float64) float64 {
 	return math.Sqrt(apart / moved)
 }
 
-func float64s(v []float32) []float64 {
-	out := make([]float64, len(v))
-	for i, x := range v {
-		out[i] = float64(x)
-	}
-	return out
-}
-
 // Every rule in both forms, against plain float64 Go: 20 steps, 1e-5 relative. Updates span seven powers of ten, some of
 // them far below ε and τ, and one parameter is never updated. The start is zero, so that it costs no digits.
 func TestAgainstFloat64(t *testing.T) {
@@ -75,7 +64,7 @@ func TestAgainstFloat64(t *testing.T) {
 		for j := range d - 1 {
 			deltas[i][j] = float32((0.3 + rng.NormFloat64()) * math.Pow(10, -6+7*float64(j)/d))
 		}
-		exact[i] = float64s(deltas[i])
+		exact[i] = precision.Double(deltas[i])
 	}
 	start := make([]float64, d)
 	for _, c := range []struct {
@@ -138,14 +127,8 @@ func TestRowsAreIndependent(t *testing.T) {
 		both, _ := o.Step(fedkit.NewMatrix([]float32{1, 1, 1, -1, 0, 1}, 2, 3), memory, 2)
 		_, memory = o.Step(fedkit.NewMatrix([]float32{0.1, 0.2, -0.3}, 1, 3), nil, 1)
 		one, _ := o.Step(fedkit.NewMatrix([]float32{-1, 0, 1}, 1, 3), memory, 2)
-		a, err := both.Host()
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := one.Host()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := expect.Value(both.Host())(t)
+		b := expect.Value(one.Host())(t)
 		if fmt.Sprint(a[3:]) != fmt.Sprint(b) {
 			t.Errorf("%T: the second of two models steps by %v, alone by %v", o, a[3:], b)
 		}
@@ -196,8 +179,6 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		}
 	}
 	for _, good := range []fedkit.ServerOptimizer{server.SGD{}, server.Momentum{Beta: fedkit.Zero}, server.Adagrad{}, server.Adam{Form: server.Reddi}, server.Yogi{}, server.AMSGrad{}} {
-		if err := fedkit.Check(good, nil, 0); err != nil {
-			t.Errorf("%T%+v: %v", good, good, err)
-		}
+		expect.OK(t, fedkit.Check(good, nil, 0))
 	}
 }

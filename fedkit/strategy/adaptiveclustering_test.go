@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -15,9 +16,7 @@ import (
 
 // The whole algorithm in plain Go, with all three ways to combine x.
 func TestAdaptiveClusteringAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed, prob = 7, 4, 0.4
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
 	for _, s := range []*strategy.AdaptiveClustering{{}, {Reuse: true}, {AsPublished: true}} {
@@ -28,9 +27,7 @@ func TestAdaptiveClusteringAgainstFloat64(t *testing.T) {
 		x, p, d, calm, last := startOf(t, fed, seed), fed.Size(), 1, 0, math.Inf(1)
 		fell := 0
 		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			r := h.Last()
 			for name, want := range map[string]int{"p": p, "d": d} {
 				if got := int(r.Notes[name]); got != want {
@@ -79,9 +76,7 @@ func TestAdaptiveClusteringAgainstFloat64(t *testing.T) {
 			if !slices.Equal(r.Clusters, labels) {
 				t.Fatalf("%+v\nround %d: clusters %v, want %v", s, r.Round, r.Clusters, labels)
 			}
-			if got := host(t, s.State.X)[0]; !agree(got, x) {
-				t.Fatalf("%+v\nround %d: x = %v, want %v", s, r.Round, got, x)
-			}
+			sameRows(t, s.State.X, [][]float64{x}, "%+v\nround %d: x", s, r.Round)
 			if got, want := float64(r.Notes["norm"]), floats.Norm(x, 2); math.Abs(got-want) > 1e-5*want {
 				t.Errorf("%+v\nround %d: ‖x‖ = %v, want %v", s, r.Round, got, want)
 			}

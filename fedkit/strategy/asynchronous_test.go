@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/server"
@@ -15,15 +16,10 @@ import (
 // The asynchronous rules in plain Go, on devices that cause staleness of several rounds. The order of arrival is taken from the
 // record (TestArrivals checks it by hand); start models, results and weights are recomputed.
 func TestAsynchronousAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed, atWork = 30, 3, 4
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
-	fed, err := rivals(t, model.MLP(), uneven...).On(slowAndFast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(rivals(t, model.MLP(), uneven...).On(slowAndFast))(t)
 	o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
 	// A result is Δ_i/K_i or Δ_i, weighted by staleness. x steps by the buffer's weighted mean, or mixes in w_i.
 	for name, c := range map[string]struct {

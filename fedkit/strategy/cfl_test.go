@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -23,9 +24,7 @@ type parent struct {
 // The paper's algorithms in plain Go, with unequal clients and two-thirds participation: splits, parts that split again, and
 // clients that missed a split.
 func TestCFLAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed, d = 10, 5, 4
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 	fed := rivals(t, model.MLP(), 20, 31, 8, 24, 17, 40, 22, 12, 35)
@@ -40,9 +39,7 @@ func TestCFLAgainstFloat64(t *testing.T) {
 	var splits []parent
 	walked, refused := 0, 0
 	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed, EvalEvery: rounds}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		r := h.Last()
 		updates, clients := map[int][]float64{}, []int(nil)
 		placed := func(i int) bool {
@@ -111,11 +108,7 @@ func TestCFLAgainstFloat64(t *testing.T) {
 		if !slices.Equal(r.Clusters, in) {
 			t.Fatalf("round %d: clusters %v, want %v", r.Round, r.Clusters, in)
 		}
-		for c, got := range host(t, s.State.Models) {
-			if !agree(got, models[c]) {
-				t.Fatalf("round %d: model %d is %v, want %v", r.Round, c, got, models[c])
-			}
-		}
+		sameRows(t, s.State.Models, models, "round %d: models", r.Round)
 	}
 	if len(splits) < 3 || walked == 0 || refused == 0 {
 		t.Errorf("%d splits, %d clients that missed one, and %d that the cosine forbids: the test needs another seed", len(splits), walked, refused)
@@ -181,13 +174,8 @@ func TestCFLSplitsDownToOne(t *testing.T) {
 // Unseen clients descend the tree of splits to their group's cluster. So do those that were absent when their
 // cluster was split, although at first they are in its first part.
 func TestCFLWelcomesNewcomers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
-	fed, err := threeGroups().HoldOut(3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Long(t, "a curve")
+	fed := expect.Value(threeGroups().HoldOut(3, 1))(t)
 	s := &strategy.CFL{Eps1: 0.4, Eps2: 0.6, Fraction: 0.7, Local: briefly}
 	last := run(t, fed, s, fedkit.Options{Rounds: 25, EvalEvery: 25}).Last()
 	if last.Clustering.ARI != 1 || len(s.State.Splits) != 2 {

@@ -1,6 +1,7 @@
 package strategy_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -153,10 +155,7 @@ func namings(overlap [][]float64) (best [][]int) {
 func replay(t *testing.T, l fedkit.Local, seed uint64) (fed *fedkit.Federation, seen, unseen numbered) {
 	t.Helper()
 	all := rivals(t, model.MLP(3), 20, 31, 8, 24, 17, 40, 12, 26, 9, 15, 22, 18)
-	fed, err := all.HoldOut(2, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed = expect.Value(all.HoldOut(2, 4))(t)
 	number := func(part *fedkit.Federation) (of numbered) {
 		of.solver = solver{all, oracle.MLP{Sizes: []int{3, 3, 1}, Regression: true}, l, seed}
 		for _, c := range part.Clients {
@@ -203,9 +202,7 @@ func (s numbered) sameLosses(t *testing.T, what string, got []fedkit.Score, mode
 // Fed-PRISM in plain Go, over rounds of partial participation: the sums, the features, the clusters and their numbers, the
 // weights, the served models, and unseen clients.
 func TestFedPRISMAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed, k = 7, 5, 3
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
 	for _, c := range []struct {
@@ -262,15 +259,10 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 					floats.Sub(a, mean)
 					floats.Sub(b, mean)
 				}
-				cos[c] = floats.Dot(a, b) / floats.Norm(a, 2) / floats.Norm(b, 2)
+				cos[c] = similarity(a, b)
 				order = append(order, c)
 			}
-			slices.SortFunc(order, func(a, b int) int {
-				if cos[a] > cos[b] {
-					return -1
-				}
-				return 1
-			})
+			slices.SortFunc(order, func(a, b int) int { return cmp.Compare(cos[b], cos[a]) })
 			w, sum := make([]float64, k), 0.0
 			for _, c := range order[:min(m, len(order))] {
 				w[c] = math.Exp(cos[c] / temperature)
@@ -280,9 +272,7 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 			return w
 		}
 		for h, err := range fedkit.Rounds(t.Context(), fed, &s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			r := h.Last()
 			S := r.Clients()
 			var models, deltas [][]float64
@@ -344,12 +334,7 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 					W[i] = best[at]
 				}
 			}
-			got := host(t, s.State.Models)
-			for c, want := range append([][]float64{global}, own...) {
-				if !agree(got[c], want) {
-					t.Fatalf("%s, round %d: model %d is %v, want %v", name, r.Round, c, got[c], want)
-				}
-			}
+			sameRows(t, s.State.Models, append([][]float64{global}, own...), "%s, round %d: models", name, r.Round)
 			var serve, newcomers [][]float64
 			for i, w := range s.State.W {
 				if !agree(w, W[i]) {

@@ -11,6 +11,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 )
@@ -20,13 +21,8 @@ var update = flag.Bool("update", false, "rewrite the golden curves")
 // Accuracy and loss of every strategy on digits, against the golden curves in testdata. The tolerance allows for
 // different rounding on other processors.
 func TestGoldenCurves(t *testing.T) {
-	if testing.Short() {
-		t.Skip("curves")
-	}
-	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 10, Alpha: 0.5, Seed: 3}, model.MLP(32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Long(t, "curves")
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 10, Alpha: 0.5, Seed: 3}, model.MLP(32)))(t)
 	type curve struct{ Loss, Accuracy []float64 }
 	got := map[string]curve{}
 	for name, s := range all() {
@@ -43,22 +39,12 @@ func TestGoldenCurves(t *testing.T) {
 	}
 	const file = "testdata/curves.json"
 	if *update {
-		b, err := json.MarshalIndent(got, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, append(b, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		b := expect.Value(json.MarshalIndent(got, "", "  "))(t)
+		expect.OK(t, os.WriteFile(file, append(b, '\n'), 0o644))
 	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(os.ReadFile(file))(t)
 	want := map[string]curve{}
-	if err := json.Unmarshal(b, &want); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(b, &want))
 	for name, c := range got {
 		w := want[name]
 		if len(w.Loss) != len(c.Loss) {
@@ -76,13 +62,8 @@ func TestGoldenCurves(t *testing.T) {
 // The figures the notebook shows: digits in 30 rounds, and the rounds the 2NN needs on MNIST (arXiv 1602.05629,
 // Table 1: 87 for C = 0.1, E = 1, B = 10 on IID data, at its best rate).
 func TestFedAvgReachesTheFigures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
-	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5, Seed: 1}, model.MLP(64))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Long(t, "a curve")
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 20, Alpha: 0.5, Seed: 1}, model.MLP(64)))(t)
 	s := &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}}
 	if a := run(t, fed, s, fedkit.Options{Rounds: 30, EvalEvery: 30}).Accuracy(); a < 0.95 {
 		t.Errorf("digits: accuracy %v, want at least 0.95", a)
@@ -92,19 +73,11 @@ func TestFedAvgReachesTheFigures(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(data, "mnist")); data == "" || err != nil {
 		t.Skip("MNIST: FEDKIT_DATA does not have it")
 	}
-	mnist, err := (&datasets.Loader{Offline: true}).MNIST(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	fed, err = fedkit.New(mnist, partition.IID{Clients: 100, Seed: 1}, model.MLP(200, 200))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mnist := expect.Value((&datasets.Loader{Offline: true}).MNIST(t.Context()))(t)
+	fed = expect.Value(fedkit.New(mnist, partition.IID{Clients: 100, Seed: 1}, model.MLP(200, 200)))(t)
 	s = &strategy.FedAvg{Fraction: 0.1, Local: fedkit.Local{Batch: 10, LR: 0.1}}
 	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: 60}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if h.Accuracy() >= 0.97 {
 			t.Logf("MNIST: 97%% after %d rounds", len(h.Rounds))
 			return

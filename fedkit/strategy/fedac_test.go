@@ -9,6 +9,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -59,29 +60,6 @@ func spread(rows [][]float64) (sum float64) {
 	return sum
 }
 
-// bestGroups tries every division into k groups and returns the one with the least squares.
-func bestGroups(points [][]float64, k int) (best []int) {
-	least := math.Inf(1)
-	for code := range int(math.Pow(float64(k), float64(len(points)))) {
-		labels, sum := make([]int, len(points)), 0.0
-		for i := range labels {
-			labels[i], code = code%k, code/k
-		}
-		for c := range k {
-			in := membersOf(points, labels, c)
-			if len(in) == 0 {
-				sum = math.Inf(1)
-				break
-			}
-			sum += spread(in)
-		}
-		if sum < least {
-			least, best = sum, labels
-		}
-	}
-	return best
-}
-
 // sameGroups says whether two labelings differ in names only.
 func sameGroups(a, b []int) bool {
 	for i := range a {
@@ -99,9 +77,7 @@ type seen struct{ merged, divided, moved, single int }
 
 // Algorithms 1 to 3 of the paper in plain Go, with unequal clients and partial participation. Clusters are merged and split.
 func TestFedACAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	var all seen
 	for seed := range uint64(2) {
 		replayFedAC(t, seed+1, &all)
@@ -146,9 +122,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 	}
 	s := &strategy.FedAC{K: 3, Mu: mu, Lambda: lambda, A: a, B: b, Every: every, D: dims, Fraction: 0.75, Local: l}
 	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		r := h.Last()
 		var sent [][]float64
 		for _, i := range r.Clients() {
@@ -175,7 +149,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 			for _, v := range sent {
 				points = append(points, low(v))
 			}
-			for at, c := range bestGroups(points, 3) {
+			for at, c := range bestKMeans(points, 3) {
 				labels[r.Clients()[at]] = c
 			}
 		}
@@ -185,8 +159,7 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 			}
 			best, most := labels[i], -2.0
 			for c := range omega {
-				p, q := low(w[i]), low(omega[c])
-				if cos := floats.Dot(p, q) / floats.Norm(p, 2) / floats.Norm(q, 2); cos > most {
+				if cos := similarity(low(w[i]), low(omega[c])); cos > most {
 					best, most = c, cos
 				}
 			}
@@ -250,16 +223,8 @@ func replayFedAC(t *testing.T, seed uint64, all *seen) {
 		for c := range k {
 			omega = append(omega, meanRow(membersOf(w, labels, c)))
 		}
-		for c, got := range host(t, s.State.Omega) {
-			if !agree(got, omega[c]) {
-				t.Fatalf("seed %d, round %d: Ω_%d = %v, want %v", seed, r.Round, c, got, omega[c])
-			}
-		}
-		for i, got := range host(t, s.State.W) {
-			if !agree(got, w[i]) {
-				t.Fatalf("seed %d, round %d: w_%d = %v, want %v", seed, r.Round, i, got, w[i])
-			}
-		}
+		sameRows(t, s.State.Omega, omega, "seed %d, round %d: Ω", seed, r.Round)
+		sameRows(t, s.State.W, w, "seed %d, round %d: w", seed, r.Round)
 		// Ω_k and Φ down, w_i up.
 		if up := int64(4 * 16 * len(sent)); r.BytesUp != up || r.BytesDown != up+int64(4*split*len(sent)) {
 			t.Errorf("seed %d, round %d: %d bytes down and %d up", seed, r.Round, r.BytesDown, r.BytesUp)
@@ -306,7 +271,7 @@ func divide(labels []int, c, to int, w [][]float64, low func([]float64) []float6
 	if len(points) < 2 {
 		return false
 	}
-	for at, h := range bestGroups(points, 2) {
+	for at, h := range bestKMeans(points, 2) {
 		if h == 1 {
 			labels[members[at]] = to
 		}
@@ -332,25 +297,16 @@ func (s solver) pulled(round, client int, start []float64, pull func(w []float64
 
 // Equal clients stay in one cluster; four different groups of clients go from one cluster to four.
 func TestFedACFindsTheNumber(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
+	expect.Long(t, "a curve")
 	for _, degrees := range [][]int{{0}, {0, 90, 180, 270}} {
-		fed, err := fedkit.New(datasets.Digits(), partition.Rotations{Degrees: degrees, Of: partition.IID{Clients: 20, Seed: 1}}, model.LogisticRegression())
-		if err != nil {
-			t.Fatal(err)
-		}
+		fed := expect.Value(fedkit.New(datasets.Digits(), partition.Rotations{Degrees: degrees, Of: partition.IID{Clients: 20, Seed: 1}}, model.LogisticRegression()))(t)
 		s := &strategy.FedAC{K: 1, Local: fedkit.Local{Epochs: 4, Batch: 16, LR: 0.1}}
 		last := run(t, fed, s, fedkit.Options{Rounds: 4}).Last()
 		if got := int(last.Notes["clusters after"]); got != len(degrees) {
 			t.Errorf("%v: %d clusters: %v", degrees, got, last.Notes)
 		}
-		for i, c := range fed.Clients {
-			for j, d := range fed.Clients {
-				if (c.Group == d.Group) != (last.Clusters[i] == last.Clusters[j]) {
-					t.Fatalf("clusters %v are not the groups", last.Clusters)
-				}
-			}
+		if !sameGroups(last.Clusters, partition.Groups(fed.Clients)) {
+			t.Fatalf("clusters %v are not the groups", last.Clusters)
 		}
 	}
 }
@@ -368,10 +324,7 @@ func TestFedACMergesThoseAlone(t *testing.T) {
 
 // A client without a finite model keeps its own, and has no cluster. Unseen clients choose among the Ω_k by loss.
 func TestFedACSkipsAndWelcomes(t *testing.T) {
-	fed, err := quadratic(t, 16, 16, 16, 16, 16, 16, 16, 16).HoldOut(2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(quadratic(t, 16, 16, 16, 16, 16, 16, 16, 16).HoldOut(2, 1))(t)
 	s := &strategy.FedAC{K: 2, Fixed: true, Local: standard}
 	h := run(t, fed.Intercept(poison(2)), s, fedkit.Options{Rounds: 2, NotFinite: fedkit.Skip})
 	for i, c := range h.Last().Clusters {

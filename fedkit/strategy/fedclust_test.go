@@ -8,6 +8,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 )
@@ -78,11 +79,7 @@ func (c clusters) same(t *testing.T, got strategy.Clustered, o numbered, r *fedk
 	if !slices.Equal(got.Of, c.of) || !slices.Equal(r.Clusters, c.of) {
 		t.Fatalf("round %d: clusters %v, recorded %v, want %v", r.Round, got.Of, r.Clusters, c.of)
 	}
-	for k, w := range host(t, got.Models) {
-		if !agree(w, c.models[k]) {
-			t.Fatalf("round %d: model %d is %v, want %v", r.Round, k, w, c.models[k])
-		}
-	}
+	sameRows(t, got.Models, c.models, "round %d: models", r.Round)
 	var serve [][]float64
 	for _, k := range c.of {
 		serve = append(serve, c.own(k))
@@ -92,9 +89,7 @@ func (c clusters) same(t *testing.T, got strategy.Clustered, o numbered, r *fedk
 
 // FedClust in plain Go, both forms, with partial participation.
 func TestFedClustAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed, k = 7, 5, 3
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
 	all := math.Inf(1)
@@ -122,10 +117,7 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 		initial := startOf(t, fed, seed)
 		now := clusters{[][]float64{initial, initial, initial}, slices.Repeat([]int{-1}, fed.Size())}
 		if s.Several {
-			starts, err := fed.Models(k, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			starts := expect.Value(fed.Models(k, seed))(t)
 			now.models = host(t, starts)
 			for i, client := range fedkit.Random(seed, "clusters", 0).Perm(fed.Size()) {
 				now.of[client] = i % k
@@ -134,9 +126,7 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 		var means [][]float64 // of the uploads in round 1 of the paper's form
 		joined := 0
 		for h, err := range fedkit.Rounds(t.Context(), fed, &s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			r := h.Last()
 			S := r.Clients()
 			var w, x [][]float64
@@ -345,10 +335,7 @@ func TestClusteredWithFewClients(t *testing.T) {
 		"FeSEM":    &strategy.FeSEM{K: 5, Fraction: 1. / 3, Local: standard},
 	} {
 		run(t, fed, s, fedkit.Options{Rounds: 2, Seed: 1})
-		sv, err := fedkit.Served(t.Context(), fed, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sv := expect.Value(fedkit.Served(t.Context(), fed, s))(t)
 		models := host(t, sv.Models)
 		for i, k := range sv.Assign {
 			if agree(models[k], initial) {

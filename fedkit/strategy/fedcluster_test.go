@@ -4,13 +4,13 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -45,9 +45,7 @@ func visits(r *fedkit.Record) (groups [][]int) {
 
 // Algorithm 1 of the paper in plain Go, with unequal clients and half of each cluster per round.
 func TestFedClusterAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed, k = 8, 5, 2
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 	fed := rivals(t, model.MLP(3), uneven...)
@@ -55,9 +53,7 @@ func TestFedClusterAgainstFloat64(t *testing.T) {
 	w, orders := startOf(t, fed, seed), map[int]int{}
 	s := &strategy.FedCluster{K: k, Local: l, Fraction: 0.5}
 	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		r := h.Last()
 		groups := visits(r)
 		if len(groups) != k || len(groups[0]) != 2 || len(groups[1]) != 2 { // of three clients
@@ -67,12 +63,8 @@ func TestFedClusterAgainstFloat64(t *testing.T) {
 		for call, group := range groups {
 			w = o.cycle(r.Round, call+1, group, w)
 		}
-		if got := host(t, s.State.W)[0]; !agree(got, w) {
-			t.Fatalf("round %d: W = %v, want %v", r.Round, got, w)
-		}
-		if want := int64(4 * len(w) * len(r.Solves)); r.BytesDown != want || r.BytesUp != want {
-			t.Errorf("%d bytes down and %d up, want %d, as in FedAvg", r.BytesDown, r.BytesUp, want)
-		}
+		sameRows(t, s.State.W, [][]float64{w}, "round %d: W", r.Round)
+		travel(t, r, 4*len(w)*len(r.Solves), 4*len(w)*len(r.Solves)) // as in FedAvg
 	}
 	if len(orders) != k {
 		t.Errorf("first clusters of the rounds: %v, want a random order", orders)
@@ -82,43 +74,22 @@ func TestFedClusterAgainstFloat64(t *testing.T) {
 // skewed is Digits partitioned by label, with few parameters.
 func skewed(t testing.TB, clients int) *fedkit.Federation {
 	t.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: clients, Alpha: 0.2, Seed: 4}, model.LogisticRegression())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: clients, Alpha: 0.2, Seed: 4}, model.LogisticRegression()))(t)
 }
 
-// completeLinkage is the textbook's: merge the two clusters whose farthest members are nearest, until k are left.
-func completeLinkage(x [][]float64, k int) []int {
-	labels := make([]int, len(x))
-	for i := range labels {
-		labels[i] = i
-	}
-	for n := len(x); n > k; n-- {
-		a, b, least := 0, 0, math.Inf(1)
-		for p := range x {
-			for q := range p {
-				far := 0.0
-				for i := range x {
-					for j := range x {
-						if labels[i] == p && labels[j] == q {
-							far = max(far, floats.Distance(x[i], x[j], 2))
-						}
-					}
-				}
-				if far > 0 && far < least {
-					a, b, least = p, q, far
-				}
-			}
-		}
-		for i := range labels {
-			if labels[i] == a {
-				labels[i] = b
-			}
+// complete is a linkage: that of the farthest members.
+func complete(x [][]float64, a, b []int) (far float64) {
+	for _, i := range a {
+		for _, j := range b {
+			far = max(far, floats.Distance(x[i], x[j], 2))
 		}
 	}
-	return cluster.Renumber(labels)
+	return far
+}
+
+// byShares divides clients by the labels that they have.
+func byShares(fed *fedkit.Federation, k int) []int {
+	return cluster.Renumber(merged(shares(fed), k, math.Inf(1), complete))
 }
 
 // shares counts labels.
@@ -135,7 +106,6 @@ func shares(fed *fedkit.Federation) [][]float64 {
 
 func TestFedClusterFormsClusters(t *testing.T) {
 	fed := skewed(t, 11)
-	complete := cluster.Agglomerative{Linkage: cluster.Complete}
 	given := []int{7, 7, 0, 0, 3, 3, 3, 0, 7, 0, 10} // with gaps
 	for name, c := range map[string]struct {
 		s     *strategy.FedCluster
@@ -144,7 +114,7 @@ func TestFedClusterFormsClusters(t *testing.T) {
 	}{
 		"random":            {&strategy.FedCluster{K: 3}, []int{3, 4, 4}, nil},
 		"more than clients": {&strategy.FedCluster{K: 40}, slices.Repeat([]int{1}, 11), nil},
-		"by data":           {&strategy.FedCluster{K: 3, Clusterer: complete}, nil, completeLinkage(shares(fed), 3)},
+		"by data":           {&strategy.FedCluster{K: 3, Clusterer: cluster.Agglomerative{Linkage: cluster.Complete}}, nil, byShares(fed, 3)},
 		"given":             {&strategy.FedCluster{Clusters: given}, []int{1, 3, 3, 4}, given},
 	} {
 		h := run(t, fed, c.s, fedkit.Options{Rounds: 2, EvalEvery: 2})
@@ -184,7 +154,7 @@ func TestFedClusterSkips(t *testing.T) {
 	}
 	s.Clusters = []int{0, 0, 1, 0, 0, 0}
 	_, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 3, NotFinite: fedkit.Skip})
-	if !errors.Is(err, fedkit.ErrNotFinite) || !strings.Contains(err.Error(), "client 2") {
-		t.Errorf("error %v, want one about client 2", err)
+	if expect.Error(t, "client 2")(err); !errors.Is(err, fedkit.ErrNotFinite) {
+		t.Error(err)
 	}
 }

@@ -2,13 +2,12 @@ package strategy_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 )
@@ -24,11 +23,7 @@ func speeds(perExample ...float64) (devices sim.Given) {
 // with sets a federation's devices.
 func with(t *testing.T, fed *fedkit.Federation, devices sim.Rule) *fedkit.Federation {
 	t.Helper()
-	fed, err := fed.On(devices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fed.On(devices))(t)
 }
 
 // Cases computed by hand, for clients of ten examples: σ = 1, 2 and 4 s unless said otherwise.
@@ -100,10 +95,8 @@ func TestFedEffOfEqualClients(t *testing.T) {
 				t.Errorf("%v, round %d:\n%+v\n%+v", fed, i+1, x, y)
 			}
 		}
-		x, err := avg.X.Host()
-		y, other := c.s.X.Host()
-		if err != nil || other != nil || !reflect.DeepEqual(x, y) {
-			t.Errorf("%v: x = %v and %v, errors %v and %v", fed, x, y, err, other)
+		if x, y := host(t, avg.X), host(t, c.s.X); !reflect.DeepEqual(x, y) {
+			t.Errorf("%v: x = %v and %v", fed, x, y)
 		}
 	}
 }
@@ -148,9 +141,7 @@ func TestFedEffRefuses(t *testing.T) {
 		if c.devices != nil {
 			fed = with(t, fed, c.devices)
 		}
-		if _, err := fedkit.Run(context.Background(), fed, c.s, fedkit.Options{Rounds: 1}); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), c.words) {
-			t.Errorf("error %v\nwant %s", err, c.words)
-		}
+		expect.Invalid(t, c.words)(fedkit.Run(context.Background(), fed, c.s, fedkit.Options{Rounds: 1}))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
@@ -15,10 +16,7 @@ import (
 // With two clients per round and three clusters, one cluster is empty. The round's clients give it no weight, and
 // others keep theirs.
 func TestFedPRISMGivesEmptyClustersNoWeight(t *testing.T) {
-	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 6, Alpha: 0.5, Seed: 3}, model.LogisticRegression())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 6, Alpha: 0.5, Seed: 3}, model.LogisticRegression()))(t)
 	for _, center := range []bool{false, true} {
 		s := &strategy.FedPRISM{K: 3, Every: 1, Fraction: 1. / 3, Center: center, Local: fedkit.Local{Batch: 32, LR: 0.1}}
 		h := run(t, fed, s, fedkit.Options{Rounds: 1, Seed: 2})

@@ -1,12 +1,12 @@
 package strategy_test
 
 import (
-	"context"
 	"math"
 	"slices"
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/strategy"
 )
 
@@ -36,34 +36,43 @@ func TestAdaptiveMu(t *testing.T) {
 	}
 }
 
-// The recorded μ_i follow the formula from the drifts recorded before, even after a resume.
-func TestFedProxAdaptsToTheRecord(t *testing.T) {
+// The recorded μ_i follow the formula from the drifts recorded before, even after a resume. Half of the clients take part per round.
+func TestMuAdaptsToTheRecord(t *testing.T) {
 	fed := quadratic(t, uneven...)
-	o := fedkit.Options{Rounds: 9, Seed: 4, EvalEvery: 3, Checkpoint: t.TempDir() + "/checkpoint"}
-	s := func() *strategy.FedProx {
-		return &strategy.FedProx{Fraction: 0.5, Local: standard, Adaptive: true, Mu: 0.05}
-	}
-	for h, err := range fedkit.Rounds(context.Background(), fed, s(), o) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(h.Rounds) == 5 {
-			break
-		}
-	}
-	h := run(t, fed, s(), o)
-	drift, values := make([][]float64, fed.Size()), []float64{}
-	for _, r := range h.Rounds {
-		for i, c := range r.Clients() {
-			want := strategy.AdaptiveMu(0.05, 0.001, 1, 2, drift[c])
-			if float64(r.Solves[i].Mu) != want {
-				t.Errorf("round %d, client %d: μ = %v, want %v", r.Round, c, r.Solves[i].Mu, want)
+	for _, c := range []struct {
+		s      func() fedkit.Strategy
+		mu     float64
+		epochs int
+		most   float64 // which some μ_i reaches
+		o      fedkit.Options
+	}{
+		{func() fedkit.Strategy {
+			return &strategy.FedProx{Fraction: 0.5, Local: standard, Adaptive: true, Mu: 0.05}
+		}, 0.05, 2, 0.055, fedkit.Options{Rounds: 9, Seed: 4, EvalEvery: 3}},
+		{func() fedkit.Strategy { return &strategy.SmartFedProx{} }, 0.1, 1, 0.1, fedkit.Options{Rounds: 40, Seed: 3}},
+	} {
+		c.o.Checkpoint = t.TempDir() + "/checkpoint"
+		for h, err := range fedkit.Rounds(t.Context(), fed, c.s(), c.o) {
+			if expect.OK(t, err); len(h.Rounds) == 5 {
+				break
 			}
-			drift[c] = append(drift[c], float64(r.Solves[i].Drift))
-			values = append(values, want)
 		}
-	}
-	if slices.Min(values) >= 0.05 || slices.Max(values) < 0.055 {
-		t.Errorf("μ never moved: %v", values)
+		h := run(t, fed, c.s(), c.o)
+		drift, values, adapted := make([][]float64, fed.Size()), []float64{}, 0
+		for _, r := range h.Rounds {
+			for i, client := range r.Clients() {
+				want := strategy.AdaptiveMu(c.mu, 0.001, 1, c.epochs, drift[client])
+				if got := float64(r.Solves[i].Mu); got != want {
+					t.Errorf("%s, round %d, client %d: μ = %v, want %v", h.Name, r.Round, client, got, want)
+				}
+				drift[client] = append(drift[client], float64(r.Solves[i].Drift))
+				if values = append(values, want); want != c.mu {
+					adapted++
+				}
+			}
+		}
+		if len(values) != 3*c.o.Rounds || 2*adapted < len(values)-12 || slices.Min(values) >= c.mu || slices.Max(values) < c.most {
+			t.Errorf("%s: μ was adapted %d times of %d: %v", h.Name, adapted, len(values), values)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package strategy_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -19,9 +19,7 @@ import (
 
 // FedRep in plain Go, with unequal clients and half of them per round.
 func TestFedRepAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed = 8, 5
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
 	fed := rivals(t, model.MLP(3), uneven...)
@@ -42,9 +40,7 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 	}
 	s := &strategy.FedRep{HeadEpochs: 3, Local: l, Fraction: 0.5}
 	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		r := h.Last()
 		next, n := make([]float64, split), 0.0
 		for at, i := range r.Clients() {
@@ -64,17 +60,9 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 		}
 		floats.Scale(1/n, next)
 		copy(x, next)
-		if got := host(t, s.State.X)[0][:split]; !agree(got, x[:split]) {
-			t.Fatalf("round %d: body %v, want %v", r.Round, got, x[:split])
-		}
-		for i, got := range host(t, s.State.W) {
-			if !agree(got[split:], heads[i]) {
-				t.Fatalf("round %d: head of client %d is %v, want %v", r.Round, i, got[split:], heads[i])
-			}
-		}
-		if want := int64(4 * split * len(r.Solves)); r.BytesDown != want || r.BytesUp != want {
-			t.Errorf("%d bytes down and %d up, want %d: the body alone", r.BytesDown, r.BytesUp, want)
-		}
+		sameRows(t, s.State.X.Columns(0, split), [][]float64{x[:split]}, "round %d: body", r.Round)
+		sameRows(t, s.State.W.Columns(split, d), heads, "round %d: heads", r.Round)
+		travel(t, r, 4*split*len(r.Solves), 4*split*len(r.Solves)) // the body alone
 		if r.Global != nil {
 			t.Error("there is no global model")
 		}
@@ -93,9 +81,7 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 // shared by all, and their own h_i. With eight examples a client cannot find B alone, and one model for all gets h_i
 // wrong. FedRep finds both.
 func TestFedRepSharesTheBody(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
+	expect.Long(t, "a curve")
 	const inputs, each = 12, 8
 	rng := rand.New(rand.NewPCG(5, 2))
 	normal := func(n int) (v []float64) {
@@ -124,7 +110,7 @@ func TestFedRepSharesTheBody(t *testing.T) {
 		}
 		clients = append(clients, c)
 	}
-	fed, err := fedkit.New(d, clients, func(*datasets.Dataset) (*fedkit.Task, error) {
+	fed := expect.Value(fedkit.New(d, clients, func(*datasets.Dataset) (*fedkit.Task, error) {
 		return &fedkit.Task{
 			Name: "two linear layers",
 			Params: []fedkit.Param{
@@ -135,10 +121,7 @@ func TestFedRepSharesTheBody(t *testing.T) {
 				return model.Dense(model.Dense(x, p[0], p[1]), p[2], p[3])
 			},
 		}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	l := fedkit.Local{Batch: fedkit.FullBatch, LR: 0.1}
 	loss := func(s fedkit.Strategy) float64 {
 		return float64(run(t, fed, s, fedkit.Options{Rounds: 300, EvalEvery: 300}).Last().Mean().Loss)
@@ -164,8 +147,5 @@ func TestFedRepKnowsTheLayers(t *testing.T) {
 			t.Errorf("head %v: %d bytes up, want %d", c.head, got, 4*2*c.want)
 		}
 	}
-	_, err := fedkit.Run(context.Background(), fed, &strategy.FedRep{Head: []string{"dense"}}, fedkit.Options{Rounds: 1})
-	if !errors.Is(err, fedkit.ErrInvalid) {
-		t.Errorf("error %v for a head that is only a prefix of a name", err)
-	}
+	expect.Invalid(t)(fedkit.Run(context.Background(), fed, &strategy.FedRep{Head: []string{"dense"}}, fedkit.Options{Rounds: 1}))
 }

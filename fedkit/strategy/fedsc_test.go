@@ -2,7 +2,6 @@ package strategy_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -10,7 +9,9 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/every"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
@@ -21,21 +22,17 @@ const attributeBytes = 10*8 + 32 + 16
 
 // Both schedules in plain Go, with unequal clients and half of each cluster per round. Clusters are by label shares.
 func TestFedSCAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed, k, eta = 4, 5, 3, 0.7
 	l := fedkit.Local{Epochs: 1, Batch: 40, LR: 0.1}
 	fed := skewed(t, 9)
 	o := solver{fed, oracle.MLP{Sizes: []int{64, 10}}, l, seed}
-	want := completeLinkage(shares(fed), k)
+	want := byShares(fed, k)
 	for _, parallel := range []bool{false, true} {
 		x := startOf(t, fed, seed)
 		s := &strategy.FedSC{K: k, Parallel: parallel, Eta: eta, Local: l, Fraction: 0.5}
 		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			r := h.Last()
 			if !slices.Equal(r.Clusters, want) {
 				t.Fatalf("clusters %v, want %v", r.Clusters, want)
@@ -62,16 +59,12 @@ func TestFedSCAgainstFloat64(t *testing.T) {
 					t.Errorf("round %d: %v clients of the clusters took part, want half of %v", r.Round, took, want)
 				}
 			}
-			if got := host(t, s.State.X)[0]; !agree(got, x) {
-				t.Fatalf("parallel %v, round %d: %v from x", parallel, r.Round, floats.Distance(got, x, 2))
-			}
-			down, up := int64(4*len(x)*len(r.Solves)), int64(4*len(x)*len(r.Solves))
+			sameRows(t, s.State.X, [][]float64{x}, "parallel %v, round %d: x", parallel, r.Round)
+			models, first := 4*len(x)*len(r.Solves), 0
 			if r.Round == 1 {
-				down, up = down+9*32, up+9*attributeBytes
+				first = 9
 			}
-			if r.BytesDown != down || r.BytesUp != up {
-				t.Errorf("round %d: %d bytes down and %d up, want %d and %d", r.Round, r.BytesDown, r.BytesUp, down, up)
-			}
+			travel(t, r, models+first*32, models+first*attributeBytes)
 		}
 	}
 }
@@ -91,9 +84,7 @@ func TestFedSCIsFedAvg(t *testing.T) {
 		c.s.Fraction, c.s.Local = c.fraction, l
 		run(t, fed, avg, o)
 		run(t, fed, &c.s, o)
-		if got, want := host(t, c.s.State.X)[0], host(t, avg.State.X)[0]; !agree(got, want) {
-			t.Errorf("K = %d, parallel %v, C = %v: %v from FedAvg", c.s.K, c.s.Parallel, c.fraction, floats.Distance(got, want, 2))
-		}
+		sameRows(t, c.s.State.X, host(t, avg.State.X), "K = %d, parallel %v, C = %v: x", c.s.K, c.s.Parallel, c.fraction)
 	}
 }
 
@@ -109,14 +100,7 @@ func TestFedSCIsTheSameUnderOtherKeys(t *testing.T) {
 			run(t, fed, s(), o)
 		}
 		o.Rounds = 4
-		h := run(t, fed, s(), o)
-		for i := range h.Rounds {
-			h.Rounds[i].Seconds, h.Rounds[i].EvalTime = 0, 0
-		}
-		b, err := json.Marshal(h.Rounds)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := expect.Value(fedtest.Outcome(nil, run(t, fed, s(), o)))(t)
 		if first == nil {
 			first = b
 		}

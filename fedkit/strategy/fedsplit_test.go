@@ -4,14 +4,15 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/convex"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
+	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
@@ -24,47 +25,27 @@ import (
 // squares is least squares with a known optimum on which clients disagree.
 func squares(t testing.TB) (*fedkit.Federation, *datasets.Optimum) {
 	t.Helper()
-	d, best, err := datasets.LeastSquares{Clients: 8, Rows: 40, Features: 6, Heterogeneity: 1, Seed: 4}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, best := expect.Values(datasets.LeastSquares{Clients: 8, Rows: 40, Features: 6, Heterogeneity: 1, Seed: 4}.Make())(t)
 	return federation(t, d, partition.Natural{}, model.LinearRegression()), best
 }
 
 // logistic is logistic regression with λ = 0.1 on which clients disagree.
 func logistic(t testing.TB) (*fedkit.Federation, *datasets.Optimum) {
 	t.Helper()
-	d, best, err := datasets.Logistic{Clients: 8, Rows: 40, Features: 6, Classes: 3, Heterogeneity: 1, L2: 0.1, Seed: 4}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, best := expect.Values(datasets.Logistic{Clients: 8, Rows: 40, Features: 6, Classes: 3, Heterogeneity: 1, L2: 0.1, Seed: 4}.Make())(t)
 	return federation(t, d, partition.Natural{}, model.LogisticRegression()), best
 }
 
 func federation(t testing.TB, d *datasets.Dataset, rule partition.Rule, m fedkit.Model) *fedkit.Federation {
 	t.Helper()
-	fed, err := fedkit.New(d, rule, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fedkit.New(d, rule, m))(t)
 }
 
 // unequal is least squares with a known optimum and clients of unequal sizes.
 func unequal(t testing.TB) (*fedkit.Federation, *datasets.Optimum) {
 	t.Helper()
-	d, best, err := datasets.LeastSquares{Clients: 1, Rows: 60, Features: 3, Seed: 2}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, best := expect.Values(datasets.LeastSquares{Clients: 1, Rows: 60, Features: 3, Seed: 2}.Make())(t)
 	return federation(t, d, partition.Quantity{Clients: 5, Alpha: 1, Seed: 1}, model.LinearRegression()), best
-}
-
-func widened(v []float32) (w []float64) {
-	for _, x := range v {
-		w = append(w, float64(x))
-	}
-	return w
 }
 
 // gaps returns the relative gap to the optimum after every round.
@@ -85,9 +66,7 @@ func TestGapIsOfAKnownOptimum(t *testing.T) {
 		"the optimum is not one that Make returned":               convex.WithGap(&strategy.FedAvg{}, &datasets.Optimum{}),
 		"FedProx: invalid: Of.Mu = -1: must be a number > 0, 0 f": convex.WithGap(&strategy.FedProx{Mu: -1}, best),
 	} {
-		if _, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v\nwant %s", err, want)
-		}
+		expect.Error(t, want)(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1}))
 	}
 }
 
@@ -96,10 +75,7 @@ func TestGapOfARegression(t *testing.T) {
 	for name, made := range map[string]func(testing.TB) (*fedkit.Federation, *datasets.Optimum){"squares": squares, "unequal": unequal, "logistic": logistic} {
 		fed, best := made(t)
 		l2 := map[string]float64{"logistic": 0.1}[name]
-		relative, err := convex.RegressionGap(fed, l2)
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		relative := expect.Value(convex.RegressionGap(fed, l2))(t)
 		x := make([]float32, fed.Task.Dim())
 		for i := range x {
 			x[i] = float32(best.W[i]) + 0.1*float32(i%3)
@@ -109,9 +85,7 @@ func TestGapOfARegression(t *testing.T) {
 		if want /= best.Loss; err != nil || e != nil || math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%s: a relative gap of %v, want %v (%v, %v)", name, got, want, err, e)
 		}
-		if _, err := relative(x[1:]); err == nil {
-			t.Errorf("%s: the gap of %d parameters of %d", name, len(x)-1, len(x))
-		}
+		expect.Error(t)(relative(x[1:]))
 		s := func() fedkit.Strategy { return &strategy.FedAvg{Local: standard} }
 		h := run(t, fed, convex.WithRegressionGap(s(), l2), fedkit.Options{Rounds: 2})
 		if a, b := float64(h.Last().Notes["relative gap"]), gaps(t, fed, s(), 2, best)[1]; !(math.Abs(a-b) <= 1e-9*b) {
@@ -121,10 +95,7 @@ func TestGapOfARegression(t *testing.T) {
 }
 
 func TestGapOfARegressionRefuses(t *testing.T) {
-	few, _, err := datasets.LeastSquares{Clients: 1, Rows: 12, Features: 11}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	few, _ := expect.Values(datasets.LeastSquares{Clients: 1, Rows: 12, Features: 11}.Make())(t)
 	few.Train.Floats = slices.Repeat(few.Train.Floats[:11], 12)
 	labeled, _ := logistic(t)
 	for want, fed := range map[string]*fedkit.Federation{
@@ -132,9 +103,7 @@ func TestGapOfARegressionRefuses(t *testing.T) {
 		"optimum of the regression: there is no unique solution":          federation(t, few, partition.Natural{}, model.LinearRegression()),
 		"L2 = 0: must be greater than 0 for logistic regression":          labeled,
 	} {
-		if _, err := fedkit.Run(t.Context(), fed, convex.WithRegressionGap(&strategy.FedAvg{}, 0), fedkit.Options{Rounds: 1}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v\nwant %s", err, want)
-		}
+		expect.Error(t, want)(fedkit.Run(t.Context(), fed, convex.WithRegressionGap(&strategy.FedAvg{}, 0), fedkit.Options{Rounds: 1}))
 	}
 }
 
@@ -146,11 +115,8 @@ func TestGapInAStudy(t *testing.T) {
 	st.Add(fed, convex.WithGap(&strategy.FedSplit{Exact: true}, best), fedkit.Options{Rounds: 5})
 	st.Add(fed, convex.WithRegressionGap(&strategy.FedSplit{Exact: true}, 0), fedkit.Options{Rounds: 5})
 	for range 2 {
-		runs, err := st.Run(t.Context())
-		if err != nil || len(runs) != 2 {
-			t.Fatal(runs, err)
-		}
-		if gap, ok := runs.Histories()[0].Last().Notes["relative gap"]; !ok || gap > 0.01 || runs[1].Rounds != 5 {
+		runs := expect.Value(st.Run(t.Context()))(t)
+		if gap, ok := runs.Histories()[0].Last().Notes["relative gap"]; !ok || gap > 0.01 || len(runs) != 2 || runs[1].Rounds != 5 {
 			t.Errorf("a gap of %v (%v) in %v", gap, ok, runs)
 		}
 	}
@@ -159,23 +125,15 @@ func TestGapInAStudy(t *testing.T) {
 // Theorem 1 of the paper: with s = 1/√(ℓL), FedSplit reaches the optimum, and the distance falls by (√κ − 1)/(√κ + 1) per round
 // or faster. The rate is the spectral radius of its map.
 func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
+	expect.Long(t, "a curve")
 	fed, best := squares(t)
-	least, most, err := convex.Curvature(fed, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	least, most := expect.Values(convex.Curvature(fed, 0))(t)
 	step, kappa := 1/math.Sqrt(least*most), math.Sqrt(most/least)
 	all := gaps(t, fed, &strategy.FedSplit{Exact: true, Step: step}, 30, best)
 	if last := all[len(all)-1]; !(last < 1e-9) {
 		t.Errorf("FedSplit ends with a relative gap of %v", last)
 	}
-	want, err := convex.SplitRate(fed, 0, step)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := expect.Value(convex.SplitRate(fed, 0, step))(t)
 	bound := (kappa - 1) / (kappa + 1)
 	first, until := 5, slices.IndexFunc(all, func(g float64) bool { return g < 1e-11 })
 	if until < 0 {
@@ -190,9 +148,7 @@ func TestFedSplitHasTheRateOfTheTheorem(t *testing.T) {
 
 // FedAvg with several steps, and FedProx, converge to other points, as in theory (arXiv 2005.05238, section 2).
 func TestOthersStopBesideTheOptimum(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
+	expect.Long(t, "a curve")
 	fed, best := squares(t)
 	uneven, bestOfUneven := unequal(t)
 	steps := func(n int) fedkit.Local { return fedkit.Local{Steps: n, Batch: fedkit.FullBatch, LR: 0.1} }
@@ -212,12 +168,9 @@ func TestOthersStopBesideTheOptimum(t *testing.T) {
 		"FedProx, K = 5, μ = ½":   {&strategy.FedProx{Mu: 0.5, Local: steps(5)}, tied(steps(5), 0.5), fed, best},
 		"FedAvg, one step":        {&strategy.FedAvg{Local: steps(1)}, steps(1), fed, best},
 	} {
-		point, err := convex.FixedPoint(c.fed, c.same)
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		point := expect.Value(convex.FixedPoint(c.fed, c.same))(t)
 		last := slices.Max(gaps(t, c.fed, c.s, 120, c.best)[119:])
-		want, x := widened(point), host(t, c.s.Serve(nil).Global)[0]
+		want, x := precision.Double(point), host(t, c.s.Serve(nil).Global)[0]
 		off := floats.Distance(want, c.best.W, 2)
 		t.Logf("%s: relative gap %.4g, distance to the optimum %.4g, to the fixed point %.2g", name, last, off, floats.Distance(x, want, 2))
 		if name == "FedAvg, one step" {
@@ -240,10 +193,7 @@ func TestOthersStopBesideTheOptimum(t *testing.T) {
 func TestFixedPointOfExactSolves(t *testing.T) {
 	fed, _ := squares(t)
 	const mu = 0.5
-	x, err := convex.FixedPoint(fed, fedkit.Local{Steps: 10_000, Batch: fedkit.FullBatch, LR: 0.1, Prox: mu})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := expect.Value(convex.FixedPoint(fed, fedkit.Local{Steps: 10_000, Batch: fedkit.FullBatch, LR: 0.1, Prox: mu}))(t)
 	sum, d := mat.NewVecDense(len(x), nil), len(x)
 	for _, c := range fed.Clients {
 		rows, y := rowsOf(&fed.Data.Train, c.Train)
@@ -258,9 +208,7 @@ func TestFixedPointOfExactSolves(t *testing.T) {
 			b.SetVec(j, b.AtVec(j)+mu*float64(x[j]))
 		}
 		var w mat.VecDense
-		if err := w.SolveVec(h, b); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, w.SolveVec(h, b))
 		sum.AddVec(sum, &w)
 	}
 	for j := range d {
@@ -281,19 +229,11 @@ func TestFixedPointRefuses(t *testing.T) {
 		"Local.Optimizer = {0}: must be SGD, or Weigh": with(func(l *fedkit.Local) { l.Optimizer = fedkit.Momentum{} }),
 		"Local.Schedule = {0 0}: must be nil":          with(func(l *fedkit.Local) { l.Schedule = fedkit.Cosine{} }),
 	} {
-		if _, err := convex.FixedPoint(fed, l); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v\nwant %s", err, want)
-		}
+		expect.Error(t, want)(convex.FixedPoint(fed, l))
 	}
-	if _, err := convex.FixedPoint(labeled, full); err == nil {
-		t.Error("a fixed point of logistic regression")
-	}
-	if _, err := convex.SplitRate(labeled, 0, 1); err == nil {
-		t.Error("a rate of logistic regression")
-	}
-	if _, err := convex.SplitRate(fed, 0, 0); err == nil {
-		t.Error("a rate without a step")
-	}
+	expect.Error(t)(convex.FixedPoint(labeled, full))
+	expect.Error(t)(convex.SplitRate(labeled, 0, 1))
+	expect.Error(t)(convex.SplitRate(fed, 0, 0)) // without a step
 }
 
 // The State has x and every z_i, which is float64 if Exact.
@@ -316,14 +256,9 @@ func TestFedSplitKeeps(t *testing.T) {
 
 // On logistic regression, too, it reaches the optimum. FedAvg and FedProx do not.
 func TestFedSplitOnLogisticRegression(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
+	expect.Long(t, "a curve")
 	fed, best := logistic(t)
-	least, most, err := convex.Curvature(fed, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	least, most := expect.Values(convex.Curvature(fed, 0.1))(t)
 	step, kappa := 1/math.Sqrt(least*most), math.Sqrt(most/least)
 	all := gaps(t, fed, &strategy.FedSplit{Exact: true, Step: step, L2: 0.1}, 25, best)
 	until := slices.IndexFunc(all, func(g float64) bool { return g < 1e-11 })
@@ -347,14 +282,9 @@ func TestFedSplitOnLogisticRegression(t *testing.T) {
 // Inexact solves from x have the optimum as their fixed point, with any number of steps. From 2x − z_i they end in a
 // neighborhood that shrinks with the number of steps.
 func TestFedSplitIsInexact(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
+	expect.Long(t, "a curve")
 	fed, best := squares(t)
-	least, most, err := convex.Curvature(fed, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	least, most := expect.Values(convex.Curvature(fed, 0))(t)
 	root := math.Sqrt(least * most)
 	before := math.Inf(1)
 	for _, e := range []int{1, 3, 10} {
@@ -374,9 +304,7 @@ func TestFedSplitIsInexact(t *testing.T) {
 
 // Algorithm 1 of the paper in plain Go, with unequal clients and minibatches.
 func TestFedSplitAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed, step, l2 = 6, 3, 0.4, 0.2
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
 	for _, cold := range []bool{false, true} {
@@ -385,9 +313,7 @@ func TestFedSplitAgainstFloat64(t *testing.T) {
 		r := newSplit(t, fed, seed)
 		s := &strategy.FedSplit{Step: step, L2: l2, Local: l, Cold: cold}
 		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			r.round(func(i int, share float64, v []float64) []float64 {
 				start := r.x
 				if cold {
@@ -396,23 +322,16 @@ func TestFedSplitAgainstFloat64(t *testing.T) {
 				return o.pulled(h.Last().Round, i, start, func(w []float64, j int) float64 { return (l2*w[j] + (w[j]-v[j])/step) / share })
 			})
 			r.compare(t, host(t, s.State.X)[0], host(t, s.State.Z), agree)
-			if want := int64(4 * 4 * fed.Size()); h.Last().BytesDown != want || h.Last().BytesUp != want {
-				t.Errorf("%d bytes down and %d up, want %d", h.Last().BytesDown, h.Last().BytesUp, want)
-			}
+			travel(t, h.Last(), 4*4*fed.Size(), 4*4*fed.Size())
 		}
 	}
 }
 
 // Exact solves with unequal clients match thousands of gradient steps in plain Go.
 func TestFedSplitIsExact(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const seed, step, l2 = 3, 0.4, 0.2
-	d, _, err := datasets.Logistic{Clients: 1, Rows: 60, Features: 2, Classes: 3}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, _ := expect.Values(datasets.Logistic{Clients: 1, Rows: 60, Features: 2, Classes: 3}.Make())(t)
 	for _, c := range []struct {
 		fed *fedkit.Federation
 		net oracle.MLP
@@ -423,9 +342,7 @@ func TestFedSplitIsExact(t *testing.T) {
 		r := newSplit(t, c.fed, seed)
 		s := &strategy.FedSplit{Step: step, L2: l2, Exact: true}
 		for h, err := range fedkit.Rounds(t.Context(), c.fed, s, fedkit.Options{Rounds: 4, Seed: seed}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			r.round(func(i int, share float64, v []float64) []float64 {
 				w := slices.Clone(v)
 				x, y := rowsOf(&c.fed.Data.Train, c.fed.Clients[i].Train)
@@ -438,9 +355,7 @@ func TestFedSplitIsExact(t *testing.T) {
 				return w
 			})
 			r.compare(t, host(t, s.State.X)[0], s.State.Wide, func(a, b []float64) bool { return floats.Distance(a, b, 2) < 1e-6 })
-			if h.Last().BytesDown != h.Last().BytesUp || h.Last().BytesUp != int64(4*len(r.x)*len(r.z)) {
-				t.Errorf("%d bytes down and %d up", h.Last().BytesDown, h.Last().BytesUp)
-			}
+			travel(t, h.Last(), 4*len(r.x)*len(r.z), 4*len(r.x)*len(r.z))
 		}
 	}
 }
@@ -493,10 +408,7 @@ func (r *split) compare(t *testing.T, x []float64, z [][]float64, same func(a, b
 // Clients are weighted by examples, as in the mean loss over all of them. With equal clients x evolves as if there
 // were one, and reaches its minimum.
 func TestFedSplitWeighsExamples(t *testing.T) {
-	d, best, err := datasets.LeastSquares{Clients: 1, Rows: 60, Features: 3, Seed: 2}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, best := expect.Values(datasets.LeastSquares{Clients: 1, Rows: 60, Features: 3, Seed: 2}.Make())(t)
 	twins := *d
 	for _, part := range []*datasets.Split{&twins.Train, &twins.Test} {
 		for i, n := 0, part.Len(); i < 3*n; i++ {
@@ -552,17 +464,9 @@ func TestFedSplitSkipsAndIsNotForged(t *testing.T) {
 // On devices, a client that drops out keeps its z_i, and x still reaches the optimum. Exact solves, which the clock cannot
 // time, are rejected.
 func TestFedSplitOnDevices(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
-	d, best, err := datasets.LeastSquares{Clients: 3, Rows: 40, Features: 6, Heterogeneity: 1, Seed: 4}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
-	fed, err := federation(t, d, partition.Natural{}, model.LinearRegression()).On(sim.Devices{PerExample: sim.Constant(0.01), Drop: sim.Constant(0.4), Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Long(t, "a curve")
+	d, best := expect.Values(datasets.LeastSquares{Clients: 3, Rows: 40, Features: 6, Heterogeneity: 1, Seed: 4}.Make())(t)
+	fed := expect.Value(federation(t, d, partition.Natural{}, model.LinearRegression()).On(sim.Devices{PerExample: sim.Constant(0.01), Drop: sim.Constant(0.4), Seed: 1}))(t)
 	s := &strategy.FedSplit{Local: fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.3}}
 	h := run(t, fed, convex.WithGap(s, best), fedkit.Options{Rounds: 25, EvalEvery: 25})
 	missed := 0
@@ -572,7 +476,7 @@ func TestFedSplitOnDevices(t *testing.T) {
 	if gap := h.Last().Notes["relative gap"]; !(gap < 1e-9) || missed < 15 || !(h.Last().Clock > 25) {
 		t.Errorf("ends with a relative gap of %v after %v s; %d clients dropped out", gap, h.Last().Clock, missed)
 	}
-	_, err = fedkit.Run(t.Context(), fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 1})
+	_, err := fedkit.Run(t.Context(), fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 1})
 	if want := "fedkit: FedSplit: invalid: Exact = true: must be false on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes"; err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant %s", err, want)
 	}
@@ -590,12 +494,7 @@ func TestFedSplitRefusesToSolveExactly(t *testing.T) {
 		"Exact = true: must be false unless the loss is half the squared error or the cross entropy of one dense layer": absolute,
 	} {
 		fed := rivals(t, m, 8, 8)
-		_, err := fedkit.Run(t.Context(), fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 1})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v\nwant %s", err, want)
-		}
+		expect.Error(t, want)(fedkit.Run(t.Context(), fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 1}))
 	}
-	if _, _, err := convex.Curvature(rivals(t, model.MLP(3), 8, 8), 0); err == nil {
-		t.Error("Curvature of a hidden layer")
-	}
+	expect.Error(t)(convex.Curvature(rivals(t, model.MLP(3), 8, 8), 0))
 }

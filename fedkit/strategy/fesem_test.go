@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/strategy"
 )
 
 // Algorithm 1 in plain Go, with partial participation.
 func TestFeSEMAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed, k = 8, 7, 2
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
 	moved := 0
@@ -22,9 +21,7 @@ func TestFeSEMAgainstFloat64(t *testing.T) {
 		initial := startOf(t, fed, seed)
 		now := clusters{[][]float64{initial, initial}, slices.Repeat([]int{-1}, fed.Size())}
 		for h, err := range fedkit.Rounds(t.Context(), fed, &s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			r := h.Last()
 			S := r.Clients()
 			var w [][]float64

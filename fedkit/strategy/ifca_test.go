@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -14,9 +15,7 @@ import (
 // Algorithm 1 of the paper in plain Go, both options, with unequal clients and half of them per round. Close choices
 // would be decided by rounding: this seed has none.
 func TestIFCAAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed, k = 6, 6, 3
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
 	for _, gradients := range []bool{false, true} {
@@ -27,9 +26,7 @@ func TestIFCAAgainstFloat64(t *testing.T) {
 		var theta [][]float64
 		last, moved := slices.Repeat([]int{-1}, fed.Size()), false
 		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed, EvalEvery: rounds}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			if theta == nil {
 				theta = starts(fed, seed, k)
 			}
@@ -63,10 +60,8 @@ func TestIFCAAgainstFloat64(t *testing.T) {
 				case count[j] > 0:
 					theta[j] = floats.ScaleTo(sum[j], 1/count[j], sum[j])
 				}
-				if got := host(t, s.State.Theta)[j]; !agree(got, theta[j]) {
-					t.Fatalf("gradients %v, round %d: θ_%d = %v, want %v", gradients, r.Round, j, got, theta[j])
-				}
 			}
+			sameRows(t, s.State.Theta, theta, "gradients %v, round %d: θ", gradients, r.Round)
 			if !slices.Equal(s.State.Choice, last) || r.Round < rounds && !slices.Equal(r.Clusters, last) {
 				t.Errorf("gradients %v, round %d: choices %v, recorded %v, want %v", gradients, r.Round, s.State.Choice, r.Clusters, last)
 			}
@@ -100,13 +95,7 @@ func TestIFCABytes(t *testing.T) {
 	const k = 3
 	fed := quadratic(t, 4, 4, 4, 4)
 	for _, gradients := range []bool{false, true} {
-		h, err := fedkit.Run(t.Context(), fed, &strategy.IFCA{K: k, Fraction: 0.5, Local: standard, Gradients: gradients}, fedkit.Options{Rounds: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		model := int64(4 * fed.Task.Dim())
-		if r := h.Last(); r.BytesDown != 2*k*model || r.BytesUp != 2*model {
-			t.Errorf("gradients %v: %d bytes down and %d up, want %d and %d", gradients, r.BytesDown, r.BytesUp, 2*k*model, 2*model)
-		}
+		h := run(t, fed, &strategy.IFCA{K: k, Fraction: 0.5, Local: standard, Gradients: gradients}, fedkit.Options{Rounds: 1})
+		travel(t, h.Last(), 2*k*4*fed.Task.Dim(), 2*4*fed.Task.Dim())
 	}
 }

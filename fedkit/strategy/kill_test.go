@@ -23,6 +23,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -177,9 +178,7 @@ func TestKilledAnywhere(t *testing.T) {
 		}
 		return
 	}
-	if testing.Short() {
-		t.Skip("processes are killed, and no goroutine")
-	}
+	expect.Long(t, "processes are killed, and no goroutine")
 	names := slices.Sorted(maps.Keys(all()))
 	var both [2]map[string]string
 	var kills [2]int
@@ -197,10 +196,7 @@ func TestKilledAnywhere(t *testing.T) {
 	for i, name := range names {
 		s, o := all()[name], killed("")
 		o.Checkpoint, o.History = "", ""
-		on, err := onDevices(fed, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		on := expect.Value(onDevices(fed, name))(t)
 		want, err := ending(s, run(t, on, s, o))
 		if got := both[i%2][name]; err != nil || got != want {
 			t.Errorf("%s comes to %q after kills, to %q without, error %v", name, got, want, err)

@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -26,9 +27,7 @@ func (w witness) Cluster(p *cluster.Points, _ int, _ *rand.Rand) ([]int, error) 
 // LCFL in plain Go: two rounds of FedAvg with equal weights, distances by the clients' losses on each other's models, and
 // FedAvg within the clusters.
 func TestLCFLAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const seed = 3
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.1}
 	fed := rivals(t, model.MLP(), uneven...)
@@ -71,16 +70,10 @@ func TestLCFLAgainstFloat64(t *testing.T) {
 		in[0] = 1
 		models = append(models, append([]float64(nil), models[0]...))
 	}
-	for c, got := range host(t, s.State.Models) {
-		if !agree(got, models[c]) {
-			t.Errorf("model %d is %v, want %v", c, got, models[c])
-		}
-	}
+	sameRows(t, s.State.Models, models, "models")
 	// The clustering sends every client the models of all.
 	const m, d = 6, 4
-	for i, down := range []int64{m, m + m*m, m} {
-		if r := h.Rounds[i]; r.BytesDown != 4*d*down || r.BytesUp != 4*d*m {
-			t.Errorf("round %d: %d bytes down and %d up, want %d and %d", i+1, r.BytesDown, r.BytesUp, 4*d*down, 4*d*m)
-		}
+	for i, down := range []int{m, m + m*m, m} {
+		travel(t, &h.Rounds[i], 4*d*down, 4*d*m)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/strategy"
 )
 
@@ -16,9 +17,7 @@ func TestOneShotClustersOnce(t *testing.T) {
 	s := &strategy.OneShot{K: 3, Times: 4, Fraction: 1. / 6, Local: standard}
 	var centers [][]float64
 	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: 3}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		r := h.Last()
 		work := 2 * 16 / 8 // epochs, examples, batch
 		if r.Round == 1 {

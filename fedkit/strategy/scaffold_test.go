@@ -9,7 +9,9 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
+	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"gonum.org/v1/gonum/floats"
@@ -41,11 +43,7 @@ func rivals(t testing.TB, m fedkit.Model, sizes ...int) *fedkit.Federation {
 		}
 		clients = append(clients, c)
 	}
-	fed, err := fedkit.New(d, clients, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fedkit.New(d, clients, m))(t)
 }
 
 // solver is local SGD in float64, w ← w − η m ⊙ (∇f + s), on the batches that fedkit draws.
@@ -59,11 +57,7 @@ type solver struct {
 // rowsOf returns the inputs and targets of some rows, or their labels.
 func rowsOf(part *datasets.Split, rows []int) (x [][]float64, y []float64) {
 	for _, r := range rows {
-		var in []float64
-		for _, v := range part.Row(r, nil) {
-			in = append(in, float64(v))
-		}
-		x = append(x, in)
+		x = append(x, precision.Double(part.Row(r, nil)))
 		if part.Labels != nil {
 			y = append(y, float64(part.Labels[r]))
 		} else {
@@ -99,15 +93,10 @@ func (s solver) train(round, call, client, epochs int, start, mask, shift []floa
 // host returns the rows of a matrix.
 func host(t testing.TB, m *fedkit.Matrix) [][]float64 {
 	t.Helper()
-	v, err := m.Host()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := expect.Value(m.Host())(t)
 	rows := make([][]float64, m.Rows())
 	for i := range rows {
-		for _, x := range v[i*m.Cols() : (i+1)*m.Cols()] {
-			rows[i] = append(rows[i], float64(x))
-		}
+		rows[i] = precision.Double(v[i*m.Cols() : (i+1)*m.Cols()])
 	}
 	return rows
 }
@@ -117,11 +106,27 @@ func agree(got, want []float64) bool {
 	return floats.Distance(got, want, 2) <= 1e-5*math.Max(1e-2, floats.Norm(want, 2))
 }
 
+// sameRows ends the test if a row of a matrix does not agree with the row wanted.
+func sameRows(t testing.TB, m *fedkit.Matrix, want [][]float64, what string, args ...any) {
+	t.Helper()
+	for i, got := range host(t, m) {
+		if !agree(got, want[i]) {
+			t.Fatalf(what+": row %d is %v, want %v", append(args, i, got, want[i])...)
+		}
+	}
+}
+
+// travel compares the bytes of a round.
+func travel(t testing.TB, r *fedkit.Record, down, up int) {
+	t.Helper()
+	if r.BytesDown != int64(down) || r.BytesUp != int64(up) {
+		t.Errorf("round %d: %d bytes down and %d up, want %d and %d", r.Round, r.BytesDown, r.BytesUp, down, up)
+	}
+}
+
 // Algorithm 1 of the paper in plain Go, both options, with unequal clients and half of them per round.
 func TestScaffoldAgainstFloat64(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
+	expect.Long(t, "arithmetic")
 	const rounds, seed = 8, 3
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
 	for _, gradients := range []bool{false, true} {
@@ -135,9 +140,7 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 			ci[i] = make([]float64, d)
 		}
 		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			r := h.Last()
 			dx, dc := make([]float64, d), make([]float64, d)
 			for at, i := range r.Clients() {
@@ -164,21 +167,10 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 			}
 			floats.Add(x, dx)
 			floats.Add(c, dc)
-			if got := host(t, s.State.X)[0]; !agree(got, x) {
-				t.Fatalf("gradients %v, round %d: x = %v, want %v", gradients, r.Round, got, x)
-			}
-			if got := host(t, s.State.C)[0]; !agree(got, c) {
-				t.Fatalf("gradients %v, round %d: c = %v, want %v", gradients, r.Round, got, c)
-			}
-			for i, got := range host(t, s.State.Ci) {
-				if !agree(got, ci[i]) {
-					t.Fatalf("gradients %v, round %d: c_%d = %v, want %v", gradients, r.Round, i, got, ci[i])
-				}
-			}
-			// x and c down, Δ_i and c_i⁺ − c_i up.
-			if want := int64(2 * 4 * d * len(r.Solves)); r.BytesDown != want || r.BytesUp != want {
-				t.Errorf("gradients %v: %d bytes down and %d up, want %d", gradients, r.BytesDown, r.BytesUp, want)
-			}
+			sameRows(t, s.State.X, [][]float64{x}, "gradients %v, round %d: x", gradients, r.Round)
+			sameRows(t, s.State.C, [][]float64{c}, "gradients %v, round %d: c", gradients, r.Round)
+			sameRows(t, s.State.Ci, ci, "gradients %v, round %d: c_i", gradients, r.Round)
+			travel(t, r, 2*4*d*len(r.Solves), 2*4*d*len(r.Solves)) // x and c down, Δ_i and c_i⁺ − c_i up
 		}
 	}
 }
@@ -186,9 +178,7 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 // With heterogeneous clients and many local steps, FedAvg misses the minimum of their mean loss, which the normal equations
 // give. SCAFFOLD reaches it, with all clients or half of them per round (arXiv 1910.06378, §5).
 func TestScaffoldReachesTheOptimum(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
+	expect.Long(t, "a curve")
 	fed := rivals(t, model.MLP(), 20, 20, 20, 20, 20, 20)
 	a, b := mat.NewSymDense(4, nil), mat.NewVecDense(4, nil)
 	for _, c := range fed.Clients {
@@ -200,9 +190,7 @@ func TestScaffoldReachesTheOptimum(t *testing.T) {
 		}
 	}
 	var best mat.VecDense
-	if err := best.SolveVec(a, b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, best.SolveVec(a, b))
 	l := fedkit.Local{Steps: 20, Batch: fedkit.FullBatch, LR: 0.1}
 	gap := func(s fedkit.Strategy, x func() *fedkit.Matrix) float64 {
 		run(t, fed, s, fedkit.Options{Rounds: 300, EvalEvery: 300})
@@ -230,9 +218,7 @@ func TestScaffoldStartsAsFedAvg(t *testing.T) {
 			{Fraction: 0.5, Weighting: n, Local: standard}, {Fraction: 0.5, Weighting: n, Local: standard, Gradients: true}, {Fraction: 0.5, Weighting: n, Local: standard, Aggregator: aggregate.Mean{}},
 		} {
 			run(t, fed, s, o)
-			if got, want := host(t, s.State.X)[0], host(t, avg.State.X)[0]; !agree(got, want) {
-				t.Errorf("seed %d: %v, want %v", seed, got, want)
-			}
+			sameRows(t, s.State.X, host(t, avg.State.X), "seed %d: x", seed)
 		}
 	}
 }
@@ -296,19 +282,12 @@ func (plusOne) String() string { return "plus one" }
 // c_i comes from the client's own path: an attack on its upload does not change it.
 func TestScaffoldVariatesAreNotForged(t *testing.T) {
 	fed := quadratic(t, even...)
-	variates := func(fed *fedkit.Federation, gradients bool) [][]float64 {
+	variates := func(fed *fedkit.Federation, gradients bool) *fedkit.Matrix {
 		s := &strategy.SCAFFOLD{Local: standard, Gradients: gradients}
-		if _, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1, Seed: 2}); err != nil {
-			t.Fatal(err)
-		}
-		return host(t, s.State.Ci)
+		run(t, fed, s, fedkit.Options{Rounds: 1, Seed: 2})
+		return s.State.Ci
 	}
 	for _, gradients := range []bool{false, true} {
-		want := variates(fed, gradients)
-		for i, got := range variates(fed.Intercept(plusOne{}), gradients) {
-			if !agree(got, want[i]) {
-				t.Errorf("gradients %v: c_%d is %v, want %v", gradients, i, got, want[i])
-			}
-		}
+		sameRows(t, variates(fed.Intercept(plusOne{}), gradients), host(t, variates(fed, gradients)), "gradients %v: c_i", gradients)
 	}
 }

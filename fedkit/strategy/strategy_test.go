@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/every"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
@@ -27,11 +27,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 // quadratic is fedtest's, for clients of the given sizes.
 func quadratic(t testing.TB, sizes ...int) *fedkit.Federation {
 	t.Helper()
-	fed, err := fedtest.Quadratic(sizes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fedtest.Quadratic(sizes...))(t)
 }
 
 var uneven, even = []int{20, 31, 8, 24, 17, 40}, []int{16, 16, 16, 16, 16, 16}
@@ -53,19 +49,13 @@ func on(fed *fedkit.Federation, s fedkit.Strategy) *fedkit.Federation {
 
 func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
 	t.Helper()
-	h, err := fedkit.Run(context.Background(), fed, s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return expect.Value(fedkit.Run(context.Background(), fed, s, o))(t)
 }
 
 // Two groups of clients with different optima. Clustered algorithms separate them, and unseen clients find theirs; one global model
 // cannot serve both.
 func TestGroupsAreFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a curve")
-	}
+	expect.Long(t, "a curve")
 	d := &datasets.Dataset{Name: "two groups", Shape: []int{3}}
 	rng := rand.New(rand.NewPCG(3, 1))
 	var clients partition.Given
@@ -87,13 +77,7 @@ func TestGroupsAreFound(t *testing.T) {
 		}
 		clients = append(clients, c)
 	}
-	fed, err := fedkit.New(d, clients, model.MLP())
-	if err == nil {
-		fed, err = fed.HoldOut(2, 1)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(expect.Value(fedkit.New(d, clients, model.MLP()))(t).HoldOut(2, 1))(t)
 	l := fedkit.Local{Epochs: 2, Batch: 10, LR: 0.05}
 	o := fedkit.Options{Rounds: 25, Seed: 2}
 	global := run(t, fed, &strategy.FedAvg{Local: l}, o).Last().Mean().Loss
@@ -141,9 +125,7 @@ func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 	} {
 		s, o := first(), fedkit.Options{Rounds: 4, Checkpoint: file}
 		change(s, &o)
-		if _, err := fedkit.Run(context.Background(), fed, s, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v\nwant %s", err, want)
-		}
+		expect.Error(t, want)(fedkit.Run(context.Background(), fed, s, o))
 	}
 	if h := run(t, fed, first(), fedkit.Options{Rounds: 4, Checkpoint: file}); len(h.Rounds) != 4 { // equal, but built anew
 		t.Errorf("%d rounds, want 4", len(h.Rounds))

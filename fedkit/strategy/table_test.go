@@ -1,18 +1,26 @@
 package strategy_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/every"
+	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
@@ -37,9 +45,7 @@ func TestCheckWithoutFederation(t *testing.T) {
 }
 
 func TestEveryStrategy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one run after the other: TestSideBySide runs all of them at once")
-	}
+	expect.Long(t, "one run after the other: TestSideBySide runs all of them at once")
 	strategies := all()
 	for _, name := range slices.Sorted(maps.Keys(strategies)) { // sorted, so that the suite's fresh data are the same in every run
 		s := strategies[name]
@@ -77,9 +83,7 @@ func TestEveryStrategy(t *testing.T) {
 
 // Algorithms that must be the same, up to the rounding of float32.
 func TestIdentities(t *testing.T) {
-	if testing.Short() {
-		t.Skip("identities")
-	}
+	expect.Long(t, "identities")
 	l := standard
 	one := []int{30}
 	full := fedkit.Local{Batch: fedkit.FullBatch, LR: 0.2}
@@ -286,6 +290,94 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		_, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1})
 		if !errors.Is(err, fedkit.ErrInvalid) || err.Error() != "fedkit: "+want {
 			t.Errorf("error %v\nwant fedkit: %s", err, want)
+		}
+	}
+}
+
+// groups is a federation of eight clients in two true groups with permuted labels. Two are held out.
+func groups(t testing.TB, m fedkit.Model) *fedkit.Federation {
+	t.Helper()
+	deal := expect.Value(partition.Relabel{Of: partition.IID{Clients: 8, Seed: 1}, Groups: 2}.Deal(datasets.Digits()))(t)
+	for i := range deal.Clients {
+		deal.Clients[i].Train = deal.Clients[i].Train[:60]
+	}
+	return expect.Value(expect.Value(fedkit.New(deal.Data, partition.Given(deal.Clients), m))(t).HoldOut(2, 1))(t)
+}
+
+// Every strategy serves unseen clients, with the same results for any number of workers.
+func TestNewcomers(t *testing.T) {
+	expect.Long(t, "one run after the other")
+	fed := groups(t, model.MLP())
+	for name, s := range all() {
+		var first []byte
+		for _, workers := range []int{1, 4} {
+			last := run(t, on(fed, s), s, fedkit.Options{Rounds: 2, EvalEvery: 2, Seed: 4, Workers: workers}).Last()
+			for i, score := range last.Unseen {
+				if loss := float64(score.Loss); math.IsNaN(loss) || math.IsInf(loss, 0) {
+					t.Errorf("%s: newcomer %d has a loss of %v", name, i, loss)
+				}
+			}
+			if len(last.Unseen) != 2 {
+				t.Errorf("%s: %d newcomers have scores", name, len(last.Unseen))
+			}
+			last.Seconds, last.EvalTime = 0, 0
+			b := expect.Value(json.Marshal(last))(t)
+			if first == nil {
+				first = b
+			}
+			if string(b) != string(first) {
+				t.Errorf("%s: other bytes with 4 workers:\n%s\n%s", name, b, first)
+			}
+		}
+	}
+}
+
+// Strategies that compare all pairs of clients are rejected before they run if the pairs do not fit into memory: a million
+// clients take 13 TB.
+func TestTooManyClientsToCompareAreRefused(t *testing.T) {
+	const n = 1 << 20
+	small, _ := logistic(t)
+	many := *small
+	many.Clients = make([]partition.Client, n)
+	for field, all := range map[string][]fedkit.Strategy{
+		"clients per round": {&strategy.FedClust{K: 2}, &strategy.FeSEM{}, &strategy.FedPRISM{}},
+		"clients":           {&strategy.FedClust{K: 2, Once: true}, &strategy.OneShot{}, &strategy.LCFL{}, &strategy.AdaptiveClustering{}, &strategy.FedSC{Updates: true}},
+	} {
+		for _, s := range all {
+			want := field + " = 1048576: must be at most "
+			expect.Error(t, want, ": the products of each two take 13 TB, and ")(s.(fedkit.Checker).Check(&many, n))
+			if err := s.(fedkit.Checker).Check(small, small.Size()); err != nil {
+				t.Errorf("%T: error %v for %d clients", s, err, small.Size())
+			}
+		}
+	}
+}
+
+// Runs may be concurrent in one process: all strategies at once give the same results as one by one.
+func TestSideBySide(t *testing.T) {
+	fed := quadratic(t, uneven...)
+	records := func(s fedkit.Strategy, workers int) []byte {
+		h, err := fedkit.Run(t.Context(), on(fed, s), s, fedkit.Options{Rounds: 4, EvalEvery: 2, Seed: 7, Workers: workers})
+		if err != nil {
+			return fmt.Append(nil, err)
+		}
+		b, err := fedtest.Outcome(nil, h)
+		if err != nil {
+			return fmt.Append(nil, err)
+		}
+		return b
+	}
+
+	var atOnce sync.Map
+	var runs sync.WaitGroup
+	for name, s := range all() {
+		runs.Go(func() { atOnce.Store(name, records(s, 2)) })
+	}
+	runs.Wait()
+	for name, s := range all() {
+		got, _ := atOnce.Load(name)
+		if want := records(s, 1); !bytes.Equal(got.([]byte), want) || want[0] != '{' {
+			t.Errorf("%s: at once\n%s\nalone\n%s", name, got, want)
 		}
 	}
 }
