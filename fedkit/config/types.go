@@ -13,32 +13,20 @@ import (
 // distinguishes types of the same name that are declared in different functions, if their fields differ.
 func Types(values ...any) string {
 	all := map[string]bool{}
+	w := walker{hidden: true, visit: func(_ string, _, v reflect.Value) error {
+		if foreign(v.Type()) {
+			all[layout(v.Type(), nil)] = true
+		}
+		return nil
+	}}
 	for _, v := range values {
-		types(reflect.ValueOf(&v).Elem(), nil, all)
+		_ = w.walk("", reflect.ValueOf(&v).Elem(), nil)
 	}
 	if len(all) == 0 {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(all)), "\n")))
 	return fmt.Sprintf("%x", sum[:6])
-}
-
-// types collects the layouts of a value's type and of those of its parts.
-func types(v reflect.Value, above trail, all map[string]bool) {
-	above, ok := above.enter(v)
-	for ok && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
-		v = v.Elem()
-		above, ok = above.enter(v)
-	}
-	if !ok || plain(v.Type()) {
-		return
-	}
-	if foreign(v.Type()) {
-		all[layout(v.Type(), nil)] = true
-	}
-	for _, p := range parts(v) {
-		types(p.value, above, all)
-	}
 }
 
 // foreign reports whether a type is declared outside fedkit; fedkit's tests count as outside.
