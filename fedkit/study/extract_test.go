@@ -114,12 +114,12 @@ func TestExtractThatIsNone(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       "it is not an extract of runs",
 		"{}":                                     "it is not an extract of runs",
-		`{"fedkit":"extract","schema":3}` + "\n": "a newer fedkit wrote it: schema 3",
-		`{"fedkit":"extract","schema":1,"runs":0}` + "\n":                                               "schema 1: an older fedkit wrote it, without a checksum",
-		`{"fedkit":"extract","schema":2,"runs":3}` + "\n":                                               "it has 0 lines for 3 runs",
-		`{"fedkit":"extract","schema":2,"runs":-1}` + "\n":                                              "it has 0 lines for -1 runs",
-		`{"fedkit":"extract","schema":2,"runs":1}` + "\n{}\n":                                           "run 1: it is not a run",
-		`{"fedkit":"extract","schema":2,"runs":0}` + "\n" + `{"path":["round"],"values":[true]}` + "\n": "figure 1: [round] has the value true",
+		`{"fedkit":"extract","schema":4}` + "\n": "a newer fedkit wrote it: schema 4",
+		`{"fedkit":"extract","schema":1,"runs":0}` + "\n":                                              "schema 1: an older fedkit wrote it",
+		`{"fedkit":"extract","schema":3,"runs":3}` + "\n":                                              "it has 0 lines for 3 runs",
+		`{"fedkit":"extract","schema":3,"runs":-1}` + "\n":                                             "it has 0 lines for -1 runs",
+		`{"fedkit":"extract","schema":3,"runs":1}` + "\n{}\n":                                          "run 1: it is not a run",
+		`{"fedkit":"extract","schema":3,"runs":0}` + "\n" + `{"path":["round"],"values":[[1]]}` + "\n": "figure 1: [round] has the value [1]",
 	} {
 		if err := os.WriteFile(path, z.EncodeAll(study.SealExtract([]byte(text)), nil), 0o600); err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func TestExtractThatIsNone(t *testing.T) {
 		"figure 1: it is not a figure of rounds":                figure("["+strings.Repeat(`"a",`, 1_000_000)+`"a"]`, "", 0),
 		"figure 1: json: unknown field \"aaa":                   `{"` + strings.Repeat("a", 1_000_000) + `":1}` + "\n",
 	} {
-		b := z.EncodeAll(study.SealExtract([]byte(`{"fedkit":"extract","schema":2,"runs":0}`+"\n"+text)), nil)
+		b := z.EncodeAll(study.SealExtract([]byte(`{"fedkit":"extract","schema":3,"runs":0}`+"\n"+text)), nil)
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -193,12 +193,12 @@ func TestExtractThatWasEdited(t *testing.T) {
 		text       []byte
 	}{
 		{"nothing", "", good},
-		{"the accuracy of all rounds", "altered, or cut off: its checksum does not match", bytes.Replace(good, []byte(`"values":[1309,`), []byte(`"values":[91900,`), 1)},
+		{"the accuracy of all rounds", "altered, or cut off: its checksum does not match", bytes.Replace(good, []byte(`"values":[0.1309,`), []byte(`"values":[9.19,`), 1)},
 		{"a run's accuracy", "altered, or cut off: its checksum does not match", bytes.Replace(good, []byte(`"accuracy":0.25`), []byte(`"accuracy":9.19`), 1)},
 		{"its end", "altered, or cut off: its checksum does not match", whole},
 		{"the last figure", "altered, or cut off: its checksum does not match", good[:len(good)-80]},
 		{"the accuracy and the checksum", "FedAvg, seed 0, has 3 rounds and an accuracy of 0.2563, and its figures 3 and 9.3154",
-			study.SealExtract(bytes.Replace(whole, []byte(`"values":[1309,`), []byte(`"values":[91900,`), 1))},
+			study.SealExtract(bytes.Replace(whole, []byte(`0.2173,0.2563,`), []byte(`0.2173,9.3154,`), 1))},
 		{"the number of rounds and the checksum", "has 4 rounds and", study.SealExtract(bytes.Replace(whole, []byte(`"rounds":3`), []byte(`"rounds":4`), 1))},
 	} {
 		if err := os.WriteFile(path, z.EncodeAll(c.text, nil), 0o600); err != nil {
