@@ -18,6 +18,12 @@ func TestStudyAndResults(t *testing.T) {
 		t.Skip("nothing is concurrent in the command itself")
 	}
 	store := filepath.Join(t.TempDir(), "runs")
+	dry := func(want string) {
+		if status, out, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--dry-run"); status != done || !strings.Contains(out, want) || log != "" {
+			t.Errorf("%d, %s%s, want %q", status, out, log, want)
+		}
+	}
+	dry("none of 12 runs is in " + store)
 	status, first, log := do("study", "../../experiment/testdata/study.yaml", "--store", store)
 	if status != done || strings.Count(first, "\n") != 12 || !strings.HasPrefix(log, "0 stored, 12 to run\n") {
 		t.Fatal(status, first, log)
@@ -32,6 +38,7 @@ func TestStudyAndResults(t *testing.T) {
 	if status, again, log := do("study", "../../experiment/testdata/study.yaml", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
 		t.Error(status, log)
 	}
+	dry("runs from the folder " + store + ": 12\n")
 	extract := filepath.Join(t.TempDir(), "all.runs")
 	status, some, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--only", "name=FedAvg", "--only", "α=0.1", "--only", "seed=2", "--extract", extract)
 	if all, err := experiment.ReadGrid("../../experiment/testdata/study.yaml"); err != nil {
