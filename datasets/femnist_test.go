@@ -154,8 +154,8 @@ func TestReadLEAFRefuses(t *testing.T) {
 		user("[[0, 1],]", "[1]"):    `is damaged at byte 25: user "a": invalid character ']'`,
 		user(`["a"]`, "[1]"):        "a string: must be an array",
 		`{"` + strings.Repeat("a", 300) + `": 1}`:                        "a name of more than 256 bytes",
-		`{"a": ` + strings.Repeat("[", 99):                               "brackets more than 32 deep",
-		`{"a": ` + strings.Repeat("[", 1e5):                              "brackets more than 32 deep",
+		`{"a": ` + strings.Repeat("[", 99):                               "ends after 105 bytes",
+		`{"a": ` + strings.Repeat("[", 1e5):                              "exceeded max depth",
 		`{"user_data": {"a": {"X": [[0, 1]], "y": [1]}}}`:                "0 images but 1 labels",
 		`{"user_data": {"a": {"x": null, "y": []}}}`:                     `user "a": null: must be an array`,
 		`{"user_data": {"a": {"x": [[0, 1]], "x": [[0, 1]], "y": [1]}}}`: "2 images but 1 labels",
@@ -174,7 +174,7 @@ func TestReadLEAFRefuses(t *testing.T) {
 		`{"user_data": {}]`:                                              "is damaged at byte 16: invalid character ']'",
 		good[:len(good)-1] + ",}":                                        "is damaged at byte 47: invalid character '}'",
 		`{"a": "b`:                                                       "ends after 8 bytes",
-		`{"a": truth}`:                                                   "is damaged at byte 6: invalid character 't' in literal true",
+		`{"a": truth}`:                                                   "is damaged at byte 5: invalid character 't' in literal true",
 		"{\"a\nb\": 1}":                                                  "is damaged at byte 1: invalid character",
 	} {
 		_, err := readLEAF(strings.NewReader(file), 2, 62)

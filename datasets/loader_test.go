@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -180,5 +181,20 @@ func TestNoCacheFolder(t *testing.T) {
 	checkTiny(t, d, err)
 	if _, err := (&Loader{Data: t.TempDir()}).load(context.Background(), p); err == nil || !strings.Contains(err.Error(), "set FEDKIT_CACHE") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestByName(t *testing.T) {
+	for _, name := range []string{"digits", "Digits"} {
+		if d, err := ByName(name); err != nil || d.Name != "digits" {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	_, err := ByName("minst")
+	if want := `datasets: no data set is named "minst": must be one of digits, mnist, fashion-mnist, cifar-10, femnist`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if want := []string{"digits", "mnist", "fashion-mnist", "cifar-10", "femnist"}; !slices.Equal(Names(), want) {
+		t.Errorf("%v, want %v", Names(), want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -318,4 +319,18 @@ func FuzzNPY(f *testing.F) {
 		}
 		_, _ = a.whole(10)
 	})
+}
+
+// numpy returns the lines that a script prints, run with the Python that FEDKIT_PYTHON names, which has NumPy.
+func numpy(t *testing.T, script string, args ...string) []string {
+	t.Helper()
+	python := os.Getenv("FEDKIT_PYTHON")
+	if python == "" {
+		t.Skip("FEDKIT_PYTHON does not name a Python with NumPy")
+	}
+	out, err := exec.CommandContext(t.Context(), python, append([]string{"-c", script}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/export"
+	"fedkit.example/fedkit/weights"
 )
 
 // Files of an entry. The long table is in a folder with those of all runs.
@@ -197,4 +199,31 @@ func aside(path string, belongs fs.FileMode) error {
 		return fmt.Errorf("study: %s does not belong there: remove it, and %s too", path, to)
 	}
 	return os.Rename(path, to)
+}
+
+// keepModels stores the models that the strategy serves at the end.
+func (p *plan) keepModels(ctx context.Context) error {
+	sv, err := fedkit.Served(ctx, p.fed, p.strategy)
+	if err != nil {
+		return err
+	}
+	if err := weights.Models(p.Path(modelsFile), p.fed.Task, sv); err != nil {
+		return err
+	}
+	return p.record(modelsFile)
+}
+
+// Final loads the models that the strategy served at the end, for the task that it ran on, and which each client used.
+// Study.Models keeps them. A file that is not what was stored is refused: remove it, and the study computes the run anew.
+func (r *Run) Final(task *fedkit.Task) (*fedkit.Serving, error) {
+	f, err := r.open(modelsFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sv, err := weights.ReadModels(f, task)
+	if err != nil {
+		return nil, fmt.Errorf("study: %s: %w", f.Name(), err)
+	}
+	return sv, nil
 }
