@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/janpfeifer/must"
 )
 
 // leafJSON is a LEAF file of these writers, numbers written as LEAF's program writes them: byte/255, and 1.0 for white.
@@ -52,13 +54,9 @@ func putFEMNIST(t *testing.T, train, test map[string][]byte) (root string) {
 	root = t.TempDir()
 	for part, files := range map[string]map[string][]byte{"train": train, "test": test} {
 		dir := filepath.Join(root, "femnist", part)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.MkdirAll(dir, 0o755))
 		for name, content := range files {
-			if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.M(os.WriteFile(filepath.Join(dir, name), content, 0o644))
 		}
 	}
 	return root
@@ -76,9 +74,7 @@ func TestFEMNIST(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Check(); err != nil {
-			t.Fatal(err)
-		}
+		must.M(d.Check())
 		if want := []int32{0, 0, 1, 1, 1, 2}; !slices.Equal(d.Train.Owner, want) {
 			t.Errorf("owners %v, want %v", d.Train.Owner, want)
 		}

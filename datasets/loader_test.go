@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/janpfeifer/must"
 )
 
 func zipped(content []byte) []byte {
@@ -43,13 +45,9 @@ func tiny(mirrors ...string) (*images, map[string][]byte) {
 func put(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "tiny"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.MkdirAll(filepath.Join(dir, "tiny"), 0o755))
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, "tiny", name), content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.WriteFile(filepath.Join(dir, "tiny", name), content, 0o644))
 	}
 	return dir
 }
@@ -60,9 +58,7 @@ func checkTiny(t *testing.T, d *Dataset, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.M(d.Check())
 	if d.Name != "tiny" || d.Train.Len() != 3 || d.Test.Len() != 2 || d.Train.Bytes[11] != 12 || d.Test.Labels[0] != 2 {
 		t.Errorf("wrong data: %+v", d)
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/janpfeifer/must"
 )
 
 // realData skips the test if FEDKIT_DATA has no such folder of published files. The loader never uses the network.
@@ -26,10 +28,7 @@ func realData(t testing.TB, folder string) *Loader {
 // Mean and standard deviation of the training pixels are 0.1307 and 0.3081, the numbers with which PyTorch's MNIST
 // example normalizes. The label counts are those of the official files.
 func TestMNIST(t *testing.T) {
-	d, err := realData(t, "mnist").MNIST(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.M1(realData(t, "mnist").MNIST(context.Background()))
 	if err := d.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -104,10 +103,7 @@ func TestFashionMNIST(t *testing.T) {
 		}
 	}
 	l := realData(t, "fashion-mnist")
-	d, err := l.FashionMNIST(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.M1(l.FashionMNIST(context.Background()))
 	if err := d.Check(); err != nil || d.Train.Len() != 60000 || d.Test.Len() != 10000 {
 		t.Errorf("%d train and %d test rows, error %v", d.Train.Len(), d.Test.Len(), err)
 	}

@@ -111,11 +111,7 @@ func (r *Run) Check() error {
 	var errs []error
 	for _, file := range []string{historyFile, modelsFile, tableFile} {
 		if _, kept := r.files[file]; kept {
-			f, err := r.open(file)
-			if err == nil {
-				err = f.Close()
-			}
-			errs = append(errs, err)
+			errs = append(errs, r.verify(file))
 		}
 	}
 	return errors.Join(errs...)
@@ -139,7 +135,10 @@ func (r *Run) whole() error {
 // mend rewrites the long table of a stored run if it is missing or altered, and adds to the entry what its federation is made
 // from. The error also says what was mended.
 func (r *Run) mend(from []*config.Config) error {
-	table := r.checkTable()
+	var table error
+	if r.Rounds > 0 {
+		table = r.verify(tableFile)
+	}
 	from = slices.DeleteFunc(slices.Clone(from), r.isMadeFrom)
 	if table == nil && len(from) == 0 {
 		return nil
@@ -163,11 +162,9 @@ func (r *Run) mend(from []*config.Config) error {
 	return errors.Join(table, r.write())
 }
 
-func (r *Run) checkTable() error {
-	if r.Rounds == 0 {
-		return nil
-	}
-	f, err := r.open(tableFile)
+// verify reads a file of the run, and refuses one that was altered.
+func (r *Run) verify(file string) error {
+	f, err := r.open(file)
 	if err == nil {
 		err = f.Close()
 	}
