@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/janpfeifer/must"
 )
 
 // tinyCIFAR has ten images per file, one of each class; byte j of image i in file f is a mix of the three.
@@ -51,13 +53,9 @@ func tinyCIFAR(urls ...string) (c *cifar, files map[string][]byte, archive []byt
 func putCIFAR(t *testing.T, folder string, files map[string][]byte) (root string) {
 	t.Helper()
 	root = t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.MkdirAll(filepath.Join(root, folder), 0o755))
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(root, folder, name), content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.WriteFile(filepath.Join(root, folder, name), content, 0o644))
 	}
 	return root
 }
@@ -67,9 +65,7 @@ func checkTinyCIFAR(t *testing.T, d *Dataset, err error, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.M(d.Check())
 	_, files, _ := tinyCIFAR()
 	if d.Name != name || d.Train.Len() != 50 || d.Test.Len() != 10 {
 		t.Errorf("%q with %d and %d rows", d.Name, d.Train.Len(), d.Test.Len())
@@ -186,9 +182,7 @@ func TestCIFAR10(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.M(d.Check())
 	if d.Train.Len() != 50000 || d.Test.Len() != 10000 || d.Features() != 3072 || d.Classes != 10 {
 		t.Errorf("%d train and %d test rows, %d features, %d classes", d.Train.Len(), d.Test.Len(), d.Features(), d.Classes)
 	}

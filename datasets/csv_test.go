@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/bounds"
+	"github.com/janpfeifer/must"
 )
 
 // saved writes a file into a new folder and returns its path.
@@ -34,10 +35,7 @@ const flowers = `length,width,species,garden
 `
 
 func TestCSV(t *testing.T) {
-	d, err := CSV{File: saved(t, "flowers.csv.gz", string(zipped([]byte("\ufeff"+flowers)))), Label: "species", Owner: "garden"}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.M1(CSV{File: saved(t, "flowers.csv.gz", string(zipped([]byte("\ufeff"+flowers)))), Label: "species", Owner: "garden"}.Make())
 	if d.Name != "flowers" || !slices.Equal(d.Shape, []int{2}) || d.Classes != 2 || d.Train.Len() != 4 || d.Test.Len() != 1 {
 		t.Errorf("%s %v, %d classes, %d and %d rows", d.Name, d.Shape, d.Classes, d.Train.Len(), d.Test.Len())
 	}
@@ -72,10 +70,7 @@ func TestCSVOptions(t *testing.T) {
 }
 
 func TestCSVStandardize(t *testing.T) {
-	d, err := CSV{File: saved(t, "t.csv", "a,b,y\n1,7,0\n3,7,1\n"), Test: saved(t, "u.csv", "a,b,y\n5,9,1\n"), Standardize: true}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.M1(CSV{File: saved(t, "t.csv", "a,b,y\n1,7,0\n3,7,1\n"), Test: saved(t, "u.csv", "a,b,y\n5,9,1\n"), Standardize: true}.Make())
 	if !slices.Equal(d.Train.Floats, []float32{-1, 0, 1, 0}) || !slices.Equal(d.Test.Floats, []float32{3, 2}) {
 		t.Errorf("%v, %v", d.Train.Floats, d.Test.Floats)
 	}

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/janpfeifer/must"
 )
 
 // Tests download from servers of their own.
@@ -271,9 +273,7 @@ func TestDownloadToAFullDisk(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
 	p, _ := tiny(serve(t, honest))
 	cache := put(t, nil)
-	if err := os.Symlink("/dev/full", filepath.Join(cache, "tiny", "train-images.gz.part")); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.Symlink("/dev/full", filepath.Join(cache, "tiny", "train-images.gz.part")))
 	_, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p)
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v, want %v", err, syscall.ENOSPC)
@@ -332,9 +332,7 @@ func TestProcessesShareACache(t *testing.T) {
 			})
 			child := exec.Command(os.Args[0], "-test.run=^TestDownloadInAnotherProcess$")
 			child.Env = append(os.Environ(), "FEDKIT_CACHE="+cache, "FEDKIT_TEST_MIRROR="+mirror)
-			if err := child.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.M(child.Start())
 			<-asked
 			awaitPart(t, cache, 10)
 
@@ -374,18 +372,14 @@ func TestCacheCannotBeWritten(t *testing.T) {
 	p, _ := tiny(serve(t, honest))
 	t.Run("a file is in the way", func(t *testing.T) {
 		cache := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(cache, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.WriteFile(cache, nil, 0o644))
 		if _, err := (&Loader{Cache: cache, Progress: io.Discard}).load(context.Background(), p); err == nil || !strings.Contains(err.Error(), cache) {
 			t.Errorf("error %v, want the folder in it", err)
 		}
 	})
 	t.Run("read only", func(t *testing.T) {
 		cache := t.TempDir()
-		if err := os.Chmod(cache, 0o555); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.Chmod(cache, 0o555))
 		if f, err := os.Create(filepath.Join(cache, "probe")); err == nil {
 			f.Close()
 			t.Skip("this user may write into read-only folders")

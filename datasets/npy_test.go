@@ -9,12 +9,14 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/bounds"
+	"github.com/janpfeifer/must"
 )
 
 // npyFile returns an NPY file, version 1.
@@ -89,10 +91,7 @@ func TestNPZ(t *testing.T) {
 	for name, content := range map[string]string{
 		"x_train": npyFile("<f4", "(5, 1)", false, []float32{0, 1, 2, 3, 4}), "y_train": npyFile("|b1", "(5,)", false, []bool{true, false, true, true, false}),
 	} {
-		w, err := z.Create(name + ".npy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.M1(z.Create(name + ".npy"))
 		if _, err := w.Write([]byte(content)); err != nil {
 			t.Fatal(err)
 		}
@@ -210,10 +209,7 @@ func TestBombs(t *testing.T) {
 	header := npyFile("|u1", "(2000000000, 1)", false, []uint8{})
 	var packed, gz bytes.Buffer
 	archive := zip.NewWriter(&packed)
-	member, err := archive.Create("x.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	member := must.M1(archive.Create("x.npy"))
 	for _, w := range []io.Writer{member, gzip.NewWriter(&gz)} {
 		_, _ = io.WriteString(w, header)
 		for range 20 {
@@ -318,4 +314,18 @@ func FuzzNPY(f *testing.F) {
 		}
 		_, _ = a.whole(10)
 	})
+}
+
+// numpy returns the lines that a script prints, run with the Python that FEDKIT_PYTHON names, which has NumPy.
+func numpy(t *testing.T, script string, args ...string) []string {
+	t.Helper()
+	python := os.Getenv("FEDKIT_PYTHON")
+	if python == "" {
+		t.Skip("FEDKIT_PYTHON does not name a Python with NumPy")
+	}
+	out, err := exec.CommandContext(t.Context(), python, append([]string{"-c", script}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }

@@ -1,8 +1,10 @@
 package partition
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // hand is one part of a data set while it is partitioned, class by class.
@@ -54,4 +56,85 @@ func (h *hand) all() [][]int {
 		}
 	}
 	return all
+}
+
+// topUp moves rows until every client holds at least the given number, for which there must be enough rows. A client's
+// own label distribution is given by logw(c, i), the logarithm of its weight for class c. Its next row is of the class
+// with the highest w_c/(held_c + ½) that another client can spare: Webster's method of apportioning seats, which keeps
+// held closest to proportional to w. The row comes from the client that holds the most of that class.
+func (h *hand) topUp(least int, logw func(c, i int) float64) {
+	from := make([]donors, len(h.held)) // [C]
+	for c := range from {
+		from[c] = newDonors(h.held[c])
+	}
+	canSpare := func(i int) bool { return h.size[i] > least }
+	for i := range h.size {
+		for h.size[i] < least {
+			best, bestScore, bestCount := -1, 0.0, 0
+			for c := range from {
+				count := from[c].most(canSpare)
+				if count == 0 {
+					continue
+				}
+				score := logw(c, i) - math.Log(float64(len(h.held[c][i]))+0.5)
+				if best < 0 || score > bestScore || score == bestScore && count > bestCount {
+					best, bestScore, bestCount = c, score, count
+				}
+			}
+			if best < 0 {
+				return // too few rows, which the rule's check has excluded
+			}
+			h.move(best, from[best].take(), i)
+		}
+	}
+}
+
+// move reassigns the last row of class c that one client holds to another.
+func (h *hand) move(c, from, to int) {
+	rows := h.held[c][from]
+	last := len(rows) - 1
+	h.held[c][to] = append(h.held[c][to], rows[last])
+	h.held[c][from] = rows[:last]
+	h.size[from]--
+	h.size[to]++
+}
+
+// donors orders the clients by how many rows of one class they hold: donors[k] lists those with k. A client that cannot
+// spare a row never can again, since no client is topped up beyond the minimum. So it is dropped when it is met, and all
+// steps together take time proportional to clients and rows moved.
+type donors [][]int
+
+func newDonors(held [][]int) donors {
+	longest := slices.MaxFunc(held, func(a, b []int) int { return cmp.Compare(len(a), len(b)) })
+	d := make(donors, len(longest)+1)
+	for i, rows := range held {
+		d[len(rows)] = append(d[len(rows)], i)
+	}
+	return d
+}
+
+// most returns how many rows of the class the next donor holds, 0 if no client can spare one.
+func (d *donors) most(canSpare func(i int) bool) int {
+	for k := len(*d) - 1; k > 0; k = len(*d) - 1 {
+		clients := (*d)[k]
+		switch {
+		case len(clients) == 0:
+			*d = (*d)[:k]
+		case !canSpare(clients[len(clients)-1]):
+			(*d)[k] = clients[:len(clients)-1]
+		default:
+			return k
+		}
+	}
+	return 0
+}
+
+// take returns the donor that most found, and counts it with one row less from now on.
+func (d *donors) take() int {
+	k := len(*d) - 1
+	clients := (*d)[k]
+	i := clients[len(clients)-1]
+	(*d)[k] = clients[:len(clients)-1]
+	(*d)[k-1] = append((*d)[k-1], i)
+	return i
 }

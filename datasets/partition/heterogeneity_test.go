@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"fedkit.example/datasets"
+	"github.com/janpfeifer/must"
 )
 
 // SciPy 1.17.0, with p the rows' shares: pdist(p, "cityblock").mean()/2, exp(entropy(p, axis=1)), exp(entropy(sizes)).
@@ -55,10 +56,7 @@ func TestHeterogeneityAtTheEnds(t *testing.T) {
 // The distance is the mean over all pairs, summed directly.
 func TestLabelDistanceIsOverPairs(t *testing.T) {
 	d := labeled(3000, 100, 7, 1)
-	deal, err := Dirichlet{Clients: 31, Alpha: 0.4}.Deal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(Dirichlet{Clients: 31, Alpha: 0.4}.Deal(d))
 	counts := Labels(d, deal.Clients)
 	p, sum, pairs := LabelShares(counts), 0.0, 0.0
 	for i := range p {
@@ -94,10 +92,7 @@ func TestDirichletAgreesWithFlower(t *testing.T) {
 	} {
 		var ours [3][]float64
 		for seed := range uint64(seeds) {
-			deal, err := Dirichlet{Clients: clients, Alpha: flower.alpha, MinTrain: 1, Seed: seed}.Deal(d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			deal := must.M1(Dirichlet{Clients: clients, Alpha: flower.alpha, MinTrain: 1, Seed: seed}.Deal(d))
 			counts := Labels(d, deal.Clients)
 			for k, v := range []float64{LabelDistance(counts), stat.Mean(EffectiveClasses(counts), nil), EffectiveClients(Sizes(deal.Clients))} {
 				ours[k] = append(ours[k], v)

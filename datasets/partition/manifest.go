@@ -16,12 +16,9 @@ import (
 // saved with every history.
 type Manifest struct {
 	Rule    string         `json:"rule"`             // in words
-	Config  *config.Config `json:"config,omitempty"` // of the rule, with every option and seed; nil in old files
+	Config  *config.Config `json:"config,omitempty"` // of the rule, with every option and seed
 	Data    string         `json:"data"`             // SHA-256 of the data set's content, in hexadecimal
 	Clients string         `json:"clients"`          // SHA-256 of who holds which rows, in hexadecimal
-
-	// Seeds replaces Config in old files: the rule's Seed, then that of its Of, and so on.
-	Seeds []uint64 `json:"seeds,omitempty"`
 }
 
 // Manifest returns the manifest of a deal that the rule made. Its hashes are taken over little-endian numbers:
@@ -36,11 +33,10 @@ func (d *Deal) Manifest(rule Rule) Manifest {
 	return Manifest{Rule: rule.String(), Config: config.Of(rule), Data: hashData(d.Data), Clients: hashClients(d.Clients)}
 }
 
-// Equal reports whether two runs saw the same data: the hashes are equal, and so is Config if both have one. Rule is not
-// compared, because its wording may change.
+// Equal reports whether two runs saw the same data: the hashes and Config are equal. Rule is not compared, because its
+// wording may change.
 func (m Manifest) Equal(other Manifest) bool {
-	return m.Data == other.Data && m.Clients == other.Clients &&
-		(m.Config == nil || other.Config == nil || reflect.DeepEqual(m.Config, other.Config))
+	return m.Data == other.Data && m.Clients == other.Clients && reflect.DeepEqual(m.Config, other.Config)
 }
 
 // String returns the rule and the first digits of both hashes.

@@ -1,7 +1,10 @@
 package partition
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 
 	"fedkit.example/datasets"
 )
@@ -59,3 +62,47 @@ func checkMin(rule, field string, least, clients int, part string, n int) error 
 
 // defaultMin is the default of MinTrain, if M clients share n rows.
 func defaultMin(n, clients int) int { return max(1, min(10, n/(2*clients))) }
+
+// several returns "1 class" or "2 classes".
+func several(n int, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "s"):
+		what += "es"
+	default:
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// count returns "1 client" or "20 clients".
+func count(clients int) string { return several(clients, "client") }
+
+// listed writes "0, 0.5".
+func listed[T any](values []T) string {
+	text := make([]string, len(values))
+	for i, v := range values {
+		text[i] = fmt.Sprint(v)
+	}
+	return strings.Join(text, ", ")
+}
+
+// seeded returns ", seed 7", or nothing for seed 0.
+func seeded(seed uint64) string {
+	if seed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", seed %d", seed)
+}
+
+// stream returns the random stream for one purpose ("train", "shares", at most 24 bytes), so that drawing more for one
+// does not shift the others.
+func stream(seed uint64, purpose string) rand.Source {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	copy(key[8:], purpose)
+	return rand.NewChaCha8(key)
+}
+
+// shuffled returns 0..n−1 in random order.
+func shuffled(n int, src rand.Source) []int { return rand.New(src).Perm(n) }

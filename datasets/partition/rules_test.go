@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"fedkit.example/datasets"
+	"github.com/janpfeifer/must"
 )
 
 // gray returns a data set of random square images, its labels in turn, written by this many owners in two groups.
@@ -63,10 +64,7 @@ func TestEveryRule(t *testing.T) {
 	before := (&Deal{Data: d}).Manifest(IID{}).Data
 	for k, rule := range rules(1) {
 		t.Run(rule.String(), func(t *testing.T) {
-			deal, err := rule.Deal(d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			deal := must.M1(rule.Deal(d))
 			if err := deal.Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -109,10 +107,7 @@ func TestGroups(t *testing.T) {
 		{Intensity{Of: Noise{Of: IID{Clients: 24}, Std: []float64{0, 1}}, Gain: []float64{1, 2}}, 24, 4},
 		{Quantity{Of: Rotations{Of: IID{Clients: 24}}, Power: 1}, 24, 4},
 	} {
-		deal, err := test.rule.Deal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		deal := must.M1(test.rule.Deal(d))
 		size := map[int]int{}
 		for _, g := range Groups(deal.Clients) {
 			size[g]++
@@ -132,10 +127,7 @@ func TestGroups(t *testing.T) {
 // have two labels.
 func TestShards(t *testing.T) {
 	d := labeled(6000, 1000, 10, 3)
-	deal, err := Shards{Clients: 100, Seed: 4}.Deal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(Shards{Clients: 100, Seed: 4}.Deal(d))
 	checkWhole(t, deal)
 	more := 0
 	for i, counts := range Labels(d, deal.Clients) {
@@ -169,10 +161,7 @@ func TestShardsOfAnyLength(t *testing.T) {
 	for _, clients := range []int{2, 3, 5, 10, 50} {
 		for _, each := range []int{1, 2, 3} {
 			for seed := range uint64(5) {
-				deal, err := Shards{Clients: clients, Each: each, Seed: seed}.Deal(d)
-				if err != nil {
-					t.Fatal(err)
-				}
+				deal := must.M1(Shards{Clients: clients, Each: each, Seed: seed}.Deal(d))
 				more, all := 0, 0
 				for _, counts := range Labels(d, deal.Clients) {
 					kinds := len(slices.DeleteFunc(counts, func(n int) bool { return n == 0 }))
@@ -193,10 +182,7 @@ func TestShardsOfAnyLength(t *testing.T) {
 func TestClasses(t *testing.T) {
 	d := labeled(6000, 1000, 10, 5)
 	for _, each := range []int{1, 2, 3, 10} {
-		deal, err := Classes{Clients: 25, Each: each, Seed: 6}.Deal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		deal := must.M1(Classes{Clients: 25, Each: each, Seed: 6}.Deal(d))
 		checkWhole(t, deal)
 		holders := make([]int, 10)
 		for i, counts := range Labels(d, deal.Clients) {
@@ -234,10 +220,7 @@ func TestClasses(t *testing.T) {
 
 func TestPowerLaw(t *testing.T) {
 	const M, N = 20, 10000
-	deal, err := Quantity{Clients: M, Power: 1.5, MinTrain: 1, Seed: 1}.Deal(labeled(N, 2000, 3, 7))
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(Quantity{Clients: M, Power: 1.5, MinTrain: 1, Seed: 1}.Deal(labeled(N, 2000, 3, 7)))
 	checkWhole(t, deal)
 	n, sum := Sizes(deal.Clients), 0.0
 	if slices.IsSortedFunc(n, func(a, b int) int { return b - a }) {
@@ -262,10 +245,7 @@ func TestDirichletSizes(t *testing.T) {
 	d := labeled(N, 100, 2, 8)
 	var v []float64
 	for seed := range uint64(400) {
-		deal, err := Quantity{Clients: M, Alpha: alpha, MinTrain: 1, Seed: seed}.Deal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		deal := must.M1(Quantity{Clients: M, Alpha: alpha, MinTrain: 1, Seed: seed}.Deal(d))
 		sum := 0.0
 		for _, n := range Sizes(deal.Clients) {
 			q := float64(n)/N - 1.0/M
@@ -283,15 +263,9 @@ func TestDirichletSizes(t *testing.T) {
 func TestQuantityOf(t *testing.T) {
 	d := labeled(4000, 800, 5, 9)
 	of := Dirichlet{Clients: 8, Alpha: 1, MinTrain: 100, Seed: 2}
-	was, err := of.Deal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	was := must.M1(of.Deal(d))
 	rule := Quantity{Of: of, Power: 1, MinTrain: 1, Seed: 3}
-	deal, err := rule.Deal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(rule.Deal(d))
 	q := rule.shares(8)
 	whole := 0
 	for i, c := range deal.Clients {
@@ -388,10 +362,7 @@ func TestEveryRotation(t *testing.T) {
 	d := gray(40, 20, 5, 2, 2)
 	of := IID{Clients: 4, Seed: 1}
 	was, _ := of.Deal(d)
-	deal, err := Rotations{Of: of, Degrees: []int{0, 90, 180}, Every: true}.Deal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(Rotations{Of: of, Degrees: []int{0, 90, 180}, Every: true}.Deal(d))
 	checkWhole(t, deal)
 	if n := deal.Data.Train.Len(); n != 120 || len(deal.Clients) != 12 {
 		t.Fatalf("%d rows, %d clients", n, len(deal.Clients))
@@ -416,10 +387,7 @@ func TestEveryRotation(t *testing.T) {
 func TestRelabel(t *testing.T) {
 	d := gray(60, 30, 2, 3, 2)
 	maps := [][]int{{0, 1, 2}, {2, 0, 1}}
-	deal, err := Relabel{Of: IID{Clients: 4}, Maps: maps}.Deal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := must.M1(Relabel{Of: IID{Clients: 4}, Maps: maps}.Deal(d))
 	for _, c := range deal.Clients {
 		for _, row := range c.Train {
 			if got, want := int(deal.Data.Train.Labels[row]), maps[c.Group][d.Train.Labels[row]]; got != want {
@@ -448,15 +416,9 @@ func TestRelabel(t *testing.T) {
 func TestTake(t *testing.T) {
 	d := gray(960, 240, 4, 6, 12)
 	of := Rotations{Of: Quantity{Clients: 24, Power: 1, Seed: 1}}
-	all, err := of.Deal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.M1(of.Deal(d))
 	for _, test := range []int{0, 4} {
-		deal, err := Take{Of: of, Train: 20, Test: test, Seed: 2}.Deal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		deal := must.M1(Take{Of: of, Train: 20, Test: test, Seed: 2}.Deal(d))
 		for i, c := range deal.Clients {
 			whole := all.Clients[i]
 			want := len(whole.Test)
@@ -533,6 +495,8 @@ func TestErrorsOfRules(t *testing.T) {
 	for i := range few.Test.Labels {
 		few.Test.Labels[i] = min(few.Test.Labels[i], 1)
 	}
+	wrong := labeled(100, 20, 3, 1)
+	wrong.Test.Labels[7] = 3
 	owned := gray(100, 20, 2, 3, 4)
 	iid := IID{Clients: 4}
 	for _, test := range []struct {
@@ -540,6 +504,25 @@ func TestErrorsOfRules(t *testing.T) {
 		data *datasets.Dataset
 		want string
 	}{
+		{IID{}, d, "partition.IID: Clients = 0: must be at least 1"},
+		{IID{Clients: -3}, d, "partition.IID: Clients = -3: must be at least 1"},
+		{IID{Clients: 21}, d, "partition.IID: Clients = 21: must be at most 20, the number of test rows of made"},
+		{IID{Clients: 2}, nil, "partition.IID: datasets: the data set is nil"},
+		{Dirichlet{Alpha: 1}, d, "partition.Dirichlet: Clients = 0: must be at least 1"},
+		{Dirichlet{Clients: 101, Alpha: 1}, d, "partition.Dirichlet: Clients = 101: must be at most 100, the number of train rows of made"},
+		{Dirichlet{Clients: math.MaxInt, Alpha: 1}, d, "must be at most 100"},
+		{Dirichlet{Clients: 2}, d, "partition.Dirichlet: Alpha = 0: must be > 0"},
+		{Dirichlet{Clients: 2, Alpha: -1}, d, "partition.Dirichlet: Alpha = -1: must be > 0"},
+		{Dirichlet{Clients: 2, Alpha: math.NaN()}, d, "partition.Dirichlet: Alpha = NaN: must be > 0"},
+		{Dirichlet{Clients: 2, Alpha: math.Inf(1)}, d, "partition.Dirichlet: Alpha = +Inf: must be finite"},
+		{Dirichlet{Clients: 2, Alpha: 1, MinTrain: -1}, d, "partition.Dirichlet: MinTrain = -1: must be at least 1, or 0 for the default"},
+		{Dirichlet{Clients: 2, Alpha: 1, MinTest: -1}, d, "partition.Dirichlet: MinTest = -1: must be at least 1, or 0 for the default"},
+		{Dirichlet{Clients: 3, Alpha: 1, MinTrain: 34}, d, "partition.Dirichlet: MinTrain = 34: must be at most 33, since 3 clients share 100 train rows"},
+		{Dirichlet{Clients: 20, Alpha: 1, MinTest: math.MaxInt}, d, "must be at most 1, since 20 clients share 20 test rows"},
+		{Dirichlet{Clients: 2, Alpha: 1}, regression(10), "partition.Dirichlet: line has no labels: use IID for a regression"},
+		{Dirichlet{Clients: 2, Alpha: 1}, wrong, "partition.Dirichlet: datasets: made: Test: Labels: example 7 is 3: must be in [0, 3)"},
+		{Given{}, d, "partition: the deal has no clients: must be at least 1"},
+		{Given{{Train: []int{1}, Test: []int{1}}, {Train: []int{2}}}, d, "partition: client 1 has no test row: must have at least 1"},
 		{Shards{Clients: 20, Each: 6}, d, "partition.Shards: Each = 6: must be in [1, 5], since 20 clients share 100 train rows"},
 		{Shards{Clients: 20, Each: -1}, d, "partition.Shards: Each = -1: must be in [1, 5]"},
 		{Shards{Clients: 21}, d, "partition.Shards: Clients = 21: must be at most 20, the number of test rows of made"},
@@ -605,6 +588,11 @@ func (wrongRule) String() string                        { return "wrong" }
 func TestWords(t *testing.T) {
 	iid := IID{Clients: 8, Seed: 3}
 	for want, rule := range map[string]Rule{
+		"20 clients, IID":                                                         IID{Clients: 20},
+		"1 client, IID, seed 4":                                                   IID{Clients: 1, Seed: 4},
+		"20 clients, Dirichlet α = 0.5":                                           Dirichlet{Clients: 20, Alpha: 0.5},
+		"100 clients, Dirichlet α = 0.03, seed 123":                               Dirichlet{Clients: 100, Alpha: 0.03, Seed: 123},
+		"2 clients, given":                                                        make(Given, 2),
 		"100 clients, 2 shards each":                                              Shards{Clients: 100},
 		"5 clients, 1 class each, seed 2":                                         Classes{Clients: 5, Each: 1, Seed: 2},
 		"20 clients, sizes by Dirichlet α = 0.5":                                  Quantity{Clients: 20, Alpha: 0.5},

@@ -2,6 +2,10 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,27 +21,39 @@ import (
 // not descend into types with a MarshalText or MarshalBinary method, cycles, or more than 100 levels. The first error ends the walk
 // and is returned.
 func Walk(v any, visit func(path string, part any) error) error {
-	return walk("", reflect.ValueOf(v), nil, visit)
+	w := walker{visit: func(path string, held, _ reflect.Value) error { return visit(path, held.Interface()) }}
+	return w.walk("", reflect.ValueOf(v), nil)
 }
 
-func walk(path string, v reflect.Value, above trail, visit func(string, any) error) error {
+// walker is what a walk does.
+type walker struct {
+	visit   func(path string, held, v reflect.Value) error // v is what held points to
+	nothing func(path string, t reflect.Type) error        // for a typed nil in an interface
+	hidden  bool                                           // unexported fields too
+}
+
+func (w walker) walk(path string, v reflect.Value, above trail) error {
 	held := v
 	above, ok := above.enter(v)
 	for ok && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
-		v = v.Elem()
+		in := v.Elem()
+		if k := in.Kind(); w.nothing != nil && v.Kind() == reflect.Interface && (k == reflect.Pointer || k == reflect.Func) && in.IsNil() {
+			return w.nothing(path, in.Type())
+		}
+		v = in
 		above, ok = above.enter(v)
 	}
 	if !ok || plain(v.Type()) {
 		return nil
 	}
-	if err := visit(path, held.Interface()); err != nil {
+	if err := w.visit(path, held, v); err != nil {
 		return err
 	}
 	for _, p := range parts(v) {
-		if p.hidden {
+		if p.hidden && !w.hidden {
 			continue
 		}
-		if err := walk(join(path, p.name), p.value, above, visit); err != nil {
+		if err := w.walk(join(path, p.name), p.value, above); err != nil {
 			return err
 		}
 	}
@@ -47,32 +63,14 @@ func walk(path string, v reflect.Value, above trail, visit func(string, any) err
 // Unset returns the path and the type of the first interface in v that holds a typed nil pointer or function, which is not nil itself
 // but whose methods panic. The type is nil if there is none.
 func Unset(v any) (path string, nothing reflect.Type) {
-	return unset("", reflect.ValueOf(&v).Elem(), nil)
+	_ = walker{
+		visit:   func(string, reflect.Value, reflect.Value) error { return nil },
+		nothing: func(at string, t reflect.Type) error { path, nothing = at, t; return errFound },
+	}.walk("", reflect.ValueOf(&v).Elem(), nil)
+	return path, nothing
 }
 
-func unset(path string, v reflect.Value, above trail) (string, reflect.Type) {
-	above, ok := above.enter(v)
-	for ok && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
-		in := v.Elem()
-		if k := in.Kind(); v.Kind() == reflect.Interface && (k == reflect.Pointer || k == reflect.Func) && in.IsNil() {
-			return path, in.Type()
-		}
-		v = in
-		above, ok = above.enter(v)
-	}
-	if !ok || plain(v.Type()) {
-		return "", nil
-	}
-	for _, p := range parts(v) {
-		if p.hidden {
-			continue
-		}
-		if at, nothing := unset(join(path, p.name), p.value, above); nothing != nil {
-			return at, nothing
-		}
-	}
-	return "", nil
-}
+var errFound = errors.New("found")
 
 // plain reports whether a type has no parts to visit: an unnamed basic type or a channel.
 func plain(t reflect.Type) bool {
@@ -174,4 +172,49 @@ func join(path, name string) string {
 		return path + name
 	}
 	return path + "." + name
+}
+
+// Types returns a hash of the types of values and their parts, with the fields of each; "" if all of them are fedkit's. It
+// distinguishes types of the same name that are declared in different functions, if their fields differ.
+func Types(values ...any) string {
+	all := map[string]bool{}
+	w := walker{hidden: true, visit: func(_ string, _, v reflect.Value) error {
+		if foreign(v.Type()) {
+			all[layout(v.Type(), nil)] = true
+		}
+		return nil
+	}}
+	for _, v := range values {
+		_ = w.walk("", reflect.ValueOf(&v).Elem(), nil)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(all)), "\n")))
+	return fmt.Sprintf("%x", sum[:6])
+}
+
+// foreign reports whether a type is declared outside fedkit; fedkit's tests count as outside.
+func foreign(t reflect.Type) bool {
+	path := t.PkgPath()
+	return path != "" && (!strings.HasPrefix(path, "fedkit.example/") || strings.HasSuffix(path, "_test"))
+}
+
+// layout returns the name of a type and, if it is foreign, its fields or elements.
+func layout(t reflect.Type, above []reflect.Type) string {
+	name, inside := typeName(t), ""
+	if t.PkgPath() != "" && !foreign(t) || slices.Contains(above, t) {
+		return name
+	}
+	above = append(slices.Clip(above), t)
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			inside += fmt.Sprintf("%s %v %s; ", f.Name, f.Anonymous, layout(f.Type, above))
+		}
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		inside = layout(t.Elem(), above)
+	}
+	return name + "{" + inside + "}"
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/janpfeifer/must"
 )
 
 // Under the race detector the plugin's destructors abort when the process exits normally.
@@ -38,24 +40,13 @@ func TestFind(t *testing.T) {
 	if _, err := g.Find(store, extract); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "none of 6 runs is in") {
 		t.Fatal(err)
 	}
-	st, err := g.Study(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.M1(g.Study(store))
 	st.Log = t.Output()
-	runs, err := st.Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := runs[:4].Extract(extract); err != nil {
-		t.Fatal(err)
-	}
+	runs := must.M1(st.Run(context.Background()))
+	must.M(runs[:4].Extract(extract))
 	check := func(g Grid, stored, found, missing int, says ...string) {
 		t.Helper()
-		f, err := g.Find(store, extract)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.M1(g.Find(store, extract))
 		if f.Stored != stored || len(f.Runs) != found || len(f.Missing) != missing {
 			t.Errorf("%d stored, %d found, %d missing; want %d, %d, %d\n%s", f.Stored, len(f.Runs), len(f.Missing), stored, found, missing, f)
 		}
@@ -67,18 +58,13 @@ func TestFind(t *testing.T) {
 	}
 	check(g, 6, 6, 0, "runs from the folder "+store+": 6")
 	// Runs of an older form of the study, with the same names.
-	older, err := read(strings.ReplaceAll(findable, "LR: 0.1", "LR: 0.3")).Study(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	older := must.M1(read(strings.ReplaceAll(findable, "LR: 0.1", "LR: 0.3")).Study(store))
 	older.Log = t.Output()
 	if _, err := older.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	check(g, 6, 6, 0)
-	if err := append(runs[:1:1], runs[4:]...).Remove(); err != nil {
-		t.Fatal(err)
-	}
+	must.M(append(runs[:1:1], runs[4:]...).Remove())
 	check(g, 3, 4, 2, "runs from the folder "+store+": 3", "runs from the extract "+extract+", of 20", "missing: 2: near, Mu 1, seed 1; near, Mu 1, seed 2")
 	// Other options of a strategy, and another partition.
 	check(read(strings.Replace(findable, "FedAvg: {strategy: FedAvg}", "FedAvg: {strategy: FedAvg Local.LR=0.2}", 1)), 2, 2, 4, "of these, there with other options: 4")
@@ -86,23 +72,14 @@ func TestFind(t *testing.T) {
 		t.Error(err)
 	}
 	// A damaged extract, and other code.
-	if err := os.WriteFile(extract, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(extract, []byte("nothing"), 0o600))
 	entry := runs[2].Path("entry.json")
-	b, err := os.ReadFile(entry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.M1(os.ReadFile(entry))
 	other := strings.Replace(string(b), `"code": "fedkit `, `"code": "fedkit old`, 1)
-	if err := os.WriteFile(entry, []byte(other), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(entry, []byte(other), 0o600))
 	check(g, 2, 2, 4, "damaged: study: "+extract, "damaged: study: "+entry+": altered")
 	other = other[:strings.LastIndex(other, sealed)]
-	if err := os.WriteFile(entry, fmt.Appendf(nil, "%s%s%x\"\n}\n", other, sealed, sha256.Sum256([]byte(other))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(entry, fmt.Appendf(nil, "%s%s%x\"\n}\n", other, sealed, sha256.Sum256([]byte(other))), 0o600))
 	check(g, 3, 3, 3, "computed by other code: 1: fedkit old")
 }
 
@@ -126,10 +103,7 @@ vary:
 `
 	dir := t.TempDir()
 	store := filepath.Join(dir, "runs")
-	st, err := written(t, text).Study(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.M1(written(t, text).Study(store))
 	st.Log = t.Output()
 	if _, err := st.Run(context.Background()); err != nil {
 		t.Fatal(err)
@@ -175,9 +149,7 @@ vary:
 		t.Fatal(f, err)
 	}
 	extract := filepath.Join(dir, "some.runs")
-	if err := f.Runs.Extract(extract); err != nil {
-		t.Fatal(err)
-	}
+	must.M(f.Runs.Extract(extract))
 	if f, err := again.Find("none", extract); err != nil || f.Stored != 0 || len(f.Runs.With("name", "two", "speed", "slow")) != 2 {
 		t.Error(f, err)
 	}
@@ -187,12 +159,7 @@ vary:
 func written(t *testing.T, text string) Grid {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "study.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	g, err := ReadGrid(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(path, []byte(text), 0o600))
+	g := must.M1(ReadGrid(path))
 	return g
 }

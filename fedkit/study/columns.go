@@ -12,15 +12,14 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/lines"
 )
 
-// column is a quantity of rounds, by its path in the JSON of a record.
+// column is a quantity of rounds, by its path in the JSON of a record. A value is its JSON: a number, a string, a bool, or null if
+// the record has none.
 type column struct {
-	Path   []string `json:"path"`
-	Scale  int64    `json:"scale,omitempty"` // 0: the numbers are whole
-	Values []any    `json:"values"`
-
-	raw []json.RawMessage // of all rows, as they were added
+	Path   []string          `json:"path"`
+	Values []json.RawMessage `json:"values"` // of all rows
 }
 
 // columns are the quantities of a list of records.
@@ -41,8 +40,8 @@ func (cs *columns) add(r *fedkit.Record) error {
 	}
 	cs.rows++
 	for _, c := range cs.all {
-		for len(c.raw) < cs.rows {
-			c.raw = append(c.raw, nil)
+		for len(c.Values) < cs.rows {
+			c.Values = append(c.Values, nil)
 		}
 	}
 	return nil
@@ -70,94 +69,45 @@ func (cs *columns) put(path []string, b json.RawMessage) error {
 		if cs.byPath == nil {
 			cs.byPath = map[string]*column{}
 		}
-		c = &column{Path: path, raw: make([]json.RawMessage, cs.rows)}
+		c = &column{Path: path, Values: make([]json.RawMessage, cs.rows)}
 		cs.byPath[key] = c
 		cs.all = append(cs.all, c)
 	}
-	c.raw = append(c.raw, b)
+	c.Values = append(c.Values, rounded(b))
 	return nil
 }
 
-// MarshalJSON writes the column in the form that extractSchema describes.
-func (c *column) MarshalJSON() ([]byte, error) {
-	type plain column // without methods
-	w := plain{Path: c.Path, Values: make([]any, len(c.raw))}
-	for _, b := range c.raw {
-		if bytes.ContainsAny(b, ".eE") && isNumber(b) {
-			w.Scale = decimals
-		}
+// rounded rounds a number to four decimals.
+func rounded(b json.RawMessage) json.RawMessage {
+	v, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || !bytes.ContainsAny(b, ".eE") || math.Abs(decimals*v) > 1<<53 {
+		return b
 	}
-	last := int64(0)
-	for i, b := range c.raw {
-		v, err := strconv.ParseFloat(string(b), 64)
-		v *= float64(max(1, w.Scale))
-		switch n := math.Round(v); {
-		case b == nil:
-		case err != nil || math.Abs(n) > 1<<53:
-			w.Values[i] = string(b)
-		default:
-			w.Values[i] = int64(n) - last
-			last = int64(n)
-		}
-	}
-	return json.Marshal(w)
+	return strconv.AppendFloat(nil, math.Round(decimals*v)/decimals, 'f', -1, 64)
 }
 
 // deepest limits the names of a path; real ones have far fewer.
 const deepest = 10
 
-func isNumber(b []byte) bool { return b[0] == '-' || b[0] >= '0' && b[0] <= '9' }
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (c *column) UnmarshalJSON(b []byte) error {
-	type plain column
-	var p plain
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return err
-	}
-	if len(p.Path) == 0 || len(p.Path) > deepest || p.Scale < 0 {
-		return errors.New("it is not a figure of rounds")
-	}
-	*c = column(p)
-	c.raw = make([]json.RawMessage, len(c.Values))
-	last := int64(0)
-	for i, v := range c.Values {
-		switch v := v.(type) {
-		case nil:
-		case string:
-			c.raw[i] = json.RawMessage(v)
-		case json.Number:
-			n, err := v.Int64()
-			if err != nil {
-				return err
-			}
-			last += n
-			if c.raw[i] = strconv.AppendInt(nil, last, 10); c.Scale > 0 {
-				c.raw[i] = strconv.AppendFloat(nil, float64(last)/float64(c.Scale), 'g', -1, 64)
-			}
-		default:
-			return fmt.Errorf("%v has the value %v", p.Path, v)
-		}
-	}
-	c.Values = nil
-	return nil
-}
-
 // readColumns reads lines, one for each column.
-func readColumns(lines [][]byte) (*columns, error) {
-	cs := &columns{all: make([]*column, len(lines))}
-	errs := make([]error, len(lines))
-	each(len(lines), func(i int) {
-		cs.all[i] = new(column)
-		if err := json.Unmarshal(lines[i], cs.all[i]); err != nil {
+func readColumns(text [][]byte) (*columns, error) {
+	cs := &columns{all: make([]*column, len(text))}
+	errs := make([]error, len(text))
+	each(len(text), func(i int) {
+		c := new(column)
+		err := lines.Strict(text[i], c)
+		if err == nil && (len(c.Path) == 0 || len(c.Path) > deepest) {
+			err = errors.New("it is not a figure of rounds")
+		}
+		if i := slices.IndexFunc(c.Values, func(v json.RawMessage) bool { return bytes.IndexAny(v, "{[") == 0 }); err == nil && i >= 0 {
+			err = fmt.Errorf("%v has the value %s", c.Path, c.Values[i])
+		}
+		if cs.all[i] = c; err != nil {
 			errs[i] = fmt.Errorf("figure %d: %w", i+1, err)
 		}
 	})
 	for _, c := range cs.all {
-		cs.rows = max(cs.rows, len(c.raw))
+		cs.rows = max(cs.rows, len(c.Values))
 	}
 	return cs, errors.Join(errs...)
 }
@@ -166,7 +116,7 @@ func readColumns(lines [][]byte) (*columns, error) {
 func (cs *columns) record(row int) (r fedkit.Record, err error) {
 	tree := map[string]any{}
 	for _, c := range cs.all {
-		if row >= len(c.raw) || c.raw[row] == nil {
+		if row >= len(c.Values) || string(c.Values[row]) == "null" {
 			continue
 		}
 		into := tree
@@ -178,7 +128,7 @@ func (cs *columns) record(row int) (r fedkit.Record, err error) {
 			}
 			into = inner
 		}
-		into[c.Path[len(c.Path)-1]] = c.raw[row]
+		into[c.Path[len(c.Path)-1]] = c.Values[row]
 	}
 	b, err := json.Marshal(tree)
 	if err != nil {

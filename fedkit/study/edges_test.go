@@ -17,6 +17,7 @@ import (
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
+	"github.com/janpfeifer/must"
 )
 
 // A history that was truncated is not taken for the run's.
@@ -25,10 +26,7 @@ func TestHistoriesCutOff(t *testing.T) {
 	three(st, digits(t), avg(0.1), 3)
 	runs, _ := run(t, st)
 	for i, at := range []string{`{"round":3`, `{"end"`} {
-		b, err := os.ReadFile(runs[i].Path("history.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.M1(os.ReadFile(runs[i].Path("history.jsonl")))
 		if err := os.Truncate(runs[i].Path("history.jsonl"), int64(strings.Index(string(b), at))); err != nil {
 			t.Fatal(err)
 		}
@@ -83,10 +81,7 @@ func TestStrategiesHeldByOthers(t *testing.T) {
 	three(st, fed, held, 3)
 	runs, _ := run(t, st)
 	for seed, h := range runs.Histories() {
-		alone, err := fedkit.Run(ctx, fed, &holds{avg(0.1)}, fedkit.Options{Rounds: 3, Seed: uint64(seed)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := must.M1(fedkit.Run(ctx, fed, &holds{avg(0.1)}, fedkit.Options{Rounds: 3, Seed: uint64(seed)}))
 		if got, want := withoutTimes(h), withoutTimes(alone); got != want {
 			t.Errorf("seed %d:\n%s\nwant\n%s", seed, got, want)
 		}

@@ -10,12 +10,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"time"
 
-	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/file"
+	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/text"
 )
 
@@ -28,28 +26,16 @@ var errOlder = errors.New("stored by an older fedkit, without checksums")
 
 // entry is a Run as it is stored.
 type entry struct {
-	Schema   int          `json:"schema"`
-	Key      string       `json:"key"`
-	Name     string       `json:"name"`
-	Labels   []Label      `json:"labels,omitempty"`
-	Rounds   int          `json:"rounds"`
-	Accuracy fedkit.Float `json:"accuracy"`
-	Seconds  float64      `json:"seconds"`
-	Finished time.Time    `json:"finished"`
-	Models   bool         `json:"models,omitempty"`
-	Error    string       `json:"error,omitempty"`
-	Retry    bool         `json:"retry,omitempty"`
-
+	Schema int `json:"schema"`
+	*Run
 	Files map[string]digest `json:"files,omitempty"`
-	From  []*config.Config  `json:"from,omitempty"`
-	About *fedkit.History   `json:"about"`
 }
 
 // entry is the run as it is stored.
 func (r *Run) entry() entry {
-	about := *r.About
-	about.Rounds = nil
-	return entry{schema, r.Key, r.Name, r.Labels, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Models, r.Error, r.Retry, r.files, r.From, &about}
+	stored, about := *r, *r.About
+	about.Rounds, stored.About = nil, &about
+	return entry{schema, &stored, r.files}
 }
 
 func (r *Run) write() error {
@@ -121,9 +107,7 @@ func parse(b []byte) (*Run, error) {
 		return nil, err
 	}
 	var e entry
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
+	if err := lines.Strict(b, &e); err != nil {
 		return nil, err
 	}
 	return e.run()
@@ -131,12 +115,12 @@ func parse(b []byte) (*Run, error) {
 
 // run returns the run of an entry.
 func (e *entry) run() (*Run, error) {
-	if e.Schema != schema || e.About == nil || e.About.Manifest == nil || e.Rounds < 0 {
+	if e.Schema != schema || e.Run == nil || e.About == nil || e.About.Manifest == nil || e.Rounds < 0 {
 		return nil, errors.New("it is not the entry of a run")
 	}
 	if key, err := keyOf(e.About); err != nil || key != e.Key {
 		return nil, errors.New("its key is not that of what it says")
 	}
-	return &Run{Key: e.Key, Name: e.Name, Labels: e.Labels, Rounds: e.Rounds, Accuracy: e.Accuracy, Seconds: e.Seconds, Finished: e.Finished,
-		Models: e.Models, Error: e.Error, Retry: e.Retry, From: e.From, About: e.About, files: e.Files}, nil
+	e.files = e.Files
+	return e.Run, nil
 }

@@ -17,6 +17,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/file"
+	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/text"
 	"github.com/klauspost/compress/zstd"
 )
@@ -24,16 +25,16 @@ import (
 // An extract is compressed by zstd. It has a line of JSON that says what it is, one for each run, and then one for each quantity,
 // with its values in all rounds of all runs. The last line is the SHA-256 of those before it:
 //
-//	{"fedkit":"extract","schema":2,"runs":2}
+//	{"fedkit":"extract","schema":3,"runs":2}
 //	{"name":"FedAvg",…,"records":2}
 //	{"name":"FedProx",…,"records":2}
-//	{"path":["round"],"values":[5,5,-5,5]}
-//	{"path":["global","accuracy"],"scale":10000,"values":[8012,911,-1003,845]}
+//	{"path":["round"],"values":[5,10,5,10]}
+//	{"path":["global","accuracy"],"values":[0.8012,0.8923,0.792,0.8765]}
 //	{"sha256":"f6e0…"}
 //
-// Numbers are scaled, rounded and delta-encoded, which takes few bytes. Null stands for no value; what is no number, or too
-// large, is a string of its JSON.
-const extractSchema = 2
+// Numbers that are not whole are rounded to four decimals, and null stands for no value. Differences of successive values would
+// take a tenth less room, and no other program reads them.
+const extractSchema = 3
 
 // decimals is the resolution of numbers that are not whole: 10,000 stands for four decimals.
 const decimals = 10_000
@@ -133,15 +134,15 @@ func (rs Runs) extract(path string) error {
 			return err
 		}
 		unpacked, sum := &counted{Writer: z}, sha256.New()
-		lines := json.NewEncoder(io.MultiWriter(unpacked, sum))
-		err = lines.Encode(extractHead{"extract", extractSchema, len(rs)})
+		to := json.NewEncoder(io.MultiWriter(unpacked, sum))
+		err = to.Encode(extractHead{"extract", extractSchema, len(rs)})
 		for i, r := range rs {
 			x := extracted{r.entry(), len(records[i])}
 			x.Key, x.Models, x.Files, x.Seconds = "", false, nil, math.Round(decimals*x.Seconds)/decimals // a key is made of the rest
-			err = errors.Join(err, lines.Encode(x))
+			err = errors.Join(err, to.Encode(x))
 		}
 		for _, c := range columns.all {
-			err = errors.Join(err, lines.Encode(c))
+			err = errors.Join(err, to.Encode(c))
 		}
 		err = errors.Join(err, json.NewEncoder(unpacked).Encode(lastOf(sum)), z.Close())
 		if err == nil && unpacked.n > mostUnpacked(packed.n) {
@@ -170,7 +171,7 @@ func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
 
 // Open returns the runs that Extract wrote. Their histories are light, as Extract has them, and they have no files.
 //
-// Errors: no such file; one that is no extract, was altered, or was written by an older fedkit, without a checksum; ErrNewer for one
+// Errors: no such file; one that is no extract, was altered, or was written by an older fedkit; ErrNewer for one
 // that a newer fedkit wrote.
 func Open(path string) (Runs, error) {
 	f, err := os.Open(path)
@@ -208,15 +209,15 @@ func readExtract(r io.Reader) (Runs, error) {
 		return nil, fmt.Errorf("%w: schema %d, this one knows %d", history.ErrNewer, head.Schema, extractSchema)
 	}
 	if head.Schema < extractSchema {
-		return nil, fmt.Errorf("schema %d: an older fedkit wrote it, without a checksum: write it anew", head.Schema)
+		return nil, fmt.Errorf("schema %d: an older fedkit wrote it: write it anew", head.Schema)
 	}
 	if head.Runs > mostRuns {
 		return nil, fmt.Errorf("it is damaged: it has %d runs, must be at most %d", head.Runs, mostRuns)
 	}
-	lines, sum := [][]byte{slices.Clone(in.Bytes())}, sha256.New()
+	text, sum := [][]byte{slices.Clone(in.Bytes())}, sha256.New()
 	for in.Scan() {
-		fmt.Fprintf(sum, "%s\n", lines[len(lines)-1])
-		if lines = append(lines, slices.Clone(in.Bytes())); len(lines) > max(0, head.Runs)+mostFigures+2 {
+		fmt.Fprintf(sum, "%s\n", text[len(text)-1])
+		if text = append(text, slices.Clone(in.Bytes())); len(text) > max(0, head.Runs)+mostFigures+2 {
 			return nil, fmt.Errorf("it is damaged: it has more than %d figures", mostFigures)
 		}
 	}
@@ -227,23 +228,23 @@ func readExtract(r io.Reader) (Runs, error) {
 		return nil, in.Err()
 	}
 	var last extractLast
-	if err := json.Unmarshal(lines[len(lines)-1], &last); err != nil || last != lastOf(sum) {
+	if err := json.Unmarshal(text[len(text)-1], &last); err != nil || last != lastOf(sum) {
 		return nil, errors.New("altered, or cut off: its checksum does not match")
 	}
-	lines = lines[1 : len(lines)-1]
-	if head.Runs < 0 || len(lines) < head.Runs {
-		return nil, fmt.Errorf("it is damaged: it has %d lines for %d runs", len(lines), head.Runs)
+	text = text[1 : len(text)-1]
+	if head.Runs < 0 || len(text) < head.Runs {
+		return nil, fmt.Errorf("it is damaged: it has %d lines for %d runs", len(text), head.Runs)
 	}
 	rs, records, errs := make(Runs, head.Runs), make([]int, head.Runs), make([]error, head.Runs)
 	each(head.Runs, func(i int) {
-		if rs[i], records[i], errs[i] = readExtracted(lines[i]); errs[i] != nil {
+		if rs[i], records[i], errs[i] = readExtracted(text[i]); errs[i] != nil {
 			errs[i] = fmt.Errorf("run %d: %w", i+1, errs[i])
 		}
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	columns, err := readColumns(lines[head.Runs:])
+	columns, err := readColumns(text[head.Runs:])
 	if err != nil {
 		return nil, err
 	}
@@ -289,12 +290,10 @@ func (r *Run) agrees(h *fedkit.History) error {
 // readExtracted reads the line of a run, whose history has no records yet, and the number of these.
 func readExtracted(line []byte) (*Run, int, error) {
 	var x extracted
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&x); err != nil {
+	if err := lines.Strict(line, &x); err != nil {
 		return nil, 0, err
 	}
-	if x.About == nil || x.About.Manifest == nil || len(x.About.Rounds) > 0 || x.Key != "" || x.Records < 0 {
+	if x.Run == nil || x.About == nil || x.About.Manifest == nil || len(x.About.Rounds) > 0 || x.Key != "" || x.Records < 0 {
 		return nil, 0, errors.New("it is not a run")
 	}
 	var err error

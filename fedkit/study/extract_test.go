@@ -16,16 +16,14 @@ import (
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
+	"github.com/janpfeifer/must"
 	"github.com/klauspost/compress/zstd"
 )
 
 // An extract has what identifies runs and how they ended, without their folder.
 func TestExtractSaysWhichRuns(t *testing.T) {
 	dir, fed := t.TempDir(), digits(t)
-	fed, err := fed.HoldOut(2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed = must.M1(fed.HoldOut(2, 1))
 	st := study.New(filepath.Join(dir, "runs"))
 	st.Log = t.Output()
 	o := fedkit.Options{Rounds: 5, EvalEvery: 2, Metrics: []fedkit.Metric{metric.MacroF1{}}}
@@ -37,12 +35,8 @@ func TestExtractSaysWhichRuns(t *testing.T) {
 		t.Fatal(err, runs.Failed())
 	}
 	path := filepath.Join(dir, "some.runs")
-	if err := runs.Extract(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(st.Dir); err != nil {
-		t.Fatal(err)
-	}
+	must.M(runs.Extract(path))
+	must.M(os.RemoveAll(st.Dir))
 	all, err := study.Open(path)
 	if err != nil || len(all) != 3 {
 		t.Fatal(err, all)
@@ -69,18 +63,10 @@ func TestExtractHasTheNumbers(t *testing.T) {
 		st.Add(digits(t), avg(0.1), fedkit.Options{Rounds: 7, EvalEvery: 3, Seed: seed})
 	}
 	three(st, digits(t), &strategy.IFCA{K: 2, Local: fedkit.Local{Batch: 16, LR: 0.1}}, 4)
-	runs, err := st.Run(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs := must.M1(st.Run(ctx))
 	path := filepath.Join(dir, "some.runs")
-	if err := runs.Extract(path); err != nil {
-		t.Fatal(err)
-	}
-	all, err := study.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.M(runs.Extract(path))
+	all := must.M1(study.Open(path))
 	for _, q := range []compare.Quantity{compare.Accuracy, compare.Best, compare.Clients, compare.Worst, compare.Loss, compare.Rounds,
 		compare.Down, compare.Up, compare.Clusters, compare.RoundsTo(0.5), compare.BytesTo(0.5)} {
 		got, want := q.Of(all.Light()...), q.Of(runs.Light()...)
@@ -92,9 +78,7 @@ func TestExtractHasTheNumbers(t *testing.T) {
 	}
 	// Writing the runs again gives the same file.
 	again := filepath.Join(dir, "again.runs")
-	if err := all.Extract(again); err != nil {
-		t.Fatal(err)
-	}
+	must.M(all.Extract(again))
 	a, _ := os.ReadFile(path)
 	if b, _ := os.ReadFile(again); !bytes.Equal(a, b) {
 		t.Errorf("%d bytes, then %d others", len(a), len(b))
@@ -114,16 +98,14 @@ func TestExtractThatIsNone(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       "it is not an extract of runs",
 		"{}":                                     "it is not an extract of runs",
-		`{"fedkit":"extract","schema":3}` + "\n": "a newer fedkit wrote it: schema 3",
-		`{"fedkit":"extract","schema":1,"runs":0}` + "\n":                                               "schema 1: an older fedkit wrote it, without a checksum",
-		`{"fedkit":"extract","schema":2,"runs":3}` + "\n":                                               "it has 0 lines for 3 runs",
-		`{"fedkit":"extract","schema":2,"runs":-1}` + "\n":                                              "it has 0 lines for -1 runs",
-		`{"fedkit":"extract","schema":2,"runs":1}` + "\n{}\n":                                           "run 1: it is not a run",
-		`{"fedkit":"extract","schema":2,"runs":0}` + "\n" + `{"path":["round"],"values":[true]}` + "\n": "figure 1: [round] has the value true",
+		`{"fedkit":"extract","schema":4}` + "\n": "a newer fedkit wrote it: schema 4",
+		`{"fedkit":"extract","schema":1,"runs":0}` + "\n":                                              "schema 1: an older fedkit wrote it",
+		`{"fedkit":"extract","schema":3,"runs":3}` + "\n":                                              "it has 0 lines for 3 runs",
+		`{"fedkit":"extract","schema":3,"runs":-1}` + "\n":                                             "it has 0 lines for -1 runs",
+		`{"fedkit":"extract","schema":3,"runs":1}` + "\n{}\n":                                          "run 1: it is not a run",
+		`{"fedkit":"extract","schema":3,"runs":0}` + "\n" + `{"path":["round"],"values":[[1]]}` + "\n": "figure 1: [round] has the value [1]",
 	} {
-		if err := os.WriteFile(path, z.EncodeAll(study.SealExtract([]byte(text)), nil), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.WriteFile(path, z.EncodeAll(study.SealExtract([]byte(text)), nil), 0o600))
 		if _, err := study.Open(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v, want %s", text, err, want)
 		}
@@ -139,10 +121,8 @@ func TestExtractThatIsNone(t *testing.T) {
 		"figure 1: it is not a figure of rounds":                figure("["+strings.Repeat(`"a",`, 1_000_000)+`"a"]`, "", 0),
 		"figure 1: json: unknown field \"aaa":                   `{"` + strings.Repeat("a", 1_000_000) + `":1}` + "\n",
 	} {
-		b := z.EncodeAll(study.SealExtract([]byte(`{"fedkit":"extract","schema":2,"runs":0}`+"\n"+text)), nil)
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		b := z.EncodeAll(study.SealExtract([]byte(`{"fedkit":"extract","schema":3,"runs":0}`+"\n"+text)), nil)
+		must.M(os.WriteFile(path, b, 0o600))
 		bounds.Check(t, 1<<20, func() {
 			if _, err := study.Open(path); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1200 {
 				t.Errorf("%.2000v, want %s", err, want)
@@ -152,9 +132,7 @@ func TestExtractThatIsNone(t *testing.T) {
 	if _, err := study.Open(filepath.Join(dir, "none.runs")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if err := os.WriteFile(path, []byte("not compressed"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(path, []byte("not compressed"), 0o600))
 	if _, err := study.Open(path); err == nil {
 		t.Error("no error for a file that is not compressed")
 	}
@@ -162,17 +140,12 @@ func TestExtractThatIsNone(t *testing.T) {
 
 // Runs that claim more records than there are values are refused, however many they claim.
 func TestExtractWithTooManyRecords(t *testing.T) {
-	whole, err := os.ReadFile("testdata/extract.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.M1(os.ReadFile("testdata/extract.jsonl"))
 	z, _ := zstd.NewWriter(nil)
 	path := filepath.Join(t.TempDir(), "x.runs")
 	for records, want := range map[string]string{"3": "", "4": "it is damaged: runs have more records than the 6", "9223372036854775807": "it is damaged"} {
 		text := bytes.Replace(whole, []byte(`"records":3`), []byte(`"records":`+records), 1)
-		if err := os.WriteFile(path, z.EncodeAll(study.SealExtract(text), nil), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.WriteFile(path, z.EncodeAll(study.SealExtract(text), nil), 0o600))
 		if _, err := study.Open(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s records: %v, want %q", records, err, want)
 		}
@@ -181,10 +154,7 @@ func TestExtractWithTooManyRecords(t *testing.T) {
 
 // An extract with edited numbers is refused: by its checksum or, if that was made anew, because a run contradicts them.
 func TestExtractThatWasEdited(t *testing.T) {
-	whole, err := os.ReadFile("testdata/extract.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.M1(os.ReadFile("testdata/extract.jsonl"))
 	z, _ := zstd.NewWriter(nil)
 	path := filepath.Join(t.TempDir(), "x.runs")
 	good := study.SealExtract(whole)
@@ -193,17 +163,15 @@ func TestExtractThatWasEdited(t *testing.T) {
 		text       []byte
 	}{
 		{"nothing", "", good},
-		{"the accuracy of all rounds", "altered, or cut off: its checksum does not match", bytes.Replace(good, []byte(`"values":[1309,`), []byte(`"values":[91900,`), 1)},
+		{"the accuracy of all rounds", "altered, or cut off: its checksum does not match", bytes.Replace(good, []byte(`"values":[0.1309,`), []byte(`"values":[9.19,`), 1)},
 		{"a run's accuracy", "altered, or cut off: its checksum does not match", bytes.Replace(good, []byte(`"accuracy":0.25`), []byte(`"accuracy":9.19`), 1)},
 		{"its end", "altered, or cut off: its checksum does not match", whole},
 		{"the last figure", "altered, or cut off: its checksum does not match", good[:len(good)-80]},
 		{"the accuracy and the checksum", "FedAvg, seed 0, has 3 rounds and an accuracy of 0.2563, and its figures 3 and 9.3154",
-			study.SealExtract(bytes.Replace(whole, []byte(`"values":[1309,`), []byte(`"values":[91900,`), 1))},
+			study.SealExtract(bytes.Replace(whole, []byte(`0.2173,0.2563,`), []byte(`0.2173,9.3154,`), 1))},
 		{"the number of rounds and the checksum", "has 4 rounds and", study.SealExtract(bytes.Replace(whole, []byte(`"rounds":3`), []byte(`"rounds":4`), 1))},
 	} {
-		if err := os.WriteFile(path, z.EncodeAll(c.text, nil), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.WriteFile(path, z.EncodeAll(c.text, nil), 0o600))
 		if rs, err := study.Open(path); (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path)) {
 			t.Errorf("%s: %v, %v, want %q", c.what, rs, err, c.want)
 		}

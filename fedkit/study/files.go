@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/export"
+	"fedkit.example/fedkit/weights"
 )
 
 // Files of an entry. The long table is in a folder with those of all runs.
@@ -109,11 +111,7 @@ func (r *Run) Check() error {
 	var errs []error
 	for _, file := range []string{historyFile, modelsFile, tableFile} {
 		if _, kept := r.files[file]; kept {
-			f, err := r.open(file)
-			if err == nil {
-				err = f.Close()
-			}
-			errs = append(errs, err)
+			errs = append(errs, r.verify(file))
 		}
 	}
 	return errors.Join(errs...)
@@ -137,7 +135,10 @@ func (r *Run) whole() error {
 // mend rewrites the long table of a stored run if it is missing or altered, and adds to the entry what its federation is made
 // from. The error also says what was mended.
 func (r *Run) mend(from []*config.Config) error {
-	table := r.checkTable()
+	var table error
+	if r.Rounds > 0 {
+		table = r.verify(tableFile)
+	}
 	from = slices.DeleteFunc(slices.Clone(from), r.isMadeFrom)
 	if table == nil && len(from) == 0 {
 		return nil
@@ -161,11 +162,9 @@ func (r *Run) mend(from []*config.Config) error {
 	return errors.Join(table, r.write())
 }
 
-func (r *Run) checkTable() error {
-	if r.Rounds == 0 {
-		return nil
-	}
-	f, err := r.open(tableFile)
+// verify reads a file of the run, and refuses one that was altered.
+func (r *Run) verify(file string) error {
+	f, err := r.open(file)
 	if err == nil {
 		err = f.Close()
 	}
@@ -197,4 +196,31 @@ func aside(path string, belongs fs.FileMode) error {
 		return fmt.Errorf("study: %s does not belong there: remove it, and %s too", path, to)
 	}
 	return os.Rename(path, to)
+}
+
+// keepModels stores the models that the strategy serves at the end.
+func (p *plan) keepModels(ctx context.Context) error {
+	sv, err := fedkit.Served(ctx, p.fed, p.strategy)
+	if err != nil {
+		return err
+	}
+	if err := weights.Models(p.Path(modelsFile), p.fed.Task, sv); err != nil {
+		return err
+	}
+	return p.record(modelsFile)
+}
+
+// Final loads the models that the strategy served at the end, for the task that it ran on, and which each client used.
+// Study.Models keeps them. A file that is not what was stored is refused: remove it, and the study computes the run anew.
+func (r *Run) Final(task *fedkit.Task) (*fedkit.Serving, error) {
+	f, err := r.open(modelsFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sv, err := weights.ReadModels(f, task)
+	if err != nil {
+		return nil, fmt.Errorf("study: %s: %w", f.Name(), err)
+	}
+	return sv, nil
 }

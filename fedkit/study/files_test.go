@@ -13,6 +13,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
+	"github.com/janpfeifer/must"
 )
 
 // A file that was altered, or is another run's, is refused by name when it is read, and the next study recomputes the run.
@@ -95,9 +96,7 @@ func TestAlteredFiles(t *testing.T) {
 		}
 	}
 	// Models have the length of another run's: their content is verified when they are read.
-	if err := swap("models.safetensors"); err != nil {
-		t.Fatal(err)
-	}
+	must.M(swap("models.safetensors"))
 	for _, r := range runs[:2] {
 		if err := final(r); err == nil || !strings.Contains(err.Error(), r.Path("models.safetensors")+": altered, or of another run") {
 			t.Error(err)
@@ -111,9 +110,7 @@ func TestOlderEntries(t *testing.T) {
 	three(st, digits(t), avg(0.1), 1)
 	runs, _ := run(t, st)
 	for _, r := range runs {
-		if err := alter(r.Path("entry.json"), `"schema": 2`, `"schema": 1`); err != nil {
-			t.Fatal(err)
-		}
+		must.M(alter(r.Path("entry.json"), `"schema": 2`, `"schema": 1`))
 	}
 	if left, damaged := study.List(st.Dir); len(left) != 0 || len(damaged) != 1 || !strings.Contains(damaged[0].Error(), "3 runs are left out: stored by an older fedkit, without checksums") {
 		t.Error(left, damaged)
@@ -178,9 +175,7 @@ func TestRunsThatCannotBeStored(t *testing.T) {
 	three(st, fed, avg(0.1), 1)
 	runs, _ := run(t, st)
 	lock, place := filepath.Join(st.Dir, ".locks", runs[0].ID, "folder"), runs[1].Path(".")
-	if err := errors.Join(runs.Remove(), os.MkdirAll(lock, 0o700), os.WriteFile(place, nil, 0o600), os.WriteFile(place+".damaged", nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.M(errors.Join(runs.Remove(), os.MkdirAll(lock, 0o700), os.WriteFile(place, nil, 0o600), os.WriteFile(place+".damaged", nil, 0o600)))
 	var log strings.Builder
 	st.Log = &log
 	left, err := st.Run(ctx)
@@ -198,9 +193,7 @@ func TestUnreadableEntries(t *testing.T) {
 	st := study.New(t.TempDir())
 	three(st, digits(t), avg(0.1), 1)
 	runs, _ := run(t, st)
-	if err := os.Chmod(runs[0].Path("entry.json"), 0); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.Chmod(runs[0].Path("entry.json"), 0))
 	if left, damaged := study.List(st.Dir); len(left) != 2 || len(damaged) != 1 || !errors.Is(damaged[0], fs.ErrPermission) {
 		t.Error(left, damaged)
 	}

@@ -19,6 +19,7 @@ import (
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
 	"github.com/gomlx/gomlx/core/graph"
+	"github.com/janpfeifer/must"
 )
 
 // by holds a number in an unexported field of every kind.
@@ -219,10 +220,7 @@ func TestWhatChangesResultsIsInTheKey(t *testing.T) {
 				if runs[0].Err() != nil {
 					t.Fatal(runs[0].Err())
 				}
-				h, err := runs[0].History()
-				if err != nil {
-					t.Fatal(err)
-				}
+				h := must.M1(runs[0].History())
 				h.Types, h.Code, h.Task, h.Config, h.Interceptors, h.Settings = "", "", "", nil, nil, nil
 				losses = append(losses, withoutTimes(h))
 			}
@@ -274,10 +272,7 @@ func TestChangedAfterAdd(t *testing.T) {
 	own := func() *fedkit.Federation {
 		d := *datasets.Digits()
 		d.Train.Labels, d.Test.Bytes = slices.Clone(d.Train.Labels), slices.Clone(d.Test.Bytes)
-		fed, err := fedkit.New(&d, partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fed := must.M1(fedkit.New(&d, partition.IID{Clients: 10, Seed: 1}, model.MLP(8)))
 		return fed
 	}
 	weight := 1.0

@@ -18,22 +18,22 @@ import (
 
 // Run is a stored run, as its entry describes it.
 type Run struct {
-	ID     string  // names its folder
-	Key    string  // SHA-256 of what identifies it, in hexadecimal
-	Name   string  // of its history: Options.Name, or the strategy's
-	Labels []Label // those of the study that computed it or, in what Study.Run returns, those of that study
+	ID     string  `json:"-"`                // names its folder
+	Key    string  `json:"key"`              // SHA-256 of what identifies it, in hexadecimal
+	Name   string  `json:"name"`             // of its history: Options.Name, or the strategy's
+	Labels []Label `json:"labels,omitempty"` // those of the study that computed it or, in what Study.Run returns, those of that study
 
-	About    *fedkit.History // what identifies it; no rounds
-	Rounds   int             // that were run
-	Accuracy fedkit.Float    // at the last evaluated round, as History.Accuracy has it
-	Seconds  float64         // wall time, if it was computed in one go
-	Finished time.Time       // when it ended
-	Models   bool            // whether its final models are kept
-	Error    string          // why it failed; empty if it did not
-	Retry    bool            // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
+	Rounds   int          `json:"rounds"`           // that were run
+	Accuracy fedkit.Float `json:"accuracy"`         // at the last evaluated round, as History.Accuracy has it
+	Seconds  float64      `json:"seconds"`          // wall time, if it was computed in one go
+	Finished time.Time    `json:"finished"`         // when it ended
+	Models   bool         `json:"models,omitempty"` // whether its final models are kept
+	Error    string       `json:"error,omitempty"`  // why it failed; empty if it did not
+	Retry    bool         `json:"retry,omitempty"`  // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew
 
 	// From is what its federation was made from, one per study that recorded it with AddFrom; empty if none did.
-	From []*config.Config
+	From  []*config.Config `json:"from,omitempty"`
+	About *fedkit.History  `json:"about"` // what identifies it; no rounds
 
 	dir     string            // the store's
 	files   map[string]digest // as they were stored, by name

@@ -28,6 +28,7 @@ import (
 	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
+	"github.com/janpfeifer/must"
 )
 
 // Under the race detector the plugin's destructors abort when the process exits normally.
@@ -47,10 +48,7 @@ var ctx = context.Background()
 
 func digits(t testing.TB) *fedkit.Federation {
 	t.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8)))
 	return fed
 }
 
@@ -135,16 +133,11 @@ func TestDevicesIdentifyRuns(t *testing.T) {
 	plain, dir := digits(t), t.TempDir()
 	trace := filepath.Join(dir, "devices.csv")
 	on := func(rule sim.Rule) *fedkit.Federation {
-		fed, err := plain.On(rule)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fed := must.M1(plain.On(rule))
 		return fed
 	}
 	rows := func(speed string) sim.Rule {
-		if err := os.WriteFile(trace, []byte("per_example\n"+strings.Repeat(speed+"\n", plain.Size())), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.WriteFile(trace, []byte("per_example\n"+strings.Repeat(speed+"\n", plain.Size())), 0o600))
 		return sim.Trace{File: trace}
 	}
 	given := func(speed float64) sim.Rule {
@@ -212,10 +205,7 @@ func TestStoredRunsAreRuns(t *testing.T) {
 	var alone []string
 	for _, s := range strategies {
 		for seed := range uint64(3) {
-			h, err := fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 3, Seed: seed})
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := must.M1(fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 3, Seed: seed}))
 			alone = append(alone, withoutTimes(h))
 		}
 	}
@@ -249,10 +239,7 @@ func TestWhatIdentifiesARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	attacked := func(scale float64) *fedkit.Federation {
-		f, err := attack.On(fed, 0.2, attack.SignFlip{Scale: scale}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.M1(attack.On(fed, 0.2, attack.SignFlip{Scale: scale}, 1))
 		return f
 	}
 	o := fedkit.Options{Rounds: 1, Seed: 1}
@@ -288,9 +275,7 @@ func TestStudiesThatCannotRun(t *testing.T) {
 	closure := fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.Everyone()[:n] })
 	o := fedkit.Options{Rounds: 1}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(file, nil, 0o666))
 	for _, c := range []struct {
 		words string
 		add   func(st *study.Study)
@@ -427,9 +412,7 @@ func TestListing(t *testing.T) {
 		func(path string) error { return os.Truncate(path, 100) },
 		func(path string) error { return alter(path, `"Batch": 16`, `"Batch": 17`) },
 	} {
-		if err := damage(listed[i].Path("entry.json")); err != nil {
-			t.Fatal(err)
-		}
+		must.M(damage(listed[i].Path("entry.json")))
 	}
 	left, damaged := study.List(dir)
 	if len(left) != 3 || len(damaged) != 3 {
@@ -440,18 +423,14 @@ func TestListing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := os.Truncate(listed[3].Path("history.jsonl"), 200); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.Truncate(listed[3].Path("history.jsonl"), 200))
 	again, words := run(t, st)
 	if len(again) != 6 || strings.Count(words, "damaged, and computed anew: ") != 4 {
 		t.Error(again, words)
 	}
 
 	// An entry of a newer fedkit is left alone.
-	if err := alter(listed[0].Path("entry.json"), `"schema": 2`, `"schema": 3`); err != nil {
-		t.Fatal(err)
-	}
+	must.M(alter(listed[0].Path("entry.json"), `"schema": 2`, `"schema": 3`))
 	if _, err := st.Run(ctx); !errors.Is(err, history.ErrNewer) || !strings.Contains(err.Error(), "schema 3") {
 		t.Error(err)
 	}
@@ -535,12 +514,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 	three(st, fed, avg(0.1), 2)
 	runs, _ := run(t, st)
 	again := study.New(filepath.Join(t.TempDir(), "b"))
-	if err := os.MkdirAll(filepath.Join(again.Dir, runs[1].ID), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(again.Dir, runs[1].ID, "checkpoint"), []byte("altered"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.MkdirAll(filepath.Join(again.Dir, runs[1].ID), 0o777))
+	must.M(os.WriteFile(filepath.Join(again.Dir, runs[1].ID, "checkpoint"), []byte("altered"), 0o666))
 	three(again, fed, avg(0.1), 2)
 	same, words := run(t, again)
 	if len(same) != 3 || len(same.Failed()) > 0 || same[1].Accuracy != runs[1].Accuracy || !strings.Contains(words, "FedAvg begins anew: fedkit: FedAvg: checkpoint ") {
@@ -558,9 +533,7 @@ func TestOtherCode(t *testing.T) {
 	}
 	runs, _ := make()
 	code := runs[0].About.Code
-	if err := study.AlterEntry(runs[0].Path("entry.json"), code, "fedkit older"); err != nil {
-		t.Fatal(err)
-	}
+	must.M(study.AlterEntry(runs[0].Path("entry.json"), code, "fedkit older"))
 	want := "1 stored, 0 to run\n1 of the stored runs were computed by other code (fedkit older; this is " + code + "): Study.Again computes them anew\n"
 	if runs, words := make(); words != want || runs[0].About.Code != "fedkit older" {
 		t.Errorf("%q, want %q", words, want)

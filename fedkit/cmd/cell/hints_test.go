@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/janpfeifer/must"
 	"golang.org/x/mod/modfile"
 )
 
@@ -19,9 +20,7 @@ func folder(t *testing.T, source string) string {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.work": "go 1.26\n\nuse (\n\t.\n\t" + modfile.AutoQuote(root) + "\n)\n", "go.mod": "module gonb_1\n", "main.go": source} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -105,13 +104,9 @@ func TestHintsOnce(t *testing.T) {
 
 func TestHintsKnowEarlierCells(t *testing.T) {
 	dir := folder(t, imports+"func main() {\n\th, err := fedkit.Run()\n\t_, _ = h, err\n}\n")
-	if err := os.MkdirAll(filepath.Dir(memory(dir)), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.MkdirAll(filepath.Dir(memory(dir)), 0o700))
 	remember(dir)
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(imports+"func main() {\nh.Last()\n}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(filepath.Join(dir, "main.go"), []byte(imports+"func main() {\nh.Last()\n}\n"), 0o600))
 	if got := hinted("./main.go:3:1: undefined: h\n", dir); !strings.Contains(got, "h was a variable of an earlier cell, and a cell is a program of its own") {
 		t.Error(got)
 	}

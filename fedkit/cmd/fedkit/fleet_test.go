@@ -15,6 +15,7 @@ import (
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fleet"
 	"fedkit.example/fedkit/strategy"
+	"github.com/janpfeifer/must"
 )
 
 // start starts the command as a process, which ends with the test.
@@ -22,9 +23,7 @@ func start(t *testing.T, args ...string) (*exec.Cmd, *strings.Builder) {
 	t.Helper()
 	c, log := process(args...), new(strings.Builder)
 	c.Stdout, c.Stderr = log, log
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.M(c.Start())
 	t.Cleanup(func() { _ = c.Process.Kill() })
 	return c, log
 }
@@ -33,9 +32,7 @@ func start(t *testing.T, args ...string) (*exec.Cmd, *strings.Builder) {
 func stop(t *testing.T, c *exec.Cmd, log *strings.Builder, by os.Signal) {
 	t.Helper()
 	begin := time.Now()
-	if err := c.Process.Signal(by); err != nil {
-		t.Fatal(err)
-	}
+	must.M(c.Process.Signal(by))
 	if err := c.Wait(); err != nil || time.Since(begin) > 2*time.Second {
 		t.Errorf("%q: %v: %v after %v\n%s", c.Args[1:], by, err, time.Since(begin), log)
 	}
@@ -84,18 +81,10 @@ func TestFleet(t *testing.T) {
 	await(t, "file", func() bool { _, err := os.Stat(less); return err == nil })
 	first, firstLog := start(t, "worker", less, "--cores", "1", "--slots", "2", "--memory", "100MB")
 	second, secondLog := start(t, "worker", file, "--cores", "0")
-	f, err := fleet.Join(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.M1(fleet.Join(file))
 	defer f.Close()
-	if err := f.Wait(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
-	fed, err := fedtest.Quadratic(20, 31, 8, 24)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.M(f.Wait(t.Context(), 2))
+	fed := must.M1(fedtest.Quadratic(20, 31, 8, 24))
 	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 8, LR: 0.1}}
 	if _, err := fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 3, On: f}); err != nil {
 		t.Fatal(err)
@@ -136,22 +125,14 @@ func TestFleetMistakes(t *testing.T) {
 	at := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	text := func(text string) string {
 		file := at("fleet.json")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.M(os.WriteFile(file, []byte(text), 0o600))
 		return file
 	}
 	file := at("fleet.json")
-	hub, err := fleet.StartHub(fleet.HubOptions{File: file, Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	hub := must.M1(fleet.StartHub(fleet.HubOptions{File: file, Listen: "127.0.0.1:0"}))
 	defer hub.Close()
 	other := at("fleet.json")
-	gone, err := fleet.StartHub(fleet.HubOptions{File: other})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gone := must.M1(fleet.StartHub(fleet.HubOptions{File: other}))
 	gone.Close()
 	both := map[string]any{}
 	for _, path := range []string{file, other} { // the address of the first, the keys of the second
@@ -164,10 +145,7 @@ func TestFleetMistakes(t *testing.T) {
 		}
 		both["url"] = hub.URL()
 	}
-	mixed, err := json.Marshal(both)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mixed := must.M1(json.Marshal(both))
 	wrongKey := text(string(mixed))
 	for _, c := range []struct {
 		status int
@@ -205,10 +183,7 @@ func TestFleetMistakes(t *testing.T) {
 // A machine without the plugin, or without the GPU, cannot be a worker.
 func TestWorkerWithoutDevice(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fleet.json")
-	hub, err := fleet.StartHub(fleet.HubOptions{File: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	hub := must.M1(fleet.StartHub(fleet.HubOptions{File: file}))
 	defer hub.Close()
 	for _, c := range []struct {
 		backend string

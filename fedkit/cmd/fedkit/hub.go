@@ -1,11 +1,12 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"os/signal"
+	"math"
+	"strconv"
+	"strings"
 	"syscall"
-	"time"
 
 	"fedkit.example/fedkit/fleet"
 )
@@ -34,12 +35,9 @@ has that one can only join as a new worker, with a key and a name of its own. Gi
 
 // Run is a hub until the program is interrupted.
 func (h *hubCommand) Run(c *console) error {
-	ctx, release := interrupted()
+	ctx, release := until(syscall.SIGINT, syscall.SIGTERM)
 	defer release()
-	say := func(format string, a ...any) {
-		fmt.Fprintf(c.err, time.Now().Format(time.TimeOnly)+" "+format+"\n", a...)
-	}
-	hub, err := fleet.StartHub(fleet.HubOptions{File: h.File, Dir: h.Dir, Listen: h.Listen, Names: h.Name, Memory: int64(h.Memory), Disk: int64(h.Disk), Say: say})
+	hub, err := fleet.StartHub(fleet.HubOptions{File: h.File, Dir: h.Dir, Listen: h.Listen, Names: h.Name, Memory: int64(h.Memory), Disk: int64(h.Disk), Say: c.say})
 	if err != nil {
 		return err
 	}
@@ -52,9 +50,18 @@ func (h *hubCommand) Run(c *console) error {
 	return nil
 }
 
-// interrupted returns a context that an interrupt or SIGTERM cancels. A second one ends the program.
-func interrupted() (ctx context.Context, release context.CancelFunc) {
-	ctx, release = signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, release)
-	return ctx, release
+// size is an option such as 500MB or 1.5GiB.
+type size int64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *size) UnmarshalText(text []byte) error {
+	number := strings.TrimRight(string(text), "kKMGTiB")
+	unit, known := map[string]float64{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}[string(text)[len(number):]]
+	n, err := strconv.ParseFloat(number, 64)
+	if n *= unit; err != nil || !known || !(n >= 1 && n < math.MaxInt64) {
+		return errors.New("must be a size, such as 500MB or 4GiB")
+	}
+	*s = size(n)
+	return nil
 }

@@ -8,15 +8,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"time"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fleet"
 	"fedkit.example/fedkit/internal/interrupt"
+	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/internal/text"
 	"github.com/alecthomas/kong"
 )
@@ -37,16 +41,38 @@ type console struct {
 	err io.Writer // what is for people
 }
 
+// say prints a line with the time.
+func (c *console) say(format string, a ...any) {
+	fmt.Fprintf(c.err, time.Now().Format(time.TimeOnly)+" "+format+"\n", a...)
+}
+
+// until returns a context that a signal cancels. A second one ends the program.
+func until(signals ...os.Signal) (ctx context.Context, release context.CancelFunc) {
+	ctx, release = signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, release)
+	return ctx, release
+}
+
 type commands struct {
-	Run        runCommand        `cmd:"" help:"Run a strategy; print a JSON line for each round and a summary."`
-	Follow     followCommand     `cmd:"" help:"Show how far a run of another program is, until it is over."`
-	Study      studyCommand      `cmd:"" help:"Run what is missing of a study."`
-	Results    resultsCommand    `cmd:"" help:"List, show, compare and remove the runs that are stored."`
-	Hub        hubCommand        `cmd:"" help:"Start the hub of a fleet of machines."`
-	Worker     workerCommand     `cmd:"" help:"Work for a fleet."`
-	Fleet      fleetCommand      `cmd:"" help:"List the hub and the workers of a fleet."`
-	Strategies strategiesCommand `cmd:"" help:"List the strategies with their options and sources."`
-	Parts      partsCommand      `cmd:"" help:"List aggregators, data sets, models and all else that has a name."`
+	Run     runCommand     `cmd:"" help:"Run a strategy; print a JSON line for each round and a summary."`
+	Follow  followCommand  `cmd:"" help:"Show how far a run of another program is, until it is over."`
+	Study   studyCommand   `cmd:"" help:"Run what is missing of a study."`
+	Results resultsCommand `cmd:"" help:"List, show, compare and remove the runs that are stored."`
+	Hub     hubCommand     `cmd:"" help:"Start the hub of a fleet of machines."`
+	Worker  workerCommand  `cmd:"" help:"Work for a fleet."`
+	Fleet   fleetCommand   `cmd:"" help:"List the hub and the workers of a fleet."`
+	List    namesCommand   `cmd:"" help:"List strategies, aggregators, data sets, models and all else that has a name."`
+
+	Version version `help:"Print the version."`
+}
+
+type version bool
+
+// BeforeReset is called by kong if the flag is given.
+func (version) BeforeReset(app *kong.Kong) error {
+	fmt.Fprintln(app.Stdout, source.Of())
+	app.Exit(0)
+	return nil
 }
 
 func main() { os.Exit(command(os.Args[1:], &console{os.Stdout, os.Stderr})) }
@@ -55,7 +81,7 @@ func main() { os.Exit(command(os.Args[1:], &console{os.Stdout, os.Stderr})) }
 func command(args []string, c *console) int {
 	interrupt.Enable()
 	c = &console{text.Terminal(c.out), text.Terminal(c.err)}
-	over := false // set by --help
+	over := false // set by --help and --version
 	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
 		kong.Description("Federated learning without a notebook."))
 	if err != nil { // a mistake in the tags above

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/signal"
 	"reflect"
 	"strings"
 	"syscall"
@@ -63,7 +62,7 @@ same text, or an object with the name as its type, may stand in a file:
   options: {Rounds: 30, Seed: 1, Metrics: [MacroF1]}
 
 Options of the run are ` + strings.Join(options, ", ") + `.
-All names are listed by fedkit strategies and fedkit parts.
+All names are listed by fedkit list.
 
 Standard output has one JSON line per round, then one with a summary; progress goes to standard error. An interrupt or
 SIGTERM ends the run after its last finished round; with --checkpoint, the same command goes on from there.`
@@ -127,7 +126,7 @@ func (r *runCommand) Run(c *console) error {
 		return err
 	}
 	defer leave()
-	ctx, release := terminated()
+	ctx, release := until(syscall.SIGTERM) // as Slurm sends it when time is up
 	defer release()
 	h, err := run(ctx, e, fed, c)
 	if h == nil {
@@ -175,9 +174,18 @@ func run(ctx context.Context, e *experiment.Experiment, fed *fedkit.Federation, 
 	return h, errors.Join(err, lines.Encode(map[string]any{"summary": summaryOf(h, err)}))
 }
 
-// terminated returns a context that SIGTERM cancels, as Slurm sends it when time is up. A second one ends the program.
-func terminated() (ctx context.Context, release context.CancelFunc) {
-	ctx, release = signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	context.AfterFunc(ctx, release)
-	return ctx, release
+type followCommand struct {
+	File string `arg:"" help:"Options.Checkpoint or Options.History of the run."`
+}
+
+// Run shows the line of progress.Line on standard error.
+func (f *followCommand) Run() error {
+	h, err := progress.Follow(f.File)
+	switch {
+	case err != nil:
+		return fedkit.Invalid("file", f.File, "one that a run writes: "+err.Error())
+	case h == nil || h.Stopped:
+		return errStopped
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/experiment"
@@ -17,6 +18,7 @@ type studyCommand struct {
 	Only     []string `sep:"none" placeholder:"KEY=VALUE" help:"Only the runs with this name, seed or label: --only name=FedAvg --only seed=1 --only α=0.1."`
 	Store    string   `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
 	Models   bool     `help:"Keep the final models."`
+	DryRun   bool     `help:"Say which runs are stored, which are missing and why, and compute nothing."`
 	Again    bool     `help:"Compute everything anew, also what is stored."`
 	Parallel int      `placeholder:"N" help:"Number of runs side by side. Default: by machine, or by fleet."`
 	Extract  string   `placeholder:"FILE" help:"Then write what tables and curves need of all the runs that are there into this one small file, which notebooks can read."`
@@ -60,6 +62,15 @@ func (s *studyCommand) Run(c *console) error {
 			return fedkit.Invalid("only", only, "the name, the seed or a label of a run of the file, such as seed=1")
 		}
 	}
+	if s.DryRun {
+		found, err := grid.Find(s.Store, s.Extract)
+		if errors.Is(err, os.ErrNotExist) { // none is there
+			_, err = fmt.Fprintln(c.out, strings.TrimPrefix(err.Error(), "experiment: "))
+		} else if err == nil {
+			_, err = fmt.Fprintln(c.out, found)
+		}
+		return err
+	}
 	if s.Extract != "" {
 		if _, err := study.Open(s.Extract); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fedkit.Invalid("--extract", s.Extract, "an extract that can be read, since its runs are kept, or no file: "+err.Error())
@@ -79,7 +90,7 @@ func (s *studyCommand) Run(c *console) error {
 		return err
 	}
 	st.Models, st.Again, st.Parallel, st.Log = s.Models, s.Again, s.Parallel, c.err
-	ctx, release := terminated()
+	ctx, release := until(syscall.SIGTERM)
 	defer release()
 	runs, err := st.Run(ctx)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"fedkit.example/fedkit/experiment"
+	"github.com/janpfeifer/must"
 )
 
 func TestStudyAndResults(t *testing.T) {
@@ -18,20 +19,25 @@ func TestStudyAndResults(t *testing.T) {
 		t.Skip("nothing is concurrent in the command itself")
 	}
 	store := filepath.Join(t.TempDir(), "runs")
+	dry := func(want string) {
+		if status, out, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--dry-run"); status != done || !strings.Contains(out, want) || log != "" {
+			t.Errorf("%d, %s%s, want %q", status, out, log, want)
+		}
+	}
+	dry("none of 12 runs is in " + store)
 	status, first, log := do("study", "../../experiment/testdata/study.yaml", "--store", store)
 	if status != done || strings.Count(first, "\n") != 12 || !strings.HasPrefix(log, "0 stored, 12 to run\n") {
 		t.Fatal(status, first, log)
 	}
 	var r result
-	if err := json.Unmarshal([]byte(first[:strings.Index(first, "\n")]), &r); err != nil {
-		t.Fatal(err)
-	}
+	must.M(json.Unmarshal([]byte(first[:strings.Index(first, "\n")]), &r))
 	if r.Name != "FedAvg" || r.Labels["α"] != "0.1" || len(r.Labels) != 1 || r.Seed != 1 || r.Rounds != 3 || r.Accuracy <= 0 {
 		t.Errorf("%+v", r)
 	}
 	if status, again, log := do("study", "../../experiment/testdata/study.yaml", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
 		t.Error(status, log)
 	}
+	dry("runs from the folder " + store + ": 12\n")
 	extract := filepath.Join(t.TempDir(), "all.runs")
 	status, some, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--only", "name=FedAvg", "--only", "α=0.1", "--only", "seed=2", "--extract", extract)
 	if all, err := experiment.ReadGrid("../../experiment/testdata/study.yaml"); err != nil {
@@ -74,9 +80,7 @@ func TestStudyAndResults(t *testing.T) {
 			t.Errorf("%q: status %d, %q, %q", args, status, out, err)
 		}
 	}
-	if err := os.Truncate(filepath.Join(store, r.ID, "history.jsonl"), 100); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.Truncate(filepath.Join(store, r.ID, "history.jsonl"), 100))
 	if status, out, log := on("table"); status != done || strings.Count(out, "\n") != 4 {
 		t.Error(status, out, log)
 	}
@@ -84,15 +88,11 @@ func TestStudyAndResults(t *testing.T) {
 		t.Error(status, out, log)
 	}
 	// An extract is replaced only if its runs can be kept.
-	if err := os.Truncate(extract, 100); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.Truncate(extract, 100))
 	if status, out, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--extract", extract); status != refused || out != "" || !strings.Contains(log, "--extract = "+extract+": must be an extract that can be read") {
 		t.Error(status, out, log)
 	}
-	if err := os.WriteFile(filepath.Join(store, r.ID, "entry.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(filepath.Join(store, r.ID, "entry.json"), []byte("{"), 0o600))
 	if status, out, log := on("list"); status != done || strings.Count(out, "\n") != 6 || !strings.Contains(log, r.ID) {
 		t.Error(status, out, log)
 	}
@@ -104,9 +104,7 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 	path, store := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "runs")
 	text := "base: {data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: 1}}\n" +
 		`vary: {strategy: {"=1+1\e[2J\nFedAvg": {strategy: FedAvg}}, world: {"\r\u009b31m": {options: {Seed: 1}}, b: {options: {Seed: 2}}}}`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(path, []byte(text), 0o600))
 	for _, args := range [][]string{{"study", path}, {"study", path}, {"results", "list"}, {"results", "show"}, {"results", "table"}, {"results", "list", "x=\x1b"}} {
 		status, out, log := do(append(args, "--store", store)...)
 		if i := strings.IndexFunc(out+log, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }); i >= 0 || status == failed {
@@ -128,9 +126,7 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 func TestStudyTellsOfFailures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "study.yaml")
 	text := "base: {strategy: FedAvg Local.Batch=8, data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: 9}}\nvary: {strategy.Local.LR: [1e30, 0.1]}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(path, []byte(text), 0o600))
 	status, out, log := do("study", path, "--store", t.TempDir())
 	if status != failed || strings.Count(out, "\n") != 2 || !strings.Contains(out, "not finite") || !strings.Contains(log, "1 of 2 runs failed") {
 		t.Error(status, out, log)
@@ -142,21 +138,15 @@ func TestStudyIsTerminated(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "study.yaml")
 	text := "base: {strategy: FedAvg, data: Digits, partition: IID Clients=4, model: MLP Hidden=4}\nvary: {options.Rounds: [1, 200000]}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.M(os.WriteFile(path, []byte(text), 0o600))
 	c := process("study", path, "--store", filepath.Join(dir, "runs"))
 	var out, log strings.Builder
 	c.Stdout, c.Stderr = &out, &log
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.M(c.Start())
 	for stored := []string(nil); stored == nil; time.Sleep(50 * time.Millisecond) {
 		stored, _ = filepath.Glob(filepath.Join(dir, "runs", "*", "entry.json"))
 	}
-	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.M(c.Process.Signal(syscall.SIGTERM))
 	_ = c.Wait()
 	if c.ProcessState.ExitCode() != stopped || strings.Count(out.String(), "\n") != 1 || !strings.Contains(log.String(), "1 of 2 runs are left") {
 		t.Errorf("%v\n%s\n%s", c.ProcessState, &out, &log)

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"fedkit.example/fedkit"
@@ -52,17 +52,14 @@ func (w *workerCommand) Run(c *console) error {
 			return err
 		}
 	}
-	ctx, release := interrupted()
+	ctx, release := until(syscall.SIGINT, syscall.SIGTERM)
 	defer release()
-	say := func(format string, a ...any) {
-		fmt.Fprintf(c.err, time.Now().Format(time.TimeOnly)+" "+format+"\n", a...)
-	}
-	err := fleet.RunWorker(ctx, w.File, fleet.WorkerOptions{Slots: w.Slots, Memory: int64(w.Memory), Idle: w.Idle, Say: say})
+	err := fleet.RunWorker(ctx, w.File, fleet.WorkerOptions{Slots: w.Slots, Memory: int64(w.Memory), Idle: w.Idle, Say: c.say})
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
 	case errors.Is(err, fleet.ErrIdle):
-		say("%v", err)
+		c.say("%v", err)
 		return nil
 	}
 	return err

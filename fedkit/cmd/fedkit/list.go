@@ -12,41 +12,28 @@ import (
 
 const width = 100 // of texts, in characters
 
-type strategiesCommand struct {
-	Name string `arg:"" optional:"" help:"Describe this one in full, with the options of its parts."`
-}
-
-// Run lists strategies.
-func (s *strategiesCommand) Run(c *console) error {
-	strategies := catalog.Kinds()[0]
-	if s.Name != "" {
-		return describe(c.out, s.Name, strategies)
-	}
-	return overview(c.out, strategies)
-}
-
-type partsCommand struct {
-	Name string `arg:"" optional:"" help:"Describe a thing, such as Krum, or list all of a kind, such as aggregators."`
+type namesCommand struct {
+	Name string `arg:"" optional:"" help:"List all of a kind with their options and sources, such as strategies, or describe one in full, such as Krum."`
 }
 
 // Run lists the kinds, the things of one of them, or describes a thing.
-func (p *partsCommand) Run(c *console) error {
+func (l *namesCommand) Run(c *console) error {
 	for _, k := range catalog.Kinds() {
-		if p.Name == "" {
+		switch {
+		case l.Name == "":
 			var names []string
 			for _, t := range k.Things() {
 				names = append(names, t.Name)
 			}
 			fmt.Fprintf(c.out, "%s: %s\n", k.Plural, strings.Join(names, ", "))
-		}
-		if strings.EqualFold(p.Name, k.Plural) || strings.EqualFold(p.Name, k.Name) {
+		case strings.EqualFold(l.Name, k.Plural), strings.EqualFold(l.Name, k.Name):
 			return overview(c.out, k)
 		}
 	}
-	if p.Name == "" {
+	if l.Name == "" {
 		return nil
 	}
-	return describe(c.out, p.Name, catalog.Kinds()...)
+	return describe(c.out, l.Name)
 }
 
 // overview prints, for each thing of a kind, its synopsis, its source and its options.
@@ -65,8 +52,8 @@ func overview(to io.Writer, k catalog.Kind) error {
 }
 
 // describe prints everything about the things of that name.
-func describe(to io.Writer, name string, among ...catalog.Kind) error {
-	things, err := catalog.Find(name, among...)
+func describe(to io.Writer, name string) error {
+	things, err := catalog.Find(name, catalog.Kinds()...)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 // The list has every strategy, with its options, their symbols and defaults, and its source.
 func TestStrategiesAreListed(t *testing.T) {
-	status, out, _ := do("strategies")
+	status, out, _ := do("list", "strategies")
 	if status != done {
 		t.Fatal(status)
 	}
@@ -29,28 +29,34 @@ func TestStrategiesAreListed(t *testing.T) {
 
 // One strategy is described in full, with the options of its parts.
 func TestOneIsDescribed(t *testing.T) {
-	for _, args := range [][]string{{"strategies", "fed-adam"}, {"parts", "FedAdam"}} {
-		status, out, _ := do(args...)
+	for _, name := range []string{"fed-adam", "FedAdam"} {
+		status, out, _ := do("list", name)
 		for _, want := range []string{"strategy.FedAdam", "m ← β1 m + (1−β1)Δ", "Local.LR", "η, learning rate", "Server.Beta2", "default 0.99", "one of Corrected, Reddi", "arXiv 2003.00295"} {
 			if status != done || !strings.Contains(out, want) {
-				t.Errorf("%q: no %q in %s", args, want, out)
+				t.Errorf("%q: no %q in %s", name, want, out)
 			}
 		}
 	}
 }
 
-// Without a name, parts lists the names of each kind; with that of a kind, its things.
+// Without a name, list has the names of each kind; with that of a kind, its things.
 func TestPartsAreListed(t *testing.T) {
-	_, all, _ := do("parts")
+	_, all, _ := do("list")
 	for _, k := range catalog.Kinds() {
-		status, out, _ := do("parts", k.Plural)
+		status, out, _ := do("list", k.Plural)
 		for _, thing := range k.Things() {
 			if status != done || !strings.Contains("\n"+out, "\n"+thing.Name+"\n") || !strings.Contains(all, thing.Name) {
 				t.Errorf("%s: %s is missing", k.Plural, thing.Name)
 			}
 		}
 	}
-	if status, out, _ := do("parts", "Adam"); status != done || !strings.Contains(out, "server.Adam") || !strings.Contains(out, "fedkit.Adam") {
+	if status, out, _ := do("list", "Adam"); status != done || !strings.Contains(out, "server.Adam") || !strings.Contains(out, "fedkit.Adam") {
 		t.Error(out)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if status, out, _ := do("--version"); status != done || !strings.HasPrefix(out, "fedkit ") {
+		t.Error(status, out)
 	}
 }
