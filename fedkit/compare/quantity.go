@@ -219,7 +219,7 @@ func (q Quantity) write(v float64) string {
 	case q.Unit == "1":
 		return table.Short(v)
 	}
-	return fmt.Sprintf("%.4g", v+0) // -0 becomes 0
+	return table.Minus(fmt.Sprintf("%.4g", v))
 }
 
 // beside writes half of an interval after its mean; a duration in the units of the mean.
