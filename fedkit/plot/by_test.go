@@ -37,7 +37,7 @@ func TestBy(t *testing.T) {
 	for says, f := range map[string]*chart.Figure{
 		"no history given": By("η", compare.Accuracy), "history 1 is nil": By("η", compare.Accuracy, nil),
 		`plot: by α: history "A, η 0.1" does not have it, or not as a number: "no α"`: By("α", compare.Accuracy, runs...),
-		"no run has a finite idle share":                                       By("η", compare.Idle, runs...),
+		"no run has a finite idle share":                                              By("η", compare.Idle, runs...),
 	} {
 		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)

@@ -121,21 +121,17 @@ func (v *view) curvesOf(g *compare.Group, runs []*compare.Run) []curve {
 // runs at other rounds would bend the curve.
 func (v *view) average(name string, runs []*compare.Run, b compare.Basis) curve {
 	c := curve{name: name, runs: len(runs)}
-	values := map[int][]float64{}
-	var rounds []int
-	for i, r := range runs {
+	first, others := v.ByRound(runs[0], b), map[int][]float64{}
+	for _, r := range runs[1:] {
 		for _, value := range v.ByRound(r, b) {
-			if i == 0 {
-				rounds = append(rounds, value.Round)
-			}
 			if v.take(value.Of) {
-				values[value.Round] = append(values[value.Round], value.Of)
+				others[value.Round] = append(others[value.Round], value.Of)
 			}
 		}
 	}
-	for _, round := range rounds {
-		if of := values[round]; len(of) == len(runs) {
-			c.add(float64(round), of...)
+	for _, value := range first {
+		if of := others[value.Round]; v.take(value.Of) && len(of) == len(runs)-1 {
+			c.add(float64(value.Round), append([]float64{value.Of}, of...)...)
 		}
 	}
 	return c
