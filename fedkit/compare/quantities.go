@@ -16,9 +16,9 @@ var (
 
 // Quantities of scores, on test examples, in the last evaluated round.
 var (
-	Accuracy = score(Quantity{Name: "accuracy", Unit: "%", Range: share}, func(s *history.Score) float64 { return float64(s.Accuracy) })
-	Loss     = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) })
-	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true} // highest accuracy of any round
+	Accuracy = score(Quantity{Name: "accuracy", Unit: "%", Range: share}, func(s *history.Score) float64 { return float64(s.Accuracy) })                        // share of the test examples
+	Loss     = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) }) // mean, natural logarithm
+	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true}                                                                // highest accuracy of any round
 )
 
 // Quantities of all clients, in the last round that has them.

@@ -38,8 +38,8 @@ type Quantity struct {
 
 // Value is a quantity of a round.
 type Value struct {
-	Round int // its number, from 1
-	Of    float64
+	Round int     // its number, from 1
+	Of    float64 // its value there
 }
 
 // PerRound is a quantity of a record; there is false for a round that does not have it. The number of a run is that of its last such
