@@ -24,6 +24,7 @@ type Quantity struct {
 	Unit  string // "%" of a share, "B", "s", or "1" of a count, which decides how it is written and drawn; default a plain number
 
 	LowerIsBetter bool       // loss, bytes
+	NoneIsBetter  bool       // neither more nor less is: tables mark none as the best
 	Range         [2]float64 // the least and the greatest value that it can have, which end bands and axes; default none
 	Include       []float64  // values that its axis shows, whatever the data are
 
