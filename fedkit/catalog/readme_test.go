@@ -207,7 +207,7 @@ func TestReadmeListsEveryNotebook(t *testing.T) {
 	}
 }
 
-// Each notebook ends with a reproduction card, or a ledger of claims.
+// Each notebook ends with a table of claims, most of them a reproduction card.
 func TestEveryNotebookHasACard(t *testing.T) {
 	for _, path := range notebooks(t) {
 		if code := code(t, path); !uses(code, "compare.Claims") {

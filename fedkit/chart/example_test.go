@@ -33,7 +33,7 @@ func ExampleHistogram() {
 		fmt.Println(bar)
 	}
 	// Output:
-	// -5.0 % to 0.0 %: 1
+	// −5.0 % to 0.0 %: 1
 	// 5.0 % to 10.0 %: 1
 	// 15.0 % to 20.0 %: 1
 	// 25.0 % to 30.0 %: 2

@@ -89,4 +89,4 @@ func (f *Figure) VegaLite() map[string]any { return Row{f}.VegaLite() }
 func (f *Figure) Save(path string) error { return Row{f}.Save(path) }
 
 // Fits reports whether all points of the figure are drawn, because its data are light enough for a notebook.
-func (f *Figure) Fits() bool { return Row{f}.bytes(everyPoint) <= jsonBytes }
+func (f *Figure) Fits() bool { return Row{f}.budget() == everyPoint }

@@ -69,9 +69,9 @@ func TestTiesHaveTheirOwnBin(t *testing.T) {
 		values []float64
 		want   []string
 	}{
-		"both":    {[]float64{-0.1, -0.01, 0, 0, 0, 0.01, 0.1}, []string{"-10.0 % to -8.0 %: 1", "-2.0 % to 0.0 %: 1", "0.0 %: 3", "0.0 % to 2.0 %: 1", "8.0 % to 10.0 %: 1"}},
+		"both":    {[]float64{-0.1, -0.01, 0, 0, 0, 0.01, 0.1}, []string{"−10.0 % to −8.0 %: 1", "−2.0 % to 0.0 %: 1", "0.0 %: 3", "0.0 % to 2.0 %: 1", "8.0 % to 10.0 %: 1"}},
 		"winners": {[]float64{0, 0, 0.01, 0.1}, []string{"0.0 %: 2", "1.0 % to 2.0 %: 1", "9.0 % to 10.0 %: 1"}},
-		"losers":  {[]float64{0, -0.015, -0.1, math.Copysign(0, -1)}, []string{"-10.0 % to -9.0 %: 1", "-2.0 % to -1.0 %: 1", "0.0 %: 2"}},
+		"losers":  {[]float64{0, -0.015, -0.1, math.Copysign(0, -1)}, []string{"−10.0 % to −9.0 %: 1", "−2.0 % to −1.0 %: 1", "0.0 %: 2"}},
 		"ones":    {[]float64{1, 1}, []string{"98.0 % to 100.0 %: 2"}},
 	} {
 		f := Histogram("t", "gain in accuracy", "clients", Series{Name: "a", X: c.values})

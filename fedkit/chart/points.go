@@ -169,24 +169,23 @@ const everyPoint = math.MaxInt32
 
 // budget returns how many points a series of the row may keep, so that all together fit into jsonBytes.
 func (r Row) budget() int {
-	if r.bytes(everyPoint) <= jsonBytes {
+	var points, width []int
+	for _, f := range r {
+		for i := 0; f != nil && i < len(f.Series); i++ {
+			points, width = append(points, len(f.Series[i].X)), append(width, f.Series[i].width())
+		}
+	}
+	tooMany := func(most int) bool { // the bytes of JSON if each series keeps this many points at most
+		bytes := 0
+		for i, n := range points {
+			bytes += min(most, n) * width[i]
+		}
+		return bytes > jsonBytes
+	}
+	if !tooMany(everyPoint) {
 		return everyPoint
 	}
-	// The smallest number of points that is too many, less one; a point takes a byte at least.
-	return max(2, sort.Search(jsonBytes, func(points int) bool { return r.bytes(points) > jsonBytes })-1)
-}
-
-// bytes estimates how many bytes of JSON the row takes if each series keeps this many points at most.
-func (r Row) bytes(points int) (n int) {
-	for _, f := range r {
-		if f == nil {
-			continue
-		}
-		for _, s := range f.Series {
-			n += min(points, len(s.X)) * s.width()
-		}
-	}
-	return n
+	return max(2, sort.Search(jsonBytes, tooMany)-1) // a point takes a byte at least
 }
 
 // width estimates how many bytes of JSON a point takes, from the first, the last and a few points in between.

@@ -30,7 +30,7 @@ func TestRaster(t *testing.T) {
 		t.Errorf("%d cells in %d steps", cells, len(few))
 	}
 	s, values := square(12)
-	if wide := Raster(s, values, -100, 100); len(wide) != 3 || wide[0].Name != "-10 to 0" || wide[0].Shade != -0.1 || wide[2].Shade != 0.2 {
+	if wide := Raster(s, values, -100, 100); len(wide) != 3 || wide[0].Name != "−10 to 0" || wide[0].Shade != -0.1 || wide[2].Shade != 0.2 {
 		t.Errorf("%d steps on a scale from −100 to 100: %+v", len(wide), wide)
 	}
 	many := Raster(square(48))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fedkit.example/fedkit/table"
 )
 
 // scale maps the values of an axis to [0, 1] and knows its ticks.
@@ -192,11 +194,11 @@ func (s *scale) label(v float64) string {
 	case s.Names != nil:
 		return s.Names[int(v)]
 	case s.Percent:
-		return strconv.FormatFloat(100*v, 'f', s.digits, 64) + "%"
+		return table.Minus(strconv.FormatFloat(100*v, 'f', s.digits, 64)) + "%"
 	case s.digits < 0:
 		return scientific(v)
 	}
-	return strconv.FormatFloat(v, 'f', s.digits, 64)
+	return table.Minus(strconv.FormatFloat(v, 'f', s.digits, 64))
 }
 
 // niceStep returns the smallest of …, 0.5, 1, 2, 5, 10, … that is not below v.

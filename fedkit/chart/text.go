@@ -33,7 +33,7 @@ func (s *scale) value(v float64) string {
 	case s.Percent:
 		return table.Percent(v)
 	case s.Whole:
-		return table.Unsigned(fmt.Sprintf("%.0f", v))
+		return table.Minus(fmt.Sprintf("%.0f", v))
 	}
-	return table.Unsigned(fmt.Sprintf("%.4g", v))
+	return table.Minus(fmt.Sprintf("%.4g", v))
 }

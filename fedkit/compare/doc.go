@@ -4,7 +4,9 @@
 //	compare.Table(hs...).Show()
 //	compare.Comparison{Baseline: "FedAvg", Target: 0.9}.Table(hs...).Save("table.tex")
 //
-// A Comparison has one line per group and many quantities, a Pivot one quantity in many settings.
+// A Quantity is a number of a run, and of its rounds: tables, figures (see package plot), ranks and claims are views of runs and
+// quantities. A Comparison has one line per group and many quantities, a Pivot one quantity in many settings, which Split finds by a
+// label, and Tidy is the long table of all.
 //
 // Claims tests what sources report and claim against runs, with a verdict on each, which is computed.
 //

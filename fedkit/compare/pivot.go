@@ -57,7 +57,9 @@ func (p Pivot) Table(panels ...Panel) *table.Table {
 			g.rank()
 		}
 		fill(t, cmp.Or(q.Name, "quantity"), g.names, g.columns)
-		t.Bold = g.best()
+		if !q.NoneIsBetter {
+			t.Bold = g.best()
+		}
 		t.Note = strings.Join(g.notes(q, groups, all, b), "; ")
 		return nil
 	})
@@ -161,7 +163,10 @@ func (g *grid) notes(q Quantity, groups [][]*Group, all []*Run, b Basis) (says [
 		says = append(says, "in brackets: how many of all runs have a finite value, if not all")
 		best += " of those that all runs have"
 	}
-	says = append(append(says, best), lacking(all, []column{{name: q.Name}}, true)...)
+	if !q.NoneIsBetter {
+		says = append(says, best)
+	}
+	says = append(says, lacking(all, []column{{name: q.Name}}, true)...)
 	var remarks []string
 	for _, r := range slices.Concat(each(groups, Remarks)...) {
 		if !slices.Contains(remarks, r) {

@@ -16,9 +16,9 @@ var (
 
 // Quantities of scores, on test examples, in the last evaluated round.
 var (
-	Accuracy = score(Quantity{Name: "accuracy", Unit: "%", Range: share}, func(s *history.Score) float64 { return float64(s.Accuracy) })
-	Loss     = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) })
-	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true} // highest accuracy of any round
+	Accuracy = score(Quantity{Name: "accuracy", Unit: "%", Range: share}, func(s *history.Score) float64 { return float64(s.Accuracy) })                        // share of the test examples
+	Loss     = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) }) // mean, natural logarithm
+	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true}                                                                // highest accuracy of any round
 )
 
 // Quantities of all clients, in the last round that has them.
@@ -31,7 +31,7 @@ var (
 
 // Quantities of clusters, and of their agreement with the true groups: see cluster.Agreement.
 var (
-	Clusters = clustering(Quantity{Name: "clusters", Title: "Number of clusters", Unit: "1", Range: notNegative, Include: []float64{0}, lacks: clustered},
+	Clusters = clustering(Quantity{Name: "clusters", Title: "Number of clusters", Unit: "1", NoneIsBetter: true, Range: notNegative, Include: []float64{0}, lacks: clustered},
 		func(c *history.Clustering) history.Float { return history.Float(c.Count) }) // those that have a client
 	ARI    = agreement("ARI", "adjusted Rand index", func(c *history.Clustering) history.Float { return c.ARI })           // 1 for the same groups, about 0 for random ones
 	NMI    = agreement("NMI", "normalized mutual information", func(c *history.Clustering) history.Float { return c.NMI }) // 1 for the same groups, 0 for independent ones

@@ -24,6 +24,7 @@ type Quantity struct {
 	Unit  string // "%" of a share, "B", "s", or "1" of a count, which decides how it is written and drawn; default a plain number
 
 	LowerIsBetter bool       // loss, bytes
+	NoneIsBetter  bool       // neither more nor less is: tables mark none as the best
 	Range         [2]float64 // the least and the greatest value that it can have, which end bands and axes; default none
 	Include       []float64  // values that its axis shows, whatever the data are
 
@@ -38,8 +39,8 @@ type Quantity struct {
 
 // Value is a quantity of a round.
 type Value struct {
-	Round int // its number, from 1
-	Of    float64
+	Round int     // its number, from 1
+	Of    float64 // its value there
 }
 
 // PerRound is a quantity of a record; there is false for a round that does not have it. The number of a run is that of its last such
@@ -219,7 +220,7 @@ func (q Quantity) write(v float64) string {
 	case q.Unit == "1":
 		return table.Short(v)
 	}
-	return fmt.Sprintf("%.4g", v+0) // -0 becomes 0
+	return table.Minus(fmt.Sprintf("%.4g", v))
 }
 
 // beside writes half of an interval after its mean; a duration in the units of the mean.

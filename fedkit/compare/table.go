@@ -46,6 +46,9 @@ type Comparison struct {
 	Baseline string
 	By       Quantity // default Accuracy
 
+	// More are columns beside those above: quantities of your own, say.
+	More []Quantity
+
 	// Columns are the names of the columns to show, in this order: any of the above, also if no run has it, and metrics of the
 	// runs (see Metric). Default: those of the above that runs have.
 	Columns []string
@@ -71,7 +74,7 @@ func (c Comparison) Table(h ...*history.History) *table.Table {
 			return err
 		}
 		gs := GroupRuns(runs)
-		all := usual(gs, b)
+		all := append(usual(gs, b), each(c.More, func(q Quantity) column { return q.column(gs, b) })...)
 		more, err := c.columns(gs, b)
 		if err == nil {
 			all, err = choose(append(all, more...), c.Columns)

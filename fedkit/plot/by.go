@@ -32,7 +32,7 @@ func By(label string, q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 		for _, p := range compare.Split(label, h...) {
 			x, err := strconv.ParseFloat(p.Name, 64)
 			if err != nil {
-				return fmt.Errorf("history %q: label %q is %q: must be a number", p.Runs[0].Name, label, p.Name)
+				return fmt.Errorf("history %q does not have it, or not as a number: %q", p.Runs[0].Name, p.Name)
 			}
 			runs, err := compare.Runs(p.Runs...)
 			if err != nil {

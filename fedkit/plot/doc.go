@@ -2,9 +2,10 @@
 // runs.
 //
 //	data      Labels, Sizes, Samples
-//	runs      Accuracy, Loss, Metric, Note, Against (a cost), ClientAccuracy, Heat, Participants
-//	clock     of runs on a simulated clock: Against(Clock), Gantt, Schedule, Idle, RoundTimes, Staleness
-//	clusters  of runs: Clusters, ClusterCount, ARI, NMI, Purity, ClusterDistances
+//	runs      a quantity (see compare.Quantity) Over rounds, Against a cost, By a label; ClientAccuracy, Heat, Participants
+//	usual     Over rounds: Accuracy, Loss, Metric, Note, ARI, ClusterCount, Idle, RoundTimes
+//	clock     of runs on a simulated clock: Gantt, Schedule, Staleness
+//	clusters  of runs: Clusters, ClusterDistances
 //	          of what is clustered: Dendrogram, Similarities, PCA
 //	many      Multiples, small figures of one kind; Ranks, mean ranks with their critical difference
 //	any       Show, for whatever a cell's last line is: a chart, a history, a federation

@@ -216,7 +216,7 @@ func ExampleSimilarities() {
 	// Output:
 	// cluster of columns: ["0" "" "1"]
 	// client of rows, from the bottom: ["1" "2" "0"]
-	// -0.1 to 0.0: ["0 and 1: 0" "1 and 0: 0"]
+	// −0.1 to 0.0: ["0 and 1: 0" "1 and 0: 0"]
 }
 
 func ExamplePCA() {

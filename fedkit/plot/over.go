@@ -39,15 +39,29 @@ func Over(q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 	})
 }
 
-// Usual quantities against rounds: see Over.
-func Accuracy(h ...*fedkit.History) *chart.Figure            { return Over(compare.Accuracy, h...) }     // on test examples
-func Loss(h ...*fedkit.History) *chart.Figure                { return Over(compare.Loss, h...) }         // on test examples: mean, natural logarithm
-func ARI(h ...*fedkit.History) *chart.Figure                 { return Over(compare.ARI, h...) }          // of clusters with the true groups
-func ClusterCount(h ...*fedkit.History) *chart.Figure        { return Over(compare.Clusters, h...) }     // clusters that have a client
-func Idle(h ...*fedkit.History) *chart.Figure                { return Over(compare.Idle, h...) }         // share of the simulated time that clients wait
-func RoundTimes(h ...*fedkit.History) *chart.Figure          { return Over(compare.RoundTime, h...) }    // on the simulated clock
-func Metric(name string, h ...*fedkit.History) *chart.Figure { return Over(compare.Metric(name), h...) } // of Options.Metrics
-func Note(name string, h ...*fedkit.History) *chart.Figure   { return Over(compare.Note(name), h...) }   // one of the strategy's own figures
+// Accuracy is that on test examples: see Over.
+func Accuracy(h ...*fedkit.History) *chart.Figure { return Over(compare.Accuracy, h...) }
+
+// Loss is that on test examples, the mean of the natural logarithm: see Over.
+func Loss(h ...*fedkit.History) *chart.Figure { return Over(compare.Loss, h...) }
+
+// ARI is the agreement of clusters with the true groups: see Over.
+func ARI(h ...*fedkit.History) *chart.Figure { return Over(compare.ARI, h...) }
+
+// ClusterCount is how many clusters have a client: see Over.
+func ClusterCount(h ...*fedkit.History) *chart.Figure { return Over(compare.Clusters, h...) }
+
+// Idle is the share of their simulated time that clients wait: see Over.
+func Idle(h ...*fedkit.History) *chart.Figure { return Over(compare.Idle, h...) }
+
+// RoundTimes is how long each round took on the simulated clock: see Over.
+func RoundTimes(h ...*fedkit.History) *chart.Figure { return Over(compare.RoundTime, h...) }
+
+// Metric is one of Options.Metrics by its name: see Over.
+func Metric(name string, h ...*fedkit.History) *chart.Figure { return Over(compare.Metric(name), h...) }
+
+// Note is one of the strategy's own figures by its name (Record.Notes): see Over.
+func Note(name string, h ...*fedkit.History) *chart.Figure { return Over(compare.Note(name), h...) }
 
 // Against returns the figure of a quantity against another, its cost, in the same rounds: compare.Sent, compare.Time or
 // compare.Simulated, say; Show draws it. Several runs of one configuration have their mean cost at each round. All else is as in Over.
@@ -121,21 +135,17 @@ func (v *view) curvesOf(g *compare.Group, runs []*compare.Run) []curve {
 // runs at other rounds would bend the curve.
 func (v *view) average(name string, runs []*compare.Run, b compare.Basis) curve {
 	c := curve{name: name, runs: len(runs)}
-	values := map[int][]float64{}
-	var rounds []int
-	for i, r := range runs {
+	first, others := v.ByRound(runs[0], b), map[int][]float64{}
+	for _, r := range runs[1:] {
 		for _, value := range v.ByRound(r, b) {
-			if i == 0 {
-				rounds = append(rounds, value.Round)
-			}
 			if v.take(value.Of) {
-				values[value.Round] = append(values[value.Round], value.Of)
+				others[value.Round] = append(others[value.Round], value.Of)
 			}
 		}
 	}
-	for _, round := range rounds {
-		if of := values[round]; len(of) == len(runs) {
-			c.add(float64(round), of...)
+	for _, value := range first {
+		if of := others[value.Round]; v.take(value.Of) && len(of) == len(runs)-1 {
+			c.add(float64(value.Round), append([]float64{value.Of}, of...)...)
 		}
 	}
 	return c

@@ -9,15 +9,16 @@ import (
 	"fedkit.example/fedkit/internal/text"
 )
 
-// Percent writes a share: "93.1 %".
-func Percent(v float64) string { return Unsigned(fmt.Sprintf("%.1f %%", 100*v)) }
+// Percent writes a share: "93.1 %", "−0.4 %".
+func Percent(v float64) string { return Minus(fmt.Sprintf("%.1f %%", 100*v)) }
 
-// Unsigned drops the minus of a number that rounds to 0: "-0.0".
-func Unsigned(text string) string {
-	if strings.ContainsAny(text, "123456789") {
-		return text
+// Minus writes the minus of a number as one, not as a hyphen, and drops that of one that rounds to 0: "-0.0".
+func Minus(text string) string {
+	number, negative := strings.CutPrefix(text, "-")
+	if negative && strings.ContainsAny(text, "123456789") {
+		return "−" + number
 	}
-	return strings.TrimPrefix(text, "-")
+	return number
 }
 
 // Bytes writes a number of bytes: "1.23 MB".

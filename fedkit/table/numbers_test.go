@@ -24,7 +24,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%g s beside %g s: %q, want %q", c.v, c.like, got, c.want)
 		}
 	}
-	for v, want := range map[float64]string{-0.0004: "0.0 %", -0.0006: "-0.1 %", -1e-9: "0.0 %", 0.1: "10.0 %"} {
+	for v, want := range map[float64]string{-0.0004: "0.0 %", -0.0006: "−0.1 %", -1e-9: "0.0 %", 0.1: "10.0 %"} {
 		if got := Percent(v); got != want {
 			t.Errorf("%g: %q, want %q", v, got, want)
 		}

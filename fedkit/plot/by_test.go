@@ -1,0 +1,64 @@
+package plot
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/fedtest/charttest"
+	hist "fedkit.example/fedkit/history"
+)
+
+// rated returns a run of a study with a step size.
+func rated(name, eta string, seed uint64, accuracy float64) *fedkit.History {
+	h := seeded(seed, history(name, 0.1, accuracy))
+	h.Labels, h.Name = []hist.Label{{Key: "name", Value: name}, {Key: "η", Value: eta}}, name+", η "+eta
+	return h
+}
+
+// A line for each method, without the label, with a band over seeds; a run that diverged is left out and counted.
+func TestBy(t *testing.T) {
+	runs := []*fedkit.History{rated("A", "0.1", 0, 0.5), rated("A", "0.1", 1, 0.7), rated("A", "0.01", 0, 0.4), rated("B", "1", 0, 0.9), rated("B", "0.1", 0, math.Inf(1))}
+	f := By("η", compare.Accuracy, runs...)
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := byName(f)
+	if len(s) != 2 || !near(s["A"].X, []float64{0.1, 0.01}) || !near(s["A"].Y, []float64{0.6, 0.4}) || s["A"].Hi == nil || !near(s["B"].X, []float64{1}) {
+		t.Errorf("%+v", f.Series)
+	}
+	if !f.X.Log || f.X.Title != "η" || f.Title != "accuracy by η" || f.Y.Title != "accuracy of the global model" || !strings.Contains(f.Note, "left out: 1 runs without a finite accuracy") {
+		t.Errorf("%q, %+v, %+v, %q", f.Title, f.X, f.Y, f.Note)
+	}
+	charttest.Spec(t, f)
+	for says, f := range map[string]*chart.Figure{
+		"no history given": By("η", compare.Accuracy), "history 1 is nil": By("η", compare.Accuracy, nil),
+		`plot: by α: history "A, η 0.1" does not have it, or not as a number: "no α"`: By("α", compare.Accuracy, runs...),
+		"no run has a finite idle share":                                              By("η", compare.Idle, runs...),
+	} {
+		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
+
+// A quantity of one's own is drawn as any other; bytes are those so far, in a unit that suits them.
+func TestOver(t *testing.T) {
+	steps := compare.PerRound("steps", func(r *fedkit.Record) (float64, bool) { return float64(10 * r.Round), r.Round > 1 })
+	f := Over(steps, history("A", 0.1, 0.2, 0.3), seeded(1, history("A", 0.1, 0.2)))
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Series[0]; !near(s.X, []float64{2}) || !near(s.Y, []float64{20}) || f.Title != "steps" || f.Y.Title != "steps" {
+		t.Errorf("%+v", f)
+	}
+	if f := Over(compare.Sent, history("A", 0.1, 0.2)); !near(f.Series[0].Y, []float64{3, 6}) || f.Y.Title != "sent, both ways (kB)" {
+		t.Errorf("%+v", f)
+	}
+	if err := Over(compare.RoundsTo(0.5), history("A", 0.1)).Err(); err == nil || err.Error() != `plot: rounds to 50 %: quantity "rounds to 50 %" has no values by round (Quantity.ByRound)` {
+		t.Error(err)
+	}
+}
