@@ -149,10 +149,8 @@ func (o *HubOptions) makeDir() error {
 		o.Dir = o.File + ".hub"
 		private = o.Dir
 	}
-	for _, dir := range []string{o.Dir, private} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
+	if err := os.MkdirAll(filepath.Join(o.Dir, objectsDir), 0o700); err != nil {
+		return err
 	}
 	return os.Chmod(private, 0o700)
 }
