@@ -34,6 +34,7 @@ type crowd struct {
 	lines   *proxy // of the workers
 	workers LocalOptions
 	started int
+	killed  []int // PIDs of workers, which may still be listed
 }
 
 func newCrowd(t *testing.T, n int) *crowd {
@@ -117,6 +118,7 @@ func kill(when *moment) func(c *crowd, rng *rand.Rand) {
 			when.next()
 		}
 		_ = syscall.Kill(w.PID, syscall.SIGKILL) // it may have ended just now
+		c.killed = append(c.killed, w.PID)
 		c.startWorker()
 	}
 }
@@ -343,7 +345,8 @@ func (c *crowd) suffer(all []*contender, x fault, rng *rand.Rand) (stall time.Du
 				return false
 			}
 		}
-		return len(c.Workers()) >= 3
+		left := slices.DeleteFunc(c.Workers(), func(w WorkerInfo) bool { return slices.Contains(c.killed, w.PID) })
+		return len(left) >= 3
 	}
 	for !going() {
 		if time.Since(mended) > 40*time.Second {
