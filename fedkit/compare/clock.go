@@ -26,7 +26,7 @@ var (
 	Idle      = ofClock(Quantity{Name: "idle", Long: "idle share", Title: "Share of their time that clients wait", Unit: "%", LowerIsBetter: true, Range: share, Include: []float64{0},
 		ByRound: ofRounds(times.idleShare), Summary: ofTimes(times.idleShare)}) // share of their time that clients wait
 	Wasted    = ofClock(Quantity{Name: "wasted", Long: "share of busy time without a result", Unit: "%", LowerIsBetter: true, Range: share, ByRound: ofRounds(times.wastedShare), Summary: ofTimes(times.wastedShare)}) // share of busy time without a result
-	Staleness = Quantity{Name: "staleness", LowerIsBetter: true, Range: notNegative, Format: two, ByRound: stalenessByRound, Summary: staleness}                                                                        // mean of Solve.Staleness over all results; 0 in synchronous rounds
+	Staleness = Quantity{Name: "staleness", LowerIsBetter: true, Range: notNegative, Format: two, ByRound: ofRounds(times.staleness), Summary: ofTimes(times.staleness)}                                                // mean of Solve.Staleness over all results; 0 in synchronous rounds
 )
 
 // Clocked reports whether the run has a clock, because its clients have devices.
@@ -73,8 +73,8 @@ func roundTimes(r *Run, b Basis) []Value {
 	return all
 }
 
-// times is the clients' total time by use, in s of the clock.
-type times struct{ busy, idle, wasted float64 }
+// times is the clients' total time by use, in s of the clock, and the staleness of their results.
+type times struct{ busy, idle, wasted, stale, results float64 }
 
 // add adds a round, unless its Solves were not kept.
 func (t *times) add(r *history.Record) {
@@ -82,6 +82,7 @@ func (t *times) add(r *history.Record) {
 		return
 	}
 	for _, s := range r.Solves {
+		t.stale, t.results = t.stale+float64(s.Staleness), t.results+1
 		busy := max(0, float64(s.Arrived-s.Begin))
 		t.busy += busy
 		t.idle += max(0, float64(r.Clock-s.Arrived))
@@ -102,6 +103,7 @@ func (t *times) add(r *history.Record) {
 
 func (t times) idleShare() float64   { return t.idle / (t.busy + t.idle) }
 func (t times) wastedShare() float64 { return t.wasted / t.busy }
+func (t times) staleness() float64   { return t.stale / t.results }
 
 // ofTimes reads a quantity of how a run's clients spent their time, and ofRounds that of each round, NaN if no client was at work.
 func ofTimes(of func(times) float64) func(*Run, Basis) float64 {
@@ -122,27 +124,6 @@ func ofRounds(of func(times) float64) func(*Run, Basis) []Value {
 			return Value{rec.Round, of(t)}
 		})
 	}
-}
-
-func stalenessByRound(r *Run, _ Basis) []Value {
-	return each(r.History.Rounds, func(rec history.Record) Value {
-		sum := 0.0
-		for _, s := range rec.Solves {
-			sum += float64(s.Staleness)
-		}
-		return Value{rec.Round, sum / float64(len(rec.Solves))}
-	})
-}
-
-// staleness is the mean over the results of all rounds.
-func staleness(r *Run, _ Basis) float64 {
-	sum, n := 0.0, 0.0
-	for i := range r.History.Rounds {
-		for _, s := range r.History.Rounds[i].Solves {
-			sum, n = sum+float64(s.Staleness), n+1
-		}
-	}
-	return sum / n
 }
 
 // lacking names the columns that some runs cannot have, because their Solves were not kept: among those shown or, if no columns

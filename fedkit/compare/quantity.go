@@ -108,9 +108,9 @@ func (q Quantity) with(of Quantity) Quantity {
 	return q
 }
 
-// LastRounds is the mean of a quantity over the last n rounds, of those that have it. In round t, these are t−n+1 to t.
+// LastRounds is the mean of a quantity over the last n rounds, at least one, of those that have it. In round t, these are t−n+1 to t.
 func LastRounds(n int, q Quantity) Quantity {
-	q = q.orAccuracy()
+	q, n = q.orAccuracy(), max(n, 1)
 	of := q.ByRound
 	q.Name, q.Title = fmt.Sprintf("%s, last %d rounds", q.Name, n), ""
 	q.ByRound = func(r *Run, b Basis) []Value {

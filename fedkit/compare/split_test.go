@@ -76,6 +76,9 @@ func TestLastRounds(t *testing.T) {
 	if got := slices.Concat(q.Of(h), Until(q, 0.6, Rounds).Of(h), Until(Loss, 0.6, Sent).Of(h)); !near(got, []float64{0.7, 4, 6000}) {
 		t.Errorf("%v", got)
 	}
+	if got := LastRounds(0, Accuracy).Of(h); !near(got, []float64{0.8}) {
+		t.Errorf("of no rounds: %v", got)
+	}
 	if never := Until(q, 0.9, Rounds).Of(h)[0]; never == never || !q.Scored() || q.Name != "accuracy, last 2 rounds" {
 		t.Errorf("%v, %q", never, q.Name)
 	}
