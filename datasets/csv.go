@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"fedkit.example/fedkit/config"
 )
 
 // CSV reads a table of your own: one example per line, a label column, and numbers in all other columns.
@@ -105,7 +107,7 @@ func (c CSV) learn(d *Dataset, train, test *csvFile) (err error) {
 func (c CSV) finish(d *Dataset) (*Dataset, error) {
 	if c.Test == "" {
 		d.Test = Split{}
-		if err := d.holdBack(c.Share, c.Seed); err != nil {
+		if err := d.holdBack(config.Defaults(c).Share, c.Seed); err != nil {
 			return nil, err
 		}
 	}

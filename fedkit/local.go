@@ -3,11 +3,12 @@ package fedkit
 import (
 	"math"
 
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
 )
 
 // Zero stands for 0 itself in options whose zero value stands for a default.
-const Zero = math.SmallestNonzeroFloat64
+const Zero = config.Zero
 
 // FullBatch as Local.Batch uses all of a client's examples in every step.
 const FullBatch = engine.FullBatch

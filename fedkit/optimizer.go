@@ -38,9 +38,9 @@ func (Momentum) Slots() int { return 1 }
 
 // Direction returns v ← βv + g.
 func (m Momentum) Direction(_, g []*graph.Node, v [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
-	d := make([]*graph.Node, len(g))
+	d, beta := make([]*graph.Node, len(g)), Defaults(m).Beta
 	for l := range g {
-		d[l] = graph.Add(graph.MulScalar(v[0][l], cmp.Or(m.Beta, 0.9)), g[l])
+		d[l] = graph.Add(graph.MulScalar(v[0][l], beta), g[l])
 	}
 	return d, [][]*graph.Node{d}
 }
@@ -57,7 +57,8 @@ func (Adam) Slots() int { return 2 }
 
 // Direction returns m̂/(√v̂ + ε).
 func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
-	b1, b2 := cmp.Or(a.Beta1, 0.9), cmp.Or(a.Beta2, 0.999)
+	a = Defaults(a)
+	b1, b2 := a.Beta1, a.Beta2
 	corrected := func(x *graph.Node, b float64) *graph.Node {
 		return graph.Div(x, graph.OneMinus(graph.Pow(graph.Scalar(t.Graph(), t.DType(), b), t)))
 	}
@@ -65,7 +66,7 @@ func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) (
 	for l := range g {
 		m[l] = graph.Add(graph.MulScalar(mv[0][l], b1), graph.MulScalar(g[l], 1-b1))
 		v[l] = graph.Add(graph.MulScalar(mv[1][l], b2), graph.MulScalar(graph.Square(g[l]), 1-b2))
-		d[l] = graph.Div(corrected(m[l], b1), graph.AddScalar(graph.Sqrt(corrected(v[l], b2)), cmp.Or(a.Epsilon, 1e-8)))
+		d[l] = graph.Div(corrected(m[l], b1), graph.AddScalar(graph.Sqrt(corrected(v[l], b2)), a.Epsilon))
 	}
 	return d, [][]*graph.Node{m, v}
 }

@@ -1,9 +1,6 @@
 package fedkit
 
-import (
-	"cmp"
-	"math"
-)
+import "math"
 
 // Schedule is the clients' learning-rate schedule over rounds.
 type Schedule interface {
@@ -25,7 +22,8 @@ type Decay struct {
 
 // Factor implements Schedule.
 func (d Decay) Factor(t int) float64 {
-	return math.Pow(cmp.Or(d.Gamma, 0.99), float64((t-1)/cmp.Or(d.Every, 1)))
+	d = Defaults(d)
+	return math.Pow(d.Gamma, float64((t-1)/d.Every))
 }
 
 // Cosine anneals η along half a cosine, by a factor of 1 in round 1 to Floor from round Rounds on (arXiv 1608.03983, without
@@ -37,7 +35,7 @@ type Cosine struct {
 
 // Factor implements Schedule.
 func (c Cosine) Factor(t int) float64 {
-	floor := cmp.Or(c.Floor, 0.01)
+	c = Defaults(c)
 	done := min(1, float64(t-1)/float64(c.Rounds-1))
-	return floor + (1-floor)*(1+math.Cos(math.Pi*done))/2
+	return c.Floor + (1-c.Floor)*(1+math.Cos(math.Pi*done))/2
 }

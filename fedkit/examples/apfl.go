@@ -1,10 +1,6 @@
 package examples
 
-import (
-	"cmp"
-
-	"fedkit.example/fedkit"
-)
+import "fedkit.example/fedkit"
 
 // APFL is adaptive personalized learning with a fixed α (Deng et al., arXiv 2003.13461, Algorithm 1). Client i uses the mixture
 // α v_i + (1−α) x. Its personal v_i and a copy w_i of x are trained jointly:
@@ -45,7 +41,7 @@ func (s *APFL) Start(r *fedkit.Round) error {
 func (s *APFL) Round(r *fedkit.Round) error {
 	S, d := r.Select(nil, s.Fraction), s.State.X.Cols()
 	u := r.Train(fedkit.Job{Clients: S, Start: fedkit.JoinColumns(s.State.V.Take(S...), s.State.X), Local: s.Local,
-		Objective: mixture{cmp.Or(s.Alpha, 0.5)}, Shared: r.Mask("shared")})
+		Objective: mixture{s.Alpha}, Shared: r.Mask("shared")})
 	s.State.V = s.State.V.Put(u.Clients(), u.Models.Columns(0, d))
 	s.State.X = u.Models.Columns(d, 2*d).Mean(u.Examples())
 	return r.Err()
@@ -53,8 +49,8 @@ func (s *APFL) Round(r *fedkit.Round) error {
 
 // Serve gives every client its mixture; x is the global model.
 func (s *APFL) Serve(r *fedkit.Round) fedkit.Serving {
-	alpha, x := cmp.Or(s.Alpha, 0.5), s.State.X
-	mixed := s.State.V.Scale(alpha).Add(x.Scale(1 - alpha))
+	x := s.State.X
+	mixed := s.State.V.Scale(s.Alpha).Add(x.Scale(1 - s.Alpha))
 	return fedkit.Serving{Global: fedkit.JoinColumns(x, x), Models: fedkit.JoinColumns(mixed, x), Assign: r.Everyone()}
 }
 

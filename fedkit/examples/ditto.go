@@ -1,10 +1,6 @@
 package examples
 
-import (
-	"cmp"
-
-	"fedkit.example/fedkit"
-)
+import "fedkit.example/fedkit"
 
 // Ditto trains a global model x by FedAvg, and a personal model per client with a proximal term to x (Li et al., arXiv
 // 2012.04221, Algorithm 1):
@@ -42,7 +38,7 @@ func (s *Ditto) Round(r *fedkit.Round) error {
 
 // pull is the proximal term to x.
 func (s *Ditto) pull() []fedkit.Pull {
-	return []fedkit.Pull{{To: s.State.X, Weight: cmp.Or(s.Lambda, 0.1)}}
+	return []fedkit.Pull{{To: s.State.X, Weight: s.Lambda}}
 }
 
 // Serve gives every client its own model; x is the global one.

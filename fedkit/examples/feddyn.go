@@ -1,10 +1,6 @@
 package examples
 
-import (
-	"cmp"
-
-	"fedkit.example/fedkit"
-)
+import "fedkit.example/fedkit"
 
 // FedDyn is dynamic regularization (Acar et al., arXiv 2111.04263, Algorithm 1). Each client keeps h_i, an estimate of its
 // gradient at the common optimum, and the server keeps their mean h:
@@ -43,14 +39,14 @@ func (s *FedDyn) Start(r *fedkit.Round) error {
 
 // Round implements fedkit.Strategy.
 func (s *FedDyn) Round(r *fedkit.Round) error {
-	S, alpha := r.Select(nil, s.Fraction), cmp.Or(s.Alpha, 0.1)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Pulls: []fedkit.Pull{{Weight: alpha}},
+	S := r.Select(nil, s.Fraction)
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Pulls: []fedkit.Pull{{Weight: s.Alpha}},
 		Shift: s.State.Hi.Take(S...).Scale(-1), Down: 1}) // the client has h_i
-	step := u.Delta().Scale(alpha)
-	own := u.Trained.Sub(u.Start).Scale(alpha) // the client's own, before any attack
+	step := u.Delta().Scale(s.Alpha)
+	own := u.Trained.Sub(u.Start).Scale(s.Alpha) // the client's own, before any attack
 	s.State.Hi = s.State.Hi.Put(u.Clients(), s.State.Hi.Take(u.Clients()...).Sub(own))
 	s.State.H = s.State.H.Sub(step.Mean(nil).Scale(float64(len(u.Solves)) / float64(r.Clients())))
-	s.State.X = u.Models.Mean(nil).Sub(s.State.H.Scale(1 / alpha))
+	s.State.X = u.Models.Mean(nil).Sub(s.State.H.Scale(1 / s.Alpha))
 	return r.Err()
 }
 
