@@ -30,7 +30,7 @@ type Logistic struct {
 	Rows          int     `default:"50"` // training examples per client
 	TestRows      int     `default:"10"` // test examples per client
 	Features      int     `default:"10"` // f
-	Classes       int     `default:"2"`
+	Classes       int     `default:"2"`  // number of labels
 	Heterogeneity float64 // h ≥ 0
 	L2            float64 // λ ≥ 0
 	Seed          uint64  // chooses all that is drawn

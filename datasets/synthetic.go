@@ -30,9 +30,9 @@ type Synthetic struct {
 	Alpha    float64 // α ≥ 0; changes the Name alone
 	Beta     float64 // β ≥ 0
 	IID      bool    // one W, b ~ N(0, 1) and v = 0 for all clients, the paper's IID set; Alpha and Beta must be 0
-	Clients  int     `default:"30"`
+	Clients  int     `default:"30"` // M
 	Features int     `default:"60"` // f
-	Classes  int     `default:"10"`
+	Classes  int     `default:"10"` // number of labels
 	Seed     uint64  // chooses all that is drawn
 }
 
