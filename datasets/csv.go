@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"fedkit.example/fedkit/config"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -107,7 +108,7 @@ func (c CSV) learn(d *Dataset, train, test *csvFile) (err error) {
 func (c CSV) finish(d *Dataset) (*Dataset, error) {
 	if c.Test == "" {
 		d.Test = Split{}
-		if err := d.holdBack(c.Share, c.Seed); err != nil {
+		if err := d.holdBack(config.Defaults(c).Share, c.Seed); err != nil {
 			return nil, err
 		}
 	}

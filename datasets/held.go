@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
-)
 
-// defaultShare is the share of the rows that are held back for testing.
-const defaultShare = 0.2
+	"fedkit.example/fedkit/config"
+)
 
 // checkShare refuses a share of test rows outside [0, 1), and one that is set although a file has those rows.
 func checkShare(what string, share float64, file string) error {
 	switch {
 	case !(share >= 0 && share < 1):
-		return fmt.Errorf("datasets: %s: Share = %v: must be in (0, 1), or 0 for the default of %v", what, share, defaultShare)
+		return fmt.Errorf("datasets: %s: Share = %v: must be in (0, 1), or 0 for the default of %v", what, share, config.Defaults(CSV{}).Share)
 	case share > 0 && file != "":
 		return fmt.Errorf("datasets: %s: Share = %v: must be 0 if a file has the test rows, here %s", what, share, file)
 	}
@@ -24,7 +23,6 @@ func checkShare(what string, share float64, file string) error {
 // holdBack moves a random share of the training rows to the test part, stratified by owner and label, plus or minus one
 // row. Both parts keep the order of the rows.
 func (d *Dataset) holdBack(share float64, seed uint64) error {
-	share = cmp.Or(share, defaultShare)
 	all, n := d.Train, d.Train.Len()
 	if held := math.Round(share * float64(n)); held < 1 || held >= float64(n) {
 		return fmt.Errorf("datasets: %s: Share = %v of %d rows: must leave at least one row for training and one for testing", d.Name, share, n)

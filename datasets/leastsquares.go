@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fedkit.example/fedkit/config"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -18,11 +19,11 @@ import (
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
 // 2005.05238, experiment on least squares; the bias and h are additions.
 type LeastSquares struct {
-	Clients       int     // M; default 20
-	Rows          int     // training examples per client; default 50
-	TestRows      int     // test examples per client; default 10
-	Features      int     // f; default 10
-	Noise         float64 // σ ≥ 0; default 0.5, the paper's; fedkit.Zero for none
+	Clients       int     `default:"20"`  // M
+	Rows          int     `default:"50"`  // training examples per client
+	TestRows      int     `default:"10"`  // test examples per client
+	Features      int     `default:"10"`  // f
+	Noise         float64 `default:"0.5"` // σ ≥ 0; the default is the paper's, fedkit.Zero is none
 	Heterogeneity float64 // h ≥ 0
 	Seed          uint64  // chooses all that is drawn
 }
@@ -30,8 +31,7 @@ type LeastSquares struct {
 // Make returns the data set (Shape [f], Floats, Targets) and its optimum, d = f + 1. It fails if the rows do not
 // determine the optimum: M·Rows must be at least d.
 func (l LeastSquares) Make() (*Dataset, *Optimum, error) {
-	l.Clients, l.Rows, l.TestRows = cmp.Or(l.Clients, 20), cmp.Or(l.Rows, 50), cmp.Or(l.TestRows, 10)
-	l.Features, l.Noise = cmp.Or(l.Features, 10), cmp.Or(l.Noise, 0.5)
+	l = config.Defaults(l)
 	if err := cmp.Or(checkOptions("LeastSquares", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
 		option{"TestRows", float64(l.TestRows), 1}, option{"Features", float64(l.Features), 1}, option{"Noise", l.Noise, 0},
 		option{"Heterogeneity", l.Heterogeneity, 0}),

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"fedkit.example/fedkit/config"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
@@ -25,11 +26,11 @@ import (
 // Source: R. Pathak, M. J. Wainwright, FedSplit: an algorithmic framework for fast federated optimization, arXiv
 // 2005.05238, experiment on logistic regression; the bias, more than two classes and h are additions.
 type Logistic struct {
-	Clients       int     // M; default 20
-	Rows          int     // training examples per client; default 50
-	TestRows      int     // test examples per client; default 10
-	Features      int     // f; default 10
-	Classes       int     // default 2
+	Clients       int     `default:"20"` // M
+	Rows          int     `default:"50"` // training examples per client
+	TestRows      int     `default:"10"` // test examples per client
+	Features      int     `default:"10"` // f
+	Classes       int     `default:"2"`  // number of labels
 	Heterogeneity float64 // h ≥ 0
 	L2            float64 // λ ≥ 0
 	Seed          uint64  // chooses all that is drawn
@@ -38,8 +39,7 @@ type Logistic struct {
 // Make returns the data set (Shape [f], Floats) and its optimum, d = (f + 1)·classes. It fails if there is none.
 // That can happen with few rows and no L2: a class has no examples, or the classes can be separated.
 func (l Logistic) Make() (*Dataset, *Optimum, error) {
-	l.Clients, l.Rows, l.TestRows = cmp.Or(l.Clients, 20), cmp.Or(l.Rows, 50), cmp.Or(l.TestRows, 10)
-	l.Features, l.Classes = cmp.Or(l.Features, 10), cmp.Or(l.Classes, 2)
+	l = config.Defaults(l)
 	if err := cmp.Or(checkOptions("Logistic", option{"Clients", float64(l.Clients), 1}, option{"Rows", float64(l.Rows), 1},
 		option{"TestRows", float64(l.TestRows), 1}, option{"Features", float64(l.Features), 1}, option{"Classes", float64(l.Classes), 2},
 		option{"Heterogeneity", l.Heterogeneity, 0}, option{"L2", l.L2, 0}),

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"fedkit.example/fedkit/config"
 )
 
 // GaussianMixture makes data with true groups of clients, for the study of clustered methods. Every class of every group
@@ -16,21 +18,20 @@ import (
 // each group has its own clouds, so that features differ by group. With Permute all groups have the same clouds and only
 // the labels differ: what group 0 calls c, group g calls (c + g) mod Classes, so that no model fits two groups.
 type GaussianMixture struct {
-	Groups     int     // K; default 4
-	Clients    int     // M ≥ K; default 20
-	Rows       int     // training examples per client; default 100
-	TestRows   int     // test examples per client; default 25
-	Features   int     // f; default 10
-	Classes    int     // default 4; with Permute at least K
-	Separation float64 // distance of a cloud's center from the origin, in standard deviations; default 3
+	Groups     int     `default:"4"`   // K
+	Clients    int     `default:"20"`  // M ≥ K
+	Rows       int     `default:"100"` // training examples per client
+	TestRows   int     `default:"25"`  // test examples per client
+	Features   int     `default:"10"`  // f
+	Classes    int     `default:"4"`   // with Permute at least K
+	Separation float64 `default:"3"`   // distance of a cloud's center from the origin, in standard deviations
 	Permute    bool    // groups differ in labels, not in features
 	Seed       uint64  // chooses all that is drawn
 }
 
 // Make returns the data set: Shape [f], Floats.
 func (m GaussianMixture) Make() (*Dataset, error) {
-	m.Groups, m.Clients, m.Separation = cmp.Or(m.Groups, 4), cmp.Or(m.Clients, 20), cmp.Or(m.Separation, 3)
-	m.Rows, m.TestRows, m.Features, m.Classes = cmp.Or(m.Rows, 100), cmp.Or(m.TestRows, 25), cmp.Or(m.Features, 10), cmp.Or(m.Classes, 4)
+	m = config.Defaults(m)
 	if err := cmp.Or(checkOptions("GaussianMixture", option{"Groups", float64(m.Groups), 1}, option{"Clients", float64(m.Clients), float64(m.Groups)},
 		option{"Rows", float64(m.Rows), 1}, option{"TestRows", float64(m.TestRows), 1}, option{"Features", float64(m.Features), 1},
 		option{"Classes", float64(m.Classes), 2}, option{"Separation", m.Separation, 0}),

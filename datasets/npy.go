@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"fedkit.example/fedkit/config"
 )
 
 // NPY reads arrays that NumPy has saved.
@@ -42,7 +44,7 @@ func (a NPY) Make() (*Dataset, error) {
 		return nil, err
 	}
 	if a.TestX == "" {
-		if err := d.holdBack(a.Share, a.Seed); err != nil {
+		if err := d.holdBack(config.Defaults(a).Share, a.Seed); err != nil {
 			return nil, err
 		}
 	} else if err := a.test(d); err != nil {

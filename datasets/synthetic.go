@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+
+	"fedkit.example/fedkit/config"
 )
 
 // Synthetic is synthetic(α, β) of the FedProx paper: classification tables in which each client k has its own model and
@@ -28,15 +30,15 @@ type Synthetic struct {
 	Alpha    float64 // α ≥ 0; changes the Name alone
 	Beta     float64 // β ≥ 0
 	IID      bool    // one W, b ~ N(0, 1) and v = 0 for all clients, the paper's IID set; Alpha and Beta must be 0
-	Clients  int     // default 30
-	Features int     // f; default 60
-	Classes  int     // default 10
+	Clients  int     `default:"30"` // M
+	Features int     `default:"60"` // f
+	Classes  int     `default:"10"` // number of labels
 	Seed     uint64  // chooses all that is drawn
 }
 
 // Make returns the data set: Shape [f], Floats.
 func (s Synthetic) Make() (*Dataset, error) {
-	s.Clients, s.Features, s.Classes = cmp.Or(s.Clients, 30), cmp.Or(s.Features, 60), cmp.Or(s.Classes, 10)
+	s = config.Defaults(s)
 	// A client has e⁶ + 50 ≈ 450 examples on average.
 	if err := cmp.Or(checkOptions("Synthetic", option{"Alpha", s.Alpha, 0}, option{"Beta", s.Beta, 0}, option{"Clients", float64(s.Clients), 1},
 		option{"Features", float64(s.Features), 1}, option{"Classes", float64(s.Classes), 2}),

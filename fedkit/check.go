@@ -57,7 +57,7 @@ func check(path string, v any, fed *Federation, n int) (err error) {
 			}
 		}
 		if c, ok := part.(Checker); ok {
-			return fault.Within(at, c.Check(fed, n))
+			return fault.Within(at, checkOptions(c, fed, n))
 		}
 		return nil
 	})

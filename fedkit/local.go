@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"math"
 
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
 // Zero stands for 0 itself in options whose zero value stands for a default.
-const Zero = math.SmallestNonzeroFloat64
+const Zero = config.Zero
 
 // FullBatch as Local.Batch uses all of a client's examples in every step.
 const FullBatch = engine.FullBatch
@@ -100,9 +101,9 @@ func (Momentum) Slots() int { return 1 }
 
 // Direction returns v ← βv + g.
 func (m Momentum) Direction(_, g []*graph.Node, v [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
-	d := make([]*graph.Node, len(g))
+	d, beta := make([]*graph.Node, len(g)), Defaults(m).Beta
 	for l := range g {
-		d[l] = graph.Add(graph.MulScalar(v[0][l], cmp.Or(m.Beta, 0.9)), g[l])
+		d[l] = graph.Add(graph.MulScalar(v[0][l], beta), g[l])
 	}
 	return d, [][]*graph.Node{d}
 }
@@ -119,7 +120,8 @@ func (Adam) Slots() int { return 2 }
 
 // Direction returns m̂/(√v̂ + ε).
 func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) ([]*graph.Node, [][]*graph.Node) {
-	b1, b2 := cmp.Or(a.Beta1, 0.9), cmp.Or(a.Beta2, 0.999)
+	a = Defaults(a)
+	b1, b2 := a.Beta1, a.Beta2
 	corrected := func(x *graph.Node, b float64) *graph.Node {
 		return graph.Div(x, graph.OneMinus(graph.Pow(graph.Scalar(t.Graph(), t.DType(), b), t)))
 	}
@@ -127,7 +129,7 @@ func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) (
 	for l := range g {
 		m[l] = graph.Add(graph.MulScalar(mv[0][l], b1), graph.MulScalar(g[l], 1-b1))
 		v[l] = graph.Add(graph.MulScalar(mv[1][l], b2), graph.MulScalar(graph.Square(g[l]), 1-b2))
-		d[l] = graph.Div(corrected(m[l], b1), graph.AddScalar(graph.Sqrt(corrected(v[l], b2)), cmp.Or(a.Epsilon, 1e-8)))
+		d[l] = graph.Div(corrected(m[l], b1), graph.AddScalar(graph.Sqrt(corrected(v[l], b2)), a.Epsilon))
 	}
 	return d, [][]*graph.Node{m, v}
 }
@@ -208,7 +210,8 @@ type Decay struct {
 
 // Factor implements Schedule.
 func (d Decay) Factor(t int) float64 {
-	return math.Pow(cmp.Or(d.Gamma, 0.99), float64((t-1)/cmp.Or(d.Every, 1)))
+	d = Defaults(d)
+	return math.Pow(d.Gamma, float64((t-1)/d.Every))
 }
 
 // Cosine anneals η along half a cosine, by a factor of 1 in round 1 to Floor from round Rounds on (arXiv 1608.03983, without
@@ -220,7 +223,7 @@ type Cosine struct {
 
 // Factor implements Schedule.
 func (c Cosine) Factor(t int) float64 {
-	floor := cmp.Or(c.Floor, 0.01)
+	c = Defaults(c)
 	done := min(1, float64(t-1)/float64(c.Rounds-1))
-	return floor + (1-floor)*(1+math.Cos(math.Pi*done))/2
+	return c.Floor + (1-c.Floor)*(1+math.Cos(math.Pi*done))/2
 }

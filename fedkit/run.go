@@ -201,14 +201,14 @@ func (u *underway) release() {
 // start starts the strategy, or resumes it from its checkpoint.
 func (u *underway) start(ctx context.Context) error {
 	r := u.newRound(ctx, 0)
-	guard(r, u.strategy.Start)
+	guard(r, u.strategy, func(s Strategy) error { return s.Start(r) })
 	_, err := u.states.Settle()
 	if r.Fail(err); r.err != nil {
 		return fmt.Errorf("start: %w", r.err)
 	}
 	if u.opts.EvalEvery > 1 { // a strategy that cannot serve yet has no clusters
 		first := u.newRound(ctx, 0)
-		guard(first, func(r *Round) error { return r.cluster(u.strategy) })
+		guard(first, u.strategy, first.cluster)
 		u.clusters = first.err == nil && first.record.Clusters != nil
 	}
 	if err := u.checkSnapshot(); err != nil {
@@ -308,7 +308,7 @@ func (u *underway) play(r *Round) error {
 	begin := time.Now()
 	before, err := u.snapshot()
 	r.Fail(err)
-	guard(r, u.strategy.Round)
+	guard(r, u.strategy, func(s Strategy) error { return s.Round(r) })
 	if before != nil && errors.Is(r.err, errNoClients) {
 		r.err = nil
 		r.restoreStates(u.states, before)
@@ -321,10 +321,10 @@ func (u *underway) play(r *Round) error {
 	switch {
 	case r.err != nil:
 	case r.T%u.opts.EvalEvery == 0 || r.T == u.opts.Rounds:
-		guard(r, func(r *Round) error { r.evaluate(u.strategy); return r.err })
+		guard(r, u.strategy, func(s Strategy) error { r.evaluate(s); return r.err })
 		r.record.EvalTime = time.Since(begin).Seconds()
 	case u.clusters:
-		guard(r, func(r *Round) error { return r.cluster(u.strategy) })
+		guard(r, u.strategy, r.cluster)
 		r.record.EvalTime = time.Since(begin).Seconds()
 	}
 	switch {
@@ -359,14 +359,16 @@ func (r *Round) restoreStates(states, copies checkpoint.States) {
 	}
 }
 
-// guard runs a step of a strategy, and turns a panic in it into the round's error.
-func guard(r *Round, step func(*Round) error) {
+// guard runs a step of a strategy with its defaults filled in, and turns a panic in it into the round's error.
+func guard(r *Round, s Strategy, step func(Strategy) error) {
+	s, restore := withDefaults(s)
+	defer restore()
 	defer func() {
 		if p := recover(); p != nil && r.err == nil {
 			r.err = fmt.Errorf("panic: %w", fault.Panicked(p))
 		}
 	}()
-	if err := step(r); r.err == nil {
+	if err := step(s); r.err == nil {
 		r.err = err
 	}
 }

@@ -296,7 +296,7 @@ func (u *underway) served(ctx context.Context, all []Strategy) (*Serving, error)
 	}
 	var sv Serving
 	r := u.newRound(ctx, 0)
-	guard(r, func(r *Round) error { sv = r.served(u.strategy); return r.err })
+	guard(r, u.strategy, func(s Strategy) error { sv = r.served(s); return r.err })
 	switch {
 	case r.err == nil:
 		return sv.clone(), nil

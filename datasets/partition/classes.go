@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
 )
 
 // Classes gives every client the same number k of classes. One after another, the clients take the k classes that the
@@ -17,7 +18,7 @@ import (
 // "#C = k" of section 4. There classes are drawn without this balance, so that some may have many holders, or none.
 type Classes struct {
 	Clients int    // M; 1 to the number of rows, of training and of test rows
-	Each    int    // k, classes per client; default 2, or the number in the data set if that is less
+	Each    int    `default:"2"` // k, classes per client; the default is at most the number in the data set
 	Seed    uint64 // chooses classes and rows
 }
 
@@ -28,7 +29,9 @@ func (r Classes) Deal(d *datasets.Dataset) (*Deal, error) {
 	if err := checkLabeled("Classes", r.Clients, d); err != nil {
 		return nil, err
 	}
-	r.Each = cmp.Or(r.Each, min(2, d.Classes))
+	if r.Each == 0 {
+		r.Each = min(config.Defaults(r).Each, d.Classes)
+	}
 	if r.Each < 1 || r.Each > d.Classes {
 		return nil, fmt.Errorf("partition.Classes: Each = %d: must be in [1, %d], the number of classes of %s",
 			r.Each, d.Classes, d.Name)
@@ -47,7 +50,7 @@ func (r Classes) Deal(d *datasets.Dataset) (*Deal, error) {
 
 // String returns "20 clients, 2 classes each", and the seed unless it is 0.
 func (r Classes) String() string {
-	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(cmp.Or(r.Each, 2), "class"), seeded(r.Seed))
+	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(config.Defaults(r).Each, "class"), seeded(r.Seed))
 }
 
 // holders returns the clients of each class, [C].

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
 )
 
 // Dirichlet is label and quantity skew. For every class c it draws the clients' shares
@@ -38,7 +39,7 @@ type Dirichlet struct {
 	Clients  int     // M; 1 to the number of rows, of training and of test rows
 	Alpha    float64 // α > 0, finite; 0.1 is very unequal, 1 unequal, 100 close to IID
 	MinTrain int     // least training rows per client; default 10, or half an equal share (but at least 1) if that is less
-	MinTest  int     // least test rows per client; default 1
+	MinTest  int     `default:"1"` // least test rows per client
 	Seed     uint64  // chooses shares and rows
 }
 
@@ -88,8 +89,8 @@ func (r Dirichlet) checked(d *datasets.Dataset) (Dirichlet, error) {
 	case math.IsInf(r.Alpha, 1):
 		return r, errors.New("partition.Dirichlet: Alpha = +Inf: must be finite; IID is the limit")
 	}
+	r = config.Defaults(r)
 	r.MinTrain = cmp.Or(r.MinTrain, defaultMin(d.Train.Len(), r.Clients))
-	r.MinTest = cmp.Or(r.MinTest, 1)
 	if err := checkMin("Dirichlet", "MinTrain", r.MinTrain, r.Clients, "train", d.Train.Len()); err != nil {
 		return r, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
 )
 
 // Natural makes one client per owner of the data, as in Split.Owner: the writer, the speaker, the client of a synthetic
@@ -17,8 +18,8 @@ import (
 // users with few examples.
 type Natural struct {
 	Clients  int    // choose this many owners at random; default: all of them
-	MinTrain int    // training rows an owner needs; default 1
-	MinTest  int    // test rows an owner needs; default 1
+	MinTrain int    `default:"1"` // training rows an owner needs
+	MinTest  int    `default:"1"` // test rows an owner needs
 	Drop     bool   // leave out owners that have fewer; default: the first of them is an error
 	Seed     uint64 // of the choice
 }
@@ -26,7 +27,7 @@ type Natural struct {
 // Deal returns one client per owner, each with its rows in ascending order. It fails if an owner has too few rows and Drop
 // is not set, a field is out of range, or the data set does not know its owners or does not pass its Check.
 func (r Natural) Deal(d *datasets.Dataset) (*Deal, error) {
-	r.MinTrain, r.MinTest = cmp.Or(r.MinTrain, 1), cmp.Or(r.MinTest, 1)
+	r = config.Defaults(r)
 	if err := r.check(d); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
 )
 
 // Quantity is quantity skew. The clients' shares q, [M], are drawn from a Dirichlet distribution or follow a power law:
@@ -33,7 +34,7 @@ type Quantity struct {
 	Alpha    float64 // α > 0: sizes by a Dirichlet distribution; a small α gives nearly all to a few
 	Power    float64 // a > 0: sizes by a power law; 1 is Zipf's law. Exactly one of Alpha and Power is set
 	MinTrain int     // least training rows per client; default 10, or half an equal share (but at least 1) if that is less; with Of, 10 or all it has
-	MinTest  int     // least test rows per client; default 1
+	MinTest  int     `default:"1"` // least test rows per client
 	Seed     uint64  // chooses sizes and rows
 }
 
@@ -54,7 +55,7 @@ func (r Quantity) Deal(d *datasets.Dataset) (*Deal, error) {
 	if err != nil {
 		return nil, err
 	}
-	test, err := r.cut("MinTest", cmp.Or(r.MinTest, 1), "test", d.Test.Len(), q)
+	test, err := r.cut("MinTest", config.Defaults(r).MinTest, "test", d.Test.Len(), q)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,11 @@
 package partition
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
 )
 
 // Relabel is concept shift: groups of clients disagree about labels. In group j every label c, of training and of test
@@ -17,7 +17,7 @@ import (
 // Optimization under Privacy Constraints, 2021 (arXiv 1910.01991), whose clients differ by permuted labels.
 type Relabel struct {
 	Of     Rule    // makes the clients
-	Groups int     // k; default 2, or the number of Maps. The first keeps its labels, the others draw different permutations
+	Groups int     `default:"2"` // k; with Maps, their number. The first keeps its labels, the others draw different permutations
 	Maps   [][]int // [k, C], π_j(c), to choose the permutations; default: drawn
 	Seed   uint64  // of the permutations
 }
@@ -54,7 +54,7 @@ func (r Relabel) String() string {
 	if r.Maps != nil {
 		return fmt.Sprintf("%v, labels mapped by %v", r.Of, r.Maps)
 	}
-	return fmt.Sprintf("%v, labels permuted in %s%s", r.Of, several(cmp.Or(r.Groups, 2), "group"), seeded(r.Seed))
+	return fmt.Sprintf("%v, labels permuted in %s%s", r.Of, several(config.Defaults(r).Groups, "group"), seeded(r.Seed))
 }
 
 // maps returns the permutations, [k, C].
@@ -65,9 +65,8 @@ func (r Relabel) maps(d *Deal) ([][]int, error) {
 		return nil, fmt.Errorf("partition.Relabel: %s has no labels", d.Data.Name)
 	case r.Maps != nil:
 		return r.Maps, r.checkMaps(classes)
-	case r.Groups == 0:
-		r.Groups = 2
 	}
+	r = config.Defaults(r)
 	if most := min(len(d.Clients), factorial(classes)); r.Groups < 1 || r.Groups > most {
 		return nil, fmt.Errorf("partition.Relabel: Groups = %d: must be in [1, %d], since there are %s and %d classes",
 			r.Groups, most, count(len(d.Clients)), classes)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/config"
 )
 
 // Shards is the pathological partition: the training rows are sorted by label and cut into Clients·Each shards of equal
@@ -28,14 +29,14 @@ import (
 // 1602.05629), section 3: 200 shards of 300 MNIST images, 100 clients. The paper does not split the test rows.
 type Shards struct {
 	Clients int    // M; 1 to the number of rows, of training and of test rows
-	Each    int    // shards per client; default 2
+	Each    int    `default:"2"` // shards per client
 	Seed    uint64 // chooses shards and rows
 }
 
 // Deal returns M clients, each with its rows in ascending order. It fails if a field is out of range, or the
 // data set has no labels or does not pass its Check.
 func (r Shards) Deal(d *datasets.Dataset) (*Deal, error) {
-	r.Each = cmp.Or(r.Each, 2)
+	r = config.Defaults(r)
 	if err := checkLabeled("Shards", r.Clients, d); err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func (r Shards) Deal(d *datasets.Dataset) (*Deal, error) {
 
 // String returns "100 clients, 2 shards each", and the seed unless it is 0.
 func (r Shards) String() string {
-	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(cmp.Or(r.Each, 2), "shard"), seeded(r.Seed))
+	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(config.Defaults(r).Each, "shard"), seeded(r.Seed))
 }
 
 // follow assigns the test rows to clients that hold these training rows, [M]. Of class c, client i gets the share

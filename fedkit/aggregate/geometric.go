@@ -1,7 +1,6 @@
 package aggregate
 
 import (
-	"cmp"
 	"math"
 
 	"fedkit.example/fedkit"
@@ -27,6 +26,7 @@ func (a GeometricMedian) Aggregate(u *fedkit.Matrix, weights []float64) *fedkit.
 	if err := fedkit.Check(a, nil, u.Rows()); err != nil {
 		return fedkit.Failed(err)
 	}
+	a = fedkit.Defaults(a)
 	g, err := centered(u)
 	if err != nil {
 		return fedkit.Failed(err)
@@ -36,14 +36,14 @@ func (a GeometricMedian) Aggregate(u *fedkit.Matrix, weights []float64) *fedkit.
 		return u.Mean(weights) // reports the wrong length
 	}
 	z := mat.NewVecDense(n, nil) // coefficients: of the center at first, then of Σ z_i u_i
-	for range cmp.Or(a.Iterations, 500) {
+	for range a.Iterations {
 		var gz mat.VecDense
 		gz.MulVec(g, z)
 		zz := mat.Dot(z, &gz)
 		next := make([]float64, n)
 		for i := range next {
 			far := math.Sqrt(max(0, g.At(i, i)-2*gz.AtVec(i)+zz))
-			next[i] = 1 / max(far, cmp.Or(a.Smooth, 1e-6))
+			next[i] = 1 / max(far, a.Smooth)
 			if weights != nil {
 				next[i] *= weights[i]
 			}

@@ -1,8 +1,6 @@
 package aggregate
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -24,7 +22,7 @@ func (a TrimmedMean) Aggregate(u *fedkit.Matrix, _ []float64) *fedkit.Matrix {
 		return fedkit.Failed(err)
 	}
 	n := u.Rows()
-	k := int(cmp.Or(a.Share, 0.2)*float64(n) + 1e-9) // 0.29 · 100 is a little less than 29
+	k := int(fedkit.Defaults(a).Share*float64(n) + 1e-9) // 0.29 · 100 is a little less than 29
 	k = max(0, min(k, (n-1)/2))
 	ranks := make([]float64, n)
 	for i := k; i < n-k; i++ {

@@ -1,7 +1,6 @@
 package attack
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,11 +15,11 @@ type SignFlip struct {
 }
 
 // String has the scale: "sign flip × 1".
-func (s SignFlip) String() string { return fmt.Sprintf("sign flip × %v", cmp.Or(s.Scale, 1)) }
+func (s SignFlip) String() string { return fmt.Sprintf("sign flip × %v", fedkit.Defaults(s).Scale) }
 
 // On implements Attack.
 func (s SignFlip) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
-	return times(s, -cmp.Or(s.Scale, 1), fed, attackers)
+	return times(s, -fedkit.Defaults(s).Scale, fed, attackers)
 }
 
 // Scaled boosts the update, start + bΔ instead of start + Δ, so that one client outweighs the others (model
@@ -30,11 +29,11 @@ type Scaled struct {
 }
 
 // String has the factor: "update × 10".
-func (s Scaled) String() string { return fmt.Sprintf("update × %v", cmp.Or(s.By, 10)) }
+func (s Scaled) String() string { return fmt.Sprintf("update × %v", fedkit.Defaults(s).By) }
 
 // On implements Attack.
 func (s Scaled) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
-	return times(s, cmp.Or(s.By, 10), fed, attackers)
+	return times(s, fedkit.Defaults(s).By, fed, attackers)
 }
 
 func times(a Attack, factor float64, fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
@@ -52,7 +51,7 @@ type Gaussian struct {
 }
 
 // String has the deviation: "noise σ = 1".
-func (g Gaussian) String() string { return fmt.Sprintf("noise σ = %v", cmp.Or(g.Sigma, 1)) }
+func (g Gaussian) String() string { return fmt.Sprintf("noise σ = %v", fedkit.Defaults(g).Sigma) }
 
 // On implements Attack.
 func (g Gaussian) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
@@ -61,7 +60,7 @@ func (g Gaussian) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federatio
 	}
 	return intercept(fed, g, func(u *fedkit.Updates, rng *rand.Rand) *fedkit.Matrix {
 		state := []uint64{rng.Uint64(), rng.Uint64(), rng.Uint64()}
-		return u.Models.Apply(noisy, cmp.Or(g.Sigma, 1), state)
+		return u.Models.Apply(noisy, fedkit.Defaults(g).Sigma, state)
 	}, attackers)
 }
 

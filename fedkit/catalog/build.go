@@ -180,7 +180,7 @@ func written(at string, f reflect.StructField, tree any) (any, error) {
 	if x, ok := number(tree); !ok || x != 0 || r == "" || usual == "" {
 		return tree, nil
 	}
-	if f.Type.Kind() == reflect.Float64 && (strings.HasPrefix(r, "[0,") || strings.Contains(usual, "fedkit.Zero")) {
+	if f.Type.Kind() == reflect.Float64 && strings.HasPrefix(r, "[0,") {
 		return float64(fedkit.Zero), nil
 	}
 	return nil, fedkit.Invalid(at, word(tree), "in "+strings.Replace(r, ",", ", ", 1)+", or left out for "+usual)

@@ -1,10 +1,10 @@
 package cluster
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 
+	"fedkit.example/fedkit/config"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -47,7 +47,7 @@ func (a Gaussian) Affinity(p *Points) (*mat.SymDense, error) {
 	if !(a.Gamma >= 0) {
 		return nil, invalid("Gamma", a.Gamma, "a number > 0, or 0 for the default of 1")
 	}
-	d, gamma := p.Distances(), cmp.Or(a.Gamma, 1)
+	d, gamma := p.Distances(), config.Defaults(a).Gamma
 	return pairwise(p.Len(), func(i, j int) float64 { return math.Exp(-gamma * d.At(i, j) * d.At(i, j)) }), nil
 }
 

@@ -3,6 +3,8 @@ package cluster
 import (
 	"cmp"
 	"math/rand/v2"
+
+	"fedkit.example/fedkit/config"
 )
 
 // BestSilhouette chooses the number of groups from Min to Max with the greatest mean silhouette, the smallest in a tie. All
@@ -12,8 +14,8 @@ import (
 // Errors: those of Clusterer, Min or Max below 2, Max below Min.
 type BestSilhouette struct {
 	Of  Clusterer // default Agglomerative
-	Min int       `range:"[2,inf)" default:"2"`  // fewest groups
-	Max int       `range:"[2,inf)" default:"10"` // most groups; at most n − 1 are tried
+	Min int       `range:"[2,inf)" default:"2"`                          // fewest groups
+	Max int       `range:"[2,inf)" default:"10, or Min if that is more"` // most groups; at most n − 1 are tried
 }
 
 // Finds implements Finder.
@@ -21,7 +23,8 @@ func (BestSilhouette) Finds() bool { return true }
 
 // Cluster implements Clusterer.
 func (m BestSilhouette) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) {
-	least, most := cmp.Or(m.Min, 2), cmp.Or(m.Max, max(10, m.Min))
+	m = config.Defaults(m)
+	least, most := m.Min, cmp.Or(m.Max, max(10, m.Min))
 	switch {
 	case least < 2:
 		return nil, invalid("Min", m.Min, "at least 2, or 0 for the default of 2")

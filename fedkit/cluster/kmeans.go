@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+
+	"fedkit.example/fedkit/config"
 )
 
 // KMeans minimizes the sum of squared distances to the groups' means (Lloyd's iterations from k-means++ starts, Arthur and
@@ -30,11 +32,12 @@ func (m KMeans) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) {
 	if rng == nil {
 		rng = rand.New(rand.NewPCG(0, 0))
 	}
-	s, starts := spaceOf(p), make([]lloyd, cmp.Or(m.Starts, 10))
+	m = config.Defaults(m)
+	s, starts := spaceOf(p), make([]lloyd, m.Starts)
 	for i := range starts { // each has its own generator, so that they can run in parallel
 		starts[i] = lloyd{space: s, k: min(k, p.Len()), rng: rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))}
 	}
-	parallel(len(starts), func(i int) { starts[i].run(cmp.Or(m.Iterations, 300)) })
+	parallel(len(starts), func(i int) { starts[i].run(m.Iterations) })
 	best := slices.MinFunc(starts, func(a, b lloyd) int { return cmp.Compare(a.inertia, b.inertia) })
 	return Renumber(best.labels), nil
 }

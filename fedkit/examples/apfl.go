@@ -1,8 +1,6 @@
 package examples
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/strategy"
 )
@@ -44,7 +42,7 @@ func (s *APFL) Start(r *fedkit.Round) error {
 func (s *APFL) Round(r *fedkit.Round) error {
 	S, d := r.Select(nil, s.Fraction), s.State.X.Cols()
 	u := r.Train(fedkit.Job{Clients: S, Start: fedkit.JoinColumns(s.State.V.Take(S...), s.State.X), Local: s.Local,
-		Objective: mixture{cmp.Or(s.Alpha, 0.5)}, Shared: r.Mask("shared")})
+		Objective: mixture{s.Alpha}, Shared: r.Mask("shared")})
 	s.State.V = s.State.V.Put(u.Clients(), u.Models.Columns(0, d))
 	s.State.X = u.Models.Columns(d, 2*d).Mean(strategy.Weights(r, u, s.Weighting, strategy.ByExamples{}))
 	return r.Err()
@@ -52,8 +50,8 @@ func (s *APFL) Round(r *fedkit.Round) error {
 
 // Serve gives every client its mixture; x is the global model.
 func (s *APFL) Serve(r *fedkit.Round) fedkit.Serving {
-	alpha, x := cmp.Or(s.Alpha, 0.5), s.State.X
-	mixed := s.State.V.Scale(alpha).Add(x.Scale(1 - alpha))
+	x := s.State.X
+	mixed := s.State.V.Scale(s.Alpha).Add(x.Scale(1 - s.Alpha))
 	return fedkit.Serving{Global: fedkit.JoinColumns(x, x), Models: fedkit.JoinColumns(mixed, x), Assign: r.Everyone()}
 }
 

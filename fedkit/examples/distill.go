@@ -1,8 +1,6 @@
 package examples
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/strategy"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -34,7 +32,7 @@ func (s *Distill) Check(fed *fedkit.Federation, _ int) error {
 // Round implements fedkit.Strategy.
 func (s *Distill) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: r.Select(nil, s.Fraction), Start: s.X, Local: s.Local,
-		Objective: taught{cmp.Or(s.Weight, 0.1), cmp.Or(s.Temperature, 1)}, Extra: map[string]*fedkit.Matrix{"teacher": s.X}})
+		Objective: taught{s.Weight, s.Temperature}, Extra: map[string]*fedkit.Matrix{"teacher": s.X}})
 	s.X = u.Models.Mean(u.Examples())
 	return r.Err()
 }

@@ -1,8 +1,6 @@
 package examples
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/strategy"
 )
@@ -44,7 +42,7 @@ func (s *Ditto) Round(r *fedkit.Round) error {
 
 // pull is the proximal term to x.
 func (s *Ditto) pull() []fedkit.Pull {
-	return []fedkit.Pull{{To: s.State.X, Weight: cmp.Or(s.Lambda, 0.1)}}
+	return []fedkit.Pull{{To: s.State.X, Weight: s.Lambda}}
 }
 
 // Serve gives every client its own model; x is the global one.

@@ -1,8 +1,6 @@
 package examples
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/strategy"
 )
@@ -45,14 +43,14 @@ func (s *FedDyn) Start(r *fedkit.Round) error {
 
 // Round implements fedkit.Strategy.
 func (s *FedDyn) Round(r *fedkit.Round) error {
-	S, alpha := r.Select(nil, s.Fraction), cmp.Or(s.Alpha, 0.1)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Pulls: []fedkit.Pull{{Weight: alpha}},
+	S := r.Select(nil, s.Fraction)
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Pulls: []fedkit.Pull{{Weight: s.Alpha}},
 		Shift: s.State.Hi.Take(S...).Scale(-1), Down: 1}) // the client has h_i
-	p, step := strategy.Weights(r, u, s.Weighting, strategy.Equal{}), u.Delta().Scale(alpha)
-	own := u.Trained.Sub(u.Start).Scale(alpha) // the client's own, before any attack
+	p, step := strategy.Weights(r, u, s.Weighting, strategy.Equal{}), u.Delta().Scale(s.Alpha)
+	own := u.Trained.Sub(u.Start).Scale(s.Alpha) // the client's own, before any attack
 	s.State.Hi = s.State.Hi.Put(u.Clients(), s.State.Hi.Take(u.Clients()...).Sub(own))
 	s.State.H = s.State.H.Sub(step.Mean(p).Scale(strategy.Share(r, u, s.Weighting, strategy.Equal{})))
-	s.State.X = u.Models.Mean(p).Sub(s.State.H.Scale(1 / alpha))
+	s.State.X = u.Models.Mean(p).Sub(s.State.H.Scale(1 / s.Alpha))
 	return r.Err()
 }
 

@@ -1,7 +1,6 @@
 package examples
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -42,7 +41,7 @@ func (s *FedLC) Round(r *fedkit.Round) error {
 	}
 	var offset []float32
 	for _, n := range slices.Concat(partition.Labels(r.Fed.Data, clients)...) {
-		offset = append(offset, float32(-cmp.Or(s.Tau, 1)*math.Pow(max(float64(n), 1e-8), -0.25)))
+		offset = append(offset, float32(-s.Tau*math.Pow(max(float64(n), 1e-8), -0.25)))
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Objective: calibrated{},
 		Extra: map[string]*fedkit.Matrix{"offset": fedkit.NewMatrix(offset, len(S), r.Fed.Data.Classes)}})

@@ -1,8 +1,6 @@
 package examples
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -35,7 +33,7 @@ func (s *MOON) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *MOON) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Objective: contrast{cmp.Or(s.Mu, 1), cmp.Or(s.Temperature, 0.5)},
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Objective: contrast{s.Mu, s.Temperature},
 		Extra: map[string]*fedkit.Matrix{"global": s.State.X, "previous": s.State.Previous.Take(S...)}})
 	s.State.Previous = s.State.Previous.Put(u.Clients(), u.Trained)
 	s.State.X = u.Models.Mean(u.Examples())

@@ -1,8 +1,6 @@
 package examples
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/strategy"
 )
@@ -38,20 +36,20 @@ func (s *PFedMe) Start(r *fedkit.Round) error {
 func (s *PFedMe) Round(r *fedkit.Round) error {
 	u, w := s.train(r, r.Select(nil, s.Fraction))
 	s.State.Theta = s.State.Theta.Put(u.Clients(), u.Trained)
-	s.State.X = s.State.X.Add(w.Mean(strategy.Weights(r, u, s.Weighting, strategy.Equal{})).Sub(s.State.X).Scale(cmp.Or(s.Beta, 1)))
+	s.State.X = s.State.X.Add(w.Mean(strategy.Weights(r, u, s.Weighting, strategy.Equal{})).Sub(s.State.X).Scale(s.Beta))
 	return r.Err()
 }
 
 // train returns the last θ_i and w_i of S. All but the last θ_i are private.
 func (s *PFedMe) train(r *fedkit.Round, S []int) (u *fedkit.Updates, w *fedkit.Matrix) {
-	w, lambda, eta := s.State.X.Repeat(len(S)), cmp.Or(s.Lambda, 15), cmp.Or(s.Eta, 0.005)
-	for left, theta := cmp.Or(s.Rounds, 20), w; left > 0; left-- {
-		job := fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: lambda}}, Local: s.Local, Private: left > 1}
+	w = s.State.X.Repeat(len(S))
+	for left, theta := s.Rounds, w; left > 0; left-- {
+		job := fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: s.Lambda}}, Local: s.Local, Private: left > 1}
 		if left == 1 {
 			job.Down = 1 // x, at the start
 		}
 		u = r.Train(job)
-		S, theta, w = u.Clients(), u.Models, w.Take(u.At...).Scale(1-eta*lambda).Add(u.Models.Scale(eta*lambda))
+		S, theta, w = u.Clients(), u.Models, w.Take(u.At...).Scale(1-s.Eta*s.Lambda).Add(u.Models.Scale(s.Eta*s.Lambda))
 	}
 	return u, w
 }

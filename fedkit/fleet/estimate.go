@@ -3,6 +3,8 @@ package fleet
 import (
 	"cmp"
 	"math"
+
+	"fedkit.example/fedkit/config"
 )
 
 // Estimate predicts the cost of a round on a fleet by formula: how many workers pay off, and what limits them. A round has G
@@ -41,9 +43,9 @@ type Estimate struct {
 	Latency float64 // L, round-trip time from the hub to a worker, s. Five times per round: to find and to fetch the model, for call, answer and mean
 
 	// Overheads. By default a round and a call take twice what ./scripts/bench fleet measured, to be on the safe side.
-	PerRound float64 // o, s. Default 0.005
-	PerCall  float64 // c, s. Default 0.001
-	Passed   float64 // P, throughput of notebook and hub without any network, bytes/s. Default 200e6
+	PerRound float64 `default:"0.005"` // o, s
+	PerCall  float64 `default:"0.001"` // c, s
+	Passed   float64 `default:"200e6"` // P, throughput of notebook and hub without any network, bytes/s
 }
 
 // Bytes of a call that are neither batches nor models: names, shapes, numbers per client, overhead of NATS.
@@ -69,11 +71,12 @@ func (e Estimate) Up(n int) float64 {
 
 // Round returns the seconds that n workers take for one round of every run.
 func (e Estimate) Round(n int) float64 {
+	e = config.Defaults(e)
 	slots, runs := float64(n*max(1, e.Slots)), float64(max(1, e.Runs))
-	calls := e.calls() * cmp.Or(e.PerCall, 0.001)
-	passing := (e.Sent() + e.Received()) / cmp.Or(e.Passed, 200e6)
+	calls := e.calls() * e.PerCall
+	passing := (e.Sent() + e.Received()) / e.Passed
 	rate := cmp.Or(e.Rate, math.Inf(1))
-	chain := cmp.Or(e.PerRound, 0.005) + 5*e.Latency + calls + math.Ceil(e.calls()/slots)*e.Seconds + passing + (e.Up(n)+e.Received())/rate
+	chain := e.PerRound + 5*e.Latency + calls + math.Ceil(e.calls()/slots)*e.Seconds + passing + (e.Up(n)+e.Received())/rate
 	return max(chain, runs*e.calls()*e.Seconds/slots, runs*(calls+passing), runs*max(e.Up(n), e.Received())/rate)
 }
 

@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -21,12 +20,10 @@ type ExpectedCalibrationError struct {
 	Bins int `range:"[1,inf)" default:"15"` // M
 }
 
-const usualBins = 15
-
 // String implements fedkit.Metric.
 func (e ExpectedCalibrationError) String() string {
-	if bins := cmp.Or(e.Bins, usualBins); bins != usualBins {
-		return fmt.Sprintf("ECE, %d bins", bins)
+	if usual := (ExpectedCalibrationError{}); fedkit.Defaults(e) != fedkit.Defaults(usual) {
+		return fmt.Sprintf("ECE, %d bins", e.Bins)
 	}
 	return "ECE"
 }
@@ -39,7 +36,7 @@ func (e ExpectedCalibrationError) Measure(p *fedkit.Predictions) float64 {
 	if !labeled(p) {
 		return math.NaN()
 	}
-	bins := float64(cmp.Or(e.Bins, usualBins))
+	bins := float64(fedkit.Defaults(e).Bins)
 	gap := map[float64]float64{} // by bin, |B| (acc − conf)
 	for i, c := range p.Classes() {
 		conf := confidence(p.Outputs[i])

@@ -27,14 +27,14 @@ type Annealed struct {
 
 // Temperature returns T_t for round t = 1, 2, …
 func (s Annealed) Temperature(t int) float64 {
-	from, to, rounds := cmp.Or(s.From, 10), cmp.Or(s.To, 1), cmp.Or(s.Rounds, 50)
-	if t >= rounds {
-		return to
+	s = fedkit.Defaults(s)
+	if t >= s.Rounds {
+		return s.To
 	}
-	return from * math.Pow(to/from, float64(t-1)/float64(rounds-1))
+	return s.From * math.Pow(s.To/s.From, float64(t-1)/float64(s.Rounds-1))
 }
 
 // Select implements fedkit.Selector.
 func (s Annealed) Select(r *fedkit.Round, n int) []int {
-	return cmp.Or[Tempered](s.Then, Diversity{}).At(s.Temperature(r.T)).Select(r, n)
+	return cmp.Or[Tempered](s.Then, Diversity{}).At(max(s.Temperature(r.T), fedkit.Zero)).Select(r, n)
 }

@@ -1,10 +1,6 @@
 package selection
 
-import (
-	"cmp"
-
-	"fedkit.example/fedkit"
-)
+import "fedkit.example/fedkit"
 
 // Diversity prefers the clients that differed most from the global model when they last took part. It draws n of the M
 // ranked clients one after the other without replacement, with the probabilities
@@ -17,7 +13,7 @@ import (
 // If fewer than n clients have taken part so far, all of these are chosen, plus random others. Otherwise those that never
 // took part rank highest, since only Explore would reach them if they did not.
 type Diversity struct {
-	Temperature float64 `range:"(0,inf]" default:"1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"` // T, of the softmax over ranks
+	Temperature float64 `range:"[0,inf]" default:"1"` // T, of the softmax over ranks; fedkit.Zero: the top ranks alone; +Inf: uniform
 	By          By      // statistic to rank by; default Drift
 }
 
@@ -29,5 +25,5 @@ func (s Diversity) At(temperature float64) fedkit.Selector {
 
 // Select implements fedkit.Selector.
 func (s Diversity) Select(r *fedkit.Round, n int) []int {
-	return fill(r, softmax(s.By.rank(r, n), n, cmp.Or(s.Temperature, 1), r.Rand("diversity")), n)
+	return fill(r, softmax(s.By.rank(r, n), n, fedkit.Defaults(s).Temperature, r.Rand("diversity")), n)
 }

@@ -17,7 +17,8 @@ type Explore struct {
 
 // Select implements fedkit.Selector.
 func (s Explore) Select(r *fedkit.Round, n int) []int {
-	if r.T <= cmp.Or(s.ColdStart, 2) || r.Rand("explore").Float64() < cmp.Or(s.Rate, 0.1) {
+	s = fedkit.Defaults(s)
+	if r.T <= s.ColdStart || r.Rand("explore").Float64() < s.Rate {
 		return Random{}.Select(r, n)
 	}
 	return cmp.Or[fedkit.Selector](s.Then, Hybrid{}).Select(r, n)

@@ -1,7 +1,6 @@
 package selection
 
 import (
-	"cmp"
 	"slices"
 
 	"fedkit.example/fedkit"
@@ -14,8 +13,8 @@ import (
 // Each half is drawn from as in Diversity: the highest ranks of the high half and the lowest of the low half are the
 // likeliest. Temperature = +Inf draws uniformly.
 type Hybrid struct {
-	HighRatio   float64 `range:"[0,1]" default:"0.5"`                                                   // ρ, share from the high half
-	Temperature float64 `range:"(0,inf]" default:"1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"` // T, of the softmax over ranks
+	HighRatio   float64 `range:"[0,1]" default:"0.5"` // ρ, share from the high half
+	Temperature float64 `range:"[0,inf]" default:"1"` // T, of the softmax over ranks; fedkit.Zero: the top ranks alone; +Inf: uniform
 	By          By      // statistic to rank by; default Drift
 }
 
@@ -27,6 +26,7 @@ func (s Hybrid) At(temperature float64) fedkit.Selector {
 
 // Select implements fedkit.Selector.
 func (s Hybrid) Select(r *fedkit.Round, n int) []int {
+	s = fedkit.Defaults(s)
 	ranked := s.By.rank(r, n)
 	if len(ranked) <= n {
 		return fill(r, ranked, n)
@@ -34,7 +34,7 @@ func (s Hybrid) Select(r *fedkit.Round, n int) []int {
 	half := len(ranked) / 2
 	high, low := ranked[:half], ranked[half:]
 	slices.Reverse(low)
-	k := int(cmp.Or(s.HighRatio, 0.5)*float64(n) + 1e-9) // 0.29 · 100 is a little less than 29
-	rng, temperature := r.Rand("hybrid"), cmp.Or(s.Temperature, 1)
-	return fill(r, append(softmax(high, k, temperature, rng), softmax(low, n-k, temperature, rng)...), n)
+	k := int(s.HighRatio*float64(n) + 1e-9) // 0.29 · 100 is a little less than 29
+	rng := r.Rand("hybrid")
+	return fill(r, append(softmax(high, k, s.Temperature, rng), softmax(low, n-k, s.Temperature, rng)...), n)
 }

@@ -506,7 +506,7 @@ func TestBandwidth(t *testing.T) {
 
 func TestOptionsThatAreRefused(t *testing.T) {
 	fed := federation(t, 9)
-	temperature := ": must be a number > 0 or +Inf, or 0 for the default of 1 (fedkit.Zero: the top ranks alone; +Inf: uniform)"
+	temperature := ": must be a number > 0 or +Inf, 0 for the default of 1, or fedkit.Zero"
 	for want, s := range map[string]fedkit.Selector{
 		"Selector.Temperature = -1" + temperature:                                                  selection.Diversity{Temperature: -1},
 		"Selector.Temperature = NaN" + temperature:                                                 selection.Hybrid{Temperature: math.NaN()},

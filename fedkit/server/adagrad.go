@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -21,11 +19,11 @@ type Adagrad struct {
 
 // Step implements fedkit.ServerOptimizer. It remembers m and v.
 func (o Adagrad) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, t int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
-	beta1 := cmp.Or(o.Beta1, 0.9)
+	o = fedkit.Defaults(o)
 	m, v := o.Form.memory(memory, delta, o.Epsilon)
-	m = average(m, delta, beta1) // m ← β1 m + (1−β1)Δ
-	v = v.Apply(adagrad, delta)  // v ← v + Δ²
-	return o.Form.step(m, v, cmp.Or(o.LR, 0.1), beta1, 0, o.Epsilon, t), []*fedkit.Matrix{m, v}
+	m = average(m, delta, o.Beta1) // m ← β1 m + (1−β1)Δ
+	v = v.Apply(adagrad, delta)    // v ← v + Δ²
+	return o.Form.step(m, v, o.LR, o.Beta1, 0, o.Epsilon, t), []*fedkit.Matrix{m, v}
 }
 
 var adagrad = fedkit.NewProgram("adagrad", func(a []*Node) *Node {

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -22,11 +20,11 @@ type Adam struct {
 
 // Step implements fedkit.ServerOptimizer. It remembers m and v.
 func (o Adam) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, t int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
-	beta1, beta2 := cmp.Or(o.Beta1, 0.9), cmp.Or(o.Beta2, 0.99)
+	o = fedkit.Defaults(o)
 	m, v := o.Form.memory(memory, delta, o.Epsilon)
-	m = average(m, delta, beta1)             // m ← β1 m + (1−β1)Δ
-	v = v.Apply(adam, delta, beta2, 1-beta2) // v ← β2 v + (1−β2)Δ²
-	return o.Form.step(m, v, cmp.Or(o.LR, 0.01), beta1, beta2, o.Epsilon, t), []*fedkit.Matrix{m, v}
+	m = average(m, delta, o.Beta1)               // m ← β1 m + (1−β1)Δ
+	v = v.Apply(adam, delta, o.Beta2, 1-o.Beta2) // v ← β2 v + (1−β2)Δ²
+	return o.Form.step(m, v, o.LR, o.Beta1, o.Beta2, o.Epsilon, t), []*fedkit.Matrix{m, v}
 }
 
 var adam = fedkit.NewProgram("adam", func(a []*Node) *Node {

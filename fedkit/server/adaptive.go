@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 
@@ -47,6 +46,17 @@ func (f Form) Check(*fedkit.Federation, int) error {
 	return nil
 }
 
+// epsilon returns ε, which has a default in each form.
+func (f Form) epsilon(epsilon float64) float64 {
+	switch {
+	case epsilon != 0:
+		return epsilon
+	case f == Reddi:
+		return 1e-3
+	}
+	return 1e-6
+}
+
 // memory returns m and v after the previous step or, before the first one, m_0 and v_0.
 func (f Form) memory(memory []*fedkit.Matrix, delta *fedkit.Matrix, epsilon float64) (m, v *fedkit.Matrix) {
 	if len(memory) == 2 {
@@ -54,7 +64,7 @@ func (f Form) memory(memory []*fedkit.Matrix, delta *fedkit.Matrix, epsilon floa
 	}
 	tau := 0.0
 	if f == Reddi {
-		tau = cmp.Or(epsilon, 1e-3)
+		tau = f.epsilon(epsilon)
 	}
 	return constant(delta, 0), constant(delta, tau*tau)
 }
@@ -62,10 +72,10 @@ func (f Form) memory(memory []*fedkit.Matrix, delta *fedkit.Matrix, epsilon floa
 // step returns the step of η along m and v in round t. If β2 is 0, v is not a running mean, and v̂ = v.
 func (f Form) step(m, v *fedkit.Matrix, lr, beta1, beta2, epsilon float64, t int) *fedkit.Matrix {
 	if f == Reddi {
-		return m.Apply(divide, v, lr, 1.0, 0.0, cmp.Or(epsilon, 1e-3))
+		return m.Apply(divide, v, lr, 1.0, 0.0, f.epsilon(epsilon))
 	}
 	unbias := func(beta float64) float64 { return 1 / (1 - math.Pow(beta, float64(t))) }
-	return m.Apply(divide, v, lr*unbias(beta1), unbias(beta2), cmp.Or(epsilon, 1e-6), 0.0)
+	return m.Apply(divide, v, lr*unbias(beta1), unbias(beta2), f.epsilon(epsilon), 0.0)
 }
 
 var divide = fedkit.NewProgram("adaptive step", func(a []*Node) *Node {

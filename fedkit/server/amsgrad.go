@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -22,16 +20,16 @@ type AMSGrad struct {
 
 // Step implements fedkit.ServerOptimizer. It remembers m, v and v̂.
 func (o AMSGrad) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, _ int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
-	beta2 := cmp.Or(o.Beta2, 0.99)
+	o = fedkit.Defaults(o)
 	zero := constant(delta, 0)
 	m, v, most := zero, zero, zero
 	if len(memory) == 3 {
 		m, v, most = memory[0], memory[1], memory[2]
 	}
-	m = average(m, delta, cmp.Or(o.Beta1, 0.9)) // m ← β1 m + (1−β1)Δ
-	v = v.Apply(adam, delta, beta2, 1-beta2)    // v ← β2 v + (1−β2)Δ²
-	most = most.Apply(larger, v)                // v̂ ← max(v̂, v)
-	return m.Apply(divide, most, cmp.Or(o.LR, 0.01), 1.0, 0.0, cmp.Or(o.Epsilon, 1e-3)), []*fedkit.Matrix{m, v, most}
+	m = average(m, delta, o.Beta1)               // m ← β1 m + (1−β1)Δ
+	v = v.Apply(adam, delta, o.Beta2, 1-o.Beta2) // v ← β2 v + (1−β2)Δ²
+	most = most.Apply(larger, v)                 // v̂ ← max(v̂, v)
+	return m.Apply(divide, most, o.LR, 1.0, 0.0, o.Epsilon), []*fedkit.Matrix{m, v, most}
 }
 
 var larger = fedkit.NewProgram("larger", func(a []*Node) *Node { return Max(a[0], a[1]) })

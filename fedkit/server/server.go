@@ -6,11 +6,7 @@
 // as another optimizer's, is treated as empty.
 package server
 
-import (
-	"cmp"
-
-	"fedkit.example/fedkit"
-)
+import "fedkit.example/fedkit"
 
 // SGD steps along Δ: step = ηΔ. With η = 1 the server simply adopts the aggregate.
 type SGD struct {
@@ -19,7 +15,7 @@ type SGD struct {
 
 // Step implements fedkit.ServerOptimizer. Nothing is remembered.
 func (o SGD) Step(delta *fedkit.Matrix, _ []*fedkit.Matrix, _ int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
-	return delta.Scale(cmp.Or(o.LR, 1)), nil
+	return delta.Scale(fedkit.Defaults(o).LR), nil
 }
 
 // Momentum averages Δ over rounds,
@@ -38,10 +34,10 @@ func (o Momentum) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, _ int) (st
 	if len(memory) != 1 {
 		memory = []*fedkit.Matrix{constant(delta, 0)}
 	}
-	beta := cmp.Or(o.Beta, 0.9)
-	m := average(memory[0], delta, beta)
+	o = fedkit.Defaults(o)
+	m := average(memory[0], delta, o.Beta)
 	if o.HeavyBall {
-		m = memory[0].Apply(averaged, delta, beta, 1.0)
+		m = memory[0].Apply(averaged, delta, o.Beta, 1.0)
 	}
-	return m.Scale(cmp.Or(o.LR, 1)), []*fedkit.Matrix{m}
+	return m.Scale(o.LR), []*fedkit.Matrix{m}
 }

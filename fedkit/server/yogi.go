@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-
 	"fedkit.example/fedkit"
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -23,11 +21,11 @@ type Yogi struct {
 
 // Step implements fedkit.ServerOptimizer. It remembers m and v.
 func (o Yogi) Step(delta *fedkit.Matrix, memory []*fedkit.Matrix, t int) (step *fedkit.Matrix, after []*fedkit.Matrix) {
-	beta1, beta2 := cmp.Or(o.Beta1, 0.9), cmp.Or(o.Beta2, 0.99)
+	o = fedkit.Defaults(o)
 	m, v := o.Form.memory(memory, delta, o.Epsilon)
-	m = average(m, delta, beta1)      // m ← β1 m + (1−β1)Δ
-	v = v.Apply(yogi, delta, 1-beta2) // v ← v − (1−β2) sign(v−Δ²)Δ²
-	return o.Form.step(m, v, cmp.Or(o.LR, 0.01), beta1, beta2, o.Epsilon, t), []*fedkit.Matrix{m, v}
+	m = average(m, delta, o.Beta1)      // m ← β1 m + (1−β1)Δ
+	v = v.Apply(yogi, delta, 1-o.Beta2) // v ← v − (1−β2) sign(v−Δ²)Δ²
+	return o.Form.step(m, v, o.LR, o.Beta1, o.Beta2, o.Epsilon, t), []*fedkit.Matrix{m, v}
 }
 
 var yogi = fedkit.NewProgram("yogi", func(a []*Node) *Node {

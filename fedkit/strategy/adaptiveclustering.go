@@ -67,9 +67,12 @@ func (s *AdaptiveClustering) Check(fed *fedkit.Federation, _ int) error {
 // Start draws x. Before the first round all clients are in one cluster.
 func (s *AdaptiveClustering) Start(r *fedkit.Round) error {
 	s.State.X, s.State.Clusters = r.Models(1), make(cluster.Groups, r.Clients())
-	s.State.P, s.State.D, s.State.Calm, s.State.Loss = cmp.Or(s.P, r.Clients()), 1, 0, math.Inf(1)
+	s.State.P, s.State.D, s.State.Calm, s.State.Loss = s.most(r), 1, 0, math.Inf(1)
 	return r.Err()
 }
+
+// most returns the initial and maximal number of clusters.
+func (s *AdaptiveClustering) most(r *fedkit.Round) int { return cmp.Or(s.P, r.Clients()) }
 
 // Round implements fedkit.Strategy.
 func (s *AdaptiveClustering) Round(r *fedkit.Round) error {
@@ -78,7 +81,7 @@ func (s *AdaptiveClustering) Round(r *fedkit.Round) error {
 	r.Note("d", float64(s.State.D))
 	loss := meanLoss(u)
 	r.Note("loss", loss)
-	r.Note("ratio", s.adjust(loss, cmp.Or(s.P, r.Clients()), func() bool { return r.Rand("keep").Float64() < cmp.Or(s.SAProb, 0.5) }))
+	r.Note("ratio", s.adjust(loss, s.most(r), func() bool { return r.Rand("keep").Float64() < s.SAProb }))
 	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{}), r.Points(u.Models), s.State.P)
 	if r.Err() != nil {
 		return r.Err()
@@ -124,12 +127,12 @@ func (s *AdaptiveClustering) adjust(loss float64, most int, keep func() bool) (r
 	if st.Loss > 0 {
 		ratio = st.Loss / loss
 	}
-	if ratio > cmp.Or(s.Threshold, 0.5) && !keep() {
+	if ratio > s.Threshold && !keep() {
 		st.P, st.D, st.Calm = max(st.P-st.D, 1), min(st.D+1, most-1), 0
 	} else {
 		st.Calm++
 	}
-	if st.Calm >= cmp.Or(s.StabilizeRounds, 3) {
+	if st.Calm >= s.StabilizeRounds {
 		st.D, st.Calm = 1, 0
 	}
 	st.Loss = loss

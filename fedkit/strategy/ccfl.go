@@ -54,10 +54,10 @@ func (s *CCFL) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *CCFL) Round(r *fedkit.Round) error {
 	atWork, x := working(s.AtWork, r.Clients()), s.State.Global.X
-	m, least := working(s.M, atWork), cmp.Or(s.StepsMin, 1)
+	m := working(s.M, atWork)
 	work := fedkit.Async{AtWork: atWork, Take: m, Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}}
 	if s.StepsMax > 0 {
-		work.Steps = func(_ int, rng *rand.Rand) int { return least + rng.IntN(s.StepsMax-least+1) }
+		work.Steps = func(_ int, rng *rand.Rand) int { return s.StepsMin + rng.IntN(s.StepsMax-s.StepsMin+1) }
 	}
 	u := r.Arrive(&s.State.Flight, work)
 	p := relativeWeights(r, u, s.Weighting, Equal{})

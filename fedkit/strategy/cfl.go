@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -72,7 +71,7 @@ func (s *CFL) Round(r *fedkit.Round) error {
 	r.Note("mean update", lengths[far])
 	st.Models = before.Add(step)
 	for c := range lengths {
-		if r.T >= s.First && lengths[c] < cmp.Or(s.Eps1, 0.4) && farthest[c] > cmp.Or(s.Eps2, 1.6) {
+		if r.T >= s.First && lengths[c] < s.Eps1 && farthest[c] > s.Eps2 {
 			s.split(r, u, in, c, before.Take(c))
 		}
 	}

@@ -40,11 +40,11 @@ import (
 // examples. An attack on a client's upload also changes the model that the client continues from: there is one w_i.
 // Identity: with μ = λ = 0 the clients' models are those of LocalOnly.
 type FedAC struct {
-	K         int             `range:"[1,inf)" default:"2"`    // initial number of clusters
-	Mu        float64         `range:"[0,inf)" default:"0.1"`  // μ, pull of Ω_k on the whole model
-	Lambda    float64         `range:"[0,inf)" default:"0.01"` // λ, pull of Φ on the embedding
-	D         int             `range:"[1,inf)" default:"10"`   // principal directions; those beyond the rank of n models are 0
-	Every     int             `range:"[1,inf)" default:"5"`    // rounds between two updates of M
+	K         int             `range:"[1,inf)" default:"2, or 1 for a single client"` // initial number of clusters
+	Mu        float64         `range:"[0,inf)" default:"0.1"`                         // μ, pull of Ω_k on the whole model
+	Lambda    float64         `range:"[0,inf)" default:"0.01"`                        // λ, pull of Φ on the embedding
+	D         int             `range:"[1,inf)" default:"10"`                          // principal directions; those beyond the rank of n models are 0
+	Every     int             `range:"[1,inf)" default:"5"`                           // rounds between two updates of M
 	Fixed     bool            // keep the number of clusters
 	A         float64         `range:"[0,inf)" default:"0.001"` // a, G below which a cluster is merged
 	B         float64         `range:"(0,inf)" default:"0.5"`   // b, G above which a cluster is split
@@ -64,7 +64,6 @@ type FedAC struct {
 
 // Check implements fedkit.Checker.
 func (s *FedAC) Check(fed *fedkit.Federation, n int) error {
-	a, b := s.thresholds()
 	switch {
 	case fed == nil:
 		return nil
@@ -72,18 +71,21 @@ func (s *FedAC) Check(fed *fedkit.Federation, n int) error {
 		return fedkit.Invalid("K", s.K, fmt.Sprintf("at most %d, the number of clients", fed.Size()))
 	case s.Local.Prox != 0:
 		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: FedAC takes μ from Mu")
-	case a >= b:
-		return fedkit.Invalid("A", a, fmt.Sprintf("less than B = %v", b))
+	case s.A >= s.B:
+		return fedkit.Invalid("A", s.A, fmt.Sprintf("less than B = %v", s.B))
 	}
-	m, d := fed.Size(), cmp.Or(s.D, 10)
-	return cmp.Or(checkLayers("Head", fed, s.Head), fed.Fits("clients", m, float64(m)), fed.Fits("D", d, float64(d)), fed.FitsPairs("clients per round", n))
+	m := fed.Size()
+	return cmp.Or(checkLayers("Head", fed, s.Head), fed.Fits("clients", m, float64(m)), fed.Fits("D", s.D, float64(s.D)), fed.FitsPairs("clients per round", n))
 }
+
+// k returns the initial number of clusters of m clients.
+func (s *FedAC) k(m int) int { return cmp.Or(s.K, min(2, m)) }
 
 // Start draws one model and gives it to every client.
 func (s *FedAC) Start(r *fedkit.Round) error {
 	x := r.Models(1)
-	s.State.W, s.State.Omega, s.State.Phi = x.Repeat(r.Clients()), x.Repeat(cmp.Or(s.K, 2)), x
-	s.State.Map = fedkit.Zeros(cmp.Or(s.D, 10), x.Cols())
+	s.State.W, s.State.Omega, s.State.Phi = x.Repeat(r.Clients()), x.Repeat(s.k(r.Clients())), x
+	s.State.Map = fedkit.Zeros(s.D, x.Cols())
 	s.State.Clusters = cluster.Ungrouped(r.Clients())
 	return r.Err()
 }
@@ -94,8 +96,8 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 	u := r.Train(s.job(r, r.Select(s.Selector, s.Fraction)))
 	st.W = st.W.Put(u.Clients(), u.Models)
 	st.Phi = u.Models.Mean(Weights(r, u, s.Weighting, Equal{}))
-	if r.Err() == nil && len(u.Solves) > 1 && (r.T-1)%cmp.Or(s.Every, 5) == 0 {
-		axes, err := cluster.Directions(r.Points(u.Models), cmp.Or(s.D, 10))
+	if r.Err() == nil && len(u.Solves) > 1 && (r.T-1)%s.Every == 0 {
+		axes, err := cluster.Directions(r.Points(u.Models), s.D)
 		r.Fail(err)
 		st.Map = u.Models.Center().Mix(axes)
 	}
@@ -106,7 +108,7 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 		return r.Err()
 	}
 	if len(st.Clusters.Names()) == 0 {
-		st.Clusters.Set(u.Clients(), r.Cluster(cluster.KMeans{}, cluster.Rows(low, u.Clients()), cmp.Or(s.K, 2)))
+		st.Clusters.Set(u.Clients(), r.Cluster(cluster.KMeans{}, cluster.Rows(low, u.Clients()), s.k(r.Clients())))
 	} else {
 		for _, i := range u.Clients() {
 			st.Clusters[i] = max(st.Clusters[i], 0) // a new client starts in cluster 0
@@ -134,8 +136,8 @@ func (s *FedAC) job(r *fedkit.Round, S []int) fedkit.Job {
 	return fedkit.Job{
 		Clients: S, Start: s.State.W.Take(S...), Local: s.Local, Down: 1 + size/float64(len(values)),
 		Pulls: []fedkit.Pull{
-			{To: omega.Take(own...), Weight: cmp.Or(s.Mu, 0.1)},
-			{To: s.State.Phi, Weight: cmp.Or(s.Lambda, 0.01), Mask: embedding},
+			{To: omega.Take(own...), Weight: s.Mu},
+			{To: s.State.Phi, Weight: s.Lambda, Mask: embedding},
 		},
 	}
 }

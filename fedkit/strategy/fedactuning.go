@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -12,25 +11,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// thresholds returns a and b. With fedkit.Zero for a, not even a single client's cluster, G = 0, is merged.
-func (s *FedAC) thresholds() (a, b float64) {
-	if a = cmp.Or(s.A, 0.001); a == fedkit.Zero {
-		a = 0
-	}
-	return a, cmp.Or(s.B, 0.5)
-}
-
 // tune merges and splits clusters (Algorithm 3), with weights p in the M-step. A single cluster stays whole if a half would have
-// G < a or G ≥ 1.
+// G < a or G ≥ 1. With a = 0, not even a single client's cluster, G = 0, is merged.
 func (s *FedAC) tune(r *fedkit.Round, low *mat.Dense, p []float64) {
-	a, b := s.thresholds()
 	one, omega := slices.Clone(s.State.Clusters), s.State.Omega
 	if omega.Rows() == 1 {
 		s.divide(r, 0, low)
 		s.average(r, p)
 	}
 	g, apart := s.ratios(r)
-	if omega.Rows() == 1 && !(len(g) == 2 && slices.Min(g) >= a && slices.Max(g) < 1) {
+	if omega.Rows() == 1 && !(len(g) == 2 && slices.Min(g) >= s.A && slices.Max(g) < 1) {
 		s.State.Clusters, s.State.Omega = one, omega
 		return
 	}
@@ -39,11 +29,11 @@ func (s *FedAC) tune(r *fedkit.Round, low *mat.Dense, p []float64) {
 		r.Note(fmt.Sprintf("G of %d", c), g[c])
 		switch {
 		case alone[c]:
-		case g[c] < a && len(of.Names()) > 1:
+		case g[c] < s.A && len(of.Names()) > 1:
 			to := of.Nearest(c, apart)
 			of.Merge(c, to)
 			alone[to] = true
-		case g[c] > b:
+		case g[c] > s.B:
 			s.divide(r, c, low)
 		}
 	}

@@ -43,7 +43,7 @@ func (s *FedAsync) Start(r *fedkit.Round) error {
 func (s *FedAsync) Round(r *fedkit.Round) error {
 	x := s.State.Global.X
 	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: working(s.AtWork, r.Clients()), Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
-	alpha := discounts(cmp.Or[Staleness](s.Staleness, Poly{}), u, cmp.Or(s.Alpha, 0.6))
+	alpha := discounts(cmp.Or[Staleness](s.Staleness, Poly{}), u, s.Alpha)
 	from := x
 	if s.Updates {
 		from = u.Start

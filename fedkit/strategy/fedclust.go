@@ -85,7 +85,7 @@ func (s *FedClust) Round(r *fedkit.Round) error {
 		return onceFedClust{s}.Round(r)
 	}
 	u := s.train(r)
-	if (r.T-1)%cmp.Or(s.Every, 1) == 0 {
+	if (r.T-1)%s.Every == 0 {
 		if of := s.group(r, u.Models); r.Err() == nil {
 			s.State.match(u.Clients(), of, s.K == 0)
 		}

@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -52,15 +51,14 @@ func (s *FedCluster) Check(fed *fedkit.Federation, _ int) error {
 // Start draws W and forms the clusters.
 func (s *FedCluster) Start(r *fedkit.Round) error {
 	s.State.W, s.State.Cluster = r.Models(1), slices.Clone(s.Clusters)
-	k := cmp.Or(s.K, 5)
 	switch {
 	case s.Clusters != nil:
 	case s.Clusterer != nil:
-		s.State.Cluster = r.Cluster(s.Clusterer, cluster.Vectors(labelShares(r.Fed)), k)
+		s.State.Cluster = r.Cluster(s.Clusterer, cluster.Vectors(labelShares(r.Fed)), s.K)
 	default:
 		s.State.Cluster = make([]int, r.Clients())
 		for at, i := range r.Rand("clusters").Perm(r.Clients()) {
-			s.State.Cluster[i] = at % k
+			s.State.Cluster[i] = at % s.K
 		}
 	}
 	return r.Err()

@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -86,7 +85,7 @@ func (s *FedEff) Round(r *fedkit.Round) error {
 
 // tau returns τ of the round.
 func (s *FedEff) tau(r *fedkit.Round) float64 {
-	tau := cmp.Or(s.Tau, 1)
+	tau := s.Tau
 	if s.Schedule != nil {
 		tau *= s.Schedule.Factor(r.T)
 	}
@@ -102,8 +101,8 @@ func (s *FedEff) roundTime(r *fedkit.Round, e float64) (ert float64) {
 		receive, epoch, send := r.Estimate(i)
 		ert += (e*epoch + receive + send) / float64(r.Clients())
 	}
-	if unit := cmp.Or(s.Unit, 1); unit != fedkit.Zero {
-		ert = unit * math.Ceil(ert/unit-roundOff)
+	if s.Unit > 0 {
+		ert = s.Unit * math.Ceil(ert/s.Unit-roundOff)
 	}
 	r.Note("estimated seconds", ert)
 	return ert

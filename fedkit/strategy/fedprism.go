@@ -48,18 +48,16 @@ type FedPRISM struct {
 
 // Check implements fedkit.Checker.
 func (s *FedPRISM) Check(fed *fedkit.Federation, n int) error {
-	k := cmp.Or(s.K, 3)
-	if s.M < 0 || s.M > k {
+	if s.M < 0 || s.M > s.K {
 		return fedkit.Invalid("M", s.M, "in [1, K], or 0 for K")
 	}
-	return cmp.Or(fed.Fits("K", k, 1+2*float64(k)), fed.FitsPairs("clients per round", n))
+	return cmp.Or(fed.Fits("K", s.K, 1+2*float64(s.K)), fed.FitsPairs("clients per round", n))
 }
 
 // Start draws one model for all, and uniform weights.
 func (s *FedPRISM) Start(r *fedkit.Round) error {
-	k := cmp.Or(s.K, 3)
-	s.State.Models = r.Models(1).Repeat(1 + k)
-	s.State.W, s.State.Centroids, s.State.Sizes = uniform(r.Clients(), k), nil, nil
+	s.State.Models = r.Models(1).Repeat(1 + s.K)
+	s.State.W, s.State.Centroids, s.State.Sizes = uniform(r.Clients(), s.K), nil, nil
 	return r.Err()
 }
 
@@ -74,12 +72,11 @@ func uniform(n, k int) [][]float64 {
 
 // ensemble returns the weights [n, 1+K] of the models in mixtures with weights w [n, K] of the cluster models.
 func (s *FedPRISM) ensemble(w [][]float64) [][]float64 {
-	alpha := cmp.Or(s.Alpha, 0.5)
 	mix := make([][]float64, len(w))
 	for i := range w {
-		mix[i] = append(mix[i], alpha)
+		mix[i] = append(mix[i], s.Alpha)
 		for _, v := range w[i] {
-			mix[i] = append(mix[i], (1-alpha)*v)
+			mix[i] = append(mix[i], (1-s.Alpha)*v)
 		}
 	}
 	return mix
@@ -102,7 +99,7 @@ func (s *FedPRISM) Round(r *fedkit.Round) error {
 		}
 	}
 	s.State.Models = s.State.Models.Add(u.Delta().Mix(mix))
-	if r.T%cmp.Or(s.Every, 5) == 0 {
+	if r.T%s.Every == 0 {
 		s.updateClusters(r, u)
 	}
 	return r.Err()
@@ -143,7 +140,7 @@ func (s *FedPRISM) weigh(w [][]float64, clients []int, gram *mat.SymDense, in cl
 	k := s.State.Models.Rows() - 1
 	cosines := cluster.Cosines(gram, in, k)
 	for at, i := range clients {
-		w[i] = cluster.SoftTop(cosines[at], cmp.Or(s.M, k), cmp.Or(s.Temperature, 1))
+		w[i] = cluster.SoftTop(cosines[at], cmp.Or(s.M, k), s.Temperature)
 	}
 }
 

@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"cmp"
+	"fmt"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/server"
@@ -35,13 +36,11 @@ func (s *FedProx) Check(*fedkit.Federation, int) error {
 	if s.Local.Prox != 0 {
 		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: FedProx takes its μ from Mu")
 	}
-	if low, high := s.bounds(); low > high {
-		return fedkit.Invalid("MuMin", s.MuMin, "in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)")
+	if s.MuMin > s.MuMax {
+		return fedkit.Invalid("MuMin", s.MuMin, fmt.Sprintf("at most %v, which is MuMax", s.MuMax))
 	}
 	return nil
 }
-
-func (s *FedProx) bounds() (low, high float64) { return cmp.Or(s.MuMin, 0.001), cmp.Or(s.MuMax, 1) }
 
 // UsesPast implements fedkit.PastUser.
 func (s *FedProx) UsesPast() bool { return s.Adaptive }
@@ -51,10 +50,9 @@ func (s *FedProx) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	mu := make([]float64, len(S))
 	for i, c := range S {
-		mu[i] = cmp.Or(s.Mu, 0.1)
+		mu[i] = s.Mu
 		if s.Adaptive {
-			low, high := s.bounds()
-			mu[i] = AdaptiveMu(mu[i], low, high, s.Local.WithDefaults().Epochs, drifts(r.Past(c)))
+			mu[i] = AdaptiveMu(s.Mu, s.MuMin, s.MuMax, s.Local.WithDefaults().Epochs, drifts(r.Past(c)))
 		}
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Pulls: []fedkit.Pull{{To: s.X, Weights: mu}}})

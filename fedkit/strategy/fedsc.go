@@ -81,7 +81,7 @@ func (s *FedSC) Round(r *fedkit.Round) error {
 	}
 	S := slices.Sorted(slices.Values(slices.Concat(groups...)))
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local})
-	s.State.X = s.State.X.Add(u.Delta().Mean(Weights(r, u, s.Weighting, ByExamples{})).Scale(cmp.Or(s.Eta, 1)))
+	s.State.X = s.State.X.Add(u.Delta().Mean(Weights(r, u, s.Weighting, ByExamples{})).Scale(s.Eta))
 	return r.Err()
 }
 

@@ -1,10 +1,6 @@
 package strategy
 
-import (
-	"cmp"
-
-	"fedkit.example/fedkit"
-)
+import "fedkit.example/fedkit"
 
 // FedSGD is distributed gradient descent (McMahan et al., arXiv 1602.05629, §2): the clients of a round return
 // gradients at the global model x, and the server takes one step along their mean,
@@ -31,6 +27,6 @@ func (s *FedSGD) Round(r *fedkit.Round) error {
 	}
 	S := r.Select(s.Selector, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: gradient})
-	s.X = s.X.Add(u.Delta().Mean(Weights(r, u, s.Weighting, ByExamples{})).Scale(cmp.Or(s.LR, 0.1)))
+	s.X = s.X.Add(u.Delta().Mean(Weights(r, u, s.Weighting, ByExamples{})).Scale(s.LR))
 	return r.Err()
 }

@@ -92,7 +92,7 @@ func (s *FedSplit) Round(r *fedkit.Round) error {
 	mu := make([]float64, r.Clients()) // weight of the proximal term relative to f_i: N/(M n_i s)
 	shares := convex.Shares(r.Fed)
 	for i, share := range shares {
-		mu[i] = 1 / (cmp.Or(s.Step, 1) * share)
+		mu[i] = 1 / (s.Step * share)
 	}
 	if s.Exact {
 		return s.exact(r, mu)

@@ -30,13 +30,12 @@ type FeSEM struct {
 
 // Check implements fedkit.Checker.
 func (s *FeSEM) Check(fed *fedkit.Federation, n int) error {
-	k := cmp.Or(s.K, 2)
-	return cmp.Or(fed.Fits("K", k, float64(k)), fed.FitsPairs("clients per round", n))
+	return cmp.Or(fed.Fits("K", s.K, float64(s.K)), fed.FitsPairs("clients per round", n))
 }
 
 // Start draws one model for all.
 func (s *FeSEM) Start(r *fedkit.Round) error {
-	s.State.Clustered = Clustered{r.Models(1).Repeat(cmp.Or(s.K, 2)), cluster.Ungrouped(r.Clients())}
+	s.State.Clustered = Clustered{r.Models(1).Repeat(s.K), cluster.Ungrouped(r.Clients())}
 	return r.Err()
 }
 

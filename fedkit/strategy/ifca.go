@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"cmp"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
@@ -38,13 +37,12 @@ type IFCA struct {
 
 // Check implements fedkit.Checker.
 func (s *IFCA) Check(fed *fedkit.Federation, _ int) error {
-	k := cmp.Or(s.K, 2)
-	return fed.Fits("K", k, float64(k))
+	return fed.Fits("K", s.K, float64(s.K))
 }
 
 // Start draws k different models.
 func (s *IFCA) Start(r *fedkit.Round) error {
-	s.State.Theta = r.Models(cmp.Or(s.K, 2))
+	s.State.Theta = r.Models(s.K)
 	s.State.Choice = cluster.Ungrouped(r.Clients())
 	return r.Err()
 }
@@ -63,7 +61,7 @@ func (s *IFCA) Round(r *fedkit.Round) error {
 	chose := cluster.Groups(take(choice, u.At))
 	if s.Gradients {
 		gamma := relativeWeights(r, u, s.Weighting, Equal{})
-		floats.Scale(cmp.Or(s.Gamma, 0.1)/float64(len(chose)), gamma)
+		floats.Scale(s.Gamma/float64(len(chose)), gamma)
 		s.State.Theta = theta.Add(u.Delta().Mix(chose.Weights(theta.Rows(), gamma))) // γ/m s_ij
 		return r.Err()
 	}

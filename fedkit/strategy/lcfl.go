@@ -47,7 +47,7 @@ func (s *LCFL) Start(r *fedkit.Round) error {
 
 // Round implements fedkit.Strategy.
 func (s *LCFL) Round(r *fedkit.Round) error {
-	st, last := &s.State, r.T == cmp.Or(s.Warmup, 5)
+	st, last := &s.State, r.T == s.Warmup
 	S := r.Everyone()
 	if !last {
 		S = r.Select(s.Selector, s.Fraction)

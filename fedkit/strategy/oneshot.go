@@ -58,10 +58,9 @@ func (s *OneShot) Round(r *fedkit.Round) error {
 
 // cluster runs the first round.
 func (s *OneShot) cluster(r *fedkit.Round) {
-	st, times := &s.State, cmp.Or(s.Times, 10)
-	local := s.Local.WithDefaults()
-	local.Epochs *= times
-	local.Steps *= times
+	st, local := &s.State, s.Local.WithDefaults()
+	local.Epochs *= s.Times
+	local.Steps *= s.Times
 	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: st.Theta, Local: local})
 	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.KMeans{}), r.Points(u.Models), s.K)
 	st.Theta = meanByCluster(st.Theta.Repeat(slices.Max(labels)+1), u.Models, labels, Weights(r, u, s.Weighting, ByExamples{}))

@@ -22,7 +22,7 @@ type SmartFedProx struct {
 }
 
 func (s *SmartFedProx) fedProx() *FedProx {
-	return &FedProx{Fraction: cmp.Or(s.Fraction, 0.5), Selector: cmp.Or[fedkit.Selector](s.Selector, selection.Explore{}), Local: s.Local,
+	return &FedProx{Fraction: s.Fraction, Selector: cmp.Or[fedkit.Selector](s.Selector, selection.Explore{}), Local: s.Local,
 		Weighting: s.Weighting, Mu: s.Mu, Adaptive: true, MuMin: s.MuMin, MuMax: s.MuMax, State: s.State}
 }
 

@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"cmp"
 	"math"
 
 	"fedkit.example/fedkit"
@@ -24,7 +23,7 @@ type Poly struct {
 }
 
 // Weight implements Staleness.
-func (p Poly) Weight(a int) float64 { return math.Pow(1+float64(a), -cmp.Or(p.A, 0.5)) }
+func (p Poly) Weight(a int) float64 { return math.Pow(1+float64(a), -fedkit.Defaults(p).A) }
 
 // Hinge is s(a) = 1 for a ≤ B, and 1/(A (a − B) + 1) beyond (Xie et al., likewise).
 type Hinge struct {
@@ -34,8 +33,9 @@ type Hinge struct {
 
 // Weight implements Staleness.
 func (h Hinge) Weight(a int) float64 {
-	if over := a - cmp.Or(h.B, 4); over > 0 {
-		return 1 / (cmp.Or(h.A, 10)*float64(over) + 1)
+	h = fedkit.Defaults(h)
+	if over := a - h.B; over > 0 {
+		return 1 / (h.A*float64(over) + 1)
 	}
 	return 1
 }

@@ -264,11 +264,11 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"FedProx: invalid: Mu = +Inf: must be a number > 0, 0 for the default of 0.1, or fedkit.Zero":                      &strategy.FedProx{Mu: math.Inf(1)},
 		"FedProx: invalid: Local.Prox = 0.3: must be 0: FedProx takes its μ from Mu":                                       &strategy.FedProx{Local: proximal},
 		"FedProx: invalid: MuMax = NaN: must be a number > 0, or 0 for the default of 1":                                   &strategy.FedProx{MuMax: math.NaN()},
-		"FedProx: invalid: MuMin = 0.2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)":                     &strategy.FedProx{MuMin: 0.2, MuMax: 0.1},
-		"FedProx: invalid: MuMin = 2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)":                       &strategy.FedProx{MuMin: 2},
+		"FedProx: invalid: MuMin = 0.2: must be at most 0.1, which is MuMax":                                               &strategy.FedProx{MuMin: 0.2, MuMax: 0.1},
+		"FedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                                                   &strategy.FedProx{MuMin: 2},
 		"FedProx: invalid: Fraction = 2: must be in (0, 1], or 0 for every client":                                         &strategy.FedProx{Fraction: 2},
 		"SmartFedProx: invalid: Fraction = 2: must be in (0, 1], or 0 for the default of 0.5":                              &strategy.SmartFedProx{Fraction: 2},
-		"SmartFedProx: invalid: MuMin = 2: must be in [0, MuMax] (0 stands for 0.001, fedkit.Zero for 0)":                  &strategy.SmartFedProx{MuMin: 2},
+		"SmartFedProx: invalid: MuMin = 2: must be at most 1, which is MuMax":                                              &strategy.SmartFedProx{MuMin: 2},
 		"SmartFedProx: invalid: Selector.Then.HighRatio = 2: must be in (0, 1], 0 for the default of 0.5, or fedkit.Zero": &strategy.SmartFedProx{
 			Selector: selection.Explore{Then: selection.Hybrid{HighRatio: 2}}},
 		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, unless Gradients is set for option I": &strategy.SCAFFOLD{
