@@ -9,11 +9,6 @@ type (
 	Score   = history.Score   // loss and accuracy of a model
 	Solve   = history.Solve   // a client's local solve
 	Float   = history.Float   // a number that may be NaN or infinite in JSON
-
-	Training   = history.Training
-	Summary    = history.Summary
-	Miss       = history.Miss
-	Clustering = history.Clustering
 )
 
 // Load reads a history that History.Save or a run with Options.History wrote: see history.Load.

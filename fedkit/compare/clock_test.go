@@ -99,7 +99,7 @@ func TestSimulatedTo(t *testing.T) {
 func TestIdleOfSomeRounds(t *testing.T) {
 	h := timed(ran("A", 0.5, 0.5, 0.5), 10, 20, 30)
 	h.Rounds[0].Solves = []history.Solve{{Client: 1, Arrived: 4}}
-	h.Rounds[1].Summary, h.Rounds[1].Missed = &fedkit.Summary{Training: &fedkit.Training{Clients: 1}}, []history.Miss{{Begin: 10, End: 90}}
+	h.Rounds[1].Summary, h.Rounds[1].Missed = &history.Summary{Training: &history.Training{Clients: 1}}, []history.Miss{{Begin: 10, End: 90}}
 	h.Rounds[2].Missed = []history.Miss{{Begin: 20, End: 26, Lost: true}}
 	if got := Idle.Of(h); !near(got, []float64{6. / 16}) {
 		t.Errorf("idle %v, want 6 of 16 s", got)
@@ -113,7 +113,7 @@ func TestIdleOfSomeRounds(t *testing.T) {
 func TestIdleOfLightRuns(t *testing.T) {
 	whole, light := timed(ran("A", 0.5), 10), timed(ran("B", 0.5), 10)
 	whole.Rounds[0].Solves = []history.Solve{{Client: 1, Arrived: 4}}
-	light.Rounds[0].Summary = &fedkit.Summary{Training: &fedkit.Training{Clients: 1}}
+	light.Rounds[0].Summary = &history.Summary{Training: &history.Training{Clients: 1}}
 	const says = ": of runs whose history has what each client did"
 	for want, tab := range map[string]*table.Table{
 		"idle, wasted, staleness" + says: Table(light, whole),

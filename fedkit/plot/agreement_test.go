@@ -8,6 +8,7 @@ import (
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/history"
 )
 
 // grouped is a run with these numbers of clusters, agreements (NMI and purity a tenth and two tenths less) and distances.
@@ -15,7 +16,7 @@ func grouped(name string, seed uint64, ari []float64, distances ...[]fedkit.Floa
 	h := &fedkit.History{Name: name, Strategy: name, Seed: seed}
 	for i, a := range ari {
 		a := fedkit.Float(a)
-		c := &fedkit.Clustering{Count: i + 1, ARI: a, NMI: a - 0.1, Purity: a - 0.2}
+		c := &history.Clustering{Count: i + 1, ARI: a, NMI: a - 0.1, Purity: a - 0.2}
 		if i < len(distances) {
 			c.Distances = distances[i]
 		}
@@ -92,7 +93,7 @@ func TestAgreementRefusals(t *testing.T) {
 	for says, f := range map[string]*chart.Figure{
 		"plot: ARI: no history given":                                                      ARI(),
 		"plot: purity: history 2 is nil":                                                   Over(compare.Purity, one, nil),
-		`plot: NMI: history "FedAvg" has no clustering (Record.Clustering)`:                Over(compare.NMI, one, history("FedAvg", 0.5)),
+		`plot: NMI: history "FedAvg" has no clustering (Record.Clustering)`:                Over(compare.NMI, one, historyOf("FedAvg", 0.5)),
 		`history "x" has nothing to compare its clusters with: its federation has no true`: ARI(grouped("x", 0, []float64{nan, nan})),
 		`plot: clusters: history "blank" has no clustering`:                                ClusterCount(&fedkit.History{Name: "blank"}),
 		"plot: cluster distances: the history is nil":                                      ClusterDistances(nil),

@@ -69,7 +69,7 @@ func axes(t *testing.T, title string, row chart.Row) (all [][]float64) {
 
 // Nothing is drawn where an accuracy or a loss cannot be.
 func TestBandsEndWhereScoresDo(t *testing.T) {
-	runs := []*fedkit.History{seeded(1, history("FedAvg", 0.02, 0.8)), seeded(2, history("FedAvg", 0.3, 1))}
+	runs := []*fedkit.History{seeded(1, historyOf("FedAvg", 0.02, 0.8)), seeded(2, historyOf("FedAvg", 0.3, 1))}
 	if lo, hi := band(t, Accuracy(runs...)); lo[0] != 0 || hi[1] != 1 { // 0.16 ± 0.2, 0.9 ± 0.14
 		t.Errorf("accuracy from %v to %v", lo, hi)
 	}
@@ -80,7 +80,7 @@ func TestBandsEndWhereScoresDo(t *testing.T) {
 
 // An axis of accuracy ends at 100 %, though a median is there, and in small figures side by side too.
 func TestAxesOfAccuracyEndAt100(t *testing.T) {
-	run := scored(history("LocalOnly", 0.9), 0, []float64{0, 1, 1, 1}, []int{1, 1, 1, 1})
+	run := scored(historyOf("LocalOnly", 0.9), 0, []float64{0, 1, 1, 1}, []int{1, 1, 1, 1})
 	row := Multiples(ClientAccuracy, Panel{Name: "a", Runs: []*fedkit.History{run}}, Panel{Name: "b", Runs: []*fedkit.History{run}})
 	all := axes(t, "test accuracy of the client", row)
 	if len(all) == 0 || slices.ContainsFunc(all, func(ends []float64) bool { return ends[0] != 0 || ends[1] != 1 }) {

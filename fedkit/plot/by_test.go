@@ -14,7 +14,7 @@ import (
 
 // rated returns a run of a study with a step size.
 func rated(name, eta string, seed uint64, accuracy float64) *fedkit.History {
-	h := seeded(seed, history(name, 0.1, accuracy))
+	h := seeded(seed, historyOf(name, 0.1, accuracy))
 	h.Labels, h.Name = []hist.Label{{Key: "name", Value: name}, {Key: "η", Value: eta}}, name+", η "+eta
 	return h
 }
@@ -48,17 +48,17 @@ func TestBy(t *testing.T) {
 // A quantity of one's own is drawn as any other; bytes are those so far, in a unit that suits them.
 func TestOver(t *testing.T) {
 	steps := compare.PerRound("steps", func(r *fedkit.Record) (float64, bool) { return float64(10 * r.Round), r.Round > 1 })
-	f := Over(steps, history("A", 0.1, 0.2, 0.3), seeded(1, history("A", 0.1, 0.2)))
+	f := Over(steps, historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1, 0.2)))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if s := f.Series[0]; !near(s.X, []float64{2}) || !near(s.Y, []float64{20}) || f.Title != "steps" || f.Y.Title != "steps" {
 		t.Errorf("%+v", f)
 	}
-	if f := Over(compare.Sent, history("A", 0.1, 0.2)); !near(f.Series[0].Y, []float64{3, 6}) || f.Y.Title != "sent, both ways (kB)" {
+	if f := Over(compare.Sent, historyOf("A", 0.1, 0.2)); !near(f.Series[0].Y, []float64{3, 6}) || f.Y.Title != "sent, both ways (kB)" {
 		t.Errorf("%+v", f)
 	}
-	if err := Over(compare.RoundsTo(0.5), history("A", 0.1)).Err(); err == nil || err.Error() != `plot: rounds to 50 %: quantity "rounds to 50 %" has no values by round (Quantity.ByRound)` {
+	if err := Over(compare.RoundsTo(0.5), historyOf("A", 0.1)).Err(); err == nil || err.Error() != `plot: rounds to 50 %: quantity "rounds to 50 %" has no values by round (Quantity.ByRound)` {
 		t.Error(err)
 	}
 }

@@ -8,17 +8,18 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/history"
 )
 
 // atWork returns a run of four clients in which client 1 takes two rounds, 2 is late in the first and 3 drops out in the second.
 func atWork() *fedkit.History {
-	h := timed(history("FedBuff", 0.5, 0.6), 10, 16)
+	h := timed(historyOf("FedBuff", 0.5, 0.6), 10, 16)
 	h.Clients = 4
 	a, b := &h.Rounds[0], &h.Rounds[1]
 	a.Solves = []fedkit.Solve{{Client: 0, Received: 1, Finished: 5, Arrived: 8}}
-	a.Missed = []fedkit.Miss{{Client: 2, End: 20}}
+	a.Missed = []history.Miss{{Client: 2, End: 20}}
 	b.Solves = []fedkit.Solve{{Client: 1, Staleness: 1, Begin: 2, Received: 4, Finished: 12, Arrived: 16}, {Client: 0, Begin: 10, Received: 10, Finished: 13, Arrived: 14}}
-	b.Missed = []fedkit.Miss{{Client: 3, Begin: 6, End: 13, Lost: true}}
+	b.Missed = []history.Miss{{Client: 3, Begin: 6, End: 13, Lost: true}}
 	return h
 }
 
@@ -140,7 +141,7 @@ func TestIdleAndRoundTimes(t *testing.T) {
 	if f := RoundTimes(h); f.Err() != nil || !near(f.Series[0].Y, []float64{10, 6}) || f.Y.Title != "time (s)" {
 		t.Errorf("%+v, %q, %v", f.Series, f.Y.Title, f.Err())
 	}
-	slow := timed(seeded(1, history("FedBuff", 0.5, 0.6)), 1200, 1206)
+	slow := timed(seeded(1, historyOf("FedBuff", 0.5, 0.6)), 1200, 1206)
 	slow.Clients = 4
 	f := RoundTimes(h, slow)
 	if err := f.Err(); err != nil {
@@ -153,9 +154,9 @@ func TestIdleAndRoundTimes(t *testing.T) {
 }
 
 func TestClockRefusals(t *testing.T) {
-	h, without := atWork(), history("plain", 0.5)
-	light := timed(history("light", 0.5), 10)
-	light.Rounds[0].Summary = &fedkit.Summary{Training: &fedkit.Training{Clients: 3}}
+	h, without := atWork(), historyOf("plain", 0.5)
+	light := timed(historyOf("light", 0.5), 10)
+	light.Rounds[0].Summary = &history.Summary{Training: &history.Training{Clients: 3}}
 	for says, f := range map[string]*chart.Figure{
 		`plot: gantt: history "plain" has no simulated clock: its clients have no devices`: Gantt(without),
 		`plot: gantt: history 1 is nil`:                                    Gantt(nil),
@@ -183,7 +184,7 @@ func FuzzClock(f *testing.F) {
 		x, y := fedkit.Float(a), fedkit.Float(b)
 		h := timed(&fedkit.History{Clients: 3, Rounds: []fedkit.Record{
 			{Round: round, Clock: y, Solves: []fedkit.Solve{{Client: client, Staleness: age, Begin: x, Arrived: y}, {Client: 1, Received: y, Finished: y, Arrived: y}}},
-			{Round: round + 1, Clock: x, Missed: []fedkit.Miss{{Client: client, Begin: y, End: x, Lost: true}}},
+			{Round: round + 1, Clock: x, Missed: []history.Miss{{Client: client, Begin: y, End: x, Lost: true}}},
 		}})
 		for _, f := range []*chart.Figure{Gantt(h), Schedule{First: round + 1}.Gantt(h), Staleness(h, h), Idle(h), RoundTimes(h)} {
 			fuzzed(t, f)

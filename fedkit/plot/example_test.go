@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/plot"
 	"fedkit.example/fedkit/sim"
 )
@@ -159,7 +160,7 @@ func ExampleClusters() {
 func ExampleARI() {
 	h := run("CFL", 0.3, 0.6)
 	for i, ari := range []fedkit.Float{0, 1} {
-		h.Rounds[i].Clustering = &fedkit.Clustering{Count: i + 1, ARI: ari}
+		h.Rounds[i].Clustering = &history.Clustering{Count: i + 1, ARI: ari}
 	}
 	f, g := plot.ClusterCount(h), plot.ARI(h)
 	fmt.Println(f.Y.Title, f.Series[0].Y)
@@ -177,7 +178,7 @@ func ExampleSchedule_Gantt() {
 	h.Devices = config.Of(sim.Devices{})
 	h.Rounds[0] = fedkit.Record{Round: 1, Clock: 10,
 		Solves: []fedkit.Solve{{Client: 0, Received: 1, Finished: 5, Arrived: 8}, {Client: 1, Received: 2, Finished: 6, Arrived: 10}},
-		Missed: []fedkit.Miss{{Client: 2, End: 4, Lost: true}}}
+		Missed: []history.Miss{{Client: 2, End: 4, Lost: true}}}
 	f := plot.Schedule{First: 1, Last: 1}.Gantt(h)
 	fmt.Println("clients from the bottom up:", f.Y.Names)
 	for _, s := range f.Series[:4] {

@@ -19,7 +19,7 @@ type FedAvg struct {
 func with(seed uint64, lr float64) *fedkit.History {
 	s := FedAvg{}
 	s.Local.LR = lr
-	h := seeded(seed, history("FedAvg", 0.5+lr+float64(seed)/100))
+	h := seeded(seed, historyOf("FedAvg", 0.5+lr+float64(seed)/100))
 	h.Config, h.Data, h.Partition, h.Model = config.Of(s), "digits", "20 clients, IID", "MLP-64"
 	return h
 }
@@ -43,15 +43,15 @@ func TestRatesAreNotSeeds(t *testing.T) {
 
 // Of a repeated run the longer one counts, and the note says that it counts once.
 func TestRepeats(t *testing.T) {
-	short, long := history("A", 0.1, 0.2), history("A", 0.1, 0.2, 0.3)
-	f := Accuracy(short, long, seeded(1, history("A", 0.3, 0.4, 0.5)))
+	short, long := historyOf("A", 0.1, 0.2), historyOf("A", 0.1, 0.2, 0.3)
+	f := Accuracy(short, long, seeded(1, historyOf("A", 0.3, 0.4, 0.5)))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if s := f.Series[0]; !near(s.Y, []float64{0.2, 0.3, 0.4}) || f.Note != "line: mean of 2 runs; band: ± 1 standard deviation; A: seed 0 was given again and counts once" {
 		t.Errorf("%v, %q", s.Y, f.Note)
 	}
-	if f := Accuracy(history("A", 0.1), history("A", 0.2)); len(f.Series) != 2 || f.Series[0].Name != "A (1)" || !strings.Contains(f.Note, "nothing in words tells them apart") {
+	if f := Accuracy(historyOf("A", 0.1), historyOf("A", 0.2)); len(f.Series) != 2 || f.Series[0].Name != "A (1)" || !strings.Contains(f.Note, "nothing in words tells them apart") {
 		t.Errorf("%d curves, note %q", len(f.Series), f.Note)
 	}
 }

@@ -65,7 +65,7 @@ func federation(clients, classes, groups int, alpha float64) *fedkit.Federation 
 }
 
 // history returns a run whose evaluated rounds have these accuracies of the global model; NaN is a round not evaluated.
-func history(name string, accuracy ...float64) *fedkit.History {
+func historyOf(name string, accuracy ...float64) *fedkit.History {
 	h := &fedkit.History{Name: name}
 	for i, a := range accuracy {
 		r := fedkit.Record{Round: i + 1, Seconds: 0.5, BytesUp: 1000, BytesDown: 2000}

@@ -17,7 +17,7 @@ import (
 // Mean and band by hand: at round 1, 0.2 and 0.4 have the mean 0.3 and the sample standard deviation √0.02 = 0.1·√2;
 // round 2 is missing in the second run; at round 3, 0.6 and 0.8 have the mean 0.7 and the same deviation.
 func TestBandOverSeeds(t *testing.T) {
-	f := Accuracy(history("FedAvg", 0.2, 0.4, 0.6), seeded(1, history("FedAvg", 0.4, nan, 0.8)))
+	f := Accuracy(historyOf("FedAvg", 0.2, 0.4, 0.6), seeded(1, historyOf("FedAvg", 0.4, nan, 0.8)))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +36,8 @@ func TestBandOverSeeds(t *testing.T) {
 
 // Without a global model in every history, the clients' own count, weighted by examples: (1·0.2 + 3·0.6)/4 = 0.5.
 func TestMeanOverClients(t *testing.T) {
-	a := scored(history("A", 0.9), 0, []float64{0.2, 0.6, nan}, []int{1, 3, 0})
-	b := scored(history("B", nan, nan), 1, []float64{0.25}, []int{7})
+	a := scored(historyOf("A", 0.9), 0, []float64{0.2, 0.6, nan}, []int{1, 3, 0})
+	b := scored(historyOf("B", nan, nan), 1, []float64{0.25}, []int{7})
 	f := Accuracy(a, b)
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
@@ -54,20 +54,20 @@ func TestMeanOverClients(t *testing.T) {
 }
 
 func TestLossAxis(t *testing.T) {
-	h := history("x", 0, 0, 0)
+	h := historyOf("x", 0, 0, 0)
 	for i, l := range []float64{1e4, 1, 0.5} {
 		h.Rounds[i].Global.Loss = fedkit.Float(l)
 	}
 	if f := Loss(h); f.Err() != nil || !f.Y.Log {
 		t.Errorf("%+v, %v: losses over 4 powers of ten need a logarithmic axis", f, f.Err())
 	}
-	if f := Loss(history("x", 0.1, 0.5)); f.Err() != nil || f.Y.Log {
+	if f := Loss(historyOf("x", 0.1, 0.5)); f.Err() != nil || f.Y.Log {
 		t.Errorf("%+v, %v", f, f.Err())
 	}
 }
 
 func TestBox(t *testing.T) {
-	f := ClientAccuracy(scored(history("A", 0.5), 0, []float64{0.4, 0.2, 0.1, 0.3, 0.5}, []int{1, 1, 1, 1, 1}))
+	f := ClientAccuracy(scored(historyOf("A", 0.5), 0, []float64{0.4, 0.2, 0.1, 0.3, 0.5}, []int{1, 1, 1, 1, 1}))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -128,9 +128,9 @@ func TestStays(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	one := history("one", 0.5)
+	one := historyOf("one", 0.5)
 	blank := &fedkit.History{Name: "blank", Rounds: make([]fedkit.Record, 3)}
-	onlyOwn := scored(history("L", nan), 0, []float64{0.5}, []int{1})
+	onlyOwn := scored(historyOf("L", nan), 0, []float64{0.5}, []int{1})
 	for name, c := range map[string]struct {
 		chart interface{ Err() error }
 		says  string
@@ -139,8 +139,8 @@ func TestRefusals(t *testing.T) {
 		"accuracy of nil":        {Accuracy(one, nil), "history 2 is nil"},
 		"accuracy not evaluated": {Accuracy(blank), `"blank" has no evaluated round among its 3`},
 		"accuracy mixed":         {Accuracy(one, onlyOwn), "cannot be compared"},
-		"accuracy diverged":      {Accuracy(history("x", math.Inf(1))), "no round with a finite accuracy"},
-		"seeds without overlap":  {Loss(history("x", 0.1), seeded(1, history("x", nan, 0.1))), "in all of its runs (2)"},
+		"accuracy diverged":      {Accuracy(historyOf("x", math.Inf(1))), "no round with a finite accuracy"},
+		"seeds without overlap":  {Loss(historyOf("x", 0.1), seeded(1, historyOf("x", nan, 0.1))), "in all of its runs (2)"},
 		"loss of nothing":        {Loss(), "no history given"},
 		"clients of nothing":     {ClientAccuracy(), "no history given"},
 		"clients not evaluated":  {ClientAccuracy(one), "clients were evaluated"},

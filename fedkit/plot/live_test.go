@@ -67,7 +67,7 @@ func TestLiveOutsideNotebook(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if said := charttest.Capture(t, &os.Stderr, func() { Live().Done(history("early"), errors.New("no clients")) }); strings.Contains(said, "wrote") {
+	if said := charttest.Capture(t, &os.Stderr, func() { Live().Done(historyOf("early"), errors.New("no clients")) }); strings.Contains(said, "wrote") {
 		t.Errorf("a figure of nothing: %q", said)
 	}
 }
@@ -124,7 +124,7 @@ func TestLiveAxisIsSteady(t *testing.T) {
 func TestLiveManyRuns(t *testing.T) {
 	var hs []*fedkit.History
 	for i := range 30 {
-		hs = append(hs, history(fmt.Sprint("method ", i), 0.5, 0.6))
+		hs = append(hs, historyOf(fmt.Sprint("method ", i), 0.5, 0.6))
 	}
 	row := live("live", ended(t, hs...))
 	if s := row[0].Series; len(s) != mostCurves || s[0].Name != "method 10" || !strings.HasSuffix(row[0].Note, "the latest 20 of 30 configurations") {

@@ -55,7 +55,7 @@ func metered(h *fedkit.History, i int, global float64, clients ...float64) *fedk
 
 // A metric is that of the global model, or the mean over the clients that have it.
 func TestMetric(t *testing.T) {
-	a := metered(metered(history("A", 0.1, 0.1), 0, 0.25, 0.5), 1, 0.75, 0.5)
+	a := metered(metered(historyOf("A", 0.1, 0.1), 0, 0.25, 0.5), 1, 0.75, 0.5)
 	f := Metric("F1", a)
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestMetric(t *testing.T) {
 	if s := f.Series[0]; len(f.Series) != 1 || !near(s.Y, []float64{0.25, 0.75}) || f.Y.Title != "F1 of the global model" || f.Title != "Test F1" {
 		t.Errorf("%+v", f)
 	}
-	b := metered(history("B", nan), 0, nan, 0.5, 0.75, nan)
+	b := metered(historyOf("B", nan), 0, nan, 0.5, 0.75, nan)
 	f = Metric("F1", a, b)
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
@@ -80,11 +80,11 @@ func TestMetric(t *testing.T) {
 func TestUnknownNames(t *testing.T) {
 	for want, f := range map[string]*chart.Figure{
 		`plot: norms: history "CFL" has no note "norms": it has "norm", "other"`: Note("norms", noted(0, "norm", 1)),
-		`plot: norm: history "A" has no note "norm": it has none`:                Note("norm", noted(0, "norm", 1), history("A", 1)),
+		`plot: norm: history "A" has no note "norm": it has none`:                Note("norm", noted(0, "norm", 1), historyOf("A", 1)),
 		`plot: norm: no history given`:                                           Note("norm"),
 		`plot: norm: "CFL" has no round with a finite norm`:                      Note("norm", noted(0, "norm", math.Inf(1))),
-		`plot: F2: history "A" has no metric "F2": it has "ECE", "F1"`:           Metric("F2", metered(history("A", 1), 0, 1, 1)),
-		`plot: F1: history "A" has no metric "F1": it has none`:                  Metric("F1", history("A", 1)),
+		`plot: F2: history "A" has no metric "F2": it has "ECE", "F1"`:           Metric("F2", metered(historyOf("A", 1), 0, 1, 1)),
+		`plot: F1: history "A" has no metric "F1": it has none`:                  Metric("F1", historyOf("A", 1)),
 		`plot: F1: history "CFL" has no evaluated round among its 1`:             Metric("F1", noted(0, "norm", 1)),
 	} {
 		if err := f.Err(); err == nil || !strings.HasPrefix(err.Error(), want) {

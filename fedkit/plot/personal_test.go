@@ -9,7 +9,7 @@ import (
 
 // personal returns a run that served personal models beside a global one.
 func personal(name string) *fedkit.History {
-	h := history(name, 0.5, 0.6)
+	h := historyOf(name, 0.5, 0.6)
 	for i := range h.Rounds {
 		h.Rounds[i].Personal = true
 		scored(h, i, []float64{0.7 + 0.1*float64(i), 0.9}, []int{1, 1})
@@ -19,7 +19,7 @@ func personal(name string) *fedkit.History {
 
 // ordinary returns a run with one model, which the clients were scored under too.
 func ordinary(name string) *fedkit.History {
-	return scored(scored(history(name, 0.4, 0.5), 0, []float64{0.4, 0.4}, []int{1, 1}), 1, []float64{0.3, 0.7}, []int{1, 1})
+	return scored(scored(historyOf(name, 0.4, 0.5), 0, []float64{0.4, 0.4}, []int{1, 1}), 1, []float64{0.3, 0.7}, []int{1, 1})
 }
 
 // If a strategy serves a global and personal models, both curves are drawn and named.
@@ -47,7 +47,7 @@ func TestPersonalCurves(t *testing.T) {
 	charttest.Drawn(t, f)
 
 	// Beside a run without a global model, all are compared by the clients' own.
-	local := scored(history("Local", nan, nan), 1, []float64{0.2, 0.4}, []int{1, 1})
+	local := scored(historyOf("Local", nan, nan), 1, []float64{0.2, 0.4}, []int{1, 1})
 	local.Rounds[1].Personal = true
 	f = Loss(personal("FedPRISM"), local)
 	if len(f.Series) != 3 || f.Series[0].Name != "FedPRISM, clients' own" || f.Series[1].Name != "FedPRISM, global" ||

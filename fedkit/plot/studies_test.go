@@ -14,8 +14,8 @@ import (
 func problem(by float64) (all []*fedkit.History) {
 	for seed := range uint64(2) {
 		luck := float64(seed) / 100
-		all = append(all, seeded(seed, history("Good", 0.3, 0.6+by+luck)), seeded(seed, history("Fair", 0.2, 0.55+luck)),
-			seeded(seed, history("Poor", 0.1, 0.4-by+luck)))
+		all = append(all, seeded(seed, historyOf("Good", 0.3, 0.6+by+luck)), seeded(seed, historyOf("Fair", 0.2, 0.55+luck)),
+			seeded(seed, historyOf("Poor", 0.1, 0.4-by+luck)))
 	}
 	return all
 }
@@ -29,7 +29,7 @@ func panels(n int) (all []Panel) {
 }
 
 func TestAgainst(t *testing.T) {
-	f := Against(compare.Sent, compare.Accuracy, history("A", nan, 0.5), seeded(1, history("A", nan, 0.7)), history("B", 0.1, nan, 0.3))
+	f := Against(compare.Sent, compare.Accuracy, historyOf("A", nan, 0.5), seeded(1, historyOf("A", nan, 0.7)), historyOf("B", 0.1, nan, 0.3))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -39,16 +39,16 @@ func TestAgainst(t *testing.T) {
 	}
 	charttest.Golden(t, "against", f)
 	charttest.Drawn(t, f)
-	slow := history("A", 0.2, 0.3)
+	slow := historyOf("A", 0.2, 0.3)
 	slow.Seed, slow.Rounds[0].Seconds = 1, 2.5
-	f = Against(compare.Time, compare.Accuracy, history("A", 0.1, 0.2), slow)
+	f = Against(compare.Time, compare.Accuracy, historyOf("A", 0.1, 0.2), slow)
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if s := f.Series[0]; !near(s.X, []float64{1.5, 2}) || !strings.HasSuffix(f.Note, "; time: mean over runs") {
 		t.Errorf("%v, note %q", s.X, f.Note)
 	}
-	f = Against(compare.Simulated, compare.Accuracy, timed(history("A", nan, 0.2, 0.3), 3600, 7200, 14400), timed(seeded(1, history("A", 0.1, 0.3, 0.4)), 1, 10800, 21600))
+	f = Against(compare.Simulated, compare.Accuracy, timed(historyOf("A", nan, 0.2, 0.3), 3600, 7200, 14400), timed(seeded(1, historyOf("A", 0.1, 0.3, 0.4)), 1, 10800, 21600))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,17 +97,17 @@ func TestMultiples(t *testing.T) {
 
 // Ranges are shared by figures in the same unit: 6 of kB is not 6 of MB.
 func TestMultiplesOfOtherUnits(t *testing.T) {
-	large := history("A", 0.5, 0.7)
+	large := historyOf("A", 0.5, 0.7)
 	large.Rounds[0].BytesUp = 1e6
 	bytes := func(h ...*fedkit.History) *chart.Figure { return Against(compare.Sent, compare.Accuracy, h...) }
-	row := Multiples(bytes, Panel{Name: "small", Runs: []*fedkit.History{history("A", 0.5, 0.7)}}, Panel{Name: "large", Runs: []*fedkit.History{large}})
+	row := Multiples(bytes, Panel{Name: "small", Runs: []*fedkit.History{historyOf("A", 0.5, 0.7)}}, Panel{Name: "large", Runs: []*fedkit.History{large}})
 	if err := row.Err(); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := row[0].X, row[1].X; !near(a.Covers, []float64{3, 6}) || !near(b.Covers, []float64{1.002, 1.005}) {
 		t.Errorf("%s %v, %s %v", a.Title, a.Covers, b.Title, b.Covers)
 	}
-	row = Multiples(RoundTimes, Panel{Name: "short", Runs: []*fedkit.History{timed(history("A", 0.5), 60)}}, Panel{Name: "long", Runs: []*fedkit.History{timed(history("A", 0.5), 6000)}})
+	row = Multiples(RoundTimes, Panel{Name: "short", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 60)}}, Panel{Name: "long", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 6000)}})
 	if a, b := row[0].Y, row[1].Y; !near(a.Covers, []float64{60, 60}) || !near(b.Covers, []float64{100, 100}) {
 		t.Errorf("%s %v, %s %v", a.Title, a.Covers, b.Title, b.Covers)
 	}
@@ -143,7 +143,7 @@ func TestRanks(t *testing.T) {
 func TestBandsOfIntervals(t *testing.T) {
 	Bands = Confidence
 	defer func() { Bands = Deviation }()
-	f := Accuracy(history("A", 0.2), seeded(1, history("A", 0.4)))
+	f := Accuracy(historyOf("A", 0.2), seeded(1, historyOf("A", 0.4)))
 	if s := f.Series[0]; s.Hi[0] < 1.57 || s.Hi[0] > 1.571 || f.Note != "line: mean of 2 runs; band: 95 % confidence interval" {
 		t.Errorf("%+v, note %q", s, f.Note)
 	}

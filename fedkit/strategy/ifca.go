@@ -1,7 +1,6 @@
 package strategy
 
 import (
-
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/cluster"
 	"gonum.org/v1/gonum/floats"
