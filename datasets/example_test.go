@@ -117,7 +117,7 @@ func ExampleCSV() {
 
 	data := must.M1(datasets.CSV{File: file, Label: "ill", Owner: "clinic", Standardize: true, Share: 0.5}.Make())
 	fmt.Println(data.Name, data.Shape, data.Classes, "classes")
-	deal := must.M1(partition.Natural{}.Deal(data))
+	deal := must.M1(partition.Natural{}.Partition(data))
 	for i, c := range deal.Clients {
 		fmt.Println("client", i, "has", len(c.Train), "row to train on and", len(c.Test), "to test")
 	}

@@ -225,8 +225,8 @@ func TestCraftedCheckpoints(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "c")
 	for want, rounds := range map[string][]Record{
-		"client -1 of 2":         {{Round: 1, Solves: []Solve{{Client: -1}}}},
-		"client 99 of 2":         {{Round: 1, Solves: []Solve{{Client: 99}}}},
+		"client -1 of 2":         {{Round: 1, Results: []ClientResult{{Client: -1}}}},
+		"client 99 of 2":         {{Round: 1, Results: []ClientResult{{Client: 99}}}},
 		"round 1 after round 1":  {{Round: 1}, {Round: 1}},
 		"1 of 2 rounds":          {{Round: 2}},
 		"cluster 10000000000000": {{Round: 1, Clusters: []int{0, 1e18}}},
@@ -265,7 +265,7 @@ func describedRun(fed *Federation, s *mean, path string) (*checkpoint.Files, err
 func TestStreamedHistory(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
 	dir := t.TempDir()
-	o := Options{Rounds: 6, EvalEvery: 2, History: filepath.Join(dir, "new", "h"), Checkpoint: filepath.Join(dir, "c"), Keep: Keep{Scores: 2, Solves: 3, Clusters: Never}}
+	o := Options{Rounds: 6, EvalEvery: 2, History: filepath.Join(dir, "new", "h"), Checkpoint: filepath.Join(dir, "c"), Keep: Keep{Scores: 2, Results: 3, Clusters: Never}}
 	same := func(h *History) {
 		t.Helper()
 		back, err := Load(o.History)
@@ -310,8 +310,8 @@ func TestStreamedHistory(t *testing.T) {
 // What is kept changes neither the run, nor what it knows of the clients, nor what it says of all of them together.
 func TestKeep(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
-	run := func(k Keep) (*History, [][]Solve) {
-		var seen [][]Solve
+	run := func(k Keep) (*History, [][]ClientResult) {
+		var seen [][]ClientResult
 		o := Options{Rounds: 7, EvalEvery: 2, Keep: k, Checkpoint: filepath.Join(t.TempDir(), "c")}
 		upTo(t, fed, &picky{seen: &seen}, o, 5)
 		h := expect.Value(Run(context.Background(), fed, &picky{seen: &seen}, o))(t)
@@ -326,14 +326,14 @@ func TestKeep(t *testing.T) {
 		}
 		return rounds
 	}
-	scores, solves := func(r *Record) bool { return r.Scores != nil }, func(r *Record) bool { return r.Solves != nil }
+	scores, solves := func(r *Record) bool { return r.Scores != nil }, func(r *Record) bool { return r.Results != nil }
 	for _, c := range []struct {
 		keep           Keep
 		scores, solves []int
 	}{
 		{Keep{}, []int{2, 4, 6, 7}, []int{1, 2, 3, 4, 5, 6, 7}},
-		{Keep{Scores: 2, Solves: 3}, []int{4, 7}, []int{3, 6, 7}},
-		{Keep{Scores: Never, Solves: Never, Clusters: Never}, nil, nil},
+		{Keep{Scores: 2, Results: 3}, []int{4, 7}, []int{3, 6, 7}},
+		{Keep{Scores: Never, Results: Never, Clusters: Never}, nil, nil},
 	} {
 		h, seen := run(c.keep)
 		if got := kept(h, scores); !slices.Equal(got, c.scores) {
@@ -356,12 +356,12 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%+v: %v, error %v", c.keep, back, err)
 		}
 	}
-	r := Record{Round: 1, Missed: []history.Miss{{Client: 1}}}
-	if (Keep{Missed: Never}).thin(&r, Options{Rounds: 2}); r.Missed != nil {
-		t.Errorf("%+v", r.Missed)
+	r := Record{Round: 1, Absences: []history.Absence{{Client: 1}}}
+	if (Keep{Absences: Never}).thin(&r, Options{Rounds: 2}); r.Absences != nil {
+		t.Errorf("%+v", r.Absences)
 	}
-	_, err := Run(context.Background(), fed, trained(), Options{Rounds: 1, Keep: Keep{Solves: -2}})
-	expect.Invalid(t, "Options.Keep.Solves = -2: must be at least 1, 0 for every round, or fedkit.Never")(err)
+	_, err := Run(context.Background(), fed, trained(), Options{Rounds: 1, Keep: Keep{Results: -2}})
+	expect.Invalid(t, "Options.Keep.Results = -2: must be at least 1, 0 for every round, or fedkit.Never")(err)
 }
 
 // When checkpoints are written, and that the last finished round always is.

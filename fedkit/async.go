@@ -17,25 +17,26 @@ import (
 // Async is an asynchronous round with a buffer: clients train on models of different staleness, and the round ends as soon as the
 // buffer is full.
 //
-//	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: 100, Take: 10, Job: fedkit.Job{Start: s.State.X, Local: s.Local}})
+//	u := r.TrainAsync(&s.State.InFlight, fedkit.Async{Concurrency: 100, BufferSize: 10, Job: fedkit.Job{Start: s.State.X, Local: s.Local}})
 type Async struct {
-	AtWork   int      // concurrency: most clients training at a time
-	Take     int      // buffer size: results per round; 0: 1
-	Selector Selector // chooses among the idle clients whose devices are on; nil: uniformly at random
+	Concurrency int      // most clients training at a time
+	BufferSize  int      // results per round; 0: 1
+	Selector    Selector // chooses among the idle clients whose devices are on; nil: uniformly at random
 	// Steps returns the local steps of a client that begins now; nil: those of the Job.
 	Steps func(client int, rng *rand.Rand) int
-	// Job is the job of each client that begins now: Start, one row; Local and Objective, the same in all rounds; Shared, Down
+	// Job is the job of each client that begins now: Start, one row; Local and Objective, the same in all rounds; Communicated, Down
 	// and Up.
 	Job Job
 }
 
-// Arrive starts clients and collects results until Take have arrived. It returns them in the order of arrival; ties go to the work
-// that began in the earlier round, then to the lower client. Solve.Staleness is the number of rounds that began since.
+// TrainAsync starts clients and collects results until BufferSize have arrived. It returns them in the order of arrival; ties go
+// to the work that began in the earlier round, then to the lower client. ClientResult.Staleness is the number of rounds that
+// began since.
 //
 // A client that begins receives the job's current Start. A client whose result arrives, or that drops out, is replaced at once;
 // those still missing when the round ends begin with the next, from its model. Results are computed as late as possible, many
 // side by side.
-func (r *Round) Arrive(f *Flight, a Async) *Updates {
+func (r *Round) TrainAsync(f *InFlight, a Async) *Updates {
 	defer r.restoreStage(r.stage)
 	if !r.enter("arrive") {
 		return r.noUpdates(a.Job)
@@ -48,15 +49,15 @@ func (r *Round) Arrive(f *Flight, a Async) *Updates {
 	return u
 }
 
-func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
-	take := cmp.Or(a.Take, 1)
+func (r *Round) arrive(f *InFlight, a Async) (*Updates, error) {
+	take := cmp.Or(a.BufferSize, 1)
 	switch m := r.Clients(); {
 	case r.quiet:
-		return nil, Invalid("Round.Arrive", "called in an evaluation", "called in Round: nobody works in Serve or Welcome")
-	case a.AtWork < 1 || a.AtWork > m:
-		return nil, Invalid("Async.AtWork", a.AtWork, fmt.Sprintf("in [1, %d], the number of clients", m))
-	case take < 1 || take > a.AtWork:
-		return nil, Invalid("Async.Take", a.Take, fmt.Sprintf("in [1, %d], the clients at work", a.AtWork))
+		return nil, Invalid("Round.TrainAsync", "called in an evaluation", "called in Round: nobody works in Serve or ServeUnseen")
+	case a.Concurrency < 1 || a.Concurrency > m:
+		return nil, Invalid("Async.Concurrency", a.Concurrency, fmt.Sprintf("in [1, %d], the number of clients", m))
+	case take < 1 || take > a.Concurrency:
+		return nil, Invalid("Async.BufferSize", a.BufferSize, fmt.Sprintf("in [1, %d], the clients at work", a.Concurrency))
 	case a.Job.Start.Rows() != 1:
 		return nil, Invalid("Async.Job.Start", fmt.Sprintf("%d rows", a.Job.Start.Rows()), "one model for everyone who begins")
 	}
@@ -66,23 +67,23 @@ func (r *Round) arrive(f *Flight, a Async) (*Updates, error) {
 	if err := r.addVersion(f, a.Job.Start); err != nil {
 		return nil, err
 	}
-	var in []flight.Work
+	var in []flight.Job
 	for len(in) < take {
 		if err := r.dispatch(f, a, in); err != nil {
 			return nil, err
 		}
 		event, _ := f.Queue.Pop()
-		at := slices.IndexFunc(f.Work, func(w flight.Work) bool { return w.Number == event.Number })
+		at := slices.IndexFunc(f.Jobs, func(w flight.Job) bool { return w.Number == event.Number })
 		r.clock.now = max(r.clock.now, event.Time)
-		if w := &f.Work[at]; !w.Lost && w.Model == nil {
+		if w := &f.Jobs[at]; !w.Lost && w.Model == nil {
 			if err := r.compute(f, a); err != nil {
 				return nil, err
 			}
 		}
-		w := f.Work[at]
-		f.Work = slices.Delete(f.Work, at, at+1)
+		w := f.Jobs[at]
+		f.Jobs = slices.Delete(f.Jobs, at, at+1)
 		if w.Lost {
-			r.record.Missed = append(r.record.Missed, history.Miss{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), Lost: true})
+			r.record.Absences = append(r.record.Absences, history.Absence{Client: w.Client, Begin: Float(w.Begin), End: Float(w.Arrived), DroppedOut: true})
 		} else {
 			in = append(in, w)
 		}
@@ -103,13 +104,13 @@ func (a *Async) check(fed *Federation) error {
 }
 
 // addVersion makes x the model that work beginning in this round starts from.
-func (r *Round) addVersion(f *Flight, x *Matrix) error {
+func (r *Round) addVersion(f *InFlight, x *Matrix) error {
 	if r.began == nil {
 		r.began = map[int]int{}
 	}
-	if n := len(f.Versions); n > 0 && f.Versions[n-1].Round == r.T { // a second Arrive in the round
+	if n := len(f.Versions); n > 0 && f.Versions[n-1].Round == r.T { // a second TrainAsync in the round
 		if f.Versions[n-1].X != x {
-			return Invalid("Async.Job.Start", "another model", "that of the first Arrive in this round")
+			return Invalid("Async.Job.Start", "another model", "that of the first TrainAsync in this round")
 		}
 		return nil
 	}
@@ -118,17 +119,17 @@ func (r *Round) addVersion(f *Flight, x *Matrix) error {
 	return nil
 }
 
-// dispatch starts idle clients until AtWork are training. A client whose result has just arrived waits for the next model.
-func (r *Round) dispatch(f *Flight, a Async, in []flight.Work) error {
+// dispatch starts idle clients until Concurrency are training. A client whose result has just arrived waits for the next model.
+func (r *Round) dispatch(f *InFlight, a Async, in []flight.Job) error {
 	busy := make([]bool, r.Clients())
-	for _, w := range append(slices.Clone(f.Work), in...) {
+	for _, w := range append(slices.Clone(f.Jobs), in...) {
 		busy[w.Client] = true
 	}
-	if len(f.Work) == 0 { // nothing happens until a device is on
+	if len(f.Jobs) == 0 { // nothing happens until a device is on
 		r.clock.now = r.nextOn(busy)
 	}
 	idle := r.idle(busy)
-	n := min(a.AtWork-len(f.Work), len(idle))
+	n := min(a.Concurrency-len(f.Jobs), len(idle))
 	if n < 1 {
 		return nil
 	}
@@ -151,7 +152,7 @@ func (r *Round) dispatch(f *Flight, a Async, in []flight.Work) error {
 }
 
 // begin starts the clients of the job.
-func (r *Round) begin(f *Flight, a *Async) error {
+func (r *Round) begin(f *InFlight, a *Async) error {
 	down, up, err := a.Job.traffic(r.Fed.Task.Dim())
 	model, device := float64(4*r.Fed.Task.Dim()), new(sim.Device)
 	for _, c := range a.Job.Clients {
@@ -170,11 +171,11 @@ func (r *Round) begin(f *Flight, a *Async) error {
 		}
 		_, examples := one.work(r.Fed)
 		v := r.clock.visit(device, c, down*model, examples[0], up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
-		w := flight.Work{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost}
+		w := flight.Job{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost}
 		if err := f.Queue.Push(w.Event()); err != nil {
 			return err
 		}
-		f.Work = append(f.Work, w)
+		f.Jobs = append(f.Jobs, w)
 		f.Begun++
 	}
 	r.Traffic(float64(len(a.Job.Clients))*down, 0)
@@ -182,55 +183,55 @@ func (r *Round) begin(f *Flight, a *Async) error {
 }
 
 // collect returns the results that arrived, and drops model versions that no work started from.
-func (r *Round) collect(f *Flight, a Async, in []flight.Work) (*Updates, error) {
-	u := &Updates{At: sequence(len(in))}
+func (r *Round) collect(f *InFlight, a Async, in []flight.Job) (*Updates, error) {
+	u := &Updates{Positions: sequence(len(in))}
 	var models, starts []*Matrix
 	for _, w := range in {
 		models, starts = append(models, w.Model), append(starts, f.Start(w.Round))
-		u.Solves = append(u.Solves, Solve{Round: r.T, Client: w.Client, Examples: len(r.Fed.Clients[w.Client].Train), Steps: w.Steps, Loss: Float(w.Loss),
+		u.Results = append(u.Results, ClientResult{Round: r.T, Client: w.Client, Examples: len(r.Fed.Clients[w.Client].Train), Steps: w.Steps, Loss: Float(w.Loss),
 			Drift: Float(w.Drift), LR: Float(w.LR), Mu: Float(w.Mu), Staleness: r.T - w.Round})
 		if r.devices() != nil {
-			s := &u.Solves[len(u.Solves)-1]
+			s := &u.Results[len(u.Results)-1]
 			s.Begin, s.Received, s.Finished, s.Arrived = Float(w.Begin), Float(w.Received), Float(w.Finished), Float(w.Arrived)
 		}
 	}
 	u.Models, u.Start = rows.FromRows(models), rows.FromRows(starts)
-	u.Trained = u.Models
+	u.Local = u.Models
 	f.Versions = slices.DeleteFunc(f.Versions, func(v flight.Version) bool {
-		return v.Round != r.T && !slices.ContainsFunc(f.Work, func(w flight.Work) bool { return w.Round == v.Round })
+		return v.Round != r.T && !slices.ContainsFunc(f.Jobs, func(w flight.Job) bool { return w.Round == v.Round })
 	})
-	if len(f.Work) == 0 { // nil, as after a resume
-		f.Work, f.Queue.Events = nil, nil
+	if len(f.Jobs) == 0 { // nil, as after a resume
+		f.Jobs, f.Queue.Events = nil, nil
 	}
 	r.calls++
 	a.Job.Clients, a.Job.Down = u.Clients(), Zero // the models were counted when the work began
 	return r.receive(a.Job, u), nil
 }
 
-// Flight is the work in flight: what clients have begun and not yet returned. An asynchronous strategy only has to keep one in its
-// State.
-type Flight = flight.Flight
+// InFlight is the work in flight: what clients have begun and not yet returned. An asynchronous strategy only has to keep one in
+// its State.
+type InFlight = flight.InFlight
 
 // compute solves pending work in order of arrival.
-func (r *Round) compute(f *Flight, a Async) error {
+func (r *Round) compute(f *InFlight, a Async) error {
 	e, err := r.Fed.engine()
 	if err != nil {
 		return err
 	}
-	var at []int // in f.Work
-	for i, w := range f.Work {
+	var at []int // in f.Jobs
+	for i, w := range f.Jobs {
 		if w.Model == nil && !w.Lost {
 			at = append(at, i)
 		}
 	}
-	slices.SortFunc(at, func(i, j int) int { return f.Work[i].Event().Compare(f.Work[j].Event()) })
+	slices.SortFunc(at, func(i, j int) int { return f.Jobs[i].Event().Compare(f.Jobs[j].Event()) })
 	lanes, err := a.lanes(r.Fed, e)
 	if err != nil {
 		return err
 	}
-	parts := slices.Collect(slices.Chunk(at[:solvedNow(len(at), lanes, a.AtWork)], lanes))
+	parts := slices.Collect(slices.Chunk(at[:solvedNow(len(at), lanes, a.Concurrency)], lanes))
 	group := new(errgroup.Group)
-	group.SetLimit(r.on.AtOnce())
+	group.SetLimit(r.on.Concurrency())
 	for _, part := range parts {
 		group.Go(func() error { return r.solveWork(f, a.Job, e, part, lanes) })
 	}
@@ -250,8 +251,8 @@ func solvedNow(n, lanes, atWork int) int {
 	return programs * lanes
 }
 
-// lanes returns how many jobs one program solves side by side: at most half of AtWork, since jobs that begin meanwhile are often
-// the next to arrive.
+// lanes returns how many jobs one program solves side by side: at most half of Concurrency, since jobs that begin meanwhile are
+// often the next to arrive.
 func (a *Async) lanes(fed *Federation, e *engine.Engine) (int, error) {
 	job := a.Job
 	if a.Steps != nil { // the program takes a step count per client
@@ -261,15 +262,15 @@ func (a *Async) lanes(fed *Federation, e *engine.Engine) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return min(e.Lanes(work), max(1, a.AtWork/2)), nil
+	return min(e.Lanes(work), max(1, a.Concurrency/2)), nil
 }
 
 // solveWork solves jobs, each from the model of the round in which it began and with that round's randomness.
-func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes int) error {
+func (r *Round) solveWork(f *InFlight, job Job, e *engine.Engine, at []int, lanes int) error {
 	starts, rates, draw := make([]*Matrix, 0, lanes), []float64(nil), map[int]draws{}
 	job.Clients, job.Steps = nil, nil
 	for _, i := range at {
-		w := &f.Work[i]
+		w := &f.Jobs[i]
 		job.Clients, starts = append(job.Clients, w.Client), append(starts, f.Start(w.Round))
 		rate, err := (&Job{Clients: []int{w.Client}, Local: job.Local}).rates(w.Round)
 		if err != nil {
@@ -281,7 +282,7 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 		}
 	}
 	for i, number := range r.Fed.numbers(job.Clients) {
-		draw[number] = draws{r.opts.Seed, f.Work[at[i]].Round, f.Work[at[i]].Call}
+		draw[number] = draws{r.opts.Seed, f.Jobs[at[i]].Round, f.Jobs[at[i]].Call}
 	}
 	for len(starts) < lanes { // padding, so that the program is the same
 		job.Clients, starts, rates = append(job.Clients, job.Clients[0]), append(starts, starts[0]), append(rates, rates[0])
@@ -307,7 +308,7 @@ func (r *Round) solveWork(f *Flight, job Job, e *engine.Engine, at []int, lanes 
 		return err
 	}
 	for i, s := range job.solves(r.Fed, 0, rates, out)[:len(at)] {
-		w := &f.Work[at[i]]
+		w := &f.Jobs[at[i]]
 		w.Model, w.Steps, w.Loss, w.Drift, w.LR, w.Mu = rows.FromValue(out.Models[out.Place[i]]), s.Steps, float64(s.Loss), float64(s.Drift), float64(s.LR), float64(s.Mu)
 		if err := w.Model.Err(); err != nil {
 			return err

@@ -250,7 +250,7 @@ func TestCheckpointsKeepTheirSettings(t *testing.T) {
 	for words, change := range map[string]func(*Options){
 		"Options.EvalEvery: 2, was 1":                  func(o *Options) { o.EvalEvery = 2 },
 		"Options.NotFinite: 1, was not set":            func(o *Options) { o.NotFinite = Skip },
-		"Options.Keep: {Solves: 2}, was not set":       func(o *Options) { o.Keep.Solves = 2 },
+		"Options.Keep: {Results: 2}, was not set":      func(o *Options) { o.Keep.Results = 2 },
 		"must be another file than Options.Checkpoint": func(o *Options) { o.History = o.Checkpoint },
 		"": func(o *Options) { o.Rounds = 5 },
 	} {

@@ -34,7 +34,7 @@ func fourSpeeds(t *testing.T, change func(i int, d *sim.Device)) *fedkit.Federat
 			change(i, &devices[i])
 		}
 	}
-	return expect.Value(fed.On(devices))(t)
+	return expect.Value(fed.WithDevices(devices))(t)
 }
 
 func timed(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
@@ -61,8 +61,8 @@ func TestClock(t *testing.T) {
 	}{
 		{"everyone", nil, &strategy.FedAvg{Local: hundred}, fedkit.Pace{}, []float64{7, 14}, map[int]float64{0: 4, 1: 5, 2: 6, 3: 7}, nil, []int{10, 10, 10, 10}},
 		{"a deadline", nil, &strategy.FedAvg{Local: hundred}, fedkit.Pace{Deadline: 5.5}, []float64{5.5, 11}, map[int]float64{0: 4, 1: 5}, []int{2, 3}, []int{10, 10}},
-		{"partial work", nil, &strategy.FedAvg{Local: hundred}, fedkit.Pace{Deadline: 5.5, Partial: true}, []float64{5.4, 10.8}, map[int]float64{0: 4, 1: 5, 2: 5.4, 3: 5.4}, nil, []int{10, 10, 8, 6}},
-		{"two more than needed", nil, &strategy.FedAvg{Fraction: 0.5, Local: hundred}, fedkit.Pace{Over: 1}, []float64{5, 10}, map[int]float64{0: 4, 1: 5}, []int{2, 3}, []int{10, 10}},
+		{"partial work", nil, &strategy.FedAvg{Local: hundred}, fedkit.Pace{Deadline: 5.5, PartialWork: true}, []float64{5.4, 10.8}, map[int]float64{0: 4, 1: 5, 2: 5.4, 3: 5.4}, nil, []int{10, 10, 8, 6}},
+		{"two more than needed", nil, &strategy.FedAvg{Fraction: 0.5, Local: hundred}, fedkit.Pace{OverSelection: 1}, []float64{5, 10}, map[int]float64{0: 4, 1: 5}, []int{2, 3}, []int{10, 10}},
 		{"private work", nil, &strategy.LocalOnly{Local: hundred}, fedkit.Pace{Deadline: 2}, []float64{4, 8}, map[int]float64{0: 1, 1: 2, 2: 3, 3: 4}, nil, []int{10, 10, 10, 10}},
 		{"one is off", off, &strategy.FedAvg{Local: hundred}, fedkit.Pace{}, []float64{7, 14}, map[int]float64{1: 5, 2: 6, 3: 7}, nil, []int{10, 10, 10}},
 		{"nobody", late, &strategy.FedAvg{Local: hundred}, fedkit.Pace{Deadline: 3}, []float64{3, 6}, nil, []int{0, 1, 2, 3}, nil},
@@ -76,7 +76,7 @@ func TestClock(t *testing.T) {
 			}
 		}
 		var steps, missed []int
-		for _, s := range r.Solves {
+		for _, s := range r.Results {
 			steps = append(steps, s.Steps)
 			if want, ok := c.arrived[s.Client]; c.arrived != nil && (!ok || !near([]float64{float64(s.Arrived)}, []float64{want})) {
 				t.Errorf("%s: client %d arrived at %v s, want %v", c.name, s.Client, s.Arrived, want)
@@ -85,7 +85,7 @@ func TestClock(t *testing.T) {
 		if last := h.Rounds[1].Clock; !strings.HasSuffix(h.String(), fmt.Sprintf(" %.5g s\n", last)) {
 			t.Errorf("%s: the table does not end with the clock at %v s:\n%v", c.name, last, h)
 		}
-		for _, m := range r.Missed {
+		for _, m := range r.Absences {
 			missed = append(missed, m.Client)
 		}
 		if !reflect.DeepEqual(steps, c.steps) || !reflect.DeepEqual(missed, c.missed) {
@@ -98,8 +98,8 @@ func TestClock(t *testing.T) {
 func TestRoundWithoutClients(t *testing.T) {
 	s := &strategy.SCAFFOLD{Local: hundred}
 	h := timed(t, fourSpeeds(t, func(i int, d *sim.Device) { d.Latency = 100 }), s, fedkit.Options{Rounds: 2, Pace: fedkit.Pace{Deadline: 1}})
-	if a, b := h.Rounds[0].Global, h.Rounds[1].Global; !reflect.DeepEqual(a, b) || len(h.Rounds[1].Missed) != 4 {
-		t.Errorf("scores %v and %v, missed %v", a, b, h.Rounds[1].Missed)
+	if a, b := h.Rounds[0].Global, h.Rounds[1].Global; !reflect.DeepEqual(a, b) || len(h.Rounds[1].Absences) != 4 {
+		t.Errorf("scores %v and %v, missed %v", a, b, h.Rounds[1].Absences)
 	}
 }
 
@@ -108,11 +108,11 @@ func TestClockAfterResume(t *testing.T) {
 	devices := sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.Uniform{Low: 1e3, High: 1e4}, Drop: sim.Constant(0.2), OnFor: sim.Constant(20), OffFor: sim.Constant(5), Seed: 3}
 	for _, s := range []func() fedkit.Strategy{
 		func() fedkit.Strategy { return &strategy.FedAvg{Fraction: 0.5, Local: hundred} },
-		func() fedkit.Strategy { return &strategy.FedBuff{AtWork: 5, K: 2, Local: hundred} },
-		func() fedkit.Strategy { return &strategy.FedAsync{AtWork: 5, Local: hundred} },
+		func() fedkit.Strategy { return &strategy.FedBuff{Concurrency: 5, K: 2, Local: hundred} },
+		func() fedkit.Strategy { return &strategy.FedAsync{Concurrency: 5, Local: hundred} },
 	} {
-		fed := expect.Value(relabeled(t).On(devices))(t)
-		o := fedkit.Options{Rounds: 12, EvalEvery: 4, Workers: 2, Pace: fedkit.Pace{Deadline: 10, Over: 0.3}}
+		fed := expect.Value(relabeled(t).WithDevices(devices))(t)
+		o := fedkit.Options{Rounds: 12, EvalEvery: 4, Workers: 2, Pace: fedkit.Pace{Deadline: 10, OverSelection: 0.3}}
 		whole := timed(t, fed, s(), o)
 		o.Checkpoint, o.Rounds, o.Workers = filepath.Join(t.TempDir(), "run"), 8, 1
 		timed(t, fed, s(), o)
@@ -131,7 +131,7 @@ func TestLateClientsAfterResume(t *testing.T) {
 	fed, file := fourSpeeds(t, nil), filepath.Join(t.TempDir(), "run")
 	for _, rounds := range []int{1, 2} {
 		o := fedkit.Options{Rounds: rounds, Pace: fedkit.Pace{Deadline: 5.5}, Checkpoint: file}
-		for _, m := range timed(t, fed, &strategy.FedAvg{Local: hundred}, o).Last().Missed {
+		for _, m := range timed(t, fed, &strategy.FedAvg{Local: hundred}, o).Last().Absences {
 			if want := 5.5 * float64(rounds-1); float64(m.Begin) != want {
 				t.Errorf("client %d begins round %d at %v s, want %v", m.Client, rounds, m.Begin, want)
 			}
@@ -141,10 +141,10 @@ func TestLateClientsAfterResume(t *testing.T) {
 
 func TestDevicesThatAreRefused(t *testing.T) {
 	fed := relabeled(t)
-	for _, pace := range []fedkit.Pace{{Deadline: -1}, {Over: -0.1}, {Over: math.Inf(1)}, {Deadline: math.NaN()}, {Deadline: 3}} { // the last: without devices
+	for _, pace := range []fedkit.Pace{{Deadline: -1}, {OverSelection: -0.1}, {OverSelection: math.Inf(1)}, {Deadline: math.NaN()}, {Deadline: 3}} { // the last: without devices
 		expect.Invalid(t, "Options.Pace")(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: hundred}, fedkit.Options{Rounds: 1, Pace: pace}))
 	}
 	for _, rule := range []sim.Rule{nil, (*sim.Given)(nil), sim.Given{{}}, sim.Devices{Up: sim.Constant(-1)}, sim.Devices{Drop: sim.Constant(1)}} {
-		expect.Invalid(t)(fed.On(rule))
+		expect.Invalid(t)(fed.WithDevices(rule))
 	}
 }

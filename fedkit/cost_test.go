@@ -59,7 +59,7 @@ func BenchmarkCheckpoints(b *testing.B) {
 	for t := range 2000 {
 		r := Record{Round: t + 1, Seconds: 0.1}
 		for c := range 5 {
-			r.Solves = append(r.Solves, Solve{Round: t + 1, Client: c, Steps: 2, Loss: Float(t)})
+			r.Results = append(r.Results, ClientResult{Round: t + 1, Client: c, Steps: 2, Loss: Float(t)})
 		}
 		u.h.Rounds = append(u.h.Rounds, r)
 		expect.OK(b, u.files.Add(&r))

@@ -71,8 +71,8 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if fed.Devices != nil {
 		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(fed.Devices)
 	}
-	if o.On != nil {
-		if h.Device, h.Hardware, err = o.On.Device(); err != nil {
+	if o.Fleet != nil {
+		if h.Device, h.Hardware, err = o.Fleet.Device(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -86,11 +86,11 @@ func checkRun(fed *Federation, all []Strategy, o Options, h *History) error {
 	if isNil(reflect.ValueOf(o.Watch)) {
 		return Invalid("Options.Watch", fmt.Sprintf("nil %T", o.Watch), "a value, or left out for none")
 	}
-	if isNil(reflect.ValueOf(o.On)) {
-		return Invalid("Options.On", fmt.Sprintf("nil %T", o.On), "a fleet, or left out for none")
+	if isNil(reflect.ValueOf(o.Fleet)) {
+		return Invalid("Options.Fleet", fmt.Sprintf("nil %T", o.Fleet), "a fleet, or left out for none")
 	}
-	away := o.On != nil
-	o.Watch, o.On = nil, nil // not parts to check
+	away := o.Fleet != nil
+	o.Watch, o.Fleet = nil, nil // not parts to check
 	if err := check("Options", o, fed, 0); err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func TestTasksHaveFingerprints(t *testing.T) {
 // A description has the options of the run, who stands in between, and which code it is; the run has the same.
 func TestDescribe(t *testing.T) {
 	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(8)))(t)
-	attacked := expect.Value(attack.On(fed, 0.2, attack.SignFlip{Scale: 3}, 1))(t)
+	attacked := expect.Value(attack.Apply(fed, 0.2, attack.SignFlip{Scale: 3}, 1))(t)
 	s := &strategy.FedAvg{Selector: fedkit.SelectorFunc(first)}
 	o := fedkit.Options{Rounds: 2, Seed: 7, EvalEvery: 2}
 	is := expect.Value(fedkit.Describe(attacked, s, o))(t)
@@ -127,7 +127,7 @@ func TestDescribe(t *testing.T) {
 }
 
 // first selects the first n clients.
-func first(r *fedkit.Round, n int) []int { return r.Everyone()[:n] }
+func first(r *fedkit.Round, n int) []int { return r.AllClients()[:n] }
 
 // wrapping, by pointer and by value.
 type (

@@ -28,7 +28,7 @@ type Federation struct {
 	Rule    string             // description of the partition, hold-out, devices and interceptors
 	Clients []partition.Client // [M]
 	Task    *Task              // model, loss and accuracy
-	Devices []sim.Device       // [M], see On; nil for runs without a clock
+	Devices []sim.Device       // [M], see WithDevices; nil for runs without a clock
 	Unseen  *Federation        // hold-out clients, see HoldOut; nil if there are none
 
 	number       []int // by client, its number in the engine; nil: the same
@@ -41,7 +41,7 @@ type Federation struct {
 }
 
 // lazyEngine makes the engine at first use. Its compiled programs serve every run on the federation and on those that Intercept,
-// On and HoldOut derive from it.
+// WithDevices and HoldOut derive from it.
 type lazyEngine struct {
 	mu sync.Mutex
 	*engine.Engine
@@ -110,9 +110,9 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 }
 
 // dealOut asks a rule for its deal and its description.
-func dealOut(rule partition.Rule, data *datasets.Dataset) (deal *partition.Deal, words string, err error) {
+func dealOut(rule partition.Rule, data *datasets.Dataset) (deal *partition.Partitioned, words string, err error) {
 	defer fault.Recovered("rule", &err)
-	if deal, err = rule.Deal(data); err != nil {
+	if deal, err = rule.Partition(data); err != nil {
 		return nil, "", err
 	}
 	return deal, rule.String(), nil
@@ -154,7 +154,7 @@ func reportSlow(what string) (over func()) {
 }
 
 // manifest returns the memoized manifest of a deal.
-func manifest(deal *partition.Deal, rule partition.Rule) func() partition.Manifest {
+func manifest(deal *partition.Partitioned, rule partition.Rule) func() partition.Manifest {
 	return sync.OnceValue(func() partition.Manifest { return deal.Manifest(rule) })
 }
 
@@ -190,11 +190,11 @@ func (f *Federation) String() string {
 	return fmt.Sprintf("%s: %s; %s", f.Data.Name, f.Rule, f.Task)
 }
 
-// On returns the same federation with a device for each client, drawn by the rule: runs on it are timed by a simulated clock, see
-// Pace. It may be called before or after HoldOut. Without devices, runs have no clock.
+// WithDevices returns the same federation with a device for each client, drawn by the rule: runs on it are timed by a simulated
+// clock, see Pace. It may be called before or after HoldOut. Without devices, runs have no clock.
 //
-//	fed, err = fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.Constant(1e6)})
-func (f *Federation) On(rule sim.Rule) (*Federation, error) {
+//	fed, err = fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.Constant(1e6)})
+func (f *Federation) WithDevices(rule sim.Rule) (*Federation, error) {
 	if err := f.made(); err != nil {
 		return nil, fmt.Errorf("fedkit: devices: %w", err)
 	}

@@ -37,11 +37,11 @@ func TestArrivals(t *testing.T) {
 		want   []arrival
 		clock  []float64
 	}{
-		{"two at work", nil, &strategy.FedBuff{AtWork: 2, K: 1, Selector: lowest, Local: hundred},
+		{"two at work", nil, &strategy.FedBuff{Concurrency: 2, K: 1, Selector: lowest, Local: hundred},
 			[]arrival{{0, 0, 0, 4}, {1, 1, 0, 5}, {0, 1, 4, 8}, {1, 1, 5, 10}, {0, 1, 8, 12}}, []float64{4, 5, 8, 10, 12}},
-		{"a buffer of two", nil, &strategy.FedBuff{AtWork: 3, K: 2, Selector: lowest, Local: hundred}, // at 4 s client 3 takes the place of client 0
+		{"a buffer of two", nil, &strategy.FedBuff{Concurrency: 3, K: 2, Selector: lowest, Local: hundred}, // at 4 s client 3 takes the place of client 0
 			[]arrival{{0, 0, 0, 4}, {1, 0, 0, 5}, {2, 1, 0, 6}, {0, 0, 5, 9}, {3, 2, 4, 11}, {1, 1, 6, 11}}, []float64{5, 9, 11}},
-		{"those who are off", rarely, &strategy.FedBuff{AtWork: 4, K: 3, Selector: lowest, Local: hundred}, // nobody is at work from 5 to 100 s
+		{"those who are off", rarely, &strategy.FedBuff{Concurrency: 4, K: 3, Selector: lowest, Local: hundred}, // nobody is at work from 5 to 100 s
 			[]arrival{{0, 0, 0, 4}, {1, 0, 0, 5}, {2, 0, 100, 106}, {3, 1, 100, 107}, {0, 0, 106, 110}, {1, 0, 106, 111}}, []float64{106, 111}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestArrivals(t *testing.T) {
 				if end := float64(h.Rounds[i].Clock); !near([]float64{end}, []float64{c.clock[i]}) {
 					t.Errorf("round %d ended at %v s, want %v", i+1, end, c.clock[i])
 				}
-				for _, s := range h.Rounds[i].Solves {
+				for _, s := range h.Rounds[i].Results {
 					got = append(got, arrival{s.Client, s.Staleness, math.Round(float64(s.Begin)*1e6) / 1e6, math.Round(float64(s.Arrived)*1e6) / 1e6})
 				}
 			}
@@ -67,8 +67,8 @@ func TestWorkIsDoneOnce(t *testing.T) {
 	for seed := range uint64(6) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		atWork := 1 + rng.IntN(8)
-		s := &strategy.FedBuff{AtWork: atWork, K: 1 + rng.IntN(atWork), Local: fedkit.Local{Steps: 1, Batch: 10, LR: 0.1}}
-		fed := expect.Value(relabeled(t).On(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 2}, Up: sim.Uniform{Low: 1e3, High: 1e6}, Drop: sim.Constant(0.3 * rng.Float64()),
+		s := &strategy.FedBuff{Concurrency: atWork, K: 1 + rng.IntN(atWork), Local: fedkit.Local{Steps: 1, Batch: 10, LR: 0.1}}
+		fed := expect.Value(relabeled(t).WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 2}, Up: sim.Uniform{Low: 1e3, High: 1e6}, Drop: sim.Constant(0.3 * rng.Float64()),
 			OnFor: sim.Uniform{Low: 5, High: 50}, OffFor: sim.Uniform{Low: 1, High: 50}, Seed: seed}))(t)
 		h := timed(t, fed, s, fedkit.Options{Rounds: 80, EvalEvery: 80, Seed: seed})
 		free, now, ended := make([]float64, fed.Size()), 0.0, 0
@@ -81,13 +81,13 @@ func TestWorkIsDoneOnce(t *testing.T) {
 		}
 		clock := []float64{0}
 		for _, r := range h.Rounds {
-			if len(r.Solves) != s.K {
-				t.Fatalf("seed %d, round %d: %d results, want %d", seed, r.Round, len(r.Solves), s.K)
+			if len(r.Results) != s.K {
+				t.Fatalf("seed %d, round %d: %d results, want %d", seed, r.Round, len(r.Results), s.K)
 			}
-			for _, m := range r.Missed {
+			for _, m := range r.Absences {
 				took(m.Client, m.Begin, m.End)
 			}
-			for _, v := range r.Solves {
+			for _, v := range r.Results {
 				took(v.Client, v.Begin, v.Arrived)
 				from := r.Round - v.Staleness // the round in which it began
 				if float64(v.Arrived) < now || v.Arrived > r.Clock || float64(v.Begin) < clock[from-1] || from < r.Round && float64(v.Begin) > clock[from] {
@@ -97,13 +97,13 @@ func TestWorkIsDoneOnce(t *testing.T) {
 			}
 			clock = append(clock, float64(r.Clock))
 		}
-		f := &s.State.Flight
-		if f.Begun != ended+len(f.Work) || len(f.Work) >= max(2, atWork+1) {
-			t.Errorf("seed %d: %d pieces of work began, %d ended, %d are under way", seed, f.Begun, ended, len(f.Work))
+		f := &s.State.InFlight
+		if f.Begun != ended+len(f.Jobs) || len(f.Jobs) >= max(2, atWork+1) {
+			t.Errorf("seed %d: %d pieces of work began, %d ended, %d are under way", seed, f.Begun, ended, len(f.Jobs))
 		}
-		for _, w := range f.Work {
+		for _, w := range f.Jobs {
 			if !slices.ContainsFunc(f.Versions, func(v flight.Version) bool { return v.Round == w.Round }) || len(f.Versions) > atWork+1 {
-				t.Errorf("seed %d: %d models are kept for %d pieces of work", seed, len(f.Versions), len(f.Work))
+				t.Errorf("seed %d: %d models are kept for %d pieces of work", seed, len(f.Versions), len(f.Jobs))
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func (spoiled) String() string { return "spoiled" }
 
 func (s spoiled) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 	factors := slices.Repeat([]float32{1}, u.Models.Rows()*u.Models.Cols())
-	for i, solve := range u.Solves {
+	for i, solve := range u.Results {
 		if slices.Contains(s.clients, solve.Client) {
 			factors[i*u.Models.Cols()] = float32(math.Inf(1))
 		}
@@ -127,7 +127,7 @@ func (s spoiled) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 // A result that is not finite ends an asynchronous run, or its round goes by without it.
 func TestNotFiniteWhenItArrives(t *testing.T) {
 	fed := fourSpeeds(t, nil).Intercept(spoiled{[]int{1}})
-	s := func() fedkit.Strategy { return &strategy.FedAsync{AtWork: 2, Selector: lowest, Local: hundred} }
+	s := func() fedkit.Strategy { return &strategy.FedAsync{Concurrency: 2, Selector: lowest, Local: hundred} }
 	_, err := fedkit.Run(context.Background(), fed, s(), fedkit.Options{Rounds: 5})
 	if !errors.Is(err, fedkit.ErrNotFinite) || !strings.Contains(err.Error(), "round 2") || !strings.Contains(err.Error(), "client 1 ") {
 		t.Errorf("error %v, want one that names round 2 and client 1", err)
@@ -135,8 +135,8 @@ func TestNotFiniteWhenItArrives(t *testing.T) {
 	h := timed(t, fed, s(), fedkit.Options{Rounds: 5, NotFinite: fedkit.Skip})
 	for i, want := range []bool{false, true, false, true, false} {
 		r := h.Rounds[i]
-		if len(r.Solves) != 1 || r.Solves[0].Skipped != want {
-			t.Errorf("round %d: %+v, want Skipped %v", i+1, r.Solves, want)
+		if len(r.Results) != 1 || r.Results[0].Skipped != want {
+			t.Errorf("round %d: %+v, want Skipped %v", i+1, r.Results, want)
 		}
 		if i > 0 && want == (r.Global.Loss != h.Rounds[i-1].Global.Loss) {
 			t.Errorf("round %d: loss %v after %v", i+1, r.Global.Loss, h.Rounds[i-1].Global.Loss)
@@ -154,7 +154,7 @@ type letting struct {
 }
 
 func (s *letting) Round(r *fedkit.Round) error {
-	r.Arrive(&s.State.Flight, s.work(s.State.Global.X))
+	r.TrainAsync(&s.State.InFlight, s.work(s.State.Global.X))
 	return r.Err()
 }
 
@@ -163,12 +163,12 @@ func TestArriveTwice(t *testing.T) {
 	fed, ends := fourSpeeds(t, nil), []float64{5, 8}
 	s := &letting{}
 	s.work = func(x *fedkit.Matrix) fedkit.Async {
-		return fedkit.Async{AtWork: 3, Selector: lowest, Job: fedkit.Job{Start: x, Local: hundred}}
+		return fedkit.Async{Concurrency: 3, Selector: lowest, Job: fedkit.Job{Start: x, Local: hundred}}
 	}
 	h := timed(t, fed, &arrivingTwice{letting: s}, fedkit.Options{Rounds: 2})
 	for i, end := range ends {
-		if r := h.Rounds[i]; len(r.Solves) != 2 || !near([]float64{float64(r.Clock)}, []float64{end}) {
-			t.Errorf("round %d: %d results after %v s, want 2 after %v", i+1, len(r.Solves), r.Clock, end)
+		if r := h.Rounds[i]; len(r.Results) != 2 || !near([]float64{float64(r.Clock)}, []float64{end}) {
+			t.Errorf("round %d: %d results after %v s, want 2 after %v", i+1, len(r.Results), r.Clock, end)
 		}
 	}
 	_, err := fedkit.Run(context.Background(), fed, &arrivingTwice{letting: s, change: true}, fedkit.Options{Rounds: 2})
@@ -183,7 +183,7 @@ type arrivingTwice struct {
 func (s *arrivingTwice) Round(r *fedkit.Round) error {
 	x := s.State.Global.X
 	for range 2 {
-		r.Arrive(&s.State.Flight, s.work(x))
+		r.TrainAsync(&s.State.InFlight, s.work(x))
 		if s.change {
 			x = x.Scale(2)
 		}
@@ -198,25 +198,25 @@ func TestWorkThatIsRefused(t *testing.T) {
 		field  string
 		change func(a *fedkit.Async)
 	}{
-		{"Async.AtWork", func(a *fedkit.Async) { a.AtWork = 13 }},
-		{"Async.AtWork", func(a *fedkit.Async) { a.AtWork = 0 }},
-		{"Async.Take", func(a *fedkit.Async) { a.Take = 4 }},
-		{"Async.Take", func(a *fedkit.Async) { a.Take = -1 }},
+		{"Async.Concurrency", func(a *fedkit.Async) { a.Concurrency = 13 }},
+		{"Async.Concurrency", func(a *fedkit.Async) { a.Concurrency = 0 }},
+		{"Async.BufferSize", func(a *fedkit.Async) { a.BufferSize = 4 }},
+		{"Async.BufferSize", func(a *fedkit.Async) { a.BufferSize = -1 }},
 		{"Async.Steps", func(a *fedkit.Async) { a.Steps = func(int, *rand.Rand) int { return 0 } }},
 		{"Selector", func(a *fedkit.Async) {
 			a.Selector = fedkit.SelectorFunc(func(*fedkit.Round, int) []int { return []int{0} })
-			a.AtWork, a.Take = 2, 2
+			a.Concurrency, a.BufferSize = 2, 2
 		}},
 		{"Async.Job.Start", func(a *fedkit.Async) { a.Job.Start = two(a.Job.Start) }},
 		{"Async.Job.Start", func(a *fedkit.Async) { a.Job.Start = nil }},
 		{"Async.Job.Shift", func(a *fedkit.Async) { a.Job.Shift = a.Job.Start }},
 		{"Async.Job.Clients", func(a *fedkit.Async) { a.Job.Clients = []int{1} }},
-		{"Async.Job.Private", func(a *fedkit.Async) { a.Job.Private = true }},
+		{"Async.Job.StayLocal", func(a *fedkit.Async) { a.Job.StayLocal = true }},
 		{"Local.Batch", func(a *fedkit.Async) { a.Job.Local.Batch = -7 }},
-		{"Job.Shared", func(a *fedkit.Async) { a.Job.Shared = two(a.Job.Start) }},
+		{"Job.Communicated", func(a *fedkit.Async) { a.Job.Communicated = two(a.Job.Start) }},
 	} {
 		s := &letting{work: func(x *fedkit.Matrix) fedkit.Async {
-			a := fedkit.Async{AtWork: 3, Job: fedkit.Job{Start: x, Local: hundred}}
+			a := fedkit.Async{Concurrency: 3, Job: fedkit.Job{Start: x, Local: hundred}}
 			c.change(&a)
 			return a
 		}}

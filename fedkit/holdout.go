@@ -9,18 +9,18 @@ import (
 	"fedkit.example/datasets/partition"
 )
 
-// Welcomer is a strategy that serves unseen clients in its own way. By default, an unseen client gets the global model or, if
+// UnseenServer is a strategy that serves unseen clients in its own way. By default, an unseen client gets the global model or, if
 // there are several models, the one with the lowest loss on its own training examples.
-type Welcomer interface {
+type UnseenServer interface {
 	Strategy
-	// Welcome is Serve for unseen clients. r is a round of their own federation: they may train in it, and nothing of it is
+	// ServeUnseen is Serve for unseen clients. r is a round of their own federation: they may train in it, and nothing of it is
 	// recorded. State must not change.
-	Welcome(r *Round) Serving
+	ServeUnseen(r *Round) Serving
 }
 
 // HoldOut returns the federation without n hold-out clients. They are in its field Unseen, and every evaluation scores each under
-// the model it is served: see Welcomer and Record.Unseen. The seed draws them, stratified by true group. The remaining clients are
-// renumbered in order.
+// the model it is served: see UnseenServer and Record.Unseen. The seed draws them, stratified by true group. The remaining
+// clients are renumbered in order.
 //
 // Errors: n < 1, or so large that some true group would lose all its clients; a federation that already has unseen clients or
 // interceptors.
@@ -102,9 +102,9 @@ func (f *Federation) drawHoldOut(n int, seed uint64) (out []bool, err error) {
 func (f *Federation) manifestOf() func() partition.Manifest {
 	data, clients, rule, unseen := f.Data, f.Clients, f.rule, f.Unseen
 	return sync.OnceValue(func() partition.Manifest {
-		m := (&partition.Deal{Data: data, Clients: clients}).Manifest(rule)
+		m := (&partition.Partitioned{Data: data, Clients: clients}).Manifest(rule)
 		if unseen != nil {
-			also := (&partition.Deal{Data: data, Clients: unseen.Clients}).Manifest(rule)
+			also := (&partition.Partitioned{Data: data, Clients: unseen.Clients}).Manifest(rule)
 			m.Clients = fmt.Sprintf("%x", sha256.Sum256([]byte(m.Clients+" unseen "+also.Clients)))
 		}
 		return m
@@ -140,7 +140,7 @@ func (r *Round) evaluateUnseen(s Strategy, served *Serving) {
 // serveUnseen returns what the unseen clients are served.
 func (r *Round) serveUnseen(s Strategy, served *Serving) (sv Serving) {
 	if w := welcomer(s); w != nil {
-		sv = w.Welcome(r)
+		sv = w.ServeUnseen(r)
 	} else if served.Models == nil {
 		sv.Global = served.Global
 	} else {
@@ -153,11 +153,11 @@ func (r *Round) serveUnseen(s Strategy, served *Serving) (sv Serving) {
 	return sv
 }
 
-// welcomer returns the outermost Welcomer of a strategy and those it wraps; nil if there is none.
-func welcomer(s Strategy) Welcomer {
+// welcomer returns the outermost UnseenServer of a strategy and those it wraps; nil if there is none.
+func welcomer(s Strategy) UnseenServer {
 	all, _ := unwrap(s)
 	for _, s := range all {
-		if w, ok := s.(Welcomer); ok {
+		if w, ok := s.(UnseenServer); ok {
 			return w
 		}
 	}

@@ -72,9 +72,9 @@ type welcoming struct{ strategy.FedAvg }
 
 func (s *welcoming) Unwrap() fedkit.Strategy { return &s.FedAvg }
 
-func (s *welcoming) Welcome(r *fedkit.Round) fedkit.Serving {
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.X, Local: s.Local})
-	return fedkit.Serving{Models: u.Models, Assign: r.Everyone()}
+func (s *welcoming) ServeUnseen(r *fedkit.Round) fedkit.Serving {
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.State.X, Local: s.Local})
+	return fedkit.Serving{Models: u.Models, Assign: r.AllClients()}
 }
 
 // What unseen clients score is what their own rows say of the models that they find; the run itself is the same with them.

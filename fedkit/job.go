@@ -23,9 +23,9 @@ import (
 //
 // Traffic is counted in models of 4d bytes. By default, each client receives one for Start, and one more for Shift, for every other
 // target of Pulls, and for every Mask with one row per client; it sends one back, which interceptors such as attacks see. With
-// Shared, only a part of every model is communicated; with Private, nothing is. Extra is not counted. Down and Up override the
-// counts, for example if the clients have the model already: after Round.Losses or Round.Choose, which send all models, Down is
-// Zero.
+// Communicated, only a part of every model is communicated; with StayLocal, nothing is. Extra is not counted. Down and Up
+// override the counts, for example if the clients have the model already: after Round.Losses or Round.LowestLoss, which send all
+// models, Down is Zero.
 type Job struct {
 	Clients []int   // S, each at most once
 	Local   Local   // the local solver
@@ -41,13 +41,13 @@ type Job struct {
 	Objective Objective          // replaces the task's loss; default: the task's loss
 	Extra     map[string]*Matrix // constants for the Objective by name, [1, g] or [n, g]; neither trained, averaged nor sent
 
-	// BatchesOf reuses the batches of an earlier call of Train in this round, counted from 1. Default 0: every call draws its
+	// ReuseBatches reuses the batches of an earlier call of Train in this round, counted from 1. Default 0: every call draws its
 	// own.
-	BatchesOf int
+	ReuseBatches int
 
-	Private  bool    // the trained models stay with their clients: nothing is communicated or intercepted
-	Shared   *Matrix // 1 for a parameter that is communicated and 0 for one that stays with its client, [1, d]; nil: all are communicated
-	Down, Up float64 // models that each client receives and sends; 0: counted as above, Zero: none
+	StayLocal    bool    // the trained models stay with their clients: nothing is communicated or intercepted
+	Communicated *Matrix // 1 for a parameter that is communicated and 0 for one that stays with its client, [1, d]; nil: all are communicated
+	Down, Up     float64 // models that each client receives and sends; 0: counted as above, Zero: none
 }
 
 // solve solves the job as the call-th of a round, for the clients at the positions in only; nil: for all.
@@ -64,8 +64,8 @@ func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed
 		return nil, err
 	}
 	draw := draws{seed, round, call}
-	if j.BatchesOf > 0 {
-		draw.call = j.BatchesOf
+	if j.ReuseBatches > 0 {
+		draw.call = j.ReuseBatches
 	}
 	work, err := j.forEngine(fed, rates, func(int) draws { return draw })
 	if err != nil {
@@ -76,15 +76,15 @@ func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed
 	if err != nil {
 		return nil, err
 	}
-	u := &Updates{Solves: j.solves(fed, round, rates, out), At: sequence(len(j.Clients)), Start: j.Start}
+	u := &Updates{Results: j.solves(fed, round, rates, out), Positions: sequence(len(j.Clients)), Start: j.Start}
 	if only != nil {
-		u.Solves, u.At, out.Place = pick(u.Solves, only), only, pick(out.Place, only)
+		u.Results, u.Positions, out.Place = pick(u.Results, only), only, pick(out.Place, only)
 		if j.Start.Rows() > 1 {
 			u.Start = j.Start.Take(only...)
 		}
 	}
 	u.Models = rows.FromPieces(out.Models, out.Place)
-	u.Trained = u.Models
+	u.Local = u.Models
 	return u, nil
 }
 
@@ -125,11 +125,11 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 }
 
 // solves returns the clients' results in a round, at the given learning rates.
-func (j *Job) solves(fed *Federation, round int, rates []float64, out *engine.Solved) []Solve {
-	solves, mu := make([]Solve, len(j.Clients)), j.mu()
+func (j *Job) solves(fed *Federation, round int, rates []float64, out *engine.Solved) []ClientResult {
+	solves, mu := make([]ClientResult, len(j.Clients)), j.mu()
 	for i, c := range j.Clients {
-		solves[i] = Solve{Round: round, Client: c, Examples: len(fed.Clients[c].Train), Steps: out.Steps[i], Loss: Float(out.Loss[i]),
-			Drift: Float(out.Drift[i]), LR: Float(rates[i]), Private: j.Private}
+		solves[i] = ClientResult{Round: round, Client: c, Examples: len(fed.Clients[c].Train), Steps: out.Steps[i], Loss: Float(out.Loss[i]),
+			Drift: Float(out.Drift[i]), LR: Float(rates[i]), StayedLocal: j.StayLocal}
 		if mu != nil {
 			solves[i].Mu = Float(mu[i])
 		}
@@ -203,12 +203,12 @@ func (j *Job) work(f *Federation) (steps []int, examples []float64) {
 
 // traffic returns how many models each client receives and sends.
 func (j *Job) traffic(d int) (down, up float64, err error) {
-	if j.Private {
+	if j.StayLocal {
 		return 0, 0, nil
 	}
 	up = 1
-	if j.Shared != nil {
-		values, err := j.Shared.Host()
+	if j.Communicated != nil {
+		values, err := j.Communicated.Host()
 		if err != nil {
 			return 0, 0, err
 		}
@@ -271,11 +271,11 @@ func (j *Job) fields(f *Federation, call int) []jobField {
 		{"Mask", j.Mask != nil, checkRows("Mask", j.Mask, n, d)},
 		{"Objective", false, j.checkObjective()},
 		{"Extra", j.Extra != nil, j.checkExtra()},
-		{"BatchesOf", j.BatchesOf != 0, refuse(j.BatchesOf < 0 || j.BatchesOf > call, "Job.BatchesOf", j.BatchesOf,
+		{"ReuseBatches", j.ReuseBatches != 0, refuse(j.ReuseBatches < 0 || j.ReuseBatches > call, "Job.ReuseBatches", j.ReuseBatches,
 			fmt.Sprintf("in [0, %d], the calls of Train in this round so far", call))},
-		{"Private", j.Private, refuse(j.Private && (j.Shared != nil || j.Down != 0 || j.Up != 0), "Job.Private", true,
-			"false if Shared, Down or Up is set: they say what travels")},
-		{"Shared", false, checkRows("Shared", j.Shared, 0, d)},
+		{"StayLocal", j.StayLocal, refuse(j.StayLocal && (j.Communicated != nil || j.Down != 0 || j.Up != 0), "Job.StayLocal", true,
+			"false if Communicated, Down or Up is set: they say what travels")},
+		{"Communicated", false, checkRows("Communicated", j.Communicated, 0, d)},
 		{"Down", false, checkTraffic("Down", j.Down)},
 		{"Up", false, checkTraffic("Up", j.Up)},
 	}

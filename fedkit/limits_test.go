@@ -51,7 +51,7 @@ type staged struct {
 }
 
 func (s *staged) Round(r *fedkit.Round) error {
-	job := fedkit.Job{Clients: r.Everyone(), Start: s.State.X}
+	job := fedkit.Job{Clients: r.AllClients(), Start: s.State.X}
 	for range job.Clients {
 		job.Epochs = append(job.Epochs, s.Epochs)
 	}
@@ -112,7 +112,7 @@ func TestExtremeOptions(t *testing.T) {
 // nowhere is a rule that panics.
 type nowhere struct{ partition.IID }
 
-func (nowhere) Deal(*datasets.Dataset) (*partition.Deal, error) { panic("nowhere to go") }
+func (nowhere) Partition(*datasets.Dataset) (*partition.Partitioned, error) { panic("nowhere to go") }
 
 func TestExtremeFederations(t *testing.T) {
 	iid := partition.IID{Clients: 3}
@@ -152,7 +152,7 @@ func TestExtremeFederations(t *testing.T) {
 			})},
 		{extreme{"accuracy by client", "task logistic: invalid: Task.Accuracy = (Float32)[2]: must be (Float32)[2, 3] for 2 clients"}, iid,
 			task(func(t *fedkit.Task) {
-				t.Accuracy = func(out, y *graph.Node) *graph.Node { return graph.ReduceMean(loss.Right(out, y), 1) }
+				t.Accuracy = func(out, y *graph.Node) *graph.Node { return graph.ReduceMean(loss.Correct(out, y), 1) }
 			})},
 	} {
 		c.holds(t, func() error {

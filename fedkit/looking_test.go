@@ -33,7 +33,7 @@ func (s *queued) Start(r *Round) error {
 }
 
 func (s *queued) Round(r *Round) error {
-	u := r.Train(Job{Clients: r.Everyone(), Start: s.State.X, Local: s.Local})
+	u := r.Train(Job{Clients: r.AllClients(), Start: s.State.X, Local: s.Local})
 	s.State.X, s.State.Last = u.Models.Mean(nil), u.Models
 	return r.Err()
 }
@@ -84,7 +84,7 @@ func (s *chained) Serve(*Round) Serving { return Serving{Global: s.State.X} }
 // and the history so far comes back.
 func TestStateInACircleIsNotSaved(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
-	drops := expect.Value(fed.On(sim.Devices{Drop: sim.Constant(0.1)}))(t)
+	drops := expect.Value(fed.WithDevices(sim.Devices{Drop: sim.Constant(0.1)}))(t)
 	const path = "the strategy's State cannot be saved: invalid: State.Head.Kids[1].Next.Next = what holds it: must be a value that"
 	for _, c := range []struct {
 		fed    *Federation
@@ -160,7 +160,7 @@ func (s *hoard) Start(r *Round) error {
 func TestKept(t *testing.T) {
 	fed, _ := toy(t, 4, 4)
 	h := expect.Value(Run(context.Background(), fed, &hoard{}, Options{Rounds: 1}))(t)
-	if got, want := h.Last().Kept, int64(8*fed.Task.Dim()+56+20+48+16+2+3+8); got != want {
+	if got, want := h.Last().StateBytes, int64(8*fed.Task.Dim()+56+20+48+16+2+3+8); got != want {
 		t.Errorf("%d bytes, want %d", got, want)
 	}
 }
@@ -181,15 +181,15 @@ func (s *tuned) Round(r *Round) error {
 	if s.State.All != nil {
 		s.State.X = s.State.All.Mean(nil)
 	}
-	known := r.Everyone()
+	known := r.AllClients()
 	slices.SortStableFunc(known, func(a, b int) int { return len(r.Past(b)) - len(r.Past(a)) })
 	s.State.All = r.Train(Job{Clients: known[:21], Start: s.State.X, Local: s.Local}).Models
 	return r.Err()
 }
 
 func (s *tuned) Serve(r *Round) Serving {
-	u := r.Train(Job{Clients: r.Everyone(), Start: s.State.X, Local: s.Local})
-	return Serving{Global: s.State.X, Models: u.Models, Assign: r.Everyone()}
+	u := r.Train(Job{Clients: r.AllClients(), Start: s.State.X, Local: s.Local})
+	return Serving{Global: s.State.X, Models: u.Models, Assign: r.AllClients()}
 }
 
 // Neither a checkpoint nor an evaluation, and what it looks at or trains, changes what a run comes to.
@@ -205,8 +205,8 @@ func TestLookingChangesNothing(t *testing.T) {
 		return b.Bytes(), h.Last()
 	}
 	want, r := outcome(Options{EvalEvery: 6})
-	if len(r.Solves) != 21 {
-		t.Errorf("%d clients in the record of an evaluated round, want the 21 that trained in Round", len(r.Solves))
+	if len(r.Results) != 21 {
+		t.Errorf("%d clients in the record of an evaluated round, want the 21 that trained in Round", len(r.Results))
 	}
 	for name, o := range map[string]Options{
 		"evaluated in every round": {}, "evaluated every second": {EvalEvery: 2},

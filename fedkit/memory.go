@@ -74,10 +74,10 @@ func (f *Federation) fitsRun(all []Strategy, n int) error {
 	return f.fitsCohort(n)
 }
 
-// SideBySide returns how many concurrent runs on the federation there is memory for, at least one: each holds the models
+// ConcurrentRuns returns how many concurrent runs on the federation there is memory for, at least one: each holds the models
 // of all clients, before and after a round, with their gradients. It does not account for other runs. On a GPU, whose
 // memory go-xla cannot report, it is 2.
-func (f *Federation) SideBySide() int {
+func (f *Federation) ConcurrentRuns() int {
 	if f.made() != nil {
 		return 1
 	}

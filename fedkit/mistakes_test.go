@@ -114,7 +114,7 @@ func TestMistakesAreFound(t *testing.T) {
 		}, `^fedkit: clumsy: round 1: mine$`},
 		{"Round", func(s *clumsy, r *fedkit.Round) error {
 			r.Select(fedkit.SelectorFunc(func(r *fedkit.Round, _ int) []int {
-				r.Losses(s.State.X, datasets.TrainPart, r.Everyone())
+				r.Losses(s.State.X, datasets.TrainPart, r.AllClients())
 				r.Fail(errors.New("mine"))
 				return nil
 			}), 0)

@@ -81,7 +81,7 @@ func (b *Batch) named(name string) []*graph.Node {
 	return nodes
 }
 
-// Report sets the loss per example, [C, B], for Solve.Loss. Default: the loss that is minimized.
+// Report sets the loss per example, [C, B], for ClientResult.Loss. Default: the loss that is minimized.
 func (b *Batch) Report(loss *graph.Node) { b.reported = loss }
 
 // objective adapts an Objective to the engine.

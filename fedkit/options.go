@@ -28,8 +28,8 @@ type Options struct {
 	// labels, and serve only to compare with published ones. No effect if there is not a model for each cluster.
 	ChooseOnTest bool
 
-	// On runs the programs on a fleet of machines, from package fleet. Default: in this process.
-	On Machines `results:"same"`
+	// Fleet runs the programs on a fleet of machines, from package fleet. Default: in this process.
+	Fleet Machines `results:"same"`
 
 	// History is a file to which the history is appended after every round, so that it survives if the run is killed: see Load, and
 	// plot.Follow for watching it grow. An existing file is overwritten after the first round. Default: none.
@@ -75,8 +75,8 @@ type Machines interface {
 	Open(ctx context.Context) (on engine.Device, leave func(), err error)
 	// Device returns History.Device and History.Hardware.
 	Device() (kind, hardware string, err error)
-	// AtOnce returns the number of programs that they run concurrently.
-	AtOnce() int
+	// Concurrency returns the number of programs that they run concurrently.
+	Concurrency() int
 	// String returns a line of progress: the machines, what they do, and how many bytes were moved.
 	String() string
 }
@@ -87,9 +87,9 @@ type Machines interface {
 // clients; see also Round.Past.
 type Keep struct {
 	Scores   int `default:"every evaluation"` // keep Scores of every n-th evaluation; Never for none
-	Solves   int `default:"every round"`      // keep Solves of every n-th round; Never for none
+	Results  int `default:"every round"`      // keep Results of every n-th round; Never for none
 	Clusters int `default:"every round"`      // keep Clusters of every n-th round; Never for none
-	Missed   int `default:"every round"`      // keep Missed of every n-th round; Never for none
+	Absences int `default:"every round"`      // keep Absences of every n-th round; Never for none
 }
 
 // Never keeps no round: see Keep.
@@ -101,7 +101,7 @@ func (k Keep) Check(*Federation, int) error {
 		name  string
 		every int
 		usual string
-	}{{"Scores", k.Scores, "every evaluation"}, {"Solves", k.Solves, "every round"}, {"Clusters", k.Clusters, "every round"}, {"Missed", k.Missed, "every round"}} {
+	}{{"Scores", k.Scores, "every evaluation"}, {"Results", k.Results, "every round"}, {"Clusters", k.Clusters, "every round"}, {"Absences", k.Absences, "every round"}} {
 		if f.every < Never {
 			return Invalid(f.name, f.every, "at least 1, 0 for "+f.usual+", or fedkit.Never")
 		}
@@ -124,14 +124,14 @@ func (k Keep) scores(r *Record, o Options) {
 // thin drops everything that is not due.
 func (k Keep) thin(r *Record, o Options) {
 	k.scores(r, o)
-	if !due(r.Round, k.Solves, o.Rounds) {
+	if !due(r.Round, k.Results, o.Rounds) {
 		r.LeaveOut(false, true)
 	}
 	if !due(r.Round, k.Clusters, o.Rounds) {
 		r.Clusters = nil
 	}
-	if !due(r.Round, k.Missed, o.Rounds) {
-		r.Missed = nil
+	if !due(r.Round, k.Absences, o.Rounds) {
+		r.Absences = nil
 	}
 }
 

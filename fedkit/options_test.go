@@ -59,7 +59,7 @@ func (s *askedFor) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{G
 func (x *tried) run(fed *fedkit.Federation) (outcome, identity string) {
 	var err error
 	if x.timed {
-		if fed, err = fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 0.5}, Seed: 1}); err != nil {
+		if fed, err = fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 0.5}, Seed: 1}); err != nil {
 			x.t.Fatal(err)
 		}
 	}
@@ -107,7 +107,7 @@ func (here) Open(context.Context) (engine.Device, func(), error) {
 	return engine.Here(3), func() {}, nil
 }
 func (here) Device() (kind, hardware string, err error) { return xla.Device(), xla.Hardware(), nil }
-func (here) AtOnce() int                                { return 3 }
+func (here) Concurrency() int                           { return 3 }
 func (here) String() string                             { return "here" }
 
 // each is a value for each client of a job.
@@ -155,7 +155,7 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Options.Metrics":         {nil, func(x *tried) { x.Metrics = []fedkit.Metric{counted{}} }},
 	"Options.Pace":            {devices, func(x *tried) { x.Pace.Deadline = 4 }},
 	"Options.ChooseOnTest":    {ifca, func(x *tried) { x.ChooseOnTest = true }},
-	"Options.On":              {nil, func(x *tried) { x.On = here{} }},
+	"Options.Fleet":           {nil, func(x *tried) { x.Fleet = here{} }},
 	"Options.History":         {nil, func(x *tried) { x.History = filepath.Join(x.t.TempDir(), "h") }},
 	"Options.Keep":            {nil, func(x *tried) { x.Keep.Scores = fedkit.Never }},
 	"Options.Checkpoint":      {nil, checkpointed},
@@ -163,13 +163,13 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Options.CheckpointAfter": {checkpointed, func(x *tried) { x.CheckpointAfter = time.Nanosecond }},
 
 	"Keep.Scores":   {nil, func(x *tried) { x.Keep.Scores = 2 }},
-	"Keep.Solves":   {nil, func(x *tried) { x.Keep.Solves = 2 }},
+	"Keep.Results":  {nil, func(x *tried) { x.Keep.Results = 2 }},
 	"Keep.Clusters": {ifca, func(x *tried) { x.Keep.Clusters = 2 }},
-	"Keep.Missed":   {late, func(x *tried) { x.Keep.Missed = 2 }},
+	"Keep.Absences": {late, func(x *tried) { x.Keep.Absences = 2 }},
 
-	"Pace.Deadline": {late, func(x *tried) { x.Pace.Deadline = 8 }},
-	"Pace.Over":     {devices, func(x *tried) { x.Pace.Over = 0.5 }},
-	"Pace.Partial":  {late, func(x *tried) { x.Pace.Partial = true }},
+	"Pace.Deadline":      {late, func(x *tried) { x.Pace.Deadline = 8 }},
+	"Pace.OverSelection": {devices, func(x *tried) { x.Pace.OverSelection = 0.5 }},
+	"Pace.PartialWork":   {late, func(x *tried) { x.Pace.PartialWork = true }},
 
 	"Local.Epochs":    {nil, func(x *tried) { x.Local.Epochs = 3 }},
 	"Local.Steps":     {nil, func(x *tried) { x.Local.Epochs, x.Local.Steps = 0, 5 }},
@@ -192,12 +192,12 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Job.Extra": {func(x *tried) {
 		x.with(func(j *fedkit.Job) { j.Objective, j.Extra = twice{true}, map[string]*fedkit.Matrix{"by": ramp(1, 1)} })
 	}, func(x *tried) { x.with(func(j *fedkit.Job) { j.Extra["by"] = ramp(1, 2) }) }},
-	"Job.BatchesOf": {func(x *tried) { x.job = append(x.job, func(r *fedkit.Round, j *fedkit.Job) { r.Train(*j) }) },
-		func(x *tried) { x.with(func(j *fedkit.Job) { j.BatchesOf = 1 }) }},
-	"Job.Private": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Private = true }) }},
-	"Job.Shared":  {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Shared = firstOnly(j.Start.Cols()) }) }},
-	"Job.Down":    {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Down = 3 }) }},
-	"Job.Up":      {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Up = 3 }) }},
+	"Job.ReuseBatches": {func(x *tried) { x.job = append(x.job, func(r *fedkit.Round, j *fedkit.Job) { r.Train(*j) }) },
+		func(x *tried) { x.with(func(j *fedkit.Job) { j.ReuseBatches = 1 }) }},
+	"Job.StayLocal":    {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.StayLocal = true }) }},
+	"Job.Communicated": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Communicated = firstOnly(j.Start.Cols()) }) }},
+	"Job.Down":         {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Down = 3 }) }},
+	"Job.Up":           {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Up = 3 }) }},
 
 	"Pull.To":      {pulled, func(x *tried) { x.with(func(j *fedkit.Job) { j.Pulls[0].To = ramp(j.Start.Cols(), 1) }) }},
 	"Pull.Weight":  {pulled, func(x *tried) { x.with(func(j *fedkit.Job) { j.Pulls[0].Weight = 2 }) }},

@@ -129,9 +129,9 @@ func (r *Round) compare(models *Matrix, part datasets.Part, clients []int) (_ []
 	return loss, end
 }
 
-// Choose returns, for each client, the row of models [k, d] with the lowest loss on its training examples, the first of ties. As in
-// Losses, all k models are sent to each of the clients, but the server does not wait: a client trains next.
-func (r *Round) Choose(models *Matrix, clients []int) []int {
+// LowestLoss returns, for each client, the row of models [k, d] with the lowest loss on its training examples, the first of ties.
+// As in Losses, all k models are sent to each of the clients, but the server does not wait: a client trains next.
+func (r *Round) LowestLoss(models *Matrix, clients []int) []int {
 	loss, _ := r.compare(models, datasets.TrainPart, clients)
 	if r.err != nil {
 		return make([]int, len(clients))

@@ -139,7 +139,7 @@ func TestLossesAndPredictionsInARound(t *testing.T) {
 			warm = xla.Compilations()
 		}
 		models := fedkit.StackRows(r.Models(1), two)
-		test, train = r.Losses(models, datasets.TestPart, r.Everyone()), r.Losses(models, datasets.TrainPart, []int{4, 1})
+		test, train = r.Losses(models, datasets.TestPart, r.AllClients()), r.Losses(models, datasets.TrainPart, []int{4, 1})
 		said = r.Predict(models, datasets.TrainPart, fed.Clients[4].Train)
 	}}
 	h := expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 3}))(t)

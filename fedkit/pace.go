@@ -13,23 +13,23 @@ import (
 	"fedkit.example/fedkit/sim"
 )
 
-// Pace is how a server handles stragglers in synchronous rounds, on a federation with devices: see Federation.On.
+// Pace is how a server handles stragglers in synchronous rounds, on a federation with devices: see Federation.WithDevices.
 //
 // A client does its jobs one after another: it receives, trains, and sends. Train waits for all its clients, unless nothing is
-// communicated (Job.Private), and a round ends when all are done. A device that is off resumes when it is on again. A client
-// that drops out is left out from that moment on. Record.Missed lists stragglers, dropouts, and clients that a strategy excludes. If
-// a job is left without any client, its round ends there: State is restored to that before the round, and the next round
-// begins.
+// communicated (Job.StayLocal), and a round ends when all are done. A device that is off resumes when it is on again. A client
+// that drops out is left out from that moment on. Record.Absences lists stragglers, dropouts, and clients that a strategy
+// excludes. If a job is left without any client, its round ends there: State is restored to that before the round, and the next
+// round begins.
 type Pace struct {
-	Deadline float64 `range:"[0,inf)"` // s until Train goes on with the results that have arrived; 0: no deadline, also for devices that are off
-	Over     float64 `range:"[0,inf)"` // over-selection: extra share of clients to invite; the round closes once the wanted number has reported
-	Partial  bool    // partial work: stragglers take only the local steps that fit the deadline, and miss it only if not even one does
+	Deadline      float64 `range:"[0,inf)"` // s until Train goes on with the results that have arrived; 0: no deadline, also for devices that are off
+	OverSelection float64 `range:"[0,inf)"` // extra share of clients to invite; the round closes once the wanted number has reported
+	PartialWork   bool    // stragglers take only the local steps that fit the deadline, and miss it only if not even one does
 }
 
 // Check implements Checker.
 func (p Pace) Check(fed *Federation, _ int) error {
 	if p != (Pace{}) && fed != nil && fed.Devices == nil {
-		return Invalid("", fmt.Sprintf("%+v", p), "left out, since the clients have no devices: see Federation.On")
+		return Invalid("", fmt.Sprintf("%+v", p), "left out, since the clients have no devices: see Federation.WithDevices")
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 		return nil, err
 	}
 	for row, i := range in {
-		v, s := visits[i], &u.Solves[row]
+		v, s := visits[i], &u.Results[row]
 		s.Begin, s.Received, s.Finished, s.Arrived = Float(v.begin), Float(v.received), Float(v.trained), Float(v.arrived)
 	}
 	return u, nil
@@ -78,7 +78,7 @@ func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
 		d := &r.Fed.Devices[c]
 		draw := func() *rand.Rand { return Random(r.opts.Seed, "dropout", r.T, c, r.calls) }
 		v := r.clock.visit(d, c, down*model, examples[i], up*model, draw())
-		if pace := r.opts.Pace; pace.Partial && pace.Deadline > 0 && !job.Private && !v.lost && v.arrived > r.clock.now+pace.Deadline {
+		if pace := r.opts.Pace; pace.PartialWork && pace.Deadline > 0 && !job.StayLocal && !v.lost && v.arrived > r.clock.now+pace.Deadline {
 			if steps == nil {
 				steps = slices.Clone(usual)
 			}
@@ -97,7 +97,7 @@ func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
 func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 	c := r.clock
 	begin, limit := c.now, math.Inf(1)
-	if r.opts.Pace.Deadline > 0 && !job.Private {
+	if r.opts.Pace.Deadline > 0 && !job.StayLocal {
 		limit = begin + r.opts.Pace.Deadline
 	}
 	for i, v := range visits {
@@ -129,10 +129,10 @@ func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 		c.ready[client] = v.arrived
 		if !kept(i) {
 			c.ready[client] = min(v.arrived, end)
-			r.record.Missed = append(r.record.Missed, history.Miss{Client: client, Begin: Float(v.begin), End: Float(v.arrived), Lost: v.lost})
+			r.record.Absences = append(r.record.Absences, history.Absence{Client: client, Begin: Float(v.begin), End: Float(v.arrived), DroppedOut: v.lost})
 		}
 	}
-	if !job.Private {
+	if !job.StayLocal {
 		c.now = end
 	}
 	return in
@@ -140,21 +140,21 @@ func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 
 // wanted returns how many results the server waits for: those of all clients, without the over-selected ones.
 func (r *Round) wanted(job *Job) int {
-	if !job.Private && slices.Equal(job.Clients, r.chosen) {
+	if !job.StayLocal && slices.Equal(job.Clients, r.chosen) {
 		return len(r.chosen) - r.overSelected
 	}
 	return len(job.Clients)
 }
 
-// SitOut excludes clients from the round because their devices are too slow, and records them in Record.Missed. A strategy without
-// remaining clients ends its round without Train.
-func (r *Round) SitOut(clients ...int) {
+// Exclude excludes clients from the round because their devices are too slow, and records them in Record.Absences. A strategy
+// without remaining clients ends its round without Train.
+func (r *Round) Exclude(clients ...int) {
 	if r.quiet {
 		return
 	}
 	wanted, now, out := len(r.chosen)-r.overSelected, Float(r.clock.now), map[int]bool{}
 	for _, c := range clients {
-		r.record.Missed = append(r.record.Missed, history.Miss{Client: c, Begin: now, End: now, SatOut: true})
+		r.record.Absences = append(r.record.Absences, history.Absence{Client: c, Begin: now, End: now, Excluded: true})
 		out[c] = true
 	}
 	r.chosen = slices.DeleteFunc(slices.Clone(r.chosen), func(c int) bool { return out[c] })
@@ -171,7 +171,7 @@ type clock struct {
 func newClock(fed *Federation) (c *clock, err error) {
 	c = &clock{ready: make([]float64, fed.Size())}
 	if fed.Devices != nil {
-		c.operations, err = fed.Task.Arithmetic(fed.Data)
+		c.operations, err = fed.Task.FLOPs(fed.Data)
 		c.operations *= 3
 	}
 	return c, err
@@ -211,7 +211,7 @@ func (r *Round) settleClock() {
 	if r.devices() == nil || r.err != nil {
 		return
 	}
-	for _, s := range r.record.Solves {
+	for _, s := range r.record.Results {
 		r.clock.now = max(r.clock.now, r.clock.ready[s.Client])
 	}
 	r.record.Clock = Float(r.clock.now)

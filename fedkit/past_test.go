@@ -15,25 +15,25 @@ import (
 )
 
 // peek is a selector that keeps what it is told of the clients before it chooses all of them.
-type peek struct{ seen *[][]Solve }
+type peek struct{ seen *[][]ClientResult }
 
 func (peek) UsesSimilarity() bool { return true }
 
 func (p peek) Select(r *Round, _ int) []int {
 	*p.seen = nil
-	for _, c := range r.Everyone() {
+	for _, c := range r.AllClients() {
 		past := r.Past(c)
 		if last, rounds := r.Last(c); rounds != len(past) || rounds > 0 && last != past[rounds-1] {
 			r.Fail(fmt.Errorf("client %d: %+v of %d rounds, the past is %+v", c, last, rounds, past))
 		}
 		*p.seen = append(*p.seen, slices.Clone(past))
 	}
-	return r.Everyone()
+	return r.AllClients()
 }
 
 // picky is mean with that selector, two jobs a round and μ by client.
 type picky struct {
-	seen  *[][]Solve `config:"-"`
+	seen  *[][]ClientResult `config:"-"`
 	State struct{ X *Matrix }
 }
 
@@ -54,18 +54,18 @@ func (s *picky) Serve(*Round) Serving { return Serving{Global: s.State.X, Cluste
 
 func TestPastIsWhatTheRecordsSay(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
-	var whole, resumed [][]Solve
+	var whole, resumed [][]ClientResult
 	h := expect.Value(Run(context.Background(), fed, &picky{seen: &whole}, Options{Rounds: 4}))(t)
 	for c, past := range whole {
 		if len(past) != 3 {
 			t.Fatalf("client %d: %+v, want three rounds", c, past)
 		}
 		for i, r := range h.Rounds[:3] {
-			if len(r.Solves) != 3 || r.Solves[c].Steps != []int{2, 6, 2}[c] {
-				t.Fatalf("two jobs in a round: %+v", r.Solves)
+			if len(r.Results) != 3 || r.Results[c].Steps != []int{2, 6, 2}[c] {
+				t.Fatalf("two jobs in a round: %+v", r.Results)
 			}
-			if past[i] != r.Solves[c] || past[i].Round != i+1 || past[i].Examples != []int{4, 9, 2}[c] || past[i].Mu != []Float{0.5, 0.25, 1}[c] {
-				t.Errorf("client %d, round %d: %+v; the record says %+v", c, i+1, past[i], r.Solves[c])
+			if past[i] != r.Results[c] || past[i].Round != i+1 || past[i].Examples != []int{4, 9, 2}[c] || past[i].Mu != []Float{0.5, 0.25, 1}[c] {
+				t.Errorf("client %d, round %d: %+v; the record says %+v", c, i+1, past[i], r.Results[c])
 			}
 			if s := past[i].Similarity; !(s > 0 && s <= 1+1e-6) {
 				t.Errorf("client %d, round %d: similarity %v", c, i+1, s)
@@ -91,19 +91,19 @@ func (s *asks) UsesPast() bool { return s.uses }
 
 func TestPastIsThereForThoseWhoAsk(t *testing.T) {
 	fed, _ := toy(t, 4, 9, 2)
-	light := Options{Rounds: 3, Keep: Keep{Solves: Never}}
-	var seen [][]Solve
+	light := Options{Rounds: 3, Keep: Keep{Results: Never}}
+	var seen [][]ClientResult
 	if _, err := Run(context.Background(), fed, &asks{picky{seen: &seen}, true}, light); err != nil || len(seen[0]) != 2 {
 		t.Errorf("%v, and the past is %+v", err, seen)
 	}
-	expect.Invalid(t, "Options.Keep.Solves = -1: must be left out")(Run(context.Background(), fed, &asks{picky{seen: &seen}, false}, light))
+	expect.Invalid(t, "Options.Keep.Results = -1: must be left out")(Run(context.Background(), fed, &asks{picky{seen: &seen}, false}, light))
 }
 
 // nudge moves what the last client sends by a number.
 type nudge float64
 
 func (n nudge) Intercept(u *Updates, rng *rand.Rand) *Matrix {
-	last := len(u.Solves) - 1
+	last := len(u.Results) - 1
 	shift := slices.Repeat([]float32{float32(n)}, u.Models.Cols())
 	shift[0] += float32(rng.Float64())
 	return u.Models.Put([]int{last}, u.Models.Take(last).Add(NewMatrix(shift, 1, len(shift))))
@@ -135,8 +135,8 @@ func TestIntercept(t *testing.T) {
 			t.Errorf("parameter %d moved by %v, want %v", j, got, want)
 		}
 	}
-	if records[1].Solves[1].Drift != records[0].Solves[1].Drift || !(records[1].Solves[2].Drift > 5) {
-		t.Errorf("%+v, without interceptors %+v", records[1].Solves, records[0].Solves)
+	if records[1].Results[1].Drift != records[0].Results[1].Drift || !(records[1].Results[2].Drift > 5) {
+		t.Errorf("%+v, without interceptors %+v", records[1].Results, records[0].Results)
 	}
 
 	// NaN that arrives is found, whoever made it.

@@ -34,9 +34,9 @@ type Round struct {
 	busy         []bool      // by client, in flight in an asynchronous round
 	begins       int         // dispatches in an asynchronous round
 	began        map[int]int // by client, jobs begun in an asynchronous round
-	flight       []*Flight   // of an asynchronous round
+	flight       []*InFlight // of an asynchronous round
 	calls        int         // of Train
-	alike        bool        // the selector uses Solve.Similarity
+	alike        bool        // the selector uses ClientResult.Similarity
 	quiet        bool        // an evaluation: communication is not counted
 	err          error
 }
@@ -65,8 +65,8 @@ func (r *Round) restoreStage(stage string) { r.stage = stage }
 // Clients returns M, the number of clients in the federation.
 func (r *Round) Clients() int { return r.Fed.Size() }
 
-// Everyone returns all clients, 0, 1, …, M−1.
-func (r *Round) Everyone() []int { return sequence(r.Clients()) }
+// AllClients returns all clients, 0, 1, …, M−1.
+func (r *Round) AllClients() []int { return sequence(r.Clients()) }
 
 // Rand returns the generator for a purpose in this round.
 func (r *Round) Rand(purpose string) *rand.Rand { return Random(r.opts.Seed, purpose, r.T) }
@@ -119,7 +119,8 @@ func (r *Round) Mask(layers ...string) *Matrix {
 }
 
 // Select returns the round's cohort in ascending order: a fraction of all clients (0 stands for all), chosen by the selector (nil:
-// uniformly at random without replacement). On a federation with devices, Pace.Over adds clients, up to the number of Candidates.
+// uniformly at random without replacement). On a federation with devices, Pace.OverSelection adds clients, up to the number of
+// Candidates.
 func (r *Round) Select(s Selector, fraction float64) []int {
 	defer r.restoreStage(r.stage)
 	if !r.enter("select") {
@@ -129,7 +130,7 @@ func (r *Round) Select(s Selector, fraction float64) []int {
 	n := min(cohortSize(fraction, r.Clients()), len(from))
 	wanted := n
 	if r.devices() != nil {
-		n = min(len(from), int(math.Ceil(float64(n)*(1+r.opts.Pace.Over))))
+		n = min(len(from), int(math.Ceil(float64(n)*(1+r.opts.Pace.OverSelection))))
 	}
 	chosen := r.choose(s, n, from, r.Rand("select"))
 	r.chosen, r.overSelected = chosen, max(0, len(chosen)-wanted)
@@ -199,7 +200,7 @@ func (r *Round) idle(busy []bool) (some []int) {
 	return some
 }
 
-// SimilarityUser is a selector, or a part of one, that may use Solve.Similarity, which is computed only on demand.
+// SimilarityUser is a selector, or a part of one, that may use ClientResult.Similarity, which is computed only on demand.
 type SimilarityUser interface {
 	UsesSimilarity() bool // whether it does with its current options
 }
@@ -211,16 +212,16 @@ type PastUser interface {
 
 // past is each client's participation so far. It is rebuilt from the History, so it survives a resume.
 type past struct {
-	rounds   []int     // by client, number of rounds in which it took part
-	last     []Solve   // by client, the latest
-	whole    bool      // all Solves are kept, not only the latest
-	solves   [][]Solve // by client, oldest first
-	clusters []int     // the last served
+	rounds   []int            // by client, number of rounds in which it took part
+	last     []ClientResult   // by client, the latest
+	whole    bool             // all Results are kept, not only the latest
+	solves   [][]ClientResult // by client, oldest first
+	clusters []int            // the last served
 }
 
-// newPast keeps all Solves if the history does, or a PastUser needs them.
+// newPast keeps all Results if the history does, or a PastUser needs them.
 func newPast(fed *Federation, all []Strategy, k Keep) *past {
-	p := &past{rounds: make([]int, fed.Size()), last: make([]Solve, fed.Size()), whole: k.Solves == 0, solves: make([][]Solve, fed.Size())}
+	p := &past{rounds: make([]int, fed.Size()), last: make([]ClientResult, fed.Size()), whole: k.Results == 0, solves: make([][]ClientResult, fed.Size())}
 	for _, s := range all {
 		_ = config.Walk(s, func(_ string, part any) error {
 			u, ok := part.(PastUser)
@@ -232,7 +233,7 @@ func newPast(fed *Federation, all []Strategy, k Keep) *past {
 }
 
 func (p *past) add(r *Record) {
-	for _, s := range r.Solves {
+	for _, s := range r.Results {
 		if s.Skipped {
 			continue
 		}
@@ -254,17 +255,18 @@ func (p *past) clear() {
 	p.clusters = nil
 }
 
-// Last returns a client's Solve in the latest earlier round in which it took part, zero if there is none, and the number of those
+// Last returns a client's result in the latest earlier round in which it took part, zero if there is none, and the number of those
 // rounds.
-func (r *Round) Last(client int) (s Solve, rounds int) {
+func (r *Round) Last(client int) (s ClientResult, rounds int) {
 	return r.past.last[client], r.past.rounds[client]
 }
 
-// Past returns a client's Solves in all earlier rounds, oldest first, as for a μ that adapts to clients. They must not be changed.
-// To save memory, it is an error if Keep leaves out Solves and no part of the strategy is a PastUser that UsesPast. Last always works.
-func (r *Round) Past(client int) []Solve {
+// Past returns a client's results in all earlier rounds, oldest first, as for a μ that adapts to clients. They must not be changed.
+// To save memory, it is an error if Keep leaves out Results and no part of the strategy is a PastUser that UsesPast. Last always
+// works.
+func (r *Round) Past(client int) []ClientResult {
 	if !r.past.whole {
-		r.Fail(Invalid("Options.Keep.Solves", r.opts.Keep.Solves, "left out for a strategy that calls Round.Past, or one of its parts must have UsesPast; Round.Last is always known"))
+		r.Fail(Invalid("Options.Keep.Results", r.opts.Keep.Results, "left out for a strategy that calls Round.Past, or one of its parts must have UsesPast; Round.Last is always known"))
 		return nil
 	}
 	return r.past.solves[client]
@@ -294,7 +296,7 @@ func (r *Round) Cluster(by cluster.Clusterer, p *cluster.Points, k int) []int {
 	if !r.enter("cluster") {
 		return make([]int, p.Len())
 	}
-	if f, ok := by.(cluster.Finder); k == 0 && !(ok && f.Finds()) {
+	if f, ok := by.(cluster.KSelector); k == 0 && !(ok && f.SelectsK()) {
 		by = cluster.BestSilhouette{Of: by}
 	}
 	var labels []int

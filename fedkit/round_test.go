@@ -52,7 +52,7 @@ func TestCallsOfTrainDrawTheirOwnBatches(t *testing.T) {
 		job.Start = x
 		first, second := r.Train(job), r.Train(job)
 		again := job
-		again.BatchesOf = 1
+		again.ReuseBatches = 1
 		third := r.Train(again)
 		if n, err := first.Models.Sub(second.Models).Norms(); err != nil || slices.Min(n) == 0 {
 			t.Errorf("two calls end %v apart, %v: they saw the same batches", n, err)
@@ -98,8 +98,8 @@ func TestOnlyWhatTravelsIsInterceptedAndCharged(t *testing.T) {
 		down, up int64
 	}{
 		{"everything travels", func(*Job, *Round) {}, func(int) bool { return true }, model, model},
-		{"nothing travels", func(j *Job, _ *Round) { j.Private = true }, func(int) bool { return false }, 0, 0},
-		{"w1 travels", func(j *Job, r *Round) { j.Shared = r.Mask("w1") }, func(j int) bool { return j < 20 }, w1, w1},
+		{"nothing travels", func(j *Job, _ *Round) { j.StayLocal = true }, func(int) bool { return false }, 0, 0},
+		{"w1 travels", func(j *Job, r *Round) { j.Communicated = r.Mask("w1") }, func(j int) bool { return j < 20 }, w1, w1},
 		{"with a shift", func(j *Job, _ *Round) { j.Shift = Zeros(1, d) }, func(int) bool { return true }, 2 * model, model},
 		{"with a shift that is there", func(j *Job, _ *Round) { j.Shift, j.Down = Zeros(1, d), 1 }, func(int) bool { return true }, model, model},
 		{"with a mask for all", func(j *Job, r *Round) { j.Mask = r.Mask("w1") }, func(int) bool { return true }, model, model},
@@ -126,11 +126,11 @@ func TestOnlyWhatTravelsIsInterceptedAndCharged(t *testing.T) {
 	var drift Float
 	r := play1(t, honest, func(r *Round, x *Matrix) *Matrix {
 		u := r.Train(Job{Clients: []int{0, 1}, Start: x, Local: job.Local})
-		drift = u.Solves[0].Drift
-		r.Train(Job{Clients: []int{0, 1}, Start: x, Local: Local{Epochs: 9, Batch: 2, LR: 0.1}, Private: true})
+		drift = u.Results[0].Drift
+		r.Train(Job{Clients: []int{0, 1}, Start: x, Local: Local{Epochs: 9, Batch: 2, LR: 0.1}, StayLocal: true})
 		return x
 	})
-	if got := r.Solves[0]; got.Drift != drift || got.LR != 0.1 || got.Steps != 3+9*6 {
+	if got := r.Results[0]; got.Drift != drift || got.LR != 0.1 || got.Steps != 3+9*6 {
 		t.Errorf("the row of client 0 is %+v after a private solve, want the drift of what traveled, %v", got, drift)
 	}
 }
@@ -162,8 +162,8 @@ func TestObjective(t *testing.T) {
 		if n, err := got.Models.Sub(plain.Models).Norms(); err != nil || slices.Max(n) > 1e-6 {
 			t.Errorf("%v, %v from the proximal solution", n, err)
 		}
-		if math.Abs(float64(got.Solves[0].Loss-plain.Solves[0].Loss)) > 1e-6 {
-			t.Errorf("the loss is reported as %v, want that of the task, %v", got.Solves[0].Loss, plain.Solves[0].Loss)
+		if math.Abs(float64(got.Results[0].Loss-plain.Results[0].Loss)) > 1e-6 {
+			t.Errorf("the loss is reported as %v, want that of the task, %v", got.Results[0].Loss, plain.Results[0].Loss)
 		}
 		// A name is only a name, even if lines of it are those of other inputs.
 		named := map[string]*Matrix{"offset\nprox\nkey": Zeros(1, 3), "\x00\xff": Zeros(1, 3)}
@@ -193,14 +193,14 @@ func TestObjectivesThatCannotRun(t *testing.T) {
 		`Job.Extra has no "offset"`: {Objective: tilted{}},
 		`Job.Extra["anchor"] is no model: it must have 39 columns`: {Objective: tilted{}, Extra: map[string]*Matrix{
 			"offset": Zeros(1, 3), "anchor": Zeros(1, 7)}},
-		"Job.Objective = a fedkit.wide: must be of a comparable type":      {Objective: wide{}},
-		"Job.Objective = a *fedkit.tilted: must be a fedkit.tilted: a val": {Objective: &tilted{}},
-		"loss of fedkit.summed = []: must be [1 2], one for each example":  {Objective: summed{}},
-		"Job.Objective = a fedkit.behind: must be of a comparable type":    {Objective: behind{new(float64)}},
-		"Job.Private = true: must be false if Shared, Down or Up is set":   {Private: true, Down: 1},
-		"Local.Optimizer = a *fedkit.Adam: must be a fedkit.Adam: a value": {Local: Local{Batch: 2, LR: 0.1, Optimizer: &Adam{}}},
-		"fedkit.few returned 3 directions for 4 parameters":                {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{3, 1}}},
-		"fedkit.few returned 0 slots, but keeps 1":                         {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{4, 0}}},
+		"Job.Objective = a fedkit.wide: must be of a comparable type":            {Objective: wide{}},
+		"Job.Objective = a *fedkit.tilted: must be a fedkit.tilted: a val":       {Objective: &tilted{}},
+		"loss of fedkit.summed = []: must be [1 2], one for each example":        {Objective: summed{}},
+		"Job.Objective = a fedkit.behind: must be of a comparable type":          {Objective: behind{new(float64)}},
+		"Job.StayLocal = true: must be false if Communicated, Down or Up is set": {StayLocal: true, Down: 1},
+		"Local.Optimizer = a *fedkit.Adam: must be a fedkit.Adam: a value":       {Local: Local{Batch: 2, LR: 0.1, Optimizer: &Adam{}}},
+		"fedkit.few returned 3 directions for 4 parameters":                      {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{3, 1}}},
+		"fedkit.few returned 0 slots, but keeps 1":                               {Local: Local{Batch: 2, LR: 0.1, Optimizer: few{4, 0}}},
 	} {
 		_, err := Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
 			job.Clients, job.Start = []int{0}, x
@@ -276,7 +276,7 @@ func TestObjectiveOverABatch(t *testing.T) {
 				}
 				want += mean * mean
 			}
-			if got := float64(u.Solves[i].Loss); math.Abs(got-want) > 1e-5*(1+want) {
+			if got := float64(u.Results[i].Loss); math.Abs(got-want) > 1e-5*(1+want) {
 				t.Errorf("client %d: loss %v, want %v", i, got, want)
 			}
 		}
@@ -288,7 +288,7 @@ func TestObjectiveOverABatch(t *testing.T) {
 type firstRow struct{ seen *[]*Matrix }
 
 func (b firstRow) Intercept(u *Updates, _ *rand.Rand) *Matrix {
-	*b.seen = append(*b.seen, u.Models, u.Trained, u.Start)
+	*b.seen = append(*b.seen, u.Models, u.Local, u.Start)
 	return u.Models.Take(0)
 }
 func (firstRow) String() string { return "the first row" }
@@ -298,7 +298,7 @@ func TestInterceptors(t *testing.T) {
 	honest, o := toy(t, 4, 6)
 	var seen []*Matrix
 	_, err := Run(context.Background(), honest.Intercept(firstRow{&seen}), &scripted{do: func(r *Round, x *Matrix) *Matrix {
-		return r.Train(Job{Clients: []int{0, 1}, Start: x, Local: Local{Batch: 2, LR: 0.1}, Shared: r.Mask("w1")}).Models.Mean(nil)
+		return r.Train(Job{Clients: []int{0, 1}, Start: x, Local: Local{Batch: 2, LR: 0.1}, Communicated: r.Mask("w1")}).Models.Mean(nil)
 	}}, Options{Rounds: 1})
 	want := fmt.Sprintf("invalid: what the first row returned = [1, %d]: must be [2, %d]", o.Dim(), o.Dim())
 	expect.Error(t, want)(err)
@@ -314,14 +314,14 @@ func TestSolvesOfSharedAndSkipped(t *testing.T) {
 	fed, _ := toy(t, 4, 6, 5)
 	h := expect.Value(Run(context.Background(), fed, &scripted{do: func(r *Round, x *Matrix) *Matrix {
 		r.alike = true
-		u := r.Train(Job{Clients: []int{0, 1, 2}, Start: x, Local: Local{Batch: 2, LR: 0.1}, LR: []float64{0.1, 1e30, 0.1}, Shared: r.Mask("w1")})
+		u := r.Train(Job{Clients: []int{0, 1, 2}, Start: x, Local: Local{Batch: 2, LR: 0.1}, LR: []float64{0.1, 1e30, 0.1}, Communicated: r.Mask("w1")})
 		n, err := u.Delta().Columns(0, 20).Norms()
-		if err != nil || math.Abs(n[1]-float64(u.Solves[1].Drift)) > 1e-6 {
-			t.Errorf("drift %v, want %v, %v", u.Solves[1].Drift, n, err)
+		if err != nil || math.Abs(n[1]-float64(u.Results[1].Drift)) > 1e-6 {
+			t.Errorf("drift %v, want %v, %v", u.Results[1].Drift, n, err)
 		}
 		return u.Models.Mean(nil)
 	}}, Options{Rounds: 1, NotFinite: Skip}))(t)
-	for _, s := range h.Last().Solves {
+	for _, s := range h.Last().Results {
 		if s.Skipped != (s.Client == 1) || math.IsNaN(float64(s.Similarity)) || (s.Similarity == 0) != s.Skipped {
 			t.Errorf("%+v", s)
 		}

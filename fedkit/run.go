@@ -65,11 +65,11 @@ func Rounds(ctx context.Context, fed *Federation, s Strategy, o Options) iter.Se
 			return
 		}
 		defer u.release()
-		u.h.On = o.On
+		u.h.Fleet = o.Fleet
 		u.notifyStart()
-		if o.On != nil {
+		if o.Fleet != nil {
 			var leave func()
-			if u.on, leave, err = o.On.Open(ctx); err == nil {
+			if u.on, leave, err = o.Fleet.Open(ctx); err == nil {
 				defer leave()
 			}
 		}
@@ -313,7 +313,7 @@ func (u *underway) play(r *Round) error {
 		r.err = nil
 		r.restoreStates(u.states, before)
 	}
-	r.record.Kept, err = u.states.Settle()
+	r.record.StateBytes, err = u.states.Settle()
 	r.Fail(err)
 	r.settleClock()
 	r.record.Seconds = time.Since(begin).Seconds()
@@ -349,7 +349,7 @@ func (u *underway) snapshot() (copies checkpoint.States, err error) {
 
 // restoreStates restores States from their copies, except Flights: work in flight goes on.
 func (r *Round) restoreStates(states, copies checkpoint.States) {
-	flights := make([]Flight, len(r.flight))
+	flights := make([]InFlight, len(r.flight))
 	for i, f := range r.flight {
 		flights[i] = *f
 	}

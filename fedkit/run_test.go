@@ -52,7 +52,7 @@ func TestRunRecords(t *testing.T) {
 	}
 	for i, r := range h.Rounds {
 		evaluated := (i+1)%2 == 0 || i == 4
-		if r.Round != i+1 || len(r.Solves) != 3 || r.Solves[1].Steps != 6 || (r.Global != nil) != evaluated || (r.Scores != nil) != evaluated {
+		if r.Round != i+1 || len(r.Results) != 3 || r.Results[1].Steps != 6 || (r.Global != nil) != evaluated || (r.Scores != nil) != evaluated {
 			t.Errorf("record %d: %+v", i, r)
 		}
 		if want := int64(3 * 4 * fed.Task.Dim()); r.BytesDown != want || r.BytesUp != want {
@@ -121,7 +121,7 @@ func TestNotFinite(t *testing.T) {
 		t.Errorf("error %v, %d rounds are kept; want %v and 1", err, len(h.Rounds), ErrNotFinite)
 	}
 	h = expect.Value(Run(context.Background(), fed, s, Options{Rounds: 3, NotFinite: Skip}))(t)
-	if r := h.Rounds[1]; len(r.Solves) != 3 || r.Solves[0].Skipped || !r.Solves[1].Skipped || r.Solves[2].Skipped {
+	if r := h.Rounds[1]; len(r.Results) != 3 || r.Results[0].Skipped || !r.Results[1].Skipped || r.Results[2].Skipped {
 		t.Errorf("record %+v, want client 1 skipped", r)
 	}
 	if math.IsNaN(float64(h.Last().Global.Loss)) {

@@ -70,12 +70,12 @@ func (r *Round) evaluate(s Strategy) {
 func (r *Round) ownScores(sv *Serving) (scores []Score) {
 	switch {
 	case sv.Models == nil:
-		return r.scoresOf(r.Everyone(), sv.Global, make([]int, r.Clients()))
+		return r.scoresOf(r.AllClients(), sv.Global, make([]int, r.Clients()))
 	case sv.Assign != nil:
-		return r.scoresOf(r.Everyone(), sv.Models, sv.Assign)
+		return r.scoresOf(r.AllClients(), sv.Models, sv.Assign)
 	}
 	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim())) // personalized mixtures, at most 256 MiB of models at a time
-	for clients := range slices.Chunk(r.Everyone(), chunk) {
+	for clients := range slices.Chunk(r.AllClients(), chunk) {
 		personal := sv.Models.Mix(sv.Mix[clients[0] : clients[0]+len(clients)])
 		scores = append(scores, r.scoresOf(clients, personal, sequence(len(clients)))...)
 	}
@@ -98,9 +98,9 @@ func (r *Round) chooseOnTest(models *Matrix) {
 	if !r.opts.ChooseOnTest || models == nil {
 		return
 	}
-	best := lowest(r.Losses(models, datasets.TestPart, r.Everyone()))
+	best := lowest(r.Losses(models, datasets.TestPart, r.AllClients()))
 	if r.enter("evaluate") {
-		r.record.ChosenOnTest = r.scoresOf(r.Everyone(), models, best)
+		r.record.ChosenOnTest = r.scoresOf(r.AllClients(), models, best)
 	}
 }
 
@@ -121,7 +121,7 @@ func (r *Round) resolve(sv *Serving) {
 	if !sv.ByLoss || !r.enter("evaluate") {
 		return
 	}
-	sv.Assign, sv.ByLoss = r.Choose(sv.Models, r.Everyone()), false
+	sv.Assign, sv.ByLoss = r.LowestLoss(sv.Models, r.AllClients()), false
 	if sv.Clusters == nil {
 		sv.Clusters = sv.Assign
 	}

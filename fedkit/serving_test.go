@@ -73,7 +73,7 @@ func (s *chooses) Serve(r *Round) Serving {
 		return Serving{Models: s.State.W, ByLoss: true}
 	}
 	best := make([]int, r.Clients())
-	for j, row := range r.Losses(s.State.W, datasets.TrainPart, r.Everyone()) {
+	for j, row := range r.Losses(s.State.W, datasets.TrainPart, r.AllClients()) {
 		for i, loss := range row {
 			if loss < r.Losses(s.State.W.Take(best[i]), datasets.TrainPart, []int{i})[0][0] {
 				best[i] = j
@@ -136,7 +136,7 @@ func (s *ownModels) Round(r *Round) error {
 
 func (s *ownModels) Serve(r *Round) Serving {
 	sv := s.mean.Serve(r)
-	sv.Models, sv.Assign = s.models, r.Everyone()
+	sv.Models, sv.Assign = s.models, r.AllClients()
 	return sv
 }
 

@@ -44,7 +44,7 @@ func TestLongRunsNeedNoMoreMemory(t *testing.T) {
 	dir, m := t.TempDir(), &meter{after: []int{first, last}}
 	s := &strategy.FedAvg{Fraction: 0.03, Selector: selection.Fair{Quota: 0.5, Then: selection.Hybrid{}}, Local: fedkit.Local{Batch: 4, LR: 1e-8}}
 	expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: last, EvalEvery: 100, Watch: m,
-		Keep:       fedkit.Keep{Scores: fedkit.Never, Solves: fedkit.Never, Clusters: fedkit.Never, Missed: fedkit.Never},
+		Keep:       fedkit.Keep{Scores: fedkit.Never, Results: fedkit.Never, Clusters: fedkit.Never, Absences: fedkit.Never},
 		Checkpoint: filepath.Join(dir, "c"), CheckpointEvery: 10, History: filepath.Join(dir, "h")}))(t)
 	perRound := (m.bytes[1] - m.bytes[0]) / (last - first)
 	t.Logf("%.2f MB, then %.0f bytes per round; %d and %d buffers", m.bytes[0]/1e6, perRound, m.buffers[0], m.buffers[1])

@@ -245,11 +245,11 @@ func TestSolverAgainstFloat64(t *testing.T) {
 					return rowsOf(t, m)[min(i, m.Rows()-1)]
 				}
 				want, loss, steps := reference(fed, o, job, i, 42, 3, at)
-				if u.Solves[i].Steps != steps {
-					t.Errorf("client %d: %d steps, want %d", i, u.Solves[i].Steps, steps)
+				if u.Results[i].Steps != steps {
+					t.Errorf("client %d: %d steps, want %d", i, u.Results[i].Steps, steps)
 				}
-				if math.Abs(float64(u.Solves[i].Loss)-loss) > 1e-5*(1+loss) {
-					t.Errorf("client %d: loss %v, want %v", i, u.Solves[i].Loss, loss)
+				if math.Abs(float64(u.Results[i].Loss)-loss) > 1e-5*(1+loss) {
+					t.Errorf("client %d: loss %v, want %v", i, u.Results[i].Loss, loss)
 				}
 				drift := 0.0
 				for j := range want {
@@ -259,8 +259,8 @@ func TestSolverAgainstFloat64(t *testing.T) {
 					diff := want[j] - at(job.Start, 0)[j]
 					drift += diff * diff
 				}
-				if math.Abs(float64(u.Solves[i].Drift)-math.Sqrt(drift)) > 1e-4*(1+math.Sqrt(drift)) {
-					t.Errorf("client %d: drift %v, want %v", i, u.Solves[i].Drift, math.Sqrt(drift))
+				if math.Abs(float64(u.Results[i].Drift)-math.Sqrt(drift)) > 1e-4*(1+math.Sqrt(drift)) {
+					t.Errorf("client %d: drift %v, want %v", i, u.Results[i].Drift, math.Sqrt(drift))
 				}
 			}
 		})
@@ -296,8 +296,8 @@ func testSideBySide(t *testing.T, w engine.Width) {
 	all := solve(t, fed, 2, job, 1, 1)
 	got, from := rowsOf(t, all.Models), rowsOf(t, start)[0]
 	for c := range sizes {
-		if moved := floats.Distance(got[c], from, 2); math.Abs(float64(all.Solves[c].Drift)-moved) > 1e-5*moved {
-			t.Errorf("client %d moved by %v, Drift is %v", c, moved, all.Solves[c].Drift)
+		if moved := floats.Distance(got[c], from, 2); math.Abs(float64(all.Results[c].Drift)-moved) > 1e-5*moved {
+			t.Errorf("client %d moved by %v, Drift is %v", c, moved, all.Results[c].Drift)
 		}
 		job.Clients = []int{c}
 		one := solve(t, fed, 2, job, 1, 1)
@@ -421,9 +421,9 @@ func TestJobsThatCannotRun(t *testing.T) {
 		{Job{Clients: []int{0}, Local: ok, Start: start, Steps: []int{0}}, "invalid: Job.Steps = 0: must be at least 1 (client 0)"},
 		{Job{Clients: []int{0}, Local: ok, Start: start, LR: []float64{0}}, "invalid: Job.LR = 0: must be a number > 0 (client 0)"},
 		{Job{Clients: []int{0}, Local: ok, Start: start, LR: []float64{}}, "invalid: len(Job.LR) = 0: must be 1, one per client"},
-		{Job{Clients: []int{0}, Local: ok, Start: start, BatchesOf: 2}, "invalid: Job.BatchesOf = 2: must be in [0, 1], the calls of Train in this round so far"},
+		{Job{Clients: []int{0}, Local: ok, Start: start, ReuseBatches: 2}, "invalid: Job.ReuseBatches = 2: must be in [0, 1], the calls of Train in this round so far"},
 		{Job{Clients: []int{0}, Local: ok, Start: start, Up: -1}, "invalid: Job.Up = -1: must be a number ≥ 0: 0 for the usual, or fedkit.Zero"},
-		{Job{Clients: []int{0}, Local: ok, Start: start, Shared: randomMatrix(1, 2, o.Dim())}, fmt.Sprintf("invalid: Job.Shared = [2, %d]: must be [1, %d]", o.Dim(), o.Dim())},
+		{Job{Clients: []int{0}, Local: ok, Start: start, Communicated: randomMatrix(1, 2, o.Dim())}, fmt.Sprintf("invalid: Job.Communicated = [2, %d]: must be [1, %d]", o.Dim(), o.Dim())},
 		{Job{Clients: []int{0}, Local: ok, Start: start, Extra: map[string]*Matrix{"a": randomMatrix(1, 2, 3)}}, `invalid: Job.Extra["a"] = [2, 3]: must be [1, g] or [1, g]`},
 		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: 0.1, Schedule: ScheduleFunc(func(int) float64 { return 0 })}, Start: start}, "invalid: Local.Schedule = a factor of 0 in round 1: must be a number > 0"},
 		{Job{Clients: []int{0}, Local: Local{Batch: 2, LR: 0.1, Optimizer: Clip{}}, Start: start}, "invalid: Local.Optimizer.Norm = 0: must be a number > 0"},

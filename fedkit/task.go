@@ -129,7 +129,7 @@ func (t *Task) complete(d *datasets.Dataset) {
 		}
 	}
 	if t.Accuracy == nil {
-		t.Accuracy = loss.Right
+		t.Accuracy = loss.Correct
 		if d.Classes == 0 {
 			t.Accuracy = func(out, y *graph.Node) *graph.Node {
 				return graph.OneMinus(graph.MulScalar(loss.SquaredError(out, y), 2))
@@ -179,7 +179,7 @@ func (t *Task) Join(p []*graph.Node) *graph.Node { return engine.Join(p) }
 // String returns the name and the number of parameters.
 func (t *Task) String() string { return fmt.Sprintf("%s, %d parameters", t.Name, t.Dim()) }
 
-// Arithmetic returns the floating-point operations of a forward pass per example: what one more example in a batch adds. A
+// FLOPs returns the floating-point operations of a forward pass per example: what one more example in a batch adds. A
 // backward pass takes about twice as many, so training takes three times this number per example.
 //
 // Matrix products and convolutions of the task's graph count two operations per multiply-add; elementwise operations, which are
@@ -187,7 +187,7 @@ func (t *Task) String() string { return fmt.Sprintf("%s, %d parameters", t.Name,
 // zeros: 36 multiply-adds for every 25 of the convolution itself. The body of a loop counts once.
 //
 // Nothing is compiled. Errors: Forward fails, or there is no device.
-func (t *Task) Arithmetic(d *datasets.Dataset) (float64, error) {
+func (t *Task) FLOPs(d *datasets.Dataset) (float64, error) {
 	e := t.forEngine()
 	one, _, err := e.Arithmetic(d, 1)
 	two, _, also := e.Arithmetic(d, 2)

@@ -28,20 +28,20 @@ func (r *Round) Train(job Job) *Updates {
 
 // receive passes updates through the interceptors to the server, and records them.
 func (r *Round) receive(job Job, u *Updates) *Updates {
-	if !job.Private && !r.quiet {
-		if err := r.intercept(u, job.Shared); err != nil {
+	if !job.StayLocal && !r.quiet {
+		if err := r.intercept(u, job.Communicated); err != nil {
 			r.Fail(err)
 			return r.noUpdates(job)
 		}
 	}
 	skipped := r.account(job, u)
-	all := skipped == len(u.Solves)
+	all := skipped == len(u.Results)
 	if all && r.opts.NotFinite == Skip && r.flight != nil { // the buffer may hold a single result
 		r.Fail(fmt.Errorf("%w: no update is finite", errNoClients))
 		return r.noUpdates(job)
 	}
 	if skipped > 0 && (all || r.opts.NotFinite != Skip) {
-		first := u.Solves[slices.IndexFunc(u.Solves, func(s Solve) bool { return s.Skipped })]
+		first := u.Results[slices.IndexFunc(u.Results, func(s ClientResult) bool { return s.Skipped })]
 		r.Fail(fmt.Errorf("client %d returned an update that is %w; lower Local.LR, or set Options.NotFinite to fedkit.Skip", first.Client, ErrNotFinite))
 		return r.noUpdates(job)
 	}
@@ -50,9 +50,9 @@ func (r *Round) receive(job Job, u *Updates) *Updates {
 
 func (r *Round) noUpdates(job Job) *Updates {
 	bad := Failed(r.err)
-	u := &Updates{At: sequence(len(job.Clients)), Models: bad, Trained: bad, Start: bad}
+	u := &Updates{Positions: sequence(len(job.Clients)), Models: bad, Local: bad, Start: bad}
 	for _, c := range job.Clients {
-		u.Solves = append(u.Solves, Solve{Round: r.T, Client: c})
+		u.Results = append(u.Results, ClientResult{Round: r.T, Client: c})
 	}
 	return u
 }
@@ -67,7 +67,7 @@ func (r *Round) intercept(u *Updates, shared *Matrix) error {
 		sent.Models, sent.Start = u.Models.Mul(shared), u.Start.Mul(shared)
 	}
 	for i, by := range r.Fed.interceptors {
-		sent.Trained = sent.Models
+		sent.Local = sent.Models
 		sent.Models = by.Intercept(&sent, Random(r.opts.Seed, "intercept", r.T, r.calls, i))
 		if m := sent.Models; m.Err() == nil && (m.Rows() != u.Models.Rows() || m.Cols() != u.Models.Cols()) {
 			return Invalid("what "+by.String()+" returned", fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[%d, %d]", u.Models.Rows(), u.Models.Cols()))
@@ -88,7 +88,7 @@ func setDrifts(u *Updates, shared *Matrix) error {
 	}
 	drifts, err := delta.Norms()
 	for i := range drifts {
-		u.Solves[i].Drift = Float(drifts[i])
+		u.Results[i].Drift = Float(drifts[i])
 	}
 	return err
 }
@@ -96,37 +96,37 @@ func setDrifts(u *Updates, shared *Matrix) error {
 // account adds the solves to the record, one row per client however often it trains, marks the updates that are not finite,
 // and returns their number.
 func (r *Round) account(job Job, u *Updates) (skipped int) {
-	for i := range u.Solves {
-		if s := &u.Solves[i]; math.IsNaN(float64(s.Drift)) || math.IsInf(float64(s.Drift), 0) {
+	for i := range u.Results {
+		if s := &u.Results[i]; math.IsNaN(float64(s.Drift)) || math.IsInf(float64(s.Drift), 0) {
 			s.Skipped = true
 			skipped++
 		}
 	}
-	if !job.Private && skipped < len(u.Solves) {
+	if !job.StayLocal && skipped < len(u.Results) {
 		r.Fail(r.describe(job, u, skipped))
 	}
-	for i := range u.Solves {
+	for i := range u.Results {
 		if r.quiet { // training in Serve is part of an evaluation
 			break
 		}
-		s := &u.Solves[i]
+		s := &u.Results[i]
 		if row, again := r.rows[s.Client]; again {
-			r.record.Solves[row].Add(*s)
+			r.record.Results[row].Add(*s)
 		} else {
-			r.rows[s.Client] = len(r.record.Solves)
-			r.record.Solves = append(r.record.Solves, *s)
+			r.rows[s.Client] = len(r.record.Results)
+			r.record.Results = append(r.record.Results, *s)
 		}
 	}
 	down, up, err := job.traffic(r.Fed.Task.Dim())
 	r.Fail(err)
-	r.Traffic(float64(len(u.Solves))*down, float64(len(u.Solves))*up)
+	r.Traffic(float64(len(u.Results))*down, float64(len(u.Results))*up)
 	return skipped
 }
 
 // describe sets the drifts and similarities, which depend on what is communicated.
 func (r *Round) describe(job Job, u *Updates, skipped int) error {
-	if job.Shared != nil {
-		if err := setDrifts(u, job.Shared); err != nil {
+	if job.Communicated != nil {
+		if err := setDrifts(u, job.Communicated); err != nil {
 			return err
 		}
 	}
@@ -135,14 +135,14 @@ func (r *Round) describe(job Job, u *Updates, skipped int) error {
 	}
 	kept := u.without(skipped)
 	delta := kept.Delta()
-	if job.Shared != nil {
-		delta = delta.Mul(job.Shared)
+	if job.Communicated != nil {
+		delta = delta.Mul(job.Communicated)
 	}
 	similar, err := rows.Cosines(delta, delta.Mean(nil))
 	at := 0
-	for i := range u.Solves {
-		if err == nil && !u.Solves[i].Skipped {
-			u.Solves[i].Similarity = Float(similar[at])
+	for i := range u.Results {
+		if err == nil && !u.Results[i].Skipped {
+			u.Results[i].Similarity = Float(similar[at])
 			at++
 		}
 	}
@@ -197,11 +197,11 @@ func (f *Federation) Models(k int, seed uint64) (m *Matrix, err error) {
 
 // Updates is the result of a job: a row for each of its clients, without skipped ones.
 type Updates struct {
-	Solves  []Solve // [n]
-	At      []int   // position of each in the job's Clients, [n]
-	Models  *Matrix // w_i as received by the server, [n, d]
-	Trained *Matrix // w_i as trained by the clients, [n, d]: the same, unless there are interceptors
-	Start   *Matrix // initial models, [1, d] or [n, d]
+	Results   []ClientResult // [n]
+	Positions []int          // position of each in the job's Clients, [n]
+	Models    *Matrix        // w_i as received by the server, [n, d]
+	Local     *Matrix        // w_i as trained by the clients, [n, d]: the same, unless there are interceptors
+	Start     *Matrix        // initial models, [1, d] or [n, d]
 }
 
 // Delta returns the updates Δ_i = w_i − the start of client i, [n, d].
@@ -209,8 +209,8 @@ func (u *Updates) Delta() *Matrix { return rows.Less(u.Models, u.Start) }
 
 // Clients returns the client of each row, [n].
 func (u *Updates) Clients() []int {
-	clients := make([]int, len(u.Solves))
-	for i, s := range u.Solves {
+	clients := make([]int, len(u.Results))
+	for i, s := range u.Results {
 		clients[i] = s.Client
 	}
 	return clients
@@ -218,8 +218,8 @@ func (u *Updates) Clients() []int {
 
 // Examples returns n_i, the usual weights of the rows, [n].
 func (u *Updates) Examples() []float64 {
-	n := make([]float64, len(u.Solves))
-	for i, s := range u.Solves {
+	n := make([]float64, len(u.Results))
+	for i, s := range u.Results {
 		n[i] = float64(s.Examples)
 	}
 	return n
@@ -232,13 +232,13 @@ func (u *Updates) without(skipped int) *Updates {
 	}
 	v := &Updates{Start: u.Start}
 	var keep []int
-	for i, s := range u.Solves {
+	for i, s := range u.Results {
 		if !s.Skipped {
 			keep = append(keep, i)
-			v.Solves, v.At = append(v.Solves, s), append(v.At, u.At[i])
+			v.Results, v.Positions = append(v.Results, s), append(v.Positions, u.Positions[i])
 		}
 	}
-	v.Models, v.Trained = u.Models.Take(keep...), u.Trained.Take(keep...)
+	v.Models, v.Local = u.Models.Take(keep...), u.Local.Take(keep...)
 	if u.Start.Rows() > 1 {
 		v.Start = u.Start.Take(keep...)
 	}

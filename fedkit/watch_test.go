@@ -11,7 +11,7 @@ import (
 	"fedkit.example/fedkit/internal/checkpoint"
 )
 
-// starter notes what it is told, with the number of rounds, and what Look says of the run's files while it goes on.
+// starter notes what it is told, with the number of rounds, and what ReadProgress says of the run's files while it goes on.
 type starter struct {
 	files []string
 	told  []string
@@ -26,10 +26,10 @@ func (s *starter) Done(h *History, _ error) { s.note("done", len(h.Rounds), len(
 func (s *starter) Round(h *History, of int) {
 	s.note("round", len(h.Rounds), of)
 	for _, file := range s.files {
-		if l, err := checkpoint.Look(file); err != nil || !l.Going || !l.History.Stopped {
+		if l, err := checkpoint.ReadProgress(file); err != nil || !l.Running || !l.History.Stopped {
 			s.told = append(s.told, fmt.Sprintf("%s: %+v, %v", file, l, err))
 		} else {
-			s.note("seen", len(l.History.Rounds), max(l.Of, len(l.History.Rounds)))
+			s.note("seen", len(l.History.Rounds), max(l.Planned, len(l.History.Rounds)))
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestWatchersAndLook(t *testing.T) {
 			t.Errorf("%d rounds: told %q, want %q", step.rounds, w.told, step.want)
 		}
 		for _, file := range w.files {
-			if s, err := checkpoint.Look(file); err != nil || s.Going || s.History.Stopped || len(s.History.Rounds) != step.rounds || s.Of != step.rounds {
+			if s, err := checkpoint.ReadProgress(file); err != nil || s.Running || s.History.Stopped || len(s.History.Rounds) != step.rounds || s.Planned != step.rounds {
 				t.Errorf("%s: %+v, %v", file, s, err)
 			}
 		}

@@ -17,24 +17,24 @@ import (
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079), the
 // "#C = k" of section 4. There classes are drawn without this balance, so that some may have many holders, or none.
 type Classes struct {
-	Clients int    // M; 1 to the number of rows, of training and of test rows
-	Each    int    `default:"2"` // k, classes per client; the default is at most the number in the data set
-	Seed    uint64 // chooses classes and rows
+	Clients   int    // M; 1 to the number of rows, of training and of test rows
+	PerClient int    `default:"2"` // k, classes per client; the default is at most the number in the data set
+	Seed      uint64 // chooses classes and rows
 }
 
-// Deal returns M clients, each with its rows in ascending order and at least one training and one test row of each of
+// Partition returns M clients, each with its rows in ascending order and at least one training and one test row of each of
 // its classes. It fails if a class has too few rows for that, a field is out of range, or the data set has no labels or
 // does not pass its Check.
-func (r Classes) Deal(d *datasets.Dataset) (*Deal, error) {
+func (r Classes) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if err := checkLabeled("Classes", r.Clients, d); err != nil {
 		return nil, err
 	}
-	if r.Each == 0 {
-		r.Each = min(config.Defaults(r).Each, d.Classes)
+	if r.PerClient == 0 {
+		r.PerClient = min(config.Defaults(r).PerClient, d.Classes)
 	}
-	if r.Each < 1 || r.Each > d.Classes {
-		return nil, fmt.Errorf("partition.Classes: Each = %d: must be in [1, %d], the number of classes of %s",
-			r.Each, d.Classes, d.Name)
+	if r.PerClient < 1 || r.PerClient > d.Classes {
+		return nil, fmt.Errorf("partition.Classes: PerClient = %d: must be in [1, %d], the number of classes of %s",
+			r.PerClient, d.Classes, d.Name)
 	}
 	holders := r.holders(d.Classes)
 	train, err := r.deal("train", d.Train.Labels, holders)
@@ -50,7 +50,7 @@ func (r Classes) Deal(d *datasets.Dataset) (*Deal, error) {
 
 // String returns "20 clients, 2 classes each", and the seed unless it is 0.
 func (r Classes) String() string {
-	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(config.Defaults(r).Each, "class"), seeded(r.Seed))
+	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(config.Defaults(r).PerClient, "class"), seeded(r.Seed))
 }
 
 // holders returns the clients of each class, [C].
@@ -60,7 +60,7 @@ func (r Classes) holders(classes int) [][]int {
 	for i := range r.Clients {
 		order := shuffled(classes, src)
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(holders[a]), len(holders[b])) })
-		for _, c := range order[:r.Each] {
+		for _, c := range order[:r.PerClient] {
 			holders[c] = append(holders[c], i)
 		}
 	}

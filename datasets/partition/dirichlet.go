@@ -43,9 +43,9 @@ type Dirichlet struct {
 	Seed     uint64  // chooses shares and rows
 }
 
-// Deal returns M clients, each with its rows in ascending order. It fails if a field is out of range, there are
+// Partition returns M clients, each with its rows in ascending order. It fails if a field is out of range, there are
 // too few rows for the minimum, or the data set has no labels or does not pass its Check.
-func (r Dirichlet) Deal(d *datasets.Dataset) (*Deal, error) {
+func (r Dirichlet) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	r, err := r.checked(d)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 
 func ExampleDirichlet() {
 	rule := partition.Dirichlet{Clients: 5, Alpha: 0.3, Seed: 1}
-	deal, err := rule.Deal(datasets.Digits())
+	deal, err := rule.Partition(datasets.Digits())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,7 +33,7 @@ func ExampleGiven() {
 		{Train: []int{0, 1, 2}, Test: []int{0}},
 		{Train: []int{2, 5}, Test: []int{3, 4}},
 	}
-	_, err := rule.Deal(datasets.Digits())
+	_, err := rule.Partition(datasets.Digits())
 	fmt.Println(err)
 	// Output: partition: train row 2 is held by clients 0 and 1
 }

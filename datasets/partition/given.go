@@ -14,9 +14,9 @@ import (
 //	}
 type Given []Client
 
-// Deal returns a copy of the clients, or the error of Check.
-func (r Given) Deal(d *datasets.Dataset) (*Deal, error) {
-	deal := &Deal{Data: d, Clients: slices.Clone(r)}
+// Partition returns a copy of the clients, or the error of Check.
+func (r Given) Partition(d *datasets.Dataset) (*Partitioned, error) {
+	deal := &Partitioned{Data: d, Clients: slices.Clone(r)}
 	if err := deal.Check(); err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func TestHeterogeneityAtTheEnds(t *testing.T) {
 // The distance is the mean over all pairs, summed directly.
 func TestLabelDistanceIsOverPairs(t *testing.T) {
 	d := labeled(3000, 100, 7, 1)
-	deal := must.M1(Dirichlet{Clients: 31, Alpha: 0.4}.Deal(d))
+	deal := must.M1(Dirichlet{Clients: 31, Alpha: 0.4}.Partition(d))
 	counts := Labels(d, deal.Clients)
 	p, sum, pairs := LabelShares(counts), 0.0, 0.0
 	for i := range p {
@@ -92,7 +92,7 @@ func TestDirichletAgreesWithFlower(t *testing.T) {
 	} {
 		var ours [3][]float64
 		for seed := range uint64(seeds) {
-			deal := must.M1(Dirichlet{Clients: clients, Alpha: flower.alpha, MinTrain: 1, Seed: seed}.Deal(d))
+			deal := must.M1(Dirichlet{Clients: clients, Alpha: flower.alpha, MinTrain: 1, Seed: seed}.Partition(d))
 			counts := Labels(d, deal.Clients)
 			for k, v := range []float64{LabelDistance(counts), stat.Mean(EffectiveClasses(counts), nil), EffectiveClients(Sizes(deal.Clients))} {
 				ours[k] = append(ours[k], v)

@@ -12,9 +12,9 @@ type IID struct {
 	Seed    uint64 // of the shuffle
 }
 
-// Deal returns M clients, each with its rows in ascending order. It fails if Clients is out of range or the data
+// Partition returns M clients, each with its rows in ascending order. It fails if Clients is out of range or the data
 // set does not pass its Check.
-func (r IID) Deal(d *datasets.Dataset) (*Deal, error) {
+func (r IID) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if err := checkClients("IID", r.Clients, d); err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // inner partitions by a rule that is nested in another. The caller may change the list of clients, but not their rows.
-func inner(rule string, of Rule, d *datasets.Dataset) (*Deal, error) {
+func inner(rule string, of Rule, d *datasets.Dataset) (*Partitioned, error) {
 	if v := reflect.ValueOf(of); of == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil() {
 		what := "nil"
 		if of != nil {
@@ -18,20 +18,20 @@ func inner(rule string, of Rule, d *datasets.Dataset) (*Deal, error) {
 		}
 		return nil, fmt.Errorf("partition.%s: Of = %s: must be a rule that deals the rows out, such as partition.IID{Clients: 20}", rule, what)
 	}
-	deal, err := of.Deal(d)
+	deal, err := of.Partition(d)
 	if err != nil {
 		return nil, fmt.Errorf("partition.%s: %w", rule, err)
 	}
 	if err := deal.Check(); err != nil {
 		return nil, fmt.Errorf("partition.%s: Of: %w", rule, err)
 	}
-	return &Deal{Data: deal.Data, Clients: slices.Clone(deal.Clients)}, nil
+	return &Partitioned{Data: deal.Data, Clients: slices.Clone(deal.Clients)}, nil
 }
 
 // regroup splits the clients of each group, in their order, into k parts of equal size (plus or minus one), and returns
 // the part of each client, [M]. The new group of a client in part j of group g is g·k + j: the product of both. field
 // is the option that sets k.
-func (d *Deal) regroup(rule, field string, k int) ([]int, error) {
+func (d *Partitioned) regroup(rule, field string, k int) ([]int, error) {
 	size := map[int]int{}
 	for _, c := range d.Clients {
 		size[c.Group]++
@@ -52,7 +52,7 @@ func (d *Deal) regroup(rule, field string, k int) ([]int, error) {
 }
 
 // each calls change for every row of every client, with its part of the data set.
-func (d *Deal) each(change func(s *datasets.Split, part string, row, client int)) {
+func (d *Partitioned) each(change func(s *datasets.Split, part string, row, client int)) {
 	for i, c := range d.Clients {
 		for _, row := range c.Train {
 			change(&d.Data.Train, "train", row, i)
@@ -64,7 +64,7 @@ func (d *Deal) each(change func(s *datasets.Split, part string, row, client int)
 }
 
 // ownFeatures copies the data set, so that its features may be changed.
-func (d *Deal) ownFeatures() {
+func (d *Partitioned) ownFeatures() {
 	data := *d.Data
 	for _, s := range []*datasets.Split{&data.Train, &data.Test} {
 		s.Bytes, s.Floats = slices.Clone(s.Bytes), slices.Clone(s.Floats)
@@ -73,7 +73,7 @@ func (d *Deal) ownFeatures() {
 }
 
 // ownLabels copies the data set, so that its labels may be changed.
-func (d *Deal) ownLabels() {
+func (d *Partitioned) ownLabels() {
 	data := *d.Data
 	data.Train.Labels, data.Test.Labels = slices.Clone(data.Train.Labels), slices.Clone(data.Test.Labels)
 	d.Data = &data
@@ -97,7 +97,7 @@ func edit(s *datasets.Split, row int, change func(float64) float64) {
 }
 
 // checked returns the deal, or an error if its data set does not pass Check after a change.
-func (d *Deal) checked(rule string) (*Deal, error) {
+func (d *Partitioned) checked(rule string) (*Partitioned, error) {
 	if err := d.Data.Check(); err != nil {
 		return nil, fmt.Errorf("partition.%s: %w", rule, err)
 	}

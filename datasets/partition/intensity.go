@@ -17,9 +17,9 @@ type Intensity struct {
 	Gain []float64 // of each group, in (0, 10⁶]; 1 changes nothing
 }
 
-// Deal returns the clients of Of in a new data set. It fails if Gain is empty or out of range, a group has fewer
+// Partition returns the clients of Of in a new data set. It fails if Gain is empty or out of range, a group has fewer
 // clients than Gain has entries, or Of fails.
-func (r Intensity) Deal(d *datasets.Dataset) (*Deal, error) {
+func (r Intensity) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if len(r.Gain) == 0 {
 		return nil, fmt.Errorf("partition.Intensity: Gain is empty: must have an entry for each group")
 	}

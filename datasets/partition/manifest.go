@@ -29,7 +29,7 @@ type Manifest struct {
 //
 // in this order. Each slice follows its length; an int is written as int64, anything else in the field's own type. Names
 // are not hashed. MNIST takes tens of milliseconds.
-func (d *Deal) Manifest(rule Rule) Manifest {
+func (d *Partitioned) Manifest(rule Rule) Manifest {
 	return Manifest{Rule: rule.String(), Config: config.Of(rule), Data: hashData(d.Data), Clients: hashClients(d.Clients)}
 }
 

@@ -21,7 +21,7 @@ func owned() *datasets.Dataset {
 // The hashes are those of Python 3.11's hashlib over struct.pack of the values in the order the documentation gives.
 func TestManifest(t *testing.T) {
 	rule := Given{{Train: []int{0}}, {Train: []int{1}, Test: []int{0}, Group: 3}}
-	got := (&Deal{Data: owned(), Clients: rule}).Manifest(rule)
+	got := (&Partitioned{Data: owned(), Clients: rule}).Manifest(rule)
 	want := Manifest{
 		Rule:    "2 clients, given",
 		Config:  config.Of(rule),
@@ -76,7 +76,7 @@ func TestManifestKeepsTheRule(t *testing.T) {
 			"partition.Noise{Of: partition.Rotations{Of: partition.Quantity{Of: partition.Dirichlet{Seed: 3}, Seed: 2}}, Seed: 18446744073709551615}"},
 		{given, "partition.Given(1000 elements, SHA-256 "},
 	} {
-		m := (&Deal{Data: owned()}).Manifest(c.rule)
+		m := (&Partitioned{Data: owned()}).Manifest(c.rule)
 		b, err := json.Marshal(m)
 		if err != nil || len(b) > 1000 {
 			t.Errorf("%d bytes, %v", len(b), err)
@@ -92,7 +92,7 @@ func TestManifestKeepsTheRule(t *testing.T) {
 }
 
 func TestManifestsDiffer(t *testing.T) {
-	m := (&Deal{Data: owned()}).Manifest(IID{Clients: 1, Seed: 7})
+	m := (&Partitioned{Data: owned()}).Manifest(IID{Clients: 1, Seed: 7})
 	for _, change := range []func(m *Manifest){
 		func(m *Manifest) { m.Data = "another" },
 		func(m *Manifest) { m.Clients = "another" },
@@ -107,7 +107,7 @@ func TestManifestsDiffer(t *testing.T) {
 
 func BenchmarkManifest(b *testing.B) {
 	d := gray(60000, 10000, 28, 10, 10)
-	deal, err := IID{Clients: 1000}.Deal(d)
+	deal, err := IID{Clients: 1000}.Partition(d)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -24,9 +24,9 @@ type Natural struct {
 	Seed     uint64 // of the choice
 }
 
-// Deal returns one client per owner, each with its rows in ascending order. It fails if an owner has too few rows and Drop
+// Partition returns one client per owner, each with its rows in ascending order. It fails if an owner has too few rows and Drop
 // is not set, a field is out of range, or the data set does not know its owners or does not pass its Check.
-func (r Natural) Deal(d *datasets.Dataset) (*Deal, error) {
+func (r Natural) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	r = config.Defaults(r)
 	if err := r.check(d); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (r Natural) Deal(d *datasets.Dataset) (*Deal, error) {
 	train, test := byOwner(d.Train.Owner), byOwner(d.Test.Owner)
 	owners := slices.Concat(slices.Collect(maps.Keys(train)), slices.Collect(maps.Keys(test)))
 	slices.Sort(owners)
-	deal := &Deal{Data: d}
+	deal := &Partitioned{Data: d}
 	for _, owner := range slices.Compact(owners) {
 		c := Client{Train: train[owner], Test: test[owner]}
 		if short := r.short(c); short != "" {

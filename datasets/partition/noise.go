@@ -28,9 +28,9 @@ type Noise struct {
 	Seed uint64    // of the noise
 }
 
-// Deal returns the clients of Of in a new, noisy data set. It fails if a field is out of range, a group has fewer
+// Partition returns the clients of Of in a new, noisy data set. It fails if a field is out of range, a group has fewer
 // clients than Std has entries, or Of fails.
-func (r Noise) Deal(d *datasets.Dataset) (*Deal, error) {
+func (r Noise) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if (len(r.Std) == 0) == (r.Max == 0) {
 		return nil, fmt.Errorf("partition.Noise: Std = %v, Max = %v: exactly one must be set", r.Std, r.Max)
 	}

@@ -24,15 +24,15 @@ import (
 // A Rule partitions a data set among clients. Official training and test rows are never mixed: a client's test rows
 // come from the test part, and are chosen to match its training rows.
 type Rule interface {
-	// Deal returns the clients. The same rule (with the same Seed) gives the same clients every time.
-	Deal(d *datasets.Dataset) (*Deal, error)
+	// Partition returns the clients. The same rule (with the same Seed) gives the same clients every time.
+	Partition(d *datasets.Dataset) (*Partitioned, error)
 	// String describes the rule in a few words: "20 clients, Dirichlet α = 0.5".
 	String() string
 }
 
-// Deal is a partition: who holds which rows of which data set. Most rules return the data set they were given; one that
+// Partitioned is a partition: who holds which rows of which data set. Most rules return the data set they were given; one that
 // rotates images returns a new one.
-type Deal struct {
+type Partitioned struct {
 	Data    *datasets.Dataset // whose rows the clients hold
 	Clients []Client          // [M]
 }
@@ -48,7 +48,7 @@ type Client struct {
 // Check reports the first thing that is wrong with the deal: a data set that does not pass its own Check, no clients,
 // a row out of range or held twice, or a client without a training row or without a test row. Not every row needs to be
 // held. The rules of this package make deals that pass; Check is for custom rules.
-func (d *Deal) Check() error {
+func (d *Partitioned) Check() error {
 	if d == nil {
 		return errors.New("partition: the deal is nil")
 	}
@@ -89,14 +89,14 @@ func checkPart(clients []Client, part string, rows func(Client) []int, n int) er
 }
 
 // dealt returns the deal in which client i holds train[i] and test[i], which it sorts.
-func dealt(d *datasets.Dataset, train, test [][]int) *Deal {
+func dealt(d *datasets.Dataset, train, test [][]int) *Partitioned {
 	clients := make([]Client, len(train))
 	for i := range clients {
 		slices.Sort(train[i])
 		slices.Sort(test[i])
 		clients[i] = Client{Train: train[i], Test: test[i]}
 	}
-	return &Deal{Data: d, Clients: clients}
+	return &Partitioned{Data: d, Clients: clients}
 }
 
 // cutEven cuts rows into m parts whose lengths differ by at most one.

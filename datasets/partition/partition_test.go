@@ -32,7 +32,7 @@ func regression(n int) *datasets.Dataset {
 }
 
 // checkWhole fails unless the deal passes Check and assigns every row, ascending.
-func checkWhole(t *testing.T, deal *Deal) {
+func checkWhole(t *testing.T, deal *Partitioned) {
 	t.Helper()
 	if err := deal.Check(); err != nil {
 		t.Fatal(err)
@@ -60,9 +60,9 @@ func TestDealsAreWholeAndRepeatable(t *testing.T) {
 	}
 	for name, rule := range rules {
 		t.Run(name, func(t *testing.T) {
-			var before *Deal
+			var before *Partitioned
 			for seed := range uint64(50) {
-				deal := must.M1(rule(seed).Deal(d))
+				deal := must.M1(rule(seed).Partition(d))
 				checkWhole(t, deal)
 				if r, ok := rule(seed).(Dirichlet); ok {
 					for i, c := range deal.Clients {
@@ -71,7 +71,7 @@ func TestDealsAreWholeAndRepeatable(t *testing.T) {
 						}
 					}
 				}
-				again, _ := rule(seed).Deal(d)
+				again, _ := rule(seed).Partition(d)
 				if !reflect.DeepEqual(deal, again) {
 					t.Fatalf("seed %d gives two different deals", seed)
 				}
@@ -100,7 +100,7 @@ func TestDealsStayTheSame(t *testing.T) {
 			{Train: []int{1, 5, 7, 8, 9, 10}, Test: []int{0, 1, 2}},
 		}},
 	} {
-		deal := must.M1(test.rule.Deal(d))
+		deal := must.M1(test.rule.Partition(d))
 		if !reflect.DeepEqual(deal.Clients, test.want) {
 			t.Errorf("%s: %#v, want %#v", test.rule, deal.Clients, test.want)
 		}
@@ -108,7 +108,7 @@ func TestDealsStayTheSame(t *testing.T) {
 }
 
 func TestSizesDifferByOneAtMost(t *testing.T) {
-	deal := must.M1(IID{Clients: 7}.Deal(labeled(100, 20, 3, 1)))
+	deal := must.M1(IID{Clients: 7}.Partition(labeled(100, 20, 3, 1)))
 	checkWhole(t, deal)
 	if n := Sizes(deal.Clients); slices.Max(n)-slices.Min(n) > 1 {
 		t.Errorf("sizes %v", n)
@@ -120,7 +120,7 @@ func TestSizesDifferByOneAtMost(t *testing.T) {
 func TestIIDLabelShares(t *testing.T) {
 	const M, C, N = 20, 10, 20000
 	d := labeled(N, M, C, 2)
-	deal := must.M1(IID{Clients: M, Seed: 3}.Deal(d))
+	deal := must.M1(IID{Clients: M, Seed: 3}.Partition(d))
 	var class [C]float64
 	for _, l := range d.Train.Labels {
 		class[l]++
@@ -141,7 +141,7 @@ func TestIIDLabelShares(t *testing.T) {
 func TestTrainAndTestHaveTheSameShares(t *testing.T) {
 	d := labeled(5000, 5000, 4, 4)
 	d.Test = d.Train
-	deal := must.M1(Dirichlet{Clients: 5, Alpha: 1, MinTrain: 1, MinTest: 1, Seed: 5}.Deal(d))
+	deal := must.M1(Dirichlet{Clients: 5, Alpha: 1, MinTrain: 1, MinTest: 1, Seed: 5}.Partition(d))
 	swapped := make([]Client, len(deal.Clients))
 	for i, c := range deal.Clients {
 		swapped[i] = Client{Train: c.Test, Test: c.Train}
@@ -158,7 +158,7 @@ func TestTrainAndTestHaveTheSameShares(t *testing.T) {
 // to spare in every class, so no client is tested on a label outside its training labels.
 func TestTopUpKeepsLabels(t *testing.T) {
 	d := labeled(20000, 20000, 50, 6)
-	deal := must.M1(Dirichlet{Clients: 40, Alpha: 0.02, MinTrain: 30, MinTest: 30, Seed: 7}.Deal(d))
+	deal := must.M1(Dirichlet{Clients: 40, Alpha: 0.02, MinTrain: 30, MinTest: 30, Seed: 7}.Partition(d))
 	checkWhole(t, deal)
 	counts := Labels(d, deal.Clients)
 	topped := 0
@@ -192,7 +192,7 @@ func TestTinyAlphaGivesEachClassToOneClient(t *testing.T) {
 func TestManyClientsAreFast(t *testing.T) {
 	d := labeled(60000, 10000, 10, 9)
 	start := time.Now()
-	deal, err := Dirichlet{Clients: 10000, Alpha: 0.1}.Deal(d)
+	deal, err := Dirichlet{Clients: 10000, Alpha: 0.1}.Partition(d)
 	took := time.Since(start)
 	if err != nil {
 		t.Fatal(err)
@@ -207,14 +207,14 @@ func TestManyClientsAreFast(t *testing.T) {
 func BenchmarkDirichlet10000Clients(b *testing.B) {
 	d := labeled(60000, 10000, 10, 9)
 	for b.Loop() {
-		if _, err := (Dirichlet{Clients: 10000, Alpha: 0.1}).Deal(d); err != nil {
+		if _, err := (Dirichlet{Clients: 10000, Alpha: 0.1}).Partition(d); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func TestRegressionsAreDealtByIID(t *testing.T) {
-	deal := must.M1(IID{Clients: 3}.Deal(regression(10)))
+	deal := must.M1(IID{Clients: 3}.Partition(regression(10)))
 	checkWhole(t, deal)
 	if got := Labels(deal.Data, deal.Clients); len(got) != 3 || len(got[0]) != 0 {
 		t.Errorf("labels of a regression: %v", got)
@@ -225,32 +225,32 @@ func TestCheck(t *testing.T) {
 	d := labeled(10, 5, 2, 1)
 	fine := Client{Train: []int{9, 0}, Test: []int{4}}
 	for _, test := range []struct {
-		deal *Deal
+		deal *Partitioned
 		want string
 	}{
 		{nil, "partition: the deal is nil"},
-		{&Deal{}, "partition: datasets: the data set is nil"},
-		{&Deal{Data: d}, "partition: the deal has no clients: must be at least 1"},
-		{&Deal{d, []Client{fine, {Test: []int{1}}}}, "partition: client 1 has no train row: must have at least 1"},
-		{&Deal{d, []Client{fine, {Train: []int{1}}}}, "partition: client 1 has no test row: must have at least 1"},
-		{&Deal{d, []Client{fine, {Train: []int{10}}}}, "partition: client 1: train row 10: must be in [0, 10)"},
-		{&Deal{d, []Client{{Train: []int{1}, Test: []int{-1}}}}, "partition: client 0: test row -1: must be in [0, 5)"},
-		{&Deal{d, []Client{{Train: []int{3, 3}}}}, "partition: client 0 holds train row 3 twice"},
-		{&Deal{d, []Client{fine, {Train: []int{1, 9}}}}, "partition: train row 9 is held by clients 0 and 1"},
-		{&Deal{d, []Client{fine, {Train: []int{1}, Test: []int{4}}}}, "partition: test row 4 is held by clients 0 and 1"},
+		{&Partitioned{}, "partition: datasets: the data set is nil"},
+		{&Partitioned{Data: d}, "partition: the deal has no clients: must be at least 1"},
+		{&Partitioned{d, []Client{fine, {Test: []int{1}}}}, "partition: client 1 has no train row: must have at least 1"},
+		{&Partitioned{d, []Client{fine, {Train: []int{1}}}}, "partition: client 1 has no test row: must have at least 1"},
+		{&Partitioned{d, []Client{fine, {Train: []int{10}}}}, "partition: client 1: train row 10: must be in [0, 10)"},
+		{&Partitioned{d, []Client{{Train: []int{1}, Test: []int{-1}}}}, "partition: client 0: test row -1: must be in [0, 5)"},
+		{&Partitioned{d, []Client{{Train: []int{3, 3}}}}, "partition: client 0 holds train row 3 twice"},
+		{&Partitioned{d, []Client{fine, {Train: []int{1, 9}}}}, "partition: train row 9 is held by clients 0 and 1"},
+		{&Partitioned{d, []Client{fine, {Train: []int{1}, Test: []int{4}}}}, "partition: test row 4 is held by clients 0 and 1"},
 	} {
 		if err := test.deal.Check(); err == nil || err.Error() != test.want {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
-	if err := (&Deal{d, []Client{fine}}).Check(); err != nil {
+	if err := (&Partitioned{d, []Client{fine}}).Check(); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestGivenIsCopied(t *testing.T) {
 	rule := Given{{Train: []int{2, 1}, Test: []int{0}, Group: 3}}
-	deal := must.M1(rule.Deal(labeled(5, 5, 2, 1)))
+	deal := must.M1(rule.Partition(labeled(5, 5, 2, 1)))
 	if !reflect.DeepEqual(deal.Clients, []Client(rule)) {
 		t.Errorf("%v, want %v", deal.Clients, rule)
 	}
@@ -279,7 +279,7 @@ func FuzzDirichlet(f *testing.F) {
 	f.Fuzz(func(t *testing.T, train, test, classes, clients int, alpha float64, seed uint64) {
 		// The data set is small; the rule's fields are arbitrary.
 		train, test, classes = int(uint(train)%400), int(uint(test)%400), 2+int(uint(classes)%20)
-		deal, err := Dirichlet{Clients: clients, Alpha: alpha, Seed: seed}.Deal(labeled(train, test, classes, seed))
+		deal, err := Dirichlet{Clients: clients, Alpha: alpha, Seed: seed}.Partition(labeled(train, test, classes, seed))
 		possible := clients >= 1 && clients <= min(train, test) && alpha > 0 && !math.IsInf(alpha, 1)
 		if (err == nil) != possible {
 			t.Fatalf("error %v", err)

@@ -38,9 +38,9 @@ type Quantity struct {
 	Seed     uint64  // chooses sizes and rows
 }
 
-// Deal returns the clients, each with its rows in ascending order. It fails if a field is out of range, there are
+// Partition returns the clients, each with its rows in ascending order. It fails if a field is out of range, there are
 // too few rows for the minimum, Of fails, or the data set does not pass its Check.
-func (r Quantity) Deal(d *datasets.Dataset) (*Deal, error) {
+func (r Quantity) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (r Quantity) cut(field string, least int, part string, n int, q []float64) 
 }
 
 // thin subsamples the rows of the clients of Of.
-func (r Quantity) thin(d *datasets.Dataset) (*Deal, error) {
+func (r Quantity) thin(d *datasets.Dataset) (*Partitioned, error) {
 	deal, err := inner("Quantity", r.Of, d)
 	if err != nil {
 		return nil, err

@@ -22,10 +22,10 @@ type Relabel struct {
 	Seed   uint64  // of the permutations
 }
 
-// Deal returns the clients of Of, in a data set with other labels. It fails if a field is out of range, a map is not a
+// Partition returns the clients of Of, in a data set with other labels. It fails if a field is out of range, a map is not a
 // permutation of the classes, there are fewer different permutations than groups, a group has fewer clients than there
 // are maps, Of fails, or the data set has no labels.
-func (r Relabel) Deal(d *datasets.Dataset) (*Deal, error) {
+func (r Relabel) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	deal, err := inner("Relabel", r.Of, d)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (r Relabel) String() string {
 }
 
 // maps returns the permutations, [k, C].
-func (r Relabel) maps(d *Deal) ([][]int, error) {
+func (r Relabel) maps(d *Partitioned) ([][]int, error) {
 	classes := d.Data.Classes
 	switch {
 	case classes == 0:

@@ -12,23 +12,23 @@ import (
 // is the client's true group. If Of has groups already, the clients of each are split, and Group is the product: the
 // inner group times k plus the position, so that every pair of the two is a separate group.
 //
-// With Every, each angle has all clients of Of instead, and so the whole data set. The new data set has k times the
+// With FullCopies, each angle has all clients of Of instead, and so the whole data set. The new data set has k times the
 // rows, one copy after another, and k times the clients, those of the first angle first. Clients at the same place in
 // different groups hold the same images, rotated differently. This is the Rotated MNIST of IFCA:
 //
-//	partition.Rotations{Of: partition.IID{Clients: 300}, Every: true} // m = 1200 clients of n = 200 images
+//	partition.Rotations{Of: partition.IID{Clients: 300}, FullCopies: true} // m = 1200 clients of n = 200 images
 //
 // Source: A. Ghosh et al., An Efficient Framework for Clustered Federated Learning, 2020 (arXiv 2006.04088), section 6.
 type Rotations struct {
-	Of      Rule  // makes the clients
-	Degrees []int // k different multiples of 90; default 0, 90, 180, 270
-	Every   bool  // each angle has the whole data set; default: a share of the clients
+	Of         Rule  // makes the clients
+	Degrees    []int // k different multiples of 90; default 0, 90, 180, 270
+	FullCopies bool  // each angle has the whole data set; default: a share of the clients
 }
 
-// Deal returns the clients of Of with rotated images, in a new data set; bytes stay bytes. It fails if Degrees is not
+// Partition returns the clients of Of with rotated images, in a new data set; bytes stay bytes. It fails if Degrees is not
 // allowed, a group has fewer clients than there are angles, Of fails, or the examples are not images (Shape [h w] or
 // [h w channels], square except for 180 degrees).
-func (r Rotations) Deal(d *datasets.Dataset) (*Deal, error) {
+func (r Rotations) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	degrees, err := r.degrees()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (r Rotations) Deal(d *datasets.Dataset) (*Deal, error) {
 		}
 	}
 	var angle []int
-	if r.Every {
+	if r.FullCopies {
 		angle = deal.repeat(len(degrees))
 	} else if angle, err = deal.regroup("Rotations", "Degrees", len(degrees)); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (r Rotations) String() string {
 		degrees = r.Degrees
 	}
 	text := ", rotated by "
-	if r.Every {
+	if r.FullCopies {
 		text = ", all of it rotated by "
 	}
 	return fmt.Sprint(r.Of) + text + listed(degrees) + "°"
@@ -134,7 +134,7 @@ func gather[T any](row []T, from []int) {
 }
 
 // repeat gives the deal k copies of its data set and of its clients, and returns the copy of each client.
-func (d *Deal) repeat(k int) []int {
+func (d *Partitioned) repeat(k int) []int {
 	data := *d.Data
 	for _, s := range []*datasets.Split{&data.Train, &data.Test} {
 		s.Bytes, s.Floats = times(s.Bytes, k), times(s.Floats, k)

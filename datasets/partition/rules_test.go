@@ -50,7 +50,7 @@ func rules(seed uint64) []Rule {
 		Quantity{Of: dirichlet, Alpha: 1, Seed: seed},
 		Rotations{Of: Quantity{Of: dirichlet, Power: 1, Seed: seed}},
 		Quantity{Of: Rotations{Of: dirichlet}, Power: 1, Seed: seed},
-		Rotations{Of: Shards{Clients: 6, Seed: seed}, Every: true},
+		Rotations{Of: Shards{Clients: 6, Seed: seed}, FullCopies: true},
 		Relabel{Of: Rotations{Of: dirichlet, Degrees: []int{0, 180}}, Groups: 3, Seed: seed},
 		Rotations{Of: Relabel{Of: dirichlet, Groups: 3, Seed: seed}, Degrees: []int{0, 180}},
 		Noise{Of: Intensity{Of: Natural{}, Gain: []float64{1, 0.5, 2}}, Max: 0.3, Seed: seed},
@@ -61,10 +61,10 @@ func rules(seed uint64) []Rule {
 
 func TestEveryRule(t *testing.T) {
 	d := gray(960, 240, 4, 6, 12)
-	before := (&Deal{Data: d}).Manifest(IID{}).Data
+	before := (&Partitioned{Data: d}).Manifest(IID{}).Data
 	for k, rule := range rules(1) {
 		t.Run(rule.String(), func(t *testing.T) {
-			deal := must.M1(rule.Deal(d))
+			deal := must.M1(rule.Partition(d))
 			if err := deal.Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -73,17 +73,17 @@ func TestEveryRule(t *testing.T) {
 					t.Fatalf("client %d: rows are not in ascending order", i)
 				}
 			}
-			again, err := rule.Deal(d)
+			again, err := rule.Partition(d)
 			if err != nil || !reflect.DeepEqual(deal, again) {
 				t.Errorf("the second deal differs, or %v", err)
 			}
-			other, err := rules(2)[k].Deal(d)
+			other, err := rules(2)[k].Partition(d)
 			if err != nil || reflect.DeepEqual(deal, other) {
 				t.Errorf("another seed gives the same deal, or %v", err)
 			}
 		})
 	}
-	if after := (&Deal{Data: d}).Manifest(IID{}).Data; after != before {
+	if after := (&Partitioned{Data: d}).Manifest(IID{}).Data; after != before {
 		t.Error("a rule has changed the data set it was given")
 	}
 }
@@ -98,7 +98,7 @@ func TestGroups(t *testing.T) {
 	}{
 		{Shards{Clients: 24}, 24, 1},
 		{Rotations{Of: IID{Clients: 24}}, 24, 4},
-		{Rotations{Of: IID{Clients: 6}, Every: true}, 24, 4},
+		{Rotations{Of: IID{Clients: 6}, FullCopies: true}, 24, 4},
 		{Relabel{Of: IID{Clients: 24}}, 24, 2},
 		{Relabel{Of: Rotations{Of: IID{Clients: 24}}, Groups: 3}, 24, 12},
 		{Rotations{Of: Relabel{Of: IID{Clients: 24}, Groups: 3}}, 24, 12},
@@ -107,7 +107,7 @@ func TestGroups(t *testing.T) {
 		{Intensity{Of: Noise{Of: IID{Clients: 24}, Std: []float64{0, 1}}, Gain: []float64{1, 2}}, 24, 4},
 		{Quantity{Of: Rotations{Of: IID{Clients: 24}}, Power: 1}, 24, 4},
 	} {
-		deal := must.M1(test.rule.Deal(d))
+		deal := must.M1(test.rule.Partition(d))
 		size := map[int]int{}
 		for _, g := range Groups(deal.Clients) {
 			size[g]++
@@ -127,7 +127,7 @@ func TestGroups(t *testing.T) {
 // have two labels.
 func TestShards(t *testing.T) {
 	d := labeled(6000, 1000, 10, 3)
-	deal := must.M1(Shards{Clients: 100, Seed: 4}.Deal(d))
+	deal := must.M1(Shards{Clients: 100, Seed: 4}.Partition(d))
 	checkWhole(t, deal)
 	more := 0
 	for i, counts := range Labels(d, deal.Clients) {
@@ -154,14 +154,14 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// The bounds in the comment of Shards hold for few clients as for many: at most C − 1 clients know more than Each classes, all
-// together at most M·Each + C − 1, and sizes differ by at most Each.
+// The bounds in the comment of Shards hold for few clients as for many: at most C − 1 clients know more than PerClient classes, all
+// together at most M·PerClient + C − 1, and sizes differ by at most PerClient.
 func TestShardsOfAnyLength(t *testing.T) {
 	d := datasets.Digits()
 	for _, clients := range []int{2, 3, 5, 10, 50} {
 		for _, each := range []int{1, 2, 3} {
 			for seed := range uint64(5) {
-				deal := must.M1(Shards{Clients: clients, Each: each, Seed: seed}.Deal(d))
+				deal := must.M1(Shards{Clients: clients, PerClient: each, Seed: seed}.Partition(d))
 				more, all := 0, 0
 				for _, counts := range Labels(d, deal.Clients) {
 					kinds := len(slices.DeleteFunc(counts, func(n int) bool { return n == 0 }))
@@ -182,7 +182,7 @@ func TestShardsOfAnyLength(t *testing.T) {
 func TestClasses(t *testing.T) {
 	d := labeled(6000, 1000, 10, 5)
 	for _, each := range []int{1, 2, 3, 10} {
-		deal := must.M1(Classes{Clients: 25, Each: each, Seed: 6}.Deal(d))
+		deal := must.M1(Classes{Clients: 25, PerClient: each, Seed: 6}.Partition(d))
 		checkWhole(t, deal)
 		holders := make([]int, 10)
 		for i, counts := range Labels(d, deal.Clients) {
@@ -209,7 +209,7 @@ func TestClasses(t *testing.T) {
 		}
 	}
 	// Classes that nobody takes are left over.
-	deal, err := Classes{Clients: 2, Each: 3}.Deal(d)
+	deal, err := Classes{Clients: 2, PerClient: 3}.Partition(d)
 	if err != nil || deal.Check() != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestClasses(t *testing.T) {
 
 func TestPowerLaw(t *testing.T) {
 	const M, N = 20, 10000
-	deal := must.M1(Quantity{Clients: M, Power: 1.5, MinTrain: 1, Seed: 1}.Deal(labeled(N, 2000, 3, 7)))
+	deal := must.M1(Quantity{Clients: M, Power: 1.5, MinTrain: 1, Seed: 1}.Partition(labeled(N, 2000, 3, 7)))
 	checkWhole(t, deal)
 	n, sum := Sizes(deal.Clients), 0.0
 	if slices.IsSortedFunc(n, func(a, b int) int { return b - a }) {
@@ -245,7 +245,7 @@ func TestDirichletSizes(t *testing.T) {
 	d := labeled(N, 100, 2, 8)
 	var v []float64
 	for seed := range uint64(400) {
-		deal := must.M1(Quantity{Clients: M, Alpha: alpha, MinTrain: 1, Seed: seed}.Deal(d))
+		deal := must.M1(Quantity{Clients: M, Alpha: alpha, MinTrain: 1, Seed: seed}.Partition(d))
 		sum := 0.0
 		for _, n := range Sizes(deal.Clients) {
 			q := float64(n)/N - 1.0/M
@@ -263,9 +263,9 @@ func TestDirichletSizes(t *testing.T) {
 func TestQuantityOf(t *testing.T) {
 	d := labeled(4000, 800, 5, 9)
 	of := Dirichlet{Clients: 8, Alpha: 1, MinTrain: 100, Seed: 2}
-	was := must.M1(of.Deal(d))
+	was := must.M1(of.Partition(d))
 	rule := Quantity{Of: of, Power: 1, MinTrain: 1, Seed: 3}
-	deal := must.M1(rule.Deal(d))
+	deal := must.M1(rule.Partition(d))
 	q := rule.shares(8)
 	whole := 0
 	for i, c := range deal.Clients {
@@ -294,20 +294,20 @@ func TestNatural(t *testing.T) {
 	d := labeled(8, 5, 2, 10)
 	d.Train.Owner = []int32{5, 2, 5, 2, 9, 5, 9, 7}
 	d.Test.Owner = []int32{9, 2, 5, 2, 9}
-	if _, err := (Natural{}).Deal(d); err == nil || !strings.Contains(err.Error(), "owner 7 of made has 0 test rows: must have at least 1; Drop") {
+	if _, err := (Natural{}).Partition(d); err == nil || !strings.Contains(err.Error(), "owner 7 of made has 0 test rows: must have at least 1; Drop") {
 		t.Error(err)
 	}
-	deal, err := Natural{Drop: true}.Deal(d)
+	deal, err := Natural{Drop: true}.Partition(d)
 	want := []Client{{Train: []int{1, 3}, Test: []int{1, 3}}, {Train: []int{0, 2, 5}, Test: []int{2}}, {Train: []int{4, 6}, Test: []int{0, 4}}}
 	if err != nil || !reflect.DeepEqual(deal.Clients, want) {
 		t.Errorf("%v, %v", deal, err)
 	}
-	if deal, err = (Natural{Drop: true, MinTrain: 3}).Deal(d); err != nil || !reflect.DeepEqual(deal.Clients, want[1:2]) {
+	if deal, err = (Natural{Drop: true, MinTrain: 3}).Partition(d); err != nil || !reflect.DeepEqual(deal.Clients, want[1:2]) {
 		t.Errorf("%v, %v", deal, err)
 	}
 	seen := map[int]bool{}
 	for seed := range uint64(30) {
-		if deal, err = (Natural{Drop: true, Clients: 1, Seed: seed}).Deal(d); err != nil || len(deal.Clients) != 1 {
+		if deal, err = (Natural{Drop: true, Clients: 1, Seed: seed}).Partition(d); err != nil || len(deal.Clients) != 1 {
 			t.Fatal(deal, err)
 		}
 		seen[deal.Clients[0].Train[0]] = true
@@ -342,27 +342,27 @@ func TestTurn(t *testing.T) {
 func TestRotationsUndo(t *testing.T) {
 	d := gray(40, 20, 5, 2, 2)
 	quarter := func(of Rule, degrees int) Rule { return Rotations{Of: of, Degrees: []int{degrees}} }
-	deal, err := quarter(quarter(quarter(IID{Clients: 2}, 90), 450), -180).Deal(d)
+	deal, err := quarter(quarter(quarter(IID{Clients: 2}, 90), 450), -180).Partition(d)
 	if err != nil || !reflect.DeepEqual(deal.Data, d) {
 		t.Errorf("not the same: %v", err)
 	}
-	if deal, err = quarter(IID{Clients: 2}, 90).Deal(d); err != nil || reflect.DeepEqual(deal.Data, d) {
+	if deal, err = quarter(IID{Clients: 2}, 90).Partition(d); err != nil || reflect.DeepEqual(deal.Data, d) {
 		t.Errorf("nothing was turned: %v", err)
 	}
 	floats := &datasets.Dataset{Name: "f", Shape: []int{1, 2},
 		Train: datasets.Split{Floats: []float32{1, 2, 3, 4}, Targets: []float32{0, 1}}, Test: datasets.Split{Floats: []float32{5, 6, 7, 8}, Targets: []float32{0, 1}}}
-	if deal, err = (Rotations{Of: Given{{Train: []int{1}, Test: []int{0}}}, Degrees: []int{180}}).Deal(floats); err != nil ||
+	if deal, err = (Rotations{Of: Given{{Train: []int{1}, Test: []int{0}}}, Degrees: []int{180}}).Partition(floats); err != nil ||
 		!slices.Equal(deal.Data.Train.Floats, []float32{1, 2, 4, 3}) || !slices.Equal(deal.Data.Test.Floats, []float32{6, 5, 7, 8}) {
 		t.Errorf("%v, %v", deal, err)
 	}
 }
 
-// With Every, each angle has all rows, and the same clients.
+// With FullCopies, each angle has all rows, and the same clients.
 func TestEveryRotation(t *testing.T) {
 	d := gray(40, 20, 5, 2, 2)
 	of := IID{Clients: 4, Seed: 1}
-	was, _ := of.Deal(d)
-	deal := must.M1(Rotations{Of: of, Degrees: []int{0, 90, 180}, Every: true}.Deal(d))
+	was, _ := of.Partition(d)
+	deal := must.M1(Rotations{Of: of, Degrees: []int{0, 90, 180}, FullCopies: true}.Partition(d))
 	checkWhole(t, deal)
 	if n := deal.Data.Train.Len(); n != 120 || len(deal.Clients) != 12 {
 		t.Fatalf("%d rows, %d clients", n, len(deal.Clients))
@@ -387,7 +387,7 @@ func TestEveryRotation(t *testing.T) {
 func TestRelabel(t *testing.T) {
 	d := gray(60, 30, 2, 3, 2)
 	maps := [][]int{{0, 1, 2}, {2, 0, 1}}
-	deal := must.M1(Relabel{Of: IID{Clients: 4}, Maps: maps}.Deal(d))
+	deal := must.M1(Relabel{Of: IID{Clients: 4}, Maps: maps}.Partition(d))
 	for _, c := range deal.Clients {
 		for _, row := range c.Train {
 			if got, want := int(deal.Data.Train.Labels[row]), maps[c.Group][d.Train.Labels[row]]; got != want {
@@ -401,7 +401,7 @@ func TestRelabel(t *testing.T) {
 		}
 	}
 	// All 3! permutations, the first of them the identity, and none twice.
-	deal, _ = IID{Clients: 6}.Deal(d)
+	deal, _ = IID{Clients: 6}.Partition(d)
 	drawn, err := Relabel{Groups: 6}.maps(deal)
 	if err != nil || len(drawn) != 6 || !slices.Equal(drawn[0], []int{0, 1, 2}) {
 		t.Fatal(drawn, err)
@@ -416,9 +416,9 @@ func TestRelabel(t *testing.T) {
 func TestTake(t *testing.T) {
 	d := gray(960, 240, 4, 6, 12)
 	of := Rotations{Of: Quantity{Clients: 24, Power: 1, Seed: 1}}
-	all := must.M1(of.Deal(d))
+	all := must.M1(of.Partition(d))
 	for _, test := range []int{0, 4} {
-		deal := must.M1(Take{Of: of, Train: 20, Test: test, Seed: 2}.Deal(d))
+		deal := must.M1(Take{Of: of, Train: 20, Test: test, Seed: 2}.Partition(d))
 		for i, c := range deal.Clients {
 			whole := all.Clients[i]
 			want := len(whole.Test)
@@ -441,7 +441,7 @@ func TestNoise(t *testing.T) {
 	const n, sigma = 100000, 0.25
 	d := &datasets.Dataset{Name: "zeros", Shape: []int{n}, Train: datasets.Split{Floats: make([]float32, 4*n), Targets: make([]float32, 4)},
 		Test: datasets.Split{Floats: make([]float32, 4*n), Targets: make([]float32, 4)}}
-	deal, err := Noise{Of: IID{Clients: 4}, Std: []float64{0, sigma}, Seed: 1}.Deal(d)
+	deal, err := Noise{Of: IID{Clients: 4}, Std: []float64{0, sigma}, Seed: 1}.Partition(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +459,7 @@ func TestNoise(t *testing.T) {
 	if math.Abs(mean) > 4*sigma/math.Sqrt(2*n) || math.Abs(sd-sigma) > 4*sigma/math.Sqrt(4*n) {
 		t.Errorf("mean %v, standard deviation %v", mean, sd)
 	}
-	if deal, err = (Noise{Of: IID{Clients: 4}, Max: 2}).Deal(d); err != nil {
+	if deal, err = (Noise{Of: IID{Clients: 4}, Max: 2}).Partition(d); err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range deal.Clients {
@@ -483,7 +483,7 @@ func TestEditBytes(t *testing.T) {
 	}
 	d := &datasets.Dataset{Name: "bytes", Shape: []int{4}, Classes: 2, Train: *s, Test: *s}
 	d.Test.Labels = []int32{1}
-	deal, err := Intensity{Of: Given{{Train: []int{0}, Test: []int{0}}}, Gain: []float64{1.5}}.Deal(d)
+	deal, err := Intensity{Of: Given{{Train: []int{0}, Test: []int{0}}}, Gain: []float64{1.5}}.Partition(d)
 	if want := []uint8{3, 18, 153, 255}; err != nil || !slices.Equal(deal.Data.Test.Bytes, want) || s.Bytes[3] != 202 {
 		t.Errorf("%v, %v, want %v", deal, err, want)
 	}
@@ -523,12 +523,12 @@ func TestErrorsOfRules(t *testing.T) {
 		{Dirichlet{Clients: 2, Alpha: 1}, wrong, "partition.Dirichlet: datasets: made: Test: Labels: example 7 is 3: must be in [0, 3)"},
 		{Given{}, d, "partition: the deal has no clients: must be at least 1"},
 		{Given{{Train: []int{1}, Test: []int{1}}, {Train: []int{2}}}, d, "partition: client 1 has no test row: must have at least 1"},
-		{Shards{Clients: 20, Each: 6}, d, "partition.Shards: Each = 6: must be in [1, 5], since 20 clients share 100 train rows"},
-		{Shards{Clients: 20, Each: -1}, d, "partition.Shards: Each = -1: must be in [1, 5]"},
+		{Shards{Clients: 20, PerClient: 6}, d, "partition.Shards: PerClient = 6: must be in [1, 5], since 20 clients share 100 train rows"},
+		{Shards{Clients: 20, PerClient: -1}, d, "partition.Shards: PerClient = -1: must be in [1, 5]"},
 		{Shards{Clients: 21}, d, "partition.Shards: Clients = 21: must be at most 20, the number of test rows of made"},
 		{Shards{Clients: 2}, regression(10), "partition.Shards: line has no labels: use IID for a regression"},
-		{Classes{Clients: 2, Each: 4}, d, "partition.Classes: Each = 4: must be in [1, 3], the number of classes of made"},
-		{Classes{Clients: 6, Each: 2}, few, "partition.Classes: class 2 has 0 test rows, and 4 of 6 clients hold it: must be at least one each"},
+		{Classes{Clients: 2, PerClient: 4}, d, "partition.Classes: PerClient = 4: must be in [1, 3], the number of classes of made"},
+		{Classes{Clients: 6, PerClient: 2}, few, "partition.Classes: class 2 has 0 test rows, and 4 of 6 clients hold it: must be at least one each"},
 		{Quantity{Clients: 2}, d, "partition.Quantity: Alpha = 0, Power = 0: exactly one must be set"},
 		{Quantity{Clients: 2, Alpha: 1, Power: 1}, d, "exactly one must be set"},
 		{Quantity{Clients: 2, Alpha: math.NaN()}, d, "partition.Quantity: Alpha = NaN: must be > 0 and finite"},
@@ -572,7 +572,7 @@ func TestErrorsOfRules(t *testing.T) {
 		{Intensity{Of: iid, Gain: []float64{0}}, d, "partition.Intensity: Gain = [0]: must be in (0, 1e6]"},
 		{Intensity{Of: wrongRule{}, Gain: []float64{1}}, d, "partition.Intensity: Of: partition: the deal is nil"},
 	} {
-		deal, err := test.rule.Deal(test.data)
+		deal, err := test.rule.Partition(test.data)
 		if err == nil || deal != nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%#v: error %v, want %q", test.rule, err, test.want)
 		}
@@ -582,8 +582,8 @@ func TestErrorsOfRules(t *testing.T) {
 // wrongRule assigns nothing, without an error.
 type wrongRule struct{}
 
-func (wrongRule) Deal(*datasets.Dataset) (*Deal, error) { return nil, nil }
-func (wrongRule) String() string                        { return "wrong" }
+func (wrongRule) Partition(*datasets.Dataset) (*Partitioned, error) { return nil, nil }
+func (wrongRule) String() string                                    { return "wrong" }
 
 func TestWords(t *testing.T) {
 	iid := IID{Clients: 8, Seed: 3}
@@ -594,13 +594,13 @@ func TestWords(t *testing.T) {
 		"100 clients, Dirichlet α = 0.03, seed 123":                               Dirichlet{Clients: 100, Alpha: 0.03, Seed: 123},
 		"2 clients, given":                                                        make(Given, 2),
 		"100 clients, 2 shards each":                                              Shards{Clients: 100},
-		"5 clients, 1 class each, seed 2":                                         Classes{Clients: 5, Each: 1, Seed: 2},
+		"5 clients, 1 class each, seed 2":                                         Classes{Clients: 5, PerClient: 1, Seed: 2},
 		"20 clients, sizes by Dirichlet α = 0.5":                                  Quantity{Clients: 20, Alpha: 0.5},
 		"8 clients, IID, seed 3, sizes by power law a = 1":                        Quantity{Of: iid, Power: 1},
 		"20 clients, by owner, ≥ 10 train rows, seed 1":                           Natural{Clients: 20, MinTrain: 10, Seed: 1},
 		"one client per owner, ≥ 2 test rows":                                     Natural{MinTest: 2},
 		"8 clients, IID, seed 3, rotated by 0, 90, 180, 270°":                     Rotations{Of: iid},
-		"8 clients, IID, seed 3, all of it rotated by 0, 90°":                     Rotations{Of: iid, Degrees: []int{0, 90}, Every: true},
+		"8 clients, IID, seed 3, all of it rotated by 0, 90°":                     Rotations{Of: iid, Degrees: []int{0, 90}, FullCopies: true},
 		"8 clients, IID, seed 3, labels permuted in 2 groups":                     Relabel{Of: iid},
 		"8 clients, IID, seed 3, labels permuted in 1 group":                      Relabel{Of: iid, Groups: 1},
 		"<nil>, noise up to σ = 1":                                                Noise{Of: (*Dirichlet)(nil), Max: 1},
@@ -627,7 +627,7 @@ func FuzzRules(f *testing.F) {
 	f.Fuzz(func(t *testing.T, train, test int, kind, of uint8, n, m int, x float64, seed uint64, flag bool) {
 		d := gray(1+int(uint(train)%80), 1+int(uint(test)%40), 2, 3, 4)
 		rule := anyRule(kind, anyRule(of, nil, m, n, x, seed, !flag), n, m, x, seed, flag)
-		deal, err := rule.Deal(d)
+		deal, err := rule.Partition(d)
 		if (deal == nil) == (err == nil) {
 			t.Fatalf("%v: deal %v, error %v", rule, deal, err)
 		}
@@ -652,9 +652,9 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 	case 1:
 		return Dirichlet{Clients: n, Alpha: x, MinTrain: m, Seed: seed}
 	case 2:
-		return Shards{Clients: n, Each: m, Seed: seed}
+		return Shards{Clients: n, PerClient: m, Seed: seed}
 	case 3:
-		return Classes{Clients: n, Each: m, Seed: seed}
+		return Classes{Clients: n, PerClient: m, Seed: seed}
 	case 4:
 		return Quantity{Clients: n, Alpha: x, MinTest: m, Seed: seed}
 	case 5:
@@ -664,9 +664,9 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 	case 7:
 		return Quantity{Of: of, Power: x, MinTrain: m, Seed: seed}
 	case 8:
-		return Rotations{Of: of, Every: flag}
+		return Rotations{Of: of, FullCopies: flag}
 	case 9:
-		return Rotations{Of: of, Degrees: []int{90 * n, 90 * m}, Every: flag}
+		return Rotations{Of: of, Degrees: []int{90 * n, 90 * m}, FullCopies: flag}
 	case 10:
 		return Relabel{Of: of, Groups: n, Seed: seed}
 	case 11:
@@ -683,7 +683,7 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 
 func ExampleRotations() {
 	rule := Rotations{Of: Dirichlet{Clients: 8, Alpha: 0.5, Seed: 1}, Degrees: []int{0, 180}}
-	deal, err := rule.Deal(datasets.Digits())
+	deal, err := rule.Partition(datasets.Digits())
 	if err != nil {
 		fmt.Println(err)
 		return

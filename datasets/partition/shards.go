@@ -13,12 +13,12 @@ import (
 	"fedkit.example/fedkit/config"
 )
 
-// Shards is the pathological partition: the training rows are sorted by label and cut into Clients·Each shards of equal
-// size (plus or minus one row), and every client gets Each of them, at random. So sizes differ by at most Each rows.
+// Shards is the pathological partition: the training rows are sorted by label and cut into Clients·PerClient shards of equal
+// size (plus or minus one row), and every client gets PerClient of them, at random. So sizes differ by at most PerClient rows.
 //
 // A shard may contain the border of two classes. There are C − 1 borders, so that at most C − 1 clients know more than
-// Each classes, and a client knows at most Each + (C − 1)/M of them on average. If no shard is longer than the smallest
-// class, none knows more than 2·Each. With few clients a shard may hold whole classes: two clients of Digits with two
+// PerClient classes, and a client knows at most PerClient + (C − 1)/M of them on average. If no shard is longer than the smallest
+// class, none knows more than 2·PerClient. With few clients a shard may hold whole classes: two clients of Digits with two
 // shards each know up to seven.
 //
 // Of the test rows of class c, client i gets the same share n_ic/n_c as of the training rows, so that it is tested on the
@@ -28,35 +28,35 @@ import (
 // Source: B. McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, 2017 (arXiv
 // 1602.05629), section 3: 200 shards of 300 MNIST images, 100 clients. The paper does not split the test rows.
 type Shards struct {
-	Clients int    // M; 1 to the number of rows, of training and of test rows
-	Each    int    `default:"2"` // shards per client
-	Seed    uint64 // chooses shards and rows
+	Clients   int    // M; 1 to the number of rows, of training and of test rows
+	PerClient int    `default:"2"` // shards per client
+	Seed      uint64 // chooses shards and rows
 }
 
-// Deal returns M clients, each with its rows in ascending order. It fails if a field is out of range, or the
+// Partition returns M clients, each with its rows in ascending order. It fails if a field is out of range, or the
 // data set has no labels or does not pass its Check.
-func (r Shards) Deal(d *datasets.Dataset) (*Deal, error) {
+func (r Shards) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	r = config.Defaults(r)
 	if err := checkLabeled("Shards", r.Clients, d); err != nil {
 		return nil, err
 	}
-	if most := d.Train.Len() / r.Clients; r.Each < 1 || r.Each > most {
-		return nil, fmt.Errorf("partition.Shards: Each = %d: must be in [1, %d], since %s share %d train rows",
-			r.Each, most, count(r.Clients), d.Train.Len())
+	if most := d.Train.Len() / r.Clients; r.PerClient < 1 || r.PerClient > most {
+		return nil, fmt.Errorf("partition.Shards: PerClient = %d: must be in [1, %d], since %s share %d train rows",
+			r.PerClient, most, count(r.Clients), d.Train.Len())
 	}
 	rows := shuffled(d.Train.Len(), stream(r.Seed, "train"))
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(d.Train.Labels[a], d.Train.Labels[b]) })
-	shards := cutEven(rows, r.Clients*r.Each)
+	shards := cutEven(rows, r.Clients*r.PerClient)
 	train := make([][]int, r.Clients)
 	for k, s := range shuffled(len(shards), stream(r.Seed, "shards")) {
-		train[k/r.Each] = append(train[k/r.Each], shards[s]...)
+		train[k/r.PerClient] = append(train[k/r.PerClient], shards[s]...)
 	}
 	return dealt(d, train, follow(d, train, stream(r.Seed, "test"))), nil
 }
 
 // String returns "100 clients, 2 shards each", and the seed unless it is 0.
 func (r Shards) String() string {
-	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(config.Defaults(r).Each, "shard"), seeded(r.Seed))
+	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(config.Defaults(r).PerClient, "shard"), seeded(r.Seed))
 }
 
 // follow assigns the test rows to clients that hold these training rows, [M]. Of class c, client i gets the share

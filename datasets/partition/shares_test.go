@@ -67,7 +67,7 @@ func kurtosis(d distuv.Beta) float64 {
 func TestDealtRowsFollowTheShares(t *testing.T) {
 	const M, C = 6, 3
 	d := labeled(30000, 600, C, 12)
-	deal := must.M1(Dirichlet{Clients: M, Alpha: 2, MinTrain: 1, Seed: 13}.Deal(d))
+	deal := must.M1(Dirichlet{Clients: M, Alpha: 2, MinTrain: 1, Seed: 13}.Partition(d))
 	var class [C]float64
 	for _, l := range d.Train.Labels {
 		class[l]++

@@ -17,8 +17,8 @@ type Take struct {
 	Seed  uint64 // chooses the rows
 }
 
-// Deal returns the clients of Of, each with its rows in ascending order. It fails if a field is out of range, or Of fails.
-func (r Take) Deal(d *datasets.Dataset) (*Deal, error) {
+// Partition returns the clients of Of, each with its rows in ascending order. It fails if a field is out of range, or Of fails.
+func (r Take) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if r.Train < 1 {
 		return nil, fmt.Errorf("partition.Take: Train = %d: must be at least 1", r.Train)
 	}

@@ -17,7 +17,7 @@ import (
 // coordinate-wise median. z is always a mixture of the rows, so the iteration needs only their inner products.
 // It uses the weights: a client that claims many examples weighs a lot. Identity: with one client, its row.
 type GeometricMedian struct {
-	Smooth     float64 `range:"(0,inf)" default:"1e-6"` // ν, the least distance: smaller ones count as ν
+	Smoothing  float64 `range:"(0,inf)" default:"1e-6"` // ν, the least distance: smaller ones count as ν
 	Iterations int     `range:"[1,inf)" default:"500"`  // at most; stops once no weight moves by more than 1e-9
 }
 
@@ -43,7 +43,7 @@ func (a GeometricMedian) Aggregate(u *fedkit.Matrix, weights []float64) *fedkit.
 		next := make([]float64, n)
 		for i := range next {
 			far := math.Sqrt(max(0, g.At(i, i)-2*gz.AtVec(i)+zz))
-			next[i] = 1 / max(far, a.Smooth)
+			next[i] = 1 / max(far, a.Smoothing)
 			if weights != nil {
 				next[i] *= weights[i]
 			}

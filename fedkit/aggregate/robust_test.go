@@ -183,7 +183,7 @@ func TestRobustRefuses(t *testing.T) {
 		"NearestMix.F = 5: must be such that n ≥ 2f+1; a round has n = 9 clients":                 aggregate.NearestMix{F: 5},
 		"NearestMix.By.F = 8: must be such that":                                                  aggregate.NearestMix{By: aggregate.Krum{F: 8}},
 		"NearestMix.By.Share = 0.6":                                                               aggregate.NearestMix{By: aggregate.TrimmedMean{Share: 0.6}},
-		"GeometricMedian.Smooth = -1: must be a number > 0, or 0 for the default of 1e-6":         aggregate.GeometricMedian{Smooth: -1},
+		"GeometricMedian.Smoothing = -1: must be a number > 0, or 0 for the default of 1e-6":      aggregate.GeometricMedian{Smoothing: -1},
 		"GeometricMedian.Iterations = -1: must be at least 1, or 0 for the default of 500":        aggregate.GeometricMedian{Iterations: -1},
 	} {
 		expect.Invalid(t, want)(by.Aggregate(u, nil).Err())

@@ -13,18 +13,18 @@ import (
 
 // Attack is the behavior of attackers: SignFlip, Scaled, Gaussian, LabelFlip, OneLabel, or your own Forge.
 type Attack interface {
-	// On returns the federation in which the given clients attack and the others behave as before.
-	On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error)
+	// Apply returns the federation in which the given clients attack and the others behave as before.
+	Apply(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error)
 	// String describes the attack in a few words, for histories.
 	String() string
 }
 
-// On returns the federation in which a share of the clients attacks: those that Attackers draws with the seed. To add
-// a second attack, call On again. With the same seed the same clients do both; with another seed, others may.
+// Apply returns the federation in which a share of the clients attacks: those that Attackers draws with the seed. To add
+// a second attack, call Apply again. With the same seed the same clients do both; with another seed, others may.
 //
 // Test data are unchanged, so accuracy is that on clean data. As always, updates that reach the
 // server are checked for NaN and Inf. Errors: a share outside [0, 1], an invalid option of the attack.
-func On(fed *fedkit.Federation, share float64, a Attack, seed uint64) (*fedkit.Federation, error) {
+func Apply(fed *fedkit.Federation, share float64, a Attack, seed uint64) (*fedkit.Federation, error) {
 	if fed == nil {
 		return nil, fedkit.Invalid("federation", "nil", "made by fedkit.New")
 	}
@@ -38,10 +38,10 @@ func On(fed *fedkit.Federation, share float64, a Attack, seed uint64) (*fedkit.F
 	if err := fedkit.Check(a, fed, 0); err != nil {
 		return nil, err
 	}
-	return a.On(fed, attackers)
+	return a.Apply(fed, attackers)
 }
 
-// Attackers returns which of m clients attack in On, in ascending order: ⌊share·m⌋ of them, uniformly at random
+// Attackers returns which of m clients attack in Apply, in ascending order: ⌊share·m⌋ of them, uniformly at random
 // without replacement. With the same seed, a larger share includes all attackers of a smaller one.
 func Attackers(m int, share float64, seed uint64) ([]int, error) {
 	if m < 1 {
@@ -68,8 +68,8 @@ type Forge struct {
 // String returns Name.
 func (f Forge) String() string { return f.Name }
 
-// On implements Attack.
-func (f Forge) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
+// Apply implements Attack.
+func (f Forge) Apply(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
 	if f.Send == nil {
 		return nil, fedkit.Invalid("Forge.Send", "nil", "a function")
 	}

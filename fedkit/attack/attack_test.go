@@ -35,7 +35,7 @@ func digits(t testing.TB) *fedkit.Federation {
 
 func on(t testing.TB, fed *fedkit.Federation, share float64, a attack.Attack, seed uint64) *fedkit.Federation {
 	t.Helper()
-	return expect.Value(attack.On(fed, share, a, seed))(t)
+	return expect.Value(attack.Apply(fed, share, a, seed))(t)
 }
 
 // arrivals runs rounds of FedAvg and returns what arrived in the last one.
@@ -57,7 +57,7 @@ func start(t testing.TB, fed *fedkit.Federation, seed uint64) []float32 {
 	var x []float32
 	s := &strategy.FedAvg{Local: local, Selector: fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int {
 		x = expect.Value(r.Models(1).Host())(t)
-		return r.Everyone()
+		return r.AllClients()
 	})}
 	expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1, Seed: seed}))(t)
 	return x
@@ -74,7 +74,7 @@ func TestWhatArrives(t *testing.T) {
 	for _, c := range []struct {
 		a      attack.Attack
 		factor float64
-	}{{attack.SignFlip{}, -1}, {attack.SignFlip{Scale: 2.5}, -2.5}, {attack.Scaled{}, 10}, {attack.Scaled{By: 0.5}, 0.5}} {
+	}{{attack.SignFlip{}, -1}, {attack.SignFlip{Scale: 2.5}, -2.5}, {attack.Scaled{}, 10}, {attack.Scaled{Factor: 0.5}, 0.5}} {
 		sent := arrivals(t, on(t, fed, 0.3, c.a, 7), 1, 1, 4)
 		for i := range sent {
 			if !slices.Contains(attackers, i) {
@@ -203,7 +203,7 @@ func TestRobustRulesWithstand(t *testing.T) {
 		return last.Accuracy()
 	}
 	want := accuracy(clean, aggregate.Mean{})
-	for _, a := range []attack.Attack{attack.SignFlip{Scale: 5}, attack.Scaled{By: 100}, attack.Gaussian{Sigma: 5}} {
+	for _, a := range []attack.Attack{attack.SignFlip{Scale: 5}, attack.Scaled{Factor: 100}, attack.Gaussian{Sigma: 5}} {
 		bad := on(t, clean, 0.3, a, 2)
 		if got := accuracy(bad, aggregate.Mean{}); got > want-0.2 {
 			t.Errorf("%v: the mean has accuracy %v, without attackers %v", a, got, want)
@@ -230,33 +230,35 @@ func TestForgeNaN(t *testing.T) {
 func TestRefused(t *testing.T) {
 	fed := digits(t)
 	for want, do := range map[string]func() (*fedkit.Federation, error){
-		"federation = nil":               func() (*fedkit.Federation, error) { return attack.On(nil, 0.1, attack.SignFlip{}, 0) },
-		"attack = nil":                   func() (*fedkit.Federation, error) { return attack.On(fed, 0.1, nil, 0) },
-		"share = 1.1: must be in [0, 1]": func() (*fedkit.Federation, error) { return attack.On(fed, 1.1, attack.SignFlip{}, 0) },
-		"share = NaN":                    func() (*fedkit.Federation, error) { return attack.On(fed, math.NaN(), attack.SignFlip{}, 0) },
-		"SignFlip.Scale = -1: must be a number > 0, or 0 for the default of 1": func() (*fedkit.Federation, error) { return attack.On(fed, 0.1, attack.SignFlip{Scale: -1}, 0) },
-		"Scaled.By = +Inf: must be a number > 0, or 0 for the default of 10":   func() (*fedkit.Federation, error) { return attack.On(fed, 0.1, attack.Scaled{By: math.Inf(1)}, 0) },
-		"Gaussian.Sigma = NaN":                                    func() (*fedkit.Federation, error) { return attack.Gaussian{Sigma: math.NaN()}.On(fed, nil) },
-		"OneLabel.Label = 10: must be in [0, 10)":                 func() (*fedkit.Federation, error) { return attack.On(fed, 0.1, attack.OneLabel{Label: 10}, 0) },
-		"Forge.Send = nil":                                        func() (*fedkit.Federation, error) { return attack.Forge{}.On(fed, nil) },
-		"attackers = [3 3]: must be different clients in [0, 10)": func() (*fedkit.Federation, error) { return attack.SignFlip{}.On(fed, []int{3, 3}) },
-		"attackers = [10]":                                        func() (*fedkit.Federation, error) { return attack.LabelFlip{}.On(fed, []int{10}) },
+		"federation = nil":               func() (*fedkit.Federation, error) { return attack.Apply(nil, 0.1, attack.SignFlip{}, 0) },
+		"attack = nil":                   func() (*fedkit.Federation, error) { return attack.Apply(fed, 0.1, nil, 0) },
+		"share = 1.1: must be in [0, 1]": func() (*fedkit.Federation, error) { return attack.Apply(fed, 1.1, attack.SignFlip{}, 0) },
+		"share = NaN":                    func() (*fedkit.Federation, error) { return attack.Apply(fed, math.NaN(), attack.SignFlip{}, 0) },
+		"SignFlip.Scale = -1: must be a number > 0, or 0 for the default of 1": func() (*fedkit.Federation, error) { return attack.Apply(fed, 0.1, attack.SignFlip{Scale: -1}, 0) },
+		"Scaled.Factor = +Inf: must be a number > 0, or 0 for the default of 10": func() (*fedkit.Federation, error) {
+			return attack.Apply(fed, 0.1, attack.Scaled{Factor: math.Inf(1)}, 0)
+		},
+		"Gaussian.Sigma = NaN":                                    func() (*fedkit.Federation, error) { return attack.Gaussian{Sigma: math.NaN()}.Apply(fed, nil) },
+		"OneLabel.Label = 10: must be in [0, 10)":                 func() (*fedkit.Federation, error) { return attack.Apply(fed, 0.1, attack.OneLabel{Label: 10}, 0) },
+		"Forge.Send = nil":                                        func() (*fedkit.Federation, error) { return attack.Forge{}.Apply(fed, nil) },
+		"attackers = [3 3]: must be different clients in [0, 10)": func() (*fedkit.Federation, error) { return attack.SignFlip{}.Apply(fed, []int{3, 3}) },
+		"attackers = [10]":                                        func() (*fedkit.Federation, error) { return attack.LabelFlip{}.Apply(fed, []int{10}) },
 	} {
 		expect.Refused(t, want)(do())
 	}
 	expect.Invalid(t)(attack.Attackers(0, 0.1, 0))
 	targets := &datasets.Dataset{Name: "a line", Shape: []int{1}, Train: datasets.Split{Floats: []float32{1, 2}, Targets: []float32{1, 2}}, Test: datasets.Split{Floats: []float32{1, 2}, Targets: []float32{1, 2}}}
 	line := expect.Value(fedkit.New(targets, partition.IID{Clients: 2}, model.MLP()))(t)
-	expect.Error(t, "data = a line: must be labeled")(attack.On(line, 0.5, attack.LabelFlip{}, 0))
+	expect.Error(t, "data = a line: must be labeled")(attack.Apply(line, 0.5, attack.LabelFlip{}, 0))
 }
 
 // Three of ten clients send their updates backwards and five times too large.
-func ExampleOn() {
+func ExampleApply() {
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16))
 	if err != nil {
 		panic(err)
 	}
-	bad, err := attack.On(fed, 0.3, attack.SignFlip{Scale: 5}, 1)
+	bad, err := attack.Apply(fed, 0.3, attack.SignFlip{Scale: 5}, 1)
 	if err != nil {
 		panic(err)
 	}
@@ -282,14 +284,14 @@ func TestWhatStaysIsNotAttacked(t *testing.T) {
 		h := expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Seed: 3}))(t)
 		return h.Last()
 	}
-	fed := expect.Value(attack.On(honest, 1, attack.Gaussian{Sigma: 0.1}, 1))(t)
+	fed := expect.Value(attack.Apply(honest, 1, attack.Gaussian{Sigma: 0.1}, 1))(t)
 	alone := &strategy.LocalOnly{}
 	if got, want := last(fed, alone), last(honest, alone); !reflect.DeepEqual(got.Scores, want.Scores) {
 		t.Errorf("models that never travel score %v under an attack, %v without", got.Mean(), want.Mean())
 	}
 	still := fedkit.Local{Batch: 32, LR: 1e-9}
 	body := float64(64*32 + 32)
-	for _, s := range last(fed, &strategy.FedRep{Local: still}).Solves {
+	for _, s := range last(fed, &strategy.FedRep{Local: still}).Results {
 		if sigma := float64(s.Drift) / math.Sqrt(body); math.Abs(sigma-0.1) > 0.01 {
 			t.Errorf("client %d's body has noise of σ = %.3f, want 0.1", s.Client, sigma)
 		}

@@ -18,7 +18,7 @@ import (
 // Three of ten clients send their updates backwards and five times too large. The mean learns nothing; Krum does.
 func Example() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, model.MLP(16)))
-	bad := must.M1(attack.On(fed, 0.3, attack.SignFlip{Scale: 5}, 1))
+	bad := must.M1(attack.Apply(fed, 0.3, attack.SignFlip{Scale: 5}, 1))
 	for _, by := range []fedkit.Aggregator{aggregate.Mean{}, aggregate.Krum{F: 3}} {
 		avg := &strategy.FedAvg{Aggregator: by, Local: fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}}
 		h := must.M1(fedkit.Run(context.Background(), bad, avg, fedkit.Options{Rounds: 20}))
@@ -38,10 +38,10 @@ func ExampleAttackers() {
 }
 
 // A second attack goes on top of the first: with the same seed, the same clients do both.
-func ExampleOn_twice() {
+func ExampleApply_twice() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.MLP(16)))
-	flipped := must.M1(attack.On(fed, 0.2, attack.LabelFlip{}, 1))
-	both := must.M1(attack.On(flipped, 0.2, attack.Scaled{By: 10}, 1))
+	flipped := must.M1(attack.Apply(fed, 0.2, attack.LabelFlip{}, 1))
+	both := must.M1(attack.Apply(flipped, 0.2, attack.Scaled{Factor: 10}, 1))
 	fmt.Println(both.Rule)
 	// Output: 10 clients, IID; label flip by clients [7 8] of 10; update × 10 by clients [7 8] of 10
 }
@@ -52,7 +52,7 @@ func ExampleForge() {
 		return u.Models.Sub(u.Delta())
 	}}
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.MLP(16)))
-	bad := must.M1(attack.On(fed, 0.5, lazy, 1))
+	bad := must.M1(attack.Apply(fed, 0.5, lazy, 1))
 	accuracy := func(fed *fedkit.Federation) float64 {
 		avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}
 		return must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 5})).Accuracy()

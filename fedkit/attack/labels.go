@@ -13,8 +13,8 @@ type LabelFlip struct{}
 // String returns "label flip".
 func (LabelFlip) String() string { return "label flip" }
 
-// On implements Attack.
-func (a LabelFlip) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
+// Apply implements Attack.
+func (a LabelFlip) Apply(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
 	return relabel(a, fed, attackers, func(y int32) int32 { return int32(fed.Data.Classes) - 1 - y })
 }
 
@@ -26,8 +26,8 @@ type OneLabel struct {
 // String names the label: "all labels 3".
 func (a OneLabel) String() string { return fmt.Sprintf("all labels %d", a.Label) }
 
-// On implements Attack.
-func (a OneLabel) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
+// Apply implements Attack.
+func (a OneLabel) Apply(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
 	if fed.Data.Classes > 0 && (a.Label < 0 || a.Label >= fed.Data.Classes) {
 		return nil, fedkit.Invalid("OneLabel.Label", a.Label, fmt.Sprintf("in [0, %d)", fed.Data.Classes))
 	}

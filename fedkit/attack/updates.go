@@ -17,23 +17,23 @@ type SignFlip struct {
 // String has the scale: "sign flip × 1".
 func (s SignFlip) String() string { return fmt.Sprintf("sign flip × %v", fedkit.Defaults(s).Scale) }
 
-// On implements Attack.
-func (s SignFlip) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
+// Apply implements Attack.
+func (s SignFlip) Apply(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
 	return times(s, -fedkit.Defaults(s).Scale, fed, attackers)
 }
 
 // Scaled boosts the update, start + bΔ instead of start + Δ, so that one client outweighs the others (model
 // replacement; Bagdasaryan et al., arXiv 1807.00459, §3.2).
 type Scaled struct {
-	By float64 `range:"(0,inf)" default:"10"` // b
+	Factor float64 `range:"(0,inf)" default:"10"` // b
 }
 
 // String has the factor: "update × 10".
-func (s Scaled) String() string { return fmt.Sprintf("update × %v", fedkit.Defaults(s).By) }
+func (s Scaled) String() string { return fmt.Sprintf("update × %v", fedkit.Defaults(s).Factor) }
 
-// On implements Attack.
-func (s Scaled) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
-	return times(s, fedkit.Defaults(s).By, fed, attackers)
+// Apply implements Attack.
+func (s Scaled) Apply(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
+	return times(s, fedkit.Defaults(s).Factor, fed, attackers)
 }
 
 func times(a Attack, factor float64, fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
@@ -53,8 +53,8 @@ type Gaussian struct {
 // String has the deviation: "noise σ = 1".
 func (g Gaussian) String() string { return fmt.Sprintf("noise σ = %v", fedkit.Defaults(g).Sigma) }
 
-// On implements Attack.
-func (g Gaussian) On(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
+// Apply implements Attack.
+func (g Gaussian) Apply(fed *fedkit.Federation, attackers []int) (*fedkit.Federation, error) {
 	if err := fedkit.Check(g, fed, 0); err != nil {
 		return nil, err
 	}
@@ -91,8 +91,8 @@ func intercept(fed *fedkit.Federation, a Attack, send func(*fedkit.Updates, *ran
 // Intercept implements fedkit.Interceptor. It runs the same programs whether or not an attacker takes part, so
 // nothing compiles when the first one does.
 func (f forgery) Intercept(u *fedkit.Updates, rng *rand.Rand) *fedkit.Matrix {
-	bad := make([]float64, len(u.Solves))
-	for i, s := range u.Solves {
+	bad := make([]float64, len(u.Results))
+	for i, s := range u.Results {
 		if f.bad[s.Client] {
 			bad[i] = 1
 		}

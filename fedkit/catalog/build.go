@@ -75,7 +75,7 @@ func set(path string, v reflect.Value, tree any) error {
 	return setBasic(path, v, tree)
 }
 
-// setPart sets a field to a thing of a kind.
+// setPart sets a field to a component of a kind.
 func setPart(path string, v reflect.Value, tree any) error {
 	k, known := kindOf(v.Type())
 	if !known {
@@ -90,11 +90,11 @@ func setPart(path string, v reflect.Value, tree any) error {
 		return err
 	}
 	if options == nil {
-		return fedkit.Invalid(cmp.Or(path, k.Name), word(tree), "the name of "+k.a()+" and its options, such as "+k.Things()[0].Name)
+		return fedkit.Invalid(cmp.Or(path, k.Name), word(tree), "the name of "+k.a()+" and its options, such as "+k.Components()[0].Name)
 	}
 	name, _ := options[key(options, "type")].(string)
 	var names []string
-	for _, t := range k.Things() {
+	for _, t := range k.Components() {
 		if !reflect.TypeOf(t.zero).Implements(v.Type()) {
 			continue
 		}
@@ -117,10 +117,10 @@ func setPart(path string, v reflect.Value, tree any) error {
 	return unknown(cmp.Or(path, k.Name), name, "the name of "+k.a(), name, names)
 }
 
-// number returns the thing of the kind that is a number, such as a constant, if the tree is a number.
+// number returns the component of the kind that is a number, such as a constant, if the tree is a number.
 func (k Kind) number(tree any) (part reflect.Value, ok bool) {
 	x, is := number(tree)
-	for _, t := range k.Things() {
+	for _, t := range k.Components() {
 		if part = t.new(); is && part.CanFloat() {
 			part.SetFloat(x)
 			return part, true

@@ -40,11 +40,11 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 		&strategy.FedYogi{Fraction: 0.1},
 		&strategy.FedMedian{Local: fedkit.Local{Steps: 5, Batch: fedkit.FullBatch, LR: 1e-3}},
 		&strategy.FedProx{Mu: fedkit.Zero, Adaptive: true, MuMax: 2, Aggregator: aggregate.TrimmedMean{Share: 0.1}, Server: server.SGD{LR: 0.5}},
-		&strategy.SCAFFOLD{Gradients: true, Weighting: strategy.ByExamples{}, Aggregator: aggregate.GeometricMedian{Smooth: 1e-5}, Selector: selection.Fair{Wait: 4, Then: selection.Annealed{Then: selection.Diversity{}}}},
+		&strategy.SCAFFOLD{Gradients: true, Weighting: strategy.ByExamples{}, Aggregator: aggregate.GeometricMedian{Smoothing: 1e-5}, Selector: selection.Fair{Wait: 4, Then: selection.Annealed{Then: selection.Diversity{}}}},
 		&strategy.SmartFedProx{Mu: 0.3, Selector: selection.Bandwidth{Seconds: []float64{1, math.Inf(1), 2.5}, Deadline: 3}},
 		&strategy.FedSplit{Step: 0.2, L2: 0.1, Exact: true},
-		&strategy.FedAsync{AtWork: 5, Alpha: 0.3, Staleness: strategy.Hinge{B: 2}, Updates: true},
-		&strategy.FedBuff{K: 3, Staleness: strategy.Even{}, Selector: selection.Diversity{}},
+		&strategy.FedAsync{Concurrency: 5, Alpha: 0.3, Staleness: strategy.Hinge{B: 2}, Updates: true},
+		&strategy.FedBuff{K: 3, Staleness: strategy.Constant{}, Selector: selection.Diversity{}},
 		&strategy.CCFL{StepsMin: 2, StepsMax: 9, Server: server.AMSGrad{LR: 0.1}},
 		&strategy.FedRep{Head: []string{"dense2"}, HeadEpochs: 3},
 		&strategy.LocalOnly{Selector: selection.ByCluster{Labels: []int{0, 1, -1}}},
@@ -73,7 +73,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 	inverse[catalog.Data](t, datasets.NPY{X: "toy.npz:x", Y: "toy.npz:y", ChannelsFirst: true, Seed: 3})
 	inverse[sim.Rule](t, sim.Devices{PerExample: sim.Constant(0.25), Reference: 1e6, Up: sim.LogNormal{Median: 1e6, Sigma: 1}, Down: sim.TwoClasses{Fast: 2, Slow: 1, Share: 0.5}, Drop: sim.Uniform{High: 0.1}, Seed: 3})
 	inverse[sim.Rule](t, sim.Mixed{Classes: []sim.Class{{Share: 0.8, Of: sim.Devices{}}, {Share: 0.2, Of: sim.Trace{File: "phones.csv"}}}, Seed: 1})
-	inverse[fedkit.Options](t, fedkit.Options{Rounds: 3, Pace: fedkit.Pace{Deadline: 60, Over: 0.3, Partial: true}})
+	inverse[fedkit.Options](t, fedkit.Options{Rounds: 3, Pace: fedkit.Pace{Deadline: 60, OverSelection: 0.3, PartialWork: true}})
 	inverse[fedkit.Options](t, fedkit.Options{Rounds: 30, Seed: 1 << 60, NotFinite: fedkit.Skip, Metrics: []fedkit.Metric{metric.MacroF1{}, metric.Recall{Class: 2}}})
 }
 

@@ -22,8 +22,8 @@ type Kind struct {
 	values       []any        // the zero value of each
 }
 
-// Thing is one ready-made component.
-type Thing struct {
+// Component is one ready-made component.
+type Component struct {
 	Kind Kind   // what it is: a strategy, a selector, …
 	Name string // "FedProx"
 	zero any
@@ -32,41 +32,41 @@ type Thing struct {
 // Kinds returns all kinds, strategies first.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
-// Things returns all things of the kind, by name.
-func (k Kind) Things() []Thing { return slices.Clone(things()[k.Name]) }
+// Components returns all components of the kind, by name.
+func (k Kind) Components() []Component { return slices.Clone(components()[k.Name]) }
 
-// things maps each kind to its things.
-var things = sync.OnceValue(func() map[string][]Thing {
-	all := map[string][]Thing{}
+// components maps each kind to its components.
+var components = sync.OnceValue(func() map[string][]Component {
+	all := map[string][]Component{}
 	for _, k := range kinds {
 		for _, v := range k.values {
 			_, name, _ := strings.Cut(nameOf(reflect.TypeOf(v)), ".")
-			all[k.Name] = append(all[k.Name], Thing{Kind: k, Name: name, zero: v})
+			all[k.Name] = append(all[k.Name], Component{Kind: k, Name: name, zero: v})
 		}
-		slices.SortFunc(all[k.Name], func(a, b Thing) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+		slices.SortFunc(all[k.Name], func(a, b Component) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	}
 	return all
 })
 
-// Type returns the thing's name in Go, with its package: "strategy.FedProx", "datasets.Digits".
-func (t Thing) Type() string { return nameOf(reflect.TypeOf(t.zero)) }
+// Type returns the component's name in Go, with its package: "strategy.FedProx", "datasets.Digits".
+func (t Component) Type() string { return nameOf(reflect.TypeOf(t.zero)) }
 
 // Doc returns the comment in the source, as plain text with lines of at most width characters.
-func (t Thing) Doc(width int) string { return comments().of(t.Type()).text(width) }
+func (t Component) Doc(width int) string { return comments().of(t.Type()).text(width) }
 
 // Synopsis returns the first sentence of the comment.
-func (t Thing) Synopsis() string {
+func (t Component) Synopsis() string {
 	return strings.TrimRight(new(doc.Package).Synopsis(comments().of(t.Type()).Doc), ",:.") + "."
 }
 
 // Source returns the paper that the comment names: "Li et al., arXiv 1812.06127, Algorithm 2"; "" if it names none.
-func (t Thing) Source() string { return comments().of(t.Type()).paper() }
+func (t Component) Source() string { return comments().of(t.Type()).paper() }
 
 // Options returns what can be set, in the order of the fields.
-func (t Thing) Options() []Option { return Options(reflect.TypeOf(t.zero)) }
+func (t Component) Options() []Option { return Options(reflect.TypeOf(t.zero)) }
 
 // new returns a new zero value; for a strategy, a pointer to one.
-func (t Thing) new() reflect.Value {
+func (t Component) new() reflect.Value {
 	v := reflect.ValueOf(t.zero)
 	if v.Kind() == reflect.Pointer {
 		return reflect.New(v.Type().Elem())
@@ -93,7 +93,7 @@ func (k Kind) a() string {
 	return "a " + k.Name
 }
 
-// kindOf returns the kind whose things fit into a field of the type: its own interface, or a narrower one.
+// kindOf returns the kind whose components fit into a field of the type: its own interface, or a narrower one.
 func kindOf(field reflect.Type) (Kind, bool) {
 	for _, k := range kinds {
 		if field == k.Type || field.Kind() == reflect.Interface && field.Implements(k.Type) {
@@ -103,13 +103,13 @@ func kindOf(field reflect.Type) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Find returns the things of that name of all kinds; case, dashes and the package do not matter. The error for an unknown
+// Find returns the components of that name of all kinds; case, dashes and the package do not matter. The error for an unknown
 // name suggests the nearest one.
-func Find(name string, among ...Kind) ([]Thing, error) {
-	var found []Thing
+func Find(name string, among ...Kind) ([]Component, error) {
+	var found []Component
 	var names []string
 	for _, k := range among {
-		for _, t := range k.Things() {
+		for _, t := range k.Components() {
 			names = append(names, t.Name)
 			if t.named(name) {
 				found = append(found, t)
@@ -122,5 +122,5 @@ func Find(name string, among ...Kind) ([]Thing, error) {
 	return found, nil
 }
 
-// named reports whether the name stands for the thing: "FedProx", "fed-prox" or "strategy.FedProx".
-func (t Thing) named(name string) bool { return same(name, t.Name) || same(name, t.Type()) }
+// named reports whether the name stands for the component: "FedProx", "fed-prox" or "strategy.FedProx".
+func (t Component) named(name string) bool { return same(name, t.Name) || same(name, t.Type()) }

@@ -27,7 +27,7 @@ var unlisted = []string{"fedkit.AggregatorFunc", "fedkit.SelectorFunc", "fedkit.
 func TestEverythingIsListed(t *testing.T) {
 	var listed []string
 	for _, k := range catalog.Kinds() {
-		for _, thing := range k.Things() {
+		for _, thing := range k.Components() {
 			listed = append(listed, thing.Type())
 		}
 	}
@@ -90,10 +90,10 @@ func load(t *testing.T) (exported map[string]types.Object, interfaces []*types.I
 	return exported, interfaces
 }
 
-// Every thing has a comment, and whatever can be set has a type that Build knows.
+// Every component has a comment, and whatever can be set has a type that Build knows.
 func TestThingsAreDescribed(t *testing.T) {
 	for _, k := range catalog.Kinds() {
-		for _, thing := range k.Things() {
+		for _, thing := range k.Components() {
 			if thing.Doc(80) == "" {
 				t.Errorf("%s has no comment", thing.Type())
 			}
@@ -140,7 +140,7 @@ func TestFindTellsSymbolsAndSources(t *testing.T) {
 // Nearly every algorithm of the field has a paper. Those without one are fedkit's own or need none.
 func TestStrategiesNameTheirPaper(t *testing.T) {
 	without := []string{"AdaptiveClustering", "FedMiddleAvg", "FedPRISM", "LocalOnly", "SmartFedProx"}
-	for _, s := range catalog.Kinds()[0].Things() {
+	for _, s := range catalog.Kinds()[0].Components() {
 		if (s.Source() == "") != slices.Contains(without, s.Name) {
 			t.Errorf("%s: source %q", s.Name, s.Source())
 		}

@@ -51,7 +51,7 @@ func TestCommentsAreCurrent(t *testing.T) {
 	}
 }
 
-// listed returns the catalog's texts: the comments of its things, and those of their options and of a run's.
+// listed returns the catalog's texts: the comments of its components, and those of their options and of a run's.
 func (l library) listed() library {
 	few := library{}
 	for _, k := range kinds {

@@ -58,7 +58,7 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[resNet8]():            "model.ResNet8",
 	reflect.TypeFor[gru]():                "model.GRU",
 	reflect.TypeFor[twin]():               "examples.Twin",
-	reflect.TypeFor[uniformStart]():       "model.UniformStart",
+	reflect.TypeFor[uniformStart]():       "model.UniformInit",
 }
 
 // Model is a model whose arguments are fields.
@@ -101,7 +101,7 @@ func (m mlp) Model() fedkit.Model              { return model.MLP(m.Hidden...) }
 func (m gru) Model() fedkit.Model              { return model.GRU(m.Vocabulary, m.Embedding, m.Units) }
 
 func (m twin) Model() fedkit.Model         { return around(m.Of, examples.Twin) }
-func (m uniformStart) Model() fedkit.Model { return around(m.Of, model.UniformStart) }
+func (m uniformStart) Model() fedkit.Model { return around(m.Of, model.UniformInit) }
 
 // around returns a model that wraps another.
 func around(of Model, by func(fedkit.Model) fedkit.Model) fedkit.Model {

@@ -128,7 +128,7 @@ func TestEveryStrategyHasAnExample(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range Kinds()[0].Things() {
+	for _, s := range Kinds()[0].Components() {
 		if outputs[s.Type()] == "" {
 			t.Errorf("%s has no example with an output", s.Type())
 		}

@@ -42,7 +42,7 @@ var kinds = []Kind{
 		cluster.KMeans{}, cluster.Agglomerative{}, cluster.Spectral{}, cluster.BestSilhouette{}}},
 	{"affinity", "affinities", reflect.TypeFor[cluster.Affinity](), []any{
 		cluster.PositiveCosine{}, cluster.Gaussian{}, cluster.InnerProduct{}}},
-	{"staleness weight", "staleness weights", reflect.TypeFor[strategy.Staleness](), []any{strategy.Even{}, strategy.Poly{}, strategy.Hinge{}}},
+	{"staleness weight", "staleness weights", reflect.TypeFor[strategy.Staleness](), []any{strategy.Constant{}, strategy.Poly{}, strategy.Hinge{}}},
 	{"weighting", "weightings", reflect.TypeFor[strategy.Weighting](), []any{strategy.ByExamples{}, strategy.Equal{}}},
 	{"rule of devices", "rules of devices", reflect.TypeFor[sim.Rule](), []any{sim.Devices{}, sim.Mixed{}, sim.Trace{}}},
 	{"distribution", "distributions", reflect.TypeFor[sim.Distribution](), []any{

@@ -138,7 +138,7 @@ func TestReadmeListsEveryStrategy(t *testing.T) {
 		}
 		listed = append(listed, names...)
 	}
-	for _, s := range catalog.Kinds()[0].Things() {
+	for _, s := range catalog.Kinds()[0].Components() {
 		if !slices.Contains(listed, s.Type()) {
 			t.Errorf("README.md does not list %s", s.Type())
 		}
@@ -151,7 +151,7 @@ func strategies(t *testing.T, files []string) (names []string) {
 	for _, path := range files {
 		for _, m := range structs.FindAllStringSubmatch(read(t, path), -1) {
 			name := filepath.Base(filepath.Dir(path)) + "." + m[1]
-			if slices.ContainsFunc(catalog.Kinds()[0].Things(), func(s catalog.Thing) bool { return s.Type() == name }) {
+			if slices.ContainsFunc(catalog.Kinds()[0].Components(), func(s catalog.Component) bool { return s.Type() == name }) {
 				names = append(names, name)
 			}
 		}
@@ -185,7 +185,7 @@ func TestReadmeListsEveryPart(t *testing.T) {
 		said[pkg] += bare(cells[2])
 	}
 	for _, k := range catalog.Kinds()[1:] {
-		for _, part := range k.Things() {
+		for _, part := range k.Components() {
 			pkg, name, _ := strings.Cut(part.Type(), ".")
 			if pkg == "examples" {
 				continue
@@ -245,7 +245,7 @@ func TestEveryStrategyIsTested(t *testing.T) {
 	for _, s := range every.Strategies() {
 		tested[reflect.TypeOf(s).Elem().String()] = true
 	}
-	for _, s := range catalog.Kinds()[0].Things() {
+	for _, s := range catalog.Kinds()[0].Components() {
 		if strings.HasPrefix(s.Type(), "strategy.") && !tested[s.Type()] {
 			t.Errorf("%s is missing in fedkit/fedtest/every", s.Type())
 		}

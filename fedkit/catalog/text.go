@@ -22,7 +22,7 @@ func Parse(text string) (map[string]any, error) {
 		path, value, isOption := strings.Cut(word, "=")
 		if !isOption {
 			if i > 0 || strings.ContainsAny(word, "[{'\"") {
-				return nil, fedkit.Invalid("option", fmt.Sprintf("%q", word), "written as Name=value, after the name of the thing")
+				return nil, fedkit.Invalid("option", fmt.Sprintf("%q", word), "written as Name=value, after the name of the component")
 			}
 			tree["type"] = word
 			continue

@@ -15,7 +15,7 @@ func TestBounds(t *testing.T) {
 		wantLo, wantHi float64   // of the band
 		axis           []float64 // its ends
 	}{
-		"accuracy":             {Axis{Percent: true, Bounds: [2]float64{0, 1}, Covers: []float64{0, 1.0015}}, 0.9, -0.3, 1.2, 0, 1, []float64{0, 1}},
+		"accuracy":             {Axis{Percent: true, Bounds: [2]float64{0, 1}, Include: []float64{0, 1.0015}}, 0.9, -0.3, 1.2, 0, 1, []float64{0, 1}},
 		"difference of shares": {Axis{Percent: true}, 0.9, -0.3, 1.2, -0.3, 1, []float64{-0.4, 1}},
 		"loss":                 {Axis{Bounds: [2]float64{0, inf}}, 0.9, -0.3, 1.2, 0, 1.2, []float64{0, 1.2}},
 		"between two ticks":    {Axis{Bounds: [2]float64{-0.03, 1}}, 0.9, -0.3, 1.2, -0.03, 1, []float64{-0.03, 1}},

@@ -20,14 +20,14 @@ type Figure struct {
 	err error // why it cannot be drawn
 }
 
-// Axis is one of a figure's two axes. The range follows from the data, and from Covers.
+// Axis is one of a figure's two axes. The range follows from the data, and from Include.
 type Axis struct {
 	Title   string    // beside the axis, with the unit: "simulated time (s)"
 	Log     bool      // logarithmic; values that are not positive are left out
 	Percent bool      // values are shares, or differences of shares, and written as percentages
 	Whole   bool      // ticks at whole numbers only: rounds, clients, labels
 	Names   []string  // of the positions 0, 1, 2, …, "" for no tick; nil for an axis of numbers
-	Covers  []float64 // values that the range includes beside the data, so that figures share one range
+	Include []float64 // values that the range includes beside the data, so that figures share one range
 
 	// Bounds are the least and the greatest value that the quantity can have: [0, 1] for an accuracy, [0, +Inf] for a loss. Bands
 	// and the axis end there, unless a point lies beyond. Default: [−1, 1] if Percent is set, else none.

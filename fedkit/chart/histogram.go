@@ -36,7 +36,7 @@ func Histogram(title, xLabel, yLabel string, groups ...Series) *Figure {
 		if step := edges[1] - edges[0]; f.X.Percent && edges[len(edges)-1] > 1 { // all are 100 %
 			edges = []float64{1 - step, 1}
 		}
-		f.X.Covers = []float64{edges[0], edges[len(edges)-1]}
+		f.X.Include = []float64{edges[0], edges[len(edges)-1]}
 		bs := split(edges, slices.Contains(all, 0))
 		if len(bs) > len(edges)-1 {
 			f.Note = "narrow bars at 0: values of exactly 0"

@@ -78,7 +78,7 @@ func (s *scale) cover(values []float64, room float64) {
 
 // coverOwn widens the range to hold what the axis covers beside the data, within its bounds.
 func (s *scale) coverOwn() {
-	for _, v := range s.Covers {
+	for _, v := range s.Include {
 		if s.holds(v) {
 			s.cover([]float64{s.within(v)}, 0)
 		}

@@ -12,7 +12,7 @@ func Shades(s Series, values []float64, covers ...float64) (steps []Series) {
 
 // shades is Shades in about n steps, with the shade of the k-th step of a scale.
 func (s Series) shades(values []float64, n int, shade func(x scale, k int) float64, covers ...float64) (steps []Series) {
-	x := newScale(Axis{Covers: covers})
+	x := newScale(Axis{Include: covers})
 	var points []int
 	for i, v := range values[:min(len(values), len(s.X))] {
 		if x.holds(v) {

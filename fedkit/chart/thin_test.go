@@ -77,7 +77,7 @@ func TestImagesKeepWhatStandsOut(t *testing.T) {
 	}
 	png := func(change func(*Figure)) []byte {
 		f := long(3)
-		f.Y.Covers = []float64{-50, 1000}
+		f.Y.Include = []float64{-50, 1000}
 		change(f)
 		file, err := f.PNG()
 		if err != nil {

@@ -51,7 +51,7 @@ func (a Gaussian) Affinity(p *Points) (*mat.SymDense, error) {
 	return pairwise(p.Len(), func(i, j int) float64 { return math.Exp(-gamma * d.At(i, j) * d.At(i, j)) }), nil
 }
 
-// InnerProduct is the inner product of two points. With InnerProducts, it is any precomputed affinity.
+// InnerProduct is the inner product of two points. With FromGram, it is any precomputed affinity.
 type InnerProduct struct{}
 
 // Affinity implements Affinity.

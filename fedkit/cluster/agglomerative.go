@@ -39,17 +39,17 @@ func (m Agglomerative) Cluster(p *Points, k int, _ *rand.Rand) ([]int, error) {
 	if !(m.Height >= 0) {
 		return nil, invalid("Height", m.Height, "a number ≥ 0")
 	}
-	if m.Finds() && k < 0 {
+	if m.SelectsK() && k < 0 {
 		return nil, invalid("k", k, "at least 1, or 0 for no limit")
 	}
-	if !m.Finds() && k < 1 {
+	if !m.SelectsK() && k < 1 {
 		return nil, invalid("k", k, "at least 1, or a Height")
 	}
 	tree, err := Link(p, m.Linkage)
 	if err != nil {
 		return nil, err
 	}
-	if !m.Finds() {
+	if !m.SelectsK() {
 		return tree.Cut(k), nil
 	}
 	labels := tree.CutAt(m.Height)
@@ -59,5 +59,5 @@ func (m Agglomerative) Cluster(p *Points, k int, _ *rand.Rand) ([]int, error) {
 	return labels, nil
 }
 
-// Finds implements Finder: true with a Height.
-func (m Agglomerative) Finds() bool { return m.Height > 0 }
+// SelectsK implements KSelector: true with a Height.
+func (m Agglomerative) SelectsK() bool { return m.Height > 0 }

@@ -18,8 +18,8 @@ type BestSilhouette struct {
 	Max int       `range:"[2,inf)" default:"10, or Min if that is more"` // most groups; at most n − 1 are tried
 }
 
-// Finds implements Finder.
-func (BestSilhouette) Finds() bool { return true }
+// SelectsK implements KSelector.
+func (BestSilhouette) SelectsK() bool { return true }
 
 // Cluster implements Clusterer.
 func (m BestSilhouette) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) {

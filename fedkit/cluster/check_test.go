@@ -30,7 +30,7 @@ var methods = map[string]cluster.Clusterer{
 func apart(n int, values ...float64) *cluster.Points {
 	d := cluster.NewCondensed(n)
 	copy(d.Values(), values)
-	return cluster.Apart(d)
+	return cluster.FromDistances(d)
 }
 
 func TestBadPoints(t *testing.T) {
@@ -40,20 +40,20 @@ func TestBadPoints(t *testing.T) {
 	}{
 		{nil, "the number of points = 0: must be at least 1"},
 		{new(cluster.Points), "the number of points = 0"},
-		{cluster.Vectors(nil), "the number of points = 0"},
-		{cluster.Vectors(new(mat.Dense)), "the number of points = 0"},
-		{cluster.InnerProducts(nil), "the number of points = 0"},
-		{cluster.InnerProducts(new(mat.SymDense)), "the number of points = 0"},
-		{cluster.Shifted(mat.NewSymDense(1, nil)), "the number of points = 0"},
-		{cluster.Apart(nil), "the number of points = 0"},
+		{cluster.FromVectors(nil), "the number of points = 0"},
+		{cluster.FromVectors(new(mat.Dense)), "the number of points = 0"},
+		{cluster.FromGram(nil), "the number of points = 0"},
+		{cluster.FromGram(new(mat.SymDense)), "the number of points = 0"},
+		{cluster.FromShiftedGram(mat.NewSymDense(1, nil)), "the number of points = 0"},
+		{cluster.FromDistances(nil), "the number of points = 0"},
 		{apart(0), "the number of points = 0"},
 		{apart(-2), "the number of points = 0"},
-		{cluster.Vectors(mat.NewDense(2, 2, []float64{0, 1, nan, 3})), "feature 0 of point 1 = NaN: must be a number, at most 1e100 in size"},
-		{cluster.Vectors(mat.NewDense(2, 2, []float64{0, -inf, 2, 3})), "feature 1 of point 0 = -Inf"},
-		{cluster.Vectors(mat.NewDense(1, 1, []float64{1e200})), "feature 0 of point 0 = 1e+200"},
-		{cluster.InnerProducts(mat.NewSymDense(2, []float64{0, nan, 0, 3})), "the inner product of points 0 and 1 = NaN: must be a number, at most 1e200 in size"},
-		{cluster.Shifted(mat.NewSymDense(2, []float64{1, inf, 0, 3})), "the inner product of point 0 and the common part = +Inf"},
-		{cluster.Shifted(mat.NewSymDense(2, []float64{1, 1, 0, nan})), "the squared length of the common part = NaN"},
+		{cluster.FromVectors(mat.NewDense(2, 2, []float64{0, 1, nan, 3})), "feature 0 of point 1 = NaN: must be a number, at most 1e100 in size"},
+		{cluster.FromVectors(mat.NewDense(2, 2, []float64{0, -inf, 2, 3})), "feature 1 of point 0 = -Inf"},
+		{cluster.FromVectors(mat.NewDense(1, 1, []float64{1e200})), "feature 0 of point 0 = 1e+200"},
+		{cluster.FromGram(mat.NewSymDense(2, []float64{0, nan, 0, 3})), "the inner product of points 0 and 1 = NaN: must be a number, at most 1e200 in size"},
+		{cluster.FromShiftedGram(mat.NewSymDense(2, []float64{1, inf, 0, 3})), "the inner product of point 0 and the common part = +Inf"},
+		{cluster.FromShiftedGram(mat.NewSymDense(2, []float64{1, 1, 0, nan})), "the squared length of the common part = NaN"},
 		{apart(3, 1, -1, 2), "the distance of points 0 and 2 = -1: must be a number in [0, 1e100]"},
 		{apart(3, 1, 1, nan), "the distance of points 1 and 2 = NaN"},
 	} {
@@ -96,7 +96,7 @@ func TestBadOptions(t *testing.T) {
 		"cluster: Affinity of points 0 and 1 = -1: must be a number in [0, 1e100]":  {cluster.Spectral{Affinity: cluster.AffinityFunc(negative)}, 1},
 		"cluster: what Affinity returned = nothing: must be a matrix for 2 points":  {cluster.Spectral{Affinity: cluster.AffinityFunc(missing)}, 1},
 	} {
-		labels, err := c.m.Cluster(cluster.Vectors(mat.NewDense(2, 1, []float64{1, 2})), c.k, nil)
+		labels, err := c.m.Cluster(cluster.FromVectors(mat.NewDense(2, 1, []float64{1, 2})), c.k, nil)
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, %v; want %q", labels, err, want)
 		}
@@ -110,20 +110,20 @@ func TestBadOptions(t *testing.T) {
 // if the method does not choose their number and there are as many points.
 func TestDegeneratePoints(t *testing.T) {
 	for name, p := range map[string]*cluster.Points{
-		"one point":            cluster.Vectors(mat.NewDense(1, 3, []float64{1, 2, 3})),
-		"one zero":             cluster.InnerProducts(mat.NewSymDense(1, nil)),
+		"one point":            cluster.FromVectors(mat.NewDense(1, 3, []float64{1, 2, 3})),
+		"one zero":             cluster.FromGram(mat.NewSymDense(1, nil)),
 		"one without distance": apart(1),
-		"two points":           cluster.Vectors(mat.NewDense(2, 1, []float64{1, 2})),
-		"zeros":                cluster.Vectors(mat.NewDense(5, 2, nil)),
-		"zero inner products":  cluster.InnerProducts(mat.NewSymDense(5, nil)),
+		"two points":           cluster.FromVectors(mat.NewDense(2, 1, []float64{1, 2})),
+		"zeros":                cluster.FromVectors(mat.NewDense(5, 2, nil)),
+		"zero inner products":  cluster.FromGram(mat.NewSymDense(5, nil)),
 		"no distance":          apart(4),
 		"all at one distance":  apart(4, 1, 1, 1, 1, 1, 1),
-		"a constant":           cluster.Vectors(mat.NewDense(4, 1, []float64{7, 7, 7, 7})),
-		"opposite":             cluster.Vectors(mat.NewDense(4, 1, []float64{-1, 1, -1, 1})),
-		"tiny":                 cluster.Vectors(mat.NewDense(3, 1, []float64{-1e-300, 1e-300, 3e-300})),
-		"huge":                 cluster.Vectors(mat.NewDense(3, 1, []float64{-1e100, 1e100, 9e99})),
+		"a constant":           cluster.FromVectors(mat.NewDense(4, 1, []float64{7, 7, 7, 7})),
+		"opposite":             cluster.FromVectors(mat.NewDense(4, 1, []float64{-1, 1, -1, 1})),
+		"tiny":                 cluster.FromVectors(mat.NewDense(3, 1, []float64{-1e-300, 1e-300, 3e-300})),
+		"huge":                 cluster.FromVectors(mat.NewDense(3, 1, []float64{-1e100, 1e100, 9e99})),
 		"no triangle":          apart(3, 1, 100, 1),
-		"negative lengths":     cluster.InnerProducts(mat.NewSymDense(3, []float64{-1, 0, 0, 0, -1, 0, 0, 0, -1})),
+		"negative lengths":     cluster.FromGram(mat.NewSymDense(3, []float64{-1, 0, 0, 0, -1, 0, 0, 0, -1})),
 	} {
 		for method, m := range methods {
 			for _, k := range []int{1, 2, 3, 9} {
@@ -169,8 +169,8 @@ func FuzzCluster(f *testing.F) {
 		}
 		known := []*cluster.Points{apart(int(n), values...)}
 		if n > 0 {
-			known = append(known, cluster.Vectors(mat.NewDense(int(n), int(n), values)),
-				cluster.InnerProducts(mat.NewSymDense(int(n), values)), cluster.Shifted(mat.NewSymDense(int(n), values)))
+			known = append(known, cluster.FromVectors(mat.NewDense(int(n), int(n), values)),
+				cluster.FromGram(mat.NewSymDense(int(n), values)), cluster.FromShiftedGram(mat.NewSymDense(int(n), values)))
 		}
 		for _, p := range known {
 			for name, m := range methods {

@@ -21,10 +21,10 @@ type Clusterer interface {
 	Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) // the labels
 }
 
-// Finder is a Clusterer that may choose the number of groups itself. If Finds is true, k is an upper bound, or 0 for none.
-type Finder interface {
+// KSelector is a Clusterer that may choose the number of groups itself. If SelectsK is true, k is an upper bound, or 0 for none.
+type KSelector interface {
 	Clusterer
-	Finds() bool // whether its options make it choose the number of groups
+	SelectsK() bool // whether its options make it choose the number of groups
 }
 
 // Func turns a function into a Clusterer.
@@ -44,12 +44,12 @@ func Members(labels []int, k int) [][]int {
 	return m
 }
 
-// ToCentroids returns the squared distance of every point to the mean of every group, [n][k]:
+// SquaredDistances returns the squared distance of every point to the mean of every group, [n][k]:
 //
 //	‖x_i − c‖² = G_ii − 2 mean_j G_ij + mean_jl G_jl,  j, l over the group.
 //
 // It is +Inf for an empty group.
-func ToCentroids(gram *mat.SymDense, labels []int, k int) [][]float64 {
+func SquaredDistances(gram *mat.SymDense, labels []int, k int) [][]float64 {
 	inner, norm := Centroids(gram, labels, k)
 	for i := range inner {
 		for c := range inner[i] {

@@ -36,11 +36,11 @@ func TestKMeansAgainstScikitLearn(t *testing.T) {
 		{3, 394.07577493064946, []int{17, 21, 22}},
 		{5, 233.01106248966818, []int{5, 12, 13, 14, 16}},
 	} {
-		labels, err := cluster.KMeans{Starts: 50}.Cluster(cluster.InnerProducts(gram), c.k, rand.New(rand.NewPCG(1, 1)))
+		labels, err := cluster.KMeans{Starts: 50}.Cluster(cluster.FromGram(gram), c.k, rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := cluster.ToCentroids(gram, labels, c.k)
+		d := cluster.SquaredDistances(gram, labels, c.k)
 		inertia, sizes := 0.0, make([]int, c.k)
 		for i, l := range labels {
 			inertia += d[i][l]
@@ -147,7 +147,7 @@ func TestCosinesOfSimilarModels(t *testing.T) {
 		return &g
 	}
 	want := cluster.Cosines(gram(models, false), labels, k)
-	got := cluster.Cosines(cluster.Shifted(gram(around, true)).Gram(), labels, k)
+	got := cluster.Cosines(cluster.FromShiftedGram(gram(around, true)).Gram(), labels, k)
 	naive := cluster.Cosines(gram(models, true), labels, k)
 	wrong := 0
 	for i := range n {

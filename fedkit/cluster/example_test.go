@@ -22,7 +22,7 @@ func Example() {
 	var gram mat.SymDense
 	gram.SymOuterK(1, updates)
 
-	labels, err := cluster.KMeans{}.Cluster(cluster.InnerProducts(&gram), 2, rand.New(rand.NewPCG(1, 1)))
+	labels, err := cluster.KMeans{}.Cluster(cluster.FromGram(&gram), 2, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		panic(err)
 	}
@@ -73,13 +73,13 @@ func ExampleFunc() {
 		return labels, nil
 	})
 	gram := mat.NewSymDense(3, []float64{1, -1, 2, -1, 1, -2, 2, -2, 4})
-	fmt.Println(half.Cluster(cluster.InnerProducts(gram), 2, nil))
+	fmt.Println(half.Cluster(cluster.FromGram(gram), 2, nil))
 	// Output: [0 1 0] <nil>
 }
 
 // Seven clients with one feature each. The tree holds every clustering at once: by number of groups, and by distance.
 func ExampleLink() {
-	p := cluster.Vectors(mat.NewDense(7, 1, []float64{1, 2, 10, 11, 13, 50, 51}))
+	p := cluster.FromVectors(mat.NewDense(7, 1, []float64{1, 2, 10, 11, 13, 50, 51}))
 	tree, err := cluster.Link(p, cluster.Complete)
 	if err != nil {
 		panic(err)
@@ -102,7 +102,7 @@ func ExampleLink() {
 
 // With a height, the number of groups follows from the points.
 func ExampleAgglomerative() {
-	p := cluster.Vectors(mat.NewDense(5, 1, []float64{1, 2, 10, 11, 50}))
+	p := cluster.FromVectors(mat.NewDense(5, 1, []float64{1, 2, 10, 11, 50}))
 	fmt.Println(cluster.Agglomerative{Linkage: cluster.Average}.Cluster(p, 2, nil))
 	fmt.Println(cluster.Agglomerative{Linkage: cluster.Average, Height: 5}.Cluster(p, 0, nil))
 	// Output:
@@ -112,7 +112,7 @@ func ExampleAgglomerative() {
 
 // Six clients whose updates point in three directions, with different lengths.
 func ExampleSpectral() {
-	p := cluster.Vectors(mat.NewDense(6, 3, []float64{
+	p := cluster.FromVectors(mat.NewDense(6, 3, []float64{
 		1, 0, 0,
 		0, 3, 0.1,
 		5, 0.2, 0,
@@ -133,13 +133,13 @@ func ExampleInnerProduct() {
 		0, 1, 7, 0,
 	})
 	by := cluster.Spectral{Affinity: cluster.InnerProduct{}}
-	fmt.Println(by.Cluster(cluster.InnerProducts(common), 2, rand.New(rand.NewPCG(1, 1))))
+	fmt.Println(by.Cluster(cluster.FromGram(common), 2, rand.New(rand.NewPCG(1, 1))))
 	// Output: [0 0 1 1] <nil>
 }
 
 // The number of groups that suits the points best.
 func ExampleBestSilhouette() {
-	p := cluster.Vectors(mat.NewDense(7, 1, []float64{1, 2, 10, 11, 12, 50, 51}))
+	p := cluster.FromVectors(mat.NewDense(7, 1, []float64{1, 2, 10, 11, 12, 50, 51}))
 	labels, err := cluster.BestSilhouette{}.Cluster(p, 0, nil)
 	if err != nil {
 		panic(err)
@@ -175,7 +175,7 @@ func ExamplePCA() {
 		3, 6, 9,
 		4, 8, 13,
 	}))
-	at, err := cluster.PCA(cluster.InnerProducts(&gram), 2)
+	at, err := cluster.PCA(cluster.FromGram(&gram), 2)
 	if err != nil {
 		panic(err)
 	}

@@ -95,9 +95,9 @@ func (g Groups) Means(k int, weights []float64) [][]float64 {
 	return means
 }
 
-// Join is an E-step by cosine similarity: every grouped point x [n, p] moves to the group whose center [k, p] has the greatest
+// Reassign is an E-step by cosine similarity: every grouped point x [n, p] moves to the group whose center [k, p] has the greatest
 // cosine with it. In a tie it stays. The cosine with a zero vector is 0.
-func (g Groups) Join(x, centers *mat.Dense) {
+func (g Groups) Reassign(x, centers *mat.Dense) {
 	for i := range g {
 		for c := range centers.RawMatrix().Rows {
 			if g[i] != None && cosine(x.RawRowView(i), centers.RawRowView(c)) > cosine(x.RawRowView(i), centers.RawRowView(g[i])) {

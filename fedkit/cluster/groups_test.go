@@ -42,7 +42,7 @@ func TestGroupsAtTheEdges(t *testing.T) {
 
 // The points 0, 1, 4, 10 on a line, of which the first two are a group, and the last one is in none.
 func TestGroupsByDistance(t *testing.T) {
-	points := cluster.Vectors(mat.NewDense(4, 1, []float64{0, 1, 4, 10})).Distances()
+	points := cluster.FromVectors(mat.NewDense(4, 1, []float64{0, 1, 4, 10})).Distances()
 	g := cluster.Groups{1, 1, 0, cluster.None}
 	if gap := g.Gap(points); gap != 3 {
 		t.Errorf("a gap of %v, want 3", gap)
@@ -50,7 +50,7 @@ func TestGroupsByDistance(t *testing.T) {
 	if gap := g[:2].Gap(points); !math.IsInf(gap, 1) {
 		t.Errorf("a gap of %v within one group", gap)
 	}
-	centers := cluster.Vectors(mat.NewDense(3, 1, []float64{4, 0.5, 5})).Distances() // of groups 0, 1, and 2, which is empty
+	centers := cluster.FromVectors(mat.NewDense(3, 1, []float64{4, 0.5, 5})).Distances() // of groups 0, 1, and 2, which is empty
 	if to := g.Nearest(0, centers); to != 1 {
 		t.Errorf("the nearest to group 0 is %d, want 1", to)
 	}
@@ -63,7 +63,7 @@ func TestGroupsByDistance(t *testing.T) {
 // Each goes to the center at the least angle, however long; zeros and ties stay.
 func TestGroupsJoin(t *testing.T) {
 	g := cluster.Groups{0, 0, 1, 1, cluster.None}
-	g.Join(mat.NewDense(5, 2, []float64{5, 1, 1, 5, 0, 0, 1, 1, 1, 0}), mat.NewDense(2, 2, []float64{1, 0, 0, 9}))
+	g.Reassign(mat.NewDense(5, 2, []float64{5, 1, 1, 5, 0, 0, 1, 1, 1, 0}), mat.NewDense(2, 2, []float64{1, 0, 0, 9}))
 	if want := (cluster.Groups{0, 1, 1, 1, cluster.None}); !slices.Equal(g, want) {
 		t.Errorf("%v, want %v", g, want)
 	}

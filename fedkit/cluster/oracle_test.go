@@ -64,8 +64,8 @@ func compare(t *testing.T, said []byte) {
 	}
 	for _, c := range o.Groups {
 		x := mat.NewDense(len(c.X), len(c.X[0]), slices.Concat(c.X...))
-		vectors := cluster.Vectors(x)
-		known := map[string]*cluster.Points{"vectors": vectors, "inner products": cluster.InnerProducts(vectors.Gram()), "distances": cluster.Apart(vectors.Distances())}
+		vectors := cluster.FromVectors(x)
+		known := map[string]*cluster.Points{"vectors": vectors, "inner products": cluster.FromGram(vectors.Gram()), "distances": cluster.FromDistances(vectors.Distances())}
 		if c.Name == "noise far from 0" {
 			delete(known, "inner products") // too few digits for the distances
 		}

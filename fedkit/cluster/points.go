@@ -5,8 +5,8 @@ import (
 )
 
 // Points are n points to be clustered, given by coordinates, inner products or distances; whatever a method needs is computed
-// from these. Make them with Vectors, InnerProducts, Shifted or Apart, or with Matrix.Points from the rows of a matrix on the
-// device. They are immutable: do not modify what they were made from. Clusterers check that all numbers are finite.
+// from these. Make them with FromVectors, FromGram, FromShiftedGram or FromDistances, or with Matrix.Points from the rows of a
+// matrix on the device. They are immutable: do not modify what they were made from. Clusterers check that all numbers are finite.
 type Points struct {
 	n         int
 	x         *mat.Dense    // [n, p], or nil
@@ -16,34 +16,34 @@ type Points struct {
 	distances *Condensed    // or nil
 }
 
-// Vectors returns points with the coordinates x [n, p].
-func Vectors(x *mat.Dense) *Points {
+// FromVectors returns points with the coordinates x [n, p].
+func FromVectors(x *mat.Dense) *Points {
 	if x == nil || x.IsEmpty() {
 		return new(Points)
 	}
 	return &Points{n: x.RawMatrix().Rows, x: x}
 }
 
-// Rows returns points with the coordinates of some rows of x, at least one.
-func Rows(x *mat.Dense, rows []int) *Points {
+// FromRows returns points with the coordinates of some rows of x, at least one.
+func FromRows(x *mat.Dense, rows []int) *Points {
 	some := mat.NewDense(len(rows), x.RawMatrix().Cols, nil)
 	for at, i := range rows {
 		some.SetRow(at, x.RawRowView(i))
 	}
-	return Vectors(some)
+	return FromVectors(some)
 }
 
-// InnerProducts returns points whose inner products are gram [n, n].
-func InnerProducts(gram *mat.SymDense) *Points {
+// FromGram returns points whose inner products are gram [n, n].
+func FromGram(gram *mat.SymDense) *Points {
 	if gram == nil || gram.IsEmpty() {
 		return new(Points)
 	}
 	return &Points{n: gram.SymmetricDim(), gram: gram}
 }
 
-// Shifted returns points x_i + m, given the inner products [n+1, n+1] of x_1, …, x_n and m. With a small x and a large m, such
-// as models around their mean, rounding the inner products to float32 loses nothing that matters: each keeps its own digits.
-func Shifted(gram *mat.SymDense) *Points {
+// FromShiftedGram returns points x_i + m, given the inner products [n+1, n+1] of x_1, …, x_n and m. With a small x and a large m,
+// such as models around their mean, rounding the inner products to float32 loses nothing that matters: each keeps its own digits.
+func FromShiftedGram(gram *mat.SymDense) *Points {
 	if gram == nil || gram.SymmetricDim() < 2 {
 		return new(Points)
 	}
@@ -55,8 +55,8 @@ func Shifted(gram *mat.SymDense) *Points {
 	return p
 }
 
-// Apart returns points given by their distances alone.
-func Apart(d *Condensed) *Points {
+// FromDistances returns points given by their distances alone.
+func FromDistances(d *Condensed) *Points {
 	if d == nil {
 		return new(Points)
 	}

@@ -26,7 +26,7 @@ func TestDistancesOfEqualPoints(t *testing.T) {
 					x.Set(i, j, 10+rng.NormFloat64())
 				}
 			}
-			d := cluster.Vectors(x).Distances()
+			d := cluster.FromVectors(x).Distances()
 			for i := range n {
 				for j := range n {
 					for k := range n {
@@ -62,7 +62,7 @@ func TestPointsKnownInEveryWay(t *testing.T) {
 	gram.SymOuterK(1, x)
 	shifted.SymOuterK(1, with)
 	for name, points := range map[string]*cluster.Points{
-		"vectors": cluster.Vectors(x), "inner products": cluster.InnerProducts(&gram), "shifted": cluster.Shifted(&shifted), "distances": cluster.Apart(d),
+		"vectors": cluster.FromVectors(x), "inner products": cluster.FromGram(&gram), "shifted": cluster.FromShiftedGram(&shifted), "distances": cluster.FromDistances(d),
 	} {
 		g, c := points.Gram(), points.Centered()
 		for i := range n {

@@ -12,7 +12,7 @@ import (
 // group.
 //
 // Similar models have cosines close to 1, of which float32 keeps too few digits. Then give Cosines the Gram
-// matrix of points made by Shifted.
+// matrix of points made by FromShiftedGram.
 func Cosines(gram *mat.SymDense, labels []int, k int) [][]float64 {
 	cosines, norm := Centroids(gram, labels, k)
 	for i := range cosines {

@@ -41,7 +41,7 @@ func (m Spectral) Cluster(p *Points, k int, rng *rand.Rand) ([]int, error) {
 	for i, v := range scale {
 		floats.Scale(v, u.RawRowView(i))
 	}
-	return KMeans{Starts: m.Starts}.Cluster(Vectors(u), k, rng)
+	return KMeans{Starts: m.Starts}.Cluster(FromVectors(u), k, rng)
 }
 
 // normalized returns D^-½ A D^-½ and the diagonal of D^-½. An isolated point gets a self-loop.

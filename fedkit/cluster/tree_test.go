@@ -25,7 +25,7 @@ func TestCuts(t *testing.T) {
 	for _, by := range all {
 		for seed := range uint64(5) {
 			n := 2 + int(seed)*9
-			tree := link(t, cluster.Vectors(normal(n, 3, seed)), by)
+			tree := link(t, cluster.FromVectors(normal(n, 3, seed)), by)
 			for k := -1; k <= n+2; k++ {
 				labels := tree.Cut(k)
 				if got, want := slices.Max(labels)+1, min(max(k, 1), n); got != want || len(labels) != n {
@@ -51,7 +51,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		y.SetRow(i, x.RawRowView(j))
 	}
 	for _, by := range all {
-		a, b := link(t, cluster.Vectors(x), by), link(t, cluster.Vectors(y), by)
+		a, b := link(t, cluster.FromVectors(x), by), link(t, cluster.FromVectors(y), by)
 		moved := make([]int, 50)
 		for i, j := range order {
 			moved[i] = a.Cut(6)[j]
@@ -69,7 +69,7 @@ func TestLinkNeedsOneCopyOfTheDistances(t *testing.T) {
 	for _, by := range all {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		link(t, cluster.Vectors(x), by)
+		link(t, cluster.FromVectors(x), by)
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > 4*n*n*12/10 {
 			t.Errorf("%v took %d bytes for %d points, more than 1.2 × 4n²", by, used, n)
@@ -78,10 +78,10 @@ func TestLinkNeedsOneCopyOfTheDistances(t *testing.T) {
 }
 
 func TestLinkLeavesDistancesAsTheyAre(t *testing.T) {
-	d := cluster.Vectors(normal(20, 2, 1)).Distances()
+	d := cluster.FromVectors(normal(20, 2, 1)).Distances()
 	want := slices.Clone(d.Values())
 	for _, by := range all {
-		if link(t, cluster.Apart(d), by); !slices.Equal(d.Values(), want) {
+		if link(t, cluster.FromDistances(d), by); !slices.Equal(d.Values(), want) {
 			t.Errorf("%v changed the distances", by)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"fedkit.example/fedkit/history"
 )
 
-// Quantities of simulated time, NaN for runs without a clock: see fedkit.Federation.On. Staleness needs no clock. All but
-// Simulated are over the rounds whose Solves were kept.
+// Quantities of simulated time, NaN for runs without a clock: see fedkit.Federation.WithDevices. Staleness needs no clock. All but
+// Simulated are over the rounds whose Results were kept.
 //
 // A client that began at b, and whose result arrived at a in a round that ended at c, was busy for a − b and idle for c − a: in
 // synchronous rounds it waited for stragglers, in asynchronous ones for a full buffer. One that was late or dropped out at e (see
-// Record.Missed) was busy for min(e, c) − b, and not idle. One that sat out was idle for the whole round, c − b, with a = b.
+// Record.Absences) was busy for min(e, c) − b, and not idle. One that sat out was idle for the whole round, c − b, with a = b.
 //
 //	Idle   = Σ (c − a) / (Σ (c − b) + Σ_missed (min(e, c) − b))
 //	Wasted = Σ_missed (min(e, c) − b) / (Σ (a − b) + Σ_missed (min(e, c) − b))
@@ -26,7 +26,7 @@ var (
 	Idle      = ofClock(Quantity{Name: "idle", Long: "idle share", Title: "Share of their time that clients wait", Unit: "%", LowerIsBetter: true, Range: share, Include: []float64{0},
 		ByRound: ofRounds(times.idleShare), Summary: ofTimes(times.idleShare)}) // share of their time that clients wait
 	Wasted    = ofClock(Quantity{Name: "wasted", Long: "share of busy time without a result", Unit: "%", LowerIsBetter: true, Range: share, ByRound: ofRounds(times.wastedShare), Summary: ofTimes(times.wastedShare)}) // share of busy time without a result
-	Staleness = Quantity{Name: "staleness", LowerIsBetter: true, Range: notNegative, Format: two, ByRound: ofRounds(times.staleness), Summary: ofTimes(times.staleness)}                                                // mean of Solve.Staleness over all results; 0 in synchronous rounds
+	Staleness = Quantity{Name: "staleness", LowerIsBetter: true, Range: notNegative, Format: two, ByRound: ofRounds(times.staleness), Summary: ofTimes(times.staleness)}                                                // mean of ClientResult.Staleness over all results; 0 in synchronous rounds
 )
 
 // Clocked reports whether the run has a clock, because its clients have devices.
@@ -37,7 +37,7 @@ func (r *Run) Timed() error {
 	if r.Clocked() {
 		return nil
 	}
-	return fmt.Errorf("history %q has no simulated clock: its clients have no devices (see Federation.On)", r.Name)
+	return fmt.Errorf("history %q has no simulated clock: its clients have no devices (see Federation.WithDevices)", r.Name)
 }
 
 // ofClock is a quantity that only runs with a clock and a round have.
@@ -76,12 +76,12 @@ func roundTimes(r *Run, b Basis) []Value {
 // times is the clients' total time by use, in s of the clock, and the staleness of their results.
 type times struct{ busy, idle, wasted, stale, results float64 }
 
-// add adds a round, unless its Solves were not kept.
+// add adds a round, unless its Results were not kept.
 func (t *times) add(r *history.Record) {
-	if r.Solves == nil && r.Training() != nil {
+	if r.Results == nil && r.Training() != nil {
 		return
 	}
-	for _, s := range r.Solves {
+	for _, s := range r.Results {
 		t.stale, t.results = t.stale+float64(s.Staleness), t.results+1
 		busy := max(0, float64(s.Arrived-s.Begin))
 		t.busy += busy
@@ -90,8 +90,8 @@ func (t *times) add(r *history.Record) {
 			t.wasted += busy
 		}
 	}
-	for _, m := range r.Missed {
-		if m.SatOut {
+	for _, m := range r.Absences {
+		if m.Excluded {
 			t.idle += float64(r.Clock - m.Begin)
 			continue
 		}
@@ -126,7 +126,7 @@ func ofRounds(of func(times) float64) func(*Run, Basis) []Value {
 	}
 }
 
-// lacking names the columns that some runs cannot have, because their Solves were not kept: among those shown or, if no columns
+// lacking names the columns that some runs cannot have, because their Results were not kept: among those shown or, if no columns
 // were asked for, those of runs with a clock.
 func lacking(runs []*Run, shown []column, asked bool) []string {
 	if !slices.ContainsFunc(runs, (*Run).light) {
@@ -145,11 +145,11 @@ func lacking(runs []*Run, shown []column, asked bool) []string {
 	return []string{strings.Join(names, ", ") + ": of runs whose history has what each client did: Load in place of LoadLight, Histories in place of Light"}
 }
 
-// light reports whether clients trained, but their Solves were not kept.
+// light reports whether clients trained, but their Results were not kept.
 func (r *Run) light() bool {
 	trained := false
 	for i := range r.History.Rounds {
-		if r.History.Rounds[i].Solves != nil {
+		if r.History.Rounds[i].Results != nil {
 			return false
 		}
 		trained = trained || r.History.Rounds[i].Training() != nil

@@ -27,7 +27,7 @@ func fourSpeeds(t *testing.T, s fedkit.Strategy, pace fedkit.Pace) *history.Hist
 	for i := range devices {
 		devices[i] = sim.Device{PerExample: 0.01 * float64(i+1), Down: model, Up: model / 2}
 	}
-	if fed, err = fed.On(devices); err != nil {
+	if fed, err = fed.WithDevices(devices); err != nil {
 		t.Fatal(err)
 	}
 	h, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Pace: pace})
@@ -52,8 +52,8 @@ func TestSimulatedTime(t *testing.T) {
 	}{
 		{"everyone", &strategy.FedAvg{Local: hundred}, fedkit.Pace{}, 14, 6. / 28, 0, 0},
 		{"a deadline", &strategy.FedAvg{Local: hundred}, fedkit.Pace{Deadline: 5.5}, 11, 2. / 22, 11. / 20, 0},
-		{"over", &strategy.FedAvg{Fraction: 0.5, Local: hundred}, fedkit.Pace{Over: 1}, 10, 1. / 20, 10. / 19, 0},
-		{"asynchronous", &strategy.FedBuff{AtWork: 4, K: 2, Local: hundred}, fedkit.Pace{}, 7, 2. / 24, 0, 0.5},
+		{"over", &strategy.FedAvg{Fraction: 0.5, Local: hundred}, fedkit.Pace{OverSelection: 1}, 10, 1. / 20, 10. / 19, 0},
+		{"asynchronous", &strategy.FedBuff{Concurrency: 4, K: 2, Local: hundred}, fedkit.Pace{}, 7, 2. / 24, 0, 0.5},
 	} {
 		h := fourSpeeds(t, c.s, c.pace)
 		for q, want := range map[*Quantity]float64{&Simulated: c.simulated, &Idle: c.idle, &Wasted: c.wasted, &Staleness: c.staleness} {
@@ -95,12 +95,12 @@ func TestSimulatedTo(t *testing.T) {
 	}
 }
 
-// Without Solves, the clients' times are unknown.
+// Without Results, the clients' times are unknown.
 func TestIdleOfSomeRounds(t *testing.T) {
 	h := timed(ran("A", 0.5, 0.5, 0.5), 10, 20, 30)
-	h.Rounds[0].Solves = []history.Solve{{Client: 1, Arrived: 4}}
-	h.Rounds[1].Summary, h.Rounds[1].Missed = &history.Summary{Training: &history.Training{Clients: 1}}, []history.Miss{{Begin: 10, End: 90}}
-	h.Rounds[2].Missed = []history.Miss{{Begin: 20, End: 26, Lost: true}}
+	h.Rounds[0].Results = []history.ClientResult{{Client: 1, Arrived: 4}}
+	h.Rounds[1].Summary, h.Rounds[1].Absences = &history.Summary{Training: &history.Training{Clients: 1}}, []history.Absence{{Begin: 10, End: 90}}
+	h.Rounds[2].Absences = []history.Absence{{Begin: 20, End: 26, DroppedOut: true}}
 	if got := Idle.Of(h); !near(got, []float64{6. / 16}) {
 		t.Errorf("idle %v, want 6 of 16 s", got)
 	}
@@ -112,7 +112,7 @@ func TestIdleOfSomeRounds(t *testing.T) {
 // A table says which runs lack those quantities.
 func TestIdleOfLightRuns(t *testing.T) {
 	whole, light := timed(ran("A", 0.5), 10), timed(ran("B", 0.5), 10)
-	whole.Rounds[0].Solves = []history.Solve{{Client: 1, Arrived: 4}}
+	whole.Rounds[0].Results = []history.ClientResult{{Client: 1, Arrived: 4}}
 	light.Rounds[0].Summary = &history.Summary{Training: &history.Training{Clients: 1}}
 	const says = ": of runs whose history has what each client did"
 	for want, tab := range map[string]*table.Table{
@@ -133,7 +133,7 @@ func TestIdleOfLightRuns(t *testing.T) {
 // A client that sits out waits for the whole round.
 func TestIdleOfThoseWhoSitOut(t *testing.T) {
 	h := timed(ran("A", 0.5), 10)
-	h.Rounds[0].Solves, h.Rounds[0].Missed = []history.Solve{{Client: 1, Arrived: 4}}, []history.Miss{{SatOut: true}}
+	h.Rounds[0].Results, h.Rounds[0].Absences = []history.ClientResult{{Client: 1, Arrived: 4}}, []history.Absence{{Excluded: true}}
 	if idle, wasted := Idle.Of(h), Wasted.Of(h); !near(idle, []float64{16. / 20}) || !near(wasted, []float64{0}) {
 		t.Errorf("idle %v, want 16 of 20 s; wasted %v", idle, wasted)
 	}

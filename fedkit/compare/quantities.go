@@ -188,7 +188,7 @@ func bestSoFar(r *Run, b Basis) (all []Value) {
 func kept(r *Run, _ Basis) (all []Value) {
 	most := int64(0)
 	for i := range r.History.Rounds {
-		if most = max(most, r.History.Rounds[i].Kept); most > 0 {
+		if most = max(most, r.History.Rounds[i].StateBytes); most > 0 {
 			all = append(all, Value{r.History.Rounds[i].Round, float64(most)})
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // stands for Accuracy. A custom one takes a name and a function:
 //
 //	drift := compare.PerRound("mean drift", func(r *fedkit.Record) (float64, bool) {
-//		return stat.Mean(drifts(r), nil), len(r.Solves) > 0
+//		return stat.Mean(drifts(r), nil), len(r.Results) > 0
 //	})
 type Quantity struct {
 	Name  string // of its column: "ARI"

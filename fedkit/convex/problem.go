@@ -45,7 +45,7 @@ func Matches(r *fedkit.Round) error {
 	for i := range w {
 		w[i] = float64(float32(rng.NormFloat64()))
 	}
-	losses := r.Losses(fedkit.NewMatrix(precision.Single(w), 1, len(w)), datasets.TrainPart, r.Everyone())
+	losses := r.Losses(fedkit.NewMatrix(precision.Single(w), 1, len(w)), datasets.TrainPart, r.AllClients())
 	if r.Err() != nil {
 		return r.Err()
 	}

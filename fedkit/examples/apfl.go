@@ -42,7 +42,7 @@ func (s *APFL) Start(r *fedkit.Round) error {
 func (s *APFL) Round(r *fedkit.Round) error {
 	S, d := r.Select(nil, s.Fraction), s.State.X.Cols()
 	u := r.Train(fedkit.Job{Clients: S, Start: fedkit.JoinColumns(s.State.V.Take(S...), s.State.X), Local: s.Local,
-		Objective: mixture{s.Alpha}, Shared: r.Mask("shared")})
+		Objective: mixture{s.Alpha}, Communicated: r.Mask("shared")})
 	s.State.V = s.State.V.Put(u.Clients(), u.Models.Columns(0, d))
 	s.State.X = u.Models.Columns(d, 2*d).Mean(strategy.Weights(r, u, s.Weighting, strategy.ByExamples{}))
 	return r.Err()
@@ -52,11 +52,11 @@ func (s *APFL) Round(r *fedkit.Round) error {
 func (s *APFL) Serve(r *fedkit.Round) fedkit.Serving {
 	x := s.State.X
 	mixed := s.State.V.Scale(s.Alpha).Add(x.Scale(1 - s.Alpha))
-	return fedkit.Serving{Global: fedkit.JoinColumns(x, x), Models: fedkit.JoinColumns(mixed, x), Assign: r.Everyone()}
+	return fedkit.Serving{Global: fedkit.JoinColumns(x, x), Models: fedkit.JoinColumns(mixed, x), Assign: r.AllClients()}
 }
 
-// Welcome gives each unseen client its mixture, after one round whose x is discarded.
-func (s *APFL) Welcome(r *fedkit.Round) fedkit.Serving {
+// ServeUnseen gives each unseen client its mixture, after one round whose x is discarded.
+func (s *APFL) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 	own := &APFL{Local: s.Local, Alpha: s.Alpha}
 	own.State.X, own.State.V = s.State.X, s.State.X.Repeat(r.Clients())
 	r.Fail(own.Round(r))

@@ -33,8 +33,8 @@ func (s *Ditto) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *Ditto) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
-	v := r.Train(fedkit.Job{Clients: S, Start: s.State.V.Take(S...), Pulls: s.pull(), Local: s.Local, Private: true})
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, BatchesOf: 1})
+	v := r.Train(fedkit.Job{Clients: S, Start: s.State.V.Take(S...), Pulls: s.pull(), Local: s.Local, StayLocal: true})
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, ReuseBatches: 1})
 	s.State.V = s.State.V.Put(v.Clients(), v.Models)
 	s.State.X = u.Models.Mean(strategy.Weights(r, u, s.Weighting, strategy.ByExamples{}))
 	return r.Err()
@@ -47,11 +47,11 @@ func (s *Ditto) pull() []fedkit.Pull {
 
 // Serve gives every client its own model; x is the global one.
 func (s *Ditto) Serve(r *fedkit.Round) fedkit.Serving {
-	return fedkit.Serving{Global: s.State.X, Models: s.State.V, Assign: r.Everyone()}
+	return fedkit.Serving{Global: s.State.X, Models: s.State.V, Assign: r.AllClients()}
 }
 
-// Welcome gives each unseen client a personal model, trained from x as in a round.
-func (s *Ditto) Welcome(r *fedkit.Round) fedkit.Serving {
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.X, Pulls: s.pull(), Local: s.Local, Private: true})
-	return fedkit.Serving{Global: s.State.X, Models: s.State.X.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.Everyone()}
+// ServeUnseen gives each unseen client a personal model, trained from x as in a round.
+func (s *Ditto) ServeUnseen(r *fedkit.Round) fedkit.Serving {
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.State.X, Pulls: s.pull(), Local: s.Local, StayLocal: true})
+	return fedkit.Serving{Global: s.State.X, Models: s.State.X.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.AllClients()}
 }

@@ -5,8 +5,8 @@
 //
 //	FedNova  epochs per client, and normalized averaging
 //	FedDyn   a Shift that the client keeps, without traffic
-//	Ditto    a personal model: a Private job; Welcome for unseen clients
-//	PFedMe   several Private jobs per round, each with its own Pull
+//	Ditto    a personal model: a job whose models stay local; ServeUnseen for unseen clients
+//	PFedMe   several jobs per round whose models stay local, each with its own Pull
 //	APFL     two models per client, trained jointly in a custom model: Twin
 //	QFedAvg  losses before training
 //	Partial  layers that stay with the client: FedPer, LG-FedAvg

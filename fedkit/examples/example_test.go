@@ -31,7 +31,7 @@ func after(rounds int, fed *fedkit.Federation, s fedkit.Strategy) *fedkit.Histor
 
 // drift is the total drift of the last round's clients.
 func drift(h *fedkit.History) (sum float64) {
-	for _, s := range h.Last().Solves {
+	for _, s := range h.Last().Results {
 		sum += float64(s.Drift)
 	}
 	return sum

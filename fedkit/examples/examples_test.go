@@ -39,7 +39,7 @@ func TestSuite(t *testing.T) {
 		&examples.Partial{Fraction: 0.5, Local: standard, Personal: []string{"dense1/biases"}},
 		&examples.MOON{Fraction: 0.5, Local: standard},
 	} {
-		if err := (fedtest.Suite{Warm: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
+		if err := (fedtest.Suite{Warmup: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
 			t.Error(err)
 		}
 	}

@@ -47,7 +47,7 @@ func (s *FedDyn) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Pulls: []fedkit.Pull{{Weight: s.Alpha}},
 		Shift: s.State.Hi.Take(S...).Scale(-1), Down: 1}) // the client has h_i
 	p, step := strategy.Weights(r, u, s.Weighting, strategy.Equal{}), u.Delta().Scale(s.Alpha)
-	own := u.Trained.Sub(u.Start).Scale(s.Alpha) // the client's own, before any attack
+	own := u.Local.Sub(u.Start).Scale(s.Alpha) // the client's own, before any attack
 	s.State.Hi = s.State.Hi.Put(u.Clients(), s.State.Hi.Take(u.Clients()...).Sub(own))
 	s.State.H = s.State.H.Sub(step.Mean(p).Scale(strategy.Share(r, u, s.Weighting, strategy.Equal{})))
 	s.State.X = u.Models.Mean(p).Sub(s.State.H.Scale(1 / s.Alpha))

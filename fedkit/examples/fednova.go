@@ -44,7 +44,7 @@ func (s *FedNova) Round(r *fedkit.Round) error {
 	}
 	u := r.Train(job)
 	var steps, inverse []float64
-	for _, solve := range u.Solves {
+	for _, solve := range u.Results {
 		steps, inverse = append(steps, float64(solve.Steps)), append(inverse, 1/float64(solve.Steps))
 	}
 	n := u.Examples()

@@ -35,7 +35,7 @@ func (s *MOON) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, Objective: contrast{s.Mu, s.Temperature},
 		Extra: map[string]*fedkit.Matrix{"global": s.State.X, "previous": s.State.Previous.Take(S...)}})
-	s.State.Previous = s.State.Previous.Put(u.Clients(), u.Trained)
+	s.State.Previous = s.State.Previous.Put(u.Clients(), u.Local)
 	s.State.X = u.Models.Mean(u.Examples())
 	return r.Err()
 }

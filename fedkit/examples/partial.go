@@ -49,21 +49,21 @@ func (s *Partial) models(r *fedkit.Round) *fedkit.Matrix {
 // Round implements fedkit.Strategy.
 func (s *Partial) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.models(r).Take(S...), Local: s.Local, Shared: r.Mask(s.Personal...).Not()})
+	u := r.Train(fedkit.Job{Clients: S, Start: s.models(r).Take(S...), Local: s.Local, Communicated: r.Mask(s.Personal...).Not()})
 	s.State.W, s.State.X = s.State.W.Put(u.Clients(), u.Models), u.Models.Mean(u.Examples())
 	return r.Err()
 }
 
 // Serve gives every client the shared layers with its own.
 func (s *Partial) Serve(r *fedkit.Round) fedkit.Serving {
-	return fedkit.Serving{Models: s.models(r), Assign: r.Everyone()}
+	return fedkit.Serving{Models: s.models(r), Assign: r.AllClients()}
 }
 
-// Welcome gives each unseen client the shared layers with its own.
-func (s *Partial) Welcome(r *fedkit.Round) fedkit.Serving {
+// ServeUnseen gives each unseen client the shared layers with its own.
+func (s *Partial) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 	own, local := r.Mask(s.Personal...), s.Local.WithDefaults()
 	local.Epochs, local.Steps = 10*local.Epochs, 10*local.Steps
 	start := r.Models(1).Blend(s.State.X, own)
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: start, Local: local, Mask: own, Private: true})
-	return fedkit.Serving{Models: start.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.Everyone()}
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: start, Local: local, Mask: own, StayLocal: true})
+	return fedkit.Serving{Models: start.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.AllClients()}
 }

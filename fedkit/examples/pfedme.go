@@ -35,7 +35,7 @@ func (s *PFedMe) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *PFedMe) Round(r *fedkit.Round) error {
 	u, w := s.train(r, r.Select(nil, s.Fraction))
-	s.State.Theta = s.State.Theta.Put(u.Clients(), u.Trained)
+	s.State.Theta = s.State.Theta.Put(u.Clients(), u.Local)
 	s.State.X = s.State.X.Add(w.Mean(strategy.Weights(r, u, s.Weighting, strategy.Equal{})).Sub(s.State.X).Scale(s.Beta))
 	return r.Err()
 }
@@ -44,23 +44,23 @@ func (s *PFedMe) Round(r *fedkit.Round) error {
 func (s *PFedMe) train(r *fedkit.Round, S []int) (u *fedkit.Updates, w *fedkit.Matrix) {
 	w = s.State.X.Repeat(len(S))
 	for left, theta := s.Rounds, w; left > 0; left-- {
-		job := fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: s.Lambda}}, Local: s.Local, Private: left > 1}
+		job := fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: s.Lambda}}, Local: s.Local, StayLocal: left > 1}
 		if left == 1 {
 			job.Down = 1 // x, at the start
 		}
 		u = r.Train(job)
-		S, theta, w = u.Clients(), u.Models, w.Take(u.At...).Scale(1-s.Eta*s.Lambda).Add(u.Models.Scale(s.Eta*s.Lambda))
+		S, theta, w = u.Clients(), u.Models, w.Take(u.Positions...).Scale(1-s.Eta*s.Lambda).Add(u.Models.Scale(s.Eta*s.Lambda))
 	}
 	return u, w
 }
 
 // Serve gives every client its own model; x is the global one.
 func (s *PFedMe) Serve(r *fedkit.Round) fedkit.Serving {
-	return fedkit.Serving{Global: s.State.X, Models: s.State.Theta, Assign: r.Everyone()}
+	return fedkit.Serving{Global: s.State.X, Models: s.State.Theta, Assign: r.AllClients()}
 }
 
-// Welcome gives each unseen client a personal model, fitted near x as in a round.
-func (s *PFedMe) Welcome(r *fedkit.Round) fedkit.Serving {
-	u, _ := s.train(r, r.Everyone())
-	return fedkit.Serving{Global: s.State.X, Models: s.State.X.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.Everyone()}
+// ServeUnseen gives each unseen client a personal model, fitted near x as in a round.
+func (s *PFedMe) ServeUnseen(r *fedkit.Round) fedkit.Serving {
+	u, _ := s.train(r, r.AllClients())
+	return fedkit.Serving{Global: s.State.X, Models: s.State.X.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.AllClients()}
 }

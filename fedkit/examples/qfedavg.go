@@ -30,8 +30,8 @@ func (s *QFedAvg) Round(r *fedkit.Round) error {
 	loss := r.Losses(s.X, datasets.TrainPart, S)[0]
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Down: fedkit.Zero}) // clients already have x
 	l, h, weight := 1/s.Local.Rate(r.T), 0.0, strategy.Weights(r, u, s.Weighting, strategy.Equal{})
-	for i, solve := range u.Solves {
-		f := loss[u.At[i]] + 1e-10 // a loss of 0 has no power q − 1
+	for i, solve := range u.Results {
+		f := loss[u.Positions[i]] + 1e-10 // a loss of 0 has no power q − 1
 		h += weight[i] * (s.Q*math.Pow(f, s.Q-1)*math.Pow(l*float64(solve.Drift), 2) + l*math.Pow(f, s.Q))
 		weight[i] *= l * math.Pow(f, s.Q)
 	}

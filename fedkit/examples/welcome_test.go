@@ -23,8 +23,8 @@ type host struct {
 
 func (h *host) Unwrap() fedkit.Strategy { return h.Strategy }
 
-func (h *host) Welcome(r *fedkit.Round) fedkit.Serving {
-	h.served = h.Strategy.(fedkit.Welcomer).Welcome(r)
+func (h *host) ServeUnseen(r *fedkit.Round) fedkit.Serving {
+	h.served = h.Strategy.(fedkit.UnseenServer).ServeUnseen(r)
 	return h.served
 }
 

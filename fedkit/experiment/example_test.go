@@ -14,7 +14,7 @@ func ExampleReadGrid() {
 		return
 	}
 	fmt.Println(len(grid), "runs; those with seed 1:")
-	for _, c := range grid.With("seed", "1") {
+	for _, c := range grid.Where("seed", "1") {
 		fmt.Printf("%v: %v, %d rounds\n", c, c.Partition, c.Options.Rounds)
 	}
 	// Output:

@@ -42,7 +42,7 @@ type HeldOut struct {
 	Seed    uint64 // draws them
 }
 
-// Attackers are a share of the clients, drawn by a seed: see attack.On.
+// Attackers are a share of the clients, drawn by a seed: see attack.Apply.
 type Attackers struct {
 	By    attack.Attack // what they do
 	Share *float64      // of the clients, in [0, 1]
@@ -100,14 +100,14 @@ func (w World) Federation() (*fedkit.Federation, error) {
 		}
 	}
 	if w.Devices != nil {
-		if fed, err = fed.On(w.Devices); err != nil {
+		if fed, err = fed.WithDevices(w.Devices); err != nil {
 			return nil, err
 		}
 	}
 	if w.Attack.By == nil {
 		return fed, nil
 	}
-	return attack.On(fed, *w.Attack.Share, w.Attack.By, w.Attack.Seed)
+	return attack.Apply(fed, *w.Attack.Share, w.Attack.By, w.Attack.Seed)
 }
 
 // ReadTree reads a YAML file as a tree for Build. Errors: a file that is no map, is not YAML, or is larger than any written by

@@ -21,7 +21,7 @@ import (
 type Found struct {
 	Runs    study.Runs // in the grid's order, under its names and labels; those that failed too
 	Stored  int        // how many of Runs are from the folder; the others are from the extract
-	Missing []*Cell    // that are in neither
+	Missing []*Trial   // that are in neither
 
 	dir, extract string
 	code, device map[string]int // number of runs by the code that computed them, if that is not this code, and by the kind of device
@@ -108,24 +108,24 @@ func (m made) String() string {
 	return string(b)
 }
 
-func (c *Cell) made() string {
+func (c *Trial) made() string {
 	return made{config.Of(c.World), config.Of(c.Strategy), c.Options.Config(), c.Options.Seed}.String()
 }
 
-// called is the name of the cell's run, with its labels and seed.
-func (c *Cell) called() string {
+// called is the name of the trial's run, with its labels and seed.
+func (c *Trial) called() string {
 	return fmt.Sprintf("%s, seed %d", c.of(new(study.Run)), c.Options.Seed)
 }
 
-// of returns the cell's run under the cell's name and labels.
-func (c *Cell) of(r *study.Run) *study.Run {
+// of returns the trial's run under the trial's name and labels.
+func (c *Trial) of(r *study.Run) *study.Run {
 	named := *r
 	named.Name, named.Labels = c.runName(), c.labels()
 	return &named
 }
 
-// nearest returns how the cell's run differs from the most similar of these.
-func (c *Cell) nearest(runs study.Runs) string {
+// nearest returns how the trial's run differs from the most similar of these.
+func (c *Trial) nearest(runs study.Runs) string {
 	var best []string
 	for _, r := range runs {
 		fields := append(config.Diff(r.About.Config, config.Of(c.Strategy)), c.otherWorld(r)...)
@@ -139,8 +139,8 @@ func (c *Cell) nearest(runs study.Runs) string {
 	return strings.Join(best, ", ")
 }
 
-// otherWorld returns how the cell's world differs from what a run's federation is made from.
-func (c *Cell) otherWorld(r *study.Run) (best []string) {
+// otherWorld returns how the trial's world differs from what a run's federation is made from.
+func (c *Trial) otherWorld(r *study.Run) (best []string) {
 	if r.From == nil {
 		return []string{"nothing says what its data are made from"}
 	}
@@ -183,7 +183,7 @@ func (f *Found) String() string {
 		latest := slices.MaxFunc(f.Runs, func(a, b *study.Run) int { return a.Finished.Compare(b.Finished) })
 		say(n, fmt.Sprintf("runs from the extract %s, of %s", f.extract, latest.Finished.Format(time.DateOnly)), "")
 	}
-	say(len(f.Missing), "missing", some(f.Missing, (*Cell).called))
+	say(len(f.Missing), "missing", some(f.Missing, (*Trial).called))
 	if others := f.others(); others != "" {
 		lines = append(lines, others[1:])
 	}

@@ -118,7 +118,7 @@ vary:
 		{"Seed=1\n  part", "Seed=2\n  part", "Data.Seed: 2, was 1"},
 		{"Natural", "IID Clients=6", "Partition: partition.IID{Clients: 6}, was partition.Natural{}"},
 		{"MLP Hidden=4", "MLP Hidden=5", "Model.Hidden[0]: 5, was 4"},
-		{"model: MLP", "model: {type: UniformStart, Of: MLP Hidden=4} #", "Model: "},
+		{"model: MLP", "model: {type: UniformInit, Of: MLP Hidden=4} #", "Model: "},
 		{"Clients: 1, Seed: 1", "Clients: 2, Seed: 1", "HoldOut.Clients: 2, was 1"},
 		{"Clients: 1, Seed: 1", "Clients: 1, Seed: 2", "HoldOut.Seed: 2, was 1"},
 		{"PerExample=0.1", "PerExample=0.2", "Devices.PerExample: sim.Constant(0.2), was sim.Constant(0.1)"},
@@ -145,12 +145,12 @@ vary:
   strategy: {one: {}, two: {}}
   speed: {slow: {strategy: {Local: {Batch: 16}}}}`, 1))
 	f, err := again.Find(store, "none")
-	if err != nil || len(f.Runs) != 4 || len(f.Runs.With("name", "two", "speed", "slow")) != 2 || f.Runs[0].Key != f.Runs[1].Key {
+	if err != nil || len(f.Runs) != 4 || len(f.Runs.Where("name", "two", "speed", "slow")) != 2 || f.Runs[0].Key != f.Runs[1].Key {
 		t.Fatal(f, err)
 	}
 	extract := filepath.Join(dir, "some.runs")
 	must.M(f.Runs.Extract(extract))
-	if f, err := again.Find("none", extract); err != nil || f.Stored != 0 || len(f.Runs.With("name", "two", "speed", "slow")) != 2 {
+	if f, err := again.Find("none", extract); err != nil || f.Stored != 0 || len(f.Runs.Where("name", "two", "speed", "slow")) != 2 {
 		t.Error(f, err)
 	}
 }

@@ -17,10 +17,10 @@ import (
 )
 
 // Grid is a study as it is written down: its runs.
-type Grid []*Cell
+type Grid []*Trial
 
-// Cell is one run of a grid.
-type Cell struct {
+// Trial is one run of a grid.
+type Trial struct {
 	*Experiment
 	Labels []any // pairs of a key and a value, as study.Study.Add takes them
 
@@ -101,7 +101,7 @@ func (f *gridFile) grid() (g Grid, err error) {
 	}
 	base := map[string]any{}
 	catalog.Merge(base, f.base)
-	for c := range f.combinations(&Cell{tree: base}, f.vary) {
+	for c := range f.combinations(&Trial{tree: base}, f.vary) {
 		if c.Experiment, err = Build(c.tree); err != nil {
 			return nil, fmt.Errorf("%s: %w", c, err)
 		}
@@ -177,9 +177,9 @@ func split(set any) (own map[string]any, vary any) {
 	return own, vary
 }
 
-// combinations yields a cell, derived from c, for each combination of what varies.
-func (f *gridFile) combinations(c *Cell, vary yaml.Map) iter.Seq[*Cell] {
-	return func(yield func(*Cell) bool) {
+// combinations yields a trial, derived from c, for each combination of what varies.
+func (f *gridFile) combinations(c *Trial, vary yaml.Map) iter.Seq[*Trial] {
+	return func(yield func(*Trial) bool) {
 		if len(vary) == 0 {
 			yield(c)
 			return
@@ -195,9 +195,9 @@ func (f *gridFile) combinations(c *Cell, vary yaml.Map) iter.Seq[*Cell] {
 	}
 }
 
-// values yields the cell with each value of a path, and what varies only with that value.
-func (f *gridFile) values(c *Cell, path string, values any) iter.Seq2[*Cell, yaml.Map] {
-	return func(yield func(*Cell, yaml.Map) bool) {
+// values yields the trial with each value of a path, and what varies only with that value.
+func (f *gridFile) values(c *Trial, path string, values any) iter.Seq2[*Trial, yaml.Map] {
+	return func(yield func(*Trial, yaml.Map) bool) {
 		if sets, is := values.(yaml.Map); is {
 			for _, s := range sets {
 				own, vary := split(s.Value)
@@ -221,9 +221,9 @@ func (f *gridFile) values(c *Cell, path string, values any) iter.Seq2[*Cell, yam
 	}
 }
 
-// named returns the cell with a readable value of a path. A strategy is no label: it names the run.
-func (c *Cell) named(path, label, text string) *Cell {
-	n := &Cell{tree: maps.Clone(c.tree), name: c.name, Labels: slices.Clone(c.Labels)}
+// named returns the trial with a readable value of a path. A strategy is no label: it names the run.
+func (c *Trial) named(path, label, text string) *Trial {
+	n := &Trial{tree: maps.Clone(c.tree), name: c.name, Labels: slices.Clone(c.Labels)}
 	switch {
 	case strings.EqualFold(path, "strategy"):
 		n.name = text
@@ -233,13 +233,13 @@ func (c *Cell) named(path, label, text string) *Cell {
 	return n
 }
 
-// String is the cell's name: "FedProx Mu=0.1, α 0.1".
-func (c *Cell) String() string {
+// String is the trial's name: "FedProx Mu=0.1, α 0.1".
+func (c *Trial) String() string {
 	return (&study.Run{Name: cmp.Or(c.name, "run"), Labels: c.labels()}).String()
 }
 
-// labels returns the labels of the cell's run.
-func (c *Cell) labels() (all []study.Label) {
+// labels returns the labels of the trial's run.
+func (c *Trial) labels() (all []study.Label) {
 	for pair := range slices.Chunk(c.Labels, 2) {
 		all = append(all, study.Label{Key: fmt.Sprint(pair[0]), Value: fmt.Sprint(pair[1])})
 	}
@@ -275,8 +275,8 @@ func (f *gridFile) checkLabels() error {
 	return nil
 }
 
-// With returns the cells with a name, a seed or a label: With("name", "FedAvg"), With("α", "0.1").
-func (g Grid) With(key, value string) (some Grid) {
+// Where returns the trials with a name, a seed or a label: Where("name", "FedAvg"), Where("α", "0.1").
+func (g Grid) Where(key, value string) (some Grid) {
 	for _, c := range g {
 		if key == "name" && value == c.runName() || key == "seed" && value == fmt.Sprint(c.Options.Seed) ||
 			slices.Contains(c.labels(), study.Label{Key: key, Value: value}) {
@@ -286,8 +286,8 @@ func (g Grid) With(key, value string) (some Grid) {
 	return some
 }
 
-// runName is the name of the cell's run.
-func (c *Cell) runName() string { return cmp.Or(c.Options.Name, config.Of(c.Strategy).Name()) }
+// runName is the name of the trial's run.
+func (c *Trial) runName() string { return cmp.Or(c.Options.Name, config.Of(c.Strategy).Name()) }
 
 // Study returns the study of the grid, whose runs are stored in a folder. Each federation is made once, and shared by its runs.
 //

@@ -33,8 +33,8 @@ type Row struct {
 //	chosen_on_test_accuracy, …       Record.MeanChosenOnTest
 //	clustering_count, clustering_ari, …  Record.Clustering
 //	note_…                           the strategy's own figures, under their names
-//	train_loss, train_steps, …       a client's that took part: fields of history.Solve
-//	missed_begin, missed_end, …      a client's whose result was late or lost: fields of history.Miss
+//	train_loss, train_steps, …       a client's that took part: fields of history.ClientResult
+//	missed_begin, missed_end, …      a client's whose result was late or lost: fields of history.Absence
 //	test_accuracy, test_loss, …      a client's model on its own test examples: fields of history.Score
 //	cluster                          a client's
 //
@@ -89,13 +89,13 @@ func figuresOf(r *history.Record, yield func(figure) bool) bool {
 		!of(Server, "unseen_", r.MeanUnseen()) || !of(Server, "chosen_on_test_", r.MeanChosenOnTest()) {
 		return false
 	}
-	for i := range r.Solves {
-		if !of(r.Solves[i].Client, "train_", &r.Solves[i]) {
+	for i := range r.Results {
+		if !of(r.Results[i].Client, "train_", &r.Results[i]) {
 			return false
 		}
 	}
-	for i := range r.Missed {
-		if !of(r.Missed[i].Client, "missed_", &r.Missed[i]) {
+	for i := range r.Absences {
+		if !of(r.Absences[i].Client, "missed_", &r.Absences[i]) {
 			return false
 		}
 	}

@@ -23,18 +23,18 @@ import (
 func made() *history.History {
 	global := &history.Score{Loss: 0.5, Accuracy: 0.75, Examples: 8, Metrics: map[string]history.Float{"macro F1": 0.625}}
 	return &history.History{Clients: 2, Rounds: []history.Record{
-		{Round: 1, Seconds: 0.25, BytesUp: 400, BytesDown: 800, Solves: []history.Solve{{Client: 1, Examples: 9, Steps: 3, Loss: 2, Drift: 0.1, LR: 0.5}}},
+		{Round: 1, Seconds: 0.25, BytesUp: 400, BytesDown: 800, Results: []history.ClientResult{{Client: 1, Examples: 9, Steps: 3, Loss: 2, Drift: 0.1, LR: 0.5}}},
 		{Round: 2, Seconds: 0.125, EvalTime: 1, Global: global, Clusters: []int{0, 1},
-			Scores: []history.Score{{Loss: 1, Accuracy: 1, Examples: 1}, {Loss: history.Float(math.Inf(1)), Accuracy: 0, Examples: 3}},
-			Notes:  map[string]history.Float{"ρ": history.Float(math.NaN())},
-			Solves: []history.Solve{{Client: 0, Examples: 7, Steps: 2, Loss: 1, Drift: 0, Skipped: true}}},
+			Scores:  []history.Score{{Loss: 1, Accuracy: 1, Examples: 1}, {Loss: history.Float(math.Inf(1)), Accuracy: 0, Examples: 3}},
+			Notes:   map[string]history.Float{"ρ": history.Float(math.NaN())},
+			Results: []history.ClientResult{{Client: 0, Examples: 7, Steps: 2, Loss: 1, Drift: 0, Skipped: true}}},
 	}}
 }
 
 func ExampleCSV() {
 	h := &history.History{Rounds: []history.Record{{
 		Round: 1, Seconds: 0.25, BytesUp: 400, BytesDown: 800, Global: &history.Score{Loss: 0.5, Accuracy: 0.75, Examples: 8},
-		Solves: []history.Solve{{Client: 3, Examples: 9, Steps: 2, Loss: 2, Drift: 0.1, LR: 0.5}},
+		Results: []history.ClientResult{{Client: 3, Examples: 9, Steps: 2, Loss: 2, Drift: 0.1, LR: 0.5}},
 	}}}
 	if err := export.CSV(os.Stdout, "avg-1", h); err != nil {
 		panic(err)
@@ -122,8 +122,8 @@ func TestRows(t *testing.T) {
 // Times of the simulated clock are rows of runs that have one.
 func TestRowsOfAClock(t *testing.T) {
 	h := &history.History{Clients: 3, Rounds: []history.Record{
-		{Round: 1, Clock: 7.5, Solves: []history.Solve{{Client: 1, Received: 1, Finished: 4, Arrived: 6, Staleness: 2}}},
-		{Round: 2, Clock: 9, Missed: []history.Miss{{Client: 2, Begin: 7.5, End: 8, Lost: true}, {Client: 0, Begin: 7.5, End: 30}}},
+		{Round: 1, Clock: 7.5, Results: []history.ClientResult{{Client: 1, Received: 1, Finished: 4, Arrived: 6, Staleness: 2}}},
+		{Round: 2, Clock: 9, Absences: []history.Absence{{Client: 2, Begin: 7.5, End: 8, DroppedOut: true}, {Client: 0, Begin: 7.5, End: 30}}},
 	}}
 	var got []string
 	for r := range export.Rows("a", h) {
@@ -190,7 +190,7 @@ func TestTableFile(t *testing.T) {
 func improving() *history.History {
 	h := &history.History{Clients: 3}
 	for t := 1; t <= 20; t++ {
-		r := history.Record{Round: t, Seconds: 1 / float64(t), Solves: []history.Solve{{Client: t % 3, Examples: 5, Steps: 2, Loss: history.Float(math.Log(float64(t)))}}}
+		r := history.Record{Round: t, Seconds: 1 / float64(t), Results: []history.ClientResult{{Client: t % 3, Examples: 5, Steps: 2, Loss: history.Float(math.Log(float64(t)))}}}
 		if root := math.Sqrt(float64(t)); t%2 == 0 {
 			r.Global = &history.Score{Accuracy: history.Float(root / (root + 1)), Loss: history.Float(1 / root), Examples: 30}
 			r.Scores = []history.Score{*r.Global, *r.Global, *r.Global}

@@ -49,11 +49,11 @@ func divide(c cluster.Clusterer, p *cluster.Points, k int, rng *rand.Rand) (labe
 
 func groups(c cluster.Clusterer) error {
 	x, truth := apart()
-	p := cluster.Vectors(x)
+	p := cluster.FromVectors(x)
 	for _, known := range []struct {
 		by string
 		p  *cluster.Points
-	}{{"coordinates", p}, {"inner products", cluster.InnerProducts(p.Gram())}, {"distances", cluster.Apart(p.Distances())}} {
+	}{{"coordinates", p}, {"inner products", cluster.FromGram(p.Gram())}, {"distances", cluster.FromDistances(p.Distances())}} {
 		labels, err := divide(c, known.p, 3, rand.New(rand.NewPCG(3, 4)))
 		if err == nil && cluster.Agree(labels, truth).ARI != 1 {
 			err = fmt.Errorf("groups %v, want %v", labels, truth)
@@ -74,8 +74,8 @@ func randomness(c cluster.Clusterer) error {
 		func() *rand.Rand { return rand.New(rand.NewPCG(7, 8)) },
 		func() *rand.Rand { return nil },
 	} {
-		a, err := divide(c, cluster.Vectors(x), 4, source())
-		b, also := divide(c, cluster.Vectors(x), 4, source())
+		a, err := divide(c, cluster.FromVectors(x), 4, source())
+		b, also := divide(c, cluster.FromVectors(x), 4, source())
 		if err = errors.Join(err, also); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func few(c cluster.Clusterer) error {
 		if t.k > t.n {
 			x.Set(1, 0, 1)
 		}
-		if _, err := divide(c, cluster.Vectors(x), t.k, rand.New(rand.NewPCG(9, 10))); err != nil {
+		if _, err := divide(c, cluster.FromVectors(x), t.k, rand.New(rand.NewPCG(9, 10))); err != nil {
 			return fmt.Errorf("%s: %w", t.what, err)
 		}
 	}
@@ -104,16 +104,16 @@ func few(c cluster.Clusterer) error {
 
 func refuses(c cluster.Clusterer) error {
 	x, _ := apart()
-	f, ok := c.(cluster.Finder)
+	f, ok := c.(cluster.KSelector)
 	for _, t := range []struct {
 		what string
 		p    *cluster.Points
 		k    int
 		fine bool
 	}{
-		{"k = -1", cluster.Vectors(x), -1, false},
-		{"k = 0", cluster.Vectors(x), 0, ok && f.Finds()},
-		{"no points", cluster.Apart(cluster.NewCondensed(0)), 2, false},
+		{"k = -1", cluster.FromVectors(x), -1, false},
+		{"k = 0", cluster.FromVectors(x), 0, ok && f.SelectsK()},
+		{"no points", cluster.FromDistances(cluster.NewCondensed(0)), 2, false},
 	} {
 		if _, err := c.Cluster(t.p, t.k, nil); (err == nil) != t.fine {
 			return fmt.Errorf("%s: error %v, want one: %v", t.what, err, !t.fine)

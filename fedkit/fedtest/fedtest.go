@@ -33,11 +33,11 @@ import (
 
 // Suite is the conformance test of a strategy. The zero value suits most strategies.
 type Suite struct {
-	Loss float64 // test loss that 400 rounds on Quadratic must reach; default 1e-3. Negative: no limit
-	Warm int     // rounds after which every program of the strategy has run once; default 1
-	All  bool    // it stops with an error if a round has too few clients: on the clock, nobody is late or drops out
+	Loss              float64 // test loss that 400 rounds on Quadratic must reach; default 1e-3. Negative: no limit
+	Warmup            int     // rounds after which every program of the strategy has run once; default 1
+	FullParticipation bool    // it stops with an error if a round has too few clients: on the clock, nobody is late or drops out
 
-	Untimed bool // it refuses federations with devices, which is tested in place of the clock
+	NoClock bool // it refuses federations with devices, which is tested in place of the clock
 
 	Devices sim.Rule // of the clients, for strategies that need a clock; default none
 }
@@ -50,7 +50,7 @@ func TestStrategy(s fedkit.Strategy) error { return Suite{}.Test(s) }
 //
 //   - it learns: the clients share an optimum, and the loss comes near 0;
 //   - the same seed gives the same bytes, for any number of workers;
-//   - clients that never took part find a model, and that changes nothing: see fedkit.Welcomer;
+//   - clients that never took part find a model, and that changes nothing: see fedkit.UnseenServer;
 //   - a run that was interrupted and resumed ends with the same bytes;
 //   - on devices that take no time it does the same, and on others, which are late and drop out, it keeps its bytes too;
 //   - after the first round nothing is compiled, and nothing in another run, since programs that compute the same are shared;
@@ -102,7 +102,7 @@ func (c Suite) on(fed *fedkit.Federation, err error) (*fedkit.Federation, error)
 	if err != nil || c.Devices == nil {
 		return fed, err
 	}
-	return fed.On(c.Devices)
+	return fed.WithDevices(c.Devices)
 }
 
 func (c Suite) learns(s fedkit.Strategy) error {
@@ -208,7 +208,7 @@ func again(fed *fedkit.Federation, s fedkit.Strategy) error {
 
 // refused holds a strategy to refuse devices.
 func refused(fed *fedkit.Federation, s fedkit.Strategy) error {
-	fed, err := fed.On(sim.Devices{})
+	fed, err := fed.WithDevices(sim.Devices{})
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (c Suite) onClock(s fedkit.Strategy) error {
 	fed, err := shared()
 	switch {
 	case err != nil:
-	case c.Untimed:
+	case c.NoClock:
 		return refused(fed, s)
 	case c.Devices == nil:
 		err = withoutDelay(fed, s)
@@ -238,11 +238,11 @@ func (c Suite) onClock(s fedkit.Strategy) error {
 func (c Suite) late(fed *fedkit.Federation, s fedkit.Strategy) error {
 	devices := sim.Devices{PerExample: sim.LogNormal{Median: 1e-3, Sigma: 1}, Up: sim.Uniform{Low: 1e3, High: 1e4}, Seed: 3}
 	o := fedkit.Options{Workers: 1}
-	if !c.All {
+	if !c.FullParticipation {
 		devices.Drop, devices.OnFor, devices.OffFor = sim.Constant(0.1), sim.Constant(0.4), sim.Constant(0.1)
-		o.Pace = fedkit.Pace{Deadline: 0.3, Over: 0.2}
+		o.Pace = fedkit.Pace{Deadline: 0.3, OverSelection: 0.2}
 	}
-	timed, err := fed.On(devices)
+	timed, err := fed.WithDevices(devices)
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func withoutDelay(fed *fedkit.Federation, s fedkit.Strategy) error {
 	if err != nil {
 		return err
 	}
-	instant, err := fed.On(sim.Devices{})
+	instant, err := fed.WithDevices(sim.Devices{})
 	if err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (c Suite) newcomers(s fedkit.Strategy) error {
 	}
 	b, err := Outcome(without, h)
 	if err == nil && !bytes.Equal(a, b) {
-		err = errors.New("a run with newcomers ends with different bytes than one without: Welcome must change nothing")
+		err = errors.New("a run with newcomers ends with different bytes than one without: ServeUnseen must change nothing")
 	}
 	return err
 }
@@ -339,7 +339,7 @@ func (c Suite) compiles(s fedkit.Strategy) error {
 	if err != nil {
 		return err
 	}
-	warm, first := max(1, c.Warm), int64(0)
+	warm, first := max(1, c.Warmup), int64(0)
 	for h, err := range fedkit.Rounds(context.Background(), fed, fresh(s), fedkit.Options{Rounds: warm + 5, Seed: 9}) {
 		if err != nil {
 			return err

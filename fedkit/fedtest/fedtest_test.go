@@ -87,7 +87,7 @@ func (s *partway) program(round int) *fedkit.Program {
 
 func (s *partway) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
 
-func (s *partway) Welcome(r *fedkit.Round) fedkit.Serving {
+func (s *partway) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 	switch s.flaw {
 	case "greedy":
 		s.State.X = s.State.X.Scale(1.01)

@@ -38,7 +38,7 @@ func alone(fed *fedkit.Federation, job fedkit.Job) error {
 	}
 	sizes := u.Examples()
 	for _, i := range []int{slices.Index(sizes, slices.Min(sizes)), slices.Index(sizes, slices.Max(sizes))} {
-		one, err := fed.Train(context.Background(), only(job, u.At[i]), 1)
+		one, err := fed.Train(context.Background(), only(job, u.Positions[i]), 1)
 		if err == nil {
 			err = like("trains alone", one, u.Models.Take(i))
 		}
@@ -81,7 +81,7 @@ func like(when string, u *fedkit.Updates, model *fedkit.Matrix) error {
 	}
 	apart, err := u.Models.Sub(model).Norms()
 	if err == nil && !(apart[0] <= 1e-3*length[0]) {
-		err = fmt.Errorf("client %d returns another model when it %s: %.3g from the other one, after an update of length %.3g", u.Solves[0].Client, when, apart[0], length[0])
+		err = fmt.Errorf("client %d returns another model when it %s: %.3g from the other one, after an update of length %.3g", u.Results[0].Client, when, apart[0], length[0])
 	}
 	return err
 }

@@ -190,7 +190,7 @@ func TestServerOptimizer(o fedkit.ServerOptimizer) error {
 		{"step", sameStep},
 		{"learns", func(fedkit.ServerOptimizer) error { return Suite{Loss: 0.5}.learns(h) }},
 		{"bytes", func(fedkit.ServerOptimizer) error { return Suite{}.sameBytes(h) }},
-		{"compilations", func(fedkit.ServerOptimizer) error { return Suite{Warm: 2}.compiles(h) }},
+		{"compilations", func(fedkit.ServerOptimizer) error { return Suite{Warmup: 2}.compiles(h) }},
 	})
 }
 

@@ -58,7 +58,7 @@ type turns struct{ calls int }
 
 func (s *turns) Select(r *fedkit.Round, n int) []int {
 	s.calls++
-	return append(r.Everyone()[s.calls%6:], r.Everyone()...)[:n]
+	return append(r.AllClients()[s.calls%6:], r.AllClients()...)[:n]
 }
 
 // Each flaw of a selector is found.
@@ -74,7 +74,7 @@ func all(r *fedkit.Round, n int) []int {
 	if len(r.Candidates()) < r.Clients() {
 		return nil
 	}
-	return r.Everyone()[:n]
+	return r.AllClients()[:n]
 }
 
 // Each flaw of an aggregator is found.

@@ -110,7 +110,7 @@ func TestThreeWrongAnswers(t *testing.T) {
 		string(terabyte.Encode()): {"Float32[274877906944]", "returns [Float32[]"}, "": nil, "not an answer": nil, "\x02\x00\x00\x00{}": nil,
 	} {
 		f := join(t, startHub(t, HubOptions{}).File())
-		f.Patience = time.Second
+		f.Timeout = time.Second
 		k, err := readTicket(f.File())
 		if err != nil {
 			t.Fatal(err)
@@ -134,13 +134,13 @@ func TestThreeWrongAnswers(t *testing.T) {
 func TestKeptByNobody(t *testing.T) {
 	t.Parallel()
 	h, f := hubAndFleet(t)
-	f.Patience = time.Second
+	f.Timeout = time.Second
 	_, kill := startWorker(t, h.File(), WorkerOptions{}, nil)
 	out, err := device1(t, f).Run(t.Context(), double, []any{float32(3)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !out[0].Away() {
+	if !out[0].Remote() {
 		t.Fatal("it is not kept")
 	}
 	kill()

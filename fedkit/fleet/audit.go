@@ -103,7 +103,7 @@ func (c *call) compute() (sums string, err error) {
 	arguments := slices.Clone(c.arguments)
 	for i, a := range arguments {
 		switch a := a.(type) {
-		case engine.Seldom:
+		case engine.Inline:
 			arguments[i] = a.Tensor
 		case engine.Rows:
 			if arguments[i], err = gather(a); err != nil {

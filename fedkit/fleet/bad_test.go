@@ -107,7 +107,7 @@ func otherCertificate(t *testing.T) string {
 func TestOtherVersion(t *testing.T) {
 	t.Parallel()
 	h, f := hubAndFleet(t)
-	f.Patience = time.Second
+	f.Timeout = time.Second
 	startWorker(t, h.File(), WorkerOptions{}, func(w *worker) { w.beat.Protocol++ })
 	wait(t, "the worker", func() bool { return len(f.Workers()) == 1 })
 	_, err := few(t, f)
@@ -323,7 +323,7 @@ func TestHubStaysAway(t *testing.T) {
 	h := startHub(t, HubOptions{})
 	startWorker(t, h.File(), WorkerOptions{}, nil)
 	f := join(t, h.File())
-	f.Patience = time.Second
+	f.Timeout = time.Second
 	d := device1(t, f)
 	h.Close()
 	_, err := doubled(t, d, float32(1))
@@ -452,7 +452,7 @@ func TestServerOfYourOwn(t *testing.T) {
 func TestHubTells(t *testing.T) {
 	t.Parallel()
 	said := make(chan string, 100)
-	h := startHub(t, HubOptions{Listen: "127.0.0.1:0", Say: func(format string, a ...any) { said <- fmt.Sprintf(format, a...) }})
+	h := startHub(t, HubOptions{Listen: "127.0.0.1:0", Logf: func(format string, a ...any) { said <- fmt.Sprintf(format, a...) }})
 	if _, err := Join(changed(t, h.File(), func(k *ticket) { k.CA = otherCertificate(t) })); err == nil {
 		t.Error("it was let in")
 	}

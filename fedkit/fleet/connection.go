@@ -46,4 +46,4 @@ func (f *Fleet) hub(ctx context.Context) (context.Context, context.CancelFunc, e
 	}
 }
 
-func (f *Fleet) patience() time.Duration { return cmp.Or(f.Patience, 30*time.Second) }
+func (f *Fleet) patience() time.Duration { return cmp.Or(f.Timeout, 30*time.Second) }

@@ -30,11 +30,11 @@ type device struct {
 	failed error // results that were used turned out wrong
 }
 
-// AtOnce implements engine.Device: each worker makes one call ready while it runs others.
-func (d *device) AtOnce() int { return 1 + d.fleet.atOnce(1, d.kinds...) }
+// Concurrency implements engine.Device: each worker makes one call ready while it runs others.
+func (d *device) Concurrency() int { return 1 + d.fleet.atOnce(1, d.kinds...) }
 
-// Away implements engine.Device.
-func (d *device) Away() bool { return true }
+// Remote implements engine.Device.
+func (d *device) Remote() bool { return true }
 
 // leave ends the run: workers forget what they keep of it.
 func (d *device) leave() {
@@ -118,7 +118,7 @@ func (c *call) add(a any, along bool) (shape shapes.Shape, err error) {
 		shape.Dimensions[0] = len(a.At)
 		c.argument(shape)
 		return shape, c.rows(a)
-	case engine.Seldom:
+	case engine.Inline:
 		return c.add(a.Tensor, true)
 	}
 	if !known {

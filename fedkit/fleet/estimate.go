@@ -43,9 +43,9 @@ type Estimate struct {
 	Latency float64 // L, round-trip time from the hub to a worker, s. Five times per round: to find and to fetch the model, for call, answer and mean
 
 	// Overheads. By default a round and a call take twice what ./scripts/bench fleet measured, to be on the safe side.
-	PerRound float64 `default:"0.005"` // o, s
-	PerCall  float64 `default:"0.001"` // c, s
-	Passed   float64 `default:"200e6"` // P, throughput of notebook and hub without any network, bytes/s
+	PerRound   float64 `default:"0.005"` // o, s
+	PerCall    float64 `default:"0.001"` // c, s
+	Throughput float64 `default:"200e6"` // P, throughput of notebook and hub without any network, bytes/s
 }
 
 // Bytes of a call that are neither batches nor models: names, shapes, numbers per client, overhead of NATS.
@@ -74,7 +74,7 @@ func (e Estimate) Round(n int) float64 {
 	e = config.Defaults(e)
 	slots, runs := float64(n*max(1, e.Slots)), float64(max(1, e.Runs))
 	calls := e.calls() * e.PerCall
-	passing := (e.Sent() + e.Received()) / e.Passed
+	passing := (e.Sent() + e.Received()) / e.Throughput
 	rate := cmp.Or(e.Rate, math.Inf(1))
 	chain := e.PerRound + 5*e.Latency + calls + math.Ceil(e.calls()/slots)*e.Seconds + passing + (e.Up(n)+e.Received())/rate
 	return max(chain, runs*e.calls()*e.Seconds/slots, runs*(calls+passing), runs*max(e.Up(n), e.Received())/rate)

@@ -16,7 +16,7 @@ import (
 // If one term dominates, the estimate is that term.
 func TestEstimate(t *testing.T) {
 	const tiny, huge = 1e-12, 1e18 // so that overheads vanish
-	free := fleet.Estimate{Calls: 64, Seconds: 1, Params: 1e6, PerRound: tiny, PerCall: tiny, Passed: huge}
+	free := fleet.Estimate{Calls: 64, Seconds: 1, Params: 1e6, PerRound: tiny, PerCall: tiny, Throughput: huge}
 	with := func(change func(*fleet.Estimate)) fleet.Estimate {
 		e := free
 		change(&e)
@@ -41,7 +41,7 @@ func TestEstimate(t *testing.T) {
 		// 4 MB to each of 2 workers and 64 × 4 MB back, and 64 × 1.3 and 0.55 kB beside
 		{"link", with(func(e *fleet.Estimate) { e.Seconds, e.Rate = tiny, 1e6 }), 2, 2*4 + 64*4 + 64*0.00185},
 		{"link, ten runs", with(func(e *fleet.Estimate) { e.Seconds, e.Rate, e.Runs = tiny, 1e6, 10 }), 2, 10 * 64 * 4.00055},
-		{"passing on", with(func(e *fleet.Estimate) { e.Seconds, e.Passed = tiny, 1e6 }), 2, 4 + 64*4 + 64*0.00185},
+		{"passing on", with(func(e *fleet.Estimate) { e.Seconds, e.Throughput = tiny, 1e6 }), 2, 4 + 64*4 + 64*0.00185},
 	} {
 		if got := test.e.Round(test.workers); math.Abs(got/test.want-1) > 1e-6 {
 			t.Errorf("%s: %v s, want %v", test.name, got, test.want)
@@ -66,7 +66,7 @@ func TestBytes(t *testing.T) {
 	e := fleet.Estimate{Calls: 4, Params: fed.Task.Dim(), Arguments: 4 * 16 * 100}
 	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 20, LR: 0.1}}
 	var in, out uint64
-	for h, err := range fedkit.Rounds(context.Background(), fed, avg, fedkit.Options{Rounds: 4, EvalEvery: 4, On: f}) {
+	for h, err := range fedkit.Rounds(context.Background(), fed, avg, fedkit.Options{Rounds: 4, EvalEvery: 4, Fleet: f}) {
 		if err != nil {
 			t.Fatal(err)
 		}

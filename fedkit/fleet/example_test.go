@@ -33,7 +33,7 @@ func Example() {
 	var models []float32
 	for _, on := range []fedkit.Machines{nil, f} {
 		avg := &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 10, LR: 0.1}}
-		if _, err := fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 3, On: on}); err != nil {
+		if _, err := fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 3, Fleet: on}); err != nil {
 			panic(err)
 		}
 		x, err := avg.State.X.Host()

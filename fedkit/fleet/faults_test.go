@@ -231,7 +231,7 @@ func (k *contender) Done(*fedkit.History, error) {}
 
 func (k *contender) outcome(ctx context.Context, on fedkit.Machines) ([]byte, error) {
 	s := k.new()
-	h, err := fedkit.Run(ctx, k.fed, s, fedkit.Options{Rounds: 8, EvalEvery: 4, Seed: 6, On: on, Watch: k})
+	h, err := fedkit.Run(ctx, k.fed, s, fedkit.Options{Rounds: 8, EvalEvery: 4, Seed: 6, Fleet: on, Watch: k})
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func contenders(t *testing.T) []*contender {
 	if err != nil {
 		t.Fatal(err)
 	}
-	timed, err := fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 0.5}, Seed: 1})
+	timed, err := fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 0.5}, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func contenders(t *testing.T) []*contender {
 		}},
 		{name: "SCAFFOLD", fed: fed, new: func() fedkit.Strategy { return &strategy.SCAFFOLD{Fraction: 0.5, Local: l} }},
 		{name: "IFCA", fed: fed, new: func() fedkit.Strategy { return &strategy.IFCA{K: 2, Fraction: 0.5, Local: l} }},
-		{name: "FedBuff", fed: timed, new: func() fedkit.Strategy { return &strategy.FedBuff{AtWork: 4, K: 2, Local: l} }},
+		{name: "FedBuff", fed: timed, new: func() fedkit.Strategy { return &strategy.FedBuff{Concurrency: 4, K: 2, Local: l} }},
 		{name: "FedMedian", fed: fed, new: func() fedkit.Strategy { return &strategy.FedMedian{Fraction: 0.5, Local: l} }},
 	}
 	for _, k := range all {

@@ -1,7 +1,7 @@
 // Package fleet runs the programs of runs on many machines and GPUs, over NATS.
 //
 //	f, err := fleet.Join("fleet.json")
-//	h, err := fedkit.Run(ctx, fed, avg, fedkit.Options{Rounds: 100, On: f})
+//	h, err := fedkit.Run(ctx, fed, avg, fedkit.Options{Rounds: 100, Fleet: f})
 //
 // A hub relays messages (./scripts/hub), and workers run programs (./scripts/worker fleet.json, on any machine). Local starts
 // both on this machine. Workers know nothing of federated learning: they receive programs and arguments, by hash, and keep the
@@ -30,7 +30,8 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// Fleet is a hub and its workers, as this process sees them. It is an option of runs: fedkit.Options{On: f}. Runs share it fairly.
+// Fleet is a hub and its workers, as this process sees them. It is an option of runs: fedkit.Options{Fleet: f}. Runs share it
+// fairly.
 type Fleet struct {
 	// Mixed allows workers of different kinds in one run. Its bytes then depend on which worker ran what. Default: runs are
 	// refused while there are workers of different kinds.
@@ -38,8 +39,8 @@ type Fleet struct {
 	// Audit is the share of calls that a second worker computes too before their results are used, in [0, 1]. A worker whose results
 	// are wrong is detected and left out. Calls that are computed twice for other reasons are always compared. Default 0.
 	Audit float64
-	// Patience is how long to wait for the hub, and for a first worker. Default 30 s.
-	Patience time.Duration
+	// Timeout is how long to wait for the hub, and for a first worker. Default 30 s.
+	Timeout time.Duration
 
 	file string
 	name string // of this notebook

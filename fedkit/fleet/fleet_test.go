@@ -64,7 +64,7 @@ func end(t *testing.T, f *fleet.Fleet, n int) {
 
 // outcome is the bytes of a run of a few rounds.
 func outcome(fed *fedkit.Federation, s fedkit.Strategy, on fedkit.Machines) ([]byte, error) {
-	h, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 4, EvalEvery: 2, Seed: 6, On: on})
+	h, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 4, EvalEvery: 2, Seed: 6, Fleet: on})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func TestEveryStrategy(t *testing.T) {
 		t.Fatal(err)
 	}
 	feds := map[string]*fedkit.Federation{}
-	timed, err := fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 0.5}, Down: sim.Constant(1e3), Up: sim.Uniform{Low: 50, High: 500}, Seed: 1})
+	timed, err := fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 0.5}, Down: sim.Constant(1e3), Up: sim.Uniform{Low: 50, High: 500}, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,8 +40,8 @@ type HubOptions struct {
 	Memory int64    // limit on bytes buffered for a worker or notebook that reads slowly; what exceeds it is sent again. Default 256 MB
 	Disk   int64    // limit on the bytes of objects; default 16 GB
 
-	// Say receives the server's warnings, such as a full disk or a failed TLS handshake. Default: none.
-	Say func(format string, a ...any)
+	// Logf receives the server's warnings, such as a full disk or a failed TLS handshake. Default: none.
+	Logf func(format string, a ...any)
 }
 
 // Hub is an embedded NATS server and a desk: it relays calls, answers and objects, and computes nothing.
@@ -211,7 +211,7 @@ func (o *HubOptions) start(host string, port int, k *secrets) (*server.Server, e
 	if err != nil {
 		return nil, err
 	}
-	log := &serverLog{o.Say, make(chan error, 1)}
+	log := &serverLog{o.Logf, make(chan error, 1)}
 	s.SetLogger(log, false, false)
 	ready := make(chan bool, 1)
 	go s.Start()

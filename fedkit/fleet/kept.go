@@ -55,7 +55,7 @@ func (c *call) keep(i int, r remote.Result) *kept {
 	k := &kept{there: t, dtype: r.Type, dims: r.Dims}
 	runtime.AddCleanup(k, (*there).forget, t)
 	f := c.d.fleet
-	if n := int64(xla.Bytes(r.Type, r.Dims)); f.pending.Add(n) > int64(max(1, f.AtOnce()))*collectAfter {
+	if n := int64(xla.Bytes(r.Type, r.Dims)); f.pending.Add(n) > int64(max(1, f.Concurrency()))*collectAfter {
 		f.pending.Store(0)
 		runtime.GC()
 	}
@@ -84,8 +84,8 @@ func (c *call) values(a *remote.Answer) (values []engine.Value, err error) {
 // Dims implements engine.Value.
 func (k *kept) Dims() []int { return k.dims }
 
-// Away implements engine.Value.
-func (k *kept) Away() bool { return true }
+// Remote implements engine.Value.
+func (k *kept) Remote() bool { return true }
 
 // Free implements engine.Value.
 func (k *kept) Free() {

@@ -51,7 +51,7 @@ func TestLargeModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	there := time.Since(begin)
-	if !out[0].Away() {
+	if !out[0].Remote() {
 		t.Fatal("it has come back")
 	}
 	begin = time.Now()

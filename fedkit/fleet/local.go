@@ -270,13 +270,13 @@ func (p *process) run() error {
 		fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", a...)
 	}
 	if p.Role == "worker" {
-		err := RunWorker(ctx, p.file(), WorkerOptions{Slots: p.Slots, Idle: p.Idle, Say: say, number: p.Number})
+		err := RunWorker(ctx, p.file(), WorkerOptions{Slots: p.Slots, Idle: p.Idle, Logf: say, number: p.Number})
 		if errors.Is(err, context.Canceled) || errors.Is(err, ErrIdle) {
 			return nil
 		}
 		return err
 	}
-	h, err := StartHub(HubOptions{File: p.file(), Dir: filepath.Join(p.Dir, "hub"), Say: say})
+	h, err := StartHub(HubOptions{File: p.file(), Dir: filepath.Join(p.Dir, "hub"), Logf: say})
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func TestEveryModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			h, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Seed: 3, Metrics: []fedkit.Metric{metric.MacroF1{}}, On: on})
+			h, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Seed: 3, Metrics: []fedkit.Metric{metric.MacroF1{}}, Fleet: on})
 			if err != nil {
 				t.Fatal(name, err)
 			}

@@ -29,7 +29,7 @@ func twelve() (*fedkit.Federation, error) {
 
 // checkpointed are the options of a run that is killed. It has more rounds than there is time for.
 func checkpointed(file string, on fedkit.Machines) fedkit.Options {
-	return fedkit.Options{Rounds: 100, EvalEvery: 50, Seed: 6, Checkpoint: file, CheckpointEvery: 1, On: on}
+	return fedkit.Options{Rounds: 100, EvalEvery: 50, Seed: 6, Checkpoint: file, CheckpointEvery: 1, Fleet: on}
 }
 
 func beNotebook(file string) error {

@@ -115,8 +115,8 @@ func (f *Fleet) free(s seat, given map[string]int) (worker string) {
 	return worker
 }
 
-// AtOnce implements fedkit.Machines.
-func (f *Fleet) AtOnce() int { return f.atOnce(0) }
+// Concurrency implements fedkit.Machines.
+func (f *Fleet) Concurrency() int { return f.atOnce(0) }
 
 // atOnce returns how many calls workers of some kinds do at once, and some more for each of them.
 func (f *Fleet) atOnce(more int, kinds ...string) (n int) {

@@ -24,7 +24,7 @@ type WorkerOptions struct {
 	Slots  int                           // concurrent programs; default: half of the processors that it may run on, at least one; 1 on a GPU
 	Memory int64                         // limit on the bytes of objects and results that it keeps; default 4 GB
 	Idle   time.Duration                 // time without a notebook after which the worker exits; default: never
-	Say    func(format string, a ...any) // receives log lines; default: none
+	Logf   func(format string, a ...any) // receives log lines; default: none
 
 	number int // from 1, of a worker that Local started
 }
@@ -77,8 +77,8 @@ func newWorker(file string, o WorkerOptions) (*worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fleet: worker: %w", err)
 	}
-	if o.Say == nil {
-		o.Say = func(string, ...any) {}
+	if o.Logf == nil {
+		o.Logf = func(string, ...any) {}
 	}
 	if o.Slots == 0 {
 		if o.Slots = 1; xla.OnCPU() {
@@ -90,17 +90,17 @@ func newWorker(file string, o WorkerOptions) (*worker, error) {
 		host = "unknown"
 	}
 	o.Memory = cmp.Or(o.Memory, 4<<30)
-	w := &worker{memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Say, places: make(chan struct{}, o.Slots+1), jobs: map[string]*job{}, heard: map[string]time.Time{},
+	w := &worker{memory: o.Memory, idle: o.Idle, last: time.Now(), say: o.Logf, places: make(chan struct{}, o.Slots+1), jobs: map[string]*job{}, lastBeats: map[string]time.Time{},
 		beat: WorkerInfo{Host: host, PID: os.Getpid(), Number: o.number, Protocol: remote.Protocol, Kind: kind, Slots: o.Slots}}
 	w.nc, w.beat.Worker, err = t.connectWorker(nats.Name("worker "+host), nats.RetryOnFailedConnect(false),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // nil: closed by this worker
-				o.Say("the hub is away: %v", err)
+				o.Logf("the hub is away: %v", err)
 			}
 		}),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Say("%v", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Logf("%v", err) }),
 		nats.ReconnectHandler(func(*nats.Conn) {
-			o.Say("the hub is back")
+			o.Logf("the hub is back")
 			w.reconnected()
 		}))
 	if err != nil {
@@ -113,7 +113,7 @@ func newWorker(file string, o WorkerOptions) (*worker, error) {
 		defer w.reading.Unlock()
 		w.read, w.data = "", nil
 	})
-	o.Say("worker %s of %s: %s, %d at once", w.beat.Worker, t.URL, kind, o.Slots)
+	o.Logf("worker %s of %s: %s, %d at once", w.beat.Worker, t.URL, kind, o.Slots)
 	return w, nil
 }
 
@@ -130,12 +130,12 @@ type worker struct {
 
 	fetching sync.Mutex // one large object at a time
 
-	telling sync.Mutex // heartbeats leave in the order in which they were made
-	running sync.WaitGroup
-	mu      sync.Mutex
-	beat    WorkerInfo
-	jobs    map[string]*job      // by call
-	heard   map[string]time.Time // last heartbeat, by notebook
+	telling   sync.Mutex // heartbeats leave in the order in which they were made
+	running   sync.WaitGroup
+	mu        sync.Mutex
+	beat      WorkerInfo
+	jobs      map[string]*job      // by call
+	lastBeats map[string]time.Time // last heartbeat, by notebook
 
 	reading sync.Mutex
 	read    string // key of the result being read
@@ -184,9 +184,9 @@ func (w *worker) beatOn(ctx context.Context, end context.CancelCauseFunc) {
 		if w.idle > 0 && time.Since(w.last) > w.idle {
 			end(fmt.Errorf("fleet: worker: %w for %v", ErrIdle, w.idle))
 		}
-		for name, at := range w.heard {
+		for name, at := range w.lastBeats {
 			if time.Since(at) > 20*silent && w.nc.IsConnected() {
-				delete(w.heard, name)
+				delete(w.lastBeats, name)
 				w.say("notebook %s is gone", name)
 				go w.forgetRun(name + ".")
 			}
@@ -221,9 +221,9 @@ func (w *worker) tell() {
 func (w *worker) hello(m *nats.Msg) {
 	name := strings.TrimPrefix(m.Subject, hellos)
 	w.mu.Lock()
-	_, known := w.heard[name]
+	_, known := w.lastBeats[name]
 	w.last = time.Now()
-	w.heard[name] = w.last
+	w.lastBeats[name] = w.last
 	w.mu.Unlock()
 	if !known {
 		w.tell()

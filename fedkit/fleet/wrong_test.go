@@ -29,7 +29,7 @@ func few(t *testing.T, on fedkit.Machines) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	defer cancel()
 	s := every.Strategies()["FedAvg"]
-	h, err := fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 5, Seed: 6, On: on})
+	h, err := fedkit.Run(ctx, fed, s, fedkit.Options{Rounds: 5, Seed: 6, Fleet: on})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func TestOvertaking(t *testing.T) {
 func TestNobodyIsLeft(t *testing.T) {
 	t.Parallel()
 	h, f := hubAndFleet(t)
-	f.Patience = time.Second
+	f.Timeout = time.Second
 	var kill func()
 	_, kill = startWorker(t, h.File(), WorkerOptions{}, before(func(ctx context.Context, _ *remote.Call) {
 		kill()
@@ -176,7 +176,7 @@ func TestHubRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := every.Strategies()["SCAFFOLD"]
-		history, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 5, On: on, Watch: &everyRound{do: func(round int) {
+		history, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 5, Fleet: on, Watch: &everyRound{do: func(round int) {
 			if round == 2 && on != nil {
 				h.Close()
 				startHub(t, o)

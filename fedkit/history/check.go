@@ -45,8 +45,8 @@ func (r *Record) Check(m int) error {
 			return fmt.Errorf("%v seconds", seconds)
 		}
 	}
-	if r.BytesDown < 0 || r.BytesUp < 0 || r.Kept < 0 {
-		return fmt.Errorf("%d bytes down, %d up, %d kept", r.BytesDown, r.BytesUp, r.Kept)
+	if r.BytesDown < 0 || r.BytesUp < 0 || r.StateBytes < 0 {
+		return fmt.Errorf("%d bytes down, %d up, %d kept", r.BytesDown, r.BytesUp, r.StateBytes)
 	}
 	switch {
 	case r.Scores != nil && len(r.Scores) != m:
@@ -61,10 +61,10 @@ func (r *Record) Check(m int) error {
 			return fmt.Errorf("client %d: cluster %d: must be in [0, %d), or -1 for none", client, c, most)
 		}
 	}
-	if err := checkSolves(r.Solves, m); err != nil {
+	if err := checkSolves(r.Results, m); err != nil {
 		return err
 	}
-	for _, miss := range r.Missed {
+	for _, miss := range r.Absences {
 		if miss.Client < 0 || miss.Client >= m {
 			return fmt.Errorf("client %d of %d", miss.Client, m)
 		}
@@ -113,7 +113,7 @@ func (s *Score) check() error {
 }
 
 // checkSolves refuses invalid rows, unknown clients and duplicates.
-func checkSolves(solves []Solve, m int) error {
+func checkSolves(solves []ClientResult, m int) error {
 	ascending := true
 	for i, s := range solves {
 		if s.Client < 0 || s.Client >= m {

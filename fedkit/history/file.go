@@ -89,7 +89,7 @@ func recordLine(c *lines.Sum, r *Record) ([]byte, error) {
 		return nil, err
 	}
 	own, all := plainRecord(*r), r.summary()
-	own.Solves, own.Scores, own.Clusters, own.Unseen, own.ChosenOnTest, own.Summary = nil, nil, nil, nil, nil, &all
+	own.Results, own.Scores, own.Clusters, own.Unseen, own.ChosenOnTest, own.Summary = nil, nil, nil, nil, nil, &all
 	b, err := json.Marshal(own)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (h *History) file() (b []byte, err error) {
 // Load reads a history that Save or a run with fedkit.Options.History wrote. Errors: an altered file, or another format version.
 func Load(path string) (*History, error) { return load(path, true) }
 
-// LoadLight is Load without per-client data: Solves, Scores and Clusters are nil, but their totals and means work. It is fast, for
+// LoadLight is Load without per-client data: Results, Scores and Clusters are nil, but their totals and means work. It is fast, for
 // tables and curves of many runs.
 func LoadLight(path string) (*History, error) { return load(path, false) }
 
@@ -165,7 +165,7 @@ func ReadOpen(file io.Reader, each func(h *History, r *Record) error) (h *Histor
 
 // pack packs a record's per-client data.
 func pack(r *Record) (b []byte, err error) {
-	lists := []any{r.Solves, r.Scores, r.Clusters}
+	lists := []any{r.Results, r.Scores, r.Clusters}
 	if r.Unseen != nil || r.ChosenOnTest != nil { // rare
 		lists = append(lists, r.Unseen, r.ChosenOnTest)
 	}
@@ -179,7 +179,7 @@ func pack(r *Record) (b []byte, err error) {
 
 // unpack is the inverse of pack.
 func unpack(b []byte, r *Record) (err error) {
-	for i, list := range []any{&r.Solves, &r.Scores, &r.Clusters, &r.Unseen, &r.ChosenOnTest} {
+	for i, list := range []any{&r.Results, &r.Scores, &r.Clusters, &r.Unseen, &r.ChosenOnTest} {
 		if i == 3 && len(b) == 0 {
 			break
 		}
@@ -334,7 +334,7 @@ func (r *Record) LeaveOut(scores, solves bool) {
 		r.Scores, r.Unseen, r.ChosenOnTest = nil, nil, nil
 	}
 	if solves {
-		r.Solves = nil
+		r.Results = nil
 	}
 	r.trimSummary()
 }
@@ -345,7 +345,7 @@ func (r *Record) trimSummary() {
 	if s == nil {
 		return
 	}
-	if r.Solves != nil {
+	if r.Results != nil {
 		s.Training = nil
 	}
 	if r.Scores != nil {

@@ -27,7 +27,7 @@ func crowded(m, rounds int) *History {
 				right += rng.IntN(2)
 			}
 			r.Scores = append(r.Scores, Score{Loss: Float(loss / float64(n)), Accuracy: Float(float64(right) / float64(n)), Examples: n})
-			r.Solves = append(r.Solves, Solve{Round: t + 1, Client: c, Examples: 10 * n, Steps: 5, Loss: Float(rng.Float64()), Drift: Float(rng.Float32()), LR: 0.1})
+			r.Results = append(r.Results, ClientResult{Round: t + 1, Client: c, Examples: 10 * n, Steps: 5, Loss: Float(rng.Float64()), Drift: Float(rng.Float32()), LR: 0.1})
 		}
 		h.Rounds = append(h.Rounds, r)
 	}
@@ -49,7 +49,7 @@ func fileOf(t testing.TB, h *History) (path string, b []byte) {
 func BenchmarkLoad(b *testing.B) {
 	h := crowded(100_000, 5)
 	for i := range h.Rounds {
-		h.Rounds[i].Solves = h.Rounds[i].Solves[:1000]
+		h.Rounds[i].Results = h.Rounds[i].Results[:1000]
 	}
 	path, file := fileOf(b, h)
 	for _, c := range []struct {
@@ -78,8 +78,8 @@ func BenchmarkLoad(b *testing.B) {
 func TestHistoryComesBack(t *testing.T) {
 	h := crowded(300, 3)
 	r := &h.Rounds[1]
-	r.Solves = append(r.Solves[5:40:40], r.Solves[2]) // not in order
-	r.Solves[3] = Solve{Round: 2, Client: 8, Steps: 1 << 40, Loss: Float(math.Inf(-1)), Mu: Float(math.Copysign(0, -1)), Similarity: 1e-300, Skipped: true}
+	r.Results = append(r.Results[5:40:40], r.Results[2]) // not in order
+	r.Results[3] = ClientResult{Round: 2, Client: 8, Steps: 1 << 40, Loss: Float(math.Inf(-1)), Mu: Float(math.Copysign(0, -1)), Similarity: 1e-300, Skipped: true}
 	for c := range r.Scores {
 		switch {
 		case c%3 == 0:
@@ -106,7 +106,7 @@ func TestHistoryComesBack(t *testing.T) {
 	}
 	for i := range h.Rounds {
 		a, b := &h.Rounds[i], &light.Rounds[i]
-		if b.Solves != nil || b.Scores != nil || b.Clusters != nil || !reflect.DeepEqual(a.summary(), b.summary()) || a.Seconds != b.Seconds || !reflect.DeepEqual(a.Global, b.Global) {
+		if b.Results != nil || b.Scores != nil || b.Clusters != nil || !reflect.DeepEqual(a.summary(), b.summary()) || a.Seconds != b.Seconds || !reflect.DeepEqual(a.Global, b.Global) {
 			t.Errorf("read light, round %d is %+v", i+1, b)
 		}
 	}
@@ -184,10 +184,10 @@ func TestHistoriesWhosePartsDoNotFit(t *testing.T) {
 		"the end does not come after 0 rounds":                head + `{"end":1}`,
 		"round -7 after round 0":                              head + lineOf(t, Record{Round: -7}),
 		"round 1 after round 1":                               head + lineOf(t, Record{Round: 1}) + lineOf(t, Record{Round: 1}),
-		"client 2 of 2":                                       head + lineOf(t, Record{Round: 1, Solves: []Solve{{Client: 2}}}),
-		"client -1 of 2":                                      head + lineOf(t, Record{Round: 1, Solves: []Solve{{Client: -1}}}),
-		"client 1 is there twice":                             head + lineOf(t, Record{Round: 1, Solves: []Solve{{Client: 1}, {Client: 1}}}),
-		"-1 steps":                                            head + lineOf(t, Record{Round: 1, Solves: []Solve{{Client: 1, Steps: -1}}}),
+		"client 2 of 2":                                       head + lineOf(t, Record{Round: 1, Results: []ClientResult{{Client: 2}}}),
+		"client -1 of 2":                                      head + lineOf(t, Record{Round: 1, Results: []ClientResult{{Client: -1}}}),
+		"client 1 is there twice":                             head + lineOf(t, Record{Round: 1, Results: []ClientResult{{Client: 1}, {Client: 1}}}),
+		"-1 steps":                                            head + lineOf(t, Record{Round: 1, Results: []ClientResult{{Client: 1, Steps: -1}}}),
 		"1 client scores for 2":                               head + lineOf(t, Record{Round: 1, Scores: make([]Score, 1)}),
 		"cluster 1000000000000000000":                         head + lineOf(t, Record{Round: 1, Clusters: []int{0, 1e18}}),
 		"cluster -2":                                          head + lineOf(t, Record{Round: 1, Clusters: []int{-2, -1}}),

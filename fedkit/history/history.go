@@ -50,16 +50,16 @@ type History struct {
 	// Labels are those of a study, after the run's own name: {"name", "FedAvg"}, {"α", "0.1"}; none for other runs. They are not in the file.
 	Labels []Label `json:"-"`
 
-	On fmt.Stringer `json:"-"` // machines that run the programs; nil for this process
+	Fleet fmt.Stringer `json:"-"` // machines that run the programs; nil for this process
 }
 
 // Machines returns a line of progress for a run on a fleet: the machines, what they do, and how many bytes were moved. It is empty
 // for other runs.
 func (h *History) Machines() string {
-	if h.On == nil {
+	if h.Fleet == nil {
 		return ""
 	}
-	return h.On.String()
+	return h.Fleet.String()
 }
 
 // Last returns the last record, nil before the first round.

@@ -11,9 +11,9 @@ import (
 func sample() *History {
 	return &History{Name: "FedAvg", Strategy: "FedAvg", Data: "digits", Partition: "2 clients", Model: "MLP", Clients: 2, Params: 10, Device: "xla",
 		Rounds: []Record{
-			{Round: 1, Seconds: 0.5, Solves: []Solve{{Round: 1, Client: 1, Steps: 3, Loss: Float(math.NaN()), Skipped: true}}, BytesUp: 40, BytesDown: 4000,
+			{Round: 1, Seconds: 0.5, Results: []ClientResult{{Round: 1, Client: 1, Steps: 3, Loss: Float(math.NaN()), Skipped: true}}, BytesUp: 40, BytesDown: 4000,
 				Notes: map[string]Float{"mu": Float(math.Inf(1))}},
-			{Round: 2, Seconds: 0.25, Solves: []Solve{{Round: 2, Client: 0, Steps: 3, Loss: 1, Drift: 0.1}, {Round: 2, Client: 1, Steps: 5, Loss: 2, Drift: 0.2}}, BytesUp: 80, BytesDown: 5e9,
+			{Round: 2, Seconds: 0.25, Results: []ClientResult{{Round: 2, Client: 0, Steps: 3, Loss: 1, Drift: 0.1}, {Round: 2, Client: 1, Steps: 5, Loss: 2, Drift: 0.2}}, BytesUp: 80, BytesDown: 5e9,
 				Global: &Score{Loss: 0.5, Accuracy: 0.9, Examples: 10}, Scores: []Score{{Loss: 0.4, Accuracy: 1, Examples: 3}, {Loss: 0.6, Accuracy: 0.5, Examples: 1}}, Clusters: []int{0, 1}},
 		}}
 }
@@ -28,8 +28,8 @@ func TestHistorySaveLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !math.IsNaN(float64(back.Rounds[0].Solves[0].Loss)) {
-		t.Errorf("NaN came back as %v", back.Rounds[0].Solves[0].Loss)
+	if !math.IsNaN(float64(back.Rounds[0].Results[0].Loss)) {
+		t.Errorf("NaN came back as %v", back.Rounds[0].Results[0].Loss)
 	}
 	if all, err := LoadAll(filepath.Join(filepath.Dir(path), "*.json")); err != nil || len(all) != 1 {
 		t.Errorf("LoadAll: %d histories, %v", len(all), err)

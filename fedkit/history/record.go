@@ -15,15 +15,15 @@ type Record struct {
 	Seconds  float64 `json:"seconds"`                // wall time of the round without the evaluation
 	EvalTime float64 `json:"eval_seconds,omitempty"` // s of wall time that the evaluation took; 0 if there was none
 
-	Solves    []Solve `json:"solves,omitempty"` // local solves, one row per participating client
-	BytesDown int64   `json:"bytes_down"`       // server → clients, total
-	BytesUp   int64   `json:"bytes_up"`         // clients → server, total
-	Kept      int64   `json:"kept,omitempty"`   // bytes of all matrices and slices of numbers in the strategy's State between rounds, such as models [M, d]
+	Results    []ClientResult `json:"solves,omitempty"` // local solves, one row per participating client
+	BytesDown  int64          `json:"bytes_down"`       // server → clients, total
+	BytesUp    int64          `json:"bytes_up"`         // clients → server, total
+	StateBytes int64          `json:"kept,omitempty"`   // bytes of all matrices and slices of numbers in the strategy's State between rounds, such as models [M, d]
 
-	// Clock is when the round ended, in s of the simulated clock of a federation with devices; Missed are the stragglers, dropouts and
-	// excluded clients.
-	Clock  Float  `json:"clock,omitempty"`
-	Missed []Miss `json:"missed,omitempty"` // see Clock
+	// Clock is when the round ended, in s of the simulated clock of a federation with devices; Absences are the stragglers, dropouts
+	// and excluded clients.
+	Clock    Float     `json:"clock,omitempty"`
+	Absences []Absence `json:"missed,omitempty"` // see Clock
 
 	// Global is the score of the strategy's one global model on the whole test set; nil if there is no such model, or the
 	// round was not evaluated.
@@ -33,7 +33,7 @@ type Record struct {
 	Scores   []Score `json:"scores,omitempty"`
 	Personal bool    `json:"personal,omitempty"` // Scores are of personalized models, not the global one
 	// Unseen are the scores of the hold-out clients (fedkit.Federation.HoldOut), each on its own test examples under its served
-	// model (see fedkit.Welcomer); nil without such clients, or if the round was not evaluated.
+	// model (see fedkit.UnseenServer); nil without such clients, or if the round was not evaluated.
 	Unseen []Score `json:"unseen,omitempty"`
 	// ChosenOnTest are the optimistic scores of fedkit.Options.ChooseOnTest, to be read beside Scores only.
 	ChosenOnTest []Score `json:"chosen_on_test,omitempty"`
@@ -44,15 +44,15 @@ type Record struct {
 	Clustering *Clustering `json:"clustering,omitempty"`
 	// Notes are the strategy's own figures for the round.
 	Notes map[string]Float `json:"notes,omitempty"`
-	// Summary has the totals and means of Solves and Scores that were left out: see fedkit.Keep and LoadLight. Training, Mean and
+	// Summary has the totals and means of Results and Scores that were left out: see fedkit.Keep and LoadLight. Training, Mean and
 	// Spread work in both cases.
 	Summary *Summary `json:"summary,omitempty"`
 }
 
 // Clients returns the participating clients.
 func (r *Record) Clients() []int {
-	clients := make([]int, len(r.Solves))
-	for i, s := range r.Solves {
+	clients := make([]int, len(r.Results))
+	for i, s := range r.Results {
 		clients[i] = s.Client
 	}
 	return clients
@@ -67,13 +67,13 @@ type Score struct {
 	Metrics map[string]Float `json:"metrics,omitempty"` // those of fedkit.Options.Metrics by name; nil if Examples is 0
 }
 
-// Miss is a client without a result in the round: a straggler, a dropout or an excluded client.
-type Miss struct {
-	Client int   `json:"client"`            // index, from 0
-	Begin  Float `json:"begin"`             // s of the clock at which its job began
-	End    Float `json:"end"`               // s at which it dropped out, or its result would have arrived
-	Lost   bool  `json:"lost,omitempty"`    // it dropped out
-	SatOut bool  `json:"sat_out,omitempty"` // it was excluded without a job, and End is Begin: see fedkit.Round.SitOut. If neither, it was late
+// Absence is a client without a result in the round: a straggler, a dropout or an excluded client.
+type Absence struct {
+	Client     int   `json:"client"`            // index, from 0
+	Begin      Float `json:"begin"`             // s of the clock at which its job began
+	End        Float `json:"end"`               // s at which it dropped out, or its result would have arrived
+	DroppedOut bool  `json:"lost,omitempty"`    // it dropped out
+	Excluded   bool  `json:"sat_out,omitempty"` // it was excluded without a job, and End is Begin: see fedkit.Round.Exclude. If neither, it was late
 }
 
 // UnmarshalJSON reads a record, and refuses unknown fields.
@@ -85,8 +85,8 @@ func (r *Record) UnmarshalJSON(b []byte) error {
 
 // setRounds sets the round of each solve, which a file has once per record.
 func (r *Record) setRounds() {
-	for i := range r.Solves {
-		r.Solves[i].Round = r.Round
+	for i := range r.Results {
+		r.Results[i].Round = r.Round
 	}
 }
 

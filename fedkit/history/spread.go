@@ -28,7 +28,7 @@ type Training struct {
 
 // Summary has a record's totals and means over clients, where Keep or LoadLight left out the clients' own.
 type Summary struct {
-	Training *Training `json:"training,omitempty"` // of Solves
+	Training *Training `json:"training,omitempty"` // of Results
 	Mean     *Score    `json:"mean,omitempty"`     // of Scores
 	Spread   *Spread   `json:"spread,omitempty"`   // of Scores
 
@@ -43,18 +43,18 @@ func (r *Record) summary() Summary {
 
 // Training returns the totals of the round's local training; nil if no client trained.
 func (r *Record) Training() *Training {
-	if r.Solves == nil && r.Summary != nil {
+	if r.Results == nil && r.Summary != nil {
 		return r.Summary.Training
 	}
-	if len(r.Solves) == 0 {
+	if len(r.Results) == 0 {
 		return nil
 	}
-	t := &Training{Clients: len(r.Solves)}
-	for _, s := range r.Solves {
+	t := &Training{Clients: len(r.Results)}
+	for _, s := range r.Results {
 		t.Steps += s.Steps
 		t.Loss += s.Loss
 	}
-	t.Loss /= Float(len(r.Solves))
+	t.Loss /= Float(len(r.Results))
 	return t
 }
 

@@ -22,8 +22,8 @@ func SquaredError(out, y *graph.Node) *graph.Node {
 	return graph.MulScalar(graph.Square(graph.Sub(out, y)), 0.5)
 }
 
-// Right is 1 if the largest output is the label, else 0: out [C, B, classes], y [C, B]; result [C, B].
-func Right(out, y *graph.Node) *graph.Node {
+// Correct is 1 if the largest output is the label, else 0: out [C, B, classes], y [C, B]; result [C, B].
+func Correct(out, y *graph.Node) *graph.Node {
 	best := graph.ArgMax(out, -1, y.DType())
 	if best.Shape().Dimensions[0] != y.Shape().Dimensions[0] {
 		y = graph.BroadcastToDims(y, best.Shape().Dimensions...)

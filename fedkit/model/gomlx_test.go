@@ -93,8 +93,8 @@ func TestGoMLXDropout(t *testing.T) {
 	if a.Global.Loss != b.Global.Loss {
 		t.Errorf("evaluation: loss %v with dropout, %v without", a.Global.Loss, b.Global.Loss)
 	}
-	if math.Abs(float64(a.Solves[0].Loss-b.Solves[0].Loss)) < 1e-3 {
-		t.Errorf("training: loss %v with dropout, %v without", a.Solves[0].Loss, b.Solves[0].Loss)
+	if math.Abs(float64(a.Results[0].Loss-b.Results[0].Loss)) < 1e-3 {
+		t.Errorf("training: loss %v with dropout, %v without", a.Results[0].Loss, b.Results[0].Loss)
 	}
 	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.3}}
 	run(t, with, s, fedkit.Options{Rounds: 3, Workers: 1})
@@ -157,7 +157,7 @@ func TestGoMLXDropoutDrawsAnew(t *testing.T) {
 		add("client 0", one[:n])
 		add("client 1", one[n:])
 		add("call 2", host(t, r.Train(job).Models)[:n])
-		job.BatchesOf, job.Local.Steps = 1, 2
+		job.ReuseBatches, job.Local.Steps = 1, 2
 		two := host(t, r.Train(job).Models.Sub(first.Models))
 		add("step 2", two[:n])
 	}}, fedkit.Options{Rounds: 2})
@@ -179,7 +179,7 @@ func TestGoMLXRegularization(t *testing.T) {
 			u := r.Train(fedkit.Job{Clients: []int{0}, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: rate}})
 			start, after = host(t, x), host(t, u.Models)
 		}}, fedkit.Options{Rounds: 1})
-		return start, after, h.Last().Solves[0].Loss
+		return start, after, h.Last().Results[0].Loss
 	}
 	start, want, loss := step(0)
 	_, got, regularized := step(lambda)

@@ -94,13 +94,13 @@ func TestGRUKeepsClientsApart(t *testing.T) {
 		t.Skip("arithmetic")
 	}
 	run(t, federation(t, sequences(24, 3, 4), partition.IID{Clients: 3}, model.GRU(4, 2, 3)), training{func(r *fedkit.Round) {
-		job := fedkit.Job{Clients: r.Everyone(), Start: r.Models(1), Local: fedkit.Local{Batch: 4, LR: 0.5}, BatchesOf: 1}
+		job := fedkit.Job{Clients: r.AllClients(), Start: r.Models(1), Local: fedkit.Local{Batch: 4, LR: 0.5}, ReuseBatches: 1}
 		together := r.Train(job).Models
-		losses := r.Losses(together, datasets.TrainPart, r.Everyone())
+		losses := r.Losses(together, datasets.TrainPart, r.AllClients())
 		job.Clients = []int{1}
 		alone := r.Train(job).Models
 		close32(t, "model", host(t, together.Take(1)), host(t, alone), 1e-6)
-		for k, loss := range r.Losses(alone, datasets.TrainPart, r.Everyone())[0] {
+		for k, loss := range r.Losses(alone, datasets.TrainPart, r.AllClients())[0] {
 			if math.Abs(loss-losses[1][k]) > 1e-6 {
 				t.Errorf("client %d: loss %v side by side, %v alone", k, losses[1][k], loss)
 			}

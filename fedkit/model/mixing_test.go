@@ -33,7 +33,7 @@ func normalized(x *graph.Node, axis int) *graph.Node {
 func changed(change func(t *fedkit.Task)) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		t, err := model.LogisticRegression()(d)
-		t.Name, t.Loss, t.Accuracy = "named", loss.CrossEntropy, loss.Right
+		t.Name, t.Loss, t.Accuracy = "named", loss.CrossEntropy, loss.Correct
 		change(t)
 		return t, err
 	}

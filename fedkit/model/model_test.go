@@ -161,7 +161,7 @@ func run(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 }
 
 // step makes one full-batch step with η = 0.3, and returns the parameters before and after it.
-func step(t *testing.T, fed *fedkit.Federation) (before, after []float64, solve fedkit.Solve) {
+func step(t *testing.T, fed *fedkit.Federation) (before, after []float64, solve fedkit.ClientResult) {
 	t.Helper()
 	start, err := fed.Models(1, 0)
 	if err != nil {
@@ -169,7 +169,7 @@ func step(t *testing.T, fed *fedkit.Federation) (before, after []float64, solve 
 	}
 	s := &strategy.FedSGD{LR: 0.3}
 	h := run(t, fed, s, fedkit.Options{Rounds: 1})
-	return precision.Double(host(t, start)), precision.Double(host(t, s.State.X)), h.Last().Solves[0]
+	return precision.Double(host(t, start)), precision.Double(host(t, s.State.X)), h.Last().Results[0]
 }
 
 // refused checks that a federation of one client with this model is refused.
@@ -270,7 +270,7 @@ func TestLeNetLearns(t *testing.T) {
 		t.Errorf("%d parameters", n)
 	}
 	h := run(t, fed, &strategy.FedAvg{Local: fedkit.Local{Epochs: 5, Batch: 20, LR: 0.05}}, fedkit.Options{Rounds: 16, EvalEvery: 16})
-	if first, last := h.Rounds[0].Solves[0].Loss, h.Last().Solves[0].Loss; !(last < 0.3*first) {
+	if first, last := h.Rounds[0].Results[0].Loss, h.Last().Results[0].Loss; !(last < 0.3*first) {
 		t.Errorf("training loss went from %v to %v on noise that LeNet can memorize", first, last)
 	}
 	// 456 + 2,416 in the convolutions and 48,120 + 10,164 + 850 in the dense layers.

@@ -187,11 +187,11 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 			}
 			run(t, fed, training{func(r *fedkit.Round) {
 				from := fedkit.NewMatrix(start, 1, len(start))
-				solves := r.Train(fedkit.Job{Clients: r.Everyone(), Start: from, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 0.1}})
+				solves := r.Train(fedkit.Job{Clients: r.AllClients(), Start: from, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 0.1}})
 				to := host(t, solves.Models)
 				for i, m := range []*fedkit.Matrix{from, solves.Models} {
 					loss := []float64{want.Loss, want.After}[i]
-					if got := r.Losses(m, datasets.TrainPart, r.Everyone())[0][0]; !(math.Abs(got-loss) <= 1e-5*(1+loss)) {
+					if got := r.Losses(m, datasets.TrainPart, r.AllClients())[0][0]; !(math.Abs(got-loss) <= 1e-5*(1+loss)) {
 						t.Errorf("loss %d is %v, want %v", i, got, loss)
 					}
 				}

@@ -9,7 +9,7 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// UniformStart initializes a model as PyTorch does Linear and Conv2d: weights and biases of a layer are uniform in ±1/√f,
+// UniformInit initializes a model as PyTorch does Linear and Conv2d: weights and biases of a layer are uniform in ±1/√f,
 // where f is its fan-in. Without it, MLP and LeNet are initialized by He, with biases of 0, and the
 // regressions at zero.
 //
@@ -17,10 +17,10 @@ import (
 // which depends on how far apart they start.
 //
 // Errors: a model with parameters that are not the weights or biases of a dense or convolutional layer.
-func UniformStart(of fedkit.Model) fedkit.Model {
+func UniformInit(of fedkit.Model) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		if of == nil {
-			return nil, fedkit.Invalid("model.UniformStart: of", "nil", "a model, such as model.MLP(200)")
+			return nil, fedkit.Invalid("model.UniformInit: of", "nil", "a model, such as model.MLP(200)")
 		}
 		t, err := of(d)
 		if err != nil || t == nil {
@@ -40,7 +40,7 @@ func UniformStart(of fedkit.Model) fedkit.Model {
 		for i, p := range t.Params {
 			f := inputs[p.Name[:max(0, strings.LastIndex(p.Name, "/"))]]
 			if f == 0 || t.Store != nil || t.Init != nil || !strings.HasSuffix(p.Name, "/weights") && !strings.HasSuffix(p.Name, "/biases") {
-				return nil, fedkit.Invalid("model.UniformStart: parameter", p.Name, "the weights or biases of a dense or convolutional layer of this package")
+				return nil, fedkit.Invalid("model.UniformInit: parameter", p.Name, "the weights or biases of a dense or convolutional layer of this package")
 			}
 			t.Params[i].Init = uniform(1 / math.Sqrt(float64(f)))
 		}

@@ -10,7 +10,7 @@ import (
 
 // All parameters of a layer fill ±1/√f, and their variance is that of a uniform distribution, 1/(3f).
 func TestUniformStart(t *testing.T) {
-	fed := digits(t, model.UniformStart(model.MLP(200)))
+	fed := digits(t, model.UniformInit(model.MLP(200)))
 	m, err := fed.Models(1, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +34,6 @@ func TestUniformStart(t *testing.T) {
 		t.Errorf("the model is called %q", fed.Task.Name)
 	}
 	for name, of := range map[string]fedkit.Model{"of = nil": nil, "parameter = embedding": model.GRU(4, 2, 3)} {
-		refused(t, sequences(4, 5, 4), model.UniformStart(of), "model.UniformStart: "+name)
+		refused(t, sequences(4, 5, 4), model.UniformInit(of), "model.UniformInit: "+name)
 	}
 }

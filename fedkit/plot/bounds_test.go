@@ -81,7 +81,7 @@ func TestBandsEndWhereScoresDo(t *testing.T) {
 // An axis of accuracy ends at 100 %, though a median is there, and in small figures side by side too.
 func TestAxesOfAccuracyEndAt100(t *testing.T) {
 	run := scored(historyOf("LocalOnly", 0.9), 0, []float64{0, 1, 1, 1}, []int{1, 1, 1, 1})
-	row := Multiples(ClientAccuracy, Panel{Name: "a", Runs: []*fedkit.History{run}}, Panel{Name: "b", Runs: []*fedkit.History{run}})
+	row := Facets(ClientAccuracy, Panel{Name: "a", Runs: []*fedkit.History{run}}, Panel{Name: "b", Runs: []*fedkit.History{run}})
 	all := axes(t, "test accuracy of the client", row)
 	if len(all) == 0 || slices.ContainsFunc(all, func(ends []float64) bool { return ends[0] != 0 || ends[1] != 1 }) {
 		t.Errorf("the axes are %v", all)
@@ -95,7 +95,7 @@ func TestAxesOfAccuracyEndAt100(t *testing.T) {
 
 // Panels of one index have one axis, though only one of them has values below 0.
 func TestPanelsShareBounds(t *testing.T) {
-	row := Multiples(ARI, Panel{Name: "a", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{-0.3, 1})}}, Panel{Name: "b", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{0.5, 1})}})
+	row := Facets(ARI, Panel{Name: "a", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{-0.3, 1})}}, Panel{Name: "b", Runs: []*fedkit.History{grouped("IFCA", 0, []float64{0.5, 1})}})
 	for _, ends := range axes(t, "adjusted Rand index", row) {
 		if ends[0] != -0.3 || ends[1] != 1 {
 			t.Errorf("an axis over %v", ends)
@@ -117,8 +117,8 @@ func TestPersonalCurvesKeepTheirColor(t *testing.T) {
 func TestHeatBeside(t *testing.T) {
 	low, high := sample(), sample()
 	for i := range high.Rounds {
-		for k := range high.Rounds[i].Solves {
-			high.Rounds[i].Solves[k].Drift += 0.2
+		for k := range high.Rounds[i].Results {
+			high.Rounds[i].Results[k].Drift += 0.2
 		}
 	}
 	shades := map[string]float64{}

@@ -16,10 +16,10 @@ func atWork() *fedkit.History {
 	h := timed(historyOf("FedBuff", 0.5, 0.6), 10, 16)
 	h.Clients = 4
 	a, b := &h.Rounds[0], &h.Rounds[1]
-	a.Solves = []fedkit.Solve{{Client: 0, Received: 1, Finished: 5, Arrived: 8}}
-	a.Missed = []history.Miss{{Client: 2, End: 20}}
-	b.Solves = []fedkit.Solve{{Client: 1, Staleness: 1, Begin: 2, Received: 4, Finished: 12, Arrived: 16}, {Client: 0, Begin: 10, Received: 10, Finished: 13, Arrived: 14}}
-	b.Missed = []history.Miss{{Client: 3, Begin: 6, End: 13, Lost: true}}
+	a.Results = []fedkit.ClientResult{{Client: 0, Received: 1, Finished: 5, Arrived: 8}}
+	a.Absences = []history.Absence{{Client: 2, End: 20}}
+	b.Results = []fedkit.ClientResult{{Client: 1, Staleness: 1, Begin: 2, Received: 4, Finished: 12, Arrived: 16}, {Client: 0, Begin: 10, Received: 10, Finished: 13, Arrived: 14}}
+	b.Absences = []history.Absence{{Client: 3, Begin: 6, End: 13, DroppedOut: true}}
 	return h
 }
 
@@ -87,7 +87,7 @@ func working(name string, rounds, clients int) *fedkit.History {
 		r, begin := &h.Rounds[i], fedkit.Float(3600*i)
 		r.Round, r.Clock = i+1, begin+3600
 		for c := range clients {
-			r.Solves = append(r.Solves, fedkit.Solve{Client: c, Staleness: (i + c) % 90, Begin: begin, Received: begin + 60.5, Finished: begin + 1000, Arrived: begin + 1000 + fedkit.Float(c)})
+			r.Results = append(r.Results, fedkit.ClientResult{Client: c, Staleness: (i + c) % 90, Begin: begin, Received: begin + 60.5, Finished: begin + 1000, Arrived: begin + 1000 + fedkit.Float(c)})
 		}
 	}
 	return h
@@ -126,8 +126,8 @@ func TestStaleness(t *testing.T) {
 	if !near(a.X, []float64{-0.44, 0.56}) || !near(a.X2, []float64{0, 1}) || !near(a.Y2, []float64{2. / 3, 1. / 3}) || !near(b.X, []float64{0}) || !near(b.Y2, []float64{1}) {
 		t.Errorf("%+v", f.Series)
 	}
-	if want := []string{"0: 66.7 %", "1: 33.3 %"}; !slices.Equal(a.Tip, want) || !near(f.X.Covers, []float64{-0.5, 1.5}) {
-		t.Errorf("%q, want %q; axis over %v", a.Tip, want, f.X.Covers)
+	if want := []string{"0: 66.7 %", "1: 33.3 %"}; !slices.Equal(a.Tip, want) || !near(f.X.Include, []float64{-0.5, 1.5}) {
+		t.Errorf("%q, want %q; axis over %v", a.Tip, want, f.X.Include)
 	}
 }
 
@@ -183,8 +183,8 @@ func FuzzClock(f *testing.F) {
 	f.Fuzz(func(t *testing.T, client, round, age int, a, b float64) {
 		x, y := fedkit.Float(a), fedkit.Float(b)
 		h := timed(&fedkit.History{Clients: 3, Rounds: []fedkit.Record{
-			{Round: round, Clock: y, Solves: []fedkit.Solve{{Client: client, Staleness: age, Begin: x, Arrived: y}, {Client: 1, Received: y, Finished: y, Arrived: y}}},
-			{Round: round + 1, Clock: x, Missed: []history.Miss{{Client: client, Begin: y, End: x, Lost: true}}},
+			{Round: round, Clock: y, Results: []fedkit.ClientResult{{Client: client, Staleness: age, Begin: x, Arrived: y}, {Client: 1, Received: y, Finished: y, Arrived: y}}},
+			{Round: round + 1, Clock: x, Absences: []history.Absence{{Client: client, Begin: y, End: x, DroppedOut: true}}},
 		}})
 		for _, f := range []*chart.Figure{Gantt(h), Schedule{First: round + 1}.Gantt(h), Staleness(h, h), Idle(h), RoundTimes(h)} {
 			fuzzed(t, f)

@@ -33,7 +33,7 @@ func Dendrogram(t cluster.Tree, labels []int, truth ...int) *chart.Figure {
 		hidden := max(0, len(t)+1-maxClients)
 		order, all := leaves(t, hidden), branches(t, labels, truth)
 		f.Name, f.Title, f.Point, f.Legend = "dendrogram", "Which clients were merged, and when", "branch", true
-		f.X, f.Y = chart.Axis{Title: "client"}, chart.Axis{Title: "height", Covers: []float64{0}}
+		f.X, f.Y = chart.Axis{Title: "client"}, chart.Axis{Title: "height", Include: []float64{0}}
 		f.Width = min(900, max(360, 22*len(order)))
 		for i, id := range order {
 			all[id].place = float64(i)

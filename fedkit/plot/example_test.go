@@ -23,8 +23,8 @@ func run(name string, accuracy ...fedkit.Float) *fedkit.History {
 	for i, a := range accuracy {
 		h.Rounds = append(h.Rounds, fedkit.Record{
 			Round: i + 1, Seconds: 0.5, BytesUp: 1000, BytesDown: 2000,
-			Global: &fedkit.Score{Accuracy: a, Loss: 1 - a, Examples: 100},
-			Solves: []fedkit.Solve{{Client: i % 3, Steps: 10, Loss: 1 - a, Drift: 0.1 * fedkit.Float(i+1)}},
+			Global:  &fedkit.Score{Accuracy: a, Loss: 1 - a, Examples: 100},
+			Results: []fedkit.ClientResult{{Client: i % 3, Steps: 10, Loss: 1 - a, Drift: 0.1 * fedkit.Float(i+1)}},
 		})
 	}
 	return h
@@ -90,12 +90,12 @@ func ExampleRanks() {
 }
 
 // Small figures share ranges, colors and a legend.
-func ExampleMultiples() {
-	row := plot.Multiples(plot.Accuracy,
+func ExampleFacets() {
+	row := plot.Facets(plot.Accuracy,
 		plot.Panel{Name: "α = 0.1", Runs: []*fedkit.History{run("FedAvg", 0.2, 0.4), run("FedProx", 0.3, 0.5)}},
 		plot.Panel{Name: "α = 100", Runs: []*fedkit.History{run("FedAvg", 0.6, 0.9), run("FedProx", 0.6, 0.8)}})
 	for _, f := range row {
-		fmt.Println(f.Title, f.Y.Covers, f.Err())
+		fmt.Println(f.Title, f.Y.Include, f.Err())
 	}
 	// row.Show() draws them.
 
@@ -177,8 +177,8 @@ func ExampleSchedule_Gantt() {
 	h := run("FedAvg", 0.3)
 	h.Devices = config.Of(sim.Devices{})
 	h.Rounds[0] = fedkit.Record{Round: 1, Clock: 10,
-		Solves: []fedkit.Solve{{Client: 0, Received: 1, Finished: 5, Arrived: 8}, {Client: 1, Received: 2, Finished: 6, Arrived: 10}},
-		Missed: []history.Miss{{Client: 2, End: 4, Lost: true}}}
+		Results:  []fedkit.ClientResult{{Client: 0, Received: 1, Finished: 5, Arrived: 8}, {Client: 1, Received: 2, Finished: 6, Arrived: 10}},
+		Absences: []history.Absence{{Client: 2, End: 4, DroppedOut: true}}}
 	f := plot.Schedule{First: 1, Last: 1}.Gantt(h)
 	fmt.Println("clients from the bottom up:", f.Y.Names)
 	for _, s := range f.Series[:4] {
@@ -196,7 +196,7 @@ func ExampleSchedule_Gantt() {
 
 // Four clients on a line, in two pairs. The tree is cut between the heights of its merges inside and across clusters.
 func ExampleDendrogram() {
-	points := cluster.Vectors(mat.NewDense(4, 1, []float64{0, 10, 1, 12}))
+	points := cluster.FromVectors(mat.NewDense(4, 1, []float64{0, 10, 1, 12}))
 	tree, err := cluster.Link(points, cluster.Single)
 	if err != nil {
 		fmt.Println(err)
@@ -209,7 +209,7 @@ func ExampleDendrogram() {
 }
 
 func ExampleSimilarities() {
-	points := cluster.Vectors(mat.NewDense(3, 2, []float64{1, 0, 0, 2, 4, 3}))
+	points := cluster.FromVectors(mat.NewDense(3, 2, []float64{1, 0, 0, 2, 4, 3}))
 	f := plot.Similarities(points, []int{0, 1, 0})
 	fmt.Printf("%s of columns: %q\n", f.X.Title, f.X.Names)
 	fmt.Printf("%s of rows, from the bottom: %q\n", f.Y.Title, f.Y.Names)
@@ -221,7 +221,7 @@ func ExampleSimilarities() {
 }
 
 func ExamplePCA() {
-	points := cluster.Vectors(mat.NewDense(4, 2, []float64{0, 0, 0, 1, 8, 0, 8, 1}))
+	points := cluster.FromVectors(mat.NewDense(4, 2, []float64{0, 0, 0, 1, 8, 0, 8, 1}))
 	row := plot.PCA(points, []int{0, 0, 1, 1}, 0, 0, 0, 1)
 	for _, f := range row {
 		for _, s := range f.Series {

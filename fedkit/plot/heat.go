@@ -22,18 +22,18 @@ const (
 	Steps                   // local steps
 )
 
-// Names of the values, and their fields in a Solve.
+// Names of the values, and their fields in a ClientResult.
 var recorded = []struct {
 	name, field string
-	of          func(fedkit.Solve) fedkit.Float
+	of          func(fedkit.ClientResult) fedkit.Float
 	sometimes   bool // 0 is none
 }{
-	{"Participation", "Client", func(fedkit.Solve) fedkit.Float { return 1 }, false},
-	{"Drift", "Drift", func(s fedkit.Solve) fedkit.Float { return s.Drift }, false},
-	{"μ", "Mu", func(s fedkit.Solve) fedkit.Float { return s.Mu }, true},
-	{"Training loss", "Loss", func(s fedkit.Solve) fedkit.Float { return s.Loss }, false},
-	{"Similarity", "Similarity", func(s fedkit.Solve) fedkit.Float { return s.Similarity }, true},
-	{"Local steps", "Steps", func(s fedkit.Solve) fedkit.Float { return fedkit.Float(s.Steps) }, false},
+	{"Participation", "Client", func(fedkit.ClientResult) fedkit.Float { return 1 }, false},
+	{"Drift", "Drift", func(s fedkit.ClientResult) fedkit.Float { return s.Drift }, false},
+	{"μ", "Mu", func(s fedkit.ClientResult) fedkit.Float { return s.Mu }, true},
+	{"Training loss", "Loss", func(s fedkit.ClientResult) fedkit.Float { return s.Loss }, false},
+	{"Similarity", "Similarity", func(s fedkit.ClientResult) fedkit.Float { return s.Similarity }, true},
+	{"Local steps", "Steps", func(s fedkit.ClientResult) fedkit.Float { return fedkit.Float(s.Steps) }, false},
 }
 
 // String returns the name of the value in lower case, as titles have it.
@@ -111,7 +111,7 @@ func measured(h *fedkit.History, of Of) ([]cell, error) {
 	}
 	var cells []cell
 	for _, r := range h.Rounds {
-		for _, s := range r.Solves {
+		for _, s := range r.Results {
 			v := float64(recorded[of].of(s))
 			none := v == 0 && recorded[of].sometimes
 			if finite(v) && !none && s.Client >= 0 && s.Client < maxClients && r.Round >= 0 {
@@ -120,7 +120,7 @@ func measured(h *fedkit.History, of Of) ([]cell, error) {
 		}
 	}
 	if !slices.ContainsFunc(cells, func(c cell) bool { return c.value != 0 }) {
-		return nil, fmt.Errorf("history %q has no %s (Solve.%s) of any client", h.Name, of, recorded[of].field)
+		return nil, fmt.Errorf("history %q has no %s (ClientResult.%s) of any client", h.Name, of, recorded[of].field)
 	}
 	slices.SortStableFunc(cells, func(a, b cell) int { return a.client - b.client })
 	return cells, nil

@@ -18,7 +18,7 @@ func attended(name string, clients int, selected ...[]int) *fedkit.History {
 	for i, s := range selected {
 		r := fedkit.Record{Round: i + 1}
 		for _, c := range s {
-			r.Solves = append(r.Solves, fedkit.Solve{Client: c, Steps: 5 + c, Loss: fedkit.Float(2 / float64(i+1)),
+			r.Results = append(r.Results, fedkit.ClientResult{Client: c, Steps: 5 + c, Loss: fedkit.Float(2 / float64(i+1)),
 				Drift: fedkit.Float(0.1 + 0.15*float64(c) + 0.01*float64(i)), Mu: fedkit.Float([]float64{0.001, 0.1, 1}[(c+i)%3])})
 		}
 		h.Rounds = append(h.Rounds, r)
@@ -58,7 +58,7 @@ func TestHeat(t *testing.T) {
 
 // A client without a μ has no cell, even if another has one; a loss of 0 is a value.
 func TestHeatOfSome(t *testing.T) {
-	h := &fedkit.History{Clients: 3, Rounds: []fedkit.Record{{Round: 1, Solves: []fedkit.Solve{
+	h := &fedkit.History{Clients: 3, Rounds: []fedkit.Record{{Round: 1, Results: []fedkit.ClientResult{
 		{Client: 0, Mu: 0.1, Similarity: 0.5, Loss: 1}, {Client: 1}, {Client: 2, Mu: 1, Similarity: -0.5}}}}}
 	for of, want := range map[Of]int{Mu: 2, Similarity: 2, TrainLoss: 3} {
 		f, cells := Heat(h, of), 0
@@ -138,7 +138,7 @@ func TestHeatRefusals(t *testing.T) {
 	for says, f := range map[string]*chart.Figure{
 		"of = 7: must be plot.Participation, ":        Heat(one, 7),
 		"the history is nil":                          Heat(nil, Drift),
-		`no similarity (Solve.Similarity)`:            Heat(one, Similarity),
+		`no similarity (ClientResult.Similarity)`:     Heat(one, Similarity),
 		`"blank" has no participation`:                Heat(&fedkit.History{Name: "blank"}, Participation),
 		"no history given":                            Participants(),
 		"history 2 is nil":                            Participants(one, nil),
@@ -156,8 +156,8 @@ func FuzzHeat(f *testing.F) {
 	f.Fuzz(func(t *testing.T, client, round, clients int, v float64, of uint8) {
 		x := fedkit.Float(v)
 		h := &fedkit.History{Clients: min(clients, 1000), Rounds: []fedkit.Record{
-			{Round: round, Solves: []fedkit.Solve{{Client: client, Drift: x, Mu: x, Loss: 1}, {Client: 1, Mu: 1, Loss: x}}},
-			{Round: round + 1, Solves: []fedkit.Solve{{Client: 1, Steps: client}}},
+			{Round: round, Results: []fedkit.ClientResult{{Client: client, Drift: x, Mu: x, Loss: 1}, {Client: 1, Mu: 1, Loss: x}}},
+			{Round: round + 1, Results: []fedkit.ClientResult{{Client: 1, Steps: client}}},
 		}}
 		for _, f := range []*chart.Figure{Heat(h, Of(of%8)), Participants(h, h)} {
 			fuzzed(t, f)

@@ -66,7 +66,7 @@ func panel(q compare.Quantity, runs []*progress.Run) *chart.Figure {
 	v := &view{q, b, latest(gs, shown), q.Range}
 	going := map[*compare.Run]bool{}
 	for _, p := range shown {
-		going[&p.Run] = !p.Over
+		going[&p.Run] = !p.Ended
 	}
 	var over, on []curve
 	for _, g := range v.groups {
@@ -86,7 +86,7 @@ func panel(q compare.Quantity, runs []*progress.Run) *chart.Figure {
 	if _ = v.draw(f, append(over, on...)); f.Series == nil { // curves without a common round are left out
 		return nil
 	}
-	f.X.Covers = planned(shown)
+	f.X.Include = planned(shown)
 	if len(v.groups) < all {
 		note(f, "the latest %d of %d configurations", len(v.groups), all)
 	}
@@ -96,8 +96,8 @@ func panel(q compare.Quantity, runs []*progress.Run) *chart.Figure {
 // planned returns the x axis from the beginning: the rounds of the active runs.
 func planned(shown []*progress.Run) (rounds []float64) {
 	for _, p := range shown {
-		if !p.Over && p.Of > 0 {
-			rounds = append(rounds, 1, float64(p.Of))
+		if !p.Ended && p.Planned > 0 {
+			rounds = append(rounds, 1, float64(p.Planned))
 		}
 	}
 	return rounds

@@ -23,7 +23,7 @@ func ended(t testing.TB, h ...*fedkit.History) (runs []*progress.Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return each(all, func(r *compare.Run) *progress.Run { return &progress.Run{Run: *r, Over: true, Of: r.Rounds} })
+	return each(all, func(r *compare.Run) *progress.Run { return &progress.Run{Run: *r, Ended: true, Planned: r.Rounds} })
 }
 
 // play runs a watcher through a run.
@@ -86,7 +86,7 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	h := synthetic("FedAvg", 4, 20, 1, 5, 0.9)
 	h.Rounds = h.Rounds[:7]
 	on := ended(t, h)
-	on[0].Over = false
+	on[0].Ended = false
 	row = live("live", append(runs, on...))
 	if s := row[0].Series; len(s) != 3 || s[2].Name != "FedAvg" || len(s[2].X) != 7 || len(s[0].X) != 20 {
 		t.Errorf("%+v", s)
@@ -107,14 +107,14 @@ func TestLiveAxisIsSteady(t *testing.T) {
 		h := synthetic("FedAvg", 1, 10, 1, 2, 0.9)
 		h.Rounds = h.Rounds[:rounds]
 		runs := ended(t, h)
-		runs[0].Over, runs[0].Of = false, 50
+		runs[0].Ended, runs[0].Planned = false, 50
 		for _, f := range live("live", runs) {
-			if !slices.Equal(f.X.Covers, []float64{1, 50}) {
-				t.Errorf("%s after %d rounds covers %v", f.Title, rounds, f.X.Covers)
+			if !slices.Equal(f.X.Include, []float64{1, 50}) {
+				t.Errorf("%s after %d rounds covers %v", f.Title, rounds, f.X.Include)
 			}
 		}
-		runs[0].Over = true
-		if c := live("live", runs)[0].X.Covers; c != nil {
+		runs[0].Ended = true
+		if c := live("live", runs)[0].X.Include; c != nil {
 			t.Errorf("a run that was stopped covers %v", c)
 		}
 	}

@@ -185,7 +185,7 @@ func (v *view) draw(f *chart.Figure, cs []curve) error {
 	err := drawCurves(f, cs, v.Axis())
 	log := f.Y.Log
 	f.Y = unitAxis(v.Quantity, f.Series, func(s *chart.Series) [][]float64 { return [][]float64{s.Y, s.Lo, s.Hi} })
-	f.Y.Log, f.Y.Covers, f.Y.Bounds = log, v.Include, v.bounds
+	f.Y.Log, f.Y.Include, f.Y.Bounds = log, v.Include, v.bounds
 	if v.Scored() {
 		f.Title = "Test " + v.Name
 		v.sayBasis(f)

@@ -18,7 +18,7 @@ func TestPCA(t *testing.T) {
 		11, 0, 5,
 		9, 0, 5,
 	})
-	row := PCA(cluster.Vectors(x), []int{0, 1, -1, 0}, 0, 0, 1, 1)
+	row := PCA(cluster.FromVectors(x), []int{0, 1, -1, 0}, 0, 0, 1, 1)
 	if err := row.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestPCAOfOneColor(t *testing.T) {
 	charttest.Spec(t, row)
 	charttest.Spec(t, PCA(p, truth, truth...))
 	// Two points have one component.
-	if row := PCA(cluster.Vectors(mat.NewDense(2, 1, []float64{0, 2})), nil); row.Err() != nil || row[0].X.Title != "first component (100.0 % of the variance)" {
+	if row := PCA(cluster.FromVectors(mat.NewDense(2, 1, []float64{0, 2})), nil); row.Err() != nil || row[0].X.Title != "first component (100.0 % of the variance)" {
 		t.Error(row[0].X.Title, row.Err())
 	}
 }

@@ -29,15 +29,15 @@ func pieces(h *fedkit.History) (all []piece) {
 	}
 	for i := range h.Rounds {
 		r := &h.Rounds[i]
-		for _, s := range r.Solves {
+		for _, s := range r.Results {
 			if s.Skipped {
 				add(s.Client, r.Round, false, s.Begin, s.Arrived)
 			} else {
 				add(s.Client, r.Round, false, s.Begin, s.Received, s.Finished, s.Arrived)
 			}
 		}
-		for _, m := range r.Missed { // the server ends what is late
-			add(m.Client, r.Round, m.Lost && m.End <= r.Clock, m.Begin, max(m.Begin, min(m.End, r.Clock)))
+		for _, m := range r.Absences { // the server ends what is late
+			add(m.Client, r.Round, m.DroppedOut && m.End <= r.Clock, m.Begin, max(m.Begin, min(m.End, r.Clock)))
 		}
 	}
 	return all

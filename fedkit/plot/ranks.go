@@ -30,7 +30,7 @@ func Ranks(q compare.Quantity, panels ...Panel) *chart.Figure {
 		name := cmp.Or(q.Name, compare.Accuracy.Name)
 		f.Name, f.Title, f.Point = "ranks", "Mean ranks by "+name, "method"
 		f.Note = fmt.Sprintf("mean of %d %s; Friedman's test: p = %.2g; a bar joins methods that do not differ at 5 %%", r.Blocks, blocks, r.P)
-		f.X = chart.Axis{Title: "mean rank (1 is best)", Covers: []float64{1, float64(len(r.Methods))}}
+		f.X = chart.Axis{Title: "mean rank (1 is best)", Include: []float64{1, float64(len(r.Methods))}}
 		drawRanks(f, r)
 		f.Height = 50 + 26*len(f.Y.Names)
 		return nil

@@ -19,7 +19,7 @@ const maxRows = 200
 // positive, from yellow to dark red if it is negative; Show draws it. The scale begins at −1, or at 0.9, 0.99, … if all cosines
 // are larger. The cosine with a point of length 0 is 0. The diagonal has the shade of the largest cosine beside it.
 // Points whose squared lengths are 1 have their inner products as cosines, so a matrix of similarities is drawn as
-// cluster.InnerProducts(s).
+// cluster.FromGram(s).
 //
 // Clients are in the order of their clusters, labels [n], and inside a cluster in that of a tree of average linkage. Lines
 // are borders of clusters. Without labels the order is the tree's alone. True groups [n], if given, are a strip at the
@@ -101,7 +101,7 @@ func alikeOrder(cos *mat.SymDense, labels []int) ([]int, error) {
 			apart.Set(i, j, 1-cos.At(i, j))
 		}
 	}
-	tree, err := cluster.Link(cluster.Apart(apart), cluster.Average)
+	tree, err := cluster.Link(cluster.FromDistances(apart), cluster.Average)
 	if err != nil {
 		return nil, err
 	}

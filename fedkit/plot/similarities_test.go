@@ -23,7 +23,7 @@ func blobs(n, k, features int, spread float64, seed uint64) (*cluster.Points, []
 	for i := range truth {
 		truth[i] = i % k
 	}
-	return cluster.Vectors(x), truth
+	return cluster.FromVectors(x), truth
 }
 
 // By hand: cosines 0.9 between 0 and 2, 0.8 between 1 and 3, −0.5 and less for all others.
@@ -35,7 +35,7 @@ var alike4 = mat.NewSymDense(4, []float64{
 })
 
 func TestSimilarities(t *testing.T) {
-	f := Similarities(cluster.InnerProducts(alike4), []int{0, 1, 0, 1}, 1, 0, 1, 1)
+	f := Similarities(cluster.FromGram(alike4), []int{0, 1, 0, 1}, 1, 0, 1, 1)
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestSimilaritiesOfMany(t *testing.T) {
 
 func TestSimilaritiesOfFew(t *testing.T) {
 	zero := mat.NewSymDense(3, []float64{4, 0, 2, 0, 0, 0, 2, 0, 1}) // 1 has length 0, 2 is half of 0
-	f := Similarities(cluster.InnerProducts(zero), nil)
+	f := Similarities(cluster.FromGram(zero), nil)
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,11 +112,11 @@ func TestSimilaritiesOfFew(t *testing.T) {
 	if !tips["0 and 2: 1"] || !tips["0 and 1: 0"] || !tips["1 and 1: 0"] {
 		t.Errorf("%v", tips)
 	}
-	if f := Similarities(cluster.InnerProducts(mat.NewSymDense(1, []float64{2})), nil); f.Err() != nil {
+	if f := Similarities(cluster.FromGram(mat.NewSymDense(1, []float64{2})), nil); f.Err() != nil {
 		t.Error(f.Err())
 	}
 	// A client without a cluster comes last.
-	if f := Similarities(cluster.InnerProducts(alike4), []int{-1, 0, 1, 1}); f.Err() != nil || f.Y.Names[0] != "0" {
+	if f := Similarities(cluster.FromGram(alike4), []int{-1, 0, 1, 1}); f.Err() != nil || f.Y.Names[0] != "0" {
 		t.Errorf("%v, %v", f.Y.Names, f.Err())
 	}
 }
@@ -124,20 +124,20 @@ func TestSimilaritiesOfFew(t *testing.T) {
 func TestRefusalsOfPoints(t *testing.T) {
 	bad := mat.NewSymDense(2, []float64{1, nan, nan, 1})
 	huge := mat.NewSymDense(2, []float64{1, 0, 0, math.Inf(1)})
-	p := cluster.InnerProducts(alike4)
+	p := cluster.FromGram(alike4)
 	for says, c := range map[string]interface{ Err() error }{
 		"similarities: no points given":                                     Similarities(nil, nil),
 		"similarities: no points":                                           Similarities(new(cluster.Points), nil),
-		"inner product of points 0 and 1 is NaN: must be finite":            Similarities(cluster.InnerProducts(bad), nil),
-		"inner product of points 1 and 1 is +Inf: must be finite":           PCA(cluster.InnerProducts(huge), nil),
+		"inner product of points 0 and 1 is NaN: must be finite":            Similarities(cluster.FromGram(bad), nil),
+		"inner product of points 1 and 1 is +Inf: must be finite":           PCA(cluster.FromGram(huge), nil),
 		"similarities: 3 labels: must be 4, one per client":                 Similarities(p, []int{1, 2, 3}),
 		"similarities: 2 true groups: must be 4, one per client":            Similarities(p, nil, 1, 2),
 		"PCA: no points given":                                              PCA(nil, nil),
 		"PCA: 1 labels: must be 4, one per client":                          PCA(p, []int{1}),
 		"PCA: 5 true groups: must be 4, one per client":                     PCA(p, nil, 1, 2, 3, 4, 5),
-		"PCA: all points are the same":                                      PCA(cluster.InnerProducts(mat.NewSymDense(3, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1})), nil),
-		"plot: PCA: all points are the same":                                PCA(cluster.InnerProducts(mat.NewSymDense(1, []float64{2})), nil),
-		"PCA: all points are the same: there is nothing to lay out on axes": PCA(cluster.InnerProducts(mat.NewSymDense(2, nil)), nil),
+		"PCA: all points are the same":                                      PCA(cluster.FromGram(mat.NewSymDense(3, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1})), nil),
+		"plot: PCA: all points are the same":                                PCA(cluster.FromGram(mat.NewSymDense(1, []float64{2})), nil),
+		"PCA: all points are the same: there is nothing to lay out on axes": PCA(cluster.FromGram(mat.NewSymDense(2, nil)), nil),
 	} {
 		if err := c.Err(); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "could not be drawn") {
 			t.Errorf("%v, want … %s", err, says)
@@ -153,7 +153,7 @@ func TestScaleOfCosines(t *testing.T) {
 		}
 	}
 	same := mat.NewSymDense(2, []float64{1, 1, 1, 1})
-	if f := Similarities(cluster.InnerProducts(same), nil); f.Err() != nil {
+	if f := Similarities(cluster.FromGram(same), nil); f.Err() != nil {
 		t.Error(f.Err())
 	}
 }

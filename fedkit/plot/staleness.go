@@ -12,11 +12,11 @@ import (
 const maxAges = 30
 
 // Staleness returns the figure of the staleness of the results that the server used; Show draws it. The height of a bar is the
-// share of a configuration's results with this Solve.Staleness: the rounds that began after the client did. Configurations stand
-// side by side, and runs of one are pooled. In synchronous rounds all is 0. If there are many values, a bar stands for several;
-// the note says so.
+// share of a configuration's results with this ClientResult.Staleness: the rounds that began after the client did. Configurations
+// stand side by side, and runs of one are pooled. In synchronous rounds all is 0. If there are many values, a bar stands for
+// several; the note says so.
 //
-// Errors: no history, a nil one, one without the Solves of any round.
+// Errors: no history, a nil one, one without the Results of any round.
 func Staleness(h ...*fedkit.History) *chart.Figure {
 	return chart.Make("plot: staleness", func(f *chart.Figure) error {
 		all, err := compare.Runs(h...)
@@ -39,7 +39,7 @@ func Staleness(h ...*fedkit.History) *chart.Figure {
 		}
 		f.Name, f.Title, f.Point = "staleness", "Age of the results", "age"
 		bars := most/wide + 1
-		f.X = chart.Axis{Title: "rounds since the client began", Whole: true, Covers: []float64{-0.5, float64(bars*wide) - 0.5}}
+		f.X = chart.Axis{Title: "rounds since the client began", Whole: true, Include: []float64{-0.5, float64(bars*wide) - 0.5}}
 		f.Y, f.Height = chart.Axis{Title: "share of results", Percent: true, Bounds: [2]float64{0, 1}}, 240
 		if wide > 1 {
 			note(f, "a bar is %d ages", wide)
@@ -57,7 +57,7 @@ func ages(g *compare.Group) map[int]int {
 	n := map[int]int{}
 	for _, r := range g.Runs {
 		for i := range r.History.Rounds {
-			for _, s := range r.History.Rounds[i].Solves {
+			for _, s := range r.History.Rounds[i].Results {
 				n[max(0, s.Staleness)]++
 			}
 		}

@@ -67,27 +67,27 @@ func TestAgainst(t *testing.T) {
 
 // Figures of several problems have the same ranges and colors, at most four in a line.
 func TestMultiples(t *testing.T) {
-	row := Multiples(Accuracy, panels(5)...)
+	row := Facets(Accuracy, panels(5)...)
 	if err := row.Err(); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range row {
-		if !near(f.X.Covers, []float64{1, 2}) || f.Y.Covers[1] != row[0].Y.Covers[1] || f.Y.Covers[1] < 0.69 {
-			t.Errorf("%q covers %v and %v", f.Title, f.X.Covers, f.Y.Covers)
+		if !near(f.X.Include, []float64{1, 2}) || f.Y.Include[1] != row[0].Y.Include[1] || f.Y.Include[1] < 0.69 {
+			t.Errorf("%q covers %v and %v", f.Title, f.X.Include, f.Y.Include)
 		}
 	}
 	if spec := row.VegaLite(); len(spec["concat"].([]any)) != 5 || spec["columns"] != 3.0 {
 		t.Errorf("%d columns", spec["columns"])
 	}
-	charttest.Golden(t, "multiples", Multiples(Accuracy, panels(2)...))
+	charttest.Golden(t, "multiples", Facets(Accuracy, panels(2)...))
 	charttest.Spec(t, row)
 	if _, err := row.PNG(); err != nil {
 		t.Error(err)
 	}
 	for says, row := range map[string]chart.Row{
-		"plot: multiples: no panel given":              Multiples(Accuracy),
-		"skewed: plot: accuracy: no history given":     Multiples(Accuracy, Panel{Name: "skewed", Runs: nil}),
-		"b: plot: loss: history 1 is nil: did its run": Multiples(Loss, panels(1)[0], Panel{Name: "b", Runs: []*fedkit.History{nil}}),
+		"plot: facets: no panel given":                 Facets(Accuracy),
+		"skewed: plot: accuracy: no history given":     Facets(Accuracy, Panel{Name: "skewed", Runs: nil}),
+		"b: plot: loss: history 1 is nil: did its run": Facets(Loss, panels(1)[0], Panel{Name: "b", Runs: []*fedkit.History{nil}}),
 	} {
 		if err := row.Err(); err == nil || !strings.HasPrefix(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
@@ -100,16 +100,16 @@ func TestMultiplesOfOtherUnits(t *testing.T) {
 	large := historyOf("A", 0.5, 0.7)
 	large.Rounds[0].BytesUp = 1e6
 	bytes := func(h ...*fedkit.History) *chart.Figure { return Against(compare.Sent, compare.Accuracy, h...) }
-	row := Multiples(bytes, Panel{Name: "small", Runs: []*fedkit.History{historyOf("A", 0.5, 0.7)}}, Panel{Name: "large", Runs: []*fedkit.History{large}})
+	row := Facets(bytes, Panel{Name: "small", Runs: []*fedkit.History{historyOf("A", 0.5, 0.7)}}, Panel{Name: "large", Runs: []*fedkit.History{large}})
 	if err := row.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := row[0].X, row[1].X; !near(a.Covers, []float64{3, 6}) || !near(b.Covers, []float64{1.002, 1.005}) {
-		t.Errorf("%s %v, %s %v", a.Title, a.Covers, b.Title, b.Covers)
+	if a, b := row[0].X, row[1].X; !near(a.Include, []float64{3, 6}) || !near(b.Include, []float64{1.002, 1.005}) {
+		t.Errorf("%s %v, %s %v", a.Title, a.Include, b.Title, b.Include)
 	}
-	row = Multiples(RoundTimes, Panel{Name: "short", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 60)}}, Panel{Name: "long", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 6000)}})
-	if a, b := row[0].Y, row[1].Y; !near(a.Covers, []float64{60, 60}) || !near(b.Covers, []float64{100, 100}) {
-		t.Errorf("%s %v, %s %v", a.Title, a.Covers, b.Title, b.Covers)
+	row = Facets(RoundTimes, Panel{Name: "short", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 60)}}, Panel{Name: "long", Runs: []*fedkit.History{timed(historyOf("A", 0.5), 6000)}})
+	if a, b := row[0].Y, row[1].Y; !near(a.Include, []float64{60, 60}) || !near(b.Include, []float64{100, 100}) {
+		t.Errorf("%s %v, %s %v", a.Title, a.Include, b.Title, b.Include)
 	}
 }
 

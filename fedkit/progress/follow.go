@@ -33,19 +33,19 @@ func (w *Watcher) Follow(path string) (*fedkit.History, error) {
 	f := &followed{path: path, start: w.now()}
 	for failures := 0; ; {
 		begin := time.Now()
-		s, err := Look(path)
+		s, err := Read(path)
 		switch {
 		case err == nil:
 			failures = 0
 			f.see(s)
-		case errors.Is(err, fs.ErrNotExist) && f.Sight != nil: // a run without a checkpoint leaves no file
-			f.Going = false
-		case s == nil || !s.Going || failures == mayFail:
+		case errors.Is(err, fs.ErrNotExist) && f.Status != nil: // a run without a checkpoint leaves no file
+			f.Running = false
+		case s == nil || !s.Running || failures == mayFail:
 			return nil, fmt.Errorf("progress: follow: %w", err)
 		default:
-			failures, f.Sight = failures+1, cmp.Or(f.Sight, s)
+			failures, f.Status = failures+1, cmp.Or(f.Status, s)
 		}
-		over := !f.Going || ctx.Err() != nil
+		over := !f.Running || ctx.Err() != nil
 		if w.follow(f, over); over {
 			return f.History, nil
 		}
@@ -58,7 +58,7 @@ func (w *Watcher) Follow(path string) (*fedkit.History, error) {
 
 // followed is a run of another program.
 type followed struct {
-	*Sight
+	*Status
 	path  string
 	start time.Time // first read
 
@@ -68,11 +68,11 @@ type followed struct {
 
 // see stores the latest state. While a run writes the end of its file, it looks like one that has yet to begin: then the earlier
 // history stays.
-func (f *followed) see(s *Sight) {
-	if s.Going && s.History == nil && f.Sight != nil {
+func (f *followed) see(s *Status) {
+	if s.Running && s.History == nil && f.Status != nil {
 		s.History = f.History
 	}
-	f.Sight = s
+	f.Status = s
 }
 
 // pace returns seconds per round: measured between reads or, before that, as recorded in the rounds.
@@ -80,11 +80,11 @@ func (f *followed) pace() float64 {
 	rounds := f.History.Rounds
 	n := len(rounds)
 	if f.from == 0 || n < f.from { // it started over
-		f.from, f.fromAt = n, f.Last
+		f.from, f.fromAt = n, f.Updated
 	}
 	switch {
 	case n > f.from:
-		return f.Last.Sub(f.fromAt).Seconds() / float64(n-f.from)
+		return f.Updated.Sub(f.fromAt).Seconds() / float64(n-f.from)
 	case n > 1: // the first one compiles
 		return (took(f.History) - rounds[0].Seconds - rounds[0].EvalTime) / float64(n-1)
 	}
@@ -112,18 +112,18 @@ func (w *Watcher) follow(f *followed, over bool) {
 
 // progress is the same as in Live, from the recorded times of rounds.
 func (f *followed) progress() *Run {
-	p := &Run{Over: !f.Going, Of: f.Of, start: f.Last, last: f.Last}
+	p := &Run{Ended: !f.Running, Planned: f.Planned, start: f.Updated, last: f.Updated}
 	if f.History == nil {
 		p.Run = compare.Run{History: &fedkit.History{}, Name: filepath.Base(f.path)}
 		p.last = f.start
-		if p.Over {
+		if p.Ended {
 			p.err = errEarly
 		}
 		return p
 	}
-	p.take(f.History, f.Of, f.Last)
+	p.take(f.History, f.Planned, f.Updated)
 	p.earlier, p.seconds = took(f.History), f.pace()
-	if p.Over && f.History.Stopped {
+	if p.Ended && f.History.Stopped {
 		p.err = errEarly
 	}
 	return p

@@ -53,7 +53,7 @@ func TestFollow(t *testing.T) {
 					}
 				})
 			}()
-			if _, err := until(func() (*Sight, error) { return Look(filepath.Join(dir, file)) }); err != nil {
+			if _, err := until(func() (*Status, error) { return Read(filepath.Join(dir, file)) }); err != nil {
 				t.Fatal(err)
 			}
 			l, out, log := fakeWatcher()
@@ -88,7 +88,7 @@ func TestFollow(t *testing.T) {
 func TestFollowEnd(t *testing.T) {
 	h := &fedkit.History{Stopped: true}
 	f := &followed{}
-	for i, s := range []*Sight{{Going: true}, {History: h, Going: true}, {Going: true}} {
+	for i, s := range []*Status{{Running: true}, {History: h, Running: true}, {Running: true}} {
 		if f.see(s); (f.History == h) != (i > 0) {
 			t.Errorf("look %d: %v", i+1, f.History)
 		}
@@ -122,8 +122,8 @@ func TestFollowKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "run")
-	_, err = until(func() (s *Sight, err error) {
-		if s, err = Look(path); err == nil && (s.History == nil || len(s.History.Rounds) < 3) {
+	_, err = until(func() (s *Status, err error) {
+		if s, err = Read(path); err == nil && (s.History == nil || len(s.History.Rounds) < 3) {
 			err = errors.New("not yet")
 		}
 		return s, err
@@ -173,7 +173,7 @@ func TestFollowNothing(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := Look(path); err != nil || !s.Going {
+	if s, err := Read(path); err != nil || !s.Running {
 		t.Errorf("a file that was made just now: %+v, %v", s, err)
 	}
 	old := time.Now().Add(-time.Minute)

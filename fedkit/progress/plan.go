@@ -30,9 +30,9 @@ func (s *plan) progress(all []*Run) (done, running, stopped, failed int, work fl
 	done, work = s.stored, 0
 	for _, p := range all[s.before:] {
 		switch {
-		case !p.Over:
+		case !p.Ended:
 			running++
-			work += float64(p.round) / float64(max(1, p.Of))
+			work += float64(p.round) / float64(max(1, p.Planned))
 			continue
 		case p.stopped():
 			stopped++

@@ -99,7 +99,7 @@ func (w *Watcher) lookAfter() bool {
 	defer w.rescue()
 	w.ticking = false // also if it panics
 	for _, p := range slices.Backward(w.runs) {
-		if !p.Over {
+		if !p.Ended {
 			w.update(p, w.now())
 			w.ticking = true
 			break
@@ -148,7 +148,7 @@ func (w *Watcher) Done(h *fedkit.History, err error) {
 	now := w.now()
 	p := w.run(h)
 	p.Follow(h)
-	p.Over, p.err, p.last = true, err, now
+	p.Ended, p.err, p.last = true, err, now
 	w.groups = nil
 	if r := h.Last(); r != nil {
 		p.round = r.Round // also if a checkpoint had it
@@ -173,7 +173,7 @@ func (w *Watcher) Done(h *fedkit.History, err error) {
 // run returns the progress of the run with this history.
 func (w *Watcher) run(h *fedkit.History) *Run {
 	for _, p := range w.runs {
-		if p.History == h && !p.Over {
+		if p.History == h && !p.Ended {
 			return p
 		}
 	}
@@ -254,7 +254,7 @@ func (w *Watcher) lines(now time.Time) string {
 	var study, over, on []string
 	for _, p := range w.runs {
 		switch {
-		case !p.Over:
+		case !p.Ended:
 			on = append(on, p.line(now))
 		case w.plan == nil || p.failed():
 			over = append(over, p.line(now))

@@ -260,7 +260,7 @@ func TestOutsideNotebook(t *testing.T) {
 
 // Names and errors neither control a terminal nor break lines.
 func TestLineOfAnyName(t *testing.T) {
-	p := &Run{Run: compare.Run{History: &fedkit.History{}}, label: "\x1b[2J\r\nFedAvg", Over: true, err: errors.New("\x1bc")}
+	p := &Run{Run: compare.Run{History: &fedkit.History{}}, label: "\x1b[2J\r\nFedAvg", Ended: true, err: errors.New("\x1bc")}
 	if got, want := p.line(time.Now()), `\u001b[2J\r\nFedAvg  ✗ failed before round 1: \u001bc`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -19,8 +19,8 @@ import (
 // Run is the progress of one run.
 type Run struct {
 	compare.Run
-	Over bool // the run has ended
-	Of   int  // rounds to reach, 0 if unknown
+	Ended   bool // the run has ended
+	Planned int  // rounds to reach, 0 if unknown
 
 	label    string  // the name, and what distinguishes the run from others of that name
 	round    int     // latest
@@ -70,7 +70,7 @@ func (p *Run) advance(h *fedkit.History, of int, now time.Time) {
 // take reads the rounds so far.
 func (p *Run) take(h *fedkit.History, of int, now time.Time) {
 	p.Follow(h)
-	p.Of, p.last = of, now
+	p.Planned, p.last = of, now
 	if r := h.Last(); r != nil {
 		p.round, p.seconds = r.Round, r.Seconds+r.EvalTime
 	}
@@ -85,10 +85,10 @@ func (p *Run) forget() {
 
 // stopped reports whether the run was interrupted or canceled, and failed whether anything else ended it early.
 func (p *Run) stopped() bool {
-	return p.Over && (p.err == nil && p.History.Stopped || errors.Is(p.err, context.Canceled))
+	return p.Ended && (p.err == nil && p.History.Stopped || errors.Is(p.err, context.Canceled))
 }
 
-func (p *Run) failed() bool { return p.Over && p.err != nil && !p.stopped() }
+func (p *Run) failed() bool { return p.Ended && p.err != nil && !p.stopped() }
 
 // pace returns seconds per round.
 func (p *Run) pace() float64 {
@@ -101,7 +101,7 @@ func (p *Run) pace() float64 {
 // line is the progress in one line.
 func (p *Run) line(now time.Time) string {
 	var parts []string
-	if p.Over {
+	if p.Ended {
 		parts = append([]string{p.end()}, p.scores()...)
 	} else {
 		parts = p.under(now)
@@ -128,14 +128,14 @@ func (p *Run) end() string {
 func (p *Run) under(now time.Time) (parts []string) {
 	since := now.Sub(p.last).Seconds()
 	if p.round == 0 {
-		parts = append(parts, bar(0, p.Of)+" "+p.doing(since))
+		parts = append(parts, bar(0, p.Planned)+" "+p.doing(since))
 	} else {
-		at := fmt.Sprintf("%s round %d/%d", bar(p.round, p.Of), p.round, p.Of)
-		if p.Of == 0 {
+		at := fmt.Sprintf("%s round %d/%d", bar(p.round, p.Planned), p.round, p.Planned)
+		if p.Planned == 0 {
 			at = fmt.Sprint("round ", p.round)
 		}
 		parts = append(append(append(parts, at), p.scores()...), pace(p.pace()))
-		if left := float64(p.Of-p.round)*p.pace() - since; left > 0 {
+		if left := float64(p.Planned-p.round)*p.pace() - since; left > 0 {
 			parts = append(parts, table.Seconds(math.Ceil(left))+" left")
 		}
 		if since > patience {
@@ -154,8 +154,8 @@ const patience = 1
 // doing describes the activity since the last round.
 func (p *Run) doing(seconds float64) string {
 	what := fmt.Sprint("round ", p.round+1)
-	if p.Of > 0 {
-		what += fmt.Sprint(" of ", p.Of)
+	if p.Planned > 0 {
+		what += fmt.Sprint(" of ", p.Planned)
 	}
 	compiling := xla.Compiling() && p.History.Machines() == "" // else the machines compile
 	p.compiled = p.compiled || compiling
@@ -202,10 +202,10 @@ func (p *Run) after() string {
 	switch {
 	case p.round == 0:
 		return "before round 1"
-	case p.Of == 0:
+	case p.Planned == 0:
 		return fmt.Sprintf("after round %d", p.round)
 	}
-	return fmt.Sprintf("after round %d of %d", p.round, p.Of)
+	return fmt.Sprintf("after round %d of %d", p.round, p.Planned)
 }
 
 // scores lists the accuracy of the global model, the clients' own, or both.

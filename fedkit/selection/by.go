@@ -43,7 +43,7 @@ func (by By) Check(*fedkit.Federation, int) error {
 func (by By) UsesSimilarity() bool { return by == Dissimilarity }
 
 // of returns the statistic of a client's last round.
-func (by By) of(last fedkit.Solve) float64 {
+func (by By) of(last fedkit.ClientResult) float64 {
 	switch by {
 	case Dissimilarity:
 		return 1 - float64(last.Similarity)

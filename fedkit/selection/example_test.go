@@ -37,7 +37,7 @@ func Example() {
 func Example_func() {
 	largest := fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int {
 		best := 0
-		for _, c := range r.Everyone() {
+		for _, c := range r.AllClients() {
 			if len(r.Fed.Clients[c].Train) > len(r.Fed.Clients[best].Train) {
 				best = c
 			}
@@ -46,6 +46,6 @@ func Example_func() {
 	})
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: 5, Alpha: 1}, model.LogisticRegression()))
 	h := must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Selector: selection.Explore{Then: largest}}, fedkit.Options{Rounds: 3}))
-	fmt.Println(len(h.Last().Solves), "client in the last round")
+	fmt.Println(len(h.Last().Results), "client in the last round")
 	// Output: 1 client in the last round
 }

@@ -70,7 +70,7 @@ func (w watched) Select(r *fedkit.Round, n int) []int {
 }
 
 // greedy always chooses the first clients.
-var greedy = fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.Everyone()[:n] })
+var greedy = fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.AllClients()[:n] })
 
 func selected(h *fedkit.History) (all [][]int) {
 	for _, r := range h.Rounds {
@@ -147,7 +147,7 @@ func TestEveryRule(t *testing.T) {
 // With devices that are off at times, every rule chooses among those that are on. In an asynchronous round it chooses among those
 // that are idle, too: who else is chosen is an error.
 func TestEveryRuleOnDevices(t *testing.T) {
-	fed := expect.Value(federation(t, 9).On(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 1}, OnFor: sim.Uniform{Low: 3, High: 9}, OffFor: sim.Uniform{Low: 1, High: 9}, Seed: 2}))(t)
+	fed := expect.Value(federation(t, 9).WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.1, Sigma: 1}, OnFor: sim.Uniform{Low: 3, High: 9}, OffFor: sim.Uniform{Low: 1, High: 9}, Seed: 2}))(t)
 	o := fedkit.Options{Rounds: 30, EvalEvery: 30}
 	for name, rule := range rules {
 		on := watched{rule, func(r *fedkit.Round, n int, chosen []int) {
@@ -161,7 +161,7 @@ func TestEveryRuleOnDevices(t *testing.T) {
 		if _, ok := rule.(selection.Fair); ok { // its bounds are for synchronous rounds
 			continue
 		}
-		if _, err := fedkit.Run(context.Background(), fed, &strategy.FedBuff{AtWork: 4, K: 2, Selector: on, Local: fedkit.Local{Batch: 4, LR: 0.05}}, o); err != nil {
+		if _, err := fedkit.Run(context.Background(), fed, &strategy.FedBuff{Concurrency: 4, K: 2, Selector: on, Local: fedkit.Local{Batch: 4, LR: 0.05}}, o); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -177,7 +177,7 @@ func TestRandomIsTheDefault(t *testing.T) {
 
 // ranked returns the clients by a figure of their last round, largest first. Those that never took part come before all
 // others.
-func ranked(r *fedkit.Round, figure func(fedkit.Solve) fedkit.Float) (order []int, unknown int) {
+func ranked(r *fedkit.Round, figure func(fedkit.ClientResult) fedkit.Float) (order []int, unknown int) {
 	figures := make([]float64, r.Clients())
 	for c := range figures {
 		if past := r.Past(c); len(past) > 0 {
@@ -186,7 +186,7 @@ func ranked(r *fedkit.Round, figure func(fedkit.Solve) fedkit.Float) (order []in
 			unknown, figures[c] = unknown+1, math.Inf(1)
 		}
 	}
-	order = r.Everyone()
+	order = r.AllClients()
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(figures[b], figures[a]) })
 	return order, unknown
 }
@@ -194,10 +194,10 @@ func ranked(r *fedkit.Round, figure func(fedkit.Solve) fedkit.Float) (order []in
 // Without noise, diversity chooses the clients with the largest figure, after those that never took part.
 func TestDiversityTakesTheTop(t *testing.T) {
 	fed := federation(t, 9)
-	for by, figure := range map[selection.By]func(fedkit.Solve) fedkit.Float{
-		selection.Drift:         func(s fedkit.Solve) fedkit.Float { return s.Drift },
-		selection.Loss:          func(s fedkit.Solve) fedkit.Float { return s.Loss },
-		selection.Dissimilarity: func(s fedkit.Solve) fedkit.Float { return -s.Similarity },
+	for by, figure := range map[selection.By]func(fedkit.ClientResult) fedkit.Float{
+		selection.Drift:         func(s fedkit.ClientResult) fedkit.Float { return s.Drift },
+		selection.Loss:          func(s fedkit.ClientResult) fedkit.Float { return s.Loss },
+		selection.Dissimilarity: func(s fedkit.ClientResult) fedkit.Float { return -s.Similarity },
 	} {
 		ranks := 0
 		rule := watched{selection.Diversity{Temperature: fedkit.Zero, By: by}, func(r *fedkit.Round, n int, chosen []int) {
@@ -230,12 +230,12 @@ func TestDissimilarityFindsTheOutlier(t *testing.T) {
 	} {
 		for seed := range uint64(3) {
 			h := run(t, fed, after{rule}, 2, fedkit.Options{Rounds: 3, Seed: seed})
-			if last := h.Last(); !slices.Contains(last.Clients(), 8) || last.Solves[0].Similarity == 0 {
-				t.Errorf("%s: %v does not include the outlier, 8; %+v", name, last.Clients(), last.Solves)
+			if last := h.Last(); !slices.Contains(last.Clients(), 8) || last.Results[0].Similarity == 0 {
+				t.Errorf("%s: %v does not include the outlier, 8; %+v", name, last.Clients(), last.Results)
 			}
 		}
 	}
-	if h := run(t, fed, selection.Explore{}, 2, fedkit.Options{Rounds: 3}); h.Rounds[2].Solves[0].Similarity != 0 {
+	if h := run(t, fed, selection.Explore{}, 2, fedkit.Options{Rounds: 3}); h.Rounds[2].Results[0].Similarity != 0 {
 		t.Error("similarity is computed for a rule that does not use it")
 	}
 }
@@ -245,7 +245,7 @@ type after struct{ Then fedkit.Selector }
 
 func (w after) Select(r *fedkit.Round, n int) []int {
 	if r.T <= 2 {
-		return r.Everyone()
+		return r.AllClients()
 	}
 	return w.Then.Select(r, n)
 }
@@ -260,7 +260,7 @@ func TestHybridHalves(t *testing.T) {
 	}{{6, 0, 3, 3}, {5, 0.5, 2, 3}, {7, 0.29, 2, 5}, {8, 1, 8, 0}, {8, 0.1, 0, 8}, {10, 0.7, 7, 3}} {
 		full := 0
 		rule := watched{selection.Hybrid{HighRatio: c.ratio, Temperature: 5}, func(r *fedkit.Round, n int, chosen []int) {
-			order, unknown := ranked(r, func(s fedkit.Solve) fedkit.Float { return s.Drift })
+			order, unknown := ranked(r, func(s fedkit.ClientResult) fedkit.Float { return s.Drift })
 			if unknown > 10 {
 				return // which of them are in the high half is random
 			}
@@ -344,8 +344,8 @@ func TestFairWait(t *testing.T) {
 			h := run(t, fed, selection.Fair{Wait: c.wait, Then: then}, c.n, fedkit.Options{Rounds: 60, Seed: 2})
 			last, theirs := make([]int, c.m), 0
 			for _, r := range h.Rounds {
-				if len(r.Solves) != c.n {
-					t.Fatalf("%+v: %d clients in round %d", c, len(r.Solves), r.Round)
+				if len(r.Results) != c.n {
+					t.Fatalf("%+v: %d clients in round %d", c, len(r.Results), r.Round)
 				}
 				for _, i := range r.Clients() {
 					last[i] = r.Round
@@ -380,8 +380,8 @@ func TestFairQuota(t *testing.T) {
 			for _, i := range r.Clients() {
 				times[i]++
 			}
-			if most := math.Ceil(c.q * float64(r.Round)); len(r.Solves) != 2 || slices.Max(times) > most {
-				t.Fatalf("%+v, round %d: %d clients, took part %v times, want at most %v", c, r.Round, len(r.Solves), times, most)
+			if most := math.Ceil(c.q * float64(r.Round)); len(r.Results) != 2 || slices.Max(times) > most {
+				t.Fatalf("%+v, round %d: %d clients, took part %v times, want at most %v", c, r.Round, len(r.Results), times, most)
 			}
 		}
 		if times[0] != math.Ceil(c.q*50) {
@@ -468,8 +468,8 @@ func TestOnePerCluster(t *testing.T) {
 	ifca := &strategy.IFCA{K: 2, Fraction: 0.7, Selector: selection.OnePerCluster{}, Local: fedkit.Local{Batch: 4, LR: 0.05}}
 	h := expect.Value(fedkit.Run(context.Background(), fed, ifca, fedkit.Options{Rounds: 6}))(t)
 	for i, r := range h.Rounds {
-		if i == 0 && len(r.Solves) != 6 {
-			t.Errorf("%d clients in the first round, want 6", len(r.Solves))
+		if i == 0 && len(r.Results) != 6 {
+			t.Errorf("%d clients in the first round, want 6", len(r.Results))
 		}
 		if i > 0 {
 			clusters := map[int]bool{}

@@ -76,7 +76,7 @@ func (s *AdaptiveClustering) most(r *fedkit.Round) int { return cmp.Or(s.P, r.Cl
 
 // Round implements fedkit.Strategy.
 func (s *AdaptiveClustering) Round(r *fedkit.Round) error {
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.X, Local: s.local()})
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.State.X, Local: s.local()})
 	r.Note("p", float64(s.State.P))
 	r.Note("d", float64(s.State.D))
 	loss := meanLoss(u)
@@ -114,7 +114,7 @@ func (s *AdaptiveClustering) local() fedkit.Local {
 // meanLoss is the mean training loss over all local steps of all clients.
 func meanLoss(u *fedkit.Updates) float64 {
 	sum, steps := 0.0, 0
-	for _, s := range u.Solves {
+	for _, s := range u.Results {
 		sum += float64(s.Loss) * float64(s.Steps)
 		steps += s.Steps
 	}

@@ -99,7 +99,7 @@ func TestAdaptiveClusteringLoss(t *testing.T) {
 	fed := rivals(t, model.MLP(), uneven...)
 	r := run(t, fed, &strategy.AdaptiveClustering{Reuse: true, Local: standard}, fedkit.Options{Rounds: 1}).Last()
 	sum, steps := 0.0, 0
-	for _, s := range r.Solves {
+	for _, s := range r.Results {
 		sum, steps = sum+float64(s.Loss)*float64(s.Steps), steps+s.Steps
 	}
 	if want := sum / float64(steps); math.Abs(float64(r.Notes["loss"])-want) > 1e-12 {

@@ -24,7 +24,7 @@ func AdaptiveMu(mu, low, high float64, epochs int, drift []float64) float64 {
 	return max(low, min(high, mu))
 }
 
-func drifts(past []fedkit.Solve) []float64 {
+func drifts(past []fedkit.ClientResult) []float64 {
 	drift := make([]float64, len(past))
 	for i, s := range past {
 		drift[i] = float64(s.Drift)

@@ -17,9 +17,9 @@ import (
 // record (TestArrivals checks it by hand); start models, results and weights are recomputed.
 func TestAsynchronousAgainstFloat64(t *testing.T) {
 	expect.Long(t, "arithmetic")
-	const rounds, seed, atWork = 30, 3, 4
+	const rounds, seed, concurrency = 30, 3, 4
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
-	fed := expect.Value(rivals(t, model.MLP(), uneven...).On(slowAndFast))(t)
+	fed := expect.Value(rivals(t, model.MLP(), uneven...).WithDevices(slowAndFast))(t)
 	o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
 	// A result is Δ_i/K_i or Δ_i, weighted by staleness. x steps by the buffer's weighted mean, or mixes in w_i.
 	for name, c := range map[string]struct {
@@ -29,13 +29,13 @@ func TestAsynchronousAgainstFloat64(t *testing.T) {
 		by      oracle.Server
 		average bool
 	}{
-		"FedAsync": {s: &strategy.FedAsync{AtWork: atWork, Alpha: 0.5, Staleness: strategy.Poly{A: 0.7}, Local: l}, mix: true,
+		"FedAsync": {s: &strategy.FedAsync{Concurrency: concurrency, Alpha: 0.5, Staleness: strategy.Poly{A: 0.7}, Local: l}, mix: true,
 			weight: func(age, _ float64) float64 { return 0.5 * math.Pow(1+age, -0.7) }},
-		"FedAsync, updates": {s: &strategy.FedAsync{AtWork: atWork, Updates: true, Staleness: strategy.Hinge{A: 3, B: 2}, Local: l}, by: oracle.Server{Rule: "SGD", LR: 1},
+		"FedAsync, updates": {s: &strategy.FedAsync{Concurrency: concurrency, Updates: true, Staleness: strategy.Hinge{A: 3, B: 2}, Local: l}, by: oracle.Server{Rule: "SGD", LR: 1},
 			weight: func(age, _ float64) float64 { return 0.6 / math.Max(1, 3*(age-2)+1) }},
-		"FedBuff": {s: &strategy.FedBuff{AtWork: atWork, K: 2, Server: server.Momentum{LR: 1.5, Beta: 0.4}, Local: l}, by: oracle.Server{Rule: "Momentum", LR: 1.5, Beta1: 0.4},
+		"FedBuff": {s: &strategy.FedBuff{Concurrency: concurrency, K: 2, Server: server.Momentum{LR: 1.5, Beta: 0.4}, Local: l}, by: oracle.Server{Rule: "Momentum", LR: 1.5, Beta1: 0.4},
 			weight: func(age, _ float64) float64 { return 1 / math.Sqrt(1+age) }, average: true},
-		"CCFL": {s: &strategy.CCFL{AtWork: atWork, M: 3, Server: server.AMSGrad{LR: 0.05, Beta1: 0.8, Beta2: 0.95, Epsilon: 1e-3}, Local: l},
+		"CCFL": {s: &strategy.CCFL{Concurrency: concurrency, M: 3, Server: server.AMSGrad{LR: 0.05, Beta1: 0.8, Beta2: 0.95, Epsilon: 1e-3}, Local: l},
 			by:     oracle.Server{Rule: "AMSGrad", LR: 0.05, Beta1: 0.8, Beta2: 0.95, Epsilon: 1e-3},
 			weight: func(_, steps float64) float64 { return 1 / steps }, average: true},
 	} {
@@ -44,7 +44,7 @@ func TestAsynchronousAgainstFloat64(t *testing.T) {
 		var deltas [][]float64
 		for _, r := range h.Rounds {
 			delta := make([]float64, len(xs[0]))
-			for _, solve := range r.Solves {
+			for _, solve := range r.Results {
 				began := r.Round - solve.Staleness
 				w, steps := o.train(began, 1, solve.Client, l.Epochs, xs[began-1], []float64{1, 1, 1, 1}, make([]float64, 4))
 				from := xs[began-1]
@@ -53,7 +53,7 @@ func TestAsynchronousAgainstFloat64(t *testing.T) {
 				}
 				weight := c.weight(float64(solve.Staleness), float64(steps))
 				if c.average {
-					weight /= float64(len(r.Solves))
+					weight /= float64(len(r.Results))
 				}
 				floats.AddScaled(delta, weight, floats.SubTo(make([]float64, len(w)), w, from))
 				oldest = max(oldest, solve.Staleness)

@@ -33,7 +33,7 @@ func after(rounds int, fed *fedkit.Federation, s fedkit.Strategy) *fedkit.Histor
 // Half of the clients train in a round, and each sends a model of 1210 numbers.
 func ExampleFedAvg() {
 	h := after(30, digits(), &strategy.FedAvg{Fraction: 0.5, Local: short})
-	fmt.Println(len(h.Last().Solves), "clients sent", h.Last().BytesUp, "bytes in a round")
+	fmt.Println(len(h.Last().Results), "clients sent", h.Last().BytesUp, "bytes in a round")
 	fmt.Println("more than 80 % right:", h.Accuracy() > 0.8)
 	// Output:
 	// 10 clients sent 48400 bytes in a round
@@ -59,7 +59,7 @@ func ExampleFedMiddleAvg() {
 // A fifth of the clients send their updates reversed and scaled by five.
 func ExampleFedMedian() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 20}, model.MLP(16)))
-	fed = must.M1(attack.On(fed, 0.2, attack.SignFlip{Scale: 5}, 1))
+	fed = must.M1(attack.Apply(fed, 0.2, attack.SignFlip{Scale: 5}, 1))
 	for _, s := range []fedkit.Strategy{&strategy.FedAvg{Local: short}, &strategy.FedMedian{Local: short}} {
 		h := after(20, fed, s)
 		fmt.Println(h.Name, "learns:", h.Accuracy() > 0.7)
@@ -72,7 +72,7 @@ func ExampleFedMedian() {
 // μ holds clients near the global model.
 func ExampleFedProx() {
 	drift := func(mu float64) (sum float64) {
-		for _, s := range after(10, digits(), &strategy.FedProx{Fraction: 0.5, Mu: mu, Local: short}).Last().Solves {
+		for _, s := range after(10, digits(), &strategy.FedProx{Fraction: 0.5, Mu: mu, Local: short}).Last().Results {
 			sum += float64(s.Drift)
 		}
 		return sum
@@ -86,10 +86,10 @@ func ExampleSmartFedProx() {
 	for _, who := range []fedkit.Selector{nil, selection.Explore{Then: selection.Diversity{}}, selection.Random{}} {
 		h := after(10, digits(), &strategy.SmartFedProx{Selector: who, MuMin: 0.01, MuMax: 0.5, Local: short})
 		least, most := math.Inf(1), 0.0
-		for _, s := range h.Last().Solves {
+		for _, s := range h.Last().Results {
 			least, most = min(least, float64(s.Mu)), max(most, float64(s.Mu))
 		}
-		fmt.Println(len(h.Last().Solves), "clients, μ in [0.01, 0.5] and not the same:", least >= 0.01 && least < most && most <= 0.5)
+		fmt.Println(len(h.Last().Results), "clients, μ in [0.01, 0.5] and not the same:", least >= 0.01 && least < most && most <= 0.5)
 	}
 	// Output:
 	// 10 clients, μ in [0.01, 0.5] and not the same: true

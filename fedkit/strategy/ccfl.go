@@ -21,19 +21,19 @@ import (
 // with Server as server.Adagrad (CC-FedAdagrad), server.Adam (CC-FedAdam), both in Reddi's form, or server.AMSGrad (CC-FedAMS).
 // Its synchronous counterparts, which do not divide by K, are FedAvg, FedAvgM and FedAdam. K_{t,i} comes from Local or, with
 // StepsMax, is drawn whenever a client starts. Unseen clients use the global model.
-// Identity: without delay, with equal K_{t,i} and m = AtWork = M, it is FedOpt with equal weights and Δ divided by K.
+// Identity: without delay, with equal K_{t,i} and m = Concurrency = M, it is FedOpt with equal weights and Δ divided by K.
 type CCFL struct {
-	AtWork    int                    `range:"[1,inf)" default:"10, or all if they are fewer"`  // concurrency: clients training at a time
-	M         int                    `range:"[1,inf)" default:"10, or AtWork if that is less"` // m, buffer size: results per server step
-	StepsMin  int                    `range:"[1,inf)" default:"1"`                             // least K_{t,i}, with StepsMax
-	StepsMax  int                    `range:"[1,inf)" default:"as Local says"`                 // greatest K_{t,i}, instead of Local's steps
-	Server    fedkit.ServerOptimizer // default server.Adam in Reddi's form
-	Weighting Weighting              // among the m results; default Equal, as in the paper
-	Selector  fedkit.Selector        // chooses among idle clients; default uniformly at random
-	Local     fedkit.Local           // local solver: K steps, B, η_l
-	State     struct {
-		Global State         // x and the server optimizer's state
-		Flight fedkit.Flight // jobs in flight
+	Concurrency int                    `range:"[1,inf)" default:"10, or all if they are fewer"`       // clients training at a time
+	M           int                    `range:"[1,inf)" default:"10, or Concurrency if that is less"` // m, buffer size: results per server step
+	StepsMin    int                    `range:"[1,inf)" default:"1"`                                  // least K_{t,i}, with StepsMax
+	StepsMax    int                    `range:"[1,inf)" default:"as Local says"`                      // greatest K_{t,i}, instead of Local's steps
+	Server      fedkit.ServerOptimizer // default server.Adam in Reddi's form
+	Weighting   Weighting              // among the m results; default Equal, as in the paper
+	Selector    fedkit.Selector        // chooses among idle clients; default uniformly at random
+	Local       fedkit.Local           // local solver: K steps, B, η_l
+	State       struct {
+		Global   State           // x and the server optimizer's state
+		InFlight fedkit.InFlight // jobs in flight
 	}
 }
 
@@ -42,26 +42,26 @@ func (s *CCFL) Check(fed *fedkit.Federation, _ int) error {
 	if s.StepsMin > max(1, s.StepsMax) {
 		return fedkit.Invalid("StepsMin", s.StepsMin, fmt.Sprintf("at most %d, which is StepsMax", s.StepsMax))
 	}
-	return checkWork(fed, "M", s.AtWork, s.M)
+	return checkWork(fed, "M", s.Concurrency, s.M)
 }
 
 // Start draws x; no client is training.
 func (s *CCFL) Start(r *fedkit.Round) error {
-	s.State.Flight = fedkit.Flight{}
+	s.State.InFlight = fedkit.InFlight{}
 	return s.State.Global.Start(r)
 }
 
 // Round implements fedkit.Strategy.
 func (s *CCFL) Round(r *fedkit.Round) error {
-	atWork, x := working(s.AtWork, r.Clients()), s.State.Global.X
-	m := working(s.M, atWork)
-	work := fedkit.Async{AtWork: atWork, Take: m, Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}}
+	concurrency, x := working(s.Concurrency, r.Clients()), s.State.Global.X
+	m := working(s.M, concurrency)
+	work := fedkit.Async{Concurrency: concurrency, BufferSize: m, Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}}
 	if s.StepsMax > 0 {
 		work.Steps = func(_ int, rng *rand.Rand) int { return s.StepsMin + rng.IntN(s.StepsMax-s.StepsMin+1) }
 	}
-	u := r.Arrive(&s.State.Flight, work)
+	u := r.TrainAsync(&s.State.InFlight, work)
 	p := relativeWeights(r, u, s.Weighting, Equal{})
-	for i, solve := range u.Solves {
+	for i, solve := range u.Results {
 		p[i] /= float64(m * max(1, solve.Steps))
 	}
 	return s.State.Global.stepBy(r, cmp.Or[fedkit.ServerOptimizer](s.Server, server.Adam{Form: server.Reddi}), u.Delta().Mix([][]float64{p}))

@@ -63,7 +63,7 @@ func (s *CFL) Round(r *fedkit.Round) error {
 	farthest := make([]float64, len(lengths))
 	for c := range farthest {
 		for _, i := range in.Members(c) {
-			farthest[c] = max(farthest[c], float64(u.Solves[i].Drift))
+			farthest[c] = max(farthest[c], float64(u.Results[i].Drift))
 		}
 	}
 	far := floats.MaxIdx(farthest)
@@ -94,7 +94,7 @@ func (s *CFL) split(r *fedkit.Round, u *fedkit.Updates, in cluster.Groups, c int
 		by.Linkage = cluster.Complete
 	}
 	apart := cluster.CosineDistances(gram, rows)
-	parts := cluster.Groups(r.Cluster(by, cluster.Apart(apart), 2))
+	parts := cluster.Groups(r.Cluster(by, cluster.FromDistances(apart), 2))
 	if alpha := 1 - parts.Gap(apart); r.Err() != nil || !(math.Sqrt(max(0, 1-alpha)/2) > s.GammaMax) {
 		return
 	}
@@ -141,7 +141,7 @@ func (s *CFL) train(r *fedkit.Round, clients []int, of cluster.Groups, passed []
 		}
 	}
 	u = r.Train(fedkit.Job{Clients: clients, Start: fedkit.StackRows(starts...).Take(from...), Local: s.Local})
-	in = take(from, u.At)
+	in = take(from, u.Positions)
 	if slices.Max(in) < k {
 		return u, in
 	}
@@ -157,11 +157,11 @@ func (s *CFL) train(r *fedkit.Round, clients []int, of cluster.Groups, passed []
 	return u, in
 }
 
-// Welcome sends unseen clients down the tree of splits.
-func (s *CFL) Welcome(r *fedkit.Round) fedkit.Serving {
+// ServeUnseen sends unseen clients down the tree of splits.
+func (s *CFL) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 	of, passed := make(cluster.Groups, r.Clients()), make([]int, r.Clients())
 	for {
-		here := slices.DeleteFunc(r.Everyone(), func(i int) bool { return s.State.Splits.missed(of[i], passed[i]) == cluster.None })
+		here := slices.DeleteFunc(r.AllClients(), func(i int) bool { return s.State.Splits.missed(of[i], passed[i]) == cluster.None })
 		if len(here) == 0 || r.Err() != nil {
 			return fedkit.Serving{Models: s.State.Models, Assign: of, Clusters: of}
 		}

@@ -11,7 +11,7 @@ import (
 // selector, a share of each cluster (0: all), uniformly at random and at least one client. A client with a negative label is in
 // no cluster and does not participate.
 func sampleClusters(r *fedkit.Round, by fedkit.Selector, share float64, labels []int) [][]int {
-	clients := r.Everyone()
+	clients := r.AllClients()
 	if by != nil {
 		clients = r.Select(by, share)
 	}

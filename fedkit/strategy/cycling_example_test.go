@@ -36,7 +36,7 @@ func ExampleFedCluster() {
 
 // Each client holds examples of two labels. The server finds clients with the same labels from label shares alone.
 func ExampleFedSC() {
-	fed, err := fedkit.New(datasets.Digits(), partition.Classes{Clients: 10, Each: 2, Seed: 1}, model.MLP(32))
+	fed, err := fedkit.New(datasets.Digits(), partition.Classes{Clients: 10, PerClient: 2, Seed: 1}, model.MLP(32))
 	if err != nil {
 		panic(err)
 	}

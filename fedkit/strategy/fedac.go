@@ -96,7 +96,7 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 	u := r.Train(s.job(r, r.Select(s.Selector, s.Fraction)))
 	st.W = st.W.Put(u.Clients(), u.Models)
 	st.Phi = u.Models.Mean(Weights(r, u, s.Weighting, Equal{}))
-	if r.Err() == nil && len(u.Solves) > 1 && (r.T-1)%s.Every == 0 {
+	if r.Err() == nil && len(u.Results) > 1 && (r.T-1)%s.Every == 0 {
 		axes, err := cluster.Directions(r.Points(u.Models), s.D)
 		r.Fail(err)
 		st.Map = u.Models.Center().Mix(axes)
@@ -108,12 +108,12 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 		return r.Err()
 	}
 	if len(st.Clusters.Names()) == 0 {
-		st.Clusters.Set(u.Clients(), r.Cluster(cluster.KMeans{}, cluster.Rows(low, u.Clients()), s.k(r.Clients())))
+		st.Clusters.Set(u.Clients(), r.Cluster(cluster.KMeans{}, cluster.FromRows(low, u.Clients()), s.k(r.Clients())))
 	} else {
 		for _, i := range u.Clients() {
 			st.Clusters[i] = max(st.Clusters[i], 0) // a new client starts in cluster 0
 		}
-		st.Clusters.Join(low, centers) // the E-step
+		st.Clusters.Reassign(low, centers) // the E-step
 	}
 	p := weighAll(r, u, s.Weighting, Equal{})
 	s.average(r, p)
@@ -156,10 +156,10 @@ func (s *FedAC) average(r *fedkit.Round, p []float64) {
 
 // Serve gives every client its own model.
 func (s *FedAC) Serve(r *fedkit.Round) fedkit.Serving {
-	return fedkit.Serving{Models: s.State.W, Assign: r.Everyone(), Clusters: s.State.Clusters, Centroids: s.State.Omega}
+	return fedkit.Serving{Models: s.State.W, Assign: r.AllClients(), Clusters: s.State.Clusters, Centroids: s.State.Omega}
 }
 
-// Welcome lets unseen clients choose among the Ω_k by loss.
-func (s *FedAC) Welcome(*fedkit.Round) fedkit.Serving {
+// ServeUnseen lets unseen clients choose among the Ω_k by loss.
+func (s *FedAC) ServeUnseen(*fedkit.Round) fedkit.Serving {
 	return fedkit.Serving{Models: s.State.Omega, ByLoss: true}
 }

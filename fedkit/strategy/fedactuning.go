@@ -46,7 +46,7 @@ func (s *FedAC) tune(r *fedkit.Round, low *mat.Dense, p []float64) {
 func (s *FedAC) divide(r *fedkit.Round, c int, low *mat.Dense) {
 	of := s.State.Clusters
 	in := of.Members(c)
-	of.Split(in, r.Cluster(cluster.KMeans{}, cluster.Rows(low, in), 2), 1+slices.Max(of))
+	of.Split(in, r.Cluster(cluster.KMeans{}, cluster.FromRows(low, in), 2), 1+slices.Max(of))
 }
 
 // fromOwn is ‖w_i − Ω_k‖² of every row w_i from its own center, [n, 1], in one pass over the models.

@@ -14,35 +14,35 @@ import (
 //
 // Local.Prox is the paper's ρ, which keeps w_i near x_τ. With Updates, x ← x + α_t (w_i − x_τ), as in later papers: changes of
 // x since τ are kept. Unseen clients use the global model.
-// Identities: with AtWork = 1 nothing is stale, and both forms are the same; with Updates it is FedBuff with K = 1.
+// Identities: with Concurrency = 1 nothing is stale, and both forms are the same; with Updates it is FedBuff with K = 1.
 type FedAsync struct {
-	AtWork    int             `range:"[1,inf)" default:"10, or all if they are fewer"` // concurrency: clients training at a time
-	Alpha     float64         `range:"(0,1]" default:"0.6"`                            // α, weight of a fresh result
-	Staleness Staleness       // s; default Poly: 1/√(1 + a)
-	Updates   bool            // add w_i − x_τ instead of mixing x and w_i
-	Selector  fedkit.Selector // chooses among idle clients; default uniformly at random
-	Local     fedkit.Local    // local solver: E epochs, B examples per batch, η
-	State     struct {
-		Global State         // x
-		Flight fedkit.Flight // jobs in flight
+	Concurrency int             `range:"[1,inf)" default:"10, or all if they are fewer"` // clients training at a time
+	Alpha       float64         `range:"(0,1]" default:"0.6"`                            // α, weight of a fresh result
+	Staleness   Staleness       // s; default Poly: 1/√(1 + a)
+	Updates     bool            // add w_i − x_τ instead of mixing x and w_i
+	Selector    fedkit.Selector // chooses among idle clients; default uniformly at random
+	Local       fedkit.Local    // local solver: E epochs, B examples per batch, η
+	State       struct {
+		Global   State           // x
+		InFlight fedkit.InFlight // jobs in flight
 	}
 }
 
 // Check implements fedkit.Checker.
 func (s *FedAsync) Check(fed *fedkit.Federation, _ int) error {
-	return checkWork(fed, "K", s.AtWork, 1)
+	return checkWork(fed, "K", s.Concurrency, 1)
 }
 
 // Start draws x; no client is training.
 func (s *FedAsync) Start(r *fedkit.Round) error {
-	s.State.Flight = fedkit.Flight{}
+	s.State.InFlight = fedkit.InFlight{}
 	return s.State.Global.Start(r)
 }
 
 // Round applies one result.
 func (s *FedAsync) Round(r *fedkit.Round) error {
 	x := s.State.Global.X
-	u := r.Arrive(&s.State.Flight, fedkit.Async{AtWork: working(s.AtWork, r.Clients()), Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
+	u := r.TrainAsync(&s.State.InFlight, fedkit.Async{Concurrency: working(s.Concurrency, r.Clients()), Selector: s.Selector, Job: fedkit.Job{Start: x, Local: s.Local}})
 	alpha := discounts(cmp.Or[Staleness](s.Staleness, Poly{}), u, s.Alpha)
 	from := x
 	if s.Updates {

@@ -19,13 +19,13 @@ import (
 // some of them stale.
 func ExampleFedBuff() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 20}, model.MLP(16)))
-	fed = must.M1(fed.On(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
+	fed = must.M1(fed.WithDevices(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
 	local := fedkit.Local{Batch: 16, LR: 0.1}
-	for rounds, s := range map[int]fedkit.Strategy{20: &strategy.FedAvg{Fraction: 0.5, Local: local}, 40: &strategy.FedBuff{AtWork: 10, K: 5, Local: local}} {
+	for rounds, s := range map[int]fedkit.Strategy{20: &strategy.FedAvg{Fraction: 0.5, Local: local}, 40: &strategy.FedBuff{Concurrency: 10, K: 5, Local: local}} {
 		h := must.M1(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: rounds, EvalEvery: rounds}))
 		oldest := 0
 		for _, r := range h.Rounds {
-			for _, solve := range r.Solves {
+			for _, solve := range r.Results {
 				oldest = max(oldest, solve.Staleness)
 			}
 		}
@@ -39,27 +39,27 @@ func ExampleFedBuff() {
 // Each result updates the model on arrival. Here, results with a staleness above four are useful: with Hinge they
 // have little weight.
 func ExampleFedAsync() {
-	fed := must.M1(digits().On(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
+	fed := must.M1(digits().WithDevices(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
 	accuracy := map[strategy.Staleness]float64{}
-	for _, old := range []strategy.Staleness{strategy.Even{}, strategy.Hinge{}} {
-		h := after(200, fed, &strategy.FedAsync{AtWork: 10, Alpha: 0.3, Staleness: old, Updates: true, Local: short})
+	for _, old := range []strategy.Staleness{strategy.Constant{}, strategy.Hinge{}} {
+		h := after(200, fed, &strategy.FedAsync{Concurrency: 10, Alpha: 0.3, Staleness: old, Updates: true, Local: short})
 		fmt.Printf("%T: 200 results in %.0f s\n", old, h.Last().Clock)
 		accuracy[old] = h.Accuracy()
 	}
-	fmt.Println("the old ones help:", accuracy[strategy.Even{}] > accuracy[strategy.Hinge{}]+0.1)
+	fmt.Println("the old ones help:", accuracy[strategy.Constant{}] > accuracy[strategy.Hinge{}]+0.1)
 	// Output:
-	// strategy.Even: 200 results in 31 s
+	// strategy.Constant: 200 results in 31 s
 	// strategy.Hinge: 200 results in 31 s
 	// the old ones help: true
 }
 
 // Each client chooses its number of local steps, and the server steps once five results have arrived.
 func ExampleCCFL() {
-	fed := must.M1(digits().On(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
-	h := after(40, fed, &strategy.CCFL{AtWork: 10, M: 5, StepsMin: 5, StepsMax: 20, Server: server.AMSGrad{LR: 0.1}, Local: short})
+	fed := must.M1(digits().WithDevices(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
+	h := after(40, fed, &strategy.CCFL{Concurrency: 10, M: 5, StepsMin: 5, StepsMax: 20, Server: server.AMSGrad{LR: 0.1}, Local: short})
 	least, most := math.MaxInt, 0
 	for _, r := range h.Rounds {
-		for _, s := range r.Solves {
+		for _, s := range r.Results {
 			least, most = min(least, s.Steps), max(most, s.Steps)
 		}
 	}

@@ -27,17 +27,17 @@ import (
 // with Once by the mean of what each cluster sent in round 1. Identities: K = 1 is FedAvg, and K = M with full participation is
 // LocalOnly.
 type FedClust struct {
-	K         int               `range:"[0,inf)"` // k, clusters; 0: found by the clusterer, or else by silhouette
-	Clusterer cluster.Clusterer // default cluster.Agglomerative, with Ward's linkage
-	Layers    []string          // layers to compare, as in Task.Mask; default all, with Once the last parameter's
-	Every     int               `range:"[1,inf)" default:"1"` // C, rounds between two clusterings; unused with Once
-	Once      bool              // the paper's form
-	Several   bool              // K initial models, for equal random shares of the clients; default one for all
-	Weighting Weighting         // default ByExamples, as in FedAvg
-	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
-	Selector  fedkit.Selector   // chooses the cohort; default uniformly at random
-	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
-	State     struct {
+	K          int               `range:"[0,inf)"` // k, clusters; 0: found by the clusterer, or else by silhouette
+	Clusterer  cluster.Clusterer // default cluster.Agglomerative, with Ward's linkage
+	Layers     []string          // layers to compare, as in Task.Mask; default all, with Once the last parameter's
+	Every      int               `range:"[1,inf)" default:"1"` // C, rounds between two clusterings; unused with Once
+	Once       bool              // the paper's form
+	MultiStart bool              // K initial models, for equal random shares of the clients; default one for all
+	Weighting  Weighting         // default ByExamples, as in FedAvg
+	Fraction   float64           // share of the clients in a round, in (0, 1]; default all
+	Selector   fedkit.Selector   // chooses the cohort; default uniformly at random
+	Local      fedkit.Local      // local solver: E epochs, B examples per batch, η
+	State      struct {
 		Clustered
 		Initial, Means *fedkit.Matrix // with Once: the initial model [1, d], and the mean of each cluster's first uploads [k, d]
 	}
@@ -46,10 +46,10 @@ type FedClust struct {
 // Check implements fedkit.Checker.
 func (s *FedClust) Check(fed *fedkit.Federation, n int) error {
 	switch {
-	case s.Once && s.Several:
-		return fedkit.Invalid("Several", true, "false if Once is set: all clients train one initial model")
-	case s.Several && s.K == 0:
-		return fedkit.Invalid("K", 0, "at least 1 if Several is set")
+	case s.Once && s.MultiStart:
+		return fedkit.Invalid("MultiStart", true, "false if Once is set: all clients train one initial model")
+	case s.MultiStart && s.K == 0:
+		return fedkit.Invalid("K", 0, "at least 1 if MultiStart is set")
 	case fed == nil:
 		return nil
 	}
@@ -70,7 +70,7 @@ func (s *FedClust) Start(r *fedkit.Round) error {
 	switch {
 	case s.Once:
 		s.State.Initial = s.State.Models.Take(0)
-	case s.Several:
+	case s.MultiStart:
 		s.State.Models = r.Models(k)
 		for i, c := range r.Rand("clusters").Perm(r.Clients()) {
 			s.State.Of[c] = i % k
@@ -138,16 +138,16 @@ func (s *FedClust) layers(t *fedkit.Task) []string {
 // Serve gives each client the model of its cluster.
 func (s *FedClust) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(s.State.Of) }
 
-// Welcome gives each unseen client the model of the cluster nearest to its result.
-func (s *FedClust) Welcome(r *fedkit.Round) fedkit.Serving {
+// ServeUnseen gives each unseen client the model of the cluster nearest to its result.
+func (s *FedClust) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 	if s.Once {
-		return onceFedClust{s}.Welcome(r)
+		return onceFedClust{s}.ServeUnseen(r)
 	}
 	return s.welcome(r, s.State.mean(), s.State.Models)
 }
 
 // welcome trains unseen clients from start, and serves each the model of the cluster with the nearest center.
 func (s *FedClust) welcome(r *fedkit.Round, start, centers *fedkit.Matrix) fedkit.Serving {
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: start, Local: s.Local})
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: start, Local: s.Local})
 	return s.State.unseen(r, u, s.State.join(r, s.features(r, u.Models), s.features(r, centers)))
 }

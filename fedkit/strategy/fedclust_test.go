@@ -100,7 +100,7 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 	}{
 		{strategy.FedClust{K: k, Every: 3, Layers: []string{"dense2"}, Clusterer: cluster.KMeans{}}, 12, 16, func(x [][]float64) []int { return bestKMeans(x, k) }},
 		{strategy.FedClust{K: k}, 0, 16, func(x [][]float64) []int { return merged(x, k, all, ward) }},
-		{strategy.FedClust{K: k, Several: true, Layers: []string{"dense1/weights", "dense2/biases"}, Every: 2}, 0, 16, func(x [][]float64) []int { return merged(x, k, all, ward) }},
+		{strategy.FedClust{K: k, MultiStart: true, Layers: []string{"dense1/weights", "dense2/biases"}, Every: 2}, 0, 16, func(x [][]float64) []int { return merged(x, k, all, ward) }},
 		{strategy.FedClust{Once: true, Clusterer: cluster.Agglomerative{Linkage: cluster.Average, Height: 0.35}}, 12, 16,
 			func(x [][]float64) []int { return merged(x, 1, 0.35, average) }},
 	} {
@@ -109,14 +109,14 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 		fed, o, unseen := replay(t, l, seed)
 		features := func(w []float64) []float64 {
 			x := slices.Clone(w[c.from:c.to])
-			if s.Several { // without the biases of the first layer and the weights of the second
+			if s.MultiStart { // without the biases of the first layer and the weights of the second
 				x = append(x[:9], x[15])
 			}
 			return x
 		}
 		initial := startOf(t, fed, seed)
 		now := clusters{[][]float64{initial, initial, initial}, slices.Repeat([]int{-1}, fed.Size())}
-		if s.Several {
+		if s.MultiStart {
 			starts := expect.Value(fed.Models(k, seed))(t)
 			now.models = host(t, starts)
 			for i, client := range fedkit.Random(seed, "clusters", 0).Perm(fed.Size()) {
@@ -245,7 +245,7 @@ func TestFedClustBytes(t *testing.T) {
 		if got, want := h.Rounds[0].BytesUp, 4*c.first; got != want {
 			t.Errorf("%v, Once %v: %d bytes up in the first round, want %d", s.Layers, s.Once, got, want)
 		}
-		if got, want := h.Rounds[0].BytesDown, int64(4*16*len(h.Rounds[0].Solves)); got != want {
+		if got, want := h.Rounds[0].BytesDown, int64(4*16*len(h.Rounds[0].Results)); got != want {
 			t.Errorf("%v, Once %v: %d bytes down in the first round, want whole models, %d", s.Layers, s.Once, got, want)
 		}
 		if got, want := h.Rounds[1].BytesUp, int64(4*2*16); got != want {
@@ -299,7 +299,7 @@ func TestFedClustMatchesClusters(t *testing.T) {
 // finder finds the number of clusters itself.
 type finder struct{ cluster.Clusterer }
 
-func (finder) Finds() bool { return true }
+func (finder) SelectsK() bool { return true }
 
 // A client whose updates are not finite has no cluster. It is served the mean of the models, and affects no other client.
 func TestClusteredSkips(t *testing.T) {

@@ -54,7 +54,7 @@ func (s *FedCluster) Start(r *fedkit.Round) error {
 	switch {
 	case s.Clusters != nil:
 	case s.Clusterer != nil:
-		s.State.Cluster = r.Cluster(s.Clusterer, cluster.Vectors(labelShares(r.Fed)), s.K)
+		s.State.Cluster = r.Cluster(s.Clusterer, cluster.FromVectors(labelShares(r.Fed)), s.K)
 	default:
 		s.State.Cluster = make([]int, r.Clients())
 		for at, i := range r.Rand("clusters").Perm(r.Clients()) {

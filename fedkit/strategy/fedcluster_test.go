@@ -64,7 +64,7 @@ func TestFedClusterAgainstFloat64(t *testing.T) {
 			w = o.cycle(r.Round, call+1, group, w)
 		}
 		sameRows(t, s.State.W, [][]float64{w}, "round %d: W", r.Round)
-		travel(t, r, 4*len(w)*len(r.Solves), 4*len(w)*len(r.Solves)) // as in FedAvg
+		travel(t, r, 4*len(w)*len(r.Results), 4*len(w)*len(r.Results)) // as in FedAvg
 	}
 	if len(orders) != k {
 		t.Errorf("first clusters of the rounds: %v, want a random order", orders)
@@ -138,7 +138,7 @@ func TestFedClusterFormsClusters(t *testing.T) {
 			extra = 11 * 10 * 8 // the label shares
 		}
 		first, second := h.Rounds[0], h.Rounds[1]
-		if first.BytesUp != second.BytesUp+extra || first.BytesDown != second.BytesDown || len(first.Solves) != 11 {
+		if first.BytesUp != second.BytesUp+extra || first.BytesDown != second.BytesDown || len(first.Results) != 11 {
 			t.Errorf("%s: bytes %d and %d up, %d and %d down", name, first.BytesUp, second.BytesUp, first.BytesDown, second.BytesDown)
 		}
 	}

@@ -21,7 +21,7 @@ func (s onceFedClust) Round(r *fedkit.Round) error {
 		return s.average(r, s.train(r))
 	}
 	layers := r.Mask(s.layers(r.Fed.Task)...)
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.Initial, Local: s.Local, Shared: layers, Down: 1})
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.State.Initial, Local: s.Local, Communicated: layers, Down: 1})
 	of := s.group(r, u.Models)
 	if r.Err() != nil {
 		return r.Err()
@@ -32,7 +32,7 @@ func (s onceFedClust) Round(r *fedkit.Round) error {
 	return r.Err()
 }
 
-// Welcome gives each unseen client the model of the cluster nearest to its result.
-func (s onceFedClust) Welcome(r *fedkit.Round) fedkit.Serving {
+// ServeUnseen gives each unseen client the model of the cluster nearest to its result.
+func (s onceFedClust) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 	return s.welcome(r, s.State.Initial, cmp.Or(s.State.Means, s.State.Models))
 }

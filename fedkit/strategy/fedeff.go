@@ -18,7 +18,7 @@ import (
 //	E_i  = ⌊CT_i/σ_i⌋
 //	x    ← Σ_{i∈S} (n_i/N) w_i
 //
-// A client with E_i < 1 is excluded from the round, and is in Record.Missed. If no client is left, x does not change. E_i has
+// A client with E_i < 1 is excluded from the round, and is in Record.Absences. If no client is left, x does not change. E_i has
 // no upper limit. With devices, each round notes ERT as "estimated seconds".
 //
 // The paper measures β_i, σ_i and δ_i in a first round of one epoch. Here they are those of the federation's devices while on,
@@ -55,7 +55,7 @@ func (s *FedEff) Check(fed *fedkit.Federation, _ int) error {
 	case s.Equal || fed == nil:
 		return nil
 	case fed.Devices == nil:
-		return fedkit.Invalid("Federation.Devices", "nil", "set by Federation.On, unless Equal is set")
+		return fedkit.Invalid("Federation.Devices", "nil", "set by Federation.WithDevices, unless Equal is set")
 	}
 	for i, d := range fed.Devices {
 		if d.PerExample == 0 {
@@ -119,7 +119,7 @@ func fitting(r *fedkit.Round, some []int, ert float64) (S, E []int) {
 			S, E = append(S, i), append(E, n)
 		}
 	}
-	r.SitOut(slow...)
+	r.Exclude(slow...)
 	return S, E
 }
 

@@ -17,7 +17,7 @@ import (
 func ExampleFedEff() {
 	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 2, Seed: 1}, model.LogisticRegression())
 	if err == nil {
-		fed, err = fed.On(sim.Given{{PerExample: 0.03}, {PerExample: 0.01}})
+		fed, err = fed.WithDevices(sim.Given{{PerExample: 0.03}, {PerExample: 0.01}})
 	}
 	if err != nil {
 		panic(err)
@@ -38,7 +38,7 @@ func ExampleFedEff() {
 		}
 		fmt.Printf("%-4s", class.name)
 		for _, r := range h.Rounds {
-			fmt.Print("  ", r.Solves[0].Steps, " ", r.Solves[1].Steps)
+			fmt.Print("  ", r.Results[0].Steps, " ", r.Results[1].Steps)
 		}
 		fmt.Printf("  epochs in %.0f s\n", h.Last().Clock)
 	}

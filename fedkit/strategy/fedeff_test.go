@@ -23,7 +23,7 @@ func speeds(perExample ...float64) (devices sim.Given) {
 // with sets a federation's devices.
 func with(t *testing.T, fed *fedkit.Federation, devices sim.Rule) *fedkit.Federation {
 	t.Helper()
-	return expect.Value(fed.On(devices))(t)
+	return expect.Value(fed.WithDevices(devices))(t)
 }
 
 // Cases computed by hand, for clients of ten examples: σ = 1, 2 and 4 s unless said otherwise.
@@ -56,17 +56,17 @@ func TestFedEffEpochs(t *testing.T) {
 		c.s.Local = local
 		r := run(t, with(t, quadratic(t, 10, 10, 10), c.devices), &c.s, fedkit.Options{Rounds: 1}).Last()
 		var epochs [3]int
-		for _, s := range r.Solves {
+		for _, s := range r.Results {
 			epochs[s.Client] = s.Steps
 		}
-		for _, m := range r.Missed {
-			if !m.SatOut || m.Begin != 0 || m.End != 0 || epochs[m.Client] != 0 {
+		for _, m := range r.Absences {
+			if !m.Excluded || m.Begin != 0 || m.End != 0 || epochs[m.Client] != 0 {
 				t.Errorf("%s: %+v, epochs %v", c.name, m, epochs)
 			}
 		}
 		ert := float64(r.Notes["estimated seconds"])
-		if epochs != c.epochs || len(r.Solves)+len(r.Missed) != 3 || math.Abs(ert-c.ert) > 1e-9 {
-			t.Errorf("%s: epochs %v, want %v; %v sat out; %v s, want %v", c.name, epochs, c.epochs, r.Missed, ert, c.ert)
+		if epochs != c.epochs || len(r.Results)+len(r.Absences) != 3 || math.Abs(ert-c.ert) > 1e-9 {
+			t.Errorf("%s: epochs %v, want %v; %v sat out; %v s, want %v", c.name, epochs, c.epochs, r.Absences, ert, c.ert)
 		}
 		if float64(r.Clock) > ert+1e-9 && !c.s.Equal {
 			t.Errorf("%s: the round took %v s, estimated were %v", c.name, r.Clock, ert)
@@ -91,7 +91,7 @@ func TestFedEffOfEqualClients(t *testing.T) {
 		avg := &strategy.FedAvg{Fraction: c.s.Fraction, Local: standard}
 		a, b := run(t, fed, avg, o), run(t, fed, c.s, o)
 		for i := range a.Rounds {
-			if x, y := a.Rounds[i], b.Rounds[i]; x.Clock != y.Clock || !reflect.DeepEqual(x.Solves, y.Solves) || !reflect.DeepEqual(x.Scores, y.Scores) {
+			if x, y := a.Rounds[i], b.Rounds[i]; x.Clock != y.Clock || !reflect.DeepEqual(x.Results, y.Results) || !reflect.DeepEqual(x.Scores, y.Scores) {
 				t.Errorf("%v, round %d:\n%+v\n%+v", fed, i+1, x, y)
 			}
 		}
@@ -106,7 +106,7 @@ func TestFedEffWithoutAnybody(t *testing.T) {
 	fed := with(t, quadratic(t, 10, 10, 10), speeds(0.1, 0.1, 0.1))
 	h := run(t, fed, &strategy.FedEff{Tau: 0.5, Unit: fedkit.Zero, Local: fedkit.Local{Batch: 10, LR: 0.1}}, fedkit.Options{Rounds: 3})
 	for _, r := range h.Rounds {
-		if len(r.Missed) != 3 || len(r.Solves) != 0 || r.Clock != 0 || !reflect.DeepEqual(r.Scores, h.Rounds[0].Scores) {
+		if len(r.Absences) != 3 || len(r.Results) != 0 || r.Clock != 0 || !reflect.DeepEqual(r.Scores, h.Rounds[0].Scores) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -116,9 +116,9 @@ func TestFedEffWithoutAnybody(t *testing.T) {
 func TestFedEffWithMoreThanWanted(t *testing.T) {
 	fed := with(t, quadratic(t, 10, 10, 10, 10), speeds(0.1, 0.1, 0.2, 0.4))
 	s := &strategy.FedEff{Fraction: 0.5, Unit: fedkit.Zero, Local: fedkit.Local{Batch: 10, LR: 0.1}}
-	r := run(t, fed, s, fedkit.Options{Rounds: 1, Pace: fedkit.Pace{Over: 1}}).Last() // 2 s to compute in
-	if got := r.Clients(); !reflect.DeepEqual(got, []int{0, 1}) || len(r.Missed) != 2 || !r.Missed[0].SatOut || r.Missed[1].SatOut {
-		t.Errorf("clients %v, without %+v", got, r.Missed)
+	r := run(t, fed, s, fedkit.Options{Rounds: 1, Pace: fedkit.Pace{OverSelection: 1}}).Last() // 2 s to compute in
+	if got := r.Clients(); !reflect.DeepEqual(got, []int{0, 1}) || len(r.Absences) != 2 || !r.Absences[0].Excluded || r.Absences[1].Excluded {
+		t.Errorf("clients %v, without %+v", got, r.Absences)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestFedEffRefuses(t *testing.T) {
 		s       *strategy.FedEff
 		words   string
 	}{
-		{nil, &strategy.FedEff{}, "FedEff: invalid: Federation.Devices = nil: must be set by Federation.On, unless Equal is set"},
+		{nil, &strategy.FedEff{}, "FedEff: invalid: Federation.Devices = nil: must be set by Federation.WithDevices, unless Equal is set"},
 		{instant, &strategy.FedEff{}, "FedEff: invalid: Federation.Devices[1].PerExample = 0: must be > 0"},
 		{endless, &strategy.FedEff{}, "round 1: train: invalid: Job.Epochs = 500000000000: must be at most"},
 		{instant, &strategy.FedEff{Equal: true, Local: fedkit.Local{Steps: 3, Batch: 8, LR: 0.1}}, "FedEff: invalid: Local.Steps = 3: must be 0"},

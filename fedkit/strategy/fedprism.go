@@ -162,13 +162,13 @@ func (s *FedPRISM) serving(w [][]float64) fedkit.Serving {
 	return fedkit.Serving{Global: models.Take(0), Models: models, Mix: s.ensemble(w), Clusters: clusters, Centroids: models.Take(own...)}
 }
 
-// Welcome gives each unseen client a mixture, by the cosines of its features with the last centroids.
-func (s *FedPRISM) Welcome(r *fedkit.Round) fedkit.Serving {
+// ServeUnseen gives each unseen client a mixture, by the cosines of its features with the last centroids.
+func (s *FedPRISM) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 	w := uniform(r.Clients(), s.State.Models.Rows()-1)
 	if s.State.Centroids == nil {
 		return s.serving(w)
 	}
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.Models.Mix(s.ensemble(w[:1])), Local: s.Local})
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.State.Models.Mix(s.ensemble(w[:1])), Local: s.Local})
 	rows := fedkit.StackRows(s.features(u), s.State.Centroids)
 	if s.Center {
 		rows = rows.Sub(s.State.Centroids.Mean(s.State.Sizes))
@@ -177,7 +177,7 @@ func (s *FedPRISM) Welcome(r *fedkit.Round) fedkit.Serving {
 	if r.Err() != nil {
 		return fedkit.Serving{}
 	}
-	in := cluster.Ungrouped(len(u.Solves)) // centroid c is group c
+	in := cluster.Ungrouped(len(u.Results)) // centroid c is group c
 	for c, size := range s.State.Sizes {
 		if size == 0 {
 			c = cluster.None

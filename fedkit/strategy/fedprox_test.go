@@ -62,10 +62,10 @@ func TestMuAdaptsToTheRecord(t *testing.T) {
 		for _, r := range h.Rounds {
 			for i, client := range r.Clients() {
 				want := strategy.AdaptiveMu(c.mu, 0.001, 1, c.epochs, drift[client])
-				if got := float64(r.Solves[i].Mu); got != want {
+				if got := float64(r.Results[i].Mu); got != want {
 					t.Errorf("%s, round %d, client %d: μ = %v, want %v", h.Name, r.Round, client, got, want)
 				}
-				drift[client] = append(drift[client], float64(r.Solves[i].Drift))
+				drift[client] = append(drift[client], float64(r.Results[i].Drift))
 				if values = append(values, want); want != c.mu {
 					adapted++
 				}

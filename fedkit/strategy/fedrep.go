@@ -54,10 +54,10 @@ func (s *FedRep) Round(r *fedkit.Round) error {
 	body := head.Not()
 	start := s.State.W.Take(S...).Blend(s.State.X, head)
 	if len(layers) > 0 {
-		h := r.Train(fedkit.Job{Clients: S, Start: start, Local: s.headSolver(), Mask: head, Private: true})
+		h := r.Train(fedkit.Job{Clients: S, Start: start, Local: s.headSolver(), Mask: head, StayLocal: true})
 		S, start = h.Clients(), h.Models
 	}
-	u := r.Train(fedkit.Job{Clients: S, Start: start, Local: s.Local, Mask: body, Shared: body})
+	u := r.Train(fedkit.Job{Clients: S, Start: start, Local: s.Local, Mask: body, Communicated: body})
 	s.State.W = s.State.W.Put(u.Clients(), u.Models)
 	u.Models = s.State.X.Blend(u.Models, head) // the server sees no heads: aggregators get the same one for all clients
 	s.State.X = combine(r, u, s.Aggregator, s.Weighting)
@@ -76,14 +76,14 @@ func (s *FedRep) headSolver() fedkit.Local {
 // Serve gives every client the body with its own head.
 func (s *FedRep) Serve(r *fedkit.Round) fedkit.Serving {
 	head := r.Mask(headLayers(r.Fed.Task, s.Head)...)
-	return fedkit.Serving{Models: s.State.W.Blend(s.State.X, head), Assign: r.Everyone()}
+	return fedkit.Serving{Models: s.State.W.Blend(s.State.X, head), Assign: r.AllClients()}
 }
 
-// Welcome gives each unseen client the body with a head of its own, trained from the initial one.
-func (s *FedRep) Welcome(r *fedkit.Round) fedkit.Serving {
+// ServeUnseen gives each unseen client the body with a head of its own, trained from the initial one.
+func (s *FedRep) ServeUnseen(r *fedkit.Round) fedkit.Serving {
 	head, local := r.Mask(headLayers(r.Fed.Task, s.Head)...), s.headSolver()
 	local.Epochs, local.Steps = 10*local.Epochs, 10*local.Steps
 	start := r.Models(1).Blend(s.State.X, head)
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: start, Local: local, Mask: head, Private: true})
-	return fedkit.Serving{Models: start.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.Everyone()}
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: start, Local: local, Mask: head, StayLocal: true})
+	return fedkit.Serving{Models: start.Repeat(r.Clients()).Put(u.Clients(), u.Models), Assign: r.AllClients()}
 }

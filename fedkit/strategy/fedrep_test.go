@@ -51,18 +51,18 @@ func TestFedRepAgainstFloat64(t *testing.T) {
 			size := float64(len(fed.Clients[i].Train))
 			floats.AddScaled(next, size, w[:split])
 			n += size
-			if r.Solves[at].Steps != before+steps {
-				t.Errorf("round %d, client %d: %d steps, want %d", r.Round, i, r.Solves[at].Steps, before+steps)
+			if r.Results[at].Steps != before+steps {
+				t.Errorf("round %d, client %d: %d steps, want %d", r.Round, i, r.Results[at].Steps, before+steps)
 			}
-			if drift := floats.Distance(w, start, 2); math.Abs(float64(r.Solves[at].Drift)-drift) > 1e-6+1e-5*drift {
-				t.Errorf("round %d, client %d: drift %v, want that of the body, %v", r.Round, i, r.Solves[at].Drift, drift)
+			if drift := floats.Distance(w, start, 2); math.Abs(float64(r.Results[at].Drift)-drift) > 1e-6+1e-5*drift {
+				t.Errorf("round %d, client %d: drift %v, want that of the body, %v", r.Round, i, r.Results[at].Drift, drift)
 			}
 		}
 		floats.Scale(1/n, next)
 		copy(x, next)
 		sameRows(t, s.State.X.Columns(0, split), [][]float64{x[:split]}, "round %d: body", r.Round)
 		sameRows(t, s.State.W.Columns(split, d), heads, "round %d: heads", r.Round)
-		travel(t, r, 4*split*len(r.Solves), 4*split*len(r.Solves)) // the body alone
+		travel(t, r, 4*split*len(r.Results), 4*split*len(r.Results)) // the body alone
 		if r.Global != nil {
 			t.Error("there is no global model")
 		}

@@ -87,7 +87,7 @@ func (s *FedSC) Round(r *fedkit.Round) error {
 
 // cluster groups the clients by their label shares or first updates.
 func (s *FedSC) cluster(r *fedkit.Round) {
-	clients, points := r.Everyone(), (*cluster.Points)(nil)
+	clients, points := r.AllClients(), (*cluster.Points)(nil)
 	if s.Updates {
 		u := r.Train(fedkit.Job{Clients: clients, Start: s.State.X, Local: s.Local})
 		clients, points = u.Clients(), r.Points(unit(r, u.Delta()))

@@ -60,7 +60,7 @@ func TestFedSCAgainstFloat64(t *testing.T) {
 				}
 			}
 			sameRows(t, s.State.X, [][]float64{x}, "parallel %v, round %d: x", parallel, r.Round)
-			models, first := 4*len(x)*len(r.Solves), 0
+			models, first := 4*len(x)*len(r.Results), 0
 			if r.Round == 1 {
 				first = 9
 			}
@@ -117,7 +117,7 @@ func (pulled) String() string { return "pulled" }
 
 func (pulled) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 	d := u.Models.Cols()
-	v := make([]float32, 0, len(u.Solves)*d)
+	v := make([]float32, 0, len(u.Results)*d)
 	for _, c := range u.Clients() {
 		row := make([]float32, d)
 		row[c%2] = float32(1 + 10*c) // of very different lengths
@@ -126,7 +126,7 @@ func (pulled) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 		}
 		v = append(v, row...)
 	}
-	return u.Start.Add(fedkit.NewMatrix(v, len(u.Solves), d))
+	return u.Start.Add(fedkit.NewMatrix(v, len(u.Results), d))
 }
 
 // With Updates, clusters are directions, whatever the lengths.

@@ -34,12 +34,12 @@ import (
 // x is [1, d] and z [M, d]. One model travels each way. An attack on a client's upload does not change its z_i. Identity: a
 // single client has z = x and z½ = prox(x), a step of the proximal point method taken twice as far.
 type FedSplit struct {
-	Step  float64      `range:"(0,inf)" default:"1"` // s, step size of prox_i
-	L2    float64      `range:"[0,inf)"`             // λ, weight of ½‖w‖² in every client's objective
-	Exact bool         // solve prox_i exactly
-	Cold  bool         // start local steps at 2x − z_i
-	Local fedkit.Local // e (its Steps or Epochs), B, η, unless Exact; its Prox must stay 0
-	State struct {
+	Step      float64      `range:"(0,inf)" default:"1"` // s, step size of prox_i
+	L2        float64      `range:"[0,inf)"`             // λ, weight of ½‖w‖² in every client's objective
+	Exact     bool         // solve prox_i exactly
+	ColdStart bool         // start local steps at 2x − z_i
+	Local     fedkit.Local // e (its Steps or Epochs), B, η, unless Exact; its Prox must stay 0
+	State     struct {
 		X    *fedkit.Matrix // x, [1, d]
 		Z    *fedkit.Matrix // z, [M, d]; nil if Exact
 		Wide [][]float64    // z if Exact, instead of Z
@@ -53,8 +53,8 @@ func (s *FedSplit) Check(fed *fedkit.Federation, _ int) error {
 	switch {
 	case s.Local.Prox != 0:
 		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: FedSplit takes its proximal term from Step")
-	case s.Exact && s.Cold:
-		return fedkit.Invalid("Cold", true, "false if Exact is set: there are no local steps")
+	case s.Exact && s.ColdStart:
+		return fedkit.Invalid("ColdStart", true, "false if Exact is set: there are no local steps")
 	case s.Exact && (s.Local.Batch != 0 || s.Local.LR != 0 || s.Local.Optimizer != nil):
 		return fedkit.Invalid("Local", "local steps", "left out if Exact is set")
 	case s.Exact && fed != nil && fed.Devices != nil:
@@ -112,15 +112,15 @@ func (s *FedSplit) inexact(r *fedkit.Round, mu, shares []float64) error {
 		}
 		pulls = append(pulls, fedkit.Pull{To: fedkit.Zeros(1, x.Cols()), Weights: l2})
 	}
-	job := fedkit.Job{Clients: r.Everyone(), Start: x, Local: s.Local, Pulls: pulls, Down: 1} // clients already have z_i
-	if s.Cold {
+	job := fedkit.Job{Clients: r.AllClients(), Start: x, Local: s.Local, Pulls: pulls, Down: 1} // clients already have z_i
+	if s.ColdStart {
 		job.Start = v
 	}
 	u := r.Train(job)
 	after := func(half *fedkit.Matrix) *fedkit.Matrix {
 		return z.Put(u.Clients(), z.Take(u.Clients()...).Add(half.Sub(x).Scale(2)))
 	}
-	s.State.Z, s.State.X = after(u.Trained), after(u.Models).Mean(nil)
+	s.State.Z, s.State.X = after(u.Local), after(u.Models).Mean(nil)
 	return r.Err()
 }
 

@@ -248,7 +248,7 @@ func TestFedSplitKeeps(t *testing.T) {
 		if !c.exact {
 			s.Local = standard
 		}
-		if got := run(t, fed, s, fedkit.Options{Rounds: 2}).Last().Kept; got != c.want {
+		if got := run(t, fed, s, fedkit.Options{Rounds: 2}).Last().StateBytes; got != c.want {
 			t.Errorf("exact %v: %d bytes are kept, want %d", c.exact, got, c.want)
 		}
 	}
@@ -290,7 +290,7 @@ func TestFedSplitIsInexact(t *testing.T) {
 	for _, e := range []int{1, 3, 10} {
 		l := fedkit.Local{Steps: e, Batch: fedkit.FullBatch, LR: 1 / (root + (least+most)/2)}
 		warm := gaps(t, fed, &strategy.FedSplit{Step: 1 / root, Local: l}, 50, best)
-		cold := gaps(t, fed, &strategy.FedSplit{Step: 1 / root, Local: l, Cold: true}, 50, best)
+		cold := gaps(t, fed, &strategy.FedSplit{Step: 1 / root, Local: l, ColdStart: true}, 50, best)
 		t.Logf("e = %d: warm %.2g, %.2g; cold %.2g", e, warm[9], warm[49], cold[49])
 		if !(warm[49] < 1e-9) {
 			t.Errorf("e = %d: ends with a relative gap of %v", e, warm[49])
@@ -311,7 +311,7 @@ func TestFedSplitAgainstFloat64(t *testing.T) {
 		fed := rivals(t, model.MLP(), uneven...)
 		o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
 		r := newSplit(t, fed, seed)
-		s := &strategy.FedSplit{Step: step, L2: l2, Local: l, Cold: cold}
+		s := &strategy.FedSplit{Step: step, L2: l2, Local: l, ColdStart: cold}
 		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 			expect.OK(t, err)
 			r.round(func(i int, share float64, v []float64) []float64 {
@@ -466,12 +466,12 @@ func TestFedSplitSkipsAndIsNotForged(t *testing.T) {
 func TestFedSplitOnDevices(t *testing.T) {
 	expect.Long(t, "a curve")
 	d, best := expect.Values(datasets.LeastSquares{Clients: 3, Rows: 40, Features: 6, Heterogeneity: 1, Seed: 4}.Make())(t)
-	fed := expect.Value(federation(t, d, partition.Natural{}, model.LinearRegression()).On(sim.Devices{PerExample: sim.Constant(0.01), Drop: sim.Constant(0.4), Seed: 1}))(t)
+	fed := expect.Value(federation(t, d, partition.Natural{}, model.LinearRegression()).WithDevices(sim.Devices{PerExample: sim.Constant(0.01), Drop: sim.Constant(0.4), Seed: 1}))(t)
 	s := &strategy.FedSplit{Local: fedkit.Local{Steps: 10, Batch: fedkit.FullBatch, LR: 0.3}}
 	h := run(t, fed, convex.WithGap(s, best), fedkit.Options{Rounds: 25, EvalEvery: 25})
 	missed := 0
 	for _, r := range h.Rounds {
-		missed += len(r.Missed)
+		missed += len(r.Absences)
 	}
 	if gap := h.Last().Notes["relative gap"]; !(gap < 1e-9) || missed < 15 || !(h.Last().Clock > 25) {
 		t.Errorf("ends with a relative gap of %v after %v s; %d clients dropped out", gap, h.Last().Clock, missed)

@@ -57,7 +57,7 @@ func (s *FeSEM) nearest(r *fedkit.Round, u *fedkit.Updates) []int {
 	case len(s.State.Of.Names()) > 0:
 		return nearest(r, u.Models, s.State.Models)
 	case s.Random:
-		of := r.Rand("centers").Perm(len(u.Solves))
+		of := r.Rand("centers").Perm(len(u.Results))
 		for i := range of {
 			of[i] %= k
 		}
@@ -69,8 +69,8 @@ func (s *FeSEM) nearest(r *fedkit.Round, u *fedkit.Updates) []int {
 // Serve gives each client the center of its cluster.
 func (s *FeSEM) Serve(*fedkit.Round) fedkit.Serving { return s.State.serving(s.State.Of) }
 
-// Welcome trains each unseen client from the mean of the centers, and gives it the nearest one.
-func (s *FeSEM) Welcome(r *fedkit.Round) fedkit.Serving {
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.State.mean(), Local: s.Local})
+// ServeUnseen trains each unseen client from the mean of the centers, and gives it the nearest one.
+func (s *FeSEM) ServeUnseen(r *fedkit.Round) fedkit.Serving {
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.State.mean(), Local: s.Local})
 	return s.State.unseen(r, u, s.State.join(r, u.Models, s.State.Models))
 }

@@ -50,14 +50,14 @@ func (s *IFCA) Start(r *fedkit.Round) error {
 func (s *IFCA) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
 	theta := s.State.Theta
-	choice := r.Choose(theta, S)
+	choice := r.LowestLoss(theta, S)
 	s.State.Choice.Set(S, choice)
 	local := s.Local
 	if s.Gradients {
 		local = fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: theta.Take(choice...), Local: local, Down: fedkit.Zero}) // clients already have the models
-	chose := cluster.Groups(take(choice, u.At))
+	chose := cluster.Groups(take(choice, u.Positions))
 	if s.Gradients {
 		gamma := relativeWeights(r, u, s.Weighting, Equal{})
 		floats.Scale(s.Gamma/float64(len(chose)), gamma)

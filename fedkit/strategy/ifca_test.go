@@ -47,7 +47,7 @@ func TestIFCAAgainstFloat64(t *testing.T) {
 				count[j]++
 				if gradients {
 					_, g := o.net.Gradient(theta[j], x, y)
-					floats.AddScaled(sum[j], -0.3/float64(len(r.Solves)), g)
+					floats.AddScaled(sum[j], -0.3/float64(len(r.Results)), g)
 					continue
 				}
 				w, _ := o.train(r.Round, 1, i, l.Epochs, theta[j], ones, make([]float64, 4))

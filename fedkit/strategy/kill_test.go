@@ -29,7 +29,7 @@ import (
 
 // killed are the options of a run that is killed.
 func killed(file string) fedkit.Options {
-	return fedkit.Options{Rounds: 12, EvalEvery: 6, Seed: 8, Keep: fedkit.Keep{Solves: 2}, CheckpointEvery: 1, Checkpoint: file, History: file + ".jsonl"}
+	return fedkit.Options{Rounds: 12, EvalEvery: 6, Seed: 8, Keep: fedkit.Keep{Results: 2}, CheckpointEvery: 1, Checkpoint: file, History: file + ".jsonl"}
 }
 
 // onDevices puts some of the strategies on a simulated clock: all asynchronous ones, FedEff, which needs one, and some whose
@@ -38,7 +38,7 @@ func onDevices(fed *fedkit.Federation, name string) (*fedkit.Federation, error) 
 	if !slices.ContainsFunc([]string{"CCFL", "FedAsync", "FedBuff", "FedEff", "FedRep", "LCFL", "SCAFFOLD"}, func(s string) bool { return strings.HasPrefix(name, s) }) {
 		return fed, nil
 	}
-	return fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 1e-3, Sigma: 1}, Up: sim.Uniform{Low: 1e3, High: 1e4}, Drop: sim.Constant(0.2),
+	return fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 1e-3, Sigma: 1}, Up: sim.Uniform{Low: 1e3, High: 1e4}, Drop: sim.Constant(0.2),
 		OnFor: sim.Constant(0.4), OffFor: sim.Constant(0.1), Seed: 3})
 }
 

@@ -42,5 +42,5 @@ func sealedShares(r *fedkit.Round) *cluster.Points {
 	r.Fail(err)
 	model := float64(4 * r.Fed.Task.Dim())
 	r.Traffic(float64(M*sealed.KeyBytes)/model, float64(M*(8*classes+sealed.Overhead))/model)
-	return cluster.Vectors(shares)
+	return cluster.FromVectors(shares)
 }

@@ -48,7 +48,7 @@ func (s *LCFL) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *LCFL) Round(r *fedkit.Round) error {
 	st, last := &s.State, r.T == s.Warmup
-	S := r.Everyone()
+	S := r.AllClients()
 	if !last {
 		S = r.Select(s.Selector, s.Fraction)
 	}
@@ -71,7 +71,7 @@ func (s *LCFL) cluster(r *fedkit.Round, u *fedkit.Updates) {
 			d.Set(i, j, math.Abs(f[i][i]-f[j][i])+math.Abs(f[j][j]-f[i][j]))
 		}
 	}
-	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{Linkage: cluster.Average}), cluster.Apart(d), s.K)
+	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.Agglomerative{Linkage: cluster.Average}), cluster.FromDistances(d), s.K)
 	st.Cluster.Set(clients, labels)
 	st.Models = st.Models.Repeat(slices.Max(labels) + 1)
 }

@@ -29,12 +29,12 @@ func (s *LocalOnly) Start(r *fedkit.Round) error {
 // Round implements fedkit.Strategy.
 func (s *LocalOnly) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Local: s.Local, Private: true})
+	u := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Local: s.Local, StayLocal: true})
 	s.State.W = s.State.W.Put(u.Clients(), u.Models)
 	return r.Err()
 }
 
 // Serve gives every client its own model.
 func (s *LocalOnly) Serve(r *fedkit.Round) fedkit.Serving {
-	return fedkit.Serving{Models: s.State.W, Assign: r.Everyone()}
+	return fedkit.Serving{Models: s.State.W, Assign: r.AllClients()}
 }

@@ -16,17 +16,17 @@ import (
 //
 // and from the second round on it is FedAvg within each cluster, from θ [k, d]. The paper does not say where the clusters'
 // models start: here, at the centers. A cluster without a client in a round keeps its model. A client whose first update was
-// skipped, or that is unseen, uses the model with the lowest loss on its training examples. Identity: with K = 1 and Times = 1
+// skipped, or that is unseen, uses the model with the lowest loss on its training examples. Identity: with K = 1 and WorkFactor = 1
 // it is FedAvg.
 type OneShot struct {
-	K         int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
-	Clusterer cluster.Clusterer // default cluster.KMeans
-	Times     int               `range:"[1,inf)" default:"10"` // factor on the work of Local in the first round
-	Weighting Weighting         // default ByExamples; the paper leaves it open
-	Fraction  float64           // share of the clients in later rounds, in (0, 1]; default all
-	Selector  fedkit.Selector   // chooses the cohort of later rounds; default uniformly at random
-	Local     fedkit.Local      // local solver: E epochs, B examples per batch, η
-	State     struct {
+	K          int               `range:"[1,inf)" default:"one found by the clusterer, or by silhouette"` // k, clusters
+	Clusterer  cluster.Clusterer // default cluster.KMeans
+	WorkFactor int               `range:"[1,inf)" default:"10"` // factor on the work of Local in the first round
+	Weighting  Weighting         // default ByExamples; the paper leaves it open
+	Fraction   float64           // share of the clients in later rounds, in (0, 1]; default all
+	Selector   fedkit.Selector   // chooses the cohort of later rounds; default uniformly at random
+	Local      fedkit.Local      // local solver: E epochs, B examples per batch, η
+	State      struct {
 		Theta   *fedkit.Matrix // θ, [k, d]
 		Cluster cluster.Groups // each client's cluster, [M]
 	}
@@ -59,14 +59,14 @@ func (s *OneShot) Round(r *fedkit.Round) error {
 // cluster runs the first round.
 func (s *OneShot) cluster(r *fedkit.Round) {
 	st, local := &s.State, s.Local.WithDefaults()
-	local.Epochs *= s.Times
-	local.Steps *= s.Times
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: st.Theta, Local: local})
+	local.Epochs *= s.WorkFactor
+	local.Steps *= s.WorkFactor
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: st.Theta, Local: local})
 	labels := r.Cluster(cmp.Or[cluster.Clusterer](s.Clusterer, cluster.KMeans{}), r.Points(u.Models), s.K)
 	st.Theta = meanByCluster(st.Theta.Repeat(slices.Max(labels)+1), u.Models, labels, Weights(r, u, s.Weighting, ByExamples{}))
-	left := slices.DeleteFunc(r.Everyone(), func(i int) bool { return slices.Contains(u.Clients(), i) })
+	left := slices.DeleteFunc(r.AllClients(), func(i int) bool { return slices.Contains(u.Clients(), i) })
 	if len(left) > 0 {
-		labels = append(labels, r.Choose(st.Theta, left)...)
+		labels = append(labels, r.LowestLoss(st.Theta, left)...)
 	}
 	st.Cluster.Set(append(u.Clients(), left...), labels)
 }

@@ -14,7 +14,7 @@ import (
 // of them keeps its model.
 func TestOneShotClustersOnce(t *testing.T) {
 	fed := quadratic(t, even...)
-	s := &strategy.OneShot{K: 3, Times: 4, Fraction: 1. / 6, Local: standard}
+	s := &strategy.OneShot{K: 3, WorkFactor: 4, Fraction: 1. / 6, Local: standard}
 	var centers [][]float64
 	for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: 3}) {
 		expect.OK(t, err)
@@ -24,7 +24,7 @@ func TestOneShotClustersOnce(t *testing.T) {
 			work *= 4
 			centers = host(t, s.State.Theta)
 		}
-		for _, solve := range r.Solves {
+		for _, solve := range r.Results {
 			if solve.Steps != work {
 				t.Errorf("round %d: client %d did %d steps, want %d", r.Round, solve.Client, solve.Steps, work)
 			}

@@ -62,11 +62,11 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	optimizer := cmp.Or[fedkit.ServerOptimizer](s.Server, server.SGD{})
 	S := r.Select(s.Selector, s.Fraction)
 	x, c := s.State.X, s.State.C
-	job := fedkit.Job{Clients: S, Start: x, Local: s.Local, BatchesOf: 1}
+	job := fedkit.Job{Clients: S, Start: x, Local: s.Local, ReuseBatches: 1}
 	var gradient *fedkit.Matrix // option I: −∇f_i(x), the result of one step of rate 1
 	if s.Gradients {
 		g := r.Train(fedkit.Job{Clients: S, Start: x, Local: fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}, Down: fedkit.Zero})
-		job.Clients, gradient = g.Clients(), g.Trained.Sub(x)
+		job.Clients, gradient = g.Clients(), g.Local.Sub(x)
 	} else {
 		job.Up = 2 // w_i, and c_i⁺ − c_i
 	}
@@ -75,13 +75,13 @@ func (s *SCAFFOLD) Round(r *fedkit.Round) error {
 	ci := s.State.Ci.Take(u.Clients()...)
 	var next *fedkit.Matrix // c_i⁺
 	if s.Gradients {
-		next = gradient.Take(u.At...).Scale(-1)
+		next = gradient.Take(u.Positions...).Scale(-1)
 	} else {
-		rate := make([]float64, len(u.Solves)) // 1/(K_i η)
-		for i, solve := range u.Solves {
+		rate := make([]float64, len(u.Results)) // 1/(K_i η)
+		for i, solve := range u.Results {
 			rate[i] = 1 / (float64(solve.Steps) * float64(solve.LR))
 		}
-		next = ci.Sub(c).Sub(u.Trained.Sub(x).ScaleRows(rate)) // the client's own path, even under attack
+		next = ci.Sub(c).Sub(u.Local.Sub(x).ScaleRows(rate)) // the client's own path, even under attack
 	}
 
 	p := Weights(r, u, s.Weighting, Equal{})

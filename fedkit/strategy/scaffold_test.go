@@ -154,14 +154,14 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 					if gradients {
 						next[j] = gradient[j]
 					}
-					dx[j] += (w[j] - x[j]) / float64(len(r.Solves))
+					dx[j] += (w[j] - x[j]) / float64(len(r.Results))
 					dc[j] += (next[j] - ci[i][j]) / M
 				}
 				if gradients {
 					steps++ // the pass over all examples
 				}
-				if r.Solves[at].Steps != steps {
-					t.Errorf("round %d, client %d: %d steps, want %d", r.Round, i, r.Solves[at].Steps, steps)
+				if r.Results[at].Steps != steps {
+					t.Errorf("round %d, client %d: %d steps, want %d", r.Round, i, r.Results[at].Steps, steps)
 				}
 				ci[i] = next
 			}
@@ -170,7 +170,7 @@ func TestScaffoldAgainstFloat64(t *testing.T) {
 			sameRows(t, s.State.X, [][]float64{x}, "gradients %v, round %d: x", gradients, r.Round)
 			sameRows(t, s.State.C, [][]float64{c}, "gradients %v, round %d: c", gradients, r.Round)
 			sameRows(t, s.State.Ci, ci, "gradients %v, round %d: c_i", gradients, r.Round)
-			travel(t, r, 2*4*d*len(r.Solves), 2*4*d*len(r.Solves)) // x and c down, Δ_i and c_i⁺ − c_i up
+			travel(t, r, 2*4*d*len(r.Results), 2*4*d*len(r.Results)) // x and c down, Δ_i and c_i⁺ − c_i up
 		}
 	}
 }
@@ -229,8 +229,8 @@ func TestScaffoldSkips(t *testing.T) {
 	for _, gradients := range []bool{false, true} {
 		s := &strategy.SCAFFOLD{Local: standard, Gradients: gradients}
 		h := run(t, fed.Intercept(poison(2)), s, fedkit.Options{Rounds: 3, NotFinite: fedkit.Skip})
-		if s := h.Last().Solves[2]; s.Client != 2 || !s.Skipped {
-			t.Errorf("gradients %v: %+v, want client 2 skipped", gradients, h.Last().Solves)
+		if s := h.Last().Results[2]; s.Client != 2 || !s.Skipped {
+			t.Errorf("gradients %v: %+v, want client 2 skipped", gradients, h.Last().Results)
 		}
 		for i, c := range host(t, s.State.Ci) {
 			if (floats.Norm(c, 2) == 0) != (i == 2) {

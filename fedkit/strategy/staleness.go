@@ -11,11 +11,11 @@ type Staleness interface {
 	Weight(a int) float64 // s(a), a ≥ 0
 }
 
-// Even ignores staleness: s(a) = 1.
-type Even struct{}
+// Constant ignores staleness: s(a) = 1.
+type Constant struct{}
 
 // Weight implements Staleness.
-func (Even) Weight(int) float64 { return 1 }
+func (Constant) Weight(int) float64 { return 1 }
 
 // Poly is s(a) = (1 + a)^−A (Xie et al., arXiv 1903.03934, section 5.2). With A = ½ it is FedBuff's 1/√(1 + a).
 type Poly struct {
@@ -42,8 +42,8 @@ func (h Hinge) Weight(a int) float64 {
 
 // discounts returns s(a_i) times a factor.
 func discounts(s Staleness, u *fedkit.Updates, factor float64) []float64 {
-	w := make([]float64, len(u.Solves))
-	for i, solve := range u.Solves {
+	w := make([]float64, len(u.Results))
+	for i, solve := range u.Results {
 		w[i] = factor * s.Weight(solve.Staleness)
 	}
 	return w

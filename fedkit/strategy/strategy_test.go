@@ -40,7 +40,7 @@ func on(fed *fedkit.Federation, s fedkit.Strategy) *fedkit.Federation {
 	if _, ok := s.(*strategy.FedEff); !ok {
 		return fed
 	}
-	fed, err := fed.On(slowAndFast)
+	fed, err := fed.WithDevices(slowAndFast)
 	if err != nil {
 		panic(err)
 	}
@@ -120,7 +120,7 @@ func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 		"belongs to another run: Local.LR: 0.06, was 0.05":                                               func(s *strategy.FedAvg, _ *fedkit.Options) { s.Local.LR = 0.06 },
 		"belongs to another run: Selector: fedkit.SelectorFunc(strategy_test.reversed), was fedkit.Sele": func(s *strategy.FedAvg, _ *fedkit.Options) { s.Selector = fedkit.SelectorFunc(reversed) },
 		"invalid: Selector = a function without a name: must be one that is declared with func at": func(s *strategy.FedAvg, _ *fedkit.Options) {
-			s.Selector = fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.Everyone()[:n] })
+			s.Selector = fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.AllClients()[:n] })
 		},
 	} {
 		s, o := first(), fedkit.Options{Rounds: 4, Checkpoint: file}
@@ -133,7 +133,7 @@ func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 }
 
 func reversed(r *fedkit.Round, n int) []int {
-	all := r.Everyone()
+	all := r.AllClients()
 	slices.Reverse(all)
 	return all[:n]
 }

@@ -51,28 +51,28 @@ func TestEveryStrategy(t *testing.T) {
 		s := strategies[name]
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}
-			suite.All, suite.Untimed = name == "FedAvg, Multi-Krum", name == "FedSplit, exact"
+			suite.FullParticipation, suite.NoClock = name == "FedAvg, Multi-Krum", name == "FedSplit, exact"
 			switch s := s.(type) { // the first clustering, and the first round after it
 			case *strategy.FedPRISM:
-				suite.Warm = s.Every
+				suite.Warmup = s.Every
 			case *strategy.OneShot:
-				suite.Warm = 2
+				suite.Warmup = 2
 			case *strategy.LCFL:
-				suite.Warm = s.Warmup + 1
+				suite.Warmup = s.Warmup + 1
 			case *strategy.CFL: // by then every cluster has one client
-				suite.Warm = 10
+				suite.Warmup = 10
 			case *strategy.FedAC:
-				if suite.Warm = 2; !s.Fixed { // until every number of clusters has occurred
-					suite.Warm = 100
+				if suite.Warmup = 2; !s.Fixed { // until every number of clusters has occurred
+					suite.Warmup = 100
 				}
 			case *strategy.FedEff:
 				if suite.Devices = slowAndFast; s.Schedule != nil { // until every number of participants and of epochs has occurred
-					suite.Warm = 40
+					suite.Warmup = 40
 				}
 			case *strategy.AdaptiveClustering:
-				suite.Warm = 3 // p falls from 3 to 2 and 1
+				suite.Warmup = 3 // p falls from 3 to 2 and 1
 			case *strategy.FedClust, *strategy.FeSEM:
-				suite.Warm = 8 // every client has a cluster
+				suite.Warmup = 8 // every client has a cluster
 			}
 			if err := suite.Test(s); err != nil {
 				t.Error(err)
@@ -129,11 +129,11 @@ func TestIdentities(t *testing.T) {
 			&strategy.SmartFedProx{Selector: selection.Random{}, MuMin: fedkit.Zero, MuMax: fedkit.Zero}, &strategy.FedAvg{Fraction: 0.5, Aggregator: aggregate.Mean{}}},
 		{"SCAFFOLD with one client = FedAvg", one, &strategy.SCAFFOLD{Local: l}, mean},
 
-		{"FedBuff that waits for everyone = FedAvg", uneven, &strategy.FedBuff{AtWork: 6, K: 6, Weighting: n, Local: l}, mean},
-		{"FedBuff with K = 1 = FedAsync with Updates", uneven, &strategy.FedBuff{AtWork: 3, K: 1, Server: server.SGD{LR: 0.6}, Local: l}, &strategy.FedAsync{AtWork: 3, Updates: true, Local: l}},
-		{"CCFL that waits for everyone = FedOpt", uneven, &strategy.CCFL{AtWork: 6, M: 6, Weighting: n, Server: server.Momentum{LR: 4}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}},
+		{"FedBuff that waits for everyone = FedAvg", uneven, &strategy.FedBuff{Concurrency: 6, K: 6, Weighting: n, Local: l}, mean},
+		{"FedBuff with K = 1 = FedAsync with Updates", uneven, &strategy.FedBuff{Concurrency: 3, K: 1, Server: server.SGD{LR: 0.6}, Local: l}, &strategy.FedAsync{Concurrency: 3, Updates: true, Local: l}},
+		{"CCFL that waits for everyone = FedOpt", uneven, &strategy.CCFL{Concurrency: 6, M: 6, Weighting: n, Server: server.Momentum{LR: 4}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}},
 			&strategy.FedOpt{Server: server.Momentum{}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}}},
-		{"FedAsync with one client at work, in both forms", uneven, &strategy.FedAsync{AtWork: 1, Local: l}, &strategy.FedAsync{AtWork: 1, Updates: true, Local: l}},
+		{"FedAsync with one client at work, in both forms", uneven, &strategy.FedAsync{Concurrency: 1, Local: l}, &strategy.FedAsync{Concurrency: 1, Updates: true, Local: l}},
 		{"FedEff with equal epochs = FedAvg", uneven, &strategy.FedEff{Equal: true, Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
 
 		{"FedRep with an empty head = FedAvg", uneven, &strategy.FedRep{Head: []string{}, Weighting: strategy.Equal{}, Local: l}, equal},
@@ -158,7 +158,7 @@ func TestIdentities(t *testing.T) {
 		{"FedAC with μ = λ = 0, one client", one, &strategy.FedAC{Mu: fedkit.Zero, Lambda: fedkit.Zero, Local: l}, mean},
 		{"IFCA with k = 1 = FedAvg", uneven, &strategy.IFCA{K: 1, Weighting: n, Local: l}, mean},
 		{"IFCA by gradients with k = 1 = FedSGD", uneven, &strategy.IFCA{K: 1, Gradients: true, Gamma: 0.2, Weighting: n}, &strategy.FedSGD{LR: 0.2}},
-		{"OneShot with K = 1 and Times = 1 = FedAvg", uneven, &strategy.OneShot{K: 1, Times: 1, Local: l}, mean},
+		{"OneShot with K = 1 and WorkFactor = 1 = FedAvg", uneven, &strategy.OneShot{K: 1, WorkFactor: 1, Local: l}, mean},
 		{"LCFL with K = 1 = FedAvg", uneven, &strategy.LCFL{K: 1, Warmup: 2, Weighting: n, Local: l}, mean},
 		{"CFL with ε₁ = 0 = FedAvg", uneven, &strategy.CFL{Fraction: 0.5, Eps1: fedkit.Zero, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
 		{"FedClust with K = 1 = FedAvg", uneven, &strategy.FedClust{K: 1, Fraction: 0.5, Local: l}, &strategy.FedAvg{Fraction: 0.5, Local: l}},
@@ -195,7 +195,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"FedAvg: invalid: Aggregator.F = -1: must be at least 1, or 0 for as many as the clients of a round allow":        with(aggregate.Krum{F: -1}),
 		"FedAvg: invalid: Aggregator.F = 1: must be such that n ≥ 2f+1; a round has n = 2 clients":                        with(aggregate.NearestMix{F: 1}),
 		"FedAvg: invalid: Aggregator.By.Share = -1: must be in (0, 0.5), 0 for the default of 0.2, or fedkit.Zero":        with(aggregate.NearestMix{By: aggregate.TrimmedMean{Share: -1}}),
-		"FedAvg: invalid: Aggregator.Smooth = -1: must be a number > 0, or 0 for the default of 1e-6":                     with(aggregate.GeometricMedian{Smooth: -1}),
+		"FedAvg: invalid: Aggregator.Smoothing = -1: must be a number > 0, or 0 for the default of 1e-6":                  with(aggregate.GeometricMedian{Smoothing: -1}),
 		"FedAvg: invalid: Selector.Seconds = 3 times: must be 2, one per client":                                          &strategy.FedAvg{Selector: selection.Bandwidth{Seconds: make([]float64, 3)}},
 		"FedMedian: invalid: Fraction = -1: must be in (0, 1], or 0 for every client":                                     &strategy.FedMedian{Fraction: -1},
 		"FedSGD: invalid: Batch = -1: must be at least 1, or 0 for all of a client's examples":                            &strategy.FedSGD{Batch: -1},
@@ -209,7 +209,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"IFCA: invalid: K = -1: must be at least 1, or 0 for the default of 2":                                            &strategy.IFCA{K: -1},
 		"IFCA: invalid: Gamma = -1: must be a number > 0, or 0 for the default of 0.1":                                    &strategy.IFCA{Gamma: -1},
 		"OneShot: invalid: K = -1: must be at least 1, or 0 for one found by the clusterer, or by silhouette":             &strategy.OneShot{K: -1},
-		"OneShot: invalid: Times = -1: must be at least 1, or 0 for the default of 10":                                    &strategy.OneShot{Times: -1},
+		"OneShot: invalid: WorkFactor = -1: must be at least 1, or 0 for the default of 10":                               &strategy.OneShot{WorkFactor: -1},
 		"OneShot: invalid: Clusterer.Height = -1: must be a number ≥ 0":                                                   &strategy.OneShot{Clusterer: cluster.Agglomerative{Height: -1}},
 		"LCFL: invalid: K = -1: must be at least 1, or 0 for one found by the clusterer, or by silhouette":                &strategy.LCFL{K: -1},
 		"LCFL: invalid: Warmup = -1: must be at least 1, or 0 for the default of 5":                                       &strategy.LCFL{Warmup: -1},
@@ -219,19 +219,19 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"CFL: invalid: First = -1: must be at least 1, or 0 for the default of 1":                                         &strategy.CFL{First: -1},
 		"FedClust: invalid: K = -1: must be at least 0":                                                                   &strategy.FedClust{K: -1},
 		"FedClust: invalid: Every = -1: must be at least 1, or 0 for the default of 1":                                    &strategy.FedClust{Every: -1},
-		"FedClust: invalid: Several = true: must be false if Once is set: all clients train one initial model":            &strategy.FedClust{Several: true, Once: true, K: 2},
-		"FedClust: invalid: K = 0: must be at least 1 if Several is set":                                                  &strategy.FedClust{Several: true},
+		"FedClust: invalid: MultiStart = true: must be false if Once is set: all clients train one initial model":         &strategy.FedClust{MultiStart: true, Once: true, K: 2},
+		"FedClust: invalid: K = 0: must be at least 1 if MultiStart is set":                                               &strategy.FedClust{MultiStart: true},
 		"FedClust: invalid: Clusterer.Height = -1: must be a number ≥ 0":                                                  &strategy.FedClust{Clusterer: cluster.Agglomerative{Height: -1}},
 		`FedClust: option Layers: invalid: layer = "head": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedClust{
 			Layers: []string{"head"}},
 		"FeSEM: invalid: K = -1: must be at least 1, or 0 for the default of 2":                                            &strategy.FeSEM{K: -1},
-		"FedAsync: invalid: AtWork = 3: must be at most 2, the number of clients":                                          &strategy.FedAsync{AtWork: 3},
-		"FedAsync: invalid: AtWork = -1: must be at least 1, or 0 for 10, or all if they are fewer":                        &strategy.FedAsync{AtWork: -1},
+		"FedAsync: invalid: Concurrency = 3: must be at most 2, the number of clients":                                     &strategy.FedAsync{Concurrency: 3},
+		"FedAsync: invalid: Concurrency = -1: must be at least 1, or 0 for 10, or all if they are fewer":                   &strategy.FedAsync{Concurrency: -1},
 		"FedAsync: invalid: Alpha = 2: must be in (0, 1], or 0 for the default of 0.6":                                     &strategy.FedAsync{Alpha: 2},
 		"FedAsync: invalid: Staleness.A = -1: must be a number > 0, or 0 for the default of 0.5":                           &strategy.FedAsync{Staleness: strategy.Poly{A: -1}},
-		"FedBuff: invalid: K = 3: must be at most 2, which is AtWork":                                                      &strategy.FedBuff{K: 3},
-		"FedBuff: invalid: K = 2: must be at most 1, which is AtWork":                                                      &strategy.FedBuff{AtWork: 1, K: 2},
-		"CCFL: invalid: M = 2: must be at most 1, which is AtWork":                                                         &strategy.CCFL{AtWork: 1, M: 2},
+		"FedBuff: invalid: K = 3: must be at most 2, which is Concurrency":                                                 &strategy.FedBuff{K: 3},
+		"FedBuff: invalid: K = 2: must be at most 1, which is Concurrency":                                                 &strategy.FedBuff{Concurrency: 1, K: 2},
+		"CCFL: invalid: M = 2: must be at most 1, which is Concurrency":                                                    &strategy.CCFL{Concurrency: 1, M: 2},
 		"CCFL: invalid: StepsMin = 5: must be at most 4, which is StepsMax":                                                &strategy.CCFL{StepsMin: 5, StepsMax: 4},
 		"FedPRISM: invalid: K = -1: must be at least 1, or 0 for the default of 3":                                         &strategy.FedPRISM{K: -1},
 		"FedPRISM: invalid: M = 4: must be in [1, K], or 0 for K":                                                          &strategy.FedPRISM{M: 4},
@@ -273,13 +273,13 @@ func TestOptionsThatAreRefused(t *testing.T) {
 			Selector: selection.Explore{Then: selection.Hybrid{HighRatio: 2}}},
 		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, unless Gradients is set for option I": &strategy.SCAFFOLD{
 			Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}},
-		"FedSplit: invalid: Step = -1: must be a number > 0, or 0 for the default of 1":              &strategy.FedSplit{Step: -1},
-		"FedSplit: invalid: L2 = -1: must be a number ≥ 0":                                           &strategy.FedSplit{L2: -1},
-		"FedSplit: invalid: Local.Prox = 0.3: must be 0: FedSplit takes its proximal term from Step": &strategy.FedSplit{Local: proximal},
-		"FedSplit: invalid: Local = local steps: must be left out if Exact is set":                   &strategy.FedSplit{Exact: true, Local: standard},
-		"FedSplit: invalid: Cold = true: must be false if Exact is set: there are no local steps":    &strategy.FedSplit{Exact: true, Cold: true},
-		"SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client":                 &strategy.SCAFFOLD{Fraction: -1},
-		"SCAFFOLD: invalid: Local.LR = 0: must be a number > 0":                                      &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}},
+		"FedSplit: invalid: Step = -1: must be a number > 0, or 0 for the default of 1":                &strategy.FedSplit{Step: -1},
+		"FedSplit: invalid: L2 = -1: must be a number ≥ 0":                                             &strategy.FedSplit{L2: -1},
+		"FedSplit: invalid: Local.Prox = 0.3: must be 0: FedSplit takes its proximal term from Step":   &strategy.FedSplit{Local: proximal},
+		"FedSplit: invalid: Local = local steps: must be left out if Exact is set":                     &strategy.FedSplit{Exact: true, Local: standard},
+		"FedSplit: invalid: ColdStart = true: must be false if Exact is set: there are no local steps": &strategy.FedSplit{Exact: true, ColdStart: true},
+		"SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client":                   &strategy.SCAFFOLD{Fraction: -1},
+		"SCAFFOLD: invalid: Local.LR = 0: must be a number > 0":                                        &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}},
 		`FedAC: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedAC{
 			Head: []string{"dense7"}},
 		`FedRep: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedRep{
@@ -297,7 +297,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 // groups is a federation of eight clients in two true groups with permuted labels. Two are held out.
 func groups(t testing.TB, m fedkit.Model) *fedkit.Federation {
 	t.Helper()
-	deal := expect.Value(partition.Relabel{Of: partition.IID{Clients: 8, Seed: 1}, Groups: 2}.Deal(datasets.Digits()))(t)
+	deal := expect.Value(partition.Relabel{Of: partition.IID{Clients: 8, Seed: 1}, Groups: 2}.Partition(datasets.Digits()))(t)
 	for i := range deal.Clients {
 		deal.Clients[i].Train = deal.Clients[i].Train[:60]
 	}

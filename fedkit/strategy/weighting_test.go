@@ -28,10 +28,10 @@ func weighted(s fedkit.Strategy, by strategy.Weighting) fedkit.Strategy {
 	return v.Interface().(fedkit.Strategy)
 }
 
-func bySize(s fedkit.Solve) float64 { return 3 * float64(s.Examples) }
+func bySize(s fedkit.ClientResult) float64 { return 3 * float64(s.Examples) }
 
 func alike(w float64) strategy.Weighting {
-	return strategy.WeightingFunc(func(fedkit.Solve) float64 { return w })
+	return strategy.WeightingFunc(func(fedkit.ClientResult) float64 { return w })
 }
 
 // Every strategy with a weighted mean has the option. Its default is the one that its comment names, and a custom weighting is as
@@ -102,7 +102,7 @@ func TestWeightsThatAreRefused(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	first := strategy.WeightingFunc(func(s fedkit.Solve) float64 { return float64(1 - min(1, s.Client)) })
+	first := strategy.WeightingFunc(func(s fedkit.ClientResult) float64 { return float64(1 - min(1, s.Client)) })
 	_, err := fedkit.Run(context.Background(), quadratic(t, even...), &strategy.FedAC{K: 3, Fixed: true, Local: standard, Weighting: first}, fedkit.Options{Rounds: 1})
 	if err == nil || !strings.Contains(err.Error(), "invalid: sum of Weighting in cluster ") {
 		t.Errorf("error %v", err)
@@ -128,7 +128,7 @@ func TestWeightedMean(t *testing.T) {
 	for i, w := range host(t, u.Models) {
 		floats.AddScaled(mean, p[i]/6.75, w)
 	}
-	s := &strategy.FedAvg{Local: standard, Weighting: strategy.WeightingFunc(func(s fedkit.Solve) float64 { return p[s.Client] }),
+	s := &strategy.FedAvg{Local: standard, Weighting: strategy.WeightingFunc(func(s fedkit.ClientResult) float64 { return p[s.Client] }),
 		Aggregator: fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix { got = weights; return u.Mean(weights) })}
 	run(t, fed, s, fedkit.Options{Rounds: 1, Seed: 5})
 	if x := host(t, s.State.X)[0]; !agree(x, mean) || !slices.Equal(got, p) {

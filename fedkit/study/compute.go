@@ -109,7 +109,7 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 		return err
 	}
 	p.clear()
-	if s.Again || p.other {
+	if s.Recompute || p.other {
 		p.removeCheckpoint()
 	}
 	begin := time.Now()
@@ -222,12 +222,12 @@ func (s *Study) sideBySide(missing []*plan) int {
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 		for _, p := range missing {
-			if p.opts.On != nil {
-				n = max(n, p.opts.On.AtOnce())
+			if p.opts.Fleet != nil {
+				n = max(n, p.opts.Fleet.Concurrency())
 			}
 		}
 		for _, p := range missing {
-			n = min(n, p.fed.SideBySide())
+			n = min(n, p.fed.ConcurrentRuns())
 		}
 	}
 	return max(1, min(n, len(missing)))

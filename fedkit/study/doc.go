@@ -10,7 +10,7 @@
 //	}
 //	runs, err := st.Run(ctx)
 //	compare.Table(runs.Histories()...).Show()
-//	plot.Accuracy(runs.With("η", 0.1).Histories()...).Show()
+//	plot.Accuracy(runs.Where("η", 0.1).Histories()...).Show()
 //
 // If the program is started again, or a cell run again, only what is missing is computed, and Run says why it is missing:
 // "23 stored, 2 to run: Local.LR: 0.03, was 0.1".
@@ -21,7 +21,7 @@
 // and others; the task (what its functions compute, and its initial parameters); the data and which client has which rows;
 // interceptors, devices, the options of the run, the seed; the kind of device and the flags that XLA was given; and the source
 // of strategies and parts that are not fedkit's, where it is found. Names, labels and the number of workers are not part of it,
-// nor is the version of fedkit: it is stored with a run, and Run warns if it differs. Study.Again computes everything anew.
+// nor is the version of fedkit: it is stored with a run, and Run warns if it differs. Study.Recompute computes everything anew.
 //
 // What cannot be written down, such as a closure as a part of the strategy, is refused by its field. Give it a name: declare
 // the function at the top level, make it a method of a type, or put it into a struct with a field Name, which then stands for

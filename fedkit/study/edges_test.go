@@ -113,7 +113,7 @@ func TestAgainFromTheStart(t *testing.T) {
 		break
 	}
 	first := 0
-	st.Again, st.Watch = true, rounds(func(h *fedkit.History) {
+	st.Recompute, st.Watch = true, rounds(func(h *fedkit.History) {
 		if first == 0 {
 			first = len(h.Rounds)
 		}

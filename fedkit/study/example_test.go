@@ -27,7 +27,7 @@ func Example() {
 	}
 	runs := must.M1(st.Run(ctx))
 	runs = must.M1(st.Run(ctx)) // as in a cell that runs again
-	for _, h := range runs.With("seed", 1).Histories() {
+	for _, h := range runs.Where("seed", 1).Histories() {
 		fmt.Printf("%s: %d rounds\n", h.Name, len(h.Rounds))
 	}
 	// Output:

@@ -161,7 +161,7 @@ func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
 		r.Seconds += since.Seconds
 		r.BytesDown += since.BytesDown
 		r.BytesUp += since.BytesUp
-		r.EvalTime, r.Missed = 0, nil
+		r.EvalTime, r.Absences = 0, nil
 		if since = r; r.Score() != nil || i == len(rounds)-1 {
 			kept, since = append(kept, r), fedkit.Record{}
 		}

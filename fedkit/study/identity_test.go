@@ -84,7 +84,7 @@ func (s shift) Intercept(u *fedkit.Updates, _ *rand.Rand) *fedkit.Matrix {
 }
 func (shift) String() string { return "shift" }
 func (s selector) Select(r *fedkit.Round, n int) []int {
-	return r.Everyone()[:int(8*s.by.factor())]
+	return r.AllClients()[:int(8*s.by.factor())]
 }
 func (measure) String() string                        { return "measure" }
 func (m measure) Measure(*fedkit.Predictions) float64 { return m.by.factor() }
@@ -98,7 +98,7 @@ func (d descent) Direction(_, g []*graph.Node, _ [][]*graph.Node, _ *graph.Node)
 	return out, nil
 }
 func (s *pulled) Round(r *fedkit.Round) error {
-	u := r.Train(fedkit.Job{Clients: r.Everyone(), Start: s.X, Local: s.Local, Objective: s.Objective})
+	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.X, Local: s.Local, Objective: s.Objective})
 	s.X = s.X.Add(u.Delta().Mean(nil))
 	return r.Err()
 }

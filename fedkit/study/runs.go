@@ -56,11 +56,11 @@ func each(n int, f func(i int)) {
 	_ = g.Wait()
 }
 
-// With returns the runs whose label or option has the value: see Run.Is. Further pairs narrow the choice.
-func (rs Runs) With(key string, value any, more ...any) Runs {
+// Where returns the runs whose label or option has the value: see Run.Is. Further pairs narrow the choice.
+func (rs Runs) Where(key string, value any, more ...any) Runs {
 	some := slices.DeleteFunc(slices.Clone(rs), func(r *Run) bool { return !r.Is(key, value) })
 	if len(more) >= 2 {
-		return some.With(fmt.Sprint(more[0]), more[1], more[2:]...)
+		return some.Where(fmt.Sprint(more[0]), more[1], more[2:]...)
 	}
 	return some
 }
@@ -68,7 +68,7 @@ func (rs Runs) With(key string, value any, more ...any) Runs {
 // Any returns the runs whose label or option has one of the values, in the order of these.
 func (rs Runs) Any(key string, values ...any) (some Runs) {
 	for _, v := range values {
-		some = append(some, rs.With(key, v)...)
+		some = append(some, rs.Where(key, v)...)
 	}
 	return some
 }

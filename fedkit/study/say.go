@@ -60,13 +60,13 @@ func (s *Study) sayCode() {
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(others)) {
-		s.sayf("%d of the stored runs were computed by other code (%s; this is %s): Study.Again computes them anew\n", others[code], code, now)
+		s.sayf("%d of the stored runs were computed by other code (%s; this is %s): Study.Recompute computes them anew\n", others[code], code, now)
 	}
 }
 
 // reasons says why runs are missing, most frequent first. A run that was not stored under any options needs no reason.
 func (s *Study) reasons(missing []*plan) string {
-	if s.Again {
+	if s.Recompute {
 		return "all again"
 	}
 	if len(missing) == 0 {

@@ -22,12 +22,12 @@ const pause = 10 * time.Second
 
 // Study is a list of runs that are computed once and stored.
 type Study struct {
-	Dir      string         // the folder of the runs
-	Parallel int            // concurrent runs; default: as many as there are processors, or programs that a fleet runs at a time, fewer if memory is short
-	Again    bool           // recomputes everything, also what is stored
-	Models   bool           // keeps the final models
-	Watch    fedkit.Watcher // receives the progress of every run: plot.Live(); default progress.Line()
-	Log      io.Writer      // where Run says what is stored and what is to run; default: standard output in a notebook, else standard error
+	Dir       string         // the folder of the runs
+	Parallel  int            // concurrent runs; default: as many as there are processors, or programs that a fleet runs at a time, fewer if memory is short
+	Recompute bool           // recomputes everything, also what is stored
+	Models    bool           // keeps the final models
+	Watch     fedkit.Watcher // receives the progress of every run: plot.Live(); default progress.Line()
+	Log       io.Writer      // where Run says what is stored and what is to run; default: standard output in a notebook, else standard error
 
 	plans  []*plan
 	err    error // of the first Add that failed
@@ -138,7 +138,7 @@ func (s *Study) Run(ctx context.Context) (Runs, error) {
 	for _, p := range s.plans {
 		p.place(s.Dir)
 	}
-	if err := s.look(); err != nil {
+	if err := s.readStored(); err != nil {
 		return nil, err
 	}
 	missing := slices.DeleteFunc(distinct(s.plans), func(p *plan) bool { return p.stored })
@@ -224,8 +224,8 @@ func distinct(plans []*plan) (all []*plan) {
 	return all
 }
 
-// look loads what is stored, and mends it.
-func (s *Study) look() error {
+// readStored loads what is stored, and mends it.
+func (s *Study) readStored() error {
 	var mended []string
 	for _, p := range s.plans {
 		p.stored, p.models, p.other, p.problem, p.blocked = false, false, false, nil, nil
@@ -261,7 +261,7 @@ func (s *Study) look() error {
 
 // enough reports whether what is stored of a run is all that the study wants.
 func (s *Study) enough(r *Run) bool {
-	return !s.Again && !r.Retry && (r.Models || !s.Models || r.Error != "")
+	return !s.Recompute && !r.Retry && (r.Models || !s.Models || r.Error != "")
 }
 
 // take records how a run ended.

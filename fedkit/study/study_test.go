@@ -118,7 +118,7 @@ func TestOnlyWhatIsMissingIsComputed(t *testing.T) {
 		{func(st *study.Study) { three(st, fed, avg(0.1), 3, "α", 1) }, 3, 0, "3 stored, 0 to run\n"}, // labels are for people
 		{func(st *study.Study) { three(st, fed, avg(0.1), 4, "η", 0.1) }, 3, 3, "0 stored, 3 to run: Options.Rounds: 4, was 3\n"},
 		{func(st *study.Study) { three(st, fed, avg(0.1), 3); three(st, fed, avg(0.1), 3) }, 6, 0, "3 stored, 0 to run\n"},
-		{func(st *study.Study) { st.Again = true; three(st, fed, avg(0.1), 3) }, 3, 3, "0 stored, 3 to run: all again\n"},
+		{func(st *study.Study) { st.Recompute = true; three(st, fed, avg(0.1), 3) }, 3, 3, "0 stored, 3 to run: all again\n"},
 	} {
 		count.done = 0
 		runs, words := make(c.add)
@@ -133,7 +133,7 @@ func TestDevicesIdentifyRuns(t *testing.T) {
 	plain, dir := digits(t), t.TempDir()
 	trace := filepath.Join(dir, "devices.csv")
 	on := func(rule sim.Rule) *fedkit.Federation {
-		fed := must.M1(plain.On(rule))
+		fed := must.M1(plain.WithDevices(rule))
 		return fed
 	}
 	rows := func(speed string) sim.Rule {
@@ -239,7 +239,7 @@ func TestWhatIdentifiesARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	attacked := func(scale float64) *fedkit.Federation {
-		f := must.M1(attack.On(fed, 0.2, attack.SignFlip{Scale: scale}, 1))
+		f := must.M1(attack.Apply(fed, 0.2, attack.SignFlip{Scale: scale}, 1))
 		return f
 	}
 	o := fedkit.Options{Rounds: 1, Seed: 1}
@@ -272,7 +272,7 @@ func examples(p *fedkit.Predictions) float64 { return float64(len(p.Outputs)) }
 // Mistakes are reported before anything runs.
 func TestStudiesThatCannotRun(t *testing.T) {
 	fed, dir := digits(t), t.TempDir()
-	closure := fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.Everyone()[:n] })
+	closure := fedkit.SelectorFunc(func(r *fedkit.Round, n int) []int { return r.AllClients()[:n] })
 	o := fedkit.Options{Rounds: 1}
 	file := filepath.Join(dir, "file")
 	must.M(os.WriteFile(file, nil, 0o666))
@@ -388,8 +388,8 @@ func TestListing(t *testing.T) {
 		some study.Runs
 		want int
 	}{
-		{listed.With("α", 0.5), 3}, {listed.With("α", 0.5, "seed", 1), 1}, {listed.With("strategy", "FedProx"), 3}, {listed.With("Mu", 0.1), 3},
-		{listed.With("Local.LR", 0.1), 3}, {listed.With("Rounds", 2), 6}, {listed.With("α", 2), 0}, {listed.With("data", "digits"), 6}, {listed.With("name", "FedAvg"), 3},
+		{listed.Where("α", 0.5), 3}, {listed.Where("α", 0.5, "seed", 1), 1}, {listed.Where("strategy", "FedProx"), 3}, {listed.Where("Mu", 0.1), 3},
+		{listed.Where("Local.LR", 0.1), 3}, {listed.Where("Rounds", 2), 6}, {listed.Where("α", 2), 0}, {listed.Where("data", "digits"), 6}, {listed.Where("name", "FedAvg"), 3},
 	} {
 		if len(c.some) != c.want {
 			t.Errorf("%d runs, want %d", len(c.some), c.want)
@@ -399,7 +399,7 @@ func TestListing(t *testing.T) {
 		t.Error(got)
 	}
 	var names []string
-	for _, h := range slices.Concat(listed.Histories()[2:4], listed.With("α", 1).Light()[:1]) {
+	for _, h := range slices.Concat(listed.Histories()[2:4], listed.Where("α", 1).Light()[:1]) {
 		names = append(names, h.Name)
 	}
 	if want := []string{"FedAvg, α 0.5", "FedProx, α 1", "FedProx"}; !slices.Equal(names, want) {
@@ -439,7 +439,7 @@ func TestListing(t *testing.T) {
 	}
 
 	size := left.Size()
-	if err := left.With("strategy", "FedProx").Remove(); err != nil {
+	if err := left.Where("strategy", "FedProx").Remove(); err != nil {
 		t.Error(err)
 	}
 	if left, _ = study.List(dir); len(left) != 2 || left.Size() >= size || left.Size() == 0 {
@@ -534,7 +534,7 @@ func TestOtherCode(t *testing.T) {
 	runs, _ := make()
 	code := runs[0].About.Code
 	must.M(study.AlterEntry(runs[0].Path("entry.json"), code, "fedkit older"))
-	want := "1 stored, 0 to run\n1 of the stored runs were computed by other code (fedkit older; this is " + code + "): Study.Again computes them anew\n"
+	want := "1 stored, 0 to run\n1 of the stored runs were computed by other code (fedkit older; this is " + code + "): Study.Recompute computes them anew\n"
 	if runs, words := make(); words != want || runs[0].About.Code != "fedkit older" {
 		t.Errorf("%q, want %q", words, want)
 	}

@@ -18,7 +18,7 @@ import (
 func asynchronous() {
 	const solves = 2000 // per run
 	fed := must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 1000}, model.MLP(128, 64)))
-	fed = must.M1(fed.On(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.LogNormal{Median: 1e6, Sigma: 1}}))
+	fed = must.M1(fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 0.01, Sigma: 1}, Up: sim.LogNormal{Median: 1e6, Sigma: 1}}))
 	local := fedkit.Local{Batch: 20, LR: 0.1}
 	runs := []struct {
 		name string
@@ -27,9 +27,9 @@ func asynchronous() {
 	}{
 		{"FedAvg, 100 per round", 100, func() fedkit.Strategy { return &strategy.FedAvg{Fraction: 0.1, Local: local} }},
 		{"FedAvg, 10 per round", 10, func() fedkit.Strategy { return &strategy.FedAvg{Fraction: 0.01, Local: local} }},
-		{"FedBuff, K = 10", 10, func() fedkit.Strategy { return &strategy.FedBuff{AtWork: 100, K: 10, Local: local} }},
-		{"FedBuff, K = 100", 100, func() fedkit.Strategy { return &strategy.FedBuff{AtWork: 100, K: 100, Local: local} }},
-		{"FedAsync", 1, func() fedkit.Strategy { return &strategy.FedAsync{AtWork: 100, Local: local} }},
+		{"FedBuff, K = 10", 10, func() fedkit.Strategy { return &strategy.FedBuff{Concurrency: 100, K: 10, Local: local} }},
+		{"FedBuff, K = 100", 100, func() fedkit.Strategy { return &strategy.FedBuff{Concurrency: 100, K: 100, Local: local} }},
+		{"FedAsync", 1, func() fedkit.Strategy { return &strategy.FedAsync{Concurrency: 100, Local: local} }},
 	}
 	ms := map[string][]float64{}
 	for turn := range 8 {

@@ -23,7 +23,7 @@ const groups, features = 10, 128
 func clusters(task string) {
 	x, truth := blobs(2000)
 	matrix := fedkit.NewMatrix(float32s(x.RawMatrix().Data), 2000, features)
-	points := func() *cluster.Points { return cluster.Vectors(x) }
+	points := func() *cluster.Points { return cluster.FromVectors(x) }
 	if task == "cluster-device" {
 		points = func() *cluster.Points { return must.M1(matrix.Points()) }
 	}
@@ -57,7 +57,7 @@ func clusters(task string) {
 // linkages times the linkages of 10,000 points, and measures the memory that the process needs for the distances at most.
 func linkages() {
 	x, _ := blobs(10_000)
-	p := cluster.Vectors(x)
+	p := cluster.FromVectors(x)
 	result := map[string]any{"peer": "fedkit", "task": "cluster-10000", "before_mb": peak()}
 	for _, by := range []cluster.Linkage{cluster.Ward, cluster.Average, cluster.Single, cluster.Complete} {
 		begin := time.Now()

@@ -37,7 +37,7 @@ type measured struct{ seconds, sent, received, passed []float64 }
 func (l *load) run(rounds int, seed uint64, on *counted) (m measured) {
 	o := fedkit.Options{Rounds: rounds, EvalEvery: rounds, Seed: seed}
 	if on != nil {
-		o.On = on.Fleet
+		o.Fleet = on.Fleet
 	}
 	var sent, received, passed float64
 	for h, err := range fedkit.Rounds(context.Background(), l.fed, &strategy.FedAvg{Fraction: l.fraction, Local: l.local}, o) {

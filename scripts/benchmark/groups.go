@@ -41,11 +41,11 @@ func findGroups() {
 	data := must.M1(datasets.MNIST())
 	runs := make([][]*fedkit.History, len(algorithms))
 	for seed := range uint64(5) {
-		deal := partition.Given(must.M1(partition.IID{Clients: 40, Seed: seed}.Deal(data)).Clients)
+		deal := partition.Given(must.M1(partition.IID{Clients: 40, Seed: seed}.Partition(data)).Clients)
 		for i := range deal {
 			deal[i].Train = chart.Thin(deal[i].Train, 50)
 		}
-		fed := must.M1(fedkit.New(data, partition.Rotations{Of: deal}, model.UniformStart(model.MLP(200))))
+		fed := must.M1(fedkit.New(data, partition.Rotations{Of: deal}, model.UniformInit(model.MLP(200))))
 		for i, a := range algorithms {
 			runs[i] = append(runs[i], must.M1(fedkit.Run(context.Background(), fed, a.make(), fedkit.Options{Rounds: 15, EvalEvery: 15, Seed: seed})))
 		}

@@ -170,7 +170,7 @@ func (evaluate) Round(r *fedkit.Round) error {
 	x := fedkit.NewMatrix(make([]float32, 10_000*784), 10_000, 784)
 	result := map[string]any{"peer": "fedkit", "task": "evaluate"}
 	for name, f := range map[string]func(){
-		"evaluate": func() { r.Losses(models, datasets.TrainPart, r.Everyone()) },
+		"evaluate": func() { r.Losses(models, datasets.TrainPart, r.AllClients()) },
 		"products": func() {
 			for range 6 {
 				must.M1(x.Apply(products).Host())

@@ -86,7 +86,7 @@ func TestFleet(t *testing.T) {
 	must.M(f.Wait(t.Context(), 2))
 	fed := must.M1(fedtest.Quadratic(20, 31, 8, 24))
 	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 8, LR: 0.1}}
-	if _, err := fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 3, On: f}); err != nil {
+	if _, err := fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 3, Fleet: f}); err != nil {
 		t.Fatal(err)
 	}
 	status, out, log := do("run", "testdata/run.yaml", "--rounds", "2", "--fleet", file)

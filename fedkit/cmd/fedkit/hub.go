@@ -37,7 +37,7 @@ has that one can only join as a new worker, with a key and a name of its own. Gi
 func (h *hubCommand) Run(c *console) error {
 	ctx, release := until(syscall.SIGINT, syscall.SIGTERM)
 	defer release()
-	hub, err := fleet.StartHub(fleet.HubOptions{File: h.File, Dir: h.Dir, Listen: h.Listen, Names: h.Name, Memory: int64(h.Memory), Disk: int64(h.Disk), Say: c.say})
+	hub, err := fleet.StartHub(fleet.HubOptions{File: h.File, Dir: h.Dir, Listen: h.Listen, Names: h.Name, Memory: int64(h.Memory), Disk: int64(h.Disk), Logf: c.say})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type line struct {
 }
 
 func lineOf(r *fedkit.Record) line {
-	l := line{Round: r.Round, Seconds: r.Seconds, Clock: r.Clock, Missed: len(r.Missed), Notes: r.Notes, Clusters: r.Clustering, BytesUp: r.BytesUp, BytesDown: r.BytesDown}
+	l := line{Round: r.Round, Seconds: r.Seconds, Clock: r.Clock, Missed: len(r.Absences), Notes: r.Notes, Clusters: r.Clustering, BytesUp: r.BytesUp, BytesDown: r.BytesDown}
 	if all := r.Training(); all != nil {
 		l.Clients, l.Steps, l.TrainLoss = all.Clients, all.Steps, &all.Loss
 	}

@@ -22,7 +22,7 @@ func (l *namesCommand) Run(c *console) error {
 		switch {
 		case l.Name == "":
 			var names []string
-			for _, t := range k.Things() {
+			for _, t := range k.Components() {
 				names = append(names, t.Name)
 			}
 			fmt.Fprintf(c.out, "%s: %s\n", k.Plural, strings.Join(names, ", "))
@@ -38,7 +38,7 @@ func (l *namesCommand) Run(c *console) error {
 
 // overview prints, for each thing of a kind, its synopsis, its source and its options.
 func overview(to io.Writer, k catalog.Kind) error {
-	for _, t := range k.Things() {
+	for _, t := range k.Components() {
 		fmt.Fprintf(to, "%s\n%s", t.Name, indented(t.Synopsis()))
 		if s := t.Source(); s != "" {
 			fmt.Fprint(to, indented("source: "+s))

@@ -13,7 +13,7 @@ func TestStrategiesAreListed(t *testing.T) {
 	if status != done {
 		t.Fatal(status)
 	}
-	for _, s := range catalog.Kinds()[0].Things() {
+	for _, s := range catalog.Kinds()[0].Components() {
 		_, text, found := strings.Cut("\n"+out, "\n"+s.Name+"\n")
 		text, _, _ = strings.Cut(text, "\n\n")
 		if !found || !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(s.Source()), " ")) {
@@ -44,7 +44,7 @@ func TestPartsAreListed(t *testing.T) {
 	_, all, _ := do("list")
 	for _, k := range catalog.Kinds() {
 		status, out, _ := do("list", k.Plural)
-		for _, thing := range k.Things() {
+		for _, thing := range k.Components() {
 			if status != done || !strings.Contains("\n"+out, "\n"+thing.Name+"\n") || !strings.Contains(all, thing.Name) {
 				t.Errorf("%s: %s is missing", k.Plural, thing.Name)
 			}

@@ -48,7 +48,7 @@ func (s *store) runs(c *console) (study.Runs, error) {
 			ids = append(ids, which)
 			continue
 		}
-		if all = all.With(key, value); len(all) == 0 {
+		if all = all.Where(key, value); len(all) == 0 {
 			return nil, fedkit.Invalid(key, value, "a label or an option of a run in "+s.Store)
 		}
 	}

@@ -39,7 +39,7 @@ type runCommand struct {
 func (*runCommand) Help() string {
 	var options []string
 	for _, o := range catalog.Options(reflect.TypeFor[fedkit.Options]()) {
-		if o.Name != "Watch" && o.Name != "On" {
+		if o.Name != "Watch" && o.Name != "Fleet" {
 			options = append(options, o.Name)
 		}
 	}
@@ -148,7 +148,7 @@ func join(file string, runs ...*fedkit.Options) (leave func(), err error) {
 		return nil, err
 	}
 	for _, o := range runs {
-		o.On = f
+		o.Fleet = f
 	}
 	return f.Close, nil
 }

@@ -151,7 +151,7 @@ func TestRunScoresUnseenClients(t *testing.T) {
 
 // On devices, every line has the simulated clock, and the clients that were missed.
 func TestRunOnDevices(t *testing.T) {
-	status, out, log := do("run", "--strategy", "FedBuff AtWork=4 K=2 Staleness=Hinge Local.LR=0.1 Local.Batch=16", "--data", "Digits", "--partition", "IID Clients=10",
+	status, out, log := do("run", "--strategy", "FedBuff Concurrency=4 K=2 Staleness=Hinge Local.LR=0.1 Local.Batch=16", "--data", "Digits", "--partition", "IID Clients=10",
 		"--model", "MLP", "--rounds", "5", "--devices", "Devices PerExample=0.01 Up.type=LogNormal Up.Median=1e4 Up.Sigma=1 Drop=0.3 Seed=2")
 	if status != done {
 		t.Fatal(status, log)

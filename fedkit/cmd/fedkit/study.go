@@ -58,7 +58,7 @@ func (s *studyCommand) Run(c *console) error {
 	whole := grid
 	for _, only := range s.Only {
 		key, value, _ := strings.Cut(only, "=")
-		if grid = grid.With(key, value); len(grid) == 0 {
+		if grid = grid.Where(key, value); len(grid) == 0 {
 			return fedkit.Invalid("only", only, "the name, the seed or a label of a run of the file, such as seed=1")
 		}
 	}
@@ -89,7 +89,7 @@ func (s *studyCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	st.Models, st.Again, st.Parallel, st.Log = s.Models, s.Again, s.Parallel, c.err
+	st.Models, st.Recompute, st.Parallel, st.Log = s.Models, s.Again, s.Parallel, c.err
 	ctx, release := until(syscall.SIGTERM)
 	defer release()
 	runs, err := st.Run(ctx)

@@ -54,7 +54,7 @@ func (w *workerCommand) Run(c *console) error {
 	}
 	ctx, release := until(syscall.SIGINT, syscall.SIGTERM)
 	defer release()
-	err := fleet.RunWorker(ctx, w.File, fleet.WorkerOptions{Slots: w.Slots, Memory: int64(w.Memory), Idle: w.Idle, Say: c.say})
+	err := fleet.RunWorker(ctx, w.File, fleet.WorkerOptions{Slots: w.Slots, Memory: int64(w.Memory), Idle: w.Idle, Logf: c.say})
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil

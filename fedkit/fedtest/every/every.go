@@ -51,11 +51,11 @@ func Strategies() map[string]fedkit.Strategy {
 		"SCAFFOLD, gradients": &strategy.SCAFFOLD{Fraction: 0.5, Gradients: true, Server: server.SGD{LR: 0.5},
 			Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Optimizer: fedkit.Momentum{Beta: 0.5}}},
 		"SCAFFOLD, by examples":     &strategy.SCAFFOLD{Fraction: 0.5, Weighting: strategy.ByExamples{}, Local: l},
-		"FedAsync":                  &strategy.FedAsync{AtWork: 3, Local: l},
-		"FedAsync, updates":         &strategy.FedAsync{AtWork: 4, Updates: true, Staleness: strategy.Hinge{A: 2, B: 1}, Local: l},
-		"FedBuff":                   &strategy.FedBuff{AtWork: 4, K: 2, Server: server.Momentum{}, Local: l},
-		"CCFL":                      &strategy.CCFL{AtWork: 4, M: 2, StepsMax: 4, Server: server.Adagrad{LR: 0.5, Form: server.Reddi}, Local: fedkit.Local{Batch: 8, LR: 0.05}},
-		"CCFL, AMSGrad":             &strategy.CCFL{AtWork: 5, M: 3, StepsMin: 2, StepsMax: 2, Server: server.AMSGrad{LR: 0.1}, Local: fedkit.Local{Batch: 8, LR: 0.05}},
+		"FedAsync":                  &strategy.FedAsync{Concurrency: 3, Local: l},
+		"FedAsync, updates":         &strategy.FedAsync{Concurrency: 4, Updates: true, Staleness: strategy.Hinge{A: 2, B: 1}, Local: l},
+		"FedBuff":                   &strategy.FedBuff{Concurrency: 4, K: 2, Server: server.Momentum{}, Local: l},
+		"CCFL":                      &strategy.CCFL{Concurrency: 4, M: 2, StepsMax: 4, Server: server.Adagrad{LR: 0.5, Form: server.Reddi}, Local: fedkit.Local{Batch: 8, LR: 0.05}},
+		"CCFL, AMSGrad":             &strategy.CCFL{Concurrency: 5, M: 3, StepsMin: 2, StepsMax: 2, Server: server.AMSGrad{LR: 0.1}, Local: fedkit.Local{Batch: 8, LR: 0.05}},
 		"FedEff":                    &strategy.FedEff{Local: l},
 		"FedEff, some":              &strategy.FedEff{Tau: 0.8, Schedule: fedkit.Cosine{Rounds: 6, Floor: 0.5}, Unit: fedkit.Zero, Fraction: 0.5, Local: l},
 		"FedEff, equal epochs":      &strategy.FedEff{Equal: true, Schedule: fedkit.Cosine{Rounds: 6, Floor: 0.5}, Fraction: 0.5, Local: l},
@@ -69,7 +69,7 @@ func Strategies() map[string]fedkit.Strategy {
 		"LocalOnly, some":           &strategy.LocalOnly{Fraction: 0.5, Local: l},
 		"IFCA":                      &strategy.IFCA{K: 2, Fraction: 0.5, Local: l},
 		"IFCA, gradients":           &strategy.IFCA{K: 2, Gradients: true, Gamma: 0.5},
-		"OneShot":                   &strategy.OneShot{K: 2, Times: 2, Fraction: 0.5, Local: l},
+		"OneShot":                   &strategy.OneShot{K: 2, WorkFactor: 2, Fraction: 0.5, Local: l},
 		"OneShot, any k":            &strategy.OneShot{Clusterer: cluster.Agglomerative{}, Local: l},
 		"CFL":                       &strategy.CFL{Eps1: 100, Eps2: fedkit.Zero, GammaMax: 0.01, Complete: true, Local: l},
 		"CFL, some":                 &strategy.CFL{Eps1: 100, Eps2: fedkit.Zero, First: 2, Fraction: 0.84, Local: l},
@@ -83,7 +83,7 @@ func Strategies() map[string]fedkit.Strategy {
 		"FedClust":                  &strategy.FedClust{K: 2, Fraction: 0.5, Local: l},
 		"FedClust, number found":    &strategy.FedClust{Clusterer: cluster.Agglomerative{Linkage: cluster.Average, Height: 1}, Layers: []string{"dense1/weights"}, Every: 3, Fraction: 0.7, Local: l},
 		"FedClust, once":            &strategy.FedClust{Once: true, Fraction: 0.5, Local: l},
-		"FedClust, several models":  &strategy.FedClust{K: 2, Several: true, Every: 2, Clusterer: cluster.KMeans{}, Local: l},
+		"FedClust, several models":  &strategy.FedClust{K: 2, MultiStart: true, Every: 2, Clusterer: cluster.KMeans{}, Local: l},
 		"FeSEM":                     &strategy.FeSEM{Fraction: 0.5, Local: l},
 		"FeSEM, random clusters":    &strategy.FeSEM{K: 3, Random: true, Local: l},
 		"FedPRISM, covariance":      &strategy.FedPRISM{K: 2, M: 1, Every: 2, Fraction: 0.7, Local: l, Clusterer: cluster.Spectral{}, Updates: true},
@@ -92,7 +92,7 @@ func Strategies() map[string]fedkit.Strategy {
 }
 
 // Sorted selects the first n clients.
-func Sorted(r *fedkit.Round, n int) []int { return r.Everyone()[:n] }
+func Sorted(r *fedkit.Round, n int) []int { return r.AllClients()[:n] }
 
 // ByLoss weighs clients by their training loss.
-func ByLoss(s fedkit.Solve) float64 { return float64(s.Loss) + 1e-3 }
+func ByLoss(s fedkit.ClientResult) float64 { return float64(s.Loss) + 1e-3 }

@@ -70,7 +70,7 @@ func Open(c Config, h *history.History, states States) (f *Files, err error) {
 }
 
 // Resume sets the States from the checkpoint, and returns its rounds: none if there is no checkpoint, whatever other files there
-// are. It calls each for every round, with all Solves and Clusters, before it reads the next: what that drops takes no memory. A
+// are. It calls each for every round, with all Results and Clusters, before it reads the next: what that drops takes no memory. A
 // damaged checkpoint is set aside, and the previous one is used: then each begins again with round 1.
 func (f *Files) Resume(each func(*history.Record)) (rounds []history.Record, err error) {
 	if f.log == nil {

@@ -10,13 +10,13 @@ import (
 // Device runs programs. It separates what is computed from where: planning, randomness and mixing stay with the caller, and a
 // fleet of machines is another Device.
 type Device interface {
-	// Run runs a program on arguments: tensors, Go values that become tensors and, on a remote device, Rows and Seldom. Canceling
+	// Run runs a program on arguments: tensors, Go values that become tensors and, on a remote device, Rows and Inline. Canceling
 	// ctx ends the wait.
 	Run(ctx context.Context, p *xla.Program, arguments []any) ([]Value, error)
-	// AtOnce returns the concurrency: how many programs should be in flight. Results do not depend on it.
-	AtOnce() int
-	// Away reports whether the device is remote. Arguments then travel, so a program gets only the matrix rows that it reads.
-	Away() bool
+	// Concurrency returns the concurrency: how many programs should be in flight. Results do not depend on it.
+	Concurrency() int
+	// Remote reports whether the device is remote. Arguments then travel, so a program gets only the matrix rows that it reads.
+	Remote() bool
 }
 
 // Value is a result that stays on the device where its program ran.
@@ -27,8 +27,8 @@ type Value interface {
 	Tensor() (*tensors.Tensor, error)
 	// Then runs a program on the value's device, with the value as its first argument.
 	Then(p *xla.Program, arguments ...any) ([]Value, error)
-	// Away reports whether it is on another machine.
-	Away() bool
+	// Remote reports whether it is on another machine.
+	Remote() bool
 	// Free releases its memory.
 	Free()
 }
@@ -39,8 +39,8 @@ type Rows struct {
 	At []int
 }
 
-// Seldom is an argument that few calls need: a tensor sent inline with each call instead of uploaded once for all.
-type Seldom struct{ *tensors.Tensor }
+// Inline is an argument that few calls need: a tensor sent inline with each call instead of uploaded once for all.
+type Inline struct{ *tensors.Tensor }
 
 // fewCalls is the most calls for which a tensor is sent inline.
 const fewCalls = 2
@@ -54,11 +54,11 @@ func (Here) Run(_ context.Context, p *xla.Program, arguments []any) ([]Value, er
 	return Values(out), err
 }
 
-// AtOnce implements Device.
-func (h Here) AtOnce() int { return int(h) }
+// Concurrency implements Device.
+func (h Here) Concurrency() int { return int(h) }
 
-// Away implements Device.
-func (Here) Away() bool { return false }
+// Remote implements Device.
+func (Here) Remote() bool { return false }
 
 // Values wraps tensors of this process as values.
 func Values(ts []*tensors.Tensor) []Value {
@@ -74,7 +74,7 @@ type local struct{ t *tensors.Tensor }
 
 func (l local) Dims() []int                      { return l.t.Shape().Dimensions }
 func (l local) Tensor() (*tensors.Tensor, error) { return l.t, nil }
-func (l local) Away() bool                       { return false }
+func (l local) Remote() bool                     { return false }
 func (l local) Free()                            { xla.Free(l.t) }
 
 func (l local) Then(p *xla.Program, arguments ...any) ([]Value, error) {

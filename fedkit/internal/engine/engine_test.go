@@ -64,12 +64,12 @@ type elsewhere struct {
 	rows  atomic.Int64
 }
 
-func (*elsewhere) Away() bool { return true }
+func (*elsewhere) Remote() bool { return true }
 
 func (d *elsewhere) Run(ctx context.Context, p *xla.Program, arguments []any) ([]Value, error) {
 	d.calls.Add(1)
 	for i, a := range arguments {
-		if s, ok := a.(Seldom); ok {
+		if s, ok := a.(Inline); ok {
 			arguments[i] = s.Tensor
 		}
 		r, ok := a.(Rows)

@@ -92,7 +92,7 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 	}
 	out := newScores(v)
 	calls := k.calls(v, byModel)
-	err := parallel(ctx, on.AtOnce(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], len(calls), out) })
+	err := parallel(ctx, on.Concurrency(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], len(calls), out) })
 	return out, err
 }
 
@@ -150,14 +150,14 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 		}
 	}
 	data, models := e.held[v.Part], any(v.Models)
-	if on.Away() && v.models() > k.blocks {
+	if on.Remote() && v.models() > k.blocks {
 		at := make([]int, k.blocks)
 		for b := range which {
 			at[b], which[b] = int(which[b]), int32(b)
 		}
 		models = Rows{v.Models, at}
-	} else if on.Away() && calls <= fewCalls {
-		models = Seldom{v.Models}
+	} else if on.Remote() && calls <= fewCalls {
+		models = Inline{v.Models}
 	}
 	results, err := e.run(ctx, on, k, []input{
 		{"features", data.features}, {"labels", data.labels},

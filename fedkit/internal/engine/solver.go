@@ -34,13 +34,13 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 	}
 	out := &Solved{Models: make([]Value, groups*each), Place: make([]int, n), Steps: p.steps, Loss: make([]float64, n), Drift: make([]float64, n)}
 	lists := make([][]Value, groups) // losses and drifts; read once all programs are dispatched
-	err := parallel(ctx, on.AtOnce(), groups, func(g int) error {
-		results, err := e.run(ctx, on, p.design, e.inputs(job, &p, g, on.Away()))
+	err := parallel(ctx, on.Concurrency(), groups, func(g int) error {
+		results, err := e.run(ctx, on, p.design, e.inputs(job, &p, g, on.Remote()))
 		switch {
 		case err == nil:
 			copy(out.Models[g*each:], results[:each])
 			lists[g] = results[each:]
-		case on.Away() && ctx.Err() == nil: // other groups may have succeeded
+		case on.Remote() && ctx.Err() == nil: // other groups may have succeeded
 			err = fmt.Errorf("clients %v: %w", p.clients(job, g), err)
 		}
 		return err
@@ -79,7 +79,7 @@ func (e *Engine) inputs(job *Job, p *plan, g int, travels bool) []input {
 		case t.Shape().Dimensions[0] > 1:
 			return Rows{t, clients}
 		case p.groups() <= fewCalls:
-			return Seldom{t}
+			return Inline{t}
 		}
 		return t
 	}

@@ -91,7 +91,7 @@ func (t *Task) Arithmetic(d *datasets.Dataset, batch int) (operations, convoluti
 	return xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
 		p, x, _, _ := t.Inputs(in)
 		return []*graph.Node{t.Forward(p, x)}
-	}).Arithmetic(t.Arguments(d, 1, 1, batch)...)
+	}).FLOPs(t.Arguments(d, 1, 1, batch)...)
 }
 
 // alone reports whether each program trains one client.

@@ -8,17 +8,17 @@ import (
 	"fedkit.example/fedkit/sim"
 )
 
-// Flight is the work in flight: what clients have begun and not yet returned. An asynchronous strategy only has to keep one in its
-// State.
-type Flight struct {
+// InFlight is the work in flight: what clients have begun and not yet returned. An asynchronous strategy only has to keep one in
+// its State.
+type InFlight struct {
 	Queue    sim.Queue // of arrivals and dropouts
-	Work     []Work    // [n], in the order in which it began
+	Jobs     []Job     // [n], in the order in which it began
 	Versions []Version // of the model that the work started from
 	Begun    int       // jobs begun so far
 }
 
-// Work is one client's job in flight.
-type Work struct {
+// Job is one client's job in flight.
+type Job struct {
 	Client int // index, from 0
 	Number int // jobs that began before it
 	Round  int // in which it began
@@ -29,7 +29,7 @@ type Work struct {
 
 	Model               *rows.Matrix // [1, d], result; nil until it is computed
 	Steps               int          // local steps; 0 for the Job's until Model is computed
-	Loss, Drift, LR, Mu float64      // as in history.Solve, once Model is computed
+	Loss, Drift, LR, Mu float64      // as in history.ClientResult, once Model is computed
 }
 
 // Version is the model [1, d] that a round began with.
@@ -39,11 +39,11 @@ type Version struct {
 }
 
 // Event is the end of the work. Ties go to work that began in an earlier round: so no client starves when there are no delays.
-func (w *Work) Event() sim.Event {
+func (w *Job) Event() sim.Event {
 	return sim.Event{Time: w.Arrived, Turn: w.Round, Client: w.Client, Number: w.Number}
 }
 
 // Start returns the model that a round began with.
-func (f *Flight) Start(round int) *rows.Matrix {
+func (f *InFlight) Start(round int) *rows.Matrix {
 	return f.Versions[slices.IndexFunc(f.Versions, func(v Version) bool { return v.Round == round })].X
 }

@@ -46,7 +46,7 @@ func Open(option, path, file string) (*File, error) {
 	return l, nil
 }
 
-// tryLock retries for a moment, since Look holds the lock for less than that.
+// tryLock retries for a moment, since ReadProgress holds the lock for less than that.
 func tryLock(lock *flock.Flock) (bool, error) {
 	if ok, err := lock.TryLock(); ok || err != nil { // without a timeout: a busy machine may exceed it before the first try
 		return ok, err

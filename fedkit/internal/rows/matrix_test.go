@@ -28,7 +28,7 @@ func TestMatrixInPieces(t *testing.T) {
 // away is a value on another machine.
 type away struct{ engine.Value }
 
-func (away) Away() bool { return true }
+func (away) Remote() bool { return true }
 
 // So does one whose pieces are on another machine.
 func TestMatrixElsewhere(t *testing.T) {

@@ -51,7 +51,7 @@ const maxRequests = 32
 
 // each queries every piece, and takes the answers in order.
 func (p *pieces) each(ask func(g int, piece engine.Value) *Matrix, take func(g int, answer *Matrix)) {
-	if !p.values[0].Away() {
+	if !p.values[0].Remote() {
 		for g, v := range p.values {
 			take(g, ask(g, v))
 		}

@@ -36,7 +36,7 @@ func (m *Matrix) Points() (*cluster.Points, error) {
 			upper[i*n+j] = float64(v[at*gram.rows+place[j]])
 		}
 	}
-	return cluster.Shifted(mat.NewSymDense(n, upper)), nil
+	return cluster.FromShiftedGram(mat.NewSymDense(n, upper)), nil
 }
 
 // columnsAtOnce is how many columns are centered at a time, so that they are still in the cache when they are multiplied.

@@ -13,15 +13,15 @@ import (
 // Panel is some of the runs of a study, those with one label: "α = 0.1". Tables across panels take the same: see compare.Pivot.
 type Panel = compare.Panel
 
-// Multiples returns small figures of one kind side by side, one per panel, with one legend and, for axes of one unit, the same
+// Facets returns small figures of one kind side by side, one per panel, with one legend and, for axes of one unit, the same
 // ranges; Show draws them. Draw is a function such as Accuracy.
 //
-//	plot.Multiples(plot.Accuracy, plot.Panel{"α = 0.1", skewed}, plot.Panel{"α = 100", even}).Show()
+//	plot.Facets(plot.Accuracy, plot.Panel{"α = 0.1", skewed}, plot.Panel{"α = 100", even}).Show()
 //
 // Errors: no panel, those of draw.
-func Multiples(draw func(h ...*fedkit.History) *chart.Figure, panels ...Panel) chart.Row {
+func Facets(draw func(h ...*fedkit.History) *chart.Figure, panels ...Panel) chart.Row {
 	if len(panels) == 0 {
-		return chart.Row{chart.Failed(errors.New("plot: multiples: no panel given"))}
+		return chart.Row{chart.Failed(errors.New("plot: facets: no panel given"))}
 	}
 	row := make(chart.Row, len(panels))
 	for i, p := range panels {
@@ -52,10 +52,10 @@ func alike(row chart.Row) {
 	}
 	for _, f := range row {
 		if f.X.Names == nil {
-			f.X.Covers = ends(xs[f.X.Title])
+			f.X.Include = ends(xs[f.X.Title])
 		}
 		if f.Y.Names == nil {
-			f.Y.Covers, f.Y.Log, f.Y.Bounds = ends(ys[f.Y.Title]), log, bounds[f.Y.Title]
+			f.Y.Include, f.Y.Log, f.Y.Bounds = ends(ys[f.Y.Title]), log, bounds[f.Y.Title]
 		}
 	}
 }

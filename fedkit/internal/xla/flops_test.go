@@ -43,7 +43,7 @@ func TestArithmetic(t *testing.T) {
 		if strings.HasPrefix(test.name, "convolution") {
 			convolved = test.want
 		}
-		if got, of, err := p.Arithmetic(arguments...); err != nil || got != test.want || of != convolved {
+		if got, of, err := p.FLOPs(arguments...); err != nil || got != test.want || of != convolved {
 			t.Errorf("%s: %v operations, %v of convolutions, want %v and %v; %v", test.name, got, of, test.want, convolved, err)
 		}
 	}

@@ -36,7 +36,7 @@ func TestArithmetic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := task.Arithmetic(test.data); err != nil || got != test.want {
+		if got, err := task.FLOPs(test.data); err != nil || got != test.want {
 			t.Errorf("%s: %v operations, want %v; %v", task.Name, got, test.want, err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestArithmeticOfOtherData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := task.Arithmetic(classes(10, 8, 1, 10)); err == nil || !strings.Contains(err.Error(), "task MLP-5: ") {
+	if n, err := task.FLOPs(classes(10, 8, 1, 10)); err == nil || !strings.Contains(err.Error(), "task MLP-5: ") {
 		t.Errorf("%v operations, %v", n, err)
 	}
 }

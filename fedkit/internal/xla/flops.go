@@ -7,10 +7,10 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Arithmetic returns the floating-point operations of matrix products and convolutions in the program for arguments of the given
+// FLOPs returns the floating-point operations of matrix products and convolutions in the program for arguments of the given
 // shapes, and those of the convolutions alone: two per multiply-add. A loop's body counts once, since the graph does not give its
 // trip count.
-func (p *Program) Arithmetic(arguments ...shapes.Shape) (operations, convolutions float64, err error) {
+func (p *Program) FLOPs(arguments ...shapes.Shape) (operations, convolutions float64, err error) {
 	defer Caught(&err)
 	g, _ := p.shared(nil, arguments)
 	for _, n := range g.Nodes() {

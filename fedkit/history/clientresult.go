@@ -1,8 +1,8 @@
 package history
 
-// Solve is one client's local solve: a row of what fedkit.Round.Train returns, of the round's Record, and of fedkit.Round.Past. Every
-// figure per client is a field here, and nowhere else.
-type Solve struct {
+// ClientResult is one client's local solve: a row of what fedkit.Round.Train returns, of the round's Record, and of
+// fedkit.Round.Past. Every figure per client is a field here, and nowhere else.
+type ClientResult struct {
 	Round    int `json:"-"`                  // number, from 1
 	Client   int `json:"client"`             // index, from 0
 	Examples int `json:"examples,omitempty"` // n_i, training examples
@@ -24,19 +24,19 @@ type Solve struct {
 	Finished Float `json:"finished,omitempty"` // s, see Begin
 	Arrived  Float `json:"arrived,omitempty"`  // s, see Begin
 
-	Private bool `json:"-"` // its result stayed with the client: see fedkit.Job.Private
+	StayedLocal bool `json:"-"` // its result stayed with the client: see fedkit.Job.StayLocal
 }
 
 // Add merges the client's next solve in the same round: steps add up, the loss is the mean over all steps, and the rest is the
 // last one's, except that a private solve keeps drift, η, μ and similarity of one that was communicated.
-func (s *Solve) Add(next Solve) {
+func (s *ClientResult) Add(next ClientResult) {
 	before, steps := float64(s.Steps), float64(next.Steps)
 	next.Loss = Float((float64(s.Loss)*before + float64(next.Loss)*steps) / (before + steps))
 	next.Steps += s.Steps
 	next.Skipped = next.Skipped || s.Skipped
 	next.Begin = s.Begin
-	if next.Private && !s.Private {
-		next.Drift, next.LR, next.Mu, next.Similarity, next.Private = s.Drift, s.LR, s.Mu, s.Similarity, false
+	if next.StayedLocal && !s.StayedLocal {
+		next.Drift, next.LR, next.Mu, next.Similarity, next.StayedLocal = s.Drift, s.LR, s.Mu, s.Similarity, false
 	}
 	*s = next
 }
