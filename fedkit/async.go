@@ -1,7 +1,6 @@
 package fedkit
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -20,7 +19,7 @@ import (
 //	u := r.TrainAsync(&s.State.InFlight, fedkit.Async{Concurrency: 100, BufferSize: 10, Job: fedkit.Job{Start: s.State.X, Local: s.Local}})
 type Async struct {
 	Concurrency int      // most clients training at a time
-	BufferSize  int      // results per round; 0: 1
+	BufferSize  int      `default:"1"` // results per round
 	Selector    Selector // chooses among the idle clients whose devices are on; nil: uniformly at random
 	// Steps returns the local steps of a client that begins now; nil: those of the Job.
 	Steps func(client int, rng *rand.Rand) int
@@ -50,13 +49,13 @@ func (r *Round) TrainAsync(f *InFlight, a Async) *Updates {
 }
 
 func (r *Round) arrive(f *InFlight, a Async) (*Updates, error) {
-	take := cmp.Or(a.BufferSize, 1)
+	a = Defaults(a)
 	switch m := r.Clients(); {
 	case r.quiet:
 		return nil, Invalid("Round.TrainAsync", "called in an evaluation", "called in Round: nobody works in Serve or ServeUnseen")
 	case a.Concurrency < 1 || a.Concurrency > m:
 		return nil, Invalid("Async.Concurrency", a.Concurrency, fmt.Sprintf("in [1, %d], the number of clients", m))
-	case take < 1 || take > a.Concurrency:
+	case a.BufferSize < 1 || a.BufferSize > a.Concurrency:
 		return nil, Invalid("Async.BufferSize", a.BufferSize, fmt.Sprintf("in [1, %d], the clients at work", a.Concurrency))
 	case a.Job.Start.Rows() != 1:
 		return nil, Invalid("Async.Job.Start", fmt.Sprintf("%d rows", a.Job.Start.Rows()), "one model for everyone who begins")
@@ -68,7 +67,7 @@ func (r *Round) arrive(f *InFlight, a Async) (*Updates, error) {
 		return nil, err
 	}
 	var in []flight.Job
-	for len(in) < take {
+	for len(in) < a.BufferSize {
 		if err := r.dispatch(f, a, in); err != nil {
 			return nil, err
 		}

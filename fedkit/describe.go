@@ -176,7 +176,7 @@ func checkState(s Strategy) error {
 type settings Options
 
 func (o Options) settings() *config.Config {
-	o.EvalEvery = cmp.Or(o.EvalEvery, 1)
+	o = Defaults(o)
 	o.Seed = 0 // it is in History.Seed
 	return config.Of(settings(o))
 }

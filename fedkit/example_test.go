@@ -78,6 +78,18 @@ func (signs) Direction(_, g []*graph.Node, _ [][]*graph.Node, _ *graph.Node) ([]
 }
 
 // Clients can follow an optimizer of your own. Here its rate falls, and so do its weights.
+// quantile clips a mean; its default is in the field's tag alone.
+type quantile struct {
+	Share float64 `range:"[0,1)" default:"0.1"` // share of the rows that is left out at each end
+}
+
+func (q quantile) rows(n int) int { return int(fedkit.Defaults(q).Share * float64(n)) }
+
+func ExampleDefaults() {
+	fmt.Println(quantile{}.rows(20), quantile{Share: 0.25}.rows(20), quantile{Share: fedkit.Zero}.rows(20))
+	// Output: 2 5 0
+}
+
 func ExampleOptimizer() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 10}, model.MLP(32)))
 	local := fedkit.Local{Batch: 16, LR: 0.01, Schedule: fedkit.Decay{Gamma: 0.95}, Optimizer: fedkit.WeightDecay{Lambda: 0.01, Then: signs{}}}

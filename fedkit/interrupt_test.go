@@ -17,6 +17,7 @@ import (
 
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/interrupt"
+	"fedkit.example/fedkit/notebook"
 )
 
 // interruptIn is the round in which a test's own process is interrupted; it is set in processes made for it.
@@ -129,7 +130,7 @@ var interruptedCases = []struct {
 		fmt.Println(summary(Run(context.Background(), fed, &mean{Local: Local{Batch: 4, LR: 0.1}}, Options{Rounds: 5})))
 	}, "2 false true\n5 rounds, false, <nil>"},
 	{"a guest that asks for it", 3, func(fed *Federation, _ string) {
-		ctx, release := interrupt.Notify(context.Background())
+		ctx, release := notebook.Interruptible(context.Background())
 		defer release()
 		for range 2 {
 			fmt.Println(summary(Run(ctx, fed, stoppable(), Options{Rounds: 5})))

@@ -14,7 +14,7 @@ type Options struct {
 	Rounds    int       `range:"[1,inf)"` // number of rounds; required
 	Seed      uint64    // seed of all randomness: initial models, selection, batches
 	Name      string    `results:"same"`                                       // the history's label; default: the strategy's name
-	EvalEvery int       `range:"[1,inf)" default:"every round"`                // evaluate every n-th round, and always the last
+	EvalEvery int       `range:"[1,inf)" default:"1"`                          // evaluate every n-th round, and always the last
 	Workers   int       `range:"[1,inf)" default:"the default" results:"same"` // programs that run concurrently; default: half the processors, at least one. Does not change results
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
 	Watch     Watcher   `results:"same"` // follows the progress: plot.Live(); default none

@@ -127,7 +127,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 			u, err = nil, fmt.Errorf("fedkit: %s: %w", h.Strategy, err)
 		}
 	}()
-	o.EvalEvery = cmp.Or(o.EvalEvery, 1)
+	o = Defaults(o)
 	if _, err := fed.engine(); err != nil {
 		return nil, err
 	}

@@ -1,16 +1,23 @@
 package catalog_test
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/fedtest/expect"
 	"golang.org/x/tools/go/packages"
 )
@@ -184,4 +191,39 @@ func build(t *testing.T, k catalog.Kind, text string) (v any) {
 	}
 	expect.OK(t, err)
 	return v
+}
+
+// Defaults are in tags alone, and within the ranges beside them.
+func TestDefaults(t *testing.T) {
+	numbers := 0
+	for _, k := range catalog.Kinds() {
+		for _, c := range k.Components() {
+			for _, o := range c.Options() {
+				if _, err := strconv.ParseFloat(o.Default, 64); err != nil {
+					continue
+				}
+				numbers++
+				f := reflect.StructField{Name: o.Name, Type: reflect.TypeFor[float64](), Tag: reflect.StructTag(fmt.Sprintf(`range:"%s"`, cmp.Or(o.Range, "(-inf,inf)")))}
+				v := reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem()
+				v.Field(0).SetFloat(expect.Value(strconv.ParseFloat(o.Default, 64))(t))
+				if err := config.CheckRanges(v.Interface()); err != nil {
+					t.Errorf("%s: the default: %v", c.Type(), err)
+				}
+			}
+		}
+	}
+	if numbers < 100 {
+		t.Errorf("%d defaults are numbers", numbers)
+	}
+	twice := regexp.MustCompile(`cmp\.Or\(\w+\.\w+, -?[0-9.e-]+\)`)
+	for _, root := range []string{"..", "../../datasets"} {
+		expect.OK(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") {
+				if text := expect.Value(os.ReadFile(path))(t); twice.Match(text) {
+					t.Errorf("%s: %s: the default stands in the field's tag", path, twice.Find(text))
+				}
+			}
+			return err
+		}))
+	}
 }

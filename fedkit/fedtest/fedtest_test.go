@@ -1,7 +1,6 @@
 package fedtest_test
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -42,12 +41,12 @@ func (s *partway) Start(r *fedkit.Round) error {
 }
 
 func (s *partway) Round(r *fedkit.Round) error {
-	share := cmp.Or(s.Share, 0.5)
-	if s.flaw == "default" {
-		share = cmp.Or(s.Share, 0.4)
+	local := s.Local
+	if s.flaw == "default" && local.Epochs == 0 {
+		local.Epochs = 2
 	}
-	u := r.Train(fedkit.Job{Clients: r.Select(nil, s.Fraction), Start: s.State.X, Local: s.Local})
-	step := u.Delta().Mean(u.Examples()).Scale(share)
+	u := r.Train(fedkit.Job{Clients: r.Select(nil, s.Fraction), Start: s.State.X, Local: local})
+	step := u.Delta().Mean(u.Examples()).Scale(s.Share)
 	switch s.flaw {
 	case "frozen":
 		return r.Err()
@@ -119,7 +118,7 @@ func TestSuiteFindsFlaws(t *testing.T) {
 		"compiles":        "compilations: ",
 		"greedy":          "newcomers: a run with newcomers ends with different bytes",
 		"lost":            "newcomers: the loss of newcomer 0 is NaN",
-		"default":         "defaults: Share: 0 is not the default of 0.5",
+		"default":         "defaults: Local.Epochs: 0 is not the default of 1",
 	} {
 		expect.Outcome(t, want)(fedtest.TestStrategy(&partway{Fraction: 0.5, Local: local, flaw: flaw}))
 	}
@@ -140,7 +139,7 @@ func TestEmbedded(t *testing.T) {
 	s := &wrapped{partway{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}}}
 	expect.OK(t, fedtest.TestStrategy(s))
 	s.flaw = "default"
-	expect.Error(t, "defaults: Share")(fedtest.TestStrategy(s))
+	expect.Error(t, "defaults: Local.Epochs")(fedtest.TestStrategy(s))
 }
 
 // around wraps a strategy.
