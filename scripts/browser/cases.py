@@ -188,17 +188,22 @@ def live(at):
     n = at.open("live.ipynb")
     n.run(HEAD + """
 
+type watcher interface {
+	fedkit.Watcher
+	Start(h *fedkit.History, of int)
+}
+
 type diary struct {
-	fedkit.StartWatcher
+	watcher
 	file *os.File
 }
 
 func (d diary) Round(h *fedkit.History, of int) {
 	fmt.Fprintln(d.file, len(h.Rounds), time.Now().UnixMilli())
-	d.StartWatcher.Round(h, of)
+	d.watcher.Round(h, of)
 }""")
     diary = at.notebooks / "diary.txt"
-    n.start(training("Rounds: 4000, Watch: diary{plot.Live().(fedkit.StartWatcher), must.M1(os.Create(\"diary.txt\"))}", "fmt.Println(len(h.Rounds))"))
+    n.start(training("Rounds: 4000, Watch: diary{plot.Live().(watcher), must.M1(os.Create(\"diary.txt\"))}", "fmt.Println(len(h.Rounds))"))
     n.sees(r"compiling|round 0/4000")
     seen = []
 

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -71,22 +72,29 @@ var (
 	fetch = regexp.MustCompile(`; to add it:\n\tgo get \S+`) // as nothing can be fetched
 )
 
+// advised are hints on messages of the compiler about names that are there.
+var advised = []struct {
+	message *regexp.Regexp
+	hint    string
+}{
+	{regexp.MustCompile(`: declared and not used: `), "Go refuses variables that nothing uses: alone on the last line, a variable is shown; _ = x uses x, too"},
+	{regexp.MustCompile(`(\S+) does not implement \S+ \(method \w+ has pointer receiver\)`), "write &$1{…}: what it keeps between rounds is behind a pointer"},
+	{regexp.MustCompile(`: assignment mismatch: 1 variable but ([\w.]+).* returns 2 values`), "if its last value is an error: must.M1($1(…)) ends the cell with it, and x, err := $1(…) takes it"},
+	{regexp.MustCompile(`: multiple-value ([\w.]+)\(.*\) \(value of type \([^,]*, \S*error\)`), "its last value is an error: must.M1($1(…)) ends the cell with it"},
+	{regexp.MustCompile(`: not enough arguments in call to .*\n\thave \((?:[^c].*)?\n\twant \(context\.Context`), "the first argument is a context: context.Background()"},
+	{regexp.MustCompile(`\(untyped float constant\) truncated to int`), "Go never mixes whole numbers with others: write float64(n) * 0.5"},
+}
+
+var missing = regexp.MustCompile(`does not implement (\w+)\.(\w+) \(missing method (\w+)\)`)
+
 // hinted adds hints after the compiler's messages, and drops the line that names the package. A hint goes by what stands at the
-// place of a message, not by its words, which change.
+// place of a message, if something is missing there, and by the message otherwise.
 func hinted(out, dir string) string {
 	var b strings.Builder
-	given, pending := map[string]bool{}, ""
-	cells := map[string]*checked{}
-	for line := range strings.Lines(fetch.ReplaceAllString(out, "") + "\n") {
-		if !strings.HasPrefix(line, "\t") { // which continues a message
-			b.WriteString(pending)
-			pending = ""
-		}
-		if line == "\n" || strings.HasPrefix(line, "# ") {
-			continue
-		}
-		b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
-		at := place.FindStringSubmatch(line)
+	given, cells := map[string]bool{}, map[string]*checked{}
+	for message := range messages(fetch.ReplaceAllString(out, "")) {
+		b.WriteString(message)
+		at := place.FindStringSubmatch(message)
 		if at == nil {
 			continue
 		}
@@ -95,12 +103,56 @@ func hinted(out, dir string) string {
 		}
 		row, _ := strconv.Atoi(at[2])
 		column, _ := strconv.Atoi(at[3])
-		if text := cells[at[1]].hint(row, column); text != "" && !given[text] {
+		if text := cmp.Or(cells[at[1]].hint(row, column), cells[at[1]].advice(message)); text != "" && !given[text] {
 			given[text] = true
-			pending = "    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n"
+			b.WriteString("    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n")
 		}
 	}
-	return b.String() + pending
+	return b.String()
+}
+
+// messages yields the compiler's messages: a line each, with those after it that begin with a tab.
+func messages(out string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		message := ""
+		for line := range strings.Lines(out) {
+			switch line = strings.TrimSuffix(line, "\n") + "\n"; {
+			case line == "\n" || strings.HasPrefix(line, "# "):
+			case strings.HasPrefix(line, "\t"):
+				message += line
+			default:
+				if message != "" && !yield(message) {
+					return
+				}
+				message = line
+			}
+		}
+		yield(message)
+	}
+}
+
+// advice returns a hint on a message about names that are there; "" if there is none.
+func (c *checked) advice(message string) string {
+	for _, a := range advised {
+		if at := a.message.FindStringSubmatchIndex(message); at != nil {
+			return string(a.message.ExpandString(nil, a.hint, message, at))
+		}
+	}
+	if at := missing.FindStringSubmatch(message); at != nil && c != nil {
+		for _, m := range declared(c.read(pathOf([]*ast.File{c.file}, at[1]))) {
+			if m.name != at[2] || m.spec == nil {
+				continue
+			}
+			if of, ok := m.spec.Type.(*ast.InterfaceType); ok {
+				for _, f := range of.Methods.List {
+					if len(f.Names) == 1 && f.Names[0].Name == at[3] {
+						return fmt.Sprintf("%s.%s wants the method %s%s", at[1], at[2], at[3], strings.TrimPrefix(types.ExprString(f.Type), "func"))
+					}
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // hint returns advice on what stands at a place; "" if there is none.
@@ -110,14 +162,15 @@ func (c *checked) hint(line, column int) (text string) {
 	}
 	ast.PreorderStack(c.file, nil, func(n ast.Node, above []ast.Node) bool {
 		if p := c.fset.Position(n.Pos()); p.Line == line && p.Column == column && text == "" && len(above) > 1 {
-			text = c.advice(n, above)
+			text = c.lacking(n, above)
 		}
 		return true
 	})
 	return text
 }
 
-func (c *checked) advice(n ast.Node, above []ast.Node) string {
+// lacking returns advice on a node, if it names what is not there.
+func (c *checked) lacking(n ast.Node, above []ast.Node) string {
 	parent := above[len(above)-1]
 	if spec, ok := parent.(*ast.ImportSpec); ok && spec.Path == n {
 		return c.noPackage(spec)

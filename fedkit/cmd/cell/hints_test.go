@@ -95,6 +95,28 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// Of names that are there, a hint goes by the compiler's words.
+func TestAdvice(t *testing.T) {
+	dir := folder(t, imports+"func main() {\nh := 1\n}\n")
+	for message, want := range map[string]string{
+		"declared and not used: h": "alone on the last line, a variable is shown",
+		"cannot use strategy.FedAvg{} (value of struct type strategy.FedAvg) as fedkit.Strategy value in argument to fedkit.Run: strategy.FedAvg does not implement fedkit.Strategy (method Round has pointer receiver)": "write &strategy.FedAvg{…}",
+		"cannot use Mine{} (value of type Mine) as fedkit.Strategy value in argument to fedkit.Run: Mine does not implement fedkit.Strategy (missing method Serve)":                                                      "fedkit.Strategy wants the method Serve(r *Round) Serving",
+		"assignment mismatch: 1 variable but fedkit.Run returns 2 values":                                                                                                "must.M1(fedkit.Run(…)) ends the cell with it",
+		"multiple-value fedkit.New(datasets.Digits(), nil, nil) (value of type (*fedkit.Federation, error)) in argument to f":                                            "must.M1(fedkit.New(…))",
+		"not enough arguments in call to fedkit.Run\n\thave (*fedkit.Federation, number)\n\twant (context.Context, *fedkit.Federation, fedkit.Strategy, fedkit.Options)": "context.Background()",
+		"0.5 (untyped float constant) truncated to int":                                                                                                                  "float64(n) * 0.5",
+		"not enough arguments in call to fedkit.Run\n\thave (context.Context)\n\twant (context.Context, *fedkit.Federation, fedkit.Strategy, fedkit.Options)":            "",
+		"assignment mismatch: 1 variable but f returns 3 values":                                                                                                         "",
+		"missing return": "",
+	} {
+		got := hinted("# gonb_1\n./main.go:4:1: "+message+"\n", dir)
+		if hint, kept := strings.CutPrefix(got, "./main.go:4:1: "+message+"\n"); !kept || !strings.Contains(hint, want) || want == "" && hint != "" {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
 func TestHintsOnce(t *testing.T) {
 	dir := folder(t, imports+"func main() {\nx()\ny()\n}\n")
 	if got := hinted("# gonb_1\n./main.go:3:1: wrong\n./main.go:4:1: wrong\n", dir); strings.Count(got, keep[:20]) != 1 || strings.Count(got, "wrong") != 2 {
