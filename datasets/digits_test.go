@@ -68,6 +68,17 @@ func TestDigitsSplitHoldsAFifthOfEachDigit(t *testing.T) {
 	}
 }
 
+func TestMNISTOrDigits(t *testing.T) {
+	t.Setenv("FEDKIT_OFFLINE", "1")
+	t.Setenv("FEDKIT_DATA", t.TempDir())
+	t.Setenv("FEDKIT_CACHE", t.TempDir())
+	d := MNISTOrDigits()
+	d.Train.Labels = d.Train.Labels[:1]
+	if again := MNISTOrDigits(); again.Name != "digits" || again.Train.Len() != 1438 {
+		t.Errorf("%s with %d rows, without MNIST", again.Name, again.Train.Len())
+	}
+}
+
 func TestDigitsAreTheCallersOwn(t *testing.T) {
 	d, want := Digits(), Digits()
 	for _, s := range []*Split{&d.Train, &d.Test} {

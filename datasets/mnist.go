@@ -2,6 +2,8 @@ package datasets
 
 import (
 	"context"
+	"fmt"
+	"sync"
 )
 
 // MNIST returns the MNIST handwritten digits: 60,000 training and 10,000 test images of 10 classes, Shape
@@ -17,6 +19,23 @@ import (
 func MNIST() (*Dataset, error) {
 	return new(Loader).MNIST(context.Background())
 }
+
+// MNISTOrDigits returns MNIST or, if its files are neither here nor can be downloaded, the smaller Digits, and says on standard
+// output what was missing: for what should run anywhere. Name tells which it is. The files are read once per process: each call
+// returns a new Dataset that shares the rows, which must not be written to.
+func MNISTOrDigits() *Dataset {
+	d := *mnistOrDigits()
+	return &d
+}
+
+var mnistOrDigits = sync.OnceValue(func() *Dataset {
+	d, err := MNIST()
+	if err != nil {
+		fmt.Println("MNIST is not here, and could not be downloaded: this run is on the small digits. Put its four files into a folder mnist, and set FEDKIT_DATA to the folder above it.")
+		return Digits()
+	}
+	return d
+})
 
 // MNIST is the function MNIST with the loader's settings; ctx can stop a download.
 func (l *Loader) MNIST(ctx context.Context) (*Dataset, error) {
