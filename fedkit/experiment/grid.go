@@ -293,9 +293,10 @@ func (c *Trial) runName() string { return cmp.Or(c.Options.Name, config.Of(c.Str
 //
 // Errors: missing or unsuitable data; the error names the run.
 func (g Grid) Study(dir string) (*study.Study, error) {
-	st, feds := study.New(dir), map[string]*fedkit.Federation{}
+	st, feds, sums := study.New(dir), map[string]*fedkit.Federation{}, digests{}
 	for _, c := range g {
-		key := config.Of(c.World).String()
+		c = c.reading(sums)
+		key := made{From: config.Of(c.World)}.String()
 		if feds[key] == nil {
 			fed, err := c.Federation()
 			if err != nil {
