@@ -91,7 +91,11 @@ func (g Grid) Status(dir, extract string) *Found {
 
 // none says that there is no run of the grid.
 func (f *Found) none() string {
-	return fmt.Sprintf("none of %d runs is in %s or %s%s", len(f.Missing), f.dir, f.extract, f.others())
+	places := f.dir
+	if f.extract != "" {
+		places += " or " + f.extract
+	}
+	return fmt.Sprintf("none of %d runs is in %s%s", len(f.Missing), places, f.others())
 }
 
 // index finds runs by what they are made of, also without the content of files, and by their name.
@@ -146,7 +150,7 @@ func (c *Trial) called() string {
 // of returns the trial's run under the trial's name and labels.
 func (c *Trial) of(r *study.Run) *study.Run {
 	named := *r
-	named.Name, named.Labels = c.runName(), c.labels()
+	named.Name, named.Labels = c.Name(), c.labels()
 	return &named
 }
 
@@ -211,12 +215,16 @@ func (f *Found) others() string {
 		return ""
 	}
 	reasons := slices.SortedFunc(maps.Keys(changed), func(a, b string) int { return cmp.Or(changed[b]-changed[a], cmp.Compare(a, b)) })
-	return fmt.Sprintf("\nof these, there with other options: %d: %s", n, some(reasons, func(reason string) string {
+	says := fmt.Sprintf("\nof these, there with other options: %d: %s", n, some(reasons, func(reason string) string {
 		if changed[reason] == n {
 			return reason
 		}
 		return fmt.Sprintf("%s (%d)", reason, changed[reason])
 	}))
+	if never := len(f.Missing) - n; never > 0 {
+		says += fmt.Sprintf("\nof these, there under no options: %d", never)
+	}
+	return says
 }
 
 // String reports, in a line each, where the runs are from, which are missing or failed, and what other code computed.
