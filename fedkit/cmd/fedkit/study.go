@@ -40,8 +40,14 @@ type studyCommand struct {
 }
 
 // Help implements kong.HelpProvider.
-func (*studyCommand) Help() string {
-	return `The file has a base, with sections as in a file for run, and what varies: lists of values by path, and sets of what
+func (*studyCommands) Help() string {
+	return gridHelp + "\n\nOptions: fedkit study run --help, fedkit study status --help."
+}
+
+// Help implements kong.HelpProvider.
+func (*studyCommand) Help() string { return gridHelp }
+
+const gridHelp = `The file has a base, with sections as in a file for run, and what varies: lists of values by path, and sets of what
 belongs together by name. There is a run for each combination:
 
   base:
@@ -62,7 +68,6 @@ belongs together by name. There is a run for each combination:
 A set may have its own vary; null takes away what the base has. Runs are stored as they finish, and computed once: the same
 command again computes only what is missing. Standard output lists the runs: as text or, with --json and where it is no
 terminal, as JSON lines.`
-}
 
 // grid returns the runs of the file, and those that are selected.
 func (s *gridFile) grid() (whole, some experiment.Grid, err error) {
