@@ -1,4 +1,4 @@
-# Sourced by hub and worker: `build FILE` sets up what is missing and writes the fedkit command to FILE.
+# Sourced by fedkit and worker: `build FILE` sets up what is missing and writes the fedkit command to FILE.
 # shellcheck shell=bash
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"

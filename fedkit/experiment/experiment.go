@@ -34,6 +34,8 @@ type World struct {
 	HoldOut   HeldOut        // hold-out clients; default none
 	Devices   sim.Rule       // simulated devices of clients; default: a run without a clock
 	Attack    Attackers      // malicious clients; default none
+
+	files map[string]string // SHA-256 of the files that it names, by path: see Trial.reading
 }
 
 // HeldOut are hold-out clients, which never take part and are only evaluated: see fedkit.Federation.HoldOut.

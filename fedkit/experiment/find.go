@@ -24,9 +24,10 @@ type Found struct {
 	Missing []*Trial   // that are in neither
 
 	dir, extract string
-	code, device map[string]int // number of runs by the code that computed them, if that is not this code, and by the kind of device
-	changed      map[string]int // number of runs that are named like one of the grid, by what differs
-	several      int            // number of runs that were found more than once
+	code, device map[string]int    // number of runs by the code that computed them, if that is not this code, and by the kind of device
+	why          map[*Trial]string // of the missing ones: how they differ from the most similar run of that name
+	several      int               // number of runs that were found more than once
+	unread       int               // number of runs whose files are not here
 	damaged      []error
 }
 
@@ -35,13 +36,23 @@ type Found struct {
 // data, partition, model, hold-out clients, devices, attack, the options that change results, and the seed. Names and labels are
 // for people: a run with other ones takes those of the grid.
 //
-// No data are loaded, so the content of their files is not compared; nor are the kind of device and the code, which String
-// reports. Of several runs, such as from two machines, the one that finished last counts. A run can be found if a study of
-// Grid.Study computed it, or found it stored.
+// Files that the world names, such as CSV.File, are compared by content with those that the run read; where they are not here,
+// by name alone, which String reports. No data are loaded otherwise, so what was found in FEDKIT_DATA is not compared; nor are
+// the kind of device and fedkit's code, which String reports. Of several runs, such as from two machines, the one that finished
+// last counts. A run can be found if a study of Grid.Study computed it, or found it stored.
 //
 // Errors: no run was found. Damaged ones are left out, and named by String.
 func (g Grid) Find(dir, extract string) (*Found, error) {
-	f := &Found{dir: dir, extract: extract, code: map[string]int{}, device: map[string]int{}, changed: map[string]int{}}
+	f := g.Status(dir, extract)
+	if len(f.Runs) == 0 {
+		return nil, errors.Join(append([]error{fmt.Errorf("experiment: %w: %s", os.ErrNotExist, f.none())}, f.damaged...)...)
+	}
+	return f, nil
+}
+
+// Status is Find for a grid of which there may be no run yet.
+func (g Grid) Status(dir, extract string) *Found {
+	f := &Found{dir: dir, extract: extract, code: map[string]int{}, device: map[string]int{}, why: map[*Trial]string{}}
 	stored, damaged := study.List(dir)
 	f.damaged = damaged
 	inStore, inExtract := newIndex(stored), sync.OnceValue(func() *index { // if it is needed
@@ -51,50 +62,73 @@ func (g Grid) Find(dir, extract string) (*Found, error) {
 		}
 		return newIndex(kept)
 	})
-	for _, c := range g {
-		made := c.made()
-		all := inStore.made[made]
+	now, sums := source.Of(), digests{}
+	for _, t := range g {
+		c := t.reading(sums)
+		all := inStore.find(c)
 		if all != nil {
 			f.Stored++
-		} else if all = inExtract().made[made]; all == nil {
-			f.Missing = append(f.Missing, c)
-			if near := slices.Concat(inStore.called[c.called()], inExtract().called[c.called()]); near != nil {
-				f.changed[c.nearest(near)]++
-			}
+		} else if all = inExtract().find(c); all == nil {
+			f.Missing = append(f.Missing, t)
+			f.why[t] = c.nearest(slices.Concat(inStore.called[c.called()], inExtract().called[c.called()]))
 			continue
 		}
 		if len(all) > 1 {
 			f.several++
 		}
-		f.Runs = append(f.Runs, c.of(slices.MaxFunc(all, func(a, b *study.Run) int { return a.Finished.Compare(b.Finished) })))
-	}
-	if len(f.Runs) == 0 {
-		return nil, errors.Join(append([]error{fmt.Errorf("experiment: %w: none of %d runs is in %s or %s%s", os.ErrNotExist, len(g), dir, extract, f.others())}, f.damaged...)...)
-	}
-	now := source.Of()
-	for _, r := range f.Runs {
+		r := slices.MaxFunc(all, func(a, b *study.Run) int { return a.Finished.Compare(b.Finished) })
+		if c.files == nil && slices.ContainsFunc(r.From, readsFiles) {
+			f.unread++
+		}
 		if was, _, _ := strings.Cut(r.About.Code, ";"); was != now {
 			f.code[was]++
 		}
 		f.device[r.About.Device]++
+		f.Runs = append(f.Runs, c.of(r))
 	}
-	return f, nil
+	return f
 }
 
-// index finds runs by what they are made of, and by their name.
-type index struct{ made, called map[string]study.Runs }
+// none says that there is no run of the grid.
+func (f *Found) none() string {
+	places := f.dir
+	if f.extract != "" {
+		places += " or " + f.extract
+	}
+	return fmt.Sprintf("none of %d runs is in %s%s", len(f.Missing), places, f.others())
+}
+
+// index finds runs by what they are made of, also without the content of files, and by their name.
+type index struct{ made, bare, called map[string]study.Runs }
 
 func newIndex(rs study.Runs) *index {
-	in := &index{map[string]study.Runs{}, map[string]study.Runs{}}
+	in := &index{map[string]study.Runs{}, map[string]study.Runs{}, map[string]study.Runs{}}
 	for _, r := range rs {
 		for _, from := range r.From {
-			key := made{from, r.About.Config, r.About.Settings, r.About.Seed}.String()
-			in.made[key] = append(in.made[key], r)
+			key := made{from, r.About.Config, r.About.Settings, r.About.Seed}
+			in.made[key.String()] = append(in.made[key.String()], r)
+			if readsFiles(from) {
+				key.From = withoutFiles(from)
+				in.bare[key.String()] = append(in.bare[key.String()], r)
+			}
 		}
 		called := fmt.Sprintf("%s, seed %d", r, r.About.Seed)
 		in.called[called] = append(in.called[called], r)
 	}
 	return in
+}
+
+// find returns the trial's runs. If its files are not here, they may have had any content.
+func (in *index) find(c *Trial) (all study.Runs) {
+	key := made{config.Of(c.World), config.Of(c.Strategy), c.Options.Config(), c.Options.Seed}.String()
+	all = in.made[key]
+	if c.files == nil {
+		all = slices.Concat(all, in.bare[key])
+	}
+	if all = slices.DeleteFunc(slices.Clone(all), func(r *study.Run) bool { return c.otherCode(r) != nil }); len(all) == 0 {
+		return nil
+	}
+	return all
 }
 
 // made is everything that a grid says of a run.
@@ -108,10 +142,6 @@ func (m made) String() string {
 	return string(b)
 }
 
-func (c *Trial) made() string {
-	return made{config.Of(c.World), config.Of(c.Strategy), c.Options.Config(), c.Options.Seed}.String()
-}
-
 // called is the name of the trial's run, with its labels and seed.
 func (c *Trial) called() string {
 	return fmt.Sprintf("%s, seed %d", c.of(new(study.Run)), c.Options.Seed)
@@ -120,11 +150,11 @@ func (c *Trial) called() string {
 // of returns the trial's run under the trial's name and labels.
 func (c *Trial) of(r *study.Run) *study.Run {
 	named := *r
-	named.Name, named.Labels = c.runName(), c.labels()
+	named.Name, named.Labels = c.Name(), c.labels()
 	return &named
 }
 
-// nearest returns how the trial's run differs from the most similar of these.
+// nearest returns how the trial's run differs from the most similar of these; "" if there are none.
 func (c *Trial) nearest(runs study.Runs) string {
 	var best []string
 	for _, r := range runs {
@@ -132,7 +162,7 @@ func (c *Trial) nearest(runs study.Runs) string {
 		for _, d := range config.Diff(r.About.Settings, c.Options.Config()) {
 			fields = append(fields, "Options."+d)
 		}
-		if best == nil || len(fields) < len(best) {
+		if fields = append(fields, c.otherCode(r)...); best == nil || len(fields) < len(best) {
 			best = fields
 		}
 	}
@@ -152,26 +182,56 @@ func (c *Trial) otherWorld(r *study.Run) (best []string) {
 	return best
 }
 
+// otherCode returns how the types and the code of your own differ from those of a run. If the attack is your own, a run's may be
+// its or the strategy's.
+func (c *Trial) otherCode(r *study.Run) (fields []string) {
+	if config.Types(c.Attack.By) != "" {
+		return nil
+	}
+	if config.Types(c.Strategy, c.Options.Metrics) != r.About.Types {
+		fields = append(fields, "types of your own")
+	}
+	_, was, _ := strings.Cut(r.About.Code, "; ")
+	if _, own, _ := strings.Cut(source.Of(c.Strategy, c.Options.Metrics), "; "); own != was {
+		fields = append(fields, "code of your own")
+	}
+	return fields
+}
+
+// Why returns why the run of a trial was not found: what differs in the most similar one of its name, labels and seed, or "" if
+// there is none.
+func (f *Found) Why(t *Trial) string { return f.why[t] }
+
 // others lists what differs in runs that are named like those of the grid; empty if there are none.
 func (f *Found) others() string {
-	if len(f.changed) == 0 {
+	n, changed := 0, map[string]int{}
+	for _, why := range f.why {
+		if why != "" {
+			n++
+			changed[why]++
+		}
+	}
+	if n == 0 {
 		return ""
 	}
-	n := 0
-	for _, runs := range f.changed {
-		n += runs
-	}
-	reasons := slices.SortedFunc(maps.Keys(f.changed), func(a, b string) int { return cmp.Or(f.changed[b]-f.changed[a], cmp.Compare(a, b)) })
-	return fmt.Sprintf("\nof these, there with other options: %d: %s", n, some(reasons, func(reason string) string {
-		if f.changed[reason] == n {
+	reasons := slices.SortedFunc(maps.Keys(changed), func(a, b string) int { return cmp.Or(changed[b]-changed[a], cmp.Compare(a, b)) })
+	says := fmt.Sprintf("\nof these, there with other options: %d: %s", n, some(reasons, func(reason string) string {
+		if changed[reason] == n {
 			return reason
 		}
-		return fmt.Sprintf("%s (%d)", reason, f.changed[reason])
+		return fmt.Sprintf("%s (%d)", reason, changed[reason])
 	}))
+	if never := len(f.Missing) - n; never > 0 {
+		says += fmt.Sprintf("\nof these, there under no options: %d", never)
+	}
+	return says
 }
 
 // String reports, in a line each, where the runs are from, which are missing or failed, and what other code computed.
 func (f *Found) String() string {
+	if len(f.Runs) == 0 {
+		return f.none()
+	}
 	var lines []string
 	say := func(n int, what, more string) {
 		if n > 0 {
@@ -188,6 +248,7 @@ func (f *Found) String() string {
 		lines = append(lines, others[1:])
 	}
 	say(f.several, "there more than once, with other data, devices or code: the newest is taken", "")
+	say(f.unread, "taken without the files that they read, which are not here and may have other content", "")
 	if len(f.device) > 1 {
 		for _, kind := range slices.Sorted(maps.Keys(f.device)) {
 			say(f.device[kind], "computed on "+kind, "")

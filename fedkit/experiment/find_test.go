@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
 )
 
@@ -131,6 +133,9 @@ vary:
 		{"EvalEvery: 2", "EvalEvery: 1", "Options.EvalEvery: 1, was 2"},
 		{"EvalEvery: 2", "EvalEvery: 2, NotFinite: Skip", "Options.NotFinite: "},
 		{"EvalEvery: 2", "EvalEvery: 2, Metrics: [MacroF1]", "Options.Metrics: "},
+		{"EvalEvery: 2", "EvalEvery: 2, ChooseOnTest: true", "Options.ChooseOnTest: true, was not set"},
+		{"EvalEvery: 2", "EvalEvery: 2, Pace: {Deadline: 9}", "Options.Pace: {Deadline: 9}, was not set"},
+		{"EvalEvery: 2", "EvalEvery: 2, Keep: {Scores: 2}", "Options.Keep: {Scores: 2}, was not set"}, // its history lacks what another keeps
 	} {
 		if !strings.Contains(text, c[0]) {
 			t.Fatal(c[0])
@@ -140,6 +145,32 @@ vary:
 			t.Errorf("%s: found %v, %v; want %s", c[1], f, err, c[2])
 		}
 	}
+	// Options that do not change results.
+	for _, same := range []string{"Workers: 1", "CheckpointEvery: 1", "CheckpointAfter: 1s", "Name: mine"} {
+		if f, err := written(t, strings.Replace(text, "EvalEvery: 2", "EvalEvery: 2, "+same, 1)).Find(store, "none"); err != nil || len(f.Runs) != 2 {
+			t.Errorf("%s: %v, %v", same, f, err)
+		}
+	}
+	// Code of your own: a selector's, which the configuration names.
+	own := written(t, text)
+	for _, c := range own {
+		c.Strategy.(*strategy.FedAvg).Selector = fedkit.SelectorFunc(everyone)
+	}
+	st = must.M1(own.Study(store))
+	st.Log = t.Output()
+	runs := must.M1(st.Run(context.Background()))
+	if f, err := own.Find(store, "none"); err != nil || len(f.Runs) != 2 {
+		t.Error(f, err)
+	}
+	extract := filepath.Join(dir, "own.runs")
+	_, code, _ := strings.Cut(runs[0].About.Code, "; ")
+	for _, r := range runs {
+		r.About.Code = strings.Replace(r.About.Code, code, "own 0123456789ab", 1)
+	}
+	must.M(runs.Extract(extract))
+	if f, err := own.Find("none", extract); code == "" || err == nil || !strings.HasSuffix(err.Error(), "of these, there with other options: 2: code of your own") {
+		t.Error(code, f, err)
+	}
 	// Names and labels are not compared: runs take those of the file by which they are found. One run may have several.
 	again := written(t, strings.Replace(text, "options.Seed: [1, 2]", `options.Seed: [1, 2]
   strategy: {one: {}, two: {}}
@@ -148,9 +179,56 @@ vary:
 	if err != nil || len(f.Runs) != 4 || len(f.Runs.Where("name", "two", "speed", "slow")) != 2 || f.Runs[0].Key != f.Runs[1].Key {
 		t.Fatal(f, err)
 	}
-	extract := filepath.Join(dir, "some.runs")
+	extract = filepath.Join(dir, "some.runs")
 	must.M(f.Runs.Extract(extract))
 	if f, err := again.Find("none", extract); err != nil || f.Stored != 0 || len(f.Runs.Where("name", "two", "speed", "slow")) != 2 {
+		t.Error(f, err)
+	}
+}
+
+// everyone is a selector of your own.
+func everyone(r *fedkit.Round, n int) []int { return r.AllClients()[:n] }
+
+// A run that read a file of the same name with other content is not taken; one that read any is, and said so, where there is none.
+func TestFindComparesFiles(t *testing.T) {
+	dir := t.TempDir()
+	store, table, trace := filepath.Join(dir, "runs"), filepath.Join(dir, "table.csv"), filepath.Join(dir, "trace.csv")
+	rows := "x,y\n" + strings.Repeat("1,a\n2,b\n", 20)
+	must.M(os.WriteFile(table, []byte(rows), 0o600))
+	must.M(os.WriteFile(trace, []byte("per_example\n0.1\n0.2\n"), 0o600))
+	g := written(t, fmt.Sprintf(`
+base:
+  strategy: FedAvg
+  data: {type: CSV, File: %s}
+  partition: IID Clients=2
+  model: MLP Hidden=4
+  devices: {type: Trace, File: %s}
+  options: {Rounds: 1}
+vary:
+  options.Seed: [1, 2]
+`, table, trace))
+	compute := func() {
+		t.Helper()
+		st := must.M1(g.Study(store))
+		st.Log = t.Output()
+		if runs := must.M1(st.Run(context.Background())); len(runs) != 2 || len(runs.Failed()) > 0 {
+			t.Fatal(runs.Failed())
+		}
+	}
+	compute()
+	if f, err := g.Find(store, "none"); err != nil || len(f.Runs) != 2 || strings.Contains(f.String(), "without the files") {
+		t.Error(f, err)
+	}
+	for path, other := range map[string]string{table: rows + "1,a\n", trace: "per_example\n0.1\n0.3\n"} {
+		was := must.M1(os.ReadFile(path))
+		must.M(os.WriteFile(path, []byte(other), 0o600))
+		if f, err := g.Find(store, "none"); err == nil || !strings.Contains(err.Error(), "of these, there with other options: 2: files."+path+": ") {
+			t.Errorf("%s: %v, %v", path, f, err)
+		}
+		must.M(os.WriteFile(path, was, 0o600))
+	}
+	must.M(errors.Join(os.Remove(table), os.Remove(trace)))
+	if f, err := g.Find(store, "none"); err != nil || len(f.Runs) != 2 || !strings.Contains(f.String(), "taken without the files that they read, which are not here and may have other content: 2") {
 		t.Error(f, err)
 	}
 }

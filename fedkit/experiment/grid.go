@@ -278,7 +278,7 @@ func (f *gridFile) checkLabels() error {
 // Where returns the trials with a name, a seed or a label: Where("name", "FedAvg"), Where("α", "0.1").
 func (g Grid) Where(key, value string) (some Grid) {
 	for _, c := range g {
-		if key == "name" && value == c.runName() || key == "seed" && value == fmt.Sprint(c.Options.Seed) ||
+		if key == "name" && value == c.Name() || key == "seed" && value == fmt.Sprint(c.Options.Seed) ||
 			slices.Contains(c.labels(), study.Label{Key: key, Value: value}) {
 			some = append(some, c)
 		}
@@ -286,16 +286,17 @@ func (g Grid) Where(key, value string) (some Grid) {
 	return some
 }
 
-// runName is the name of the trial's run.
-func (c *Trial) runName() string { return cmp.Or(c.Options.Name, config.Of(c.Strategy).Name()) }
+// Name is the name of the trial's run.
+func (c *Trial) Name() string { return cmp.Or(c.Options.Name, config.Of(c.Strategy).Name()) }
 
 // Study returns the study of the grid, whose runs are stored in a folder. Each federation is made once, and shared by its runs.
 //
 // Errors: missing or unsuitable data; the error names the run.
 func (g Grid) Study(dir string) (*study.Study, error) {
-	st, feds := study.New(dir), map[string]*fedkit.Federation{}
+	st, feds, sums := study.New(dir), map[string]*fedkit.Federation{}, digests{}
 	for _, c := range g {
-		key := config.Of(c.World).String()
+		c = c.reading(sums)
+		key := made{From: config.Of(c.World)}.String()
 		if feds[key] == nil {
 			fed, err := c.Federation()
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/internal/display"
 	"fedkit.example/fedkit/internal/text"
+	"golang.org/x/term"
 )
 
 // Pauses between updates. A figure is redrawn by the browser from scratch, so it comes less often than the line.
@@ -31,7 +32,7 @@ const (
 // A study announces its runs (see study.PlanWatcher), which are then counted: "57 of 100 done, 2 running, 12 stored, 3 min
 // left", in a notebook with a line for each active or failed run.
 //
-// Outside a notebook the line goes to standard error, every 10 seconds if that is no terminal.
+// Outside a notebook the line goes to standard error: on a terminal in its place, shortened to its width, else every 10 seconds.
 func Line() fedkit.Watcher { return New(nil) }
 
 // Watcher shows the progress of runs, which may be concurrent: see Line.
@@ -40,6 +41,7 @@ type Watcher struct {
 	now                func() time.Time
 	log                io.Writer                           // standard error
 	notebook, terminal bool                                // whether there is a notebook; whether log is a terminal
+	width              func() int                          // of the terminal in columns, 0 if unknown; it may change
 	pause              time.Duration                       // between lines
 	tick               time.Duration                       // interval at which the line is refreshed between rounds; 0 for never
 	line               func(text string, final bool) error // shows it in a notebook
@@ -60,14 +62,20 @@ type Watcher struct {
 // on standard error, and never stops a run.
 func New(figure func(runs []*Run, final bool) error) *Watcher {
 	w := &Watcher{figure: figure, now: time.Now, log: os.Stderr, notebook: display.InNotebook(), pause: linePause, tick: linePause / 2,
-		line: new(display.Output).Text}
-	if info, err := os.Stderr.Stat(); err == nil {
-		w.terminal = info.Mode()&os.ModeCharDevice != 0
-	}
+		line: new(display.Output).Text, terminal: term.IsTerminal(int(os.Stderr.Fd())), width: columnsOfTerminal}
 	if !w.notebook && !w.terminal {
 		w.pause = logPause
 	}
 	return w
+}
+
+// columnsOfTerminal returns the width of the terminal that standard error is, 0 if it is unknown.
+func columnsOfTerminal() int {
+	columns, _, err := term.GetSize(int(os.Stderr.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 // Start is called before the first round: see fedkit.Watcher. In a log, which keeps every line, the first one comes later.
@@ -195,8 +203,11 @@ func (w *Watcher) after(begin time.Time, pause time.Duration) time.Time {
 func (w *Watcher) showLine(p *Run, now time.Time, final bool) {
 	w.tellApart()
 	text := w.headline(p, now)
-	if w.notebook {
+	switch {
+	case w.notebook:
 		text = w.lines(now)
+	case w.terminal && !(final && w.plan == nil && p.failed()): // why a run failed is left whole
+		text = fit(text, w.width()-1)
 	}
 	if text == w.said && !final {
 		return

@@ -64,7 +64,7 @@ func fakeWatcher() (*Watcher, *fake, *bytes.Buffer) {
 	clock := time.Unix(1e9, 0)
 	out := &fake{clock: &clock}
 	log := &bytes.Buffer{}
-	return &Watcher{now: func() time.Time { return clock }, notebook: true, pause: linePause, log: log, line: out.text, figure: out.figure}, out, log
+	return &Watcher{now: func() time.Time { return clock }, notebook: true, width: func() int { return 0 }, pause: linePause, log: log, line: out.text, figure: out.figure}, out, log
 }
 
 // play runs a watcher through a run, each round taking some time.
@@ -273,5 +273,48 @@ func TestFigurePanics(t *testing.T) {
 	play(l, out.clock, steady(3), time.Second, nil)
 	if s := log.String(); s != display.ErrorPrefix+"progress: could not be drawn: index out of range\n" {
 		t.Errorf("%q", s)
+	}
+}
+
+// On a terminal a line never takes more columns than there are; why a run failed is said in full.
+func TestLinesFitTheTerminal(t *testing.T) {
+	l, out, log := fakeWatcher()
+	l.notebook, l.terminal = false, true
+	columns := 79
+	l.width = func() int { return columns }
+	for _, name := range []string{"FedAvg", strings.Repeat("联邦平均", 20), strings.Repeat("e\u0301", 90)} {
+		for columns = 90; columns > 3; columns -= 6 {
+			log.Reset()
+			play(l, out.clock, history(name, 0.25, 0.5, 0.75), time.Second, nil)
+			lines := strings.Split(strings.TrimSuffix(log.String(), "\n"), "\r\x1b[K")
+			for _, line := range lines[1:] {
+				n := 0
+				for _, r := range strings.ReplaceAll(line, "\u0301", "") {
+					if n++; r >= '\u4e00' {
+						n++
+					}
+				}
+				if n >= columns || n < columns-3 && strings.HasSuffix(line, "…") {
+					t.Errorf("%d columns of %d: %s", n, columns, line)
+				}
+			}
+		}
+	}
+	for columns, want := range map[int]string{
+		70: "FedAvg  round 1/3 · accuracy 25.0 % · loss 0.75 · 250 ms/round · 1 s …",
+		24: "FedAvg  round 1/3 · acc…",
+	} {
+		p := &Run{Run: compare.Run{History: &fedkit.History{}}, label: "FedAvg"}
+		h := history("FedAvg", 0.25)
+		p.advance(h, 3, *out.clock)
+		if got := plain(fit(p.line(*out.clock), columns)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	log.Reset()
+	why := strings.Repeat("because ", 20)
+	play(l, out.clock, history("FedAvg", 0.1), time.Second, errors.New(why))
+	if !strings.Contains(log.String(), why) {
+		t.Error(log)
 	}
 }

@@ -52,15 +52,18 @@ func keyOf(h *fedkit.History) (string, error) {
 // idOf names the entry of a run: "FedAvg-1a2b3c4d5e6f".
 func idOf(strategy, key string) string { return strategy + "-" + key[:12] }
 
-// differences lists, field by field, how a run differs from a stored one.
-func differences(was, is *fedkit.History) (fields []string) {
+// Diff returns the fields in which two runs are different runs, with the values of both as text: "Local.LR", "Options.Rounds",
+// "data", "partition", "Options.Seed", "device". Both texts are the same if only the content differs that a name stands for.
+func Diff(a, b *Run) []config.Difference { return vary(a.About, b.About) }
+
+func vary(was, is *fedkit.History) (all []config.Difference) {
 	a, b := identityOf(was), identityOf(is)
-	fields = config.Diff(a.Strategy, b.Strategy)
-	for _, d := range config.Diff(a.Settings, b.Settings) {
-		fields = append(fields, "Options."+d)
+	all = config.Vary(a.Strategy, b.Strategy)
+	for _, d := range config.Vary(a.Settings, b.Settings) {
+		all = append(all, config.Difference{Path: "Options." + d.Path, Values: d.Values})
 	}
-	for _, d := range config.Diff(a.Interceptors, b.Interceptors) {
-		fields = append(fields, "interceptors"+d)
+	for _, d := range config.Vary(a.Interceptors, b.Interceptors) {
+		all = append(all, config.Difference{Path: "interceptors" + d.Path, Values: d.Values})
 	}
 	for _, f := range []struct {
 		name    string
@@ -76,12 +79,20 @@ func differences(was, is *fedkit.History) (fields []string) {
 		{"types of your own", a.Types == b.Types, cmp.Or(a.Types, "none"), cmp.Or(b.Types, "none")},
 		{"code of your own", a.Own == b.Own, cmp.Or(a.Own, "none"), cmp.Or(b.Own, "none")},
 	} {
-		switch {
-		case f.same:
-		case f.was == f.is:
-			fields = append(fields, fmt.Sprintf("%s: other content, though it is called %v as before", f.name, f.is))
-		default:
-			fields = append(fields, fmt.Sprintf("%s: %v, was %v", f.name, f.is, f.was))
+		if !f.same {
+			all = append(all, config.Difference{Path: f.name, Values: []string{fmt.Sprint(f.was), fmt.Sprint(f.is)}})
+		}
+	}
+	return all
+}
+
+// differences lists, field by field, how a run differs from a stored one.
+func differences(was, is *fedkit.History) (fields []string) {
+	for _, d := range vary(was, is) {
+		if d.Values[0] == d.Values[1] {
+			fields = append(fields, fmt.Sprintf("%s: other content, though it is called %s as before", d.Path, d.Values[1]))
+		} else {
+			fields = append(fields, strings.TrimPrefix(fmt.Sprintf("%s: %s, was %s", d.Path, d.Values[1], d.Values[0]), ": "))
 		}
 	}
 	return fields

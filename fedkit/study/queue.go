@@ -122,3 +122,16 @@ func clearAfterKills(dir string) {
 		l.release()
 	}
 }
+
+// Computing returns the IDs of the runs that processes compute in a folder now.
+func Computing(dir string) (ids []string) {
+	files, _ := os.ReadDir(filepath.Join(dir, ".locks"))
+	for _, f := range files {
+		l, err := tryLock(dir, f.Name())
+		if l == nil && err == nil {
+			ids = append(ids, f.Name())
+		}
+		l.release()
+	}
+	return ids
+}

@@ -242,12 +242,20 @@ func TestWhatIdentifiesARun(t *testing.T) {
 		f := must.M1(attack.Apply(fed, 0.2, attack.SignFlip{Scale: scale}, 1))
 		return f
 	}
+	held := func(n int, seed uint64) *fedkit.Federation { return must.M1(fed.HoldOut(n, seed)) }
+	timed := func(s float64) *fedkit.Federation {
+		return must.M1(fed.WithDevices(sim.Devices{PerExample: sim.Constant(s)}))
+	}
+	drawn := func(seed uint64) *fedkit.Federation {
+		return must.M1(attack.Apply(fed, 0.2, attack.SignFlip{Scale: 2}, seed))
+	}
 	o := fedkit.Options{Rounds: 1, Seed: 1}
 	ids := map[string]int{}
 	for i, st := range []*study.Study{
 		add(fed, avg(0.1), o), add(fed, avg(0.2), o), add(fed, &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}, Aggregator: aggregate.Median{}}, o),
 		add(fed, &strategy.FedMedian{Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}, o),
 		add(other, avg(0.1), o), add(wider, avg(0.1), o), add(attacked(2), avg(0.1), o), add(attacked(3), avg(0.1), o),
+		add(drawn(2), avg(0.1), o), add(held(2, 1), avg(0.1), o), add(held(2, 2), avg(0.1), o), add(timed(1), avg(0.1), o), add(timed(2), avg(0.1), o),
 		add(fed, avg(0.1), fedkit.Options{Rounds: 2, Seed: 1}), add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 2}),
 		add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 1, NotFinite: fedkit.Skip}),
 		add(fed, avg(0.1), fedkit.Options{Rounds: 1, Seed: 1, Metrics: []fedkit.Metric{metric.Func("examples", examples)}}),

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -15,7 +14,7 @@ import (
 
 type fleetCommand struct {
 	File string `arg:"" optional:"" default:"fleet.json" help:"File that the hub has written. Default: ${default}."`
-	JSON bool   `help:"Print JSON lines: the hub, then the workers."`
+	form
 }
 
 // hubLine is a hub in one line of JSON.
@@ -75,7 +74,7 @@ func (l *fleetCommand) Run(c *console) error {
 
 // printFleet prints the hub and the workers in JSON lines.
 func printFleet(c *console, hub fleet.HubState, workers []fleet.WorkerInfo) error {
-	lines := json.NewEncoder(c.out)
+	lines := c.lines()
 	if err := lines.Encode(map[string]hubLine{"hub": hubLine(hub)}); err != nil {
 		return err
 	}

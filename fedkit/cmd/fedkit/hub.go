@@ -18,6 +18,7 @@ type hubCommand struct {
 	Dir    string   `placeholder:"FOLDER" help:"Folder for its keys and for objects. Default: FILE.hub."`
 	Memory size     `default:"256MB" placeholder:"SIZE" help:"Memory for messages that wait for a worker or notebook which reads slowly. Default: ${default}."`
 	Disk   size     `default:"16GB" placeholder:"SIZE" help:"Room for programs, data and models. Default: ${default}."`
+	form
 }
 
 // Help implements kong.HelpProvider.
@@ -45,6 +46,11 @@ func (h *hubCommand) Run(c *console) error {
 	fmt.Fprintf(c.err, "hub at %s\nworkers here:     ./scripts/worker %s\n", hub.URL(), hub.File())
 	if less := hub.WorkerFile(); less != "" {
 		fmt.Fprintf(c.err, "workers elsewhere: copy %s there; ./scripts/worker %s\n", less, less)
+	}
+	if h.JSON {
+		if err := c.lines().Encode(map[string]string{"url": hub.URL(), "file": hub.File(), "worker_file": hub.WorkerFile()}); err != nil {
+			return err
+		}
 	}
 	<-ctx.Done()
 	return nil

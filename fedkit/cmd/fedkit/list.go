@@ -14,10 +14,63 @@ const width = 100 // of texts, in characters
 
 type namesCommand struct {
 	Name string `arg:"" optional:"" help:"List all of a kind with their options and sources, such as strategies, or describe one in full, such as Krum."`
+	form
+}
+
+// componentLine is a component in one line of JSON.
+type componentLine struct {
+	Kind     string       `json:"kind"`
+	Name     string       `json:"name"`
+	Type     string       `json:"type"` // in Go
+	Synopsis string       `json:"synopsis"`
+	Source   string       `json:"source,omitempty"`
+	Options  []optionLine `json:"options,omitempty"`
+}
+
+// optionLine is an option in JSON.
+type optionLine struct {
+	Name    string       `json:"name"`
+	Type    string       `json:"type"`
+	Range   string       `json:"range,omitempty"`
+	Default string       `json:"default,omitempty"`
+	Comment string       `json:"comment,omitempty"`
+	Options []optionLine `json:"options,omitempty"`
+}
+
+func optionLines(all []catalog.Option) (lines []optionLine) {
+	for _, o := range all {
+		lines = append(lines, optionLine{o.Name, o.Type, o.Range, o.Default, o.Comment, optionLines(o.Options)})
+	}
+	return lines
+}
+
+// printJSON prints what has a name: all, those of a kind, or those of the name.
+func (l *namesCommand) printJSON(c *console) error {
+	var all []catalog.Component
+	for _, k := range catalog.Kinds() {
+		if l.Name == "" || strings.EqualFold(l.Name, k.Plural) || strings.EqualFold(l.Name, k.Name) {
+			all = append(all, k.Components()...)
+		}
+	}
+	if all == nil {
+		var err error
+		if all, err = catalog.Find(l.Name, catalog.Kinds()...); err != nil {
+			return err
+		}
+	}
+	for _, t := range all {
+		if err := c.lines().Encode(componentLine{t.Kind.Name, t.Name, t.Type(), t.Synopsis(), t.Source(), optionLines(t.Options())}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Run lists the kinds, the things of one of them, or describes a thing.
 func (l *namesCommand) Run(c *console) error {
+	if l.JSON {
+		return l.printJSON(c)
+	}
 	for _, k := range catalog.Kinds() {
 		switch {
 		case l.Name == "":

@@ -1,14 +1,16 @@
 // Command fedkit runs strategies without a notebook: over ssh, in tmux, in Slurm.
 //
-//	go run ./fedkit/cmd/fedkit --help
+//	./scripts/fedkit --help
 //
-// Standard output has only data, and standard error what is for people. The exit status is 0 on success, 1 after a failure, 2 if
+// Results go to standard output: as text or, with --json, as JSON lines. Runs and studies print these also where standard output
+// is no terminal. Progress goes to standard error. The exit status is 0 on success, 1 after a failure, 2 if
 // a name, an option or a file is wrong (nothing has been written then), and 130 after an interrupt or SIGTERM. Hubs and workers
 // run until they are interrupted: for them that is a success.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +25,7 @@ import (
 	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/internal/text"
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 )
 
 const (
@@ -37,9 +40,27 @@ var errStopped = errors.New("stopped before the end")
 
 // console is where a command writes.
 type console struct {
-	out io.Writer // data
+	out io.Writer // results
 	err io.Writer // what is for people
+	in  io.Reader // answers to questions
+
+	terminal bool // out is one
+	asks     bool // somebody can be asked: in and err are terminals
 }
+
+// onTerminal reports whether a stream is a terminal.
+func onTerminal(stream any) bool {
+	f, is := stream.(*os.File)
+	return is && term.IsTerminal(int(f.Fd()))
+}
+
+// form is an option of all commands that print results.
+type form struct {
+	JSON bool `help:"Print JSON lines."`
+}
+
+// lines encodes values as JSON lines.
+func (c *console) lines() *json.Encoder { return json.NewEncoder(c.out) }
 
 // say prints a line with the time.
 func (c *console) say(format string, a ...any) {
@@ -54,14 +75,16 @@ func until(signals ...os.Signal) (ctx context.Context, release context.CancelFun
 }
 
 type commands struct {
-	Run     runCommand     `cmd:"" help:"Run a strategy; print a JSON line for each round and a summary."`
+	Run     runCommand     `cmd:"" help:"Run a strategy; print its rounds."`
 	Follow  followCommand  `cmd:"" help:"Show how far a run of another program is, until it is over."`
-	Study   studyCommand   `cmd:"" help:"Run what is missing of a study."`
+	Study   studyCommands  `cmd:"" help:"Run what is missing of a study, or say what is."`
 	Results resultsCommand `cmd:"" help:"List, show, compare and remove the runs that are stored."`
 	Hub     hubCommand     `cmd:"" help:"Start the hub of a fleet of machines."`
 	Worker  workerCommand  `cmd:"" help:"Work for a fleet."`
 	Fleet   fleetCommand   `cmd:"" help:"List the hub and the workers of a fleet."`
 	List    namesCommand   `cmd:"" help:"List strategies, aggregators, data sets, models and all else that has a name."`
+
+	Completion completionCommand `cmd:"" help:"Print a script that completes commands, options and names in a shell."`
 
 	Version version `help:"Print the version."`
 }
@@ -75,12 +98,12 @@ func (version) BeforeReset(app *kong.Kong) error {
 	return nil
 }
 
-func main() { os.Exit(command(os.Args[1:], &console{os.Stdout, os.Stderr})) }
+func main() { os.Exit(command(os.Args[1:], &console{out: os.Stdout, err: os.Stderr, in: os.Stdin})) }
 
 // command runs the program with these arguments and returns its exit status.
 func command(args []string, c *console) int {
 	interrupt.Enable()
-	c = &console{text.Terminal(c.out), text.Terminal(c.err)}
+	c = &console{text.Terminal(c.out), text.Terminal(c.err), c.in, c.terminal || onTerminal(c.out), c.asks || onTerminal(c.in) && onTerminal(c.err)}
 	over := false // set by --help and --version
 	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
 		kong.Description("Federated learning without a notebook."))
@@ -92,7 +115,7 @@ func command(args []string, c *console) int {
 		return done
 	}
 	if err == nil {
-		err = ctx.Run(c)
+		err = ctx.Run(c, ctx.Model)
 	} else {
 		err = fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
 	}

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"encoding/json"
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -22,14 +23,16 @@ type resultsCommand struct {
 	List   listCommand   `cmd:"" help:"List runs."`
 	Show   showCommand   `cmd:"" help:"Show what runs are made of, and their rounds."`
 	Table  tableCommand  `cmd:"" help:"Compare runs in a table."`
+	Diff   diffCommand   `cmd:"" help:"Say what differs in the configuration of two runs, with their numbers side by side."`
 	Check  checkCommand  `cmd:"" help:"Read every file of runs, and name those that are not as they were stored."`
-	Remove removeCommand `cmd:"" help:"Remove runs, without a question. The beginning of an id must be that of one run alone."`
+	Remove removeCommand `cmd:"" help:"Remove runs. Asks first, or takes --yes. The beginning of an id must be that of one run alone."`
 }
 
 // store is a folder of runs, and a selection of them.
 type store struct {
 	Store string   `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
 	Runs  []string `arg:"" optional:"" name:"run" sep:"none" help:"Runs by id, or the beginning of it, and by labels and options: α=0.1 strategy=FedAvg Local.LR=0.1. Default: all."`
+	form
 }
 
 // runs returns the selected runs. Damaged entries are named on standard error.
@@ -62,10 +65,7 @@ func (s *store) runs(c *console) (study.Runs, error) {
 	}), nil
 }
 
-type listCommand struct {
-	store
-	JSON bool `help:"Print JSON lines."`
-}
+type listCommand struct{ store }
 
 // Run lists runs.
 func (l *listCommand) Run(c *console) error {
@@ -76,13 +76,18 @@ func (l *listCommand) Run(c *console) error {
 	if l.JSON {
 		return printLines(c, runs)
 	}
+	fmt.Fprintf(c.err, "%d runs, %.1f MB\n", len(runs), float64(runs.Size())/1e6)
+	return printList(c, runs)
+}
+
+// printList prints a table of runs.
+func printList(c *console, runs study.Runs) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "id\tname\tseed\trounds\taccuracy\tseconds\tfinished\t")
 	for _, r := range runs {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.2f %%\t%.1f\t%s\t%s\n", r.ID, text.Line(r.String()), r.About.Seed, r.Rounds, 100*r.Accuracy, r.Seconds,
 			r.Finished.Local().Format(time.DateTime), text.Line(firstLine(r.Error)))
 	}
-	fmt.Fprintf(c.err, "%d runs, %.1f MB\n", len(runs), float64(runs.Size())/1e6)
 	return w.Flush()
 }
 
@@ -110,14 +115,38 @@ type result struct {
 
 // printLines prints runs in JSON lines.
 func printLines(c *console, runs study.Runs) error {
-	lines := json.NewEncoder(c.out)
 	for _, r := range runs {
-		labels := map[string]string{}
-		for _, l := range r.Labels {
-			labels[l.Key] = l.Value
+		if err := c.lines().Encode(resultOf(r)); err != nil {
+			return err
 		}
-		h := r.About
-		if err := lines.Encode(result{r.ID, r.Name, labels, h.Config, h.Data, h.Partition, h.Model, h.Seed, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Error}); err != nil {
+	}
+	return nil
+}
+
+func resultOf(r *study.Run) result {
+	h := r.About
+	return result{r.ID, r.Name, labelsOf(r.Labels), h.Config, h.Data, h.Partition, h.Model, h.Seed, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Error}
+}
+
+func labelsOf(labels []study.Label) map[string]string {
+	all := map[string]string{}
+	for _, l := range labels {
+		all[l.Key] = l.Value
+	}
+	return all
+}
+
+// printTable prints the lines of a table, whose first one names the columns, in JSON lines.
+func printTable(c *console, data [][]any) error {
+	for _, line := range data[1:] {
+		cells := map[string]any{}
+		for i, v := range line {
+			if f, is := v.(float64); is {
+				v = fedkit.Float(f) // may be NaN
+			}
+			cells[fmt.Sprint(data[0][i])] = v
+		}
+		if err := c.lines().Encode(cells); err != nil {
 			return err
 		}
 	}
@@ -126,10 +155,36 @@ func printLines(c *console, runs study.Runs) error {
 
 type showCommand struct{ store }
 
+// shown is what a stored run is made of, in one line of JSON. Its rounds follow, in lines with its id.
+type shown struct {
+	result
+	Settings *config.Config `json:"settings,omitempty"`
+	Device   string         `json:"device"`
+	Hardware string         `json:"hardware"`
+	Code     string         `json:"code"`
+}
+
+// printJSON prints a run and its rounds.
+func (s *showCommand) printJSON(c *console, r *study.Run) error {
+	h, err := r.Light()
+	err = errors.Join(c.lines().Encode(shown{resultOf(r), r.About.Settings, r.About.Device, r.About.Hardware, r.About.Code}), err)
+	for i := 0; h != nil && i < len(h.Rounds); i++ {
+		err = errors.Join(err, c.lines().Encode(struct {
+			ID string `json:"id"`
+			line
+		}{r.ID, lineOf(&h.Rounds[i])}))
+	}
+	return err
+}
+
 // Run shows runs.
 func (s *showCommand) Run(c *console) error {
 	runs, err := s.runs(c)
 	for _, r := range runs {
+		if s.JSON {
+			err = errors.Join(err, s.printJSON(c, r))
+			continue
+		}
 		h := r.About
 		fmt.Fprintf(c.out, "%s: %s, seed %d\n  %v\n  %s; %s; %s\n  %v\n  %s, code %s, finished %s\n", r.ID, text.Line(r.String()), h.Seed, h.Config,
 			text.Line(h.Data), text.Line(h.Partition), text.Line(h.Model), h.Settings, text.Line(h.Device), text.Line(h.Code), r.Finished.Local().Format(time.DateTime))
@@ -150,15 +205,44 @@ type checkCommand struct{ store }
 func (k *checkCommand) Run(c *console) error {
 	runs, err := k.runs(c)
 	for _, r := range runs {
-		err = errors.Join(err, r.Check())
+		wrong := r.Check()
+		if err = errors.Join(err, wrong); k.JSON {
+			says := map[string]any{"id": r.ID, "whole": wrong == nil}
+			if wrong != nil {
+				says["error"] = wrong.Error()
+			}
+			err = errors.Join(err, c.lines().Encode(says))
+		}
 	}
-	if err == nil {
+	if err == nil && !k.JSON {
 		fmt.Fprintln(c.out, len(runs), "runs are as they were stored")
 	}
 	return err
 }
 
-type removeCommand struct{ store }
+type removeCommand struct {
+	store
+	Yes bool `short:"y" help:"Do not ask."`
+}
+
+// confirm asks whether the runs are to be removed. Where nobody can be asked, it takes --yes.
+func (r *removeCommand) confirm(c *console, runs study.Runs) error {
+	if r.Yes {
+		return nil
+	}
+	if !c.asks {
+		return fedkit.Invalid("--yes", "nothing", "given where there is no terminal to ask on: runs that are removed cannot be brought back")
+	}
+	fmt.Fprintf(c.err, "Remove %d runs, %.1f MB, from %s? [y/N] ", len(runs), float64(runs.Size())/1e6, r.Store)
+	answer, err := bufio.NewReader(c.in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was removed")
+	}
+	return nil
+}
 
 // Run removes the named runs, and prints their ids. A prefix of an id must be unique.
 func (r *removeCommand) Run(c *console) error {
@@ -180,12 +264,18 @@ func (r *removeCommand) Run(c *console) error {
 			return fedkit.Invalid("run", which, fmt.Sprintf("the beginning of one id; %d begin with it", n))
 		}
 	}
+	if err := r.confirm(c, runs); err != nil {
+		return err
+	}
 	for _, run := range runs {
-		if failed := (study.Runs{run}).Remove(); failed != nil {
+		switch failed := (study.Runs{run}).Remove(); {
+		case failed != nil:
 			err = errors.Join(err, failed)
-			continue
+		case r.JSON:
+			err = errors.Join(err, c.lines().Encode(map[string]string{"removed": run.ID}))
+		default:
+			fmt.Fprintln(c.out, run.ID)
 		}
-		fmt.Fprintln(c.out, run.ID)
 	}
 	return err
 }
@@ -208,6 +298,9 @@ func (t *tableCommand) Run(c *console) error {
 	table := compare.Comparison{Target: t.Target, Baseline: t.Baseline, Columns: t.Columns}.Table(whole...)
 	if err := table.Err(); err != nil {
 		return err
+	}
+	if t.JSON {
+		return printTable(c, table.Data)
 	}
 	form := map[string]func() string{"text": table.String, "csv": table.CSV, "latex": table.LaTeX, "markdown": table.Markdown}
 	_, err = fmt.Fprint(c.out, form[t.Format]())

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -33,6 +32,7 @@ type runCommand struct {
 	Checkpoint string  `placeholder:"FILE" help:"Write checkpoints to this file, and go on from it if it is there."`
 	Fleet      string  `placeholder:"FILE" help:"Run on the fleet of this file, which fedkit hub writes."`
 	Save       string  `placeholder:"FILE" help:"Write the history to this file as rounds end."`
+	form
 }
 
 // Help implements kong.HelpProvider.
@@ -64,8 +64,8 @@ same text, or an object with the name as its type, may stand in a file:
 Options of the run are ` + strings.Join(options, ", ") + `.
 All names are listed by fedkit list.
 
-Standard output has one JSON line per round, then one with a summary; progress goes to standard error. An interrupt or
-SIGTERM ends the run after its last finished round; with --checkpoint, the same command goes on from there.`
+Standard output has a table of the rounds or, with --json and where it is no terminal, a JSON line for each, then one with a
+summary; progress goes to standard error. An interrupt or SIGTERM ends the run after its last finished round; with --checkpoint, the same command goes on from there.`
 }
 
 // tree returns the file's tree with the flags merged into it.
@@ -128,7 +128,7 @@ func (r *runCommand) Run(c *console) error {
 	defer leave()
 	ctx, release := until(syscall.SIGTERM) // as Slurm sends it when time is up
 	defer release()
-	h, err := run(ctx, e, fed, c)
+	h, err := run(ctx, e, fed, c, r.JSON || !c.terminal)
 	if h == nil {
 		return err
 	}
@@ -153,16 +153,16 @@ func join(file string, runs ...*fedkit.Options) (leave func(), err error) {
 	return f.Close, nil
 }
 
-// run prints each round, and a summary at the end.
-func run(ctx context.Context, e *experiment.Experiment, fed *fedkit.Federation, c *console) (h *fedkit.History, err error) {
+// run prints each round and a summary in JSON lines, or a table at the end.
+func run(ctx context.Context, e *experiment.Experiment, fed *fedkit.Federation, c *console, inJSON bool) (h *fedkit.History, err error) {
 	fmt.Fprintln(c.err, fed)
 	e.Options.Watch = progress.Line()
-	printed, lines := 0, json.NewEncoder(c.out)
+	printed, lines := 0, c.lines()
 	for h, err = range fedkit.Rounds(ctx, fed, e.Strategy, e.Options) {
 		if h == nil {
 			return nil, err
 		}
-		for ; printed < len(h.Rounds); printed++ { // rounds of a checkpoint come all at once
+		for ; inJSON && printed < len(h.Rounds); printed++ { // rounds of a checkpoint come all at once
 			if err := lines.Encode(lineOf(&h.Rounds[printed])); err != nil {
 				return h, err
 			}
@@ -171,19 +171,33 @@ func run(ctx context.Context, e *experiment.Experiment, fed *fedkit.Federation, 
 	if errors.Is(err, context.Canceled) {
 		h.Stopped, err = true, nil
 	}
+	if !inJSON {
+		_, failed := fmt.Fprint(c.out, h)
+		return h, errors.Join(err, failed)
+	}
 	return h, errors.Join(err, lines.Encode(map[string]any{"summary": summaryOf(h, err)}))
 }
 
 type followCommand struct {
 	File string `arg:"" help:"Options.Checkpoint or Options.History of the run."`
+	form
 }
 
-// Run shows the line of progress.Line on standard error.
-func (f *followCommand) Run() error {
+// Run shows the line of progress.Line on standard error. In JSON it prints the rounds and a summary at the end.
+func (f *followCommand) Run(c *console) error {
 	h, err := progress.Follow(f.File)
+	if err != nil {
+		return fedkit.Invalid("file", f.File, "one that a run writes: "+err.Error())
+	}
+	for i := 0; f.JSON && h != nil && err == nil && i < len(h.Rounds); i++ {
+		err = c.lines().Encode(lineOf(&h.Rounds[i]))
+	}
+	if f.JSON && h != nil && err == nil {
+		err = c.lines().Encode(map[string]any{"summary": summaryOf(h, nil)})
+	}
 	switch {
 	case err != nil:
-		return fedkit.Invalid("file", f.File, "one that a run writes: "+err.Error())
+		return err
 	case h == nil || h.Stopped:
 		return errStopped
 	}

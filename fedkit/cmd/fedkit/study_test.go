@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +26,7 @@ func TestStudyAndResults(t *testing.T) {
 			t.Errorf("%d, %s%s, want %q", status, out, log, want)
 		}
 	}
-	dry("none of 12 runs is in " + store)
+	dry("12 runs: 0 stored, 0 failed, 12 to run; 0 running in " + store + "\nnone of 12 runs is in " + store)
 	status, first, log := do("study", "../../experiment/testdata/study.yaml", "--store", store)
 	if status != done || strings.Count(first, "\n") != 12 || !strings.HasPrefix(log, "0 stored, 12 to run\n") {
 		t.Fatal(status, first, log)
@@ -34,6 +36,8 @@ func TestStudyAndResults(t *testing.T) {
 	if r.Name != "FedAvg" || r.Labels["α"] != "0.1" || len(r.Labels) != 1 || r.Seed != 1 || r.Rounds != 3 || r.Accuracy <= 0 {
 		t.Errorf("%+v", r)
 	}
+	var other result
+	must.M(json.Unmarshal([]byte(strings.Split(first, "\n")[1]), &other))
 	if status, again, log := do("study", "../../experiment/testdata/study.yaml", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
 		t.Error(status, log)
 	}
@@ -59,9 +63,14 @@ func TestStudyAndResults(t *testing.T) {
 		{[]string{"list", r.ID}, 2, r.ID},
 		{[]string{"show", r.ID}, 11, "strategy.FedAvg{Local: {Batch: 16, LR: 0.1}}"},
 		{[]string{"table"}, 6, "FedProx Mu=0.1, α 0.1"},
+		{[]string{"table", "--json"}, 4, `"run":"FedProx Mu=0.1, α 0.1"`},
+		{[]string{"show", r.ID, "--json"}, 4, `{"id":"` + r.ID + `","round":3,`},
+		{[]string{"check", "seed=2", "--json"}, 4, `"whole":true`},
+		{[]string{"diff", r.ID, other.ID}, 17, "\nOptions.Seed  1      "},
+		{[]string{"diff", r.ID, other.ID, "--json"}, 10, `{"a":"1","b":"2","field":"Options.Seed"}`},
 		{[]string{"table", "α=1", "--format", "csv", "--baseline", "FedAvg", "--columns", "accuracy,pairs"}, 3, "FedProx Mu=0.1,"},
 		{[]string{"check", "α=0.1"}, 1, "6 runs are as they were stored"},
-		{[]string{"remove", "α=1"}, 6, "FedProx-"},
+		{[]string{"remove", "α=1", "--yes"}, 6, "FedProx-"},
 		{[]string{"list"}, 7, "α 0.1"},
 	} {
 		status, out, err := on(c.args...)
@@ -75,9 +84,21 @@ func TestStudyAndResults(t *testing.T) {
 		"run = FedP: must be the beginning of one id; 3 begin with": {"remove", r.ID, "FedP"},
 		"α = 7: must be a label or an option":                       {"remove", "α=7"},
 		"run = nothing: must be given":                              {"remove"},
+		"--yes = nothing: must be given where there is no terminal": {"remove", r.ID},
+		"= FedProx-: must be the beginning of the id of one run":    {"diff", r.ID, "FedProx-"},
+		"must be another run than " + r.ID:                          {"diff", r.ID, r.ID},
 	} {
 		if status, out, err := on(args...); status != refused || out != "" || !strings.Contains(err, says) {
 			t.Errorf("%q: status %d, %q, %q", args, status, out, err)
+		}
+	}
+	// On a terminal remove asks.
+	for _, answer := range []string{"", "n\n", "Yes\n"} {
+		want := map[bool]int{true: done, false: failed}[answer == "Yes\n"]
+		var out, log bytes.Buffer
+		status := command([]string{"results", "remove", other.ID, "--store", store}, &console{out: &out, err: &log, in: strings.NewReader(answer), asks: true})
+		if status != want || (out.String() == other.ID+"\n") != (want == done) || !strings.HasPrefix(log.String(), "Remove 1 runs, 0.0 MB, from "+store+"? [y/N] ") {
+			t.Errorf("%q: %d, %s, %s", answer, status, &out, &log)
 		}
 	}
 	must.M(os.Truncate(filepath.Join(store, r.ID, "history.jsonl"), 100))
@@ -93,8 +114,66 @@ func TestStudyAndResults(t *testing.T) {
 		t.Error(status, out, log)
 	}
 	must.M(os.WriteFile(filepath.Join(store, r.ID, "entry.json"), []byte("{"), 0o600))
-	if status, out, log := on("list"); status != done || strings.Count(out, "\n") != 6 || !strings.Contains(log, r.ID) {
+	if status, out, log := on("list"); status != done || strings.Count(out, "\n") != 5 || !strings.Contains(log, r.ID) {
 		t.Error(status, out, log)
+	}
+}
+
+// The status of a study says what is there and why the rest has to run, also while another process computes it.
+func TestStudyStatus(t *testing.T) {
+	dir := t.TempDir()
+	path, store := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "runs")
+	write := func(rate string, rounds int) {
+		text := fmt.Sprintf("base: {strategy: FedAvg Local.LR=%s Local.Batch=8, data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: %d}}\nvary: {options.Seed: [1, 2]}\n", rate, rounds)
+		must.M(os.WriteFile(path, []byte(text), 0o600))
+	}
+	says := func(want ...string) {
+		t.Helper()
+		_, out, log := do("study", "status", path, "--store", store)
+		for _, want := range want {
+			if log != "" || !strings.Contains(out, want) {
+				t.Errorf("%s%s, want %s", out, log, want)
+			}
+		}
+	}
+	write("1e30", 2)
+	do("study", path, "--store", store, "--only", "seed=1")
+	says("2 runs: 0 stored, 1 failed, 1 to run", "missing: 1: FedAvg, seed 2", "failed: 1: FedAvg: ")
+	write("0.1", 2)
+	says("2 runs: 0 stored, 0 failed, 2 to run", "none of 2 runs is in "+store, "of these, there with other options: 1: Local.LR: 0.1, was 1e+30")
+	do("study", path, "--store", store, "--only", "seed=1")
+	says("2 runs: 1 stored, 0 failed, 1 to run; 0 running")
+	_, out, _ := do("study", "status", path, "--store", store, "--json")
+	if lines := strings.Split(out, "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], `{"name":"FedAvg","labels":{},"seed":1,"state":"stored","id":"FedAvg-`) || lines[1] != `{"name":"FedAvg","labels":{},"seed":2,"state":"missing"}` {
+		t.Error(out)
+	}
+	write("0.1", 200_000)
+	c := process("study", path, "--store", store, "--parallel", "1")
+	must.M(c.Start())
+	for _, out, _ = do("study", "status", path, "--store", store); !strings.Contains(out, " of 200000\n"); _, out, _ = do("study", "status", path, "--store", store) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if !strings.Contains(out, "2 to run; 1 running in "+store) || !strings.Contains(out, "\nrunning: FedAvg-") || !strings.Contains(out, "Options.Rounds: 200000, was 2\nof these, there under no options: 1") {
+		t.Error(out)
+	}
+	must.M(c.Process.Signal(syscall.SIGTERM))
+	_ = c.Wait()
+}
+
+// On a terminal runs and studies print text, and JSON lines on demand.
+func TestTextOnATerminal(t *testing.T) {
+	path, store := filepath.Join(t.TempDir(), "study.yaml"), t.TempDir()
+	must.M(os.WriteFile(path, []byte("base: {strategy: FedAvg, data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: 2}}\n"), 0o600))
+	for _, args := range [][]string{with(small, "--strategy", "FedAvg"), {"study", path, "--store", store}} {
+		for _, c := range []struct {
+			args  []string
+			start string
+		}{{args, map[string]string{"run": "FedAvg on digits", "study": "id  "}[args[0]]}, {with(args, "--json"), "{"}} {
+			var out, log bytes.Buffer
+			if status := command(c.args, &console{out: &out, err: &log, terminal: true}); status != done || !strings.HasPrefix(out.String(), c.start) || strings.Contains(out.String(), "{") != (c.start == "{") {
+				t.Errorf("%q: %d, %s%s", c.args, status, &out, &log)
+			}
+		}
 	}
 }
 

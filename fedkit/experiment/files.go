@@ -1,0 +1,79 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+
+	"fedkit.example/fedkit/config"
+)
+
+// digests are the first digits of files' SHA-256, by path; "" for what is no file.
+type digests map[string]string
+
+// of reads a file once.
+func (d digests) of(path string) string {
+	sum, known := d[path]
+	if known || path == "" {
+		return sum
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if f, err := os.Open(path); err == nil {
+			h := sha256.New()
+			if _, err = io.Copy(h, f); err == nil {
+				sum = fmt.Sprintf("%.8x", h.Sum(nil))
+			}
+			_ = f.Close() // it was only read
+		}
+	}
+	d[path] = sum
+	return sum
+}
+
+// reading returns the trial with the SHA-256 of the files that its world names, such as CSV.File: their names do not say what is
+// in them. A world of no file stays as it is.
+func (c *Trial) reading(sums digests) *Trial {
+	files := map[string]string{}
+	_ = config.Walk(c.World, func(_ string, part any) error {
+		v := reflect.Indirect(reflect.ValueOf(part))
+		for i := 0; v.Kind() == reflect.Struct && i < v.NumField(); i++ {
+			if f := v.Field(i); f.Kind() == reflect.String && v.Type().Field(i).IsExported() && sums.of(f.String()) != "" {
+				files[f.String()] = sums.of(f.String())
+			}
+		}
+		return nil
+	})
+	if len(files) == 0 {
+		return c
+	}
+	read, e := *c, *c.Experiment
+	read.Experiment, e.files = &e, files
+	return &read
+}
+
+// readsFiles reports whether a world names files that were there.
+func readsFiles(world *config.Config) bool {
+	_, reads := world.At("files")
+	return reads
+}
+
+// withoutFiles is a world without their SHA-256.
+func withoutFiles(world *config.Config) *config.Config {
+	var bare config.Config
+	fields := map[string]json.RawMessage{}
+	b, err := json.Marshal(world)
+	if err == nil {
+		err = json.Unmarshal(b, &fields)
+	}
+	delete(fields, "files")
+	if b, err = json.Marshal(fields); err == nil {
+		err = bare.UnmarshalJSON(b)
+	}
+	if err != nil { // a configuration is an object of JSON
+		panic(err)
+	}
+	return &bare
+}
