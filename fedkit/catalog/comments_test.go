@@ -151,14 +151,14 @@ func (l library) enumeration(pkg string, d *ast.GenDecl) {
 func TestOneMu(t *testing.T) {
 	const micro = "\u00b5"
 	root := filepath.FromSlash("../..")
-	for _, folder := range []string{"datasets", "fedkit", "notebooks"} {
+	for _, folder := range []string{"datasets", "fedkit", "notebooks", "scripts", "README.md"} {
 		expect.OK(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
 			var text []byte
 			switch filepath.Ext(path) {
-			case ".go", ".yaml":
+			case ".go", ".yaml", ".md", ".py":
 				text, err = os.ReadFile(path)
 			case ".ipynb":
 				text, err = cells(path)

@@ -264,7 +264,7 @@ func among(of []measured, which side) string {
 func (c Claims) fill(t *table.Table) {
 	t.Lines = [][]string{{"claim", "source", "effect", "setting", "claimed", "here", "gap", "n", "p (Holm)", "verdict", "see", "why"}}
 	t.Data = [][]any{{"claim", "source", "effect", "bound", "claimed", "unit", "setting", "here", "here ±", "gap", "n", "p", "p (Holm)", "verdict", "cell", "why"}}
-	links, tests, verdicts := map[int]string{}, 0, map[string]int{}
+	links, tests, verdicts, interval := map[int]string{}, 0, map[string]int{}, ""
 	for _, l := range c {
 		of, u := l.judge(), unitNumber(l.Unit)
 		verdict := l.verdict(of)
@@ -283,6 +283,9 @@ func (c Claims) fill(t *table.Table) {
 			if finite(m.p) {
 				tests++
 			}
+			if strings.Contains(here, "±") {
+				interval = ", ± 95 % confidence interval, each alone"
+			}
 			if l.Within == 0 {
 				p = pValue(m.holm).text
 			}
@@ -294,7 +297,7 @@ func (c Claims) fill(t *table.Table) {
 			t.Data = append(t.Data, []any{l.What, l.Source, l.Effect, []string{"above", "below", "reported"}[l.Says.kind], l.Says.value, l.Unit, m.Name, m.mean, m.half, m.mean - l.Says.value, float64(m.n), m.p, m.holm, verdict, l.Cell, l.Why})
 		}
 	}
-	t.Note = note(verdicts, tests)
+	t.Note = note(verdicts, tests, interval)
 	prune(t, []string{"source", "effect", "setting", "verdict", "see", "why"}, []string{"claim", "source", "effect", "claimed", "verdict", "see", "why"})
 	for line, to := range links {
 		t.Links[table.At{Line: line, Column: slices.Index(t.Lines[0], "see")}] = to
@@ -338,14 +341,14 @@ func (m *measured) count() string {
 }
 
 // note counts the verdicts of each kind, and explains them.
-func note(verdicts map[string]int, tests int) string {
+func note(verdicts map[string]int, tests int, interval string) string {
 	var counts []string
 	for _, k := range kinds {
 		if verdicts[k] > 0 {
 			counts = append(counts, fmt.Sprintf("%s %d", k, verdicts[k]))
 		}
 	}
-	says := fmt.Sprintf("verdicts: %s; here: mean over n runs, or pairs of runs with equal seeds, ± 95 %% confidence interval, each alone", strings.Join(counts, ", "))
+	says := fmt.Sprintf("verdicts: %s; here: mean over n runs, or pairs of runs with equal seeds%s", strings.Join(counts, ", "), interval)
 	if tests > 0 {
 		says += fmt.Sprintf("; p: t test against what is claimed, two-sided, with Holm's correction over the settings of a claim; a setting counts if p < 0.05; %d tests", tests)
 	}

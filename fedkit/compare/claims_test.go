@@ -167,7 +167,7 @@ func TestReported(t *testing.T) {
 		{Claim{Says: Reported(0.97), Here: []float64{0.91, 0.905, 0.915}, Unit: "%"}, []string{"97.0 %", "91.0 ± 1.2 %", "−6.0 points"}},
 		{Claim{Says: Reported(0.014), Here: []float64{-0.002}, Unit: "points"}, []string{"1.4 points", "−0.2 points", "−1.6 points"}},
 		{Claim{Says: Reported(3), Here: []float64{1.044, 1.1, 0.99}, Unit: "times"}, []string{"3 times", "1.04 ± 0.14 times", "−1.96 times"}},
-		{Claim{Says: Reported(0), Here: []float64{-1.3e-8}}, []string{"0", "−1.3e-08", "−1.3e-08"}},
+		{Claim{Says: Reported(0), Here: []float64{-1.3e-8}}, []string{"0", "−1.3×10⁻⁸", "−1.3×10⁻⁸"}},
 		{Claim{Says: Reported(0), Here: []float64{nan, 2}}, []string{"0", "2", "+2"}},
 		{Claim{Says: Reported(1), Here: nil}, []string{"1", "–", "–"}},
 		{Claim{Says: Reported(100000), Here: []float64{123456.7}}, []string{"100000", "123457", "+23457"}},

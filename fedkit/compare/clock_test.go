@@ -87,7 +87,7 @@ func TestSimulatedTo(t *testing.T) {
 		}
 	}
 	tab := Comparison{Target: 0.9}.Table(a, none)
-	if got := append(cells(t, tab, "A", "simulated", "simulated to 90 %"), cells(t, tab, "B", "simulated", "simulated to 90 %")...); !slices.Equal(got, []string{"4 d 15 h", "4 d 15 h", "–", "–"}) {
+	if got := append(cells(t, tab, "A", "simulated", "simulated to 90 %"), cells(t, tab, "B", "simulated", "simulated to 90 %")...); !slices.Equal(got, []string{"4.63 d", "4.63 d", "–", "–"}) {
 		t.Errorf("%q", got)
 	}
 	if heads := (Comparison{Target: 0.9}).Table(none).Lines[0]; slices.Contains(heads, "simulated") || slices.Contains(heads, "simulated to 90 %") || slices.Contains(heads, "idle") {
@@ -119,7 +119,7 @@ func TestIdleOfLightRuns(t *testing.T) {
 		"idle, wasted, staleness" + says: Table(light, whole),
 		"idle" + says:                    Comparison{Columns: []string{"idle", "time"}}.Table(light),
 		"":                               Comparison{Columns: []string{"time"}}.Table(light),
-		"; idle" + says:                  Pivot{By: Idle}.Table(Panel{"x", []*history.History{light, whole}}),
+		"idle" + says + ":":              Pivot{By: Idle}.Table(Panel{"x", []*history.History{light, whole}}),
 	} {
 		if err := tab.Err(); err != nil || !strings.Contains(tab.Note, want) || want == "" && strings.Contains(tab.Note, says) {
 			t.Errorf("%q is not in %q (%v)", want, tab.Note, err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/fault"
@@ -44,7 +43,9 @@ func (c Comparison) differences(gs []*Group, b Basis) (all []column, err error) 
 	add := func(name string, data []string, of []cell, says []string) {
 		all = append(all, column{name: name, data: data, of: of, says: says})
 	}
-	add("difference", []string{"±"}, each(d, q.signed), over)
+	difference := each(d, interval)
+	q.fill(difference, true)
+	add("difference", []string{"±"}, difference, over)
 	add("pairs", nil, each(d, count), over)
 	add("p (t)", nil, each(t, pValue), student)
 	add("p (t, Holm)", nil, each(stats.Holm(t), pValue), append(student, holm))
@@ -102,22 +103,6 @@ func (q Quantity) overPairs(g, base *Group, b Basis, compare func(v, base float6
 		}
 	}
 	return all
-}
-
-// signed writes differences as their signed mean and its interval; those of shares are points.
-func (q Quantity) signed(v []float64) cell {
-	unsigned := q
-	unsigned.Format = func(v float64) string { return q.write(math.Abs(v)) } // units depend on the size
-	c := unsigned.interval(v)
-	c.text = strings.ReplaceAll(c.text, " %", " points")
-	switch mean := c.numbers[0]; {
-	case zero(unsigned.write(mean)):
-	case mean > 0:
-		c.text = "+" + c.text
-	case mean < 0:
-		c.text = "−" + c.text
-	}
-	return c
 }
 
 // pValue writes a p value with three digits after the point.

@@ -130,7 +130,7 @@ func TestTargets(t *testing.T) {
 	hs := []*history.History{ran("A", 0.5, nan, 0.95), seeded(1, ran("A", 0.9)), seeded(2, ran("A", 0.8)), ran("B", 0.95), ran("C", 0.1)}
 	tab := Comparison{Target: 0.9}.Table(hs...)
 	for line, want := range map[string][]string{
-		"A": {"2 (2/3)", "6 kB (2/3)", "1 s (2/3)"},
+		"A": {"2 (2/3)", "6 kB (2/3)", "1.00 s (2/3)"},
 		"B": {"1", "3 kB", "0.50 s"},
 		"C": {"–", "–", "–"},
 	} {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"fedkit.example/fedkit/table"
 )
 
 // unitNumber writes numbers in a unit: "%" and "points" of shares in [0, 1] with one decimal, others with enough significant digits.
@@ -60,14 +62,10 @@ func zero(text string) bool { return !strings.ContainsAny(text, "123456789") }
 
 // decimal writes a number with a true minus sign. A number that is not 0 is not written as 0.
 func decimal(v float64, digits int) string {
-	text := strconv.FormatFloat(math.Abs(v), 'f', digits, 64)
 	if digits > 6 {
-		text = strconv.FormatFloat(math.Abs(v), 'g', 3, 64)
+		return table.Minus(strconv.FormatFloat(v, 'g', 3, 64))
 	}
-	if v < 0 && !zero(text) {
-		text = "−" + text
-	}
-	return text
+	return table.Minus(strconv.FormatFloat(v, 'f', digits, 64))
 }
 
 func finites(v []float64) (kept []float64) {

@@ -60,7 +60,7 @@ func (p Pivot) Table(panels ...Panel) *table.Table {
 		if !q.NoneIsBetter {
 			t.Bold = g.best()
 		}
-		t.Note = strings.Join(g.notes(q, groups, all, b), "; ")
+		t.Note = strings.Join(g.notes(q, groups, all, b, len(t.Bold) > 0), "; ")
 		return nil
 	})
 }
@@ -86,12 +86,12 @@ func (q Quantity) grid(panels []Panel, groups [][]*Group, b Basis) *grid {
 		}
 	}
 	for i, p := range panels {
-		c := column{name: p.Name, data: []string{"±", "n"}, of: slices.Repeat([]cell{{text: "–", numbers: []float64{math.NaN(), math.NaN(), 0}}}, len(g.names))}
+		c := column{name: p.Name, data: []string{"±"}, of: slices.Repeat([]cell{interval(nil)}, len(g.names))}
 		for k, of := range q.column(groups[i], b).of {
-			of.numbers = append(of.numbers, float64(len(groups[i][k].Runs)))
 			c.of[row[groups[i][k].Name]] = of
 		}
-		g.columns = append(g.columns, c)
+		q.fill(c.of, false)
+		g.columns = append(g.columns, c.counted())
 	}
 	return g
 }
@@ -147,13 +147,17 @@ func (g *grid) best() map[table.At]bool {
 }
 
 // notes explain the numbers.
-func (g *grid) notes(q Quantity, groups [][]*Group, all []*Run, b Basis) (says []string) {
+func (g *grid) notes(q Quantity, groups [][]*Group, all []*Run, b Basis, bold bool) (says []string) {
 	sizes := each(slices.Concat(groups...), func(g *Group) int { return len(g.Runs) })
+	half := ""
+	if slices.ContainsFunc(g.columns, column.varies) {
+		half = " ± 95 % confidence interval"
+	}
 	switch least, most := slices.Min(sizes), slices.Max(sizes); {
 	case most > 1 && least == most:
-		says = append(says, fmt.Sprintf("mean over %d seeds ± 95 %% confidence interval", most))
+		says = append(says, fmt.Sprintf("mean over %d seeds%s", most, half))
 	case most > 1:
-		says = append(says, fmt.Sprintf("mean over %d to %d seeds ± 95 %% confidence interval", least, most))
+		says = append(says, fmt.Sprintf("mean over %d to %d seeds%s", least, most, half))
 	}
 	if slices.ContainsFunc(all, func(r *Run) bool { return fmt.Sprint(q.Value(r, b)) != fmt.Sprint(q.Value(r, b.Other())) }) {
 		says = append(says, q.Name+" "+b.String())
@@ -163,7 +167,7 @@ func (g *grid) notes(q Quantity, groups [][]*Group, all []*Run, b Basis) (says [
 		says = append(says, "in brackets: how many of all runs have a finite value, if not all")
 		best += " of those that all runs have"
 	}
-	if !q.NoneIsBetter {
+	if bold {
 		says = append(says, best)
 	}
 	says = append(says, lacking(all, []column{{name: q.Name}}, true)...)

@@ -31,7 +31,7 @@ type Quantity struct {
 	// ByRound returns its values in the rounds of a run that have one; b is what all runs have scores of. Nil: it is no number of rounds.
 	ByRound func(r *Run, b Basis) []Value
 	Summary func(r *Run, b Basis) float64 // the run's number, NaN if it has none; default: the last of ByRound
-	Format  func(float64) string          // default by Unit, else "%.4g"
+	Format  func(float64) string          // default by Unit, else four digits; in a column, all with the same unit and number of decimals
 
 	scored bool             // of a score, and so another one on another basis
 	lacks  func(*Run) error // why a run does not have it, beyond having no values
@@ -221,14 +221,6 @@ func (q Quantity) write(v float64) string {
 		return table.Short(v)
 	}
 	return table.Minus(fmt.Sprintf("%.4g", v))
-}
-
-// beside writes half of an interval after its mean; a duration in the units of the mean.
-func (q Quantity) beside(half, mean float64) string {
-	if q.Unit == "s" && q.Format == nil {
-		return table.SecondsLike(half, math.Abs(mean))
-	}
-	return q.write(half)
 }
 
 // finite returns the quantity of the runs that have it.

@@ -44,7 +44,7 @@ func TestCustomQuantity(t *testing.T) {
 	})
 	wrong.LowerIsBetter = true
 	hs := slices.Concat(labeled("α", "1", method("A", 0.5, 0.75)...), labeled("α", "1", method("B", 0.25, 0.25)...))
-	if got := cells(t, Comparison{More: []Quantity{wrong}, By: wrong, Baseline: "A, α 1"}.Table(hs...), "B, α 1", "error", "difference"); !slices.Equal(got, []string{"75", "+37.5 ± 158.8"}) {
+	if got := cells(t, Comparison{More: []Quantity{wrong}, By: wrong, Baseline: "A, α 1"}.Table(hs...), "B, α 1", "error", "difference"); !slices.Equal(got, []string{"75", "+38 ± 159"}) {
 		t.Errorf("%q", got)
 	}
 	if tab := (Pivot{By: wrong}).Table(Split("α", hs...)...); !slices.Equal(bold(tab), nil) && tab.Lines[1][0] != "A" {

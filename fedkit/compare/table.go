@@ -30,7 +30,8 @@ import (
 //
 // There is one line per group (see Groups). A number is the mean over its seeds, and what follows "±" is half the 95 % confidence
 // interval of the mean (see stats.Interval). There is no interval for a single run, or if all runs have the same number. A run
-// whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the mean. If a strategy
+// whose value is not finite, such as a loss of NaN, is left out, and brackets say how many of all are in the mean; in CSV, a column
+// "loss n" does. A column has one unit and one number of decimals, unless its numbers differ by more than a factor of 1,000. If a strategy
 // served personal models beside a global one, "global" and "clients' own" take the place of accuracy.
 type Comparison struct {
 	// Target is an accuracy in (0, 1]. Columns say what it took to reach it in rounds, bytes (both ways), time and, if a
@@ -101,7 +102,10 @@ type column struct {
 type cell struct {
 	text    string
 	numbers []float64
-	partial bool // over some of a group's runs only, and no note of its column says so
+	vary    bool   // the runs do not all have the same number, and so there is an interval
+	n       int    // runs in the mean
+	partial bool   // over some of a group's runs only, and no note of its column says so
+	count   string // the end of text: how many these are, " (2/3)"
 }
 
 // usual returns the columns of every table, and those shown on request.
@@ -112,21 +116,19 @@ func usual(gs []*Group, b Basis) (all []column) {
 		for _, q := range quantities {
 			c := q.column(gs, b)
 			c.says, c.rare = says, rare
+			if c.partial() {
+				c = c.counted()
+			}
 			all = append(all, c)
 		}
 	}
 	add(false, nil, Rounds)
 	global, own := GlobalModel.accuracy(), OwnModels.accuracy()
-	scores := []string{"accuracy, best and loss on test rows: " + b.String()}
-	if slices.ContainsFunc(gs, (*Group).Both) {
-		scores[0] = fmt.Sprintf("accuracy on test rows: %s, %s; %s, %s; best and loss: %s", global.Name, GlobalModel, own.Name, OwnModels, b)
-		add(false, scores, global, own)
-		add(true, []string{"accuracy: " + b.String()}, Accuracy)
-	} else {
-		add(false, scores, Accuracy)
-		add(true, []string{global.Name + ": accuracy " + GlobalModel.String()}, global)
-		add(true, []string{own.Name + ": accuracy " + OwnModels.String()}, own)
-	}
+	scores := []string{scoresNote + b.String()}
+	both := slices.ContainsFunc(gs, (*Group).Both)
+	add(both, scores, Accuracy)
+	add(!both, []string{global.Name + ": accuracy " + GlobalModel.String() + ", on test rows"}, global)
+	add(!both, []string{own.Name + ": accuracy " + OwnModels.String() + ", on test rows"}, own)
 	add(false, scores, Best)
 	add(false, nil, Clients, Worst)
 	for _, q := range []Quantity{Unseen, ChosenOnTest, Clusters, ARI} {
@@ -157,11 +159,20 @@ func several(gs []*Group) bool {
 
 // notes explain the columns of a table, each once.
 func notes(gs []*Group, all []column) (says []string) {
-	if several(gs) {
+	if slices.ContainsFunc(all, column.varies) {
 		says = append(says, "±: 95 % confidence interval of the mean")
+	}
+	var scores []string
+	for _, c := range all {
+		if slices.ContainsFunc(c.says, func(note string) bool { return strings.HasPrefix(note, scoresNote) }) {
+			scores = append(scores, c.name)
+		}
 	}
 	for _, c := range all {
 		for _, note := range c.says {
+			if models, is := strings.CutPrefix(note, scoresNote); is {
+				note = and(scores) + " on test rows: " + models
+			}
 			if !slices.Contains(says, note) {
 				says = append(says, note)
 			}
@@ -204,16 +215,38 @@ func (c Comparison) columns(gs []*Group, b Basis) (all []column, err error) {
 	return all, nil
 }
 
+// scoresNote begins the explanation of columns of scores; their names replace it.
+const scoresNote = "scores: "
+
+// and lists names: "accuracy, best and loss".
+func and(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
 // column returns the mean over each group's runs, with its interval.
 func (q Quantity) column(gs []*Group, b Basis) column {
-	return column{name: q.Name, data: []string{"±"}, of: each(gs, func(g *Group) cell {
-		v, n := q.finite(g.Runs, b), len(g.Runs)
-		c := q.interval(v)
-		if len(v) > 0 && len(v) < n {
-			c.text, c.partial = c.text+fmt.Sprintf(" (%d/%d)", len(v), n), true
+	c := column{name: q.Name, data: []string{"±"}, of: each(gs, func(g *Group) cell {
+		c := interval(q.finite(g.Runs, b))
+		if c.partial = c.n > 0 && c.n < len(g.Runs); c.partial {
+			c.count = fmt.Sprintf(" (%d/%d)", c.n, len(g.Runs))
 		}
 		return c
 	})}
+	q.fill(c.of, false)
+	return c
+}
+
+// counted adds to the data how many runs are in each mean.
+func (c column) counted() column {
+	c.data = append(c.data, "n")
+	for i := range c.of {
+		c.of[i].numbers = append(c.of[i].numbers, float64(c.of[i].n))
+	}
+	return c
 }
 
 // partial reports whether any cell is.
@@ -221,38 +254,38 @@ func (c column) partial() bool {
 	return slices.ContainsFunc(c.of, func(of cell) bool { return of.partial })
 }
 
-// missing is the cell of a group without a value.
-var missing = cell{text: "–", numbers: []float64{math.NaN(), math.NaN()}}
+// varies reports whether any cell has an interval.
+func (c column) varies() bool {
+	return slices.ContainsFunc(c.of, func(of cell) bool { return of.vary })
+}
 
-// interval writes values as their mean ± half of its interval.
-func (q Quantity) interval(v []float64) cell {
+// interval returns the mean of values and half of its interval, for fill to write.
+func interval(v []float64) cell {
 	if len(v) == 0 {
-		return missing
+		return cell{numbers: []float64{math.NaN(), math.NaN()}}
 	}
 	mean, half := stats.Interval(v)
 	if slices.Min(v) == slices.Max(v) { // one run, or a constant
-		return cell{text: q.write(v[0]), numbers: []float64{v[0], half}}
+		return cell{numbers: []float64{v[0], half}, n: len(v)}
 	}
-	m, h := q.write(mean), q.beside(half, mean)
-	if value, unit, one := strings.Cut(m, " "); one && strings.HasSuffix(h, " "+unit) { // the unit once
-		m = value
-	}
-	return cell{text: m + " ± " + h, numbers: []float64{mean, half}}
+	return cell{numbers: []float64{mean, half}, vary: true, n: len(v)}
 }
 
 // reached returns the mean over the runs that have the quantity, and their number.
 func (q Quantity) reached(gs []*Group, b Basis) column {
-	return column{name: q.Name, data: []string{"reached"}, of: each(gs, func(g *Group) cell {
-		v, mean, text := q.finite(g.Runs, b), math.NaN(), "–"
+	c := column{name: q.Name, data: []string{"reached"}, of: each(gs, func(g *Group) cell {
+		v, mean := q.finite(g.Runs, b), math.NaN()
 		if len(v) > 0 {
 			mean, _ = stats.Interval(v)
-			text = q.write(mean)
 		}
+		c := cell{numbers: []float64{mean, float64(len(v))}}
 		if len(g.Runs) > 1 {
-			text += fmt.Sprintf(" (%d/%d)", len(v), len(g.Runs))
+			c.count = fmt.Sprintf(" (%d/%d)", len(v), len(g.Runs))
 		}
-		return cell{text: text, numbers: []float64{mean, float64(len(v))}}
+		return c
 	})}
+	q.fill(c.of, false)
+	return c
 }
 
 func number(v float64) cell { return cell{text: fmt.Sprint(v), numbers: []float64{v}} }

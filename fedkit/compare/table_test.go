@@ -49,25 +49,73 @@ func TestUnitsOfIntervals(t *testing.T) {
 	long.Rounds[0].Seconds, longer.Rounds[0].Seconds = 200, 204
 	long.Rounds[0].BytesUp, longer.Rounds[0].BytesUp = 1_000_000, 1_000_100
 	got := cells(t, Table(long, longer), "A", "time", "up")
-	if want := []string{"3 min 22 s ± 25 s", "1.00 MB ± 635 B"}; !slices.Equal(got, want) {
+	if want := []string{"3.37 ± 0.42 min", "1.0001 ± 0.0006 MB"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	longer.Rounds[0].Seconds, long.Rounds[0].Seconds = 215, 200
-	if got := cells(t, Table(long, longer), "A", "time"); got[0] != "3 min 28 s ± 1 min 35 s" {
-		t.Errorf("%q: want the interval in the units of its mean", got)
+	if got := cells(t, Table(long, longer), "A", "time"); got[0] != "3.5 ± 1.6 min" {
+		t.Errorf("%q: want one unit", got)
 	}
 }
 
 // Numbers that round to 0 have no sign.
 func TestNoNegativeZero(t *testing.T) {
 	for got, want := range map[string]string{
-		Accuracy.signed([]float64{-0.0002, 0.0001}).text: "0.0 ± 0.2 points", ARI.write(-0.001): "0.00", ARI.write(-0.12): "−0.12",
+		written(Accuracy, true, []float64{-0.0002, 0.0001})[0]: "0.0 ± 0.2 points", ARI.write(-0.001): "0.00", ARI.write(-0.12): "−0.12",
 		Loss.write(-1e-5): "0.000", Quantity{}.write(math.Copysign(0, -1)): "0", Accuracy.write(-0.0001): "0.0 %",
 		unitNumber("points").signed(0.0001, 0.02): "0.0 ± 2.0 points", unitNumber("points").signed(0.01, nan): "+1.0 points",
-		Accuracy.signed([]float64{-0.002, 0.001}).text: "−0.1 ± 1.9 points", Time.signed([]float64{-300, -340}).text: "−5 min 20 s ± 4 min 14 s",
+		written(Accuracy, true, []float64{-0.002, 0.001})[0]: "−0.1 ± 1.9 points", written(Time, true, []float64{-300, -340})[0]: "−5.3 ± 4.2 min",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// written returns the cells of a column, one for each group of values.
+func written(q Quantity, signed bool, groups ...[]float64) []string {
+	of := each(groups, interval)
+	q.fill(of, signed)
+	return each(of, func(c cell) string { return c.text })
+}
+
+// A column has one unit and one number of decimals, unless its numbers are too far apart for that.
+func TestColumnsHaveOneScale(t *testing.T) {
+	count, plain := Quantity{Unit: "1"}, Quantity{}
+	for want, got := range map[string][]string{
+		"9.00, 8.40":                  written(count, false, []float64{9}, []float64{8.4}),
+		"9.0, 8.4 ± 4.0":              written(count, false, []float64{9}, []float64{6.8, 8.4, 10}),
+		"100, 9":                      written(count, false, []float64{100}, []float64{9}),
+		"123.0, 8.4, –":               written(count, false, []float64{123}, []float64{8.4}, nil),
+		"6.5 ± 1.6 min, 0.5 min":      written(Time, false, []float64{389, 389 - 76.7, 389 + 76.7, 389 - 76.7, 389 + 76.7}, []float64{30}),
+		"2.08 d, 0.200 ms":            written(Time, false, []float64{50 * 3600}, []float64{2e-4}),
+		"1.50 GB, 0.20 GB, 0.00 GB":   written(Down, false, []float64{1.5e9}, []float64{2e8}, []float64{0}),
+		"1.50 GB, 2 kB":               written(Down, false, []float64{1.5e9}, []float64{2000}),
+		"1.500×10⁻⁶, −0.200×10⁻⁶":     written(plain, false, []float64{1.5e-6}, []float64{-2e-7}),
+		"1.0×10⁻⁶ ± 1.3×10⁻⁶":         written(plain, false, []float64{0.9e-6, 1.1e-6}),
+		"2×10⁷, 0.5000":               written(plain, false, []float64{2e7}, []float64{0.5}),
+		"0.250, 1.000":                written(plain, false, []float64{0.25}, []float64{1}),
+		"5.00 ± 0.00":                 written(count, false, []float64{5, 5.0001, 4.9999}),
+		"60.0 ± 0.0 %, −0.1 %, 0.0 %": written(Accuracy, false, []float64{0.6, 0.600001}, []float64{-0.001}, []float64{-0.0001}),
+		"0.400, 0.000, −1.500":        written(Loss, false, []float64{0.4}, []float64{-1e-5}, []float64{-1.5}),
+		"+1.00 kB, −0.50 kB, 0.00 kB": written(Down, true, []float64{1000}, []float64{-500}, []float64{0}),
+	} {
+		if got := strings.Join(got, ", "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Notes are about columns that are there.
+func TestNotesOfColumns(t *testing.T) {
+	h := []*history.History{ran("A", 0.5), seeded(1, ran("A", 0.7))}
+	for want, columns := range map[string][]string{
+		"±: 95 % confidence interval of the mean; accuracy on test rows: of the global model":      {"accuracy"},
+		"±: 95 % confidence interval of the mean; best and loss on test rows: of the global model": {"best", "loss"},
+		"": {"rounds"},
+	} {
+		if got := (Comparison{Columns: columns}).Table(h...).Note; got != want {
+			t.Errorf("%v: %q, want %q", columns, got, want)
 		}
 	}
 }
@@ -106,7 +154,7 @@ func TestPersonalTable(t *testing.T) {
 			t.Errorf("line %d: %q, want %q", i, got, want)
 		}
 	}
-	want := "accuracy on test rows: global, of the global model; clients' own, of the clients' models (mean); best and loss: of the global model"
+	want := "global: accuracy of the global model, on test rows; clients' own: accuracy of the clients' models (mean), on test rows; best and loss on test rows: of the global model"
 	if tab.Note != want {
 		t.Errorf("note %q, want %q", tab.Note, want)
 	}

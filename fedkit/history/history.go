@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -107,6 +108,7 @@ func (h *History) String() string {
 	b.WriteString(text.Line(head) + "\n")
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	timed := h.Devices != nil
+	up, down := bytesText(h.Rounds, func(r *Record) int64 { return r.BytesUp }), bytesText(h.Rounds, func(r *Record) int64 { return r.BytesDown })
 	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\ttest loss\taccuracy\town accuracy\tup\tdown\ttime\t%s\n", map[bool]string{true: "clock\t"}[timed])
 	every := (len(h.Rounds) + 39) / 40
 	for i, r := range h.Rounds {
@@ -119,14 +121,14 @@ func (h *History) String() string {
 			case s == nil:
 				return ""
 			case loss:
-				return fmt.Sprintf("%.4f", s.Loss)
+				return text.Minus(fmt.Sprintf("%.4f", s.Loss))
 			}
 			return fmt.Sprintf("%.2f %%", 100*s.Accuracy)
 		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t%.4f\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t", r.Round, train.Clients, train.Steps, train.Loss,
-			score(r.Score(), true), score(r.Global, false), score(r.Mean(), false), bytesText(r.BytesUp), bytesText(r.BytesDown), 1000*r.Seconds)
+		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t", r.Round, train.Clients, train.Steps, text.Minus(fmt.Sprintf("%.4f", train.Loss)),
+			score(r.Score(), true), score(r.Global, false), score(r.Mean(), false), up(&r), down(&r), 1000*r.Seconds)
 		if timed {
-			fmt.Fprintf(w, "%.5g s\t", r.Clock)
+			fmt.Fprintf(w, "%.*f s\t", max(0, 5-len(fmt.Sprintf("%.0f", h.Last().Clock))), r.Clock)
 		}
 		fmt.Fprintln(w)
 	}
@@ -144,10 +146,28 @@ func (h *History) device() string {
 
 var processorNoise = regexp.MustCompile(`\((R|r|TM|tm)\)| CPU| Processor\b| @ [0-9.]+GHz`)
 
-// bytesText formats bytes with at most three digits: "1.5 MB".
-func bytesText(n int64) string {
-	unit, size := text.ByteUnit(float64(n))
-	return fmt.Sprintf("%.3g %s", float64(n)/size, unit)
+// bytesText returns how a number of bytes of each round is written, with at most three digits: "1.5 MB". All are in one unit, and have
+// the decimals of the largest, "1.50 MB" over "0.90 MB", unless they are too different for that.
+func bytesText(rounds []Record, of func(*Record) int64) func(*Record) string {
+	var sizes []float64
+	for i := range rounds {
+		sizes = append(sizes, float64(max(0, of(&rounds[i]))))
+	}
+	most := slices.Max(append(sizes, 0))
+	unit, size := text.ByteUnit(most)
+	decimals := 0
+	for _, n := range sizes {
+		if n > 0 && n < most/1000 {
+			return func(r *Record) string {
+				unit, size := text.ByteUnit(float64(of(r)))
+				return fmt.Sprintf("%.3g %s", float64(of(r))/size, unit)
+			}
+		}
+		if n/size != math.Trunc(n/size) {
+			decimals = 3 - len(fmt.Sprintf("%.0f", math.Floor(most/size)))
+		}
+	}
+	return func(r *Record) string { return fmt.Sprintf("%.*f %s", decimals, float64(of(r))/size, unit) }
 }
 
 // LoadAll reads the histories that match a pattern (as in filepath.Match), in the order of their file names.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/config"
 )
 
 func sample() *History {
@@ -74,6 +76,20 @@ func TestHistoryTable(t *testing.T) {
 	got := sample().String()
 	if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Numbers below each other have one unit and number of decimals, a true minus and no negative zero.
+func TestHistoryNumbers(t *testing.T) {
+	h := &History{Devices: new(config.Config), Rounds: []Record{
+		{Round: 1, BytesUp: 900_000, BytesDown: 2000, Clock: 99.123, Global: &Score{Loss: -0.00001}},
+		{Round: 2, BytesUp: 1_500_000, BytesDown: 3000, Clock: 1234.5, Global: &Score{Loss: -1.5}},
+	}}
+	got := strings.Join(strings.Fields(h.String()), " ")
+	for _, want := range []string{" 0.0000 0.00 % ", " 0.90 MB 2 kB 0 ms 99.1 s ", " −1.5000 0.00 % ", " 1.50 MB 3 kB 0 ms 1234.5 s"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q has no %q", got, want)
+		}
 	}
 }
 

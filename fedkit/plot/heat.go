@@ -8,6 +8,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/table"
 )
 
 // Of is what Heat shows of each client and round.
@@ -158,7 +159,7 @@ func shaded(cells []cell, of Of, covers []float64) []chart.Series {
 func (c cell) tip(of Of) string {
 	switch {
 	case of != Participation:
-		return fmt.Sprintf("%.3g", c.value)
+		return table.Minus(fmt.Sprintf("%.3g", c.value))
 	case c.from == c.to:
 		return "yes"
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/table"
 )
 
 // maxRows is how many clients a figure of pairs shows.
@@ -125,7 +126,7 @@ func cells(cos *mat.SymDense, order []int) (s chart.Series, values []float64) {
 	for a, i := range order {
 		for b, j := range order {
 			x, y := float64(b)-0.5, float64(len(order)-a)-1.5
-			s.Cell(x, x+1, y, y+1, fmt.Sprintf("%d and %d: %.3g", i, j, cos.At(i, j)))
+			s.Cell(x, x+1, y, y+1, fmt.Sprintf("%d and %d: %s", i, j, table.Minus(fmt.Sprintf("%.3g", cos.At(i, j)))))
 			v := cos.At(i, j)
 			if i == j && len(order) > 1 {
 				v = most

@@ -51,7 +51,7 @@ func TestSimilarities(t *testing.T) {
 		}
 	}
 	for tip, step := range map[string]string{"0 and 2: 0.9": "0.8 to 0.9", "2 and 0: 0.9": "0.8 to 0.9", "1 and 3: 0.8": "0.7 to 0.8",
-		"3 and 0: -0.6": "−0.7 to −0.6", "0 and 0: 1": "0.8 to 0.9"} {
+		"3 and 0: −0.6": "−0.7 to −0.6", "0 and 0: 1": "0.8 to 0.9"} {
 		if values[tip] != step {
 			t.Errorf("%s is in %q, want %q", tip, values[tip], step)
 		}

@@ -223,7 +223,7 @@ func (p *Run) scores() (parts []string) {
 			parts[0] += fmt.Sprintf(" (clients' own %s)", table.Percent(own))
 		}
 	}
-	return append(parts, fmt.Sprintf("loss %.3g", compare.Loss.Value(&p.Run, b)))
+	return append(parts, "loss "+table.Minus(fmt.Sprintf("%.3g", compare.Loss.Value(&p.Run, b))))
 }
 
 // bar draws i of n.

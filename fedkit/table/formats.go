@@ -32,8 +32,8 @@ func (t *Table) Save(path string) error {
 }
 
 // CSV writes Data, or Lines if there are none, separated by commas. Numbers have all their digits, and NaN is empty. Text that a
-// spreadsheet would compute, because it begins with =, +, - or @, is prefixed with an apostrophe, and so is text that begins with
-// one. The note is left out. If the table cannot be shown, the result is empty: see Err.
+// spreadsheet would compute, because it begins with =, +, -, − or @, is prefixed with an apostrophe, and so is text that begins with
+// one. In Lines, numbers such as "−3.2" have a minus that programs read. The note is left out. If the table cannot be shown, the result is empty: see Err.
 func (t *Table) CSV() string {
 	if t.Err() != nil {
 		return ""
@@ -69,7 +69,11 @@ func raw(cell any) string {
 	v, ok := cell.(float64)
 	switch {
 	case !ok:
-		return text.Cell(fmt.Sprint(cell))
+		words := fmt.Sprint(cell)
+		if number := strings.Replace(words, "−", "-", 1); text.Number(number) {
+			return number
+		}
+		return text.Cell(words)
 	case math.IsNaN(v):
 		return ""
 	}

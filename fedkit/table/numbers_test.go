@@ -6,27 +6,29 @@ import (
 )
 
 func TestUnits(t *testing.T) {
-	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 1234567: "1.23 MB", 9.9996e8: "1.00 GB", 2e13: "20 TB", 4e15: "4 PB"} {
+	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 1234567: "1.23 MB", 9.9996e8: "1.00 GB", 2e13: "20 TB", 4e15: "4 PB", -1234567: "−1.23 MB"} {
 		if got := Bytes(v); got != want {
 			t.Errorf("%g bytes: %q, want %q", v, got, want)
 		}
 	}
-	for v, want := range map[float64]string{0.25: "0.25 s", 12.34: "12.3 s", 99.96: "1 min 40 s", 3599.6: "1 h 00 min", 7500: "2 h 05 min", 2*86400 - 31: "47 h 59 min", 4*86400 + 3*3600 - 60: "4 d 03 h"} {
+	for v, want := range map[float64]string{0.25: "0.25 s", 12.34: "12.3 s", 99.96: "1 min 40 s", 3599.6: "1 h 00 min", 7500: "2 h 05 min", 2*86400 - 31: "47 h 59 min", 4*86400 + 3*3600 - 60: "4 d 03 h", -0.25: "−0.25 s", -0.001: "0.00 s", -389: "−6 min 29 s"} {
 		if got := Seconds(v); got != want {
 			t.Errorf("%g s: %q, want %q", v, got, want)
-		}
-	}
-	for _, c := range []struct {
-		v, like float64
-		want    string
-	}{{97.4, 389, "1 min 37 s"}, {4.4, 389, "4 s"}, {0.1, 389, "1 s"}, {0, 389, "0 s"}, {120, 80, "120 s"}, {1.234, 80, "1.23 s"}, {97, 7500, "2 min"}, {7000, 7500, "1 h 57 min"}, {7000, 4 * 86400, "2 h"}} {
-		if got := SecondsLike(c.v, c.like); got != c.want {
-			t.Errorf("%g s beside %g s: %q, want %q", c.v, c.like, got, c.want)
 		}
 	}
 	for v, want := range map[float64]string{-0.0004: "0.0 %", -0.0006: "−0.1 %", -1e-9: "0.0 %", 0.1: "10.0 %"} {
 		if got := Percent(v); got != want {
 			t.Errorf("%g: %q, want %q", v, got, want)
+		}
+	}
+}
+
+// Readers see a true minus, no negative zero and powers of ten.
+func TestMinus(t *testing.T) {
+	for text, want := range map[string]string{"-0.5": "−0.5", "-0.0": "0.0", "-0.0 %": "0.0 %", "-0": "0", "-Inf": "−Inf", "NaN": "NaN", "5": "5",
+		"1e-06": "10⁻⁶", "-1e-06": "−10⁻⁶", "1.5e+20": "1.5×10²⁰", "-0e+00": "0×10⁰", "1.0e-09": "1.0×10⁻⁹", "-3 of a cohort": "−3 of a cohort"} {
+		if got := Minus(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,7 +16,7 @@ import (
 
 // Table is lines of cells: HTML in a notebook, text on standard output elsewhere. Save writes it for papers and programs.
 type Table struct {
-	Lines [][]string // the header first; the first column is left-aligned, others right-aligned
+	Lines [][]string // the header first; the first column is left-aligned, others right-aligned, or by the decimal point if they have only numbers
 	Note  string     // small print under the table
 	Left  []int      // further left-aligned columns, for text
 	Tall  []int      // columns whose cells span the lines below that have none of them: taller cells in HTML
@@ -117,6 +118,7 @@ func (t *Table) String() string {
 	}
 	var width []int
 	lines := t.starred()
+	t.align(lines, func(missing string) string { return strings.Repeat(" ", utf8.RuneCountInString(missing)) })
 	for _, line := range lines {
 		for i, c := range line {
 			if i == len(width) {
@@ -168,11 +170,57 @@ func (t *Table) starred() [][]string {
 	return lines
 }
 
+// align pads the cells of columns of numbers on the right, so that they line up at the decimal point. Blank returns a space as wide
+// as what a cell lacks of the longest one.
+func (t *Table) align(lines [][]string, blank func(missing string) string) {
+	runes := utf8.RuneCountInString
+	for k := range slices.MaxFunc(t.Lines, func(a, b []string) int { return len(a) - len(b) }) {
+		rests, longest := map[int]string{}, "" // by line
+		for i := 1; i < len(lines) && !t.left(k); i++ {
+			if k >= len(lines[i]) || strings.TrimSpace(lines[i][k]) == "" {
+				continue
+			}
+			rest, isNumber := fraction(lines[i][k])
+			if !isNumber {
+				rests = nil
+				break
+			}
+			if rests[i] = rest; runes(rest) > runes(longest) {
+				longest = rest
+			}
+		}
+		for i, rest := range rests {
+			lines[i][k] += blank(string([]rune(longest)[runes(rest):]))
+		}
+	}
+}
+
+var whole = regexp.MustCompile(`^([<>] )?[+−-]?\d+`)
+
+// fraction returns what follows the digits before the decimal point: ".4 ± 1.2 %". A dash stands for a missing number.
+func fraction(cell string) (rest string, isNumber bool) {
+	if rest, missing := strings.CutPrefix(cell, "–"); missing {
+		return rest, strings.TrimSpace(rest) == ""
+	}
+	digits := whole.FindString(cell)
+	return cell[len(digits):], digits != ""
+}
+
 // longNumber is the limit in bytes for a cell of numbers: a longer one is a sentence, and may wrap.
 const longNumber = 40
 
 // oneLine keeps a cell of numbers on one line, or on two if the table is too wide: "93.1 %" and "± 0.4 %".
 var oneLine = strings.NewReplacer(" ±", " ±", " ", "\u00a0")
+
+// wide returns spaces about as wide as what a cell lacks of the longest one of its column.
+func wide(missing string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" .()/", r) {
+			return '\u00a0'
+		}
+		return '\u2007' // as wide as a digit
+	}, missing)
+}
 
 // HTML writes the table for a browser. No line breaks between a number and its unit.
 func (t *Table) HTML() string {
@@ -181,10 +229,15 @@ func (t *Table) HTML() string {
 	}
 	var b strings.Builder
 	b.WriteString("<table>\n")
+	lines := make([][]string, len(t.Lines))
 	for i, line := range t.Lines {
+		lines[i] = slices.Clone(line)
+	}
+	t.align(lines, wide)
+	for i, line := range lines {
 		b.WriteString(`<tr style="text-align:right">`) // most cells are numbers
-		for k := range line {
-			b.WriteString(t.htmlCell(i, k))
+		for k, words := range line {
+			b.WriteString(t.htmlCell(i, k, words))
 		}
 		b.WriteString("</tr>\n")
 	}
@@ -193,11 +246,11 @@ func (t *Table) HTML() string {
 }
 
 // htmlCell writes one cell; nothing if the cell above spans it.
-func (t *Table) htmlCell(line, column int) string {
+func (t *Table) htmlCell(line, column int, c string) string {
 	if t.goesOn(line, column) {
 		return ""
 	}
-	c, cell, rows, style := t.Lines[line][column], "td", 1, []string(nil)
+	cell, rows, style := "td", 1, []string(nil)
 	if line == 0 {
 		cell = "th"
 	}

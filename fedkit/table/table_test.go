@@ -53,7 +53,7 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 	table := &Table{Lines: [][]string{{"", "accuracy"}, {"=1+1\x1b[2J\nFedAvg", "-0.5"}, {"-a", "-1"}}, Note: "\u009b31m"}
 	want := "                       accuracy\n" +
 		`=1+1\u001b[2J\nFedAvg      -0.5` + "\n" +
-		"-a                           -1\n" +
+		"-a                         -1\n" +
 		`\u009b31m` + "\n"
 	if got := table.String(); got != want {
 		t.Errorf("got:\n%q, want\n%q", got, want)
@@ -87,7 +87,7 @@ func TestMarkedCells(t *testing.T) {
 		Links: map[At]string{{1, 2}: "#2-·-(Who)", {3, 2}: `https://a.org/?a=1&b="2"`},
 	}
 	for got, want := range map[string]string{
-		table.String(): "claim  gain   runs\n" + "A|B    12 %*  2 · Who\n" + "        3 %\n" + "C         –   <paper>\n" + "D\n",
+		table.String(): "claim  gain   runs\n" + "A|B    12 %*  2 · Who\n" + "        3 %\n" + "C       –     <paper>\n" + "D\n",
 		table.CSV():    "claim,gain,runs\nA|B,12 %,2 · Who\n,3 %,\nC,–,<paper>\nD,,\n",
 		table.Markdown(): "| claim | gain | runs |\n| :-- | --: | :-- |\n" +
 			"| A\\|B | **12 %** | [2 · Who](<#2-%C2%B7-(Who)>) |\n|  | 3 % |  |\n" + `| C | – | [\<paper\>](<https://a.org/?a=1&b="2">) |` + "\n| D |  |  |\n",
@@ -95,7 +95,7 @@ func TestMarkedCells(t *testing.T) {
 <tr style="text-align:right"><th style="text-align:left">claim</th><th>gain</th><th style="text-align:left">runs</th></tr>
 <tr style="text-align:right"><td rowspan="2" style="text-align:left;vertical-align:top">A|B</td><td><b>12~%</b></td><td rowspan="2" style="text-align:left;vertical-align:top"><a href="#2-%C2%B7-(Who)">2 · Who</a></td></tr>
 <tr style="text-align:right"><td>3~%</td></tr>
-<tr style="text-align:right"><td style="text-align:left">C</td><td>–</td><td style="text-align:left"><a href="https://a.org/?a=1&amp;b=&#34;2&#34;">&lt;paper&gt;</a></td></tr>
+<tr style="text-align:right"><td style="text-align:left">C</td><td>–~ </td><td style="text-align:left"><a href="https://a.org/?a=1&amp;b=&#34;2&#34;">&lt;paper&gt;</a></td></tr>
 <tr style="text-align:right"><td style="text-align:left">D</td><td></td><td style="text-align:left"></td></tr>
 </table>
 <small></small>`,
@@ -106,6 +106,23 @@ func TestMarkedCells(t *testing.T) {
 	}
 	if tex := table.LaTeX(); !strings.Contains(tex, `A\textbar{}B & \textbf{12~\%} & 2 $\cdot$ Who \\`) {
 		t.Error(tex)
+	}
+}
+
+// Numbers line up at the decimal point, whatever follows them; other columns are as they were.
+func TestNumbersLineUp(t *testing.T) {
+	table := &Table{Lines: [][]string{{"", "time", "what"}, {"A", "12.50 ± 1.25 s", "3 of x"}, {"B", "−3.2", "y"}, {"C", "–", ""}, {"D", "< 0.001"}}}
+	want := "" +
+		"              time    what\n" +
+		"A   12.50 ± 1.25 s  3 of x\n" +
+		"B   −3.2                 y\n" +
+		"C    –\n" +
+		"D  < 0.001\n"
+	if got := table.String(); got != want {
+		t.Errorf("got:\n%s", got)
+	}
+	if got := table.CSV(); got != ",time,what\nA,12.50 ± 1.25 s,3 of x\nB,-3.2,y\nC,–,\nD,< 0.001\n" {
+		t.Errorf("got:\n%s", got)
 	}
 }
 

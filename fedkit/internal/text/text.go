@@ -76,18 +76,24 @@ func escaped(char string, r rune) string {
 	return q
 }
 
-// Cell returns words for a cell of a CSV file. Spreadsheets evaluate what begins with =, +, - or @, so such words get an
+// Cell returns words for a cell of a CSV file. Spreadsheets evaluate what begins with =, +, -, − or @, so such words get an
 // apostrophe in front, as do words that begin with one: without its first apostrophe, any cell is as it was. Numbers stay
 // numbers.
 func Cell(words string) string {
 	first, _ := utf8.DecodeRuneInString(words)
-	if !strings.ContainsRune("'=+-@\t\r\n＝＋－＠", first) || words == "" {
+	if !strings.ContainsRune("'=+-−@\t\r\n＝＋－＠", first) || words == "" {
 		return words
 	}
-	if _, err := strconv.ParseFloat(words, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+	if Number(words) {
 		return words
 	}
 	return "'" + words
+}
+
+// Number reports whether programs read the words as a number.
+func Number(words string) bool {
+	_, err := strconv.ParseFloat(words, 64)
+	return err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // Terminal returns a writer that passes on text as Lines has it. Every Write is text of its own.
@@ -101,6 +107,21 @@ func (t terminal) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// Minus writes a number of package fmt with a true minus, without one if it rounds to 0, and with a power of ten: see table.Minus.
+func Minus(words string) string {
+	number, negative := strings.CutPrefix(words, "-")
+	mantissa, exponent, _ := strings.Cut(number, "e")
+	if n, err := strconv.Atoi(exponent); err == nil {
+		number = strings.TrimPrefix(mantissa+"×10", "1×") + superscript.Replace(strconv.Itoa(n))
+	}
+	if zero := strings.Contains(mantissa, "0") && !strings.ContainsAny(mantissa, "123456789"); negative && !zero {
+		return "−" + number
+	}
+	return number
+}
+
+var superscript = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
 var byteUnits = []string{"B", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"}
 

@@ -58,7 +58,7 @@ func TestControlCharactersAreShown(t *testing.T) {
 // A spreadsheet evaluates no cell, numbers stay numbers, and every cell can be restored.
 func TestCell(t *testing.T) {
 	for words, want := range map[string]string{
-		"": "", "FedAvg": "FedAvg", "-0.5": "-0.5", "+1e3": "+1e3", "-1e999": "-1e999", "a=b": "a=b", "− 1": "− 1",
+		"": "", "FedAvg": "FedAvg", "-0.5": "-0.5", "+1e3": "+1e3", "-1e999": "-1e999", "a=b": "a=b", "− 1": "'− 1",
 		`=HYPERLINK("x")`: `'=HYPERLINK("x")`, "+1+1": "'+1+1", "-1+1|cmd": "'-1+1|cmd", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1",
 		"＝1": "'＝1", "'quoted'": "''quoted'", "-": "'-",
 	} {

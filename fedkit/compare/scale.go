@@ -1,0 +1,146 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fedkit.example/fedkit/internal/text"
+	"fedkit.example/fedkit/table"
+)
+
+// scale is how the numbers of a column are written: value and interval in one unit, and all with one number of decimals.
+type scale struct {
+	unit     string  // what follows a number: " MB", "×10⁻⁶"
+	size     float64 // of the unit
+	decimals int
+}
+
+// fill writes the texts of a column's cells, in one scale unless their sizes are too different: then each has its own.
+func (q Quantity) fill(of []cell, signed bool) {
+	least, most := sizes(of)
+	for i := range of {
+		own := of
+		if most > 1000*least {
+			own = of[i : i+1]
+		}
+		of[i].text = q.text(&of[i], own, signed)
+	}
+}
+
+// text writes a cell beside others of its scale.
+func (q Quantity) text(c *cell, of []cell, signed bool) string {
+	mean := c.numbers[0]
+	if !finite(mean) {
+		return "–" + c.count
+	}
+	write, unit, s := q.Format, "", scale{}
+	if write == nil {
+		s = q.scale(of)
+		unit, write = s.unit, func(v float64) string { return table.Minus(strconv.FormatFloat(v/s.size, 'f', s.decimals, 64)) }
+	}
+	text := write(mean)
+	if signed && mean > 0 && !zero(text) {
+		text = "+" + text
+	}
+	if c.vary {
+		half := write(c.numbers[1])
+		if value, of, one := strings.Cut(text, " "); one && strings.HasSuffix(half, " "+of) { // the unit once
+			text = value
+		}
+		if strings.HasPrefix(unit, "×") {
+			text += unit
+		}
+		text += " ± " + half
+	}
+	text += unit
+	if signed {
+		text = strings.ReplaceAll(text, " %", " points")
+	}
+	return text + c.count
+}
+
+// sizes returns the least and the greatest size of the means but 0; those within their own interval do not count as small.
+func sizes(of []cell) (least, most float64) {
+	for _, c := range of {
+		size := math.Abs(c.numbers[0])
+		if !finite(size) || size == 0 {
+			continue
+		}
+		most = max(most, size)
+		if !c.vary || c.numbers[1] <= size {
+			least = min(cmp.Or(least, size), size)
+		}
+	}
+	return cmp.Or(least, most), most
+}
+
+// scale returns that of cells: shares have one decimal, others enough for three digits, four without a unit.
+func (q Quantity) scale(of []cell) scale {
+	_, most := sizes(of)
+	digits := 3
+	s := scale{size: 1}
+	switch q.Unit {
+	case "%":
+		return scale{unit: " %", size: 0.01, decimals: 1}
+	case "B":
+		s.unit, s.size = text.ByteUnit(most)
+		s.unit = " " + s.unit
+	case "s":
+		s = durations(most)
+	case "1":
+	default:
+		if digits = 4; most > 0 && (most < 1e-3 || most >= 1e6) {
+			e := exponent(most, digits)
+			s.unit, s.size = strings.TrimPrefix(table.Minus(fmt.Sprintf("2e%d", e)), "2"), math.Pow10(e)
+		}
+	}
+	s.decimals = decimals(of, s.size, digits)
+	return s
+}
+
+// durations returns the unit in which Seconds begins.
+func durations(s float64) scale {
+	switch {
+	case s > 0 && s < 0.00995:
+		return scale{unit: " ms", size: 1e-3}
+	case s < 99.95:
+		return scale{unit: " s", size: 1}
+	case s < 3600:
+		return scale{unit: " min", size: 60}
+	case s < 48*3600:
+		return scale{unit: " h", size: 3600}
+	}
+	return scale{unit: " d", size: 86400}
+}
+
+// decimals returns as many as the largest mean needs for these digits, and the smallest for two. Whole numbers need none. With
+// intervals, their median has two digits if that takes at most two decimals more than the means do.
+func decimals(of []cell, size float64, digits int) (n int) {
+	least, most := sizes(of)
+	whole, halves := true, []float64(nil)
+	for _, c := range of {
+		whole = whole && !(c.numbers[0]/size != math.Round(c.numbers[0]/size) && finite(c.numbers[0]))
+		if c.vary && c.numbers[1] > 0 {
+			halves = append(halves, c.numbers[1])
+		}
+	}
+	if !whole {
+		n = max(0, digits-1-exponent(most/size, digits), 1-exponent(least/size, 2))
+	}
+	if halves != nil {
+		slices.Sort(halves)
+		n = max(0, -exponent(least/size, 1), min(n+2, 1-exponent(halves[len(halves)/2]/size, 2)))
+	}
+	return n
+}
+
+// exponent returns the power of ten of a number that is rounded to these digits; 0 for 0.
+func exponent(v float64, digits int) int {
+	_, e, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
+	n, _ := strconv.Atoi(e)
+	return n
+}
