@@ -36,7 +36,7 @@ func (b brush) draw(s *sheet) {
 		case Dots:
 			b.dots(t, st.color)
 		case Cells:
-			b.cells(t, st.color)
+			b.cells(t, st.color, s.style(t.Name).over())
 		case Images:
 			b.images(t)
 		case Segments:
@@ -67,6 +67,10 @@ func (b brush) axes() {
 	}
 	for _, t := range b.labeled() {
 		b.FillText(label, vg.Point{X: b.at(t, b.y.lo).X, Y: lo.Y - 17}, b.x.label(t))
+	}
+	for y := 0; b.Guides && y < len(b.y.Names); y++ {
+		at := b.at(b.x.lo, float64(y)).Y
+		b.StrokeLine2(pen(grid, 1, nil), lo.X, at, hi.X, at)
 	}
 	label.XAlign = draw.XRight
 	for _, t := range b.y.ticks {
@@ -133,9 +137,14 @@ func (b brush) dots(t series, c color.NRGBA) {
 	}
 }
 
-func (b brush) cells(t series, c color.NRGBA) {
+func (b brush) cells(t series, c, over color.NRGBA) {
 	for i := range t.X {
 		fillRect(b.Canvas, c, vg.Rectangle{Min: b.at(t.X[i], t.Y[i]), Max: b.at(t.X2[i], t.Y2[i])})
+	}
+	words := tickText
+	words.Color, words.XAlign, words.YAlign = over, draw.XCenter, draw.YCenter
+	for i, w := range t.Text {
+		b.FillText(words, b.at((t.X[i]+t.X2[i])/2, (t.Y[i]+t.Y2[i])/2), w)
 	}
 }
 

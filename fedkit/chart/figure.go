@@ -13,6 +13,7 @@ type Figure struct {
 	Area    string    // what Series.Size counts, in the tooltip: "training rows"
 	Targets []float64 // dashed lines across the figure at these values of Y
 	Series  []Series  // drawn in this order, later ones on top
+	Guides  bool      // faint lines across the figure at the names of Y
 	Legend  bool      // show a legend although an axis has Names, which mostly replace it
 
 	Width, Height int // of the area inside the axes, in CSS pixels; default 560 × 320. In a narrow cell it is less wide
@@ -60,6 +61,7 @@ type Series struct {
 	Size    []float64     // Dots: the area; values that are not positive are left out
 	X2, Y2  []float64     // Cells, Segments, Images: the other corner or end
 	Images  []image.Image // Images: one for each point
+	Text    []string      // Cells: what is written in each
 	Tip     []string      // which one each point is, for its tooltip: the 7 of client 7
 	Opacity float64       // default 0.75 for dots, 1 for all else
 	Shade   float64       // in [−1, 1], not 0: a place on the scale from light to dark, a warm one if negative, instead of a color of its own

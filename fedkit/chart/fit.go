@@ -56,6 +56,9 @@ func (s *sheet) columnsAndSizes() []any {
 		least = max(least, min(tight, float64(p.Width))+p.around())
 	}
 	fits := fmt.Sprintf("clamp(floor((room + %d) / %g), 1, %d)", spacing-2*padding, least+spacing, s.across())
+	if s.joined() {
+		fits = fmt.Sprint(s.across())
+	}
 	patch := []any{
 		object{"op": "add", "path": "/signals/-", "value": signal("columns", fmt.Sprintf("ceil(%d / ceil(%d / %s))", n, n, fits))},
 		object{"op": "replace", "path": "/layout/columns", "value": object{"signal": "columns"}},
@@ -133,6 +136,13 @@ func (s *sheet) width(i int) string {
 		}
 	}
 	width := fmt.Sprintf("clamp(floor((room + %d) / %s) - %g, %d, %d)", spacing-2*padding, columns, spacing+most, min(60, p.Width), p.Width)
+	if s.joined() {
+		beside := float64(2*padding - spacing)
+		for _, q := range s.panels[:s.across()] {
+			beside += q.around() + spacing
+		}
+		width = fmt.Sprintf("clamp(floor((room - %g) / %d), %d, %d)", beside, s.across(), min(60, p.Width), p.Width)
+	}
 	if n := int(p.x.hi - p.x.lo); p.matrix() && n > 0 && 8*n <= p.Width { // whole pixels for each cell, so that no seams show
 		width = fmt.Sprintf("%d * max(1, floor(%s / %d))", n, width, n)
 	}
@@ -143,6 +153,11 @@ func (s *sheet) width(i int) string {
 func (s *sheet) height(i int) string {
 	p := s.panels[i]
 	return fmt.Sprintf("%s * %g", s.signalOf(i, "width"), round(float64(p.Height)/float64(p.Width), 5))
+}
+
+// joined reports whether a figure has the rows of the one at its left, but not their names. Such figures stay in their line.
+func (s *sheet) joined() bool {
+	return slices.ContainsFunc(s.panels, func(p *panel) bool { return p.Y.Names != nil && p.y.ticks == nil })
 }
 
 // matrix reports whether the panel has named rows and columns: it is made smaller as a whole.

@@ -102,6 +102,17 @@ func (s style) companion(name string) style {
 	return s
 }
 
+// over is the color of text on it: that of text elsewhere on what is of ink, which is faint.
+func (s style) over() color.NRGBA {
+	switch {
+	case s.color == ink:
+		return ink
+	case luminance(s.color) < 0.22:
+		return white
+	}
+	return black
+}
+
 // luminance is the relative luminance of WCAG 2: 0 for black, 1 for white.
 func luminance(c color.NRGBA) float64 {
 	linear := func(v uint8) float64 {

@@ -56,6 +56,9 @@ func (s Series) clean(x, y Axis, points int) series {
 	if s.Mark != Images {
 		c.Images = nil
 	}
+	if s.Mark != Cells {
+		c.Text = nil
+	}
 	c.cols = c.columns()
 	for _, col := range c.cols {
 		for j, v := range *col.data {
@@ -119,7 +122,7 @@ func (s Series) at(points []int) Series {
 	for _, v := range []*[]float64{&s.X, &s.Y, &s.Lo, &s.Hi, &s.Size, &s.X2, &s.Y2} {
 		*v = pick(*v, points)
 	}
-	s.Tip, s.Images = pick(s.Tip, points), pick(s.Images, points)
+	s.Text, s.Tip, s.Images = pick(s.Text, points), pick(s.Tip, points), pick(s.Images, points)
 	return s
 }
 
@@ -197,8 +200,10 @@ func (s *Series) width() (bytes int) {
 				bytes += len(strconv.FormatFloat(round5((*c.data)[i]), 'g', -1, 64)) + 1
 			}
 		}
-		if i < len(s.Tip) {
-			bytes += len(s.Tip[i]) + 3
+		for _, words := range [][]string{s.Tip, s.Text} {
+			if i < len(words) {
+				bytes += len(words[i]) + 3
+			}
 		}
 		if s.Mark == Images && i < len(s.Images) {
 			bytes += len(dataURL(s.Images[i])) + 3

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"image/color"
 	"maps"
 	"math"
 	"slices"
@@ -61,6 +62,9 @@ func (s *sheet) config() object {
 func (s *sheet) view(i int) object {
 	p := s.panels[i]
 	var layers []any
+	if p.Guides {
+		layers = append(layers, p.guides())
+	}
 	if len(p.Targets) > 0 {
 		layers = append(layers, p.targets())
 	}
@@ -72,12 +76,24 @@ func (s *sheet) view(i int) object {
 		layers = append(layers, s.layer(p, p.series[k:n], fmt.Sprintf("_%d_%d", i, k), s.signalOf(i, "width")))
 		k = n
 	}
+	layers = append(layers, s.texts(p, s.signalOf(i, "width"))...)
 	view := object{"width": float64(p.Width), "height": float64(p.Height), "layer": layers}
 	if p.Title != "" || p.Note != "" {
 		width := fmt.Sprintf("%s + %g", s.signalOf(i, "width"), float64(p.margins().right))
 		view["title"] = object{"text": wrapped(p.Title, titleText, width), "subtitle": wrapped(p.Note, noteText, width)}
 	}
 	return view
+}
+
+func (p *panel) guides() object {
+	rows := make([]any, len(p.Y.Names))
+	for y := range rows {
+		rows[y] = object{"y": float64(y)}
+	}
+	return object{
+		"data": object{"values": rows}, "mark": object{"type": "rule", "color": own, "opacity": 0.1},
+		"encoding": object{"y": p.y.channel("y")},
+	}
 }
 
 func (p *panel) targets() object {
@@ -165,6 +181,38 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 	}
 	layer["transform"] = steps
 	return layer
+}
+
+// texts are the layers of what is written in cells, one for each color, in letters that shrink with the panel.
+func (s *sheet) texts(p *panel, width string) (layers []any) {
+	for _, color := range []color.NRGBA{white, black, ink} {
+		var x, y, words, tips []any
+		for _, t := range p.series {
+			if s.style(t.Name).over() != color {
+				continue
+			}
+			for i, w := range t.Text {
+				tip := w
+				if t.Tip != nil {
+					tip = t.Tip[i]
+				}
+				x, y = append(x, (t.X[i]+t.X2[i])/2), append(y, (t.Y[i]+t.Y2[i])/2)
+				words, tips = append(words, w), append(tips, tip)
+			}
+		}
+		if words == nil {
+			continue
+		}
+		size := object{"expr": fmt.Sprintf("min(1, %s / %d) * 11", width, p.Width)}
+		layers = append(layers, object{
+			"data":      object{"values": []any{object{"x": x, "y": y, "l": words, "t": tips}}},
+			"transform": []any{object{"flatten": []any{"x", "y", "l", "t"}}},
+			"mark":      object{"type": "text", "color": style{color: color}.paint(), "fontSize": size},
+			"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "text": object{"field": "l", "type": "nominal"},
+				"tooltip": []any{object{"field": "t", "type": "nominal", "title": p.Point}}},
+		})
+	}
+	return layers
 }
 
 // rows returns the data of series of one kind, one row each, and the names of the columns in it: "s" is the name, "k"
@@ -355,7 +403,7 @@ func (s *sheet) tooltip(p *panel, t series) []any {
 	}{{&p.x, "x"}, {&p.y, "y"}} {
 		switch {
 		case a.Names != nil: // the place is the series' name, or only there to keep dots apart
-		case t.Mark == Segments && t.Tip != nil:
+		case t.Tip != nil && (t.Mark == Segments || a.Title == ""):
 		case t.Mark == Cells && t.Tip != nil && !p.x.Whole: // a range of values, which the tip has
 		case t.Mark == Cells:
 			add(a.field+"s", a.Title)

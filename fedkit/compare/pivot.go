@@ -34,24 +34,11 @@ type Pivot struct {
 // Errors: no panel, those of Table for the runs of a panel, runs that cannot be compared.
 func (p Pivot) Table(panels ...Panel) *table.Table {
 	return table.Make("compare: pivot", func(t *table.Table) error {
-		if len(panels) == 0 {
-			return errors.New("no panel given")
-		}
 		q := p.By.orAccuracy()
-		var all []*Run
-		of := make([][]*Run, len(panels))
-		for i, p := range panels {
-			runs, err := Evaluated(p.Runs...)
-			if err != nil {
-				return fmt.Errorf("panel %q: %w", p.Name, err)
-			}
-			of[i], all = runs, append(all, runs...)
-		}
-		b, err := CommonBasis(all)
+		groups, all, b, err := groupPanels(panels)
 		if err != nil {
 			return err
 		}
-		groups := each(of, GroupRuns)
 		g := q.grid(panels, groups, b)
 		if p.Ranked {
 			g.rank()
@@ -63,6 +50,22 @@ func (p Pivot) Table(panels ...Panel) *table.Table {
 		t.Note = strings.Join(g.notes(q, groups, all, b, len(t.Bold) > 0), "; ")
 		return nil
 	})
+}
+
+// groupPanels returns the groups of each panel, all runs, and what they are compared by.
+func groupPanels(panels []Panel) (groups [][]*Group, all []*Run, b Basis, err error) {
+	if len(panels) == 0 {
+		return nil, nil, b, errors.New("no panel given")
+	}
+	for _, p := range panels {
+		runs, err := Evaluated(p.Runs...)
+		if err != nil {
+			return nil, nil, b, fmt.Errorf("panel %q: %w", p.Name, err)
+		}
+		groups, all = append(groups, GroupRuns(runs)), append(all, runs...)
+	}
+	b, err = CommonBasis(all)
+	return groups, all, b, err
 }
 
 // grid is such a table: a cell for each row in each column.

@@ -23,10 +23,10 @@ var (
 
 // Quantities of all clients, in the last round that has them.
 var (
-	Clients      = perRound(Quantity{Name: "clients", Unit: "%", Range: share}, spread(func(s *history.Spread) history.Float { return s.Mean }))     // mean over clients on their own examples, each counting the same
-	Worst        = perRound(Quantity{Name: "worst 10 %", Unit: "%", Range: share}, spread(func(s *history.Spread) history.Float { return s.Worst })) // the same over the worst-off tenth of the clients
-	Unseen       = perRound(Quantity{Name: "unseen", Unit: "%", Range: share}, mean((*history.Record).MeanUnseen))                                   // mean over the test examples of clients that never took part
-	ChosenOnTest = perRound(Quantity{Name: "chosen on test", Unit: "%", Range: share}, mean((*history.Record).MeanChosenOnTest))                     // mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest
+	Clients      = perRound(Quantity{Name: "clients", Long: "accuracy of clients", Unit: "%", Range: share}, spread(func(s *history.Spread) history.Float { return s.Mean }))            // mean over clients on their own examples, each counting the same
+	Worst        = perRound(Quantity{Name: "worst 10 %", Long: "accuracy of the worst 10 %", Unit: "%", Range: share}, spread(func(s *history.Spread) history.Float { return s.Worst })) // the same over the worst-off tenth of the clients
+	Unseen       = perRound(Quantity{Name: "unseen", Long: "accuracy of unseen clients", Unit: "%", Range: share}, mean((*history.Record).MeanUnseen))                                   // mean over the test examples of clients that never took part
+	ChosenOnTest = perRound(Quantity{Name: "chosen on test", Unit: "%", Range: share}, mean((*history.Record).MeanChosenOnTest))                                                         // mean over clients' test examples, each client's model chosen by these: see fedkit.Options.ChooseOnTest
 )
 
 // Quantities of clusters, and of their agreement with the true groups: see cluster.Agreement.

@@ -14,13 +14,17 @@ import (
 // maxStays limits the cells of a figure of clusters to what fits into a notebook; those that name their clients take more.
 const maxStays, maxNamed = 1200, 900
 
+// maxColumns is how many columns of equal rounds a figure of clusters has. With more of them, it has an axis of rounds.
+const maxColumns = 8
+
 // Clusters returns the figure of which cluster every client belonged to, round by round; Show draws it. The clusters of a round
 // are matched to those before that they share most clients with (cluster.Follow), so that a group keeps its color even if a
 // method renumbers its clusters. Rounds without a clustering keep the last assignment. A client without a cluster has no color.
+// If clients seldom move, successive rounds with the same clusters are one column, and all of them are if nobody ever does.
 //
 // True groups [M], if given, are what clients are sorted by, from the bottom up, with lines between them and a strip at
-// the right: plot.Clusters(h, partition.Groups(fed.Clients)...). The strip has another shade of the color of the
-// cluster that has most of the group in the last round.
+// the right: plot.Clusters(h, partition.Groups(fed.Clients)...). The strip has the colors of the clusters that agree with the
+// groups best in the last round, one to one.
 //
 // At most the first 100 clients are drawn. If assignments change so often that the figure would be heavy, only some of the
 // rounds are; the note says so.
@@ -41,24 +45,35 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 		if len(truth) > 0 {
 			most = maxNamed
 		}
+		folded, begin := fold(rounds)
+		if folded != nil {
+			rounds, all = folded, len(folded)
+		}
 		spans := stays(rounds, shown)
 		for len(spans) > most && len(rounds) > 2 {
 			rounds = chart.Thin(rounds, max(2, len(rounds)*most/len(spans)))
 			spans = stays(rounds, shown)
 		}
-		f.Name, f.Title = "clusters", "Cluster of each client: "+h.Name
+		f.Name, f.Title, f.Point, f.Legend = "clusters", "Cluster of each client: "+h.Name, "client", true
 		f.X, f.Y = chart.Axis{Title: "round", Whole: true}, chart.Axis{Title: "client", Whole: true}
 		f.Height = min(640, max(200, 14*len(shown)))
-		if len(truth) == 0 {
-			f.Series = clusterSeries(spans, nil)
-		} else {
+		if len(truth) > 0 || folded != nil {
 			f.Y.Names = each(shown, func(c int) string { return fmt.Sprint(c) })
-			f.Point, f.Legend = "client", true
-			f.Series = clusterSeries(spans, f.Y.Names)
+		}
+		f.Series = clusterSeries(spans, f.Y.Names, begin)
+		if len(truth) > 0 {
 			last := rounds[len(rounds)-1]
-			drawGroups(f, shown, truth, float64(rounds[0].round)-0.5, float64(last.round)+0.5)
+			from, to := float64(rounds[0].round)-0.5, float64(last.round)+0.5
+			left, right := to+0.01*(to-from), to+0.035*(to-from)
+			if folded != nil {
+				left, right = to+0.1, to+0.5
+			}
+			drawGroups(f, shown, truth, from, left, right)
 			nameLike(f, last.labels, truth)
 			note(f, "strip: true group")
+		}
+		if folded != nil {
+			narrow(f, begin, len(truth) > 0)
 		}
 		if len(rounds) < all {
 			note(f, "%d of the %d rounds with an assignment", len(rounds), all)
@@ -96,6 +111,46 @@ func assigned(h *fedkit.History) ([]assignment, error) {
 		return nil, fmt.Errorf("history %q has no assignment (Record.Clusters): %q does not cluster its clients", h.Name, h.Strategy)
 	}
 	return rounds, nil
+}
+
+// fold joins successive rounds with equal labels to columns 0, 1, …, if these are few and at most half as many as the rounds. Column
+// i begins at round begin[i] and ends before begin[i+1].
+func fold(rounds []assignment) (columns []assignment, begin []int) {
+	for _, r := range rounds {
+		if n := len(columns); n == 0 || !slices.Equal(columns[n-1].labels, r.labels) {
+			columns, begin = append(columns, assignment{n, r.labels}), append(begin, r.round)
+		}
+	}
+	if len(columns) > min(maxColumns, len(rounds)/2) {
+		return nil, nil
+	}
+	return columns, append(begin, rounds[len(rounds)-1].round+1)
+}
+
+// narrow gives a folded figure an axis of columns, with a last one for a strip, and the room that they need.
+func narrow(f *chart.Figure, begin []int, strip bool) {
+	f.X = chart.Axis{Title: "rounds"}
+	for i, first := range begin[1:] {
+		f.X.Names = append(f.X.Names, span(begin[i], first))
+	}
+	if strip {
+		f.X.Names = append(f.X.Names, "")
+	}
+	f.Width = max(160, 64*len(f.X.Names))
+	if len(begin) > 2 {
+		note(f, "a column is rounds in which no client moves")
+		return
+	}
+	f.Height = max(160, f.Height*3/5)
+	note(f, "no client ever moves")
+}
+
+// span names the rounds from one until before another.
+func span(from, to int) string {
+	if to-from == 1 {
+		return fmt.Sprint(from)
+	}
+	return fmt.Sprintf("%d–%d", from, to-1)
 }
 
 // lastKnown returns the labels, and for clients without one the one they had.
@@ -149,8 +204,9 @@ func stays(rounds []assignment, clients []int) []stay {
 	return all
 }
 
-// clusterSeries makes one series per cluster, in their order. Names of the clients, by place, are for tooltips.
-func clusterSeries(spans []stay, names []string) (all []chart.Series) {
+// clusterSeries makes one series per cluster, in their order. Names of the clients, by place, and the
+// beginnings of columns are for tooltips.
+func clusterSeries(spans []stay, names []string, begin []int) (all []chart.Series) {
 	spans = slices.Clone(spans)
 	slices.SortStableFunc(spans, func(a, b stay) int { return a.cluster - b.cluster })
 	for i, s := range spans {
@@ -158,7 +214,10 @@ func clusterSeries(spans []stay, names []string) (all []chart.Series) {
 			all = append(all, chart.Series{Name: clusterName(s.cluster), Mark: chart.Cells})
 		}
 		var tip []string
-		if names != nil {
+		switch {
+		case begin != nil:
+			tip = []string{fmt.Sprintf("%s, rounds %s", names[s.place], span(begin[int(s.from)], begin[int(s.to)]))}
+		case names != nil:
 			tip = names[s.place : s.place+1]
 		}
 		all[len(all)-1].Cell(s.from-0.5, s.to-0.5, float64(s.place)-0.46, float64(s.place)+0.46, tip...)
@@ -166,10 +225,10 @@ func clusterSeries(spans []stay, names []string) (all []chart.Series) {
 	return all
 }
 
-// drawGroups adds lines between the true groups of clients that are sorted by them, and the strip right of the last round.
-func drawGroups(f *chart.Figure, clients, truth []int, from, to float64) {
+// drawGroups adds lines between the true groups of clients that are sorted by them, and the strip right of the last round, from left
+// to right.
+func drawGroups(f *chart.Figure, clients, truth []int, from, left, right float64) {
 	border := chart.Series{Name: "border", Mark: chart.Segments, Ink: true}
-	left, right := to+0.01*(to-from), to+0.035*(to-from)
 	for place, c := range clients {
 		y := float64(place)
 		if place > 0 && of(truth, c) != of(truth, clients[place-1]) {

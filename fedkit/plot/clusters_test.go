@@ -51,15 +51,15 @@ func TestClustersByGroup(t *testing.T) {
 	if want := []string{"0", "2", "1", "3", "4"}; !slices.Equal(f.Y.Names, want) {
 		t.Errorf("rows %v, want %v", f.Y.Names, want)
 	}
-	var names, like []string
+	var names, of []string
 	for _, s := range f.Series {
-		names, like = append(names, s.Name), append(like, s.Like)
+		names, of = append(names, s.Name), append(of, s.Of)
 	}
 	if want := []string{"cluster 3", "cluster 5", "group 0", "group 1", "border"}; !slices.Equal(names, want) {
 		t.Fatalf("%v, want %v", names, want)
 	}
-	if want := []string{"", "", "cluster 5", "cluster 3", ""}; !slices.Equal(like, want) {
-		t.Errorf("%v, want %v", like, want)
+	if want := []string{"", "", "cluster 5", "cluster 3", ""}; !slices.Equal(of, want) {
+		t.Errorf("%v, want %v", of, want)
 	}
 	if border := f.Series[4]; !slices.Equal(border.Y, []float64{1.5}) {
 		t.Errorf("borders at %v, want 1.5", border.Y)
@@ -70,6 +70,25 @@ func TestClustersByGroup(t *testing.T) {
 	charttest.Golden(t, "clusters-by-group", f)
 	if !testing.Short() {
 		charttest.Drawn(t, f)
+	}
+}
+
+// Rounds in which nobody moves are one column, be they all or some of them; a client that moves all the time needs all rounds.
+func TestClustersFold(t *testing.T) {
+	a, b := []int{0, 0, 1, 1}, []int{0, 1, 1, 1}
+	for what, c := range map[string]struct {
+		f       *chart.Figure
+		columns []string
+		tip     string
+	}{
+		"never": {Clusters(assignments(a, a, a, nil, a)), []string{"1–5"}, "0, rounds 1–5"},
+		"once":  {Clusters(assignments(a, b, b, b, b, nil), 0, 0, 1, 1), []string{"1", "2–5", ""}, "0, rounds 1–5"},
+		"often": {Clusters(assignments(a, b, a, b), 0, 0, 1, 1), nil, "0"},
+	} {
+		if err := c.f.Err(); err != nil || !slices.Equal(c.f.X.Names, c.columns) || c.f.Series[0].Tip[0] != c.tip {
+			t.Errorf("%s: %q, %q, %v", what, c.f.X.Names, c.f.Series[0].Tip, err)
+		}
+		charttest.Spec(t, c.f)
 	}
 }
 

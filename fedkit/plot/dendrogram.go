@@ -16,8 +16,8 @@ import (
 //	plot.Dendrogram(tree, tree.CutAt(0.3)).Show() // those that merge at most at 0.3
 //
 // A cluster has a color below the dashed line, which is halfway between the last merge inside a cluster and the first of
-// two clusters. True groups [n], if given, are dots at the leaves: partition.Groups(fed.Clients), say. A dot has another
-// shade of its branch's color if the client is where most of its group are.
+// two clusters. True groups [n], if given, are dots at the leaves: partition.Groups(fed.Clients), say. A dot has
+// its branch's color if the client is where most of its group are.
 //
 // Of more than 100 leaves, those that merge first are drawn as one, with the number of clients in brackets.
 //

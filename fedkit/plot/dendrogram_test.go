@@ -58,7 +58,7 @@ func TestDendrogram(t *testing.T) {
 	}
 	// Client 4 is of group 1 in cluster 0: its dot has the other cluster's color.
 	one := s["group 1"]
-	if one.Like != "cluster 1" || !slices.Equal(one.Tip, []string{"1", "3", "4"}) || !near(one.X, []float64{0, 1, 2}) || s["group 0"].Like != "cluster 0" {
+	if one.Of != "cluster 1" || !slices.Equal(one.Tip, []string{"1", "3", "4"}) || !near(one.X, []float64{0, 1, 2}) || s["group 0"].Of != "cluster 0" {
 		t.Errorf("%+v", one)
 	}
 	charttest.Golden(t, "dendrogram", f)

@@ -7,7 +7,8 @@
 //	clock     of runs on a simulated clock: Gantt, Schedule, Staleness
 //	clusters  of runs: Clusters, ClusterDistances
 //	          of what is clustered: Dendrogram, Similarities, PCA
-//	many      Facets, small figures of one kind; Ranks, mean ranks with their critical difference
+//	methods   Grid, a table in shades; Dots, a row for each; Forest, differences from a baseline; Ranks, mean ranks by Nemenyi's test
+//	many      Facets, small figures of one kind
 //	any       Show, for whatever a cell's last line is: a chart, a history, a federation
 //	live      Live, a watcher that draws while a run goes on, or a whole study; Follow, for a run of another program
 //

@@ -36,8 +36,8 @@ func distinct(labels []int) []int {
 func clusterName(label int) string { return fmt.Sprintf("cluster %d", label) }
 func groupName(group int) string   { return fmt.Sprintf("group %d", group) }
 
-// nameLike matches true groups to clusters, one to one, so that they share the most clients. The series of a group is drawn in
-// another shade of its cluster's color, so a client in the wrong cluster shows two colors.
+// nameLike matches true groups to clusters, one to one, so that they share the most clients. The series of a group has the color of
+// its cluster, so a client in the wrong cluster shows two colors.
 func nameLike(f *chart.Figure, labels, truth []int) {
 	clusters, groups := distinct(labels), distinct(truth)
 	if len(clusters) == 0 || len(groups) == 0 {
@@ -58,7 +58,7 @@ func nameLike(f *chart.Figure, labels, truth []int) {
 	for g, name := range groups {
 		s := slices.IndexFunc(f.Series, func(s chart.Series) bool { return s.Name == groupName(name) })
 		if c := match[g]; s >= 0 && c < len(clusters) && overlap[c][g] > 0 {
-			f.Series[s].Like = clusterName(clusters[c])
+			f.Series[s].Of = clusterName(clusters[c])
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestPCA(t *testing.T) {
 	if a, b := s["cluster 0"].Y[1], s["no cluster"].Y[0]; !near([]float64{a * b}, []float64{-1}) {
 		t.Errorf("clients 3 and 2 are at %g and %g, want 1 and −1", a, b)
 	}
-	if like := g.Series[0].Like; g.Series[0].Name != "group 0" || like != "cluster 1" && like != "cluster 0" {
+	if of := g.Series[0].Of; g.Series[0].Name != "group 0" || of != "cluster 1" && of != "cluster 0" {
 		t.Errorf("%+v", g.Series[0])
 	}
 	charttest.Spec(t, row)

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,6 +136,80 @@ func TestRanks(t *testing.T) {
 		t.Errorf("note %q, %v", f.Note, f.Err())
 	}
 	if err := Ranks(compare.Loss).Err(); err == nil || err.Error() != "plot: ranks: no problem given" {
+		t.Errorf("%v", err)
+	}
+}
+
+// The methods of all panels are rows, the best on top, and the baseline is a line down each figure.
+func TestDots(t *testing.T) {
+	row := Dots(compare.Quantity{}, "Fair", panels(5)...)
+	if err := row.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if f := row[0]; !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || f.X.Title != "accuracy" || !near(f.Series[0].X, []float64{0.555}) || !strings.HasPrefix(f.Note, "line: Fair; mean over 2 seeds") {
+		t.Errorf("rows %q, axis %q, %+v, note %q", f.Y.Names, f.X.Title, f.Series, f.Note)
+	}
+	// Of 5 panels, 3 are in the first line. Their dots are at 0.6 + 0.04 + luck, and the intervals end at 0 and 1.
+	if f := row[2]; f.X.Title != "" || f.Y.Names[0] != "" || row[3].Y.Names[0] != "Poor" || !near(f.Series[2].X[:1], []float64{0.645}) || f.Series[2].Tip[0] != "Good: 64.5 ± 6.4 %" {
+		t.Errorf("%+v", f)
+	}
+	charttest.Golden(t, "dots", row[:2])
+	charttest.Drawn(t, row)
+	for says, row := range map[string]chart.Row{
+		`plot: dots: baseline "Best": must be one of Good, Fair, Poor`: Dots(compare.Accuracy, "Best", panels(1)...),
+		"plot: dots: compare: pivot: no panel given":                   Dots(compare.Accuracy, ""),
+	} {
+		if err := row.Err(); err == nil || err.Error() != says {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
+
+// Each cell has its number, without the interval, which is in the tip; the best of a column has an asterisk.
+func TestGrid(t *testing.T) {
+	all := append(panels(2), Panel{Name: "β", Runs: []*fedkit.History{historyOf("Fair", 0.5)}})
+	f := Grid(compare.Pivot{}, all...)
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	text := map[string]string{}
+	for _, s := range f.Series {
+		for i, tip := range s.Tip {
+			text[tip] = s.Text[i]
+		}
+	}
+	for tip, want := range map[string]string{"Good, α = 1: 60.5 ± 6.4 %": "60.5*", "Poor, α = 11: 38.5 ± 6.4 %": "38.5", "Good, β: –": "–", "Fair, β: 50.0 %": "50.0"} {
+		if text[tip] != want {
+			t.Errorf("%s: %q, want %q", tip, text[tip], want)
+		}
+	}
+	if f.Title != "accuracy (%)" || !strings.Contains(f.Note, "; *: best mean") || !slices.Equal(f.X.Names, []string{"α = 1", "α = 11", "β"}) {
+		t.Errorf("%q, %q, %q", f.Title, f.Note, f.X.Names)
+	}
+	charttest.Golden(t, "grid", f)
+	charttest.Drawn(t, f)
+}
+
+// Good is ahead of Fair by 0.05, 0.07, … on 6 problems with 2 seeds, and Poor behind by 0.15, ….
+func TestForest(t *testing.T) {
+	f := Forest(compare.Quantity{}, "Fair", panels(6)...)
+	if err := f.Err(); err != nil {
+		t.Fatal(err)
+	}
+	better, worse := f.Series[4], f.Series[5]
+	if !slices.Equal(f.Y.Names, []string{"Poor", "Good"}) || !near(better.X, []float64{0.1}) || !near(worse.X, []float64{-0.2}) || f.X.Title != "accuracy − that of Fair" {
+		t.Errorf("%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
+	}
+	if !strings.HasPrefix(better.Tip[0], "Good: +10 points (") || !strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; ") {
+		t.Errorf("%q, %q", better.Tip, f.Note)
+	}
+	charttest.Golden(t, "forest", f)
+	charttest.Drawn(t, f)
+	// The smaller loss is better.
+	if f := Forest(compare.Loss, "Fair", panels(2)...); f.Err() != nil || f.Y.Names[1] != "Good" || len(f.Series[4].X) != 1 || f.Series[4].X[0] > 0 || !strings.Contains(f.Note, "paired t test") {
+		t.Errorf("%v, %+v, %q", f.Err(), f.Series, f.Note)
+	}
+	if err := Forest(compare.Accuracy, "Best", panels(1)...).Err(); err == nil || !strings.Contains(err.Error(), `baseline = "Best": must be one of "Good", "Fair", "Poor"`) {
 		t.Errorf("%v", err)
 	}
 }

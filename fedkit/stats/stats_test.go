@@ -77,6 +77,37 @@ func TestPairedTests(t *testing.T) {
 	}
 }
 
+// The interval has the shifts that the signed-rank test, which SciPy has checked, does not reject, and no others.
+func TestHodgesLehmann(t *testing.T) {
+	d := []float64{0.31, -0.12, 0.57, 0.83, 1.49, -0.41, 0.24, 2.03, 0.68, 0.07}
+	for _, alpha := range []float64{0.05, 0.01} {
+		_, lo, hi := HodgesLehmann(alpha, d)
+		for _, c := range []struct {
+			at       float64
+			rejected bool
+		}{{lo - 1e-9, true}, {lo + 1e-9, false}, {hi - 1e-9, false}, {hi + 1e-9, true}} {
+			shifted := make([]float64, len(d))
+			for i, v := range d {
+				shifted[i] = v - c.at
+			}
+			if p, _ := Wilcoxon(shifted); p <= alpha != c.rejected {
+				t.Errorf("α = %v, [%v, %v]: p = %v at %v", alpha, lo, hi, p, c.at)
+			}
+		}
+	}
+	// By hand: the means of pairs of 1, 2 and 6 are 1, 1.5, 2, 3.5, 4 and 6. Three differences have no interval of 95 %.
+	if at, lo, hi := HodgesLehmann(0.05, []float64{1, 6, 2}); at != 2.75 || !math.IsInf(lo, -1) || !math.IsInf(hi, 1) {
+		t.Errorf("%v, %v to %v", at, lo, hi)
+	}
+	// Tables of the signed-rank test have 434 as the critical value of 50 pairs at 5 %, two-sided; 51 have the normal distribution.
+	if k, m := signedRankQuantile(51, 0.025), signedRankQuantile(50, 0.025); k < m || k > m+40 || m != 435 {
+		t.Errorf("quantiles %d and %d", k, m)
+	}
+	if at, _, _ := HodgesLehmann(0.05, nil); !math.IsNaN(at) {
+		t.Errorf("of nothing: %v", at)
+	}
+}
+
 // By the definition: 3·0.01, 2·0.02, and 0.03 is raised to its predecessor. The second are those of
 //
 //	import numpy as np

@@ -40,9 +40,9 @@ func Wilcoxon(differences []float64) (p float64, exact bool) {
 	return 2 * distuv.UnitNormal.CDF(-math.Abs(z)), false
 }
 
-// signedRank is the two-sided p value of w among all 2ⁿ assignments of signs to the ranks, which are multiples of ½.
-func signedRank(rank []float64, w float64) float64 {
-	ways := []float64{1} // ways[i] is the number of assignments with sum i/2
+// signs returns how many of all 2ⁿ assignments of signs to ranks, which are multiples of ½, have positive ones whose sum is i/2.
+func signs(rank []float64) []float64 {
+	ways := []float64{1}
 	for _, r := range rank {
 		step := int(2 * r)
 		next := make([]float64, len(ways)+step)
@@ -52,6 +52,12 @@ func signedRank(rank []float64, w float64) float64 {
 		}
 		ways = next
 	}
+	return ways
+}
+
+// signedRank is the two-sided p value of w among all assignments of signs to the ranks.
+func signedRank(rank []float64, w float64) float64 {
+	ways := signs(rank)
 	low, high, at := 0.0, 0.0, int(2*w)
 	for i, n := range ways {
 		if i <= at {

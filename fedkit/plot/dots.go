@@ -1,0 +1,96 @@
+package plot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
+)
+
+// Dots returns the figures of a quantity of many methods: a figure for each panel, side by side, with the same rows, one for each
+// method; Show draws them. A dot is the mean over a group's runs, the line through it the 95 % confidence interval, as in the table of
+// a compare.Pivot. The methods with the best mean ranks over the panels are on top. A baseline, unless it is "", has a line down each
+// figure. Each figure has a range of its own.
+//
+//	plot.Dots(compare.Clients, "FedAvg", compare.Split("world", hs...)...).Show()
+//
+// Errors: those of compare.Pivot.Table, a baseline that is no method.
+func Dots(q compare.Quantity, baseline string, panels ...Panel) (row chart.Row) {
+	failed := chart.Make("plot: dots", func(*chart.Figure) (err error) {
+		row, err = dots(q, baseline, panels)
+		return err
+	})
+	if row == nil {
+		return chart.Row{failed}
+	}
+	return row
+}
+
+func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, err error) {
+	p, err := newPivot(compare.Pivot{By: q, Ranked: true}, panels)
+	if err != nil {
+		return nil, err
+	}
+	base, what, axis := slices.Index(p.methods, baseline), p.Lines[0][0], cmp.Or(q.Axis(), compare.Accuracy.Axis())
+	if base < 0 && baseline != "" {
+		return nil, fmt.Errorf("baseline %q: must be one of %s", baseline, strings.Join(p.methods, ", "))
+	}
+	lines := (len(panels) + 3) / 4
+	across := (len(panels) + lines - 1) / lines // as many as there are in a line of a row
+	for k, panel := range panels {
+		f := rows(p.methods, max(210, 600/across))
+		f.Name, f.Title = "dots-"+strings.ReplaceAll(what, " ", "-"), panel.Name
+		f.X = chart.Axis{Title: axis, Percent: q.Unit == "%", Whole: q.Unit == "1", Bounds: q.Range}
+		if k%across > 0 { // the names and the title at the left are theirs too
+			clear(f.Y.Names)
+			f.X.Title = ""
+		}
+		dot, line := chart.Series{Name: "mean", Mark: chart.Dots, Opacity: 1}, chart.Series{Name: "interval", Of: "mean", Mark: chart.Segments}
+		for i, of := range p.of {
+			at := of[k]
+			estimate(&dot, &line, float64(len(p.of)-1-i), at.mean, at.mean-at.half, at.mean+at.half, q.Range, p.methods[i]+": "+at.text)
+		}
+		if base >= 0 {
+			f.Series = append(f.Series, down(p.of[base][k].mean, len(p.of), baseline+": "+p.of[base][k].text))
+		}
+		f.Series = append(f.Series, line, dot)
+		row = append(row, f)
+	}
+	if base >= 0 {
+		note(row[0], "line: %s", baseline)
+	}
+	note(row[0], "%s", strings.Replace(p.Note, "; bold (* in text): best mean", "", 1))
+	return row, nil
+}
+
+// rows returns a figure with a row for each name, the first on top.
+func rows(names []string, width int) *chart.Figure {
+	f := &chart.Figure{Point: "method", Width: width, Height: max(80, 17*len(names)), Guides: true}
+	f.Y.Names = slices.Clone(names)
+	slices.Reverse(f.Y.Names)
+	return f
+}
+
+// estimate adds a dot in row y, and its interval if there is one, as far as the quantity goes.
+func estimate(dot, line *chart.Series, y, at, lo, hi float64, bounds [2]float64, tip string) {
+	if !finite(at) {
+		return
+	}
+	dot.X, dot.Y, dot.Tip = append(dot.X, at), append(dot.Y, y), append(dot.Tip, tip)
+	if bounds[0] < bounds[1] {
+		lo, hi = max(lo, min(at, bounds[0])), min(hi, max(at, bounds[1]))
+	}
+	if lo < hi {
+		line.Cell(lo, hi, y, y, tip)
+	}
+}
+
+// down is a line down all rows of a figure.
+func down(x float64, rows int, tip string) chart.Series {
+	s := chart.Series{Name: "reference", Mark: chart.Segments, Ink: true, Opacity: 0.5}
+	s.Cell(x, x, -0.5, float64(rows)-0.5, tip)
+	return s
+}
