@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -17,6 +18,18 @@ func Interval(v []float64) (mean, half float64) {
 	if len(v) < 2 {
 		return mean, math.NaN()
 	}
-	n := float64(len(v))
-	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * std / math.Sqrt(n)
+	return mean, student(len(v)-1) * std / math.Sqrt(float64(len(v)))
+}
+
+// quantiles are those of student, which takes longer than all else of an interval, by its degrees of freedom.
+var quantiles sync.Map
+
+// student returns the 0.975 quantile of Student's t.
+func student(freedom int) float64 {
+	if q, known := quantiles.Load(freedom); known {
+		return q.(float64)
+	}
+	q := distuv.StudentsT{Sigma: 1, Nu: float64(freedom)}.Quantile(0.975)
+	quantiles.Store(freedom, q)
+	return q
 }
