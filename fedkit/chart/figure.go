@@ -61,7 +61,7 @@ type Series struct {
 	X2, Y2  []float64     // Cells, Segments, Images: the other corner or end
 	Images  []image.Image // Images: one for each point
 	Tip     []string      // which one each point is, for its tooltip: the 7 of client 7
-	Opacity float64       // default 0.75 for dots, 1 for all else; 0.45 if Thin
+	Opacity float64       // default 0.75 for dots, 1 for all else; 0.6 if Thin
 	Thin    bool          // Line, Dots: thinner, smaller and under the others: one run beside the mean of several
 	Shade   float64       // in [−1, 1], not 0: a place on the scale from light to dark, a warm one if negative, instead of a color of its own
 	Ink     bool          // in the color of text and without a line in the legend: what holds a figure together, such as borders

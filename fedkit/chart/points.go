@@ -58,7 +58,7 @@ func (s Series) clean(x, y Axis, points int) series {
 		c.Opacity = 1
 		switch {
 		case s.Thin:
-			c.Opacity = 0.45
+			c.Opacity = 0.6
 		case s.Mark == Dots:
 			c.Opacity = 0.75
 		}

@@ -14,7 +14,7 @@ import (
 // Sizes in CSS pixels, and opacities, that both forms share.
 const (
 	lineWidth    = 2.0
-	thinWidth    = 0.8
+	thinWidth    = 1.0
 	segmentWidth = 1.5
 	bandOpacity  = 0.18
 	otherwise    = 0.1 // opacity of what the legend has not picked out

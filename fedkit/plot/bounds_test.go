@@ -103,7 +103,7 @@ func TestNothingIsLeftOutInSilence(t *testing.T) {
 		"not evaluated":    {Accuracy(historyOf("A", nan, 0.2, nan, 0.3), historyOf("B", 0.1, 0.2)), "values in 2 of 4 rounds (A)"},
 		"other rounds":     {Accuracy(historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1))), "means over rounds that all runs have: A 1 of 3; A: the runs have 1 to 3 rounds"},
 		"without a cost":   {Against(compare.Simulated, compare.Accuracy, clocked), "left out: 1 of 3 points, not finite"},
-		"a band below 0":   {Note("norm", wide...), "band: 95 % confidence interval of the mean"},
+		"a band below 0":   {Note("norm", wide...), "band: 95 % confidence interval"},
 		"many":             {Over(compare.Loss, historyOf("A", inf, 1), historyOf("B", inf, 1), historyOf("C", inf, 1), historyOf("D", inf, 1), historyOf("E", inf, 1)), "left out: 5 values not finite (A, B, C and 2 more)"},
 		"clients":          {ClientAccuracy(scored(historyOf("A", 0.5), 0, []float64{0.2, nan, 0.4}, []int{1, 1, 0})), "left out: 2 clients of A without a finite accuracy on test rows"},
 		"no rounds":        {Accuracy(&fedkit.History{Name: "A"}), `history "A" has no evaluated round among its 0`},

@@ -90,7 +90,7 @@ func sayRuns(f *chart.Figure, cs []curve) {
 	note(f, "line: mean of %s runs", span(each(several, func(c curve) int { return c.runs })))
 	bands, few := slices.ContainsFunc(several, func(c curve) bool { return c.banded() }), ""
 	if bands {
-		note(f, "band: 95 %% confidence interval of the mean")
+		note(f, "band: 95 %% confidence interval")
 		few = fmt.Sprintf(", where fewer than %d", fewRuns)
 	}
 	if i := slices.IndexFunc(several, func(c curve) bool { return c.few() }); i >= 0 {

@@ -31,7 +31,7 @@ func TestBandOverSeeds(t *testing.T) {
 		t.Errorf("%+v", f.Series)
 	}
 	means := "; means over rounds that all runs have: FedAvg 2 of 3; values in 2 of 3 rounds (FedAvg)"
-	if want := "line: mean of 5 runs; band: 95 % confidence interval of the mean" + means; f.Note != want {
+	if want := "line: mean of 5 runs; band: 95 % confidence interval" + means; f.Note != want {
 		t.Errorf("note %q, want %q", f.Note, want)
 	}
 	f = Accuracy(h[3:]...)

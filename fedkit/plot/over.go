@@ -232,7 +232,9 @@ func (v *view) sayBasis(f *chart.Figure) {
 func (v *view) sayRounds(f *chart.Figure) {
 	var have, all []int
 	var of []string
+	runs := 0
 	for _, g := range v.groups {
+		runs += len(g.Runs)
 		for _, r := range g.Runs {
 			n, last := len(v.ByRound(r, v.basis)), r.History.Last()
 			if last != nil && n < last.Round {
@@ -240,8 +242,12 @@ func (v *view) sayRounds(f *chart.Figure) {
 			}
 		}
 	}
-	if of != nil {
-		note(f, "values in %s of %s rounds (%s)", span(have), span(all), some(of))
+	if of == nil {
+		return
+	}
+	note(f, "values in %s of %s rounds", span(have), span(all))
+	if len(of) < runs {
+		f.Note += " (" + some(of) + ")"
 	}
 }
 
