@@ -119,6 +119,10 @@ func (b brush) line(t series, st style) {
 	for i := range points {
 		points[i] = b.at(t.X[i], t.Y[i])
 	}
+	if t.Thin {
+		b.StrokeLines(pen(st.color, thinWidth, nil), points)
+		return
+	}
 	b.StrokeLines(pen(st.color, lineWidth, st.dash), points)
 	if len(points) <= fewPoints {
 		for _, p := range points {
@@ -130,6 +134,9 @@ func (b brush) line(t series, st style) {
 func (b brush) dots(t series, c color.NRGBA) {
 	for i := range t.X {
 		radius := dotSide / 2
+		if t.Thin {
+			radius = thinSide / 2
+		}
 		if t.Size != nil {
 			radius = b.side / 2 * math.Sqrt(t.Size[i]/b.most)
 		}

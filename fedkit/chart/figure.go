@@ -47,7 +47,7 @@ const (
 )
 
 // Series is one set of points. Series with the same Name share a color and a line in the legend. All slices that are set go with
-// X, element by element. A point with a value that is not finite is left out. Long series are downsampled to keep a notebook
+// X, element by element. A point with a value that is not finite is left out, and the note counts them. Long series are downsampled to keep a notebook
 // light, about 30 kB of JSON for a row of figures: of each stretch of equally many points, the first and the last stay, with
 // those that have its least and greatest values. So a line keeps every peak and gap. The figure's note says how many points are
 // left.
@@ -63,7 +63,8 @@ type Series struct {
 	Images  []image.Image // Images: one for each point
 	Text    []string      // Cells: what is written in each
 	Tip     []string      // which one each point is, for its tooltip: the 7 of client 7
-	Opacity float64       // default 0.75 for dots, 1 for all else
+	Opacity float64       // default 0.75 for dots, 1 for all else; 0.6 if Thin
+	Thin    bool          // Line, Dots: thinner, smaller and under the others: one run beside the mean of several
 	Shade   float64       // in [−1, 1], not 0: a place on the scale from light to dark, a warm one if negative, instead of a color of its own
 	Ink     bool          // in the color of text and without a line in the legend: what holds a figure together, such as borders
 }

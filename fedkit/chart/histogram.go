@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Histogram returns the figure of the distribution of values, the accuracy of each client, say; Show draws it. The label of its y
 // axis says what is counted. Of a series only X is used: the values of one group. Groups stand side by side in the same bins. A
 // bin holds its lower end, and the last one both ends. Values of exactly 0, such as ties, have a narrow bin of their own, so that
-// winners, losers and ties do not share one. Values that are not finite are left out.
+// winners, losers and ties do not share one. Values that are not finite are left out; the note counts them.
 //
 // The x axis is one of percentages if its label speaks of accuracy or a share, and all values lie in [−1, 1].
 //
@@ -20,13 +21,13 @@ func Histogram(title, xLabel, yLabel string, groups ...Series) *Figure {
 		if len(groups) == 0 {
 			return errors.New("no group given")
 		}
-		values, most := make([][]float64, len(groups)), 0
+		values, most, lost := make([][]float64, len(groups)), 0, 0
 		for g, s := range groups {
 			values[g] = slices.DeleteFunc(slices.Clone(s.X), func(v float64) bool { return !(Axis{}).holds(v) })
 			if len(values[g]) == 0 {
 				return fmt.Errorf("%q has no finite value among its %d", s.Name, len(s.X))
 			}
-			most = max(most, len(values[g]))
+			most, lost = max(most, len(values[g])), lost+len(s.X)-len(values[g])
 		}
 		all := slices.Concat(values...)
 		f.Title, f.Point = title, xLabel
@@ -40,6 +41,9 @@ func Histogram(title, xLabel, yLabel string, groups ...Series) *Figure {
 		bs := split(edges, slices.Contains(all, 0))
 		if len(bs) > len(edges)-1 {
 			f.Note = "narrow bars at 0: values of exactly 0"
+		}
+		if lost > 0 {
+			f.Note = strings.TrimPrefix(fmt.Sprintf("%s; left out: %d of %d values, not finite", f.Note, lost, lost+len(all)), "; ")
 		}
 		for g, s := range groups {
 			b := bars(newScale(f.X), bs, values[g], g, len(groups))

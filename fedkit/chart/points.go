@@ -12,6 +12,7 @@ type series struct {
 	Series
 	cols []column
 	all  int // points that could be drawn; fewer are, to keep a notebook light
+	lost int // points of a line or of dots that cannot be drawn
 }
 
 // column is a named slice of numbers: "x", "y", "lo", …
@@ -39,17 +40,26 @@ func (s Series) clean(x, y Axis, points int) series {
 	if s.Mark < Line || s.Mark > Segments {
 		return series{}
 	}
-	var keep []int
-	cols := s.columns()
-	for i := range s.complete() {
+	cols, n := s.columns(), s.complete()
+	keep := make([]int, 0, n)
+	for i := range n {
 		if s.drawable(cols, i, x, y) {
 			keep = append(keep, i)
 		}
 	}
+	if s.Thin {
+		points = max(2, points/2)
+	}
 	c := series{Series: s.at(s.thin(keep, points)), all: len(keep)}
+	if s.Mark == Line || s.Mark == Dots && s.Size == nil {
+		c.lost = n - len(keep)
+	}
 	if !(s.Opacity > 0 && s.Opacity <= 1) {
 		c.Opacity = 1
-		if s.Mark == Dots {
+		switch {
+		case s.Thin:
+			c.Opacity = 0.6
+		case s.Mark == Dots:
 			c.Opacity = 0.75
 		}
 	}
@@ -172,16 +182,20 @@ const everyPoint = math.MaxInt32
 
 // budget returns how many points a series of the row may keep, so that all together fit into jsonBytes.
 func (r Row) budget() int {
-	var points, width []int
+	var points, width, share []int
 	for _, f := range r {
 		for i := 0; f != nil && i < len(f.Series); i++ {
-			points, width = append(points, len(f.Series[i].X)), append(width, f.Series[i].width())
+			s, part := &f.Series[i], 1
+			if s.Thin {
+				part = 2
+			}
+			points, width, share = append(points, len(s.X)), append(width, s.width()), append(share, part)
 		}
 	}
-	tooMany := func(most int) bool { // the bytes of JSON if each series keeps this many points at most
+	tooMany := func(most int) bool { // the bytes of JSON if each series keeps this many points at most, a thin one half
 		bytes := 0
 		for i, n := range points {
-			bytes += min(most, n) * width[i]
+			bytes += min(most/share[i], n) * width[i]
 		}
 		return bytes > jsonBytes
 	}

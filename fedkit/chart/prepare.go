@@ -14,10 +14,12 @@ import (
 // Sizes in CSS pixels, and opacities, that both forms share.
 const (
 	lineWidth    = 2.0
+	thinWidth    = 1.0
 	segmentWidth = 1.5
 	bandOpacity  = 0.18
 	otherwise    = 0.1 // opacity of what the legend has not picked out
 	dotSide      = 6.0 // diameter of a dot without a size
+	thinSide     = 3.5 // the same of a thin series
 	fewPoints    = 30  // lines with no more points than this show them
 )
 
@@ -130,21 +132,33 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	p.Width, p.Height = cmp.Or(max(f.Width, 0), 560), cmp.Or(max(f.Height, 0), 320)
 	p.Targets = slices.DeleteFunc(slices.Clone(f.Targets), func(t float64) bool { return !f.Y.holds(t) })
 	own.X, own.Y = own.X.bounded(f.Series, "x", "x2"), own.Y.bounded(f.Series, "y", "y2")
-	kept, all := 0, 0
+	if own.Y.Log {
+		own.Y = own.Y.floored(f.Series)
+	}
+	kept, all, lost := 0, 0, 0
 	bands := slices.ContainsFunc(f.Series, func(s Series) bool { return s.Mark == Line && len(s.columns()) == 4 })
 	for _, s := range f.Series {
-		if bands && s.Mark == Line && len(s.columns()) == 2 { // all lines alike: one layer, one tooltip
+		if bands && s.Mark == Line && !s.Thin && len(s.columns()) == 2 { // all lines alike: one layer, one tooltip
 			s.Lo, s.Hi = s.Y, s.Y
 		}
 		c := s.clean(own.X, own.Y, points)
-		kept, all = kept+len(c.X), all+c.all
+		kept, all, lost = kept+len(c.X), all+c.all, lost+c.lost
 		if len(c.X) > 0 {
 			p.series = append(p.series, c)
 		}
 	}
-	if kept < all {
-		p.Note = strings.TrimPrefix(fmt.Sprintf("%s; drawn from %d of %d points, minima and maxima kept", p.Note, kept, all), "; ")
+	if lost > 0 {
+		p.say("left out: %d of %d points, not finite", lost, lost+all)
+		if own.X.Log || own.Y.Log {
+			p.Note += " or not positive (logarithmic axis)"
+		}
 	}
+	if kept < all {
+		p.say("drawn from %d of %d points, minima and maxima kept", kept, all)
+	}
+	under := func(t series) bool { return t.Thin }
+	over := slices.DeleteFunc(slices.Clone(p.series), under)
+	p.series = append(slices.DeleteFunc(p.series, func(t series) bool { return !under(t) }), over...)
 	if len(p.series) == 0 {
 		return nil, errEmpty
 	}
@@ -169,6 +183,11 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	p.x.finish(p.Width/70, p.Width/45, p.Width/(7*longest+6))
 	p.y.finish(p.Height/45, p.Height/22, p.Height/11)
 	return p, nil
+}
+
+// say adds to the note.
+func (p *panel) say(format string, args ...any) {
+	p.Note = strings.TrimPrefix(p.Note+"; "+fmt.Sprintf(format, args...), "; ")
 }
 
 // shareSizes finds the largest dot of each panel. Panels whose dots count the same have one scale.

@@ -36,8 +36,11 @@ func (a Axis) bounded(all []Series, columns ...string) Axis {
 	const room = 1e-9 // for what arithmetic adds
 	for _, s := range all {
 		for _, c := range s.columns() {
+			if !slices.Contains(columns, c.name) {
+				continue
+			}
 			for _, v := range *c.data {
-				if !slices.Contains(columns, c.name) || !a.holds(v) {
+				if !a.holds(v) {
 					continue
 				}
 				if v < lo-room {
@@ -50,6 +53,20 @@ func (a Axis) bounded(all []Series, columns ...string) Axis {
 		}
 	}
 	a.Bounds = [2]float64{lo, hi}
+	return a
+}
+
+// floored bounds a logarithmic axis by the least value that it can show, for bands that reach down to 0 or below.
+func (a Axis) floored(all []Series) Axis {
+	least := math.Inf(1)
+	for _, s := range all {
+		for _, v := range slices.Concat(s.Y, s.Y2, s.Lo, a.Include) {
+			if a.holds(v) {
+				least = min(least, v)
+			}
+		}
+	}
+	a.Bounds[0] = max(a.Bounds[0], least)
 	return a
 }
 

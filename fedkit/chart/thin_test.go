@@ -58,7 +58,7 @@ func TestThinningKeepsWhatStandsOut(t *testing.T) {
 			t.Errorf("%d points from %g to %g", len(line.X), line.X[0], line.X[len(line.X)-1])
 		}
 	}
-	if kept, want := len(a.X)+len(b.X)+len(c.X), s.panels[0].Note; want != table.NoBreak("mean; drawn from "+strconv.Itoa(kept)+" of "+strconv.Itoa(all)+" points, minima and maxima kept") {
+	if kept, want := len(a.X)+len(b.X)+len(c.X), s.panels[0].Note; want != table.NoBreak("mean; left out: 799 of 15000 points, not finite; drawn from "+strconv.Itoa(kept)+" of "+strconv.Itoa(all)+" points, minima and maxima kept") {
 		t.Errorf("%d points, and the note %q", kept, want)
 	}
 	spec, err := json.Marshal(f.VegaLite())

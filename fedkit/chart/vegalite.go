@@ -110,7 +110,7 @@ func (p *panel) targets() object {
 
 // alike reports whether two series go into one layer.
 func (s *series) alike(t series) bool {
-	return s.Mark == t.Mark && s.Opacity == t.Opacity && len(s.cols) == len(t.cols) && (s.Tip == nil) == (t.Tip == nil)
+	return s.Mark == t.Mark && s.Thin == t.Thin && s.Opacity == t.Opacity && len(s.cols) == len(t.cols) && (s.Tip == nil) == (t.Tip == nil)
 }
 
 // layer draws series of one kind. Their points are written column by column and spread out by a flatten transform,
@@ -137,6 +137,11 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 			return object{"condition": object{"param": pick, "value": picked}, "value": picked * otherwise}
 		}
 	}
+	side := dotSide
+	if first.Thin { // the pointer finds the means
+		encoding["color"], side = s.color(Line), thinSide
+		delete(encoding, "tooltip")
+	}
 	switch first.Mark {
 	case Line:
 		encoding["detail"] = object{"field": "k", "type": "nominal"}
@@ -144,7 +149,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 	case Dots:
 		mark := object{"type": "circle"}
 		if first.Size == nil {
-			mark["size"] = dotSide * dotSide
+			mark["size"] = side * side
 		} else {
 			largest := object{"expr": fmt.Sprintf("pow(min(1, %s / %d) * %g, 2)", width, p.Width, round5(p.side))}
 			encoding["size"] = object{"field": "n", "type": "quantitative",
@@ -255,11 +260,15 @@ func (s *sheet) lines(p *panel, all []series, params []any, opacity func(float64
 		encoding["strokeDash"] = object{"field": "s", "type": "nominal", "scale": s.dashes()}
 	}
 	line := object{"mark": object{"type": "line", "strokeWidth": lineWidth}, "encoding": encoding}
+	if all[0].Thin {
+		delete(encoding, "strokeDash")
+		line["mark"] = object{"type": "line", "strokeWidth": thinWidth}
+	}
 	if params != nil {
 		line["params"] = params
 	}
 	few := !slices.ContainsFunc(all, func(t series) bool { return len(t.X) > fewPoints })
-	if s.draft && !few {
+	if all[0].Thin || s.draft && !few {
 		return append(layers, line)
 	}
 	rest := opacity(0)

@@ -40,12 +40,12 @@ var (
 
 // Quantities of work and traffic. Bytes and times are those of all rounds so far.
 var (
-	Rounds = perRound(Quantity{Name: "rounds", Unit: "1", LowerIsBetter: true}, func(r *history.Record) (float64, bool) { return float64(r.Round), true }) // the number of the last one: an extract (see study.Runs.Extract) does not have all
-	Down   = sofar(Quantity{Name: "down", Unit: "B", LowerIsBetter: true}, func(r *history.Record) float64 { return float64(r.BytesDown) })                // bytes from the server to clients
-	Up     = sofar(Quantity{Name: "up", Unit: "B", LowerIsBetter: true}, func(r *history.Record) float64 { return float64(r.BytesUp) })                    // bytes from clients to the server
-	Sent   = sofar(Quantity{Name: "sent", Long: "sent, both ways", Title: "Bytes", Unit: "B", LowerIsBetter: true}, sent)                                  // Down + Up
-	Time   = sofar(Quantity{Name: "time", Unit: "s", LowerIsBetter: true}, seconds)                                                                        // wall time of the rounds without evaluations
-	Kept   = Quantity{Name: "kept", Unit: "B", LowerIsBetter: true, ByRound: kept}                                                                         // largest size in bytes of the matrices and numbers that the strategy keeps between rounds
+	Rounds = perRound(Quantity{Name: "rounds", Unit: "1", LowerIsBetter: true, Range: notNegative}, func(r *history.Record) (float64, bool) { return float64(r.Round), true }) // the number of the last one: an extract (see study.Runs.Extract) does not have all
+	Down   = sofar(Quantity{Name: "down", Unit: "B", LowerIsBetter: true, Range: notNegative}, func(r *history.Record) float64 { return float64(r.BytesDown) })                // bytes from the server to clients
+	Up     = sofar(Quantity{Name: "up", Unit: "B", LowerIsBetter: true, Range: notNegative}, func(r *history.Record) float64 { return float64(r.BytesUp) })                    // bytes from clients to the server
+	Sent   = sofar(Quantity{Name: "sent", Long: "sent, both ways", Title: "Bytes", Unit: "B", LowerIsBetter: true, Range: notNegative}, sent)                                  // Down + Up
+	Time   = sofar(Quantity{Name: "time", Unit: "s", LowerIsBetter: true, Range: notNegative}, seconds)                                                                        // wall time of the rounds without evaluations
+	Kept   = Quantity{Name: "kept", Unit: "B", LowerIsBetter: true, Range: notNegative, ByRound: kept}                                                                         // largest size in bytes of the matrices and numbers that the strategy keeps between rounds
 )
 
 // Metric is a metric of Options.Metrics by its name, "macro F1", at the last evaluated round: of the global model, or the mean
@@ -98,7 +98,7 @@ func toAccuracy(name string, target float64, cost Quantity) Quantity {
 // is none.
 func Until(of Quantity, target float64, cost Quantity) Quantity {
 	name := fmt.Sprintf("%s to %s %s", cost.Name, of.Name, of.write(target))
-	return Quantity{Name: name, Unit: cost.Unit, LowerIsBetter: true, Summary: func(r *Run, b Basis) float64 {
+	return Quantity{Name: name, Unit: cost.Unit, LowerIsBetter: true, Range: cost.Range, Summary: func(r *Run, b Basis) float64 {
 		values := of.ByRound(r, b)
 		i := slices.IndexFunc(values, func(v Value) bool { return v.Of >= target && !of.LowerIsBetter || v.Of <= target && of.LowerIsBetter })
 		if i < 0 {

@@ -2,11 +2,15 @@ package plot
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/fedtest/charttest"
 )
 
 // parts calls see with every object in a specification.
@@ -69,12 +73,63 @@ func axes(t *testing.T, title string, row chart.Row) (all [][]float64) {
 
 // Nothing is drawn where an accuracy or a loss cannot be.
 func TestBandsEndWhereScoresDo(t *testing.T) {
-	runs := []*fedkit.History{seeded(1, historyOf("FedAvg", 0.02, 0.8)), seeded(2, historyOf("FedAvg", 0.3, 1))}
-	if lo, hi := band(t, Accuracy(runs...)); lo[0] != 0 || hi[1] != 1 { // 0.16 ± 0.2, 0.9 ± 0.14
+	runs := []*fedkit.History{seeded(4, historyOf("FedAvg", 0.5, 0.5))}
+	for seed := range uint64(4) {
+		runs = append(runs, seeded(seed, historyOf("FedAvg", 0, 1)))
+	}
+	if lo, hi := band(t, Accuracy(runs...)); lo[0] != 0 || hi[1] != 1 { // 0.1 and 0.9 ± 0.28
 		t.Errorf("accuracy from %v to %v", lo, hi)
 	}
-	if lo, hi := band(t, Loss(runs...)); lo[1] != 0 || hi[0] < 1 { // 0.1 ± 0.14, 0.84 ± 0.2
+	if lo, hi := band(t, Loss(runs...)); lo[1] != 0 || hi[0] < 1.1 { // 0.9 and 0.1 ± 0.28
 		t.Errorf("loss from %v to %v", lo, hi)
+	}
+}
+
+// Whatever a figure leaves out, its note says so; what cannot be drawn at all is an error.
+func TestNothingIsLeftOutInSilence(t *testing.T) {
+	inf := math.Inf(1)
+	clocked := timed(historyOf("A", 0.1, 0.2, 0.3), 5, 9, nan)
+	wide := []*fedkit.History{} // means span powers of ten, and the interval of the first round reaches below 0
+	for seed, first := range []float64{1, 1, 1, 1, 5e4} {
+		wide = append(wide, noted(uint64(seed), "norm", first, 1))
+	}
+	for name, c := range map[string]struct {
+		f    *chart.Figure
+		note string // its end, or the error's
+	}{
+		"one seed":         {Accuracy(historyOf("A", 0.1, 0.2)), ""},
+		"not finite":       {Accuracy(historyOf("A", 0.1, inf, inf), historyOf("B", 0.1, 0.2, 0.3)), "left out: 2 values not finite (A)"},
+		"a run diverges":   {Accuracy(historyOf("A", 0.1, 0.2), seeded(1, historyOf("A", 0.3, inf))), "means over rounds that all runs have: A 1 of 2; left out: 1 value not finite (A)"},
+		"not evaluated":    {Accuracy(historyOf("A", nan, 0.2, nan, 0.3), historyOf("B", 0.1, 0.2)), "values in 2 of 4 rounds (A)"},
+		"other rounds":     {Accuracy(historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1))), "means over rounds that all runs have: A 1 of 3; A: the runs have 1 to 3 rounds"},
+		"without a cost":   {Against(compare.Simulated, compare.Accuracy, clocked), "left out: 1 of 3 points, not finite"},
+		"a band below 0":   {Note("norm", wide...), "band: 95 % confidence interval"},
+		"many":             {Over(compare.Loss, historyOf("A", inf, 1), historyOf("B", inf, 1), historyOf("C", inf, 1), historyOf("D", inf, 1), historyOf("E", inf, 1)), "left out: 5 values not finite (A, B, C and 2 more)"},
+		"clients":          {ClientAccuracy(scored(historyOf("A", 0.5), 0, []float64{0.2, nan, 0.4}, []int{1, 1, 0})), "left out: 2 clients of A without a finite accuracy on test rows"},
+		"no rounds":        {Accuracy(&fedkit.History{Name: "A"}), `history "A" has no evaluated round among its 0`},
+		"nothing finite":   {Accuracy(historyOf("A", inf), historyOf("B", 1)), `"A" has no round with a finite accuracy in all of its runs (1)`},
+		"without a number": {Over(compare.Metric("F1"), historyOf("A", 0.1)), `history "A" has no metric "F1": it has none`},
+	} {
+		said := ""
+		if err := c.f.Err(); err != nil {
+			said = err.Error()
+		} else {
+			parts(t, chart.Row{c.f}, func(part map[string]any) {
+				switch note := part["subtitle"].(type) {
+				case string:
+					said = note
+				case map[string]any: // an expression that breaks it into lines
+					said = strings.Split(note["expr"].(string), "'")[1]
+				}
+			})
+			charttest.Spec(t, c.f)
+		}
+		if said = strings.ReplaceAll(said, "\u00a0", " "); !strings.HasSuffix(said, c.note) || c.note == "" && said != "" {
+			t.Errorf("%s: said %q, want … %q", name, said, c.note)
+		}
+	}
+	if lo, _ := band(t, Note("norm", wide...)); lo[0] != 1 {
+		t.Errorf("on a logarithmic axis, the band reaches down to %g: the least that it shows is 1", lo[0])
 	}
 }
 

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +12,8 @@ import (
 )
 
 // By returns the figure of a quantity against a label or option whose values are numbers, such as a step size; Show draws it. There is
-// one line per configuration apart from the label, as in Over, with bands over seeds. The horizontal axis is logarithmic if the
+// one line per configuration apart from the label, in the order of its values: the mean over seeds with bands as in Over or, of fewer
+// than five, small dots for the seeds. Runs without a finite value are left out; the note counts them. The horizontal axis is logarithmic if the
 // values lie more evenly that way. See compare.Split for labels that are words.
 //
 //	plot.By("η", compare.LastRounds(10, compare.Accuracy), runs.Light()...).Show()
@@ -28,27 +30,40 @@ func By(label string, q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 		if err != nil {
 			return err
 		}
-		v, cs, at, lost := &view{Quantity: q, basis: b, bounds: q.Range}, []curve{}, map[string]int{}, 0
-		for _, p := range compare.Split(label, h...) {
-			x, err := strconv.ParseFloat(p.Name, 64)
-			if err != nil {
+		v, cs, at := &view{Quantity: q, basis: b, bounds: q.Range}, []curve{}, map[string]int{}
+		var lost []string // the configurations of runs without a finite value
+		panels := compare.Split(label, h...)
+		xs := map[string]float64{} // by the name of a panel
+		for _, p := range panels {
+			if xs[p.Name], err = strconv.ParseFloat(p.Name, 64); err != nil {
 				return fmt.Errorf("history %q does not have it, or not as a number: %q", p.Runs[0].Name, p.Name)
 			}
+		}
+		slices.SortStableFunc(panels, func(p, q Panel) int { return cmp.Compare(xs[p.Name], xs[q.Name]) })
+		for _, p := range panels {
+			x := xs[p.Name]
 			runs, err := compare.Runs(p.Runs...)
 			if err != nil {
 				return err
 			}
 			for _, g := range compare.GroupRuns(runs) {
 				v.groups = append(v.groups, g)
-				values := each(g.Runs, func(r *compare.Run) float64 { return q.Value(r, b) })
-				values = slices.DeleteFunc(values, func(of float64) bool { return !v.take(of) })
-				lost += len(g.Runs) - len(values)
 				i, known := at[g.Name]
 				if !known {
-					i, cs = len(cs), append(cs, curve{name: g.Name})
+					i, cs = len(cs), append(cs, curve{name: g.Name, single: []chart.Series{{Mark: chart.Dots}}})
 					at[g.Name] = i
 				}
+				var values []float64
+				for _, r := range g.Runs {
+					if of := q.Value(r, b); v.take(of) {
+						values = append(values, of)
+					} else {
+						lost = append(lost, g.Name)
+					}
+				}
 				if len(values) > 0 {
+					dots := &cs[i].single[0]
+					dots.X, dots.Y = append(dots.X, slices.Repeat([]float64{x}, len(values))...), append(dots.Y, values...)
 					cs[i].add(x, values...)
 					cs[i].runs = max(cs[i].runs, len(values))
 				}
@@ -60,8 +75,8 @@ func By(label string, q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 		}
 		f.Name, f.Title = f.Name+"-by-"+label, q.Axis()+" by "+label
 		f.X = chart.Curves("", label, "", f.Series...).X
-		if lost > 0 {
-			note(f, "left out: %d runs without a finite %s", lost, q.Axis())
+		if lost != nil {
+			note(f, "left out: %s without a finite %s (%s)", plural(len(lost), "run"), q.Axis(), some(lost))
 		}
 		v.remark(f)
 		return nil

@@ -19,7 +19,8 @@ func rated(name, eta string, seed uint64, accuracy float64) *fedkit.History {
 	return h
 }
 
-// A line for each method, without the label, with a band over seeds; a run that diverged is left out and counted.
+// A line for each method, without the label, in the order of its values, with dots for a few seeds; a run that diverged is left out
+// and counted.
 func TestBy(t *testing.T) {
 	runs := []*fedkit.History{rated("A", "0.1", 0, 0.5), rated("A", "0.1", 1, 0.7), rated("A", "0.01", 0, 0.4), rated("B", "1", 0, 0.9), rated("B", "0.1", 0, math.Inf(1))}
 	f := By("η", compare.Accuracy, runs...)
@@ -27,10 +28,11 @@ func TestBy(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := byName(f)
-	if len(s) != 2 || !near(s["A"].X, []float64{0.1, 0.01}) || !near(s["A"].Y, []float64{0.6, 0.4}) || s["A"].Hi == nil || !near(s["B"].X, []float64{1}) {
+	if len(f.Series) != 3 || !near(f.Series[0].X, []float64{0.01, 0.1}) || !near(f.Series[0].Y, []float64{0.4, 0.6}) || f.Series[0].Hi != nil || !near(s["B"].X, []float64{1}) ||
+		!near(f.Series[2].Y, []float64{0.4, 0.5, 0.7}) || !f.Series[2].Thin || f.Series[2].Mark != chart.Dots {
 		t.Errorf("%+v", f.Series)
 	}
-	if !f.X.Log || f.X.Title != "η" || f.Title != "accuracy by η" || f.Y.Title != "accuracy of the global model" || !strings.Contains(f.Note, "left out: 1 runs without a finite accuracy") {
+	if !f.X.Log || f.X.Title != "η" || f.Title != "accuracy by η" || f.Y.Title != "accuracy of the global model" || !strings.Contains(f.Note, "line: mean of 2 runs; small dots: single runs; left out: 1 run without a finite accuracy (B)") {
 		t.Errorf("%q, %+v, %+v, %q", f.Title, f.X, f.Y, f.Note)
 	}
 	charttest.Spec(t, f)

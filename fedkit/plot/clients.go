@@ -15,7 +15,8 @@ import (
 // ClientAccuracy returns the figure of the distribution of accuracy over clients; Show draws it. It has, for each history, the
 // accuracy of every client on its own test rows, under the model it would use, at the last round in which clients were evaluated.
 // A dot is a client, the box is the interquartile range and the bar the median. Runs of one configuration are pooled, as in
-// Accuracy. Clients without test rows are left out.
+// Accuracy. Clients without test rows, or whose accuracy is not finite, are left out; the note counts them. Of more than 400, dots are
+// drawn for 400, evenly spread by their accuracy; the box and the median are of all.
 //
 // Errors: no history, a nil one, one in which clients were never evaluated.
 func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
@@ -37,7 +38,12 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 		half := max(0.0005, 0.006*(hi-lo)) / 2 // of the width of a median
 		for i, p := range pools {
 			row, m := float64(len(pools)-1-i), min(max(p.quantile(0.5), half), 1-half) // the first on top
-			noteFirst(f, min(len(p.clients), maxDots), len(p.clients), " clients of "+p.name)
+			if len(p.clients) > maxDots {
+				note(f, "dots: %d of %d clients of %s, evenly spread by accuracy", maxDots, len(p.clients), p.name)
+			}
+			if p.lost > 0 {
+				note(f, "left out: %s of %s without a finite accuracy on test rows", plural(p.lost, "client"), p.name)
+			}
 			f.Y.Names = append([]string{p.name}, f.Y.Names...)
 			f.Series = append(f.Series, p.bar(row, p.quantile(0.25), p.quantile(0.75), 0.18), p.strip(row), p.bar(row, m-half, m+half, 1))
 		}
@@ -57,6 +63,7 @@ type client struct {
 type pool struct {
 	name    string
 	clients []client
+	lost    int // clients without test rows, or whose accuracy is not finite
 }
 
 func pools(h []*fedkit.History) (pools []*pool, gs []*compare.Group, err error) {
@@ -79,6 +86,8 @@ func pools(h []*fedkit.History) (pools []*pool, gs []*compare.Group, err error) 
 						id = fmt.Sprintf("%d, run %d", c, i+1)
 					}
 					p.clients = append(p.clients, client{id, a})
+				} else {
+					p.lost++
 				}
 			}
 		}

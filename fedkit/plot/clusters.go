@@ -131,7 +131,7 @@ func fold(rounds []assignment) (columns []assignment, begin []int) {
 func narrow(f *chart.Figure, begin []int, strip bool) {
 	f.X = chart.Axis{Title: "rounds"}
 	for i, first := range begin[1:] {
-		f.X.Names = append(f.X.Names, span(begin[i], first))
+		f.X.Names = append(f.X.Names, roundsFrom(begin[i], first))
 	}
 	if strip {
 		f.X.Names = append(f.X.Names, "")
@@ -145,8 +145,8 @@ func narrow(f *chart.Figure, begin []int, strip bool) {
 	note(f, "no client ever moves")
 }
 
-// span names the rounds from one until before another.
-func span(from, to int) string {
+// roundsFrom names the rounds from one until before another.
+func roundsFrom(from, to int) string {
 	if to-from == 1 {
 		return fmt.Sprint(from)
 	}
@@ -216,7 +216,7 @@ func clusterSeries(spans []stay, names []string, begin []int) (all []chart.Serie
 		var tip []string
 		switch {
 		case begin != nil:
-			tip = []string{fmt.Sprintf("%s, rounds %s", names[s.place], span(begin[int(s.from)], begin[int(s.to)]))}
+			tip = []string{fmt.Sprintf("%s, rounds %s", names[s.place], roundsFrom(begin[int(s.from)], begin[int(s.to)]))}
 		case names != nil:
 			tip = names[s.place : s.place+1]
 		}

@@ -30,24 +30,27 @@ func run(name string, accuracy ...fedkit.Float) *fedkit.History {
 	return h
 }
 
-// A figure is customized before it is shown. The seeds of one configuration are one experiment: a mean in a band.
+// A figure is customized before it is shown. The seeds of one configuration are one experiment: a mean, with a band from five seeds
+// on, and else with the seeds themselves.
 func ExampleAccuracy() {
 	again := run("FedAvg", 0.4, 0.8)
 	again.Seed = 1
 	f := plot.Accuracy(run("FedAvg", 0.2, 0.4), again, run("FedProx", 0.3, 0.7))
 	f.Title, f.Targets = "MNIST, two classes per client", []float64{0.75}
 	for _, s := range f.Series {
-		fmt.Printf("%s: rounds %v, accuracy %.2f, band: %v\n", s.Name, s.X, s.Y, s.Lo != nil)
+		fmt.Printf("%s: rounds %v, accuracy %.2f, thin: %v\n", s.Name, s.X, s.Y, s.Thin)
 	}
 	fmt.Println(f.Y.Title)
 	fmt.Println(f.Note)
 	// f.Show() draws it.
 
 	// Output:
-	// FedAvg: rounds [1 2], accuracy [0.30 0.60], band: true
-	// FedProx: rounds [1 2], accuracy [0.30 0.70], band: false
+	// FedAvg: rounds [1 2], accuracy [0.30 0.60], thin: false
+	// FedProx: rounds [1 2], accuracy [0.30 0.70], thin: false
+	// FedAvg: rounds [1 2], accuracy [0.20 0.40], thin: true
+	// FedAvg: rounds [1 2], accuracy [0.40 0.80], thin: true
 	// accuracy of the global model
-	// line: mean of 2 runs; band: ± 1 standard deviation
+	// line: mean of 2 runs; thin lines: single runs
 }
 
 // A figure that cannot be made carries the error; Show would display it.

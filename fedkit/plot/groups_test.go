@@ -48,7 +48,7 @@ func TestRepeats(t *testing.T) {
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if s := f.Series[0]; !near(s.Y, []float64{0.2, 0.3, 0.4}) || f.Note != "line: mean of 2 runs; band: ± 1 standard deviation; A: seed 0 was given again and counts once" {
+	if s := f.Series[0]; !near(s.Y, []float64{0.2, 0.3, 0.4}) || f.Note != "line: mean of 2 runs; thin lines: single runs; A: seed 0 was given again and counts once" {
 		t.Errorf("%v, %q", s.Y, f.Note)
 	}
 	if f := Accuracy(historyOf("A", 0.1), historyOf("A", 0.2)); len(f.Series) != 2 || f.Series[0].Name != "A (1)" || !strings.Contains(f.Note, "nothing in words tells them apart") {
@@ -64,7 +64,7 @@ func TestClosures(t *testing.T) {
 		return h
 	}
 	f := Accuracy(run(0), run(1))
-	if len(f.Series) != 1 || !strings.Contains(f.Note, "FedAvg: runs may differ in Selector, a function without a name") {
+	if len(f.Series) != 3 || !strings.Contains(f.Note, "FedAvg: runs may differ in Selector, a function without a name") {
 		t.Errorf("%d curves, note %q", len(f.Series), f.Note)
 	}
 }

@@ -14,23 +14,32 @@ import (
 	"fedkit.example/fedkit/fedtest/charttest"
 )
 
-// Mean and band by hand: at round 1, 0.2 and 0.4 have the mean 0.3 and the sample standard deviation √0.02 = 0.1·√2;
-// round 2 is missing in the second run; at round 3, 0.6 and 0.8 have the mean 0.7 and the same deviation.
+// Mean and band by hand, without round 2, which one run does not have. Fewer than five runs are thin lines, with all their rounds.
 func TestBandOverSeeds(t *testing.T) {
-	f := Accuracy(historyOf("FedAvg", 0.2, 0.4, 0.6), seeded(1, historyOf("FedAvg", 0.4, nan, 0.8)))
+	var h []*fedkit.History
+	for i, a := range []float64{0.1, 0.2, 0.3, 0.4, 0.5} {
+		h = append(h, seeded(uint64(i), historyOf("FedAvg", a, 0.4, a+0.4)))
+	}
+	h[4].Rounds[1].Global = nil
+	f := Accuracy(h...)
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Series) != 1 {
-		t.Fatalf("%d series", len(f.Series))
+	const half = 0.19632431614775 // 2.776445 · 0.1581139 / √5
+	if s := f.Series[0]; len(f.Series) != 1 || !near(s.X, []float64{1, 3}) || !near(s.Y, []float64{0.3, 0.7}) ||
+		!near(s.Lo, []float64{0.3 - half, 0.7 - half}) || !near(s.Hi, []float64{0.3 + half, 0.7 + half}) {
+		t.Errorf("%+v", f.Series)
 	}
-	s, d := f.Series[0], 0.1*math.Sqrt2
-	if !near(s.X, []float64{1, 3}) || !near(s.Y, []float64{0.3, 0.7}) ||
-		!near(s.Lo, []float64{0.3 - d, 0.7 - d}) || !near(s.Hi, []float64{0.3 + d, 0.7 + d}) {
+	means := "; means over rounds that all runs have: FedAvg 2 of 3; values in 2 of 3 rounds (FedAvg)"
+	if want := "line: mean of 5 runs; band: 95 % confidence interval" + means; f.Note != want {
+		t.Errorf("note %q, want %q", f.Note, want)
+	}
+	f = Accuracy(h[3:]...)
+	if s := f.Series; len(s) != 3 || !near(s[0].Y, []float64{0.45, 0.85}) || s[0].Hi != nil || !near(s[1].Y, []float64{0.4, 0.4, 0.8}) || !s[1].Thin || !near(s[2].X, []float64{1, 3}) {
 		t.Errorf("%+v", s)
 	}
-	if !strings.Contains(f.Note, "mean of 2 runs") || !strings.Contains(f.Note, "standard deviation") {
-		t.Errorf("note %q", f.Note)
+	if want := "line: mean of 2 runs; thin lines: single runs" + means; f.Note != want {
+		t.Errorf("note %q, want %q", f.Note, want)
 	}
 }
 

@@ -79,16 +79,16 @@ func TestLiveOverlaysRuns(t *testing.T) {
 	}
 	runs := ended(t, append(hs, synthetic("FedProx", 9, 20, 1, 5, 0.9))...)
 	row := live("live", runs)
-	if len(row) != 2 || len(row[0].Series) != 2 || len(row[0].Series[0].Lo) != 20 || row[0].Series[1].Lo != nil {
-		t.Fatalf("want a line with a band and one without: %+v", row)
+	if len(row) != 2 || len(row[0].Series) != 5 || len(row[0].Series[0].X) != 20 || row[0].Series[1].Name != "FedProx" || !row[0].Series[4].Thin {
+		t.Fatalf("want two lines, and three thin ones: %+v", row)
 	}
-	// A fourth seed in progress: its own line, over the band of the finished ones.
+	// A fourth seed in progress: its own line, beside those of the finished ones.
 	h := synthetic("FedAvg", 4, 20, 1, 5, 0.9)
 	h.Rounds = h.Rounds[:7]
 	on := ended(t, h)
 	on[0].Ended = false
 	row = live("live", append(runs, on...))
-	if s := row[0].Series; len(s) != 3 || s[2].Name != "FedAvg" || len(s[2].X) != 7 || len(s[0].X) != 20 {
+	if s := row[0].Series; len(s) != 6 || s[2].Name != "FedAvg" || len(s[2].X) != 7 || len(s[0].X) != 20 {
 		t.Errorf("%+v", s)
 	}
 	charttest.Spec(t, row)

@@ -15,15 +15,16 @@ import (
 // Over returns the figure of a quantity against rounds; Show draws it. There is one line per configuration. Scores are those of
 // the global model if every history has one, else the mean over clients of the model each would use, weighted by its test
 // examples; the axis says which. A strategy that served personal models beside a global one has both lines, which say
-// what they are of: "FedPRISM, global" and "FedPRISM, clients' own". Rounds without the quantity are skipped, and so
-// are values that are not finite.
+// what they are of: "FedPRISM, global" and "FedPRISM, clients' own". Values that are not finite are left out; the note counts them,
+// and says how many rounds have a value if not all do.
 //
-// Runs of one configuration, with several seeds, become one line, their mean, in a band of ± one sample standard deviation
-// (divisor n−1; or see Bands), over the rounds that all of them have. Bands end where the quantity does: at 0 and 100 % for an
-// accuracy. Such runs have equal Name, Config, Data, Partition, Model, Clients, Params and Manifest, except for the seeds of the
-// run, the partition and parts. Where names collide, what differs is added to them: "FedAvg, Local.LR 0.1", or in the end a number.
-// A run that is given again counts once. The note says so, and which runs were stopped. The axis is logarithmic if the values are no
-// shares and span more than three powers of ten; bytes and simulated times are in the unit that suits them.
+// Runs of one configuration, with several seeds, become one line: their mean over the rounds that all of them have. From five runs
+// on it lies in the band of its 95 % confidence interval (see stats.Interval), as in tables; of fewer, the runs themselves are thin
+// lines beside it. Bands end where the quantity does: at 0 and 100 % for an accuracy. Such runs have equal Name, Config, Data,
+// Partition, Model, Clients, Params and Manifest, except for the seeds of the run, the partition and parts. Where names collide, what
+// differs is added to them: "FedAvg, Local.LR 0.1", or in the end a number. A run that is given again counts once. The note says so,
+// and which runs were stopped. The axis is logarithmic if the values are no shares and span more than three powers of ten; bytes and
+// simulated times are in the unit that suits them.
 //
 // Errors: no history, a nil one, one without the quantity, or for scores without an evaluated round; a quantity that has no values
 // by round.
@@ -34,6 +35,7 @@ func Over(q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 			return err
 		}
 		err = v.draw(f, v.curves())
+		v.sayRounds(f)
 		v.remark(f)
 		return err
 	})
@@ -82,12 +84,16 @@ func Against(cost, q compare.Quantity, h ...*fedkit.History) *chart.Figure {
 		for _, g := range v.groups {
 			for _, c := range v.curvesOf(g, g.Runs) {
 				c.x = v.costs(cost, g.Runs, c.x)
+				for i := range c.single {
+					c.single[i].X = v.costs(cost, g.Runs[i:i+1], c.single[i].X)
+				}
 				cs = append(cs, c)
 			}
 		}
 		err = v.draw(f, cs)
 		f.Name += "-against-" + cost.Name
-		f.X = unitAxis(cost, f.Series, func(s *chart.Series) [][]float64 { return [][]float64{s.X} })
+		f.X = unitAxis(cost, cost.Range, f.Series, func(s *chart.Series) [][]float64 { return [][]float64{s.X} })
+		v.sayRounds(f)
 		if slices.ContainsFunc(v.groups, func(g *compare.Group) bool { return len(g.Runs) > 1 }) {
 			note(f, "%s: mean over runs", strings.ToLower(cmp.Or(cost.Title, cost.Axis())))
 		}
@@ -131,21 +137,38 @@ func (v *view) curvesOf(g *compare.Group, runs []*compare.Run) []curve {
 	return []curve{first, second}
 }
 
-// average returns the mean over runs. A round counts if every one of them has a finite value there: a mean over other
-// runs at other rounds would bend the curve.
+// average returns the mean over runs, and each of them. A round counts for the mean if every run has a finite value there: a mean
+// over other runs at other rounds would bend the curve.
 func (v *view) average(name string, runs []*compare.Run, b compare.Basis) curve {
-	c := curve{name: name, runs: len(runs)}
-	first, others := v.ByRound(runs[0], b), map[int][]float64{}
-	for _, r := range runs[1:] {
+	c := curve{name: name, runs: len(runs), single: make([]chart.Series, len(runs))}
+	for i, r := range runs {
+		one := &c.single[i]
 		for _, value := range v.ByRound(r, b) {
-			if v.take(value.Of) {
-				others[value.Round] = append(others[value.Round], value.Of)
+			if !v.take(value.Of) {
+				c.bad++
+				continue
 			}
+			one.X, one.Y = append(one.X, float64(value.Round)), append(one.Y, value.Of)
+		}
+		if c.longest = max(c.longest, len(one.X)); len(one.X) < 2 {
+			one.Mark = chart.Dots
 		}
 	}
-	for _, value := range first {
-		if of := others[value.Round]; v.take(value.Of) && len(of) == len(runs)-1 {
-			c.add(float64(value.Round), append([]float64{value.Of}, of...)...)
+	if len(runs) == 1 {
+		c.x, c.mean, c.least = c.single[0].X, c.single[0].Y, 1
+		c.single = nil
+		return c
+	}
+	values := make([]float64, 0, len(runs))
+	for _, x := range c.single[0].X {
+		values = values[:0]
+		for _, one := range c.single {
+			if i, there := slices.BinarySearch(one.X, x); there {
+				values = append(values, one.Y[i])
+			}
+		}
+		if len(values) == len(runs) {
+			c.add(x, values...)
 		}
 	}
 	return c
@@ -184,8 +207,8 @@ func (v *view) draw(f *chart.Figure, cs []curve) error {
 	f.Y.Percent = v.Unit == "%"
 	err := drawCurves(f, cs, v.Axis())
 	log := f.Y.Log
-	f.Y = unitAxis(v.Quantity, f.Series, func(s *chart.Series) [][]float64 { return [][]float64{s.Y, s.Lo, s.Hi} })
-	f.Y.Log, f.Y.Include, f.Y.Bounds = log, v.Include, v.bounds
+	f.Y = unitAxis(v.Quantity, v.bounds, f.Series, func(s *chart.Series) [][]float64 { return [][]float64{s.Y, s.Lo, s.Hi} })
+	f.Y.Log = log
 	if v.Scored() {
 		f.Title = "Test " + v.Name
 		v.sayBasis(f)
@@ -205,27 +228,58 @@ func (v *view) sayBasis(f *chart.Figure) {
 	}
 }
 
+// sayRounds says how many of their rounds the runs have values in, unless in all.
+func (v *view) sayRounds(f *chart.Figure) {
+	var have, all []int
+	var of []string
+	runs := 0
+	for _, g := range v.groups {
+		runs += len(g.Runs)
+		for _, r := range g.Runs {
+			n, last := len(v.ByRound(r, v.basis)), r.History.Last()
+			if last != nil && n < last.Round {
+				have, all, of = append(have, n), append(all, last.Round), append(of, g.Name)
+			}
+		}
+	}
+	if of == nil {
+		return
+	}
+	note(f, "values in %s of %s rounds", span(have), span(all))
+	if len(of) < runs {
+		f.Note += " (" + some(of) + ")"
+	}
+}
+
 func (v *view) remark(f *chart.Figure) { noteEach(f, compare.Remarks(v.groups)) }
 
-// unitAxis returns the axis of a quantity, and brings the values that are on it into the unit that suits them.
-func unitAxis(q compare.Quantity, series []chart.Series, on func(*chart.Series) [][]float64) chart.Axis {
+// unitAxis returns the axis of a quantity with these bounds, and brings the values that are on it into the unit that suits them.
+func unitAxis(q compare.Quantity, bounds [2]float64, series []chart.Series, on func(*chart.Series) [][]float64) chart.Axis {
 	var all [][]float64
+	most := 0.0
 	for i := range series {
-		all = append(all, on(&series[i])...)
+		for _, values := range on(&series[i]) {
+			all = append(all, values)
+			for _, v := range values {
+				if finite(v) {
+					most = max(most, v)
+				}
+			}
+		}
 	}
 	unit, size := "", 1.0
-	switch most := slices.Max(append(slices.Concat(all...), 0)); q.Unit {
+	switch q.Unit {
 	case "B":
 		unit, size = text.ByteUnit(most)
 	case "s":
 		unit, size = timeUnit(most)
 	}
-	a := chart.Axis{Title: q.Axis(), Percent: q.Unit == "%", Whole: q.Unit == "1"}
+	a := chart.Axis{Title: q.Axis(), Percent: q.Unit == "%", Whole: q.Unit == "1", Include: slices.Clone(q.Include), Bounds: bounds}
 	if unit == "" {
 		return a
 	}
 	a.Title += " (" + unit + ")"
-	for _, v := range all {
+	for _, v := range append(all, a.Include, a.Bounds[:]) {
 		for i := range v {
 			v[i] /= size
 		}

@@ -51,7 +51,7 @@ func TestPersonalCurves(t *testing.T) {
 	local.Rounds[1].Personal = true
 	f = Loss(personal("FedPRISM"), local)
 	if len(f.Series) != 3 || f.Series[0].Name != "FedPRISM, clients' own" || f.Series[1].Name != "FedPRISM, global" ||
-		f.Series[1].Like != f.Series[0].Name || f.Series[2].Name != "Local" || f.Note != "unless a name says otherwise: of the clients' models (mean)" {
+		f.Series[1].Like != f.Series[0].Name || f.Series[2].Name != "Local" || f.Note != "unless a name says otherwise: of the clients' models (mean); values in 1 of 2 rounds (Local)" {
 		t.Errorf("%+v, note %q", f.Series, f.Note)
 	}
 	if f := Accuracy(ordinary("FedAvg")); len(f.Series) != 1 || f.Series[0].Name != "FedAvg" || f.Y.Title != "accuracy of the global model" {

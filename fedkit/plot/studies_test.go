@@ -213,13 +213,3 @@ func TestForest(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-// The interval of 0.2 and 0.4 is 12.706·0.1 wide on either side.
-func TestBandsOfIntervals(t *testing.T) {
-	Bands = Confidence
-	defer func() { Bands = Deviation }()
-	f := Accuracy(historyOf("A", 0.2), seeded(1, historyOf("A", 0.4)))
-	if s := f.Series[0]; s.Hi[0] < 1.57 || s.Hi[0] > 1.571 || f.Note != "line: mean of 2 runs; band: 95 % confidence interval" {
-		t.Errorf("%+v, note %q", s, f.Note)
-	}
-}

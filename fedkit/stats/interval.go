@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -20,6 +21,23 @@ func IntervalAt(alpha float64, v []float64) (mean, half float64) {
 	if len(v) < 2 {
 		return mean, math.NaN()
 	}
-	n := float64(len(v))
-	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(1-alpha/2) * std / math.Sqrt(n)
+	return mean, student(len(v)-1, alpha) * std / math.Sqrt(float64(len(v)))
+}
+
+type quantile struct {
+	freedom int
+	alpha   float64
+}
+
+// quantiles are those of student, which takes longer than all else of an interval.
+var quantiles sync.Map
+
+// student returns the 1−α/2 quantile of Student's t.
+func student(freedom int, alpha float64) float64 {
+	if q, known := quantiles.Load(quantile{freedom, alpha}); known {
+		return q.(float64)
+	}
+	q := distuv.StudentsT{Sigma: 1, Nu: float64(freedom)}.Quantile(1 - alpha/2)
+	quantiles.Store(quantile{freedom, alpha}, q)
+	return q
 }

@@ -42,7 +42,7 @@ func TestHints(t *testing.T) {
 		{"strategy.fedAvg(h)", "fedAvg", []string{"did you mean FedAvg? package strategy has, among others:"}},
 		{"fedkit.cloned(h)", "cloned", []string{"did you mean Clone? package fedkit has, among others:"}},
 		{"strategy.FederatedAveraging()", "Federated", []string{"package strategy has, among others:"}},
-		{"_ = plot.Confidnce", "Confidnce", []string{"did you mean Confidence?", "confidence interval"}},
+		{"_ = compare.OwnModel()", "compare", []string{"did you mean OwnModels?", "means over the clients"}},
 		{"_ = compare.table()", "compare", []string{"did you mean Table? package compare has, among others:"}}, // GoNB left the import out
 		{"fmt.println(1)", "fmt", []string{"if fmt is a package, its names begin with a capital letter: fmt.Println.", "If it is a variable, there is", "no such name here"}},
 		{"strat.FedAvg()", "strat", []string{`did you mean strategy? (import "fedkit.example/fedkit/strategy")`}},
