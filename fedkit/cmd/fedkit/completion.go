@@ -11,6 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
+// completionCommand prints static scripts. What completes for kong, jotaen/kong-completion and willabides/kongplete, starts the program
+// at every Tab and brings five modules, whose last releases are of 2019 to 2023.
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"One of ${enum}."`
 }
