@@ -8,12 +8,12 @@ import (
 
 // Option is a field that can be set.
 type Option struct {
-	Name    string   // "Mu"
-	Type    string   // "float64", "aggregator", "one of Corrected, Reddi"
-	Default string   // as in the struct's tag; otherwise the comment may say it
-	Range   string   // "[0,1)"; "" for any value
-	Comment string   // the field's: its symbol in the paper and what it is
-	Options []Option // of a struct
+	Name    string   `json:"name"`              // "Mu"
+	Type    string   `json:"type"`              // "float64", "aggregator", "one of Corrected, Reddi"
+	Default string   `json:"default,omitempty"` // as in the struct's tag; otherwise the comment may say it
+	Range   string   `json:"range,omitempty"`   // "[0,1)"; "" for any value
+	Comment string   `json:"comment,omitempty"` // the field's: its symbol in the paper and what it is
+	Options []Option `json:"options,omitempty"` // of a struct
 }
 
 // Options returns the options of a struct, or of what a pointer to one points to. Those of an embedded struct are among

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -60,20 +59,8 @@ func readsFiles(world *config.Config) bool {
 	return reads
 }
 
-// withoutFiles is a world without their SHA-256.
-func withoutFiles(world *config.Config) *config.Config {
-	var bare config.Config
-	fields := map[string]json.RawMessage{}
-	b, err := json.Marshal(world)
-	if err == nil {
-		err = json.Unmarshal(b, &fields)
-	}
-	delete(fields, "files")
-	if b, err = json.Marshal(fields); err == nil {
-		err = bare.UnmarshalJSON(b)
-	}
-	if err != nil { // a configuration is an object of JSON
-		panic(err)
-	}
-	return &bare
+// differsInFiles reports whether a world is the trial's but for files, which are not here.
+func (c *Trial) differsInFiles(world *config.Config) bool {
+	fields := config.Vary(world, config.Of(c.World))
+	return len(fields) == 1 && fields[0].Path == "files"
 }

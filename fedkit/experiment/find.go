@@ -98,8 +98,8 @@ func (f *Found) none() string {
 	return fmt.Sprintf("none of %d runs is in %s%s", len(f.Missing), places, f.others())
 }
 
-// index finds runs by what they are made of, also without the content of files, and by their name.
-type index struct{ made, bare, called map[string]study.Runs }
+// index finds runs by what they are made of, those that read files also by all but their world, and all by their name.
+type index struct{ made, files, called map[string]study.Runs }
 
 func newIndex(rs study.Runs) *index {
 	in := &index{map[string]study.Runs{}, map[string]study.Runs{}, map[string]study.Runs{}}
@@ -107,9 +107,8 @@ func newIndex(rs study.Runs) *index {
 		for _, from := range r.From {
 			key := made{from, r.About.Config, r.About.Settings, r.About.Seed}
 			in.made[key.String()] = append(in.made[key.String()], r)
-			if readsFiles(from) {
-				key.From = withoutFiles(from)
-				in.bare[key.String()] = append(in.bare[key.String()], r)
+			if key.From = nil; readsFiles(from) {
+				in.files[key.String()] = append(in.files[key.String()], r)
 			}
 		}
 		called := fmt.Sprintf("%s, seed %d", r, r.About.Seed)
@@ -120,12 +119,16 @@ func newIndex(rs study.Runs) *index {
 
 // find returns the trial's runs. If its files are not here, they may have had any content.
 func (in *index) find(c *Trial) (all study.Runs) {
-	key := made{config.Of(c.World), config.Of(c.Strategy), c.Options.Config(), c.Options.Seed}.String()
-	all = in.made[key]
-	if c.files == nil {
-		all = slices.Concat(all, in.bare[key])
+	key := made{config.Of(c.World), config.Of(c.Strategy), c.Options.Config(), c.Options.Seed}
+	all = slices.Clone(in.made[key.String()])
+	if key.From = nil; c.files == nil && len(in.files) > 0 {
+		for _, r := range in.files[key.String()] {
+			if !slices.Contains(all, r) && slices.ContainsFunc(r.From, c.differsInFiles) {
+				all = append(all, r)
+			}
+		}
 	}
-	if all = slices.DeleteFunc(slices.Clone(all), func(r *study.Run) bool { return c.otherCode(r) != nil }); len(all) == 0 {
+	if all = slices.DeleteFunc(all, func(r *study.Run) bool { return c.otherCode(r) != nil }); len(all) == 0 {
 		return nil
 	}
 	return all
@@ -229,9 +232,6 @@ func (f *Found) others() string {
 
 // String reports, in a line each, where the runs are from, which are missing or failed, and what other code computed.
 func (f *Found) String() string {
-	if len(f.Runs) == 0 {
-		return f.none()
-	}
 	var lines []string
 	say := func(n int, what, more string) {
 		if n > 0 {
@@ -243,9 +243,10 @@ func (f *Found) String() string {
 		latest := slices.MaxFunc(f.Runs, func(a, b *study.Run) int { return a.Finished.Compare(b.Finished) })
 		say(n, fmt.Sprintf("runs from the extract %s, of %s", f.extract, latest.Finished.Format(time.DateOnly)), "")
 	}
-	say(len(f.Missing), "missing", some(f.Missing, (*Trial).called))
-	if others := f.others(); others != "" {
-		lines = append(lines, others[1:])
+	if len(f.Runs) == 0 {
+		lines = append(lines, f.none())
+	} else if say(len(f.Missing), "missing", some(f.Missing, (*Trial).called)); f.others() != "" {
+		lines = append(lines, f.others()[1:])
 	}
 	say(f.several, "there more than once, with other data, devices or code: the newest is taken", "")
 	say(f.unread, "taken without the files that they read, which are not here and may have other content", "")

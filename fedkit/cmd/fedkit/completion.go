@@ -11,6 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
+// completionCommand prints static scripts. What completes for kong, jotaen/kong-completion and willabides/kongplete, starts the program
+// at every Tab and brings five modules, whose last releases are of 2019 to 2023.
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"One of ${enum}."`
 }
@@ -37,14 +39,10 @@ func (k *completionCommand) Run(c *console, app *kong.Application) error {
 func completions(app *kong.Application) (words, values map[string][]string) {
 	words, values = map[string][]string{}, map[string][]string{}
 	for _, k := range catalog.Kinds() {
-		names := []string{}
-		for _, t := range k.Components() {
-			names = append(names, t.Name)
-		}
 		if flag := partFlags[k.Name]; flag != "" {
-			values[flag] = names
+			values[flag] = namesOf(k)
 		}
-		if words["list"] = append(words["list"], names...); !strings.Contains(k.Plural, " ") {
+		if words["list"] = append(words["list"], namesOf(k)...); !strings.Contains(k.Plural, " ") {
 			words["list"] = append(words["list"], k.Plural)
 		}
 	}
@@ -84,17 +82,17 @@ func bashScript(to io.Writer, words, values map[string][]string, zsh bool) error
 	if zsh {
 		b.WriteString("autoload -U +X compinit bashcompinit && compinit && bashcompinit\n")
 	}
-	b.WriteString("_fedkit() {\n\tlocal at= word words= i\n\tfor ((i = 1; i < COMP_CWORD; i++)); do\n\t\tword=${COMP_WORDS[i]}\n\t\tcase \"$at${at:+ }$word\" in\n")
+	b.WriteString("_fedkit() {\n\tlocal at= word choices= i\n\tfor ((i = 1; i < COMP_CWORD; i++)); do\n\t\tword=${COMP_WORDS[i]}\n\t\tcase \"$at${at:+ }$word\" in\n")
 	commands := slices.DeleteFunc(slices.Sorted(maps.Keys(words)), func(path string) bool { return path == "" })
 	fmt.Fprintf(&b, "\t\t'%s') at=\"$at${at:+ }$word\" ;;\n\t\tesac\n\tdone\n\tcase ${COMP_WORDS[COMP_CWORD-1]} in\n", strings.Join(commands, "' | '"))
 	for _, flag := range slices.Sorted(maps.Keys(values)) {
-		fmt.Fprintf(&b, "\t%s) words='%s' ;;\n", flag, strings.Join(values[flag], " "))
+		fmt.Fprintf(&b, "\t%s) choices='%s' ;;\n", flag, strings.Join(values[flag], " "))
 	}
 	b.WriteString("\t*) case $at in\n")
 	for _, path := range slices.Sorted(maps.Keys(words)) {
-		fmt.Fprintf(&b, "\t\t'%s') words='%s' ;;\n", path, strings.Join(words[path], " "))
+		fmt.Fprintf(&b, "\t\t'%s') choices='%s' ;;\n", path, strings.Join(words[path], " "))
 	}
-	b.WriteString("\t\tesac ;;\n\tesac\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -o default -F _fedkit fedkit\n")
+	b.WriteString("\t\tesac ;;\n\tesac\n\tCOMPREPLY=($(compgen -W \"$choices\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -o default -F _fedkit fedkit\n")
 	_, err := io.WriteString(to, b.String())
 	return err
 }

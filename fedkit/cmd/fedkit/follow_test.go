@@ -20,6 +20,9 @@ func TestFollow(t *testing.T) {
 		if err := h.Save(path); err != nil {
 			t.Fatal(err)
 		}
+		if status, out, _ := do("follow", path, "--json"); status != want || strings.Count(out, "\n") != 3 || !strings.Contains(out, `{"summary":{"name":"FedAvg",`) {
+			t.Error(status, out)
+		}
 		status, out, _ := do("follow", path)
 		if status != want || out != "" {
 			t.Errorf("status %d, want %d; printed %q", status, want, out)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/doc/comment"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -19,74 +21,53 @@ type namesCommand struct {
 
 // componentLine is a component in one line of JSON.
 type componentLine struct {
-	Kind     string       `json:"kind"`
-	Name     string       `json:"name"`
-	Type     string       `json:"type"` // in Go
-	Synopsis string       `json:"synopsis"`
-	Source   string       `json:"source,omitempty"`
-	Options  []optionLine `json:"options,omitempty"`
-}
-
-// optionLine is an option in JSON.
-type optionLine struct {
-	Name    string       `json:"name"`
-	Type    string       `json:"type"`
-	Range   string       `json:"range,omitempty"`
-	Default string       `json:"default,omitempty"`
-	Comment string       `json:"comment,omitempty"`
-	Options []optionLine `json:"options,omitempty"`
-}
-
-func optionLines(all []catalog.Option) (lines []optionLine) {
-	for _, o := range all {
-		lines = append(lines, optionLine{o.Name, o.Type, o.Range, o.Default, o.Comment, optionLines(o.Options)})
-	}
-	return lines
-}
-
-// printJSON prints what has a name: all, those of a kind, or those of the name.
-func (l *namesCommand) printJSON(c *console) error {
-	var all []catalog.Component
-	for _, k := range catalog.Kinds() {
-		if l.Name == "" || strings.EqualFold(l.Name, k.Plural) || strings.EqualFold(l.Name, k.Name) {
-			all = append(all, k.Components()...)
-		}
-	}
-	if all == nil {
-		var err error
-		if all, err = catalog.Find(l.Name, catalog.Kinds()...); err != nil {
-			return err
-		}
-	}
-	for _, t := range all {
-		if err := c.lines().Encode(componentLine{t.Kind.Name, t.Name, t.Type(), t.Synopsis(), t.Source(), optionLines(t.Options())}); err != nil {
-			return err
-		}
-	}
-	return nil
+	Kind     string           `json:"kind"`
+	Name     string           `json:"name"`
+	Type     string           `json:"type"` // in Go
+	Synopsis string           `json:"synopsis"`
+	Source   string           `json:"source,omitempty"`
+	Options  []catalog.Option `json:"options,omitempty"`
 }
 
 // Run lists the kinds, the things of one of them, or describes a thing.
 func (l *namesCommand) Run(c *console) error {
-	if l.JSON {
-		return l.printJSON(c)
+	kinds := slices.DeleteFunc(catalog.Kinds(), func(k catalog.Kind) bool {
+		return l.Name != "" && !strings.EqualFold(l.Name, k.Plural) && !strings.EqualFold(l.Name, k.Name)
+	})
+	switch {
+	case l.JSON:
+		return l.printLines(c, kinds)
+	case len(kinds) == 0:
+		return describe(c.out, l.Name)
+	case l.Name != "":
+		return overview(c.out, kinds[0])
 	}
-	for _, k := range catalog.Kinds() {
-		switch {
-		case l.Name == "":
-			var names []string
-			for _, t := range k.Components() {
-				names = append(names, t.Name)
-			}
-			fmt.Fprintf(c.out, "%s: %s\n", k.Plural, strings.Join(names, ", "))
-		case strings.EqualFold(l.Name, k.Plural), strings.EqualFold(l.Name, k.Name):
-			return overview(c.out, k)
-		}
+	for _, k := range kinds {
+		fmt.Fprintf(c.out, "%s: %s\n", k.Plural, strings.Join(namesOf(k), ", "))
 	}
-	if l.Name == "" {
-		return nil
+	return nil
+}
+
+func namesOf(k catalog.Kind) (names []string) {
+	for _, t := range k.Components() {
+		names = append(names, t.Name)
 	}
-	return describe(c.out, l.Name)
+	return names
+}
+
+// printLines prints the components of these kinds or, without any, those of the name, in JSON lines.
+func (l *namesCommand) printLines(c *console, kinds []catalog.Kind) (err error) {
+	var all []catalog.Component
+	for _, k := range kinds {
+		all = append(all, k.Components()...)
+	}
+	if all == nil {
+		all, err = catalog.Find(l.Name, catalog.Kinds()...)
+	}
+	for _, t := range all {
+		err = errors.Join(err, c.lines().Encode(componentLine{t.Kind.Name, t.Name, t.Type(), t.Synopsis(), t.Source(), t.Options()}))
+	}
+	return err
 }
 
 // overview prints, for each thing of a kind, its synopsis, its source and its options.

@@ -105,7 +105,11 @@ type result struct {
 	Data      string            `json:"data"`
 	Partition string            `json:"partition"`
 	Model     string            `json:"model"`
+	Settings  *config.Config    `json:"settings,omitempty"` // options that change results
 	Seed      uint64            `json:"seed"`
+	Device    string            `json:"device"`
+	Hardware  string            `json:"hardware"`
+	Code      string            `json:"code"`
 	Rounds    int               `json:"rounds"`
 	Accuracy  fedkit.Float      `json:"accuracy"` // of the last evaluated round
 	Seconds   float64           `json:"seconds"`
@@ -125,7 +129,7 @@ func printLines(c *console, runs study.Runs) error {
 
 func resultOf(r *study.Run) result {
 	h := r.About
-	return result{r.ID, r.Name, labelsOf(r.Labels), h.Config, h.Data, h.Partition, h.Model, h.Seed, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Error}
+	return result{r.ID, r.Name, labelsOf(r.Labels), h.Config, h.Data, h.Partition, h.Model, h.Settings, h.Seed, h.Device, h.Hardware, h.Code, r.Rounds, r.Accuracy, r.Seconds, r.Finished, r.Error}
 }
 
 func labelsOf(labels []study.Label) map[string]string {
@@ -155,19 +159,10 @@ func printTable(c *console, data [][]any) error {
 
 type showCommand struct{ store }
 
-// shown is what a stored run is made of, in one line of JSON. Its rounds follow, in lines with its id.
-type shown struct {
-	result
-	Settings *config.Config `json:"settings,omitempty"`
-	Device   string         `json:"device"`
-	Hardware string         `json:"hardware"`
-	Code     string         `json:"code"`
-}
-
-// printJSON prints a run and its rounds.
+// printJSON prints a run, and its rounds with its id.
 func (s *showCommand) printJSON(c *console, r *study.Run) error {
 	h, err := r.Light()
-	err = errors.Join(c.lines().Encode(shown{resultOf(r), r.About.Settings, r.About.Device, r.About.Hardware, r.About.Code}), err)
+	err = errors.Join(c.lines().Encode(resultOf(r)), err)
 	for i := 0; h != nil && i < len(h.Rounds); i++ {
 		err = errors.Join(err, c.lines().Encode(struct {
 			ID string `json:"id"`

@@ -160,21 +160,16 @@ func (*statusCommand) Help() string {
 ones. --json prints a line for each run of the file, then what is running.`
 }
 
-// trialLine is a run of a study in one line of JSON.
-type trialLine struct {
-	Name   string            `json:"name"`
-	Labels map[string]string `json:"labels"`
-	Seed   uint64            `json:"seed"`
-	State  string            `json:"state"` // stored, failed or missing
+// state is a run of a study, or one that a process computes, in one line of JSON.
+type state struct {
+	State  string            `json:"state"` // stored, failed, missing or running
 	ID     string            `json:"id,omitempty"`
+	Name   string            `json:"name,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	Seed   uint64            `json:"seed"`
 	Why    string            `json:"why,omitempty"` // it failed, or differs from a stored one; nothing if there is none of its name
-}
-
-// runningLine is a run that a process computes.
-type runningLine struct {
-	Running string `json:"running"` // id
-	Round   int    `json:"round"`   // 0 if unknown
-	Rounds  int    `json:"rounds"`
+	Round  int               `json:"round,omitempty"`
+	Rounds int               `json:"rounds,omitempty"` // planned
 }
 
 // Run says what is there.
@@ -202,15 +197,15 @@ func (s *statusCommand) Run(c *console) error {
 		if r.Rounds > 0 {
 			at = fmt.Sprintf(", round %d of %d", r.Round, r.Rounds)
 		}
-		fmt.Fprintf(c.out, "running: %s%s\n", r.Running, at)
+		fmt.Fprintf(c.out, "running: %s%s\n", r.ID, at)
 	}
 	return nil
 }
 
 // running returns the runs that processes compute, with the rounds of those that have a checkpoint.
-func (s *statusCommand) running() (all []runningLine) {
+func (s *statusCommand) running() (all []state) {
 	for _, id := range study.Computing(s.Store) {
-		r := runningLine{Running: id}
+		r := state{State: "running", ID: id}
 		if at, err := progress.Read(filepath.Join(s.Store, id, "checkpoint")); err == nil {
 			r.Rounds = at.Planned
 			if at.History != nil && at.History.Last() != nil {
@@ -222,10 +217,10 @@ func (s *statusCommand) running() (all []runningLine) {
 	return all
 }
 
-func (s *statusCommand) printJSON(c *console, grid experiment.Grid, found *experiment.Found, running []runningLine) (err error) {
+func (s *statusCommand) printJSON(c *console, grid experiment.Grid, found *experiment.Found, running []state) (err error) {
 	runs := found.Runs
 	for _, t := range grid {
-		l := trialLine{Name: t.Name(), Labels: map[string]string{}, Seed: t.Options.Seed, State: "missing", Why: found.Why(t)}
+		l := state{State: "missing", Name: t.Name(), Labels: map[string]string{}, Seed: t.Options.Seed, Why: found.Why(t)}
 		for pair := range slices.Chunk(t.Labels, 2) {
 			l.Labels[fmt.Sprint(pair[0])] = fmt.Sprint(pair[1])
 		}
