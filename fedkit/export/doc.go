@@ -11,5 +11,5 @@
 //
 //	err := compare.Table(h...).Save("runs.csv")
 //
-// Package weights writes models.
+// Package export/parquet writes many histories as one such table in Parquet, and package weights writes models.
 package export

@@ -33,7 +33,7 @@ import (
 //	{"sha256":"f6e0…"}
 //
 // Numbers that are not whole are rounded to four decimals, and null stands for no value. Differences of successive values would
-// take a tenth less room, and no other program reads them.
+// take a tenth less room, and no other program reads them. Package export/parquet says why it is not Parquet, and writes it as such.
 const extractSchema = 3
 
 // decimals is the resolution of numbers that are not whole: 10,000 stands for four decimals.

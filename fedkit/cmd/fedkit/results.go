@@ -24,13 +24,14 @@ type resultsCommand struct {
 	Show   showCommand   `cmd:"" help:"Show what runs are made of, and their rounds."`
 	Table  tableCommand  `cmd:"" help:"Compare runs in a table."`
 	Diff   diffCommand   `cmd:"" help:"Say what differs in the configuration of two runs, with their numbers side by side."`
+	Export exportCommand `cmd:"" help:"Write all numbers of runs as one long table in Parquet, which pandas reads."`
 	Check  checkCommand  `cmd:"" help:"Read every file of runs, and name those that are not as they were stored."`
 	Remove removeCommand `cmd:"" help:"Remove runs. Asks first, or takes --yes. The beginning of an id must be that of one run alone."`
 }
 
 // store is a folder of runs, and a selection of them.
 type store struct {
-	Store string   `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored. Default: ${default}."`
+	Store string   `default:"runs" placeholder:"FOLDER" help:"Folder in which runs are stored, or an extract of runs. Default: ${default}."`
 	Runs  []string `arg:"" optional:"" name:"run" sep:"none" help:"Runs by id, or the beginning of it, and by labels and options: α=0.1 strategy=FedAvg Local.LR=0.1. Default: all."`
 	form
 }
@@ -40,7 +41,7 @@ func (s *store) runs(c *console) (study.Runs, error) {
 	if _, err := os.Stat(s.Store); err != nil {
 		return nil, fedkit.Invalid("--store", s.Store, "a folder that a study has made: "+err.Error())
 	}
-	all, damaged := study.List(s.Store)
+	all, damaged := runsIn(s.Store)
 	for _, err := range damaged {
 		fmt.Fprintln(c.err, err)
 	}

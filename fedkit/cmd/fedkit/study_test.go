@@ -14,6 +14,7 @@ import (
 
 	"fedkit.example/fedkit/experiment"
 	"github.com/janpfeifer/must"
+	"github.com/parquet-go/parquet-go"
 )
 
 func TestStudyAndResults(t *testing.T) {
@@ -48,6 +49,18 @@ func TestStudyAndResults(t *testing.T) {
 		t.Error(err)
 	} else if found, err := all.Find("nowhere", extract); err != nil || len(found.Runs) != 12 || status != done || strings.Count(some, "\n") != 1 {
 		t.Error(status, some, log, err)
+	}
+	for from, rows := range map[string]int{store: 12, extract: 3} { // at least
+		to := filepath.Join(t.TempDir(), "new", "runs.parquet")
+		status, _, log := do("results", "export", "name=FedAvg", "--store", from, "--to", to)
+		if got, err := parquet.ReadFile[struct {
+			Run string `parquet:"run"`
+		}](to); status != done || err != nil || len(got) < rows || got[0].Run != "FedAvg" {
+			t.Error(status, log, len(got), err)
+		}
+	}
+	if status, _, log := do("results", "export", "--store", extract, "--to", "runs.csv"); status != refused || !strings.Contains(log, "must be a name that ends in .parquet") {
+		t.Error(status, log)
 	}
 	on := func(args ...string) (status int, out, err string) {
 		return do(append(append([]string{"results"}, args...), "--store", store)...)
