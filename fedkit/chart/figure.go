@@ -38,7 +38,7 @@ type Axis struct {
 type Mark int
 
 const (
-	Line     Mark = iota // a line through (X, Y), with a band from Lo to Hi if these are set
+	Line     Mark = iota // a line through (X, Y), with a band from Lo to Hi if these are set; on another one it has dashes
 	Dots                 // a dot at each (X, Y), its area in proportion to Size if that is set
 	Cells                // a filled rectangle with the corners (X, Y) and (X2, Y2)
 	Images               // an image centered on each (X, Y), as large as nine tenths of a unit of both axes allow; or in the rectangle to (X2, Y2)

@@ -153,8 +153,8 @@ func (s *sheet) png() (file []byte, err error) {
 		sharpness float64 // pixels for each unit of the canvas
 		shades    int
 	}{{2, 96}, {1.5, 48}, {1, 32}, {1, 16}} {
-		if drawn > crowd && form.shades > 16 {
-			continue // which would be too large, after a second of drawing
+		if drawn > crowd && form.sharpness > 1 {
+			continue // it would be too large, after a second of drawing
 		}
 		img := s.paint(int(72 * form.sharpness))
 		var b bytes.Buffer

@@ -19,7 +19,7 @@ const (
 	bandOpacity  = 0.18
 	otherwise    = 0.1 // opacity of what the legend has not picked out
 	dotSide      = 6.0 // diameter of a dot without a size
-	thinSide     = 3.5 // the same of a thin series
+	thinSide     = 4.5 // the same of a thin series
 	mostNames    = 100 // in a legend
 	crowd        = 250 // a picture of more series than this is not sharp
 	fewPoints    = 30  // lines with no more points than this show them
@@ -101,6 +101,7 @@ func (r Row) prepare() (*sheet, error) {
 		s.legend = s.legend[:mostNames]
 		s.panels[0].say("legend: the first %d of %d names", mostNames, n)
 	}
+	s.setApart()
 	return s, nil
 }
 
