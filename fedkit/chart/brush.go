@@ -124,7 +124,7 @@ func (b brush) line(t series, st style) {
 		return
 	}
 	b.StrokeLines(pen(st.color, lineWidth, st.dash), points)
-	if len(points) <= fewPoints {
+	if t.all <= fewPoints {
 		for _, p := range points {
 			fillDisc(b.Canvas, st.color, p, dotSide/2)
 		}

@@ -58,3 +58,23 @@ func TestCurvesThatCannotBeDrawn(t *testing.T) {
 		}
 	}
 }
+
+// Lines on the same points are all seen: those on top have dashes. The note names them.
+func TestCoincidingLines(t *testing.T) {
+	x, one, other := []float64{1, 2, 3}, []float64{0, 1, 1}, []float64{1, 0, 1}
+	line := func(name string, y []float64) Series { return Series{Name: name, X: x, Y: y} }
+	f := &Figure{Note: "a note", Series: []Series{line("A", one), line("B", other), line("C", []float64{1e-4, 1, 1}), line("D", one), {Name: "thin", Thin: true, X: x, Y: one}}}
+	g := &Figure{Series: []Series{line("B", one), line("A", other), {Name: "E", X: x[:2], Y: one[:2]}}}
+	s, err := Row{f, g}.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]float64{"A": nil, "B": nil, "C": {16, 8}, "D": {8, 16}, "E": nil, "thin": nil} {
+		if got := s.style(name).dash; !slices.Equal(got, want) {
+			t.Errorf("%s has the dashes %v, want %v", name, got, want)
+		}
+	}
+	if l := s.legend[2]; l.name != "C" || !slices.Equal(l.dash, []float64{16, 8}) || s.panels[0].Note != "a note; lines coincide: A, C, D" || s.panels[1].Note != "" {
+		t.Errorf("legend %+v, notes %q and %q", l, s.panels[0].Note, s.panels[1].Note)
+	}
+}

@@ -39,7 +39,7 @@ type Axis struct {
 type Mark int
 
 const (
-	Line     Mark = iota // a line through (X, Y), with a band from Lo to Hi if these are set
+	Line     Mark = iota // a line through (X, Y), with a band from Lo to Hi if these are set; on another one it has dashes
 	Dots                 // a dot at each (X, Y), its area in proportion to Size if that is set
 	Cells                // a filled rectangle with the corners (X, Y) and (X2, Y2)
 	Images               // an image centered on each (X, Y), as large as nine tenths of a unit of both axes allow; or in the rectangle to (X2, Y2)
@@ -47,10 +47,10 @@ const (
 )
 
 // Series is one set of points. Series with the same Name share a color and a line in the legend. All slices that are set go with
-// X, element by element. A point with a value that is not finite is left out, and the note counts them. Long series are downsampled to keep a notebook
-// light, about 30 kB of JSON for a row of figures: of each stretch of equally many points, the first and the last stay, with
-// those that have its least and greatest values. So a line keeps every peak and gap. The figure's note says how many points are
-// left.
+// X, element by element. A point with a value that is not finite is left out; the note counts those of lines and dots. Long series
+// are downsampled to keep a notebook light, about 30 kB of JSON for a row of figures, but to no fewer than some 24 points each: of
+// each stretch of equally many points, the first and the last stay, with those that have its least and greatest values. So a line
+// keeps every peak and gap. The figure's note says how many points are left. A legend has 100 names at most; the note says so too.
 type Series struct {
 	Name    string        // in the legend and in tooltips; series of one name have one color
 	Of      string        // what the series is of, which has one color in all figures of a row; default Name

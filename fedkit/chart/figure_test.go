@@ -184,9 +184,9 @@ func TestNoNegativeZeroOnAnAxis(t *testing.T) {
 // A series that goes with another has its color, another shade and with dashes, and takes none from the next.
 func TestLike(t *testing.T) {
 	line := func(name, like string) Series {
-		return Series{Name: name, Like: like, X: []float64{0, 1}, Y: []float64{1, 2}}
+		return Series{Name: name, Like: like, X: []float64{0, 1}, Y: []float64{1, float64(len(name))}}
 	}
-	s, err := Row{{Series: []Series{line("a", ""), line("a too", "a"), line("b", "nobody")}}}.prepare()
+	s, err := Row{{Series: []Series{line("a", ""), line("a too", "a"), line("bb", "nobody")}}}.prepare()
 	if err != nil {
 		t.Fatal(err)
 	}

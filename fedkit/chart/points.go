@@ -48,7 +48,7 @@ func (s Series) clean(x, y Axis, points int) series {
 		}
 	}
 	if s.Thin {
-		points = max(2, points/2)
+		points /= 2
 	}
 	c := series{Series: s.at(s.thin(keep, points)), all: len(keep)}
 	if s.Mark == Line || s.Mark == Dots && s.Size == nil {
@@ -175,8 +175,12 @@ func (s *Series) margin() float64 {
 	return 0
 }
 
-// jsonBytes is how many bytes the data of a row of figures take at most in its Vega-Lite specification.
-const jsonBytes = 30_000
+// jsonBytes is how many bytes the data of a row of figures take at most in its Vega-Lite specification, unless its series would be
+// left with fewer than leastPoints, and lose their shape.
+const (
+	jsonBytes   = 30_000
+	leastPoints = 24
+)
 
 const everyPoint = math.MaxInt32
 
@@ -202,7 +206,7 @@ func (r Row) budget() int {
 	if !tooMany(everyPoint) {
 		return everyPoint
 	}
-	return max(2, sort.Search(jsonBytes, tooMany)-1) // a point takes a byte at least
+	return max(leastPoints, sort.Search(jsonBytes, tooMany)-1) // a point takes a byte at least
 }
 
 // width estimates how many bytes of JSON a point takes, from the first, the last and a few points in between.

@@ -19,7 +19,9 @@ const (
 	bandOpacity  = 0.18
 	otherwise    = 0.1 // opacity of what the legend has not picked out
 	dotSide      = 6.0 // diameter of a dot without a size
-	thinSide     = 3.5 // the same of a thin series
+	thinSide     = 4.5 // the same of a thin series
+	mostNames    = 100 // in a legend
+	crowd        = 250 // a picture of more series than this is not sharp
 	fewPoints    = 30  // lines with no more points than this show them
 )
 
@@ -30,9 +32,10 @@ var targetDash = []float64{4, 4}
 type sheet struct {
 	name   string
 	panels []*panel
-	order  []style // of the series' names, in order of appearance
-	draft  bool    // the next drawing follows at once: no dots under the pointer, which take the browser longer than all the rest
-	legend []style // those of them that are not of ink, or none if a legend would say nothing
+	order  []style        // of the series' names, in order of appearance
+	known  map[string]int // where a name is in it
+	draft  bool           // the next drawing follows at once: no dots under the pointer, which take the browser longer than all the rest
+	legend []style        // those of them that are not of ink, or none if a legend would say nothing
 }
 
 // panel is one figure of a sheet.
@@ -94,12 +97,23 @@ func (r Row) prepare() (*sheet, error) {
 	if len(s.legend) < 2 || named {
 		s.legend = nil
 	}
+	if n := len(s.legend); n > mostNames {
+		s.legend = s.legend[:mostNames]
+		s.panels[0].say("legend: the first %d of %d names", mostNames, n)
+	}
+	s.setApart()
 	return s, nil
 }
 
 // style returns the style of a name, nil if it has none yet.
 func (s *sheet) style(name string) *style {
-	if i := slices.IndexFunc(s.order, func(t style) bool { return t.name == name }); i >= 0 {
+	if s.known == nil {
+		s.known = map[string]int{}
+	}
+	for i := len(s.known); i < len(s.order); i++ { // those added since
+		s.known[s.order[i].name] = i
+	}
+	if i, there := s.known[name]; there {
 		return &s.order[i]
 	}
 	return nil

@@ -70,6 +70,30 @@ func TestThinningKeepsWhatStandsOut(t *testing.T) {
 	}
 }
 
+// A thousand lines keep their shape, and their legend its size.
+func TestManyLines(t *testing.T) {
+	f := &Figure{}
+	for i := range 1000 {
+		s := Series{Name: strconv.Itoa(i), Thin: i%2 > 0}
+		for x := range 400 {
+			s.X, s.Y = append(s.X, float64(x)), append(s.Y, math.Sin(float64(x*(i+1))/100))
+		}
+		f.Series = append(f.Series, s)
+	}
+	s, err := Row{f}.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range s.panels[0].series {
+		if least := []int{8, 16}[i/500]; line.Thin != (i < 500) || len(line.X) < least || len(line.X) > leastPoints {
+			t.Fatalf("line %d has %d points", i, len(line.X))
+		}
+	}
+	if want := table.NoBreak(" of 400000 points, minima and maxima kept; legend: the first 100 of 1000 names"); len(s.legend) != 100 || !strings.HasSuffix(s.panels[0].Note, want) {
+		t.Errorf("%d names in the legend, note %q", len(s.legend), s.panels[0].Note)
+	}
+}
+
 // The PNG has the explosion too, and the note of a figure without a title.
 func TestImagesKeepWhatStandsOut(t *testing.T) {
 	if testing.Short() {

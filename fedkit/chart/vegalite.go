@@ -267,7 +267,7 @@ func (s *sheet) lines(p *panel, all []series, params []any, opacity func(float64
 	if params != nil {
 		line["params"] = params
 	}
-	few := !slices.ContainsFunc(all, func(t series) bool { return len(t.X) > fewPoints })
+	few := !slices.ContainsFunc(all, func(t series) bool { return t.all > fewPoints })
 	if all[0].Thin || s.draft && !few {
 		return append(layers, line)
 	}

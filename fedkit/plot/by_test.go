@@ -32,7 +32,7 @@ func TestBy(t *testing.T) {
 		!near(f.Series[2].Y, []float64{0.4, 0.5, 0.7}) || !f.Series[2].Thin || f.Series[2].Mark != chart.Dots {
 		t.Errorf("%+v", f.Series)
 	}
-	if !f.X.Log || f.X.Title != "η" || f.Title != "accuracy by η" || f.Y.Title != "accuracy of the global model" || !strings.Contains(f.Note, "line: mean of 2 runs; small dots: single runs; left out: 1 run without a finite accuracy (B)") {
+	if !f.X.Log || f.X.Title != "η" || f.Title != "accuracy by η" || f.Y.Title != "accuracy of the global model" || !strings.Contains(f.Note, "line: mean of 1 to 2 runs; small dots: single runs; left out: 1 run without a finite accuracy (B)") {
 		t.Errorf("%q, %+v, %+v, %q", f.Title, f.X, f.Y, f.Note)
 	}
 	charttest.Spec(t, f)

@@ -22,8 +22,8 @@ const mostCurves = 20
 // canceled, or fails, says so in its line and keeps its figure. One that resumes from its checkpoint has all its rounds in the
 // figure.
 //
-// Pass one watcher to several runs to see them in one figure: finished runs stay, and the seeds of one configuration merge into a
-// mean and a band as in Accuracy. Runs may be concurrent. Beyond 20 configurations, as a study may have, the figure shows the
+// Pass one watcher to several runs to see them in one figure: finished runs stay, and the seeds of one configuration merge into
+// their mean, as in Accuracy. Runs may be concurrent. Beyond 20 configurations, as a study may have, the figure shows the
 // latest.
 //
 // Outside a notebook the figure is written into chart.Dir when a run is over, as "live.png" or the name given here. A figure that
