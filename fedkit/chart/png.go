@@ -145,15 +145,11 @@ func (s *sheet) png() (file []byte, err error) {
 	for _, l := range s.order {
 		own = append(own, l.color)
 	}
-	drawn := 0
-	for _, p := range s.panels {
-		drawn += len(p.series)
-	}
 	for _, form := range []struct {
 		sharpness float64 // pixels for each unit of the canvas
 		shades    int
 	}{{2, 96}, {1.5, 48}, {1, 32}, {1, 16}} {
-		if drawn > crowd && form.sharpness > 1 {
+		if len(s.order) > mostNames && form.sharpness > 1 {
 			continue // it would be too large, after a second of drawing
 		}
 		img := s.paint(int(72 * form.sharpness))

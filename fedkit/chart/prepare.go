@@ -20,8 +20,7 @@ const (
 	otherwise    = 0.1 // opacity of what the legend has not picked out
 	dotSide      = 6.0 // diameter of a dot without a size
 	thinSide     = 4.5 // the same of a thin series
-	mostNames    = 100 // in a legend
-	crowd        = 250 // a picture of more series than this is not sharp
+	mostNames    = 100 // in a legend; the picture of more is not sharp
 	fewPoints    = 30  // lines with no more points than this show them
 )
 

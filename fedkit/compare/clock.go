@@ -21,7 +21,7 @@ import (
 //
 // Results that were not finite count as wasted too.
 var (
-	Simulated = ofClock(Quantity{Name: "simulated", Long: "simulated time", LowerIsBetter: true, Unit: "s", Range: notNegative, ByRound: clocks})                                                                              // s of the clock after the last round
+	Simulated = ofClock(Quantity{Name: "simulated", Long: "simulated time", LowerIsBetter: true, Unit: "s", Range: notNegative, ByRound: clocks})                                                          // s of the clock after the last round
 	RoundTime = ofClock(Quantity{Name: "round time", Title: "Simulated time of each round", Long: "time", LowerIsBetter: true, Unit: "s", Range: notNegative, Include: []float64{0}, ByRound: roundTimes}) // s of the clock that a round took
 	Idle      = ofClock(Quantity{Name: "idle", Long: "idle share", Title: "Share of their time that clients wait", Unit: "%", LowerIsBetter: true, Range: share, Include: []float64{0},
 		ByRound: ofRounds(times.idleShare), Summary: ofTimes(times.idleShare)}) // share of their time that clients wait

@@ -28,7 +28,8 @@ type Quantity struct {
 	Range         [2]float64 // the least and the greatest value that it can have, which end bands and axes; default none
 	Include       []float64  // values that its axis shows, whatever the data are
 
-	// ByRound returns its values in the rounds of a run that have one; b is what all runs have scores of. Nil: it is no number of rounds.
+	// ByRound returns its values in the rounds of a run that have one, in their order; b is what all runs have scores of. Nil: it is no
+	// number of rounds.
 	ByRound func(r *Run, b Basis) []Value
 	Summary func(r *Run, b Basis) float64 // the run's number, NaN if it has none; default: the last of ByRound
 	Format  func(float64) string          // default by Unit, else four digits; in a column, all with the same unit and number of decimals

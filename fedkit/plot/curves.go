@@ -87,7 +87,8 @@ func sayRuns(f *chart.Figure, cs []curve) {
 	if len(several) == 0 {
 		return
 	}
-	note(f, "line: mean of %s runs", span(append(each(several, func(c curve) int { return c.runs }), each(several, func(c curve) int { return c.least })...)))
+	runs := each(several, func(c curve) int { return c.runs })
+	note(f, "line: mean of %s runs", span(append(runs, each(several, func(c curve) int { return c.least })...)))
 	bands, few := slices.ContainsFunc(several, func(c curve) bool { return c.banded() }), ""
 	if bands {
 		note(f, "band: 95 %% confidence interval")

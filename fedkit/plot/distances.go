@@ -88,7 +88,9 @@ func distances(r *fedkit.Record) []float64 {
 
 // addFinite adds a round to the curve of one run.
 func (c *curve) addFinite(round int, v float64) {
-	if c.runs = 1; finite(v) {
-		c.add(float64(round), v)
+	if c.runs = 1; !finite(v) {
+		c.bad++
+		return
 	}
+	c.add(float64(round), v)
 }
