@@ -56,7 +56,7 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 		}
 		f.Name, f.Title, f.Point, f.Legend = "clusters", "Cluster of each client: "+h.Name, "client", true
 		f.X, f.Y = chart.Axis{Title: "round", Whole: true}, chart.Axis{Title: "client", Whole: true}
-		f.Height = min(640, max(200, 14*len(shown)))
+		f.Width, f.Height = 560, min(640, max(200, 14*len(shown)))
 		if len(truth) > 0 || folded != nil {
 			f.Y.Names = each(shown, func(c int) string { return fmt.Sprint(c) })
 		}
@@ -70,6 +70,10 @@ func Clusters(h *fedkit.History, truth ...int) *chart.Figure {
 			}
 			drawGroups(f, shown, truth, from, left, right)
 			nameLike(f, last.labels, truth)
+			for i := range f.Series { // in a row, clusters of one name have one color, and so have their groups
+				s := &f.Series[i]
+				s.Name, s.Of = cmp.Or(s.Of, s.Name), ""
+			}
 			note(f, "strip: true group")
 		}
 		if folded != nil {
@@ -235,7 +239,7 @@ func drawGroups(f *chart.Figure, clients, truth []int, from, left, right float64
 			border.Cell(from, right, y-0.5, y-0.5)
 		}
 		if g := of(truth, c); g >= 0 {
-			trueGroup(f, g, chart.Cells).Cell(left, right, y-0.5, y+0.5, fmt.Sprint(c))
+			trueGroup(f, g, chart.Cells).Cell(left, right, y-0.5, y+0.5, fmt.Sprintf("%d, %s", c, groupName(g)))
 		}
 	}
 	f.Series = append(f.Series, border)

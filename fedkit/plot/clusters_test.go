@@ -51,15 +51,12 @@ func TestClustersByGroup(t *testing.T) {
 	if want := []string{"0", "2", "1", "3", "4"}; !slices.Equal(f.Y.Names, want) {
 		t.Errorf("rows %v, want %v", f.Y.Names, want)
 	}
-	var names, of []string
+	var names []string
 	for _, s := range f.Series {
-		names, of = append(names, s.Name), append(of, s.Of)
+		names = append(names, s.Name)
 	}
-	if want := []string{"cluster 3", "cluster 5", "group 0", "group 1", "border"}; !slices.Equal(names, want) {
-		t.Fatalf("%v, want %v", names, want)
-	}
-	if want := []string{"", "", "cluster 5", "cluster 3", ""}; !slices.Equal(of, want) {
-		t.Errorf("%v, want %v", of, want)
+	if want := []string{"cluster 3", "cluster 5", "cluster 5", "cluster 3", "border"}; !slices.Equal(names, want) || f.Series[2].Tip[0] != "0, group 0" {
+		t.Fatalf("%v, want %v; tips %v", names, want, f.Series[2].Tip)
 	}
 	if border := f.Series[4]; !slices.Equal(border.Y, []float64{1.5}) {
 		t.Errorf("borders at %v, want 1.5", border.Y)

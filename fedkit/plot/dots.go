@@ -62,7 +62,11 @@ func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, e
 	if base >= 0 {
 		note(row[0], "line: %s", baseline)
 	}
-	note(row[0], "%s", strings.Replace(p.Note, "; bold (* in text): best mean", "", 1))
+	for _, says := range strings.Split(p.Note, "; ") {
+		if !strings.HasPrefix(says, "bold") {
+			note(row[0], "%s", says)
+		}
+	}
 	return row, nil
 }
 

@@ -39,9 +39,9 @@ func Forest(q compare.Quantity, baseline string, panels ...Panel) *chart.Figure 
 				dots[c].Opacity, lines[c].Opacity = 0.5, 0.5
 			}
 		}
-		by, unit := 1., ""
+		unit, write := "", func(v float64) string { return table.Minus(fmt.Sprintf("%.3g", v)) }
 		if q.Unit == "%" {
-			by, unit = 100, " points"
+			unit, write = " points", func(v float64) string { return strings.TrimSuffix(table.Percent(v), " %") }
 		}
 		fewest, most := e.Effects[0].Pairs, 0
 		for i, d := range e.Effects {
@@ -53,8 +53,8 @@ func Forest(q compare.Quantity, baseline string, panels ...Panel) *chart.Figure 
 			default:
 				c = 1
 			}
-			tip := fmt.Sprintf("%s: %+.3g%s (%.3g to %.3g), p = %.2g, %d pairs", d.Method, by*d.Estimate, unit, by*d.Lo, by*d.Hi, d.P, d.Pairs)
-			estimate(&dots[c], &lines[c], float64(len(e.Effects)-1-i), d.Estimate, d.Lo, d.Hi, [2]float64{}, table.Minus(tip))
+			tip := fmt.Sprintf("%s: %s%s (%s to %s), p = %.2g, %d pairs", d.Method, write(d.Estimate), unit, write(d.Lo), write(d.Hi), d.P, d.Pairs)
+			estimate(&dots[c], &lines[c], float64(len(e.Effects)-1-i), d.Estimate, d.Lo, d.Hi, [2]float64{}, tip)
 			fewest, most = min(fewest, d.Pairs), max(most, d.Pairs)
 		}
 		f.Series = append(append(f.Series, lines...), dots...)

@@ -7,8 +7,12 @@ import (
 	"fedkit.example/fedkit/chart"
 )
 
+// maxBubbles is how many clients have bubbles that are more than dust.
+const maxBubbles = 40
+
 // Labels returns the figure of the distribution of labels over clients; Show draws it. The area of the bubble at (client, label)
-// is the number of training rows with that label that the client holds. Clients of different true groups differ in color. At most
+// is the number of training rows with that label that the client holds. Clients of different true groups differ in color. Of more
+// than 40 clients, a cell takes the place of each bubble, the darker the more rows, with a strip of the true groups on top. At most
 // the first 100 clients are drawn, fewer if there are very many labels; the note says so.
 //
 // Errors: no federation, no data, no clients, a data set without labels, a row that the data set does not have.
@@ -19,8 +23,16 @@ func Labels(fed *fedkit.Federation) *chart.Figure {
 			return err
 		}
 		shown := firstClients(counts, 1000)
-		f.Name, f.Title, f.Area = "labels", "Labels of each client's training rows", "training rows"
+		f.Name, f.Title = "labels", "Labels of each client's training rows"
 		f.X, f.Y = chart.Axis{Title: "client", Whole: true}, chart.Axis{Title: "label", Whole: true}
+		f.Width = min(900, max(360, 40*shown))
+		f.Height = min(620, max(200, max(18, min(28, f.Width/shown))*fed.Data.Classes))
+		if shown > maxBubbles {
+			f.Note = dealt(fed, labelCells(f, fed, counts[:shown]))
+			noteFirst(f, shown, len(fed.Clients), " clients")
+			return nil
+		}
+		f.Area = "training rows"
 		most := 0
 		for i := range shown {
 			s := trueGroup(f, fed.Clients[i].Group, chart.Dots)
@@ -31,12 +43,35 @@ func Labels(fed *fedkit.Federation) *chart.Figure {
 				}
 			}
 		}
-		f.Width = min(900, max(360, 40*shown))
-		f.Height = min(620, max(200, max(18, min(28, f.Width/shown))*fed.Data.Classes))
 		f.Note = dealt(fed, fmt.Sprintf("area: number of rows, the largest is %d", most))
 		noteFirst(f, shown, len(fed.Clients), " clients")
 		return nil
 	})
+}
+
+// labelCells adds a cell for each client and label, and a strip of the true groups if there are several. It says how to read them.
+func labelCells(f *chart.Figure, fed *fedkit.Federation, counts [][]int) string {
+	s, values, groups := chart.Series{Mark: chart.Cells}, []float64(nil), map[int]bool{}
+	f.Point = "training rows"
+	for i, of := range counts {
+		x := float64(i)
+		for label, n := range of {
+			if n > 0 {
+				s.Cell(x-0.5, x+0.5, float64(label)-0.46, float64(label)+0.46, fmt.Sprint(n))
+				values = append(values, float64(n))
+			}
+		}
+		groups[fed.Clients[i].Group] = true
+	}
+	f.Series = chart.Shades(s, values)
+	top := float64(fed.Data.Classes)
+	if len(groups) < 2 {
+		return "shade: number of rows"
+	}
+	for i, c := range fed.Clients[:len(counts)] {
+		trueGroup(f, c.Group, chart.Cells).Cell(float64(i)-0.5, float64(i)+0.5, top-0.4, top-0.1, fmt.Sprint(len(c.Train)))
+	}
+	return "shade: number of rows; strip: true group"
 }
 
 // labelCounts returns [client][label] the number of training rows.

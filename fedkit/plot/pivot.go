@@ -37,9 +37,13 @@ func newPivot(p compare.Pivot, panels []Panel) (*pivot, error) {
 	return all, nil
 }
 
-// short is the mean alone, without the sign of percentages, and with an asterisk if it is the best.
+// short is the mean without its interval and the sign of percentages, but with the share of runs that have it, if not all do, and
+// with an asterisk if it is the best.
 func (e entry) short() string {
-	mean, _, _ := strings.Cut(e.text, " ±")
+	mean, interval, _ := strings.Cut(e.text, " ±")
+	if at := strings.LastIndex(interval, " ("); at >= 0 {
+		mean += interval[at:]
+	}
 	if mean = strings.TrimSuffix(mean, " %"); e.best {
 		mean += "*"
 	}
