@@ -212,9 +212,12 @@ const longNumber = 40
 // oneLine keeps a cell of numbers on one line, or on two if the table is too wide: "93.1 %" and "± 0.4 %".
 var oneLine = strings.NewReplacer(" ±", " ±", " ", "\u00a0")
 
-// wide returns spaces about as wide as what a cell lacks of the longest one of its column.
+// wide returns spaces about as wide as what a cell lacks of the longest one of its column. Where the table is too wide, they wrap.
 func wide(missing string) string {
-	return strings.Map(func(r rune) rune {
+	if missing == "" {
+		return ""
+	}
+	return "\u200b" + strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" .()/", r) {
 			return '\u00a0'
 		}
