@@ -39,6 +39,9 @@ func TestDivergedRuns(t *testing.T) {
 	if got := append(cells(t, tab, "A", "loss"), cells(t, tab, "B", "loss")...); !slices.Equal(got, []string{"0.400 ± 1.271 (2/3)", "–"}) {
 		t.Errorf("%q", got)
 	}
+	if csv := strings.Split(tab.CSV(), "\n"); !strings.Contains(csv[0], ",loss,loss ±,loss n,down,") || !strings.Contains(csv[1], ",2,") || strings.Contains(csv[0], "accuracy n") {
+		t.Errorf("%q", csv)
+	}
 	if says := "in brackets: how many of all runs have a finite value"; !strings.Contains(tab.Note, says) || strings.Contains(Table(h[:2]...).Note, says) {
 		t.Error(tab.Note)
 	}
