@@ -245,7 +245,7 @@ setup() {
 	if [ "${1:-}" = tests ]; then
 		packages_key=$(printf '%s\n' "$python_version" | key "$root/scripts/requirements-test.txt")
 		if ! fresh packages "$packages_key" || ! "$tools/test/bin/python" -c '' 2>/dev/null; then
-			say "setting up: pandas and other Python packages that tests read files with"
+			say "setting up: pandas, Playwright and other Python packages that only tests need"
 			rm -f "$tools/stamps/packages"
 			in_background packages install_packages "$packages_key"
 		fi

@@ -20,7 +20,8 @@ import (
 //	compare.Pivot{By: compare.Clients}.Table(compare.Split("α", hs...)...).Show()
 //
 // A number is the mean over a group's runs ± half of its 95 % confidence interval, as in the table of a Comparison. The best mean
-// of a column is bold, among groups whose runs all have a finite value: others may look good by what they lack.
+// of a column is bold, among groups whose runs all have a finite value: others may look good by what they lack. CSV has the mean of each
+// panel, half of its interval ("IID ±"), and the number of runs in the mean ("IID n").
 type Pivot struct {
 	By Quantity // default Accuracy
 

@@ -72,6 +72,9 @@ func TestPivotMarksWholeMeans(t *testing.T) {
 	b[0].Rounds[1].Global.Loss = history.Float(math.Inf(1))
 	c := method("C", 0.3, 0.3)
 	tab := Pivot{By: Loss}.Table(Panel{"x", slices.Concat(a, b, c)})
+	if n := numbers(t, tab, "x n"); !slices.Equal(n, []float64{2, 1, 2}) { // in the mean
+		t.Error(n)
+	}
 	if got := cells(t, tab, "B", "x"); got[0] != "0.100 (1/2)" || !slices.Equal(bold(tab), []table.At{{Line: 1, Column: 1}}) {
 		t.Errorf("%q, %v", got, bold(tab))
 	}

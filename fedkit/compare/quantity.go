@@ -211,7 +211,7 @@ func (q Quantity) orAccuracy() Quantity {
 func (q Quantity) write(v float64) string {
 	switch {
 	case q.Format != nil:
-		return q.Format(v)
+		return table.Minus(q.Format(v))
 	case q.Unit == "%":
 		return table.Percent(v)
 	case q.Unit == "B":

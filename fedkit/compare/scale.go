@@ -22,25 +22,24 @@ type scale struct {
 // fill writes the texts of a column's cells, in one scale unless their sizes are too different: then each has its own.
 func (q Quantity) fill(of []cell, signed bool) {
 	least, most := sizes(of)
+	s := q.scale(of)
 	for i := range of {
-		own := of
 		if most > 1000*least {
-			own = of[i : i+1]
+			s = q.scale(of[i : i+1])
 		}
-		of[i].text = q.text(&of[i], own, signed)
+		of[i].text = q.text(&of[i], s, signed)
 	}
 }
 
-// text writes a cell beside others of its scale.
-func (q Quantity) text(c *cell, of []cell, signed bool) string {
+// text writes a cell.
+func (q Quantity) text(c *cell, s scale, signed bool) string {
 	mean := c.numbers[0]
 	if !finite(mean) {
 		return "–" + c.count
 	}
-	write, unit, s := q.Format, "", scale{}
-	if write == nil {
-		s = q.scale(of)
-		unit, write = s.unit, func(v float64) string { return table.Minus(strconv.FormatFloat(v/s.size, 'f', s.decimals, 64)) }
+	write, unit := s.write, s.unit
+	if q.Format != nil {
+		write, unit = q.write, ""
 	}
 	text := write(mean)
 	if signed && mean > 0 && !zero(text) {
@@ -99,7 +98,20 @@ func (q Quantity) scale(of []cell) scale {
 		}
 	}
 	s.decimals = decimals(of, s.size, digits)
+	for q.Unit == "" && s.decimals > 0 && !slices.ContainsFunc(of, s.needed) {
+		s.decimals--
+	}
 	return s
+}
+
+// write writes a number without its unit.
+func (s scale) write(v float64) string {
+	return table.Minus(strconv.FormatFloat(v/s.size, 'f', s.decimals, 64))
+}
+
+// needed reports whether the last decimal of a cell is not 0.
+func (s scale) needed(c cell) bool {
+	return finite(c.numbers[0]) && !strings.HasSuffix(s.write(c.numbers[0]), "0") || c.vary && !strings.HasSuffix(s.write(c.numbers[1]), "0")
 }
 
 // durations returns the unit in which Seconds begins.

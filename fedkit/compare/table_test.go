@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -37,6 +38,9 @@ func TestDivergedRuns(t *testing.T) {
 	tab := Table(h...)
 	if got := append(cells(t, tab, "A", "loss"), cells(t, tab, "B", "loss")...); !slices.Equal(got, []string{"0.400 ± 1.271 (2/3)", "–"}) {
 		t.Errorf("%q", got)
+	}
+	if csv := strings.Split(tab.CSV(), "\n"); !strings.Contains(csv[0], ",loss,loss ±,loss n,down,") || !strings.Contains(csv[1], ",2,") || strings.Contains(csv[0], "accuracy n") {
+		t.Errorf("%q", csv)
 	}
 	if says := "in brackets: how many of all runs have a finite value"; !strings.Contains(tab.Note, says) || strings.Contains(Table(h[:2]...).Note, says) {
 		t.Error(tab.Note)
@@ -82,23 +86,25 @@ func written(q Quantity, signed bool, groups ...[]float64) []string {
 // A column has one unit and one number of decimals, unless its numbers are too far apart for that.
 func TestColumnsHaveOneScale(t *testing.T) {
 	count, plain := Quantity{Unit: "1"}, Quantity{}
+	own := Quantity{Format: func(v float64) string { return fmt.Sprintf("%.1f dB", v) }}
 	for want, got := range map[string][]string{
-		"9.00, 8.40":                  written(count, false, []float64{9}, []float64{8.4}),
-		"9.0, 8.4 ± 4.0":              written(count, false, []float64{9}, []float64{6.8, 8.4, 10}),
-		"100, 9":                      written(count, false, []float64{100}, []float64{9}),
-		"123.0, 8.4, –":               written(count, false, []float64{123}, []float64{8.4}, nil),
-		"6.5 ± 1.6 min, 0.5 min":      written(Time, false, []float64{389, 389 - 76.7, 389 + 76.7, 389 - 76.7, 389 + 76.7}, []float64{30}),
-		"2.08 d, 0.200 ms":            written(Time, false, []float64{50 * 3600}, []float64{2e-4}),
-		"1.50 GB, 0.20 GB, 0.00 GB":   written(Down, false, []float64{1.5e9}, []float64{2e8}, []float64{0}),
-		"1.50 GB, 2 kB":               written(Down, false, []float64{1.5e9}, []float64{2000}),
-		"1.500×10⁻⁶, −0.200×10⁻⁶":     written(plain, false, []float64{1.5e-6}, []float64{-2e-7}),
-		"1.0×10⁻⁶ ± 1.3×10⁻⁶":         written(plain, false, []float64{0.9e-6, 1.1e-6}),
-		"2×10⁷, 0.5000":               written(plain, false, []float64{2e7}, []float64{0.5}),
-		"0.250, 1.000":                written(plain, false, []float64{0.25}, []float64{1}),
-		"5.00 ± 0.00":                 written(count, false, []float64{5, 5.0001, 4.9999}),
-		"60.0 ± 0.0 %, −0.1 %, 0.0 %": written(Accuracy, false, []float64{0.6, 0.600001}, []float64{-0.001}, []float64{-0.0001}),
-		"0.400, 0.000, −1.500":        written(Loss, false, []float64{0.4}, []float64{-1e-5}, []float64{-1.5}),
-		"+1.00 kB, −0.50 kB, 0.00 kB": written(Down, true, []float64{1000}, []float64{-500}, []float64{0}),
+		"9.00, 8.40":                     written(count, false, []float64{9}, []float64{8.4}),
+		"9.0, 8.4 ± 4.0":                 written(count, false, []float64{9}, []float64{6.8, 8.4, 10}),
+		"100, 9":                         written(count, false, []float64{100}, []float64{9}),
+		"123.0, 8.4, –":                  written(count, false, []float64{123}, []float64{8.4}, nil),
+		"6.5 ± 1.6 min, 0.5 min":         written(Time, false, []float64{389, 389 - 76.7, 389 + 76.7, 389 - 76.7, 389 + 76.7}, []float64{30}),
+		"2.08 d, 0.200 ms":               written(Time, false, []float64{50 * 3600}, []float64{2e-4}),
+		"1.50 GB, 0.20 GB, 0.00 GB":      written(Down, false, []float64{1.5e9}, []float64{2e8}, []float64{0}),
+		"1.50 GB, 2 kB":                  written(Down, false, []float64{1.5e9}, []float64{2000}),
+		"1.5×10⁻⁶, −0.2×10⁻⁶":            written(plain, false, []float64{1.5e-6}, []float64{-2e-7}),
+		"1.0×10⁻⁶ ± 1.3×10⁻⁶":            written(plain, false, []float64{0.9e-6, 1.1e-6}),
+		"2×10⁷, 0.5":                     written(plain, false, []float64{2e7}, []float64{0.5}),
+		"0.25, 1.00":                     written(plain, false, []float64{0.25}, []float64{1}),
+		"5.00 ± 0.00":                    written(count, false, []float64{5, 5.0001, 4.9999}),
+		"60.0 ± 0.0 %, −0.1 %, 0.0 %":    written(Accuracy, false, []float64{0.6, 0.600001}, []float64{-0.001}, []float64{-0.0001}),
+		"0.400, 0.000, −1.500":           written(Loss, false, []float64{0.4}, []float64{-1e-5}, []float64{-1.5}),
+		"−0.5 ± 1.3 dB, 0.0 dB, +2.0 dB": written(own, true, []float64{-0.4, -0.6}, []float64{-0.01}, []float64{2}),
+		"+1.00 kB, −0.50 kB, 0.00 kB":    written(Down, true, []float64{1000}, []float64{-500}, []float64{0}),
 	} {
 		if got := strings.Join(got, ", "); got != want {
 			t.Errorf("%q, want %q", got, want)

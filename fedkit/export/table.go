@@ -23,7 +23,7 @@ const TableSchema = 1
 
 // CSV writes the rows of a history as comma-separated values, after a header. Numbers have as many digits as they need to be read
 // back exactly, in pandas with float_precision="round_trip". Names that a spreadsheet would compute, because they begin with =,
-// +, - or @, are prefixed with an apostrophe, and so are those that begin with one: in pandas, table.run.str.removeprefix("'")
+// +, -, − or @, are prefixed with an apostrophe, and so are those that begin with one: in pandas, table.run.str.removeprefix("'")
 // restores them.
 func CSV(w io.Writer, run string, h *history.History) error {
 	if h == nil {

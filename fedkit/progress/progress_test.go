@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -174,6 +175,19 @@ func TestRunsAreToldApart(t *testing.T) {
 	}
 	if s := plain(l.lines(l.now())); !strings.HasPrefix(s, "FedAvg, Local.LR 0.001  ✓") || !strings.Contains(s, "\nFedAvg, Local.LR 0.1  ✓") {
 		t.Errorf("lines:\n%s", s)
+	}
+}
+
+// A loss has a true minus, and a power of ten in place of an exponent.
+func TestNumbersOfALine(t *testing.T) {
+	for loss, want := range map[fedkit.Float]string{-0.5: "loss −0.5", 1.5e-6: "loss 1.5×10⁻⁶", fedkit.Float(math.Copysign(0, -1)): "loss 0"} {
+		l, out, _ := fakeWatcher()
+		h := history("FedAvg", 0.6)
+		h.Rounds[0].Global.Loss = loss
+		play(l, out.clock, h, time.Second, nil)
+		if s := plain(l.lines(l.now())); !strings.HasSuffix(s, want) {
+			t.Errorf("%q, want %q", s, want)
+		}
 	}
 }
 

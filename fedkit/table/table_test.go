@@ -91,11 +91,11 @@ func TestMarkedCells(t *testing.T) {
 		table.CSV():    "claim,gain,runs\nA|B,12 %,2 · Who\n,3 %,\nC,–,<paper>\nD,,\n",
 		table.Markdown(): "| claim | gain | runs |\n| :-- | --: | :-- |\n" +
 			"| A\\|B | **12 %** | [2 · Who](<#2-%C2%B7-(Who)>) |\n|  | 3 % |  |\n" + `| C | – | [\<paper\>](<https://a.org/?a=1&b="2">) |` + "\n| D |  |  |\n",
-		strings.ReplaceAll(table.HTML(), "\u00a0", "~"): `<table>
+		strings.NewReplacer("\u00a0", "~", "\u200b", "_", "\u2007", "_").Replace(table.HTML()): `<table>
 <tr style="text-align:right"><th style="text-align:left">claim</th><th>gain</th><th style="text-align:left">runs</th></tr>
 <tr style="text-align:right"><td rowspan="2" style="text-align:left;vertical-align:top">A|B</td><td><b>12~%</b></td><td rowspan="2" style="text-align:left;vertical-align:top"><a href="#2-%C2%B7-(Who)">2 · Who</a></td></tr>
 <tr style="text-align:right"><td>3~%</td></tr>
-<tr style="text-align:right"><td style="text-align:left">C</td><td>–​~ </td><td style="text-align:left"><a href="https://a.org/?a=1&amp;b=&#34;2&#34;">&lt;paper&gt;</a></td></tr>
+<tr style="text-align:right"><td style="text-align:left">C</td><td>–_~_</td><td style="text-align:left"><a href="https://a.org/?a=1&amp;b=&#34;2&#34;">&lt;paper&gt;</a></td></tr>
 <tr style="text-align:right"><td style="text-align:left">D</td><td></td><td style="text-align:left"></td></tr>
 </table>
 <small></small>`,

@@ -1,6 +1,6 @@
 """Uses JupyterLab in a real, headless Chromium as a person would: opens notebooks, types cells, presses keys and buttons, makes
-mistakes, closes the page in mid-run, and checks what is seen. `./scripts/test browser`, or `cd scripts && python -m browser [CASE…]`
-for some of the cases.
+mistakes, closes the page in mid-run, and checks what is seen. `./scripts/test browser` installs what is missing and makes it; after
+that, `cd scripts && python -m browser [CASE…]` takes some of the cases.
 
 It works in .venv/browser, and leaves a screenshot of every case there. Times are printed: they are for a machine that does
 nothing else.
@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import traceback
 from pathlib import Path
 
@@ -20,7 +19,7 @@ import nbformat
 import locks
 
 from . import cases, chromium, lab
-from .chromium import Failed
+from .chromium import Error
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = ROOT / ".venv" / "browser"
@@ -48,12 +47,12 @@ def run(name, at):
         said = cases.ALL[name](at)
         print(f"ok   {name}: {said}", flush=True)
         return True
-    except Failed as e:
+    except Error as e:
         print(f"FAIL {name}: {e}", flush=True)
     except Exception:  # the next case may still say something
         print(f"FAIL {name}: {traceback.format_exc()}", flush=True)
     finally:
-        with contextlib.suppress(Failed):
+        with contextlib.suppress(Error):
             at.photograph(name)
     return False
 
@@ -74,9 +73,8 @@ def check(names):
     program = [str(ROOT / "scripts" / "lab"), "--no-browser", "--LabApp.expose_app_in_browser=True", f"--LabApp.workspaces_dir={PLACE / 'workspaces'}"]
     env = {**os.environ, "FEDKIT_NOTEBOOKS": str(PLACE / "notebooks")}
     with contextlib.ExitStack() as stack:
-        profile = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fedkit-chromium-", ignore_cleanup_errors=True)))
         server = stack.enter_context(chromium.process(program, log, env=env))
-        page = stack.enter_context(chromium.started(profile, PLACE / "chromium.log"))
+        page = stack.enter_context(chromium.started())
         at = lab.Lab(page, *lab.address(server, log), PLACE)
         failed = [name for name in names if not run(name, at)]
     print(f"screenshots: {PLACE.relative_to(ROOT)}/*.png")
@@ -89,5 +87,5 @@ if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         main()
-    except Failed as e:
+    except Error as e:
         sys.exit(f"browser check: {e}")

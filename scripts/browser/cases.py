@@ -8,7 +8,7 @@ import time
 
 import psutil
 
-from .chromium import SHIFT, Failed, until
+from .chromium import Error, Failed, click, until
 from .lab import DRAW_S
 from .mistakes import FED, FIRST, HEAD, MISTAKES, training
 
@@ -42,18 +42,18 @@ def figures(at):
         for theme in "Light", "Dark":
             at.theme(theme)
             for width in 1300, 900:
-                at.page.resize(width)
+                at.page.set_viewport_size({"width": width, "height": 1000})
                 figures = n.figures()
-                with contextlib.suppress(Failed):
-                    until(5, "figures that fit", lambda: not at.page.js("fedkit.outside()"))
-                outside = at.page.js("fedkit.outside()")
+                with contextlib.suppress(Error):
+                    until(5, "figures that fit", lambda: not at.page.evaluate("fedkit.outside()"))
+                outside = at.page.evaluate("fedkit.outside()")
                 need(not outside, f"{name}, {theme}, {width} pixels: cut off, or too small: {outside}")
-                dim = at.page.js("fedkit.dim()")
+                dim = at.page.evaluate("fedkit.dim()")
                 need(not dim, f"{name}, {theme}: hard to read: {dim}")
                 for i in range(len(figures)):
-                    at.page.js(f"fedkit.figure({i}); true")
+                    at.page.evaluate(f"fedkit.figure({i}); true")
                     at.photograph(f"figures-{name}-{theme}-{width}-{i}")
-        at.page.resize(1300)
+        at.page.set_viewport_size({"width": 1300, "height": 1000})
         at.theme("Light")
         done.append(f"{name} {state['cells']} cells in {took:.0f} s, {len(figures)} figures")
     return "; ".join(done)
@@ -72,18 +72,18 @@ for i := range 20 {{
 plot.Accuracy(hs...)"""
     said, _ = n.run(cell)
     n.figures()
-    styles = at.page.js("[...new Set([...document.querySelectorAll('svg.marks g.mark-line path')].map(e => getComputedStyle(e).stroke + getComputedStyle(e).strokeDasharray))].length")
+    styles = at.page.evaluate("[...new Set([...document.querySelectorAll('svg.marks g.mark-line path')].map(e => getComputedStyle(e).stroke + getComputedStyle(e).strokeDasharray))].length")
     need(styles == 20, f"{styles} kinds of lines for 20 runs: {said}")
 
-    def click():
-        at.page.click("document.querySelectorAll('svg.marks g.role-legend-label text')[10]")
+    def pick():
+        click(at.page, "document.querySelectorAll('svg.marks g.role-legend-label text')[10]")
         time.sleep(0.5)
-        return at.page.js("[...document.querySelectorAll('svg.marks g.mark-line path')].map(e => getComputedStyle(e).opacity)")
+        return at.page.evaluate("[...document.querySelectorAll('svg.marks g.mark-line path')].map(e => getComputedStyle(e).opacity)")
 
-    picked = click()
+    picked = pick()
     at.photograph("legend-picked")
     need(picked.count("1") == 1, f"after one click the lines have the opacities {picked}")
-    back = click()
+    back = pick()
     need(set(back) == {"1"}, f"after two clicks the lines have the opacities {back}")
     return "picked and put back"
 
@@ -94,31 +94,31 @@ def help(at):
     n.run(HEAD)
     times = []
 
-    def ask(code, shift, answer, wanted):
+    def ask(code, key, answer, wanted):
         code, cursor = code.replace("‸", ""), code.find("‸")
         n.write(code)
         for _ in code[cursor:] if cursor >= 0 else "":
-            at.page.press("ArrowLeft", 37)
+            at.page.keyboard.press("ArrowLeft")
         begin = time.monotonic()
 
         def shown():
-            at.page.press("Tab", 9, shift)  # again, if there was no answer in time
-            with contextlib.suppress(Failed):
-                return until(5, answer, lambda: at.page.js(f"document.querySelector('{answer}:not(.lm-mod-hidden)')?.innerText"), pause=0.02)
+            at.page.keyboard.press(key)  # again, if there was no answer in time
+            with contextlib.suppress(Error):
+                return until(5, answer, lambda: at.page.evaluate(f"document.querySelector('{answer}:not(.lm-mod-hidden)')?.innerText"), pause=0.02)
 
         said = until(DRAW_S, f"{answer} on {code!r}", shown)
         times.append(time.monotonic() - begin)
         need(re.search(wanted, said, re.DOTALL), f"{answer} on {code!r} has no {wanted!r}: {said}")
         at.photograph(f"help-{len(times)}")
-        at.page.press("Escape", 27)
-        at.page.js("fedkit.next.model.sharedModel.setSource(''); true")
+        at.page.keyboard.press("Escape")
+        at.page.evaluate("fedkit.next.model.sharedModel.setSource(''); true")
 
     # The notebook has none of these words, so Lab cannot offer them without asking the kernel.
     for code, wanted in [("%%\nplot.P", "Participation"), ("%%\nselection.H", "Hybrid"), ("%%\ns := strategy.FedAvg{Fra‸}", "Fraction")]:
-        ask(code, 0, ".jp-Completer", wanted)
+        ask(code, "Tab", ".jp-Completer", wanted)
     docs = [("%%\nfedkit.Run", r"func fedkit\.Run\(.*\nRun "), ("%%\nstrategy.FedYogi", r"2003\.00295"), ("%%\ns := strategy.FedProx{Mu‸: 1}", "μ")]
     for code, wanted in docs:
-        ask(code, SHIFT, ".jp-Tooltip", wanted)
+        ask(code, "Shift+Tab", ".jp-Tooltip", wanted)
     return "completion after {:.2f} s, then {:.2f} and {:.2f}; help after {:.2f}, {:.2f} and {:.2f}".format(*times)
 
 
@@ -149,7 +149,7 @@ def last(at):
     n.run(f"%%\n{FED}\nplot.Labels(fed)")
     need(len(n.figures()) == 3, "a figure is not shown")
     said, _ = n.run(training("Rounds: 3", "compare.Table(h)"))
-    need(at.page.js("!!fedkit.cells().at(-1).outputArea.node.querySelector('table')"), f"a table shows {said}")
+    need(at.page.evaluate("!!fedkit.cells().at(-1).outputArea.node.querySelector('table')"), f"a table shows {said}")
     said, _ = n.run("%%\n1 + 1")
     need(said == "2", f"1 + 1 shows {said}")
     return "a history, a federation, a figure, a table and a number"
@@ -208,10 +208,10 @@ func (d diary) Round(h *fedkit.History, of int) {
     seen = []
 
     def watched():
-        text, now = at.page.js("[fedkit.text(), Date.now()]")
+        text, now = at.page.evaluate("[fedkit.text(), Date.now()]")
         if m := re.search(r"round (\d+)/4000", text):
             seen.append((int(m[1]), now))
-        return not at.page.js("fedkit.running()")
+        return not at.page.evaluate("fedkit.running()")
 
     until(DRAW_S, "the end of the run", watched, 0.02)
     when = dict(map(int, line.split()) for line in diary.read_text().splitlines())
@@ -259,10 +259,10 @@ def death(at):
     cells = [p for p in psutil.Process(pid).children() if p.name().startswith("gonb_")]
     need(len(cells) == 1, f"{len(cells)} processes are the running cell")
     os.kill(pid, signal.SIGKILL)
-    said = until(DRAW_S, "a word about the death", lambda: at.page.js("document.querySelector('.jp-Dialog')?.innerText"))
+    said = until(DRAW_S, "a word about the death", lambda: at.page.evaluate("document.querySelector('.jp-Dialog')?.innerText"))
     need("died" in said, f"Lab says {said}")
     at.photograph("death-said")
-    at.page.click("document.querySelector('.jp-Dialog button.jp-mod-accept')")
+    click(at.page, "document.querySelector('.jp-Dialog button.jp-mod-accept')")
     n.look()
     n.run(HEAD)
     said, _ = n.run('%%\nfmt.Println("born", "again")')
@@ -273,7 +273,7 @@ def death(at):
 
 def kernel(n):
     """Returns the process of a notebook's kernel."""
-    connection = n.page.js("fedkit.panel.sessionContext.session.kernel.id")
+    connection = n.page.evaluate("fedkit.panel.sessionContext.session.kernel.id")
     found = [p.pid for p in psutil.process_iter(["name", "cmdline"]) if p.info["name"] == "gonb" and connection in " ".join(p.info["cmdline"])]
     need(len(found) == 1, f"{len(found)} processes are this notebook's kernel")
     return found[0]

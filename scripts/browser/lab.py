@@ -6,7 +6,7 @@ import re
 import time
 from pathlib import Path
 
-from .chromium import SHIFT, Failed, until
+from .chromium import Error, Failed, click, until
 
 START_S, RUN_S, DRAW_S = 180, 900, 60
 HELPERS = Path(__file__).with_name("lab.js").read_text()
@@ -34,24 +34,24 @@ class Lab:
         return self.place / "notebooks"
 
     def photograph(self, name):
-        self.page.screenshot(self.place / f"{name}.png")
+        self.page.screenshot(path=self.place / f"{name}.png")
 
     def open(self, name):
         """Loads the page anew with this notebook."""
-        self.page.go(f"{self.base}/lab/tree/{name}?reset&token={self.token}")
+        self.page.goto(f"{self.base}/lab/tree/{name}?reset&token={self.token}", wait_until="commit", timeout=60_000)
         return Notebook(self.page, name)
 
     def also(self, name):
         """Opens one more notebook in the page."""
-        self.page.js(f"jupyterapp.commands.execute('docmanager:open', {{ path: {json.dumps(name)} }}); true")
+        self.page.evaluate(f"jupyterapp.commands.execute('docmanager:open', {{ path: {json.dumps(name)} }}); true")
         return Notebook(self.page, name)
 
     def leave(self):
-        self.page.go("about:blank")
+        self.page.goto("about:blank", wait_until="commit", timeout=60_000)
 
     def theme(self, name):
-        self.page.js(f"jupyterapp.commands.execute('apputils:change-theme', {{ theme: 'JupyterLab {name}' }})")
-        until(DRAW_S, f"the theme {name}", lambda: self.page.js(f"document.body.dataset.jpThemeLight === '{str(name == 'Light').lower()}'"))
+        self.page.evaluate(f"jupyterapp.commands.execute('apputils:change-theme', {{ theme: 'JupyterLab {name}' }})")
+        until(DRAW_S, f"the theme {name}", lambda: self.page.evaluate(f"document.body.dataset.jpThemeLight === '{str(name == 'Light').lower()}'"))
 
 
 class Notebook:
@@ -61,28 +61,28 @@ class Notebook:
 
     def look(self):
         """Brings the notebook to the front."""
-        ask = lambda: self.page.js(HELPERS) and self.page.js(f"fedkit.ready({json.dumps(self.name)})")
+        ask = lambda: self.page.evaluate(HELPERS) and self.page.evaluate(f"fedkit.ready({json.dumps(self.name)})")
         kernel = until(START_S, f"{self.name} and its kernel", ask)
         if kernel != "fedkit":
             raise Failed(f"{self.name} runs on kernel {kernel!r}, not on fedkit")
 
     def button(self, command):
-        self.page.click(f"fedkit.button('notebook:{command}')")
+        click(self.page, f"fedkit.button('notebook:{command}')")
 
     def write(self, source):
         """Types a new cell at the end."""
-        if self.page.js("fedkit.source()?.trim() !== ''"):
-            self.page.js("fedkit.panel.content.activeCellIndex = fedkit.panel.content.widgets.length - 1; true")
+        if self.page.evaluate("fedkit.source()?.trim() !== ''"):
+            self.page.evaluate("fedkit.panel.content.activeCellIndex = fedkit.panel.content.widgets.length - 1; true")
             self.button("insert-cell-below")
-            until(DRAW_S, "a new cell", lambda: self.page.js("fedkit.source() === ''"), 0.05)
-        self.page.click("fedkit.next.node.querySelector('.cm-content')")
-        self.page.type(source)
-        until(DRAW_S, "typing", lambda: self.page.js(f"fedkit.source() === {json.dumps(source)}"), 0.05)
+            until(DRAW_S, "a new cell", lambda: self.page.evaluate("fedkit.source() === ''"), 0.05)
+        click(self.page, "fedkit.next.node.querySelector('.cm-content')")
+        self.page.keyboard.insert_text(source)
+        until(DRAW_S, "typing", lambda: self.page.evaluate(f"fedkit.source() === {json.dumps(source)}"), 0.05)
 
     def start(self, source):
         """Types a cell and presses Shift-Enter."""
         self.write(source)
-        self.page.press("Enter", 13, SHIFT)
+        self.page.keyboard.press("Shift+Enter")
         self.began = time.monotonic()
 
     def run(self, source, seconds=RUN_S):
@@ -91,29 +91,29 @@ class Notebook:
         return self.end(seconds)
 
     def end(self, seconds=RUN_S):
-        over = lambda: self.page.js("!fedkit.running() && fedkit.state().idle")
+        over = lambda: self.page.evaluate("!fedkit.running() && fedkit.state().idle")
         until(seconds, "the end of the cell", over, 0.02)
         took = time.monotonic() - self.began
-        self.page.js("fedkit.show()")
+        self.page.evaluate("fedkit.show()")
         return self.text(), took
 
     def text(self):
-        return self.page.js("fedkit.text()").replace("\u00a0", " ").strip()
+        return self.page.evaluate("fedkit.text()").replace("\u00a0", " ").strip()
 
     def sees(self, pattern, seconds=DRAW_S, pause=0.02):
         """Waits until the text below the last cell has the pattern, and returns the match."""
         try:
             return until(seconds, repr(pattern), lambda: re.search(pattern, self.text()), pause)
-        except Failed as e:
+        except Error as e:
             raise Failed(f"{e}; the cell shows: {self.text()}") from None
 
     def run_all(self):
-        self.page.js("jupyterapp.commands.execute('notebook:run-all-cells'); true")
+        self.page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells'); true")
         begin = time.monotonic()
         return until(RUN_S, "running all cells", self.ran), time.monotonic() - begin
 
     def ran(self):
-        state = self.page.js("fedkit.state()")
+        state = self.page.evaluate("fedkit.state()")
         if state["errors"]:
             raise Failed(state["errors"][0])
         return state["idle"] and state["done"] == state["cells"] and state
@@ -122,10 +122,10 @@ class Notebook:
         """Waits until all figures are drawn, and returns how much is in each."""
 
         def drawn():
-            figures = self.page.js("fedkit.figures()")
+            figures = self.page.evaluate("fedkit.figures()")
             return figures if figures and all(figures) else None
 
         try:
             return until(DRAW_S, "drawing the figures", drawn)
-        except Failed as e:
-            raise Failed(f"{e}; marks or pixels in each: {self.page.js('fedkit.figures()')}") from None
+        except Error as e:
+            raise Failed(f"{e}; marks or pixels in each: {self.page.evaluate('fedkit.figures()')}") from None

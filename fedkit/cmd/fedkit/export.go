@@ -28,14 +28,16 @@ func (e *exportCommand) Run(c *console) error {
 	return parquet.Table(e.To, slices.DeleteFunc(load(runs), func(h *fedkit.History) bool { return h == nil })...)
 }
 
-// runsIn returns the runs of a folder or of an extract.
-func runsIn(path string) (runs study.Runs, damaged []error) {
-	if info, err := os.Stat(path); err != nil || info.IsDir() {
-		return study.List(path)
+// runsIn returns the runs of a folder or of an extract, and says which entries of a folder are damaged.
+func runsIn(path string) (runs study.Runs, damaged []error, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case info.IsDir():
+		runs, damaged = study.List(path)
+		return runs, damaged, nil
 	}
-	runs, err := study.Open(path)
-	if err != nil {
-		damaged = []error{err}
-	}
-	return runs, damaged
+	runs, err = study.Open(path)
+	return runs, nil, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,10 +37,10 @@ type store struct {
 
 // runs returns the selected runs. Damaged entries are named on standard error.
 func (s *store) runs(c *console) (study.Runs, error) {
-	if _, err := os.Stat(s.Store); err != nil {
-		return nil, fedkit.Invalid("--store", s.Store, "a folder that a study has made: "+err.Error())
+	all, damaged, err := runsIn(s.Store)
+	if err != nil {
+		return nil, fedkit.Invalid("--store", s.Store, "a folder that a study has made, or an extract: "+err.Error())
 	}
-	all, damaged := runsIn(s.Store)
 	for _, err := range damaged {
 		fmt.Fprintln(c.err, err)
 	}

@@ -123,6 +123,9 @@ func TestStudyAndResults(t *testing.T) {
 	}
 	// An extract is replaced only if its runs can be kept.
 	must.M(os.Truncate(extract, 100))
+	if status, out, log := do("results", "list", "--store", extract); status != refused || out != "" || !strings.Contains(log, "--store = "+extract+": must be a folder that a study has made, or an extract: ") {
+		t.Error(status, out, log)
+	}
 	if status, out, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--extract", extract); status != refused || out != "" || !strings.Contains(log, "--extract = "+extract+": must be an extract that can be read") {
 		t.Error(status, out, log)
 	}
