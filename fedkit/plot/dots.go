@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,15 +17,8 @@ import (
 //	plot.Dots(compare.Clients, "FedAvg", compare.Split("world", hs...)...).Show()
 //
 // Errors: those of compare.Pivot.Table, a baseline that is no method.
-func Dots(q compare.Quantity, baseline string, panels ...Panel) (row chart.Row) {
-	failed := chart.Make("plot: dots", func(*chart.Figure) (err error) {
-		row, err = dots(q, baseline, panels)
-		return err
-	})
-	if row == nil {
-		return chart.Row{failed}
-	}
-	return row
+func Dots(q compare.Quantity, baseline string, panels ...Panel) chart.Row {
+	return makeRow("plot: dots", func() (chart.Row, error) { return dots(q, baseline, panels) })
 }
 
 func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, err error) {
@@ -34,16 +26,17 @@ func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, e
 	if err != nil {
 		return nil, err
 	}
-	base, what, axis := slices.Index(p.methods, baseline), p.Lines[0][0], cmp.Or(q.Axis(), compare.Accuracy.Axis())
+	base := slices.Index(p.methods, baseline)
 	if base < 0 && baseline != "" {
 		return nil, fmt.Errorf("baseline %q: must be one of %s", baseline, strings.Join(p.methods, ", "))
 	}
+	q = p.q
 	lines := (len(panels) + 3) / 4
 	across := (len(panels) + lines - 1) / lines // as many as there are in a line of a row
 	for k, panel := range panels {
 		f := rows(p.methods, max(210, 600/across))
-		f.Name, f.Title = "dots-"+strings.ReplaceAll(what, " ", "-"), panel.Name
-		f.X = chart.Axis{Title: axis, Percent: q.Unit == "%", Whole: q.Unit == "1", Bounds: q.Range}
+		f.Name, f.Title = "dots-"+strings.ReplaceAll(q.Name, " ", "-"), panel.Name
+		f.X = chart.Axis{Title: q.Axis(), Percent: q.Unit == "%", Whole: q.Unit == "1", Bounds: q.Range}
 		if k%across > 0 { // the names and the title at the left are theirs too
 			clear(f.Y.Names)
 			f.X.Title = ""

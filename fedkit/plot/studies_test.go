@@ -146,7 +146,7 @@ func TestDots(t *testing.T) {
 	if err := row.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if f := row[0]; !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || f.X.Title != "accuracy" || !near(f.Series[0].X, []float64{0.555}) || !strings.HasPrefix(f.Note, "line: Fair; mean over 2 seeds") {
+	if f := row[0]; !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || f.X.Title != "accuracy" || !f.X.Percent || !near(f.Series[0].X, []float64{0.555}) || !strings.HasPrefix(f.Note, "line: Fair; mean over 2 seeds") {
 		t.Errorf("rows %q, axis %q, %+v, note %q", f.Y.Names, f.X.Title, f.Series, f.Note)
 	}
 	// Of 5 panels, 3 are in the first line. Their dots are at 0.6 + 0.04 + luck, and the intervals end at 0 and 1.
@@ -197,7 +197,7 @@ func TestForest(t *testing.T) {
 		t.Fatal(err)
 	}
 	better, worse := f.Series[4], f.Series[5]
-	if !slices.Equal(f.Y.Names, []string{"Poor", "Good"}) || !near(better.X, []float64{0.1}) || !near(worse.X, []float64{-0.2}) || f.X.Title != "accuracy − that of Fair" {
+	if !slices.Equal(f.Y.Names, []string{"Poor", "Good"}) || !near(better.X, []float64{0.1}) || !near(worse.X, []float64{-0.2}) || f.X.Title != "accuracy minus that of Fair" {
 		t.Errorf("%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
 	}
 	if !strings.HasPrefix(better.Tip[0], "Good: 10.0 points (") || !strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; ") {
