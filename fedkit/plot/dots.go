@@ -31,13 +31,24 @@ func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, e
 		return nil, fmt.Errorf("baseline %q: must be one of %s", baseline, strings.Join(p.methods, ", "))
 	}
 	q = p.q
-	lines := (len(panels) + 3) / 4
-	across := (len(panels) + lines - 1) / lines // as many as there are in a line of a row
-	for k, panel := range panels {
+	var shown, without []int
+	for k := range panels {
+		if slices.ContainsFunc(p.of, func(of []entry) bool { return finite(of[k].mean) }) {
+			shown = append(shown, k)
+		} else {
+			without = append(without, k)
+		}
+	}
+	if shown == nil {
+		return nil, fmt.Errorf("no run has a finite %s", q.Axis())
+	}
+	lines := (len(shown) + 3) / 4
+	across := (len(shown) + lines - 1) / lines // as many as there are in a line of a row
+	for _, k := range shown {
 		f := rows(p.methods, max(210, 600/across))
-		f.Name, f.Title = "dots-"+strings.ReplaceAll(q.Name, " ", "-"), panel.Name
+		f.Name, f.Title = "dots-"+strings.ReplaceAll(q.Name, " ", "-"), panels[k].Name
 		f.X = chart.Axis{Title: q.Axis(), Percent: q.Unit == "%", Whole: q.Unit == "1", Bounds: q.Range}
-		if k%across > 0 { // the names and the title at the left are theirs too
+		if len(row)%across > 0 { // the names and the title at the left are theirs too
 			clear(f.Y.Names)
 			f.X.Title = ""
 		}
@@ -54,6 +65,9 @@ func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, e
 	}
 	if base >= 0 {
 		note(row[0], "line: %s", baseline)
+	}
+	for _, k := range without {
+		note(row[0], "left out, without a value: %s", panels[k].Name)
 	}
 	for _, says := range strings.Split(p.Note, "; ") {
 		if !strings.HasPrefix(says, "bold") {

@@ -155,7 +155,14 @@ func TestDots(t *testing.T) {
 	}
 	charttest.Golden(t, "dots", row[:2])
 	charttest.Drawn(t, row)
+	noted := historyOf("A", 0.5)
+	noted.Rounds[0].Notes = map[string]fedkit.Float{"late": 3}
+	row = Dots(compare.Note("late"), "", Panel{Name: "x", Runs: []*fedkit.History{historyOf("A", 0.5)}}, Panel{Name: "y", Runs: []*fedkit.History{noted}})
+	if row.Err() != nil || len(row) != 1 || row[0].Title != "y" || row[0].Y.Names[0] != "A" || !strings.HasPrefix(row[0].Note, "left out, without a value: x") {
+		t.Errorf("%v, %d figures, note %q", row.Err(), len(row), row[0].Note)
+	}
 	for says, row := range map[string]chart.Row{
+		"plot: dots: no run has a finite idle share":                   Dots(compare.Idle, "", panels(1)...),
 		`plot: dots: baseline "Best": must be one of Good, Fair, Poor`: Dots(compare.Accuracy, "Best", panels(1)...),
 		"plot: dots: compare: pivot: no panel given":                   Dots(compare.Accuracy, ""),
 	} {
