@@ -160,8 +160,10 @@ func (s *sheet) joined() bool {
 	return slices.ContainsFunc(s.panels, func(p *panel) bool { return p.Y.Names != nil && p.y.ticks == nil })
 }
 
-// matrix reports whether the panel has named rows and columns: it is made smaller as a whole.
-func (p *panel) matrix() bool { return p.X.Names != nil && p.Y.Names != nil }
+// matrix reports whether the panel has named rows and columns: it is made smaller as a whole, unless text has to fit into its rows.
+func (p *panel) matrix() bool {
+	return p.X.Names != nil && p.Y.Names != nil && !slices.ContainsFunc(p.series, func(s series) bool { return s.Text != nil })
+}
 
 // around is the width of what stands beside a panel's area.
 func (p *panel) around() float64 {

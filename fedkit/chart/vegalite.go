@@ -188,7 +188,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 	return layer
 }
 
-// texts are the layers of what is written in cells, one for each color, in letters that shrink with the panel.
+// texts are the layers of what is written in cells, one for each color, in letters that shrink if the panel gets too narrow for them.
 func (s *sheet) texts(p *panel, width string) (layers []any) {
 	for _, color := range []color.NRGBA{white, black, ink} {
 		var x, y, words, tips []any
@@ -196,19 +196,15 @@ func (s *sheet) texts(p *panel, width string) (layers []any) {
 			if s.style(t.Name).over() != color {
 				continue
 			}
-			for i, w := range t.Text {
-				tip := w
-				if t.Tip != nil {
-					tip = t.Tip[i]
-				}
+			for i := range t.Text {
 				x, y = append(x, (t.X[i]+t.X2[i])/2), append(y, (t.Y[i]+t.Y2[i])/2)
-				words, tips = append(words, w), append(tips, tip)
 			}
+			words, tips = append(words, list(t.Text)...), append(tips, list(slices.Concat(t.Tip, t.Text)[:len(t.Text)])...)
 		}
 		if words == nil {
 			continue
 		}
-		size := object{"expr": fmt.Sprintf("min(1, %s / %d) * 11", width, p.Width)}
+		size := object{"expr": fmt.Sprintf("min(11, 18 * %s / %d)", width, p.Width)}
 		layers = append(layers, object{
 			"data":      object{"values": []any{object{"x": x, "y": y, "l": words, "t": tips}}},
 			"transform": []any{object{"flatten": []any{"x", "y", "l", "t"}}},

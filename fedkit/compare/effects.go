@@ -17,70 +17,59 @@ type Effect struct {
 	Estimate float64 // of the difference: the method's minus the baseline's
 	Lo, Hi   float64 // its interval, corrected for the number of methods
 	P        float64 // of the test that nothing differs, corrected by Holm
+
+	differences []float64
 }
 
-// EffectSizes are those of several methods.
-type EffectSizes struct {
-	Effects []Effect // the best first
-	Without []string // methods without a pair
-	Ranked  bool     // by Wilcoxon's signed-rank test, else by the paired t test
-}
-
-// Effects returns by how much every group of runs differs from a baseline, over all pairs of runs with equal seeds in all panels, each
-// of which is one difference (see Differences). Which other methods there are decides only how strict the correction is, while mean
-// ranks depend on all of them (Benavoli et al. 2016).
+// Effects returns by how much every group of runs differs from a baseline, the best first, over all pairs of runs with equal seeds in
+// all panels, each of which is one difference (see Differences). Which other methods there are decides only how strict the correction
+// is, while mean ranks depend on all of them (Benavoli et al. 2016).
 //
-// The test is Wilcoxon's, with the Hodges–Lehmann estimate and its interval, if it can reject at all: if 2·2⁻ⁿ·m ≤ 5 % for m
-// methods with at least n pairs. Otherwise, with five seeds of one problem, say, it is the paired t test, with the mean. P values are
-// corrected by Holm, and so are the intervals: in ascending order of p, the i-th is of level 1 − 5 %/(m−i+1), up to the first that
-// is not significant, whose level all others have. So an interval without 0 is a p value below 5 %, but for ties.
+// The test is Wilcoxon's signed-rank test, with the Hodges–Lehmann estimate and its interval, if that can reject at all: if 2·2⁻ⁿ·m
+// ≤ 5 % for m methods with at least n pairs. Otherwise, with five seeds of one problem, say, ranked is false: it is the paired t test,
+// with the mean. P values are corrected by Holm, and so are the intervals: in ascending order of p, the i-th is of level
+// 1 − 5 %/(m−i+1), up to the first that is not significant, whose level all others have. So an interval without 0 is a p value of at
+// most 5 %, but for ties.
 //
-// Errors: no panel, those of Table for the runs of a panel, no group called baseline, no pair with two finite values.
-func Effects(q Quantity, baseline string, panels ...Panel) (*EffectSizes, error) {
+// Errors: no panel, those of Table for the runs of a panel, no group called baseline, no other group, one without a pair of finite values.
+func Effects(q Quantity, baseline string, panels ...Panel) (all []Effect, ranked bool, err error) {
 	q = q.orAccuracy()
-	names, differences, err := q.fromBaseline(baseline, panels)
-	if err != nil {
-		return nil, err
+	if all, err = q.fromBaseline(baseline, panels); err != nil {
+		return nil, false, err
 	}
-	e, fewest, order := &EffectSizes{}, math.MaxInt, []int(nil)
-	for i, d := range differences {
-		if len(d) == 0 {
-			e.Without = append(e.Without, names[i])
+	ranked = math.Pow(2, float64(1-all[0].Pairs))*float64(len(all)) <= 0.05
+	for i := range all {
+		all[i].P = all[i].test(ranked)
+	}
+	slices.SortStableFunc(all, func(a, b Effect) int { return cmp.Compare(a.P, b.P) })
+	corrected, alpha, open := stats.Holm(each(all, func(e Effect) float64 { return e.P })), 0., true
+	for i := range all {
+		e := &all[i]
+		if open {
+			alpha = 0.05 / float64(len(all)-i)
+		}
+		open = open && e.P <= alpha
+		if e.P = corrected[i]; ranked {
+			e.Estimate, e.Lo, e.Hi = stats.HodgesLehmann(alpha, e.differences)
 			continue
 		}
-		order, fewest = append(order, i), min(fewest, len(d))
+		mean, half := stats.IntervalAt(alpha, e.differences)
+		e.Estimate, e.Lo, e.Hi = mean, mean-half, mean+half
 	}
-	m := len(order)
-	if m == 0 {
-		return nil, fmt.Errorf("no other run has the seed of one of %q and a finite %s, as it has", baseline, q.Name)
-	}
-	e.Ranked = math.Pow(2, float64(1-fewest))*float64(m) <= 0.05
-	p := each(differences, e.test)
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
-	corrected, alpha, open := stats.Holm(each(order, func(i int) float64 { return p[i] })), 0., true
-	for i, k := range order {
-		if open {
-			alpha = 0.05 / float64(m-i)
-		}
-		open = open && p[k] <= alpha
-		f := Effect{Method: names[k], Pairs: len(differences[k]), P: corrected[i]}
-		f.Estimate, f.Lo, f.Hi = e.interval(alpha, differences[k])
-		e.Effects = append(e.Effects, f)
-	}
-	slices.SortStableFunc(e.Effects, func(a, b Effect) int {
+	slices.SortStableFunc(all, func(a, b Effect) int {
 		if q.LowerIsBetter {
 			a, b = b, a
 		}
 		return cmp.Compare(b.Estimate, a.Estimate)
 	})
-	return e, nil
+	return all, ranked, nil
 }
 
-// test returns the p value of the chosen test: 1 if it cannot be made, because nothing differs or there is one pair.
-func (e *EffectSizes) test(d []float64) float64 {
-	p := stats.PairedT(d)
-	if e.Ranked {
-		p, _ = stats.Wilcoxon(d)
+// test returns a p value: 1 if the test cannot be made, because nothing differs or there is one pair.
+func (e *Effect) test(ranked bool) float64 {
+	p := stats.PairedT(e.differences)
+	if ranked {
+		p, _ = stats.Wilcoxon(e.differences)
 	}
 	if math.IsNaN(p) {
 		return 1
@@ -88,37 +77,34 @@ func (e *EffectSizes) test(d []float64) float64 {
 	return p
 }
 
-func (e *EffectSizes) interval(alpha float64, d []float64) (estimate, lo, hi float64) {
-	if e.Ranked {
-		return stats.HodgesLehmann(alpha, d)
-	}
-	mean, half := stats.IntervalAt(alpha, d)
-	return mean, mean - half, mean + half
-}
-
-// fromBaseline returns the other groups of all panels, and their differences from the baseline.
-func (q Quantity) fromBaseline(baseline string, panels []Panel) (names []string, differences [][]float64, err error) {
+// fromBaseline returns the differences of the other groups of all panels from the baseline, those with the fewest first.
+func (q Quantity) fromBaseline(baseline string, panels []Panel) (all []Effect, err error) {
 	groups, _, b, err := groupPanels(panels)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for i, gs := range groups {
 		base := slices.IndexFunc(gs, func(g *Group) bool { return g.Name == baseline })
 		if base < 0 {
 			has := each(gs, func(g *Group) string { return g.Name })
-			return nil, nil, fmt.Errorf("panel %q: %w", panels[i].Name, fault.Invalid("baseline", fmt.Sprintf("%q", baseline), oneOf(has)))
+			return nil, fmt.Errorf("panel %q: %w", panels[i].Name, fault.Invalid("baseline", fmt.Sprintf("%q", baseline), oneOf(has)))
 		}
-		for k, g := range gs {
-			d := q.pairs(g, gs[base], b)
-			if k == base {
-				continue
-			}
-			at := slices.Index(names, g.Name)
+		for _, g := range slices.Delete(slices.Clone(gs), base, base+1) {
+			at := slices.IndexFunc(all, func(e Effect) bool { return e.Method == g.Name })
 			if at < 0 {
-				at, names, differences = len(names), append(names, g.Name), append(differences, nil)
+				at, all = len(all), append(all, Effect{Method: g.Name})
 			}
-			differences[at] = append(differences[at], d...)
+			e := &all[at]
+			e.differences = append(e.differences, q.pairs(g, gs[base], b)...)
+			e.Pairs = len(e.differences)
 		}
 	}
-	return names, differences, nil
+	slices.SortStableFunc(all, func(a, b Effect) int { return a.Pairs - b.Pairs })
+	switch {
+	case all == nil:
+		return nil, fmt.Errorf("there are no runs but those of %q", baseline)
+	case all[0].Pairs == 0:
+		return nil, fmt.Errorf("%q has no run with the seed of one of %q and a finite %s, as that one has", all[0].Method, baseline, q.Name)
+	}
+	return all, nil
 }

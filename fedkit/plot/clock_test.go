@@ -103,8 +103,8 @@ func TestLongRunsOnAClock(t *testing.T) {
 	for says, f := range map[string]*chart.Figure{
 		"; the first 6 of 60 rounds; the 30 of 200 clients who work for the longest": Gantt(h),
 		"; the first 2 of 60 rounds; the first 100 of 200 clients":                   Schedule{Clients: all}.Gantt(h),
-		"a bar is 5 ages": Staleness(h),
-		"":                RoundTimes(h),
+		"a bar is 5 rounds of staleness":                                             Staleness(h),
+		"":                                                                           RoundTimes(h),
 	} {
 		if f.Err() != nil || !strings.HasSuffix(f.Note, says) || !f.Fits() {
 			t.Errorf("%s: note %q, all drawn: %v, %v", f.Name, f.Note, f.Fits(), f.Err())

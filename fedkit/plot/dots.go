@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,15 +17,8 @@ import (
 //	plot.Dots(compare.Clients, "FedAvg", compare.Split("world", hs...)...).Show()
 //
 // Errors: those of compare.Pivot.Table, a baseline that is no method.
-func Dots(q compare.Quantity, baseline string, panels ...Panel) (row chart.Row) {
-	failed := chart.Make("plot: dots", func(*chart.Figure) (err error) {
-		row, err = dots(q, baseline, panels)
-		return err
-	})
-	if row == nil {
-		return chart.Row{failed}
-	}
-	return row
+func Dots(q compare.Quantity, baseline string, panels ...Panel) chart.Row {
+	return makeRow("plot: dots", func() (chart.Row, error) { return dots(q, baseline, panels) })
 }
 
 func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, err error) {
@@ -34,17 +26,29 @@ func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, e
 	if err != nil {
 		return nil, err
 	}
-	base, what, axis := slices.Index(p.methods, baseline), p.Lines[0][0], cmp.Or(q.Axis(), compare.Accuracy.Axis())
+	base := slices.Index(p.methods, baseline)
 	if base < 0 && baseline != "" {
 		return nil, fmt.Errorf("baseline %q: must be one of %s", baseline, strings.Join(p.methods, ", "))
 	}
-	lines := (len(panels) + 3) / 4
-	across := (len(panels) + lines - 1) / lines // as many as there are in a line of a row
-	for k, panel := range panels {
+	q = p.q
+	var shown, without []int
+	for k := range panels {
+		if slices.ContainsFunc(p.of, func(of []entry) bool { return finite(of[k].mean) }) {
+			shown = append(shown, k)
+		} else {
+			without = append(without, k)
+		}
+	}
+	if shown == nil {
+		return nil, fmt.Errorf("no run has a finite %s", q.Axis())
+	}
+	lines := (len(shown) + 3) / 4
+	across := (len(shown) + lines - 1) / lines // as many as there are in a line of a row
+	for _, k := range shown {
 		f := rows(p.methods, max(210, 600/across))
-		f.Name, f.Title = "dots-"+strings.ReplaceAll(what, " ", "-"), panel.Name
-		f.X = chart.Axis{Title: axis, Percent: q.Unit == "%", Whole: q.Unit == "1", Bounds: q.Range}
-		if k%across > 0 { // the names and the title at the left are theirs too
+		f.Name, f.Title = "dots-"+strings.ReplaceAll(q.Name, " ", "-"), panels[k].Name
+		f.X = chart.Axis{Title: q.Axis(), Percent: q.Unit == "%", Whole: q.Unit == "1", Bounds: q.Range}
+		if len(row)%across > 0 { // the names and the title at the left are theirs too
 			clear(f.Y.Names)
 			f.X.Title = ""
 		}
@@ -61,6 +65,9 @@ func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, e
 	}
 	if base >= 0 {
 		note(row[0], "line: %s", baseline)
+	}
+	for _, k := range without {
+		note(row[0], "left out, without a value: %s", panels[k].Name)
 	}
 	for _, says := range strings.Split(p.Note, "; ") {
 		if !strings.HasPrefix(says, "bold") {

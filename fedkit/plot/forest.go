@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fedkit.example/fedkit/chart"
@@ -19,62 +20,46 @@ import (
 // Errors: those of compare.Effects.
 func Forest(q compare.Quantity, baseline string, panels ...Panel) *chart.Figure {
 	return chart.Make("plot: forest", func(f *chart.Figure) error {
-		e, err := compare.Effects(q, baseline, panels...)
+		all, ranked, err := compare.Effects(q, baseline, panels...)
 		if err != nil {
 			return err
 		}
-		if q.Axis() == "" {
-			q = compare.Accuracy
-		}
-		*f = *rows(each(e.Effects, func(e compare.Effect) string { return e.Method }), 480)
-		f.Name, f.Title = "forest-"+strings.ReplaceAll(q.Name, " ", "-"), "Difference from "+baseline
-		f.Legend, f.X = true, chart.Axis{Title: q.Axis() + " − that of " + baseline, Percent: q.Unit == "%", Include: []float64{0}}
-		f.Series = []chart.Series{down(0, len(e.Effects), baseline)}
-		dots, lines := make([]chart.Series, 3), make([]chart.Series, 3)
-		for c, name := range []string{"better", "worse", "no difference"} {
-			gray := c == 2
-			dots[c] = chart.Series{Name: name, Mark: chart.Dots, Ink: gray, Opacity: 1}
-			lines[c] = chart.Series{Name: name, Mark: chart.Segments, Ink: gray}
-			if gray {
-				dots[c].Opacity, lines[c].Opacity = 0.5, 0.5
-			}
-		}
-		unit, write := "", func(v float64) string { return table.Minus(fmt.Sprintf("%.3g", v)) }
-		if q.Unit == "%" {
-			unit, write = " points", func(v float64) string { return strings.TrimSuffix(table.Percent(v), " %") }
-		}
-		fewest, most := e.Effects[0].Pairs, 0
-		for i, d := range e.Effects {
+		q = orAccuracy(q)
+		*f = *rows(each(all, func(e compare.Effect) string { return e.Method }), 480)
+		f.Name, f.Title, f.Legend = "forest-"+strings.ReplaceAll(q.Name, " ", "-"), "Difference from "+baseline, true
+		f.X = chart.Axis{Title: q.Axis() + " minus that of " + baseline, Percent: q.Unit == "%", Include: []float64{0}}
+		dots, lines := classes(chart.Dots), classes(chart.Segments)
+		for i, e := range all {
 			c := 2
 			switch {
-			case d.P > 0.05:
-			case d.Estimate < 0 == q.LowerIsBetter:
+			case e.P > 0.05:
+			case e.Estimate < 0 == q.LowerIsBetter:
 				c = 0
 			default:
 				c = 1
 			}
-			tip := fmt.Sprintf("%s: %s%s (%s to %s), p = %.2g, %d pairs", d.Method, write(d.Estimate), unit, write(d.Lo), write(d.Hi), d.P, d.Pairs)
-			estimate(&dots[c], &lines[c], float64(len(e.Effects)-1-i), d.Estimate, d.Lo, d.Hi, [2]float64{}, tip)
-			fewest, most = min(fewest, d.Pairs), max(most, d.Pairs)
+			write := func(v float64) string { return table.Minus(fmt.Sprintf("%.3g", v)) }
+			if q.Unit == "%" {
+				write = table.Percent
+			}
+			tip := fmt.Sprintf("%s: %s (%s to %s), p = %.2g, %d pairs", e.Method, write(e.Estimate), write(e.Lo), write(e.Hi), e.P, e.Pairs)
+			estimate(&dots[c], &lines[c], float64(len(all)-1-i), e.Estimate, e.Lo, e.Hi, [2]float64{}, strings.ReplaceAll(tip, " %", " points"))
 		}
-		f.Series = append(append(f.Series, lines...), dots...)
-		f.Note = forestNote(e, fewest, most)
+		f.Series = slices.Concat([]chart.Series{down(0, len(all), baseline)}, lines, dots)
+		pairs := each(all, func(e compare.Effect) int { return e.Pairs })
+		n, test := fmt.Sprint(slices.Max(pairs)), "paired t test, mean"
+		if slices.Min(pairs) < slices.Max(pairs) {
+			n = fmt.Sprintf("%d to %s", slices.Min(pairs), n)
+		}
+		if ranked {
+			test = "Wilcoxon's signed-rank test, Hodges–Lehmann estimate"
+		}
+		note(f, "%s pairs of runs; %s; line: 95 %% confidence interval, corrected by Holm for %d methods; gray: no significant difference", n, test, len(all))
 		return nil
 	})
 }
 
-// forestNote says which tests there are, of how many pairs.
-func forestNote(e *compare.EffectSizes, fewest, most int) string {
-	pairs, test := fmt.Sprint(most), "paired t test, mean"
-	if fewest < most {
-		pairs = fmt.Sprintf("%d to %d", fewest, most)
-	}
-	if e.Ranked {
-		test = "Wilcoxon's signed-rank test, Hodges–Lehmann estimate"
-	}
-	says := fmt.Sprintf("%s pairs of runs; %s; line: 95 %% confidence interval, corrected by Holm for %d methods; gray: no significant difference", pairs, test, len(e.Effects))
-	if e.Without != nil {
-		says += "; without a pair: " + strings.Join(e.Without, ", ")
-	}
-	return says
+// classes are the series of a mark for methods that are better and worse than a baseline, and for those of which neither is certain.
+func classes(m chart.Mark) []chart.Series {
+	return []chart.Series{{Name: "better", Mark: m, Opacity: 1}, {Name: "worse", Mark: m, Opacity: 1}, {Name: "no difference", Mark: m, Ink: true, Opacity: 0.5}}
 }

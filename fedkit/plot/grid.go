@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,9 +22,8 @@ func Grid(p compare.Pivot, panels ...Panel) *chart.Figure {
 		if err != nil {
 			return err
 		}
-		what := all.Lines[0][0]
-		f.Name, f.Title, f.Point = "grid-"+strings.ReplaceAll(what, " ", "-"), cmp.Or(p.By.Axis(), compare.Accuracy.Axis()), "method"
-		if p.By.Unit == "%" || p.By.Axis() == "" {
+		f.Name, f.Title, f.Point = "grid-"+strings.ReplaceAll(all.q.Name, " ", "-"), all.q.Axis(), "method"
+		if all.q.Unit == "%" {
 			f.Title += " (%)"
 		}
 		f.Note = strings.Replace(all.Note, "bold (* in text)", "*", 1)
@@ -48,8 +46,8 @@ func Grid(p compare.Pivot, panels ...Panel) *chart.Figure {
 		for _, name := range slices.Backward(all.methods) {
 			f.Y.Names = append(f.Y.Names, name)
 		}
-		f.Series = append(chart.Shades(some, values, p.By.Include...), none)
-		f.Width, f.Height = 72*len(panels), 24*len(all.of)
+		f.Series = append(chart.Shades(some, values, all.q.Include...), none)
+		f.Width, f.Height = max(160, 72*len(panels)), 24*len(all.of)
 		return nil
 	})
 }

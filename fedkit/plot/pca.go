@@ -16,11 +16,13 @@ import (
 // the cluster that agrees with it best.
 //
 // Errors: no points, points that are not finite or all the same, numbers of labels or true groups that do not go with them.
-func PCA(p *cluster.Points, labels []int, truth ...int) (row chart.Row) {
-	failed := chart.Make("plot: PCA", func(*chart.Figure) (err error) {
-		row, err = clientMaps(p, labels, truth)
-		return err
-	})
+func PCA(p *cluster.Points, labels []int, truth ...int) chart.Row {
+	return makeRow("plot: PCA", func() (chart.Row, error) { return clientMaps(p, labels, truth) })
+}
+
+// makeRow is chart.Make for a row.
+func makeRow(what string, build func() (chart.Row, error)) (row chart.Row) {
+	failed := chart.Make(what, func(*chart.Figure) (err error) { row, err = build(); return err })
 	if row == nil {
 		return chart.Row{failed}
 	}

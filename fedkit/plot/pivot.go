@@ -10,6 +10,7 @@ import (
 // pivot is a table of methods and panels as numbers.
 type pivot struct {
 	*table.Table
+	q       compare.Quantity
 	methods []string
 	of      [][]entry // by method and panel
 }
@@ -22,11 +23,12 @@ type entry struct {
 }
 
 func newPivot(p compare.Pivot, panels []Panel) (*pivot, error) {
+	p.By = orAccuracy(p.By)
 	t := p.Table(panels...)
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
-	all := &pivot{Table: t}
+	all := &pivot{Table: t, q: p.By}
 	for i, line := range t.Lines[1:] {
 		row, data := make([]entry, len(panels)), t.Data[i+1]
 		for k := range panels { // each has a mean, half of its interval and the number of runs
@@ -35,6 +37,14 @@ func newPivot(p compare.Pivot, panels []Panel) (*pivot, error) {
 		all.methods, all.of = append(all.methods, line[0]), append(all.of, row)
 	}
 	return all, nil
+}
+
+// orAccuracy replaces the zero value, as package compare does.
+func orAccuracy(q compare.Quantity) compare.Quantity {
+	if q.Axis() == "" {
+		return compare.Accuracy
+	}
+	return q
 }
 
 // short is the mean without its interval and the sign of percentages, but with the share of runs that have it, if not all do, and

@@ -37,12 +37,12 @@ func Staleness(h ...*fedkit.History) *chart.Figure {
 		for k := 0; most/wide >= maxAges; k++ {
 			wide = wide * []int{4, 5, 4}[k%3] / 2
 		}
-		f.Name, f.Title, f.Point = "staleness", "Age of the results", "age"
+		f.Name, f.Title, f.Point = "staleness", "Staleness of the results", "staleness"
 		bars := most/wide + 1
 		f.X = chart.Axis{Title: "rounds since the client began", Whole: true, Include: []float64{-0.5, float64(bars*wide) - 0.5}}
 		f.Y, f.Height = chart.Axis{Title: "share of results", Percent: true, Bounds: [2]float64{0, 1}}, 240
 		if wide > 1 {
-			note(f, "a bar is %d ages", wide)
+			note(f, "a bar is %d rounds of staleness", wide)
 		}
 		noteEach(f, compare.Remarks(gs))
 		for i, g := range gs {

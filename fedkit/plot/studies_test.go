@@ -120,15 +120,18 @@ func TestRanks(t *testing.T) {
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if s := f.Series[0]; !near(s.X, []float64{3, 2, 1}) || f.Y.Names[2] != "Good" || len(f.Y.Names) != 4 || f.Y.Names[3] != "critical difference 0.886" || len(f.Series[1].X) != 0 {
-		t.Errorf("%+v, rows %q", f.Series, f.Y.Names)
+	if s := f.Series[1]; !near(s.X, []float64{1, 2, 3}) || !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || !strings.Contains(f.Note, "critical difference, 0.886;") {
+		t.Errorf("%+v, rows %q, note %q", f.Series, f.Y.Names, f.Note)
 	}
-	few := Ranks(compare.Accuracy, panels(4)...)
+	if s := f.Series[0]; s.X2[0] > s.X[1] || s.X2[1] > s.X[2] {
+		t.Errorf("lines overlap: %+v", s)
+	}
+	few := Ranks(compare.Accuracy, panels(4)...) // CD is 1.66: Good and Poor differ
 	if err := few.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if b := few.Series[1]; !near(b.X, []float64{1, 2}) || b.Tip[0] != "Good to Fair" || b.Tip[1] != "Fair to Poor" {
-		t.Errorf("bars %+v", b)
+	if s := few.Series[0]; s.X2[0] < s.X[1] || s.X2[1] < s.X[2] || s.X2[0] > s.X[2] {
+		t.Errorf("%+v", s)
 	}
 	charttest.Golden(t, "ranks", few)
 	charttest.Drawn(t, few)
@@ -146,7 +149,7 @@ func TestDots(t *testing.T) {
 	if err := row.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if f := row[0]; !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || f.X.Title != "accuracy" || !near(f.Series[0].X, []float64{0.555}) || !strings.HasPrefix(f.Note, "line: Fair; mean over 2 seeds") {
+	if f := row[0]; !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || f.X.Title != "accuracy" || !f.X.Percent || !near(f.Series[0].X, []float64{0.555}) || !strings.HasPrefix(f.Note, "line: Fair; mean over 2 seeds") {
 		t.Errorf("rows %q, axis %q, %+v, note %q", f.Y.Names, f.X.Title, f.Series, f.Note)
 	}
 	// Of 5 panels, 3 are in the first line. Their dots are at 0.6 + 0.04 + luck, and the intervals end at 0 and 1.
@@ -155,7 +158,14 @@ func TestDots(t *testing.T) {
 	}
 	charttest.Golden(t, "dots", row[:2])
 	charttest.Drawn(t, row)
+	noted := historyOf("A", 0.5)
+	noted.Rounds[0].Notes = map[string]fedkit.Float{"late": 3}
+	row = Dots(compare.Note("late"), "", Panel{Name: "x", Runs: []*fedkit.History{historyOf("A", 0.5)}}, Panel{Name: "y", Runs: []*fedkit.History{noted}})
+	if row.Err() != nil || len(row) != 1 || row[0].Title != "y" || row[0].Y.Names[0] != "A" || !strings.HasPrefix(row[0].Note, "left out, without a value: x") {
+		t.Errorf("%v, %d figures, note %q", row.Err(), len(row), row[0].Note)
+	}
 	for says, row := range map[string]chart.Row{
+		"plot: dots: no run has a finite idle share":                   Dots(compare.Idle, "", panels(1)...),
 		`plot: dots: baseline "Best": must be one of Good, Fair, Poor`: Dots(compare.Accuracy, "Best", panels(1)...),
 		"plot: dots: compare: pivot: no panel given":                   Dots(compare.Accuracy, ""),
 	} {
@@ -197,7 +207,7 @@ func TestForest(t *testing.T) {
 		t.Fatal(err)
 	}
 	better, worse := f.Series[4], f.Series[5]
-	if !slices.Equal(f.Y.Names, []string{"Poor", "Good"}) || !near(better.X, []float64{0.1}) || !near(worse.X, []float64{-0.2}) || f.X.Title != "accuracy − that of Fair" {
+	if !slices.Equal(f.Y.Names, []string{"Poor", "Good"}) || !near(better.X, []float64{0.1}) || !near(worse.X, []float64{-0.2}) || f.X.Title != "accuracy minus that of Fair" {
 		t.Errorf("%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
 	}
 	if !strings.HasPrefix(better.Tip[0], "Good: 10.0 points (") || !strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; ") {
