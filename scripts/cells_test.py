@@ -155,7 +155,7 @@ class Cells(unittest.TestCase):
         shows("%%\ntwice", r"func\(int\) int: a function; parentheses after its name call it")
         shows('!stat -c %s $GONB_TMP_DIR/gonb_* | awk \'{ print ($1 < 4e6 ? "small" : $1) }\'', "small")
         shows('%test\nimport "testing"\nfunc TestTwice(t *testing.T) { if twice(2) != 4 { t.Fail() } }', "=== RUN.*PASS")
-        shows('import "fedkit.example/fedkit/chart"\n%%\n&chart.Table{Lines: [][]string{{"rule", "mean"}, {"accuracy", "0.9"}}}', r"rulemean\naccuracy0.9")
+        shows('import "fedkit.example/fedkit/table"\n%%\n&table.Table{Lines: [][]string{{"rule", "mean"}, {"accuracy", "0.9"}}}', r"rulemean\naccuracy0.9")
 
     def test_hints(self):
         self.fails(

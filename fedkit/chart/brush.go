@@ -28,6 +28,10 @@ func (b brush) draw(s *sheet) {
 		}
 	}
 	for _, t := range b.series {
+		if t.bar != nil {
+			b.cells(t, func(i int) (fill, text color.NRGBA) { return t.bar.onWhite(t.place[i]), s.over(t, i) })
+			continue
+		}
 		st := *s.style(t.Name)
 		st.color = faded(st.color, t.Opacity)
 		switch t.Mark {
@@ -36,13 +40,15 @@ func (b brush) draw(s *sheet) {
 		case Dots:
 			b.dots(t, st.color)
 		case Cells:
-			b.cells(t, st.color, s.style(t.Name).over())
+			over := s.style(t.Name).over()
+			b.cells(t, func(int) (fill, text color.NRGBA) { return st.color, over })
 		case Images:
 			b.images(t)
 		case Segments:
 			b.segments(t, st.color)
 		}
 	}
+	b.ends()
 }
 
 // at returns the place of a point.
@@ -87,8 +93,9 @@ func (b brush) axes() {
 	title := axisText
 	title.XAlign = draw.XCenter
 	b.FillText(title, vg.Point{X: (lo.X + hi.X) / 2, Y: lo.Y - 38}, b.x.Title)
-	title.Rotation = math.Pi / 2
-	b.FillText(title, vg.Point{X: lo.X - b.margins().left + 10, Y: (lo.Y + hi.Y) / 2}, b.y.Title)
+	if title.Rotation = math.Pi / 2; !b.untitled() {
+		b.FillText(title, vg.Point{X: lo.X - b.margins().left + 10, Y: (lo.Y + hi.Y) / 2}, b.y.Title)
+	}
 }
 
 // labeled returns the ticks of the x axis without those whose label would overlap the one before.
@@ -144,14 +151,15 @@ func (b brush) dots(t series, c color.NRGBA) {
 	}
 }
 
-func (b brush) cells(t series, c, over color.NRGBA) {
+func (b brush) cells(t series, of func(i int) (fill, text color.NRGBA)) {
 	for i := range t.X {
-		fillRect(b.Canvas, c, vg.Rectangle{Min: b.at(t.X[i], t.Y[i]), Max: b.at(t.X2[i], t.Y2[i])})
-	}
-	words := tickText
-	words.Color, words.XAlign, words.YAlign = over, draw.XCenter, draw.YCenter
-	for i, w := range t.Text {
-		b.FillText(words, b.at((t.X[i]+t.X2[i])/2, (t.Y[i]+t.Y2[i])/2), w)
+		fill, text := of(i)
+		fillRect(b.Canvas, fill, vg.Rectangle{Min: b.at(t.X[i], t.Y[i]), Max: b.at(t.X2[i], t.Y2[i])})
+		if t.Text != nil {
+			words := tickText
+			words.Color, words.XAlign, words.YAlign = text, draw.XCenter, draw.YCenter
+			b.FillText(words, b.at((t.X[i]+t.X2[i])/2, (t.Y[i]+t.Y2[i])/2), t.Text[i])
+		}
 	}
 }
 

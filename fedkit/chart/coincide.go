@@ -34,9 +34,6 @@ func (s *sheet) setApart() {
 			p.say("lines coincide: %s", table.NoBreak(strings.Join(says, "; ")))
 		}
 	}
-	for i, l := range s.legend {
-		s.legend[i].dash = s.style(l.name).dash
-	}
 }
 
 // coinciding returns the names of lines that lie on each other within a pixel, in the order in which they are drawn.

@@ -26,7 +26,9 @@ type Display struct {
 // takes some 50 ms. Outside a notebook the final one is written to its file, and the others are ignored.
 func (d *Display) Show(r Row, final bool) error {
 	return r.draw(func(s *sheet) error {
-		s.draft = !final
+		if s.draft = !final; s.draft {
+			s.panels[0].ends = nil // the legend stays while lines move
+		}
 		switch {
 		case InNotebook():
 			forms, metadata, err := s.forms(final)

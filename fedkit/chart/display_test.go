@@ -57,7 +57,7 @@ func TestErrorsOutsideNotebook(t *testing.T) {
 			t.Errorf("printed %q", printed)
 		}
 	}
-	if printed := charttest.Capture(t, &os.Stderr, new(Table).Show); printed != "chart error: table: it has no lines\n" {
+	if printed := charttest.Capture(t, &os.Stderr, new(table.Table).Show); printed != "chart error: table: it has no lines\n" {
 		t.Errorf("printed %q", printed)
 	}
 	Dir = filepath.Join(Dir, "file")

@@ -1,7 +1,7 @@
 // Package chart draws figures in notebooks and files. It knows nothing of what it draws.
 //
-// A chart is a value: a Figure, several of them side by side in a Row, or a Table (see package table). Show draws it. Nothing is drawn
-// before that, so a chart may be changed first:
+// A chart is a value: a Figure, or several of them side by side in a Row; tables are in package table. Show draws it. Nothing is
+// drawn before that, so a chart may be changed first:
 //
 //	f := chart.Curves("Step sizes", "η", "test accuracy", series...)
 //	f.Note = "mean of three seeds"
@@ -9,9 +9,9 @@
 //
 //	chart.Row{f, g}.Show() // side by side, with one legend
 //
-// In a notebook every figure is one output with three forms: Vega-Lite 5 (interactive in JupyterLab: tooltips, and a click
-// in the legend picks out a series, until the next click on it), PNG (wherever notebooks are only shown) and a line of text.
-// In JupyterLab figures fit the cell, and have the colors of the theme. Outside a notebook the same call writes a PNG file and
+// In a notebook every figure is one output with three forms: Vega-Lite 5 (interactive in JupyterLab: tooltips, and a click on a
+// name, in the legend or at the end of a line, picks out a series, until the next click on it), PNG (wherever
+// notebooks are only shown) and a line of text. In JupyterLab figures fit the cell, and have the colors of the theme. Outside a notebook the same call writes a PNG file and
 // says where; see Dir.
 //
 // A chart that cannot be drawn carries the error. Show displays it in the chart's place and on standard error, in a

@@ -109,33 +109,17 @@ func ExampleMake() {
 	// squares: n = 0: must be at least 1
 }
 
-func ExampleShades() {
-	cells := chart.Series{Mark: chart.Cells}
-	for client := range 4 {
-		cells.Cell(0, 1, float64(client), float64(client)+1)
+// Cells are shaded by their values, and a color bar says how. A row has one scale for values of one thing.
+func ExampleSeries_values() {
+	cells := chart.Series{Mark: chart.Cells, Of: "drift"}
+	for client, drift := range []float64{1, 2, 2, 4} {
+		cells.Cell(0, 1, float64(client)-0.5, float64(client)+0.5)
+		cells.Values = append(cells.Values, drift)
 	}
-	for _, step := range chart.Shades(cells, []float64{1, 2, 2, 4}) {
-		fmt.Printf("%s: clients %v, shade %.2f\n", step.Name, step.Y, step.Shade)
-	}
-	// Output:
-	// 1.0 to 1.5: clients [0], shade 0.17
-	// 1.5 to 2.0: clients [1 2], shade 0.33
-	// 3.5 to 4.0: clients [3], shade 1.00
-}
+	f := &chart.Figure{Title: "Drift of each client", Series: []chart.Series{cells}}
+	fmt.Println(f.Err())
+	// f.Show() draws it.
 
-// Cells of a matrix are shaded by their values; many of them are drawn as one image.
-func ExampleRaster() {
-	cells, values := chart.Series{Mark: chart.Cells}, []float64{}
-	for i := range 4 {
-		x, y := float64(i%2), float64(i/2)
-		cells.Cell(x, x+1, y, y+1)
-		values = append(values, []float64{0.1, 0.9, 0.9, 0.5}[i])
-	}
-	for _, step := range chart.Raster(cells, values) {
-		fmt.Println(step.Name, step.X, step.Y)
-	}
 	// Output:
-	// 0.10 to 0.15 [0] [0]
-	// 0.45 to 0.50 [1] [1]
-	// 0.85 to 0.90 [1 0] [0 1]
+	// <nil>
 }

@@ -12,9 +12,12 @@ type Figure struct {
 	Point   string    // what a point is, in its tooltip, beside Series.Tip: "client"
 	Area    string    // what Series.Size counts, in the tooltip: "training rows"
 	Targets []float64 // dashed lines across the figure at these values of Y
-	Series  []Series  // drawn in this order, later ones on top
 	Guides  bool      // faint lines across the figure at the names of Y
-	Legend  bool      // show a legend although an axis has Names, which mostly replace it
+
+	// Series are drawn in this order, later ones on top. Names of a few lines stand at their ends if there is room, else in a legend.
+	// Lines that coincide have dashes, and the note names them.
+	Series []Series
+	Legend bool // show a legend although an axis has Names, which mostly replace it
 
 	Width, Height int // of the area inside the axes, in CSS pixels; default 560 × 320. In a narrow cell it is less wide
 
@@ -23,7 +26,7 @@ type Figure struct {
 
 // Axis is one of a figure's two axes. The range follows from the data, and from Include.
 type Axis struct {
-	Title   string    // beside the axis, with the unit: "simulated time (s)"
+	Title   string    // beside the axis, with the unit: "simulated time (s)"; axes of one title have one range in a row of figures
 	Log     bool      // logarithmic; values that are not positive are left out
 	Percent bool      // values are shares, or differences of shares, and written as percentages
 	Whole   bool      // ticks at whole numbers only: rounds, clients, labels
@@ -52,8 +55,8 @@ const (
 // each stretch of equally many points, the first and the last stay, with those that have its least and greatest values. So a line
 // keeps every peak and gap. The figure's note says how many points are left. A legend has 100 names at most; the note says so too.
 type Series struct {
-	Name    string        // in the legend and in tooltips; series of one name have one color
-	Of      string        // what the series is of, which has one color in all figures of a row; default Name
+	Name    string        // in the legend, in the order of numbers in them, and in tooltips; series of one name have one color
+	Of      string        // what the series is of, which has one color, or one scale of Values, in all figures of a row; default Name
 	Like    string        // the name of a series before it that it goes with: its color, but another shade and with dashes
 	Mark    Mark          // default Line
 	X, Y    []float64     // of each point; one that is not finite is left out
@@ -61,12 +64,25 @@ type Series struct {
 	Size    []float64     // Dots: the area; values that are not positive are left out
 	X2, Y2  []float64     // Cells, Segments, Images: the other corner or end
 	Images  []image.Image // Images: one for each point
+	Values  []float64     // Cells: one for each, which its color shows; a color bar says how. A grid that is too heavy becomes an image, without tooltips
+	Covers  []float64     // values that the scale of Values includes beside those of all figures in a row that are of the same (see Of)
 	Text    []string      // Cells: what is written in each
 	Tip     []string      // which one each point is, for its tooltip: the 7 of client 7
 	Opacity float64       // default 0.75 for dots, 1 for all else; 0.6 if Thin
 	Thin    bool          // Line, Dots: thinner, smaller and under the others: one run beside the mean of several
-	Shade   float64       // in [−1, 1], not 0: a place on the scale from light to dark, a warm one if negative, instead of a color of its own
+	Shade   float64       // in (0, 1]: a place on the scale from light to dark, instead of a color of its own
 	Ink     bool          // in the color of text and without a line in the legend: what holds a figure together, such as borders
+
+	bar   *bar      // the scale of Values
+	place []float64 // that of each value on it, in [0, shades]
+}
+
+// Titled gives the figure a title that says what it shows, and returns it. The axes say the quantities.
+//
+//	plot.Accuracy(h...).Titled("FedProx needs fewer rounds").Show()
+func (f *Figure) Titled(title string) *Figure {
+	f.Title = title
+	return f
 }
 
 // Cell adds a rectangle to a series of Cells, or a line to one of Segments.
@@ -92,4 +108,7 @@ func (f *Figure) VegaLite() map[string]any { return Row{f}.VegaLite() }
 func (f *Figure) Save(path string) error { return Row{f}.Save(path) }
 
 // Fits reports whether all points of the figure are drawn, because its data are light enough for a notebook.
-func (f *Figure) Fits() bool { return Row{f}.budget() == everyPoint }
+func (f *Figure) Fits() bool {
+	r, _ := Row{f}.shaded()
+	return r.budget() == everyPoint
+}

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/png"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot/vg"
 
 	"fedkit.example/fedkit/fedtest/charttest"
@@ -123,11 +125,11 @@ func TestTicks(t *testing.T) {
 		{Axis{Whole: true}, []float64{1, 60}, "10 20 30 40 50 60"},
 		{Axis{Whole: true}, []float64{3, 3}, "3"},
 		{Axis{Whole: true}, []float64{100001, 100004}, "100001 100002 100003 100004"},
-		{Axis{}, []float64{1e-200, 2e-200}, "1e-200 1.2e-200 1.4e-200 1.6e-200 1.8e-200 2e-200"},
-		{Axis{}, []float64{0, 2.3e7}, "0 5e6 1e7 1.5e7 2e7 2.5e7"},
+		{Axis{}, []float64{1e-200, 2e-200}, "10⁻²⁰⁰ 1.2×10⁻²⁰⁰ 1.4×10⁻²⁰⁰ 1.6×10⁻²⁰⁰ 1.8×10⁻²⁰⁰ 2×10⁻²⁰⁰"},
+		{Axis{}, []float64{0, 2.3e7}, "0 5×10⁶ 10⁷ 1.5×10⁷ 2×10⁷ 2.5×10⁷"},
 		{Axis{}, []float64{-0.02, 0.03}, "−0.02 −0.01 0.00 0.01 0.02 0.03"},
 		{Axis{Log: true}, []float64{0.03, 4}, "0.02 0.05 0.1 0.2 0.5 1 2 5"},
-		{Axis{Log: true}, []float64{1e-7, 10}, "1e-7 1e-5 0.001 0.1 10"},
+		{Axis{Log: true}, []float64{1e-7, 10}, "10⁻⁷ 10⁻⁵ 10⁻³ 10⁻¹ 10¹"},
 		{Axis{Log: true}, []float64{1, 1}, "1 2"},
 		{Axis{Names: []string{"a", "b"}}, nil, "a b"},
 	} {
@@ -160,6 +162,7 @@ func FuzzFigure(f *testing.F) {
 			Series: []Series{
 				{Name: "1", Mark: Mark(mark % 6), Images: []image.Image{image.White, nil}, X: []float64{a, b}, Y: []float64{c, d}, X2: []float64{b, b}, Y2: []float64{d, d}, Size: []float64{d, a}},
 				{Name: "2", X: []float64{a, b}, Y: []float64{d, c}, Lo: []float64{a, b}, Hi: []float64{b, c}},
+				{Mark: Cells, X: []float64{0, 1}, X2: []float64{1, 2}, Y: []float64{a, a}, Y2: []float64{b, b}, Values: []float64{c, d}, Covers: []float64{b}},
 			},
 		}
 		if fig.VegaLite() == nil {
@@ -234,4 +237,95 @@ func TestLongTitles(t *testing.T) {
 	if w2, h2 := size(strings.Repeat("words ", 20)); w2 > w || h2 < h+40 {
 		t.Errorf("%g × %g, with a long title %g × %g", w, h, w2, h2)
 	}
+}
+
+// The legend has names that differ in numbers alone in the order of these, and colors follow it.
+func TestNamesInOrder(t *testing.T) {
+	f := &Figure{}
+	for _, name := range []string{"FedAvg", "10 clients", "CIFAR-100", "α = −1", "2 clients", "α = 0.5", "α = -2", "CIFAR-10", "100 clients"} {
+		f.Series = append(f.Series, Series{Name: name, X: []float64{0, 1}, Y: []float64{1, 2}})
+	}
+	s, err := Row{f}.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range s.order {
+		got = append(got, l.name)
+	}
+	if want := "FedAvg, 2 clients, CIFAR-10, α = -2, 10 clients, α = −1, α = 0.5, CIFAR-100, 100 clients"; strings.Join(got, ", ") != want || s.order[1].color != base[1] {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
+}
+
+// Axes of one title have one range in a row, and a title that all have stands once; those of other quantities keep theirs.
+func TestSharedAxes(t *testing.T) {
+	figure := func(title string, least, most float64, names ...string) *Figure {
+		return &Figure{X: Axis{Title: "round", Whole: true, Names: names}, Y: Axis{Title: title}, Series: []Series{{X: []float64{0, most}, Y: []float64{least, most}}}}
+	}
+	for name, c := range map[string]struct {
+		row  Row
+		want [][]float64 // of y
+		once bool
+	}{
+		"one quantity":   {Row{figure("loss", 0, 1), figure("loss", 2, 3)}, [][]float64{{0, 3}, {0, 3}}, true},
+		"two quantities": {Row{figure("loss", 0, 1), figure("time", 2, 3)}, [][]float64{{0, 1}, {2, 3}}, false},
+		"named places":   {Row{figure("height", 0, 1, "a", "b"), figure("height", 2, 3, "a", "b")}, [][]float64{{0, 1}, {2, 3}}, true},
+	} {
+		s, err := c.row.prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range s.panels {
+			if got := []float64{p.y.lo, p.y.hi}; !slices.Equal(got, c.want[i]) || c.row[0].X.Names == nil && p.x.hi != 3 {
+				t.Errorf("%s: %v by %v, want %v", name, got, p.x.hi, c.want[i])
+			}
+			if p.untitled() != (c.once && i > 0) {
+				t.Errorf("%s: figure %d has its title: %v", name, i, !p.untitled())
+			}
+		}
+	}
+}
+
+// Names stand at the ends of a few lines that end together, moved a little if need be. Otherwise there is a legend.
+func TestNamesAtEnds(t *testing.T) {
+	figure := func(ends ...float64) *Figure {
+		f := &Figure{Y: Axis{Include: []float64{0, 40}}} // 8 pixels each
+		for i, y := range ends {
+			f.Series = append(f.Series, Series{Name: fmt.Sprint("line ", i), X: []float64{0, 1}, Y: []float64{16, y}})
+		}
+		return f
+	}
+	short, long, dots := figure(10, 20), figure(10, 20), figure(10, 20)
+	short.Series[1].X[1], long.Series[0].Name, dots.Series[0].Mark = 0.9, strings.Repeat("long ", 20), Dots
+	for name, c := range map[string]struct {
+		row  Row
+		want []float64
+	}{
+		"apart":   {Row{figure(20, 10, 30)}, []float64{10, 20, 30}},
+		"near":    {Row{figure(10, 10.5)}, []float64{9.4375, 11.0625}},
+		"one":     {Row{figure(10)}, nil},
+		"equal":   {Row{figure(10, 10, 10)}, nil},
+		"many":    {Row{figure(0, 4, 8, 12, 16, 20, 24)}, nil},
+		"short":   {Row{short}, nil},
+		"long":    {Row{long}, nil},
+		"dots":    {Row{dots}, nil},
+		"a row":   {Row{figure(10, 20), figure(10, 20)}, nil},
+		"an edge": {Row{figure(39.9, 40, 20)}, nil},
+	} {
+		s, err := c.row.prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []float64
+		for _, e := range s.panels[0].ends {
+			got = append(got, e.y)
+		}
+		if !floats.EqualApprox(got, c.want, 1e-9) || (s.entries() == nil) != (got != nil || name == "one") {
+			t.Errorf("%s: names at %v, want %v; legend %v", name, got, c.want, s.entries())
+		}
+		charttest.Drawn(t, c.row)
+		charttest.Spec(t, c.row)
+	}
+	charttest.Golden(t, "ends", figure(10, 20))
 }

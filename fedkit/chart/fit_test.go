@@ -44,9 +44,9 @@ func TestRowsFollowTheCell(t *testing.T) {
 
 // matrix is a figure whose cells keep their shape.
 func matrix(n int) *Figure {
-	s, values := square(n)
+	s := square(n)
 	names := strings.Split(strings.Repeat("a", n), "")
-	return &Figure{X: Axis{Names: names}, Y: Axis{Names: names}, Width: 20 * n, Height: 20 * n, Series: Shades(s, values)}
+	return &Figure{X: Axis{Names: names}, Y: Axis{Names: names}, Width: 20 * n, Height: 20 * n, Series: []Series{s}}
 }
 
 // A figure alone is as wide as it wants to be, or as the cell has room for. A matrix keeps its shape.

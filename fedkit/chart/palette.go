@@ -60,16 +60,8 @@ var shade = []color.NRGBA{
 	{0x25, 0x34, 0x94, 0xff},
 }
 
-// warm is the same for values below 0: the palette YlOrRd.
-var warm = []color.NRGBA{
-	{0xfe, 0xd9, 0x76, 0xff},
-	{0xfe, 0xb2, 0x4c, 0xff},
-	{0xfd, 0x8d, 0x3c, 0xff},
-	{0xfc, 0x4e, 0x2a, 0xff},
-	{0xe3, 0x1a, 0x1c, 0xff},
-	{0xbd, 0x00, 0x26, 0xff},
-	{0x80, 0x00, 0x26, 0xff},
-}
+// above and below are those of the largest values of either sign, on a scale that has both.
+var above, below = color.NRGBA{0x21, 0x66, 0xac, 0xff}, color.NRGBA{0xb2, 0x18, 0x2b, 0xff}
 
 // style is the style of the i-th name of a sheet: ink, a shade, or the palette, with other dashes after every eight.
 func (s *Series) style(i int) style {
@@ -79,8 +71,6 @@ func (s *Series) style(i int) style {
 		st.color, st.dash = ink, nil
 	case s.Shade > 0:
 		st.color, st.dash = along(shade, s.Shade), nil
-	case s.Shade < 0:
-		st.color, st.dash = along(warm, -s.Shade), nil
 	}
 	return st
 }
@@ -111,6 +101,17 @@ func (s style) over() color.NRGBA {
 		return white
 	}
 	return black
+}
+
+// over is the color of text in a cell.
+func (s *sheet) over(t series, i int) color.NRGBA {
+	switch {
+	case t.bar == nil:
+		return s.style(t.Name).over()
+	case t.bar.signed():
+		return ink
+	}
+	return style{color: t.bar.onWhite(t.place[i])}.over()
 }
 
 // luminance is the relative luminance of WCAG 2: 0 for black, 1 for white.

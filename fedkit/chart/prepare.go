@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -21,7 +23,7 @@ const (
 	dotSide      = 6.0 // diameter of a dot without a size
 	thinSide     = 4.5 // the same of a thin series
 	mostNames    = 100 // in a legend; the picture of more is not sharp
-	fewPoints    = 30  // lines with no more points than this show them
+	fewPoints    = 10  // lines with no more points than this show them
 )
 
 var targetDash = []float64{4, 4}
@@ -35,6 +37,7 @@ type sheet struct {
 	known  map[string]int // where a name is in it
 	draft  bool           // the next drawing follows at once: no dots under the pointer, which take the browser longer than all the rest
 	legend []style        // those of them that are not of ink, or none if a legend would say nothing
+	bars   []*bar         // of the values of cells
 }
 
 // panel is one figure of a sheet.
@@ -44,6 +47,9 @@ type panel struct {
 	series []series
 	most   float64 // the largest Size of its dots, and of all panels with dots that count the same
 	side   float64 // the diameter of that dot: about what keeps two neighbors apart
+	column int     // in its line of the PNG
+	noted  bool    // the first figure has the same note
+	ends   []end   // names of its lines, in place of the legend
 }
 
 // prepare makes the row ready for drawing, or says what is missing.
@@ -51,7 +57,8 @@ func (r Row) prepare() (*sheet, error) {
 	if len(r) == 0 {
 		return nil, errors.New("chart: no figure given")
 	}
-	s := &sheet{}
+	r, bars := r.shaded()
+	s := &sheet{bars: bars}
 	named, places := false, map[string]int{} // in the palette, by what a series is of
 	for _, f := range r {
 		switch {
@@ -61,27 +68,21 @@ func (r Row) prepare() (*sheet, error) {
 			return nil, f.err
 		}
 		named = named || !f.Legend && (f.X.Names != nil || f.Y.Names != nil)
-		for _, t := range f.Series {
-			if s.style(t.Name) != nil {
-				continue
-			}
-			of := cmp.Or(t.Of, t.Name)
-			place, known := places[of]
-			if !known {
-				place = len(places)
-			}
-			st := t.style(place)
-			if like := s.style(t.Like); like != nil && t.Like != "" {
-				st = like.companion(t.Name)
-			} else if !t.Ink && t.Shade == 0 {
-				places[of] = place
-			}
-			st.mark = t.Mark
-			s.order = append(s.order, st)
-			if !t.Ink {
-				s.legend = append(s.legend, st)
-			}
+	}
+	for _, t := range r.names() {
+		of := cmp.Or(t.Of, t.Name)
+		place, known := places[of]
+		if !known {
+			place = len(places)
 		}
+		st := t.style(place)
+		if like := s.style(t.Like); like != nil && t.Like != "" {
+			st = like.companion(t.Name)
+		} else if !t.Ink && t.Shade <= 0 {
+			places[of] = place
+		}
+		st.mark = t.Mark
+		s.order = append(s.order, st)
 	}
 	points := r.budget()
 	for _, f := range r {
@@ -91,8 +92,12 @@ func (r Row) prepare() (*sheet, error) {
 		}
 		s.panels = append(s.panels, p)
 	}
+	s.shareAxes()
+	s.setApart()
+	s.finishAxes()
 	s.shareSizes()
 	s.name = r[0].fileName()
+	s.legend = slices.DeleteFunc(slices.Clone(s.order), func(t style) bool { return t.color == ink })
 	if len(s.legend) < 2 || named {
 		s.legend = nil
 	}
@@ -100,8 +105,51 @@ func (r Row) prepare() (*sheet, error) {
 		s.legend = s.legend[:mostNames]
 		s.panels[0].say("legend: the first %d of %d names", mostNames, n)
 	}
-	s.setApart()
+	s.nameEnds()
 	return s, nil
+}
+
+// entries are those of the legend, none if the names are elsewhere.
+func (s *sheet) entries() []style {
+	if s.panels[0].ends != nil {
+		return nil
+	}
+	return s.legend
+}
+
+// names returns a series of each name, in order of appearance, but with numbers in theirs: "2 clients" is before "10 clients".
+func (r Row) names() (all []Series) {
+	places := map[string][]int{} // of those that differ in numbers alone
+	seen := map[string]bool{}
+	for _, f := range r {
+		for _, t := range f.Series {
+			if t.bar == nil && !seen[t.Name] {
+				seen[t.Name] = true
+				form := strings.ReplaceAll(numbers.ReplaceAllString(t.Name, "#"), " ", "")
+				places[form] = append(places[form], len(all))
+				all = append(all, t)
+			}
+		}
+	}
+	for _, at := range places {
+		alike := pick(all, at)
+		slices.SortStableFunc(alike, func(a, b Series) int { return slices.Compare(numbersIn(a.Name), numbersIn(b.Name)) })
+		for i, t := range alike {
+			all[at[i]] = t
+		}
+	}
+	return all
+}
+
+// numbers are those in a name. A hyphen is a minus only at the beginning of a word.
+var numbers = regexp.MustCompile(`(?:−|(?:^|\s)-)?\d+(?:\.\d+)?(?:e[-+]?\d+)?`)
+
+func numbersIn(name string) (all []float64) {
+	for _, n := range numbers.FindAllString(name, -1) {
+		v, _ := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(n), "−", "-"), 64)
+		all = append(all, v)
+	}
+	return all
 }
 
 // style returns the style of a name, nil if it has none yet.
@@ -189,18 +237,55 @@ func (f *Figure) prepare(points int) (*panel, error) {
 	p.y.cover(p.Targets, 0)
 	p.x.coverOwn()
 	p.y.coverOwn()
-	longest := 1
-	for _, name := range f.X.Names {
-		longest = max(longest, utf8.RuneCountInString(name))
-	}
-	p.x.finish(p.Width/70, p.Width/45, p.Width/(7*longest+6))
-	p.y.finish(p.Height/45, p.Height/22, p.Height/11)
 	return p, nil
 }
 
 // say adds to the note.
 func (p *panel) say(format string, args ...any) {
 	p.Note = strings.TrimPrefix(p.Note+"; "+fmt.Sprintf(format, args...), "; ")
+}
+
+// shareAxes gives axes of one title the same range in all figures, unless positions across them have names: those may be of other
+// things.
+func (s *sheet) shareAxes() {
+	for _, p := range s.panels {
+		for _, q := range s.panels {
+			p.x.share(&q.x)
+			if p.X.Names == nil && q.X.Names == nil {
+				p.y.share(&q.y)
+			}
+		}
+	}
+}
+
+// finishAxes chooses the ticks. What all figures say, the title of y and the note, stands at the first one.
+func (s *sheet) finishAxes() {
+	first := s.panels[0]
+	title, note := len(s.panels) > 1, len(s.panels) > 1
+	for _, p := range s.panels {
+		title, note = title && p.Y.Title == first.Y.Title, note && p.Note == first.Note
+	}
+	for i, p := range s.panels {
+		longest := 1
+		for _, name := range p.X.Names {
+			longest = max(longest, utf8.RuneCountInString(name))
+		}
+		p.x.finish(p.Width/70, p.Width/45, p.Width/(7*longest+6))
+		p.y.finish(p.Height/45, p.Height/22, p.Height/11)
+		p.column, p.noted = i%s.across(), note && i > 0
+		if title {
+			p.y.beside = i
+		}
+	}
+}
+
+// share widens the ranges of two axes to that of both, if they are of the same quantity.
+func (s *scale) share(t *scale) {
+	if s.Title == "" || s.Title != t.Title || s.Names != nil || t.Names != nil || s.Log != t.Log || s.Percent != t.Percent || s.Whole != t.Whole {
+		return
+	}
+	s.lo, s.hi, s.Bounds = min(s.lo, t.lo), max(s.hi, t.hi), [2]float64{min(s.Bounds[0], t.Bounds[0]), max(s.Bounds[1], t.Bounds[1])}
+	t.lo, t.hi, t.Bounds = s.lo, s.hi, s.Bounds
 }
 
 // shareSizes finds the largest dot of each panel. Panels whose dots count the same have one scale.

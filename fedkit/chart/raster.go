@@ -7,59 +7,58 @@ import (
 	"slices"
 )
 
-// mostCells is how many cells a raster has at most; each takes some 40 bytes of JSON, and there may be several in a row.
-const mostCells = 150
-
-// mostPixels is how many cells the image of a raster may have in a row or column.
+// mostPixels is how many cells the image of a grid may have in a row or column.
 const mostPixels = 2000
 
-// Raster is Shades, in finer steps, for cells that are all of one size and side by side, as those of a matrix are. More than 150
-// of them become one image, which has no tooltips, over one cell for each step. A scale with both signs has warm colors below 0
-// and cold ones above. Covers are values that the scale includes beside the data, so that figures share one scale.
-func Raster(s Series, values []float64, covers ...float64) []Series {
-	steps := s.shades(values, 20, scale.side, covers...)
-	points := 0
-	for _, t := range steps {
-		points += len(t.X)
+// grid places the cells on a color bar as an image, one pixel each, over one cell, which the bar is of. Those that are not of one size
+// and side by side stay cells.
+func (s Series) grid() []Series {
+	same := []Series{s}
+	if s.bar == nil {
+		return same
 	}
-	if points <= mostCells {
-		return steps
+	s = s.at(slices.DeleteFunc(indices(s.complete()), func(i int) bool { return !finite(s.place[i]) }))
+	if len(s.X) == 0 {
+		return same
 	}
-	grid, ok := newGrid(steps)
-	if !ok {
-		return steps
+	left, right, low, top := slices.Min(s.X), slices.Max(s.X), slices.Min(s.Y), slices.Max(s.Y)
+	wide, high := pitch(s.X, s.X2[0]-s.X[0]), pitch(s.Y, s.Y2[0]-s.Y[0])
+	if !(wide > 0 && high > 0 && (right-left)/wide <= mostPixels && (top-low)/high <= mostPixels) {
+		return same
 	}
-	for i, t := range steps {
-		steps[i] = t.at([]int{0})
-		steps[i].Tip = nil
+	palette := color.Palette{color.Transparent}
+	for k := range shades + 1 {
+		palette = append(palette, s.bar.color(float64(k)))
 	}
-	return append(steps, grid)
+	aligned := true
+	whole := func(v float64) int {
+		n := math.Round(v)
+		aligned = aligned && math.Abs(v-n) < 1e-6
+		return int(n)
+	}
+	img := image.NewPaletted(image.Rect(0, 0, whole((right-left)/wide)+1, whole((top-low)/high)+1), palette)
+	for i, place := range s.place {
+		img.SetColorIndex(whole((s.X[i]-left)/wide), whole((top-s.Y[i])/high), uint8(place+1))
+	}
+	if !aligned {
+		return same
+	}
+	x, y := (wide-(s.X2[0]-s.X[0]))/2, (high-(s.Y2[0]-s.Y[0]))/2 // half the gaps between cells
+	key := s.at([]int{0})
+	key.Tip = nil
+	return []Series{key, {Name: "cells", Mark: Images, Ink: true, Images: []image.Image{img},
+		X: []float64{left - x}, X2: []float64{right - x + wide}, Y: []float64{low - y}, Y2: []float64{top - y + high}}}
 }
 
-// newGrid paints the cells of some steps as an image, one pixel each, unless they are not those of a grid.
-func newGrid(steps []Series) (grid Series, ok bool) {
-	left, right, low, top := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
-	palette := color.Palette{color.Transparent}
-	for _, t := range steps {
-		if t.Mark != Cells || t.complete() < len(t.X) {
-			return grid, false
-		}
-		left, right = min(left, slices.Min(t.X)), max(right, slices.Max(t.X))
-		low, top = min(low, slices.Min(t.Y)), max(top, slices.Max(t.Y))
-		palette = append(palette, t.style(0).color)
+// pitch is from one row or column of cells to the next: their size, or a little more if there are gaps.
+func pitch(at []float64, size float64) float64 {
+	at = slices.Compact(slices.Sorted(slices.Values(at)))
+	least := math.Inf(1)
+	for i := 1; i < len(at); i++ {
+		least = min(least, at[i]-at[i-1])
 	}
-	first := steps[0]
-	wide, high := first.X2[0]-first.X[0], first.Y2[0]-first.Y[0]
-	if columns, rows := (right-left)/wide, (top-low)/high; !(wide > 0 && high > 0 && columns <= mostPixels && rows <= mostPixels) {
-		return grid, false
+	if least > size && least < 1.25*size {
+		return least
 	}
-	place := func(v, from, size float64) int { return int(math.Round((v - from) / size)) }
-	img := image.NewPaletted(image.Rect(0, 0, place(right, left, wide)+1, place(top, low, high)+1), palette)
-	for k, t := range steps {
-		for i := range t.X {
-			img.SetColorIndex(place(t.X[i], left, wide), place(top, t.Y[i], high), uint8(k+1))
-		}
-	}
-	return Series{Name: "cells", Mark: Images, Ink: true, Images: []image.Image{img},
-		X: []float64{left}, X2: []float64{right + wide}, Y: []float64{low}, Y2: []float64{top + high}}, true
+	return size
 }

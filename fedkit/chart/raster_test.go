@@ -2,76 +2,80 @@ package chart
 
 import (
 	"fmt"
+	"image"
+	"math"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"fedkit.example/fedkit/fedtest/charttest"
 )
 
 // square returns n × n cells, the lowest row first, whose values grow by column.
-func square(n int) (s Series, values []float64) {
+func square(n int) (s Series) {
 	s.Mark = Cells
 	for i := range n * n {
 		x, y := float64(i%n), float64(i/n)
 		s.Cell(x, x+1, y, y+1, fmt.Sprint(i))
-		values = append(values, x)
+		s.Values = append(s.Values, x)
 	}
-	return s, values
+	return s
 }
 
-// Few cells stay cells. Many become an image with the same shades in the same places.
+// Few cells stay cells. Many become an image with the same shades in the same places, gaps between rows or not.
 func TestRaster(t *testing.T) {
-	few := Raster(square(12))
-	cells := 0
-	for _, s := range few {
-		cells += len(s.X)
+	if r, _ := (Row{{Series: []Series{square(12)}}}).shaded(); len(r[0].Series) != 1 || len(r[0].Series[0].place) != 144 {
+		t.Errorf("%+v", r[0].Series)
 	}
-	if cells != 144 || len(few) != 11 {
-		t.Errorf("%d cells in %d steps", cells, len(few))
+	gaps := square(48)
+	for i := range gaps.Y {
+		gaps.Y[i], gaps.Y2[i] = gaps.Y[i]+0.04, gaps.Y2[i]-0.04
 	}
-	s, values := square(12)
-	if wide := Raster(s, values, -100, 100); len(wide) != 3 || wide[0].Name != "−10 to 0" || wide[0].Shade != -0.1 || wide[2].Shade != 0.2 {
-		t.Errorf("%d steps on a scale from −100 to 100: %+v", len(wide), wide)
-	}
-	many := Raster(square(48))
-	img := many[len(many)-1]
-	if img.Mark != Images || !slices.Equal([]float64{img.X[0], img.X2[0], img.Y[0], img.Y2[0]}, []float64{0, 48, 0, 48}) {
-		t.Fatalf("%+v", img)
-	}
-	for k, s := range many[:len(many)-1] {
-		if len(s.X) != 1 || s.Name != fmt.Sprintf("%d to %d", 5*k, 5*k+5) {
-			t.Errorf("step %q has %d cells", s.Name, len(s.X))
+	for _, s := range []Series{square(48), gaps} {
+		f := &Figure{Title: "Raster", X: Axis{Names: make([]string, 48)}, Width: 480, Height: 240, Series: []Series{s}}
+		r, bars := Row{f}.shaded()
+		many := r[0].Series
+		if len(many) != 2 || len(many[0].X) != 1 || len(bars) != 1 || !f.Fits() {
+			t.Fatalf("%+v", many)
 		}
-		if got, want := img.Images[0].At(5*k+2, 7), s.style(0).color; got != want {
-			t.Errorf("column %d is %v, want %v", 5*k+2, got, want)
+		img := many[1]
+		if ends := []float64{img.X[0], img.X2[0], img.Y[0], img.Y2[0]}; img.Mark != Images || !floats.EqualApprox(ends, []float64{0, 48, 0, 48}, 1e-9) {
+			t.Fatalf("%+v", img)
 		}
+		for x := range 48 {
+			if got, want := img.Images[0].At(x, 7), bars[0].color(math.Round(shades*bars[0].norm(float64(x)))); got != want {
+				t.Errorf("column %d is %v, want %v", x, got, want)
+			}
+		}
+		charttest.Spec(t, f)
+		charttest.Drawn(t, f)
 	}
-	f := &Figure{Title: "Raster", X: Axis{Names: make([]string, 48)}, Width: 480, Height: 240, Legend: true, Series: many}
-	charttest.Spec(t, f)
-	charttest.Drawn(t, f)
 }
 
-// A cell that has no value stays empty, and nothing is drawn of none.
+// A cell that has no value stays empty. Cells that are no grid stay cells.
 func TestRasterOfOddValues(t *testing.T) {
-	s, values := square(48)
-	values[47*48] = nan // at the top left
-	steps := Raster(s, values)
-	if _, _, _, alpha := steps[len(steps)-1].Images[0].At(0, 0).RGBA(); alpha != 0 {
+	s := square(48)
+	s.Values[47*48] = nan // at the top left
+	image := func(s Series) image.Image {
+		r, _ := Row{{Series: []Series{s}}}.shaded()
+		if last := r[0].Series[len(r[0].Series)-1]; last.Mark == Images {
+			return last.Images[0]
+		}
+		return nil
+	}
+	if _, _, _, alpha := image(s).At(0, 0).RGBA(); alpha != 0 {
 		t.Error("a value that is not a number is drawn")
 	}
-	// Cells that are no grid stay cells.
-	flat, far, bare := s, s, s
+	flat, far, bare, askew := s, s, s, s
 	flat.X2 = flat.X
-	far.X = slices.Clone(s.X)
-	far.X[25] = -1e300
+	far.X, askew.X = slices.Clone(s.X), slices.Clone(s.X)
+	far.X[25], askew.X[25] = -1e300, 0.3
 	bare.Y2 = nil
-	for what, s := range map[string]Series{"flat": flat, "far": far, "bare": bare} {
-		if steps := Raster(s, values); steps[len(steps)-1].Mark != Cells {
+	for what, s := range map[string]Series{"flat": flat, "far": far, "bare": bare, "askew": askew} {
+		if image(s) != nil {
 			t.Errorf("%s cells are an image", what)
 		}
-	}
-	if Raster(Series{}, nil) != nil || Raster(s, make([]float64, 0)) != nil {
-		t.Error("a raster of nothing")
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 	"fedkit.example/fedkit/internal/display"
 )
 
-// Row is several figures side by side in one output, with one legend: accuracy and loss, say. More than four, or more than
+// Row is several figures side by side in one output, with one legend: accuracy and loss, say. What is of
+// the same has one color, axes of one title have one range, and values of one thing have one scale. More than four, or more than
 // the cell has room for, go on in lines of their own, all about as long. Its file is named after its first figure. A row cannot
 // be drawn if one of its figures cannot.
 type Row []*Figure
@@ -25,8 +26,8 @@ func (r Row) Show() {
 // one without a single point to draw.
 func (r Row) Err() error { return r.draw(func(*sheet) error { return nil }) }
 
-// PNG returns the row as a PNG image, with two pixels for each CSS pixel. A file larger than 16 kB is drawn again with
-// fewer pixels and colors, but never with less than one pixel for each CSS pixel.
+// PNG returns the row as a PNG image, with two pixels for each CSS pixel. A file larger than 45 kB is written again with
+// fewer colors, and then with fewer pixels, but never with less than one pixel for each CSS pixel.
 func (r Row) PNG() (png []byte, err error) {
 	err = r.draw(func(s *sheet) (err error) { png, err = s.png(); return err })
 	return png, err

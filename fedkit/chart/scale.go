@@ -17,6 +17,8 @@ type scale struct {
 	ticks  []float64
 	format string // of the ticks, for Vega-Lite
 	digits int    // decimals of the ticks; -1 if they are written in another way, and format does not say how
+	beside int    // place in a row of figures whose y axes have one title, which the first of a line shows for all
+	powers bool   // all ticks are written as powers of ten, since some would be long
 }
 
 // holds reports whether a value can be drawn on the axis. Beyond some bounds, ticks would no longer be numbers.
@@ -195,6 +197,7 @@ func (s *scale) finishLog(n int) {
 		s.ticks = s.ticks[:k]
 	}
 	s.lo, s.hi = min(s.lo, s.ticks[0]), max(s.hi, s.ticks[len(s.ticks)-1])
+	s.powers = slices.ContainsFunc(s.ticks, lengthy)
 }
 
 // norm returns where a value lies: 0 at the low end, 1 at the high one.
@@ -213,7 +216,7 @@ func (s *scale) label(v float64) string {
 	case s.Percent:
 		return table.Minus(strconv.FormatFloat(100*v, 'f', s.digits, 64)) + "%"
 	case s.digits < 0:
-		return scientific(v)
+		return table.Minus(scientific(v, s.powers))
 	}
 	return table.Minus(strconv.FormatFloat(v, 'f', s.digits, 64))
 }
@@ -244,10 +247,15 @@ func power(m float64, e int) float64 {
 	return v
 }
 
-// scientific writes 0.02 and 500 as they are, and 2e-7 if that would be long.
-func scientific(v float64) string {
-	if a := math.Abs(v); a == 0 || a >= 1e-3 && a < 1e5 {
+// scientific writes 0.02 and 500 as they are, and 2×10⁻⁷ if that would be long or if all are written as powers.
+func scientific(v float64, powers bool) string {
+	if a := math.Abs(v); a == 0 || !powers && !lengthy(a) {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	return strings.NewReplacer("e-0", "e-", "e+0", "e", "e+", "e").Replace(strconv.FormatFloat(v, 'e', -1, 64))
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
+	e, _ := strconv.Atoi(exponent)
+	return strings.TrimPrefix(mantissa+"×", "1×") + "10" + superscripts.Replace(strconv.Itoa(e))
 }
+
+// lengthy reports whether it takes too many digits to write a positive number as it is.
+func lengthy(v float64) bool { return v < 1e-3 || v >= 1e5 }

@@ -1,58 +1,120 @@
 package chart
 
-import "sort"
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+)
 
-// Shades divides a series by one value for each of its points: into one series for each step of a scale, the larger the values
-// the darker, named for its range. The steps are even, or even in logarithms if the values span more than a factor of 30. Points
-// without a finite value are left out, and so are steps without a point. Covers are values that the scale includes beside the
-// data: figures with equal ones have the same steps.
-func Shades(s Series, values []float64, covers ...float64) (steps []Series) {
-	return s.shades(values, 8, scale.shade, covers...)
+// shades is how many steps of color a scale of values has.
+const shades = 50
+
+// bar is a scale of values by color. All figures of a row share it that have values of the same thing.
+type bar struct {
+	scale
+	of string
 }
 
-// shades is Shades in about n steps, with the shade of the k-th step of a scale.
-func (s Series) shades(values []float64, n int, shade func(x scale, k int) float64, covers ...float64) (steps []Series) {
-	x := newScale(Axis{Include: covers})
-	var points []int
-	for i, v := range values[:min(len(values), len(s.X))] {
-		if x.holds(v) {
-			points = append(points, i)
-			x.cover(values[i:i+1], 0)
+// shaded returns the row with a place on a color bar for each cell that has a value. The figures stay as they are.
+func (r Row) shaded() (all Row, bars []*bar) {
+	if slices.Contains(r, nil) {
+		return r, nil
+	}
+	var valued []*Series
+	for _, f := range r {
+		own := *f
+		own.Series = slices.Clone(f.Series)
+		all = append(all, &own)
+		for i := range own.Series {
+			if s := &own.Series[i]; s.Mark == Cells && s.Values != nil {
+				at := slices.IndexFunc(bars, func(b *bar) bool { return b.of == s.Of })
+				if at < 0 {
+					at, bars = len(bars), append(bars, &bar{newScale(Axis{}), s.Of})
+				}
+				s.bar, valued = bars[at], append(valued, s)
+				s.bar.Include = append(s.bar.Include, s.Covers...)
+				s.bar.cover(slices.DeleteFunc(slices.Clone(s.Values), func(v float64) bool { return !s.bar.holds(v) }), 0)
+			}
 		}
 	}
-	if points == nil {
-		return nil
-	}
-	x.coverOwn()
-	x.Log = x.lo > 0 && x.hi > 30*x.lo
-	x.finish(n, n, n)
-	members := make([][]int, len(x.ticks)-1)
-	for _, i := range points {
-		k := sort.SearchFloat64s(x.ticks, values[i]) - 1
-		k = max(0, min(k, len(members)-1))
-		members[k] = append(members[k], i)
-	}
-	for k, at := range members {
-		if at != nil {
-			t := s.at(at)
-			t.Name = x.label(x.ticks[k]) + " to " + x.label(x.ticks[k+1])
-			t.Shade = shade(x, k)
-			steps = append(steps, t)
+	bars = slices.DeleteFunc(bars, func(b *bar) bool { return !b.choose() })
+	for _, s := range valued {
+		s.place = make([]float64, len(s.Values))
+		for i, v := range s.Values {
+			if s.place[i] = math.NaN(); s.bar.holds(v) {
+				s.place[i] = math.Round(shades * s.bar.norm(v))
+			}
 		}
 	}
-	return steps
+	if all.budget() < everyPoint {
+		for _, f := range all {
+			before := f.Series
+			f.Series = nil
+			for _, s := range before {
+				f.Series = append(f.Series, s.grid()...)
+			}
+		}
+	}
+	return all, bars
 }
 
-// shade is the larger the higher the step, 1 for the highest.
-func (s scale) shade(k int) float64 { return float64(k+1) / float64(len(s.ticks)-1) }
+// choose chooses the scale, even or even in logarithms, and its ticks. It reports whether there is a value.
+func (b *bar) choose() bool {
+	if b.lo > b.hi {
+		return false
+	}
+	b.Percent = shares(b.of, []float64{b.lo, b.hi}, -1)
+	b.coverOwn()
+	b.Log = b.lo > 0 && b.hi > 30*b.lo
+	b.finish(5, 5, 5)
+	return true
+}
 
-// side is shade unless the scale has both signs. Then it has the sign of the step, and grows with the distance from 0.
-func (s scale) side(k int) float64 {
-	if !(s.lo < 0 && s.hi > 0) {
-		return s.shade(k)
+// signed reports whether the scale has both signs. Then it is clear at 0, which is white on a page, and black in the dark.
+func (b *bar) signed() bool { return b.lo < 0 && b.hi > 0 }
+
+// color is that of a place in [0, shades].
+func (b *bar) color(place float64) color.NRGBA {
+	if !b.signed() {
+		return along(shade, place/shades)
 	}
-	if end := s.ticks[k+1]; end > 0 {
-		return end / max(-s.lo, s.hi)
+	v, c := b.lo+(b.hi-b.lo)*place/shades, above
+	if v < 0 {
+		c = below
 	}
-	return s.ticks[k] / max(-s.lo, s.hi)
+	return faded(c, min(1, math.Abs(v)/max(-b.lo, b.hi)))
+}
+
+// onWhite is the color on a page.
+func (b *bar) onWhite(place float64) color.NRGBA {
+	c := b.color(place)
+	return mix(white, c, float64(c.A)/255)
+}
+
+// fill gives cells the colors of their places, and the figure a color bar.
+func (s *sheet) fill(b *bar) object {
+	stops := []float64{0, shades / 5, 2 * shades / 5, 3 * shades / 5, 4 * shades / 5, shades}
+	if b.signed() {
+		zero := shades * b.norm(0)
+		stops = []float64{0, round5(zero - 0.01), round5(zero + 0.01), shades}
+	}
+	colors, labels, ticks := make([]any, len(stops)), make([]string, len(b.ticks)), make([]float64, len(b.ticks))
+	for i, at := range stops {
+		c := b.color(at)
+		colors[i] = fmt.Sprintf("rgba(%d, %d, %d, %.3g)", c.R, c.G, c.B, float64(c.A)/255)
+	}
+	for i, t := range b.ticks {
+		labels[i], ticks[i] = b.label(t), round5(shades*b.norm(t))
+	}
+	orient := "top"
+	if len(s.panels) > 1 {
+		orient = "bottom"
+	}
+	return object{"field": "v", "type": "quantitative", "title": b.of,
+		"scale": object{"domain": list(stops), "range": colors, "interpolate": "rgb"},
+		"legend": object{
+			"orient": orient, "direction": "horizontal", "gradientLength": float64(barLength), "gradientThickness": float64(barHeight),
+			"values": list(ticks), "labelExpr": fmt.Sprintf("%s[indexof(%s, datum.value)]", expression(labels), numerals(ticks)),
+		}}
 }

@@ -1,71 +1,75 @@
 package chart
 
 import (
-	"fmt"
-	"math/rand/v2"
+	"math"
+	"slices"
+	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/charttest"
 )
 
-// A value lies in the step whose name says so, and darker means larger.
+// columnOf is cells over each other, with these values.
+func columnOf(of string, values ...float64) Series {
+	s := Series{Mark: Cells, Of: of, Values: values}
+	for i := range values {
+		s.Cell(0, 1, float64(i), float64(i)+1)
+	}
+	return s
+}
+
+// Values of one thing have one scale in a row, and those of another thing have theirs; larger is darker, or, of both signs, the more
+// colored the farther from 0.
 func TestShades(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for _, log := range []bool{false, true} {
-		s, values := Series{Mark: Cells}, make([]float64, 60)
-		for i := range values {
-			v := rng.Float64()
-			if log {
-				v = 0.001 + v*v*v
-			}
-			values[i] = v
-			s.X, s.X2 = append(s.X, 1), append(s.X2, 2)
-			s.Y, s.Y2 = append(s.Y, float64(i)), append(s.Y2, float64(i+1))
-			s.Tip = append(s.Tip, fmt.Sprint(v))
-		}
-		seen, before := 0, 0.0
-		for _, step := range Shades(s, values) {
-			var lo, hi float64
-			if _, err := fmt.Sscanf(step.Name, "%g to %g", &lo, &hi); err != nil {
-				t.Fatal(step.Name, err)
-			}
-			if step.Shade <= before {
-				t.Errorf("%q is not darker than the step before", step.Name)
-			}
-			before = step.Shade
-			for i := range step.X {
-				v := values[int(step.Y[i])]
-				if v < lo || v > hi || step.Tip[i] != fmt.Sprint(v) || step.Y2[i] != step.Y[i]+1 {
-					t.Errorf("%v, %q, is in %q", v, step.Tip[i], step.Name)
-				}
-				seen++
-			}
-		}
-		if seen != 60 {
-			t.Errorf("%d of 60 cells are drawn", seen)
+	row := Row{{Series: []Series{columnOf("μ", 0.1, 0.3)}}, {Series: []Series{columnOf("μ", 0.2, 0.8)}},
+		{Series: []Series{columnOf("cosine", -0.5, 0, 1)}}, {Series: []Series{columnOf("loss", 0.001, 0.1, 1)}}}
+	s, err := row.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]float64{{6, 19}, {13, 50}, {0, 17, 50}, {0, 33, 50}} {
+		if got := s.panels[i].series[0].place; !slices.Equal(got, want) {
+			t.Errorf("panel %d: places %v, want %v", i, got, want)
 		}
 	}
-	dark := func(s float64) int {
-		c := (&Series{Shade: s}).style(0).color
-		return int(c.R) + int(c.G) + int(c.B)
+	if len(s.bars) != 3 || s.legend != nil || s.panels[0].series[0].bar != s.panels[1].series[0].bar || row[0].Series[0].place != nil {
+		t.Errorf("%d bars, legend %v", len(s.bars), s.legend)
 	}
-	for s := 0.1; s < 0.95; s += 0.1 {
-		if dark(s) <= dark(s+0.1) {
-			t.Errorf("shade %.1f is not lighter than %.1f", s, s+0.1)
+	mu, cosine := s.bars[0], s.bars[1]
+	for p := 1.; p <= shades; p++ {
+		if luminance(mu.color(p)) >= luminance(mu.color(p-1)) {
+			t.Errorf("place %g is not darker than the one before", p)
 		}
 	}
+	if a := []uint8{cosine.color(0).A, cosine.color(shades / 3.).A, cosine.color(shades).A}; !slices.Equal(a, []uint8{128, 0, 255}) {
+		t.Errorf("opacities %v of −0.5, 0 and 1", a)
+	}
+	charttest.Spec(t, row)
+	charttest.Golden(t, "values", row[2:])
+	charttest.Drawn(t, row)
 }
 
 func TestShadesOfOddValues(t *testing.T) {
-	s := Series{X: []float64{1, 2, 3}, Y: []float64{1, 2, 3}, Tip: []string{"one"}}
 	for _, c := range []struct {
 		values []float64
 		points int
-	}{{nil, 0}, {[]float64{nan, nan, nan}, 0}, {[]float64{nan, 5}, 1}, {[]float64{1, 1, 1, 1}, 3}, {[]float64{0, 1e300, -1e300}, 3}} {
-		n := 0
-		for _, step := range Shades(s, c.values) {
-			n += len(step.X)
+	}{{[]float64{}, 0}, {[]float64{nan, nan, nan}, 0}, {[]float64{nan, 5}, 1}, {[]float64{1, 1, 1}, 3}, {[]float64{0, 1e300, -1e300}, 3}, {[]float64{0, 1e301}, 1}} {
+		cells := columnOf("", 1, 2, 3)
+		cells.Values = c.values
+		f := &Figure{Series: []Series{cells}}
+		s, err := Row{f}.prepare()
+		if c.points == 0 {
+			if err == nil || !strings.Contains(err.Error(), "finite") {
+				t.Errorf("%v: %v", c.values, err)
+			}
+			continue
 		}
-		if n != c.points {
-			t.Errorf("%v: %d points, want %d", c.values, n, c.points)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if got := s.panels[0].series[0].place; len(got) != c.points || slices.ContainsFunc(got, func(p float64) bool { return !(p >= 0 && p <= shades) || p != math.Trunc(p) }) {
+			t.Errorf("%v: places %v, want %d", c.values, got, c.points)
+		}
+		charttest.Spec(t, f)
 	}
 }

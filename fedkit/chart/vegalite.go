@@ -19,7 +19,11 @@ type object = map[string]any
 
 // vegaLite returns the sheet as a Vega-Lite specification.
 func (s *sheet) vegaLite() map[string]any {
-	spec := object{"$schema": vegaLiteSchema, "config": s.config()}
+	config := s.config()
+	spec := object{"$schema": vegaLiteSchema, "config": config}
+	if len(s.bars) > 0 {
+		maps.Copy(config["legend"].(object), barConfig)
+	}
 	s.fit(spec)
 	if len(s.panels) == 1 {
 		maps.Copy(spec, s.view(0))
@@ -29,8 +33,22 @@ func (s *sheet) vegaLite() map[string]any {
 	for i := range views {
 		views[i] = s.view(i)
 	}
+	s.separate(spec)
 	spec["spacing"], spec["concat"], spec["columns"] = float64(spacing), views, float64(s.across())
 	return spec
+}
+
+// barConfig is how color bars stand: over the legend, with their title before them.
+var barConfig = object{
+	"titleColor": own, "titleFontSize": 11.0, "titleFontWeight": "normal", "titleOrient": "left", "titleLimit": 0.0,
+	"layout": object{"top": object{"direction": "vertical", "anchor": "start"}, "bottom": object{"direction": "vertical", "anchor": "start"}},
+}
+
+// separate lets color bars of several things have scales of their own.
+func (s *sheet) separate(spec object) {
+	if len(s.bars) > 1 {
+		spec["resolve"] = object{"scale": object{"fill": "independent"}}
+	}
 }
 
 // own is the color of the text around the figure, in any theme.
@@ -77,10 +95,18 @@ func (s *sheet) view(i int) object {
 		k = n
 	}
 	layers = append(layers, s.texts(p, s.signalOf(i, "width"))...)
+	if p.ends != nil {
+		layers = append(layers, s.endNames(p))
+	}
 	view := object{"width": float64(p.Width), "height": float64(p.Height), "layer": layers}
+	s.separate(view)
 	if p.Title != "" || p.Note != "" {
 		width := fmt.Sprintf("%s + %g", s.signalOf(i, "width"), float64(p.margins().right))
-		view["title"] = object{"text": wrapped(p.Title, titleText, width), "subtitle": wrapped(p.Note, noteText, width)}
+		title := object{"text": wrapped(p.Title, titleText, width), "subtitle": wrapped(p.Note, noteText, width)}
+		if p.noted { // its room keeps titles in line
+			title["subtitleColor"] = "transparent"
+		}
+		view["title"] = title
 	}
 	return view
 }
@@ -110,7 +136,7 @@ func (p *panel) targets() object {
 
 // alike reports whether two series go into one layer.
 func (s *series) alike(t series) bool {
-	return s.Mark == t.Mark && s.Thin == t.Thin && s.Opacity == t.Opacity && len(s.cols) == len(t.cols) && (s.Tip == nil) == (t.Tip == nil)
+	return s.Mark == t.Mark && s.Thin == t.Thin && s.Opacity == t.Opacity && s.bar == t.bar && len(s.cols) == len(t.cols) && (s.Tip == nil) == (t.Tip == nil)
 }
 
 // layer draws series of one kind. Their points are written column by column and spread out by a flatten transform,
@@ -120,7 +146,7 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 	encoding := object{
 		"x":       p.x.channel("x"),
 		"y":       p.y.channel("y"),
-		"color":   s.color(first.Mark),
+		"color":   s.color(),
 		"tooltip": s.tooltip(p, first),
 	}
 	rows, columns := rows(all)
@@ -132,14 +158,16 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 	opacity := func(picked float64) object { return object{"value": picked} }
 	if len(s.legend) > 0 {
 		pick := "pick" + id
-		params = []any{object{"name": pick, "bind": "legend", "select": object{"type": "point", "fields": []any{"s"}, "toggle": "true"}}}
-		opacity = func(picked float64) object {
-			return object{"condition": object{"param": pick, "value": picked}, "value": picked * otherwise}
+		if p.ends != nil {
+			pick = pickEnd
+		} else {
+			params = []any{picking(pick, object{"bind": "legend"})}
 		}
+		opacity = func(picked float64) object { return unlessOthers(pick, picked) }
 	}
 	side := dotSide
 	if first.Thin { // the pointer finds the means
-		encoding["color"], side = s.color(Line), thinSide
+		side = thinSide
 		delete(encoding, "tooltip")
 	}
 	switch first.Mark {
@@ -158,6 +186,11 @@ func (s *sheet) layer(p *panel, all []series, id, width string) object {
 		layer["mark"] = mark
 	case Cells:
 		layer["mark"] = object{"type": "rect"}
+		if first.bar != nil {
+			delete(encoding, "color")
+			encoding["fill"], params = s.fill(first.bar), nil
+			opacity = func(picked float64) object { return object{"value": picked} }
+		}
 		encoding["x2"], encoding["y2"] = object{"field": "x2"}, object{"field": "y2"}
 		steps = append(steps,
 			object{"calculate": p.x.extent("x", "x2"), "as": "xs"}, object{"calculate": p.y.extent("y", "y2"), "as": "ys"})
@@ -193,13 +226,12 @@ func (s *sheet) texts(p *panel, width string) (layers []any) {
 	for _, color := range []color.NRGBA{white, black, ink} {
 		var x, y, words, tips []any
 		for _, t := range p.series {
-			if s.style(t.Name).over() != color {
-				continue
+			for i, word := range t.Text {
+				if s.over(t, i) == color {
+					x, y = append(x, (t.X[i]+t.X2[i])/2), append(y, (t.Y[i]+t.Y2[i])/2)
+					words, tips = append(words, word), append(tips, slices.Concat(t.Tip, t.Text)[i])
+				}
 			}
-			for i := range t.Text {
-				x, y = append(x, (t.X[i]+t.X2[i])/2), append(y, (t.Y[i]+t.Y2[i])/2)
-			}
-			words, tips = append(words, list(t.Text)...), append(tips, list(slices.Concat(t.Tip, t.Text)[:len(t.Text)])...)
 		}
 		if words == nil {
 			continue
@@ -214,6 +246,18 @@ func (s *sheet) texts(p *panel, width string) (layers []any) {
 		})
 	}
 	return layers
+}
+
+// picking is a parameter that a click on a name sets, and a second click sets back.
+func picking(name string, bind object) object {
+	param := object{"name": name, "select": object{"type": "point", "fields": []any{"s"}, "toggle": "true"}}
+	maps.Copy(param, bind)
+	return param
+}
+
+// unlessOthers is an opacity that is lower if other names are picked.
+func unlessOthers(pick string, picked float64) object {
+	return object{"condition": object{"param": pick, "value": picked}, "value": picked * otherwise}
 }
 
 // rows returns the data of series of one kind, one row each, and the names of the columns in it: "s" is the name, "k"
@@ -304,6 +348,9 @@ func (s *scale) channel(field string) object {
 			s.center(axis)
 		}
 	}
+	if s.beside > 0 {
+		axis["titleOpacity"] = object{"expr": fmt.Sprintf("%d %% columns == 0 ? 1 : 0", s.beside)}
+	}
 	to := object{"domain": []any{s.lo, s.hi}} // which Vega-Lite then leaves as it is
 	if s.Log {
 		to["type"] = "log"
@@ -313,7 +360,7 @@ func (s *scale) channel(field string) object {
 
 // center lifts labels of several lines, the first of which would be at the tick.
 func (s *scale) center(axis object) {
-	places := map[int][]any{} // by the lines that a label has beside the first
+	places := map[int][]float64{} // by the lines that a label has beside the first
 	for i, t := range s.ticks {
 		if n := strings.Count(s.label(t), "\n"); n > 0 {
 			places[n] = append(places[n], float64(i))
@@ -321,7 +368,7 @@ func (s *scale) center(axis object) {
 	}
 	var lifts []any
 	for _, n := range slices.Sorted(maps.Keys(places)) {
-		test := fmt.Sprintf("indexof(%s, round(datum.index * %d)) >= 0", strings.ReplaceAll(fmt.Sprint(places[n]), " ", ", "), len(s.ticks)-1)
+		test := fmt.Sprintf("indexof(%s, round(datum.index * %d)) >= 0", numerals(places[n]), len(s.ticks)-1)
 		lifts = append(lifts, object{"test": test, "value": -nameStep / 2. * float64(n)})
 	}
 	if lifts != nil {
@@ -330,9 +377,9 @@ func (s *scale) center(axis object) {
 }
 
 // color gives each name its color, and the legend to the sheets that have one.
-func (s *sheet) color(mark Mark) object {
+func (s *sheet) color() object {
 	color := object{"field": "s", "type": "nominal", "title": "", "scale": s.byName(func(t style) any { return t.paint() })}
-	if len(s.legend) > 0 {
+	if len(s.entries()) > 0 {
 		orient, width := "top", "width"
 		if len(s.panels) > 1 { // over one of them it would push its title out of line
 			orient, width = "bottom", fmt.Sprintf("room - %d", 2*padding)
@@ -342,7 +389,7 @@ func (s *sheet) color(mark Mark) object {
 			longest = max(longest, math.Ceil(wideFont*float64(tickText.Width(l.name))))
 		}
 		legend := object{
-			"orient": orient, "symbolType": symbols[mark],
+			"orient": orient, "symbolType": symbols[s.legend[0].mark],
 			"columns": object{"expr": fmt.Sprintf("clamp(floor((%s) / %g), 1, %d)", width, longest+40, s.columns())},
 		}
 		if longest > tight {
@@ -396,7 +443,7 @@ func (s *sheet) tooltip(p *panel, t series) []any {
 			tips = append(tips, object{"field": field, "type": "nominal", "title": title})
 		}
 	}
-	if len(s.order) > 1 {
+	if len(s.order) > 1 && t.bar == nil {
 		add("s", "series")
 	}
 	if t.Tip != nil {
@@ -459,6 +506,8 @@ func expression(names []string) string {
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
+
+func numerals(values []float64) string { return strings.ReplaceAll(fmt.Sprint(values), " ", ", ") }
 
 // quote writes words as a string of Vega's, or an array if they have several lines.
 func quote(words string) string {

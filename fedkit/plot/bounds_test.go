@@ -2,6 +2,7 @@ package plot
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -176,23 +177,13 @@ func TestHeatBeside(t *testing.T) {
 			high.Rounds[i].Results[k].Drift += 0.2
 		}
 	}
-	shades := map[string]float64{}
-	for _, h := range []*fedkit.History{low, high} {
-		f := Heat(h, Drift, low, high)
-		if err := f.Err(); err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range f.Series {
-			if shade, known := shades[s.Name]; known && shade != s.Shade {
-				t.Errorf("%q has the shades %g and %g", s.Name, shade, s.Shade)
-			}
-			for name, shade := range shades {
-				if shade == s.Shade && name != s.Name {
-					t.Errorf("%q and %q have one shade", name, s.Name)
-				}
-			}
-			shades[s.Name] = s.Shade
-		}
+	a, b := Heat(low, Drift, low, high), Heat(high, Drift, low, high)
+	if err := errors.Join(a.Err(), b.Err()); err != nil {
+		t.Fatal(err)
+	}
+	least, most := slices.Min(a.Series[0].Values), slices.Max(b.Series[0].Values)
+	if c := a.Series[0].Covers; !near(c, []float64{least, most}) || !slices.Equal(c, b.Series[0].Covers) || a.Series[0].Of != "drift" {
+		t.Errorf("the scales cover %v and %v, want %g to %g", c, b.Series[0].Covers, least, most)
 	}
 	if Heat(low, Drift, low, nil).Err() == nil {
 		t.Error("a nil history beside")

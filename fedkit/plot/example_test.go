@@ -96,13 +96,13 @@ func ExampleFacets() {
 		plot.Panel{Name: "α = 0.1", Runs: []*fedkit.History{run("FedAvg", 0.2, 0.4), run("FedProx", 0.3, 0.5)}},
 		plot.Panel{Name: "α = 100", Runs: []*fedkit.History{run("FedAvg", 0.6, 0.9), run("FedProx", 0.6, 0.8)}})
 	for _, f := range row {
-		fmt.Println(f.Title, f.Y.Include, f.Err())
+		fmt.Println(f.Title, f.Err())
 	}
 	// row.Show() draws them.
 
 	// Output:
-	// α = 0.1 [0.2 0.9] <nil>
-	// α = 100 [0.2 0.9] <nil>
+	// α = 0.1 <nil>
+	// α = 100 <nil>
 }
 
 func ExampleAgainst() {
@@ -115,14 +115,10 @@ func ExampleAgainst() {
 func ExampleHeat() {
 	f := plot.Heat(run("FedAvg", 0.2, 0.8, 0.6), plot.Drift)
 	fmt.Println(f.Title)
-	for _, s := range f.Series {
-		fmt.Println(s.Name, s.Tip)
-	}
+	fmt.Printf("%s %.1f\n", f.Series[0].Of, f.Series[0].Values)
 	// Output:
 	// Drift of each client: FedAvg
-	// 0.10 to 0.15 [0.1]
-	// 0.15 to 0.20 [0.2]
-	// 0.25 to 0.30 [0.3]
+	// drift [0.1 0.2 0.3]
 }
 
 func ExampleLabels() {
@@ -214,11 +210,11 @@ func ExampleSimilarities() {
 	f := plot.Similarities(points, []int{0, 1, 0})
 	fmt.Printf("%s of columns: %q\n", f.X.Title, f.X.Names)
 	fmt.Printf("%s of rows, from the bottom: %q\n", f.Y.Title, f.Y.Names)
-	fmt.Printf("%s: %q\n", f.Series[0].Name, f.Series[0].Tip)
+	fmt.Printf("%s: %q\n", f.Series[0].Of, f.Series[0].Tip[:3])
 	// Output:
 	// cluster of columns: ["0" "" "1"]
 	// client of rows, from the bottom: ["1" "2" "0"]
-	// −0.1 to 0.0: ["0 and 1: 0" "1 and 0: 0"]
+	// cosine: ["0 and 0: 1" "0 and 2: 0.8" "0 and 1: 0"]
 }
 
 func ExamplePCA() {

@@ -13,7 +13,7 @@ import (
 // Panel is some of the runs of a study, those with one label: "α = 0.1". Tables across panels take the same: see compare.Pivot.
 type Panel = compare.Panel
 
-// Facets returns small figures of one kind side by side, one per panel, with one legend and, for axes of one unit, the same
+// Facets returns small figures of one kind side by side, one per panel, with one legend and, for axes of one title, the same
 // ranges; Show draws them. Draw is a function such as Accuracy.
 //
 //	plot.Facets(plot.Accuracy, plot.Panel{"α = 0.1", skewed}, plot.Panel{"α = 100", even}).Show()
@@ -32,32 +32,10 @@ func Facets(draw func(h ...*fedkit.History) *chart.Figure, panels ...Panel) char
 		f.Title, f.Width, f.Height = p.Name, 260, 200
 		row[i] = f
 	}
-	alike(row)
+	for _, f := range row {
+		f.Y.Log = slices.ContainsFunc(row, func(g *chart.Figure) bool { return g.Y.Log })
+	}
 	return row
-}
-
-// alike gives all figures the ranges that the data of all of them need. Bytes may be in kB in one and in MB in another:
-// those figures are not alike.
-func alike(row chart.Row) {
-	xs, ys, log := map[string][]float64{}, map[string][]float64{}, false
-	bounds := map[string][2]float64{}
-	for _, f := range row {
-		log = log || f.Y.Log
-		for _, s := range f.Series {
-			xs[f.X.Title] = append(append(xs[f.X.Title], s.X...), s.X2...)
-			ys[f.Y.Title] = slices.Concat(ys[f.Y.Title], s.Y, s.Y2, s.Lo, s.Hi)
-		}
-		b := bounds[f.Y.Title]
-		bounds[f.Y.Title] = [2]float64{min(b[0], f.Y.Bounds[0]), max(b[1], f.Y.Bounds[1])}
-	}
-	for _, f := range row {
-		if f.X.Names == nil {
-			f.X.Include = ends(xs[f.X.Title])
-		}
-		if f.Y.Names == nil {
-			f.Y.Include, f.Y.Log, f.Y.Bounds = ends(ys[f.Y.Title]), log, bounds[f.Y.Title]
-		}
-	}
 }
 
 // ends returns the least and the greatest finite value.

@@ -9,6 +9,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/table"
 )
 
 // Limits of a Gantt chart.
@@ -176,7 +177,7 @@ func (w shift) draw(f *chart.Figure, rounds []fedkit.Record) {
 		ends := chart.Series{Name: "end of a round", Mark: chart.Segments, Ink: true, Opacity: 0.25}
 		for _, r := range rounds {
 			at := x(float64(r.Clock))
-			ends.Cell(at, at, -0.5, float64(len(w.clients))-0.5, fmt.Sprintf("%d ends at %s", r.Round, chart.Seconds(float64(r.Clock))))
+			ends.Cell(at, at, -0.5, float64(len(w.clients))-0.5, fmt.Sprintf("%d ends at %s", r.Round, table.Seconds(float64(r.Clock))))
 		}
 		f.Series = append(f.Series, ends)
 	}

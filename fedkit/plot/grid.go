@@ -10,8 +10,7 @@ import (
 )
 
 // Grid returns the figure of a table: a row for each method, a column for each panel, and in each cell the mean over a group's runs
-// on a shade of one scale, the darker the larger; Show draws it. The best of a column has an asterisk. The
-// tooltip has the interval.
+// on a scale of colors; Show draws it. The best of a column has an asterisk. The tooltip has the interval.
 //
 //	plot.Grid(compare.Pivot{By: compare.ARI}, compare.Split("skew", hs...)...).Show()
 //
@@ -28,16 +27,14 @@ func Grid(p compare.Pivot, panels ...Panel) *chart.Figure {
 		}
 		f.Note = strings.Replace(all.Note, "bold (* in text)", "*", 1)
 		none := chart.Series{Name: "no value", Mark: chart.Cells, Ink: true, Opacity: 0.06}
-		var some chart.Series
-		var values []float64
-		some.Mark = chart.Cells
+		some := chart.Series{Of: all.q.Axis(), Mark: chart.Cells, Covers: all.q.Include}
 		for k, panel := range panels {
 			f.X.Names = append(f.X.Names, panel.Name)
 			for i, row := range all.of {
 				of, x, y := row[k], float64(k), float64(len(all.of)-1-i)
 				s := &none
 				if finite(of.mean) {
-					s, values = &some, append(values, of.mean)
+					s, some.Values = &some, append(some.Values, of.mean)
 				}
 				s.Cell(x-0.5, x+0.5, y-0.5, y+0.5, fmt.Sprintf("%s, %s: %s", all.methods[i], panel.Name, of.text))
 				s.Text = append(s.Text, of.short())
@@ -46,7 +43,7 @@ func Grid(p compare.Pivot, panels ...Panel) *chart.Figure {
 		for _, name := range slices.Backward(all.methods) {
 			f.Y.Names = append(f.Y.Names, name)
 		}
-		f.Series = append(chart.Shades(some, values, all.q.Include...), none)
+		f.Series = []chart.Series{some, none}
 		f.Width, f.Height = max(160, 72*len(panels)), 24*len(all.of)
 		return nil
 	})

@@ -49,11 +49,11 @@ func (of Of) String() string {
 const maxCells = 900
 
 // Heat returns the figure of one value of every client, round by round; Show draws it. A filled cell is a client that
-// took part and has the value, the darker the larger it is: see chart.Shades. A Mu or Similarity of 0 is none. In a long run a
+// took part and has the value, the darker the larger it is: see chart.Series.Values. A Mu or Similarity of 0 is none. In a long run a
 // cell stands for several rounds and shows the client's mean over those it took part in; the note says so. At most the first
 // 100 clients are drawn.
 //
-// To compare figures by their shades, give each the histories of all as beside:
+// Figures in a chart.Row have one scale. To compare others by their shades, give each the histories of all as beside:
 //
 //	for _, h := range hs {
 //		plot.Heat(h, plot.Drift, hs...).Show()
@@ -141,18 +141,18 @@ func blocks(cells []cell, size int) (joined []cell) {
 	return joined
 }
 
-// shaded makes a series of the cells in each step of a scale.
+// shaded makes a series of the cells.
 func shaded(cells []cell, of Of, covers []float64) []chart.Series {
-	s := chart.Series{Name: "took part", Mark: chart.Cells}
+	s := chart.Series{Name: "took part", Mark: chart.Cells, Of: of.String(), Covers: covers}
 	var values []float64
 	for _, c := range cells {
 		s.Cell(float64(c.from)-0.5, float64(c.to)+0.5, float64(c.client)-0.46, float64(c.client)+0.46, c.tip(of))
 		values = append(values, c.value)
 	}
-	if of == Participation {
-		return []chart.Series{s}
+	if of != Participation {
+		s.Values = values
 	}
-	return chart.Shades(s, values, covers...)
+	return []chart.Series{s}
 }
 
 // tip writes the value of a cell.

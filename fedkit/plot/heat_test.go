@@ -32,13 +32,13 @@ func sample() *fedkit.History {
 
 func TestHeat(t *testing.T) {
 	h := sample()
-	for of, want := range map[Of]int{Participation: 1, Drift: 6, Mu: 3, TrainLoss: 4, Steps: 4} {
+	for of, first := range map[Of]float64{Participation: nan, Drift: 0.1, Mu: 0.001, TrainLoss: 2, Steps: 5} {
 		f := Heat(h, of)
 		if err := f.Err(); err != nil {
 			t.Fatal(err)
 		}
-		if len(f.Series) != want {
-			t.Errorf("%v: %d steps, want %d", of, len(f.Series), want)
+		if v := f.Series[0].Values; len(f.Series) != 1 || (of == Participation) != (v == nil) || v != nil && (len(v) != 8 || !near(v[:1], []float64{first})) {
+			t.Errorf("%v: values %v, want 8 from %g", of, v, first)
 		}
 		cells := map[string]bool{}
 		for _, s := range f.Series {

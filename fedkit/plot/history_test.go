@@ -102,7 +102,7 @@ func TestLabelCounts(t *testing.T) {
 	if len(f.Series) != 1 || !near(s.X, []float64{0, 0, 1}) || !near(s.Y, []float64{0, 2, 1}) || !near(s.Size, []float64{1, 2, 1}) {
 		t.Errorf("%+v", f.Series)
 	}
-	if f := Labels(federation(130, 4, 2, 0.5)); f.Err() != nil || f.Series[len(f.Series)-1].Name != "group 1" || f.Series[0].Tip == nil || f.Series[0].Shade == 0 || !strings.Contains(f.Note, "first 100 of 130") {
+	if f := Labels(federation(130, 4, 2, 0.5)); f.Err() != nil || f.Series[len(f.Series)-1].Name != "group 1" || f.Series[0].Tip == nil || f.Series[0].Values == nil || !strings.Contains(f.Note, "first 100 of 130") {
 		t.Error(f, f.Err())
 	}
 }

@@ -51,19 +51,19 @@ func Labels(fed *fedkit.Federation) *chart.Figure {
 
 // labelCells adds a cell for each client and label, and a strip of the true groups if there are several. It says how to read them.
 func labelCells(f *chart.Figure, fed *fedkit.Federation, counts [][]int) string {
-	s, values, groups := chart.Series{Mark: chart.Cells}, []float64(nil), map[int]bool{}
+	s, groups := chart.Series{Of: "training rows", Mark: chart.Cells, Covers: []float64{0}}, map[int]bool{}
 	f.Point = "training rows"
 	for i, of := range counts {
 		x := float64(i)
 		for label, n := range of {
 			if n > 0 {
 				s.Cell(x-0.5, x+0.5, float64(label)-0.46, float64(label)+0.46, fmt.Sprint(n))
-				values = append(values, float64(n))
+				s.Values = append(s.Values, float64(n))
 			}
 		}
 		groups[fed.Clients[i].Group] = true
 	}
-	f.Series = chart.Shades(s, values)
+	f.Series = []chart.Series{s}
 	top := float64(fed.Data.Classes)
 	if len(groups) < 2 {
 		return "shade: number of rows"

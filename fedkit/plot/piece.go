@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/table"
 )
 
 // piece is a piece of work: when it began, and when each part of it ended, in s of the clock: download, training and upload, or
@@ -51,7 +52,7 @@ func (p *piece) draw(s []chart.Series, row float64, x func(t float64) float64) {
 			part = &s[3]
 		}
 		if left, right := x(p.at[i]), x(end); left < right {
-			part.Cell(left, right, row-0.4, row+0.4, fmt.Sprintf("%d: %s", p.round, chart.Seconds(end-p.at[i])))
+			part.Cell(left, right, row-0.4, row+0.4, fmt.Sprintf("%d: %s", p.round, table.Seconds(end-p.at[i])))
 		}
 	}
 	if p.lost {

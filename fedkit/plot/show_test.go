@@ -5,11 +5,11 @@ import (
 	"fmt"
 
 	"fedkit.example/fedkit"
-	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/table"
 )
 
 func ExampleShow() {
-	Show(&chart.Table{Lines: [][]string{{"rule", "accuracy"}, {"mean", "0.91"}}})
+	Show(&table.Table{Lines: [][]string{{"rule", "accuracy"}, {"mean", "0.91"}}})
 	Show(&fedkit.History{Name: "FedAvg", Data: "digits", Partition: "20 clients", Model: "MLP-64", Params: 4810, Device: "cpu"})
 	Show([]float64{0.1, 0.2}, "and more")
 	Show((*fedkit.History)(nil), (*fedkit.Federation)(nil))

@@ -16,8 +16,8 @@ import (
 // maxRows is how many clients a figure of pairs shows.
 const maxRows = 200
 
-// Similarities returns the figure of the cosine similarity of each two clients' points, from green to dark blue if it is
-// positive, from yellow to dark red if it is negative; Show draws it. The scale begins at −1, or at 0.9, 0.99, … if all cosines
+// Similarities returns the figure of the cosine similarity of each two clients' points, blue if it is positive and red if it is negative,
+// the paler the nearer to 0; Show draws it. The scale begins at −1, or at 0.9, 0.99, … if all cosines
 // are larger. The cosine with a point of length 0 is 0. The diagonal has the shade of the largest cosine beside it.
 // Points whose squared lengths are 1 have their inner products as cosines, so a matrix of similarities is drawn as
 // cluster.FromGram(s).
@@ -43,7 +43,8 @@ func Similarities(p *cluster.Points, labels []int, truth ...int) *chart.Figure {
 		shown := chart.Thin(order, maxRows)
 		f.Name, f.Title, f.Point, f.Legend = "similarities", "Cosine of each two clients", "clients", true
 		s, values := cells(cos, shown)
-		f.Series = chart.Raster(s, values, least(values), 1)
+		s.Of, s.Values, s.Covers = "cosine", values, []float64{least(values), 1}
+		f.Series = []chart.Series{s}
 		nameAxes(f, shown, labels)
 		drawBorders(f, shown, labels)
 		if len(truth) > 0 {

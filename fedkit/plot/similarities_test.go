@@ -42,22 +42,17 @@ func TestSimilarities(t *testing.T) {
 	if !slices.Equal(f.Y.Names, []string{"3", "1", "2", "0"}) || !slices.Equal(f.X.Names, []string{"0", "", "1", "", "", ""}) {
 		t.Errorf("rows from the bottom %q, columns %q", f.Y.Names, f.X.Names)
 	}
-	values, s := map[string]string{}, byName(f)
-	for _, step := range f.Series {
-		for i := range step.X {
-			if step.Shade != 0 {
-				values[step.Tip[i]] = step.Name
-			}
+	values, s, cells := map[string]float64{}, byName(f), f.Series[0]
+	for i, tip := range cells.Tip {
+		values[tip] = cells.Values[i]
+	}
+	for tip, want := range map[string]float64{"0 and 2: 0.9": 0.9, "2 and 0: 0.9": 0.9, "1 and 3: 0.8": 0.8, "3 and 0: −0.6": -0.6, "0 and 0: 1": 0.9} {
+		if math.Abs(values[tip]-want) > 1e-12 {
+			t.Errorf("%s has the color of %g, want %g", tip, values[tip], want)
 		}
 	}
-	for tip, step := range map[string]string{"0 and 2: 0.9": "0.8 to 0.9", "2 and 0: 0.9": "0.8 to 0.9", "1 and 3: 0.8": "0.7 to 0.8",
-		"3 and 0: −0.6": "−0.7 to −0.6", "0 and 0: 1": "0.8 to 0.9"} {
-		if values[tip] != step {
-			t.Errorf("%s is in %q, want %q", tip, values[tip], step)
-		}
-	}
-	if len(values) != 16 {
-		t.Errorf("%d cells, want 16", len(values))
+	if len(values) != 16 || !slices.Equal(cells.Covers, []float64{-1, 1}) {
+		t.Errorf("%d cells, want 16, on a scale over %v", len(values), cells.Covers)
 	}
 	if b := s["border"]; !near(b.X, []float64{1.5, -0.5}) || !near(b.Y, []float64{-0.5, 1.5}) {
 		t.Errorf("borders from %v, %v", b.X, b.Y)
@@ -81,7 +76,7 @@ func TestSimilaritiesOfMany(t *testing.T) {
 		}
 		rows := min(n, 200)
 		s := byName(f)
-		if len(f.Y.Names) != rows || s["cells"].Images[0].Bounds().Dx() != rows || !f.Fits() || len(s["border"].X) != 6 {
+		if len(f.Y.Names) != rows || len(f.Series[0].Values) != rows*rows || !f.Fits() || len(s["border"].X) != 6 {
 			t.Errorf("%d rows, %d borders, all drawn: %v", len(f.Y.Names), len(s["border"].X), f.Fits())
 		}
 		if (n > rows) != strings.Contains(f.Note, "200 of 300 clients") {

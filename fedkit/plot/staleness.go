@@ -6,6 +6,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/table"
 )
 
 // maxAges is how many bars a histogram of ages has.
@@ -78,9 +79,9 @@ func ageBars(name string, counts map[int]int, wide, bars, i, n int) chart.Series
 		}
 		first, share := bar*wide, float64(c)/float64(all)
 		left := float64(first) - 0.5 + float64(wide)*(0.06+0.88*float64(i)/float64(n))
-		tip := fmt.Sprintf("%d: %s", first, chart.Percent(share))
+		tip := fmt.Sprintf("%d: %s", first, table.Percent(share))
 		if wide > 1 {
-			tip = fmt.Sprintf("%d to %d: %s", first, first+wide-1, chart.Percent(share))
+			tip = fmt.Sprintf("%d to %d: %s", first, first+wide-1, table.Percent(share))
 		}
 		s.Cell(left, left+0.88*float64(wide)/float64(n), 0, share, tip)
 	}

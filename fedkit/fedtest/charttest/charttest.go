@@ -120,7 +120,7 @@ func Drawn(t *testing.T, c Chart) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(file) > 16_000 {
+	if len(file) > 45_000 {
 		t.Errorf("%d bytes", len(file))
 	}
 	if again, err := c.PNG(); err != nil || !bytes.Equal(file, again) {

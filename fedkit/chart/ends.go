@@ -1,0 +1,123 @@
+package chart
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// At the ends of lines stand the names of at most so many, at least nameStep from each other, and at most nearEnd from the line.
+const (
+	mostEnds = 6
+	nearEnd  = 10.0
+	endGap   = 8 // between a line and its name, in CSS pixels
+)
+
+// pickEnd is the parameter that a click on such a name sets.
+const pickEnd = "picked"
+
+// end is the name of a line where it ends, in place of the legend.
+type end struct {
+	style
+	x, y float64
+}
+
+// nameEnds puts the names at the ends of the lines if a figure alone has a few, and there is room.
+func (s *sheet) nameEnds() {
+	if len(s.panels) > 1 || len(s.legend) > mostEnds {
+		return
+	}
+	p, left, right := s.panels[0], 1.0, 0.0
+	var ends []end
+	for _, l := range s.legend {
+		y, lines := 0.0, 0.0
+		for _, t := range p.series {
+			if t.Name != l.name {
+				continue
+			}
+			if t.Mark != Line || tickText.Width(l.name) > 0.35*vg.Length(p.Width) {
+				return
+			}
+			last := p.x.norm(t.X[len(t.X)-1])
+			left, right = min(left, last), max(right, last)
+			y, lines = y+p.y.norm(t.Y[len(t.Y)-1]), lines+1
+		}
+		if lines == 0 {
+			return
+		}
+		ends = append(ends, end{l, right, float64(p.Height) * y / lines})
+	}
+	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Compare(a.y, b.y) })
+	if left < max(0.75, right-0.02) || !spread(ends, float64(p.Height)) {
+		return
+	}
+	for i := range ends {
+		ends[i].x, ends[i].y = p.x.at(right), p.y.at(ends[i].y/float64(p.Height))
+	}
+	p.ends = ends
+}
+
+// spread moves names apart that overlap, and reports whether all stay near to their lines and to the figure.
+func spread(ends []end, height float64) bool {
+	from := make([]float64, len(ends))
+	for i, e := range ends {
+		from[i] = e.y
+	}
+	for range 50 {
+		for i := 1; i < len(ends); i++ {
+			if d := (nameStep - (ends[i].y - ends[i-1].y)) / 2; d > 0 {
+				ends[i-1].y, ends[i].y = ends[i-1].y-d, ends[i].y+d
+			}
+		}
+	}
+	for i, e := range ends {
+		if math.Abs(e.y-from[i]) > nearEnd || e.y < -nearEnd/2 || e.y > height+nearEnd/2 {
+			return false
+		}
+	}
+	return true
+}
+
+// at returns the value at a place, 0 at the low end and 1 at the high one.
+func (s *scale) at(norm float64) float64 {
+	if s.Log {
+		return s.lo * math.Pow(s.hi/s.lo, norm)
+	}
+	return s.lo + norm*(s.hi-s.lo)
+}
+
+// endRoom is what names at the ends of lines take beside the figure.
+func (p *panel) endRoom() (wide vg.Length) {
+	for _, e := range p.ends {
+		beyond := vg.Length((p.x.norm(e.x)-1)*float64(p.Width)) + endGap
+		wide = max(wide, vg.Length(math.Ceil(float64(beyond+tickText.Width(e.name)+2))))
+	}
+	return wide
+}
+
+func (b brush) ends() {
+	for _, e := range b.panel.ends {
+		name, at := tickText, b.at(e.x, e.y)
+		name.Color = e.color
+		b.FillText(name, vg.Point{X: at.X + endGap, Y: at.Y - 4}, e.name)
+	}
+}
+
+// endNames is the layer of the names. A click on one picks its line out.
+func (s *sheet) endNames(p *panel) object {
+	rows := make([]any, len(p.ends))
+	for i, e := range p.ends {
+		rows[i] = object{"s": e.name, "x": round5(e.x), "y": round5(e.y)}
+	}
+	opacity := unlessOthers(pickEnd, 1)
+	opacity["value"] = 0.35 // as in a legend
+	return object{
+		"data":   object{"values": rows},
+		"params": []any{picking(pickEnd, nil)},
+		"mark":   object{"type": "text", "align": "left", "baseline": "middle", "dx": float64(endGap), "fontSize": 11.0, "cursor": "pointer"},
+		"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "color": s.color(), "opacity": opacity,
+			"text": object{"field": "s", "type": "nominal"}},
+	}
+}
