@@ -77,9 +77,9 @@ func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, e
 	return row, nil
 }
 
-// rows returns a figure with a row for each name, the first on top.
+// rows returns a figure with a row for each name, the first on top. In lower rows, browsers would hide every second name.
 func rows(names []string, width int) *chart.Figure {
-	f := &chart.Figure{Point: "method", Width: width, Height: max(80, 15*len(names)), Guides: true}
+	f := &chart.Figure{Point: "method", Width: width, Height: max(80, 17*len(names)), Guides: true}
 	f.Y.Names = slices.Clone(names)
 	slices.Reverse(f.Y.Names)
 	return f
