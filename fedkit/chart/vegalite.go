@@ -112,12 +112,9 @@ func (s *sheet) view(i int) object {
 }
 
 func (p *panel) guides() object {
-	rows := make([]any, len(p.Y.Names))
-	for y := range rows {
-		rows[y] = object{"y": float64(y)}
-	}
 	return object{
-		"data": object{"values": rows}, "mark": object{"type": "rule", "color": own, "opacity": 0.1},
+		"data":     object{"sequence": object{"start": 0.0, "stop": float64(len(p.Y.Names)), "as": "y"}},
+		"mark":     object{"type": "rule", "color": own, "opacity": 0.1},
 		"encoding": object{"y": p.y.channel("y")},
 	}
 }
@@ -455,7 +452,7 @@ func (s *sheet) tooltip(p *panel, t series) []any {
 	}{{&p.x, "x"}, {&p.y, "y"}} {
 		switch {
 		case a.Names != nil: // the place is the series' name, or only there to keep dots apart
-		case t.Tip != nil && (t.Mark == Segments || a.Title == ""):
+		case t.Mark == Segments && (t.Tip != nil || p.Y.Names != nil), t.Tip != nil && a.Title == "":
 		case t.Mark == Cells && t.Tip != nil && !p.x.Whole: // a range of values, which the tip has
 		case t.Mark == Cells:
 			add(a.field+"s", a.Title)

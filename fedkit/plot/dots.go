@@ -77,7 +77,7 @@ func dots(q compare.Quantity, baseline string, panels []Panel) (row chart.Row, e
 	return row, nil
 }
 
-// rows returns a figure with a row for each name, the first on top.
+// rows returns a figure with a row for each name, the first on top. In lower rows, browsers would hide every second name.
 func rows(names []string, width int) *chart.Figure {
 	f := &chart.Figure{Point: "method", Width: width, Height: max(80, 17*len(names)), Guides: true}
 	f.Y.Names = slices.Clone(names)
@@ -85,7 +85,8 @@ func rows(names []string, width int) *chart.Figure {
 	return f
 }
 
-// estimate adds a dot in row y, and its interval if there is one, as far as the quantity goes.
+// estimate adds a dot in row y, and its interval if there is one, as far as the quantity goes. The dot alone has a tip, so that many
+// rows are not too heavy for a notebook.
 func estimate(dot, line *chart.Series, y, at, lo, hi float64, bounds [2]float64, tip string) {
 	if !finite(at) {
 		return
@@ -95,7 +96,7 @@ func estimate(dot, line *chart.Series, y, at, lo, hi float64, bounds [2]float64,
 		lo, hi = max(lo, min(at, bounds[0])), min(hi, max(at, bounds[1]))
 	}
 	if lo < hi {
-		line.Cell(lo, hi, y, y, tip)
+		line.Cell(lo, hi, y, y)
 	}
 }
 

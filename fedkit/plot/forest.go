@@ -40,10 +40,10 @@ func Forest(q compare.Quantity, baseline string, panels ...Panel) *chart.Figure 
 			}
 			write := func(v float64) string { return table.Minus(fmt.Sprintf("%.3g", v)) }
 			if q.Unit == "%" {
-				write = table.Percent
+				write = func(v float64) string { return strings.TrimSuffix(table.Percent(v), " %") } // points
 			}
 			tip := fmt.Sprintf("%s: %s (%s to %s), p = %.2g, %d pairs", e.Method, write(e.Estimate), write(e.Lo), write(e.Hi), e.P, e.Pairs)
-			estimate(&dots[c], &lines[c], float64(len(all)-1-i), e.Estimate, e.Lo, e.Hi, [2]float64{}, strings.ReplaceAll(tip, " %", " points"))
+			estimate(&dots[c], &lines[c], float64(len(all)-1-i), e.Estimate, e.Lo, e.Hi, [2]float64{}, tip)
 		}
 		f.Series = slices.Concat([]chart.Series{down(0, len(all), baseline)}, lines, dots)
 		pairs := each(all, func(e compare.Effect) int { return e.Pairs })

@@ -218,7 +218,7 @@ func TestForest(t *testing.T) {
 	if !slices.Equal(f.Y.Names, []string{"Poor", "Good"}) || !near(better.X, []float64{0.1}) || !near(worse.X, []float64{-0.2}) || f.X.Title != "accuracy minus that of Fair" {
 		t.Errorf("%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)
 	}
-	if !strings.HasPrefix(better.Tip[0], "Good: 10.0 points (") || !strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; ") {
+	if !strings.HasPrefix(better.Tip[0], "Good: 10.0 (") || !strings.HasPrefix(f.Note, "12 pairs of runs; Wilcoxon's signed-rank test, Hodges–Lehmann estimate; ") {
 		t.Errorf("%q, %q", better.Tip, f.Note)
 	}
 	charttest.Golden(t, "forest", f)
