@@ -110,6 +110,11 @@ func (h *History) String() string {
 	timed := h.Devices != nil
 	up, down := bytesText(h.Rounds, func(r *Record) int64 { return r.BytesUp }), bytesText(h.Rounds, func(r *Record) int64 { return r.BytesDown })
 	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\ttest loss\taccuracy\town accuracy\tup\tdown\ttime\t%s\n", map[bool]string{true: "clock\t"}[timed])
+	decimals := 0 // of the clock: those that a round has among five digits of the last one
+	for _, r := range h.Rounds {
+		_, after, _ := strings.Cut(fmt.Sprintf("%.5g", r.Clock), ".")
+		decimals = min(max(decimals, len(after)), max(0, 5-len(fmt.Sprintf("%.0f", h.Last().Clock))))
+	}
 	every := (len(h.Rounds) + 39) / 40
 	for i, r := range h.Rounds {
 		if i%every != 0 && i != len(h.Rounds)-1 {
@@ -128,7 +133,7 @@ func (h *History) String() string {
 		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f ms\t", r.Round, train.Clients, train.Steps, text.Minus(fmt.Sprintf("%.4f", train.Loss)),
 			score(r.Score(), true), score(r.Global, false), score(r.Mean(), false), up(&r), down(&r), 1000*r.Seconds)
 		if timed {
-			fmt.Fprintf(w, "%.*f s\t", max(0, 5-len(fmt.Sprintf("%.0f", h.Last().Clock))), r.Clock)
+			fmt.Fprintf(w, "%.*f s\t", decimals, r.Clock)
 		}
 		fmt.Fprintln(w)
 	}
