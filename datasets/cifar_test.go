@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 )
 
@@ -62,9 +63,7 @@ func putCIFAR(t *testing.T, folder string, files map[string][]byte) (root string
 
 func checkTinyCIFAR(t *testing.T, d *Dataset, err error, name string) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	must.M(d.Check())
 	_, files, _ := tinyCIFAR()
 	if d.Name != name || d.Train.Len() != 50 || d.Test.Len() != 10 {
@@ -160,9 +159,7 @@ func TestCIFARDownload(t *testing.T) {
 	cache := t.TempDir()
 	l := &Loader{Cache: cache, Progress: io.Discard}
 	answer = bad
-	if _, err := l.loadCIFAR(context.Background(), c); err == nil || !strings.Contains(err.Error(), "the download has SHA-256") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, "the download has SHA-256")(l.loadCIFAR(context.Background(), c))
 	if entries, _ := os.ReadDir(filepath.Join(cache, "cifar-10")); len(entries) != 0 {
 		t.Errorf("left %v", entries)
 	}
@@ -178,10 +175,7 @@ func TestCIFARDownload(t *testing.T) {
 // 0.2616, the numbers commonly used to normalize; encoding again shifts them by less than 0.002.
 func TestCIFAR10(t *testing.T) {
 	l := realData(t, cifarFolder)
-	d, err := l.CIFAR10(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := expect.Value(l.CIFAR10(context.Background()))(t)
 	must.M(d.Check())
 	if d.Train.Len() != 50000 || d.Test.Len() != 10000 || d.Features() != 3072 || d.Classes != 10 {
 		t.Errorf("%d train and %d test rows, %d features, %d classes", d.Train.Len(), d.Test.Len(), d.Features(), d.Classes)
@@ -210,9 +204,7 @@ func BenchmarkCIFAR10(b *testing.B) {
 	b.SetBytes(60000 * cifarRow)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := l.CIFAR10(context.Background()); err != nil {
-			b.Fatal(err)
-		}
+		expect.Value(l.CIFAR10(context.Background()))(b)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/bounds"
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 )
 
@@ -20,9 +21,7 @@ import (
 func saved(t testing.TB, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(path, []byte(content), 0o644))
 	return path
 }
 
@@ -56,9 +55,7 @@ func TestCSVOptions(t *testing.T) {
 	train := "9, 1,2,3,4, -3\n10, 5,6,7,8, 12.0\n"
 	test := "10, 1,1,1,1, 12\n"
 	d, err := CSV{File: saved(t, "a.csv", train), Test: saved(t, "b.csv", test), NoHeader: true, Skip: []string{"1"}, Shape: []int{2, 2, 1}, Name: "squares"}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if d.Name != "squares" || d.Features() != 4 || !slices.Equal(d.Train.Labels, []int32{0, 1}) || !slices.Equal(d.Test.Labels, []int32{1}) ||
 		!slices.Equal(d.Train.Row(1, nil), []float32{5, 6, 7, 8}) {
 		t.Errorf("%+v", d)
@@ -158,9 +155,7 @@ func TestBadCSV(t *testing.T) {
 	if _, err := (CSV{}).Make(); err == nil || err.Error() != "datasets: CSV: File is empty: must be the path of a file" {
 		t.Error(err)
 	}
-	if _, err := (CSV{File: "no such.csv"}).Make(); err == nil || !strings.Contains(err.Error(), "no such.csv") {
-		t.Error(err)
-	}
+	expect.Error(t, "no such.csv")((CSV{File: "no such.csv"}).Make())
 	other := CSV{File: saved(t, "a.csv", "a,y\n1,0\n"), Test: saved(t, "b.csv", "b,y\n1,0\n")}
 	if _, err := other.Make(); err == nil || !strings.Contains(err.Error(), `b.csv: has the columns ["b" "y"]: must be those of `+other.File+`, ["a" "y"]`) {
 		t.Error(err)

@@ -3,8 +3,9 @@ package datasets
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 func small() *Dataset {
@@ -63,9 +64,7 @@ func TestCheck(t *testing.T) {
 	} {
 		d := small()
 		spoil(d)
-		if err := d.Check(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, want)(d.Check())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 )
 
@@ -70,10 +71,7 @@ func TestFEMNIST(t *testing.T) {
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", root)
 	for range 2 { // the same every time
-		d, err := FEMNIST()
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := expect.Value(FEMNIST())(t)
 		must.M(d.Check())
 		if want := []int32{0, 0, 1, 1, 1, 2}; !slices.Equal(d.Train.Owner, want) {
 			t.Errorf("owners %v, want %v", d.Train.Owner, want)
@@ -225,8 +223,6 @@ func BenchmarkLEAF(b *testing.B) {
 	b.SetBytes(int64(len(file)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := readLEAF(bytes.NewReader(file), 784, 62); err != nil {
-			b.Fatal(err)
-		}
+		expect.Value(readLEAF(bytes.NewReader(file), 784, 62))(b)
 	}
 }

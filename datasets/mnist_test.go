@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 )
 
@@ -29,9 +30,7 @@ func realData(t testing.TB, folder string) *Loader {
 // example normalizes. The label counts are those of the official files.
 func TestMNIST(t *testing.T) {
 	d := must.M1(realData(t, "mnist").MNIST(context.Background()))
-	if err := d.Check(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, d.Check())
 	if d.Train.Len() != 60000 || d.Test.Len() != 10000 || d.Features() != 784 || d.Classes != 10 {
 		t.Errorf("%d train and %d test rows, %d features, %d classes", d.Train.Len(), d.Test.Len(), d.Features(), d.Classes)
 	}
@@ -65,9 +64,7 @@ func BenchmarkMNIST(b *testing.B) {
 	l := realData(b, "mnist")
 	b.SetBytes(60000*785 + 10000*785)
 	for b.Loop() {
-		if _, err := l.MNIST(context.Background()); err != nil {
-			b.Fatal(err)
-		}
+		expect.Value(l.MNIST(context.Background()))(b)
 	}
 }
 

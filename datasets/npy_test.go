@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/bounds"
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 )
 
@@ -37,9 +38,7 @@ func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 	}
 	return dir
 }
@@ -64,9 +63,7 @@ func TestNPY(t *testing.T) {
 		"first.npy": npyFile("|u1", "(5, 2, 1, 1)", false, []uint8{0, 100, 1, 101, 2, 102, 3, 103, 4, 104}),
 	})
 	d, err := NPY{X: "x.npy", Y: "y.npy", Owner: "who.npy"}.in(dir).Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	if d.Name != "x" || !slices.Equal(d.Shape, []int{2}) || d.Classes != 3 || d.Train.Len() != 4 || d.Test.Len() != 1 {
 		t.Errorf("%+v", d)
 	}
@@ -92,9 +89,7 @@ func TestNPZ(t *testing.T) {
 		"x_train": npyFile("<f4", "(5, 1)", false, []float32{0, 1, 2, 3, 4}), "y_train": npyFile("|b1", "(5,)", false, []bool{true, false, true, true, false}),
 	} {
 		w := must.M1(z.Create(name + ".npy"))
-		if _, err := w.Write([]byte(content)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Value(w.Write([]byte(content)))(t)
 	}
 	z.Close()
 	dir := folder(t, map[string]string{"toy.npz": b.String()})
@@ -254,10 +249,7 @@ for i, (dtype, shape, order) in enumerate([(d, s, o)
 		fields := strings.Fields(line)
 		path := filepath.Join(dir, fmt.Sprintf("%d.npz", i))
 		a := NPY{X: path + ":x", Y: path + ":y", ChannelsFirst: fields[0] == "True"}
-		s, shape, err := a.part(a.X, a.Y, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, shape := expect.Values(a.part(a.X, a.Y, ""))(t)
 		d := &Dataset{Shape: shape}
 		got := []string{fields[0]}
 		for _, l := range s.Labels {

@@ -3,6 +3,8 @@ package datasets
 import (
 	"math"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // table is a data set of eight rows, for numbers from other programs.
@@ -16,9 +18,7 @@ func table() *Split {
 
 func checkOptimum(t *testing.T, name string, o *Optimum, err error, w []float64, loss float64, at []float32, gap float64) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for i := range w {
 		if math.Abs(o.W[i]-w[i]) > 1e-9 {
 			t.Errorf("%s: parameter %d is %.12f, want %.12f", name, i, o.W[i], w[i])
@@ -60,12 +60,8 @@ func TestOptimumOfMadeData(t *testing.T) {
 		var away [2]float64
 		for i, h := range []float64{0, 1} {
 			d, o, err := made(h)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := d.Check(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
+			expect.OK(t, d.Check())
 			w := make([]float32, len(o.W))
 			for j, v := range o.W {
 				w[j] = float32(v)
@@ -95,9 +91,7 @@ func TestOptimumOfMadeData(t *testing.T) {
 				own.Labels = d.Train.Labels[:50]
 				mine, err = solveLogistic(&own, f, d.Classes, 0.01)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			for j := range o.W {
 				away[i] += (mine.W[j] - o.W[j]) * (mine.W[j] - o.W[j])
 			}
@@ -109,10 +103,7 @@ func TestOptimumOfMadeData(t *testing.T) {
 }
 
 func TestGapRefuses(t *testing.T) {
-	_, o, err := LeastSquares{}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, o := expect.Values(LeastSquares{}.Make())(t)
 	if _, err := o.Gap(make([]float32, 10)); err == nil || err.Error() != "datasets: Optimum.Gap: w has 10 values: must have 11" {
 		t.Errorf("error %v", err)
 	}

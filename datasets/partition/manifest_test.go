@@ -8,6 +8,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 func owned() *datasets.Dataset {
@@ -107,10 +108,7 @@ func TestManifestsDiffer(t *testing.T) {
 
 func BenchmarkManifest(b *testing.B) {
 	d := gray(60000, 10000, 28, 10, 10)
-	deal, err := IID{Clients: 1000}.Partition(d)
-	if err != nil {
-		b.Fatal(err)
-	}
+	deal := expect.Value(IID{Clients: 1000}.Partition(d))(b)
 	for b.Loop() {
 		deal.Manifest(IID{Clients: 1000})
 	}

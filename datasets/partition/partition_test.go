@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 )
 
@@ -34,9 +35,7 @@ func regression(n int) *datasets.Dataset {
 // checkWhole fails unless the deal passes Check and assigns every row, ascending.
 func checkWhole(t *testing.T, deal *Partitioned) {
 	t.Helper()
-	if err := deal.Check(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, deal.Check())
 	train, test := 0, 0
 	for i, c := range deal.Clients {
 		train, test = train+len(c.Train), test+len(c.Test)
@@ -194,9 +193,7 @@ func TestManyClientsAreFast(t *testing.T) {
 	start := time.Now()
 	deal, err := Dirichlet{Clients: 10000, Alpha: 0.1}.Partition(d)
 	took := time.Since(start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	checkWhole(t, deal)
 	t.Logf("10,000 clients in %v", took)
 	if took > 10*time.Second { // 0.1 s on an idle core; the bound only catches a search that went quadratic
@@ -207,9 +204,7 @@ func TestManyClientsAreFast(t *testing.T) {
 func BenchmarkDirichlet10000Clients(b *testing.B) {
 	d := labeled(60000, 10000, 10, 9)
 	for b.Loop() {
-		if _, err := (Dirichlet{Clients: 10000, Alpha: 0.1}).Partition(d); err != nil {
-			b.Fatal(err)
-		}
+		expect.Value((Dirichlet{Clients: 10000, Alpha: 0.1}).Partition(d))(b)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 )
 
@@ -65,9 +66,7 @@ func TestEveryRule(t *testing.T) {
 	for k, rule := range rules(1) {
 		t.Run(rule.String(), func(t *testing.T) {
 			deal := must.M1(rule.Partition(d))
-			if err := deal.Check(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, deal.Check())
 			for i, c := range deal.Clients {
 				if !slices.IsSorted(c.Train) || !slices.IsSorted(c.Test) {
 					t.Fatalf("client %d: rows are not in ascending order", i)
@@ -294,9 +293,7 @@ func TestNatural(t *testing.T) {
 	d := labeled(8, 5, 2, 10)
 	d.Train.Owner = []int32{5, 2, 5, 2, 9, 5, 9, 7}
 	d.Test.Owner = []int32{9, 2, 5, 2, 9}
-	if _, err := (Natural{}).Partition(d); err == nil || !strings.Contains(err.Error(), "owner 7 of made has 0 test rows: must have at least 1; Drop") {
-		t.Error(err)
-	}
+	expect.Error(t, "owner 7 of made has 0 test rows: must have at least 1; Drop")((Natural{}).Partition(d))
 	deal, err := Natural{Drop: true}.Partition(d)
 	want := []Client{{Train: []int{1, 3}, Test: []int{1, 3}}, {Train: []int{0, 2, 5}, Test: []int{2}}, {Train: []int{4, 6}, Test: []int{0, 4}}}
 	if err != nil || !reflect.DeepEqual(deal.Clients, want) {
@@ -441,10 +438,7 @@ func TestNoise(t *testing.T) {
 	const n, sigma = 100000, 0.25
 	d := &datasets.Dataset{Name: "zeros", Shape: []int{n}, Train: datasets.Split{Floats: make([]float32, 4*n), Targets: make([]float32, 4)},
 		Test: datasets.Split{Floats: make([]float32, 4*n), Targets: make([]float32, 4)}}
-	deal, err := Noise{Of: IID{Clients: 4}, Std: []float64{0, sigma}, Seed: 1}.Partition(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deal := expect.Value(Noise{Of: IID{Clients: 4}, Std: []float64{0, sigma}, Seed: 1}.Partition(d))(t)
 	var noise []float64
 	for _, c := range deal.Clients {
 		for _, v := range deal.Data.Train.Row(c.Train[0], nil) {
@@ -459,9 +453,7 @@ func TestNoise(t *testing.T) {
 	if math.Abs(mean) > 4*sigma/math.Sqrt(2*n) || math.Abs(sd-sigma) > 4*sigma/math.Sqrt(4*n) {
 		t.Errorf("mean %v, standard deviation %v", mean, sd)
 	}
-	if deal, err = (Noise{Of: IID{Clients: 4}, Max: 2}).Partition(d); err != nil {
-		t.Fatal(err)
-	}
+	deal = expect.Value((Noise{Of: IID{Clients: 4}, Max: 2}).Partition(d))(t)
 	for i, c := range deal.Clients {
 		row := deal.Data.Test.Row(c.Test[0], nil)
 		sum := 0.0

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // Bands and axes end where the quantity does, unless a point lies beyond.
@@ -23,10 +25,7 @@ func TestBounds(t *testing.T) {
 		"none":                 {Axis{}, 0.9, -0.3, 1.2, -0.3, 1.2, []float64{-0.5, 1.5}},
 	} {
 		f := &Figure{Y: c.y, Series: []Series{{X: []float64{1, 2}, Y: []float64{0.5, c.at}, Lo: []float64{0.5, c.lo}, Hi: []float64{0.5, c.hi}}}}
-		s, err := Row{f}.prepare()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Value(Row{f}.prepare())(t)
 		p := s.panels[0]
 		if band := p.series[0]; band.Lo[1] != c.wantLo || band.Hi[1] != c.wantHi {
 			t.Errorf("%s: the band is [%g, %g], want [%g, %g]", name, band.Lo[1], band.Hi[1], c.wantLo, c.wantHi)
@@ -46,9 +45,7 @@ func TestOneColorForAMethod(t *testing.T) {
 		{Series: []Series{line("FedAvg", "", ""), line("k-means, own", "k-means", ""), line("k-means, global", "k-means", "k-means, own"), line("Ward", "", "")}},
 		{Series: []Series{line("Ward", "", ""), line("k-means", "", "")}},
 	}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	own, global, ward, k := s.style("k-means, own").color, s.style("k-means, global").color, s.style("Ward").color, s.style("k-means").color
 	if own != base[1] || k != own || ward != base[2] || global == own {
 		t.Errorf("k-means, own %v; global %v; k-means %v; Ward %v", own, global, k, ward)
@@ -60,10 +57,7 @@ func TestOneScaleOfDots(t *testing.T) {
 	figure := func(area string, largest float64, width int) *Figure {
 		return &Figure{Area: area, Width: width, Series: []Series{{Mark: Dots, X: []float64{0, 30}, Y: []float64{0, 1}, Size: []float64{1, largest}}}}
 	}
-	s, err := Row{figure("rows", 10, 600), figure("steps", 7, 600), figure("rows", 40, 300)}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Row{figure("rows", 10, 600), figure("steps", 7, 600), figure("rows", 40, 300)}.prepare())(t)
 	a, other, b := s.panels[0], s.panels[1], s.panels[2]
 	if a.most != 40 || b.most != 40 || a.side != b.side || other.most != 7 || other.side == b.side {
 		t.Errorf("largest %g, %g and %g, drawn %g, %g and %g wide", a.most, other.most, b.most, a.side, other.side, b.side)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 var nan = math.NaN()
@@ -37,9 +38,7 @@ func TestAxesOfCurves(t *testing.T) {
 		{"one value", []float64{0.5}, []float64{1}, false, false, false},
 	} {
 		f := Curves("t", c.label, c.label, Series{X: c.x, Y: c.y})
-		if err := f.Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, f.Err())
 		if f.X.Log != c.log || f.X.Percent != c.percent || f.Y.Log != c.lgY {
 			t.Errorf("%s %v against %v: axes %+v and %+v", c.label, c.y, c.x, f.X, f.Y)
 		}
@@ -65,10 +64,7 @@ func TestCoincidingLines(t *testing.T) {
 	line := func(name string, y []float64) Series { return Series{Name: name, X: x, Y: y} }
 	f := &Figure{Note: "a note", Series: []Series{line("A", one), line("B", other), line("C", []float64{1e-4, 1, 1}), line("D", one), {Name: "thin", Thin: true, X: x, Y: one}}}
 	g := &Figure{Series: []Series{line("B", one), line("A", other), {Name: "E", X: x[:2], Y: one[:2]}}}
-	s, err := Row{f, g}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Row{f, g}.prepare())(t)
 	for name, want := range map[string][]float64{"A": nil, "B": nil, "C": {16, 8}, "D": {8, 16}, "E": nil, "thin": nil} {
 		if got := s.style(name).dash; !slices.Equal(got, want) {
 			t.Errorf("%s has the dashes %v, want %v", name, got, want)

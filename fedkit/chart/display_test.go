@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/table"
 )
 
@@ -33,9 +34,7 @@ func TestFilesOutsideNotebook(t *testing.T) {
 	if err != nil || len(files) != 1 || files[0].Name() != "accuracy.png" {
 		t.Errorf("%v, %v: want accuracy.png alone", files, err)
 	}
-	if err := f.Save(filepath.Join(Dir, "a.gif")); err == nil || !strings.Contains(err.Error(), ".gif") {
-		t.Error("gif:", err)
-	}
+	expect.Error(t, ".gif")(f.Save(filepath.Join(Dir, "a.gif")))
 	if err := f.Save(filepath.Join(path, "b.png")); err == nil {
 		t.Error("a folder that is a file")
 	}
@@ -61,9 +60,7 @@ func TestErrorsOutsideNotebook(t *testing.T) {
 		t.Errorf("printed %q", printed)
 	}
 	Dir = filepath.Join(Dir, "file")
-	if err := os.WriteFile(Dir, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(Dir, nil, 0o600))
 	if printed := charttest.Capture(t, &os.Stderr, line("a").Show); !strings.HasPrefix(printed, ErrorPrefix+"chart: ") {
 		t.Errorf("printed %q", printed)
 	}
@@ -102,9 +99,7 @@ func TestDisplay(t *testing.T) {
 	c := charttest.InCell(t)
 	var words, drawing Display
 	for i, text := range []string{"one", "two"} {
-		if err := errors.Join(words.Text(text, i == 1), drawing.Show(Row{line("a")}, i == 1)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, errors.Join(words.Text(text, i == 1), drawing.Show(Row{line("a")}, i == 1)))
 	}
 	for i, o := range c.Outputs {
 		if o.ID != c.Outputs[i%2].ID {
@@ -118,9 +113,7 @@ func TestDisplay(t *testing.T) {
 		t.Errorf("%+v, %d syncs", c.Outputs, c.Syncs)
 	}
 	c.Err = errors.New("pipe closed")
-	if err := words.Text("three", false); err == nil || !strings.Contains(err.Error(), "pipe closed") {
-		t.Error(err)
-	}
+	expect.Error(t, "pipe closed")(words.Text("three", false))
 }
 
 // Only what stays has dots under the pointer: with them, a browser takes twice as long, and the line beside a live figure waits.
@@ -132,9 +125,7 @@ func TestDraft(t *testing.T) {
 	}
 	var d Display
 	for _, final := range []bool{false, true} {
-		if err := d.Show(Row{long}, final); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, d.Show(Row{long}, final))
 		if last := c.Outputs[len(c.Outputs)-1]; strings.Contains(fmt.Sprint(last.Forms[mimeVegaLite]), "nearest") != final {
 			t.Errorf("final %v: %v", final, last.Forms[mimeVegaLite])
 		}

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // figures is one of each kind.
@@ -41,18 +42,9 @@ func TestImages(t *testing.T) {
 	for name, f := range figures() {
 		t.Run(name, func(t *testing.T) {
 			charttest.Drawn(t, f)
-			file, err := f.PNG()
-			if err != nil {
-				t.Fatal(err)
-			}
-			img, err := png.Decode(bytes.NewReader(file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := Row{f}.prepare()
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := expect.Value(f.PNG())(t)
+			img := expect.Value(png.Decode(bytes.NewReader(file)))(t)
+			s := expect.Value(Row{f}.prepare())(t)
 			w, h := s.size()
 			size := img.Bounds().Size()
 			if r := float64(size.X) / w; r != 2 && r != 1.5 && r != 1 || math.Abs(float64(size.Y)/h-r) > 0.01 {
@@ -95,10 +87,7 @@ func TestThinning(t *testing.T) {
 		f.Series = append(f.Series, s)
 	}
 	charttest.Spec(t, f)
-	s, err := Row{f}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Row{f}.prepare())(t)
 	x := s.panels[0].series[3].X
 	if len(x) < 50 || x[0] != 0 || x[len(x)-1] != 4999 {
 		t.Errorf("%d points from %g to %g", len(x), x[0], x[len(x)-1])
@@ -189,10 +178,7 @@ func TestLike(t *testing.T) {
 	line := func(name, like string) Series {
 		return Series{Name: name, Like: like, X: []float64{0, 1}, Y: []float64{1, float64(len(name))}}
 	}
-	s, err := Row{{Series: []Series{line("a", ""), line("a too", "a"), line("bb", "nobody")}}}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Row{{Series: []Series{line("a", ""), line("a too", "a"), line("bb", "nobody")}}}.prepare())(t)
 	a, too, b := s.order[0], s.order[1], s.order[2]
 	if too.color != a.companion("").color || too.color == a.color || too.dash == nil || a.dash != nil || b.color != base[1] || b.dash != nil {
 		t.Errorf("%+v", s.order)
@@ -204,10 +190,7 @@ func TestLabelsDoNotOverlap(t *testing.T) {
 	names := make([]string, 100)
 	names[0], names[40], names[42], names[60] = "9", "10", "11", "12"
 	f := &Figure{X: Axis{Names: names}, Width: 300, Series: []Series{{Mark: Dots, X: []float64{0, 99}, Y: []float64{0, 1}}}}
-	s, err := Row{f}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Row{f}.prepare())(t)
 	if got := s.panels[0].labeled(); !slices.Equal(got, []float64{0, 40, 60}) {
 		t.Errorf("labels at %v", got)
 	}
@@ -227,10 +210,7 @@ func TestLongTitles(t *testing.T) {
 	size := func(title string) (width, height float64) {
 		f := sized(260, 200)
 		f.Title, f.Note = title, title
-		s, err := Row{f, f}.prepare()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Value(Row{f, f}.prepare())(t)
 		return s.size()
 	}
 	w, h := size("short")
@@ -245,10 +225,7 @@ func TestNamesInOrder(t *testing.T) {
 	for _, name := range []string{"FedAvg", "10 clients", "CIFAR-100", "α = −1", "2 clients", "α = 0.5", "α = -2", "CIFAR-10", "100 clients"} {
 		f.Series = append(f.Series, Series{Name: name, X: []float64{0, 1}, Y: []float64{1, 2}})
 	}
-	s, err := Row{f}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Row{f}.prepare())(t)
 	var got []string
 	for _, l := range s.order {
 		got = append(got, l.name)
@@ -272,10 +249,7 @@ func TestSharedAxes(t *testing.T) {
 		"two quantities": {Row{figure("loss", 0, 1), figure("time", 2, 3)}, [][]float64{{0, 1}, {2, 3}}, false},
 		"named places":   {Row{figure("height", 0, 1, "a", "b"), figure("height", 2, 3, "a", "b")}, [][]float64{{0, 1}, {2, 3}}, true},
 	} {
-		s, err := c.row.prepare()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Value(c.row.prepare())(t)
 		for i, p := range s.panels {
 			if got := []float64{p.y.lo, p.y.hi}; !slices.Equal(got, c.want[i]) || c.row[0].X.Names == nil && p.x.hi != 3 {
 				t.Errorf("%s: %v by %v, want %v", name, got, p.x.hi, c.want[i])
@@ -313,10 +287,7 @@ func TestNamesAtEnds(t *testing.T) {
 		"a row":   {Row{figure(10, 20), figure(10, 20)}, nil},
 		"an edge": {Row{figure(39.9, 40, 20)}, nil},
 	} {
-		s, err := c.row.prepare()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Value(c.row.prepare())(t)
 		var got []float64
 		for _, e := range s.panels[0].ends {
 			got = append(got, e.y)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // sized is a figure of this size.
@@ -92,10 +94,7 @@ func TestFiguresFollowTheTheme(t *testing.T) {
 func TestLongNames(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("word ", 20))
 	f := &Figure{Y: Axis{Names: []string{"short", long}}, Series: []Series{{Mark: Dots, X: []float64{0, 1}, Y: []float64{0, 1}}}}
-	s, err := Row{f}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Row{f}.prepare())(t)
 	name := s.panels[0].y.label(1)
 	if lines := strings.Split(name, "\n"); len(lines) < 3 || strings.ReplaceAll(name, "\n", " ") != long || s.panels[0].margins().left > 200 {
 		t.Errorf("%q", name)

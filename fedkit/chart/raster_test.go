@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // square returns n × n cells, the lowest row first, whose values grow by column.
@@ -90,10 +91,7 @@ func TestSegments(t *testing.T) {
 	f := &Figure{Title: "Segments", X: Axis{Names: []string{"a", "", "c"}}, Legend: true, Series: []Series{border, one, two}}
 	charttest.Golden(t, "segments", f)
 	charttest.Drawn(t, f)
-	s, err := Row{f}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Row{f}.prepare())(t)
 	if len(s.legend) != 2 || s.legend[0].name != "one" || s.legend[0].color != base[0] || s.legend[1].color != base[1] || s.order[0].color != ink {
 		t.Errorf("%+v", s.legend)
 	}

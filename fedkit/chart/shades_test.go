@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // columnOf is cells over each other, with these values.
@@ -23,10 +24,7 @@ func columnOf(of string, values ...float64) Series {
 func TestShades(t *testing.T) {
 	row := Row{{Series: []Series{columnOf("μ", 0.1, 0.3)}}, {Series: []Series{columnOf("μ", 0.2, 0.8)}},
 		{Series: []Series{columnOf("cosine", -0.5, 0, 1)}}, {Series: []Series{columnOf("loss", 0.001, 0.1, 1)}}}
-	s, err := row.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(row.prepare())(t)
 	for i, want := range [][]float64{{6, 19}, {13, 50}, {0, 17, 50}, {0, 33, 50}} {
 		if got := s.panels[i].series[0].place; !slices.Equal(got, want) {
 			t.Errorf("panel %d: places %v, want %v", i, got, want)
@@ -64,9 +62,7 @@ func TestShadesOfOddValues(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if got := s.panels[0].series[0].place; len(got) != c.points || slices.ContainsFunc(got, func(p float64) bool { return !(p >= 0 && p <= shades) || p != math.Trunc(p) }) {
 			t.Errorf("%v: places %v, want %d", c.values, got, c.points)
 		}

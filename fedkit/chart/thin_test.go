@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/table"
 )
 
@@ -38,10 +39,7 @@ func long(explodes float64) *Figure {
 func TestThinningKeepsWhatStandsOut(t *testing.T) {
 	f := long(1000)
 	charttest.Spec(t, f) // light enough
-	s, err := Row{f}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Row{f}.prepare())(t)
 	a, b, c := s.panels[0].series[0], s.panels[0].series[1], s.panels[0].series[2]
 	if at := slices.Index(a.Y, 1000); at < 0 || a.X[at] != 1234 {
 		t.Error("the explosion at 1234 is not there")
@@ -61,10 +59,7 @@ func TestThinningKeepsWhatStandsOut(t *testing.T) {
 	if kept, want := len(a.X)+len(b.X)+len(c.X), s.panels[0].Note; want != table.NoBreak("mean; left out: 799 of 15000 points, not finite; drawn from "+strconv.Itoa(kept)+" of "+strconv.Itoa(all)+" points, minima and maxima kept") {
 		t.Errorf("%d points, and the note %q", kept, want)
 	}
-	spec, err := json.Marshal(f.VegaLite())
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := expect.Value(json.Marshal(f.VegaLite()))(t)
 	if !strings.Contains(string(spec), "1000") || !strings.Contains(string(spec), "drawn from") {
 		t.Error("the specification has no explosion or no note")
 	}
@@ -80,10 +75,7 @@ func TestManyLines(t *testing.T) {
 		}
 		f.Series = append(f.Series, s)
 	}
-	s, err := Row{f}.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Row{f}.prepare())(t)
 	for i, line := range s.panels[0].series {
 		if least := []int{8, 16}[i/500]; line.Thin != (i < 500) || len(line.X) < least || len(line.X) > leastPoints {
 			t.Fatalf("line %d has %d points", i, len(line.X))
@@ -103,11 +95,7 @@ func TestImagesKeepWhatStandsOut(t *testing.T) {
 		f := long(3)
 		f.Y.Include = []float64{-50, 1000}
 		change(f)
-		file, err := f.PNG()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return file
+		return expect.Value(f.PNG())(t)
 	}
 	calm := png(func(*Figure) {})
 	if bytes.Equal(calm, png(func(f *Figure) { f.Series[0].Y[1234] = 1000 })) {

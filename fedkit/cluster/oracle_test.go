@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/cluster"
+	"fedkit.example/fedkit/fedtest/expect"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -36,10 +37,7 @@ type oracle struct {
 
 // The stored cases are from scikit-learn 1.9.1 and SciPy 1.17.1.
 func TestAgainstStoredCases(t *testing.T) {
-	stored, err := os.ReadFile("testdata/cases.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := expect.Value(os.ReadFile("testdata/cases.json"))(t)
 	compare(t, stored)
 }
 
@@ -49,19 +47,14 @@ func TestAgainstScikitLearnAndSciPy(t *testing.T) {
 		t.Skip("FEDKIT_PYTHON does not name a Python with scikit-learn and SciPy")
 	}
 	for seed := 1; seed <= 3; seed++ {
-		out, err := exec.Command(python, "testdata/oracle.py", strconv.Itoa(seed)).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := expect.Value(exec.Command(python, "testdata/oracle.py", strconv.Itoa(seed)).Output())(t)
 		compare(t, out)
 	}
 }
 
 func compare(t *testing.T, said []byte) {
 	var o oracle
-	if err := json.Unmarshal(said, &o); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(said, &o))
 	for _, c := range o.Groups {
 		x := mat.NewDense(len(c.X), len(c.X[0]), slices.Concat(c.X...))
 		vectors := cluster.FromVectors(x)
@@ -119,11 +112,7 @@ func compare(t *testing.T, said []byte) {
 
 func link(t *testing.T, p *cluster.Points, by cluster.Linkage) cluster.Tree {
 	t.Helper()
-	tree, err := cluster.Link(p, by)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tree
+	return expect.Value(cluster.Link(p, by))(t)
 }
 
 func same(t *testing.T, what string, k int, got, want []int, err ...error) {
@@ -141,10 +130,7 @@ func coordinates(t *testing.T, what string, p *cluster.Points, want [][]float64)
 	if want == nil {
 		return
 	}
-	got, err := cluster.PCA(p, len(want[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := expect.Value(cluster.PCA(p, len(want[0])))(t)
 	for c := range want[0] {
 		plus, minus := 0.0, 0.0
 		for i := range want {

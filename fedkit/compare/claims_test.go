@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/table"
 )
 
@@ -18,9 +19,7 @@ var (
 // numbers returns a column of the data of a table.
 func numbers(t *testing.T, tab *table.Table, head string) (v []float64) {
 	t.Helper()
-	if err := tab.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, tab.Err())
 	at := slices.Index(tab.Data[0], any(head))
 	for _, line := range tab.Data[1:] {
 		v = append(v, line[at].(float64))

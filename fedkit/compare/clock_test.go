@@ -9,6 +9,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
@@ -19,22 +20,13 @@ import (
 // fourSpeeds returns a run of four clients that receive a model in 1 s, train for 1, 2, 3 and 4 s, and send it in 2 s.
 func fourSpeeds(t *testing.T, s fedkit.Strategy, pace fedkit.Pace) *history.History {
 	t.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 4, Seed: 1}, model.MLP()))(t)
 	model, devices := float64(4*fed.Task.Dim()), make(sim.Given, 4)
 	for i := range devices {
 		devices[i] = sim.Device{PerExample: 0.01 * float64(i+1), Down: model, Up: model / 2}
 	}
-	if fed, err = fed.WithDevices(devices); err != nil {
-		t.Fatal(err)
-	}
-	h, err := fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Pace: pace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	fed = expect.Value(fed.WithDevices(devices))(t)
+	return expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2, Pace: pace}))(t)
 }
 
 // Without a deadline, the clients wait for 3, 2, 1 and 0 of the 7 s of a round. With one of 5.5 s, two of them wait for 1.5 and
@@ -150,9 +142,7 @@ func TestPacesAreConfigurations(t *testing.T) {
 		return h
 	}
 	gs, err := Groups(paced(0, fedkit.Pace{}), paced(1, fedkit.Pace{}), paced(0, fedkit.Pace{Deadline: 5}), paced(1, fedkit.Pace{Deadline: 9}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	names := each(gs, func(g *Group) string { return g.Name })
 	if want := []string{"FedAvg", "FedAvg, Pace {Deadline: 5}", "FedAvg, Pace {Deadline: 9}"}; !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/table"
 )
@@ -21,9 +22,7 @@ func method(name string, accuracy ...float64) (all []*history.History) {
 // cells returns the cells of a line under these headers.
 func cells(t *testing.T, tab *table.Table, line string, heads ...string) (of []string) {
 	t.Helper()
-	if err := tab.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, tab.Err())
 	i := slices.IndexFunc(tab.Lines, func(l []string) bool { return l[0] == line })
 	for _, head := range heads {
 		of = append(of, tab.Lines[i][slices.Index(tab.Lines[0], head)])
@@ -82,10 +81,7 @@ func TestDifferencesOfRuns(t *testing.T) {
 
 // Differences that are equal up to rounding are ties.
 func TestTiesOfDifferences(t *testing.T) {
-	gs, err := Groups(slices.Concat(method("A", 0.2, 0.3, 0.9), method("B", 0.1, 0.2, 0.8))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gs := expect.Value(Groups(slices.Concat(method("A", 0.2, 0.3, 0.9), method("B", 0.1, 0.2, 0.8))...))(t)
 	if d := Accuracy.pairs(gs[0], gs[1], GlobalModel); !slices.Equal(d, []float64{0.1, 0.1, 0.1}) {
 		t.Errorf("%v", d)
 	}
@@ -116,10 +112,7 @@ func TestPairs(t *testing.T) {
 		"other seeds of the partition, in old": {words("IID, seed 1"), words("IID, seed 2"), false},
 		"one seed of the partition, in old":    {words("IID, seed 1"), words("IID, seed 1"), true},
 	} {
-		runs, err := Runs(c.a, c.b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := expect.Value(Runs(c.a, c.b))(t)
 		if got := paired(runs[0], runs[1]); got != c.want {
 			t.Errorf("%s: %v", what, got)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/stats"
 )
 
@@ -24,9 +25,7 @@ func TestEffects(t *testing.T) {
 		x.Runs, y.Runs = append(x.Runs, a.Runs...), append(y.Runs, b.Runs...)
 	}
 	e, ranked, err := Effects(Accuracy, "Base", x, y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	a, m := e[0], e[1]
 	if !ranked || a.Method != "Ahead" || a.Pairs != 12 || m.Method != "Mixed" {
 		t.Fatalf("%+v", e)

@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 )
 
@@ -86,10 +87,7 @@ func TestGroups(t *testing.T) {
 		"other scores, all else the same": {[]*history.History{one, changed(func(h *history.History) { h.Seed, h.Rounds[0].Global.Accuracy = 0, 0.1 }), with(1, 0.1)},
 			[]string{"FedAvg (1): 2", "FedAvg (2): 1"}},
 	} {
-		gs, err := Groups(c.runs...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gs := expect.Value(Groups(c.runs...))(t)
 		got := each(gs, func(g *Group) string { return fmt.Sprintf("%s: %d", g.Name, len(g.Runs)) })
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", what, got, c.want)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/table"
 )
@@ -16,9 +17,7 @@ func TestPivot(t *testing.T) {
 	y := Panel{Name: "y", Runs: slices.Concat(method("C", 0.3, 0.4), method("A", 0.3, 0.4))}
 	z := Panel{Name: "z", Runs: slices.Concat(method("C", 0.5), method("B", 0.7), method("A", 0.7))}
 	tab := Pivot{}.Table(x, y, z)
-	if err := tab.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, tab.Err())
 	for i, want := range [][]string{
 		{"accuracy", "x", "y", "z"},
 		{"A", "55.0 ± 63.5 %", "35.0 ± 63.5 %", "70.0 %"},

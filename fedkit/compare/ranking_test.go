@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 )
 
 func TestRank(t *testing.T) {
 	seeds := slices.Concat(method("A", 0.9, 0.8, 0.7), method("B", 0.5, 0.85, 0.5), method("C", 0.5, 0.1, 0.4))
 	r, err := Rank(Quantity{}, seeds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	// By hand: ranks of A are 1, 2, 1, those of B 2.5, 1, 2 and those of C 2.5, 3, 3.
 	if !slices.Equal(r.Methods, []string{"A", "B", "C"}) || r.Blocks != 3 || !near(r.Ranks, []float64{4. / 3, 5.5 / 3, 8.5 / 3}) {
 		t.Errorf("%+v", r)

@@ -2,9 +2,9 @@ package compare
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 )
 
@@ -32,9 +32,7 @@ func TestSplit(t *testing.T) {
 	if got := cells(t, tab, "A", "0.1", "1", "no α"); !slices.Equal(got, []string{"55.0 ± 63.5 %", "70.0 %", "–"}) {
 		t.Errorf("%q", got)
 	}
-	if err := (Pivot{}).Table(Split("α", nil, hs[0])...).Err(); err == nil || !strings.Contains(err.Error(), "history 1 is nil") {
-		t.Error(err)
-	}
+	expect.Error(t, "history 1 is nil")((Pivot{}).Table(Split("α", nil, hs[0])...).Err())
 }
 
 // A custom quantity is a column, a pivot, a claim and a line for pandas; here the error in percent, by hand.
@@ -66,10 +64,7 @@ func TestCustomQuantity(t *testing.T) {
 func TestLastRounds(t *testing.T) {
 	h := ran("A", 0.1, 0.4, nan, 0.6, 0.8)
 	q := LastRounds(2, Accuracy)
-	r, err := Runs(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(Runs(h))(t)
 	if got := each(q.ByRound(r[0], GlobalModel), func(v Value) float64 { return v.Of }); !near(got, []float64{0.1, 0.25, 0.6, 0.7}) {
 		t.Errorf("%v", got)
 	}

@@ -7,15 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 )
 
 func TestTable(t *testing.T) {
 	a := scored(ran("<FedAvg>", 0.2, 0.8, 0.6), 2, []float64{0.1, 0.2, 0.9}, []int{1, 1, 2})
 	tab := Table(a, ran("B", 0.5), seeded(1, ran("B", 0.7)))
-	if err := tab.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, tab.Err())
 	want := [][]string{
 		{"", "n", "rounds", "accuracy", "best", "clients", "worst 10 %", "loss", "down", "up", "time"},
 		{"<FedAvg>", "1", "3", "60.0 %", "80.0 %", "40.0 %", "10.0 %", "0.400", "6 kB", "3 kB", "1.50 s"},
@@ -148,9 +147,7 @@ func FuzzTable(f *testing.F) {
 
 func TestPersonalTable(t *testing.T) {
 	tab := Table(personal("FedPRISM"), ordinary("FedAvg"))
-	if err := tab.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, tab.Err())
 	for i, want := range [][]string{
 		{"", "rounds", "global", "clients' own", "best", "clients"},
 		{"FedPRISM", "2", "60.0 %", "85.0 %", "60.0 %", "85.0 %"},

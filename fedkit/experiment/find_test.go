@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
 )
@@ -62,9 +63,7 @@ func TestFind(t *testing.T) {
 	// Runs of an older form of the study, with the same names.
 	older := must.M1(read(strings.ReplaceAll(findable, "LR: 0.1", "LR: 0.3")).Study(store))
 	older.Log = t.Output()
-	if _, err := older.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(older.Run(context.Background()))(t)
 	check(g, 6, 6, 0)
 	must.M(append(runs[:1:1], runs[4:]...).Remove())
 	check(g, 3, 4, 2, "runs from the folder "+store+": 3", "runs from the extract "+extract+", of 20", "missing: 2: near, Mu 1, seed 1; near, Mu 1, seed 2")
@@ -107,9 +106,7 @@ vary:
 	store := filepath.Join(dir, "runs")
 	st := must.M1(written(t, text).Study(store))
 	st.Log = t.Output()
-	if _, err := st.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(st.Run(context.Background()))(t)
 	if f, err := written(t, text).Find(store, "none"); err != nil || len(f.Runs) != 2 || f.String() != "runs from the folder "+store+": 2" {
 		t.Fatal(f, err)
 	}

@@ -10,14 +10,12 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // A grid has a run for each combination, in order, and one federation for all runs on the same data.
 func TestGridHasAllCombinations(t *testing.T) {
-	g, err := ReadGrid("testdata/study.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := expect.Value(ReadGrid("testdata/study.yaml"))(t)
 	var got []string
 	for _, c := range g {
 		got = append(got, fmt.Sprintf("%s: %v, %s, seed %d", c, config.Of(c.Strategy), c.Partition, c.Options.Seed))
@@ -50,9 +48,7 @@ func TestMistakesInAGrid(t *testing.T) {
 		base + "vary: {strategy.Local.LR: [1], strategy.Server.LR: [0.5]}": "strategy.Local.LR 1, strategy.Server.LR 0.5: invalid: Strategy.Server",
 	} {
 		path := filepath.Join(t.TempDir(), "study.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		if _, err := ReadGrid(path); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v, want %s", text, err, want)
 		}
@@ -72,9 +68,7 @@ func TestGridsBeyondBounds(t *testing.T) {
 		"base: *" + strings.Repeat("y", 1_000_000):                                                                                                "yyy",
 	} {
 		path := filepath.Join(t.TempDir(), "study.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		if _, err := ReadGrid(path); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), want) || len(err.Error()) > 3000 {
 			t.Errorf("%.200s\n%.3000v, want %s", text, err, want)
 		}

@@ -16,6 +16,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/export"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 )
 
@@ -148,22 +149,15 @@ func TestRowsOfAClock(t *testing.T) {
 func TestTableFile(t *testing.T) {
 	dir := t.TempDir()
 	var plain bytes.Buffer
-	if err := export.CSV(&plain, "a,\"b\"", made()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, export.CSV(&plain, "a,\"b\"", made()))
 	for _, name := range []string{"new/t.csv", "new/t.csv.gz"} {
-		if err := export.Table(filepath.Join(dir, name), "a,\"b\"", made()); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, export.Table(filepath.Join(dir, name), "a,\"b\"", made()))
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "new/t.csv"))
 	if err != nil || !bytes.Equal(b, plain.Bytes()) {
 		t.Errorf("%s, %v", b, err)
 	}
-	f, err := os.Open(filepath.Join(dir, "new/t.csv.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Value(os.Open(filepath.Join(dir, "new/t.csv.gz")))(t)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil || z.Comment != "fedkit table 1" {
@@ -215,12 +209,8 @@ func curve(h *history.History, digits int) string {
 // restored.
 func TestTableInPandas(t *testing.T) {
 	dir, h := t.TempDir(), improving()
-	if err := export.Table(filepath.Join(dir, "a.csv.gz"), "a", h); err != nil {
-		t.Fatal(err)
-	}
-	if err := export.Table(filepath.Join(dir, "b.csv.gz"), "=b", made()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, export.Table(filepath.Join(dir, "a.csv.gz"), "a", h))
+	expect.OK(t, export.Table(filepath.Join(dir, "b.csv.gz"), "=b", made()))
 	python := os.Getenv("FEDKIT_PYTHON")
 	if python == "" {
 		t.Skip("FEDKIT_PYTHON does not name a Python with pandas")

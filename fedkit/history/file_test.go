@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/lines"
 )
 
@@ -36,14 +37,8 @@ func crowded(m, rounds int) *History {
 
 func fileOf(t testing.TB, h *History) (path string, b []byte) {
 	path = filepath.Join(t.TempDir(), "h")
-	if err := h.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path, b
+	expect.OK(t, h.Save(path))
+	return path, expect.Value(os.ReadFile(path))(t)
 }
 
 func BenchmarkLoad(b *testing.B) {
@@ -66,9 +61,7 @@ func BenchmarkLoad(b *testing.B) {
 			b.SetBytes(int64(c.size))
 			b.ReportMetric(float64(c.size)/1e6, "MB")
 			for b.Loop() {
-				if err := c.run(); err != nil {
-					b.Fatal(err)
-				}
+				expect.OK(b, c.run())
 			}
 		})
 	}
@@ -93,17 +86,11 @@ func TestHistoryComesBack(t *testing.T) {
 	}
 	h.Rounds[2] = Record{Round: 3, Notes: map[string]Float{"x": Float(math.Inf(1))}, Clusters: make([]int, 300), Personal: true}
 	path, _ := fileOf(t, h)
-	back, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := expect.Value(Load(path))(t)
 	if !reflect.DeepEqual(h, back) {
 		t.Errorf("%+v\nwant %+v", back.Rounds[1:], h.Rounds[1:])
 	}
-	light, err := LoadLight(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	light := expect.Value(LoadLight(path))(t)
 	for i := range h.Rounds {
 		a, b := &h.Rounds[i], &light.Rounds[i]
 		if b.Results != nil || b.Scores != nil || b.Clusters != nil || !reflect.DeepEqual(a.summary(), b.summary()) || a.Seconds != b.Seconds || !reflect.DeepEqual(a.Global, b.Global) {
@@ -121,9 +108,7 @@ func TestHistoriesThatAreCutOrAltered(t *testing.T) {
 	path, file := fileOf(t, h)
 	lines := bytes.SplitAfter(file, []byte("\n"))
 	try := func(b []byte) (*History, error) {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, b, 0o600))
 		return Load(path)
 	}
 	for n := range file {
@@ -162,10 +147,7 @@ func seal(text string) []byte {
 
 // lineOf is the line of a record, without its checksum.
 func lineOf(t testing.TB, r Record) string {
-	b, err := RecordLine(&r)(new(lines.Sum))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(RecordLine(&r)(new(lines.Sum)))(t)
 	return string(b[:len(b)-1-lines.SumSize]) + "}\n"
 }
 
@@ -198,9 +180,7 @@ func TestHistoriesWhosePartsDoNotFit(t *testing.T) {
 		"-8 bytes down":                                       head + lineOf(t, Record{Round: 1, BytesDown: -8}),
 	} {
 		path := filepath.Join(t.TempDir(), "h")
-		if err := os.WriteFile(path, seal(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, seal(text), 0o600))
 		if h, err := Load(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) || len(err.Error()) > 1500 {
 			t.Errorf("%.500s\nis read as %v, error %v\nwant %s", text, h, err, want)
 		}

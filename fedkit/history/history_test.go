@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 func sample() *History {
@@ -23,13 +24,8 @@ func sample() *History {
 func TestHistorySaveLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "h.json")
 	h := sample()
-	if err := h.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	back, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, h.Save(path))
+	back := expect.Value(Load(path))(t)
 	if !math.IsNaN(float64(back.Rounds[0].Results[0].Loss)) {
 		t.Errorf("NaN came back as %v", back.Rounds[0].Results[0].Loss)
 	}
@@ -100,9 +96,7 @@ func TestLoadRefuses(t *testing.T) {
 		`{"name": "x", "clients": 2, "rounds": [{"round": 1, "solves": [{"client": 1}]}]}`: "older version of fedkit wrote it, as one JSON object, which this one does not read: compute",
 	} {
 		path := filepath.Join(dir, "h")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		if h, err := Load(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s is read as %+v, error %v\nwant %s", text, h, err, want)
 		}
@@ -117,9 +111,7 @@ func FuzzHistory(f *testing.F) {
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "h")
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.WriteFile(path, b, 0o600))
 		h, err := Load(path)
 		if err != nil {
 			return

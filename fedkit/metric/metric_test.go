@@ -9,23 +9,18 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
 )
 
 // A metric that does not suit the data, or has a bad option, is refused by name.
 func TestMetricsThatDoNotFit(t *testing.T) {
-	labels, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 2}, model.MLP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	labels := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 2}, model.MLP()))(t)
 	d := &datasets.Dataset{Name: "line", Shape: []int{1}}
 	d.Train.Floats, d.Train.Targets = []float32{1, 2}, []float32{1, 2}
 	d.Test = d.Train
-	regression, err := fedkit.New(d, partition.IID{Clients: 2}, model.LinearRegression())
-	if err != nil {
-		t.Fatal(err)
-	}
+	regression := expect.Value(fedkit.New(d, partition.IID{Clients: 2}, model.LinearRegression()))(t)
 	for want, c := range map[string]struct {
 		fed *fedkit.Federation
 		m   fedkit.Metric

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/metric"
 )
 
@@ -16,10 +17,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 // Macro F1 and recall against scikit-learn 1.9.1, the calibration error against NumPy 2.4.6 (testdata/reference.py).
 func TestAgainstScikitLearn(t *testing.T) {
-	b, err := os.ReadFile("testdata/reference.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(os.ReadFile("testdata/reference.json"))(t)
 	var cases []struct {
 		Outputs [][]float32
 		Labels  []int32
@@ -27,9 +25,7 @@ func TestAgainstScikitLearn(t *testing.T) {
 		Recall  []*float64
 		ECE     map[int]float64
 	}
-	if err := json.Unmarshal(b, &cases); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(b, &cases))
 	if len(cases) != 5 {
 		t.Errorf("%d cases, want 5", len(cases))
 	}

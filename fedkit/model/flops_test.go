@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers"
@@ -32,10 +33,7 @@ func TestArithmetic(t *testing.T) {
 		{model.GRU(7, 3, 4), tokens, 2 * (5*(7*3+3*12) + 5*(4*12) + 4*float64(tokens.Classes))},
 		{model.GoMLX("convolution", convolution), images, 2 * (26*26*4*9 + 26*26*4*10)},
 	} {
-		task, err := test.model(test.data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		task := expect.Value(test.model(test.data))(t)
 		if got, err := task.FLOPs(test.data); err != nil || got != test.want {
 			t.Errorf("%s: %v operations, want %v; %v", task.Name, got, test.want, err)
 		}
@@ -44,10 +42,7 @@ func TestArithmetic(t *testing.T) {
 
 // A task that does not fit the data is an error.
 func TestArithmeticOfOtherData(t *testing.T) {
-	task, err := model.MLP(5)(classes(10, 28, 1, 10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	task := expect.Value(model.MLP(5)(classes(10, 28, 1, 10)))(t)
 	if n, err := task.FLOPs(classes(10, 8, 1, 10)); err == nil || !strings.Contains(err.Error(), "task MLP-5: ") {
 		t.Errorf("%v operations, %v", n, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"github.com/gomlx/compute/dtypes"
@@ -68,10 +69,7 @@ func TestGoMLXModelFunction(t *testing.T) {
 // The last layer that a function creates is FedRep's head, and can be named without a slash.
 func TestGoMLXHead(t *testing.T) {
 	fed := digits(t, model.GoMLX("two layers", twoLayers(0)))
-	head, err := fed.Task.Mask("classifier")
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := expect.Value(fed.Task.Mask("classifier"))(t)
 	body := 64*32 + 32
 	if i := slices.Index(head, 1); i != body || slices.Contains(head[body:], 0) {
 		t.Errorf("the mask of the last layer begins at %d, want %d", i, body)

@@ -12,6 +12,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fedtest/oracle"
 	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/model"
@@ -34,11 +35,7 @@ func random(seed uint64, n int) []float32 {
 
 func host(t *testing.T, m *fedkit.Matrix) []float32 {
 	t.Helper()
-	v, err := m.Host()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return expect.Value(m.Host())(t)
 }
 
 func close32(t *testing.T, name string, got, want []float32, tol float64) {
@@ -144,29 +141,18 @@ func oneClient(t *testing.T, d *datasets.Dataset, m fedkit.Model) *fedkit.Federa
 
 func federation(t *testing.T, d *datasets.Dataset, rule partition.Rule, m fedkit.Model) *fedkit.Federation {
 	t.Helper()
-	fed, err := fedkit.New(d, rule, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fedkit.New(d, rule, m))(t)
 }
 
 func run(t *testing.T, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
 	t.Helper()
-	h, err := fedkit.Run(context.Background(), fed, s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return expect.Value(fedkit.Run(context.Background(), fed, s, o))(t)
 }
 
 // step makes one full-batch step with η = 0.3, and returns the parameters before and after it.
 func step(t *testing.T, fed *fedkit.Federation) (before, after []float64, solve fedkit.ClientResult) {
 	t.Helper()
-	start, err := fed.Models(1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	start := expect.Value(fed.Models(1, 0))(t)
 	s := &strategy.FedSGD{LR: 0.3}
 	h := run(t, fed, s, fedkit.Options{Rounds: 1})
 	return precision.Double(host(t, start)), precision.Double(host(t, s.State.X)), h.Last().Results[0]
@@ -307,14 +293,9 @@ func TestRegressionsReachTheKnownOptimum(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a curve")
 	}
-	squares, squaresOptimum, err := datasets.LeastSquares{Clients: 5, Rows: 40, Features: 4, Heterogeneity: 1}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	squares, squaresOptimum := expect.Values(datasets.LeastSquares{Clients: 5, Rows: 40, Features: 4, Heterogeneity: 1}.Make())(t)
 	labels, labelsOptimum, err := datasets.Logistic{Clients: 5, Rows: 40, Features: 4, Classes: 3, Heterogeneity: 0.5}.Make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	for _, c := range []struct {
 		data    *datasets.Dataset
 		model   fedkit.Model

@@ -10,6 +10,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/model"
 	"github.com/gomlx/gomlx/core/graph"
@@ -140,10 +141,7 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
 	}
-	file, err := os.ReadFile("testdata/networks.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := expect.Value(os.ReadFile("testdata/networks.json"))(t)
 	var want map[string]struct {
 		Loss, After float64
 		Params      []struct {
@@ -152,9 +150,7 @@ func TestNetworksAgainstPyTorch(t *testing.T) {
 			Some  []float64
 		}
 	}
-	if err := json.Unmarshal(file, &want); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(file, &want))
 	for name, c := range map[string]struct {
 		of       fedkit.Model
 		channels int

@@ -5,16 +5,14 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 )
 
 // All parameters of a layer fill ±1/√f, and their variance is that of a uniform distribution, 1/(3f).
 func TestUniformStart(t *testing.T) {
 	fed := digits(t, model.UniformInit(model.MLP(200)))
-	m, err := fed.Models(1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expect.Value(fed.Models(1, 3))(t)
 	w := host(t, m)
 	for _, p := range fed.Task.Params {
 		f := 64.0

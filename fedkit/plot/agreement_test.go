@@ -8,6 +8,7 @@ import (
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 )
 
@@ -71,9 +72,7 @@ func TestAgreement(t *testing.T) {
 // A pair that comes later has a shorter line; beyond ten pairs there are three lines.
 func TestClusterDistances(t *testing.T) {
 	f := ClusterDistances(grouped("CFL", 0, []float64{0, 0, 0}, nil, []fedkit.Float{2}, []fedkit.Float{1, 3, 4}))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	s := byName(f)
 	if len(s) != 3 || !near(s["0 and 1"].Y, []float64{2, 1}) || !near(s["0 and 1"].X, []float64{2, 3}) ||
 		!near(s["0 and 2"].Y, []float64{3}) || !near(s["1 and 2"].Y, []float64{4}) {
@@ -84,9 +83,7 @@ func TestClusterDistances(t *testing.T) {
 		many = append(many, fedkit.Float(i+1))
 	}
 	f = ClusterDistances(grouped("IFCA", 0, []float64{0, 0}, many, many))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	s = byName(f)
 	if len(s) != 3 || !near(s["farthest pair"].Y, []float64{15, 15}) || !near(s["mean of all pairs"].Y, []float64{8, 8}) ||
 		!near(s["nearest pair"].Y, []float64{1, 1}) || f.Note != "15 pairs of clusters" {
@@ -106,9 +103,7 @@ func TestAgreementRefusals(t *testing.T) {
 		"plot: cluster distances: the history is nil":                                      ClusterDistances(nil),
 		`history "IFCA" has no distances of clusters (Clustering.Distances)`:               ClusterDistances(one),
 	} {
-		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want … %s", err, says)
-		}
+		expect.Error(t, says)(f.Err())
 	}
 	if err := ClusterCount(grouped("x", 0, []float64{nan})).Err(); err != nil {
 		t.Error("the number of clusters needs no true groups:", err)

@@ -12,22 +12,16 @@ import (
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // parts calls see with every object in a specification.
 func parts(t *testing.T, row chart.Row, see func(map[string]any)) {
 	t.Helper()
-	if err := row.Err(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(row.VegaLite())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, row.Err())
+	text := expect.Value(json.Marshal(row.VegaLite()))(t)
 	var spec any
-	if err := json.Unmarshal(text, &spec); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(text, &spec))
 	var walk func(any)
 	walk = func(v any) {
 		switch v := v.(type) {
@@ -178,9 +172,7 @@ func TestHeatBeside(t *testing.T) {
 		}
 	}
 	a, b := Heat(low, Drift, low, high), Heat(high, Drift, low, high)
-	if err := errors.Join(a.Err(), b.Err()); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, errors.Join(a.Err(), b.Err()))
 	least, most := slices.Min(a.Series[0].Values), slices.Max(b.Series[0].Values)
 	if c := a.Series[0].Covers; !near(c, []float64{least, most}) || !slices.Equal(c, b.Series[0].Covers) || a.Series[0].Of != "drift" {
 		t.Errorf("the scales cover %v and %v, want %g to %g", c, b.Series[0].Covers, least, most)

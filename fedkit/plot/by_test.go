@@ -9,6 +9,7 @@ import (
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 	hist "fedkit.example/fedkit/history"
 )
 
@@ -24,9 +25,7 @@ func rated(name, eta string, seed uint64, accuracy float64) *fedkit.History {
 func TestBy(t *testing.T) {
 	runs := []*fedkit.History{rated("A", "0.1", 0, 0.5), rated("A", "0.1", 1, 0.7), rated("A", "0.01", 0, 0.4), rated("B", "1", 0, 0.9), rated("B", "0.1", 0, math.Inf(1))}
 	f := By("η", compare.Accuracy, runs...)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	s := byName(f)
 	if len(f.Series) != 3 || !near(f.Series[0].X, []float64{0.01, 0.1}) || !near(f.Series[0].Y, []float64{0.4, 0.6}) || f.Series[0].Hi != nil || !near(s["B"].X, []float64{1}) ||
 		!near(f.Series[2].Y, []float64{0.4, 0.5, 0.7}) || !f.Series[2].Thin || f.Series[2].Mark != chart.Dots {
@@ -41,9 +40,7 @@ func TestBy(t *testing.T) {
 		`plot: by α: history "A, η 0.1" does not have it, or not as a number: "no α"`: By("α", compare.Accuracy, runs...),
 		"no run has a finite idle share":                                              By("η", compare.Idle, runs...),
 	} {
-		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want %q", err, says)
-		}
+		expect.Error(t, says)(f.Err())
 	}
 }
 
@@ -51,9 +48,7 @@ func TestBy(t *testing.T) {
 func TestOver(t *testing.T) {
 	steps := compare.PerRound("steps", func(r *fedkit.Record) (float64, bool) { return float64(10 * r.Round), r.Round > 1 })
 	f := Over(steps, historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1, 0.2)))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if s := f.Series[0]; !near(s.X, []float64{2}) || !near(s.Y, []float64{20}) || f.Title != "steps" || f.Y.Title != "steps" {
 		t.Errorf("%+v", f)
 	}

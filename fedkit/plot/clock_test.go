@@ -8,6 +8,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 )
 
@@ -44,9 +45,7 @@ func bars(f *chart.Figure) map[string][][3]float64 {
 
 func TestGantt(t *testing.T) {
 	f := Gantt(atWork())
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	got := bars(f)
 	for name, want := range map[string][][3]float64{
 		"end of a round": {{10, 10, -0.5}, {16, 16, -0.5}},
@@ -119,9 +118,7 @@ func TestLongRunsOnAClock(t *testing.T) {
 // Of FedBuff's results, one of three has staleness 1, and those of FedAvg have 0. Their bars stand side by side.
 func TestStaleness(t *testing.T) {
 	f := Staleness(atWork(), attended("FedAvg", 3, []int{0, 1}, []int{2}))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	a, b := f.Series[0], f.Series[1]
 	if !near(a.X, []float64{-0.44, 0.56}) || !near(a.X2, []float64{0, 1}) || !near(a.Y2, []float64{2. / 3, 1. / 3}) || !near(b.X, []float64{0}) || !near(b.Y2, []float64{1}) {
 		t.Errorf("%+v", f.Series)
@@ -147,9 +144,7 @@ func TestIdleAndRoundTimes(t *testing.T) {
 		runs[seed+1].Clients = 4
 	}
 	f := RoundTimes(runs...)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	lo, _ := band(t, f)
 	if s := f.Series[0]; !near(s.Y, []float64{248. / 60, 0.1}) || lo[0] != 0 || f.Y.Title != "time (min)" {
 		t.Errorf("%+v, %q", s, f.Y.Title)

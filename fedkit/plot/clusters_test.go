@@ -2,12 +2,12 @@ package plot
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // assignments is a run with the clusters of its rounds 1, 2, ….
@@ -22,9 +22,7 @@ func assignments(rounds ...[]int) *fedkit.History {
 // A group keeps its color even if a method renumbers its clusters in each round.
 func TestClustersKeepTheirColors(t *testing.T) {
 	f := Clusters(assignments([]int{0, 0, 1, 1}, []int{1, 1, 0, 0}, []int{2, -1, 0, 0}, []int{1, 1, 1, 0}))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if len(f.Series) != 2 || f.Series[0].Name != "cluster 0" || f.Series[1].Name != "cluster 1" {
 		t.Fatalf("%+v", f.Series)
 	}
@@ -45,9 +43,7 @@ func TestClustersKeepTheirColors(t *testing.T) {
 // of the cluster where most of the group are.
 func TestClustersByGroup(t *testing.T) {
 	f := Clusters(assignments([]int{5, 3, 5, 3, 3}, []int{5, 3, 5, 3, 5}), 0, 1, 0, 1, 1)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if want := []string{"0", "2", "1", "3", "4"}; !slices.Equal(f.Y.Names, want) {
 		t.Errorf("rows %v, want %v", f.Y.Names, want)
 	}
@@ -94,8 +90,6 @@ func TestClustersRefusals(t *testing.T) {
 		"2 true groups: must be 3, one per client": Clusters(assignments([]int{0, 1, 1}), 0, 1),
 		"no series has a point":                    Clusters(assignments([]int{-1, -1})),
 	} {
-		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want … %s", err, says)
-		}
+		expect.Error(t, says)(f.Err())
 	}
 }

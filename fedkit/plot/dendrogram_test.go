@@ -8,6 +8,7 @@ import (
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // small is ((0 2) 4) and (1 3), merged at last.
@@ -24,9 +25,7 @@ func byName(f *chart.Figure) map[string]chart.Series {
 // By hand: the leaves are 1 3 4 0 2; the merge of 0 and 2 is at 3.5, with 4 at 2.75, that of 1 and 3 at 0.5.
 func TestDendrogram(t *testing.T) {
 	f := Dendrogram(small, small.Cut(2), 0, 1, 0, 1, 1)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if want := []string{"1", "3", "4", "0", "2"}; !slices.Equal(f.X.Names, want) {
 		t.Errorf("leaves %v, want %v", f.X.Names, want)
 	}
@@ -93,14 +92,9 @@ func TestDendrogramCuts(t *testing.T) {
 // In a large tree the earliest merges are drawn as one leaf; no client is lost.
 func TestDendrogramOfMany(t *testing.T) {
 	p, truth := blobs(300, 4, 10, 0.3, 1)
-	tree, err := cluster.Link(p, cluster.Ward)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := expect.Value(cluster.Link(p, cluster.Ward))(t)
 	f := Dendrogram(tree, tree.Cut(4), truth...)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if len(f.X.Names) != 100 || !strings.Contains(f.Note, "merged below") || !f.Fits() {
 		t.Errorf("%d leaves, note %q, all drawn: %v", len(f.X.Names), f.Note, f.Fits())
 	}

@@ -7,6 +7,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // FedAvg is a strategy with options, as in configurations.
@@ -28,9 +29,7 @@ func with(seed uint64, lr float64) *fedkit.History {
 func TestRatesAreNotSeeds(t *testing.T) {
 	a, b := with(0, 0.001), with(0, 0.1)
 	for what, f := range map[string]*chart.Figure{"accuracy": Accuracy(a, b), "loss": Loss(a, b)} {
-		if err := f.Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, f.Err())
 		if len(f.Series) != 2 || f.Series[0].Name != "FedAvg, Local.LR 0.001" || f.Series[1].Name != "FedAvg, Local.LR 0.1" || f.Series[0].Lo != nil {
 			t.Errorf("%s: %+v", what, f.Series)
 		}
@@ -45,9 +44,7 @@ func TestRatesAreNotSeeds(t *testing.T) {
 func TestRepeats(t *testing.T) {
 	short, long := historyOf("A", 0.1, 0.2), historyOf("A", 0.1, 0.2, 0.3)
 	f := Accuracy(short, long, seeded(1, historyOf("A", 0.3, 0.4, 0.5)))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if s := f.Series[0]; !near(s.Y, []float64{0.2, 0.3, 0.4}) || f.Note != "line: mean of 2 runs; thin lines: single runs; A: seed 0 was given again and counts once" {
 		t.Errorf("%v, %q", s.Y, f.Note)
 	}

@@ -10,6 +10,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // attended returns a run in which these clients took part, with values that follow from client and round.
@@ -34,9 +35,7 @@ func TestHeat(t *testing.T) {
 	h := sample()
 	for of, first := range map[Of]float64{Participation: nan, Drift: 0.1, Mu: 0.001, TrainLoss: 2, Steps: 5} {
 		f := Heat(h, of)
-		if err := f.Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, f.Err())
 		if v := f.Series[0].Values; len(f.Series) != 1 || (of == Participation) != (v == nil) || v != nil && (len(v) != 8 || !near(v[:1], []float64{first})) {
 			t.Errorf("%v: values %v, want 8 from %g", of, v, first)
 		}
@@ -84,9 +83,7 @@ func TestBlocks(t *testing.T) {
 		selected = append(selected, rng.Perm(120)[:30])
 	}
 	f := Heat(attended("long", 120, selected...), Drift)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if !strings.Contains(f.Note, "mean over") || !strings.Contains(f.Note, "the first 100 of 120 clients") {
 		t.Errorf("note %q", f.Note)
 	}
@@ -102,9 +99,7 @@ func TestBlocks(t *testing.T) {
 
 func TestParticipants(t *testing.T) {
 	f := Participants(sample(), attended("random", 4, []int{0, 1}, []int{1, 2}), seeded(1, attended("random", 4, []int{1, 3})))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	a, b := f.Series[0], f.Series[1]
 	if len(f.Series) != 2 || !slices.Equal(f.Y.Names, []string{"random", "SmartFedProx"}) {
 		t.Fatalf("%d series, rows %q", len(f.Series), f.Y.Names)

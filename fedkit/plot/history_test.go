@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // Mean and band by hand, without round 2, which one run does not have. Fewer than five runs are thin lines, with all their rounds.
@@ -22,9 +23,7 @@ func TestBandOverSeeds(t *testing.T) {
 	}
 	h[4].Rounds[1].Global = nil
 	f := Accuracy(h...)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	const half = 0.19632431614775 // 2.776445 · 0.1581139 / √5
 	if s := f.Series[0]; len(f.Series) != 1 || !near(s.X, []float64{1, 3}) || !near(s.Y, []float64{0.3, 0.7}) ||
 		!near(s.Lo, []float64{0.3 - half, 0.7 - half}) || !near(s.Hi, []float64{0.3 + half, 0.7 + half}) {
@@ -48,9 +47,7 @@ func TestMeanOverClients(t *testing.T) {
 	a := scored(historyOf("A", 0.9), 0, []float64{0.2, 0.6, nan}, []int{1, 3, 0})
 	b := scored(historyOf("B", nan, nan), 1, []float64{0.25}, []int{7})
 	f := Accuracy(a, b)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if !near(f.Series[0].Y, []float64{0.5}) || !near(f.Series[1].X, []float64{2}) || !near(f.Series[1].Y, []float64{0.25}) {
 		t.Errorf("%+v", f.Series)
 	}
@@ -77,9 +74,7 @@ func TestLossAxis(t *testing.T) {
 
 func TestBox(t *testing.T) {
 	f := ClientAccuracy(scored(historyOf("A", 0.5), 0, []float64{0.4, 0.2, 0.1, 0.3, 0.5}, []int{1, 1, 1, 1, 1}))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	box, dots, bar := f.Series[0], f.Series[1], f.Series[2]
 	if !near(box.X, []float64{0.2}) || !near(box.X2, []float64{0.4}) || !near([]float64{(bar.X[0] + bar.X2[0]) / 2}, []float64{0.3}) {
 		t.Errorf("box %v–%v, median %v–%v", box.X, box.X2, bar.X, bar.X2)
@@ -95,9 +90,7 @@ func TestLabelCounts(t *testing.T) {
 		Clients: []partition.Client{{Train: []int{0, 1, 2}}, {Train: []int{3}}, {}},
 	}
 	f := Labels(fed)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	s := f.Series[0]
 	if len(f.Series) != 1 || !near(s.X, []float64{0, 0, 1}) || !near(s.Y, []float64{0, 2, 1}) || !near(s.Size, []float64{1, 2, 1}) {
 		t.Errorf("%+v", f.Series)
@@ -111,10 +104,7 @@ func TestStays(t *testing.T) {
 	h := &fedkit.History{Rounds: []fedkit.Record{
 		{Round: 1}, {Round: 2, Clusters: []int{0, 1}}, {Round: 3}, {Round: 4, Clusters: []int{0, 0}}, {Round: 5, Clusters: []int{-1, 0}},
 	}}
-	rounds, err := assigned(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rounds := expect.Value(assigned(h))(t)
 	want := []stay{{0, 0, 2, 5}, {1, 1, 2, 4}, {1, 0, 4, 6}}
 	if got := stays(rounds, []int{0, 1}); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -14,15 +14,13 @@ import (
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/progress"
 )
 
 // ended are finished runs, as in a watcher.
 func ended(t testing.TB, h ...*fedkit.History) (runs []*progress.Run) {
-	all, err := compare.Runs(h...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := expect.Value(compare.Runs(h...))(t)
 	return each(all, func(r *compare.Run) *progress.Run { return &progress.Run{Run: *r, Ended: true, Planned: r.Rounds} })
 }
 
@@ -136,9 +134,7 @@ func TestLiveManyRuns(t *testing.T) {
 func TestFollow(t *testing.T) {
 	dir, c := t.TempDir(), charttest.InCell(t)
 	path := filepath.Join(dir, "run.jsonl")
-	if err := synthetic("FedAvg", 1, 9, 1, 5, 0.9).Save(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, synthetic("FedAvg", 1, 9, 1, 5, 0.9).Save(path))
 	if h, err := Follow(path); err != nil || len(h.Rounds) != 9 || c.Outputs[len(c.Outputs)-1].Forms["image/png"] == nil {
 		t.Errorf("%v, %d outputs", err, len(c.Outputs))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // noted returns a run with a note; NaN is a round without it.
@@ -25,9 +26,7 @@ func noted(seed uint64, name string, values ...float64) *fedkit.History {
 // Mean and runs are those of accuracy.
 func TestNote(t *testing.T) {
 	f := Note("norm", noted(0, "norm", 1, nan, 4000), noted(1, "norm", 3, 5, 4000))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	s := f.Series[0]
 	if len(f.Series) != 3 || s.Name != "CFL" || !near(s.X, []float64{1, 3}) || !near(s.Y, []float64{2, 4000}) ||
 		!near(f.Series[1].Y, []float64{1, 4000}) || !near(f.Series[2].X, []float64{1, 2, 3}) || f.Y.Title != "norm" || !f.Y.Log || f.X.Title != "round" {
@@ -57,17 +56,13 @@ func metered(h *fedkit.History, i int, global float64, clients ...float64) *fedk
 func TestMetric(t *testing.T) {
 	a := metered(metered(historyOf("A", 0.1, 0.1), 0, 0.25, 0.5), 1, 0.75, 0.5)
 	f := Metric("F1", a)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if s := f.Series[0]; len(f.Series) != 1 || !near(s.Y, []float64{0.25, 0.75}) || f.Y.Title != "F1 of the global model" || f.Title != "Test F1" {
 		t.Errorf("%+v", f)
 	}
 	b := metered(historyOf("B", nan), 0, nan, 0.5, 0.75, nan)
 	f = Metric("F1", a, b)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if !near(f.Series[0].Y, []float64{0.5, 0.5}) || !near(f.Series[1].Y, []float64{0.625}) || f.Y.Title != "F1 of the clients' models (mean)" {
 		t.Errorf("%+v", f)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // By hand: points on a cross, ±3 along one axis and ±1 along another, in any origin. The shares are 18/20 and 2/20.
@@ -19,9 +20,7 @@ func TestPCA(t *testing.T) {
 		9, 0, 5,
 	})
 	row := PCA(cluster.FromVectors(x), []int{0, 1, -1, 0}, 0, 0, 1, 1)
-	if err := row.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, row.Err())
 	f, g := row[0], row[1]
 	if f.X.Title != "first component (90.0 % of the variance)" || f.Y.Title != "second component (10.0 % of the variance)" {
 		t.Errorf("axes %q and %q", f.X.Title, f.Y.Title)

@@ -5,6 +5,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // personal returns a run that served personal models beside a global one.
@@ -28,9 +29,7 @@ func TestPersonalCurves(t *testing.T) {
 		t.Skip("drawing")
 	}
 	f := Accuracy(personal("FedPRISM"), ordinary("FedAvg"))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if len(f.Series) != 3 || f.Y.Title != "accuracy of the global model and of the clients' models (mean)" ||
 		f.Note != "unless a name says otherwise: of the global model" {
 		t.Fatalf("%d curves, axis %q, note %q", len(f.Series), f.Y.Title, f.Note)

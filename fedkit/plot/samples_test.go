@@ -15,6 +15,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // tiny is a federation of two groups, with images of 2 × 3 of three labels: groups 0 = {0, 1} and 5 = {2}.
@@ -34,9 +35,7 @@ func tiny() *fedkit.Federation {
 
 func TestSamples(t *testing.T) {
 	f := Samples(tiny(), 4)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	s := f.Series[0]
 	// Columns are the labels 0, 1, 2, 0. Column 1 of group 0 begins its search at client 0, column 3 at client 1; nobody
 	// of group 0 holds a 2, nor does group 5 hold a 1 or a second 0.
@@ -54,10 +53,7 @@ func TestSamples(t *testing.T) {
 	// The image that the notebook gets is the row's: 6 … 11 sixteenths of white.
 	data := f.VegaLite()["layer"].([]any)[0].(map[string]any)["data"].(map[string]any)
 	url := data["values"].([]any)[0].(map[string]any)["u"].([]any)[1].(string)
-	file, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(url, "data:image/png;base64,"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := expect.Value(base64.StdEncoding.DecodeString(strings.TrimPrefix(url, "data:image/png;base64,")))(t)
 	img, err := png.Decode(bytes.NewReader(file))
 	if err != nil || img.Bounds().Dx() != 3 || img.Bounds().Dy() != 2 {
 		t.Fatal(img, err)
@@ -79,9 +75,7 @@ func TestSamplesInColor(t *testing.T) {
 		Clients: []partition.Client{{Train: []int{0}, Test: []int{0}}},
 	}
 	f := Samples(fed, 2)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	for x, want := range []color.RGBA{{255, 0, 0, 255}, {0, 51, 255, 255}} {
 		if got := f.Series[0].Images[0].At(x, 0); got != want {
 			t.Errorf("element %d is %v, want %v", x, got, want)
@@ -120,9 +114,7 @@ func TestSamplesStayLight(t *testing.T) {
 	}
 	fed.Data.Train, fed.Data.Test = part, part
 	f := Samples(fed, each)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	charttest.Spec(t, f)
 	file, err := f.PNG()
 	if err != nil || len(file) > 45_000 {

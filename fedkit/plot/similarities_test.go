@@ -11,6 +11,7 @@ import (
 
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // blobs returns points around k centers, point i around center i mod k, and their groups.
@@ -36,9 +37,7 @@ var alike4 = mat.NewSymDense(4, []float64{
 
 func TestSimilarities(t *testing.T) {
 	f := Similarities(cluster.FromGram(alike4), []int{0, 1, 0, 1}, 1, 0, 1, 1)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if !slices.Equal(f.Y.Names, []string{"3", "1", "2", "0"}) || !slices.Equal(f.X.Names, []string{"0", "", "1", "", "", ""}) {
 		t.Errorf("rows from the bottom %q, columns %q", f.Y.Names, f.X.Names)
 	}
@@ -71,9 +70,7 @@ func TestSimilaritiesOfMany(t *testing.T) {
 	for _, n := range []int{100, 300} {
 		p, truth := blobs(n, 4, 10, 0.2, 3)
 		f := Similarities(p, truth, truth...)
-		if err := f.Err(); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, f.Err())
 		rows := min(n, 200)
 		s := byName(f)
 		if len(f.Y.Names) != rows || len(f.Series[0].Values) != rows*rows || !f.Fits() || len(s["border"].X) != 6 {
@@ -92,9 +89,7 @@ func TestSimilaritiesOfMany(t *testing.T) {
 func TestSimilaritiesOfFew(t *testing.T) {
 	zero := mat.NewSymDense(3, []float64{4, 0, 2, 0, 0, 0, 2, 0, 1}) // 1 has length 0, 2 is half of 0
 	f := Similarities(cluster.FromGram(zero), nil)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if got := f.X.Names; !slices.Equal(got, []string{"1", "0", "2"}) && !slices.Equal(got, []string{"0", "2", "1"}) {
 		t.Errorf("order %v", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 func TestSizes(t *testing.T) {
@@ -13,9 +14,7 @@ func TestSizes(t *testing.T) {
 		fed.Clients[i] = partition.Client{Group: i % 2, Train: make([]int, n)}
 	}
 	f := Sizes(fed)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	// The largest is client 1, of group 1; the others follow in their order.
 	a, b := f.Series[0], f.Series[1]
 	if a.Name != "group 0" || !near(a.Y2, []float64{2, 2}) || !near(a.X, []float64{1.58, 2.58}) || a.Tip[0] != "0: 2 rows" || a.Tip[1] != "2: 2 rows" {
@@ -30,18 +29,14 @@ func TestSizes(t *testing.T) {
 	}
 	if fed := federation(3, 2, 1, 1); fed != nil {
 		fed.Data = nil
-		if err := Sizes(fed).Err(); err == nil || !strings.Contains(err.Error(), "plot: sizes: the federation has no Data") {
-			t.Error("no data:", err)
-		}
+		expect.Error(t, "plot: sizes: the federation has no Data")(Sizes(fed).Err())
 	}
 }
 
 // Beyond 100 clients every one is in a bar of the histogram.
 func TestSizesOfManyClients(t *testing.T) {
 	f := Sizes(federation(130, 3, 2, 0.5))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	for _, s := range f.Series {
 		n := 0.0
 		for _, y := range s.Y2 {

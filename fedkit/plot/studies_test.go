@@ -9,6 +9,7 @@ import (
 	"fedkit.example/fedkit/chart"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // problem returns the runs of three methods with two seeds each; the first is the better the larger by is.
@@ -31,9 +32,7 @@ func panels(n int) (all []Panel) {
 
 func TestAgainst(t *testing.T) {
 	f := Against(compare.Sent, compare.Accuracy, historyOf("A", nan, 0.5), seeded(1, historyOf("A", nan, 0.7)), historyOf("B", 0.1, nan, 0.3))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	// A round sends 3,000 bytes.
 	if a, b := f.Series[0], f.Series[1]; !near(a.X, []float64{6}) || !near(a.Y, []float64{0.6}) || !near(b.X, []float64{3, 9}) || f.X.Title != "sent, both ways (kB)" {
 		t.Errorf("%+v, axis %q", f.Series, f.X.Title)
@@ -43,16 +42,12 @@ func TestAgainst(t *testing.T) {
 	slow := historyOf("A", 0.2, 0.3)
 	slow.Seed, slow.Rounds[0].Seconds = 1, 2.5
 	f = Against(compare.Time, compare.Accuracy, historyOf("A", 0.1, 0.2), slow)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if s := f.Series[0]; !near(s.X, []float64{1.5, 2}) || !strings.HasSuffix(f.Note, "; time: mean over runs") {
 		t.Errorf("%v, note %q", s.X, f.Note)
 	}
 	f = Against(compare.Simulated, compare.Accuracy, timed(historyOf("A", nan, 0.2, 0.3), 3600, 7200, 14400), timed(seeded(1, historyOf("A", 0.1, 0.3, 0.4)), 1, 10800, 21600))
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if s := f.Series[0]; !near(s.X, []float64{2.5, 5}) || f.X.Title != "simulated time (h)" || f.Name != "accuracy-against-simulated" || !strings.HasSuffix(f.Note, "; simulated time: mean over runs") {
 		t.Errorf("%v, %q, %q, note %q", s.X, f.X.Title, f.Name, f.Note)
 	}
@@ -60,18 +55,14 @@ func TestAgainst(t *testing.T) {
 		"no history given": Against(compare.Time, compare.Accuracy), `quantity "rounds to 90 %" has no values by round`: Against(compare.RoundsTo(0.9), compare.Accuracy, slow),
 		`history "A" has no simulated clock`: Against(compare.Simulated, compare.Accuracy, slow),
 	} {
-		if err := f.Err(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, want %q", err, says)
-		}
+		expect.Error(t, says)(f.Err())
 	}
 }
 
 // Figures of several problems have the same ranges and colors, at most four in a line.
 func TestMultiples(t *testing.T) {
 	row := Facets(Accuracy, panels(5)...)
-	if err := row.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, row.Err())
 	for i := range row {
 		if x, y := domain(row, i, "x"), domain(row, i, "y"); !near(x, []float64{1, 2}) || !near(y, domain(row, 0, "y")) || y[1] < 0.69 {
 			t.Errorf("%q covers %v and %v", row[i].Title, x, y)
@@ -110,9 +101,7 @@ func TestMultiplesOfOtherUnits(t *testing.T) {
 	large.Rounds[0].BytesUp = 1e6
 	bytes := func(h ...*fedkit.History) *chart.Figure { return Against(compare.Sent, compare.Accuracy, h...) }
 	row := Facets(bytes, Panel{Name: "small", Runs: []*fedkit.History{historyOf("A", 0.5, 0.7)}}, Panel{Name: "large", Runs: []*fedkit.History{large}})
-	if err := row.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, row.Err())
 	if a, b := domain(row, 0, "x"), domain(row, 1, "x"); a[0] < 2 || a[1] < 6 || b[0] < 1 || b[1] > 1.01 {
 		t.Errorf("%s %v, %s %v", row[0].X.Title, a, row[1].X.Title, b)
 	}
@@ -125,9 +114,7 @@ func TestMultiplesOfOtherUnits(t *testing.T) {
 // Good, Fair and Poor come in this order on 14 problems: their ranks are 1, 2 and 3, and CD is 2.3437·√(12/84) = 0.886.
 func TestRanks(t *testing.T) {
 	f := Ranks(compare.Accuracy, panels(14)...)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	if s := f.Series[1]; !near(s.X, []float64{1, 2, 3}) || !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || !strings.Contains(f.Note, "critical difference, 0.886;") {
 		t.Errorf("%+v, rows %q, note %q", f.Series, f.Y.Names, f.Note)
 	}
@@ -135,9 +122,7 @@ func TestRanks(t *testing.T) {
 		t.Errorf("lines overlap: %+v", s)
 	}
 	few := Ranks(compare.Accuracy, panels(4)...) // CD is 1.66: Good and Poor differ
-	if err := few.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, few.Err())
 	if s := few.Series[0]; s.X2[0] < s.X[1] || s.X2[1] < s.X[2] || s.X2[0] > s.X[2] {
 		t.Errorf("%+v", s)
 	}
@@ -154,9 +139,7 @@ func TestRanks(t *testing.T) {
 // The methods of all panels are rows, the best on top, and the baseline is a line down each figure.
 func TestDots(t *testing.T) {
 	row := Dots(compare.Quantity{}, "Fair", panels(5)...)
-	if err := row.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, row.Err())
 	if f := row[0]; !slices.Equal(f.Y.Names, []string{"Poor", "Fair", "Good"}) || f.X.Title != "accuracy" || !f.X.Percent || !near(f.Series[0].X, []float64{0.555}) || !strings.HasPrefix(f.Note, "line: Fair; mean over 2 seeds") {
 		t.Errorf("rows %q, axis %q, %+v, note %q", f.Y.Names, f.X.Title, f.Series, f.Note)
 	}
@@ -187,9 +170,7 @@ func TestDots(t *testing.T) {
 func TestGrid(t *testing.T) {
 	all := append(panels(2), Panel{Name: "β", Runs: []*fedkit.History{historyOf("Fair", 0.5)}})
 	f := Grid(compare.Pivot{}, all...)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	text := map[string]string{}
 	for _, s := range f.Series {
 		for i, tip := range s.Tip {
@@ -211,9 +192,7 @@ func TestGrid(t *testing.T) {
 // Good is ahead of Fair by 0.05, 0.07, … on 6 problems with 2 seeds, and Poor behind by 0.15, ….
 func TestForest(t *testing.T) {
 	f := Forest(compare.Quantity{}, "Fair", panels(6)...)
-	if err := f.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, f.Err())
 	better, worse := f.Series[4], f.Series[5]
 	if !slices.Equal(f.Y.Names, []string{"Poor", "Good"}) || !near(better.X, []float64{0.1}) || !near(worse.X, []float64{-0.2}) || f.X.Title != "accuracy minus that of Fair" {
 		t.Errorf("%q, %v, %v, %q", f.Y.Names, better, worse, f.X.Title)

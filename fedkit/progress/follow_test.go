@@ -15,6 +15,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 )
@@ -22,18 +23,13 @@ import (
 // compute computes a run that writes its files into a folder, and is watched all the time. It rests after each round.
 func compute(t *testing.T, dir string, rounds int, rest func(round int)) *fedkit.History {
 	t.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.MLP(4))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.MLP(4)))(t)
 	var shown shown
 	watch := &Watcher{now: time.Now, notebook: true, pause: time.Millisecond, tick: time.Millisecond, line: shown.text, figure: shown.figure}
 	o := fedkit.Options{Rounds: rounds, Watch: watch, Checkpoint: filepath.Join(dir, "run"), History: filepath.Join(dir, "run.jsonl")}
 	var last *fedkit.History
 	for h, err := range fedkit.Rounds(context.Background(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, o) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		last = h
 		rest(len(h.Rounds))
 	}
@@ -53,9 +49,7 @@ func TestFollow(t *testing.T) {
 					}
 				})
 			}()
-			if _, err := until(func() (*Status, error) { return Read(filepath.Join(dir, file)) }); err != nil {
-				t.Fatal(err)
-			}
+			expect.Value(until(func() (*Status, error) { return Read(filepath.Join(dir, file)) }))(t)
 			l, out, log := fakeWatcher()
 			l.now = time.Now
 			line, seen := false, sync.OnceFunc(func() { close(shown) })
@@ -111,18 +105,13 @@ func TestFollowKilled(t *testing.T) {
 	if dir := os.Getenv("FEDKIT_TEST_FOLLOWED"); dir != "" { // the process that is killed
 		compute(t, dir, 1000, func(int) { time.Sleep(50 * time.Millisecond) })
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := expect.Value(os.Executable())(t)
 	dir := t.TempDir()
 	c := exec.Command(self, "-test.run=^TestFollowKilled$")
 	c.Env = append(os.Environ(), "FEDKIT_TEST_FOLLOWED="+dir)
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, c.Start())
 	path := filepath.Join(dir, "run")
-	_, err = until(func() (s *Status, err error) {
+	_, err := until(func() (s *Status, err error) {
 		if s, err = Read(path); err == nil && (s.History == nil || len(s.History.Rounds) < 3) {
 			err = errors.New("not yet")
 		}
@@ -130,16 +119,12 @@ func TestFollowKilled(t *testing.T) {
 	})
 	_ = c.Process.Kill()
 	_ = c.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	f, err := os.OpenFile(path+".rounds", os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString(`{"round":99,"sec`)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	_ = f.Close()
 	for _, file := range []string{path, path + ".jsonl"} {
 		l, out, _ := fakeWatcher()
@@ -164,22 +149,16 @@ func TestFollowNothing(t *testing.T) {
 		t.Error(err)
 	}
 	path := filepath.Join(dir, "other")
-	if err := os.WriteFile(path, []byte("round,accuracy\n1,0.5\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(path, []byte("round,accuracy\n1,0.5\n"), 0o666))
 	if _, err := Follow(path); err == nil || !strings.HasPrefix(err.Error(), "progress: follow: ") {
 		t.Error(err)
 	}
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Truncate(path, 0))
 	if s, err := Read(path); err != nil || !s.Running {
 		t.Errorf("a file that was made just now: %+v, %v", s, err)
 	}
 	old := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(path, old, old); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Chtimes(path, old, old))
 	l, out, _ := fakeWatcher()
 	h, err := l.Follow(path)
 	if lines := out.of("line"); err != nil || h != nil || len(lines) != 1 || lines[0].text != "other  ■ ended before round 1: stopped, killed or failed" {

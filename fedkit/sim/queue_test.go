@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // Events are popped in order, whatever order they were pushed in: none is lost, and none comes twice.
@@ -37,9 +39,7 @@ func queue(t testing.TB, events ...Event) *Queue {
 }
 
 func push(t testing.TB, q *Queue, e Event) {
-	if err := q.Push(e); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, q.Push(e))
 }
 
 func drain(q *Queue) (events []Event) {
@@ -98,9 +98,7 @@ func TestQueueIsSaved(t *testing.T) {
 	q := queue(t, Event{3, 0, 0, 0}, Event{1, 0, 5, 0}, Event{1, 0, 2, 7}, Event{2, 0, 2, 8})
 	q.Pop()
 	var file bytes.Buffer
-	if err := gob.NewEncoder(&file).Encode(q); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, gob.NewEncoder(&file).Encode(q))
 	read := &Queue{}
 	if err := gob.NewDecoder(&file).Decode(read); err != nil || !reflect.DeepEqual(read, q) {
 		t.Fatalf("%+v, want %+v; %v", read, q, err)

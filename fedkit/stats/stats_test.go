@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"gonum.org/v1/gonum/floats/scalar"
 )
 
@@ -133,10 +134,7 @@ func TestHolm(t *testing.T) {
 // third block has a tie.
 func TestFriedman(t *testing.T) {
 	blocks := [][]float64{{0.90, 0.91, 0.93, 0.88}, {0.85, 0.88, 0.87, 0.80}, {0.70, 0.70, 0.75, 0.65}, {0.95, 0.94, 0.96, 0.94}, {0.60, 0.66, 0.69, 0.61}}
-	p, ranks, err := Friedman(blocks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, ranks := expect.Values(Friedman(blocks))(t)
 	for i, want := range []float64{2.1, 2.8, 3.8, 1.3} {
 		if !close(ranks[i], want) || !close(p, 0.014342862457230003) {
 			t.Errorf("p = %v, ranks %v", p, ranks)

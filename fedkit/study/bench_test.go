@@ -10,6 +10,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 )
@@ -26,9 +27,7 @@ func BenchmarkStore(b *testing.B) {
 	b.Run("table", func(b *testing.B) {
 		runs := listed(b, dir)
 		for b.Loop() {
-			if err := compare.Table(runs.Light()...).Err(); err != nil {
-				b.Fatal(err)
-			}
+			expect.OK(b, compare.Table(runs.Light()...).Err())
 		}
 	})
 }
@@ -44,25 +43,17 @@ func listed(b *testing.B, dir string) Runs {
 // fill stores one run of each configuration under many seeds.
 func fill(b *testing.B, dir string, configurations, seeds int) {
 	b.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 20}, model.MLP(8))
-	if err != nil {
-		b.Fatal(err)
-	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 20}, model.MLP(8)))(b)
 	st := New(b.TempDir())
 	st.Log = io.Discard
 	for i := range configurations {
 		st.Add(fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1 / float64(1+i)}}, fedkit.Options{Rounds: 30}, "η", i)
 	}
-	runs, err := st.Run(context.Background())
-	if err != nil {
-		b.Fatal(err)
-	}
+	runs := expect.Value(st.Run(context.Background()))(b)
 	hs, errs := runs.Histories(), make([]error, len(runs)*seeds)
 	each(len(errs), func(i int) { errs[i] = again(*runs[i/seeds], *hs[i/seeds], dir, uint64(i%seeds)) })
 	for _, err := range errs {
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.OK(b, err)
 	}
 }
 

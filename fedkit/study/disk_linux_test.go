@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/study"
 )
 
@@ -42,9 +43,7 @@ func TestFullDisk(t *testing.T) {
 			t.Error(h)
 		}
 	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=10m"); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=10m"))
 	if again, _ := run(t, make()); len(again) != 10 {
 		t.Error(len(again))
 	}
@@ -76,9 +75,7 @@ func readOnly(t *testing.T, dir string, protect func() error) {
 	st := study.New(dir)
 	st.Add(fed, avg(0.1), fedkit.Options{Rounds: 1})
 	run(t, st)
-	if err := protect(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, protect())
 	if runs, _ := run(t, st); len(runs) != 1 || len(runs.Histories()) != 1 {
 		t.Error(runs)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/progress"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/strategy"
@@ -27,9 +28,7 @@ func TestHistoriesCutOff(t *testing.T) {
 	runs, _ := run(t, st)
 	for i, at := range []string{`{"round":3`, `{"end"`} {
 		b := must.M1(os.ReadFile(runs[i].Path("history.jsonl")))
-		if err := os.Truncate(runs[i].Path("history.jsonl"), int64(strings.Index(string(b), at))); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.Truncate(runs[i].Path("history.jsonl"), int64(strings.Index(string(b), at))))
 		if h, err := runs[i].Light(); err == nil {
 			t.Errorf("%d rounds", len(h.Rounds))
 		}
@@ -98,9 +97,7 @@ func TestStrategiesHidden(t *testing.T) {
 	st := study.New(t.TempDir())
 	st.Watch, st.Log = &counter{}, io.Discard
 	st.Add(digits(t), &hides{inner: avg(0.1)}, fedkit.Options{Rounds: 1})
-	if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), "run 1: invalid: strategy.inner = unexported: must be exported") {
-		t.Error(err)
-	}
+	expect.Error(t, "run 1: invalid: strategy.inner = unexported: must be exported")(st.Run(ctx))
 }
 
 // A recomputed run does not resume from a checkpoint.
@@ -160,9 +157,7 @@ func TestCheckpointsOutliveErrors(t *testing.T) {
 	st.Add(fed, avg(0.1), fedkit.Options{Rounds: 3})
 	runs, _ := run(t, st)
 	path := runs[0].Path("checkpoint")
-	if err := runs.Remove(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, runs.Remove())
 	for range fedkit.Rounds(ctx, fed, avg(0.1), fedkit.Options{Rounds: 3, Checkpoint: path}) {
 		break
 	}
@@ -230,8 +225,6 @@ func TestNilWatchersAndPanics(t *testing.T) {
 		st := study.New(t.TempDir())
 		st.Watch, st.Log = progress.Line(), io.Discard
 		c.add(st)
-		if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), c.words) {
-			t.Errorf("%v, want %s", err, c.words)
-		}
+		expect.Error(t, c.words)(st.Run(ctx))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/bounds"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
@@ -49,9 +50,7 @@ func TestExtractSaysWhichRuns(t *testing.T) {
 			t.Errorf("%s: other options, or %d bytes", r.ID, r.Size())
 		}
 	}
-	if err := all.Remove(); err == nil || !strings.Contains(err.Error(), "it is in an extract") {
-		t.Error(err)
-	}
+	expect.Error(t, "it is in an extract")(all.Remove())
 }
 
 // An extract's histories have the numbers of the original histories.
@@ -83,9 +82,7 @@ func TestExtractHasTheNumbers(t *testing.T) {
 	if b, _ := os.ReadFile(again); !bytes.Equal(a, b) {
 		t.Errorf("%d bytes, then %d others", len(a), len(b))
 	}
-	if err := append(all, all[0]).Extract(again); err == nil || !strings.Contains(err.Error(), "is there twice") {
-		t.Error(err)
-	}
+	expect.Error(t, "is there twice")(append(all, all[0]).Extract(again))
 	if err := (study.Runs{}).Extract(again); err == nil {
 		t.Error("an extract of nothing")
 	}

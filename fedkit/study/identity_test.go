@@ -14,6 +14,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/loss"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -198,9 +199,7 @@ func onlyAt(t *testing.T, batch int, by float64) *fedkit.Federation {
 		}
 		return task, err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return fed
 }
 
@@ -229,9 +228,7 @@ func TestWhatChangesResultsIsInTheKey(t *testing.T) {
 			}
 			fed, s, metrics := u.of(t, false)
 			o := fedkit.Options{Rounds: 1, Checkpoint: filepath.Join(dir, "checkpoint"), Metrics: metrics}
-			if _, err := fedkit.Run(ctx, fed, s, o); err != nil {
-				t.Fatal(err)
-			}
+			expect.Value(fedkit.Run(ctx, fed, s, o))(t)
 			fed, s, o.Metrics = u.of(t, true)
 			o.Rounds = 2
 			if _, err := fedkit.Run(ctx, fed, s, o); !errors.Is(err, fedkit.ErrInvalid) || !strings.Contains(err.Error(), "it belongs to another run") {
@@ -296,9 +293,7 @@ func TestChangedAfterAdd(t *testing.T) {
 				task.Loss = func(out, y *graph.Node) *graph.Node { return graph.MulScalar(loss.CrossEntropy(out, y), weight) }
 				return task, err
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 		}
 		st := study.New(t.TempDir())
 		st.Watch, st.Log = &counter{}, io.Discard

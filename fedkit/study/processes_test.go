@@ -17,6 +17,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/interrupt"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/study"
@@ -62,17 +63,12 @@ func start(t testing.TB, dir string) *process {
 	t.Helper()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "FEDKIT_STUDY="+dir)
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := expect.Value(c.StdinPipe())(t)
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	p := &process{c, in, bufio.NewReader(out)}
 	if line, err := p.said.ReadString('\n'); line != "ready\n" {
 		t.Fatal(line, err)
@@ -162,9 +158,7 @@ func TestStoppedStudies(t *testing.T) {
 	for entries := []string(nil); len(entries) == 0; entries, _ = filepath.Glob(filepath.Join(dir, "*", "entry.json")) {
 		time.Sleep(time.Millisecond)
 	}
-	if err := p.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, p.Process.Signal(os.Interrupt))
 	var runs, done int
 	line, _ := p.said.ReadString('\n')
 	if n, err := fmt.Sscan(line, &runs, &done); n != 2 || runs == 0 || runs == 12 || !strings.HasSuffix(line, "<nil>\n") {

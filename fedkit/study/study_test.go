@@ -22,6 +22,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/aggregate"
 	"fedkit.example/fedkit/attack"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/metric"
 	"fedkit.example/fedkit/model"
@@ -224,10 +225,7 @@ func TestWhatIdentifiesARun(t *testing.T) {
 		st.Add(f, s, o)
 		return st
 	}
-	other, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 2}, model.MLP(8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 2}, model.MLP(8)))(t)
 	wider, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 10, Seed: 1}, func(d *datasets.Dataset) (*fedkit.Task, error) {
 		task, err := model.MLP(9)(d)
 		if err == nil {
@@ -235,9 +233,7 @@ func TestWhatIdentifiesARun(t *testing.T) {
 		}
 		return task, err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	attacked := func(scale float64) *fedkit.Federation {
 		f := must.M1(attack.Apply(fed, 0.2, attack.SignFlip{Scale: scale}, 1))
 		return f
@@ -307,9 +303,7 @@ func TestStudiesThatCannotRun(t *testing.T) {
 		st := study.New(filepath.Join(dir, "runs"))
 		st.Watch, st.Log = &counter{}, io.Discard
 		c.add(st)
-		if _, err := st.Run(ctx); err == nil || !strings.Contains(err.Error(), c.words) {
-			t.Errorf("%v, want %s", err, c.words)
-		}
+		expect.Error(t, c.words)(st.Run(ctx))
 	}
 	if _, err := os.Stat(filepath.Join(dir, "runs")); !errors.Is(err, os.ErrNotExist) {
 		t.Error("something was written:", err)

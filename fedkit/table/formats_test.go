@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // results is a table with everything that some form would interpret.
@@ -64,26 +66,19 @@ func TestNumbersAsCSV(t *testing.T) {
 		Lines: [][]string{{"", "accuracy"}, {"A", "33.3 %"}, {"B", "–"}},
 		Data:  [][]any{{"run", "accuracy", "accuracy ±", "n"}, {"A", 1. / 3, 1e-20, 5}, {"B", math.NaN(), math.NaN(), 0}},
 	}
-	got, err := csv.NewReader(strings.NewReader(table.CSV())).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := expect.Value(csv.NewReader(strings.NewReader(table.CSV())).ReadAll())(t)
 	if want := [][]string{{"run", "accuracy", "accuracy ±", "n"}, {"A", "0.3333333333333333", "1e-20", "5"}, {"B", "", "", "0"}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%q", got)
 	}
 	table.Lines = table.Lines[:2]
-	if err := table.Err(); err == nil || !strings.Contains(err.Error(), "2 lines, and data of 3") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, "2 lines, and data of 3")(table.Err())
 }
 
 func TestSaveTable(t *testing.T) {
 	table, dir := results(), t.TempDir()
 	for ext, want := range map[string]string{".csv": table.CSV(), ".tex": table.LaTeX(), ".md": table.Markdown(), ".TXT": table.String(), ".html": table.HTML()} {
 		path := filepath.Join(dir, "new", "table"+ext)
-		if err := table.Save(path); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, table.Save(path))
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", path, got, err)
 		}

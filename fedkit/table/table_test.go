@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/charttest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/display"
 )
 
@@ -69,9 +70,7 @@ func TestNamesOfAnyOrigin(t *testing.T) {
 
 func TestTablesThatCannotBeShown(t *testing.T) {
 	for want, table := range map[string]*Table{"is nil": nil, "no lines": {Note: "empty"}} {
-		if err := table.Err(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.Error(t, want)(table.Err())
 		if !strings.HasPrefix(table.String(), display.ErrorPrefix) || !strings.Contains(table.HTML(), display.ErrorPrefix) {
 			t.Errorf("%q hides the error", table.String())
 		}

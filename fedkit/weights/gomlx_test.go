@@ -19,6 +19,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -35,18 +36,11 @@ func twoLayers(scope *mlmodel.Scope, x *Node) *Node {
 func TestGoMLX(t *testing.T) {
 	fed := digits(t, 3, model.GoMLX("two layers", twoLayers))
 	s := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}
-	if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}))(t)
 	dir := filepath.Join(t.TempDir(), "new", "checkpoint")
-	if err := weights.GoMLX(dir, fed.Task, s.State.X); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, weights.GoMLX(dir, fed.Task, s.State.X))
 	rows := []int{0, 3, 4, 100}
-	want, err := fed.Predict(context.Background(), s.State.X, datasets.TestPart, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := expect.Value(fed.Predict(context.Background(), s.State.X, datasets.TestPart, rows))(t)
 	for i, got := range predict(t, dir, fed, rows) {
 		for j := range got {
 			if d := got[j] - want[0].Outputs[i][j]; d > 1e-5 || d < -1e-5 {
@@ -64,26 +58,16 @@ func TestGoMLX(t *testing.T) {
 // predict loads a checkpoint and returns the outputs for rows of the test part, with GoMLX alone.
 func predict(t *testing.T, dir string, fed *fedkit.Federation, rows []int) [][]float32 {
 	t.Helper()
-	backend, err := xla.Backend()
-	if err != nil {
-		t.Fatal(err)
-	}
+	backend := expect.Value(xla.Backend())(t)
 	store := mlmodel.NewStore()
-	if _, err := checkpoint.Load(store).Dir(dir).Done(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(checkpoint.Load(store).Dir(dir).Done())(t)
 	var x []float32
 	for _, row := range rows {
 		x = append(x, fed.Data.Test.Row(row, make([]float32, fed.Data.Features()))...)
 	}
 	exec, err := mlmodel.NewExec(backend, store, func(scope *mlmodel.Scope, x *Node) *Node { return twoLayers(scope, x) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Exec(tensors.FromFlatDataAndDimensions(x, append([]int{len(rows)}, fed.Data.Shape...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
+	out := expect.Value(exec.Exec(tensors.FromFlatDataAndDimensions(x, append([]int{len(rows)}, fed.Data.Shape...)...)))(t)
 	return out[0].Value().([][]float32)
 }
 
@@ -93,18 +77,14 @@ func TestGoMLXRefusals(t *testing.T) {
 		return layers.Dense(scope.In("features"), Reshape(ConvertDType(x, dtypes.F32), x.Shape().Dimensions[0], -1), true, 10)
 	}))
 	one, full := ramp(1, fed.Task.Dim()), filepath.Join(t.TempDir(), "full")
-	if err := weights.GoMLX(full, fed.Task, one); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, weights.GoMLX(full, fed.Task, one))
 	load := func(dir string, task *fedkit.Task) error {
 		_, err := weights.LoadGoMLX(dir, task)
 		return err
 	}
 	odd := &fedkit.Task{Name: "odd", Params: []fedkit.Param{{Name: "twice", Shape: []int{455}}, {Name: "twice", Shape: []int{455}}}}
 	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "notes")
-	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(file, []byte("mine"), 0o600))
 	if err := weights.GoMLX(filepath.Join(t.TempDir(), "slash")+"/", fed.Task, one); err != nil {
 		t.Error(err)
 	}

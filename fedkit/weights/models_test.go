@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/weights"
@@ -29,9 +30,7 @@ func TestSafeTensors(t *testing.T) {
 	task := digits(t, 2, model.MLP(5)).Task
 	for _, k := range []int{1, 3} {
 		path, m := filepath.Join(t.TempDir(), "new", "m.safetensors"), ramp(k, task.Dim())
-		if err := weights.SafeTensors(path, task, m); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, weights.SafeTensors(path, task, m))
 		got, err := weights.LoadSafeTensors(path, task)
 		if err != nil || got.Rows() != k || !reflect.DeepEqual(host(t, got), host(t, m)) {
 			t.Errorf("%d models: %v, %v", k, got, err)
@@ -45,26 +44,14 @@ func TestModels(t *testing.T) {
 	for _, s := range []fedkit.Strategy{
 		&strategy.FedAvg{Local: local}, &strategy.IFCA{Local: local}, &strategy.FedPRISM{Local: local},
 	} {
-		if _, err := fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}); err != nil {
-			t.Fatal(err)
-		}
-		sv, err := fedkit.Served(context.Background(), fed, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}))(t)
+		sv := expect.Value(fedkit.Served(context.Background(), fed, s))(t)
 		var files [2][]byte
 		for i := range files {
 			path := filepath.Join(t.TempDir(), "models.safetensors")
-			if err := weights.Models(path, fed.Task, sv); err != nil {
-				t.Fatal(err)
-			}
-			if files[i], err = os.ReadFile(path); err != nil {
-				t.Fatal(err)
-			}
-			got, err := weights.LoadModels(path, fed.Task)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, weights.Models(path, fed.Task, sv))
+			files[i] = expect.Value(os.ReadFile(path))(t)
+			got := expect.Value(weights.LoadModels(path, fed.Task))(t)
 			if err := got.Check(fed.Size(), fed.Task.Dim()); err != nil {
 				t.Error(err)
 			}
@@ -133,9 +120,7 @@ func TestSafeTensorsInPython(t *testing.T) {
 	task := digits(t, 2, model.MLP(5)).Task
 	path, back, m := filepath.Join(t.TempDir(), "m.safetensors"), filepath.Join(t.TempDir(), "back.safetensors"), ramp(3, task.Dim())
 	sv := &fedkit.Serving{Global: m.Take(1), Models: m, Mix: [][]float64{{1, 0, 0}, {0.5, 0.25, 0.25}}, Clusters: []int{0, 2}}
-	if err := weights.Models(path, task, sv); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, weights.Models(path, task, sv))
 	got := python(t, `
 import sys, numpy as np
 from safetensors import safe_open

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/file"
 )
 
@@ -81,12 +82,8 @@ func TestDamagedSafeTensors(t *testing.T) {
 // A newer file is refused by name.
 func TestNewerSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := file.Stream(path, (&writer{header: map[string]any{metadata: map[string]string{"schema": "2"}}}).write); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := LoadSafeTensors(path, small); err == nil || !strings.Contains(err.Error(), "schema = 2: must be 1: a newer fedkit wrote the file") {
-		t.Errorf("error %v", err)
-	}
+	expect.OK(t, file.Stream(path, (&writer{header: map[string]any{metadata: map[string]string{"schema": "2"}}}).write))
+	expect.Error(t, "schema = 2: must be 1: a newer fedkit wrote the file")(LoadSafeTensors(path, small))
 }
 
 // For any file: no panic, and no more models than it has room for.

@@ -9,6 +9,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // python runs a script with the Python that FEDKIT_PYTHON names, which has pandas and safetensors.
@@ -27,18 +28,10 @@ func python(t *testing.T, script string, args ...string) string {
 
 func digits(t *testing.T, clients int, m fedkit.Model) *fedkit.Federation {
 	t.Helper()
-	fed, err := fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: clients, Alpha: 0.5}, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fed
+	return expect.Value(fedkit.New(datasets.Digits(), partition.Dirichlet{Clients: clients, Alpha: 0.5}, m))(t)
 }
 
 func host(t *testing.T, m *fedkit.Matrix) []float32 {
 	t.Helper()
-	v, err := m.Host()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return expect.Value(m.Host())(t)
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 var directive = regexp.MustCompile(`/\*line [^*]*\*/`)
@@ -78,9 +80,7 @@ func TestDressPicksShow(t *testing.T) {
 		"fedkit.example/fedkit/strategy": "fedkitshow",
 	} {
 		dressed, err := dress("/tmp/main.go", []byte("package main\n\nimport (\n\tx \""+path+"\"\n)\n\nfunc main() {\nx.Y\n}\n"), true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if !strings.Contains(string(dressed), want+".Show(") || strings.Contains(string(dressed), draws) != (want == "fedkitshow") {
 			t.Errorf("%s: expected %s.Show in %s", path, want, dressed)
 		}
@@ -92,10 +92,7 @@ func TestDressPicksShow(t *testing.T) {
 
 func TestDressKeepsPlaces(t *testing.T) {
 	const source = "package main\n\nimport (\n\t\"fmt\"\n\n\t\"github.com/janpfeifer/must\"\n)\n\nvar x = must.M1(f())\n\nfunc main() {\n\tflag.Parse()\n\tfmt.Println()\n\tx.Y(\n\t\ty,\n\t)\n}\n"
-	dressed, err := dress("/tmp/main.go", []byte(source), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dressed := expect.Value(dress("/tmp/main.go", []byte(source), true))(t)
 	places := func(source string) (all []string) {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, "/tmp/main.go", source, parser.SkipObjectResolution)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/janpfeifer/must"
 	"golang.org/x/mod/modfile"
 )
@@ -14,10 +15,7 @@ import (
 // folder is a cell's folder as GoNB leaves it, with the cell's source.
 func folder(t *testing.T, source string) string {
 	t.Helper()
-	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(filepath.Abs("../../.."))(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.work": "go 1.26\n\nuse (\n\t.\n\t" + modfile.AutoQuote(root) + "\n)\n", "go.mod": "module gonb_1\n", "main.go": source} {
 		must.M(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))

@@ -13,6 +13,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/fleet"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
@@ -86,9 +87,7 @@ func TestFleet(t *testing.T) {
 	must.M(f.Wait(t.Context(), 2))
 	fed := must.M1(fedtest.Quadratic(20, 31, 8, 24))
 	avg := &strategy.FedAvg{Local: fedkit.Local{Batch: 8, LR: 0.1}}
-	if _, err := fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 3, Fleet: f}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(fedkit.Run(t.Context(), fed, avg, fedkit.Options{Rounds: 3, Fleet: f}))(t)
 	status, out, log := do("run", "testdata/run.yaml", "--rounds", "2", "--fleet", file)
 	if status != done {
 		t.Fatal(status, log)
@@ -140,9 +139,7 @@ func TestFleetMistakes(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(b, &both)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		both["url"] = hub.URL()
 	}
 	mixed := must.M1(json.Marshal(both))
@@ -222,7 +219,5 @@ func TestSizes(t *testing.T) {
 
 // A program that does not call Main is not started again.
 func TestLocalWithoutMain(t *testing.T) {
-	if _, err := fleet.Local(1, fleet.LocalOptions{Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "fleet.Main must come first in main") {
-		t.Error(err)
-	}
+	expect.Error(t, "fleet.Main must come first in main")(fleet.Local(1, fleet.LocalOptions{Dir: t.TempDir()}))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // A run is followed until it is over, here at once. The exit status says how it ended.
@@ -17,9 +18,7 @@ func TestFollow(t *testing.T) {
 	h := &fedkit.History{Name: "FedAvg", Rounds: []fedkit.Record{{Round: 1}, {Round: 2}}}
 	for _, want := range []int{done, stopped} {
 		h.Stopped = want == stopped
-		if err := h.Save(path); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, h.Save(path))
 		if status, out, _ := do("follow", path, "--json"); status != want || strings.Count(out, "\n") != 3 || !strings.Contains(out, `{"summary":{"name":"FedAvg",`) {
 			t.Error(status, out)
 		}

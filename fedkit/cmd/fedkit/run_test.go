@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // decode reads the lines of a run, and its summary.
@@ -103,9 +104,7 @@ func TestStoppedRunsGoOn(t *testing.T) {
 		if err == nil {
 			err = c.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		r, text := bufio.NewReader(out), strings.Builder{}
 		for i := 0; ; i++ {
 			l, err := r.ReadString('\n')
@@ -114,9 +113,7 @@ func TestStoppedRunsGoOn(t *testing.T) {
 				break
 			}
 			if i == 30 {
-				if err := c.Process.Signal(by); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, c.Process.Signal(by))
 			}
 		}
 		_ = c.Wait()

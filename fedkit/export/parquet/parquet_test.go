@@ -14,6 +14,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/export"
 	. "fedkit.example/fedkit/export/parquet"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 )
 
@@ -40,13 +41,8 @@ type row struct {
 // What was written is read back, bit by bit, and in the order of export.Rows.
 func TestTableComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "runs.parquet")
-	if err := Table(path, made()...); err != nil {
-		t.Fatal(err)
-	}
-	got, err := parquet.ReadFile[row](path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, Table(path, made()...))
+	got := expect.Value(parquet.ReadFile[row](path))(t)
 	var want []row
 	for _, h := range made() {
 		for r := range export.Rows(h.Name, h) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/lines"
 	"fedkit.example/fedkit/internal/rows"
@@ -42,13 +43,8 @@ func FuzzCheckpoint(f *testing.F) {
 func TestOtherState(t *testing.T) {
 	was, is := new(struct{ V *rows.Matrix }), new(struct{ Velocity *rows.Matrix })
 	var b bytes.Buffer
-	if err := encode(&b, &history.History{}, &snapshot{states: States{was}}); err != nil {
-		t.Fatal(err)
-	}
-	c, _, err := parse(b.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, encode(&b, &history.History{}, &snapshot{states: States{was}}))
+	c, _ := expect.Values(parse(b.Bytes()))(t)
 	if err := c.fits(&history.History{}, States{is}); err == nil || !strings.Contains(err.Error(), "State.V: missing, was *fedkit.Matrix; State.Velocity: *fedkit.Matrix, was missing") {
 		t.Errorf("error %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fedkit.example/datasets"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 )
@@ -41,18 +42,13 @@ func least(t *testing.T, sizes ...int) *Engine {
 	residual := func(out, y *graph.Node) *graph.Node { return graph.MulScalar(graph.Square(graph.Sub(out, y)), 0.5) }
 	e, err := New(Task{Name: "line", Shapes: [][]int{{1}}, Loss: residual, Accuracy: residual,
 		Forward: func(p []*graph.Node, x *graph.Node) *graph.Node { return graph.Mul(graph.Squeeze(x, -1), p[0]) }}, d, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return e
 }
 
 func (e *Engine) job(t *testing.T, clients ...int) *Job {
 	t.Helper()
-	start, err := xla.Upload([]float32{1}, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	start := expect.Value(xla.Upload([]float32{1}, 1, 1))(t)
 	return &Job{Clients: clients, Batch: 2, Epochs: 1, Rate: slices.Repeat([]float64{0.5}, len(clients)), Optimizer: sgd{}, Start: start,
 		Order: func(client, epoch int) *rand.Rand { return rand.New(rand.NewPCG(uint64(client), uint64(epoch))) }}
 }
@@ -99,19 +95,10 @@ func TestSolveOnADevice(t *testing.T) {
 	e, away := least(t, sizes...), &elsewhere{Here: 3}
 	job := e.job(t, 0, 1, 2, 3, 4, 5, 6)
 	starts := []float32{1, 2, 4, 5, 6, 7, 8}
-	var err error
-	if job.Start, err = xla.Upload(starts, 7, 1); err != nil {
-		t.Fatal(err)
-	}
+	job.Start = expect.Value(xla.Upload(starts, 7, 1))(t)
 	for _, on := range []Device{Here(1), away} {
-		out, err := e.Solve(context.Background(), job, on)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, err := hosts(out.Models)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := expect.Value(e.Solve(context.Background(), job, on))(t)
+		rows := expect.Value(hosts(out.Models))(t)
 		models := slices.Concat(rows...)
 		for i, n := range sizes {
 			want := starts[i]
@@ -135,16 +122,10 @@ func TestSolveOnADevice(t *testing.T) {
 // An evaluation calls the device too, and a remote one gets only the models that it scores.
 func TestEvaluateOnADevice(t *testing.T) {
 	e, away := least(t, 40, 40, 40), &elsewhere{Here: 2}
-	models, err := xla.Upload([]float32{1, 2, 3}, 3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := expect.Value(xla.Upload([]float32{1, 2, 3}, 3, 1))(t)
 	v := &Evaluation{Models: models, Rows: []int{0, 1, 2, 3}, Which: []int{2, 1, 0, 2}}
 	for _, on := range []Device{Here(1), away} {
-		s, err := e.Evaluate(context.Background(), v, on)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Value(e.Evaluate(context.Background(), v, on))(t)
 		if want := []float32{0, 0.5, 2, 0}; !slices.Equal(s.Loss[0], want) {
 			t.Errorf("%T: losses %v, want %v", on, s.Loss[0], want)
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // The plugin's destructors abort under the race detector when the process ends in the usual way.
@@ -39,12 +41,8 @@ func TestMemoryOfAContainer(t *testing.T) {
 		root := t.TempDir()
 		for path, text := range c.files {
 			path = filepath.Join(root, path)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			expect.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		}
 		if got := cgroupsLeave(root); got != c.want {
 			t.Errorf("%s: %v bytes are left, want %v", name, got, c.want)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/bounds"
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 type row struct {
@@ -38,10 +39,7 @@ func TestListsComeBack(t *testing.T) {
 			for i := range list {
 				list[i] = of(i)
 			}
-			b, err := Append([]byte("before"), list)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := expect.Value(Append([]byte("before"), list))(t)
 			var back []row
 			if rest, err := Read(append(b[6:], "after"...), &back); err != nil || string(rest) != "after" || !reflect.DeepEqual(list, back) {
 				t.Errorf("%s, %d rows: %v, %v, rest %q; want %v", name, n, back, err, rest, list)
@@ -68,9 +66,7 @@ func again(t *testing.T, list []float64) (back []float64) {
 	if err == nil {
 		_, err = Read(b, &back)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return back
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 )
@@ -55,10 +56,7 @@ func (s *shelf) fetch(_ context.Context, _, hash string) ([]byte, error) {
 // machine returns a machine with this much memory, and its store.
 func machine(t *testing.T, memory int64) (*Machine, *shelf) {
 	t.Helper()
-	client, err := xla.NewClient()
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := expect.Value(xla.NewClient())(t)
 	s := new(shelf)
 	s.put(nil)
 	return NewMachine(client, 2, memory, s.fetch), s
@@ -94,14 +92,8 @@ func adding(s *shelf, id string, back int, a, b Part, inline ...[]byte) *Call {
 func run(t *testing.T, m *Machine, c *Call) *Answer {
 	t.Helper()
 	c, err := DecodeCall(c.Encode()) // as it travels
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := DecodeAnswer(m.Run(t.Context(), c, true).Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	expect.OK(t, err)
+	return expect.Value(DecodeAnswer(m.Run(t.Context(), c, true).Encode()))(t)
 }
 
 // Arguments come in the message, from the store, and from kept results; results are returned or kept.
@@ -208,10 +200,7 @@ func TestParts(t *testing.T) {
 
 // Programs and objects that many calls need at the same time are fetched once.
 func TestAtOnce(t *testing.T) {
-	client, err := xla.NewClient()
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := expect.Value(xla.NewClient())(t)
 	s := new(shelf)
 	object := s.put(floats(1, 2, 3, 4))
 	asked, release := make(chan string, 100), make(chan struct{})

@@ -3,11 +3,12 @@ package rows
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 func TestColumns(t *testing.T) {
@@ -66,9 +67,7 @@ func TestColumnsThatDoNotFit(t *testing.T) {
 		"Matrix.Columns: 2 to 2 of a matrix [2, 3]":           a.Columns(2, 2),
 		"Matrix.Repeat: a matrix [1, 3], 0 times: want one r": Zeros(1, 3).Repeat(0),
 	} {
-		if err := m.Err(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		expect.Error(t, want)(m.Err())
 	}
 	if _, err := a.Inner(Zeros(1, 4)); err == nil {
 		t.Error("inner products of rows of different lengths")

@@ -4,6 +4,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/precision"
 )
 
@@ -12,10 +13,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 func rowsOf(t testing.TB, m *Matrix) [][]float64 {
 	t.Helper()
-	v, err := m.Host()
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := expect.Value(m.Host())(t)
 	rows := make([][]float64, m.Rows())
 	for i := range rows {
 		rows[i] = precision.Double(v[i*m.Cols() : (i+1)*m.Cols()])

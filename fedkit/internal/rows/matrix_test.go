@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"github.com/gomlx/compute/dtypes"
@@ -88,20 +89,14 @@ func TestPointsOfManyColumns(t *testing.T) {
 	d := 2*columnsAtOnce + 3
 	values := make([]float32, 2*d)
 	values[0], values[d-1], values[d], values[2*d-1] = 3, 4, 3, -4
-	points, err := NewMatrix(values, 2, d).Points()
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := expect.Value(NewMatrix(values, 2, d).Points())(t)
 	if got := points.Distances().At(0, 1); got != 8 {
 		t.Errorf("distance %v, want 8", got)
 	}
 }
 
 func testMatrix(t *testing.T, fresh func() *Matrix) {
-	points, err := fresh().Points()
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := expect.Value(fresh().Points())(t)
 	for at, want := range map[[2]int]float64{{0, 0}: 5, {0, 1}: 11, {1, 2}: 39, {2, 2}: 61} {
 		if got := points.Gram().At(at[0], at[1]); got != want {
 			t.Errorf("Points: the inner product of rows %v is %v, want %v", at, got, want)
@@ -202,14 +197,9 @@ func TestProgramsThatReturnNoMatrix(t *testing.T) {
 
 func TestMatrixBinary(t *testing.T) {
 	m := NewMatrix([]float32{1, -2, 0.1, 4, 5e-9, 6, 7, 8, 9, 1e30, 11, 12, 13, 14, 15}, 3, 5)
-	b, err := m.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(m.MarshalBinary())(t)
 	var back Matrix
-	if err := back.UnmarshalBinary(b); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, back.UnmarshalBinary(b))
 	if want, got := rowsOf(t, m), rowsOf(t, &back); !reflect.DeepEqual(got, want) {
 		t.Fatalf("%v, want %v", got, want)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 // own is a part with a method and a helper of its own.
@@ -21,12 +23,8 @@ func made() func() int { return func() int { return 2 } }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	expect.OK(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
 // The version changes with every source file, and not with tests.

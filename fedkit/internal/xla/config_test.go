@@ -3,6 +3,7 @@ package xla
 import (
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	gxla "github.com/gomlx/go-xla/compute/xla"
 )
 
@@ -24,10 +25,7 @@ func TestTF32IsOffUnlessAskedFor(t *testing.T) {
 			t.Errorf("%q became %q, want %q", config, got, want)
 		}
 	}
-	b, err := Backend()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(Backend())(t)
 	if b.(*gxla.Backend).DotGeneralUseTF32 {
 		t.Error("TF32 is on")
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -50,10 +51,7 @@ func looped(f func(in []*Node) []*Node) func(in []*Node) []*Node {
 // same fails unless a function and its gradient, rewritten and inside a loop, equal XLA's own outside of one.
 func same(t *testing.T, f func(in []*Node) *Node, in ...any) {
 	t.Helper()
-	b, err := Backend()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(Backend())(t)
 	both := func(in []*Node) []*Node {
 		y := f(in)
 		at := Iota(y.Graph(), shapes.Make(dtypes.Float32, y.Shape().Size()), 0)
@@ -62,10 +60,7 @@ func same(t *testing.T, f func(in []*Node) *Node, in ...any) {
 	}
 	alone := MustNewExec(b, both)
 	want := alone.MustCall(in...)
-	got, err := NewProgram("looped", looped(both)).Call(in...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := expect.Value(NewProgram("looped", looped(both)).Call(in...))(t)
 	for i, w := range want {
 		a, b := tensors.MustCopyFlatData[float32](got[i]), tensors.MustCopyFlatData[float32](w)
 		largest := 0.0

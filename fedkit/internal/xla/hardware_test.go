@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
 )
 
 func TestHardware(t *testing.T) {
@@ -29,12 +31,8 @@ func TestModelsOfGPUs(t *testing.T) {
 	folder := t.TempDir()
 	for gpu, model := range map[string]string{"0000:01:00.0": "NVIDIA H100", "0000:02:00.0": "NVIDIA H100", "0000:03:00.0": "NVIDIA A100"} {
 		path := filepath.Join(folder, gpu, "information")
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("Model: \t\t "+model+"\nIRQ:   \t\t 42\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		expect.OK(t, os.WriteFile(path, []byte("Model: \t\t "+model+"\nIRQ:   \t\t 42\n"), 0o666))
 	}
 	if got := modelsIn(folder); !slices.Equal(got, []string{"NVIDIA A100", "NVIDIA H100"}) {
 		t.Errorf("%q", got)

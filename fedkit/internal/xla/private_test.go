@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	gxla "github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/go-xla/stablehlo"
@@ -12,19 +13,13 @@ import (
 
 // go-xla has the private fields that fedkit reads; TestArithmetic covers GoMLX's. It fails if go.mod has other versions.
 func TestPrivateFields(t *testing.T) {
-	mod, err := os.ReadFile("../../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mod := expect.Value(os.ReadFile("../../../go.mod"))(t)
 	for version := range strings.SplitSeq(privateOf, ", ") {
 		if !strings.Contains(string(mod), "\t"+version+"\n") {
 			t.Errorf("go.mod has not %s: if what follows passes, so does TestArithmetic, and privateOf is out of date", version)
 		}
 	}
-	b, err := Backend()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(Backend())(t)
 	x := b.(*gxla.Backend)
 	for _, c := range []struct {
 		read func()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/core/graph"
@@ -22,14 +23,8 @@ func plus(name string, constant []float32) *xla.Program {
 // lastOf runs a program on zeros and returns the last value of its result.
 func lastOf(t *testing.T, p *xla.Program, n int) float32 {
 	t.Helper()
-	out, err := p.Call(make([]float32, n))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := xla.Host(out[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := expect.Value(p.Call(make([]float32, n)))(t)
+	v := expect.Value(xla.Host(out[0]))(t)
 	return v[n-1]
 }
 
@@ -97,9 +92,7 @@ func TestDroppedUploadsAreGivenBack(t *testing.T) {
 	values := make([]uint8, 40<<20)
 	first, most := pjrt.BuffersAlive(), int64(0)
 	for range 25 {
-		if _, err := xla.Upload(values, len(values)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Value(xla.Upload(values, len(values)))(t)
 		time.Sleep(5 * time.Millisecond) // finalizers run concurrently
 		most = max(most, pjrt.BuffersAlive()-first)
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
 )
@@ -27,19 +28,14 @@ func TestMain(m *testing.M) {
 
 // A plugin that cannot be opened gives a short error with advice, and a damaged file does not end the process.
 func TestMissingPlugin(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := expect.Value(os.Executable())(t)
 	dir := t.TempDir()
 	text, part := filepath.Join(dir, "text.so"), filepath.Join(dir, "pjrt_c_api_cpu_v0.104.0_plugin.so")
 	program, err := os.ReadFile(self)
 	for path, b := range map[string][]byte{text: []byte("#!/bin/sh\nexec plugin \"$@\"\n"), part: program[:len(program)/2]} {
 		err = errors.Join(err, os.WriteFile(path, b, 0o777))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	none := []string{"HOME=" + t.TempDir(), "PJRT_PLUGIN_LIBRARY_PATH=" + t.TempDir()}
 	for name, test := range map[string]struct {
 		backend string
@@ -75,10 +71,7 @@ func TestMissingPlugin(t *testing.T) {
 
 // The CPU plugin has at least one thread per device, so several devices would oversubscribe a small machine.
 func TestCPUIsOneDevice(t *testing.T) {
-	b, err := xla.Backend()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(xla.Backend())(t)
 	if xla.OnCPU() && b.NumDevices() != 1 {
 		t.Errorf("the CPU shows %d devices, want 1", b.NumDevices())
 	}
@@ -88,10 +81,7 @@ func TestProgram(t *testing.T) {
 	p := xla.NewProgram("double", func(a []*graph.Node) []*graph.Node { return []*graph.Node{graph.Add(a[0], a[0])} })
 	before := xla.Compilations()
 	for range 3 {
-		out, err := p.Call([]float32{1, 2, 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := expect.Value(p.Call([]float32{1, 2, 3}))(t)
 		if v, err := xla.Host(out[0]); err != nil || v[2] != 6 {
 			t.Errorf("%v, %v", v, err)
 		}
@@ -110,10 +100,7 @@ func TestUploadChecksItsSize(t *testing.T) {
 	if _, err := xla.Upload([]int32{1, 2, 3}, 2, 2); err == nil {
 		t.Error("3 values filled a shape of 4")
 	}
-	u, err := xla.Upload([]float32{1, 2, 3, 4}, 2, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := expect.Value(xla.Upload([]float32{1, 2, 3, 4}, 2, 2))(t)
 	if v, err := xla.Host(u); err != nil || v[3] != 4 {
 		t.Errorf("%v, %v", v, err)
 	}
