@@ -106,7 +106,12 @@ func (q Quantity) scale(of []cell) scale {
 
 // write writes a number without its unit.
 func (s scale) write(v float64) string {
-	return table.Minus(strconv.FormatFloat(v/s.size, 'f', s.decimals, 64))
+	if s.size < 1 { // a product, as table.Percent has it: a quotient rounds another way
+		v *= math.Round(1 / s.size)
+	} else {
+		v /= s.size
+	}
+	return table.Minus(strconv.FormatFloat(v, 'f', s.decimals, 64))
 }
 
 // needed reports whether the last decimal of a cell is not 0.
