@@ -141,7 +141,7 @@ func (s *sheet) width(i int) string {
 		for _, q := range s.panels[:s.across()] {
 			beside += q.around() + spacing
 		}
-		width = fmt.Sprintf("clamp(floor((room - %g) / %d), %d, %d)", beside, s.across(), min(44, p.Width), p.Width)
+		width = fmt.Sprintf("clamp(floor((room - %g) / %d), %d, %d)", beside, s.across(), min(40, p.Width), p.Width)
 	}
 	if n := int(p.x.hi - p.x.lo); p.matrix() && n > 0 && 8*n <= p.Width { // whole pixels for each cell, so that no seams show
 		width = fmt.Sprintf("%d * max(1, floor(%s / %d))", n, width, n)
