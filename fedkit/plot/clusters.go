@@ -20,7 +20,7 @@ const maxColumns = 8
 // Clusters returns the figure of which cluster every client belonged to, round by round; Show draws it. The clusters of a round
 // are matched to those before that they share most clients with (cluster.Follow), so that a group keeps its color even if a
 // method renumbers its clusters. Rounds without a clustering keep the last assignment. A client without a cluster has no color.
-// If clients seldom move, successive rounds with the same clusters are one column, and all of them are if nobody ever does.
+// If clients seldom move, successive rounds with the same clusters are one column; if no client ever moves, all rounds are.
 //
 // True groups [M], if given, are what clients are sorted by, from the bottom up, with lines between them and a strip at
 // the right: plot.Clusters(h, partition.Groups(fed.Clients)...). The strip has the colors of the clusters that agree with the

@@ -57,7 +57,7 @@ func TestTableComesBack(t *testing.T) {
 		}
 	}
 	python := os.Getenv("FEDKIT_PYTHON")
-	if python == "" || exec.CommandContext(t.Context(), python, "-c", "import pyarrow").Run() != nil {
+	if python == "" {
 		t.Skip("FEDKIT_PYTHON does not name a Python with pandas and pyarrow")
 	}
 	said, err := exec.CommandContext(t.Context(), python, "-c", `
