@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/study"
+	"fedkit.example/fedkit/table"
 )
 
 // Found is the part of a grid's runs that was found.
@@ -29,6 +31,7 @@ type Found struct {
 	several      int               // number of runs that were found more than once
 	unread       int               // number of runs whose files are not here
 	damaged      []error
+	command      string // that computes them, if they are the full part of a notebook
 }
 
 // Find returns the runs of the grid that exist, and computes nothing: those stored in a folder, and otherwise those of an extract
@@ -89,11 +92,41 @@ func (g Grid) Status(dir, extract string) *Found {
 	return f
 }
 
+// Full returns the full part of a notebook: the runs of the study in the file NAME.yaml beside it, those in the folder runs/NAME and
+// otherwise those of the extract NAME.runs. There may be none, or only some: String says why, and which command computes them.
+func Full(file string) *Found {
+	name := strings.TrimSuffix(file, filepath.Ext(file))
+	store := filepath.Join(filepath.Dir(name), "runs", filepath.Base(name))
+	g, err := ReadGrid(file)
+	f := g.Status(store, name+".runs")
+	if err != nil {
+		f.damaged = append(f.damaged, err)
+	}
+	in := "." // the notebook's folder, from which the command is not called
+	if dir, err := os.Getwd(); err == nil {
+		in = filepath.Base(dir)
+	}
+	f.command = fmt.Sprintf("./scripts/fedkit study %s --store %s --extract %s", filepath.Join(in, file), filepath.Join(in, store), filepath.Join(in, name+".runs"))
+	return f
+}
+
+// Draw draws the runs. If there is none, it prints why and goes on.
+func (f *Found) Draw(draw func(study.Runs)) {
+	if len(f.Runs) == 0 {
+		fmt.Println("not drawn:", f)
+		return
+	}
+	draw(f.Runs)
+}
+
 // none says that there is no run of the grid.
 func (f *Found) none() string {
 	places := f.dir
 	if f.extract != "" {
 		places += " or " + f.extract
+	}
+	if len(f.Missing) == 0 {
+		return "there are no runs"
 	}
 	return fmt.Sprintf("none of %d runs is in %s%s", len(f.Missing), places, f.others())
 }
@@ -240,8 +273,7 @@ func (f *Found) String() string {
 	}
 	say(f.Stored, "runs from the folder "+f.dir, "")
 	if n := len(f.Runs) - f.Stored; n > 0 {
-		latest := slices.MaxFunc(f.Runs, func(a, b *study.Run) int { return a.Finished.Compare(b.Finished) })
-		say(n, fmt.Sprintf("runs from the extract %s, of %s", f.extract, latest.Finished.Format(time.DateOnly)), "")
+		say(n, fmt.Sprintf("runs from the extract %s, of %s", f.extract, f.computed()), "")
 	}
 	if len(f.Runs) == 0 {
 		lines = append(lines, f.none())
@@ -257,13 +289,54 @@ func (f *Found) String() string {
 	}
 	failed := f.Runs.Failed()
 	say(len(failed), "failed", some(failed, func(r *study.Run) string { return r.Err().Error() }))
+	others, codes := 0, []string{}
 	for _, code := range slices.SortedFunc(maps.Keys(f.code), func(a, b string) int { return cmp.Or(f.code[b]-f.code[a], cmp.Compare(a, b)) }) {
-		say(f.code[code], "computed by other code", fmt.Sprintf("%s; this is %s", cmp.Or(code, "of an unknown version"), source.Of()))
+		others += f.code[code]
+		codes = append(codes, cmp.Or(code, "of an unknown version"))
 	}
+	say(others, "computed by other code", fmt.Sprintf("%s; this is %s", some(codes, func(code string) string { return code }), source.Of()))
 	for _, err := range f.damaged {
 		lines = append(lines, "damaged: "+err.Error())
 	}
+	if f.command != "" && len(f.Runs) == 0 {
+		lines = append(lines, "this command computes them:\n"+f.command)
+	} else if f.command != "" {
+		lines = append(lines, fmt.Sprintf("computed in %s of runs, by %s", table.Seconds(f.seconds()), f.command))
+	}
 	return strings.Join(lines, "\n")
+}
+
+// computed says when, on which processors and from which commits the runs were computed.
+func (f *Found) computed() string {
+	var latest time.Time
+	var on, commits []string
+	for _, r := range f.Runs {
+		if r.Finished.After(latest) {
+			latest = r.Finished
+		}
+		if !slices.Contains(on, r.About.Hardware) && r.About.Hardware != "" {
+			on = append(on, r.About.Hardware)
+		}
+		if !slices.Contains(commits, r.Commit) && r.Commit != "" {
+			commits = append(commits, r.Commit)
+		}
+	}
+	words := latest.Format(time.DateOnly)
+	if len(on) > 0 {
+		words += ", on " + some(on, func(s string) string { return s })
+	}
+	if len(commits) > 0 {
+		words += ", commit " + some(commits, func(s string) string { return s })
+	}
+	return words
+}
+
+// seconds is the wall time of all runs.
+func (f *Found) seconds() (s float64) {
+	for _, r := range f.Runs {
+		s += r.Seconds
+	}
+	return s
 }
 
 // some lists the first three of a list.

@@ -14,6 +14,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/strategy"
+	"fedkit.example/fedkit/study"
 	"github.com/janpfeifer/must"
 )
 
@@ -237,4 +238,35 @@ func written(t *testing.T, text string) Grid {
 	must.M(os.WriteFile(path, []byte(text), 0o600))
 	g := must.M1(ReadGrid(path))
 	return g
+}
+
+// The full part of a notebook is never an error: without its runs, the command is said.
+func TestFull(t *testing.T) {
+	t.Chdir(t.TempDir())
+	drawn := 0
+	check := func(runs int, says ...string) {
+		t.Helper()
+		f := Full("some.yaml")
+		f.Draw(func(rs study.Runs) { drawn += len(rs) })
+		for _, text := range append(says, "./scripts/fedkit study") {
+			if !strings.Contains(f.String(), text) || len(f.Runs) != runs {
+				t.Errorf("%d runs, want %d\n%s\nwant %s", len(f.Runs), runs, f, text)
+			}
+		}
+	}
+	check(0, "no such file")
+	must.M(os.WriteFile("some.yaml", []byte(findable), 0o600))
+	check(0, "none of 6 runs is in runs/some or some.runs", "this command computes them:")
+	st := must.M1(must.M1(ReadGrid("some.yaml")).Study("runs/some"))
+	st.Log = t.Output()
+	runs := must.M1(st.Run(context.Background()))
+	check(6, "runs from the folder runs/some: 6")
+	must.M(runs[:4].Extract("some.runs"))
+	must.M(runs.Remove())
+	check(4, "runs from the extract some.runs, of 20", "missing: 2", "some.yaml --store ")
+	must.M(os.WriteFile("some.runs", []byte("nothing"), 0o600))
+	check(0, "damaged: study: some.runs: it is not an extract")
+	if drawn != 10 {
+		t.Errorf("%d drawn", drawn)
+	}
 }

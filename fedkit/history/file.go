@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/file"
@@ -357,7 +358,7 @@ func (r *Record) trimSummary() {
 	if r.ChosenOnTest != nil {
 		s.ChosenOnTest = nil
 	}
-	if *s == (Summary{}) {
+	if reflect.ValueOf(*s).IsZero() {
 		r.Summary = nil
 	}
 }

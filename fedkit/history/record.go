@@ -49,8 +49,11 @@ type Record struct {
 	Summary *Summary `json:"summary,omitempty"`
 }
 
-// Clients returns the participating clients.
+// Clients returns the participating clients; nil if Results were left out, unless the record is from a study's extract.
 func (r *Record) Clients() []int {
+	if r.Results == nil && r.Summary != nil {
+		return r.Summary.Clients
+	}
 	clients := make([]int, len(r.Results))
 	for i, s := range r.Results {
 		clients[i] = s.Client

@@ -34,6 +34,8 @@ type Summary struct {
 
 	Unseen       *Score `json:"unseen,omitempty"`         // mean of Unseen
 	ChosenOnTest *Score `json:"chosen_on_test,omitempty"` // mean of ChosenOnTest
+
+	Clients []int `json:"clients,omitempty"` // that took part, in a study's extract
 }
 
 // summary returns the totals and means of the whole record.

@@ -112,7 +112,13 @@ func measured(h *fedkit.History, of Of) ([]cell, error) {
 	}
 	var cells []cell
 	for _, r := range h.Rounds {
-		for _, s := range r.Results {
+		results := r.Results
+		if of == Participation && results == nil { // of an extract
+			for _, c := range r.Clients() {
+				results = append(results, fedkit.ClientResult{Client: c})
+			}
+		}
+		for _, s := range results {
 			v := float64(recorded[of].of(s))
 			none := v == 0 && recorded[of].sometimes
 			if finite(v) && !none && s.Client >= 0 && s.Client < maxClients && r.Round >= 0 {

@@ -16,7 +16,7 @@ import (
 )
 
 // column is a quantity of rounds, by its path in the JSON of a record. A value is its JSON: a number, a string, a bool, or null if
-// the record has none.
+// the record has none. That of a list of whole numbers, whose path ends with listMark, is a string: "0 0 1 -1".
 type column struct {
 	Path   []string          `json:"path"`
 	Values []json.RawMessage `json:"values"` // of all rows
@@ -29,7 +29,10 @@ type columns struct {
 	rows   int
 }
 
-// add adds a record, whose lists are left out.
+// listMark ends the path of a list of whole numbers.
+const listMark = "[]"
+
+// add adds a record, without its lists of anything but whole numbers.
 func (cs *columns) add(r *fedkit.Record) error {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -50,7 +53,11 @@ func (cs *columns) add(r *fedkit.Record) error {
 func (cs *columns) put(path []string, b json.RawMessage) error {
 	switch b[0] {
 	case '[':
-		return nil
+		var list []int
+		if json.Unmarshal(b, &list) != nil || len(list) == 0 {
+			return nil
+		}
+		path, b = append(path[:len(path):len(path)], listMark), strconv.AppendQuote(nil, strings.Trim(fmt.Sprint(list), "[]"))
 	case '{':
 		var tree map[string]json.RawMessage
 		if err := json.Unmarshal(b, &tree); err != nil {
@@ -119,8 +126,13 @@ func (cs *columns) record(row int) (r fedkit.Record, err error) {
 		if row >= len(c.Values) || string(c.Values[row]) == "null" {
 			continue
 		}
-		into := tree
-		for _, name := range c.Path[:len(c.Path)-1] {
+		path, into, value := c.Path, tree, any(c.Values[row])
+		if path[len(path)-1] == listMark {
+			if path, value = path[:len(path)-1], numbers(c.Values[row]); len(path) == 0 || value.([]int) == nil {
+				return r, fmt.Errorf("%v has the value %s", c.Path, c.Values[row])
+			}
+		}
+		for _, name := range path[:len(path)-1] {
 			inner, is := into[name].(map[string]any)
 			if !is {
 				inner = map[string]any{}
@@ -128,11 +140,27 @@ func (cs *columns) record(row int) (r fedkit.Record, err error) {
 			}
 			into = inner
 		}
-		into[c.Path[len(c.Path)-1]] = c.Values[row]
+		into[path[len(path)-1]] = value
 	}
 	b, err := json.Marshal(tree)
 	if err != nil {
 		return r, err
 	}
 	return r, json.Unmarshal(b, &r)
+}
+
+// numbers reads a list of whole numbers; nil for anything else.
+func numbers(value json.RawMessage) (list []int) {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return nil
+	}
+	for word := range strings.FieldsSeq(text) {
+		v, err := strconv.Atoi(word)
+		if err != nil {
+			return nil
+		}
+		list = append(list, v)
+	}
+	return list
 }

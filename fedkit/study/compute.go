@@ -18,6 +18,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/internal/interrupt"
+	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/progress"
 )
 
@@ -123,7 +124,7 @@ func (s *Study) store(ctx context.Context, p *plan, w fedkit.Watcher) error {
 	case errors.Is(err, fedkit.ErrStopped):
 		return err
 	}
-	p.Seconds, p.Finished, p.About.Code, p.Error = time.Since(begin).Seconds(), time.Now().UTC().Truncate(time.Second), p.code, ""
+	p.Seconds, p.Finished, p.About.Code, p.Commit, p.Error = time.Since(begin).Seconds(), time.Now().UTC().Truncate(time.Second), p.code, source.Commit(), ""
 	p.Retry = false
 	if err != nil {
 		p.Error, p.Retry = err.Error(), !errors.Is(err, fedkit.ErrNotFinite)

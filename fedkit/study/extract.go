@@ -25,7 +25,7 @@ import (
 // An extract is compressed by zstd. It has a line of JSON that says what it is, one for each run, and then one for each quantity,
 // with its values in all rounds of all runs. The last line is the SHA-256 of those before it:
 //
-//	{"fedkit":"extract","schema":3,"runs":2}
+//	{"fedkit":"extract","schema":4,"runs":2}
 //	{"name":"FedAvg",…,"records":2}
 //	{"name":"FedProx",…,"records":2}
 //	{"path":["round"],"values":[5,10,5,10]}
@@ -34,7 +34,10 @@ import (
 //
 // Numbers that are not whole are rounded to four decimals, and null stands for no value. Differences of successive values would
 // take a tenth less room, and no other program reads them. Package export/parquet says why it is not Parquet, and writes it as such.
-const extractSchema = 3
+const (
+	extractSchema = 4
+	oldestExtract = 3 // without lists
+)
 
 // decimals is the resolution of numbers that are not whole: 10,000 stands for four decimals.
 const decimals = 10_000
@@ -82,9 +85,10 @@ type extracted struct {
 	Records int `json:"records"` // in its history
 }
 
-// Extract writes what tables and curves need of the runs into one small file, which may be committed beside a notebook or a
-// paper: see Open. It keeps the evaluated rounds, without what is recorded per client. Seconds and bytes of other rounds are
-// added to the next one that is kept. Numbers that are not whole have four decimals. The file is written atomically.
+// Extract writes what tables, curves and maps need of the runs into one small file, which may be committed beside a notebook or a
+// paper: see Open. It keeps the evaluated rounds. Of what is recorded per client it keeps the clusters and, if all rounds were
+// evaluated, who took part (history.Record.Clients). Seconds and bytes of other rounds are added to the next one that is kept.
+// Numbers that are not whole have four decimals. The file is written atomically.
 //
 // Errors: no runs, two that are the same, a history that cannot be loaded.
 func (rs Runs) Extract(path string) error {
@@ -107,7 +111,7 @@ func (rs Runs) extract(path string) error {
 	}
 	records, errs := make([][]fedkit.Record, len(rs)), make([]error, len(rs))
 	each(len(rs), func(i int) {
-		h, err := rs[i].Light()
+		h, err := rs[i].History()
 		if h != nil {
 			records[i] = evaluated(h.Rounds)
 		} else if rs[i].Error == "" {
@@ -156,11 +160,16 @@ var errUnpacked = fmt.Errorf("it unpacks to more than %d MiB and %d times its si
 
 // evaluated returns the evaluated rounds and the last one, with the seconds and bytes since the one before.
 func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
+	all := !slices.ContainsFunc(rounds, func(r fedkit.Record) bool { return r.Score() == nil })
 	var since fedkit.Record
 	for i, r := range rounds {
 		r.Seconds += since.Seconds
 		r.BytesDown += since.BytesDown
 		r.BytesUp += since.BytesUp
+		clients := r.Clients()
+		if r.LeaveOut(true, true); all {
+			r.Summary.Clients = clients
+		}
 		r.EvalTime, r.Absences = 0, nil
 		if since = r; r.Score() != nil || i == len(rounds)-1 {
 			kept, since = append(kept, r), fedkit.Record{}
@@ -208,7 +217,7 @@ func readExtract(r io.Reader) (Runs, error) {
 	if head.Schema > extractSchema {
 		return nil, fmt.Errorf("%w: schema %d, this one knows %d", history.ErrNewer, head.Schema, extractSchema)
 	}
-	if head.Schema < extractSchema {
+	if head.Schema < oldestExtract {
 		return nil, fmt.Errorf("schema %d: an older fedkit wrote it: write it anew", head.Schema)
 	}
 	if head.Runs > mostRuns {

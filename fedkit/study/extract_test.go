@@ -95,7 +95,7 @@ func TestExtractThatIsNone(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       "it is not an extract of runs",
 		"{}":                                     "it is not an extract of runs",
-		`{"fedkit":"extract","schema":4}` + "\n": "a newer fedkit wrote it: schema 4",
+		`{"fedkit":"extract","schema":5}` + "\n": "a newer fedkit wrote it: schema 5",
 		`{"fedkit":"extract","schema":1,"runs":0}` + "\n":                                              "schema 1: an older fedkit wrote it",
 		`{"fedkit":"extract","schema":3,"runs":3}` + "\n":                                              "it has 0 lines for 3 runs",
 		`{"fedkit":"extract","schema":3,"runs":-1}` + "\n":                                             "it has 0 lines for -1 runs",
@@ -171,6 +171,28 @@ func TestExtractThatWasEdited(t *testing.T) {
 		must.M(os.WriteFile(path, z.EncodeAll(c.text, nil), 0o600))
 		if rs, err := study.Open(path); (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path)) {
 			t.Errorf("%s: %v, %v, want %q", c.what, rs, err, c.want)
+		}
+	}
+}
+
+// An extract has the clients' clusters and, if all rounds were evaluated, who took part.
+func TestExtractHasClustersAndCohorts(t *testing.T) {
+	dir := t.TempDir()
+	st := study.New(filepath.Join(dir, "runs"))
+	st.Log = t.Output()
+	s := &strategy.FedClust{K: 2, Fraction: 0.5, Local: fedkit.Local{Batch: 16, LR: 0.1}}
+	st.Add(digits(t), s, fedkit.Options{Rounds: 3}, "every", 1)
+	st.Add(digits(t), s, fedkit.Options{Rounds: 3, EvalEvery: 2}, "every", 2)
+	runs := must.M1(st.Run(ctx))
+	path := filepath.Join(dir, "some.runs")
+	must.M(runs.Extract(path))
+	was, is := runs.Histories(), must.M1(study.Open(path)).Histories()
+	for i, h := range is {
+		for j, r := range h.Rounds {
+			full := was[i].Rounds[[][]int{{0, 1, 2}, {1, 2}}[i][j]]
+			if !slices.Equal(r.Clusters, full.Clusters) || slices.Equal(r.Clients(), full.Clients()) != (i == 0) || r.Training().Steps != full.Training().Steps {
+				t.Errorf("run %d, round %d: %v %v\nwant %v %v", i, r.Round, r.Clusters, r.Clients(), full.Clusters, full.Clients())
+			}
 		}
 	}
 }

@@ -27,6 +27,7 @@ type Run struct {
 	Accuracy fedkit.Float `json:"accuracy"`         // at the last evaluated round, as History.Accuracy has it
 	Seconds  float64      `json:"seconds"`          // wall time, if it was computed in one go
 	Finished time.Time    `json:"finished"`         // when it ended
+	Commit   string       `json:"commit,omitempty"` // of the checkout that the program was built from, with a + if files were changed; empty in a notebook
 	Models   bool         `json:"models,omitempty"` // whether its final models are kept
 	Error    string       `json:"error,omitempty"`  // why it failed; empty if it did not
 	Retry    bool         `json:"retry,omitempty"`  // it failed for a reason outside of it, such as a full disk: Study.Run computes it anew

@@ -33,6 +33,7 @@ type gridFile struct {
 type studyCommand struct {
 	gridFile
 	Models   bool   `help:"Keep the final models."`
+	Add      bool   `help:"Compute only what the extract lacks too, and add it."`
 	DryRun   bool   `help:"Do as study status: compute nothing."`
 	Again    bool   `help:"Compute everything anew, also what is stored."`
 	Parallel int    `placeholder:"N" help:"Number of runs side by side. Default: by machine, or by fleet."`
@@ -96,6 +97,14 @@ func (s *studyCommand) Run(c *console) error {
 	if s.Extract != "" {
 		if _, err := study.Open(s.Extract); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fedkit.Invalid("--extract", s.Extract, "an extract that can be read, since its runs are kept, or no file: "+err.Error())
+		}
+	}
+	if s.Add {
+		missing := whole.Status(s.Store, s.Extract).Missing
+		grid = slices.DeleteFunc(slices.Clone(grid), func(t *experiment.Trial) bool { return !slices.Contains(missing, t) })
+		if len(grid) == 0 {
+			fmt.Fprintln(c.err, "the store and the extract have all runs")
+			return nil
 		}
 	}
 	var options []*fedkit.Options

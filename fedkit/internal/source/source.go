@@ -137,6 +137,26 @@ func module() string {
 	return "unknown"
 }
 
+// Commit is that of the checkout that the program was built from, "0f1e2d3c4b5a", with a + if files were changed; "" if the build info
+// has none, as in a cell or a test.
+func Commit() string {
+	commit, changed := "", ""
+	if info, _ := debug.ReadBuildInfo(); info != nil {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				commit = s.Value[:min(12, len(s.Value))]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				changed = "+"
+			}
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return commit + changed
+}
+
 // hashDeclarations returns a hash of the named declarations in a folder, and of all in it that they use; "" if there are none.
 // What surrounds a function literal does not count, or every change of a cell would.
 func hashDeclarations(dir string, start []string) string {
