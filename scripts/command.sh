@@ -11,6 +11,6 @@ build() {
 	esac
 	setup
 	lock # workers may be started side by side; Go leaves a program alone that is up to date
-	(cd "$root" && go build -ldflags=-s -o "$file" ./fedkit/cmd/fedkit) || die "the fedkit command cannot be built"
+	(cd "$root" && go build -buildvcs=auto -ldflags=-s -o "$file" ./fedkit/cmd/fedkit) || die "the fedkit command cannot be built"
 	exec 9>&-
 }

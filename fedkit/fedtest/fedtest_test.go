@@ -77,7 +77,7 @@ func (s *partway) program(round int) *fedkit.Program {
 		case "another program":
 			nothing = float64(runs.Add(1)) * 1e-30
 		case "many programs":
-			nothing = float64(round) * 1e-30
+			nothing = float64(round) * -1e-30 // none of another program's
 		}
 		s.half = fedkit.NewProgram("own", func(a []*graph.Node) *graph.Node { return graph.MulScalar(graph.AddScalar(a[0], nothing), 1) })
 	}
