@@ -40,8 +40,7 @@ func (b brush) draw(s *sheet) {
 		case Dots:
 			b.dots(t, st.color)
 		case Cells:
-			over := s.style(t.Name).over()
-			b.cells(t, func(int) (fill, text color.NRGBA) { return st.color, over })
+			b.cells(t, func(i int) (fill, text color.NRGBA) { return st.color, s.over(t, i) })
 		case Images:
 			b.images(t)
 		case Segments:
@@ -87,8 +86,12 @@ func (b brush) axes() {
 		name := b.y.label(t)
 		b.FillText(label, vg.Point{X: lo.X - 6, Y: y - 4 - nameStep/2*vg.Length(strings.Count(name, "\n"))}, name)
 	}
-	b.StrokeLine2(pen(frame, 1, nil), lo.X, lo.Y, hi.X, lo.Y)
-	b.StrokeLine2(pen(frame, 1, nil), lo.X, lo.Y, lo.X, hi.Y)
+	if !b.x.Hidden {
+		b.StrokeLine2(pen(frame, 1, nil), lo.X, lo.Y, hi.X, lo.Y)
+	}
+	if !b.y.Hidden {
+		b.StrokeLine2(pen(frame, 1, nil), lo.X, lo.Y, lo.X, hi.Y)
+	}
 
 	title := axisText
 	title.XAlign = draw.XCenter

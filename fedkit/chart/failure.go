@@ -10,7 +10,10 @@ import (
 // ErrorPrefix begins the line on standard error that says why a chart could not be drawn, so that scripts can find it.
 const ErrorPrefix = display.ErrorPrefix
 
-var errEmpty = errors.New("no series has a point with finite values")
+var (
+	errEmpty = errors.New("no series has a point with finite values")
+	errArrow = errors.New("an arrow of a diagram does not lead from one of its boxes to another")
+)
 
 // Failed returns a figure that carries the error: Show displays it, and Err, PNG and Save return it.
 func Failed(err error) *Figure { return &Figure{err: err} }

@@ -31,6 +31,7 @@ type Axis struct {
 	Percent bool      // values are shares, or differences of shares, and written as percentages
 	Whole   bool      // ticks at whole numbers only: rounds, clients, labels
 	Names   []string  // of the positions 0, 1, 2, …, "" for no tick; nil for an axis of numbers
+	Hidden  bool      // no line, ticks and labels
 	Include []float64 // values that the range includes beside the data, so that figures share one range
 
 	// Bounds are the least and the greatest value that the quantity can have: [0, 1] for an accuracy, [0, +Inf] for a loss. Bands

@@ -20,6 +20,7 @@ import (
 // figures is one of each kind.
 func figures() map[string]*Figure {
 	return map[string]*Figure{
+		"diagram": flow(),
 		"histogram": Histogram("Who gains", "gain in accuracy", "clients",
 			Series{Name: "FedRep", X: []float64{-0.05, 0.1, 0.12, 0.3, nan}}, Series{Name: "Local", X: []float64{0.2, 0.3, 0}}),
 		"log": {

@@ -234,10 +234,14 @@ func (s *sheet) texts(p *panel, width string) (layers []any) {
 			continue
 		}
 		size := object{"expr": fmt.Sprintf("min(11, 18 * %s / %d)", width, p.Width)}
+		mark := object{"type": "text", "color": style{color: color}.paint(), "fontSize": size}
+		if slices.ContainsFunc(words, func(w any) bool { return strings.Contains(w.(string), "\n") }) {
+			mark["lineBreak"] = "\n"
+		}
 		layers = append(layers, object{
 			"data":      object{"values": []any{object{"x": x, "y": y, "l": words, "t": tips}}},
 			"transform": []any{object{"flatten": []any{"x", "y", "l", "t"}}},
-			"mark":      object{"type": "text", "color": style{color: color}.paint(), "fontSize": size},
+			"mark":      mark,
 			"encoding": object{"x": p.x.channel("x"), "y": p.y.channel("y"), "text": object{"field": "l", "type": "nominal"},
 				"tooltip": []any{object{"field": "t", "type": "nominal", "title": p.Point}}},
 		})
@@ -344,6 +348,9 @@ func (s *scale) channel(field string) object {
 		if field == "y" {
 			s.center(axis)
 		}
+	}
+	if s.Hidden {
+		axis["domain"], axis["labels"] = false, false
 	}
 	if s.beside > 0 {
 		axis["titleOpacity"] = object{"expr": fmt.Sprintf("%d %% columns == 0 ? 1 : 0", s.beside)}
