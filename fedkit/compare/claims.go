@@ -71,10 +71,31 @@ func Below(v float64) Bound { return Bound{v, below} }
 // Reported is the number v.
 func Reported(v float64) Bound { return Bound{v, reported} }
 
-// Show shows the claims as a table.
-func (c Claims) Show() { c.Table().Show() }
+// Show shows two tables: the numbers that are reproduced, which are those that a source reports, and the claims that are tested. If
+// there are only ones or only others, there is one table.
+func (c Claims) Show() {
+	numbers, tested := c.split()
+	if numbers != nil {
+		numbers.Table().Show()
+	}
+	if tested != nil || numbers == nil { // no claim at all is an error, which the table says
+		tested.Table().Show()
+	}
+}
 
-// Table returns the claims as a table, with a line for each setting, and without columns that no claim fills. What is here is the mean
+// split tells the numbers that are reproduced from the claims that are tested.
+func (c Claims) split() (numbers, tested Claims) {
+	for _, l := range c {
+		if l.Says.kind == reported {
+			numbers = append(numbers, l)
+		} else {
+			tested = append(tested, l)
+		}
+	}
+	return numbers, tested
+}
+
+// Table returns the claims as one table, with a line for each setting, and without columns that no claim fills. What is here is the mean
 // over seeds ± half of its 95 % confidence interval (see stats.Interval); the gap is that mean minus what is reported.
 //
 // A setting supports a bound if its number is beyond it with p < 0.05, and is against it if it is on the other side with p < 0.05. The
@@ -262,7 +283,14 @@ func among(of []measured, which side) string {
 
 // fill writes the table.
 func (c Claims) fill(t *table.Table) {
-	t.Lines = [][]string{{"claim", "source", "effect", "setting", "claimed", "here", "gap", "n", "p (Holm)", "verdict", "see", "why"}}
+	what, says := "claim", "claimed"
+	switch numbers, tested := c.split(); {
+	case tested == nil:
+		what, says = "reproduced number", "reported"
+	case numbers == nil:
+		what = "tested claim"
+	}
+	t.Lines = [][]string{{what, "source", "effect", "setting", says, "here", "gap", "n", "p (Holm)", "verdict", "see", "why"}}
 	t.Data = [][]any{{"claim", "source", "effect", "bound", "claimed", "unit", "setting", "here", "here ±", "gap", "n", "p", "p (Holm)", "verdict", "cell", "why"}}
 	links, tests, verdicts, interval := map[int]string{}, 0, map[string]int{}, ""
 	for _, l := range c {
@@ -298,7 +326,7 @@ func (c Claims) fill(t *table.Table) {
 		}
 	}
 	t.Note = note(verdicts, tests, interval)
-	prune(t, []string{"source", "effect", "setting", "verdict", "see", "why"}, []string{"claim", "source", "effect", "claimed", "verdict", "see", "why"})
+	prune(t, []string{"source", "effect", "setting", "verdict", "see", "why"}, []string{what, "source", "effect", says, "verdict", "see", "why"})
 	for line, to := range links {
 		t.Links[table.At{Line: line, Column: slices.Index(t.Lines[0], "see")}] = to
 	}
@@ -350,7 +378,7 @@ func note(verdicts map[string]int, tests int, interval string) string {
 	}
 	says := fmt.Sprintf("verdicts: %s; here: mean over n runs, or pairs of runs with equal seeds%s", strings.Join(counts, ", "), interval)
 	if tests > 0 {
-		says += fmt.Sprintf("; p: t test against what is claimed, two-sided, with Holm's correction over the settings of a claim; a setting counts if p < 0.05; %d tests", tests)
+		says += fmt.Sprintf("; p: t test against what is claimed, two-sided, with Holm's correction over the settings of a claim; a setting counts if p < 0.05; tests: %d", tests)
 	}
 	return says
 }

@@ -61,7 +61,7 @@ func TestClaims(t *testing.T) {
 	if n := cells(t, tab, "B", "n", "claimed"); !slices.Equal(n, []string{"5/6", "> 1.0 points"}) {
 		t.Errorf("%q", n)
 	}
-	if !strings.HasPrefix(tab.Note, "verdicts: holds only 1, holds 1, does not hold here 1; ") || !strings.Contains(tab.Note, "; 5 tests") {
+	if !strings.HasPrefix(tab.Note, "verdicts: holds only 1, holds 1, does not hold here 1; ") || !strings.Contains(tab.Note, "; tests: 5") {
 		t.Error(tab.Note)
 	}
 }
@@ -133,6 +133,28 @@ func TestClaimsColumns(t *testing.T) {
 	}
 }
 
+// A number that is reproduced is told from a claim that is tested.
+func TestReproducedAndTested(t *testing.T) {
+	number, claim := Claim{What: "A", Says: Reported(1), Here: []float64{1, 1}}, Claim{What: "B", Here: clear}
+	numbers, tested := Claims{claim, number, claim}.split()
+	if len(numbers) != 1 || len(tested) != 2 || numbers[0].What != "A" {
+		t.Error(numbers, tested)
+	}
+	for _, c := range []struct {
+		of   Claims
+		want [2]string
+	}{
+		{numbers, [2]string{"reproduced number", "reported"}},
+		{tested, [2]string{"tested claim", "claimed"}},
+		{Claims{claim, number}, [2]string{"claim", "claimed"}},
+	} {
+		tab := c.of.Table()
+		if head := tab.Lines[0]; head[0] != c.want[0] || !slices.Contains(head, c.want[1]) || len(tab.Tall) != 3 {
+			t.Errorf("%q, %v", head, tab.Tall)
+		}
+	}
+}
+
 func TestClaimsMistakes(t *testing.T) {
 	in := []Setting{{"x", clear}}
 	for says, l := range map[string]Claims{
@@ -172,7 +194,7 @@ func TestReported(t *testing.T) {
 		{Claim{Says: Reported(100000), Here: []float64{123456.7}}, []string{"100000", "123457", "+23457"}},
 	} {
 		c.l.What = "A"
-		if got := cells(t, Claims{c.l}.Table(), "A", "claimed", "here", "gap"); !slices.Equal(got, c.want) {
+		if got := cells(t, Claims{c.l}.Table(), "A", "reported", "here", "gap"); !slices.Equal(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
