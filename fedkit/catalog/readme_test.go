@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -21,7 +22,7 @@ import (
 const top = "../.."
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)#:]+)\)`) // to a file of the repository
+	link    = regexp.MustCompile(`\]\(([^)#:]+)(?:#([^)]*))?\)`) // to a file of the repository, and a heading of a page
 	structs = regexp.MustCompile(`(?m)^type (\w+) struct`)
 )
 
@@ -31,22 +32,41 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// rows returns the lines of the README's table with this header, without the header.
-func rows(t *testing.T, head string) []string {
+// pages are the README and those of the guide.
+func pages(t *testing.T) []string {
+	found, _ := filepath.Glob(filepath.Join(top, "notebooks", "guide", "*.md"))
+	if len(found) < 8 {
+		t.Fatalf("found only %v", found)
+	}
+	all := []string{"README.md"}
+	for _, path := range found {
+		all = append(all, "notebooks/guide/"+filepath.Base(path))
+	}
+	return all
+}
+
+// algorithms is the page of the guide that lists what there is.
+const algorithms = "notebooks/guide/algorithms.md"
+
+// guide is its first page, which lists the notebooks.
+const guide = "notebooks/guide/README.md"
+
+// rows returns the lines of the page's table with this header, without the header.
+func rows(t *testing.T, page, head string) []string {
 	t.Helper()
-	_, rest, found := strings.Cut(read(t, "README.md"), "\n"+head+"\n|---")
+	_, rest, found := strings.Cut(read(t, page), "\n"+head+"\n|---")
 	if !found {
-		t.Fatalf("README.md has no table %q", head)
+		t.Fatalf("%s has no table %q", page, head)
 	}
 	_, rest, _ = strings.Cut(rest, "\n")
 	table, _, _ := strings.Cut(rest, "\n\n")
 	return strings.Split(table, "\n")
 }
 
-// links returns the files that a text links to.
-func links(text string) (paths []string) {
+// links returns the files that the text of a page links to, as paths in the repository.
+func links(page, text string) (paths []string) {
 	for _, m := range link.FindAllStringSubmatch(text, -1) {
-		paths = append(paths, m[1])
+		paths = append(paths, path.Join(path.Dir(page), m[1]))
 	}
 	return paths
 }
@@ -100,27 +120,36 @@ func notebooks(t *testing.T) (paths []string) {
 	return paths
 }
 
-func TestReadmeLinksToWhatThereIs(t *testing.T) {
-	for _, path := range links(read(t, "README.md")) {
-		if _, err := os.Stat(filepath.Join(top, filepath.FromSlash(path))); err != nil {
-			t.Error(err)
+// The README and the pages of the guide lead to files and headings that there are, and the README stays short.
+func TestPagesLinkToWhatThereIs(t *testing.T) {
+	if n := strings.Count(read(t, "README.md"), "\n"); n > 120 {
+		t.Errorf("README.md has %d lines, more than 120", n)
+	}
+	for _, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
+			to := path.Join(path.Dir(page), m[1])
+			if _, err := os.Stat(filepath.Join(top, filepath.FromSlash(to))); err != nil {
+				t.Errorf("%s: %v", page, err)
+			} else if heading := strings.ReplaceAll(m[2], "-", " "); m[2] != "" && !strings.Contains(strings.ToLower(read(t, to)), "\n## "+heading+"\n") {
+				t.Errorf("%s leads to #%s of %s, which it does not have", page, m[2], to)
+			}
 		}
 	}
 }
 
 // Each strategy of the catalog is in a row with its file and a notebook that uses it, and a row has nothing else. Those of
 // fedkit/examples are in a sentence, with their files.
-func TestReadmeListsEveryStrategy(t *testing.T) {
-	listed := strategies(t, filesIn(read(t, "README.md"), "fedkit/examples"))
-	for _, row := range rows(t, "| algorithm | file | notebook |") {
+func TestGuideListsEveryStrategy(t *testing.T) {
+	listed := strategies(t, filesIn(read(t, algorithms)+read(t, "notebooks/guide/strategies.md"), "fedkit/examples"))
+	for _, row := range rows(t, algorithms, "| algorithm | file | notebook |") {
 		cells := strings.Split(row, "|")
-		names, all := strategies(t, links(cells[2])), ""
-		for _, path := range links(cells[3]) {
+		names, all := strategies(t, links(algorithms, cells[2])), ""
+		for _, path := range links(algorithms, cells[3]) {
 			code := code(t, path)
 			if !slices.ContainsFunc(names, func(name string) bool { return uses(code, name) }) {
 				t.Errorf("%s uses none of %v", path, names)
 			}
-			if number := filepath.Base(path)[:2]; !strings.Contains(cells[3], "["+number+"]("+path+")") {
+			if number := filepath.Base(path)[:2]; !strings.Contains(cells[3], "["+number+"](../"+filepath.Base(path)+")") {
 				t.Errorf("the link to %s is not called %s", path, number)
 			}
 			all += code
@@ -140,7 +169,7 @@ func TestReadmeListsEveryStrategy(t *testing.T) {
 	}
 	for _, s := range catalog.Kinds()[0].Components() {
 		if !slices.Contains(listed, s.Type()) {
-			t.Errorf("README.md does not list %s", s.Type())
+			t.Errorf("%s does not list %s", algorithms, s.Type())
 		}
 	}
 }
@@ -161,22 +190,22 @@ func strategies(t *testing.T, files []string) (names []string) {
 
 // filesIn returns the files of a folder that a text links to.
 func filesIn(text, folder string) []string {
-	return slices.DeleteFunc(links(text), func(path string) bool { return filepath.ToSlash(filepath.Dir(path)) != folder })
+	return slices.DeleteFunc(links(algorithms, text), func(path string) bool { return filepath.ToSlash(filepath.Dir(path)) != folder })
 }
 
-// inWords maps names in Go to the README's words for them.
+// inWords maps names in Go to the guide's words for them.
 var inWords = map[string]string{
 	"selection.Explore": "exploration", "cluster.BestSilhouette": "silhouette", "partition.Relabel": "label permutations", "partition.Take": "a few rows each",
 	"model.LinearRegression": "linear",
 }
 
 // Each part of the catalog is named in the row of its package.
-func TestReadmeListsEveryPart(t *testing.T) {
+func TestGuideListsEveryPart(t *testing.T) {
 	said := map[string]string{} // by package
-	for _, row := range rows(t, "| parts | |") {
+	for _, row := range rows(t, algorithms, "| parts | |") {
 		cells := strings.Split(row, "|")
 		pkg := "fedkit"
-		for _, path := range links(cells[1]) {
+		for _, path := range links(algorithms, cells[1]) {
 			if filepath.Ext(path) == ".go" {
 				path = filepath.Dir(path)
 			}
@@ -191,19 +220,19 @@ func TestReadmeListsEveryPart(t *testing.T) {
 				continue
 			}
 			if words := cmp.Or(inWords[part.Type()], name); !strings.Contains(said[pkg], bare(words)) {
-				t.Errorf("the README's row of %s does not say %q", pkg, words)
+				t.Errorf("the row of %s does not say %q", pkg, words)
 			}
 		}
 	}
 }
 
-func TestReadmeListsEveryNotebook(t *testing.T) {
+func TestGuideListsEveryNotebook(t *testing.T) {
 	var listed []string
-	for _, row := range rows(t, "| notebook | what it shows |") {
-		listed = append(listed, links(strings.Split(row, "|")[1])...)
+	for _, row := range rows(t, guide, "| notebook | what it shows |") {
+		listed = append(listed, links(guide, strings.Split(row, "|")[1])...)
 	}
 	if is := notebooks(t); !slices.Equal(listed, is) {
-		t.Errorf("README.md lists %v, and there are %v", listed, is)
+		t.Errorf("the guide lists %v, and there are %v", listed, is)
 	}
 }
 

@@ -11,7 +11,7 @@
 // meanwhile: clients are grouped here, a group is one call, and means are added up in a fixed order.
 //
 // Anyone with the file can run any XLA program on the workers: trust them as you trust those with a shell there. Workers have
-// their own file, and README says what it allows.
+// their own file, and the guide (notebooks/guide/fleet.md) says what it allows.
 package fleet
 
 import (

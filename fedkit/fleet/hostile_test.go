@@ -150,7 +150,7 @@ func (x *hostile) enter(public string, key nkeys.KeyPair, token string) {
 	says(x.T, err, "refuses its key")
 }
 
-// impossible maps what a worker cannot do, in README's words, to attempts at it.
+// impossible maps what a worker cannot do, in the guide's words, to attempts at it.
 var impossible = map[string]func(x *hostile){
 	"speak under the name of another worker": func(x *hostile) {
 		x.denied(beats+x.victim, desks+hubDesk+"."+x.victim+wantData)
@@ -286,7 +286,7 @@ func newKey(t *testing.T) (key nkeys.KeyPair, public string) {
 	return key, public
 }
 
-// A client with the file for workers can do nothing that README rules out, and another's run is undisturbed.
+// A client with the file for workers can do nothing that the guide rules out, and another's run is undisturbed.
 func TestHostile(t *testing.T) {
 	release := make(chan struct{})
 	x := newHostile(t, release)
@@ -308,15 +308,15 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// README lists exactly what is tried here.
+// The guide lists exactly what is tried here.
 func TestHostileIsListed(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../notebooks/guide/fleet.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, list, ok := strings.Cut(string(text), "It cannot\n\n")
 	if !ok {
-		t.Fatal("README has no list of what a worker cannot do")
+		t.Fatal("the guide has no list of what a worker cannot do")
 	}
 	list, _, _ = strings.Cut(list, "\n\n")
 	var lines []string
@@ -328,7 +328,7 @@ func TestHostileIsListed(t *testing.T) {
 	}
 	for what := range impossible {
 		if !slices.Contains(lines, what) {
-			t.Errorf("not in README: %q", what)
+			t.Errorf("not in the guide: %q", what)
 		}
 	}
 }

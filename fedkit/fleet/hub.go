@@ -32,7 +32,7 @@ import (
 // HubOptions configure a hub. With no more than File, it serves this machine alone.
 type HubOptions struct {
 	// File is written for workers and notebooks, with their keys; required. With Listen a second one is written beside it, with
-	// the key of workers alone, for less trusted machines: fleet.worker.json beside fleet.json. README says what it allows.
+	// the key of workers alone, for less trusted machines: fleet.worker.json beside fleet.json. The guide says what it allows.
 	File   string
 	Dir    string   // objects and the hub's own keys; default: File + ".hub"
 	Listen string   // host:port for other machines, which use TLS. Default: loopback, any port
