@@ -304,3 +304,52 @@ setup() {
 	PATH="$tools/bin:$tools/python/bin:$PATH:$(go env GOROOT)/bin" # gofmt may be there alone
 	export PATH
 }
+
+# --- doctor -----------------------------------------------------------------------------------------------------------
+
+# checked WHAT VERSION COMMAND… prints a line: what is there, or what the command says that it needs.
+checked() {
+	local said
+	if said=$(("${@:3}") 2>&1) && [ -n "$2" ]; then
+		printf 'ok       %-18s %s\n' "$1" "$2"
+	else
+		printf 'missing  %-18s %s\n' "$1" "${said#fedkit: }"
+		missing=yes
+	fi
+}
+module() { "$python" -c 'import sys, importlib.metadata as m; print(m.version(sys.argv[1]))' "$1" 2>/dev/null || :; }
+compiler() { command -v go >/dev/null || die "Go says which one"; need_cc; }
+installed() { [ -e "$1" ] || { echo "./scripts/lab setup installs it"; return 1; }; }
+
+# doctor says what is installed and what is missing, with the command for it, and changes nothing.
+doctor() {
+	local missing='' plugin folder set
+	plugin=$(plugin_folder)/$plugin_name
+	checked "Go" "$(go env GOVERSION 2>/dev/null)" need_go
+	checked "C compiler" "$(go env CC 2>/dev/null)" compiler
+	checked "Python with venv" "$(need_python 2>/dev/null && printf %s "$system_python $python_version")" need_python
+	system_python=python3
+	[ -n "$missing" ] || need_python
+	checked "JupyterLab" "$(module jupyterlab)" installed "$tools/stamps/python"
+	checked "GoNB kernel" "$(awk '$1 ~ /janpfeifer.gonb$/ { print $2 }' "$root/go.mod")" installed "$tools/bin/gonb"
+	checked "help in cells" "gopls" installed "$tools/bin/gopls"
+	checked "cells, compiled" "$(cat "$tools/cell-ldflags" 2>/dev/null)" installed "$tools/cell-ldflags"
+	checked "XLA's CPU plugin" "$plugin" sound "$plugin"
+	if ! command -v nvidia-smi >/dev/null; then
+		printf 'none     %-18s %s\n' "GPU" "no nvidia-smi: runs are on the CPU"
+	elif ! set=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>&1); then
+		printf 'missing  %-18s %s\n' "GPU" "nvidia-smi: ${set##*$'\n'}"
+	elif [ -e "$(plugin_folder)/nvidia/pjrt_c_api_cuda_plugin.so" ]; then
+		printf 'ok       %-18s %s\n' "GPU" "$set, with XLA's CUDA plugin; GOMLX_BACKEND=xla:cuda uses it"
+	else
+		printf 'missing  %-18s %s\n' "GPU" "$set, without XLA's CUDA plugin: GOMLX_BACKEND=xla:cuda ./scripts/lab setup installs it"
+	fi
+	for set in mnist:MNIST cifar-10-batches-bin:CIFAR-10; do
+		for folder in "${FEDKIT_DATA:-/dev/null}" "${FEDKIT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fedkit}"; do
+			[ ! -d "$folder/${set%%:*}" ] || { printf 'ok       %-18s %s\n' "${set#*:}" "$folder/${set%%:*}"; continue 2; }
+		done
+		printf 'none     %-18s %s\n' "${set#*:}" "downloaded at first use, or in a folder that FEDKIT_DATA names; notebooks take the small digits without it"
+	done
+	[ -z "$missing" ]
+}
+sound() { local why; why=$("${system_python:-python3}" "$root/scripts/plugin.py" check "$1" "$tools/stamps/plugin") || { echo "$why: ./scripts/lab setup installs it"; return 1; }; }

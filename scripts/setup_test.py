@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -48,6 +49,18 @@ class Messages(Temporary):
         self.refused(r"^fedkit: needs Python 3\.10 or newer with venv; found: none$", "unset PYTHON; need_python", self.folder)
         (self.folder / "go").symlink_to(shutil.which("go"))
         self.refused(r"^fedkit: needs a C compiler and .*; 'gcc' does not compile$", "export CC=gcc; need_cc", self.folder)
+
+    def test_doctor(self):
+        for name in "dirname", "cat", "awk", "uname":
+            (self.folder / name).symlink_to(shutil.which(name))
+        status, said = setup(f"tools={self.folder}/none; HOME={self.folder}; unset FEDKIT_DATA FEDKIT_CACHE XDG_CACHE_HOME; doctor", self.folder)
+        self.assertEqual(1, status, said)
+        for line in (
+            r"^missing +Go +needs Go 1\.", r"^missing +C compiler +Go says which one$", r"^missing +Python with venv +needs Python 3\.10",
+            r"^missing +JupyterLab +\./scripts/lab setup installs it$", r"^missing +XLA's CPU plugin ", r"^none +GPU +no nvidia-smi", r"^none +MNIST +downloaded",
+        ):  # fmt: skip
+            self.assertRegex(said, re.compile(line, re.MULTILINE))
+        self.assertFalse((self.folder / "none").exists(), "doctor changes nothing")
 
     def test_causes(self):
         for said, want in (
