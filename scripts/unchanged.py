@@ -1,7 +1,7 @@
 """Knows whether anything that a notebook uses has changed since it last passed the check.
 
-What it uses: its code; the packages that the code names, and what they import; the other files of its folder; the data sets
-on this machine, if it reads any; and what runs it. A stamp in .venv/stamps/notebooks keeps the key of all that.
+What it uses: its code; the packages that the code names, and what they import; the other files of its folder that the code names (by
+their names, with any suffix); the data sets on this machine, if it reads any; and what runs it. A stamp in .venv/stamps/notebooks keeps the key of all that.
 """
 
 import hashlib
@@ -40,11 +40,12 @@ def forget(path):
 def key(path):
     """Returns a word that changes with anything that the notebook uses, or "" if one of its packages cannot be built."""
     code = [c.source for c in nbformat.read(path, 4).cells if c.cell_type == "code"]
-    built = builds("\n".join(code))
+    text = "\n".join(code)
+    built = builds(text)
     if "" in built.values():
         return ""
-    beside = [p for p in path.parent.rglob("*") if p.suffix != ".ipynb" and not hidden(p.relative_to(path.parent))]
-    used = [code, sorted(built.items()), contents(beside), data() if READS.search("\n".join(code)) else [], machine()]
+    beside = [p for p in path.parent.rglob("*") if p.suffix != ".ipynb" and p.stem in text and not hidden(p.relative_to(path.parent))]
+    used = [code, sorted(built.items()), contents(beside), data() if READS.search(text) else [], machine()]
     return hashlib.sha256(json.dumps(used).encode()).hexdigest()
 
 
@@ -63,7 +64,8 @@ def builds(code):
     for path, (name, own, _, deps) in packages().items():
         if own and (name in words or f'"{path}"' in code):
             found |= {path, *deps}
-    return {path: packages()[path][2] for path in found - {"C", "unsafe"}}
+    # The second half of a build ID is what came out of the compiler; the first one changes with every comment.
+    return {path: packages()[path][2].rpartition("/")[2] for path in found - {"C", "unsafe"}}
 
 
 @cache

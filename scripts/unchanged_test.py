@@ -38,7 +38,11 @@ class Unchanged(unittest.TestCase):
         (self.path.parent / "runs" / "history.jsonl").write_text("{}")
         self.assertEqual(first, self.key("_ = strategy.FedAvg{}"))
         (self.path.parent / "table.csv").write_text("1,2")
-        self.assertNotEqual(first, self.key("_ = strategy.FedAvg{}"))
+        self.assertEqual(first, self.key("_ = strategy.FedAvg{}"))
+        reads = "datasets.CSV{File: `table.csv`}"
+        named = self.key(reads)
+        (self.path.parent / "table.csv").write_text("1,3")
+        self.assertNotEqual(named, self.key(reads))
 
     def test_data_count_for_what_reads_them(self):
         reads = ["datasets.MNIST()", "datasets.\n\tCIFAR10()", "(&datasets.Loader{}).FEMNIST(ctx)", 'experiment.ReadGrid("a.yaml")']
