@@ -66,10 +66,8 @@ func TestEveryStrategy(t *testing.T) {
 					suite.Warmup = 100
 				}
 			case *strategy.FedEff:
-				if suite.Devices = slowAndFast; s.Schedule != nil { // until every number of participants and of epochs has occurred
+				if suite.Devices = slowAndFast; s.Schedule != nil || s.Initialize { // until every number of participants and of epochs has occurred
 					suite.Warmup = 40
-				} else if s.Initialize { // the first round has all clients
-					suite.Warmup = 2
 				}
 			case *strategy.AdaptiveClustering:
 				suite.Warmup = 3 // p falls from 3 to 2 and 1
