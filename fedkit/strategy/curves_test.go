@@ -26,7 +26,7 @@ func TestGoldenCurves(t *testing.T) {
 	type curve struct{ Loss, Accuracy []float64 }
 	got := map[string]curve{}
 	for name, s := range all() {
-		if name == "FedSplit, exact" { // of linear models only
+		if name == "FedSplit, exact" || name == "FedSplit, sketched" { // of linear models only
 			continue
 		}
 		var c curve

@@ -146,3 +146,77 @@ func TestFedEffRefuses(t *testing.T) {
 }
 
 func twice(int) float64 { return 2 }
+
+// brief is FedAvg whose first round has one epoch.
+type brief struct{ strategy.FedAvg }
+
+func (s *brief) Round(r *fedkit.Round) error {
+	short := s.FedAvg
+	if r.T == 1 {
+		short.Local.Epochs = 1
+	}
+	defer func() { s.State = short.State }()
+	return short.Round(r)
+}
+
+// The initialization round costs what any round does: all clients train for one epoch, whatever the fraction. Afterwards it is
+// FedAvg, bit for bit, with Equal and on equal clients.
+func TestFedEffInitializes(t *testing.T) {
+	alike := sim.Devices{PerExample: sim.Constant(0.1), Down: sim.Constant(7), Up: sim.Constant(3)}
+	for _, c := range []struct {
+		sizes   []int
+		devices sim.Rule
+		s       *strategy.FedEff
+	}{
+		{even, alike, &strategy.FedEff{Initialize: true, Local: standard}},
+		{uneven, slowAndFast, &strategy.FedEff{Initialize: true, Equal: true, Local: standard}},
+		{uneven, nil, &strategy.FedEff{Initialize: true, Equal: true, Local: standard}},
+	} {
+		fed, o := quadratic(t, c.sizes...), fedkit.Options{Rounds: 4, Seed: 3}
+		if c.devices != nil {
+			fed = with(t, fed, c.devices)
+		}
+		a, b := run(t, fed, &brief{strategy.FedAvg{Local: standard}}, o), run(t, fed, c.s, o)
+		for i := range a.Rounds {
+			if x, y := a.Rounds[i], b.Rounds[i]; x.Clock != y.Clock || x.BytesDown != y.BytesDown || x.BytesUp != y.BytesUp || !reflect.DeepEqual(x.Results, y.Results) || !reflect.DeepEqual(x.Scores, y.Scores) {
+				t.Errorf("%v, round %d:\n%+v\n%+v", fed, i+1, x, y)
+			}
+		}
+		travel(t, &b.Rounds[0], 4*5*fed.Size(), 4*5*fed.Size())
+	}
+	some := &strategy.FedEff{Initialize: true, Fraction: 0.5, Schedule: fedkit.ScheduleFunc(half), Local: standard}
+	h := run(t, with(t, quadratic(t, even...), alike), some, fedkit.Options{Rounds: 2})
+	if a, b := h.Rounds[0], h.Rounds[1]; len(a.Results) != 6 || len(b.Results) != 3 || a.Results[0].Steps != 2 || a.Notes != nil {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+}
+
+// E_i come from the times of the initialization. A device that is off in the middle of its epoch looks slow; one that drops out is
+// taken as its device says.
+func TestFedEffMeasures(t *testing.T) {
+	local := fedkit.Local{Epochs: 3, Batch: 10, LR: 0.05}
+	devices := speeds(0.1, 0.2, 0.4)
+	asleep, lost := speeds(0.1, 0.2, 0.4), speeds(0.1, 0.2, 0.4)
+	asleep[0].On = sim.Hours{Intervals: []sim.Interval{{From: 0, To: 1.5}, {From: 4.5, To: 1e6}}, Period: 2e6}
+	lost[0].Drop = 0.999
+	for name, c := range map[string]struct {
+		devices sim.Given
+		ert     float64
+		epochs  [3]int
+		first   float64 // s, until all are back
+	}{
+		"always on":   {devices, 10, [3]int{7, 3, 1}, 7},
+		"off for 3 s": {asleep, 13, [3]int{2, 5, 2}, 7}, // σ = 4, 2 and 4: 10 + 3, leaves 10
+		"drops out":   {lost, 10, [3]int{0, 3, 1}, 7},
+	} {
+		s := &strategy.FedEff{Initialize: true, Local: local}
+		h := run(t, with(t, quadratic(t, 10, 10, 10), c.devices), s, fedkit.Options{Rounds: 2})
+		var epochs [3]int
+		for _, s := range h.Last().Results {
+			epochs[s.Client] = s.Steps
+		}
+		if ert := float64(h.Last().Notes["estimated seconds"]); epochs != c.epochs || math.Abs(ert-c.ert) > 1e-9 || math.Abs(float64(h.Rounds[0].Clock)-c.first) > 1e-9 {
+			t.Errorf("%s: epochs %v, want %v; %v s, want %v; the first round takes %v s, want %v", name, epochs, c.epochs, ert, c.ert, h.Rounds[0].Clock, c.first)
+		}
+	}
+}

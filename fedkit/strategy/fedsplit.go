@@ -31,21 +31,38 @@ import (
 // regression; nothing is trained, so the history has no solves, and interceptors see nothing. It is rejected with devices,
 // whose clock cannot time it. With local steps, a client that drops out keeps its z_i.
 //
+// The paper's conclusion proposes second-order and sketched solves: Newton takes that many of Newton's steps from x in place of
+// gradient steps, also on the host and in float64, and Sketch replaces their Hessians by sketches: see convex.Problem.Newton. As at
+// the optimum the gradient of the proximal problem is 0 at x, neither moves the fixed point.
+//
 // x is [1, d] and z [M, d]. One model travels each way. An attack on a client's upload does not change its z_i. Identity: a
 // single client has z = x and z½ = prox(x), a step of the proximal point method taken twice as far.
 type FedSplit struct {
 	Step      float64      `range:"(0,inf)" default:"1"` // s, step size of prox_i
 	L2        float64      `range:"[0,inf)"`             // λ, weight of ½‖w‖² in every client's objective
 	Exact     bool         // solve prox_i exactly
+	Newton    int          `range:"[1,inf)" default:"what Exact and Local say"` // Newton steps for prox_i
+	Sketch    int          `range:"[1,inf)" default:"no sketch"`                // m, rows of the sketches of Newton's Hessians
 	ColdStart bool         // start local steps at 2x − z_i
-	Local     fedkit.Local // e (its Steps or Epochs), B, η, unless Exact; its Prox must stay 0
+	Local     fedkit.Local // e (its Steps or Epochs), B, η, unless Exact or Newton; its Prox must stay 0
 	State     struct {
 		X    *fedkit.Matrix // x, [1, d]
-		Z    *fedkit.Matrix // z, [M, d]; nil if Exact
-		Wide [][]float64    // z if Exact, instead of Z
+		Z    *fedkit.Matrix // z, [M, d]; nil if Exact or Newton
+		Wide [][]float64    // z if Exact or Newton, instead of Z
 	}
 
-	problems []*convex.Problem `config:"-"` // the clients', if Exact; set by Start
+	problems []*convex.Problem `config:"-"` // the clients', if Exact or Newton; set by Start
+}
+
+// onHost says whether prox_i is solved on the host.
+func (s *FedSplit) onHost() bool { return s.Exact || s.Newton > 0 }
+
+// refuse returns the error that the option for it must be left out.
+func (s *FedSplit) refuse(why string) error {
+	if s.Exact {
+		return fedkit.Invalid("Exact", true, "false "+why)
+	}
+	return fedkit.Invalid("Newton", s.Newton, "0 "+why)
 }
 
 // Check implements fedkit.Checker.
@@ -53,17 +70,21 @@ func (s *FedSplit) Check(fed *fedkit.Federation, _ int) error {
 	switch {
 	case s.Local.Prox != 0:
 		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: FedSplit takes its proximal term from Step")
-	case s.Exact && s.ColdStart:
-		return fedkit.Invalid("ColdStart", true, "false if Exact is set: there are no local steps")
-	case s.Exact && (s.Local.Batch != 0 || s.Local.LR != 0 || s.Local.Optimizer != nil):
-		return fedkit.Invalid("Local", "local steps", "left out if Exact is set")
-	case s.Exact && fed != nil && fed.Devices != nil:
-		return fedkit.Invalid("Exact", true, "false on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes")
-	case s.Exact && !convex.Regression(fed):
-		return fedkit.Invalid("Exact", true, "false unless the model is linear or logistic regression")
+	case s.Exact && s.Newton > 0:
+		return fedkit.Invalid("Newton", s.Newton, "0 if Exact is set, which takes as many steps as it needs")
+	case s.Sketch > 0 && s.Newton == 0:
+		return fedkit.Invalid("Sketch", s.Sketch, "0 without Newton")
+	case s.onHost() && s.ColdStart:
+		return fedkit.Invalid("ColdStart", true, "false if Exact or Newton is set: there are no local steps")
+	case s.onHost() && (s.Local.Batch != 0 || s.Local.LR != 0 || s.Local.Optimizer != nil):
+		return fedkit.Invalid("Local", "local steps", "left out if Exact or Newton is set")
+	case s.onHost() && fed != nil && fed.Devices != nil:
+		return s.refuse("on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes")
+	case s.onHost() && !convex.Regression(fed):
+		return s.refuse("unless the model is linear or logistic regression")
 	case fed == nil:
 		return nil
-	case s.Exact:
+	case s.onHost():
 		return fed.Fits("parameters", fed.Task.Dim(), 4*float64(fed.Task.Dim())) // Hessians in float64
 	}
 	return fed.Fits("clients", fed.Size(), float64(fed.Size()))
@@ -72,7 +93,7 @@ func (s *FedSplit) Check(fed *fedkit.Federation, _ int) error {
 // Start draws x; every z_i is x.
 func (s *FedSplit) Start(r *fedkit.Round) error {
 	s.State.X, s.State.Z, s.State.Wide = r.Models(1), nil, nil
-	if !s.Exact {
+	if !s.onHost() {
 		s.State.Z = s.State.X.Repeat(r.Clients())
 		return r.Err()
 	}
@@ -84,7 +105,7 @@ func (s *FedSplit) Start(r *fedkit.Round) error {
 		s.State.Wide = append(s.State.Wide, precision.Double(x))
 	}
 	s.problems = convex.Problems(r.Fed, s.L2)
-	return convex.Matches(r)
+	return convex.Matches(r, s.refuse)
 }
 
 // Round implements fedkit.Strategy.
@@ -94,7 +115,7 @@ func (s *FedSplit) Round(r *fedkit.Round) error {
 	for i, share := range shares {
 		mu[i] = 1 / (s.Step * share)
 	}
-	if s.Exact {
+	if s.onHost() {
 		return s.exact(r, mu)
 	}
 	return s.inexact(r, mu, shares)
@@ -131,7 +152,7 @@ func (s *FedSplit) exact(r *fedkit.Round, mu []float64) error {
 	for i, z := range s.State.Wide {
 		v := floats.AddScaledTo(make([]float64, len(x)), x, -1, z)
 		floats.Add(v, x)
-		half, err := s.problems[i].Prox(v, mu[i], x)
+		half, err := s.prox(r, i, v, mu[i], x)
 		if err != nil {
 			return fmt.Errorf("proximal problem of client %d: %w: lower Step", i, err)
 		}
@@ -142,6 +163,14 @@ func (s *FedSplit) exact(r *fedkit.Round, mu []float64) error {
 	s.State.X = fedkit.NewMatrix(precision.Single(meanOfRows(next)), 1, len(x))
 	r.Traffic(float64(len(mu)), float64(len(mu)))
 	return cmp.Or(r.Err(), s.State.X.Err())
+}
+
+// prox returns z_i½.
+func (s *FedSplit) prox(r *fedkit.Round, i int, v []float64, mu float64, x []float64) ([]float64, error) {
+	if s.Exact {
+		return s.problems[i].Prox(v, mu, x)
+	}
+	return s.problems[i].Newton(v, mu, x, s.Newton, s.Sketch, r.Rand(fmt.Sprintf("sketch of client %d", i)))
 }
 
 // Serve gives every client x.

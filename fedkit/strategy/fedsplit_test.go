@@ -1,6 +1,7 @@
 package strategy_test
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -360,6 +361,115 @@ func TestFedSplitIsExact(t *testing.T) {
 	}
 }
 
+// Newton's steps with sketched and with full Hessians, in plain Go: A is written out, S drawn again, and the Hessian is (SA)ᵀ(SA).
+func TestFedSplitSketchesAgainstFloat64(t *testing.T) {
+	const seed, step, l2, steps = 3, 0.4, 0.2, 2
+	d, _ := expect.Values(datasets.Logistic{Clients: 1, Rows: 60, Features: 2, Classes: 3}.Make())(t)
+	for _, c := range []struct {
+		fed *fedkit.Federation
+		net oracle.MLP
+		m   int
+	}{
+		{rivals(t, model.MLP(), 8, 12, 5), oracle.MLP{Sizes: []int{3, 1}, Regression: true}, 0},
+		{rivals(t, model.MLP(), 8, 12, 5), oracle.MLP{Sizes: []int{3, 1}, Regression: true}, 7},
+		{federation(t, d, partition.Quantity{Clients: 3, Alpha: 2, Seed: 1}, model.LogisticRegression()), oracle.MLP{Sizes: []int{2, 3}}, 0},
+		{federation(t, d, partition.Quantity{Clients: 3, Alpha: 2, Seed: 1}, model.LogisticRegression()), oracle.MLP{Sizes: []int{2, 3}}, 20},
+	} {
+		r := newSplit(t, c.fed, seed)
+		s := &strategy.FedSplit{Step: step, L2: l2, Newton: steps, Sketch: c.m}
+		for h, err := range fedkit.Rounds(t.Context(), c.fed, s, fedkit.Options{Rounds: 3, Seed: seed}) {
+			expect.OK(t, err)
+			r.round(func(i int, share float64, v []float64) []float64 {
+				w, rng := slices.Clone(r.x), fedkit.Random(seed, fmt.Sprintf("sketch of client %d", i), h.Last().Round)
+				x, y := rowsOf(&c.fed.Data.Train, c.fed.Clients[i].Train)
+				for range steps {
+					_, g := c.net.Gradient(w, x, y)
+					half := rootOfHessian(w, x, c.net.Sizes[1], c.net.Regression)
+					if c.m > 0 {
+						rows, _ := half.Dims()
+						draws := mat.NewDense(c.m, rows, nil)
+						draws.Apply(func(int, int, float64) float64 { return rng.NormFloat64() / math.Sqrt(float64(c.m)) }, draws)
+						var sketched mat.Dense
+						sketched.Mul(draws, half)
+						half = &sketched
+					}
+					var h mat.Dense
+					var move mat.VecDense
+					h.Mul(half.T(), half)
+					for j := range w {
+						h.Set(j, j, h.At(j, j)+(l2+1/step)/share)
+						g[j] += (l2*w[j] + (w[j]-v[j])/step) / share
+					}
+					expect.OK(t, move.SolveVec(&h, mat.NewVecDense(len(g), g)))
+					floats.Sub(w, move.RawVector().Data)
+				}
+				return w
+			})
+			r.compare(t, host(t, s.State.X)[0], s.State.Wide, func(a, b []float64) bool { return floats.Distance(a, b, 2) < 1e-6 })
+			travel(t, h.Last(), 4*len(r.x)*len(r.z), 4*len(r.x)*len(r.z))
+		}
+	}
+}
+
+// rootOfHessian is A [n·k, p·k] with AᵀA = the Hessian of a regression's mean loss at w.
+func rootOfHessian(w []float64, x [][]float64, k int, squares bool) *mat.Dense {
+	n, p := len(x), len(x[0])+1
+	a := mat.NewDense(n*k, p*k, nil)
+	for i, features := range x {
+		features = append(slices.Clone(features), 1)
+		prob := make([]float64, k)
+		for c := range k {
+			for j, f := range features {
+				prob[c] += f * w[j*k+c]
+			}
+		}
+		for c, sum := 0, floats.LogSumExp(prob); c < k; c++ {
+			prob[c] = math.Exp(prob[c] - sum)
+		}
+		for c := range k {
+			for j, f := range features {
+				for b := range k {
+					is := 0.0
+					if b == c {
+						is = 1
+					}
+					value := math.Sqrt(prob[c]/float64(n)) * f * (is - prob[b])
+					if squares {
+						value = f / math.Sqrt(float64(n))
+					}
+					a.Set(i*k+c, j*k+b, value)
+				}
+			}
+		}
+	}
+	return a
+}
+
+// A step of Newton's method solves least squares, and ten the logistic regression. Sketches do not move the fixed point: after a
+// warm start it is the optimum, with few rows, too.
+func TestFedSplitWithNewtonsMethod(t *testing.T) {
+	for name, made := range map[string]func(testing.TB) (*fedkit.Federation, *datasets.Optimum){"squares": squares, "logistic": logistic} {
+		fed, best := made(t)
+		l2, steps := 0.0, 1
+		if name == "logistic" {
+			l2, steps = 0.1, 10
+		}
+		exact, newton := &strategy.FedSplit{Exact: true, L2: l2}, &strategy.FedSplit{Newton: steps, L2: l2}
+		run(t, fed, exact, fedkit.Options{Rounds: 3})
+		run(t, fed, newton, fedkit.Options{Rounds: 3})
+		for i, z := range newton.State.Wide {
+			if off := floats.Distance(z, exact.State.Wide[i], 2); !(off < 1e-9) {
+				t.Errorf("%s: z_%d is %v from that of exact solves", name, i, off)
+			}
+		}
+		all := gaps(t, fed, &strategy.FedSplit{Newton: 1, Sketch: 60, L2: l2}, 60, best)
+		t.Logf("%s: gaps %.2g after 10 rounds, %.2g after 60", name, all[9], all[59])
+		if !(all[59] < 1e-9) {
+			t.Errorf("%s: with sketches it ends with a relative gap of %v", name, all[59])
+		}
+	}
+}
+
 // split is FedSplit in plain Go, except the proximal problems.
 type split struct {
 	fed *fedkit.Federation
@@ -476,6 +586,7 @@ func TestFedSplitOnDevices(t *testing.T) {
 	if gap := h.Last().Notes["relative gap"]; !(gap < 1e-9) || missed < 15 || !(h.Last().Clock > 25) {
 		t.Errorf("ends with a relative gap of %v after %v s; %d clients dropped out", gap, h.Last().Clock, missed)
 	}
+	expect.Error(t, "Newton = 1: must be 0 on a federation with devices")(fedkit.Run(t.Context(), fed, &strategy.FedSplit{Newton: 1}, fedkit.Options{Rounds: 1}))
 	_, err := fedkit.Run(t.Context(), fed, &strategy.FedSplit{Exact: true}, fedkit.Options{Rounds: 1})
 	if want := "fedkit: FedSplit: invalid: Exact = true: must be false on a federation with devices: their clock counts examples, and cannot tell how long an exact solve takes"; err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant %s", err, want)

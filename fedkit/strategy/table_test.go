@@ -51,7 +51,7 @@ func TestEveryStrategy(t *testing.T) {
 		s := strategies[name]
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}
-			suite.FullParticipation, suite.NoClock = name == "FedAvg, Multi-Krum", name == "FedSplit, exact"
+			suite.FullParticipation, suite.NoClock = name == "FedAvg, Multi-Krum", name == "FedSplit, exact" || name == "FedSplit, sketched"
 			switch s := s.(type) { // the first clustering, and the first round after it
 			case *strategy.FedPRISM:
 				suite.Warmup = s.Every
@@ -66,7 +66,7 @@ func TestEveryStrategy(t *testing.T) {
 					suite.Warmup = 100
 				}
 			case *strategy.FedEff:
-				if suite.Devices = slowAndFast; s.Schedule != nil { // until every number of participants and of epochs has occurred
+				if suite.Devices = slowAndFast; s.Schedule != nil || s.Initialize { // until every number of participants and of epochs has occurred
 					suite.Warmup = 40
 				}
 			case *strategy.AdaptiveClustering:
@@ -276,13 +276,16 @@ func TestOptionsThatAreRefused(t *testing.T) {
 			Selector: selection.Explore{Then: selection.Hybrid{HighRatio: 2}}},
 		"SCAFFOLD: invalid: Local.Optimizer = fedkit.Adam: must be fedkit.SGD, unless Gradients is set for option I": &strategy.SCAFFOLD{
 			Local: fedkit.Local{Batch: 8, LR: 0.1, Optimizer: fedkit.Adam{}}},
-		"FedSplit: invalid: Step = -1: must be a number > 0, or 0 for the default of 1":                &strategy.FedSplit{Step: -1},
-		"FedSplit: invalid: L2 = -1: must be a number ≥ 0":                                             &strategy.FedSplit{L2: -1},
-		"FedSplit: invalid: Local.Prox = 0.3: must be 0: FedSplit takes its proximal term from Step":   &strategy.FedSplit{Local: proximal},
-		"FedSplit: invalid: Local = local steps: must be left out if Exact is set":                     &strategy.FedSplit{Exact: true, Local: standard},
-		"FedSplit: invalid: ColdStart = true: must be false if Exact is set: there are no local steps": &strategy.FedSplit{Exact: true, ColdStart: true},
-		"SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client":                   &strategy.SCAFFOLD{Fraction: -1},
-		"SCAFFOLD: invalid: Local.LR = 0: must be a number > 0":                                        &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}},
+		"FedSplit: invalid: Step = -1: must be a number > 0, or 0 for the default of 1":                          &strategy.FedSplit{Step: -1},
+		"FedSplit: invalid: L2 = -1: must be a number ≥ 0":                                                       &strategy.FedSplit{L2: -1},
+		"FedSplit: invalid: Local.Prox = 0.3: must be 0: FedSplit takes its proximal term from Step":             &strategy.FedSplit{Local: proximal},
+		"FedSplit: invalid: Local = local steps: must be left out if Exact or Newton is set":                     &strategy.FedSplit{Exact: true, Local: standard},
+		"FedSplit: invalid: Sketch = 9: must be 0 without Newton":                                                &strategy.FedSplit{Sketch: 9},
+		"FedSplit: invalid: Newton = 2: must be 0 if Exact is set, which takes as many steps as it needs":        &strategy.FedSplit{Newton: 2, Exact: true},
+		"FedSplit: invalid: Newton = -2: must be at least 1, or 0 for what Exact and Local say":                  &strategy.FedSplit{Newton: -2},
+		"FedSplit: invalid: ColdStart = true: must be false if Exact or Newton is set: there are no local steps": &strategy.FedSplit{Exact: true, ColdStart: true},
+		"SCAFFOLD: invalid: Fraction = -1: must be in (0, 1], or 0 for every client":                             &strategy.SCAFFOLD{Fraction: -1},
+		"SCAFFOLD: invalid: Local.LR = 0: must be a number > 0":                                                  &strategy.SCAFFOLD{Local: fedkit.Local{Batch: 8}},
 		`FedAC: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedAC{
 			Head: []string{"dense7"}},
 		`FedRep: option Head: invalid: layer = "dense7": must be one of dense1/weights, dense1/biases, or the part of one before a slash`: &strategy.FedRep{
