@@ -51,7 +51,12 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	gxla.EnableAutoInstall(false) // setup is the scripts' job: a run must not touch the network
 	full := inFloat32(config)
 	if name, options, _ := strings.Cut(full, ":"); name == gxla.BackendName && onCPU(options) {
-		return gxla.NewWithOptions(options, pjrt.NamedValuesMap{oneDevice: int64(1)})
+		x, err := gxla.NewWithOptions(options, pjrt.NamedValuesMap{oneDevice: int64(1)})
+		if err != nil {
+			return nil, err
+		}
+		keepPrograms(private[pjrt.Client](x, "client"))
+		return x, nil
 	}
 	return compute.NewWithConfig(full)
 })

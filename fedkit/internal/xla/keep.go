@@ -1,0 +1,184 @@
+package xla
+
+/*
+#include <stdlib.h>
+#include "keep.h"
+*/
+import "C"
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/gomlx/go-xla/pjrt"
+)
+
+// Compiled programs are kept on disk, since every cell of a notebook is a process of its own: XLA takes a second for a program that
+// is loaded in ten milliseconds. go-xla calls the plugin by a table of C functions; that which compiles is replaced by one which looks
+// for a file first. A file is named by all that its content follows from: the program's text and options, the plugin, the processors
+// and the flags. So a program that another plugin or processor made is never loaded.
+
+// keptEnv names the folder of compiled programs, or is "off". Default: programs within FEDKIT_CACHE or the user's cache.
+const keptEnv = "FEDKIT_PROGRAMS"
+
+const (
+	keptMagic = "fedkit program 1\n" // and the SHA-256 of what follows it
+	keptMost  = 1 << 30              // bytes in the folder, beyond which the files used longest ago are removed
+)
+
+var plain *C.pjrt_api // the plugin's own functions
+
+// keepPrograms lets the client's plugin compile by fedkitCompile.
+func keepPrograms(c *pjrt.Client) {
+	at := (**C.pjrt_api)(unsafe.Pointer(field(reflect.ValueOf(c.Plugin()).Elem(), "api").UnsafeAddr()))
+	if keptFolder() == "" || plain != nil {
+		return
+	}
+	if ours := C.intercepted(*at); ours != nil {
+		keptMade = made(c.Plugin().Path())
+		plain, *at = *at, ours
+	}
+}
+
+var (
+	keptLoads atomic.Int64 // programs loaded so far
+	keptMade  []byte       // what programs follow from, beside their text and options
+)
+
+// made says what makes programs. A plugin is known by its size and time, since it takes a second to read.
+func made(plugin string) []byte {
+	about := "none"
+	if info, err := os.Stat(plugin); err == nil {
+		about = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+	}
+	model, more := Processor()
+	return fmt.Appendf(nil, "%s%q %q %q %d %q", keptMagic, about, model, more, runtime.NumCPU(), Flags())
+}
+
+// keptFolder is the folder of compiled programs, "" if there is none. What is in it is run, so it must belong to the user alone.
+var keptFolder = sync.OnceValue(func() string {
+	dir := os.Getenv(keptEnv)
+	if dir == "off" {
+		return ""
+	}
+	if dir == "" {
+		cache := os.Getenv("FEDKIT_CACHE")
+		if cache == "" {
+			user, err := os.UserCacheDir()
+			if err != nil {
+				return ""
+			}
+			cache = filepath.Join(user, "fedkit")
+		}
+		dir = filepath.Join(cache, "programs")
+	}
+	_ = os.MkdirAll(dir, 0o700)
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm()&0o022 != 0 {
+		return ""
+	}
+	if of, ok := info.Sys().(*syscall.Stat_t); ok && int(of.Uid) != os.Getuid() {
+		return ""
+	}
+	return dir
+})
+
+// fedkitCompile is PJRT_Client_Compile. Whatever goes wrong with a file, the plugin compiles.
+//
+//export fedkitCompile
+func fedkitCompile(args *C.compile_args) unsafe.Pointer {
+	key := sha256.New()
+	key.Write(keptMade)
+	for _, part := range [][]byte{view(args.program.format, args.program.format_size), view(args.options, args.options_size), view(args.program.code, args.program.code_size)} {
+		fmt.Fprintln(key, len(part))
+		key.Write(part)
+	}
+	path := filepath.Join(keptFolder(), fmt.Sprintf("%x", key.Sum(nil)))
+	if b := keptProgram(path); b != nil {
+		code := C.CBytes(b)
+		args.loaded = C.pjrt_load(plain, args, (*C.char)(code), C.size_t(len(b)))
+		C.free(code)
+		if args.loaded != nil {
+			keptLoads.Add(1)
+			return nil
+		}
+	}
+	if err := C.pjrt_compile(plain, args); err != nil {
+		return err
+	}
+	var n C.size_t
+	if b := C.pjrt_serialize(plain, args.loaded, &n); b != nil {
+		keep(path, view(b, n))
+		C.free(unsafe.Pointer(b))
+	}
+	return nil
+}
+
+func view(p *C.char, n C.size_t) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(n)) }
+
+// keptProgram reads a program from its file, nil if there is none or it is damaged.
+func keptProgram(path string) []byte {
+	b, err := os.ReadFile(path)
+	rest, is := bytes.CutPrefix(b, []byte(keptMagic))
+	if err != nil || !is || len(rest) < sha256.Size {
+		return nil
+	}
+	program := rest[sha256.Size:]
+	if sum := sha256.Sum256(program); !bytes.Equal(rest[:sha256.Size], sum[:]) {
+		return nil
+	}
+	now := time.Now()
+	_ = os.Chtimes(path, now, now)
+	return program
+}
+
+// keep writes a program to its file, as far as that can be done.
+func keep(path string, program []byte) {
+	tidy()
+	sum := sha256.Sum256(program)
+	f, err := os.CreateTemp(filepath.Dir(path), "."+strconv.Itoa(os.Getpid())+".*")
+	if err != nil {
+		return
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // after an error
+	_, err = f.Write(slices.Concat([]byte(keptMagic), sum[:], program))
+	if cmp.Or(err, f.Close()) == nil {
+		_ = os.Rename(f.Name(), path)
+	}
+}
+
+// tidy removes the files used longest ago if all take too much room, and those that a killed process has left.
+var tidy = sync.OnceFunc(func() {
+	entries, _ := os.ReadDir(keptFolder())
+	var files []fs.FileInfo
+	total := int64(0)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			files = append(files, info)
+			total += info.Size()
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, f := range files {
+		left := strings.HasPrefix(f.Name(), ".") && time.Since(f.ModTime()) > time.Hour
+		if left || total > keptMost {
+			_ = os.Remove(filepath.Join(keptFolder(), f.Name()))
+			total -= f.Size()
+		}
+	}
+})
