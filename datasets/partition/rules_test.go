@@ -46,6 +46,7 @@ func rules(seed uint64) []Rule {
 		Shards{Clients: 24, Seed: seed},
 		Classes{Clients: 24, Seed: seed},
 		Classes{Clients: 24, Sets: [][]int{{0, 1}, {2, 3}, {4, 5}, {1, 2}}, Seed: seed},
+		Majority{Clients: 24, Share: 0.5, Seed: seed},
 		Quantity{Clients: 24, Alpha: 0.5, Seed: seed},
 		Quantity{Clients: 24, Power: 1.2, Seed: seed},
 		Natural{Clients: 9, Seed: seed},
@@ -99,6 +100,7 @@ func TestGroups(t *testing.T) {
 		groups  int
 	}{
 		{Shards{Clients: 24}, 24, 1},
+		{Majority{Clients: 24, Share: 0.5}, 24, 6},
 		{Rotations{Of: IID{Clients: 24}}, 24, 4},
 		{Rotations{Of: IID{Clients: 6}, FullCopies: true}, 24, 4},
 		{Relabel{Of: IID{Clients: 24}}, 24, 2},
@@ -176,6 +178,29 @@ func TestShardsOfAnyLength(t *testing.T) {
 				sizes := Sizes(deal.Clients)
 				if more > 9 || all > clients*each+9 || slices.Max(sizes)-slices.Min(sizes) > each {
 					t.Errorf("%d clients, %d shards each: %d know more classes, %d in all; sizes %v", clients, each, more, all, sizes)
+				}
+			}
+		}
+	}
+}
+
+// With classes of one size and equally many clients of each, the shares are exact: ρ of the client's own class, the rest in equal parts.
+func TestMajority(t *testing.T) {
+	d := gray(6000, 1000, 1, 10, 1)
+	for _, share := range []float64{0.1, 0.4, 0.55, 1} {
+		deal := must.M1(Majority{Clients: 20, Share: share, Seed: 6}.Partition(d))
+		checkWhole(t, deal)
+		for i, counts := range Labels(d, deal.Clients) {
+			if own := i % 10; deal.Clients[i].Group != own {
+				t.Errorf("client %d is in group %d", i, deal.Clients[i].Group)
+			}
+			for c, n := range counts {
+				want := 300 * (1 - share) / 9
+				if c == i%10 {
+					want = 300 * share
+				}
+				if math.Abs(float64(n)-want) >= 1 {
+					t.Errorf("ρ = %v: client %d has %d rows of class %d, want %.1f", share, i, n, c, want)
 				}
 			}
 		}
@@ -582,6 +607,10 @@ func TestErrorsOfRules(t *testing.T) {
 		{Classes{Clients: 2, Sets: [][]int{{0}, {1}, {2}}}, d, "partition.Classes: 3 sets: must be at most 2, one for each client"},
 		{Classes{Clients: 2, Sets: [][]int{{0}, {1, 3}}}, d, "partition.Classes: Sets[1] = [1 3]: must be different classes in [0, 3)"},
 		{Classes{Clients: 2, Sets: [][]int{{1, 1}}}, d, "partition.Classes: Sets[0] = [1 1]: must be different classes in [0, 3)"},
+		{Majority{Clients: 2, Share: 1}, d, "partition.Majority: Clients = 2: must be at least 3, the number of classes of made"},
+		{Majority{Clients: 3}, d, "partition.Majority: Share = 0: must be in (0, 1]"},
+		{Majority{Clients: 3, Share: math.NaN()}, d, "partition.Majority: Share = NaN: must be in (0, 1]"},
+		{Majority{Clients: 3, Share: 1}, regression(10), "partition.Majority: line has no labels: use IID for a regression"},
 		{Quantity{Clients: 2}, d, "partition.Quantity: Alpha = 0, Power = 0: exactly one must be set"},
 		{Quantity{Clients: 2, Alpha: 1, Power: 1}, d, "exactly one must be set"},
 		{Quantity{Clients: 2, Alpha: math.NaN()}, d, "partition.Quantity: Alpha = NaN: must be > 0 and finite"},
@@ -667,6 +696,7 @@ func TestWords(t *testing.T) {
 		"<nil>, intensity × 1":                                                              Intensity{Gain: []float64{1}},
 		"8 clients, each with all rows":                                                     Same{Clients: 8},
 		"8 clients, all with the same 5 rows for training, the last tested on them, seed 2": Same{Clients: 8, Train: 5, Seen: true, Seed: 2},
+		"5 clients, majority class ρ = 0.9, seed 2":                                         Majority{Clients: 5, Share: 0.9, Seed: 2},
 	} {
 		if got := rule.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -734,6 +764,7 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 		return Noise{Of: of, Std: list, Seed: seed}
 	case 13:
 		return Same{Clients: n, Train: m, Seen: flag, Seed: seed}
+		return Majority{Clients: n, Share: x, Seed: seed}
 	default:
 		return Intensity{Of: of, Gain: list}
 	}
