@@ -25,7 +25,7 @@ INDEX = "00_index.ipynb"
 MAX_COLUMNS, MAX_LINES = 160, 40
 
 NUMBER = re.compile(r"(?<![\w.,])[+−-]?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?![\d])")
-UNIT = re.compile(r"(?:\s|\u00a0|\u202f)*(?:%|points?\b|ms\b|µs\b|s\b|seconds?\b|min\b|minutes?\b|hours?\b|h\b|[kMGT]?B\b|bytes\b|×|times\b)")
+UNIT = re.compile(r"(?:\s|\u00a0|\u202f)*(?:%|points?\b|ms\b|\u00b5s\b|s\b|seconds?\b|min\b|minutes?\b|hours?\b|h\b|[kMGT]?B\b|bytes\b|×|times\b)")
 # What looks like a number and is none: dates, papers, sections, years of a citation.
 NO_NUMBER = re.compile(
     r"\d{4}-\d\d-\d\d|(?:arXiv:?\s*)?\b\d{4}\.\d{5}\b|\b10\.\d{4,}/\S+|(?:et al\.?|and \w+),? \(?\d{4}|\(\d{4}\)|\b(?:19|20)\d\d\b(?!\s*(?:%|points|clients|rounds|images|ms|s|MB))"

@@ -15,7 +15,7 @@ type Box struct {
 
 // Arrow leads from a box to another, by their numbers.
 type Arrow struct {
-	From, To int
+	From, To int    // numbers of boxes
 	Text     string // beside its middle: "yes"
 }
 

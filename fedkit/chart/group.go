@@ -4,8 +4,8 @@ import "slices"
 
 // Group is some of a figure's rows, which stand under a heading.
 type Group struct {
-	Name string
-	Rows []string
+	Name string   // its heading
+	Rows []string // names of rows
 }
 
 // Grouped sorts the rows of figures whose y axis has names: groups in order from the top, each under a row with its name alone, and
