@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+import index
 import notebook_texts as texts
 
 # Those that are as they must be. The list only gets longer.
@@ -29,6 +30,11 @@ class Notebooks(unittest.TestCase):
         for path in map(Path, MUST and texts.find(MUST)):
             with self.subTest(path.stem):
                 self.assertEqual([], [f"cell {i}: {what}" for i, what in texts.problems(path) if not what.startswith("warning: ")])
+
+
+    def test_index(self):
+        """Each link leads somewhere, each number is where it is said to be, and page and thumbnails are those of the notebooks as they are."""
+        self.assertEqual([], index.check())
 
 
 class Check(unittest.TestCase):
