@@ -54,6 +54,7 @@ def source(cell):
 def prose(text):
     """Leaves of a cell of text what states something: no code, formulas, comments, addresses, heads of tables."""
     text = re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL)
+    text = re.sub(r"^Small part: .*", " ", text, flags=re.MULTILINE)
     text = re.sub(r"^(```|~~~).*?^\1", " ", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"(`+)(?:(?!\1).)+?\1", " ", text, flags=re.DOTALL)
     text = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", " ", text, flags=re.DOTALL)
