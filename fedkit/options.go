@@ -11,10 +11,15 @@ import (
 // Options are the options of a run. The zero value is a plain run, except that Rounds is required. Options that are not tagged
 // `results:"same"` change results: they belong to a run's identity in its History, its checkpoint and a study's keys.
 type Options struct {
-	Rounds    int       `range:"[1,inf)"` // number of rounds; required
-	Seed      uint64    // seed of all randomness: initial models, selection, batches
-	Name      string    `results:"same"`                                       // the history's label; default: the strategy's name
-	EvalEvery int       `range:"[1,inf)" default:"1"`                          // evaluate every n-th round, and always the last
+	Rounds    int    `range:"[1,inf)"` // number of rounds; required
+	Seed      uint64 // seed of all randomness: initial models, selection, batches
+	Name      string `results:"same"`              // the history's label; default: the strategy's name
+	EvalEvery int    `range:"[1,inf)" default:"1"` // evaluate every n-th round, and always the last
+	// EvalFraction is the share of the clients whose own test examples are scored in an evaluation: Flower's fraction-evaluate. Who
+	// they are is drawn anew for each, from seed and round alone, so the training stays the same. All others have a Score without
+	// examples, and means and spreads are over those that were drawn. Global and Unseen are scored whole. Default: all clients.
+	EvalFraction float64 `range:"(0,1]" default:"all clients"`
+
 	Workers   int       `range:"[1,inf)" default:"the default" results:"same"` // programs that run concurrently; default: half the processors, at least one. Does not change results
 	NotFinite NotFinite // what to do when a client returns NaN or Inf; default Stop
 	Watch     Watcher   `results:"same"` // follows the progress: plot.Live(); default none

@@ -55,8 +55,7 @@ func (r *Round) evaluate(s Strategy) {
 	}
 	if sv.Models == nil { // one model for all: every client's examples have been scored
 		r.record.Scores = make([]Score, r.Clients())
-		for c := range r.record.Scores {
-			own := r.Fed.Clients[c].Test
+		for c, own := range r.testRows() {
 			r.record.Scores[c] = r.score(global, own, own)
 		}
 	} else {
@@ -64,6 +63,19 @@ func (r *Round) evaluate(s Strategy) {
 		r.chooseOnTest(sv.clusterModels())
 	}
 	r.evaluateUnseen(s, &sv)
+}
+
+// testRows returns each client's test examples that an evaluation scores, none if it is not drawn: see Options.EvalFraction.
+func (r *Round) testRows() [][]int {
+	rows, m := make([][]int, r.Clients()), r.Clients()
+	drawn := r.AllClients()
+	if n := cohortSize(r.opts.EvalFraction, m); n < m {
+		drawn = r.Rand("evaluate").Perm(m)[:n]
+	}
+	for _, c := range drawn {
+		rows[c] = r.Fed.Clients[c].Test
+	}
+	return rows
 }
 
 // ownScores returns each client's score on its own test examples under its served model.
@@ -153,8 +165,9 @@ func (r *Round) cluster(s Strategy) error {
 // scoresOf returns each client's score on its own test examples under the model assigned to it.
 func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
 	var rows, which []int
+	test := r.testRows()
 	for i, c := range clients {
-		for _, row := range r.Fed.Clients[c].Test {
+		for _, row := range test[c] {
 			rows, which = append(rows, row), append(which, assign[i])
 		}
 	}
@@ -164,7 +177,7 @@ func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
 	}
 	scores, at := make([]Score, len(clients)), sequence(len(rows))
 	for i, c := range clients {
-		own := r.Fed.Clients[c].Test
+		own := test[c]
 		scores[i] = r.score(all, at[:len(own)], own)
 		at = at[len(own):]
 	}

@@ -25,6 +25,7 @@ type FedProx struct {
 	Adaptive   bool                   // take μ_i from AdaptiveMu instead
 	MuMin      float64                `range:"[0,inf)" default:"0.001"` // least adaptive μ_i
 	MuMax      float64                `range:"(0,inf)" default:"1"`     // greatest adaptive μ_i
+	Smoothing  float64                `range:"(0,1]" default:"0.3"`     // a, weight of the newest drift in the past that an adaptive μ_i compares with
 	Aggregator fedkit.Aggregator      // default aggregate.Mean
 	Weighting  Weighting              // default ByExamples; the paper has Equal, with clients drawn in proportion to n_i
 	Server     fedkit.ServerOptimizer // default server.SGD, the full step
@@ -52,7 +53,7 @@ func (s *FedProx) Round(r *fedkit.Round) error {
 	for i, c := range S {
 		mu[i] = s.Mu
 		if s.Adaptive {
-			mu[i] = AdaptiveMu(s.Mu, s.MuMin, s.MuMax, s.Local.WithDefaults().Epochs, drifts(r.Past(c)))
+			mu[i] = AdaptiveMu(s.Mu, s.MuMin, s.MuMax, s.Smoothing, s.Local.WithDefaults().Epochs, drifts(r.Past(c)))
 		}
 	}
 	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: s.Local, Pulls: []fedkit.Pull{{To: s.X, Weights: mu}}})

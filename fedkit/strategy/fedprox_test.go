@@ -1,6 +1,7 @@
 package strategy_test
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -17,20 +18,22 @@ func TestAdaptiveMu(t *testing.T) {
 		epochs        int
 		drift         []float64
 		want          float64
+		smoothing     float64 // 0 for 0.3
 	}{
-		{0.1, 0.001, 1, 1, nil, 0.1},
-		{0.1, 0.001, 1, 0, nil, 0.1},
-		{0.1, 0.001, 1, 6, nil, 0.15},
-		{0.1, 0.001, 1, 1, []float64{4}, 0.1},
-		{0.1, 0.001, 1, 1, []float64{4, 2}, 0.05},
-		{0.1, 0.001, 1, 11, []float64{4, 2}, 0.1},
-		{0.1, 0.001, 1, 1, []float64{4, 2, 5}, 0.1 * 5 / 3.4},
-		{0.1, 0.001, 1, 1, []float64{4, 100}, 1},
-		{0.1, 0.001, 1, 1, []float64{4, 0}, 0.001},
-		{0.1, 0.001, 1, 1, []float64{0, 0}, 0.001},
-		{3, 0.001, 1, 1, nil, 1},
+		{0.1, 0.001, 1, 1, nil, 0.1, 0},
+		{0.1, 0.001, 1, 0, nil, 0.1, 0},
+		{0.1, 0.001, 1, 6, nil, 0.15, 0},
+		{0.1, 0.001, 1, 1, []float64{4}, 0.1, 0},
+		{0.1, 0.001, 1, 1, []float64{4, 2}, 0.05, 0},
+		{0.1, 0.001, 1, 11, []float64{4, 2}, 0.1, 0},
+		{0.1, 0.001, 1, 1, []float64{4, 2, 5}, 0.1 * 5 / 3.4, 0},
+		{0.1, 0.001, 1, 1, []float64{4, 100}, 1, 0},
+		{0.1, 0.001, 1, 1, []float64{4, 0}, 0.001, 0},
+		{0.1, 0.001, 1, 1, []float64{0, 0}, 0.001, 0},
+		{3, 0.001, 1, 1, nil, 1, 0},
+		{0.1, 0.001, 1, 1, []float64{4, 2, 5}, 0.1 * 5 / 2, 1},
 	} {
-		if got := strategy.AdaptiveMu(c.mu, c.low, c.high, c.epochs, c.drift); math.Abs(got-c.want) > 1e-8 {
+		if got := strategy.AdaptiveMu(c.mu, c.low, c.high, cmp.Or(c.smoothing, 0.3), c.epochs, c.drift); math.Abs(got-c.want) > 1e-8 {
 			t.Errorf("μ after drifts %v with E = %d: %v, want %v", c.drift, c.epochs, got, c.want)
 		}
 	}
@@ -61,7 +64,7 @@ func TestMuAdaptsToTheRecord(t *testing.T) {
 		drift, values, adapted := make([][]float64, fed.Size()), []float64{}, 0
 		for _, r := range h.Rounds {
 			for i, client := range r.Clients() {
-				want := strategy.AdaptiveMu(c.mu, 0.001, 1, c.epochs, drift[client])
+				want := strategy.AdaptiveMu(c.mu, 0.001, 1, 0.3, c.epochs, drift[client])
 				if got := float64(r.Results[i].Mu); got != want {
 					t.Errorf("%s, round %d, client %d: μ = %v, want %v", h.Name, r.Round, client, got, want)
 				}

@@ -18,12 +18,13 @@ type SmartFedProx struct {
 	Mu        float64         `range:"[0,inf)" default:"0.1"`   // base μ, see AdaptiveMu
 	MuMin     float64         `range:"[0,inf)" default:"0.001"` // least μ_i
 	MuMax     float64         `range:"(0,inf)" default:"1"`     // greatest μ_i
+	Smoothing float64         `range:"(0,1]" default:"0.3"`     // a, see AdaptiveMu
 	State
 }
 
 func (s *SmartFedProx) fedProx() *FedProx {
 	return &FedProx{Fraction: s.Fraction, Selector: cmp.Or[fedkit.Selector](s.Selector, selection.Explore{}), Local: s.Local,
-		Weighting: s.Weighting, Mu: s.Mu, Adaptive: true, MuMin: s.MuMin, MuMax: s.MuMax, State: s.State}
+		Weighting: s.Weighting, Mu: s.Mu, Adaptive: true, MuMin: s.MuMin, MuMax: s.MuMax, Smoothing: s.Smoothing, State: s.State}
 }
 
 // Check implements fedkit.Checker.
