@@ -97,6 +97,9 @@ func (a *Async) check(fed *Federation) error {
 			return Invalid("Async.Job."+field.name, "set", "empty: clients that began in earlier rounds differ in Start only")
 		}
 	}
+	if a.Job.Local.KeepMemory {
+		return Invalid("Async.Job.Local.KeepMemory", true, "false: work is computed as late as possible, not in the order in which a client does it")
+	}
 	all := a.Job
 	all.Clients = []int{0}
 	return all.check(fed, 1)

@@ -48,6 +48,9 @@ type Job struct {
 	StayLocal    bool    // the trained models stay with their clients: nothing is communicated or intercepted
 	Communicated *Matrix // 1 for a parameter that is communicated and 0 for one that stays with its client, [1, d]; nil: all are communicated
 	Down, Up     float64 // models that each client receives and sends; 0: counted as above, Zero: none
+
+	memory *Matrix   // of the clients' optimizers, [n, slots·d]; nil: empty
+	before []float32 // by client of the job, the local steps behind memory
 }
 
 // solve solves the job as the call-th of a round, for the clients at the positions in only; nil: for all.
@@ -85,6 +88,9 @@ func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed
 	}
 	u.Models = rows.FromPieces(out.Models, out.Place)
 	u.Local = u.Models
+	if out.Memory != nil {
+		u.memory = rows.FromPieces(out.Memory, out.Place)
+	}
 	return u, nil
 }
 
@@ -113,7 +119,7 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 	l, pull := j.Local.WithDefaults(), j.pull()
 	work = &engine.Job{
 		Clients: fed.numbers(j.Clients), Names: j.Clients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
-		Prox: j.mu(), ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
+		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
 		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask), Extra: extra,
 		Order: func(client, epoch int) *rand.Rand { return draw(client).order(client, epoch) },
 		Key:   func(client int) [3]uint64 { return draw(client).key(client) },

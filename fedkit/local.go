@@ -3,6 +3,7 @@ package fedkit
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
@@ -30,6 +31,14 @@ type Local struct {
 	Schedule  Schedule  // how η changes with the rounds; default: constant
 	Optimizer Optimizer // default SGD{}
 	Prox      float64   `range:"[0,inf)"` // μ of FedProx's proximal term (μ/2)‖w − a‖²; ignored in a Job with Pulls
+
+	// KeepMemory keeps the memory of each client's optimizer, as Adam's m, v and t, from the end of one local solve to the start of
+	// its next one, whichever model it then receives. That of a client that has not trained is empty. Each client has one memory, in
+	// a strategy that makes several training jobs a round too; solves whose results the server does not get leave it as it was. It
+	// stays on the client, so it is not traffic; a run holds that of all clients, M · Slots() · d numbers, counts them in
+	// Record.StateBytes and saves them in checkpoints. Evaluations train from an empty memory. Default: the memory starts empty in
+	// every solve. Asynchronous rounds refuse it.
+	KeepMemory bool
 }
 
 // WithDefaults returns l with its defaults filled in; one of Epochs and Steps stays 0.
@@ -66,17 +75,24 @@ func (l Local) Check(fed *Federation, n int) error {
 	case !(l.LR > 0) || math.IsInf(l.LR, 0):
 		return Invalid("LR", l.LR, "a number > 0")
 	}
+	if slots := l.Optimizer.Slots(); l.KeepMemory && fed != nil {
+		if err := fed.Fits("KeepMemory: Optimizer.Slots()", slots, float64(slots*fed.Size())); err != nil {
+			return err
+		}
+	}
 	return fed.fitsLocal(l, n)
 }
 
-// Optimizer is a client's local optimizer: SGD, Momentum, Adam or your own. Its slots are reset at the start of every local solve.
+// Optimizer is a client's local optimizer: SGD, Momentum, Adagrad, RMSProp, Adam or your own. Its slots are 0 at the start of every
+// local solve, unless Local.KeepMemory is set.
 // Equal values share a compiled program, so its type must be comparable.
 type Optimizer interface {
 	// Slots returns the number of state values per parameter.
 	Slots() int
 	// Direction returns d of the step w ← w − ηd, from the gradients g, and the new slots. w, g and d have an entry for each of
 	// the model's parameters, [C, shape…] with the client axis in front; values of different clients must not be mixed.
-	// slots[j] holds the j-th state values, shaped like w. t is the step's number from 1, a float32 scalar.
+	// slots[j] holds the j-th state values, shaped like w. t is the step's number from 1, a float32 scalar; with Local.KeepMemory it
+	// counts each client's steps in all rounds, [C].
 	Direction(w, g []*graph.Node, slots [][]*graph.Node, t *graph.Node) (d []*graph.Node, after [][]*graph.Node)
 }
 
@@ -108,6 +124,47 @@ func (m Momentum) Direction(_, g []*graph.Node, v [][]*graph.Node, _ *graph.Node
 	return d, [][]*graph.Node{d}
 }
 
+// Adagrad divides by the root of the sum of all squared gradients (Duchi, Hazan and Singer, JMLR 12, 2011, with a diagonal matrix):
+// v ← v + g², w ← w − η g/(√v + ε). Its steps only shrink, so the length of its memory matters: see Local.KeepMemory.
+type Adagrad struct {
+	Epsilon float64 `range:"(0,inf)" default:"1e-10"` // ε, as in PyTorch
+}
+
+// Slots returns 1: v.
+func (Adagrad) Slots() int { return 1 }
+
+// Direction returns g/(√v + ε).
+func (a Adagrad) Direction(_, g []*graph.Node, v [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	return scaled(g, v[0], 1, 1, Defaults(a).Epsilon)
+}
+
+// RMSProp divides by the root of a running mean of squared gradients (Tieleman and Hinton, lecture 6e of "Neural Networks for
+// Machine Learning", 2012): v ← βv + (1−β)g², w ← w − η g/(√v + ε). v starts at 0 without a correction, so the first step from an
+// empty memory is about η/√(1−β) long in every parameter.
+type RMSProp struct {
+	Beta    float64 `range:"[0,1)" default:"0.9"`    // β, as in the lecture; PyTorch has 0.99
+	Epsilon float64 `range:"(0,inf)" default:"1e-8"` // ε
+}
+
+// Slots returns 1: v.
+func (RMSProp) Slots() int { return 1 }
+
+// Direction returns g/(√v + ε).
+func (r RMSProp) Direction(_, g []*graph.Node, v [][]*graph.Node, _ *graph.Node) ([]*graph.Node, [][]*graph.Node) {
+	r = Defaults(r)
+	return scaled(g, v[0], r.Beta, 1-r.Beta, r.Epsilon)
+}
+
+// scaled returns g/(√v + ε) and the new v ← a v + b g².
+func scaled(g, v []*graph.Node, a, b, epsilon float64) (d []*graph.Node, after [][]*graph.Node) {
+	next := make([]*graph.Node, len(g))
+	for l := range g {
+		next[l] = graph.Add(graph.MulScalar(v[l], a), graph.MulScalar(graph.Square(g[l]), b))
+		d = append(d, graph.Div(g[l], graph.AddScalar(graph.Sqrt(next[l]), epsilon)))
+	}
+	return d, [][]*graph.Node{next}
+}
+
 // Adam is the bias-corrected adaptive step of arXiv 1412.6980: w ← w − η m̂/(√v̂ + ε).
 type Adam struct {
 	Beta1   float64 `range:"[0,1)" default:"0.9"`    // β1
@@ -123,7 +180,11 @@ func (a Adam) Direction(_, g []*graph.Node, mv [][]*graph.Node, t *graph.Node) (
 	a = Defaults(a)
 	b1, b2 := a.Beta1, a.Beta2
 	corrected := func(x *graph.Node, b float64) *graph.Node {
-		return graph.Div(x, graph.OneMinus(graph.Pow(graph.Scalar(t.Graph(), t.DType(), b), t)))
+		share := graph.OneMinus(graph.Pow(graph.Scalar(t.Graph(), t.DType(), b), t))
+		if !t.IsScalar() {
+			share = graph.Reshape(share, append([]int{x.Shape().Dimensions[0]}, slices.Repeat([]int{1}, x.Rank()-1)...)...)
+		}
+		return graph.Div(x, share)
 	}
 	d, m, v := make([]*graph.Node, len(g)), make([]*graph.Node, len(g)), make([]*graph.Node, len(g))
 	for l := range g {

@@ -143,11 +143,12 @@ func checkpointed(x *tried) { x.Checkpoint = filepath.Join(x.t.TempDir(), "c") }
 // optionCases have every option: how a run is set up on which it shows, and a change of the option alone. Whether it changes results
 // is what its tag says: an option that is not tagged does.
 var optionCases = map[string]struct{ setUp, change func(x *tried) }{
-	"Options.Rounds":    {nil, func(x *tried) { x.Rounds = 4 }},
-	"Options.Seed":      {nil, func(x *tried) { x.Seed = 2 }},
-	"Options.Name":      {nil, func(x *tried) { x.Name = "other" }},
-	"Options.EvalEvery": {nil, func(x *tried) { x.EvalEvery = 2 }},
-	"Options.Workers":   {nil, func(x *tried) { x.Workers = 3 }},
+	"Options.Rounds":       {nil, func(x *tried) { x.Rounds = 4 }},
+	"Options.Seed":         {nil, func(x *tried) { x.Seed = 2 }},
+	"Options.Name":         {nil, func(x *tried) { x.Name = "other" }},
+	"Options.EvalEvery":    {nil, func(x *tried) { x.EvalEvery = 2 }},
+	"Options.EvalFraction": {nil, func(x *tried) { x.EvalFraction = 0.5 }},
+	"Options.Workers":      {nil, func(x *tried) { x.Workers = 3 }},
 	"Options.NotFinite": {func(x *tried) {
 		x.with(func(j *fedkit.Job) { j.LR = append([]float64{1e30}, each(j, 0.01)[1:]...) })
 	}, func(x *tried) { x.NotFinite = fedkit.Skip }},
@@ -171,13 +172,14 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Pace.OverSelection": {devices, func(x *tried) { x.Pace.OverSelection = 0.5 }},
 	"Pace.PartialWork":   {late, func(x *tried) { x.Pace.PartialWork = true }},
 
-	"Local.Epochs":    {nil, func(x *tried) { x.Local.Epochs = 3 }},
-	"Local.Steps":     {nil, func(x *tried) { x.Local.Epochs, x.Local.Steps = 0, 5 }},
-	"Local.Batch":     {nil, func(x *tried) { x.Local.Batch = 4 }},
-	"Local.LR":        {nil, func(x *tried) { x.Local.LR = 0.02 }},
-	"Local.Schedule":  {nil, func(x *tried) { x.Local.Schedule = fedkit.Decay{Gamma: 0.5} }},
-	"Local.Optimizer": {nil, func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }},
-	"Local.Prox":      {nil, proximal},
+	"Local.Epochs":     {nil, func(x *tried) { x.Local.Epochs = 3 }},
+	"Local.Steps":      {nil, func(x *tried) { x.Local.Epochs, x.Local.Steps = 0, 5 }},
+	"Local.Batch":      {nil, func(x *tried) { x.Local.Batch = 4 }},
+	"Local.LR":         {nil, func(x *tried) { x.Local.LR = 0.02 }},
+	"Local.Schedule":   {nil, func(x *tried) { x.Local.Schedule = fedkit.Decay{Gamma: 0.5} }},
+	"Local.Optimizer":  {nil, func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }},
+	"Local.Prox":       {nil, proximal},
+	"Local.KeepMemory": {func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }, func(x *tried) { x.Local.KeepMemory = true }},
 
 	"Job.Clients":   {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[1:] }) }},
 	"Job.Local":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Local.LR = 0.02 }) }},
@@ -211,6 +213,9 @@ func TestOptionsSayWhetherTheyChangeResults(t *testing.T) {
 	known := 0
 	for _, typ := range []reflect.Type{reflect.TypeFor[fedkit.Options](), reflect.TypeFor[fedkit.Keep](), reflect.TypeFor[fedkit.Pace](), reflect.TypeFor[fedkit.Local](), reflect.TypeFor[fedkit.Job](), reflect.TypeFor[fedkit.Pull]()} {
 		for f := range typ.Fields() {
+			if !f.IsExported() {
+				continue
+			}
 			name := typ.Name() + "." + f.Name
 			c, ok := optionCases[name]
 			if !ok {

@@ -29,6 +29,7 @@ type Round struct {
 	stage        string
 	past         *past
 	clock        *clock
+	memories     *memories   // of the clients' optimizers, if they are kept
 	chosen       []int       // by Select
 	overSelected int         // number of over-selected clients among them
 	busy         []bool      // by client, in flight in an asynchronous round

@@ -112,6 +112,7 @@ type underway struct {
 	clock    *clock
 	states   checkpoint.States // of the strategy and those it wraps
 	claims   []any             // resources this run holds exclusively: the strategies, their States, the checkpoint
+	memories *memories         // of the clients' optimizers, if they are kept; one of states
 	clusters bool              // the strategy last served clusters
 	files    *checkpoint.Files
 }
@@ -137,6 +138,10 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 		}
 	}
 	u = &underway{fed: fed, strategy: s, opts: o, on: engine.Here(cmp.Or(o.Workers, defaultWorkers())), h: h, past: newPast(fed, all, o.Keep), states: statesOf(all)}
+	if keepsMemory(all) {
+		u.memories = &memories{}
+		u.states = append(u.states, u.memories)
+	}
 	if u.clock, err = newClock(fed); err != nil {
 		return nil, err
 	}
@@ -300,7 +305,7 @@ func canceled(err error) bool {
 
 // newRound returns the Round for round t.
 func (u *underway) newRound(ctx context.Context, t int) *Round {
-	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, on: u.on, record: &Record{Round: t}, rows: map[int]int{}, past: u.past, clock: u.clock}
+	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, on: u.on, record: &Record{Round: t}, rows: map[int]int{}, past: u.past, clock: u.clock, memories: u.memories}
 }
 
 // play runs one round and, if it is due, its evaluation.

@@ -178,6 +178,12 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 			case Momentum:
 				m[j] = opt.Beta*m[j] + d[j]
 				d[j] = m[j]
+			case Adagrad:
+				v[j] += d[j] * d[j]
+				d[j] /= math.Sqrt(v[j]) + 1e-10
+			case RMSProp:
+				v[j] = opt.Beta*v[j] + (1-opt.Beta)*d[j]*d[j]
+				d[j] /= math.Sqrt(v[j]) + 1e-8
 			case Adam:
 				m[j] = 0.9*m[j] + 0.1*d[j]
 				v[j] = 0.999*v[j] + 0.001*d[j]*d[j]
@@ -205,6 +211,8 @@ func TestSolverAgainstFloat64(t *testing.T) {
 		{"batch larger than any client", odd, Job{Local: Local{Epochs: 2, Batch: 100, LR: 0.1}}},
 		{"momentum", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, Optimizer: Momentum{Beta: 0.8}}}},
 		{"Adam", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.01, Optimizer: Adam{}}}},
+		{"Adagrad", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.05, Optimizer: Adagrad{}}}},
+		{"RMSProp", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.01, Optimizer: RMSProp{Beta: 0.8}}}},
 		{"proximal", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, Prox: 0.7}}},
 		{"proximal by client, to an anchor, by parameter", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1},
 			Pulls: []Pull{{Weights: []float64{0, 0.1, 0.2, 0.3, 0.4, 5}, To: randomMatrix(7, 1, d), Mask: randomMatrix(8, 6, d)}}}},

@@ -18,12 +18,18 @@ func (r *Round) Train(job Job) *Updates {
 		return r.noUpdates(job)
 	}
 	r.calls++
+	r.Fail(r.recall(&job))
+	if r.err != nil {
+		return r.noUpdates(job)
+	}
 	u, err := r.timed(&job)
 	if err != nil {
 		r.Fail(err)
 		return r.noUpdates(job)
 	}
-	return r.receive(job, u)
+	u = r.receive(job, u)
+	r.memorize(u)
+	return u
 }
 
 // receive passes updates through the interceptors to the server, and records them.
@@ -202,6 +208,8 @@ type Updates struct {
 	Models    *Matrix        // w_i as received by the server, [n, d]
 	Local     *Matrix        // w_i as trained by the clients, [n, d]: the same, unless there are interceptors
 	Start     *Matrix        // initial models, [1, d] or [n, d]
+
+	memory *Matrix // of the clients' optimizers, [n, slots·d], if it is kept
 }
 
 // Delta returns the updates Δ_i = w_i − the start of client i, [n, d].
@@ -239,6 +247,9 @@ func (u *Updates) without(skipped int) *Updates {
 		}
 	}
 	v.Models, v.Local = u.Models.Take(keep...), u.Local.Take(keep...)
+	if u.memory != nil {
+		v.memory = u.memory.Take(keep...)
+	}
 	if u.Start.Rows() > 1 {
 		v.Start = u.Start.Take(keep...)
 	}

@@ -36,7 +36,7 @@ var kinds = []Kind{
 		selection.Random{}, selection.Diversity{}, selection.Hybrid{}, selection.Explore{}, selection.Annealed{},
 		selection.OnePerCluster{}, selection.ByCluster{}, selection.Fair{}, selection.Bandwidth{}}},
 	{"optimizer", "optimizers", reflect.TypeFor[fedkit.Optimizer](), []any{
-		fedkit.SGD{}, fedkit.Momentum{}, fedkit.Adam{}, fedkit.Clip{}, fedkit.WeightDecay{}}},
+		fedkit.SGD{}, fedkit.Momentum{}, fedkit.Adagrad{}, fedkit.RMSProp{}, fedkit.Adam{}, fedkit.Clip{}, fedkit.WeightDecay{}}},
 	{"schedule", "schedules", reflect.TypeFor[fedkit.Schedule](), []any{fedkit.Decay{}, fedkit.Cosine{}}},
 	{"clusterer", "clusterers", reflect.TypeFor[cluster.Clusterer](), []any{
 		cluster.KMeans{}, cluster.Agglomerative{}, cluster.Spectral{}, cluster.BestSilhouette{}}},

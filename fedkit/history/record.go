@@ -18,7 +18,7 @@ type Record struct {
 	Results    []ClientResult `json:"solves,omitempty"` // local solves, one row per participating client
 	BytesDown  int64          `json:"bytes_down"`       // server → clients, total
 	BytesUp    int64          `json:"bytes_up"`         // clients → server, total
-	StateBytes int64          `json:"kept,omitempty"`   // bytes of all matrices and slices of numbers in the strategy's State between rounds, such as models [M, d]
+	StateBytes int64          `json:"kept,omitempty"`   // bytes of all matrices and slices of numbers in the strategy's State between rounds, such as models [M, d], and of kept optimizer memory
 
 	// Clock is when the round ended, in s of the simulated clock of a federation with devices; Absences are the stragglers, dropouts
 	// and excluded clients.

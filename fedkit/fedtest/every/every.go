@@ -22,6 +22,7 @@ func Strategies() map[string]fedkit.Strategy {
 
 		"FedAvg":                   &strategy.FedAvg{Fraction: 0.5, Local: l},
 		"FedAvg, proximal":         &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05, Prox: 0.1}},
+		"FedAvg, kept memory":      &strategy.FedAvg{Fraction: 0.5, Local: fedkit.Local{Epochs: 2, Batch: 8, LR: 0.02, Optimizer: fedkit.Adam{}, KeepMemory: true}},
 		"FedAvg, trimmed mean":     &strategy.FedAvg{Aggregator: aggregate.TrimmedMean{Share: 0.34}, Local: l},
 		"FedAvg, Krum":             &strategy.FedAvg{Aggregator: aggregate.Krum{}, Local: l},
 		"FedAvg, Multi-Krum":       &strategy.FedAvg{Aggregator: aggregate.MultiKrum{F: 1}, Local: l},

@@ -29,7 +29,9 @@ type Job struct {
 	StepsOf   []int     // by client of the job, instead of epochs or Steps
 	Rate      []float64 // η_i by client of the job
 	Optimizer Optimizer
-	Prox      []float64 // μ_i by client of the job; nil: no proximal term
+	Memory    *tensors.Tensor // [n, slots·d], the optimizer's slots at the first step, which are then returned; nil: empty
+	Before    []float32       // by client of the job, the local steps behind Memory
+	Prox      []float64       // μ_i by client of the job; nil: no proximal term
 
 	Start                            *tensors.Tensor
 	ProxWeights, Anchor, Shift, Mask *tensors.Tensor // p, a, s, m; an Anchor of nil is Start

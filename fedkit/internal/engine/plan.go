@@ -61,7 +61,7 @@ func (p *plan) clients(job *Job, g int) (clients []int) {
 
 func (e *Engine) plan(job *Job) plan {
 	most, _ := e.sizes()
-	k := solver{batch: e.batch(job), optimizer: job.Optimizer, objective: job.Objective, apart: job.Starts != nil}
+	k := solver{batch: e.batch(job), optimizer: job.Optimizer, objective: job.Objective, apart: job.Starts != nil, keeps: job.Memory != nil}
 	for _, t := range job.terms(&e.task, nil) {
 		k.table += t.name + "\n"
 	}

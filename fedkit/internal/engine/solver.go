@@ -22,6 +22,7 @@ type Solved struct {
 	Steps  []int     // by client of the job, like Loss and Drift
 	Loss   []float64 // mean training loss over the steps
 	Drift  []float64 // ‖w_i − start‖₂
+	Memory []Value   // of a job with Memory, the optimizer's slots after the last step, [lanes, slots·d] each; rows as in Models
 }
 
 // Solve solves the local problem of every client of the job. The result does not depend on the device.
@@ -33,13 +34,19 @@ func (e *Engine) Solve(ctx context.Context, job *Job, on Device) (*Solved, error
 		each = p.design.lanes
 	}
 	out := &Solved{Models: make([]Value, groups*each), Place: make([]int, n), Steps: p.steps, Loss: make([]float64, n), Drift: make([]float64, n)}
+	if p.design.keeps {
+		out.Memory = make([]Value, groups)
+	}
 	lists := make([][]Value, groups) // losses and drifts; read once all programs are dispatched
 	err := parallel(ctx, on.Concurrency(), groups, func(g int) error {
 		results, err := e.run(ctx, on, p.design, e.inputs(job, &p, g, on.Remote()))
 		switch {
 		case err == nil:
 			copy(out.Models[g*each:], results[:each])
-			lists[g] = results[each:]
+			lists[g] = results[each : each+2]
+			if p.design.keeps {
+				out.Memory[g] = results[each+2]
+			}
 		case on.Remote() && ctx.Err() == nil: // other groups may have succeeded
 			err = fmt.Errorf("clients %v: %w", p.clients(job, g), err)
 		}
@@ -94,6 +101,9 @@ func (e *Engine) inputs(job *Job, p *plan, g int, travels bool) []input {
 	for i, t := range job.Starts {
 		in = append(in, input{startInput(i), t})
 	}
+	if p.design.keeps {
+		in = append(in, input{"memory", matrix(job.Memory)}, input{"before", lanes(func(i int) float32 { return job.Before[i] })(clients)})
+	}
 	for _, t := range job.terms(&e.task, p.steps) {
 		if t.byLane != nil {
 			in = append(in, input{t.name, t.byLane(clients)})
@@ -127,6 +137,7 @@ type solver struct {
 	lanes, steps, batch int // C clients, capacity in steps, B
 	optimizer           Optimizer
 	objective           Objective
+	keeps               bool   // the optimizer's slots are an input and an output: see Job.Memory
 	apart               bool   // models are separate inputs and outputs: see Job.Starts
 	table               string // names of the job's terms, one per line
 }
@@ -164,8 +175,19 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 			out = append(out, graph.Slice(models, graph.AxisElem(i)))
 		}
 	}
-	return append(out, state.One("loss"), distance(models, start))
+	out = append(out, state.One("loss"), distance(models, start))
+	if k.keeps {
+		var slots []*graph.Node
+		for s := range k.optimizer.Slots() {
+			slots = append(slots, Join(state.All(slotName(s))))
+		}
+		out = append(out, graph.Concatenate(slots, 1))
+	}
+	return out
 }
+
+// slotName names the loop variables of the optimizer's j-th slot.
+func slotName(j int) string { return fmt.Sprint("slot", j) }
 
 // start returns the initial models of the lanes, [C, d].
 func (k solver) start(in nodes) *graph.Node {
@@ -199,9 +221,17 @@ func (k solver) state(task *Task, in nodes, w []*graph.Node) *xla.Loop {
 	state.Add("rate now", in["rate"]) // 0 once a client has done its steps
 	state.Add("w", w...)
 	for s := range k.optimizer.Slots() {
-		for _, v := range w {
-			state.Add(fmt.Sprint("slot", s), zeros(v))
+		if k.keeps {
+			part := graph.AxisRange(s*task.Dim(), (s+1)*task.Dim())
+			state.Add(slotName(s), task.Split(graph.Slice(k.own(in, in["memory"]), graph.AxisRange(), part))...)
+			continue
 		}
+		for _, v := range w {
+			state.Add(slotName(s), zeros(v))
+		}
+	}
+	if k.keeps {
+		state.Add("before", in["before"])
 	}
 	for _, name := range k.terms() {
 		switch t := in[name]; {
@@ -280,12 +310,15 @@ func (k solver) losses(e *Engine, s *xla.Loop, x, y, used *graph.Node) (trained,
 func (k solver) update(s *xla.Loop, in nodes, gradient []*graph.Node) {
 	rate, w := s.One("rate now"), s.All("w")
 	t := graph.AddScalar(graph.ConvertDType(s.One("step"), dtypes.Float32), 1)
+	if k.keeps {
+		t = graph.Add(s.One("before"), t)
+	}
 	g, slots := make([]*graph.Node, len(w)), make([][]*graph.Node, k.optimizer.Slots())
 	for l := range w {
 		g[l] = descent(s, in, gradient[l], l)
 	}
 	for j := range slots {
-		slots[j] = s.All(fmt.Sprint("slot", j))
+		slots[j] = s.All(slotName(j))
 	}
 	direction, slots := k.optimizer.Direction(w, g, slots, t)
 	k.mustFit("directions", direction, w)
@@ -302,8 +335,14 @@ func (k solver) update(s *xla.Loop, in nodes, gradient []*graph.Node) {
 		w[l] = graph.Sub(w[l], graph.Mul(d, along(rate, d)))
 	}
 	s.Set("w", w...)
-	for j := range slots {
-		s.Set(fmt.Sprint("slot", j), slots[j]...)
+	for j, slot := range slots {
+		if k.keeps { // a client that has done its steps keeps what it has
+			for l, was := range s.All(slotName(j)) {
+				running := graph.BroadcastToDims(along(rate, was), was.Shape().Dimensions...)
+				slot[l] = graph.Where(graph.Equal(running, graph.ZerosLike(was)), was, slot[l])
+			}
+		}
+		s.Set(slotName(j), slot...)
 	}
 }
 

@@ -1,0 +1,98 @@
+package fedkit
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
+)
+
+// alone trains each client's own model by its own number of steps.
+type alone struct {
+	Steps []int
+	Local Local
+	keep  bool // set in the Job only
+	State struct{ W *Matrix }
+}
+
+func (s *alone) Start(r *Round) error {
+	s.State.W = r.Models(1).Take(make([]int, r.Clients())...)
+	return r.Err()
+}
+
+func (s *alone) Round(r *Round) error {
+	l := s.Local
+	l.KeepMemory = l.KeepMemory || s.keep
+	s.State.W = r.Train(Job{Clients: r.AllClients(), Start: s.State.W, Local: l, Steps: s.Steps}).Models
+	return r.Err()
+}
+
+func (s *alone) Serve(r *Round) Serving { return Serving{Models: s.State.W, Assign: r.AllClients()} }
+
+// With its memory kept, a client that goes on from its own model does in three rounds what it does in one of three times the steps,
+// and a resumed run does the same. Clients take unequal steps, and more of them than share a program.
+func TestKeptMemoryGoesOn(t *testing.T) {
+	sizes, steps, thrice := []int{3, 17, 8, 1, 12, 5}, []int{1, 4, 2, 7, 3, 1}, []int{3, 12, 6, 21, 9, 3}
+	for _, by := range []Optimizer{Momentum{}, Adagrad{}, RMSProp{}, Adam{}, Clip{Norm: 0.5, Then: Adam{}}, SGD{}} {
+		l := Local{Batch: FullBatch, LR: 0.02, Optimizer: by}
+		models := func(s *alone, o Options) []float32 {
+			fed, _ := toy(t, sizes...)
+			h, err := Run(context.Background(), fed, s, o)
+			expect.OK(t, err)
+			width := 4 * int64(fed.Task.Dim()*len(sizes))
+			if want := width * int64(1+by.Slots()); s.Local.KeepMemory && h.Last().StateBytes != want+8*int64(min(1, by.Slots())*len(sizes)) {
+				t.Errorf("%T: %d bytes are kept, want models and memory, %d, and the steps", by, h.Last().StateBytes, want)
+			}
+			return expect.Value(s.State.W.Host())(t)
+		}
+		want := models(&alone{Steps: thrice, Local: l}, Options{Rounds: 1})
+		reset := models(&alone{Steps: steps, Local: l}, Options{Rounds: 3})
+		l.KeepMemory = true
+		kept := models(&alone{Steps: steps, Local: l}, Options{Rounds: 3})
+		o := Options{Rounds: 2, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+		models(&alone{Steps: steps, Local: l}, o)
+		o.Rounds = 3
+		resumed, apart := models(&alone{Steps: steps, Local: l}, o), 0.0
+		for j := range want {
+			if math.Abs(float64(kept[j]-want[j])) > 2e-6*(1+math.Abs(float64(want[j]))) || resumed[j] != kept[j] {
+				t.Fatalf("%T, value %d: %v in one round, %v in three, %v resumed", by, j, want[j], kept[j], resumed[j])
+			}
+			apart = max(apart, math.Abs(float64(reset[j]-kept[j])))
+		}
+		if (apart > 1e-4) != (by != SGD{}) {
+			t.Errorf("%T: an empty memory in every round changes parameters by at most %v", by, apart)
+		}
+	}
+}
+
+// A client that has not trained has an empty memory: in its first round it trains as with none kept.
+func TestMemoryIsEmptyBeforeTheFirstRound(t *testing.T) {
+	fed, _ := toy(t, 3, 17, 8, 1)
+	l := Local{Batch: 4, LR: 0.02, Optimizer: Adam{}}
+	first := func(keep bool) []float32 {
+		s := &alone{Local: l, Steps: []int{3, 2, 1, 4}}
+		s.Local.KeepMemory = keep
+		expect.Value(Run(context.Background(), fed, s, Options{Rounds: 1}))(t)
+		return expect.Value(s.State.W.Host())(t)
+	}
+	kept := first(true) // another program: rounding differs
+	for j, v := range first(false) {
+		if math.Abs(float64(kept[j]-v)) > 1e-6*(1+math.Abs(float64(v))) {
+			t.Fatalf("value %d: %v with, %v without kept memory", j, kept[j], v)
+		}
+	}
+}
+
+func TestKeepMemoryIsRefused(t *testing.T) {
+	fed, _ := toy(t, 3, 17, 8, 1)
+	l := Local{Batch: 4, LR: 0.02, Optimizer: Adam{}}
+	_, err := Run(context.Background(), fed, &alone{Local: l, keep: true}, Options{Rounds: 1})
+	expect.Invalid(t, "alone: round 1: train: invalid: Job.Local.KeepMemory = true: must be set in an exported field of the strategy")(err)
+	l.KeepMemory = true
+	err = (&Async{Job: Job{Start: Zeros(1, fed.Task.Dim()), Local: l}}).check(fed)
+	expect.Invalid(t, "invalid: Async.Job.Local.KeepMemory = true: must be false")(err)
+	r := &Round{Fed: fed, memories: &memories{Slots: Zeros(4, fed.Task.Dim())}, ctx: context.Background()}
+	expect.Invalid(t, "invalid: Job.Local.Optimizer = fedkit.Adam with 2 slots: must be one with 1")(r.recall(&Job{Clients: []int{0}, Start: Zeros(1, fed.Task.Dim()), Local: l}))
+}
