@@ -202,30 +202,34 @@ func (f *Problem) Newton(v []float64, mu float64, start []float64, steps, m int,
 func (f *Problem) sketch(w []float64, m int, rng *rand.Rand) *mat.SymDense {
 	e, _ := f.residuals(w)
 	n, p := f.x.Dims()
-	sa := mat.NewDense(m, p*f.k, nil)
-	sum, prob := make([]float64, f.k), make([]float64, f.k)
+	c := mat.NewDense(n, m*f.k, nil) // row s of SA is Σ_i x_i ⊗ c_is, c_is = Σ_a S_sia √p_a (e_a − p)
 	for s := range m {
-		row := sa.RawRowView(s)
 		for i := range n {
-			if f.labels { // Σ_a S_sa √p_a (e_a − p)
-				copy(prob, e.RawRowView(i))
-				prob[int(f.y[i])]++
-				all := 0.0
-				for a, q := range prob {
-					sum[a] = rng.NormFloat64() * math.Sqrt(q)
-					all += sum[a]
-				}
-				floats.AddScaled(sum, -all, prob)
-			} else {
-				sum[0] = rng.NormFloat64()
+			cis := c.RawRowView(i)[s*f.k : (s+1)*f.k]
+			if !f.labels {
+				cis[0] = rng.NormFloat64()
+				continue
 			}
-			for j, x := range f.x.RawRowView(i) {
-				floats.AddScaled(row[j*f.k:(j+1)*f.k], x, sum)
+			prob := slices.Clone(e.RawRowView(i))
+			prob[int(f.y[i])]++
+			for a, q := range prob {
+				cis[a] = rng.NormFloat64() * math.Sqrt(q)
+			}
+			floats.AddScaled(cis, -floats.Sum(cis), prob)
+		}
+	}
+	var xc mat.Dense // [p, m·k]
+	xc.Mul(f.x.T(), c)
+	sa := mat.NewDense(p*f.k, m, nil)
+	for j := range p {
+		for s := range m {
+			for a := range f.k {
+				sa.Set(j*f.k+a, s, xc.At(j, s*f.k+a))
 			}
 		}
 	}
 	h := mat.NewSymDense(p*f.k, nil)
-	h.SymOuterK(1/(float64(n)*float64(m)), sa.T())
+	h.SymOuterK(1/(float64(n)*float64(m)), sa)
 	for j := range w {
 		h.SetSym(j, j, h.At(j, j)+f.l2)
 	}
