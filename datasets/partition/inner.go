@@ -25,7 +25,10 @@ func inner(rule string, of Rule, d *datasets.Dataset) (*Partitioned, error) {
 	if err := deal.Check(); err != nil {
 		return nil, fmt.Errorf("partition.%s: Of: %w", rule, err)
 	}
-	return &Partitioned{Data: deal.Data, Clients: slices.Clone(deal.Clients)}, nil
+	if deal.Shared && rule != "Take" && rule != "Quantity" {
+		return nil, fmt.Errorf("partition.%s: Of = %v: must be a rule whose clients do not share rows, since these are changed client by client", rule, of)
+	}
+	return &Partitioned{Data: deal.Data, Clients: slices.Clone(deal.Clients), Shared: deal.Shared}, nil
 }
 
 // regroup splits the clients of each group, in their order, into k parts of equal size (plus or minus one), and returns

@@ -5,7 +5,8 @@
 //	sizes      Quantity; Dirichlet too; Take makes them equal, and small
 //	features   Rotations, Noise, Intensity
 //	concept    Relabel: the same image, another label
-//	as found   Natural; Given, by hand; IID has none
+//	as found   Natural; Given, by hand
+//	none       IID; Same, in which all clients have the same rows
 //
 // Rules compose: Quantity, Take, Rotations, Noise, Intensity and Relabel change the clients of the rule in their field
 // Of, in any order.
@@ -35,10 +36,11 @@ type Rule interface {
 type Partitioned struct {
 	Data    *datasets.Dataset // whose rows the clients hold
 	Clients []Client          // [M]
+	Shared  bool              // clients may hold the same rows, as with Same
 }
 
 // Client lists what one client holds: indices of rows of the training and of the test part. At most one client holds a
-// row. Group is the true group if the rule has groups (rotations, say), otherwise 0. If nested rules each make groups,
+// row, unless Partitioned.Shared is set. Group is the true group if the rule has groups (rotations, say), otherwise 0. If nested rules each make groups,
 // it is the product of them.
 type Client struct {
 	Train, Test []int // rows of the two parts, from 0
@@ -46,7 +48,7 @@ type Client struct {
 }
 
 // Check reports the first thing that is wrong with the deal: a data set that does not pass its own Check, no clients,
-// a row out of range or held twice, or a client without a training row or without a test row. Not every row needs to be
+// a row out of range or held twice (with Shared, by one client), or a client without a training row or without a test row. Not every row needs to be
 // held. The rules of this package make deals that pass; Check is for custom rules.
 func (d *Partitioned) Check() error {
 	if d == nil {
@@ -60,16 +62,16 @@ func (d *Partitioned) Check() error {
 	}
 	train := func(c Client) []int { return c.Train }
 	test := func(c Client) []int { return c.Test }
-	if err := checkPart(d.Clients, "train", train, d.Data.Train.Len()); err != nil {
+	if err := d.checkPart("train", train, d.Data.Train.Len()); err != nil {
 		return err
 	}
-	return checkPart(d.Clients, "test", test, d.Data.Test.Len())
+	return d.checkPart("test", test, d.Data.Test.Len())
 }
 
 // checkPart checks one part, of n rows.
-func checkPart(clients []Client, part string, rows func(Client) []int, n int) error {
+func (d *Partitioned) checkPart(part string, rows func(Client) []int, n int) error {
 	holder := make([]int, n) // of each row: the client's index + 1, 0 for none
-	for i, c := range clients {
+	for i, c := range d.Clients {
 		if len(rows(c)) == 0 {
 			return fmt.Errorf("partition: client %d has no %s row: must have at least 1", i, part)
 		}
@@ -79,7 +81,7 @@ func checkPart(clients []Client, part string, rows func(Client) []int, n int) er
 				return fmt.Errorf("partition: client %d: %s row %d: must be in [0, %d)", i, part, row, n)
 			case holder[row] == i+1:
 				return fmt.Errorf("partition: client %d holds %s row %d twice", i, part, row)
-			case holder[row] != 0:
+			case holder[row] != 0 && !d.Shared:
 				return fmt.Errorf("partition: %s row %d is held by clients %d and %d", part, row, holder[row]-1, i)
 			}
 			holder[row] = i + 1

@@ -226,19 +226,19 @@ func TestCheck(t *testing.T) {
 		{nil, "partition: the deal is nil"},
 		{&Partitioned{}, "partition: datasets: the data set is nil"},
 		{&Partitioned{Data: d}, "partition: the deal has no clients: must be at least 1"},
-		{&Partitioned{d, []Client{fine, {Test: []int{1}}}}, "partition: client 1 has no train row: must have at least 1"},
-		{&Partitioned{d, []Client{fine, {Train: []int{1}}}}, "partition: client 1 has no test row: must have at least 1"},
-		{&Partitioned{d, []Client{fine, {Train: []int{10}}}}, "partition: client 1: train row 10: must be in [0, 10)"},
-		{&Partitioned{d, []Client{{Train: []int{1}, Test: []int{-1}}}}, "partition: client 0: test row -1: must be in [0, 5)"},
-		{&Partitioned{d, []Client{{Train: []int{3, 3}}}}, "partition: client 0 holds train row 3 twice"},
-		{&Partitioned{d, []Client{fine, {Train: []int{1, 9}}}}, "partition: train row 9 is held by clients 0 and 1"},
-		{&Partitioned{d, []Client{fine, {Train: []int{1}, Test: []int{4}}}}, "partition: test row 4 is held by clients 0 and 1"},
+		{&Partitioned{d, []Client{fine, {Test: []int{1}}}, false}, "partition: client 1 has no train row: must have at least 1"},
+		{&Partitioned{d, []Client{fine, {Train: []int{1}}}, false}, "partition: client 1 has no test row: must have at least 1"},
+		{&Partitioned{d, []Client{fine, {Train: []int{10}}}, false}, "partition: client 1: train row 10: must be in [0, 10)"},
+		{&Partitioned{d, []Client{{Train: []int{1}, Test: []int{-1}}}, false}, "partition: client 0: test row -1: must be in [0, 5)"},
+		{&Partitioned{d, []Client{{Train: []int{3, 3}}}, false}, "partition: client 0 holds train row 3 twice"},
+		{&Partitioned{d, []Client{fine, {Train: []int{1, 9}}}, false}, "partition: train row 9 is held by clients 0 and 1"},
+		{&Partitioned{d, []Client{fine, {Train: []int{1}, Test: []int{4}}}, false}, "partition: test row 4 is held by clients 0 and 1"},
 	} {
 		if err := test.deal.Check(); err == nil || err.Error() != test.want {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
-	if err := (&Partitioned{d, []Client{fine}}).Check(); err != nil {
+	if err := (&Partitioned{d, []Client{fine}, false}).Check(); err != nil {
 		t.Error(err)
 	}
 }

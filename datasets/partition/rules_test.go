@@ -57,6 +57,8 @@ func rules(seed uint64) []Rule {
 		Noise{Of: Intensity{Of: Natural{}, Gain: []float64{1, 0.5, 2}}, Max: 0.3, Seed: seed},
 		Noise{Of: dirichlet, Std: []float64{0, 0.5}, Seed: seed},
 		Take{Of: Rotations{Of: dirichlet}, Train: 3, Seed: seed},
+		Same{Clients: 5, Train: 30, Seen: true, Seed: seed},
+		Take{Of: Same{Clients: 5, Train: 30, Seed: seed}, Train: 3, Seed: seed},
 	}
 }
 
@@ -214,6 +216,45 @@ func TestClasses(t *testing.T) {
 	}
 	if n := Sizes(deal.Clients); n[0]+n[1] > 4500 {
 		t.Errorf("sizes %v of 6 classes out of 10", n)
+	}
+}
+
+// All clients hold the same rows of the same data; with Seen, the last is tested on the training rows, which are in the test part too.
+func TestSame(t *testing.T) {
+	d := gray(12, 5, 2, 3, 4)
+	deal := must.M1(Same{Clients: 3}.Partition(d))
+	if deal.Data != d || len(deal.Clients) != 3 || !deal.Shared {
+		t.Fatalf("%d clients, shared %v", len(deal.Clients), deal.Shared)
+	}
+	for i, c := range deal.Clients {
+		if len(c.Train) != 12 || len(c.Test) != 5 || &c.Train[0] != &deal.Clients[0].Train[0] {
+			t.Errorf("client %d: %v", i, c)
+		}
+	}
+	deal = must.M1(Same{Clients: 2, Train: 4, Seen: true, Seed: 1}.Partition(d))
+	test := &deal.Data.Test
+	if d.Test.Len() != 5 || test.Len() != 17 || len(deal.Clients[0].Test) != 5 || len(deal.Clients[1].Test) != 4 {
+		t.Fatalf("%d test rows, of clients %v", test.Len(), deal.Clients)
+	}
+	for k, row := range deal.Clients[1].Train {
+		if seen := deal.Clients[1].Test[k]; !slices.Equal(test.Row(seen, nil), d.Train.Row(row, nil)) || test.Labels[seen] != d.Train.Labels[row] || test.Owner[seen] != d.Train.Owner[row] {
+			t.Errorf("test row %d is not train row %d", seen, row)
+		}
+	}
+	mixed := *d
+	mixed.Test.Scale = 1
+	for want, of := range map[string]struct {
+		rule Rule
+		data *datasets.Dataset
+	}{
+		"partition.Same: Clients = 0: must be in [1, 1048576]":                              {Same{}, d},
+		"partition.Same: Clients = 1: must be in [2, 1048576]":                              {Same{Clients: 1, Seen: true}, d},
+		"partition.Same: Train = 13: must be at most 12":                                    {Same{Clients: 2, Train: 13}, d},
+		"partition.Same: Seen = true: the parts of gray must be of one kind":                {Same{Clients: 2, Seen: true}, &mixed},
+		"partition.Noise: Of = 2 clients, each with all rows: must be a rule whose clients": {Noise{Of: Same{Clients: 2}, Max: 1}, d},
+		"partition.Rotations: Of = 2 clients, each with all":                                {Rotations{Of: Same{Clients: 2}, FullCopies: true}, d},
+	} {
+		expect.Error(t, want)(of.rule.Partition(of.data))
 	}
 }
 
@@ -580,29 +621,31 @@ func (wrongRule) String() string                                    { return "wr
 func TestWords(t *testing.T) {
 	iid := IID{Clients: 8, Seed: 3}
 	for want, rule := range map[string]Rule{
-		"20 clients, IID":                                                         IID{Clients: 20},
-		"1 client, IID, seed 4":                                                   IID{Clients: 1, Seed: 4},
-		"20 clients, Dirichlet α = 0.5":                                           Dirichlet{Clients: 20, Alpha: 0.5},
-		"100 clients, Dirichlet α = 0.03, seed 123":                               Dirichlet{Clients: 100, Alpha: 0.03, Seed: 123},
-		"2 clients, given":                                                        make(Given, 2),
-		"100 clients, 2 shards each":                                              Shards{Clients: 100},
-		"5 clients, 1 class each, seed 2":                                         Classes{Clients: 5, PerClient: 1, Seed: 2},
-		"20 clients, sizes by Dirichlet α = 0.5":                                  Quantity{Clients: 20, Alpha: 0.5},
-		"8 clients, IID, seed 3, sizes by power law a = 1":                        Quantity{Of: iid, Power: 1},
-		"20 clients, by owner, ≥ 10 train rows, seed 1":                           Natural{Clients: 20, MinTrain: 10, Seed: 1},
-		"one client per owner, ≥ 2 test rows":                                     Natural{MinTest: 2},
-		"8 clients, IID, seed 3, rotated by 0, 90, 180, 270°":                     Rotations{Of: iid},
-		"8 clients, IID, seed 3, all of it rotated by 0, 90°":                     Rotations{Of: iid, Degrees: []int{0, 90}, FullCopies: true},
-		"8 clients, IID, seed 3, labels permuted in 2 groups":                     Relabel{Of: iid},
-		"8 clients, IID, seed 3, labels permuted in 1 group":                      Relabel{Of: iid, Groups: 1},
-		"<nil>, noise up to σ = 1":                                                Noise{Of: (*Dirichlet)(nil), Max: 1},
-		"8 clients, IID, seed 3, labels mapped by [[1 0]]":                        Relabel{Of: iid, Maps: [][]int{{1, 0}}},
-		"8 clients, IID, seed 3, noise σ = 0, 0.5, seed 4":                        Noise{Of: iid, Std: []float64{0, 0.5}, Seed: 4},
-		"8 clients, IID, seed 3, noise up to σ = 0.5":                             Noise{Of: iid, Max: 0.5},
-		"8 clients, IID, seed 3, 5 rows each for training, 2 for testing, seed 4": Take{Of: iid, Train: 5, Test: 2, Seed: 4},
-		"8 clients, IID, seed 3, 1 row each for training":                         Take{Of: iid, Train: 1},
-		"8 clients, IID, seed 3, intensity × 1, 0.5":                              Intensity{Of: iid, Gain: []float64{1, 0.5}},
-		"<nil>, intensity × 1":                                                    Intensity{Gain: []float64{1}},
+		"20 clients, IID":                                                                   IID{Clients: 20},
+		"1 client, IID, seed 4":                                                             IID{Clients: 1, Seed: 4},
+		"20 clients, Dirichlet α = 0.5":                                                     Dirichlet{Clients: 20, Alpha: 0.5},
+		"100 clients, Dirichlet α = 0.03, seed 123":                                         Dirichlet{Clients: 100, Alpha: 0.03, Seed: 123},
+		"2 clients, given":                                                                  make(Given, 2),
+		"100 clients, 2 shards each":                                                        Shards{Clients: 100},
+		"5 clients, 1 class each, seed 2":                                                   Classes{Clients: 5, PerClient: 1, Seed: 2},
+		"20 clients, sizes by Dirichlet α = 0.5":                                            Quantity{Clients: 20, Alpha: 0.5},
+		"8 clients, IID, seed 3, sizes by power law a = 1":                                  Quantity{Of: iid, Power: 1},
+		"20 clients, by owner, ≥ 10 train rows, seed 1":                                     Natural{Clients: 20, MinTrain: 10, Seed: 1},
+		"one client per owner, ≥ 2 test rows":                                               Natural{MinTest: 2},
+		"8 clients, IID, seed 3, rotated by 0, 90, 180, 270°":                               Rotations{Of: iid},
+		"8 clients, IID, seed 3, all of it rotated by 0, 90°":                               Rotations{Of: iid, Degrees: []int{0, 90}, FullCopies: true},
+		"8 clients, IID, seed 3, labels permuted in 2 groups":                               Relabel{Of: iid},
+		"8 clients, IID, seed 3, labels permuted in 1 group":                                Relabel{Of: iid, Groups: 1},
+		"<nil>, noise up to σ = 1":                                                          Noise{Of: (*Dirichlet)(nil), Max: 1},
+		"8 clients, IID, seed 3, labels mapped by [[1 0]]":                                  Relabel{Of: iid, Maps: [][]int{{1, 0}}},
+		"8 clients, IID, seed 3, noise σ = 0, 0.5, seed 4":                                  Noise{Of: iid, Std: []float64{0, 0.5}, Seed: 4},
+		"8 clients, IID, seed 3, noise up to σ = 0.5":                                       Noise{Of: iid, Max: 0.5},
+		"8 clients, IID, seed 3, 5 rows each for training, 2 for testing, seed 4":           Take{Of: iid, Train: 5, Test: 2, Seed: 4},
+		"8 clients, IID, seed 3, 1 row each for training":                                   Take{Of: iid, Train: 1},
+		"8 clients, IID, seed 3, intensity × 1, 0.5":                                        Intensity{Of: iid, Gain: []float64{1, 0.5}},
+		"8 clients, each with all rows":                                                     Same{Clients: 8},
+		"8 clients, all with the same 5 rows for training, the last tested on them, seed 2": Same{Clients: 8, Train: 5, Seen: true, Seed: 2},
+		"<nil>, intensity × 1":                                                              Intensity{Gain: []float64{1}},
 	} {
 		if got := rule.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -612,7 +655,7 @@ func TestWords(t *testing.T) {
 
 // Any rule with any options, alone or inside any other, makes clients or returns an error, and never panics.
 func FuzzRules(f *testing.F) {
-	for k := range uint8(14) {
+	for k := range uint8(15) {
 		f.Add(60, 30, k, k*3, 5, 2, 0.5, uint64(k), true)
 		f.Add(9, 9, k, k, -1, 0, math.NaN(), uint64(k), false)
 	}
@@ -638,7 +681,7 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 	for i := range list {
 		list[i] = x * float64(i)
 	}
-	switch kind % 14 {
+	switch kind % 15 {
 	case 0:
 		return IID{Clients: n, Seed: seed}
 	case 1:
@@ -668,6 +711,8 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 			return Noise{Of: of, Max: x, Seed: seed}
 		}
 		return Noise{Of: of, Std: list, Seed: seed}
+	case 13:
+		return Same{Clients: n, Train: m, Seen: flag, Seed: seed}
 	default:
 		return Intensity{Of: of, Gain: list}
 	}

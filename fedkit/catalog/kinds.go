@@ -55,7 +55,7 @@ var kinds = []Kind{
 		digits{}, mnist{}, fashionMNIST{}, cifar10{}, femnist{},
 		datasets.CSV{}, datasets.NPY{}, datasets.Synthetic{}, datasets.GaussianMixture{}, leastSquares{}, logistic{}}},
 	{"partition", "partitions", reflect.TypeFor[partition.Rule](), []any{
-		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Quantity{}, partition.Natural{},
+		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Quantity{}, partition.Natural{}, partition.Same{},
 		partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}}},
 	{"model", "models", reflect.TypeFor[Model](), []any{
 		linearRegression{}, logisticRegression{}, mlp{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, uniformStart{}}},

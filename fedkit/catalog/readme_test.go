@@ -195,7 +195,7 @@ func filesIn(text, folder string) []string {
 
 // inWords maps names in Go to the guide's words for them.
 var inWords = map[string]string{
-	"selection.Explore": "exploration", "cluster.BestSilhouette": "silhouette", "partition.Relabel": "label permutations", "partition.Take": "a few rows each",
+	"selection.Explore": "exploration", "cluster.BestSilhouette": "silhouette", "partition.Relabel": "label permutations", "partition.Take": "a few rows each", "partition.Same": "the same rows",
 	"model.LinearRegression": "linear",
 }
 

@@ -30,6 +30,9 @@ import (
 //	x ← x + w'_i/|S|,  w'_i ← local training from x as updated by the clients before i,
 //
 // so that x grows by a factor of about (1+1/|S|)^|S| per round, and the loss of every misclassified example with it.
+//
+// With Warmup, the first rounds are FedAvg of all clients with equal weights, and all else begins after them: a global model that
+// was trained before.
 type AdaptiveClustering struct {
 	P               int               `range:"[1,inf)" default:"one per client"` // initial and maximal number of clusters
 	Threshold       float64           `range:"[0,inf)" default:"0.5"`            // ratio above which p may fall
@@ -39,6 +42,7 @@ type AdaptiveClustering struct {
 	First           bool              // the first client of each cluster instead of a random one
 	Reuse           bool              // average the w_i of S, without training again
 	AsPublished     bool              // add to x as the project's code does
+	Warmup          int               `range:"[0,inf)"` // rounds of FedAvg before the first round; default none
 	Weighting       Weighting         // of the clients of S; default Equal, as in the project
 	Local           fedkit.Local      // default: one epoch of Adam with B = 64 and η = 0.001
 	State           struct {
@@ -77,6 +81,10 @@ func (s *AdaptiveClustering) most(r *fedkit.Round) int { return cmp.Or(s.P, r.Cl
 // Round implements fedkit.Strategy.
 func (s *AdaptiveClustering) Round(r *fedkit.Round) error {
 	u := r.Train(fedkit.Job{Clients: r.AllClients(), Start: s.State.X, Local: s.local()})
+	if r.T <= s.Warmup {
+		s.State.X = u.Models.Mean(Weights(r, u, s.Weighting, Equal{}))
+		return r.Err()
+	}
 	r.Note("p", float64(s.State.P))
 	r.Note("d", float64(s.State.D))
 	loss := meanLoss(u)

@@ -14,12 +14,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The whole algorithm in plain Go, with all three ways to combine x.
+// The whole algorithm in plain Go, with all three ways to combine x, and a warm-up.
 func TestAdaptiveClusteringAgainstFloat64(t *testing.T) {
 	expect.Long(t, "arithmetic")
 	const rounds, seed, prob = 7, 4, 0.4
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.05}
-	for _, s := range []*strategy.AdaptiveClustering{{}, {Reuse: true}, {AsPublished: true}} {
+	for _, s := range []*strategy.AdaptiveClustering{{}, {Reuse: true}, {AsPublished: true}, {Reuse: true, Warmup: 1}} {
 		s.First, s.SAProb, s.StabilizeRounds, s.Local = true, prob, 2, l
 		fed := rivals(t, model.MLP(), uneven...)
 		o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
@@ -29,6 +29,16 @@ func TestAdaptiveClusteringAgainstFloat64(t *testing.T) {
 		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed}) {
 			expect.OK(t, err)
 			r := h.Last()
+			if r.Round <= s.Warmup {
+				next := make([]float64, 4)
+				for i := range fed.Size() {
+					w, _ := o.train(r.Round, 1, i, 1, x, ones, zeros)
+					floats.AddScaled(next, 1/float64(fed.Size()), w)
+				}
+				x = next
+				sameRows(t, s.State.X, [][]float64{x}, "%+v\nround %d: x", s, r.Round)
+				continue
+			}
 			for name, want := range map[string]int{"p": p, "d": d} {
 				if got := int(r.Notes[name]); got != want {
 					t.Fatalf("%+v\nround %d: %s = %d, want %d", s, r.Round, name, got, want)

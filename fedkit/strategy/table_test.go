@@ -150,6 +150,7 @@ func TestIdentities(t *testing.T) {
 			&strategy.FedAvg{Fraction: 0.5, Selector: fedkit.SelectorFunc(every.Sorted), Local: l}},
 
 		{"AdaptiveClustering with p = M and the first training = FedAvg", uneven, &strategy.AdaptiveClustering{SAProb: 1, Reuse: true, Weighting: n, Local: l}, mean},
+		{"AdaptiveClustering in its warm-up = FedAvg", uneven, &strategy.AdaptiveClustering{Warmup: 99, Weighting: n, Local: l}, mean},
 		{"AdaptiveClustering with p = M and full batches = FedAvg", uneven, &strategy.AdaptiveClustering{SAProb: 1, Weighting: n, Local: full}, &strategy.FedAvg{Local: full}},
 		{"AdaptiveClustering with p = M, one client", one, &strategy.AdaptiveClustering{Reuse: true, Local: l}, mean},
 		{"FedAC with μ = λ = 0 = LocalOnly", uneven, &strategy.FedAC{Mu: fedkit.Zero, Lambda: fedkit.Zero, Local: l}, &strategy.LocalOnly{Local: l}},
