@@ -732,7 +732,7 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 	for i := range list {
 		list[i] = x * float64(i)
 	}
-	switch kind % 15 {
+	switch kind % 16 {
 	case 0:
 		return IID{Clients: n, Seed: seed}
 	case 1:
@@ -764,6 +764,7 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 		return Noise{Of: of, Std: list, Seed: seed}
 	case 13:
 		return Same{Clients: n, Train: m, Seen: flag, Seed: seed}
+	case 14:
 		return Majority{Clients: n, Share: x, Seed: seed}
 	default:
 		return Intensity{Of: of, Gain: list}
