@@ -45,6 +45,7 @@ func rules(seed uint64) []Rule {
 		dirichlet,
 		Shards{Clients: 24, Seed: seed},
 		Classes{Clients: 24, Seed: seed},
+		Majority{Clients: 24, Share: 0.5, Seed: seed},
 		Quantity{Clients: 24, Alpha: 0.5, Seed: seed},
 		Quantity{Clients: 24, Power: 1.2, Seed: seed},
 		Natural{Clients: 9, Seed: seed},
@@ -96,6 +97,7 @@ func TestGroups(t *testing.T) {
 		groups  int
 	}{
 		{Shards{Clients: 24}, 24, 1},
+		{Majority{Clients: 24, Share: 0.5}, 24, 6},
 		{Rotations{Of: IID{Clients: 24}}, 24, 4},
 		{Rotations{Of: IID{Clients: 6}, FullCopies: true}, 24, 4},
 		{Relabel{Of: IID{Clients: 24}}, 24, 2},
@@ -172,6 +174,29 @@ func TestShardsOfAnyLength(t *testing.T) {
 				sizes := Sizes(deal.Clients)
 				if more > 9 || all > clients*each+9 || slices.Max(sizes)-slices.Min(sizes) > each {
 					t.Errorf("%d clients, %d shards each: %d know more classes, %d in all; sizes %v", clients, each, more, all, sizes)
+				}
+			}
+		}
+	}
+}
+
+// With classes of one size and equally many clients of each, the shares are exact: ρ of the client's own class, the rest in equal parts.
+func TestMajority(t *testing.T) {
+	d := gray(6000, 1000, 1, 10, 1)
+	for _, share := range []float64{0.1, 0.4, 0.55, 1} {
+		deal := must.M1(Majority{Clients: 20, Share: share, Seed: 6}.Partition(d))
+		checkWhole(t, deal)
+		for i, counts := range Labels(d, deal.Clients) {
+			if own := i % 10; deal.Clients[i].Group != own {
+				t.Errorf("client %d is in group %d", i, deal.Clients[i].Group)
+			}
+			for c, n := range counts {
+				want := 300 * (1 - share) / 9
+				if c == i%10 {
+					want = 300 * share
+				}
+				if math.Abs(float64(n)-want) >= 1 {
+					t.Errorf("ρ = %v: client %d has %d rows of class %d, want %.1f", share, i, n, c, want)
 				}
 			}
 		}
@@ -521,6 +546,10 @@ func TestErrorsOfRules(t *testing.T) {
 		{Shards{Clients: 2}, regression(10), "partition.Shards: line has no labels: use IID for a regression"},
 		{Classes{Clients: 2, PerClient: 4}, d, "partition.Classes: PerClient = 4: must be in [1, 3], the number of classes of made"},
 		{Classes{Clients: 6, PerClient: 2}, few, "partition.Classes: class 2 has 0 test rows, and 4 of 6 clients hold it: must be at least one each"},
+		{Majority{Clients: 2, Share: 1}, d, "partition.Majority: Clients = 2: must be at least 3, the number of classes of made"},
+		{Majority{Clients: 3}, d, "partition.Majority: Share = 0: must be in (0, 1]"},
+		{Majority{Clients: 3, Share: math.NaN()}, d, "partition.Majority: Share = NaN: must be in (0, 1]"},
+		{Majority{Clients: 3, Share: 1}, regression(10), "partition.Majority: line has no labels: use IID for a regression"},
 		{Quantity{Clients: 2}, d, "partition.Quantity: Alpha = 0, Power = 0: exactly one must be set"},
 		{Quantity{Clients: 2, Alpha: 1, Power: 1}, d, "exactly one must be set"},
 		{Quantity{Clients: 2, Alpha: math.NaN()}, d, "partition.Quantity: Alpha = NaN: must be > 0 and finite"},
@@ -587,6 +616,7 @@ func TestWords(t *testing.T) {
 		"2 clients, given":                                                        make(Given, 2),
 		"100 clients, 2 shards each":                                              Shards{Clients: 100},
 		"5 clients, 1 class each, seed 2":                                         Classes{Clients: 5, PerClient: 1, Seed: 2},
+		"5 clients, majority class ρ = 0.9, seed 2":                               Majority{Clients: 5, Share: 0.9, Seed: 2},
 		"20 clients, sizes by Dirichlet α = 0.5":                                  Quantity{Clients: 20, Alpha: 0.5},
 		"8 clients, IID, seed 3, sizes by power law a = 1":                        Quantity{Of: iid, Power: 1},
 		"20 clients, by owner, ≥ 10 train rows, seed 1":                           Natural{Clients: 20, MinTrain: 10, Seed: 1},
@@ -612,7 +642,7 @@ func TestWords(t *testing.T) {
 
 // Any rule with any options, alone or inside any other, makes clients or returns an error, and never panics.
 func FuzzRules(f *testing.F) {
-	for k := range uint8(14) {
+	for k := range uint8(15) {
 		f.Add(60, 30, k, k*3, 5, 2, 0.5, uint64(k), true)
 		f.Add(9, 9, k, k, -1, 0, math.NaN(), uint64(k), false)
 	}
@@ -638,7 +668,7 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 	for i := range list {
 		list[i] = x * float64(i)
 	}
-	switch kind % 14 {
+	switch kind % 15 {
 	case 0:
 		return IID{Clients: n, Seed: seed}
 	case 1:
@@ -668,6 +698,8 @@ func anyRule(kind uint8, of Rule, n, m int, x float64, seed uint64, flag bool) R
 			return Noise{Of: of, Max: x, Seed: seed}
 		}
 		return Noise{Of: of, Std: list, Seed: seed}
+	case 13:
+		return Majority{Clients: n, Share: x, Seed: seed}
 	default:
 		return Intensity{Of: of, Gain: list}
 	}

@@ -39,7 +39,7 @@ var kinds = []Kind{
 		fedkit.SGD{}, fedkit.Momentum{}, fedkit.Adam{}, fedkit.Clip{}, fedkit.WeightDecay{}}},
 	{"schedule", "schedules", reflect.TypeFor[fedkit.Schedule](), []any{fedkit.Decay{}, fedkit.Cosine{}}},
 	{"clusterer", "clusterers", reflect.TypeFor[cluster.Clusterer](), []any{
-		cluster.KMeans{}, cluster.Agglomerative{}, cluster.Spectral{}, cluster.BestSilhouette{}}},
+		cluster.KMeans{}, cluster.Agglomerative{}, cluster.Spectral{}, cluster.BestSilhouette{}, cluster.Stratified{}}},
 	{"affinity", "affinities", reflect.TypeFor[cluster.Affinity](), []any{
 		cluster.PositiveCosine{}, cluster.Gaussian{}, cluster.InnerProduct{}}},
 	{"staleness weight", "staleness weights", reflect.TypeFor[strategy.Staleness](), []any{strategy.Constant{}, strategy.Poly{}, strategy.Hinge{}}},
@@ -55,8 +55,8 @@ var kinds = []Kind{
 		digits{}, mnist{}, fashionMNIST{}, cifar10{}, femnist{},
 		datasets.CSV{}, datasets.NPY{}, datasets.Synthetic{}, datasets.GaussianMixture{}, leastSquares{}, logistic{}}},
 	{"partition", "partitions", reflect.TypeFor[partition.Rule](), []any{
-		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Quantity{}, partition.Natural{},
-		partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}}},
+		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Majority{}, partition.Quantity{},
+		partition.Natural{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}}},
 	{"model", "models", reflect.TypeFor[Model](), []any{
 		linearRegression{}, logisticRegression{}, mlp{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, uniformStart{}}},
 }

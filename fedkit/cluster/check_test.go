@@ -25,6 +25,7 @@ var methods = map[string]cluster.Clusterer{
 	"spectral, Gaussian":  cluster.Spectral{Affinity: cluster.Gaussian{}},
 	"the best silhouette": cluster.BestSilhouette{},
 	"the best of k-means": cluster.BestSilhouette{Of: cluster.KMeans{}},
+	"stratified":          cluster.Stratified{},
 }
 
 func apart(n int, values ...float64) *cluster.Points {

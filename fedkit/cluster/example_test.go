@@ -151,6 +151,14 @@ func ExampleBestSilhouette() {
 	// [0.90 0.89 0.82 0.89 0.86 0.97 0.97]
 }
 
+// Three kinds of clients, one of each in every group.
+func ExampleStratified() {
+	p := cluster.FromVectors(mat.NewDense(6, 1, []float64{1, 2, 10, 11, 50, 51}))
+	labels, err := cluster.Stratified{}.Cluster(p, 2, nil)
+	fmt.Println(labels, err)
+	// Output: [0 1 0 1 0 1] <nil>
+}
+
 // The fourth client is in the wrong cluster.
 func ExampleAgree() {
 	a := cluster.Agree([]int{0, 0, 0, 0, 1, 1}, []int{5, 5, 5, 7, 7, 7})
