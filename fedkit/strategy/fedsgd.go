@@ -1,6 +1,10 @@
 package strategy
 
-import "fedkit.example/fedkit"
+import (
+	"cmp"
+
+	"fedkit.example/fedkit"
+)
 
 // FedSGD is distributed gradient descent (McMahan et al., arXiv 1602.05629, §2): the clients of a round return
 // gradients at the global model x, and the server takes one step along their mean,
@@ -20,13 +24,13 @@ type FedSGD struct {
 
 // Round implements fedkit.Strategy.
 func (s *FedSGD) Round(r *fedkit.Round) error {
-	// One step of rate 1 from x ends at x − ∇f_i(x): the difference is the gradient.
-	gradient := fedkit.Local{Steps: 1, Batch: fedkit.FullBatch, LR: 1}
-	if s.Batch > 0 {
-		gradient.Batch = s.Batch
-	}
 	S := r.Select(s.Selector, s.Fraction)
-	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: gradient})
+	u := r.Train(fedkit.Job{Clients: S, Start: s.X, Local: gradient(s.Batch)})
 	s.X = s.X.Add(u.Delta().Mean(Weights(r, u, s.Weighting, ByExamples{})).Scale(s.LR))
 	return r.Err()
+}
+
+// gradient is a local step of rate 1, which ends at x − ∇f_i(x): the difference is the gradient. A batch of 0 is a full one.
+func gradient(batch int) fedkit.Local {
+	return fedkit.Local{Steps: 1, Batch: cmp.Or(batch, fedkit.FullBatch), LR: 1}
 }

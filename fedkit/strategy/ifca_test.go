@@ -1,6 +1,8 @@
 package strategy_test
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -13,27 +15,54 @@ import (
 )
 
 // Algorithm 1 of the paper in plain Go, both options, with unequal clients and half of them per round. Close choices
-// would be decided by rounding: this seed has none.
+// would be decided by rounding: these seeds have none.
 func TestIFCAAgainstFloat64(t *testing.T) {
 	expect.Long(t, "arithmetic")
-	const rounds, seed, k = 6, 6, 3
+	const rounds, k, trial = 6, 3, 2
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
-	for _, gradients := range []bool{false, true} {
+	for _, test := range []struct {
+		strategy.IFCA
+		seed  uint64
+		keeps int // the set of models that goes on after the restarts
+	}{
+		{IFCA: strategy.IFCA{}, seed: 6},
+		{IFCA: strategy.IFCA{Gradients: true}, seed: 6},
+		{IFCA: strategy.IFCA{Gradients: true, Batch: 5}, seed: 6},
+		{IFCA: strategy.IFCA{Gradients: true, AllClients: true}, seed: 6},
+		{IFCA: strategy.IFCA{Gradients: true, Restarts: 2}, seed: 9},
+		{IFCA: strategy.IFCA{Gradients: true, Restarts: 2}, seed: 7, keeps: 1},
+	} {
 		fed := rivals(t, model.MLP(), uneven...)
-		o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, seed}
+		o := solver{fed, oracle.MLP{Sizes: []int{3, 1}, Regression: true}, l, test.seed}
 		ones := []float64{1, 1, 1, 1}
-		s := &strategy.IFCA{K: k, Fraction: 0.5, Local: l, Gradients: gradients, Gamma: 0.3}
-		var theta [][]float64
+		s := &test.IFCA
+		what := fmt.Sprintf("gradients %v, batch %d, all %v, restarts %d", s.Gradients, s.Batch, s.AllClients, s.Restarts)
+		s.K, s.Fraction, s.Local, s.Gamma, s.Trial = k, 0.5, l, 0.3, trial
+		var theta, best [][]float64
+		least, loss, kept := math.Inf(1), 0.0, 0
 		last, moved := slices.Repeat([]int{-1}, fed.Size()), false
-		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: seed, EvalEvery: rounds}) {
+		for h, err := range fedkit.Rounds(t.Context(), fed, s, fedkit.Options{Rounds: rounds, Seed: test.seed, EvalEvery: rounds}) {
 			expect.OK(t, err)
-			if theta == nil {
-				theta = starts(fed, seed, k)
-			}
 			r := h.Last()
+			if set := (r.Round - 1) / trial; r.Round == 1 {
+				theta = starts(fed, test.seed, k)
+			} else if (r.Round-1)%trial == 0 && set <= s.Restarts {
+				if loss < least {
+					best, least, kept = theta, loss, set-1
+				}
+				if theta = best; set < s.Restarts {
+					theta = starts(fed, test.seed, k*(set+1))[k*set:]
+				}
+				last = slices.Repeat([]int{-1}, fed.Size())
+			}
+			loss = 0
 			sum, count := make([][]float64, k), make([]float64, k)
 			for j := range sum {
 				sum[j] = make([]float64, 4)
+			}
+			m := float64(len(r.Results))
+			if s.AllClients {
+				m = float64(fed.Size())
 			}
 			for _, i := range r.Clients() {
 				x, y := rowsOf(&fed.Data.Train, fed.Clients[i].Train)
@@ -45,29 +74,38 @@ func TestIFCAAgainstFloat64(t *testing.T) {
 				moved = moved || last[i] >= 0 && last[i] != j
 				last[i] = j
 				count[j]++
-				if gradients {
-					_, g := o.net.Gradient(theta[j], x, y)
-					floats.AddScaled(sum[j], -0.3/float64(len(r.Results)), g)
+				if !s.Gradients {
+					w, _ := o.train(r.Round, 1, i, l.Epochs, theta[j], ones, make([]float64, 4))
+					floats.Add(sum[j], w)
 					continue
 				}
-				w, _ := o.train(r.Round, 1, i, l.Epochs, theta[j], ones, make([]float64, 4))
-				floats.Add(sum[j], w)
+				if s.Batch > 0 {
+					order := slices.Clone(fed.Clients[i].Train)
+					fedkit.Random(test.seed, "batches", r.Round, i, 0).Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
+					x, y = rowsOf(&fed.Data.Train, order[:min(s.Batch, len(order))])
+				}
+				_, g := o.net.Gradient(theta[j], x, y)
+				floats.AddScaled(sum[j], -0.3/m, g)
+				loss += losses[j] / float64(len(r.Results))
 			}
 			for j := range theta {
 				switch {
-				case gradients:
-					floats.Add(theta[j], sum[j])
+				case s.Gradients:
+					theta[j] = floats.AddTo(make([]float64, 4), theta[j], sum[j])
 				case count[j] > 0:
 					theta[j] = floats.ScaleTo(sum[j], 1/count[j], sum[j])
 				}
 			}
-			sameRows(t, s.State.Theta, theta, "gradients %v, round %d: θ", gradients, r.Round)
+			sameRows(t, s.State.Theta, theta, "%s, seed %d, round %d: θ", what, test.seed, r.Round)
 			if !slices.Equal(s.State.Choice, last) || r.Round < rounds && !slices.Equal(r.Clusters, last) {
-				t.Errorf("gradients %v, round %d: choices %v, recorded %v, want %v", gradients, r.Round, s.State.Choice, r.Clusters, last)
+				t.Errorf("%s, round %d: choices %v, recorded %v, want %v", what, r.Round, s.State.Choice, r.Clusters, last)
 			}
 		}
-		if !moved {
-			t.Errorf("gradients %v: no client changed its mind: the test needs another seed", gradients)
+		if !moved && s.Restarts == 0 {
+			t.Errorf("%s: no client changed its mind: the test needs another seed", what)
+		}
+		if kept != test.keeps {
+			t.Errorf("%s, seed %d: kept set %d: the test needs another seed", what, test.seed, kept)
 		}
 	}
 }

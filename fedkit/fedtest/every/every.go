@@ -69,6 +69,8 @@ func Strategies() map[string]fedkit.Strategy {
 		"LocalOnly, some":           &strategy.LocalOnly{Fraction: 0.5, Local: l},
 		"IFCA":                      &strategy.IFCA{K: 2, Fraction: 0.5, Local: l},
 		"IFCA, gradients":           &strategy.IFCA{K: 2, Gradients: true, Gamma: 0.5},
+		"IFCA, stochastic":          &strategy.IFCA{K: 2, Fraction: 0.5, Gradients: true, Batch: 8, AllClients: true},
+		"IFCA, restarts":            &strategy.IFCA{K: 2, Fraction: 0.5, Restarts: 2, Trial: 2, Local: l},
 		"OneShot":                   &strategy.OneShot{K: 2, WorkFactor: 2, Fraction: 0.5, Local: l},
 		"OneShot, any k":            &strategy.OneShot{Clusterer: cluster.Agglomerative{}, Local: l},
 		"CFL":                       &strategy.CFL{Eps1: 100, Eps2: fedkit.Zero, GammaMax: 0.01, Complete: true, Local: l},
