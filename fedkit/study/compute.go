@@ -205,9 +205,35 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 		return err
 	}
 	if !p.Retry {
-		p.removeCheckpoint()
+		s.handOn(p)
 	}
 	return nil
+}
+
+// handOn gives the run's checkpoint to the next run that is the same for more rounds, and removes it if there is none.
+func (s *Study) handOn(p *plan) {
+	defer p.removeCheckpoint()
+	var next *plan
+	for _, q := range s.plans {
+		if d := vary(p.About, q.About); !q.stored && q.opts.Rounds > p.opts.Rounds && len(d) == 1 && d[0].Path == "Options.Rounds" &&
+			(next == nil || q.opts.Rounds < next.opts.Rounds) {
+			next = q
+		}
+	}
+	if next == nil || p.Error != "" {
+		return
+	}
+	l, err := tryLock(next.dir, next.ID)
+	if l == nil || err != nil { // another process computes it
+		return
+	}
+	defer l.release()
+	if len(files(next.Path("."), checkpointFile)) > 0 || os.MkdirAll(next.Path("."), 0o777) != nil {
+		return
+	}
+	for _, path := range files(p.Path("."), checkpointFile) {
+		_ = os.Rename(path, next.Path(filepath.Base(path))) // else it begins with round 1
+	}
 }
 
 func (r *Run) removeCheckpoint() {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +118,33 @@ func TestAgainFromTheStart(t *testing.T) {
 	})
 	if run(t, st); first != 1 {
 		t.Errorf("it begins with round %d", first)
+	}
+}
+
+// A run of more rounds goes on from that of fewer, and ends as if it had not.
+func TestMoreRounds(t *testing.T) {
+	fed, computed, ends := digits(t), []int(nil), []string(nil)
+	for _, lengths := range [][]int{{2, 4, 6}, {6}} {
+		st := study.New(t.TempDir())
+		st.Parallel, st.Watch = 1, rounds(func(h *fedkit.History) { computed = append(computed, h.Last().Round) })
+		for _, n := range lengths {
+			st.Add(fed, avg(0.1), fedkit.Options{Rounds: n, Seed: 3})
+		}
+		runs, _ := run(t, st)
+		for _, r := range runs {
+			if r.Rounds == 6 {
+				ends = append(ends, withoutTimes(expect.Value(r.History())(t)))
+			}
+			if left, _ := filepath.Glob(r.Path("checkpoint*")); left != nil {
+				t.Errorf("a run of %d rounds left %v", r.Rounds, left)
+			}
+		}
+	}
+	if want := []int{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}; !slices.Equal(computed, want) {
+		t.Errorf("computed %v, want %v", computed, want)
+	}
+	if ends[0] != ends[1] {
+		t.Errorf("a run of 6 rounds ended with %s, alone with %s", ends[0], ends[1])
 	}
 }
 
