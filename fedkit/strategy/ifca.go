@@ -21,7 +21,7 @@ import (
 // estimate of that over all clients. AllClients has m = M as printed; it is γ|S|/M in the default, and the same if all take part.
 //
 // A model that no client chose does not change. Whether the models separate the groups depends on their random initialization.
-// The paper's remedy is to start several times (its section 6.1): with Restarts, the first Restarts·Trial rounds train as many sets
+// The paper's remedy is to start several times: with Restarts, the first Restarts·Trial rounds train as many sets
 // of k models, one after the other, and the set with the lowest training loss in the last round of its trial goes on. These are
 // rounds like any others, with their bytes and seconds.
 //
