@@ -57,6 +57,10 @@ func TestEveryStrategy(t *testing.T) {
 				suite.Warmup = s.Every
 			case *strategy.OneShot:
 				suite.Warmup = 2
+			case *strategy.IFCA: // until the best set goes on
+				if s.Restarts > 1 {
+					suite.Warmup = s.Restarts*s.Trial + 1
+				}
 			case *strategy.LCFL:
 				suite.Warmup = s.Warmup + 1
 			case *strategy.CFL: // by then every cluster has one client
