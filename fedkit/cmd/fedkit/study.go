@@ -104,7 +104,7 @@ func (s *studyCommand) Run(c *console) error {
 		grid = slices.DeleteFunc(slices.Clone(grid), func(t *experiment.Trial) bool { return !slices.Contains(missing, t) })
 		if len(grid) == 0 {
 			fmt.Fprintln(c.err, "the store and the extract have all runs")
-			return nil
+			return s.extract(whole)
 		}
 	}
 	var options []*fedkit.Options
@@ -133,14 +133,19 @@ func (s *studyCommand) Run(c *console) error {
 	case err == nil && len(runs.Failed()) > 0:
 		err = fmt.Errorf("%d of %d runs failed", len(runs.Failed()), len(runs))
 	}
-	if s.Extract != "" {
-		found, failed := whole.Find(s.Store, s.Extract)
-		if failed == nil {
-			failed = found.Runs.Extract(s.Extract)
-		}
-		err = errors.Join(err, failed)
+	return errors.Join(s.print(c, runs), err, s.extract(whole))
+}
+
+// extract writes the extract, if one is named: of the runs that are stored, and of those that it has already.
+func (s *studyCommand) extract(whole experiment.Grid) error {
+	if s.Extract == "" {
+		return nil
 	}
-	return errors.Join(s.print(c, runs), err)
+	found, err := whole.Find(s.Store, s.Extract)
+	if err != nil {
+		return err
+	}
+	return found.Runs.Extract(s.Extract)
 }
 
 // mostListed is the number of runs that are listed on a terminal; of more, those that failed are.

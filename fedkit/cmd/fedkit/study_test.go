@@ -50,6 +50,15 @@ func TestStudyAndResults(t *testing.T) {
 	} else if found, err := all.Find("nowhere", extract); err != nil || len(found.Runs) != 12 || status != done || strings.Count(some, "\n") != 1 {
 		t.Error(status, some, log, err)
 	}
+	added := filepath.Join(t.TempDir(), "added.runs") // of what the store has, and then of what it has itself
+	for _, from := range []string{store, filepath.Join(t.TempDir(), "empty")} {
+		if status, out, log := do("study", "../../experiment/testdata/study.yaml", "--store", from, "--extract", added, "--add"); status != done || out != "" || log != "the store and the extract have all runs\n" {
+			t.Error(status, out, log)
+		}
+		if found := must.M1(must.M1(experiment.ReadGrid("../../experiment/testdata/study.yaml")).Find("nowhere", added)); len(found.Runs) != 12 {
+			t.Errorf("%d runs in the extract", len(found.Runs))
+		}
+	}
 	for from, rows := range map[string]int{store: 12, extract: 3} { // at least
 		to := filepath.Join(t.TempDir(), "new", "runs.parquet")
 		status, _, log := do("results", "export", "name=FedAvg", "--store", from, "--to", to)
