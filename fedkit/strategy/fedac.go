@@ -19,8 +19,10 @@ import (
 //	k_i ← the cluster with the greatest cosine of M·w_i and M·Ω_k,  for all clients
 //	Ω_k ← mean of w_i over cluster k
 //
-// M [D, d] holds the principal directions of the models of S, recomputed every few rounds. A one-layer model has no embedding,
-// unless Head names parameters.
+// M [D, d] holds the principal directions of the models of S, recomputed every few rounds. As in the paper, section 4.1, the
+// embedding of a model with convolutions is all layers up to the last convolution, and the decision all dense layers after it. The
+// decision of other models, which the paper does not have, is the last layer. A one-layer model has no embedding, unless Head
+// names parameters.
 //
 // Unless Fixed, the number of clusters is then tuned, by each cluster's spread relative to its distance from the others,
 //
@@ -48,7 +50,7 @@ type FedAC struct {
 	Fixed     bool            // keep the number of clusters
 	A         float64         `range:"[0,inf)" default:"0.001"` // a, G below which a cluster is merged
 	B         float64         `range:"(0,inf)" default:"0.5"`   // b, G above which a cluster is split
-	Head      []string        // layers of the decision, as in Task.Mask; default the last parameter's
+	Head      []string        // layers of the decision, as in Task.Mask; default the dense layers after convolutions, otherwise the last
 	Weighting Weighting       // of Φ and Ω_k; default Equal, as in the paper
 	Fraction  float64         // share of the clients in a round, in (0, 1]; default all
 	Selector  fedkit.Selector // chooses the cohort; default uniformly at random
@@ -127,7 +129,7 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 
 // job is the local problem of clients S, each of which receives its Ω_k and the embedding Φ.
 func (s *FedAC) job(r *fedkit.Round, S []int) fedkit.Job {
-	embedding := r.Mask(headLayers(r.Fed.Task, s.Head)...).Not()
+	embedding := r.Mask(denseLayers(r.Fed.Task, s.Head)...).Not()
 	omega, own := fedkit.StackRows(s.State.Omega, s.State.Omega.Mean(nil)), cluster.Groups(take(s.State.Clusters, S))
 	own.Merge(cluster.None, s.State.Omega.Rows()) // the row of the mean, always present, so that nothing is recompiled
 	values, err := embedding.Host()

@@ -23,11 +23,31 @@ func checkLayers(option string, fed *fedkit.Federation, names []string) error {
 	return nil
 }
 
-// lastLayer returns the name of the layer that the task's last parameter belongs to.
-func lastLayer(t *fedkit.Task) string {
-	last := t.Params[len(t.Params)-1].Name
-	if slash := strings.LastIndex(last, "/"); slash > 0 {
-		return last[:slash]
+// denseLayers returns the names of a decision's layers; nil stands for the dense layers (with weights [in, out]) after the last
+// convolution (kernels have four axes), or for the last layer where there are none.
+func denseLayers(t *fedkit.Task, names []string) (layers []string) {
+	convolutions := 0
+	for _, p := range t.Params {
+		switch {
+		case len(p.Shape) == 4:
+			convolutions, layers = convolutions+1, nil
+		case len(p.Shape) == 2 && convolutions > 0:
+			layers = append(layers, layerOf(p))
+		}
 	}
-	return last
+	if names != nil || layers == nil {
+		return headLayers(t, names)
+	}
+	return layers
+}
+
+// lastLayer returns the name of the layer that the task's last parameter belongs to.
+func lastLayer(t *fedkit.Task) string { return layerOf(t.Params[len(t.Params)-1]) }
+
+// layerOf returns the name of the layer that a parameter belongs to.
+func layerOf(p fedkit.Param) string {
+	if slash := strings.LastIndex(p.Name, "/"); slash > 0 {
+		return p.Name[:slash]
+	}
+	return p.Name
 }
