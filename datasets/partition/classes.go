@@ -14,12 +14,16 @@ import (
 // test rows are shuffled and split evenly among them. If Mk < C, classes that no client holds are left over; otherwise
 // every row is assigned.
 //
+// With Sets, groups of clients know the same classes: the clients are split evenly, in order, over the sets, and the set's number is
+// the client's true group. A class that is in several sets is split evenly among the clients of all of them.
+//
 // Source: Q. Li et al., Federated Learning on Non-IID Data Silos: An Experimental Study, 2022 (arXiv 2102.02079), the
 // "#C = k" of section 4. There classes are drawn without this balance, so that some may have many holders, or none.
 type Classes struct {
-	Clients   int    // M; 1 to the number of rows, of training and of test rows
-	PerClient int    `default:"2"` // k, classes per client; the default is at most the number in the data set
-	Seed      uint64 // chooses classes and rows
+	Clients   int     // M; 1 to the number of rows, of training and of test rows
+	PerClient int     `default:"2"` // k, classes per client; the default is at most the number in the data set
+	Sets      [][]int // the classes of each group of clients, in place of PerClient, at most one for each client
+	Seed      uint64  // chooses classes and rows
 }
 
 // Partition returns M clients, each with its rows in ascending order and at least one training and one test row of each of
@@ -27,6 +31,9 @@ type Classes struct {
 // does not pass its Check.
 func (r Classes) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if err := checkLabeled("Classes", r.Clients, d); err != nil {
+		return nil, err
+	}
+	if err := r.checkSets(d.Classes); err != nil {
 		return nil, err
 	}
 	if r.PerClient == 0 {
@@ -45,11 +52,37 @@ func (r Classes) Partition(d *datasets.Dataset) (*Partitioned, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dealt(d, train, test), nil
+	deal := dealt(d, train, test)
+	for i := range deal.Clients {
+		deal.Clients[i].Group = r.group(i)
+	}
+	return deal, nil
 }
 
-// String returns "20 clients, 2 classes each", and the seed unless it is 0.
+// group returns the number of a client's set, 0 without Sets.
+func (r Classes) group(client int) int { return client * len(r.Sets) / r.Clients }
+
+func (r Classes) checkSets(classes int) error {
+	switch {
+	case r.Sets != nil && r.PerClient != 0:
+		return fmt.Errorf("partition.Classes: PerClient = %d: must be 0, as there are Sets", r.PerClient)
+	case len(r.Sets) > r.Clients:
+		return fmt.Errorf("partition.Classes: %s: must be at most %d, one for each client", several(len(r.Sets), "set"), r.Clients)
+	}
+	for j, set := range r.Sets {
+		sorted := slices.Sorted(slices.Values(set))
+		if len(set) == 0 || sorted[0] < 0 || sorted[len(set)-1] >= classes || len(slices.Compact(sorted)) != len(set) {
+			return fmt.Errorf("partition.Classes: Sets[%d] = %v: must be different classes in [0, %d)", j, set, classes)
+		}
+	}
+	return nil
+}
+
+// String returns "20 clients, 2 classes each", or "20 clients, classes of 4 groups", and the seed unless it is 0.
 func (r Classes) String() string {
+	if r.Sets != nil {
+		return fmt.Sprintf("%s, classes of %s%s", count(r.Clients), several(len(r.Sets), "group"), seeded(r.Seed))
+	}
 	return fmt.Sprintf("%s, %s each%s", count(r.Clients), several(config.Defaults(r).PerClient, "class"), seeded(r.Seed))
 }
 
@@ -58,6 +91,12 @@ func (r Classes) holders(classes int) [][]int {
 	holders := make([][]int, classes)
 	src := stream(r.Seed, "classes")
 	for i := range r.Clients {
+		if r.Sets != nil {
+			for _, c := range r.Sets[r.group(i)] {
+				holders[c] = append(holders[c], i)
+			}
+			continue
+		}
 		order := shuffled(classes, src)
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(holders[a]), len(holders[b])) })
 		for _, c := range order[:r.PerClient] {

@@ -45,6 +45,7 @@ func rules(seed uint64) []Rule {
 		dirichlet,
 		Shards{Clients: 24, Seed: seed},
 		Classes{Clients: 24, Seed: seed},
+		Classes{Clients: 24, Sets: [][]int{{0, 1}, {2, 3}, {4, 5}, {1, 2}}, Seed: seed},
 		Quantity{Clients: 24, Alpha: 0.5, Seed: seed},
 		Quantity{Clients: 24, Power: 1.2, Seed: seed},
 		Natural{Clients: 9, Seed: seed},
@@ -101,6 +102,7 @@ func TestGroups(t *testing.T) {
 		{Relabel{Of: IID{Clients: 24}}, 24, 2},
 		{Relabel{Of: Rotations{Of: IID{Clients: 24}}, Groups: 3}, 24, 12},
 		{Rotations{Of: Relabel{Of: IID{Clients: 24}, Groups: 3}}, 24, 12},
+		{Classes{Clients: 24, Sets: [][]int{{0, 1, 2}, {3, 4, 5}, {0, 2, 4}}}, 24, 3},
 		{Natural{}, 12, 2},
 		{Rotations{Of: Natural{}, Degrees: []int{0, 90, 180}}, 12, 6},
 		{Intensity{Of: Noise{Of: IID{Clients: 24}, Std: []float64{0, 1}}, Gain: []float64{1, 2}}, 24, 4},
@@ -205,6 +207,20 @@ func TestClasses(t *testing.T) {
 		}
 		if slices.Max(holders)-slices.Min(holders) > 1 {
 			t.Errorf("classes have %v holders", holders)
+		}
+	}
+	sets := [][]int{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}, {0, 2, 4, 6, 8}, {1, 3, 5, 7, 9}}
+	deal := must.M1(Classes{Clients: 24, Sets: sets}.Partition(d))
+	checkWhole(t, deal)
+	for i, counts := range Labels(d, deal.Clients) {
+		group := deal.Clients[i].Group
+		if group != i/6 {
+			t.Errorf("client %d is in group %d, want %d", i, group, i/6)
+		}
+		for c, n := range counts {
+			if want := slices.Contains(sets[group], c); (n > 0) != want {
+				t.Errorf("client %d of group %d has %d of class %d", i, group, n, c)
+			}
 		}
 	}
 	// Classes that nobody takes are left over.
@@ -521,6 +537,10 @@ func TestErrorsOfRules(t *testing.T) {
 		{Shards{Clients: 2}, regression(10), "partition.Shards: line has no labels: use IID for a regression"},
 		{Classes{Clients: 2, PerClient: 4}, d, "partition.Classes: PerClient = 4: must be in [1, 3], the number of classes of made"},
 		{Classes{Clients: 6, PerClient: 2}, few, "partition.Classes: class 2 has 0 test rows, and 4 of 6 clients hold it: must be at least one each"},
+		{Classes{Clients: 2, PerClient: 2, Sets: [][]int{{0}}}, d, "partition.Classes: PerClient = 2: must be 0, as there are Sets"},
+		{Classes{Clients: 2, Sets: [][]int{{0}, {1}, {2}}}, d, "partition.Classes: 3 sets: must be at most 2, one for each client"},
+		{Classes{Clients: 2, Sets: [][]int{{0}, {1, 3}}}, d, "partition.Classes: Sets[1] = [1 3]: must be different classes in [0, 3)"},
+		{Classes{Clients: 2, Sets: [][]int{{1, 1}}}, d, "partition.Classes: Sets[0] = [1 1]: must be different classes in [0, 3)"},
 		{Quantity{Clients: 2}, d, "partition.Quantity: Alpha = 0, Power = 0: exactly one must be set"},
 		{Quantity{Clients: 2, Alpha: 1, Power: 1}, d, "exactly one must be set"},
 		{Quantity{Clients: 2, Alpha: math.NaN()}, d, "partition.Quantity: Alpha = NaN: must be > 0 and finite"},
@@ -586,6 +606,7 @@ func TestWords(t *testing.T) {
 		"100 clients, Dirichlet α = 0.03, seed 123":                               Dirichlet{Clients: 100, Alpha: 0.03, Seed: 123},
 		"2 clients, given":                                                        make(Given, 2),
 		"100 clients, 2 shards each":                                              Shards{Clients: 100},
+		"5 clients, classes of 2 groups":                                          Classes{Clients: 5, Sets: [][]int{{0, 1}, {1, 2}}},
 		"5 clients, 1 class each, seed 2":                                         Classes{Clients: 5, PerClient: 1, Seed: 2},
 		"20 clients, sizes by Dirichlet α = 0.5":                                  Quantity{Clients: 20, Alpha: 0.5},
 		"8 clients, IID, seed 3, sizes by power law a = 1":                        Quantity{Of: iid, Power: 1},
