@@ -9,7 +9,6 @@ from unittest import mock
 import index
 import notebook_texts as texts
 
-# Those that are as they must be. The list only gets longer.
 FIRST = """# Title
 
 **What comes out**
@@ -28,7 +27,6 @@ class Notebooks(unittest.TestCase):
         for path in map(Path, texts.find([])):
             with self.subTest(path.stem):
                 self.assertEqual([], [f"cell {i}: {what}" for i, what in texts.problems(path) if not what.startswith("warning: ")])
-
 
     def test_index(self):
         """Each link leads somewhere, each number is where it is said to be, and page and thumbnails are those of the notebooks as they are."""
