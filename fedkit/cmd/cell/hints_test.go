@@ -31,7 +31,7 @@ func TestHints(t *testing.T) {
 		want     []string // parts of the hint
 	}{
 		{"_ = strategy.FedAvg{Frac: 1}", "Frac", []string{"did you mean Fraction? strategy.FedAvg has:", "Fraction    C, share of the clients in a round", "Aggregator  default aggregate.Mean"}},
-		{"_ = fedkit.Local{Epoch: 1}", "Epoch", []string{"did you mean Epochs?", "Epochs     E, passes over the client's examples; in [1,inf); default 1"}},
+		{"_ = fedkit.Local{Epoch: 1}", "Epoch", []string{"did you mean Epochs?", "Epochs      E, passes over the client's examples; in [1,inf); default 1"}},
 		{"type Mine struct {\nRate float64 // η\n}\nvar _ = Mine{Rat: 1}", "Rat:", []string{"did you mean Rate? Mine has:", "Rate  η"}},
 		{"_ = fedkit.Record{Acuracy: 1}", "Acuracy", []string{"fedkit.Record has:", "Scores"}}, // of another package
 		{"_ = strategy.FedSplit{problems: nil}", "problems", []string{"strategy.FedSplit has:", "Exact"}},
