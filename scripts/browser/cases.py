@@ -204,7 +204,7 @@ func (d diary) Round(h *fedkit.History, of int) {
 }""")
     diary = at.notebooks / "diary.txt"
     n.start(training("Rounds: 4000, Watch: diary{plot.Live().(watcher), must.M1(os.Create(\"diary.txt\"))}", "fmt.Println(len(h.Rounds))"))
-    n.sees(r"compiling|round 0/4000")
+    n.sees(r"compiling|round \d+/4000")
     seen = []
 
     def watched():
