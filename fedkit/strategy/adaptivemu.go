@@ -8,8 +8,8 @@ import "fedkit.example/fedkit"
 //	μ_i  = clamp( μ · div_i/(hist_i + ε) · (1 + 0.1 (E − 1)), low, high ),  ε = 1e-8
 //	hist_i ← a div_i + (1 − a) hist_i                                       after μ_i is computed
 //
-// where a is the smoothing, 1 for the last drift alone, and div_i = ‖w_i − x‖₂ in its last round. hist_i starts at the first drift; before that μ_i is clamp(μ (1 + 0.1 (E − 1)),
-// low, high). Drifts are in the history of every run (Round.Past), so none of this is state. With Local.Steps, E is 0 and
+// where a is the smoothing, 1 for the last drift alone, and div_i = ‖w_i − x‖₂ in its last round. hist_i starts at the first drift;
+// before that μ_i is clamp(μ (1 + 0.1 (E − 1)), low, high). Drifts are in the history of every run (Round.Past), so none of this is state. With Local.Steps, E is 0 and
 // counts as 1.
 func AdaptiveMu(mu, low, high, smoothing float64, epochs int, drift []float64) float64 {
 	const perEpoch, epsilon = 0.1, 1e-8
