@@ -106,11 +106,15 @@ func (s style) over() color.NRGBA {
 // over is the color of text in a cell.
 func (s *sheet) over(t series, i int) color.NRGBA {
 	switch {
-	case t.bar == nil && t.Opacity < 0.5, // the page shows through
-		t.bar != nil && t.bar.signed():
+	case t.bar == nil && t.Opacity < 0.5: // the page shows through
 		return ink
 	case t.bar == nil:
 		return s.style(t.Name).over()
+	case t.bar.signed(): // both of its colors are dark
+		if t.bar.color(t.place[i]).A < 180 {
+			return ink
+		}
+		return white
 	}
 	return style{color: t.bar.onWhite(t.place[i])}.over()
 }
