@@ -33,6 +33,7 @@ func (s *Study) compute(ctx context.Context, missing []*plan) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := s.watcher(missing)
+	findLonger(missing)
 	queue := &queue{missing: slices.Clone(missing)}
 	var working sync.WaitGroup
 	for range s.sideBySide(missing) {
@@ -213,26 +214,34 @@ func (s *Study) keep(ctx context.Context, p *plan, h *fedkit.History) error {
 // handOn gives the run's checkpoint to the next run that is the same for more rounds, and removes it if there is none.
 func (s *Study) handOn(p *plan) {
 	defer p.removeCheckpoint()
-	var next *plan
-	for _, q := range s.plans {
-		if d := vary(p.About, q.About); !q.stored && q.opts.Rounds > p.opts.Rounds && len(d) == 1 && d[0].Path == "Options.Rounds" &&
-			(next == nil || q.opts.Rounds < next.opts.Rounds) {
-			next = q
-		}
-	}
-	if next == nil || p.Error != "" {
+	if p.longer == nil || p.Error != "" {
 		return
 	}
-	l, err := tryLock(next.dir, next.ID)
-	if l == nil || err != nil { // another process computes it
+	l, err := tryLock(p.longer.dir, p.longer.ID)
+	if l == nil || err != nil { // it is being computed
 		return
 	}
 	defer l.release()
-	if len(files(next.Path("."), checkpointFile)) > 0 || os.MkdirAll(next.Path("."), 0o777) != nil {
+	if len(files(p.longer.Path("."), entryFile))+len(files(p.longer.Path("."), checkpointFile)) > 0 || os.MkdirAll(p.longer.Path("."), 0o777) != nil {
 		return
 	}
 	for _, path := range files(p.Path("."), checkpointFile) {
-		_ = os.Rename(path, next.Path(filepath.Base(path))) // else it begins with round 1
+		_ = os.Rename(path, p.longer.Path(filepath.Base(path))) // else it begins with round 1
+	}
+}
+
+// findLonger finds, for each run that is missing, the next that is the same for more rounds.
+func findLonger(missing []*plan) {
+	for _, p := range missing {
+		p.longer = nil
+		for _, q := range missing {
+			if q.About.Seed != p.About.Seed || q.opts.Rounds <= p.opts.Rounds || p.longer != nil && q.opts.Rounds >= p.longer.opts.Rounds {
+				continue
+			}
+			if d := vary(p.About, q.About); len(d) == 1 && d[0].Path == "Options.Rounds" {
+				p.longer = q
+			}
+		}
 	}
 }
 

@@ -43,7 +43,8 @@ type plan struct {
 	fed      *fedkit.Federation
 	strategy fedkit.Strategy
 	opts     fedkit.Options
-	given    bool // it has a name or labels of its own
+	given    bool  // it has a name or labels of its own
+	longer   *plan // the next one that is the same for more rounds
 
 	code    string // version of the code that would run
 	stored  bool
