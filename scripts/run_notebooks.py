@@ -143,18 +143,18 @@ def write(nb, path):
 
 
 def run(path, timeout):
-    """Executes one notebook in place. Returns what went wrong, or None, and the seconds that processors worked for it."""
-    worked = 0.0
+    """Executes one notebook in place. Returns what went wrong, or None, and the seconds that processors worked, by cell."""
+    worked = {}
 
     def begin(**_):
         kernels.add(client.km.provisioner.pid)
         if ending.is_set():
             raise RuntimeError("stopped")
 
-    def over(**_):  # after every cell, since it is not known of a kernel that is gone
-        nonlocal worked
+    def over(cell_index, **_):  # after every cell, since it is not known of a kernel that is gone
         with contextlib.suppress(psutil.Error):
-            worked = sum(psutil.Process(client.km.provisioner.pid).cpu_times()[:4])  # its own and its children's
+            times = psutil.Process(client.km.provisioner.pid).cpu_times()[:4]  # its own and its children's
+            worked[cell_index] = sum(times) - sum(worked.values())
 
     nb = nbformat.read(path, 4)
     strip(nb)
@@ -229,11 +229,11 @@ def copy(paths, place):
 
 
 def check(path, key, place, args):
-    """Checks the committed notebook and executes its copy. Returns what is wrong, or None, and the seconds of work, None if nothing
-    has changed."""
+    """Checks the committed notebook and executes its copy. Returns what is wrong, or None, and the seconds of work by cell, None if
+    nothing has changed."""
     problem = committed(path)
     if problem is not None:
-        return problem, 0.0
+        return problem, {}
     if not args.all and unchanged.fresh(path, key):
         return None, None
     unchanged.forget(path)
@@ -258,6 +258,12 @@ def main():
         return execute(paths, place, args)
 
 
+def spent(worked):
+    """Says how long processors worked for a notebook, and for its three slowest cells."""
+    cells = sorted(worked, key=worked.get, reverse=True)[:3]
+    return f"processors worked {sum(worked.values()):.0f} s; " + ", ".join(f"cell {i}: {worked[i]:.0f} s" for i in cells)
+
+
 def execute(paths, place, args):
     """Executes or, in this place, checks notebooks, and prints a line for each. Returns whether one failed."""
     keys = {}
@@ -276,7 +282,7 @@ def execute(paths, place, args):
     try:
         for done in as_completed([pool.submit(one, path) for path in paths]):
             path, problem, took, worked = done.result()
-            note = "(unchanged)" if worked is None else f"processors worked {worked:.0f} s" if args.check else ""
+            note = "(unchanged)" if worked is None else spent(worked) if args.check else ""
             if args.check and worked is not None and took / (BESIDE if beside > 1 else 1) > MAX_SECONDS:
                 note += f": slow, more than {MAX_SECONDS} s"
                 slow.append(path.stem)
