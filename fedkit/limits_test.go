@@ -164,7 +164,7 @@ func TestExtremeFederations(t *testing.T) {
 
 // Three thousand models of 78 million parameters are more than any machine holds; one of them is not.
 func TestModelsByClientAreEstimated(t *testing.T) {
-	const clients, features = 3000, 64
+	const clients, features = 24000, 64
 	part := datasets.Split{Floats: make([]float32, clients*features), Labels: make([]int32, clients)}
 	part.Labels[0] = 1
 	d := &datasets.Dataset{Name: "zeros", Shape: []int{features}, Classes: 10, Train: part, Test: part}
@@ -172,15 +172,15 @@ func TestModelsByClientAreEstimated(t *testing.T) {
 	for i := range clients {
 		given = append(given, partition.Client{Train: []int{i}, Test: []int{i}})
 	}
-	fed := expect.Value(fedkit.New(d, given, model.MLP(1<<20)))(t)
+	fed := expect.Value(fedkit.New(d, given, model.MLP(1<<17)))(t)
 	for _, c := range []struct {
 		extreme
 		s fedkit.Strategy
 	}{
-		{extreme{"FedAvg", "clients per round = 3000: must be at most "}, &strategy.FedAvg{}},
-		{extreme{"FedRep", "clients = 3000: must be at most "}, &strategy.FedRep{}},
-		{extreme{"LocalOnly", "clients = 3000: must be at most "}, &strategy.LocalOnly{Fraction: 0.001}},
-		{extreme{"SCAFFOLD", "clients = 3000: must be at most "}, &strategy.SCAFFOLD{Fraction: 0.001}},
+		{extreme{"FedAvg", "clients per round = 24000: must be at most "}, &strategy.FedAvg{}},
+		{extreme{"FedRep", "clients = 24000: must be at most "}, &strategy.FedRep{}},
+		{extreme{"LocalOnly", "clients = 24000: must be at most "}, &strategy.LocalOnly{Fraction: 0.0001}},
+		{extreme{"SCAFFOLD", "clients = 24000: must be at most "}, &strategy.SCAFFOLD{Fraction: 0.0001}},
 	} {
 		c.holds(t, func() error {
 			_, err := fedkit.Run(context.Background(), fed, c.s, fedkit.Options{Rounds: 1})

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"fedkit.example/fedkit/internal/fault"
@@ -32,9 +33,14 @@ func Fits(field string, value any, size, bytes float64, what string) error {
 	return fits(field, value, bytes, what, func(free float64) float64 { return size * free / bytes })
 }
 
-// fits measures again after a garbage collection if too few bytes are free. most is the largest value that some bytes hold.
+// fits measures anew for what takes a good part of the memory, and after a garbage collection if too few bytes are free. most is
+// the largest value that some bytes hold.
 func fits(field string, value any, bytes float64, what string, most func(free float64) float64) error {
 	free := Available()
+	if bytes > free/8 {
+		forget()
+		free = Available()
+	}
 	if bytes > free {
 		Settle()
 		free = Available()
@@ -45,8 +51,31 @@ func fits(field string, value any, bytes float64, what string, most func(free fl
 	return fault.Invalid(field, value, fmt.Sprintf("at most %.0f: %s take %s, and %s are free", math.Floor(most(free)), what, text.Bytes(bytes), text.Bytes(free)))
 }
 
-// Available returns how many bytes can still be allocated, roughly. Tests replace it.
+// Available returns how many bytes can still be allocated, roughly: as it was in the last tenth of a second, since measuring takes
+// up to a millisecond in a container, and a round asks many times. Tests replace it.
 var Available = func() float64 {
+	last.Lock()
+	defer last.Unlock()
+	if time.Since(last.at) > time.Second/10 {
+		last.at, last.free = time.Now(), measure()
+	}
+	return last.free
+}
+
+// last is what was measured last, and when.
+var last struct {
+	sync.Mutex
+	at   time.Time
+	free float64
+}
+
+func forget() {
+	last.Lock()
+	defer last.Unlock()
+	last.at = time.Time{}
+}
+
+func measure() float64 {
 	if !xla.OnCPU() {
 		return Unknown // the device's memory, which go-xla does not report
 	}
@@ -123,4 +152,5 @@ func Settle() {
 		debug.FreeOSMemory()
 		time.Sleep(20 * time.Millisecond)
 	}
+	forget()
 }
