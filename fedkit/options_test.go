@@ -209,6 +209,9 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 
 // Every option is in the table, and changes what a run comes to, and what identifies it, unless its tag says that it does not.
 func TestOptionsSayWhetherTheyChangeResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two runs of every option")
+	}
 	fed := expect.Value(fedtest.Quadratic(20, 31, 8, 24, 17, 40, 22, 9, 13, 28, 36, 11))(t)
 	known := 0
 	for _, typ := range []reflect.Type{reflect.TypeFor[fedkit.Options](), reflect.TypeFor[fedkit.Keep](), reflect.TypeFor[fedkit.Pace](), reflect.TypeFor[fedkit.Local](), reflect.TypeFor[fedkit.Job](), reflect.TypeFor[fedkit.Pull]()} {

@@ -266,6 +266,17 @@ func TestLeNetLearns(t *testing.T) {
 	}
 }
 
+func TestResNet8Learns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a curve")
+	}
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.ResNet8()))(t)
+	h := run(t, fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 32, LR: 0.1}}, fedkit.Options{Rounds: 5, EvalEvery: 5})
+	if !(h.Accuracy() > 0.8) {
+		t.Errorf("accuracy %v after five rounds", h.Accuracy())
+	}
+}
+
 func TestModelsThatDoNotFit(t *testing.T) {
 	labels := classes(4, 8, 1, 3)
 	numbers := classes(4, 8, 1, 3)
