@@ -79,7 +79,7 @@ class SideBySide(unittest.TestCase):
             if len(ran) == 1:
                 self.assertFalse(run_notebooks.main())  # while the first is at work
             self.assertEqual([copy, result], sorted(copy.parent.iterdir()), "another check was here")
-            return None, 1.0
+            return None, {0: 1.0}
 
         copies = mock.patch.object(run_notebooks, "COPIES", self.copies)
         runs, quiet = mock.patch.object(run_notebooks, "run", run), mock.patch("builtins.print")
