@@ -162,7 +162,7 @@ func TestExtremeFederations(t *testing.T) {
 	}
 }
 
-// Three thousand models of 78 million parameters are more than any machine holds; one of them is not.
+// 24,000 models of ten million parameters are more than any machine holds; one of them is not.
 func TestModelsByClientAreEstimated(t *testing.T) {
 	const clients, features = 24000, 64
 	part := datasets.Split{Floats: make([]float32, clients*features), Labels: make([]int32, clients)}

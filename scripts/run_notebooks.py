@@ -261,7 +261,8 @@ def main():
 def spent(worked):
     """Says how long processors worked for a notebook, and for its three slowest cells."""
     cells = sorted(worked, key=worked.get, reverse=True)[:3]
-    return f"processors worked {sum(worked.values()):.0f} s; " + ", ".join(f"cell {i}: {worked[i]:.0f} s" for i in cells)
+    slowest = ", ".join(f"cell {i} {worked[i]:.0f} s" for i in cells)
+    return f"processors worked {sum(worked.values()):.0f} s" + (f" ({slowest})" if slowest else "")
 
 
 def execute(paths, place, args):
