@@ -94,7 +94,7 @@ class Unchanged(unittest.TestCase):
     def test_what_changes_after_the_copy_counts(self):
         self.key("a := 1")
         edit = mock.patch.object(run_notebooks, "copy", lambda paths, place: self.key("a := 2"))
-        passes = mock.patch.object(run_notebooks, "run", lambda path, timeout: (None, 1.0))
+        passes = mock.patch.object(run_notebooks, "run", lambda path, timeout: (None, {1: 1.0}))
         as_committed = mock.patch.object(run_notebooks, "committed", lambda path: None)
         quiet = mock.patch("builtins.print")
         with edit, passes, as_committed, quiet, mock.patch("sys.argv", ["run", "--check", str(self.path)]):
