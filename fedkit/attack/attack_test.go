@@ -187,6 +187,7 @@ func TestLabels(t *testing.T) {
 // With three attackers in ten the mean fails, and the robust rules do not. Nothing compiles after the first round,
 // although the attackers who take part change from round to round.
 func TestRobustRulesWithstand(t *testing.T) {
+	expect.Long(t, "one run after the other")
 	clean := digits(t)
 	accuracy := func(fed *fedkit.Federation, by fedkit.Aggregator) float64 {
 		first, last := int64(0), (*fedkit.History)(nil)

@@ -54,6 +54,7 @@ var rivals = sync.OnceValues(func() (plain, twin *fedkit.Federation) {
 
 // Algorithms that must be the same, up to the rounding of float32.
 func TestIdentities(t *testing.T) {
+	expect.Long(t, "arithmetic")
 	plain, twin := rivals()
 	l, near := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}, fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1, Prox: 0.3}
 	avg, alone := &strategy.FedAvg{Fraction: 0.5, Local: l}, &strategy.LocalOnly{Fraction: 0.5, Local: l}
@@ -137,6 +138,7 @@ func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 
 // Unseen clients get personal models without changing a run, for any number of workers.
 func TestNewcomers(t *testing.T) {
+	expect.Long(t, "arithmetic")
 	plain, twin := rivals()
 	plain, twin = must.M1(plain.HoldOut(2, 1)), must.M1(twin.HoldOut(2, 1))
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.2}
@@ -166,6 +168,7 @@ func TestNewcomers(t *testing.T) {
 
 // A Weighting replaces n_i or 1, whichever is the default. FedDyn's h stays the weighted mean of all h_i.
 func TestWeighting(t *testing.T) {
+	expect.Long(t, "arithmetic")
 	plain, twin := rivals()
 	l := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.1}
 	for name, c := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/examples"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/janpfeifer/must"
@@ -115,6 +116,7 @@ func (o world) descend(steps int, w []float64, loss func(w []float64) float64) [
 // Two rounds of a few full-batch steps, in float64. A replay returns the next global model, and replaces what the
 // clients keep, own[i], which is x at first.
 func TestReplay(t *testing.T) {
+	expect.Long(t, "arithmetic")
 	d := must.M1(datasets.GaussianMixture{Clients: 3, Groups: 1, Rows: 6, Features: inputs, Classes: classes, Separation: 1.5}.Make())
 	deal := partition.Dirichlet{Clients: 3, Alpha: 0.5, Seed: 2, MinTrain: 3}
 	fed, twins := must.M1(fedkit.New(d, deal, tiny)), must.M1(fedkit.New(d, deal, examples.Twin(tiny)))

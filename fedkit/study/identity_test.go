@@ -318,6 +318,7 @@ func TestChangedAfterAdd(t *testing.T) {
 
 // XLA's flags and the backend's options are part of the key.
 func TestFlagsAreInTheKey(t *testing.T) {
+	expect.Long(t, "a process after the other")
 	dir := t.TempDir()
 	for _, c := range []struct {
 		env  string
