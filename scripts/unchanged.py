@@ -83,7 +83,8 @@ def packages():
 
 @cache
 def data():
-    """Returns where data sets are looked for, and name, size and time of every file there."""
+    """Returns where data sets are looked for, and name, size and time of every file there. Compiled programs, which lie beside them and come
+    and go with every run, do not count."""
     env, home = os.environ, Path.home()
     folders = [env.get("FEDKIT_DATA"), env.get("FEDKIT_CACHE")]
     folders += [Path(cache, "fedkit") for cache in (env.get("XDG_CACHE_HOME") or home / ".cache", home / "Library/Caches")]
@@ -106,7 +107,8 @@ def contents(paths):
 
 def files(folder):
     found = []
-    for at, _, names in os.walk(folder, followlinks=True):
+    for at, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [name for name in folders if name != "programs"]
         for path in filter(os.path.isfile, (os.path.join(at, name) for name in names)):
             about = os.stat(path)
             found.append((path, about.st_size, about.st_mtime_ns))

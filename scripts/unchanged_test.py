@@ -57,6 +57,13 @@ class Unchanged(unittest.TestCase):
                 keys += [[self.key(code) for code in reads + reads_none]]
         self.assertEqual([len(keys)] * len(reads) + [1] * len(reads_none), [len(set(k)) for k in zip(*keys)])
 
+    def test_compiled_programs_are_no_data(self):
+        with tempfile.TemporaryDirectory() as cache, mock.patch.dict(os.environ, {"FEDKIT_CACHE": cache}):
+            first = self.key("datasets.MNIST()")
+            (Path(cache) / "programs").mkdir()
+            (Path(cache) / "programs" / "one").write_text("7")
+            self.assertEqual(first, self.key("datasets.MNIST()"))
+
     def test_every_reader_is_known(self):
         sources = "".join(p.read_text() for p in (unchanged.ROOT / "datasets").glob("*.go") if not p.stem.endswith("_test"))
         readers = set(re.findall(r"\nfunc \(l \*Loader\) ([A-Z]\w*)", sources))
