@@ -31,7 +31,7 @@ var (
 
 // Quantities of clusters, and of their agreement with the true groups: see cluster.Agreement.
 var (
-	Clusters = clustering(Quantity{Name: "clusters", Title: "Number of clusters", Unit: "1", NoneIsBetter: true, Range: notNegative, Include: []float64{0}, lacks: clustered},
+	Clusters = clustering(Quantity{Name: "clusters", Title: "Number of clusters", Unit: "1", NoneIsBetter: true, Range: [2]float64{1, math.Inf(1)}, Include: []float64{1}, lacks: clustered},
 		func(c *history.Clustering) history.Float { return history.Float(c.Count) }) // those that have a client
 	ARI    = agreement("ARI", "adjusted Rand index", func(c *history.Clustering) history.Float { return c.ARI })           // 1 for the same groups, about 0 for random ones
 	NMI    = agreement("NMI", "normalized mutual information", func(c *history.Clustering) history.Float { return c.NMI }) // 1 for the same groups, 0 for independent ones
