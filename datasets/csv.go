@@ -3,13 +3,8 @@ package datasets
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
-
-	"fedkit.example/fedkit/config"
-	"gonum.org/v1/gonum/stat"
 )
 
 // CSV reads a table of your own: one example per line, a label column, and numbers in all other columns.
@@ -48,102 +43,36 @@ func (c CSV) Make() (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	test := &csvFile{path: c.Test}
+	t := Table{Name: cmp.Or(c.Name, bare(c.File)), Shape: c.Shape, Standardize: c.Standardize, Share: c.Share, Seed: c.Seed,
+		Source: c.File, Label: train.label}
+	if t.Train, err = c.rows(train); err != nil {
+		return nil, err
+	}
 	if c.Test != "" {
-		if test, err = c.open(c.Test, train.names); err != nil {
+		test, err := c.open(c.Test, train.names)
+		if err != nil {
+			return nil, err
+		}
+		if t.Test, err = c.rows(test); err != nil {
 			return nil, err
 		}
 	}
-	d := &Dataset{Name: cmp.Or(c.Name, bare(c.File)), Shape: slices.Clone(c.Shape)}
-	if err := c.shape(d, train); err != nil {
-		return nil, err
-	}
-	if err := c.learn(d, train, test); err != nil {
-		return nil, err
-	}
-	return c.finish(d)
+	return t.Make()
 }
 
-// shape sets the shape of one example.
-func (c CSV) shape(d *Dataset, t *csvFile) error {
-	f := len(t.features) / len(t.labels)
-	if len(c.Shape) == 0 {
-		d.Shape = []int{f}
-	}
-	if d.Features() != f || slices.Min(d.Shape) < 1 {
-		return fmt.Errorf("datasets: CSV: Shape = %v: must have the product %d, the number of columns with features in %s", c.Shape, f, t.path)
-	}
-	return nil
-}
-
-// learn fills both parts with features and with labels or targets.
-func (c CSV) learn(d *Dataset, train, test *csvFile) (err error) {
-	n := len(train.labels)
-	d.Train.Floats, d.Test.Floats = train.features, test.features
-	if c.Owner != "" {
-		numbers, _ := ranks(slices.Concat(train.owners, test.owners))
-		d.Train.Owner, d.Test.Owner = numbers[:n:n], numbers[n:]
-	}
+// rows returns the rows of a file.
+func (c CSV) rows(t *csvFile) (r Rows, err error) {
+	r = Rows{Features: t.features, Owners: t.owners}
 	if c.Regression {
-		if d.Train.Targets, err = train.targets(); err == nil {
-			d.Test.Targets, err = test.targets()
-		}
-		return err
+		r.Targets, err = t.targets()
+		return r, err
 	}
-	if err := cmp.Or(train.checkLabels(), test.checkLabels()); err != nil {
-		return err
-	}
-	numbers, classes := ranks(slices.Concat(train.labels, test.labels))
-	if classes < 2 {
-		return fmt.Errorf("datasets: %s: column %s: all labels are %s: must be at least 2 different ones", c.File, quoted(train.label), quoted(train.labels[0]))
-	}
-	if classes > maxClasses {
-		return fmt.Errorf("datasets: %s: column %s has %d different labels: must be at most %d; Regression predicts numbers", c.File, quoted(train.label), classes, maxClasses)
-	}
-	d.Classes = classes
-	d.Train.Labels, d.Test.Labels = numbers[:n:n], numbers[n:]
-	return nil
+	r.Labels = t.labels
+	return r, t.checkLabels()
 }
-
-func (c CSV) finish(d *Dataset) (*Dataset, error) {
-	if c.Test == "" {
-		d.Test = Split{}
-		if err := d.holdBack(config.Defaults(c).Share, c.Seed); err != nil {
-			return nil, err
-		}
-	}
-	if c.Standardize {
-		d.standardize()
-	}
-	return d.finite()
-}
-
-// maxClasses is the most classes that labels in a file may imply. Beyond it they are numbers of another kind.
-const maxClasses = 1 << 16
 
 // bare returns the name of a file without its folder and extensions.
 func bare(path string) string {
 	name, _, _ := strings.Cut(filepath.Base(path), ".")
 	return cmp.Or(name, filepath.Base(path))
-}
-
-// standardize shifts and scales each feature by its mean and standard deviation (of the n training rows, with the divisor n).
-// Constant features are only shifted.
-func (d *Dataset) standardize() {
-	f, n := d.Features(), d.Train.Len()
-	column := make([]float64, n)
-	for j := range f {
-		for i := range column {
-			column[i] = float64(d.Train.Floats[i*f+j])
-		}
-		mean, sd := stat.PopMeanStdDev(column, nil)
-		if sd == 0 {
-			sd = 1
-		}
-		for _, s := range []*Split{&d.Train, &d.Test} {
-			for i := j; i < len(s.Floats); i += f {
-				s.Floats[i] = float32((float64(s.Floats[i]) - mean) / sd)
-			}
-		}
-	}
 }

@@ -46,7 +46,7 @@ func (c CSV) read(t *csvFile, from io.Reader) error {
 	}
 	row := &rowReader{r: unpacked, left: longestRow}
 	b := bufio.NewReader(row)
-	if err := isOther(b, "comma-separated text"); err != nil {
+	if err := isText(b, "comma-separated text"); err != nil {
 		return err
 	}
 	skipMark(b)

@@ -3,6 +3,10 @@ package datasets_test
 import (
 	"context"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"os"
 	"path/filepath"
 
@@ -142,6 +146,41 @@ func ExampleNPY() {
 	data := must.M1(datasets.NPY{X: x, Y: y}.Make())
 	fmt.Println(data.Name, data.Shape, data.Classes, "classes,", data.Train.Len(), "rows to train on,", data.Test.Len(), "to test")
 	// Output: x [3] 3 classes, 8 rows to train on, 2 to test
+}
+
+// A folder of each class, with images of its examples; all are scaled to one size.
+func ExampleImageFolder() {
+	dir, remove := inTemp("weather")
+	defer remove()
+	for name, shade := range map[string]uint8{"sun/1": 250, "sun/2": 230, "rain/1": 60, "rain/2": 90} {
+		m := image.NewGray(image.Rect(0, 0, 40, 30))
+		draw.Draw(m, m.Rect, image.NewUniform(color.Gray{Y: shade}), image.Point{}, draw.Src)
+		path := filepath.Join(dir, name+".png")
+		must.M(os.MkdirAll(filepath.Dir(path), 0o755))
+		file := must.M1(os.Create(path))
+		must.M(png.Encode(file, m))
+		must.M(file.Close())
+	}
+
+	data := must.M1(datasets.ImageFolder{Dir: dir, Size: []int{3, 4}, Share: 0.5}.Make())
+	fmt.Println(data.Name, data.Shape, data.Classes, "classes,", data.Train.Len(), "images to train on,", data.Test.Len(), "to test")
+	// Output: weather [3 4 1] 2 classes, 2 images to train on, 2 to test
+}
+
+// Rows that a program has got from elsewhere, such as a database.
+func ExampleTable() {
+	data := must.M1(datasets.Table{Name: "patients", Standardize: true, Share: 0.5, Train: datasets.Rows{
+		Features: []float32{54, 130, 61, 150, 47, 120, 70, 160},
+		Labels:   []string{"no", "yes", "no", "yes"},
+		Owners:   []string{"Ulm", "Ulm", "Bonn", "Bonn"},
+	}}.Make())
+	fmt.Println(data.Name, data.Shape, data.Classes, "classes,", data.Train.Len(), "rows to train on,", data.Test.Len(), "to test")
+
+	_, err := datasets.Table{Train: datasets.Rows{Features: []float32{1, 2, 3}, Labels: []string{"a", "b"}}}.Make()
+	fmt.Println(err)
+	// Output:
+	// patients [2] 2 classes, 2 rows to train on, 2 to test
+	// datasets: Table: 3 features of 2 rows: must be equally many of each, and at least one row
 }
 
 func save(path string, array any) {

@@ -14,7 +14,9 @@ import (
 //	data := must.M1(datasets.NPY{X: "x.npy", Y: "y.npy"}.Make())
 //
 // X is [n, f], [n, height, width] or [n, height, width, channels], of bool, int, uint, float32 or float64, in C or Fortran
-// order. Arrays of uint8 are taken for images: they stay bytes, and a model sees [0, 1]. It sees all others unchanged.
+// order. Arrays of uint8 are taken for images: they stay bytes, and a model sees [0, 1]. It sees all others unchanged. For other
+// bytes, such as characters, and for integers such as images of uint16, see Scale; tokens, as model.GRU takes them, are whole
+// numbers, so they need Scale 1 if they are uint8.
 // Y is [n] or [n, 1]. Whole numbers and bools are labels, which count from 0, and C is the greatest plus 1; floats are the
 // targets of a regression: in NumPy, y.astype(int) makes labels.
 //
@@ -24,13 +26,14 @@ type NPY struct {
 	Owner         string  // a file of owners, whole numbers ≥ 0, [n]; default: unknown
 	TestX, TestY  string  // files of the test rows; default: a Share of the rows is held back
 	TestOwner     string  // required if there are TestX and Owner
+	Scale         float64 // what a model sees is Scale·value; default 1/255 for uint8, 1 for all others
 	ChannelsFirst bool    // X is [n, channels, height, width], as PyTorch has images
 	Name          string  // default: that of X, without its extensions
 	Share         float64 `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed          uint64  // chooses these rows
 }
 
-// Make returns the data set, channels last: Shape [f], [height width 1] or [height width channels]; Bytes with Scale 1/255
+// Make returns the data set, channels last: Shape [f], [height width 1] or [height width channels]; Bytes
 // for uint8, Floats otherwise. It fails if shapes or types do not go together, a value is not finite, or a label is not in
 // [0, 65536), and says where: rows and values count from 0, as in NumPy. Memory is at most a fixed multiple of what the
 // files hold, whatever shapes they claim to have.
@@ -62,6 +65,8 @@ func (a NPY) check() error {
 		return errors.New("datasets: NPY: X is empty: must be the path of a file")
 	case a.Y == "":
 		return errors.New("datasets: NPY: Y is empty: must be the path of a file")
+	case notFinite(float32(a.Scale)):
+		return fmt.Errorf("datasets: NPY: Scale = %v: must be a finite float32, or 0 for the default", a.Scale)
 	case (a.TestX == "") != (a.TestY == ""):
 		return fmt.Errorf("datasets: NPY: TestX = %q, TestY = %q: must both be files, or neither", a.TestX, a.TestY)
 	case (a.TestOwner != "") != (a.TestX != "" && a.Owner != ""):
@@ -94,7 +99,7 @@ func (a NPY) part(x, y, owner string) (s Split, shape []int, err error) {
 		return s, nil, err
 	}
 	if shape, err = features.images(a.ChannelsFirst); err == nil {
-		err = features.fill(&s)
+		err = features.fill(&s, float32(a.Scale))
 	}
 	if err != nil {
 		return s, nil, err

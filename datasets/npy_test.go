@@ -82,6 +82,27 @@ func TestNPY(t *testing.T) {
 	}
 }
 
+// What a model sees of bytes and of other integers is Scale times them: tokens as they are, images of 16 bits in [0, 1].
+func TestNPYScale(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"bytes.npy": npyFile("|u1", "(2, 3)", false, []uint8{0, 1, 255, 7, 8, 9}),
+		"long.npy":  npyFile("<i8", "(2, 3)", false, []int64{0, 1, 255, 7, 8, 9}),
+		"y.npy":     npyFile("<i8", "(2,)", false, []int64{0, 1}),
+	})
+	by255 := float32(1.0 / 255)
+	for scale, want := range map[float64][]float32{0: nil, 1: {7, 8, 9}, 0.5: {3.5, 4, 4.5}} {
+		for _, x := range []string{"bytes.npy", "long.npy"} {
+			d, err := NPY{X: x, Y: "y.npy", TestX: x, TestY: "y.npy", Scale: scale}.in(dir).Make()
+			if scale == 0 {
+				want = map[string][]float32{"bytes.npy": {by255 * 7, by255 * 8, by255 * 9}, "long.npy": {7, 8, 9}}[x]
+			}
+			if err != nil || !slices.Equal(d.Test.Row(1, nil), want) || (d.Test.Bytes != nil) != (x == "bytes.npy") {
+				t.Errorf("%s times %v: %+v, %v, want %v", x, scale, d, err, want)
+			}
+		}
+	}
+}
+
 func TestNPZ(t *testing.T) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -188,6 +209,7 @@ func TestBadNPY(t *testing.T) {
 		{NPY{X: "x.npy", Y: "y.npy", Owner: "y.npy", TestX: "x.npy", TestY: "y.npy"}, `NPY: TestOwner = "": must be a file if TestX and Owner are, and only then`},
 		{NPY{X: "x.npy", Y: "y.npy", Share: -1}, "NPY: Share = -1: must be in (0, 1)"},
 		{NPY{X: "x.npy", Y: "y.npy", Share: 0.1}, "Share = 0.1 of 3 rows: must leave at least one row"},
+		{NPY{X: "x.npy", Y: "y.npy", Scale: math.Inf(1)}, "NPY: Scale = +Inf: must be a finite float32"},
 		{NPY{Y: "y.npy"}, "NPY: X is empty: must be the path of a file"},
 		{NPY{X: "x.npy"}, "NPY: Y is empty: must be the path of a file"},
 	} {
@@ -298,7 +320,7 @@ func FuzzNPY(f *testing.F) {
 			t.Fatalf("%d values of shape %v", a.values.Len(), a.shape)
 		}
 		var s Split
-		if shape, err := a.images(len(a.shape) == 4); err == nil && a.fill(&s) == nil {
+		if shape, err := a.images(len(a.shape) == 4); err == nil && a.fill(&s, 0) == nil {
 			d := &Dataset{Shape: shape}
 			if got := max(len(s.Bytes), len(s.Floats)); got != n || got%d.Features() != 0 {
 				t.Fatalf("%d features of shape %v", got, shape)

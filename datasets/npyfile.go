@@ -241,13 +241,18 @@ func (a *array) images(channelsFirst bool) ([]int, error) {
 	return a.shape[1:], nil
 }
 
-// fill sets the features of a part, row after row.
-func (a *array) fill(s *Split) (err error) {
+// fill sets the features of a part, row after row, times scale; 0: the default.
+func (a *array) fill(s *Split, scale float32) (err error) {
 	if bytes, ok := a.values.Interface().([]uint8); ok {
-		s.Bytes, s.Scale = rowMajor(bytes, a.shape, a.strides), 1.0/255
+		s.Bytes, s.Scale = rowMajor(bytes, a.shape, a.strides), cmp.Or(scale, 1.0/255)
 		return nil
 	}
 	s.Floats, err = a.floats()
+	if scale := cmp.Or(scale, 1); scale != 1 {
+		for i := range s.Floats {
+			s.Floats[i] *= scale
+		}
+	}
 	return err
 }
 

@@ -3,8 +3,10 @@ package datasets
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -56,19 +58,23 @@ func (u *unpacked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Magic numbers of files that are often taken for others.
-var beginnings = []struct{ bytes, kind string }{
-	{"PAR1", "a Parquet file"},
-	{"ARROW1", "an Arrow file"},
-	{"PK\x03\x04", "a zip archive, such as .npz and .xlsx are"},
-	{npyMagic, "an NPY file"},
-	{"\x1f\x8b", "gzipped twice"},
-	{"\x28\xb5\x2f\xfd", "compressed by zstd"},
-	{"\xfd7zXZ\x00", "compressed by xz"},
-	{"\x89HDF\r\n", "an HDF5 file"},
-	{"SQLite format 3\x00", "an SQLite database"},
-	{"\xff\xfe", "text in UTF-16"},
-	{"\xfe\xff", "text in UTF-16"},
+// Magic numbers of files that are often taken for others, and what reads them.
+var beginnings = []struct{ bytes, kind, reader string }{
+	{"PAR1", "a Parquet file", "parquet.Table reads it"},
+	{"ARROW1", "an Arrow file", ""},
+	{"PK\x03\x04", "a zip archive, such as .npz and .xlsx are", "NPY reads .npz"},
+	{npyMagic, "an NPY file", "NPY reads it"},
+	{"\x89PNG\r\n", "a PNG image", "ImageFolder reads folders of them"},
+	{"\xff\xd8\xff", "a JPEG image", "ImageFolder reads folders of them"},
+	{"\x1f\x8b", "gzipped twice", ""},
+	{"\x28\xb5\x2f\xfd", "compressed by zstd", ""},
+	{"\xfd7zXZ\x00", "compressed by xz", ""},
+	{"\x89HDF\r\n", "an HDF5 file", ""},
+	{"SQLite format 3\x00", "an SQLite database", ""},
+	{"\x80\x04\x95", "a pickle of Python", ""},
+	{"\x80\x05\x95", "a pickle of Python", ""},
+	{"\xff\xfe", "text in UTF-16", ""},
+	{"\xfe\xff", "text in UTF-16", ""},
 }
 
 // isOther returns an error for a file of another known kind. Text, which has no control characters, is none of them.
@@ -79,8 +85,19 @@ func isOther(b *bufio.Reader, mustBe string) error {
 	}
 	for _, o := range beginnings {
 		if bytes.HasPrefix(head, []byte(o.bytes)) {
-			return fmt.Errorf("is %s: must be %s", o.kind, mustBe)
+			return errors.New(strings.TrimSuffix(fmt.Sprintf("is %s: must be %s; %s", o.kind, mustBe, o.reader), "; "))
 		}
+	}
+	return nil
+}
+
+// isText refuses binary files: those of known kinds, and others with a zero byte near their beginning.
+func isText(b *bufio.Reader, mustBe string) error {
+	if err := isOther(b, mustBe); err != nil {
+		return err
+	}
+	if head, _ := b.Peek(b.Size()); bytes.IndexByte(head, 0) >= 0 {
+		return fmt.Errorf("is binary: must be %s", mustBe)
 	}
 	return nil
 }

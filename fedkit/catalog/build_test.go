@@ -71,6 +71,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 	inverse[attack.Attack](t, attack.SignFlip{Scale: 5})
 	inverse[catalog.Data](t, datasets.CSV{File: "a.csv", Label: "y", Skip: []string{"id", "name"}, Shape: []int{2, 2, 1}, Standardize: true, Share: 0.3})
 	inverse[catalog.Data](t, datasets.NPY{X: "toy.npz:x", Y: "toy.npz:y", ChannelsFirst: true, Seed: 3})
+	inverse[catalog.Data](t, datasets.ImageFolder{Dir: "pets/train", Test: "pets/test", Size: []int{32, 32}, Channels: 1, Owners: true})
 	inverse[sim.Rule](t, sim.Devices{PerExample: sim.Constant(0.25), Reference: 1e6, Up: sim.LogNormal{Median: 1e6, Sigma: 1}, Down: sim.TwoClasses{Fast: 2, Slow: 1, Share: 0.5}, Drop: sim.Uniform{High: 0.1}, Seed: 3})
 	inverse[sim.Rule](t, sim.Mixed{Classes: []sim.Class{{Share: 0.8, Of: sim.Devices{}}, {Share: 0.2, Of: sim.Trace{File: "phones.csv"}}}, Seed: 1})
 	inverse[fedkit.Options](t, fedkit.Options{Rounds: 3, Pace: fedkit.Pace{Deadline: 60, OverSelection: 0.3, PartialWork: true}})

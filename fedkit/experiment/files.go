@@ -4,9 +4,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
 
+	"fedkit.example/datasets"
 	"fedkit.example/fedkit/config"
 )
 
@@ -32,11 +35,35 @@ func (d digests) of(path string) string {
 	return sum
 }
 
-// reading returns the trial with the SHA-256 of the files that its world names, such as CSV.File: their names do not say what is
-// in them. A world of no file stays as it is.
+// ofFolder is of for a folder: the names and the content of all files below it.
+func (d digests) ofFolder(path string) string {
+	h, files := sha256.New(), 0
+	_ = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files++
+			fmt.Fprintln(h, name, d.of(name))
+		}
+		return nil
+	})
+	if files == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.8x", h.Sum(nil))
+}
+
+// reading returns the trial with the SHA-256 of the files that its world names, such as CSV.File, and of the folders of an
+// ImageFolder: their names do not say what is in them. A world of no file stays as it is.
 func (c *Trial) reading(sums digests) *Trial {
 	files := map[string]string{}
 	_ = config.Walk(c.World, func(_ string, part any) error {
+		if folder, is := part.(datasets.ImageFolder); is {
+			for _, dir := range []string{folder.Dir, folder.Test} {
+				if sum := sums.ofFolder(dir); sum != "" {
+					files[dir] = sum
+				}
+			}
+			return nil
+		}
 		v := reflect.Indirect(reflect.ValueOf(part))
 		for i := 0; v.Kind() == reflect.Struct && i < v.NumField(); i++ {
 			if f := v.Field(i); f.Kind() == reflect.String && v.Type().Field(i).IsExported() && sums.of(f.String()) != "" {

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -227,6 +229,44 @@ vary:
 	}
 	must.M(errors.Join(os.Remove(table), os.Remove(trace)))
 	if f, err := g.Find(store, "none"); err != nil || len(f.Runs) != 2 || !strings.Contains(f.String(), "taken without the files that they read, which are not here and may have other content: 2") {
+		t.Error(f, err)
+	}
+}
+
+// So are the images below a folder.
+func TestFindComparesFolders(t *testing.T) {
+	dir := t.TempDir()
+	store, pets := filepath.Join(dir, "runs"), filepath.Join(dir, "pets")
+	draw := func(path string, shade uint8) {
+		m := image.NewGray(image.Rect(0, 0, 4, 4))
+		m.Pix[5] = shade
+		must.M(os.MkdirAll(filepath.Dir(path), 0o700))
+		f := must.M1(os.Create(path))
+		must.M(errors.Join(png.Encode(f, m), f.Close()))
+	}
+	for i := range 20 {
+		draw(filepath.Join(pets, []string{"cat", "dog"}[i%2], fmt.Sprintf("%d.png", i)), uint8(10*i))
+	}
+	g := written(t, fmt.Sprintf(`
+base:
+  strategy: FedAvg
+  data: {type: ImageFolder, Dir: %s, Size: [2, 2]}
+  partition: IID Clients=2
+  model: MLP Hidden=4
+  options: {Rounds: 1}
+vary:
+  options.Seed: [1, 2]
+`, pets))
+	st := must.M1(g.Study(store))
+	st.Log = t.Output()
+	if runs := must.M1(st.Run(context.Background())); len(runs) != 2 || len(runs.Failed()) > 0 {
+		t.Fatal(runs.Failed())
+	}
+	if f, err := g.Find(store, "none"); err != nil || len(f.Runs) != 2 {
+		t.Error(f, err)
+	}
+	draw(filepath.Join(pets, "cat", "0.png"), 99)
+	if f, err := g.Find(store, "none"); err == nil || !strings.Contains(err.Error(), "there with other options: 2: files."+pets+": ") {
 		t.Error(f, err)
 	}
 }

@@ -1,0 +1,235 @@
+package datasets
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	_ "image/jpeg" // formats of image.Decode
+	_ "image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fedkit.example/fedkit/config"
+	"golang.org/x/image/draw"
+)
+
+// ImageFolder reads PNG and JPEG images whose classes are the names of their folders, as torchvision's ImageFolder does:
+//
+//	data := must.M1(datasets.ImageFolder{Dir: "pets/train", Test: "pets/test"}.Make()) // pets/train/cat/17.png
+//
+// With Owners, the folders above those of classes are owners, such as the hospitals of scans: Dir/Ulm/healthy/3.png. Classes and
+// owners are numbered as those of a Table, over both parts. Names that begin with a dot are skipped.
+type ImageFolder struct {
+	Dir      string  // required
+	Test     string  // a folder of the same form that has the test images; default: a Share of Dir's is held back
+	Owners   bool    // Dir has folders of owners, which have folders of classes
+	Size     []int   // [height width] to which all images are scaled, bilinearly; default: none is, and all must have one size
+	Channels int     // 1 for gray, 3 for RGB, to which all images are converted; default: none is, and all must be gray, or none
+	Name     string  // default: the folder's
+	Share    float64 `range:"(0,1)" default:"0.2"` // of the images to hold back, stratified by owner and class, ± 1 image
+	Seed     uint64  // chooses these images
+}
+
+// Make returns the data set: Shape [height width channels], Bytes with Scale 1/255, rows by owner, class and file name. Opacity is
+// ignored, and 16 bits become 8. It fails, and names the file, if one is not an image, or has another size or number of channels.
+func (f ImageFolder) Make() (*Dataset, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	t := Table{Source: f.Dir, Label: "folder"}
+	d := &Dataset{Name: cmp.Or(f.Name, filepath.Base(f.Dir)), Shape: slices.Clone(f.Size)}
+	var err error
+	if d.Train, t.Train, err = f.read(d, f.Dir); err == nil && f.Test != "" {
+		d.Test, t.Test, err = f.read(d, f.Test)
+	}
+	if err == nil {
+		err = t.number(d)
+	}
+	if err == nil && f.Test == "" {
+		err = d.holdBack(config.Defaults(f).Share, f.Seed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.finite()
+}
+
+func (f ImageFolder) check() error {
+	switch {
+	case f.Dir == "":
+		return errors.New("datasets: ImageFolder: Dir is empty: must be the path of a folder")
+	case f.Size != nil && (len(f.Size) != 2 || slices.Min(f.Size) < 1 || slices.Max(f.Size) > 1<<14):
+		return fmt.Errorf("datasets: ImageFolder: Size = %v: must be [height width], each in [1, %d]", f.Size, 1<<14)
+	case f.Channels != 0 && f.Channels != 1 && f.Channels != 3:
+		return fmt.Errorf("datasets: ImageFolder: Channels = %d: must be 1 for gray, 3 for RGB, or 0", f.Channels)
+	}
+	return checkShare("ImageFolder", f.Share, f.Test)
+}
+
+// picture is an image's file.
+type picture struct{ path, owner, class string }
+
+// read returns the images of a folder, and the names of their classes and owners. The first image of all sets what d.Shape lacks.
+func (f ImageFolder) read(d *Dataset, dir string) (s Split, names Rows, err error) {
+	all, err := f.list(dir)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s has no image: must have folders of classes with PNG or JPEG images", dir)
+	}
+	if err == nil && len(d.Shape) < 3 {
+		err = f.shape(d, all[0].path)
+	}
+	if n := d.Features(); err == nil && len(all) > maxValues/n {
+		err = fmt.Errorf("%s has %d images of shape %v: must have at most %d values", dir, len(all), d.Shape, maxValues)
+	}
+	if err != nil {
+		return s, names, fmt.Errorf("datasets: %w", err)
+	}
+	s = Split{Bytes: make([]uint8, len(all)*d.Features()), Scale: 1.0 / 255, Labels: make([]int32, len(all))}
+	for _, p := range all {
+		if names.Labels = append(names.Labels, p.class); f.Owners {
+			names.Owners = append(names.Owners, p.owner)
+		}
+	}
+	err = parallel(len(all), func(i int) error {
+		n := d.Features()
+		if err := f.decode(s.Bytes[i*n:(i+1)*n], d.Shape, all[i].path); err != nil {
+			return fmt.Errorf("datasets: %s: %w", all[i].path, err)
+		}
+		return nil
+	})
+	return s, names, err
+}
+
+// list returns the images below a folder.
+func (f ImageFolder) list(dir string) (all []picture, err error) {
+	classes := func(dir, owner string) error {
+		return each(dir, true, func(class string) error {
+			return each(filepath.Join(dir, class), false, func(name string) error {
+				all = append(all, picture{filepath.Join(dir, class, name), owner, class})
+				return nil
+			})
+		})
+	}
+	if !f.Owners {
+		return all, classes(dir, "")
+	}
+	return all, each(dir, true, func(owner string) error { return classes(filepath.Join(dir, owner), owner) })
+}
+
+// each visits what a folder has, by name. All must be folders, or none.
+func each(dir string, folders bool, visit func(name string) error) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, e.Name())) // that a link leads to
+		switch {
+		case err != nil:
+			return err
+		case folders && !info.IsDir():
+			return fmt.Errorf("%s is not a folder: must be one, with images or, of an owner, with such folders", filepath.Join(dir, e.Name()))
+		case !folders && info.IsDir():
+			return fmt.Errorf("%s is a folder: must be an image; Owners if the folders above are those of owners", filepath.Join(dir, e.Name()))
+		}
+		if err := visit(e.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shape completes the shape of an example by the first image.
+func (f ImageFolder) shape(d *Dataset, path string) error {
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	c, err := imageConfig(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if f.Size == nil {
+		d.Shape = []int{c.Height, c.Width}
+	}
+	d.Shape = append(d.Shape, cmp.Or(f.Channels, channels(c.ColorModel)))
+	return nil
+}
+
+// An image may have a million pixels, and a larger one 200 times as many as it has bytes: the rest are decompression bombs.
+const pixelsAlways = 1 << 20
+
+// imageConfig returns the size and color model of an image that can be decoded.
+func imageConfig(file []byte) (image.Config, error) {
+	c, kind, err := image.DecodeConfig(bytes.NewReader(file))
+	switch {
+	case err != nil:
+		return c, fmt.Errorf("is not a PNG or JPEG image: %w", err)
+	case kind != "png" && kind != "jpeg": // others are known if a program imports them
+		return c, fmt.Errorf("is an image of type %s: must be PNG or JPEG", kind)
+	case c.Width < 1 || c.Height < 1 || c.Width > maxValues/c.Height:
+		return c, fmt.Errorf("is an image of %d×%d pixels: must have at least one, and at most %d", c.Height, c.Width, maxValues)
+	case c.Width*c.Height > max(pixelsAlways, unpackedTimes*len(file)):
+		return c, fmt.Errorf("is an image of %d×%d pixels in %d bytes: must be at most %d per byte", c.Height, c.Width, len(file), unpackedTimes)
+	}
+	return c, nil
+}
+
+// channels returns 1 for gray and 3 for all other colors.
+func channels(m color.Model) int {
+	if m == color.GrayModel || m == color.Gray16Model {
+		return 1
+	}
+	return 3
+}
+
+// decode writes an image's values into dst, row after row, channels last.
+func (f ImageFolder) decode(dst []uint8, shape []int, path string) error {
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return f.pixels(dst, shape, file)
+}
+
+func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
+	c, err := imageConfig(file)
+	switch {
+	case err != nil:
+		return err
+	case f.Size == nil && (c.Height != shape[0] || c.Width != shape[1]):
+		return fmt.Errorf("has %d×%d pixels: must have %d×%d, as the first image has; Size scales all", c.Height, c.Width, shape[0], shape[1])
+	case f.Channels == 0 && channels(c.ColorModel) != shape[2]:
+		return fmt.Errorf("has %d channels: must have %d, as the first image has; Channels converts all", channels(c.ColorModel), shape[2])
+	}
+	m, _, err := image.Decode(bytes.NewReader(file))
+	if err != nil {
+		return fmt.Errorf("is a damaged image: %w", err)
+	}
+	if f.Size != nil && (c.Height != shape[0] || c.Width != shape[1]) {
+		scaled := image.NewNRGBA64(image.Rect(0, 0, shape[1], shape[0]))
+		draw.BiLinear.Scale(scaled, scaled.Bounds(), m, m.Bounds(), draw.Src, nil)
+		m = scaled
+	}
+	at := 0
+	for y := m.Bounds().Min.Y; y < m.Bounds().Max.Y; y++ {
+		for x := m.Bounds().Min.X; x < m.Bounds().Max.X; x++ {
+			v := color.NRGBA64Model.Convert(m.At(x, y)).(color.NRGBA64)
+			if v.A = 0xffff; shape[2] == 1 {
+				dst[at] = color.GrayModel.Convert(v).(color.Gray).Y
+			} else {
+				dst[at], dst[at+1], dst[at+2] = uint8(v.R>>8), uint8(v.G>>8), uint8(v.B>>8)
+			}
+			at += shape[2]
+		}
+	}
+	return nil
+}

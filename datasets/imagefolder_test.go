@@ -1,0 +1,169 @@
+package datasets
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedkit.example/fedkit/fedtest/bounds"
+	"fedkit.example/fedkit/fedtest/expect"
+)
+
+// gray is a PNG of two rows and three columns, whose values count from v.
+func gray(v uint8) string {
+	m := image.NewGray(image.Rect(0, 0, 3, 2))
+	for i := range m.Pix {
+		m.Pix[i] = v + uint8(i)
+	}
+	return encoded(m)
+}
+
+func encoded(m image.Image) string {
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+// colored is a PNG of one row with a transparent and an opaque pixel, of 16 bits each.
+func colored() string {
+	m := image.NewNRGBA64(image.Rect(0, 0, 2, 1))
+	m.SetNRGBA64(0, 0, color.NRGBA64{0x1000, 0x20ff, 0x3000, 0x8000})
+	m.SetNRGBA64(1, 0, color.NRGBA64{0xff00, 0x8000, 0x00ff, 0xffff})
+	return encoded(m)
+}
+
+// tree writes files into folders of a new one, and returns it.
+func tree(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		expect.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		expect.OK(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+	return dir
+}
+
+func TestImageFolder(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"train/dog/b.png": gray(10), "train/dog/a.png": gray(20), "train/cat/c.PNG": gray(30), "train/.hidden": "", "train/cat/.DS_Store": "x",
+		"test/dog/d.png": gray(40), "test/cat/e.png": gray(50),
+	})
+	d := expect.Value(ImageFolder{Dir: filepath.Join(dir, "train"), Test: filepath.Join(dir, "test")}.Make())(t)
+	if d.Name != "train" || !slices.Equal(d.Shape, []int{2, 3, 1}) || d.Classes != 2 || !slices.Equal(d.Train.Labels, []int32{0, 1, 1}) || !slices.Equal(d.Test.Labels, []int32{0, 1}) ||
+		!slices.Equal(d.Train.Bytes, []uint8{30, 31, 32, 33, 34, 35, 20, 21, 22, 23, 24, 25, 10, 11, 12, 13, 14, 15}) || d.Train.Owner != nil || d.Train.Scale != 1.0/255 {
+		t.Errorf("%+v", d)
+	}
+	d = expect.Value(ImageFolder{Dir: filepath.Join(dir, "train"), Name: "pets", Share: 0.4}.Make())(t)
+	if d.Name != "pets" || d.Train.Len() != 2 || d.Test.Len() != 1 {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestImageFolderOwners(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"Ulm/1/a.png": gray(0), "Ulm/10/a.png": gray(10), "Bonn/9/x.png": gray(20), "Bonn/10/x.png": gray(30),
+	})
+	d := expect.Value(ImageFolder{Dir: dir, Test: dir, Owners: true}.Make())(t)
+	if !slices.Equal(d.Train.Owner, []int32{0, 0, 1, 1}) || !slices.Equal(d.Train.Labels, []int32{2, 1, 0, 2}) || d.Train.Bytes[0] != 30 { // numbers by value, folders by name
+		t.Errorf("%+v", d.Train)
+	}
+}
+
+// Colors keep their eight most significant bits and lose their opacity; gray is 0.299 R + 0.587 G + 0.114 B. A uniform image
+// stays so at every size.
+func TestImageFolderConverts(t *testing.T) {
+	var b bytes.Buffer
+	flat := image.NewGray(image.Rect(0, 0, 8, 4))
+	for i := range flat.Pix {
+		flat.Pix[i] = 200
+	}
+	expect.OK(t, jpeg.Encode(&b, flat, &jpeg.Options{Quality: 100}))
+	dir := tree(t, map[string]string{"c/a.png": colored(), "d/b.png": colored()})
+	both := tree(t, map[string]string{"c/a.png": colored(), "d/b.jpg": b.String()})
+	for _, c := range []struct {
+		f    ImageFolder
+		want []uint8 // of both images
+	}{
+		{ImageFolder{Dir: dir}, []uint8{0x10, 0x20, 0x30, 0xff, 0x80, 0x00, 0x10, 0x20, 0x30, 0xff, 0x80, 0x00}},
+		{ImageFolder{Dir: dir, Channels: 1}, []uint8{29, 151, 29, 151}}, // of all 16 bits
+		{ImageFolder{Dir: both, Channels: 3, Size: []int{1, 1}}, []uint8{175, 96, 16, 200, 200, 200}},
+	} {
+		c.f.Test = c.f.Dir
+		d := expect.Value(c.f.Make())(t)
+		if !slices.Equal(d.Train.Bytes, c.want) || len(d.Train.Bytes) != 2*d.Features() {
+			t.Errorf("%+v: %v of shape %v, want %v", c.f, d.Train.Bytes, d.Shape, c.want)
+		}
+	}
+}
+
+func TestBadImageFolder(t *testing.T) {
+	large := gray(0)
+	i := strings.Index(large, "IHDR") + 4
+	bomb := large[:i] + "\x00\x00\xff\xff\x00\x00\xff\xff" + large[i+8:]
+	for want, c := range map[string]struct {
+		f     ImageFolder
+		files map[string]string
+	}{
+		"ImageFolder: Dir is empty: must be":                          {},
+		"has no image: must have folders of classes":                  {},
+		"c is not a folder: must be one":                              {files: map[string]string{"c": gray(0)}},
+		"x is a folder: must be an image; Owners if":                  {files: map[string]string{"c/x/a.png": gray(0)}},
+		"x.png is not a folder: must be one":                          {f: ImageFolder{Owners: true}, files: map[string]string{"c/x.png": gray(0)}},
+		`column "folder": all labels are "c": must be`:                {files: map[string]string{"c/a.png": gray(0), "c/b.png": gray(0)}},
+		"b.txt: is not a PNG or JPEG image: image: unknown":           {files: map[string]string{"c/a.png": gray(0), "c/b.txt": "hello"}},
+		"b.png: has 1×2 pixels: must have 2×3, as the first image":    {files: map[string]string{"c/a.png": gray(0), "d/b.png": colored()}},
+		"b.png: has 3 channels: must have 1, as the first image":      {f: ImageFolder{Size: []int{2, 3}}, files: map[string]string{"c/a.png": gray(0), "d/b.png": colored()}},
+		"b.png: is a damaged image: png: invalid":                     {files: map[string]string{"c/a.png": gray(0), "d/b.png": gray(0)[:50]}},
+		"a.png: is not a PNG or JPEG image: png: invalid format: inv": {files: map[string]string{"c/a.png": bomb}},
+		"Size = [0 1]: must be [height width], each in":               {f: ImageFolder{Size: []int{0, 1}}},
+		"Channels = 2: must be 1 for gray":                            {f: ImageFolder{Channels: 2}},
+		"ImageFolder: Share = 2: must be in (0, 1)":                   {f: ImageFolder{Share: 2}},
+	} {
+		if c.f.Dir = tree(t, c.files); strings.Contains(want, "Dir is") {
+			c.f.Dir = ""
+		}
+		if _, err := c.f.Make(); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "datasets: ") {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if _, err := imageConfig([]byte(pixels(t, 1<<11, 1<<11))); err == nil || !strings.Contains(err.Error(), "is an image of 2048×2048 pixels in") {
+		t.Error(err)
+	}
+}
+
+// pixels is a PNG of so many black pixels.
+func pixels(t testing.TB, height, width int) string {
+	t.Helper()
+	return encoded(image.NewGray(image.Rect(0, 0, width, height)))
+}
+
+func FuzzImageFolder(f *testing.F) {
+	f.Add([]byte(gray(3)), false)
+	f.Add([]byte(colored()), true)
+	f.Add([]byte("\xff\xd8\xff\xe0"), false)
+	f.Fuzz(func(t *testing.T, file []byte, scale bool) {
+		c := ImageFolder{Channels: 3}
+		shape := []int{2, 3, 3}
+		if scale {
+			c.Size = shape[:2]
+		} else if is, err := imageConfig(file); err == nil && is.Width*is.Height < 1<<20 {
+			shape = []int{is.Height, is.Width, 3}
+		}
+		dst := make([]uint8, shape[0]*shape[1]*3)
+		bounds.Check(t, len(file), func() {
+			if err := c.pixels(dst, shape, file); err != nil && len(err.Error()) > 400 {
+				t.Fatal(err)
+			}
+		})
+	})
+}

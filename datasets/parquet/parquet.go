@@ -1,0 +1,409 @@
+// Package parquet reads tables in Parquet as data sets, as pandas, Polars, DuckDB and Hugging Face write them.
+//
+// It is a package of its own because programs that link a reader of Parquet are larger and take longer to link.
+package parquet
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"fedkit.example/datasets"
+)
+
+// Table reads a table: one example per row, a column of labels, and numbers in all other columns.
+//
+//	data := must.M1(parquet.Table{File: "wine.parquet", Label: "cultivar", Standardize: true}.Make())
+//
+// A column of features has numbers or bools, or lists, also nested, of equally many numbers in each row. Labels and owners are
+// whole numbers, bools or words, and are numbered as those of datasets.Table. With Regression, labels are numbers, the targets.
+type Table struct {
+	File        string   // required
+	Name        string   // default: the file's, without its extension
+	Label       string   // name of the column of labels; default: the last one
+	Owner       string   // name of the column of owners; default: unknown
+	Features    []string // names of the columns with features, which are read in the order of the file; default: all others
+	Regression  bool     // labels are numbers to be predicted
+	Shape       []int    // of one example, for images; default [f], the number of features
+	Standardize bool     // (x − mean) / standard deviation of each feature, both of the training rows
+	Test        string   // a file with the same columns that has the test rows; default: a Share of File is held back
+	Share       float64  `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
+	Seed        uint64   // chooses these rows
+}
+
+// Make returns the data set: Shape [f] or as given, Floats, rows in the order of the file. It fails if a column is missing or is of
+// a type that is not allowed, or a value is missing or is not a finite float32, and says where: rows count from 0, as in pandas.
+// Damaged files are refused too, but the library that decodes them may first allocate the 2 GiB that a length in them claims.
+func (t Table) Make() (*datasets.Dataset, error) {
+	switch {
+	case t.File == "":
+		return nil, errors.New("datasets: parquet.Table: File is empty: must be the path of a file")
+	case t.Test != "" && t.Share != 0:
+		return nil, fmt.Errorf("datasets: parquet.Table: Share = %v: must be 0 if a file has the test rows, here %s", t.Share, t.Test)
+	}
+	name := strings.TrimSuffix(filepath.Base(t.File), filepath.Ext(t.File))
+	to := datasets.Table{Name: cmp.Or(t.Name, name), Shape: t.Shape, Standardize: t.Standardize, Share: t.Share, Seed: t.Seed, Source: t.File}
+	train, err := t.open(t.File)
+	if err != nil {
+		return nil, err
+	}
+	if to.Train, to.Label = train.Rows, train.label; t.Test != "" {
+		t.Label = train.label
+		test, err := t.open(t.Test)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Equal(test.names, train.names) || !slices.Equal(test.widths, train.widths) {
+			return nil, fmt.Errorf("datasets: %s: has the features %q of widths %v: must be those of %s, %q of widths %v", t.Test, test.names, test.widths, t.File, train.names, train.widths)
+		}
+		to.Test = test.Rows
+	}
+	return to.Make()
+}
+
+// content is what a file has.
+type content struct {
+	datasets.Rows
+	label  string
+	names  []string // of the columns with features
+	widths []int    // number of features in each
+}
+
+func (t Table) open(path string) (*content, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("datasets: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("datasets: %w", err)
+	}
+	c, err := t.read(file, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("datasets: %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// read reads a file of that many bytes.
+func (t Table) read(from io.ReaderAt, size int64) (c *content, err error) {
+	defer func() { // on damaged files, the library may panic
+		if p := recover(); p != nil {
+			err = fmt.Errorf("is damaged: %.200v", p)
+		}
+	}()
+	if err := checkFooter(from, size); err != nil {
+		return nil, err
+	}
+	f, err := parquet.OpenFile(from, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("is damaged: %.200v", err)
+	}
+	c = new(content)
+	columns, err := t.columns(f.Schema(), c)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{content: c, columns: columns, most: max(always, times*int(size)), regression: t.Regression}
+	for _, group := range f.RowGroups() {
+		if err := r.group(group); err != nil {
+			return nil, err
+		}
+	}
+	if r.row == 0 {
+		return nil, errors.New("has no row: must have one per example")
+	}
+	return c, nil
+}
+
+// checkFooter refuses files that are not in Parquet, and those whose footer is longer than they are, for which the library would
+// allocate as much.
+func checkFooter(from io.ReaderAt, size int64) error {
+	const magic = "PAR1"
+	var end [8]byte // the footer's length, and the magic number again
+	if size >= 12 {
+		if _, err := from.ReadAt(end[:], size-8); err != nil {
+			return err
+		}
+	}
+	switch {
+	case string(end[4:]) != magic:
+		return errors.New("is not a Parquet file, or is incomplete")
+	case int64(binary.LittleEndian.Uint32(end[:4])) > size-12:
+		return errors.New("is damaged: its footer is longer than the file")
+	}
+	return nil
+}
+
+// A file may have 32 million numbers, and a larger one 200 times as many as it has bytes: columns that compress better would fill
+// the memory.
+const always, times = 1 << 25, 200
+
+// role is the purpose of a column.
+type role int
+
+const (
+	skipped role = iota
+	feature
+	label
+	owner
+)
+
+// column is a leaf of the schema.
+type column struct {
+	role
+	name     string
+	unsigned bool
+	width    int // index in content.widths
+}
+
+// columns returns the columns of a file.
+func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
+	paths := s.Columns()
+	if len(paths) == 0 {
+		return nil, errors.New("has no columns")
+	}
+	names := make([]string, len(paths))
+	for i, p := range paths {
+		names[i] = p[0]
+	}
+	c.label = cmp.Or(t.Label, names[len(names)-1])
+	roles := map[string]role{}
+	set := func(field, name string, to role) error {
+		switch {
+		case !slices.Contains(names, name):
+			return fmt.Errorf("%s = %q: must be one of the columns %s", field, name, short(names))
+		case roles[name] != skipped:
+			return fmt.Errorf("%s = %q: must be a column without another use", field, name)
+		}
+		roles[name] = to
+		return nil
+	}
+	err := set("Label", c.label, label)
+	if err == nil && t.Owner != "" {
+		err = set("Owner", t.Owner, owner)
+	}
+	for _, name := range t.Features {
+		if err == nil {
+			err = set("Features", name, feature)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]column, len(paths))
+	for i, path := range paths {
+		is := roles[path[0]]
+		if is == skipped && t.Features == nil {
+			is = feature
+		}
+		leaf, _ := s.Lookup(path...)
+		columns[i] = column{role: is, name: path[0]}
+		if is == feature {
+			columns[i].width, c.names, c.widths = len(c.names), append(c.names, path[0]), append(c.widths, 0)
+		}
+		if is == skipped {
+			continue
+		}
+		if i > 0 && names[i-1] == path[0] || i+1 < len(names) && names[i+1] == path[0] {
+			return nil, fmt.Errorf("column %q has the parts %s: must be one value, or a list of them%s", path[0], short(parts(paths, path[0])), hint(is))
+		}
+		if err := columns[i].check(leaf, t.Regression); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.names) == 0 {
+		return nil, fmt.Errorf("has the columns %s: must have at least one with features", short(names))
+	}
+	return columns, nil
+}
+
+// parts are the names below a column.
+func parts(paths [][]string, name string) (parts []string) {
+	for _, p := range paths {
+		if p[0] == name {
+			parts = append(parts, strings.Join(p[1:], "."))
+		}
+	}
+	return parts
+}
+
+// short quotes names, only the first of many.
+func short(names []string) string {
+	const most = 8
+	if len(names) > most {
+		return fmt.Sprintf("%.60q … (%d)", names[:most], len(names))
+	}
+	return fmt.Sprintf("%.60q", names)
+}
+
+// hint is how to leave out a column with features.
+func hint(r role) string {
+	if r == feature {
+		return "; Features names those to read"
+	}
+	return ""
+}
+
+// check refuses a column whose values have another type than its role allows.
+func (c *column) check(leaf parquet.LeafColumn, regression bool) error {
+	of := leaf.Node.Type()
+	number, word, fraction := false, false, of.Kind() == parquet.Float || of.Kind() == parquet.Double
+	switch logical := of.LogicalType(); {
+	case logical == nil || logical.Value == nil:
+		number, word = of.Kind() <= parquet.Double && of.Kind() != parquet.Int96, of.Kind() == parquet.ByteArray
+	default:
+		switch is := logical.Value.(type) { // others are dates, times and decimal numbers
+		case *format.IntType:
+			number, c.unsigned = true, !is.IsSigned
+		case *format.StringType, *format.EnumType:
+			word = true
+		}
+	}
+	list, must, ok := leaf.MaxRepetitionLevel > 0, "numbers or bools", number
+	switch {
+	case c.role == label && regression:
+		ok = number && !list
+	case c.role != feature:
+		must, ok = "whole numbers, bools or words", (number && !fraction || word) && !list
+		if c.role == label && number && !list {
+			must += "; Regression predicts numbers"
+		}
+	}
+	if ok {
+		return nil
+	}
+	what := of.String()
+	if list {
+		what = "lists of " + what
+	}
+	return fmt.Errorf("column %q has values of type %.60s: must be %s%s", c.name, what, must, hint(c.role))
+}
+
+// reader reads rows.
+type reader struct {
+	*content
+	columns    []column
+	most       int // numbers to read
+	regression bool
+	row        int // of the file
+	seen       []int
+}
+
+func (r *reader) group(g parquet.RowGroup) error {
+	rows := g.Rows()
+	defer rows.Close()
+	buffer := make([]parquet.Row, 64)
+	for {
+		n, err := rows.ReadRows(buffer)
+		for _, row := range buffer[:n] {
+			if err := r.add(row); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return fmt.Errorf("is damaged after row %d: %.200v", r.row, err)
+		case n == 0:
+			return errors.New("is damaged: a group ends before its last row")
+		}
+	}
+}
+
+// add appends a row.
+func (r *reader) add(row parquet.Row) error {
+	if len(r.Features) > r.most-len(row) {
+		return fmt.Errorf("row %d: more than %d numbers: must be at most as many; split the file", r.row, r.most)
+	}
+	r.seen = append(r.seen[:0], make([]int, len(r.widths))...)
+	for _, v := range row {
+		c := &r.columns[v.Column()]
+		if c.role == skipped {
+			continue
+		}
+		if v.IsNull() {
+			return fmt.Errorf("row %d, column %q: the value is missing: must be there", r.row, c.name)
+		}
+		switch x := c.number(v); {
+		case c.role == feature || c.role == label && r.regression:
+			if y := float32(x); y-y != 0 {
+				return fmt.Errorf("row %d, column %q: %v: must be a finite float32%s", r.row, c.name, x, hint(c.role))
+			} else if c.role == label {
+				r.Targets = append(r.Targets, y)
+			} else {
+				r.Rows.Features = append(r.Rows.Features, y)
+				r.seen[c.width]++
+			}
+		case c.role == label:
+			r.Labels = append(r.Labels, c.word(v))
+		default:
+			r.Owners = append(r.Owners, c.word(v))
+		}
+	}
+	if r.row == 0 {
+		copy(r.widths, r.seen)
+	}
+	for i, n := range r.seen {
+		if n != r.widths[i] {
+			return fmt.Errorf("row %d, column %q: a list of %d values: must have %d, as in row 0", r.row, r.names[i], n, r.widths[i])
+		}
+	}
+	r.row++
+	return nil
+}
+
+// number returns a value as a number; NaN if it is none.
+func (c *column) number(v parquet.Value) float64 {
+	switch v.Kind() {
+	case parquet.Boolean:
+		if v.Boolean() {
+			return 1
+		}
+		return 0
+	case parquet.Int32:
+		if c.unsigned {
+			return float64(v.Uint32())
+		}
+		return float64(v.Int32())
+	case parquet.Int64:
+		if c.unsigned {
+			return float64(v.Uint64())
+		}
+		return float64(v.Int64())
+	case parquet.Float:
+		return float64(v.Float())
+	case parquet.Double:
+		return v.Double()
+	}
+	return math.NaN()
+}
+
+// word returns a value as a word.
+func (c *column) word(v parquet.Value) string {
+	switch v.Kind() {
+	case parquet.Boolean:
+		return strconv.FormatBool(v.Boolean())
+	case parquet.Int32:
+		return strconv.FormatFloat(c.number(v), 'f', -1, 64)
+	case parquet.Int64:
+		if c.unsigned {
+			return strconv.FormatUint(v.Uint64(), 10)
+		}
+		return strconv.FormatInt(v.Int64(), 10)
+	}
+	return string(v.ByteArray())
+}

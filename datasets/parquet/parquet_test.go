@@ -1,0 +1,196 @@
+package parquet_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	pq "github.com/parquet-go/parquet-go"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/parquet"
+	"fedkit.example/fedkit/fedtest/expect"
+)
+
+// file writes rows into a new file.
+func file[T any](t testing.TB, rows ...T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "t.parquet")
+	expect.OK(t, pq.WriteFile(path, rows, pq.Compression(&pq.Zstd)))
+	return path
+}
+
+type flower struct {
+	Length  float64                `parquet:"length"`
+	Petals  []float32              `parquet:"petals,list"`
+	Scan    [][]uint16             `parquet:"scan,list"`
+	Garden  string                 `parquet:"garden,dict"`
+	Species *int64                 `parquet:"species"`
+	Blooms  bool                   `parquet:"blooms"`
+	Seen    time.Time              `parquet:"seen,timestamp"`
+	Where   struct{ X, Y float64 } `parquet:"where"`
+	Count   uint32                 `parquet:"count"`
+}
+
+// flowers are five rows whose numbers count.
+func flowers() (all []flower) {
+	for i := range 5 {
+		x, species := float32(i), int64(10-i%2)
+		all = append(all, flower{Length: float64(i), Petals: []float32{x + 0.25, x + 0.5}, Scan: [][]uint16{{uint16(i)}, {200}}, Garden: []string{"north", "south"}[i/3],
+			Species: &species, Blooms: i == 2, Count: math.MaxUint32})
+	}
+	return all
+}
+
+func TestTable(t *testing.T) {
+	path := file(t, flowers()...)
+	d := expect.Value(parquet.Table{File: path, Test: path, Label: "species", Owner: "garden", Features: []string{"blooms", "petals", "length", "scan", "count"}}.Make())(t)
+	if d.Name != "t" || !slices.Equal(d.Shape, []int{7}) || d.Classes != 2 || !slices.Equal(d.Train.Labels, []int32{1, 0, 1, 0, 1}) || !slices.Equal(d.Train.Owner, []int32{0, 0, 0, 1, 1}) ||
+		!slices.Equal(d.Test.Row(2, nil), []float32{2, 2.25, 2.5, 2, 200, 1, math.MaxUint32}) {
+		t.Errorf("%+v", d)
+	}
+	d = expect.Value(parquet.Table{File: path, Label: "length", Regression: true, Features: []string{"petals"}, Standardize: true, Name: "petals", Shape: []int{1, 2}}.Make())(t)
+	if d.Name != "petals" || d.Train.Len() != 4 || len(d.Train.Targets) != 4 || math.Abs(float64(d.Train.Floats[0]+d.Train.Floats[2]+d.Train.Floats[4]+d.Train.Floats[6])) > 1e-6 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// The same table as CSV gives the same data set, the last column being that of labels.
+func TestTableAgreesWithCSV(t *testing.T) {
+	type row struct {
+		A float32 `parquet:"a"`
+		B int16   `parquet:"b"`
+		Y string  `parquet:"y"`
+	}
+	var rows []row
+	text := "a,b,y\n"
+	for i := range 40 {
+		r := row{float32(i) / 3, int16(-i), []string{"yes", "no", "perhaps"}[i%3]}
+		rows, text = append(rows, r), text+fmt.Sprintf("%v,%v,%v\n", r.A, r.B, r.Y)
+	}
+	csv := filepath.Join(t.TempDir(), "t.csv")
+	expect.OK(t, os.WriteFile(csv, []byte(text), 0o644))
+	want := expect.Value(datasets.CSV{File: csv, Standardize: true, Seed: 3}.Make())(t)
+	got := expect.Value(parquet.Table{File: file(t, rows...), Standardize: true, Seed: 3}.Make())(t)
+	if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {
+		t.Errorf("%s\nwant %s", g, w)
+	}
+}
+
+// The files that pandas writes are read.
+func TestTableOfPandas(t *testing.T) {
+	python := os.Getenv("FEDKIT_PYTHON")
+	if python == "" {
+		t.Skip("FEDKIT_PYTHON does not name a Python with pandas and pyarrow")
+	}
+	path := filepath.Join(t.TempDir(), "t.parquet")
+	if said, err := exec.CommandContext(t.Context(), python, "-c", `
+import sys, numpy as np, pandas as pd
+pd.DataFrame({"x": np.arange(6.) / 4, "list": [np.arange(3) + i for i in range(6)], "who": list("aabbcc"), "y": pd.Categorical(list("uvuvuv"))}).to_parquet(sys.argv[1])
+`, path).CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, said)
+	}
+	d := expect.Value(parquet.Table{File: path, Test: path, Label: "y", Owner: "who"}.Make())(t)
+	if !slices.Equal(d.Train.Row(5, nil), []float32{1.25, 5, 6, 7}) || !slices.Equal(d.Train.Labels, []int32{0, 1, 0, 1, 0, 1}) || !slices.Equal(d.Train.Owner, []int32{0, 0, 1, 1, 2, 2}) {
+		t.Errorf("%+v", d.Train)
+	}
+}
+
+func TestBadTable(t *testing.T) {
+	type xy struct {
+		X *float64 `parquet:"x"`
+		Y int32    `parquet:"y"`
+	}
+	type listed struct {
+		X []int32 `parquet:"x,list"`
+		Y int32   `parquet:"y"`
+	}
+	one, inf, good := 1.0, math.Inf(1), file(t, flowers()...)
+	ok := file(t, xy{&one, 0}, xy{&one, 1}, xy{&one, 1})
+	text := filepath.Join(t.TempDir(), "t.csv")
+	expect.OK(t, os.WriteFile(text, []byte("a,b\n1,2\n"), 0o644))
+	for want, table := range map[string]parquet.Table{
+		"parquet.Table: File is empty: must be":                                              {},
+		"t.csv: is not a Parquet file, or is incomplete":                                     {File: text},
+		"no such.parquet: no such file":                                                      {File: "no such.parquet"},
+		`Label = "z": must be one of the columns ["x" "y"]`:                                  {File: ok, Label: "z"},
+		`Owner = "y": must be a column without another use`:                                  {File: ok, Owner: "y"},
+		`Features = "z": must be one of the columns`:                                         {File: ok, Features: []string{"z"}},
+		`column "garden" has values of type STRING: must be numbers or bools; Features`:      {File: good},
+		`column "seen" has values of type TIMESTAMP(`:                                        {File: good, Features: []string{"seen"}},
+		`column "where" has the parts ["X" "Y"]: must be one value, or a list of them; Fea`:  {File: good, Features: []string{"where"}},
+		`column "length" has values of type DOUBLE: must be whole numbers, bools or words; `: {File: good, Label: "length", Features: []string{"count"}},
+		`column "petals" has values of type lists of FLOAT: must be whole numbers, bools`:    {File: good, Owner: "petals", Features: []string{"length"}},
+		`row 1, column "x": the value is missing: must be there`:                             {File: file(t, xy{&one, 0}, xy{nil, 1})},
+		`row 1, column "x": +Inf: must be a finite float32; Features names those to read`:    {File: file(t, xy{&one, 0}, xy{&inf, 1})},
+		`row 1, column "x": a list of 1 values: must have 2, as in row 0`:                    {File: file(t, listed{[]int32{1, 2}, 0}, listed{[]int32{1}, 1})},
+		`row 0, column "x": the value is missing`:                                            {File: file(t, listed{nil, 0})},
+		`has no row: must have one per example`:                                              {File: file[xy](t)},
+		`column "y": all labels are "0": must be at least 2`:                                 {File: file(t, xy{&one, 0}, xy{&one, 0})},
+		`has the columns ["y"]: must have at least one with features`: {File: file(t, struct {
+			Y int32 `parquet:"y"`
+		}{1})},
+		`must be those of`: {File: ok, Test: file(t, listed{[]int32{1, 2}, 0})},
+		`Share = 0.5: must be 0 if a file has the test rows`: {File: ok, Test: ok, Share: 0.5},
+		`Share = 0.2 of 3 rows`:                              {File: ok},
+		`Shape = [2 2]: must have the product 1`:             {File: ok, Shape: []int{2, 2}},
+	} {
+		if strings.HasPrefix(want, "Share = 0.2") {
+			table.Share = 0.1
+			want = "Share = 0.1 of 3 rows: must leave at least one row"
+		}
+		_, err := table.Make()
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "datasets: ") || len(err.Error()) > 500 {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// A small file may stand for very many equal rows. They are refused before they fill the memory.
+func TestBombInParquet(t *testing.T) {
+	expect.Long(t, "reads 32 million values")
+	rows := make([]struct{ X, Y int32 }, 1<<20)
+	var b bytes.Buffer
+	w := pq.NewGenericWriter[struct{ X, Y int32 }](&b, pq.Compression(&pq.Zstd))
+	for range 33 {
+		expect.Value(w.Write(rows))(t)
+	}
+	expect.OK(t, w.Close())
+	path := filepath.Join(t.TempDir(), "bomb.parquet")
+	expect.OK(t, os.WriteFile(path, b.Bytes(), 0o644))
+	_, err := parquet.Table{File: path}.Make()
+	if err == nil || !strings.Contains(err.Error(), "more than 33554432 numbers") {
+		t.Errorf("%d bytes: %v", b.Len(), err)
+	}
+}
+
+// Damaged files are refused without a panic.
+func FuzzTable(f *testing.F) {
+	for _, rows := range [][]flower{flowers(), flowers()[:1]} {
+		var b bytes.Buffer
+		if err := pq.Write(&b, rows); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	path := filepath.Join(f.TempDir(), "fuzz.parquet")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		expect.OK(t, os.WriteFile(path, content, 0o644))
+		d, err := parquet.Table{File: path, Label: "species", Owner: "garden", Features: []string{"petals", "scan", "length"}}.Make()
+		if err == nil {
+			err = d.Check()
+		} else if len(err.Error()) < 2000 {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}

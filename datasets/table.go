@@ -1,0 +1,126 @@
+package datasets
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fedkit.example/fedkit/config"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Table makes a data set of a table in memory, such as rows from a database. CSV and parquet.Table read theirs from files.
+//
+//	data, err := datasets.Table{Name: "wine", Train: datasets.Rows{Features: x, Labels: cultivars}}.Make()
+type Table struct {
+	Name        string  // for plots, tables and histories
+	Train       Rows    // required
+	Test        Rows    // default: a Share of Train is held back
+	Shape       []int   // of one example; default [f]
+	Standardize bool    // (x − mean) / standard deviation of each feature, both of the training rows
+	Share       float64 `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
+	Seed        uint64  // chooses these rows
+	Source      string  // named in errors; default "Table"
+	Label       string  // name of the labels' column in errors; default "Labels"
+}
+
+// Rows are n rows of a Table. Either Labels or Targets are set.
+type Rows struct {
+	Features []float32 // [n, f], row after row
+	Labels   []string  // [n], names, numbers or words: the C distinct ones of both parts, in ascending order, are the classes 0, …, C−1
+	Targets  []float32 // [n], for a regression
+	Owners   []string  // [n], numbered like classes; nil: unknown
+}
+
+// Make returns the data set: Shape [f] or as given, Floats, rows in their order. Errors: lists whose lengths do not fit, values
+// that are not finite, fewer than 2 classes or more than 65536.
+func (t Table) Make() (*Dataset, error) {
+	if err := checkShare("Table", t.Share, ""); err != nil {
+		return nil, err
+	}
+	t.Source, t.Label = cmp.Or(t.Source, "Table"), cmp.Or(t.Label, "Labels")
+	d := &Dataset{Name: t.Name, Shape: slices.Clone(t.Shape), Train: t.Train.split(), Test: t.Test.split()}
+	n := d.Train.Len()
+	if n == 0 || len(t.Train.Features)%n != 0 {
+		return nil, fmt.Errorf("datasets: %s: %d features of %d rows: must be equally many of each, and at least one row", t.Source, len(t.Train.Features), n)
+	}
+	if f := len(t.Train.Features) / n; len(t.Shape) == 0 {
+		d.Shape = []int{f}
+	} else if d.Features() != f || slices.Min(d.Shape) < 1 {
+		return nil, fmt.Errorf("datasets: %s: Shape = %v: must have the product %d, the number of columns with features", t.Source, t.Shape, f)
+	}
+	if err := t.number(d); err != nil {
+		return nil, err
+	}
+	if err := d.Train.check(d, "Train"); err != nil {
+		return nil, err
+	}
+	if d.Test.Len() == 0 {
+		if err := d.holdBack(config.Defaults(t).Share, t.Seed); err != nil {
+			return nil, err
+		}
+	} else if err := d.Test.check(d, "Test"); err != nil {
+		return nil, err
+	}
+	if t.Standardize {
+		d.standardize()
+	}
+	return d.finite()
+}
+
+// split returns the rows without numbers for names; Labels has their length.
+func (r Rows) split() Split {
+	s := Split{Floats: r.Features, Targets: r.Targets}
+	if r.Labels != nil {
+		s.Labels = make([]int32, len(r.Labels))
+	}
+	return s
+}
+
+// number sets labels and owners of both parts by their names.
+func (t Table) number(d *Dataset) error {
+	if t.Train.Owners != nil || t.Test.Owners != nil {
+		d.Train.Owner, d.Test.Owner, _ = ranksOf(t.Train.Owners, t.Test.Owners)
+	}
+	if t.Train.Labels == nil {
+		return nil
+	}
+	switch d.Train.Labels, d.Test.Labels, d.Classes = ranksOf(t.Train.Labels, t.Test.Labels); {
+	case d.Classes < 2:
+		return fmt.Errorf("datasets: %s: column %s: all labels are %s: must be at least 2 different ones", t.Source, quoted(t.Label), quoted(t.Train.Labels[0]))
+	case d.Classes > maxClasses:
+		return fmt.Errorf("datasets: %s: column %s has %d different labels: must be at most %d; Regression predicts numbers", t.Source, quoted(t.Label), d.Classes, maxClasses)
+	}
+	return nil
+}
+
+// ranksOf numbers the names of both parts together: see ranks.
+func ranksOf(train, test []string) (a, b []int32, different int) {
+	numbers, different := ranks(slices.Concat(train, test))
+	n := len(train)
+	return numbers[:n:n], numbers[n:], different
+}
+
+// maxClasses is the most classes that labels in a file may imply. Beyond it they are numbers of another kind.
+const maxClasses = 1 << 16
+
+// standardize shifts and scales each feature by its mean and standard deviation (of the n training rows, with the divisor n).
+// Constant features are only shifted.
+func (d *Dataset) standardize() {
+	f, n := d.Features(), d.Train.Len()
+	column := make([]float64, n)
+	for j := range f {
+		for i := range column {
+			column[i] = float64(d.Train.Floats[i*f+j])
+		}
+		mean, sd := stat.PopMeanStdDev(column, nil)
+		if sd == 0 {
+			sd = 1
+		}
+		for _, s := range []*Split{&d.Train, &d.Test} {
+			for i := j; i < len(s.Floats); i += f {
+				s.Floats[i] = float32((float64(s.Floats[i]) - mean) / sd)
+			}
+		}
+	}
+}
