@@ -4,7 +4,7 @@
 //	s, err := catalog.Build[fedkit.Strategy]("FedAvg Fraction=0.5 Local.LR=0.1 Aggregator=Krum Aggregator.F=2")
 //
 // Types and options come from the code itself, and comments from its source. Importing this package adds all of them to a
-// program; notebooks do not need it.
+// program; notebooks do not need it. Register adds your own.
 package catalog
 
 import (
@@ -12,7 +12,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
+
+	"fedkit.example/fedkit/config"
 )
 
 // Kind is a kind of interchangeable components: strategies, aggregators, …
@@ -22,7 +23,7 @@ type Kind struct {
 	values       []any        // the zero value of each
 }
 
-// Component is one ready-made component.
+// Component is one ready-made component, or one of your own.
 type Component struct {
 	Kind Kind   // what it is: a strategy, a selector, …
 	Name string // "FedProx"
@@ -33,34 +34,27 @@ type Component struct {
 func Kinds() []Kind { return slices.Clone(kinds) }
 
 // Components returns all components of the kind, by name.
-func (k Kind) Components() []Component { return slices.Clone(components()[k.Name]) }
-
-// components maps each kind to its components.
-var components = sync.OnceValue(func() map[string][]Component {
-	all := map[string][]Component{}
-	for _, k := range kinds {
-		for _, v := range k.values {
-			_, name, _ := strings.Cut(nameOf(reflect.TypeOf(v)), ".")
-			all[k.Name] = append(all[k.Name], Component{Kind: k, Name: name, zero: v})
-		}
-		slices.SortFunc(all[k.Name], func(a, b Component) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
-	}
-	return all
-})
+func (k Kind) Components() []Component { return slices.Clone(known.of(k)) }
 
 // Type returns the component's name in Go, with its package: "strategy.FedProx", "datasets.Digits".
 func (t Component) Type() string { return nameOf(reflect.TypeOf(t.zero)) }
 
 // Doc returns the comment in the source, as plain text with lines of at most width characters.
-func (t Component) Doc(width int) string { return comments().of(t.Type()).text(width) }
+func (t Component) Doc(width int) string { return t.said().text(width) }
 
-// Synopsis returns the first sentence of the comment.
+// Synopsis returns the first sentence of the comment; "" if there is no comment, or no source of a component of your own.
 func (t Component) Synopsis() string {
-	return strings.TrimRight(new(doc.Package).Synopsis(comments().of(t.Type()).Doc), ",:.") + "."
+	first := strings.TrimRight(new(doc.Package).Synopsis(t.said().Doc), ",:.")
+	if first == "" { // your own, without a comment or its source
+		return ""
+	}
+	return first + "."
 }
 
 // Source returns the paper that the comment names: "Li et al., arXiv 1812.06127, Algorithm 2"; "" if it names none.
-func (t Component) Source() string { return comments().of(t.Type()).paper() }
+func (t Component) Source() string { return t.said().paper() }
+
+func (t Component) said() *said { return commentsOn(t.Type()) }
 
 // Options returns what can be set, in the order of the fields.
 func (t Component) Options() []Option { return Options(reflect.TypeOf(t.zero)) }
@@ -122,5 +116,13 @@ func Find(name string, among ...Kind) ([]Component, error) {
 	return found, nil
 }
 
-// named reports whether the name stands for the component: "FedProx", "fed-prox" or "strategy.FedProx".
-func (t Component) named(name string) bool { return same(name, t.Name) || same(name, t.Type()) }
+// named reports whether the name stands for the component: "FedProx", "fed-prox", "strategy.FedProx", or as config.Of writes it.
+func (t Component) named(name string) bool {
+	return same(name, t.Name) || same(name, t.Type()) || strings.Contains(name, ".") && name == t.written()
+}
+
+// written is the name of the type in a configuration: "example.com/mine.HalfWay".
+func (t Component) written() string {
+	name, _ := config.Of(t.zero).At("type")
+	return name
+}

@@ -6,8 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"maps"
 	"os"
@@ -30,14 +28,7 @@ var packages = []string{"datasets", "datasets/partition", "fedkit", "fedkit/aggr
 func TestCommentsAreCurrent(t *testing.T) {
 	l := library{}
 	for _, folder := range packages {
-		paths, _ := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(folder), "*.go"))
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			f := expect.Value(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution))(t)
-			l.read(f)
-		}
+		l.readFolder(filepath.Join("..", "..", filepath.FromSlash(folder)))
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -86,64 +77,6 @@ func (l library) take(all library, t reflect.Type) {
 			l.at(name).Fields[f.Name] = said
 		}
 		l.take(all, f.Type)
-	}
-}
-
-// at returns the position of a name.
-func (l library) at(name string) *said {
-	if l[name] == nil {
-		l[name] = new(said)
-	}
-	return l[name]
-}
-
-func (l library) read(f *ast.File) {
-	pkg := f.Name.Name + "."
-	for _, d := range f.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil {
-				l.at(pkg + d.Name.Name).Doc = d.Doc.Text()
-			}
-		case *ast.GenDecl:
-			switch d.Tok {
-			case token.TYPE:
-				l.types(pkg, d)
-			case token.CONST:
-				l.enumeration(pkg, d)
-			}
-		}
-	}
-}
-
-func (l library) types(pkg string, d *ast.GenDecl) {
-	for _, s := range d.Specs {
-		spec := s.(*ast.TypeSpec)
-		t := l.at(pkg + spec.Name.Name)
-		t.Doc = spec.Doc.Text() + d.Doc.Text()
-		if s, ok := spec.Type.(*ast.StructType); ok {
-			t.Fields = map[string]string{}
-			for _, f := range s.Fields.List {
-				for _, name := range f.Names {
-					t.Fields[name.Name] = oneLine(f.Doc.Text() + f.Comment.Text())
-				}
-			}
-		}
-	}
-}
-
-// enumeration reads typed constants that count from 0: Stop NotFinite = iota, Skip.
-func (l library) enumeration(pkg string, d *ast.GenDecl) {
-	first := d.Specs[0].(*ast.ValueSpec)
-	t, named := first.Type.(*ast.Ident)
-	if !named || len(first.Values) != 1 {
-		return
-	}
-	if iota, ok := first.Values[0].(*ast.Ident); !ok || iota.Name != "iota" {
-		return
-	}
-	for _, s := range d.Specs {
-		l.at(pkg + t.Name).Constants = append(l.at(pkg+t.Name).Constants, s.(*ast.ValueSpec).Names[0].Name)
 	}
 }
 

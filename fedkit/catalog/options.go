@@ -23,7 +23,7 @@ func Options(t reflect.Type) (options []Option) {
 		t = t.Elem()
 	}
 	for _, f := range fields(t) {
-		o := Option{Name: f.Name, Type: typeOf(f.Type), Default: f.Tag.Get("default"), Range: f.Tag.Get("range"), Comment: comments().of(holder(t, f).String()).Fields[f.Name]}
+		o := Option{Name: f.Name, Type: typeOf(f.Type), Default: f.Tag.Get("default"), Range: f.Tag.Get("range"), Comment: commentsOn(holder(t, f).String()).Fields[f.Name]}
 		if f.Type.Kind() == reflect.Struct && !isText(f.Type) {
 			o.Options = Options(f.Type)
 		}
@@ -83,7 +83,7 @@ func constants(t reflect.Type) []string {
 	if t.PkgPath() == "" || t.Kind() != reflect.Int {
 		return nil
 	}
-	return comments().of(t.String()).Constants
+	return commentsOn(t.String()).Constants
 }
 
 func isText(t reflect.Type) bool {

@@ -29,8 +29,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 
 var standard = fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 
-// fedtest's suite, for the examples that use most of fedkit's API. Its problem is least squares: it has no classes for FedLC
-// and Distill, and no Twin for APFL.
+// fedtest's suite, for the examples that use most of fedkit's API.
 func TestSuite(t *testing.T) {
 	for _, s := range []fedkit.Strategy{
 		&examples.FedNova{Fraction: 0.5, Local: standard, Epochs: []int{1, 2, 3, 1, 2, 3}},
@@ -40,6 +39,28 @@ func TestSuite(t *testing.T) {
 		&examples.MOON{Fraction: 0.5, Local: standard},
 	} {
 		if err := (fedtest.Suite{Warmup: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
+			t.Error(err)
+		}
+	}
+}
+
+// The suite on handwritten digits, for examples that need classes, a model of their own or one for images.
+func TestSuiteOnDigits(t *testing.T) {
+	expect.Long(t, "some hundred rounds for each")
+	few := func(m fedkit.Model) *fedkit.Federation {
+		return must.M1(fedkit.New(datasets.Digits(), partition.Take{Of: partition.Dirichlet{Clients: 4, Alpha: 1, Seed: 1}, Train: 24, Test: 10}, m))
+	}
+	l := fedkit.Local{Steps: 4, Batch: 8, LR: 0.1}
+	for _, c := range []struct {
+		model fedkit.Model
+		s     fedkit.Strategy
+	}{
+		{tiny, &examples.FedLC{Fraction: 0.5, Local: l}},
+		{tiny, &examples.Distill{Fraction: 0.5, Local: l}},
+		{examples.Twin(tiny), &examples.APFL{Fraction: 0.5, Local: l}},
+		{model.CNN(), &examples.Partial{Fraction: 0.5, Local: fedkit.Local{Steps: 2, Batch: 4, LR: 0.1}, Personal: []string{"dense2"}}},
+	} {
+		if err := (fedtest.Suite{Fed: few(c.model)}).Test(c.s); err != nil {
 			t.Error(err)
 		}
 	}

@@ -36,6 +36,7 @@ type World struct {
 	Attack    Attackers      // malicious clients; default none
 
 	files map[string]string // SHA-256 of the files that it names, by path: see Trial.reading
+	code  string            // hash of the code of your own components; "" for fedkit's
 }
 
 // HeldOut are hold-out clients, which never take part and are only evaluated: see fedkit.Federation.HoldOut.

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/config"
+	"fedkit.example/fedkit/internal/source"
 )
 
 // digests are the first digits of files' SHA-256, by path; "" for what is no file.
@@ -51,8 +53,8 @@ func (d digests) ofFolder(path string) string {
 	return fmt.Sprintf("%.8x", h.Sum(nil))
 }
 
-// reading returns the trial with the SHA-256 of the files that its world names, such as CSV.File, and of the folders of an
-// ImageFolder: their names do not say what is in them. A world of no file stays as it is.
+// reading returns the trial with the SHA-256 of the files that its world names, such as CSV.File, of the folders of an ImageFolder, and
+// of the code of your own components: their names do not say what is in them. A world without any of these stays as it is.
 func (c *Trial) reading(sums digests) *Trial {
 	files := map[string]string{}
 	_ = config.Walk(c.World, func(_ string, part any) error {
@@ -72,11 +74,15 @@ func (c *Trial) reading(sums digests) *Trial {
 		}
 		return nil
 	})
-	if len(files) == 0 {
+	_, own, _ := strings.Cut(source.Of(c.World), "; ")
+	if len(files) == 0 && own == "" {
 		return c
 	}
 	read, e := *c, *c.Experiment
-	read.Experiment, e.files = &e, files
+	read.Experiment, e.code = &e, own
+	if len(files) > 0 {
+		e.files = files
+	}
 	return &read
 }
 

@@ -13,7 +13,9 @@ import (
 	"syscall"
 	"testing"
 
+	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
@@ -308,5 +310,22 @@ func TestFull(t *testing.T) {
 	check(0, "damaged: study: some.runs: it is not an extract")
 	if drawn != 10 {
 		t.Errorf("%d drawn", drawn)
+	}
+}
+
+// own is a data set whose code is not fedkit's.
+type own struct{}
+
+func (own) Make() (*datasets.Dataset, error) { return datasets.Digits(), nil }
+
+// What a federation is made from has the hash of the code of one's own components, and no other.
+func TestFindComparesCode(t *testing.T) {
+	plain := &Trial{Experiment: &Experiment{}}
+	if plain.reading(digests{}) != plain {
+		t.Error("a world without code of its own has changed")
+	}
+	with := &Trial{Experiment: &Experiment{World: World{Data: own{}}}}
+	if code, _ := config.Of(with.reading(digests{}).World).At("code"); !strings.HasPrefix(code, "own ") {
+		t.Errorf("code %q", code)
 	}
 }

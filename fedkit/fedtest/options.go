@@ -53,7 +53,7 @@ func (o option) with(s fedkit.Strategy, value float64) fedkit.Strategy {
 
 // ranges tries a value below each range, and NaN.
 func (c Suite) ranges(s fedkit.Strategy) error {
-	fed, err := c.on(shared())
+	fed, err := c.federation()
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c Suite) ranges(s fedkit.Strategy) error {
 
 // defaults runs the strategy with each option at 0 and at the default of its tag.
 func (c Suite) defaults(s fedkit.Strategy) error {
-	fed, err := c.on(shared())
+	fed, err := c.federation()
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
@@ -17,18 +16,13 @@ import (
 // training sets of the given sizes, whose inputs differ in spread, and two test examples each. By default there are six
 // clients with 20, 31, 8, 24, 17 and 40 examples. The model has d = 5 parameters, "dense1/weights" and
 // "dense1/biases".
-func Quadratic(sizes ...int) (*fedkit.Federation, error) { return quadratic(4, sizes) }
-
-// usual are the sizes of Quadratic's clients.
-var usual = []int{20, 31, 8, 24, 17, 40}
-
-func quadratic(features int, sizes []int) (*fedkit.Federation, error) {
+func Quadratic(sizes ...int) (*fedkit.Federation, error) {
 	if len(sizes) == 0 {
 		sizes = usual
 	}
+	best := []float32{1, -2, 0.5, 3}
 	rng := rand.New(rand.NewPCG(11, 7))
-	d := &datasets.Dataset{Name: "least squares", Shape: []int{features}}
-	best := slices.Repeat([]float32{1, -2, 0.5, 3}, features/4+1)[:features]
+	d := &datasets.Dataset{Name: "least squares", Shape: []int{len(best)}}
 	var clients partition.Given
 	for i, n := range sizes {
 		var c partition.Client
@@ -51,11 +45,8 @@ func quadratic(features int, sizes []int) (*fedkit.Federation, error) {
 	return fedkit.New(d, clients, model.MLP())
 }
 
-var features atomic.Int64
-
-// unseen returns Quadratic with a number of features that nothing in this process has had, so that no program is there
-// already.
-func unseen() (*fedkit.Federation, error) { return quadratic(4+int(features.Add(1)), nil) }
+// usual are the sizes of Quadratic's clients.
+var usual = []int{20, 31, 8, 24, 17, 40}
 
 var (
 	kept  = map[string]*fedkit.Federation{}

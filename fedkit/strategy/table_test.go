@@ -47,7 +47,7 @@ func TestCheckWithoutFederation(t *testing.T) {
 func TestEveryStrategy(t *testing.T) {
 	expect.Long(t, "one run after the other: TestSideBySide runs all of them at once")
 	strategies := all()
-	for _, name := range slices.Sorted(maps.Keys(strategies)) { // sorted, so that the suite's fresh data are the same in every run
+	for _, name := range slices.Sorted(maps.Keys(strategies)) {
 		s := strategies[name]
 		t.Run(name, func(t *testing.T) {
 			suite := fedtest.Suite{}

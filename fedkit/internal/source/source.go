@@ -74,6 +74,15 @@ func declared(part any) (file, name string) {
 	return "", ""
 }
 
+// Folder returns the folder with the code of a value's type, as of when the program was built; "" if it is not known.
+func Folder(v any) string {
+	file, _ := declared(v)
+	if file == "" {
+		return ""
+	}
+	return filepath.Dir(file)
+}
+
 // place identifies the function literals of a line.
 func place(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"fedkit.example/fedkit/internal/lru"
 	"github.com/gomlx/compute"
@@ -24,6 +25,7 @@ type Program struct {
 type version struct {
 	run    func() (compute.Executable, error)
 	source func() (*Source, error)
+	era    atomic.Int64 // in which it was last used: see NewEra
 }
 
 // maxVersions bounds the LRU cache of a program's versions. Each takes some 50 kB, and programs for matrices outlive their
@@ -129,18 +131,21 @@ func (p *Program) version(arguments []shapes.Shape) *version {
 			key = binary.AppendVarint(key, int64(d))
 		}
 	}
-	return p.versions.Get(string(key), func() *version {
+	v := p.versions.Get(string(key), func() *version {
 		return &version{
 			run:    sync.OnceValues(func() (compute.Executable, error) { return p.compile(arguments) }),
 			source: sync.OnceValues(func() (*Source, error) { return p.lower(arguments) }),
 		}
 	})
+	if now := era.Load(); v.era.Swap(now) != now {
+		fresh.Add(1)
+	}
+	return v
 }
 
 // compile builds the graph for arguments of the given shapes and compiles it. Only the executable is kept.
 func (p *Program) compile(arguments []shapes.Shape) (run compute.Executable, err error) {
 	defer Caught(&err)
-	builds.Add(1)
 	g, outputs := p.shared(nil, arguments)
 	if err := g.Compile(outputs...); err != nil {
 		return nil, err

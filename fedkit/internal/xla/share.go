@@ -83,18 +83,22 @@ var (
 	compiled     sync.Map           // of weak pointers to executables, by key
 	compilations atomic.Int64
 	compilingNow atomic.Int64 // compilations in progress
-	builds       atomic.Int64
 )
 
-// Compilations counts the programs compiled by this process so far. Builds also counts those found already compiled, under
-// another Program: the lookup takes milliseconds, so it must not happen in every round either.
+// Compilations counts the programs compiled by this process so far.
 func Compilations() int64 { return compilations.Load() }
 
 // Compiling reports whether this process is compiling a program.
 func Compiling() bool { return compilingNow.Load() > 0 }
 
-// Builds counts the graphs that this process has built for compilation so far.
-func Builds() int64 { return builds.Load() }
+var era, fresh atomic.Int64
+
+// NewEra begins a count of programs that are new, as in a process that has compiled nothing.
+func NewEra() { era.Add(1) }
+
+// Fresh counts the programs, by the shapes of their arguments, at their first use in each era so far. Also the graph of one that was
+// compiled already, under another Program, is built for a lookup, which takes milliseconds: it must not happen in every round either.
+func Fresh() int64 { return fresh.Load() }
 
 // compileOnce returns the executable of the program with a key. It must not be finalized: it is freed when the last program that
 // uses it is gone.

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 // when a process exits normally.
 func TestMain(m *testing.M) {
 	if os.Getenv("FEDKIT_COMMAND") != "" {
-		syscall.Exit(command(os.Args[1:], &console{out: os.Stdout, err: os.Stderr, in: os.Stdin}))
+		syscall.Exit(execute(os.Args[1:], standard()))
 	}
 	syscall.Exit(m.Run())
 }
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 // do runs the command in this process.
 func do(args ...string) (status int, out, err string) {
 	var o, e bytes.Buffer
-	status = command(args, &console{out: &o, err: &e})
+	status = execute(args, &console{out: &o, err: &e})
 	return status, o.String(), e.String()
 }
 

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -118,7 +118,7 @@ func TestStudyAndResults(t *testing.T) {
 	for _, answer := range []string{"", "n\n", "Yes\n"} {
 		want := map[bool]int{true: done, false: failed}[answer == "Yes\n"]
 		var out, log bytes.Buffer
-		status := command([]string{"results", "remove", other.ID, "--store", store}, &console{out: &out, err: &log, in: strings.NewReader(answer), asks: true})
+		status := execute([]string{"results", "remove", other.ID, "--store", store}, &console{out: &out, err: &log, in: strings.NewReader(answer), asks: true})
 		if status != want || (out.String() == other.ID+"\n") != (want == done) || !strings.HasPrefix(log.String(), "Remove 1 runs, 0.0 MB, from "+store+"? [y/N] ") {
 			t.Errorf("%q: %d, %s, %s", answer, status, &out, &log)
 		}
@@ -195,7 +195,7 @@ func TestTextOnATerminal(t *testing.T) {
 			start string
 		}{{args, map[string]string{"run": "FedAvg on digits", "study": "id  "}[args[0]]}, {with(args, "--json"), "{"}} {
 			var out, log bytes.Buffer
-			if status := command(c.args, &console{out: &out, err: &log, terminal: true}); status != done || !strings.HasPrefix(out.String(), c.start) || strings.Contains(out.String(), "{") != (c.start == "{") {
+			if status := execute(c.args, &console{out: &out, err: &log, terminal: true}); status != done || !strings.HasPrefix(out.String(), c.start) || strings.Contains(out.String(), "{") != (c.start == "{") {
 				t.Errorf("%q: %d, %s%s", c.args, status, &out, &log)
 			}
 		}

@@ -1,0 +1,146 @@
+// Package command is the command fedkit, which runs strategies without a notebook: over ssh, in tmux, in Slurm. A program of your
+// own is the same command, and also knows your own components:
+//
+//	func main() { command.Main(&HalfWay{}) }
+//
+// Results go to standard output: as text or, with --json, as JSON lines. Runs and studies print these also where standard output
+// is no terminal. Progress goes to standard error. The exit status is 0 on success, 1 after a failure, 2 if
+// a name, an option or a file is wrong (nothing has been written then), and 130 after an interrupt or SIGTERM. Hubs and workers
+// run until they are interrupted: for them that is a success.
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/fleet"
+	"fedkit.example/fedkit/internal/interrupt"
+	"fedkit.example/fedkit/internal/source"
+	"fedkit.example/fedkit/internal/text"
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+)
+
+const (
+	done = iota
+	failed
+	refused
+	stopped = 130
+)
+
+// errStopped says that a run was stopped before its end. Its rounds so far were printed.
+var errStopped = errors.New("stopped before the end")
+
+// console is where a command writes.
+type console struct {
+	out io.Writer // results
+	err io.Writer // what is for people
+	in  io.Reader // answers to questions
+
+	terminal bool // out is one
+	asks     bool // somebody can be asked: in and err are terminals
+}
+
+// onTerminal reports whether a stream is a terminal.
+func onTerminal(stream any) bool {
+	f, is := stream.(*os.File)
+	return is && term.IsTerminal(int(f.Fd()))
+}
+
+// form is an option of all commands that print results.
+type form struct {
+	JSON bool `help:"Print JSON lines."`
+}
+
+// lines encodes values as JSON lines.
+func (c *console) lines() *json.Encoder { return json.NewEncoder(c.out) }
+
+// say prints a line with the time.
+func (c *console) say(format string, a ...any) {
+	fmt.Fprintf(c.err, time.Now().Format(time.TimeOnly)+" "+format+"\n", a...)
+}
+
+// until returns a context that a signal cancels. A second one ends the program.
+func until(signals ...os.Signal) (ctx context.Context, release context.CancelFunc) {
+	ctx, release = signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, release)
+	return ctx, release
+}
+
+type commands struct {
+	Run     runCommand     `cmd:"" help:"Run a strategy; print its rounds."`
+	Follow  followCommand  `cmd:"" help:"Show how far a run of another program is, until it is over."`
+	Study   studyCommands  `cmd:"" help:"Run what is missing of a study, or say what is."`
+	Results resultsCommand `cmd:"" help:"List, show, compare and remove the runs that are stored."`
+	Hub     hubCommand     `cmd:"" help:"Start the hub of a fleet of machines."`
+	Worker  workerCommand  `cmd:"" help:"Work for a fleet."`
+	Fleet   fleetCommand   `cmd:"" help:"List the hub and the workers of a fleet."`
+	List    namesCommand   `cmd:"" help:"List strategies, aggregators, data sets, models and all else that has a name."`
+
+	Completion completionCommand `cmd:"" help:"Print a script that completes commands, options and names in a shell."`
+
+	Version version `help:"Print the version."`
+}
+
+type version bool
+
+// BeforeReset is called by kong if the flag is given.
+func (version) BeforeReset(app *kong.Kong) error {
+	fmt.Fprintln(app.Stdout, source.Of())
+	app.Exit(0)
+	return nil
+}
+
+// Main runs the command with the arguments of the program, and ends the program with its exit status. Your own components, such as
+// &HalfWay{}, are registered first: see catalog.Register. They have the status of the shipped ones in runs, studies, lists and
+// completions.
+func Main(own ...any) { os.Exit(execute(os.Args[1:], standard(), own...)) }
+
+// standard is the console of the process.
+func standard() *console { return &console{out: os.Stdout, err: os.Stderr, in: os.Stdin} }
+
+// execute runs the command with these arguments and your own components, and returns its exit status.
+func execute(args []string, c *console, own ...any) int {
+	interrupt.Enable()
+	c = &console{text.Terminal(c.out), text.Terminal(c.err), c.in, c.terminal || onTerminal(c.out), c.asks || onTerminal(c.in) && onTerminal(c.err)}
+	over := false // set by --help and --version
+	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
+		kong.Description("Federated learning without a notebook."))
+	if err != nil { // a mistake in the tags above
+		panic(err)
+	}
+	ctx, err := parser.Parse(args)
+	if over {
+		return done
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %w", fedkit.ErrInvalid, err)
+	} else if err = catalog.Register(own...); err == nil {
+		err = ctx.Run(c, ctx.Model)
+	}
+	if err != nil && !errors.Is(err, errStopped) {
+		fmt.Fprintln(c.err, "fedkit:", strings.TrimPrefix(err.Error(), "fedkit: "))
+	}
+	return status(err)
+}
+
+func status(err error) int {
+	switch {
+	case err == nil:
+		return done
+	case errors.Is(err, errStopped), errors.Is(err, fedkit.ErrStopped):
+		return stopped
+	case errors.Is(err, fedkit.ErrInvalid), errors.Is(err, fleet.ErrTicket):
+		return refused
+	}
+	return failed
+}
