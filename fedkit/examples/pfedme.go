@@ -25,14 +25,6 @@ type PFedMe struct {
 	}
 }
 
-// Check implements fedkit.Checker.
-func (s *PFedMe) Check(fed *fedkit.Federation, _ int) error {
-	if s.Beta > 1 {
-		return fed.AllTrained("Beta", s.Beta)
-	}
-	return nil
-}
-
 // Start draws one model for all.
 func (s *PFedMe) Start(r *fedkit.Round) error {
 	s.State.X = r.Models(1)
