@@ -98,7 +98,6 @@ func ExampleOptimizer() {
 	// Output: learns: true
 }
 
-// A part, such as an aggregator, can be a function.
 // Example-level differential privacy is a choice of the local solver: DP-SGD clips the gradient of every example, and adds noise.
 func ExampleLocal_dpSGD() {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.MLP(32)))
@@ -108,6 +107,7 @@ func ExampleLocal_dpSGD() {
 	// Output: more than 80 % right: true
 }
 
+// A part, such as an aggregator, can be a function.
 func ExampleAggregatorFunc() {
 	plain := fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix {
 		return u.Mean(nil) // every client counts the same
