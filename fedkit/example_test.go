@@ -98,6 +98,15 @@ func ExampleOptimizer() {
 	// Output: learns: true
 }
 
+// Example-level differential privacy is a choice of the local solver: DP-SGD clips the gradient of every example, and adds noise.
+func ExampleLocal_dpSGD() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.MLP(32)))
+	private := fedkit.Local{Epochs: 2, Batch: 32, LR: 0.5, ClipExamples: 0.5, Noise: 0.6} // C and z
+	h := must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: private}, fedkit.Options{Rounds: 15, EvalEvery: 15}))
+	fmt.Println("more than 80 % right:", h.Accuracy() > 0.8)
+	// Output: more than 80 % right: true
+}
+
 // A part, such as an aggregator, can be a function.
 func ExampleAggregatorFunc() {
 	plain := fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix {

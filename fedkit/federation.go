@@ -80,7 +80,7 @@ func (f *Federation) engine() (*engine.Engine, error) {
 
 // New partitions the data by the rule and makes the model's task for it. Errors: a rule that cannot be met, a client without
 // training or test rows, a model that does not fit the data, whose graphs cannot be built, or whose output for an example depends
-// on other examples, as with batch normalization.
+// on other examples in evaluation or, in training, on rows that only fill a batch.
 func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation, error) {
 	if err := data.Check(); err != nil {
 		return nil, err

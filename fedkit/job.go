@@ -119,7 +119,7 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 	l, pull := j.Local.WithDefaults(), j.pull()
 	work = &engine.Job{
 		Clients: fed.numbers(j.Clients), Names: j.Clients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
-		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
+		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), Clip: l.ClipExamples, Noise: l.Noise * l.ClipExamples, ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
 		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask), Extra: extra,
 		Order: func(client, epoch int) *rand.Rand { return draw(client).order(client, epoch) },
 		Key:   func(client int) [3]uint64 { return draw(client).key(client) },

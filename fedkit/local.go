@@ -21,7 +21,8 @@ const FullBatch = engine.FullBatch
 //	w ← w − η · m ⊙ ( ∇f(w; batch) + μ (w − a) + s )
 //
 // with the Job's mask m, shift s and proximal center a: its Start, unless it has Pulls. Unused terms cost nothing. An Optimizer
-// other than SGD replaces the gradient in the parentheses by its own direction.
+// other than SGD replaces the gradient in the parentheses by its own direction. With ClipExamples, ∇f is the mean of clipped
+// gradients of the batch's examples.
 // The zero value stands for one epoch of SGD with batches of 32 and η = 0.1; in any other, Batch and LR are required.
 type Local struct {
 	Epochs    int       `range:"[1,inf)" default:"1"`                       // E, passes over the client's examples
@@ -31,6 +32,18 @@ type Local struct {
 	Schedule  Schedule  // how η changes with the rounds; default: constant
 	Optimizer Optimizer // default SGD{}
 	Prox      float64   `range:"[0,inf)"` // μ of FedProx's proximal term (μ/2)‖w − a‖²; ignored in a Job with Pulls
+
+	// ClipExamples clips the gradient of every example to a norm of at most C, and Noise adds normal noise of z·C to their sum, as
+	// DP-SGD does (Abadi et al., arXiv 1607.00133, Algorithm 1): for the n examples of a batch,
+	//
+	//	∇f = ( Σ_b g_b min(1, C/‖g_b‖₂) + N(0, z²C² I) ) / n.
+	//
+	// The noise depends on the seed, the round, the client and the step. Batches are shuffled anew every epoch, while the moments
+	// accountant assumes that each example is drawn independently. An Objective sees every example as a client of its own, with a
+	// batch of one. A batch takes the memory of two models per example. Models whose examples are not alone in training are refused:
+	// GoMLX model functions, tasks with Train, running values. Default 0: neither.
+	ClipExamples float64 `range:"[0,inf)"` // C
+	Noise        float64 `range:"[0,inf)"` // z, noise multiplier
 
 	// KeepMemory keeps the memory of each client's optimizer, as Adam's m, v and t, from the end of one local solve to the start of
 	// its next one, whichever model it then receives. That of a client that has not trained is empty. Each client has one memory, in
@@ -74,6 +87,10 @@ func (l Local) Check(fed *Federation, n int) error {
 		return Invalid("Batch", l.Batch, "at least 1, or fedkit.FullBatch")
 	case !(l.LR > 0) || math.IsInf(l.LR, 0):
 		return Invalid("LR", l.LR, "a number > 0")
+	case l.Noise > 0 && l.ClipExamples == 0:
+		return Invalid("Noise", l.Noise, "0 without ClipExamples, of which it is a multiple")
+	case l.ClipExamples > 0 && fed != nil && (fed.Task.Train != nil || fed.Task.Store != nil || fed.Task.running() != ""):
+		return Invalid("ClipExamples", l.ClipExamples, "0 for "+fed.Task.Name+": a GoMLX model function, a model with Train or running values has no gradients of single examples")
 	}
 	if slots := l.Optimizer.Slots(); l.KeepMemory && fed != nil {
 		if err := fed.Fits("KeepMemory: Optimizer.Slots()", slots, float64(slots*fed.Size())); err != nil {

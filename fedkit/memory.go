@@ -101,6 +101,11 @@ func (f *Federation) fitsLocal(l Local, n int) error {
 		return nil
 	}
 	l = l.WithDefaults()
+	if b, d := f.batch(l), f.Task.size(); l.ClipExamples > 0 {
+		if err := memory.Fits("Batch", b, float64(b), 2*4*float64(b)*d, fmt.Sprintf("models and gradients of %d examples, %.0f parameters each,", b, d)); err != nil {
+			return err
+		}
+	}
 	if l.Steps > 0 {
 		return f.fitsSteps("Steps", l.Steps, float64(l.Steps), l, n)
 	}

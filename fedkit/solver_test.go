@@ -159,6 +159,13 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 			}
 		}
 		f, g := o.Gradient(w, x, y)
+		if c := l.ClipExamples; c > 0 {
+			clear(g)
+			for b := range x {
+				_, one := o.Gradient(w, x[b:b+1], y[b:b+1])
+				floats.AddScaled(g, min(1, c/floats.Norm(one, 2))/float64(len(x)), one)
+			}
+		}
 		loss += f / float64(steps)
 		d := make([]float64, len(w))
 		for j := range w {
@@ -231,6 +238,10 @@ func TestSolverAgainstFloat64(t *testing.T) {
 		{"clipped", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.2, Optimizer: Clip{Norm: 0.5, Then: Momentum{Beta: 0.8}}}}},
 		{"weight decay of what is trained", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.1, Optimizer: WeightDecay{Lambda: 0.3, Then: Clip{Norm: 0.7}}}, Mask: ones(d, d/2)}},
 		{"AdamW", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.01, Optimizer: WeightDecay{Lambda: 0.1, Then: Adam{}}}}},
+		{"clipped examples", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.2, ClipExamples: 0.6}}},
+		{"clipped examples in full batches", odd, Job{Local: Local{Steps: 5, Batch: FullBatch, LR: 0.2, ClipExamples: 0.6}}},
+		{"clipped examples, with all else", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.05, Optimizer: Momentum{Beta: 0.5}, ClipExamples: 0.3},
+			Pulls: []Pull{{Weight: 0.3, To: randomMatrix(3, 6, d)}}, Shift: randomMatrix(4, 1, d), Mask: ones(d, 20)}},
 		{"all at once", odd, Job{Local: Local{Epochs: 2, Batch: 4, LR: 0.05, Optimizer: Momentum{Beta: 0.5}},
 			Pulls: []Pull{{Weight: 0.3, To: randomMatrix(3, 6, d)}}, Shift: randomMatrix(4, 1, d), Mask: ones(d, 20)}},
 	} {

@@ -39,12 +39,13 @@ type Task struct {
 	// label; for a regression, 1 − squared error.
 	Accuracy func(out, y *graph.Node) *graph.Node
 
-	// Train puts a model in training mode, if that differs from evaluation: dropout, penalties on the weights. It is called in
-	// every local step before Forward; after Forward, end leaves the mode and returns a penalty [C] that is added to a client's
-	// mean loss over the batch (nil: none). key holds random bits of the client and the step, [C, 3] uint64, in the format of
-	// GoMLX's random generator state. A task with Train trains one client per program (C = 1). A task whose Forward wraps another
-	// task's should keep that task's Train. Default: none.
-	Train func(key *graph.Node) (end func() (penalty *graph.Node))
+	// Train puts a model in training mode, if that takes random numbers or a penalty: dropout, penalties on the weights. It is
+	// called in every local step before Forward; after Forward, end leaves the mode and returns a penalty [C] that is added to a
+	// client's mean loss over the batch (nil: none). A task with Train trains one client per program (C = 1). A task whose Forward
+	// wraps another task's should keep that task's Train. Default: none.
+	//
+	// A model that only depends on its batch, or has running values, needs none: Forward asks TrainingOf.
+	Train func(t *Training) (end func() (penalty *graph.Node))
 	// Features is the representation of inputs before the model's last layer, [C, B, f], for losses and clusterings that
 	// use it. Default: none.
 	Features func(p []*graph.Node, x *graph.Node) *graph.Node
@@ -59,6 +60,14 @@ type Param struct {
 	Name  string                            // "dense1/weights"; options such as the layers of a head refer to it
 	Shape []int                             // [in, out], [out], …
 	Init  func(rng *rand.Rand, w []float32) // fills w; nil leaves zeros
+
+	// Running declares a running value that is not trained: a running average, a counter. No gradient, optimizer, proximal term,
+	// pull or shift moves it; Forward sets the value that follows a local step by Training.Set. A Job's Mask freezes it.
+	//
+	// It is part of the model's row [d]: sent, averaged and counted in drifts and distances like the other parameters. So all
+	// clients share it, unless a strategy keeps its layer personal, as examples.Partial does. Strategies whose new models are not
+	// averages of the clients' refuse models with running values: see Federation.AllTrained.
+	Running bool
 }
 
 // Size returns the number of values in the parameter.
@@ -157,9 +166,16 @@ func (t *Task) start(rng *rand.Rand) ([]float32, error) {
 
 // forEngine converts the task to the engine's.
 func (t *Task) forEngine() engine.Task {
-	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy, Train: t.Train}
+	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy, Random: t.Train != nil}
+	running := t.running() != ""
 	for _, p := range t.Params {
 		e.Shapes = append(e.Shapes, p.Shape)
+		if running {
+			e.Running = append(e.Running, p.Running)
+		}
+	}
+	if running || t.Train != nil {
+		e.Train = t.InTraining
 	}
 	if t.Store != nil {
 		e.Variables = slices.Collect(t.Store.IterVariables()) // the parameters, and the state of a random generator

@@ -2,6 +2,7 @@ package fedkit
 
 import (
 	"fmt"
+	"slices"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/fault"
@@ -47,7 +48,14 @@ func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
 		loss := t.Loss(out, y)
 		mustBe(loss)
 		if sets > 1 {
+			stage = "Task.Loss"
 			graph.Gradient(graph.ReduceAllSum(loss), p...)
+			if t.Train == nil && t.running() != "" {
+				stage = "Task.Forward in training mode"
+				out, end := t.InTraining(nil, nil, p, x)
+				end()
+				mustBe(t.Loss(out, y))
+			}
 		}
 		return []*graph.Node{loss, accuracy}
 	}).Build(e.Arguments(d, trialClients, sets, trialBatch)...)
@@ -66,8 +74,8 @@ func mustBe(n *graph.Node, last ...int) {
 	}
 }
 
-// checkIndependence refuses a model whose output for an example depends on other examples, as with batch normalization: batches are
-// padded, and a model cannot tell which rows are padding.
+// checkIndependence refuses a model whose output for an example depends on other examples in evaluation or, in training, on rows that
+// only fill a batch.
 func (t *Task) checkIndependence(d *datasets.Dataset) error {
 	w, err := t.sample()
 	if err != nil {
@@ -79,8 +87,8 @@ func (t *Task) checkIndependence(d *datasets.Dataset) error {
 		return nil
 	}
 	return Invalid(fmt.Sprintf("model %s: %s", t.Name, what), "a result that depends on "+from,
-		"computed for each example alone, since rows that do not count fill up batches; instead of batch normalization or a mean over the batch, "+
-			"use layer or group normalization of each example, such as norm.LayerNorm")
+		"computed for each example alone or, in training, from those that Training.Used counts, since rows that do not count fill up batches; "+
+			"instead of batch normalization or a mean over the batch, use model.BatchNorm, or layer or group normalization of each example, such as norm.LayerNorm")
 }
 
 // sample returns initial parameters with every 0 replaced by a random value: zeros would hide dependencies between examples.
@@ -104,8 +112,8 @@ func (t *Task) stored() ([]float32, error) {
 	w := make([]float32, t.Dim())
 	rest := w
 	for v := range t.Store.IterVariables() {
-		if !v.Trainable {
-			continue
+		if !slices.ContainsFunc(t.Params, func(p Param) bool { return "/"+p.Name == v.Path() }) {
+			continue // the state of a random generator
 		}
 		values, err := xla.Host(v.MustValue())
 		if err != nil {

@@ -53,6 +53,7 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[linearRegression]():   "model.LinearRegression",
 	reflect.TypeFor[logisticRegression](): "model.LogisticRegression",
 	reflect.TypeFor[mlp]():                "model.MLP",
+	reflect.TypeFor[batchNormMLP]():       "model.BatchNormMLP",
 	reflect.TypeFor[leNet]():              "model.LeNet",
 	reflect.TypeFor[cnn]():                "model.CNN",
 	reflect.TypeFor[resNet8]():            "model.ResNet8",
@@ -77,6 +78,10 @@ type (
 		Hidden []int // sizes of the hidden layers; default none
 	}
 
+	batchNormMLP struct {
+		Hidden []int // sizes of the hidden layers; default none
+	}
+
 	gru struct {
 		Vocabulary int // number of tokens; required
 		Embedding  int // size of a token's embedding; required
@@ -98,6 +103,7 @@ func (leNet) Model() fedkit.Model              { return model.LeNet() }
 func (cnn) Model() fedkit.Model                { return model.CNN() }
 func (resNet8) Model() fedkit.Model            { return model.ResNet8() }
 func (m mlp) Model() fedkit.Model              { return model.MLP(m.Hidden...) }
+func (m batchNormMLP) Model() fedkit.Model     { return model.BatchNormMLP(m.Hidden...) }
 func (m gru) Model() fedkit.Model              { return model.GRU(m.Vocabulary, m.Embedding, m.Units) }
 
 func (m twin) Model() fedkit.Model         { return around(m.Of, examples.Twin) }

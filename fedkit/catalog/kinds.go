@@ -58,5 +58,5 @@ var kinds = []Kind{
 		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Majority{}, partition.Quantity{},
 		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}}},
 	{"model", "models", reflect.TypeFor[Model](), []any{
-		linearRegression{}, logisticRegression{}, mlp{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, uniformStart{}}},
+		linearRegression{}, logisticRegression{}, mlp{}, batchNormMLP{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, uniformStart{}}},
 }

@@ -26,11 +26,11 @@ type FedDyn struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *FedDyn) Check(*fedkit.Federation, int) error {
+func (s *FedDyn) Check(fed *fedkit.Federation, _ int) error {
 	if s.Local.Prox != 0 {
 		return fedkit.Invalid("Local.Prox", s.Local.Prox, "0: it is Alpha")
 	}
-	return nil
+	return fed.AllTrained("strategy", "FedDyn")
 }
 
 // Start draws x; h and h_i are 0.

@@ -31,7 +31,7 @@ func (s *FedNova) Check(fed *fedkit.Federation, _ int) error {
 	case s.Epochs != nil && len(s.Epochs) != fed.Size():
 		return fedkit.Invalid("len(Epochs)", len(s.Epochs), fmt.Sprintf("%d, one per client", fed.Size()))
 	}
-	return nil
+	return fed.AllTrained("strategy", "FedNova")
 }
 
 // Round implements fedkit.Strategy.

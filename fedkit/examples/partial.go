@@ -6,8 +6,8 @@ import (
 	"fedkit.example/fedkit"
 )
 
-// Partial shares all layers but the personal ones, which stay with their clients; both are trained together. FedPer
-// (Arivazhagan et al., arXiv 1912.00818) keeps the last layers, LG-FedAvg (Liang et al., arXiv 2001.01523) the first:
+// Partial shares all layers but the personal ones, which are trained with them and stay with their clients: the last in FedPer
+// (arXiv 1912.00818), the first in LG-FedAvg (arXiv 2001.01523), those of batch normalization in FedBN (arXiv 2102.07623).
 //
 //	(φ_i, h_i) ← epochs on f_i(φ, h_i)    from the shared φ and the client's own h_i, for i ∈ S
 //	φ ← Σ_{i∈S} (n_i/N) φ_i

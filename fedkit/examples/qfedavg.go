@@ -24,6 +24,11 @@ type QFedAvg struct {
 	strategy.State
 }
 
+// Check implements fedkit.Checker.
+func (s *QFedAvg) Check(fed *fedkit.Federation, _ int) error {
+	return fed.AllTrained("strategy", "QFedAvg")
+}
+
 // Round implements fedkit.Strategy.
 func (s *QFedAvg) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)

@@ -30,6 +30,24 @@ func ExampleMLP() {
 	// MLP-64-32 has 6570 parameters
 }
 
+// Batch normalization in a model of your own: its statistics are those of a batch's examples, and its running values, parameters that
+// are not trained, are averaged like the others.
+func ExampleBatchNorm() {
+	bn := model.BatchNorm{Momentum: 0.2}
+	logistic := func(d *datasets.Dataset) (*fedkit.Task, error) {
+		t := &fedkit.Task{Name: "normalized logistic regression", Params: bn.Params("bn", d.Features())}
+		t.Params = append(t.Params, fedkit.Param{Name: "weights", Shape: []int{d.Features(), d.Classes}}, fedkit.Param{Name: "biases", Shape: []int{d.Classes}})
+		t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+			return model.Dense(bn.Of(model.Flatten(x), p[0], p[1], p[2], p[3]), p[4], p[5])
+		}
+		return t, nil
+	}
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, logistic))
+	h := must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 5, EvalEvery: 5}))
+	fmt.Println(fed.Task, "learns:", h.Accuracy() > 0.9)
+	// Output: normalized logistic regression, 906 parameters learns: true
+}
+
 // Any GoMLX model function can be trained by every strategy, with dropout and penalties on its weights. Its scopes name
 // its layers: here, each client keeps its own classifier.
 func ExampleGoMLX() {

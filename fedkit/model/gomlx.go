@@ -24,9 +24,12 @@ import (
 // client and the step. Penalties that it adds, as layers.AddL2Regularization does, are minimized with the mean loss of the
 // batch, but are not part of the losses reported. Evaluation has neither dropout nor penalties.
 //
-// Fails if the function panics, returns another shape, cannot be trained, draws random numbers in prediction, has
-// variables that are not trained, such as the running averages of batch normalization, or a convolution whose gradient GoMLX
-// gets wrong. One training step is compiled to find out.
+// Its other variables are running values (see fedkit.Param): what the function sets them to in training mode is what follows the
+// step. Rows that only fill a batch must not count in it: see fedkit.TrainingOf, whose rows are B, and BatchNorm.In, which takes the
+// place of norm.BatchNorm.
+//
+// Fails if the function panics, returns another shape, cannot be trained, draws random numbers in prediction, or has a
+// convolution whose gradient GoMLX gets wrong. One training step is compiled to find out.
 //
 // Such a function has no client axis, so that each program trains one client, a little slower than with the built-in
 // models. Convolutions and pooling, and their gradients, are compiled in forms that are fast on a CPU: a training
@@ -62,21 +65,22 @@ func (f *function) task(name string) (t *fedkit.Task, err error) {
 		return nil, err
 	}
 	f.random = f.store.GetVariable(mlmodel.RNGStateVariableName)
-	f.params = trained(f.store)
+	f.params = parameters(f.store)
 	t = &fedkit.Task{Name: name, Store: f.store, Init: f.init, Forward: f.forward, Train: f.train}
 	for _, v := range f.params {
-		t.Params = append(t.Params, fedkit.Param{Name: layer(v), Shape: v.Shape().Dimensions})
+		t.Params = append(t.Params, fedkit.Param{Name: layer(v), Shape: v.Shape().Dimensions, Running: !v.Trainable})
 	}
-	return t, f.check()
+	return t, f.check(t)
 }
 
 // layer is a variable's path without its leading slash.
 func layer(v *mlmodel.Variable) string { return strings.TrimPrefix(v.Path(), mlmodel.ScopeSeparator) }
 
-// trained returns the trainable variables, in the order in which they were created.
-func trained(s *mlmodel.Store) (vs []*mlmodel.Variable) {
+// parameters returns all variables but the state of the random generator, in the order in which they were created.
+func parameters(s *mlmodel.Store) (vs []*mlmodel.Variable) {
+	random := s.GetVariable(mlmodel.RNGStateVariableName)
 	for v := range s.IterVariables() {
-		if v.Trainable {
+		if v != random {
 			vs = append(vs, v)
 		}
 	}
@@ -148,7 +152,7 @@ func (f *function) fits(out *Node, examples int) {
 
 // forward is Task.Forward.
 func (f *function) forward(p []*Node, x *Node) *Node {
-	f.set(p)
+	values := f.set(p)
 	before, training := f.training.Load(x.Graph())
 	out, penalty := f.call(f.store, Squeeze(x, 0), training)
 	if training && penalty != nil {
@@ -157,11 +161,17 @@ func (f *function) forward(p []*Node, x *Node) *Node {
 		}
 		f.training.Store(x.Graph(), penalty)
 	}
+	for l, v := range f.params {
+		if next := v.NodeValue(x); training && !v.Trainable && next != values[l] {
+			fedkit.TrainingOf(x).Set(p[l], InsertAxes(next, 0))
+		}
+	}
 	return InsertAxes(out, 0)
 }
 
 // train is Task.Train.
-func (f *function) train(key *Node) (end func() (penalty *Node)) {
+func (f *function) train(t *fedkit.Training) (end func() (penalty *Node)) {
+	key := t.Key()
 	g := key.Graph()
 	f.training.Store(g, (*Node)(nil))
 	if f.random != nil {
@@ -176,11 +186,13 @@ func (f *function) train(key *Node) (end func() (penalty *Node)) {
 	}
 }
 
-// set gives the variables the values of p.
-func (f *function) set(p []*Node) {
+// set gives the variables the values of p, and returns them without the client axis.
+func (f *function) set(p []*Node) (values []*Node) {
 	for l, v := range f.params {
-		v.SetNodeValue(Squeeze(p[l], 0))
+		values = append(values, Squeeze(p[l], 0))
+		v.SetNodeValue(values[l])
 	}
+	return values
 }
 
 // init is Task.Init.
@@ -189,7 +201,7 @@ func (f *function) init(rng *rand.Rand, w []float32) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range trained(s) {
+	for _, v := range parameters(s) {
 		value, err := xla.Host(v.MustValue())
 		if err != nil {
 			return err

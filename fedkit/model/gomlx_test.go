@@ -18,7 +18,6 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers"
 	"github.com/gomlx/gomlx/ml/layers/activation"
-	"github.com/gomlx/gomlx/ml/layers/norm"
 	"github.com/gomlx/gomlx/ml/layers/regularizer"
 	mlmodel "github.com/gomlx/gomlx/ml/model"
 )
@@ -208,8 +207,6 @@ func TestGoMLXRefusals(t *testing.T) {
 		"trainable variables = 0": func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 			return graph.Slice(graph.Reshape(x, x.Shape().Dim(0), -1), graph.AxisRange(), graph.AxisRange(0, 3))
 		},
-		"variable batch_normalization/mean = not trainable: must be trainable": func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return dense(s, norm.BatchNorm(s, x, -1).Done()) },
-		"instead of norm.BatchNorm, use norm.LayerNorm":                        func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return dense(s, norm.BatchNorm(s, x, -1).Done()) },
 		"variable half = Float16: must be float32": func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 			s.VariableWithShape("half", shapes.Make(dtypes.Float16, 3))
 			return dense(s, x)

@@ -5,7 +5,7 @@
 //
 // A model is a function that makes a fedkit.Task for a data set: names, shapes and initializers of its parameters, and a
 // graph function for its outputs, in which every node has the client axis first. Dense, Convolution, ConvPool, MaxPooling,
-// GroupNorm, ReLU and Flatten do, as most of GoMLX's graph functions do if they are given axes;
+// GroupNorm, BatchNorm, ReLU and Flatten do, as most of GoMLX's graph functions do if they are given axes;
 // Einsum("cbi,cio->cbo", x, w) is a product for each client. See ResNet8 and GRU for models that are not chains of layers.
 //
 // GoMLX takes a GoMLX model function as it is, the shortest way to GoMLX's layers. Avoid the recurrent ones among them: a
@@ -56,6 +56,13 @@ func normal(variance float64) func(*rand.Rand, []float32) {
 		for i := range w {
 			w[i] = float32(s * rng.NormFloat64())
 		}
+	}
+}
+
+// ones fills with 1.
+func ones(_ *rand.Rand, w []float32) {
+	for i := range w {
+		w[i] = 1
 	}
 }
 

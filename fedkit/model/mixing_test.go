@@ -57,6 +57,7 @@ func TestModelsThatMixExamplesAreRefused(t *testing.T) {
 			return graph.Sub(x, graph.ReduceAndKeep(x, graph.ReduceMean, 0))
 		}), "Task.Forward", others},
 		"batch normalization": {between(func(_ *mlmodel.Scope, x *graph.Node) *graph.Node { return normalized(x, 0) }), "Task.Forward", others},
+		"norm.BatchNorm":      {between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return norm.BatchNorm(s, x, -1).Done() }), "Task.Forward in training mode", others},
 		"in training only": {between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 			if s.IsTraining(x.Graph()) {
 				x = normalized(x, 0)
@@ -100,8 +101,19 @@ func TestModelsThatTreatExamplesAloneAreAccepted(t *testing.T) {
 			d := x.Shape().Dimensions
 			return graph.Reshape(normalized(graph.Reshape(x, d[0], 4, -1), 2), d...)
 		}),
-		"dropout":      between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return layers.DropoutStatic(s, x, 0.5) }),
-		"infinite":     between(func(_ *mlmodel.Scope, x *graph.Node) *graph.Node { return graph.Exp(graph.MulScalar(x, 1e4)) }),
+		"dropout":                            between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return layers.DropoutStatic(s, x, 0.5) }),
+		"infinite":                           between(func(_ *mlmodel.Scope, x *graph.Node) *graph.Node { return graph.Exp(graph.MulScalar(x, 1e4)) }),
+		"batch normalization":                model.BatchNormMLP(16),
+		"batch normalization of what counts": between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node { return model.BatchNorm{}.In(s, x) }),
+		"penalty of what counts": between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+			if t := fedkit.TrainingOf(x); t != nil {
+				train.AddRegularizationLoss(graph.ReduceAllSum(graph.Mul(graph.ReduceMean(graph.Square(x), 1), graph.Squeeze(t.Used(), 0))))
+			}
+			return x
+		}),
+		"frozen statistics": between(func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
+			return norm.BatchNorm(s, x, -1).FrozenAverages(true).Done()
+		}),
 		"not a number": between(func(_ *mlmodel.Scope, x *graph.Node) *graph.Node { return graph.Log(x) }),
 		"convolution": model.GoMLX("convolution", func(s *mlmodel.Scope, x *graph.Node) *graph.Node {
 			x = layers.Convolution(s.In("conv"), x).Channels(4).KernelSize(3).PadSame().Done()

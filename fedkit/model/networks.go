@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
@@ -49,11 +48,6 @@ func ResNet8() fedkit.Model {
 		}
 		t := &fedkit.Task{Name: "ResNet-8"}
 		layer := func(name string, in, out int) {
-			ones := func(_ *rand.Rand, w []float32) {
-				for i := range w {
-					w[i] = 1
-				}
-			}
 			t.Params = append(t.Params, convolutionParams(name, 3, in, out),
 				fedkit.Param{Name: name + "/gain", Shape: []int{out}, Init: ones}, fedkit.Param{Name: name + "/offset", Shape: []int{out}})
 		}

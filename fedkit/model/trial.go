@@ -14,23 +14,23 @@ import (
 )
 
 // check refuses a function that could not be trained or evaluated.
-func (f *function) check() error {
-	for v := range f.store.IterVariables() {
-		switch {
-		case v == f.random:
-		case !v.Trainable:
-			return fedkit.Invalid("variable "+layer(v), "not trainable", "trainable, since nothing else is averaged; instead of norm.BatchNorm, use norm.LayerNorm or norm.RMSNorm")
-		case v.DType() != dtypes.Float32:
+func (f *function) check(t *fedkit.Task) error {
+	trained := 0
+	for _, v := range f.params {
+		if v.DType() != dtypes.Float32 {
 			return fedkit.Invalid("variable "+layer(v), v.DType(), "float32")
 		}
+		if v.Trainable {
+			trained++
+		}
 	}
-	if len(f.params) == 0 {
+	if trained == 0 {
 		return fedkit.Invalid("trainable variables", 0, "at least 1")
 	}
 	if err := f.inGraph("predict", f.predicts); err != nil {
 		return err
 	}
-	return f.inGraph("train", f.trains)
+	return f.inGraph("train", func(g *Graph) error { return f.trains(g, t) })
 }
 
 // predicts builds the function as evaluation does.
@@ -65,7 +65,7 @@ func shifted(g *Graph, x *Node) error {
 }
 
 // trains compiles a step of gradient descent in a loop, as clients are trained: not every graph operation works there.
-func (f *function) trains(g *Graph) error {
+func (f *function) trains(g *Graph, t *fedkit.Task) error {
 	for v := range f.store.IterVariables() {
 		v.NodeValue(g) // a variable first used inside the loop would become a parameter of its body
 	}
@@ -78,15 +78,26 @@ func (f *function) trains(g *Graph) error {
 		s.Add("w", Parameter(g, fmt.Sprint("w", l), shapes.Make(dtypes.Float32, append([]int{1}, v.Shape().Dimensions...)...)))
 	}
 	s.Run(func(s *xla.Loop) *Node { return LessThan(s.One("step"), s.One("last")) }, func(s *xla.Loop) {
-		w, end := s.All("w"), f.train(s.One("key"))
-		loss := ReduceAllSum(f.forward(w, InsertAxes(s.One("x"), 0)))
-		if penalty := end(); penalty != nil {
+		w := s.All("w")
+		out, end := t.InTraining(s.One("key"), nil, w, InsertAxes(s.One("x"), 0))
+		loss := ReduceAllSum(out)
+		penalty, next := end()
+		if penalty != nil {
 			loss = Add(loss, Squeeze(penalty, 0))
 		}
-		for l, d := range Gradient(loss, w...) {
-			w[l] = Sub(w[l], d)
+		var moves []*Node
+		for l, v := range f.params {
+			if v.Trainable {
+				moves = append(moves, w[l])
+			}
 		}
-		s.Set("w", w...)
+		moves = Gradient(loss, moves...)
+		for l, v := range f.params {
+			if v.Trainable {
+				next[l], moves = Sub(w[l], moves[0]), moves[1:]
+			}
+		}
+		s.Set("w", next...)
 		s.Set("step", AddScalar(s.One("step"), 1))
 	})
 	for p := range f.store.IterGraphParams(g) {

@@ -59,6 +59,11 @@ func (s *AdaptiveClustering) Check(fed *fedkit.Federation, _ int) error {
 	if fed != nil && s.P > fed.Size() {
 		return fedkit.Invalid("P", s.P, fmt.Sprintf("at most %d, the number of clients", fed.Size()))
 	}
+	if s.AsPublished {
+		if err := fed.AllTrained("AsPublished", true); err != nil {
+			return err
+		}
+	}
 	if s.Reuse && s.AsPublished {
 		return fedkit.Invalid("Reuse", true, "false if AsPublished is set: the published code trains again")
 	}

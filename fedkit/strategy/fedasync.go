@@ -30,6 +30,11 @@ type FedAsync struct {
 
 // Check implements fedkit.Checker.
 func (s *FedAsync) Check(fed *fedkit.Federation, _ int) error {
+	if s.Updates {
+		if err := fed.AllTrained("Updates", true); err != nil {
+			return err
+		}
+	}
 	return checkWork(fed, "K", s.Concurrency, 1)
 }
 

@@ -35,7 +35,7 @@ type FedBuff struct {
 
 // Check implements fedkit.Checker.
 func (s *FedBuff) Check(fed *fedkit.Federation, _ int) error {
-	return checkWork(fed, "K", s.Concurrency, s.K)
+	return cmp.Or(fed.AllTrained("strategy", "FedBuff"), checkWork(fed, "K", s.Concurrency, s.K))
 }
 
 // checkWork rejects a concurrency above the number of clients, and a buffer larger than the concurrency.

@@ -51,7 +51,7 @@ func (s *FedPRISM) Check(fed *fedkit.Federation, n int) error {
 	if s.M < 0 || s.M > s.K {
 		return fedkit.Invalid("M", s.M, "in [1, K], or 0 for K")
 	}
-	return cmp.Or(fed.Fits("K", s.K, 1+2*float64(s.K)), fed.FitsPairs("clients per round", n))
+	return cmp.Or(fed.AllTrained("strategy", "FedPRISM"), fed.Fits("K", s.K, 1+2*float64(s.K)), fed.FitsPairs("clients per round", n))
 }
 
 // Start draws one model for all, and uniform weights.

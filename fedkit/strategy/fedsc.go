@@ -54,6 +54,8 @@ func (s *FedSC) Check(fed *fedkit.Federation, _ int) error {
 	switch {
 	case fed == nil:
 		return nil
+	case s.Parallel && s.Eta > 1 && fed.AllTrained("", nil) != nil:
+		return fed.AllTrained("Eta", s.Eta)
 	case s.Updates:
 		return fitsClustered(fed)
 	}

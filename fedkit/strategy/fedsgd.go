@@ -22,6 +22,14 @@ type FedSGD struct {
 	State
 }
 
+// Check implements fedkit.Checker.
+func (s *FedSGD) Check(fed *fedkit.Federation, _ int) error {
+	if s.LR > 1 {
+		return fed.AllTrained("LR", s.LR)
+	}
+	return nil
+}
+
 // Round implements fedkit.Strategy.
 func (s *FedSGD) Round(r *fedkit.Round) error {
 	S := r.Select(s.Selector, s.Fraction)

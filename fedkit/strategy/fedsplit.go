@@ -84,6 +84,8 @@ func (s *FedSplit) Check(fed *fedkit.Federation, _ int) error {
 		return s.refuse("unless the model is linear or logistic regression")
 	case fed == nil:
 		return nil
+	case fed.AllTrained("", nil) != nil:
+		return fed.AllTrained("strategy", "FedSplit")
 	case s.onHost():
 		return fed.Fits("parameters", fed.Task.Dim(), 4*float64(fed.Task.Dim())) // Hessians in float64
 	}

@@ -52,6 +52,11 @@ type IFCA struct {
 
 // Check implements fedkit.Checker.
 func (s *IFCA) Check(fed *fedkit.Federation, _ int) error {
+	if s.Gradients && s.Gamma > 1 {
+		if err := fed.AllTrained("Gamma", s.Gamma); err != nil {
+			return err
+		}
+	}
 	return fed.Fits("K", s.K, float64(s.K))
 }
 

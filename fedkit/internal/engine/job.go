@@ -32,6 +32,8 @@ type Job struct {
 	Memory    *tensors.Tensor // [n, slots·d], the optimizer's slots at the first step, which are then returned; nil: empty
 	Before    []float32       // by client of the job, the local steps behind Memory
 	Prox      []float64       // μ_i by client of the job; nil: no proximal term
+	Clip      float64         // largest norm of an example's gradient; 0: gradients of the mean loss
+	Noise     float64         // standard deviation of the noise in the sum of the clipped gradients
 
 	Start                            *tensors.Tensor
 	ProxWeights, Anchor, Shift, Mask *tensors.Tensor // p, a, s, m; an Anchor of nil is Start
@@ -92,6 +94,8 @@ func (j *Job) terms(task *Task, steps []int) []term {
 		{name: "steps", byLane: lanes(func(i int) int32 { return int32(steps[i]) })},
 		{name: "rate", byLane: lanes(func(i int) float32 { return float32(j.Rate[i]) })},
 		{name: "prox", byLane: lanes(func(i int) float32 { return float32(j.Prox[i]) })},
+		{name: "clip", byLane: lanes(func(int) float32 { return float32(j.Clip) })},
+		{name: "noise", byLane: lanes(func(int) float32 { return float32(j.Noise) })},
 		{name: "weights", rows: j.ProxWeights},
 		{name: "anchor", rows: j.Anchor},
 		{name: "shift", rows: j.Shift},
@@ -102,7 +106,8 @@ func (j *Job) terms(task *Task, steps []int) []term {
 		all = append(all, term{name: extraInput(name), rows: j.Extra[name]})
 	}
 	return slices.DeleteFunc(all, func(t term) bool {
-		return t.byLane == nil && t.rows == nil || t.name == "prox" && j.Prox == nil || t.name == "key" && task.Train == nil
+		unused := map[string]bool{"prox": j.Prox == nil, "clip": j.Clip == 0, "noise": j.Noise == 0, "key": !task.Random && j.Noise == 0}
+		return t.byLane == nil && t.rows == nil || unused[t.name]
 	})
 }
 

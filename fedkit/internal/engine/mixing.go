@@ -11,7 +11,8 @@ import (
 )
 
 // Mixing detects a task that mixes examples: it returns which result depends on more than the example itself, and on what, such
-// as "Task.Forward" and "the other examples of its batch"; "" if none does. Padding would change such a result.
+// as "Task.Forward" and "the other examples of its batch"; "" if none does. Padding would change such a result. In training mode, a
+// result may depend on the other examples of a batch, but not on its padding.
 //
 // It runs the model with parameters w on one example in several batches. The interpreter does so in milliseconds; if it fails, or
 // finds something, the device decides. features may be nil.
@@ -37,6 +38,7 @@ type mixing struct {
 	call     func(*xla.Program, ...any) ([]*tensors.Tensor, error)
 	names    []string // of the program's results
 	smooth   int      // how many of them, the first ones, are deterministic and robust to rounding
+	predicts int      // how many of them, the first ones, are of evaluation
 }
 
 // find compares the results over the batches.
@@ -44,47 +46,59 @@ func (m *mixing) find() (what, from string, err error) {
 	row := func(i int) int { return i * (m.data.Train.Len() - 1) / 4 }
 	a, b, c, d, e := row(0), row(1), row(2), row(3), row(4)
 	first := [][]int{{a, b, c}, {b, c, d}}
-	want, err := m.run(first)
+	want, err := m.run(first, 0)
 	if err != nil {
 		return "", "", err
 	}
-	smooth, all := m.smooth, len(m.names)
+	smooth, predicts, all := m.smooth, m.predicts, len(m.names)
 	for _, trial := range []struct {
-		batches [][]int // of the first client and of another one
-		from    string
-		names   int // how many results to compare
+		batches  [][]int // of the first client and of another one
+		padding  int     // how many rows of each batch, the last ones, only fill it
+		from     string
+		from0, n int // which results to compare
 	}{
-		{[][]int{{a, d, e}, {b, c, d}}, "the other examples of its batch", all},
-		{[][]int{{a, b, c}, {e, a, b}}, "the examples of other clients", all},
-		{[][]int{{a, b}, {b, c}}, "the number of examples in its batch", smooth},
+		{[][]int{{a, d, e}, {b, c, d}}, 0, "the other examples of its batch", 0, predicts},
+		{[][]int{{a, b, e}, {b, c, d}}, 1, "the other examples of its batch, also on rows that only fill it", predicts, all},
+		{[][]int{{a, b, c}, {e, a, b}}, 0, "the examples of other clients", 0, all},
+		{[][]int{{a, b}, {b, c}}, 0, "the number of examples in its batch", 0, smooth},
 	} {
-		if m.task.alone() && slices.Equal(trial.batches[0], first[0]) {
-			continue // it never sees the other client
+		if m.task.alone() && slices.Equal(trial.batches[0], first[0]) || trial.from0 == trial.n {
+			continue // it never sees the other client, or has no training mode
 		}
-		got, err := m.run(trial.batches)
+		want := want
+		if trial.padding > 0 {
+			if want, err = m.run(first, trial.padding); err != nil {
+				return "", "", err
+			}
+		}
+		got, err := m.run(trial.batches, trial.padding)
 		if err != nil {
 			return "", "", err
 		}
-		for i, name := range m.names[:trial.names] {
+		for i := trial.from0; i < trial.n; i++ {
 			if !alike(got[i], want[i]) {
-				return name, trial.from, nil
+				return m.names[i], trial.from, nil
 			}
 		}
 	}
 	return "", "", nil
 }
 
-// run returns the model's results for the first client's first example.
-func (m *mixing) run(batches [][]int) (results [][]float32, err error) {
+// run returns the model's results for the first client's first example. The last rows of each batch may be padding.
+func (m *mixing) run(batches [][]int, padding int) (results [][]float32, err error) {
 	if m.task.alone() {
 		batches = batches[:1]
 	}
 	s, lanes, size := &m.data.Train, len(batches), len(batches[0])
-	var w, x, targets []float32
+	var w, x, targets, used []float32
 	var labels []int32
 	for _, rows := range batches {
 		w = append(w, m.w...)
-		for _, r := range rows {
+		for i, r := range rows {
+			used = append(used, 1)
+			if i >= size-padding {
+				used[len(used)-1] = 0
+			}
 			x = append(x, s.Row(r, nil)...)
 			if s.Labels != nil {
 				labels = append(labels, s.Labels[r])
@@ -93,7 +107,7 @@ func (m *mixing) run(batches [][]int) (results [][]float32, err error) {
 			}
 		}
 	}
-	arguments := []any{of(w, lanes, len(m.w)), of(x, append([]int{lanes, size}, m.data.Shape...)...), nil, of(make([]uint64, 3*lanes), lanes, 3)}
+	arguments := []any{of(w, lanes, len(m.w)), of(x, append([]int{lanes, size}, m.data.Shape...)...), nil, of(make([]uint64, 3*lanes), lanes, 3), of(used, lanes, size)}
 	if s.Labels != nil {
 		arguments[2] = of(labels, lanes, size)
 	} else {
@@ -119,7 +133,7 @@ func of[T float32 | int32 | uint64](values []T, dims ...int) *tensors.Tensor {
 func (m *mixing) build(in []*graph.Node) (results []*graph.Node) {
 	t := m.task
 	touchVariables(t, in[0].Graph())
-	p, x, y, key := t.Split(in[0]), in[1], in[2], in[3]
+	p, x, y, key, used := t.Split(in[0]), in[1], in[2], in[3], in[4]
 	m.names = nil
 	add := func(name string, n *graph.Node) {
 		m.names, results = append(m.names, name), append(results, n)
@@ -133,11 +147,18 @@ func (m *mixing) build(in []*graph.Node) (results []*graph.Node) {
 	}
 	m.smooth = len(results)
 	add("Task.Accuracy", first(t.Accuracy(out, y)))
+	m.predicts = len(results)
 	if t.Train != nil {
-		end := t.Train(key)
-		add("Task.Forward in training mode", first(t.Forward(p, x)))
-		if penalty := end(); penalty != nil {
-			add("the penalty of Task.Train", penalty)
+		out, end := t.Train(key, used, p, x)
+		penalty, next := end()
+		add("Task.Forward in training mode", first(out))
+		if penalty != nil {
+			add("the penalty of Task.Train", graph.Slice(penalty, graph.AxisElem(0)))
+		}
+		for l, v := range next {
+			if t.running(l) {
+				add("a running value after a step", graph.Slice(v, graph.AxisElem(0)))
+			}
 		}
 	}
 	return results

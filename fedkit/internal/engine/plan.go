@@ -142,6 +142,12 @@ func (e *Engine) Lanes(job *Job) int {
 		lanes = min(lanes, fewConvolving)
 	}
 	perLane := 4 * (6*e.task.Dim() + 4*batch*e.data.Features())
+	if job.Clip > 0 { // every example has a model and a gradient
+		perLane += 4 * 2 * batch * e.task.Dim()
+		if work > 0 {
+			lanes = 1
+		}
+	}
 	return max(1, min(lanes, e.width.Memory/perLane))
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -257,57 +259,148 @@ func (k solver) step(e *Engine, s *xla.Loop, in nodes) {
 	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 for padding
 	x, labels := examples(e.data, datasets.TrainPart, in, graph.Max(rows, zero))
 
-	trained, reported, penalty := k.losses(e, s, x, labels, used)
+	b := Batch{Params: w, X: x, Y: labels, Used: used}
 	mean := func(loss *graph.Node) *graph.Node { // [C, B] → [C]
 		return graph.Div(graph.ReduceSum(graph.Mul(loss, used), 1), graph.MaxScalar(graph.ReduceSum(used, 1), 1))
 	}
-	loss := mean(trained)
-	objective := loss
-	if penalty != nil {
-		objective = graph.Add(loss, penalty)
-	}
-	gradient := graph.Gradient(graph.ReduceAllSum(objective), w...)
-	if reported != trained {
-		loss = mean(reported)
+	var loss *graph.Node
+	var gradient, next []*graph.Node
+	if in["clip"] != nil {
+		loss, gradient = k.clipped(e, s, in, b)
+		loss = mean(loss)
+	} else {
+		trained, reported, penalty, after := k.losses(e, s, b, same)
+		loss = mean(trained)
+		objective := loss
+		if penalty != nil {
+			objective = graph.Add(loss, penalty)
+		}
+		gradient, next = graph.Gradient(graph.ReduceAllSum(objective), e.task.trained(w)...), after
+		if reported != trained {
+			loss = mean(reported)
+		}
 	}
 
 	active := graph.ConvertDType(graph.LessThan(i, s.One("steps")), dtypes.Float32) // [C], 0 once a client has done its steps
 	s.Set("loss", graph.Add(s.One("loss"), graph.Mul(loss, active)))
-	k.update(s, in, gradient)
+	k.update(&e.task, s, in, gradient, next)
 	i = graph.AddScalar(i, 1)
 	s.Set("step", i)
 	// Computed one step ahead, so that the update of every parameter reads it instead of recomputing it.
 	s.Set("rate now", graph.Mul(s.One("rate"), graph.ConvertDType(graph.LessThan(i, s.One("steps")), dtypes.Float32)))
 }
 
-// losses returns the loss that a step minimizes and the one it reports, [C, B] each, and a penalty [C] or nil.
-func (k solver) losses(e *Engine, s *xla.Loop, x, y, used *graph.Node) (trained, reported, penalty *graph.Node) {
-	b := Batch{Params: s.All("w"), X: x, Y: y, Used: used, Extra: map[string][]*graph.Node{}}
-	end := func() *graph.Node { return nil }
+// losses returns the loss that a step minimizes and the one it reports, [C, B] each, a penalty [C] or nil, and the parameters with the
+// running values that follow. each fits a node per lane to the batch.
+func (k solver) losses(e *Engine, s *xla.Loop, b Batch, each func(*graph.Node) *graph.Node) (trained, reported, penalty *graph.Node, next []*graph.Node) {
 	if e.task.Train != nil {
-		key := s.One("key") // the first word selects the random stream: one per step
-		step := graph.Reshape(graph.ConvertDType(s.One("step"), dtypes.Uint64), 1, 1)
-		step = graph.Concatenate([]*graph.Node{step, graph.Const(step.Graph(), [][]uint64{{0, 0}})}, 1)
-		end = e.task.Train(graph.Add(key, graph.BroadcastToDims(step, k.lanes, 3)))
+		var key *graph.Node
+		if e.task.Random {
+			key = k.key(s)
+		}
+		var end func() (penalty *graph.Node, next []*graph.Node)
+		b.Out, end = e.task.Train(key, b.Used, b.Params, b.X)
+		penalty, next = end()
+	} else {
+		b.Out = e.task.Forward(b.Params, b.X)
 	}
-	b.Out = e.task.Forward(b.Params, x)
-	penalty = end()
 	if k.objective == nil {
-		trained = e.task.Loss(b.Out, y)
-		return trained, trained, penalty
+		trained = e.task.Loss(b.Out, b.Y)
+		return trained, trained, penalty, next
 	}
+	b.Extra = map[string][]*graph.Node{}
 	for _, name := range k.terms() {
 		if quoted, ok := strings.CutPrefix(name, extra); ok {
 			is, _ := strconv.Unquote(quoted)
-			b.Extra[is] = s.All(name)
+			for _, n := range s.All(name) {
+				b.Extra[is] = append(b.Extra[is], each(n))
+			}
 		}
 	}
 	trained, reported = k.objective.Losses(b)
-	return trained, reported, penalty
+	return trained, reported, penalty, next
 }
 
-// update moves the parameters one step along the optimizer's direction.
-func (k solver) update(s *xla.Loop, in nodes, gradient []*graph.Node) {
+// same is the identity.
+func same(n *graph.Node) *graph.Node { return n }
+
+// key returns random bits of the lanes and the step, [C, 3].
+func (k solver) key(s *xla.Loop) *graph.Node {
+	key := s.One("key") // the first word selects the random stream: one per step
+	step := graph.Reshape(graph.ConvertDType(s.One("step"), dtypes.Uint64), 1, 1)
+	step = graph.Concatenate([]*graph.Node{step, graph.Const(step.Graph(), [][]uint64{{0, 0}})}, 1)
+	return graph.Add(key, graph.BroadcastToDims(step, k.lanes, 3))
+}
+
+// clipped returns the reported losses [C, B], and the mean over each batch of its examples' clipped gradients, with noise:
+//
+//	( Σ_b g_b min(1, clip/‖g_b‖) + noise N(0, I) ) / n    for the n examples of the batch.
+//
+// Every example is a client of its own, with a batch of 1: the gradient of the sum of all losses then has a row for each.
+func (k solver) clipped(e *Engine, s *xla.Loop, in nodes, b Batch) (loss *graph.Node, gradient []*graph.Node) {
+	used, all := b.Used, k.lanes*k.batch
+	each := func(n *graph.Node) *graph.Node { // [C, …] → [C·B, …]
+		d := n.Shape().Dimensions
+		n = graph.BroadcastToDims(graph.InsertAxes(n, 1), append([]int{d[0], k.batch}, d[1:]...)...)
+		return graph.Reshape(n, append([]int{all}, d[1:]...)...)
+	}
+	alone := func(n *graph.Node) *graph.Node { // [C, B, …] → [C·B, 1, …]
+		return graph.Reshape(n, append([]int{all, 1}, n.Shape().Dimensions[2:]...)...)
+	}
+	b.Params = slices.Clone(b.Params)
+	for l, v := range b.Params {
+		b.Params[l] = each(v)
+	}
+	b.X, b.Y, b.Used = alone(b.X), alone(b.Y), alone(used)
+	trained, reported, _, _ := k.losses(e, s, b, each)
+	gradient = graph.Gradient(graph.ReduceAllSum(trained), b.Params...)
+	var squares *graph.Node // ‖g_b‖², [C·B]
+	for _, g := range gradient {
+		sum := graph.ReduceSum(graph.Reshape(graph.Square(g), all, -1), 1)
+		if squares == nil {
+			squares = sum
+		} else {
+			squares = graph.Add(squares, sum)
+		}
+	}
+	// A gradient of 0 stays 0, and a non-finite one stays non-finite.
+	factor := graph.MinScalar(graph.Div(each(s.One("clip")), graph.Sqrt(squares)), 1)
+	factor = graph.Mul(factor, graph.Reshape(used, all))
+	for l, g := range gradient {
+		d := b.Params[l].Shape().Dimensions
+		gradient[l] = graph.ReduceSum(graph.Reshape(graph.Mul(g, along(factor, g)), append([]int{k.lanes, k.batch}, d[1:]...)...), 1)
+	}
+	n := graph.MaxScalar(graph.ReduceSum(used, 1), 1)
+	var noise []*graph.Node
+	if in["noise"] != nil {
+		noise = k.noise(&e.task, s)
+	}
+	for l := range gradient {
+		if noise != nil {
+			gradient[l] = graph.Add(gradient[l], noise[l])
+		}
+		gradient[l] = graph.Div(gradient[l], along(n, gradient[l]))
+	}
+	return graph.Reshape(reported, k.lanes, k.batch), gradient
+}
+
+// noise draws normal noise for every parameter of every lane.
+func (k solver) noise(task *Task, s *xla.Loop) []*graph.Node {
+	keys, shape := k.key(s), shapes.Make(dtypes.Float32, 1, task.Dim())
+	var all []*graph.Node
+	for lane := range k.lanes {
+		state, u := graph.RandomUniform(graph.Reshape(graph.Slice(keys, graph.AxisElem(lane)), 3), shape)
+		_, v := graph.RandomUniform(state, shape)
+		// Box and Muller's normal numbers. The least u is 0: half of its resolution avoids an infinite number.
+		radius := graph.Sqrt(graph.MulScalar(graph.Log(graph.MaxScalar(u, 0x1p-33)), -2))
+		all = append(all, graph.Mul(radius, graph.Cos(graph.MulScalar(v, 2*math.Pi))))
+	}
+	normal := graph.Concatenate(all, 0)
+	return task.Split(graph.Mul(normal, along(s.One("noise"), normal)))
+}
+
+// update moves the parameters one step along the optimizer's direction, and the running values to the next ones.
+func (k solver) update(task *Task, s *xla.Loop, in nodes, gradient, next []*graph.Node) {
 	rate, w := s.One("rate now"), s.All("w")
 	t := graph.AddScalar(graph.ConvertDType(s.One("step"), dtypes.Float32), 1)
 	if k.keeps {
@@ -315,7 +408,11 @@ func (k solver) update(s *xla.Loop, in nodes, gradient []*graph.Node) {
 	}
 	g, slots := make([]*graph.Node, len(w)), make([][]*graph.Node, k.optimizer.Slots())
 	for l := range w {
-		g[l] = descent(s, in, gradient[l], l)
+		if task.running(l) {
+			g[l] = graph.ZerosLike(w[l])
+			continue
+		}
+		g[l], gradient = descent(s, in, gradient[0], l), gradient[1:]
 	}
 	for j := range slots {
 		slots[j] = s.All(slotName(j))
@@ -329,6 +426,14 @@ func (k solver) update(s *xla.Loop, in nodes, gradient []*graph.Node) {
 		k.mustFit("slots", slot, w)
 	}
 	for l, d := range direction {
+		if task.running(l) {
+			moves := graph.BroadcastToDims(along(rate, w[l]), w[l].Shape().Dimensions...) // not in a client that has done its steps
+			if in["mask"] != nil {
+				moves = graph.Mul(moves, s.All("mask")[l])
+			}
+			w[l] = graph.Where(graph.Equal(moves, graph.ZerosLike(w[l])), w[l], next[l])
+			continue
+		}
 		if in["mask"] != nil { // masked parameters stay fixed, whatever the optimizer does
 			d = graph.Where(graph.Equal(s.All("mask")[l], graph.ZerosLike(d)), graph.ZerosLike(d), d)
 		}
@@ -338,8 +443,8 @@ func (k solver) update(s *xla.Loop, in nodes, gradient []*graph.Node) {
 	for j, slot := range slots {
 		if k.keeps { // a client that has done its steps keeps what it has
 			for l, was := range s.All(slotName(j)) {
-				running := graph.BroadcastToDims(along(rate, was), was.Shape().Dimensions...)
-				slot[l] = graph.Where(graph.Equal(running, graph.ZerosLike(was)), was, slot[l])
+				active := graph.BroadcastToDims(along(rate, was), was.Shape().Dimensions...)
+				slot[l] = graph.Where(graph.Equal(active, graph.ZerosLike(was)), was, slot[l])
 			}
 		}
 		s.Set(slotName(j), slot...)

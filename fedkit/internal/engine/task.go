@@ -20,9 +20,11 @@ type Task struct {
 	Loss     func(out, y *graph.Node) *graph.Node             // [C, B]
 	Accuracy func(out, y *graph.Node) *graph.Node             // [C, B]
 
-	// Train puts the model in training mode for the next Forward, with random bits key, [C, 3] uint64, until end is called, which
-	// returns a penalty [C] to add to the mean loss, or nil. If Train is set, each program trains one client.
-	Train func(key *graph.Node) (end func() (penalty *graph.Node))
+	// Train is Forward in training mode; nil: the same as Forward. used [C, B] is 0 for rows that only fill a batch, nil if there are
+	// none. end returns a penalty [C] to add to the mean loss, or nil, and the parameters with the running values that follow.
+	Train   func(key, used *graph.Node, p []*graph.Node, x *graph.Node) (out *graph.Node, end func() (penalty *graph.Node, next []*graph.Node))
+	Random  bool   // Train needs key, random bits [C, 3] uint64. Each program then trains one client
+	Running []bool // by parameter, whether Train sets its values in place of the optimizer; nil: none
 
 	// Variables are the parameters of a GoMLX model function, nil for any other task. Such a task has no client axis: each
 	// program trains one client.
@@ -95,7 +97,24 @@ func (t *Task) Arithmetic(d *datasets.Dataset, batch int) (operations, convoluti
 }
 
 // alone reports whether each program trains one client.
-func (t *Task) alone() bool { return t.Variables != nil || t.Train != nil }
+func (t *Task) alone() bool { return t.Variables != nil || t.Random }
+
+// running reports whether parameter l is a running value.
+func (t *Task) running(l int) bool { return t.Running != nil && t.Running[l] }
+
+// trained returns the entries of the parameters that are not running values.
+func (t *Task) trained(p []*graph.Node) []*graph.Node {
+	if t.Running == nil {
+		return p
+	}
+	var some []*graph.Node
+	for l, v := range p {
+		if !t.Running[l] {
+			some = append(some, v)
+		}
+	}
+	return some
+}
 
 // examples gathers rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets [C, B].
 func examples(d *datasets.Dataset, part datasets.Part, in nodes, rows *graph.Node) (x, labels *graph.Node) {

@@ -16,9 +16,10 @@ func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Nod
 	return xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
 		touchVariables(t, in[0].Graph())
 		p, x, y, key := t.Inputs(in)
-		outputs := t.traced(p, x, y, nil)
+		outputs := t.traced(p, y, t.Forward(p, x), nil)
 		if t.Train != nil {
-			outputs = append(outputs, t.traced(p, x, y, key)...)
+			out, end := t.Train(key, nil, p, x)
+			outputs = append(outputs, t.traced(p, y, out, end)...)
 		}
 		if features != nil {
 			outputs = append(outputs, features(p, x))
@@ -27,17 +28,22 @@ func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Nod
 	}).Text(t.Arguments(d, lanes, lanes, batch)...)
 }
 
-// traced returns the task's outputs, losses, accuracies and gradients, in training mode if there is a key.
-func (t *Task) traced(p []*graph.Node, x, y, key *graph.Node) []*graph.Node {
-	end := func() *graph.Node { return nil }
-	if key != nil {
-		end = t.Train(key)
-	}
-	out := t.Forward(p, x)
+// traced returns outputs with their losses, accuracies and gradients and, in training mode, the next running values.
+func (t *Task) traced(p []*graph.Node, y, out *graph.Node, end func() (penalty *graph.Node, next []*graph.Node)) []*graph.Node {
 	loss := t.Loss(out, y)
 	objective := graph.ReduceAllSum(loss)
-	if penalty := end(); penalty != nil {
-		objective = graph.Add(objective, graph.ReduceAllSum(penalty))
+	var next []*graph.Node
+	if end != nil {
+		var penalty *graph.Node
+		if penalty, next = end(); penalty != nil {
+			objective = graph.Add(objective, graph.ReduceAllSum(penalty))
+		}
 	}
-	return append([]*graph.Node{out, loss, t.Accuracy(out, y)}, graph.Gradient(objective, p...)...)
+	all := append([]*graph.Node{out, loss, t.Accuracy(out, y)}, graph.Gradient(objective, t.trained(p)...)...)
+	for l, v := range next {
+		if t.running(l) {
+			all = append(all, v)
+		}
+	}
+	return all
 }

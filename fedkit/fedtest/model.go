@@ -1,0 +1,159 @@
+package fedtest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+)
+
+// TestModel tests a model on a data set, datasets.Digits unless another is given, and returns an error for everything that does not
+// hold:
+//
+//   - fedkit.New accepts it: its outputs, losses and features for an example do not depend on other examples, on their number or on
+//     other clients in evaluation, nor on rows that only fill a batch in training;
+//   - its outputs for an example are the same, up to rounding, from two models at once and from each alone;
+//   - clients of very different size return the same models, up to rounding, when they train alone;
+//   - a client returns the same model, running values too, whatever the rows that only fill its batches hold;
+//   - the same seed gives the same bytes, for any number of workers and after a run was interrupted, without another program;
+//   - it learns: gradient descent at a rate of 0.1, 0.01 or 0.001 lowers a client's loss, and leaves it finite.
+func TestModel(m fedkit.Model, on ...*datasets.Dataset) error {
+	if on == nil {
+		on = []*datasets.Dataset{datasets.Digits()}
+	}
+	for _, d := range on {
+		fed, err := modeled(m, d)
+		if err != nil {
+			return fmt.Errorf("fedtest: %s: %w", d.Name, err)
+		}
+		trials := []trial[fedkit.Model]{
+			{"evaluation", func(fedkit.Model) error { return evaluates(fed) }},
+			{"clients", func(fedkit.Model) error {
+				job, err := trains(fed, 0, 1, 2, 3)
+				if err != nil {
+					return err
+				}
+				return alone(fed, job)
+			}},
+			{"filled batches", func(fedkit.Model) error { return fills(fed) }},
+			{"bytes", func(fedkit.Model) error { return again(fed, &host{Local: fedkit.Local{Batch: 4, LR: 0.01}}) }},
+			{"learns", func(fedkit.Model) error { return descends(fed) }},
+		}
+		if err := hold(m, trials); err != nil {
+			return fmt.Errorf("%s: %w", fed.Task.Name, err)
+		}
+	}
+	return nil
+}
+
+// modeled is a federation of four clients with 26, 17, 12 and 5 examples, or fewer in proportion.
+func modeled(m fedkit.Model, d *datasets.Dataset) (*fedkit.Federation, error) {
+	n := min(60, d.Train.Len())
+	var clients partition.Given
+	from := 0
+	for _, end := range []int{26 * n / 60, 43 * n / 60, 55 * n / 60, n} {
+		var c partition.Client
+		for ; from < end; from++ {
+			c.Train, c.Test = append(c.Train, from), append(c.Test, len(clients)*(d.Test.Len()-1)/3)
+		}
+		c.Test = c.Test[:min(1, len(c.Test))]
+		clients = append(clients, c)
+	}
+	return fedkit.New(d, clients, m)
+}
+
+// trains is the job of some clients, whose last batches are filled up.
+func trains(fed *fedkit.Federation, clients ...int) (fedkit.Job, error) {
+	start, err := fed.Models(1, 1)
+	return fedkit.Job{Clients: clients, Start: start, Local: fedkit.Local{Epochs: 2, Batch: 4, LR: 0.01}}, err
+}
+
+// evaluates compares the outputs of two models at once with those of each for one example.
+func evaluates(fed *fedkit.Federation) error {
+	models, err := fed.Models(2, 2)
+	if err != nil {
+		return err
+	}
+	rows := make([]int, min(40, fed.Data.Train.Len()))
+	for i := range rows {
+		rows[i] = i
+	}
+	both, err := fed.Predict(context.Background(), models, datasets.TrainPart, rows)
+	for k := 0; k < 2 && err == nil; k++ {
+		var one []fedkit.Predictions
+		if one, err = fed.Predict(context.Background(), models.Take(k), datasets.TrainPart, rows[3:4]); err != nil {
+			break
+		}
+		for c, want := range one[0].Outputs[0] {
+			if got := both[k].Outputs[3][c]; !(math.Abs(float64(got-want)) <= 1e-4*(1+math.Abs(float64(want)))) {
+				return fmt.Errorf("output %d of an example is %v from two models at once, %v from one", c, got, want)
+			}
+		}
+	}
+	return err
+}
+
+// fills compares what the smallest client returns with what it returns when all rows but its own hold other examples.
+func fills(fed *fedkit.Federation) error {
+	d, own := *fed.Data, fed.Clients[3].Train
+	s, n, f := &d.Train, fed.Data.Train.Len(), fed.Data.Features()
+	s.Bytes, s.Floats, s.Labels, s.Targets = slices.Clone(s.Bytes), slices.Clone(s.Floats), slices.Clone(s.Labels), slices.Clone(s.Targets)
+	for r := range n {
+		if slices.Contains(own, r) {
+			continue
+		}
+		from, with := &fed.Data.Train, n-1-r
+		if s.Bytes != nil {
+			copy(s.Bytes[r*f:(r+1)*f], from.Bytes[with*f:])
+		} else {
+			copy(s.Floats[r*f:(r+1)*f], from.Floats[with*f:])
+		}
+		if s.Labels != nil {
+			s.Labels[r] = from.Labels[with]
+		} else {
+			s.Targets[r] = from.Targets[with]
+		}
+	}
+	other, err := fed.WithData(&d, "other rows")
+	if err != nil {
+		return err
+	}
+	job, err := trains(fed, 3)
+	if err != nil {
+		return err
+	}
+	want, err := fed.Train(context.Background(), job, 1)
+	if err != nil {
+		return err
+	}
+	got, err := other.Train(context.Background(), job, 1)
+	if err != nil {
+		return err
+	}
+	return like("trains beside rows that hold other examples, which only fill its batches", got, want.Models)
+}
+
+// descends takes steps down the loss of the largest client.
+func descends(fed *fedkit.Federation) error {
+	job, err := trains(fed, 0)
+	if err != nil {
+		return err
+	}
+	var losses []float64 // at the start, and mean over the steps from there at each rate
+	for _, rate := range []float64{1e-30, 0.1, 0.01, 0.001} {
+		job.Local = fedkit.Local{Steps: 30, Batch: fedkit.FullBatch, LR: rate}
+		u, err := fed.Train(context.Background(), job, 1)
+		if err != nil {
+			continue // it diverges at this rate
+		}
+		losses = append(losses, float64(u.Results[0].Loss))
+	}
+	if len(losses) < 2 || !(slices.Min(losses[1:]) < losses[0]) {
+		return fmt.Errorf("no rate lowers the loss: at first, and on average over 30 steps at each rate, it is %v", losses)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package fedkit
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Training is a local step as a model in training mode sees it.
+type Training struct {
+	task      *Task
+	key, used *graph.Node
+	p, next   []*graph.Node
+	batch     []int // C, B
+}
+
+// trainings are those of the graphs being built, *Training by *graph.Graph.
+var trainings sync.Map
+
+// TrainingOf returns the local step that Forward computes the outputs of x for; nil in evaluation. It is known to the Forward of a
+// task with running values or with Train:
+//
+//	mean := p[2] // a running average, [C, channels]
+//	if t := fedkit.TrainingOf(x); t != nil {
+//		m := … // over the rows of x that t.Used counts
+//		t.Set(p[2], graph.Add(graph.MulScalar(mean, 0.9), graph.MulScalar(m, 0.1)))
+//		mean = m
+//	}
+//
+// model.BatchNorm is a layer made so.
+func TrainingOf(x *graph.Node) *Training {
+	t, _ := trainings.Load(x.Graph())
+	now, _ := t.(*Training)
+	return now
+}
+
+// Used is 1 for an example and 0 for a row that only fills the batch, [C, B]. What a model computes from several rows must count
+// only the former, and must not divide by 0: a client that has finished its steps before others has no examples.
+func (t *Training) Used() *graph.Node {
+	if t.used == nil {
+		t.used = graph.Ones(t.p[0].Graph(), shapes.Make(dtypes.Float32, t.batch...))
+	}
+	return t.used
+}
+
+// Key holds random bits of the client and the step, [C, 3] uint64, in the format of GoMLX's random generator state. The task must
+// have Train.
+func (t *Training) Key() *graph.Node {
+	if t.key == nil {
+		panic(Invalid("Task.Train", "nil", "set in a task that draws random numbers"))
+	}
+	return t.key
+}
+
+// Set sets the value of a running value after this step: param is one of p as Forward got them, and next has its shape,
+// [C, shape…]. A client that has finished its steps keeps what it has.
+func (t *Training) Set(param, next *graph.Node) {
+	l := slices.Index(t.p, param)
+	switch {
+	case l < 0:
+		panic(Invalid("Training.Set: param", param, "one of the parameters that Forward gets, not computed from them"))
+	case !t.task.Params[l].Running:
+		panic(Invalid("Training.Set: param", t.task.Params[l].Name, "a parameter with Param.Running"))
+	case next == nil || !next.Shape().Equal(param.Shape()):
+		panic(Invalid("Training.Set: next value of "+t.task.Params[l].Name, next, fmt.Sprintf("of shape %s", param.Shape())))
+	}
+	t.next[l] = next
+}
+
+// InTraining is Forward in training mode, as in a local step, in any graph. end, called once after it, returns the penalty [C] or nil,
+// and the parameters with the running values that follow. key [C, 3] may be nil without Train; used [C, B] may be nil if all rows
+// are examples.
+func (t *Task) InTraining(key, used *graph.Node, p []*graph.Node, x *graph.Node) (out *graph.Node, end func() (penalty *graph.Node, next []*graph.Node)) {
+	g, penalty := x.Graph(), func() *graph.Node { return nil }
+	now := &Training{task: t, key: key, used: used, p: p, next: slices.Clone(p), batch: x.Shape().Dimensions[:2]}
+	trainings.Store(g, now)
+	defer trainings.Delete(g)
+	if t.Train != nil {
+		penalty = t.Train(now)
+	}
+	return t.Forward(p, x), func() (*graph.Node, []*graph.Node) { return penalty(), now.next }
+}
+
+// running returns the name of the first running value, or "".
+func (t *Task) running() string {
+	for _, p := range t.Params {
+		if p.Running {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// AllTrained returns an error that names an option, unless all of the model's parameters are trained. It is for the Check of a
+// strategy, or of a part of one, whose new models are not averages of the clients': it would make running values that no data
+// has, such as a negative variance. Without a federation there is no error.
+func (f *Federation) AllTrained(field string, value any) error {
+	if f == nil || f.Task == nil || f.Task.running() == "" {
+		return nil
+	}
+	return Invalid(field, value, fmt.Sprintf("one that averages the clients' models, since %s of %s is a running value, which is not trained", f.Task.running(), f.Task.Name))
+}
