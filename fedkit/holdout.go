@@ -6,11 +6,14 @@ import (
 	"slices"
 	"sync"
 
+	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/cluster"
 )
 
 // UnseenServer is a strategy that serves unseen clients in its own way. By default, an unseen client gets the global model or, if
-// there are several models, the one with the lowest loss on its own training examples.
+// there are several models, the one with the lowest loss on its own training examples. Of an Ensemble it gets the mixture that
+// ten steps of cluster.Responsibilities fit to its training examples, from equal weights.
 type UnseenServer interface {
 	Strategy
 	// ServeUnseen is Serve for unseen clients. r is a round of their own federation: they may train in it, and nothing of it is
@@ -145,14 +148,29 @@ func (r *Round) serveUnseen(s Strategy, served *Serving) (sv Serving) {
 		sv = w.ServeUnseen(r)
 	} else if served.Models == nil {
 		sv.Global = served.Global
+	} else if sv.Models = served.Models; served.Ensemble != nil {
+		sv.Ensemble = r.fitMixture(served.Models)
 	} else {
-		sv.Models, sv.ByLoss = served.Models, true
+		sv.ByLoss = true
 	}
 	if r.err == nil {
-		r.Fail(sv.Check(r.Clients(), r.Fed.Task.Dim()))
+		r.Fail(r.checkServing(&sv))
 	}
 	r.resolve(&sv)
 	return sv
+}
+
+// fitMixture returns each client's weights of fixed models, [M, k].
+func (r *Round) fitMixture(models *Matrix) (pi [][]float64) {
+	k := models.Rows()
+	for _, losses := range r.ExampleLosses(models, datasets.TrainPart, r.AllClients()) {
+		own := slices.Repeat([]float64{1 / float64(k)}, k)
+		for range 10 {
+			_, own = cluster.Responsibilities(losses, own)
+		}
+		pi = append(pi, own)
+	}
+	return pi
 }
 
 // welcomer returns the outermost UnseenServer of a strategy and those it wraps; nil if there is none.

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/rows"
@@ -23,7 +25,7 @@ import (
 //
 // Traffic is counted in models of 4d bytes. By default, each client receives one for Start, and one more for Shift, for every other
 // target of Pulls, and for every Mask with one row per client; it sends one back, which interceptors such as attacks see. With
-// Communicated, only a part of every model is communicated; with StayLocal, nothing is. Extra is not counted. Down and Up
+// Communicated, only a part of every model is communicated; with StayLocal, nothing is. Extra, PerExample and Weights are not counted. Down and Up
 // override the counts, for example if the clients have the model already: after Round.Losses or Round.LowestLoss, which send all
 // models, Down is Zero.
 type Job struct {
@@ -40,6 +42,13 @@ type Job struct {
 
 	Objective Objective          // replaces the task's loss; default: the task's loss
 	Extra     map[string]*Matrix // constants for the Objective by name, [1, g] or [n, g]; neither trained, averaged nor sent
+
+	// PerExample has constants for the Objective that differ from example to example, such as a teacher's outputs: by name and by
+	// client of the job, g numbers for each of its training examples, in the order of Clients[c].Train, [n_i · g].
+	PerExample map[string][][]float32
+	// Weights are factors of the examples' losses: by client of the job and by training example, as in PerExample, [n_i]. The mean
+	// over a batch still divides by its number of examples. Default: 1.
+	Weights [][]float32
 
 	// ReuseBatches reuses the batches of an earlier call of Train in this round, counted from 1. Default 0: every call draws its
 	// own.
@@ -120,12 +129,19 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 	work = &engine.Job{
 		Clients: fed.numbers(j.Clients), Names: j.Clients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
 		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), Clip: l.ClipExamples, Noise: l.Noise * l.ClipExamples, ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
-		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask), Extra: extra,
+		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask), Extra: extra, PerExample: j.PerExample,
 		Order: func(client, epoch int) *rand.Rand { return draw(client).order(client, epoch) },
 		Key:   func(client int) [3]uint64 { return draw(client).key(client) },
 	}
-	if j.Objective != nil {
-		work.Objective = objective{j.Objective, fed.Task}
+	if j.Objective != nil || j.Weights != nil {
+		work.Objective = objective{j.Objective, fed.Task, j.Weights != nil}
+	}
+	if j.Weights != nil {
+		work.PerExample = maps.Clone(j.PerExample)
+		if work.PerExample == nil {
+			work.PerExample = map[string][][]float32{}
+		}
+		work.PerExample[weights] = j.Weights
 	}
 	return work, err
 }
@@ -277,6 +293,8 @@ func (j *Job) fields(f *Federation, call int) []jobField {
 		{"Mask", j.Mask != nil, checkRows("Mask", j.Mask, n, d)},
 		{"Objective", false, j.checkObjective()},
 		{"Extra", j.Extra != nil, j.checkExtra()},
+		{"PerExample", j.PerExample != nil, j.checkPerExample(f)},
+		{"Weights", j.Weights != nil, j.checkWeights(f)},
 		{"ReuseBatches", j.ReuseBatches != 0, refuse(j.ReuseBatches < 0 || j.ReuseBatches > call, "Job.ReuseBatches", j.ReuseBatches,
 			fmt.Sprintf("in [0, %d], the calls of Train in this round so far", call))},
 		{"StayLocal", j.StayLocal, refuse(j.StayLocal && (j.Communicated != nil || j.Down != 0 || j.Up != 0), "Job.StayLocal", true,
@@ -371,6 +389,45 @@ func (j *Job) checkExtra() error {
 		}
 		if m.Rows() != 1 && m.Rows() != n {
 			return Invalid(fmt.Sprintf("Job.Extra[%q]", name), fmt.Sprintf("[%d, %d]", m.Rows(), m.Cols()), fmt.Sprintf("[1, g] or [%d, g]", n))
+		}
+	}
+	return nil
+}
+
+func (j *Job) checkPerExample(f *Federation) error {
+	for name, lists := range j.PerExample {
+		if name == weights {
+			return Invalid("Job.PerExample", strconv.Quote(name), "names that are not empty")
+		}
+		if err := j.checkLists(f, fmt.Sprintf("PerExample[%q]", name), lists, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Job) checkWeights(f *Federation) error {
+	if j.Weights == nil {
+		return nil
+	}
+	return j.checkLists(f, "Weights", j.Weights, 1)
+}
+
+// checkLists refuses lists without g values for every training example of each client; g = 0 stands for any number that is the same
+// for all. checkClients has its own error.
+func (j *Job) checkLists(f *Federation, name string, lists [][]float32, g int) error {
+	if j.checkClients(f) != nil {
+		return nil
+	}
+	if len(lists) != len(j.Clients) {
+		return Invalid("len(Job."+name+")", len(lists), fmt.Sprintf("%d, one per client", len(j.Clients)))
+	}
+	if g == 0 {
+		g = max(1, len(lists[0])/len(f.Clients[j.Clients[0]].Train))
+	}
+	for i, c := range j.Clients {
+		if n := len(f.Clients[c].Train); len(lists[i]) != n*g {
+			return Invalid(fmt.Sprintf("len(Job.%s[%d])", name, i), len(lists[i]), fmt.Sprintf("%d, %d for each training example of client %d", n*g, g, c))
 		}
 	}
 	return nil

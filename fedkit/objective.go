@@ -18,7 +18,7 @@ type Objective interface {
 }
 
 // Batch is the input of an Objective in a local step: a batch of examples for each of C clients, the model being trained, and
-// the Job's Extra.
+// the Job's Extra and PerExample.
 type Batch struct {
 	Task   *Task         // whose Forward and Loss may be used
 	Params []*graph.Node // w, the model being trained, as in Task.Forward
@@ -30,8 +30,9 @@ type Batch struct {
 	// others has no examples.
 	Used *graph.Node
 
-	extra    map[string][]*graph.Node
-	reported *graph.Node
+	extra      map[string][]*graph.Node
+	perExample map[string]*graph.Node
+	reported   *graph.Node
 }
 
 // Loss returns the task's own loss of every example, [C, B], for outputs like Out.
@@ -81,18 +82,42 @@ func (b *Batch) named(name string) []*graph.Node {
 	return nodes
 }
 
+// PerExample returns the numbers that the Job has for each example of the batch under a name: [C, B, g], or [C, B] if g is 1. They
+// are 0 for padding, where a loss must be finite nevertheless.
+func (b *Batch) PerExample(name string) *graph.Node {
+	n, ok := b.perExample[name]
+	if !ok {
+		panic(fmt.Errorf("Job.PerExample has no %q", name))
+	}
+	if n.Shape().Dim(-1) == 1 {
+		return graph.Squeeze(n, -1)
+	}
+	return n
+}
+
 // Report sets the loss per example, [C, B], for ClientResult.Loss. Default: the loss that is minimized.
 func (b *Batch) Report(loss *graph.Node) { b.reported = loss }
 
-// objective adapts an Objective to the engine.
+// weights is the name of Job.Weights among the inputs per example.
+const weights = ""
+
+// objective adapts an Objective to the engine; nil is the task's loss.
 type objective struct {
 	Objective
-	task *Task
+	task     *Task
+	weighted bool // by Job.Weights
 }
 
 func (o objective) Losses(in engine.Batch) (trained, reported *graph.Node) {
-	b := &Batch{Task: o.task, Params: in.Params, X: in.X, Y: in.Y, Out: in.Out, Used: in.Used, extra: in.Extra}
-	trained = o.Loss(b)
+	b := &Batch{Task: o.task, Params: in.Params, X: in.X, Y: in.Y, Out: in.Out, Used: in.Used, extra: in.Extra, perExample: in.PerExample}
+	if o.Objective == nil {
+		trained = b.Loss(b.Out)
+	} else {
+		trained = o.Loss(b)
+	}
+	if o.weighted && trained != nil {
+		trained = graph.Mul(trained, b.PerExample(weights))
+	}
 	if b.reported == nil {
 		b.reported = trained
 	}

@@ -3,10 +3,10 @@ package fedkit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"fedkit.example/datasets"
-	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/rows"
@@ -106,19 +106,59 @@ func (r *Round) Losses(models *Matrix, part datasets.Part, clients []int) [][]fl
 	return loss
 }
 
+// ExampleLosses returns the loss of every model [k, d] on each of a client's own examples of a part: by client, [k, n_i], with the
+// examples in the order of the client's rows. They are for weights that stay with the client: as in LowestLoss, all k models are
+// sent to each of the clients, but the server does not wait. After an error, the losses are 0.
+func (r *Round) ExampleLosses(models *Matrix, part datasets.Part, clients []int) [][][]float32 {
+	losses := make([][][]float32, len(clients))
+	s, _ := r.ask(models, part, clients)
+	for i, own := range r.ownRows(part, clients) {
+		losses[i] = make([][]float32, max(1, models.Rows()))
+		for j := range losses[i] {
+			losses[i][j] = make([]float32, len(own))
+			if s != nil {
+				copy(losses[i][j], s.Loss[j])
+				s.Loss[j] = s.Loss[j][len(own):]
+			}
+		}
+	}
+	return losses
+}
+
 // compare also returns when the last client has its losses, 0 if this takes no time.
-func (r *Round) compare(models *Matrix, part datasets.Part, clients []int) (_ [][]float64, end float64) {
-	loss := make([][]float64, max(1, models.Rows()))
+func (r *Round) compare(models *Matrix, part datasets.Part, clients []int) (loss [][]float64, end float64) {
+	loss = make([][]float64, max(1, models.Rows()))
 	for j := range loss {
 		loss[j] = make([]float64, len(clients))
 	}
-	defer r.restoreStage(r.stage)
-	if !r.enter("losses") {
+	s, end := r.ask(models, part, clients)
+	if s == nil {
 		return loss, 0
 	}
-	if err := r.losses(models, part, clients, loss); err != nil {
+	at := sequence(len(s.Loss[0]))
+	for i, own := range r.ownRows(part, clients) {
+		for j := range loss {
+			loss[j][i], _ = s.Mean(j, at[:len(own)])
+		}
+		at = at[len(own):]
+	}
+	return loss, end
+}
+
+// ask scores all models on the clients' own examples, one client after the other, and returns when the last client is done, 0 if
+// this takes no time. After an error, the scores are nil.
+func (r *Round) ask(models *Matrix, part datasets.Part, clients []int) (s *engine.Scores, end float64) {
+	defer r.restoreStage(r.stage)
+	if !r.enter("losses") {
+		return nil, 0
+	}
+	err := r.checkOwn(part, clients)
+	if err == nil {
+		s, err = r.Fed.scores(r.ctx, models, engine.Evaluation{Part: part, Rows: slices.Concat(r.ownRows(part, clients)...)}, r.on)
+	}
+	if err != nil {
 		r.Fail(err)
-		return loss, 0
+		return nil, 0
 	}
 	if part == datasets.TrainPart {
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
@@ -126,7 +166,7 @@ func (r *Round) compare(models *Matrix, part datasets.Part, clients []int) (_ []
 			end = r.clock.compare(r.Fed, models.Rows(), clients)
 		}
 	}
-	return loss, end
+	return s, end
 }
 
 // LowestLoss returns, for each client, the row of models [k, d] with the lowest loss on its training examples, the first of ties.
@@ -151,32 +191,18 @@ func lowest(loss [][]float64) []int {
 	return best
 }
 
-// losses fills loss [k][n].
-func (r *Round) losses(models *Matrix, part datasets.Part, clients []int, loss [][]float64) error {
+// checkOwn refuses a part or clients that do not exist.
+func (r *Round) checkOwn(part datasets.Part, clients []int) error {
 	if err := checkPart(part); err != nil {
 		return err
 	}
 	if len(clients) == 0 {
 		return Invalid("clients", "[]", "at least one client")
 	}
-	var rows []int
 	for _, c := range clients {
 		if c < 0 || c >= r.Clients() {
 			return Invalid("clients", c, fmt.Sprintf("in [0, %d)", r.Clients()))
 		}
-		rows = append(rows, ownRows(r.Fed.Clients[c], part)...)
-	}
-	s, err := r.Fed.scores(r.ctx, models, engine.Evaluation{Part: part, Rows: rows}, r.on)
-	if err != nil {
-		return err
-	}
-	at := sequence(len(rows))
-	for i, c := range clients {
-		n := len(ownRows(r.Fed.Clients[c], part))
-		for j := range loss {
-			loss[j][i], _ = s.Mean(j, at[:n])
-		}
-		at = at[n:]
 	}
 	return nil
 }
@@ -196,11 +222,19 @@ func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evalua
 	return e.Evaluate(ctx, &v, on)
 }
 
-func ownRows(c partition.Client, part datasets.Part) []int {
-	if part == datasets.TestPart {
-		return c.Test
+// ownRows returns the rows of a part that each client holds, none for one that does not exist.
+func (r *Round) ownRows(part datasets.Part, clients []int) [][]int {
+	rows := make([][]int, len(clients))
+	for i, c := range clients {
+		switch {
+		case c < 0 || c >= r.Clients():
+		case part == datasets.TestPart:
+			rows[i] = r.Fed.Clients[c].Test
+		default:
+			rows[i] = r.Fed.Clients[c].Train
+		}
 	}
-	return c.Train
+	return rows
 }
 
 func checkPart(part datasets.Part) error {

@@ -16,19 +16,28 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/rows"
+	"gonum.org/v1/gonum/floats"
 )
 
-// Serving is which model each client uses: a row of Models by Assign or ByLoss, or a mixture of the rows by Mix. If Models is
-// nil, all use Global. If a strategy serves Clusters, Serve is called after every round, so that the record has them for rounds
+// Serving is which model each client uses: a row of Models by Assign or ByLoss, or a mixture of the rows by Mix, or of their
+// predictions by Ensemble or Gate. If Models is nil, all use Global. If a strategy serves Clusters, Serve is called after every round, so that the record has them for rounds
 // without evaluation too; else it is called for evaluations only, and once at the start. So serve Clusters from the start, all 0
 // before the first split. Training in Serve is part of the evaluation, and not recorded.
 type Serving struct {
-	Global   *Matrix     // global model [1, d], if the strategy has one
-	Models   *Matrix     // [k, d]
-	Assign   []int       // by client, the row it uses
-	ByLoss   bool        // each client uses the row with the lowest loss on its training examples; instead of Assign
-	Mix      [][]float64 // by client, the weight of every row, [M, k]; instead of Assign
-	Clusters []int       // by client, its cluster for the record, −1 for none; default with ByLoss: the row it uses at an evaluation
+	Global *Matrix     // global model [1, d], if the strategy has one
+	Models *Matrix     // [k, d]
+	Assign []int       // by client, the row it uses
+	ByLoss bool        // each client uses the row with the lowest loss on its training examples; instead of Assign
+	Mix    [][]float64 // by client, the weight of every row, [M, k]; instead of Assign
+
+	// Ensemble mixes the predictions of all rows, instead of Assign: by client, the weight π of every row, [M, k], which are ≥ 0 and
+	// sum to 1. A client's prediction is Σ_k π_k softmax(h_k(x)), whose logarithm takes the place of a model's outputs in Loss,
+	// Accuracy and Metrics; for a regression it is Σ_k π_k h_k(x).
+	Ensemble [][]float64
+	// Gate is Ensemble with weights of its own for each example, as by a gating network: by client and by its test example, in the
+	// order of Clients[i].Test, [M][n, k].
+	Gate     [][][]float64
+	Clusters []int // by client, its cluster for the record, −1 for none; default with ByLoss: the row it uses at an evaluation
 
 	// Centroids are the clusters' models, [K, d], for their distances in the record; default: Models, if Assign equals Clusters or
 	// with ByLoss.
@@ -47,7 +56,7 @@ func (r *Round) evaluate(s Strategy) {
 	all := sequence(r.Fed.Data.Test.Len())
 	var global *engine.Scores
 	if sv.Global != nil {
-		if global = r.scores(sv.Global, all, nil); global == nil {
+		if global = r.scores(sv.Global, engine.Evaluation{Rows: all}); global == nil {
 			return
 		}
 		score := r.score(global, all, all)
@@ -85,6 +94,10 @@ func (r *Round) ownScores(sv *Serving) (scores []Score) {
 		return r.scoresOf(r.AllClients(), sv.Global, make([]int, r.Clients()))
 	case sv.Assign != nil:
 		return r.scoresOf(r.AllClients(), sv.Models, sv.Assign)
+	case sv.mixesOutputs():
+		return r.split(r.AllClients(), func(rows []int) *engine.Scores {
+			return r.scores(sv.Models, engine.Evaluation{Rows: rows, Weights: sv.weights(r.testRows())})
+		})
 	}
 	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim())) // personalized mixtures, at most 256 MiB of models at a time
 	for clients := range slices.Chunk(r.AllClients(), chunk) {
@@ -149,7 +162,7 @@ func (r *Round) serve(s Strategy) (sv Serving, ok bool) {
 		sv = s.Serve(r)
 	}
 	if r.err == nil {
-		r.Fail(sv.Check(r.Clients(), r.Fed.Task.Dim()))
+		r.Fail(r.checkServing(&sv))
 	}
 	return sv, r.err == nil
 }
@@ -162,16 +175,40 @@ func (r *Round) cluster(s Strategy) error {
 	return r.err
 }
 
-// scoresOf returns each client's score on its own test examples under the model assigned to it.
-func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
-	var rows, which []int
-	test := r.testRows()
-	for i, c := range clients {
-		for _, row := range test[c] {
-			rows, which = append(rows, row), append(which, assign[i])
+// mixesOutputs reports whether predictions are mixed.
+func (s *Serving) mixesOutputs() bool { return s.Ensemble != nil || s.Gate != nil }
+
+// weights returns the weights of the models for each client's test examples, one client after the other; test has a client's
+// examples, or none.
+func (s *Serving) weights(test [][]int) (weights [][]float64) {
+	for c, own := range test {
+		if s.Gate != nil && len(own) > 0 {
+			weights = append(weights, s.Gate[c]...)
+		} else if s.Ensemble != nil {
+			weights = append(weights, slices.Repeat(s.Ensemble[c:c+1], len(own))...)
 		}
 	}
-	all := r.scores(models, rows, which)
+	return weights
+}
+
+// scoresOf returns each client's score on its own test examples under the model assigned to it.
+func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
+	var which []int
+	test := r.testRows()
+	for i, c := range clients {
+		which = append(which, slices.Repeat(assign[i:i+1], len(test[c]))...)
+	}
+	return r.split(clients, func(rows []int) *engine.Scores { return r.scores(models, engine.Evaluation{Rows: rows, Which: which}) })
+}
+
+// split returns each client's score on its own test examples; by scores the examples of all.
+func (r *Round) split(clients []int, by func(rows []int) *engine.Scores) []Score {
+	var rows []int
+	test := r.testRows()
+	for _, c := range clients {
+		rows = append(rows, test[c]...)
+	}
+	all := by(rows)
 	if all == nil {
 		return nil
 	}
@@ -184,9 +221,9 @@ func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
 	return scores
 }
 
-// scores evaluates models on test examples; which names the model of each example, nil for all. After an error it is nil.
-func (r *Round) scores(models *Matrix, rows, which []int) *engine.Scores {
-	v := engine.Evaluation{Part: datasets.TestPart, Rows: rows, Which: which, Outputs: len(r.opts.Metrics) > 0}
+// scores evaluates models on test examples, as v says. After an error it is nil.
+func (r *Round) scores(models *Matrix, v engine.Evaluation) *engine.Scores {
+	v.Part, v.Outputs = datasets.TestPart, len(r.opts.Metrics) > 0
 	s, err := r.Fed.scores(r.ctx, models, v, r.on)
 	if err != nil {
 		r.Fail(err)
@@ -217,41 +254,79 @@ func (s *Serving) Check(m, d int) error {
 	if s.Global != nil && s.Global.Rows() != 1 {
 		return Invalid("Serving.Global", fmt.Sprintf("[%d, %d]", s.Global.Rows(), s.Global.Cols()), fmt.Sprintf("[1, %d]: one model", d))
 	}
+	choices := []string{}
 	for _, list := range []struct {
-		name string
-		n    int
-		set  bool
-	}{{"Assign", len(s.Assign), s.Assign != nil}, {"Mix", len(s.Mix), s.Mix != nil}, {"Clusters", len(s.Clusters), s.Clusters != nil}} {
-		if list.set && list.n != m {
+		name   string
+		n      int // entries, m if it has none per client
+		set    bool
+		choice bool // of what a client uses
+	}{
+		{"Assign", len(s.Assign), s.Assign != nil, true}, {"ByLoss", m, s.ByLoss, true}, {"Mix", len(s.Mix), s.Mix != nil, true},
+		{"Ensemble", len(s.Ensemble), s.Ensemble != nil, true}, {"Gate", len(s.Gate), s.Gate != nil, true}, {"Clusters", len(s.Clusters), s.Clusters != nil, false},
+	} {
+		switch {
+		case !list.set:
+			continue
+		case list.n != m:
 			return Invalid("len(Serving."+list.name+")", list.n, fmt.Sprintf("%d, one per client", m))
+		case list.choice && s.Models == nil:
+			return Invalid("Serving."+list.name, "given without Models", "with Models")
+		case list.choice:
+			choices = append(choices, list.name)
 		}
 	}
 	if s.Models == nil {
-		for name, set := range map[string]bool{"Assign": s.Assign != nil, "ByLoss": s.ByLoss, "Mix": s.Mix != nil} {
-			if set {
-				return Invalid("Serving."+name, "given without Models", "with Models")
-			}
-		}
 		return nil
 	}
-	choices := 0
-	for _, set := range []bool{s.Assign != nil, s.ByLoss, s.Mix != nil} {
-		if set {
-			choices++
-		}
+	if len(choices) != 1 {
+		return Invalid("Serving", fmt.Sprintf("%d of Assign, ByLoss, Mix, Ensemble and Gate", len(choices)), "one of them")
 	}
-	if choices != 1 {
-		return Invalid("Serving", fmt.Sprintf("%d of Assign, ByLoss and Mix", choices), "one of them")
-	}
-	k := s.Models.Rows()
-	for c, weights := range s.Mix {
-		if len(weights) != k {
-			return Invalid("len(Serving.Mix["+strconv.Itoa(c)+"])", len(weights), fmt.Sprintf("%d, one per model", k))
-		}
-	}
+	return s.checkChoice(s.Models.Rows())
+}
+
+// checkChoice refuses rows and weights that do not suit k models.
+func (s *Serving) checkChoice(k int) error {
 	for c, a := range s.Assign {
 		if a < 0 || a >= k {
 			return Invalid("Serving.Assign", a, fmt.Sprintf("in [0, %d) (client %d)", k, c))
+		}
+	}
+	if err := checkWeights("Mix", s.Mix, k, false); err != nil {
+		return err
+	}
+	if err := checkWeights("Ensemble", s.Ensemble, k, true); err != nil {
+		return err
+	}
+	for c, weights := range s.Gate {
+		if err := checkWeights("Gate["+strconv.Itoa(c)+"]", weights, k, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWeights refuses rows without a weight for each of k models, or that are no distribution if they must be one.
+func checkWeights(name string, rows [][]float64, k int, distribution bool) error {
+	for i, weights := range rows {
+		field := "Serving." + name + "[" + strconv.Itoa(i) + "]"
+		switch {
+		case len(weights) != k:
+			return Invalid("len("+field+")", len(weights), fmt.Sprintf("%d, one per model", k))
+		case distribution && !(floats.Min(weights) >= 0 && math.Abs(floats.Sum(weights)-1) <= 1e-3):
+			return Invalid(field, weights, "weights ≥ 0 that sum to 1")
+		}
+	}
+	return nil
+}
+
+// checkServing refuses a Serving that does not suit the clients.
+func (r *Round) checkServing(sv *Serving) error {
+	if err := sv.Check(r.Clients(), r.Fed.Task.Dim()); err != nil {
+		return err
+	}
+	for c, weights := range sv.Gate {
+		if n := len(r.Fed.Clients[c].Test); len(weights) != n {
+			return Invalid("len(Serving.Gate["+strconv.Itoa(c)+"])", len(weights), fmt.Sprintf("%d, one per test example", n))
 		}
 	}
 	return nil
@@ -326,11 +401,19 @@ func (u *underway) empty() bool {
 
 // clone shares only the models with a State, which are immutable.
 func (s Serving) clone() *Serving {
-	s.Assign, s.Clusters, s.Mix = slices.Clone(s.Assign), slices.Clone(s.Clusters), slices.Clone(s.Mix)
-	for i := range s.Mix {
-		s.Mix[i] = slices.Clone(s.Mix[i])
+	s.Assign, s.Clusters, s.Mix, s.Ensemble, s.Gate = slices.Clone(s.Assign), slices.Clone(s.Clusters), cloneRows(s.Mix), cloneRows(s.Ensemble), slices.Clone(s.Gate)
+	for i := range s.Gate {
+		s.Gate[i] = cloneRows(s.Gate[i])
 	}
 	return &s
+}
+
+func cloneRows(rows [][]float64) [][]float64 {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i] = slices.Clone(rows[i])
+	}
+	return rows
 }
 
 // maxCentroids is the largest number of clusters whose distances are recorded.

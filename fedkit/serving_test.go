@@ -3,6 +3,7 @@ package fedkit
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -106,8 +107,8 @@ func TestServingCheck(t *testing.T) {
 		want string
 	}{
 		{Serving{}, "Serving = empty: must be a global model or models"},
-		{Serving{Models: m}, "Serving = 0 of Assign, ByLoss and Mix: must be one of them"},
-		{Serving{Models: m, Assign: []int{0, 1}, ByLoss: true}, "Serving = 2 of Assign, ByLoss and Mix: must be one of them"},
+		{Serving{Models: m}, "Serving = 0 of Assign, ByLoss, Mix, Ensemble and Gate: must be one of them"},
+		{Serving{Models: m, Assign: []int{0, 1}, ByLoss: true}, "Serving = 2 of Assign, ByLoss, Mix, Ensemble and Gate: must be one of them"},
 		{Serving{Models: m, Assign: []int{0, 2}}, "Serving.Assign = 2: must be in [0, 2) (client 1)"},
 		{Serving{Models: m, Mix: [][]float64{{1, 0}, {1}}}, "len(Serving.Mix[1]) = 1: must be 2, one per model"},
 		{Serving{Models: m, Assign: []int{0}}, "len(Serving.Assign) = 1: must be 2, one per client"},
@@ -115,7 +116,12 @@ func TestServingCheck(t *testing.T) {
 		{Serving{Global: one, Assign: []int{0, 0}}, "Serving.Assign = given without Models: must be with Models"},
 		{Serving{Global: m}, "Serving.Global = [2, 1]: must be [1, 1]: one model"},
 		{Serving{Global: one, Clusters: []int{1}}, "len(Serving.Clusters) = 1: must be 2, one per client"},
+		{Serving{Models: m, Ensemble: [][]float64{{0.5, 0.5}}}, "len(Serving.Ensemble) = 1: must be 2, one per client"},
+		{Serving{Models: m, Ensemble: [][]float64{{0.5, 0.5}, {1.5, -0.5}}}, "Serving.Ensemble[1] = [1.5 -0.5]: must be weights ≥ 0 that sum to 1"},
+		{Serving{Models: m, Gate: [][][]float64{{{1}}, nil}}, "len(Serving.Gate[0][0]) = 1: must be 2, one per model"},
+		{Serving{Models: m, Gate: [][][]float64{nil, {{0, 1}, {0, math.NaN()}}}}, "Serving.Gate[1][1] = [0 NaN]: must be weights ≥ 0 that sum to 1"},
 		{Serving{Models: m, ByLoss: true}, ""},
+		{Serving{Models: m, Ensemble: [][]float64{{0.5, 0.5}, {0, 1}}}, ""},
 	} {
 		expect.Outcome(t, c.want)(c.sv.Check(2, 1))
 	}

@@ -194,3 +194,14 @@ func ExamplePCA() {
 	// ⎢ 1.66   0.23⎥
 	// ⎣ 6.23  -0.16⎦
 }
+
+// The second of two models explains two of three examples much better, so a mixture comes to weigh it more.
+func ExampleResponsibilities() {
+	loss := [][]float32{{0.1, 4, 5}, {3, 0.2, 0.1}} // of each model on each example
+	pi := []float64{0.5, 0.5}
+	for range 10 {
+		_, pi = cluster.Responsibilities(loss, pi)
+	}
+	fmt.Printf("%.2f\n", pi)
+	// Output: [0.30 0.70]
+}

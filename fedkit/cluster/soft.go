@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -52,4 +53,29 @@ func SoftTop(v []float64, m int, temperature float64) []float64 {
 		w[c] /= sum
 	}
 	return w
+}
+
+// Responsibilities is a step of expectation maximization for the weights π [k] of a mixture of k models, from their losses on n
+// examples, [k, n], as negative log-likelihoods:
+//
+//	q_j(i) ∝ π_j exp(−loss_j(i)), with Σ_j q_j(i) = 1,  π_j ← mean of q_j(i) over i
+//
+// It returns the responsibilities q [k, n] and the next π.
+func Responsibilities(loss [][]float32, pi []float64) (q [][]float32, next []float64) {
+	next, log := make([]float64, len(pi)), make([]float64, len(pi))
+	for range pi {
+		q = append(q, make([]float32, len(loss[0])))
+	}
+	for i := range loss[0] {
+		for j := range pi {
+			log[j] = math.Log(pi[j]) - float64(loss[j][i])
+		}
+		all := floats.LogSumExp(log)
+		for j := range pi {
+			share := math.Exp(log[j] - all)
+			q[j][i] = float32(share)
+			next[j] += share / float64(len(loss[0]))
+		}
+	}
+	return q, next
 }

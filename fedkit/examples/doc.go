@@ -12,5 +12,6 @@
 //	Partial  layers that stay with the client: FedPer, LG-FedAvg
 //	MOON     an Objective that evaluates other models
 //	FedLC    an Objective with data per client
+//	FedEM    several models, losses and weights per example, and a mixture of predictions per client
 //	Distill  an Objective with a teacher
 package examples

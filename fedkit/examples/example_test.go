@@ -109,6 +109,25 @@ func ExampleMOON() {
 	// Output: more than 70 % right: true
 }
 
+// In two groups of clients, the same inputs have different labels. FedEM learns a model for each, though nobody tells it who is
+// in which.
+func ExampleFedEM() {
+	d := must.M1(datasets.GaussianMixture{Clients: 10, Groups: 2, Rows: 60, TestRows: 20, Features: 8, Permute: true}.Make())
+	fed := must.M1(fedkit.New(d, partition.Natural{}, model.MLP(16)))
+	em, sure := &examples.FedEM{K: 2, Local: short}, 0
+	h := after(20, fed, em)
+	for _, pi := range em.State.Pi {
+		if max(pi[0], pi[1]) > 0.9 {
+			sure++
+		}
+	}
+	fmt.Println("more than 90 % right:", h.Last().Mean().Accuracy > 0.9)
+	fmt.Println(sure, "of 10 clients use less than a tenth of the other group's model")
+	// Output:
+	// more than 90 % right: true
+	// 10 of 10 clients use less than a tenth of the other group's model
+}
+
 // Clients do not forget digits that they lack, so they drift less.
 func ExampleFedLC() {
 	plain := after(20, digits(), &examples.FedLC{Fraction: 0.5, Tau: fedkit.Zero, Local: short})

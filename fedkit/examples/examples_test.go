@@ -37,6 +37,7 @@ func TestSuite(t *testing.T) {
 		&examples.PFedMe{Fraction: 0.5, Rounds: 2, Lambda: 1, Eta: 1, Local: standard},
 		&examples.Partial{Fraction: 0.5, Local: standard, Personal: []string{"dense1/biases"}},
 		&examples.MOON{Fraction: 0.5, Local: standard},
+		&examples.FedEM{Fraction: 0.5, Local: standard, K: 2},
 	} {
 		if err := (fedtest.Suite{Warmup: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
 			t.Error(err)
@@ -95,6 +96,7 @@ func TestIdentities(t *testing.T) {
 		{"Partial with everything personal = LocalOnly", plain, &examples.Partial{Fraction: 0.5, Local: l, Personal: []string{"dense1", "dense2"}}, alone},
 		{"MOON with μ = 0 = FedAvg", plain, &examples.MOON{Fraction: 0.5, Local: l, Mu: fedkit.Zero}, avg},
 		{"FedLC with τ = 0 = FedAvg", plain, &examples.FedLC{Fraction: 0.5, Local: l, Tau: fedkit.Zero}, avg},
+		{"FedEM with K = 1 = FedAvg", plain, &examples.FedEM{Fraction: 0.5, Local: l, K: 1}, avg},
 		{"Distill with λ = 0 = FedAvg", plain, &examples.Distill{Fraction: 0.5, Local: l, Weight: fedkit.Zero}, avg},
 	} {
 		o := fedkit.Options{Rounds: 4, Seed: 3}
@@ -166,7 +168,7 @@ func TestNewcomers(t *testing.T) {
 	for _, c := range []struct {
 		fed *fedkit.Federation
 		s   fedkit.Strategy
-	}{{plain, &examples.Ditto{Local: l}}, {plain, &examples.PFedMe{Rounds: 2, Lambda: 1, Local: l}}, {plain, &examples.Partial{Local: l, Personal: []string{"dense2"}}}, {twin, &examples.APFL{Local: l}}} {
+	}{{plain, &examples.Ditto{Local: l}}, {plain, &examples.PFedMe{Rounds: 2, Lambda: 1, Local: l}}, {plain, &examples.Partial{Local: l, Personal: []string{"dense2"}}}, {plain, &examples.FedEM{Local: l, K: 2}}, {twin, &examples.APFL{Local: l}}} {
 		alone := *c.fed
 		alone.Unseen = nil
 		var unseen [2]fedkit.Float

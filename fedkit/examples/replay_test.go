@@ -10,6 +10,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/precision"
 	"fedkit.example/fedkit/model"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/janpfeifer/must"
@@ -234,6 +235,8 @@ func TestReplay(t *testing.T) {
 		})
 	})
 
+	o.checkFedEM(t, l, steps)
+
 	distill := &examples.Distill{Local: l, Weight: 0.8, Temperature: 2}
 	o.check(t, fed, distill, func() *fedkit.Matrix { return distill.X }, func(x []float64, _ [][]float64) []float64 {
 		return o.average(func(i int) []float64 {
@@ -250,6 +253,42 @@ func TestReplay(t *testing.T) {
 			})
 		})
 	})
+}
+
+// checkFedEM replays two rounds with two models.
+func (o world) checkFedEM(t *testing.T, l fedkit.Local, steps int) {
+	const seed = 4
+	em := &examples.FedEM{Local: l, K: 2}
+	first, d := must.M1(must.M1(o.fed.Models(2, seed)).Host()), o.fed.Task.Dim()
+	theta := [][]float64{precision.Double(first[:d]), precision.Double(first[d:])}
+	pi := [][]float64{{0.5, 0.5}, {0.5, 0.5}, {0.5, 0.5}}
+	likelihood := func(w, in []float64, y int) float64 {
+		_, logits := forward(w, in)
+		return math.Exp(logSoftmax(logits, 1)[y])
+	}
+	for range 2 {
+		before, share := slices.Clone(theta), slices.Clone(pi)
+		q := func(i, k int, in []float64, y int) float64 {
+			a, b := share[i][0]*likelihood(before[0], in, y), share[i][1]*likelihood(before[1], in, y)
+			return []float64{a, b}[k] / (a + b)
+		}
+		for k := range theta {
+			theta[k] = o.average(func(i int) []float64 {
+				return o.descend(steps, before[k], func(w []float64) float64 {
+					return o.mean(i, func(in []float64, y int) float64 { return -q(i, k, in, y) * math.Log(likelihood(w, in, y)) })
+				})
+			})
+		}
+		for i := range pi {
+			first := o.mean(i, func(in []float64, y int) float64 { return q(i, 0, in, y) })
+			pi[i] = []float64{first, 1 - first}
+		}
+	}
+	run(t, o.fed, em, fedkit.Options{Rounds: 2, Seed: seed, EvalEvery: 2})
+	got := slices.Concat(precision.Double(must.M1(em.State.Theta.Host())), slices.Concat(em.State.Pi...))
+	if far := floats.Distance(got, slices.Concat(slices.Concat(theta...), slices.Concat(pi...)), math.Inf(1)); !(far <= 1e-5) {
+		t.Errorf("FedEM is %v away", far)
+	}
 }
 
 // check runs two rounds and replays them. state is what to compare: x if it has one row, the clients' states if it has one

@@ -37,8 +37,8 @@ func LoadSafeTensors(path string, task *fedkit.Task) (m *fedkit.Matrix, err erro
 
 // Models writes what a strategy serves (see fedkit.Served) as a safetensors file: the global model's parameters as
 // "global/dense1/weights", those of row i of Models as "models/i/dense1/weights", and, if they are set, Assign and
-// Clusters as "assign" and "clusters", int32 [M], and Mix as "mix", float64 [M, k]. ByLoss is refused, since a file cannot
-// resolve it.
+// Clusters as "assign" and "clusters", int32 [M], and Mix and Ensemble as "mix" and "ensemble", float64 [M, k]. ByLoss is refused,
+// since a file cannot resolve it, and Gate, since its examples are not in the file.
 func Models(path string, task *fedkit.Task, sv *fedkit.Serving) error {
 	return save(path, task, func(w *writer) error {
 		if err := checkServing(task, sv); err != nil {
@@ -104,6 +104,9 @@ func checkServing(task *fedkit.Task, sv *fedkit.Serving) error {
 	if sv.ByLoss {
 		return fedkit.Invalid("Serving.ByLoss", true, "resolved into Assign, as fedkit.Served does")
 	}
+	if sv.Gate != nil {
+		return fedkit.Invalid("Serving.Gate", fmt.Sprintf("weights for the examples of %d clients", len(sv.Gate)), "nil: a file has no examples")
+	}
 	for c, cluster := range sv.Clusters {
 		if cluster < -1 || cluster > math.MaxInt32 {
 			return fedkit.Invalid(fmt.Sprintf("Serving.Clusters[%d]", c), cluster, "in [0, 2³¹), or -1 for none")
@@ -113,7 +116,7 @@ func checkServing(task *fedkit.Task, sv *fedkit.Serving) error {
 }
 
 // clients returns M, 0 if sv has nothing per client.
-func clients(sv *fedkit.Serving) int { return max(len(sv.Assign), len(sv.Mix), len(sv.Clusters)) }
+func clients(sv *fedkit.Serving) int { return max(len(sv.Assign), len(sv.Mix), len(sv.Ensemble), len(sv.Clusters)) }
 
 // models adds the rows of m, each under a prefix.
 func (w *writer) models(prefixes []string, task *fedkit.Task, m *fedkit.Matrix) error {
@@ -138,8 +141,10 @@ func (w *writer) models(prefixes []string, task *fedkit.Task, m *fedkit.Matrix) 
 
 // serving adds the parts of sv, those with the longest values first, so that all are aligned.
 func (w *writer) serving(task *fedkit.Task, sv *fedkit.Serving) (err error) {
-	if sv.Mix != nil {
-		add(w, "mix", slices.Concat(sv.Mix...), len(sv.Mix), sv.Models.Rows())
+	for name, weights := range map[string][][]float64{"mix": sv.Mix, "ensemble": sv.Ensemble} {
+		if weights != nil {
+			add(w, name, slices.Concat(weights...), len(weights), sv.Models.Rows())
+		}
 	}
 	if sv.Global != nil {
 		err = w.models([]string{"global/"}, task, sv.Global)
@@ -269,7 +274,10 @@ func (r *reader) serving(task *fedkit.Task) (sv *fedkit.Serving, err error) {
 	if sv.Clusters, err = r.list("clusters"); err != nil {
 		return nil, err
 	}
-	if sv.Mix, err = r.mix(sv.Models.Rows()); err != nil {
+	if sv.Mix, err = r.mix("mix", sv.Models.Rows()); err != nil {
+		return nil, err
+	}
+	if sv.Ensemble, err = r.mix("ensemble", sv.Models.Rows()); err != nil {
 		return nil, err
 	}
 	return sv, cmp.Or(r.done(), checkServing(task, sv))
@@ -293,18 +301,18 @@ func (r *reader) list(name string) ([]int, error) {
 }
 
 // mix takes the weights of k models, nil if they are not there.
-func (r *reader) mix(k int) ([][]float64, error) {
-	t, ok := r.tensors["mix"]
+func (r *reader) mix(name string, k int) ([][]float64, error) {
+	t, ok := r.tensors[name]
 	if !ok {
 		return nil, nil
 	}
 	if k == 0 {
-		return nil, fedkit.Invalid("tensor", `"mix"`, "with models")
+		return nil, fedkit.Invalid("tensor", strconv.Quote(name), "with models")
 	}
-	if err := r.has("mix", "F64", t.len()/k, k); err != nil {
+	if err := r.has(name, "F64", t.len()/k, k); err != nil {
 		return nil, err
 	}
 	values := make([]float64, t.len())
-	err := take(r, "mix", values)
+	err := take(r, name, values)
 	return slices.Collect(slices.Chunk(values, k)), err
 }

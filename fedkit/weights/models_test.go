@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
@@ -42,7 +43,7 @@ func TestSafeTensors(t *testing.T) {
 func TestModels(t *testing.T) {
 	fed, local := digits(t, 4, model.LogisticRegression()), fedkit.Local{Batch: 16, LR: 0.1}
 	for _, s := range []fedkit.Strategy{
-		&strategy.FedAvg{Local: local}, &strategy.IFCA{Local: local}, &strategy.FedPRISM{Local: local},
+		&strategy.FedAvg{Local: local}, &strategy.IFCA{Local: local}, &strategy.FedPRISM{Local: local}, &examples.FedEM{Local: local},
 	} {
 		expect.Value(fedkit.Run(context.Background(), fed, s, fedkit.Options{Rounds: 1}))(t)
 		sv := expect.Value(fedkit.Served(context.Background(), fed, s))(t)
@@ -60,8 +61,8 @@ func TestModels(t *testing.T) {
 					t.Errorf("%T: other models", s)
 				}
 			}
-			if !reflect.DeepEqual([]any{got.Assign, got.Mix, got.Clusters}, []any{sv.Assign, sv.Mix, sv.Clusters}) {
-				t.Errorf("%T: %v %v %v, want %v %v %v", s, got.Assign, got.Mix, got.Clusters, sv.Assign, sv.Mix, sv.Clusters)
+			if !reflect.DeepEqual([]any{got.Assign, got.Mix, got.Ensemble, got.Clusters}, []any{sv.Assign, sv.Mix, sv.Ensemble, sv.Clusters}) {
+				t.Errorf("%T: %v, want %v", s, got, sv)
 			}
 		}
 		if string(files[0]) != string(files[1]) {
@@ -99,6 +100,7 @@ func TestModelsRefusals(t *testing.T) {
 		"models = [1, 3]: must be [k, 650]":                                 weights.SafeTensors(path, task, ramp(1, 3)),
 		"Serving = nil: must be what fedkit.Served returns":                 save(nil),
 		"Serving.ByLoss = true: must be resolved into Assign":               save(&fedkit.Serving{Models: one, ByLoss: true}),
+		"Serving.Gate = weights for the examples of 1 clients: must be nil": save(&fedkit.Serving{Models: one, Gate: [][][]float64{{{1}}}}),
 		"Serving = empty: must be a global model or models":                 save(&fedkit.Serving{}),
 		"Serving.Assign = 1: must be in [0, 1) (client 0)":                  save(&fedkit.Serving{Models: one, Assign: []int{1}}),
 		"Serving.Clusters[1] = -2: must be in [0, 2³¹), or -1 for none":     save(&fedkit.Serving{Global: one, Clusters: []int{-1, -2}}),

@@ -17,12 +17,16 @@ type Evaluation struct {
 	Rows    []int // examples
 	Which   []int // by example, the model to score; nil: every model on every example
 	Outputs bool
+
+	// Weights mixes the models' predictions, instead of Which: by example, the weight of every model, ≥ 0. Of classes, it mixes
+	// probabilities, and the logarithm of the mixture takes the place of a model's outputs.
+	Weights [][]float64
 }
 
 // models returns k.
 func (v *Evaluation) models() int { return v.Models.Shape().Dimensions[0] }
 
-// Scores has an entry for each model scored ([k], or [1] if Evaluation.Which is given) and each example.
+// Scores has an entry for each model scored ([k], or [1] if Evaluation.Which or Weights is given) and each example.
 type Scores struct {
 	Loss, Accuracy [][]float32
 	Outputs        [][][]float32 // the model's outputs for the example, flattened; nil if not wanted
@@ -40,7 +44,7 @@ func (s *Scores) Mean(model int, at []int) (loss, accuracy float64) {
 
 func newScores(v *Evaluation) *Scores {
 	models, n := 1, len(v.Rows)
-	if v.Which == nil {
+	if v.Which == nil && v.Weights == nil {
 		models = v.models()
 	}
 	s := &Scores{}
@@ -54,11 +58,11 @@ func newScores(v *Evaluation) *Scores {
 }
 
 // evaluator is the design of an evaluation program: parallel blocks, and examples per block. If shared, all blocks have the same
-// examples, under different models.
+// examples, under different models. If mixed, they are, and their predictions are mixed.
 type evaluator struct {
 	part             datasets.Part
 	blocks, examples int
-	shared           bool
+	shared, mixed    bool
 	outputs          bool
 }
 
@@ -82,7 +86,9 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 	if len(v.Rows) < blockOfMany/4*len(byModel) {
 		k.examples = blockOfFew
 	}
-	if e.task.Variables == nil && e.convolutions() == 0 {
+	if v.Weights != nil {
+		k.shared, k.mixed, k.blocks = true, true, v.models()
+	} else if e.parallel() {
 		if k.shared = v.Which == nil && v.models() > 1; k.shared {
 			programs := (v.models() + manyModels - 1) / manyModels
 			k.blocks = (v.models() + programs - 1) / programs
@@ -95,6 +101,9 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 	err := parallel(ctx, on.Concurrency(), len(calls), func(c int) error { return e.evaluate(ctx, on, k, v, calls[c], len(calls), out) })
 	return out, err
 }
+
+// parallel reports whether a program gains from evaluating several models side by side.
+func (e *Engine) parallel() bool { return e.task.Variables == nil && e.convolutions() == 0 }
 
 // block fills one slot of a program: positions of at most k.examples examples, and the model to score.
 type block struct {
@@ -159,10 +168,15 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 	} else if on.Remote() && calls <= fewCalls {
 		models = Inline{v.Models}
 	}
-	results, err := e.run(ctx, on, k, []input{
+	inputs := []input{
 		{"features", data.features}, {"labels", data.labels},
 		{"rows", tensors.FromFlatDataAndDimensions(rows, lists, k.examples)}, {"which", which}, {"models", models},
-	})
+	}
+	if k.mixed {
+		inputs = append(inputs, input{"weights", k.weights(v, call[0].at)})
+		call = call[:1] // which has the mixture's results
+	}
+	results, err := e.run(ctx, on, k, inputs)
 	if err != nil {
 		return err
 	}
@@ -172,7 +186,7 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 	}
 	for b, blk := range call {
 		row := 0
-		if v.Which == nil {
+		if v.Which == nil && !k.mixed {
 			row = int(blk.model)
 		}
 		for j, position := range blk.at {
@@ -180,6 +194,17 @@ func (e *Engine) evaluate(ctx context.Context, on Device, k evaluator, v *Evalua
 		}
 	}
 	return nil
+}
+
+// weights returns the models' weights in a block of examples, [k, examples].
+func (k evaluator) weights(v *Evaluation, at []int) *tensors.Tensor {
+	weights := make([]float32, k.blocks*k.examples)
+	for j, position := range at {
+		for m, weight := range v.Weights[position] {
+			weights[m*k.examples+j] = float32(weight)
+		}
+	}
+	return tensors.FromFlatDataAndDimensions(weights, k.blocks, k.examples)
 }
 
 // set stores a program's results for its at-th example.
@@ -193,6 +218,9 @@ func (s *Scores) set(model, position int, results [][]float32, at int) {
 
 func (k evaluator) name(task *Task) string {
 	name := fmt.Sprintf("evaluate %s, %d × %d examples", task.Name, k.blocks, k.examples)
+	if k.mixed {
+		name += ", mixed"
+	}
 	if k.outputs {
 		name += ", with outputs"
 	}
@@ -202,10 +230,44 @@ func (k evaluator) name(task *Task) string {
 func (k evaluator) build(e *Engine, in nodes) []*graph.Node {
 	p := e.task.Split(graph.Gather(in["models"], graph.InsertAxes(in["which"], -1)))
 	x, labels := examples(e.data, k.part, in, in["rows"])
-	out := e.task.Forward(p, x)
+	var out *graph.Node
+	if k.mixed {
+		out = mixture(e.outputs(p, x), in["weights"], e.data.Classes > 0)
+	} else {
+		out = e.task.Forward(p, x)
+	}
 	results := []*graph.Node{e.task.Loss(out, labels), e.task.Accuracy(out, labels)}
 	if k.outputs {
-		results = append(results, graph.Reshape(out, k.blocks, k.examples, -1))
+		results = append(results, graph.Reshape(out, out.Shape().Dim(0), k.examples, -1))
 	}
 	return results
+}
+
+// outputs returns the outputs of several models for the same examples, [k, B, …].
+func (e *Engine) outputs(p []*graph.Node, x *graph.Node) *graph.Node {
+	if e.parallel() {
+		return e.task.Forward(p, x)
+	}
+	var all []*graph.Node
+	for m := range p[0].Shape().Dim(0) {
+		one := make([]*graph.Node, len(p))
+		for l := range p {
+			one[l] = graph.SliceAxis(p[l], 0, graph.AxisElem(m))
+		}
+		all = append(all, e.task.Forward(one, x))
+	}
+	return graph.Concatenate(all, 0)
+}
+
+// mixture mixes outputs [k, B, …] with weights [k, B], into [1, B, …]: Σ_k w_k out_k or, of classes, log Σ_k w_k softmax(out_k).
+func mixture(out, weights *graph.Node, classes bool) *graph.Node {
+	for weights.Rank() < out.Rank() {
+		weights = graph.InsertAxes(weights, -1)
+	}
+	if !classes {
+		return graph.ReduceAndKeep(graph.Mul(out, weights), graph.ReduceSum, 0)
+	}
+	log := graph.Add(graph.LogSoftmax(out, -1), graph.Log(weights))
+	most := graph.ReduceAndKeep(log, graph.ReduceMax, 0)
+	return graph.Add(graph.Log(graph.ReduceAndKeep(graph.Exp(graph.Sub(log, most)), graph.ReduceSum, 0)), most)
 }

@@ -41,6 +41,9 @@ type Job struct {
 	Objective Objective                  // nil: the task's loss
 	Extra     map[string]*tensors.Tensor // the objective's inputs by name, [1, g] or [n, g]
 
+	// PerExample has more of the objective's inputs by name: by client of the job, g numbers for each of its examples.
+	PerExample map[string][][]float32
+
 	// Starts replaces Start in a job that fits one program: one model [1, d] per client. The trained models are separate values
 	// too, which saves stacking and slicing.
 	Starts []*tensors.Tensor
@@ -67,11 +70,12 @@ type Objective interface {
 }
 
 // Batch is the input of an objective in a step. Used [C, B] is the padding mask: 1 for an example, 0 for padding. Extra holds one
-// node [C, g] or, for models, one per parameter.
+// node [C, g] or, for models, one per parameter; PerExample holds nodes [C, B, g], 0 for padding.
 type Batch struct {
 	Params          []*graph.Node
 	X, Y, Out, Used *graph.Node
 	Extra           map[string][]*graph.Node
+	PerExample      map[string]*graph.Node
 }
 
 // extra prefixes the names of the inputs in Job.Extra.
@@ -79,6 +83,17 @@ const extra = "extra "
 
 // extraInput names the input for a matrix of Job.Extra. Quoting keeps any name on one line of the solver's table.
 func extraInput(name string) string { return extra + strconv.Quote(name) }
+
+// perExample names the input for a list of Job.PerExample.
+func perExample(name string) string { return "per example " + strconv.Quote(name) }
+
+// perExamples returns the names of the job's inputs per example, one per line.
+func (j *Job) perExamples() (names string) {
+	for _, name := range slices.Sorted(maps.Keys(j.PerExample)) {
+		names += strconv.Quote(name) + "\n"
+	}
+	return names
+}
 
 // term is a per-client input of the solver's loop, by name: values by lane, or rows of a matrix.
 type term struct {

@@ -65,6 +65,7 @@ func (e *Engine) plan(job *Job) plan {
 	for _, t := range job.terms(&e.task, nil) {
 		k.table += t.name + "\n"
 	}
+	k.perExample = job.perExamples()
 	k.steps = job.stepsOf(most, k.batch, job.Epochs)
 
 	p := plan{steps: make([]int, len(job.Clients))}

@@ -93,10 +93,8 @@ func (e *Engine) inputs(job *Job, p *plan, g int, travels bool) []input {
 		return t
 	}
 	train := e.held[datasets.TrainPart]
-	in := []input{
-		{"features", train.features}, {"labels", train.labels}, {"batches", e.batches(job, p, clients)},
-		{"first", int32(0)}, {"last", int32(last)}, {"rows", rows},
-	}
+	in := append([]input{{"features", train.features}, {"labels", train.labels}}, e.batches(job, p, clients)...)
+	in = append(in, input{"first", int32(0)}, input{"last", int32(last)}, input{"rows", rows})
 	if job.Starts == nil {
 		in = append(in, input{"start", matrix(job.Start)})
 	}
@@ -116,8 +114,9 @@ func (e *Engine) inputs(job *Job, p *plan, g int, travels bool) []input {
 	return in
 }
 
-// batches returns the examples of each client in each step, [steps, C, B]; −1 is padding.
-func (e *Engine) batches(job *Job, p *plan, clients []int) *tensors.Tensor {
+// batches returns the examples of each client in each step, [steps, C, B]; −1 is padding. If the job has inputs per example, those
+// of the same examples follow, [steps, C, B, g], with 0 for padding.
+func (e *Engine) batches(job *Job, p *plan, clients []int) (in []input) {
 	k := p.design
 	batches := make([]int32, k.steps*k.lanes*k.batch)
 	for i := range batches {
@@ -126,12 +125,32 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) *tensors.Tensor {
 	for lane, i := range clients {
 		c := job.Clients[i]
 		draw := &Batches{Rows: e.rows[c], Full: job.Batch == FullBatch, Order: func(epoch int) *rand.Rand { return job.Order(c, epoch) }}
+		if job.PerExample != nil { // positions in the client's rows first
+			draw.Rows = Sequence(len(e.rows[c]))
+		}
 		for s := range p.steps[i] {
 			at := (s*k.lanes + lane) * k.batch
 			draw.Next(batches[at : at+k.batch])
 		}
 	}
-	return tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch)
+	each := func(do func(at, client, position int)) {
+		for at, position := range batches {
+			if position >= 0 {
+				do(at, clients[at/k.batch%k.lanes], int(position))
+			}
+		}
+	}
+	for _, name := range k.perExamples() {
+		of := job.PerExample[name]
+		g := len(of[0]) / len(e.rows[job.Clients[0]])
+		numbers := make([]float32, len(batches)*g)
+		each(func(at, i, position int) { copy(numbers[at*g:(at+1)*g], of[i][position*g:]) })
+		in = append(in, input{perExample(name), tensors.FromFlatDataAndDimensions(numbers, k.steps, k.lanes, k.batch, g)})
+	}
+	if job.PerExample != nil {
+		each(func(at, i, position int) { batches[at] = int32(e.rows[job.Clients[i]][position]) })
+	}
+	return append(in, input{"batches", tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch)})
 }
 
 // solver is the design of a local solver; everything else is an input.
@@ -142,6 +161,7 @@ type solver struct {
 	keeps               bool   // the optimizer's slots are an input and an output: see Job.Memory
 	apart               bool   // models are separate inputs and outputs: see Job.Starts
 	table               string // names of the job's terms, one per line
+	perExample          string // names of its inputs per example, quoted, one per line
 }
 
 func (k solver) name(task *Task) string {
@@ -150,6 +170,15 @@ func (k solver) name(task *Task) string {
 
 // terms are the inputs that the loop carries: see Job.terms.
 func (k solver) terms() []string { return strings.Split(strings.TrimSuffix(k.table, "\n"), "\n") }
+
+// perExamples are the names of the inputs that batches slices: see Job.PerExample.
+func (k solver) perExamples() (names []string) {
+	for line := range strings.Lines(k.perExample) {
+		name, _ := strconv.Unquote(strings.TrimSuffix(line, "\n"))
+		names = append(names, name)
+	}
+	return names
+}
 
 // startInput names the input for a lane's initial model, if models are apart.
 func startInput(lane int) string { return fmt.Sprint("start ", lane) }
@@ -259,7 +288,13 @@ func (k solver) step(e *Engine, s *xla.Loop, in nodes) {
 	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 for padding
 	x, labels := examples(e.data, datasets.TrainPart, in, graph.Max(rows, zero))
 
-	b := Batch{Params: w, X: x, Y: labels, Used: used}
+	more := map[string]*graph.Node{} // the batch's inputs per example
+	for _, name := range k.perExamples() {
+		all := in[perExample(name)]
+		g := all.Shape().Dim(3)
+		more[name] = graph.Reshape(graph.DynamicSlice(all, []*graph.Node{i, zero, zero, zero}, []int{1, k.lanes, k.batch, g}), k.lanes, k.batch, g)
+	}
+	b := Batch{Params: w, X: x, Y: labels, Used: used, PerExample: more}
 	mean := func(loss *graph.Node) *graph.Node { // [C, B] → [C]
 		return graph.Div(graph.ReduceSum(graph.Mul(loss, used), 1), graph.MaxScalar(graph.ReduceSum(used, 1), 1))
 	}
@@ -352,6 +387,11 @@ func (k solver) clipped(e *Engine, s *xla.Loop, in nodes, b Batch) (loss *graph.
 		b.Params[l] = each(v)
 	}
 	b.X, b.Y, b.Used = alone(b.X), alone(b.Y), alone(used)
+	more := map[string]*graph.Node{}
+	for name, n := range b.PerExample {
+		more[name] = alone(n)
+	}
+	b.PerExample = more
 	trained, reported, _, _ := k.losses(e, s, b, each)
 	gradient = graph.Gradient(graph.ReduceAllSum(trained), b.Params...)
 	var squares *graph.Node // ‖g_b‖², [C·B]
