@@ -36,7 +36,7 @@ type Serving struct {
 }
 
 // evaluate scores what the strategy serves now: the global model on the whole test part, every client's own test examples
-// under its served model, and those of the unseen clients.
+// under its served model, and those of the unseen clients; then the same on validation rows, if there are any.
 func (r *Round) evaluate(s Strategy) {
 	sv := r.served(s)
 	if !r.enter("evaluate") {
@@ -44,52 +44,67 @@ func (r *Round) evaluate(s Strategy) {
 	}
 	r.recordClusters(&sv)
 	r.record.Personal = sv.Models != nil
-	all := sequence(r.Fed.Data.Test.Len())
-	var global *engine.Scores
-	if sv.Global != nil {
-		if global = r.scores(sv.Global, all, nil); global == nil {
-			return
-		}
-		score := r.score(global, all, all)
-		r.record.Global = &score
-	}
-	if sv.Models == nil { // one model for all: every client's examples have been scored
-		r.record.Scores = make([]Score, r.Clients())
-		for c, own := range r.testRows() {
-			r.record.Scores[c] = r.score(global, own, own)
-		}
-	} else {
-		r.record.Scores = r.ownScores(&sv)
+	r.record.Global, r.record.Scores = r.scored(&sv, datasets.TestPart)
+	if sv.Models != nil {
 		r.chooseOnTest(sv.clusterModels())
 	}
 	r.evaluateUnseen(s, &sv)
+	if r.err == nil && r.Fed.NeedsValidation() == nil {
+		v := &history.Validation{}
+		v.Global, v.Scores = r.scored(&sv, datasets.ValidationPart)
+		r.record.Validation = v
+	}
 }
 
-// testRows returns each client's test examples that an evaluation scores, none if it is not drawn: see Options.EvalFraction.
-func (r *Round) testRows() [][]int {
+// scored returns the score of the global model on all examples of a part, and each client's on its own under its served model.
+func (r *Round) scored(sv *Serving, part datasets.Part) (global *Score, own []Score) {
+	if sv.Global != nil {
+		all := r.Fed.partRows(part)
+		s := r.scores(sv.Global, part, all, nil)
+		if s == nil {
+			return nil, nil
+		}
+		score := r.score(s, part, sequence(len(all)), all)
+		global = &score
+		if sv.Models == nil { // one model for all: every client's examples have been scored
+			place := make([]int, r.Fed.Data.Part(part).Len())
+			for at, row := range all {
+				place[row] = at
+			}
+			for _, rows := range r.evalRows(part) {
+				own = append(own, r.score(s, part, pick(place, rows), rows))
+			}
+			return global, own
+		}
+	}
+	return global, r.ownScores(sv, part)
+}
+
+// evalRows returns each client's examples of a part that an evaluation scores, none if it is not drawn: see Options.EvalFraction.
+func (r *Round) evalRows(part datasets.Part) [][]int {
 	rows, m := make([][]int, r.Clients()), r.Clients()
 	drawn := r.AllClients()
 	if n := cohortSize(r.opts.EvalFraction, m); n < m {
 		drawn = r.Rand("evaluate").Perm(m)[:n]
 	}
 	for _, c := range drawn {
-		rows[c] = r.Fed.Clients[c].Test
+		rows[c] = ownRows(r.Fed.Clients[c], part)
 	}
 	return rows
 }
 
-// ownScores returns each client's score on its own test examples under its served model.
-func (r *Round) ownScores(sv *Serving) (scores []Score) {
+// ownScores returns each client's score on its own examples of a part under its served model.
+func (r *Round) ownScores(sv *Serving, part datasets.Part) (scores []Score) {
 	switch {
 	case sv.Models == nil:
-		return r.scoresOf(r.AllClients(), sv.Global, make([]int, r.Clients()))
+		return r.scoresOf(part, r.AllClients(), sv.Global, make([]int, r.Clients()))
 	case sv.Assign != nil:
-		return r.scoresOf(r.AllClients(), sv.Models, sv.Assign)
+		return r.scoresOf(part, r.AllClients(), sv.Models, sv.Assign)
 	}
 	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim())) // personalized mixtures, at most 256 MiB of models at a time
 	for clients := range slices.Chunk(r.AllClients(), chunk) {
 		personal := sv.Models.Mix(sv.Mix[clients[0] : clients[0]+len(clients)])
-		scores = append(scores, r.scoresOf(clients, personal, sequence(len(clients)))...)
+		scores = append(scores, r.scoresOf(part, clients, personal, sequence(len(clients)))...)
 	}
 	return scores
 }
@@ -112,7 +127,7 @@ func (r *Round) chooseOnTest(models *Matrix) {
 	}
 	best := lowest(r.Losses(models, datasets.TestPart, r.AllClients()))
 	if r.enter("evaluate") {
-		r.record.ChosenOnTest = r.scoresOf(r.AllClients(), models, best)
+		r.record.ChosenOnTest = r.scoresOf(datasets.TestPart, r.AllClients(), models, best)
 	}
 }
 
@@ -162,31 +177,31 @@ func (r *Round) cluster(s Strategy) error {
 	return r.err
 }
 
-// scoresOf returns each client's score on its own test examples under the model assigned to it.
-func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
+// scoresOf returns each client's score on its own examples of a part under the model assigned to it.
+func (r *Round) scoresOf(part datasets.Part, clients []int, models *Matrix, assign []int) []Score {
 	var rows, which []int
-	test := r.testRows()
+	eval := r.evalRows(part)
 	for i, c := range clients {
-		for _, row := range test[c] {
+		for _, row := range eval[c] {
 			rows, which = append(rows, row), append(which, assign[i])
 		}
 	}
-	all := r.scores(models, rows, which)
+	all := r.scores(models, part, rows, which)
 	if all == nil {
 		return nil
 	}
 	scores, at := make([]Score, len(clients)), sequence(len(rows))
 	for i, c := range clients {
-		own := test[c]
-		scores[i] = r.score(all, at[:len(own)], own)
+		own := eval[c]
+		scores[i] = r.score(all, part, at[:len(own)], own)
 		at = at[len(own):]
 	}
 	return scores
 }
 
-// scores evaluates models on test examples; which names the model of each example, nil for all. After an error it is nil.
-func (r *Round) scores(models *Matrix, rows, which []int) *engine.Scores {
-	v := engine.Evaluation{Part: datasets.TestPart, Rows: rows, Which: which, Outputs: len(r.opts.Metrics) > 0}
+// scores evaluates models on examples of a part; which names the model of each example, nil for all. After an error it is nil.
+func (r *Round) scores(models *Matrix, part datasets.Part, rows, which []int) *engine.Scores {
+	v := engine.Evaluation{Part: part, Rows: rows, Which: which, Outputs: len(r.opts.Metrics) > 0}
 	s, err := r.Fed.scores(r.ctx, models, v, r.on)
 	if err != nil {
 		r.Fail(err)
@@ -195,10 +210,10 @@ func (r *Round) scores(models *Matrix, rows, which []int) *engine.Scores {
 	return s
 }
 
-// score averages s over the examples at the given positions, which are the given rows of the test part.
-func (r *Round) score(s *engine.Scores, at, rows []int) Score {
+// score averages s over the examples at the given positions, which are the given rows of a part.
+func (r *Round) score(s *engine.Scores, part datasets.Part, at, rows []int) Score {
 	loss, accuracy := s.Mean(0, at)
-	return Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: len(rows), Metrics: r.measure(s, at, rows)}
+	return Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: len(rows), Metrics: r.measure(s, part, at, rows)}
 }
 
 // Check refuses a Serving that does not suit m clients and models of d parameters. Runs check what strategies serve.
