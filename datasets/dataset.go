@@ -32,16 +32,17 @@ type Split struct {
 	Owner        []int32   // [n], owner of each example (its writer, its client), from 0; nil if unknown
 }
 
-// Part is the training or the test part of a data set.
+// Part is a part of the examples that clients hold.
 type Part int
 
-// The parts of a data set.
+// The parts. The official ones are the training and the test part; a rule may hold validation rows back from the former.
 const (
-	TrainPart Part = iota // the training examples
-	TestPart              // the test examples
+	TrainPart      Part = iota // training examples
+	TestPart                   // test examples, on which nothing is chosen
+	ValidationPart             // rows of the training part on which nothing is trained, for choices: see partition.Validation
 )
 
-// Part returns a part of the data set.
+// Part returns the examples that a part's rows are of: those of ValidationPart are rows of Train.
 func (d *Dataset) Part(part Part) *Split {
 	if part == TestPart {
 		return &d.Test

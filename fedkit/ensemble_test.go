@@ -99,13 +99,13 @@ func TestEnsembleAgainstFloat64(t *testing.T) {
 			warm := int64(0)
 			s := &serves{sv: func(r *fedkit.Round) fedkit.Serving {
 				if r.T == 2 {
-					warm = xla.Builds()
+					warm = xla.Compilations()
 				}
 				return c.sv
 			}}
 			o := fedkit.Options{Rounds: 3, Metrics: []fedkit.Metric{seen{}}}
 			h := expect.Value(fedkit.Run(t.Context(), fed, s, o))(t)
-			if n := xla.Builds() - warm; n != 0 {
+			if n := xla.Compilations() - warm; n != 0 {
 				t.Errorf("%s: %d programs were compiled after the first round, want 0", name, n)
 			}
 			for i, got := range h.Last().Scores {

@@ -174,6 +174,15 @@ func (f *Federation) made() error {
 	return nil
 }
 
+// NeedsValidation refuses a federation whose clients have no validation rows, for the Check of a strategy or part that calls
+// Losses on datasets.ValidationPart. It is nil for a federation that is nil, or that was not made by New.
+func (f *Federation) NeedsValidation() error {
+	if f.made() != nil || slices.ContainsFunc(f.Clients, func(c partition.Client) bool { return len(c.Validation) > 0 }) {
+		return nil
+	}
+	return Invalid("federation", f.Rule, "one whose clients have validation rows, as partition.Validation holds back")
+}
+
 // Size returns M, the number of clients.
 func (f *Federation) Size() int {
 	if f == nil {

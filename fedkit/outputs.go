@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/rows"
@@ -34,7 +35,7 @@ func (p *Predictions) Classes() []int32 {
 }
 
 // Predict returns the Predictions of each of the models [k, d] for rows of a part of the data, in their order. Nil rows stand for
-// all. The device works on one block at a time; only the result, k·n·classes numbers, grows with the rows. After a run, models are
+// all; of the validation part, these are the clients', one client after the other. The device works on one block at a time; only the result, k·n·classes numbers, grows with the rows. After a run, models are
 // in the strategy's State:
 //
 //	p, err := fed.Predict(ctx, avg.State.X, datasets.TestPart, nil)
@@ -96,8 +97,8 @@ func (f *Federation) predictions(part datasets.Part, rows []int, outputs [][]flo
 }
 
 // Losses returns the mean loss of every model [k, d] on each client's own examples of a part, [k][n]; NaN if it has none.
-// On the training part, as for choosing a cluster, all k models are sent to each of the clients. On the test part it is an
-// evaluation, which costs no bytes. On a simulated clock the server waits for the losses.
+// On the training part, as for choosing a cluster, and on the validation part, all k models are sent to each of the clients. On
+// the test part it is an evaluation, which costs no bytes. On a simulated clock the server waits for the losses.
 func (r *Round) Losses(models *Matrix, part datasets.Part, clients []int) [][]float64 {
 	loss, end := r.compare(models, part, clients)
 	if r.devices() != nil && r.err == nil {
@@ -160,10 +161,10 @@ func (r *Round) ask(models *Matrix, part datasets.Part, clients []int) (s *engin
 		r.Fail(err)
 		return nil, 0
 	}
-	if part == datasets.TrainPart {
+	if part != datasets.TestPart {
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
 		if r.devices() != nil {
-			end = r.clock.compare(r.Fed, models.Rows(), clients)
+			end = r.clock.compare(r.Fed, models.Rows(), part, clients)
 		}
 	}
 	return s, end
@@ -193,7 +194,7 @@ func lowest(loss [][]float64) []int {
 
 // checkOwn refuses a part or clients that do not exist.
 func (r *Round) checkOwn(part datasets.Part, clients []int) error {
-	if err := checkPart(part); err != nil {
+	if err := r.Fed.checkPart(part); err != nil {
 		return err
 	}
 	if len(clients) == 0 {
@@ -219,6 +220,9 @@ func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evalua
 	if v.Models, err = rows.Tensor(models); err != nil {
 		return nil, err
 	}
+	if v.Part == datasets.ValidationPart { // the engine has them among the training rows
+		v.Part = datasets.TrainPart
+	}
 	return e.Evaluate(ctx, &v, on)
 }
 
@@ -226,32 +230,53 @@ func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evalua
 func (r *Round) ownRows(part datasets.Part, clients []int) [][]int {
 	rows := make([][]int, len(clients))
 	for i, c := range clients {
-		switch {
-		case c < 0 || c >= r.Clients():
-		case part == datasets.TestPart:
-			rows[i] = r.Fed.Clients[c].Test
-		default:
-			rows[i] = r.Fed.Clients[c].Train
+		if c >= 0 && c < r.Clients() {
+			rows[i] = ownRows(r.Fed.Clients[c], part)
 		}
 	}
 	return rows
 }
 
-func checkPart(part datasets.Part) error {
-	if part != datasets.TrainPart && part != datasets.TestPart {
-		return Invalid("part", int(part), "datasets.TrainPart or datasets.TestPart")
+// ownRows returns the rows of a part that a client holds.
+func ownRows(c partition.Client, part datasets.Part) []int {
+	switch part {
+	case datasets.TestPart:
+		return c.Test
+	case datasets.ValidationPart:
+		return c.Validation
 	}
-	return nil
+	return c.Train
+}
+
+func (f *Federation) checkPart(part datasets.Part) error {
+	switch part {
+	case datasets.TrainPart, datasets.TestPart:
+		return nil
+	case datasets.ValidationPart:
+		return f.NeedsValidation()
+	}
+	return Invalid("part", int(part), "datasets.TrainPart, datasets.ValidationPart or datasets.TestPart")
+}
+
+// partRows returns the rows of a part that clients may hold, of the validation part those that they do.
+func (f *Federation) partRows(part datasets.Part) (rows []int) {
+	if part != datasets.ValidationPart {
+		return sequence(f.Data.Part(part).Len())
+	}
+	for _, c := range f.Clients {
+		rows = append(rows, c.Validation...)
+	}
+	return rows
 }
 
 // checkRows returns the rows, all if they are nil.
 func (f *Federation) checkRows(part datasets.Part, rows []int) ([]int, error) {
-	if err := checkPart(part); err != nil {
+	if err := f.checkPart(part); err != nil {
 		return nil, err
 	}
 	n := f.Data.Part(part).Len()
 	if rows == nil {
-		return sequence(n), nil
+		return f.partRows(part), nil
 	}
 	if len(rows) == 0 {
 		return nil, Invalid("rows", "[]", "at least one row, or nil for all")
@@ -265,7 +290,7 @@ func (f *Federation) checkRows(part datasets.Part, rows []int) ([]int, error) {
 }
 
 // Metric is a figure that a run records at every evaluation, beside loss and accuracy: of the global model on the whole
-// test part, and of each client's model on the client's own test examples. See package metric; metric.Func makes one from a
+// test part, and of each client's model on the client's own test examples; the same on validation rows, if there are any. See package metric; metric.Func makes one from a
 // function.
 type Metric interface {
 	// String returns the name in records.
@@ -291,9 +316,8 @@ func checkMetrics(metrics []Metric) error {
 	return nil
 }
 
-// measure returns the run's metrics, by name, on the examples at the given positions of s, which are the given rows of the test
-// part.
-func (r *Round) measure(s *engine.Scores, at, rows []int) map[string]Float {
+// measure returns the run's metrics, by name, on the examples at the given positions of s, which are the given rows of a part.
+func (r *Round) measure(s *engine.Scores, part datasets.Part, at, rows []int) map[string]Float {
 	if len(r.opts.Metrics) == 0 || len(rows) == 0 || r.err != nil {
 		return nil
 	}
@@ -303,7 +327,7 @@ func (r *Round) measure(s *engine.Scores, at, rows []int) map[string]Float {
 		for i, j := range at {
 			own[i] = append(own[i], s.Outputs[0][j]...)
 		}
-		p := r.Fed.predictions(datasets.TestPart, rows, own)
+		p := r.Fed.predictions(part, rows, own)
 		v, err := measured(m, &p)
 		if err != nil {
 			r.Fail(err)

@@ -180,9 +180,9 @@ func TestPredictAndLossesRefuse(t *testing.T) {
 	ctx, one := context.Background(), fedkit.NewMatrix(make([]float32, 650), 1, 650)
 	var none context.Context
 	for want, ask := range map[string]func() ([]fedkit.Predictions, error){
-		"part = 7: must be datasets.TrainPart or datasets.TestPart": func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, 7, nil) },
-		"rows = -1: must be in [0, ":                                func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, datasets.TestPart, []int{0, -1}) },
-		"rows = []: must be at least one row, or nil for all":       func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, datasets.TestPart, []int{}) },
+		"part = 7: must be datasets.TrainPart, datasets.ValidationPart or datasets.TestPart": func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, 7, nil) },
+		"rows = -1: must be in [0, ":                          func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, datasets.TestPart, []int{0, -1}) },
+		"rows = []: must be at least one row, or nil for all": func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, datasets.TestPart, []int{}) },
 		"models = [1, 1]: must be [k, 650]": func() ([]fedkit.Predictions, error) {
 			return fed.Predict(ctx, fedkit.NewMatrix([]float32{1}, 1, 1), datasets.TestPart, nil)
 		},

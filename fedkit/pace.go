@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 
+	"fedkit.example/datasets"
 	"fedkit.example/fedkit/history"
 	"fedkit.example/fedkit/sim"
 )
@@ -195,12 +196,12 @@ func (c *clock) visit(d *sim.Device, client int, down, examples, up float64, rng
 	return v
 }
 
-// compare times clients that receive k models and compute their losses on their own examples; end is when the last is done.
-func (c *clock) compare(f *Federation, k int, clients []int) (end float64) {
+// compare times clients that receive k models and compute their losses on their own examples of a part; end is when the last is done.
+func (c *clock) compare(f *Federation, k int, part datasets.Part, clients []int) (end float64) {
 	for _, i := range clients {
 		d := &f.Devices[i]
 		t := d.On.Finish(max(c.now, c.ready[i]), d.Receive(float64(k*4*f.Task.Dim())))
-		c.ready[i] = d.On.Finish(t, d.Compute(float64(k*len(f.Clients[i].Train)), c.operations)/3) // forward only
+		c.ready[i] = d.On.Finish(t, d.Compute(float64(k*len(ownRows(f.Clients[i], part))), c.operations)/3) // forward only
 		end = max(end, c.ready[i])
 	}
 	return end

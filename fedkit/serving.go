@@ -20,9 +20,9 @@ import (
 )
 
 // Serving is which model each client uses: a row of Models by Assign or ByLoss, or a mixture of the rows by Mix, or of their
-// predictions by Ensemble or Gate. If Models is nil, all use Global. If a strategy serves Clusters, Serve is called after every round, so that the record has them for rounds
-// without evaluation too; else it is called for evaluations only, and once at the start. So serve Clusters from the start, all 0
-// before the first split. Training in Serve is part of the evaluation, and not recorded.
+// predictions by Ensemble or Gate. If Models is nil, all use Global. If a strategy serves Clusters, Serve is called after every
+// round, so that the record has them for rounds without evaluation too; else it is called for evaluations only, and once at the
+// start. So serve Clusters from the start, all 0 before the first split. Training in Serve is part of the evaluation, and not recorded.
 type Serving struct {
 	Global *Matrix     // global model [1, d], if the strategy has one
 	Models *Matrix     // [k, d]
@@ -35,7 +35,7 @@ type Serving struct {
 	// Accuracy and Metrics; for a regression it is Σ_k π_k h_k(x).
 	Ensemble [][]float64
 	// Gate is Ensemble with weights of its own for each example, as by a gating network: by client and by its test example, in the
-	// order of Clients[i].Test, [M][n, k].
+	// order of Clients[i].Test, [M][n, k]. Validation rows, which have no such weights, are then not scored.
 	Gate     [][][]float64
 	Clusters []int // by client, its cluster for the record, −1 for none; default with ByLoss: the row it uses at an evaluation
 
@@ -45,7 +45,7 @@ type Serving struct {
 }
 
 // evaluate scores what the strategy serves now: the global model on the whole test part, every client's own test examples
-// under its served model, and those of the unseen clients.
+// under its served model, and those of the unseen clients; then the same on validation rows, if there are any.
 func (r *Round) evaluate(s Strategy) {
 	sv := r.served(s)
 	if !r.enter("evaluate") {
@@ -53,56 +53,71 @@ func (r *Round) evaluate(s Strategy) {
 	}
 	r.recordClusters(&sv)
 	r.record.Personal = sv.Models != nil
-	all := sequence(r.Fed.Data.Test.Len())
-	var global *engine.Scores
-	if sv.Global != nil {
-		if global = r.scores(sv.Global, engine.Evaluation{Rows: all}); global == nil {
-			return
-		}
-		score := r.score(global, all, all)
-		r.record.Global = &score
-	}
-	if sv.Models == nil { // one model for all: every client's examples have been scored
-		r.record.Scores = make([]Score, r.Clients())
-		for c, own := range r.testRows() {
-			r.record.Scores[c] = r.score(global, own, own)
-		}
-	} else {
-		r.record.Scores = r.ownScores(&sv)
+	r.record.Global, r.record.Scores = r.scored(&sv, datasets.TestPart)
+	if sv.Models != nil {
 		r.chooseOnTest(sv.clusterModels())
 	}
 	r.evaluateUnseen(s, &sv)
+	if r.err == nil && sv.Gate == nil && r.Fed.NeedsValidation() == nil {
+		v := &history.Validation{}
+		v.Global, v.Scores = r.scored(&sv, datasets.ValidationPart)
+		r.record.Validation = v
+	}
 }
 
-// testRows returns each client's test examples that an evaluation scores, none if it is not drawn: see Options.EvalFraction.
-func (r *Round) testRows() [][]int {
+// scored returns the score of the global model on all examples of a part, and each client's on its own under its served model.
+func (r *Round) scored(sv *Serving, part datasets.Part) (global *Score, own []Score) {
+	if sv.Global != nil {
+		all := r.Fed.partRows(part)
+		s := r.scores(sv.Global, part, engine.Evaluation{Rows: all})
+		if s == nil {
+			return nil, nil
+		}
+		score := r.score(s, part, sequence(len(all)), all)
+		global = &score
+		if sv.Models == nil { // one model for all: every client's examples have been scored
+			place := make([]int, r.Fed.Data.Part(part).Len())
+			for at, row := range all {
+				place[row] = at
+			}
+			for _, rows := range r.evalRows(part) {
+				own = append(own, r.score(s, part, pick(place, rows), rows))
+			}
+			return global, own
+		}
+	}
+	return global, r.ownScores(sv, part)
+}
+
+// evalRows returns each client's examples of a part that an evaluation scores, none if it is not drawn: see Options.EvalFraction.
+func (r *Round) evalRows(part datasets.Part) [][]int {
 	rows, m := make([][]int, r.Clients()), r.Clients()
 	drawn := r.AllClients()
 	if n := cohortSize(r.opts.EvalFraction, m); n < m {
 		drawn = r.Rand("evaluate").Perm(m)[:n]
 	}
 	for _, c := range drawn {
-		rows[c] = r.Fed.Clients[c].Test
+		rows[c] = ownRows(r.Fed.Clients[c], part)
 	}
 	return rows
 }
 
-// ownScores returns each client's score on its own test examples under its served model.
-func (r *Round) ownScores(sv *Serving) (scores []Score) {
+// ownScores returns each client's score on its own examples of a part under its served model.
+func (r *Round) ownScores(sv *Serving, part datasets.Part) (scores []Score) {
 	switch {
 	case sv.Models == nil:
-		return r.scoresOf(r.AllClients(), sv.Global, make([]int, r.Clients()))
+		return r.scoresOf(part, r.AllClients(), sv.Global, make([]int, r.Clients()))
 	case sv.Assign != nil:
-		return r.scoresOf(r.AllClients(), sv.Models, sv.Assign)
+		return r.scoresOf(part, r.AllClients(), sv.Models, sv.Assign)
 	case sv.mixesOutputs():
-		return r.split(r.AllClients(), func(rows []int) *engine.Scores {
-			return r.scores(sv.Models, engine.Evaluation{Rows: rows, Weights: sv.weights(r.testRows())})
+		return r.split(part, r.AllClients(), func(rows []int) *engine.Scores {
+			return r.scores(sv.Models, part, engine.Evaluation{Rows: rows, Weights: sv.weights(r.evalRows(part))})
 		})
 	}
 	chunk := max(1, (256<<20)/(4*r.Fed.Task.Dim())) // personalized mixtures, at most 256 MiB of models at a time
 	for clients := range slices.Chunk(r.AllClients(), chunk) {
 		personal := sv.Models.Mix(sv.Mix[clients[0] : clients[0]+len(clients)])
-		scores = append(scores, r.scoresOf(clients, personal, sequence(len(clients)))...)
+		scores = append(scores, r.scoresOf(part, clients, personal, sequence(len(clients)))...)
 	}
 	return scores
 }
@@ -125,7 +140,7 @@ func (r *Round) chooseOnTest(models *Matrix) {
 	}
 	best := lowest(r.Losses(models, datasets.TestPart, r.AllClients()))
 	if r.enter("evaluate") {
-		r.record.ChosenOnTest = r.scoresOf(r.AllClients(), models, best)
+		r.record.ChosenOnTest = r.scoresOf(datasets.TestPart, r.AllClients(), models, best)
 	}
 }
 
@@ -178,10 +193,9 @@ func (r *Round) cluster(s Strategy) error {
 // mixesOutputs reports whether predictions are mixed.
 func (s *Serving) mixesOutputs() bool { return s.Ensemble != nil || s.Gate != nil }
 
-// weights returns the weights of the models for each client's test examples, one client after the other; test has a client's
-// examples, or none.
-func (s *Serving) weights(test [][]int) (weights [][]float64) {
-	for c, own := range test {
+// weights returns the weights of the models for each client's examples, one client after the other, all or none of a client's.
+func (s *Serving) weights(examples [][]int) (weights [][]float64) {
+	for c, own := range examples {
 		if s.Gate != nil && len(own) > 0 {
 			weights = append(weights, s.Gate[c]...)
 		} else if s.Ensemble != nil {
@@ -191,22 +205,24 @@ func (s *Serving) weights(test [][]int) (weights [][]float64) {
 	return weights
 }
 
-// scoresOf returns each client's score on its own test examples under the model assigned to it.
-func (r *Round) scoresOf(clients []int, models *Matrix, assign []int) []Score {
+// scoresOf returns each client's score on its own examples of a part under the model assigned to it.
+func (r *Round) scoresOf(part datasets.Part, clients []int, models *Matrix, assign []int) []Score {
 	var which []int
-	test := r.testRows()
+	eval := r.evalRows(part)
 	for i, c := range clients {
-		which = append(which, slices.Repeat(assign[i:i+1], len(test[c]))...)
+		which = append(which, slices.Repeat(assign[i:i+1], len(eval[c]))...)
 	}
-	return r.split(clients, func(rows []int) *engine.Scores { return r.scores(models, engine.Evaluation{Rows: rows, Which: which}) })
+	return r.split(part, clients, func(rows []int) *engine.Scores {
+		return r.scores(models, part, engine.Evaluation{Rows: rows, Which: which})
+	})
 }
 
-// split returns each client's score on its own test examples; by scores the examples of all.
-func (r *Round) split(clients []int, by func(rows []int) *engine.Scores) []Score {
+// split returns each client's score on its own examples of a part; by scores the examples of all.
+func (r *Round) split(part datasets.Part, clients []int, by func(rows []int) *engine.Scores) []Score {
 	var rows []int
-	test := r.testRows()
+	eval := r.evalRows(part)
 	for _, c := range clients {
-		rows = append(rows, test[c]...)
+		rows = append(rows, eval[c]...)
 	}
 	all := by(rows)
 	if all == nil {
@@ -214,16 +230,16 @@ func (r *Round) split(clients []int, by func(rows []int) *engine.Scores) []Score
 	}
 	scores, at := make([]Score, len(clients)), sequence(len(rows))
 	for i, c := range clients {
-		own := test[c]
-		scores[i] = r.score(all, at[:len(own)], own)
+		own := eval[c]
+		scores[i] = r.score(all, part, at[:len(own)], own)
 		at = at[len(own):]
 	}
 	return scores
 }
 
-// scores evaluates models on test examples, as v says. After an error it is nil.
-func (r *Round) scores(models *Matrix, v engine.Evaluation) *engine.Scores {
-	v.Part, v.Outputs = datasets.TestPart, len(r.opts.Metrics) > 0
+// scores evaluates models on examples of a part, as v says. After an error it is nil.
+func (r *Round) scores(models *Matrix, part datasets.Part, v engine.Evaluation) *engine.Scores {
+	v.Part, v.Outputs = part, len(r.opts.Metrics) > 0
 	s, err := r.Fed.scores(r.ctx, models, v, r.on)
 	if err != nil {
 		r.Fail(err)
@@ -232,10 +248,10 @@ func (r *Round) scores(models *Matrix, v engine.Evaluation) *engine.Scores {
 	return s
 }
 
-// score averages s over the examples at the given positions, which are the given rows of the test part.
-func (r *Round) score(s *engine.Scores, at, rows []int) Score {
+// score averages s over the examples at the given positions, which are the given rows of a part.
+func (r *Round) score(s *engine.Scores, part datasets.Part, at, rows []int) Score {
 	loss, accuracy := s.Mean(0, at)
-	return Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: len(rows), Metrics: r.measure(s, at, rows)}
+	return Score{Loss: Float(loss), Accuracy: Float(accuracy), Examples: len(rows), Metrics: r.measure(s, part, at, rows)}
 }
 
 // Check refuses a Serving that does not suit m clients and models of d parameters. Runs check what strategies serve.

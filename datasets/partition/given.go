@@ -21,7 +21,7 @@ func (r Given) Partition(d *datasets.Dataset) (*Partitioned, error) {
 		return nil, err
 	}
 	for i, c := range deal.Clients {
-		deal.Clients[i].Train, deal.Clients[i].Test = slices.Clone(c.Train), slices.Clone(c.Test)
+		deal.Clients[i].Train, deal.Clients[i].Test, deal.Clients[i].Validation = slices.Clone(c.Train), slices.Clone(c.Test), slices.Clone(c.Validation)
 	}
 	return deal, nil
 }

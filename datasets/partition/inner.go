@@ -57,7 +57,7 @@ func (d *Partitioned) regroup(rule, field string, k int) ([]int, error) {
 // each calls change for every row of every client, with its part of the data set.
 func (d *Partitioned) each(change func(s *datasets.Split, part string, row, client int)) {
 	for i, c := range d.Clients {
-		for _, row := range c.Train {
+		for _, row := range slices.Concat(c.Train, c.Validation) {
 			change(&d.Data.Train, "train", row, i)
 		}
 		for _, row := range c.Test {

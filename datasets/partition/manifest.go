@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"reflect"
+	"slices"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/config"
@@ -25,7 +26,7 @@ type Manifest struct {
 //
 //	Data     Shape, Classes; of the training and then of the test part: Bytes, Scale, Shift, Floats, Targets, Labels,
 //	         Owner; Groups
-//	Clients  of each client: Group, Train, Test
+//	Clients  of each client: Group, Train, Test; then, if there are any, the word "validation" and of each client: Validation
 //
 // in this order. Each slice follows its length; an int is written as int64, anything else in the field's own type. Names
 // are not hashed. MNIST takes tens of milliseconds.
@@ -66,6 +67,12 @@ func hashClients(clients []Client) string {
 		write(h, int64(c.Group))
 		integers(h, c.Train)
 		integers(h, c.Test)
+	}
+	if slices.ContainsFunc(clients, func(c Client) bool { return len(c.Validation) > 0 }) { // others keep the hash they had before there were any
+		write(h, []byte("validation"))
+		for _, c := range clients {
+			integers(h, c.Validation)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

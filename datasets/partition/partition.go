@@ -6,10 +6,11 @@
 //	features   Rotations, Noise, Intensity
 //	concept    Relabel: the same image, another label
 //	as found   Natural; Given, by hand
+//	choices    Validation holds training rows back, so that options are not chosen on test rows
 //	none       IID; Same, in which all clients have the same rows
 //
-// Rules compose: Quantity, Take, Rotations, Noise, Intensity and Relabel change the clients of the rule in their field
-// Of, in any order.
+// Rules compose: Quantity, Take, Validation, Rotations, Noise, Intensity and Relabel change the clients of the rule in their
+// field Of, in any order.
 //
 //	partition.Rotations{Of: partition.Quantity{Of: partition.Dirichlet{Clients: 40, Alpha: 0.5}, Power: 1}}
 package partition
@@ -39,17 +40,18 @@ type Partitioned struct {
 	Shared  bool              // clients may hold the same rows, as with Same
 }
 
-// Client lists what one client holds: indices of rows of the training and of the test part. At most one client holds a
-// row, unless Partitioned.Shared is set. Group is the true group if the rule has groups (rotations, say), otherwise 0. If nested rules each make groups,
+// Client lists what one client holds: indices of rows of the training part, to train and perhaps to validate on, and of the
+// test part. At most one client holds a row, unless Partitioned.Shared is set, and only in one list. Group is the true group if the rule has groups (rotations, say), otherwise 0. If nested rules each make groups,
 // it is the product of them.
 type Client struct {
 	Train, Test []int // rows of the two parts, from 0
 	Group       int   // the true group, from 0
+	Validation  []int // rows of the training part that it does not train on, for choices; nil if no client has any
 }
 
 // Check reports the first thing that is wrong with the deal: a data set that does not pass its own Check, no clients,
-// a row out of range or held twice (with Shared, by one client), or a client without a training row or without a test row. Not every row needs to be
-// held. The rules of this package make deals that pass; Check is for custom rules.
+// a row out of range or held twice (with Shared, by one client), or a client without a training row or without a test row, or
+// without a validation row although another client has one. Not every row needs to be held. The rules of this package make deals that pass; Check is for custom rules.
 func (d *Partitioned) Check() error {
 	if d == nil {
 		return errors.New("partition: the deal is nil")
@@ -62,15 +64,22 @@ func (d *Partitioned) Check() error {
 	}
 	train := func(c Client) []int { return c.Train }
 	test := func(c Client) []int { return c.Test }
-	if err := d.checkPart("train", train, d.Data.Train.Len()); err != nil {
+	validation := func(c Client) []int { return c.Validation }
+	holder := make([]int, d.Data.Train.Len())
+	if err := d.checkPart("train", train, holder); err != nil {
 		return err
 	}
-	return d.checkPart("test", test, d.Data.Test.Len())
+	if slices.ContainsFunc(d.Clients, func(c Client) bool { return len(c.Validation) > 0 }) {
+		if err := d.checkPart("validation", validation, holder); err != nil {
+			return err
+		}
+	}
+	return d.checkPart("test", test, make([]int, d.Data.Test.Len()))
 }
 
-// checkPart checks one part, of n rows.
-func (d *Partitioned) checkPart(part string, rows func(Client) []int, n int) error {
-	holder := make([]int, n) // of each row: the client's index + 1, 0 for none
+// checkPart checks one part. holder is, of each row, the index + 1 of a client that holds it, 0 for none so far.
+func (d *Partitioned) checkPart(part string, rows func(Client) []int, holder []int) error {
+	n := len(holder)
 	for i, c := range d.Clients {
 		if len(rows(c)) == 0 {
 			return fmt.Errorf("partition: client %d has no %s row: must have at least 1", i, part)

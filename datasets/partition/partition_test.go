@@ -233,6 +233,10 @@ func TestCheck(t *testing.T) {
 		{&Partitioned{d, []Client{{Train: []int{3, 3}}}, false}, "partition: client 0 holds train row 3 twice"},
 		{&Partitioned{d, []Client{fine, {Train: []int{1, 9}}}, false}, "partition: train row 9 is held by clients 0 and 1"},
 		{&Partitioned{d, []Client{fine, {Train: []int{1}, Test: []int{4}}}, false}, "partition: test row 4 is held by clients 0 and 1"},
+		{&Partitioned{d, []Client{{Train: []int{1}, Validation: []int{1}}}, false}, "partition: client 0 holds validation row 1 twice"},
+		{&Partitioned{d, []Client{fine, {Train: []int{1}, Validation: []int{9}}}, false}, "partition: client 0 has no validation row: must have at least 1"},
+		{&Partitioned{d, []Client{{Train: []int{2}, Validation: []int{3}}, {Train: []int{1}, Validation: []int{2}}}, false}, "partition: validation row 2 is held by clients 0 and 1"},
+		{&Partitioned{d, []Client{{Train: []int{2}, Validation: []int{10}}}, false}, "partition: client 0: validation row 10: must be in [0, 10)"},
 	} {
 		if err := test.deal.Check(); err == nil || err.Error() != test.want {
 			t.Errorf("%v, want %s", err, test.want)

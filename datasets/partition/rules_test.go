@@ -61,6 +61,8 @@ func rules(seed uint64) []Rule {
 		Take{Of: Rotations{Of: dirichlet}, Train: 3, Seed: seed},
 		Same{Clients: 5, Train: 30, Seen: true, Seed: seed},
 		Take{Of: Same{Clients: 5, Train: 30, Seed: seed}, Train: 3, Seed: seed},
+		Validation{Of: dirichlet, Share: 0.3, Seed: seed},
+		Noise{Of: Take{Of: Validation{Of: dirichlet, Seed: seed}, Train: 3, Seed: seed}, Max: 0.3, Seed: seed},
 	}
 }
 
@@ -595,6 +597,12 @@ func TestErrorsOfRules(t *testing.T) {
 		{Dirichlet{Clients: 20, Alpha: 1, MinTest: math.MaxInt}, d, "must be at most 1, since 20 clients share 20 test rows"},
 		{Dirichlet{Clients: 2, Alpha: 1}, regression(10), "partition.Dirichlet: line has no labels: use IID for a regression"},
 		{Dirichlet{Clients: 2, Alpha: 1}, wrong, "partition.Dirichlet: datasets: made: Test: Labels: example 7 is 3: must be in [0, 3)"},
+		{Validation{Of: iid, Share: 1}, d, "partition.Validation: Share = 1: must be in (0, 1), or 0 for the default of 0.2"},
+		{Validation{Of: iid, Share: math.NaN()}, d, "partition.Validation: Share = NaN: must be in (0, 1)"},
+		{Validation{}, d, "partition.Validation: Of = nil: must be a rule"},
+		{Validation{Of: Take{Of: iid, Train: 1}}, d, "partition.Validation: client 0 has 1 train row: must have at least 2, to train and to validate on"},
+		{Validation{Of: Validation{Of: iid}}, d, "must be a rule whose clients have no validation rows yet"},
+		{Validation{Of: Same{Clients: 2}}, d, "must be a rule whose clients do not share rows"},
 		{Given{}, d, "partition: the deal has no clients: must be at least 1"},
 		{Given{{Train: []int{1}, Test: []int{1}}, {Train: []int{2}}}, d, "partition: client 1 has no test row: must have at least 1"},
 		{Shards{Clients: 20, PerClient: 6}, d, "partition.Shards: PerClient = 6: must be in [1, 5], since 20 clients share 100 train rows"},
@@ -692,6 +700,8 @@ func TestWords(t *testing.T) {
 		"8 clients, IID, seed 3, noise up to σ = 0.5":                                       Noise{Of: iid, Max: 0.5},
 		"8 clients, IID, seed 3, 5 rows each for training, 2 for testing, seed 4":           Take{Of: iid, Train: 5, Test: 2, Seed: 4},
 		"8 clients, IID, seed 3, 1 row each for training":                                   Take{Of: iid, Train: 1},
+		"8 clients, IID, seed 3, 20 % of the training rows for validation":                  Validation{Of: iid},
+		"8 clients, IID, seed 3, 12.5 % of the training rows for validation, seed 1":        Validation{Of: iid, Share: 0.125, Seed: 1},
 		"8 clients, IID, seed 3, intensity × 1, 0.5":                                        Intensity{Of: iid, Gain: []float64{1, 0.5}},
 		"<nil>, intensity × 1":                                                              Intensity{Gain: []float64{1}},
 		"8 clients, each with all rows":                                                     Same{Clients: 8},

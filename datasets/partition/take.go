@@ -8,7 +8,7 @@ import (
 )
 
 // Take subsamples the clients of Of at random: each keeps Train of its training rows and Test of its test rows, or all
-// it has if that is less. The others are left over. So a small experiment has clients of one size, whatever the size of
+// it has if that is less, and all of its validation rows. The others are left over. So a small experiment has clients of one size, whatever the size of
 // the data set, and groups and labels as Of made them.
 type Take struct {
 	Of    Rule   // makes the clients

@@ -52,8 +52,8 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 		&strategy.FedPRISM{K: 3, M: 1, Alpha: fedkit.Zero, Center: true, Clusterer: cluster.KMeans{Starts: 2}},
 		&strategy.FedAC{K: 3, Lambda: fedkit.Zero, Fixed: true, Head: []string{"dense2"}},
 		&strategy.AdaptiveClustering{P: 8, SAProb: 0.3, Clusterer: cluster.Agglomerative{Linkage: cluster.Average}, AsPublished: true},
-		&examples.APFL{Alpha: 0.3}, &examples.Distill{Temperature: 2}, &examples.Ditto{Lambda: 1},
-		&examples.FedDyn{Alpha: 0.01}, &examples.FedEM{K: 2}, &examples.FedLC{Tau: 0.5}, &examples.FedNova{Epochs: []int{1, 2, 3}}, &examples.MOON{Mu: 5},
+		&examples.APFL{Alpha: 0.3, Alphas: examples.Alphas{0, 1}}, &examples.Distill{Temperature: 2}, &examples.Ditto{Lambda: 1},
+		&examples.FedDyn{Alpha: 0.01}, &examples.FedEM{K: 2}, &examples.FedFomo{Fraction: 0.5}, &examples.FedLC{Tau: 0.5}, &examples.FedNova{Epochs: []int{1, 2, 3}}, &examples.MOON{Mu: 5},
 		&examples.Partial{Personal: []string{"dense1"}}, &examples.PFedMe{Beta: 2}, &examples.QFedAvg{},
 	} {
 		want := config.Of(s)
@@ -68,6 +68,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 	}
 	inverse[partition.Rule](t, partition.Rotations{Of: partition.Dirichlet{Clients: 20, Alpha: 0.3, Seed: math.MaxUint64}, Degrees: []int{0, 90}})
 	inverse[partition.Rule](t, partition.Relabel{Of: partition.IID{Clients: 2}, Maps: [][]int{{0, 1}, {1, 0}}})
+	inverse[partition.Rule](t, partition.Validation{Of: partition.IID{Clients: 2}, Share: 0.1})
 	inverse[attack.Attack](t, attack.SignFlip{Scale: 5})
 	inverse[catalog.Data](t, datasets.CSV{File: "a.csv", Label: "y", Skip: []string{"id", "name"}, Shape: []int{2, 2, 1}, Standardize: true, Share: 0.3})
 	inverse[catalog.Data](t, datasets.NPY{X: "toy.npz:x", Y: "toy.npz:y", ChannelsFirst: true, Seed: 3})

@@ -25,7 +25,7 @@ var kinds = []Kind{
 		&strategy.CCFL{}, &strategy.FedAsync{}, &strategy.FedBuff{}, &strategy.FedEff{}, &strategy.FedSplit{}, &strategy.FedRep{}, &strategy.LocalOnly{},
 		&strategy.FedPRISM{}, &strategy.FedClust{}, &strategy.IFCA{}, &strategy.OneShot{}, &strategy.FedCluster{}, &strategy.FedSC{},
 		&strategy.FedAC{}, &strategy.AdaptiveClustering{}, &strategy.CFL{}, &strategy.LCFL{}, &strategy.FeSEM{},
-		&examples.APFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.FedDyn{}, &examples.FedEM{}, &examples.FedLC{},
+		&examples.APFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.FedDyn{}, &examples.FedEM{}, &examples.FedFomo{}, &examples.FedLC{},
 		&examples.FedNova{}, &examples.MOON{}, &examples.Partial{}, &examples.PFedMe{}, &examples.QFedAvg{}}},
 	{"aggregator", "aggregators", reflect.TypeFor[fedkit.Aggregator](), []any{
 		aggregate.Mean{}, aggregate.Median{}, aggregate.TrimmedMean{}, aggregate.Krum{}, aggregate.MultiKrum{},
@@ -56,7 +56,7 @@ var kinds = []Kind{
 		datasets.CSV{}, datasets.NPY{}, datasets.ImageFolder{}, datasets.Synthetic{}, datasets.GaussianMixture{}, leastSquares{}, logistic{}}},
 	{"partition", "partitions", reflect.TypeFor[partition.Rule](), []any{
 		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Majority{}, partition.Quantity{},
-		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}}},
+		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}, partition.Validation{}}},
 	{"model", "models", reflect.TypeFor[Model](), []any{
 		linearRegression{}, logisticRegression{}, mlp{}, batchNormMLP{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, uniformStart{}}},
 }

@@ -18,7 +18,7 @@ var (
 var (
 	Accuracy = score(Quantity{Name: "accuracy", Unit: "%", Range: share}, func(s *history.Score) float64 { return float64(s.Accuracy) })                        // share of the test examples
 	Loss     = score(Quantity{Name: "loss", LowerIsBetter: true, Range: notNegative, Format: three}, func(s *history.Score) float64 { return float64(s.Loss) }) // mean, natural logarithm
-	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true}                                                                // highest accuracy of any round
+	Best     = Quantity{Name: "best", Unit: "%", Range: share, ByRound: bestSoFar, scored: true}                                                                // accuracy of the round that is best on validation rows or, optimistically, on test rows if the run has none
 )
 
 // Quantities of all clients, in the last round that has them.
@@ -172,14 +172,24 @@ func clustered(r *Run) error {
 	return fmt.Errorf("history %q has no clustering (Record.Clustering): %q does not cluster its clients", r.Name, r.History.Strategy)
 }
 
-// bestSoFar has the highest finite accuracy up to each round.
+// bestSoFar has the accuracy of the best round up to each. The best one is chosen on validation rows if the run has them.
 func bestSoFar(r *Run, b Basis) (all []Value) {
-	most := math.NaN()
-	for _, p := range b.Points(r) {
-		if a := float64(p.Score.Accuracy); !(a <= most) && finite(a) {
-			most = a
+	on := map[int]float64{} // by round, what it is chosen by
+	if r.History.Validated() {
+		for _, v := range Accuracy.OnValidation().ByRound(r, b) {
+			on[v.Round] = v.Of
 		}
-		all = append(all, Value{p.Round, most})
+	}
+	most, best := math.NaN(), math.NaN()
+	for _, v := range Accuracy.ByRound(r, b) {
+		by := v.Of
+		if len(on) > 0 {
+			by = on[v.Round]
+		}
+		if !(by <= most) && finite(by) {
+			most, best = by, v.Of
+		}
+		all = append(all, Value{v.Round, best})
 	}
 	return all
 }

@@ -145,6 +145,30 @@ func (q Quantity) On(b Basis) Quantity {
 	return q
 }
 
+// OnValidation is the quantity on validation rows in place of test rows, for choosing options: see history.History.OnValidation. A
+// run without such rows does not have it.
+func (q Quantity) OnValidation() Quantity {
+	q = q.orAccuracy()
+	of := q
+	on := func(r *Run) *Run {
+		v := &Run{}
+		v.Follow(r.History.OnValidation())
+		return v
+	}
+	q.Name = q.Name + ", validation"
+	q.Summary = func(r *Run, b Basis) float64 { return of.Value(on(r), b) }
+	if of.ByRound != nil {
+		q.ByRound = func(r *Run, b Basis) []Value { return of.ByRound(on(r), b) }
+	}
+	q.lacks = func(r *Run) error {
+		if slices.ContainsFunc(r.History.Rounds, func(rec history.Record) bool { return rec.Validation != nil }) {
+			return nil
+		}
+		return fmt.Errorf("history %q has no scores on validation rows: its clients have none (see partition.Validation)", r.Name)
+	}
+	return q
+}
+
 // Value returns the number of a run, NaN if it has none.
 func (q Quantity) Value(r *Run, b Basis) float64 {
 	if q = q.orAccuracy(); q.Summary != nil {

@@ -18,7 +18,8 @@ import (
 //	rounds      that were run
 //	accuracy    on test examples at the last evaluated round: of the global model if every history has one, else the
 //	            mean over clients weighted by test examples; the line under the table says which
-//	best        the highest such accuracy of any round
+//	best        such an accuracy in the round that is best on validation rows or, for a run without these, on test rows;
+//	            if any run has them, the line under the table says how many do
 //	clients     mean over clients of the accuracy on their own test examples, each client counting the same
 //	worst 10 %  the same over the tenth of the clients that are worst off
 //	unseen, chosen on test, clusters, ARI  the quantities of these names, if a run has them
@@ -129,7 +130,7 @@ func usual(gs []*Group, b Basis) (all []column) {
 	add(both, scores, Accuracy)
 	add(!both, []string{global.Name + ": accuracy " + GlobalModel.String() + ", on test rows"}, global)
 	add(!both, []string{own.Name + ": accuracy " + OwnModels.String() + ", on test rows"}, own)
-	add(false, scores, Best)
+	add(false, append(scores, chosenOn(gs)...), Best)
 	add(false, nil, Clients, Worst)
 	for _, q := range []Quantity{Unseen, ChosenOnTest, Clusters, ARI} {
 		add(!q.some(gs, b, finite), nil, q)
@@ -144,6 +145,25 @@ func usual(gs []*Group, b Basis) (all []column) {
 		add(true, []string{name + " on test rows: " + b.String()}, Metric(name))
 	}
 	return all
+}
+
+// chosenOn says on which rows the best round is chosen, if not on test rows alone.
+func chosenOn(gs []*Group) []string {
+	validated, all := 0, 0
+	for _, g := range gs {
+		for _, r := range g.Runs {
+			if all++; r.History.Validated() {
+				validated++
+			}
+		}
+	}
+	switch validated {
+	case 0:
+		return nil
+	case all:
+		return []string{"best: in the round that is best on validation rows"}
+	}
+	return []string{fmt.Sprintf("best: in the round that is best on validation rows, for %d of %d runs, and on test rows for the others", validated, all)}
 }
 
 // some reports whether any run has such a value.

@@ -17,6 +17,7 @@ type APFL struct {
 	Fraction  float64            // share of the clients in a round, in (0, 1]; default all
 	Local     fedkit.Local       // local solver: E epochs, B examples per batch, η
 	Alpha     float64            `range:"[0,1]" default:"0.5"` // α, weight of the personal model in the mixture
+	Alphas    Alphas             // α of a client's served mixture, chosen on its validation rows; default Alpha for all
 	Weighting strategy.Weighting // of w_i; default strategy.ByExamples; the paper has strategy.Equal
 	State     struct {
 		X, V *fedkit.Matrix // x [1, d] and v_i [M, d]
@@ -51,13 +52,13 @@ func (s *APFL) Round(r *fedkit.Round) error {
 // Serve gives every client its mixture; x is the global model.
 func (s *APFL) Serve(r *fedkit.Round) fedkit.Serving {
 	x := s.State.X
-	mixed := s.State.V.Scale(s.Alpha).Add(x.Scale(1 - s.Alpha))
-	return fedkit.Serving{Global: fedkit.JoinColumns(x, x), Models: fedkit.JoinColumns(mixed, x), Assign: r.AllClients()}
+	mixed, assign := s.Alphas.mix(r, s.State.V, x, s.Alpha)
+	return fedkit.Serving{Global: fedkit.JoinColumns(x, x), Models: fedkit.JoinColumns(mixed, x), Assign: assign}
 }
 
 // ServeUnseen gives each unseen client its mixture, after one round whose x is discarded.
 func (s *APFL) ServeUnseen(r *fedkit.Round) fedkit.Serving {
-	own := &APFL{Local: s.Local, Alpha: s.Alpha}
+	own := &APFL{Local: s.Local, Alpha: s.Alpha, Alphas: s.Alphas}
 	own.State.X, own.State.V = s.State.X, s.State.X.Repeat(r.Clients())
 	r.Fail(own.Round(r))
 	own.State.X = s.State.X

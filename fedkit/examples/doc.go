@@ -7,6 +7,7 @@
 //	FedDyn   a Shift that the client keeps, without traffic
 //	Ditto    a personal model: a job whose models stay local; ServeUnseen for unseen clients
 //	PFedMe   several jobs per round whose models stay local, each with its own Pull
+//	FedFomo  losses on validation rows, by which each client chooses
 //	APFL     two models per client, trained jointly in a custom model: Twin
 //	QFedAvg  losses before training
 //	Partial  layers that stay with the client: FedPer, LG-FedAvg

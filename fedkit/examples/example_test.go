@@ -143,3 +143,12 @@ func ExampleDistill() {
 	fmt.Println("less drift:", drift(taught) < 0.9*drift(plain))
 	// Output: less drift: true
 }
+
+// Each client chooses whose models help it, by their loss on its validation rows.
+func ExampleFedFomo() {
+	rule := partition.Validation{Of: partition.Rotations{Of: partition.IID{Clients: 20, Seed: 1}}}
+	fed := must.M1(fedkit.New(datasets.Digits(), rule, model.MLP(16)))
+	h := after(20, fed, &examples.FedFomo{Local: short})
+	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7)
+	// Output: more than 70 % right: true
+}

@@ -202,6 +202,33 @@ func TestReplay(t *testing.T) {
 		})
 	})
 
+	held := must.M1(fedkit.New(d, partition.Validation{Of: deal, Share: 0.3}, tiny))
+	fomo, judge := &examples.FedFomo{Local: l}, *held // who trains on the validation rows
+	judge.Clients = slices.Clone(held.Clients)
+	for i, c := range held.Clients {
+		judge.Clients[i].Train = c.Validation
+	}
+	trains, judges := world{held, rate}, world{&judge, rate}
+	trains.check(t, held, fomo, func() *fedkit.Matrix { return fomo.State.V }, func(x []float64, own [][]float64) []float64 {
+		var w [][]float64
+		for i := range own {
+			w = append(w, o.descend(steps, own[i], func(w []float64) float64 { return trains.loss(i, w) }))
+		}
+		for i, v := range slices.Clone(own) {
+			p, next := make([]float64, len(w)), slices.Clone(v)
+			for j := range w {
+				p[j] = max(0, judges.loss(i, v)-judges.loss(i, w[j])) / floats.Distance(w[j], v, 2)
+			}
+			if sum := floats.Sum(p); sum > 0 {
+				for j := range w {
+					floats.AddScaled(next, p[j]/sum, floats.SubTo(make([]float64, len(v)), w[j], v))
+				}
+			}
+			own[i] = next
+		}
+		return x
+	})
+
 	moon := &examples.MOON{Local: l, Mu: 2}
 	both := func() *fedkit.Matrix { return fedkit.StackRows(moon.State.X, moon.State.Previous) }
 	o.check(t, fed, moon, both, func(x []float64, own [][]float64) []float64 {

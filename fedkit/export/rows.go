@@ -31,11 +31,14 @@ type Row struct {
 //	spread_worst, spread_median, …   Record.Spread: how accuracy is spread over the clients
 //	unseen_accuracy, …               Record.MeanUnseen: clients that never took part
 //	chosen_on_test_accuracy, …       Record.MeanChosenOnTest
+//	validation_global_accuracy, validation_mean_loss, validation_spread_worst, …
+//	                                 the same on validation rows: Record.OnValidation
 //	clustering_count, clustering_ari, …  Record.Clustering
 //	note_…                           the strategy's own figures, under their names
 //	train_loss, train_steps, …       a client's that took part: fields of history.ClientResult
 //	missed_begin, missed_end, …      a client's whose result was late or lost: fields of history.Absence
 //	test_accuracy, test_loss, …      a client's model on its own test examples: fields of history.Score
+//	validation_accuracy, …           the same on its own validation rows
 //	cluster                          a client's
 //
 // Of a run on a federation with devices, clock is the server's, and train_begin, train_received, train_finished and
@@ -85,8 +88,10 @@ func figuresOf(r *history.Record, yield func(figure) bool) bool {
 			return yield(figure{Row{Round: r.Round, Client: client, Metric: metric, Value: value}, optional})
 		})
 	}
+	on := r.OnValidation()
 	if !of(Server, "", r) || !of(Server, "mean_", r.Mean()) || !of(Server, "spread_", r.Spread()) ||
-		!of(Server, "unseen_", r.MeanUnseen()) || !of(Server, "chosen_on_test_", r.MeanChosenOnTest()) {
+		!of(Server, "unseen_", r.MeanUnseen()) || !of(Server, "chosen_on_test_", r.MeanChosenOnTest()) ||
+		!of(Server, "validation_global_", on.Global) || !of(Server, "validation_mean_", on.Mean()) || !of(Server, "validation_spread_", on.Spread()) {
 		return false
 	}
 	for i := range r.Results {
@@ -101,6 +106,11 @@ func figuresOf(r *history.Record, yield func(figure) bool) bool {
 	}
 	for c := range r.Scores {
 		if !of(c, "test_", &r.Scores[c]) {
+			return false
+		}
+	}
+	for c := range on.Scores {
+		if !of(c, "validation_", &on.Scores[c]) {
 			return false
 		}
 	}
@@ -142,7 +152,7 @@ func walk(v reflect.Value, name string, optional bool, yield func(metric string,
 
 // columns are fields that have a column of their own; maps are what the names in a map begin with.
 var (
-	columns = []string{"-", "round", "client", "summary"}
+	columns = []string{"-", "round", "client", "summary", "validation"}
 	inMap   = map[string]string{"metrics": "", "notes": "note_"}
 )
 

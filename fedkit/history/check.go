@@ -53,6 +53,8 @@ func (r *Record) Check(m int) error {
 		return fmt.Errorf("%d client scores for %d clients", len(r.Scores), m)
 	case r.Clusters != nil && len(r.Clusters) != m:
 		return fmt.Errorf("%d clusters for %d clients", len(r.Clusters), m)
+	case r.Validation != nil && r.Validation.Scores != nil && len(r.Validation.Scores) != m:
+		return fmt.Errorf("%d client scores, on validation rows, for %d clients", len(r.Validation.Scores), m)
 	case r.ChosenOnTest != nil && len(r.ChosenOnTest) != m:
 		return fmt.Errorf("%d client scores, chosen on test, for %d clients", len(r.ChosenOnTest), m)
 	}
@@ -72,7 +74,7 @@ func (r *Record) Check(m int) error {
 			return fmt.Errorf("client %d: %w", miss.Client, err)
 		}
 	}
-	for _, scores := range [][]Score{r.Scores, r.Unseen, r.ChosenOnTest} {
+	for _, scores := range [][]Score{r.Scores, r.Unseen, r.ChosenOnTest, r.validation().Scores} {
 		for client := range scores {
 			if err := scores[client].check(); err != nil {
 				return fmt.Errorf("client %d: %w", client, err)
@@ -84,7 +86,8 @@ func (r *Record) Check(m int) error {
 
 // checkSums checks totals and means over clients.
 func (r *Record) checkSums() error {
-	scores := []*Score{r.Global}
+	v := r.validation()
+	scores := []*Score{r.Global, v.Global, v.Mean}
 	if s := r.Summary; s != nil {
 		scores = append(scores, s.Mean, s.Unseen, s.ChosenOnTest)
 		if t := s.Training; t != nil && (t.Clients < 0 || t.Steps < 0) {

@@ -91,6 +91,7 @@ func recordLine(c *lines.Sum, r *Record) ([]byte, error) {
 	}
 	own, all := plainRecord(*r), r.summary()
 	own.Results, own.Scores, own.Clusters, own.Unseen, own.ChosenOnTest, own.Summary = nil, nil, nil, nil, nil, &all
+	own.Validation = r.Validation.light()
 	b, err := json.Marshal(own)
 	if err != nil {
 		return nil, err
@@ -167,8 +168,12 @@ func ReadOpen(file io.Reader, each func(h *History, r *Record) error) (h *Histor
 // pack packs a record's per-client data.
 func pack(r *Record) (b []byte, err error) {
 	lists := []any{r.Results, r.Scores, r.Clusters}
-	if r.Unseen != nil || r.ChosenOnTest != nil { // rare
+	validation := r.validation().Scores
+	if r.Unseen != nil || r.ChosenOnTest != nil || validation != nil { // rare
 		lists = append(lists, r.Unseen, r.ChosenOnTest)
+	}
+	if validation != nil {
+		lists = append(lists, validation)
 	}
 	for _, list := range lists {
 		if b, err = packed.Append(b, list); err != nil {
@@ -180,8 +185,12 @@ func pack(r *Record) (b []byte, err error) {
 
 // unpack is the inverse of pack.
 func unpack(b []byte, r *Record) (err error) {
-	for i, list := range []any{&r.Results, &r.Scores, &r.Clusters, &r.Unseen, &r.ChosenOnTest} {
-		if i == 3 && len(b) == 0 {
+	v, lists := r.validation(), []any{&r.Results, &r.Scores, &r.Clusters, &r.Unseen, &r.ChosenOnTest}
+	if r.Validation != nil {
+		lists = append(lists, &v.Scores)
+	}
+	for i, list := range lists {
+		if (i == 3 || i == 5) && len(b) == 0 {
 			break
 		}
 		if b, err = packed.Read(b, list); err != nil {
@@ -190,6 +199,10 @@ func unpack(b []byte, r *Record) (err error) {
 	}
 	if len(b) > 0 {
 		return fmt.Errorf("%d bytes too many", len(b))
+	}
+	if v.Scores != nil {
+		v.Mean, v.Spread = nil, nil
+		r.Validation = &v
 	}
 	return nil
 }
@@ -332,7 +345,7 @@ func (r *Record) LeaveOut(scores, solves bool) {
 	all := r.summary()
 	r.Summary = &all
 	if scores {
-		r.Scores, r.Unseen, r.ChosenOnTest = nil, nil, nil
+		r.Scores, r.Unseen, r.ChosenOnTest, r.Validation = nil, nil, nil, r.Validation.light()
 	}
 	if solves {
 		r.Results = nil

@@ -37,6 +37,9 @@ type Record struct {
 	Unseen []Score `json:"unseen,omitempty"`
 	// ChosenOnTest are the optimistic scores of fedkit.Options.ChooseOnTest, to be read beside Scores only.
 	ChosenOnTest []Score `json:"chosen_on_test,omitempty"`
+	// Validation has the scores on validation rows in place of test rows; nil without such rows (see partition.Validation), or if the
+	// round was not evaluated.
+	Validation *Validation `json:"validation,omitempty"`
 	// Clusters are the clusters of the M clients, −1 for none yet; nil if the strategy does not cluster, or if it clusters by lowest
 	// loss (fedkit.Serving.ByLoss) and the round was not evaluated.
 	Clusters []int `json:"clusters,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
@@ -35,4 +36,19 @@ func Example() {
 	// 4 stored, 0 to run
 	// FedAvg, η 0.03: 3 rounds
 	// FedAvg, η 0.3: 3 rounds
+}
+
+// A rate is chosen on validation rows, and reported on test rows, which had no part in the choice.
+func ExampleRuns_Best() {
+	dir := must.M1(os.MkdirTemp("", "runs"))
+	defer os.RemoveAll(dir)
+	rule := partition.Validation{Of: partition.IID{Clients: 10, Seed: 1}}
+	fed := must.M1(fedkit.New(datasets.Digits(), rule, model.MLP(16)))
+	st := study.New(dir)
+	for _, lr := range []float64{0.001, 0.3} {
+		st.Add(fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: lr}}, fedkit.Options{Rounds: 3}, "η", lr)
+	}
+	best, on := must.M2(must.M1(st.Run(ctx)).Best("η", compare.Accuracy))
+	fmt.Println(best[0], on == datasets.ValidationPart)
+	// Output: FedAvg, η 0.3 true
 }

@@ -1,0 +1,51 @@
+package study
+
+import (
+	"slices"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/compare"
+	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/history"
+)
+
+// tuned returns a run of an extract with an accuracy and a loss on test rows, and the same on validation rows if they are not 0.
+func tuned(rate string, seed uint64, test, validation float64) *Run {
+	r := history.Record{Round: 1, Global: &history.Score{Accuracy: history.Float(test), Loss: history.Float(1 - test)}}
+	if validation > 0 {
+		r.Validation = &history.Validation{Global: &history.Score{Accuracy: history.Float(validation), Loss: history.Float(1 - validation)}}
+	}
+	h := &fedkit.History{Name: "FedAvg", Seed: seed, Rounds: []fedkit.Record{r}}
+	return &Run{Name: "FedAvg", Labels: []Label{{Key: "η", Value: rate}}, About: h, extract: h}
+}
+
+func TestBest(t *testing.T) {
+	rs := Runs{tuned("0.1", 1, 0.9, 0.5), tuned("0.1", 2, 0.9, 0.5), tuned("0.3", 1, 0.8, 0.5), tuned("0.3", 2, 0.8, 0.6)}
+	failed := tuned("1", 1, 0.9, 0.9)
+	failed.Error = "it blew up"
+	diverged := Runs{tuned("3", 1, 0.9, 0.9), tuned("3", 2, 0.9, 0)}
+	diverged[1].extract.Rounds[0].Validation = &history.Validation{}
+	for name, c := range map[string]struct {
+		runs Runs
+		by   compare.Quantity
+		want string
+		on   datasets.Part
+	}{
+		"validation":             {rs, compare.Quantity{}, "0.3", datasets.ValidationPart},
+		"lower is better":        {rs, compare.Loss, "0.3", datasets.ValidationPart},
+		"test rows alone":        {append(slices.Clone(rs[:3]), tuned("0.3", 2, 0.8, 0)), compare.Accuracy, "0.1", datasets.TestPart},
+		"a run failed":           {append(slices.Clone(rs), failed, tuned("1", 2, 0.9, 0.9)), compare.Accuracy, "0.3", datasets.ValidationPart},
+		"a run has no figure":    {append(slices.Clone(rs), diverged...), compare.Accuracy, "0.3", datasets.ValidationPart},
+		"the first of the equal": {Runs{rs[1], rs[2]}, compare.Accuracy, "0.1", datasets.ValidationPart},
+	} {
+		best, on, err := c.runs.Best("η", c.by)
+		if err != nil || len(best) != len(c.runs.Where("η", c.want)) || !best[0].Is("η", c.want) || on != c.on {
+			t.Errorf("%s: %v on part %d, %v; want η %s on part %d", name, best, on, err, c.want, c.on)
+		}
+	}
+	expect.Invalid(t, `study: best ρ: invalid: key = "ρ": must be a label or option of the runs`)(rs.Best("ρ", compare.Accuracy))
+	expect.Invalid(t, "runs = 2 with 0.1, and 1 with 0.3: must be the same number for each value")(rs[:3].Best("η", compare.Accuracy))
+	expect.Error(t, "no value can be chosen: each has a run that failed, or whose accuracy, validation is not finite")(diverged.Best("η", compare.Accuracy))
+}
