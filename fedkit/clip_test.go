@@ -1,6 +1,7 @@
 package fedkit
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -79,6 +80,14 @@ func TestNoiseOfClippedGradients(t *testing.T) {
 	floats.Sub(second, noise)
 	other := normal(solve(t, fed, 1, job, 1, 2))
 	seed := normal(solve(t, fed, 1, job, 2, 1))
+	call := func(j Job) []float64 {
+		return normal(expect.Value(j.solve(context.Background(), fed, engine.Here(1), 1, 1, 2, nil))(t))
+	}
+	reused := job
+	reused.ReuseBatches = 1
+	if !slices.Equal(call(reused), call(job)) || slices.Equal(call(reused), noise) {
+		t.Error("another call of a round does not draw noise of its own, whichever batches it has")
+	}
 	half := len(noise) / 2
 	for name, pair := range map[string][2][]float64{"steps": {noise, second}, "rounds": {noise, other}, "seeds": {noise, seed}, "clients": {noise[:half], noise[half:]}} {
 		if r := stat.Correlation(pair[0], pair[1], nil); math.Abs(r) > 4/math.Sqrt(float64(len(pair[0]))) {
