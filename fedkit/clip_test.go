@@ -128,7 +128,7 @@ func TestClippingRefusals(t *testing.T) {
 	}{
 		"Noise = 1: must be 0 without ClipExamples":  {fed, Local{Batch: 4, LR: 1, Noise: 1}},
 		"ClipExamples = -1: must be":                 {fed, Local{Batch: 4, LR: 1, ClipExamples: -1}},
-		"ClipExamples = 1: must be 0 for toy: a GoM": {with(func(t *Task) { t.Train = func(*Training) func() *graph.Node { return nil } }), clip},
+		"ClipExamples = 1: must be 0 for toy: GoMLX": {with(func(t *Task) { t.Train = func(*Training) func() *graph.Node { return nil } }), clip},
 		"ClipExamples = 1: must be 0 for toy: ":      {with(func(t *Task) { t.Params[1].Running = true }), clip},
 		"Batch = 4: must be":                         {with(func(t *Task) { t.Params[0].Shape = []int{1 << 40} }), clip},
 	} {
