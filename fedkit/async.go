@@ -284,7 +284,7 @@ func (r *Round) solveWork(f *InFlight, job Job, e *engine.Engine, at []int, lane
 		}
 	}
 	for i, number := range r.Fed.numbers(job.Clients) {
-		draw[number] = draws{r.opts.Seed, f.Jobs[at[i]].Round, f.Jobs[at[i]].Call}
+		draw[number] = draws{r.opts.Seed, f.Jobs[at[i]].Round, f.Jobs[at[i]].Call, f.Jobs[at[i]].Call}
 	}
 	for len(starts) < lanes { // padding, so that the program is the same
 		job.Clients, starts, rates = append(job.Clients, job.Clients[0]), append(starts, starts[0]), append(rates, rates[0])

@@ -1,6 +1,7 @@
 package fedkit
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -79,6 +80,14 @@ func TestNoiseOfClippedGradients(t *testing.T) {
 	floats.Sub(second, noise)
 	other := normal(solve(t, fed, 1, job, 1, 2))
 	seed := normal(solve(t, fed, 1, job, 2, 1))
+	call := func(j Job) []float64 {
+		return normal(expect.Value(j.solve(context.Background(), fed, engine.Here(1), 1, 1, 2, nil))(t))
+	}
+	reused := job
+	reused.ReuseBatches = 1
+	if !slices.Equal(call(reused), call(job)) || slices.Equal(call(reused), noise) {
+		t.Error("another call of a round does not draw noise of its own, whichever batches it has")
+	}
 	half := len(noise) / 2
 	for name, pair := range map[string][2][]float64{"steps": {noise, second}, "rounds": {noise, other}, "seeds": {noise, seed}, "clients": {noise[:half], noise[half:]}} {
 		if r := stat.Correlation(pair[0], pair[1], nil); math.Abs(r) > 4/math.Sqrt(float64(len(pair[0]))) {
@@ -119,7 +128,7 @@ func TestClippingRefusals(t *testing.T) {
 	}{
 		"Noise = 1: must be 0 without ClipExamples":  {fed, Local{Batch: 4, LR: 1, Noise: 1}},
 		"ClipExamples = -1: must be":                 {fed, Local{Batch: 4, LR: 1, ClipExamples: -1}},
-		"ClipExamples = 1: must be 0 for toy: a GoM": {with(func(t *Task) { t.Train = func(*Training) func() *graph.Node { return nil } }), clip},
+		"ClipExamples = 1: must be 0 for toy: GoMLX": {with(func(t *Task) { t.Train = func(*Training) func() *graph.Node { return nil } }), clip},
 		"ClipExamples = 1: must be 0 for toy: ":      {with(func(t *Task) { t.Params[1].Running = true }), clip},
 		"Batch = 4: must be":                         {with(func(t *Task) { t.Params[0].Shape = []int{1 << 40} }), clip},
 	} {

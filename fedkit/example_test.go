@@ -107,6 +107,29 @@ func ExampleLocal_dpSGD() {
 	// Output: more than 80 % right: true
 }
 
+// A model of your own may have values that are not trained. This one counts the examples that it has seen, without rows that only fill
+// a batch; the federation's model has seen as many as its clients on average.
+func ExampleTrainingOf() {
+	counting := func(d *datasets.Dataset) (*fedkit.Task, error) {
+		t, err := model.LogisticRegression()(d)
+		t.Params = append(t.Params, fedkit.Param{Name: "seen", Shape: []int{1}, Running: true})
+		predict := t.Forward
+		t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+			if step := fedkit.TrainingOf(x); step != nil {
+				step.Set(p[2], graph.Add(p[2], graph.ReduceAndKeep(step.Used(), graph.ReduceSum, 1)))
+			}
+			return predict(p[:2], x)
+		}
+		return t, err
+	}
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Quantity{Clients: 5, Power: 1, Seed: 1}, counting))
+	avg := &strategy.FedAvg{Local: fedkit.Local{Epochs: 2, Batch: 16, LR: 0.1}, Weighting: strategy.Equal{}}
+	must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 3}))
+	x := must.M1(avg.X.Host())
+	fmt.Printf("%d training examples, 5 clients, 6 epochs: %.1f seen\n", fed.Data.Train.Len(), x[len(x)-1])
+	// Output: 1438 training examples, 5 clients, 6 epochs: 1725.6 seen
+}
+
 // A part, such as an aggregator, can be a function.
 func ExampleAggregatorFunc() {
 	plain := fedkit.AggregatorFunc(func(u *fedkit.Matrix, weights []float64) *fedkit.Matrix {

@@ -75,10 +75,7 @@ func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed
 	if err != nil {
 		return nil, err
 	}
-	draw := draws{seed, round, call}
-	if j.ReuseBatches > 0 {
-		draw.call = j.ReuseBatches
-	}
+	draw := draws{seed: seed, round: round, call: call, batches: cmp.Or(j.ReuseBatches, call)}
 	work, err := j.forEngine(fed, rates, func(int) draws { return draw })
 	if err != nil {
 		return nil, err
@@ -131,7 +128,7 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), Clip: l.ClipExamples, Noise: l.Noise * l.ClipExamples, ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
 		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask), Extra: extra, PerExample: j.PerExample,
 		Order: func(client, epoch int) *rand.Rand { return draw(client).order(client, epoch) },
-		Key:   func(client int) [3]uint64 { return draw(client).key(client) },
+		Key:   func(client int) [3]uint64 { return draw(client).key(client, l.Noise > 0) },
 	}
 	if j.Objective != nil || j.Weights != nil {
 		work.Objective = objective{j.Objective, fed.Task, j.Weights != nil}
@@ -163,19 +160,23 @@ func (j *Job) solves(fed *Federation, round int, rates []float64, out *engine.So
 type draws struct {
 	seed        uint64
 	round, call int
+	batches     int // the call whose batches it has, and whose random bits for models
 }
 
 // order returns the generator that shuffles a client's examples in an epoch.
 func (d draws) order(client, epoch int) *rand.Rand {
-	if d.call == 1 {
+	if d.batches == 1 {
 		return Random(d.seed, "batches", d.round, client, epoch)
 	}
-	return Random(d.seed, "batches", d.round, client, epoch, d.call)
+	return Random(d.seed, "batches", d.round, client, epoch, d.batches)
 }
 
-// key returns a client's random bits for models with randomness, such as dropout.
-func (d draws) key(client int) (key [3]uint64) {
-	rng := Random(d.seed, "model's randomness", d.round, client, d.call)
+// key returns a client's random bits for models with randomness, such as dropout, or for noise, which is never drawn twice.
+func (d draws) key(client int, noise bool) (key [3]uint64) {
+	rng := Random(d.seed, "model's randomness", d.round, client, d.batches)
+	if noise {
+		rng = Random(d.seed, "noise", d.round, client, d.call)
+	}
 	for i := range key {
 		key[i] = rng.Uint64()
 	}

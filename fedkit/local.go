@@ -38,10 +38,11 @@ type Local struct {
 	//
 	//	∇f = ( Σ_b g_b min(1, C/‖g_b‖₂) + N(0, z²C² I) ) / n.
 	//
-	// The noise depends on the seed, the round, the client and the step. Batches are shuffled anew every epoch, while the moments
-	// accountant assumes that each example is drawn independently. An Objective sees every example as a client of its own, with a
-	// batch of one. A batch takes the memory of two models per example. Models whose examples are not alone in training are refused:
-	// GoMLX model functions, tasks with Train, running values. Default 0: neither.
+	// The norm is that of the parameters that the Job's Mask trains. The noise depends on the seed, the round, the call of Train, the
+	// client and the step. Batches are shuffled anew every epoch, while the moments accountant assumes that each example is drawn
+	// independently. An Objective sees every example as a client of its own, with a batch of one. A batch takes the memory of two
+	// models per example. Models without gradients of single examples are refused: GoMLX model functions, tasks with Train, running
+	// values. Default 0: neither.
 	ClipExamples float64 `range:"[0,inf)"` // C
 	Noise        float64 `range:"[0,inf)"` // z, noise multiplier
 
@@ -90,7 +91,7 @@ func (l Local) Check(fed *Federation, n int) error {
 	case l.Noise > 0 && l.ClipExamples == 0:
 		return Invalid("Noise", l.Noise, "0 without ClipExamples, of which it is a multiple")
 	case l.ClipExamples > 0 && fed != nil && (fed.Task.Train != nil || fed.Task.Store != nil || fed.Task.running() != ""):
-		return Invalid("ClipExamples", l.ClipExamples, "0 for "+fed.Task.Name+": a GoMLX model function, a model with Train or running values has no gradients of single examples")
+		return Invalid("ClipExamples", l.ClipExamples, "0 for "+fed.Task.Name+": GoMLX model functions, tasks with Train and those with running values have no gradients of single examples")
 	}
 	if slots := l.Optimizer.Slots(); l.KeepMemory && fed != nil {
 		if err := fed.Fits("KeepMemory: Optimizer.Slots()", slots, float64(slots*fed.Size())); err != nil {

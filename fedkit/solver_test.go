@@ -163,6 +163,7 @@ func reference(fed *Federation, o oracle.MLP, job Job, i int, seed uint64, round
 			clear(g)
 			for b := range x {
 				_, one := o.Gradient(w, x[b:b+1], y[b:b+1])
+				floats.Mul(one, mask) // of 0 and 1
 				floats.AddScaled(g, min(1, c/floats.Norm(one, 2))/float64(len(x)), one)
 			}
 		}

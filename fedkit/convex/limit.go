@@ -62,6 +62,8 @@ func checkDescent(fed *fedkit.Federation, l *fedkit.Local) (lambda float64, err 
 		err = fedkit.Invalid("fed", "another model", "a federation whose model is linear regression")
 	case l.Batch != fedkit.FullBatch:
 		err = fedkit.Invalid("Local.Batch", l.Batch, "fedkit.FullBatch: minibatches come to no rest")
+	case l.ClipExamples != 0:
+		err = fedkit.Invalid("Local.ClipExamples", l.ClipExamples, "0")
 	case l.Schedule != nil:
 		err = fedkit.Invalid("Local.Schedule", l.Schedule, "nil")
 	case cmp.Or[fedkit.Optimizer](decay.Then, fedkit.SGD{}) != fedkit.Optimizer(fedkit.SGD{}):

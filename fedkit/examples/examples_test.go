@@ -78,6 +78,7 @@ var rivals = sync.OnceValues(func() (plain, twin *fedkit.Federation) {
 func TestIdentities(t *testing.T) {
 	expect.Long(t, "arithmetic")
 	plain, twin := rivals()
+	normalized := must.M1(fedkit.New(plain.Data, partition.Natural{}, model.BatchNormMLP(3)))
 	l, near := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}, fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1, Prox: 0.3}
 	avg, alone := &strategy.FedAvg{Fraction: 0.5, Local: l}, &strategy.LocalOnly{Fraction: 0.5, Local: l}
 	for _, c := range []struct {
@@ -94,6 +95,8 @@ func TestIdentities(t *testing.T) {
 		{"q-FedAvg with q = 0 = FedAvg with equal weights", plain, &examples.QFedAvg{Fraction: 0.5, Local: l}, avg},
 		{"Partial with nothing personal = FedAvg", plain, &examples.Partial{Fraction: 0.5, Local: l}, avg},
 		{"Partial with everything personal = LocalOnly", plain, &examples.Partial{Fraction: 0.5, Local: l, Personal: []string{"dense1", "dense2"}}, alone},
+		{"FedBN without personal layers = FedAvg", normalized, &examples.Partial{Fraction: 0.5, Local: l}, avg},
+		{"FedBN with everything personal = LocalOnly", normalized, &examples.Partial{Fraction: 0.5, Local: l, Personal: []string{"dense1", "bn1", "dense2"}}, alone},
 		{"MOON with μ = 0 = FedAvg", plain, &examples.MOON{Fraction: 0.5, Local: l, Mu: fedkit.Zero}, avg},
 		{"FedLC with τ = 0 = FedAvg", plain, &examples.FedLC{Fraction: 0.5, Local: l, Tau: fedkit.Zero}, avg},
 		{"FedEM with K = 1 = FedAvg", plain, &examples.FedEM{Fraction: 0.5, Local: l, K: 1}, avg},
@@ -103,7 +106,11 @@ func TestIdentities(t *testing.T) {
 		if strings.Contains(c.name, "first round") {
 			o.Rounds = 1
 		}
-		a, b := run(t, c.fed, c.a, o).Last(), run(t, plain, c.b, o).Last()
+		single := c.fed
+		if single == twin {
+			single = plain
+		}
+		a, b := run(t, c.fed, c.a, o).Last(), run(t, single, c.b, o).Last()
 		for i, s := range a.Scores {
 			if got, want := float64(s.Loss), float64(b.Scores[i].Loss); !(math.Abs(got-want) <= 1e-5*want) {
 				t.Errorf("%s: client %d has a loss of %v, want %v", c.name, i, got, want)
@@ -112,6 +119,14 @@ func TestIdentities(t *testing.T) {
 		if _, private := c.b.(*strategy.LocalOnly); !private && (a.BytesUp != b.BytesUp || a.BytesDown != b.BytesDown) {
 			t.Errorf("%s: %d bytes down and %d up, want %d and %d", c.name, a.BytesDown, a.BytesUp, b.BytesDown, b.BytesUp)
 		}
+	}
+}
+
+// Models with running values are refused where new models are no averages of the clients'.
+func TestRunningValues(t *testing.T) {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 3}, model.BatchNormMLP(3)))
+	for name, s := range map[string]fedkit.Strategy{"FedDyn": &examples.FedDyn{}, "FedNova": &examples.FedNova{}, "QFedAvg": &examples.QFedAvg{}} {
+		expect.Invalid(t, "strategy = "+name, "since bn1/mean of BN-MLP-3 is a running value")(fedkit.Describe(fed, s, fedkit.Options{Rounds: 1}))
 	}
 }
 

@@ -76,7 +76,7 @@ func (n BatchNorm) normalized(t *fedkit.Training, x, scale, offset, mean, varian
 		return Reshape(v, append(append(dims, slices.Repeat([]int{1}, len(d)-len(dims)-1)...), v.Shape().Dim(-1))...)
 	}
 	channels := func(v *Node) *Node { return wide(v, v.Shape().Dim(0)) } // [C, channels]
-	m, v := mean, variance
+	m, v := mean, MaxScalar(variance, 0)                                 // noise on the way to the server may have made it negative
 	if t != nil {
 		used := Reshape(t.Used(), append([]int{d[0], d[1]}, slices.Repeat([]int{1}, len(d)-2)...)...)
 		others := make([]int, len(d)-2) // the axes of a channel's values in a batch

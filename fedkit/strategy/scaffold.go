@@ -45,6 +45,9 @@ func (s *SCAFFOLD) Check(fed *fedkit.Federation, _ int) error {
 	if o := s.Local.Optimizer; !s.Gradients && o != nil && o != (fedkit.SGD{}) {
 		return fedkit.Invalid("Local.Optimizer", fmt.Sprintf("%T", o), "fedkit.SGD, unless Gradients is set for option I")
 	}
+	if s.Gradients && s.Local.ClipExamples > 0 {
+		return fedkit.Invalid("Local.ClipExamples", s.Local.ClipExamples, "0 if Gradients is set: those of option I are not clipped")
+	}
 	return fed.Fits("clients", fed.Size(), float64(fed.Size()))
 }
 

@@ -85,7 +85,7 @@ func saveGoMLX(dir string, task *fedkit.Task, values []float32) (err error) {
 	store := mlmodel.NewStore()
 	for _, p := range task.Params {
 		scope, name := mlmodel.SplitPath(mlmodel.ScopeSeparator + p.Name)
-		store.Scope(scope).VariableWithValue(name, tensors.FromFlatDataAndDimensions(values[:p.Size()], p.Shape...))
+		store.Scope(scope).VariableWithValue(name, tensors.FromFlatDataAndDimensions(values[:p.Size()], p.Shape...)).SetTrainable(!p.Running)
 		values = values[p.Size():]
 	}
 	h, err := checkpoint.Build(store).Dir(dir).Done()

@@ -52,17 +52,17 @@ func (m *mixing) find() (what, from string, err error) {
 	}
 	smooth, predicts, all := m.smooth, m.predicts, len(m.names)
 	for _, trial := range []struct {
-		batches  [][]int // of the first client and of another one
-		padding  int     // how many rows of each batch, the last ones, only fill it
-		from     string
-		from0, n int // which results to compare
+		batches    [][]int // of the first client and of another one
+		padding    int     // how many rows of each batch, the last ones, only fill it
+		from       string
+		begin, end int // which results to compare
 	}{
 		{[][]int{{a, d, e}, {b, c, d}}, 0, "the other examples of its batch", 0, predicts},
 		{[][]int{{a, b, e}, {b, c, d}}, 1, "the other examples of its batch, also on rows that only fill it", predicts, all},
 		{[][]int{{a, b, c}, {e, a, b}}, 0, "the examples of other clients", 0, all},
 		{[][]int{{a, b}, {b, c}}, 0, "the number of examples in its batch", 0, smooth},
 	} {
-		if m.task.alone() && slices.Equal(trial.batches[0], first[0]) || trial.from0 == trial.n {
+		if m.task.alone() && slices.Equal(trial.batches[0], first[0]) || trial.begin == trial.end {
 			continue // it never sees the other client, or has no training mode
 		}
 		want := want
@@ -75,7 +75,7 @@ func (m *mixing) find() (what, from string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		for i := trial.from0; i < trial.n; i++ {
+		for i := trial.begin; i < trial.end; i++ {
 			if !alike(got[i], want[i]) {
 				return m.names[i], trial.from, nil
 			}

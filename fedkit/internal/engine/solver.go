@@ -394,8 +394,11 @@ func (k solver) clipped(e *Engine, s *xla.Loop, in nodes, b Batch) (loss *graph.
 	b.PerExample = more
 	trained, reported, _, _ := k.losses(e, s, b, each)
 	gradient = graph.Gradient(graph.ReduceAllSum(trained), b.Params...)
-	var squares *graph.Node // ‖g_b‖², [C·B]
-	for _, g := range gradient {
+	var squares *graph.Node // ‖g_b‖², [C·B], of what is trained
+	for l, g := range gradient {
+		if in["mask"] != nil {
+			g = graph.Where(graph.Equal(each(s.All("mask")[l]), graph.ZerosLike(g)), graph.ZerosLike(g), g)
+		}
 		sum := graph.ReduceSum(graph.Reshape(graph.Square(g), all, -1), 1)
 		if squares == nil {
 			squares = sum
