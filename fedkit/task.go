@@ -157,7 +157,7 @@ func (t *Task) start(rng *rand.Rand) ([]float32, error) {
 
 // forEngine converts the task to the engine's.
 func (t *Task) forEngine() engine.Task {
-	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy, Train: t.Train}
+	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy, Train: t.Train, Layer: t.layer}
 	for _, p := range t.Params {
 		e.Shapes = append(e.Shapes, p.Shape)
 	}

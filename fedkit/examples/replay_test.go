@@ -237,6 +237,39 @@ func TestReplay(t *testing.T) {
 
 	o.checkFedEM(t, l, steps)
 
+	proto := &examples.FedProto{Local: l, Lambda: 1.5} // two clients lack a class
+	mean := make([][]float64, classes)
+	o.check(t, fed, proto, func() *fedkit.Matrix { return proto.State.W }, func(x []float64, own [][]float64) []float64 {
+		sum, count := make([][]float64, classes), make([]float64, classes)
+		for i := range own {
+			own[i] = o.descend(steps, own[i], func(w []float64) float64 {
+				return o.loss(i, w) + 1.5/hidden*o.mean(i, func(in []float64, y int) float64 {
+					z, _ := forward(w, in)
+					if mean[y] == nil {
+						return 0
+					}
+					return math.Pow(floats.Distance(z, mean[y], 2), 2)
+				})
+			})
+			n := float64(len(o.fed.Clients[i].Train))
+			o.mean(i, func(in []float64, y int) float64 {
+				z, _ := forward(own[i], in)
+				if sum[y] == nil {
+					sum[y] = make([]float64, hidden)
+				}
+				floats.Add(sum[y], z)
+				count[y]++
+				return n
+			})
+		}
+		for y, n := range count {
+			if n > 0 {
+				mean[y] = floats.ScaleTo(make([]float64, hidden), 1/n, sum[y])
+			}
+		}
+		return x
+	})
+
 	distill := &examples.Distill{Local: l, Weight: 0.8, Temperature: 2}
 	o.check(t, fed, distill, func() *fedkit.Matrix { return distill.X }, func(x []float64, _ [][]float64) []float64 {
 		return o.average(func(i int) []float64 {

@@ -116,7 +116,9 @@ func checkServing(task *fedkit.Task, sv *fedkit.Serving) error {
 }
 
 // clients returns M, 0 if sv has nothing per client.
-func clients(sv *fedkit.Serving) int { return max(len(sv.Assign), len(sv.Mix), len(sv.Ensemble), len(sv.Clusters)) }
+func clients(sv *fedkit.Serving) int {
+	return max(len(sv.Assign), len(sv.Mix), len(sv.Ensemble), len(sv.Clusters))
+}
 
 // models adds the rows of m, each under a prefix.
 func (w *writer) models(prefixes []string, task *fedkit.Task, m *fedkit.Matrix) error {

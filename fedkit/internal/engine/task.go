@@ -20,6 +20,9 @@ type Task struct {
 	Loss     func(out, y *graph.Node) *graph.Node             // [C, B]
 	Accuracy func(out, y *graph.Node) *graph.Node             // [C, B]
 
+	// Layer returns the output of an inner layer by name, [C, B, …].
+	Layer func(name string, p []*graph.Node, x *graph.Node) *graph.Node
+
 	// Train puts the model in training mode for the next Forward, with random bits key, [C, 3] uint64, until end is called, which
 	// returns a penalty [C] to add to the mean loss, or nil. If Train is set, each program trains one client.
 	Train func(key *graph.Node) (end func() (penalty *graph.Node))
