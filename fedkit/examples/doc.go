@@ -14,5 +14,6 @@
 //	FedLC     an Objective with data per client
 //	FedEM     several models, losses and weights per example, and a mixture of predictions per client
 //	FedProto  features of a layer, and an Objective that uses them
+//	FedDF     training at the server, on numbers per example
 //	Distill   an Objective with a teacher
 package examples

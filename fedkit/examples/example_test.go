@@ -143,6 +143,15 @@ func ExampleFedLC() {
 	// Output: less drift: true
 }
 
+// The server distills the clients' models on 400 images, whose labels it does not use.
+func ExampleFedDF() {
+	fed := must.M1(digits().WithServer(fedkit.Server{Draw: 400}))
+	df := &examples.FedDF{Fraction: 0.5, Local: short, Distill: fedkit.Local{Steps: 100, Batch: 32, LR: 0.001, Optimizer: fedkit.Adam{}}}
+	h := after(20, fed, df)
+	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7, "with", h.Last().Server.Steps, "steps at the server")
+	// Output: more than 70 % right: true with 100 steps at the server
+}
+
 // The global model teaches the clients, so they drift less.
 func ExampleDistill() {
 	plain := after(20, digits(), &examples.Distill{Fraction: 0.5, Weight: fedkit.Zero, Local: short})

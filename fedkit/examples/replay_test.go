@@ -72,7 +72,12 @@ type world struct {
 
 // weight is n_i/N.
 func (o world) weight(client int) float64 {
-	return float64(len(o.fed.Clients[client].Train)) / float64(o.fed.Data.Train.Len())
+	n := partition.Sizes(o.fed.Clients)
+	all := 0
+	for _, own := range n {
+		all += own
+	}
+	return float64(n[client]) / float64(all)
 }
 
 // average is the weighted mean of the clients' models.
@@ -236,6 +241,7 @@ func TestReplay(t *testing.T) {
 	})
 
 	o.checkFedEM(t, l, steps)
+	o.checkFedDF(t, l, steps)
 
 	proto := &examples.FedProto{Local: l, Lambda: 1.5} // two clients lack a class
 	mean := make([][]float64, classes)
@@ -322,6 +328,36 @@ func (o world) checkFedEM(t *testing.T, l fedkit.Local, steps int) {
 	if far := floats.Distance(got, slices.Concat(slices.Concat(theta...), slices.Concat(pi...)), math.Inf(1)); !(far <= 1e-5) {
 		t.Errorf("FedEM is %v away", far)
 	}
+}
+
+// checkFedDF replays two rounds in which the server has the drawn rows.
+func (o world) checkFedDF(t *testing.T, l fedkit.Local, steps int) {
+	o.fed = must.M1(o.fed.WithServer(fedkit.Server{Draw: 5, Seed: 3}))
+	server, rule := world{o.fed.Server, 2 * o.rate}, l
+	rule.LR *= 2
+	df := &examples.FedDF{Local: l, Distill: rule}
+	o.check(t, o.fed, df, func() *fedkit.Matrix { return df.X }, func(x []float64, _ [][]float64) []float64 {
+		var w [][]float64
+		mean := o.average(func(i int) []float64 {
+			w = append(w, o.descend(steps, x, func(w []float64) float64 { return o.loss(i, w) }))
+			return w[i]
+		})
+		return server.descend(steps, mean, func(x []float64) float64 {
+			return server.mean(0, func(in []float64, _ int) (kl float64) {
+				teacher := make([]float64, classes)
+				for _, own := range w {
+					_, logits := forward(own, in)
+					floats.AddScaled(teacher, 1/float64(len(w)), logits)
+				}
+				_, student := forward(x, in)
+				p, q := logSoftmax(teacher, 1), logSoftmax(student, 1)
+				for c := range p {
+					kl += math.Exp(p[c]) * (p[c] - q[c])
+				}
+				return kl
+			})
+		})
+	})
 }
 
 // check runs two rounds and replays them. state is what to compare: x if it has one row, the clients' states if it has one
