@@ -144,7 +144,7 @@ func TestReplay(t *testing.T) {
 	})
 
 	ditto := &examples.Ditto{Local: l, Lambda: 0.5}
-	o.check(t, fed, ditto, func() *fedkit.Matrix { return fedkit.StackRows(ditto.State.X, ditto.State.V) }, func(x []float64, own [][]float64) []float64 {
+	o.check(t, fed, ditto, func() *fedkit.Matrix { return fedkit.StackRows(ditto.State.X, ditto.State.W) }, func(x []float64, own [][]float64) []float64 {
 		return o.average(func(i int) []float64 {
 			own[i] = o.descend(steps, own[i], func(v []float64) float64 {
 				return o.loss(i, v) + 0.5/2*math.Pow(floats.Distance(v, x, 2), 2)
@@ -154,7 +154,7 @@ func TestReplay(t *testing.T) {
 	})
 
 	envelope := &examples.PFedMe{Local: l, Rounds: 3, Lambda: 0.8, Eta: 0.5, Beta: 1.5}
-	theta := func() *fedkit.Matrix { return fedkit.StackRows(envelope.State.X, envelope.State.Theta) }
+	theta := func() *fedkit.Matrix { return fedkit.StackRows(envelope.State.X, envelope.State.W) }
 	o.check(t, fed, envelope, theta, func(x []float64, own [][]float64) []float64 {
 		mean := make([]float64, len(x))
 		for i := range own {
