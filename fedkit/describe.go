@@ -69,7 +69,11 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	h.Manifest, h.Device, h.Hardware = &m, xla.Device(), xla.Hardware()
 	h.Code = source.Of(s, o.Metrics, fed.interceptors)
 	if fed.Devices != nil {
-		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(fed.Devices)
+		devices := fed.Devices
+		if fed.Server != nil {
+			devices = slices.Concat(devices, fed.Server.Devices)
+		}
+		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(devices)
 	}
 	if o.Fleet != nil {
 		if h.Device, h.Hardware, err = o.Fleet.Device(); err != nil {
@@ -288,8 +292,12 @@ func (f *Federation) unchanged() error {
 			return Invalid(part.name, "changed", "what it was when the federation was made: "+part.remedy)
 		}
 	}
-	if f.Unseen != nil {
-		return f.Unseen.unchanged()
+	for _, also := range []*Federation{f.Unseen, f.Server} {
+		if also != nil {
+			if err := also.unchanged(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

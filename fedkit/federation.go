@@ -30,6 +30,7 @@ type Federation struct {
 	Task    *Task              // model, loss and accuracy
 	Devices []sim.Device       // [M], see WithDevices; nil for runs without a clock
 	Unseen  *Federation        // hold-out clients, see HoldOut; nil if there are none
+	Server  *Federation        // one client: the rows that the server holds, see WithServer; nil if there are none
 
 	number       []int // by client, its number in the engine; nil: the same
 	rule         partition.Rule
@@ -45,7 +46,8 @@ type Federation struct {
 type lazyEngine struct {
 	mu sync.Mutex
 	*engine.Engine
-	rows [][]int // by the engine's client, its training rows
+	of   *lazyEngine // whose data on the device and programs it shares; nil: its own
+	rows [][]int     // by the engine's client, its training rows
 
 	first string           // memoized hash of the task's initial parameters
 	texts map[int][32]byte // by batch size, memoized hash of the task's StableHLO
@@ -65,15 +67,23 @@ func trainRows(clients []partition.Client) [][]int {
 }
 
 // engine returns the engine for the federation's data and task.
-func (f *Federation) engine() (*engine.Engine, error) {
-	f.lazy.mu.Lock()
-	defer f.lazy.mu.Unlock()
-	if f.lazy.Engine != nil {
-		return f.lazy.Engine, nil
+func (f *Federation) engine() (*engine.Engine, error) { return f.lazy.open(f) }
+
+func (l *lazyEngine) open(f *Federation) (e *engine.Engine, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.Engine != nil:
+		return l.Engine, nil
+	case l.of == nil:
+		e, err = engine.New(f.Task.forEngine(), f.Data, l.rows)
+	default:
+		if e, err = l.of.open(f); err == nil {
+			e = e.WithRows(l.rows)
+		}
 	}
-	e, err := engine.New(f.Task.forEngine(), f.Data, f.lazy.rows)
 	if err == nil {
-		f.lazy.Engine = e
+		l.Engine = e
 	}
 	return e, err
 }
@@ -318,6 +328,9 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 		unseen := *f.Unseen
 		unseen.Data, unseen.lazy, unseen.origin = d, g.lazy, originOf(d, unseen.Clients, g.Task)
 		g.Unseen = &unseen
+	}
+	if f.Server != nil {
+		g.Server = g.serverOf(f.Server.Clients, f.Server.Devices)
 	}
 	g.manifest, g.origin = g.manifestOf(), originOf(d, g.Clients, g.Task)
 	return &g, nil

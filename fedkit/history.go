@@ -8,6 +8,7 @@ type (
 	Record       = history.Record       // one round
 	Score        = history.Score        // loss and accuracy of a model
 	ClientResult = history.ClientResult // a client's local solve
+	ServerResult = history.ServerResult // the training at the server
 	Float        = history.Float        // a number that may be NaN or infinite in JSON
 )
 

@@ -101,14 +101,16 @@ func (f *Federation) drawHoldOut(n int, seed uint64) (out []bool, err error) {
 	return out, nil
 }
 
-// manifestOf returns the memoized manifest of the federation's data. The clients' hash covers the unseen ones too.
+// manifestOf returns the memoized manifest of the federation's data. The clients' hash covers the unseen ones and the server's rows too.
 func (f *Federation) manifestOf() func() partition.Manifest {
-	data, clients, rule, unseen := f.Data, f.Clients, f.rule, f.Unseen
+	data, clients, rule, more := f.Data, f.Clients, f.rule, map[string]*Federation{" unseen ": f.Unseen, " server ": f.Server}
 	return sync.OnceValue(func() partition.Manifest {
 		m := (&partition.Partitioned{Data: data, Clients: clients}).Manifest(rule)
-		if unseen != nil {
-			also := (&partition.Partitioned{Data: data, Clients: unseen.Clients}).Manifest(rule)
-			m.Clients = fmt.Sprintf("%x", sha256.Sum256([]byte(m.Clients+" unseen "+also.Clients)))
+		for _, what := range []string{" unseen ", " server "} {
+			if fed := more[what]; fed != nil {
+				also := (&partition.Partitioned{Data: data, Clients: fed.Clients}).Manifest(rule)
+				m.Clients = fmt.Sprintf("%x", sha256.Sum256([]byte(m.Clients+what+also.Clients)))
+			}
 		}
 		return m
 	})

@@ -44,12 +44,7 @@ func (b *Batch) Forward(p []*graph.Node) *graph.Node { return b.Task.Forward(p, 
 
 // Features returns the representation of X by a model, such as Params or Model("global"), before its last layer: [C, B, f];
 // the outputs if the task has no Features.
-func (b *Batch) Features(p []*graph.Node) *graph.Node {
-	if b.Task.Features == nil {
-		return b.Forward(p)
-	}
-	return b.Task.Features(p, b.X)
-}
+func (b *Batch) Features(p []*graph.Node) *graph.Node { return b.Layer("", p) }
 
 // Extra returns the matrix that the Job has under a name, [C, g]: each client's row, or the single row, broadcast.
 func (b *Batch) Extra(name string) *graph.Node {

@@ -34,6 +34,26 @@ func (p *Predictions) Classes() []int32 {
 	return classes
 }
 
+// ClassMeans returns the mean outputs of the examples of each class by label, [classes, f], 0 for a class without examples, and the
+// number of its examples, [classes]. Of a layer's outputs they are its prototypes: see Round.Features.
+func (p *Predictions) ClassMeans(classes int) (means [][]float64, count []float64) {
+	means, count = make([][]float64, classes), make([]float64, classes)
+	for c := range means {
+		means[c] = make([]float64, len(slices.Concat(p.Outputs[:min(1, len(p.Outputs))]...)))
+	}
+	for i, out := range p.Outputs {
+		y := p.Labels[i]
+		count[y]++
+		for j, v := range out {
+			means[y][j] += float64(v)
+		}
+	}
+	for c, n := range count {
+		floats.Scale(1/max(1, n), means[c])
+	}
+	return means, count
+}
+
 // Predict returns the Predictions of each of the models [k, d] for rows of a part of the data, in their order. Nil rows stand for
 // all; of the validation part, these are the clients', one client after the other. The device works on one block at a time; only the result, k·n·classes numbers, grows with the rows. After a run, models are
 // in the strategy's State:

@@ -166,7 +166,7 @@ func (t *Task) start(rng *rand.Rand) ([]float32, error) {
 
 // forEngine converts the task to the engine's.
 func (t *Task) forEngine() engine.Task {
-	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy, Random: t.Train != nil}
+	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy, Layer: t.layer, Random: t.Train != nil}
 	running := t.running() != ""
 	for _, p := range t.Params {
 		e.Shapes = append(e.Shapes, p.Shape)

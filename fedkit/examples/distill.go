@@ -23,10 +23,7 @@ type Distill struct {
 
 // Check implements fedkit.Checker.
 func (s *Distill) Check(fed *fedkit.Federation, _ int) error {
-	if fed != nil && fed.Data.Classes == 0 {
-		return fedkit.Invalid("Classes", 0, "at least 2: a teacher's outputs are logits")
-	}
-	return nil
+	return labeled(fed, "a teacher's outputs are logits")
 }
 
 // Round implements fedkit.Strategy.

@@ -12,30 +12,21 @@ import (
 //	x   ← Σ_{i∈S} (n_i/N) w_i
 //
 // Both solves of a client see the same batches. Personal models stay with the clients; that of an unseen client starts from x.
-// X is [1, d] and V [M, d]. Identities: x is FedAvg's for every λ, and with λ = 0 the v_i are those of LocalOnly.
+// v_i is State.W. Identities: x is FedAvg's for every λ, and with λ = 0 the v_i are those of LocalOnly.
 type Ditto struct {
 	Fraction  float64            // share of the clients in a round, in (0, 1]; default all
 	Local     fedkit.Local       // E, B, η of both solves; its Prox applies only to w_i
 	Lambda    float64            `range:"[0,inf)" default:"0.1"` // λ, weight of the proximal term
 	Weighting strategy.Weighting // of w_i; default strategy.ByExamples; the paper leaves it open
-	State     struct {
-		X, V *fedkit.Matrix // x [1, d] and v_i [M, d]
-	}
-}
-
-// Start draws one model for all.
-func (s *Ditto) Start(r *fedkit.Round) error {
-	s.State.X = r.Models(1)
-	s.State.V = s.State.X.Repeat(r.Clients())
-	return r.Err()
+	strategy.Personal
 }
 
 // Round implements fedkit.Strategy.
 func (s *Ditto) Round(r *fedkit.Round) error {
 	S := r.Select(nil, s.Fraction)
-	v := r.Train(fedkit.Job{Clients: S, Start: s.State.V.Take(S...), Pulls: s.pull(), Local: s.Local, StayLocal: true})
+	v := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(S...), Pulls: s.pull(), Local: s.Local, StayLocal: true})
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.X, Local: s.Local, ReuseBatches: 1})
-	s.State.V = s.State.V.Put(v.Clients(), v.Models)
+	s.State.W = s.State.W.Put(v.Clients(), v.Models)
 	s.State.X = u.Models.Mean(strategy.Weights(r, u, s.Weighting, strategy.ByExamples{}))
 	return r.Err()
 }
@@ -43,11 +34,6 @@ func (s *Ditto) Round(r *fedkit.Round) error {
 // pull is the proximal term to x.
 func (s *Ditto) pull() []fedkit.Pull {
 	return []fedkit.Pull{{To: s.State.X, Weight: s.Lambda}}
-}
-
-// Serve gives every client its own model; x is the global one.
-func (s *Ditto) Serve(r *fedkit.Round) fedkit.Serving {
-	return fedkit.Serving{Global: s.State.X, Models: s.State.V, Assign: r.AllClients()}
 }
 
 // ServeUnseen gives each unseen client a personal model, trained from x as in a round.

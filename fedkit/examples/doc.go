@@ -3,16 +3,18 @@
 //
 // What each of them shows:
 //
-//	FedNova  epochs per client, and normalized averaging
-//	FedDyn   a Shift that the client keeps, without traffic
-//	Ditto    a personal model: a job whose models stay local; ServeUnseen for unseen clients
-//	PFedMe   several jobs per round whose models stay local, each with its own Pull
-//	FedFomo  losses on validation rows, by which each client chooses
-//	APFL     two models per client, trained jointly in a custom model: Twin
-//	QFedAvg  losses before training
-//	Partial  layers that stay with the client: FedPer, LG-FedAvg
-//	MOON     an Objective that evaluates other models
-//	FedLC    an Objective with data per client
-//	FedEM    several models, losses and weights per example, and a mixture of predictions per client
-//	Distill  an Objective with a teacher
+//	FedNova   epochs per client, and normalized averaging
+//	FedDyn    a Shift that the client keeps, without traffic
+//	Ditto     a personal model: a job whose models stay local; ServeUnseen for unseen clients
+//	PFedMe    several jobs per round whose models stay local, each with its own Pull
+//	FedFomo   losses on validation rows, by which each client chooses
+//	APFL      two models per client, trained jointly in a custom model: Twin
+//	QFedAvg   losses before training
+//	Partial   layers that stay with the client: FedPer, LG-FedAvg, FedBN
+//	MOON      an Objective that evaluates other models
+//	FedLC     an Objective with data per client
+//	FedEM     several models, losses and weights per example, and a mixture of predictions per client
+//	FedProto  features of a layer, and an Objective that uses them
+//	FedDF     training at the server, on numbers per example
+//	Distill   an Objective with a teacher
 package examples

@@ -128,12 +128,28 @@ func ExampleFedEM() {
 	// 10 of 10 clients use less than a tenth of the other group's model
 }
 
+// Clients share the mean features of each digit instead of models: a sixth of the bytes.
+func ExampleFedProto() {
+	h := after(20, digits(), &examples.FedProto{Fraction: 0.5, Lambda: 1, Layer: "dense1", Local: short})
+	fmt.Println("more than 70 % right:", h.Last().Mean().Accuracy > 0.7, "for", h.Last().BytesUp, "bytes per round")
+	// Output: more than 70 % right: true for 6800 bytes per round
+}
+
 // Clients do not forget digits that they lack, so they drift less.
 func ExampleFedLC() {
 	plain := after(20, digits(), &examples.FedLC{Fraction: 0.5, Tau: fedkit.Zero, Local: short})
 	calibrated := after(20, digits(), &examples.FedLC{Fraction: 0.5, Tau: 1, Local: short})
 	fmt.Println("less drift:", drift(calibrated) < 0.9*drift(plain))
 	// Output: less drift: true
+}
+
+// The server distills the clients' models on 400 images, whose labels it does not use.
+func ExampleFedDF() {
+	fed := must.M1(digits().WithServer(fedkit.Server{Draw: 400}))
+	df := &examples.FedDF{Fraction: 0.5, Local: short, Distill: fedkit.Local{Steps: 100, Batch: 32, LR: 0.001, Optimizer: fedkit.Adam{}}}
+	h := after(20, fed, df)
+	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7, "with", h.Last().Server.Steps, "steps at the server")
+	// Output: more than 70 % right: true with 100 steps at the server
 }
 
 // The global model teaches the clients, so they drift less.

@@ -18,8 +18,10 @@ import (
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/server"
+	"fedkit.example/fedkit/sim"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
 )
@@ -80,6 +82,7 @@ func TestIdentities(t *testing.T) {
 	plain, twin := rivals()
 	normalized := must.M1(fedkit.New(plain.Data, partition.Natural{}, model.BatchNormMLP(3)))
 	l, near := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}, fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1, Prox: 0.3}
+	helped := withServer(t, plain)
 	avg, alone := &strategy.FedAvg{Fraction: 0.5, Local: l}, &strategy.LocalOnly{Fraction: 0.5, Local: l}
 	for _, c := range []struct {
 		name string
@@ -100,6 +103,8 @@ func TestIdentities(t *testing.T) {
 		{"MOON with μ = 0 = FedAvg", plain, &examples.MOON{Fraction: 0.5, Local: l, Mu: fedkit.Zero}, avg},
 		{"FedLC with τ = 0 = FedAvg", plain, &examples.FedLC{Fraction: 0.5, Local: l, Tau: fedkit.Zero}, avg},
 		{"FedEM with K = 1 = FedAvg", plain, &examples.FedEM{Fraction: 0.5, Local: l, K: 1}, avg},
+		{"FedProto with λ = 0 = LocalOnly", plain, &examples.FedProto{Fraction: 0.5, Local: l, Lambda: fedkit.Zero}, alone},
+		{"FedDF with one client per round = FedAvg", helped, &examples.FedDF{Fraction: 0.1, Local: l, Distill: l}, &strategy.FedAvg{Fraction: 0.1, Local: l}},
 		{"Distill with λ = 0 = FedAvg", plain, &examples.Distill{Fraction: 0.5, Local: l, Weight: fedkit.Zero}, avg},
 	} {
 		o := fedkit.Options{Rounds: 4, Seed: 3}
@@ -169,6 +174,12 @@ func TestFedDynReachesTheOptimum(t *testing.T) {
 	}
 }
 
+// withServer gives the server some of the clients' rows.
+func withServer(t testing.TB, fed *fedkit.Federation) *fedkit.Federation {
+	t.Helper()
+	return expect.Value(fed.WithServer(fedkit.Server{Draw: 30, Seed: 2}))(t)
+}
+
 func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Options) *fedkit.History {
 	t.Helper()
 	return expect.Value(fedkit.Run(t.Context(), fed, s, o))(t)
@@ -178,12 +189,13 @@ func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 func TestNewcomers(t *testing.T) {
 	expect.Long(t, "arithmetic")
 	plain, twin := rivals()
+	helped := must.M1(withServer(t, plain).HoldOut(2, 1))
 	plain, twin = must.M1(plain.HoldOut(2, 1)), must.M1(twin.HoldOut(2, 1))
 	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.2}
 	for _, c := range []struct {
 		fed *fedkit.Federation
 		s   fedkit.Strategy
-	}{{plain, &examples.Ditto{Local: l}}, {plain, &examples.PFedMe{Rounds: 2, Lambda: 1, Local: l}}, {plain, &examples.Partial{Local: l, Personal: []string{"dense2"}}}, {plain, &examples.FedEM{Local: l, K: 2}}, {twin, &examples.APFL{Local: l}}} {
+	}{{plain, &examples.Ditto{Local: l}}, {plain, &examples.PFedMe{Rounds: 2, Lambda: 1, Local: l}}, {plain, &examples.Partial{Local: l, Personal: []string{"dense2"}}}, {plain, &examples.FedEM{Local: l, K: 2}}, {plain, &examples.FedProto{Local: l, Layer: "dense1"}}, {helped, &examples.FedDF{Local: l, Distill: l}}, {twin, &examples.APFL{Local: l}}} {
 		alone := *c.fed
 		alone.Unseen = nil
 		var unseen [2]fedkit.Float
@@ -200,6 +212,45 @@ func TestNewcomers(t *testing.T) {
 		}
 		if unseen[0] != unseen[1] || !bytes.Equal(rounds[0], rounds[1]) || !bytes.Equal(rounds[0], rounds[2]) {
 			t.Errorf("%T: other bytes with 4 workers, or without newcomers", c.s)
+		}
+	}
+}
+
+// What fedtest's suite tests on a problem without classes, for algorithms that need them.
+func TestResume(t *testing.T) {
+	expect.Long(t, "arithmetic")
+	plain, _ := rivals()
+	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.1}
+	for _, c := range []struct {
+		fed *fedkit.Federation
+		s   func() fedkit.Strategy
+	}{
+		{plain, func() fedkit.Strategy { return &examples.FedProto{Fraction: 0.5, Local: l} }},
+		{withServer(t, plain), func() fedkit.Strategy { return &examples.FedDF{Fraction: 0.5, Local: l, Distill: l} }},
+	} {
+		fed := must.M1(c.fed.WithDevices(sim.Devices{PerExample: sim.LogNormal{Median: 1e-3, Sigma: 1}, Seed: 3}))
+		whole, o := c.s(), fedkit.Options{Rounds: 5}
+		first := int64(0)
+		var h *fedkit.History
+		for now, err := range fedkit.Rounds(t.Context(), fed, whole, o) {
+			expect.OK(t, err)
+			if h = now; len(h.Rounds) == 1 {
+				first = xla.Compilations()
+			}
+		}
+		if n := xla.Compilations() - first; n != 0 {
+			t.Errorf("%T: %d programs were compiled after the first round, want 0", whole, n)
+		}
+		o.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
+		for now, err := range fedkit.Rounds(t.Context(), fed, c.s(), o) {
+			expect.OK(t, err)
+			if len(now.Rounds) == 2 {
+				break
+			}
+		}
+		rest := c.s()
+		if a, b := must.M1(fedtest.Outcome(whole, h)), must.M1(fedtest.Outcome(rest, run(t, fed, rest, o))); !bytes.Equal(a, b) {
+			t.Errorf("%T: a resumed run ends with different bytes", whole)
 		}
 	}
 }

@@ -26,10 +26,7 @@ type FedLC struct {
 
 // Check implements fedkit.Checker.
 func (s *FedLC) Check(fed *fedkit.Federation, _ int) error {
-	if fed != nil && fed.Data.Classes == 0 {
-		return fedkit.Invalid("Classes", 0, "at least 2: logits are calibrated by labels")
-	}
-	return nil
+	return labeled(fed, "logits are calibrated by labels")
 }
 
 // Round implements fedkit.Strategy.

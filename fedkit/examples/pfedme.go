@@ -11,7 +11,8 @@ import (
 //	θ_i ≈ argmin_θ f_i(θ) + (λ/2)‖θ − w_i‖²,  w_i ← (1−ηλ) w_i + ηλ θ_i,  x ← (1−β) x + (β/|S|) Σ_{i∈S} w_i
 //
 // In the paper, clients outside S train too, without being aggregated, and one batch serves the K steps for θ_i. Clients send
-// the last θ_i, from which the server derives w_i. Identity: with R = ηλ = β = 1, x is FedProx's with μ = λ and equal weights.
+// the last θ_i, from which the server derives w_i. θ_i is State.W. Identity: with R = ηλ = β = 1, x is FedProx's with μ = λ and equal
+// weights.
 type PFedMe struct {
 	Fraction  float64            // share of the clients in a round, in (0, 1]; default all
 	Local     fedkit.Local       // K (Steps or Epochs), B and learning rate of θ_i; its Prox is not used
@@ -20,22 +21,13 @@ type PFedMe struct {
 	Eta       float64            `range:"(0,inf)" default:"0.005"` // η, learning rate of w_i
 	Beta      float64            `range:"(0,inf)" default:"1"`     // β, weight of the mean in x
 	Weighting strategy.Weighting // of w_i; default strategy.Equal, as in the paper
-	State     struct {
-		X, Theta *fedkit.Matrix // x [1, d] and θ_i [M, d]
-	}
-}
-
-// Start draws one model for all.
-func (s *PFedMe) Start(r *fedkit.Round) error {
-	s.State.X = r.Models(1)
-	s.State.Theta = s.State.X.Repeat(r.Clients())
-	return r.Err()
+	strategy.Personal
 }
 
 // Round implements fedkit.Strategy.
 func (s *PFedMe) Round(r *fedkit.Round) error {
 	u, w := s.train(r, r.Select(nil, s.Fraction))
-	s.State.Theta = s.State.Theta.Put(u.Clients(), u.Local)
+	s.State.W = s.State.W.Put(u.Clients(), u.Local)
 	s.State.X = s.State.X.Add(w.Mean(strategy.Weights(r, u, s.Weighting, strategy.Equal{})).Sub(s.State.X).Scale(s.Beta))
 	return r.Err()
 }
@@ -44,19 +36,11 @@ func (s *PFedMe) Round(r *fedkit.Round) error {
 func (s *PFedMe) train(r *fedkit.Round, S []int) (u *fedkit.Updates, w *fedkit.Matrix) {
 	w = s.State.X.Repeat(len(S))
 	for left, theta := s.Rounds, w; left > 0; left-- {
-		job := fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: s.Lambda}}, Local: s.Local, StayLocal: left > 1}
-		if left == 1 {
-			job.Down = 1 // x, at the start
-		}
-		u = r.Train(job)
+		u = r.Train(fedkit.Job{Clients: S, Start: theta, Pulls: []fedkit.Pull{{To: w, Weight: s.Lambda}}, Local: s.Local,
+			StayLocal: left > 1, Down: float64(1 / left)}) // x is received once
 		S, theta, w = u.Clients(), u.Models, w.Take(u.Positions...).Scale(1-s.Eta*s.Lambda).Add(u.Models.Scale(s.Eta*s.Lambda))
 	}
 	return u, w
-}
-
-// Serve gives every client its own model; x is the global one.
-func (s *PFedMe) Serve(r *fedkit.Round) fedkit.Serving {
-	return fedkit.Serving{Global: s.State.X, Models: s.State.Theta, Assign: r.AllClients()}
 }
 
 // ServeUnseen gives each unseen client a personal model, fitted near x as in a round.

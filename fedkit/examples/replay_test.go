@@ -72,7 +72,12 @@ type world struct {
 
 // weight is n_i/N.
 func (o world) weight(client int) float64 {
-	return float64(len(o.fed.Clients[client].Train)) / float64(o.fed.Data.Train.Len())
+	n := partition.Sizes(o.fed.Clients)
+	all := 0
+	for _, own := range n {
+		all += own
+	}
+	return float64(n[client]) / float64(all)
 }
 
 // average is the weighted mean of the clients' models.
@@ -139,7 +144,7 @@ func TestReplay(t *testing.T) {
 	})
 
 	ditto := &examples.Ditto{Local: l, Lambda: 0.5}
-	o.check(t, fed, ditto, func() *fedkit.Matrix { return fedkit.StackRows(ditto.State.X, ditto.State.V) }, func(x []float64, own [][]float64) []float64 {
+	o.check(t, fed, ditto, func() *fedkit.Matrix { return fedkit.StackRows(ditto.State.X, ditto.State.W) }, func(x []float64, own [][]float64) []float64 {
 		return o.average(func(i int) []float64 {
 			own[i] = o.descend(steps, own[i], func(v []float64) float64 {
 				return o.loss(i, v) + 0.5/2*math.Pow(floats.Distance(v, x, 2), 2)
@@ -149,7 +154,7 @@ func TestReplay(t *testing.T) {
 	})
 
 	envelope := &examples.PFedMe{Local: l, Rounds: 3, Lambda: 0.8, Eta: 0.5, Beta: 1.5}
-	theta := func() *fedkit.Matrix { return fedkit.StackRows(envelope.State.X, envelope.State.Theta) }
+	theta := func() *fedkit.Matrix { return fedkit.StackRows(envelope.State.X, envelope.State.W) }
 	o.check(t, fed, envelope, theta, func(x []float64, own [][]float64) []float64 {
 		mean := make([]float64, len(x))
 		for i := range own {
@@ -263,6 +268,40 @@ func TestReplay(t *testing.T) {
 	})
 
 	o.checkFedEM(t, l, steps)
+	o.checkFedDF(t, l, steps)
+
+	proto := &examples.FedProto{Local: l, Lambda: 1.5} // two clients lack a class
+	mean := make([][]float64, classes)
+	o.check(t, fed, proto, func() *fedkit.Matrix { return proto.State.W }, func(x []float64, own [][]float64) []float64 {
+		sum, count := make([][]float64, classes), make([]float64, classes)
+		for i := range own {
+			own[i] = o.descend(steps, own[i], func(w []float64) float64 {
+				return o.loss(i, w) + 1.5/hidden*o.mean(i, func(in []float64, y int) float64 {
+					z, _ := forward(w, in)
+					if mean[y] == nil {
+						return 0
+					}
+					return math.Pow(floats.Distance(z, mean[y], 2), 2)
+				})
+			})
+			n := float64(len(o.fed.Clients[i].Train))
+			o.mean(i, func(in []float64, y int) float64 {
+				z, _ := forward(own[i], in)
+				if sum[y] == nil {
+					sum[y] = make([]float64, hidden)
+				}
+				floats.Add(sum[y], z)
+				count[y]++
+				return n
+			})
+		}
+		for y, n := range count {
+			if n > 0 {
+				mean[y] = floats.ScaleTo(make([]float64, hidden), 1/n, sum[y])
+			}
+		}
+		return x
+	})
 
 	distill := &examples.Distill{Local: l, Weight: 0.8, Temperature: 2}
 	o.check(t, fed, distill, func() *fedkit.Matrix { return distill.X }, func(x []float64, _ [][]float64) []float64 {
@@ -316,6 +355,36 @@ func (o world) checkFedEM(t *testing.T, l fedkit.Local, steps int) {
 	if far := floats.Distance(got, slices.Concat(slices.Concat(theta...), slices.Concat(pi...)), math.Inf(1)); !(far <= 1e-5) {
 		t.Errorf("FedEM is %v away", far)
 	}
+}
+
+// checkFedDF replays two rounds in which the server has the drawn rows.
+func (o world) checkFedDF(t *testing.T, l fedkit.Local, steps int) {
+	o.fed = must.M1(o.fed.WithServer(fedkit.Server{Draw: 5, Seed: 3}))
+	server, rule := world{o.fed.Server, 2 * o.rate}, l
+	rule.LR *= 2
+	df := &examples.FedDF{Local: l, Distill: rule}
+	o.check(t, o.fed, df, func() *fedkit.Matrix { return df.X }, func(x []float64, _ [][]float64) []float64 {
+		var w [][]float64
+		mean := o.average(func(i int) []float64 {
+			w = append(w, o.descend(steps, x, func(w []float64) float64 { return o.loss(i, w) }))
+			return w[i]
+		})
+		return server.descend(steps, mean, func(x []float64) float64 {
+			return server.mean(0, func(in []float64, _ int) (kl float64) {
+				teacher := make([]float64, classes)
+				for _, own := range w {
+					_, logits := forward(own, in)
+					floats.AddScaled(teacher, 1/float64(len(w)), logits)
+				}
+				_, student := forward(x, in)
+				p, q := logSoftmax(teacher, 1), logSoftmax(student, 1)
+				for c := range p {
+					kl += math.Exp(p[c]) * (p[c] - q[c])
+				}
+				return kl
+			})
+		})
+	})
 }
 
 // check runs two rounds and replays them. state is what to compare: x if it has one row, the clients' states if it has one

@@ -66,6 +66,9 @@ func (r *Record) Check(m int) error {
 	if err := checkSolves(r.Results, m); err != nil {
 		return err
 	}
+	if err := r.Server.check(); err != nil {
+		return err
+	}
 	for _, miss := range r.Absences {
 		if miss.Client < 0 || miss.Client >= m {
 			return fmt.Errorf("client %d of %d", miss.Client, m)

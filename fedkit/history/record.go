@@ -25,6 +25,9 @@ type Record struct {
 	Clock    Float     `json:"clock,omitempty"`
 	Absences []Absence `json:"missed,omitempty"` // see Clock
 
+	// Server is the training at the server; nil if there was none.
+	Server *ServerResult `json:"server,omitempty"`
+
 	// Global is the score of the strategy's one global model on the whole test set; nil if there is no such model, or the
 	// round was not evaluated.
 	Global *Score `json:"global,omitempty"`

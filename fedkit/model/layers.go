@@ -83,10 +83,10 @@ func chainParams(in int, sizes ...int) (params []fedkit.Param) {
 	return params
 }
 
-// hiddenLayers chains dense layers with ReLU after each; p holds their parameters in pairs.
+// hiddenLayers chains dense layers with ReLU after each, "dense1", "dense2", …; p holds their parameters in pairs.
 func hiddenLayers(p []*Node, x *Node) *Node {
 	for l := 0; l < len(p); l += 2 {
-		x = ReLU(Dense(x, p[l], p[l+1]))
+		x = fedkit.Layer(fmt.Sprintf("dense%d", l/2+1), ReLU(Dense(x, p[l], p[l+1])))
 	}
 	return x
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
@@ -58,7 +59,10 @@ func dense(name string, in int, sizes ...int) *fedkit.Task {
 func lastDense(t *fedkit.Task, body func(p []*graph.Node, x *graph.Node) *graph.Node) *fedkit.Task {
 	last := len(t.Params) - 2
 	features := func(p []*graph.Node, x *graph.Node) *graph.Node { return body(p[:last], x) }
-	t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node { return Dense(features(p, x), p[last], p[last+1]) }
+	name := strings.TrimSuffix(t.Params[last].Name, "/weights")
+	t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+		return fedkit.Layer(name, Dense(features(p, x), p[last], p[last+1]))
+	}
 	if last > 0 {
 		t.Features = features
 	}
@@ -89,8 +93,9 @@ func LeNet() fedkit.Model {
 // leNet is LeNet without its last layer, [C, B, 84].
 func leNet(p []*graph.Node, x *graph.Node) *graph.Node {
 	x = graph.TransposeAllAxes(x, 0, 4, 2, 3, 1) // [C, B, h, w, ch] → [C, ch, h, w, B]
-	x = ConvPool(x, p[0], p[1], 2)
-	x = ConvPool(x, p[2], p[3], 2)
+	for i, name := range []string{"conv1", "conv2"} {
+		x = fedkit.Layer(name, ConvPool(x, p[2*i], p[2*i+1], 2), 0, 4, 2, 3, 1)
+	}
 	d := x.Shape().Dimensions
 	x = graph.Transpose(graph.Reshape(x, d[0], d[1]*d[2]*d[3], d[4]), 1, 2) // [C, B, 16·h·w]
 	return hiddenLayers(p[4:], x)

@@ -85,6 +85,13 @@ func (e *Engine) WithWidth(w Width) *Engine {
 	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, convolutions: e.convolutions, programs: lru.New[design, *xla.Program](maxPrograms)}
 }
 
+// WithRows returns an engine on the same data, with the same programs, for clients that hold these training rows.
+func (e *Engine) WithRows(rows [][]int) *Engine {
+	other := *e
+	other.rows = rows
+	return &other
+}
+
 // patience is the grace period for calls in flight after cancellation. A notebook kills its program five seconds after its stop
 // button; the result of the call is lost either way.
 const patience = 2 * time.Second

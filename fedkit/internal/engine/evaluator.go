@@ -17,6 +17,8 @@ type Evaluation struct {
 	Rows    []int // examples
 	Which   []int // by example, the model to score; nil: every model on every example
 	Outputs bool
+	Inner   bool   // the outputs are those of a layer, by Task.Layer
+	Layer   string // its name
 
 	// Weights mixes the models' predictions, instead of Which: by example, the weight of every model, ≥ 0. Of classes, it mixes
 	// probabilities, and the logarithm of the mixture takes the place of a model's outputs.
@@ -63,7 +65,8 @@ type evaluator struct {
 	part             datasets.Part
 	blocks, examples int
 	shared, mixed    bool
-	outputs          bool
+	outputs, inner   bool
+	layer            string
 }
 
 const (
@@ -82,7 +85,7 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 	for j, m := range v.Which {
 		byModel[m] = append(byModel[m], j)
 	}
-	k := evaluator{part: v.Part, examples: blockOfMany, blocks: 1, outputs: v.Outputs}
+	k := evaluator{part: v.Part, examples: blockOfMany, blocks: 1, outputs: v.Outputs, inner: v.Inner, layer: v.Layer}
 	if len(v.Rows) < blockOfMany/4*len(byModel) {
 		k.examples = blockOfFew
 	}
@@ -237,6 +240,9 @@ func (k evaluator) build(e *Engine, in nodes) []*graph.Node {
 		out = e.task.Forward(p, x)
 	}
 	results := []*graph.Node{e.task.Loss(out, labels), e.task.Accuracy(out, labels)}
+	if k.inner {
+		out = e.task.Layer(k.layer, p, x)
+	}
 	if k.outputs {
 		results = append(results, graph.Reshape(out, out.Shape().Dim(0), k.examples, -1))
 	}

@@ -20,6 +20,9 @@ type Task struct {
 	Loss     func(out, y *graph.Node) *graph.Node             // [C, B]
 	Accuracy func(out, y *graph.Node) *graph.Node             // [C, B]
 
+	// Layer returns the output of an inner layer by name, [C, B, …].
+	Layer func(name string, p []*graph.Node, x *graph.Node) *graph.Node
+
 	// Train is Forward in training mode; nil: the same as Forward. used [C, B] is 0 for rows that only fill a batch, nil if there are
 	// none. end returns a penalty [C] to add to the mean loss, or nil, and the parameters with the running values that follow.
 	Train   func(key, used *graph.Node, p []*graph.Node, x *graph.Node) (out *graph.Node, end func() (penalty *graph.Node, next []*graph.Node))

@@ -1,0 +1,158 @@
+package fedkit
+
+import (
+	"fmt"
+	"slices"
+
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit/sim"
+)
+
+// Server is what the server has besides models: examples, and a machine to train on. See Federation.WithServer.
+type Server struct {
+	Rows   []int      // training rows that it holds, such as those that partition.Take leaves over; clients that hold them lose them
+	Draw   int        // instead of Rows, how many of the clients' training rows it takes, drawn from all of them uniformly
+	Seed   uint64     // of Draw
+	Device sim.Device // what it trains on, on a simulated clock; default: it takes no time
+}
+
+// WithServer returns the same federation with a server that holds examples, for Round.TrainServer and Round.Predict: they are those
+// of the only client of its field Server. The federation keeps its number of clients. HoldOut and interceptors come after it.
+//
+// Errors: Rows and Draw, or neither; rows that do not exist, or twice; a client without a row left.
+//
+//	fed, err = fed.WithServer(fedkit.Server{Draw: 1000})
+func (f *Federation) WithServer(s Server) (*Federation, error) {
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: with server: %w", err)
+	}
+	g, err := f.withServer(s)
+	if err != nil {
+		return nil, fmt.Errorf("fedkit: with server: %w", err)
+	}
+	return g, nil
+}
+
+func (f *Federation) withServer(s Server) (*Federation, error) {
+	if f.Unseen != nil || f.interceptors != nil || f.Server != nil {
+		return nil, Invalid("federation", f.Rule, "one without a server's rows, clients held out, attacks and other interceptors: they come after WithServer")
+	}
+	rows, err := s.rows(f)
+	if err != nil {
+		return nil, err
+	}
+	g, taken := *f, make([]bool, f.Data.Train.Len())
+	for _, row := range rows {
+		taken[row] = true
+	}
+	g.Clients = slices.Clone(f.Clients)
+	for i := range g.Clients {
+		c := &g.Clients[i]
+		if !slices.ContainsFunc(c.Train, func(row int) bool { return taken[row] }) {
+			continue
+		}
+		if c.Train = slices.DeleteFunc(slices.Clone(c.Train), func(row int) bool { return taken[row] }); len(c.Train) == 0 {
+			return nil, Invalid("the server's rows", fmt.Sprintf("all training rows of client %d", i), "fewer: each client keeps at least one")
+		}
+		g.lazy = nil
+	}
+	if g.lazy == nil { // other clients, other programs
+		g.lazy = newLazyEngine(trainRows(g.Clients))
+	}
+	note := fmt.Sprintf("; %d rows at the server", len(rows))
+	if s.Draw > 0 {
+		note = fmt.Sprintf("; %d rows at the server, seed %d", len(rows), s.Seed)
+	}
+	g.Rule = f.Rule + note
+	g.Server = g.serverOf([]partition.Client{{Train: rows}}, []sim.Device{s.Device})
+	g.manifest, g.origin = g.manifestOf(), originOf(g.Data, g.Clients, g.Task)
+	return &g, nil
+}
+
+// rows returns the server's rows, in ascending order if they are drawn.
+func (s *Server) rows(f *Federation) ([]int, error) {
+	if err := s.Device.Check(); err != nil {
+		return nil, fmt.Errorf("%w: Device: %w", ErrInvalid, err)
+	}
+	if (s.Rows == nil) == (s.Draw == 0) {
+		return nil, Invalid("Server", fmt.Sprintf("%d rows, Draw = %d", len(s.Rows), s.Draw), "with one of Rows and Draw")
+	}
+	if s.Rows != nil {
+		n, sorted := f.Data.Train.Len(), slices.Sorted(slices.Values(s.Rows))
+		if len(sorted) == 0 || sorted[0] < 0 || sorted[len(sorted)-1] >= n || len(slices.Compact(sorted)) < len(s.Rows) {
+			return nil, Invalid("Server.Rows", s.Rows, fmt.Sprintf("different rows in [0, %d), at least one", n))
+		}
+		return slices.Clone(s.Rows), nil
+	}
+	held := slices.Concat(trainRows(f.Clients)...)
+	slices.Sort(held)
+	held = slices.Compact(held)
+	if s.Draw < 0 || s.Draw >= len(held) {
+		return nil, Invalid("Server.Draw", s.Draw, fmt.Sprintf("in [1, %d), the clients' training rows", len(held)))
+	}
+	rows := pick(held, Random(s.Seed, "server").Perm(len(held))[:s.Draw])
+	slices.Sort(rows)
+	return rows, nil
+}
+
+// serverOf returns the server's rows as a federation of one client, on the same data on the device.
+func (f *Federation) serverOf(clients []partition.Client, devices []sim.Device) *Federation {
+	return &Federation{Data: f.Data, Rule: f.Rule, Clients: clients, Task: f.Task, Devices: devices, rule: f.rule,
+		origin: originOf(f.Data, clients, f.Task), lazy: &lazyEngine{of: f.lazy, rows: trainRows(clients), texts: map[int][32]byte{}}}
+}
+
+// TrainServer runs the job at the server, on the rows that it holds: with the same local solver, batches and optimizers as a client,
+// whose number is 0, and whose Clients need not be set. It needs a federation made by WithServer.
+//
+// Nothing travels, and nobody is late. The steps are in Record.Server, and take their time on a simulated clock, for which clients
+// wait. A model that is not finite is an error.
+//
+//	x = r.TrainServer(fedkit.Job{Start: x, Local: s.Server, Objective: …}).Models
+func (r *Round) TrainServer(job Job) *Updates {
+	defer r.restoreStage(r.stage)
+	job.Clients = []int{0}
+	if !r.enter("train at the server") {
+		return r.noUpdates(job)
+	}
+	r.calls++
+	u, err := r.solveAtServer(&job)
+	if err != nil {
+		r.Fail(err)
+		return r.noUpdates(job)
+	}
+	return u
+}
+
+func (r *Round) solveAtServer(job *Job) (*Updates, error) {
+	fed := r.Fed.Server
+	switch {
+	case fed == nil:
+		return nil, Invalid("Federation.Server", "nil", "set by Federation.WithServer")
+	case job.StayLocal || job.Communicated != nil || job.Down != 0 || job.Up != 0:
+		return nil, Invalid("Job.StayLocal, Communicated, Down or Up", "set", "left out at the server, where nothing travels")
+	case job.Local.KeepMemory:
+		return nil, Invalid("Job.Local.KeepMemory", true, "false at the server, which starts each job from an empty memory")
+	}
+	u, err := job.solve(r.ctx, fed, r.on, r.opts.Seed, r.T, r.calls, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := u.Results[0]
+	if drift := float64(s.Drift); drift-drift != 0 {
+		return nil, fmt.Errorf("the server's model is %w; lower Local.LR", ErrNotFinite)
+	}
+	if r.quiet { // training in Serve is part of an evaluation
+		return u, nil
+	}
+	done := ServerResult{Steps: s.Steps, Loss: s.Loss}
+	if r.devices() != nil {
+		_, examples := job.work(fed)
+		end := fed.Devices[0].On.Finish(r.clock.now, fed.Devices[0].Compute(examples[0], r.clock.operations))
+		done.Seconds, r.clock.now = Float(end-r.clock.now), end
+	}
+	if r.record.Server == nil {
+		r.record.Server = &ServerResult{}
+	}
+	r.record.Server.Add(done)
+	return u, nil
+}

@@ -1,0 +1,11 @@
+package examples
+
+import "fedkit.example/fedkit"
+
+// labeled refuses data without classes, and says why.
+func labeled(fed *fedkit.Federation, why string) error {
+	if fed != nil && fed.Data.Classes == 0 {
+		return fedkit.Invalid("Classes", 0, "at least 2: "+why)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package fedkit
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/fault"
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Layer names the output x of a layer, [C, B, …], and returns it: for use in Task.Forward or a GoMLX model function. Round.Features
+// and Batch.Layer find it by this name, with its axes permuted if x has others in front. It adds nothing to the model. Of two layers
+// with one name, the later one is found.
+//
+//	x = fedkit.Layer("hidden", activation.Relu(layers.Dense(scope.In("hidden"), x, true, 64)))
+func Layer(name string, x *graph.Node, axes ...int) *graph.Node {
+	if named, ok := taps.Load(x.Graph()); ok {
+		out := x
+		if axes != nil {
+			out = graph.TransposeAllAxes(x, axes...)
+		}
+		named.(map[string]*graph.Node)[name] = out
+	}
+	return x
+}
+
+// taps are the named outputs of the models being built, by graph: map[string]*graph.Node.
+var taps sync.Map
+
+// layer returns the output of a named layer, [C, B, …], or the task's Features if the name is empty. A name that the model does not
+// have panics, as is usual while a graph is built.
+func (t *Task) layer(name string, p []*graph.Node, x *graph.Node) *graph.Node {
+	if name == "" && t.Features != nil {
+		return t.Features(p, x)
+	}
+	named, g := map[string]*graph.Node{}, x.Graph()
+	taps.Store(g, named)
+	defer taps.Delete(g)
+	out := t.Forward(p, x)
+	if name == "" {
+		return out
+	}
+	found, ok := named[name]
+	switch {
+	case !ok && len(named) == 0:
+		panic(Invalid("layer", strconv.Quote(name), "named by fedkit.Layer in the model, which names none"))
+	case !ok:
+		panic(Invalid("layer", strconv.Quote(name), "one of "+strings.Join(slices.Sorted(maps.Keys(named)), ", ")))
+	case t.Store != nil: // a GoMLX model function has no client axis
+		found = graph.InsertAxes(found, 0)
+	}
+	return found
+}
+
+// Layer returns the output of a named layer for X by a model, such as Params or Model("global"), [C, B, …]; Features if the name is
+// empty. Like Forward, it is always in evaluation mode.
+func (b *Batch) Layer(name string, p []*graph.Node) *graph.Node { return b.Task.layer(name, p, b.X) }
+
+// Features returns the outputs of a layer for each client's own examples of a part, by client: Outputs [n_i, f], flattened, with
+// Labels or Targets. Each client has its row of models [n, d], or all have the one in models [1, d]. Package model names the layers
+// of its models as their parameters: "dense1" is the output of that layer after ReLU, and the last layer's are the model's outputs.
+// Your own models name theirs by Layer. An empty name stands for Task.Features, the input of the last layer.
+//
+// It adds nothing to the round's bytes or its clock. After an error, there are no Predictions.
+func (r *Round) Features(models *Matrix, layer string, part datasets.Part, clients []int) []Predictions {
+	defer r.restoreStage(r.stage)
+	if !r.enter("features") {
+		return nil
+	}
+	err := r.checkOwn(part, clients)
+	if n := models.Rows(); err == nil && n > 1 && n != len(clients) {
+		err = Invalid("models", fmt.Sprintf("[%d, %d]", n, models.Cols()), fmt.Sprintf("[1, d] or [%d, d], one per client", len(clients)))
+	}
+	if err != nil {
+		r.Fail(err)
+		return nil
+	}
+	own := r.ownRows(part, clients)
+	v := engine.Evaluation{Part: part, Rows: slices.Concat(own...), Outputs: true, Inner: true, Layer: layer}
+	for i := range own {
+		if models.Rows() > 1 {
+			v.Which = append(v.Which, slices.Repeat([]int{i}, len(own[i]))...)
+		}
+	}
+	s, err := r.Fed.scores(r.ctx, models, v, r.on)
+	if err != nil {
+		r.Fail(err)
+		return nil
+	}
+	all, outputs := make([]Predictions, len(own)), s.Outputs[0]
+	for i, rows := range own {
+		all[i] = r.Fed.predictions(part, rows, outputs[:len(rows):len(rows)])
+		outputs = outputs[len(rows):]
+	}
+	return all
+}
+
+// Features is Round.Features outside of a run.
+func (f *Federation) Features(ctx context.Context, models *Matrix, layer string, part datasets.Part, clients []int) (p []Predictions, err error) {
+	defer fault.Recovered("features", &err)
+	if ctx == nil {
+		return nil, fmt.Errorf("fedkit: %w", Invalid("ctx", "nil", "a context, such as context.Background()"))
+	}
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: %w", err)
+	}
+	r := &Round{Fed: f, ctx: ctx, on: defaultDevice()}
+	if p = r.Features(models, layer, part, clients); r.err != nil {
+		return nil, fmt.Errorf("fedkit: %w", r.err)
+	}
+	return p, nil
+}
+
+// Rows returns the inputs of a client's own examples of a part, [n_i, features], in the order of its rows.
+func (f *Federation) Rows(client int, part datasets.Part) (*mat.Dense, error) {
+	if err := f.made(); err != nil {
+		return nil, fmt.Errorf("fedkit: %w", err)
+	}
+	r := &Round{Fed: f}
+	if err := r.checkOwn(part, []int{client}); err != nil {
+		return nil, fmt.Errorf("fedkit: rows: %w", err)
+	}
+	rows, split := r.ownRows(part, []int{client})[0], f.Data.Part(part)
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("fedkit: rows: %w", Invalid("client", client, "one that has examples of this part"))
+	}
+	m, row := mat.NewDense(len(rows), f.Data.Features(), nil), make([]float32, f.Data.Features())
+	for i, at := range rows {
+		for j, v := range split.Row(at, row) {
+			m.Set(i, j, float64(v))
+		}
+	}
+	return m, nil
+}
