@@ -191,6 +191,9 @@ func (f *Federation) fingerprint(batches []int) (sum string, err error) {
 	h := sha256.New()
 	for _, p := range f.Task.Params {
 		fmt.Fprintf(h, "%q %v\n", p.Name, p.Shape)
+		if p.Frozen {
+			fmt.Fprintln(h, "frozen")
+		}
 	}
 	e := f.Task.forEngine()
 	for _, batch := range slices.Concat([]int{trialBatch}, engine.Blocks, batches) {

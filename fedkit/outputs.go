@@ -123,8 +123,9 @@ func (r *Round) compare(models *Matrix, part datasets.Part, clients []int) (_ []
 	if part == datasets.TrainPart {
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
 		if r.devices() != nil {
-			end = r.clock.compare(r.Fed, models.Rows(), clients)
+			end = r.compareInTime(models.Rows(), clients)
 		}
+		r.sendBases(clients, 1)
 	}
 	return loss, end
 }
