@@ -25,7 +25,7 @@ var kinds = []Kind{
 		&strategy.CCFL{}, &strategy.FedAsync{}, &strategy.FedBuff{}, &strategy.FedEff{}, &strategy.FedSplit{}, &strategy.FedRep{}, &strategy.LocalOnly{},
 		&strategy.FedPRISM{}, &strategy.FedClust{}, &strategy.IFCA{}, &strategy.OneShot{}, &strategy.FedCluster{}, &strategy.FedSC{},
 		&strategy.FedAC{}, &strategy.AdaptiveClustering{}, &strategy.CFL{}, &strategy.LCFL{}, &strategy.FeSEM{},
-		&examples.APFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.FedDyn{}, &examples.FedLC{},
+		&examples.APFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.FedDyn{}, &examples.FedLAMA{}, &examples.FedLC{},
 		&examples.FedNova{}, &examples.MOON{}, &examples.Partial{}, &examples.PFedMe{}, &examples.QFedAvg{}}},
 	{"aggregator", "aggregators", reflect.TypeFor[fedkit.Aggregator](), []any{
 		aggregate.Mean{}, aggregate.Median{}, aggregate.TrimmedMean{}, aggregate.Krum{}, aggregate.MultiKrum{},
@@ -58,5 +58,5 @@ var kinds = []Kind{
 		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Majority{}, partition.Quantity{},
 		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}}},
 	{"model", "models", reflect.TypeFor[Model](), []any{
-		linearRegression{}, logisticRegression{}, mlp{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, uniformStart{}}},
+		linearRegression{}, logisticRegression{}, mlp{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, uniformStart{}, freeze{}}},
 }

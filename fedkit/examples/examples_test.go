@@ -38,6 +38,7 @@ func TestSuite(t *testing.T) {
 		&examples.PFedMe{Fraction: 0.5, Rounds: 2, Lambda: 1, Eta: 1, Local: standard},
 		&examples.Partial{Fraction: 0.5, Local: standard, Personal: []string{"dense1/biases"}},
 		&examples.MOON{Fraction: 0.5, Local: standard},
+		&examples.FedLAMA{Fraction: 0.5, Local: standard},
 	} {
 		if err := (fedtest.Suite{Warmup: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
 			t.Error(err)
@@ -73,6 +74,7 @@ func TestIdentities(t *testing.T) {
 		{"Partial with nothing personal = FedAvg", plain, &examples.Partial{Fraction: 0.5, Local: l}, avg},
 		{"Partial with everything personal = LocalOnly", plain, &examples.Partial{Fraction: 0.5, Local: l, Personal: []string{"dense1", "dense2"}}, alone},
 		{"MOON with μ = 0 = FedAvg", plain, &examples.MOON{Fraction: 0.5, Local: l, Mu: fedkit.Zero}, avg},
+		{"FedLAMA with φ = 1 = FedAvg", plain, &examples.FedLAMA{Fraction: 0.5, Local: l, Phi: 1}, avg},
 		{"FedLC with τ = 0 = FedAvg", plain, &examples.FedLC{Fraction: 0.5, Local: l, Tau: fedkit.Zero}, avg},
 		{"Distill with λ = 0 = FedAvg", plain, &examples.Distill{Fraction: 0.5, Local: l, Weight: fedkit.Zero}, avg},
 	} {
