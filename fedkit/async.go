@@ -155,8 +155,8 @@ func (r *Round) dispatch(f *InFlight, a Async, in []flight.Job) error {
 
 // begin starts the clients of the job.
 func (r *Round) begin(f *InFlight, a *Async) error {
-	down, up, err := a.Job.traffic(r.Fed.Task.Dim())
-	model, device := float64(4*r.Fed.Task.Dim()), new(sim.Device)
+	down, up, err := a.Job.traffic(r.Fed.Task)
+	model, device := float64(r.Fed.Task.Bytes()), new(sim.Device)
 	for _, c := range a.Job.Clients {
 		if devices := r.devices(); devices != nil {
 			device = &devices[c]
@@ -172,7 +172,7 @@ func (r *Round) begin(f *InFlight, a *Async) error {
 			one.Steps = []int{steps}
 		}
 		_, examples := one.work(r.Fed)
-		v := r.clock.visit(device, c, down*model, examples[0], up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
+		v := r.clock.visit(device, c, down*model+r.base(c, down), examples[0], up*model, Random(r.opts.Seed, "dropout", r.T, c, call))
 		w := flight.Job{Client: c, Number: f.Begun, Round: r.T, Call: call, Steps: steps, Begin: v.begin, Received: v.received, Finished: v.trained, Arrived: v.arrived, Lost: v.lost}
 		if err := f.Queue.Push(w.Event()); err != nil {
 			return err
@@ -181,6 +181,7 @@ func (r *Round) begin(f *InFlight, a *Async) error {
 		f.Begun++
 	}
 	r.Traffic(float64(len(a.Job.Clients))*down, 0)
+	r.sendBases(a.Job.Clients, down)
 	return err
 }
 

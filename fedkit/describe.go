@@ -198,6 +198,9 @@ func (f *Federation) fingerprint(batches []int) (sum string, err error) {
 		if p.Running {
 			fmt.Fprintln(h, "running")
 		}
+		if p.Frozen {
+			fmt.Fprintln(h, "frozen")
+		}
 	}
 	e := f.Task.forEngine()
 	for _, batch := range slices.Concat([]int{trialBatch}, engine.Blocks, batches) {

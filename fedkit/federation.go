@@ -46,8 +46,9 @@ type Federation struct {
 type lazyEngine struct {
 	mu sync.Mutex
 	*engine.Engine
-	of   *lazyEngine // whose data on the device and programs it shares; nil: its own
-	rows [][]int     // by the engine's client, its training rows
+	of     *lazyEngine // whose data on the device and programs it shares; nil: its own
+	rows   [][]int     // by the engine's client, its training rows
+	thawed *Matrix     // 1 for trained parameters and 0 for frozen ones, [1, d]; nil if none is frozen, or not yet known
 
 	first string           // memoized hash of the task's initial parameters
 	texts map[int][32]byte // by batch size, memoized hash of the task's StableHLO
@@ -267,7 +268,7 @@ func (r *Round) Estimate(client int) (receive, epoch, send float64) {
 	if r.devices() == nil {
 		return 0, 0, 0
 	}
-	d, model := &r.Fed.Devices[client], float64(4*r.Fed.Task.Dim())
+	d, model := &r.Fed.Devices[client], float64(r.Fed.Task.Bytes())
 	return d.Receive(model), d.Compute(float64(len(r.Fed.Clients[client].Train)), r.clock.operations), d.Send(model)
 }
 

@@ -23,11 +23,11 @@ import (
 //
 // # Communication
 //
-// Traffic is counted in models of 4d bytes. By default, each client receives one for Start, and one more for Shift, for every other
-// target of Pulls, and for every Mask with one row per client; it sends one back, which interceptors such as attacks see. With
-// Communicated, only a part of every model is communicated; with StayLocal, nothing is. Extra, PerExample and Weights are not counted. Down and Up
-// override the counts, for example if the clients have the model already: after Round.Losses or Round.LowestLoss, which send all
-// models, Down is Zero.
+// Traffic is counted in models of 4 bytes per parameter that is not frozen (see Param.Frozen). By default, each client receives one
+// for Start, and one more for Shift, for every other target of Pulls, and for every Mask with one row per client; it sends one back,
+// which interceptors such as attacks see. With Communicated, only a part of every model is communicated; with StayLocal, nothing is.
+// Extra, PerExample and Weights are not counted. Down and Up override the counts, for example if the clients have the model already:
+// after Round.Losses or Round.LowestLoss, which send all models, Down is Zero.
 type Job struct {
 	Clients []int   // S, each at most once
 	Local   Local   // the local solver
@@ -126,7 +126,7 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 	work = &engine.Job{
 		Clients: fed.numbers(j.Clients), Names: j.Clients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
 		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), Clip: l.ClipExamples, Noise: l.Noise * l.ClipExamples, ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
-		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(j.Mask), Extra: extra, PerExample: j.PerExample,
+		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(fed.only(j.Mask)), Extra: extra, PerExample: j.PerExample,
 		Order: func(client, epoch int) *rand.Rand { return draw(client).order(client, epoch) },
 		Key:   func(client int) [3]uint64 { return draw(client).key(client, l.Noise > 0) },
 	}
@@ -225,7 +225,7 @@ func (j *Job) work(f *Federation) (steps []int, examples []float64) {
 }
 
 // traffic returns how many models each client receives and sends.
-func (j *Job) traffic(d int) (down, up float64, err error) {
+func (j *Job) traffic(t *Task) (down, up float64, err error) {
 	if j.StayLocal {
 		return 0, 0, nil
 	}
@@ -235,13 +235,13 @@ func (j *Job) traffic(d int) (down, up float64, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		shared := 0
-		for _, v := range values {
-			if v != 0 {
+		shared, thaw := 0, t.thaw()
+		for i, v := range values {
+			if v != 0 && (thaw == nil || thaw[i] != 0) {
 				shared++
 			}
 		}
-		up = float64(shared) / float64(d)
+		up = float64(shared) / float64(t.trained())
 	}
 	down = up
 	given, masks := []*Matrix{j.Shift}, []*Matrix{j.Mask}

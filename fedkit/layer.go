@@ -16,12 +16,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Layer names the output x of a layer, [C, B, …], and returns it: for use in Task.Forward or a GoMLX model function. Round.Features
+// NameLayer names the output x of a layer, [C, B, …], and returns it: for use in Task.Forward or a GoMLX model function. Round.Features
 // and Batch.Layer find it by this name, with its axes permuted if x has others in front. It adds nothing to the model. Of two layers
 // with one name, the later one is found.
 //
-//	x = fedkit.Layer("hidden", activation.Relu(layers.Dense(scope.In("hidden"), x, true, 64)))
-func Layer(name string, x *graph.Node, axes ...int) *graph.Node {
+//	x = fedkit.NameLayer("hidden", activation.Relu(layers.Dense(scope.In("hidden"), x, true, 64)))
+func NameLayer(name string, x *graph.Node, axes ...int) *graph.Node {
 	if named, ok := taps.Load(x.Graph()); ok {
 		out := x
 		if axes != nil {
@@ -51,7 +51,7 @@ func (t *Task) layer(name string, p []*graph.Node, x *graph.Node) *graph.Node {
 	found, ok := named[name]
 	switch {
 	case !ok && len(named) == 0:
-		panic(Invalid("layer", strconv.Quote(name), "named by fedkit.Layer in the model, which names none"))
+		panic(Invalid("layer", strconv.Quote(name), "named by fedkit.NameLayer in the model, which names none"))
 	case !ok:
 		panic(Invalid("layer", strconv.Quote(name), "one of "+strings.Join(slices.Sorted(maps.Keys(named)), ", ")))
 	case t.Store != nil: // a GoMLX model function has no client axis
@@ -67,7 +67,7 @@ func (b *Batch) Layer(name string, p []*graph.Node) *graph.Node { return b.Task.
 // Features returns the outputs of a layer for each client's own examples of a part, by client: Outputs [n_i, f], flattened, with
 // Labels or Targets. Each client has its row of models [n, d], or all have the one in models [1, d]. Package model names the layers
 // of its models as their parameters: "dense1" is the output of that layer after ReLU, and the last layer's are the model's outputs.
-// Your own models name theirs by Layer. An empty name stands for Task.Features, the input of the last layer.
+// Your own models name theirs by NameLayer. An empty name stands for Task.Features, the input of the last layer.
 //
 // It adds nothing to the round's bytes or its clock. After an error, there are no Predictions.
 func (r *Round) Features(models *Matrix, layer string, part datasets.Part, clients []int) []Predictions {

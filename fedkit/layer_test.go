@@ -25,7 +25,7 @@ import (
 // named is model.MLP(8) as a GoMLX model function.
 func named(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
 	x = graph.Reshape(x, x.Shape().Dimensions[0], -1)
-	x = fedkit.Layer("hidden", activation.Relu(layers.Dense(scope.In("hidden"), x, true, 8)))
+	x = fedkit.NameLayer("hidden", activation.Relu(layers.Dense(scope.In("hidden"), x, true, 8)))
 	return layers.Dense(scope.In("last"), x, true, 10)
 }
 
@@ -125,7 +125,7 @@ func TestFeaturesRefuse(t *testing.T) {
 		`layer = "conv": must be one of dense1, dense2`:               func() ([]fedkit.Predictions, error) { return fed.Features(ctx, x.Take(0), "conv", train, []int{0}) },
 		"models = [2, 610]: must be [1, d] or [3, d], one per client": func() ([]fedkit.Predictions, error) { return fed.Features(ctx, x, "", train, []int{0, 1, 2}) },
 		"clients = 6: must be in [0, 6)":                              func() ([]fedkit.Predictions, error) { return fed.Features(ctx, x, "", train, []int{0, 6}) },
-		`layer = "only": must be named by fedkit.Layer in the model, which names none`: func() ([]fedkit.Predictions, error) {
+		`layer = "only": must be named by fedkit.NameLayer in the model, which names none`: func() ([]fedkit.Predictions, error) {
 			return other.Features(ctx, expect.Value(other.Models(1, 1))(t), "only", train, []int{0})
 		},
 		"ctx = nil": func() ([]fedkit.Predictions, error) { return fed.Features(none, x, "", train, []int{0}) },

@@ -12,6 +12,9 @@ import (
 // checked once. Round reports the error of a matrix it is given, with the line of the strategy that made the mistake.
 type Matrix = rows.Matrix
 
+// Layer is a layer of a model, for Matrix.NormsBy and Matrix.Layers: see Task.Layers.
+type Layer = rows.Layer
+
 // Program is a GoMLX graph function for server-side mathematics, compiled once for each combination of argument shapes. Make it
 // once: as a package-level variable or, if it depends on a strategy's options, in a field that is set when it is nil.
 type Program = xla.Program

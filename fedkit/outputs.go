@@ -184,8 +184,9 @@ func (r *Round) ask(models *Matrix, part datasets.Part, clients []int) (s *engin
 	if part != datasets.TestPart {
 		r.Traffic(float64(len(clients)*models.Rows()), 0)
 		if r.devices() != nil {
-			end = r.clock.compare(r.Fed, models.Rows(), part, clients)
+			end = r.compareInTime(models.Rows(), part, clients)
 		}
+		r.sendBases(clients, 1)
 	}
 	return s, end
 }

@@ -72,22 +72,23 @@ func (r *Round) timed(job *Job) (*Updates, error) {
 
 // visits returns the times of each client in a job and, with partial work, the steps of each.
 func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
-	down, up, err := job.traffic(r.Fed.Task.Dim())
-	model := float64(4 * r.Fed.Task.Dim())
+	down, up, err := job.traffic(r.Fed.Task)
+	model := float64(r.Fed.Task.Bytes())
 	usual, examples := job.work(r.Fed)
 	for i, c := range job.Clients {
 		d := &r.Fed.Devices[c]
+		received := down*model + r.base(c, down)
 		draw := func() *rand.Rand { return Random(r.opts.Seed, "dropout", r.T, c, r.calls) }
-		v := r.clock.visit(d, c, down*model, examples[i], up*model, draw())
+		v := r.clock.visit(d, c, received, examples[i], up*model, draw())
 		if pace := r.opts.Pace; pace.PartialWork && pace.Deadline > 0 && !job.StayLocal && !v.lost && v.arrived > r.clock.now+pace.Deadline {
 			if steps == nil {
 				steps = slices.Clone(usual)
 			}
 			// The most steps that meet the deadline: each makes the visit longer.
 			steps[i] = max(1, sort.Search(usual[i], func(less int) bool {
-				return r.clock.visit(d, c, down*model, examples[i]*float64(less+1)/float64(usual[i]), up*model, draw()).arrived > r.clock.now+pace.Deadline
+				return r.clock.visit(d, c, received, examples[i]*float64(less+1)/float64(usual[i]), up*model, draw()).arrived > r.clock.now+pace.Deadline
 			}))
-			v = r.clock.visit(d, c, down*model, examples[i]*float64(steps[i])/float64(usual[i]), up*model, draw())
+			v = r.clock.visit(d, c, received, examples[i]*float64(steps[i])/float64(usual[i]), up*model, draw())
 		}
 		visits = append(visits, v)
 	}
@@ -196,11 +197,13 @@ func (c *clock) visit(d *sim.Device, client int, down, examples, up float64, rng
 	return v
 }
 
-// compare times clients that receive k models and compute their losses on their own examples of a part; end is when the last is done.
-func (c *clock) compare(f *Federation, k int, part datasets.Part, clients []int) (end float64) {
+// compareInTime times clients that receive k models, beside the frozen parameters if they do not have them, and compute their losses on
+// their own examples of a part; end is when the last is done.
+func (r *Round) compareInTime(k int, part datasets.Part, clients []int) (end float64) {
+	c, f := r.clock, r.Fed
 	for _, i := range clients {
 		d := &f.Devices[i]
-		t := d.On.Finish(max(c.now, c.ready[i]), d.Receive(float64(k*4*f.Task.Dim())))
+		t := d.On.Finish(max(c.now, c.ready[i]), d.Receive(float64(k*f.Task.Bytes())+r.base(i, 1)))
 		c.ready[i] = d.On.Finish(t, d.Compute(float64(k*len(ownRows(f.Clients[i], part))), c.operations)/3) // forward only
 		end = max(end, c.ready[i])
 	}

@@ -30,6 +30,7 @@ type Round struct {
 	past         *past
 	clock        *clock
 	memories     *memories   // of the clients' optimizers, if they are kept
+	bases        *bases      // who has the frozen parameters, if there are any
 	chosen       []int       // by Select
 	overSelected int         // number of over-selected clients among them
 	busy         []bool      // by client, in flight in an asynchronous round
@@ -101,6 +102,11 @@ func (r *Round) Models(k int) *Matrix {
 		if err != nil {
 			r.Fail(err)
 			return Failed(r.err)
+		}
+		for i, v := range r.Fed.Task.thaw() {
+			if v == 0 && j > 0 {
+				one[i] = w[i] // frozen
+			}
 		}
 		w = append(w, one...)
 	}

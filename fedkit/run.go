@@ -113,6 +113,7 @@ type underway struct {
 	states   checkpoint.States // of the strategy and those it wraps
 	claims   []any             // resources this run holds exclusively: the strategies, their States, the checkpoint
 	memories *memories         // of the clients' optimizers, if they are kept; one of states
+	bases    *bases            // who has the frozen parameters, if there are any; one of states
 	clusters bool              // the strategy last served clusters
 	files    *checkpoint.Files
 }
@@ -141,6 +142,10 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 	if keepsMemory(all) {
 		u.memories = &memories{}
 		u.states = append(u.states, u.memories)
+	}
+	if fed.Task.thaw() != nil {
+		u.bases = &bases{}
+		u.states = append(u.states, u.bases)
 	}
 	if u.clock, err = newClock(fed); err != nil {
 		return nil, err
@@ -305,7 +310,7 @@ func canceled(err error) bool {
 
 // newRound returns the Round for round t.
 func (u *underway) newRound(ctx context.Context, t int) *Round {
-	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, on: u.on, record: &Record{Round: t}, rows: map[int]int{}, past: u.past, clock: u.clock, memories: u.memories}
+	return &Round{T: t, Fed: u.fed, ctx: ctx, opts: u.opts, on: u.on, record: &Record{Round: t}, rows: map[int]int{}, past: u.past, clock: u.clock, memories: u.memories, bases: u.bases}
 }
 
 // play runs one round and, if it is due, its evaluation.

@@ -68,7 +68,15 @@ type Param struct {
 	// clients share it, unless a strategy keeps its layer personal, as examples.Partial does. Strategies whose new models are not
 	// averages of the clients' refuse models with running values: see Federation.AllTrained.
 	Running bool
+
+	// Frozen parameters are not trained: they stay at their initial values, up to the rounding of a server's means, and these are the
+	// same in all models of Round.Models. A client receives them once, with its first model. They are not in any later traffic (see
+	// Task.Bytes), not in updates and their norms, and interceptors do not see them.
+	Frozen bool
 }
+
+// layer returns the name of the layer that the parameter belongs to: its own before the last slash.
+func (p Param) layer() string { return p.Name[:max(strings.LastIndex(p.Name, "/"), 0)] }
 
 // Size returns the number of values in the parameter.
 func (p Param) Size() int {
@@ -114,6 +122,35 @@ func (t *Task) Mask(layers ...string) ([]float32, error) {
 	return mask, nil
 }
 
+// Layers returns the layers in the order of their first parameters: those that have the same name before the last slash are of one
+// layer, as "dense1/weights" and "dense1/biases" are of "dense1". Frozen parameters are of none.
+//
+//	layers := r.Fed.Task.Layers()
+//	norms, err := u.Delta().NormsBy(layers)           // ‖Δ_i‖ by client and layer, [n][len(layers)]
+//	head := u.Models.Layers(layers[len(layers)-1])    // the parameters of the last, [n, size]
+func (t *Task) Layers() (layers []Layer) {
+	from := 0
+	for _, p := range t.Params {
+		name, to := cmp.Or(p.layer(), p.Name), from+p.Size()
+		at := slices.IndexFunc(layers, func(l Layer) bool { return l.Name == name })
+		switch {
+		case p.Frozen:
+		case at < 0:
+			layers = append(layers, Layer{Name: name, Size: p.Size(), Ranges: [][2]int{{from, to}}})
+		default:
+			l := &layers[at]
+			l.Size += p.Size()
+			if last := &l.Ranges[len(l.Ranges)-1]; last[1] == from {
+				last[1] = to
+			} else {
+				l.Ranges = append(l.Ranges, [2]int{from, to})
+			}
+		}
+		from = to
+	}
+	return layers
+}
+
 func (t *Task) check() error {
 	if t == nil || t.Forward == nil {
 		return Invalid("Task.Forward", "nil", "a graph function")
@@ -125,6 +162,9 @@ func (t *Task) check() error {
 		if p.Size() < 1 {
 			return Invalid("Task.Params["+p.Name+"].Shape", p.Shape, "positive")
 		}
+	}
+	if t.trained() == 0 {
+		return Invalid("Task.Params", "all Frozen", "at least one that is trained")
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (r *Round) Train(job Job) *Updates {
 // receive passes updates through the interceptors to the server, and records them.
 func (r *Round) receive(job Job, u *Updates) *Updates {
 	if !job.StayLocal && !r.quiet {
-		if err := r.intercept(u, job.Communicated); err != nil {
+		if err := r.intercept(u, r.Fed.only(job.Communicated)); err != nil {
 			r.Fail(err)
 			return r.noUpdates(job)
 		}
@@ -123,9 +123,10 @@ func (r *Round) account(job Job, u *Updates) (skipped int) {
 			r.record.Results = append(r.record.Results, *s)
 		}
 	}
-	down, up, err := job.traffic(r.Fed.Task.Dim())
+	down, up, err := job.traffic(r.Fed.Task)
 	r.Fail(err)
 	r.Traffic(float64(len(u.Results))*down, float64(len(u.Results))*up)
+	r.sendBases(u.Clients(), down)
 	return skipped
 }
 
@@ -161,7 +162,7 @@ func (r *Round) Traffic(down, up float64) {
 	if r.quiet {
 		return
 	}
-	model := float64(4 * r.Fed.Task.Dim())
+	model := float64(r.Fed.Task.Bytes())
 	r.record.BytesDown += int64(math.Round(down * model))
 	r.record.BytesUp += int64(math.Round(up * model))
 }

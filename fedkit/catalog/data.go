@@ -60,6 +60,7 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[gru]():                "model.GRU",
 	reflect.TypeFor[twin]():               "examples.Twin",
 	reflect.TypeFor[uniformStart]():       "model.UniformInit",
+	reflect.TypeFor[freeze]():             "model.Freeze",
 }
 
 // Model is a model whose arguments are fields.
@@ -95,6 +96,11 @@ type (
 	uniformStart struct {
 		Of Model // required
 	}
+
+	freeze struct {
+		Of     Model    // required
+		Layers []string // names, as in Task.Mask; required
+	}
 )
 
 func (linearRegression) Model() fedkit.Model   { return model.LinearRegression() }
@@ -108,6 +114,9 @@ func (m gru) Model() fedkit.Model              { return model.GRU(m.Vocabulary, 
 
 func (m twin) Model() fedkit.Model         { return around(m.Of, examples.Twin) }
 func (m uniformStart) Model() fedkit.Model { return around(m.Of, model.UniformInit) }
+func (m freeze) Model() fedkit.Model {
+	return around(m.Of, func(of fedkit.Model) fedkit.Model { return model.Freeze(of, m.Layers...) })
+}
 
 // around returns a model that wraps another.
 func around(of Model, by func(fedkit.Model) fedkit.Model) fedkit.Model {

@@ -135,6 +135,17 @@ func ExampleFedProto() {
 	// Output: more than 70 % right: true for 6800 bytes per round
 }
 
+// After the first round, one of the two layers travels half as often.
+func ExampleFedLAMA() {
+	s := &examples.FedLAMA{Fraction: 0.5, Phi: 2, Local: short}
+	h := after(20, digits(), s)
+	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7)
+	fmt.Printf("%d bytes up in the first round, and %d in the last; %v is averaged half as often\n", h.Rounds[0].BytesUp, h.Last().BytesUp, s.State.Slow)
+	// Output:
+	// more than 70 % right: true
+	// 96800 bytes up in the first round, and 55200 in the last; [dense1] is averaged half as often
+}
+
 // Clients do not forget digits that they lack, so they drift less.
 func ExampleFedLC() {
 	plain := after(20, digits(), &examples.FedLC{Fraction: 0.5, Tau: fedkit.Zero, Local: short})

@@ -40,6 +40,7 @@ func TestSuite(t *testing.T) {
 		&examples.Partial{Fraction: 0.5, Local: standard, Personal: []string{"dense1/biases"}},
 		&examples.MOON{Fraction: 0.5, Local: standard},
 		&examples.FedEM{Fraction: 0.5, Local: standard, K: 2},
+		&examples.FedLAMA{Fraction: 0.5, Local: standard},
 	} {
 		if err := (fedtest.Suite{Warmup: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
 			t.Error(err)
@@ -101,6 +102,7 @@ func TestIdentities(t *testing.T) {
 		{"FedBN without personal layers = FedAvg", normalized, &examples.Partial{Fraction: 0.5, Local: l}, avg},
 		{"FedBN with everything personal = LocalOnly", normalized, &examples.Partial{Fraction: 0.5, Local: l, Personal: []string{"dense1", "bn1", "dense2"}}, alone},
 		{"MOON with μ = 0 = FedAvg", plain, &examples.MOON{Fraction: 0.5, Local: l, Mu: fedkit.Zero}, avg},
+		{"FedLAMA with φ = 1 = FedAvg", plain, &examples.FedLAMA{Fraction: 0.5, Local: l, Phi: 1}, avg},
 		{"FedLC with τ = 0 = FedAvg", plain, &examples.FedLC{Fraction: 0.5, Local: l, Tau: fedkit.Zero}, avg},
 		{"FedEM with K = 1 = FedAvg", plain, &examples.FedEM{Fraction: 0.5, Local: l, K: 1}, avg},
 		{"FedProto with λ = 0 = LocalOnly", plain, &examples.FedProto{Fraction: 0.5, Local: l, Lambda: fedkit.Zero}, alone},

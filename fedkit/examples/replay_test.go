@@ -1,6 +1,7 @@
 package examples_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -233,6 +234,45 @@ func TestReplay(t *testing.T) {
 		}
 		return x
 	})
+
+	lama, late := &examples.FedLAMA{Local: l, Phi: 2}, -1 // the layer with τ = φ
+	layers, rounds := [][2]int{{0, (inputs + 1) * hidden}, {(inputs + 1) * hidden, fed.Task.Dim()}}, 0
+	o.check(t, fed, lama, func() *fedkit.Matrix { return lama.State.X }, func(x []float64, own [][]float64) []float64 {
+		w := [][]float64{x, x, x}
+		for k := range 2 {
+			x = o.average(func(i int) []float64 {
+				w[i] = o.descend(steps, w[i], func(w []float64) float64 { return o.loss(i, w) })
+				return w[i]
+			})
+			var cost [2]float64 // d dim
+			for l, at := range layers {
+				for i := range w {
+					cost[l] += o.weight(i) * math.Pow(floats.Distance(w[i][at[0]:at[1]], x[at[0]:at[1]], 2), 2)
+					if w[i] = slices.Clone(w[i]); k == 1 || l != late {
+						copy(w[i][at[0]:at[1]], x[at[0]:at[1]])
+					}
+				}
+				if l == late {
+					cost[l] /= 2
+				}
+			}
+			if size := func(l int) float64 { return float64(layers[l][1] - layers[l][0]) }; k == 1 {
+				first := 0
+				if cost[1]/size(1) < cost[0]/size(0) {
+					first = 1
+				}
+				one := cost[first]/(cost[0]+cost[1]) - 1 + size(first)/(size(0)+size(1)) // after both layers it is 1
+				if late = -1; math.Abs(one) < 1 {
+					late = first
+				}
+			}
+		}
+		rounds++
+		return x
+	})
+	if late < 0 || rounds != 2 || !slices.Equal(lama.State.Slow, []string{fmt.Sprint("dense", late+1)}) {
+		t.Errorf("FedLAMA averages %v less often, want layer %d", lama.State.Slow, late)
+	}
 
 	moon := &examples.MOON{Local: l, Mu: 2}
 	both := func() *fedkit.Matrix { return fedkit.StackRows(moon.State.X, moon.State.Previous) }

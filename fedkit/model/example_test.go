@@ -18,6 +18,28 @@ import (
 	"github.com/janpfeifer/must"
 )
 
+// A model whose first layer stays as it was drawn, and travels to a client once.
+func ExampleFreeze() {
+	fed, err := fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, model.Freeze(model.MLP(32), "dense1"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	h, err := fedkit.Run(context.Background(), fed, &strategy.FedAvg{}, fedkit.Options{Rounds: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(fed.Task)
+	for _, r := range h.Rounds {
+		fmt.Println(r.BytesDown, "bytes down,", r.BytesUp, "up")
+	}
+	// Output:
+	// MLP-32, dense1 frozen, 2410 parameters
+	// 48200 bytes down, 6600 up
+	// 6600 bytes down, 6600 up
+}
+
 // The sizes of an MLP are those of its hidden layers. Inputs and outputs follow from the data: 64 pixels, 10 digits.
 func ExampleMLP() {
 	for _, m := range []fedkit.Model{model.MLP(), model.MLP(32), model.MLP(64, 32)} {

@@ -78,5 +78,5 @@ func gru(p []*Node, x *Node) *Node {
 		n := Tanh(Add(cut(a, 2, 3), Mul(cut(rz, 0, 1), cut(u, 2, 3))))
 		h = Add(n, Mul(cut(rz, 1, 2), Sub(h, n)))
 	}
-	return fedkit.Layer("gru", h)
+	return fedkit.NameLayer("gru", h)
 }

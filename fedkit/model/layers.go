@@ -86,7 +86,7 @@ func chainParams(in int, sizes ...int) (params []fedkit.Param) {
 // hiddenLayers chains dense layers with ReLU after each, "dense1", "dense2", …; p holds their parameters in pairs.
 func hiddenLayers(p []*Node, x *Node) *Node {
 	for l := 0; l < len(p); l += 2 {
-		x = fedkit.Layer(fmt.Sprintf("dense%d", l/2+1), ReLU(Dense(x, p[l], p[l+1])))
+		x = fedkit.NameLayer(fmt.Sprintf("dense%d", l/2+1), ReLU(Dense(x, p[l], p[l+1])))
 	}
 	return x
 }

@@ -61,7 +61,7 @@ func lastDense(t *fedkit.Task, body func(p []*graph.Node, x *graph.Node) *graph.
 	features := func(p []*graph.Node, x *graph.Node) *graph.Node { return body(p[:last], x) }
 	name := strings.TrimSuffix(t.Params[last].Name, "/weights")
 	t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
-		return fedkit.Layer(name, Dense(features(p, x), p[last], p[last+1]))
+		return fedkit.NameLayer(name, Dense(features(p, x), p[last], p[last+1]))
 	}
 	if last > 0 {
 		t.Features = features
@@ -94,7 +94,7 @@ func LeNet() fedkit.Model {
 func leNet(p []*graph.Node, x *graph.Node) *graph.Node {
 	x = graph.TransposeAllAxes(x, 0, 4, 2, 3, 1) // [C, B, h, w, ch] → [C, ch, h, w, B]
 	for i, name := range []string{"conv1", "conv2"} {
-		x = fedkit.Layer(name, ConvPool(x, p[2*i], p[2*i+1], 2), 0, 4, 2, 3, 1)
+		x = fedkit.NameLayer(name, ConvPool(x, p[2*i], p[2*i+1], 2), 0, 4, 2, 3, 1)
 	}
 	d := x.Shape().Dimensions
 	x = graph.Transpose(graph.Reshape(x, d[0], d[1]*d[2]*d[3], d[4]), 1, 2) // [C, B, 16·h·w]

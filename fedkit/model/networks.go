@@ -33,7 +33,7 @@ func cnn(p []*Node, x *Node) *Node {
 	for i := range 2 { // bias and ReLU commute with the maximum
 		name := fmt.Sprintf("conv%d", i+1)
 		x = MaxPooling(Convolution{Name: name, Same: true}.Of(x, p[2*i]), 2)
-		x = fedkit.Layer(name, ReLU(Add(x, InsertAxes(p[2*i+1], 1, 1, 1))))
+		x = fedkit.NameLayer(name, ReLU(Add(x, InsertAxes(p[2*i+1], 1, 1, 1))))
 	}
 	return hiddenLayers(p[4:], Flatten(x))
 }
@@ -79,7 +79,7 @@ func resNet8(p []*Node, x *Node) *Node {
 		y := Convolution{Name: name, Stride: stride, Same: true}.Of(x, next())
 		return GroupNorm(y, next(), next(), 4)
 	}
-	x = fedkit.Layer("conv", ReLU(layer("conv", x, 1)))
+	x = fedkit.NameLayer("conv", ReLU(layer("conv", x, 1)))
 	for i := range resNetChannels {
 		stride := min(2, i+1)
 		y := ReLU(layer(fmt.Sprintf("block%d/conv1", i+1), x, stride))
@@ -87,7 +87,7 @@ func resNet8(p []*Node, x *Node) *Node {
 		if stride > 1 {
 			x = Convolution{Name: fmt.Sprintf("block%d/shortcut", i+1), Stride: stride}.Of(x, next())
 		}
-		x = fedkit.Layer(fmt.Sprintf("block%d", i+1), ReLU(Add(x, y)))
+		x = fedkit.NameLayer(fmt.Sprintf("block%d", i+1), ReLU(Add(x, y)))
 	}
 	return ReduceMean(x, 2, 3)
 }

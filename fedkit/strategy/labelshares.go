@@ -40,7 +40,7 @@ func sealedShares(r *fedkit.Round) *cluster.Points {
 		}
 	}
 	r.Fail(err)
-	model := float64(4 * r.Fed.Task.Dim())
+	model := float64(r.Fed.Task.Bytes())
 	r.Traffic(float64(M*sealed.KeyBytes)/model, float64(M*(8*classes+sealed.Overhead))/model)
 	return cluster.FromVectors(shares)
 }

@@ -1,0 +1,101 @@
+package fedkit
+
+import (
+	"slices"
+	"strings"
+)
+
+// Freeze returns a copy of the task in which layers are frozen, named as in Task.Mask; see Param.Frozen. Errors: no layer, a name
+// that matches nothing, or nothing that is left to train.
+func (t *Task) Freeze(layers ...string) (*Task, error) {
+	mask, err := t.Mask(layers...)
+	if err != nil {
+		return nil, err
+	}
+	if len(layers) == 0 {
+		return nil, Invalid("layers", layers, "at least one")
+	}
+	frozen, at := *t, 0
+	frozen.Params = slices.Clone(t.Params)
+	for i := range frozen.Params {
+		p := &frozen.Params[i]
+		p.Frozen = p.Frozen || mask[at] != 0
+		at += p.Size()
+	}
+	if frozen.trained() == 0 {
+		return nil, Invalid("layers", layers, "not all of them: one at least is trained")
+	}
+	frozen.Name += ", " + strings.Join(layers, "+") + " frozen"
+	return &frozen, nil
+}
+
+// trained returns the number of parameters that are not frozen.
+func (t *Task) trained() (n int) {
+	for _, p := range t.Params {
+		if !p.Frozen {
+			n += p.Size()
+		}
+	}
+	return n
+}
+
+// Bytes returns the size of a model in traffic: 4 bytes for each parameter that is not frozen.
+func (t *Task) Bytes() int { return 4 * t.trained() }
+
+// thaw returns 1 for the parameters that are trained and 0 for frozen ones, [d]; nil if none is frozen.
+func (t *Task) thaw() (mask []float32) {
+	if t.trained() == t.Dim() {
+		return nil
+	}
+	for _, p := range t.Params {
+		v := float32(1)
+		if p.Frozen {
+			v = 0
+		}
+		mask = append(mask, slices.Repeat([]float32{v}, p.Size())...)
+	}
+	return mask
+}
+
+// only returns a mask without the frozen parameters. nil stands for all parameters, and is returned if none is frozen.
+func (f *Federation) only(mask *Matrix) *Matrix {
+	f.lazy.mu.Lock()
+	defer f.lazy.mu.Unlock()
+	if f.lazy.thawed == nil {
+		thaw := f.Task.thaw()
+		if thaw == nil {
+			return mask
+		}
+		f.lazy.thawed = NewMatrix(thaw, 1, len(thaw))
+	}
+	if mask == nil {
+		return f.lazy.thawed
+	}
+	return mask.Mul(f.lazy.thawed)
+}
+
+// bases are a State of a run whose task has frozen parameters, which a client receives once.
+type bases struct {
+	Sent []bool // by client; nil before the first
+}
+
+// base returns the bytes of the frozen parameters if a client that receives a number of models does not have them yet.
+func (r *Round) base(client int, models float64) float64 {
+	if r.bases == nil || r.quiet || models == 0 || r.bases.Sent != nil && r.bases.Sent[client] {
+		return 0
+	}
+	return float64(4*r.Fed.Task.Dim() - r.Fed.Task.Bytes())
+}
+
+// sendBases counts the frozen parameters that clients receive with a number of models.
+func (r *Round) sendBases(clients []int, models float64) {
+	for _, c := range clients {
+		if n := r.base(c, models); n > 0 {
+			if r.bases.Sent == nil {
+				r.bases.Sent = make([]bool, r.Clients())
+			}
+			r.record.BytesDown += int64(n)
+			r.bases.Sent[c] = true
+		}
+	}
+}
