@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"fedkit.example/fedkit/config"
@@ -14,9 +15,10 @@ import (
 //	data := must.M1(datasets.NPY{X: "x.npy", Y: "y.npy"}.Make())
 //
 // X is [n, f], [n, height, width] or [n, height, width, channels], of bool, int, uint, float32 or float64, in C or Fortran
-// order. Arrays of uint8 are taken for images: they stay bytes, and a model sees [0, 1]. It sees all others unchanged.
+// order. Arrays of uint8 are taken for images: they stay bytes, and a model sees them times Scale. It sees all others unchanged.
 // Y is [n] or [n, 1]. Whole numbers and bools are labels, which count from 0, and C is the greatest plus 1; floats are the
-// targets of a regression: in NumPy, y.astype(int) makes labels.
+// targets of a regression: in NumPy, y.astype(int) makes labels. Y [n, t] has t targets for each row, tags, or a label at
+// each of t positions, −1 for none: see Dataset.
 //
 // Instead of a file, an array of an NPZ archive may be named after a colon: "mnist.npz:x_train".
 type NPY struct {
@@ -25,12 +27,14 @@ type NPY struct {
 	TestX, TestY  string  // files of the test rows; default: a Share of the rows is held back
 	TestOwner     string  // required if there are TestX and Owner
 	ChannelsFirst bool    // X is [n, channels, height, width], as PyTorch has images
+	Scale         float64 `default:"1/255"` // of an X of uint8: 1 for tokens, say
+	Tags          bool    // Y has tags, 0 or 1
 	Name          string  // default: that of X, without its extensions
 	Share         float64 `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed          uint64  // chooses these rows
 }
 
-// Make returns the data set, channels last: Shape [f], [height width 1] or [height width channels]; Bytes with Scale 1/255
+// Make returns the data set, channels last: Shape [f], [height width 1] or [height width channels]; Bytes with Scale
 // for uint8, Floats otherwise. It fails if shapes or types do not go together, a value is not finite, or a label is not in
 // [0, 65536), and says where: rows and values count from 0, as in NumPy. Memory is at most a fixed multiple of what the
 // files hold, whatever shapes they claim to have.
@@ -38,7 +42,7 @@ func (a NPY) Make() (*Dataset, error) {
 	if err := a.check(); err != nil {
 		return nil, err
 	}
-	d := &Dataset{Name: cmp.Or(a.Name, bare(a.X))}
+	d := &Dataset{Name: cmp.Or(a.Name, bare(a.X)), Tags: a.Tags}
 	var err error
 	if d.Train, d.Shape, err = a.part(a.X, a.Y, a.Owner); err != nil {
 		return nil, err
@@ -67,6 +71,9 @@ func (a NPY) check() error {
 	case (a.TestOwner != "") != (a.TestX != "" && a.Owner != ""):
 		return fmt.Errorf("datasets: NPY: TestOwner = %q: must be a file if TestX and Owner are, and only then", a.TestOwner)
 	}
+	if math.IsNaN(a.Scale) || math.IsInf(a.Scale, 0) || a.Scale != 0 && float32(a.Scale) == 0 {
+		return fmt.Errorf("datasets: NPY: Scale = %v: must be a finite float32, or 0 for the default of 1/255", a.Scale)
+	}
 	return checkShare("NPY", a.Share, a.TestX)
 }
 
@@ -80,6 +87,8 @@ func (a NPY) test(d *Dataset) error {
 		return fmt.Errorf("datasets: %s: examples have shape %v: must be %v, as in %s", a.TestX, shape, d.Shape, a.X)
 	case (test.Bytes == nil) != (d.Train.Bytes == nil):
 		return fmt.Errorf("datasets: %s and %s: must both be of uint8, or neither", a.X, a.TestX)
+	case test.width() != d.Train.width():
+		return fmt.Errorf("datasets: %s has %d values per row: must have %d, as %s", a.TestY, test.width(), d.Train.width(), a.Y)
 	case (test.Labels == nil) != (d.Train.Labels == nil):
 		return fmt.Errorf("datasets: %s and %s: must both be whole numbers, for classes, or both floats, for a regression", a.Y, a.TestY)
 	}
@@ -99,21 +108,28 @@ func (a NPY) part(x, y, owner string) (s Split, shape []int, err error) {
 	if err != nil {
 		return s, nil, err
 	}
-	labels, err := features.along(y)
+	if s.Bytes != nil && a.Scale != 0 {
+		s.Scale = float32(a.Scale)
+	}
+	truth, err := features.along(y, true)
 	if err != nil {
 		return s, nil, err
 	}
-	if labels.isFloat() {
-		s.Targets, err = labels.floats()
+	least := 0
+	if len(truth.shape) == 2 && truth.shape[1] > 1 {
+		s.Width, least = truth.shape[1], -1
+	}
+	if truth.isFloat() || a.Tags {
+		s.Targets, err = truth.floats()
 	} else {
-		s.Labels, err = labels.whole(maxClasses)
+		s.Labels, err = truth.whole(least, maxClasses)
 	}
 	if err != nil || owner == "" {
 		return s, shape, err
 	}
-	owners, err := features.along(owner)
+	owners, err := features.along(owner, false)
 	if err == nil {
-		s.Owner, err = owners.whole(1 << 31)
+		s.Owner, err = owners.whole(0, 1<<31)
 	}
 	return s, shape, err
 }

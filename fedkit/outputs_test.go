@@ -181,8 +181,8 @@ func TestPredictAndLossesRefuse(t *testing.T) {
 	var none context.Context
 	for want, ask := range map[string]func() ([]fedkit.Predictions, error){
 		"part = 7: must be datasets.TrainPart, datasets.ValidationPart or datasets.TestPart": func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, 7, nil) },
-		"rows = -1: must be in [0, ":                                func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, datasets.TestPart, []int{0, -1}) },
-		"rows = []: must be at least one row, or nil for all":       func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, datasets.TestPart, []int{}) },
+		"rows = -1: must be in [0, ":                          func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, datasets.TestPart, []int{0, -1}) },
+		"rows = []: must be at least one row, or nil for all": func() ([]fedkit.Predictions, error) { return fed.Predict(ctx, one, datasets.TestPart, []int{}) },
 		"models = [1, 1]: must be [k, 650]": func() ([]fedkit.Predictions, error) {
 			return fed.Predict(ctx, fedkit.NewMatrix([]float32{1}, 1, 1), datasets.TestPart, nil)
 		},

@@ -56,7 +56,7 @@ var kinds = []Kind{
 		datasets.CSV{}, datasets.NPY{}, datasets.Synthetic{}, datasets.GaussianMixture{}, leastSquares{}, logistic{}}},
 	{"partition", "partitions", reflect.TypeFor[partition.Rule](), []any{
 		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Majority{}, partition.Quantity{},
-		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}, partition.Validation{}}},
+		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}, partition.Validation{}, partition.ByTarget{}}},
 	{"model", "models", reflect.TypeFor[Model](), []any{
 		linearRegression{}, logisticRegression{}, mlp{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, uniformStart{}}},
 }

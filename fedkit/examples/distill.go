@@ -23,8 +23,8 @@ type Distill struct {
 
 // Check implements fedkit.Checker.
 func (s *Distill) Check(fed *fedkit.Federation, _ int) error {
-	if fed != nil && fed.Data.Classes == 0 {
-		return fedkit.Invalid("Classes", 0, "at least 2: a teacher's outputs are logits")
+	if fed != nil && !fed.Data.Labeled() {
+		return fedkit.Invalid("Classes", 0, "at least 2, and one label per example: a teacher's outputs are logits")
 	}
 	return nil
 }

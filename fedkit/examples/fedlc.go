@@ -26,8 +26,8 @@ type FedLC struct {
 
 // Check implements fedkit.Checker.
 func (s *FedLC) Check(fed *fedkit.Federation, _ int) error {
-	if fed != nil && fed.Data.Classes == 0 {
-		return fedkit.Invalid("Classes", 0, "at least 2: logits are calibrated by labels")
+	if fed != nil && !fed.Data.Labeled() {
+		return fedkit.Invalid("Classes", 0, "at least 2, and one label per example: logits are calibrated by labels")
 	}
 	return nil
 }

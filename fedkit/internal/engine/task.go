@@ -77,7 +77,7 @@ func (t *Task) Arguments(d *datasets.Dataset, lanes, sets, batch int) (all []sha
 		label = dtypes.Float32
 	}
 	return append(all, shapes.Make(dtypes.Float32, append([]int{sets, batch}, d.Shape...)...),
-		shapes.Make(label, sets, batch), shapes.Make(dtypes.Uint64, lanes, 3))
+		shapes.Make(label, d.TruthShape(sets, batch)...), shapes.Make(dtypes.Uint64, lanes, 3))
 }
 
 // Inputs splits the nodes of Arguments.
@@ -97,7 +97,7 @@ func (t *Task) Arithmetic(d *datasets.Dataset, batch int) (operations, convoluti
 // alone reports whether each program trains one client.
 func (t *Task) alone() bool { return t.Variables != nil || t.Train != nil }
 
-// examples gathers rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets [C, B].
+// examples gathers rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets, [C, B] or [C, B, t].
 func examples(d *datasets.Dataset, part datasets.Part, in nodes, rows *graph.Node) (x, labels *graph.Node) {
 	at := graph.InsertAxes(rows, -1)
 	x, labels = graph.Gather(in["features"], at), graph.Gather(in["labels"], at)
