@@ -16,13 +16,14 @@ import (
 //	tags       Tags, Targets [n, t], each 0 or 1, which do not exclude one another; t outputs
 //	positions  Classes = k, Labels [n, t] with a label, or −1 for none, at each of t > 1 positions, as in text; t·k outputs
 type Dataset struct {
-	Name    string // for plots, tables and histories
-	Shape   []int  // of one example, channels last: [28 28 1] for an MNIST image, [13] for a table row
-	Classes int    // number of labels, 0 for a regression or tags
-	Tags    bool   // Targets are tags
-	Train   Split  // what clients train on
-	Test    Split  // what models are evaluated on
-	Groups  []int  // by owner, the true group; nil if there is none
+	Name    string  // for plots, tables and histories
+	Shape   []int   // of one example, channels last: [28 28 1] for an MNIST image, [13] for a table row
+	Inputs  [][]int // shapes of the inputs of one example if it has several, whose values come one after the other: see Join; Shape is [f]
+	Classes int     // number of labels, 0 for a regression or tags
+	Tags    bool    // Targets are tags
+	Train   Split   // what clients train on
+	Test    Split   // what models are evaluated on
+	Groups  []int   // by owner, the true group; nil if there is none
 }
 
 // Split is one part of a data set: n examples, row after row. Exactly one of Bytes and Floats holds the features
@@ -125,6 +126,16 @@ func (d *Dataset) Check() error {
 		if n < 1 {
 			return fmt.Errorf("datasets: %s: Shape = %v: every dimension must be at least 1", d.Name, d.Shape)
 		}
+	}
+	f := 0
+	for _, shape := range d.Inputs {
+		f += (&Dataset{Shape: shape}).Features()
+		if slices.ContainsFunc(shape, func(n int) bool { return n < 1 }) {
+			return fmt.Errorf("datasets: %s: Inputs = %v: every dimension must be at least 1", d.Name, d.Inputs)
+		}
+	}
+	if d.Inputs != nil && !slices.Equal(d.Shape, []int{f}) {
+		return fmt.Errorf("datasets: %s: Inputs = %v: need the Shape [%d], not %v", d.Name, d.Inputs, f, d.Shape)
 	}
 	if d.Classes < 0 || d.Classes == 1 {
 		return fmt.Errorf("datasets: %s: Classes = %d: must be at least 2, or 0 for a regression", d.Name, d.Classes)

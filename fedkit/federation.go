@@ -308,7 +308,7 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
-	if !slices.Equal(d.Shape, f.Data.Shape) || d.Classes != f.Data.Classes || d.Tags != f.Data.Tags || max(1, d.Train.Width) != max(1, f.Data.Train.Width) || d.Train.Len() != f.Data.Train.Len() || d.Test.Len() != f.Data.Test.Len() {
+	if !slices.Equal(d.Shape, f.Data.Shape) || d.Classes != f.Data.Classes || d.Tags != f.Data.Tags || !reflect.DeepEqual(d.Inputs, f.Data.Inputs) || max(1, d.Train.Width) != max(1, f.Data.Train.Width) || d.Train.Len() != f.Data.Train.Len() || d.Test.Len() != f.Data.Test.Len() {
 		return nil, Invalid("data", sizes(d), "like the federation's: "+sizes(f.Data))
 	}
 	g := *f
@@ -327,6 +327,9 @@ func sizes(d *datasets.Dataset) string {
 	truth := fmt.Sprintf("%d classes", d.Classes)
 	if !d.Labeled() && (d.Tags || d.Train.Width > 1) {
 		truth += fmt.Sprintf(", targets of width %d, tags %t", max(1, d.Train.Width), d.Tags)
+	}
+	if d.Inputs != nil {
+		truth = fmt.Sprintf("inputs %v, ", d.Inputs) + truth
 	}
 	return fmt.Sprintf("%v, %s, %d and %d examples", d.Shape, truth, d.Train.Len(), d.Test.Len())
 }

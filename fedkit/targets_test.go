@@ -181,7 +181,9 @@ func TestTags(t *testing.T) {
 	if len(p.Outputs) != 2 || len(p.Outputs[0]) != 2 || !slices.Equal(p.Targets, slices.Concat(tags().Test.Targets[6:8], tags().Test.Targets[2:4])) {
 		t.Errorf("%+v", p)
 	}
-	two := func(scope *mlmodel.Scope, x *graph.Node) *graph.Node { return layers.Dense(scope.In("only"), x, true, 2) }
+	two := func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+		return layers.Dense(scope.In("only"), x, true, 2)
+	}
 	expect.Value(fedkit.New(tags(), partition.IID{Clients: 2}, model.GoMLX("two", two)))(t)
 	expect.Invalid(t, "output of the model function = (Float32)[3, 2]: must be (Float32)[3, 3, 3]")(fedkit.New(positions(), partition.IID{Clients: 2}, model.GoMLX("two", two)))
 	image := &datasets.Dataset{Name: "images", Shape: []int{16, 16, 1}, Tags: true, Train: datasets.Split{Floats: make([]float32, 2*256), Targets: []float32{0, 1, 1, 0, 0, 1}, Width: 3}}

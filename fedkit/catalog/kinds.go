@@ -53,7 +53,7 @@ var kinds = []Kind{
 		attack.SignFlip{}, attack.Scaled{}, attack.Gaussian{}, attack.LabelFlip{}, attack.OneLabel{}}},
 	{"data set", "data sets", reflect.TypeFor[Data](), []any{
 		digits{}, mnist{}, fashionMNIST{}, cifar10{}, femnist{},
-		datasets.CSV{}, datasets.NPY{}, datasets.Synthetic{}, datasets.GaussianMixture{}, leastSquares{}, logistic{}}},
+		datasets.CSV{}, datasets.NPY{}, datasets.Synthetic{}, datasets.GaussianMixture{}, leastSquares{}, logistic{}, join{}}},
 	{"partition", "partitions", reflect.TypeFor[partition.Rule](), []any{
 		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Majority{}, partition.Quantity{},
 		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}, partition.Validation{}, partition.ByTarget{}}},
