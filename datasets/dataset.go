@@ -8,15 +8,22 @@ import (
 	"slices"
 )
 
-// Dataset is a labeled data set: n training and n′ test examples of one shape. Training and test rows are the official
-// ones if there are any, and are never mixed.
+// Dataset is a data set with its ground truth: n training and n′ test examples of one shape. Training and test rows are the
+// official ones if there are any, and are never mixed. Four forms of ground truth are known, t values for each example:
+//
+//	classes    Classes = k, Labels [n]; the model has k outputs
+//	values     Targets [n, t], real; t outputs
+//	tags       Tags, Targets [n, t], each 0 or 1, which do not exclude one another; t outputs
+//	positions  Classes = k, Labels [n, t] with a label, or −1 for none, at each of t > 1 positions, as in text; t·k outputs
 type Dataset struct {
-	Name    string // for plots, tables and histories
-	Shape   []int  // of one example, channels last: [28 28 1] for an MNIST image, [13] for a table row
-	Classes int    // number of labels, 0 for a regression
-	Train   Split  // what clients train on
-	Test    Split  // what models are evaluated on
-	Groups  []int  // by owner, the true group; nil if there is none
+	Name    string  // for plots, tables and histories
+	Shape   []int   // of one example, channels last: [28 28 1] for an MNIST image, [13] for a table row
+	Inputs  [][]int // shapes of the inputs of one example if it has several, whose values come one after the other: see Join; Shape is [f]
+	Classes int     // number of labels, 0 for a regression or tags
+	Tags    bool    // Targets are tags
+	Train   Split   // what clients train on
+	Test    Split   // what models are evaluated on
+	Groups  []int   // by owner, the true group; nil if there is none
 }
 
 // Split is one part of a data set: n examples, row after row. Exactly one of Bytes and Floats holds the features
@@ -27,8 +34,9 @@ type Split struct {
 	Bytes        []uint8   // [n, f], features as bytes, such as images
 	Scale, Shift float32   // of Bytes: what a model sees is Scale·byte + Shift
 	Floats       []float32 // [n, f], features as numbers
-	Labels       []int32   // [n], 0 ≤ label < Classes
-	Targets      []float32 // [n], for a regression
+	Labels       []int32   // [n] or [n, t], 0 ≤ label < Classes
+	Targets      []float32 // [n, t], for a regression or tags
+	Width        int       // t; 0 stands for 1
 	Owner        []int32   // [n], owner of each example (its writer, its client), from 0; nil if unknown
 }
 
@@ -51,7 +59,37 @@ func (d *Dataset) Part(part Part) *Split {
 }
 
 // Len returns n, the number of examples.
-func (s *Split) Len() int { return max(len(s.Labels), len(s.Targets)) }
+func (s *Split) Len() int { return max(len(s.Labels), len(s.Targets)) / s.width() }
+
+// width returns t.
+func (s *Split) width() int { return max(1, s.Width) }
+
+// Truth returns the labels and the targets of some rows, [rows·t], one of them nil.
+func (s *Split) Truth(rows []int) (labels []int32, targets []float32) {
+	return pick(s.Labels, rows, s.width()), pick(s.Targets, rows, s.width())
+}
+
+// TruthShape returns the shape of the ground truth for dims examples: dims, or dims and t if that is more than 1.
+func (d *Dataset) TruthShape(dims ...int) []int {
+	if t := d.Train.width(); t > 1 {
+		return append(slices.Clone(dims), t)
+	}
+	return dims
+}
+
+// Outputs returns the shape of a model's output for one example: [k] for classes, [t] for values and tags, [t, k] for positions.
+func (d *Dataset) Outputs() []int {
+	switch t := d.Train.width(); {
+	case d.Classes == 0:
+		return []int{t}
+	case t > 1:
+		return []int{t, d.Classes}
+	}
+	return []int{d.Classes}
+}
+
+// Labeled reports whether each example has one label.
+func (d *Dataset) Labeled() bool { return d.Classes > 0 && d.Train.width() == 1 }
 
 // Features returns f, the number of values in one example.
 func (d *Dataset) Features() int {
@@ -89,8 +127,24 @@ func (d *Dataset) Check() error {
 			return fmt.Errorf("datasets: %s: Shape = %v: every dimension must be at least 1", d.Name, d.Shape)
 		}
 	}
+	f := 0
+	for _, shape := range d.Inputs {
+		f += (&Dataset{Shape: shape}).Features()
+		if slices.ContainsFunc(shape, func(n int) bool { return n < 1 }) {
+			return fmt.Errorf("datasets: %s: Inputs = %v: every dimension must be at least 1", d.Name, d.Inputs)
+		}
+	}
+	if d.Inputs != nil && !slices.Equal(d.Shape, []int{f}) {
+		return fmt.Errorf("datasets: %s: Inputs = %v: need the Shape [%d], not %v", d.Name, d.Inputs, f, d.Shape)
+	}
 	if d.Classes < 0 || d.Classes == 1 {
 		return fmt.Errorf("datasets: %s: Classes = %d: must be at least 2, or 0 for a regression", d.Name, d.Classes)
+	}
+	if w := min(d.Train.Width, d.Test.Width); w < 0 {
+		return fmt.Errorf("datasets: %s: Width = %d: must be at least 1, or 0 for 1", d.Name, w)
+	}
+	if a, b := d.Train.width(), d.Test.width(); a != b {
+		return fmt.Errorf("datasets: %s: Width: is %d of the training part and %d of the test part: must be the same", d.Name, a, b)
 	}
 	if err := d.Train.check(d, "Train"); err != nil {
 		return err
@@ -102,7 +156,7 @@ func (d *Dataset) Check() error {
 		return fmt.Errorf("datasets: %s: Owner: must be known for both parts or for none", d.Name)
 	}
 	if labels := d.Train.Labels; labels != nil {
-		other := func(l int32) bool { return l != labels[0] }
+		other := func(l int32) bool { return l != labels[0] && l >= 0 }
 		if !slices.ContainsFunc(labels, other) && !slices.ContainsFunc(d.Test.Labels, other) {
 			return fmt.Errorf("datasets: %s: Labels: all are %d: must be at least 2 different ones", d.Name, labels[0])
 		}
@@ -114,8 +168,10 @@ func (s *Split) check(d *Dataset, part string) error {
 	wrong := func(format string, a ...any) error {
 		return fmt.Errorf("datasets: %s: %s: %s", d.Name, part, fmt.Sprintf(format, a...))
 	}
-	n, f := s.Len(), d.Features()
+	n, f, t := s.Len(), d.Features(), s.width()
 	switch {
+	case max(len(s.Labels), len(s.Targets))%t != 0:
+		return wrong("%d labels or targets: must be a multiple of Width = %d", max(len(s.Labels), len(s.Targets)), t)
 	case n == 0:
 		return wrong("no examples")
 	case (s.Labels == nil) == (s.Targets == nil):
@@ -136,15 +192,24 @@ func (s *Split) check(d *Dataset, part string) error {
 		return wrong("Owner has %d entries: must have %d, one per example", len(s.Owner), n)
 	case s.Targets != nil && d.Classes != 0:
 		return wrong("Targets need Classes = 0, not %d", d.Classes)
+	case s.Targets == nil && d.Tags:
+		return wrong("Tags need Targets, each 0 or 1")
 	}
 	if i := slices.IndexFunc(s.Floats, notFinite); i >= 0 {
 		return wrong("Floats: example %d holds %v: values must be finite", i/f, s.Floats[i])
 	}
 	if i := slices.IndexFunc(s.Targets, notFinite); i >= 0 {
-		return wrong("Targets: example %d is %v: values must be finite", i, s.Targets[i])
+		return wrong("Targets: example %d is %v: values must be finite", i/t, s.Targets[i])
 	}
-	if i := slices.IndexFunc(s.Labels, func(l int32) bool { return l < 0 || int(l) >= d.Classes }); i >= 0 {
-		return wrong("Labels: example %d is %d: must be in [0, %d)", i, s.Labels[i], d.Classes)
+	if i := slices.IndexFunc(s.Targets, func(v float32) bool { return d.Tags && v != 0 && v != 1 }); i >= 0 {
+		return wrong("Targets: example %d has the tag %v: must be 0 or 1", i/t, s.Targets[i])
+	}
+	least, none := int32(0), ""
+	if t > 1 {
+		least, none = -1, ", or -1 for no label"
+	}
+	if i := slices.IndexFunc(s.Labels, func(l int32) bool { return l < least || int(l) >= d.Classes }); i >= 0 {
+		return wrong("Labels: example %d is %d: must be in [0, %d)%s", i/t, s.Labels[i], d.Classes, none)
 	}
 	for i, o := range s.Owner {
 		if o < 0 {

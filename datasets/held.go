@@ -20,8 +20,8 @@ func checkShare(what string, share float64, file string) error {
 	return nil
 }
 
-// holdBack moves a random share of the training rows to the test part, stratified by owner and label, plus or minus one
-// row. Both parts keep the order of the rows.
+// holdBack moves a random share of the training rows to the test part, stratified by owner and, if each has one, by label, plus or minus
+// one row. Both parts keep the order of the rows.
 func (d *Dataset) holdBack(share float64, seed uint64) error {
 	all, n := d.Train, d.Train.Len()
 	if held := math.Round(share * float64(n)); held < 1 || held >= float64(n) {
@@ -41,8 +41,11 @@ func (d *Dataset) holdBack(share float64, seed uint64) error {
 
 // held marks the rows for testing.
 func (s *Split) held(share float64, seed uint64) []bool {
-	rows := random(seed, "test rows", 0).Perm(s.Len())
-	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Or(compareAt(s.Owner, a, b), compareAt(s.Labels, a, b)) })
+	rows, one := random(seed, "test rows", 0).Perm(s.Len()), s.Labels
+	if s.width() > 1 {
+		one = nil
+	}
+	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Or(compareAt(s.Owner, a, b), compareAt(one, a, b)) })
 	marked := make([]bool, len(rows))
 	for k, row := range rows {
 		marked[row] = math.Round(share*float64(k+1)) > math.Round(share*float64(k))
@@ -62,7 +65,7 @@ func compareAt(list []int32, a, b int) int {
 func (s *Split) rows(rows []int, f int) Split {
 	return Split{
 		Bytes: pick(s.Bytes, rows, f), Scale: s.Scale, Shift: s.Shift, Floats: pick(s.Floats, rows, f),
-		Labels: pick(s.Labels, rows, 1), Targets: pick(s.Targets, rows, 1), Owner: pick(s.Owner, rows, 1),
+		Labels: pick(s.Labels, rows, s.width()), Targets: pick(s.Targets, rows, s.width()), Width: s.Width, Owner: pick(s.Owner, rows, 1),
 	}
 }
 

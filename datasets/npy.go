@@ -18,7 +18,8 @@ import (
 // bytes, such as characters, and for integers such as images of uint16, see Scale; tokens, as model.GRU takes them, are whole
 // numbers, so they need Scale 1 if they are uint8.
 // Y is [n] or [n, 1]. Whole numbers and bools are labels, which count from 0, and C is the greatest plus 1; floats are the
-// targets of a regression: in NumPy, y.astype(int) makes labels.
+// targets of a regression: in NumPy, y.astype(int) makes labels. Y [n, t] has t targets for each row, tags, or a label at
+// each of t positions, −1 for none: see Dataset.
 //
 // Instead of a file, an array of an NPZ archive may be named after a colon: "mnist.npz:x_train".
 type NPY struct {
@@ -28,12 +29,13 @@ type NPY struct {
 	TestOwner     string  // required if there are TestX and Owner
 	Scale         float64 // what a model sees is Scale·value; default 1/255 for uint8, 1 for all others
 	ChannelsFirst bool    // X is [n, channels, height, width], as PyTorch has images
+	Tags          bool    // Y has tags, 0 or 1
 	Name          string  // default: that of X, without its extensions
 	Share         float64 `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed          uint64  // chooses these rows
 }
 
-// Make returns the data set, channels last: Shape [f], [height width 1] or [height width channels]; Bytes
+// Make returns the data set, channels last: Shape [f], [height width 1] or [height width channels]; Bytes with Scale
 // for uint8, Floats otherwise. It fails if shapes or types do not go together, a value is not finite, or a label is not in
 // [0, 65536), and says where: rows and values count from 0, as in NumPy. Memory is at most a fixed multiple of what the
 // files hold, whatever shapes they claim to have.
@@ -41,7 +43,7 @@ func (a NPY) Make() (*Dataset, error) {
 	if err := a.check(); err != nil {
 		return nil, err
 	}
-	d := &Dataset{Name: cmp.Or(a.Name, bare(a.X))}
+	d := &Dataset{Name: cmp.Or(a.Name, bare(a.X)), Tags: a.Tags}
 	var err error
 	if d.Train, d.Shape, err = a.part(a.X, a.Y, a.Owner); err != nil {
 		return nil, err
@@ -85,6 +87,8 @@ func (a NPY) test(d *Dataset) error {
 		return fmt.Errorf("datasets: %s: examples have shape %v: must be %v, as in %s", a.TestX, shape, d.Shape, a.X)
 	case (test.Bytes == nil) != (d.Train.Bytes == nil):
 		return fmt.Errorf("datasets: %s and %s: must both be of uint8, or neither", a.X, a.TestX)
+	case test.width() != d.Train.width():
+		return fmt.Errorf("datasets: %s has %d values per row: must have %d, as %s", a.TestY, test.width(), d.Train.width(), a.Y)
 	case (test.Labels == nil) != (d.Train.Labels == nil):
 		return fmt.Errorf("datasets: %s and %s: must both be whole numbers, for classes, or both floats, for a regression", a.Y, a.TestY)
 	}
@@ -104,21 +108,25 @@ func (a NPY) part(x, y, owner string) (s Split, shape []int, err error) {
 	if err != nil {
 		return s, nil, err
 	}
-	labels, err := features.along(y)
+	truth, err := features.along(y, true)
 	if err != nil {
 		return s, nil, err
 	}
-	if labels.isFloat() {
-		s.Targets, err = labels.floats()
+	least := 0
+	if len(truth.shape) == 2 && truth.shape[1] > 1 {
+		s.Width, least = truth.shape[1], -1
+	}
+	if truth.isFloat() || a.Tags {
+		s.Targets, err = truth.floats()
 	} else {
-		s.Labels, err = labels.whole(maxClasses)
+		s.Labels, err = truth.whole(least, maxClasses)
 	}
 	if err != nil || owner == "" {
 		return s, shape, err
 	}
-	owners, err := features.along(owner)
+	owners, err := features.along(owner, false)
 	if err == nil {
-		s.Owner, err = owners.whole(1 << 31)
+		s.Owner, err = owners.whole(0, 1<<31)
 	}
 	return s, shape, err
 }

@@ -256,14 +256,18 @@ func (a *array) fill(s *Split, scale float32) (err error) {
 	return err
 }
 
-// along reads an array with one value per row of this one.
-func (a *array) along(path string) (*array, error) {
+// along reads an array with one value per row of this one, or perhaps several.
+func (a *array) along(path string, several bool) (*array, error) {
 	b, err := openArray(path)
 	if err != nil {
 		return nil, err
 	}
-	if n := a.shape[0]; !slices.Equal(b.shape, []int{n}) && !slices.Equal(b.shape, []int{n, 1}) {
-		return nil, fmt.Errorf("datasets: %s has shape %v: must be [%d], one value per row of %s", b.path, b.shape, n, a.path)
+	n, more := a.shape[0], ""
+	if several {
+		more = fmt.Sprintf(", or [%d, t]", n)
+	}
+	if !slices.Equal(b.shape, []int{n}) && !slices.Equal(b.shape, []int{n, 1}) && !(several && len(b.shape) == 2 && b.shape[0] == n) {
+		return nil, fmt.Errorf("datasets: %s has shape %v: must be [%d], one value per row of %s%s", b.path, b.shape, n, a.path, more)
 	}
 	return b, nil
 }
@@ -287,13 +291,16 @@ func (a *array) floats() ([]float32, error) {
 	return v, nil
 }
 
-// whole returns whole numbers in [0, end).
-func (a *array) whole(end int) ([]int32, error) {
-	v := make([]int32, a.values.Len())
-	for i := range v {
-		x := a.at(i)
-		if a.isFloat() || !(x >= 0 && x < float64(end)) {
-			return nil, fmt.Errorf("datasets: %s: row %d is %v (%s): must be a whole number in [0, %d)", a.path, i, x, a.values.Type().Elem(), end)
+// whole returns whole numbers in [least, end), in C order.
+func (a *array) whole(least, end int) ([]int32, error) {
+	all := make([]float64, a.values.Len())
+	for i := range all {
+		all[i] = a.at(i)
+	}
+	v := make([]int32, len(all))
+	for i, x := range rowMajor(all, a.shape, a.strides) {
+		if a.isFloat() || !(x >= float64(least) && x < float64(end)) {
+			return nil, fmt.Errorf("datasets: %s: row %d is %v (%s): must be a whole number in [%d, %d)", a.path, i*a.shape[0]/len(all), x, a.values.Type().Elem(), least, end)
 		}
 		v[i] = int32(x)
 	}

@@ -273,7 +273,7 @@ type origin struct {
 }
 
 func originOf(d *datasets.Dataset, clients []partition.Client, t *Task) *origin {
-	return &origin{[3]uint64{tree.Sum(d.Train), tree.Sum(d.Test), tree.Sum([]any{d.Shape, d.Classes, d.Groups})}, tree.Sum(clients), tree.Sum(*t), *t}
+	return &origin{[3]uint64{tree.Sum(d.Train), tree.Sum(d.Test), tree.Sum([]any{d.Shape, d.Classes, d.Tags, d.Inputs, d.Groups})}, tree.Sum(clients), tree.Sum(*t), *t}
 }
 
 // unchanged refuses a federation that was changed after it was made: its data may be on the device already, its programs compiled,

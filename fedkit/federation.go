@@ -319,9 +319,8 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
-	if !slices.Equal(d.Shape, f.Data.Shape) || d.Classes != f.Data.Classes || d.Train.Len() != f.Data.Train.Len() || d.Test.Len() != f.Data.Test.Len() {
-		return nil, Invalid("data", fmt.Sprintf("%v, %d classes, %d and %d examples", d.Shape, d.Classes, d.Train.Len(), d.Test.Len()),
-			fmt.Sprintf("like the federation's: %v, %d classes, %d and %d examples", f.Data.Shape, f.Data.Classes, f.Data.Train.Len(), f.Data.Test.Len()))
+	if !slices.Equal(d.Shape, f.Data.Shape) || d.Classes != f.Data.Classes || d.Tags != f.Data.Tags || !reflect.DeepEqual(d.Inputs, f.Data.Inputs) || max(1, d.Train.Width) != max(1, f.Data.Train.Width) || d.Train.Len() != f.Data.Train.Len() || d.Test.Len() != f.Data.Test.Len() {
+		return nil, Invalid("data", sizes(d), "like the federation's: "+sizes(f.Data))
 	}
 	g := *f
 	g.Rule, g.Data, g.lazy = f.Rule+"; "+note, d, newLazyEngine(f.lazy.rows)
@@ -335,4 +334,16 @@ func (f *Federation) WithData(d *datasets.Dataset, note string) (*Federation, er
 	}
 	g.manifest, g.origin = g.manifestOf(), originOf(d, g.Clients, g.Task)
 	return &g, nil
+}
+
+// sizes describes what another data set must have in common.
+func sizes(d *datasets.Dataset) string {
+	truth := fmt.Sprintf("%d classes", d.Classes)
+	if !d.Labeled() && (d.Tags || d.Train.Width > 1) {
+		truth += fmt.Sprintf(", targets of width %d, tags %t", max(1, d.Train.Width), d.Tags)
+	}
+	if d.Inputs != nil {
+		truth = fmt.Sprintf("inputs %v, ", d.Inputs) + truth
+	}
+	return fmt.Sprintf("%v, %s, %d and %d examples", d.Shape, truth, d.Train.Len(), d.Test.Len())
 }

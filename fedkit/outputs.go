@@ -14,14 +14,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Predictions are a model's outputs for n examples, with their labels or targets.
+// Predictions are a model's outputs for n examples, with their labels or targets. If there is a label at each of t positions of an
+// example, its positions are entries of their own, one after the other: n is t times the number of examples.
 type Predictions struct {
-	Outputs [][]float32 // [n, classes], logits; [n, 1] for a regression
-	Labels  []int32     // [n]; nil for a regression
-	Targets []float32   // [n], for a regression; else nil
+	Outputs [][]float32 // [n, classes], logits; [n, t] for t values or for the logits of t tags
+	Labels  []int32     // [n], −1 for a position without a label; nil for values and tags
+	Targets []float32   // [n·t], values or tags, example after example; nil for labels
 }
 
-// Classes returns the predicted class of each example: the one with the largest output, the first of ties.
+// Classes returns the predicted class of each entry: the one with the largest output, the first of ties.
 func (p *Predictions) Classes() []int32 {
 	classes := make([]int32, len(p.Outputs))
 	for i, out := range p.Outputs {
@@ -105,12 +106,12 @@ func (f *Federation) predict(ctx context.Context, models *Matrix, part datasets.
 
 // predictions combines outputs with the labels or targets of their rows.
 func (f *Federation) predictions(part datasets.Part, rows []int, outputs [][]float32) Predictions {
-	p, split := Predictions{Outputs: outputs}, f.Data.Part(part)
-	for _, row := range rows {
-		if split.Labels != nil {
-			p.Labels = append(p.Labels, split.Labels[row])
-		} else {
-			p.Targets = append(p.Targets, split.Targets[row])
+	p := Predictions{Outputs: outputs}
+	p.Labels, p.Targets = f.Data.Part(part).Truth(rows)
+	if shape := f.Data.Outputs(); len(shape) == 2 {
+		p.Outputs = nil
+		for _, out := range outputs {
+			p.Outputs = slices.AppendSeq(p.Outputs, slices.Chunk(out, max(1, len(out)/shape[0])))
 		}
 	}
 	return p

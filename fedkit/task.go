@@ -30,13 +30,15 @@ type Task struct {
 	Init func(rng *rand.Rand, w []float32) error
 
 	// Forward maps parameters p (p[l] is [C, Params[l].Shape…]) and inputs x ([C, B, data shape…]) to outputs
-	// ([C, B, classes], or [C, B] for a regression). If the inputs are the same for all clients, x has C = 1.
+	// ([C, B, Outputs of the data set…]: [C, B, classes] for labels; also [C, B] for a regression of one value). If the inputs are
+	// the same for all clients, x has C = 1.
 	Forward func(p []*graph.Node, x *graph.Node) *graph.Node
-	// Loss is the loss of every example, [C, B], from outputs and labels y [C, B] (y may have C = 1 too). Default:
-	// cross entropy of the softmax for labels, half the squared error for targets.
+	// Loss is the loss of every example, [C, B], from outputs and labels or targets y, [C, B], or [C, B, t] if there are t > 1 for
+	// each example (y may have C = 1 too). Default: cross entropy of the softmax for labels, half the squared error for real
+	// targets, binary cross entropy for tags: see package loss.
 	Loss func(out, y *graph.Node) *graph.Node
 	// Accuracy is 1 for every example that is right and 0 for the others, [C, B]. Default: the largest output is the
-	// label; for a regression, 1 − squared error.
+	// label; for a regression, 1 − squared error; for tags and for labels at positions, the share that is right.
 	Accuracy func(out, y *graph.Node) *graph.Node
 
 	// Train puts a model in training mode, if that takes random numbers or a penalty: dropout, penalties on the weights. It is
@@ -171,19 +173,20 @@ func (t *Task) check() error {
 
 // complete sets the defaults that depend on the data.
 func (t *Task) complete(d *datasets.Dataset) {
-	if t.Loss == nil {
-		t.Loss = loss.CrossEntropy
-		if d.Classes == 0 {
-			t.Loss = loss.SquaredError
+	usual, right := loss.CrossEntropy, loss.Correct
+	switch {
+	case d.Tags:
+		usual, right = loss.BinaryCrossEntropy, loss.CorrectTags
+	case d.Classes == 0:
+		usual, right = loss.SquaredError, func(out, y *graph.Node) *graph.Node {
+			return graph.OneMinus(graph.MulScalar(loss.SquaredError(out, y), 2))
 		}
 	}
+	if t.Loss == nil {
+		t.Loss = usual
+	}
 	if t.Accuracy == nil {
-		t.Accuracy = loss.Correct
-		if d.Classes == 0 {
-			t.Accuracy = func(out, y *graph.Node) *graph.Node {
-				return graph.OneMinus(graph.MulScalar(loss.SquaredError(out, y), 2))
-			}
-		}
+		t.Accuracy = right
 	}
 }
 

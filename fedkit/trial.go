@@ -36,8 +36,8 @@ func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
 		p, x, y, _ := e.Inputs(in)
 		stage = "Task.Forward"
 		out := t.Forward(p, x)
-		if usual && d.Classes > 0 {
-			mustBe(out, d.Classes)
+		if shape := d.Outputs(); usual && (d.Classes > 0 || shape[0] > 1) {
+			mustBe(out, shape...)
 		} else if out == nil || usual && out.Rank() != 3 {
 			mustBe(out)
 		}

@@ -84,17 +84,20 @@ func effectiveNumber(counts []int) float64 {
 func empty(counts []int) bool { return !slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) }
 
 // Labels counts the training labels of each client, for plots and tables: [M, C], where entry (i, c) is the number of
-// client i's training rows of class c. Rows out of range, which Check reports, are left out. For a regression C is 0.
+// client i's training rows of class c or, with a label at each of several positions, of positions. Rows out of range, which
+// Check reports, are left out. For a regression and for tags C is 0.
 func Labels(d *datasets.Dataset, clients []Client) [][]int {
-	counts := make([][]int, len(clients))
+	counts, t := make([][]int, len(clients)), max(1, d.Train.Width)
 	for i, c := range clients {
 		counts[i] = make([]int, d.Classes)
 		for _, row := range c.Train {
-			if row < 0 || row >= len(d.Train.Labels) {
+			if row < 0 || (row+1)*t > len(d.Train.Labels) {
 				continue
 			}
-			if l := int(d.Train.Labels[row]); l >= 0 && l < d.Classes {
-				counts[i][l]++
+			for _, l := range d.Train.Labels[row*t : (row+1)*t] {
+				if l >= 0 && int(l) < d.Classes {
+					counts[i][l]++
+				}
 			}
 		}
 	}

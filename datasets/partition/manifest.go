@@ -25,7 +25,8 @@ type Manifest struct {
 // Manifest returns the manifest of a deal that the rule made. Its hashes are taken over little-endian numbers:
 //
 //	Data     Shape, Classes; of the training and then of the test part: Bytes, Scale, Shift, Floats, Targets, Labels,
-//	         Owner; Groups
+//	         Owner; Groups; with several inputs, the word "inputs", Inputs; with several targets, tags or positions, the
+//	         word "truth", [2]Width, Tags
 //	Clients  of each client: Group, Train, Test; then, if there are any, the word "validation" and of each client: Validation
 //
 // in this order. Each slice follows its length; an int is written as int64, anything else in the field's own type. Names
@@ -58,6 +59,17 @@ func hashData(d *datasets.Dataset) string {
 		list(h, s.Owner)
 	}
 	integers(h, d.Groups)
+	if d.Inputs != nil { // others keep the hash they had before there were any; so below
+		write(h, []byte("inputs"))
+		for _, shape := range d.Inputs {
+			integers(h, shape)
+		}
+	}
+	if d.Train.Width > 1 || d.Test.Width > 1 || d.Tags {
+		write(h, []byte("truth"))
+		integers(h, []int{d.Train.Width, d.Test.Width})
+		write(h, d.Tags)
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 

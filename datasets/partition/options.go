@@ -37,6 +37,9 @@ func checkLabeled(rule string, clients int, d *datasets.Dataset) error {
 	if d.Classes == 0 {
 		return fmt.Errorf("partition.%s: %s has no labels: use IID for a regression", rule, d.Name)
 	}
+	if !d.Labeled() {
+		return fmt.Errorf("partition.%s: %s has several labels per example: use IID, or ByTarget around the rule", rule, d.Name)
+	}
 	return nil
 }
 

@@ -63,6 +63,8 @@ func (r Relabel) maps(d *Partitioned) ([][]int, error) {
 	switch {
 	case classes == 0:
 		return nil, fmt.Errorf("partition.Relabel: %s has no labels", d.Data.Name)
+	case !d.Data.Labeled():
+		return nil, fmt.Errorf("partition.Relabel: %s has several labels per example: must have one", d.Data.Name)
 	case r.Maps != nil:
 		return r.Maps, r.checkMaps(classes)
 	}

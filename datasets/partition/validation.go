@@ -15,7 +15,7 @@ import (
 // what is then reported on them is optimistic. A row keeps its label, noise and rotation, whichever rule is the outer one.
 type Validation struct {
 	Of    Rule    // makes the clients
-	Share float64 `range:"(0,1)" default:"0.2"` // of a client's training rows, stratified by label, ± 1 row
+	Share float64 `range:"(0,1)" default:"0.2"` // of a client's training rows, stratified by label if each row has one, ± 1 row
 	Seed  uint64  // chooses the rows
 }
 
@@ -38,7 +38,11 @@ func (r Validation) Partition(d *datasets.Dataset) (*Partitioned, error) {
 		case c.Validation != nil:
 			return nil, fmt.Errorf("partition.Validation: Of = %v: must be a rule whose clients have no validation rows yet", r.Of)
 		}
-		c.Train, c.Validation = r.split(c.Train, deal.Data.Train.Labels, i)
+		var labels []int32
+		if deal.Data.Labeled() {
+			labels = deal.Data.Train.Labels
+		}
+		c.Train, c.Validation = r.split(c.Train, labels, i)
 	}
 	return deal, nil
 }

@@ -43,6 +43,9 @@ func relabel(a Attack, fed *fedkit.Federation, attackers []int, to func(int32) i
 	if fed.Data.Classes == 0 {
 		return nil, fedkit.Invalid("data", fed.Data.Name, "labeled: "+a.String()+" makes no sense for a regression")
 	}
+	if !fed.Data.Labeled() {
+		return nil, fedkit.Invalid("data", fed.Data.Name, "labeled with one label per example for "+a.String())
+	}
 	d := *fed.Data
 	d.Train.Labels = slices.Clone(d.Train.Labels)
 	for _, c := range attackers {

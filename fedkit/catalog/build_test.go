@@ -73,6 +73,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 	inverse[catalog.Data](t, datasets.CSV{File: "a.csv", Label: "y", Skip: []string{"id", "name"}, Shape: []int{2, 2, 1}, Standardize: true, Share: 0.3})
 	inverse[catalog.Data](t, datasets.NPY{X: "toy.npz:x", Y: "toy.npz:y", ChannelsFirst: true, Seed: 3})
 	inverse[catalog.Data](t, datasets.ImageFolder{Dir: "pets/train", Test: "pets/test", Size: []int{32, 32}, Channels: 1, Owners: true})
+	inverse[partition.Rule](t, partition.ByTarget{Of: partition.IID{Clients: 2}, Column: 1, Bins: 4})
 	inverse[sim.Rule](t, sim.Devices{PerExample: sim.Constant(0.25), Reference: 1e6, Up: sim.LogNormal{Median: 1e6, Sigma: 1}, Down: sim.TwoClasses{Fast: 2, Slow: 1, Share: 0.5}, Drop: sim.Uniform{High: 0.1}, Seed: 3})
 	inverse[sim.Rule](t, sim.Mixed{Classes: []sim.Class{{Share: 0.8, Of: sim.Devices{}}, {Share: 0.2, Of: sim.Trace{File: "phones.csv"}}}, Seed: 1})
 	inverse[fedkit.Options](t, fedkit.Options{Rounds: 3, Pace: fedkit.Pace{Deadline: 60, OverSelection: 0.3, PartialWork: true}})
@@ -204,4 +205,15 @@ func FuzzBuild(f *testing.F) {
 			t.Errorf("%q: %v became %v, %v", text, config.Of(s), config.Of(again), err)
 		}
 	})
+}
+
+// Data sets of the same examples are joined; one that is missing is named.
+func TestBuildJoins(t *testing.T) {
+	data := expect.Value(catalog.Build[catalog.Data](map[string]any{"type": "Join", "Of": []any{"Digits", "Digits"}}))(t)
+	d := expect.Value(data.Make())(t)
+	if want := [][]int{{8, 8, 1}, {8, 8, 1}}; !reflect.DeepEqual(d.Inputs, want) || d.Train.Bytes == nil {
+		t.Errorf("inputs %v of %T", d.Inputs, d.Train.Bytes)
+	}
+	data = expect.Value(catalog.Build[catalog.Data](map[string]any{"type": "Join", "Of": []any{"Digits", nil}}))(t)
+	expect.Invalid(t, "Of[1] = nil: must be a data set, such as NPY")(data.Make())
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"reflect"
 
 	"fedkit.example/datasets"
@@ -23,6 +24,10 @@ type (
 	femnist      struct{}
 	leastSquares struct{ datasets.LeastSquares }
 	logistic     struct{ datasets.Logistic }
+
+	join struct {
+		Of []Data // of the same examples, two or more; required
+	}
 )
 
 func (digits) Make() (*datasets.Dataset, error)       { return datasets.Digits(), nil }
@@ -41,6 +46,20 @@ func (l logistic) Make() (*datasets.Dataset, error) {
 	return d, err
 }
 
+func (j join) Make() (*datasets.Dataset, error) {
+	all := make([]*datasets.Dataset, len(j.Of))
+	for i, of := range j.Of {
+		if of == nil {
+			return nil, fedkit.Invalid(fmt.Sprintf("Of[%d]", i), "nil", "a data set, such as NPY")
+		}
+		var err error
+		if all[i], err = of.Make(); err != nil {
+			return nil, err
+		}
+	}
+	return datasets.Join(all...)
+}
+
 // functions are the names of the functions that types of this package stand for.
 var functions = map[reflect.Type]string{
 	reflect.TypeFor[digits]():             "datasets.Digits",
@@ -50,6 +69,7 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[femnist]():            "datasets.FEMNIST",
 	reflect.TypeFor[leastSquares]():       "datasets.LeastSquares",
 	reflect.TypeFor[logistic]():           "datasets.Logistic",
+	reflect.TypeFor[join]():               "datasets.Join",
 	reflect.TypeFor[linearRegression]():   "model.LinearRegression",
 	reflect.TypeFor[logisticRegression](): "model.LogisticRegression",
 	reflect.TypeFor[mlp]():                "model.MLP",

@@ -48,15 +48,15 @@ var kinds = []Kind{
 	{"distribution", "distributions", reflect.TypeFor[sim.Distribution](), []any{
 		sim.Constant(0), sim.Uniform{}, sim.LogNormal{}, sim.TwoClasses{}}},
 	{"metric", "metrics", reflect.TypeFor[fedkit.Metric](), []any{
-		metric.MacroF1{}, metric.Recall{}, metric.ExpectedCalibrationError{}}},
+		metric.MacroF1{}, metric.Recall{}, metric.ExpectedCalibrationError{}, metric.TagF1{}, metric.R2{}}},
 	{"attack", "attacks", reflect.TypeFor[attack.Attack](), []any{
 		attack.SignFlip{}, attack.Scaled{}, attack.Gaussian{}, attack.LabelFlip{}, attack.OneLabel{}}},
 	{"data set", "data sets", reflect.TypeFor[Data](), []any{
 		digits{}, mnist{}, fashionMNIST{}, cifar10{}, femnist{},
-		datasets.CSV{}, datasets.NPY{}, datasets.ImageFolder{}, datasets.Synthetic{}, datasets.GaussianMixture{}, leastSquares{}, logistic{}}},
+		datasets.CSV{}, datasets.NPY{}, datasets.ImageFolder{}, datasets.Synthetic{}, datasets.GaussianMixture{}, leastSquares{}, logistic{}, join{}}},
 	{"partition", "partitions", reflect.TypeFor[partition.Rule](), []any{
 		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Majority{}, partition.Quantity{},
-		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}, partition.Validation{}}},
+		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}, partition.Validation{}, partition.ByTarget{}}},
 	{"model", "models", reflect.TypeFor[Model](), []any{
 		linearRegression{}, logisticRegression{}, mlp{}, batchNormMLP{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, uniformStart{}, freeze{}}},
 }

@@ -34,7 +34,7 @@ func Regression(fed *fedkit.Federation) bool {
 		return true
 	}
 	t, k := fed.Task, max(1, fed.Data.Classes)
-	return len(t.Params) == 2 && t.Store == nil && t.Train == nil &&
+	return fed.Data.Train.Width <= 1 && !fed.Data.Tags && len(t.Params) == 2 && t.Store == nil && t.Train == nil &&
 		slices.Equal(t.Params[0].Shape, []int{fed.Data.Features(), k}) && slices.Equal(t.Params[1].Shape, []int{k})
 }
 

@@ -4,8 +4,8 @@ import "fedkit.example/fedkit"
 
 // labeled refuses data without classes, and says why.
 func labeled(fed *fedkit.Federation, why string) error {
-	if fed != nil && fed.Data.Classes == 0 {
-		return fedkit.Invalid("Classes", 0, "at least 2: "+why)
+	if fed != nil && !fed.Data.Labeled() {
+		return fedkit.Invalid("Classes", 0, "at least 2, and one label per example: "+why)
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ func (ExpectedCalibrationError) Check(fed *fedkit.Federation, _ int) error { ret
 
 // Measure implements fedkit.Metric. It is NaN without labels, or if an output is NaN.
 func (e ExpectedCalibrationError) Measure(p *fedkit.Predictions) float64 {
-	if !labeled(p) {
+	p, ok := labeled(p)
+	if !ok {
 		return math.NaN()
 	}
 	bins := float64(fedkit.Defaults(e).Bins)

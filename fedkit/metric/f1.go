@@ -25,7 +25,8 @@ func (MacroF1) Check(fed *fedkit.Federation, _ int) error { return needsLabels(f
 
 // Measure implements fedkit.Metric. It is NaN without labels.
 func (MacroF1) Measure(p *fedkit.Predictions) float64 {
-	if !labeled(p) {
+	p, ok := labeled(p)
+	if !ok {
 		return math.NaN()
 	}
 	right, seen := map[int32]int{}, map[int32]int{} // TP, and 2 TP + FP + FN

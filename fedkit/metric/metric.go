@@ -27,12 +27,26 @@ func (f function) Check(*fedkit.Federation, int) error {
 	return nil
 }
 
-// labeled reports whether there is an example with a label. Without one, a metric of labels is NaN.
-func labeled(p *fedkit.Predictions) bool { return len(p.Labels) > 0 && len(p.Labels) == len(p.Outputs) }
+// labeled returns the entries that have a label, and whether there are any. Without one, a metric of labels is NaN.
+func labeled(p *fedkit.Predictions) (*fedkit.Predictions, bool) {
+	if len(p.Labels) != len(p.Outputs) {
+		return nil, false
+	}
+	some := &fedkit.Predictions{}
+	for i, l := range p.Labels {
+		if l >= 0 { // else a position without a label
+			some.Labels, some.Outputs = append(some.Labels, l), append(some.Outputs, p.Outputs[i])
+		}
+	}
+	return some, len(some.Labels) > 0
+}
 
-// needsLabels refuses a regression.
+// needsLabels refuses a regression, and tags.
 func needsLabels(fed *fedkit.Federation) error {
 	if fed != nil && fed.Data.Classes == 0 {
+		if fed.Data.Tags {
+			return fedkit.Invalid("", "a metric of labels", "one for tags")
+		}
 		return fedkit.Invalid("", "a metric of labels", "one for a regression")
 	}
 	return nil

@@ -42,7 +42,8 @@ func (r Recall) Check(fed *fedkit.Federation, _ int) error {
 
 // Measure implements fedkit.Metric.
 func (r Recall) Measure(p *fedkit.Predictions) float64 {
-	if !labeled(p) {
+	p, ok := labeled(p)
+	if !ok {
 		return math.NaN()
 	}
 	right, all := 0, 0

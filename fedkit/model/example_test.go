@@ -124,3 +124,31 @@ func ExampleLeNet() {
 	fmt.Println("8 × 8 pixels are too few:", err != nil)
 	// Output: 8 × 8 pixels are too few: true
 }
+
+// An image and a row of numbers for each example, here the sums of the image's rows, have layers of their own.
+func ExampleInputs() {
+	images, table := datasets.Digits(), *datasets.Digits()
+	table.Name, table.Shape = "sums", []int{8}
+	for _, s := range []*datasets.Split{&table.Train, &table.Test} {
+		sums := make([]float32, 8*s.Len())
+		for i := range s.Len() {
+			for j, v := range s.Row(i, nil) {
+				sums[8*i+j/8] += v
+			}
+		}
+		s.Bytes, s.Scale, s.Shift, s.Floats = nil, 0, 0, sums
+	}
+	both := must.M1(datasets.Join(images, &table))
+	towers := func(d *datasets.Dataset) (*fedkit.Task, error) {
+		return model.GoMLX("two towers", func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+			in := model.Inputs(d, x) // [B, 8, 8, 1] and [B, 8]
+			image := graph.Reshape(in[0], x.Shape().Dimensions[0], -1)
+			sum := graph.Add(layers.Dense(scope.In("image"), image, true, 16), layers.Dense(scope.In("sums"), in[1], true, 16))
+			return layers.Dense(scope.In("classifier"), activation.Relu(sum), true, d.Classes)
+		})(d)
+	}
+	fed := must.M1(fedkit.New(both, partition.IID{Clients: 5}, towers))
+	h := must.M1(fedkit.Run(context.Background(), fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 10, EvalEvery: 10}))
+	fmt.Println(both.Inputs, "learns:", h.Accuracy() > 0.85)
+	// Output: [[8 8 1] [8]] learns: true
+}

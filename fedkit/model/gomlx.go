@@ -17,7 +17,7 @@ import (
 )
 
 // GoMLX turns a GoMLX model function, with its scopes, variables and layers, into a model. The function maps inputs x
-// [B, data shape…] to outputs [B, classes] (or [B] for a regression). Its trainable variables are the parameters, in the
+// [B, data shape…] to outputs [B, Dataset.Outputs…], such as [B, classes] (or [B] for a regression of one value). Its trainable variables are the parameters, in the
 // order in which it creates them and under their paths, "hidden/dense/weights". Their initializers are used.
 //
 // Clients train it in GoMLX's training mode, in which dropout is active; its random numbers depend on the seed, the round, the
@@ -140,11 +140,11 @@ func (f *function) call(s *mlmodel.Store, x *Node, training bool) (out, penalty 
 
 // fits panics if the output for a number of examples has the wrong shape.
 func (f *function) fits(out *Node, examples int) {
-	want := shapes.Make(dtypes.Float32, examples, max(1, f.data.Classes))
+	want := shapes.Make(dtypes.Float32, append([]int{examples}, f.data.Outputs()...)...)
 	switch {
 	case out == nil:
 		panic(fedkit.Invalid("output of the model function", "nil", want.String()))
-	case f.data.Classes == 0 && out.Shape().Equal(shapes.Make(dtypes.Float32, examples)):
+	case f.data.Classes == 0 && f.data.Outputs()[0] == 1 && out.Shape().Equal(shapes.Make(dtypes.Float32, examples)):
 	case !out.Shape().Equal(want):
 		panic(fedkit.Invalid("output of the model function", out.Shape(), want.String()))
 	}

@@ -40,7 +40,7 @@ func GRU(vocabulary, embedding, units int) fedkit.Model {
 			{Name: "gru/inputs", Shape: []int{embedding, 3 * units}, Init: normal(1 / float64(embedding))}, // W_r, W_z, W_n
 			{Name: "gru/biases", Shape: []int{3 * units}},
 			{Name: "gru/states", Shape: []int{units, 3 * units}, Init: normal(1 / float64(units))}, // U_r, U_z, U_n
-		}, denseParams("dense", units, max(1, d.Classes))...)}
+		}, denseParams("dense", units, outputs(d))...)}
 		return lastDense(t, gru), nil
 	}
 }

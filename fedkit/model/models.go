@@ -10,32 +10,36 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// LinearRegression is linear regression, x·w + b with half the squared error. It starts at zero.
+// LinearRegression is linear regression, x·w + b with half the squared error, of one target or several. It starts at zero.
 func LinearRegression() fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		if d.Classes != 0 {
 			return nil, fedkit.Invalid("model.LinearRegression: Classes", d.Classes, "0, a regression; model.LogisticRegression is for labels")
 		}
-		t := dense("linear", d.Features(), 1)
+		if d.Tags {
+			return nil, fedkit.Invalid("model.LinearRegression: Tags", true, "false, a regression; model.LogisticRegression is for tags")
+		}
+		t := dense("linear", d)
 		t.Params[0].Init = nil
 		return t, nil
 	}
 }
 
-// LogisticRegression is multinomial logistic regression: x·w + b with the cross entropy of its softmax. It starts at zero.
+// LogisticRegression is multinomial logistic regression: x·w + b with the cross entropy of its softmax; for tags, a logistic regression
+// of each. It starts at zero.
 func LogisticRegression() fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
-		if d.Classes == 0 {
+		if d.Classes == 0 && !d.Tags {
 			return nil, fedkit.Invalid("model.LogisticRegression: Classes", 0, "at least 2; model.LinearRegression is for regressions")
 		}
-		t := dense("logistic", d.Features(), d.Classes)
+		t := dense("logistic", d)
 		t.Params[0].Init = nil
 		return t, nil
 	}
 }
 
 // MLP is a multilayer perceptron: dense layers with ReLU between them, hidden ones of the given sizes and a last one with
-// one output per class (one for a regression). MLP(200, 200) on MNIST is the 2NN of arXiv 1602.05629.
+// one output per class, target or tag, or per class at each position. MLP(200, 200) on MNIST is the 2NN of arXiv 1602.05629.
 func MLP(hidden ...int) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		name := "MLP"
@@ -45,14 +49,31 @@ func MLP(hidden ...int) fedkit.Model {
 			}
 			name += fmt.Sprintf("-%d", h)
 		}
-		return dense(name, d.Features(), append(slices.Clone(hidden), max(1, d.Classes))...), nil
+		return dense(name, d, hidden...), nil
 	}
 }
 
-// dense chains dense layers of the given sizes with ReLU between them.
-func dense(name string, in int, sizes ...int) *fedkit.Task {
-	t := &fedkit.Task{Name: name, Params: chainParams(in, sizes...)}
-	return lastDense(t, func(p []*graph.Node, x *graph.Node) *graph.Node { return hiddenLayers(p, Flatten(x)) })
+// dense chains dense layers of the given sizes and a last one for the data set's outputs, with ReLU between them.
+func dense(name string, d *datasets.Dataset, hidden ...int) *fedkit.Task {
+	t := &fedkit.Task{Name: name, Params: chainParams(d.Features(), append(slices.Clone(hidden), outputs(d))...)}
+	t = lastDense(t, func(p []*graph.Node, x *graph.Node) *graph.Node { return hiddenLayers(p, Flatten(x)) })
+	if shape := d.Outputs(); len(shape) > 1 {
+		flat := t.Forward
+		t.Forward = func(p []*graph.Node, x *graph.Node) *graph.Node {
+			out := flat(p, x)
+			return graph.Reshape(out, append(slices.Clone(out.Shape().Dimensions[:2]), shape...)...)
+		}
+	}
+	return t
+}
+
+// outputs is the number of a model's outputs for an example.
+func outputs(d *datasets.Dataset) int {
+	n := 1
+	for _, k := range d.Outputs() {
+		n *= k
+	}
+	return n
 }
 
 // lastDense completes a task whose last layer is dense: body is what comes before it, with its parameters.
@@ -70,11 +91,11 @@ func lastDense(t *fedkit.Task, body func(p []*graph.Node, x *graph.Node) *graph.
 }
 
 // LeNet is a small convolutional network: 5×5 convolutions to 6 and 16 channels, each with ReLU and 2×2 max pooling,
-// then dense layers with 120 and 84 outputs and one output per class. Images must be square, with a side of 4n ≥ 16 pixels
+// then dense layers with 120 and 84 outputs and one output per class or tag. Images must be square, with a side of 4n ≥ 16 pixels
 // (28 and 32 are).
 func LeNet() fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
-		if len(d.Shape) != 3 || d.Shape[0] != d.Shape[1] || d.Shape[0] < 16 || d.Shape[0]%4 != 0 || d.Classes == 0 {
+		if len(d.Shape) != 3 || d.Shape[0] != d.Shape[1] || d.Shape[0] < 16 || d.Shape[0]%4 != 0 || !perExample(d) {
 			return nil, fedkit.Invalid("model.LeNet: data shape", d.Shape, "labeled square images [s s channels] with s ≥ 16 divisible by 4")
 		}
 		side, ch := d.Shape[0], d.Shape[2]
@@ -85,7 +106,7 @@ func LeNet() fedkit.Model {
 			{Name: "conv2/weights", Shape: []int{16, 6, 5, 5}, Init: He(25 * 6)},
 			{Name: "conv2/biases", Shape: []int{16}},
 		}}
-		t.Params = append(t.Params, chainParams(flat, 120, 84, d.Classes)...)
+		t.Params = append(t.Params, chainParams(flat, 120, 84, outputs(d))...)
 		return lastDense(t, leNet), nil
 	}
 }

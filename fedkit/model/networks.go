@@ -9,7 +9,7 @@ import (
 )
 
 // CNN is the convolutional network of arXiv 1602.05629 for MNIST: padded 5×5 convolutions to 32 and 64 channels, each with ReLU and 2×2
-// max pooling, a dense layer with 512 units and ReLU, and one output per class; 1,663,370 parameters for
+// max pooling, a dense layer with 512 units and ReLU, and one output per class or tag; 1,663,370 parameters for
 // MNIST. Images have a height and a width of at least 4 pixels.
 func CNN() fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
@@ -23,7 +23,7 @@ func CNN() fedkit.Model {
 				fedkit.Param{Name: fmt.Sprintf("conv%d/biases", i+1), Shape: []int{out}})
 			in = out
 		}
-		t.Params = append(t.Params, chainParams(d.Shape[0]/4*(d.Shape[1]/4)*in, 512, d.Classes)...)
+		t.Params = append(t.Params, chainParams(d.Shape[0]/4*(d.Shape[1]/4)*in, 512, outputs(d))...)
 		return lastDense(t, cnn), nil
 	}
 }
@@ -40,7 +40,7 @@ func cnn(p []*Node, x *Node) *Node {
 
 // ResNet8 is a residual network (arXiv 1512.03385) with group normalization, which averages well, in place of batch normalization
 // (arXiv 2003.00295 does so with ResNet-18): a 3×3 convolution to 16 channels; three blocks of two 3×3 convolutions to 16, 32 and 64
-// channels, the second and third with stride 2 and a strided 1×1 convolution beside; the mean over the pixels; and one output per class.
+// channels, the second and third with stride 2 and a strided 1×1 convolution beside; the mean over the pixels; and one output per class or tag.
 // Each 3×3 convolution is normalized in four groups, none has a bias. 77,850 parameters for CIFAR-10.
 func ResNet8() fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
@@ -62,7 +62,7 @@ func ResNet8() fedkit.Model {
 			}
 			in = out
 		}
-		t.Params = append(t.Params, denseParams("dense", in, d.Classes)...)
+		t.Params = append(t.Params, denseParams("dense", in, outputs(d))...)
 		return lastDense(t, resNet8), nil
 	}
 }
@@ -94,11 +94,14 @@ func resNet8(p []*Node, x *Node) *Node {
 
 // images refuses data that is not labeled images of at least this side.
 func images(name string, d *datasets.Dataset, side int) error {
-	if len(d.Shape) != 3 || d.Shape[0] < side || d.Shape[1] < side || d.Classes == 0 {
+	if len(d.Shape) != 3 || d.Shape[0] < side || d.Shape[1] < side || !perExample(d) {
 		return fedkit.Invalid(name+": data shape", d.Shape, fmt.Sprintf("labeled images [h w channels] with h and w ≥ %d", side))
 	}
 	return nil
 }
+
+// perExample reports whether examples have labels or tags, not one at each of several positions.
+func perExample(d *datasets.Dataset) bool { return d.Labeled() || d.Tags }
 
 // convolutionParams is the kernel of a convolution, initialized by He.
 func convolutionParams(name string, k, in, out int) fedkit.Param {

@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/chart"
 )
@@ -81,6 +82,9 @@ func labelCounts(fed *fedkit.Federation) ([][]int, error) {
 	}
 	if fed.Data.Classes < 1 || len(fed.Data.Train.Labels) < fed.Data.Train.Len() {
 		return nil, fmt.Errorf("data set %q has no labels: it is a regression", fed.Data.Name)
+	}
+	if !fed.Data.Labeled() {
+		return partition.Labels(fed.Data, fed.Clients), nil
 	}
 	labels := fed.Data.Train.Labels
 	counts := make([][]int, len(fed.Clients))

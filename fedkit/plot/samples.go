@@ -91,7 +91,7 @@ func samplesOf(fed *fedkit.Federation, group, n, y int) (chosen []example) {
 		for step := range members {
 			c := members[(x*len(members)/n+step)%len(members)]
 			for _, row := range fed.Clients[c].Train {
-				if !used[row] && (labels == nil || int(labels[row]) == x%fed.Data.Classes) {
+				if !used[row] && (!fed.Data.Labeled() || int(labels[row]) == x%fed.Data.Classes) {
 					return c, row
 				}
 			}
@@ -114,7 +114,7 @@ func page(fed *fedkit.Federation, all []example, groups []int, n, levels int) (f
 	f.Note = dealt(fed, "a row is a group")
 	f.X.Names = make([]string, n)
 	f.Width, f.Height = side*n, side*len(groups)
-	if fed.Data.Classes > 0 {
+	if fed.Data.Labeled() {
 		f.X.Title = "label"
 		for x := range n {
 			f.X.Names[x] = fmt.Sprint(x % fed.Data.Classes)
@@ -129,7 +129,7 @@ func page(fed *fedkit.Federation, all []example, groups []int, n, levels int) (f
 		s.X, s.Y = append(s.X, float64(p.x)), append(s.Y, float64(p.y))
 		s.Images = append(s.Images, pixels(fed.Data, p.row, lo, hi, levels))
 		tip := fmt.Sprintf("row %d, client %d", p.row, p.client)
-		if fed.Data.Classes > 0 {
+		if fed.Data.Labeled() {
 			tip += fmt.Sprintf(", label %d", fed.Data.Train.Labels[p.row])
 		}
 		s.Tip = append(s.Tip, tip)

@@ -37,7 +37,7 @@ const maxPrograms = 512
 // held is one split of the data set, on the device.
 type held struct {
 	features *tensors.Tensor // [N, f]
-	labels   *tensors.Tensor // or targets, [N]
+	labels   *tensors.Tensor // or targets, [N] or [N, t]
 }
 
 // New returns the engine for clients that hold these training rows of the data.
@@ -56,14 +56,15 @@ func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
 	}
 	for part, s := range []*datasets.Split{&data.Train, &data.Test} {
 		var err error
-		if e.held[part], err = hold(s, data.Features()); err != nil {
+		if e.held[part], err = hold(data, s); err != nil {
 			return nil, err
 		}
 	}
 	return e, nil
 }
 
-func hold(s *datasets.Split, features int) (h held, err error) {
+func hold(d *datasets.Dataset, s *datasets.Split) (h held, err error) {
+	features := d.Features()
 	if s.Bytes != nil {
 		h.features, err = xla.Upload(s.Bytes, s.Len(), features)
 	} else {
@@ -73,9 +74,9 @@ func hold(s *datasets.Split, features int) (h held, err error) {
 		return h, err
 	}
 	if s.Labels != nil {
-		h.labels, err = xla.Upload(s.Labels, s.Len())
+		h.labels, err = xla.Upload(s.Labels, d.TruthShape(s.Len())...)
 	} else {
-		h.labels, err = xla.Upload(s.Targets, s.Len())
+		h.labels, err = xla.Upload(s.Targets, d.TruthShape(s.Len())...)
 	}
 	return h, err
 }

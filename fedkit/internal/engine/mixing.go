@@ -100,18 +100,15 @@ func (m *mixing) run(batches [][]int, padding int) (results [][]float32, err err
 				used[len(used)-1] = 0
 			}
 			x = append(x, s.Row(r, nil)...)
-			if s.Labels != nil {
-				labels = append(labels, s.Labels[r])
-			} else {
-				targets = append(targets, s.Targets[r])
-			}
 		}
+		l, t := s.Truth(rows)
+		labels, targets = append(labels, l...), append(targets, t...)
 	}
 	arguments := []any{of(w, lanes, len(m.w)), of(x, append([]int{lanes, size}, m.data.Shape...)...), nil, of(make([]uint64, 3*lanes), lanes, 3), of(used, lanes, size)}
 	if s.Labels != nil {
-		arguments[2] = of(labels, lanes, size)
+		arguments[2] = of(labels, m.data.TruthShape(lanes, size)...)
 	} else {
-		arguments[2] = of(targets, lanes, size)
+		arguments[2] = of(targets, m.data.TruthShape(lanes, size)...)
 	}
 	out, err := m.call(m.program, arguments...)
 	for _, o := range out {

@@ -82,7 +82,7 @@ func (t *Task) Arguments(d *datasets.Dataset, lanes, sets, batch int) (all []sha
 		label = dtypes.Float32
 	}
 	return append(all, shapes.Make(dtypes.Float32, append([]int{sets, batch}, d.Shape...)...),
-		shapes.Make(label, sets, batch), shapes.Make(dtypes.Uint64, lanes, 3))
+		shapes.Make(label, d.TruthShape(sets, batch)...), shapes.Make(dtypes.Uint64, lanes, 3))
 }
 
 // Inputs splits the nodes of Arguments.
@@ -119,7 +119,7 @@ func (t *Task) trained(p []*graph.Node) []*graph.Node {
 	return some
 }
 
-// examples gathers rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets [C, B].
+// examples gathers rows [C, B] of a part of the data: inputs [C, B, shape…] as float32, and labels or targets, [C, B] or [C, B, t].
 func examples(d *datasets.Dataset, part datasets.Part, in nodes, rows *graph.Node) (x, labels *graph.Node) {
 	at := graph.InsertAxes(rows, -1)
 	x, labels = graph.Gather(in["features"], at), graph.Gather(in["labels"], at)

@@ -1,0 +1,44 @@
+package metric_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/metric"
+	"fedkit.example/fedkit/model"
+)
+
+// Metrics of tags and of values against scikit-learn 1.9.1 (testdata/targets.py).
+func TestTargetsAgainstScikitLearn(t *testing.T) {
+	var cases []struct {
+		Outputs      [][]float32
+		Tags, Values []float32
+		F1, R2       float64
+	}
+	expect.OK(t, json.Unmarshal(expect.Value(os.ReadFile("testdata/targets.json"))(t), &cases))
+	for i, c := range cases {
+		f1 := metric.TagF1{}.Measure(&fedkit.Predictions{Outputs: c.Outputs, Targets: c.Tags})
+		r2 := metric.R2{}.Measure(&fedkit.Predictions{Outputs: c.Outputs, Targets: c.Values})
+		if math.Abs(f1-c.F1) > 1e-12 || math.Abs(r2-c.R2) > 1e-9 {
+			t.Errorf("case %d: F1 %v and R² %v, want %v and %v", i, f1, r2, c.F1, c.R2)
+		}
+	}
+	for _, m := range []fedkit.Metric{metric.TagF1{}, metric.R2{}} {
+		expect.OK(t, fedtest.TestMetric(m))
+		for _, p := range []*fedkit.Predictions{{}, {Outputs: [][]float32{{-1}}, Targets: []float32{0}}, {Outputs: [][]float32{{1}}, Labels: []int32{0}}} {
+			if v := m.Measure(p); !math.IsNaN(v) && v != 0 {
+				t.Errorf("%s of %+v is %v", m, p, v)
+			}
+		}
+	}
+	labels := expect.Value(fedkit.New(datasets.Digits(), partition.IID{Clients: 2}, model.MLP()))(t)
+	expect.Invalid(t, "TagF1 = a metric of tags: must be one for data without tags")(fedkit.Check(metric.TagF1{}, labels, 0))
+	expect.Invalid(t, "R2 = a metric of real values: must be one for labels or tags")(fedkit.Check(metric.R2{}, labels, 0))
+}
