@@ -69,7 +69,7 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	h.Manifest, h.Device, h.Hardware = &m, xla.Device(), xla.Hardware()
 	h.Code = source.Of(s, o.Metrics, fed.interceptors)
 	if fed.Devices != nil {
-		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(fed.Devices)
+		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(slices.Concat(fed.Devices, fed.edges))
 	}
 	if o.Fleet != nil {
 		if h.Device, h.Hardware, err = o.Fleet.Device(); err != nil {

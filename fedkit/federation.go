@@ -31,7 +31,8 @@ type Federation struct {
 	Devices []sim.Device       // [M], see WithDevices; nil for runs without a clock
 	Unseen  *Federation        // hold-out clients, see HoldOut; nil if there are none
 
-	number       []int // by client, its number in the engine; nil: the same
+	edges        []sim.Device // see WithEdges
+	number       []int        // by client, its number in the engine; nil: the same
 	rule         partition.Rule
 	deviceRule   sim.Rule
 	manifest     func() partition.Manifest

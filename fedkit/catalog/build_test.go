@@ -53,7 +53,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 		&strategy.FedAC{K: 3, Lambda: fedkit.Zero, Fixed: true, Head: []string{"dense2"}},
 		&strategy.AdaptiveClustering{P: 8, SAProb: 0.3, Clusterer: cluster.Agglomerative{Linkage: cluster.Average}, AsPublished: true},
 		&examples.APFL{Alpha: 0.3}, &examples.Distill{Temperature: 2}, &examples.Ditto{Lambda: 1},
-		&examples.FedDyn{Alpha: 0.01}, &examples.FedLC{Tau: 0.5}, &examples.FedLAMA{Phi: 3}, &examples.FedNova{Epochs: []int{1, 2, 3}}, &examples.MOON{Mu: 5},
+		&examples.FedDyn{Alpha: 0.01}, &examples.FedLC{Tau: 0.5}, &examples.FedLAMA{Phi: 3}, &examples.HierFAVG{Edges: 3}, &examples.DPSGD{Offsets: []int{1, 2}, Before: true}, &examples.FedNova{Epochs: []int{1, 2, 3}}, &examples.MOON{Mu: 5},
 		&examples.Partial{Personal: []string{"dense1"}}, &examples.PFedMe{Beta: 2}, &examples.QFedAvg{},
 	} {
 		want := config.Of(s)

@@ -39,6 +39,8 @@ func TestSuite(t *testing.T) {
 		&examples.Partial{Fraction: 0.5, Local: standard, Personal: []string{"dense1/biases"}},
 		&examples.MOON{Fraction: 0.5, Local: standard},
 		&examples.FedLAMA{Fraction: 0.5, Local: standard},
+		&examples.HierFAVG{Fraction: 0.5, Local: standard},
+		&examples.DPSGD{Local: standard},
 	} {
 		if err := (fedtest.Suite{Warmup: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
 			t.Error(err)
