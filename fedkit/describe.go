@@ -69,9 +69,9 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	h.Manifest, h.Device, h.Hardware = &m, xla.Device(), xla.Hardware()
 	h.Code = source.Of(s, o.Metrics, fed.interceptors)
 	if fed.Devices != nil {
-		devices := fed.Devices
+		devices := slices.Concat(fed.Devices, fed.edges)
 		if fed.Server != nil {
-			devices = slices.Concat(devices, fed.Server.Devices)
+			devices = append(devices, fed.Server.Devices...)
 		}
 		h.Devices, h.DevicesHash = config.Of(fed.deviceRule), hashDevices(devices)
 	}

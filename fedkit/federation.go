@@ -32,7 +32,8 @@ type Federation struct {
 	Unseen  *Federation        // hold-out clients, see HoldOut; nil if there are none
 	Server  *Federation        // one client: the rows that the server holds, see WithServer; nil if there are none
 
-	number       []int // by client, its number in the engine; nil: the same
+	edges        []sim.Device // see WithEdges
+	number       []int        // by client, its number in the engine; nil: the same
 	rule         partition.Rule
 	deviceRule   sim.Rule
 	manifest     func() partition.Manifest

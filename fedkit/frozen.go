@@ -91,11 +91,16 @@ func (r *Round) base(client int, models float64) float64 {
 func (r *Round) sendBases(clients []int, models float64) {
 	for _, c := range clients {
 		if n := r.base(c, models); n > 0 {
-			if r.bases.Sent == nil {
-				r.bases.Sent = make([]bool, r.Clients())
-			}
 			r.record.BytesDown += int64(n)
-			r.bases.Sent[c] = true
+			r.sent(c)
 		}
 	}
+}
+
+// sent notes that a client has the frozen parameters.
+func (r *Round) sent(client int) {
+	if r.bases.Sent == nil {
+		r.bases.Sent = make([]bool, r.Clients())
+	}
+	r.bases.Sent[client] = true
 }

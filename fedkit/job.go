@@ -25,9 +25,9 @@ import (
 //
 // Traffic is counted in models of 4 bytes per parameter that is not frozen (see Param.Frozen). By default, each client receives one
 // for Start, and one more for Shift, for every other target of Pulls, and for every Mask with one row per client; it sends one back,
-// which interceptors such as attacks see. With Communicated, only a part of every model is communicated; with StayLocal, nothing is.
-// Extra, PerExample and Weights are not counted. Down and Up override the counts, for example if the clients have the model already:
-// after Round.Losses or Round.LowestLoss, which send all models, Down is Zero.
+// which interceptors such as attacks see. With Communicated, only a part of every model is communicated; with StayLocal, nothing is,
+// and with Relayed, what Round.Send sends. Extra, PerExample and Weights are not counted. Down and Up override the counts, for example
+// if the clients have the model already: after Round.Losses or Round.LowestLoss, which send all models, Down is Zero.
 type Job struct {
 	Clients []int   // S, each at most once
 	Local   Local   // the local solver
@@ -55,6 +55,7 @@ type Job struct {
 	ReuseBatches int
 
 	StayLocal    bool    // the trained models stay with their clients: nothing is communicated or intercepted
+	Relayed      bool    // models travel by Round.Send, to an edge or other clients: this job communicates nothing, but they are intercepted
 	Communicated *Matrix // 1 for a parameter that is communicated and 0 for one that stays with its client, [1, d]; nil: all are communicated
 	Down, Up     float64 // models that each client receives and sends; 0: counted as above, Zero: none
 
@@ -224,9 +225,12 @@ func (j *Job) work(f *Federation) (steps []int, examples []float64) {
 	return steps, examples
 }
 
+// apart reports whether the job sends nothing between the server and its clients, so that the server does not wait for it.
+func (j *Job) apart() bool { return j.StayLocal || j.Relayed }
+
 // traffic returns how many models each client receives and sends.
 func (j *Job) traffic(t *Task) (down, up float64, err error) {
-	if j.StayLocal {
+	if j.apart() {
 		return 0, 0, nil
 	}
 	up = 1
@@ -300,6 +304,8 @@ func (j *Job) fields(f *Federation, call int) []jobField {
 			fmt.Sprintf("in [0, %d], the calls of Train in this round so far", call))},
 		{"StayLocal", j.StayLocal, refuse(j.StayLocal && (j.Communicated != nil || j.Down != 0 || j.Up != 0), "Job.StayLocal", true,
 			"false if Communicated, Down or Up is set: they say what travels")},
+		{"Relayed", j.Relayed, refuse(j.Relayed && (j.StayLocal || j.Down != 0 || j.Up != 0), "Job.Relayed", true,
+			"false if StayLocal, Down or Up is set: Round.Send counts what travels")},
 		{"Communicated", false, checkRows("Communicated", j.Communicated, 0, d)},
 		{"Down", false, checkTraffic("Down", j.Down)},
 		{"Up", false, checkTraffic("Up", j.Up)},

@@ -4,9 +4,11 @@ import (
 	"context"
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/precision"
 )
 
 // alone trains each client's own model by its own number of steps.
@@ -85,6 +87,48 @@ func TestMemoryIsEmptyBeforeTheFirstRound(t *testing.T) {
 	for j, v := range first(false) {
 		if math.Abs(float64(kept[j]-v)) > 1e-6*(1+math.Abs(float64(v))) {
 			t.Fatalf("value %d: %v with, %v without kept memory", j, kept[j], v)
+		}
+	}
+}
+
+// Three rounds of FedAvg with kept Adam memory, in float64: each client goes on with its own m, v and t from the model of all.
+func TestKeptAdamInFloat64(t *testing.T) {
+	fed, o := toy(t, 3, 17, 8)
+	const steps, rounds, eta, b1, b2, epsilon = 4, 3, 0.02, 0.9, 0.999, 1e-8
+	s := &mean{Local: Local{Steps: steps, Batch: FullBatch, LR: eta, Optimizer: Adam{}, KeepMemory: true}}
+	expect.Value(Run(context.Background(), fed, s, Options{Rounds: rounds}))(t)
+	x := rowsOf(t, expect.Value(fed.Models(1, 0))(t))[0]
+	d, m, v, count := len(x), make([][]float64, fed.Size()), make([][]float64, fed.Size()), 0.0
+	for i := range m {
+		m[i], v[i] = make([]float64, d), make([]float64, d)
+	}
+	for range rounds {
+		mean, before := make([]float64, d), count
+		for i, c := range fed.Clients {
+			var in [][]float64
+			var y []float64
+			for _, row := range c.Train {
+				in, y = append(in, precision.Double(fed.Data.Train.Row(row, nil))), append(y, float64(fed.Data.Train.Labels[row]))
+			}
+			w := slices.Clone(x)
+			for count = before; count < before+steps; {
+				count++
+				_, g := o.Gradient(w, in, y)
+				for j := range w {
+					m[i][j] = b1*m[i][j] + (1-b1)*g[j]
+					v[i][j] = b2*v[i][j] + (1-b2)*g[j]*g[j]
+					w[j] -= eta * m[i][j] / (1 - math.Pow(b1, count)) / (math.Sqrt(v[i][j]/(1-math.Pow(b2, count))) + epsilon)
+				}
+			}
+			for j := range w {
+				mean[j] += w[j] * float64(len(c.Train)) / 28
+			}
+		}
+		x = mean
+	}
+	for j, got := range rowsOf(t, s.State.X)[0] {
+		if math.Abs(got-x[j]) > 2e-5*(1+math.Abs(x[j])) {
+			t.Errorf("value %d: %v, want %v", j, got, x[j])
 		}
 	}
 }

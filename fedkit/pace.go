@@ -17,7 +17,7 @@ import (
 // Pace is how a server handles stragglers in synchronous rounds, on a federation with devices: see Federation.WithDevices.
 //
 // A client does its jobs one after another: it receives, trains, and sends. Train waits for all its clients, unless nothing is
-// communicated (Job.StayLocal), and a round ends when all are done. A device that is off resumes when it is on again. A client
+// communicated (Job.StayLocal, Job.Relayed), and a round ends when all are done. A device that is off resumes when it is on again. A client
 // that drops out is left out from that moment on. Record.Absences lists stragglers, dropouts, and clients that a strategy
 // excludes. If a job is left without any client, its round ends there: State is restored to that before the round, and the next
 // round begins.
@@ -77,10 +77,14 @@ func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
 	usual, examples := job.work(r.Fed)
 	for i, c := range job.Clients {
 		d := &r.Fed.Devices[c]
+		if job.Relayed { // without the latency of messages, which Send counts
+			still := *d
+			still.Latency, d = 0, &still
+		}
 		received := down*model + r.base(c, down)
 		draw := func() *rand.Rand { return Random(r.opts.Seed, "dropout", r.T, c, r.calls) }
 		v := r.clock.visit(d, c, received, examples[i], up*model, draw())
-		if pace := r.opts.Pace; pace.PartialWork && pace.Deadline > 0 && !job.StayLocal && !v.lost && v.arrived > r.clock.now+pace.Deadline {
+		if pace := r.opts.Pace; pace.PartialWork && pace.Deadline > 0 && !job.apart() && !v.lost && v.arrived > r.clock.now+pace.Deadline {
 			if steps == nil {
 				steps = slices.Clone(usual)
 			}
@@ -99,7 +103,7 @@ func (r *Round) visits(job *Job) (visits []visit, steps []int, err error) {
 func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 	c := r.clock
 	begin, limit := c.now, math.Inf(1)
-	if r.opts.Pace.Deadline > 0 && !job.StayLocal {
+	if r.opts.Pace.Deadline > 0 && !job.apart() {
 		limit = begin + r.opts.Pace.Deadline
 	}
 	for i, v := range visits {
@@ -134,7 +138,7 @@ func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 			r.record.Absences = append(r.record.Absences, history.Absence{Client: client, Begin: Float(v.begin), End: Float(v.arrived), DroppedOut: v.lost})
 		}
 	}
-	if !job.StayLocal {
+	if !job.apart() {
 		c.now = end
 	}
 	return in
@@ -142,7 +146,7 @@ func (r *Round) inTime(job *Job, visits []visit) (in []int) {
 
 // wanted returns how many results the server waits for: those of all clients, without the over-selected ones.
 func (r *Round) wanted(job *Job) int {
-	if !job.StayLocal && slices.Equal(job.Clients, r.chosen) {
+	if !job.apart() && slices.Equal(job.Clients, r.chosen) {
 		return len(r.chosen) - r.overSelected
 	}
 	return len(job.Clients)
@@ -168,6 +172,9 @@ type clock struct {
 	now        float64   // s, server time
 	ready      []float64 // by client, s at which it has finished all its jobs of this round
 	operations float64   // of a forward and backward pass, per example
+
+	edges map[int]float64 // by edge server that sent or received in this round, s at which it is done
+	end   float64         // s at which the last message of Send has arrived
 }
 
 func newClock(fed *Federation) (c *clock, err error) {
@@ -218,6 +225,8 @@ func (r *Round) settleClock() {
 	for _, s := range r.record.Results {
 		r.clock.now = max(r.clock.now, r.clock.ready[s.Client])
 	}
+	r.clock.now = max(r.clock.now, r.clock.end)
 	r.record.Clock = Float(r.clock.now)
 	clear(r.clock.ready)
+	clear(r.clock.edges)
 }

@@ -43,7 +43,7 @@ var (
 	Rounds = perRound(Quantity{Name: "rounds", Unit: "1", LowerIsBetter: true, Range: notNegative}, func(r *history.Record) (float64, bool) { return float64(r.Round), true }) // the number of the last one: an extract (see study.Runs.Extract) does not have all
 	Down   = sofar(Quantity{Name: "down", Unit: "B", LowerIsBetter: true, Range: notNegative}, func(r *history.Record) float64 { return float64(r.BytesDown) })                // bytes from the server to clients
 	Up     = sofar(Quantity{Name: "up", Unit: "B", LowerIsBetter: true, Range: notNegative}, func(r *history.Record) float64 { return float64(r.BytesUp) })                    // bytes from clients to the server
-	Sent   = sofar(Quantity{Name: "sent", Long: "sent, both ways", Title: "Bytes", Unit: "B", LowerIsBetter: true, Range: notNegative}, sent)                                  // Down + Up
+	Sent   = sofar(Quantity{Name: "sent", Long: "sent, both ways", Title: "Bytes", Unit: "B", LowerIsBetter: true, Range: notNegative}, sent)                                  // Down + Up, and what other links carried
 	Time   = sofar(Quantity{Name: "time", Unit: "s", LowerIsBetter: true, Range: notNegative}, seconds)                                                                        // wall time of the rounds without evaluations
 	Kept   = Quantity{Name: "kept", Unit: "B", LowerIsBetter: true, Range: notNegative, ByRound: kept}                                                                         // largest size in bytes of the matrices and numbers that the strategy keeps between rounds
 )
@@ -65,6 +65,17 @@ func Note(name string) Quantity {
 		v, ok := r.Notes[name]
 		return float64(v), ok
 	})
+}
+
+// Link is the bytes of all rounds so far on a kind of link, such as "client_to_edge": see fedkit.Round.Send.
+func Link(name string) Quantity {
+	return sofar(Quantity{Name: name, Unit: "B", LowerIsBetter: true, Range: notNegative, lacks: func(r *Run) error {
+		all := map[string]history.Float{}
+		for i := range r.History.Rounds {
+			maps.Copy(all, r.History.Rounds[i].Links)
+		}
+		return noSuch(r, "link", name, slices.Sorted(maps.Keys(all)))
+	}}, func(r *history.Record) float64 { return float64(r.Links[name]) })
 }
 
 // notes returns the names of the notes of a run, sorted.
@@ -205,7 +216,9 @@ func kept(r *Run, _ Basis) (all []Value) {
 	return all
 }
 
-// sent is how many bytes a round sent, both ways.
-func sent(r *history.Record) float64 { return float64(r.BytesDown) + float64(r.BytesUp) }
+// sent is how many bytes a round sent, on all links.
+func sent(r *history.Record) float64 {
+	return float64(r.BytesDown) + float64(r.BytesUp) + r.LinkBytes()
+}
 
 func seconds(r *history.Record) float64 { return r.Seconds }

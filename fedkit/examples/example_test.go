@@ -135,6 +135,27 @@ func ExampleFedProto() {
 	// Output: more than 70 % right: true for 6800 bytes per round
 }
 
+// Edge servers average their clients' models twice per round, and send only theirs to the cloud.
+func ExampleHierFAVG() {
+	h := after(10, digits(), &examples.HierFAVG{Edges: 4, Kappa2: 2, Local: short})
+	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7)
+	fmt.Printf("%.0f bytes from clients to edges, and %.0f from edges to the cloud\n", h.Last().Links["client_to_edge"], h.Last().Links["edge_to_cloud"])
+	// Output:
+	// more than 70 % right: true
+	// 193600 bytes from clients to edges, and 19360 from edges to the cloud
+}
+
+// Clients on a ring, and on the exponential graph, send their models to neighbors, and none to a server.
+func ExampleDPSGD() {
+	for _, offsets := range [][]int{{1}, {1, 2, 4, 8}} {
+		h := after(20, digits(), &examples.DPSGD{Offsets: offsets, Local: short})
+		fmt.Printf("%v: their mean is more than 70 %% right: %v, for %.0f bytes per round\n", offsets, h.Accuracy() > 0.7, h.Last().Links["client_to_client"])
+	}
+	// Output:
+	// [1]: their mean is more than 70 % right: true, for 193600 bytes per round
+	// [1 2 4 8]: their mean is more than 70 % right: true, for 774400 bytes per round
+}
+
 // After the first round, one of the two layers travels half as often.
 func ExampleFedLAMA() {
 	s := &examples.FedLAMA{Fraction: 0.5, Phi: 2, Local: short}

@@ -41,6 +41,8 @@ func TestSuite(t *testing.T) {
 		&examples.MOON{Fraction: 0.5, Local: standard},
 		&examples.FedEM{Fraction: 0.5, Local: standard, K: 2},
 		&examples.FedLAMA{Fraction: 0.5, Local: standard},
+		&examples.HierFAVG{Fraction: 0.5, Local: standard},
+		&examples.DPSGD{Local: standard},
 	} {
 		if err := (fedtest.Suite{Warmup: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
 			t.Error(err)

@@ -274,6 +274,42 @@ func TestReplay(t *testing.T) {
 		t.Errorf("FedLAMA averages %v less often, want layer %d", lama.State.Slow, late)
 	}
 
+	hier := &examples.HierFAVG{Local: l, Edges: 2, Kappa2: 2} // clients 0 and 2 have one edge, client 1 the other
+	o.check(t, fed, hier, func() *fedkit.Matrix { return hier.X }, func(x []float64, _ [][]float64) []float64 {
+		edges := [2][]float64{x, x}
+		for range 2 {
+			before := edges
+			edges = [2][]float64{make([]float64, len(x)), make([]float64, len(x))}
+			for i := range 3 {
+				w := o.descend(steps, before[i%2], func(w []float64) float64 { return o.loss(i, w) })
+				floats.AddScaled(edges[i%2], o.weight(i)/[]float64{o.weight(0) + o.weight(2), o.weight(1)}[i%2], w)
+			}
+		}
+		return floats.AddScaledTo(make([]float64, len(x)), floats.ScaleTo(make([]float64, len(x)), o.weight(1), edges[1]), o.weight(0)+o.weight(2), edges[0])
+	})
+
+	for _, before := range []bool{false, true} {
+		gossip := &examples.DPSGD{Local: l, Offsets: []int{1}, Before: before} // of three clients, a ring is complete
+		o.check(t, fed, gossip, func() *fedkit.Matrix { return gossip.State.X }, func(x []float64, own [][]float64) []float64 {
+			mean, was := make([]float64, len(x)), slices.Clone(own)
+			for i := range own {
+				own[i] = o.descend(steps, was[i], func(w []float64) float64 { return o.loss(i, w) })
+				mixed := own[i]
+				if before {
+					mixed = was[i]
+				}
+				floats.AddScaled(mean, 1.0/3, mixed)
+			}
+			for i := range own {
+				if own[i] = floats.SubTo(make([]float64, len(x)), own[i], was[i]); !before {
+					own[i] = make([]float64, len(x))
+				}
+				floats.Add(own[i], mean)
+			}
+			return x
+		})
+	}
+
 	moon := &examples.MOON{Local: l, Mu: 2}
 	both := func() *fedkit.Matrix { return fedkit.StackRows(moon.State.X, moon.State.Previous) }
 	o.check(t, fed, moon, both, func(x []float64, own [][]float64) []float64 {

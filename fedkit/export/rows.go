@@ -153,7 +153,7 @@ func walk(v reflect.Value, name string, optional bool, yield func(metric string,
 // columns are fields that have a column of their own; maps are what the names in a map begin with.
 var (
 	columns = []string{"-", "round", "client", "summary", "validation"}
-	inMap   = map[string]string{"metrics": "", "notes": "note_"}
+	inMap   = map[string]string{"metrics": "", "notes": "note_", "links": "bytes_"}
 )
 
 func walkFields(v reflect.Value, prefix string, yield func(metric string, value float64, optional bool) bool) bool {

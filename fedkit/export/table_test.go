@@ -120,6 +120,20 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// Bytes on links other than the server's are rows of runs that have them.
+func TestRowsOfLinks(t *testing.T) {
+	h := &history.History{Rounds: []history.Record{{Round: 1, Links: map[string]history.Float{"edge_to_cloud": 8, "client_to_edge": 40}}}}
+	var got []string
+	for r := range export.Rows("a", h) {
+		if strings.Contains(r.Metric, "_to_") {
+			got = append(got, fmt.Sprint(r.Client, " ", r.Metric, " ", r.Value))
+		}
+	}
+	if want := []string{"-1 bytes_client_to_edge 40", "-1 bytes_edge_to_cloud 8"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // Times of the simulated clock are rows of runs that have one.
 func TestRowsOfAClock(t *testing.T) {
 	h := &history.History{Clients: 3, Rounds: []history.Record{

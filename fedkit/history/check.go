@@ -48,6 +48,11 @@ func (r *Record) Check(m int) error {
 	if r.BytesDown < 0 || r.BytesUp < 0 || r.StateBytes < 0 {
 		return fmt.Errorf("%d bytes down, %d up, %d kept", r.BytesDown, r.BytesUp, r.StateBytes)
 	}
+	for name, n := range r.Links {
+		if !(n >= 0) || math.IsInf(float64(n), 0) {
+			return fmt.Errorf("%v bytes %s", n, name)
+		}
+	}
 	switch {
 	case r.Scores != nil && len(r.Scores) != m:
 		return fmt.Errorf("%d client scores for %d clients", len(r.Scores), m)

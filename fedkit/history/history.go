@@ -109,7 +109,9 @@ func (h *History) String() string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	timed := h.Devices != nil
 	up, down := bytesText(h.Rounds, func(r *Record) int64 { return r.BytesUp }), bytesText(h.Rounds, func(r *Record) int64 { return r.BytesDown })
-	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\ttest loss\taccuracy\town accuracy\tup\tdown\ttime\t%s\n", map[bool]string{true: "clock\t"}[timed])
+	links := slices.ContainsFunc(h.Rounds, func(r Record) bool { return r.Links != nil })
+	other := bytesText(h.Rounds, func(r *Record) int64 { return int64(r.LinkBytes()) })
+	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\ttest loss\taccuracy\town accuracy\tup\tdown\ttime\t%s%s\n", map[bool]string{true: "clock\t"}[timed], map[bool]string{true: "other links\t"}[links])
 	decimals := 0 // of the clock: those that a round has among five digits of the last one
 	for _, r := range h.Rounds {
 		_, after, _ := strings.Cut(fmt.Sprintf("%.5g", r.Clock), ".")
@@ -134,6 +136,9 @@ func (h *History) String() string {
 			score(r.Score(), true), score(r.Global, false), score(r.Mean(), false), up(&r), down(&r), 1000*r.Seconds)
 		if timed {
 			fmt.Fprintf(w, "%.*f s\t", decimals, r.Clock)
+		}
+		if links {
+			fmt.Fprint(w, other(&r), "\t")
 		}
 		fmt.Fprintln(w)
 	}

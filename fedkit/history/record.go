@@ -3,7 +3,9 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"fedkit.example/fedkit/internal/lines"
@@ -15,10 +17,13 @@ type Record struct {
 	Seconds  float64 `json:"seconds"`                // wall time of the round without the evaluation
 	EvalTime float64 `json:"eval_seconds,omitempty"` // s of wall time that the evaluation took; 0 if there was none
 
-	Results    []ClientResult `json:"solves,omitempty"` // local solves, one row per participating client
-	BytesDown  int64          `json:"bytes_down"`       // server → clients, total
-	BytesUp    int64          `json:"bytes_up"`         // clients → server, total
-	StateBytes int64          `json:"kept,omitempty"`   // bytes of all matrices and slices of numbers in the strategy's State between rounds, such as models [M, d], and of kept optimizer memory
+	Results   []ClientResult `json:"solves,omitempty"` // local solves, one row per participating client
+	BytesDown int64          `json:"bytes_down"`       // server → clients, total
+	BytesUp   int64          `json:"bytes_up"`         // clients → server, total
+	// Links are the bytes that traveled on other links, by their ends: "client_to_client", "client_to_edge", "edge_to_client",
+	// "edge_to_cloud", "cloud_to_edge", "edge_to_edge" (see fedkit.Round.Send).
+	Links      map[string]Float `json:"links,omitempty"`
+	StateBytes int64            `json:"kept,omitempty"` // bytes of all matrices and slices of numbers in the strategy's State between rounds, such as models [M, d], and of kept optimizer memory
 
 	// Clock is when the round ended, in s of the simulated clock of a federation with devices; Absences are the stragglers, dropouts
 	// and excluded clients.
@@ -53,6 +58,14 @@ type Record struct {
 	// Summary has the totals and means of Results and Scores that were left out: see fedkit.Keep and LoadLight. Training, Mean and
 	// Spread work in both cases.
 	Summary *Summary `json:"summary,omitempty"`
+}
+
+// LinkBytes returns the sum of Links.
+func (r *Record) LinkBytes() (sum float64) {
+	for _, name := range slices.Sorted(maps.Keys(r.Links)) {
+		sum += float64(r.Links[name])
+	}
+	return sum
 }
 
 // Clients returns the participating clients; nil if Results were left out, unless the record is from a study's extract.

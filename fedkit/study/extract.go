@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -166,6 +167,15 @@ func evaluated(rounds []fedkit.Record) (kept []fedkit.Record) {
 		r.Seconds += since.Seconds
 		r.BytesDown += since.BytesDown
 		r.BytesUp += since.BytesUp
+		if since.Links != nil {
+			r.Links = maps.Clone(r.Links)
+			for name, n := range since.Links {
+				if r.Links == nil {
+					r.Links = map[string]fedkit.Float{}
+				}
+				r.Links[name] += n
+			}
+		}
 		clients := r.Clients()
 		if r.LeaveOut(true, true); all {
 			r.Summary.Clients = clients

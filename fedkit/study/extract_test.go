@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
+	algorithms "fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest/bounds"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/metric"
@@ -20,6 +21,34 @@ import (
 	"github.com/janpfeifer/must"
 	"github.com/klauspost/compress/zstd"
 )
+
+// The bytes of links are those since the last evaluation, as all bytes are.
+func TestExtractHasLinks(t *testing.T) {
+	dir, fed := t.TempDir(), digits(t)
+	st := study.New(filepath.Join(dir, "runs"))
+	st.Log = t.Output()
+	st.Add(fed, &algorithms.HierFAVG{Local: fedkit.Local{Batch: 16, LR: 0.1}}, fedkit.Options{Rounds: 5, EvalEvery: 2})
+	runs := must.M1(st.Run(ctx))
+	path := filepath.Join(dir, "some.runs")
+	must.M(runs.Extract(path))
+	whole, short := must.M1(runs[0].History()), must.M1(must.M1(study.Open(path))[0].History())
+	one := whole.Rounds[0].Links
+	if len(short.Rounds) != 3 || len(one) != 4 {
+		t.Fatal(short.Rounds, one)
+	}
+	for i, r := range short.Rounds {
+		for name, n := range r.Links {
+			if want := one[name] * fedkit.Float([]int{2, 2, 1}[i]); n != want || len(r.Links) != len(one) {
+				t.Errorf("round %d: %v bytes %s, want %v", r.Round, n, name, want)
+			}
+		}
+	}
+	for _, q := range []compare.Quantity{compare.Link("client_to_edge"), compare.Sent} {
+		if a, b := q.Of(whole)[0], q.Of(short)[0]; a != b || !(a > 0) {
+			t.Errorf("%s: %v, and %v in the extract", q.Name, a, b)
+		}
+	}
+}
 
 // An extract has what identifies runs and how they ended, without their folder.
 func TestExtractSaysWhichRuns(t *testing.T) {
