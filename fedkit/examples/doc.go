@@ -13,4 +13,7 @@
 //	MOON     an Objective that evaluates other models
 //	FedLC    an Objective with data per client
 //	Distill  an Objective with a teacher
+//	DPFedAvg cohorts that vary in size, and noise
+//	Sparse   a program with a parameter and two results
+//	QSGD     random numbers for each client, in a program
 package examples

@@ -37,6 +37,9 @@ func TestSuite(t *testing.T) {
 		&examples.PFedMe{Fraction: 0.5, Rounds: 2, Lambda: 1, Eta: 1, Local: standard},
 		&examples.Partial{Fraction: 0.5, Local: standard, Personal: []string{"dense1/biases"}},
 		&examples.MOON{Fraction: 0.5, Local: standard},
+		&examples.DPFedAvg{Fraction: 0.5, Clip: 10, Noise: 1e-4, Local: standard},
+		&examples.Sparse{Fraction: 0.5, Keep: 0.4, Local: standard},
+		&examples.QSGD{Fraction: 0.5, Local: standard},
 	} {
 		if err := (fedtest.Suite{Warmup: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
 			t.Error(err)
@@ -95,6 +98,8 @@ func TestIdentities(t *testing.T) {
 		{"Partial with everything personal = LocalOnly", plain, &examples.Partial{Fraction: 0.5, Local: l, Personal: []string{"dense1", "dense2"}}, alone},
 		{"MOON with μ = 0 = FedAvg", plain, &examples.MOON{Fraction: 0.5, Local: l, Mu: fedkit.Zero}, avg},
 		{"FedLC with τ = 0 = FedAvg", plain, &examples.FedLC{Fraction: 0.5, Local: l, Tau: fedkit.Zero}, avg},
+		{"DP-FedAvg without sampling, clipping and noise = FedAvg", plain, &examples.DPFedAvg{Local: l, Clip: 1e3, Noise: fedkit.Zero}, &strategy.FedAvg{Local: l}},
+		{"Sparse with k = d = FedAvg", plain, &examples.Sparse{Fraction: 0.5, Local: l, Keep: 1}, avg},
 		{"Distill with λ = 0 = FedAvg", plain, &examples.Distill{Fraction: 0.5, Local: l, Weight: fedkit.Zero}, avg},
 	} {
 		o := fedkit.Options{Rounds: 4, Seed: 3}
