@@ -167,7 +167,8 @@ func ExamplePrograms() {
 		parts := m.ApplyN(2, largest.Of(k))
 		fmt.Println(k, must.M1(parts[0].Host()), must.M1(parts[1].Host()))
 	}
-	fmt.Println("the same program for the same k:", largest.Of(2) == largest.Of(2))
+	a, b := largest.Of(2), largest.Of(2)
+	fmt.Println("the same program for the same k:", a == b)
 	// Output:
 	// 1 [0 0 4 0 0 9] [3 1 0 1 5 0]
 	// 2 [3 0 4 0 5 9] [0 1 0 1 0 0]
