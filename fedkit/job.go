@@ -32,8 +32,8 @@ type Job struct {
 	Start   *Matrix // initial model of each client
 
 	// MaxClients is the largest cohort of a strategy whose cohorts vary in size, as with Poisson sampling: programs are made for as many
-	// clients, and serve all smaller cohorts. Round.Normal and Uniform take it over. Default: len(Clients), for a cohort of one size.
-	// Matrices with one row per client, in this job, are compiled for each size still.
+	// clients, and serve all smaller cohorts; only rounding changes. Round.Normal and Uniform take it over. Default: len(Clients), for
+	// cohorts of one size. A job whose own matrices have one row per client still compiles for each size.
 	MaxClients int
 
 	Epochs []int     // E_i by client of the job, instead of Local.Epochs
