@@ -103,11 +103,11 @@ func TestNPYOfSeveralTargets(t *testing.T) {
 		return [][]float32{{0, -1}, {1, -1}, {2, 3}, {1, -1}, {0, 2}}[row][column]
 	})
 	for want, a := range map[string]NPY{
-		"two.npy: row 3 is -2 (int64): must be a whole number in [-1, 65536)":   {X: "x.npy", Y: "two.npy"},
-		"Scale = +Inf: must be a finite float32, or 0 for the default": {X: "x.npy", Y: "y.npy", Scale: math.Inf(1)},
-		"has the tag 0.5: must be 0 or 1":                                       {X: "x.npy", Y: "f.npy", Tags: true},
-		"y.npy has shape [5 2]: must be [5], one value per row of":              {X: "x.npy", Y: "y.npy", Owner: "y.npy"},
-		"wide.npy has 1 values per row: must have 2, as":                        {X: "x.npy", Y: "f.npy", TestX: "x.npy", TestY: "wide.npy"},
+		"two.npy: row 3 is -2 (int64): must be a whole number in [-1, 65536)": {X: "x.npy", Y: "two.npy"},
+		"Scale = +Inf: must be a finite float32, or 0 for the default":        {X: "x.npy", Y: "y.npy", Scale: math.Inf(1)},
+		"has the tag 0.5: must be 0 or 1":                                     {X: "x.npy", Y: "f.npy", Tags: true},
+		"y.npy has shape [5 2]: must be [5], one value per row of":            {X: "x.npy", Y: "y.npy", Owner: "y.npy"},
+		"wide.npy has 1 values per row: must have 2, as":                      {X: "x.npy", Y: "f.npy", TestX: "x.npy", TestY: "wide.npy"},
 	} {
 		expect.Error(t, want)(a.in(dir).Make())
 	}

@@ -183,3 +183,26 @@ func ExampleFederation_Predict() {
 	fmt.Println("most zeros are taken for zeros:", confusion[0][0] > 9*confusion[0][8])
 	// Output: most zeros are taken for zeros: true
 }
+
+// largest returns the k largest values of each row, and the others.
+var largest = fedkit.NewPrograms("largest", func(k int, in []*graph.Node) []*graph.Node {
+	values, _ := graph.TopK(in[0], k, 1)
+	least := graph.Slice(values, graph.AxisRange(), graph.AxisRange(k-1, k))
+	top := graph.Where(graph.GreaterOrEqual(in[0], least), in[0], graph.ZerosLike(in[0]))
+	return []*graph.Node{top, graph.Sub(in[0], top)}
+}).RowWise()
+
+// A program with a parameter, which is a constant of the graph, and with two results.
+func ExamplePrograms() {
+	m := fedkit.NewMatrix([]float32{3, 1, 4, 1, 5, 9}, 2, 3)
+	for k := 1; k <= 2; k++ {
+		parts := m.ApplyN(2, largest.Of(k))
+		fmt.Println(k, must.M1(parts[0].Host()), must.M1(parts[1].Host()))
+	}
+	a, b := largest.Of(2), largest.Of(2)
+	fmt.Println("the same program for the same k:", a == b)
+	// Output:
+	// 1 [0 0 4 0 0 9] [3 1 0 1 5 0]
+	// 2 [3 0 4 0 5 9] [0 1 0 1 0 0]
+	// the same program for the same k: true
+}

@@ -33,6 +33,11 @@ type Job struct {
 	Local   Local   // the local solver
 	Start   *Matrix // initial model of each client
 
+	// MaxClients is the largest cohort of a strategy whose cohorts vary in size, as with Poisson sampling: programs are made for as many
+	// clients, and serve all smaller cohorts; only rounding changes. Round.Normal and Uniform take it over. Default: len(Clients), for
+	// cohorts of one size. A job whose own matrices have one row per client still compiles for each size.
+	MaxClients int
+
 	Epochs []int     // E_i by client of the job, instead of Local.Epochs
 	Steps  []int     // τ_i by client of the job, instead of Local.Epochs or Local.Steps; more than usual may compile a program of twice the capacity
 	LR     []float64 // η_i by client of the job, instead of Local.LR; Local.Schedule still applies
@@ -93,10 +98,10 @@ func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed
 			u.Start = j.Start.Take(only...)
 		}
 	}
-	u.Models = rows.FromPieces(out.Models, out.Place)
+	u.Models = rows.FromPieces(out.Models, out.Place, j.MaxClients)
 	u.Local = u.Models
 	if out.Memory != nil {
-		u.memory = rows.FromPieces(out.Memory, out.Place)
+		u.memory = rows.FromPieces(out.Memory, out.Place, 0)
 	}
 	return u, nil
 }
@@ -125,7 +130,7 @@ func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) 
 	}
 	l, pull := j.Local.WithDefaults(), j.pull()
 	work = &engine.Job{
-		Clients: fed.numbers(j.Clients), Names: j.Clients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
+		Clients: fed.numbers(j.Clients), Names: j.Clients, Most: j.MaxClients, Batch: l.Batch, Epochs: l.Epochs, EpochsOf: j.Epochs, Steps: l.Steps, StepsOf: j.Steps, Rate: rates, Optimizer: l.Optimizer,
 		Memory: onDevice(j.memory), Before: j.before, Prox: j.mu(), Clip: l.ClipExamples, Noise: l.Noise * l.ClipExamples, ProxWeights: onDevice(pull.Mask), Anchor: onDevice(pull.To),
 		Start: onDevice(j.Start), Shift: onDevice(j.Shift), Mask: onDevice(fed.only(j.Mask)), Extra: extra, PerExample: j.PerExample,
 		Order: func(client, epoch int) *rand.Rand { return draw(client).order(client, epoch) },
@@ -284,6 +289,8 @@ func (j *Job) fields(f *Federation, call int) []jobField {
 	positive := func(n int) bool { return n >= 1 }
 	return []jobField{
 		{"Clients", j.Clients != nil, j.checkClients(f)},
+		{"MaxClients", j.MaxClients != 0, refuse(j.MaxClients != 0 && (j.MaxClients < n || j.MaxClients > len(f.Clients)), "Job.MaxClients", j.MaxClients,
+			fmt.Sprintf("in [%d, %d]: at least the %d clients of the job, and at most all; or 0 for a cohort of one size", n, len(f.Clients), n))},
 		{"Local", false, check("Local", j.Local, f, n)},
 		{"Start", false, checkRows("Start", j.Start, n, d)},
 		{"Epochs", j.Epochs != nil, cmp.Or(

@@ -1,7 +1,10 @@
 package fedkit
 
 import (
+	"fmt"
+
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/lru"
 	"fedkit.example/fedkit/internal/rows"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/gomlx/core/graph"
@@ -16,12 +19,51 @@ type Matrix = rows.Matrix
 type Layer = rows.Layer
 
 // Program is a GoMLX graph function for server-side mathematics, compiled once for each combination of argument shapes. Make it
-// once: as a package-level variable or, if it depends on a strategy's options, in a field that is set when it is nil.
+// once, as a package-level variable. If it depends on an option, use Programs.
 type Program = xla.Program
 
-// NewProgram returns the program that build describes; it is compiled when it is first applied.
-func NewProgram(name string, build func(args []*graph.Node) *graph.Node) *Program {
+// NewProgram returns the program that build describes, with one result or several (see Matrix.ApplyN); it is compiled when it is first
+// applied.
+func NewProgram[R *graph.Node | []*graph.Node](name string, build func(args []*graph.Node) R) *Program {
 	return rows.NewProgram(name, build)
+}
+
+// Programs are programs that differ in a parameter, such as k of the k largest values: a constant of the graph, where an argument
+// would not do. Equal values are one program, whichever strategy asks for it, so a strategy may do so in every round:
+//
+//	var top = fedkit.NewPrograms("top", func(k int, in []*Node) *Node { return Where(TopKMask(Abs(in[0]), k, 1), in[0], ZerosLike(in[0])) })
+//
+//	sent := u.Delta().Apply(top.Of(s.K))
+//
+// Each value is compiled, so it must not change from round to round.
+type Programs[P comparable] struct {
+	of *lru.Cache[P, *Program]
+	by func(P) *Program
+}
+
+// NewPrograms returns the programs that build describes: see NewProgram.
+func NewPrograms[P comparable, R *graph.Node | []*graph.Node](name string, build func(parameter P, args []*graph.Node) R) *Programs[P] {
+	return &Programs[P]{lru.New[P, *Program](512), func(p P) *Program {
+		return NewProgram(fmt.Sprintf("%s of %v", name, p), func(args []*graph.Node) R { return build(p, args) })
+	}}
+}
+
+// RowWise declares that all of the programs are: see Program.RowWise.
+func (ps *Programs[P]) RowWise() *Programs[P] {
+	by := ps.by
+	if by == nil {
+		return ps
+	}
+	ps.by = func(p P) *Program { return by(p).RowWise() }
+	return ps
+}
+
+// Of returns the program with a value of the parameter; nil, which Apply refuses, if NewPrograms did not make them.
+func (ps *Programs[P]) Of(parameter P) *Program {
+	if ps == nil || ps.by == nil {
+		return nil
+	}
+	return ps.of.Get(parameter, func() *Program { return ps.by(parameter) })
 }
 
 // NewMatrix puts n·d values, in row-major order, on the device.

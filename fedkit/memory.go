@@ -142,7 +142,7 @@ func (f *Federation) fitsSteps(field string, value int, steps float64, l Local, 
 
 // fits refuses a job whose models or batches do not fit in memory.
 func (j *Job) fits(f *Federation) error {
-	l, n := j.Local.WithDefaults(), len(j.Clients)
+	l, n := j.Local.WithDefaults(), max(len(j.Clients), j.MaxClients)
 	if j.Epochs != nil {
 		batch, most, of := float64(f.batch(l)), 0.0, 0
 		for i, epochs := range j.Epochs {

@@ -181,7 +181,9 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Local.Prox":       {nil, proximal},
 	"Local.KeepMemory": {func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }, func(x *tried) { x.Local.KeepMemory = true }},
 
-	"Job.Clients":   {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[1:] }) }},
+	"Job.Clients": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[1:] }) }},
+	"Job.MaxClients": {func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[:5] }) }, // rounding
+		func(x *tried) { x.with(func(j *fedkit.Job) { j.MaxClients = 12 }) }},
 	"Job.Local":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Local.LR = 0.02 }) }},
 	"Job.Start":     {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Start = j.Start.Scale(2) }) }},
 	"Job.Epochs":    {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Epochs = each(j, 1) }) }},

@@ -38,6 +38,7 @@ type Round struct {
 	began        map[int]int // by client, jobs begun in an asynchronous round
 	flight       []*InFlight // of an asynchronous round
 	calls        int         // of Train
+	most         int         // the greatest MaxClients of its jobs
 	alike        bool        // the selector uses ClientResult.Similarity
 	quiet        bool        // an evaluation: communication is not counted
 	err          error

@@ -400,3 +400,30 @@ func TestPairsThatDoNotFitAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Random rows depend on the seed, the round, the purpose and their client, and on nothing else.
+func TestRandomRows(t *testing.T) {
+	fed, _ := toy(t, 4, 4, 4)
+	draw := func(seed uint64, round int, purpose string, clients ...int) [][]float64 {
+		r := &Round{T: round, Fed: fed, opts: Options{Seed: seed}}
+		return append(rowsOf(t, r.Normal(purpose, 3, clients...)), rowsOf(t, r.Uniform(purpose, 3, clients...))...)
+	}
+	all, some := draw(1, 2, "noise", 0, 1, 2), draw(1, 2, "noise", 2, 0)
+	if !reflect.DeepEqual(some, [][]float64{all[2], all[0], all[5], all[3]}) {
+		t.Errorf("%v, among others %v", some, all)
+	}
+	server := draw(1, 2, "noise")
+	if len(server) != 2 {
+		t.Errorf("%v for the server", server)
+	}
+	for _, other := range [][][]float64{all, draw(2, 2, "noise", 0, 1, 2), draw(1, 3, "noise", 0, 1, 2), draw(1, 2, "else", 0, 1, 2), server} {
+		for _, row := range other {
+			if &other[0] != &all[0] && slices.ContainsFunc(all, func(a []float64) bool { return a[0] == row[0] }) {
+				t.Errorf("%v has a row of %v", other, all)
+			}
+		}
+	}
+	r := &Round{T: 1, Fed: fed}
+	expect.Invalid(t, "d = 0: must be at least 1")(r.Uniform("noise", 0, 1).Err())
+	expect.Invalid(t, "d = 0: must be at least 1")(r.Err())
+}

@@ -18,6 +18,7 @@ func (r *Round) Train(job Job) *Updates {
 		return r.noUpdates(job)
 	}
 	r.calls++
+	r.most = max(r.most, job.MaxClients)
 	r.Fail(r.recall(&job))
 	if r.err != nil {
 		return r.noUpdates(job)

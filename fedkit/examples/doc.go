@@ -17,4 +17,10 @@
 //	FedProto  features of a layer, and an Objective that uses them
 //	FedDF     training at the server, on numbers per example
 //	Distill   an Objective with a teacher
+//	FedLAMA   norms and columns by layer, and layers that travel less often
+//	HierFAVG  links between clients, edge servers and the cloud
+//	DPSGD     links between clients, without a server
+//	DPFedAvg  cohorts that vary in size, and noise
+//	Sparse    a program with a parameter and two results
+//	QSGD      random numbers for each client, in a program
 package examples

@@ -1,6 +1,7 @@
 package examples_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -377,6 +378,37 @@ func TestReplay(t *testing.T) {
 			}
 		}
 		return x
+	})
+
+	private := &examples.DPFedAvg{Local: l, Clip: 0.5, Noise: fedkit.Zero}
+	o.check(t, fed, private, func() *fedkit.Matrix { return private.X }, func(x []float64, own [][]float64) []float64 {
+		next := slices.Clone(x)
+		for i := range own {
+			update := floats.SubTo(make([]float64, len(x)), o.descend(steps, x, func(w []float64) float64 { return o.loss(i, w) }), x)
+			floats.AddScaled(next, min(1, 0.5/floats.Norm(update, 2))/float64(len(own)), update)
+		}
+		return next
+	})
+
+	sparse, missing := &examples.Sparse{Local: l, Keep: 0.3}, map[int][]float64{}
+	o.check(t, fed, sparse, func() *fedkit.Matrix { return sparse.State.X }, func(x []float64, _ [][]float64) []float64 {
+		k := int(0.3 * float64(len(x)))
+		return o.average(func(i int) []float64 {
+			rest := floats.SubTo(make([]float64, len(x)), o.descend(steps, x, func(w []float64) float64 { return o.loss(i, w) }), x)
+			if missing[i] != nil {
+				floats.Add(rest, missing[i])
+			}
+			w, order := slices.Clone(x), make([]int, len(x))
+			for j := range order {
+				order[j] = j
+			}
+			slices.SortFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(rest[b]), math.Abs(rest[a])) })
+			for _, j := range order[:k] {
+				w[j], rest[j] = w[j]+rest[j], 0
+			}
+			missing[i] = rest
+			return w
+		})
 	})
 
 	distill := &examples.Distill{Local: l, Weight: 0.8, Temperature: 2}

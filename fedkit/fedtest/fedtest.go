@@ -23,6 +23,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 
 	"fedkit.example/fedkit"
@@ -229,7 +231,7 @@ func again(fed *fedkit.Federation, s fedkit.Strategy) error {
 		}
 	}
 	if n := xla.Compilations() - before; n != 0 {
-		return fmt.Errorf("%d programs were compiled in another run, want 0: they differ from those of the first run, such as by a number in them that belongs in their arguments", n)
+		return fmt.Errorf("%d programs were compiled in another run, want 0: they differ from those of the first run, such as by a number in them that belongs in their arguments, or in the parameter of fedkit.NewPrograms", n)
 	}
 	runtime.KeepAlive(first) // and its own programs, which those of another run share if they compute the same
 	got, err := resumed(fed, s, fedkit.Pace{})
@@ -382,19 +384,37 @@ func (c Suite) compiles(s fedkit.Strategy) error {
 		return err
 	}
 	xla.NewEra()
-	warm, first := max(1, c.Warmup), int64(0)
+	warm, first := max(1, c.Warmup), 0
 	for h, err := range fedkit.Rounds(context.Background(), fed, fresh(s), fedkit.Options{Rounds: warm + 5, Seed: 9}) {
 		if err != nil {
 			return err
 		}
 		if len(h.Rounds) == warm {
-			first = xla.Fresh()
+			first = len(xla.Fresh())
 		}
 	}
-	if n := xla.Fresh() - first; n != 0 {
-		return fmt.Errorf("%d programs were compiled after round %d, want 0: make a fedkit.Program once, as a package-level variable or in a field that the first round sets, and give it what changes as arguments", n, warm)
+	return compiled(xla.Fresh()[first:], warm)
+}
+
+// compiled says which programs were compiled after a round, and what helps.
+func compiled(programs []string, round int) error {
+	if len(programs) == 0 {
+		return nil
 	}
-	return nil
+	first, others := programs[0], programs[1:]
+	name, _, _ := strings.Cut(first, " for ")
+	family, _, _ := strings.Cut(name, " of ")
+	begins := func(prefix string) bool {
+		return slices.ContainsFunc(others, func(p string) bool { return strings.HasPrefix(p, prefix) })
+	}
+	remedy := "its arguments change shape from round to round. If cohorts vary in size, set Job.MaxClients and declare programs of your own RowWise"
+	switch {
+	case slices.Contains(others, first):
+		remedy = "it is made anew in every round. Make it once, as a package-level variable, or by fedkit.NewPrograms if it depends on an option, and give it what changes as arguments"
+	case family != name && begins(family+" of ") && !begins(name+" for "):
+		remedy = "its parameter changes from round to round. Give it what changes as an argument"
+	}
+	return fmt.Errorf("%d programs were compiled after round %d, want 0: %s: %s", len(programs), round, programs[0], remedy)
 }
 
 // Identical runs both strategies on Quadratic with clients of the given sizes, for six rounds with three seeds, and

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -59,6 +60,15 @@ func (s *partway) Round(r *fedkit.Round) error {
 		s.hidden = step
 	case "compiles":
 		s.State.X.Repeat(1 + r.T)
+	case "parameter":
+		step = step.Apply(times.Of(float64(r.T))).Scale(1 / float64(r.T))
+	case "own parameter":
+		step = step.Apply(times.Of(s.Share)).Scale(1 / s.Share)
+	case "shapes":
+		step = step.Apply(cut, make([]float64, 1+r.T))
+	case "two results":
+		both := step.ApplyN(2, halves.Of(5))
+		step = fedkit.JoinColumns(both...)
 	case "own program", "another program", "many programs":
 		step = step.Apply(s.program(r.T))
 	case "in a circle":
@@ -68,6 +78,14 @@ func (s *partway) Round(r *fedkit.Round) error {
 	s.State.X = s.State.X.Add(step)
 	return r.Err()
 }
+
+var (
+	times  = fedkit.NewPrograms("times", func(by float64, in []*graph.Node) *graph.Node { return graph.MulScalar(in[0], by) })
+	cut    = fedkit.NewProgram("cut", func(in []*graph.Node) *graph.Node { return graph.Add(in[0], graph.ReduceAllSum(in[1])) })
+	halves = fedkit.NewPrograms("halves", func(d int, in []*graph.Node) []*graph.Node {
+		return []*graph.Node{graph.Slice(in[0], graph.AxisRange(), graph.AxisRange(0, d/2)), graph.Slice(in[0], graph.AxisRange(), graph.AxisRange(d/2, d))}
+	}).RowWise()
+)
 
 // program is ×1, in each run anew.
 func (s *partway) program(round int) *fedkit.Program {
@@ -110,12 +128,16 @@ func TestSuiteFindsFlaws(t *testing.T) {
 		"":                "",
 		"own program":     "",
 		"another program": "bytes: 2 programs were compiled in another run, want 0: they differ from those of the first run",
-		"many programs":   "compilations: 5 programs were compiled after round 1, want 0: make a fedkit.Program once",
+		"many programs":   `compilations: 5 programs were compiled after round 1, want 0: program "own" for [(Float32)[1, 5]]: it is made anew in every round. Make it once`,
+		"parameter":       `compilations: 5 programs were compiled after round 1, want 0: program "times of 2" for [(Float32)[1, 5]]: its parameter changes`,
+		"own parameter":   "",
+		"shapes":          `compilations: 5 programs were compiled after round 1, want 0: program "cut" for [(Float32)[1, 5] (Float32)[3]]: its arguments change shape`,
+		"two results":     "",
 		"in a circle":     "bytes: invalid: State.Loop.Next = what holds it: must be a value without cycles",
 		"frozen":          "learns: the loss is",
 		"random":          "bytes: the bytes differ with 1 workers",
 		"forgetful":       "bytes: a resumed run ends with different bytes",
-		"compiles":        "compilations: ",
+		"compiles":        `compilations: 5 programs were compiled after round 1, want 0: program "take" for [(Float32)[1, 5] (Int32)[3]]: its arguments change shape`,
 		"greedy":          "newcomers: a run with newcomers ends with different bytes",
 		"lost":            "newcomers: the loss of newcomer 0 is NaN",
 		"default":         "defaults: Local.Epochs: 0 is not the default of 1",
@@ -125,6 +147,51 @@ func TestSuiteFindsFlaws(t *testing.T) {
 	steps := fedkit.Local{Steps: 5, Batch: 8, LR: 0.05}
 	expect.OK(t, fedtest.TestStrategy(&partway{Fraction: 0.5, Local: steps}))
 	expect.Error(t, "must be a pointer to a struct")(fedtest.TestStrategy(value{}))
+}
+
+// poisson draws cohorts of any size. Clients keep what of their updates was not used.
+type poisson struct {
+	Local fedkit.Local
+	Most  int `range:"[0,inf)"`
+	State struct{ X, Rest *fedkit.Matrix }
+}
+
+func (s *poisson) Start(r *fedkit.Round) error {
+	s.State.X = r.Models(1)
+	s.State.Rest = fedkit.Zeros(r.Clients(), s.State.X.Cols())
+	return r.Err()
+}
+
+func (s *poisson) Round(r *fedkit.Round) error {
+	rng := r.Rand("sample")
+	all := r.Candidates()
+	S := append(all[:1:1], slices.DeleteFunc(all[1:], func(int) bool { return rng.Float64() > 0.5 })...)
+	u := r.Train(fedkit.Job{Clients: S, MaxClients: s.Most, Start: s.State.X, Local: s.Local})
+	update := u.Delta().Add(s.State.Rest.Take(u.Clients()...))
+	used := update.Apply(dropped, r.Uniform("drop", update.Cols(), u.Clients()...))
+	lengths, err := used.Norms()
+	r.Fail(err)
+	for i := range lengths {
+		lengths[i] = min(1, 100/lengths[i])
+	}
+	s.State.X = s.State.X.Add(used.ScaleRows(lengths).Mean(u.Examples()))
+	s.State.Rest = s.State.Rest.Put(u.Clients(), update.Sub(used).Scale(0.5))
+	return r.Err()
+}
+
+var dropped = fedkit.NewProgram("dropped", func(in []*graph.Node) *graph.Node {
+	return graph.Where(graph.LessThan(in[1], graph.Scalar(in[1].Graph(), in[1].DType(), 0.2)), graph.ZerosLike(in[0]), in[0])
+}).RowWise()
+
+func (s *poisson) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Global: s.State.X} }
+
+// Cohorts that vary in size compile nothing if the largest is stated. If it is not, the suite says so.
+func TestVaryingCohorts(t *testing.T) {
+	local := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
+	expect.OK(t, fedtest.TestStrategy(&poisson{Most: 6, Local: local}))
+	expect.Error(t, "compilations: ", "its arguments change shape from round to round. If cohorts vary in size, set Job.MaxClients")(fedtest.TestStrategy(&poisson{Local: local}))
+	few := &poisson{Most: 1, Local: local}
+	expect.Error(t, "Job.MaxClients = 1: must be in [", ", 6]: at least the ")(fedtest.TestStrategy(few))
 }
 
 type value struct{}

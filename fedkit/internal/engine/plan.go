@@ -84,7 +84,7 @@ func (e *Engine) plan(job *Job) plan {
 	for k.steps < longest { // double the capacity, so that few programs serve all
 		k.steps *= 2
 	}
-	k.lanes = share(len(job.Clients), e.Lanes(job))
+	k.lanes = share(max(len(job.Clients), job.Most), e.Lanes(job))
 	p.design = k
 	clients := job.Only
 	if clients == nil {

@@ -55,7 +55,7 @@ func (m *Matrix) Columns(from, to int) *Matrix {
 	return m.Apply(columnRanges.Get([2]int{from, to}, func() *xla.Program {
 		return NewProgram(fmt.Sprintf("columns %d to %d", from, to), func(a []*graph.Node) *graph.Node {
 			return graph.Slice(a[0], graph.AxisRange(), graph.AxisRange(from, to))
-		})
+		}).RowWise()
 	}))
 }
 
@@ -98,16 +98,16 @@ func (m *Matrix) Inner(b *Matrix) (*mat.Dense, error) {
 }
 
 var (
-	mulRows = NewProgram("mul", func(a []*graph.Node) *graph.Node { return graph.Mul(a[0], a[1]) })
-	not     = NewProgram("not", func(a []*graph.Node) *graph.Node { return graph.OneMinus(a[0]) })
+	mulRows = NewProgram("mul", func(a []*graph.Node) *graph.Node { return graph.Mul(a[0], a[1]) }).RowWise()
+	not     = NewProgram("not", func(a []*graph.Node) *graph.Node { return graph.OneMinus(a[0]) }).RowWise()
 	blend   = NewProgram("blend", func(a []*graph.Node) *graph.Node {
 		a = sameRows(a)
 		return graph.Where(graph.NotEqual(a[2], graph.ZerosLike(a[2])), a[0], a[1])
-	})
+	}).RowWise()
 	scaleRows = NewProgram("scale rows", func(a []*graph.Node) *graph.Node {
 		return graph.Mul(a[0], graph.InsertAxes(a[1], -1))
-	})
-	join = NewProgram("join", func(a []*graph.Node) *graph.Node { return graph.Concatenate(sameRows(a), 1) })
+	}).RowWise()
+	join = NewProgram("join", func(a []*graph.Node) *graph.Node { return graph.Concatenate(sameRows(a), 1) }).RowWise()
 )
 
 // sameRows broadcasts single rows to the number of rows of the others.

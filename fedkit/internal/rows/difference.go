@@ -36,7 +36,7 @@ func (d *difference) materialize() (*tensors.Tensor, error) {
 	if d.whole == nil {
 		d.whole = d.models.Sub(d.start)
 	}
-	return d.whole.tensor()
+	return d.whole.roomy()
 }
 
 // mix sums the contributions of the pieces; nil if the pieces are joined already.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/precision"
@@ -23,32 +24,40 @@ import (
 // strategy that made the mistake.
 type Matrix struct {
 	rows, cols int
-	t          *tensors.Tensor
-	pieces     *pieces     // instead of t
-	difference *difference // instead of t
+	t          *tensors.Tensor // may have spare rows: see room
+	pieces     *pieces         // instead of t
+	difference *difference     // instead of t
+	taken      *taken          // instead of t
 	err        error
 }
 
 // Tensor returns the matrix as one tensor.
 func Tensor(m *Matrix) (*tensors.Tensor, error) { return m.tensor() }
 
-// tensor returns the matrix as one tensor.
+// tensor returns the matrix as one tensor, without spare rows.
 func (m *Matrix) tensor() (*tensors.Tensor, error) {
-	if err := m.Err(); err != nil {
+	t, err := m.roomy()
+	if err != nil || t.Shape().Dimensions[0] == m.rows {
+		return t, err
+	}
+	out, err := run(takeRows, []any{t, engine.Sequence(m.rows)})
+	if err != nil {
 		return nil, err
 	}
-	switch {
-	case m.pieces != nil:
-		return m.pieces.materialize()
-	case m.difference != nil:
-		return m.difference.materialize()
-	}
-	return m.t, nil
+	return out[0], nil
 }
 
-// NewProgram returns the program that build describes; nothing is compiled before it is first applied.
-func NewProgram(name string, build func(args []*graph.Node) *graph.Node) *xla.Program {
-	return xla.NewProgram(name, func(args []*graph.Node) []*graph.Node { return []*graph.Node{build(args)} })
+// NewProgram returns the program that build describes, with one result or several; nothing is compiled before it is first applied.
+func NewProgram[R *graph.Node | []*graph.Node](name string, build func(args []*graph.Node) R) *xla.Program {
+	return xla.NewProgram(name, func(args []*graph.Node) []*graph.Node {
+		switch out := any(build(args)).(type) {
+		case *graph.Node:
+			return []*graph.Node{out}
+		case []*graph.Node:
+			return out
+		}
+		return nil
+	})
 }
 
 // NewMatrix puts n·d values, row after row, on the device.
@@ -106,18 +115,37 @@ func (m *Matrix) Err() error {
 
 // Apply runs a program on m and further arguments (matrices, []float32 or []float64 vectors, numbers); its one result
 // must be a matrix. Numbers and vectors reach the program as float32 parameters, so new values do not recompile.
-func (m *Matrix) Apply(p *xla.Program, args ...any) *Matrix {
+func (m *Matrix) Apply(p *xla.Program, args ...any) *Matrix { return m.ApplyN(1, p, args...)[0] }
+
+// ApplyN is Apply for a program with n results, which are all matrices.
+func (m *Matrix) ApplyN(n int, p *xla.Program, args ...any) []*Matrix {
+	all := func(bad *Matrix) []*Matrix { return slices.Repeat([]*Matrix{bad}, max(n, 1)) }
 	if p == nil {
-		return failed("Matrix.Apply: the program is nil")
+		return all(failed("Matrix.Apply: the program is nil"))
 	}
-	out, err := run(p, append([]any{m}, args...))
-	if err != nil {
-		return &Matrix{err: err}
+	args = append([]any{m}, args...)
+	rows, room := align(p, args)
+	out, err := run(p, args)
+	switch {
+	case err != nil:
+		return all(&Matrix{err: err})
+	case len(out) != n:
+		return all(failed("%v returned %d results: want %d, as ApplyN(%d, …) takes", p, len(out), n, len(out)))
 	}
-	if s := out[0].Shape(); s.Rank() != 2 || s.DType != dtypes.Float32 || s.Size() == 0 {
-		return failed("%v returned %v: want (Float32)[n, d]", p, s)
+	ms := make([]*Matrix, n)
+	for i, t := range out {
+		s := t.Shape()
+		switch {
+		case s.Rank() != 2 || s.DType != dtypes.Float32 || s.Size() == 0:
+			return all(failed("%v returned %v: want (Float32)[n, d]", p, s))
+		case rows > 0 && s.Dimensions[0] != room:
+			return all(failed("%v is row-wise and returned %v for %d rows: want a row for each", p, s, room))
+		}
+		if ms[i] = fromTensor(t); rows > 0 {
+			ms[i].rows = rows
+		}
 	}
-	return fromTensor(out[0])
+	return ms
 }
 
 func run(p *xla.Program, args []any) ([]*tensors.Tensor, error) {
@@ -156,9 +184,9 @@ func forProgram(args []any) error {
 }
 
 var (
-	addRows  = NewProgram("add", func(a []*graph.Node) *graph.Node { return graph.Add(a[0], a[1]) })
-	subRows  = NewProgram("sub", func(a []*graph.Node) *graph.Node { return graph.Sub(a[0], a[1]) })
-	scale    = NewProgram("scale", func(a []*graph.Node) *graph.Node { return graph.Mul(a[0], a[1]) })
+	addRows  = NewProgram("add", func(a []*graph.Node) *graph.Node { return graph.Add(a[0], a[1]) }).RowWise()
+	subRows  = NewProgram("sub", func(a []*graph.Node) *graph.Node { return graph.Sub(a[0], a[1]) }).RowWise()
+	scale    = NewProgram("scale", func(a []*graph.Node) *graph.Node { return graph.Mul(a[0], a[1]) }).RowWise()
 	takeRows = NewProgram("take", func(a []*graph.Node) *graph.Node {
 		return graph.Gather(a[0], graph.InsertAxes(a[1], -1))
 	})
@@ -220,7 +248,7 @@ func (m *Matrix) Take(rows ...int) *Matrix {
 	if bad := m.checkRows("Take", rows); bad != nil {
 		return bad
 	}
-	return m.Apply(takeRows, rows)
+	return &Matrix{rows: len(rows), cols: m.cols, taken: &taken{from: m, rows: slices.Clone(rows)}}
 }
 
 // Put returns m with the given rows replaced by those of u ([len(rows), d]); rows must differ.
@@ -238,7 +266,11 @@ func (m *Matrix) Put(rows []int, u *Matrix) *Matrix {
 		}
 		seen[r] = true
 	}
-	return m.Apply(putRows, rows, u)
+	rows = slices.Clone(rows)
+	for i := range u.room() - len(rows) { // rows that do not exist are not put
+		rows = append(rows, m.rows+i)
+	}
+	return m.Apply(putRows, rows, u.whole())
 }
 
 // CheckCols refuses models that do not have d parameters each.
@@ -285,7 +317,12 @@ func (m *Matrix) Mix(r [][]float64) *Matrix {
 			return sum
 		}
 	}
-	return m.Apply(mix, slices.Concat(r...))
+	whole, spare := m.whole(), make([]float64, m.room()-m.rows)
+	var weights []float64
+	for _, row := range r {
+		weights = append(append(weights, row...), spare...)
+	}
+	return whole.Apply(mix, weights)
 }
 
 // Mean returns the weighted mean of the rows, [1, d]: Σ weights_i m_i / Σ weights_i. Nil weights are uniform.
@@ -353,11 +390,12 @@ func (m *Matrix) host(p *xla.Program, more ...any) ([]float64, error) {
 
 // Host copies the values to the host, row after row.
 func (m *Matrix) Host() ([]float32, error) {
-	t, err := m.tensor()
+	t, err := m.roomy()
 	if err != nil {
 		return nil, err
 	}
-	return xla.Host(t)
+	v, err := xla.Host(t)
+	return v[:min(len(v), m.rows*m.cols)], err
 }
 
 // MarshalBinary encodes shape and values, little endian, for a strategy's State in checkpoints.

@@ -22,7 +22,7 @@ func TestMatrix(t *testing.T) {
 func TestMatrixInPieces(t *testing.T) {
 	testMatrix(t, func() *Matrix {
 		ts := []*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t}
-		return FromPieces(engine.Values(ts), []int{2, 0, 1})
+		return FromPieces(engine.Values(ts), []int{2, 0, 1}, 0)
 	})
 }
 
@@ -37,16 +37,16 @@ func TestMatrixElsewhere(t *testing.T) {
 		here := engine.Values([]*tensors.Tensor{NewMatrix([]float32{3, 4, 5, 6}, 2, 2).t, NewMatrix([]float32{1, 2, 7, 8}, 2, 2).t})
 		return []engine.Value{away{here[0]}, away{here[1]}}
 	}
-	testMatrix(t, func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}) })
+	testMatrix(t, func() *Matrix { return FromPieces(pieces(), []int{2, 0, 1}, 0) })
 	testMatrix(t, func() *Matrix {
-		return Less(FromPieces(pieces(), []int{2, 0, 1}), NewMatrix([]float32{0, 0}, 1, 2))
+		return Less(FromPieces(pieces(), []int{2, 0, 1}, 0), NewMatrix([]float32{0, 0}, 1, 2))
 	})
 	var many []engine.Value // more than maxRequests, summed in order
 	var place []int
 	for i := range 5 * maxRequests {
 		many, place = append(many, pieces()...), append(place, 4*i+2, 4*i, 4*i+1)
 	}
-	got, want := FromPieces(many, place).Mean(nil), NewMatrix([]float32{3, 4}, 1, 2)
+	got, want := FromPieces(many, place, 0).Mean(nil), NewMatrix([]float32{3, 4}, 1, 2)
 	if lengths, err := got.Sub(want).Norms(); err != nil || lengths[0] > 1e-4 {
 		t.Errorf("the mean of many is off by %v (%v)", lengths, err)
 	}
@@ -70,7 +70,7 @@ func TestMatrixFromRows(t *testing.T) {
 func TestMatrixOfDifferences(t *testing.T) {
 	testMatrix(t, func() *Matrix {
 		ts := []*tensors.Tensor{NewMatrix([]float32{13, 24, 15, 26}, 2, 2).t, NewMatrix([]float32{11, 22, 7, 8}, 2, 2).t}
-		m := Less(FromPieces(engine.Values(ts), []int{2, 0, 1}), row(10, 20))
+		m := Less(FromPieces(engine.Values(ts), []int{2, 0, 1}, 0), row(10, 20))
 		if m.difference == nil {
 			t.Error("it is subtracted at once")
 		}

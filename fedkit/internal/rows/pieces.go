@@ -17,6 +17,7 @@ import (
 // remote ones where they are. Any other operation joins them first, once.
 type pieces struct {
 	place  []int
+	room   int  // rows when they are joined, spare ones included
 	shared bool // the values have other owners: do not free them
 
 	mu     sync.Mutex
@@ -25,9 +26,10 @@ type pieces struct {
 	err    error
 }
 
-// FromPieces returns the matrix whose row i is row place[i] of the stacked values.
-func FromPieces(values []engine.Value, place []int) *Matrix {
-	return &Matrix{rows: len(place), cols: values[0].Dims()[1], pieces: &pieces{place: place, values: values}}
+// FromPieces returns the matrix whose row i is row place[i] of the stacked values. When it is joined it has room for as many rows as
+// that, if there are fewer.
+func FromPieces(values []engine.Value, place []int, room int) *Matrix {
+	return &Matrix{rows: len(place), cols: values[0].Dims()[1], pieces: &pieces{place: place, room: max(room, len(place)), values: values}}
 }
 
 // FromRows returns the matrix of rows [1, d], which are stacked only for operations other than means.
@@ -40,7 +42,7 @@ func FromRows(rows []*Matrix) *Matrix {
 		}
 		ts = append(ts, t)
 	}
-	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: engine.Sequence(len(rows)), shared: true, values: engine.Values(ts)}}
+	return &Matrix{rows: len(rows), cols: rows[0].cols, pieces: &pieces{place: engine.Sequence(len(rows)), room: len(rows), shared: true, values: engine.Values(ts)}}
 }
 
 // lanes returns how many rows each piece has.
@@ -118,10 +120,17 @@ func (p *pieces) collect() (*tensors.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(ts) == 1 && slices.IsSorted(p.place) && len(p.place) == p.lanes() {
+	if len(ts) == 1 && slices.Equal(p.place, engine.Sequence(len(p.place))) && p.room == p.lanes() {
 		return ts[0], nil
 	}
-	out, err := run(collect, append(anys(ts), p.place))
+	place, pieces := p.place, anys(ts)
+	for len(place) < p.room { // spare rows repeat the first
+		place = append(slices.Clip(place), p.place[0])
+	}
+	for len(pieces)*p.lanes() < p.room {
+		pieces = append(pieces, pieces[0])
+	}
+	out, err := run(collect, append(pieces, place))
 	if !p.shared {
 		for _, v := range p.values {
 			v.Free()

@@ -43,7 +43,8 @@ func (m *Matrix) byRow(w *rowwise, more ...any) ([]float64, error) {
 			return numbers, err
 		}
 	}
-	return m.host(w.of, more...)
+	all, err := m.whole().host(w.of, more...)
+	return all[:len(all)/m.room()*m.rows], err
 }
 
 // byRow queries each piece; ok is false if they are joined already.

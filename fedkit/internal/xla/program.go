@@ -18,6 +18,7 @@ type Program struct {
 	name     string
 	build    func(args []*graph.Node) []*graph.Node
 	side     func() []*tensors.Tensor
+	rowWise  bool
 	versions *lru.Cache[string, *version] // by the shapes of the arguments
 }
 
@@ -39,6 +40,17 @@ func NewProgram(name string, build func(args []*graph.Node) []*graph.Node) *Prog
 
 // String returns the program's name in errors.
 func (p *Program) String() string { return fmt.Sprintf("program %q", p.name) }
+
+// RowWise declares, when a program is made, that row i of each result [n, d] depends on row i of the arguments alone: on that of
+// matrices [n, …], on number i of vectors, which have n numbers, and on what is the same for all rows, matrices [1, …] and numbers.
+// Such a program serves cohorts of all sizes up to Job.MaxClients, and is compiled once.
+func (p *Program) RowWise() *Program {
+	p.rowWise = true
+	return p
+}
+
+// IsRowWise reports whether the program was declared to be.
+func (p *Program) IsRowWise() bool { return p.rowWise }
 
 // WithSide declares values for the parameters that build itself adds to the graph, in the order it adds them.
 func (p *Program) WithSide(side func() []*tensors.Tensor) *Program {
@@ -137,9 +149,7 @@ func (p *Program) version(arguments []shapes.Shape) *version {
 			source: sync.OnceValues(func() (*Source, error) { return p.lower(arguments) }),
 		}
 	})
-	if now := era.Load(); v.era.Swap(now) != now {
-		fresh.Add(1)
-	}
+	p.use(v, arguments)
 	return v
 }
 

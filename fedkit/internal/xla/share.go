@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"weak"
 
 	"fedkit.example/fedkit/internal/lru"
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/shapes"
 	gxla "github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/stablehlo"
 	"golang.org/x/sync/singleflight"
@@ -91,14 +94,41 @@ func Compilations() int64 { return compilations.Load() }
 // Compiling reports whether this process is compiling a program.
 func Compiling() bool { return compilingNow.Load() > 0 }
 
-var era, fresh atomic.Int64
-
 // NewEra begins a count of programs that are new, as in a process that has compiled nothing.
-func NewEra() { era.Add(1) }
+func NewEra() {
+	news.Lock()
+	defer news.Unlock()
+	news.names = nil
+	era.Add(1)
+}
 
-// Fresh counts the programs, by the shapes of their arguments, at their first use in each era so far. Also the graph of one that was
-// compiled already, under another Program, is built for a lookup, which takes milliseconds: it must not happen in every round either.
-func Fresh() int64 { return fresh.Load() }
+// Fresh returns the programs, by the shapes of their arguments, that were used for the first time in this era: a line for each, in that
+// order. Also the graph of one that was compiled already, under another Program, is built for a lookup, which takes milliseconds: it
+// must not happen in every round either.
+func Fresh() []string {
+	news.Lock()
+	defer news.Unlock()
+	return slices.Clone(news.names)
+}
+
+var (
+	era  atomic.Int64 // 0: nothing is counted
+	news struct {
+		sync.Mutex
+		names []string
+	}
+)
+
+// use counts the first use of a version in an era.
+func (p *Program) use(v *version, arguments []shapes.Shape) {
+	now := era.Load()
+	if v.era.Swap(now) == now {
+		return
+	}
+	news.Lock()
+	defer news.Unlock()
+	news.names = append(news.names, fmt.Sprintf("%v for %v", p, arguments))
+}
 
 // compileOnce returns the executable of the program with a key. It must not be finalized: it is freed when the last program that
 // uses it is gone.

@@ -1,0 +1,80 @@
+package rows
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/stat"
+)
+
+// The known answers of Random123 (kat_vectors, threefry2x32 with 20 rounds): counter, key, result.
+func TestThreefry(t *testing.T) {
+	p := xla.NewProgram("threefry", func(in []*graph.Node) []*graph.Node {
+		a, b := threefry(in[2], in[3], in[0], in[1])
+		return []*graph.Node{a, b}
+	})
+	for _, v := range [][6]uint32{
+		{0, 0, 0, 0, 0x6b200159, 0x99ba4efe},
+		{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x1cb996fc, 0xbb002be7},
+		{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xc4923a9c, 0x483df7a0},
+	} {
+		out := expect.Value(p.Call([]uint32{v[0]}, []uint32{v[1]}, []uint32{v[2]}, []uint32{v[3]}))(t)
+		if got, want := fmt.Sprintf("%x %x", out[0].Value(), out[1].Value()), fmt.Sprintf("[%x] [%x]", v[4], v[5]); got != want {
+			t.Errorf("%x: %s, want %s", v[:4], got, want)
+		}
+	}
+}
+
+// Values have the moments of their distribution, rows are independent, and a row depends on its key alone.
+func TestRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	keys := make([]uint64, 20)
+	for i := range keys {
+		keys[i] = rng.Uint64()
+	}
+	const d = 10001 // odd
+	for name, c := range map[string]struct {
+		of                       func([]uint64, int, int) *Matrix
+		mean, variance, kurtosis float64
+		low, high                float64
+	}{"normal": {Normal, 0, 1, 0, -7, 7}, "uniform": {Uniform, 0.5, 1. / 12, -1.2, 0, 1 - 0x1p-24}} {
+		rows := rowsOf(t, c.of(keys, d, 0))
+		var all []float64
+		for _, row := range rows {
+			for _, v := range row {
+				all = append(all, float64(v))
+				if !(float64(v) >= c.low && float64(v) <= c.high) {
+					t.Fatalf("%s: %v", name, v)
+				}
+			}
+		}
+		n := float64(len(all))
+		mean, variance := stat.MeanVariance(all, nil)
+		near := func(what string, got, want, sd float64) {
+			if !(math.Abs(got-want) <= 4*sd) {
+				t.Errorf("%s: %s %v, want %v ± %v", name, what, got, want, 4*sd)
+			}
+		}
+		near("mean", mean, c.mean, math.Sqrt(c.variance/n))
+		near("variance", variance, c.variance, c.variance*math.Sqrt((c.kurtosis+2)/n))
+		near("kurtosis", stat.ExKurtosis(all, nil), c.kurtosis, math.Sqrt(24/n))
+		near("correlation of rows", stat.Correlation(all[:d], all[d:2*d], nil), 0, math.Sqrt(1./d))
+		near("correlation of neighbors", stat.Correlation(all[:len(all)-1], all[1:], nil), 0, math.Sqrt(1/n))
+		near("correlation of halves", stat.Correlation(all[:d/2], all[d/2+1:d], nil), 0, math.Sqrt(2./d))
+		few := rowsOf(t, c.of(keys[3:5], d, 20))
+		for i := range few {
+			for j, v := range few[i] {
+				if v != rows[3+i][j] {
+					t.Fatalf("%s: row %d has other values among other rows", name, i)
+				}
+			}
+		}
+	}
+	expect.Error(t, "[0, 3] is no shape")(Normal(nil, 3, 0).Err())
+	expect.Error(t, "[20, 0] is no shape")(Uniform(keys, 0, 0).Err())
+}

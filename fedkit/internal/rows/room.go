@@ -1,0 +1,131 @@
+package rows
+
+import (
+	"slices"
+	"sync"
+
+	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// A matrix of a cohort that varies in size has room for the largest one: its tensor has spare rows, whose values are finite and mean
+// nothing. Row-wise programs run on all of them, so that they are compiled once; any other program gets only the matrix's own.
+
+// room returns the number of rows on the device.
+func (m *Matrix) room() int {
+	switch {
+	case m.Err() != nil:
+		return m.Rows()
+	case m.pieces != nil:
+		return m.pieces.room
+	case m.difference != nil && m.difference.start.rows == 1:
+		return m.difference.models.room()
+	case m.difference != nil, m.taken != nil:
+		return m.rows
+	}
+	return m.t.Shape().Dimensions[0]
+}
+
+// roomy returns the matrix as one tensor, with its spare rows.
+func (m *Matrix) roomy() (*tensors.Tensor, error) {
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	switch {
+	case m.pieces != nil:
+		return m.pieces.materialize()
+	case m.difference != nil:
+		return m.difference.materialize()
+	case m.taken != nil:
+		return m.taken.materialize()
+	}
+	return m.t, nil
+}
+
+// whole returns the matrix of all rows on the device.
+func (m *Matrix) whole() *Matrix {
+	if m.room() == m.Rows() {
+		return m
+	}
+	t, err := m.roomy()
+	if err != nil {
+		return &Matrix{err: err}
+	}
+	return fromTensor(t)
+}
+
+// align makes the arguments of a row-wise program, in place, those for all rows on the device, and returns how many of the rows that it
+// computes count: 0 for all. Other programs get the rows that count, and so do row-wise ones of matrices with different room.
+func align(p *xla.Program, args []any) (rows, room int) {
+	for _, a := range args {
+		if m, is := a.(*Matrix); is && p.IsRowWise() && m.room() > m.Rows() {
+			rows, room = m.rows, m.room()
+		}
+	}
+	for _, a := range args {
+		if m, is := a.(*Matrix); is && rows > 0 && !(m.Rows() == rows && (m.room() == room || m.taken != nil)) && !(m.Rows() == 1 && m.room() == 1) {
+			return 0, 0
+		}
+	}
+	for i, a := range args {
+		switch a := a.(type) {
+		case *Matrix:
+			args[i] = a
+			if rows > 0 && a.room() == room {
+				args[i] = a.whole()
+			} else if rows > 0 && a.taken != nil && a.Rows() == rows {
+				args[i] = a.taken.withRoom(room)
+			}
+		case []float64:
+			args[i] = padded(a, rows, room)
+		case []float32:
+			args[i] = padded(a, rows, room)
+		case []int:
+			args[i] = padded(a, rows, room)
+		}
+	}
+	return rows, room
+}
+
+// padded returns one value per row, for all rows on the device.
+func padded[T any](values []T, rows, room int) []T {
+	if rows == 0 || len(values) != rows {
+		return values
+	}
+	return append(slices.Clip(values), make([]T, room-rows)...)
+}
+
+// taken are rows of a matrix, gathered when they are used: with as many spare ones as what they are used with.
+type taken struct {
+	mu   sync.Mutex
+	from *Matrix // nil once they are gathered
+	rows []int
+	t    *tensors.Tensor
+	err  error
+}
+
+// materialize returns the rows as one tensor.
+func (k *taken) materialize() (*tensors.Tensor, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.from != nil {
+		k.t, k.err = k.from.Apply(takeRows, k.rows).tensor()
+		k.from = nil
+	}
+	return k.t, k.err
+}
+
+// withRoom returns the rows and spare ones, as a matrix.
+func (k *taken) withRoom(room int) *Matrix {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	from, rows := k.from, slices.Clone(k.rows)
+	if from == nil { // gathered already
+		from, rows = &Matrix{rows: len(rows), t: k.t, err: k.err}, engine.Sequence(len(rows))
+	}
+	for len(rows) < room {
+		rows = append(rows, rows[0])
+	}
+	return from.Apply(takeRows, rows)
+}
