@@ -16,6 +16,7 @@ import (
 	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/sim"
+	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/floats"
 )
@@ -120,6 +121,48 @@ func TestTrainServer(t *testing.T) {
 	}
 	if back := expect.Value(fedkit.Load(path))(t); *back.Last().Server != *h.Last().Server {
 		t.Errorf("%+v was saved as %+v", h.Last().Server, back.Last().Server)
+	}
+}
+
+// byOutputs distills outputs that the job has per example, byModels those of k models.
+type (
+	byOutputs struct{}
+	byModels  struct{ k int }
+)
+
+func (byOutputs) Loss(b *fedkit.Batch) *Node { return apart(b.PerExample("teacher"), b.Out) }
+
+func (o byModels) Loss(b *fedkit.Batch) *Node {
+	teachers := b.Task.Split(Reshape(b.Extra("teachers"), o.k, b.Task.Dim()))
+	return apart(ReduceAndKeep(b.Forward(teachers), ReduceMean, 0), b.Out)
+}
+
+func apart(teacher, student *Node) *Node { return ReduceSum(Square(Sub(teacher, student)), -1) }
+
+// The server can have its teachers as models too, if inputs change from step to step, as a generator's do.
+func TestTeachersAtTheServer(t *testing.T) {
+	fed := expect.Value(federation(t, datasets.Digits(), model.MLP(8)).WithServer(fedkit.Server{Draw: 50}))(t)
+	teachers, _ := noise(3, fed.Task.Dim())
+	l := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.01}
+	outputs, models := &helped{Local: l}, &helped{Local: l}
+	outputs.Job = func(r *fedkit.Round, job *fedkit.Job) {
+		mean := make([]float32, 50*10)
+		for _, p := range r.Predict(teachers, datasets.TrainPart, r.Fed.Server.Clients[0].Train) {
+			for i, v := range slices.Concat(p.Outputs...) {
+				mean[i] += v / 3
+			}
+		}
+		job.Objective, job.PerExample = byOutputs{}, map[string][][]float32{"teacher": {mean}}
+	}
+	flat := expect.Value(teachers.Host())(t)
+	models.Job = func(_ *fedkit.Round, job *fedkit.Job) {
+		job.Objective, job.Extra = byModels{3}, map[string]*fedkit.Matrix{"teachers": fedkit.NewMatrix(flat, 1, len(flat))}
+	}
+	for _, s := range []*helped{outputs, models} {
+		expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 2}))(t)
+	}
+	if far := expect.Value(outputs.State.X.Sub(models.State.X).Norms())(t)[0]; far > 1e-5 {
+		t.Errorf("the two are %v apart", far)
 	}
 }
 

@@ -150,6 +150,26 @@ func TestClassMeans(t *testing.T) {
 	}
 }
 
+// The features of all clients' own examples in one call, in a layer that a GoMLX model function names, and their means by class: each
+// client has two of the ten digits.
+func ExampleFederation_Features() {
+	twoLayers := func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+		x = graph.Reshape(x, x.Shape().Dimensions[0], -1)
+		x = fedkit.NameLayer("hidden", activation.Relu(layers.Dense(scope.In("hidden"), x, true, 32)))
+		return layers.Dense(scope.In("last"), x, true, 10)
+	}
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Classes{Clients: 3, PerClient: 2}, model.GoMLX("two layers", twoLayers)))
+	x := must.M1(fed.Models(1, 0))
+	for _, p := range must.M1(fed.Features(context.Background(), x, "hidden", datasets.TrainPart, []int{0, 1, 2})) {
+		means, n := p.ClassMeans(10)
+		fmt.Println(len(p.Outputs), "examples,", len(means[0]), "features; of each digit:", n)
+	}
+	// Output:
+	// 291 examples, 32 features; of each digit: [0 145 0 0 0 146 0 0 0 0]
+	// 285 examples, 32 features; of each digit: [143 0 142 0 0 0 0 0 0 0]
+	// 284 examples, 32 features; of each digit: [0 0 0 0 0 0 145 0 139 0]
+}
+
 // Clients whose images are rotated alike have inputs in similar subspaces (PACFL): the angles between the leading right singular
 // vectors of their rows are small.
 func ExampleFederation_Rows() {

@@ -77,8 +77,8 @@ func (b *Batch) named(name string) []*graph.Node {
 	return nodes
 }
 
-// PerExample returns the numbers that the Job has for each example of the batch under a name: [C, B, g], or [C, B] if g is 1. They
-// are 0 for padding, where a loss must be finite nevertheless.
+// PerExample returns the numbers that the Job has for each example of the batch under a name: [C, B, g], or [C, B] if g is 1. Padding
+// has those of some example.
 func (b *Batch) PerExample(name string) *graph.Node {
 	n, ok := b.perExample[name]
 	if !ok {

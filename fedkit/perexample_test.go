@@ -42,11 +42,12 @@ func TestPerExample(t *testing.T) {
 		}
 		lists["one-hot"], lists["number"] = append(lists["one-hot"], hot), append(lists["number"], ones[i])
 	}
-	plain, per, weighted, half, slow := job, job, job, job, job
+	plain, none, per, weighted, half, slow := job, job, job, job, job, job
+	none.PerExample = map[string][][]float32{}
 	per.Objective, per.PerExample = byExample{}, lists
 	weighted.Weights, half.Weights = ones, halves
 	slow.Local.LR /= 2
-	for name, pair := range map[string][2]fedkit.Job{"labels per example": {per, plain}, "weights of 1": {weighted, plain}, "weights of ½ = half the rate": {half, slow}} {
+	for name, pair := range map[string][2]fedkit.Job{"labels per example": {per, plain}, "weights of 1": {weighted, plain}, "nothing": {none, plain}, "weights of ½ = half the rate": {half, slow}} {
 		got, want := train(pair[0]), train(pair[1])
 		if far := floats.Distance(models(got), models(want), math.Inf(1)); far > 1e-5 {
 			t.Errorf("%s: models are %v apart", name, far)

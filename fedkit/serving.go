@@ -22,22 +22,23 @@ import (
 // Serving is which model each client uses: a row of Models by Assign or ByLoss, or a mixture of the rows by Mix, or of their
 // predictions by Ensemble or Gate. If Models is nil, all use Global. If a strategy serves Clusters, Serve is called after every
 // round, so that the record has them for rounds without evaluation too; else it is called for evaluations only, and once at the
-// start. So serve Clusters from the start, all 0 before the first split. Training in Serve is part of the evaluation, and not recorded.
+// start. So serve Clusters from the start, all 0 before the first split. Training in Serve is part of the evaluation, and not
+// recorded.
 type Serving struct {
-	Global *Matrix     // global model [1, d], if the strategy has one
-	Models *Matrix     // [k, d]
-	Assign []int       // by client, the row it uses
-	ByLoss bool        // each client uses the row with the lowest loss on its training examples; instead of Assign
-	Mix    [][]float64 // by client, the weight of every row, [M, k]; instead of Assign
+	Global   *Matrix     // global model [1, d], if the strategy has one
+	Models   *Matrix     // [k, d]
+	Assign   []int       // by client, the row it uses
+	ByLoss   bool        // each client uses the row with the lowest loss on its training examples; instead of Assign
+	Mix      [][]float64 // by client, the weight of every row, [M, k]; instead of Assign
+	Clusters []int       // by client, its cluster for the record, −1 for none; default with ByLoss: the row it uses at an evaluation
 
-	// Ensemble mixes the predictions of all rows, instead of Assign: by client, the weight π of every row, [M, k], which are ≥ 0 and
-	// sum to 1. A client's prediction is Σ_k π_k softmax(h_k(x)), whose logarithm takes the place of a model's outputs in Loss,
-	// Accuracy and Metrics; for a regression it is Σ_k π_k h_k(x).
+	// Ensemble mixes the predictions of the rows, instead of Assign: by client, the weight π of every row, [M, k], which are ≥ 0 and
+	// sum to 1. A client's prediction is Σ_k π_k softmax(h_k(x)), whose logarithm takes the place of a model's outputs in loss,
+	// accuracy and metrics; for a regression it is Σ_k π_k h_k(x).
 	Ensemble [][]float64
-	// Gate is Ensemble with weights of its own for each example, as by a gating network: by client and by its test example, in the
-	// order of Clients[i].Test, [M][n, k]. Validation rows, which have no such weights, are then not scored.
-	Gate     [][][]float64
-	Clusters []int // by client, its cluster for the record, −1 for none; default with ByLoss: the row it uses at an evaluation
+	// Gate is Ensemble with weights for each example, as by a gating network: by client and by its test example, in the order of
+	// Clients[i].Test, [M][n, k]. Validation rows, which have no such weights, are then not scored.
+	Gate [][][]float64
 
 	// Centroids are the clusters' models, [K, d], for their distances in the record; default: Models, if Assign equals Clusters or
 	// with ByLoss.

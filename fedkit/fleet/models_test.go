@@ -58,9 +58,15 @@ func TestEveryModel(t *testing.T) {
 		"dropout":      {small, model.GoMLX("dropout", withDropout), &strategy.FedRep{Fraction: 0.5, Local: l}},
 		"objective":    {small, model.MLP(16), &examples.MOON{Fraction: 0.5, Local: l}},
 		"distillation": {small, model.MLP(16), &examples.Distill{Fraction: 0.5, Local: l}},
+		"mixture":      {small, model.MLP(16), &examples.FedEM{Fraction: 0.5, Local: l}},
+		"features":     {small, model.MLP(16), &examples.FedProto{Fraction: 0.5, Local: l, Layer: "dense1"}},
+		"server":       {small, model.MLP(16), &examples.FedDF{Fraction: 0.5, Local: l, Distill: l}},
 		"momentum":     {small, model.MLP(), &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1, Optimizer: fedkit.Momentum{Beta: 0.9}}}},
 	} {
 		fed, err := fedkit.New(c.data, partition.Dirichlet{Clients: 24, Alpha: 1}, c.Model)
+		if err == nil && name == "server" {
+			fed, err = fed.WithServer(fedkit.Server{Draw: 100})
+		}
 		if err != nil {
 			t.Fatal(name, err)
 		}

@@ -71,7 +71,7 @@ type Objective interface {
 }
 
 // Batch is the input of an objective in a step. Used [C, B] is the padding mask: 1 for an example, 0 for padding. Extra holds one
-// node [C, g] or, for models, one per parameter; PerExample holds nodes [C, B, g], 0 for padding.
+// node [C, g] or, for models, one per parameter; PerExample holds nodes [C, B, g].
 type Batch struct {
 	Params          []*graph.Node
 	X, Y, Out, Used *graph.Node

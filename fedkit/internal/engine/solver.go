@@ -93,8 +93,11 @@ func (e *Engine) inputs(job *Job, p *plan, g int, travels bool) []input {
 		return t
 	}
 	train := e.held[datasets.TrainPart]
-	in := append([]input{{"features", train.features}, {"labels", train.labels}}, e.batches(job, p, clients)...)
-	in = append(in, input{"first", int32(0)}, input{"last", int32(last)}, input{"rows", rows})
+	in := []input{
+		{"features", train.features}, {"labels", train.labels}, {"batches", e.batches(job, p, clients)},
+		{"first", int32(0)}, {"last", int32(last)}, {"rows", rows},
+	}
+	in = append(in, e.perExample(job, p.design, clients)...)
 	if job.Starts == nil {
 		in = append(in, input{"start", matrix(job.Start)})
 	}
@@ -114,9 +117,9 @@ func (e *Engine) inputs(job *Job, p *plan, g int, travels bool) []input {
 	return in
 }
 
-// batches returns the examples of each client in each step, [steps, C, B]; −1 is padding. If the job has inputs per example, those
-// of the same examples follow, [steps, C, B, g], with 0 for padding.
-func (e *Engine) batches(job *Job, p *plan, clients []int) (in []input) {
+// batches returns the examples of each client in each step, [steps, C, B]; −1 is padding. If the job has inputs per example, they are
+// positions in the client's rows.
+func (e *Engine) batches(job *Job, p *plan, clients []int) *tensors.Tensor {
 	k := p.design
 	batches := make([]int32, k.steps*k.lanes*k.batch)
 	for i := range batches {
@@ -125,7 +128,7 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) (in []input) {
 	for lane, i := range clients {
 		c := job.Clients[i]
 		draw := &Batches{Rows: e.rows[c], Full: job.Batch == FullBatch, Order: func(epoch int) *rand.Rand { return job.Order(c, epoch) }}
-		if job.PerExample != nil { // positions in the client's rows first
+		if len(job.PerExample) > 0 {
 			draw.Rows = Sequence(len(e.rows[c]))
 		}
 		for s := range p.steps[i] {
@@ -133,24 +136,31 @@ func (e *Engine) batches(job *Job, p *plan, clients []int) (in []input) {
 			draw.Next(batches[at : at+k.batch])
 		}
 	}
-	each := func(do func(at, client, position int)) {
-		for at, position := range batches {
-			if position >= 0 {
-				do(at, clients[at/k.batch%k.lanes], int(position))
-			}
+	return tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch)
+}
+
+// perExample returns the job's inputs per example, [C, n, g] for the n examples of the largest client, and the rows of the data by
+// position, [C, n].
+func (e *Engine) perExample(job *Job, k solver, clients []int) (in []input) {
+	n, _ := e.sizes()
+	for _, name := range k.perExamples() {
+		g := len(job.PerExample[name][0]) / len(e.rows[job.Clients[0]])
+		numbers := make([]float32, k.lanes*n*g)
+		for lane, i := range clients {
+			copy(numbers[lane*n*g:], job.PerExample[name][i])
+		}
+		in = append(in, input{perExample(name), tensors.FromFlatDataAndDimensions(numbers, k.lanes, n, g)})
+	}
+	if in == nil {
+		return nil
+	}
+	rows := make([]int32, k.lanes*n)
+	for lane, i := range clients {
+		for at, row := range e.rows[job.Clients[i]] {
+			rows[lane*n+at] = int32(row)
 		}
 	}
-	for _, name := range k.perExamples() {
-		of := job.PerExample[name]
-		g := len(of[0]) / len(e.rows[job.Clients[0]])
-		numbers := make([]float32, len(batches)*g)
-		each(func(at, i, position int) { copy(numbers[at*g:(at+1)*g], of[i][position*g:]) })
-		in = append(in, input{perExample(name), tensors.FromFlatDataAndDimensions(numbers, k.steps, k.lanes, k.batch, g)})
-	}
-	if job.PerExample != nil {
-		each(func(at, i, position int) { batches[at] = int32(e.rows[job.Clients[i]][position]) })
-	}
-	return append(in, input{"batches", tensors.FromFlatDataAndDimensions(batches, k.steps, k.lanes, k.batch)})
+	return append(in, input{"positions", tensors.FromFlatDataAndDimensions(rows, k.lanes, n)})
 }
 
 // solver is the design of a local solver; everything else is an input.
@@ -171,7 +181,7 @@ func (k solver) name(task *Task) string {
 // terms are the inputs that the loop carries: see Job.terms.
 func (k solver) terms() []string { return strings.Split(strings.TrimSuffix(k.table, "\n"), "\n") }
 
-// perExamples are the names of the inputs that batches slices: see Job.PerExample.
+// perExamples are the names of the inputs per example: see Job.PerExample.
 func (k solver) perExamples() (names []string) {
 	for line := range strings.Lines(k.perExample) {
 		name, _ := strconv.Unquote(strings.TrimSuffix(line, "\n"))
@@ -286,14 +296,18 @@ func (k solver) step(e *Engine, s *xla.Loop, in nodes) {
 	zero := graph.Const(i.Graph(), int32(0))
 	rows := graph.Reshape(graph.DynamicSlice(in["batches"], []*graph.Node{i, zero, zero}, []int{1, k.lanes, k.batch}), k.lanes, k.batch)
 	used := graph.ConvertDType(graph.GreaterOrEqual(rows, zero), dtypes.Float32) // [C, B], 0 for padding
-	x, labels := examples(e.data, datasets.TrainPart, in, graph.Max(rows, zero))
-
+	rows = graph.Max(rows, zero)
 	more := map[string]*graph.Node{} // the batch's inputs per example
-	for _, name := range k.perExamples() {
-		all := in[perExample(name)]
-		g := all.Shape().Dim(3)
-		more[name] = graph.Reshape(graph.DynamicSlice(all, []*graph.Node{i, zero, zero, zero}, []int{1, k.lanes, k.batch, g}), k.lanes, k.batch, g)
+	if names := k.perExamples(); names != nil {
+		lane := graph.Iota(i.Graph(), rows.Shape(), 0)
+		at := graph.Stack([]*graph.Node{lane, rows}, -1) // [C, B, 2]
+		for _, name := range names {
+			more[name] = graph.Gather(in[perExample(name)], at)
+		}
+		rows = graph.Gather(in["positions"], at)
 	}
+	x, labels := examples(e.data, datasets.TrainPart, in, rows)
+
 	b := Batch{Params: w, X: x, Y: labels, Used: used, PerExample: more}
 	mean := func(loss *graph.Node) *graph.Node { // [C, B] → [C]
 		return graph.Div(graph.ReduceSum(graph.Mul(loss, used), 1), graph.MaxScalar(graph.ReduceSum(used, 1), 1))
