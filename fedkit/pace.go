@@ -203,7 +203,8 @@ func (c *clock) visit(d *sim.Device, client int, down, examples, up float64, rng
 	return v
 }
 
-// compareInTime times clients that receive k models, beside the frozen parameters if they do not have them, and compute their losses on their own examples; end is when the last is done.
+// compareInTime times clients that receive k models, and the frozen parameters if they lack them, and compute the models' losses on
+// their own examples; end is when the last is done.
 func (r *Round) compareInTime(k int, clients []int) (end float64) {
 	c, f := r.clock, r.Fed
 	for _, i := range clients {
