@@ -67,7 +67,7 @@ func (a NPY) check() error {
 		return errors.New("datasets: NPY: X is empty: must be the path of a file")
 	case a.Y == "":
 		return errors.New("datasets: NPY: Y is empty: must be the path of a file")
-	case notFinite(float32(a.Scale)):
+	case notFinite(float32(a.Scale)) || a.Scale != 0 && float32(a.Scale) == 0:
 		return fmt.Errorf("datasets: NPY: Scale = %v: must be a finite float32, or 0 for the default", a.Scale)
 	case (a.TestX == "") != (a.TestY == ""):
 		return fmt.Errorf("datasets: NPY: TestX = %q, TestY = %q: must both be files, or neither", a.TestX, a.TestY)

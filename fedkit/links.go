@@ -44,7 +44,7 @@ func (f *Federation) WithEdges(n int, rule sim.Rule) (*Federation, error) {
 // Send sends models over links between clients, edge servers and the cloud: message k is from from[k] to to[k], which are clients, an
 // Edge or Cloud, and has that many models of Task.Bytes bytes, or a part of one. A single end stands for as many as the others are.
 //
-//	r.Send([]int{0, 1, 2}, []int{1, 2, 0}, 1)             // around a ring of three clients
+//	r.Send([]int{0, 1, 2}, []int{1, 2, 0}, 1)                             // around a ring of three clients
 //	r.Send([]int{fedkit.Cloud}, []int{fedkit.Edge(0), fedkit.Edge(1)}, 1) // to two edges
 //
 // Bytes are counted in Record.Links by the kinds of the ends, such as "client_to_edge"; those between Cloud and clients in BytesDown
@@ -59,12 +59,11 @@ func (r *Round) Send(from, to []int, models float64) {
 	if !r.enter("send") || r.quiet {
 		return
 	}
-	n := max(len(from), len(to))
-	if len(from) == 1 {
-		from = slices.Repeat(from, n)
-	}
-	if len(to) == 1 {
-		to = slices.Repeat(to, n)
+	switch {
+	case len(from) == 1:
+		from = slices.Repeat(from, len(to))
+	case len(to) == 1:
+		to = slices.Repeat(to, len(from))
 	}
 	if len(from) != len(to) {
 		r.Fail(Invalid("len(to)", len(to), fmt.Sprintf("%d, one per message", len(from))))

@@ -44,6 +44,7 @@ func TestLinks(t *testing.T) {
 		r.Send([]int{Cloud}, []int{0, 1, 2}, 1)
 		r.Send([]int{2}, []int{Cloud}, 1)
 		r.Send(nil, nil, 1)
+		r.Send([]int{Cloud}, nil, 1)
 	}}
 	h := expect.Value(Run(context.Background(), fed, s, Options{Rounds: 2, History: path}))(t)
 	want := map[string]Float{"client_to_client": 3 * model, "client_to_edge": model, "edge_to_client": model, "edge_to_cloud": 4 * model, "cloud_to_edge": model, "edge_to_edge": model}

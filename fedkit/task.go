@@ -130,6 +130,7 @@ func (t *Task) Mask(layers ...string) ([]float32, error) {
 //	layers := r.Fed.Task.Layers()
 //	norms, err := u.Delta().NormsBy(layers)           // ‖Δ_i‖ by client and layer, [n][len(layers)]
 //	head := u.Models.Layers(layers[len(layers)-1])    // the parameters of the last, [n, size]
+//	points, err := head.Points()                      // their distances, for a clusterer
 func (t *Task) Layers() (layers []Layer) {
 	from := 0
 	for _, p := range t.Params {
