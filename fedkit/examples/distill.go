@@ -24,7 +24,7 @@ type Distill struct {
 // Check implements fedkit.Checker.
 func (s *Distill) Check(fed *fedkit.Federation, _ int) error {
 	if fed != nil && !fed.Data.Labeled() {
-		return fedkit.Invalid("Classes", 0, "at least 2, and one label per example: a teacher's outputs are logits")
+		return fedkit.Invalid("Classes", fed.Data.Classes, "at least 2, and one label per example: a teacher's outputs are logits")
 	}
 	return nil
 }

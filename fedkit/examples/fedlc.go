@@ -27,7 +27,7 @@ type FedLC struct {
 // Check implements fedkit.Checker.
 func (s *FedLC) Check(fed *fedkit.Federation, _ int) error {
 	if fed != nil && !fed.Data.Labeled() {
-		return fedkit.Invalid("Classes", 0, "at least 2, and one label per example: logits are calibrated by labels")
+		return fedkit.Invalid("Classes", fed.Data.Classes, "at least 2, and one label per example: logits are calibrated by labels")
 	}
 	return nil
 }
