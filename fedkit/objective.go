@@ -22,8 +22,8 @@ type Objective interface {
 type Batch struct {
 	Task   *Task         // whose Forward and Loss may be used
 	Params []*graph.Node // w, the model being trained, as in Task.Forward
-	X, Y   *graph.Node   // inputs [C, B, data shape…], and labels or targets [C, B]
-	Out    *graph.Node   // outputs of the model for X: [C, B, classes]
+	X, Y   *graph.Node   // inputs [C, B, data shape…], and labels or targets, [C, B] or [C, B, t]
+	Out    *graph.Node   // outputs of the model for X, as in Task.Forward: [C, B, classes]
 
 	// Used is 1 for an example and 0 for padding, [C, B]. A loss per example may ignore it, since the loss of padding does not
 	// count. A loss with a mean over the batch must use it, and must not divide by 0: a client that has finished its steps before

@@ -52,6 +52,20 @@ func (r *Run) Metrics() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
+// Scored returns the kind of rows that the scores of runs are of: "test", "validation" (see history.History.OnValidation), or "test and
+// validation" if they differ.
+func Scored(all []*Run) (rows string) {
+	for _, r := range all {
+		switch is := r.History.Scored(); {
+		case rows == "":
+			rows = is
+		case rows != is:
+			return "test and validation"
+		}
+	}
+	return rows
+}
+
 // metrics returns those of all runs.
 func metrics(gs []*Group) (all []string) {
 	for _, g := range gs {

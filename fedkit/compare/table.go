@@ -85,6 +85,9 @@ func (c Comparison) Table(h ...*history.History) *table.Table {
 			return err
 		}
 		t.Note = strings.Join(slices.Concat(notes(gs, all), lacking(runs, all, len(c.Columns) > 0), Remarks(gs)), "; ")
+		if rows := Scored(runs); rows != "test" {
+			t.Note = strings.ReplaceAll(t.Note, "on test rows", "on "+rows+" rows")
+		}
 		fill(t, "", each(gs, func(g *Group) string { return g.Name }), all)
 		return nil
 	})

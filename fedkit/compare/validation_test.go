@@ -36,6 +36,12 @@ func TestBestOnValidation(t *testing.T) {
 	if _, _, err := Loss.OnValidation().Follow(with, without); err == nil || !strings.Contains(err.Error(), `history "without" has no scores on validation rows: its clients have none (see partition.Validation)`) {
 		t.Errorf("error %v", err)
 	}
+	if note := Table(with.OnValidation()).Note; !strings.HasSuffix(note, "accuracy, best and loss on validation rows: of the global model") {
+		t.Errorf("note %q of scores on validation rows", note)
+	}
+	if with.Scored() != "test" || Scored([]*Run{{History: with}, {History: with.OnValidation()}}) != "test and validation" {
+		t.Error("other rows than those of the scores")
+	}
 	for want, h := range map[string][]*history.History{
 		"; best: in the round that is best on validation rows":                                                   {with},
 		"; best: in the round that is best on validation rows, for 1 of 2 runs, and on test rows for the others": {with, without},

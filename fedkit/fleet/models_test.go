@@ -41,8 +41,26 @@ func large() *datasets.Dataset {
 	return &d
 }
 
-// Models with convolutions, with variables and random bits, or with their own objective and metrics are the same on a fleet: a
-// worker knows none of them.
+// twice is the digits with two labels each: the digit and, if it is odd, its half.
+func twice() *datasets.Dataset {
+	d := *datasets.Digits()
+	d.Name = "digits and halves"
+	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
+		var labels []int32
+		for _, y := range s.Labels {
+			half := int32(-1)
+			if y%2 == 1 {
+				half = y / 2
+			}
+			labels = append(labels, y, half)
+		}
+		s.Labels, s.Width = labels, 2
+	}
+	return &d
+}
+
+// Models with convolutions, with variables and random bits, or with their own objective and metrics, validation rows and several
+// labels per example are the same on a fleet: a worker knows none of them.
 func TestEveryModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs")
@@ -62,8 +80,13 @@ func TestEveryModel(t *testing.T) {
 		"features":     {small, model.MLP(16), &examples.FedProto{Fraction: 0.5, Local: l, Layer: "dense1"}},
 		"server":       {small, model.MLP(16), &examples.FedDF{Fraction: 0.5, Local: l, Distill: l}},
 		"momentum":     {small, model.MLP(), &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 0.1, Optimizer: fedkit.Momentum{Beta: 0.9}}}},
+		"validation":   {twice(), model.MLP(16), &examples.FedFomo{Fraction: 0.5, Local: l}},
 	} {
-		fed, err := fedkit.New(c.data, partition.Dirichlet{Clients: 24, Alpha: 1}, c.Model)
+		var rule partition.Rule = partition.Dirichlet{Clients: 24, Alpha: 1}
+		if name == "validation" {
+			rule = partition.Validation{Of: partition.ByTarget{Of: rule}}
+		}
+		fed, err := fedkit.New(c.data, rule, c.Model)
 		if err == nil && name == "server" {
 			fed, err = fed.WithServer(fedkit.Server{Draw: 100})
 		}

@@ -51,6 +51,8 @@ type History struct {
 	// Labels are those of a study, after the run's own name: {"name", "FedAvg"}, {"α", "0.1"}; none for other runs. They are not in the file.
 	Labels []Label `json:"-"`
 
+	onValidation bool // made by OnValidation
+
 	Fleet fmt.Stringer `json:"-"` // machines that run the programs; nil for this process
 }
 
@@ -111,7 +113,7 @@ func (h *History) String() string {
 	up, down := bytesText(h.Rounds, func(r *Record) int64 { return r.BytesUp }), bytesText(h.Rounds, func(r *Record) int64 { return r.BytesDown })
 	links := slices.ContainsFunc(h.Rounds, func(r Record) bool { return r.Links != nil })
 	other := bytesText(h.Rounds, func(r *Record) int64 { return int64(r.LinkBytes()) })
-	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\ttest loss\taccuracy\town accuracy\tup\tdown\ttime\t%s%s\n", map[bool]string{true: "clock\t"}[timed], map[bool]string{true: "other links\t"}[links])
+	fmt.Fprintf(w, "round\tclients\tsteps\ttrain loss\t%s loss\taccuracy\town accuracy\tup\tdown\ttime\t%s%s\n", h.Scored(), map[bool]string{true: "clock\t"}[timed], map[bool]string{true: "other links\t"}[links])
 	decimals := 0 // of the clock: those that a round has among five digits of the last one
 	for _, r := range h.Rounds {
 		_, after, _ := strings.Cut(fmt.Sprintf("%.5g", r.Clock), ".")

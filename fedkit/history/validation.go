@@ -34,11 +34,20 @@ func (v *Validation) light() *Validation {
 // Scores of unseen clients, and those of Options.ChooseOnTest, are left out; rounds without scores on validation rows have none.
 func (h *History) OnValidation() *History {
 	on := *h
+	on.onValidation = true
 	on.Rounds = make([]Record, len(h.Rounds))
 	for i := range h.Rounds {
 		on.Rounds[i] = h.Rounds[i].OnValidation()
 	}
 	return &on
+}
+
+// Scored returns the kind of rows that the scores are of, "test" or, after OnValidation, "validation".
+func (h *History) Scored() string {
+	if h.onValidation {
+		return "validation"
+	}
+	return "test"
 }
 
 // OnValidation is History.OnValidation for one round.

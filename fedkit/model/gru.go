@@ -18,7 +18,8 @@ import (
 //	h ← z ⊙ h + (1 − z) ⊙ n.
 //
 // The data has the shape [T], with whole numbers in [0, vocabulary): bytes of Scale 1. To predict the next token, labels
-// are tokens too. The loop over the sequence is unrolled, so compiling takes a second or more for every 20 tokens.
+// are tokens too. With a label at each of the T positions, the dense layer has one output per class on every state. The loop over
+// the sequence is unrolled, so compiling takes a second or more for every 20 tokens.
 func GRU(vocabulary, embedding, units int) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		for _, o := range []struct {
@@ -35,13 +36,30 @@ func GRU(vocabulary, embedding, units int) fedkit.Model {
 		if err := tokens(d, vocabulary); err != nil {
 			return nil, err
 		}
+		k, positions := outputs(d), len(d.Outputs()) == 2
+		if positions {
+			if k = d.Classes; d.Train.Width != d.Shape[0] {
+				return nil, fedkit.Invalid("model.GRU: Width", d.Train.Width, fmt.Sprintf("%d, a label at each token", d.Shape[0]))
+			}
+		}
 		t := &fedkit.Task{Name: fmt.Sprintf("GRU-%d-%d", embedding, units), Params: append([]fedkit.Param{
 			{Name: "embedding", Shape: []int{vocabulary, embedding}, Init: normal(1)},
 			{Name: "gru/inputs", Shape: []int{embedding, 3 * units}, Init: normal(1 / float64(embedding))}, // W_r, W_z, W_n
 			{Name: "gru/biases", Shape: []int{3 * units}},
 			{Name: "gru/states", Shape: []int{units, 3 * units}, Init: normal(1 / float64(units))}, // U_r, U_z, U_n
-		}, denseParams("dense", units, outputs(d))...)}
-		return lastDense(t, gru), nil
+		}, denseParams("dense", units, k)...)}
+		t = lastDense(t, func(p []*Node, x *Node) *Node {
+			states := gru(p, x)
+			return fedkit.NameLayer("gru", states[len(states)-1])
+		})
+		if positions {
+			t.Forward = func(p []*Node, x *Node) *Node {
+				states := fedkit.NameLayer("gru", Stack(gru(p[:4], x), 2)) // [C, B, T, units]
+				d := states.Shape().Dimensions
+				return fedkit.NameLayer("dense", Reshape(Dense(Reshape(states, d[0], d[1]*d[2], d[3]), p[4], p[5]), d[0], d[1], d[2], k))
+			}
+		}
+		return t, nil
 	}
 }
 
@@ -60,8 +78,8 @@ func tokens(d *datasets.Dataset, vocabulary int) error {
 	return nil
 }
 
-// gru returns the last state, [C, B, units]: p are the embedding, W, b and U, and x [C, B, T].
-func gru(p []*Node, x *Node) *Node {
+// gru returns the states after each token, [C, B, units]: p are the embedding, W, b and U, and x [C, B, T].
+func gru(p []*Node, x *Node) (states []*Node) {
 	vocabulary, units := p[0].Shape().Dim(1), p[3].Shape().Dim(1)
 	d := x.Shape().Dimensions
 	cut := func(v *Node, from, to int) *Node { return SliceAxis(v, -1, AxisRange(from*units, to*units)) }
@@ -77,6 +95,7 @@ func gru(p []*Node, x *Node) *Node {
 		rz := Sigmoid(Add(cut(a, 0, 2), cut(u, 0, 2)))
 		n := Tanh(Add(cut(a, 2, 3), Mul(cut(rz, 0, 1), cut(u, 2, 3))))
 		h = Add(n, Mul(cut(rz, 1, 2), Sub(h, n)))
+		states = append(states, h)
 	}
-	return fedkit.NameLayer("gru", h)
+	return states
 }

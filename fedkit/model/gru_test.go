@@ -34,9 +34,11 @@ func gruLoss(w []float64, d *datasets.Dataset, vocabulary, embedding, units int)
 	E, W, b := take(vocabulary*embedding), take(embedding*3*units), take(3*units)
 	U, V, c := take(units*3*units), take(units*vocabulary), take(vocabulary)
 	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
-	for i, label := range d.Train.Labels {
+	for i := range d.Train.Len() {
 		h := make([]float64, units)
-		for _, token := range d.Train.Row(i, nil) {
+		labels, _ := d.Train.Truth([]int{i})
+		used, own := 0.0, 0.0
+		for t, token := range d.Train.Row(i, nil) {
 			a, u := append([]float64(nil), b...), make([]float64, 3*units)
 			for j := range a {
 				for k := range embedding {
@@ -50,15 +52,20 @@ func gruLoss(w []float64, d *datasets.Dataset, vocabulary, embedding, units int)
 				r, z := sigmoid(a[j]+u[j]), sigmoid(a[units+j]+u[units+j])
 				h[j] = z*h[j] + (1-z)*math.Tanh(a[2*units+j]+r*u[2*units+j])
 			}
-		}
-		out, sum := append([]float64(nil), c...), 0.0
-		for j := range out {
-			for k := range units {
-				out[j] += h[k] * V[k*vocabulary+j]
+			label := t - d.Features() + len(labels) // of one label, after the last token
+			if label < 0 || labels[label] < 0 {
+				continue
 			}
-			sum += math.Exp(out[j])
+			out, sum := append([]float64(nil), c...), 0.0
+			for j := range out {
+				for k := range units {
+					out[j] += h[k] * V[k*vocabulary+j]
+				}
+				sum += math.Exp(out[j])
+			}
+			used, own = used+1, own+math.Log(sum)-out[labels[label]]
 		}
-		loss += (math.Log(sum) - out[label]) / float64(len(d.Train.Labels))
+		loss += own / max(1, used) / float64(d.Train.Len())
 	}
 	return loss
 }
@@ -68,7 +75,34 @@ func TestGRUAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
 	}
-	d := sequences(7, 5, 4)
+	againstFloat64(t, sequences(7, 5, 4))
+	againstFloat64(t, everyToken(7, 5, 4))
+}
+
+// everyToken is sequences with the token that follows every one, where it is not 0.
+func everyToken(n, T, vocabulary int) *datasets.Dataset {
+	d := sequences(n, T, vocabulary)
+	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
+		var labels []int32
+		for i, last := range s.Labels {
+			for _, token := range s.Bytes[i*T+1 : (i+1)*T] {
+				labels = append(labels, int32(token))
+			}
+			labels = append(labels, last)
+		}
+		for i, l := range labels {
+			if l == 0 {
+				labels[i] = -1
+			}
+		}
+		s.Labels, s.Width = labels, T
+	}
+	return d
+}
+
+// againstFloat64 is TestGRUAgainstFloat64 for a data set.
+func againstFloat64(t *testing.T, d *datasets.Dataset) {
+	t.Helper()
 	before, after, solve := step(t, oneClient(t, d, model.GRU(4, 2, 3)))
 	loss := func() float64 { return gruLoss(before, d, 4, 2, 3) }
 	if got, want := float64(solve.Loss), loss(); math.Abs(got-want) > 1e-6 {
@@ -112,10 +146,13 @@ func TestGRURefusals(t *testing.T) {
 	bytes := sequences(4, 5, 4)
 	scaled := sequences(4, 5, 4)
 	scaled.Train.Scale = 0.5
+	wide := everyToken(4, 6, 4)
+	wide.Shape, wide.Train.Bytes, wide.Test.Bytes = []int{5}, wide.Train.Bytes[:20], wide.Test.Bytes[:20]
 	for want, c := range map[string]struct {
 		d *datasets.Dataset
 		m fedkit.Model
 	}{
+		"model.GRU: Width = 6: must be 5, a label at each token": {wide, model.GRU(4, 2, 2)},
 		"model.GRU: vocabulary = 0":                              {bytes, model.GRU(0, 2, 2)},
 		"model.GRU: embedding = -1":                              {bytes, model.GRU(4, -1, 2)},
 		"model.GRU: units = 4611686018427387904":                 {bytes, model.GRU(4, 2, 1<<62)},

@@ -26,9 +26,10 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 			return err
 		}
 		f.Name, f.Title = "client-accuracy", "Accuracy of each client"
-		f.Note = "dot: a client on its own test rows; box: middle half; bar: median"
+		rows := h[0].Scored()
+		f.Note = "dot: a client on its own " + rows + " rows; box: middle half; bar: median"
 		noteEach(f, compare.Remarks(gs))
-		f.X = chart.Axis{Title: "test accuracy of the client", Percent: true, Bounds: [2]float64{0, 1}}
+		f.X = chart.Axis{Title: rows + " accuracy of the client", Percent: true, Bounds: [2]float64{0, 1}}
 		f.Point = "client"
 		f.Height = 50 + 64*len(pools)
 		lo, hi := 1.0, 0.0
@@ -42,7 +43,7 @@ func ClientAccuracy(h ...*fedkit.History) *chart.Figure {
 				note(f, "dots: %d of %d clients of %s, evenly spread by accuracy", maxDots, len(p.clients), p.name)
 			}
 			if p.lost > 0 {
-				note(f, "left out: %s of %s without a finite accuracy on test rows", plural(p.lost, "client"), p.name)
+				note(f, "left out: %s of %s without a finite accuracy on %s rows", plural(p.lost, "client"), p.name, rows)
 			}
 			f.Y.Names = append([]string{p.name}, f.Y.Names...)
 			f.Series = append(f.Series, p.bar(row, p.quantile(0.25), p.quantile(0.75), 0.18), p.strip(row), p.bar(row, m-half, m+half, 1))

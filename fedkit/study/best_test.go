@@ -1,14 +1,19 @@
 package study
 
 import (
+	"io"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/compare"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/history"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
 )
 
 // tuned returns a run of an extract with an accuracy and a loss on test rows, and the same on validation rows if they are not 0.
@@ -48,4 +53,20 @@ func TestBest(t *testing.T) {
 	expect.Invalid(t, `study: best ρ: invalid: key = "ρ": must be a label or option of the runs`)(rs.Best("ρ", compare.Accuracy))
 	expect.Invalid(t, "runs = 2 with 0.1, and 1 with 0.3: must be the same number for each value")(rs[:3].Best("η", compare.Accuracy))
 	expect.Error(t, "no value can be chosen: each has a run that failed, or whose accuracy, validation is not finite")(diverged.Best("η", compare.Accuracy))
+}
+
+// An extract keeps the scores on validation rows, and so the choice.
+func TestBestOfAnExtract(t *testing.T) {
+	fed := expect.Value(fedkit.New(datasets.Digits(), partition.Validation{Of: partition.IID{Clients: 4}}, model.MLP()))(t)
+	st := New(t.TempDir())
+	st.Log = io.Discard
+	for _, lr := range []float64{0.001, 0.1} {
+		st.Add(fed, &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: lr}}, fedkit.Options{Rounds: 2}, "η", lr)
+	}
+	runs, file := expect.Value(st.Run(t.Context()))(t), filepath.Join(t.TempDir(), "some.runs")
+	expect.OK(t, runs.Extract(file))
+	best, on, err := expect.Value(Open(file))(t).Best("η", compare.Clients)
+	if err != nil || !best[0].Is("η", 0.1) || on != datasets.ValidationPart {
+		t.Errorf("%v on part %d, %v", best, on, err)
+	}
 }
