@@ -35,7 +35,7 @@ type Job struct {
 
 	// MaxClients is the largest cohort of a strategy whose cohorts vary in size, as with Poisson sampling: programs are made for as many
 	// clients, and serve all smaller cohorts; only rounding changes. Round.Normal and Uniform take it over. Default: len(Clients), for
-	// cohorts of one size. A job whose own matrices have one row per client still compiles for each size.
+	// cohorts of one size. If the job has matrices with one row per client, take them from one with a row for all: m.Take(S...).
 	MaxClients int
 
 	Epochs []int     // E_i by client of the job, instead of Local.Epochs
@@ -101,7 +101,7 @@ func (j *Job) solve(ctx context.Context, fed *Federation, on engine.Device, seed
 	u.Models = rows.FromPieces(out.Models, out.Place, j.MaxClients)
 	u.Local = u.Models
 	if out.Memory != nil {
-		u.memory = rows.FromPieces(out.Memory, out.Place, 0)
+		u.memory = rows.FromPieces(out.Memory, out.Place, j.MaxClients)
 	}
 	return u, nil
 }
@@ -120,7 +120,7 @@ func pick[T any](values []T, at []int) (some []T) {
 func (j *Job) forEngine(fed *Federation, rates []float64, draw func(client int) draws) (work *engine.Job, err error) {
 	onDevice := func(m *Matrix) (t *tensors.Tensor) {
 		if m != nil && err == nil {
-			t, err = rows.Tensor(m)
+			t, err = rows.TensorFor(m, len(j.Clients), j.MaxClients)
 		}
 		return t
 	}

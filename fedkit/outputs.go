@@ -56,8 +56,8 @@ func (p *Predictions) ClassMeans(classes int) (means [][]float64, count []float6
 }
 
 // Predict returns the Predictions of each of the models [k, d] for rows of a part of the data, in their order. Nil rows stand for
-// all; of the validation part, these are the clients', one client after the other. The device works on one block at a time; only the result, k·n·classes numbers, grows with the rows. After a run, models are
-// in the strategy's State:
+// all; of the validation part, these are the clients', one client after the other. The device works on one block at a time; only
+// the result, k·n·classes numbers, grows with the rows. After a run, models are in the strategy's State:
 //
 //	p, err := fed.Predict(ctx, avg.State.X, datasets.TestPart, nil)
 func (f *Federation) Predict(ctx context.Context, models *Matrix, part datasets.Part, rows []int) ([]Predictions, error) {
@@ -312,8 +312,8 @@ func (f *Federation) checkRows(part datasets.Part, rows []int) ([]int, error) {
 }
 
 // Metric is a figure that a run records at every evaluation, beside loss and accuracy: of the global model on the whole
-// test part, and of each client's model on the client's own test examples; the same on validation rows, if there are any. See package metric; metric.Func makes one from a
-// function.
+// test part, and of each client's model on the client's own test examples; the same on validation rows, if there are any. See
+// package metric; metric.Func makes one from a function.
 type Metric interface {
 	// String returns the name in records.
 	String() string

@@ -152,13 +152,15 @@ func TestSuiteFindsFlaws(t *testing.T) {
 // poisson draws cohorts of any size. Clients keep what of their updates was not used.
 type poisson struct {
 	Local fedkit.Local
-	Most  int `range:"[0,inf)"`
-	State struct{ X, Rest *fedkit.Matrix }
+	Most  int  `range:"[0,inf)"`
+	Own   bool // each client starts from its own model
+	State struct{ X, Own, Rest, Shift *fedkit.Matrix }
 }
 
 func (s *poisson) Start(r *fedkit.Round) error {
 	s.State.X = r.Models(1)
 	s.State.Rest = fedkit.Zeros(r.Clients(), s.State.X.Cols())
+	s.State.Own, s.State.Shift = s.State.X.Repeat(r.Clients()), s.State.Rest
 	return r.Err()
 }
 
@@ -166,7 +168,12 @@ func (s *poisson) Round(r *fedkit.Round) error {
 	rng := r.Rand("sample")
 	all := r.Candidates()
 	S := append(all[:1:1], slices.DeleteFunc(all[1:], func(int) bool { return rng.Float64() > 0.5 })...)
-	u := r.Train(fedkit.Job{Clients: S, MaxClients: s.Most, Start: s.State.X, Local: s.Local})
+	start := s.State.X
+	if s.Own {
+		start = s.State.Own.Take(S...)
+	}
+	u := r.Train(fedkit.Job{Clients: S, MaxClients: s.Most, Start: start, Local: s.Local, Shift: s.State.Shift.Take(S...)})
+	s.State.Own = s.State.Own.Put(u.Clients(), u.Models.Sub(u.Delta().Scale(0.5)))
 	update := u.Delta().Add(s.State.Rest.Take(u.Clients()...))
 	used := update.Apply(dropped, r.Uniform("drop", update.Cols(), u.Clients()...))
 	lengths, err := used.Norms()
@@ -176,6 +183,7 @@ func (s *poisson) Round(r *fedkit.Round) error {
 	}
 	s.State.X = s.State.X.Add(used.ScaleRows(lengths).Mean(u.Examples()))
 	s.State.Rest = s.State.Rest.Put(u.Clients(), update.Sub(used).Scale(0.5))
+	s.State.Shift = s.State.Shift.Put(u.Clients(), u.Delta().Scale(1e-3))
 	return r.Err()
 }
 
@@ -189,7 +197,11 @@ func (s *poisson) Serve(*fedkit.Round) fedkit.Serving { return fedkit.Serving{Gl
 func TestVaryingCohorts(t *testing.T) {
 	local := fedkit.Local{Epochs: 2, Batch: 8, LR: 0.05}
 	expect.OK(t, fedtest.TestStrategy(&poisson{Most: 6, Local: local}))
+	expect.Long(t, "with other options")
 	expect.Error(t, "compilations: ", "its arguments change shape from round to round. If cohorts vary in size, set Job.MaxClients")(fedtest.TestStrategy(&poisson{Local: local}))
+	expect.OK(t, fedtest.Suite{Loss: -1}.Test(&poisson{Most: 6, Own: true, Local: local}))
+	local.Optimizer, local.KeepMemory = fedkit.Momentum{}, true
+	expect.OK(t, fedtest.TestStrategy(&poisson{Most: 6, Local: local}))
 	few := &poisson{Most: 1, Local: local}
 	expect.Error(t, "Job.MaxClients = 1: must be in [", ", 6]: at least the ")(fedtest.TestStrategy(few))
 }

@@ -55,6 +55,22 @@ func (m *Matrix) whole() *Matrix {
 	return fromTensor(t)
 }
 
+// TensorFor returns the matrix as one tensor. If it has a row for each of n clients, there is room for the greatest number of them, so
+// that what takes it is compiled once.
+func TensorFor(m *Matrix, n, most int) (*tensors.Tensor, error) {
+	if m.Err() == nil && m.rows == n && n < most {
+		switch {
+		case m.taken != nil:
+			return m.taken.withRoom(most).tensor()
+		case m.room() == most:
+			return m.roomy()
+		case n > 1:
+			return (&taken{from: m, rows: engine.Sequence(n)}).withRoom(most).tensor()
+		}
+	}
+	return m.tensor()
+}
+
 // align makes the arguments of a row-wise program, in place, those for all rows on the device, and returns how many of the rows that it
 // computes count: 0 for all. Other programs get the rows that count, and so do row-wise ones of matrices with different room.
 func align(p *xla.Program, args []any) (rows, room int) {
