@@ -56,6 +56,25 @@ func TestDPSGDIsFedAvg(t *testing.T) {
 	}
 }
 
+// On a ring of six, a client's model becomes the mean of its own and its two neighbors', and the mean of all stays where it is.
+func TestDPSGDMixesNeighbors(t *testing.T) {
+	plain, _ := rivals()
+	l, o := fedkit.Local{Epochs: 1, Batch: 8, LR: 0.1}, fedkit.Options{Rounds: 1, Seed: 3}
+	alone, ring := &strategy.LocalOnly{Local: l}, &examples.DPSGD{Local: l}
+	run(t, plain, alone, o)
+	run(t, plain, ring, o)
+	w, x, d := must.M1(alone.State.W.Host()), must.M1(ring.State.X.Host()), plain.Task.Dim()
+	for i := range x {
+		c, j := i/d, i%d
+		if want := (w[(c+5)%6*d+j] + w[i] + w[(c+1)%6*d+j]) / 3; math.Abs(float64(x[i]-want)) > 1e-6 {
+			t.Fatalf("client %d, parameter %d: %v, want %v", c, j, x[i], want)
+		}
+	}
+	if far := must.M1(ring.State.X.Mean(nil).Sub(alone.State.W.Mean(nil)).Norms())[0]; far > 1e-6 {
+		t.Errorf("the means are %v apart", far)
+	}
+}
+
 // Seconds computed by hand. A client i trains for 24(i+1) s and sends or receives a model in 1 s; an edge receives one in 2 s from
 // clients or the cloud, and sends one in 3 s.
 func TestLinksTakeTheirTime(t *testing.T) {
