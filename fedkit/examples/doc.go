@@ -5,7 +5,7 @@
 //
 //	FedNova   epochs per client, and normalized averaging
 //	FedDyn    a Shift that the client keeps, without traffic
-//	Ditto     a personal model: a job whose models stay local; ServeUnseen for unseen clients
+//	Ditto     a personal model (strategy.Personal): a job whose models stay local; ServeUnseen for unseen clients
 //	PFedMe    several jobs per round whose models stay local, each with its own Pull
 //	FedFomo   losses on validation rows, by which each client chooses
 //	APFL      two models per client, trained jointly in a custom model: Twin

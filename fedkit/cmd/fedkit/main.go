@@ -3,6 +3,10 @@
 //	./scripts/fedkit --help
 package main
 
-import "fedkit.example/fedkit/command"
+import (
+	"fedkit.example/datasets/parquet"
+	"fedkit.example/fedkit/command"
+)
 
-func main() { command.Main() }
+// Parquet files are read by name here, and not in package catalog, which notebooks link.
+func main() { command.Main(parquet.Table{}) }
