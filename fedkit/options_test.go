@@ -83,13 +83,16 @@ func (x *tried) run(fed *fedkit.Federation) (outcome, identity string) {
 	return string(b), identity
 }
 
-// twice is an objective that also takes the extra "by", if it is there.
-type twice struct{ by bool }
+// twice is an objective that also takes the extra "by" and the numbers "each" of the examples, if they are there.
+type twice struct{ by, each bool }
 
 func (o twice) Loss(b *fedkit.Batch) *graph.Node {
 	loss := graph.MulScalar(b.Loss(b.Out), 2)
 	if o.by {
 		loss = graph.Mul(loss, b.Extra("by"))
+	}
+	if o.each {
+		loss = graph.Mul(loss, b.PerExample("each"))
 	}
 	return loss
 }
@@ -112,6 +115,14 @@ func (here) String() string                             { return "here" }
 
 // each is a value for each client of a job.
 func each[T any](j *fedkit.Job, value T) []T { return slices.Repeat([]T{value}, len(j.Clients)) }
+
+// eachExample has a value for each example of each client of a job.
+func eachExample(r *fedkit.Round, j *fedkit.Job, value float32) (values [][]float32) {
+	for _, c := range j.Clients {
+		values = append(values, slices.Repeat([]float32{value}, len(r.Fed.Clients[c].Train)))
+	}
+	return values
+}
 
 // ramp is a matrix [1, d] with the values by, 2·by, …
 func ramp(d int, by float32) *fedkit.Matrix {
@@ -172,14 +183,16 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Pace.OverSelection": {devices, func(x *tried) { x.Pace.OverSelection = 0.5 }},
 	"Pace.PartialWork":   {late, func(x *tried) { x.Pace.PartialWork = true }},
 
-	"Local.Epochs":     {nil, func(x *tried) { x.Local.Epochs = 3 }},
-	"Local.Steps":      {nil, func(x *tried) { x.Local.Epochs, x.Local.Steps = 0, 5 }},
-	"Local.Batch":      {nil, func(x *tried) { x.Local.Batch = 4 }},
-	"Local.LR":         {nil, func(x *tried) { x.Local.LR = 0.02 }},
-	"Local.Schedule":   {nil, func(x *tried) { x.Local.Schedule = fedkit.Decay{Gamma: 0.5} }},
-	"Local.Optimizer":  {nil, func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }},
-	"Local.Prox":       {nil, proximal},
-	"Local.KeepMemory": {func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }, func(x *tried) { x.Local.KeepMemory = true }},
+	"Local.Epochs":       {nil, func(x *tried) { x.Local.Epochs = 3 }},
+	"Local.Steps":        {nil, func(x *tried) { x.Local.Epochs, x.Local.Steps = 0, 5 }},
+	"Local.Batch":        {nil, func(x *tried) { x.Local.Batch = 4 }},
+	"Local.LR":           {nil, func(x *tried) { x.Local.LR = 0.02 }},
+	"Local.Schedule":     {nil, func(x *tried) { x.Local.Schedule = fedkit.Decay{Gamma: 0.5} }},
+	"Local.Optimizer":    {nil, func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }},
+	"Local.Prox":         {nil, proximal},
+	"Local.ClipExamples": {nil, func(x *tried) { x.Local.ClipExamples = 0.1 }},
+	"Local.Noise":        {func(x *tried) { x.Local.ClipExamples = 0.1 }, func(x *tried) { x.Local.Noise = 1 }},
+	"Local.KeepMemory":   {func(x *tried) { x.Local.Optimizer = fedkit.Momentum{} }, func(x *tried) { x.Local.KeepMemory = true }},
 
 	"Job.Clients": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[1:] }) }},
 	"Job.MaxClients": {func(x *tried) { x.with(func(j *fedkit.Job) { j.Clients = j.Clients[:5] }) }, // rounding
@@ -194,11 +207,24 @@ var optionCases = map[string]struct{ setUp, change func(x *tried) }{
 	"Job.Mask":      {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Mask = firstOnly(j.Start.Cols()) }) }},
 	"Job.Objective": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Objective = twice{} }) }},
 	"Job.Extra": {func(x *tried) {
-		x.with(func(j *fedkit.Job) { j.Objective, j.Extra = twice{true}, map[string]*fedkit.Matrix{"by": ramp(1, 1)} })
+		x.with(func(j *fedkit.Job) {
+			j.Objective, j.Extra = twice{by: true}, map[string]*fedkit.Matrix{"by": ramp(1, 1)}
+		})
 	}, func(x *tried) { x.with(func(j *fedkit.Job) { j.Extra["by"] = ramp(1, 2) }) }},
+	"Job.PerExample": {func(x *tried) {
+		x.job = append(x.job, func(r *fedkit.Round, j *fedkit.Job) {
+			j.Objective, j.PerExample = twice{each: true}, map[string][][]float32{"each": eachExample(r, j, 1)}
+		})
+	}, func(x *tried) {
+		x.job = append(x.job, func(r *fedkit.Round, j *fedkit.Job) { j.PerExample["each"] = eachExample(r, j, 2) })
+	}},
+	"Job.Weights": {nil, func(x *tried) {
+		x.job = append(x.job, func(r *fedkit.Round, j *fedkit.Job) { j.Weights = eachExample(r, j, 2) })
+	}},
 	"Job.ReuseBatches": {func(x *tried) { x.job = append(x.job, func(r *fedkit.Round, j *fedkit.Job) { r.Train(*j) }) },
 		func(x *tried) { x.with(func(j *fedkit.Job) { j.ReuseBatches = 1 }) }},
 	"Job.StayLocal":    {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.StayLocal = true }) }},
+	"Job.Relayed":      {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Relayed = true }) }},
 	"Job.Communicated": {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Communicated = firstOnly(j.Start.Cols()) }) }},
 	"Job.Down":         {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Down = 3 }) }},
 	"Job.Up":           {nil, func(x *tried) { x.with(func(j *fedkit.Job) { j.Up = 3 }) }},

@@ -78,7 +78,7 @@ func TestCompletion(t *testing.T) {
 		"fedkit results re":                  "remove",
 		"fedkit results remove --y":          "--yes",
 		"fedkit results table --format l":    "latex",
-		"fedkit run --strategy FedP":         "FedPRISM FedProx",
+		"fedkit run --strategy FedP":         "FedPRISM FedProto FedProx",
 		"fedkit list Kr":                     "Krum",
 		"fedkit run x.yaml --strategy x --h": "--help --holdout",
 		"fedkit study --dr":                  "--dry-run",

@@ -23,12 +23,12 @@ func TestStudyAndResults(t *testing.T) {
 	}
 	store := filepath.Join(t.TempDir(), "runs")
 	dry := func(want string) {
-		if status, out, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--dry-run"); status != done || !strings.Contains(out, want) || log != "" {
+		if status, out, log := do("study", "../experiment/testdata/study.yaml", "--store", store, "--dry-run"); status != done || !strings.Contains(out, want) || log != "" {
 			t.Errorf("%d, %s%s, want %q", status, out, log, want)
 		}
 	}
 	dry("12 runs: 0 stored, 0 failed, 12 to run; 0 running in " + store + "\nnone of 12 runs is in " + store)
-	status, first, log := do("study", "../../experiment/testdata/study.yaml", "--store", store)
+	status, first, log := do("study", "../experiment/testdata/study.yaml", "--store", store)
 	if status != done || strings.Count(first, "\n") != 12 || !strings.HasPrefix(log, "0 stored, 12 to run\n") {
 		t.Fatal(status, first, log)
 	}
@@ -39,23 +39,23 @@ func TestStudyAndResults(t *testing.T) {
 	}
 	var other result
 	must.M(json.Unmarshal([]byte(strings.Split(first, "\n")[1]), &other))
-	if status, again, log := do("study", "../../experiment/testdata/study.yaml", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
+	if status, again, log := do("study", "../experiment/testdata/study.yaml", "--store", store); status != done || again != first || !strings.HasPrefix(log, "12 stored, 0 to run\n") {
 		t.Error(status, log)
 	}
 	dry("runs from the folder " + store + ": 12\n")
 	extract := filepath.Join(t.TempDir(), "all.runs")
-	status, some, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--only", "name=FedAvg", "--only", "α=0.1", "--only", "seed=2", "--extract", extract)
-	if all, err := experiment.ReadGrid("../../experiment/testdata/study.yaml"); err != nil {
+	status, some, log := do("study", "../experiment/testdata/study.yaml", "--store", store, "--only", "name=FedAvg", "--only", "α=0.1", "--only", "seed=2", "--extract", extract)
+	if all, err := experiment.ReadGrid("../experiment/testdata/study.yaml"); err != nil {
 		t.Error(err)
 	} else if found, err := all.Find("nowhere", extract); err != nil || len(found.Runs) != 12 || status != done || strings.Count(some, "\n") != 1 {
 		t.Error(status, some, log, err)
 	}
 	added := filepath.Join(t.TempDir(), "added.runs") // of what the store has, and then of what it has itself
 	for _, from := range []string{store, filepath.Join(t.TempDir(), "empty")} {
-		if status, out, log := do("study", "../../experiment/testdata/study.yaml", "--store", from, "--extract", added, "--add"); status != done || out != "" || log != "the store and the extract have all runs\n" {
+		if status, out, log := do("study", "../experiment/testdata/study.yaml", "--store", from, "--extract", added, "--add"); status != done || out != "" || log != "the store and the extract have all runs\n" {
 			t.Error(status, out, log)
 		}
-		if found := must.M1(must.M1(experiment.ReadGrid("../../experiment/testdata/study.yaml")).Find("nowhere", added)); len(found.Runs) != 12 {
+		if found := must.M1(must.M1(experiment.ReadGrid("../experiment/testdata/study.yaml")).Find("nowhere", added)); len(found.Runs) != 12 {
 			t.Errorf("%d runs in the extract", len(found.Runs))
 		}
 	}
@@ -135,7 +135,7 @@ func TestStudyAndResults(t *testing.T) {
 	if status, out, log := do("results", "list", "--store", extract); status != refused || out != "" || !strings.Contains(log, "--store = "+extract+": must be a folder that a study has made, or an extract: ") {
 		t.Error(status, out, log)
 	}
-	if status, out, log := do("study", "../../experiment/testdata/study.yaml", "--store", store, "--extract", extract); status != refused || out != "" || !strings.Contains(log, "--extract = "+extract+": must be an extract that can be read") {
+	if status, out, log := do("study", "../experiment/testdata/study.yaml", "--store", store, "--extract", extract); status != refused || out != "" || !strings.Contains(log, "--extract = "+extract+": must be an extract that can be read") {
 		t.Error(status, out, log)
 	}
 	must.M(os.WriteFile(filepath.Join(store, r.ID, "entry.json"), []byte("{"), 0o600))
