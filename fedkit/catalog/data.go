@@ -79,6 +79,7 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[resNet8]():            "model.ResNet8",
 	reflect.TypeFor[gru]():                "model.GRU",
 	reflect.TypeFor[twin]():               "examples.Twin",
+	reflect.TypeFor[lora]():               "examples.LoRA",
 	reflect.TypeFor[uniformStart]():       "model.UniformInit",
 	reflect.TypeFor[freeze]():             "model.Freeze",
 }
@@ -113,6 +114,12 @@ type (
 		Of Model // required
 	}
 
+	lora struct {
+		Of    Model   // required; its initial parameters are frozen
+		Rank  int     // r, rank of what is added to a matrix; required
+		Alpha float64 // α, of the scale α/r; required
+	}
+
 	uniformStart struct {
 		Of Model // required
 	}
@@ -132,7 +139,10 @@ func (m mlp) Model() fedkit.Model              { return model.MLP(m.Hidden...) }
 func (m batchNormMLP) Model() fedkit.Model     { return model.BatchNormMLP(m.Hidden...) }
 func (m gru) Model() fedkit.Model              { return model.GRU(m.Vocabulary, m.Embedding, m.Units) }
 
-func (m twin) Model() fedkit.Model         { return around(m.Of, examples.Twin) }
+func (m twin) Model() fedkit.Model { return around(m.Of, examples.Twin) }
+func (m lora) Model() fedkit.Model {
+	return around(m.Of, func(of fedkit.Model) fedkit.Model { return examples.LoRA(m.Rank, m.Alpha, of, nil) })
+}
 func (m uniformStart) Model() fedkit.Model { return around(m.Of, model.UniformInit) }
 func (m freeze) Model() fedkit.Model {
 	return around(m.Of, func(of fedkit.Model) fedkit.Model { return model.Freeze(of, m.Layers...) })

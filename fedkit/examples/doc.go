@@ -6,9 +6,11 @@
 //	FedNova   epochs per client, and normalized averaging
 //	FedDyn    a Shift that the client keeps, without traffic
 //	Ditto     a personal model (strategy.Personal): a job whose models stay local; ServeUnseen for unseen clients
+//	PFedHN    a network at the server that makes each client's model, differentiated in a program
 //	PFedMe    several jobs per round whose models stay local, each with its own Pull
 //	FedFomo   losses on validation rows, by which each client chooses
 //	APFL      two models per client, trained jointly in a custom model: Twin
+//	LoRA      a custom model: a frozen one, and matrices of low rank that are trained in its place
 //	QFedAvg   losses before training
 //	Partial   layers that stay with the client: FedPer, LG-FedAvg, FedBN
 //	MOON      an Objective that evaluates other models

@@ -46,6 +46,7 @@ func TestSuite(t *testing.T) {
 		&examples.DPFedAvg{Fraction: 0.5, Clip: 10, Noise: 1e-4, Local: standard},
 		&examples.Sparse{Fraction: 0.5, Keep: 0.4, Local: standard},
 		&examples.QSGD{Fraction: 0.5, Local: standard},
+		&examples.PFedHN{Fraction: 0.5, Local: standard},
 	} {
 		if err := (fedtest.Suite{Warmup: 3}).Test(s); err != nil { // by then, a client with the most epochs has taken part
 			t.Error(err)
