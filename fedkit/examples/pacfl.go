@@ -13,13 +13,12 @@ import (
 // PACFL clusters clients by their data (Vahidian et al., arXiv 2209.10526). Before training, each sends the first p left singular
 // vectors U_i of its examples as columns, once; then it is FedAvg within each cluster C, all of them from one initial model:
 //
-//	C_1, …, C_k ← tree of A, cut,  A_ij = angle(U_i, U_j);   w_C ← Σ_{i∈C∩S} n_i w_i / Σ_{i∈C∩S} n_i
+//	C_1, …, C_k ← tree of A, cut,  A_ij = Σ_l θ_l,  cos θ_l = σ_l(U_iᵀ U_j);   w_C ← Σ_{i∈C∩S} n_i w_i / Σ_{i∈C∩S} n_i
 //
-// Here U_i is of all classes together; the paper has vectors by class, too. An unseen client gets the model with the lowest loss on
-// its training examples. Identities: with K = 1 it is FedAvg, with K = M LocalOnly.
+// U_i is of all classes; the paper's may be by class. Unseen clients choose w_C by loss. Identities: K = 1 is FedAvg, K = M LocalOnly.
 type PACFL struct {
 	P         int               `range:"[1,inf)" default:"3"` // p, vectors per client
-	Angles    int               `range:"[1,inf)" default:"1"` // how many of the p angles A_ij sums, from the smallest on; p for all
+	Angles    int               `range:"[1,inf)" default:"1"` // how many of the p principal angles θ_l A_ij sums, the smallest first
 	K         int               `range:"[0,inf)"`             // k, clusters; 0: found by the clusterer, or else by silhouette
 	Clusterer cluster.Clusterer // default cluster.Agglomerative with cluster.Average; Height is β, in radians
 	Fraction  float64           // share of the clients in a round, in (0, 1]; default all
@@ -29,6 +28,9 @@ type PACFL struct {
 		Of cluster.Groups // each client's cluster, [M]
 	}
 }
+
+// Check implements fedkit.Checker.
+func (s *PACFL) Check(fed *fedkit.Federation, _ int) error { return fed.FitsPairs("clients", fed.Size()) }
 
 // Start clusters the clients, and draws one model for all clusters.
 func (s *PACFL) Start(r *fedkit.Round) error {
@@ -55,8 +57,7 @@ func (s *PACFL) Round(r *fedkit.Round) error {
 	}
 	S := r.Select(nil, s.Fraction)
 	u := r.Train(fedkit.Job{Clients: S, Start: s.State.W.Take(s.State.Of.Take(S...)...), Local: s.Local})
-	of := s.State.Of.Take(u.Clients()...)
-	s.State.W = s.State.W.Add(u.Delta().Mix(of.Means(s.State.W.Rows(), u.Examples()))) // a cluster without a client in S stays
+	s.State.W = s.State.W.Add(u.Delta().Mix(s.State.Of.Take(u.Clients()...).Means(s.State.W.Rows(), u.Examples()))) // + 0 without a client in S
 	return r.Err()
 }
 
