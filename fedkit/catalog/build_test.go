@@ -53,7 +53,7 @@ func TestBuildIsTheInverseOfOf(t *testing.T) {
 		&strategy.FedAC{K: 3, Lambda: fedkit.Zero, Fixed: true, Head: []string{"dense2"}},
 		&strategy.AdaptiveClustering{P: 8, SAProb: 0.3, Clusterer: cluster.Agglomerative{Linkage: cluster.Average}, AsPublished: true},
 		&examples.APFL{Alpha: 0.3, Alphas: examples.Alphas{0, 1}}, &examples.Distill{Temperature: 2}, &examples.Ditto{Lambda: 1},
-		&examples.FedDF{Distill: fedkit.Local{Steps: 5, Batch: 8, LR: 0.1}}, &examples.FedDyn{Alpha: 0.01}, &examples.FedEM{K: 2}, &examples.FedFomo{Fraction: 0.5}, &examples.FedLAMA{Phi: 3}, &examples.FedLC{Tau: 0.5}, &examples.FedNova{Epochs: []int{1, 2, 3}}, &examples.FedProto{Layer: "dense1"}, &examples.HierFAVG{Edges: 3}, &examples.DPSGD{Offsets: []int{1, 2}, Before: true}, &examples.MOON{Mu: 5},
+		&examples.FedDF{Distill: fedkit.Local{Steps: 5, Batch: 8, LR: 0.1}}, &examples.FedDyn{Alpha: 0.01}, &examples.FedEM{K: 2}, &examples.FedFomo{Fraction: 0.5}, &examples.FedLAMA{Phi: 3}, &examples.FedLC{Tau: 0.5}, &examples.FedNova{Epochs: []int{1, 2, 3}}, &examples.FedProto{Layer: "dense1"}, &examples.HierFAVG{Edges: 3}, &examples.DPSGD{Offsets: []int{1, 2}, Before: true}, &examples.MOON{Mu: 5}, &examples.PACFL{Angles: 1, Clusterer: cluster.Agglomerative{Height: 0.5}},
 		&examples.Partial{Personal: []string{"dense1"}}, &examples.PFedHN{Hidden: 9}, &examples.PFedMe{Beta: 2}, &examples.QFedAvg{},
 		&examples.DPFedAvg{Noise: fedkit.Zero}, &examples.QSGD{Levels: 7}, &examples.Sparse{Keep: 0.1},
 	} {

@@ -34,6 +34,15 @@ func (g Groups) Members(c int) (points []int) {
 	return points
 }
 
+// Take returns the groups of some points, in their order.
+func (g Groups) Take(points ...int) Groups {
+	of := make(Groups, len(points))
+	for at, i := range points {
+		of[at] = g[i]
+	}
+	return of
+}
+
 // Set assigns points[i] to group of[i].
 func (g Groups) Set(points, of []int) {
 	for at, i := range points {

@@ -14,14 +14,14 @@ import (
 // Five clients in two clusters, and one that never took part. Cluster 0 is split, and the rest of it merges into cluster 2.
 func ExampleGroups() {
 	g := cluster.Groups{0, 2, 0, cluster.None, 2, 0}
-	fmt.Println(g.Names(), g.Members(0), g.Means(3, nil)[2])
+	fmt.Println(g.Names(), g.Members(0), g.Means(3, nil)[2], g.Take(4, 3, 0))
 
 	g.Split(g.Members(0), []int{0, 1, 1}, 3)
 	fmt.Println(g)
 	g.Merge(0, 2)
 	fmt.Println(g.Pack(), g)
 	// Output:
-	// [0 2] [0 2 5] [0 0.5 0 0 0.5 0]
+	// [0 2] [0 2 5] [0 0.5 0 0 0.5 0] [2 -1 0]
 	// [0 2 3 -1 2 3]
 	// [2 3] [0 0 1 -1 0 1]
 }

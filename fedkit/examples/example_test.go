@@ -200,3 +200,16 @@ func ExampleFedFomo() {
 	fmt.Println("more than 70 % right:", h.Accuracy() > 0.7)
 	// Output: more than 70 % right: true
 }
+
+// Three singular vectors per client, sent once, show which clients have images that are rotated alike.
+func ExamplePACFL() {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.Rotations{Of: partition.IID{Clients: 20, Seed: 1}}, model.MLP(16)))
+	h := after(20, fed, &examples.PACFL{P: 3, K: 4, Fraction: 0.5, Local: short})
+	fmt.Println("the true groups:", h.Last().Clustering.ARI == 1)
+	fmt.Println("more than 70 % right:", h.Last().Mean().Accuracy > 0.7)
+	fmt.Printf("%d bytes up in the first round, and %d in the others\n", h.Rounds[0].BytesUp, h.Last().BytesUp)
+	// Output:
+	// the true groups: true
+	// more than 70 % right: true
+	// 63760 bytes up in the first round, and 48400 in the others
+}

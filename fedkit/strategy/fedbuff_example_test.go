@@ -36,6 +36,20 @@ func ExampleFedBuff() {
 	// FedBuff: 200 results in 17 s, the oldest of 17 rounds before
 }
 
+// The server keeps momentum, m ← βm + Δ̄ and x ← x + m; with β = 0 it is FedBuff without. Results on old models act like momentum
+// themselves (Mitliagkas et al., arXiv 1605.09774), so that a usual β is too large here.
+func ExampleFedBuff_momentum() {
+	fed := must.M1(digits().WithDevices(sim.Devices{PerExample: sim.TwoClasses{Fast: 0.01, Slow: 0.1, Share: 0.1}, Seed: 1}))
+	for _, beta := range []float64{fedkit.Zero, 0.3, 0.8} {
+		h := after(30, fed, &strategy.FedBuff{Concurrency: 10, K: 5, Server: server.Momentum{Beta: beta, HeavyBall: true}, Local: short})
+		fmt.Printf("β = %.1f: more than 70 %% right: %v\n", beta, h.Accuracy() > 0.7)
+	}
+	// Output:
+	// β = 0.0: more than 70 % right: true
+	// β = 0.3: more than 70 % right: true
+	// β = 0.8: more than 70 % right: false
+}
+
 // Each result updates the model on arrival. Here, results with a staleness above four are useful: with Hinge they
 // have little weight.
 func ExampleFedAsync() {

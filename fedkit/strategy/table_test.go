@@ -134,6 +134,7 @@ func TestIdentities(t *testing.T) {
 		{"SCAFFOLD with one client = FedAvg", one, &strategy.SCAFFOLD{Local: l}, mean},
 
 		{"FedBuff that waits for everyone = FedAvg", uneven, &strategy.FedBuff{Concurrency: 6, K: 6, Weighting: n, Local: l}, mean},
+		{"FedBuff with momentum and β = 0 = FedBuff", uneven, &strategy.FedBuff{Concurrency: 4, K: 2, Server: server.Momentum{Beta: fedkit.Zero}, Local: l}, &strategy.FedBuff{Concurrency: 4, K: 2, Local: l}},
 		{"FedBuff with K = 1 = FedAsync with Updates", uneven, &strategy.FedBuff{Concurrency: 3, K: 1, Server: server.SGD{LR: 0.6}, Local: l}, &strategy.FedAsync{Concurrency: 3, Updates: true, Local: l}},
 		{"CCFL that waits for everyone = FedOpt", uneven, &strategy.CCFL{Concurrency: 6, M: 6, Weighting: n, Server: server.Momentum{LR: 4}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}},
 			&strategy.FedOpt{Server: server.Momentum{}, Local: fedkit.Local{Steps: 4, Batch: 8, LR: 0.05}}},
