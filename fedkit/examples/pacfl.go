@@ -30,7 +30,7 @@ type PACFL struct {
 }
 
 // Check implements fedkit.Checker.
-func (s *PACFL) Check(fed *fedkit.Federation, _ int) error { return fed.FitsPairs("clients", fed.Size()) }
+func (s *PACFL) Check(f *fedkit.Federation, _ int) error { return f.FitsPairs("clients", f.Size()) }
 
 // Start clusters the clients, and draws one model for all clusters.
 func (s *PACFL) Start(r *fedkit.Round) error {
