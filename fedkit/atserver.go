@@ -48,6 +48,9 @@ func (f *Federation) withServer(s Server) (*Federation, error) {
 	g.Clients = slices.Clone(f.Clients)
 	for i := range g.Clients {
 		c := &g.Clients[i]
+		if slices.ContainsFunc(c.Validation, func(row int) bool { return taken[row] }) {
+			return nil, Invalid("Server.Rows", fmt.Sprintf("validation rows of client %d", i), "rows that no client holds for validation")
+		}
 		if !slices.ContainsFunc(c.Train, func(row int) bool { return taken[row] }) {
 			continue
 		}

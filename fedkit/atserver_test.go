@@ -202,6 +202,8 @@ func TestServerRefusals(t *testing.T) {
 	} {
 		expect.Refused(t, "fedkit: with server: ", want)(fed.WithServer(s))
 	}
+	held := expect.Value(fedkit.New(fed.Data, partition.Validation{Of: partition.IID{Clients: 3}}, model.MLP()))(t)
+	expect.Refused(t, "Server.Rows = validation rows of client 1: must be rows that no client holds")(held.WithServer(fedkit.Server{Rows: held.Clients[1].Validation[:1]}))
 	expect.Refused(t, "federation = nil")((*fedkit.Federation)(nil).WithServer(fedkit.Server{Draw: 1}))
 	with := expect.Value(fed.WithServer(fedkit.Server{Draw: 20}))(t)
 	expect.Refused(t, "must be one without a server's rows")(with.WithServer(fedkit.Server{Draw: 1}))

@@ -130,6 +130,46 @@ func TestEnsembleAgainstFloat64(t *testing.T) {
 	}
 }
 
+// Of tags the probabilities are mixed, in float64, also where a model is sure.
+func TestEnsembleOfTags(t *testing.T) {
+	d := sums()
+	d.Tags = true
+	for _, part := range []*datasets.Split{&d.Train, &d.Test} {
+		for i, y := range part.Targets {
+			if part.Targets[i] = 0; y > 0 {
+				part.Targets[i] = 1
+			}
+		}
+	}
+	fed := federation(t, d, model.MLP(4))
+	models, _ := noise(2, fed.Task.Dim())
+	models = models.Scale(20)
+	pi := []float64{0.25, 0.75}
+	s := &serves{sv: func(*fedkit.Round) fedkit.Serving {
+		return fedkit.Serving{Models: models, Ensemble: slices.Repeat([][]float64{pi}, fed.Size())}
+	}}
+	h := expect.Value(fedkit.Run(t.Context(), fed, s, fedkit.Options{Rounds: 1, Metrics: []fedkit.Metric{seen{}}}))(t)
+	sigma := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	for i, got := range h.Last().Scores {
+		own := fed.Clients[i].Test
+		one := expect.Value(fed.Predict(t.Context(), models, datasets.TestPart, own))(t)
+		var sum, loss float64
+		for j := range own {
+			a, b := float64(one[0].Outputs[j][0]), float64(one[1].Outputs[j][0])
+			yes, no := pi[0]*sigma(a)+pi[1]*sigma(b), pi[0]*sigma(-a)+pi[1]*sigma(-b)
+			sum += math.Log(yes / no)
+			if loss -= math.Log(no) / float64(len(own)); one[0].Targets[j] == 1 {
+				loss += (math.Log(no) - math.Log(yes)) / float64(len(own))
+			}
+		}
+		for what, pair := range map[string][2]float64{"log odds": {float64(got.Metrics["sum"]), sum}, "loss": {float64(got.Loss), loss}} {
+			if !(math.Abs(pair[0]-pair[1]) <= 1e-5*(1+math.Abs(pair[1]))) {
+				t.Errorf("client %d: %s %v, want %v", i, what, pair[0], pair[1])
+			}
+		}
+	}
+}
+
 // A mixture that is sure of a row is that row, and only drawn clients are scored.
 func TestEnsembleOfOne(t *testing.T) {
 	fed := federation(t, datasets.Digits(), model.MLP(8))

@@ -57,6 +57,14 @@ func (t *Task) thaw() (mask []float32) {
 	return mask
 }
 
+// Trained returns 1 for the parameters that are trained and 0 for frozen ones, [1, d], for what a server adds to models, such as noise.
+func (r *Round) Trained() *Matrix {
+	if thawed := r.Fed.only(nil); thawed != nil {
+		return thawed
+	}
+	return r.Mask().Not()
+}
+
 // only returns a mask without the frozen parameters. nil stands for all parameters, and is returned if none is frozen.
 func (f *Federation) only(mask *Matrix) *Matrix {
 	f.lazy.mu.Lock()

@@ -75,7 +75,7 @@ func (r *Round) Features(models *Matrix, layer string, part datasets.Part, clien
 	if !r.enter("features") {
 		return nil
 	}
-	err := r.checkOwn(part, clients)
+	err := r.Fed.checkOwn(part, clients)
 	if n := models.Rows(); err == nil && n > 1 && n != len(clients) {
 		err = Invalid("models", fmt.Sprintf("[%d, %d]", n, models.Cols()), fmt.Sprintf("[1, d] or [%d, d], one per client", len(clients)))
 	}
@@ -83,7 +83,7 @@ func (r *Round) Features(models *Matrix, layer string, part datasets.Part, clien
 		r.Fail(err)
 		return nil
 	}
-	own := r.ownRows(part, clients)
+	own := r.Fed.ownRows(part, clients)
 	v := engine.Evaluation{Part: part, Rows: slices.Concat(own...), Outputs: true, Inner: true, Layer: layer}
 	for i := range own {
 		if models.Rows() > 1 {
@@ -124,11 +124,10 @@ func (f *Federation) Rows(client int, part datasets.Part) (*mat.Dense, error) {
 	if err := f.made(); err != nil {
 		return nil, fmt.Errorf("fedkit: %w", err)
 	}
-	r := &Round{Fed: f}
-	if err := r.checkOwn(part, []int{client}); err != nil {
+	if err := f.checkOwn(part, []int{client}); err != nil {
 		return nil, fmt.Errorf("fedkit: rows: %w", err)
 	}
-	rows, split := r.ownRows(part, []int{client})[0], f.Data.Part(part)
+	rows, split := ownRows(f.Clients[client], part), f.Data.Part(part)
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("fedkit: rows: %w", Invalid("client", client, "one that has examples of this part"))
 	}

@@ -141,8 +141,12 @@ func TestFeaturesRefuse(t *testing.T) {
 }
 
 func TestClassMeans(t *testing.T) {
-	p := fedkit.Predictions{Outputs: [][]float32{{1, 2}, {5, 0}, {3, 4}}, Labels: []int32{2, 0, 2}}
+	p := fedkit.Predictions{Outputs: [][]float32{{1, 2}, {5, 0}, {3, 4}, {9, 9}}, Labels: []int32{2, 0, 2, -1}}
 	if means, n := p.ClassMeans(3); fmt.Sprint(means, n) != "[[5 0] [0 0] [2 3]] [1 0 2]" {
+		t.Error(means, n)
+	}
+	regression := fedkit.Predictions{Outputs: [][]float32{{1}}, Targets: []float32{2}}
+	if means, n := regression.ClassMeans(1); fmt.Sprint(means, n) != "[[0]] [0]" {
 		t.Error(means, n)
 	}
 	if means, n := new(fedkit.Predictions).ClassMeans(1); fmt.Sprint(means, n) != "[[]] [0]" {

@@ -36,14 +36,18 @@ func (p *Predictions) Classes() []int32 {
 }
 
 // ClassMeans returns the mean outputs of the examples of each class by label, [classes, f], 0 for a class without examples, and the
-// number of its examples, [classes]. Of a layer's outputs they are its prototypes: see Round.Features.
+// number of its examples, [classes]. Entries without a label do not count. Of a layer's outputs they are its prototypes: see
+// Round.Features.
 func (p *Predictions) ClassMeans(classes int) (means [][]float64, count []float64) {
 	means, count = make([][]float64, classes), make([]float64, classes)
 	for c := range means {
 		means[c] = make([]float64, len(slices.Concat(p.Outputs[:min(1, len(p.Outputs))]...)))
 	}
-	for i, out := range p.Outputs {
-		y := p.Labels[i]
+	for i, y := range p.Labels {
+		if y < 0 || int(y) >= classes { // no label
+			continue
+		}
+		out := p.Outputs[i]
 		count[y]++
 		for j, v := range out {
 			means[y][j] += float64(v)
@@ -134,7 +138,7 @@ func (r *Round) Losses(models *Matrix, part datasets.Part, clients []int) [][]fl
 func (r *Round) ExampleLosses(models *Matrix, part datasets.Part, clients []int) [][][]float32 {
 	losses := make([][][]float32, len(clients))
 	s, _ := r.ask(models, part, clients)
-	for i, own := range r.ownRows(part, clients) {
+	for i, own := range r.Fed.ownRows(part, clients) {
 		losses[i] = make([][]float32, max(1, models.Rows()))
 		for j := range losses[i] {
 			losses[i][j] = make([]float32, len(own))
@@ -158,7 +162,7 @@ func (r *Round) compare(models *Matrix, part datasets.Part, clients []int) (loss
 		return loss, 0
 	}
 	at := sequence(len(s.Loss[0]))
-	for i, own := range r.ownRows(part, clients) {
+	for i, own := range r.Fed.ownRows(part, clients) {
 		for j := range loss {
 			loss[j][i], _ = s.Mean(j, at[:len(own)])
 		}
@@ -174,9 +178,9 @@ func (r *Round) ask(models *Matrix, part datasets.Part, clients []int) (s *engin
 	if !r.enter("losses") {
 		return nil, 0
 	}
-	err := r.checkOwn(part, clients)
+	err := r.Fed.checkOwn(part, clients)
 	if err == nil {
-		s, err = r.Fed.scores(r.ctx, models, engine.Evaluation{Part: part, Rows: slices.Concat(r.ownRows(part, clients)...)}, r.on)
+		s, err = r.Fed.scores(r.ctx, models, engine.Evaluation{Part: part, Rows: slices.Concat(r.Fed.ownRows(part, clients)...)}, r.on)
 	}
 	if err != nil {
 		r.Fail(err)
@@ -215,16 +219,16 @@ func lowest(loss [][]float64) []int {
 }
 
 // checkOwn refuses a part or clients that do not exist.
-func (r *Round) checkOwn(part datasets.Part, clients []int) error {
-	if err := r.Fed.checkPart(part); err != nil {
+func (f *Federation) checkOwn(part datasets.Part, clients []int) error {
+	if err := f.checkPart(part); err != nil {
 		return err
 	}
 	if len(clients) == 0 {
 		return Invalid("clients", "[]", "at least one client")
 	}
 	for _, c := range clients {
-		if c < 0 || c >= r.Clients() {
-			return Invalid("clients", c, fmt.Sprintf("in [0, %d)", r.Clients()))
+		if c < 0 || c >= f.Size() {
+			return Invalid("clients", c, fmt.Sprintf("in [0, %d)", f.Size()))
 		}
 	}
 	return nil
@@ -249,11 +253,11 @@ func (f *Federation) scores(ctx context.Context, models *Matrix, v engine.Evalua
 }
 
 // ownRows returns the rows of a part that each client holds, none for one that does not exist.
-func (r *Round) ownRows(part datasets.Part, clients []int) [][]int {
+func (f *Federation) ownRows(part datasets.Part, clients []int) [][]int {
 	rows := make([][]int, len(clients))
 	for i, c := range clients {
-		if c >= 0 && c < r.Clients() {
-			rows[i] = ownRows(r.Fed.Clients[c], part)
+		if c >= 0 && c < f.Size() {
+			rows[i] = ownRows(f.Clients[c], part)
 		}
 	}
 	return rows

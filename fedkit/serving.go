@@ -34,7 +34,7 @@ type Serving struct {
 
 	// Ensemble mixes the predictions of the rows, instead of Assign: by client, the weight π of every row, [M, k], which are ≥ 0 and
 	// sum to 1. A client's prediction is Σ_k π_k softmax(h_k(x)), whose logarithm takes the place of a model's outputs in loss,
-	// accuracy and metrics; for a regression it is Σ_k π_k h_k(x).
+	// accuracy and metrics. Of tags it is Σ_k π_k σ(h_k(x)), whose log odds do, and for a regression Σ_k π_k h_k(x).
 	Ensemble [][]float64
 	// Gate is Ensemble with weights for each example, as by a gating network: by client and by its test example, in the order of
 	// Clients[i].Test, [M][n, k]. Validation rows, which have no such weights, are then not scored.

@@ -26,9 +26,14 @@ type DPFedAvg struct {
 	strategy.State
 }
 
+// Check implements fedkit.Checker.
+func (s *DPFedAvg) Check(fed *fedkit.Federation, _ int) error {
+	return fed.AllTrained("strategy", "DPFedAvg")
+}
+
 // Round implements fedkit.Strategy.
 func (s *DPFedAvg) Round(r *fedkit.Round) error {
-	rng, sum := r.Rand("sample"), r.Normal("noise", s.X.Cols()).Scale(s.Noise*s.Clip)
+	rng, sum := r.Rand("sample"), r.Normal("noise", s.X.Cols()).Scale(s.Noise*s.Clip).Mul(r.Trained())
 	S := slices.DeleteFunc(r.Candidates(), func(int) bool { return rng.Float64() >= s.Fraction })
 	if len(S) > 0 {
 		u := r.Train(fedkit.Job{Clients: S, MaxClients: r.Clients(), Start: s.X, Local: s.Local})

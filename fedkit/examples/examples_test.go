@@ -143,7 +143,8 @@ func TestIdentities(t *testing.T) {
 // Models with running values are refused where new models are no averages of the clients'.
 func TestRunningValues(t *testing.T) {
 	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 3}, model.BatchNormMLP(3)))
-	for name, s := range map[string]fedkit.Strategy{"FedDyn": &examples.FedDyn{}, "FedNova": &examples.FedNova{}, "QFedAvg": &examples.QFedAvg{}} {
+	for name, s := range map[string]fedkit.Strategy{"FedDyn": &examples.FedDyn{}, "FedNova": &examples.FedNova{}, "QFedAvg": &examples.QFedAvg{},
+		"DPFedAvg": &examples.DPFedAvg{}, "QSGD": &examples.QSGD{}, "Sparse": &examples.Sparse{}, "PFedMe with β or ηλ > 1": &examples.PFedMe{Beta: 2}} {
 		expect.Invalid(t, "strategy = "+name, "since bn1/mean of BN-MLP-3 is a running value")(fedkit.Describe(fed, s, fedkit.Options{Rounds: 1}))
 	}
 }

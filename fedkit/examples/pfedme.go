@@ -24,6 +24,14 @@ type PFedMe struct {
 	strategy.Personal
 }
 
+// Check implements fedkit.Checker.
+func (s *PFedMe) Check(fed *fedkit.Federation, _ int) error {
+	if max(s.Beta, s.Eta*s.Lambda) > 1 {
+		return fed.AllTrained("strategy", "PFedMe with β or ηλ > 1")
+	}
+	return nil
+}
+
 // Round implements fedkit.Strategy.
 func (s *PFedMe) Round(r *fedkit.Round) error {
 	u, w := s.train(r, r.Select(nil, s.Fraction))

@@ -5,11 +5,14 @@ import (
 	"math"
 	"testing"
 
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/fedtest"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"github.com/janpfeifer/must"
 	"gonum.org/v1/gonum/floats"
@@ -63,6 +66,19 @@ func TestNoise(t *testing.T) {
 	want, n := 2*0.5/(0.4*20), float64(len(noise))
 	if mean, sd := stat.MeanStdDev(noise, nil); !(math.Abs(mean) <= 4*want/math.Sqrt(n) && math.Abs(sd/want-1) <= 4/math.Sqrt(2*n)) {
 		t.Errorf("mean %v and standard deviation %v of %v values, want 0 and %v", mean, sd, n, want)
+	}
+}
+
+// Frozen parameters get no noise.
+func TestNoiseLeavesFrozenParametersAlone(t *testing.T) {
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 4}, model.Freeze(model.MLP(4), "dense1")))
+	s := &examples.DPFedAvg{Local: short}
+	run(t, fed, s, fedkit.Options{Rounds: 2})
+	was, is := must.M1(must.M1(fed.Models(1, 0)).Host()), must.M1(s.X.Host())
+	for i, frozen := range must.M1(fed.Task.Mask("dense1")) {
+		if (was[i] == is[i]) != (frozen == 1) {
+			t.Fatalf("parameter %d: %v, was %v", i, is[i], was[i])
+		}
 	}
 }
 

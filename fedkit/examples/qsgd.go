@@ -20,6 +20,9 @@ type QSGD struct {
 	strategy.State
 }
 
+// Check implements fedkit.Checker.
+func (s *QSGD) Check(fed *fedkit.Federation, _ int) error { return fed.AllTrained("strategy", "QSGD") }
+
 // Round implements fedkit.Strategy.
 func (s *QSGD) Round(r *fedkit.Round) error {
 	bits := math.Ceil(math.Log2(float64(2*s.Levels + 1)))

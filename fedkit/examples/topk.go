@@ -21,6 +21,11 @@ type Sparse struct {
 	}
 }
 
+// Check implements fedkit.Checker.
+func (s *Sparse) Check(fed *fedkit.Federation, _ int) error {
+	return fed.AllTrained("strategy", "Sparse")
+}
+
 // Start draws one model for all.
 func (s *Sparse) Start(r *fedkit.Round) error {
 	s.State.X = r.Models(1)

@@ -130,7 +130,7 @@ func (s *FedAC) Round(r *fedkit.Round) error {
 // job is the local problem of clients S, each of which receives its Ω_k and the embedding Φ.
 func (s *FedAC) job(r *fedkit.Round, S []int) fedkit.Job {
 	embedding := r.Mask(denseLayers(r.Fed.Task, s.Head)...).Not()
-	omega, own := fedkit.StackRows(s.State.Omega, s.State.Omega.Mean(nil)), cluster.Groups(take(s.State.Clusters, S))
+	omega, own := fedkit.StackRows(s.State.Omega, s.State.Omega.Mean(nil)), s.State.Clusters.Take(S...)
 	own.Merge(cluster.None, s.State.Omega.Rows()) // the row of the mean, always present, so that nothing is recompiled
 	values, err := embedding.Host()
 	r.Fail(err)

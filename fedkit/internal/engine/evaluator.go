@@ -235,7 +235,7 @@ func (k evaluator) build(e *Engine, in nodes) []*graph.Node {
 	x, labels := examples(e.data, k.part, in, in["rows"])
 	var out *graph.Node
 	if k.mixed {
-		out = mixture(e.outputs(p, x), in["weights"], e.data.Classes > 0)
+		out = mixture(e.outputs(p, x), in["weights"], e.data)
 	} else {
 		out = e.task.Forward(p, x)
 	}
@@ -265,15 +265,27 @@ func (e *Engine) outputs(p []*graph.Node, x *graph.Node) *graph.Node {
 	return graph.Concatenate(all, 0)
 }
 
-// mixture mixes outputs [k, B, …] with weights [k, B], into [1, B, …]: Σ_k w_k out_k or, of classes, log Σ_k w_k softmax(out_k).
-func mixture(out, weights *graph.Node, classes bool) *graph.Node {
+// mixture mixes outputs [k, B, …] with weights [k, B], into [1, B, …]: Σ_k w_k out_k; of classes log Σ_k w_k softmax(out_k); of tags the
+// log odds of Σ_k w_k σ(out_k).
+func mixture(out, weights *graph.Node, data *datasets.Dataset) *graph.Node {
 	for weights.Rank() < out.Rank() {
 		weights = graph.InsertAxes(weights, -1)
 	}
-	if !classes {
-		return graph.ReduceAndKeep(graph.Mul(out, weights), graph.ReduceSum, 0)
+	mean := func(log *graph.Node) *graph.Node { // log Σ_k w_k exp(log_k)
+		log = graph.Add(log, graph.Log(weights))
+		most := graph.ReduceAndKeep(log, graph.ReduceMax, 0)
+		return graph.Add(graph.Log(graph.ReduceAndKeep(graph.Exp(graph.Sub(log, most)), graph.ReduceSum, 0)), most)
 	}
-	log := graph.Add(graph.LogSoftmax(out, -1), graph.Log(weights))
-	most := graph.ReduceAndKeep(log, graph.ReduceMax, 0)
-	return graph.Add(graph.Log(graph.ReduceAndKeep(graph.Exp(graph.Sub(log, most)), graph.ReduceSum, 0)), most)
+	switch {
+	case data.Classes > 0:
+		return mean(graph.LogSoftmax(out, -1))
+	case data.Tags:
+		return graph.Sub(mean(logSigmoid(out)), mean(logSigmoid(graph.Neg(out))))
+	}
+	return graph.ReduceAndKeep(graph.Mul(out, weights), graph.ReduceSum, 0)
+}
+
+// logSigmoid is log σ(x), also where σ(x) is 0 in float32.
+func logSigmoid(x *graph.Node) *graph.Node {
+	return graph.Sub(graph.MinScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
 }
