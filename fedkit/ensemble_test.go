@@ -214,7 +214,7 @@ func TestEnsembleForUnseenClients(t *testing.T) {
 			return sum
 		}
 		if got, worst := float64(score.Loss), max(loss(1, 0), loss(0, 1)); !(got < worst) || len(own) != score.Examples {
-			t.Errorf("newcomer %d has a loss of %v, under one of the models %v", i, got, worst)
+			t.Errorf("unseen client %d has a loss of %v, under one of the models %v", i, got, worst)
 		}
 	}
 }

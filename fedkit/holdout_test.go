@@ -67,7 +67,7 @@ func TestHoldOut(t *testing.T) {
 	expect.Invalid(t)(fed.HoldOut(1, 0))
 }
 
-// welcoming is FedAvg that trains newcomers from its model, and serves each what it trained.
+// welcoming is FedAvg that trains unseen clients from its model, and serves each what it trained.
 type welcoming struct{ strategy.FedAvg }
 
 func (s *welcoming) Unwrap() fedkit.Strategy { return &s.FedAvg }
@@ -139,7 +139,7 @@ func TestUnseenClientsAreScored(t *testing.T) {
 		t.Errorf("accuracies %v, want %v", accuracies(histories["by loss"]), want)
 	}
 	if a, b := histories["welcomed"].Last().MeanUnseen(), histories["global"].Last().MeanUnseen(); !(a.Accuracy > b.Accuracy) {
-		t.Errorf("newcomers that train reach %v, those that do not %v", a.Accuracy, b.Accuracy)
+		t.Errorf("unseen clients that train reach %v, those that do not %v", a.Accuracy, b.Accuracy)
 	}
 }
 

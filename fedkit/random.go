@@ -19,7 +19,7 @@ func Random(seed uint64, purpose string, ids ...int) *rand.Rand {
 }
 
 // Normal returns independent values of N(0, 1), [n, d], which are drawn on the device: row i depends only on the seed, the round, the
-// purpose and clients[i], whoever else takes part. Without clients it is a single row, for the server.
+// purpose and clients[i], not on who else takes part. Without clients it is a single row, for the server.
 //
 //	noise := r.Normal("noise", s.X.Cols()).Scale(s.Sigma)
 //

@@ -149,7 +149,7 @@ func (o tilted) Loss(b *Batch) *graph.Node {
 	return loss
 }
 
-// An objective of one's own is minimized, and the loss it reports is recorded: here FedProx's, and logits shifted by client.
+// A custom objective is minimized, and the loss it reports is recorded: here FedProx's, and logits shifted by client.
 func TestObjective(t *testing.T) {
 	fed, o := toy(t, 12, 9)
 	d := o.Dim()

@@ -20,7 +20,7 @@ func (s Lowest) Select(r *fedkit.Round, n int) []int {
 	return rest[:n]
 }
 
-// A selector of one's own has a name in files and on command lines, like the shipped ones.
+// A custom selector has a name in files and on command lines, like the shipped ones.
 func ExampleRegister() {
 	if err := catalog.Register(Lowest{}); err != nil {
 		fmt.Println(err)

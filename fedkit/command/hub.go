@@ -26,9 +26,9 @@ func (*hubCommand) Help() string {
 	return `A hub passes programs, data and results on, and computes nothing. It runs until it is interrupted. Started again with the same
 folder, it has the same keys, and workers and notebooks find it again.
 
-FILE has its address and the keys to it, and nobody else can read it. Whoever has it may run programs on the workers: trust
-them as you trust those with a shell there. With --listen there is a second file, fleet.worker.json beside fleet.json. Whoever
-has that one can only join as a new worker, with a key and a name of its own. Give it to machines that are trusted less:
+FILE has its address and the keys to it, and nobody else can read it. Anybody who has it may run programs on the workers: trust
+them as you trust those with a shell there. With --listen there is a second file, fleet.worker.json beside fleet.json. Anybody
+who has that one can only join as a new worker, with a key and a name of its own. Give it to machines that are trusted less:
 
   fedkit hub --listen 0.0.0.0:4222 --name head.cluster.example
   fedkit worker fleet.worker.json                                  # on any machine`

@@ -56,7 +56,7 @@ type first struct{}
 
 func (first) Aggregate(u *fedkit.Matrix, _ []float64) *fedkit.Matrix { return u.Take(0) }
 
-// Components of one's own are known by name, with their options and comments; what is none is refused, and nothing of the call added.
+// Custom components are known by name, with their options and comments; what is none is refused, and nothing of the call added.
 func TestOwnComponents(t *testing.T) {
 	own := []any{&Slower{}, halved{}, shallow{}, first{}}
 	ask := func(with []any, args ...string) (int, string, string) {
@@ -106,7 +106,7 @@ func TestOwnComponents(t *testing.T) {
 	}
 }
 
-// What the guide says of a program of one's own holds: it runs its strategy, and a study knows when its code has changed.
+// What the guide says of a custom program holds: it runs its strategy, and a study knows when its code has changed.
 func TestOwnProgram(t *testing.T) {
 	expect.Long(t, "a program is built and linked three times")
 	page := string(expect.Value(os.ReadFile("../../notebooks/guide/strategies.md"))(t))

@@ -200,7 +200,7 @@ func run(t testing.TB, fed *fedkit.Federation, s fedkit.Strategy, o fedkit.Optio
 }
 
 // Unseen clients get personal models without changing a run, for any number of workers.
-func TestNewcomers(t *testing.T) {
+func TestUnseenClients(t *testing.T) {
 	expect.Long(t, "arithmetic")
 	plain, twin := rivals()
 	helped := must.M1(withServer(t, plain).HoldOut(2, 1))
@@ -225,7 +225,7 @@ func TestNewcomers(t *testing.T) {
 			rounds[i] = must.M1(json.Marshal(h.Rounds))
 		}
 		if unseen[0] != unseen[1] || !bytes.Equal(rounds[0], rounds[1]) || !bytes.Equal(rounds[0], rounds[2]) {
-			t.Errorf("%T: other bytes with 4 workers, or without newcomers", c.s)
+			t.Errorf("%T: other bytes with 4 workers, or without unseen clients", c.s)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func one(t *testing.T, s fedkit.Strategy, x func() *fedkit.Matrix, seed uint64) 
 	return precision.Double(must.M1(x().Host())), float64(h.Last().Notes["epsilon"])
 }
 
-// The noise of the mean has the standard deviation σC/(qM), whoever takes part.
+// The noise of the mean has the standard deviation σC/(qM), whatever the cohort is.
 func TestNoise(t *testing.T) {
 	private := func(noise float64) []float64 {
 		s := &examples.DPFedAvg{Fraction: 0.4, Clip: 0.5, Noise: noise, Local: short}

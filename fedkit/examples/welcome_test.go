@@ -82,7 +82,7 @@ func TestWelcome(t *testing.T) {
 		for i := range fed.Unseen.Size() {
 			got, want := precision.Double(must.M1(served.Take(i).Host()))[:dim], c.want(i, x[:dim])
 			if !(floats.Distance(got, want, math.Inf(1)) <= 1e-4) {
-				t.Errorf("%T: newcomer %d has the model %v, want %v", c.s, i, got, want)
+				t.Errorf("%T: unseen client %d has the model %v, want %v", c.s, i, got, want)
 			}
 		}
 	}

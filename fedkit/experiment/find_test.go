@@ -318,7 +318,7 @@ type own struct{}
 
 func (own) Make() (*datasets.Dataset, error) { return datasets.Digits(), nil }
 
-// What a federation is made from has the hash of the code of one's own components, and no other.
+// What a federation is made from has the hash of the code of custom components, and no other.
 func TestFindComparesCode(t *testing.T) {
 	plain := &Trial{Experiment: &Experiment{}}
 	if plain.reading(digests{}) != plain {

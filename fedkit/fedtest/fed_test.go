@@ -37,9 +37,9 @@ func TestSuiteOnAnyFederation(t *testing.T) {
 		{fedtest.Suite{}, "forgetful", "bytes: a resumed run ends with different bytes"},
 		{fedtest.Suite{}, "compiles", "compilations: 5 programs were compiled after round 1"},
 		{fedtest.Suite{}, "compiles", "compilations: 5 programs were compiled after round 1"},
-		{fedtest.Suite{}, "greedy", "newcomers: a run with newcomers ends with different bytes"},
-		{fedtest.Suite{}, "lost", "newcomers: the loss of newcomer 0 is NaN"},
-		{fedtest.Suite{Fed: must.M1(fed.HoldOut(1, 1))}, "lost", "newcomers: the loss of newcomer 0 is NaN"},
+		{fedtest.Suite{}, "greedy", "unseen clients: a run with unseen clients ends with different bytes"},
+		{fedtest.Suite{}, "lost", "unseen clients: the loss of unseen client 0 is NaN"},
+		{fedtest.Suite{Fed: must.M1(fed.HoldOut(1, 1))}, "lost", "unseen clients: the loss of unseen client 0 is NaN"},
 		{fedtest.Suite{Fed: timed}, "", ""},
 		{fedtest.Suite{NoClock: true}, "", "clock: on devices: <nil>, want an error"},
 	} {

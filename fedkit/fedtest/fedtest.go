@@ -37,7 +37,7 @@ import (
 // Suite is the conformance test of a strategy. The zero value suits most strategies.
 type Suite struct {
 	// Fed is the federation that all of it runs on: small, as there are some hundred rounds. It is for strategies that need classes, or a
-	// model of their own. Default Quadratic, with two clients held out. If Fed has none, copies of its clients stand in for newcomers.
+	// model of their own. Default Quadratic, with two clients held out. If Fed has no unseen clients, copies stand in.
 	Fed *fedkit.Federation
 
 	Rounds            int     // of the test of learning; default 400, on Fed 20
@@ -70,7 +70,7 @@ func (c Suite) Test(s fedkit.Strategy) error {
 		return fmt.Errorf("fedtest: %T: %w", s, fedkit.Invalid("strategy", fmt.Sprintf("%T", s), "a pointer to a struct"))
 	}
 	return hold(s, []trial[fedkit.Strategy]{
-		{"learns", c.learns}, {"bytes", c.sameBytes}, {"clock", c.onClock}, {"newcomers", c.newcomers}, {"compilations", c.compiles}, {"ranges", c.ranges}, {"defaults", c.defaults},
+		{"learns", c.learns}, {"bytes", c.sameBytes}, {"clock", c.onClock}, {"unseen clients", c.unseen}, {"compilations", c.compiles}, {"ranges", c.ranges}, {"defaults", c.defaults},
 	})
 }
 
@@ -313,8 +313,8 @@ func withoutDelay(fed *fedkit.Federation, s fedkit.Strategy) error {
 	return err
 }
 
-// newcomers runs the strategy with clients that never take part, and without.
-func (c Suite) newcomers(s fedkit.Strategy) error {
+// unseen runs the strategy with clients that never take part, and without.
+func (c Suite) unseen(s fedkit.Strategy) error {
 	fed, err := c.federation()
 	if err != nil {
 		return err
@@ -332,11 +332,11 @@ func (c Suite) newcomers(s fedkit.Strategy) error {
 	}
 	for i, score := range h.Last().Unseen {
 		if loss := float64(score.Loss); math.IsNaN(loss) || math.IsInf(loss, 0) {
-			return fmt.Errorf("the loss of newcomer %d is %v", i, loss)
+			return fmt.Errorf("the loss of unseen client %d is %v", i, loss)
 		}
 	}
 	if n := len(h.Last().Unseen); n != fed.Unseen.Size() {
-		return fmt.Errorf("%d newcomers have a score, want %d", n, fed.Unseen.Size())
+		return fmt.Errorf("%d unseen clients have a score, want %d", n, fed.Unseen.Size())
 	}
 	for i := range h.Rounds {
 		h.Rounds[i].Unseen = nil
@@ -350,7 +350,7 @@ func (c Suite) newcomers(s fedkit.Strategy) error {
 	}
 	b, err := Outcome(without, h)
 	if err == nil && !bytes.Equal(a, b) {
-		err = errors.New("a run with newcomers ends with different bytes than one without: ServeUnseen must change nothing")
+		err = errors.New("a run with unseen clients ends with different bytes than one without: ServeUnseen must change nothing")
 	}
 	return err
 }

@@ -138,8 +138,8 @@ func TestSuiteFindsFlaws(t *testing.T) {
 		"random":          "bytes: the bytes differ with 1 workers",
 		"forgetful":       "bytes: a resumed run ends with different bytes",
 		"compiles":        `compilations: 5 programs were compiled after round 1, want 0: program "take" for [(Float32)[1, 5] (Int32)[3]]: its arguments change shape`,
-		"greedy":          "newcomers: a run with newcomers ends with different bytes",
-		"lost":            "newcomers: the loss of newcomer 0 is NaN",
+		"greedy":          "unseen clients: a run with unseen clients ends with different bytes",
+		"lost":            "unseen clients: the loss of unseen client 0 is NaN",
 		"default":         "defaults: Local.Epochs: 0 is not the default of 1",
 	} {
 		expect.Outcome(t, want)(fedtest.TestStrategy(&partway{Fraction: 0.5, Local: local, flaw: flaw}))

@@ -44,7 +44,7 @@ func TestBy(t *testing.T) {
 	}
 }
 
-// A quantity of one's own is drawn as any other; bytes are those so far, in a unit that suits them.
+// A custom quantity is drawn as any other; bytes are those so far, in a unit that suits them.
 func TestOver(t *testing.T) {
 	steps := compare.PerRound("steps", func(r *fedkit.Record) (float64, bool) { return float64(10 * r.Round), r.Round > 1 })
 	f := Over(steps, historyOf("A", 0.1, 0.2, 0.3), seeded(1, historyOf("A", 0.1, 0.2)))

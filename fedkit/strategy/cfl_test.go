@@ -173,7 +173,7 @@ func TestCFLSplitsDownToOne(t *testing.T) {
 
 // Unseen clients descend the tree of splits to their group's cluster. So do those that were absent when their
 // cluster was split, although at first they are in its first part.
-func TestCFLWelcomesNewcomers(t *testing.T) {
+func TestCFLServesUnseenClients(t *testing.T) {
 	expect.Long(t, "a curve")
 	fed := expect.Value(threeGroups().HoldOut(3, 1))(t)
 	s := &strategy.CFL{Eps1: 0.4, Eps2: 0.6, Fraction: 0.7, Local: briefly}
@@ -183,7 +183,7 @@ func TestCFLWelcomesNewcomers(t *testing.T) {
 	}
 	for i, score := range last.Unseen {
 		if score.Accuracy < 0.8 {
-			t.Errorf("newcomer %d, of group %d, has an accuracy of %v; the others have %v on average", i, fed.Unseen.Clients[i].Group, score.Accuracy, last.Mean().Accuracy)
+			t.Errorf("unseen client %d, of group %d, has an accuracy of %v; the others have %v on average", i, fed.Unseen.Clients[i].Group, score.Accuracy, last.Mean().Accuracy)
 		}
 	}
 }

@@ -335,7 +335,7 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 				}
 			}
 			sameRows(t, s.State.Models, append([][]float64{global}, own...), "%s, round %d: models", name, r.Round)
-			var serve, newcomers [][]float64
+			var serve, unseenFrom [][]float64
 			for i, w := range s.State.W {
 				if !agree(w, W[i]) {
 					t.Fatalf("%s, round %d: client %d has the weights %v, want %v", name, r.Round, i, w, W[i])
@@ -352,9 +352,9 @@ func TestFedPRISMAgainstFloat64(t *testing.T) {
 					}
 					from = mixture(soft(w))
 				}
-				newcomers = append(newcomers, from)
+				unseenFrom = append(unseenFrom, from)
 			}
-			unseen.sameLosses(t, name+", newcomers", r.Unseen, newcomers)
+			unseen.sameLosses(t, name+", unseen clients", r.Unseen, unseenFrom)
 		}
 	}
 }

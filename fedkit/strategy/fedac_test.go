@@ -336,6 +336,6 @@ func TestFedACSkipsAndWelcomes(t *testing.T) {
 		t.Errorf("the model of a client that was skipped is %v, want %v", got, want)
 	}
 	if n := len(h.Last().Unseen); n != 2 || s.State.Omega.Rows() != 2 {
-		t.Errorf("%d newcomers have scores, and there are %d clusters", n, s.State.Omega.Rows())
+		t.Errorf("%d unseen clients have scores, and there are %d clusters", n, s.State.Omega.Rows())
 	}
 }

@@ -220,7 +220,7 @@ func TestFedClustAgainstFloat64(t *testing.T) {
 				}
 				serve = append(serve, now.own(now.nearest(features(unseen.trained(r.Round, i, start)), centers)))
 			}
-			unseen.sameLosses(t, "newcomers", r.Unseen, serve)
+			unseen.sameLosses(t, "unseen clients", r.Unseen, serve)
 		}
 		if s.Every == 3 && joined == 0 {
 			t.Error("no client joined between two groupings: the seed is no test")

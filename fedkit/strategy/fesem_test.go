@@ -66,7 +66,7 @@ func TestFeSEMAgainstFloat64(t *testing.T) {
 			for i := range fed.Unseen.Clients {
 				serve = append(serve, now.own(now.nearest(unseen.trained(r.Round, i, now.own(-1)), now.models)))
 			}
-			unseen.sameLosses(t, "newcomers", r.Unseen, serve)
+			unseen.sameLosses(t, "unseen clients", r.Unseen, serve)
 		}
 	}
 	if moved == 0 {

@@ -101,7 +101,7 @@ func TestGroupsAreFound(t *testing.T) {
 			t.Errorf("%s: loss %v; one global model has %v", name, got, global)
 		}
 		if got := last.MeanUnseen().Loss; !(got < 0.05*global) {
-			t.Errorf("%s: newcomers have a loss of %v; one global model has %v", name, got, global)
+			t.Errorf("%s: unseen clients have a loss of %v; one global model has %v", name, got, global)
 		}
 	}
 }

@@ -317,7 +317,7 @@ func groups(t testing.TB, m fedkit.Model) *fedkit.Federation {
 }
 
 // Every strategy serves unseen clients, with the same results for any number of workers.
-func TestNewcomers(t *testing.T) {
+func TestUnseenClients(t *testing.T) {
 	expect.Long(t, "one run after the other")
 	fed := groups(t, model.MLP())
 	for name, s := range all() {
@@ -326,11 +326,11 @@ func TestNewcomers(t *testing.T) {
 			last := run(t, on(fed, s), s, fedkit.Options{Rounds: 2, EvalEvery: 2, Seed: 4, Workers: workers}).Last()
 			for i, score := range last.Unseen {
 				if loss := float64(score.Loss); math.IsNaN(loss) || math.IsInf(loss, 0) {
-					t.Errorf("%s: newcomer %d has a loss of %v", name, i, loss)
+					t.Errorf("%s: unseen client %d has a loss of %v", name, i, loss)
 				}
 			}
 			if len(last.Unseen) != 2 {
-				t.Errorf("%s: %d newcomers have scores", name, len(last.Unseen))
+				t.Errorf("%s: %d unseen clients have scores", name, len(last.Unseen))
 			}
 			last.Seconds, last.EvalTime = 0, 0
 			b := expect.Value(json.Marshal(last))(t)
