@@ -59,7 +59,7 @@ func (r Row) prepare() (*sheet, error) {
 	}
 	r, bars := r.shaded()
 	s := &sheet{bars: bars}
-	named, places := false, map[string]int{} // in the palette, by what a series is of
+	named, places := false, reservedPlaces() // in the palette, by what a series is of
 	for _, f := range r {
 		switch {
 		case f == nil:
