@@ -14,7 +14,7 @@ func TestColors(t *testing.T) {
 	for _, c := range []struct {
 		names  []string
 		places []int
-	}{{[]string{"FedSC", "FedAvg"}, []int{2, 0}}, {[]string{"CFL", "IFCA", "FedAC"}, []int{3, 1, 4}}} {
+	}{{[]string{"FedSC", "FedAvg"}, []int{2, 0}}, {[]string{"CFL", "IFCA", "FedAC"}, []int{3, 1, 4}}, {[]string{"CFL", "FedAC"}, []int{0, 1}}} {
 		var all []Series
 		for _, name := range c.names {
 			all = append(all, Series{Name: name, X: []float64{0, 1}, Y: []float64{0, 1}})

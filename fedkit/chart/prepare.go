@@ -59,7 +59,8 @@ func (r Row) prepare() (*sheet, error) {
 	}
 	r, bars := r.shaded()
 	s := &sheet{bars: bars}
-	named, places := false, reservedPlaces() // in the palette, by what a series is of
+	names := r.names()
+	named, places := false, reservedPlaces(names) // in the palette, by what a series is of
 	for _, f := range r {
 		switch {
 		case f == nil:
@@ -69,7 +70,7 @@ func (r Row) prepare() (*sheet, error) {
 		}
 		named = named || !f.Legend && (f.X.Names != nil || f.Y.Names != nil)
 	}
-	for _, t := range r.names() {
+	for _, t := range names {
 		of := cmp.Or(t.Of, t.Name)
 		place, known := places[of]
 		if !known {
