@@ -128,7 +128,7 @@ func TestOwnProgram(t *testing.T) {
 		}
 		return string(out)
 	}
-	write("go.mod", fmt.Sprintf("module example.com/mine\n\ngo 1.26\n\nrequire fedkit.example v0.0.0\n\nreplace fedkit.example => %s\n", root))
+	write("go.mod", fmt.Sprintf("module example.com/mine\n\ngo 1.26\n\nrequire fedkit.example v0.0.0\n\nreplace fedkit.example => %q\n", root))
 	write("go.sum", string(expect.Value(os.ReadFile("../../go.sum"))(t)))
 	write("main.go", block("package main"))
 	write("study.yaml", "base: {strategy: {Local: {LR: 0.1, Batch: 16}}, data: Digits, partition: IID Clients=4, model: MLP Hidden=4, options: {Rounds: 2}}\nvary: {strategy: [FedAvg, HalfWay]}\n")
