@@ -16,6 +16,7 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/source"
+	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/internal/tree"
 	"fedkit.example/fedkit/internal/xla"
 )
@@ -202,10 +203,10 @@ func (f *Federation) fingerprint(batches []int) (sum string, err error) {
 			fmt.Fprintln(h, "frozen")
 		}
 	}
-	e := f.Task.forEngine()
-	for _, batch := range slices.Concat([]int{trialBatch}, engine.Blocks, batches) {
+	e := task.ForEngine(f.Task)
+	for _, batch := range slices.Concat([]int{task.TrialBatch}, engine.Blocks, batches) {
 		sum, known := f.lazy.texts[batch]
-		if !known || batch == trialBatch {
+		if !known || batch == task.TrialBatch {
 			text, err := e.Text(f.Data, batch, f.Task.Features)
 			if err != nil {
 				return "", fmt.Errorf("task %s: %w", f.Task.Name, err)
@@ -219,7 +220,7 @@ func (f *Federation) fingerprint(batches []int) (sum string, err error) {
 		h.Write(sum[:])
 	}
 	if f.lazy.first == "" {
-		if f.lazy.first, err = f.Task.firstSum(); err != nil {
+		if f.lazy.first, err = firstSum(f.Task); err != nil {
 			return "", err
 		}
 	}
@@ -228,8 +229,8 @@ func (f *Federation) fingerprint(batches []int) (sum string, err error) {
 }
 
 // firstSum returns the SHA-256 of initial parameters.
-func (t *Task) firstSum() (string, error) {
-	first, err := t.start(Random(0, "fingerprint"))
+func firstSum(t *Task) (string, error) {
+	first, err := task.Start(t, Random(0, "fingerprint"))
 	if err != nil {
 		return "", fmt.Errorf("task %s: Init: %w", t.Name, err)
 	}

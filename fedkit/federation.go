@@ -17,6 +17,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -78,7 +79,7 @@ func (l *lazyEngine) open(f *Federation) (e *engine.Engine, err error) {
 	case l.Engine != nil:
 		return l.Engine, nil
 	case l.of == nil:
-		e, err = engine.New(f.Task.forEngine(), f.Data, l.rows)
+		e, err = engine.New(task.ForEngine(f.Task), f.Data, l.rows)
 	default:
 		if e, err = l.of.open(f); err == nil {
 			e = e.WithRows(l.rows)
@@ -113,12 +114,12 @@ func New(data *datasets.Dataset, rule partition.Rule, model Model) (*Federation,
 	if err := deal.Check(); err != nil {
 		return nil, err
 	}
-	task, err := makeTask(model, deal.Data)
+	made, err := makeTask(model, deal.Data)
 	if err != nil {
 		return nil, err
 	}
-	return &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: task, rule: rule,
-		manifest: manifest(deal, rule), origin: originOf(deal.Data, deal.Clients, task), lazy: newLazyEngine(trainRows(deal.Clients))}, nil
+	return &Federation{Data: deal.Data, Rule: words, Clients: deal.Clients, Task: made, rule: rule,
+		manifest: manifest(deal, rule), origin: originOf(deal.Data, deal.Clients, made), lazy: newLazyEngine(trainRows(deal.Clients))}, nil
 }
 
 // dealOut asks a rule for its deal and its description.
@@ -131,27 +132,16 @@ func dealOut(rule partition.Rule, data *datasets.Dataset) (deal *partition.Parti
 }
 
 // makeTask asks a model for its task, and checks that it can be trained on the data.
-func makeTask(model Model, data *datasets.Dataset) (task *Task, err error) {
+func makeTask(model Model, data *datasets.Dataset) (t *Task, err error) {
 	defer fault.Recovered("model", &err)
 	defer reportSlow("the model is compiled, to see that it can be trained")()
-	if task, err = model(data); err != nil {
+	if t, err = model(data); err != nil {
 		return nil, err
 	}
-	if task == nil {
+	if t == nil {
 		return nil, Invalid("model", "a function that returns a nil *fedkit.Task", "one that returns a task or an error")
 	}
-	if err := task.fitsModel(); err != nil {
-		return nil, err
-	}
-	usual := task.Loss == nil
-	task.complete(data)
-	if err := task.check(); err != nil {
-		return nil, err
-	}
-	if err := task.try(data, usual); err != nil {
-		return nil, err
-	}
-	return task, task.checkIndependence(data)
+	return t, task.Prepare(t, data, Random(0, "sample"))
 }
 
 // reportSlow reports on standard error what takes more than a second, and how long it took.
@@ -184,6 +174,16 @@ func (f *Federation) made() error {
 		return Invalid("federation", f, "made by fedkit.New")
 	}
 	return nil
+}
+
+// AllTrained returns an error that names an option, unless all of the model's parameters are trained. It is for the Check of a
+// strategy, or of a part of one, whose new models are not averages of the clients': it would make running values that no data
+// has, such as a negative variance. Without a federation there is no error.
+func (f *Federation) AllTrained(field string, value any) error {
+	if f == nil || f.Task == nil || task.Running(f.Task) == "" {
+		return nil
+	}
+	return Invalid(field, value, fmt.Sprintf("one that averages the clients' models, since %s of %s is a running value, which is not trained", task.Running(f.Task), f.Task.Name))
 }
 
 // NeedsValidation refuses a federation whose clients have no validation rows, for the Check of a strategy or part that calls

@@ -1,61 +1,6 @@
 package fedkit
 
-import (
-	"slices"
-	"strings"
-)
-
-// Freeze returns a copy of the task in which layers are frozen, named as in Task.Mask; see Param.Frozen. Errors: no layer, a name
-// that matches nothing, or nothing that is left to train.
-func (t *Task) Freeze(layers ...string) (*Task, error) {
-	mask, err := t.Mask(layers...)
-	if err != nil {
-		return nil, err
-	}
-	if len(layers) == 0 {
-		return nil, Invalid("layers", layers, "at least one")
-	}
-	frozen, at := *t, 0
-	frozen.Params = slices.Clone(t.Params)
-	for i := range frozen.Params {
-		p := &frozen.Params[i]
-		p.Frozen = p.Frozen || mask[at] != 0
-		at += p.Size()
-	}
-	if frozen.trained() == 0 {
-		return nil, Invalid("layers", layers, "not all of them: one at least is trained")
-	}
-	frozen.Name += ", " + strings.Join(layers, "+") + " frozen"
-	return &frozen, nil
-}
-
-// trained returns the number of parameters that are not frozen.
-func (t *Task) trained() (n int) {
-	for _, p := range t.Params {
-		if !p.Frozen {
-			n += p.Size()
-		}
-	}
-	return n
-}
-
-// Bytes returns the size of a model in traffic: 4 bytes for each parameter that is not frozen.
-func (t *Task) Bytes() int { return 4 * t.trained() }
-
-// thaw returns 1 for the parameters that are trained and 0 for frozen ones, [d]; nil if none is frozen.
-func (t *Task) thaw() (mask []float32) {
-	if t.trained() == t.Dim() {
-		return nil
-	}
-	for _, p := range t.Params {
-		v := float32(1)
-		if p.Frozen {
-			v = 0
-		}
-		mask = append(mask, slices.Repeat([]float32{v}, p.Size())...)
-	}
-	return mask
-}
+import "fedkit.example/fedkit/internal/task"
 
 // Trained returns 1 for the parameters that are trained and 0 for frozen ones, [1, d], for what a server adds to models, such as noise.
 func (r *Round) Trained() *Matrix {
@@ -70,7 +15,7 @@ func (f *Federation) only(mask *Matrix) *Matrix {
 	f.lazy.mu.Lock()
 	defer f.lazy.mu.Unlock()
 	if f.lazy.thawed == nil {
-		thaw := f.Task.thaw()
+		thaw := task.Thaw(f.Task)
 		if thaw == nil {
 			return mask
 		}

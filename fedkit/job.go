@@ -12,6 +12,7 @@ import (
 
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/rows"
+	"fedkit.example/fedkit/internal/task"
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
@@ -244,13 +245,13 @@ func (j *Job) traffic(t *Task) (down, up float64, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		shared, thaw := 0, t.thaw()
+		shared, thaw := 0, task.Thaw(t)
 		for i, v := range values {
 			if v != 0 && (thaw == nil || thaw[i] != 0) {
 				shared++
 			}
 		}
-		up = float64(shared) / float64(t.trained())
+		up = float64(4*shared) / float64(t.Bytes())
 	}
 	down = up
 	given, masks := []*Matrix{j.Shift}, []*Matrix{j.Mask}

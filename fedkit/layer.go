@@ -3,66 +3,21 @@ package fedkit
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/task"
 	"github.com/gomlx/gomlx/core/graph"
 	"gonum.org/v1/gonum/mat"
 )
 
-// NameLayer names the output x of a layer, [C, B, …], and returns it: for use in Task.Forward or a GoMLX model function. Round.Features
-// and Batch.Layer find it by this name, with its axes permuted if x has others in front. It adds nothing to the model. Of two layers
-// with one name, the later one is found.
-//
-//	x = fedkit.NameLayer("hidden", activation.Relu(layers.Dense(scope.In("hidden"), x, true, 64)))
-func NameLayer(name string, x *graph.Node, axes ...int) *graph.Node {
-	if named, ok := taps.Load(x.Graph()); ok {
-		out := x
-		if axes != nil {
-			out = graph.TransposeAllAxes(x, axes...)
-		}
-		named.(map[string]*graph.Node)[name] = out
-	}
-	return x
-}
-
-// taps are the named outputs of the models being built, by graph: map[string]*graph.Node.
-var taps sync.Map
-
-// layer returns the output of a named layer, [C, B, …], or the task's Features if the name is empty. A name that the model does not
-// have panics, as is usual while a graph is built.
-func (t *Task) layer(name string, p []*graph.Node, x *graph.Node) *graph.Node {
-	if name == "" && t.Features != nil {
-		return t.Features(p, x)
-	}
-	named, g := map[string]*graph.Node{}, x.Graph()
-	taps.Store(g, named)
-	defer taps.Delete(g)
-	out := t.Forward(p, x)
-	if name == "" {
-		return out
-	}
-	found, ok := named[name]
-	switch {
-	case !ok && len(named) == 0:
-		panic(Invalid("layer", strconv.Quote(name), "named by fedkit.NameLayer in the model, which names none"))
-	case !ok:
-		panic(Invalid("layer", strconv.Quote(name), "one of "+strings.Join(slices.Sorted(maps.Keys(named)), ", ")))
-	case t.Store != nil: // a GoMLX model function has no client axis
-		found = graph.InsertAxes(found, 0)
-	}
-	return found
-}
-
 // Layer returns the output of a named layer for X by a model, such as Params or Model("global"), [C, B, …]; Features if the name is
 // empty. Like Forward, it is always in evaluation mode.
-func (b *Batch) Layer(name string, p []*graph.Node) *graph.Node { return b.Task.layer(name, p, b.X) }
+func (b *Batch) Layer(name string, p []*graph.Node) *graph.Node {
+	return task.Layer(b.Task, name, p, b.X)
+}
 
 // Features returns the outputs of a layer for each client's own examples of a part, by client: Outputs [n_i, f], flattened, with
 // Labels or Targets. Each client has its row of models [n, d], or all have the one in models [1, d]. Package model names the layers

@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/engine"
+	"fedkit.example/fedkit/internal/task"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -90,7 +91,7 @@ func (l Local) Check(fed *Federation, n int) error {
 		return Invalid("LR", l.LR, "a number > 0")
 	case l.Noise > 0 && l.ClipExamples == 0:
 		return Invalid("Noise", l.Noise, "0 without ClipExamples, of which it is a multiple")
-	case l.ClipExamples > 0 && fed != nil && (fed.Task.Train != nil || fed.Task.Store != nil || fed.Task.running() != ""):
+	case l.ClipExamples > 0 && fed != nil && (fed.Task.Train != nil || fed.Task.Store != nil || task.Running(fed.Task) != ""):
 		return Invalid("ClipExamples", l.ClipExamples, "0 for "+fed.Task.Name+": GoMLX model functions, tasks with Train and those with running values have no gradients of single examples")
 	}
 	if slots := l.Optimizer.Slots(); l.KeepMemory && fed != nil {

@@ -8,6 +8,7 @@ import (
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/memory"
+	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/internal/xla"
 )
 
@@ -22,7 +23,7 @@ func (f *Federation) Fits(field string, value int, models float64) error {
 	if f == nil || f.Task == nil {
 		return nil
 	}
-	d := f.Task.size()
+	d := task.Size(f.Task)
 	return memory.Fits(field, value, float64(value), 2*4*models*d, fmt.Sprintf("%.0f models of %.0f parameters, before and after a round,", models, d))
 }
 
@@ -33,24 +34,6 @@ func (f *Federation) FitsPairs(field string, n int) error {
 		return nil
 	}
 	return memory.FitsPairs(field, n)
-}
-
-// fitsModel refuses a model whose initial parameters do not fit on host and device.
-func (t *Task) fitsModel() error {
-	d := t.size()
-	return memory.Fits("model "+t.Name, fmt.Sprintf("%.0f parameters", d), d, 2*4*d, "its first values on the host and on the device")
-}
-
-// size is d as a float, which does not overflow.
-func (t *Task) size() (d float64) {
-	for _, p := range t.Params {
-		n := 1.0
-		for _, dim := range p.Shape {
-			n *= float64(dim)
-		}
-		d += n
-	}
-	return d
 }
 
 // fitsRun refuses a data set that does not fit on the device, unless it is there already, and a cohort of n clients whose models
@@ -84,13 +67,13 @@ func (f *Federation) ConcurrentRuns() int {
 	if !xla.OnCPU() {
 		return 2
 	}
-	bytes := 4 * 4 * float64(f.Size()) * f.Task.size()
+	bytes := 4 * 4 * float64(f.Size()) * task.Size(f.Task)
 	return int(max(1, min(1024, memory.Available()/2/bytes)))
 }
 
 // fitsCohort refuses n clients whose models do not fit on the device.
 func (f *Federation) fitsCohort(n int) error {
-	d := f.Task.size()
+	d := task.Size(f.Task)
 	return memory.Fits("clients per round", n, float64(n), 4*float64(n)*d, fmt.Sprintf("%d models of %.0f parameters", n, d))
 }
 
@@ -101,7 +84,7 @@ func (f *Federation) fitsLocal(l Local, n int) error {
 		return nil
 	}
 	l = l.WithDefaults()
-	if b, d := f.batch(l), f.Task.size(); l.ClipExamples > 0 {
+	if b, d := f.batch(l), task.Size(f.Task); l.ClipExamples > 0 {
 		if err := memory.Fits("Batch", b, float64(b), 2*4*float64(b)*d, fmt.Sprintf("models and gradients of %d examples, %.0f parameters each,", b, d)); err != nil {
 			return err
 		}
@@ -133,7 +116,7 @@ func (f *Federation) fitsSteps(field string, value int, steps float64, l Local, 
 	batch := f.batch(l)
 	lanes := 1.0 // a lower bound of engine.Width
 	if f.Task.Store == nil && f.Task.Train == nil {
-		perLane := 4 * (6*f.Task.size() + 4*float64(batch)*float64(f.Data.Features()))
+		perLane := 4 * (6*task.Size(f.Task) + 4*float64(batch)*float64(f.Data.Features()))
 		lanes = max(1, min(float64(n), float64(engine.CPU.Uneven), float64(engine.CPU.Memory)/perLane)/2)
 	}
 	bytes := 2 * 4 * lanes * steps * float64(batch)

@@ -9,6 +9,7 @@ import (
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/memory"
+	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/core/graph"
@@ -42,9 +43,13 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		{"epochs", func() error { return fed.fitsLocal(Local{Epochs: 10, Batch: FullBatch, LR: 1}, 1) }, "Epochs = 10: must be at most 9"},
 		{"one epoch", func() error { return fed.fitsLocal(Local{}, 1) }, ""},
 		{"data", func() error { return fed.fitsRun([]Strategy{&mean{}}, 3) }, ""}, // 123 examples of 24 bytes
-		{"a model", func() error { return (&Task{Name: "big", Params: []Param{{Shape: []int{20, 20}}}}).fitsModel() },
+		{"a model", func() error {
+			return task.Prepare(&Task{Name: "big", Params: []Param{{Shape: []int{20, 20}}}}, nil, nil)
+		},
 			"invalid: model big = 400 parameters: must be at most 390"},
-		{"a huge model", func() error { return (&Task{Params: []Param{{Shape: []int{math.MaxInt, math.MaxInt}}}}).fitsModel() }, "must be at most 390"},
+		{"a huge model", func() error {
+			return task.Prepare(&Task{Params: []Param{{Shape: []int{math.MaxInt, math.MaxInt}}}}, nil, nil)
+		}, "must be at most 390"},
 	} {
 		expect.Outcome(t, c.want)(c.check())
 	}

@@ -13,6 +13,7 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/memory"
+	"fedkit.example/fedkit/internal/task"
 )
 
 // Round is a strategy's interface to one round. Its methods remember the first error and then do nothing: a strategy may call
@@ -99,12 +100,12 @@ func (r *Round) Models(k int) *Matrix {
 	}
 	w := make([]float32, 0, k*d)
 	for j := range k {
-		one, err := r.Fed.Task.start(Random(r.opts.Seed, "model", j))
+		one, err := task.Start(r.Fed.Task, Random(r.opts.Seed, "model", j))
 		if err != nil {
 			r.Fail(err)
 			return Failed(r.err)
 		}
-		for i, v := range r.Fed.Task.thaw() {
+		for i, v := range task.Thaw(r.Fed.Task) {
 			if v == 0 && j > 0 {
 				one[i] = w[i] // frozen
 			}

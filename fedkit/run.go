@@ -18,6 +18,7 @@ import (
 	"fedkit.example/fedkit/internal/engine"
 	"fedkit.example/fedkit/internal/fault"
 	"fedkit.example/fedkit/internal/interrupt"
+	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/sim"
 )
 
@@ -143,7 +144,7 @@ func begin(fed *Federation, s Strategy, o Options) (u *underway, err error) {
 		u.memories = &memories{}
 		u.states = append(u.states, u.memories)
 	}
-	if fed.Task.thaw() != nil {
+	if task.Thaw(fed.Task) != nil {
 		u.bases = &bases{}
 		u.states = append(u.states, u.bases)
 	}

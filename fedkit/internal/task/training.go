@@ -1,10 +1,11 @@
-package fedkit
+package task
 
 import (
 	"fmt"
 	"slices"
 	"sync"
 
+	"fedkit.example/fedkit/internal/fault"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -21,17 +22,7 @@ type Training struct {
 // trainings are those of the graphs being built, *Training by *graph.Graph.
 var trainings sync.Map
 
-// TrainingOf returns the local step that Forward computes the outputs of x for; nil in evaluation. It is known to the Forward of a
-// task with running values or with Train:
-//
-//	mean := p[2] // a running average, [C, channels]
-//	if t := fedkit.TrainingOf(x); t != nil {
-//		m := … // over the rows of x that t.Used counts
-//		t.Set(p[2], graph.Add(graph.MulScalar(mean, 0.9), graph.MulScalar(m, 0.1)))
-//		mean = m
-//	}
-//
-// model.BatchNorm is a layer made so.
+// TrainingOf is fedkit.TrainingOf.
 func TrainingOf(x *graph.Node) *Training {
 	t, _ := trainings.Load(x.Graph())
 	now, _ := t.(*Training)
@@ -51,7 +42,7 @@ func (t *Training) Used() *graph.Node {
 // have Train.
 func (t *Training) Key() *graph.Node {
 	if t.key == nil {
-		panic(Invalid("Task.Train", "nil", "set in a task that draws random numbers"))
+		panic(fault.Invalid("Task.Train", "nil", "set in a task that draws random numbers"))
 	}
 	return t.key
 }
@@ -62,11 +53,11 @@ func (t *Training) Set(param, next *graph.Node) {
 	l := slices.Index(t.p, param)
 	switch {
 	case l < 0:
-		panic(Invalid("Training.Set: param", param, "one of the parameters that Forward gets, not computed from them"))
+		panic(fault.Invalid("Training.Set: param", param, "one of the parameters that Forward gets, not computed from them"))
 	case !t.task.Params[l].Running:
-		panic(Invalid("Training.Set: param", t.task.Params[l].Name, "a parameter with Param.Running"))
+		panic(fault.Invalid("Training.Set: param", t.task.Params[l].Name, "a parameter with Param.Running"))
 	case next == nil || !next.Shape().Equal(param.Shape()):
-		panic(Invalid("Training.Set: next value of "+t.task.Params[l].Name, next, fmt.Sprintf("of shape %s", param.Shape())))
+		panic(fault.Invalid("Training.Set: next value of "+t.task.Params[l].Name, next, fmt.Sprintf("of shape %s", param.Shape())))
 	}
 	t.next[l] = next
 }
@@ -85,22 +76,12 @@ func (t *Task) InTraining(key, used *graph.Node, p []*graph.Node, x *graph.Node)
 	return t.Forward(p, x), func() (*graph.Node, []*graph.Node) { return penalty(), now.next }
 }
 
-// running returns the name of the first running value, or "".
-func (t *Task) running() string {
+// Running returns the name of the first running value, or "".
+func Running(t *Task) string {
 	for _, p := range t.Params {
 		if p.Running {
 			return p.Name
 		}
 	}
 	return ""
-}
-
-// AllTrained returns an error that names an option, unless all of the model's parameters are trained. It is for the Check of a
-// strategy, or of a part of one, whose new models are not averages of the clients': it would make running values that no data
-// has, such as a negative variance. Without a federation there is no error.
-func (f *Federation) AllTrained(field string, value any) error {
-	if f == nil || f.Task == nil || f.Task.running() == "" {
-		return nil
-	}
-	return Invalid(field, value, fmt.Sprintf("one that averages the clients' models, since %s of %s is a running value, which is not trained", f.Task.running(), f.Task.Name))
 }

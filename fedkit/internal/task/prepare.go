@@ -1,19 +1,44 @@
-package fedkit
+package task
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/memory"
 	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// The size of the trial: clients, and examples per client.
-const trialClients, trialBatch = 2, 3
+// Prepare sets the defaults that depend on the data, and refuses a task that cannot be trained on them. rng is used to look for
+// dependencies between examples.
+func Prepare(t *Task, d *datasets.Dataset, rng *rand.Rand) error {
+	if err := t.fits(); err != nil {
+		return err
+	}
+	usual := t.Loss == nil
+	t.complete(d)
+	if err := t.check(); err != nil {
+		return err
+	}
+	if err := t.try(d, usual); err != nil {
+		return err
+	}
+	return t.checkIndependence(d, rng)
+}
+
+// fits refuses a model whose initial parameters do not fit on host and device.
+func (t *Task) fits() error {
+	d := Size(t)
+	return memory.Fits("model "+t.Name, fmt.Sprintf("%.0f parameters", d), d, 2*4*d, "its first values on the host and on the device")
+}
+
+// TrialBatch is the number of examples per client in the graphs that Prepare builds, for trialClients clients.
+const TrialBatch, trialClients = 3, 2
 
 // try builds a task's graphs without compiling them, in a few milliseconds, so that mistakes are found before anything runs. usual
 // means the default loss. The task of a GoMLX model function has no client axis, and is skipped.
@@ -31,7 +56,7 @@ func (t *Task) try(d *datasets.Dataset, usual bool) error {
 
 // tryWith builds the graphs for a number of sets of examples: one per client, or one for all.
 func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
-	e, stage := t.forEngine(), ""
+	e, stage := ForEngine(t), ""
 	err := xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
 		p, x, y, _ := e.Inputs(in)
 		stage = "Task.Forward"
@@ -50,7 +75,7 @@ func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
 		if sets > 1 {
 			stage = "Task.Loss"
 			graph.Gradient(graph.ReduceAllSum(loss), p...)
-			if t.Train == nil && t.running() != "" {
+			if t.Train == nil && Running(t) != "" {
 				stage = "Task.Forward in training mode"
 				out, end := t.InTraining(nil, nil, p, x)
 				end()
@@ -58,44 +83,43 @@ func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
 			}
 		}
 		return []*graph.Node{loss, accuracy}
-	}).Build(e.Arguments(d, trialClients, sets, trialBatch)...)
+	}).Build(e.Arguments(d, trialClients, sets, TrialBatch)...)
 	return fault.Within(stage, err)
 }
 
-// mustBe panics, as GoMLX does while a graph is built, unless n has shape [trialClients, trialBatch, last…].
+// mustBe panics, as GoMLX does while a graph is built, unless n has shape [trialClients, TrialBatch, last…].
 func mustBe(n *graph.Node, last ...int) {
-	want := shapes.Make(dtypes.Float32, append([]int{trialClients, trialBatch}, last...)...)
-	allowed := fmt.Sprintf("%v for %d clients with %d examples each", want, trialClients, trialBatch)
+	want := shapes.Make(dtypes.Float32, append([]int{trialClients, TrialBatch}, last...)...)
+	allowed := fmt.Sprintf("%v for %d clients with %d examples each", want, trialClients, TrialBatch)
 	if n == nil {
-		panic(Invalid("", "a function that returns nil", allowed))
+		panic(fault.Invalid("", "a function that returns nil", allowed))
 	}
 	if !n.Shape().Equal(want) {
-		panic(Invalid("", n.Shape(), allowed))
+		panic(fault.Invalid("", n.Shape(), allowed))
 	}
 }
 
 // checkIndependence refuses a model whose output for an example depends on other examples in evaluation or, in training, on rows that
 // only fill a batch.
-func (t *Task) checkIndependence(d *datasets.Dataset) error {
-	w, err := t.sample()
+func (t *Task) checkIndependence(d *datasets.Dataset, rng *rand.Rand) error {
+	w, err := t.sample(rng)
 	if err != nil {
 		return nil // Run reports it
 	}
-	e := t.forEngine()
+	e := ForEngine(t)
 	what, from := e.Mixing(d, t.Features, w)
 	if what == "" {
 		return nil
 	}
-	return Invalid(fmt.Sprintf("model %s: %s", t.Name, what), "a result that depends on "+from,
+	return fault.Invalid(fmt.Sprintf("model %s: %s", t.Name, what), "a result that depends on "+from,
 		"computed for each example alone or, in training, from those that Training.Used counts, since rows that do not count fill up batches; "+
 			"instead of batch normalization or a mean over the batch, use model.BatchNorm, or layer or group normalization of each example, such as norm.LayerNorm")
 }
 
 // sample returns initial parameters with every 0 replaced by a random value: zeros would hide dependencies between examples.
-func (t *Task) sample() (w []float32, err error) {
-	rng := Random(0, "sample")
+func (t *Task) sample(rng *rand.Rand) (w []float32, err error) {
 	if t.Store == nil {
-		w, err = t.start(rng)
+		w, err = Start(t, rng)
 	} else {
 		w, err = t.stored() // drawing new ones would compile the initializers
 	}

@@ -1,0 +1,52 @@
+package task
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"fedkit.example/fedkit/internal/fault"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// NameLayer is fedkit.NameLayer.
+func NameLayer(name string, x *graph.Node, axes ...int) *graph.Node {
+	if named, ok := taps.Load(x.Graph()); ok {
+		out := x
+		if axes != nil {
+			out = graph.TransposeAllAxes(x, axes...)
+		}
+		named.(map[string]*graph.Node)[name] = out
+	}
+	return x
+}
+
+// taps are the named outputs of the models being built, by graph: map[string]*graph.Node.
+var taps sync.Map
+
+// Layer returns the output of a named layer, [C, B, …], or the task's Features if the name is empty. A name that the model does not
+// have panics, as is usual while a graph is built.
+func Layer(t *Task, name string, p []*graph.Node, x *graph.Node) *graph.Node {
+	if name == "" && t.Features != nil {
+		return t.Features(p, x)
+	}
+	named, g := map[string]*graph.Node{}, x.Graph()
+	taps.Store(g, named)
+	defer taps.Delete(g)
+	out := t.Forward(p, x)
+	if name == "" {
+		return out
+	}
+	found, ok := named[name]
+	switch {
+	case !ok && len(named) == 0:
+		panic(fault.Invalid("layer", strconv.Quote(name), "named by fedkit.NameLayer in the model, which names none"))
+	case !ok:
+		panic(fault.Invalid("layer", strconv.Quote(name), "one of "+strings.Join(slices.Sorted(maps.Keys(named)), ", ")))
+	case t.Store != nil: // a GoMLX model function has no client axis
+		found = graph.InsertAxes(found, 0)
+	}
+	return found
+}
