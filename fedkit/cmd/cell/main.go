@@ -2,7 +2,7 @@
 // GoNB in a cell's folder:
 //
 //   - build: the cell's last line is shown if it is an expression, a panic is told in a few lines (see dress), and the
-//     compiler's messages are followed by hints (see hinted)
+//     compiler's messages are followed by hints (see hinted); go is left out if it has built a cell with these imports (see built)
 //   - test -c, for cells with %test: hints, and runs end as in other cells when they are stopped (see dress)
 //   - get: left out if nothing may be fetched, as the compiler then says what is missing, and in which line
 //
@@ -30,6 +30,9 @@ func main() {
 		fail(errors.New("FEDKIT_GO is not set: this program is for the kernel, which sets it to the path of go"))
 	}
 	dir, _ := os.Getwd()
+	if len(args) > 1 && args[0] == "tool-of-cell" {
+		fail(runTool(args[1:]))
+	}
 	switch {
 	case len(args) == 0 || !inCell(dir):
 	case args[0] == "build" && os.Getenv("GOOS") != "js":
@@ -81,38 +84,50 @@ func build(c cell) int {
 
 // dressed builds the file with what dress adds. If that fails, the cell is built as it is.
 func (c cell) dressed(file string, show bool) ([]byte, int) {
-	overlay, err := c.overlay(file, show)
+	overlay, source, err := c.overlay(file, show)
 	if err != nil {
 		return run(c.program, c.args)
 	}
-	return run(c.program, append([]string{c.args[0], "-overlay=" + overlay}, c.args[1:]...))
+	args := append([]string{c.args[0], "-overlay=" + overlay}, c.args[1:]...)
+	imports, plain := importsOf(source)
+	option, err := noting()
+	if !plain || err != nil || c.args[0] != "build" {
+		return run(c.program, args)
+	}
+	state := c.state()
+	if state != "" && c.again(imports, state) {
+		return nil, 0
+	}
+	out, status := run(c.program, slices.Insert(args, 1, option))
+	if status == 0 && state != "" {
+		c.note(imports, state)
+	}
+	return out, status
 }
 
 // overlay writes a copy of the file for go's overlay into its own folder, which go ignores, and returns the overlay's
-// description.
-func (c cell) overlay(file string, show bool) (string, error) {
+// description, and the copy.
+func (c cell) overlay(file string, show bool) (list string, dressed []byte, err error) {
 	// The kernel may be used with another checkout of fedkit.
 	if _, err := os.Stat(openWorkspace(c.dir).folder(guards)); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	path := filepath.Join(c.dir, file)
 	source, err := os.ReadFile(path)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	dressed, err := dress(path, source, show)
-	if err != nil {
-		return "", err
+	if dressed, err = dress(path, source, show); err != nil {
+		return "", nil, err
 	}
-	own := filepath.Join(c.dir, ".fedkit")
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		return "", err
+	copied, list := c.own(file), c.own("overlay.json")
+	if err := os.MkdirAll(filepath.Dir(list), 0o700); err != nil {
+		return "", nil, err
 	}
-	copied, list := filepath.Join(own, file), filepath.Join(own, "overlay.json")
 	if err := os.WriteFile(copied, dressed, 0o600); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return list, os.WriteFile(list, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, path, copied), 0o600)
+	return list, dressed, os.WriteFile(list, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, path, copied), 0o600)
 }
 
 // run returns what go writes, and its exit status.
