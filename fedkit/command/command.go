@@ -26,6 +26,7 @@ import (
 	"fedkit.example/fedkit/internal/interrupt"
 	"fedkit.example/fedkit/internal/source"
 	"fedkit.example/fedkit/internal/text"
+	"fedkit.example/fedkit/preset"
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 )
@@ -114,7 +115,7 @@ func execute(args []string, c *console, own ...any) int {
 	c = &console{text.Terminal(c.out), text.Terminal(c.err), c.in, c.terminal || onTerminal(c.out), c.asks || onTerminal(c.in) && onTerminal(c.err)}
 	over := false // set by --help and --version
 	parser, err := kong.New(new(commands), kong.Name("fedkit"), kong.Writers(c.out, c.err), kong.Exit(func(int) { over = true }),
-		kong.Description("Federated learning without a notebook."))
+		kong.Vars{"presets": strings.Join(preset.Names(), ", ")}, kong.Description("Federated learning without a notebook."))
 	if err != nil { // a mistake in the tags above
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fedkit.example/fedkit/catalog"
+	"fedkit.example/fedkit/preset"
 	"github.com/alecthomas/kong"
 )
 
@@ -37,7 +38,7 @@ func (k *completionCommand) Run(c *console, app *kong.Application) error {
 // completions returns the words that may follow each command, "" for none, and the values of options. Files are completed by the
 // shell.
 func completions(app *kong.Application) (words, values map[string][]string) {
-	words, values = map[string][]string{}, map[string][]string{}
+	words, values = map[string][]string{}, map[string][]string{"--preset": preset.Names()}
 	for _, k := range catalog.Kinds() {
 		if flag := partFlags[k.Name]; flag != "" {
 			values[flag] = namesOf(k)

@@ -12,12 +12,14 @@ import (
 	"fedkit.example/fedkit/catalog"
 	"fedkit.example/fedkit/experiment"
 	"fedkit.example/fedkit/fleet"
+	"fedkit.example/fedkit/preset"
 	"fedkit.example/fedkit/progress"
 )
 
 type runCommand struct {
 	File string `arg:"" optional:"" help:"YAML file with the sections strategy, data, partition, model, holdout, devices, attack and options. What flags say is put into it."`
 
+	Preset    string   `placeholder:"NAME" help:"Published experiment in place of a file: ${presets}."`
 	Strategy  []string `sep:"none" placeholder:"'NAME OPTION=VALUE…'" help:"Strategy with its options."`
 	Data      []string `sep:"none" placeholder:"'NAME …'" help:"Data set."`
 	Partition []string `sep:"none" placeholder:"'NAME …'" help:"Rule that deals the data out to clients."`
@@ -68,10 +70,22 @@ Standard output has a table of the rounds or, with --json and where it is no ter
 summary; progress goes to standard error. An interrupt or SIGTERM ends the run after its last finished round; with --checkpoint, the same command goes on from there.`
 }
 
-// tree returns the file's tree with the flags merged into it.
-func (r *runCommand) tree() (map[string]any, error) {
+// tree returns the tree of the file or the preset, with the flags merged into it.
+func (r *runCommand) tree(c *console) (map[string]any, error) {
 	var tree map[string]any
-	if r.File != "" {
+	switch {
+	case r.Preset != "" && r.File != "":
+		return nil, fedkit.Invalid("preset", r.Preset, "without a file, of which the run is, too")
+	case r.Preset != "":
+		p, err := preset.ByName(r.Preset)
+		if err == nil {
+			tree, err = p.Tree()
+		}
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(c.err, p)
+	case r.File != "":
 		var err error
 		if tree, err = experiment.ReadTree(r.File); err != nil {
 			return nil, err
@@ -109,7 +123,7 @@ func (r *runCommand) tree() (map[string]any, error) {
 
 // Run runs the strategy.
 func (r *runCommand) Run(c *console) error {
-	tree, err := r.tree()
+	tree, err := r.tree(c)
 	if err != nil {
 		return err
 	}

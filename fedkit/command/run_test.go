@@ -50,6 +50,23 @@ func TestSummaryOfOddAccuracies(t *testing.T) {
 	}
 }
 
+// A preset is a file that is there already.
+func TestRunPreset(t *testing.T) {
+	status, out, log := do("run", "--preset", "mnist-2NN", "--data", "Digits", "--partition", "IID Clients=20", "--rounds", "1")
+	if rounds, s := decode(t, out); status != done || len(rounds) != 1 || !strings.Contains(log, "published  rounds to 97 %: 87") {
+		t.Error(status, s, log)
+	}
+	for want, args := range map[string][]string{
+		`preset = "mnist": must be one of mnist-2nn`: {"run", "--preset", "mnist"},
+		`preset = mnist-2nn: must be without a file`: {"run", "testdata/run.yaml", "--preset", "mnist-2nn"},
+		`Clients`: {"run", "--preset", "mnist-2nn", "--data", "Digits", "--partition", "Clients=0"},
+	} {
+		if status, _, log := do(args...); status != refused || !strings.Contains(log, want) {
+			t.Errorf("%d: %s, want %s", status, log, want)
+		}
+	}
+}
+
 // A file is run as written, and flags override it. The history is that of the same run in Go.
 func TestRunPrintsRoundsAndSummary(t *testing.T) {
 	saved := filepath.Join(t.TempDir(), "runs", "history")
