@@ -25,7 +25,7 @@ import (
 //	body := weights.Pretrained{Path: "mlp.pt", Rename: names.Replace, PyTorch: true, Fresh: []string{"dense2"}}
 //	fed, err := fedkit.New(data, rule, model.Freeze(body.Model(model.MLP(64)), "dense1"))
 type Pretrained struct {
-	Path string
+	Path string // of the file; what is in it tells its kind
 
 	// Rename maps a name in the file to the parameter's, and one that is left out to "". Default: the same names.
 	Rename func(name string) string
