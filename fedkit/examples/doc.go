@@ -19,6 +19,8 @@
 //	FedProto  features of a layer, and an Objective that uses them
 //	FedDF     training at the server, on numbers per example
 //	Distill   an Objective with a teacher
+//	Fed3R     features of frozen layers, and sums that each client sends once
+//	FedCOF    means by class that each client sends once
 //	PACFL     clusters of clients by their data, before training
 //	FedLAMA   norms and columns by layer, and layers that travel less often
 //	HierFAVG  links between clients, edge servers and the cloud
