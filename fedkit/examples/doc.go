@@ -11,6 +11,9 @@
 //	FedFomo   losses on validation rows, by which each client chooses
 //	APFL      two models per client, trained jointly in a custom model: Twin
 //	LoRA      a custom model: a frozen one, and matrices of low rank that are trained in its place
+//	FFALoRA   the same with parts frozen
+//	FlexLoRA  models that the server takes apart, in float64
+//	FLoRA     models that travel by Send, and a frozen part that the server moves
 //	QFedAvg   losses before training
 //	Partial   layers that stay with the client: FedPer, LG-FedAvg, FedBN
 //	MOON      an Objective that evaluates other models

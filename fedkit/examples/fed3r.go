@@ -8,14 +8,14 @@ import (
 )
 
 // Fed3R fits the last layer by ridge regression on the features z of the layers below, which stay as drawn (Fanì et al., arXiv
-// 2402.05766). A client sends two sums once, after the first round that chooses it; rows of Z_i are [z, 1], those of Y_i one-hot labels, or
+// 2406.01116). A client sends two sums once, after the first round that chooses it; rows of Z_i are [z, 1], those of Y_i one-hot labels, or
 // targets:
 //
 //	G ← Σ_i Z_iᵀZ_i,  C ← Σ_i Z_iᵀY_i  over all clients so far,  W ← (G + λI)⁻¹ C
 //
-// W [f+1, k] are weights and biases. All is float64, but x, and what a client sends, (f+1)(f+2)/2 + (f+1)k numbers, has 8 bytes for
-// each; it receives x. Identity: W after all clients is that of all their examples together, for any partition and order. The model should
-// start from a trained one: see weights.Pretrained.
+// W [f+1, k] are weights and biases. All but x is float64: a client sends (f+1)(f+2)/2 + (f+1)k numbers of 8 bytes, and receives x.
+// Identity: after all clients, W is that of their examples in one place, for any partition and order. The model should start from a
+// trained one: see weights.Pretrained.
 type Fed3R struct {
 	Fraction  float64 // share of the clients in a round, in (0, 1]; default all
 	Lambda    float64 `range:"(0,inf)" default:"0.01"` // λ, of the biases too
