@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -124,6 +125,19 @@ func FuzzPickle(f *testing.F) {
 				a.load = func() ([]byte, error) { return make([]byte, a.n*int(sizes[a.dtype])), nil }
 				_ = a.values(make([]float32, n))
 			}
+		}
+	})
+}
+
+// For any file: no panic, and no tensor of another size than asked for.
+func FuzzPyTorch(f *testing.F) {
+	for _, file := range []string{"testdata/net.pt", "testdata/half.pt"} {
+		f.Add(expect.Value(os.ReadFile(file))(f))
+	}
+	f.Add(zipped(f, tensorPickle("HalfStorage", 3, 0, "K\x02K\x01\x86", "K\x01K\x01\x86"), make([]byte, 6), "little"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if values, err := torchRows(b); err == nil && len(values) != 2 {
+			t.Errorf("%d values", len(values))
 		}
 	})
 }

@@ -96,5 +96,12 @@ func FuzzSafeTensors(f *testing.F) {
 		if values, err := rows(b); err == nil && (len(values)%3 != 0 || 4*len(values) > len(b)) {
 			t.Errorf("%d values of %d bytes", len(values), len(b))
 		}
+		if r, err := read(bytes.NewReader(b), int64(len(b))); err == nil {
+			for _, a := range r.arrays() {
+				if n := a.n; n > 0 && a.values(make([]float32, n)) == nil && n > len(b)/2 {
+					t.Errorf("%d values of %d bytes", n, len(b))
+				}
+			}
+		}
 	})
 }
