@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -21,13 +22,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// trained is a model whose first layer was trained on upright digits and is frozen, for digits that are turned.
+// upright is a model that was trained on upright digits.
+var upright = sync.OnceValue(func() []float32 {
+	s := &strategy.FedAvg{Fraction: 0.5, Local: short}
+	after(20, dealt(model.MLP(64)), s)
+	return must.M1(s.X.Host())
+})
+
+// trained is a federation of turned digits whose model's first layer is that of upright, frozen.
 func trained() *fedkit.Federation {
-	upright, m := &strategy.FedAvg{Fraction: 0.5, Local: short}, model.MLP(64)
-	after(20, dealt(m), upright)
-	start := must.M1(upright.X.Host())
+	start := upright()
 	from := func(d *datasets.Dataset) (*fedkit.Task, error) {
-		t := must.M1(m(d))
+		t := must.M1(model.MLP(64)(d))
 		t.Params[0].Init = func(_ *rand.Rand, w []float32) { copy(w, start) }
 		t.Params[1].Init = func(_ *rand.Rand, w []float32) { copy(w, start[64*64:]) }
 		return t, nil

@@ -26,10 +26,8 @@ var gentle = fedkit.Local{Epochs: 2, Batch: 16, LR: 0.03}
 
 // turned are digits turned by 90° for a model that adapts one of upright ones by matrices of rank 4.
 func turned(lora func(r int, alpha float64, of fedkit.Model, base []float32) fedkit.Model) *fedkit.Federation {
-	upright, m := &strategy.FedAvg{Fraction: 0.5, Local: short}, model.MLP(64)
-	after(20, dealt(m), upright)
 	rule := partition.Rotations{Of: partition.IID{Clients: 20, Seed: 1}, Degrees: []int{90}}
-	return must.M1(fedkit.New(datasets.Digits(), rule, lora(4, 8, m, must.M1(upright.X.Host()))))
+	return must.M1(fedkit.New(datasets.Digits(), rule, lora(4, 8, model.MLP(64), upright())))
 }
 
 // With A as it was drawn, the mean of the clients' B is exact, for less than half of LoRA's bytes.
