@@ -80,6 +80,7 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[gru]():                "model.GRU",
 	reflect.TypeFor[twin]():               "examples.Twin",
 	reflect.TypeFor[lora]():               "examples.LoRA",
+	reflect.TypeFor[ffaLoRA]():            "examples.FFALoRA",
 	reflect.TypeFor[uniformStart]():       "model.UniformInit",
 	reflect.TypeFor[freeze]():             "model.Freeze",
 }
@@ -120,6 +121,12 @@ type (
 		Alpha float64 // α, of the scale α/r; required
 	}
 
+	ffaLoRA struct {
+		Of    Model   // required; its initial parameters are frozen
+		Rank  int     // r, rank of what is added to a matrix; required
+		Alpha float64 // α, of the scale α/r; required
+	}
+
 	uniformStart struct {
 		Of Model // required
 	}
@@ -142,6 +149,9 @@ func (m gru) Model() fedkit.Model              { return model.GRU(m.Vocabulary, 
 func (m twin) Model() fedkit.Model { return around(m.Of, examples.Twin) }
 func (m lora) Model() fedkit.Model {
 	return around(m.Of, func(of fedkit.Model) fedkit.Model { return examples.LoRA(m.Rank, m.Alpha, of, nil) })
+}
+func (m ffaLoRA) Model() fedkit.Model {
+	return around(m.Of, func(of fedkit.Model) fedkit.Model { return examples.FFALoRA(m.Rank, m.Alpha, of, nil) })
 }
 func (m uniformStart) Model() fedkit.Model { return around(m.Of, model.UniformInit) }
 func (m freeze) Model() fedkit.Model {

@@ -25,8 +25,8 @@ var kinds = []Kind{
 		&strategy.CCFL{}, &strategy.FedAsync{}, &strategy.FedBuff{}, &strategy.FedEff{}, &strategy.FedSplit{}, &strategy.FedRep{}, &strategy.LocalOnly{},
 		&strategy.FedPRISM{}, &strategy.FedClust{}, &strategy.IFCA{}, &strategy.OneShot{}, &strategy.FedCluster{}, &strategy.FedSC{},
 		&strategy.FedAC{}, &strategy.AdaptiveClustering{}, &strategy.CFL{}, &strategy.LCFL{}, &strategy.FeSEM{},
-		&examples.APFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.DPSGD{}, &examples.DPFedAvg{}, &examples.FedDF{}, &examples.FedDyn{}, &examples.FedEM{}, &examples.FedFomo{}, &examples.FedLAMA{}, &examples.FedLC{},
-		&examples.FedNova{}, &examples.FedProto{}, &examples.HierFAVG{}, &examples.MOON{}, &examples.PACFL{}, &examples.Partial{}, &examples.PFedHN{}, &examples.PFedMe{}, &examples.QFedAvg{}, &examples.QSGD{}, &examples.Sparse{}}},
+		&examples.APFL{}, &examples.Distill{}, &examples.Ditto{}, &examples.DPSGD{}, &examples.DPFedAvg{}, &examples.Fed3R{}, &examples.FedCOF{}, &examples.FedDF{}, &examples.FedDyn{}, &examples.FedEM{}, &examples.FedFomo{}, &examples.FedLAMA{}, &examples.FedLC{},
+		&examples.FedNova{}, &examples.FedProto{}, &examples.FlexLoRA{}, &examples.FLoRA{}, &examples.HierFAVG{}, &examples.MOON{}, &examples.PACFL{}, &examples.Partial{}, &examples.PFedHN{}, &examples.PFedMe{}, &examples.QFedAvg{}, &examples.QSGD{}, &examples.Sparse{}}},
 	{"aggregator", "aggregators", reflect.TypeFor[fedkit.Aggregator](), []any{
 		aggregate.Mean{}, aggregate.Median{}, aggregate.TrimmedMean{}, aggregate.Krum{}, aggregate.MultiKrum{},
 		aggregate.GeometricMedian{}, aggregate.NearestMix{}}},
@@ -58,5 +58,5 @@ var kinds = []Kind{
 		partition.IID{}, partition.Dirichlet{}, partition.Shards{}, partition.Classes{}, partition.Majority{}, partition.Quantity{},
 		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}, partition.Validation{}, partition.ByTarget{}}},
 	{"model", "models", reflect.TypeFor[Model](), []any{
-		linearRegression{}, logisticRegression{}, mlp{}, batchNormMLP{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, lora{}, uniformStart{}, freeze{}}},
+		linearRegression{}, logisticRegression{}, mlp{}, batchNormMLP{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, lora{}, ffaLoRA{}, uniformStart{}, freeze{}}},
 }

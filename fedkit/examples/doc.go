@@ -11,6 +11,9 @@
 //	FedFomo   losses on validation rows, by which each client chooses
 //	APFL      two models per client, trained jointly in a custom model: Twin
 //	LoRA      a custom model: a frozen one, and matrices of low rank that are trained in its place
+//	FFALoRA   the same with parts frozen
+//	FlexLoRA  models that the server takes apart, in float64
+//	FLoRA     models that travel by Send, and a frozen part that the server moves
 //	QFedAvg   losses before training
 //	Partial   layers that stay with the client: FedPer, LG-FedAvg, FedBN
 //	MOON      an Objective that evaluates other models
@@ -19,6 +22,8 @@
 //	FedProto  features of a layer, and an Objective that uses them
 //	FedDF     training at the server, on numbers per example
 //	Distill   an Objective with a teacher
+//	Fed3R     features of frozen layers, and sums that each client sends once
+//	FedCOF    means by class that each client sends once
 //	PACFL     clusters of clients by their data, before training
 //	FedLAMA   norms and columns by layer, and layers that travel less often
 //	HierFAVG  links between clients, edge servers and the cloud

@@ -16,9 +16,9 @@ import (
 //	W = W₀ + (α/r) A B,  A [in, r] ~ N(0, 1/r),  B [r, out] = 0 at first.
 //
 // Only A and B are trained and travel, "dense1/weights/A" and "dense1/weights/B"; all else, but running values, stays as in base [d₀], the
-// values of a trained model (nil: as drawn). Identity: untrained, it predicts as base. FedAvg with it is FedIT (Zhang et al., arXiv
-// 2305.05644), which averages A and B apart: the server's A B is not the mean of the clients'. The given model must not be a GoMLX
-// model function.
+// values of a trained model (nil: as drawn). Attention needs no more, if its projections have two axes. Identity: untrained, it predicts as
+// base. FedAvg with it is FedIT (Zhang et al., arXiv 2305.05644), which averages A and B apart: the server's A B is not the mean of the
+// clients' (see LoRADistance), as it is with FFALoRA and FLoRA. The given model must not be a GoMLX model function.
 func LoRA(r int, alpha float64, of fedkit.Model, base []float32) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		t, err := of(d)
@@ -46,6 +46,7 @@ func LoRA(r int, alpha float64, of fedkit.Model, base []float32) fedkit.Model {
 					fedkit.Param{Name: p.Name + "/B", Shape: []int{r, p.Shape[1]}})
 			}
 		}
+		lora.Params = append(lora.Params, fedkit.Param{Name: scale, Frozen: true, Init: func(_ *rand.Rand, w []float32) { w[0] = float32(alpha / float64(r)) }})
 		adapted := func(p []*graph.Node) []*graph.Node {
 			w := slices.Clone(p[:n])
 			for k, l := range matrices {

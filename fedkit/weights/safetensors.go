@@ -31,7 +31,8 @@ type tensor struct {
 }
 
 // sizes of the types of values.
-var sizes = map[string]int64{"F32": 4, "F64": 8, "I32": 4}
+var sizes = map[string]int64{"F32": 4, "F64": 8, "I32": 4, "F16": 2, "BF16": 2, "F8_E5M2": 1, "F8_E4M3": 1,
+	"I64": 8, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1}
 
 // number is a type of values.
 type number interface{ float32 | float64 | int32 }
@@ -167,7 +168,7 @@ func (r *reader) check(size int64) error {
 func (t tensor) check() error {
 	size, known := sizes[t.DType]
 	if !known {
-		return fedkit.Invalid("dtype", t.DType, "F32, F64 or I32")
+		return fedkit.Invalid("dtype", t.DType, "one of "+strings.Join(slices.Sorted(maps.Keys(sizes)), ", "))
 	}
 	length, fits := t.Offsets[1]-t.Offsets[0], true
 	for _, d := range t.Shape {
@@ -202,6 +203,19 @@ func take[T number](r *reader, name string, values []T) error {
 	t := r.tensors[name]
 	delete(r.tensors, name)
 	return binary.Read(io.NewSectionReader(r.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), binary.LittleEndian, values)
+}
+
+// arrays returns the tensors as another program's.
+func (r *reader) arrays() map[string]array {
+	all := map[string]array{}
+	for name, t := range r.tensors {
+		all[name] = array{dtype: t.DType, shape: t.Shape, stride: contiguous(t.Shape), n: t.len(), load: func() ([]byte, error) {
+			b := make([]byte, t.Offsets[1]-t.Offsets[0])
+			_, err := r.data.ReadAt(b, t.Offsets[0])
+			return b, err
+		}}
+	}
+	return all
 }
 
 // done refuses a file with tensors that were not taken.

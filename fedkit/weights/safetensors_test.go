@@ -59,7 +59,8 @@ func TestDamagedSafeTensors(t *testing.T) {
 		"an overlap":        {crafted(`{`+headerW+`,"b":{"dtype":"F32","shape":[],"data_offsets":[4,8]}}`, 8), `tensor "b": data_offsets = [4 8]: must be [8, …] and end by 8`},
 		"backwards":         {crafted(`{`+headerW+`,"b":{"dtype":"F32","shape":[],"data_offsets":[8,4]}}`, 8), `tensor "b": data_offsets = [8 4]`},
 		"before the data":   {crafted(`{"w":{"dtype":"F32","shape":[2,1],"data_offsets":[-8,0]}}`, 0), `tensor "w": data_offsets = [-8 0]`},
-		"another dtype":     {crafted(`{"w":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8), `tensor "w": invalid: dtype = BF16: must be F32, F64 or I32`},
+		"another dtype":     {crafted(`{"w":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8), `tensor "w": dtype = BF16: must be F32`},
+		"an unknown dtype":  {crafted(`{"w":{"dtype":"F4","shape":[16],"data_offsets":[0,8]}}`, 8), `tensor "w": invalid: dtype = F4: must be one of BF16, BOOL, F16, F32`},
 		"a dtype of others": {crafted(`{"w":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},`+headerB+"}", 12), `tensor "w": dtype = F64: must be F32`},
 		"a long shape":      {crafted(`{"w":{"dtype":"F32","shape":[3,1],"data_offsets":[0,8]}}`, 8), `tensor "w": invalid: shape = [3 1]: must be 8 bytes of F32`},
 		"an endless shape":  {crafted(`{"w":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]}}`, 8), "shape = [4611686018427387904 4]"},
@@ -94,6 +95,13 @@ func FuzzSafeTensors(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if values, err := rows(b); err == nil && (len(values)%3 != 0 || 4*len(values) > len(b)) {
 			t.Errorf("%d values of %d bytes", len(values), len(b))
+		}
+		if r, err := read(bytes.NewReader(b), int64(len(b))); err == nil {
+			for _, a := range r.arrays() {
+				if n := a.n; n > 0 && a.values(make([]float32, n)) == nil && n > len(b)/2 {
+					t.Errorf("%d values of %d bytes", n, len(b))
+				}
+			}
 		}
 	})
 }

@@ -1,0 +1,201 @@
+package examples_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
+	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/examples"
+	"fedkit.example/fedkit/fedtest"
+	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/strategy"
+	"github.com/janpfeifer/must"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// gentle is local work for LoRA whose A is new, or orthonormal, in each round: steps of A B grow with ‖A‖².
+var gentle = fedkit.Local{Epochs: 2, Batch: 16, LR: 0.03}
+
+// turned are digits turned by 90° for a model that adapts one of upright ones by matrices of rank 4.
+func turned(lora func(r int, alpha float64, of fedkit.Model, base []float32) fedkit.Model) *fedkit.Federation {
+	rule := partition.Rotations{Of: partition.IID{Clients: 20, Seed: 1}, Degrees: []int{90}}
+	return must.M1(fedkit.New(datasets.Digits(), rule, lora(4, 8, model.MLP(64), upright())))
+}
+
+// With A as it was drawn, the mean of the clients' B is exact, for less than half of LoRA's bytes.
+func ExampleFFALoRA() {
+	for _, lora := range []func(int, float64, fedkit.Model, []float32) fedkit.Model{examples.LoRA, examples.FFALoRA} {
+		fed := turned(lora)
+		h := after(20, fed, &strategy.FedAvg{Fraction: 0.5, Local: short})
+		fmt.Printf("more than 60 %% right: %v, for %d bytes\n", h.Accuracy() > 0.6, fed.Task.Bytes())
+	}
+	// Output:
+	// more than 60 % right: true, for 3232 bytes
+	// more than 60 % right: true, for 1184 bytes
+}
+
+// The product of FedIT's means is further from the mean of the products if clients train longer.
+func ExampleLoRADistance() {
+	fed := turned(examples.LoRA)
+	start := must.M1(fed.Models(1, 0))
+	var far []float64
+	for _, epochs := range []int{1, 20} {
+		u := must.M1(fed.Train(context.Background(), fedkit.Job{Clients: []int{0, 1, 2, 3}, Start: start, Local: fedkit.Local{Epochs: epochs, Batch: 16, LR: 0.1}}, 1))
+		far = append(far, must.M1(examples.LoRADistance(fed.Task, u.Models, u.Examples()))["dense1/weights"])
+	}
+	fmt.Println("more than 2 % after an epoch:", far[0] > 0.02, "and more than 4 % after twenty:", far[1] > 0.04)
+	// Output: more than 2 % after an epoch: true and more than 4 % after twenty: true
+}
+
+// The server averages the products, and sends their best approximation of rank 4.
+func ExampleFlexLoRA() {
+	h := after(20, turned(examples.LoRA), &examples.FlexLoRA{Fraction: 0.5, Local: gentle})
+	fmt.Println("more than 80 % right:", h.Accuracy() > 0.8, "for", h.Last().BytesUp, "bytes per round")
+	// Output: more than 80 % right: true for 32320 bytes per round
+}
+
+// Exact, but each of the 20 clients receives what ten have sent.
+func ExampleFLoRA() {
+	h := after(20, turned(examples.LoRA), &examples.FLoRA{Fraction: 0.5, Local: gentle})
+	fmt.Println("more than 80 % right:", h.Accuracy() > 0.8, "for", h.Last().BytesUp, "bytes up and", h.Last().BytesDown, "down per round")
+	// Output: more than 80 % right: true for 32320 bytes up and 646400 down per round
+}
+
+// lowRank is a federation with LoRA of an MLP [64, 16, 10], its base, and four clients' models after a round of FedAvg.
+func lowRank(t *testing.T, r int, alpha float64, lora func(int, float64, fedkit.Model, []float32) fedkit.Model) (fed, plain *fedkit.Federation, u *fedkit.Updates) {
+	t.Helper()
+	data, rule := datasets.Digits(), partition.Dirichlet{Clients: 4, Alpha: 0.3, Seed: 1}
+	plain = must.M1(fedkit.New(data, rule, model.MLP(16)))
+	fed = must.M1(fedkit.New(data, rule, lora(r, alpha, model.MLP(16), must.M1(must.M1(plain.Models(1, 5)).Host()))))
+	start := must.M1(fed.Models(1, lowSeed))
+	return fed, plain, expect.Value(fed.Train(t.Context(), fedkit.Job{Clients: []int{0, 1, 2, 3}, Start: start, Local: lowLocal}, lowSeed))(t)
+}
+
+const lowSeed = 3
+
+var lowLocal = fedkit.Local{Epochs: 3, Batch: 16, LR: 0.03}
+
+// meanOf is the weighted mean of the clients' merged models, and merged the server's, in float64.
+func meanOf(fed, plain *fedkit.Federation, u *fedkit.Updates, scale float64) []float64 {
+	rows, mean := precision.Double(must.M1(u.Models.Host())), make([]float64, plain.Task.Dim())
+	for i, row := range slices.Collect(slices.Chunk(rows, fed.Task.Dim())) {
+		floats.AddScaled(mean, u.Examples()[i]/floats.Sum(u.Examples()), merged(plain.Task, fed.Task, row, scale))
+	}
+	return mean
+}
+
+// With FFALoRA the server's model is the clients' mean; FedIT's is not, by the distance that LoRADistance tells.
+func TestFFALoRA(t *testing.T) {
+	for _, c := range []struct {
+		lora func(int, float64, fedkit.Model, []float32) fedkit.Model
+		far  bool
+	}{{examples.FFALoRA, false}, {examples.LoRA, true}} {
+		fed, plain, u := lowRank(t, 2, 6, c.lora)
+		mean, x := meanOf(fed, plain, u, 3), must.M1(u.Models.Mean(u.Examples()).Host())
+		got := merged(plain.Task, fed.Task, precision.Double(x), 3)
+		before := precision.Double(must.M1(must.M1(plain.Models(1, 5)).Host()))
+		distances := expect.Value(examples.LoRADistance(fed.Task, u.Models, u.Examples()))(t)
+		at := 0
+		for _, p := range plain.Task.Params {
+			part := func(v []float64) []float64 { return v[at : at+p.Size()] }
+			off := floats.Distance(part(got), part(mean), 2) / floats.Distance(part(mean), part(before), 2)
+			if told, ok := distances[p.Name]; ok {
+				if !(math.Abs(off-told) <= 1e-5) || told > 0.01 != c.far || !c.far && told > 1e-12 {
+					t.Errorf("%s of %s: the means are %v of the change away, and %v by LoRADistance", p.Name, fed.Task.Name, off, told)
+				}
+			}
+			at += p.Size()
+		}
+		if len(distances) != 2 {
+			t.Errorf("distances %v, want those of two matrices", distances)
+		}
+		if bytes := map[bool]int{true: 4 * 2 * (64 + 16 + 16 + 10), false: 4 * 2 * (16 + 10)}[c.far]; fed.Task.Bytes() != bytes {
+			t.Errorf("%s: %d bytes, want %d", fed.Task.Name, fed.Task.Bytes(), bytes)
+		}
+	}
+}
+
+// FlexLoRA's products are the best of their rank: what is missing are the further singular values of the mean. At full rank, none is.
+func TestFlexLoRA(t *testing.T) {
+	for _, r := range []int{2, 16} {
+		fed, plain, u := lowRank(t, r, float64(r), examples.LoRA)
+		s := &examples.FlexLoRA{Local: lowLocal}
+		run(t, fed, s, fedkit.Options{Rounds: 1, Seed: lowSeed})
+		before := precision.Double(must.M1(must.M1(plain.Models(1, 5)).Host()))
+		got, want := merged(plain.Task, fed.Task, precision.Double(must.M1(s.X.Host())), 1), meanOf(fed, plain, u, 1)
+		at := 0
+		for _, p := range plain.Task.Params {
+			if len(p.Shape) == 2 {
+				change := mat.NewDense(p.Shape[0], p.Shape[1], floats.SubTo(make([]float64, p.Size()), want[at:at+p.Size()], before[at:at+p.Size()]))
+				var svd mat.SVD
+				svd.Factorize(change, mat.SVDNone)
+				values := svd.Values(nil)
+				missing := floats.Norm(values[min(r, len(values)):], 2)
+				if off := floats.Distance(got[at:at+p.Size()], want[at:at+p.Size()], 2); !(math.Abs(off-missing) <= 1e-5*floats.Norm(values, 2)) || r == 2 && missing < 0.01*values[0] {
+					t.Errorf("rank %d: %s is %v away from the mean, want %v", r, p.Name, off, missing)
+				}
+			}
+			at += p.Size()
+		}
+	}
+}
+
+// FLoRA's W₀ is the clients' mean, with a new A and B = 0; its bytes are those of the stacks.
+func TestFLoRA(t *testing.T) {
+	fed, plain, u := lowRank(t, 2, 6, examples.LoRA)
+	s := &examples.FLoRA{Local: lowLocal}
+	h := run(t, fed, s, fedkit.Options{Rounds: 2, Seed: lowSeed, EvalEvery: 1})
+	one := &examples.FLoRA{Local: lowLocal}
+	run(t, fed, one, fedkit.Options{Rounds: 1, Seed: lowSeed})
+	x, d0 := precision.Double(must.M1(one.X.Host())), plain.Task.Dim()
+	want := meanOf(fed, plain, u, 3)
+	if off := floats.Distance(x[:d0], want, math.Inf(1)); !(off <= 1e-6) {
+		t.Errorf("W₀ is %v away from the mean", off)
+	}
+	if off := floats.Distance(merged(plain.Task, fed.Task, x, 3), x[:d0], math.Inf(1)); off != 0 {
+		t.Errorf("the new A B is %v, want 0", off)
+	}
+	first := precision.Double(must.M1(must.M1(fed.Models(1, lowSeed)).Host()))
+	if a := 64 * 2; floats.Equal(x[d0:d0+a], first[d0:d0+a]) || floats.Norm(x[d0:d0+a], 2) == 0 {
+		t.Error("A is not drawn anew")
+	}
+	bytes := int64(fed.Task.Bytes())
+	for i, want := range []int64{4 * (int64(4*fed.Task.Dim()) + 4*bytes), 4 * 4 * bytes} {
+		if r := h.Rounds[i]; r.BytesDown != want || r.BytesUp != 4*bytes {
+			t.Errorf("round %d: %d bytes down and %d up, want %d and %d", i+1, r.BytesDown, r.BytesUp, want, 4*bytes)
+		}
+	}
+}
+
+func TestLoRASuite(t *testing.T) {
+	expect.Long(t, "some hundred rounds for each")
+	few := must.M1(fedkit.New(datasets.Digits(), partition.Take{Of: partition.Dirichlet{Clients: 4, Alpha: 1, Seed: 1}, Train: 24, Test: 10}, examples.LoRA(2, 4, model.BatchNormMLP(6), nil)))
+	l := fedkit.Local{Steps: 4, Batch: 8, LR: 0.1}
+	for _, s := range []fedkit.Strategy{&examples.FlexLoRA{Fraction: 0.5, Local: l}, &examples.FLoRA{Fraction: 0.5, Local: l}} {
+		if err := (fedtest.Suite{Fed: few}).Test(s); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLoRARefusals(t *testing.T) {
+	plain, one := digits(), fedkit.Options{Rounds: 1}
+	for _, s := range []fedkit.Strategy{&examples.FlexLoRA{}, &examples.FLoRA{}} {
+		expect.Invalid(t, "model = MLP-16: must be one of examples.LoRA")(fedkit.Run(t.Context(), plain, s, one))
+	}
+	fed := dealt(examples.LoRA(1, 1, model.MLP(4), nil))
+	expect.Invalid(t, "model = MLP-16: must be one of examples.LoRA")(examples.LoRADistance(plain.Task, fedkit.Zeros(1, 1), nil))
+	expect.Invalid(t, "models = [1, 3]: must be [n, ")(examples.LoRADistance(fed.Task, fedkit.Zeros(1, 3), []float64{1}))
+	expect.Invalid(t, "weights = nil: must be one per model")(examples.LoRADistance(fed.Task, fedkit.Zeros(1, fed.Task.Dim()), nil))
+	expect.Error(t, "2 weights for 1 rows")(examples.LoRADistance(fed.Task, fedkit.Zeros(1, fed.Task.Dim()), []float64{1, 2}))
+	_, err := examples.FFALoRA(0, 1, model.MLP(4), nil)(plain.Data)
+	expect.Invalid(t, "LoRA's r, α = 0, 1")(nil, err)
+}
