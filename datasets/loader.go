@@ -16,7 +16,7 @@ import (
 
 // Loader finds the files of a data set. It looks for them, gzipped or not, in the data set's folder ("mnist") under
 // Cache and then under Data. If neither has them, it downloads them into Cache. Wherever a file comes from, its content
-// is compared with the published checksum, and a file that differs is an error. (CIFAR10 and FEMNIST say when they can
+// is compared with the published checksum, and a file that differs is an error. (CIFAR10 and others say when they can
 // check only the structure.) The zero Loader is ready to use. Several goroutines may share a Loader if they may share
 // its Progress.
 //
@@ -163,6 +163,7 @@ var byName = []struct {
 	{"mnist", MNIST},
 	{"fashion-mnist", FashionMNIST},
 	{"cifar-10", CIFAR10},
+	{"cifar-100", CIFAR100},
 	{"femnist", FEMNIST},
 }
 
@@ -176,7 +177,7 @@ func Names() []string {
 }
 
 // ByName returns the data set of that name, for programs that take it as a flag: "digits" is Digits, "mnist" is MNIST,
-// "fashion-mnist" FashionMNIST, "cifar-10" CIFAR10, "femnist" FEMNIST. Case does not matter. The error for an unknown
+// "fashion-mnist" FashionMNIST, "cifar-10" CIFAR10, "cifar-100" CIFAR100, "femnist" FEMNIST. Case does not matter. The error for an unknown
 // name lists the known ones.
 func ByName(name string) (*Dataset, error) {
 	for _, d := range byName {

@@ -21,6 +21,7 @@ type (
 	mnist        struct{}
 	fashionMNIST struct{}
 	cifar10      struct{}
+	cifar100     struct{}
 	femnist      struct{}
 	leastSquares struct{ datasets.LeastSquares }
 	logistic     struct{ datasets.Logistic }
@@ -34,6 +35,7 @@ func (digits) Make() (*datasets.Dataset, error)       { return datasets.Digits()
 func (mnist) Make() (*datasets.Dataset, error)        { return datasets.MNIST() }
 func (fashionMNIST) Make() (*datasets.Dataset, error) { return datasets.FashionMNIST() }
 func (cifar10) Make() (*datasets.Dataset, error)      { return datasets.CIFAR10() }
+func (cifar100) Make() (*datasets.Dataset, error)     { return datasets.CIFAR100() }
 func (femnist) Make() (*datasets.Dataset, error)      { return datasets.FEMNIST() }
 
 func (l leastSquares) Make() (*datasets.Dataset, error) {
@@ -66,6 +68,7 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[mnist]():              "datasets.MNIST",
 	reflect.TypeFor[fashionMNIST]():       "datasets.FashionMNIST",
 	reflect.TypeFor[cifar10]():            "datasets.CIFAR10",
+	reflect.TypeFor[cifar100]():           "datasets.CIFAR100",
 	reflect.TypeFor[femnist]():            "datasets.FEMNIST",
 	reflect.TypeFor[leastSquares]():       "datasets.LeastSquares",
 	reflect.TypeFor[logistic]():           "datasets.Logistic",
