@@ -53,13 +53,18 @@ func (l *Loader) load(ctx context.Context, p *images) (*Dataset, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("datasets: %s: %w; replace or delete the file", p.name, err)
 	}
+	return p.dataset(values), nil
+}
+
+// dataset returns the data set of the four files' values.
+func (p *images) dataset(values [][]uint8) *Dataset {
 	return &Dataset{
 		Name:    p.name,
 		Shape:   p.shape,
 		Classes: p.classes,
 		Train:   Split{Bytes: values[0], Scale: 1.0 / 255, Labels: asInt32(values[1])},
 		Test:    Split{Bytes: values[2], Scale: 1.0 / 255, Labels: asInt32(values[3])},
-	}, nil
+	}
 }
 
 // source is one file (or folder) of a data set: where it may be, and where to get it.
@@ -164,6 +169,7 @@ var byName = []struct {
 	{"fashion-mnist", FashionMNIST},
 	{"cifar-10", CIFAR10},
 	{"cifar-100", CIFAR100},
+	{"emnist", EMNIST},
 	{"femnist", FEMNIST},
 }
 
@@ -177,8 +183,8 @@ func Names() []string {
 }
 
 // ByName returns the data set of that name, for programs that take it as a flag: "digits" is Digits, "mnist" is MNIST,
-// "fashion-mnist" FashionMNIST, "cifar-10" CIFAR10, "cifar-100" CIFAR100, "femnist" FEMNIST. Case does not matter. The error for an unknown
-// name lists the known ones.
+// "fashion-mnist" FashionMNIST, and so on for each of Names. Case does not matter. The error for an unknown name lists the
+// known ones.
 func ByName(name string) (*Dataset, error) {
 	for _, d := range byName {
 		if strings.EqualFold(name, d.name) {

@@ -22,6 +22,7 @@ type (
 	fashionMNIST struct{}
 	cifar10      struct{}
 	cifar100     struct{}
+	emnist       struct{}
 	femnist      struct{}
 	leastSquares struct{ datasets.LeastSquares }
 	logistic     struct{ datasets.Logistic }
@@ -36,6 +37,7 @@ func (mnist) Make() (*datasets.Dataset, error)        { return datasets.MNIST() 
 func (fashionMNIST) Make() (*datasets.Dataset, error) { return datasets.FashionMNIST() }
 func (cifar10) Make() (*datasets.Dataset, error)      { return datasets.CIFAR10() }
 func (cifar100) Make() (*datasets.Dataset, error)     { return datasets.CIFAR100() }
+func (emnist) Make() (*datasets.Dataset, error)       { return datasets.EMNIST() }
 func (femnist) Make() (*datasets.Dataset, error)      { return datasets.FEMNIST() }
 
 func (l leastSquares) Make() (*datasets.Dataset, error) {
@@ -69,6 +71,7 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[fashionMNIST]():       "datasets.FashionMNIST",
 	reflect.TypeFor[cifar10]():            "datasets.CIFAR10",
 	reflect.TypeFor[cifar100]():           "datasets.CIFAR100",
+	reflect.TypeFor[emnist]():             "datasets.EMNIST",
 	reflect.TypeFor[femnist]():            "datasets.FEMNIST",
 	reflect.TypeFor[leastSquares]():       "datasets.LeastSquares",
 	reflect.TypeFor[logistic]():           "datasets.Logistic",
