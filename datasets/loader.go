@@ -165,6 +165,7 @@ var byName = []struct {
 	load func() (*Dataset, error)
 }{
 	{"digits", func() (*Dataset, error) { return Digits(), nil }},
+	{"mnist-1d", func() (*Dataset, error) { return MNIST1D(), nil }},
 	{"mnist", MNIST},
 	{"fashion-mnist", FashionMNIST},
 	{"cifar-10", CIFAR10},

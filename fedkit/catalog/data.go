@@ -18,6 +18,7 @@ type Data interface {
 // Types for those of the package that are functions, or have an optimum too.
 type (
 	digits       struct{}
+	mnist1D      struct{}
 	mnist        struct{}
 	fashionMNIST struct{}
 	cifar10      struct{}
@@ -36,6 +37,7 @@ type (
 )
 
 func (digits) Make() (*datasets.Dataset, error)       { return datasets.Digits(), nil }
+func (mnist1D) Make() (*datasets.Dataset, error)      { return datasets.MNIST1D(), nil }
 func (mnist) Make() (*datasets.Dataset, error)        { return datasets.MNIST() }
 func (fashionMNIST) Make() (*datasets.Dataset, error) { return datasets.FashionMNIST() }
 func (cifar10) Make() (*datasets.Dataset, error)      { return datasets.CIFAR10() }
@@ -73,6 +75,7 @@ func (j join) Make() (*datasets.Dataset, error) {
 // functions are the names of the functions that types of this package stand for.
 var functions = map[reflect.Type]string{
 	reflect.TypeFor[digits]():             "datasets.Digits",
+	reflect.TypeFor[mnist1D]():            "datasets.MNIST1D",
 	reflect.TypeFor[mnist]():              "datasets.MNIST",
 	reflect.TypeFor[fashionMNIST]():       "datasets.FashionMNIST",
 	reflect.TypeFor[cifar10]():            "datasets.CIFAR10",
