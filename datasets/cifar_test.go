@@ -269,6 +269,7 @@ func FuzzCIFAR(f *testing.F) {
 	f.Add(append(bytes.Clone(good), 0))
 	f.Add(bytes.Repeat([]byte{255}, len(good)))
 	f.Add([]byte{})
+	f.Add(append(append([]byte{19}, good[:cifarRow]...), append([]byte{0}, good[cifarRow:]...)...))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		pixels, labels := make([]uint8, 2*3*cifarPixels), make([]int32, 2)
 		err := cifar10().readImages(bytes.NewReader(file), pixels, labels, nil)
@@ -277,6 +278,12 @@ func FuzzCIFAR(f *testing.F) {
 		}
 		if err == nil && (pixels[len(pixels)-1] != file[len(file)-1] || pixels[1] != file[1+cifarPixels]) {
 			t.Fatal("pixels are not where they belong")
+		}
+		coarse, row := make([]uint8, 2), 1+cifarRow
+		err = cifar100().readImages(bytes.NewReader(file), pixels, labels, coarse)
+		valid := len(file) == 2*row && max(file[0], file[row]) < 20 && max(file[1], file[row+1]) < 100
+		if (err == nil) != valid || valid && (coarse[1] != file[row] || labels[1] != int32(file[row+1])) {
+			t.Fatalf("%d bytes: two labels: error %v", len(file), err)
 		}
 	})
 }
