@@ -21,13 +21,20 @@ import (
 	"github.com/janpfeifer/must"
 )
 
-// tinyCIFAR has ten images per file, one of each class; byte j of image i in file f is a mix of the three.
-func tinyCIFAR(urls ...string) (c *cifar, files map[string][]byte, archive []byte) {
+const cifarRow = 1 + 3*cifarPixels // a record of CIFAR-10
+
+// tinyCIFAR is c with ten images per class and file, of classes in descending order; byte j of image i in file f is a mix of
+// the three. Superclass k has the classes 5k to 5k + 4.
+func tinyCIFAR(c *cifar, urls ...string) (tiny *cifar, files map[string][]byte, archive []byte) {
 	files = map[string][]byte{}
-	for f, name := range cifarFiles {
+	for f, name := range c.files {
 		var b []byte
-		for i := range 10 {
-			b = append(b, byte(9-i))
+		for i := range c.classes {
+			if class := c.classes - 1 - i; c.coarse > 0 {
+				b = append(b, byte(class/5), byte(class))
+			} else {
+				b = append(b, byte(class))
+			}
 			for j := range 3 * cifarPixels {
 				b = append(b, byte(7*f+31*i+j+j/256))
 			}
@@ -40,18 +47,20 @@ func tinyCIFAR(urls ...string) (c *cifar, files map[string][]byte, archive []byt
 		t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))})
 		t.Write(content)
 	}
-	add(cifarFolder+"/batches.meta.txt", []byte("airplane\n"))
-	for _, i := range []int{5, 0, 4, 1, 3, 2} { // in any order
-		add(cifarFolder+"/"+cifarFiles[i], files[cifarFiles[i]])
+	add(c.folder+"/batches.meta.txt", []byte("airplane\n"))
+	for i := range c.files { // in another order
+		name := c.files[len(c.files)-1-i]
+		add(c.folder+"/"+name, files[name])
 	}
 	t.Close()
 	archive = zipped(buffer.Bytes())
 	sum := sha256.Sum256(archive)
-	return &cifar{rows: 10, sha256: hex.EncodeToString(sum[:]), size: int64(len(archive)), urls: urls}, files, archive
+	c.rows, c.sha256, c.size, c.urls = slices.Repeat([]int{c.classes}, len(c.files)), hex.EncodeToString(sum[:]), int64(len(archive)), urls
+	return c, files, archive
 }
 
-// putCIFAR writes files into the folder under a new root, and returns the root.
-func putCIFAR(t *testing.T, folder string, files map[string][]byte) (root string) {
+// putIn writes files into the folder under a new root, and returns the root.
+func putIn(t *testing.T, folder string, files map[string][]byte) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	must.M(os.MkdirAll(filepath.Join(root, folder), 0o755))
@@ -65,7 +74,7 @@ func checkTinyCIFAR(t *testing.T, d *Dataset, err error, name string) {
 	t.Helper()
 	expect.OK(t, err)
 	must.M(d.Check())
-	_, files, _ := tinyCIFAR()
+	_, files, _ := tinyCIFAR(cifar10())
 	if d.Name != name || d.Train.Len() != 50 || d.Test.Len() != 10 {
 		t.Errorf("%q with %d and %d rows", d.Name, d.Train.Len(), d.Test.Len())
 	}
@@ -83,18 +92,18 @@ func checkTinyCIFAR(t *testing.T, d *Dataset, err error, name string) {
 }
 
 func TestCIFARFromFolders(t *testing.T) {
-	c, files, archive := tinyCIFAR()
+	c, files, archive := tinyCIFAR(cifar10())
 	none := t.TempDir()
-	packed := map[string][]byte{cifarArchive: archive}
+	packed := map[string][]byte{c.archive: archive}
 	for name, test := range map[string]struct {
 		l    *Loader
 		want string
 	}{
-		"unpacked":                   {&Loader{Cache: none, Data: putCIFAR(t, cifarFolder, files)}, "cifar-10 (unverified)"},
-		"unpacked in its folder":     {&Loader{Cache: none, Data: putCIFAR(t, "cifar-10/"+cifarFolder, files)}, "cifar-10 (unverified)"},
-		"archive":                    {&Loader{Cache: none, Data: putCIFAR(t, "", packed)}, "cifar-10"},
-		"archive in the cache":       {&Loader{Cache: putCIFAR(t, "cifar-10", packed)}, "cifar-10"},
-		"cache goes before the data": {&Loader{Cache: putCIFAR(t, "cifar-10", packed), Data: putCIFAR(t, cifarFolder, files)}, "cifar-10"},
+		"unpacked":                   {&Loader{Cache: none, Data: putIn(t, c.folder, files)}, "cifar-10 (unverified)"},
+		"unpacked in its folder":     {&Loader{Cache: none, Data: putIn(t, "cifar-10/"+c.folder, files)}, "cifar-10 (unverified)"},
+		"archive":                    {&Loader{Cache: none, Data: putIn(t, "", packed)}, "cifar-10"},
+		"archive in the cache":       {&Loader{Cache: putIn(t, "cifar-10", packed)}, "cifar-10"},
+		"cache goes before the data": {&Loader{Cache: putIn(t, "cifar-10", packed), Data: putIn(t, c.folder, files)}, "cifar-10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.l.Offline = true
@@ -105,7 +114,7 @@ func TestCIFARFromFolders(t *testing.T) {
 }
 
 func TestCIFARRefusesDamagedFiles(t *testing.T) {
-	c, files, archive := tinyCIFAR()
+	c, files, archive := tinyCIFAR(cifar10())
 	good := files["data_batch_3.bin"]
 	altered := func(at int, to byte) []byte {
 		b := bytes.Clone(good)
@@ -127,27 +136,70 @@ func TestCIFARRefusesDamagedFiles(t *testing.T) {
 			changed[name] = content
 		}
 		changed["data_batch_3.bin"] = test.file
-		_, err := (&Loader{Cache: putCIFAR(t, cifarFolder, changed), Offline: true}).loadCIFAR(context.Background(), c)
+		_, err := (&Loader{Cache: putIn(t, c.folder, changed), Offline: true}).loadCIFAR(context.Background(), c)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "datasets: cifar-10: ") {
 			t.Errorf("%s: error %v, want %q", name, err, test.want)
 		}
 	}
 	for name, archive := range map[string][]byte{"truncated": archive[:len(archive)/2], "altered": append([]byte{0}, archive[1:]...), "not one": []byte("<html>")} {
-		_, err := (&Loader{Cache: putCIFAR(t, "", map[string][]byte{cifarArchive: archive}), Offline: true}).loadCIFAR(context.Background(), c)
-		if err == nil || !strings.Contains(err.Error(), cifarArchive+" has SHA-256 ") {
+		_, err := (&Loader{Cache: putIn(t, "", map[string][]byte{c.archive: archive}), Offline: true}).loadCIFAR(context.Background(), c)
+		if err == nil || !strings.Contains(err.Error(), c.archive+" has SHA-256 ") {
 			t.Errorf("archive %s: error %v", name, err)
 		}
 	}
 	delete(files, "test_batch.bin")
-	_, err := (&Loader{Cache: putCIFAR(t, cifarFolder, files), Offline: true}).loadCIFAR(context.Background(), c)
+	_, err := (&Loader{Cache: putIn(t, c.folder, files), Offline: true}).loadCIFAR(context.Background(), c)
 	if err == nil || !strings.Contains(err.Error(), "test_batch.bin") {
 		t.Errorf("no test file: error %v", err)
 	}
 }
 
+// Classes are the fine labels, and Coarse has the superclass of each.
+func TestCIFAR100(t *testing.T) {
+	c, files, archive := tinyCIFAR(cifar100())
+	for name, root := range map[string]string{
+		"cifar-100":              putIn(t, "cifar-100", map[string][]byte{c.archive: archive}),
+		"cifar-100 (unverified)": putIn(t, c.folder, files),
+	} {
+		d := expect.Value((&Loader{Cache: root, Offline: true}).loadCIFAR(context.Background(), c))(t)
+		expect.OK(t, d.Check())
+		if d.Name != name || d.Classes != 100 || d.Train.Len() != 100 || d.Test.Len() != 100 || d.Train.Labels[7] != 92 {
+			t.Errorf("%q: %q, %d classes, %d and %d rows, labels %v", name, d.Name, d.Classes, d.Train.Len(), d.Test.Len(), d.Train.Labels)
+		}
+		for class, superclass := range d.Coarse {
+			if superclass != class/5 || len(d.Coarse) != 100 {
+				t.Fatalf("%q: superclasses %v", name, d.Coarse)
+			}
+		}
+		if in, out := 3*(cifarRow+1)+2+2*cifarPixels+5*32+6, (5*32+6)*3+2; d.Test.Bytes[3*3*cifarPixels+out] != files["test.bin"][in] {
+			t.Errorf("%q: a byte is not where it belongs", name)
+		}
+	}
+	for at, test := range map[int]struct {
+		to   byte
+		want string
+	}{
+		0:            {20, "test.bin has coarse label 20 at image 0: must be below 20"},
+		1:            {100, "test.bin has label 100 at image 0: must be below 100"},
+		cifarRow + 1: {3, "there are images of class 98 in the superclasses 19 and 3: must be in one"},
+	} {
+		bad := map[string][]byte{"train.bin": files["train.bin"], "test.bin": bytes.Clone(files["test.bin"])}
+		bad["test.bin"][at] = test.to
+		_, err := (&Loader{Cache: putIn(t, c.folder, bad), Offline: true}).loadCIFAR(context.Background(), c)
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "datasets: cifar-100: ") {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+	}
+	t.Setenv("FEDKIT_CACHE", t.TempDir())
+	t.Setenv("FEDKIT_DATA", "")
+	t.Setenv("FEDKIT_OFFLINE", "1")
+	expect.Error(t, "datasets: cifar-100: no cifar-100-binary.tar.gz")(ByName("CIFAR-100"))
+	expect.Error(t, "cifar-100")(CIFAR100())
+}
+
 func TestCIFARDownload(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
-	_, _, archive := tinyCIFAR()
+	_, _, archive := tinyCIFAR(cifar10())
 	bad := bytes.Clone(archive)
 	bad[len(bad)/2] ^= 1
 	var answer []byte
@@ -155,7 +207,7 @@ func TestCIFARDownload(t *testing.T) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(answer))
 	}))
 	defer server.Close()
-	c, _, _ := tinyCIFAR(server.URL + "/" + cifarArchive)
+	c, _, _ := tinyCIFAR(cifar10(), server.URL+"/archive.tar.gz")
 	cache := t.TempDir()
 	l := &Loader{Cache: cache, Progress: io.Discard}
 	answer = bad
@@ -174,7 +226,7 @@ func TestCIFARDownload(t *testing.T) {
 // Channel means and standard deviations over the official training pixels are 0.4914 0.4822 0.4465 and 0.2470 0.2435
 // 0.2616, the numbers commonly used to normalize; encoding again shifts them by less than 0.002.
 func TestCIFAR10(t *testing.T) {
-	l := realData(t, cifarFolder)
+	l := realData(t, cifar10().folder)
 	d := expect.Value(l.CIFAR10(context.Background()))(t)
 	must.M(d.Check())
 	if d.Train.Len() != 50000 || d.Test.Len() != 10000 || d.Features() != 3072 || d.Classes != 10 {
@@ -200,7 +252,7 @@ func TestCIFAR10(t *testing.T) {
 }
 
 func BenchmarkCIFAR10(b *testing.B) {
-	l := realData(b, cifarFolder)
+	l := realData(b, cifar10().folder)
 	b.SetBytes(60000 * cifarRow)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -209,7 +261,7 @@ func BenchmarkCIFAR10(b *testing.B) {
 }
 
 func FuzzCIFAR(f *testing.F) {
-	_, files, _ := tinyCIFAR()
+	_, files, _ := tinyCIFAR(cifar10())
 	good := files["test_batch.bin"][:2*cifarRow]
 	f.Add(good)
 	f.Add(good[:cifarRow])
@@ -217,14 +269,21 @@ func FuzzCIFAR(f *testing.F) {
 	f.Add(append(bytes.Clone(good), 0))
 	f.Add(bytes.Repeat([]byte{255}, len(good)))
 	f.Add([]byte{})
+	f.Add(append(append([]byte{19}, good[:cifarRow]...), append([]byte{0}, good[cifarRow:]...)...))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		pixels, labels := make([]uint8, 2*3*cifarPixels), make([]int32, 2)
-		err := readCIFAR(bytes.NewReader(file), pixels, labels)
+		err := cifar10().readImages(bytes.NewReader(file), pixels, labels, nil)
 		if valid := len(file) == 2*cifarRow && file[0] < 10 && file[cifarRow] < 10; (err == nil) != valid {
 			t.Fatalf("%d bytes: error %v", len(file), err)
 		}
 		if err == nil && (pixels[len(pixels)-1] != file[len(file)-1] || pixels[1] != file[1+cifarPixels]) {
 			t.Fatal("pixels are not where they belong")
+		}
+		coarse, row := make([]uint8, 2), 1+cifarRow
+		err = cifar100().readImages(bytes.NewReader(file), pixels, labels, coarse)
+		valid := len(file) == 2*row && max(file[0], file[row]) < 20 && max(file[1], file[row+1]) < 100
+		if (err == nil) != valid || valid && (coarse[1] != file[row] || labels[1] != int32(file[row+1])) {
+			t.Fatalf("%d bytes: two labels: error %v", len(file), err)
 		}
 	})
 }

@@ -24,6 +24,7 @@ type Dataset struct {
 	Train   Split   // what clients train on
 	Test    Split   // what models are evaluated on
 	Groups  []int   // by owner, the true group; nil if there is none
+	Coarse  []int   // [Classes], the superclass of each class, from 0; nil if there are none
 }
 
 // Split is one part of a data set: n examples, row after row. Exactly one of Bytes and Floats holds the features
@@ -139,6 +140,12 @@ func (d *Dataset) Check() error {
 	}
 	if d.Classes < 0 || d.Classes == 1 {
 		return fmt.Errorf("datasets: %s: Classes = %d: must be at least 2, or 0 for a regression", d.Name, d.Classes)
+	}
+	if d.Coarse != nil && len(d.Coarse) != d.Classes {
+		return fmt.Errorf("datasets: %s: Coarse has %d entries: must have %d, one per class", d.Name, len(d.Coarse), d.Classes)
+	}
+	if c := slices.IndexFunc(d.Coarse, func(s int) bool { return s < 0 || s >= d.Classes }); c >= 0 {
+		return fmt.Errorf("datasets: %s: Coarse: class %d has the superclass %d: must be in [0, %d)", d.Name, c, d.Coarse[c], d.Classes)
 	}
 	if w := min(d.Train.Width, d.Test.Width); w < 0 {
 		return fmt.Errorf("datasets: %s: Width = %d: must be at least 1, or 0 for 1", d.Name, w)

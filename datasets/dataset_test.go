@@ -59,6 +59,8 @@ func TestCheck(t *testing.T) {
 		"Test: Floats: example 0 holds NaN: values must be":      func(d *Dataset) { d.Test.Floats[1] = float32(math.NaN()) },
 		"Train: Labels: example 1 is 3: must be in [0, 3)":       func(d *Dataset) { d.Train.Labels[1] = 3 },
 		"Train: Labels: example 0 is -1: must be in [0, 3)":      func(d *Dataset) { d.Train.Labels[0] = -1 },
+		"small: Coarse has 2 entries: must have 3, one per cla":  func(d *Dataset) { d.Coarse = []int{0, 1} },
+		"small: Coarse: class 1 has the superclass 3: must be i": func(d *Dataset) { d.Coarse = []int{0, 3, 0} },
 		"small: Labels: all are 2: must be at least 2 different": func(d *Dataset) { d.Train.Labels[0], d.Test.Labels[0] = 2, 2 },
 		"Test: Targets: example 0 is +Inf: values must be fini":  func(d *Dataset) { *d = *line(float32(math.Inf(1))) },
 	} {

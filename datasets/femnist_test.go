@@ -20,7 +20,7 @@ func leafJSON(writers ...writer) []byte {
 	var users, samples, data []string
 	for _, w := range writers {
 		var x []string
-		for row := range slices.Chunk(w.pixels, len(w.pixels)/len(w.labels)) {
+		for row := range slices.Chunk(w.bytes, len(w.bytes)/len(w.labels)) {
 			numbers := make([]string, len(row))
 			for i, b := range row {
 				numbers[i] = strconv.FormatFloat(float64(b)/255, 'f', -1, 64)
@@ -44,17 +44,18 @@ func written(name string, n, f int) writer {
 	w := writer{name: name}
 	for i := range n {
 		for j := range f {
-			w.pixels = append(w.pixels, uint8(31*i+j+len(name)))
+			w.bytes = append(w.bytes, uint8(31*i+j+len(name)))
 		}
 		w.labels = append(w.labels, int32((i+61)%62))
 	}
 	return w
 }
 
-func putFEMNIST(t *testing.T, train, test map[string][]byte) (root string) {
+// putLEAF writes the files of both parts of a data set into a new folder, and returns it.
+func putLEAF(t *testing.T, name string, train, test map[string][]byte) (root string) {
 	root = t.TempDir()
 	for part, files := range map[string]map[string][]byte{"train": train, "test": test} {
-		dir := filepath.Join(root, "femnist", part)
+		dir := filepath.Join(root, name, part)
 		must.M(os.MkdirAll(dir, 0o755))
 		for name, content := range files {
 			must.M(os.WriteFile(filepath.Join(dir, name), content, 0o644))
@@ -65,7 +66,7 @@ func putFEMNIST(t *testing.T, train, test map[string][]byte) (root string) {
 
 func TestFEMNIST(t *testing.T) {
 	a, b, c := written("f1_a", 3, 784), written("f22_b", 2, 784), written("c", 1, 784)
-	root := putFEMNIST(t,
+	root := putLEAF(t, "femnist",
 		map[string][]byte{"all_data_0.json": leafJSON(b), "all_data_1.json": leafJSON(a, c), "readme.txt": nil},
 		map[string][]byte{"all_data_0.json": leafJSON(c, a), "all_data_1.json": leafJSON(b)})
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
@@ -79,7 +80,7 @@ func TestFEMNIST(t *testing.T) {
 		if want := []int32{2, 1, 1, 1, 0, 0}; !slices.Equal(d.Test.Owner, want) {
 			t.Errorf("owners of the test part %v, want %v", d.Test.Owner, want)
 		}
-		if want := slices.Concat(b.pixels, a.pixels, c.pixels); !bytes.Equal(d.Train.Bytes, want) {
+		if want := slices.Concat(b.bytes, a.bytes, c.bytes); !bytes.Equal(d.Train.Bytes, want) {
 			t.Error("pixels differ")
 		}
 		if want := slices.Concat(c.labels, a.labels, b.labels); !slices.Equal(d.Test.Labels, want) {
@@ -89,14 +90,14 @@ func TestFEMNIST(t *testing.T) {
 }
 
 func TestFEMNISTIsNotThere(t *testing.T) {
-	root := putFEMNIST(t, map[string][]byte{"a.json": leafJSON(written("a", 1, 784))}, nil)
+	root := putLEAF(t, "femnist", map[string][]byte{"a.json": leafJSON(written("a", 1, 784))}, nil)
 	_, err := (&Loader{Cache: t.TempDir(), Data: root}).FEMNIST(context.Background())
 	for _, want := range []string{"datasets: femnist: no train/*.json", filepath.Join(root, "femnist"), "LEAF's program"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	root = putFEMNIST(t, map[string][]byte{"a.json": leafJSON(written("a", 1, 783))}, map[string][]byte{"a.json": nil})
+	root = putLEAF(t, "femnist", map[string][]byte{"a.json": leafJSON(written("a", 1, 783))}, map[string][]byte{"a.json": nil})
 	_, err = (&Loader{Cache: t.TempDir(), Data: root}).FEMNIST(context.Background())
 	if want := filepath.Join("train", "a.json") + " is damaged at byte "; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
@@ -107,17 +108,17 @@ func TestFEMNISTIsNotThere(t *testing.T) {
 func TestLEAFNumbers(t *testing.T) {
 	var w writer
 	for i := range 256 {
-		w.pixels = append(w.pixels, uint8(i))
+		w.bytes = append(w.bytes, uint8(i))
 	}
 	w.name, w.labels = "all", []int32{7}
-	got, err := readLEAF(bytes.NewReader(leafJSON(w)), 256, 62)
-	if err != nil || len(got) != 1 || !bytes.Equal(got[0].pixels, w.pixels) {
+	got, err := readLEAF(bytes.NewReader(leafJSON(w)), leafImages(256, 62))
+	if err != nil || len(got) != 1 || !bytes.Equal(got[0].bytes, w.bytes) {
 		t.Errorf("%v, error %v", got, err)
 	}
 	python := `{"users": ["a \"b\" \u00e4"], "num_samples": [2], "more": {"x": [true, false, null, -1.5E+3, "]"]},` +
 		` "user_data": {"a \"b\" \u00e4": {"y": [0, 61], "x": [[1.0, 0.00392156862745098], [39.215686274509803e-3, 0.0]]}}}` + "\n"
-	got, err = readLEAF(strings.NewReader(python), 2, 62)
-	if err != nil || got[0].name != `a "b" ä` || !bytes.Equal(got[0].pixels, []byte{255, 1, 10, 0}) || !slices.Equal(got[0].labels, []int32{0, 61}) {
+	got, err = readLEAF(strings.NewReader(python), leafImages(2, 62))
+	if err != nil || got[0].name != `a "b" ä` || !bytes.Equal(got[0].bytes, []byte{255, 1, 10, 0}) || !slices.Equal(got[0].labels, []int32{0, 61}) {
 		t.Errorf("%v, error %v", got, err)
 	}
 }
@@ -171,7 +172,7 @@ func TestReadLEAFRefuses(t *testing.T) {
 		`{"a": truth}`:                                                   "is damaged at byte 5: invalid character 't' in literal true",
 		"{\"a\nb\": 1}":                                                  "is damaged at byte 1: invalid character",
 	} {
-		_, err := readLEAF(strings.NewReader(file), 2, 62)
+		_, err := readLEAF(strings.NewReader(file), leafImages(2, 62))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", file, err, want)
 		}
@@ -187,23 +188,30 @@ func FuzzLEAF(f *testing.F) {
 	f.Add([]byte(`{"a": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[`))
 	f.Add([]byte(`{"a": "` + "\\"))
 	f.Add([]byte{})
+	f.Add([]byte(`{"user_data": {"a": {"x": ["` + strings.Repeat("s", window) + `"], "y": ["\n"]}}}`))
+	f.Add([]byte(`{"user_data": {"a": {"x": [["1", "Sat", "NO_QUERY", "a", "Fun!", "training"]], "y": [1]}}}`))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		writers, err := readLEAF(bytes.NewReader(file), 3, 62)
-		if err != nil {
-			if writers != nil {
+		images, errImages := readLEAF(bytes.NewReader(file), leafImages(3, 62))
+		characters, errCharacters := readLEAF(bytes.NewReader(file), leafCharacters())
+		tweets, errTweets := readLEAF(bytes.NewReader(file), leafTweets(2))
+		for _, read := range []struct {
+			writers []writer
+			err     error
+			width   int
+		}{{images, errImages, 3}, {characters, errCharacters, window}, {tweets, errTweets, 0}} {
+			if read.err != nil && read.writers != nil {
 				t.Fatal("writers and an error")
 			}
-			return
-		}
-		n := 0
-		for _, w := range writers {
-			n += len(w.pixels) + len(w.labels)
-			if len(w.pixels) != 3*len(w.labels) {
-				t.Fatalf("%d pixels, %d labels", len(w.pixels), len(w.labels))
+			n := 0
+			for _, w := range read.writers {
+				n += len(w.bytes) + len(w.texts) + len(w.labels)
+				if len(w.bytes) != read.width*len(w.labels) || read.width == 0 && len(w.texts) != len(w.labels) {
+					t.Fatalf("%d bytes, %d texts, %d labels", len(w.bytes), len(w.texts), len(w.labels))
+				}
 			}
-		}
-		if n > len(file) {
-			t.Fatalf("%d values from %d bytes", n, len(file))
+			if n > len(file) {
+				t.Fatalf("%d values from %d bytes", n, len(file))
+			}
 		}
 	})
 }
@@ -212,9 +220,9 @@ func BenchmarkLEAF(b *testing.B) {
 	var writers []writer
 	for i := range 20 {
 		w := written(fmt.Sprintf("f%d", i), 200, 784)
-		for j := range w.pixels { // mostly paper, as handwriting is
+		for j := range w.bytes { // mostly paper, as handwriting is
 			if j%7 != 0 {
-				w.pixels[j] = 255
+				w.bytes[j] = 255
 			}
 		}
 		writers = append(writers, w)
@@ -223,6 +231,6 @@ func BenchmarkLEAF(b *testing.B) {
 	b.SetBytes(int64(len(file)))
 	b.ReportAllocs()
 	for b.Loop() {
-		expect.Value(readLEAF(bytes.NewReader(file), 784, 62))(b)
+		expect.Value(readLEAF(bytes.NewReader(file), leafImages(784, 62)))(b)
 	}
 }

@@ -1,29 +1,68 @@
 package datasets
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 )
 
 // writer is one user in a LEAF file.
 type writer struct {
 	name   string
-	pixels []uint8 // [n, f]
-	labels []int32 // [n]
+	bytes  []uint8  // [n, f], pixels or characters
+	texts  []string // [n], nil if there are bytes
+	labels []int32  // [n]
 }
 
-// readLEAF reads a file of images in LEAF's layout,
+// leafForm is how a data set writes an example x and a label y.
+type leafForm[X, Y any] struct {
+	what string                 // an example, in errors
+	x    func(*writer, X) error // adds an example
+	y    func(*writer, Y) error // adds a label
+}
+
+// leafImages are lists of numbers, which are bytes divided by 255.
+func leafImages(features, classes int) leafForm[[]number, number] {
+	return leafForm[[]number, number]{"image", func(w *writer, image []number) error {
+		if len(image) != features {
+			return fmt.Errorf("has %d pixels: must have %d", len(image), features)
+		}
+		for _, x := range image {
+			b := math.Round(255 * float64(x))
+			if !(b >= 0 && b <= 255 && math.Abs(255*float64(x)-b) < 1e-6) {
+				return fmt.Errorf("has pixel %v: must be one of 0, 1/255, …, 1", x)
+			}
+			w.bytes = append(w.bytes, uint8(b))
+		}
+		return nil
+	}, wholeLabel(classes)}
+}
+
+// wholeLabel adds whole numbers.
+func wholeLabel(classes int) func(*writer, number) error {
+	return func(w *writer, y number) error {
+		if !(y >= 0 && y < number(classes) && y == number(int32(y))) {
+			return fmt.Errorf("label %v: must be a whole number in [0, %d)", y, classes)
+		}
+		w.labels = append(w.labels, int32(y))
+		return nil
+	}
+}
+
+// readLEAF reads a file in LEAF's layout,
 //
-//	{"users": […], "num_samples": […], "user_data": {"f3795_00": {"x": [[f numbers], …], "y": [label, …]}, …}}
+//	{"users": […], "num_samples": […], "user_data": {"f3795_00": {"x": [example, …], "y": [label, …]}, …}}
 //
-// and skips everything but user_data. Numbers in x are bytes divided by 255. It decodes one user at a time: memory is at
-// most a fixed multiple of what it has read.
-func readLEAF(r io.Reader, features, classes int) (writers []writer, err error) {
+// and skips everything but user_data. It decodes one user at a time: memory is at most a fixed multiple of what it has read.
+func readLEAF[X, Y any](r io.Reader, form leafForm[X, Y]) (writers []writer, err error) {
 	d := json.NewDecoder(r)
 	found := false
 	err = object(d, func(key string) error {
@@ -32,7 +71,7 @@ func readLEAF(r io.Reader, features, classes int) (writers []writer, err error) 
 		}
 		found = true
 		return object(d, func(user string) error {
-			w, err := readWriter(d, features, classes)
+			w, err := form.read(d)
 			if err != nil {
 				return fmt.Errorf("user %q: %w", user, err)
 			}
@@ -53,14 +92,14 @@ func readLEAF(r io.Reader, features, classes int) (writers []writer, err error) 
 	return writers, nil
 }
 
-// readWriter reads the images and labels of a user.
-func readWriter(d *json.Decoder, features, classes int) (w writer, err error) {
-	var images [][]number
-	var labels []number
+// read reads the examples and labels of a user.
+func (form leafForm[X, Y]) read(d *json.Decoder) (w writer, err error) {
+	var examples []X
+	var labels []Y
 	if err := object(d, func(key string) error {
 		switch key {
 		case "x":
-			return decode(d, &images)
+			return decode(d, &examples)
 		case "y":
 			return decode(d, &labels)
 		}
@@ -68,28 +107,115 @@ func readWriter(d *json.Decoder, features, classes int) (w writer, err error) {
 	}); err != nil {
 		return w, err
 	}
-	for i, image := range images {
-		if len(image) != features {
-			return w, fmt.Errorf("image %d has %d pixels: must have %d", i, len(image), features)
-		}
-		for _, x := range image {
-			b := math.Round(255 * float64(x))
-			if !(b >= 0 && b <= 255 && math.Abs(255*float64(x)-b) < 1e-6) {
-				return w, fmt.Errorf("image %d has pixel %v: must be one of 0, 1/255, …, 1", i, x)
-			}
-			w.pixels = append(w.pixels, uint8(b))
+	for i, x := range examples {
+		if err := form.x(&w, x); err != nil {
+			return w, fmt.Errorf("%s %d %w", form.what, i, err)
 		}
 	}
 	for _, y := range labels {
-		if !(y >= 0 && y < number(classes) && y == number(int32(y))) {
-			return w, fmt.Errorf("label %v: must be a whole number in [0, %d)", y, classes)
+		if err := form.y(&w, y); err != nil {
+			return w, err
 		}
-		w.labels = append(w.labels, int32(y))
 	}
-	if len(images) != len(labels) {
-		return w, fmt.Errorf("%d images but %d labels: must be equal", len(images), len(labels))
+	if len(examples) != len(labels) {
+		return w, fmt.Errorf("%d %ss but %d labels: must be equal", len(examples), form.what, len(labels))
 	}
 	return w, nil
+}
+
+// loadLEAF appends the files in the folders train and test of a data set's folder to d, which says the rest, and returns the
+// texts of both parts if the form has them. Writers are numbered in the order in which they appear. what is the function that
+// documents how the files are made.
+func loadLEAF[X, Y any](ctx context.Context, l *Loader, d *Dataset, what string, form leafForm[X, Y]) (train, test []string, err error) {
+	folder, err := l.locate(ctx, &source{
+		what: "train/*.json and test/*.json", folder: d.Name,
+		find: func(root string) string {
+			root = filepath.Join(root, d.Name)
+			if jsonFiles(root, "train") == nil || jsonFiles(root, "test") == nil {
+				return ""
+			}
+			return root
+		},
+		hint: "LEAF's program makes these files: see the documentation of " + what,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	numbers := map[string]int32{} // of the writers
+	if train, err = readWriters(ctx, jsonFiles(folder, "train"), &d.Train, form, numbers); err == nil {
+		test, err = readWriters(ctx, jsonFiles(folder, "test"), &d.Test, form, numbers)
+	}
+	return train, test, err
+}
+
+// named returns the data set if it passes its Check, or an error that names it.
+func (d *Dataset) named(err error) (*Dataset, error) {
+	if err == nil {
+		err = d.Check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("datasets: %s: %w", d.Name, err)
+	}
+	return d, nil
+}
+
+// jsonFiles returns the files of a part in the order of their names, nil if there are none.
+func jsonFiles(root, part string) []string {
+	files, _ := fs.Glob(os.DirFS(root), part+"/*.json") // the pattern is right, and other errors are ignored
+	for i, name := range files {
+		files[i] = filepath.Join(root, name)
+	}
+	return files
+}
+
+// readWriters appends the files of one part to it, several read at a time, and numbers the writers that have no number yet.
+func readWriters[X, Y any](ctx context.Context, files []string, s *Split, form leafForm[X, Y], numbers map[string]int32) (texts []string, err error) {
+	writers := make([][]writer, len(files))
+	if err := parallel(len(files), func(i int) (err error) {
+		if err = ctx.Err(); err == nil {
+			writers[i], err = readWriterFile(files[i], form)
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	n, size := 0, 0
+	for _, file := range writers {
+		for _, w := range file {
+			n, size = n+len(w.labels), size+len(w.bytes)
+		}
+	}
+	if size > 0 {
+		s.Bytes = make([]uint8, 0, size)
+	}
+	s.Labels, s.Owner = make([]int32, 0, n), make([]int32, 0, n)
+	for i := range writers {
+		for _, w := range writers[i] {
+			number, known := numbers[w.name]
+			if !known {
+				number = int32(len(numbers))
+				numbers[w.name] = number
+			}
+			s.Bytes, texts = append(s.Bytes, w.bytes...), append(texts, w.texts...)
+			s.Labels = append(s.Labels, w.labels...)
+			s.Owner = append(s.Owner, slices.Repeat([]int32{number}, len(w.labels))...)
+		}
+		writers[i] = nil // free what has been copied
+	}
+	return texts, nil
+}
+
+func readWriterFile[X, Y any](name string, form leafForm[X, Y]) ([]writer, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	writers, err := readLEAF(file, form)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
+	return writers, nil
 }
 
 // decode reads an array and appends it to the list.
@@ -118,6 +244,17 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	}
 	*n = number(x)
 	return nil
+}
+
+// text is a string that refuses everything else.
+type text string
+
+// UnmarshalJSON fails unless b is a string.
+func (t *text) UnmarshalJSON(b []byte) error {
+	if b[0] != '"' {
+		return fmt.Errorf("%.20s: must be a string", b)
+	}
+	return json.Unmarshal(b, (*string)(t))
 }
 
 // object reads an object. It calls value for every key, to read the value that follows.

