@@ -6,6 +6,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -53,16 +54,13 @@ func lstm(p []*Node, x *Node) (states []*Node) {
 	states = embedded(x, p[0])
 	for p = p[1:]; len(p) > 0; p = p[3:] {
 		units := p[2].Shape().Dim(1)
-		both := Concatenate([]*Node{p[0], p[2]}, 1) // one product per step
+		product := stepwise(Concatenate([]*Node{p[0], p[2]}, 1))
+		biases := InsertAxes(p[1], 1)
 		cut := func(v *Node, from, to int) *Node { return SliceAxis(v, -1, AxisRange(from*units, to*units)) }
-		var c, h *Node
+		h := Zeros(x.Graph(), shapes.Make(p[0].DType(), p[0].Shape().Dim(0), x.Shape().Dim(1), units))
+		c := h
 		for t, in := range states {
-			if h == nil {
-				in = Dense(in, p[0], p[1])
-				c = ZerosLike(cut(in, 0, 1))
-			} else {
-				in = Dense(Concatenate([]*Node{in, h}, -1), both, p[1])
-			}
+			in = Add(product(Concatenate([]*Node{in, h}, -1)), biases)
 			gates := Sigmoid(cut(in, 0, 2))
 			c = Add(Mul(cut(gates, 1, 2), c), Mul(cut(gates, 0, 1), Tanh(cut(in, 2, 3))))
 			h = Mul(Sigmoid(cut(in, 3, 4)), Tanh(c))
@@ -70,4 +68,27 @@ func lstm(p []*Node, x *Node) (states []*Node) {
 		}
 	}
 	return states
+}
+
+// stepwise is product with w [C, in, out] in the steps of a recurrent layer. Its gradient by w is one product over all steps, in place of
+// a sum of as many, each as large as w.
+func stepwise(w *Node) func(x *Node) *Node {
+	var inputs, slopes []*Node // by step, [C, B, in], and [C, B, out] as the gradient comes by
+	w = IdentityWithCustomGradient(w, func(_, sum *Node) *Node {
+		var xs, ds []*Node
+		for t, d := range slopes {
+			if d != nil {
+				xs, ds, slopes[t] = append(xs, inputs[t]), append(ds, d), nil
+			}
+		}
+		return DotGeneral(Concatenate(xs, 1), []int{1}, []int{0}, Concatenate(ds, 1), []int{1}, []int{0})
+	})
+	return func(x *Node) *Node {
+		t := len(inputs)
+		inputs, slopes = append(inputs, x), append(slopes, nil)
+		return IdentityWithCustomGradient(product(x, w), func(_, d *Node) *Node {
+			slopes[t] = d
+			return d
+		})
+	}
 }
