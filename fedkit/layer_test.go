@@ -94,9 +94,12 @@ func TestLayersOfModels(t *testing.T) {
 		{digits, model.MLP(7, 5), "dense3", map[string]int{"dense1": 7, "dense2": 5, "": 5, "dense3": 10}},
 		{digits, model.LogisticRegression(), "dense1", map[string]int{"dense1": 10, "": 10}},
 		{digits, model.CNN(), "dense2", map[string]int{"conv1": 4 * 4 * 32, "conv2": 2 * 2 * 64, "dense1": 512, "": 512, "dense2": 10}},
+		{digits, model.EMNISTCNN(), "dense2", map[string]int{"conv1": 6 * 6 * 32, "conv2": 2 * 2 * 64, "dense1": 128, "": 128, "dense2": 10}},
 		{digits, model.ResNet8(), "dense", map[string]int{"conv": 64 * 16, "block1": 64 * 16, "block3": 4 * 64, "": 64, "dense": 10}},
 		{large, model.LeNet(), "dense3", map[string]int{"conv1": 6 * 6 * 6, "conv2": 16, "dense1": 120, "": 84, "dense3": 4}},
 		{tokens, model.GRU(3, 2, 4), "dense", map[string]int{"gru": 4, "": 4, "dense": 3}},
+		{tokens, model.LSTM(3, 2, 4, 5), "dense", map[string]int{"lstm2": 5, "": 5, "dense": 3}},
+		{tokens, model.Transformer{Vocabulary: 3, Width: 4, Heads: 2, Layers: 1, Hidden: 5}.Model(), "embedding", map[string]int{"layer1": 2 * 4, "": 4, "embedding": 3}},
 	} {
 		fed := must.M1(fedkit.New(c.data, partition.IID{Clients: 2}, c.model))
 		x := expect.Value(fed.Models(1, 1))(t)

@@ -19,8 +19,8 @@ type Param = task.Param
 // Training is a local step as a model in training mode sees it: see TrainingOf.
 type Training = task.Training
 
-// TrainingOf returns the local step that Forward computes the outputs of x for; nil in evaluation. It is known to the Forward of a
-// task with running values or with Train:
+// TrainingOf returns the local step that Forward computes the outputs of x for; nil in evaluation. In a GoMLX model
+// function, C is 1 and x lacks it:
 //
 //	mean := p[2] // a running average, [C, channels]
 //	if t := fedkit.TrainingOf(x); t != nil {
@@ -29,7 +29,7 @@ type Training = task.Training
 //		mean = m
 //	}
 //
-// model.BatchNorm is a layer made so.
+// model.BatchNorm and model.Dropout are layers made so.
 func TrainingOf(x *graph.Node) *Training { return task.TrainingOf(x) }
 
 // NameLayer names the output x of a layer, [C, B, …], and returns it: for use in Task.Forward or a GoMLX model function. Round.Features

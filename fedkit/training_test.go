@@ -97,7 +97,7 @@ func TestWrongRunningValues(t *testing.T) {
 		"Training.Set: param = weights: must be a parameter with Param.Running":   set(func(now *Training, p []*graph.Node, _ *graph.Node) { now.Set(p[0], p[0]) }),
 		"must be one of the parameters that Forward gets, not computed from them": set(func(now *Training, p []*graph.Node, _ *graph.Node) { now.Set(graph.Neg(p[1]), p[1]) }),
 		"Training.Set: next value of seen = ":                                     set(func(now *Training, p []*graph.Node, _ *graph.Node) { now.Set(p[1], p[0]) }),
-		"Task.Train = nil: must be set in a task that draws random numbers":       set(func(now *Training, _ []*graph.Node, _ *graph.Node) { now.Key() }),
+		"Training.Bits: n = 0: must be at least 1":                                set(func(now *Training, _ []*graph.Node, _ *graph.Node) { now.Bits(0) }),
 		"a running value after a step = a result that depends on the other examples ": set(func(now *Training, p []*graph.Node, x *graph.Node) {
 			now.Set(p[1], graph.Add(p[1], graph.ReduceSum(x, 1)))
 		}),

@@ -94,8 +94,11 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[batchNormMLP]():       "model.BatchNormMLP",
 	reflect.TypeFor[leNet]():              "model.LeNet",
 	reflect.TypeFor[cnn]():                "model.CNN",
+	reflect.TypeFor[emnistCNN]():          "model.EMNISTCNN",
 	reflect.TypeFor[resNet8]():            "model.ResNet8",
+	reflect.TypeFor[resNet18]():           "model.ResNet18",
 	reflect.TypeFor[gru]():                "model.GRU",
+	reflect.TypeFor[lstm]():               "model.LSTM",
 	reflect.TypeFor[twin]():               "examples.Twin",
 	reflect.TypeFor[lora]():               "examples.LoRA",
 	reflect.TypeFor[ffaLoRA]():            "examples.FFALoRA",
@@ -113,7 +116,9 @@ type (
 	logisticRegression struct{}
 	leNet              struct{}
 	cnn                struct{}
+	emnistCNN          struct{}
 	resNet8            struct{}
+	resNet18           struct{}
 
 	mlp struct {
 		Hidden []int // sizes of the hidden layers; default none
@@ -127,6 +132,12 @@ type (
 		Vocabulary int // number of tokens; required
 		Embedding  int // size of a token's embedding; required
 		Units      int // size of the state; required
+	}
+
+	lstm struct {
+		Vocabulary int   // number of tokens; required
+		Embedding  int   // size of a token's embedding; required
+		Units      []int // sizes of the layers' states; required
 	}
 
 	twin struct {
@@ -159,10 +170,13 @@ func (linearRegression) Model() fedkit.Model   { return model.LinearRegression()
 func (logisticRegression) Model() fedkit.Model { return model.LogisticRegression() }
 func (leNet) Model() fedkit.Model              { return model.LeNet() }
 func (cnn) Model() fedkit.Model                { return model.CNN() }
+func (emnistCNN) Model() fedkit.Model          { return model.EMNISTCNN() }
 func (resNet8) Model() fedkit.Model            { return model.ResNet8() }
+func (resNet18) Model() fedkit.Model           { return model.ResNet18() }
 func (m mlp) Model() fedkit.Model              { return model.MLP(m.Hidden...) }
 func (m batchNormMLP) Model() fedkit.Model     { return model.BatchNormMLP(m.Hidden...) }
 func (m gru) Model() fedkit.Model              { return model.GRU(m.Vocabulary, m.Embedding, m.Units) }
+func (m lstm) Model() fedkit.Model             { return model.LSTM(m.Vocabulary, m.Embedding, m.Units...) }
 
 func (m twin) Model() fedkit.Model { return around(m.Of, examples.Twin) }
 func (m lora) Model() fedkit.Model {

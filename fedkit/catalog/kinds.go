@@ -11,6 +11,7 @@ import (
 	"fedkit.example/fedkit/cluster"
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/metric"
+	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/selection"
 	"fedkit.example/fedkit/server"
 	"fedkit.example/fedkit/sim"
@@ -58,5 +59,6 @@ var kinds = []Kind{
 		partition.IID{}, partition.Dirichlet{}, partition.Pachinko{}, partition.Shards{}, partition.Classes{}, partition.Majority{}, partition.Quantity{},
 		partition.Natural{}, partition.Same{}, partition.Rotations{}, partition.Relabel{}, partition.Noise{}, partition.Intensity{}, partition.Take{}, partition.Validation{}, partition.ByTarget{}}},
 	{"model", "models", reflect.TypeFor[Model](), []any{
-		linearRegression{}, logisticRegression{}, mlp{}, batchNormMLP{}, leNet{}, cnn{}, resNet8{}, gru{}, twin{}, lora{}, ffaLoRA{}, uniformStart{}, freeze{}}},
+		linearRegression{}, logisticRegression{}, mlp{}, batchNormMLP{}, leNet{}, cnn{}, emnistCNN{}, resNet8{}, resNet18{}, gru{}, lstm{}, model.Transformer{},
+		twin{}, lora{}, ffaLoRA{}, uniformStart{}, freeze{}}},
 }

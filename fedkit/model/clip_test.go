@@ -22,6 +22,8 @@ func TestGradientsOfSingleExamples(t *testing.T) {
 		"LeNet":                    {classes(6, 16, 1, 3), model.LeNet()},
 		"recurrent":                {sequences(6, 5, 7), model.GRU(7, 3, 4)},
 		"group normalization":      {datasets.Digits(), model.ResNet8()},
+		"memory":                   {everyToken(6, 5, 7), model.LSTM(7, 3, 4, 2)},
+		"attention":                {everyToken(6, 5, 7), model.Transformer{Vocabulary: 7, Width: 6, Heads: 2, Layers: 1, Hidden: 5}.Model()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fed := federation(t, c.data, partition.Take{Of: partition.IID{Clients: 2}, Train: 3}, c.model)

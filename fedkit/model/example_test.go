@@ -107,14 +107,45 @@ func ExampleGRU() {
 	// Output: GRU-8-16, 1450 parameters knows the verse: true
 }
 
+// A language model learns from texts that people wrote, each on a device of its own: the next token at every position. Here the tokens count
+// up or down, so that one alone does not say which comes next.
+func ExampleTransformer() {
+	const tokens, T, people = 6, 8, 4
+	d := &datasets.Dataset{Name: "counting", Shape: []int{T}, Classes: tokens}
+	d.Train.Scale, d.Train.Width = 1, T
+	for text := range 12 * people {
+		step := []int{1, tokens - 1}[text/people%2]
+		for t := range T {
+			d.Train.Bytes = append(d.Train.Bytes, uint8((text+step*t)%tokens))
+			label := int32((text + step*(t+1)) % tokens)
+			if t == 0 || t == T-1 && text%5 == 0 {
+				label = -1 // not known yet, or after the end
+			}
+			d.Train.Labels = append(d.Train.Labels, label)
+		}
+		d.Train.Owner = append(d.Train.Owner, int32(text%people))
+	}
+	d.Test = d.Train
+	for _, m := range []fedkit.Model{model.LSTM(tokens, 4, 16), model.Transformer{Vocabulary: tokens, Width: 16, Heads: 2, Layers: 1, Hidden: 32}.Model()} {
+		fed := must.M1(fedkit.New(d, partition.Natural{}, m))
+		avg := &strategy.FedAvg{Local: fedkit.Local{Epochs: 2, Batch: 4, LR: 0.01, Optimizer: fedkit.Adam{}}}
+		h := must.M1(fedkit.Run(context.Background(), fed, avg, fedkit.Options{Rounds: 20, EvalEvery: 20}))
+		fmt.Println(fed.Task, "counts:", h.Accuracy() > 0.95)
+	}
+	// Output:
+	// LSTM-4-16, 1470 parameters counts: true
+	// Transformer-16-2-1, 2320 parameters counts: true
+}
+
 // Networks fit images of any size: 28 × 28 pixels of MNIST, or 8 × 8 of the digits, on which a residual network learns too.
 func ExampleResNet8() {
-	for _, m := range []fedkit.Model{model.CNN(), model.ResNet8()} {
+	for _, m := range []fedkit.Model{model.CNN(), model.EMNISTCNN(), model.ResNet8()} {
 		fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 5}, m))
 		fmt.Println(fed.Task)
 	}
 	// Output:
 	// CNN, 188810 parameters
+	// EMNIST-CNN, 53002 parameters
 	// ResNet-8, 77562 parameters
 }
 

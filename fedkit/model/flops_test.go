@@ -31,6 +31,11 @@ func TestArithmetic(t *testing.T) {
 		{model.LeNet(), images, 2 * (24*36*144 + 64*216*16 + 256*120 + 120*84 + 84*10)},
 		// Each of 5 tokens: the product that picks its embedding, W and U.
 		{model.GRU(7, 3, 4), tokens, 2 * (5*(7*3+3*12) + 5*(4*12) + 4*float64(tokens.Classes))},
+		{model.EMNISTCNN(), images, 2 * (26*26*9*32 + 24*24*9*32*64 + 9216*128 + 128*10)},
+		// Each of 5 tokens: the product that picks its embedding, W and U in both layers.
+		{model.LSTM(7, 3, 4, 2), tokens, 2 * (5*(7*3+3*16+4*16+4*8+2*8) + 2*float64(tokens.Classes))},
+		// Embedding; for each of 5 tokens Q, K, V, scores and means over 5 tokens, W_o and two dense layers; outputs.
+		{model.Transformer{Vocabulary: 7, Width: 6, Heads: 2, Layers: 1, Hidden: 8}.Model(), tokens, 2 * (5*(7*6+6*18+5*6+5*6+6*6+6*8+8*6) + 6*7)},
 		{model.GoMLX("convolution", convolution), images, 2 * (26*26*4*9 + 26*26*4*10)},
 	} {
 		task := expect.Value(test.model(test.data))(t)

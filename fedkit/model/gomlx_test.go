@@ -84,7 +84,11 @@ func TestGoMLXHead(t *testing.T) {
 
 // Dropout changes training and not evaluation, and the same seed gives the same bytes on any number of workers.
 func TestGoMLXDropout(t *testing.T) {
-	with, without := digits(t, model.GoMLX("dropout", twoLayers(0.5))), digits(t, model.GoMLX("none", twoLayers(0)))
+	dropoutInTraining(t, digits(t, model.GoMLX("dropout", twoLayers(0.5))), digits(t, model.GoMLX("none", twoLayers(0))))
+}
+
+func dropoutInTraining(t *testing.T, with, without *fedkit.Federation) {
+	t.Helper()
 	still := &strategy.FedAvg{Local: fedkit.Local{Batch: 16, LR: 1e-30}}
 	a, b := run(t, with, still, fedkit.Options{Rounds: 1}).Last(), run(t, without, still, fedkit.Options{Rounds: 1}).Last()
 	if a.Global.Loss != b.Global.Loss {
@@ -129,10 +133,14 @@ func ones(clients, features int) (*datasets.Dataset, partition.Rule) {
 func TestGoMLXDropoutDrawsAnew(t *testing.T) {
 	const n = 64
 	data, rule := ones(2, n)
-	fed := federation(t, data, rule, model.GoMLX("mask", func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
+	drawsAnew(t, n, federation(t, data, rule, model.GoMLX("mask", func(scope *mlmodel.Scope, x *graph.Node) *graph.Node {
 		w := scope.VariableWithValue("w", make([]float32, n)).NodeValue(x.Graph())
 		return graph.ReduceSum(graph.Mul(layers.DropoutStatic(scope, x, 0.5), graph.InsertAxes(w, 0)), -1)
-	}))
+	})))
+}
+
+func drawsAnew(t *testing.T, n int, fed *fedkit.Federation) {
+	t.Helper()
 	masks := map[string]string{}
 	add := func(name string, w []float32) {
 		var mask strings.Builder

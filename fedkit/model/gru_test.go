@@ -2,11 +2,13 @@ package model_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/model"
 )
 
@@ -123,11 +125,22 @@ func againstFloat64(t *testing.T, d *datasets.Dataset) {
 }
 
 // Clients that share a program train as they do alone, and models evaluated side by side give the same as alone.
-func TestGRUKeepsClientsApart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("arithmetic")
-	}
-	run(t, federation(t, sequences(24, 3, 4), partition.IID{Clients: 3}, model.GRU(4, 2, 3)), training{func(r *fedkit.Round) {
+func TestSequenceModelsKeepClientsApart(t *testing.T) {
+	expect.Long(t, "arithmetic")
+	keepsClientsApart(t, sequences(24, 3, 4), model.GRU(4, 2, 3))
+	keepsClientsApart(t, everyToken(24, 3, 4), model.LSTM(4, 2, 3, 2))
+	keepsClientsApart(t, sequences(24, 3, 4), small(4))
+	keepsClientsApart(t, everyToken(24, 3, 4), small(4))
+}
+
+// small is a small transformer with dropout.
+func small(vocabulary int) fedkit.Model {
+	return model.Transformer{Vocabulary: vocabulary, Width: 6, Heads: 2, Layers: 1, Hidden: 5, Dropout: 0.3}.Model()
+}
+
+func keepsClientsApart(t *testing.T, d *datasets.Dataset, m fedkit.Model) {
+	t.Helper()
+	run(t, federation(t, d, partition.IID{Clients: 3}, m), training{func(r *fedkit.Round) {
 		job := fedkit.Job{Clients: r.AllClients(), Start: r.Models(1), Local: fedkit.Local{Batch: 4, LR: 0.5}, ReuseBatches: 1}
 		together := r.Train(job).Models
 		losses := r.Losses(together, datasets.TrainPart, r.AllClients())
@@ -142,6 +155,29 @@ func TestGRUKeepsClientsApart(t *testing.T) {
 	}}, fedkit.Options{Rounds: 1})
 }
 
+// An output depends on the tokens up to its position, not on later ones, and a label of −1 on nothing at all.
+func TestTransformerDoesNotLookAhead(t *testing.T) {
+	const T, vocabulary = 5, 4
+	d := everyToken(6, T, vocabulary)
+	fed := oneClient(t, d, model.Transformer{Vocabulary: vocabulary, Width: 6, Heads: 3, Layers: 2, Hidden: 5}.Model())
+	x := expect.Value(fed.Models(1, 1))(t)
+	outputs := func(fed *fedkit.Federation) []float32 { // of the first example
+		return slices.Concat(expect.Value(fed.Predict(t.Context(), x, datasets.TestPart, []int{0}))(t)[0].Outputs[:T]...)
+	}
+	before := outputs(fed)
+	for at := range T {
+		other := everyToken(6, T, vocabulary)
+		other.Test.Bytes[at] = (other.Test.Bytes[at] + 1) % vocabulary
+		after := outputs(oneClient(t, other, model.Transformer{Vocabulary: vocabulary, Width: 6, Heads: 3, Layers: 2, Hidden: 5}.Model()))
+		close32(t, "outputs before the change", after[:at*vocabulary], before[:at*vocabulary], 1e-6)
+		for p := at; p < T; p++ {
+			if o := p * vocabulary; math.Abs(float64(after[o]-before[o])) < 1e-6 {
+				t.Errorf("token %d does not matter to the output at %d", at, p)
+			}
+		}
+	}
+}
+
 func TestGRURefusals(t *testing.T) {
 	bytes := sequences(4, 5, 4)
 	scaled := sequences(4, 5, 4)
@@ -152,13 +188,20 @@ func TestGRURefusals(t *testing.T) {
 		d *datasets.Dataset
 		m fedkit.Model
 	}{
-		"model.GRU: Width = 6: must be 5, a label at each token": {wide, model.GRU(4, 2, 2)},
-		"model.GRU: vocabulary = 0":                              {bytes, model.GRU(0, 2, 2)},
-		"model.GRU: embedding = -1":                              {bytes, model.GRU(4, -1, 2)},
-		"model.GRU: units = 4611686018427387904":                 {bytes, model.GRU(4, 2, 1<<62)},
-		"model.GRU: token = 3: must be a whole number in [0, 3)": {bytes, model.GRU(3, 2, 2)},
-		"model.GRU: token = 0.5":                                 {scaled, model.GRU(4, 2, 2)},
-		"model.GRU: data shape = [8 8 1]: must be [T]":           {classes(4, 8, 1, 3), model.GRU(256, 2, 2)},
+		"model.GRU: Width = 6: must be 5, a label at each token":                {wide, model.GRU(4, 2, 2)},
+		"model.GRU: vocabulary = 0":                                             {bytes, model.GRU(0, 2, 2)},
+		"model.GRU: embedding = -1":                                             {bytes, model.GRU(4, -1, 2)},
+		"model.GRU: units = 4611686018427387904":                                {bytes, model.GRU(4, 2, 1<<62)},
+		"model.GRU: token = 3: must be a whole number in [0, 3)":                {bytes, model.GRU(3, 2, 2)},
+		"model.GRU: token = 0.5":                                                {scaled, model.GRU(4, 2, 2)},
+		"model.GRU: data shape = [8 8 1]: must be [T]":                          {classes(4, 8, 1, 3), model.GRU(256, 2, 2)},
+		"model.LSTM: units = []: must be of at least one layer":                 {bytes, model.LSTM(4, 2)},
+		"model.LSTM: units = 0":                                                 {bytes, model.LSTM(4, 2, 3, 0)},
+		"model.LSTM: token = 3":                                                 {bytes, model.LSTM(3, 2, 3)},
+		"model.Transformer: vocabulary = 0":                                     {bytes, model.Transformer{}.Model()},
+		"Transformer.Dropout = 1: must be in [0, 1)":                            {bytes, model.Transformer{Vocabulary: 4, Dropout: 1}.Model()},
+		"model.Transformer: Heads = 5: must be a divisor of Width, 96":          {bytes, model.Transformer{Vocabulary: 4, Heads: 5}.Model()},
+		"model.Transformer: Vocabulary = 5: must be 4, the classes of the data": {bytes, model.Transformer{Vocabulary: 5}.Model()},
 	} {
 		refused(t, c.d, c.m, want)
 	}

@@ -5,8 +5,8 @@
 //
 // A model is a function that makes a fedkit.Task for a data set: names, shapes and initializers of its parameters, and a
 // graph function for its outputs, in which every node has the client axis first. Dense, Convolution, ConvPool, MaxPooling,
-// GroupNorm, BatchNorm, ReLU and Flatten do, as most of GoMLX's graph functions do if they are given axes;
-// Einsum("cbi,cio->cbo", x, w) is a product for each client. See ResNet8 and GRU for models that are not chains of layers.
+// GroupNorm, BatchNorm, Dropout, ReLU and Flatten do, as most of GoMLX's graph functions do if they are given axes;
+// Einsum("cbi,cio->cbo", x, w) is a product for each client. See ResNet8, GRU and Transformer for models that are not chains of layers.
 // fedkit.Layer names a layer, so that fedkit.Round.Features finds its outputs.
 //
 // GoMLX takes a GoMLX model function as it is, the shortest way to GoMLX's layers. Avoid the recurrent ones among them: a
@@ -20,6 +20,7 @@ import (
 	"math/rand/v2"
 
 	"fedkit.example/fedkit"
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -39,6 +40,26 @@ func product(x, w *Node) *Node {
 func ReLU(x *Node) *Node {
 	zero := ZerosLike(x)
 	return Where(LessOrEqual(x, zero), zero, x)
+}
+
+// Dropout sets each number of x [C, B, …] to 0 with probability rate in training, and multiplies the others by 1/(1−rate), so that the mean
+// stays (Srivastava et al., JMLR 15, 2014). The numbers drawn depend on the seed, the round, the client, the step and the place in the
+// model: see fedkit.Training.Bits. In evaluation it is x.
+func Dropout(x *Node, rate float64) *Node {
+	if !(rate >= 0 && rate < 1) {
+		panic(fedkit.Invalid("model.Dropout: rate", rate, "in [0, 1)"))
+	}
+	t := fedkit.TrainingOf(x)
+	if t == nil || rate == 0 {
+		return x
+	}
+	clients, d := t.Used().Shape().Dim(0), x.Shape()
+	if d.Dim(0) != clients && clients > 1 {
+		panic(fedkit.Invalid("model.Dropout: x", d, fmt.Sprintf("[%d, …], with the client axis first", clients)))
+	}
+	bits := Reshape(t.Bits(d.Size()/clients), d.Dimensions...)
+	dropped := LessThan(bits, Scalar(x.Graph(), dtypes.Uint32, uint32(rate*(1<<32))))
+	return Where(dropped, ZerosLike(x), MulScalar(x, 1/(1-rate)))
 }
 
 // Flatten turns [C, B, …] into [C, B, features].

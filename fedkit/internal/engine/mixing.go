@@ -62,7 +62,7 @@ func (m *mixing) find() (what, from string, err error) {
 		{[][]int{{a, b, c}, {e, a, b}}, 0, "the examples of other clients", 0, all},
 		{[][]int{{a, b}, {b, c}}, 0, "the number of examples in its batch", 0, smooth},
 	} {
-		if m.task.alone() && slices.Equal(trial.batches[0], first[0]) || trial.begin == trial.end {
+		if m.task.Alone && slices.Equal(trial.batches[0], first[0]) || trial.begin == trial.end {
 			continue // it never sees the other client, or has no training mode
 		}
 		want := want
@@ -86,7 +86,7 @@ func (m *mixing) find() (what, from string, err error) {
 
 // run returns the model's results for the first client's first example. The last rows of each batch may be padding.
 func (m *mixing) run(batches [][]int, padding int) (results [][]float32, err error) {
-	if m.task.alone() {
+	if m.task.Alone {
 		batches = batches[:1]
 	}
 	s, lanes, size := &m.data.Train, len(batches), len(batches[0])

@@ -131,7 +131,7 @@ func (e *Engine) Lanes(job *Job) int {
 	most, total := e.sizes()
 	batch := e.batch(job)
 	work := float64(batch) * e.convolutions()
-	if e.task.alone() || work > fewConvolutions {
+	if e.task.Alone || work > fewConvolutions {
 		return 1
 	}
 	uneven := (job.Steps == 0 || job.StepsOf != nil) && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)

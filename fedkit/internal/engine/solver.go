@@ -345,7 +345,11 @@ func (k solver) losses(e *Engine, s *xla.Loop, b Batch, each func(*graph.Node) *
 	if e.task.Train != nil {
 		var key *graph.Node
 		if e.task.Random {
-			key = k.key(s)
+			key = each(k.key(s))
+			if key.Shape().Dim(0) > k.lanes { // each example trains alone, with bits of its own
+				at := graph.Reshape(graph.Iota(key.Graph(), shapes.Make(dtypes.Uint64, k.lanes, k.batch), 1), -1, 1)
+				key = graph.Add(key, graph.Concatenate([]*graph.Node{graph.ZerosLike(at), at, graph.ZerosLike(at)}, 1))
+			}
 		}
 		var end func() (penalty *graph.Node, next []*graph.Node)
 		b.Out, end = e.task.Train(key, b.Used, b.Params, b.X)

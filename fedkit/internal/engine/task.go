@@ -26,11 +26,11 @@ type Task struct {
 	// Train is Forward in training mode; nil: the same as Forward. used [C, B] is 0 for rows that only fill a batch, nil if there are
 	// none. end returns a penalty [C] to add to the mean loss, or nil, and the parameters with the running values that follow.
 	Train   func(key, used *graph.Node, p []*graph.Node, x *graph.Node) (out *graph.Node, end func() (penalty *graph.Node, next []*graph.Node))
-	Random  bool   // Train needs key, random bits [C, 3] uint64. Each program then trains one client
+	Random  bool   // Train needs key, random bits [C, 3] uint64
+	Alone   bool   // each program trains one client
 	Running []bool // by parameter, whether Train sets its values in place of the optimizer; nil: none
 
-	// Variables are the parameters of a GoMLX model function, nil for any other task. Such a task has no client axis: each
-	// program trains one client.
+	// Variables are the parameters of a GoMLX model function, nil for any other task. Such a task has no client axis, and is Alone.
 	Variables []*mlmodel.Variable
 }
 
@@ -98,9 +98,6 @@ func (t *Task) Arithmetic(d *datasets.Dataset, batch int) (operations, convoluti
 		return []*graph.Node{t.Forward(p, x)}
 	}).FLOPs(t.Arguments(d, 1, 1, batch)...)
 }
-
-// alone reports whether each program trains one client.
-func (t *Task) alone() bool { return t.Variables != nil || t.Random }
 
 // running reports whether parameter l is a running value.
 func (t *Task) running(l int) bool { return t.Running != nil && t.Running[l] }

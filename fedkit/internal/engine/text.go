@@ -10,7 +10,7 @@ import (
 // features if it has them. Equal texts are equal tasks.
 func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Node, x *graph.Node) *graph.Node) ([]byte, error) {
 	lanes := 2
-	if t.alone() {
+	if t.Alone {
 		lanes = 1
 	}
 	return xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {

@@ -58,7 +58,7 @@ func (t *Task) try(d *datasets.Dataset, usual bool) error {
 func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
 	e, stage := ForEngine(t), ""
 	err := xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
-		p, x, y, _ := e.Inputs(in)
+		p, x, y, key := e.Inputs(in)
 		stage = "Task.Forward"
 		out := t.Forward(p, x)
 		if shape := d.Outputs(); usual && (d.Classes > 0 || shape[0] > 1) {
@@ -75,10 +75,10 @@ func (t *Task) tryWith(d *datasets.Dataset, sets int, usual bool) error {
 		if sets > 1 {
 			stage = "Task.Loss"
 			graph.Gradient(graph.ReduceAllSum(loss), p...)
-			if t.Train == nil && Running(t) != "" {
+			if t.Train == nil {
 				stage = "Task.Forward in training mode"
-				out, end := t.InTraining(nil, nil, p, x)
-				end()
+				now, out, _ := t.training(key, nil, p, x)
+				t.asks, t.draws = now.asked, now.drawn > 0
 				mustBe(t.Loss(out, y))
 			}
 		}

@@ -42,12 +42,12 @@ type Task struct {
 	// label; for a regression, 1 − squared error; for tags and for labels at positions, the share that is right.
 	Accuracy func(out, y *graph.Node) *graph.Node
 
-	// Train puts a model in training mode, if that takes random numbers or a penalty: dropout, penalties on the weights. It is
-	// called in every local step before Forward; after Forward, end leaves the mode and returns a penalty [C] that is added to a
-	// client's mean loss over the batch (nil: none). A task with Train trains one client per program (C = 1). A task whose Forward
-	// wraps another task's should keep that task's Train. Default: none.
+	// Train puts a model in training mode, if that takes a penalty, such as one on the weights. It is called in every local step before
+	// Forward; after Forward, end leaves the mode and returns a penalty [C] that is added to a client's mean loss over the batch (nil:
+	// none). A task with Train trains one client per program (C = 1). A task whose Forward wraps another task's should keep that task's
+	// Train. Default: none.
 	//
-	// A model that only depends on its batch, or has running values, needs none: Forward asks TrainingOf.
+	// A model that only depends on its batch, draws random numbers or has running values needs none: Forward asks TrainingOf.
 	Train func(t *Training) (end func() (penalty *graph.Node))
 	// Features is the representation of inputs before the model's last layer, [C, B, f], for losses and clusterings that
 	// use it. Default: none.
@@ -56,6 +56,8 @@ type Task struct {
 	// Store is set for a GoMLX model function, and nil otherwise: its variables are the parameters. Such a task has no
 	// client axis; each program trains one client.
 	Store *mlmodel.Store
+
+	asks, draws bool // whether Forward calls TrainingOf, and draws random numbers then; set by Prepare
 }
 
 // Param is one tensor of a model: a layer's weights or biases, or a running value.
@@ -211,7 +213,8 @@ func Start(t *Task, rng *rand.Rand) ([]float32, error) {
 
 // ForEngine converts a task to the engine's.
 func ForEngine(t *Task) engine.Task {
-	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy, Random: t.Train != nil}
+	e := engine.Task{Name: t.Name, Forward: t.Forward, Loss: t.Loss, Accuracy: t.Accuracy,
+		Random: t.draws || t.Train != nil, Alone: t.Train != nil || t.Store != nil}
 	e.Layer = func(name string, p []*graph.Node, x *graph.Node) *graph.Node { return Layer(t, name, p, x) }
 	running := Running(t) != ""
 	for _, p := range t.Params {
@@ -220,7 +223,7 @@ func ForEngine(t *Task) engine.Task {
 			e.Running = append(e.Running, p.Running)
 		}
 	}
-	if running || t.Train != nil {
+	if running || t.asks || t.Train != nil {
 		e.Train = t.InTraining
 	}
 	if t.Store != nil {

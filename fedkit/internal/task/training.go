@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -17,6 +18,8 @@ type Training struct {
 	key, used *graph.Node
 	p, next   []*graph.Node
 	batch     []int // C, B
+	asked     bool  // TrainingOf was called
+	drawn     int   // calls of Key
 }
 
 // trainings are those of the graphs being built, *Training by *graph.Graph.
@@ -26,6 +29,9 @@ var trainings sync.Map
 func TrainingOf(x *graph.Node) *Training {
 	t, _ := trainings.Load(x.Graph())
 	now, _ := t.(*Training)
+	if now != nil {
+		now.asked = true
+	}
 	return now
 }
 
@@ -38,13 +44,32 @@ func (t *Training) Used() *graph.Node {
 	return t.used
 }
 
-// Key holds random bits of the client and the step, [C, 3] uint64, in the format of GoMLX's random generator state. The task must
-// have Train.
+// Key holds random bits of the client and the step, [C, 3] uint64, in the format of GoMLX's random generator state.
 func (t *Training) Key() *graph.Node {
+	t.drawn++
 	if t.key == nil {
-		panic(fault.Invalid("Task.Train", "nil", "set in a task that draws random numbers"))
+		panic(fault.Invalid("key", "nil", "[C, 3] random bits for a model that draws random numbers"))
 	}
 	return t.key
+}
+
+// Bits draws n random bits for each client, [C, n] uint32 with 32 in each: others for every client, step and call. The same seed gives the
+// same on any device.
+//
+// It is Threefry-2x32: the key are the first two words of Key, and the counter is the position and the third word with the number of the
+// call.
+func (t *Training) Bits(n int) *graph.Node {
+	words := graph.ConvertDType(t.Key(), dtypes.Uint32) // the lower halves
+	if n < 1 {
+		panic(fault.Invalid("Training.Bits: n", n, "at least 1"))
+	}
+	dims := []int{words.Shape().Dim(0), (n + 1) / 2}
+	word := func(i int) *graph.Node {
+		return graph.BroadcastToDims(graph.Slice(words, graph.AxisRange(), graph.AxisElem(i)), dims...)
+	}
+	position := graph.Iota(words.Graph(), shapes.Make(dtypes.Uint32, dims...), 1)
+	a, b := xla.Threefry(word(0), word(1), position, graph.AddScalar(word(2), uint32(t.drawn)))
+	return graph.Slice(graph.Concatenate([]*graph.Node{a, b}, 1), graph.AxisRange(), graph.AxisRange(0, n))
 }
 
 // Set sets the value of a running value after this step: param is one of p as Forward got them, and next has its shape,
@@ -63,17 +88,23 @@ func (t *Training) Set(param, next *graph.Node) {
 }
 
 // InTraining is Forward in training mode, as in a local step, in any graph. end, called once after it, returns the penalty [C] or nil,
-// and the parameters with the running values that follow. key [C, 3] may be nil without Train; used [C, B] may be nil if all rows
-// are examples.
+// and the parameters with the running values that follow. key [C, 3] may be nil if the model draws no random numbers; used [C, B] may be nil
+// if all rows are examples.
 func (t *Task) InTraining(key, used *graph.Node, p []*graph.Node, x *graph.Node) (out *graph.Node, end func() (penalty *graph.Node, next []*graph.Node)) {
+	_, out, end = t.training(key, used, p, x)
+	return out, end
+}
+
+// training is InTraining, and returns what the model saw.
+func (t *Task) training(key, used *graph.Node, p []*graph.Node, x *graph.Node) (now *Training, out *graph.Node, end func() (penalty *graph.Node, next []*graph.Node)) {
 	g, penalty := x.Graph(), func() *graph.Node { return nil }
-	now := &Training{task: t, key: key, used: used, p: p, next: slices.Clone(p), batch: x.Shape().Dimensions[:2]}
+	now = &Training{task: t, key: key, used: used, p: p, next: slices.Clone(p), batch: x.Shape().Dimensions[:2]}
 	trainings.Store(g, now)
 	defer trainings.Delete(g)
 	if t.Train != nil {
 		penalty = t.Train(now)
 	}
-	return t.Forward(p, x), func() (*graph.Node, []*graph.Node) { return penalty(), now.next }
+	return now, t.Forward(p, x), func() (*graph.Node, []*graph.Node) { return penalty(), now.next }
 }
 
 // Running returns the name of the first running value, or "".

@@ -40,6 +40,8 @@ func addTo(h *maphash.Hash, v reflect.Value) {
 		maphash.WriteComparable(h, *(*uintptr)(p.UnsafePointer()))
 	case reflect.Pointer:
 		maphash.WriteComparable(h, v.Pointer())
+	case reflect.Bool: // of an unexported field too
+		maphash.WriteComparable(h, v.Bool())
 	default:
 		maphash.WriteComparable(h, v.Interface())
 	}

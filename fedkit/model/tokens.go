@@ -1,0 +1,78 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"fedkit.example/datasets"
+	"fedkit.example/fedkit"
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// size is an argument of a model by name.
+type size struct {
+	name  string
+	value int
+}
+
+// sequences returns the number of outputs of a model for sequences of tokens, for one position if each has a label. It refuses sizes
+// that are none, and data that is not whole numbers in [0, vocabulary), [T].
+func sequences(model string, d *datasets.Dataset, vocabulary int, sizes ...size) (k int, err error) {
+	for _, o := range append([]size{{"vocabulary", vocabulary}}, sizes...) {
+		if o.value < 1 || o.value > math.MaxInt32 {
+			return 0, fedkit.Invalid(model+": "+o.name, o.value, "in [1, 2³¹)")
+		}
+	}
+	if len(d.Shape) != 1 {
+		return 0, fedkit.Invalid(model+": data shape", d.Shape, "[T], a sequence of tokens")
+	}
+	row := make([]float32, d.Features())
+	for _, s := range []*datasets.Split{&d.Train, &d.Test} {
+		for i := range s.Len() {
+			for _, v := range s.Row(i, row) {
+				if v < 0 || v >= float32(vocabulary) || v != float32(int(v)) {
+					return 0, fedkit.Invalid(model+": token", v, fmt.Sprintf("a whole number in [0, %d); bytes need Scale 1 and Shift 0", vocabulary))
+				}
+			}
+		}
+	}
+	if !labelsTokens(d) {
+		return outputs(d), nil
+	}
+	if d.Train.Width != d.Shape[0] {
+		return 0, fedkit.Invalid(model+": Width", d.Train.Width, fmt.Sprintf("%d, a label at each token", d.Shape[0]))
+	}
+	return d.Classes, nil
+}
+
+// labelsTokens reports whether each token has a label, and not the sequence.
+func labelsTokens(d *datasets.Dataset) bool { return len(d.Outputs()) == 2 }
+
+// embedded are the embeddings of the tokens, [C, B, width] each: x [C or 1, B, T], embedding [C, vocabulary, width].
+func embedded(x, embedding *Node) (tokens []*Node) {
+	x = ConvertDType(x, dtypes.Int32)
+	for t := range x.Shape().Dim(2) {
+		token := OneHot(Squeeze(SliceAxis(x, 2, AxisElem(t)), 2), embedding.Shape().Dim(1), embedding.DType())
+		tokens = append(tokens, product(token, embedding))
+	}
+	return tokens
+}
+
+// denseOnStates completes a recurrent task whose last layer is dense on its last state or, if each token has a label, on every state.
+// states are those after each token, [C, B, units].
+func denseOnStates(t *fedkit.Task, d *datasets.Dataset, layer string, states func(p []*Node, x *Node) []*Node) *fedkit.Task {
+	t = lastDense(t, func(p []*Node, x *Node) *Node {
+		all := states(p, x)
+		return fedkit.NameLayer(layer, all[len(all)-1])
+	})
+	if last := len(t.Params) - 2; labelsTokens(d) {
+		t.Forward = func(p []*Node, x *Node) *Node {
+			all := fedkit.NameLayer(layer, Stack(states(p[:last], x), 2)) // [C, B, T, units]
+			d := all.Shape().Dimensions
+			out := Dense(Reshape(all, d[0], d[1]*d[2], d[3]), p[last], p[last+1])
+			return fedkit.NameLayer("dense", Reshape(out, d[0], d[1], d[2], -1))
+		}
+	}
+	return t
+}
