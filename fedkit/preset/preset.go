@@ -94,7 +94,7 @@ func (p Preset) Experiment() (*experiment.Experiment, error) {
 }
 
 // All returns all presets.
-func All() []Preset { return []Preset{MNIST2NN(), MNISTCNN()} }
+func All() []Preset { return []Preset{MNIST2NN(), MNISTCNN(), FEMNIST(), CIFAR100(), Shakespeare()} }
 
 // Names returns the names of all presets.
 func Names() (names []string) {

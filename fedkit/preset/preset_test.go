@@ -33,7 +33,7 @@ func TestPresets(t *testing.T) {
 		t.Error("two have one name:", names)
 	}
 	_, err := preset.ByName("mnist")
-	expect.Outcome(t, `preset = "mnist": must be one of mnist-2nn, mnist-cnn`)(err)
+	expect.Outcome(t, `preset = "mnist": must be one of mnist-2nn, mnist-cnn, femnist, cifar-100, shakespeare`)(err)
 }
 
 func ExamplePreset() {
