@@ -57,6 +57,13 @@ func noting() (string, error) {
 	return "-toolexec='" + self + "' tool-of-cell", err
 }
 
+// forget removes the commands of an earlier cell: go leaves a tool out if it has the result.
+func (c cell) forget() {
+	for _, name := range []string{"compile.json", "link.json"} {
+		_ = os.Remove(c.own(name))
+	}
+}
+
 // note adds how the cell was built, if a later cell can be built so.
 func (c cell) note(imports []string, state string) {
 	b := built{State: state, Imports: imports}

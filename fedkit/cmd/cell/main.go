@@ -98,6 +98,7 @@ func (c cell) dressed(file string, show bool) ([]byte, int) {
 	if state != "" && c.again(imports, state) {
 		return nil, 0
 	}
+	c.forget()
 	out, status := run(c.program, slices.Insert(args, 1, option))
 	if status == 0 && state != "" {
 		c.note(imports, state)
