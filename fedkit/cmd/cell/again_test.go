@@ -25,7 +25,7 @@ func TestBuiltAgain(t *testing.T) {
 	write(filepath.Join(dir, "go.mod"), "module cell\n\ngo 1.26\n")
 	write(filepath.Join(mine, "go.mod"), "module example.com/mine\n\ngo 1.26\n")
 	write(filepath.Join(mine, "mine.go"), "package mine\n\nconst Who = \"me\"\n")
-	write(filepath.Join(dir, "go.work"), fmt.Sprintf("go 1.26.5\n\nuse (\n\t.\n\t%s\n\t%s\n)\n", root, mine))
+	write(filepath.Join(dir, "go.work"), fmt.Sprintf("go 1.26.5\n\nuse (\n\t.\n\t%q\n\t%q\n)\n", root, mine))
 	t.Chdir(dir)
 	t.Setenv("GONB_TMP_DIR", dir)
 	t.Setenv("GOFLAGS", "-ldflags=-s")
