@@ -36,8 +36,8 @@ func masked(n int, rate float64) fedkit.Model {
 	}
 }
 
-// Dropout is active in training only, draws anew for each client, call, round and step, whoever trains beside a client, and the same for
-// the same seed.
+// Dropout is active in training only, and draws anew for each client, call, round and step. Which clients train beside one changes
+// nothing, and the same seed gives the same.
 func TestDropout(t *testing.T) {
 	const n = 64
 	dropoutInTraining(t, digits(t, sparse(0.5)), digits(t, sparse(0)))

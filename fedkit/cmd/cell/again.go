@@ -39,7 +39,7 @@ const (
 
 // runTool runs a tool for go (see -toolexec), and notes the command in the cell's folder if it compiles or links the cell.
 func runTool(args []string) error {
-	if at := value(args, "-importcfg"); at != "" && (filepath.Base(args[0]) == "link" || value(args, "-p") == "main") {
+	if at := value(args, "-importcfg"); at != "" && value(args, "-o") != "" && (filepath.Base(args[0]) == "link" || value(args, "-p") == "main") {
 		config, err := os.ReadFile(at)
 		if err == nil {
 			err = save(filepath.Join(os.Getenv("GONB_TMP_DIR"), ".fedkit", filepath.Base(args[0])+".json"), command{args, os.Environ(), string(config)})
@@ -89,26 +89,20 @@ func (c cell) notes() (all []built) {
 func (c cell) again(imports []string, state string) bool {
 	for _, b := range c.notes() {
 		if b.State == state && !slices.ContainsFunc(imports, func(p string) bool { return !slices.Contains(b.Imports, p) }) {
-			return b.Compile.run(c, "-o", c.own("cell.a")) && b.Link.run(c, "-o", c.own("cell.out")) && os.Rename(c.own("cell.out"), c.output()) == nil
+			return b.Compile.run(c, "cell.a") && b.Link.run(c, "cell.out") && os.Rename(c.own("cell.out"), c.output()) == nil
 		}
 	}
 	return false
 }
 
-// run runs the command for a cell, with another value of an option.
-func (t command) run(c cell, option, with string) bool {
+// run runs the command for a cell, with another file for its result.
+func (t command) run(c cell, result string) bool {
 	config := c.own("importcfg")
 	if os.WriteFile(config, []byte(t.Config), 0o600) != nil {
 		return false
 	}
 	args := slices.Clone(t.Args)
-	set := func(option, with string) {
-		if at := slices.Index(args, option); at >= 0 {
-			args[at+1] = with
-		}
-	}
-	set(option, with)
-	set("-importcfg", config)
+	args[slices.Index(args, "-o")+1], args[slices.Index(args, "-importcfg")+1] = c.own(result), config
 	if filepath.Base(args[0]) == "link" {
 		args[len(args)-1] = c.own("cell.a")
 	}
