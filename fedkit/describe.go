@@ -204,7 +204,7 @@ func (f *Federation) fingerprint(batches []int) (sum string, err error) {
 		}
 	}
 	e := task.ForEngine(f.Task)
-	for _, batch := range slices.Concat([]int{task.TrialBatch}, engine.Blocks, batches) {
+	for _, batch := range slices.Concat([]int{task.TrialBatch}, engine.Blocks(), batches) {
 		sum, known := f.lazy.texts[batch]
 		if !known || batch == task.TrialBatch {
 			text, err := e.Text(f.Data, batch, f.Task.Features)

@@ -83,18 +83,15 @@ func (l local) Then(p *xla.Program, arguments ...any) ([]Value, error) {
 }
 
 // hosts copies values to the host, and frees them.
-func hosts(values []Value) (all [][]float32, err error) {
-	for _, v := range values {
-		t, err := v.Tensor()
+func hosts(values []Value) ([][]float32, error) {
+	all := make([][]float32, len(values))
+	return all, xla.AtOnce(len(values), func(i int) error {
+		defer values[i].Free()
+		t, err := values[i].Tensor()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		one, err := xla.Host(t)
-		v.Free()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, nil
+		all[i], err = xla.Host(t)
+		return err
+	})
 }

@@ -42,7 +42,7 @@ type held struct {
 
 // New returns the engine for clients that hold these training rows of the data.
 func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
-	e := &Engine{task: task, data: data, rows: rows, width: CPU, programs: lru.New[design, *xla.Program](maxPrograms)}
+	e := &Engine{task: task, data: data, rows: rows, width: here(), programs: lru.New[design, *xla.Program](maxPrograms)}
 	e.convolutions = sync.OnceValue(func() float64 {
 		const some = 2
 		_, operations, err := task.Arithmetic(data, some)
@@ -51,9 +51,6 @@ func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
 		}
 		return operations / some
 	})
-	if !xla.OnCPU() {
-		e.width = GPU
-	}
 	for part, s := range []*datasets.Split{&data.Train, &data.Test} {
 		var err error
 		if e.held[part], err = hold(data, s); err != nil {

@@ -70,14 +70,13 @@ type evaluator struct {
 }
 
 const (
-	blockOfMany = 1024 // examples per program, if each model has many
-	blockOfFew  = 32   // examples per block, if every client has its own model
-	fewBlocks   = 32   // blocks per program, if every client has its own model
-	manyModels  = 8    // models per program at most, if all are scored on the same examples
+	blockOfFew = 32 // examples per block, if every client has its own model
+	fewBlocks  = 32 // blocks per program, if every client has its own model
+	manyModels = 8  // models per program at most, if all are scored on the same examples
 )
 
 // Blocks lists the block sizes.
-var Blocks = []int{blockOfFew, blockOfMany}
+func Blocks() []int { return []int{blockOfFew, here().Block} }
 
 // Evaluate scores models on examples. Examples run in blocks of a fixed size, so their number does not recompile.
 func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Scores, error) {
@@ -85,8 +84,8 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 	for j, m := range v.Which {
 		byModel[m] = append(byModel[m], j)
 	}
-	k := evaluator{part: v.Part, examples: blockOfMany, blocks: 1, outputs: v.Outputs, inner: v.Inner, layer: v.Layer}
-	if len(v.Rows) < blockOfMany/4*len(byModel) {
+	k := evaluator{part: v.Part, examples: e.width.Block, blocks: 1, outputs: v.Outputs, inner: v.Inner, layer: v.Layer}
+	if len(v.Rows) < e.width.Block/4*len(byModel) {
 		k.examples = blockOfFew
 	}
 	if v.Weights != nil {

@@ -1,29 +1,40 @@
 package engine
 
-import "slices"
+import (
+	"math"
+	"slices"
+
+	"fedkit.example/fedkit/internal/xla"
+)
 
 // Width is how many clients one program trains in parallel, in a lane each. More lanes mean larger matrix products, which keep a
 // GPU busy. Fewer lanes take less memory, and waste less if clients differ in size.
 type Width struct {
-	Even   int // lanes at most
-	Uneven int // lanes at most, if the largest client has over unevenFactor times the mean number of examples
-	Memory int // bytes, for all lanes together
+	Even       int     // lanes at most
+	Uneven     int     // lanes at most, if the largest client has over unevenFactor times the mean number of examples
+	Convolving int     // lanes at most, if the model has convolutions
+	Operations float64 // of a client's convolutions per step, at most, for more than one lane
+	Memory     int     // bytes, for all lanes together
+	Block      int     // examples per program of an evaluation, if each model has many
+	Counted    bool    // a loop has a fixed number of steps if clients are even: a GPU need not ask the processor after each
 }
 
 const unevenFactor = 1.5
 
-// Clients whose convolutions take at most fewConvolutions operations per step share a program: their dense layers gain more than
-// the larger program costs. At most fewConvolving share one, since compile time grows with each.
-const (
-	fewConvolutions = 100e6
-	fewConvolving   = 4
+// The widths for each kind of device. On a CPU compile time grows with each lane of convolutions, and dense layers gain from sharing a
+// program only if they have few operations. go-xla does not report a GPU's memory: it is half of a small card.
+var (
+	CPU = Width{Even: 16, Uneven: 4, Convolving: 4, Operations: 100e6, Memory: 512 << 20, Block: 1024}
+	GPU = Width{Even: 1024, Uneven: 256, Convolving: 64, Operations: math.Inf(1), Memory: 4 << 30, Block: 4096, Counted: true}
 )
 
-// The widths for each kind of device.
-var (
-	CPU = Width{Even: 16, Uneven: 4, Memory: 512 << 20}
-	GPU = Width{Even: 256, Uneven: 64, Memory: 4 << 30} // go-xla does not report a device's memory: half of a small card
-)
+// here is the width for this process's device.
+func here() Width {
+	if xla.OnCPU() {
+		return CPU
+	}
+	return GPU
+}
 
 // plan assigns the clients of a job to lanes (−1: an idle lane).
 type plan struct {
@@ -81,6 +92,7 @@ func (e *Engine) plan(job *Job) plan {
 		}
 		longest = max(longest, p.steps[i])
 	}
+	k.counted = e.width.Counted && !e.uneven(job) && job.StepsOf == nil && job.EpochsOf == nil
 	for k.steps < longest { // double the capacity, so that few programs serve all
 		k.steps *= 2
 	}
@@ -128,19 +140,17 @@ func (e *Engine) batch(job *Job) int {
 
 // Lanes returns how many clients of a job one program can train in parallel, whatever their number.
 func (e *Engine) Lanes(job *Job) int {
-	most, total := e.sizes()
 	batch := e.batch(job)
 	work := float64(batch) * e.convolutions()
-	if e.task.Alone || work > fewConvolutions {
+	if e.task.Alone || work > e.width.Operations {
 		return 1
 	}
-	uneven := (job.Steps == 0 || job.StepsOf != nil) && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)
 	lanes := e.width.Even
-	if uneven {
+	if e.uneven(job) {
 		lanes = e.width.Uneven
 	}
 	if work > 0 {
-		lanes = min(lanes, fewConvolving)
+		lanes = min(lanes, e.width.Convolving)
 	}
 	perLane := 4 * (6*e.task.Dim() + 4*batch*e.data.Features())
 	if job.Clip > 0 { // every example has a model and a gradient
@@ -150,6 +160,12 @@ func (e *Engine) Lanes(job *Job) int {
 		}
 	}
 	return max(1, min(lanes, e.width.Memory/perLane))
+}
+
+// uneven reports whether the clients' numbers of steps differ much.
+func (e *Engine) uneven(job *Job) bool {
+	most, total := e.sizes()
+	return (job.Steps == 0 || job.StepsOf != nil) && float64(most)*float64(len(e.rows)) > unevenFactor*float64(total)
 }
 
 // byLength assigns clients to lanes, longest first, so that clients with similar numbers of steps share a program. If one program

@@ -165,7 +165,8 @@ func (e *Engine) perExample(job *Job, k solver, clients []int) (in []input) {
 
 // solver is the design of a local solver; everything else is an input.
 type solver struct {
-	lanes, steps, batch int // C clients, capacity in steps, B
+	lanes, steps, batch int  // C clients, capacity in steps, B
+	counted             bool // all steps are run: those of clients that are done change nothing
 	optimizer           Optimizer
 	objective           Objective
 	keeps               bool   // the optimizer's slots are an input and an output: see Job.Memory
@@ -206,7 +207,7 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 	start := k.start(in)
 	state := k.state(&e.task, in, e.task.Split(start))
 	state.Run(
-		func(s *xla.Loop) *graph.Node { return graph.LessThan(s.One("step"), s.One("last")) },
+		func(s *xla.Loop) *graph.Node { return graph.LessThan(s.One("step"), k.end(s)) },
 		func(s *xla.Loop) { k.step(e, s, in) })
 	models := Join(state.All("w"))
 	out := []*graph.Node{models}
@@ -225,6 +226,14 @@ func (k solver) build(e *Engine, in nodes) []*graph.Node {
 		out = append(out, graph.Concatenate(slots, 1))
 	}
 	return out
+}
+
+// end is the number of steps of the loop, which XLA knows if it is counted.
+func (k solver) end(s *xla.Loop) *graph.Node {
+	if k.counted {
+		return graph.Reshape(graph.Const(s.One("step").Graph(), []int32{int32(k.steps)}))
+	}
+	return s.One("last")
 }
 
 // slotName names the loop variables of the optimizer's j-th slot.
@@ -256,7 +265,11 @@ func (k solver) own(in nodes, m *graph.Node) *graph.Node {
 func (k solver) state(task *Task, in nodes, w []*graph.Node) *xla.Loop {
 	zeros := func(v *graph.Node) *graph.Node { return graph.Sub(v, v) }
 	state := xla.NewLoop(in["rate"].Graph())
-	state.Add("step", in["first"])
+	first := in["first"]
+	if k.counted {
+		first = graph.Sub(first, first)
+	}
+	state.Add("step", first)
 	state.Add("last", in["last"])
 	state.Add("loss", zeros(in["rate"]))
 	state.Add("rate now", in["rate"]) // 0 once a client has done its steps

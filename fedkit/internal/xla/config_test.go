@@ -31,6 +31,19 @@ func TestTF32IsOffUnlessAskedFor(t *testing.T) {
 	}
 }
 
+func TestSameBytesOnGPUs(t *testing.T) {
+	for flags, want := range map[string]string{
+		"":                                  "--xla_gpu_deterministic_ops=true",
+		"--xla_gpu_autotune_level=0":        "--xla_gpu_autotune_level=0 --xla_gpu_deterministic_ops=true",
+		"--xla_gpu_deterministic_ops=false": "--xla_gpu_deterministic_ops=false",
+		"/etc/flags.txt":                    "/etc/flags.txt",
+	} {
+		if got := deterministic(flags); got != want {
+			t.Errorf("%q became %q, want %q", flags, got, want)
+		}
+	}
+}
+
 func TestOnCPU(t *testing.T) {
 	for options, want := range map[string]bool{
 		"cpu,tf32=false": true, "/lib/pjrt_c_api_cpu_plugin.so,tf32=false": true, "cuda,tf32=false": false, "cuda,allocator=cpu": false, "": false,

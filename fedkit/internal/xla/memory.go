@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -14,13 +15,18 @@ import (
 
 // collectAfter is how many new bytes may accumulate on the device before the garbage collector is called. Device memory is freed
 // by finalizers, but the collector sees only the small Go objects that hold it and would wait far too long.
-const collectAfter = 192 << 20
+var collectAfter = sync.OnceValue(func() int64 {
+	if OnCPU() {
+		return 192 << 20
+	}
+	return 1 << 30
+})
 
 var pending atomic.Int64
 
 // count accounts for a new tensor on the device.
 func count(t *tensors.Tensor) {
-	if pending.Add(t.ByteSize()) > collectAfter {
+	if pending.Add(t.ByteSize()) > collectAfter() {
 		pending.Store(0)
 		runtime.GC()
 	}

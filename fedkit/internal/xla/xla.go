@@ -50,7 +50,13 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	}()
 	gxla.EnableAutoInstall(false) // setup is the scripts' job: a run must not touch the network
 	full := inFloat32(config)
-	if name, options, _ := strings.Cut(full, ":"); name == gxla.BackendName && onCPU(options) {
+	name, options, _ := strings.Cut(full, ":")
+	if !onCPU(options) {
+		if err := os.Setenv(flagsEnv, deterministic(os.Getenv(flagsEnv))); err != nil {
+			return nil, err
+		}
+	}
+	if name == gxla.BackendName && onCPU(options) {
 		x, err := gxla.NewWithOptions(options, pjrt.NamedValuesMap{oneDevice: int64(1)})
 		if err != nil {
 			return nil, err
@@ -73,6 +79,21 @@ func inFloat32(config string) string {
 		return config
 	}
 	return name + ":" + options + ",tf32=false"
+}
+
+// flagsEnv is the environment variable of XLA's flags, which are read when the plugin is opened.
+const flagsEnv = "XLA_FLAGS"
+
+// sameBytes is the flag without which a GPU's sums may differ from run to run, as the fastest programs of the moment do. With it, XLA also
+// compiles sooner, since it need not time them.
+const sameBytes = "--xla_gpu_deterministic_ops"
+
+// deterministic adds sameBytes to XLA's flags, unless they name it or are in a file.
+func deterministic(flags string) string {
+	if strings.Contains(flags, sameBytes) || flags != "" && strings.TrimSpace(flags)[:1] != "-" {
+		return flags
+	}
+	return strings.TrimSpace(flags + " " + sameBytes + "=true")
 }
 
 // onCPU reports whether options, which start with a plugin's name or path, are those of the CPU.
@@ -99,7 +120,7 @@ func Device() string { return strings.TrimSpace(Kind() + " " + Flags()) }
 // that it names, those of GOMLX_BACKEND but for the default tf32=false, the hash of a plugin that it names by its path, and the form of
 // convolutions that FEDKIT_CONVOLUTIONS asks for.
 var Flags = sync.OnceValue(func() string {
-	flags := strings.Fields(os.Getenv("XLA_FLAGS"))
+	flags := strings.Fields(os.Getenv(flagsEnv))
 	if len(flags) > 0 && flags[0][0] != '-' {
 		if b, err := os.ReadFile(flags[0]); err == nil {
 			flags = strings.Fields(string(b))
@@ -107,7 +128,9 @@ var Flags = sync.OnceValue(func() string {
 	}
 	_, plugin, options := split(os.Getenv(compute.ConfigEnvVar))
 	flags = append(flags, strings.FieldsFunc(options, func(r rune) bool { return r == ',' })...)
-	flags = slices.DeleteFunc(flags, func(f string) bool { return f == "tf32=false" || strings.HasPrefix(f, "--xla_dump_") })
+	flags = slices.DeleteFunc(flags, func(f string) bool {
+		return f == "tf32=false" || f == sameBytes+"=true" || strings.HasPrefix(f, "--xla_dump_")
+	})
 	if b, err := os.ReadFile(plugin); err == nil && filepath.IsAbs(plugin) {
 		flags = append(flags, fmt.Sprintf("plugin=%.8x", sha256.Sum256(b)))
 	}
@@ -123,5 +146,8 @@ func Kind() string {
 		return "cpu"
 	}
 	_, plugin, _ := split(os.Getenv(compute.ConfigEnvVar))
+	if strings.Contains(filepath.Base(plugin), "cuda") {
+		return "cuda"
+	}
 	return cmp.Or(plugin, "gpu")
 }
