@@ -2,15 +2,17 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/internal/xla"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // Convolution is the convolution of an image; zero fields are the defaults. Axes and padding are those of GoMLX's layers.Convolution. On
-// a CPU it is compiled to what is fastest there, see scripts/bench.md, as are GoMLX's own layers; elsewhere to XLA's own convolution. The
-// environment variable FEDKIT_CONVOLUTIONS=native or =rewritten overrides this.
+// a CPU it is compiled to what is fastest there, see scripts/bench.md, as are GoMLX's own layers; on a GPU to one matrix product of all
+// clients, in float32, unless it has Groups. The environment variable FEDKIT_CONVOLUTIONS=native, rewritten or patches overrides this.
 type Convolution struct {
 	Name     string // of the layer, for errors
 	Stride   int    // pixels between positions of the kernel; default 1
@@ -49,11 +51,62 @@ func (c Convolution) Of(x, w *Node) *Node {
 		if size := xd[2+a] + p[0] + p[1]; size < seen {
 			refuse("kernel", wd[1:3], fmt.Sprintf("at most %d pixels, as x has with its padding", size))
 		}
-		if wd[1+a]%2 == 0 { // GoMLX v0.28.1 shifts the gradient of a kernel with an even size; one more zero changes nothing
-			w = longer(w, 1+a)
-			p[1] += c.Dilation
-		}
 		paddings = append(paddings, p)
+	}
+	if c.Groups == 1 && xla.Form() == xla.Patches {
+		return c.patches(x, w, paddings)
+	}
+	return c.each(x, w, paddings)
+}
+
+// patches computes the convolution of all clients as one matrix product, of the pixels that each position of the kernel sees.
+func (c Convolution) patches(x, w *Node, paddings [][2]int) *Node {
+	wd := w.Shape().Dimensions
+	for a, p := range paddings {
+		x = zeros(x, 2+a, p)
+	}
+	x = BroadcastToDims(x, append([]int{wd[0]}, x.Shape().Dimensions[1:]...)...)
+	xd := x.Shape().Dimensions
+	rows, columns := (xd[2]-(wd[1]-1)*c.Dilation-1)/c.Stride+1, (xd[3]-(wd[2]-1)*c.Dilation-1)/c.Stride+1
+	seen := func(at, n int) SliceAxisSpec { // by one position of the kernel along an axis
+		at *= c.Dilation
+		return AxisRange(at, at+(n-1)*c.Stride+1).Stride(c.Stride)
+	}
+	var all []*Node
+	for k := range wd[1] {
+		for l := range wd[2] {
+			all = append(all, Slice(x, AxisRange(), AxisRange(), seen(k, rows), seen(l, columns)))
+		}
+	}
+	each := wd[1] * wd[2] * wd[3]
+	y := DotGeneral(Reshape(Concatenate(all, -1), wd[0], -1, each), []int{2}, []int{0}, Reshape(w, wd[0], each, wd[4]), []int{1}, []int{0})
+	return Reshape(y, wd[0], xd[1], rows, columns, wd[4])
+}
+
+// zeros pads an axis with zeros.
+func zeros(x *Node, axis int, padding [2]int) *Node {
+	var parts []*Node
+	for i, n := range padding {
+		if d := slices.Clone(x.Shape().Dimensions); n > 0 {
+			d[axis] = n
+			parts = append(parts, Zeros(x.Graph(), shapes.Make(x.DType(), d...)))
+		}
+		if i == 0 {
+			parts = append(parts, x)
+		}
+	}
+	return concatenate(parts, axis)
+}
+
+// each computes a convolution for every client.
+func (c Convolution) each(x, w *Node, paddings [][2]int) *Node {
+	xd, wd := x.Shape().Dimensions, slices.Clone(w.Shape().Dimensions)
+	paddings = slices.Clone(paddings)
+	for a := range paddings {
+		if wd[1+a]%2 == 0 { // GoMLX v0.28.1 shifts the gradient of a kernel with an even size; one more zero changes nothing
+			w = zeros(w, 1+a, [2]int{0, 1})
+			paddings[a][1] += c.Dilation
+		}
 	}
 	clients := make([]*Node, wd[0])
 	for i := range clients {
@@ -65,25 +118,18 @@ func (c Convolution) Of(x, w *Node) *Node {
 		}
 		clients[i] = InsertAxes(conv.Done(), 0)
 	}
-	return join(clients)
+	return concatenate(clients, 0)
 }
 
 // client is the slice of one client.
 func client(v *Node, i int) *Node { return Squeeze(SliceAxis(v, 0, AxisElem(i)), 0) }
 
-// join concatenates clients.
-func join(clients []*Node) *Node {
-	if len(clients) == 1 {
-		return clients[0]
+// concatenate is Concatenate, of one node too.
+func concatenate(parts []*Node, axis int) *Node {
+	if len(parts) == 1 {
+		return parts[0]
 	}
-	return Concatenate(clients, 0)
-}
-
-// longer appends a zero along an axis.
-func longer(w *Node, axis int) *Node {
-	d := append([]int(nil), w.Shape().Dimensions...)
-	d[axis] = 1
-	return Concatenate([]*Node{w, Zeros(w.Graph(), shapes.Make(w.DType(), d...))}, axis)
+	return Concatenate(parts, axis)
 }
 
 // MaxPooling is max pooling over adjacent size × size windows for each client: [C, B, h, w, ch] → [C, B, ⌊h/size⌋, ⌊w/size⌋, ch].

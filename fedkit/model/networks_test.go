@@ -12,6 +12,7 @@ import (
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/fedtest/expect"
 	"fedkit.example/fedkit/internal/precision"
+	"fedkit.example/fedkit/internal/xla"
 	"fedkit.example/fedkit/model"
 	"github.com/gomlx/gomlx/core/graph"
 )
@@ -52,11 +53,18 @@ func convolved(c model.Convolution, x, w, v []float64, xd, wd, yd []int) (y, dx,
 	return y, dx, dw
 }
 
-// Convolutions of two clients, and their gradients, against sums in float64.
+// Convolutions of two clients, and their gradients, against sums in float64: in this device's form, and in that of GPUs.
 func TestConvolutionAgainstFloat64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("arithmetic")
 	}
+	t.Run(xla.Form(), convolutionsAgainstFloat64)
+	defer func(form func() string) { xla.Form = form }(xla.Form)
+	xla.Form = func() string { return xla.Patches }
+	t.Run(xla.Patches, convolutionsAgainstFloat64)
+}
+
+func convolutionsAgainstFloat64(t *testing.T) {
 	for _, c := range []struct {
 		conv         model.Convolution
 		k, l, in, to int

@@ -23,9 +23,9 @@ type Engine struct {
 	width Width
 	held  [2]held // by part
 
-	// convolutions returns the operations of a forward pass's convolutions, per example. Those of several clients run one after
-	// the other, so large ones gain nothing from sharing a program.
-	convolutions func() float64
+	// work returns a forward pass's work per example. Convolutions of several clients run one after the other, so large ones gain nothing
+	// from sharing a program.
+	work func() xla.Work
 
 	programs *lru.Cache[design, *xla.Program]
 }
@@ -43,13 +43,13 @@ type held struct {
 // New returns the engine for clients that hold these training rows of the data.
 func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
 	e := &Engine{task: task, data: data, rows: rows, width: here(), programs: lru.New[design, *xla.Program](maxPrograms)}
-	e.convolutions = sync.OnceValue(func() float64 {
-		const some = 2
-		_, operations, err := task.Arithmetic(data, some)
+	e.work = sync.OnceValue(func() (w xla.Work) {
+		two, err := task.Work(data, 2)
+		one, _ := task.Work(data, 1)
 		if err != nil {
-			return 0 // the error is reported when the program itself is built
+			return w // the error is reported when the program itself is built
 		}
-		return operations / some
+		return xla.Work{Convolutions: two.Convolutions / 2, Values: two.Values - one.Values}
 	})
 	for part, s := range []*datasets.Split{&data.Train, &data.Test} {
 		var err error
@@ -80,7 +80,7 @@ func hold(d *datasets.Dataset, s *datasets.Split) (h held, err error) {
 
 // WithWidth returns an engine on the same data whose programs have width w.
 func (e *Engine) WithWidth(w Width) *Engine {
-	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, convolutions: e.convolutions, programs: lru.New[design, *xla.Program](maxPrograms)}
+	return &Engine{task: e.task, data: e.data, rows: e.rows, width: w, held: e.held, work: e.work, programs: lru.New[design, *xla.Program](maxPrograms)}
 }
 
 // WithRows returns an engine on the same data, with the same programs, for clients that hold these training rows.

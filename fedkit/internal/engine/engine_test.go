@@ -194,7 +194,7 @@ func TestLanesOfConvolutions(t *testing.T) {
 	e := least(t, 2, 2, 2, 2, 2, 2, 2, 2)
 	job := e.job(t, 0, 1, 2, 3, 4, 5, 6, 7)
 	for operations, want := range map[float64]int{0: e.width.Even, 1: 4, 40e6: 4, 60e6: 1} { // per example; a step has two examples
-		e.convolutions = func() float64 { return operations }
+		e.work = func() xla.Work { return xla.Work{Convolutions: operations} }
 		if got := e.Lanes(job); got != want {
 			t.Errorf("%.0f operations: %d clients in a program, want %d", operations, got, want)
 		}

@@ -80,12 +80,13 @@ func Blocks() []int { return []int{blockOfFew, here().Block} }
 
 // Evaluate scores models on examples. Examples run in blocks of a fixed size, so their number does not recompile.
 func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Scores, error) {
+	many := e.block()
 	byModel := map[int][]int{} // examples to score, by position in v.Rows
 	for j, m := range v.Which {
 		byModel[m] = append(byModel[m], j)
 	}
-	k := evaluator{part: v.Part, examples: e.width.Block, blocks: 1, outputs: v.Outputs, inner: v.Inner, layer: v.Layer}
-	if len(v.Rows) < e.width.Block/4*len(byModel) {
+	k := evaluator{part: v.Part, examples: many, blocks: 1, outputs: v.Outputs, inner: v.Inner, layer: v.Layer}
+	if len(v.Rows) < many/4*len(byModel) {
 		k.examples = blockOfFew
 	}
 	if v.Weights != nil {
@@ -104,8 +105,17 @@ func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Score
 	return out, err
 }
 
+// block returns the number of examples per program, if each model has many.
+func (e *Engine) block() int {
+	n := e.width.Block
+	for e.width.Intermediates > 0 && n > blockOfFew && 4*manyModels*float64(n)*e.work().Values > float64(e.width.Memory) {
+		n /= 2
+	}
+	return n
+}
+
 // parallel reports whether a program gains from evaluating several models side by side.
-func (e *Engine) parallel() bool { return e.task.Variables == nil && e.convolutions() == 0 }
+func (e *Engine) parallel() bool { return e.task.Variables == nil && e.work().Convolutions == 0 }
 
 // block fills one slot of a program: positions of at most k.examples examples, and the model to score.
 type block struct {

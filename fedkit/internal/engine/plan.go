@@ -10,13 +10,14 @@ import (
 // Width is how many clients one program trains in parallel, in a lane each. More lanes mean larger matrix products, which keep a
 // GPU busy. Fewer lanes take less memory, and waste less if clients differ in size.
 type Width struct {
-	Even       int     // lanes at most
-	Uneven     int     // lanes at most, if the largest client has over unevenFactor times the mean number of examples
-	Convolving int     // lanes at most, if the model has convolutions
-	Operations float64 // of a client's convolutions per step, at most, for more than one lane
-	Memory     int     // bytes, for all lanes together
-	Block      int     // examples per program of an evaluation, if each model has many
-	Counted    bool    // a loop has a fixed number of steps if clients are even: a GPU need not ask the processor after each
+	Even          int     // lanes at most
+	Uneven        int     // lanes at most, if the largest client has over unevenFactor times the mean number of examples
+	Convolving    int     // lanes at most, if the model has convolutions
+	Operations    float64 // of a client's convolutions per step, at most, for more than one lane
+	Memory        int     // bytes, for all lanes together
+	Intermediates int     // how often a forward pass's intermediate values count in that; not at all where few clients share a program
+	Block         int     // examples per program of an evaluation, if each model has many
+	Counted       bool    // a loop has a fixed number of steps if clients are even: a GPU need not ask the processor after each
 }
 
 const unevenFactor = 1.5
@@ -25,7 +26,7 @@ const unevenFactor = 1.5
 // program only if they have few operations. go-xla does not report a GPU's memory: it is half of a small card.
 var (
 	CPU = Width{Even: 16, Uneven: 4, Convolving: 4, Operations: 100e6, Memory: 512 << 20, Block: 1024}
-	GPU = Width{Even: 1024, Uneven: 256, Convolving: 64, Operations: math.Inf(1), Memory: 4 << 30, Block: 4096, Counted: true}
+	GPU = Width{Even: 1024, Uneven: 256, Convolving: 64, Operations: math.Inf(1), Memory: 4 << 30, Intermediates: 2, Block: 4096, Counted: true}
 )
 
 // here is the width for this process's device.
@@ -141,7 +142,7 @@ func (e *Engine) batch(job *Job) int {
 // Lanes returns how many clients of a job one program can train in parallel, whatever their number.
 func (e *Engine) Lanes(job *Job) int {
 	batch := e.batch(job)
-	work := float64(batch) * e.convolutions()
+	work := float64(batch) * e.work().Convolutions
 	if e.task.Alone || work > e.width.Operations {
 		return 1
 	}
@@ -153,6 +154,9 @@ func (e *Engine) Lanes(job *Job) int {
 		lanes = min(lanes, e.width.Convolving)
 	}
 	perLane := 4 * (6*e.task.Dim() + 4*batch*e.data.Features())
+	if n := e.width.Intermediates; n > 0 {
+		perLane += 4 * n * batch * int(e.work().Values)
+	}
 	if job.Clip > 0 { // every example has a model and a gradient
 		perLane += 4 * 2 * batch * e.task.Dim()
 		if work > 0 {

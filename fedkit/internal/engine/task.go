@@ -91,12 +91,12 @@ func (t *Task) Inputs(in []*graph.Node) (p []*graph.Node, x, y, key *graph.Node)
 	return in[:l:l], in[l], in[l+1], in[l+2]
 }
 
-// Arithmetic returns the floating-point operations of a forward pass for a batch, and those of its convolutions alone.
-func (t *Task) Arithmetic(d *datasets.Dataset, batch int) (operations, convolutions float64, err error) {
+// Work returns the work of a forward pass for a batch.
+func (t *Task) Work(d *datasets.Dataset, batch int) (xla.Work, error) {
 	return xla.NewProgram(t.Name, func(in []*graph.Node) []*graph.Node {
 		p, x, _, _ := t.Inputs(in)
 		return []*graph.Node{t.Forward(p, x)}
-	}).FLOPs(t.Arguments(d, 1, 1, batch)...)
+	}).Work(t.Arguments(d, 1, 1, batch)...)
 }
 
 // running reports whether parameter l is a running value.

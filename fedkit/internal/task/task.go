@@ -254,12 +254,12 @@ func (t *Task) String() string { return fmt.Sprintf("%s, %d parameters", t.Name,
 // Nothing is compiled. Errors: Forward fails, or there is no device.
 func (t *Task) FLOPs(d *datasets.Dataset) (float64, error) {
 	e := ForEngine(t)
-	one, _, err := e.Arithmetic(d, 1)
-	two, _, also := e.Arithmetic(d, 2)
+	one, err := e.Work(d, 1)
+	two, also := e.Work(d, 2)
 	if err = cmp.Or(err, also); err != nil {
 		return 0, fmt.Errorf("task %s: %w", t.Name, err)
 	}
-	return two - one, nil
+	return two.Operations - one.Operations, nil
 }
 
 // Freeze returns a copy of the task in which layers are frozen, named as in Task.Mask; see Param.Frozen. Errors: no layer, a name

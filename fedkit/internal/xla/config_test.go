@@ -54,15 +54,15 @@ func TestOnCPU(t *testing.T) {
 	}
 }
 
-func TestRewrites(t *testing.T) {
-	for form, want := range map[string][2]bool{"": {false, true}, "native": {}, "rewritten": {true, true}} { // on a GPU, on a CPU
+func TestForm(t *testing.T) {
+	for asked, want := range map[string][2]string{"": {Patches, Rewritten}, Native: {Native, Native}, Rewritten: {Rewritten, Rewritten}} { // on a GPU, on a CPU
 		for i, cpu := range []bool{false, true} {
-			if got, err := rewrites(form, cpu); got != want[i] || err != nil {
-				t.Errorf("%q on a CPU %v: %v, want %v; %v", form, cpu, got, want[i], err)
+			if got, err := form(asked, cpu); got != want[i] || err != nil {
+				t.Errorf("%q on a CPU %v: %v, want %v; %v", asked, cpu, got, want[i], err)
 			}
 		}
 	}
-	if _, err := rewrites("fast", true); err == nil || err.Error() != `FEDKIT_CONVOLUTIONS = "fast": must be native or rewritten` {
+	if _, err := form("fast", true); err == nil || err.Error() != `FEDKIT_CONVOLUTIONS = "fast": must be native, rewritten or patches` {
 		t.Error(err)
 	}
 }

@@ -7,19 +7,25 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// FLOPs returns the floating-point operations of matrix products and convolutions in the program for arguments of the given
-// shapes, and those of the convolutions alone: two per multiply-add. A loop's body counts once, since the graph does not give its
-// trip count.
-func (p *Program) FLOPs(arguments ...shapes.Shape) (operations, convolutions float64, err error) {
+// Work is what a program takes. A loop's body counts once, since the graph does not give its trip count.
+type Work struct {
+	Operations   float64 // floating-point operations of matrix products and convolutions, two per multiply-add
+	Convolutions float64 // those of the convolutions alone
+	Values       float64 // numbers that operations have as results; XLA fuses many of them and keeps them nowhere
+}
+
+// Work returns the work of the program for arguments of the given shapes.
+func (p *Program) Work(arguments ...shapes.Shape) (w Work, err error) {
 	defer Caught(&err)
 	g, _ := p.shared(nil, arguments)
 	for _, n := range g.Nodes() {
-		operations += 2 * multiplyAdds(n)
+		w.Operations += 2 * multiplyAdds(n)
 		if n.Type() == graph.NodeTypeConvGeneral {
-			convolutions += 2 * multiplyAdds(n)
+			w.Convolutions += 2 * multiplyAdds(n)
 		}
+		w.Values += float64(n.Shape().Size())
 	}
-	return operations, convolutions, nil
+	return w, nil
 }
 
 // Kernel returns the spatial shape of a convolution's kernel, and nil for any other node.

@@ -43,8 +43,8 @@ func TestArithmetic(t *testing.T) {
 		if strings.HasPrefix(test.name, "convolution") {
 			convolved = test.want
 		}
-		if got, of, err := p.FLOPs(arguments...); err != nil || got != test.want || of != convolved {
-			t.Errorf("%s: %v operations, %v of convolutions, want %v and %v; %v", test.name, got, of, test.want, convolved, err)
+		if got, err := p.Work(arguments...); err != nil || got.Operations != test.want || got.Convolutions != convolved {
+			t.Errorf("%s: %+v, want %v operations and %v of convolutions; %v", test.name, got, test.want, convolved, err)
 		}
 	}
 }

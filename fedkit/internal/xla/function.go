@@ -16,29 +16,40 @@ import (
 // into equivalent ones, so that GoMLX's layers and their gradients are fast. scripts/bench.md has the speedups.
 type function struct{ *gxla.Function }
 
-// formsEnv is the environment variable that overrides the choice: XLA's own forms, "native", or those of function, "rewritten".
-const formsEnv = "FEDKIT_CONVOLUTIONS"
+// formEnv is the environment variable that overrides the form of convolutions.
+const formEnv = "FEDKIT_CONVOLUTIONS"
 
-// rewrites reports whether convolutions and poolings are rewritten, as they are on a CPU unless the variable overrides it.
-func rewrites(form string, cpu bool) (bool, error) {
-	switch form {
+// The forms of convolutions and poolings: XLA's own; those of function, on a CPU; and, for model.Convolution on a GPU, one matrix product
+// of all clients, which has the precision of the others: XLA's own convolution takes TF32 there.
+const (
+	Native    = "native"
+	Rewritten = "rewritten"
+	Patches   = "patches"
+)
+
+// form returns the form of convolutions that the variable asks for or, if it is empty, that of the device.
+func form(asked string, cpu bool) (string, error) {
+	switch asked {
 	case "":
-		return cpu, nil
-	case "native", "rewritten":
-		return form == "rewritten", nil
+		if cpu {
+			return Rewritten, nil
+		}
+		return Patches, nil
+	case Native, Rewritten, Patches:
+		return asked, nil
 	}
-	return false, fmt.Errorf("%s = %q: must be native or rewritten", formsEnv, form)
+	return "", fmt.Errorf("%s = %q: must be %s, %s or %s", formEnv, asked, Native, Rewritten, Patches)
 }
 
-// rewriting is rewrites for this process.
-var rewriting = sync.OnceValue(func() bool {
-	is, _ := rewrites(os.Getenv(formsEnv), OnCPU()) // Backend refuses other values
+// Form is the form of convolutions in this process.
+var Form = sync.OnceValue(func() string {
+	is, _ := form(os.Getenv(formEnv), OnCPU()) // Backend refuses other values
 	return is
 })
 
 // rewritten returns a go-xla function that rewrites, if this process does.
 func rewritten(f compute.Function) compute.Function {
-	if own, is := f.(*gxla.Function); is && rewriting() {
+	if own, is := f.(*gxla.Function); is && Form() == Rewritten {
 		return function{own}
 	}
 	return f

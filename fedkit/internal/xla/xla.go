@@ -2,9 +2,8 @@
 // functions into programs. Equal programs are compiled once, wherever they are built. It counts compilations, so that a test can
 // check that nothing recompiles.
 //
-// Matrix products are computed in float32 on every device. NVIDIA GPUs can be several times faster with TF32, which keeps 10 of
-// the 23 mantissa bits of a factor, about three decimal digits. GOMLX_BACKEND=xla:cuda,tf32=true turns it on. Convolutions inside
-// GoMLX model functions are not covered: go-xla leaves their precision to XLA.
+// Matrix products and convolutions are computed in float32 on every device. NVIDIA GPUs can be several times faster with TF32, which
+// keeps 10 of the 23 mantissa bits of a factor, about three decimal digits. GOMLX_BACKEND=xla:cuda,tf32=true turns it on.
 package xla
 
 import (
@@ -33,7 +32,7 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	if err := checkConfig(config); err != nil {
 		return nil, fmt.Errorf("%w: %s = %q: %w", ErrNoPlugin, compute.ConfigEnvVar, config, err)
 	}
-	if _, err := rewrites(os.Getenv(formsEnv), false); err != nil {
+	if _, err := form(os.Getenv(formEnv), false); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoPlugin, err)
 	}
 	defer func() {
@@ -54,6 +53,11 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	if !onCPU(options) {
 		if err := os.Setenv(flagsEnv, deterministic(os.Getenv(flagsEnv))); err != nil {
 			return nil, err
+		}
+		if strings.HasSuffix(full, noTF32) { // go-xla leaves the precision of convolutions to NVIDIA's library, which takes TF32
+			if err := os.Setenv("NVIDIA_TF32_OVERRIDE", "0"); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if name == gxla.BackendName && onCPU(options) {
@@ -78,8 +82,10 @@ func inFloat32(config string) string {
 	if !slices.Contains(aliases, name) || slices.ContainsFunc(strings.Split(options, ","), named) {
 		return config
 	}
-	return name + ":" + options + ",tf32=false"
+	return name + ":" + options + noTF32
 }
+
+const noTF32 = ",tf32=false"
 
 // flagsEnv is the environment variable of XLA's flags, which are read when the plugin is opened.
 const flagsEnv = "XLA_FLAGS"
@@ -134,7 +140,7 @@ var Flags = sync.OnceValue(func() string {
 	if b, err := os.ReadFile(plugin); err == nil && filepath.IsAbs(plugin) {
 		flags = append(flags, fmt.Sprintf("plugin=%.8x", sha256.Sum256(b)))
 	}
-	if form := os.Getenv(formsEnv); form != "" {
+	if form := os.Getenv(formEnv); form != "" {
 		flags = append(flags, "convolutions="+form)
 	}
 	return strings.Join(flags, " ")
