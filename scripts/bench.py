@@ -18,9 +18,9 @@ VENV = ROOT / ".venv"
 PEERS = ROOT / "scripts" / "peers"
 
 
-def peer(env, script, *more, rounds=None):
+def peer(env, script, *more, rounds=None, under=()):
     python = VENV / env / "bin" / "python"
-    return lambda task, n: [str(python), str(PEERS / script), task, str(min(n, rounds or n)), *more]
+    return lambda task, n: [*under, str(python), str(PEERS / script), task, str(min(n, rounds or n)), *more]
 
 
 def fedkit(task, n):
@@ -51,6 +51,14 @@ SYSTEMS = {
     },
 }
 SYSTEMS["cifar-resnet8"] = SYSTEMS["femnist-cnn"]
+
+# What runs on a GPU: JAX as it comes, which computes products in TF32 there, and in float32, as fedkit does.
+GPU = {
+    "fedkit": fedkit,
+    "jax-vmap": peer("bench", "jax_vmap.py"),
+    "jax-float32": peer("bench", "jax_vmap.py", under=("/usr/bin/env", "JAX_DEFAULT_MATMUL_PRECISION=highest")),
+}
+COHORTS = [f"{task}-{n}" for task in ("cohort", "lenet") for n in (10, 100, 1000)]
 
 # What is measured besides rounds: each is a line of JSON with times in milliseconds.
 PARTS = {
@@ -150,17 +158,16 @@ def main():
     tasks, gpu = [t for t in args.task if t != "gpu"], "gpu" in args.task
     if gpu:
         env |= {"GOMLX_BACKEND": "xla:cuda", "JAX_PLATFORMS": "cuda"}  # either one fails if there is no GPU
-    for task in tasks or SYSTEMS:
+    for task in tasks or [*SYSTEMS, *(COHORTS if gpu else ())]:
         if task in ("parts", "cluster"):
             for part, systems in (PARTS if task == "parts" else CLUSTER).items():
                 alternate(part, systems, args, env, parts_table)
             continue
-        if task not in SYSTEMS:
+        if task not in [*SYSTEMS, *(COHORTS if gpu else ())]:
             sys.exit(f"no task {task!r}; there are: {', '.join(SYSTEMS)}, parts, cluster")
-        systems = {n: c for n, c in SYSTEMS[task].items() if n == "fedkit" or not args.only or n in args.only.split(",")}
+        systems = {n: c for n, c in (GPU if gpu else SYSTEMS[task]).items() if n == "fedkit" or not args.only or n in args.only.split(",")}
         if gpu:
-            print("(JAX needs its CUDA wheels for this: .venv/bench/bin/pip install 'jax[cuda12]==0.10.2')")
-            systems = {n: c for n, c in systems.items() if n in ("fedkit", "jax-vmap")}
+            print("(JAX needs its CUDA wheels for this: .venv/bench/bin/pip install 'jax[cuda13]==0.11.2')")
         alternate(task, systems, args, env, table)
 
 

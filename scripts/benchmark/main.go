@@ -80,6 +80,10 @@ func main() {
 	case "population": // 10,000 clients × 6
 		clients = 10000
 		avg = &strategy.FedAvg{Fraction: 0.001, Local: fedkit.Local{Batch: 6, LR: 0.1}}
+	case "lenet-10", "lenet-100", "lenet-1000": // of 1000 clients × 50, 5 batches of 10
+		data, clients, network = datasets.CIFAR10, 1000, model.LeNet()
+		n := must.M1(strconv.Atoi(strings.TrimPrefix(task, "lenet-")))
+		avg = &strategy.FedAvg{Fraction: float64(n) / 1000, Local: fedkit.Local{Batch: 10, LR: 0.1}}
 	case "cifar-lenet": // 1000 clients × 50, 50 per round, 5 batches of 10
 		data, clients, network = datasets.CIFAR10, 1000, model.LeNet()
 		avg = &strategy.FedAvg{Fraction: 0.05, Local: fedkit.Local{Batch: 10, LR: 0.1}}
