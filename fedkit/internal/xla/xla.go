@@ -51,13 +51,8 @@ var Backend = sync.OnceValues(func() (b compute.Backend, err error) {
 	full := inFloat32(config)
 	name, options, _ := strings.Cut(full, ":")
 	if !onCPU(options) {
-		if err := os.Setenv(flagsEnv, deterministic(os.Getenv(flagsEnv))); err != nil {
+		if err := prepareGPU(full); err != nil {
 			return nil, err
-		}
-		if strings.HasSuffix(full, noTF32) { // go-xla leaves the precision of convolutions to NVIDIA's library, which takes TF32
-			if err := os.Setenv("NVIDIA_TF32_OVERRIDE", "0"); err != nil {
-				return nil, err
-			}
 		}
 	}
 	if name == gxla.BackendName && onCPU(options) {
@@ -86,6 +81,23 @@ func inFloat32(config string) string {
 }
 
 const noTF32 = ",tf32=false"
+
+// prepareGPU sets the environment variables that a plugin for GPUs reads when it is opened.
+func prepareGPU(config string) error {
+	set := map[string]string{flagsEnv: deterministic(os.Getenv(flagsEnv))}
+	if strings.HasSuffix(config, noTF32) {
+		set["NVIDIA_TF32_OVERRIDE"] = "0" // go-xla leaves the precision of convolutions to NVIDIA's library, which takes TF32
+	}
+	if _, plugin, _ := split(config); filepath.IsAbs(plugin) {
+		set["GOPJRT_CUDA_CHECKS"] = "0" // a long warning unless NVIDIA's libraries are beside the plugin; it says itself if it finds none
+	}
+	for name, value := range set {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // flagsEnv is the environment variable of XLA's flags, which are read when the plugin is opened.
 const flagsEnv = "XLA_FLAGS"
