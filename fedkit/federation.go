@@ -195,6 +195,9 @@ func (f *Federation) NeedsValidation() error {
 	return Invalid("federation", f.Rule, "one whose clients have validation rows, as partition.Validation holds back")
 }
 
+// AllClients returns all clients, 0, 1, …, M−1.
+func (f *Federation) AllClients() []int { return sequence(f.Size()) }
+
 // Size returns M, the number of clients.
 func (f *Federation) Size() int {
 	if f == nil {

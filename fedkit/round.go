@@ -70,7 +70,7 @@ func (r *Round) restoreStage(stage string) { r.stage = stage }
 func (r *Round) Clients() int { return r.Fed.Size() }
 
 // AllClients returns all clients, 0, 1, …, M−1.
-func (r *Round) AllClients() []int { return sequence(r.Clients()) }
+func (r *Round) AllClients() []int { return r.Fed.AllClients() }
 
 // Rand returns the generator for a purpose in this round.
 func (r *Round) Rand(purpose string) *rand.Rand { return Random(r.opts.Seed, purpose, r.T) }

@@ -112,6 +112,7 @@ func TestTicks(t *testing.T) {
 		{Axis{Percent: true}, []float64{0.12, 0.93}, "0% 20% 40% 60% 80% 100%"},
 		{Axis{Percent: true}, []float64{0.931, 0.938}, "93.0% 93.2% 93.4% 93.6% 93.8%"},
 		{Axis{Percent: true}, []float64{1, 1}, "98.0% 98.5% 99.0% 99.5% 100.0%"},
+		{Axis{Percent: true, Log: true}, []float64{1e-6, 0.05}, "0.0001% 0.001% 0.01% 0.1% 1% 10%"},
 		{Axis{Whole: true}, []float64{1, 60}, "10 20 30 40 50 60"},
 		{Axis{Whole: true}, []float64{3, 3}, "3"},
 		{Axis{Whole: true}, []float64{100001, 100004}, "100001 100002 100003 100004"},

@@ -214,7 +214,7 @@ func (s *scale) label(v float64) string {
 	case s.Names != nil:
 		return s.Names[int(v)]
 	case s.Percent:
-		return table.Minus(strconv.FormatFloat(100*v, 'f', s.digits, 64)) + "%"
+		return table.Minus(strconv.FormatFloat(round(100*v, 12), 'f', s.digits, 64)) + "%"
 	case s.digits < 0:
 		return table.Minus(scientific(v, s.powers))
 	}

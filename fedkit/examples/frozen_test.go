@@ -67,13 +67,9 @@ func ExampleFedCOF() {
 // ridge is ridge regression of all training examples in float64, by a QR decomposition of [Z; √λ I].
 func ridge(t *testing.T, fed *fedkit.Federation, x *fedkit.Matrix, lambda float64) *mat.Dense {
 	t.Helper()
-	all := make([]int, fed.Size())
-	for i := range all {
-		all[i] = i
-	}
 	var z, y []float64
 	f, k := 0, fed.Task.Params[len(fed.Task.Params)-1].Size()
-	for _, p := range expect.Value(fed.Features(t.Context(), x, "", datasets.TrainPart, all))(t) {
+	for _, p := range expect.Value(fed.Features(t.Context(), x, "", datasets.TrainPart, fed.AllClients()))(t) {
 		for i, out := range p.Outputs {
 			f = len(out)
 			z = append(append(z, precision.Double(out)...), 1)

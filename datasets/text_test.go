@@ -1,0 +1,65 @@
+package datasets
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Two speakers, one of whom speaks twice.
+func TestText(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "two.txt")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("ROMEO\nO, she doth *teach*\n\nJULIET\nAy me! Ay me!\n\n\nROMEO\nthe torches\n")
+	d, err := Text{File: path, Window: 8, Share: 0.25}.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(s *Split, owner int32) (text string) {
+		for row, of := range s.Owner {
+			for i := row * 8; i < (row+1)*8 && of == owner; i++ {
+				if s.Labels[i] >= 0 {
+					text += string(Characters[s.Bytes[i]])
+				} else if s.Bytes[i] != 0 {
+					t.Errorf("row %d has the input %d without a label", row, s.Bytes[i])
+				}
+			}
+		}
+		return text
+	}
+	romeo, juliet := "O, she doth teach\nthe torches\n", "Ay me! Ay me!\n"
+	for i, text := range []string{romeo, juliet} {
+		cut := len(text) - len(text)/4
+		if got, want := read(&d.Train, int32(i)), text[:cut-1]; got != want {
+			t.Errorf("owner %d trains on %q, want %q", i, got, want)
+		}
+		if got, want := read(&d.Test, int32(i)), text[cut:len(text)-1]; got != want {
+			t.Errorf("owner %d is tested on %q, want %q", i, got, want)
+		}
+	}
+	if d.Name != "two" || !slices.Equal(d.Shape, []int{8}) || !slices.Equal(d.Outputs(), []int{8, 80}) {
+		t.Errorf("%s has the shape %v and the outputs %v", d.Name, d.Shape, d.Outputs())
+	}
+	for text, want := range map[string]string{
+		"":                    "has no text",
+		"ROMEO\n":             "ROMEO has 0 characters: must have at least 2",
+		"A\nabcdefghijklm\n\nB\nc": "B has 2 characters",
+	} {
+		write(text)
+		if _, err := (Text{File: path}).Make(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	for _, wrong := range []Text{{}, {File: path, Window: 1}, {File: path, Share: 1}, {File: path + ".none"}} {
+		if _, err := wrong.Make(); err == nil {
+			t.Errorf("%+v is not refused", wrong)
+		}
+	}
+}
