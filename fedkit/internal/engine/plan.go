@@ -22,11 +22,11 @@ type Width struct {
 
 const unevenFactor = 1.5
 
-// The widths for each kind of device. On a CPU compile time grows with each lane of convolutions, and dense layers gain from sharing a
+// The widths for each kind of device. Compile time grows with each lane of convolutions. On a CPU dense layers gain from sharing a
 // program only if they have few operations. go-xla does not report a GPU's memory: it is half of a small card.
 var (
 	CPU = Width{Even: 16, Uneven: 4, Convolving: 4, Operations: 100e6, Memory: 512 << 20, Block: 1024}
-	GPU = Width{Even: 1024, Uneven: 256, Convolving: 64, Operations: math.Inf(1), Memory: 4 << 30, Intermediates: 2, Block: 4096, Counted: true}
+	GPU = Width{Even: 1024, Uneven: 256, Convolving: 16, Operations: math.Inf(1), Memory: 4 << 30, Intermediates: 2, Block: 4096, Counted: true}
 )
 
 // here is the width for this process's device.
