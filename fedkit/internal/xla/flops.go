@@ -8,13 +8,13 @@ import (
 )
 
 // FLOPs returns the floating-point operations of matrix products and convolutions in the program for arguments of the given
-// shapes, and those of the convolutions alone: two per multiply-add. A loop's body counts once, since the graph does not give its
-// trip count.
+// shapes, and those of the convolutions alone: two per multiply-add. A loop's body counts once, but for those of Loop.Repeat, since the
+// graph does not give its trip count.
 func (p *Program) FLOPs(arguments ...shapes.Shape) (operations, convolutions float64, err error) {
 	defer Caught(&err)
 	g, _ := p.shared(nil, arguments)
 	for _, n := range g.Nodes() {
-		operations += 2 * multiplyAdds(n)
+		operations += 2 * times(n) * multiplyAdds(n)
 		if n.Type() == graph.NodeTypeConvGeneral {
 			convolutions += 2 * multiplyAdds(n)
 		}
