@@ -52,6 +52,10 @@ SYSTEMS = {
 }
 SYSTEMS["cifar-resnet8"] = SYSTEMS["femnist-cnn"]
 
+# Networks of other kinds, beside PyTorch alone.
+NETWORKS = ["chars-lstm", "chars-transformer", "words-transformer", "cifar-resnet18", "emnist-cnn"]
+SYSTEMS |= {task: {"fedkit": fedkit, "torch-loop": peer("bench", "torch_loop.py")} for task in NETWORKS}
+
 # What is measured besides rounds: each is a line of JSON with times in milliseconds.
 PARTS = {
     "server": {"fedkit": fedkit, "numpy": peer("bench", "numpy_server.py")},

@@ -34,25 +34,27 @@ func GRU(vocabulary, embedding, units int) fedkit.Model {
 }
 
 // gru returns the states after each token, [C, T, B, units]: p are the embedding, W, b and U, and x [C, B, T].
-func gru(p []*Node, x *Node) *Node {
-	return recurrent(stepwise(embedded(x, p[0]), p[1], p[2]), p[3], gruCell)
-}
+func gru(p []*Node, x *Node) *Node { return gruCell.layer(embedded(x, p[0]), p[1], p[2], p[3]) }
 
 // gruCell is one step of a GRU. Its gradients, with that δh of what follows, and v for h U_n:
 //
 //	δn = δh ⊙ (1 − z) ⊙ (1 − n²),    δz = δh ⊙ (h − n) ⊙ z(1−z),    δv = δn ⊙ r,    δr = δn ⊙ v ⊙ r(1−r).
 var gruCell = cell{
-	gates: 3, kept: 4, apart: true,
+	gates: 3, apart: true,
 	step: func(a, u []*Node, h, _ *Node) (*Node, *Node, []*Node) {
-		r, z := Sigmoid(Add(a[0], u[0])), Sigmoid(Add(a[1], u[1]))
-		n := Tanh(Add(a[2], Mul(r, u[2])))
-		return Add(n, Mul(z, Sub(h, n))), nil, []*Node{r, z, n, u[2]}
+		_, z, n := gruGates(a, u)
+		return Add(n, Mul(z, Sub(h, n))), nil, u
 	},
-	back: func(kept []*Node, h, dh, _ *Node) (da, du []*Node, dhBefore, dcBefore *Node) {
-		r, z, n, v := kept[0], kept[1], kept[2], kept[3]
+	back: func(a, u []*Node, h, _, dh, _ *Node) (da, du []*Node, dhBefore, dcBefore *Node) {
+		r, z, n := gruGates(a, u)
 		direct := Mul(dh, z)
 		dn := throughTanh(n, Sub(dh, direct))
-		dr, dz := throughSigmoid(r, Mul(dn, v)), throughSigmoid(z, Mul(dh, Sub(h, n)))
+		dr, dz := throughSigmoid(r, Mul(dn, u[2])), throughSigmoid(z, Mul(dh, Sub(h, n)))
 		return []*Node{dr, dz, dn}, []*Node{dr, dz, Mul(dn, r)}, direct, nil
 	},
+}
+
+func gruGates(a, u []*Node) (r, z, n *Node) {
+	r, z = Sigmoid(Add(a[0], u[0])), Sigmoid(Add(a[1], u[1]))
+	return r, z, Tanh(Add(a[2], Mul(r, u[2])))
 }

@@ -52,7 +52,7 @@ func LSTM(vocabulary, embedding int, units ...int) fedkit.Model {
 func lstm(p []*Node, x *Node) (states *Node) {
 	states = embedded(x, p[0])
 	for p = p[1:]; len(p) > 0; p = p[3:] {
-		states = recurrent(stepwise(states, p[0], p[1]), p[2], lstmCell)
+		states = lstmCell.layer(states, p[0], p[1], p[2])
 	}
 	return states
 }
@@ -62,18 +62,22 @@ func lstm(p []*Node, x *Node) (states *Node) {
 //	δc ← δc + δh ⊙ o ⊙ (1 − tanh²c),    δi = δc ⊙ g ⊙ i(1−i),    δf = δc ⊙ c_before ⊙ f(1−f),    δg = δc ⊙ i ⊙ (1−g²),
 //	δo = δh ⊙ tanh c ⊙ o(1−o),          δc_before = δc ⊙ f.
 var lstmCell = cell{
-	gates: 4, kept: 6, memory: true,
+	gates: 4, memory: true,
 	step: func(a, u []*Node, h, c *Node) (*Node, *Node, []*Node) {
-		sum := func(i int) *Node { return Add(a[i], u[i]) }
-		i, f, g, o := Sigmoid(sum(0)), Sigmoid(sum(1)), Tanh(sum(2)), Sigmoid(sum(3))
-		after := Add(Mul(f, c), Mul(i, g))
-		tanh := Tanh(after)
-		return Mul(o, tanh), after, []*Node{i, f, g, o, c, tanh}
+		sums := []*Node{Add(a[0], u[0]), Add(a[1], u[1]), Add(a[2], u[2]), Add(a[3], u[3])}
+		i, f, g, o := lstmGates(sums)
+		c = Add(Mul(f, c), Mul(i, g))
+		return Mul(o, Tanh(c)), c, sums
 	},
-	back: func(kept []*Node, before, dh, dc *Node) (da, du []*Node, dhBefore, dcBefore *Node) {
-		i, f, g, o, c, tanh := kept[0], kept[1], kept[2], kept[3], kept[4], kept[5]
+	back: func(_, sums []*Node, _, c, dh, dc *Node) (da, du []*Node, dhBefore, dcBefore *Node) {
+		i, f, g, o := lstmGates(sums)
+		tanh := Tanh(Add(Mul(f, c), Mul(i, g)))
 		dc = Add(dc, throughTanh(tanh, Mul(dh, o)))
 		da = []*Node{throughSigmoid(i, Mul(dc, g)), throughSigmoid(f, Mul(dc, c)), throughTanh(g, Mul(dc, i)), throughSigmoid(o, Mul(dh, tanh))}
 		return da, da, nil, Mul(dc, f)
 	},
+}
+
+func lstmGates(sums []*Node) (i, f, g, o *Node) {
+	return Sigmoid(sums[0]), Sigmoid(sums[1]), Tanh(sums[2]), Sigmoid(sums[3])
 }

@@ -7,62 +7,85 @@ import (
 )
 
 // cell is one step of a recurrent layer on batches [C, B, units], and its gradient. Both are bodies of a loop, without scalar constants.
+// Gates are nodes of their own, not parts of one: XLA has vectors for elements that lie one beside the other.
 type cell struct {
-	gates, kept int  // how many nodes a step takes, of a and of u, and keeps for its gradient
-	memory      bool // whether there is c besides h; else it is nil
-	apart       bool // whether the gradients by a and u differ
+	gates  int
+	memory bool // whether there is c besides h
+	apart  bool // whether the gradients by a and u differ
 
-	// step returns h and c after a step from a, products with its inputs, and u, products with h.
+	// step returns h and c after a step from a, products with its inputs, u, products with h, and c, gate by gate; and what back needs.
 	step func(a, u []*Node, h, c *Node) (hAfter, cAfter *Node, kept []*Node)
 
-	// back returns the gradients by a and u, by h, if it matters other than by u, and by c, from those by h and c after the step. h is that
-	// before it.
-	back func(kept []*Node, h, dh, dc *Node) (da, du []*Node, dhBefore, dcBefore *Node)
+	// back returns the gradients by a and u; by h, if it matters other than by u; and by c, from those by h and c after the step.
+	back func(a, kept []*Node, h, c, dh, dc *Node) (da, du []*Node, dhBefore, dcBefore *Node)
 }
 
-// stepwise is Dense on what a recurrent layer has as its inputs, [C or 1, T, B, in], in one product for all steps.
-func stepwise(x, w, b *Node) *Node {
-	d := x.Shape().Dimensions
-	return Reshape(Dense(Reshape(x, d[0], d[1]*d[2], d[3]), w, b), -1, d[1], d[2], w.Shape().Dim(2))
-}
-
-// recurrent returns h after each step, [C, T, B, units], from a [C, T, B, gates·units] and the kernel U [C, units, gates·units]: h and c
-// start at 0.
-//
-// It is a loop over the steps, and so is its gradient, so that the graph does not grow with T. That by U is one product after the loop.
-func recurrent(a, u *Node, of cell) *Node {
-	g, d, units := a.Graph(), a.Shape().Dimensions, u.Shape().Dim(1)
-	clients, T, b := d[0], d[1], d[2]
-	zeros := func(dims ...int) *Node { return Zeros(g, shapes.Make(a.DType(), dims...)) }
-	parts := func(v *Node) (all []*Node) {
-		for i := range v.Shape().Dim(2) / units {
-			all = append(all, SliceAxis(v, 2, AxisRange(i*units, (i+1)*units)))
-		}
-		return all
+// layer returns h after each step, [C, T, B, units], for inputs x [C or 1, T, B, in] and the kernels W [C, in, gates·units], b and U [C,
+// units, gates·units]; h and c start at 0. The products with all inputs are one for each gate.
+func (of cell) layer(x, w, b, u *Node) *Node {
+	units, d := u.Shape().Dim(1), x.Shape().Dimensions
+	x = Reshape(x, d[0], d[1]*d[2], d[3])
+	var as, us []*Node
+	for i := range of.gates {
+		own := AxisRange(i*units, (i+1)*units)
+		a := Dense(x, SliceAxis(w, 2, own), SliceAxis(b, 1, own))
+		as, us = append(as, Reshape(a, -1, d[1], d[2], units)), append(us, SliceAxis(u, 2, own))
 	}
-	at := func(v, t *Node) *Node { // [C, T, B, n] → [C, B, n]
-		n, zero := v.Shape().Dim(3), Const(g, int32(0))
-		return Reshape(DynamicSlice(v, []*Node{zero, t, zero, zero}, []int{clients, 1, b, n}), clients, b, n)
+	return of.loop(as, us)
+}
+
+// loop is layer from products a, [C, T, B, units] each. It is a loop over the steps, and so is its gradient, so that the graph does not
+// grow with T. That by U is one product for each gate after the loop.
+func (of cell) loop(a, u []*Node) *Node {
+	clients := a[0].Shape().Dim(0)
+	if groups := min(clients, parallelLoops); groups > 1 && xla.OnCPU() {
+		var all []*Node
+		for k := range groups {
+			own := func(vs []*Node) (part []*Node) {
+				for _, v := range vs {
+					part = append(part, SliceAxis(v, 0, AxisRange(k*clients/groups, (k+1)*clients/groups)))
+				}
+				return part
+			}
+			all = append(all, of.each(own(a), own(u)))
+		}
+		return Concatenate(all, 0)
+	}
+	return of.each(a, u)
+}
+
+// parallelLoops is the most loops that share the clients of a program on a CPU: XLA runs loops that do not depend on each other at the same
+// time, but the steps of one hardly keep two processors busy. Compile time grows with each.
+const parallelLoops = 4
+
+// each is loop with the clients side by side in each step.
+func (of cell) each(a, u []*Node) *Node {
+	g, d := a[0].Graph(), a[0].Shape().Dimensions
+	clients, T, b, units := d[0], d[1], d[2], d[3]
+	zeros := func(steps int) *Node { return Zeros(g, shapes.Make(a[0].DType(), clients, steps, b, units)) }
+	where := func(t *Node) []*Node { return []*Node{Const(g, int32(0)), t, Const(g, int32(0)), Const(g, int32(0))} }
+	at := func(v, t *Node) *Node { // [C, T, B, units] → [C, B, units]
+		return Reshape(DynamicSlice(v, where(t), []int{clients, 1, b, units}), clients, b, units)
+	}
+	all := func(vs []*Node, t *Node) (now []*Node) {
+		for _, v := range vs {
+			now = append(now, at(v, t))
+		}
+		return now
 	}
 	put := func(s *xla.Loop, name string, t *Node, values ...*Node) {
-		zero := Const(g, int32(0))
-		s.Set(name, DynamicUpdateSlice(s.One(name), InsertAxes(Concatenate(values, 2), 1), []*Node{zero, t, zero, zero}))
+		to := s.All(name)
+		for i, v := range values {
+			to[i] = DynamicUpdateSlice(to[i], InsertAxes(v, 1), where(t))
+		}
+		s.Set(name, to...)
 	}
-	loop := func(state func(s *xla.Loop)) *xla.Loop {
+	start := func() *xla.Loop {
 		s := xla.NewLoop(g)
-		s.Add("U", u)
-		s.Add("h", zeros(clients, b, units))
-		if of.memory {
-			s.Add("c", zeros(clients, b, units))
-		}
-		state(s)
+		s.Add("a", a...)
+		s.Add("h", Reshape(zeros(1), clients, b, units))
+		s.Add("c", Reshape(zeros(1), clients, b, units))
 		return s
-	}
-	memory := func(s *xla.Loop) *Node {
-		if of.memory {
-			return s.One("c")
-		}
-		return nil
 	}
 	carry := func(s *xla.Loop, h, c *Node) {
 		s.Set("h", h)
@@ -71,50 +94,66 @@ func recurrent(a, u *Node, of cell) *Node {
 		}
 	}
 
-	s := loop(func(s *xla.Loop) {
-		s.Add("a", a)
-		s.Add("kept", zeros(clients, T, b, of.kept*units))
-		s.Add("states", zeros(clients, T+1, b, units)) // before and after each step
-	})
+	s := start()
+	s.Add("U", u...)
+	s.Add("hs", zeros(T+1)) // before and after each step
+	s.Add("cs", zeros(T+1))
+	for range a {
+		s.Add("kept", zeros(T))
+	}
 	s.Repeat(T, func(t *Node, s *xla.Loop) {
-		h, c, kept := of.step(parts(at(s.One("a"), t)), parts(product(s.One("h"), s.One("U"))), s.One("h"), memory(s))
+		var products []*Node
+		for _, u := range s.All("U") {
+			products = append(products, product(s.One("h"), u))
+		}
+		h, c, kept := of.step(all(s.All("a"), t), products, s.One("h"), s.One("c"))
 		put(s, "kept", t, kept...)
-		put(s, "states", Add(t, Const(g, int32(1))), h)
+		put(s, "hs", Add(t, Const(g, int32(1))), h)
+		if of.memory {
+			put(s, "cs", Add(t, Const(g, int32(1))), c)
+		}
 		carry(s, h, c)
 	})
-	kept, states := s.One("kept"), s.One("states")
+	kept, hs, cs := s.All("kept"), s.One("hs"), s.One("cs")
 
 	slopes := func(slope *Node) []*Node {
-		s := loop(func(s *xla.Loop) { // h and c are their slopes
-			s.Add("slope", slope)
-			s.Add("kept", kept)
-			s.Add("states", states)
-			s.Add("δa", zeros(clients, T, b, of.gates*units))
+		s := start() // h and c are their slopes
+		s.Add("slope", slope)
+		s.Add("kept", kept...)
+		s.Add("hs", hs)
+		s.Add("cs", cs)
+		for i := range u {
+			s.Add("Uᵀ", Transpose(u[i], 1, 2))
+			s.Add("δa", zeros(T))
 			if of.apart {
-				s.Add("δu", zeros(clients, T, b, of.gates*units))
+				s.Add("δu", zeros(T))
 			}
-		})
+		}
 		s.Repeat(T, func(t *Node, s *xla.Loop) {
 			t = Sub(Const(g, int32(T-1)), t)
-			da, du, dh, dc := of.back(parts(at(s.One("kept"), t)), at(s.One("states"), t), Add(at(s.One("slope"), t), s.One("h")), memory(s))
+			dh := Add(at(s.One("slope"), t), s.One("h"))
+			da, du, dh, dc := of.back(all(s.All("a"), t), all(s.All("kept"), t), at(s.One("hs"), t), at(s.One("cs"), t), dh, s.One("c"))
 			put(s, "δa", t, da...)
 			if of.apart {
 				put(s, "δu", t, du...)
 			}
-			through := DotGeneral(Concatenate(du, 2), []int{2}, []int{0}, s.One("U"), []int{2}, []int{0})
-			if dh != nil {
-				through = Add(through, dh)
+			for i, u := range s.All("Uᵀ") {
+				if through := product(du[i], u); dh == nil {
+					dh = through
+				} else {
+					dh = Add(dh, through)
+				}
 			}
-			carry(s, through, dc)
+			carry(s, dh, dc)
 		})
-		rows := func(v *Node) *Node { return Reshape(v, clients, T*b, -1) }
-		before, du := rows(SliceAxis(states, 1, AxisRange(0, T))), s.One("δa")
-		if of.apart {
-			du = s.One("δu")
+		rows := func(v *Node) *Node { return Reshape(v, clients, T*b, units) }
+		before, all, of := rows(SliceAxis(hs, 1, AxisRange(0, T))), s.All("δa"), map[bool]string{false: "δa", true: "δu"}[of.apart]
+		for _, du := range s.All(of) {
+			all = append(all, DotGeneral(before, []int{1}, []int{0}, rows(du), []int{1}, []int{0}))
 		}
-		return []*Node{s.One("δa"), DotGeneral(before, []int{1}, []int{0}, rows(du), []int{1}, []int{0})}
+		return all
 	}
-	return withGradient(SliceAxis(states, 1, AxisRange(1, T+1)), slopes, a, u)
+	return withGradient(SliceAxis(hs, 1, AxisRange(1, T+1)), slopes, append(a[:len(a):len(a)], u...)...)
 }
 
 // throughSigmoid is the gradient by a of s = σ(a), from that by s.

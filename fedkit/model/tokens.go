@@ -64,8 +64,10 @@ func denseOnStates(t *fedkit.Task, d *datasets.Dataset, layer string, states fun
 	})
 	if last := len(t.Params) - 2; labelsTokens(d) {
 		t.Forward = func(p []*Node, x *Node) *Node {
-			out := stepwise(fedkit.NameLayer(layer, states(p[:last], x), 0, 2, 1, 3), p[last], p[last+1])
-			return fedkit.NameLayer("dense", Transpose(out, 1, 2))
+			all := fedkit.NameLayer(layer, states(p[:last], x), 0, 2, 1, 3)
+			d := all.Shape().Dimensions
+			out := Dense(Reshape(all, d[0], d[1]*d[2], d[3]), p[last], p[last+1])
+			return fedkit.NameLayer("dense", Transpose(Reshape(out, d[0], d[1], d[2], -1), 1, 2))
 		}
 	}
 	return t
