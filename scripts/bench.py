@@ -64,6 +64,8 @@ PARTS = {
     "cohort-100": {"fedkit": fedkit},
     "cohort-1000": {"fedkit": fedkit},
     "population": {"fedkit": fedkit},
+    "rows": {"fedkit": fedkit},
+    "cifar-resnet18-10": {"fedkit": lambda task, n: fedkit(task, 2)},  # for its memory
 }
 
 # The same for clustering: 2,000 points on the host and on the device, the linkages of 10,000, and what clustering adds to a round.
