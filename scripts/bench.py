@@ -52,6 +52,10 @@ SYSTEMS = {
 }
 SYSTEMS["cifar-resnet8"] = SYSTEMS["femnist-cnn"]
 
+# Networks of other kinds, beside PyTorch alone.
+NETWORKS = ["chars-lstm", "chars-transformer", "words-transformer", "cifar-resnet18", "emnist-cnn"]
+SYSTEMS |= {task: {"fedkit": fedkit, "torch-loop": peer("bench", "torch_loop.py")} for task in NETWORKS}
+
 # What runs on a GPU: JAX as it comes, which computes products in TF32 there, and in float32, as fedkit does.
 GPU = {
     "fedkit": fedkit,
@@ -68,6 +72,8 @@ PARTS = {
     "cohort-100": {"fedkit": fedkit},
     "cohort-1000": {"fedkit": fedkit},
     "population": {"fedkit": fedkit},
+    "rows": {"fedkit": fedkit},
+    "cifar-resnet18-10": {"fedkit": lambda task, n: fedkit(task, 2)},  # for its memory
 }
 
 # The same for clustering: 2,000 points on the host and on the device, the linkages of 10,000, and what clustering adds to a round.
@@ -158,7 +164,7 @@ def main():
     tasks, gpu = [t for t in args.task if t != "gpu"], "gpu" in args.task
     if gpu:
         env |= {"GOMLX_BACKEND": "xla:cuda", "JAX_PLATFORMS": "cuda"}  # either one fails if there is no GPU
-    for task in tasks or [*SYSTEMS, *(COHORTS if gpu else ())]:
+    for task in tasks or ([t for t in SYSTEMS if t not in NETWORKS] + COHORTS if gpu else SYSTEMS):
         if task in ("parts", "cluster"):
             for part, systems in (PARTS if task == "parts" else CLUSTER).items():
                 alternate(part, systems, args, env, parts_table)

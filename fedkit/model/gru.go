@@ -16,8 +16,7 @@ import (
 //	h ← z ⊙ h + (1 − z) ⊙ n.
 //
 // The data has the shape [T], with whole numbers in [0, vocabulary): bytes of Scale 1. To predict the next token, labels
-// are tokens too. With a label at each of the T positions, the dense layer has one output per class on every state. The loop over
-// the sequence is unrolled, so compiling takes a second or more for every 20 tokens.
+// are tokens too. With a label at each of the T positions, the dense layer has one output per class on every state.
 func GRU(vocabulary, embedding, units int) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		k, err := sequences("model.GRU", d, vocabulary, size{"embedding", embedding}, size{"units", units})
@@ -34,21 +33,28 @@ func GRU(vocabulary, embedding, units int) fedkit.Model {
 	}
 }
 
-// gru returns the states after each token, [C, B, units]: p are the embedding, W, b and U, and x [C, B, T].
-func gru(p []*Node, x *Node) (states []*Node) {
-	units := p[3].Shape().Dim(1)
-	cut := func(v *Node, from, to int) *Node { return SliceAxis(v, -1, AxisRange(from*units, to*units)) }
-	var h *Node
-	for _, token := range embedded(x, p[0]) {
-		a := Dense(token, p[1], p[2])
-		if h == nil {
-			h = ZerosLike(cut(a, 0, 1))
-		}
-		u := product(h, p[3])
-		rz := Sigmoid(Add(cut(a, 0, 2), cut(u, 0, 2)))
-		n := Tanh(Add(cut(a, 2, 3), Mul(cut(rz, 0, 1), cut(u, 2, 3))))
-		h = Add(n, Mul(cut(rz, 1, 2), Sub(h, n)))
-		states = append(states, h)
-	}
-	return states
+// gru returns the states after each token, [C, T, B, units]: p are the embedding, W, b and U, and x [C, B, T].
+func gru(p []*Node, x *Node) *Node { return gruCell.layer(embedded(x, p[0]), p[1], p[2], p[3]) }
+
+// gruCell is one step of a GRU. Its gradients, with that δh of what follows, and v for h U_n:
+//
+//	δn = δh ⊙ (1 − z) ⊙ (1 − n²),    δz = δh ⊙ (h − n) ⊙ z(1−z),    δv = δn ⊙ r,    δr = δn ⊙ v ⊙ r(1−r).
+var gruCell = cell{
+	gates: 3, apart: true,
+	step: func(a, u []*Node, h, _ *Node) (*Node, *Node, []*Node) {
+		_, z, n := gruGates(a, u)
+		return Add(n, Mul(z, Sub(h, n))), nil, u
+	},
+	back: func(a, u []*Node, h, _, dh, _ *Node) (da, du []*Node, dhBefore, dcBefore *Node) {
+		r, z, n := gruGates(a, u)
+		direct := Mul(dh, z)
+		dn := throughTanh(n, Sub(dh, direct))
+		dr, dz := throughSigmoid(r, Mul(dn, u[2])), throughSigmoid(z, Mul(dh, Sub(h, n)))
+		return []*Node{dr, dz, dn}, []*Node{dr, dz, Mul(dn, r)}, direct, nil
+	},
+}
+
+func gruGates(a, u []*Node) (r, z, n *Node) {
+	r, z = Sigmoid(Add(a[0], u[0])), Sigmoid(Add(a[1], u[1]))
+	return r, z, Tanh(Add(a[2], Mul(r, u[2])))
 }

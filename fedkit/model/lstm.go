@@ -6,7 +6,6 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -19,7 +18,7 @@ import (
 //
 // Data and outputs are those of GRU: a label for the sequence or, as in language models, at each token, −1 where there is none, such as
 // after the end of a text. LSTM(90, 8, 256, 256) is the network of arXiv 2003.00295 for Shakespeare, with 820,522 parameters for 90
-// classes. b_f starts at 1. The loop over the sequence is unrolled, so compile time grows with T and the number of layers.
+// classes. b_f starts at 1.
 func LSTM(vocabulary, embedding int, units ...int) fedkit.Model {
 	return func(d *datasets.Dataset) (*fedkit.Task, error) {
 		sizes := []size{{"embedding", embedding}}
@@ -49,46 +48,36 @@ func LSTM(vocabulary, embedding int, units ...int) fedkit.Model {
 	}
 }
 
-// lstm returns the last layer's states after each token, [C, B, units]: p are the embedding, and W, b and U of each layer; x [C, B, T].
-func lstm(p []*Node, x *Node) (states []*Node) {
+// lstm returns the last layer's states after each token, [C, T, B, units]: p are the embedding, and W, b and U of each layer; x [C, B, T].
+func lstm(p []*Node, x *Node) (states *Node) {
 	states = embedded(x, p[0])
 	for p = p[1:]; len(p) > 0; p = p[3:] {
-		units := p[2].Shape().Dim(1)
-		product := stepwise(Concatenate([]*Node{p[0], p[2]}, 1))
-		biases := InsertAxes(p[1], 1)
-		cut := func(v *Node, from, to int) *Node { return SliceAxis(v, -1, AxisRange(from*units, to*units)) }
-		h := Zeros(x.Graph(), shapes.Make(p[0].DType(), p[0].Shape().Dim(0), x.Shape().Dim(1), units))
-		c := h
-		for t, in := range states {
-			in = Add(product(Concatenate([]*Node{in, h}, -1)), biases)
-			gates := Sigmoid(cut(in, 0, 2))
-			c = Add(Mul(cut(gates, 1, 2), c), Mul(cut(gates, 0, 1), Tanh(cut(in, 2, 3))))
-			h = Mul(Sigmoid(cut(in, 3, 4)), Tanh(c))
-			states[t] = h
-		}
+		states = lstmCell.layer(states, p[0], p[1], p[2])
 	}
 	return states
 }
 
-// stepwise is product with w [C, in, out] in the steps of a recurrent layer. Its gradient by w is one product over all steps, in place of
-// a sum of as many, each as large as w.
-func stepwise(w *Node) func(x *Node) *Node {
-	var inputs, slopes []*Node // by step, [C, B, in], and [C, B, out] as the gradient comes by
-	w = IdentityWithCustomGradient(w, func(_, sum *Node) *Node {
-		var xs, ds []*Node
-		for t, d := range slopes {
-			if d != nil {
-				xs, ds, slopes[t] = append(xs, inputs[t]), append(ds, d), nil
-			}
-		}
-		return DotGeneral(Concatenate(xs, 1), []int{1}, []int{0}, Concatenate(ds, 1), []int{1}, []int{0})
-	})
-	return func(x *Node) *Node {
-		t := len(inputs)
-		inputs, slopes = append(inputs, x), append(slopes, nil)
-		return IdentityWithCustomGradient(product(x, w), func(_, d *Node) *Node {
-			slopes[t] = d
-			return d
-		})
-	}
+// lstmCell is one step of an LSTM. Its gradients, with those δh and δc of what follows:
+//
+//	δc ← δc + δh ⊙ o ⊙ (1 − tanh²c),    δi = δc ⊙ g ⊙ i(1−i),    δf = δc ⊙ c_before ⊙ f(1−f),    δg = δc ⊙ i ⊙ (1−g²),
+//	δo = δh ⊙ tanh c ⊙ o(1−o),          δc_before = δc ⊙ f.
+var lstmCell = cell{
+	gates: 4, memory: true,
+	step: func(a, u []*Node, h, c *Node) (*Node, *Node, []*Node) {
+		sums := []*Node{Add(a[0], u[0]), Add(a[1], u[1]), Add(a[2], u[2]), Add(a[3], u[3])}
+		i, f, g, o := lstmGates(sums)
+		c = Add(Mul(f, c), Mul(i, g))
+		return Mul(o, Tanh(c)), c, sums
+	},
+	back: func(_, sums []*Node, _, c, dh, dc *Node) (da, du []*Node, dhBefore, dcBefore *Node) {
+		i, f, g, o := lstmGates(sums)
+		tanh := Tanh(Add(Mul(f, c), Mul(i, g)))
+		dc = Add(dc, throughTanh(tanh, Mul(dh, o)))
+		da = []*Node{throughSigmoid(i, Mul(dc, g)), throughSigmoid(f, Mul(dc, c)), throughTanh(g, Mul(dc, i)), throughSigmoid(o, Mul(dh, tanh))}
+		return da, da, nil, Mul(dc, f)
+	},
+}
+
+func lstmGates(sums []*Node) (i, f, g, o *Node) {
+	return Sigmoid(sums[0]), Sigmoid(sums[1]), Tanh(sums[2]), Sigmoid(sums[3])
 }

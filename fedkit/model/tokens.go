@@ -49,29 +49,25 @@ func sequences(model string, d *datasets.Dataset, vocabulary int, sizes ...size)
 // labelsTokens reports whether each token has a label, and not the sequence.
 func labelsTokens(d *datasets.Dataset) bool { return len(d.Outputs()) == 2 }
 
-// embedded are the embeddings of the tokens, [C, B, width] each: x [C or 1, B, T], embedding [C, vocabulary, width].
-func embedded(x, embedding *Node) (tokens []*Node) {
-	x = ConvertDType(x, dtypes.Int32)
-	for t := range x.Shape().Dim(2) {
-		token := OneHot(Squeeze(SliceAxis(x, 2, AxisElem(t)), 2), embedding.Shape().Dim(1), embedding.DType())
-		tokens = append(tokens, product(token, embedding))
-	}
-	return tokens
+// embedded are the embeddings of the tokens, [C, T, B, width]: x [C or 1, B, T], embedding [C, vocabulary, width].
+func embedded(x, embedding *Node) *Node {
+	sets, b, T := x.Shape().Dim(0), x.Shape().Dim(1), x.Shape().Dim(2)
+	x = Reshape(Transpose(ConvertDType(x, dtypes.Int32), 1, 2), sets, T*b)
+	return Reshape(product(OneHot(x, embedding.Shape().Dim(1), embedding.DType()), embedding), -1, T, b, embedding.Shape().Dim(2))
 }
 
 // denseOnStates completes a recurrent task whose last layer is dense on its last state or, if each token has a label, on every state.
-// states are those after each token, [C, B, units].
-func denseOnStates(t *fedkit.Task, d *datasets.Dataset, layer string, states func(p []*Node, x *Node) []*Node) *fedkit.Task {
+// states are those after each token, [C, T, B, units].
+func denseOnStates(t *fedkit.Task, d *datasets.Dataset, layer string, states func(p []*Node, x *Node) *Node) *fedkit.Task {
 	t = lastDense(t, func(p []*Node, x *Node) *Node {
-		all := states(p, x)
-		return fedkit.NameLayer(layer, all[len(all)-1])
+		return fedkit.NameLayer(layer, Squeeze(SliceAxis(states(p, x), 1, AxisElem(-1)), 1))
 	})
 	if last := len(t.Params) - 2; labelsTokens(d) {
 		t.Forward = func(p []*Node, x *Node) *Node {
-			all := fedkit.NameLayer(layer, Stack(states(p[:last], x), 2)) // [C, B, T, units]
+			all := fedkit.NameLayer(layer, states(p[:last], x), 0, 2, 1, 3)
 			d := all.Shape().Dimensions
 			out := Dense(Reshape(all, d[0], d[1]*d[2], d[3]), p[last], p[last+1])
-			return fedkit.NameLayer("dense", Reshape(out, d[0], d[1], d[2], -1))
+			return fedkit.NameLayer("dense", Transpose(Reshape(out, d[0], d[1], d[2], -1), 1, 2))
 		}
 	}
 	return t

@@ -64,6 +64,9 @@ func main() {
 	case "study":
 		compute(flag.Arg(1))
 		return
+	case "rows":
+		rows()
+		return
 	case "evaluate":
 		fed := must.M1(fedkit.New(must.M1(datasets.MNIST()), partition.IID{Clients: 100}, model.MLP(128, 64)))
 		must.M1(fedkit.Run(context.Background(), fed, evaluate{}, fedkit.Options{Rounds: 1, Workers: *workers}))
@@ -93,11 +96,31 @@ func main() {
 	case "cifar-resnet8", "cifar-resnet8-gomlx": // 200 clients × 250, 4 per round, 5 batches of 50
 		data, clients, network = datasets.CIFAR10, 200, either(task, model.ResNet8(), resNet8)
 		avg = &strategy.FedAvg{Fraction: 0.02, Local: fedkit.Local{Batch: 50, LR: 0.1}}
+	case "cifar-resnet18", "cifar-resnet18-10": // 1000 clients × 20, 4 or 10 per round, 2 batches of 10
+		data, clients, network = datasets.CIFAR10, 1000, model.ResNet18()
+		n := map[string]float64{"cifar-resnet18": 4, "cifar-resnet18-10": 10}[task]
+		avg = &strategy.FedAvg{Fraction: n / 1000, Local: fedkit.Local{Batch: 10, LR: 0.01}}
+	case "emnist-cnn": // MNIST, 600 clients × 100, 10 per round, 5 batches of 20
+		clients, network = 600, model.EMNISTCNN()
+		avg = &strategy.FedAvg{Fraction: 1. / 60, Local: fedkit.Local{Batch: 20, LR: 0.1}}
+	case "chars-lstm", "chars-transformer": // 100 clients × 20 texts of 80 characters, 10 per round, 2 batches of 10
+		data, network = text(80, 90), model.LSTM(90, 8, 256, 256)
+		if task == "chars-transformer" {
+			network = model.Transformer{Vocabulary: 90}.Model()
+		}
+		avg = &strategy.FedAvg{Fraction: 0.1, Local: fedkit.Local{Batch: 10, LR: 0.1}}
+	case "words-transformer": // 100 clients × 20 texts of 20 words, 10 per round, 2 batches of 10
+		data, network = text(20, 10004), model.Transformer{Vocabulary: 10004}.Model()
+		avg = &strategy.FedAvg{Fraction: 0.1, Local: fedkit.Local{Batch: 10, LR: 0.1}}
 	default:
 		fmt.Fprintf(os.Stderr, "no task %q\n", task)
 		os.Exit(2)
 	}
 	examples := must.M1(data())
+	if strings.HasPrefix(flag.Arg(0), "cifar-resnet18") { // 10,000 would take as long as forty rounds
+		t := &examples.Test
+		t.Bytes, t.Labels = t.Bytes[:1000*examples.Features()], t.Labels[:1000]
+	}
 	made := time.Now()
 	fed := must.M1(fedkit.New(examples, partition.IID{Clients: clients}, network))
 	took := time.Since(made)

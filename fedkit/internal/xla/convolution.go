@@ -11,7 +11,7 @@ import (
 // inside a loop: a gradient would be computed by scalar code there.
 func (f function) ConvGeneral(x, w compute.Value, axes compute.ConvolveAxesConfig, strides []int, paddings [][2]int,
 	inputDilations, kernelDilations []int, groups, batchGroups int) (compute.Value, error) {
-	if s, err := f.Shape(x); err != nil || batchGroups > 1 || s.DType != dtypes.Float32 {
+	if s, err := f.Shape(x); !f.rewrites || err != nil || batchGroups > 1 || s.DType != dtypes.Float32 {
 		return f.Function.ConvGeneral(x, w, axes, strides, paddings, inputDilations, kernelDilations, groups, batchGroups)
 	}
 	n := len(axes.InputSpatial)

@@ -7,7 +7,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Work is what a program takes. A loop's body counts once, since the graph does not give its trip count.
+// Work is what a program takes. A loop's body counts once, but for those of Loop.Repeat, since the graph does not give its trip count.
 type Work struct {
 	Operations   float64 // floating-point operations of matrix products and convolutions, two per multiply-add
 	Convolutions float64 // those of the convolutions alone
@@ -19,7 +19,7 @@ func (p *Program) Work(arguments ...shapes.Shape) (w Work, err error) {
 	defer Caught(&err)
 	g, _ := p.shared(nil, arguments)
 	for _, n := range g.Nodes() {
-		w.Operations += 2 * multiplyAdds(n)
+		w.Operations += 2 * times(n) * multiplyAdds(n)
 		if n.Type() == graph.NodeTypeConvGeneral {
 			w.Convolutions += 2 * multiplyAdds(n)
 		}

@@ -13,8 +13,13 @@ import (
 )
 
 // function is a graph function for a CPU. It rewrites operations that XLA compiles to slow code there, above all inside a loop,
-// into equivalent ones, so that GoMLX's layers and their gradients are fast. scripts/bench.md has the speedups.
-type function struct{ *gxla.Function }
+// into equivalent ones, so that GoMLX's layers and their gradients are fast. scripts/bench.md has the speedups. On any device, its
+// closures nest: GoMLX asks the main function for each, and go-xla would make that the parent of a loop's body inside another's.
+type function struct {
+	*gxla.Function
+	rewrites bool
+	open     *[]*gxla.Function // closures of the program that are being built, the innermost last
+}
 
 // formEnv is the environment variable that overrides the form of convolutions.
 const formEnv = "FEDKIT_CONVOLUTIONS"
@@ -47,21 +52,32 @@ var Form = sync.OnceValue(func() string {
 	return is
 })
 
-// rewritten returns a go-xla function that rewrites, if this process does.
-func rewritten(f compute.Function) compute.Function {
-	if own, is := f.(*gxla.Function); is && Form() == Rewritten {
-		return function{own}
+// rewritten returns a go-xla function that rewrites, if this process does, and whose closures nest.
+func rewritten(f compute.Function, open *[]*gxla.Function) compute.Function {
+	if own, is := f.(*gxla.Function); is {
+		return function{own, Form() == Rewritten, open}
 	}
 	return f
 }
 
 // Closure implements compute.Function, as the methods below do.
 func (f function) Closure() (compute.Function, error) {
-	c, err := f.Function.Closure()
-	if err != nil {
-		return nil, err
+	parent := f.Function
+	if n := len(*f.open); n > 0 {
+		parent = (*f.open)[n-1]
 	}
-	return rewritten(c), nil
+	c, err := parent.Closure()
+	if own, is := c.(*gxla.Function); is && err == nil {
+		*f.open = append(*f.open, own)
+	}
+	return rewritten(c, f.open), err
+}
+
+func (f function) Return(outputs []compute.Value, shardings []*compute.ShardingSpec) error {
+	if n := len(*f.open); n > 0 && (*f.open)[n-1] == f.Function {
+		*f.open = (*f.open)[:n-1]
+	}
+	return f.Function.Return(outputs, shardings)
 }
 
 func (f function) While(cond, body compute.Function, state ...compute.Value) ([]compute.Value, error) {

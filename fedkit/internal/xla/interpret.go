@@ -50,7 +50,7 @@ func (p *Program) Interpret(args ...any) (out []*tensors.Tensor, err error) {
 // work estimates the multiplications of a graph.
 func work(g *graph.Graph) (n float64) {
 	for _, node := range g.Nodes() {
-		n += float64(node.Shape().Size()) + multiplyAdds(node)
+		n += times(node) * (float64(node.Shape().Size()) + multiplyAdds(node))
 	}
 	return n
 }

@@ -15,10 +15,10 @@ type window struct {
 	places        [][]int // positions in the window, the last axis fastest
 }
 
-// pooling returns the window of a pooling operation; nil if it is padded, or has many positions.
+// pooling returns the window of a pooling operation; nil if it is not rewritten: padded, or of many positions, say.
 func (f function) pooling(x compute.Value, size, strides []int, paddings [][2]int) *window {
 	shape, err := f.Shape(x)
-	if err != nil || shape.DType != dtypes.Float32 || len(size) != shape.Rank() {
+	if !f.rewrites || err != nil || shape.DType != dtypes.Float32 || len(size) != shape.Rank() {
 		return nil
 	}
 	if len(strides) == 0 {

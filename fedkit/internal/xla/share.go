@@ -33,7 +33,7 @@ var errLowered = errors.New("written down, not compiled")
 func (s sharing) Builder(name string) compute.Builder {
 	b := s.Backend.Builder(name)
 	if x, ok := b.(*gxla.Builder); ok {
-		return builder{x, s.lowered}
+		return builder{x, s.lowered, new([]*gxla.Function)}
 	}
 	return b
 }
@@ -41,10 +41,11 @@ func (s sharing) Builder(name string) compute.Builder {
 type builder struct {
 	*gxla.Builder
 	lowered *[]byte
+	open    *[]*gxla.Function // see function
 }
 
 // Main implements compute.Builder.
-func (b builder) Main() compute.Function { return rewritten(b.Builder.Main()) }
+func (b builder) Main() compute.Function { return rewritten(b.Builder.Main(), b.open) }
 
 // NewFunction implements compute.Builder.
 func (b builder) NewFunction(name string) (compute.Function, error) {
@@ -52,7 +53,7 @@ func (b builder) NewFunction(name string) (compute.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rewritten(f), nil
+	return rewritten(f, b.open), nil
 }
 
 // Compile implements compute.Builder.
