@@ -3,6 +3,8 @@ package parquet_test
 import (
 	"bytes"
 	"fmt"
+	"image"
+	"image/png"
 	"math"
 	"os"
 	"os/exec"
@@ -169,6 +171,65 @@ func TestBombInParquet(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "more than 33554432 numbers") {
 		t.Errorf("%d bytes: %v", b.Len(), err)
 	}
+}
+
+// Shards are one table, and images are bytes.
+func TestImages(t *testing.T) {
+	type picture struct {
+		Bytes []byte  `parquet:"bytes"`
+		Path  *string `parquet:"path,optional"`
+	}
+	type digit struct {
+		Image  *picture `parquet:"image,optional"`
+		Hand   int64    `parquet:"hand"` // a number that is not read
+		Writer string   `parquet:"writer"`
+		Label  int64    `parquet:"label"`
+	}
+	of := func(writer string, label int64, values ...uint8) digit {
+		return digit{Image: &picture{Bytes: gray(t, values...)}, Writer: writer, Label: label}
+	}
+	files := []string{file(t, of("b", 1, 1, 2), of("a", 0, 3, 4)), file(t, of("a", 1, 5, 6))}
+	d := expect.Value(parquet.Table{Files: files, TestFiles: files[1:], Owner: "writer", Name: "digits"}.Make())(t)
+	if !slices.Equal(d.Shape, []int{1, 2, 1}) || !slices.Equal(d.Train.Bytes, []uint8{1, 2, 3, 4, 5, 6}) || !slices.Equal(d.Train.Owner, []int32{1, 0, 0}) || !slices.Equal(d.Test.Labels, []int32{1}) ||
+		d.Train.Scale != 1.0/255 || d.Check() != nil {
+		t.Errorf("%+v", d)
+	}
+	if d := expect.Value(parquet.Table{Files: files, Shape: []int{2}}.Make())(t); !slices.Equal(d.Shape, []int{2}) || d.Test.Len() != 1 {
+		t.Errorf("%+v", d)
+	}
+	two := file(t, struct {
+		A, B picture
+		C    int64
+	}{})
+	for want, table := range map[string]parquet.Table{
+		"File = a and Files = [\"b\"]: must be only one":                           {File: "a", Files: []string{"b"}},
+		"Test = a and TestFiles = [\"b\"]: must be only one":                       {File: "a", Test: "a", TestFiles: []string{"b"}},
+		`has the columns of images ["image"]: Features must be one of`:             {Files: files, Features: []string{"image", "hand"}},
+		`has the columns of images ["A" "B"]: Features must be one of them`:        {File: two},
+		`column "image" has the parts ["bytes" "path"]: must be one value, or a l`: {Files: files, Label: "image"},
+		"Standardize = true: must be false for images":                             {Files: files, Standardize: true},
+		"Shape = [3]: must have the product 2, the number":                         {Files: files, Shape: []int{3}},
+		"Train: row 3: has 1×3 pixels: must have 1×2, as the first image has":      {Files: append(files, file(t, of("c", 2, 1, 2, 3)))},
+		"Test: row 0: has 1×3 pixels: must have 1×2, as the first image has":       {Files: files, Test: file(t, of("c", 2, 1, 2, 3))},
+		"Train: row 0: is not a PNG or JPEG image":                                 {File: file(t, digit{Image: &picture{Bytes: []byte("GIF")}})},
+		`row 1, column "image": the value is missing: must be there`:               {File: file(t, of("b", 1, 1, 2), digit{})},
+		`must be those of`: {Label: "label", Files: append(files, file(t, struct {
+			Hand  int64 `parquet:"hand"`
+			Label int64 `parquet:"label"`
+		}{}))},
+	} {
+		if _, err := table.Make(); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "datasets: ") || strings.Contains(err.Error(), "Size scales") {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// gray is a PNG of one row of pixels.
+func gray(t testing.TB, values ...uint8) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	expect.OK(t, png.Encode(&b, &image.Gray{Pix: values, Stride: len(values), Rect: image.Rect(0, 0, len(values), 1)}))
+	return b.Bytes()
 }
 
 // Damaged files are refused without a panic.
