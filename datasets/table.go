@@ -34,8 +34,8 @@ type Rows struct {
 	Owners   []string  // [n], numbered like classes; nil: unknown
 }
 
-// Make returns the data set: Shape [f] or as given, Floats, rows in their order. Errors: lists whose lengths do not fit, values
-// that are not finite, images that differ in size or color from the first one (rows count from 0), fewer than 2 classes or more than 65536.
+// Make returns the data set: Floats, or Bytes of images, rows in their order. Errors: lists whose lengths do not fit, values that are
+// not finite, images that differ in size or color from the first one (rows count from 0), fewer than 2 classes or more than 65536.
 func (t Table) Make() (*Dataset, error) {
 	if err := checkShare("Table", t.Share, ""); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (t Table) Make() (*Dataset, error) {
 	t.Source, t.Label = cmp.Or(t.Source, "Table"), cmp.Or(t.Label, "Labels")
 	d := &Dataset{Name: t.Name, Shape: slices.Clone(t.Shape), Train: t.Train.split(), Test: t.Test.split()}
 	if err := t.shape(d); err != nil {
-		return nil, fmt.Errorf("datasets: %s: %w", t.Source, err)
+		return nil, err
 	}
 	if err := t.number(d); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (t Table) shape(d *Dataset) error {
 		}
 		is = images.Shape
 	case n == 0 || len(t.Train.Features)%n != 0:
-		return fmt.Errorf("%d features of %d rows: must be equally many of each, and at least one row", len(t.Train.Features), n)
+		return fmt.Errorf("datasets: %s: %d features of %d rows: must be equally many of each, and at least one row", t.Source, len(t.Train.Features), n)
 	default:
 		is = []int{len(t.Train.Features) / n}
 	}
@@ -85,7 +85,7 @@ func (t Table) shape(d *Dataset) error {
 		return nil
 	}
 	if f := (&Dataset{Shape: is}).Features(); d.Features() != f || slices.Min(d.Shape) < 1 {
-		return fmt.Errorf("Shape = %v: must have the product %d, the number of columns with features, or of values of an image", t.Shape, f)
+		return fmt.Errorf("datasets: %s: Shape = %v: must have the product %d, the number of columns with features, or of values of an image", t.Source, t.Shape, f)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (t Table) shape(d *Dataset) error {
 // decode sets the bytes of both parts; the shape of images goes to another data set.
 func (t Table) decode(d, images *Dataset) error {
 	if t.Standardize {
-		return errors.New("Standardize = true: must be false for images, which stay bytes")
+		return fmt.Errorf("datasets: %s: Standardize = true: must be false for images, which stay bytes", t.Source)
 	}
 	for _, part := range []struct {
 		name string
@@ -102,16 +102,16 @@ func (t Table) decode(d, images *Dataset) error {
 	}{{"Train", t.Train, &d.Train}, {"Test", t.Test, &d.Test}} {
 		n := part.to.Len()
 		if part.Features != nil || len(part.Images) != n || n == 0 && part.name == "Train" {
-			return fmt.Errorf("%s: %d images and %d features of %d rows: must be one image per row, no features, and at least one row", part.name, len(part.Images), len(part.Features), n)
+			return fmt.Errorf("datasets: %s: %s: %d images and %d features of %d rows: must be one image per row, no features, and at least one row", t.Source, part.name, len(part.Images), len(part.Features), n)
 		}
 		if n == 0 {
 			continue
 		}
 		s, err := ImageFolder{}.decode(images, n, func(i int) ([]byte, error) { return part.Images[i], nil })
 		if at := (atImage{}); errors.As(err, &at) {
-			return fmt.Errorf("%s: row %d: %w", part.name, at.image, err)
+			return fmt.Errorf("datasets: %s: %s: row %d: %w", t.Source, part.name, at.image, err)
 		} else if err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
+			return fmt.Errorf("datasets: %s: %s: %w", t.Source, part.name, err)
 		}
 		part.to.Bytes, part.to.Scale = s.Bytes, s.Scale
 	}

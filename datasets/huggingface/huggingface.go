@@ -17,6 +17,7 @@ import (
 
 	"fedkit.example/datasets"
 	"fedkit.example/datasets/parquet"
+	"fedkit.example/fedkit/config"
 )
 
 // Dataset is a data set of the hub whose files are in Parquet: one example per row, with a column of labels, one of owners, and one of
@@ -49,6 +50,10 @@ type Dataset struct {
 // Make returns the data set, with the rows of each split in their order in the hub. It fails if there is no such data set, revision,
 // subset or split, if a file is missing, is not as published or is not in Parquet, and as parquet.Table does.
 func (d Dataset) Make() (*datasets.Dataset, error) {
+	d.Revision, d.Train = cmp.Or(d.Revision, "main"), cmp.Or(d.Train, "train")
+	if err := d.check(); err != nil {
+		return nil, err
+	}
 	s, err := d.find()
 	if err != nil {
 		return nil, fmt.Errorf("datasets: huggingface.Dataset: %w", err)
@@ -63,17 +68,23 @@ var (
 	isCommit   = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
-// find returns the paths of the files.
-func (d Dataset) find() (splits, error) {
-	d.Revision, d.Train = cmp.Or(d.Revision, "main"), cmp.Or(d.Train, "train")
+// check refuses options that no data set allows.
+func (d Dataset) check() error {
 	switch {
 	case !isName.MatchString(d.Name) || strings.Contains(d.Name, ".."):
-		return splits{}, fmt.Errorf("Name = %.100q: must be owner/name, of letters, digits, '-', '_' and '.'", d.Name)
+		return fmt.Errorf("datasets: huggingface.Dataset: Name = %.100q: must be owner/name, of letters, digits, '-', '_' and '.'", d.Name)
 	case !isRevision.MatchString(d.Revision) || strings.Contains(d.Revision, ".."):
-		return splits{}, fmt.Errorf("Revision = %.100q: must be a branch, a tag or a commit, of letters, digits, '-', '_', '.' and '/'", d.Revision)
+		return fmt.Errorf("datasets: huggingface.Dataset: Revision = %.100q: must be a branch, a tag or a commit, of letters, digits, '-', '_', '.' and '/'", d.Revision)
 	case d.Test != "" && d.Share != 0:
-		return splits{}, fmt.Errorf("Share = %v: must be 0 if a split has the test rows, here Test = %s", d.Share, d.Test)
+		return fmt.Errorf("datasets: huggingface.Dataset: Share = %v: must be 0 if a split has the test rows, here Test = %s", d.Share, d.Test)
+	case !(d.Share >= 0 && d.Share < 1):
+		return fmt.Errorf("datasets: huggingface.Dataset: Share = %v: must be in (0, 1), or 0 for the default of %v", d.Share, config.Defaults(Dataset{}).Share)
 	}
+	return nil
+}
+
+// find returns the paths of the files.
+func (d Dataset) find() (splits, error) {
 	cache, err := cacheFolder()
 	if err != nil {
 		return splits{}, err
@@ -201,18 +212,18 @@ func (d Dataset) splits(names []string) (s splits, err error) {
 					all[split] = true
 				}
 			}
-			return s, fmt.Errorf("Train = %q: must be one of the splits %.60q", d.Train, slices.Sorted(maps.Keys(all)))
+			return s, fmt.Errorf("%s = %q: must be one of the splits %.60q", "Train", d.Train, slices.Sorted(maps.Keys(all)))
 		case 1:
 			for d.Config = range with { // the only one
 			}
 		default:
-			return s, fmt.Errorf("Config is empty: must be one of %.60q", slices.Sorted(maps.Keys(with)))
+			return s, fmt.Errorf("no Config is set: must be one of %.60q", slices.Sorted(maps.Keys(with)))
 		}
 	}
 	of := func(field, split string) (files []string, err error) {
 		all := configs[d.Config]
 		if all == nil {
-			return nil, fmt.Errorf("Config = %q: must be one of %.60q", d.Config, slices.Sorted(maps.Keys(configs)))
+			return nil, fmt.Errorf("%s = %q: must be one of %.60q", "Config", d.Config, slices.Sorted(maps.Keys(configs)))
 		}
 		if files = all[split]; files == nil {
 			return nil, fmt.Errorf("%s = %q: must be one of the splits %.60q", field, split, slices.Sorted(maps.Keys(all)))

@@ -117,7 +117,7 @@ func TestSubsets(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for want, d := range map[string]huggingface.Dataset{
-		`Config is empty: must be one of ["large" "small"]`:                {},
+		`no Config is set: must be one of ["large" "small"]`:               {},
 		`Config = "huge": must be one of ["" "large" "small"]`:             {Config: "huge"},
 		`Train = "all": must be one of the splits ["odd" "train" "valida`:  {Train: "all"},
 		`Train = "odd": must be one of the splits ["train"]`:               {Config: "small", Train: "odd"},
@@ -146,6 +146,7 @@ func TestBadDataset(t *testing.T) {
 		{huggingface.Dataset{Name: name, Revision: "../../x"}, nil, `Revision = "../../x": must be a branch`},
 		{huggingface.Dataset{Name: name, Revision: "/etc"}, nil, `Revision = "/etc": must be a branch`},
 		{huggingface.Dataset{Name: name, Test: "test", Share: 0.5}, nil, `Share = 0.5: must be 0 if a split has the test rows, here Test = test`},
+		{huggingface.Dataset{Name: name, Share: 2}, nil, `Share = 2: must be in (0, 1), or 0 for the default of 0.2`},
 		{huggingface.Dataset{Name: name, Revision: "v2"}, digits(t), "(no revision v2), and downloads are not allowed (FEDKIT_OFFLINE is set): get it by `hf download --repo-type dataset ada/tiny-digits --revision v2`"},
 		{huggingface.Dataset{Name: name}, half, "(1 files beside data/train-00000-of-00002-9f8e7d6c.parquet: must be 00002), and"},
 		{huggingface.Dataset{Name: name}, nil, "(no snapshot " + commit + "), and"},
