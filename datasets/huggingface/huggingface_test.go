@@ -153,6 +153,7 @@ func TestBadDataset(t *testing.T) {
 		{huggingface.Dataset{Name: name}, text, "(no Parquet file of a split, such as"},
 		{huggingface.Dataset{Name: name}, broken, "data/test-00000-of-00001.parquet: is not a Parquet file, or is incomplete"},
 		{huggingface.Dataset{Name: name}, wide, name + ": Train: row 2: has 1×3 pixels: must have 1×2, as the first image has"},
+		{huggingface.Dataset{Name: name, Text: "words"}, digits(t), `Text = "words": must be one of the columns`},
 		{huggingface.Dataset{Name: name, Owner: "hospital"}, digits(t), `Owner = "hospital": must be one of the columns`},
 	} {
 		cache(t, c.files)
@@ -187,11 +188,15 @@ func serve(t testing.TB, files map[string]string, alter func(http.ResponseWriter
 			return
 		}
 		const resolve, info = "/datasets/" + name + "/resolve/" + commit + "/", "/api/datasets/" + name + "/revision/"
-		content, known := files[strings.TrimPrefix(r.URL.Path, resolve)]
+		if file, ok := strings.CutPrefix(r.URL.Path, resolve); ok {
+			http.Redirect(w, r, "/cdn/"+file+"?signed=1", http.StatusFound)
+			return
+		}
+		content, known := files[strings.TrimPrefix(r.URL.Path, "/cdn/")]
 		switch revision := strings.TrimPrefix(r.URL.EscapedPath(), info); {
 		case r.Header.Get("Authorization") != "Bearer secret":
 			w.WriteHeader(http.StatusUnauthorized)
-		case known:
+		case known && r.URL.RawQuery == "signed=1":
 			w.Header().Set("ETag", `"`+sum(content)+`"`)
 			http.ServeContent(w, r, "", expect.Value(os.Stat("."))(t).ModTime(), strings.NewReader(content))
 		case revision == "main" || revision == "refs%2Fconvert%2Fparquet" || revision == commit:

@@ -33,9 +33,10 @@ type Table struct {
 	File        string   // this or Files is required
 	Files       []string // several files with the same columns, such as shards, whose rows follow one another
 	Name        string   // default: the file's, without its extension
-	Label       string   // name of the column of labels; default: the last one
+	Label       string   // name of the column of labels; default: the last one, or none with Text
 	Owner       string   // name of the column of owners; default: unknown
 	Features    []string // names of the columns with features, read in the order of the file; default: that of images, else all others
+	Text        string   // name of a column of texts in place of Features; without a Label, their next characters are predicted: see datasets.Rows
 	Regression  bool     // labels are numbers to be predicted
 	Shape       []int    // of one example; default [f], the number of features, or [height width channels] of images
 	Standardize bool     // (x − mean) / standard deviation of each feature, both of the training rows
@@ -58,6 +59,8 @@ func (t Table) Make() (*datasets.Dataset, error) {
 		return nil, fmt.Errorf("datasets: parquet.Table: File = %s and Files = %q: must be only one of them", t.File, files)
 	case t.Test != "" && len(tests) > 0:
 		return nil, fmt.Errorf("datasets: parquet.Table: Test = %s and TestFiles = %q: must be only one of them", t.Test, tests)
+	case t.Text != "" && (t.Features != nil || t.Regression):
+		return nil, fmt.Errorf("datasets: parquet.Table: Text = %q, Features = %q, Regression = %v: must be no features and no regression with a text", t.Text, t.Features, t.Regression)
 	case t.File != "":
 		files = []string{t.File}
 	}
@@ -180,6 +183,7 @@ const (
 	skipped role = iota
 	feature
 	picture // bytes of an image
+	text
 	label
 	owner
 )
@@ -202,7 +206,9 @@ func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
 	for i, p := range paths {
 		names[i] = p[0]
 	}
-	c.label = cmp.Or(c.label, names[len(names)-1])
+	if t.Text == "" {
+		c.label = cmp.Or(c.label, names[len(names)-1])
+	}
 	roles := map[string]role{}
 	set := func(field, name string, to role) error {
 		switch {
@@ -214,7 +220,13 @@ func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
 		roles[name] = to
 		return nil
 	}
-	err := set("Label", c.label, label)
+	var err error
+	if c.label != "" {
+		err = set("Label", c.label, label)
+	}
+	if err == nil && t.Text != "" {
+		err = set("Text", t.Text, text)
+	}
 	if err == nil && t.Owner != "" {
 		err = set("Owner", t.Owner, owner)
 	}
@@ -226,7 +238,9 @@ func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
 	if err != nil {
 		return nil, err
 	}
-	features := func(name string) bool { return t.Features == nil && roles[name] == skipped || roles[name] == feature }
+	features := func(name string) bool {
+		return t.Features == nil && t.Text == "" && roles[name] == skipped || roles[name] == feature
+	}
 	var images []string // columns of images
 	for i, path := range paths {
 		leaf, _ := s.Lookup(path...)
@@ -251,7 +265,7 @@ func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
 			}
 		}
 		columns[i] = column{role: is, name: path[0]}
-		if is == feature {
+		if is == feature || is == text {
 			columns[i].width, c.names, c.widths = len(c.names), append(c.names, path[0]), append(c.widths, 0)
 		}
 		if is == skipped || is == picture {
@@ -321,6 +335,8 @@ func (c *column) check(leaf parquet.LeafColumn, regression bool) error {
 	switch {
 	case c.role == label && regression:
 		ok = number && !list
+	case c.role == text:
+		must, ok = "words", word && !list
 	case c.role != feature:
 		must, ok = "whole numbers, bools or words", (number && !fraction || word) && !list
 		if c.role == label && number && !list {
@@ -383,6 +399,12 @@ func (r *reader) add(row parquet.Row) error {
 		}
 		if v.IsNull() {
 			return fmt.Errorf("row %d, column %q: the value is missing: must be there", r.row, c.name)
+		}
+		if c.role == text {
+			r.numbers += len(v.ByteArray()) + 80 // of which windows are made
+			r.Texts = append(r.Texts, string(v.ByteArray()))
+			r.seen[c.width]++
+			continue
 		}
 		if c.role == picture {
 			r.numbers += len(v.ByteArray()) + 32 // a slice, and its place

@@ -224,6 +224,51 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// The next characters of texts are predicted, in windows or one by one.
+func TestTexts(t *testing.T) {
+	type line struct {
+		Text string `parquet:"text"`
+		Role string `parquet:"role"`
+		Next string `parquet:"next"`
+		Act  int64  `parquet:"act"`
+	}
+	long := strings.Repeat("To be, or not to be ", 4)
+	path := file(t, line{"ab…c", "Iago", "", 1}, line{"", "Bianca", "", 1}, line{long + "xy", "Bianca", "", 2})
+	d := expect.Value(parquet.Table{File: path, Test: path, Text: "text", Owner: "role"}.Make())(t)
+	at := func(c string) int32 { return int32(strings.Index(datasets.Characters, c)) }
+	if l := d.Train.Labels; !slices.Equal(d.Shape, []int{80}) || d.Classes != 80 || d.Train.Len() != 3 || !slices.Equal(d.Train.Owner, []int32{1, 0, 0}) || !slices.Equal(l[:3], []int32{at("b"), at("c"), -1}) ||
+		!slices.Equal(l[159:162], []int32{at("x"), at("y"), -1}) || d.Check() != nil {
+		t.Errorf("%+v", d)
+	}
+	path = file(t, line{long, "Iago", "x", 1}, line{long, "Bianca", " ", 1})
+	d = expect.Value(parquet.Table{Files: []string{path, path}, Text: "text", Label: "next", Share: 0.5}.Make())(t)
+	if !slices.Equal(d.Shape, []int{80}) || d.Classes != 80 || !slices.Equal(d.Train.Labels, []int32{at(" "), at("x")}) && !slices.Equal(d.Train.Labels, []int32{at("x"), at(" ")}) || len(d.Test.Bytes) != 160 {
+		t.Errorf("%+v", d)
+	}
+	for want, table := range map[string]parquet.Table{
+		`Text = "text", Features = ["act"], Regression = false: must be no`:    {Features: []string{"act"}},
+		`Text = "text", Features = [], Regression = true: must be no feat`:     {Regression: true},
+		`Text = "words": must be one of the columns`:                           {Text: "words"},
+		`Text = "role": must be a column without another use`:                  {Text: "role", Label: "role"},
+		`column "act" has values of type INT(64,true): must be words`:          {Text: "act"},
+		"Standardize = true, Shape = []: must be false and [80] for texts":     {Standardize: true},
+		"Standardize = false, Shape = [8 10]: must be false and [80] for":      {Shape: []int{8, 10}},
+		`Train: row 0: the label has 4 bytes: must be 1 characters`:            {Label: "role"},
+		`Train: row 2: the text has 3 bytes: must be 80 characters`:            {Label: "next", Files: []string{path, file(t, line{"abc", "", "x", 1})}},
+		`Train: row 0: the text has the character '#': must be one of Charact`: {Label: "next", Files: []string{file(t, line{"#" + long[1:], "", "x", 1})}},
+		`Test: row 0: the label has the character '#': must be one of Charact`: {Label: "next", TestFiles: []string{file(t, line{long, "", "#", 1})}},
+		`Train: no examples`: {Files: []string{file(t, line{Text: "a"})}},
+	} {
+		if table.Files == nil {
+			table.File = path
+		}
+		if table.Text == "" {
+			table.Text = "text"
+		}
+		expect.Error(t, "datasets: ", want)(table.Make())
+	}
+}
+
 // gray is a PNG of one row of pixels.
 func gray(t testing.TB, values ...uint8) []byte {
 	t.Helper()
