@@ -25,10 +25,11 @@ import (
 //
 //	data := must.M1(huggingface.Dataset{Name: "flwrlabs/femnist", Label: "character", Owner: "writer_id"}.Make())
 //
-// Files come from the cache of Python's huggingface_hub if it has the revision and the split, without a look at the network: what it
-// once had of a branch stays the same. Otherwise they are downloaded into it, unless FEDKIT_OFFLINE is set, and compared with the hub's
-// sizes and checksums. A split test that only the hub has is not missed by the cache; name it, then it is downloaded. The cache is $HF_HUB_CACHE, $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub; the hub
-// is $HF_ENDPOINT or https://huggingface.co, and $HF_TOKEN is sent to it.
+// Files come from the cache of Python's huggingface_hub if it has the revision and the splits, without a look at the network: what it
+// once had of a branch stays the same, and a split test that only the hub has is not missed, unless it is named. Otherwise they are
+// downloaded into the cache, if FEDKIT_OFFLINE is not set, and compared with the hub's sizes and checksums. The cache is $HF_HUB_CACHE,
+// $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub; the hub is $HF_ENDPOINT or https://huggingface.co, and
+// $HF_TOKEN is sent to it.
 //
 // Revision "refs/convert/parquet" is the hub's own conversion of data sets that have files of other types.
 type Dataset struct {
