@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -29,6 +30,73 @@ func codes(text string) []uint8 {
 		numbers[i] = uint8(strings.IndexByte(Characters, text[i]))
 	}
 	return numbers
+}
+
+// known is codes for a text of n characters that may have others.
+func known(text string, n int) ([]uint8, error) {
+	if len(text) != n {
+		return nil, fmt.Errorf("has %d bytes: must be %d characters", len(text), n)
+	}
+	for _, c := range text {
+		if !strings.ContainsRune(Characters, c) {
+			return nil, fmt.Errorf("has the character %q: must be one of Characters", c)
+		}
+	}
+	return codes(text), nil
+}
+
+// texts sets both parts of a table of texts.
+func (t *Table) texts(d *Dataset) error {
+	d.Shape, d.Classes = []int{window}, len(Characters)
+	if t.Standardize || t.Shape != nil && !slices.Equal(t.Shape, d.Shape) {
+		return fmt.Errorf("datasets: %s: Standardize = %v, Shape = %v: must be false and %v for texts", t.Source, t.Standardize, t.Shape, d.Shape)
+	}
+	var err error
+	if d.Train, err = t.Train.characters(); err != nil {
+		return fmt.Errorf("datasets: %s: Train: %w", t.Source, err)
+	}
+	if d.Test, err = t.Test.characters(); err != nil {
+		return fmt.Errorf("datasets: %s: Test: %w", t.Source, err)
+	}
+	return nil
+}
+
+// characters returns the examples of the texts. Their owners' names take the place of those of the texts.
+func (r *Rows) characters() (s Split, err error) {
+	n := len(r.Texts)
+	if r.Features != nil || r.Images != nil || r.Targets != nil || r.Labels != nil && len(r.Labels) != n || r.Owners != nil && len(r.Owners) != n {
+		return s, fmt.Errorf("%d texts, %d labels, %d owners: must be equally many or no labels and owners, and no features, images and targets", n, len(r.Labels), len(r.Owners))
+	}
+	if s.Scale = 1; r.Labels == nil {
+		s.Width = window
+	}
+	var owners []string
+	for i, text := range r.Texts {
+		before := s.Len()
+		if r.Labels == nil {
+			s.addText(codes(strings.Map(func(c rune) rune {
+				if strings.ContainsRune(Characters, c) {
+					return c
+				}
+				return -1
+			}, text)), 0, window)
+		} else {
+			input, err := known(text, window)
+			if err != nil {
+				return s, fmt.Errorf("row %d: the text %w", i, err)
+			}
+			label, err := known(r.Labels[i], 1)
+			if err != nil {
+				return s, fmt.Errorf("row %d: the label %w", i, err)
+			}
+			s.Bytes, s.Labels = append(s.Bytes, input...), append(s.Labels, int32(label[0]))
+		}
+		if r.Owners != nil {
+			owners = append(owners, slices.Repeat(r.Owners[i:i+1], s.Len()-before)...)
+		}
+	}
+	r.Owners, r.Labels, s.Owner = owners, nil, nil
+	return s, nil
 }
 
 // addText adds the windows of t characters of a text of two characters or more: each character is an input once, but the last,

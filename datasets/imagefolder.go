@@ -80,29 +80,59 @@ func (f ImageFolder) read(d *Dataset, dir string) (s Split, names Rows, err erro
 	if err == nil && len(all) == 0 {
 		err = fmt.Errorf("%s has no image: must have folders of classes with PNG or JPEG images", dir)
 	}
-	if err == nil && len(d.Shape) < 3 {
-		err = f.shape(d, all[0].path)
-	}
-	if n := d.Features(); err == nil && len(all) > maxValues/n {
-		err = fmt.Errorf("%s has %d images of shape %v: must have at most %d values", dir, len(all), d.Shape, maxValues)
-	}
 	if err != nil {
 		return s, names, fmt.Errorf("datasets: %w", err)
 	}
-	s = Split{Bytes: make([]uint8, len(all)*d.Features()), Scale: 1.0 / 255, Labels: make([]int32, len(all))}
+	if s, err = f.decode(d, len(all), func(i int) ([]byte, error) { return os.ReadFile(all[i].path) }); err != nil {
+		var at atImage
+		if errors.As(err, &at) {
+			dir = all[at.image].path
+		}
+		return s, names, fmt.Errorf("datasets: %s: %w", dir, err)
+	}
+	s.Labels = make([]int32, len(all))
 	for _, p := range all {
 		if names.Labels = append(names.Labels, p.class); f.Owners {
 			names.Owners = append(names.Owners, p.owner)
 		}
 	}
-	err = parallel(len(all), func(i int) error {
-		n := d.Features()
-		if err := f.decode(s.Bytes[i*n:(i+1)*n], d.Shape, all[i].path); err != nil {
-			return fmt.Errorf("datasets: %s: %w", all[i].path, err)
+	return s, names, nil
+}
+
+// atImage is an error of one of several images.
+type atImage struct {
+	image int
+	error
+}
+
+func (e atImage) Unwrap() error { return e.error }
+
+// decode returns n images, without labels. The first of all sets what d.Shape lacks.
+func (f ImageFolder) decode(d *Dataset, n int, read func(i int) (file []byte, err error)) (s Split, err error) {
+	if len(d.Shape) < 3 {
+		file, err := read(0)
+		if err == nil {
+			err = f.shape(d, file)
+		}
+		if err != nil {
+			return s, atImage{0, err}
+		}
+	}
+	values := d.Features()
+	if n > maxValues/values {
+		return s, fmt.Errorf("has %d images of shape %v: must have at most %d values", n, d.Shape, maxValues)
+	}
+	s = Split{Bytes: make([]uint8, n*values), Scale: 1.0 / 255}
+	return s, parallel(n, func(i int) error {
+		file, err := read(i)
+		if err == nil {
+			err = f.pixels(s.Bytes[i*values:(i+1)*values], d.Shape, file)
+		}
+		if err != nil {
+			return atImage{i, err}
 		}
 		return nil
 	})
-	return s, names, err
 }
 
 // list returns the images below a folder.
@@ -148,14 +178,10 @@ func each(dir string, folders bool, visit func(name string) error) error {
 }
 
 // shape completes the shape of an example by the first image.
-func (f ImageFolder) shape(d *Dataset, path string) error {
-	file, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
+func (f ImageFolder) shape(d *Dataset, file []byte) error {
 	c, err := imageConfig(file)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
 	if f.Size == nil {
 		d.Shape = []int{c.Height, c.Width}
@@ -183,6 +209,14 @@ func imageConfig(file []byte) (image.Config, error) {
 	return c, nil
 }
 
+// hint is how to convert the images of a folder; those of a table cannot be.
+func (f ImageFolder) hint(how string) string {
+	if f.Dir == "" {
+		return ""
+	}
+	return how
+}
+
 // channels returns 1 for gray and 3 for all other colors.
 func channels(m color.Model) int {
 	if m == color.GrayModel || m == color.Gray16Model {
@@ -191,24 +225,16 @@ func channels(m color.Model) int {
 	return 3
 }
 
-// decode writes an image's values into dst, row after row, channels last.
-func (f ImageFolder) decode(dst []uint8, shape []int, path string) error {
-	file, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	return f.pixels(dst, shape, file)
-}
-
+// pixels writes an image's values into dst, row after row, channels last.
 func (f ImageFolder) pixels(dst []uint8, shape []int, file []byte) error {
 	c, err := imageConfig(file)
 	switch {
 	case err != nil:
 		return err
 	case f.Size == nil && (c.Height != shape[0] || c.Width != shape[1]):
-		return fmt.Errorf("has %d×%d pixels: must have %d×%d, as the first image has; Size scales all", c.Height, c.Width, shape[0], shape[1])
+		return fmt.Errorf("has %d×%d pixels: must have %d×%d, as the first image has%s", c.Height, c.Width, shape[0], shape[1], f.hint("; Size scales all"))
 	case f.Channels == 0 && channels(c.ColorModel) != shape[2]:
-		return fmt.Errorf("has %d channels: must have %d, as the first image has; Channels converts all", channels(c.ColorModel), shape[2])
+		return fmt.Errorf("has %d channels: must have %d, as the first image has%s", channels(c.ColorModel), shape[2], f.hint("; Channels converts all"))
 	}
 	m, _, err := image.Decode(bytes.NewReader(file))
 	if err != nil {

@@ -106,6 +106,21 @@ func TestImageFolderConverts(t *testing.T) {
 	}
 }
 
+// A table in memory may have images.
+func TestTableOfImages(t *testing.T) {
+	rows := Rows{Images: [][]byte{[]byte(gray(1)), []byte(gray(7))}, Labels: []string{"cat", "dog"}, Owners: []string{"x", "x"}}
+	d := expect.Value(Table{Name: "pets", Train: rows, Test: rows}.Make())(t)
+	if want := []uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}; !slices.Equal(d.Shape, []int{2, 3, 1}) || !slices.Equal(d.Train.Bytes, want) || !slices.Equal(d.Test.Bytes, want) || d.Test.Scale != 1.0/255 {
+		t.Errorf("%+v", d)
+	}
+	few, both := rows, rows
+	few.Images, both.Features = rows.Images[:1], []float32{1, 2}
+	expect.Error(t, "datasets: Table: Train: 1 images and 0 features of 2 rows: must be one image per row, no features")(Table{Train: few}.Make())
+	expect.Error(t, "Train: 2 images and 2 features of 2 rows: must be")(Table{Train: both}.Make())
+	expect.Error(t, "Test: 0 images and 2 features of 2 rows: must be")(Table{Train: rows, Test: Rows{Features: both.Features, Labels: rows.Labels}}.Make())
+	expect.Error(t, "Train: 1 images and 0 features of 0 rows: must be")(Table{Train: Rows{Images: few.Images}}.Make())
+}
+
 func TestBadImageFolder(t *testing.T) {
 	large := gray(0)
 	i := strings.Index(large, "IHDR") + 4

@@ -3,7 +3,6 @@ package datasets
 import (
 	"context"
 	"fmt"
-	"strings"
 )
 
 // Shakespeare returns LEAF's Shakespeare by role, for predicting one character from the 80 before it: Shape [80], Bytes with
@@ -34,23 +33,12 @@ func (l *Loader) Shakespeare(ctx context.Context) (*Dataset, error) {
 
 // leafCharacters are strings of 80 characters, with one character as the label.
 func leafCharacters() leafForm[text, text] {
-	known := func(t text, n int) ([]uint8, error) {
-		if len(t) != n {
-			return nil, fmt.Errorf("has %d bytes: must be %d characters", len(t), n)
-		}
-		for _, c := range t {
-			if !strings.ContainsRune(Characters, c) {
-				return nil, fmt.Errorf("has the character %q: must be one of Characters", c)
-			}
-		}
-		return codes(string(t)), nil
-	}
 	return leafForm[text, text]{"text", func(w *writer, x text) error {
-		chars, err := known(x, window)
+		chars, err := known(string(x), window)
 		w.bytes = append(w.bytes, chars...)
 		return err
 	}, func(w *writer, y text) error {
-		label, err := known(y, 1)
+		label, err := known(string(y), 1)
 		if err != nil {
 			return fmt.Errorf("label %s %w", quoted(string(y)), err)
 		}

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,7 +17,7 @@ type Table struct {
 	Name        string  // for plots, tables and histories
 	Train       Rows    // required
 	Test        Rows    // default: a Share of Train is held back
-	Shape       []int   // of one example; default [f]
+	Shape       []int   // of one example; default [f], or [height width channels] of images
 	Standardize bool    // (x − mean) / standard deviation of each feature, both of the training rows
 	Share       float64 `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed        uint64  // chooses these rows
@@ -24,30 +25,35 @@ type Table struct {
 	Label       string  // name of the labels' column in errors; default "Labels"
 }
 
-// Rows are n rows of a Table. Either Labels or Targets are set.
+// Rows are n rows of a Table. One of Features, Images and Texts is set, and one of Labels and Targets.
+//
+// Texts are for predicting the next character: without Labels, each becomes windows of 80 characters as in Iambic, none if it has fewer
+// than two of Characters; what is not in Characters is left out. With Labels, it has 80 and is one example as in Shakespeare.
 type Rows struct {
 	Features []float32 // [n, f], row after row
+	Images   [][]byte  // [n], PNG or JPEG files of one size, all gray or none, which become Bytes with Scale 1/255 as in ImageFolder
+	Texts    []string  // [n]
 	Labels   []string  // [n], names, numbers or words: the C distinct ones of both parts, in ascending order, are the classes 0, …, C−1
 	Targets  []float32 // [n], for a regression
 	Owners   []string  // [n], numbered like classes; nil: unknown
 }
 
-// Make returns the data set: Shape [f] or as given, Floats, rows in their order. Errors: lists whose lengths do not fit, values
-// that are not finite, fewer than 2 classes or more than 65536.
+// Make returns the data set: Floats, or Bytes of images and texts, rows in their order. Errors: lists whose lengths do not fit, values that are
+// not finite, images that differ in size or color from the first one (rows count from 0), fewer than 2 classes or more than 65536.
 func (t Table) Make() (*Dataset, error) {
 	if err := checkShare("Table", t.Share, ""); err != nil {
 		return nil, err
 	}
 	t.Source, t.Label = cmp.Or(t.Source, "Table"), cmp.Or(t.Label, "Labels")
 	d := &Dataset{Name: t.Name, Shape: slices.Clone(t.Shape), Train: t.Train.split(), Test: t.Test.split()}
-	n := d.Train.Len()
-	if n == 0 || len(t.Train.Features)%n != 0 {
-		return nil, fmt.Errorf("datasets: %s: %d features of %d rows: must be equally many of each, and at least one row", t.Source, len(t.Train.Features), n)
+	var err error
+	if t.Train.Texts != nil || t.Test.Texts != nil {
+		err = t.texts(d)
+	} else {
+		err = t.shape(d)
 	}
-	if f := len(t.Train.Features) / n; len(t.Shape) == 0 {
-		d.Shape = []int{f}
-	} else if d.Features() != f || slices.Min(d.Shape) < 1 {
-		return nil, fmt.Errorf("datasets: %s: Shape = %v: must have the product %d, the number of columns with features", t.Source, t.Shape, f)
+	if err != nil {
+		return nil, err
 	}
 	if err := t.number(d); err != nil {
 		return nil, err
@@ -66,6 +72,60 @@ func (t Table) Make() (*Dataset, error) {
 		d.standardize(d.Features())
 	}
 	return d.finite()
+}
+
+// shape sets the shape of an example, and the bytes of images.
+func (t Table) shape(d *Dataset) error {
+	n := d.Train.Len()
+	var is []int
+	switch {
+	case t.Train.Images != nil || t.Test.Images != nil:
+		images := &Dataset{}
+		if err := t.decode(d, images); err != nil {
+			return err
+		}
+		is = images.Shape
+	case n == 0 || len(t.Train.Features)%n != 0:
+		return fmt.Errorf("datasets: %s: %d features of %d rows: must be equally many of each, and at least one row", t.Source, len(t.Train.Features), n)
+	default:
+		is = []int{len(t.Train.Features) / n}
+	}
+	if len(t.Shape) == 0 {
+		d.Shape = is
+		return nil
+	}
+	if f := (&Dataset{Shape: is}).Features(); d.Features() != f || slices.Min(d.Shape) < 1 {
+		return fmt.Errorf("datasets: %s: Shape = %v: must have the product %d, the number of columns with features, or of values of an image", t.Source, t.Shape, f)
+	}
+	return nil
+}
+
+// decode sets the bytes of both parts; the shape of images goes to another data set.
+func (t Table) decode(d, images *Dataset) error {
+	if t.Standardize {
+		return fmt.Errorf("datasets: %s: Standardize = true: must be false for images, which stay bytes", t.Source)
+	}
+	for _, part := range []struct {
+		name string
+		Rows
+		to *Split
+	}{{"Train", t.Train, &d.Train}, {"Test", t.Test, &d.Test}} {
+		n := part.to.Len()
+		if part.Features != nil || len(part.Images) != n || n == 0 && part.name == "Train" {
+			return fmt.Errorf("datasets: %s: %s: %d images and %d features of %d rows: must be one image per row, no features, and at least one row", t.Source, part.name, len(part.Images), len(part.Features), n)
+		}
+		if n == 0 {
+			continue
+		}
+		s, err := ImageFolder{}.decode(images, n, func(i int) ([]byte, error) { return part.Images[i], nil })
+		if at := (atImage{}); errors.As(err, &at) {
+			return fmt.Errorf("datasets: %s: %s: row %d: %w", t.Source, part.name, at.image, err)
+		} else if err != nil {
+			return fmt.Errorf("datasets: %s: %s: %w", t.Source, part.name, err)
+		}
+		part.to.Bytes, part.to.Scale = s.Bytes, s.Scale
+	}
+	return nil
 }
 
 // split returns the rows without numbers for names; Labels has their length.

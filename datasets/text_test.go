@@ -48,8 +48,8 @@ func TestText(t *testing.T) {
 		t.Errorf("%s has the shape %v and the outputs %v", d.Name, d.Shape, d.Outputs())
 	}
 	for text, want := range map[string]string{
-		"":                    "has no text",
-		"ROMEO\n":             "ROMEO has 0 characters: must have at least 2",
+		"":                         "has no text",
+		"ROMEO\n":                  "ROMEO has 0 characters: must have at least 2",
 		"A\nabcdefghijklm\n\nB\nc": "B has 2 characters",
 	} {
 		write(text)

@@ -26,53 +26,65 @@ import (
 //
 //	data := must.M1(parquet.Table{File: "wine.parquet", Label: "cultivar", Standardize: true}.Make())
 //
-// A column of features has numbers or bools, or lists, also nested, of equally many numbers in each row. Labels and owners are
+// A column of features has numbers or bools, or lists, also nested, of equally many numbers in each row. Instead, one column may have
+// images in Hugging Face's form, structs {bytes, path} with the bytes of PNG or JPEG files: see datasets.Rows. Labels and owners are
 // whole numbers, bools or words, and are numbered as those of datasets.Table. With Regression, labels are numbers, the targets.
 type Table struct {
-	File        string   // required
+	File        string   // this or Files is required
+	Files       []string // several files with the same columns, such as shards, whose rows follow one another
 	Name        string   // default: the file's, without its extension
-	Label       string   // name of the column of labels; default: the last one
+	Label       string   // name of the column of labels; default: the last one, or none with Text
 	Owner       string   // name of the column of owners; default: unknown
-	Features    []string // names of the columns with features, which are read in the order of the file; default: all others
+	Features    []string // names of the columns with features, read in the order of the file; default: that of images, else all others
+	Text        string   // name of a column of texts in place of Features; without a Label, their next characters are predicted: see datasets.Rows
 	Regression  bool     // labels are numbers to be predicted
-	Shape       []int    // of one example, for images; default [f], the number of features
+	Shape       []int    // of one example; default [f], the number of features, or [height width channels] of images
 	Standardize bool     // (x − mean) / standard deviation of each feature, both of the training rows
-	Test        string   // a file with the same columns that has the test rows; default: a Share of File is held back
+	Test        string   // a file with the same columns that has the test rows; default: a Share of the other rows is held back
+	TestFiles   []string // several files with the test rows
 	Share       float64  `range:"(0,1)" default:"0.2"` // of the rows to hold back, stratified by owner and label, ± 1 row
 	Seed        uint64   // chooses these rows
 }
 
-// Make returns the data set: Shape [f] or as given, Floats, rows in the order of the file. It fails if a column is missing or is of
-// a type that is not allowed, or a value is missing or is not a finite float32, and says where: rows count from 0, as in pandas.
+// Make returns the data set: Floats, or Bytes of images, rows in the order of the files. It fails if a column is missing or is of a type
+// that is not allowed, a value is missing or is not a finite float32, or an image has another size or color than the first one, and says
+// where: rows count from 0, as in pandas; with images that do not fit, over all files of a part.
 // Damaged files are refused too, but the library that decodes them may first allocate the 2 GiB that a length in them claims.
 func (t Table) Make() (*datasets.Dataset, error) {
+	files, tests := t.Files, t.TestFiles
 	switch {
-	case t.File == "":
-		return nil, errors.New("datasets: parquet.Table: File is empty: must be the path of a file")
-	case t.Test != "" && t.Share != 0:
-		return nil, fmt.Errorf("datasets: parquet.Table: Share = %v: must be 0 if a file has the test rows, here %s", t.Share, t.Test)
+	case t.File == "" && len(files) == 0:
+		return nil, errors.New("datasets: parquet.Table: File is empty: must be the path of a file, or Files those of several")
+	case t.File != "" && len(files) > 0:
+		return nil, fmt.Errorf("datasets: parquet.Table: File = %s and Files = %q: must be only one of them", t.File, files)
+	case t.Test != "" && len(tests) > 0:
+		return nil, fmt.Errorf("datasets: parquet.Table: Test = %s and TestFiles = %q: must be only one of them", t.Test, tests)
+	case t.Text != "" && (t.Features != nil || t.Regression):
+		return nil, fmt.Errorf("datasets: parquet.Table: Text = %q, Features = %q, Regression = %v: must be no features and no regression with a text", t.Text, t.Features, t.Regression)
+	case t.File != "":
+		files = []string{t.File}
 	}
-	name := strings.TrimSuffix(filepath.Base(t.File), filepath.Ext(t.File))
-	to := datasets.Table{Name: cmp.Or(t.Name, name), Shape: t.Shape, Standardize: t.Standardize, Share: t.Share, Seed: t.Seed, Source: t.File}
-	train, err := t.open(t.File)
-	if err != nil {
+	if t.Test != "" {
+		tests = []string{t.Test}
+	}
+	if len(tests) > 0 && t.Share != 0 {
+		return nil, fmt.Errorf("datasets: parquet.Table: Share = %v: must be 0 if a file has the test rows, here %s", t.Share, tests[0])
+	}
+	name := strings.TrimSuffix(filepath.Base(files[0]), filepath.Ext(files[0]))
+	to := datasets.Table{Name: cmp.Or(t.Name, name), Shape: t.Shape, Standardize: t.Standardize, Share: t.Share, Seed: t.Seed, Source: cmp.Or(t.File, t.Name, files[0])}
+	all := new(content)
+	if err := t.open(all, files, files[0]); err != nil {
 		return nil, err
 	}
-	if to.Train, to.Label = train.Rows, train.label; t.Test != "" {
-		t.Label = train.label
-		test, err := t.open(t.Test)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Equal(test.names, train.names) || !slices.Equal(test.widths, train.widths) {
-			return nil, fmt.Errorf("datasets: %s: has the features %q of widths %v: must be those of %s, %q of widths %v", t.Test, test.names, test.widths, t.File, train.names, train.widths)
-		}
-		to.Test = test.Rows
+	to.Train, to.Label, all.Rows = all.Rows, all.label, datasets.Rows{}
+	if err := t.open(all, tests, files[0]); err != nil {
+		return nil, err
 	}
+	to.Test = all.Rows
 	return to.Make()
 }
 
-// content is what a file has.
+// content is what files have.
 type content struct {
 	datasets.Rows
 	label  string
@@ -80,52 +92,65 @@ type content struct {
 	widths []int    // number of features in each
 }
 
-func (t Table) open(path string) (*content, error) {
+// open adds the rows of files, whose columns must be those of the first of all.
+func (t Table) open(all *content, paths []string, first string) error {
+	for _, path := range paths {
+		c := &content{Rows: all.Rows, label: cmp.Or(all.label, t.Label)}
+		if err := t.readFile(c, path); err != nil {
+			return fmt.Errorf("datasets: %w", err)
+		}
+		if all.names != nil && (!slices.Equal(c.names, all.names) || !slices.Equal(c.widths, all.widths)) {
+			return fmt.Errorf("datasets: %s: has the features %q of widths %v: must be those of %s, %q of widths %v", path, c.names, c.widths, first, all.names, all.widths)
+		}
+		*all = *c
+	}
+	return nil
+}
+
+func (t Table) readFile(c *content, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("datasets: %w", err)
+		return err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("datasets: %w", err)
+		return err
 	}
-	c, err := t.read(file, info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("datasets: %s: %w", path, err)
+	if err := t.read(c, file, info.Size()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return c, nil
+	return nil
 }
 
-// read reads a file of that many bytes.
-func (t Table) read(from io.ReaderAt, size int64) (c *content, err error) {
+// read adds the rows of a file of that many bytes.
+func (t Table) read(c *content, from io.ReaderAt, size int64) (err error) {
 	defer func() { // on damaged files, the library may panic
 		if p := recover(); p != nil {
 			err = fmt.Errorf("is damaged: %.200v", p)
 		}
 	}()
 	if err := checkFooter(from, size); err != nil {
-		return nil, err
+		return err
 	}
 	f, err := parquet.OpenFile(from, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return nil, fmt.Errorf("is damaged: %.200v", err)
+		return fmt.Errorf("is damaged: %.200v", err)
 	}
-	c = new(content)
 	columns, err := t.columns(f.Schema(), c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r := reader{content: c, columns: columns, most: max(always, times*int(size)), regression: t.Regression}
 	for _, group := range f.RowGroups() {
 		if err := r.group(group); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if r.row == 0 {
-		return nil, errors.New("has no row: must have one per example")
+		return errors.New("has no row: must have one per example")
 	}
-	return c, nil
+	return nil
 }
 
 // checkFooter refuses files that are not in Parquet, and those whose footer is longer than they are, for which the library would
@@ -147,7 +172,7 @@ func checkFooter(from io.ReaderAt, size int64) error {
 	return nil
 }
 
-// A file may have 32 million numbers, and a larger one 200 times as many as it has bytes: columns that compress better would fill
+// A file may have 32 million numbers, or bytes of images, and a larger one 200 times as many as it has bytes: columns that compress better would fill
 // the memory.
 const always, times = 1 << 25, 200
 
@@ -157,6 +182,8 @@ type role int
 const (
 	skipped role = iota
 	feature
+	picture // bytes of an image
+	text
 	label
 	owner
 )
@@ -179,7 +206,9 @@ func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
 	for i, p := range paths {
 		names[i] = p[0]
 	}
-	c.label = cmp.Or(t.Label, names[len(names)-1])
+	if t.Text == "" {
+		c.label = cmp.Or(c.label, names[len(names)-1])
+	}
 	roles := map[string]role{}
 	set := func(field, name string, to role) error {
 		switch {
@@ -191,7 +220,13 @@ func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
 		roles[name] = to
 		return nil
 	}
-	err := set("Label", c.label, label)
+	var err error
+	if c.label != "" {
+		err = set("Label", c.label, label)
+	}
+	if err == nil && t.Text != "" {
+		err = set("Text", t.Text, text)
+	}
 	if err == nil && t.Owner != "" {
 		err = set("Owner", t.Owner, owner)
 	}
@@ -203,18 +238,37 @@ func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
 	if err != nil {
 		return nil, err
 	}
+	features := func(name string) bool {
+		return t.Features == nil && t.Text == "" && roles[name] == skipped || roles[name] == feature
+	}
+	var images []string // columns of images
+	for i, path := range paths {
+		leaf, _ := s.Lookup(path...)
+		if features(path[0]) && isImage(parts(paths, path[0]), path, leaf) {
+			images = append(images, names[i])
+		}
+	}
+	if len(images) > 1 || len(images) == 1 && len(t.Features) > 1 {
+		return nil, fmt.Errorf("has the columns of images %s: Features must be one of them, or columns of numbers", short(images))
+	}
 	columns := make([]column, len(paths))
 	for i, path := range paths {
 		is := roles[path[0]]
-		if is == skipped && t.Features == nil {
+		if is == skipped && features(path[0]) {
 			is = feature
 		}
 		leaf, _ := s.Lookup(path...)
+		if len(images) == 1 && is == feature {
+			if is = skipped; path[0] == images[0] && path[1] == "bytes" {
+				c.names, c.widths = append(c.names, path[0]), append(c.widths, 1)
+				is = picture
+			}
+		}
 		columns[i] = column{role: is, name: path[0]}
-		if is == feature {
+		if is == feature || is == text {
 			columns[i].width, c.names, c.widths = len(c.names), append(c.names, path[0]), append(c.widths, 0)
 		}
-		if is == skipped {
+		if is == skipped || is == picture {
 			continue
 		}
 		if i > 0 && names[i-1] == path[0] || i+1 < len(names) && names[i+1] == path[0] {
@@ -228,6 +282,11 @@ func (t Table) columns(s *parquet.Schema, c *content) ([]column, error) {
 		return nil, fmt.Errorf("has the columns %s: must have at least one with features", short(names))
 	}
 	return columns, nil
+}
+
+// isImage reports whether a leaf is the bytes of an image, in a struct of the parts bytes and path.
+func isImage(parts, path []string, leaf parquet.LeafColumn) bool {
+	return len(path) == 2 && path[1] == "bytes" && len(parts) == 2 && slices.Contains(parts, "path") && leaf.Node.Type().Kind() == parquet.ByteArray && leaf.MaxRepetitionLevel == 0
 }
 
 // parts are the names below a column.
@@ -276,6 +335,8 @@ func (c *column) check(leaf parquet.LeafColumn, regression bool) error {
 	switch {
 	case c.role == label && regression:
 		ok = number && !list
+	case c.role == text:
+		must, ok = "words", word && !list
 	case c.role != feature:
 		must, ok = "whole numbers, bools or words", (number && !fraction || word) && !list
 		if c.role == label && number && !list {
@@ -299,6 +360,7 @@ type reader struct {
 	most       int // numbers to read
 	regression bool
 	row        int // of the file
+	numbers    int // read, or bytes of images
 	seen       []int
 }
 
@@ -326,8 +388,8 @@ func (r *reader) group(g parquet.RowGroup) error {
 
 // add appends a row.
 func (r *reader) add(row parquet.Row) error {
-	if len(r.Features) > r.most-len(row) {
-		return fmt.Errorf("row %d: more than %d numbers: must be at most as many; split the file", r.row, r.most)
+	if r.numbers > r.most-len(row) {
+		return fmt.Errorf("row %d: more than %d numbers, or bytes of images: must be at most as many; split the file", r.row, r.most)
 	}
 	r.seen = append(r.seen[:0], make([]int, len(r.widths))...)
 	for _, v := range row {
@@ -338,6 +400,18 @@ func (r *reader) add(row parquet.Row) error {
 		if v.IsNull() {
 			return fmt.Errorf("row %d, column %q: the value is missing: must be there", r.row, c.name)
 		}
+		if c.role == text {
+			r.numbers += len(v.ByteArray()) + 80 // of which windows are made
+			r.Texts = append(r.Texts, string(v.ByteArray()))
+			r.seen[c.width]++
+			continue
+		}
+		if c.role == picture {
+			r.numbers += len(v.ByteArray()) + 32 // a slice, and its place
+			r.Images = append(r.Images, slices.Clone(v.ByteArray()))
+			r.seen[c.width]++
+			continue
+		}
 		switch x := c.number(v); {
 		case c.role == feature || c.role == label && r.regression:
 			if y := float32(x); y-y != 0 {
@@ -347,6 +421,7 @@ func (r *reader) add(row parquet.Row) error {
 			} else {
 				r.Rows.Features = append(r.Rows.Features, y)
 				r.seen[c.width]++
+				r.numbers++
 			}
 		case c.role == label:
 			r.Labels = append(r.Labels, c.word(v))

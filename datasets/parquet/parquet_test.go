@@ -3,6 +3,8 @@ package parquet_test
 import (
 	"bytes"
 	"fmt"
+	"image"
+	"image/png"
 	"math"
 	"os"
 	"os/exec"
@@ -169,6 +171,110 @@ func TestBombInParquet(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "more than 33554432 numbers") {
 		t.Errorf("%d bytes: %v", b.Len(), err)
 	}
+}
+
+// Shards are one table, and images are bytes.
+func TestImages(t *testing.T) {
+	type picture struct {
+		Bytes []byte  `parquet:"bytes"`
+		Path  *string `parquet:"path,optional"`
+	}
+	type digit struct {
+		Image  *picture `parquet:"image,optional"`
+		Hand   int64    `parquet:"hand"` // a number that is not read
+		Writer string   `parquet:"writer"`
+		Label  int64    `parquet:"label"`
+	}
+	of := func(writer string, label int64, values ...uint8) digit {
+		return digit{Image: &picture{Bytes: gray(t, values...)}, Writer: writer, Label: label}
+	}
+	files := []string{file(t, of("b", 1, 1, 2), of("a", 0, 3, 4)), file(t, of("a", 1, 5, 6))}
+	d := expect.Value(parquet.Table{Files: files, TestFiles: files[1:], Owner: "writer", Name: "digits"}.Make())(t)
+	if !slices.Equal(d.Shape, []int{1, 2, 1}) || !slices.Equal(d.Train.Bytes, []uint8{1, 2, 3, 4, 5, 6}) || !slices.Equal(d.Train.Owner, []int32{1, 0, 0}) || !slices.Equal(d.Test.Labels, []int32{1}) ||
+		d.Train.Scale != 1.0/255 || d.Check() != nil {
+		t.Errorf("%+v", d)
+	}
+	if d := expect.Value(parquet.Table{Files: files, Shape: []int{2}}.Make())(t); !slices.Equal(d.Shape, []int{2}) || d.Test.Len() != 1 {
+		t.Errorf("%+v", d)
+	}
+	two := file(t, struct {
+		A, B picture
+		C    int64
+	}{})
+	for want, table := range map[string]parquet.Table{
+		"File = a and Files = [\"b\"]: must be only one":                           {File: "a", Files: []string{"b"}},
+		"Test = a and TestFiles = [\"b\"]: must be only one":                       {File: "a", Test: "a", TestFiles: []string{"b"}},
+		`has the columns of images ["image"]: Features must be one of`:             {Files: files, Features: []string{"image", "hand"}},
+		`has the columns of images ["A" "B"]: Features must be one of them`:        {File: two},
+		`column "image" has the parts ["bytes" "path"]: must be one value, or a l`: {Files: files, Label: "image"},
+		"Standardize = true: must be false for images":                             {Files: files, Standardize: true},
+		"Shape = [3]: must have the product 2, the number":                         {Files: files, Shape: []int{3}},
+		"Train: row 3: has 1×3 pixels: must have 1×2, as the first image has":      {Files: append(files, file(t, of("c", 2, 1, 2, 3)))},
+		"Test: row 0: has 1×3 pixels: must have 1×2, as the first image has":       {Files: files, Test: file(t, of("c", 2, 1, 2, 3))},
+		"Train: row 0: is not a PNG or JPEG image":                                 {File: file(t, digit{Image: &picture{Bytes: []byte("GIF")}})},
+		`row 1, column "image": the value is missing: must be there`:               {File: file(t, of("b", 1, 1, 2), digit{})},
+		`must be those of`: {Label: "label", Files: append(files, file(t, struct {
+			Hand  int64 `parquet:"hand"`
+			Label int64 `parquet:"label"`
+		}{}))},
+	} {
+		if _, err := table.Make(); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "datasets: ") || strings.Contains(err.Error(), "Size scales") {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// The next characters of texts are predicted, in windows or one by one.
+func TestTexts(t *testing.T) {
+	type line struct {
+		Text string `parquet:"text"`
+		Role string `parquet:"role"`
+		Next string `parquet:"next"`
+		Act  int64  `parquet:"act"`
+	}
+	long := strings.Repeat("To be, or not to be ", 4)
+	path := file(t, line{"ab…c", "Iago", "", 1}, line{"", "Bianca", "", 1}, line{long + "xy", "Bianca", "", 2})
+	d := expect.Value(parquet.Table{File: path, Test: path, Text: "text", Owner: "role"}.Make())(t)
+	at := func(c string) int32 { return int32(strings.Index(datasets.Characters, c)) }
+	if l := d.Train.Labels; !slices.Equal(d.Shape, []int{80}) || d.Classes != 80 || d.Train.Len() != 3 || !slices.Equal(d.Train.Owner, []int32{1, 0, 0}) || !slices.Equal(l[:3], []int32{at("b"), at("c"), -1}) ||
+		!slices.Equal(l[159:162], []int32{at("x"), at("y"), -1}) || d.Check() != nil {
+		t.Errorf("%+v", d)
+	}
+	path = file(t, line{long, "Iago", "x", 1}, line{long, "Bianca", " ", 1})
+	d = expect.Value(parquet.Table{Files: []string{path, path}, Text: "text", Label: "next", Share: 0.5}.Make())(t)
+	if !slices.Equal(d.Shape, []int{80}) || d.Classes != 80 || !slices.Equal(d.Train.Labels, []int32{at(" "), at("x")}) && !slices.Equal(d.Train.Labels, []int32{at("x"), at(" ")}) || len(d.Test.Bytes) != 160 {
+		t.Errorf("%+v", d)
+	}
+	for want, table := range map[string]parquet.Table{
+		`Text = "text", Features = ["act"], Regression = false: must be no`:    {Features: []string{"act"}},
+		`Text = "text", Features = [], Regression = true: must be no feat`:     {Regression: true},
+		`Text = "words": must be one of the columns`:                           {Text: "words"},
+		`Text = "role": must be a column without another use`:                  {Text: "role", Label: "role"},
+		`column "act" has values of type INT(64,true): must be words`:          {Text: "act"},
+		"Standardize = true, Shape = []: must be false and [80] for texts":     {Standardize: true},
+		"Standardize = false, Shape = [8 10]: must be false and [80] for":      {Shape: []int{8, 10}},
+		`Train: row 0: the label has 4 bytes: must be 1 characters`:            {Label: "role"},
+		`Train: row 2: the text has 3 bytes: must be 80 characters`:            {Label: "next", Files: []string{path, file(t, line{"abc", "", "x", 1})}},
+		`Train: row 0: the text has the character '#': must be one of Charact`: {Label: "next", Files: []string{file(t, line{"#" + long[1:], "", "x", 1})}},
+		`Test: row 0: the label has the character '#': must be one of Charact`: {Label: "next", TestFiles: []string{file(t, line{long, "", "#", 1})}},
+		`Train: no examples`: {Files: []string{file(t, line{Text: "a"})}},
+	} {
+		if table.Files == nil {
+			table.File = path
+		}
+		if table.Text == "" {
+			table.Text = "text"
+		}
+		expect.Error(t, "datasets: ", want)(table.Make())
+	}
+}
+
+// gray is a PNG of one row of pixels.
+func gray(t testing.TB, values ...uint8) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	expect.OK(t, png.Encode(&b, &image.Gray{Pix: values, Stride: len(values), Rect: image.Rect(0, 0, len(values), 1)}))
+	return b.Bytes()
 }
 
 // Damaged files are refused without a panic.

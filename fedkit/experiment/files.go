@@ -68,8 +68,17 @@ func (c *Trial) reading(sums digests) *Trial {
 		}
 		v := reflect.Indirect(reflect.ValueOf(part))
 		for i := 0; v.Kind() == reflect.Struct && i < v.NumField(); i++ {
-			if f := v.Field(i); f.Kind() == reflect.String && v.Type().Field(i).IsExported() && sums.of(f.String()) != "" {
-				files[f.String()] = sums.of(f.String())
+			if !v.Type().Field(i).IsExported() {
+				continue
+			}
+			paths, _ := v.Field(i).Interface().([]string) // such as parquet.Table's Files
+			if f := v.Field(i); f.Kind() == reflect.String {
+				paths = []string{f.String()}
+			}
+			for _, path := range paths {
+				if sum := sums.of(path); sum != "" {
+					files[path] = sum
+				}
 			}
 		}
 		return nil
