@@ -74,12 +74,7 @@ func (r *Rows) characters() (s Split, err error) {
 	for i, text := range r.Texts {
 		before := s.Len()
 		if r.Labels == nil {
-			s.addText(codes(strings.Map(func(c rune) rune {
-				if strings.ContainsRune(Characters, c) {
-					return c
-				}
-				return -1
-			}, text)), 0, window)
+			s.addText(codes(inCharacters(text)), 0, window)
 		} else {
 			input, err := known(text, window)
 			if err != nil {

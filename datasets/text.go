@@ -10,27 +10,31 @@ import (
 	"fedkit.example/fedkit/config"
 )
 
-// Text reads texts of your own, for predicting the next character. The file has a paragraph for each owner, such as a speaker:
+// Text reads texts of your own, for predicting the next character or the next word. The file has a paragraph for each owner, such as a speaker:
 // the name in a line, and below it the text. An empty line ends it, and a name that comes again goes on with its text.
 //
 //	data := must.M1(datasets.Text{File: "speeches.txt", Window: 20}.Make())
 type Text struct {
 	File   string  // required
 	Name   string  // default: the file's, without its extensions
-	Window int     `range:"[2,inf)" default:"80"` // T, characters that a model sees
+	Words  int     // in the vocabulary, besides one token for all others: see MostFrequent; default: characters take the place of words
+	Window int     `range:"[2,inf)" default:"80"` // T, characters or words that a model sees
 	Share  float64 `range:"(0,1)" default:"0.2"`  // of each text to hold back: its end
 }
 
-// Make returns the data set: Shape [T], Bytes with Scale 1, the numbers of characters in Characters, which are the classes too.
-// Labels [n, T] have the character that follows each; past the end of a text inputs are 0 and labels −1. Windows do not overlap.
-// What is not in Characters is left out. Owners are numbered in the order of their first lines; the partition rule Natural makes
-// each a client. Errors: no text, one that is too short for two characters in either part.
+// Make returns the data set: Shape [T], the numbers of characters in Characters, which are the classes too, or those of Tokens. Labels
+// [n, T] have the character that follows each; past the end of a text inputs are 0 and labels −1. Windows do not overlap. What is
+// not in Characters is left out. Owners are numbered in the order of their first lines; the partition rule Natural makes each a
+// client. Errors: no text, one that is too short for two characters in either part.
 func (t Text) Make() (*Dataset, error) {
 	if t.File == "" {
 		return nil, errors.New("datasets: Text: File is empty: must be the path of a file")
 	}
 	if t.Window < 0 || t.Window == 1 {
 		return nil, fmt.Errorf("datasets: Text: Window = %d: must be at least 2, or 0 for the default of %d", t.Window, window)
+	}
+	if t.Words < 0 {
+		return nil, fmt.Errorf("datasets: Text: Words = %d: must be at least 1, or 0 for characters", t.Words)
 	}
 	if err := checkShare("Text", t.Share, ""); err != nil {
 		return nil, err
@@ -41,24 +45,26 @@ func (t Text) Make() (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("datasets: Text: %w", err)
 	}
-	d := &Dataset{Name: t.Name, Shape: []int{t.Window}, Classes: len(Characters)}
-	d.Train, d.Test = Split{Scale: 1, Width: t.Window}, Split{Scale: 1, Width: t.Window}
 	names, texts := owners(string(content))
-	for i, text := range texts {
-		cut := len(text) - int(t.Share*float64(len(text)))
-		if cut < 2 || len(text)-cut < 2 {
-			return nil, fmt.Errorf("datasets: Text: %s: %s has %d characters: must have at least 2 to train on and 2 to test on", t.File, names[i], len(text))
-		}
-		d.Train.addText(codes(text[:cut]), int32(i), t.Window)
-		d.Test.addText(codes(text[cut:]), int32(i), t.Window)
-	}
 	if texts == nil {
 		return nil, fmt.Errorf("datasets: Text: %s has no text: must have a name in a line, and text below it", t.File)
 	}
-	return d, d.Check()
+	to := Tokens{Name: t.Name, Vocabulary: len(Characters), Window: t.Window, Share: t.Share, Source: t.File, Owners: names, what: "characters"}
+	if t.Words > 0 {
+		words := MostFrequent(t.Words, texts...)
+		to.Vocabulary, to.what = len(words)+1, "words"
+		for _, text := range texts {
+			to.Texts = append(to.Texts, words.Encode(text))
+		}
+	} else {
+		for _, text := range texts {
+			to.Texts = append(to.Texts, asInts(codes(inCharacters(text))))
+		}
+	}
+	return to.Make()
 }
 
-// owners returns the names of a file's owners, and the text of each in Characters.
+// owners returns the names of a file's owners, and the text of each.
 func owners(content string) (names, texts []string) {
 	number, now := map[string]int{}, -1
 	for line := range strings.Lines(content) {
@@ -74,7 +80,7 @@ func owners(content string) (names, texts []string) {
 			}
 			now = i
 		default:
-			texts[now] += inCharacters(line) + "\n"
+			texts[now] += line + "\n"
 		}
 	}
 	return names, texts

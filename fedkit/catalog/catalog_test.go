@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { syscall.Exit(m.Run()) }
 // unlisted implement an interface of a kind, but have no name and options in a file: adapters for functions, building blocks of
 // others, what only Go code can make, and data that depend on the machine.
 var unlisted = []string{"fedkit.AggregatorFunc", "fedkit.SelectorFunc", "fedkit.ScheduleFunc", "cluster.Func", "cluster.AffinityFunc", "strategy.WeightingFunc", "attack.Forge", "partition.Given", "sim.Given", "model.GoMLX",
-	"datasets.MNISTOrDigits", "datasets.Table"}
+	"datasets.MNISTOrDigits", "datasets.Table", "datasets.Tokens"}
 
 // Every exported component is listed: types that implement the interface of a kind, types that make a data set, and functions
 // that return a data set or a model.
