@@ -42,7 +42,7 @@ type held struct {
 
 // New returns the engine for clients that hold these training rows of the data.
 func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
-	e := &Engine{task: task, data: data, rows: rows, width: here(), programs: lru.New[design, *xla.Program](maxPrograms)}
+	e := &Engine{task: task, data: data, rows: rows, width: ownWidth(), programs: lru.New[design, *xla.Program](maxPrograms)}
 	e.work = sync.OnceValue(func() (w xla.Work) {
 		two, err := task.Work(data, 2)
 		one, _ := task.Work(data, 1)

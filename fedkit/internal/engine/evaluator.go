@@ -76,7 +76,7 @@ const (
 )
 
 // Blocks lists the block sizes.
-func Blocks() []int { return []int{blockOfFew, here().Block} }
+func Blocks() []int { return []int{blockOfFew, ownWidth().Block} }
 
 // Evaluate scores models on examples. Examples run in blocks of a fixed size, so their number does not recompile.
 func (e *Engine) Evaluate(ctx context.Context, v *Evaluation, on Device) (*Scores, error) {

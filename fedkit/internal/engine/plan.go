@@ -29,8 +29,8 @@ var (
 	GPU = Width{Even: 1024, Uneven: 256, Convolving: 16, Operations: math.Inf(1), Memory: 4 << 30, Intermediates: 2, Block: 4096, Counted: true}
 )
 
-// here is the width for this process's device.
-func here() Width {
+// ownWidth is the width for this process's device.
+func ownWidth() Width {
 	if xla.OnCPU() {
 		return CPU
 	}
