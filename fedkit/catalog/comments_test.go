@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write comments.json")
 
 // packages are the folders of the catalog's components.
 var packages = []string{"datasets", "datasets/partition", "fedkit", "fedkit/aggregate", "fedkit/attack", "fedkit/catalog", "fedkit/cluster", "fedkit/examples",
-	"fedkit/metric", "fedkit/model", "fedkit/selection", "fedkit/server", "fedkit/sim", "fedkit/strategy"}
+	"fedkit/metric", "fedkit/model", "fedkit/selection", "fedkit/server", "fedkit/sim", "fedkit/strategy", "fedkit/weights"}
 
 // The comments equal those of the sources.
 func TestCommentsAreCurrent(t *testing.T) {

@@ -3,11 +3,13 @@ package catalog
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"fedkit.example/datasets"
 	"fedkit.example/fedkit"
 	"fedkit.example/fedkit/examples"
 	"fedkit.example/fedkit/model"
+	"fedkit.example/fedkit/weights"
 )
 
 // Data is a data set that is loaded or made when it is needed.
@@ -104,6 +106,7 @@ var functions = map[reflect.Type]string{
 	reflect.TypeFor[ffaLoRA]():            "examples.FFALoRA",
 	reflect.TypeFor[uniformStart]():       "model.UniformInit",
 	reflect.TypeFor[freeze]():             "model.Freeze",
+	reflect.TypeFor[pretrained]():         "weights.Pretrained",
 }
 
 // Model is a model whose arguments are fields.
@@ -164,6 +167,21 @@ type (
 		Of     Model    // required
 		Layers []string // names, as in Task.Mask; required
 	}
+
+	pretrained struct {
+		Of      Model    // required
+		Path    string   // of the safetensors file or state dict; required
+		Rename  []string // pairs for strings.NewReplacer, from the file's names to the parameters'; what becomes "" is left out; default the same names
+		Fresh   []string // layers that are drawn as ever, named as in Task.Mask
+		PyTorch bool     // axes are in PyTorch's order
+		Same    []string // layers or parameters whose axes are in one order in both
+		Pixels  []pixels // what a matrix gets flattened
+	}
+
+	pixels struct {
+		Of            string // the matrix, such as "dense1/weights"
+		Height, Width int    // of the image
+	}
 )
 
 func (linearRegression) Model() fedkit.Model   { return model.LinearRegression() }
@@ -188,6 +206,22 @@ func (m ffaLoRA) Model() fedkit.Model {
 func (m uniformStart) Model() fedkit.Model { return around(m.Of, model.UniformInit) }
 func (m freeze) Model() fedkit.Model {
 	return around(m.Of, func(of fedkit.Model) fedkit.Model { return model.Freeze(of, m.Layers...) })
+}
+
+func (m pretrained) Model() fedkit.Model {
+	w := weights.Pretrained{Path: m.Path, Fresh: m.Fresh, PyTorch: m.PyTorch, Same: m.Same, Pixels: map[string][2]int{}}
+	for _, p := range m.Pixels {
+		w.Pixels[p.Of] = [2]int{p.Height, p.Width}
+	}
+	if len(m.Rename)%2 != 0 {
+		return func(*datasets.Dataset) (*fedkit.Task, error) {
+			return nil, fedkit.Invalid("model.Rename", fmt.Sprintf("%q", m.Rename), "pairs: what stands in the file's names, and in the parameters'")
+		}
+	}
+	if m.Rename != nil {
+		w.Rename = strings.NewReplacer(m.Rename...).Replace
+	}
+	return around(m.Of, w.Model)
 }
 
 // around returns a model that wraps another.

@@ -34,14 +34,6 @@ func adapters(t *fedkit.Task) (all []adapter) {
 	return all
 }
 
-// adapted refuses a model that is not LoRA's.
-func adapted(fed *fedkit.Federation) error {
-	if fed == nil || adapters(fed.Task) != nil {
-		return nil
-	}
-	return fedkit.Invalid("model", fed.Task.Name, "one of examples.LoRA")
-}
-
 // factors returns A and B of a row.
 func (m adapter) factors(row []float32) (A, B *mat.Dense) {
 	A, B = mat.NewDense(m.in, m.r, nil), mat.NewDense(m.r, m.out, nil)

@@ -6,25 +6,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FlexLoRA averages the products of LoRA's matrices, and splits the mean again (Bai et al., arXiv 2402.11505, with one rank r for all): for
+// FlexLoRA averages the products of LoRA's matrices, and splits the mean again (Bai et al., arXiv 2402.11505): for
 // each matrix, with the singular value decomposition on the server, in float64,
 //
 //	U Σ Vᵀ = Σ_{i∈S} (n_i/N) A_i B_i,   A ← U_r,  B ← Σ_r V_rᵀ,
 //
-// the best A B of rank r; with Σ in B, a singular value of 0 can still grow. Traffic is FedAvg's. x is [1, d]. Identity: if r is the
-// smaller side of every matrix, A B is the mean.
+// the best A B of rank r; with Σ in B, a singular value of 0 can still grow. A client with a rank of its own gets the first r_i columns
+// and rows, the best of that rank. Traffic is FedAvg's, or r_i/r of it. x is [1, d]. Identity: if r is the smaller side of every matrix,
+// A B is the mean.
 type FlexLoRA struct {
+	Ranks    Ranks        // r_i by client; default the model's r
 	Fraction float64      // share of the clients in a round, in (0, 1]; default all
 	Local    fedkit.Local // local solver: E epochs, B examples per batch, η
 	strategy.State
 }
 
 // Check implements fedkit.Checker.
-func (s *FlexLoRA) Check(fed *fedkit.Federation, _ int) error { return adapted(fed) }
+func (s *FlexLoRA) Check(fed *fedkit.Federation, _ int) error { return adapted(fed, s.Ranks) }
 
 // Round implements fedkit.Strategy.
 func (s *FlexLoRA) Round(r *fedkit.Round) error {
-	u := r.Train(fedkit.Job{Clients: r.Select(nil, s.Fraction), Start: s.X, Local: s.Local})
+	u := s.Ranks.train(r, s.X, s.Fraction, s.Local, true)
 	rows, x := gathered(r, s.X, u)
 	if r.Err() != nil {
 		return r.Err()

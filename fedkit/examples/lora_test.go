@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"fedkit.example/datasets"
@@ -67,6 +68,17 @@ func ExampleFLoRA() {
 	h := after(20, turned(examples.LoRA), &examples.FLoRA{Fraction: 0.5, Local: gentle})
 	fmt.Println("more than 80 % right:", h.Accuracy() > 0.8, "for", h.Last().BytesUp, "bytes up and", h.Last().BytesDown, "down per round")
 	// Output: more than 80 % right: true for 32320 bytes up and 646400 down per round
+}
+
+// Every second client trains rank 1 of 4, and sends a quarter.
+func ExampleHetLoRA() {
+	ranks := make(examples.Ranks, 20)
+	for c := range ranks {
+		ranks[c] = []int{1, 4}[c%2]
+	}
+	h := after(20, turned(examples.LoRA), &examples.HetLoRA{Ranks: ranks, Fraction: 0.5, Local: short})
+	fmt.Println("more than 60 % right:", h.Accuracy() > 0.6, "for at most", 10*3232, "bytes per round:", h.Last().BytesUp < 10*3232)
+	// Output: more than 60 % right: true for at most 32320 bytes per round: true
 }
 
 // lowRank is a federation with LoRA of an MLP [64, 16, 10], its base, and four clients' models after a round of FedAvg.
@@ -175,11 +187,80 @@ func TestFLoRA(t *testing.T) {
 	}
 }
 
+// Clients with a rank of their own train, send and receive that many columns of A and rows of B, and are averaged as they say: HetLoRA
+// by how far they have moved, FlexLoRA and FLoRA as the mean of what they trained. A rank of r for all is none.
+func TestRanks(t *testing.T) {
+	const r = 3
+	ranks := examples.Ranks{1, 3, 2, 1}
+	fed, plain, _ := lowRank(t, r, r, examples.LoRA)
+	base, d, d0 := precision.Double(must.M1(must.M1(plain.Models(1, 5)).Host())), fed.Task.Dim(), plain.Task.Dim()
+	var mask []float32
+	for _, ri := range ranks {
+		for _, p := range fed.Task.Params {
+			width := append([]int{1}, p.Shape...)[len(p.Shape)]
+			for i := range p.Size() {
+				column, isA := i%width, strings.HasSuffix(p.Name, "/A")
+				row, isB := i/width, strings.HasSuffix(p.Name, "/B")
+				mask = append(mask, map[bool]float32{true: 1}[!(isA && column >= ri || isB && row >= ri)])
+			}
+		}
+	}
+	kept := fedkit.NewMatrix(mask, 4, d)
+	start := must.M1(fed.Models(1, lowSeed)).Repeat(4).Mul(kept)
+	u := expect.Value(fed.Train(t.Context(), fedkit.Job{Clients: []int{0, 1, 2, 3}, Start: start, Mask: kept, Local: lowLocal}, lowSeed))(t)
+	after := func(s fedkit.Strategy, x **fedkit.Matrix) (row []float64, up, down int64) {
+		h := run(t, fed, s, fedkit.Options{Rounds: 1, Seed: lowSeed})
+		return precision.Double(must.M1((*x).Host())), h.Last().BytesUp, h.Last().BytesDown
+	}
+	near := func(name string, got, want []float64, most float64) {
+		t.Helper()
+		if off := floats.Distance(got, want, math.Inf(1)); !(off <= most) {
+			t.Errorf("%s is %v away", name, off)
+		}
+	}
+
+	rows := precision.Double(must.M1(u.Models.Host()))
+	weights, want := make([]float64, 4), make([]float64, d)
+	for i := range weights { // the whole change is that of the products
+		weights[i] = floats.Distance(merged(plain.Task, fed.Task, rows[i*d:(i+1)*d], 1), base, 2)
+	}
+	for i := range weights {
+		floats.AddScaled(want, weights[i]/floats.Sum(weights), rows[i*d:(i+1)*d])
+	}
+	het := &examples.HetLoRA{Ranks: ranks, Local: lowLocal}
+	x, up, down := after(het, &het.X)
+	near("HetLoRA's model", x, want, 1e-6)
+	part, once := int64(fed.Task.Bytes()*(1+3+2+1)/r), int64(4*(4*d-fed.Task.Bytes()))
+	if up != part || down != part+once {
+		t.Errorf("HetLoRA: %d bytes up and %d down, want %d and %d", up, down, part, part+once)
+	}
+	flora := &examples.FLoRA{Ranks: ranks, Local: lowLocal}
+	x, up, down = after(flora, &flora.X)
+	near("FLoRA's W₀", x[:d0], meanOf(fed, plain, u, 1), 1e-6)
+	if stacked := 4 * part; up != part || down != stacked+4*int64(4*d) {
+		t.Errorf("FLoRA: %d bytes up and %d down, want %d and %d", up, down, part, stacked+4*int64(4*d))
+	}
+	flex, all := &examples.FlexLoRA{Ranks: examples.Ranks{r, r, r, r}, Local: lowLocal}, &examples.FlexLoRA{Local: lowLocal}
+	x, _, _ = after(flex, &flex.X)
+	want, _, _ = after(all, &all.X)
+	near("FlexLoRA's model with r for all", x, want, 1e-5)
+	flex.Ranks = ranks
+	x, up, _ = after(flex, &flex.X)
+	if m := meanOf(fed, plain, u, 1); up != part || floats.Distance(merged(plain.Task, fed.Task, x, 1), m, 2) > 0.5*floats.Distance(base, m, 2) {
+		t.Errorf("FlexLoRA: %d bytes up, want %d, or it is far from the mean", up, part)
+	}
+	equal := &examples.HetLoRA{Local: fedkit.Local{Steps: 1, Batch: 16, LR: fedkit.Zero}}
+	if x, _, _ = after(equal, &equal.X); floats.HasNaN(x) {
+		t.Error("HetLoRA of clients that do not move is NaN")
+	}
+}
+
 func TestLoRASuite(t *testing.T) {
 	expect.Long(t, "some hundred rounds for each")
 	few := must.M1(fedkit.New(datasets.Digits(), partition.Take{Of: partition.Dirichlet{Clients: 4, Alpha: 1, Seed: 1}, Train: 24, Test: 10}, examples.LoRA(2, 4, model.BatchNormMLP(6), nil)))
 	l := fedkit.Local{Steps: 4, Batch: 8, LR: 0.1}
-	for _, s := range []fedkit.Strategy{&examples.FlexLoRA{Fraction: 0.5, Local: l}, &examples.FLoRA{Fraction: 0.5, Local: l}} {
+	for _, s := range []fedkit.Strategy{&examples.FlexLoRA{Fraction: 0.5, Local: l}, &examples.FLoRA{Fraction: 0.5, Local: l},
+		&examples.HetLoRA{Fraction: 0.5, Local: l, Ranks: examples.Ranks{1, 2, 1, 2}}} {
 		if err := (fedtest.Suite{Fed: few}).Test(s); err != nil {
 			t.Error(err)
 		}
@@ -188,7 +269,7 @@ func TestLoRASuite(t *testing.T) {
 
 func TestLoRARefusals(t *testing.T) {
 	plain, one := digits(), fedkit.Options{Rounds: 1}
-	for _, s := range []fedkit.Strategy{&examples.FlexLoRA{}, &examples.FLoRA{}} {
+	for _, s := range []fedkit.Strategy{&examples.FlexLoRA{}, &examples.FLoRA{}, &examples.HetLoRA{}} {
 		expect.Invalid(t, "model = MLP-16: must be one of examples.LoRA")(fedkit.Run(t.Context(), plain, s, one))
 	}
 	fed := dealt(examples.LoRA(1, 1, model.MLP(4), nil))
@@ -196,6 +277,10 @@ func TestLoRARefusals(t *testing.T) {
 	expect.Invalid(t, "models = [1, 3]: must be [n, ")(examples.LoRADistance(fed.Task, fedkit.Zeros(1, 3), []float64{1}))
 	expect.Invalid(t, "weights = nil: must be one per model")(examples.LoRADistance(fed.Task, fedkit.Zeros(1, fed.Task.Dim()), nil))
 	expect.Error(t, "2 weights for 1 rows")(examples.LoRADistance(fed.Task, fedkit.Zeros(1, fed.Task.Dim()), []float64{1, 2}))
+	expect.Invalid(t, "option Ranks = 1 numbers: must be ")(fedkit.Run(t.Context(), fed, &examples.HetLoRA{Ranks: examples.Ranks{1}}, one))
+	many := slices.Repeat(examples.Ranks{1}, fed.Size())
+	many[2] = 2
+	expect.Invalid(t, "option Ranks[2] = 2: must be from 1 to 1, the model's rank")(fedkit.Run(t.Context(), fed, &examples.FLoRA{Ranks: many}, one))
 	_, err := examples.FFALoRA(0, 1, model.MLP(4), nil)(plain.Data)
 	expect.Invalid(t, "LoRA's r, α = 0, 1")(nil, err)
 }

@@ -9,16 +9,21 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"fedkit.example/datasets"
+	"fedkit.example/datasets/partition"
 	"fedkit.example/fedkit"
+	"fedkit.example/fedkit/catalog"
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/model"
 	"fedkit.example/fedkit/strategy"
 	"fedkit.example/fedkit/study"
+	"fedkit.example/fedkit/weights"
 	"github.com/janpfeifer/must"
 )
 
@@ -271,6 +276,48 @@ vary:
 	if f, err := g.Find(store, "none"); err == nil || !strings.Contains(err.Error(), "there with other options: 2: files."+pets+": ") {
 		t.Error(f, err)
 	}
+}
+
+// So is a file of weights that a model starts from, which a file for a study names with what becomes of the names in it.
+func TestFindComparesWeights(t *testing.T) {
+	dir := t.TempDir()
+	store, path := filepath.Join(dir, "runs"), filepath.Join(dir, "mlp.safetensors")
+	fed := must.M1(fedkit.New(datasets.Digits(), partition.IID{Clients: 2}, model.MLP(4)))
+	save := func(seed uint64) []float32 {
+		x := must.M1(fed.Models(1, seed))
+		must.M(weights.SafeTensors(path, fed.Task, x))
+		return must.M1(x.Host())[:fed.Task.Params[0].Size()]
+	}
+	body := save(1)
+	g := written(t, fmt.Sprintf(`
+base:
+  strategy: FedAvg
+  data: Digits
+  partition: IID Clients=2
+  model: {type: Freeze, Layers: [dense1], Of: {type: Pretrained, Path: %s, Of: MLP Hidden=4, Fresh: [dense2], Rename: [dense2/weights, "", dense2/biases, ""]}}
+  options: {Rounds: 1}
+vary:
+  options.Seed: [8, 9]
+`, path))
+	of := must.M1(g[0].Federation())
+	if x := must.M1(must.M1(of.Models(1, 8)).Host()); !slices.Equal(x[:len(body)], body) || of.Task.Bytes() != 4*(4*10+10) {
+		t.Errorf("%s does not start from the file: %d bytes travel", of.Task.Name, of.Task.Bytes())
+	}
+	st := must.M1(g.Study(store))
+	st.Log = t.Output()
+	if runs := must.M1(st.Run(context.Background())); len(runs) != 2 || len(runs.Failed()) > 0 {
+		t.Fatal(runs.Failed())
+	}
+	if f, err := g.Find(store, "none"); err != nil || len(f.Runs) != 2 {
+		t.Error(f, err)
+	}
+	save(2)
+	if f, err := g.Find(store, "none"); err == nil || !strings.Contains(err.Error(), "there with other options: 2: files."+path+": ") {
+		t.Error(f, err)
+	}
+	odd := must.M1(catalog.Build[catalog.Model]("Pretrained Of=MLP Path=a Rename=[fc]"))
+	_, err := odd.Model()(fed.Data)
+	expect.Invalid(t, `model.Rename = ["fc"]: must be pairs`)(nil, err)
 }
 
 // written reads a grid from text.
