@@ -55,7 +55,7 @@ func (l library) listed() library {
 	few.take(l, reflect.TypeFor[fedkit.Options]())
 	maps.DeleteFunc(few, func(name string, s *said) bool {
 		_, own, _ := strings.Cut(name, ".")
-		return !ast.IsExported(own)
+		return !ast.IsExported(own) && s.Fields == nil
 	})
 	return few
 }

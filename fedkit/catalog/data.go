@@ -171,7 +171,7 @@ type (
 	pretrained struct {
 		Of      Model    // required
 		Path    string   // of the safetensors file or state dict; required
-		Rename  []string // pairs for strings.NewReplacer, from the file's names to the parameters'; what becomes "" is left out; default the same names
+		Rename  []string // pairs: a part of the file's names, and what replaces it in the parameters'; a name that becomes "" is left out; default none
 		Fresh   []string // layers that are drawn as ever, named as in Task.Mask
 		PyTorch bool     // axes are in PyTorch's order
 		Same    []string // layers or parameters whose axes are in one order in both
