@@ -175,7 +175,7 @@ type (
 		Fresh   []string // layers that are drawn as ever, named as in Task.Mask
 		PyTorch bool     // axes are in PyTorch's order
 		Same    []string // layers or parameters whose axes are in one order in both
-		Pixels  []pixels // what a matrix gets flattened
+		Pixels  []pixels // sizes of the images that matrices take flattened
 	}
 
 	pixels struct {

@@ -264,18 +264,7 @@ base:
 vary:
   options.Seed: [1, 2]
 `, pets))
-	st := must.M1(g.Study(store))
-	st.Log = t.Output()
-	if runs := must.M1(st.Run(context.Background())); len(runs) != 2 || len(runs.Failed()) > 0 {
-		t.Fatal(runs.Failed())
-	}
-	if f, err := g.Find(store, "none"); err != nil || len(f.Runs) != 2 {
-		t.Error(f, err)
-	}
-	draw(filepath.Join(pets, "cat", "0.png"), 99)
-	if f, err := g.Find(store, "none"); err == nil || !strings.Contains(err.Error(), "there with other options: 2: files."+pets+": ") {
-		t.Error(f, err)
-	}
+	missesAfter(t, g, store, pets, func() { draw(filepath.Join(pets, "cat", "0.png"), 99) })
 }
 
 // So is a file of weights that a model starts from, which a file for a study names with what becomes of the names in it.
@@ -303,6 +292,15 @@ vary:
 	if x := must.M1(must.M1(of.Models(1, 8)).Host()); !slices.Equal(x[:len(body)], body) || of.Task.Bytes() != 4*(4*10+10) {
 		t.Errorf("%s does not start from the file: %d bytes travel", of.Task.Name, of.Task.Bytes())
 	}
+	missesAfter(t, g, store, path, func() { save(2) })
+	odd := must.M1(catalog.Build[catalog.Model]("Pretrained Of=MLP Path=a Rename=[fc]"))
+	_, err := odd.Model()(fed.Data)
+	expect.Invalid(t, `model.Rename = ["fc"]: must be pairs`)(nil, err)
+}
+
+// missesAfter fails unless the two runs of a grid are found, and no more after a change to a file or folder that it names.
+func missesAfter(t *testing.T, g Grid, store, path string, change func()) {
+	t.Helper()
 	st := must.M1(g.Study(store))
 	st.Log = t.Output()
 	if runs := must.M1(st.Run(context.Background())); len(runs) != 2 || len(runs.Failed()) > 0 {
@@ -311,13 +309,10 @@ vary:
 	if f, err := g.Find(store, "none"); err != nil || len(f.Runs) != 2 {
 		t.Error(f, err)
 	}
-	save(2)
+	change()
 	if f, err := g.Find(store, "none"); err == nil || !strings.Contains(err.Error(), "there with other options: 2: files."+path+": ") {
 		t.Error(f, err)
 	}
-	odd := must.M1(catalog.Build[catalog.Model]("Pretrained Of=MLP Path=a Rename=[fc]"))
-	_, err := odd.Model()(fed.Data)
-	expect.Invalid(t, `model.Rename = ["fc"]: must be pairs`)(nil, err)
 }
 
 // written reads a grid from text.
