@@ -40,10 +40,15 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, c 
 			leaveHub()
 			return nil, lost
 		}
+		asking, cancel := context.WithCancel(there)
 		if c != nil {
+			if !f.sendInTurn(asking, w, c, len(request)) {
+				cancel()
+				leaveHub()
+				continue
+			}
 			c.begin(w)
 		}
-		asking, cancel := context.WithCancel(there)
 		go func() {
 			defer cancel()
 			f.awaitReply(asking, w, c, wait)
@@ -83,6 +88,41 @@ func (f *Fleet) ask(ctx context.Context, worker, what string, request []byte, c 
 		default:
 		}
 	}
+}
+
+// sendInTurn waits until no other large call is on its way to a worker, and lets the next one go once the worker has this one: the hub
+// closes the connection of a worker for which it has more to keep than memory, and loses all of it. It reports whether the call can go:
+// not if the worker is gone first, or ctx ends.
+func (f *Fleet) sendInTurn(ctx context.Context, w *member, c *call, size int) bool {
+	if size <= chunk {
+		return true
+	}
+	select {
+	case w.sending <- struct{}{}:
+	case <-w.gone:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+	go func() {
+		defer func() { <-w.sending }()
+		for {
+			f.mu.Lock()
+			at, beaten := w.has(c.msg.ID), w.beaten
+			f.mu.Unlock()
+			if at {
+				return
+			}
+			select {
+			case <-beaten:
+			case <-w.gone:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return true
 }
 
 // awaitReply returns when ctx ends, when the worker is gone, and when its reply must have been lost: after a while, but not while its

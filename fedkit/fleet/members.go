@@ -25,8 +25,15 @@ type member struct {
 	out        string        // why it is banned; "" if it is not
 	others     int           // calls from other notebooks
 
-	wrong   int        // wrong answers
-	reading sync.Mutex // one large result at a time
+	wrong   int           // wrong answers
+	reading sync.Mutex    // one large result at a time
+	sending chan struct{} // a place for the one large call that is on its way
+	beaten  chan struct{} // closed at the next heartbeat
+}
+
+// newMember returns a worker of which nothing was heard yet.
+func newMember(name string) *member {
+	return &member{name: name, gone: make(chan struct{}), sending: make(chan struct{}, 1), beaten: make(chan struct{})}
 }
 
 // watch sends the heartbeats of this notebook, and detects lost workers by the silence of theirs. While the hub is away, nobody is lost.
@@ -78,10 +85,12 @@ func (f *Fleet) onBeat(m *nats.Msg) {
 	f.mu.Lock()
 	w := f.workers[b.Worker]
 	if w == nil {
-		w = &member{name: b.Worker, gone: make(chan struct{})}
+		w = newMember(b.Worker)
 		f.workers[b.Worker] = w
 	}
 	w.WorkerInfo, w.kind, w.seen, w.others = b, b.Kind.Key(), time.Now(), 0
+	close(w.beaten)
+	w.beaten = make(chan struct{})
 	for _, call := range slices.Concat(b.Doing, b.Waiting) {
 		if !strings.HasPrefix(call, f.name+".") {
 			w.others++
@@ -135,7 +144,8 @@ func (f *Fleet) leaveOut(name, why string) {
 	f.mu.Lock()
 	w := f.workers[name]
 	if w == nil {
-		w = &member{WorkerInfo: WorkerInfo{Worker: name}, name: name, gone: make(chan struct{})}
+		w = newMember(name)
+		w.Worker = name
 		f.workers[name] = w
 	}
 	w.out = why

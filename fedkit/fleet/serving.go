@@ -36,6 +36,9 @@ func (w *worker) onCall(ctx context.Context, m *nats.Msg) {
 	w.jobs[c.ID] = j
 	w.running.Add(1)
 	w.mu.Unlock()
+	if len(m.Data) > chunk {
+		w.tell() // the next one waits for this
+	}
 	defer w.running.Done()
 	a := w.do(ctx, c, j)
 	w.mu.Lock()
