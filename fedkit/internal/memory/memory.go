@@ -152,5 +152,6 @@ func Settle() {
 		debug.FreeOSMemory()
 		time.Sleep(20 * time.Millisecond)
 	}
+	xla.EmptyBlocks()
 	forget()
 }

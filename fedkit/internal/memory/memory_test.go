@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"fedkit.example/fedkit/fedtest/expect"
+	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/graph"
 )
 
 // The plugin's destructors abort under the race detector when the process ends in the usual way.
@@ -47,5 +49,25 @@ func TestMemoryOfAContainer(t *testing.T) {
 		if got := cgroupsLeave(root); got != c.want {
 			t.Errorf("%s: %v bytes are left, want %v", name, got, c.want)
 		}
+	}
+}
+
+// What the device frees stays with this process for the next program, and Settle returns it to the system.
+func TestSettleReturnsWhatTheDeviceFreed(t *testing.T) {
+	resident := func() float64 {
+		kB, known := number("/proc/self/smaps_rollup", "Rss:")
+		if !known || !xla.OnCPU() {
+			t.Skip("needs Linux, and a device that takes its memory from malloc")
+		}
+		return kB / 1024
+	}
+	const mb = 256
+	before := resident()
+	large := xla.NewProgram("large", func(a []*graph.Node) []*graph.Node { return []*graph.Node{graph.BroadcastToDims(a[0], mb<<18)} })
+	xla.Free(expect.Value(large.Call(float32(1)))(t)...)
+	kept := resident()
+	Settle()
+	if after := resident(); kept-before < mb || after-before > mb/2 {
+		t.Errorf("%.0f MB, then %.0f, and %.0f after Settle", before, kept, after)
 	}
 }

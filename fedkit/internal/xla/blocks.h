@@ -1,0 +1,1 @@
+void empty_blocks(void);
