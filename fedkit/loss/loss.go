@@ -4,6 +4,7 @@ package loss
 
 import (
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -11,16 +12,12 @@ import (
 // of t positions, out [C, B, t, classes] and y [C, B, t], it is the mean over the example's positions whose label is not negative; 0
 // if there are none.
 func CrossEntropy(out, y *graph.Node) *graph.Node {
-	dims, known := out.Shape().Dimensions, y
-	if out.Rank() == 4 {
-		known = graph.Max(y, graph.ZerosLike(y))
-	}
-	label := graph.OneHot(known, dims[out.Rank()-1], out.DType())
-	if y.Shape().Dimensions[0] != dims[0] { // the same examples for all models
-		label = graph.BroadcastToDims(label, dims...)
-	}
-	loss := graph.Neg(graph.ReduceSum(graph.Mul(label, graph.LogSoftmax(out, -1)), -1))
-	if out.Rank() == 4 {
+	dims := out.Shape().Dimensions
+	classes := graph.Iota(out.Graph(), shapes.Make(y.DType(), dims...), -1)
+	own := graph.Equal(classes, graph.BroadcastToDims(graph.InsertAxes(y, -1), dims...)) // none of a negative label
+	out = graph.Sub(out, graph.StopGradient(graph.ReduceAndKeep(out, graph.ReduceMax, -1)))
+	loss := graph.Sub(graph.Log(graph.ReduceSum(graph.Exp(out), -1)), graph.ReduceSum(graph.Where(own, out, graph.ZerosLike(out)), -1))
+	if len(dims) == 4 {
 		return overPositions(loss, y)
 	}
 	return loss
