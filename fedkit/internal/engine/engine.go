@@ -49,7 +49,7 @@ func New(task Task, data *datasets.Dataset, rows [][]int) (*Engine, error) {
 		if err != nil {
 			return w // the error is reported when the program itself is built
 		}
-		return xla.Work{Convolutions: two.Convolutions / 2, Values: two.Values - one.Values}
+		return xla.Work{Convolutions: two.Convolutions / 2, Values: two.Values - one.Values, Loops: two.Loops}
 	})
 	for part, s := range []*datasets.Split{&data.Train, &data.Test} {
 		var err error

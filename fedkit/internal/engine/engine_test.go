@@ -189,14 +189,22 @@ func TestStoppingDoesNotWaitForLongCalls(t *testing.T) {
 	}
 }
 
-// Clients with cheap convolutions share programs, a few in each; those with expensive ones have one each.
-func TestLanesOfConvolutions(t *testing.T) {
+// Clients with cheap convolutions share programs, a few in each; those with expensive ones have one each. Models of a megabyte that are read
+// in loops share one by eights.
+func TestLanes(t *testing.T) {
 	e := least(t, 2, 2, 2, 2, 2, 2, 2, 2)
 	job := e.job(t, 0, 1, 2, 3, 4, 5, 6, 7)
 	for operations, want := range map[float64]int{0: e.width.Even, 1: 4, 40e6: 4, 60e6: 1} { // per example; a step has two examples
 		e.work = func() xla.Work { return xla.Work{Convolutions: operations} }
 		if got := e.Lanes(job); got != want {
 			t.Errorf("%.0f operations: %d clients in a program, want %d", operations, got, want)
+		}
+	}
+	e.task.Shapes = [][]int{{512, 512}}
+	for loops, want := range map[bool]int{false: e.width.Even, true: 8} {
+		e.work = func() xla.Work { return xla.Work{Loops: loops} }
+		if got := e.Lanes(job); got != want {
+			t.Errorf("loops %v: %d clients in a program, want %d", loops, got, want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ type Work struct {
 	Operations   float64 // floating-point operations of matrix products and convolutions, two per multiply-add
 	Convolutions float64 // those of the convolutions alone
 	Values       float64 // numbers that operations have as results; XLA fuses many of them and keeps them nowhere
+	Loops        bool    // whether it has a Loop.Repeat
 }
 
 // Work returns the work of the program for arguments of the given shapes.
@@ -24,6 +25,7 @@ func (p *Program) Work(arguments ...shapes.Shape) (w Work, err error) {
 			w.Convolutions += 2 * multiplyAdds(n)
 		}
 		w.Values += float64(n.Shape().Size())
+		w.Loops = w.Loops || times(n) > 1
 	}
 	return w, nil
 }

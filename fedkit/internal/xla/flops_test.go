@@ -33,6 +33,14 @@ func TestArithmetic(t *testing.T) {
 			}, 2 * (4 * 4 * 6) * (3 * 3 * 2)},
 		{"elementwise work", [][]int{{100}, {100}},
 			func(in []*Node) *Node { return Tanh(Mul(in[0], in[1])) }, 0},
+		{"loop of 9 products", [][]int{{3, 5}, {5, 5}},
+			func(in []*Node) *Node {
+				s := xla.NewLoop(in[0].Graph())
+				s.Add("x", in[0])
+				s.Add("w", in[1])
+				s.Repeat(9, func(_ *Node, s *xla.Loop) { s.Set("x", Dot(s.One("x"), s.One("w")).Product()) })
+				return s.One("x")
+			}, 9 * 2 * 3 * 5 * 5},
 	} {
 		var arguments []shapes.Shape
 		for _, dims := range test.arguments {
@@ -43,7 +51,7 @@ func TestArithmetic(t *testing.T) {
 		if strings.HasPrefix(test.name, "convolution") {
 			convolved = test.want
 		}
-		if got, err := p.Work(arguments...); err != nil || got.Operations != test.want || got.Convolutions != convolved {
+		if got, err := p.Work(arguments...); err != nil || got.Operations != test.want || got.Convolutions != convolved || got.Loops != strings.HasPrefix(test.name, "loop") {
 			t.Errorf("%s: %+v, want %v operations and %v of convolutions; %v", test.name, got, test.want, convolved, err)
 		}
 	}
