@@ -14,7 +14,7 @@ type Width struct {
 	Uneven        int     // lanes at most, if the largest client has over unevenFactor times the mean number of examples
 	Convolving    int     // lanes at most, if the model has convolutions
 	Operations    float64 // of a client's convolutions per step, at most, for more than one lane
-	Looping       int     // bytes of the lanes' models at most, if the model has loops, which read it at each step; 0: any
+	Looping       int     // bytes of the lanes' models at most, if the model has loops, which read them at each step
 	Memory        int     // bytes, for all lanes together
 	Intermediates int     // how often a forward pass's intermediate values count in that; not at all where few clients share a program
 	Block         int     // examples per program of an evaluation, if each model has many
@@ -28,7 +28,7 @@ const unevenFactor = 1.5
 // report a GPU's memory: it is half of a small card.
 var (
 	CPU = Width{Even: 16, Uneven: 4, Convolving: 4, Operations: 100e6, Looping: 8 << 20, Memory: 512 << 20, Block: 1024}
-	GPU = Width{Even: 1024, Uneven: 256, Convolving: 16, Operations: math.Inf(1), Memory: 4 << 30, Intermediates: 2, Block: 4096, Counted: true}
+	GPU = Width{Even: 1024, Uneven: 256, Convolving: 16, Operations: math.Inf(1), Looping: math.MaxInt, Memory: 4 << 30, Intermediates: 2, Block: 4096, Counted: true}
 )
 
 // ownWidth is the width for this process's device.
@@ -155,8 +155,8 @@ func (e *Engine) Lanes(job *Job) int {
 	if work > 0 {
 		lanes = min(lanes, e.width.Convolving)
 	}
-	if most := e.width.Looping; most > 0 && e.work().Loops {
-		lanes = min(lanes, max(1, most/(4*e.task.Dim())))
+	if e.work().Loops {
+		lanes = min(lanes, e.width.Looping/(4*e.task.Dim()))
 	}
 	perLane := 4 * (6*e.task.Dim() + 4*batch*e.data.Features())
 	if n := e.width.Intermediates; n > 0 {
