@@ -1,10 +1,12 @@
 package fedkit
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -19,6 +21,7 @@ import (
 	"fedkit.example/fedkit/internal/task"
 	"fedkit.example/fedkit/internal/tree"
 	"fedkit.example/fedkit/internal/xla"
+	"github.com/gomlx/gomlx/core/graph"
 )
 
 // Describe returns the history that Run would begin with. It has everything that identifies the run, and no rounds: the
@@ -60,6 +63,10 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	if err := fed.unchanged(); err != nil {
 		return nil, nil, err
 	}
+	own, unseen := source.Own(fed.Task)
+	if h.Code = source.Of(s, o.Metrics, fed.interceptors); unseen != "" && source.Unseen(h.Code) == "" {
+		h.Code += "; unseen Federation.Task." + unseen
+	}
 	if err := checkRun(fed, all, o, h); err != nil {
 		return nil, nil, err
 	}
@@ -68,7 +75,6 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 	}
 	m := fed.Manifest()
 	h.Manifest, h.Device, h.Hardware = &m, xla.Device(), xla.Hardware()
-	h.Code = source.Of(s, o.Metrics, fed.interceptors)
 	if fed.Devices != nil {
 		devices := slices.Concat(fed.Devices, fed.edges)
 		if fed.Server != nil {
@@ -82,7 +88,7 @@ func describe(fed *Federation, s Strategy, o Options) (h *History, all []Strateg
 		}
 	}
 	h.Types = config.Types(s, o.Metrics, fed.interceptors)
-	h.Task, err = fed.fingerprint(fed.batches(s))
+	h.Task, err = fed.fingerprint(fed.batches(s), own)
 	return h, all, err
 }
 
@@ -187,13 +193,18 @@ func (o Options) settings() *config.Config {
 }
 
 // fingerprint identifies a task on the federation's data: the SHA-256, in hexadecimal, of its parameters' names and shapes, of
-// initial values, and of its StableHLO for a few examples, for the evaluation blocks, and for the given batch sizes. Models that
-// compute different things have different fingerprints, whatever their names. A task that no longer computes what it did is refused.
-func (f *Federation) fingerprint(batches []int) (sum string, err error) {
+// initial values, and of its StableHLO for a few examples, for the evaluation blocks, and for the given batch sizes; if it has code of
+// one's own, of that too, since it may do otherwise with other batches, and of the outputs of named layers. Models that compute
+// different things have different fingerprints, whatever their names. A task that no longer computes what it did is refused.
+func (f *Federation) fingerprint(batches []int, own string) (sum string, err error) {
 	defer fault.Recovered("model", &err)
 	f.lazy.mu.Lock()
 	defer f.lazy.mu.Unlock()
-	h := sha256.New()
+	h, names, layers := sha256.New(), new(bytes.Buffer), io.Writer(nil)
+	if own != "" {
+		layers = names
+		fmt.Fprintln(h, own)
+	}
 	for _, p := range f.Task.Params {
 		fmt.Fprintf(h, "%q %v\n", p.Name, p.Shape)
 		if p.Running {
@@ -207,7 +218,7 @@ func (f *Federation) fingerprint(batches []int) (sum string, err error) {
 	for _, batch := range slices.Concat([]int{task.TrialBatch}, engine.Blocks(), batches) {
 		sum, known := f.lazy.texts[batch]
 		if !known || batch == task.TrialBatch {
-			text, err := e.Text(f.Data, batch, f.Task.Features)
+			text, err := e.Text(f.Data, batch, func(p []*graph.Node, x *graph.Node) []*graph.Node { return task.Representations(f.Task, layers, p, x) })
 			if err != nil {
 				return "", fmt.Errorf("task %s: %w", f.Task.Name, err)
 			}
@@ -216,6 +227,9 @@ func (f *Federation) fingerprint(batches []int) (sum string, err error) {
 				return "", Invalid("Federation.Task", "changed", "one that computes what it did before, since programs are compiled once: fedkit.New takes a model that makes another task")
 			}
 			f.lazy.texts[batch], sum = is, is
+		}
+		if batch == task.TrialBatch { // first
+			h.Write(names.Bytes())
 		}
 		h.Write(sum[:])
 	}
@@ -247,7 +261,7 @@ func (f *Federation) batches(s Strategy) (sizes []int) {
 	for _, rows := range f.lazy.rows {
 		most = max(most, len(rows))
 	}
-	_ = config.Walk(s, func(_ string, part any) error {
+	_ = config.WalkAll(s, func(_ string, part any) error {
 		if l, is := part.(Local); is {
 			part = l.WithDefaults()
 		}

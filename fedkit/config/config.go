@@ -7,7 +7,8 @@
 //	{"Aggregator": {"type": "aggregate.Median"}, "Fraction": 0.5, "Local": {"Batch": 16, "LR": 0.1}, "type": "strategy.FedAvg"}
 //
 // Other lowercase keys stand for what is not a struct or map: "value" is a number, string, bool or list that has a type,
-// "func" the name of a function, "unnamed" a value that cannot be represented, and "len" and "sha256" describe a long list.
+// "func" the name of a function, "key" what a method Key returns, "unnamed" a value that cannot be represented, and "len" and "sha256"
+// describe a long list.
 package config
 
 import (

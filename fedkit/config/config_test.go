@@ -97,8 +97,16 @@ type (
 		mu    sync.Mutex
 		Wait  time.Duration
 	}
-	When  struct{ time.Time }
-	dated struct {
+	doubled struct {
+		Local
+		Adam
+		again
+	}
+	again  struct{ LR float64 }
+	stated struct{ State string }
+	keyed  struct{ by func() }
+	When   struct{ time.Time }
+	dated  struct {
 		When
 		K int
 	}
@@ -117,10 +125,16 @@ func (Median) Aggregate()    {}
 func (*Krum) Aggregate()     {}
 func (By) String() string    { return "by something" }
 
+// Of strategies the State is left out.
+func (*FedAvg) Round(*int) error { return nil }
+func (*served) Round(*int) error { return nil }
+
 func locked(s *secret) *secret {
 	s.mu.Lock()
 	return s
 }
+
+func (keyed) Key() string { return "mine" }
 
 func named()             {}
 func generic[T any]()    {}
@@ -149,8 +163,12 @@ var cases = []struct {
 		`{"Selector":{"type":"config_test.SelectorFunc","unnamed":"func"},"type":"config_test.FedAvg"}`},
 	{FedOpt[Adam]{Server: Adam{0.1}}, `config_test.FedOpt[config_test.Adam]{Server: {Beta: 0.1}}`, `{"Server":{"Beta":0.1},"type":"config_test.FedOpt[config_test.Adam]"}`},
 	{FedOpt[any]{Server: Adam{}}, `config_test.FedOpt[interface {}]{Server: config_test.Adam{}}`, `{"Server":{"type":"config_test.Adam"},"type":"config_test.FedOpt[interface {}]"}`},
-	{FedMedian{FedAvg{Fraction: 0.5, Local: Local{LR: 1}}, 0.25}, `config_test.FedMedian{Fraction: 0.25, Local: {LR: 1}}`,
-		`{"Fraction":0.25,"Local":{"LR":1},"type":"config_test.FedMedian"}`},
+	{FedMedian{FedAvg{Fraction: 0.5, Local: Local{LR: 1}}, 0.25}, `config_test.FedMedian{FedAvg.Fraction: 0.5, Fraction: 0.25, Local: {LR: 1}}`,
+		`{"FedAvg.Fraction":0.5,"Fraction":0.25,"Local":{"LR":1},"type":"config_test.FedMedian"}`},
+	{doubled{Local{LR: 1}, Adam{2}, again{LR: 3}}, `config_test.doubled{Beta: 2, Local.LR: 1, again.LR: 3}`, `{"Beta":2,"Local.LR":1,"again.LR":3,"type":"config_test.doubled"}`},
+	{stated{"CA"}, `config_test.stated{State: "CA"}`, `{"State":"CA","type":"config_test.stated"}`},
+	{anything{A: keyed{func() {}}}, `config_test.anything{A: config_test.keyed(mine)}`, `{"A":{"key":"mine","type":"config_test.keyed"},"type":"config_test.anything"}`},
+	{anything{Text: "\xff"}, `config_test.anything{Text: 1 elements, SHA-256 b2ac9cd5d696}`, `{"Text":{"len":1,"sha256":"b2ac9cd5d696b38b391df503259aa44fcf1681e7e82bbed53be7f35aca7af876"},"type":"config_test.anything"}`},
 	{pointed{&FedAvg{Fraction: 1}, 2}, `config_test.pointed{Fraction: 1, Seed: 2}`, `{"Fraction":1,"Seed":2,"type":"config_test.pointed"}`},
 	{pointed{}, `config_test.pointed{}`, `{"type":"config_test.pointed"}`},
 

@@ -12,13 +12,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// Of returns the configuration of a value, or of what it points to; nil for nil. Fields are those that Walk visits and, since
-// they change results too, unexported ones; zero fields are left out. NaN and ±Inf are strings, and so are values with their own
-// MarshalText method; the bytes of MarshalBinary are kept like a long list. Functions have a name, such as "main.train", except
-// closures and method values (see Unnamed). A slice or array with more than 64 elements is kept as their number and the SHA-256 of
-// their JSON.
+// Of returns the configuration of a value, or of what it points to; nil for nil. Fields are those that WalkAll visits; zero fields are
+// left out. NaN and ±Inf are strings, and so are values with their own MarshalText method; the bytes of MarshalBinary are kept like a
+// long list, and so are strings that are not UTF-8. Functions have a name, such as "main.train", except closures and method values (see
+// Unnamed). A slice or array with more than 64 elements is kept as their number and the SHA-256 of their JSON. A part that is no
+// strategy may have a method that says in a text all that it is made of, and then nothing else of it counts:
+//
+//	func (p Part) Key() string
 //
 // A tag excludes a field that only holds what is computed from the others, such as one that Start sets:
 //
@@ -49,6 +52,8 @@ func of(v reflect.Value, above trail) any {
 		return of(v.Elem(), above)
 	case writesItself(v.Type()):
 		return written(v)
+	case k == reflect.String && !utf8.ValidString(v.String()): // JSON would replace bytes
+		return digest(v.Len(), []byte(v.String()))
 	case k == reflect.Struct, k == reflect.Map:
 		return object(v, above)
 	case k == reflect.Slice, k == reflect.Array:
@@ -79,9 +84,13 @@ func object(v reflect.Value, above trail) any {
 		}
 		tree := of(p.value, above)
 		empty := p.value.Kind() == reflect.Struct && reflect.DeepEqual(tree, map[string]any{}) // with nothing but its State, say
-		if v.Kind() == reflect.Map || !p.value.IsZero() && tree != nil && !empty {
-			o[p.name] = tree
+		if v.Kind() != reflect.Map && (p.value.IsZero() || tree == nil || empty) {
+			continue
 		}
+		if _, twice := o[p.name]; twice { // keys of a map that look alike
+			tree = map[string]any{"unnamed": "twice"}
+		}
+		o[p.name] = tree
 	}
 	if v.Kind() == reflect.Struct {
 		nameFunctions(o)
@@ -101,7 +110,7 @@ func nameFunctions(o map[string]any) {
 
 func list(v reflect.Value, above trail) any {
 	n := v.Len()
-	if n > 64 && plain(v.Type().Elem()) {
+	if n > 64 && plain(v.Type().Elem()) && v.Type().Elem().Kind() != reflect.String {
 		return digest(n, v.Interface())
 	}
 	all := make([]any, n)
@@ -144,9 +153,12 @@ func basic(v reflect.Value) any {
 	return json.Number(s)
 }
 
-// writesItself reports whether a type, or a pointer to it, has a MarshalText or MarshalBinary method that is not promoted from an
+// writesItself reports whether a type, or a pointer to it, has a Key, MarshalText or MarshalBinary method that is not promoted from an
 // embedded field.
 func writesItself(t reflect.Type) bool {
+	if runs(t) {
+		return false
+	}
 	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
 		if f := t.Field(i); f.Anonymous && marshals(f.Type) {
 			return false
@@ -156,7 +168,7 @@ func writesItself(t reflect.Type) bool {
 }
 
 func marshals(t reflect.Type) bool {
-	for _, is := range []reflect.Type{reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.BinaryMarshaler]()} {
+	for _, is := range []reflect.Type{reflect.TypeFor[keyed](), reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.BinaryMarshaler]()} {
 		if t.Implements(is) || reflect.PointerTo(t).Implements(is) {
 			return true
 		}
@@ -164,13 +176,17 @@ func marshals(t reflect.Type) bool {
 	return false
 }
 
-// written is the configuration of a value that marshals itself: its text, or the length and hash of its bytes.
+type keyed interface{ Key() string }
+
+// written is the configuration of a value that says itself what it is: its key, its text, or the length and hash of its bytes.
 func written(v reflect.Value) any {
 	p := reflect.New(v.Type())
 	p.Elem().Set(v)
 	var b []byte
 	var err error
-	if m, is := p.Interface().(encoding.TextMarshaler); is {
+	if k, is := p.Interface().(keyed); is {
+		return map[string]any{"key": of(reflect.ValueOf(k.Key()), nil)}
+	} else if m, is := p.Interface().(encoding.TextMarshaler); is {
 		if b, err = m.MarshalText(); err == nil {
 			return string(b)
 		}

@@ -47,7 +47,7 @@ func write(tree any) string {
 
 func writeObject(o map[string]any) string {
 	kind, _ := o["type"].(string)
-	s, name := "", cmp.Or(o["func"], o["unnamed"])
+	s, name := "", cmp.Or(o["func"], o["unnamed"], o["key"])
 	switch {
 	case hasFields(o):
 		return kind + "{" + writeFields(o) + "}"
@@ -95,7 +95,7 @@ func field(o map[string]any, name string) any {
 }
 
 // special lists the keys that are not fields.
-var special = []string{"type", "value", "func", "unnamed", "len", "sha256"}
+var special = []string{"type", "value", "func", "unnamed", "key", "len", "sha256"}
 
 // hasFields reports whether the keys of an object, except "type", are fields.
 func hasFields(o map[string]any) bool {

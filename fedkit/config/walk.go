@@ -17,11 +17,16 @@ import (
 // "Parts[2]". A part is passed as a pointer if it is held by one, else as a value. The fields of an embedded struct are visited as
 // its holder's.
 //
-// Left out are fields named State or tagged `config:"-"`, nil, channels, and unnamed basic types such as int or string. Walk does
-// not descend into types with a MarshalText or MarshalBinary method, cycles, or more than 100 levels. The first error ends the walk
-// and is returned.
-func Walk(v any, visit func(path string, part any) error) error {
-	w := walker{visit: func(path string, held, _ reflect.Value) error { return visit(path, held.Interface()) }}
+// Left out are the State of a strategy, fields tagged `config:"-"`, nil, channels, and unnamed basic types such as int or string. Walk
+// does not descend into types with a Key, MarshalText or MarshalBinary method, cycles, or more than 100 levels. The first error ends
+// the walk and is returned.
+func Walk(v any, visit func(path string, part any) error) error { return walk(v, false, visit) }
+
+// WalkAll is Walk, but visits unexported fields too.
+func WalkAll(v any, visit func(path string, part any) error) error { return walk(v, true, visit) }
+
+func walk(v any, hidden bool, visit func(path string, part any) error) error {
+	w := walker{hidden: hidden, visit: func(path string, held, _ reflect.Value) error { return visit(path, held.Interface()) }}
 	return w.walk("", reflect.ValueOf(v), nil)
 }
 
@@ -113,23 +118,45 @@ func unlike(others []string, name string) string {
 	return name
 }
 
-// fields returns the fields of a struct, with those of embedded structs in their place.
+// fields returns the fields of a struct, with those of embedded structs in their place. A field that another one of the same name hides
+// has a name with that of its struct: "FedAvg.Local".
 func fields(v reflect.Value) (all []part) {
 	if !v.CanAddr() { // an unexported field is read at its address
 		at := reflect.New(v.Type()).Elem()
 		at.Set(v)
 		v = at
 	}
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		in, err := v.FieldByIndexErr(f.Index) // fails in an embedded nil pointer
-		if err != nil || flattened(f) && reflect.Indirect(in).Kind() == reflect.Struct || excluded(v.Type(), f.Index) {
+	return fieldsIn(v, holder{v.Type(), "", nil, nil})
+}
+
+// holder is where an embedded struct is: in which type, by which names and index, and in which structs.
+type holder struct {
+	t     reflect.Type
+	path  string
+	index []int
+	in    []reflect.Type
+}
+
+func fieldsIn(s reflect.Value, at holder) (all []part) {
+	at.in = append(slices.Clip(at.in), s.Type())
+	for i := range s.NumField() {
+		f, in := s.Type().Field(i), s.Field(i)
+		if excluded(f, at.in) {
 			continue
 		}
-		p := part{name: f.Name, value: in, hidden: !in.CanInterface(), same: f.Tag.Get("results") == "same"}
-		if p.hidden {
-			p.name, p.value = unlike(special, f.Name), reflect.NewAt(f.Type, in.Addr().UnsafePointer()).Elem()
+		name, index := f.Name, append(slices.Clip(at.index), i)
+		if seen, ok := at.t.FieldByName(name); !ok || !slices.Equal(seen.Index, index) {
+			name = at.path + name
 		}
-		all = append(all, p)
+		p := part{name: name, value: in, hidden: !in.CanInterface(), same: f.Tag.Get("results") == "same"}
+		if p.hidden {
+			p.name, p.value = unlike(special, name), reflect.NewAt(f.Type, in.Addr().UnsafePointer()).Elem()
+		}
+		if inner := reflect.Indirect(p.value); !flattened(f) || inner.IsValid() && inner.Kind() != reflect.Struct {
+			all = append(all, p)
+		} else if inner.IsValid() { // not an embedded nil pointer
+			all = append(all, fieldsIn(inner, holder{at.t, at.path + f.Name + ".", index, at.in})...)
+		}
 	}
 	return all
 }
@@ -137,15 +164,17 @@ func fields(v reflect.Value) (all []part) {
 // flattened reports whether an embedded struct is replaced by its fields.
 func flattened(f reflect.StructField) bool { return f.Anonymous && !writesItself(f.Type) }
 
-// excluded reports whether a field is not an option: it is named State, tagged, a lock or atomic, or in an embedded struct that is
-// left out or not flattened.
-func excluded(t reflect.Type, index []int) bool {
-	f := t.FieldByIndex(index)
+// excluded reports whether a field is not an option: it is tagged, a lock or atomic, or the State of a strategy, which is one of the
+// structs that hold it.
+func excluded(f reflect.StructField, in []reflect.Type) bool {
 	locks := !f.IsExported() && (f.Type.PkgPath() == "sync" || f.Type.PkgPath() == "sync/atomic")
-	if above := index[:len(index)-1]; len(above) > 0 && (excluded(t, above) || !flattened(t.FieldByIndex(above))) {
-		return true
-	}
-	return locks || f.Name == "State" || f.Tag.Get("config") == "-"
+	return locks || f.Tag.Get("config") == "-" || f.Name == "State" && slices.ContainsFunc(in, runs)
+}
+
+// runs reports whether a type, or a pointer to it, has the method Round of a strategy.
+func runs(t reflect.Type) bool {
+	m, ok := reflect.PointerTo(t).MethodByName("Round")
+	return ok && m.Type.NumIn() == 2 && m.Type.NumOut() == 1 && m.Type.Out(0) == reflect.TypeFor[error]()
 }
 
 // trail is the path to a part, to detect cycles: pointers, slices and maps by address, and nil for anything else.

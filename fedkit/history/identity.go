@@ -7,6 +7,7 @@ import (
 
 	"fedkit.example/fedkit/config"
 	"fedkit.example/fedkit/internal/fault"
+	"fedkit.example/fedkit/internal/source"
 )
 
 // Differs returns the identifying fields in which h differs from past, one line per field.
@@ -42,7 +43,8 @@ func (past *History) Differs(h *History) (fields []string) {
 }
 
 // Complete returns an error that names the first option of the run, of its strategy or of an interceptor that a configuration
-// cannot represent; nil if there is none. Since such a run cannot be told from others, it has no checkpoint, and no study stores it.
+// cannot represent, or whose code cannot be seen; nil if there is none. Since such a run cannot be told from others, it has no
+// checkpoint, and no study stores it.
 func (h *History) Complete() error {
 	for _, part := range []struct {
 		in string
@@ -58,6 +60,9 @@ func (h *History) Complete() error {
 			is, allowed = "a function without a name", "one that is declared with func at the top level, a method of a type, or in a struct with a field Name"
 		}
 		return fault.Invalid(part.in+paths[0], is, allowed+", or in a field that is tagged `config:\"-\"`, since it only holds what is computed from the others")
+	}
+	if unseen := source.Unseen(h.Code); unseen != "" {
+		return fmt.Errorf("%w: %s", fault.ErrInvalid, unseen)
 	}
 	return nil
 }

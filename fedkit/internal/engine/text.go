@@ -7,8 +7,8 @@ import (
 )
 
 // Text lowers a task to StableHLO: outputs, losses, accuracies and gradients of a batch, in training mode too if it has one, and
-// features if it has them. Equal texts are equal tasks.
-func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Node, x *graph.Node) *graph.Node) ([]byte, error) {
+// what else it has, such as features. Equal texts are equal tasks.
+func (t *Task) Text(d *datasets.Dataset, batch int, more func(p []*graph.Node, x *graph.Node) []*graph.Node) ([]byte, error) {
 	lanes := 2
 	if t.Alone {
 		lanes = 1
@@ -21,10 +21,7 @@ func (t *Task) Text(d *datasets.Dataset, batch int, features func(p []*graph.Nod
 			out, end := t.Train(key, nil, p, x)
 			outputs = append(outputs, t.traced(p, y, out, end)...)
 		}
-		if features != nil {
-			outputs = append(outputs, features(p, x))
-		}
-		return outputs
+		return append(outputs, more(p, x)...)
 	}).Text(t.Arguments(d, lanes, lanes, batch)...)
 }
 

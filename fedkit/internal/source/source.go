@@ -6,90 +6,163 @@ import (
 	"crypto/sha256"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 
 	"fedkit.example/fedkit/config"
 )
 
-// Of fingerprints the code of values: fedkit's version, and a hash of the declarations outside of it that the values are made of:
-// "fedkit 0f1e2d3c4b5a; own 5a4b3c2d1e0f". Code that cannot be found is left out.
+// Of fingerprints the code of values: fedkit's version and, if they are made of code outside of it, a hash of that:
+// "fedkit 0f1e2d3c4b5a; own 5a4b3c2d1e0f". Where some of it cannot be seen, the reason stands in place of the hash: see Unseen.
 func Of(values ...any) string {
-	from := map[string][]string{} // names by folder
+	code := "fedkit " + version()
+	if sum, unseen := own(values, false); unseen != "" {
+		code += "; unseen " + unseen
+	} else if sum != "" {
+		code += "; own " + sum
+	}
+	return code
+}
+
+// Unseen returns what cannot be seen of the code that Of fingerprinted, "" if all can.
+func Unseen(code string) string {
+	_, unseen, _ := strings.Cut(code, "; unseen ")
+	return unseen
+}
+
+// Own is a hash of the code outside of fedkit that graph functions are made of, "" if there is none. The values that they captured are
+// in the graphs.
+func Own(functions any) (sum, unseen string) { return own([]any{functions}, true) }
+
+// part is something of one's own in a value: a named type, or a function.
+type part struct {
+	path, of   string // in which value, and its package
+	name, file string // its declaration, and the file of that or of a method, "" if none is known
+	literal    string // of a function literal, its place; see place
+	bound      bool   // it is a method value
+}
+
+// own returns a hash of the code of values that is not fedkit's, "" if there is none, and what of it cannot be seen.
+func own(values []any, graphs bool) (sum, unseen string) {
+	h, n := sha256.New(), 0
 	for _, v := range values {
-		_ = config.Walk(v, func(_ string, part any) error {
-			if file, name := declared(part); name != "" && (!strings.HasPrefix(file, sources()) || strings.HasSuffix(file, "_test.go")) {
-				from[filepath.Dir(file)] = append(from[filepath.Dir(file)], name)
+		list := ""
+		if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Slice {
+			list = t.Elem().Name() + "s" // Metrics
+		}
+		_ = config.WalkAll(v, func(path string, v any) error {
+			p := partOf(list+path, v)
+			if p.name == "" || !counts(p.of, p.isTest()) || unseen != "" {
+				return nil
 			}
+			var sum string
+			if sum, unseen = program().sum(p, graphs); unseen != "" {
+				unseen = cmp.Or(p.path, p.name) + " = " + unseen
+			}
+			n++
+			fmt.Fprintln(h, sum)
 			return nil
 		})
 	}
-	all := []string{"fedkit " + version()}
-	for _, dir := range slices.Sorted(maps.Keys(from)) {
-		if sum := hashDeclarations(dir, from[dir]); sum != "" {
-			all = append(all, "own "+sum)
-		}
+	if n == 0 || unseen != "" {
+		return "", unseen
 	}
-	return strings.Join(all, "; ")
+	return fmt.Sprintf("%x", h.Sum(nil)[:6]), ""
 }
 
-// declared returns the file of a value's methods, or of a function, and the name of the type or function; for a closure, its
-// place.
-func declared(part any) (file, name string) {
-	v := reflect.Indirect(reflect.ValueOf(part))
-	if v.Kind() == reflect.Interface { // behind a pointer
-		v = reflect.Indirect(v.Elem())
+// isTest reports whether a part is a test's.
+func (p part) isTest() bool {
+	return strings.HasSuffix(p.file, "_test.go") || strings.HasSuffix(p.of, "_test")
+}
+
+// counts reports whether a package's code is part of what identifies a run: it is not the standard library's, nor fedkit's or what that is
+// made of. Tests of fedkit count.
+func counts(pkg string, test bool) bool {
+	m := moduleOf(pkg)
+	switch {
+	case pkg == "main" || test:
+		return true
+	case m == nil || within(pkg, "github.com/gomlx") || within(pkg, "gonum.org/v1"):
+		return false
 	}
-	if !v.IsValid() {
-		return "", ""
-	}
-	if v.Kind() == reflect.Func && !v.IsNil() {
-		f := runtime.FuncForPC(v.Pointer())
-		file, line := f.FileLine(f.Entry())
-		if strings.Contains(f.Name(), ".func") {
-			return file, place(file, line)
+	return m.Path != "fedkit.example" || !within(pkg, "fedkit.example/fedkit") && !within(pkg, "fedkit.example/datasets")
+}
+
+// moduleOf returns the module that has a package; nil for the standard library's.
+func moduleOf(pkg string) (of *debug.Module) {
+	info, _ := debug.ReadBuildInfo()
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path != "" && within(pkg, m.Path) && (of == nil || len(m.Path) > len(of.Path)) {
+			of = m
 		}
-		return file, outermost(f.Name())
 	}
-	name, _, _ = strings.Cut(v.Type().Name(), "[")
-	for _, t := range []reflect.Type{v.Type(), reflect.PointerTo(v.Type())} {
+	return of
+}
+
+func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
+
+func partOf(path string, v any) part {
+	at := reflect.Indirect(reflect.ValueOf(v))
+	if at.Kind() == reflect.Interface { // behind a pointer
+		at = reflect.Indirect(at.Elem())
+	}
+	switch {
+	case !at.IsValid() || at.Kind() == reflect.Func && at.IsNil():
+		return part{}
+	case at.Kind() == reflect.Func:
+		f := runtime.FuncForPC(at.Pointer())
+		file, line := f.FileLine(f.Entry())
+		pkg, name := cutName(f.Name())
+		p := part{path: path, of: pkg, name: outermost(name), file: file, bound: strings.HasSuffix(name, "-fm")}
+		if strings.Contains(name, ".func") && !p.bound {
+			p.literal = place(file, line)
+		}
+		return p
+	}
+	t := at.Type()
+	name, _, _ := strings.Cut(t.Name(), "[")
+	return part{path: path, of: t.PkgPath(), name: name, file: fileOf(t)}
+}
+
+// fileOf returns the file of a method of a type, "" if none is known.
+func fileOf(t reflect.Type) string {
+	for _, t := range []reflect.Type{t, reflect.PointerTo(t)} {
 		for m := range t.Methods() {
 			f := runtime.FuncForPC(m.Func.Pointer())
-			if file, _ = f.FileLine(f.Entry()); file != "" && !strings.HasPrefix(file, "<") { // not <autogenerated>
-				return file, name
+			if file, _ := f.FileLine(f.Entry()); file != "" && !strings.HasPrefix(file, "<") { // not <autogenerated>
+				return file
 			}
 		}
 	}
-	return "", ""
+	return ""
 }
 
 // Folder returns the folder with the code of a value's type, as of when the program was built; "" if it is not known.
 func Folder(v any) string {
-	file, _ := declared(v)
-	if file == "" {
-		return ""
+	if file := partOf("", v).file; file != "" {
+		return filepath.Dir(file)
 	}
-	return filepath.Dir(file)
+	return ""
 }
 
 // place identifies the function literals of a line.
 func place(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }
 
-// outermost returns the name of the declaration that contains a function, for a method its type's: "T" for
-// "example.com/own.(*T).Choose.func1".
-func outermost(function string) string {
-	_, name, _ := strings.Cut(function[strings.LastIndex(function, "/")+1:], ".")
+// cutName cuts the name of a function into that of its package and its own.
+func cutName(function string) (pkg, name string) {
+	at := strings.LastIndex(function, "/") + 1
+	pkg, name, _ = strings.Cut(function[at:], ".")
+	return function[:at] + pkg, name
+}
+
+// outermost returns the name of the declaration that contains a function, for a method its type's: "T" for "(*T).Choose.func1".
+func outermost(name string) string {
 	name = strings.TrimLeft(name, "(*")
 	if end := strings.IndexAny(name, ".)[-"); end >= 0 {
 		name = name[:end]
@@ -106,11 +179,13 @@ var sources = sync.OnceValue(func() string {
 // version is a hash of fedkit's source files or, without them, the module's version in the build info. Tests do not read the
 // files: Go would rerun a cached test whenever any of them has changed.
 var version = sync.OnceValue(func() string {
-	if flag.Lookup("test.v") != nil {
+	if inTest() {
 		return "in a test"
 	}
 	return cmp.Or(hashFiles(sources()), module())
 })
+
+func inTest() bool { return flag.Lookup("test.v") != nil }
 
 // hashFiles returns a hash of the packages in the module's folder; "" if there are none.
 func hashFiles(root string) string {
@@ -164,98 +239,4 @@ func Commit() string {
 		return ""
 	}
 	return commit + changed
-}
-
-// hashDeclarations returns a hash of the named declarations in a folder, and of all in it that they use; "" if there are none.
-// What surrounds a function literal does not count, or every change of a cell would.
-func hashDeclarations(dir string, start []string) string {
-	files := token.NewFileSet()
-	byName := map[string][]string{} // texts of declarations
-	uses := map[string][]string{}   // names in them
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.go"))
-	for _, path := range paths {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		f, err := parser.ParseFile(files, path, b, parser.SkipObjectResolution)
-		if err != nil {
-			continue
-		}
-		for _, d := range f.Decls {
-			add := func(n ast.Node, name string) {
-				byName[name] = append(byName[name], string(b[files.Position(n.Pos()).Offset:files.Position(n.End()).Offset]))
-				ast.Inspect(n, func(n ast.Node) bool {
-					if id, ok := n.(*ast.Ident); ok {
-						uses[name] = append(uses[name], id.Name)
-					}
-					return true
-				})
-			}
-			for _, name := range declares(d) {
-				add(d, name)
-			}
-			ast.Inspect(d, func(n ast.Node) bool {
-				if f, ok := n.(*ast.FuncLit); ok {
-					if at := place(path, files.Position(f.Pos()).Line); slices.Contains(start, at) {
-						add(f, at)
-					}
-				}
-				return true
-			})
-		}
-	}
-	return hashReachable(start, byName, uses)
-}
-
-// declares returns the names of a declaration; of a method, its type's.
-func declares(d ast.Decl) (names []string) {
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		if d.Recv == nil || len(d.Recv.List) == 0 {
-			return []string{d.Name.Name}
-		}
-		ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && names == nil {
-				names = []string{id.Name}
-			}
-			return true
-		})
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			switch s := s.(type) {
-			case *ast.TypeSpec:
-				names = append(names, s.Name.Name)
-			case *ast.ValueSpec:
-				for _, id := range s.Names {
-					names = append(names, id.Name)
-				}
-			}
-		}
-	}
-	return names
-}
-
-// hashReachable hashes the declarations that can be reached from the names; "" if there are none.
-func hashReachable(next []string, byName, uses map[string][]string) string {
-	seen := map[string]bool{}
-	for len(next) > 0 {
-		name := next[0]
-		next = next[1:]
-		if byName[name] == nil || seen[name] {
-			continue
-		}
-		seen[name] = true
-		next = append(next, uses[name]...)
-	}
-	if len(seen) == 0 {
-		return ""
-	}
-	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(seen)) {
-		for _, text := range byName[name] {
-			fmt.Fprintf(h, "%d\n%s", len(text), text)
-		}
-	}
-	return fmt.Sprintf("%x", h.Sum(nil)[:6])
 }

@@ -2,24 +2,46 @@ package source
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fedkit.example/fedkit/fedtest/expect"
 )
 
-// own is a part with a method and a helper of its own.
-type own struct{ N int }
+// mine is a part with a method and a helper of its own.
+type mine struct{ N int }
 
-func (own) Step() int { return helper() }
+func (mine) Step() int { return helper() }
 
 func helper() int { return 1 }
 
 func alone() {}
 
+// set is a part whose method depends on what a function sets.
+type set struct{}
+
+func (set) Step() int { return factor }
+
+var factor = 1
+
+func change() { factor++ }
+
+// asks is a part whose method depends on the environment.
+type asks struct{}
+
+func (asks) Step() string { return os.Getenv("STEP") }
+
+// hidden has a part in an unexported field.
+type hidden struct{ in any }
+
 //go:noinline
-func made() func() int { return func() int { return 2 } }
+func made() func() int { return func() int { return helper() } }
+
+//go:noinline
+func captures1(n int) func() int { return func() int { return n } }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
@@ -47,72 +69,149 @@ func TestFiles(t *testing.T) {
 	if sum := hashFiles(root); !seen[sum] {
 		t.Error("another version")
 	}
-}
-
-// A declaration's hash changes with what it uses, and with nothing else.
-func TestDeclarations(t *testing.T) {
-	dir := t.TempDir()
-	const text = "package main\n\ntype T struct{}\n\nfunc (t *T) M() int { return used }\n\nvar used = f()\n\nfunc f() int { return 1 }\n\nfunc other() {}\n"
-	sum := func(text string) string {
-		write(t, filepath.Join(dir, "main.go"), text)
-		return hashDeclarations(dir, []string{"T"})
-	}
-	first := sum(text)
-	if first == "" || sum(strings.Replace(text, "other() {}", "other() { f() }", 1)) != first || sum(text+"// end\n") != first {
-		t.Error("what is not used counts")
-	}
-	for _, change := range []string{"return 1;return 2", "return used;return used + 1", "struct{};struct{ N int }"} {
-		old, by, _ := strings.Cut(change, ";")
-		if sum(strings.Replace(text, old, by, 1)) == first {
-			t.Errorf("%s does not count", change)
-		}
-	}
-	const closure = "package main\n\nfunc main() {\n\tx := 1\n\trun(func() int { return f() })\n}\n\nfunc f() int { return 1 }\n"
-	literal := func(text string) string {
-		write(t, filepath.Join(dir, "main.go"), text)
-		return hashDeclarations(dir, []string{"main.go:5"})
-	}
-	if first := literal(closure); first == "" || literal(strings.Replace(closure, "x := 1", "x := 2", 1)) != first ||
-		literal(strings.Replace(closure, "return f()", "return 2*f()", 1)) == first || literal(strings.Replace(closure, "return 1", "return 2", 1)) == first {
-		t.Error("a function literal: what surrounds it counts, or what it does or uses does not")
-	}
-	if got := hashDeclarations(dir, []string{"missing"}); got != "" || hashDeclarations(filepath.Join(dir, "none"), []string{"T"}) != "" {
-		t.Error(got)
+	if module() == "" {
+		t.Error("no module")
 	}
 }
 
 func TestOf(t *testing.T) {
-	plain := Of(struct{}{})
-	if plain != "fedkit in a test" || Of(3, nil, []any{}) != plain {
-		t.Error(plain)
-	}
-	seen := map[string]bool{plain: true}
-	for _, v := range []any{own{}, alone} {
-		is := Of(v)
-		if seen[is] || !strings.HasPrefix(is, plain+"; own ") {
-			t.Error(is)
+	change()
+	const plain = "fedkit in a test"
+	for _, v := range []any{struct{}{}, 3, nil, []any{}, strings.NewReader("")} {
+		if is := Of(v); is != plain {
+			t.Errorf("%T: %s", v, is)
 		}
-		seen[is] = true
 	}
 	pointer := new(any)
-	*pointer = own{}
-	// A bound method belongs to the code of its type; a closure has code of its own.
-	bound := struct {
-		Name string
-		F    func() int
-	}{"one", own{}.Step}
-	for i, is := range []string{Of(bound), Of(pointer)} {
-		if want := Of([]any{own{}, own{}}[i]); is != want || is == plain {
-			t.Errorf("%d: %s, want %s", i, is, want)
+	*pointer = mine{}
+	for _, v := range []any{mine{}, &mine{2}, alone, pointer, hidden{mine{}}, struct{ f func() int }{helper}, made()} {
+		if is := Of(v); !strings.HasPrefix(is, plain+"; own ") || Unseen(is) != "" {
+			t.Errorf("%T: %s", v, is)
 		}
 	}
-	if is := Of(made()); seen[is] || is == Of(made) {
+	for want, v := range map[string]any{
+		"set = code that uses variable factor, which change sets, which cannot be seen: must be made of constants, and of fields": set{},
+		"in = code that uses variable factor, which change sets, which cannot be seen":                                            hidden{set{}},
+		"asks = code that uses os.Getenv, which cannot be seen":                                                                   &asks{},
+		"in = a function that captures n, whose value cannot be seen: must be a method of a type that has it in a field":          hidden{captures1(2)},
+	} {
+		if is := Unseen(Of(v)); !strings.HasPrefix(is, want) {
+			t.Errorf("%q, want %q", is, want)
+		}
+	}
+	if sum, unseen := Own(struct{ F, G func() int }{captures1(2), mine{}.Step}); sum == "" || unseen != "" {
+		t.Error(sum, unseen)
+	}
+}
+
+// A program's own code counts by package, a cell's by declaration.
+func TestPrograms(t *testing.T) {
+	expect.Long(t, "a program after the other")
+	const main = `package main
+
+import (
+	"fmt"
+
+	"fedkit.example/fedkit/internal/source"
+	"fedkit.example/fedkit/try/own"
+)
+
+type base struct{}
+
+func (base) Step() int { return own.Step() + factor }
+
+type mine struct{ base }
+
+var factor = 1
+
+func init() { factor = 2 }
+
+func other() {}
+
+func main() {
+	other()
+	fmt.Print(source.Of(struct{ Part any }{mine{}}))
+}
+`
+	files := map[string]string{
+		"main.go":        main,
+		"own/own.go":     "package own\n\nimport _ \"embed\"\n\n//go:embed data/*.txt\nvar text string\n\nfunc Step() int { return len(text) + in() }\n",
+		"own/in.go":      "package own\n\nfunc in() int { return 1 }\n",
+		"own/data/a.txt": "one",
+	}
+	root := expect.Value(filepath.Abs("../../.."))(t)
+	dir := expect.Value(filepath.EvalSymlinks(t.TempDir()))(t)
+	write(t, filepath.Join(dir, "go.mod"), "module fedkit.example/fedkit/try\n\ngo 1.26.5\n")
+	write(t, filepath.Join(dir, "go.work"), "go 1.26.5\n\nuse .\nuse "+root+"\n")
+	begin := time.Now().Add(-time.Hour)
+	edit := func(file, old, new string) { // as if the program had been built since
+		t.Helper()
+		for name, text := range files {
+			if name == file {
+				if !strings.Contains(text, old) {
+					t.Fatal(old)
+				}
+				text = strings.Replace(text, old, new, 1)
+			}
+			write(t, filepath.Join(dir, name), text)
+			expect.OK(t, os.Chtimes(filepath.Join(dir, name), begin, begin))
+		}
+	}
+	build := func(flags ...string) {
+		t.Helper()
+		cmd := exec.Command("go", append(append([]string{"build", "-o", "made"}, flags...), ".")...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK="+filepath.Join(dir, "go.work"), "GOFLAGS=-mod=readonly")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s", out)
+		}
+	}
+	says := func(cell bool) string {
+		cmd := exec.Command(filepath.Join(dir, "made"))
+		cmd.Env = append(os.Environ(), "GONB_PIPE=")
+		if cell {
+			cmd.Env = append(os.Environ(), "GONB_PIPE=pipe", "GONB_TMP_DIR="+dir)
+		}
+		_, own, _ := strings.Cut(string(expect.Value(cmd.Output())(t)), "; ")
+		return own
+	}
+	edit("", "", "")
+	build()
+	program, cell := says(false), says(true)
+	if !strings.HasPrefix(program, "own ") || !strings.HasPrefix(cell, "own ") || program == cell {
+		t.Fatal(program, cell)
+	}
+	for _, c := range []struct {
+		file, old, new string
+		cell           bool // whether a cell's code is another one, too
+	}{
+		{"main.go", "own.Step() + factor", "own.Step() - factor", true},
+		{"main.go", "factor = 2", "factor = 3", true},
+		{"main.go", "var factor = 1", "var factor = 4", true},
+		{"main.go", "func other() {}", "func other() { _ = 0 }", false},
+		{"own/in.go", "return 1", "return 2", true},
+		{"own/data/a.txt", "one", "two", true},
+	} {
+		edit(c.file, c.old, c.new)
+		if is := says(false); is == program || !strings.HasPrefix(is, "own ") {
+			t.Errorf("%s: %s", c.new, is)
+		}
+		if is := says(true); (is != cell) != c.cell || !strings.HasPrefix(is, "own ") {
+			t.Errorf("%s, a cell: %s", c.new, is)
+		}
+	}
+	edit("main.go", "	other()", "	factor = 5")
+	if is := says(false); !strings.HasPrefix(is, "unseen Part = code that uses variable factor, which main sets, which cannot be seen") {
 		t.Error(is)
 	}
-	if Of(&own{2}) != Of(own{}) {
-		t.Error("a value counts")
+	edit("", "", "")
+	expect.OK(t, os.Chtimes(filepath.Join(dir, "own/in.go"), time.Now(), time.Now().Add(time.Hour)))
+	for _, is := range []string{says(false), says(true)} {
+		if !strings.Contains(is, "in.go, which was changed after the program was built") {
+			t.Error(is)
+		}
 	}
-	if module() == "" {
-		t.Error("no module")
+	build("-trimpath")
+	if is := says(false); is != "unseen Part = of a program that does not know its source files, as after -trimpath: must be code whose files can be read as they were built" {
+		t.Error(is)
 	}
 }

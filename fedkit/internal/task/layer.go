@@ -1,6 +1,8 @@
 package task
 
 import (
+	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -32,10 +34,7 @@ func Layer(t *Task, name string, p []*graph.Node, x *graph.Node) *graph.Node {
 	if name == "" && t.Features != nil {
 		return t.Features(p, x)
 	}
-	named, g := map[string]*graph.Node{}, x.Graph()
-	taps.Store(g, named)
-	defer taps.Delete(g)
-	out := t.Forward(p, x)
+	out, named := outputs(t, p, x)
 	if name == "" {
 		return out
 	}
@@ -49,4 +48,29 @@ func Layer(t *Task, name string, p []*graph.Node, x *graph.Node) *graph.Node {
 		found = graph.InsertAxes(found, 0)
 	}
 	return found
+}
+
+// outputs returns the output of the model and those of its named layers.
+func outputs(t *Task, p []*graph.Node, x *graph.Node) (out *graph.Node, named map[string]*graph.Node) {
+	named = map[string]*graph.Node{}
+	taps.Store(x.Graph(), named)
+	defer taps.Delete(x.Graph())
+	return t.Forward(p, x), named
+}
+
+// Representations returns what a task computes beside its outputs: its Features and, with a writer for their names, the outputs of its
+// named layers.
+func Representations(t *Task, names io.Writer, p []*graph.Node, x *graph.Node) (all []*graph.Node) {
+	if t.Features != nil {
+		all = append(all, t.Features(p, x))
+	}
+	if names == nil {
+		return all
+	}
+	_, named := outputs(t, p, x)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		fmt.Fprintf(names, "%q\n", name)
+		all = append(all, named[name])
+	}
+	return all
 }
